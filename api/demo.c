@@ -1,0 +1,162 @@
+/* api/demo.c - GET /demo/...: files of one directory, for the demonstration page.
+ *
+ * Read on a reader thread at every request (the page watches them change). A path is walked name by
+ * name without following links, so it cannot leave the directory.
+ */
+#include "api/resources.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/reply.h"
+#include "base/mem.h"
+
+#define FILE_MAX (8 * 1024 * 1024)
+#define PREFIX "/demo"
+
+static const struct {
+    const char *suffix, *media_type;
+} types[] = {
+    {".html", "text/html; charset=utf-8"},
+    {".js", "text/javascript; charset=utf-8"},
+    {".css", "text/css; charset=utf-8"},
+    {".json", "application/json"},
+    {".xml", "application/xml"},
+    {".rss", "application/rss+xml"},
+    {".atom", "application/atom+xml"},
+    {".opml", "text/x-opml; charset=utf-8"},
+    {".svg", "image/svg+xml"},
+    {".png", "image/png"},
+    {".jpg", "image/jpeg"},
+    {".gif", "image/gif"},
+    {".ico", "image/x-icon"},
+    {".txt", "text/plain; charset=utf-8"},
+};
+
+struct demo_file {
+    struct str dir, path; /* path: below /demo, without leading slash */
+    struct blob *body;
+    int64_t modified_at;
+    const char *media_type;
+};
+
+static void dispose(struct task *t)
+{
+    struct demo_file *f = t->data;
+
+    blob_unref(&f->body);
+}
+
+static bool is_plain_name(struct str name)
+{
+    return name.len > 0 && name.ptr[0] != '.' && memchr(name.ptr, '\0', name.len) == NULL;
+}
+
+/* The file opened, or -1. */
+static int open_below(struct arena *a, struct str dir, struct str path)
+{
+    int fd = open(str_z(a, dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    while (fd >= 0 && !str_is_null(path)) {
+        struct str name = str_split(&path, '/');
+        int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+        int next = -1;
+
+        if (is_plain_name(name))
+            next = openat(fd, str_z(a, name), str_is_null(path) ? flags : flags | O_DIRECTORY);
+        close(fd);
+        fd = next;
+    }
+    return fd;
+}
+
+static bool read_all(int fd, size_t size, char *out)
+{
+    size_t got = 0;
+
+    while (got < size) {
+        ssize_t n = read(fd, out + got, size - got);
+
+        if (n <= 0)
+            return false; /* it shrank: the next request sees it whole */
+        got += (size_t)n;
+    }
+    return true;
+}
+
+static const char *type_of(struct str path)
+{
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (str_ends(path, str_from(types[i].suffix)))
+            return types[i].media_type;
+    return "application/octet-stream";
+}
+
+static bool work(struct task *t, struct reader *r UNUSED)
+{
+    struct demo_file *f = t->data;
+    struct stat st;
+    int fd = open_below(&t->arena, f->dir, f->path);
+
+    t->rc = RC_NOT_FOUND;
+    if (fd < 0)
+        return true;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= FILE_MAX) {
+        char *bytes = mem_alloc((size_t)st.st_size + 1);
+
+        if (read_all(fd, (size_t)st.st_size, bytes)) {
+            f->body = blob_new(bytes, (size_t)st.st_size);
+            f->modified_at = st.st_mtime;
+            f->media_type = type_of(f->path);
+            t->rc = RC_OK;
+        } else {
+            mem_free(bytes);
+        }
+    }
+    close(fd);
+    return true;
+}
+
+static void done(struct task *t, struct call *c)
+{
+    struct demo_file *f = t->data;
+    struct reply r = REPLY_INIT;
+
+    if (t->rc != RC_OK) {
+        struct problem p;
+
+        problem_set(&p, c->arena, PROBLEM_NOT_FOUND, "There is no such file in the demonstration.");
+        reply_problem(c, &p);
+        return;
+    }
+    r.media_type = f->media_type;
+    r.cache = "no-cache";
+    r.modified_at = f->modified_at;
+    r.etag = reply_etag(c->arena, blob_bytes(f->body));
+    r.body = f->body;
+    reply_send(c, &r);
+}
+
+void demo_get(struct call *c)
+{
+    struct str path = http_request_path(c->req);
+    struct task *t;
+    struct demo_file *f;
+
+    if (str_is_null(c->cfg->demo_dir)) {
+        struct problem p;
+
+        problem_set(&p, c->arena, PROBLEM_NOT_FOUND, "The demonstration is not being served.");
+        reply_problem(c, &p);
+        return;
+    }
+    path = str_slice(path, sizeof(PREFIX) - 1, path.len);
+    t = task_new(c, work, done);
+    f = ARENA_NEW(&t->arena, struct demo_file);
+    f->dir = str_dup(&t->arena, c->cfg->demo_dir);
+    f->path = path.len > 1 ? str_dup(&t->arena, str_slice(path, 1, path.len)) : STR("index.html");
+    t->data = f;
+    t->dispose = dispose;
+    task_start(t);
+}

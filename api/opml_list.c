@@ -1,0 +1,347 @@
+/* api/opml_list.c - the lists by URL and credential, under one lock.
+ *
+ * Life of a list: asked for -> ports.get_document -> (any thread) bytes copied -> reader thread
+ * parses -> kept, and everyone who waits gets a copy of its URLs.
+ */
+#include "api/opml_list.h"
+
+#include "base/blob.h"
+#include "base/limits.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "feed/opml.h"
+
+#define LISTS_MAX 256   /* kept at once; the oldest goes */
+#define MARGIN_MS 60000 /* beyond fetch_wait_ms, for what follows */
+#define RETRY_MS                                                                                   \
+    10000 /* a publisher that failed is not asked again sooner, while a copy is kept               \
+           */
+
+struct kept { /* a parsed list, immutable; counted */
+    atomic_int holders;
+    struct arena arena;
+    struct feed_list list;
+};
+
+struct list_waiter {
+    struct loop *loop;
+    uint64_t serial;
+    struct call *call;
+    opml_list_fn *done;
+    void *ctx;
+    struct list_waiter *next;
+    struct kept *kept; /* what came of it; NULL: failed, like this: */
+    enum rc rc;
+    int status;
+    bool not_opml;
+    char *text;
+};
+
+struct slot {
+    struct kept *kept; /* NULL: none yet */
+    int64_t asked_ms;  /* monotonic, like the next */
+    int64_t good_until_ms;
+    bool fetching;
+    struct list_waiter *waiters;
+};
+
+struct opml_lists {
+    pthread_mutex_t lock; /* guards all slots */
+    struct map slots;
+};
+
+/* One fetch under way. */
+struct list_fetch {
+    struct api *api;
+    int64_t ttl_ms;
+    struct arena arena;
+    struct str key, text, content_type;
+    enum rc rc;
+    int status;
+    bool not_opml;
+    struct blob *body;
+};
+
+static struct kept *kept_ref(struct kept *k)
+{
+    atomic_fetch_add(&k->holders, 1);
+    return k;
+}
+
+static void kept_unref(struct kept **kp)
+{
+    if (*kp != NULL && atomic_fetch_sub(&(*kp)->holders, 1) == 1) {
+        arena_release(&(*kp)->arena);
+        mem_free(*kp);
+    }
+    *kp = NULL;
+}
+
+struct opml_lists *opml_lists_new(void)
+{
+    struct opml_lists *l = NEW(struct opml_lists);
+
+    pthread_mutex_init(&l->lock, NULL);
+    return l;
+}
+
+static void slot_free(void *value)
+{
+    struct slot *s = value;
+
+    kept_unref(&s->kept);
+    mem_free(s);
+}
+
+void opml_lists_free(struct opml_lists **lp)
+{
+    if (*lp == NULL)
+        return;
+    map_release(&(*lp)->slots, slot_free);
+    pthread_mutex_destroy(&(*lp)->lock);
+    mem_free(*lp);
+    *lp = NULL;
+}
+
+static void map_forget(struct map *m)
+{
+    map_release(m, NULL);
+}
+
+enum rc feed_list_read(struct arena *a, struct str body, struct str content_type,
+                       struct feed_list *out, struct err *err)
+{
+    AUTO(map_forget) struct map seen = MAP_INIT;
+    struct opml opml;
+    enum rc rc = opml_read(a, body, content_type, &opml, err);
+
+    if (rc != RC_OK)
+        return rc;
+    *out = (struct feed_list){.title = opml.title,
+                              .urls = ARENA_ARRAY(a, struct wanted_url, opml.n_feeds + 1)};
+    for (size_t i = 0; i < opml.n_feeds; i++) {
+        struct wanted_url *u = &out->urls[out->n];
+        struct str key;
+        struct problem p;
+
+        if (!wanted_url_read(a, "xmlUrl", opml.feeds[i].xml_url, u, &p))
+            continue; /* ftp:, nonsense: a list is taken as far as it goes */
+        key = str_printf(a, "%.*s %.*s", STR_ARG(u->url), STR_ARG(u->credential));
+        if (map_put(&seen, key, u) == NULL)
+            out->n++;
+    }
+    return RC_OK;
+}
+
+static void copy_list(struct arena *a, const struct feed_list *from, struct feed_list *to)
+{
+    to->title = str_dup(a, from->title);
+    to->urls = ARENA_ARRAY(a, struct wanted_url, from->n + 1);
+    to->n = from->n;
+    for (size_t i = 0; i < from->n; i++)
+        to->urls[i] = (struct wanted_url){.url = str_dup(a, from->urls[i].url),
+                                          .credential = str_dup(a, from->urls[i].credential),
+                                          .shown = str_dup(a, from->urls[i].shown)};
+}
+
+/* ---- back on the loop ---- */
+
+/* Hand the call a copy of its own. */
+static void answer(struct call *c, const struct kept *kept, opml_list_fn *done, void *ctx)
+{
+    struct feed_list list;
+
+    copy_list(c->arena, &kept->list, &list);
+    done(c, &list, NULL, ctx);
+}
+
+static void on_answered(void *ctx)
+{
+    struct list_waiter *w = ctx;
+    struct call *c = call_find(w->loop, w->serial, w->call);
+
+    if (c != NULL && w->kept != NULL) {
+        answer(c, w->kept, w->done, w->ctx);
+    } else if (c != NULL) {
+        struct list_failure failure = {.rc = w->rc,
+                                       .status = w->status,
+                                       .text = str_dup(c->arena, str_from(w->text)),
+                                       .not_opml = w->not_opml};
+
+        w->done(c, NULL, &failure, w->ctx);
+    }
+    kept_unref(&w->kept);
+    mem_free(w->text);
+    mem_free(w);
+}
+
+/* ---- the fetch, on other threads ---- */
+
+/* Tell everyone. `kept` (given) is NULL when there is no list. */
+static void settle(struct list_fetch *f, struct kept *kept)
+{
+    struct opml_lists *lists = f->api->lists;
+    int64_t now = clock_mono_ms();
+    struct list_waiter *w;
+    struct slot *slot;
+
+    pthread_mutex_lock(&lists->lock);
+    slot = map_get(&lists->slots, f->key); /* there: a slot that fetches is not evicted */
+    slot->fetching = false;
+    if (kept != NULL) {
+        kept_unref(&slot->kept);
+        slot->kept = kept_ref(kept);
+        slot->good_until_ms = now + f->ttl_ms;
+    } else if (slot->kept != NULL) {
+        kept = kept_ref(slot->kept);
+        slot->good_until_ms = now + RETRY_MS;
+    }
+    w = slot->waiters;
+    slot->waiters = NULL;
+    pthread_mutex_unlock(&lists->lock);
+    while (w != NULL) {
+        struct list_waiter *next = w->next;
+
+        if (kept != NULL)
+            w->kept = kept_ref(kept);
+        w->rc = f->rc;
+        w->status = f->status;
+        w->not_opml = f->not_opml;
+        w->text = mem_strndup(f->text.len > 0 ? f->text.ptr : "", f->text.len);
+        loop_post(w->loop, on_answered, w);
+        w = next;
+    }
+    kept_unref(&kept);
+    blob_unref(&f->body);
+    arena_release(&f->arena);
+    mem_free(f);
+}
+
+/* Reader thread: a list may be large. */
+static void on_reader(void *ctx, struct reader *r UNUSED)
+{
+    struct list_fetch *f = ctx;
+    struct kept *kept = NULL;
+    struct feed_list list;
+    struct err err = ERR_INIT;
+
+    f->rc = feed_list_read(&f->arena, blob_bytes(f->body), f->content_type, &list, &err);
+    if (f->rc == RC_OK) { /* the rest of the document is not kept */
+        kept = NEW(struct kept);
+        atomic_init(&kept->holders, 1);
+        copy_list(&kept->arena, &list, &kept->list);
+    } else {
+        f->not_opml = true;
+        f->text = str_dup(&f->arena, str_from(err.text));
+    }
+    settle(f, kept);
+}
+
+/* Any thread. */
+static void on_document(void *ctx, const struct api_document *res)
+{
+    struct list_fetch *f = ctx;
+    enum rc rc;
+
+    f->rc = res->rc;
+    f->status = res->status;
+    f->text = str_dup(&f->arena, res->text);
+    if (f->rc == RC_OK && f->status >= 300) {
+        f->rc = RC_PEER;
+        f->text = str_printf(&f->arena, "the publisher answered %d", f->status);
+    }
+    if (f->rc == RC_OK) {
+        f->content_type = str_dup(&f->arena, res->content_type);
+        f->body = blob_copy(res->body);
+        rc = store_read(f->api->store, on_reader, f);
+        if (rc == RC_OK)
+            return; /* it is the reader's: it may be gone already */
+        f->rc = rc;
+    }
+    settle(f, NULL);
+}
+
+/* ---- the call's loop ---- */
+
+/* Make room for one more slot. */
+static void evict_locked(struct opml_lists *lists)
+{
+    struct slot *oldest = NULL;
+    struct str oldest_key = STR_NULL, key;
+    void *it = NULL, *value;
+
+    if (map_count(&lists->slots) < LISTS_MAX)
+        return;
+    while (map_next(&lists->slots, &it, &key, &value)) {
+        struct slot *s = value;
+
+        if (!s->fetching && (oldest == NULL || s->asked_ms < oldest->asked_ms)) {
+            oldest = s;
+            oldest_key = key;
+        }
+    }
+    if (oldest != NULL) {
+        map_del(&lists->slots, oldest_key);
+        slot_free(oldest);
+    }
+}
+
+static struct list_waiter *waiter_new(struct call *c, opml_list_fn *done, void *ctx)
+{
+    struct list_waiter *w = NEW(struct list_waiter);
+
+    call_hold(c, c->cfg->fetch_wait_ms + MARGIN_MS);
+    w->loop = http_request_loop(c->req);
+    w->serial = c->serial;
+    w->call = c;
+    w->done = done;
+    w->ctx = ctx;
+    return w;
+}
+
+static void start_fetch(struct call *c, struct str key, const struct wanted_url *url)
+{
+    struct list_fetch *f = NEW(struct list_fetch);
+
+    f->api = c->api;
+    f->ttl_ms = c->cfg->list_ttl_s * 1000;
+    f->key = str_dup(&f->arena, key);
+    c->api->ports.get_document(c->api->ports.ctx, url->url, url->credential, on_document, f);
+}
+
+void opml_list_get(struct call *c, const struct wanted_url *url, opml_list_fn *done, void *ctx)
+{
+    struct opml_lists *lists = c->api->lists;
+    struct str key =
+        str_printf(c->arena, "%.*s\n%.*s", STR_ARG(url->url), STR_ARG(url->credential));
+    int64_t now = clock_mono_ms();
+    struct kept *kept = NULL;
+    bool start = false;
+    struct slot *slot;
+
+    pthread_mutex_lock(&lists->lock);
+    slot = map_get(&lists->slots, key);
+    if (slot == NULL) {
+        evict_locked(lists);
+        slot = NEW(struct slot);
+        map_put(&lists->slots, key, slot);
+    }
+    slot->asked_ms = now;
+    if (slot->kept != NULL && now < slot->good_until_ms) {
+        kept = kept_ref(slot->kept);
+    } else {
+        struct list_waiter *w = waiter_new(c, done, ctx);
+
+        w->next = slot->waiters;
+        slot->waiters = w;
+        start = !slot->fetching;
+        slot->fetching = true;
+    }
+    pthread_mutex_unlock(&lists->lock);
+    if (kept != NULL) {
+        answer(c, kept, done, ctx);
+        kept_unref(&kept);
+    } else if (start) {
+        start_fetch(c, key, url);
+    }
+}

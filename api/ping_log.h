@@ -1,0 +1,18 @@
+/* api/ping_log.h - the pings of the last three hours, for /changes.xml. Any thread, short lock. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/str.h"
+
+struct ping_log;
+struct ping_log *ping_log_new(void);
+void ping_log_free(struct ping_log **lp);
+
+/* Note a ping at a time (Unix seconds); an older one of the same URL gives way. Texts are copied.
+ * `rss_url` may be null. */
+void ping_log_add(struct ping_log *l, struct str name, struct str url, struct str rss_url,
+                  int64_t at);
+
+/* Write changes.xml as of `now`, newest first. The same bytes come out until a ping comes in or
+ * grows old: `updated` is the time of the newest one. Returns that time (or when the log began). */
+int64_t ping_log_write(struct ping_log *l, struct buf *out, int64_t now);

@@ -1,0 +1,186 @@
+/* api/pull.c - gather, then render.
+ *
+ * The version of the feeds and the request name the document (render.c), so an answer 304 needs no
+ * query, and a second request for the same thing none but the cache.
+ */
+#include "api/pull.h"
+
+#include <stdlib.h>
+
+#include "api/gather.h"
+#include "api/negotiate.h"
+#include "api/render.h"
+#include "api/selflink.h"
+#include "base/digest.h"
+#include "base/limits.h"
+#include "base/mem.h"
+
+/* Short: shields from bursts, and nobody sees news late. Then a 304 tells that nothing is new. */
+#define FRESH "max-age=2"
+#define FRESH_PRIVATE "private, max-age=2"
+#define SKIP_MAX 1000000
+
+bool pull_read(struct call *c, struct pull *q, struct problem *p)
+{
+    int64_t len, skip;
+
+    if (!params_format(&c->params, c->arena, &q->format, &q->type_given, p) ||
+        !params_count(&c->params, c->arena, "len", DEFAULT_LEN, LIMIT_LEN, &len, p) ||
+        !params_count(&c->params, c->arena, "skip", 0, SKIP_MAX, &skip, p))
+        return false;
+    q->len = (size_t)len;
+    q->skip = (size_t)skip;
+    if (q->type_given)
+        return true;
+    c->negotiated = true;
+    if (!negotiate_format(http_request_field(c->req, "accept"), &q->format)) {
+        problem_set(p, c->arena, PROBLEM_NOT_ACCEPTABLE,
+                    "The Accept field permits none of the types offered here; `type` in the query "
+                    "overrides it.");
+        p->value = http_request_field(c->req, "accept");
+        p->value = str_slice(p->value, 0, str_utf8_valid(p->value));
+        p->allowed = negotiate_offers;
+        p->fields = STR("Vary: Accept\r\n");
+        return false;
+    }
+    /* `obj` is said of the JSON form however it was chosen */
+    if (q->format == FORMAT_JSON) {
+        bool obj;
+
+        if (!params_flag(&c->params, c->arena, "obj", &obj, p))
+            return false;
+        if (obj)
+            q->format = FORMAT_JSON_OBJ;
+    }
+    return true;
+}
+
+struct str pull_origin(struct call *c)
+{
+    struct str origin = c->cfg->base_url;
+
+    if (str_is_null(origin))
+        return str_concat(c->arena, STR("http://"), http_request_host(c->req));
+    while (str_ends(origin, STR("/")))
+        origin.len--;
+    return origin;
+}
+
+static int by_id(const void *x, const void *y)
+{
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+
+    return a < b ? -1 : a > b;
+}
+
+/* The ids that are ready, sorted, without doubles. */
+static size_t ready_ids(struct arena *a, const struct gathered *items, size_t n, int64_t **out)
+{
+    int64_t *ids = ARENA_ARRAY(a, int64_t, n + 1);
+    size_t n_ids = 0, n_out = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (items[i].ready)
+            ids[n_ids++] = items[i].id;
+    qsort(ids, n_ids, sizeof(*ids), by_id);
+    for (size_t i = 0; i < n_ids; i++)
+        if (i == 0 || ids[i] != ids[i - 1])
+            ids[n_out++] = ids[i];
+    *out = ids;
+    return n_out;
+}
+
+/* urn:uuid of what was asked for: the same whatever part of it can be reached at the moment. */
+static struct str merged_id(struct arena *a, struct str seed)
+{
+    static const unsigned char ns[16] = {0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1,
+                                         0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
+    char uuid[37];
+
+    digest_uuid5(ns, seed, uuid);
+    return str_printf(a, "urn:uuid:%s", uuid);
+}
+
+/* The same document in other types, and where its permanent address is (RFC 8288). */
+static struct str link_field(struct arena *a, const struct pull *q, struct str self)
+{
+    static const enum feed_format formats[] = {FORMAT_ATOM, FORMAT_RSS, FORMAT_JSON,
+                                               FORMAT_JSONFEED};
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    if (self.len > 8192 || str_chr(self, '\001') >= 0)
+        return STR_NULL; /* a field of that length breaks clients; a mark must not leave */
+    for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
+        const char *name = feed_format_name(formats[i]);
+        struct str media = str_from(feed_format_media_type(formats[i])), type;
+        struct str href = selflink_set(a, self, "type", str_from(name));
+
+        if (formats[i] == q->format)
+            continue;
+        type = str_split(&media, ';');
+        buf_printf(&out, "%s<%.*s>; rel=\"alternate\"; type=\"%.*s\"",
+                   out.len == 0 ? "Link: " : ", ", STR_ARG(href), STR_ARG(type));
+    }
+    buf_puts(&out, "\r\n");
+    return str_dup(a, buf_view(&out));
+}
+
+static bool is_private(struct call *c, const struct pull *q)
+{
+    if (!str_is_null(c->cfg->token))
+        return true;
+    for (size_t i = 0; i < q->n_link_urls; i++)
+        if (!str_is_null(q->link_urls[i].credential))
+            return true;
+    return false;
+}
+
+static void on_gathered(struct call *c, struct gathered *items, size_t n, void *ctx)
+{
+    struct pull *q = ctx;
+    struct render_spec spec = {.format = q->format,
+                               .merged = q->merged,
+                               .len = q->len,
+                               .skip = q->skip,
+                               .title = q->title};
+    struct reply *r = ARENA_NEW(c->arena, struct reply);
+    int64_t *ids, *link_ids = NULL;
+    const char *type = feed_format_name(q->format);
+
+    spec.n_ids = ready_ids(c->arena, items, n, &ids);
+    spec.ids = ids;
+    if (spec.n_ids == 0 && n > 0) {
+        struct problem p;
+
+        gather_problem(c, items, n, &p);
+        reply_problem(c, &p);
+        return;
+    }
+    store_touch(c->api->store, spec.ids, spec.n_ids);
+    link_ids = ARENA_ARRAY(c->arena, int64_t, q->n_link_urls + 1);
+    for (size_t i = 0; q->link_is_feed && i < n; i++)
+        link_ids[i] = items[i].ready ? items[i].id : 0;
+    spec.self = selflink_make(c->arena, pull_origin(c), http_request_target(c->req),
+                              q->type_given ? NULL : type, q->link_urls, link_ids, q->n_link_urls);
+    if (q->format == FORMAT_JSONFEED && q->len > 0)
+        spec.next = selflink_set(c->arena, spec.self, "skip",
+                                 str_printf(c->arena, "%zu", q->skip + q->len));
+    if (q->merged)
+        spec.id = merged_id(c->arena, q->id_seed);
+    *r = (struct reply)REPLY_INIT;
+    r->cache = is_private(c, q) ? FRESH_PRIVATE : FRESH;
+    r->varies_encoding = true;
+    if (render_unmodified(c, &spec, r))
+        return;
+    r->fields = link_field(c->arena, q, spec.self);
+    render_reply(c, &spec, r);
+}
+
+void pull_serve(struct call *c, struct pull *q, const struct wanted_url *urls, size_t n)
+{
+    struct gathered *items = ARENA_ARRAY(c->arena, struct gathered, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        items[i].want = urls[i];
+    gather_start(c, items, n, on_gathered, q);
+}

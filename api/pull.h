@@ -1,0 +1,27 @@
+/* api/pull.h - what /feed, /feeds and /opml have in common: from a list of URLs to a document. */
+#pragma once
+
+#include "api/call.h"
+#include "feed/writer.h"
+
+struct pull {
+    enum feed_format format;
+    bool type_given;
+    size_t len, skip;
+    bool merged;
+    struct str id_seed; /* merged: what the document's id is derived from */
+    struct str title;   /* merged */
+    /* the `url` parameters as they stand in the target, for the self link */
+    const struct wanted_url *link_urls;
+    size_t n_link_urls;
+    bool link_is_feed; /* they are the feeds themselves */
+};
+
+/* type or Accept, len, skip. */
+bool pull_read(struct call *c, struct pull *q, struct problem *p) NODISCARD;
+
+/* Gather the feeds, then answer. `q` lives in the call's arena. */
+void pull_serve(struct call *c, struct pull *q, const struct wanted_url *urls, size_t n);
+
+/* The origin of links to ourselves: configured, or "http://" and the Host field. */
+struct str pull_origin(struct call *c);

@@ -1,0 +1,35 @@
+/* api/render.h - documents of views: cached ones at once, others made on a reader thread.
+ *
+ * A document is named by a key that tells everything it depends on, the version of its feeds
+ * included: nothing is ever invalidated. Requests that want the same document at the same time wait
+ * for one rendering. The call's loop only.
+ */
+#pragma once
+
+#include "api/call.h"
+#include "api/reply.h"
+#include "feed/writer.h"
+
+struct render_spec {
+    enum feed_format format;
+    bool merged;
+    const int64_t *ids; /* without doubles */
+    size_t n_ids;
+    size_t len, skip;
+    struct str self; /* our URL of the document; may hold key marks (selflink.h), like `next` */
+    struct str next; /* the URL of the page that follows; null: none is offered */
+    struct str id, title; /* of a merged document */
+    struct str key;       /* its name; set by render_unmodified() */
+};
+
+/* Name the document, and answer 304 when If-None-Match has it: true, the call is over. Sets
+ * r->etag; the Cache-Control of the reply comes from *r. Everything is in the call's arena. */
+bool render_unmodified(struct call *c, struct render_spec *spec, struct reply *r);
+
+/* Else answer with the document, from the cache or rendered (maybe 304 by its date). Further fields
+ * come from *r, too; body and date are set here. */
+void render_reply(struct call *c, const struct render_spec *spec, struct reply *r);
+
+/* Life cycle of the table of running renderings. */
+struct renders *renders_new(void);
+void renders_free(struct renders **rp);

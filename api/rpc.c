@@ -1,0 +1,104 @@
+/* api/rpc.c - POST /RPC2: the ping interface of Weblogs.com (weblogUpdates.*).
+ *
+ * A bad or surplus ping is answered by flerror; only what is no call of the method is a fault.
+ */
+#include "api/resources.h"
+
+#include "api/ping.h"
+#include "api/reply.h"
+#include "base/limits.h"
+#include "net/xmlrpc.h"
+
+#define ANSWER_MAX (1024 * 1024)
+
+/* Parameter i, which must be a text. */
+static enum rc text_at(const struct value *params, size_t i, const char *name, struct str *out,
+                       struct err *err)
+{
+    const struct value *v = value_at(params, i);
+
+    if (v == NULL)
+        return err_set(err, RC_INPUT, "parameter %zu (%s) is missing; a string is wanted", i + 1,
+                       name);
+    if (v->kind != VAL_TEXT)
+        return err_set(err, RC_INPUT, "parameter %zu (%s) must be a string", i + 1, name);
+    *out = v->s;
+    return RC_OK;
+}
+
+static enum rc take(struct call *c, struct arena *a, const struct ping *ping, struct value **result)
+{
+    struct str message;
+    const char *bad;
+    bool failed = ping_take(c, ping, a, &message, &bad) != PING_TAKEN;
+
+    *result = value_dict(a);
+    value_setz(a, *result, "flerror", value_bool(a, failed));
+    value_set_textz(a, *result, "message", message);
+    return RC_OK;
+}
+
+/* (name, url[, changesurl[, category]]) */
+static enum rc on_ping(void *ctx, struct arena *a, const struct value *params,
+                       struct value **result, struct err *err)
+{
+    struct ping ping = {.rss_url = STR_NULL, .changes_url = STR_NULL};
+    struct str ignored;
+    size_t n = value_len(params);
+
+    if (n > 4)
+        return err_set(err, RC_INPUT, "%zu parameters; name, url, changesurl, category are taken",
+                       n);
+    if (text_at(params, 0, "name", &ping.name, err) != RC_OK ||
+        text_at(params, 1, "url", &ping.url, err) != RC_OK ||
+        (n > 2 && text_at(params, 2, "changesurl", &ping.changes_url, err) != RC_OK) ||
+        (n > 3 && text_at(params, 3, "category", &ignored, err) != RC_OK))
+        return RC_INPUT;
+    return take(ctx, a, &ping, result);
+}
+
+/* (name, url, checkurl, rssurl[, tags]): tags, separated by vertical bars, are taken and ignored */
+static enum rc on_extended_ping(void *ctx, struct arena *a, const struct value *params,
+                                struct value **result, struct err *err)
+{
+    struct ping ping = {.changes_url = STR_NULL};
+    struct str ignored;
+    size_t n = value_len(params);
+
+    if (n > 5)
+        return err_set(err, RC_INPUT, "%zu parameters; name, url, checkurl, rssurl, tags are taken",
+                       n);
+    if (text_at(params, 0, "name", &ping.name, err) != RC_OK ||
+        text_at(params, 1, "url", &ping.url, err) != RC_OK ||
+        text_at(params, 2, "checkurl", &ignored, err) != RC_OK ||
+        text_at(params, 3, "rssurl", &ping.rss_url, err) != RC_OK ||
+        (n > 4 && text_at(params, 4, "tags", &ignored, err) != RC_OK))
+        return RC_INPUT;
+    return take(ctx, a, &ping, result);
+}
+
+static const struct rpc_method methods[] = {
+    {"weblogUpdates.ping", "A site has changed: name, url[, changesurl[, category]].", on_ping},
+    {"weblogUpdates.extendedPing", "A site has changed: name, url, checkurl, rssurl[, tags].",
+     on_extended_ping},
+};
+
+void rpc_post(struct call *c)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(ANSWER_MAX);
+    struct str body = http_request_body(c->req);
+    struct rpc_server *server;
+
+    if (body.len > LIMIT_RPC_BODY) {
+        struct problem p;
+
+        problem_set(&p, c->arena, PROBLEM_TOO_LARGE, "A call of %zu bytes; %d are taken.", body.len,
+                    LIMIT_RPC_BODY);
+        reply_problem(c, &p);
+        return;
+    }
+    server = rpc_server_new(methods, ARRAY_LEN(methods), c);
+    rpc_server_answer(server, body, http_request_field(c->req, "content-type"), &out);
+    rpc_server_free(&server);
+    reply_buf(c, 200, "text/xml; charset=utf-8", &out, STR_NULL);
+}

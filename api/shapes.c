@@ -1,0 +1,117 @@
+/* api/shapes.c - the members of a feed, a subscription and a revision, in their order. */
+#include "api/shapes.h"
+
+#include "api/cursor.h"
+#include "base/buf.h"
+#include "base/clock.h"
+
+struct value *shape_time(struct arena *a, int64_t at)
+{
+    char text[CLOCK_TEXT];
+
+    if (at == TIME_UNKNOWN)
+        return value_null(a);
+    clock_rfc3339(at, text);
+    return value_text(a, str_dup(a, str_from(text)));
+}
+
+/* `s`, with U+FFFD for what is no UTF-8. */
+static struct str utf8_of(struct arena *a, struct str s)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    size_t n = str_utf8_valid(s);
+
+    if (n == s.len)
+        return s;
+    for (; s.len > 0; n = str_utf8_valid(s)) {
+        buf_str(&out, str_slice(s, 0, n));
+        if (n < s.len)
+            buf_utf8(&out, 0xFFFD);
+        s = str_slice(s, n + 1, s.len);
+    }
+    return str_dup(a, buf_view(&out));
+}
+
+struct value *shape_text(struct arena *a, struct str s)
+{
+    return str_is_null(s) ? value_null(a) : value_text(a, utf8_of(a, s));
+}
+
+static struct value *name(struct arena *a, const char *z)
+{
+    return value_text(a, str_from(z));
+}
+
+struct value *shape_feed(struct arena *a, const struct feed_record *rec, const struct api_cfg *cfg)
+{
+    bool exact = rec->level < 0 || rec->level > 2;
+    struct value *v = value_dict(a);
+
+    value_setz(a, v, "id", value_int(a, rec->id));
+    value_set_textz(a, v, "url", rec->url);
+    value_setz(a, v, "title", shape_text(a, rec->title));
+    value_setz(a, v, "state", name(a, feed_state_name(rec->state)));
+    value_setz(a, v, "level", exact ? value_null(a) : value_int(a, rec->level));
+    value_setz(a, v, "period",
+               value_int(a, exact ? rec->period_s : cfg->level_period_s[rec->level]));
+    value_setz(a, v, "last_check", shape_time(a, rec->last_check_at));
+    value_setz(a, v, "last_success", shape_time(a, rec->last_success_at));
+    value_setz(a, v, "last_change", shape_time(a, rec->last_change_at));
+    value_setz(a, v, "next_check", shape_time(a, rec->next_fetch_at));
+    value_setz(a, v, "next_reason", name(a, fetch_reason_name(rec->next_reason)));
+    value_setz(a, v, "status",
+               rec->last_status == 0 ? value_null(a) : value_int(a, rec->last_status));
+    value_setz(a, v, "etag", shape_text(a, rec->etag));
+    value_setz(a, v, "last_modified", shape_text(a, rec->last_modified));
+    value_setz(a, v, "errors", value_int(a, rec->n_errors));
+    value_setz(a, v, "last_error", shape_text(a, rec->last_error));
+    value_setz(a, v, "entries", value_int(a, rec->n_entries));
+    value_setz(a, v, "subscribers", value_int(a, rec->n_subscriptions));
+    value_setz(a, v, "page_url", shape_text(a, rec->page_url));
+    value_setz(a, v, "site_url", shape_text(a, rec->site_url));
+    return v;
+}
+
+struct value *shape_sub(struct arena *a, const struct subscription *sub)
+{
+    struct value *v = value_dict(a), *urls = value_list(a), *ids = value_list(a);
+
+    value_setz(a, v, "id", value_int(a, sub->id));
+    value_setz(a, v, "endpoint", shape_text(a, sub->endpoint));
+    value_setz(a, v, "sink", shape_text(a, sub->sink));
+    for (size_t i = 0; i < sub->n_feeds; i++) {
+        value_push(a, urls, shape_text(a, sub->feeds[i].url));
+        value_push(a, ids, value_int(a, sub->feeds[i].feed_id));
+    }
+    value_setz(a, v, "urls", urls);
+    value_setz(a, v, "feeds", ids);
+    value_setz(a, v, "state", name(a, sub_state_name(sub->state)));
+    value_setz(a, v, "position", value_int(a, sub->position));
+    value_setz(a, v, "created", shape_time(a, sub->created_at));
+    value_setz(a, v, "next_try", shape_time(a, sub->next_try_at));
+    value_setz(a, v, "failing_since", shape_time(a, sub->failing_since));
+    value_setz(a, v, "failures", value_int(a, sub->n_failures));
+    value_setz(a, v, "delivered", value_int(a, sub->n_delivered));
+    value_setz(a, v, "faults", value_int(a, sub->n_faults));
+    value_setz(a, v, "last_error", shape_text(a, sub->last_error));
+    return v;
+}
+
+struct value *shape_revision(struct arena *a, const struct revision *rev, struct str url,
+                             struct str log_id)
+{
+    struct value *v = value_dict(a);
+    char text[CURSOR_TEXT];
+
+    value_setz(a, v, "seq", value_int(a, rev->seq));
+    cursor_write(text, log_id, rev->seq, rev->at_us);
+    value_setz(a, v, "cursor", value_text(a, str_dup(a, str_from(text))));
+    clock_rfc3339_us(rev->at_us, text);
+    value_setz(a, v, "at", value_text(a, str_dup(a, str_from(text))));
+    value_setz(a, v, "kind", name(a, revision_kind_name(rev->kind)));
+    value_setz(a, v, "initial", value_bool(a, rev->initial));
+    value_setz(a, v, "feed", value_int(a, rev->feed_id));
+    value_setz(a, v, "url", shape_text(a, url));
+    value_setz(a, v, "uid", value_text(a, rev->uid));
+    return v;
+}

@@ -1,0 +1,171 @@
+/* api/sub_list.c - GET /sub: the subscribed feeds as OPML, or everything about them as JSON. */
+#include "api/resources.h"
+
+#include "api/reply.h"
+#include "api/shapes.h"
+#include "base/limits.h"
+#include "feed/json.h"
+#include "feed/opml.h"
+
+#define LIST_MAX ((size_t)512 * 1024 * 1024)
+
+struct sub_listing {
+    int64_t id; /* 0: all */
+    bool json, all;
+    struct buf out;
+    /* what was read */
+    struct subscription *subs;
+    size_t n_subs;
+    struct feed_record *feeds;
+    size_t n_feeds;
+};
+
+static void dispose(struct task *t)
+{
+    struct sub_listing *l = t->data;
+
+    buf_release(&l->out);
+}
+
+static void write_json(struct task *t, struct sub_listing *l)
+{
+    struct arena *a = &t->arena;
+    struct value *v = value_dict(a), *subs = value_list(a), *feeds = value_list(a);
+
+    for (size_t i = 0; i < l->n_subs; i++)
+        value_push(a, subs, shape_sub(a, &l->subs[i]));
+    for (size_t i = 0; i < l->n_feeds; i++)
+        if (l->all || l->id != 0 || l->feeds[i].n_subscriptions > 0)
+            value_push(a, feeds, shape_feed(a, &l->feeds[i], t->cfg));
+    value_setz(a, v, "subscriptions", subs);
+    value_setz(a, v, "feeds", feeds);
+    value_setz(a, v, "last_seq", value_int(a, store_last_seq(t->api->store)));
+    json_write(&l->out, v);
+    buf_putc(&l->out, '\n');
+}
+
+/* Levels 0 and 1 change by themselves; as settings they would change the list (OPML-03). */
+static int lasting_level(const struct feed_record *rec)
+{
+    return rec->level == 0 || rec->level == 1 ? LEVEL_KEEP : rec->level;
+}
+
+/* The dates are those of subscribing, so that the document changes with the list alone. */
+static void write_opml(struct task *t, struct sub_listing *l)
+{
+    struct opml list = {.title = STR("Feedmill subscriptions")};
+    int64_t created_at = TIME_UNKNOWN, modified_at = TIME_UNKNOWN;
+
+    list.feeds = ARENA_ARRAY(&t->arena, struct opml_feed, l->n_feeds + 1);
+    for (size_t i = 0; i < l->n_feeds; i++) {
+        const struct feed_record *rec = &l->feeds[i];
+        struct opml_feed *f = &list.feeds[list.n_feeds];
+
+        if (!l->all && l->id == 0 && rec->n_subscriptions == 0)
+            continue;
+        f->xml_url = rec->url;
+        f->html_url = rec->site_url.len > 0 ? rec->site_url : rec->page_url;
+        f->title = rec->title.len > 0 ? rec->title : rec->url;
+        f->text = f->title;
+        f->level = lasting_level(rec);
+        f->period_s = rec->period_s;
+        list.n_feeds++;
+    }
+    for (size_t i = 0; i < l->n_subs; i++) {
+        int64_t at = l->subs[i].created_at;
+
+        if (created_at == TIME_UNKNOWN || at < created_at)
+            created_at = at;
+        if (modified_at == TIME_UNKNOWN || at > modified_at)
+            modified_at = at;
+    }
+    opml_write(&l->out, &list, created_at == TIME_UNKNOWN ? 0 : created_at,
+               modified_at == TIME_UNKNOWN ? 0 : modified_at);
+}
+
+static enum rc read_feeds_of(struct reader *r, struct task *t, struct sub_listing *l)
+{
+    const struct subscription *sub = &l->subs[0];
+    int64_t *ids = ARENA_ARRAY(&t->arena, int64_t, sub->n_feeds + 1);
+
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        ids[i] = sub->feeds[i].feed_id;
+    return reader_feeds(r, ids, sub->n_feeds, &t->arena, &l->feeds, &l->n_feeds, &t->err);
+}
+
+static bool work(struct task *t, struct reader *r)
+{
+    struct sub_listing *l = t->data;
+    struct arena *a = &t->arena;
+
+    if (l->id != 0) {
+        t->rc = reader_subs(r, &l->id, 1, a, &l->subs, &l->n_subs, &t->err);
+        if (t->rc == RC_OK && l->n_subs == 0)
+            t->rc =
+                err_set(&t->err, RC_NOT_FOUND, "There is no subscription %lld.", (long long)l->id);
+        if (t->rc == RC_OK)
+            t->rc = read_feeds_of(r, t, l);
+    } else {
+        t->rc = reader_subs(r, NULL, 0, a, &l->subs, &l->n_subs, &t->err);
+        if (t->rc == RC_OK)
+            t->rc = reader_feeds(r, NULL, 0, a, &l->feeds, &l->n_feeds, &t->err);
+    }
+    if (t->rc != RC_OK)
+        return true;
+    if (l->json)
+        write_json(t, l);
+    else
+        write_opml(t, l);
+    return true;
+}
+
+static void done(struct task *t, struct call *c)
+{
+    struct sub_listing *l = t->data;
+    struct reply r = REPLY_INIT;
+    size_t len;
+    char *bytes;
+
+    if (t->rc != RC_OK) {
+        struct problem p;
+
+        problem_of_err(&p, c->arena, t->rc, &t->err);
+        if (t->rc == RC_NOT_FOUND)
+            p.parameter = STR("id");
+        reply_problem(c, &p);
+        return;
+    }
+    r.media_type = l->json ? "application/json" : "text/x-opml; charset=utf-8";
+    r.cache = "private, no-cache";
+    r.etag = reply_etag(c->arena, buf_view(&l->out));
+    bytes = buf_detach(&l->out, &len);
+    r.body = blob_new(bytes, len);
+    reply_send(c, &r);
+    blob_unref(&r.body);
+}
+
+void sub_get(struct call *c)
+{
+    struct sub_listing listing = {.out = BUF_INIT(LIST_MAX)};
+    struct str type;
+    struct problem p;
+    struct task *t;
+
+    if (!params_id(&c->params, c->arena, false, &listing.id, &p) ||
+        !params_flag(&c->params, c->arena, "all", &listing.all, &p) ||
+        !params_optional(&c->params, c->arena, "type", &type, &p)) {
+        reply_problem(c, &p);
+        return;
+    }
+    listing.json = str_eqz(type, "json");
+    if (!str_is_null(type) && !listing.json && !str_eqz(type, "opml")) {
+        problem_parameter(&p, c->arena, "type", type, "opml|json",
+                          "The parameter `type` is not one of opml, json.");
+        reply_problem(c, &p);
+        return;
+    }
+    t = task_new(c, work, done);
+    t->data = arena_copy(&t->arena, &listing, sizeof(listing));
+    t->dispose = dispose;
+    task_start(t);
+}

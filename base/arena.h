@@ -1,0 +1,51 @@
+/* base/arena.h - the memory of one job, freed at once.
+ *
+ * A response, its parsed document and their strings die together or travel together to the next
+ * thread. An arena belongs to one thread at a time; nothing in it is freed alone.
+ */
+#pragma once
+
+#include "base/compiler.h"
+
+struct arena_chunk;
+struct arena {
+    struct arena_chunk *head;
+    char *at, *end; /* free room of the head chunk */
+    size_t total;   /* bytes of all chunks */
+};
+
+#define ARENA_INIT                                                                                 \
+    {                                                                                              \
+        NULL, NULL, NULL, 0                                                                        \
+    }
+
+/* Free all memory; the arena is empty and usable again. */
+void arena_release(struct arena *a);
+
+/* A heap arena, for jobs that travel; freed with arena_free(), which clears the pointer. */
+struct arena *arena_new(void);
+void arena_free(struct arena **ap);
+
+/* `n` bytes aligned for any type; arena_zalloc() clears them. Never NULL. */
+void *arena_alloc_slow(struct arena *a, size_t n);
+void *arena_zalloc(struct arena *a, size_t n);
+
+/* A copy of `n` bytes, followed by a NUL. */
+char *arena_copy(struct arena *a, const void *p, size_t n);
+char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* Bytes held by the arena, for limits. */
+size_t arena_size(const struct arena *a);
+
+static inline void *arena_alloc(struct arena *a, size_t n)
+{
+    size_t need = (n + 15) & ~(size_t)15;
+
+    if (__builtin_expect((size_t)(a->end - a->at) < need || need < n, 0))
+        return arena_alloc_slow(a, n);
+    a->at += need;
+    return a->at - need;
+}
+
+#define ARENA_NEW(a, type) ((type *)arena_zalloc((a), sizeof(type)))
+#define ARENA_ARRAY(a, type, n) ((type *)arena_zalloc((a), sizeof(type) * (n)))

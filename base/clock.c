@@ -1,0 +1,147 @@
+/* base/clock.c - time, and the calendar (days-from-civil after Howard Hinnant's description). */
+#include "base/clock.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+static _Atomic int64_t fake_us;
+
+int64_t clock_now_us(void)
+{
+    int64_t fake = atomic_load_explicit(&fake_us, memory_order_relaxed);
+    struct timespec ts;
+
+    if (fake != 0)
+        return fake;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+int64_t clock_now_s(void)
+{
+    return clock_now_us() / 1000000;
+}
+
+int64_t clock_mono_us(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+int64_t clock_mono_ms(void)
+{
+    return clock_mono_us() / 1000;
+}
+
+struct timespec clock_mono_after_ms(int64_t wait_ms)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    if (wait_ms < 0)
+        wait_ms = (int64_t)100 * 365 * 86400 * 1000;
+    ts.tv_sec += (time_t)(wait_ms / 1000);
+    ts.tv_nsec += (long)(wait_ms % 1000) * 1000000;
+    if (ts.tv_nsec >= 1000000000) {
+        ts.tv_sec++;
+        ts.tv_nsec -= 1000000000;
+    }
+    return ts;
+}
+
+void clock_fake_us(int64_t us)
+{
+    atomic_store(&fake_us, us);
+}
+
+static int64_t days_from_civil(int64_t y, int m, int d)
+{
+    int64_t era, yoe, doy;
+
+    y -= m <= 2;
+    era = (y >= 0 ? y : y - 399) / 400;
+    yoe = y - era * 400;
+    doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+    return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
+}
+
+int64_t clock_from_civil(int64_t year, int month, int day, int hour, int minute, int second)
+{
+    return days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
+}
+
+struct civil clock_civil(int64_t at)
+{
+    struct civil c;
+    int64_t days = at / 86400, rest = at % 86400;
+    int64_t z, era, doe, yoe, doy, mp;
+
+    if (rest < 0) {
+        rest += 86400;
+        days--;
+    }
+    z = days + 719468;
+    era = (z >= 0 ? z : z - 146096) / 146097;
+    doe = z - era * 146097;
+    yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+    doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    mp = (5 * doy + 2) / 153;
+    c.day = (int)(doy - (153 * mp + 2) / 5 + 1);
+    c.month = (int)(mp < 10 ? mp + 3 : mp - 9);
+    c.year = yoe + era * 400 + (c.month <= 2);
+    c.hour = (int)(rest / 3600);
+    c.minute = (int)(rest / 60 % 60);
+    c.second = (int)(rest % 60);
+    c.weekday = (int)(((days % 7) + 10) % 7);
+    c.yearday = (int)(days - days_from_civil(c.year, 1, 1) + 1);
+    return c;
+}
+
+static const char *const month_names[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                          "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+static const char *const day_names[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
+
+static struct civil printable(int64_t at)
+{
+    const int64_t lo = clock_from_civil(0, 1, 1, 0, 0, 0);
+    const int64_t hi = clock_from_civil(9999, 12, 31, 23, 59, 59);
+
+    return clock_civil(at < lo ? lo : at > hi ? hi : at);
+}
+
+void clock_http_date(int64_t at, char out[CLOCK_TEXT])
+{
+    struct civil c = printable(at);
+
+    snprintf(out, CLOCK_TEXT, "%s, %02d %s %04d %02d:%02d:%02d GMT", day_names[c.weekday], c.day,
+             month_names[c.month - 1], (int)c.year, c.hour, c.minute, c.second);
+}
+
+void clock_rfc822(int64_t at, char out[CLOCK_TEXT])
+{
+    clock_http_date(at, out);
+}
+
+void clock_rfc3339(int64_t at, char out[CLOCK_TEXT])
+{
+    struct civil c = printable(at);
+
+    snprintf(out, CLOCK_TEXT, "%04d-%02d-%02dT%02d:%02d:%02dZ", (int)c.year, c.month, c.day,
+             c.hour, c.minute, c.second);
+}
+
+void clock_rfc3339_us(int64_t at_us, char out[CLOCK_TEXT])
+{
+    int64_t s = at_us / 1000000, us = at_us % 1000000;
+    struct civil c;
+
+    if (us < 0) {
+        us += 1000000;
+        s--;
+    }
+    c = printable(s);
+    snprintf(out, CLOCK_TEXT, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", (int)c.year, c.month, c.day,
+             c.hour, c.minute, c.second, (int)us);
+}

@@ -1,0 +1,52 @@
+/* base/stats.c - relaxed atomics, a cache line each, so that threads do not disturb one another. */
+#include "base/stats.h"
+
+#include <stdatomic.h>
+
+#include "base/assert.h"
+
+static struct {
+    _Alignas(64) _Atomic int64_t n;
+} cells[STAT_COUNT_];
+
+static const struct {
+    const char *name, *meaning;
+    enum stat_kind kind;
+} rows[] = {
+#define STAT(name, kind, meaning) {#name, meaning, STAT_KIND_##kind},
+#include "base/stats.def"
+#undef STAT
+};
+
+void stats_add(enum stat stat, int64_t n)
+{
+    atomic_fetch_add_explicit(&cells[stat].n, n, memory_order_relaxed);
+}
+
+void stats_set(enum stat stat, int64_t n)
+{
+    atomic_store_explicit(&cells[stat].n, n, memory_order_relaxed);
+}
+
+int64_t stats_get(enum stat stat)
+{
+    return atomic_load_explicit(&cells[stat].n, memory_order_relaxed);
+}
+
+const char *stats_name(enum stat stat)
+{
+    ASSERT((size_t)stat < ARRAY_LEN(rows));
+    return rows[stat].name;
+}
+
+const char *stats_meaning(enum stat stat)
+{
+    ASSERT((size_t)stat < ARRAY_LEN(rows));
+    return rows[stat].meaning;
+}
+
+enum stat_kind stats_kind(enum stat stat)
+{
+    ASSERT((size_t)stat < ARRAY_LEN(rows));
+    return rows[stat].kind;
+}

@@ -1,0 +1,26 @@
+/* base/stats.h - counters of base/stats.def, updated by any thread without a lock. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+enum stat {
+#define STAT(name, kind, meaning) STAT_##name,
+#include "base/stats.def"
+#undef STAT
+    STAT_COUNT_
+};
+
+enum stat_kind { STAT_KIND_COUNTER, STAT_KIND_GAUGE };
+
+void stats_add(enum stat stat, int64_t n);
+void stats_set(enum stat stat, int64_t n);
+int64_t stats_get(enum stat stat);
+
+#define stats_inc(stat) stats_add((stat), 1)
+
+/* The table's columns, for /metrics and the documentation. */
+const char *stats_name(enum stat stat);
+const char *stats_meaning(enum stat stat);
+enum stat_kind stats_kind(enum stat stat);

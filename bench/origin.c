@@ -1,0 +1,179 @@
+/* bench/origin.c - the other side of the fetch and push rows: answers every request at once.
+ *
+ * bench_origin FILE: serve loopback addresses on a free port, print it, and answer each request
+ * with the bytes of FILE (text/xml), keeping connections open. Ends with its standard input, a
+ * pipe. One thread on epoll that looks only for the end of a request: it is meant to cost next to
+ * nothing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/buf.h"
+#include "base/mem.h"
+
+struct peer {
+    int fd;
+    struct buf in;
+    size_t body_left; /* of the request's body, still to come */
+    size_t out_at;    /* sent of the answer */
+    bool answering;
+};
+
+static struct buf answer = BUF_INIT(BUF_ANY);
+static int poller;
+
+static void watch(int op, int fd, uint32_t events, void *ptr)
+{
+    struct epoll_event e = {.events = events, .data.ptr = ptr};
+
+    ASSERT(epoll_ctl(poller, op, fd, &e) == 0);
+}
+
+static void peer_close(struct peer *p)
+{
+    close(p->fd);
+    buf_release(&p->in);
+    mem_free(p);
+}
+
+/* Take one whole request off the input; false when it is not there yet. */
+static bool take_request(struct peer *p)
+{
+    char *end = p->in.ptr == NULL ? NULL : memmem(p->in.ptr, p->in.len, "\r\n\r\n", 4), *field;
+    size_t len;
+
+    if (end == NULL)
+        return false;
+    len = (size_t)(end + 4 - p->in.ptr);
+    *end = '\0';
+    field = strcasestr(p->in.ptr, "\r\nContent-Length:");
+    *end = '\r';
+    if (field != NULL)
+        len += strtoul(field + 17, NULL, 10);
+    if (p->in.len < len)
+        return false;
+    memmove(p->in.ptr, p->in.ptr + len, p->in.len - len);
+    p->in.len -= len;
+    return true;
+}
+
+/* False: the connection is over. */
+static bool serve(struct peer *p)
+{
+    static char room[256 * 1024];
+    ssize_t n;
+
+    for (;;) {
+        while (p->answering) {
+            n = send(p->fd, answer.ptr + p->out_at, answer.len - p->out_at, MSG_NOSIGNAL);
+            if (n < 0 && errno == EAGAIN)
+                return true;
+            if (n < 0)
+                return false;
+            p->out_at += (size_t)n;
+            p->answering = p->out_at < answer.len;
+        }
+        if (take_request(p)) {
+            p->answering = true;
+            p->out_at = 0;
+            continue;
+        }
+        n = recv(p->fd, room, sizeof room, 0);
+        if (n < 0 && errno == EAGAIN)
+            return true;
+        if (n <= 0)
+            return false;
+        buf_append(&p->in, room, (size_t)n);
+    }
+}
+
+static void accept_all(int listener)
+{
+    struct sockaddr_in from;
+    socklen_t len = sizeof from;
+    int fd, on = 1;
+
+    for (; (fd = accept4(listener, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC)) >=
+           0;
+         len = sizeof from) {
+        struct peer *p;
+
+        if (ntohl(from.sin_addr.s_addr) >> 24 != 127) { /* it must listen on all addresses to have
+                                                           the whole of 127.0.0.0/8 */
+            close(fd);
+            continue;
+        }
+        p = NEW(struct peer);
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        p->fd = fd;
+        p->in = (struct buf)BUF_INIT(BUF_ANY);
+        watch(EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLOUT | EPOLLET, p);
+    }
+}
+
+static void load_answer(const char *path)
+{
+    struct buf body = BUF_INIT(BUF_ANY);
+    FILE *f = fopen(path, "rb");
+    char room[65536];
+    size_t n;
+
+    if (f == NULL) {
+        perror(path);
+        exit(1);
+    }
+    while ((n = fread(room, 1, sizeof room, f)) > 0)
+        buf_append(&body, room, n);
+    fclose(f);
+    buf_printf(&answer, "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: %zu\r\n\r\n",
+               body.len);
+    buf_str(&answer, buf_view(&body));
+    buf_release(&body);
+}
+
+int main(int argc, char **argv)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
+    struct epoll_event events[256];
+    socklen_t len = sizeof at;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: bench_origin FILE\n");
+        return 2;
+    }
+    load_answer(argv[1]);
+    ASSERT(bind(listener, (struct sockaddr *)&at, sizeof at) == 0 && listen(listener, 4096) == 0);
+    ASSERT(getsockname(listener, (struct sockaddr *)&at, &len) == 0);
+    printf("%d\n", ntohs(at.sin_port));
+    fflush(stdout);
+    poller = epoll_create1(EPOLL_CLOEXEC);
+    watch(EPOLL_CTL_ADD, listener, EPOLLIN, NULL);
+    watch(EPOLL_CTL_ADD, STDIN_FILENO, EPOLLIN, &poller);
+    for (;;) {
+        int n = epoll_wait(poller, events, (int)ARRAY_LEN(events), -1);
+
+        for (int i = 0; i < n; i++) {
+            struct peer *p = events[i].data.ptr;
+
+            if (p == NULL)
+                accept_all(listener);
+            else if ((void *)p == (void *)&poller)
+                return 0;
+            else if (!serve(p))
+                peer_close(p);
+        }
+    }
+}

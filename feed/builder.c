@@ -1,0 +1,556 @@
+/* feed/builder.c - frames, text, namespaces, and the fragments of foreign elements. */
+#include "feed/builder.h"
+
+#include "base/assert.h"
+#include "feed/names.h"
+#include "feed/sanitize_priv.h"
+#include "feed/uri.h"
+
+#define TEXT_MAX ((size_t)LIMIT_FETCH_BODY * 4)
+#define MEMBERS_MAX 512 /* members that one dict takes from unknown elements */
+#define NAMESPACES_MAX 256
+
+void builder_init(struct builder *b, struct arena *a, const struct parse_input *in,
+                  struct feed_doc *doc)
+{
+    struct str location = in->content_location;
+
+    *b = (struct builder){.a = a, .doc = doc, .title_depth = -1};
+    b->text = (struct buf)BUF_INIT(TEXT_MAX);
+    b->entry_ext = (struct buf)BUF_INIT(LIMIT_ENTRY);
+    b->head_ext = (struct buf)BUF_INIT(LIMIT_ENTRY);
+    b->tombstone_ext = (struct buf)BUF_INIT(LIMIT_ENTRY);
+    b->frames = ARENA_ARRAY(a, struct frame, LIMIT_XML_DEPTH + 1);
+    b->base = in->url;
+    if (location.len > 0)
+        b->base = uri_resolve(a, in->url, location);
+    b->base = str_is_null(b->base) ? STR("") : str_dup(a, str_trim(b->base));
+    if (in->content_language.len > 0) {
+        b->lang = str_dup(a, str_trim(in->content_language));
+        builder_set_language(b, b->lang);
+    }
+}
+
+void builder_release(struct builder *b)
+{
+    buf_release(&b->text);
+    buf_release(&b->entry_ext);
+    buf_release(&b->head_ext);
+    buf_release(&b->tombstone_ext);
+}
+
+/* "en_us" is meant as "en-us". */
+static struct str language_tag(struct arena *a, struct str lang)
+{
+    char *p;
+
+    if (str_chr(lang, '_') < 0)
+        return lang;
+    p = str_z(a, lang);
+    for (size_t i = 0; i < lang.len; i++)
+        if (p[i] == '_')
+            p[i] = '-';
+    return str_of(p, lang.len);
+}
+
+void builder_set_language(struct builder *b, struct str lang)
+{
+    value_set_textz(b->a, b->doc->feed, "language", language_tag(b->a, lang));
+}
+
+/* ---------------------------------------------------------------- attributes */
+
+struct str attrs_get(const struct attrs *at, const char *name)
+{
+    for (size_t i = 0; i < at->n; i++)
+        if (str_eqz(at->list[i].name->attr, name))
+            return at->list[i].value;
+    return STR_NULL;
+}
+
+static bool is_lowered(struct str key)
+{
+    return str_eqz(key, "rel") || str_eqz(key, "type");
+}
+
+struct value *attrs_dict(struct builder *b, const struct attrs *at)
+{
+    struct value *d = value_dict(b->a);
+
+    for (size_t i = 0; i < at->n; i++) {
+        struct str key = at->list[i].name->attr, v = at->list[i].value;
+
+        value_set_text(b->a, d, key, is_lowered(key) ? str_lower(b->a, v) : str_dup(b->a, v));
+    }
+    return d;
+}
+
+struct value *attrs_dict_href(struct builder *b, const struct attrs *at)
+{
+    struct value *d = attrs_dict(b, at);
+    static const char *const names[] = {"url", "uri", "href"};
+
+    for (size_t i = 0; i < 3; i++) {
+        struct str href = value_get_text(d, str_from(names[i]));
+
+        if (str_is_null(href) || (href.len == 0 && i < 2))
+            continue;
+        (void)value_del(d, STR("url"));
+        (void)value_del(d, STR("uri"));
+        value_set_textz(b->a, d, "href", builder_resolve(b, href));
+        break;
+    }
+    return d;
+}
+
+struct str builder_resolve(struct builder *b, struct str ref)
+{
+    return str_dup(b->a, uri_resolve(b->a, b->base, ref));
+}
+
+/* ---------------------------------------------------------------- namespaces */
+
+static void track_namespace(struct builder *b, const struct ns_decl *d)
+{
+    struct feed_doc *doc = b->doc;
+    struct str uri = d->uri, prefix = str_lower(b->a, d->prefix);
+    const struct ns *ns;
+
+    if (str_eq(uri, b->last_uri) && str_eq(d->prefix, b->last_prefix))
+        return; /* as when every entry's content declares XHTML */
+    b->last_uri = str_dup(b->a, uri);
+    b->last_prefix = prefix;
+    ns = ns_find(uri);
+    if (doc->version.len == 0) {
+        if (d->prefix.len == 0 && str_ieqz(uri, "http://my.netscape.com/rdf/simple/0.9/"))
+            doc->version = STR("rss090");
+        else if (str_ieqz(uri, "http://purl.org/rss/1.0/"))
+            doc->version = STR("rss10");
+        else if (str_ieqz(uri, "http://www.w3.org/2005/atom"))
+            doc->version = STR("atom10");
+    }
+    if (ns != NULL)
+        prefix = str_from(ns->prefix);
+    if (value_len(doc->namespaces) < NAMESPACES_MAX)
+        value_set_text(b->a, doc->namespaces, prefix, str_dup(b->a, uri));
+}
+
+/* ---------------------------------------------------------------- fragments */
+
+static void cut(struct buf *b, size_t len)
+{
+    if (b->len <= len)
+        return;
+    b->len = len;
+    b->ptr[len] = '\0';
+}
+
+static const char *const escapes[256] = {
+    ['&'] = "&amp;",  ['<'] = "&lt;",   ['>'] = "&gt;",  ['\r'] = "&#13;",
+    ['"'] = "&quot;", ['\n'] = "&#10;", ['\t'] = "&#9;",
+};
+
+static void put_escaped(struct buf *out, struct str s, bool in_attribute)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < s.len; i++) {
+        const char *esc = escapes[(unsigned char)s.ptr[i]];
+
+        if (esc == NULL ||
+            (!in_attribute && (s.ptr[i] == '"' || s.ptr[i] == '\n' || s.ptr[i] == '\t')))
+            continue;
+        buf_append(out, s.ptr + from, i - from);
+        buf_puts(out, esc);
+        from = i + 1;
+    }
+    if (s.len > from)
+        buf_append(out, s.ptr + from, s.len - from);
+}
+
+/* The URI of a name; that of a customary prefix that was not declared. Null: none. */
+static struct str name_uri(const struct name *n)
+{
+    if (!str_is_null(n->uri) || n->prefix.len == 0)
+        return n->uri;
+    return str_from(ns_uri_of_prefix(n->prefix));
+}
+
+/* Declare prefix -> uri in the fragment unless it is in force already. False when no more
+ * declarations can be kept in mind. */
+static bool declare(struct builder *b, struct buf *out, struct str prefix, struct str uri)
+{
+    if (str_eqz(prefix, "xml"))
+        return true;
+    for (size_t i = b->n_scope; i-- > 0;)
+        if (str_eq(b->scope[i].prefix, prefix)) {
+            if (str_eq(b->scope[i].uri, uri))
+                return true;
+            break;
+        }
+    if (b->n_scope == SCOPE_MAX)
+        return false;
+    b->scope[b->n_scope++] = (struct ns_decl){prefix, uri};
+    buf_puts(out, prefix.len > 0 ? " xmlns:" : " xmlns");
+    buf_str(out, prefix);
+    buf_puts(out, "=\"");
+    put_escaped(out, uri, true);
+    buf_putc(out, '"');
+    return true;
+}
+
+static void put_qname(struct buf *out, const struct name *n)
+{
+    if (n->prefix.len > 0) {
+        buf_str(out, n->prefix);
+        buf_putc(out, ':');
+    }
+    buf_str(out, n->local);
+}
+
+void builder_record_drop(struct builder *b)
+{
+    struct buf *out = NULL;
+
+    for (size_t i = 0; i < b->depth; i++) {
+        struct frame *f = &b->frames[i];
+
+        if (f->ext != NULL && out == NULL) {
+            out = f->ext;
+            cut(out, f->ext_at);
+        }
+        f->ext = NULL;
+    }
+    b->n_scope = 0;
+}
+
+/* Did an attribute of this name come before? Mended tags may have one twice. */
+static bool is_repeated(const struct attrs *at, size_t i)
+{
+    const struct name *n = at->list[i].name;
+
+    for (size_t k = 0; k < i; k++) {
+        const struct name *o = at->list[k].name;
+
+        if (o == n || (str_eq(o->local, n->local) && str_eq(name_uri(o), name_uri(n))))
+            return true;
+    }
+    return false;
+}
+
+/* False when it breaks off for want of room for declarations. */
+static bool put_start(struct builder *b, struct frame *f, const struct attrs *at)
+{
+    struct str uri = name_uri(f->name);
+
+    buf_putc(f->ext, '<');
+    put_qname(f->ext, f->name);
+    if (!declare(b, f->ext, f->name->prefix, str_is_null(uri) ? STR("") : uri))
+        return false;
+    for (size_t i = 0; i < at->n; i++) {
+        const struct name *n = at->list[i].name;
+        struct str attr_uri = name_uri(n);
+
+        if (n->is_barred || is_repeated(at, i))
+            continue;
+        if (n->prefix.len > 0) {
+            if (str_is_null(attr_uri))
+                continue;
+            if (!declare(b, f->ext, n->prefix, attr_uri))
+                return false;
+        }
+        buf_putc(f->ext, ' ');
+        put_qname(f->ext, n);
+        buf_puts(f->ext, "=\"");
+        put_escaped(f->ext, at->list[i].value, true);
+        buf_putc(f->ext, '"');
+    }
+    buf_putc(f->ext, '>');
+    return true;
+}
+
+static void record_start(struct builder *b, struct frame *f, const struct attrs *at)
+{
+    f->n_scope = b->n_scope;
+    if (!put_start(b, f, at))
+        builder_record_drop(b);
+}
+
+void builder_record(struct builder *b, struct frame *f, struct buf *out, const struct attrs *at)
+{
+    builder_record_drop(b);
+    f->ext = out;
+    f->ext_at = out->len;
+    record_start(b, f, at);
+}
+
+void builder_record_end(struct builder *b, struct frame *f)
+{
+    buf_puts(f->ext, "</");
+    put_qname(f->ext, f->name);
+    buf_putc(f->ext, '>');
+    b->n_scope = f->n_scope;
+    f->ext = NULL;
+}
+
+/* Decide whether this element is kept as XML, and where. */
+static void choose_ext(struct builder *b, struct frame *f, const struct attrs *at)
+{
+    struct frame *parent = b->depth > 1 ? f - 1 : NULL;
+    const struct name *n = f->name;
+
+    if (parent == NULL)
+        return;
+    if (parent->ext != NULL) {
+        /* a barred name or an undeclared prefix within ends the copying of that branch */
+        if (n->is_barred || (n->prefix.len > 0 && str_is_null(name_uri(n))))
+            return;
+        f->ext = parent->ext;
+        record_start(b, f, at);
+        return;
+    }
+    if (!parent->is_container || !n->is_foreign || n->is_barred || str_is_null(name_uri(n)) ||
+        (n->element != NULL && (n->element->flags & EL_MAPPED)))
+        return;
+    builder_record(b, f, b->in_entry ? &b->entry_ext : &b->head_ext, at);
+}
+
+/* ---------------------------------------------------------------- markup within content */
+
+static bool ends_with_xml(struct str type)
+{
+    return str_ends(type, STR("xml"));
+}
+
+static void put_attributes(struct builder *b, const struct attrs *at)
+{
+    for (size_t i = 0; i < at->n; i++) {
+        buf_putc(&b->text, ' ');
+        buf_str(&b->text, at->list[i].name->attr);
+        buf_puts(&b->text, "=\"");
+        put_escaped(&b->text, at->list[i].value, true);
+        buf_putc(&b->text, '"');
+    }
+}
+
+static struct str local_of_tag(struct str tag)
+{
+    ssize_t colon = str_chr(tag, ':');
+
+    return colon < 0 ? tag : str_slice(tag, (size_t)colon + 1, tag.len);
+}
+
+static bool is_div(const struct name *n)
+{
+    return str_eqz(n->tag, "div") || str_eqz(n->tag, "xhtml:div");
+}
+
+static void markup_start(struct builder *b, struct frame *f, const struct attrs *at,
+                         const struct ns_decl *decls, size_t n_decls)
+{
+    struct content *c = &b->content;
+    struct str local = local_of_tag(f->name->tag);
+
+    f->is_markup = true;
+    if (!ends_with_xml(c->type)) {
+        if (is_div(f->name)) {
+            f->is_void = true; /* some say text/html and wrap it in a div */
+            return;
+        }
+        c->type = STR("application/xhtml+xml"); /* it said escaped, and is not */
+    }
+    if (b->depth == c->depth + 1 && c->n_top++ == 0 && is_div(f->name) &&
+        str_trim(str_slice(buf_view(&b->text), b->frames[c->depth - 1].text_at, b->text.len)).len ==
+            0)
+        c->div_open_end = 1;
+    f->is_void = local.len <= 8 && sanitize_listed(SANITIZE_VOID_ELEMENTS, local) != NULL;
+    buf_putc(&b->text, '<');
+    buf_str(&b->text, local);
+    if ((str_eqz(local, "svg") || str_eqz(local, "math")) && f->name->uri.len > 0) {
+        buf_puts(&b->text, " xmlns=\"");
+        put_escaped(&b->text, f->name->uri, true);
+        buf_putc(&b->text, '"');
+    }
+    put_attributes(b, at);
+    for (size_t i = 0; i < n_decls; i++)
+        if (decls[i].prefix.len > 0 && str_ieqz(decls[i].uri, "http://www.w3.org/1999/xlink"))
+            buf_puts(&b->text, " xmlns:xlink=\"http://www.w3.org/1999/xlink\"");
+    buf_puts(&b->text, f->is_void ? " />" : ">");
+    if (c->div_open_end == 1)
+        c->div_open_end = b->text.len;
+}
+
+static void markup_end(struct builder *b, struct frame *f)
+{
+    struct content *c = &b->content;
+    size_t at = b->text.len;
+
+    if (f->is_void)
+        return;
+    buf_puts(&b->text, "</");
+    buf_str(&b->text, local_of_tag(f->name->tag));
+    buf_putc(&b->text, '>');
+    if (b->depth == c->depth + 1 && c->div_open_end > 0 && c->div_close_end == 0) {
+        c->div_close_at = at;
+        c->div_close_end = b->text.len;
+    }
+}
+
+/* ---------------------------------------------------------------- elements */
+
+static void unknown_start(struct builder *b, struct frame *f, const struct attrs *at)
+{
+    struct value *context = builder_context(b);
+
+    if (value_len(context) >= MEMBERS_MAX || member_is_shaped(f->name->key))
+        return;
+    builder_push(f, f->name->key, true);
+    if (at->n > 0)
+        value_set(b->a, context, f->name->attrs_key, attrs_dict(b, at));
+}
+
+void builder_start(struct builder *b, const struct name *name, const struct attrs *at,
+                   const struct ns_decl *decls, size_t n_decls)
+{
+    struct frame *f;
+    struct str s;
+
+    ASSERT(b->depth <= LIMIT_XML_DEPTH); /* the prefilter keeps to one less */
+    f = &b->frames[b->depth++];
+    *f = (struct frame){.name = name, .text_at = b->text.len, .base = b->base, .lang = b->lang};
+    for (size_t i = 0; i < n_decls; i++)
+        track_namespace(b, &decls[i]);
+    choose_ext(b, f, at);
+    if (at->n > 0) {
+        s = attrs_get(at, "xml:base");
+        if (str_is_null(s))
+            s = attrs_get(at, "base");
+        if (s.len > 0)
+            b->base = str_dup(b->a, uri_resolve(b->a, b->base, s));
+        s = attrs_get(at, "xml:lang");
+        if (str_is_null(s))
+            s = attrs_get(at, "lang");
+        if (!str_is_null(s)) {
+            b->lang = s.len == 0 ? STR_NULL : str_dup(b->a, s);
+            if (s.len > 0 && b->depth == 1)
+                builder_set_language(b, b->lang);
+        }
+    }
+    if (b->in_content) {
+        markup_start(b, f, at, decls, n_decls);
+        return;
+    }
+    if (b->depth > 1 && f[-1].is_opaque) {
+        f->is_opaque = true;
+        return;
+    }
+    if (name->element == NULL || !(name->element->flags & EL_KEEPS_AREA)) {
+        if (!name->is_foreign) {
+            b->in_textinput = false; /* not all who open them close them */
+            b->in_image = false;
+        }
+    }
+    if (name->element != NULL)
+        name->element->start(b, f, at);
+    else
+        unknown_start(b, f, at);
+}
+
+void builder_text(struct builder *b, const char *p, size_t len)
+{
+    struct frame *f;
+
+    if (b->depth == 0)
+        return;
+    f = &b->frames[b->depth - 1];
+    if (f->ext != NULL)
+        put_escaped(f->ext, str_of(p, len), false);
+    if (f->is_markup) {
+        if (str_eqz(b->content.type, "application/xhtml+xml") || ends_with_xml(b->content.type))
+            put_escaped(&b->text, str_of(p, len), false);
+        else
+            buf_append(&b->text, p, len);
+    } else if (f->collects) {
+        if (f->is_content && str_eqz(b->content.type, "application/xhtml+xml"))
+            put_escaped(&b->text, str_of(p, len), false);
+        else
+            buf_append(&b->text, p, len);
+    }
+}
+
+void builder_end(struct builder *b)
+{
+    struct frame *f = &b->frames[b->depth - 1];
+
+    if (f->is_markup)
+        markup_end(b, f);
+    else if (b->depth > 1 && f[-1].is_opaque)
+        ; /* part of something that was taken as a whole */
+    else if (f->name->element == NULL)
+        (void)builder_pop(b, f);
+    else if (f->name->element->end != NULL)
+        f->name->element->end(b, f);
+    if (f->ext != NULL)
+        builder_record_end(b, f);
+    if (!f->is_markup)
+        cut(&b->text, f->text_at);
+    b->base = f->base;
+    b->lang = f->lang;
+    b->depth--;
+}
+
+void builder_finish(struct builder *b)
+{
+    while (b->depth > 0) {
+        struct frame *f = &b->frames[b->depth - 1];
+
+        if (f->is_container) {
+            builder_end(b);
+            continue;
+        }
+        if (f->ext != NULL)
+            builder_record_end(b, f);
+        if (f->is_content)
+            b->in_content = false;
+        b->depth--;
+    }
+}
+
+void builder_push(struct frame *f, struct str member, bool stores)
+{
+    f->member = member;
+    f->collects = true;
+    f->stores = stores;
+}
+
+struct str builder_raw(const struct builder *b, const struct frame *f)
+{
+    return str_slice(buf_view(&b->text), f->text_at, b->text.len);
+}
+
+struct value *builder_context(struct builder *b)
+{
+    struct value *v = NULL;
+
+    if (b->in_source)
+        return b->source;
+    if (b->in_image)
+        v = value_getz(b->doc->feed, "image");
+    else if (b->in_textinput)
+        v = value_getz(b->doc->feed, "textinput");
+    if (v != NULL && v->kind == VAL_DICT)
+        return v;
+    return b->in_entry ? b->entry : b->doc->feed;
+}
+
+static const struct element_table *const tables[] = {&elements_core, &elements_ext, &elements_media,
+                                                     &elements_geo};
+
+const struct element *element_find(struct str tag)
+{
+    for (size_t t = 0; t < ARRAY_LEN(tables); t++)
+        for (size_t i = 0; i < tables[t]->n; i++)
+            if (str_eqz(tag, tables[t]->rows[i].tag))
+                return &tables[t]->rows[i];
+    return NULL;
+}

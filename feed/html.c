@@ -1,0 +1,327 @@
+/* feed/html.c - the tokenizer, after the states of the HTML standard, section 13.2.5. */
+#include "feed/html.h"
+
+#include "base/compiler.h"
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+}
+
+static bool is_alpha(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+void html_lexer_init(struct html_lexer *lx, struct arena *a, struct str in)
+{
+    lx->a = a;
+    lx->in = in;
+    lx->at = 0;
+    lx->tail = false;
+}
+
+/* Offset of `needle` at or behind `from`, or the length of the input. */
+static size_t find_from(const struct html_lexer *lx, size_t from, struct str needle)
+{
+    struct str rest = str_slice(lx->in, from, lx->in.len);
+    ssize_t at = needle.len == 1 ? str_chr(rest, needle.ptr[0]) : str_find(rest, needle);
+
+    return at < 0 ? lx->in.len : from + (size_t)at;
+}
+
+/* The byte behind the comment whose `<!--` is at `from`. One that is not closed reaches to the
+ * end: half of it shown as text could bring hidden markup to light. */
+static size_t comment_end(const struct html_lexer *lx, size_t from)
+{
+    struct str in = lx->in;
+    size_t at = from + 4;
+
+    if (at < in.len && in.ptr[at] == '>')
+        return at + 1;
+    if (str_starts(str_slice(in, at, in.len), STR("->")))
+        return at + 2;
+    while ((at = find_from(lx, at, STR("--"))) < in.len) {
+        struct str rest = str_slice(in, at + 2, in.len);
+        if (str_starts(rest, STR(">")))
+            return at + 3;
+        if (str_starts(rest, STR("!>")))
+            return at + 4;
+        at++;
+    }
+    return in.len;
+}
+
+/* Read the tag whose name begins at `at`; false when the input ends within it. */
+static bool read_tag(struct html_lexer *lx, size_t at, struct html_token *t)
+{
+    const char *p = lx->in.ptr;
+    size_t len = lx->in.len, from = at;
+
+    while (at < len && !is_space(p[at]) && p[at] != '/' && p[at] != '>')
+        at++;
+    t->name = str_of(p + from, at - from);
+    t->attrs = lx->attrs;
+    t->n_attrs = 0;
+    t->self_closing = false;
+    while (at < len && p[at] != '>') {
+        struct html_attr attr = {.value = STR_NULL};
+        if (is_space(p[at]) || p[at] == '/') {
+            t->self_closing = p[at] == '/' && at + 1 < len && p[at + 1] == '>';
+            at++;
+            continue;
+        }
+        from = at++; /* a name may begin with `=` */
+        while (at < len && !is_space(p[at]) && p[at] != '/' && p[at] != '>' && p[at] != '=')
+            at++;
+        attr.name = str_of(p + from, at - from);
+        while (at < len && is_space(p[at]))
+            at++;
+        if (at < len && p[at] == '=') {
+            at++;
+            while (at < len && is_space(p[at]))
+                at++;
+            if (at < len && (p[at] == '"' || p[at] == '\'')) {
+                const char *end = memchr(p + at + 1, p[at], len - at - 1);
+                if (end == NULL)
+                    return false;
+                attr.value = str_of(p + at + 1, (size_t)(end - p) - at - 1);
+                at = (size_t)(end - p) + 1;
+            } else {
+                from = at;
+                while (at < len && !is_space(p[at]) && p[at] != '>')
+                    at++;
+                attr.value = str_of(p + from, at - from);
+            }
+        }
+        if (t->n_attrs < HTML_ATTRS_MAX) {
+            attr.name = str_lower(lx->a, attr.name);
+            lx->attrs[t->n_attrs++] = attr;
+        }
+    }
+    if (at >= len)
+        return false;
+    t->name = str_lower(lx->a, t->name);
+    lx->at = at + 1;
+    return true;
+}
+
+/* What is passed over at lx->at: comments, declarations, processing instructions, end tags without
+ * a name. Returns the offset behind it, or lx->at when it is none of these. */
+static size_t skippable_end(const struct html_lexer *lx)
+{
+    struct str rest = str_slice(lx->in, lx->at, lx->in.len);
+    char c = rest.len > 1 ? rest.ptr[1] : ' ', d = rest.len > 2 ? rest.ptr[2] : ' ';
+    bool bogus;
+    size_t end;
+
+    if (str_starts(rest, STR("<!--")))
+        return comment_end(lx, lx->at);
+    bogus = c == '?' || (c == '/' && !is_alpha(d)) || str_istarts(rest, STR("<!doctype")) ||
+            (str_starts(rest, STR("<![")) && !str_starts(rest, STR("<![CDATA[")));
+    if (!bogus || lx->tail)
+        return lx->at;
+    end = find_from(lx, lx->at, STR(">"));
+    return end < lx->in.len ? end + 1 : end;
+}
+
+enum html_kind html_next(struct html_lexer *lx, struct html_token *t)
+{
+    struct str in = lx->in;
+    size_t from;
+
+    *t = (struct html_token){.kind = HTML_END_OF_INPUT};
+    while (lx->at < in.len && in.ptr[lx->at] == '<') {
+        size_t name = lx->at + 1;
+        size_t end = skippable_end(lx);
+        bool closing;
+        if (end > lx->at) {
+            lx->at = end;
+            continue;
+        }
+        closing = name < in.len && in.ptr[name] == '/';
+        name += closing;
+        if (lx->tail || name >= in.len || !is_alpha(in.ptr[name]))
+            break;
+        if (read_tag(lx, name, t))
+            return t->kind = closing ? HTML_END_TAG : HTML_START_TAG;
+        lx->tail = true;
+        *t = (struct html_token){.kind = HTML_END_OF_INPUT};
+        break;
+    }
+    if (lx->at >= in.len)
+        return HTML_END_OF_INPUT;
+    from = lx->at++; /* text, possibly with a first `<` that opens nothing */
+    lx->at = find_from(lx, lx->at, STR("<"));
+    t->text = str_slice(in, from, lx->at);
+    return t->kind = HTML_TEXT;
+}
+
+void html_skip_raw(struct html_lexer *lx, struct str name)
+{
+    size_t at = lx->at;
+
+    while ((at = find_from(lx, at, STR("</"))) < lx->in.len) {
+        struct str rest = str_slice(lx->in, at + 2, lx->in.len);
+        char next = rest.len > name.len ? rest.ptr[name.len] : ' ';
+        if (str_istarts(rest, name) && (is_space(next) || next == '/' || next == '>')) {
+            at = find_from(lx, at, STR(">"));
+            lx->at = at < lx->in.len ? at + 1 : at;
+            return;
+        }
+        at += 2;
+    }
+    lx->at = lx->in.len;
+}
+
+struct str html_attr_get(const struct html_token *t, const char *name)
+{
+    for (size_t i = t->n_attrs; i > 0; i--)
+        if (str_eqz(t->attrs[i - 1].name, name))
+            return str_is_null(t->attrs[i - 1].value) ? STR("") : t->attrs[i - 1].value;
+    return STR_NULL;
+}
+
+/* The numeric reference that begins behind `&#` at p[i]; 0 digits when it is none. */
+static size_t numeric(struct str s, size_t i, uint32_t *value)
+{
+    bool hex = i < s.len && (s.ptr[i] == 'x' || s.ptr[i] == 'X');
+    size_t from = i += hex;
+
+    *value = 0;
+    for (; i < s.len; i++) {
+        char c = s.ptr[i];
+        uint32_t digit;
+        if (is_digit(c))
+            digit = (uint32_t)(c - '0');
+        else if (hex && is_alpha(c) && (c | 32) <= 'f')
+            digit = (uint32_t)((c | 32) - 'a' + 10);
+        else
+            break;
+        if (*value <= 0x10FFFF)
+            *value = *value * (hex ? 16 : 10) + digit;
+    }
+    return i == from ? 0 : i - from + hex;
+}
+
+void html_decode_to(struct buf *out, struct str s, bool in_attr)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < s.len;) {
+        const char *amp = memchr(s.ptr + i, '&', s.len - i);
+        size_t n = 0, at;
+        uint32_t cp = 0;
+        if (amp == NULL)
+            break;
+        at = (size_t)(amp - s.ptr);
+        i = at + 1;
+        if (i < s.len && s.ptr[i] == '#') {
+            n = numeric(s, i + 1, &cp);
+            if (n > 0) {
+                i += 1 + n;
+                cp = html_char_ref(cp);
+            }
+        } else {
+            while (i + n < s.len && n < 32 && (is_alpha(s.ptr[i + n]) || is_digit(s.ptr[i + n])))
+                n++;
+            if (i + n < s.len && s.ptr[i + n] == ';')
+                cp = html_entity(str_of(s.ptr + i, n));
+            else if (!in_attr || i + n >= s.len || s.ptr[i + n] != '=')
+                cp = html_entity(str_of(s.ptr + i, n));
+            if (cp > 0xFF && (i + n >= s.len || s.ptr[i + n] != ';'))
+                cp = 0; /* only the names of Latin-1 do without a semicolon */
+            if (cp != 0)
+                i += n;
+        }
+        if (cp == 0)
+            continue;
+        if (i < s.len && s.ptr[i] == ';')
+            i++;
+        buf_append(out, s.ptr + from, at - from);
+        buf_utf8(out, cp);
+        from = i;
+    }
+    if (s.len > from)
+        buf_append(out, s.ptr + from, s.len - from);
+}
+
+struct str html_decode(struct arena *a, struct str s, bool in_attr)
+{
+    struct buf b = BUF_INIT(BUF_ANY);
+    struct str out;
+
+    if (str_chr(s, '&') < 0)
+        return s;
+    html_decode_to(&b, s, in_attr);
+    out = str_dup(a, buf_view(&b));
+    buf_release(&b);
+    return out;
+}
+
+/* Elements between whose words a reader sees a gap. */
+static bool is_block(struct str name)
+{
+    static const char *const blocks[] = {
+        "address", "article", "aside",  "blockquote", "br", "dd", "div", "dl",
+        "dt",      "figure",  "footer", "form",       "h1", "h2", "h3",  "h4",
+        "h5",      "h6",      "header", "hr",         "li", "ol", "p",   "pre",
+        "section", "table",   "td",     "th",         "tr", "ul"};
+
+    for (size_t i = 0; i < ARRAY_LEN(blocks); i++)
+        if (str_eqz(name, blocks[i]))
+            return true;
+    return false;
+}
+
+/* `s` with white space runs made one space, ends trimmed. */
+static struct str squeeze(struct arena *a, struct str s)
+{
+    char *p = arena_alloc(a, s.len + 1);
+    size_t len = 0;
+    bool gap = false;
+
+    for (size_t i = 0; i < s.len; i++) {
+        if (is_space(s.ptr[i])) {
+            gap = len > 0;
+            continue;
+        }
+        if (gap)
+            p[len++] = ' ';
+        gap = false;
+        p[len++] = s.ptr[i];
+    }
+    p[len] = '\0';
+    return str_of(p, len);
+}
+
+struct str html_to_text(struct arena *a, struct str html)
+{
+    struct buf b = BUF_INIT(BUF_ANY);
+    struct html_lexer *lx;
+    struct html_token t;
+    struct str text;
+
+    if (str_chr(html, '<') < 0 && str_chr(html, '&') < 0)
+        return squeeze(a, html);
+    lx = arena_alloc(a, sizeof *lx);
+    html_lexer_init(lx, a, html);
+    while (html_next(lx, &t) != HTML_END_OF_INPUT) {
+        if (t.kind == HTML_TEXT) {
+            html_decode_to(&b, t.text, false);
+        } else if (is_block(t.name)) {
+            buf_putc(&b, ' ');
+        } else if (t.kind == HTML_START_TAG && !t.self_closing &&
+                   (str_eqz(t.name, "script") || str_eqz(t.name, "style"))) {
+            html_skip_raw(lx, t.name);
+        }
+    }
+    text = squeeze(a, buf_view(&b));
+    buf_release(&b);
+    return text;
+}

@@ -1,0 +1,126 @@
+/* feed/iri.c - parts of a reference, and characters that may not stand in one (RFC 3986, 3987). */
+#include "feed/iri.h"
+
+static bool is_alpha(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_hex(char c)
+{
+    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+struct str iri_scheme(struct str s)
+{
+    if (s.len == 0 || !is_alpha(s.ptr[0]))
+        return STR_NULL;
+    for (size_t i = 1; i < s.len; i++) {
+        char c = s.ptr[i];
+        if (c == ':')
+            return str_of(s.ptr, i);
+        if (!is_alpha(c) && !is_digit(c) && c != '+' && c != '-' && c != '.')
+            return STR_NULL;
+    }
+    return STR_NULL;
+}
+
+bool iri_is_http(struct str s)
+{
+    struct str scheme = iri_scheme(s);
+
+    return str_ieqz(scheme, "http") || str_ieqz(scheme, "https");
+}
+
+struct str iri_host(struct str s)
+{
+    struct str scheme = iri_scheme(s), host;
+    size_t n = 0;
+    ssize_t at;
+
+    if (!str_is_null(scheme))
+        s = str_slice(s, scheme.len + 1, s.len);
+    if (!str_starts(s, STR("//")))
+        return STR_NULL;
+    host = str_slice(s, 2, s.len);
+    while (n < host.len && strchr("/?#", host.ptr[n]) == NULL)
+        n++;
+    host = str_slice(host, 0, n);
+    while ((at = str_chr(host, '@')) >= 0)
+        host = str_slice(host, (size_t)at + 1, host.len);
+    if (host.len > 0 && host.ptr[0] == '[') {
+        at = str_chr(host, ']');
+        return at < 0 ? host : str_slice(host, 0, (size_t)at + 1);
+    }
+    at = str_chr(host, ':');
+    return at < 0 ? host : str_slice(host, 0, (size_t)at);
+}
+
+bool iri_is_permanent(struct str s)
+{
+    struct str scheme = iri_scheme(s);
+
+    if (str_is_null(scheme) || s.len == scheme.len + 1)
+        return false;
+    if (iri_is_http(s))
+        return iri_host(s).len > 0;
+    return true;
+}
+
+/* What may not stand in an IRI as it is. `%` and `#` are looked at by iri_escape(). */
+static bool is_unfit(unsigned char c, bool ascii)
+{
+    if (c >= 0x80)
+        return ascii;
+    return c <= ' ' || c == 0x7F || strchr("\"<>\\^`{|}", c) != NULL;
+}
+
+struct str iri_escape(struct arena *a, struct str s, bool ascii)
+{
+    size_t n_bad = 0, len = 0, host_end;
+    bool fragment = false;
+    unsigned char *bad;
+    char *p;
+
+    s = str_trim(s);
+    if (s.len == 0)
+        return s;
+    /* brackets are for an IPv6 host only */
+    ssize_t open = str_find(s, STR("://["));
+    ssize_t close = open < 0 ? -1 : str_chr(str_slice(s, (size_t)open, s.len), ']');
+    host_end = close < 0 ? 0 : (size_t)(open + close) + 1;
+    bad = arena_zalloc(a, s.len);
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.ptr[i];
+        bool no = is_unfit((unsigned char)c, ascii);
+        if (c == '%')
+            no = s.len - i < 3 || !is_hex(s.ptr[i + 1]) || !is_hex(s.ptr[i + 2]);
+        else if (c == '#')
+            no = fragment;
+        else if (c == '[' || c == ']')
+            no = i >= host_end;
+        if (c == '#')
+            fragment = true;
+        bad[i] = no;
+        n_bad += no;
+    }
+    if (n_bad == 0)
+        return s;
+    p = arena_alloc(a, s.len + 2 * n_bad + 1);
+    for (size_t i = 0; i < s.len; i++) {
+        if (!bad[i]) {
+            p[len++] = s.ptr[i];
+            continue;
+        }
+        p[len++] = '%';
+        p[len++] = "0123456789ABCDEF"[(unsigned char)s.ptr[i] >> 4];
+        p[len++] = "0123456789ABCDEF"[s.ptr[i] & 15];
+    }
+    p[len] = '\0';
+    return str_of(p, len);
+}

@@ -1,0 +1,27 @@
+/* feed/iri.h - references as they leave: their parts, and whether they may be printed. Pure.
+ *
+ * feed/uri.h resolves; net/url.h makes canonical what is fetched. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+/* The scheme, without colon; null when there is none. */
+struct str iri_scheme(struct str s);
+
+/* Host part (no user, no port) of a hierarchical reference; null when there is none. */
+struct str iri_host(struct str s);
+
+/* True for http: and https:. */
+bool iri_is_http(struct str s);
+
+/* True when `s` can stand as an atom:id: it has a scheme, something behind it, and, if it is a web
+ * address, a host. */
+bool iri_is_permanent(struct str s);
+
+/* `s` trimmed, with every byte that may not stand in an IRI percent-encoded (space, quotes, angle
+ * brackets, braces, controls, stray `%`, a second `#`); with `ascii` bytes beyond ASCII too, which
+ * makes it an RFC 3986 URI. Returns `s` trimmed when nothing is to be done. */
+struct str iri_escape(struct arena *a, struct str s, bool ascii);

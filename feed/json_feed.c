@@ -1,0 +1,380 @@
+/* feed/json_feed.c - a table of members: what each is called in the object form, and how it is
+ * read. Members that the format does not know (its extensions begin with '_') are taken as they
+ * are. */
+#include "feed/json_feed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "feed/date.h"
+#include "feed/json.h"
+#include "feed/names.h"
+#include "feed/sanitize.h"
+#include "feed/uri.h"
+
+#define MEMBERS_MAX 512 /* of one object, those that the format does not know included */
+#define TAGS_MAX 500
+
+struct reading {
+    struct arena *a;
+    struct str base;
+    struct str lang; /* of the feed; null */
+};
+
+typedef void member_fn(struct reading *r, struct value *out, const char *name, struct value *v);
+
+struct member {
+    const char *json, *name;
+    member_fn *read;
+};
+
+static struct str shortest(struct arena *a, double d)
+{
+    char text[40];
+
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, d);
+        if (strtod(text, NULL) == d)
+            break;
+    }
+    return str_dup(a, str_from(text));
+}
+
+/* The text of a string; null for anything else. */
+static struct str text_of(struct reading *r, const struct value *v)
+{
+    (void)r;
+    return v->kind == VAL_TEXT ? str_trim(v->s) : STR_NULL;
+}
+
+static struct value *detail(struct reading *r, const char *type, struct str text)
+{
+    struct value *d = value_dict(r->a);
+
+    value_set_textz(r->a, d, "type", str_from(type));
+    value_setz(r->a, d, "language",
+               str_is_null(r->lang) ? value_null(r->a) : value_text(r->a, r->lang));
+    value_set_textz(r->a, d, "base", r->base);
+    value_set_textz(r->a, d, "value", text);
+    return d;
+}
+
+static void read_text(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    struct str s = text_of(r, v);
+
+    if (!str_is_null(s))
+        value_set_text(r->a, out, str_from(name), s);
+}
+
+/* An id may be a number, as many are; "1.5" must not become "1.5000000000000000". */
+static void read_id(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    struct str s;
+
+    if (v->kind == VAL_INT)
+        s = str_printf(r->a, "%lld", (long long)v->i);
+    else if (v->kind == VAL_REAL)
+        s = shortest(r->a, v->d);
+    else
+        s = text_of(r, v);
+    if (s.len > 0)
+        value_set_text(r->a, out, str_from(name), s);
+}
+
+static void read_plain(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    struct str s = text_of(r, v);
+
+    if (str_is_null(s))
+        return;
+    value_set_text(r->a, out, str_from(name), s);
+    value_set(r->a, out, str_printf(r->a, "%s_detail", name), detail(r, "text/plain", s));
+}
+
+static void read_date(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    struct str s = text_of(r, v);
+    int64_t at;
+
+    if (s.len == 0)
+        return;
+    value_set_text(r->a, out, str_from(name), s);
+    if (date_parse(s, &at))
+        value_set(r->a, out, str_printf(r->a, "%s_parsed", name), date_nine(r->a, at));
+}
+
+static struct value *add_link(struct reading *r, struct value *out, const char *rel,
+                              const char *type, struct str href)
+{
+    struct value *link = value_dict(r->a);
+
+    value_set_textz(r->a, link, "rel", str_from(rel));
+    if (type != NULL)
+        value_set_textz(r->a, link, "type", str_from(type));
+    value_set_textz(r->a, link, "href", uri_resolve(r->a, r->base, href));
+    value_push(r->a, value_list_at(r->a, out, STR("links")), link);
+    return link;
+}
+
+static void read_page(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    struct str s = text_of(r, v);
+
+    if (s.len > 0)
+        value_set_text(r->a, out, str_from(name),
+                       value_get_textz(add_link(r, out, "alternate", "text/html", s), "href"));
+}
+
+/* `name` is the link's rel. */
+static void read_link(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    struct str s = text_of(r, v);
+
+    if (s.len > 0)
+        (void)add_link(r, out, name, strcmp(name, "self") == 0 ? "application/feed+json" : NULL, s);
+}
+
+static void read_uri(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    struct str s = text_of(r, v);
+
+    if (s.len > 0)
+        value_set_text(r->a, out, str_from(name), uri_resolve(r->a, r->base, s));
+}
+
+static void read_icon(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    struct value *image = value_dict(r->a);
+
+    read_uri(r, out, name, v);
+    read_uri(r, image, "href", v);
+    if (value_len(image) > 0)
+        value_setz(r->a, out, "image", image);
+}
+
+/* `name` is the media type. */
+static void read_content(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    struct str s = text_of(r, v);
+
+    if (s.len == 0)
+        return;
+    if (strcmp(name, "text/html") == 0) {
+        s = sanitize_html(r->a, s, r->base);
+    } else if (value_len(value_getz(out, "content")) > 0) {
+        return; /* the same content as HTML is there already */
+    }
+    value_push(r->a, value_list_at(r->a, out, STR("content")), detail(r, name, s));
+}
+
+static void add_author(struct reading *r, struct value *out, const struct value *author)
+{
+    static const char *const names[][2] = {{"name", "name"}, {"url", "href"}, {"avatar", "avatar"}};
+    struct value *person = value_dict(r->a);
+
+    for (size_t i = 0; i < 3; i++) {
+        struct str s = value_get_text(author, str_from(names[i][0]));
+
+        if (s.len > 0)
+            value_set_text(r->a, person, str_from(names[i][1]), s);
+    }
+    if (value_len(person) == 0)
+        return;
+    value_push(r->a, value_list_at(r->a, out, STR("authors")), person);
+    if (value_getz(out, "author") == NULL && value_getz(person, "name") != NULL) {
+        value_set_textz(r->a, out, "author", value_get_textz(person, "name"));
+        value_setz(r->a, out, "author_detail", person);
+    }
+}
+
+static void read_authors(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    (void)name;
+    for (size_t i = 0; i < value_len(v) && v->kind == VAL_LIST; i++)
+        add_author(r, out, value_at(v, i));
+}
+
+/* Version 1 had one author; where both are given, the list says more. */
+static void read_author(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    (void)name;
+    if (value_getz(out, "authors") == NULL)
+        add_author(r, out, v);
+}
+
+static void read_tags(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    struct value *tags, *tag;
+
+    if (v->kind != VAL_LIST)
+        return;
+    tags = value_list_at(r->a, out, str_from(name));
+    for (size_t i = 0; i < value_len(v) && i < TAGS_MAX; i++) {
+        struct str s = text_of(r, value_at(v, i));
+
+        if (s.len == 0)
+            continue;
+        tag = value_dict(r->a);
+        value_set_textz(r->a, tag, "term", s);
+        value_setz(r->a, tag, "scheme", value_null(r->a));
+        value_setz(r->a, tag, "label", value_null(r->a));
+        value_push(r->a, tags, tag);
+    }
+}
+
+/* A text, or a number as it is. */
+static void read_number(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    if (v->kind == VAL_INT || v->kind == VAL_REAL)
+        value_set(r->a, out, str_from(name), v);
+    else
+        read_text(r, out, name, v);
+}
+
+static void read_attachments(struct reading *r, struct value *out, const char *name,
+                             struct value *v)
+{
+    static const char *const names[][2] = {{"mime_type", "type"},
+                                           {"title", "title"},
+                                           {"size_in_bytes", "length"},
+                                           {"duration_in_seconds", "duration"}};
+
+    (void)name;
+    for (size_t i = 0; i < value_len(v) && v->kind == VAL_LIST; i++) {
+        struct value *from = value_at(v, i), *link;
+        struct str href = value_get_textz(from, "url");
+
+        if (href.len == 0)
+            continue;
+        link = add_link(r, out, "enclosure", NULL, href);
+        for (size_t k = 0; k < 4; k++) {
+            struct value *part = value_get(from, str_from(names[k][0]));
+
+            if (part != NULL)
+                read_number(r, link, names[k][1], part);
+        }
+    }
+}
+
+static void read_hubs(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    for (size_t i = 0; i < value_len(v) && v->kind == VAL_LIST; i++) {
+        struct str href = value_get_textz(value_at(v, i), "url");
+
+        if (href.len > 0)
+            (void)add_link(r, out, name, NULL, href);
+    }
+}
+
+static void read_nothing(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    (void)r;
+    (void)out;
+    (void)name;
+    (void)v;
+}
+
+/* In the order in which they are looked for: the list of authors before the single one. */
+static const struct member feed_members[] = {
+    {"title", "title", read_plain},
+    {"home_page_url", "link", read_page},
+    {"feed_url", "self", read_link},
+    {"next_url", "next", read_link},
+    {"description", "subtitle", read_plain},
+    {"language", "language", read_text},
+    {"authors", NULL, read_authors},
+    {"author", NULL, read_author},
+    {"icon", "logo", read_icon},
+    {"favicon", "icon", read_uri},
+    {"hubs", "hub", read_hubs},
+    {"version", NULL, read_nothing},
+    {"items", NULL, read_nothing},
+};
+
+static const struct member item_members[] = {
+    {"id", "id", read_id},
+    {"title", "title", read_plain},
+    {"url", "link", read_page},
+    {"external_url", "related", read_link},
+    {"summary", "summary", read_plain},
+    {"content_html", "text/html", read_content},
+    {"content_text", "text/plain", read_content},
+    {"date_published", "published", read_date},
+    {"date_modified", "updated", read_date},
+    {"authors", NULL, read_authors},
+    {"author", NULL, read_author},
+    {"tags", "tags", read_tags},
+    {"language", "language", read_text},
+    {"image", "image", read_uri},
+    {"banner_image", "banner_image", read_uri},
+    {"attachments", NULL, read_attachments},
+};
+
+static bool is_known(const struct member *table, size_t n, struct str key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eqz(key, table[i].json))
+            return true;
+    return false;
+}
+
+static struct value *read_object(struct reading *r, const struct value *from,
+                                 const struct member *table, size_t n)
+{
+    struct value *out = value_dict(r->a);
+
+    for (size_t i = 0; i < n; i++) {
+        struct value *v = value_get(from, str_from(table[i].json));
+
+        if (v != NULL && v->kind != VAL_NULL)
+            table[i].read(r, out, table[i].name, v);
+    }
+    for (size_t i = 0; i < value_len(from) && value_len(out) < MEMBERS_MAX; i++)
+        if (!is_known(table, n, from->members[i].key) && !member_is_shaped(from->members[i].key) &&
+            value_get(out, from->members[i].key) == NULL)
+            value_set(r->a, out, from->members[i].key, from->members[i].val);
+    return out;
+}
+
+void json_feed_read(struct arena *a, struct str text, struct str base, struct feed_doc *doc)
+{
+    struct reading r = {a, str_is_null(base) ? STR("") : base, STR_NULL};
+    struct err err = ERR_INIT;
+    struct value *root, *items;
+    struct str version;
+    size_t n;
+
+    if (json_read(a, text, &root, &err) != RC_OK) {
+        doc->bozo = true;
+        doc->bozo_why = str_printf(a, "It is no valid JSON: %s", err.text);
+        return;
+    }
+    version = value_get_textz(root, "version");
+    items = value_getz(root, "items");
+    if (str_find(version, STR("jsonfeed.org/version/")) < 0 || items == NULL ||
+        items->kind != VAL_LIST) {
+        doc->bozo = true;
+        doc->bozo_why = STR("It is JSON, but no JSON Feed: version or items are missing");
+        return;
+    }
+    doc->family = FAMILY_JSON;
+    doc->version = str_ends(version, STR("/1.1")) ? STR("json11") : STR("json1");
+    r.lang = value_get_textz(root, "language");
+    doc->feed = read_object(&r, root, feed_members, ARRAY_LEN(feed_members));
+    n = value_len(items);
+    if (n > LIMIT_FEED_ENTRIES) {
+        doc->n_cut = n - LIMIT_FEED_ENTRIES;
+        n = LIMIT_FEED_ENTRIES;
+    }
+    doc->entries = ARENA_ARRAY(a, struct doc_entry, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        struct value *item = value_at(items, i);
+
+        if (item->kind != VAL_DICT)
+            continue;
+        doc->entries[doc->n_entries++] = (struct doc_entry){
+            .obj = read_object(&r, item, item_members, ARRAY_LEN(item_members)), .ext = STR("")};
+    }
+}

@@ -1,0 +1,7 @@
+/* feed/json_feed.h - JSON Feed 1 and 1.1 (jsonfeed.org) to the object form. Pure. */
+#pragma once
+
+#include "feed/parse.h"
+
+/* Fill `doc` from a text that begins with '{'. What is no JSON Feed leaves the version empty. */
+void json_feed_read(struct arena *a, struct str text, struct str base, struct feed_doc *doc);

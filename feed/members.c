@@ -1,0 +1,610 @@
+/* feed/members.c - from the text of an element to a member of the object form: what kind of text it
+ * is, what is mended and made safe in it, and which dict it goes to. */
+#include "feed/builder.h"
+
+#include "feed/date.h"
+#include "feed/encoding.h"
+#include "feed/html.h"
+#include "feed/sanitize.h"
+#include "feed/sanitize_priv.h"
+#include "feed/uri.h"
+
+#define TAGS_MAX 500 /* of one entry; each new one is compared with all before it */
+
+/* ---------------------------------------------------------------- kinds of text */
+
+static bool is_one_of(struct str s, const char *const *list)
+{
+    for (; *list != NULL; list++)
+        if (str_eqz(s, *list))
+            return true;
+    return false;
+}
+
+/* The media type of a text construct: "html" is short for text/html. */
+static struct str media_type(struct arena *a, struct str type)
+{
+    type = str_lower(a, str_trim(type));
+    if (str_eqz(type, "text") || str_eqz(type, "plain"))
+        return STR("text/plain");
+    if (str_eqz(type, "html"))
+        return STR("text/html");
+    if (str_eqz(type, "xhtml"))
+        return STR("application/xhtml+xml");
+    return type;
+}
+
+static bool is_html_type(struct str type)
+{
+    return str_eqz(type, "text/html") || str_eqz(type, "application/xhtml+xml");
+}
+
+/* Texts that may hold markup, and references that may be relative. */
+static const char *const markup_members[] = {"content",     "title",    "summary", "info",
+                                             "tagline",     "subtitle", "rights",  "copyright",
+                                             "description", NULL};
+static const char *const uri_members[] = {"link", "id",   "wfw_comment", "wfw_commentrss",
+                                          "docs", "url",  "href",        "comments",
+                                          "icon", "logo", NULL};
+
+static bool is_word_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Text that RSS calls plain but that is HTML: it has an end tag or a reference, and every tag and
+ * every named reference in it is one of HTML. */
+static bool looks_like_html(struct arena *a, struct str s)
+{
+    bool has_evidence = false;
+
+    for (size_t i = 0; i < s.len; i++) {
+        size_t from, to;
+        bool is_end = false;
+
+        if (s.ptr[i] == '<') {
+            from = i + 1;
+            if (from < s.len && s.ptr[from] == '/') {
+                is_end = true;
+                from++;
+            }
+            for (to = from; to < s.len && is_word_char(s.ptr[to]);)
+                to++;
+            if (to == from)
+                continue;
+            if (to - from > 16 ||
+                sanitize_listed(SANITIZE_ELEMENTS, str_lower(a, str_slice(s, from, to))) == NULL)
+                return false;
+            has_evidence = has_evidence || (is_end && to < s.len && s.ptr[to] == '>');
+        } else if (s.ptr[i] == '&') {
+            bool is_number = i + 1 < s.len && s.ptr[i + 1] == '#';
+
+            from = i + 1 + is_number;
+            for (to = from; to < s.len && is_word_char(s.ptr[to]);)
+                to++;
+            if (to == from || to == s.len || s.ptr[to] != ';')
+                continue;
+            if (!is_number && html_entity(str_slice(s, from, to)) == 0)
+                return false;
+            has_evidence = true;
+        }
+    }
+    return has_evidence;
+}
+
+/* White space as people see it, at both ends. */
+static size_t space_len(struct str s)
+{
+    static const char *const wide[] = {"\xC2\xA0", "\xC2\x85", "\xE3\x80\x80", NULL};
+    unsigned char c = s.len > 0 ? (unsigned char)s.ptr[0] : 'x';
+
+    if (c == ' ' || (c >= 9 && c <= 13))
+        return 1;
+    for (size_t i = 0; c >= 0x80 && wide[i] != NULL; i++)
+        if (str_starts(s, str_from(wide[i])))
+            return strlen(wide[i]);
+    if (s.len >= 3 && memcmp(s.ptr, "\xE2\x80", 2) == 0 &&
+        ((unsigned char)s.ptr[2] <= 0x8A || (unsigned char)s.ptr[2] == 0xA8 ||
+         (unsigned char)s.ptr[2] == 0xA9))
+        return 3;
+    return 0;
+}
+
+static struct str trim(struct str s)
+{
+    size_t n;
+
+    while ((n = space_len(s)) > 0)
+        s = str_slice(s, n, s.len);
+    for (;;) {
+        s = str_trim(s);
+        n = 0;
+        for (size_t back = 2; back <= 3 && n == 0 && s.len >= back; back++)
+            if ((unsigned char)s.ptr[s.len - back] >= 0xC2 &&
+                space_len(str_slice(s, s.len - back, s.len)) == back)
+                n = back;
+        if (n == 0)
+            return s;
+        s = str_slice(s, 0, s.len - n);
+    }
+}
+
+/* ---------------------------------------------------------------- mending */
+
+static int base64_digit(char c)
+{
+    return c >= 'A' && c <= 'Z'   ? c - 'A'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 26
+           : c >= '0' && c <= '9' ? c - '0' + 52
+           : c == '+'             ? 62
+           : c == '/'             ? 63
+                                  : -1;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* The decoded text when it is UTF-8 without control characters, else as it was. */
+static struct str decode_base64(struct arena *a, struct str s)
+{
+    char *out = arena_alloc(a, s.len + 1);
+    uint32_t acc = 0;
+    int n_bits = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.len && s.ptr[i] != '='; i++) {
+        int v = base64_digit(s.ptr[i]);
+
+        if (v < 0)
+            continue;
+        acc = acc << 6 | (uint32_t)v;
+        n_bits += 6;
+        if (n_bits >= 8) {
+            n_bits -= 8;
+            out[n++] = (char)(acc >> n_bits & 0xFF);
+        }
+    }
+    for (size_t i = 0; i < n; i++) /* what XML cannot hold is no text either */
+        if ((unsigned char)out[i] < ' ' && !is_blank(out[i]))
+            return s;
+    return str_utf8_valid(str_of(out, n)) == n ? str_of(out, n) : s;
+}
+
+/* An id with a blank in it is no reference, whatever its guid element claims (ATOM-08). */
+static bool has_blank(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (is_blank(s.ptr[i]))
+            return true;
+    return false;
+}
+
+/* Is it UTF-8 that was taken for Latin-1 and encoded once more? A lone letter with a sign
+ * behind it ("CAF\u00C9\u2014") can look so by chance; what people double is Latin letters, quotes,
+ * or whole words. */
+static bool is_doubled(struct str bytes)
+{
+    size_t n_rare = 0;
+    bool is_usual = false;
+
+    if (str_utf8_valid(bytes) < bytes.len)
+        return false;
+    for (size_t i = 0; i < bytes.len; i++) {
+        unsigned char c = (unsigned char)bytes.ptr[i];
+
+        if (c < 0xC2)
+            continue;
+        if (c <= 0xC3 || c >= 0xE0)
+            is_usual = true;
+        else
+            n_rare++;
+    }
+    return is_usual || n_rare >= 3;
+}
+
+/* Doubly encoded text is put right, and C1 controls become the windows-1252 characters they were
+ * meant to be. */
+static struct str mend_characters(struct builder *b, struct str s)
+{
+    struct buf out;
+    bool has_c1 = false;
+    char *bytes;
+    size_t n = 0, i;
+
+    if (str_is_ascii(s))
+        return s;
+    for (i = 0; i < s.len && (unsigned char)s.ptr[i] <= 0xC3; i++)
+        ;
+    bytes = i < s.len ? NULL : arena_alloc(b->a, s.len);
+    for (i = 0; i < s.len && bytes != NULL; i++) {
+        unsigned char c = (unsigned char)s.ptr[i];
+
+        if (c >= 0x80)
+            c = (unsigned char)((c & 3) << 6 | ((unsigned char)s.ptr[++i] & 63));
+        bytes[n++] = (char)c;
+    }
+    if (bytes != NULL && is_doubled(str_of(bytes, n)))
+        return str_of(bytes, n);
+    for (i = 0; i + 1 < s.len && !has_c1; i++)
+        has_c1 = (unsigned char)s.ptr[i] == 0xC2 && (unsigned char)s.ptr[i + 1] < 0xA0;
+    if (!has_c1)
+        return s;
+    out = (struct buf)BUF_INIT(BUF_ANY);
+    for (i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.ptr[i];
+
+        if (c == 0xC2 && (unsigned char)s.ptr[i + 1] < 0xA0)
+            buf_utf8(&out, c1_to_windows1252((unsigned char)s.ptr[++i]));
+        else
+            buf_putc(&out, s.ptr[i]);
+    }
+    s = str_dup(b->a, buf_view(&out));
+    buf_release(&out);
+    return s;
+}
+
+/* The one place where HTML is made safe and its references absolute. */
+static struct str safe_html(struct builder *b, struct str html, struct str base)
+{
+    if (memchr(html.ptr, '<', html.len) == NULL && memchr(html.ptr, '&', html.len) == NULL)
+        return html;
+    return sanitize_html(b->a, html, base);
+}
+
+/* ---------------------------------------------------------------- storing */
+
+/* Shallower elements win over deeper ones of the same name, whatever their order. */
+static bool may_store(struct builder *b, struct str member)
+{
+    for (size_t i = 0; i < b->n_seen; i++)
+        if (str_eq(b->seen[i].member, member)) {
+            if (b->depth > b->seen[i].depth)
+                return false;
+            b->seen[i].depth = b->depth;
+            return true;
+        }
+    if (b->n_seen < SEEN_MAX)
+        b->seen[b->n_seen++] = (struct seen){member, b->depth};
+    return true;
+}
+
+static struct value *content_params(struct builder *b, struct str text)
+{
+    struct value *d = value_dict(b->a);
+    const struct content *c = &b->content;
+
+    value_set_textz(b->a, d, "type", c->type);
+    value_setz(b->a, d, "language",
+               str_is_null(c->lang) ? value_null(b->a) : value_text(b->a, c->lang));
+    value_set_textz(b->a, d, "base", c->base);
+    if (!str_is_null(c->src))
+        value_set_textz(b->a, d, "src", c->src);
+    value_set_textz(b->a, d, "value", text);
+    return d;
+}
+
+static struct str detail_key(struct builder *b, struct str member)
+{
+    static const struct {
+        struct str member, detail;
+    } usual[] = {{{"title", 5}, {"title_detail", 12}},
+                 {{"summary", 7}, {"summary_detail", 14}},
+                 {{"subtitle", 8}, {"subtitle_detail", 15}},
+                 {{"rights", 6}, {"rights_detail", 13}}};
+
+    for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+        if (str_eq(member, usual[i].member))
+            return usual[i].detail;
+    return str_concat(b->a, member, STR("_detail"));
+}
+
+/* "&b;" in addresses comes from readers of "&b=" that knew better. */
+static struct str mend_link(struct arena *a, struct str s)
+{
+    char *out;
+    size_t n = 0;
+
+    if (str_chr(s, '&') < 0 || str_chr(s, ';') < 0)
+        return s;
+    out = arena_alloc(a, s.len + 1);
+    for (size_t i = 0; i < s.len; i++) {
+        size_t to = i + 1;
+
+        out[n++] = s.ptr[i];
+        if (s.ptr[i] != '&')
+            continue;
+        if (str_starts(str_slice(s, i, s.len), STR("&amp;"))) {
+            i += 4;
+            continue;
+        }
+        while (to < s.len && is_word_char(s.ptr[to]))
+            to++;
+        if (to > i + 1 && to < s.len && s.ptr[to] == ';') {
+            memcpy(out + n, s.ptr + i + 1, to - i - 1);
+            n += to - i - 1;
+            i = to;
+        }
+    }
+    return str_of(out, n);
+}
+
+static void store_link(struct builder *b, struct value *context, struct str href)
+{
+    struct value *links = value_getz(context, "links");
+
+    struct value *last = value_at(links, value_len(links) - 1);
+    struct str rel = value_get_textz(last, "rel");
+
+    href = mend_link(b->a, href);
+    if (str_is_null(rel) || str_eqz(rel, "alternate"))
+        value_set_textz(b->a, context, "link", href);
+    if (href.len > 0 && last != NULL)
+        value_set_textz(b->a, last, "href", href);
+}
+
+void builder_store(struct builder *b, struct str member, struct str text)
+{
+    struct value *context = builder_context(b);
+    bool is_link = str_eqz(member, "link"), is_description = str_eqz(member, "description");
+
+    if (b->in_entry && !b->in_source) {
+        if (str_eqz(member, "content")) {
+            value_push(b->a, value_list_at(b->a, b->entry, member), content_params(b, text));
+        } else if (is_link) {
+            if (!b->in_image)
+                store_link(b, b->entry, text);
+        } else {
+            if (is_description)
+                member = STR("summary");
+            if (may_store(b, member))
+                value_set_text(b->a, b->entry, member, text);
+            if (b->in_content)
+                value_set(b->a, b->entry, detail_key(b, member), content_params(b, text));
+        }
+    } else if (b->in_feed || b->in_source || b->in_image || b->in_textinput) {
+        if (is_description)
+            member = STR("subtitle");
+        if (is_link) {
+            store_link(b, context, text);
+        } else {
+            value_set_text(b->a, context, member, text);
+            if (b->in_content)
+                value_set(b->a, context, detail_key(b, member), content_params(b, text));
+        }
+    }
+}
+
+/* Without the one div that Atom wraps around XHTML. */
+static struct str inside_div(struct builder *b, struct frame *f, struct str text)
+{
+    const struct content *c = &b->content;
+    struct str all = buf_view(&b->text);
+
+    if (c->n_top != 1 || c->div_close_end == 0 ||
+        str_trim(str_slice(all, c->div_close_end, all.len)).len > 0 || c->div_open_end < f->text_at)
+        return text;
+    return str_slice(all, c->div_open_end, c->div_close_at);
+}
+
+struct str builder_pop(struct builder *b, struct frame *f)
+{
+    struct content *c = &b->content;
+    struct str text, raw;
+    bool is_html;
+
+    if (!f->collects)
+        return STR("");
+    text = str_slice(buf_view(&b->text), f->text_at, b->text.len);
+    if (f->is_content && str_eqz(c->type, "application/xhtml+xml") &&
+        str_eqz(b->doc->version, "atom10"))
+        text = inside_div(b, f, text);
+    text = trim(text);
+    if (!f->stores) {
+        raw = mend_characters(b, text);
+        return raw.len == 0 ? STR("") : raw.ptr == text.ptr ? str_dup(b->a, raw) : raw;
+    }
+    if (f->is_content && c->is_base64)
+        text = decode_base64(b->a, text);
+    if (text.len > 0 && is_one_of(f->member, uri_members) &&
+        (!str_eqz(f->member, "id") || (b->guid_is_link && !has_blank(text))))
+        text = uri_resolve(b->a, b->base, text);
+    if (f->is_content && b->doc->family != FAMILY_ATOM && str_eqz(c->type, "text/plain") &&
+        looks_like_html(b->a, text))
+        c->type = STR("text/html");
+    raw = text;
+    is_html = !f->is_content || is_html_type(c->type);
+    if (is_html && text.len > 0 && is_one_of(f->member, markup_members))
+        text = safe_html(b, text, b->base);
+    text = mend_characters(b, text);
+    if (text.len == 0)
+        text = STR("");
+    else if (text.ptr == raw.ptr) /* still that of the buffer, or of nobody knows whom */
+        text = str_dup(b->a, text);
+    if (is_one_of(f->member, (const char *const[]){"category", "tags", "itunes_keywords", NULL}))
+        return text;
+    if (str_eqz(f->member, "title") && b->title_depth > -1 && b->title_depth <= (ssize_t)b->depth)
+        return text;
+    builder_store(b, f->member, text);
+    return text;
+}
+
+void builder_push_content(struct builder *b, struct frame *f, struct str member,
+                          const struct attrs *at, const char *type, bool stores)
+{
+    struct str given = attrs_get(at, "type"), lang = b->lang;
+    struct content *c = &b->content;
+
+    builder_push(f, member, stores);
+    f->is_content = true;
+    *c = (struct content){.lang = lang, .base = b->base, .depth = b->depth};
+    c->type = str_is_null(given) ? str_from(type) : media_type(b->a, given);
+    if (!str_is_null(lang) && str_chr(lang, '_') >= 0) {
+        char *z = str_z(b->a, lang);
+
+        for (size_t i = 0; i < lang.len; i++)
+            z[i] = z[i] == '_' ? '-' : z[i];
+        c->lang = str_of(z, lang.len);
+    }
+    if (str_eqz(attrs_get(at, "mode"), "base64"))
+        c->is_base64 = true;
+    else if (c->type.len > 0)
+        c->is_base64 = !str_starts(c->type, STR("text/")) && !str_ends(c->type, STR("+xml")) &&
+                       !str_ends(c->type, STR("/xml"));
+    b->in_content = true;
+}
+
+/* ---------------------------------------------------------------- dates, tags, persons */
+
+void builder_set_date(struct builder *b, const char *parsed_member, struct str text)
+{
+    struct value *context = builder_context(b);
+    int64_t at;
+
+    if (date_parse(text, &at))
+        value_set(b->a, context, str_from(parsed_member), date_nine(b->a, at));
+    else
+        (void)value_del(context, str_from(parsed_member));
+}
+
+static void set_text_or_null(struct builder *b, struct value *d, const char *key, struct str s)
+{
+    value_set(b->a, d, str_from(key),
+              str_is_null(s) ? value_null(b->a) : value_text(b->a, str_dup(b->a, s)));
+}
+
+void builder_add_tag(struct builder *b, struct str term, struct str scheme, struct str label)
+{
+    struct value *tags = value_list_at(b->a, builder_context(b), STR("tags")), *tag;
+
+    if ((term.len == 0 && scheme.len == 0 && label.len == 0) || value_len(tags) >= TAGS_MAX)
+        return;
+    tag = value_dict(b->a);
+    set_text_or_null(b, tag, "term", term);
+    set_text_or_null(b, tag, "scheme", scheme);
+    set_text_or_null(b, tag, "label", label);
+    for (size_t i = 0; i < value_len(tags); i++)
+        if (value_equal(value_at(tags, i), tag))
+            return;
+    value_push(b->a, tags, tag);
+}
+
+/* The last dict of a list member, made when there is none. */
+static struct value *last_of(struct builder *b, struct value *context, struct str key)
+{
+    struct value *list = value_list_at(b->a, context, key);
+
+    if (value_len(list) == 0)
+        value_push(b->a, list, value_dict(b->a));
+    return value_at(list, value_len(list) - 1);
+}
+
+void builder_person_part(struct builder *b, struct str key, struct str value)
+{
+    struct value *context = builder_context(b), *detail;
+    bool is_publisher = b->in_publisher;
+
+    if (!is_publisher && !b->in_author) {
+        if (b->in_contributor)
+            value_set_text(b->a, last_of(b, context, STR("contributors")), key, value);
+        return;
+    }
+    detail = value_get(context, is_publisher ? STR("publisher_detail") : STR("author_detail"));
+    if (detail == NULL || detail->kind != VAL_DICT) {
+        detail = value_dict(b->a);
+        value_set(b->a, context, is_publisher ? STR("publisher_detail") : STR("author_detail"),
+                  detail);
+    }
+    value_set_text(b->a, detail, key, value);
+    if (is_publisher) {
+        value_set_text(b->a, last_of(b, context, STR("publishers")), key, value);
+    } else {
+        value_set_text(b->a, last_of(b, context, STR("authors")), key, value);
+    }
+}
+
+static bool is_mail_char(char c, bool in_domain)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || (!in_domain && (c == '_' || c == '+'));
+}
+
+/* The first thing that looks like a mail address. */
+static struct str find_email(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        size_t from = i, to = i + 1;
+        struct str domain;
+        ssize_t dot = -1;
+
+        if (s.ptr[i] != '@')
+            continue;
+        while (from > 0 && is_mail_char(s.ptr[from - 1], false))
+            from--;
+        while (to < s.len && is_mail_char(s.ptr[to], true))
+            to++;
+        domain = str_slice(s, i + 1, to);
+        while (domain.len > 0 && domain.ptr[domain.len - 1] == '.')
+            domain.len--;
+        for (size_t k = 0; k < domain.len; k++)
+            if (domain.ptr[k] == '.')
+                dot = (ssize_t)k;
+        if (from < i && dot > 0 && domain.len - (size_t)dot > 2)
+            return str_slice(s, from, i + 1 + domain.len);
+        i = to - 1;
+    }
+    return STR_NULL;
+}
+
+static struct str without(struct arena *a, struct str s, struct str part)
+{
+    ssize_t at;
+
+    while (part.len > 0 && (at = str_find(s, part)) >= 0)
+        s = str_concat(a, str_slice(s, 0, (size_t)at), str_slice(s, (size_t)at + part.len, s.len));
+    return s;
+}
+
+void builder_sync_person(struct builder *b, const char *key)
+{
+    struct value *context = builder_context(b), *list, *detail;
+    struct str list_key = str_printf(b->a, "%ss", key), k = str_from(key), name, email;
+    struct str detail_name = str_printf(b->a, "%s_detail", key);
+
+    list = value_get(context, list_key);
+    detail = value_len(list) > 0 ? value_at(list, value_len(list) - 1) : value_dict(b->a);
+    if (value_len(detail) > 0) {
+        name = value_get_textz(detail, "name");
+        email = value_get_textz(detail, "email");
+        if (name.len > 0 && email.len > 0)
+            value_set_text(b->a, context, k,
+                           str_printf(b->a, "%.*s (%.*s)", STR_ARG(name), STR_ARG(email)));
+        else if (name.len > 0 || email.len > 0)
+            value_set_text(b->a, context, k, name.len > 0 ? name : email);
+        return;
+    }
+    name = value_get_text(context, k);
+    if (name.len == 0)
+        return;
+    email = name.len <= 1024 ? find_email(name) : STR_NULL;
+    if (!str_is_null(email)) {
+        email = str_dup(b->a, email);
+        name = without(b->a, name, email);
+        name = without(b->a, name, STR("()"));
+        name = without(b->a, name, STR("<>"));
+        name = without(b->a, name, STR("&lt;&gt;"));
+        name = str_trim(name);
+        if (str_starts(name, STR("(")))
+            name = str_slice(name, 1, name.len);
+        if (str_ends(name, STR(")")))
+            name = str_slice(name, 0, name.len - 1);
+        name = str_trim(name);
+    }
+    if (name.len > 0)
+        value_set_textz(b->a, detail, "name", name);
+    if (!str_is_null(email))
+        value_set_textz(b->a, detail, "email", email);
+    if (value_get(context, detail_name) == NULL)
+        value_set(b->a, context, detail_name, detail);
+}

@@ -1,0 +1,310 @@
+/* feed/opml.c - subscription lists, in and out.
+ *
+ * Reading goes by tags, not by a tree: lists in the wild have bare ampersands, unclosed outlines
+ * and wrong encodings, and all that matters stands in attributes. libxml2 only says whether the
+ * list was well-formed.
+ */
+#include "feed/opml.h"
+
+#include <libxml/parser.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "feed/encoding.h"
+#include "feed/html.h"
+#include "feed/xml_out.h"
+#include "model/feed.h"
+
+struct open_outline {
+    struct str name; /* of a folder; null for a feed */
+};
+
+struct reader {
+    struct arena *a;
+    struct opml *list;
+    size_t cap, includes_cap;
+    size_t n_outlines;
+    int comment_at; /* depth of the outline that comments its subtree out, plus 1; 0: none */
+    int depth, n_folders;
+    struct open_outline open[LIMIT_OPML_DEPTH];
+};
+
+static bool is_well_formed(struct str text)
+{
+    xmlSAXHandler sax = {.initialized = XML_SAX2_MAGIC};
+    xmlParserCtxtPtr ctx;
+    bool ok;
+
+    if (str_starts(text, STR("<?xml"))) { /* its encoding is that of the bytes before decoding */
+        ssize_t end = str_find(text, STR("?>"));
+        text = str_slice(text, end < 0 ? 0 : (size_t)end + 2, text.len);
+    }
+    text = str_trim(text);
+    if (text.len == 0 || text.len > LIMIT_FETCH_BODY)
+        return false;
+    ctx = xmlCreatePushParserCtxt(&sax, NULL, NULL, 0, NULL);
+    if (ctx == NULL)
+        return false;
+    xmlCtxtUseOptions(ctx, XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+    for (size_t at = 0; at < text.len; at += 16384) {
+        struct str part = str_slice(text, at, at + 16384);
+        if (xmlParseChunk(ctx, part.ptr, (int)part.len, at + 16384 >= text.len) != 0)
+            break;
+    }
+    ok = ctx->wellFormed != 0;
+    if (ctx->myDoc != NULL) /* a DOCTYPE makes one in spite of the empty handlers */
+        xmlFreeDoc(ctx->myDoc);
+    xmlFreeParserCtxt(ctx);
+    return ok;
+}
+
+/* An attribute by lower-case name: decoded, trimmed; null when missing or empty. */
+static struct str attr(struct arena *a, const struct html_token *t, const char *name)
+{
+    struct str value = str_trim(html_decode(a, html_attr_get(t, name), true));
+
+    return value.len == 0 ? STR_NULL : value;
+}
+
+/* feed:http://x, feed://x and feed:x are what browsers once used for "subscribe". */
+static struct str without_feed_scheme(struct arena *a, struct str url)
+{
+    while (str_istarts(url, STR("feed:"))) {
+        url = str_trim(str_slice(url, 5, url.len));
+        if (str_starts(url, STR("//")))
+            return str_concat(a, STR("http:"), url);
+    }
+    return url.len == 0 ? STR_NULL : url;
+}
+
+static void read_freq(struct arena *a, const struct html_token *t, struct opml_feed *f)
+{
+    struct str text = STR_NULL;
+    int64_t n;
+
+    f->level = OPML_LEVEL_NONE;
+    f->period_s = 0;
+    for (size_t i = 0; i < t->n_attrs; i++)
+        if (str_ends(t->attrs[i].name, STR(":freq")))
+            text = attr(a, t, str_z(a, t->attrs[i].name));
+    if (!str_to_i64(text, &n) || n < 0 || (n > 2 && n < 10))
+        return;
+    f->level = n <= 2 ? (int)n : LEVEL_EXACT;
+    f->period_s = n <= 2 ? 0 : n;
+}
+
+static void add_feed(struct reader *r, const struct html_token *t, struct str url)
+{
+    struct arena *a = r->a;
+    struct opml_feed f = {.xml_url = url,
+                          .html_url = attr(a, t, "htmlurl"),
+                          .title = attr(a, t, "title"),
+                          .text = attr(a, t, "text")};
+    size_t n = 0;
+
+    if (str_is_null(f.title))
+        f.title = f.text;
+    read_freq(a, t, &f);
+    f.folders = ARENA_ARRAY(a, struct str, (size_t)r->n_folders + 1);
+    for (int i = 0; i < r->depth && i < LIMIT_OPML_DEPTH; i++)
+        if (!str_is_null(r->open[i].name))
+            f.folders[n++] = r->open[i].name;
+    f.n_folders = n;
+    r->list->feeds =
+        mem_grow(r->list->feeds, &r->cap, r->list->n_feeds + 1, sizeof r->list->feeds[0]);
+    r->list->feeds[r->list->n_feeds++] = f;
+}
+
+static void add_include(struct reader *r, const struct html_token *t)
+{
+    struct str type = attr(r->a, t, "type"), url = attr(r->a, t, "url");
+
+    if (str_is_null(url) ||
+        !(str_ieqz(type, "include") || (str_ieqz(type, "link") && str_ends(url, STR(".opml")))))
+        return;
+    r->list->includes = mem_grow(r->list->includes, &r->includes_cap, r->list->n_includes + 1,
+                                 sizeof r->list->includes[0]);
+    r->list->includes[r->list->n_includes++] = url;
+}
+
+static void pop(struct reader *r)
+{
+    if (r->depth == 0)
+        return;
+    r->depth--;
+    if (r->depth < LIMIT_OPML_DEPTH && !str_is_null(r->open[r->depth].name))
+        r->n_folders--;
+    if (r->comment_at > r->depth)
+        r->comment_at = 0;
+}
+
+static enum rc start_outline(struct reader *r, const struct html_token *t, struct err *err)
+{
+    struct str url = without_feed_scheme(r->a, attr(r->a, t, "xmlurl")), name;
+
+    if (++r->n_outlines > LIMIT_OPML_OUTLINES)
+        return err_set(err, RC_LIMIT, "more than %d outlines", LIMIT_OPML_OUTLINES);
+    /* in a broken list a feed that is still open was meant to be closed: feeds do not nest */
+    while (r->list->bozo && r->depth > 0 && str_is_null(r->open[r->depth - 1].name))
+        pop(r);
+    if (r->depth >= LIMIT_OPML_DEPTH)
+        return err_set(err, RC_LIMIT, "outlines nested deeper than %d levels", LIMIT_OPML_DEPTH);
+    if (r->comment_at == 0 && str_ieqz(attr(r->a, t, "iscomment"), "true"))
+        r->comment_at = r->depth + 1;
+    if (r->comment_at == 0 && !str_is_null(url))
+        add_feed(r, t, url);
+    else if (r->comment_at == 0)
+        add_include(r, t);
+    name = attr(r->a, t, "title");
+    if (str_is_null(name))
+        name = attr(r->a, t, "text");
+    if (str_is_null(name))
+        name = STR("");
+    r->open[r->depth++].name = str_is_null(url) ? name : STR_NULL;
+    r->n_folders += str_is_null(url);
+    if (t->self_closing)
+        pop(r);
+    return RC_OK;
+}
+
+/* What a document is that is no list, for the error. */
+static const char *kind_of(struct str text)
+{
+    struct str head = str_slice(text, 0, 4096);
+
+    text = str_trim(text);
+    if (text.len == 0)
+        return "an empty document";
+    if (str_ifind(head, STR("<html")) >= 0 || str_ifind(head, STR("<!doctype html")) >= 0)
+        return "an HTML page";
+    if (str_ifind(head, STR("<rss")) >= 0 || str_ifind(head, STR("<rdf:rdf")) >= 0 ||
+        str_ifind(head, STR("<feed")) >= 0)
+        return "a feed";
+    if (text.ptr[0] == '{' || text.ptr[0] == '[')
+        return "JSON";
+    return text.ptr[0] == '<' ? "another kind of XML" : "plain text";
+}
+
+/* Walk the tags of a decoded list. *found: there was an opml element or an outline. */
+static enum rc read_tags(struct reader *r, struct str text, bool *found, struct err *err)
+{
+    struct html_lexer *lx = arena_alloc(r->a, sizeof *lx);
+    bool in_head = false, in_title = false;
+    struct html_token t;
+    enum rc rc = RC_OK;
+
+    html_lexer_init(lx, r->a, text);
+    while (rc == RC_OK && html_next(lx, &t) != HTML_END_OF_INPUT) {
+        bool start = t.kind == HTML_START_TAG;
+        if (t.kind == HTML_TEXT) {
+            if (in_title && str_is_null(r->list->title))
+                r->list->title = str_dup(r->a, str_trim(html_decode(r->a, t.text, false)));
+        } else if (str_eqz(t.name, "outline")) {
+            *found = true;
+            if (start)
+                rc = start_outline(r, &t, err);
+            else
+                pop(r);
+        } else if (str_eqz(t.name, "opml")) {
+            *found = true;
+        } else if (str_eqz(t.name, "head")) {
+            in_head = start && !t.self_closing;
+        } else if (str_eqz(t.name, "title")) {
+            in_title = in_head && start && !t.self_closing;
+        }
+    }
+    return rc;
+}
+
+enum rc opml_read(struct arena *a, struct str body, struct str content_type, struct opml *out,
+                  struct err *err)
+{
+    struct opml list = {.title = STR_NULL};
+    struct reader *r = ARENA_NEW(a, struct reader);
+    struct decoded d;
+    bool found = false;
+    enum rc rc;
+
+    decode_document(a, body, content_type, &d);
+    list.bozo = !is_well_formed(d.text);
+    r->a = a;
+    r->list = &list;
+    rc = read_tags(r, str_dup(a, d.text), &found, err);
+    if (rc == RC_OK && !found)
+        rc = err_set(err, RC_INPUT, "not an OPML list but %s", kind_of(d.text));
+    decoded_release(&d);
+    if (rc == RC_OK) {
+        *out = list;
+        out->feeds = ARENA_ARRAY(a, struct opml_feed, list.n_feeds + 1);
+        out->includes = ARENA_ARRAY(a, struct str, list.n_includes + 1);
+        if (list.n_feeds > 0)
+            memcpy(out->feeds, list.feeds, list.n_feeds * sizeof list.feeds[0]);
+        if (list.n_includes > 0)
+            memcpy(out->includes, list.includes, list.n_includes * sizeof list.includes[0]);
+    }
+    mem_free(list.feeds);
+    mem_free(list.includes);
+    return rc;
+}
+
+static void write_feed(struct buf *out, const struct opml_feed *f)
+{
+    struct str title = str_is_null(f->title) ? f->text : f->title;
+
+    if (str_is_null(title))
+        title = f->xml_url;
+    buf_puts(out, "<outline type=\"rss\"");
+    xml_attr(out, "text", str_is_null(f->text) ? title : f->text);
+    xml_attr(out, "title", title);
+    xml_attr(out, "xmlUrl", f->xml_url);
+    xml_attr(out, "htmlUrl", f->html_url);
+    if (f->level >= 0)
+        buf_printf(out, " feedmill:freq=\"%d\"", f->level);
+    else if (f->level == LEVEL_EXACT)
+        buf_printf(out, " feedmill:freq=\"%lld\"", (long long)f->period_s);
+    buf_puts(out, "/>\n");
+}
+
+/* How many folders two feeds share from the outermost on. */
+static size_t shared_folders(const struct opml_feed *x, const struct opml_feed *y)
+{
+    size_t n = 0;
+
+    while (x != NULL && n < x->n_folders && n < y->n_folders &&
+           str_eq(x->folders[n], y->folders[n]))
+        n++;
+    return n;
+}
+
+void opml_write(struct buf *out, const struct opml *list, int64_t created_at, int64_t modified_at)
+{
+    const struct opml_feed *last = NULL;
+    char created[CLOCK_TEXT], modified[CLOCK_TEXT];
+    size_t open = 0;
+
+    clock_rfc822(created_at, created);
+    clock_rfc822(modified_at, modified);
+    buf_puts(out, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
+                  "<opml version=\"2.0\" xmlns:feedmill=\"" OPML_NS "\">\n<head>\n");
+    xml_element(out, "title", str_is_null(list->title) ? STR("Feeds") : list->title);
+    xml_element(out, "dateCreated", str_from(created));
+    xml_element(out, "dateModified", str_from(modified));
+    buf_puts(out, "</head>\n<body>\n");
+    for (size_t i = 0; i < list->n_feeds; i++) {
+        const struct opml_feed *f = &list->feeds[i];
+        size_t shared = shared_folders(last, f);
+        for (; open > shared; open--)
+            buf_puts(out, "</outline>\n");
+        for (; open < f->n_folders; open++) {
+            buf_puts(out, "<outline");
+            xml_attr(out, "text", f->folders[open]);
+            buf_puts(out, ">\n");
+        }
+        write_feed(out, f);
+        last = f;
+    }
+    for (; open > 0; open--)
+        buf_puts(out, "</outline>\n");
+    buf_puts(out, "</body>\n</opml>\n");
+}

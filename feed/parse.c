@@ -1,0 +1,260 @@
+/* feed/parse.c - what kind of document is it, who reads it, and the fields read off the result. */
+#include "feed/parse.h"
+
+#include "base/limits.h"
+#include "feed/builder.h"
+#include "feed/date.h"
+#include "feed/encoding.h"
+#include "feed/json_feed.h"
+#include "feed/uri.h"
+#include "feed/xml_reader.h"
+
+#define SNIFF_LEN (64 * 1024)
+
+/* ---------------------------------------------------------------- sniffing */
+
+static bool is_tag_end(struct str s, size_t at)
+{
+    return at >= s.len || strchr(" \t\r\n/>", s.ptr[at]) != NULL;
+}
+
+/* The local name of the tag at `s` ("<rdf:RDF ..."), as written. */
+static struct str tag_name(struct str s)
+{
+    size_t from = 1, to = 1;
+
+    while (!is_tag_end(s, to) && to < 80) {
+        if (s.ptr[to] == ':')
+            from = to + 1;
+        to++;
+    }
+    return str_slice(s, from, to);
+}
+
+static bool is_feed_root(struct str name)
+{
+    static const char *const roots[] = {"rss", "feed", "rdf", "channel", "entry"};
+
+    for (size_t i = 0; i < ARRAY_LEN(roots); i++)
+        if (str_ieqz(name, roots[i]))
+            return true;
+    return false;
+}
+
+/* Where the document begins: 0, or behind the junk (error messages, HTML) that some server put in
+ * front of it. `*is_feed_out`: a root element of a feed was seen. */
+static size_t find_document(struct str text, bool *is_feed_out)
+{
+    struct str head = str_slice(text, 0, SNIFF_LEN);
+    size_t at = 0, junk_from = SIZE_MAX, decl_at = SIZE_MAX;
+
+    *is_feed_out = false;
+    while (at < head.len) {
+        struct str rest = str_slice(head, at, head.len);
+        ssize_t lt = str_chr(rest, '<'), end = -1;
+
+        if (lt < 0)
+            break;
+        if (str_trim(str_slice(rest, 0, (size_t)lt)).len > 0 && junk_from == SIZE_MAX)
+            junk_from = at;
+        at += (size_t)lt;
+        rest = str_slice(head, at, head.len);
+        if (str_starts(rest, STR("<!--"))) {
+            end = str_find(rest, STR("-->"));
+            at += end < 0 ? 4 : (size_t)end + 3;
+        } else if (str_starts(rest, STR("<?"))) {
+            if (str_starts(rest, STR("<?xml ")) && junk_from != SIZE_MAX)
+                decl_at = at;
+            end = str_find(rest, STR("?>"));
+            at += end < 0 ? 2 : (size_t)end + 2;
+        } else if (str_starts(rest, STR("<!"))) {
+            struct str subset = str_slice(rest, 0, 0);
+
+            end = str_chr(rest, '>');
+            if (end >= 0)
+                subset = str_slice(rest, 0, (size_t)end);
+            if (str_chr(subset, '[') >= 0 && str_find(rest, STR("]>")) >= 0)
+                end = str_find(rest, STR("]>")) + 1;
+            at += end < 0 ? 2 : (size_t)end + 1;
+        } else if (is_feed_root(tag_name(rest))) {
+            *is_feed_out = true;
+            return junk_from == SIZE_MAX ? 0 : decl_at != SIZE_MAX ? decl_at : at;
+        } else {
+            if (junk_from == SIZE_MAX)
+                junk_from = at;
+            at++;
+        }
+    }
+    return 0;
+}
+
+bool feed_looks_like_html(struct str body)
+{
+    struct str head = str_slice(body, 0, 4096);
+    static const char *const marks[] = {"<!doctype html", "<html", "<head", "<body", "<title"};
+    bool is_feed;
+
+    (void)find_document(body, &is_feed);
+    if (is_feed)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+        if (str_ifind(head, str_from(marks[i])) >= 0)
+            return true;
+    return false;
+}
+
+/* A media type that XML may come as; null counts as such. */
+static bool is_xml_type(struct str content_type)
+{
+    static const char *const types[] = {"application/xml", "text/xml", "application/xml-dtd",
+                                        "application/xml-external-parsed-entity"};
+    struct str type = str_trim(str_split(&content_type, ';'));
+
+    if (type.len == 0 ||
+        ((str_istarts(type, STR("application/")) || str_istarts(type, STR("text/"))) &&
+         type.len > 4 && str_ieq(str_slice(type, type.len - 4, type.len), STR("+xml"))))
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (str_ieqz(type, types[i]))
+            return true;
+    return false;
+}
+
+/* ---------------------------------------------------------------- normalized fields */
+
+static struct str null_if_empty(struct str s)
+{
+    s = str_trim(s);
+    return s.len == 0 ? STR_NULL : s;
+}
+
+/* The links that are enclosures once more, as a list of their own (OBJ-02). */
+static void list_enclosures(struct arena *a, struct value *obj)
+{
+    const struct value *links = value_getz(obj, "links");
+
+    for (size_t i = 0; i < value_len(links); i++) {
+        const struct value *link = value_at(links, i);
+        struct value *enclosure;
+
+        if (!str_eqz(value_get_textz(link, "rel"), "enclosure"))
+            continue;
+        enclosure = value_dict(a);
+        for (size_t k = 0; k < value_len(link); k++)
+            if (!str_eqz(link->members[k].key, "rel"))
+                value_set(a, enclosure, link->members[k].key, link->members[k].val);
+        value_push(a, value_list_at(a, obj, STR("enclosures")), enclosure);
+    }
+}
+
+static void normalize(struct arena *a, struct doc_entry *e)
+{
+    list_enclosures(a, e->obj);
+    e->id = null_if_empty(value_get_textz(e->obj, "id"));
+    e->title = null_if_empty(value_get_textz(e->obj, "title"));
+    e->link = null_if_empty(value_get_textz(e->obj, "link"));
+    e->summary = null_if_empty(value_get_textz(e->obj, "summary"));
+    if (str_is_null(e->summary))
+        e->summary =
+            null_if_empty(value_get_textz(value_at(value_getz(e->obj, "content"), 0), "value"));
+    e->author = null_if_empty(value_get_textz(e->obj, "author"));
+    e->published_at = date_of_nine(value_getz(e->obj, "published_parsed"));
+    e->updated_at = date_of_nine(value_getz(e->obj, "updated_parsed"));
+}
+
+/* ---------------------------------------------------------------- the whole */
+
+static void set_bozo(struct feed_doc *doc, struct str why)
+{
+    if (!doc->bozo)
+        doc->bozo_why = why;
+    doc->bozo = true;
+}
+
+static void read_xml(struct arena *a, const struct parse_input *in, struct str text,
+                     struct feed_doc *doc)
+{
+    struct builder *b = ARENA_NEW(a, struct builder);
+    bool is_feed;
+    size_t from = find_document(text, &is_feed);
+    const char *why;
+
+    if (!is_feed && feed_looks_like_html(text)) {
+        set_bozo(doc, STR("It is an HTML page, not a feed"));
+        return;
+    }
+    if (from > 0)
+        set_bozo(doc, STR("There is text in front of the document"));
+    builder_init(b, a, in, doc);
+    why = xml_read(b, str_slice(text, from, text.len));
+    if (buf_ok(&b->head_ext) && b->head_ext.len > 0)
+        doc->ext = str_dup(a, buf_view(&b->head_ext));
+    builder_release(b);
+    if (why != NULL)
+        set_bozo(doc, str_from(why));
+    if (doc->family == FAMILY_NONE && doc->n_entries == 0)
+        set_bozo(doc, STR("It is no feed of a known format"));
+}
+
+/* Reasons quote what came in: bytes that are no text leave them here. */
+static struct str printable(struct arena *a, struct str s)
+{
+    char *z = str_z(a, s);
+    size_t at = 0;
+
+    while ((at += str_utf8_valid(str_of(z + at, s.len - at))) < s.len)
+        z[at] = '?';
+    for (size_t i = 0; i < s.len; i++)
+        if ((unsigned char)z[i] < ' ')
+            z[i] = ' ';
+    return str_of(z, s.len);
+}
+
+struct feed_doc *feed_parse(struct arena *a, const struct parse_input *in)
+{
+    struct feed_doc *doc = ARENA_NEW(a, struct feed_doc);
+    struct decoded text;
+    struct str base = in->url;
+
+    doc->version = STR("");
+    doc->ext = STR("");
+    doc->feed = value_dict(a);
+    doc->namespaces = value_dict(a);
+    decode_document(a, in->body, in->content_type, &text);
+    doc->encoding = str_dup(a, text.encoding);
+    if (!str_is_null(text.why))
+        set_bozo(doc, text.why);
+    if (str_starts(str_trim(str_slice(text.text, 0, 1024)), STR("{"))) {
+        if (in->content_location.len > 0)
+            base = uri_resolve(a, base, in->content_location);
+        json_feed_read(a, text.text, str_is_null(base) ? STR("") : str_dup(a, base), doc);
+    } else {
+        if (!is_xml_type(in->content_type))
+            set_bozo(doc, str_printf(a, "It was sent as %.*s, which is no type for XML",
+                                     STR_ARG(str_slice(in->content_type, 0, 100))));
+        read_xml(a, in, text.text, doc);
+    }
+    decoded_release(&text);
+    if (doc->bozo)
+        doc->bozo_why = printable(a, doc->bozo_why);
+    for (size_t i = 0; i < doc->n_entries; i++)
+        normalize(a, &doc->entries[i]);
+    return doc;
+}
+
+struct value *feed_doc_object(struct arena *a, const struct feed_doc *doc)
+{
+    struct value *o = value_dict(a), *entries = value_list(a);
+
+    value_setz(a, o, "bozo", value_bool(a, doc->bozo));
+    if (doc->bozo)
+        value_set_textz(a, o, "bozo_exception", doc->bozo_why);
+    value_set_textz(a, o, "version", doc->version);
+    value_set_textz(a, o, "encoding", doc->encoding);
+    value_setz(a, o, "namespaces", doc->namespaces);
+    value_setz(a, o, "feed", doc->feed);
+    for (size_t i = 0; i < doc->n_entries; i++)
+        value_push(a, entries, doc->entries[i].obj);
+    value_setz(a, o, "entries", entries);
+    return o;
+}

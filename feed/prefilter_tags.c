@@ -1,0 +1,343 @@
+/* feed/prefilter_tags.c - tags: the stack of open elements, attributes. */
+#include "feed/prefilter_priv.h"
+
+#include "base/mem.h"
+#include "feed/encoding.h"
+
+/* ---------------------------------------------------------------- open elements */
+
+static unsigned char name_hash(struct str name)
+{
+    return (unsigned char)(name.len * 31 + (unsigned char)name.ptr[0] * 7 +
+                           (unsigned char)name.ptr[name.len - 1]);
+}
+
+static void push_open(struct prefilter *f, struct str name, size_t n_namespaces)
+{
+    f->n_declared[f->depth] = (unsigned char)n_namespaces;
+    f->n_namespaces += n_namespaces;
+    f->open[f->depth++] = name;
+    f->n_open_by_hash[name_hash(name)]++;
+}
+
+/* Write the end tag of the innermost element. */
+void prefilter_close_one(struct prefilter *f)
+{
+    struct str name = f->open[--f->depth];
+
+    f->n_open_by_hash[name_hash(name)]--;
+    f->n_namespaces -= f->n_declared[f->depth];
+    prefilter_leave_cdata(f);
+    PUT(f, "</");
+    prefilter_put(f, name.ptr, name.len);
+    PUT(f, ">");
+}
+
+/* The innermost element has its end tag. That of the root is kept back: some servers send two
+ * documents in a row. */
+static void end_element(struct prefilter *f)
+{
+    if (f->depth > 1)
+        prefilter_close_one(f);
+    else
+        f->has_ended = true;
+}
+
+void prefilter_end_tag(struct prefilter *f)
+{
+    const char *q = f->p + 2, *gt;
+    struct str name;
+    size_t at;
+
+    while (q < f->end && prefilter_is_name_char(*q))
+        q++;
+    name = str_of(f->p + 2, (size_t)(q - f->p - 2));
+    for (gt = q; gt < f->end && is_space(*gt);)
+        gt++;
+    if (gt < f->end && *gt != '>') {
+        mended(f, "An end tag holds more than its name");
+        while (gt < f->end && *gt != '>' && *gt != '<')
+            gt++;
+    }
+    if (gt == f->end)
+        mended(f, "The document is cut off within a tag");
+    f->p = gt < f->end && *gt == '>' ? gt + 1 : gt;
+    if (f->n_too_deep > 0) {
+        f->n_too_deep--;
+        return;
+    }
+    if (f->has_ended) {
+        mended(f, "There is something behind the end of the document");
+        return;
+    }
+    if (f->depth > 0 && str_eq(f->open[f->depth - 1], name)) {
+        end_element(f);
+        return;
+    }
+    mended(f, "Start and end tags do not match");
+    if (name.len == 0)
+        return;
+    if (f->n_open_by_hash[name_hash(name)] > 0)
+        for (at = f->depth; at-- > 0;)
+            if (str_eq(f->open[at], name)) {
+                while (f->depth > at + 1)
+                    prefilter_close_one(f);
+                end_element(f);
+                return;
+            }
+    if (f->depth > 0 && str_ieq(f->open[f->depth - 1], name))
+        end_element(f); /* <Title>..</title> */
+}
+
+/* ---------------------------------------------------------------- start tags */
+
+const char *prefilter_find_quote(struct prefilter *f, const char *from, char quote)
+{
+    struct quote_cache *c = &f->quotes[quote == '"'];
+
+    if (c->from == NULL || from < c->from || (c->at != NULL && from > c->at)) {
+        c->from = from;
+        c->at = memchr(from, quote, (size_t)(f->end - from));
+    }
+    return c->at;
+}
+
+struct attribute {
+    struct str name, value; /* value null: none was given */
+};
+
+struct tag {
+    struct str name;
+    bool is_empty, is_odd; /* odd: cannot leave as it is */
+    const char *end;       /* behind the '>' */
+    size_t n_namespaces;   /* attributes that declare one */
+    size_t n;
+    struct attribute attributes[ATTRIBUTES_MAX];
+};
+
+/* May this name, or URI of a namespace, go to the parser, or are there too many already? */
+static bool admit(struct prefilter *f, struct str name)
+{
+    uint32_t h = 2166136261u;
+    unsigned char bit;
+
+    if (++f->n_names <= NAMES_FREE)
+        return true;
+    if (f->names == NULL)
+        f->names = mem_zalloc(NAMES_BITS / 8);
+    for (size_t i = 0; i < name.len; i++)
+        h = (h ^ (unsigned char)name.ptr[i]) * 16777619u;
+    h = (h ^ h >> 20) % NAMES_BITS;
+    bit = (unsigned char)(1 << (h % 8));
+    if (f->names[h / 8] & bit)
+        return true;
+    if (f->n_bits == NAMES_MAX) {
+        mended(f, "There are too many different names");
+        return false;
+    }
+    f->n_bits++;
+    f->names[h / 8] |= bit;
+    return true;
+}
+
+/* The value of an attribute at `p`, behind '='. Returns what is behind it; NULL: there is no end.
+ */
+static const char *attribute_value(struct prefilter *f, const char *p, struct tag *t,
+                                   struct str *value)
+{
+    const char *q;
+
+    if (*p == '"' || *p == '\'') {
+        q = prefilter_find_quote(f, p + 1, *p);
+        if (q == NULL || q - p > ATTRIBUTE_LEN_MAX)
+            return NULL;
+        *value = str_of(p + 1, (size_t)(q - p - 1));
+        if (prefilter_scan(p + 1, q, VALUE) < q)
+            t->is_odd = true;
+        return q + 1;
+    }
+    mended(f, "An attribute value has no quotes");
+    t->is_odd = true;
+    for (q = p; q < f->end && !is_space(*q) && *q != '>' && *q != '<' && *q != '"'; q++)
+        if (*q == '/' && q + 1 < f->end && q[1] == '>')
+            break;
+    *value = str_of(p, (size_t)(q - p));
+    return q;
+}
+
+/* Take the start tag at f->p apart; false when it is none after all. */
+static bool scan_tag(struct prefilter *f, struct tag *t)
+{
+    const char *p = f->p + 1, *q;
+
+    t->n = t->n_namespaces = 0;
+    t->is_empty = t->is_odd = false;
+    while (p < f->end && prefilter_is_name_char(*p))
+        p++;
+    t->name = str_of(f->p + 1, (size_t)(p - f->p - 1));
+    if (t->name.len > NAME_LEN_MAX)
+        return false;
+    for (;;) {
+        struct attribute a = {STR_NULL, STR_NULL};
+        bool is_namespace;
+
+        q = prefilter_skip_space(p, f->end);
+        if (q == f->end || *q == '<')
+            return false;
+        if (*q == '>') {
+            t->end = q + 1;
+            return true;
+        }
+        if (*q == '/' && q + 1 < f->end && q[1] == '>') {
+            t->is_empty = true;
+            t->end = q + 2;
+            return true;
+        }
+        if (!is_name_start(*q)) { /* a byte that has no business here */
+            mended(f, "A tag holds stray characters");
+            t->is_odd = true;
+            p = q + 1;
+            continue;
+        }
+        if (q == p) {
+            mended(f, "There is no space between attributes");
+            t->is_odd = true;
+        }
+        for (p = q; p < f->end && prefilter_is_name_char(*p);)
+            p++;
+        a.name = str_of(q, (size_t)(p - q));
+        q = prefilter_skip_space(p, f->end);
+        if (q < f->end && *q == '=') {
+            q = prefilter_skip_space(q + 1, f->end);
+            if (q == f->end || (p = attribute_value(f, q, t, &a.value)) == NULL)
+                return false;
+        } else {
+            mended(f, "An attribute has no value");
+            t->is_odd = true;
+        }
+        is_namespace = str_starts(a.name, STR("xmlns"));
+        if (t->n == ATTRIBUTES_MAX || a.name.len > NAME_LEN_MAX ||
+            (is_namespace && f->n_namespaces + t->n_namespaces == NAMESPACES_MAX)) {
+            mended(f, "A tag has too many attributes or namespaces, or too long ones");
+            t->is_odd = true;
+        } else if (!admit(f, a.name) || (is_namespace && !admit(f, a.value))) {
+            t->is_odd = true;
+        } else {
+            t->attributes[t->n++] = a;
+            t->n_namespaces += is_namespace;
+        }
+    }
+}
+
+static void put_value(struct prefilter *f, struct str v)
+{
+    const char *p = v.ptr, *end = v.ptr + v.len, *q;
+
+    while (p < end) {
+        uint32_t cp = 0;
+        struct str value = STR_NULL;
+        size_t len = 1;
+
+        q = prefilter_scan(p, end, VALUE);
+        prefilter_put(f, p, (size_t)(q - p));
+        p = q;
+        if (p == end)
+            break;
+        if (*p == '&') {
+            switch (prefilter_reference(f, p, end, &cp, &value, &len)) {
+            case REF_NONE:
+                mended(f, "An ampersand stands by itself");
+                prefilter_put_numeric(f, '&');
+                len = 1;
+                break;
+            case REF_CHAR:
+                prefilter_put_numeric(f, c1_to_windows1252(cp));
+                break;
+            case REF_VALUE:
+                for (size_t i = 0; i < value.len; i++)
+                    if (value.ptr[i] == '"' || value.ptr[i] == '<')
+                        prefilter_put_numeric(f, (unsigned char)value.ptr[i]);
+                    else
+                        prefilter_put(f, value.ptr + i, 1);
+                break;
+            case REF_NOTHING:
+                break;
+            }
+            p += len;
+        } else if (*p == '<') {
+            mended(f, "An attribute value holds a less-than sign");
+            prefilter_put_numeric(f, '<');
+            p++;
+        } else {
+            p += prefilter_odd_byte(f, p, end);
+        }
+    }
+}
+
+/* Write the tag anew, with quotes. */
+static void put_mended_tag(struct prefilter *f, const struct tag *t)
+{
+    PUT(f, "<");
+    prefilter_put(f, t->name.ptr, t->name.len);
+    for (size_t i = 0; i < t->n; i++) {
+        const struct attribute *a = &t->attributes[i];
+        struct str v = str_is_null(a->value) ? a->name : a->value;
+        bool has_double = memchr(v.ptr, '"', v.len) != NULL;
+
+        PUT(f, " ");
+        prefilter_put(f, a->name.ptr, a->name.len);
+        prefilter_put(f, has_double ? "='" : "=\"", 2);
+        put_value(f, v);
+        prefilter_put(f, has_double ? "'" : "\"", 1);
+    }
+    if (t->is_empty)
+        PUT(f, "/>");
+    else
+        PUT(f, ">");
+}
+
+void prefilter_stray_less_than(struct prefilter *f)
+{
+    mended(f, "A less-than sign stands by itself");
+    if (f->depth > 0)
+        prefilter_put_char(f, '<');
+    f->p++;
+}
+
+void prefilter_start_tag(struct prefilter *f)
+{
+    struct tag t;
+
+    if (!scan_tag(f, &t)) {
+        prefilter_stray_less_than(f);
+        return;
+    }
+    if (!admit(f, t.name)) {
+        f->p = t.end; /* its end tag will find nothing to close */
+        return;
+    }
+    if (f->depth == LIMIT_XML_DEPTH) {
+        mended(f, "Elements are nested too deep");
+        f->n_too_deep += !t.is_empty;
+        f->p = t.end;
+        return;
+    }
+    if (f->has_ended || (f->depth == 0 && f->had_root)) {
+        mended(f, "There is something behind the end of the document");
+        f->p = t.end;
+        if (f->depth == 1 && !t.is_empty && str_eq(f->open[0], t.name))
+            f->has_ended = false; /* the same kind of document once more: go on within the first */
+        else
+            f->done = true;
+        return;
+    }
+    f->had_root = true;
+    prefilter_leave_cdata(f);
+    if (t.is_odd)
+        put_mended_tag(f, &t);
+    else
+        prefilter_put(f, f->p, (size_t)(t.end - f->p));
+    if (!t.is_empty)
+        push_open(f, t.name, t.n_namespaces);
+    f->p = t.end;
+}

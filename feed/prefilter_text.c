@@ -1,0 +1,302 @@
+/* feed/prefilter_text.c - text and references on their way to the parser. */
+#include "feed/prefilter_priv.h"
+
+#include "base/compiler.h"
+#include "feed/encoding.h"
+#include "feed/html.h"
+
+/* ---------------------------------------------------------------- output */
+
+void prefilter_flush(struct prefilter *f)
+{
+    if (f->n > 0)
+        f->sink(f->ctx, f->out, f->n);
+    f->n = 0;
+}
+
+void prefilter_put(struct prefilter *f, const char *p, size_t len)
+{
+    while (len > 0) {
+        size_t room = sizeof f->out - f->n, n = len < room ? len : room;
+
+        memcpy(f->out + f->n, p, n);
+        f->n += n;
+        p += n;
+        len -= n;
+        if (f->n == sizeof f->out)
+            prefilter_flush(f);
+    }
+}
+
+void prefilter_leave_cdata(struct prefilter *f)
+{
+    if (f->in_cdata)
+        PUT(f, CDATA_CLOSE);
+    f->in_cdata = false;
+}
+
+static void enter_cdata(struct prefilter *f)
+{
+    if (!f->in_cdata)
+        PUT(f, CDATA_OPEN);
+    f->in_cdata = true;
+}
+
+/* Character data. Within CDATA it must hold no "]]>", and a section ends with its chunk. */
+void prefilter_put_text(struct prefilter *f, const char *p, size_t len)
+{
+    if (!f->in_cdata) {
+        prefilter_put(f, p, len);
+        return;
+    }
+    while (len > 0) {
+        size_t room = sizeof f->out - f->n, n = len;
+
+        if (room < 64) {
+            PUT(f, CDATA_CLOSE);
+            prefilter_flush(f);
+            PUT(f, CDATA_OPEN);
+            continue;
+        }
+        if (n > room - 16) {
+            n = room - 16;
+            while (((unsigned char)p[n] & 0xC0) == 0x80)
+                n--; /* not within a character */
+        }
+        memcpy(f->out + f->n, p, n);
+        f->n += n;
+        p += n;
+        len -= n;
+    }
+}
+
+/* One decoded character as text: CDATA, so that it needs no escape. */
+void prefilter_put_char(struct prefilter *f, uint32_t cp)
+{
+    char utf8[4];
+    size_t n = 0;
+
+    enter_cdata(f);
+    if (cp < 0x80) {
+        utf8[n++] = (char)cp;
+    } else if (cp < 0x800) {
+        utf8[n++] = (char)(0xC0 | cp >> 6);
+        utf8[n++] = (char)(0x80 | (cp & 63));
+    } else if (cp < 0x10000) {
+        utf8[n++] = (char)(0xE0 | cp >> 12);
+        utf8[n++] = (char)(0x80 | (cp >> 6 & 63));
+        utf8[n++] = (char)(0x80 | (cp & 63));
+    } else {
+        utf8[n++] = (char)(0xF0 | cp >> 18);
+        utf8[n++] = (char)(0x80 | (cp >> 12 & 63));
+        utf8[n++] = (char)(0x80 | (cp >> 6 & 63));
+        utf8[n++] = (char)(0x80 | (cp & 63));
+    }
+    if (cp == '>' && f->n >= 2 && memcmp(f->out + f->n - 2, "]]", 2) == 0) {
+        prefilter_leave_cdata(f);
+        enter_cdata(f);
+    }
+    prefilter_put_text(f, utf8, n);
+    if (cp == ']') { /* so that a raw "]>" behind it closes nothing */
+        prefilter_leave_cdata(f);
+        enter_cdata(f);
+    }
+}
+
+void prefilter_put_numeric(struct prefilter *f, uint32_t cp)
+{
+    char ref[16], *at = ref + sizeof ref;
+
+    *--at = ';';
+    do
+        *--at = (char)('0' + cp % 10);
+    while ((cp /= 10) > 0);
+    *--at = '#';
+    *--at = '&';
+    prefilter_put(f, at, (size_t)(ref + sizeof ref - at));
+}
+
+/* ---------------------------------------------------------------- references */
+
+static bool is_xml_char(uint32_t cp)
+{
+    return (cp >= 0x20 && cp < 0xD800) || (cp >= 0xE000 && cp < 0xFFFE) ||
+           (cp >= 0x10000 && cp <= 0x10FFFF) || cp == '\t' || cp == '\n' || cp == '\r';
+}
+
+/* What stands at `p` (an '&'): a character, nothing (a forbidden character), the value of a
+ * declared entity, or no reference at all. *len_out: its length. */
+enum reference prefilter_reference(struct prefilter *f, const char *p, const char *end,
+                                   uint32_t *cp_out, struct str *value_out, size_t *len_out)
+{
+    static const struct {
+        struct str name;
+        uint32_t cp;
+    } xml[] = {{{"lt", 2}, '<'},
+               {{"gt", 2}, '>'},
+               {{"amp", 3}, '&'},
+               {{"quot", 4}, '"'},
+               {{"apos", 4}, '\''}};
+    const char *q = p + 1;
+    struct str name;
+    uint32_t cp = 0;
+
+    if (q < end && *q == '#') {
+        bool is_hex = ++q < end && (*q == 'x' || *q == 'X');
+        const char *from;
+
+        q += is_hex;
+        for (from = q; q < end && q - from < 10; q++) {
+            int v = *q >= '0' && *q <= '9'                           ? *q - '0'
+                    : is_hex && (*q | 32) >= 'a' && (*q | 32) <= 'f' ? (*q | 32) - 'a' + 10
+                                                                     : -1;
+            if (v < 0)
+                break;
+            cp = cp > 0x110000 ? cp : cp * (is_hex ? 16 : 10) + (uint32_t)v;
+        }
+        if (q == from || q == end || *q != ';')
+            return REF_NONE;
+        *len_out = (size_t)(q + 1 - p);
+        *cp_out = cp;
+        if (is_xml_char(cp))
+            return REF_CHAR;
+        mended(f, "A numeric reference names a character that XML forbids");
+        return REF_NOTHING;
+    }
+    while (q < end && prefilter_is_name_char(*q) && q - p <= 64)
+        q++;
+    if (q == p + 1 || q == end || *q != ';')
+        return REF_NONE;
+    name = str_of(p + 1, (size_t)(q - p - 1));
+    *len_out = (size_t)(q + 1 - p);
+    for (size_t i = 0; i < ARRAY_LEN(xml); i++)
+        if (str_eq(name, xml[i].name)) {
+            *cp_out = xml[i].cp;
+            return REF_CHAR;
+        }
+    for (size_t i = 0; i < f->n_entities; i++)
+        if (str_eq(name, f->entities[i].name)) {
+            *value_out = f->entities[i].value;
+            f->n_expanded += value_out->len;
+            if (f->n_expanded <= EXPANSION_MAX)
+                return REF_VALUE;
+            mended(f, "The entities of the document expand to too much text");
+            return REF_NOTHING;
+        }
+    if ((cp = html_entity(name)) == 0)
+        return REF_NONE;
+    mended(f, "An HTML entity is used that XML does not know");
+    *cp_out = cp;
+    return REF_CHAR;
+}
+
+/* The value of a declared entity: characters and character references, nothing else. */
+static void put_entity_value(struct prefilter *f, struct str value)
+{
+    for (size_t i = 0; i < value.len;) {
+        uint32_t cp = 0;
+        size_t n = 1;
+        struct str inner;
+
+        if (value.ptr[i] == '&' && prefilter_reference(f, value.ptr + i, value.ptr + value.len, &cp,
+                                                       &inner, &n) == REF_CHAR) {
+            prefilter_put_char(f, cp);
+        } else {
+            n = 1;
+            while (i + n < value.len && value.ptr[i + n] != '&')
+                n++;
+            enter_cdata(f);
+            prefilter_put_text(f, value.ptr + i, n);
+        }
+        i += n;
+    }
+}
+
+void prefilter_text_reference(struct prefilter *f)
+{
+    uint32_t cp = 0;
+    struct str value;
+    size_t len = 1;
+
+    switch (prefilter_reference(f, f->p, f->end, &cp, &value, &len)) {
+    case REF_NONE:
+        mended(f, "An ampersand stands by itself");
+        prefilter_put_char(f, '&');
+        len = 1;
+        break;
+    case REF_CHAR:
+        prefilter_put_char(f, cp);
+        break;
+    case REF_VALUE:
+        put_entity_value(f, value);
+        break;
+    case REF_NOTHING:
+        break;
+    }
+    f->p += len;
+}
+
+/* ---------------------------------------------------------------- text */
+
+static const unsigned char special[256] = {
+    [0] = 7,  [1] = 7,  [2] = 7,  [3] = 7,   [4] = 7,   [5] = 7,   [6] = 7,    [7] = 7,  [8] = 7,
+    [11] = 7, [12] = 7, [13] = 3, [14] = 7,  [15] = 7,  [16] = 7,  [17] = 7,   [18] = 7, [19] = 7,
+    [20] = 7, [21] = 7, [22] = 7, [23] = 7,  [24] = 7,  [25] = 7,  [26] = 7,   [27] = 7, [28] = 7,
+    [29] = 7, [30] = 7, [31] = 7, ['<'] = 5, ['&'] = 5, [']'] = 1, [0xEF] = 7,
+};
+
+const char *prefilter_scan(const char *p, const char *end, unsigned char mask)
+{
+    while (end - p >= 4) {
+        if (special[(unsigned char)p[0]] & mask)
+            return p;
+        if (special[(unsigned char)p[1]] & mask)
+            return p + 1;
+        if (special[(unsigned char)p[2]] & mask)
+            return p + 2;
+        if (special[(unsigned char)p[3]] & mask)
+            return p + 3;
+        p += 4;
+    }
+    while (p < end && !(special[(unsigned char)*p] & mask))
+        p++;
+    return p;
+}
+
+/* A byte at `p` that is special in all text: a control character, a line end, a noncharacter. Puts
+ * what stands for it and returns its length. */
+size_t prefilter_odd_byte(struct prefilter *f, const char *p, const char *end)
+{
+    unsigned char c = (unsigned char)*p;
+
+    if (c == '\r') {
+        if (p + 1 == end || p[1] != '\n')
+            prefilter_put_text(f, "\n", 1);
+        return 1;
+    }
+    if (c == 0xEF) {
+        if (end - p >= 3 && (unsigned char)p[1] == 0xBF && (unsigned char)p[2] >= 0xBE) {
+            mended(f, "There are characters that XML forbids");
+            return 3;
+        }
+        prefilter_put_text(f, p, 3);
+        return 3;
+    }
+    mended(f, "There are control characters that XML forbids");
+    return 1;
+}
+
+void prefilter_cdata_content(struct prefilter *f, const char *p, const char *end)
+{
+    while (p < end) {
+        const char *q = prefilter_scan(p, end, CDATA);
+
+        if (q > p) {
+            enter_cdata(f);
+            prefilter_put_text(f, p, (size_t)(q - p));
+        }
+        p = q;
+        if (p < end)
+            p += prefilter_odd_byte(f, p, end);
+    }
+}

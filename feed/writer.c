@@ -1,0 +1,181 @@
+/* feed/writer.c - what all formats agree on: ids, dates, which foreign elements may leave. */
+#include "feed/writer.h"
+
+#include "base/assert.h"
+#include "base/compiler.h"
+#include "base/digest.h"
+#include "feed/date.h"
+#include "feed/fragment.h"
+#include "feed/iri.h"
+#include "feed/writer_priv.h"
+
+static const struct {
+    const char *name, *media_type;
+} formats[] = {
+    [FORMAT_ATOM] = {"atom", "application/atom+xml; charset=utf-8"},
+    [FORMAT_RSS] = {"rss", "application/rss+xml; charset=utf-8"},
+    [FORMAT_JSON] = {"json", "application/json"},
+    [FORMAT_JSON_OBJ] = {"json", "application/json"},
+    [FORMAT_JSONFEED] = {"jsonfeed", "application/feed+json"},
+};
+
+const char *feed_format_media_type(enum feed_format format)
+{
+    ASSERT((size_t)format < ARRAY_LEN(formats));
+    return formats[format].media_type;
+}
+
+const char *feed_format_name(enum feed_format format)
+{
+    ASSERT((size_t)format < ARRAY_LEN(formats));
+    return formats[format].name;
+}
+
+void feed_write(struct buf *out, enum feed_format format, const struct out_doc *doc)
+{
+    switch (format) {
+    case FORMAT_ATOM:
+        write_atom(out, doc);
+        break;
+    case FORMAT_RSS:
+        write_rss(out, doc);
+        break;
+    case FORMAT_JSON:
+    case FORMAT_JSON_OBJ:
+        write_json(out, doc, format == FORMAT_JSON_OBJ);
+        break;
+    case FORMAT_JSONFEED:
+        write_jsonfeed(out, doc);
+        break;
+    }
+}
+
+/* RFC 9562: the namespace of names that are URLs. */
+static const unsigned char ns_url[16] = {0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1,
+                                         0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
+
+/* Whether a publisher's id can be an atom:id as it stands: an absolute IRI without a byte that
+ * would have to be escaped, and of the form that its scheme asks for. */
+static bool is_atom_id(struct arena *a, struct str s)
+{
+    struct str rest;
+    ssize_t at;
+
+    if (!iri_is_permanent(s) || !str_eq(iri_escape(a, s, false), s))
+        return false;
+    if (str_istarts(s, STR("urn:"))) { /* urn:NID:NSS */
+        rest = str_slice(s, 4, s.len);
+        at = str_chr(rest, ':');
+        return at > 1 && (size_t)at + 1 < rest.len;
+    }
+    if (str_istarts(s, STR("tag:"))) { /* tag:authority,date:specific (RFC 4151) */
+        rest = str_slice(s, 4, s.len);
+        at = str_chr(rest, ',');
+        return at > 0 && str_chr(str_slice(rest, (size_t)at, rest.len), ':') > 4;
+    }
+    return true;
+}
+
+static struct str uuid_of(struct arena *a, struct str name)
+{
+    char uuid[37];
+
+    digest_uuid5(ns_url, name, uuid);
+    return str_printf(a, "urn:uuid:%s", uuid);
+}
+
+struct str feed_entry_iri(struct arena *a, struct str feed_url, struct str uid)
+{
+    if (is_atom_id(a, uid))
+        return uid;
+    /* a line end stands in no URL: no two pairs give the same name */
+    return uuid_of(a, str_printf(a, "%.*s\n%.*s", STR_ARG(feed_url), STR_ARG(uid)));
+}
+
+struct str out_feed_iri(struct arena *a, const struct out_feed *feed)
+{
+    struct str id = str_trim(value_get_textz(feed->obj, "id"));
+
+    return is_atom_id(a, id) ? id : uuid_of(a, feed->url);
+}
+
+struct str out_feed_name(struct arena *a, struct str title, struct str url)
+{
+    struct str host = iri_host(url);
+
+    (void)a;
+    return title.len > 0 ? title : host.len > 0 ? host : STR("unknown");
+}
+
+int64_t out_entry_updated(const struct out_entry *e)
+{
+    if (e->updated_at != TIME_UNKNOWN)
+        return e->updated_at;
+    return e->published_at != TIME_UNKNOWN ? e->published_at : e->received_at;
+}
+
+int64_t out_feed_updated(const struct out_feed *feed)
+{
+    int64_t at = date_of_nine(value_getz(feed->obj, "updated_parsed"));
+
+    return at == TIME_UNKNOWN ? feed->updated_at : at;
+}
+
+bool out_entry_is_first(struct arena *a, struct map *seen, const struct out_doc *doc,
+                        const struct out_entry *e)
+{
+    struct str iri;
+    const struct out_feed *owner;
+
+    if (!doc->merged)
+        return true;
+    iri = feed_entry_iri(a, e->feed->url, e->uid);
+    owner = map_get(seen, iri);
+    if (owner == NULL) {
+        map_put(seen, iri, (void *)(uintptr_t)e->feed);
+        return true;
+    }
+    return owner == e->feed;
+}
+
+/* Rows: namespace, local name (NULL: all of the namespace), uses that must not have it. */
+#define IN_ATOM (1u << EXT_ATOM_HEAD | 1u << EXT_ATOM_ENTRY)
+#define IN_RSS (1u << EXT_RSS_HEAD | 1u << EXT_RSS_ITEM)
+static const struct {
+    const char *ns, *local;
+    unsigned uses;
+} own_elements[] = {
+    {"", NULL, IN_ATOM | IN_RSS},
+    {NS_ATOM, NULL, IN_ATOM | IN_RSS},
+    {"http://purl.org/atom/ns#", NULL, IN_ATOM | IN_RSS},
+    {NS_HISTORY, NULL, IN_ATOM | IN_RSS},
+    {"http://purl.org/atompub/tombstones/1.0", NULL, IN_ATOM | IN_RSS},
+    {"http://purl.org/rss/1.0/", NULL, IN_ATOM | IN_RSS},
+    {"http://my.netscape.com/rdf/simple/0.9/", NULL, IN_ATOM | IN_RSS},
+    {"http://www.w3.org/1999/02/22-rdf-syntax-ns#", NULL, IN_ATOM | IN_RSS},
+    {"http://purl.org/rss/1.0/modules/content/", "encoded", IN_ATOM | IN_RSS},
+    {"http://purl.org/dc/elements/1.1/", "creator", IN_ATOM | IN_RSS},
+    {"http://purl.org/dc/elements/1.1/", "date", IN_RSS},
+    {"http://purl.org/dc/elements/1.1/", "subject", IN_RSS},
+};
+
+static bool is_own(const struct fragment_element *el, enum ext_use use)
+{
+    for (size_t i = 0; i < ARRAY_LEN(own_elements); i++)
+        if (own_elements[i].uses & (1u << use) && str_eqz(el->ns, own_elements[i].ns) &&
+            (own_elements[i].local == NULL || str_eqz(el->local, own_elements[i].local)))
+            return true;
+    return false;
+}
+
+void out_ext_write(struct buf *out, struct str ext, enum ext_use use)
+{
+    struct fragment_element el;
+
+    while (fragment_next(&ext, &el)) {
+        if (is_own(&el, use))
+            continue;
+        buf_str(out, el.text);
+        buf_putc(out, '\n');
+    }
+}

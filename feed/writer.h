@@ -1,0 +1,68 @@
+/* feed/writer.h - stored entries to documents: RSS 2.0, Atom 1.0, JSON (object form), JSON Feed 1.1.
+ *
+ * Pure. Strict out: whatever came in, what leaves is valid (RFC 4287, RSS 2.0 and the Advisory
+ * Board's profile, jsonfeed.org 1.1). Entries come as the object form (`obj`, as stored) with their
+ * foreign elements (`ext`), and leave in the given order.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "model/value.h"
+
+enum feed_format { FORMAT_ATOM, FORMAT_RSS, FORMAT_JSON, FORMAT_JSON_OBJ, FORMAT_JSONFEED };
+
+struct out_feed { /* a feed whose entries appear */
+    struct str url;        /* the feed's URL, without credentials */
+    struct value *obj;     /* the dict of its head */
+    struct str ext;        /* foreign elements of its head */
+    struct value *meta;    /* JSON only: version, encoding, bozo, namespaces, href, status, ... */
+    int64_t updated_at;    /* newest change of its content as the daemon saw it */
+};
+
+struct out_entry {
+    const struct out_feed *feed;
+    struct value *obj;     /* parsed document; may be NULL when `json` is given and suffices */
+    struct str json;       /* the same, as stored text */
+    struct str ext;
+    struct str uid;        /* identity within the feed */
+    int64_t published_at;  /* Unix seconds; TIME_UNKNOWN */
+    int64_t updated_at;    /* TIME_UNKNOWN */
+    int64_t received_at;   /* when the middleware first saw it; the date of undated entries */
+    int64_t sort_at;
+};
+
+struct out_link {
+    struct str rel, type, href;
+};
+
+struct out_doc {
+    bool merged;                 /* several feeds: entries carry their source */
+    struct str self_url;         /* absolute request URL with an explicit type, no credentials */
+    struct str id;               /* merged: the document's id (absolute IRI); single: null = the
+                                    feed's own id when valid, else derived from its URL */
+    struct str title;            /* merged: the document's title */
+    const struct out_feed *feeds;
+    size_t n_feeds;
+    const struct out_entry *entries;
+    size_t n_entries;
+    const struct out_link *links; /* further links of the head: hub, prev-archive, ... */
+    size_t n_links;
+    int64_t updated_at;          /* never before any change shown */
+    int64_t ttl_s;               /* RSS ttl; 0: none */
+    struct str next_url;         /* JSON Feed next_url; null: none */
+    bool complete;               /* fh:complete */
+    bool partial;                /* JSON "partial": true */
+};
+
+/* Write the document. `out` overflows (buf_ok) when its maximum is passed. Any thread. */
+void feed_write(struct buf *out, enum feed_format format, const struct out_doc *doc);
+
+/* The valid, permanent Atom id of an entry: its own id when that is an absolute IRI, else
+ * urn:uuid version 5 of feed URL and uid (ATOM-08). Same in all formats. */
+struct str feed_entry_iri(struct arena *a, struct str feed_url, struct str uid);
+
+/* Media type with charset of a format, and its value of `type=`. */
+const char *feed_format_media_type(enum feed_format format);
+const char *feed_format_name(enum feed_format format);

@@ -1,0 +1,90 @@
+/* feed/writer_priv.h - what the writers of all formats share: a head or entry read off the object
+ * form and made fit to leave. Pure.
+ *
+ * The object form is liberal; a view is strict: references are absolute and valid, texts know
+ * whether they are HTML, links and categories are without doubles, persons have names.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "feed/writer.h"
+
+struct view_text {
+    struct str value; /* null: absent */
+    struct str lang;  /* null: that of the document */
+    bool html;
+};
+
+struct view_person {
+    struct str name;       /* never empty */
+    struct str email, uri; /* null: unknown */
+};
+
+struct view_link {
+    struct str rel, type, href, hreflang, title; /* rel is lower case or an IRI; else null */
+    int64_t length;                              /* -1: unknown */
+};
+
+struct view_tag {
+    struct str term, scheme, label; /* term is never empty; else null */
+};
+
+struct out_view {
+    struct view_text title, summary, content, rights; /* summary: subtitle of a head */
+    struct str content_src, content_type;             /* content that is elsewhere; else null */
+    struct view_person *authors, *contributors;
+    size_t n_authors, n_contributors;
+    struct view_link *links; /* alternates, enclosures, replies and what else is registered */
+    size_t n_links;
+    struct str link; /* the first alternate; null */
+    struct view_tag *tags;
+    size_t n_tags;
+    struct str image, icon, lang, comments; /* null: absent */
+    struct str generator, generator_uri, generator_version;
+};
+
+/* Read a head (`head`) or an entry. `base`: the feed's URL. `obj` may be NULL. */
+void out_view_read(struct arena *a, const struct value *obj, struct str base, bool head,
+                   struct out_view *out);
+
+/* The entry's dict, parsed from its text when it was not given; NULL when that is unreadable. */
+const struct value *out_entry_object(struct arena *a, const struct out_entry *e);
+
+/* Plain text of a text construct: references decoded, white space single; null when absent. */
+struct str view_plain(struct arena *a, struct view_text t);
+
+/* HTML of a text construct: plain text escaped; null when absent. */
+struct str view_html(struct arena *a, struct view_text t);
+
+/* A title for what has none: the beginning of its text, else its link, else "Untitled". */
+struct str view_title(struct arena *a, const struct out_view *v);
+
+/* The permanent id of a feed: its own when that is an IRI fit to be one, else from its URL. */
+struct str out_feed_iri(struct arena *a, const struct out_feed *feed);
+
+/* Name to stand for authors when nobody is named: the feed's title, else its host. */
+struct str out_feed_name(struct arena *a, struct str title, struct str url);
+
+/* The time shown as `updated` of an entry: never unknown. */
+int64_t out_entry_updated(const struct out_entry *e);
+
+/* When a merged document's feed changed last, by its own word or ours. */
+int64_t out_feed_updated(const struct out_feed *feed);
+
+/* False when the entry's id has been met in this document already, under another feed's name. */
+bool out_entry_is_first(struct arena *a, struct map *seen, const struct out_doc *doc,
+                        const struct out_entry *e);
+
+/* Which foreign elements a format must not be given: those it writes itself. */
+enum ext_use { EXT_ATOM_HEAD, EXT_ATOM_ENTRY, EXT_RSS_HEAD, EXT_RSS_ITEM };
+void out_ext_write(struct buf *out, struct str ext, enum ext_use use);
+
+#define NS_ATOM "http://www.w3.org/2005/Atom"
+#define NS_HISTORY "http://purl.org/syndication/history/1.0"
+
+void write_atom(struct buf *out, const struct out_doc *doc);
+void write_rss(struct buf *out, const struct out_doc *doc);
+void write_jsonfeed(struct buf *out, const struct out_doc *doc);
+void write_json(struct buf *out, const struct out_doc *doc, bool array_only);

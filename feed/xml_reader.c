@@ -1,0 +1,271 @@
+/* feed/xml_reader.c - the one place where libxml2 meets a feed.
+ *
+ * What it gets is well-formed already, has no DOCTYPE and no references but numeric ones, so none
+ * of its entity machinery ever runs. Its names are interned: a name is looked up by its three
+ * pointers and costs a hash of them after its first occurrence. */
+#include "feed/xml_reader.h"
+
+#include <libxml/parser.h>
+#include <libxml/parserInternals.h>
+
+#include "base/compiler.h"
+#include "base/mem.h"
+#include "feed/names.h"
+#include "feed/prefilter.h"
+
+#define ATTRS_MAX 128
+#define DECLS_MAX 128
+#define NAMES_MAX 16384 /* different names of one document; further ones are all "x" */
+
+struct cached_name {
+    const xmlChar *local, *prefix, *uri;
+    struct name *name;
+};
+
+struct reader {
+    struct builder *b;
+    xmlParserCtxtPtr ctxt;
+    struct cached_name *cache; /* open addressing, at most half full */
+    size_t cache_cap, n_cached;
+    struct name other; /* stands for names beyond NAMES_MAX */
+    struct str root_uri;
+    bool has_root;
+    const char *why; /* first error; static or in the arena */
+    struct attr attrs[ATTRS_MAX];
+    struct ns_decl decls[DECLS_MAX];
+};
+
+static struct str from_xml(const xmlChar *s)
+{
+    return str_from((const char *)s);
+}
+
+/* ---------------------------------------------------------------- names */
+
+/* Namespaces whose elements a browser acts on wherever they stand in an XML document: a script of
+ * the publisher's must not run as part of a document of ours. */
+static bool is_executable(struct str uri)
+{
+    static const char *const uris[] = {"http://www.w3.org/1999/xhtml", "http://www.w3.org/2000/svg",
+                                       "http://www.w3.org/1998/Math/MathML"};
+
+    for (size_t i = 0; i < ARRAY_LEN(uris); i++)
+        if (str_eqz(uri, uris[i]))
+            return true;
+    return false;
+}
+
+/* No URI can hold these; the namespace is made of a tag without its quotes. */
+static bool is_uri_text(struct str uri)
+{
+    for (size_t i = 0; i < uri.len; i++)
+        if ((unsigned char)uri.ptr[i] <= ' ' || strchr("<>\"{}|\\^`", uri.ptr[i]) != NULL)
+            return false;
+    return true;
+}
+
+/* What may not be kept as XML is `is_barred`: names with a second colon too, which would make every
+ * document that they are copied to ill-formed where namespaces are understood. */
+static struct name *make_name(struct reader *r, const xmlChar *local, const xmlChar *prefix,
+                              const xmlChar *uri)
+{
+    struct arena *a = r->b->a;
+    struct name *n = ARENA_NEW(a, struct name);
+    const struct ns *ns = NULL;
+    struct str lower, tag_prefix = STR(""), bound;
+    bool is_own;
+
+    n->local = str_dup(a, from_xml(local));
+    n->prefix = prefix == NULL ? STR("") : str_dup(a, from_xml(prefix));
+    n->uri = uri == NULL ? STR_NULL : str_dup(a, from_xml(uri));
+    lower = str_lower(a, n->local);
+    bound = uri != NULL || n->prefix.len == 0 ? n->uri : str_from(ns_uri_of_prefix(n->prefix));
+    if (!str_is_null(bound))
+        ns = ns_find(bound);
+    /* an unknown default namespace is foreign, unless the whole document is in it */
+    is_own = ns != NULL ? ns->prefix[0] == '\0'
+                        : n->prefix.len == 0 && (uri == NULL || str_eq(n->uri, r->root_uri));
+    n->is_foreign = !is_own;
+    n->is_barred = str_chr(n->local, ':') >= 0 || is_executable(bound) || !is_uri_text(bound);
+    if (ns != NULL)
+        tag_prefix = str_from(ns->prefix);
+    else if (n->prefix.len > 0)
+        tag_prefix = str_lower(a, n->prefix);
+    if (tag_prefix.len > 0) {
+        n->tag = str_printf(a, "%.*s:%.*s", STR_ARG(tag_prefix), STR_ARG(lower));
+        n->key = str_printf(a, "%.*s_%.*s", STR_ARG(tag_prefix), STR_ARG(lower));
+    } else {
+        n->tag = n->key = lower;
+    }
+    n->attrs_key = str_concat(a, n->key, STR("_"));
+    n->attr = ns != NULL && ns->prefix[0] != '\0' ? n->tag : lower;
+    if (is_own || tag_prefix.len > 0)
+        n->element = element_find(n->tag);
+    return n;
+}
+
+static size_t name_slot(const struct reader *r, const xmlChar *local, const xmlChar *prefix,
+                        const xmlChar *uri)
+{
+    uint64_t h = (uint64_t)(uintptr_t)local * 0x9E3779B97F4A7C15u ^
+                 (uint64_t)(uintptr_t)prefix * 0xC2B2AE3D27D4EB4Fu ^
+                 (uint64_t)(uintptr_t)uri * 0x165667B19E3779F9u;
+    size_t i = (size_t)(h >> 32) & (r->cache_cap - 1);
+
+    while (r->cache[i].local != NULL &&
+           (r->cache[i].local != local || r->cache[i].prefix != prefix || r->cache[i].uri != uri))
+        i = (i + 1) & (r->cache_cap - 1);
+    return i;
+}
+
+static void grow_cache(struct reader *r)
+{
+    struct cached_name *old = r->cache;
+    size_t n = r->cache_cap;
+
+    r->cache_cap = n == 0 ? 256 : n * 2;
+    r->cache = mem_zalloc(r->cache_cap * sizeof *r->cache);
+    for (size_t i = 0; i < n; i++)
+        if (old[i].local != NULL)
+            r->cache[name_slot(r, old[i].local, old[i].prefix, old[i].uri)] = old[i];
+    mem_free(old);
+}
+
+static const struct name *find_name(struct reader *r, const xmlChar *local, const xmlChar *prefix,
+                                    const xmlChar *uri)
+{
+    size_t i = name_slot(r, local, prefix, uri);
+
+    if (r->cache[i].local == NULL) {
+        if (r->n_cached == NAMES_MAX) {
+            if (r->why == NULL)
+                r->why = "There are too many different names";
+            return &r->other;
+        }
+        if (++r->n_cached * 2 > r->cache_cap) {
+            grow_cache(r);
+            i = name_slot(r, local, prefix, uri);
+        }
+        r->cache[i] = (struct cached_name){local, prefix, uri, make_name(r, local, prefix, uri)};
+    }
+    return r->cache[i].name;
+}
+
+/* ---------------------------------------------------------------- callbacks */
+
+/* libxml2 leaves "&#38;" for each '&' of an attribute value, for a second parse that SAX users
+ * never make. */
+static struct str attribute_value(struct reader *r, const xmlChar *from, const xmlChar *to)
+{
+    struct str v = {(const char *)from, (size_t)(to - from)};
+    char *out;
+    size_t n = 0;
+
+    if (v.len < 5 || memchr(v.ptr, '&', v.len) == NULL)
+        return v;
+    out = arena_alloc(r->b->a, v.len);
+    for (size_t i = 0; i < v.len; i++) {
+        out[n++] = v.ptr[i];
+        if (v.ptr[i] == '&' && v.len - i >= 5 && memcmp(v.ptr + i, "&#38;", 5) == 0)
+            i += 4;
+    }
+    return str_of(out, n);
+}
+
+static void on_start(void *ctx, const xmlChar *local, const xmlChar *prefix, const xmlChar *uri,
+                     int n_namespaces, const xmlChar **namespaces, int n_attributes,
+                     int n_defaulted, const xmlChar **attributes)
+{
+    struct reader *r = ctx;
+    struct attrs at = {r->attrs, 0};
+    size_t n_decls = 0;
+
+    (void)n_defaulted;
+    if (!r->has_root) {
+        r->has_root = true;
+        r->root_uri = uri == NULL ? STR_NULL : str_dup(r->b->a, from_xml(uri));
+    }
+    for (int i = 0; i < n_namespaces && n_decls < DECLS_MAX; i++) {
+        const xmlChar *p = namespaces[2 * i], *u = namespaces[2 * i + 1];
+
+        if (u != NULL && u[0] != '\0')
+            r->decls[n_decls++] = (struct ns_decl){p == NULL ? STR("") : from_xml(p), from_xml(u)};
+    }
+    for (int i = 0; i < n_attributes && at.n < ATTRS_MAX; i++, attributes += 5)
+        r->attrs[at.n++] = (struct attr){find_name(r, attributes[0], attributes[1], attributes[2]),
+                                         attribute_value(r, attributes[3], attributes[4])};
+    builder_start(r->b, find_name(r, local, prefix, uri), &at, r->decls, n_decls);
+}
+
+static void on_end(void *ctx, const xmlChar *local, const xmlChar *prefix, const xmlChar *uri)
+{
+    struct reader *r = ctx;
+
+    (void)local;
+    (void)prefix;
+    (void)uri;
+    builder_end(r->b);
+}
+
+static void on_text(void *ctx, const xmlChar *p, int len)
+{
+    struct reader *r = ctx;
+
+    builder_text(r->b, (const char *)p, (size_t)len);
+}
+
+static void on_error(void *ctx, xmlErrorPtr error)
+{
+    struct reader *r = ctx;
+    struct str text = str_trim(str_from(error->message));
+
+    if (error->level < XML_ERR_ERROR || r->why != NULL)
+        return;
+    r->why = arena_printf(r->b->a, "%.*s", (int)(text.len < 300 ? text.len : 300), text.ptr);
+}
+
+static void on_chunk(void *ctx, const char *p, size_t len)
+{
+    struct reader *r = ctx;
+
+    (void)xmlParseChunk(r->ctxt, p, (int)len, 0);
+}
+
+const char *xml_read(struct builder *b, struct str text)
+{
+    xmlSAXHandler sax = {
+        .initialized = XML_SAX2_MAGIC,
+        .startElementNs = on_start,
+        .endElementNs = on_end,
+        .characters = on_text,
+        .ignorableWhitespace = on_text,
+        .cdataBlock = on_text,
+        .serror = on_error,
+    };
+    struct reader *r = NEW(struct reader);
+    struct prefilter_result mended;
+    const char *why;
+
+    r->b = b;
+    r->other = (struct name){.prefix = STR(""),
+                             .local = STR("x"),
+                             .tag = STR("x"),
+                             .key = STR("x"),
+                             .attrs_key = STR("x_"),
+                             .attr = STR("x")};
+    grow_cache(r);
+    r->ctxt = xmlCreatePushParserCtxt(&sax, r, NULL, 0, NULL);
+    if (r->ctxt == NULL)
+        abort(); /* only for want of memory */
+    (void)xmlCtxtUseOptions(r->ctxt, XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_IGNORE_ENC);
+    prefilter(text, on_chunk, r, &mended);
+    (void)xmlParseChunk(r->ctxt, NULL, 0, 1);
+    builder_finish(b);
+    if (mended.is_netscape && str_starts(b->doc->version, STR("rss091")))
+        b->doc->version = STR("rss091n");
+    why = mended.why != NULL ? mended.why : r->why;
+    xmlFreeParserCtxt(r->ctxt);
+    mem_free(r->cache);
+    mem_free(r);
+    return why;
+}

@@ -1,0 +1,8 @@
+/* feed/xml_reader.h - text to builder calls: prefilter, then libxml2's SAX2 push parser. */
+#pragma once
+
+#include "feed/builder.h"
+
+/* Read `text` (valid UTF-8) into the builder. NULL when it was well-formed, else one sentence, in
+ * the arena, on what was not. */
+const char *xml_read(struct builder *b, struct str text);

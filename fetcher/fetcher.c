@@ -1,0 +1,474 @@
+/* fetcher/fetcher.c - life cycle and public calls; the fetch loop itself is in dispatch.c.
+ *
+ * Public calls are messages to the loop. Start is recovery: what is due stands in the database.
+ * Stop goes with the data: no new reasons, no new transfers, the answers that come until the
+ * deadline to the storer, the rest is due again at the next start. */
+#include "fetcher/fetcher.h"
+
+#include <stdio.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "fetcher/fetcher_priv.h"
+#include "fetcher/waiting.h"
+#include "net/url.h"
+
+#define PARSE_QUEUE_PER_WORKER 16
+#define MATCHES 64 /* feeds of one site, at first try */
+
+/* ---- messages to the loop ------------------------------------------------------------------ */
+
+struct want_msg {
+    struct fetcher *f;
+    enum fetch_reason reason;
+    fetch_done_fn *done; /* NULL: nobody waits */
+    void *ctx;
+    size_t n;
+    int64_t ids[];
+};
+
+static void on_want(void *ctx)
+{
+    struct want_msg *msg = ctx;
+    struct fetcher *f = msg->f;
+    int64_t now_ms = clock_mono_ms();
+
+    for (size_t i = 0; i < msg->n && !f->stopping; i++)
+        work_queue_want(f->queue, msg->ids[i], msg->reason, now_ms);
+    mem_free(msg);
+    dispatch_pump(f);
+}
+
+static void post_wants(struct fetcher *f, const int64_t *ids, size_t n, enum fetch_reason reason)
+{
+    struct want_msg *msg;
+
+    if (n == 0)
+        return;
+    msg = mem_zalloc(sizeof *msg + n * sizeof msg->ids[0]);
+    msg->f = f;
+    msg->reason = reason;
+    msg->n = n;
+    memcpy(msg->ids, ids, n * sizeof msg->ids[0]);
+    loop_post(f->loop, on_want, msg);
+}
+
+void fetcher_want(struct fetcher *f, int64_t feed_id, enum fetch_reason reason)
+{
+    post_wants(f, &feed_id, 1, reason);
+}
+
+static void on_await(void *ctx)
+{
+    struct want_msg *msg = ctx;
+    struct fetcher *f = msg->f;
+    int64_t now_ms = clock_mono_ms();
+    struct slot *slot = f->stopping ? NULL : work_queue_find(f->queue, msg->ids[0]);
+    const struct fetch_result *failure = NULL;
+
+    if (slot != NULL && slot->state == SLOT_IDLE)
+        failure = waiting_failure(slot, now_ms);
+    if (f->stopping) {
+        struct fetch_result res = {
+            .rc = RC_CLOSED, .feed_id = msg->ids[0], .url = STR(""), .text = STR("shutting down")};
+
+        msg->done(msg->ctx, &res);
+    } else if (failure != NULL) {
+        msg->done(msg->ctx, failure);
+    } else {
+        slot = work_queue_want(f->queue, msg->ids[0], msg->reason, now_ms);
+        waiting_add(slot, msg->done, msg->ctx);
+        dispatch_pump(f);
+    }
+    mem_free(msg);
+}
+
+void fetcher_await(struct fetcher *f, int64_t feed_id, enum fetch_reason reason,
+                   fetch_done_fn *done, void *ctx)
+{
+    struct want_msg *msg = mem_zalloc(sizeof *msg + sizeof msg->ids[0]);
+
+    msg->f = f;
+    msg->reason = reason;
+    msg->done = done;
+    msg->ctx = ctx;
+    msg->n = 1;
+    msg->ids[0] = feed_id;
+    loop_post(f->loop, on_await, msg);
+}
+
+static size_t min_size(size_t x, size_t y)
+{
+    return x < y ? x : y;
+}
+
+static size_t ping_exact(struct fetcher *f, struct str url)
+{
+    int64_t few[MATCHES], *many;
+    size_t n = store_find_by_any_url(f->store, url, few, MATCHES);
+
+    if (n <= MATCHES) {
+        post_wants(f, few, n, REASON_PING);
+        return n;
+    }
+    many = mem_alloc(n * sizeof *many);
+    n = min_size(n, store_find_by_any_url(f->store, url, many, n)); /* more may have come */
+    post_wants(f, many, n, REASON_PING);
+    mem_free(many);
+    return n;
+}
+
+/* Sites are known as their feeds write them, and pinged with or without the last slash. */
+static size_t ping_url(struct fetcher *f, struct str url)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+
+    if (url.len == 0)
+        return 0;
+    if (str_ends(url, STR("/")))
+        return ping_exact(f, url) + ping_exact(f, str_slice(url, 0, url.len - 1));
+    return ping_exact(f, url) + ping_exact(f, str_concat(&a, url, STR("/")));
+}
+
+size_t fetcher_ping(struct fetcher *f, struct str url, struct str rss_url)
+{
+    return ping_url(f, url) + (str_eq(url, rss_url) ? 0 : ping_url(f, rss_url));
+}
+
+static size_t on_monitor_change(void *ctx, struct str url, struct str rss_url)
+{
+    return fetcher_ping(ctx, url, rss_url);
+}
+
+static void on_due(void *ctx, const int64_t *feed_ids, size_t n)
+{
+    post_wants(ctx, feed_ids, n, REASON_PERIOD);
+}
+
+static int64_t on_monitor_known(void *ctx)
+{
+    struct fetcher *f = ctx;
+
+    return atomic_load(&f->n_made);
+}
+
+/* On the storer's thread. */
+static void on_commit(void *ctx, const struct commit_notice *notice)
+{
+    struct fetcher *f = ctx;
+
+    for (size_t i = 0; i < notice->n_feeds; i++) {
+        const struct feed_notice *feed = &notice->feeds[i];
+
+        if (feed->is_new)
+            atomic_fetch_add(&f->n_made, 1);
+        sweeper_put(f->sweeper, feed->feed_id,
+                    feed->merged_into != 0 ? TIME_UNKNOWN : feed->next_fetch_at);
+    }
+}
+
+/* ---- documents that are not stored --------------------------------------------------------- */
+
+struct get {
+    struct fetcher *f;
+    struct arena *arena;
+    struct str url, credential;
+    document_done_fn *done;
+    void *ctx;
+};
+
+static void end_get(struct get *get, const struct document_result *res)
+{
+    get->done(get->ctx, res);
+    arena_free(&get->arena);
+    mem_free(get);
+}
+
+static void on_document(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
+{
+    struct get *get = ctx;
+    struct arena *arena = answer->arena;
+    struct document_result res = {
+        .rc = rc,
+        .status = answer->status,
+        .body = answer->body,
+        .content_type = http_answer_field(answer, "content-type"),
+        .text = STR(""),
+    };
+
+    if (rc != RC_OK) {
+        res.text = str_from(err->text);
+    } else if (answer->status != 200) {
+        res.rc = RC_PEER;
+        res.text = str_printf(arena, "the server answered with status %d", answer->status);
+    }
+    end_get(get, &res);
+    arena_free(&arena);
+}
+
+static void on_get(void *ctx)
+{
+    struct get *get = ctx;
+    struct fetcher *f = get->f;
+    struct url_parts parts;
+    struct err err = ERR_INIT;
+    struct http_field accept = {STR("Accept"),
+                                STR("text/x-opml, application/xml, text/xml;q=0.9, */*;q=0.5")};
+    struct http_call call = {
+        .method = STR("GET"),
+        .credential = get->credential,
+        .fields = &accept,
+        .n_fields = 1,
+        .max_redirects = LIMIT_FETCH_REDIRECTS,
+        .max_body = f->max_body,
+        .max_header = LIMIT_FETCH_HEADER,
+        .timeout_ms = f->timeout_ms,
+    };
+    enum rc rc = RC_CLOSED;
+
+    if (f->client == NULL || f->stopping)
+        err_set(&err, rc, "shutting down");
+    else
+        rc = url_parse(get->arena, get->url, &parts, &err);
+    if (rc != RC_OK) {
+        end_get(get,
+                &(struct document_result){.rc = rc, .body = STR(""), .text = str_from(err.text)});
+        return;
+    }
+    call.url = parts.url;
+    if (str_is_null(call.credential))
+        call.credential = parts.credential;
+    http_client_start(f->client, &call, on_document, get);
+}
+
+void fetcher_get(struct fetcher *f, struct str url, struct str credential, document_done_fn *done,
+                 void *ctx)
+{
+    struct get *get = NEW(struct get);
+
+    get->f = f;
+    get->arena = arena_new();
+    get->url = str_dup(get->arena, url);
+    get->credential = str_is_null(credential) ? STR_NULL : str_dup(get->arena, credential);
+    get->done = done;
+    get->ctx = ctx;
+    loop_post(f->loop, on_get, get);
+}
+
+/* ---- life cycle ---------------------------------------------------------------------------- */
+
+static struct work_queue_cfg queue_cfg(const struct fetcher_cfg *cfg)
+{
+    return (struct work_queue_cfg){
+        .max_running = cfg->max_transfers > 0 ? cfg->max_transfers : 1,
+        .max_per_host = cfg->max_per_host > 0 ? cfg->max_per_host : 1,
+        .host_gap_ms = cfg->host_gap_ms,
+        .ping_gap_ms = cfg->ping_gap_ms,
+        .remember_ms = cfg->ping_gap_ms > FAILURE_HOLDS_MS ? cfg->ping_gap_ms : FAILURE_HOLDS_MS,
+        .user_free = waiting_free,
+    };
+}
+
+static void take_settings(struct fetcher *f, const struct fetcher_cfg *cfg)
+{
+    for (size_t i = 0; i < ARRAY_LEN(cfg->level_period_s); i++)
+        f->rules.level_period_s[i] = cfg->level_period_s[i];
+    f->rules.backoff_max_s = cfg->backoff_max_s;
+    f->rules.unused_s = cfg->unused_s;
+    f->max_body = cfg->max_body;
+    f->timeout_ms = cfg->timeout_ms;
+}
+
+static void init_on_loop(void *ctx)
+{
+    struct fetcher *f = ctx;
+    struct http_client_cfg client = {
+        .guard = f->guard, .user_agent = f->full_user_agent, .max_total = f->cfg.max_transfers};
+
+    f->client = http_client_new(f->loop, &client);
+}
+
+struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
+{
+    struct fetcher *f = NEW(struct fetcher);
+    struct work_queue_cfg queue = queue_cfg(cfg);
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    pthread_condattr_t attr;
+
+    f->cfg = *cfg;
+    f->store = cfg->store;
+    f->guard = cfg->guard;
+    f->user_agent = mem_strdup(cfg->user_agent);
+    f->full_user_agent = mem_strdup(arena_printf(&a, "%s)", cfg->user_agent));
+    atomic_init(&f->give_up, false);
+    take_settings(f, cfg);
+    STAILQ_INIT(&f->to_read);
+    STAILQ_INIT(&f->parked);
+    f->retry_at_ms = INT64_MAX;
+    pthread_mutex_init(&f->idle_lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&f->idle_cond, &attr);
+    pthread_condattr_destroy(&attr);
+    f->queue = work_queue_new(&queue);
+    f->sweeper = sweeper_new(on_due, f);
+    f->parse =
+        queue_new((size_t)(cfg->n_workers > 0 ? cfg->n_workers : 1) * PARSE_QUEUE_PER_WORKER, NULL);
+    f->loop = loop_new("fetch");
+    loop_call(f->loop, init_on_loop, f);
+    store_listen(f->store, on_commit, f);
+    return f;
+}
+
+static void on_loaded(void *ctx, int64_t feed_id, int64_t next_fetch_at)
+{
+    sweeper_put_if_absent(ctx, feed_id, next_fetch_at);
+}
+
+/* Bring the monitor to what is configured; it runs only while there are servers. */
+static void set_monitor(struct fetcher *f, const struct fetcher_cfg *cfg)
+{
+    struct monitor_cfg m = {
+        .guard = f->guard,
+        .user_agent = f->full_user_agent,
+        .servers = cfg->ping_servers,
+        .n_servers = cfg->n_ping_servers,
+        .period_s = cfg->monitor_period_s,
+        .timeout_ms = cfg->timeout_ms,
+        .max_body = cfg->max_body,
+        .change = on_monitor_change,
+        .known = on_monitor_known,
+        .ctx = f,
+    };
+
+    if (cfg->n_ping_servers == 0)
+        monitor_free(&f->monitor);
+    else if (f->monitor == NULL)
+        f->monitor = monitor_new(&m);
+    else
+        monitor_reload(f->monitor, &m);
+}
+
+/* The readers of the workers, and what is due by the first of them. */
+static enum rc read_due(struct fetcher *f, struct worker *workers, int n, struct err *err)
+{
+    for (int i = 0; i < n; i++) {
+        workers[i].f = f;
+        workers[i].reader = reader_open(f->store);
+        if (workers[i].reader == NULL)
+            return err_set(err, RC_IO, "the database cannot be opened once more for reading");
+    }
+    return reader_due(workers[0].reader, on_loaded, f->sweeper, err);
+}
+
+enum rc fetcher_start(struct fetcher *f, struct err *err)
+{
+    int n = f->cfg.n_workers > 0 ? f->cfg.n_workers : 1;
+    struct worker *workers = mem_zalloc((size_t)n * sizeof *workers);
+    enum rc rc = read_due(f, workers, n, err);
+
+    ASSERT(!f->is_started);
+    if (rc != RC_OK) {
+        for (int i = 0; i < n; i++)
+            reader_close(&workers[i].reader);
+        mem_free(workers);
+        return rc;
+    }
+    f->workers = workers;
+    for (f->n_workers = 0; f->n_workers < n; f->n_workers++) {
+        struct worker *w = &workers[f->n_workers];
+
+        ASSERT(pthread_create(&w->thread, NULL, dispatch_worker_main, w) == 0);
+    }
+    sweeper_start(f->sweeper);
+    set_monitor(f, &f->cfg);
+    f->is_started = true;
+    return RC_OK;
+}
+
+static void stop_on_loop(void *ctx)
+{
+    dispatch_stop(ctx);
+}
+
+static void cut_on_loop(void *ctx)
+{
+    dispatch_cut(ctx);
+}
+
+/* Wait until no job is anywhere; false when that took longer than `ms` (-1: no limit). */
+static bool wait_idle(struct fetcher *f, int64_t ms)
+{
+    struct timespec until = clock_mono_after_ms(ms);
+    bool is_idle;
+
+    pthread_mutex_lock(&f->idle_lock);
+    while (!f->is_idle && pthread_cond_timedwait(&f->idle_cond, &f->idle_lock, &until) == 0)
+        ;
+    is_idle = f->is_idle;
+    pthread_mutex_unlock(&f->idle_lock);
+    return is_idle;
+}
+
+void fetcher_stop(struct fetcher *f, int64_t ms)
+{
+    monitor_free(&f->monitor);
+    sweeper_stop(f->sweeper);
+    loop_call(f->loop, stop_on_loop, f);
+    if (!wait_idle(f, ms < 0 ? 0 : ms))
+        log_info("fetcher", "cut", "text=\"transfers are cut, their feeds stay due\"");
+    atomic_store(&f->give_up, true);
+    loop_call(f->loop, cut_on_loop, f);
+    wait_idle(f, -1); /* what the storer and its readers have comes back */
+    queue_close(f->parse);
+    for (int i = 0; i < f->n_workers; i++)
+        pthread_join(f->workers[i].thread, NULL);
+    f->n_workers = 0;
+    loop_stop(f->loop);
+}
+
+void fetcher_free(struct fetcher **fp)
+{
+    struct fetcher *f = *fp;
+
+    if (f == NULL)
+        return;
+    fetcher_stop(f, 0);
+    loop_free(&f->loop);
+    sweeper_free(&f->sweeper);
+    work_queue_free(&f->queue);
+    queue_free(&f->parse);
+    pthread_mutex_destroy(&f->idle_lock);
+    pthread_cond_destroy(&f->idle_cond);
+    mem_free(f->workers);
+    mem_free(f->user_agent);
+    mem_free(f->full_user_agent);
+    mem_free(f);
+    *fp = NULL;
+}
+
+struct reload {
+    struct fetcher *f;
+    const struct fetcher_cfg *cfg;
+};
+
+static void reload_on_loop(void *ctx)
+{
+    struct reload *r = ctx;
+    struct work_queue_cfg queue = queue_cfg(r->cfg);
+
+    take_settings(r->f, r->cfg);
+    work_queue_set(r->f->queue, &queue);
+    dispatch_pump(r->f);
+}
+
+void fetcher_reload(struct fetcher *f, const struct fetcher_cfg *cfg)
+{
+    struct reload r = {f, cfg};
+
+    loop_call(f->loop, reload_on_loop, &r);
+    set_monitor(f, cfg);
+}

@@ -1,0 +1,82 @@
+/* fetcher/fetcher.h - everything that brings feeds in: sweeper, monitor, work queue, fetch loop,
+ * parse workers.
+ *
+ * A feed has one slot in the work queue however many reasons ask for it: idle, queued, in flight,
+ * or in flight and dirty again. Public calls: any thread.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/str.h"
+#include "model/feed.h"
+#include "net/guard.h"
+#include "storage/store.h"
+
+struct fetcher;
+
+struct fetcher_cfg {
+    struct store *store; /* borrowed, like the next two and, until fetcher_start(), all strings */
+    struct guard *guard;
+    const char *user_agent; /* "Feedmill/0.1.0 (+URL" without the closing parenthesis: the
+                               subscriber count and ")" are added per feed */
+    int n_workers;          /* parse workers */
+    int max_transfers;      /* at once */
+    int max_per_host;       /* at once per host */
+    int64_t host_gap_ms;    /* between starts to one host */
+    int64_t timeout_ms;     /* one document, redirects included */
+    size_t max_body;        /* decoded bytes */
+    int64_t level_period_s[3];
+    int64_t backoff_max_s;          /* <= 1 day */
+    int64_t unused_s;               /* unsubscribed feeds nobody asked for are not swept after it */
+    int64_t ping_gap_ms;            /* pings of one feed within it are one */
+    const struct str *ping_servers; /* URLs of changes.xml files */
+    size_t n_ping_servers;
+    int64_t monitor_period_s;
+};
+
+struct fetcher *fetcher_new(const struct fetcher_cfg *cfg);
+
+/* Start threads; load what is due. RC_IO when the store cannot be read. */
+enum rc fetcher_start(struct fetcher *f, struct err *err) NODISCARD;
+
+/* Start no more, let transfers end until the deadline, hand what came in to the storer, join. */
+void fetcher_stop(struct fetcher *f, int64_t ms);
+
+/* After store_close(): the store's last commit notices still come here. */
+void fetcher_free(struct fetcher **fp);
+
+/* Ask for a fetch of a feed soon. */
+void fetcher_want(struct fetcher *f, int64_t feed_id, enum fetch_reason reason);
+
+/* What a fetch came to, for those who wait. */
+struct fetch_result {
+    enum rc rc;      /* RC_OK: the store holds the present document; RC_UNSUPPORTED: a page
+                        without a feed, or no feed; RC_PEER, RC_TIMEOUT, RC_DENIED, RC_LIMIT */
+    int64_t feed_id; /* the record after discovery and redirects */
+    int status;      /* upstream's, 0: none */
+    struct str url;  /* public form of what was asked */
+    struct str text; /* why it failed */
+};
+typedef void fetch_done_fn(void *ctx, const struct fetch_result *res);
+
+/* Ask, and be told when the next fetch of the feed (one that starts now or is in flight) has been
+ * committed. `done` runs once, on some thread of the fetcher or the storer: be quick, post on. */
+void fetcher_await(struct fetcher *f, int64_t feed_id, enum fetch_reason reason,
+                   fetch_done_fn *done, void *ctx);
+
+/* Fetch a document that is not stored (an OPML list). `done` as above, once. */
+struct document_result {
+    enum rc rc;
+    int status;
+    struct str body, content_type, text;
+};
+typedef void document_done_fn(void *ctx, const struct document_result *res);
+void fetcher_get(struct fetcher *f, struct str url, struct str credential, document_done_fn *done,
+                 void *ctx);
+
+/* A ping named this site or feed (canonical URLs; rss_url may be null): fetch the feeds that are
+ * known by them. Returns how many. */
+size_t fetcher_ping(struct fetcher *f, struct str url, struct str rss_url);
+
+/* Replace what a reload may change (periods, ping servers, limits). */
+void fetcher_reload(struct fetcher *f, const struct fetcher_cfg *cfg);

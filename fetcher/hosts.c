@@ -1,0 +1,110 @@
+/* fetcher/hosts.c - see hosts.h. */
+#include "fetcher/hosts.h"
+
+#include "base/assert.h"
+#include "base/mem.h"
+
+#define COOL_MAX_MS                                                                                \
+    ((int64_t)6 * 3600 * 1000)              /* one feed's answer must not silence a host longer */
+#define GENTLE_MS ((int64_t)10 * 60 * 1000) /* how long starts stay apart after cooling, ... */
+#define GENTLE_GAP_MS 1000                  /* ... and how far */
+
+void hosts_init(struct hosts *hs, int max_per_host, int64_t gap_ms)
+{
+    *hs = (struct hosts){.table = MAP_INIT, .max_per_host = max_per_host, .gap_ms = gap_ms};
+}
+
+static void host_free(void *p)
+{
+    struct host *h = p;
+
+    mem_free(h->key);
+    mem_free(h);
+}
+
+void hosts_release(struct hosts *hs)
+{
+    map_release(&hs->table, host_free);
+}
+
+struct host *hosts_hold(struct hosts *hs, struct str key)
+{
+    struct host *h = map_get(&hs->table, key);
+
+    if (h == NULL) {
+        h = NEW(struct host);
+        h->key = mem_strndup(key.ptr == NULL ? "" : key.ptr, key.len);
+        h->ring = -1;
+        h->gap_until_ms = h->cool_until_ms = h->gentle_until_ms = INT64_MIN;
+        for (int i = 0; i < WORK_CLASSES; i++)
+            TAILQ_INIT(&h->waiting[i]);
+        map_put(&hs->table, key, h);
+    }
+    h->n_holders++;
+    return h;
+}
+
+void hosts_drop(struct host **hp)
+{
+    if (*hp == NULL)
+        return;
+    ASSERT((*hp)->n_holders > 0);
+    (*hp)->n_holders--;
+    *hp = NULL;
+}
+
+void hosts_prune(struct hosts *hs, int64_t now_ms)
+{
+    struct str key;
+    void *it = NULL, *value;
+
+    while (map_next(&hs->table, &it, &key, &value)) {
+        struct host *h = value;
+
+        if (h->n_holders == 0 && h->n_running == 0 && h->gap_until_ms <= now_ms &&
+            h->cool_until_ms <= now_ms && h->gentle_until_ms <= now_ms)
+            host_free(map_del(&hs->table, key));
+    }
+}
+
+int64_t host_ready_ms(const struct hosts *hs, const struct host *h, enum work_class cls,
+                      int64_t now_ms)
+{
+    int64_t at = now_ms;
+
+    if (h->n_running >= hs->max_per_host)
+        return INT64_MAX;
+    if (cls != WORK_SWEEP)
+        return now_ms;
+    if (h->gap_until_ms > at)
+        at = h->gap_until_ms;
+    if (h->cool_until_ms > at)
+        at = h->cool_until_ms;
+    return at;
+}
+
+void host_start(const struct hosts *hs, struct host *h, int64_t now_ms)
+{
+    int64_t gap = hs->gap_ms;
+
+    if (now_ms < h->gentle_until_ms && gap < GENTLE_GAP_MS)
+        gap = GENTLE_GAP_MS;
+    h->n_running++;
+    h->gap_until_ms = now_ms + gap;
+}
+
+void host_end(struct host *h)
+{
+    ASSERT(h->n_running > 0);
+    h->n_running--;
+}
+
+void host_cool(struct host *h, int64_t wait_ms, int64_t now_ms)
+{
+    if (wait_ms > COOL_MAX_MS)
+        wait_ms = COOL_MAX_MS;
+    if (now_ms + wait_ms <= h->cool_until_ms)
+        return;
+    h->cool_until_ms = now_ms + wait_ms;
+    h->gentle_until_ms = h->cool_until_ms + GENTLE_MS;
+}

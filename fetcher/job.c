@@ -1,0 +1,216 @@
+/* fetcher/job.c - see job.h. */
+#include "fetcher/job.h"
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "fetcher/work_queue.h"
+#include "net/url.h"
+
+#define ACCEPT                                                                                     \
+    "application/atom+xml, application/rss+xml, application/feed+json, "                           \
+    "application/rdf+xml;q=0.9, "                                                                  \
+    "application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, text/html;q=0.4, */*;q=0.1"
+
+/* Validators that lie freeze a feed for ever: one that has not changed for a week is asked without
+ * them now and then. */
+#define DOUBT_AFTER_S (7 * 86400)
+#define DOUBT_ONE_IN 50
+
+struct job *job_new(void *owner, int64_t feed_id, unsigned reasons,
+                    const struct schedule_rules *rules)
+{
+    struct job *job = NEW(struct job);
+
+    job->arena = arena_new();
+    job->owner = owner;
+    job->feed_id = job->result_id = feed_id;
+    job->reasons = reasons;
+    job->rules = *rules;
+    job->rc = RC_OK;
+    return job;
+}
+
+void job_free(struct job **jp)
+{
+    struct job *job = *jp;
+
+    if (job == NULL)
+        return;
+    arena_free(&job->answer_arena);
+    arena_free(&job->arena);
+    mem_free(job);
+    *jp = NULL;
+}
+
+bool job_has_document(const struct job *job)
+{
+    return job->rec->has_body_hash || job->rec->head.len > 0;
+}
+
+static bool is_in_doubt(const struct job *job)
+{
+    unsigned char dice;
+
+    if (job->rec->last_change_at == TIME_UNKNOWN ||
+        job->started_at - job->rec->last_change_at < DOUBT_AFTER_S)
+        return false;
+    digest_random(&dice, sizeof dice);
+    return dice < 256 / DOUBT_ONE_IN;
+}
+
+void job_begin(struct job *job, struct feed_record *rec)
+{
+    job->rec = rec;
+    job->started_at = clock_now_s();
+    job->target = JOB_FEED;
+    job->url = rec->url;
+    job->conditional = job_has_document(job) && (rec->etag.len > 0 || rec->last_modified.len > 0) &&
+                       !is_in_doubt(job);
+}
+
+bool job_may_identify(const struct feed_record *rec, struct str url)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct url_parts given, asked;
+
+    if (str_is_null(rec->credential))
+        return false;
+    if (url_parse(&a, rec->page_url.len > 0 ? rec->page_url : rec->url, &given, NULL) != RC_OK ||
+        url_parse(&a, url, &asked, NULL) != RC_OK || !str_eq(given.host, asked.host))
+        return false;
+    if (str_eq(given.scheme, asked.scheme))
+        return given.port == asked.port;
+    return str_eqz(asked.scheme, "https") && given.port == 80 && asked.port == 443;
+}
+
+static void add_field(struct http_call *call, struct http_field *fields, struct str name,
+                      struct str value)
+{
+    fields[call->n_fields++] = (struct http_field){name, value};
+}
+
+void job_call(struct job *job, const char *user_agent, struct http_field fields[JOB_FIELDS],
+              struct http_call *call)
+{
+    const struct feed_record *rec = job->rec;
+
+    *call = (struct http_call){
+        .method = STR("GET"),
+        .url = job->url,
+        .credential = job_may_identify(rec, job->url) ? rec->credential : STR_NULL,
+        .fields = fields,
+        .user_agent = str_printf(job->arena, "%s; %d subscriber%s)", user_agent,
+                                 rec->n_subscriptions, rec->n_subscriptions == 1 ? "" : "s"),
+        .max_redirects = LIMIT_FETCH_REDIRECTS,
+        .max_header = LIMIT_FETCH_HEADER,
+    };
+    add_field(call, fields, STR("Accept"), STR(ACCEPT));
+    if (!job->conditional)
+        return;
+    if (rec->etag.len > 0) {
+        add_field(call, fields, STR("If-None-Match"), rec->etag);
+        add_field(call, fields, STR("A-IM"), STR("feed"));
+    }
+    if (rec->last_modified.len > 0)
+        add_field(call, fields, STR("If-Modified-Since"), rec->last_modified);
+}
+
+void job_fail(struct job *job, enum rc rc, struct str text)
+{
+    job->resp.kind = RESPONSE_ERROR;
+    job->resp.rc = rc;
+    job->resp.text = str_dup(job->arena, text);
+}
+
+static void ask(struct job *job, enum job_target target, struct str url)
+{
+    job->target = target;
+    job->url = url;
+    job->conditional = false;
+}
+
+enum job_step job_next_candidate(struct job *job)
+{
+    if (job->next_candidate < job->n_candidates) {
+        ask(job, JOB_CANDIDATE, job->candidates[job->next_candidate++]);
+        return JOB_SEND;
+    }
+    if (job->own.status != 0) /* the feed is missing, and its page knows no other */
+        job->resp = job->own;
+    else
+        job_fail(job, RC_UNSUPPORTED,
+                 str_printf(job->arena,
+                            "%.*s is a page that announces feeds, but none can be read (%zu tried)",
+                            STR_ARG(url_public(job->arena, job->page)), job->n_candidates));
+    return JOB_WORK;
+}
+
+enum job_step job_discovered(struct job *job, const struct str *hrefs, size_t n)
+{
+    job->page = job->url;
+    job->n_candidates = job->next_candidate = 0;
+    for (size_t i = 0; i < n && job->n_candidates < JOB_CANDIDATES; i++) {
+        struct url_parts parts;
+        bool is_double = false;
+
+        if (url_parse(job->arena, hrefs[i], &parts, NULL) != RC_OK)
+            continue;
+        for (size_t k = 0; k < job->n_candidates; k++)
+            is_double |= str_eq(job->candidates[k], parts.url);
+        /* neither the page again, nor the feed whose absence led to it */
+        if (!is_double && !str_eq(parts.url, job->page) && !str_eq(parts.url, job->rec->url))
+            job->candidates[job->n_candidates++] = parts.url;
+    }
+    if (job->n_candidates == 0 && job->own.status == 0) {
+        job_fail(job, RC_UNSUPPORTED,
+                 str_printf(job->arena, "%.*s is a page that announces no feed",
+                            STR_ARG(url_public(job->arena, job->page))));
+        return JOB_WORK;
+    }
+    return job_next_candidate(job);
+}
+
+static void take_answer(struct job *job, struct http_answer *answer)
+{
+    arena_free(&job->answer_arena);
+    job->answer_arena = answer->arena;
+    job->body = answer->body;
+    job->final_url = answer->final_url;
+    job->content_type = http_answer_field(answer, "content-type");
+    job->content_location = http_answer_field(answer, "content-location");
+    job->content_language = http_answer_field(answer, "content-language");
+}
+
+enum job_step job_answered(struct job *job, enum rc rc, struct http_answer *answer,
+                           const struct err *err)
+{
+    struct response resp =
+        response_judge(job->arena, rc, answer, err, job->conditional, clock_now_s());
+
+    take_answer(job, answer);
+    /* the validators outlive the answer when another one follows */
+    resp.etag = str_dup(job->arena, resp.etag);
+    resp.last_modified = str_dup(job->arena, resp.last_modified);
+    job->resp = resp;
+    switch (job->target) {
+    case JOB_FEED:
+        if ((resp.kind == RESPONSE_MISSING || resp.kind == RESPONSE_GONE) &&
+            job->rec->page_url.len > 0 && !str_eq(job->rec->page_url, job->url)) {
+            job->own = resp;
+            ask(job, JOB_PAGE, job->rec->page_url);
+            return JOB_SEND;
+        }
+        break;
+    case JOB_PAGE:
+        if (resp.kind != RESPONSE_DOCUMENT)
+            job->resp = job->own;
+        break;
+    case JOB_CANDIDATE:
+        if (resp.kind != RESPONSE_DOCUMENT)
+            return job_next_candidate(job);
+        break;
+    }
+    return JOB_WORK;
+}

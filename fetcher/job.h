@@ -1,0 +1,97 @@
+/* fetcher/job.h - one poll of one feed as a step machine, without threads or I/O.
+ *
+ * A job belongs to one thread at a time and travels: fetch loop (send, answered) -> parse worker
+ * (work) -> loop again when there is more to ask, or the storer -> loop (end). What is asked for is
+ * first the feed's URL; a page that was found there or that the feed came from before; then up to
+ * JOB_CANDIDATES feeds that the page announces.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "fetcher/response.h"
+#include "fetcher/schedule.h"
+#include "model/feed.h"
+#include "net/http_client.h"
+
+#define JOB_CANDIDATES 3
+#define JOB_FIELDS 4
+
+enum job_step {
+    JOB_SEND, /* ask job->url */
+    JOB_WORK, /* to a worker: understand what came, store what it means */
+    JOB_END,  /* the storer has it, or nothing can be stored */
+};
+
+enum job_target { JOB_FEED, JOB_PAGE, JOB_CANDIDATE };
+
+STAILQ_HEAD(job_list, job);
+
+struct job {
+    STAILQ_ENTRY(job) link;     /* in a list of its present owner */
+    struct arena *arena;        /* record and small strings; lives as long as the job */
+    struct arena *answer_arena; /* of the last answer; NULL when there is none */
+    void *owner;                /* the fetcher */
+    int64_t feed_id;
+    unsigned reasons; /* REASON_BITs */
+    struct schedule_rules rules;
+    int64_t started_at;      /* first request, Unix seconds */
+    struct feed_record *rec; /* as read before the first request; NULL: none */
+
+    enum job_target target;
+    struct str url;   /* asked now or next; canonical */
+    bool conditional; /* with the record's validators */
+    struct str page;  /* where the candidates were found; null */
+    struct str candidates[JOB_CANDIDATES];
+    size_t n_candidates, next_candidate;
+
+    struct response resp; /* the last answer, or what stands for it */
+    struct response own;  /* what the feed's own URL answered before its page was asked */
+    struct str body, content_type, content_location, content_language, final_url;
+    bool outage; /* the failure is ours */
+
+    /* the end, for those who wait */
+    enum rc rc;
+    int status;
+    struct str text;   /* why it failed; null */
+    int64_t result_id; /* the record after discovery and redirects */
+    int64_t retry_ms;  /* nothing was stored: try again then; 0: no */
+};
+
+struct job *job_new(void *owner, int64_t feed_id, unsigned reasons,
+                    const struct schedule_rules *rules);
+void job_free(struct job **jp);
+
+/* The record is there: what is asked first. */
+void job_begin(struct job *job, struct feed_record *rec);
+
+/* The call for job->url. `fields` must live until it was started. `user_agent` is its
+ * beginning, as fetcher_cfg has it: the number of subscribers is added. */
+void job_call(struct job *job, const char *user_agent, struct http_field fields[JOB_FIELDS],
+              struct http_call *call);
+
+/* The answer to it; takes over answer->arena. JOB_SEND or JOB_WORK. */
+enum job_step job_answered(struct job *job, enum rc rc, struct http_answer *answer,
+                           const struct err *err);
+
+/* The document is a page that announces these (absolute URLs); JOB_SEND, or JOB_WORK when none can
+ * be asked: then job->resp says why. */
+enum job_step job_discovered(struct job *job, const struct str *hrefs, size_t n);
+
+/* The candidate is no feed: the next one, or the end of them. As job_discovered(). */
+enum job_step job_next_candidate(struct job *job);
+
+/* The job has failed for this reason, whatever was answered. */
+void job_fail(struct job *job, enum rc rc, struct str text);
+
+/* Has the feed a document in the store? */
+bool job_has_document(const struct job *job);
+
+/* May the credential of the record be sent to this URL? Only to the host it was given for (the
+ * page's when the feed was found there); a change from http to https on it is allowed. */
+bool job_may_identify(const struct feed_record *rec, struct str url);

@@ -1,0 +1,22 @@
+/* fetcher/outcome.h - what a job has found, as the storer takes it. Pure, any thread. */
+#pragma once
+
+#include "base/arena.h"
+#include "fetcher/job.h"
+#include "model/document.h"
+#include "storage/store.h"
+
+/* What a worker found in the document. */
+struct findings {
+    bool same; /* the body was the one already known */
+    unsigned char body_hash[16];
+    const struct feed_doc *doc; /* NULL unless there is a feed to store */
+    const struct entry_change *changes;
+    size_t n_changes;
+};
+
+/* Fill *o for the storer. `fresh`: the record as it is now; level, period, subscribers and readers
+ * may have changed since the job began. Strings are in the arena or borrowed. Also says in the job
+ * how it ended. */
+void outcome_fill(struct arena *a, struct job *job, const struct feed_record *fresh,
+                  const struct findings *found, int64_t now, struct fetch_outcome *o);

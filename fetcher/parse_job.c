@@ -1,0 +1,244 @@
+/* fetcher/parse_job.c - see parse_job.h. */
+#include "fetcher/parse_job.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "feed/discover.h"
+#include "feed/parse.h"
+#include "fetcher/diff.h"
+#include "fetcher/outcome.h"
+#include "net/http_fields.h"
+
+#define ROOM_WAIT_MS 5  /* between two tries at a full storer */
+#define ABSENT_PAGE 500 /* entries of a feed looked at together */
+#define RETRY_MS 60000  /* a job that could not be stored is done again after it */
+
+static void map_forget(struct map *m)
+{
+    map_release(m, NULL);
+}
+
+static enum job_step discover(struct arena *a, struct job *job)
+{
+    struct discovered_feed *feeds;
+    struct str *hrefs;
+    size_t n = discover_feeds(a, job->body, job->final_url, job->content_type, &feeds);
+
+    hrefs = ARENA_ARRAY(a, struct str, n + 1);
+    for (size_t i = 0; i < n; i++)
+        hrefs[i] = feeds[i].href;
+    return job_discovered(job, hrefs, n);
+}
+
+/* The document is no feed. */
+static enum job_step handle_other(struct arena *a, struct job *job, const struct feed_doc *doc)
+{
+    struct str type = http_media_type(a, job->content_type);
+    bool is_page = feed_looks_like_html(job->body) || str_eqz(type, "text/html") ||
+                   str_eqz(type, "application/xhtml+xml");
+
+    if (job->target == JOB_CANDIDATE)
+        return job_next_candidate(job);
+    if (is_page && (job->target == JOB_PAGE || !job_has_document(job)))
+        return discover(a, job);
+    if (job->target == JOB_PAGE) {
+        job->resp = job->own;
+        return JOB_WORK;
+    }
+    if (is_page)
+        job_fail(job, RC_UNSUPPORTED,
+                 STR("the publisher answered with a page instead of the feed"));
+    else
+        job_fail(job, RC_UNSUPPORTED,
+                 str_printf(a, "the document is no feed: %.*s",
+                            STR_ARG(str_is_null(doc->bozo_why) ? STR("its format is not known")
+                                                               : doc->bozo_why)));
+    return JOB_WORK;
+}
+
+/* What the store knows of the document's entries, for all of diff_uids(). */
+static enum rc read_known(const struct parse_worker *w, struct arena *a, int64_t feed_id,
+                          const struct str *uids, size_t n, struct known_entry **out,
+                          struct err *err)
+{
+    struct known_entry *known = ARENA_ARRAY(a, struct known_entry, n + 1);
+    struct known_entry *found = ARENA_ARRAY(a, struct known_entry, n + 1);
+    struct str *asked = ARENA_ARRAY(a, struct str, n + 1);
+    size_t n_asked = 0;
+    enum rc rc;
+
+    for (size_t i = 0; i < n; i++)
+        if (!str_is_null(uids[i]))
+            asked[n_asked++] = uids[i];
+    rc = reader_known(w->reader, feed_id, asked, n_asked, found, err);
+    if (rc != RC_OK)
+        return rc;
+    for (size_t i = n; i-- > 0;)
+        if (!str_is_null(uids[i]))
+            known[i] = found[--n_asked];
+    *out = known;
+    return RC_OK;
+}
+
+/* A complete document is all there is (RFC 5005 §2): entries of the feed that it does not show are
+ * deleted. One that was cut, or is not well-formed, may have lost its end and proves nothing. */
+static enum rc add_absent(const struct parse_worker *w, struct arena *a, const struct job *job,
+                          const struct feed_doc *doc, const struct str *uids, int64_t now,
+                          struct findings *found, struct err *err)
+{
+    AUTO(map_forget) struct map shown = MAP_INIT;
+    AUTO(arena_release) struct arena page = ARENA_INIT;
+    struct view view = {.feed_ids = &job->feed_id,
+                        .n_feeds = 1,
+                        .order = VIEW_MODIFIED,
+                        .before_seq = INT64_MAX,
+                        .len = ABSENT_PAGE};
+    struct entry_change *changes = mem_alloc(found->n_changes * sizeof *changes + 1);
+    size_t n = found->n_changes, cap = n, n_rows;
+    struct revision *rows;
+    int64_t when_at;
+    enum rc rc;
+
+    for (size_t i = 0; i < doc->n_entries; i++)
+        if (!str_is_null(uids[i]))
+            map_put(&shown, uids[i], a);
+    for (size_t i = 0; i < n; i++) { /* a tombstone has deleted it already */
+        changes[i] = found->changes[i];
+        map_put(&shown, changes[i].uid, a);
+    }
+    do {
+        rc = reader_rows(w->reader, &view, &page, &rows, &n_rows, err);
+        for (size_t i = 0; rc == RC_OK && i < n_rows; i++) {
+            view.after_seq = rows[i].seq;
+            if (map_get(&shown, rows[i].uid) != NULL)
+                continue;
+            changes = mem_grow(changes, &cap, n + 1, sizeof *changes);
+            /* not before the entry's own date, which would outlive it */
+            when_at = rows[i].updated_at > now ? rows[i].updated_at : now;
+            changes[n++] = diff_deletion(str_dup(a, rows[i].uid), when_at, STR(""));
+        }
+        arena_release(&page);
+    } while (rc == RC_OK && n_rows == ABSENT_PAGE);
+    if (rc == RC_OK) {
+        void *copy = arena_copy(a, changes, n * sizeof *changes);
+
+        found->changes = copy;
+        found->n_changes = n;
+    }
+    mem_free(changes);
+    return rc;
+}
+
+/* Understand the document. JOB_WORK: *found is filled, or job->resp says why there is nothing. */
+static enum job_step understand(const struct parse_worker *w, struct arena *a, struct job *job,
+                                int64_t now, struct findings *found, struct err *err)
+{
+    struct parse_input in = {job->body, job->final_url, job->content_type, job->content_location,
+                             job->content_language};
+    struct feed_doc *doc;
+    struct known_entry *known;
+    struct entry_change *changes;
+    struct str *uids;
+    size_t n;
+
+    digest_content(job->body, found->body_hash);
+    if (!job->resp.partial && job->rec->has_body_hash &&
+        memcmp(found->body_hash, job->rec->body_hash, sizeof found->body_hash) == 0) {
+        found->same = true;
+        stats_inc(STAT_fetch_same_total);
+        return JOB_WORK;
+    }
+    doc = feed_parse(a, &in);
+    if (doc->version.len == 0)
+        return handle_other(a, job, doc);
+    stats_inc(STAT_parse_total);
+    if (doc->bozo)
+        stats_inc(STAT_parse_bozo_total);
+    n = diff_uids(a, doc, &uids);
+    if (read_known(w, a, job->feed_id, uids, n, &known, err) != RC_OK)
+        return JOB_END;
+    found->n_changes = diff_document(a, doc, uids, known, now, &changes);
+    found->changes = changes;
+    found->doc = doc;
+    if (doc->complete && !doc->bozo && doc->n_cut == 0 && !job->resp.partial &&
+        job_has_document(job) && add_absent(w, a, job, doc, uids, now, found, err) != RC_OK)
+        return JOB_END;
+    return JOB_WORK;
+}
+
+static enum job_step give_back(struct job *job, enum rc rc, const struct err *err)
+{
+    job->rc = rc;
+    job->text = str_dup(job->arena, str_from(err->text[0] != '\0' ? err->text : rc_meaning(rc)));
+    job->retry_ms = RETRY_MS;
+    return JOB_END;
+}
+
+/* The record is about to become part of another one that has its new URL: that one's date stands
+ * when it is earlier, for it was made by its own period. */
+static void keep_date_of_target(const struct parse_worker *w, const struct feed_record *fresh,
+                                struct fetch_outcome *o)
+{
+    struct feed_brief target;
+
+    if (str_is_null(o->url) || !store_find_feed(w->store, o->url, fresh->credential, &target) ||
+        target.id == o->feed_id || target.next_fetch_at == TIME_UNKNOWN)
+        return;
+    if (o->next_fetch_at == TIME_UNKNOWN || target.next_fetch_at < o->next_fetch_at) {
+        o->next_fetch_at = target.next_fetch_at;
+        o->next_reason = REASON_PERIOD;
+    }
+}
+
+/* Hand the outcome to the storer; a full queue is waited for. */
+static enum rc store(const struct parse_worker *w, struct job *job, const struct fetch_outcome *o)
+{
+    const struct timespec pause = {.tv_nsec = ROOM_WAIT_MS * 1000000L};
+    enum rc rc;
+
+    while ((rc = store_fetch_outcome(w->store, o, w->stored, job)) == RC_FULL &&
+           !atomic_load(w->give_up))
+        nanosleep(&pause, NULL);
+    return rc;
+}
+
+enum job_step parse_job_run(const struct parse_worker *w, struct job *job)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct findings found = {.same = false};
+    struct err err = ERR_INIT;
+    struct feed_record *fresh;
+    struct fetch_outcome outcome;
+    enum job_step step = JOB_WORK;
+    size_t n_fresh = 0;
+    int64_t now = clock_now_s(); /* one for all: it dates undated entries, and the check */
+    enum rc rc;
+
+    if (job->resp.kind == RESPONSE_DOCUMENT)
+        step = understand(w, &a, job, now, &found, &err);
+    if (step == JOB_SEND)
+        return JOB_SEND;
+    if (step == JOB_END)
+        return give_back(job, err.rc, &err);
+    rc = reader_feeds(w->reader, &job->feed_id, 1, &a, &fresh, &n_fresh, &err);
+    if (rc == RC_OK && n_fresh == 0) {
+        job->rc = RC_NOT_FOUND;
+        job->text = STR("the feed was removed while it was fetched");
+        return JOB_END;
+    }
+    if (rc != RC_OK)
+        return give_back(job, rc, &err);
+    outcome_fill(&a, job, fresh, &found, now, &outcome);
+    keep_date_of_target(w, fresh, &outcome);
+    rc = store(w, job, &outcome);
+    if (rc != RC_OK) {
+        err_set(&err, rc, "the outcome of the fetch could not be stored: %s", rc_meaning(rc));
+        return give_back(job, rc, &err);
+    }
+    return JOB_WORK;
+}

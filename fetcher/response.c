@@ -1,0 +1,121 @@
+/* fetcher/response.c - see response.h. */
+#include "fetcher/response.h"
+
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "net/http_fields.h"
+
+/* How long the answer is fresh (RFC 9111 §4.2.1), less the time it spent in caches. */
+static int64_t fresh_for_s(const struct http_answer *answer, int64_t now)
+{
+    struct str value = http_answer_field(answer, "cache-control");
+    struct cache_control cc = {.max_age_s = -1};
+    int64_t age, expires_at, date_at, fresh;
+
+    if (!str_is_null(value))
+        cc = http_cache_control(value);
+    if (cc.no_cache || cc.no_store)
+        return 0;
+    if (cc.max_age_s >= 0) {
+        fresh = cc.max_age_s;
+        if (str_to_i64(str_trim(http_answer_field(answer, "age")), &age) && age > 0)
+            fresh = fresh > age ? fresh - age : 0;
+        return fresh;
+    }
+    value = http_answer_field(answer, "expires");
+    if (str_is_null(value))
+        return -1;
+    expires_at = http_date(value);
+    date_at = http_date(http_answer_field(answer, "date"));
+    if (date_at == TIME_UNKNOWN)
+        date_at = now;
+    if (expires_at == TIME_UNKNOWN || expires_at <= date_at) /* "0" and the like: stale already */
+        return 0;
+    return expires_at - date_at;
+}
+
+static const char *explain(int status)
+{
+    static const struct {
+        int status;
+        const char *text;
+    } known[] = {
+        {304, "304 (not modified), though it was asked without condition"},
+        {400, "400 (bad request)"},
+        {401, "401: it wants a user name and a password, or refuses those that were given"},
+        {402, "402 (payment required)"},
+        {403, "403 (forbidden)"},
+        {404, "404 (not found)"},
+        {406, "406: it has no feed in a format that is understood here"},
+        {410, "410 (gone): the feed was given up and is not polled any more"},
+        {429, "429 (too many requests): it asks for time"},
+        {500, "500 (internal error)"},
+        {502, "502 (bad gateway)"},
+        {503, "503 (unavailable)"},
+        {504, "504 (gateway timeout)"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (known[i].status == status)
+            return known[i].text;
+    return NULL;
+}
+
+static enum response_kind kind_of(const struct http_answer *answer, const struct response *r,
+                                  bool conditional)
+{
+    switch (answer->status) {
+    case 200:
+    case 203:
+        return RESPONSE_DOCUMENT;
+    case 226:
+        return conditional && http_list_has(http_answer_field(answer, "im"), STR("feed"))
+                   ? RESPONSE_DOCUMENT
+                   : RESPONSE_ERROR;
+    case 304:
+        return conditional ? RESPONSE_NOT_MODIFIED : RESPONSE_ERROR;
+    case 404:
+        return RESPONSE_MISSING;
+    case 410:
+        return RESPONSE_GONE;
+    case 429:
+        return RESPONSE_LIMITED;
+    case 503:
+        return r->retry_after_s >= 0 ? RESPONSE_LIMITED : RESPONSE_ERROR;
+    default:
+        return RESPONSE_ERROR;
+    }
+}
+
+struct response response_judge(struct arena *a, enum rc rc, const struct http_answer *answer,
+                               const struct err *err, bool conditional, int64_t now)
+{
+    struct response r = {.rc = rc, .status = answer->status, .max_age_s = -1, .retry_after_s = -1};
+    struct str retry;
+
+    if (rc != RC_OK) {
+        r.kind = RESPONSE_BROKEN;
+        r.unreached = answer->status == 0 && (rc == RC_PEER || rc == RC_TIMEOUT);
+        r.text =
+            str_dup(a, str_from(err != NULL && err->text[0] != '\0' ? err->text : rc_meaning(rc)));
+        return r;
+    }
+    retry = http_answer_field(answer, "retry-after");
+    if (!str_is_null(retry))
+        r.retry_after_s = http_retry_after_s(retry, now);
+    r.kind = kind_of(answer, &r, conditional);
+    r.moved = answer->n_redirects > 0 && answer->all_permanent;
+    r.max_age_s = fresh_for_s(answer, now);
+    if (r.kind == RESPONSE_DOCUMENT || r.kind == RESPONSE_NOT_MODIFIED) {
+        r.partial = answer->status == 226;
+        r.etag = http_answer_field(answer, "etag");
+        r.last_modified = http_answer_field(answer, "last-modified");
+        return r;
+    }
+    r.rc = RC_PEER;
+    r.text = explain(r.status) != NULL
+                 ? str_printf(a, "the publisher answered %s", explain(r.status))
+                 : str_printf(a, "the publisher answered with status %d", r.status);
+    return r;
+}

@@ -1,0 +1,162 @@
+/* fetcher/schedule.c - the ladder of schedule.h, a function a rung. */
+#include "fetcher/schedule.h"
+
+#include "base/digest.h"
+
+#define DAY_S 86400
+#define OUTAGE_RETRY_S 30
+
+static int64_t max_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A number in [0, n) that stays the same for a feed and a moment, and differs between feeds. */
+static int64_t spread(const struct schedule_facts *facts, int64_t n)
+{
+    int64_t key[2] = {facts->feed_id, facts->started_at};
+    unsigned char hash[16];
+    uint64_t x = 0;
+
+    if (n <= 1)
+        return 0;
+    digest_content(str_of((const char *)key, sizeof key), hash);
+    for (size_t i = 0; i < sizeof x; i++)
+        x = x << 8 | hash[i];
+    return (int64_t)(x % (uint64_t)n);
+}
+
+int64_t schedule_period_s(const struct schedule_rules *rules, int level, int64_t period_s)
+{
+    if (level == LEVEL_EXACT)
+        return max_i64(period_s, 1);
+    return max_i64(rules->level_period_s[level < 0 || level > 2 ? 1 : level], 1);
+}
+
+int schedule_level(int level, bool pinged, bool updated)
+{
+    if (level == 1 && pinged)
+        return 0;
+    if (level == 0 && updated && !pinged)
+        return 1;
+    return level;
+}
+
+/* Errors double the period, within 10 % of it, and never beyond the ceiling. A feed that is only
+ * swept once a day is tried again at level 1's pace first: the ping that woke it may be the last.
+ */
+static struct schedule_decision after_error(const struct schedule_rules *rules,
+                                            const struct schedule_facts *facts)
+{
+    int64_t period = schedule_period_s(rules, facts->level, facts->period_s);
+    int64_t ceiling = max_i64(rules->backoff_max_s, 1);
+    int64_t wait, tenth;
+    int doublings = facts->n_errors > 1 ? facts->n_errors - 1 : 0;
+
+    if (facts->level == 0)
+        period = min_i64(period, schedule_period_s(rules, 1, 0));
+    wait = min_i64(period, ceiling);
+    while (doublings-- > 0 && wait < ceiling)
+        wait = min_i64(wait * 2, ceiling);
+    tenth = wait / 10;
+    if (facts->n_errors > 1) /* the first retry keeps the period */
+        wait = min_i64(wait - tenth + spread(facts, 2 * tenth + 1), ceiling);
+    return (struct schedule_decision){facts->now + wait, REASON_BACKOFF};
+}
+
+static struct schedule_decision after_limit(const struct schedule_rules *rules,
+                                            const struct schedule_facts *facts)
+{
+    int64_t period = schedule_period_s(rules, facts->level, facts->period_s);
+    int64_t asked = min_i64(max_i64(facts->retry_after_s, 0), DAY_S);
+    int64_t wait = max_i64(asked, min_i64(period, DAY_S));
+
+    /* feeds of one host must not come back together, and none earlier than asked */
+    wait += spread(facts, min_i64(wait / 10, 600) + 1);
+    return (struct schedule_decision){facts->now + wait, REASON_RETRY_AFTER};
+}
+
+static bool is_skipped(const struct doc_hint_row *hints, const struct civil *t)
+{
+    return (hints->skip_hours >> t->hour & 1) != 0 || (hints->skip_days >> t->weekday & 1) != 0;
+}
+
+/* The first moment from `at` on that the feed does not ask to be left alone in; `at` when it asks
+ * that for a whole week. */
+static int64_t skip_forward(const struct schedule_facts *facts, int64_t at)
+{
+    struct civil t = clock_civil(at);
+    int64_t hour_at;
+
+    if (!is_skipped(&facts->hints, &t))
+        return at;
+    hour_at = at - t.minute * 60 - t.second;
+    for (int i = 1; i <= 7 * 24; i++) {
+        t = clock_civil(hour_at + i * (int64_t)3600);
+        if (!is_skipped(&facts->hints, &t))
+            return hour_at + i * (int64_t)3600 + spread(facts, 300);
+    }
+    return at;
+}
+
+static struct schedule_decision after_success(const struct schedule_rules *rules,
+                                              const struct schedule_facts *facts)
+{
+    int64_t period = schedule_period_s(rules, facts->level, facts->period_s);
+    int64_t ceiling = max_i64(DAY_S, rules->level_period_s[0]);
+    int64_t own = max_i64(facts->hints.ttl_s, facts->hints.sy_period_s);
+    struct schedule_decision d = {0, REASON_PERIOD};
+    int64_t at;
+
+    if (facts->level == LEVEL_EXACT) {
+        d.next_at = facts->started_at + period;
+        if (d.next_at <= facts->now) /* the fetch took longer than the period */
+            d.next_at = facts->now + 1;
+        return d;
+    }
+    if (facts->hints.max_age_s > period) {
+        period = facts->hints.max_age_s;
+        d.reason = REASON_MAX_AGE;
+    }
+    if (own > period) {
+        period = own;
+        d.reason = REASON_TTL;
+    }
+    period = min_i64(period, ceiling);
+    at = max_i64(facts->started_at + period, facts->now + 1);
+    at += spread(facts, period / 50 + 1); /* feeds added together drift apart */
+    d.next_at = skip_forward(facts, at);
+    if (d.next_at != at)
+        d.reason = REASON_SKIP;
+    /* a day is the longest whatever the feed asks; the drift above may pass it */
+    d.next_at = min_i64(d.next_at, max_i64(facts->started_at + ceiling, at));
+    return d;
+}
+
+struct schedule_decision schedule_next(const struct schedule_rules *rules,
+                                       const struct schedule_facts *facts)
+{
+    if (facts->event == SCHEDULE_GONE)
+        return (struct schedule_decision){TIME_UNKNOWN, REASON_GONE};
+    if (facts->n_subscriptions == 0 &&
+        (facts->wanted_at == TIME_UNKNOWN || facts->now - facts->wanted_at > rules->unused_s))
+        return (struct schedule_decision){TIME_UNKNOWN, REASON_GONE};
+    switch (facts->event) {
+    case SCHEDULE_ERROR:
+        return after_error(rules, facts);
+    case SCHEDULE_LIMITED:
+        return after_limit(rules, facts);
+    case SCHEDULE_OUTAGE:
+        return (struct schedule_decision){
+            facts->now + min_i64(schedule_period_s(rules, facts->level, facts->period_s),
+                                 OUTAGE_RETRY_S + spread(facts, OUTAGE_RETRY_S)),
+            REASON_BACKOFF};
+    default:
+        return after_success(rules, facts);
+    }
+}

@@ -1,0 +1,204 @@
+/* fetcher/sweeper.c - a heap under one mutex; its thread sleeps until the earliest time. */
+#include "fetcher/sweeper.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "fetcher/time_heap.h"
+
+#define SLEEP_MAX_US 5000000     /* wall time may be set while we sleep */
+#define SET_BACK_MIN_US 60000000 /* a clock that goes back by less is only corrected */
+
+struct due {
+    int64_t feed_id;
+    struct time_node node; /* Unix seconds */
+};
+
+struct sweeper {
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t moved; /* the earliest time changed, or stopping was set; CLOCK_MONOTONIC */
+    struct map dues;      /* struct due by feed id */
+    struct time_heap heap;
+    int64_t seen_us; /* wall time at the last look */
+    bool is_running, stopping;
+
+    pthread_t thread;
+    sweeper_due_fn *due;
+    void *ctx;
+};
+
+static struct str id_key(const int64_t *feed_id)
+{
+    return str_of((const char *)feed_id, sizeof *feed_id);
+}
+
+struct sweeper *sweeper_new(sweeper_due_fn *due, void *ctx)
+{
+    struct sweeper *s = NEW(struct sweeper);
+    pthread_condattr_t attr;
+
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->moved, &attr);
+    pthread_condattr_destroy(&attr);
+    s->due = due;
+    s->ctx = ctx;
+    return s;
+}
+
+static void forget_locked(struct sweeper *s, struct due *d)
+{
+    time_heap_remove(&s->heap, &d->node);
+    map_del(&s->dues, id_key(&d->feed_id));
+    mem_free(d);
+}
+
+static void put_locked(struct sweeper *s, struct due *d, int64_t feed_id, int64_t due_at)
+{
+    if (d == NULL) {
+        d = NEW(struct due);
+        d->feed_id = feed_id;
+        map_put(&s->dues, id_key(&feed_id), d);
+    }
+    time_heap_put(&s->heap, &d->node, due_at);
+    if (time_heap_first(&s->heap) == &d->node)
+        pthread_cond_signal(&s->moved);
+}
+
+void sweeper_put(struct sweeper *s, int64_t feed_id, int64_t due_at)
+{
+    struct due *d;
+
+    pthread_mutex_lock(&s->lock);
+    d = map_get(&s->dues, id_key(&feed_id));
+    if (due_at != TIME_UNKNOWN)
+        put_locked(s, d, feed_id, due_at);
+    else if (d != NULL)
+        forget_locked(s, d);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void sweeper_put_if_absent(struct sweeper *s, int64_t feed_id, int64_t due_at)
+{
+    pthread_mutex_lock(&s->lock);
+    if (due_at != TIME_UNKNOWN && map_get(&s->dues, id_key(&feed_id)) == NULL)
+        put_locked(s, NULL, feed_id, due_at);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static int64_t wait_us_locked(const struct sweeper *s, int64_t now_us, int64_t most_us)
+{
+    const struct time_node *first = time_heap_first(&s->heap);
+    int64_t now_s = now_us / 1000000;
+
+    if (first == NULL || first->at > now_s + most_us / 1000000 + 1)
+        return most_us;
+    if (first->at <= now_s)
+        return 0;
+    return first->at * 1000000 - now_us < most_us ? first->at * 1000000 - now_us : most_us;
+}
+
+int64_t sweeper_wait_us(struct sweeper *s, int64_t now_us, int64_t most_us)
+{
+    int64_t wait_us;
+
+    pthread_mutex_lock(&s->lock);
+    wait_us = wait_us_locked(s, now_us, most_us);
+    pthread_mutex_unlock(&s->lock);
+    return wait_us;
+}
+
+static size_t take_due_locked(struct sweeper *s, int64_t now_us, int64_t *feed_ids, size_t max)
+{
+    struct time_node *first;
+    size_t n = 0;
+
+    if (now_us < s->seen_us - SET_BACK_MIN_US) /* the clock was set back: pauses stay as long */
+        time_heap_shift(&s->heap, (now_us - s->seen_us) / 1000000);
+    s->seen_us = now_us;
+    while (n < max && (first = time_heap_first(&s->heap)) != NULL &&
+           first->at <= now_us / 1000000) {
+        struct due *d = CONTAINER_OF(first, struct due, node);
+
+        feed_ids[n++] = d->feed_id;
+        forget_locked(s, d);
+    }
+    return n;
+}
+
+size_t sweeper_take_due(struct sweeper *s, int64_t now_us, int64_t *feed_ids, size_t max)
+{
+    size_t n;
+
+    pthread_mutex_lock(&s->lock);
+    n = take_due_locked(s, now_us, feed_ids, max);
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
+static void *sweeper_main(void *arg)
+{
+    struct sweeper *s = arg;
+    int64_t ids[SWEEPER_BATCH];
+
+    thread_set_name("sweeper");
+    pthread_mutex_lock(&s->lock);
+    while (!s->stopping) {
+        size_t n = take_due_locked(s, clock_now_us(), ids, SWEEPER_BATCH);
+
+        if (n > 0) {
+            pthread_mutex_unlock(&s->lock);
+            s->due(s->ctx, ids, n);
+            pthread_mutex_lock(&s->lock);
+        } else {
+            int64_t wait_us = wait_us_locked(s, clock_now_us(), SLEEP_MAX_US);
+            struct timespec until = clock_mono_after_ms((wait_us + 999) / 1000);
+
+            pthread_cond_timedwait(&s->moved, &s->lock, &until);
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+void sweeper_start(struct sweeper *s)
+{
+    ASSERT(!s->is_running);
+    s->stopping = false;
+    s->is_running = pthread_create(&s->thread, NULL, sweeper_main, s) == 0;
+    ASSERT(s->is_running);
+}
+
+void sweeper_stop(struct sweeper *s)
+{
+    if (!s->is_running)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->stopping = true;
+    pthread_cond_signal(&s->moved);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->thread, NULL);
+    s->is_running = false;
+}
+
+void sweeper_free(struct sweeper **sp)
+{
+    struct sweeper *s = *sp;
+
+    if (s == NULL)
+        return;
+    sweeper_stop(s);
+    while (time_heap_first(&s->heap) != NULL)
+        forget_locked(s, CONTAINER_OF(time_heap_first(&s->heap), struct due, node));
+    map_release(&s->dues, NULL);
+    time_heap_release(&s->heap);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->moved);
+    mem_free(s);
+    *sp = NULL;
+}

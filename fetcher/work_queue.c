@@ -1,0 +1,433 @@
+/* fetcher/work_queue.c - slots by feed; lists of waiting slots per host and class; a ring per class
+ * of the hosts that may start one now; a heap of the hosts that must wait for a time.
+ *
+ * A host stands in the ring of the best class that may start, or in the heap when only its gap or
+ * cooling is in the way, or nowhere when it is at its limit or nothing waits there: place_host() is
+ * called after every change and is the only function that decides. */
+#include "fetcher/work_queue.h"
+
+#include "base/assert.h"
+#include "base/mem.h"
+
+#define PRUNE_EVERY_MS 60000
+
+TAILQ_HEAD(host_list, host);
+
+struct work_queue {
+    struct work_queue_cfg cfg;
+    struct map slots; /* by feed id */
+    struct hosts hosts;
+    struct slot_list unread[WORK_CLASSES]; /* SLOT_UNREAD, not handed out */
+    struct host_list rings[WORK_CLASSES];
+    struct time_heap host_times; /* struct host */
+    struct time_heap slot_times; /* struct slot: SLOT_DELAYED and SLOT_IDLE */
+    size_t n_queued, n_running;
+    size_t n_between; /* of n_running */
+    int64_t prune_at_ms;
+};
+
+static struct str id_key(const int64_t *feed_id)
+{
+    return str_of((const char *)feed_id, sizeof *feed_id);
+}
+
+static enum work_class class_of(unsigned reasons)
+{
+    if ((reasons & REASON_BIT(REASON_READER)) != 0)
+        return WORK_READER;
+    return (reasons & REASON_BIT(REASON_PING)) != 0 ? WORK_PING : WORK_SWEEP;
+}
+
+struct work_queue *work_queue_new(const struct work_queue_cfg *cfg)
+{
+    struct work_queue *q = NEW(struct work_queue);
+
+    q->cfg = *cfg;
+    hosts_init(&q->hosts, cfg->max_per_host, cfg->host_gap_ms);
+    for (int i = 0; i < WORK_CLASSES; i++) {
+        TAILQ_INIT(&q->unread[i]);
+        TAILQ_INIT(&q->rings[i]);
+    }
+    return q;
+}
+
+static void leave_ring(struct work_queue *q, struct host *h)
+{
+    if (h->ring >= 0)
+        TAILQ_REMOVE(&q->rings[h->ring], h, ring_link);
+    h->ring = -1;
+}
+
+static void place_host(struct work_queue *q, struct host *h, int64_t now_ms)
+{
+    int64_t at = INT64_MAX;
+    int cls, ring = -1;
+
+    for (cls = 0; cls < WORK_CLASSES && TAILQ_EMPTY(&h->waiting[cls]); cls++)
+        ;
+    if (cls < WORK_CLASSES)
+        at = host_ready_ms(&q->hosts, h, (enum work_class)cls, now_ms);
+    if (at == now_ms)
+        ring = cls;
+    if (ring != h->ring) { /* one that stays keeps its turn */
+        leave_ring(q, h);
+        if (ring >= 0)
+            TAILQ_INSERT_TAIL(&q->rings[ring], h, ring_link);
+        h->ring = ring;
+    }
+    if (ring < 0 && at != INT64_MAX)
+        time_heap_put(&q->host_times, &h->timer, at);
+    else
+        time_heap_remove(&q->host_times, &h->timer);
+}
+
+void work_queue_set(struct work_queue *q, const struct work_queue_cfg *cfg)
+{
+    void (*user_free)(void *) = q->cfg.user_free;
+
+    q->cfg = *cfg;
+    q->cfg.user_free = user_free;
+    q->hosts.max_per_host = cfg->max_per_host;
+    q->hosts.gap_ms = cfg->host_gap_ms;
+}
+
+/* Take a slot out of whatever list it is in. It is then nowhere: the caller says where it goes. */
+static void unlist(struct work_queue *q, struct slot *s, int64_t now_ms)
+{
+    switch (s->state) {
+    case SLOT_UNREAD:
+        if (s->link.tqe_prev != NULL)
+            TAILQ_REMOVE(&q->unread[s->cls], s, link);
+        break;
+    case SLOT_WAITING:
+    case SLOT_BETWEEN:
+        TAILQ_REMOVE(&s->host->waiting[s->cls], s, link);
+        place_host(q, s->host, now_ms);
+        break;
+    case SLOT_IDLE:
+    case SLOT_DELAYED:
+        time_heap_remove(&q->slot_times, &s->timer);
+        break;
+    case SLOT_RUNNING:
+        break;
+    }
+    s->link.tqe_prev = NULL;
+}
+
+static void slot_free(struct work_queue *q, struct slot *s)
+{
+    map_del(&q->slots, id_key(&s->feed_id));
+    if (s->on_host)
+        host_end(s->host);
+    hosts_drop(&s->host);
+    if (s->user != NULL)
+        q->cfg.user_free(s->user);
+    mem_free(s);
+}
+
+void work_queue_free(struct work_queue **qp)
+{
+    struct work_queue *q = *qp;
+    struct slot *s;
+    void *it = NULL;
+
+    if (q == NULL)
+        return;
+    while ((s = work_queue_next(q, &it)) != NULL)
+        slot_free(q, s);
+    map_release(&q->slots, NULL);
+    hosts_release(&q->hosts);
+    time_heap_release(&q->host_times);
+    time_heap_release(&q->slot_times);
+    mem_free(q);
+    *qp = NULL;
+}
+
+struct slot *work_queue_find(struct work_queue *q, int64_t feed_id)
+{
+    return map_get(&q->slots, id_key(&feed_id));
+}
+
+/* Put a slot that is nowhere into its host's list, or to the unread ones. */
+static void list_slot(struct work_queue *q, struct slot *s, int64_t now_ms)
+{
+    s->cls = class_of(s->reasons);
+    if (s->cls == WORK_SWEEP && s->insists)
+        s->cls = WORK_PING;
+    if (s->host == NULL) {
+        s->state = SLOT_UNREAD;
+        TAILQ_INSERT_TAIL(&q->unread[s->cls], s, link);
+    } else {
+        s->state = SLOT_WAITING;
+        TAILQ_INSERT_TAIL(&s->host->waiting[s->cls], s, link);
+        place_host(q, s->host, now_ms);
+    }
+}
+
+/* Queue a slot that is nowhere; pings wait until the feed's last start is ping_gap_ms old. */
+static void enqueue(struct work_queue *q, struct slot *s, int64_t now_ms)
+{
+    q->n_queued++;
+    if (class_of(s->reasons) == WORK_PING && s->started_ms != INT64_MIN &&
+        s->started_ms + q->cfg.ping_gap_ms > now_ms) {
+        s->state = SLOT_DELAYED;
+        time_heap_put(&q->slot_times, &s->timer, s->started_ms + q->cfg.ping_gap_ms);
+    } else {
+        list_slot(q, s, now_ms);
+    }
+}
+
+struct slot *work_queue_want(struct work_queue *q, int64_t feed_id, enum fetch_reason reason,
+                             int64_t now_ms)
+{
+    struct slot *s = work_queue_find(q, feed_id);
+    enum work_class cls = class_of(REASON_BIT(reason));
+
+    if (s == NULL) {
+        s = NEW(struct slot);
+        s->feed_id = feed_id;
+        s->started_ms = INT64_MIN;
+        map_put(&q->slots, id_key(&feed_id), s);
+    }
+    switch (s->state) {
+    case SLOT_RUNNING:
+    case SLOT_BETWEEN:
+        /* what is in flight serves a reader and a sweep; it may have started before the news of a
+         * ping */
+        if (reason == REASON_PING)
+            s->again |= REASON_BIT(reason);
+        break;
+    case SLOT_IDLE:
+        unlist(q, s, now_ms);
+        s->reasons = REASON_BIT(reason);
+        enqueue(q, s, now_ms);
+        break;
+    case SLOT_DELAYED:
+        s->reasons |= REASON_BIT(reason);
+        if (cls == WORK_READER) {
+            unlist(q, s, now_ms);
+            list_slot(q, s, now_ms);
+        }
+        break;
+    case SLOT_UNREAD:
+    case SLOT_WAITING:
+        s->reasons |= REASON_BIT(reason);
+        if (cls < s->cls) {
+            bool handed_out = s->state == SLOT_UNREAD && s->link.tqe_prev == NULL;
+
+            if (handed_out) {
+                s->cls = cls; /* set_host() lists it */
+            } else {
+                unlist(q, s, now_ms);
+                list_slot(q, s, now_ms);
+            }
+        }
+        break;
+    }
+    return s;
+}
+
+size_t work_queue_unread(struct work_queue *q, int64_t *ids, size_t max)
+{
+    size_t n = 0;
+
+    for (int cls = 0; cls < WORK_CLASSES; cls++) {
+        struct slot *s;
+
+        while (n < max && (s = TAILQ_FIRST(&q->unread[cls])) != NULL) {
+            TAILQ_REMOVE(&q->unread[cls], s, link);
+            s->link.tqe_prev = NULL;
+            ids[n++] = s->feed_id;
+        }
+    }
+    return n;
+}
+
+void work_queue_reread(struct work_queue *q, const int64_t *ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct slot *s = work_queue_find(q, ids[i]);
+
+        if (s != NULL && s->state == SLOT_UNREAD && s->link.tqe_prev == NULL) {
+            s->cls = class_of(s->reasons);
+            TAILQ_INSERT_TAIL(&q->unread[s->cls], s, link);
+        }
+    }
+}
+
+static void set_host(struct work_queue *q, struct slot *s, struct str authority)
+{
+    struct host *host = hosts_hold(&q->hosts, authority);
+
+    hosts_drop(&s->host);
+    s->host = host;
+}
+
+void work_queue_set_host(struct work_queue *q, int64_t feed_id, struct str authority, bool insists,
+                         int64_t now_ms)
+{
+    struct slot *s = work_queue_find(q, feed_id);
+
+    if (s == NULL || s->state != SLOT_UNREAD)
+        return;
+    unlist(q, s, now_ms);
+    set_host(q, s, authority);
+    s->insists = insists;
+    list_slot(q, s, now_ms);
+}
+
+void work_queue_drop(struct work_queue *q, struct slot *s, int64_t now_ms)
+{
+    ASSERT(s->state != SLOT_RUNNING && s->state != SLOT_BETWEEN);
+    if (s->state != SLOT_IDLE)
+        q->n_queued--;
+    unlist(q, s, now_ms);
+    slot_free(q, s);
+}
+
+void work_queue_tick(struct work_queue *q, int64_t now_ms)
+{
+    struct time_node *node;
+
+    while ((node = time_heap_first(&q->slot_times)) != NULL && node->at <= now_ms) {
+        struct slot *s = CONTAINER_OF(node, struct slot, timer);
+
+        time_heap_remove(&q->slot_times, node);
+        if (s->state == SLOT_IDLE)
+            slot_free(q, s);
+        else
+            list_slot(q, s, now_ms);
+    }
+    while ((node = time_heap_first(&q->host_times)) != NULL && node->at <= now_ms)
+        place_host(q, CONTAINER_OF(node, struct host, timer), now_ms);
+    if (now_ms >= q->prune_at_ms) {
+        hosts_prune(&q->hosts, now_ms);
+        q->prune_at_ms = now_ms + PRUNE_EVERY_MS;
+    }
+}
+
+/* The first slot of a class that may start. One that is in flight already needs no room. */
+static struct slot *first_startable(struct work_queue *q, int cls)
+{
+    struct host *h = TAILQ_FIRST(&q->rings[cls]);
+
+    if (q->n_running < (size_t)q->cfg.max_running)
+        return h == NULL ? NULL : TAILQ_FIRST(&h->waiting[cls]);
+    if (cls != WORK_READER || q->n_between == 0) /* jobs that go on wait as readers */
+        return NULL;
+    for (; h != NULL; h = TAILQ_NEXT(h, ring_link)) {
+        struct slot *s = TAILQ_FIRST(&h->waiting[cls]); /* they stand before the others */
+
+        if (s->state == SLOT_BETWEEN)
+            return s;
+    }
+    return NULL;
+}
+
+struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
+{
+    struct slot *s = NULL;
+
+    work_queue_tick(q, now_ms);
+    for (int cls = 0; cls < WORK_CLASSES && s == NULL; cls++)
+        s = first_startable(q, cls);
+    if (s == NULL)
+        return NULL;
+    TAILQ_REMOVE(&s->host->waiting[s->cls], s, link);
+    s->link.tqe_prev = NULL;
+    if (s->state == SLOT_WAITING) {
+        q->n_queued--;
+        q->n_running++;
+        s->started_ms = now_ms;
+        s->again = 0;
+    } else {
+        q->n_between--;
+    }
+    s->state = SLOT_RUNNING;
+    s->on_host = true;
+    host_start(&q->hosts, s->host, now_ms);
+    leave_ring(q, s->host); /* to the end: hosts take turns */
+    place_host(q, s->host, now_ms);
+    return s;
+}
+
+int64_t work_queue_wait_ms(struct work_queue *q, int64_t now_ms)
+{
+    struct time_node *slot = time_heap_first(&q->slot_times);
+    struct time_node *host = time_heap_first(&q->host_times);
+    int64_t at = INT64_MAX;
+
+    if (slot != NULL)
+        at = slot->at;
+    if (host != NULL && host->at < at)
+        at = host->at;
+    if (at == INT64_MAX)
+        return -1;
+    return at > now_ms ? at - now_ms : 0;
+}
+
+void work_queue_leave_host(struct work_queue *q, struct slot *s, int64_t now_ms)
+{
+    if (!s->on_host)
+        return;
+    s->on_host = false;
+    host_end(s->host);
+    place_host(q, s->host, now_ms);
+}
+
+void work_queue_go_on(struct work_queue *q, struct slot *s, struct str authority, int64_t now_ms)
+{
+    ASSERT(s->state == SLOT_RUNNING);
+    work_queue_leave_host(q, s, now_ms);
+    set_host(q, s, authority);
+    s->state = SLOT_BETWEEN;
+    q->n_between++;
+    s->cls = WORK_READER;
+    TAILQ_INSERT_HEAD(&s->host->waiting[WORK_READER], s, link);
+    place_host(q, s->host, now_ms);
+}
+
+void work_queue_end(struct work_queue *q, struct slot *s, int64_t now_ms)
+{
+    ASSERT(s->state == SLOT_RUNNING || s->state == SLOT_BETWEEN);
+    if (s->state == SLOT_BETWEEN) {
+        unlist(q, s, now_ms);
+        q->n_between--;
+    }
+    work_queue_leave_host(q, s, now_ms);
+    hosts_drop(&s->host); /* the feed may have moved: it is looked up again */
+    q->n_running--;
+    s->state = SLOT_IDLE;
+    s->reasons = s->again;
+    s->again = 0;
+    if (s->reasons != 0)
+        enqueue(q, s, now_ms);
+    else
+        time_heap_put(&q->slot_times, &s->timer, now_ms + q->cfg.remember_ms);
+}
+
+void work_queue_cool(struct work_queue *q, struct slot *s, int64_t wait_ms, int64_t now_ms)
+{
+    if (s->host == NULL)
+        return;
+    host_cool(s->host, wait_ms, now_ms);
+    place_host(q, s->host, now_ms);
+}
+
+struct slot *work_queue_next(struct work_queue *q, void **it)
+{
+    struct str key;
+    void *value;
+
+    return map_next(&q->slots, it, &key, &value) ? value : NULL;
+}
+
+size_t work_queue_queued(const struct work_queue *q)
+{
+    return q->n_queued;
+}
+
+size_t work_queue_running(const struct work_queue *q)
+{
+    return q->n_running;
+}

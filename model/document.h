@@ -1,0 +1,65 @@
+/* model/document.h - a parsed feed document: what a parser makes and a writer takes.
+ *
+ * Plain structs in one arena. `obj` dicts have the object form of model/value.h. `ext` is what the
+ * object form cannot carry without loss: the foreign elements of a feed or entry (everything that
+ * is not of the document's own format) as one well-formed, namespace-complete UTF-8 XML fragment,
+ * each top element declaring the namespaces it needs, so that a writer can copy it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "model/value.h"
+
+enum feed_family { FAMILY_NONE, FAMILY_RSS, FAMILY_RDF, FAMILY_ATOM, FAMILY_CDF, FAMILY_JSON };
+
+/* One entry of a document. The normalized fields are read off `obj` by the parser. */
+struct doc_entry {
+    struct value *obj;
+    struct str ext;       /* XML fragment, empty when there are no foreign elements */
+    struct str id;        /* the publisher's own id, trimmed; null when there is none */
+    struct str title;     /* normalized: as in obj; null when absent, like the next three */
+    struct str link;      /* absolute where a base was known */
+    struct str summary;   /* description or summary, else the first content */
+    struct str author;
+    int64_t published_at; /* Unix seconds; TIME_UNKNOWN */
+    int64_t updated_at;
+};
+
+/* A deletion announced by the document (RFC 6721 at:deleted-entry, Atom-PMH deletion entry). */
+struct doc_tombstone {
+    struct str ref;
+    int64_t when_at; /* TIME_UNKNOWN when missing or unreadable */
+    struct str ext;  /* the element as XML */
+};
+
+/* What the document asks of those who poll it. 0 or empty means: says nothing. */
+struct doc_hints {
+    int64_t ttl_s;           /* RSS ttl, as seconds */
+    int64_t sy_period_s;     /* sy:updatePeriod / sy:updateFrequency, as seconds */
+    uint32_t skip_hours;     /* bit h: do not poll in UTC hour h */
+    uint8_t skip_days;       /* bit d: do not poll on weekday d, 0 = Monday */
+};
+
+struct feed_doc {
+    enum feed_family family;
+    struct str version;   /* "rss20", "atom10", ... ; "" when it is no feed */
+    struct str encoding;  /* the one used to read it */
+    bool bozo;            /* not well-formed, or its declared encoding was wrong */
+    struct str bozo_why;  /* one sentence; null when !bozo */
+    struct value *feed;   /* dict of the head; never NULL */
+    struct str ext;       /* foreign elements of the head */
+    struct value *namespaces; /* dict prefix -> URI as declared */
+    struct doc_entry *entries;
+    size_t n_entries;
+    struct doc_tombstone *tombstones;
+    size_t n_tombstones;
+    bool complete;        /* fh:complete: an entry that is absent is gone */
+    bool archive;         /* fh:archive */
+    struct doc_hints hints;
+    size_t n_cut;         /* entries beyond LIMIT_FEED_ENTRIES that were left out */
+};

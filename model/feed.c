@@ -1,0 +1,38 @@
+/* model/feed.c - the names of stored states. */
+#include "model/feed.h"
+
+#include "base/assert.h"
+
+const char *feed_state_name(enum feed_state s)
+{
+    static const char *const names[] = {"new", "ok", "failing", "gone"};
+
+    ASSERT((size_t)s < ARRAY_LEN(names));
+    return names[s];
+}
+
+const char *fetch_reason_name(enum fetch_reason r)
+{
+    static const char *const names[REASON_COUNT_] = {
+        "none", "reader",      "ping",    "period", "max-age", "ttl",
+        "skip", "retry-after", "backoff", "gone",   "new"};
+
+    ASSERT((size_t)r < ARRAY_LEN(names));
+    return names[r];
+}
+
+const char *revision_kind_name(enum revision_kind k)
+{
+    static const char *const names[] = {"new", "changed", "deleted"};
+
+    ASSERT((size_t)k < ARRAY_LEN(names));
+    return names[k];
+}
+
+const char *sub_state_name(enum sub_state s)
+{
+    static const char *const names[] = {"active", "suspended"};
+
+    ASSERT((size_t)s < ARRAY_LEN(names));
+    return names[s];
+}

@@ -1,0 +1,119 @@
+/* model/feed.h - the stored records: feed, revision, subscription. Plain data.
+ *
+ * Strings of a record live in the arena it was read into.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+
+enum feed_state {
+    FEED_NEW = 0,     /* never fetched with success */
+    FEED_OK = 1,
+    FEED_FAILING = 2, /* the last fetch failed; what is stored is served */
+    FEED_GONE = 3,    /* 410: not polled any more */
+};
+
+/* Why a feed is fetched, or when it is fetched next. Stored and shown by name. */
+enum fetch_reason {
+    REASON_NONE = 0,
+    REASON_READER,      /* a request waits for it */
+    REASON_PING,        /* a ping, or a ping server's change log, named it */
+    REASON_PERIOD,      /* its level's or exact period */
+    REASON_MAX_AGE,     /* the answer's Cache-Control or Expires asks for longer */
+    REASON_TTL,         /* the feed's ttl or sy:updatePeriod asks for longer */
+    REASON_SKIP,        /* skipHours or skipDays */
+    REASON_RETRY_AFTER, /* the publisher's Retry-After */
+    REASON_BACKOFF,     /* errors in a row */
+    REASON_GONE,        /* 410, or nobody has asked for it for 30 days: not scheduled */
+    REASON_NEW,         /* just added */
+    REASON_COUNT_
+};
+
+#define LEVEL_EXACT (-1) /* freq gave a period in seconds */
+
+struct feed_record {
+    int64_t id;
+    struct str url;          /* canonical, without credentials */
+    struct str credential;   /* "user:password", percent-decoded; SECRET; null when none */
+    struct str access_key;   /* opaque user part that stands for the credential in our own links */
+    struct str page_url;     /* the HTML page it was discovered from; null */
+    struct str site_url;     /* the feed's own link */
+    struct str title;
+    struct str etag, last_modified; /* verbatim validators; null when none */
+    bool has_body_hash;
+    unsigned char body_hash[16];
+    enum feed_state state;
+    int level;               /* 0, 1, 2 or LEVEL_EXACT */
+    int64_t period_s;        /* for LEVEL_EXACT; else 0, the level decides */
+    int64_t last_check_at;   /* last fetch that ended; TIME_UNKNOWN before the first */
+    int64_t last_success_at; /* 200 or 304 */
+    int64_t last_change_at;  /* last new revision */
+    int64_t next_fetch_at;   /* TIME_UNKNOWN: not scheduled */
+    enum fetch_reason next_reason;
+    int64_t wanted_at;       /* last time a reader asked for it */
+    int last_status;         /* HTTP status of the last fetch; 0 when there was no answer */
+    int n_errors;            /* failures in a row */
+    struct str last_error;   /* null when the last fetch succeeded */
+    int64_t version;         /* grows with every visible change; never reused */
+    int64_t n_entries;
+    int n_subscriptions;
+    struct str head;         /* JSON of the feed's dict and the facts beside it (see schema.sql) */
+    struct str ext;          /* foreign elements of the head, XML */
+    struct doc_hint_row {
+        int64_t max_age_s, ttl_s, sy_period_s;
+        uint32_t skip_hours;
+        uint8_t skip_days;
+    } hints;
+};
+
+enum revision_kind { REV_NEW = 0, REV_CHANGED = 1, REV_DELETED = 2 };
+
+/* One row of the log, or the current state of an entry. */
+struct revision {
+    int64_t seq;
+    int64_t first_seq; /* seq of the entry's first revision */
+    int64_t at_us;     /* event time T, strictly increasing over the log */
+    int64_t feed_id;
+    int64_t batch;     /* seq of the first revision of the same fetch */
+    enum revision_kind kind;
+    bool initial;      /* was there when the feed was first fetched */
+    struct str uid;
+    int64_t sort_at;   /* entry date that orders merges, Unix seconds */
+    int64_t published_at, updated_at; /* TIME_UNKNOWN */
+    struct str title, link, summary, author; /* normalized; null when absent */
+    struct str doc;    /* JSON object of the entry; empty for REV_DELETED */
+    struct str ext;    /* foreign elements, XML */
+};
+
+enum sub_state { SUB_ACTIVE = 0, SUB_SUSPENDED = 1 };
+
+struct subscription {
+    int64_t id;
+    struct str endpoint;    /* null: polled and listed, nothing is pushed */
+    struct str sink;        /* "xmlrpc", ... */
+    enum sub_state state;
+    int64_t position;       /* everything up to this seq was delivered or is not wanted */
+    bool with_initial;      /* from=...: also what was there before */
+    int64_t created_at;
+    int64_t next_try_at;    /* TIME_UNKNOWN: no failure pending */
+    int64_t failing_since;  /* TIME_UNKNOWN: not failing */
+    int n_failures;         /* in a row */
+    int64_t n_delivered, n_faults;
+    struct str last_error;
+    struct sub_feed {
+        int64_t feed_id;
+        struct str url;     /* as it was subscribed, without credentials */
+    } *feeds;
+    size_t n_feeds;
+};
+
+/* "new", "failing", ... ; "reader", "ping", ... ; "new", "changed", "deleted"; "active", ... */
+const char *feed_state_name(enum feed_state s);
+const char *fetch_reason_name(enum fetch_reason r);
+const char *revision_kind_name(enum revision_kind k);
+const char *sub_state_name(enum sub_state s);

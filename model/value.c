@@ -1,0 +1,233 @@
+/* model/value.c - the object form. Dicts hold a few dozen members at most, so a search compares
+ * lengths and bytes in order. */
+#include "model/value.h"
+
+#include "base/assert.h"
+
+static struct value *new_value(struct arena *a, enum value_kind kind)
+{
+    struct value *v = arena_alloc(a, sizeof *v);
+
+    memset(v, 0, sizeof *v);
+    v->kind = kind;
+    return v;
+}
+
+struct value *value_null(struct arena *a)
+{
+    return new_value(a, VAL_NULL);
+}
+
+struct value *value_bool(struct arena *a, bool b)
+{
+    struct value *v = new_value(a, VAL_BOOL);
+
+    v->b = b;
+    return v;
+}
+
+struct value *value_int(struct arena *a, int64_t i)
+{
+    struct value *v = new_value(a, VAL_INT);
+
+    v->i = i;
+    return v;
+}
+
+struct value *value_real(struct arena *a, double d)
+{
+    struct value *v = new_value(a, VAL_REAL);
+
+    v->d = d;
+    return v;
+}
+
+struct value *value_text(struct arena *a, struct str s)
+{
+    struct value *v = new_value(a, VAL_TEXT);
+
+    v->s = str_is_null(s) ? STR("") : s;
+    return v;
+}
+
+struct value *value_list(struct arena *a)
+{
+    return new_value(a, VAL_LIST);
+}
+
+struct value *value_dict(struct arena *a)
+{
+    return new_value(a, VAL_DICT);
+}
+
+static struct value_member *member(const struct value *dict, struct str key)
+{
+    if (dict == NULL || dict->kind != VAL_DICT)
+        return NULL;
+    for (uint32_t i = 0; i < dict->len; i++)
+        if (str_eq(dict->members[i].key, key))
+            return &dict->members[i];
+    return NULL;
+}
+
+struct value *value_get(const struct value *dict, struct str key)
+{
+    struct value_member *m = member(dict, key);
+
+    return m == NULL ? NULL : m->val;
+}
+
+struct str value_get_text(const struct value *dict, struct str key)
+{
+    struct value *v = value_get(dict, key);
+
+    return v == NULL || v->kind != VAL_TEXT ? STR_NULL : v->s;
+}
+
+int64_t value_get_int(const struct value *dict, struct str key, int64_t otherwise)
+{
+    struct value *v = value_get(dict, key);
+
+    return v == NULL || v->kind != VAL_INT ? otherwise : v->i;
+}
+
+/* Room for one more element of `size` bytes behind items[0..len). */
+static void *room(struct arena *a, void *items, uint32_t len, uint32_t *cap, size_t size)
+{
+    uint32_t n = *cap == 0 ? 4 : *cap * 2;
+    void *p;
+
+    if (len < *cap)
+        return items;
+    p = arena_alloc(a, n * size);
+    if (len > 0)
+        memcpy(p, items, len * size);
+    *cap = n;
+    return p;
+}
+
+void value_set(struct arena *a, struct value *dict, struct str key, struct value *val)
+{
+    struct value_member *m;
+
+    ASSERT(dict->kind == VAL_DICT && val != NULL);
+    m = member(dict, key);
+    if (m != NULL) {
+        m->val = val;
+        return;
+    }
+    dict->members = room(a, dict->members, dict->len, &dict->cap, sizeof *m);
+    dict->members[dict->len++] = (struct value_member){key, val};
+}
+
+void value_set_text(struct arena *a, struct value *dict, struct str key, struct str text)
+{
+    value_set(a, dict, key, value_text(a, text));
+}
+
+bool value_del(struct value *dict, struct str key)
+{
+    struct value_member *m = member(dict, key);
+    size_t at;
+
+    if (m == NULL)
+        return false;
+    at = (size_t)(m - dict->members);
+    memmove(m, m + 1, (dict->len - at - 1) * sizeof *m);
+    dict->len--;
+    return true;
+}
+
+void value_push(struct arena *a, struct value *list, struct value *val)
+{
+    ASSERT(list->kind == VAL_LIST && val != NULL);
+    list->items = room(a, list->items, list->len, &list->cap, sizeof list->items[0]);
+    list->items[list->len++] = val;
+}
+
+struct value *value_at(const struct value *list, size_t i)
+{
+    return list == NULL || list->kind != VAL_LIST || i >= list->len ? NULL : list->items[i];
+}
+
+size_t value_len(const struct value *v)
+{
+    return v == NULL || (v->kind != VAL_LIST && v->kind != VAL_DICT) ? 0 : v->len;
+}
+
+struct value *value_list_at(struct arena *a, struct value *dict, struct str key)
+{
+    struct value *v = value_get(dict, key);
+
+    if (v == NULL || v->kind != VAL_LIST) {
+        v = value_list(a);
+        value_set(a, dict, key, v);
+    }
+    return v;
+}
+
+bool value_equal(const struct value *x, const struct value *y)
+{
+    if (x == y)
+        return true;
+    if (x == NULL || y == NULL || x->kind != y->kind)
+        return false;
+    switch (x->kind) {
+    case VAL_NULL:
+        return true;
+    case VAL_BOOL:
+        return x->b == y->b;
+    case VAL_INT:
+        return x->i == y->i;
+    case VAL_REAL:
+        return !(x->d < y->d) && !(x->d > y->d);
+    case VAL_TEXT:
+        return str_eq(x->s, y->s);
+    case VAL_LIST:
+        if (x->len != y->len)
+            return false;
+        for (uint32_t i = 0; i < x->len; i++)
+            if (!value_equal(x->items[i], y->items[i]))
+                return false;
+        return true;
+    case VAL_DICT:
+        if (x->len != y->len)
+            return false;
+        for (uint32_t i = 0; i < x->len; i++)
+            if (!value_equal(x->members[i].val, value_get(y, x->members[i].key)))
+                return false;
+        return true;
+    }
+    return false;
+}
+
+struct value *value_copy(struct arena *a, const struct value *v)
+{
+    struct value *c = new_value(a, v->kind);
+
+    switch (v->kind) {
+    case VAL_NULL:
+        break;
+    case VAL_BOOL:
+        c->b = v->b;
+        break;
+    case VAL_INT:
+        c->i = v->i;
+        break;
+    case VAL_REAL:
+        c->d = v->d;
+        break;
+    case VAL_TEXT:
+        c->s = str_dup(a, v->s);
+        break;
+    case VAL_LIST:
+        for (uint32_t i = 0; i < v->len; i++)
+            value_push(a, c, value_copy(a, v->items[i]));
+        break;
+    case VAL_DICT:
+        for (uint32_t i = 0; i < v->len; i++)
+            value_set(a, c, str_dup(a, v->members[i].key), value_copy(a, v->members[i].val));
+        break;
+    }
+    return c;
+}

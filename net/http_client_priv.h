@@ -1,0 +1,118 @@
+/* net/http_client_priv.h - what the files of the HTTP client share.
+ *
+ *   waiting -> hop: resolve, judge -> try: one address, one libcurl transfer -> done
+ *                ^                       | cannot connect: the next address
+ *                +---- redirect ---------+
+ *
+ * http_client.c has the queues and the end of a call, http_hop.c the hops, http_try.c the tries.
+ * All on the loop's own thread.
+ */
+#pragma once
+
+#include <curl/curl.h>
+#include <event2/event.h>
+#include <sys/queue.h>
+
+#include "base/buf.h"
+#include "net/http_client.h"
+#include "net/http_multi.h"
+#include "net/resolver.h"
+#include "net/url.h"
+
+#define SPARE_EASY 64 /* libcurl handles kept for the next calls */
+
+struct call {
+    TAILQ_ENTRY(call) link;
+    struct call_queue *queue; /* of the client, in which it is */
+    struct http_client *c;
+    uint64_t number;
+    http_done_fn *done;
+    void *ctx;
+    struct http_call given; /* strings behind the struct; body borrowed */
+    struct transfer *t;     /* NULL while waiting */
+};
+
+struct call_queue {
+    TAILQ_HEAD(, call) list;
+    size_t n;
+};
+
+struct transfer {        /* of a running call */
+    struct arena *arena; /* given away with the answer */
+    struct call *call;
+    CURL *easy;
+    bool in_multi; /* libcurl works on `easy` */
+    struct curl_slist *fields, *connect_to;
+    struct resolver_query *query;
+    struct event *deadline; /* while resolving; libcurl keeps time afterwards */
+    int64_t deadline_ms;
+
+    struct str method, url; /* of this hop */
+    struct url_parts parts; /* of `url` */
+    struct str first;       /* authority and scheme of the first hop, whose secrets are sent */
+    int n_redirects;
+    bool all_permanent, drop_body;
+
+    union address addrs[RESOLVER_ADDRS]; /* permitted ones; those before `next` were tried */
+    size_t n_addrs, next;
+    char peer[INET6_ADDRSTRLEN + 10];
+
+    int status; /* of the answer now coming in; 0 before */
+    size_t header_len, body_len;
+    struct http_field *answer;
+    size_t n_answer;
+    struct buf body;
+    bool body_over, header_over, redirect_cut, refused;
+    char curl_text[CURL_ERROR_SIZE];
+};
+
+struct http_client {
+    struct http_client_cfg cfg;
+    struct event_base *base;
+    struct resolver *resolver;
+    struct http_multi *multi;
+    struct event *kick; /* starts and ends calls from the loop, never from inside a caller */
+    struct call_queue waiting, running, cancelled;
+    uint64_t last_number;
+    bool in_callback; /* the client must not be freed now */
+    CURL *spare[SPARE_EASY];
+    size_t n_spare;
+    const char *codings; /* Accept-Encoding */
+};
+
+/* ---- http_client.c ---- */
+
+/* The one callback of a call; the call is gone afterwards. */
+void http_call_end(struct call *k, enum rc rc, const struct err *err);
+
+/* The same for a failure, whose text gets the URL in front. */
+void http_call_fail(struct call *k, enum rc rc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void http_call_fail_late(struct call *k);
+
+/* What is left of the call's time; 0: nothing. */
+int64_t http_time_left_ms(const struct transfer *t);
+
+/* ---- http_hop.c ---- */
+
+/* Go for the transfer's `url` and `parts`. May end the call. */
+void http_hop_start(struct call *k);
+
+/* For http_multi: a try ended. */
+void http_hop_done(void *ctx, CURL *easy, CURLcode code);
+
+/* Scheme, host and port. */
+struct str http_origin(struct arena *a, const struct url_parts *p);
+
+/* ---- http_try.c ---- */
+
+/* Try the next address. May end the call when its time is over. */
+void http_try_start(struct call *k);
+
+/* Is the answer a redirect that is to be followed, or counted as one too many? */
+bool http_try_redirects(const struct transfer *t);
+
+/* A field of the answer, by lower-case name; null when absent. */
+struct str http_try_field(const struct transfer *t, const char *name);
+
+/* "10.0.0.1:80", "[::1]:80". */
+void http_address_text(const union address *addr, int port, char *out, size_t size);

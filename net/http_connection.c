@@ -1,0 +1,596 @@
+/* net/http_connection.c - the steps of one connection.
+ *
+ * connection_run() repeats the step of the present state until it has to wait; an event, a reply or
+ * a deadline runs it again. A reply given inside the handler only changes the state, so pipelined
+ * requests need no recursion. A connection is freed at the end of a run, never inside a step.
+ */
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "net/http_server_priv.h"
+
+enum step { STEP_ON, STEP_WAIT };
+
+static void connection_run(struct connection *c);
+
+/* ---- events ---- */
+
+static void on_readable(evutil_socket_t fd, short what, void *arg);
+
+static void listen_for(struct connection *c, enum listening wanted)
+{
+    short flags = wanted == LISTEN_EDGE ? EV_READ | EV_PERSIST | EV_ET : EV_READ | EV_PERSIST;
+
+    if (c->listening == wanted)
+        return;
+    if (c->listening != LISTEN_OFF)
+        event_del(&c->read_event);
+    c->listening = (unsigned char)wanted;
+    if (wanted == LISTEN_OFF)
+        return;
+    ASSERT(event_assign(&c->read_event, loop_base(c->sl->loop), c->fd, flags, on_readable, c) == 0);
+    ASSERT(event_add(&c->read_event, NULL) == 0);
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *arg)
+{
+    struct connection *c = arg;
+
+    (void)fd;
+    (void)what;
+    c->sl->now_mono_ms = clock_mono_ms();
+    connection_run(c);
+}
+
+/* Room for input while a request is being answered. */
+static bool has_room(const struct connection *c)
+{
+    return c->in_len < INPUT_AHEAD;
+}
+
+/* What must be heard in this state. With the client's side ended, or no room for more, a level
+ * would fire for ever: the edge still tells when the connection is reset. Edge and level cannot be
+ * mixed on one socket, so while a reply waits for room only the level of writing is used, which
+ * reports a reset as well. */
+static void update_events(struct connection *c)
+{
+    enum listening wanted = LISTEN_LEVEL;
+    bool writing = c->state == CONN_WRITE;
+
+    if (writing)
+        wanted = c->eof || !has_room(c) ? LISTEN_OFF : LISTEN_LEVEL;
+    else if (c->state == CONN_HANDLED)
+        wanted = c->eof || !has_room(c) ? LISTEN_EDGE : LISTEN_LEVEL;
+    if (!writing && c->write_event != NULL) {
+        event_free(c->write_event);
+        c->write_event = NULL;
+    }
+    listen_for(c, wanted);
+    if (writing && c->write_event == NULL) {
+        c->write_event =
+            event_new(loop_base(c->sl->loop), c->fd, EV_WRITE | EV_PERSIST, on_writable, c);
+        ASSERT(c->write_event != NULL && event_add(c->write_event, NULL) == 0);
+    }
+}
+
+/* ---- life ---- */
+
+struct connection *connection_new(struct server_loop *sl, int fd, const struct sockaddr *peer,
+                                  socklen_t peer_len)
+{
+    struct connection *c = NEW(struct connection);
+
+    c->sl = sl;
+    c->fd = fd;
+    c->fresh = true;
+    if (peer_len > 0 && peer_len <= sizeof c->peer)
+        memcpy(&c->peer, peer, peer_len);
+    sl->n_connections++;
+    stats_add(STAT_http_connections, 1);
+    TAILQ_INSERT_TAIL(&sl->lists[DEADLINE_NONE], c, link);
+    server_set_deadline(c, DEADLINE_HEADER);
+    listen_for(c, LISTEN_LEVEL);
+    return c;
+}
+
+static void drop_output(struct connection *c)
+{
+    mem_free(c->out_head);
+    c->out_head = NULL;
+    c->out_head_len = c->out_head_at = c->out_body_at = 0;
+    blob_unref(&c->out_body);
+}
+
+static void connection_free(struct connection *c)
+{
+    struct server_loop *sl = c->sl;
+    struct http_request *r = c->req;
+
+    listen_for(c, LISTEN_OFF);
+    if (c->write_event != NULL)
+        event_free(c->write_event);
+    close(c->fd);
+    server_unlist(c);
+    drop_output(c);
+    mem_free(c->in);
+    mem_free(c);
+    stats_add(STAT_http_connections, -1);
+    sl->n_connections--;
+    if (r != NULL)
+        request_abandon(r);
+    server_connection_gone(sl);
+}
+
+/* End it: now, or at the end of the run that is on the stack. A request that is still being read
+ * is forgotten; one that was handed over is abandoned by connection_free(). */
+static void die(struct connection *c)
+{
+    if (c->req != NULL && c->state != CONN_HANDLED) {
+        request_free(c->req);
+        c->req = NULL;
+    }
+    c->state = CONN_DEAD;
+    if (!c->running)
+        connection_free(c);
+}
+
+void connection_kill(struct connection *c)
+{
+    die(c);
+}
+
+bool connection_is_quiet(const struct connection *c)
+{
+    return c->state == CONN_HEADER && c->in_len == 0;
+}
+
+/* ---- output ---- */
+
+/* The answer was sent. */
+static void end_reply(struct connection *c)
+{
+    drop_output(c);
+    c->restart = true;
+    if (!c->close_after) {
+        c->state = CONN_HEADER;
+        return;
+    }
+    if (c->linger_after && !c->eof) {
+        /* Closing with unread input resets the connection, and the client may lose the answer:
+         * end our side and let the client end its own (RFC 9112 §9.6). */
+        shutdown(c->fd, SHUT_WR);
+        c->state = CONN_LINGER;
+        return;
+    }
+    die(c);
+}
+
+/* Send what is left of the reply; *sent tells how much went. False: the connection is broken. */
+static bool push_output(struct connection *c, const char *head, size_t head_len, size_t *sent)
+{
+    struct str body = c->out_body != NULL ? blob_bytes(c->out_body) : STR_NULL;
+    struct iovec parts[2];
+    struct msghdr msg = {.msg_iov = parts};
+    ssize_t n;
+
+    if (head_len > 0)
+        parts[msg.msg_iovlen++] = (struct iovec){(char *)head, head_len};
+    if (body.len > c->out_body_at)
+        parts[msg.msg_iovlen++] =
+            (struct iovec){(char *)body.ptr + c->out_body_at, body.len - c->out_body_at};
+    *sent = 0;
+    do
+        n = sendmsg(c->fd, &msg, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return errno == EAGAIN || errno == EWOULDBLOCK;
+    *sent = (size_t)n;
+    return true;
+}
+
+static size_t body_left(const struct connection *c)
+{
+    return c->out_body != NULL ? blob_bytes(c->out_body).len - c->out_body_at : 0;
+}
+
+void connection_reply(struct connection *c, int status, struct str fields, struct blob *body,
+                      bool is_head)
+{
+    size_t max = http_reply_head_max(fields), head_len, sent;
+    char room[REPLY_HEAD_ROOM], *head = max <= sizeof room ? room : mem_alloc(max);
+    struct http_request *r = c->req;
+    bool ok;
+
+    if (!c->running)
+        c->sl->now_mono_ms = clock_mono_ms();
+    if (c->sl->stopping || (r != NULL && !r->keep_alive))
+        c->close_after = true;
+    if (c->close_after && (c->running ? c->data_len : c->in_len) > 0)
+        c->linger_after = true;
+    head_len = http_reply_head(c->sl, head, status, fields, body, c->close_after,
+                               r != NULL && r->is_http10);
+    /* the fields may lie in the request's arena: they are copied now */
+    c->req = NULL;
+    if (r != NULL)
+        request_free(r);
+    if (is_head || status == 204 || status == 304)
+        blob_unref(&body);
+    c->out_body = body;
+    c->out_body_at = 0;
+    ok = push_output(c, head, head_len, &sent);
+    if (ok && sent < head_len) {
+        c->out_head_len = head_len - sent;
+        c->out_head_at = 0;
+        c->out_head = mem_alloc(c->out_head_len);
+        memcpy(c->out_head, head + sent, c->out_head_len);
+        sent = head_len;
+    }
+    if (head != room)
+        mem_free(head);
+    c->state = CONN_WRITE;
+    c->restart = true;
+    if (!ok) {
+        die(c);
+        return;
+    }
+    c->out_body_at = sent - head_len;
+    if (c->out_head == NULL && body_left(c) == 0) {
+        bool running = c->running;
+
+        c->running = true; /* so that the end of the connection is left to the run below */
+        end_reply(c);
+        c->running = running;
+    }
+    if (!c->running)
+        connection_run(c);
+}
+
+static enum step step_write(struct connection *c)
+{
+    size_t left = c->out_head_len - c->out_head_at, sent;
+
+    if (!push_output(c, c->out_head + c->out_head_at, left, &sent)) {
+        die(c);
+        return STEP_ON;
+    }
+    if (sent > 0)
+        c->restart = true;
+    if (sent < left) {
+        c->out_head_at += sent;
+        return STEP_WAIT;
+    }
+    c->out_head_at = c->out_head_len;
+    c->out_body_at += sent - left;
+    if (body_left(c) > 0)
+        return STEP_WAIT;
+    end_reply(c);
+    return STEP_ON;
+}
+
+/* Answer what cannot be understood or goes over a bound, and close. */
+static void refuse(struct connection *c, struct refusal why)
+{
+    char text[512];
+    bool is_head = c->req != NULL && c->req->is_head;
+    int n;
+
+    stats_inc(STAT_http_refused_total);
+    log_debug("http", "refused", "status=%d detail=\"%s\"", why.status, why.detail);
+    n = snprintf(text, sizeof text,
+                 "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"}\n",
+                 http_status_str((enum http_status)why.status), why.status, why.detail);
+    ASSERT(n > 0 && (size_t)n < sizeof text);
+    c->close_after = c->linger_after = true;
+    connection_reply(c, why.status,
+                     STR("Content-Type: application/problem+json\r\nCache-Control: no-store\r\n"),
+                     blob_copy(str_of(text, (size_t)n)), is_head);
+}
+
+/* ---- input ---- */
+
+static void consume(struct connection *c, size_t n)
+{
+    c->data += n;
+    c->data_len -= n;
+}
+
+static enum step hand_over(struct connection *c)
+{
+    struct http_request *r = c->req;
+
+    c->state = CONN_HANDLED;
+    c->fresh = false;
+    r->complete_mono_ms = c->sl->now_mono_ms;
+    stats_inc(STAT_http_requests_total);
+    c->sl->server->handler(c->sl->server->ctx, r);
+    return c->state == CONN_HANDLED ? STEP_WAIT : STEP_ON;
+}
+
+/* 100 (Continue), unless the client did not wait for it. Nothing else is in the socket's buffer, so
+ * these few bytes go at once or the connection is broken. */
+static bool send_continue(struct connection *c)
+{
+    struct str line = STR("HTTP/1.1 100 Continue\r\n\r\n");
+
+    if (!c->req->expects_continue || c->data_len > 0)
+        return true;
+    return send(c->fd, line.ptr, line.len, MSG_NOSIGNAL) == (ssize_t)line.len;
+}
+
+static enum step step_header(struct connection *c)
+{
+    struct refusal why;
+    size_t head_len;
+
+    if (c->scanned == 0 && c->n_lines == 0) /* empty lines before a request (RFC 9112 §2.2) */
+        while (c->data_len >= 2 && c->data[0] == '\r' && c->data[1] == '\n')
+            consume(c, 2);
+    if (c->data_len == 0 || (c->data_len == 1 && c->scanned == 0 && c->data[0] == '\r')) {
+        if (c->eof || (c->sl->stopping && !c->fresh))
+            die(c);
+        return c->state == CONN_DEAD ? STEP_ON : STEP_WAIT;
+    }
+    switch (http_scan_head(c, &head_len, &why)) {
+    case HEAD_MORE:
+        if (c->eof)
+            die(c);
+        return c->state == CONN_DEAD ? STEP_ON : STEP_WAIT;
+    case HEAD_REFUSED:
+        refuse(c, why);
+        return STEP_ON;
+    case HEAD_DONE:
+        break;
+    }
+    c->scanned = c->line_at = c->n_lines = 0;
+    c->req = request_new(c);
+    why = http_parse_head(c->req, c->data, head_len);
+    consume(c, head_len);
+    if (why.status != 0) {
+        refuse(c, why);
+        return STEP_ON;
+    }
+    if (c->req->body_kind == BODY_NONE)
+        return hand_over(c);
+    if (!send_continue(c)) {
+        die(c);
+        return STEP_ON;
+    }
+    c->state = CONN_BODY;
+    c->restart = true;
+    return STEP_ON;
+}
+
+static enum step step_body(struct connection *c)
+{
+    struct refusal why;
+
+    if (c->data_len > 0) {
+        consume(c, http_parse_body(c->req, c->data, c->data_len, &why));
+        if (why.status != 0) {
+            refuse(c, why);
+            return STEP_ON;
+        }
+    }
+    if (http_body_complete(c->req))
+        return hand_over(c);
+    if (c->eof)
+        die(c);
+    return c->state == CONN_DEAD ? STEP_ON : STEP_WAIT;
+}
+
+static enum step step_handled(struct connection *c)
+{
+    (void)c;
+    return STEP_WAIT;
+}
+
+static enum step step_linger(struct connection *c)
+{
+    consume(c, c->data_len);
+    if (c->eof)
+        die(c);
+    return c->state == CONN_DEAD ? STEP_ON : STEP_WAIT;
+}
+
+static enum step (*const steps[CONN_STATES_])(struct connection *) = {
+    [CONN_HEADER] = step_header, [CONN_BODY] = step_body,     [CONN_HANDLED] = step_handled,
+    [CONN_WRITE] = step_write,   [CONN_LINGER] = step_linger,
+};
+
+static enum deadline_kind wanted_deadline(const struct connection *c)
+{
+    switch ((enum conn_state)c->state) {
+    case CONN_HEADER:
+        return c->in_len == 0 && !c->fresh ? DEADLINE_IDLE : DEADLINE_HEADER;
+    case CONN_BODY:
+        return DEADLINE_BODY;
+    case CONN_WRITE:
+        return DEADLINE_WRITE;
+    case CONN_LINGER:
+        return DEADLINE_LINGER;
+    case CONN_HANDLED:
+    case CONN_DEAD:
+    case CONN_STATES_:
+        break;
+    }
+    return DEADLINE_NONE;
+}
+
+/* Keep the input that was not used; give memory back when there is none. */
+static void keep_input(struct connection *c)
+{
+    if (c->data_len == 0) {
+        mem_free(c->in);
+        c->in = NULL;
+        c->in_cap = 0;
+    } else if (c->in == NULL || c->data < c->in || c->data >= c->in + c->in_len) {
+        mem_free(c->in); /* `data` is in the scratch room */
+        c->in_cap = c->data_len;
+        c->in = mem_alloc(c->in_cap);
+        memcpy(c->in, c->data, c->data_len);
+    } else if (c->data != c->in) {
+        memmove(c->in, c->data, c->data_len);
+    }
+    c->in_len = c->data_len;
+    c->data = NULL;
+    c->data_len = 0;
+}
+
+/* Run with the input in c->data. */
+static void run_on_data(struct connection *c)
+{
+    enum deadline_kind deadline;
+
+    c->running = true;
+    while (c->state != CONN_DEAD && steps[c->state](c) == STEP_ON)
+        ;
+    c->running = false;
+    if (c->state == CONN_DEAD) {
+        connection_free(c);
+        return;
+    }
+    keep_input(c);
+    deadline = wanted_deadline(c);
+    if (deadline != c->deadline || c->restart)
+        server_set_deadline(c, deadline);
+    c->restart = false;
+    update_events(c);
+}
+
+static void connection_run(struct connection *c)
+{
+    c->data = c->in;
+    c->data_len = c->in_len;
+    run_on_data(c);
+}
+
+/* The client ended its side. */
+static void on_eof(struct connection *c)
+{
+    struct http_request *r = c->req;
+    const int on = 1, idle_s = 15, probes = 4;
+
+    c->eof = true;
+    if (c->state == CONN_WRITE)
+        update_events(c);
+    if (c->state != CONN_HANDLED)
+        return;
+    if (c->sl->now_mono_ms - r->complete_mono_ms > HALF_CLOSE_MS) {
+        die(c);
+        return;
+    }
+    /* It may wait for the answer all the same (http_request_hold() says more). If it does not, the
+     * kernel finds out by itself and resets the connection. */
+    setsockopt(c->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle_s, sizeof idle_s);
+    setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+    update_events(c);
+}
+
+/* Append what was read into the loop's scratch room to the input kept before. */
+static void append_input(struct connection *c, size_t n)
+{
+    if (c->in_len + n > c->in_cap) {
+        size_t cap = c->in_cap * 2 > c->in_len + n ? c->in_cap * 2 : c->in_len + n;
+        c->in = mem_realloc(c->in, cap);
+        c->in_cap = cap;
+    }
+    memcpy(c->in + c->in_len, c->sl->scratch, n);
+    c->in_len += n;
+}
+
+static bool is_reset(int fd)
+{
+    socklen_t len = sizeof(int);
+    int error = 0;
+
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error != 0;
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+    struct connection *c = arg;
+    struct server_loop *sl = c->sl;
+    bool busy = c->state == CONN_HANDLED || c->state == CONN_WRITE;
+    size_t room = busy ? INPUT_AHEAD - (has_room(c) ? c->in_len : INPUT_AHEAD) : INPUT_CHUNK;
+    ssize_t n;
+
+    (void)what;
+    sl->now_mono_ms = clock_mono_ms();
+    if (room == 0) { /* only an edge brings us here */
+        if (is_reset(fd))
+            die(c);
+        return;
+    }
+    do
+        n = recv(fd, sl->scratch, room, 0);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        if (errno != EAGAIN && errno != EWOULDBLOCK)
+            die(c);
+        else if (sl->stopping)
+            connection_run(c); /* ends it when it is between requests */
+        return;
+    }
+    if (n == 0 && c->eof) {
+        if (is_reset(fd)) /* recv() goes on saying 0 after a FIN */
+            die(c);
+        return;
+    }
+    if (n == 0)
+        on_eof(c);
+    if (n == 0 && busy)
+        return; /* it may be freed by now */
+    if (c->in_len == 0 && !busy) {
+        c->data = sl->scratch;
+        c->data_len = (size_t)n;
+        run_on_data(c);
+        return;
+    }
+    append_input(c, (size_t)n);
+    if (busy)
+        update_events(c);
+    else
+        connection_run(c);
+}
+
+/* ---- from outside ---- */
+
+void connection_late(struct connection *c)
+{
+    switch ((enum conn_state)c->state) {
+    case CONN_HEADER:
+        if (c->in_len > 0)
+            refuse(c, (struct refusal){408, "the header did not come in time"});
+        else
+            die(c);
+        return;
+    case CONN_BODY:
+        refuse(c, (struct refusal){408, "the body did not come in time"});
+        return;
+    case CONN_WRITE:
+        stats_inc(STAT_http_refused_total);
+        log_debug("http", "slow_reader", "unsent=%zu", body_left(c));
+        die(c);
+        return;
+    default:
+        die(c);
+        return;
+    }
+}
+
+void connection_stop(struct connection *c)
+{
+    if (!connection_is_quiet(c))
+        return;
+    on_readable(c->fd, EV_READ, c); /* what has come meanwhile; ends it when nothing has */
+}

@@ -1,0 +1,178 @@
+/* net/http_hop.c - one hop: one URL, its name, the addresses that the guard allows, what libcurl
+ * made of them, and where the answer points to. */
+#include "net/http_client_priv.h"
+
+#include <inttypes.h>
+
+#include "base/assert.h"
+#include "base/stats.h"
+
+#define REFUSED "address %s is private or special, and the configuration does not open it"
+
+struct str http_origin(struct arena *a, const struct url_parts *p)
+{
+    return str_printf(a, "%.*s://%.*s:%d", STR_ARG(p->scheme), STR_ARG(p->host), p->port);
+}
+
+static void on_resolved(void *ctx, enum rc rc, const union address *addrs, size_t n,
+                        const struct err *err)
+{
+    struct call *k = ctx;
+    struct transfer *t = k->t;
+
+    t->query = NULL;
+    if (t->deadline != NULL)
+        evtimer_del(t->deadline);
+    if (rc != RC_OK) {
+        http_call_fail(k, rc, "%s", err->text);
+        return;
+    }
+    t->n_addrs = t->next = 0;
+    for (size_t i = 0; i < n; i++) /* the order is the resolver's, best first */
+        if (guard_allows(k->c->cfg.guard, &addrs[i].sa))
+            t->addrs[t->n_addrs++] = addrs[i];
+    if (t->n_addrs == 0) {
+        http_address_text(&addrs[0], t->parts.port, t->peer, sizeof t->peer);
+        stats_inc(STAT_fetch_refused_total);
+        http_call_fail(k, RC_DENIED, REFUSED, t->peer);
+        return;
+    }
+    http_try_start(k);
+}
+
+static void on_deadline(evutil_socket_t fd, short what, void *ctx)
+{
+    (void)fd;
+    (void)what;
+    http_call_fail_late(ctx);
+}
+
+void http_hop_start(struct call *k)
+{
+    struct transfer *t = k->t;
+    struct str host = t->parts.host;
+    union address addr;
+    struct timeval tv;
+    int64_t left;
+
+    if (resolver_numeric(host, &addr)) {
+        on_resolved(k, RC_OK, &addr, 1, NULL);
+        return;
+    }
+    left = http_time_left_ms(t);
+    tv = (struct timeval){left / 1000, left % 1000 * 1000};
+    if (t->deadline == NULL)
+        t->deadline = evtimer_new(k->c->base, on_deadline, k);
+    ASSERT(t->deadline != NULL);
+    evtimer_add(t->deadline, &tv);
+    t->query = resolver_ask(k->c->resolver, host, on_resolved, k);
+}
+
+/* Go where the answer points to (RFC 9110 §15.4). */
+static void redirect(struct call *k)
+{
+    struct transfer *t = k->t;
+    struct str target = url_resolve(t->arena, t->url, http_try_field(t, "location"));
+    struct str shown = str_slice(url_public(t->arena, target), 0, 200);
+    struct err err = ERR_INIT;
+
+    if (t->n_redirects >= k->given.max_redirects) {
+        http_call_fail(k, RC_PEER, "more than %d redirects; the next one led to %.*s",
+                       k->given.max_redirects, STR_ARG(shown));
+        return;
+    }
+    if (url_parse(t->arena, target, &t->parts, &err) != RC_OK) {
+        http_call_fail(k, RC_PEER, "the redirect (%d) cannot be followed: %s", t->status, err.text);
+        return;
+    }
+    if (t->n_redirects == 0)
+        t->all_permanent = true;
+    t->all_permanent = t->all_permanent && (t->status == 301 || t->status == 308);
+    if ((t->status == 303 && !str_eqz(t->method, "HEAD")) ||
+        ((t->status == 301 || t->status == 302) && str_eqz(t->method, "POST"))) {
+        t->method = STR("GET");
+        t->drop_body = true;
+    }
+    t->n_redirects++;
+    t->url = t->parts.url;
+    t->status = 0;
+    t->n_answer = 0;
+    buf_reset(&t->body);
+    curl_easy_reset(t->easy);
+    http_hop_start(k);
+}
+
+/* Was no connection made, so that another address may do better? */
+static bool is_connect_failure(const struct transfer *t, CURLcode code)
+{
+    curl_off_t connected_us = 0;
+
+    if (code == CURLE_COULDNT_CONNECT)
+        return true;
+    if (code != CURLE_OPERATION_TIMEDOUT)
+        return false;
+    curl_easy_getinfo(t->easy, CURLINFO_CONNECT_TIME_T, &connected_us);
+    return connected_us == 0;
+}
+
+/* What libcurl said as a reaction and a sentence. */
+static void try_failed(struct call *k, CURLcode code)
+{
+    struct transfer *t = k->t;
+    const char *detail = t->curl_text[0] != '\0' ? t->curl_text : curl_easy_strerror(code);
+
+    if (t->header_over)
+        http_call_fail(k, RC_LIMIT, "the answer's header is longer than %zu bytes",
+                       k->given.max_header);
+    else if (t->body_over)
+        http_call_fail(k, RC_LIMIT, "the answer's body is longer than %zu bytes",
+                       k->given.max_body);
+    else if (t->refused)
+        http_call_fail(k, RC_DENIED, REFUSED, t->peer);
+    else if (is_connect_failure(t, code))
+        http_call_fail(k, code == CURLE_OPERATION_TIMEDOUT ? RC_TIMEOUT : RC_PEER,
+                       "cannot connect to %s: %s", t->peer, detail);
+    else if (code == CURLE_OPERATION_TIMEDOUT)
+        http_call_fail(k, RC_TIMEOUT, "no complete answer from %s within %" PRId64 " ms (%s)",
+                       t->peer, k->given.timeout_ms, detail);
+    else if (code == CURLE_PARTIAL_FILE)
+        http_call_fail(
+            k, RC_PEER,
+            "the connection to %s ended before the body had its announced length (%zu bytes "
+            "came)",
+            t->peer, t->body_len);
+    else if (code == CURLE_GOT_NOTHING)
+        http_call_fail(k, RC_PEER, "%s closed the connection without an answer", t->peer);
+    else if (code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR)
+        http_call_fail(k, RC_PEER, "the connection to %s broke: %s", t->peer, detail);
+    else if (code == CURLE_BAD_CONTENT_ENCODING || code == CURLE_WRITE_ERROR)
+        /* what we refuse to take was told above: the other write error is the decoder's */
+        http_call_fail(k, RC_PEER, "the body from %s is not compressed as announced", t->peer);
+    else
+        http_call_fail(k, RC_PEER, "%s: %s", t->peer, detail);
+}
+
+void http_hop_done(void *ctx, CURL *easy, CURLcode code)
+{
+    static const struct err none = ERR_INIT;
+    struct call *k = NULL;
+    struct transfer *t;
+
+    (void)ctx;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&k);
+    ASSERT(k != NULL && k->t->in_multi);
+    t = k->t;
+    t->in_multi = false;
+    if (t->redirect_cut)
+        code = CURLE_OK;
+    if (code != CURLE_OK && !t->refused && t->next < t->n_addrs && is_connect_failure(t, code)) {
+        curl_easy_reset(t->easy);
+        http_try_start(k);
+    } else if (code != CURLE_OK) {
+        try_failed(k, code);
+    } else if (http_try_redirects(t)) {
+        redirect(k);
+    } else {
+        http_call_end(k, RC_OK, &none);
+    }
+}

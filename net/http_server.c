@@ -1,0 +1,513 @@
+/* net/http_server.c - listeners, deadlines, start and stop.
+ *
+ * The loops bind one address with SO_REUSEPORT and the kernel spreads the connections. A loop has
+ * one timer for all its connections: those under the same kind of deadline stand in a list in order
+ * of time, so the timer looks at the first of each list only.
+ */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "net/http_server_priv.h"
+
+#define ACCEPT_TURN 256     /* connections accepted before others get their turn */
+#define ACCEPT_PAUSE_MS 100 /* after the system had no descriptor left */
+#define STOP_GRACE_MS 200   /* for connections that have not sent anything yet */
+#define LISTEN_QUEUE 4096   /* cut by net.core.somaxconn */
+
+/* ---- deadlines ---- */
+
+static void set_clock(struct server_loop *sl, int64_t at_mono_ms)
+{
+    int64_t wait = at_mono_ms - sl->now_mono_ms;
+    struct timeval tv;
+
+    if (wait < 0)
+        wait = 0;
+    tv.tv_sec = (time_t)(wait / 1000);
+    tv.tv_usec = (suseconds_t)(wait % 1000) * 1000;
+    sl->clock_mono_ms = at_mono_ms;
+    ASSERT(evtimer_add(sl->clock, &tv) == 0);
+}
+
+void server_unlist(struct connection *c)
+{
+    if (c->sl->visit_next == c)
+        c->sl->visit_next = TAILQ_NEXT(c, link);
+    TAILQ_REMOVE(&c->sl->lists[c->deadline], c, link);
+}
+
+void server_set_deadline(struct connection *c, enum deadline_kind kind)
+{
+    struct server_loop *sl = c->sl;
+
+    server_unlist(c);
+    c->deadline = (unsigned char)kind;
+    c->until_mono_ms = sl->now_mono_ms + sl->durations_ms[kind];
+    TAILQ_INSERT_TAIL(&sl->lists[kind], c, link);
+    if (kind != DEADLINE_NONE && c->until_mono_ms < sl->clock_mono_ms)
+        set_clock(sl, c->until_mono_ms);
+}
+
+static void on_clock(evutil_socket_t fd, short what, void *arg)
+{
+    struct server_loop *sl = arg;
+    int64_t next = INT64_MAX;
+    struct connection *c;
+
+    (void)fd;
+    (void)what;
+    sl->now_mono_ms = clock_mono_ms();
+    sl->clock_mono_ms = INT64_MAX;
+    for (int kind = DEADLINE_NONE + 1; kind < DEADLINE_KINDS_; kind++)
+        while ((c = TAILQ_FIRST(&sl->lists[kind])) != NULL && c->until_mono_ms <= sl->now_mono_ms)
+            connection_late(c);
+    for (int kind = DEADLINE_NONE + 1; kind < DEADLINE_KINDS_; kind++) {
+        c = TAILQ_FIRST(&sl->lists[kind]);
+        if (c != NULL && c->until_mono_ms < next)
+            next = c->until_mono_ms;
+    }
+    if (next != INT64_MAX)
+        set_clock(sl, next);
+}
+
+/* ---- accepting ---- */
+
+/* Tell a client that there is no room, as well as one can without serving it. */
+static void turn_away(int fd)
+{
+    static const char body[] =
+        "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\","
+        "\"status\":503,\"detail\":\"too many connections; try again soon\"}\n";
+    char text[512];
+    int n = snprintf(text, sizeof text,
+                     "HTTP/1.1 503 Service Unavailable\r\n"
+                     "Content-Type: application/problem+json\r\n"
+                     "Content-Length: %zu\r\n"
+                     "Cache-Control: no-store\r\n"
+                     "Retry-After: 5\r\n"
+                     "Connection: close\r\n\r\n%s",
+                     sizeof body - 1, body);
+    char drop[4096];
+
+    stats_inc(STAT_http_refused_total);
+    log_debug("http", "refused", "status=503 detail=\"too many connections\"");
+    if (send(fd, text, (size_t)n, MSG_NOSIGNAL) > 0 && shutdown(fd, SHUT_WR) == 0)
+        while (recv(fd, drop, sizeof drop, MSG_DONTWAIT) > 0)
+            ; /* unread input would turn the close into a reset */
+    close(fd);
+}
+
+static void start_accepting(void *arg);
+
+static void pause_accepting(struct server_loop *sl)
+{
+    event_del(sl->accept_event);
+    sl->accept_pause = loop_timer_start(sl->loop, ACCEPT_PAUSE_MS, start_accepting, sl);
+}
+
+/* Accept up to `max` connections. */
+static void accept_some(struct server_loop *sl, int max)
+{
+    struct connection *oldest;
+    struct sockaddr_storage peer;
+    socklen_t len;
+    int fd;
+
+    while (max-- > 0) {
+        len = sizeof peer;
+        fd = accept4(sl->listen_fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0) {
+            if (errno == EINTR || errno == ECONNABORTED || errno == EPROTO || errno == EPERM)
+                continue;
+            if (errno != EAGAIN && errno != EWOULDBLOCK) {
+                log_warn("http", "accept_failed", "error=\"%s\" retry_ms=%d", strerror(errno),
+                         ACCEPT_PAUSE_MS);
+                oldest = TAILQ_FIRST(&sl->lists[DEADLINE_IDLE]);
+                if (oldest != NULL)
+                    connection_kill(oldest);
+                if (!sl->stopping)
+                    pause_accepting(sl);
+            }
+            return;
+        }
+        if (sl->n_connections >= sl->server->cfg.max_connections) {
+            oldest = TAILQ_FIRST(&sl->lists[DEADLINE_IDLE]);
+            if (oldest == NULL) {
+                turn_away(fd);
+                continue;
+            }
+            connection_kill(oldest);
+        }
+        connection_new(sl, fd, (struct sockaddr *)&peer, len);
+    }
+}
+
+static void on_accept(evutil_socket_t fd, short what, void *arg)
+{
+    struct server_loop *sl = arg;
+
+    (void)fd;
+    (void)what;
+    sl->now_mono_ms = clock_mono_ms();
+    accept_some(sl, ACCEPT_TURN);
+}
+
+static void start_accepting(void *arg)
+{
+    struct server_loop *sl = arg;
+
+    sl->accept_pause = NULL;
+    if (sl->accept_event == NULL) {
+        sl->accept_event =
+            event_new(loop_base(sl->loop), sl->listen_fd, EV_READ | EV_PERSIST, on_accept, sl);
+        ASSERT(sl->accept_event != NULL);
+    }
+    ASSERT(event_add(sl->accept_event, NULL) == 0);
+}
+
+/* ---- the address ---- */
+
+/* "HOST:PORT" or "[HOST]:PORT". */
+static enum rc resolve(struct str listen, struct addrinfo **out, struct err *err)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                             .ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str host, port;
+    ssize_t colon = -1;
+    int64_t n;
+    int code;
+
+    for (size_t i = 0; i < listen.len; i++)
+        if (listen.ptr[i] == ':')
+            colon = (ssize_t)i;
+    host = str_slice(listen, 0, colon < 0 ? 0 : (size_t)colon);
+    port = str_slice(listen, (size_t)colon + 1, listen.len);
+    if (host.len > 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']')
+        host = str_slice(host, 1, host.len - 1);
+    else if (str_chr(host, ':') >= 0)
+        host.len = 0; /* an IPv6 address without brackets */
+    if (host.len == 0 || !str_to_i64(port, &n) || n < 0 || n > 65535)
+        return err_set(err, RC_INPUT,
+                       "\"%.*s\" is no address to listen on; write HOST:PORT or [IPV6]:PORT, as in "
+                       "127.0.0.1:8080 or [::1]:8080",
+                       STR_ARG(listen));
+    code = getaddrinfo(str_z(&a, host), str_z(&a, port), &hints, out);
+    if (code != 0)
+        return err_set(err, RC_INPUT, "cannot listen on \"%.*s\": %s", STR_ARG(listen),
+                       code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code));
+    return RC_OK;
+}
+
+static int port_of(int fd)
+{
+    union {
+        struct sockaddr sa;
+        struct sockaddr_in in4;
+        struct sockaddr_in6 in6;
+    } at = {.sa.sa_family = AF_UNSPEC};
+    socklen_t len = sizeof at;
+
+    ASSERT(getsockname(fd, &at.sa, &len) == 0);
+    return ntohs(at.sa.sa_family == AF_INET6 ? at.in6.sin6_port : at.in4.sin_port);
+}
+
+/* A bound socket. `shared`: with SO_REUSEPORT. */
+static enum rc bind_socket(const struct addrinfo *ai, int port, bool shared, int *out,
+                           struct err *err)
+{
+    const int on = 1;
+    union {
+        struct sockaddr sa;
+        struct sockaddr_in in4;
+        struct sockaddr_in6 in6;
+        char room[128];
+    } at;
+    int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    enum rc rc;
+
+    if (fd < 0)
+        return err_set(err, RC_IO, "cannot make a socket: %s", strerror(errno));
+    ASSERT(ai->ai_addrlen <= sizeof at);
+    memcpy(&at, ai->ai_addr, ai->ai_addrlen);
+    if (at.sa.sa_family == AF_INET6)
+        at.in6.sin6_port = htons((uint16_t)port);
+    else
+        at.in4.sin_port = htons((uint16_t)port);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* accepted sockets inherit it */
+    if (shared)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+    if (bind(fd, &at.sa, ai->ai_addrlen) != 0) {
+        rc = err_set(err, RC_IO, "cannot bind port %d: %s", port, strerror(errno));
+        close(fd);
+        return rc;
+    }
+    *out = fd;
+    return RC_OK;
+}
+
+/* Bind and listen, once for each loop, all on one port. */
+static enum rc bind_all(struct http_server *s, const struct addrinfo *ai, struct err *err)
+{
+    int port = ntohs(ai->ai_family == AF_INET6
+                         ? ((const struct sockaddr_in6 *)(const void *)ai->ai_addr)->sin6_port
+                         : ((const struct sockaddr_in *)(const void *)ai->ai_addr)->sin_port);
+    enum rc rc;
+    int fd;
+
+    /* SO_REUSEPORT would let a second process of the same user share the port silently: ask
+     * without it first */
+    if (port != 0) {
+        rc = bind_socket(ai, port, false, &fd, err);
+        if (rc != RC_OK)
+            return rc;
+        close(fd);
+    }
+    for (int i = 0; i < s->cfg.n_loops; i++) {
+        rc = bind_socket(ai, port, true, &fd, err);
+        if (rc != RC_OK)
+            return rc;
+        s->loops[i]->listen_fd = fd;
+        port = port_of(fd);
+    }
+    for (int i = 0; i < s->cfg.n_loops; i++)
+        if (listen(s->loops[i]->listen_fd, LISTEN_QUEUE) != 0)
+            return err_set(err, RC_IO, "cannot listen on port %d: %s", port, strerror(errno));
+    s->port = port;
+    return RC_OK;
+}
+
+/* ---- life ---- */
+
+static void init_clock(void *arg)
+{
+    struct server_loop *sl = arg;
+
+    sl->now_mono_ms = clock_mono_ms();
+    sl->clock_mono_ms = INT64_MAX;
+    sl->clock = evtimer_new(loop_base(sl->loop), on_clock, sl);
+    ASSERT(sl->clock != NULL);
+}
+
+static struct server_loop *server_loop_new(struct http_server *s, int index)
+{
+    struct server_loop *sl = NEW(struct server_loop);
+    char name[16];
+
+    snprintf(name, sizeof name, "http-%d", index);
+    sl->server = s;
+    sl->listen_fd = -1;
+    for (int kind = 0; kind < DEADLINE_KINDS_; kind++)
+        TAILQ_INIT(&sl->lists[kind]);
+    LIST_INIT(&sl->orphans);
+    LIST_INIT(&sl->kept);
+    sl->durations_ms[DEADLINE_HEADER] = s->cfg.header_ms;
+    sl->durations_ms[DEADLINE_BODY] = s->cfg.body_ms;
+    sl->durations_ms[DEADLINE_IDLE] = s->cfg.idle_ms;
+    sl->durations_ms[DEADLINE_WRITE] = s->cfg.write_ms;
+    sl->durations_ms[DEADLINE_LINGER] = LINGER_MS;
+    sl->loop = loop_new(name);
+    loop_set_owner(sl->loop, sl);
+    loop_call(sl->loop, init_clock, sl);
+    return sl;
+}
+
+static void server_loop_free(struct server_loop *sl)
+{
+    loop_stop(sl->loop);
+    if (sl->accept_event != NULL)
+        event_free(sl->accept_event);
+    event_free(sl->clock);
+    request_free_all(sl);
+    loop_free(&sl->loop);
+    if (sl->listen_fd >= 0)
+        close(sl->listen_fd);
+    mem_free(sl);
+}
+
+enum rc http_server_new(const struct http_server_cfg *cfg, http_handler_fn *handler, void *ctx,
+                        struct http_server **out, struct err *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct addrinfo *ai;
+    struct http_server *s;
+    pthread_condattr_t attr;
+    char host[NI_MAXHOST], text[NI_MAXHOST + 16];
+    enum rc rc = resolve(cfg->listen, &ai, err);
+
+    if (rc != RC_OK)
+        return rc;
+    ASSERT(cfg->n_loops >= 1 && cfg->max_connections >= 1);
+    pthread_once(&once, http_parse_init);
+    s = mem_zalloc(sizeof *s + (size_t)cfg->n_loops * sizeof s->loops[0]);
+    s->cfg = *cfg;
+    s->handler = handler;
+    s->ctx = ctx;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->drained, &attr);
+    pthread_condattr_destroy(&attr);
+    for (int i = 0; i < cfg->n_loops; i++)
+        s->loops[i] = server_loop_new(s, i);
+    rc = bind_all(s, ai, err);
+    if (getnameinfo(ai->ai_addr, ai->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST) != 0)
+        snprintf(host, sizeof host, "localhost");
+    snprintf(text, sizeof text, ai->ai_family == AF_INET6 ? "[%s]:%d" : "%s:%d", host, s->port);
+    s->cfg.listen = str_from(mem_strdup(text));
+    freeaddrinfo(ai);
+    if (rc != RC_OK) {
+        err_prefix(err, "cannot serve on \"%.*s\"", STR_ARG(cfg->listen));
+        http_server_free(&s);
+        return rc;
+    }
+    *out = s;
+    return RC_OK;
+}
+
+void http_server_start(struct http_server *s)
+{
+    s->started = true;
+    for (int i = 0; i < s->cfg.n_loops; i++)
+        loop_post(s->loops[i]->loop, start_accepting, s->loops[i]);
+}
+
+int http_server_port(const struct http_server *s)
+{
+    return s->port;
+}
+
+struct adoption {
+    struct server_loop *sl;
+    int fd;
+};
+
+static void adopt(void *arg)
+{
+    struct adoption *ad = arg;
+
+    ad->sl->now_mono_ms = clock_mono_ms();
+    connection_new(ad->sl, ad->fd, NULL, 0);
+}
+
+void http_server_adopt(struct http_server *s, int fd)
+{
+    struct adoption ad = {s->loops[0], fd};
+
+    loop_call(s->loops[0]->loop, adopt, &ad);
+}
+
+/* ---- stopping ---- */
+
+void server_connection_gone(struct server_loop *sl)
+{
+    struct http_server *s = sl->server;
+
+    if (!sl->stopping || sl->drained || sl->n_connections > 0)
+        return;
+    sl->drained = true;
+    pthread_mutex_lock(&s->lock);
+    s->n_drained++;
+    pthread_cond_signal(&s->drained);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Run fn on every connection. What fn does may free any of them, or move it: to be answered, and
+ * then it needs no visit. */
+static void each_connection(struct server_loop *sl, void (*fn)(struct connection *c))
+{
+    struct connection *c;
+
+    for (int kind = 0; kind < DEADLINE_KINDS_; kind++)
+        for (c = TAILQ_FIRST(&sl->lists[kind]); c != NULL; c = sl->visit_next) {
+            sl->visit_next = TAILQ_NEXT(c, link);
+            fn(c);
+        }
+}
+
+static void kill_quiet(struct connection *c)
+{
+    if (connection_is_quiet(c))
+        connection_kill(c);
+}
+
+static void end_grace(void *arg)
+{
+    struct server_loop *sl = arg;
+
+    sl->stop_grace = NULL;
+    each_connection(sl, kill_quiet);
+}
+
+static void stop_loop(void *arg)
+{
+    struct server_loop *sl = arg;
+
+    sl->now_mono_ms = clock_mono_ms();
+    sl->stopping = true; /* from here on every reply closes its connection */
+    loop_timer_cancel(&sl->accept_pause);
+    if (sl->server->started)
+        accept_some(sl, INT32_MAX);
+    if (sl->accept_event != NULL)
+        event_free(sl->accept_event);
+    sl->accept_event = NULL;
+    close(sl->listen_fd);
+    sl->listen_fd = -1;
+    each_connection(sl, connection_stop);
+    if (sl->n_connections > 0)
+        sl->stop_grace = loop_timer_start(sl->loop, STOP_GRACE_MS, end_grace, sl);
+    server_connection_gone(sl);
+}
+
+static void end_loop(void *arg)
+{
+    struct server_loop *sl = arg;
+
+    loop_timer_cancel(&sl->stop_grace);
+    while (sl->n_connections > 0)
+        each_connection(sl, connection_kill);
+}
+
+void http_server_stop(struct http_server *s, int64_t ms)
+{
+    struct timespec until = clock_mono_after_ms(ms < 0 ? 0 : ms);
+
+    if (s->stopped)
+        return;
+    s->stopped = true;
+    for (int i = 0; i < s->cfg.n_loops; i++)
+        loop_call(s->loops[i]->loop, stop_loop, s->loops[i]);
+    pthread_mutex_lock(&s->lock);
+    while (s->n_drained < s->cfg.n_loops)
+        if (pthread_cond_timedwait(&s->drained, &s->lock, &until) == ETIMEDOUT)
+            break;
+    pthread_mutex_unlock(&s->lock);
+    for (int i = 0; i < s->cfg.n_loops; i++)
+        loop_call(s->loops[i]->loop, end_loop, s->loops[i]);
+}
+
+void http_server_free(struct http_server **sp)
+{
+    struct http_server *s = *sp;
+
+    if (s == NULL)
+        return;
+    http_server_stop(s, 0);
+    for (int i = 0; i < s->cfg.n_loops; i++)
+        server_loop_free(s->loops[i]);
+    mem_free((char *)s->cfg.listen.ptr);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->drained);
+    mem_free(s);
+    *sp = NULL;
+}

@@ -1,0 +1,300 @@
+/* net/http_try.c - one try: libcurl with one address, and what comes in.
+ *
+ * libcurl gets one hop at a time, pinned to an address that the guard allowed (CONNECT_TO, and once
+ * more when the socket is opened), so it neither resolves nor redirects. Header and body are
+ * bounded as they arrive, the body after decompression. */
+#include "net/http_client_priv.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+
+#define CONNECT_MS 10000    /* when the call names no bound */
+#define REDIRECT_BODY 65536 /* bytes of a redirect's body that are read to keep the connection */
+#define FIELDS_MAX 512      /* of one answer */
+#define FOLDED_MAX 4096     /* bytes of a value made of several lines, which is copied at each */
+
+/* ---- what may go to another origin ---- */
+
+/* Fields that say nothing about who asks; others go to the first origin only. */
+static bool is_ordinary_field(struct str name)
+{
+    static const char *const names[] = {
+        "accept",     "accept-language",   "a-im",          "cache-control", "content-type",
+        "from",       "if-modified-since", "if-none-match", "pragma",        "range",
+        "user-agent",
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_ieqz(name, names[i]))
+            return true;
+    return false;
+}
+
+/* A name that is a token (RFC 9110 §5.6.2) and a value that cannot end its line. */
+static bool is_sendable(const struct http_field *f)
+{
+    if (f->name.len == 0)
+        return false;
+    for (size_t i = 0; i < f->name.len; i++) {
+        char c = f->name.ptr[i];
+
+        if (!((c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') ||
+              (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL)))
+            return false;
+    }
+    return str_chr(f->value, '\r') < 0 && str_chr(f->value, '\n') < 0 &&
+           str_chr(f->value, '\0') < 0;
+}
+
+/* ---- what comes in ---- */
+
+static bool is_redirect_status(int status)
+{
+    return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+struct str http_try_field(const struct transfer *t, const char *name)
+{
+    for (size_t i = 0; i < t->n_answer; i++)
+        if (str_eqz(t->answer[i].name, name))
+            return t->answer[i].value;
+    return STR_NULL;
+}
+
+bool http_try_redirects(const struct transfer *t)
+{
+    return t->call->given.max_redirects > 0 && is_redirect_status(t->status) &&
+           http_try_field(t, "location").len > 0;
+}
+
+static size_t on_header(char *p, size_t size, size_t n, void *ctx)
+{
+    struct transfer *t = ctx;
+    size_t max = t->call->given.max_header;
+    struct str line = str_of(p, size * n), name;
+
+    t->header_len += line.len;
+    if (max > 0 && t->header_len > max) {
+        t->header_over = true;
+        return 0;
+    }
+    if (str_starts(line, STR("HTTP/"))) { /* also 1xx, and what a 401 is followed by */
+        struct str rest = line;
+        int64_t status = 0;
+
+        (void)str_split(&rest, ' ');
+        rest = str_trim(rest);
+        t->status = str_to_i64(str_split(&rest, ' '), &status) ? (int)status : 0;
+        t->n_answer = 0;
+        return line.len;
+    }
+    if (str_trim(line).len == 0) {
+        /* These have no body; a server that sends one would answer the next request with it. */
+        struct str len = http_try_field(t, "content-length");
+
+        if ((t->status == 304 || t->status == 204) && len.len > 0 && !str_eqz(len, "0"))
+            curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 1L);
+        return line.len;
+    }
+    if (line.ptr[0] == ' ' || line.ptr[0] == '\t') { /* folded: RFC 9112 §5.2 */
+        if (t->n_answer > 0) {
+            struct http_field *f = &t->answer[t->n_answer - 1];
+            struct str more = str_trim(line);
+
+            if (f->value.len + more.len < FOLDED_MAX)
+                f->value = str_printf(t->arena, "%.*s %.*s", STR_ARG(f->value), STR_ARG(more));
+        }
+        return line.len;
+    }
+    if (str_chr(line, ':') <= 0 || t->n_answer == FIELDS_MAX)
+        return line.len;
+    if (t->answer == NULL)
+        t->answer = ARENA_ARRAY(t->arena, struct http_field, 16);
+    else if (t->n_answer >= 16 && (t->n_answer & (t->n_answer - 1)) == 0) { /* full: double it */
+        struct http_field *more = ARENA_ARRAY(t->arena, struct http_field, 2 * t->n_answer);
+
+        memcpy(more, t->answer, t->n_answer * sizeof more[0]);
+        t->answer = more;
+    }
+    name = str_split(&line, ':');
+    t->answer[t->n_answer].name = str_lower(t->arena, str_trim(name));
+    t->answer[t->n_answer].value = str_dup(t->arena, str_trim(line));
+    t->n_answer++;
+    return size * n;
+}
+
+static size_t on_body(char *p, size_t size, size_t n, void *ctx)
+{
+    struct transfer *t = ctx;
+    size_t len = size * n, max = t->call->given.max_body;
+
+    t->body_len += len;
+    if (http_try_redirects(
+            t)) { /* of no use; a short one is read so that the connection lives on */
+        t->redirect_cut = t->body_len > REDIRECT_BODY;
+        return t->redirect_cut ? 0 : len;
+    }
+    if (t->body_len > max) {
+        t->body_over = true;
+        return 0;
+    }
+    buf_append(&t->body, p, len);
+    return len;
+}
+
+/* The second line behind the judgement of the hop: the address really connected to. */
+static curl_socket_t on_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *sa)
+{
+    struct transfer *t = ctx;
+
+    (void)purpose;
+    if (!guard_allows(t->call->c->cfg.guard, &sa->addr)) {
+        t->refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(sa->family, sa->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, sa->protocol);
+}
+
+/* ---- one try: one address ---- */
+
+void http_address_text(const union address *addr, int port, char *out, size_t size)
+{
+    char ip[INET6_ADDRSTRLEN];
+
+    if (addr->sa.sa_family == AF_INET) {
+        inet_ntop(AF_INET, &addr->v4.sin_addr, ip, sizeof ip);
+        snprintf(out, size, "%s:%d", ip, port);
+    } else {
+        inet_ntop(AF_INET6, &addr->v6.sin6_addr, ip, sizeof ip);
+        snprintf(out, size, "[%s]:%d", ip, port);
+    }
+}
+
+static void add_field(struct transfer *t, struct str name, struct str value)
+{
+    /* An empty value is spelled with a semicolon; "Name:" would remove libcurl's own field. */
+    const char *line = value.len > 0
+                           ? arena_printf(t->arena, "%.*s: %.*s", STR_ARG(name), STR_ARG(value))
+                           : arena_printf(t->arena, "%.*s;", STR_ARG(name));
+    struct curl_slist *list = curl_slist_append(t->fields, line);
+
+    ASSERT(list != NULL);
+    t->fields = list;
+}
+
+static void set_fields(struct call *k, bool first_origin)
+{
+    struct transfer *t = k->t;
+
+    curl_slist_free_all(t->fields);
+    t->fields = curl_slist_append(NULL, "Expect:");
+    ASSERT(t->fields != NULL);
+    for (size_t i = 0; i < k->given.n_fields; i++) {
+        const struct http_field *f = &k->given.fields[i];
+
+        if (is_sendable(f) && (first_origin || is_ordinary_field(f->name)) &&
+            !(t->drop_body && str_istarts(f->name, STR("content-"))))
+            add_field(t, f->name, f->value);
+    }
+    curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->fields);
+}
+
+static void set_method(struct call *k)
+{
+    struct transfer *t = k->t;
+    bool has_body = !t->drop_body && k->given.body.len > 0;
+
+    if (str_eqz(t->method, "GET") && !has_body) {
+        curl_easy_setopt(t->easy, CURLOPT_HTTPGET, 1L);
+    } else if (str_eqz(t->method, "HEAD")) {
+        curl_easy_setopt(t->easy, CURLOPT_NOBODY, 1L);
+    } else {
+        if (has_body || str_eqz(t->method, "POST")) {
+            curl_easy_setopt(t->easy, CURLOPT_POST, 1L);
+            curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                             (curl_off_t)(has_body ? k->given.body.len : 0));
+            curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, has_body ? k->given.body.ptr : "");
+        }
+        if (!str_eqz(t->method, "POST"))
+            curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, str_z(t->arena, t->method));
+    }
+}
+
+static CURL *easy_get(struct http_client *c)
+{
+    CURL *easy = c->n_spare > 0 ? c->spare[--c->n_spare] : curl_easy_init();
+
+    ASSERT(easy != NULL);
+    return easy;
+}
+
+/* Everything that does not change from address to address. */
+static void set_options(struct call *k)
+{
+    struct http_client *c = k->c;
+    struct transfer *t = k->t;
+    bool first_origin = str_eq(t->first, http_origin(t->arena, &t->parts));
+    CURL *e = t->easy;
+
+    curl_easy_setopt(e, CURLOPT_PRIVATE, k);
+    curl_easy_setopt(e, CURLOPT_URL, str_z(t->arena, t->url));
+    curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(e, CURLOPT_PROXY, "");
+    curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, c->codings);
+    curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_text);
+    curl_easy_setopt(e, CURLOPT_USERAGENT,
+                     k->given.user_agent.len > 0 ? str_z(t->arena, k->given.user_agent)
+                                                 : c->cfg.user_agent);
+    curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
+    curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
+    curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+    curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, t);
+    /* libcurl asks without, and answers the challenge: Digest where it is offered, else Basic. */
+    if (first_origin && !str_is_null(k->given.credential)) {
+        curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST));
+        curl_easy_setopt(e, CURLOPT_USERPWD, str_z(t->arena, k->given.credential));
+    }
+    set_method(k);
+    set_fields(k, first_origin);
+}
+
+void http_try_start(struct call *k)
+{
+    struct transfer *t = k->t;
+    int64_t left = http_time_left_ms(t);
+    int64_t connect = k->given.connect_timeout_ms > 0 ? k->given.connect_timeout_ms : CONNECT_MS;
+
+    if (left == 0) {
+        http_call_fail_late(k);
+        return;
+    }
+    if (left < connect)
+        connect = left;
+    connect /= (int64_t)(t->n_addrs - t->next); /* each address gets its share */
+    if (t->easy == NULL)
+        t->easy = easy_get(k->c);
+    set_options(k);
+    http_address_text(&t->addrs[t->next], t->parts.port, t->peer, sizeof t->peer);
+    t->next++;
+    curl_slist_free_all(t->connect_to);
+    t->connect_to = curl_slist_append(NULL, arena_printf(t->arena, "::%s", t->peer));
+    ASSERT(t->connect_to != NULL);
+    curl_easy_setopt(t->easy, CURLOPT_CONNECT_TO, t->connect_to);
+    curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, (long)left);
+    curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect > 0 ? connect : 1));
+    t->status = 0;
+    t->header_len = t->body_len = 0;
+    t->n_answer = 0;
+    t->redirect_cut = false;
+    t->curl_text[0] = '\0';
+    t->in_multi = true;
+    http_multi_add(k->c->multi, t->easy);
+}

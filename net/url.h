@@ -1,0 +1,34 @@
+/* net/url.h - URLs by WHATWG-like rules on curl_url() and libidn2. Pure, any thread. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct url_parts { /* arena strings */
+    struct str scheme;     /* "http" or "https" */
+    struct str host;       /* lower case, punycode; IPv6 in brackets */
+    int port;              /* explicit or the scheme's */
+    struct str credential; /* "user:password", percent-decoded; null when none. SECRET */
+    struct str url;        /* canonical, without credential and fragment */
+};
+
+/* Canonical form of an absolute http(s) URL: scheme and host lower case, IDN to punycode, default
+ * port and fragment dropped, dot segments resolved, empty path "/", characters that may not stand
+ * in a URL percent-encoded; percent-encodings otherwise kept as written. `feed:` and `feed://` map
+ * to http(s). RC_INPUT says what is wrong: no scheme, not http(s), no host, too long. */
+enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out, struct err *err) NODISCARD;
+
+/* `ref` resolved against absolute `base`; any scheme. The trimmed ref itself when there is no base
+ * or it cannot be resolved. */
+struct str url_resolve(struct arena *a, struct str base, struct str ref);
+
+/* The URL without user, password and fragment, for links, logs and errors; whatever it is. */
+struct str url_public(struct arena *a, struct str raw);
+
+/* "host:port" of a canonical URL. */
+struct str url_authority(struct arena *a, struct str url);
+
+/* Percent-encode everything but unreserved characters; decode %XX (and + to space for forms). */
+struct str url_encode(struct arena *a, struct str s);
+struct str url_decode(struct arena *a, struct str s, bool form);

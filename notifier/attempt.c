@@ -1,0 +1,80 @@
+/* notifier/attempt.c - the table. A row is a state, a column an event; 0 keeps the state. */
+#include "notifier/attempt.h"
+
+#include "base/assert.h"
+
+#define TO(state) (ATTEMPT_##state + 1)
+
+static const unsigned char next_states[ATTEMPT_STATES_][ATTEMPT_EVENTS_] = {
+    [ATTEMPT_IDLE] =
+        {
+            [ATTEMPT_NEWS] = TO(DUE),
+            [ATTEMPT_RESUMED] = TO(DUE),
+            [ATTEMPT_GAVE_UP] = TO(SUSPENDED),
+        },
+    [ATTEMPT_DUE] =
+        {
+            [ATTEMPT_TURN] = TO(READING),
+            [ATTEMPT_GAVE_UP] = TO(SUSPENDED),
+        },
+    [ATTEMPT_READING] =
+        {
+            [ATTEMPT_NEWS] = TO(REREADING),
+            [ATTEMPT_RESUMED] = TO(REREADING),
+            [ATTEMPT_NOTHING] = TO(IDLE),
+            [ATTEMPT_FOUND] = TO(CALLING),
+            [ATTEMPT_SETTLED] = TO(ACKING),
+            [ATTEMPT_POSTPONED] = TO(WAITING),
+            [ATTEMPT_GAVE_UP] = TO(SUSPENDED),
+        },
+    /* what was read may be older than the news: "nothing" and "suspended" are looked at again */
+    [ATTEMPT_REREADING] =
+        {
+            [ATTEMPT_NOTHING] = TO(DUE),
+            [ATTEMPT_FOUND] = TO(CALLING),
+            [ATTEMPT_SETTLED] = TO(ACKING),
+            [ATTEMPT_POSTPONED] = TO(WAITING),
+            [ATTEMPT_GAVE_UP] = TO(DUE),
+        },
+    [ATTEMPT_CALLING] =
+        {
+            [ATTEMPT_SETTLED] = TO(ACKING),
+            [ATTEMPT_POSTPONED] = TO(WAITING),
+        },
+    [ATTEMPT_ACKING] =
+        {
+            [ATTEMPT_DELIVERED] = TO(DUE),
+            [ATTEMPT_DRAINED] = TO(IDLE),
+            [ATTEMPT_FAILED] = TO(WAITING),
+            [ATTEMPT_GAVE_UP] = TO(SUSPENDED),
+            [ATTEMPT_POSTPONED] = TO(WAITING),
+        },
+    [ATTEMPT_WAITING] =
+        {
+            [ATTEMPT_PAUSE_OVER] = TO(DUE),
+            [ATTEMPT_RESUMED] = TO(DUE),
+            [ATTEMPT_GAVE_UP] = TO(SUSPENDED),
+        },
+    [ATTEMPT_SUSPENDED] =
+        {
+            [ATTEMPT_RESUMED] = TO(DUE),
+        },
+};
+
+enum attempt_state attempt_next(enum attempt_state state, enum attempt_event event)
+{
+    unsigned to;
+
+    ASSERT((unsigned)state < ATTEMPT_STATES_ && (unsigned)event < ATTEMPT_EVENTS_);
+    to = next_states[state][event];
+    return to == 0 ? state : (enum attempt_state)(to - 1);
+}
+
+const char *attempt_state_name(enum attempt_state state)
+{
+    static const char *const names[ATTEMPT_STATES_] = {"idle",    "due",    "reading", "rereading",
+                                                       "calling", "acking", "waiting", "suspended"};
+
+    ASSERT((unsigned)state < ATTEMPT_STATES_);
+    return names[state];
+}

@@ -1,0 +1,157 @@
+/* notifier/push_job.c - from a position to a call. */
+#include "notifier/push_job.h"
+
+#include <inttypes.h>
+
+#include "base/digest.h"
+#include "base/mem.h"
+
+/* A position that lags behind revisions nobody wants costs nothing but the length of a search, so
+ * it is written only after this many. */
+#define SKIP_MIN 256
+
+struct push_job *push_job_new(int64_t sub_id, size_t max_entries, struct bodies *bodies)
+{
+    struct push_job *job = NEW(struct push_job);
+
+    job->bodies = bodies;
+    job->sub_id = sub_id;
+    job->max_entries = max_entries < 1 ? 1 : max_entries;
+    job->arena = arena_new();
+    job->call.body = (struct buf)BUF_INIT(SINK_BODY_MAX);
+    return job;
+}
+
+void push_job_free(struct push_job **jp)
+{
+    struct push_job *job = *jp;
+
+    *jp = NULL;
+    if (job == NULL)
+        return;
+    buf_release(&job->call.body);
+    arena_free(&job->arena);
+    mem_free(job);
+}
+
+/* All that the rest of a body depends on: a revision never changes but for its document, which what
+ * is volatile in it may replace. */
+static void key_of(const struct sink *sink, const struct sink_push *push,
+                   unsigned char key[BODIES_KEY_LEN])
+{
+    struct buf all = BUF_INIT(BUF_ANY);
+    unsigned char digest[16];
+
+    buf_append(&all, sink->name, strlen(sink->name) + 1);
+    buf_append(&all, &push->url.len, sizeof push->url.len);
+    buf_str(&all, push->url);
+    for (size_t i = 0; i < push->n; i++) {
+        digest_content(push->revisions[i].doc, digest);
+        buf_append(&all, &push->revisions[i].seq, sizeof push->revisions[i].seq);
+        buf_append(&all, digest, sizeof digest);
+    }
+    digest_content(buf_view(&all), key);
+    buf_release(&all);
+}
+
+/* The body, from the ring of those made last where it is there. */
+static enum rc render_body(struct push_job *job, const struct sink_push *push)
+{
+    struct buf *body = &job->call.body;
+    unsigned char key[BODIES_KEY_LEN];
+    struct buf front = BUF_INIT(BUF_ANY);
+    struct blob *rest;
+    enum rc rc = RC_OK;
+
+    if (job->sink->front == NULL)
+        return job->sink->render(job->arena, push, body, &job->err);
+    key_of(job->sink, push, key);
+    job->sink->front(&front, push->sub_id);
+    rest = bodies_get(job->bodies, key);
+    if (rest != NULL) {
+        buf_str(body, buf_view(&front));
+        buf_str(body, blob_bytes(rest));
+    } else {
+        rc = job->sink->render(job->arena, push, body, &job->err);
+        if (rc == RC_OK && str_starts(buf_view(body), buf_view(&front)))
+            bodies_put(job->bodies, key, str_slice(buf_view(body), front.len, body->len));
+    }
+    blob_unref(&rest);
+    buf_release(&front);
+    return rc;
+}
+
+/* Render as many of the revisions as fit into one call: all, or a half, a quarter ... of them. */
+static enum push_found render(struct push_job *job, struct str url, const struct revision *revs,
+                              size_t n)
+{
+    enum rc rc;
+
+    for (;; n /= 2) {
+        struct sink_push push = {job->sub_id, url, revs, n};
+
+        buf_reset(&job->call.body);
+        job->sink->head(job->arena, &push, &job->call);
+        rc = render_body(job, &push);
+        if (rc != RC_LIMIT || n == 1)
+            break;
+    }
+    job->n_entries = n;
+    job->feed_id = revs[0].feed_id;
+    job->position = revs[n - 1].seq;
+    return rc == RC_OK ? PUSH_CALL : PUSH_UNSENDABLE;
+}
+
+/* Is there nothing after what has been rendered? Saves most deliveries another turn. */
+static bool is_last(struct push_job *job, struct reader *r)
+{
+    struct subscription sub = *job->sub;
+    struct revision *revs = NULL;
+    struct str url = STR_NULL;
+    size_t n = 1;
+    int64_t skip_to = 0;
+
+    sub.position = job->position;
+    return reader_next_push(r, &sub, 1, job->arena, &revs, &n, &url, &skip_to, NULL) == RC_OK &&
+           n == 0;
+}
+
+static enum push_found find_next(struct push_job *job, struct reader *r)
+{
+    struct subscription *subs = NULL;
+    struct revision *revs = NULL;
+    struct str url = STR_NULL;
+    size_t n = 0;
+    int64_t skip_to = 0;
+
+    if (reader_subs(r, &job->sub_id, 1, job->arena, &subs, &n, &job->err) != RC_OK)
+        return PUSH_UNREAD;
+    if (n == 0 || str_is_null(subs[0].endpoint))
+        return PUSH_ENDED;
+    job->sub = &subs[0];
+    if (job->sub->state == SUB_SUSPENDED)
+        return PUSH_SUSPENDED;
+    if (reader_next_push(r, job->sub, job->max_entries, job->arena, &revs, &n, &url, &skip_to,
+                         &job->err) != RC_OK)
+        return PUSH_UNREAD;
+    job->position = skip_to;
+    if (n == 0)
+        return skip_to >= job->sub->position + SKIP_MIN ? PUSH_SKIP : PUSH_NOTHING;
+    job->sink = sink_find(job->sub->sink);
+    if (job->sink == NULL) {
+        err_set(&job->err, RC_UNSUPPORTED, "no way to push is named \"%.*s\"",
+                STR_ARG(job->sub->sink));
+        return PUSH_UNSENDABLE;
+    }
+    if (reader_endpoint_credential(r, job->sub_id, job->arena, &job->credential, &job->err) !=
+        RC_OK)
+        return PUSH_UNREAD;
+    return render(job, url, revs, n);
+}
+
+void push_job_read(struct push_job *job, struct reader *r)
+{
+    job->found = find_next(job, r);
+    if (job->found == PUSH_CALL)
+        job->is_last = is_last(job, r);
+}

@@ -1,0 +1,237 @@
+/* notifier/roster.c - subscriptions by id, by feed and by endpoint. */
+#include "notifier/roster.h"
+
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+
+struct feed_members {
+    size_t n, cap;
+    struct member **items;
+};
+
+static struct str key_of(const int64_t *id)
+{
+    return str_of((const char *)id, sizeof *id);
+}
+
+void roster_init(struct roster *r)
+{
+    *r = (struct roster){.members = MAP_INIT, .feeds = MAP_INIT, .endpoints = MAP_INIT};
+    TAILQ_INIT(&r->ready);
+    TAILQ_INIT(&r->ready_suspect);
+}
+
+static void member_free(void *value)
+{
+    struct member *m = value;
+
+    mem_free(m->feeds);
+    mem_free(m);
+}
+
+static void feed_members_free(void *value)
+{
+    struct feed_members *f = value;
+
+    mem_free(f->items);
+    mem_free(f);
+}
+
+static void endpoint_free(void *value)
+{
+    struct endpoint *e = value;
+
+    mem_free(e->url);
+    mem_free(e);
+}
+
+void roster_release(struct roster *r)
+{
+    map_release(&r->members, member_free);
+    map_release(&r->feeds, feed_members_free);
+    map_release(&r->endpoints, endpoint_free);
+    roster_init(r);
+}
+
+struct member *roster_find(const struct roster *r, int64_t id)
+{
+    return map_get(&r->members, key_of(&id));
+}
+
+/* Keep the endpoint in the list it belongs to, or in none. */
+static void endpoint_place(struct roster *r, struct endpoint *e)
+{
+    bool wanted = !e->busy && !TAILQ_EMPTY(&e->due);
+
+    if (wanted == e->queued)
+        return;
+    e->queued = wanted;
+    if (wanted && e->suspect)
+        TAILQ_INSERT_TAIL(&r->ready_suspect, e, ready);
+    else if (wanted)
+        TAILQ_INSERT_TAIL(&r->ready, e, ready);
+    else if (e->suspect)
+        TAILQ_REMOVE(&r->ready_suspect, e, ready);
+    else
+        TAILQ_REMOVE(&r->ready, e, ready);
+}
+
+static void endpoint_drop_unused(struct roster *r, struct endpoint *e)
+{
+    if (e->n_members > 0 || e->busy)
+        return;
+    map_del(&r->endpoints, str_from(e->url));
+    endpoint_free(e);
+}
+
+struct member *roster_add(struct roster *r, int64_t id, struct str endpoint)
+{
+    struct member *m = NEW(struct member);
+    struct endpoint *e = map_get(&r->endpoints, endpoint);
+
+    if (e == NULL) {
+        e = NEW(struct endpoint);
+        e->url = mem_strndup(endpoint.ptr, endpoint.len);
+        TAILQ_INIT(&e->due);
+        map_put(&r->endpoints, endpoint, e);
+    }
+    e->n_members++;
+    m->id = id;
+    m->endpoint = e;
+    m->state = ATTEMPT_IDLE;
+    m = map_put(&r->members, key_of(&id), m);
+    ASSERT(m == NULL);
+    return roster_find(r, id);
+}
+
+static void feed_drop_member(struct roster *r, int64_t feed_id, const struct member *m)
+{
+    struct feed_members *f = map_get(&r->feeds, key_of(&feed_id));
+    size_t i = 0;
+
+    ASSERT(f != NULL);
+    while (f->items[i] != m)
+        i++;
+    memmove(f->items + i, f->items + i + 1, (f->n - i - 1) * sizeof *f->items);
+    if (--f->n == 0) {
+        map_del(&r->feeds, key_of(&feed_id));
+        feed_members_free(f);
+    }
+}
+
+static void feed_add_member(struct roster *r, int64_t feed_id, struct member *m)
+{
+    struct feed_members *f = map_get(&r->feeds, key_of(&feed_id));
+
+    if (f == NULL) {
+        f = NEW(struct feed_members);
+        map_put(&r->feeds, key_of(&feed_id), f);
+    }
+    f->items = mem_grow(f->items, &f->cap, f->n + 1, sizeof *f->items);
+    f->items[f->n++] = m;
+}
+
+void roster_del(struct roster *r, struct member *m)
+{
+    struct endpoint *e = m->endpoint;
+
+    if (m->state == ATTEMPT_DUE)
+        roster_undue(r, m);
+    for (size_t i = 0; i < m->n_feeds; i++)
+        feed_drop_member(r, m->feeds[i], m);
+    map_del(&r->members, key_of(&m->id));
+    e->n_members--;
+    member_free(m);
+    endpoint_drop_unused(r, e);
+}
+
+static int compare_ids(const void *x, const void *y)
+{
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+
+    return (a > b) - (a < b);
+}
+
+bool roster_set_feeds(struct roster *r, struct member *m, const int64_t *ids, size_t n)
+{
+    int64_t *sorted = mem_alloc((n + 1) * sizeof *sorted);
+    size_t kept = 0;
+
+    if (n > 0)
+        memcpy(sorted, ids, n * sizeof *ids);
+    qsort(sorted, n, sizeof *sorted, compare_ids);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || sorted[i] != sorted[i - 1])
+            sorted[kept++] = sorted[i];
+    if (kept == m->n_feeds && (kept == 0 || memcmp(sorted, m->feeds, kept * sizeof *sorted) == 0)) {
+        mem_free(sorted);
+        return false;
+    }
+    /* both lists ascend: a step goes to the smaller id, or past both */
+    for (size_t i = 0, k = 0; i < m->n_feeds || k < kept;) {
+        if (k == kept || (i < m->n_feeds && m->feeds[i] < sorted[k]))
+            feed_drop_member(r, m->feeds[i++], m);
+        else if (i == m->n_feeds || sorted[k] < m->feeds[i])
+            feed_add_member(r, sorted[k++], m);
+        else
+            i++, k++;
+    }
+    mem_free(m->feeds);
+    m->feeds = sorted;
+    m->n_feeds = kept;
+    return true;
+}
+
+struct member *const *roster_of_feed(const struct roster *r, int64_t feed_id, size_t *n_out)
+{
+    struct feed_members *f = map_get(&r->feeds, key_of(&feed_id));
+
+    *n_out = f == NULL ? 0 : f->n;
+    return f == NULL ? NULL : f->items;
+}
+
+void roster_due(struct roster *r, struct member *m)
+{
+    TAILQ_INSERT_TAIL(&m->endpoint->due, m, due);
+    endpoint_place(r, m->endpoint);
+}
+
+void roster_undue(struct roster *r, struct member *m)
+{
+    TAILQ_REMOVE(&m->endpoint->due, m, due);
+    endpoint_place(r, m->endpoint);
+}
+
+struct member *roster_next(struct roster *r, size_t max_suspect)
+{
+    struct endpoint *e = NULL;
+    struct member *m;
+
+    /* suspects first while they may: they are few at a time, and must not starve either */
+    if (r->n_busy_suspect < max_suspect)
+        e = TAILQ_FIRST(&r->ready_suspect);
+    if (e == NULL)
+        e = TAILQ_FIRST(&r->ready);
+    if (e == NULL)
+        return NULL;
+    m = TAILQ_FIRST(&e->due);
+    TAILQ_REMOVE(&e->due, m, due);
+    e->busy = true;
+    if (e->suspect)
+        r->n_busy_suspect++;
+    endpoint_place(r, e);
+    return m;
+}
+
+void roster_done(struct roster *r, struct endpoint *e, bool suspect)
+{
+    ASSERT(e->busy);
+    if (e->suspect)
+        r->n_busy_suspect--;
+    e->busy = false;
+    e->suspect = suspect; /* not queued now, so it may change its list */
+    endpoint_place(r, e);
+    endpoint_drop_unused(r, e);
+}

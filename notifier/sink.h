@@ -1,0 +1,63 @@
+/* notifier/sink.h - a push protocol: how revisions become a call, and what its answer means.
+ *
+ * judge() runs on the notify loop, the others on reader threads. All are pure.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/feed.h"
+#include "net/http_client.h"
+
+#define SINK_FIELDS_MAX 8
+/* Bytes of one call; what does not fit goes with fewer entries at once. */
+#define SINK_BODY_MAX ((size_t)32 * 1024 * 1024)
+
+/* What is to be pushed: revisions (new and changed) of one feed, oldest first. */
+struct sink_push {
+    int64_t sub_id;
+    struct str url; /* as it was subscribed */
+    const struct revision *revisions;
+    size_t n;
+};
+
+struct sink_call {
+    struct str method;
+    struct http_field fields[SINK_FIELDS_MAX]; /* the content type among them */
+    size_t n_fields;
+    struct buf body; /* of the caller, with its maximum set */
+};
+
+enum sink_verdict {
+    SINK_DELIVERED,
+    SINK_FAULT,  /* delivered; the receiver said that something went wrong on its side */
+    SINK_FAILED, /* to be tried again */
+    SINK_GONE,   /* the receiver wants no more: suspended at once */
+};
+
+struct sink {
+    const char *name; /* as in struct subscription */
+
+    /* Method and fields of the call; strings in `a` or static. */
+    void (*head)(struct arena *a, const struct sink_push *push, struct sink_call *call);
+
+    /* Its body. RC_LIMIT: it passed its maximum. */
+    enum rc (*render)(struct arena *a, const struct sink_push *push, struct buf *body,
+                      struct err *err);
+
+    /* Append the bytes at the front of a body that name the subscription; what follows them is the
+     * same for all subscriptions of these entries by this URL, and may be shared. NULL: no such
+     * front. */
+    void (*front)(struct buf *body, int64_t sub_id);
+
+    /* `rc`, `answer` and `err` as the HTTP client gave them. When the verdict is no delivery, or a
+     * fault, *why gets a sentence in `a`. */
+    enum sink_verdict (*judge)(struct arena *a, enum rc rc, const struct http_answer *answer,
+                               const struct err *err, struct str *why);
+};
+
+/* The sink of this name, or NULL. */
+const struct sink *sink_find(struct str name);
+
+extern const struct sink sink_xmlrpc; /* sink_xmlrpc.c: feedReceived(id, url, entries) */

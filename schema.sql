@@ -1,0 +1,143 @@
+-- schema.sql - the whole current schema of Feedmill's database (SQLite, WAL).
+--
+-- This file is compiled in and makes new databases; changes to it need a row in the table of
+-- migrations in storage/sqlite/open.c. Times `..._at` are Unix seconds UTC, NULL when unknown;
+-- `at_us` is in microseconds. Text is UTF-8. Enumerations have the numbers of model/feed.h.
+
+-- Facts of the whole database, read at start and written once per transaction.
+--   log_id      UUID of this log; part of every cursor
+--   version     last feeds.version that was given out; never goes back
+--   last_seq    last revisions.seq that was given out; never goes back
+--   last_at_us  at_us of the newest revision
+CREATE TABLE meta (
+    name  TEXT PRIMARY KEY,
+    value ANY NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- One record per upstream URL and credential.
+CREATE TABLE feeds (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: clients hold it
+    url             TEXT NOT NULL,              -- canonical, without credential
+    credential      TEXT NOT NULL DEFAULT '',   -- "user:password", sent upstream; SECRET; '' = none
+    access_key      TEXT,                       -- "fm-..." stands for the credential in our links
+    page_url        TEXT,                       -- HTML page it was discovered from
+    site_url        TEXT,                       -- the document's own link
+    title           TEXT,                       -- normalized title of the document
+    etag            TEXT,                       -- validators as the publisher sent them
+    last_modified   TEXT,
+    body_hash       BLOB,                       -- 16 bytes: hash of the last body that was read
+    fetched         INTEGER NOT NULL DEFAULT 0, -- 1: a document of it was stored
+    state           INTEGER NOT NULL DEFAULT 0, -- enum feed_state
+    level           INTEGER NOT NULL DEFAULT 1, -- 0, 1, 2; -1: period_s decides
+    period_s        INTEGER NOT NULL DEFAULT 0, -- seconds between fetches when level is -1
+    last_check_at   INTEGER,                    -- last fetch that ended
+    last_success_at INTEGER,                    -- last 200 or 304
+    last_change_at  INTEGER,                    -- last fetch that appended a revision
+    next_fetch_at   INTEGER,                    -- NULL: not scheduled
+    next_reason     INTEGER NOT NULL DEFAULT 0, -- enum fetch_reason of next_fetch_at
+    wanted_at       INTEGER,                    -- last time a reader asked, to the hour
+    last_status     INTEGER NOT NULL DEFAULT 0, -- HTTP status of the last fetch; 0: no answer
+    n_errors        INTEGER NOT NULL DEFAULT 0, -- failures in a row
+    last_error      TEXT,                       -- NULL when the last fetch succeeded
+    version         INTEGER NOT NULL,           -- grows with every visible change; from meta.version
+    n_entries       INTEGER NOT NULL DEFAULT 0, -- entries that are not deleted
+    hint_max_age_s  INTEGER NOT NULL DEFAULT 0, -- what the document or answer asks of pollers
+    hint_ttl_s      INTEGER NOT NULL DEFAULT 0,
+    hint_sy_s       INTEGER NOT NULL DEFAULT 0,
+    hint_skip_hours INTEGER NOT NULL DEFAULT 0, -- bit h: UTC hour h
+    hint_skip_days  INTEGER NOT NULL DEFAULT 0, -- bit d: weekday d, 0 = Monday
+    UNIQUE (url, credential)
+) STRICT;
+CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;
+
+-- The serialized head of a feed's document; apart, because a poll without news rewrites `feeds`.
+CREATE TABLE heads (
+    feed_id INTEGER PRIMARY KEY REFERENCES feeds (id) ON DELETE CASCADE,
+    head    TEXT NOT NULL, -- JSON: the feed's dict and the facts beside it
+    ext     TEXT NOT NULL  -- foreign elements of the head, XML
+) STRICT;
+
+-- Other URLs by which a feed is found: it moved from there, or another record was merged into it.
+CREATE TABLE aliases (
+    url        TEXT NOT NULL,
+    credential TEXT NOT NULL,
+    feed_id    INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
+    PRIMARY KEY (url, credential)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX aliases_feed ON aliases (feed_id);
+
+-- An entry is (feed, uid). The row says which revision is the current one.
+CREATE TABLE entries (
+    id        INTEGER PRIMARY KEY,
+    feed_id   INTEGER NOT NULL REFERENCES feeds (id),
+    uid       TEXT NOT NULL,
+    first_seq INTEGER NOT NULL,           -- its first revision
+    seq       INTEGER NOT NULL,           -- its newest revision
+    sort_at   INTEGER NOT NULL,           -- orders merges: of its dates the later, else arrival
+    dated     INTEGER NOT NULL,           -- 1: sort_at comes from the entry's own dates
+    deleted   INTEGER NOT NULL DEFAULT 0,
+    iri_hash  INTEGER NOT NULL,           -- 63 bits, for uids that are absolute IRIs; else 0
+    essence   BLOB NOT NULL,              -- 16 bytes: what counts as a change
+    doc_hash  BLOB NOT NULL,              -- 16 bytes: of the document shown, overlay included
+    UNIQUE (feed_id, uid)
+) STRICT;
+CREATE INDEX entries_newest ON entries (feed_id, sort_at DESC, seq DESC, iri_hash)
+    WHERE deleted = 0;
+
+-- The log. Rows are only added, and never change: archive pages are made of them and must stay the
+-- same byte for byte. (A record that turns out to be another one takes its rows there.) There is no
+-- reference from entry_id to entries: to check it would need an index that nothing else uses.
+CREATE TABLE revisions (
+    seq          INTEGER PRIMARY KEY,     -- in commit order, from meta.last_seq
+    entry_id     INTEGER NOT NULL,
+    feed_id      INTEGER NOT NULL REFERENCES feeds (id),
+    batch        INTEGER NOT NULL,        -- seq of the first revision of the same fetch
+    kind         INTEGER NOT NULL,        -- enum revision_kind
+    initial      INTEGER NOT NULL,        -- 1: there when the feed was first fetched
+    at_us        INTEGER NOT NULL,        -- rises strictly with seq
+    sort_at      INTEGER NOT NULL,
+    published_at INTEGER,
+    updated_at   INTEGER,
+    title        TEXT,                    -- normalized; NULL when absent
+    link         TEXT,
+    summary      TEXT,
+    author       TEXT,
+    doc          TEXT NOT NULL,           -- JSON object of the entry; '' when deleted
+    ext          TEXT NOT NULL            -- foreign elements, XML
+) STRICT;
+CREATE INDEX revisions_feed ON revisions (feed_id, seq, kind, initial, batch, entry_id);
+
+-- A newer document for a current revision whose essence is the same (comment counts, scores).
+CREATE TABLE overlays (
+    seq INTEGER PRIMARY KEY REFERENCES revisions (seq) ON DELETE CASCADE,
+    doc TEXT NOT NULL,
+    ext TEXT NOT NULL
+) STRICT;
+
+-- Who is told, and how far. A push is the range between `position` and the end of the log.
+CREATE TABLE subscriptions (
+    id                  INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: endpoints hold it
+    endpoint            TEXT,                       -- without credential; NULL: nothing is pushed
+    endpoint_credential TEXT,                       -- "user:password"; SECRET
+    sink                TEXT NOT NULL,              -- protocol: "xmlrpc", ...
+    state               INTEGER NOT NULL DEFAULT 0, -- enum sub_state
+    position            INTEGER NOT NULL,           -- up to this seq all is delivered or unwanted
+    with_initial        INTEGER NOT NULL DEFAULT 0, -- 1: also what was there before
+    created_at          INTEGER NOT NULL,
+    next_try_at         INTEGER,                    -- NULL: no failure pending
+    failing_since       INTEGER,                    -- NULL: not failing
+    n_failures          INTEGER NOT NULL DEFAULT 0, -- in a row
+    n_delivered         INTEGER NOT NULL DEFAULT 0, -- entries, ever
+    n_faults            INTEGER NOT NULL DEFAULT 0, -- calls answered by a fault, ever
+    last_error          TEXT
+) STRICT;
+
+CREATE TABLE sub_feeds (
+    sub_id  INTEGER NOT NULL REFERENCES subscriptions (id) ON DELETE CASCADE,
+    feed_id INTEGER NOT NULL REFERENCES feeds (id),
+    place   INTEGER NOT NULL, -- order in which they were named
+    url     TEXT NOT NULL,    -- as it was subscribed, without credential
+    PRIMARY KEY (sub_id, feed_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sub_feeds_feed ON sub_feeds (feed_id);
+CREATE INDEX sub_feeds_url ON sub_feeds (sub_id, url);

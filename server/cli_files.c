@@ -1,0 +1,223 @@
+/* server/cli_files.c - parse, discover and opml: documents without a daemon.
+ *
+ * One file (or standard input) goes to standard output; with --out DIR each result is written to
+ * DIR/FILE.json, where relative paths keep their folders, and absolute ones what follows the
+ * folder common to all files.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "feed/discover.h"
+#include "feed/json.h"
+#include "feed/opml.h"
+#include "feed/parse.h"
+#include "server/cli.h"
+
+#define HEADERS_MAX 32
+
+struct job {
+    struct str url, out_dir;
+    struct str headers[HEADERS_MAX];
+    size_t n_headers;
+};
+
+/* Bytes of a document to a result; NULL after saying why not. */
+typedef struct value *convert_fn(const char *name, const struct job *job, struct arena *a,
+                                 struct str body);
+
+static struct str header(const struct job *job, const char *name)
+{
+    struct str found = STR_NULL;
+
+    for (size_t i = 0; i < job->n_headers; i++) {
+        struct str rest = job->headers[i], field = str_split(&rest, ':');
+        if (str_ieqz(str_trim(field), name))
+            found = str_trim(rest);
+    }
+    return found;
+}
+
+static struct value *convert_parse(const char *name, const struct job *job, struct arena *a,
+                                   struct str body)
+{
+    struct parse_input in = {
+        .body = body,
+        .url = job->url,
+        .content_type = header(job, "content-type"),
+        .content_location = header(job, "content-location"),
+        .content_language = header(job, "content-language"),
+    };
+
+    (void)name;
+    return feed_doc_object(a, feed_parse(a, &in));
+}
+
+static void set_text(struct arena *a, struct value *dict, const char *key, struct str s)
+{
+    if (!str_is_null(s))
+        value_set_text(a, dict, str_from(key), s);
+}
+
+static struct value *convert_discover(const char *name, const struct job *job, struct arena *a,
+                                      struct str body)
+{
+    struct discovered_feed *found;
+    struct value *v = value_dict(a), *list = value_list(a);
+    size_t n = discover_feeds(a, body, job->url, header(job, "content-type"), &found);
+
+    (void)name;
+    for (size_t i = 0; i < n; i++) {
+        struct value *f = value_dict(a);
+        set_text(a, f, "href", found[i].href);
+        set_text(a, f, "type", found[i].type);
+        set_text(a, f, "title", found[i].title);
+        value_push(a, list, f);
+    }
+    value_setz(a, v, "feeds", list);
+    return v;
+}
+
+static struct value *convert_opml(const char *name, const struct job *job, struct arena *a,
+                                  struct str body)
+{
+    struct opml list;
+    struct err err = ERR_INIT;
+    struct value *v = value_dict(a), *feeds = value_list(a);
+
+    if (opml_read(a, body, header(job, "content-type"), &list, &err) != RC_OK) {
+        cli_fail(name, "%s", err.text);
+        return NULL;
+    }
+    set_text(a, v, "title", list.title);
+    for (size_t i = 0; i < list.n_feeds; i++) {
+        const struct opml_feed *f = &list.feeds[i];
+        struct value *row = value_dict(a), *folder = value_list(a);
+        set_text(a, row, "title", f->title);
+        set_text(a, row, "text", f->text);
+        set_text(a, row, "xml_url", f->xml_url);
+        set_text(a, row, "html_url", f->html_url);
+        for (size_t k = 0; k < f->n_folders; k++)
+            value_push(a, folder, value_text(a, f->folders[k]));
+        if (!list.bozo) /* what encloses what is not known of an ill-formed one */
+            value_setz(a, row, "folder", folder);
+        value_push(a, feeds, row);
+    }
+    value_setz(a, v, "feeds", feeds);
+    return v;
+}
+
+/* Bytes of `path` up to and including the last '/' that all absolute operands share. */
+static size_t common_folder(int argc, char **argv)
+{
+    size_t n = 0;
+    const char *first = NULL;
+
+    for (int k = 1; k < argc; k++) {
+        const char *p = argv[k];
+        size_t i = 0, slash = 0;
+        if (p[0] != '/')
+            continue;
+        if (first == NULL) {
+            first = p;
+            n = strlen(p);
+        }
+        for (; i < n && p[i] == first[i] && p[i] != '\0'; i++)
+            if (p[i] == '/')
+                slash = i + 1;
+        n = slash;
+    }
+    return n;
+}
+
+/* Open DIR/FILE.json for writing, making folders on the way. */
+static FILE *open_result(const char *name, struct arena *a, struct str dir, const char *file)
+{
+    char *path = arena_printf(a, "%.*s/%s.json", STR_ARG(dir), file);
+    FILE *f;
+
+    for (char *p = path + dir.len; (p = strchr(p, '/')) != NULL; p++) {
+        *p = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+            cli_fail(name, "%s: %s", path, strerror(errno));
+            return NULL;
+        }
+        *p = '/';
+    }
+    if ((f = fopen(path, "wb")) == NULL)
+        cli_fail(name, "%s: %s", path, strerror(errno));
+    return f;
+}
+
+static int convert_file(const char *name, const struct job *job, convert_fn *convert,
+                        const char *path, size_t skip)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    AUTO(mem_autofree) char *bytes = NULL;
+    struct value *v;
+    size_t len;
+    FILE *to = stdout;
+    bool bad;
+
+    if ((bytes = cli_read_file(name, path, (size_t)1 << 30, &len)) == NULL)
+        return 1;
+    if (strstr(path, "..") != NULL && !str_is_null(job->out_dir))
+        return cli_fail(name, "%s: with --out, files are named without \"..\"", path);
+    if ((v = convert(name, job, &a, str_of(bytes, len))) == NULL)
+        return 1;
+    json_write(&out, v);
+    buf_putc(&out, '\n');
+    if (!str_is_null(job->out_dir) && strcmp(path, "-") != 0 &&
+        (to = open_result(name, &a, job->out_dir, path + (path[0] == '/' ? skip : 0))) == NULL)
+        return 1;
+    bad = fwrite(out.ptr, 1, out.len, to) != out.len;
+    if (to != stdout)
+        bad = fclose(to) != 0 || bad;
+    return bad ? cli_fail(name, "%s: the result cannot be written: %s", path, strerror(errno)) : 0;
+}
+
+static int convert_all(int argc, char **argv, convert_fn *convert)
+{
+    struct job job = {.url = STR_NULL};
+    const struct cli_flag flags[] = {
+        {"--url", &job.url, NULL, 0, NULL},
+        {"--out", &job.out_dir, NULL, 0, NULL},
+        {"--header", NULL, job.headers, HEADERS_MAX, &job.n_headers},
+    };
+    int worst = 0;
+    size_t skip;
+
+    if (!cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags)))
+        return 2;
+    if (argc > 2 && str_is_null(job.out_dir)) {
+        cli_fail(argv[0], "several files need --out DIR");
+        return cli_usage(argv[0]);
+    }
+    if (argc == 1)
+        return convert_file(argv[0], &job, convert, "-", 0);
+    skip = common_folder(argc, argv);
+    for (int k = 1; k < argc; k++) {
+        int code = convert_file(argv[0], &job, convert, argv[k], skip);
+        worst = code > worst ? code : worst;
+    }
+    return worst;
+}
+
+int cli_parse(int argc, char **argv)
+{
+    return convert_all(argc, argv, convert_parse);
+}
+
+int cli_discover(int argc, char **argv)
+{
+    return convert_all(argc, argv, convert_discover);
+}
+
+int cli_opml(int argc, char **argv)
+{
+    return convert_all(argc, argv, convert_opml);
+}

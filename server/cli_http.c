@@ -1,0 +1,148 @@
+/* server/cli_http.c - one request to the daemon at a time, on a loop of its own. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/queue.h"
+#include "feed/json.h"
+#include "net/http_client.h"
+#include "net/url.h"
+#include "server/cli.h"
+
+struct exchange {
+    struct loop *loop;
+    struct http_client *client;
+    const struct http_client_cfg *cfg;
+    const struct http_call *call;
+    struct arena *arena; /* the caller's; written before `done`, read after */
+    struct queue *done;  /* one item when the answer is there */
+    enum rc rc;
+    struct err err;
+    struct cli_answer *out;
+};
+
+static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
+{
+    struct exchange *x = ctx;
+    enum rc pushed;
+
+    x->rc = rc;
+    if (rc != RC_OK) {
+        x->err = *err;
+    } else {
+        x->out->status = answer->status;
+        x->out->body = str_dup(x->arena, answer->body);
+        x->out->content_type = str_dup(x->arena, http_answer_field(answer, "content-type"));
+    }
+    if (answer != NULL)
+        arena_free(&answer->arena);
+    pushed = queue_try_push(x->done, x);
+    (void)pushed; /* room for one, used once */
+}
+
+static void begin(void *ctx)
+{
+    struct exchange *x = ctx;
+
+    x->client = http_client_new(x->loop, x->cfg);
+    http_client_start(x->client, x->call, on_answer, x);
+}
+
+static void end(void *ctx)
+{
+    struct exchange *x = ctx;
+
+    http_client_free(&x->client);
+}
+
+/* What a problem says, or the status alone. */
+static void say_problem(const char *name, struct arena *a, const struct cli_answer *answer)
+{
+    struct value *v = NULL;
+    struct str detail = STR_NULL;
+
+    if (json_read(a, answer->body, &v, NULL) == RC_OK)
+        detail = value_get_textz(v, "detail");
+    if (str_is_null(detail))
+        cli_fail(name, "the daemon answered with status %d", answer->status);
+    else
+        cli_fail(name, "%.*s", STR_ARG(detail));
+}
+
+bool cli_call(const char *name, const struct cli_server *srv, struct arena *a, const char *method,
+              struct str path, struct str content_type, struct str body, int64_t timeout_ms,
+              struct cli_answer *out)
+{
+    struct str origin = str_is_null(srv->url) ? str_from(getenv("FEEDMILL_SERVER")) : srv->url;
+    struct str token = str_is_null(srv->token) ? str_from(getenv("FEEDMILL_TOKEN")) : srv->token;
+    struct str everywhere[] = {STR("0.0.0.0/0"), STR("::/0")};
+    struct guard *guard = NULL;
+    struct http_field fields[2];
+    struct url_parts parts;
+    struct err err = ERR_INIT;
+    struct http_client_cfg cfg = {.user_agent = "feedmill/" FEEDMILL_VERSION, .max_total = 4};
+    struct http_call call = {.method = str_from(method),
+                             .fields = fields,
+                             .body = body,
+                             .max_body = (size_t)1 << 30,
+                             .max_header = LIMIT_FETCH_HEADER,
+                             .timeout_ms = timeout_ms};
+    struct exchange x = {.cfg = &cfg, .call = &call, .arena = a, .out = out};
+    void *item;
+
+    if (str_is_null(origin))
+        origin = STR("http://127.0.0.1:8080");
+    if (str_ends(origin, STR("/")))
+        origin.len--;
+    if (url_parse(a, str_concat(a, origin, path), &parts, &err) != RC_OK) {
+        cli_fail(name, "--server %.*s: %s", STR_ARG(origin), err.text);
+        return false;
+    }
+    call.url = parts.url;
+    if (!str_is_null(content_type))
+        fields[call.n_fields++] = (struct http_field){STR("Content-Type"), content_type};
+    if (!str_is_null(token))
+        fields[call.n_fields++] =
+            (struct http_field){STR("Authorization"), str_concat(a, STR("Bearer "), token)};
+    if (guard_new(everywhere, 2, &guard, &err) != RC_OK) {
+        cli_fail(name, "%s", err.text);
+        return false;
+    }
+    cfg.guard = guard;
+    x.done = queue_new(1, NULL);
+    x.loop = loop_new("cli");
+    loop_call(x.loop, begin, &x);
+    queue_pop(x.done, &item, 1, -1);
+    loop_call(x.loop, end, &x);
+    loop_free(&x.loop);
+    queue_free(&x.done);
+    guard_free(&guard);
+    if (x.rc != RC_OK) {
+        cli_fail(name, "no answer from the daemon at %.*s: %s", STR_ARG(origin), x.err.text);
+        return false;
+    }
+    if (out->status >= 400) {
+        say_problem(name, a, out);
+        return false;
+    }
+    return true;
+}
+
+struct value *cli_call_json(const char *name, const struct cli_server *srv, struct arena *a,
+                            const char *method, struct str path, struct str content_type,
+                            struct str body, int64_t timeout_ms)
+{
+    struct cli_answer answer = {0};
+    struct value *v = NULL;
+    struct err err = ERR_INIT;
+
+    if (!cli_call(name, srv, a, method, path, content_type, body, timeout_ms, &answer))
+        return NULL;
+    if (json_read(a, answer.body, &v, &err) != RC_OK) {
+        cli_fail(name, "the daemon's answer is no JSON: %s", err.text);
+        return NULL;
+    }
+    return v;
+}

@@ -1,0 +1,377 @@
+/* server/daemon.c - the life of the daemon, and the wires between its parts. */
+#include "server/daemon.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "fetcher/fetcher.h"
+#include "net/guard.h"
+#include "net/http_server.h"
+#include "notifier/notifier.h"
+#include "storage/store.h"
+
+#define AGENT_NAME "Feedmill/" FEEDMILL_VERSION
+
+struct daemon {
+    const struct options *o;       /* those in force */
+    const struct options *started; /* those of the start: what no reload changes is still theirs */
+    struct arena arena;            /* texts the parts borrow */
+    char *agent;                   /* "Feedmill/1.0 (+URL", completed per feed */
+    struct guard *fetch_guard, *push_guard;
+    struct store *store;
+    struct fetcher *fetcher;
+    struct notifier *notifier;
+    struct api *api;
+    struct http_server *http;
+};
+
+/* ---- configuration of the parts -------------------------------------------------------------- */
+
+static int cores(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n < 1 ? 1 : n > 64 ? 64 : (int)n;
+}
+
+static void level_periods(const struct options *o, int64_t out[3])
+{
+    out[0] = o->level0_period;
+    out[1] = o->level1_period;
+    out[2] = o->level2_period;
+}
+
+static struct fetcher_cfg fetcher_config(const struct daemon *d, const struct options *o)
+{
+    struct fetcher_cfg cfg = {
+        .store = d->store,
+        .guard = d->fetch_guard,
+        .user_agent = d->agent,
+        .n_workers = (int)(o->workers        ? o->workers
+                           : cores() / 2 < 2 ? 2
+                                             : cores() / 2),
+        .max_transfers = (int)o->fetch_transfers,
+        .max_per_host = (int)o->fetch_per_host,
+        .host_gap_ms = o->fetch_host_gap,
+        .timeout_ms = o->fetch_timeout,
+        .max_body = (size_t)o->fetch_size,
+        .backoff_max_s = o->backoff_max,
+        .unused_s = o->unused_after,
+        .ping_gap_ms = o->ping_gap,
+        .ping_servers = o->ping_server.items,
+        .n_ping_servers = o->ping_server.n,
+        .monitor_period_s = o->monitor_period,
+    };
+
+    level_periods(o, cfg.level_period_s);
+    return cfg;
+}
+
+static struct notifier_cfg notifier_config(const struct daemon *d, const struct options *o)
+{
+    return (struct notifier_cfg){
+        .store = d->store,
+        .guard = d->push_guard,
+        .user_agent = AGENT_NAME,
+        .max_calls = (int)o->push_calls,
+        .max_entries = (size_t)o->push_entries,
+        .timeout_ms = o->push_timeout,
+        .first_retry_ms = o->push_first_retry,
+        .max_retry_ms = o->push_max_retry,
+        .suspend_after_s = o->push_suspend_after,
+    };
+}
+
+/* ---- the API's ports ------------------------------------------------------------------------- */
+
+struct relay { /* carries an answer of the fetcher to the API in the API's own words */
+    api_fetched_fn *fetched;
+    api_document_fn *document;
+    void *ctx;
+};
+
+static struct relay *relay_new(api_fetched_fn *fetched, api_document_fn *document, void *ctx)
+{
+    struct relay *r = NEW(struct relay);
+
+    *r = (struct relay){fetched, document, ctx};
+    return r;
+}
+
+static void on_fetched(void *ctx, const struct fetch_result *res)
+{
+    struct relay *r = ctx;
+    struct api_fetched out = {res->rc, res->feed_id, res->status, res->url, res->text};
+
+    r->fetched(r->ctx, &out);
+    mem_free(r);
+}
+
+static void port_await_feed(void *ctx, int64_t feed_id, api_fetched_fn *done, void *done_ctx)
+{
+    struct daemon *d = ctx;
+
+    fetcher_await(d->fetcher, feed_id, REASON_READER, on_fetched, relay_new(done, NULL, done_ctx));
+}
+
+static void on_document(void *ctx, const struct document_result *res)
+{
+    struct relay *r = ctx;
+    struct api_document out = {res->rc, res->status, res->body, res->content_type, res->text};
+
+    r->document(r->ctx, &out);
+    mem_free(r);
+}
+
+static void port_get_document(void *ctx, struct str url, struct str credential,
+                              api_document_fn *done, void *done_ctx)
+{
+    struct daemon *d = ctx;
+
+    fetcher_get(d->fetcher, url, credential, on_document, relay_new(NULL, done, done_ctx));
+}
+
+static size_t port_ping(void *ctx, struct str url, struct str rss_url)
+{
+    struct daemon *d = ctx;
+
+    return fetcher_ping(d->fetcher, url, rss_url);
+}
+
+static struct api_cfg api_config(struct daemon *d, const struct options *o)
+{
+    struct api_cfg cfg = {
+        .store = d->store,
+        .ports = {d, port_await_feed, port_get_document, port_ping},
+        .base_url = o->base_url,
+        .cors_origin = o->cors_origin,
+        .token = o->token,
+        .demo_dir = o->demo_dir,
+        .fetch_wait_ms = o->fetch_wait,
+        .ping_rate = (int)o->ping_rate,
+        .ping_burst = (int)o->ping_burst,
+        .list_ttl_s = o->list_ttl,
+        .min_period_s = o->min_period,
+    };
+
+    level_periods(o, cfg.level_period_s);
+    return cfg;
+}
+
+/* ---- start ----------------------------------------------------------------------------------- */
+
+/* Thousands of clients and transfers need descriptors: take what the hard limit gives. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit rl;
+
+    if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
+        rl.rlim_cur = rl.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &rl);
+    }
+}
+
+static enum rc set_log_level(struct str name, struct err *err)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug"};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_eqz(name, names[i])) {
+            log_set_level((enum log_level)i);
+            return RC_OK;
+        }
+    return err_set(err, RC_INPUT, "option log-level: \"%.*s\" is none of error, warn, info, debug",
+                   STR_ARG(name));
+}
+
+/* Nobody outside this machine gets in without the token. */
+static enum rc check_exposure(struct str listen, struct str token, struct err *err)
+{
+    struct str host = listen;
+    ssize_t colon = -1;
+
+    for (size_t i = 0; i < host.len; i++)
+        if (host.ptr[i] == ':')
+            colon = (ssize_t)i;
+    if (colon >= 0)
+        host.len = (size_t)colon;
+    if (!str_is_null(token) || str_starts(host, STR("127.")) || str_eqz(host, "localhost") ||
+        str_eqz(host, "[::1]"))
+        return RC_OK;
+    return err_set(err, RC_INPUT,
+                   "option listen: %.*s can be reached from other machines; set --token (or "
+                   "FEEDMILL_TOKEN), or listen on 127.0.0.1",
+                   STR_ARG(listen));
+}
+
+static enum rc start(struct daemon *d, struct err *err)
+{
+    const struct options *o = d->o;
+    struct store_cfg store_cfg = {
+        .path = o->db,
+        .n_readers = (int)o->readers,
+        .queue_len = 8192,
+        .batch_ops = 256,
+        .batch_ms = 20,
+        .cache_bytes = (size_t)o->cache_size,
+        .memcached = o->memcached,
+    };
+    struct http_server_cfg http_cfg = {
+        .listen = o->listen,
+        .n_loops = (int)(o->http_loops ? o->http_loops
+                         : cores() > 4 ? 4
+                                       : cores()),
+        .max_connections = (size_t)o->http_connections,
+        .max_header = LIMIT_REQUEST_HEADER,
+        .max_body = LIMIT_REQUEST_BODY,
+        .header_ms = 10000,
+        .body_ms = 60000,
+        .idle_ms = 75000,
+        .write_ms = 30000,
+    };
+    struct fetcher_cfg fetcher_cfg;
+    struct notifier_cfg notifier_cfg;
+    struct api_cfg api_cfg;
+    enum rc rc;
+
+    d->agent = arena_printf(&d->arena, AGENT_NAME " (+%.*s", STR_ARG(o->contact_url));
+    level_periods(o, store_cfg.level_period_s);
+    if ((rc = set_log_level(o->log_level, err)) != RC_OK ||
+        (rc = check_exposure(o->listen, o->token, err)) != RC_OK)
+        return rc;
+    if ((rc = guard_new(o->allow_fetch.items, o->allow_fetch.n, &d->fetch_guard, err)) != RC_OK) {
+        err_prefix(err, "option allow-fetch");
+        return rc;
+    }
+    if ((rc = guard_new(o->allow_callback.items, o->allow_callback.n, &d->push_guard, err)) !=
+        RC_OK) {
+        err_prefix(err, "option allow-callback");
+        return rc;
+    }
+    if ((rc = store_open(&store_cfg, &d->store, err)) != RC_OK)
+        return rc;
+    fetcher_cfg = fetcher_config(d, o);
+    notifier_cfg = notifier_config(d, o);
+    api_cfg = api_config(d, o);
+    d->fetcher = fetcher_new(&fetcher_cfg);
+    d->notifier = notifier_new(&notifier_cfg);
+    d->api = api_new(&api_cfg);
+    if ((rc = http_server_new(&http_cfg, api_handle, d->api, &d->http, err)) != RC_OK ||
+        (rc = fetcher_start(d->fetcher, err)) != RC_OK ||
+        (rc = notifier_start(d->notifier, err)) != RC_OK)
+        return rc;
+    http_server_start(d->http);
+    return RC_OK;
+}
+
+static void stop(struct daemon *d)
+{
+    int64_t ms = d->o->stop_timeout;
+
+    if (d->api != NULL)
+        api_stop(d->api);
+    if (d->http != NULL)
+        http_server_stop(d->http, ms);
+    if (d->fetcher != NULL)
+        fetcher_stop(d->fetcher, ms);
+    if (d->notifier != NULL)
+        notifier_stop(d->notifier, ms);
+    store_close(&d->store);
+    http_server_free(&d->http);
+    api_free(&d->api);
+    fetcher_free(&d->fetcher);
+    notifier_free(&d->notifier);
+    guard_free(&d->fetch_guard);
+    guard_free(&d->push_guard);
+    arena_release(&d->arena);
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static sigset_t waited_for(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    return set;
+}
+
+void daemon_block_signals(void)
+{
+    sigset_t set = waited_for();
+
+    signal(SIGPIPE, SIG_IGN);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+/* SIGHUP: give the parts what may change while they run. `old` stays in use where it may not. */
+static void reload_options(struct daemon *d, daemon_reload_fn *reload, struct options **loaded)
+{
+    struct err err = ERR_INIT;
+    struct options *o = NULL;
+    struct fetcher_cfg fetcher_cfg;
+    struct notifier_cfg notifier_cfg;
+    struct api_cfg api_cfg;
+    const char *fixed;
+
+    if (reload(&o, &err) != RC_OK || check_exposure(d->started->listen, o->token, &err) != RC_OK ||
+        set_log_level(o->log_level, &err) != RC_OK) {
+        log_error("server", "reload_refused", "error=%s", log_quote(str_from(err.text)));
+        options_free(&o);
+        return;
+    }
+    if ((fixed = options_changed_fixed(d->started, o)) != NULL)
+        log_warn("server", "reload_partial", "option=%s effect=next_start", fixed);
+    fetcher_cfg = fetcher_config(d, o);
+    notifier_cfg = notifier_config(d, o);
+    api_cfg = api_config(d, o);
+    fetcher_reload(d->fetcher, &fetcher_cfg);
+    notifier_reload(d->notifier, &notifier_cfg);
+    api_reload(d->api, &api_cfg);
+    d->o = o;
+    options_free(loaded); /* the parts have copied what they need of the one before */
+    *loaded = o;
+    log_info("server", "reloaded", "%s", "");
+}
+
+enum rc daemon_run(const struct options *o, daemon_reload_fn *reload, struct err *err)
+{
+    struct daemon d = {.o = o, .started = o};
+    struct options *loaded = NULL;
+    sigset_t set = waited_for();
+    struct str host = o->listen;
+    enum rc rc;
+    int sig = 0;
+
+    raise_descriptor_limit();
+    if ((rc = start(&d, err)) != RC_OK) {
+        stop(&d);
+        return rc;
+    }
+    while (host.len > 0 && host.ptr[host.len - 1] != ':')
+        host.len--;
+    printf("feedmill: ready on http://%.*s%d\n", STR_ARG(host), http_server_port(d.http));
+    fflush(stdout);
+    while (sigwait(&set, &sig) == 0 && sig == SIGHUP)
+        reload_options(&d, reload, &loaded);
+    log_info("server", "stopping", "signal=%s", sig == SIGINT ? "INT" : "TERM");
+    signal(SIGINT, SIG_DFL); /* a second one ends it at once */
+    signal(SIGTERM, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    stop(&d);
+    options_free(&loaded);
+    log_info("server", "stopped", "%s", "");
+    return RC_OK;
+}

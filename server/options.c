@@ -1,0 +1,376 @@
+/* server/options.c - one table, four sources. */
+#include "server/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <ini.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+
+enum type { T_TEXT, T_LIST, T_INT, T_BOOL, T_MS, T_S, T_SIZE };
+enum { RELOAD = 1, SECRET = 2 };
+enum source { FROM_DEFAULT, FROM_FILE, FROM_ENV, FROM_FLAG };
+
+static const struct row {
+    const char *name;
+    enum type type;
+    const char *def;
+    int64_t min, max;
+    unsigned flags;
+    const char *metavar, *help;
+    size_t offset;
+} rows[] = {
+#define OPT(name, type, def, min, max, flags, metavar, help)                                       \
+    {#name, T_##type, def, min, max, flags, metavar, help, offsetof(struct options, name)},
+#include "server/options.def"
+#undef OPT
+};
+#define N_ROWS ARRAY_LEN(rows)
+
+struct loading {
+    struct options *o;
+    enum source from[N_ROWS]; /* where the present value came from */
+    struct err *err;
+    enum rc rc;
+    const char *file;
+};
+
+static const struct {
+    const char *suffix;
+    int64_t ms;
+} time_units[] = {{"ms", 1},           {"s", 1000},         {"m", 60 * 1000},
+                  {"h", 3600 * 1000}, {"d", 86400 * 1000}, {"w", 7 * 86400 * 1000}};
+
+/* "90s", "1.5h" is not allowed: whole numbers and one unit. */
+static bool read_time(const char *text, int64_t unit_ms, int64_t *out)
+{
+    char *end;
+    int64_t n;
+
+    errno = 0;
+    n = strtoll(text, &end, 10);
+    if (end == text || errno != 0)
+        return false;
+    if (*end == '\0') {
+        *out = n;
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(time_units); i++)
+        if (strcmp(end, time_units[i].suffix) == 0)
+            return !__builtin_mul_overflow(n, time_units[i].ms, &n) && n % unit_ms == 0 &&
+                   ((*out = n / unit_ms), true);
+    return false;
+}
+
+static bool read_size(const char *text, int64_t *out)
+{
+    char *end;
+    int64_t n, unit;
+
+    errno = 0;
+    n = strtoll(text, &end, 10);
+    if (end == text || errno != 0)
+        return false;
+    unit = *end == 'K' ? 1024 : *end == 'M' ? 1024 * 1024 : *end == 'G' ? 1024 * 1024 * 1024 : 1;
+    if (unit > 1)
+        end++;
+    return *end == '\0' && !__builtin_mul_overflow(n, unit, out);
+}
+
+static const char *expected(enum type type)
+{
+    switch (type) {
+    case T_MS:
+    case T_S:
+        return "a time such as 500ms, 30s, 5m, 2h or 1d";
+    case T_SIZE:
+        return "a number of bytes such as 65536, 64K or 16M";
+    case T_BOOL:
+        return "yes or no";
+    default:
+        return "a whole number";
+    }
+}
+
+static enum rc set_value(struct loading *l, size_t i, const char *text, enum source from)
+{
+    const struct row *r = &rows[i];
+    void *at = (char *)l->o + r->offset;
+    struct arena *a = &l->o->arena;
+    static const char *const where[] = {"default", "config file", "environment", "command line"};
+    int64_t n = 0;
+    bool ok = true;
+
+    if (from < l->from[i])
+        return RC_OK;
+    switch (r->type) {
+    case T_TEXT:
+        *(struct str *)at = text[0] == '\0' ? STR_NULL : str_dup(a, str_from(text));
+        l->from[i] = from;
+        return RC_OK;
+    case T_LIST: {
+        struct option_list *list = at;
+        struct str *items;
+        if (from > l->from[i]) /* a stronger source replaces the list, the same one adds to it */
+            list->n = 0;
+        l->from[i] = from;
+        if (text[0] == '\0')
+            return RC_OK;
+        items = ARENA_ARRAY(a, struct str, list->n + 1);
+        if (list->n > 0)
+            memcpy(items, list->items, list->n * sizeof *items);
+        items[list->n] = str_dup(a, str_from(text));
+        list->items = items;
+        list->n++;
+        return RC_OK;
+    }
+    case T_BOOL:
+        ok = strcmp(text, "yes") == 0 || strcmp(text, "no") == 0;
+        if (ok)
+            *(bool *)at = text[0] == 'y';
+        break;
+    case T_INT:
+        ok = str_to_i64(str_from(text), &n);
+        break;
+    case T_MS:
+        ok = read_time(text, 1, &n);
+        break;
+    case T_S:
+        ok = read_time(text, 1000, &n);
+        break;
+    case T_SIZE:
+        ok = read_size(text, &n);
+        break;
+    }
+    if (!ok)
+        return err_set(l->err, RC_INPUT, "option %s (%s): \"%s\" is not %s", r->name, where[from],
+                       text, expected(r->type));
+    if (r->type != T_BOOL) {
+        if (n < r->min || n > r->max)
+            return err_set(l->err, RC_INPUT,
+                           "option %s (%s): %s is out of range, allowed is %" PRId64 " to %" PRId64
+                           "%s",
+                           r->name, where[from], text, r->min, r->max,
+                           r->type == T_MS  ? " ms"
+                           : r->type == T_S ? " s"
+                                            : "");
+        *(int64_t *)at = n;
+    }
+    l->from[i] = from;
+    return RC_OK;
+}
+
+/* The row of a name in which '-' and '_' are the same; N_ROWS: none. */
+static size_t find_row(const char *name, size_t len)
+{
+    for (size_t i = 0; i < N_ROWS; i++) {
+        size_t k = 0;
+        while (k < len && rows[i].name[k] != '\0' &&
+               (rows[i].name[k] == name[k] || (rows[i].name[k] == '_' && name[k] == '-')))
+            k++;
+        if (k == len && rows[i].name[k] == '\0')
+            return i;
+    }
+    return N_ROWS;
+}
+
+static int on_ini(void *user, const char *section, const char *name, const char *value)
+{
+    struct loading *l = user;
+    size_t i = find_row(name, strlen(name));
+
+    if (section[0] != '\0')
+        l->rc = err_set(l->err, RC_INPUT, "%s: section [%s]: the file has no sections, only lines "
+                                          "'name = value'", l->file, section);
+    else if (i == N_ROWS || strcmp(rows[i].name, "config") == 0)
+        l->rc = err_set(l->err, RC_INPUT, "%s: unknown option \"%s\"; feedmill serve --help lists "
+                                          "them", l->file, name);
+    else
+        l->rc = set_value(l, i, value, FROM_FILE);
+    return l->rc == RC_OK;
+}
+
+static enum rc read_file(struct loading *l)
+{
+    char *path = str_z(&l->o->arena, l->o->config);
+    int n;
+
+    l->file = path;
+    n = ini_parse(path, on_ini, l);
+    if (l->rc != RC_OK)
+        return l->rc;
+    if (n < 0)
+        return err_set(l->err, RC_INPUT, "config file %s cannot be read: %s", path,
+                       strerror(errno));
+    if (n > 0)
+        return err_set(l->err, RC_INPUT, "config file %s: line %d is no 'name = value'", path, n);
+    return RC_OK;
+}
+
+static enum rc read_flags(struct loading *l, int argc, char **argv, bool *help)
+{
+    enum rc rc;
+
+    for (int k = 0; k < argc; k++) {
+        const char *arg = argv[k], *eq, *value;
+        size_t i;
+        if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+            *help = true;
+            return RC_OK;
+        }
+        if (strncmp(arg, "--", 2) != 0)
+            return err_set(l->err, RC_INPUT, "\"%s\" is no option; feedmill serve --help lists them",
+                           arg);
+        eq = strchr(arg, '=');
+        i = find_row(arg + 2, eq != NULL ? (size_t)(eq - arg) - 2 : strlen(arg + 2));
+        if (i == N_ROWS)
+            return err_set(l->err, RC_INPUT, "unknown option %s; feedmill serve --help lists them",
+                           arg);
+        if (eq != NULL)
+            value = eq + 1;
+        else if (rows[i].type == T_BOOL)
+            value = "yes";
+        else if (k + 1 < argc)
+            value = argv[++k];
+        else
+            return err_set(l->err, RC_INPUT, "option %s needs a value: %s", arg, rows[i].metavar);
+        if ((rc = set_value(l, i, value, FROM_FLAG)) != RC_OK)
+            return rc;
+    }
+    return RC_OK;
+}
+
+static enum rc read_environment(struct loading *l)
+{
+    char name[64] = "FEEDMILL_";
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < N_ROWS && rc == RC_OK; i++) {
+        size_t k = 9;
+        char *value, *save = NULL;
+        for (const char *p = rows[i].name; *p != '\0'; p++)
+            name[k++] = (char)toupper((unsigned char)*p);
+        name[k] = '\0';
+        if ((value = getenv(name)) == NULL)
+            continue;
+        if (rows[i].type != T_LIST) {
+            rc = set_value(l, i, value, FROM_ENV);
+            continue;
+        }
+        value = str_z(&l->o->arena, str_from(value)); /* lists: separated by white space */
+        for (char *p = strtok_r(value, " \t\n", &save); p != NULL && rc == RC_OK;
+             p = strtok_r(NULL, " \t\n", &save))
+            rc = set_value(l, i, p, FROM_ENV);
+    }
+    return rc;
+}
+
+enum rc options_load(int argc, char **argv, struct options **out, bool *help_out, struct err *err)
+{
+    struct loading l = {.o = NEW(struct options), .err = err};
+    enum rc rc = RC_OK;
+
+    *help_out = false;
+    for (size_t i = 0; i < N_ROWS; i++) {
+        enum rc r = set_value(&l, i, rows[i].def, FROM_DEFAULT);
+        ASSERT(r == RC_OK);
+    }
+    if ((rc = read_flags(&l, argc, argv, help_out)) == RC_OK && !*help_out &&
+        (rc = read_environment(&l)) == RC_OK && !str_is_null(l.o->config))
+        rc = read_file(&l);
+    if (rc != RC_OK) {
+        options_free(&l.o);
+        return rc;
+    }
+    *out = l.o;
+    return RC_OK;
+}
+
+void options_free(struct options **op)
+{
+    if (*op == NULL)
+        return;
+    arena_release(&(*op)->arena);
+    mem_free(*op);
+    *op = NULL;
+}
+
+/* "--ping-server URL"; returns its length. */
+static int flag_text(const struct row *r, char *out, size_t size)
+{
+    int n = snprintf(out, size, "--%s%s%s", r->name, r->type == T_BOOL ? "" : " ",
+                     r->type == T_BOOL ? "" : r->metavar);
+
+    for (char *p = out; *p != '\0' && *p != ' '; p++)
+        if (*p == '_')
+            *p = '-';
+    return n;
+}
+
+void options_print_help(FILE *to)
+{
+    char flag[128];
+
+    for (size_t i = 0; i < N_ROWS; i++) {
+        flag_text(&rows[i], flag, sizeof flag);
+        fprintf(to, "  %-28s %s", flag, rows[i].help);
+        if (rows[i].def[0] != '\0')
+            fprintf(to, " Default: %s.", rows[i].def);
+        fputc('\n', to);
+    }
+}
+
+void options_print_markdown(FILE *to)
+{
+    char flag[128];
+
+    fputs("# Configuration\n\n"
+          "Every option can be given as a flag, in the environment, or in the config file named by "
+          "`--config`;\nthe flag wins over the environment, the environment over the file. Lists: "
+          "repeat the flag or the line, or\nseparate by white space in the environment. SIGHUP "
+          "reads the file again; options marked *start* keep\ntheir value until the next start.\n\n"
+          "| flag | environment | default | from | meaning |\n| --- | --- | --- | --- | --- |\n",
+          to);
+    for (size_t i = 0; i < N_ROWS; i++) {
+        flag_text(&rows[i], flag, sizeof flag);
+        fprintf(to, "| `%s` | `FEEDMILL_", flag);
+        for (const char *p = rows[i].name; *p != '\0'; p++)
+            fputc(toupper((unsigned char)*p), to);
+        fprintf(to, "` | %s%s%s | %s | %s |\n", rows[i].def[0] ? "`" : "", rows[i].def,
+                rows[i].def[0] ? "`" : "", rows[i].flags & RELOAD ? "reload" : "start",
+                rows[i].help);
+    }
+}
+
+static bool same_value(const struct row *r, const struct options *x, const struct options *y)
+{
+    const void *p = (const char *)x + r->offset, *q = (const char *)y + r->offset;
+
+    switch (r->type) {
+    case T_TEXT:
+        return str_eq(*(const struct str *)p, *(const struct str *)q);
+    case T_LIST: {
+        const struct option_list *l = p, *m = q;
+        bool same = l->n == m->n;
+        for (size_t i = 0; same && i < l->n; i++)
+            same = str_eq(l->items[i], m->items[i]);
+        return same;
+    }
+    case T_BOOL:
+        return *(const bool *)p == *(const bool *)q;
+    default:
+        return *(const int64_t *)p == *(const int64_t *)q;
+    }
+}
+
+const char *options_changed_fixed(const struct options *old, const struct options *new_)
+{
+    for (size_t i = 0; i < N_ROWS; i++)
+        if (!(rows[i].flags & RELOAD) && !same_value(&rows[i], old, new_))
+            return rows[i].name;
+    return NULL;
+}

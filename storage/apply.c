@@ -1,0 +1,279 @@
+/* storage/apply.c - the smaller operations: records, subscriptions, positions, levels. */
+#include "storage/op.h"
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "storage/sqlite/feeds.h"
+#include "storage/sqlite/subscriptions.h"
+
+void op_free(struct op *op)
+{
+    if (op == NULL)
+        return;
+    arena_release(&op->arena);
+    mem_free(op);
+}
+
+/* ---- feeds ----------------------------------------------------------------------------------- */
+
+static enum rc find_or_insert(struct txn *t, const struct feed_ref *ref, int64_t *id,
+                              struct err *err)
+{
+    enum rc rc = feeds_find(t->db, ref->url, ref->credential, id, err);
+
+    if (rc != RC_OK || *id != 0)
+        return rc;
+    rc =
+        feeds_insert(t->db, ref->url, ref->credential, clock_now_s(), txn_next_version(t), id, err);
+    if (rc == RC_OK)
+        txn_feed(t, *id)->is_new = true;
+    return rc;
+}
+
+static enum rc apply_add_feed(struct txn *t, struct op *op)
+{
+    return find_or_insert(t, &op->as.add, &op->result.id, &op->err);
+}
+
+/* The next fetch after a new level or period. A publisher's refusal (backoff, Retry-After, 410) is
+ * not overruled by a subscriber, and his wish for longer pauses only by an exact period. */
+static void reschedule(const struct txn *t, struct feed_record *r)
+{
+    int64_t period = r->level == LEVEL_EXACT ? r->period_s : t->level_period_s[r->level];
+    int64_t now = clock_now_s();
+    int64_t due = r->last_check_at == TIME_UNKNOWN ? now : r->last_check_at + period;
+
+    if (r->state == FEED_GONE || r->next_reason == REASON_BACKOFF ||
+        r->next_reason == REASON_RETRY_AFTER)
+        return;
+    if (r->next_fetch_at != TIME_UNKNOWN && r->level != LEVEL_EXACT && r->next_fetch_at > due &&
+        (r->next_reason == REASON_MAX_AGE || r->next_reason == REASON_TTL ||
+         r->next_reason == REASON_SKIP))
+        return;
+    if (r->next_reason == REASON_NEW && r->next_fetch_at != TIME_UNKNOWN)
+        return;
+    r->next_fetch_at = due > now ? due : now;
+    r->next_reason = REASON_PERIOD;
+}
+
+static enum rc set_level(struct txn *t, int64_t feed_id, int level, int64_t period_s,
+                         struct arena *a, struct err *err)
+{
+    struct feed_row row;
+    enum rc rc = feeds_load(t->db, feed_id, false, a, &row, err);
+
+    if (rc != RC_OK)
+        return rc;
+    if (level != LEVEL_KEEP) {
+        row.rec.level = level;
+        row.rec.period_s = level == LEVEL_EXACT ? period_s : 0;
+        reschedule(t, &row.rec);
+    } else if (row.rec.next_fetch_at == TIME_UNKNOWN) {
+        reschedule(t, &row.rec); /* nobody had asked for it for long; now somebody does */
+    } else {
+        return RC_OK;
+    }
+    txn_feed(t, feed_id);
+    return feeds_save(t->db, &row, err);
+}
+
+static bool is_level(int level, int64_t period_s)
+{
+    return level == LEVEL_KEEP || (level >= 0 && level <= 2) ||
+           (level == LEVEL_EXACT && period_s > 0);
+}
+
+static enum rc bad_level(struct err *err, int level, int64_t period_s)
+{
+    return err_set(err, RC_INPUT,
+                   "level %d with a period of %lld s: there are levels 0 to 2, or "
+                   "-1 with a period of at least a second",
+                   level, (long long)period_s);
+}
+
+static enum rc apply_set_level(struct txn *t, struct op *op)
+{
+    int level = op->as.set_level.level;
+    int64_t period_s = op->as.set_level.period_s;
+
+    if (!is_level(level, period_s))
+        return bad_level(&op->err, level, period_s);
+    op->result.id = op->as.set_level.feed_id;
+    return set_level(t, op->result.id, level, period_s, &op->arena, &op->err);
+}
+
+static enum rc apply_touch(struct txn *t, struct op *op)
+{
+    int64_t now = clock_now_s();
+    enum rc rc = RC_OK;
+    size_t i;
+
+    for (i = 0; i < op->as.touch.n && rc == RC_OK; i++) {
+        rc = feeds_touch(t->db, op->as.touch.ids[i], now, &op->err);
+        txn_feed(t, op->as.touch.ids[i]);
+    }
+    return rc;
+}
+
+/* ---- subscriptions --------------------------------------------------------------------------- */
+
+/* The subscription as it is now, for the caller. */
+static enum rc show_sub(struct txn *t, struct op *op, int64_t id)
+{
+    struct subscription *sub = ARENA_NEW(&op->arena, struct subscription);
+    enum rc rc = subs_load(t->db, id, true, &op->arena, sub, &op->err);
+
+    op->result.id = id;
+    op->result.sub = rc == RC_OK ? sub : NULL;
+    return rc;
+}
+
+static enum rc apply_subscribe(struct txn *t, struct op *op)
+{
+    const struct sub_request *req = &op->as.subscribe;
+    struct subscription sub = {.endpoint = req->endpoint,
+                               .sink = req->sink,
+                               .state = SUB_ACTIVE,
+                               .position = req->from_given ? req->from_seq : t->last_seq,
+                               .with_initial = req->from_given,
+                               .created_at = clock_now_s()};
+    int64_t feed_id;
+    enum rc rc;
+    size_t i;
+
+    if (req->n_feeds == 0)
+        return err_set(&op->err, RC_INPUT, "a subscription needs at least one feed");
+    if (!is_level(req->level, req->period_s))
+        return bad_level(&op->err, req->level, req->period_s);
+    rc = subs_insert(t->db, &sub, req->endpoint_credential, &op->err);
+    for (i = 0; i < req->n_feeds && rc == RC_OK; i++) {
+        const struct feed_ref *ref = &req->feeds[i];
+
+        rc = find_or_insert(t, ref, &feed_id, &op->err);
+        if (rc == RC_OK)
+            rc = sub_feeds_add(t->db, sub.id, feed_id, i,
+                               str_is_null(ref->shown_url) ? ref->url : ref->shown_url, &op->err);
+        if (rc == RC_OK)
+            rc = set_level(t, feed_id, req->level, req->period_s, &op->arena, &op->err);
+        if (rc == RC_OK)
+            txn_feed(t, feed_id);
+    }
+    if (rc != RC_OK)
+        return rc;
+    txn_sub(t, sub.id);
+    return show_sub(t, op, sub.id);
+}
+
+static enum rc drop_matches(struct txn *t, struct op *op, int64_t sub_id)
+{
+    int64_t *ids;
+    size_t i, k, n;
+    enum rc rc = RC_OK;
+
+    for (i = 0; i < op->as.unsubscribe.n && rc == RC_OK; i++) {
+        rc = sub_feeds_match(t->db, sub_id, op->as.unsubscribe.urls[i], &op->arena, &ids, &n,
+                             &op->err);
+        for (k = 0; rc == RC_OK && k < n; k++) {
+            rc = sub_feeds_drop(t->db, sub_id, ids[k], &op->err);
+            txn_feed(t, ids[k]);
+            op->result.n_deleted++;
+        }
+    }
+    return rc;
+}
+
+static enum rc apply_unsubscribe(struct txn *t, struct op *op)
+{
+    int64_t id = op->as.unsubscribe.sub_id;
+    enum rc rc = show_sub(t, op, id);
+    const struct subscription *before = op->result.sub;
+    size_t i;
+
+    if (rc == RC_OK)
+        rc = drop_matches(t, op, id);
+    if (rc == RC_OK)
+        rc = show_sub(t, op, id);
+    if (rc != RC_OK)
+        return rc;
+    txn_sub(t, id);
+    if (op->as.unsubscribe.n > 0 && op->result.sub->n_feeds > 0)
+        return RC_OK;
+    if (op->as.unsubscribe.n == 0) {
+        for (i = 0; i < before->n_feeds; i++)
+            txn_feed(t, before->feeds[i].feed_id);
+        op->result.n_deleted = (int64_t)before->n_feeds;
+    }
+    op->result.sub = NULL;
+    return subs_delete(t->db, id, &op->err);
+}
+
+static enum rc apply_push_outcome(struct txn *t, struct op *op)
+{
+    const struct push_outcome *o = &op->as.push;
+    struct subscription sub;
+    enum rc rc = subs_load(t->db, o->sub_id, false, &op->arena, &sub, &op->err);
+
+    if (rc != RC_OK)
+        return rc;
+    if (sub.state != o->state)
+        txn_sub(t, sub.id);
+    sub.state = o->state;
+    if (o->position != 0)
+        sub.position = o->position;
+    sub.next_try_at = o->next_try_at;
+    sub.n_delivered += o->n_entries;
+    sub.n_faults += o->fault;
+    if (o->failed) {
+        sub.n_failures++;
+        if (sub.failing_since == TIME_UNKNOWN)
+            sub.failing_since = clock_now_s();
+    } else {
+        sub.n_failures = 0;
+        sub.failing_since = TIME_UNKNOWN;
+    }
+    sub.last_error = o->failed || o->fault ? o->error : STR_NULL;
+    op->result.id = sub.id;
+    return subs_save(t->db, &sub, &op->err);
+}
+
+static enum rc apply_resume(struct txn *t, struct op *op)
+{
+    struct subscription sub;
+    enum rc rc = subs_load(t->db, op->as.resume.sub_id, false, &op->arena, &sub, &op->err);
+
+    if (rc != RC_OK)
+        return rc;
+    sub.state = SUB_ACTIVE;
+    sub.next_try_at = TIME_UNKNOWN;
+    sub.failing_since = TIME_UNKNOWN;
+    sub.n_failures = 0;
+    if (op->as.resume.position >= 0)
+        sub.position = op->as.resume.position;
+    rc = subs_save(t->db, &sub, &op->err);
+    if (rc != RC_OK)
+        return rc;
+    txn_sub(t, sub.id);
+    return show_sub(t, op, sub.id);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+typedef enum rc apply_fn(struct txn *t, struct op *op);
+
+static apply_fn *const appliers[OP_COUNT_] = {
+    [OP_ADD_FEED] = apply_add_feed,
+    [OP_SUBSCRIBE] = apply_subscribe,
+    [OP_UNSUBSCRIBE] = apply_unsubscribe,
+    [OP_PUSH_OUTCOME] = apply_push_outcome,
+    [OP_RESUME] = apply_resume,
+    [OP_FETCH_OUTCOME] = apply_outcome,
+    [OP_TOUCH] = apply_touch,
+    [OP_SET_LEVEL] = apply_set_level,
+};
+
+enum rc op_apply(struct txn *t, struct op *op)
+{
+    ASSERT(op->kind < OP_COUNT_);
+    return appliers[op->kind](t, op);
+}

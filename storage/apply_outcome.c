@@ -1,0 +1,442 @@
+/* storage/apply_outcome.c - what a fetch came to: the record's new state, the moves and merges of
+ * records, and the revisions, in the order in which they are to be read and pushed.
+ *
+ * The fetcher compared the document with what was known when it was parsed; here every change is
+ * checked again against the row, so that two fetches that overlapped cannot store an entry twice.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/map.h"
+#include "base/stats.h"
+#include "storage/op.h"
+#include "storage/sqlite/feeds.h"
+#include "storage/sqlite/revisions.h"
+#include "storage/sqlite/subscriptions.h"
+
+#define DAY_S 86400
+
+/* Names a feed gets by moving: publishers that move with every answer are not followed for ever.
+ * The first ones stay, for those were known. Records that merge bring theirs: somebody made them.
+ */
+#define MOVES_NAMED 64
+
+/* ---- moves and merges ------------------------------------------------------------------------ */
+
+static enum rc note_subs_of(struct txn *t, int64_t feed_id, struct arena *a, struct err *err)
+{
+    int64_t *ids;
+    size_t n, i;
+    enum rc rc = subs_of_feed(t->db, feed_id, a, &ids, &n, err);
+
+    for (i = 0; rc == RC_OK && i < n; i++)
+        txn_sub(t, ids[i]);
+    return rc;
+}
+
+/* Whoever asked for a shorter period than the default keeps it. */
+static void keep_level(struct feed_record *to, const struct feed_record *from)
+{
+    if (from->level == LEVEL_EXACT && (to->level != LEVEL_EXACT || from->period_s < to->period_s)) {
+        to->level = LEVEL_EXACT;
+        to->period_s = from->period_s;
+    } else if (from->level == 2 && to->level != LEVEL_EXACT) {
+        to->level = 2;
+    }
+}
+
+/* A record that has no document yet takes that of the other. */
+static enum rc inherit_document(struct txn *t, int64_t from, struct feed_row *to, struct arena *a,
+                                struct err *err)
+{
+    struct feed_row old;
+    enum rc rc = feeds_load(t->db, from, true, a, &old, err);
+
+    if (rc != RC_OK || to->fetched || !old.fetched)
+        return rc;
+    to->fetched = true;
+    to->rec.head = old.rec.head;
+    to->rec.ext = old.rec.ext;
+    to->rec.title = old.rec.title;
+    to->rec.site_url = old.rec.site_url;
+    to->rec.hints = old.rec.hints;
+    to->rec.last_change_at = old.rec.last_change_at;
+    return feeds_save_head(t->db, to->rec.id, to->rec.head, to->rec.ext, err);
+}
+
+/* `from` turned out to be what `to` is: *to gets its subscriptions, names and entries. */
+static enum rc merge_records(struct txn *t, const struct feed_row *from, struct feed_row *to,
+                             struct arena *a, struct err *err)
+{
+    int64_t old = from->rec.id, id = to->rec.id;
+    struct txn_feed *note;
+    enum rc rc = note_subs_of(t, old, a, err);
+
+    if (rc == RC_OK)
+        rc = aliases_move(t->db, old, id, err);
+    if (rc == RC_OK)
+        rc = sub_feeds_move(t->db, old, id, err);
+    if (rc == RC_OK)
+        rc = revisions_merge(t->db, old, id, &to->rec.n_entries, err);
+    if (rc == RC_OK)
+        rc = inherit_document(t, old, to, a, err);
+    if (rc == RC_OK)
+        rc = feeds_delete(t->db, old, err);
+    if (rc == RC_OK)
+        rc = aliases_add(t->db, id, from->rec.url, from->rec.credential, INT64_MAX, err);
+    if (rc == RC_OK && from->rec.page_url.len > 0 && !str_eq(from->rec.page_url, to->rec.page_url))
+        rc = aliases_add(t->db, id, from->rec.page_url, from->rec.credential, INT64_MAX, err);
+    keep_level(&to->rec, &from->rec);
+    if (from->rec.wanted_at > to->rec.wanted_at)
+        to->rec.wanted_at = from->rec.wanted_at;
+    note = txn_feed(t, old);
+    note->merged_into = id;
+    note = txn_feed(t, id);
+    note->reload_keys = true;
+    return rc;
+}
+
+/* Give the record the URLs of the outcome; *row becomes another record when that has them. */
+static enum rc move_record(struct txn *t, const struct fetch_outcome *o, struct feed_row *row,
+                           bool *merged, bool *moved, struct arena *a, struct err *err)
+{
+    struct feed_row other;
+    struct str old_url = row->rec.url, page = row->rec.page_url;
+    int64_t owner = 0;
+    enum rc rc = RC_OK;
+
+    *merged = *moved = false;
+    if (!str_is_null(o->url) && o->url.len > 0 && !str_eq(o->url, old_url)) {
+        rc = feeds_find_own(t->db, o->url, row->rec.credential, &owner, err);
+        if (rc == RC_OK && owner != 0) {
+            rc = feeds_load(t->db, owner, true, a, &other, err);
+            if (rc == RC_OK)
+                rc = merge_records(t, row, &other, a, err);
+            if (rc != RC_OK)
+                return rc;
+            *row = other;
+            page = other.rec.page_url;
+            *merged = true;
+        } else {
+            *moved = true;
+        }
+    }
+    if (!str_is_null(o->page_url))
+        page = o->page_url.len > 0 ? o->page_url : STR_NULL;
+    if (rc == RC_OK && (*moved || !str_eq(page, row->rec.page_url))) {
+        if (*moved) {
+            row->rec.url = o->url;
+            rc = aliases_drop(t->db, o->url, row->rec.credential, err);
+        }
+        row->rec.page_url = page;
+        if (rc == RC_OK)
+            rc = feeds_save_urls(t->db, row->rec.id, row->rec.url, page, err);
+        if (rc == RC_OK && *moved && !str_eq(old_url, page))
+            rc = aliases_add(t->db, row->rec.id, old_url, row->rec.credential, MOVES_NAMED, err);
+    }
+    for (size_t i = 0; i < o->n_aliases && rc == RC_OK; i++)
+        rc = aliases_add(t->db, row->rec.id, o->aliases[i], row->rec.credential, MOVES_NAMED, err);
+    return rc;
+}
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+struct pending {
+    const struct entry_change *change;
+    struct entry_row entry;
+    size_t position; /* in the document */
+    int64_t sort_at;
+    bool dated;
+    enum revision_kind kind;
+    unsigned char doc_hash[16];
+};
+
+/* An absolute IRI: a scheme, a colon, something, and no blank or quote in it. Two feeds that carry
+ * the same one carry the same entry; other ids mean something only within their feed. */
+static int64_t iri_hash(struct str uid)
+{
+    unsigned char hash[16];
+    int64_t n;
+    size_t i;
+    ssize_t colon = str_chr(uid, ':');
+
+    if (colon < 2 || (size_t)colon + 1 == uid.len)
+        return 0;
+    for (i = 0; i < uid.len; i++) {
+        unsigned char c = (unsigned char)uid.ptr[i];
+        bool letter = (c | 32) >= 'a' && (c | 32) <= 'z';
+        bool in_scheme =
+            letter || (i > 0 && ((c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.'));
+
+        if (c <= ' ' || c == '"' || c == '<' || c == '>' || (i < (size_t)colon && !in_scheme))
+            return 0;
+    }
+    digest_content(uid, hash);
+    memcpy(&n, hash, sizeof n);
+    n &= INT64_MAX;
+    return n == 0 ? 1 : n;
+}
+
+/* The date that orders merges. An entry without one has the time it came in, and a later version
+ * of it the time that came in: it moves to the front. */
+static void date_of(struct pending *p, int64_t received)
+{
+    int64_t at = p->change->published_at;
+
+    if (p->change->updated_at > at)
+        at = p->change->updated_at; /* TIME_UNKNOWN is less than any time */
+    p->dated = at != TIME_UNKNOWN;
+    if (!p->dated)
+        at = received;
+    else if (at > received + DAY_S)
+        at = received + DAY_S; /* a date far ahead would stay on top for ever */
+    p->sort_at = at;
+}
+
+/* Oldest first; entries of one date from the document's last to its first, so that the newest of
+ * all comes to be the first in the document. */
+static int by_age(const void *x, const void *y)
+{
+    const struct pending *a = x, *b = y;
+
+    if (a->sort_at != b->sort_at)
+        return a->sort_at < b->sort_at ? -1 : 1;
+    return a->position > b->position ? -1 : a->position < b->position;
+}
+
+/* The same essence with another document: shown from now on, but no event. */
+static enum rc replace_document(struct txn *t, struct pending *p, bool *visible, struct err *err)
+{
+    enum rc rc;
+
+    if (memcmp(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash) == 0)
+        return RC_OK;
+    *visible = true;
+    memcpy(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash);
+    rc = overlays_put(t->db, p->entry.seq, p->change->doc, p->change->ext, err);
+    return rc == RC_OK ? entries_update(t->db, &p->entry, err) : rc;
+}
+
+/* A deletion that is older than the entry's own date is none (RFC 6721 §3). */
+static enum rc check_deletion(struct txn *t, const struct pending *p, bool *counts, struct err *err)
+{
+    int64_t updated_at;
+    enum rc rc;
+
+    *counts = false;
+    if (p->entry.id == 0 || p->entry.deleted)
+        return RC_OK;
+    rc = revisions_updated_at(t->db, p->entry.seq, &updated_at, err);
+    *counts = rc == RC_OK && p->change->updated_at >= updated_at;
+    return rc;
+}
+
+/* Look at each change beside its row and keep those that are revisions. */
+static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64_t feed_id,
+                             int64_t received, struct arena *a, struct pending **out, size_t *n_out,
+                             bool *visible, struct err *err)
+{
+    struct pending *list = ARENA_ARRAY(a, struct pending, o->n_changes + 1);
+    struct map seen = MAP_INIT;
+    enum rc rc = RC_OK;
+    size_t i, n = 0;
+
+    for (i = 0; i < o->n_changes && rc == RC_OK; i++) {
+        struct pending p = {.change = &o->changes[i], .position = i};
+        bool deletes = p.change->kind == REV_DELETED, counts;
+
+        if (map_put(&seen, p.change->uid, list) != NULL)
+            continue; /* twice in one document: the first counts */
+        rc = entries_find(t->db, feed_id, p.change->uid, &p.entry, err);
+        if (rc != RC_OK)
+            break;
+        digest_content(str_concat(a, p.change->doc, p.change->ext), p.doc_hash);
+        date_of(&p, received);
+        if (deletes) {
+            rc = check_deletion(t, &p, &counts, err);
+            if (rc != RC_OK || !counts)
+                continue;
+            p.sort_at = p.entry.sort_at;
+            p.dated = p.entry.dated;
+            p.kind = REV_DELETED;
+        } else if (p.entry.id == 0) {
+            p.kind = REV_NEW;
+        } else if (!p.entry.deleted &&
+                   memcmp(p.entry.essence, p.change->essence, sizeof p.entry.essence) == 0) {
+            rc = replace_document(t, &p, visible, err);
+            continue;
+        } else {
+            p.kind = REV_CHANGED;
+        }
+        list[n++] = p;
+    }
+    map_release(&seen, NULL);
+    if (n > 1)
+        qsort(list, n, sizeof *list, by_age);
+    *out = list;
+    *n_out = n;
+    return rc;
+}
+
+static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, int64_t batch,
+                      struct err *err)
+{
+    const struct entry_change *c = p->change;
+    struct entry_row *e = &p->entry;
+    struct directory_key key = {.feed_id = row->rec.id, .old_seq = e->seq};
+    struct revision r = {.seq = txn_next_seq(t),
+                         .at_us = txn_next_at_us(t),
+                         .feed_id = row->rec.id,
+                         .batch = batch,
+                         .kind = p->kind,
+                         .initial = !row->fetched,
+                         .sort_at = p->sort_at,
+                         .published_at = c->published_at,
+                         .updated_at = c->updated_at,
+                         .title = c->title,
+                         .link = c->link,
+                         .summary = c->summary,
+                         .author = c->author,
+                         .doc = c->doc,
+                         .ext = c->ext};
+    bool was_there = e->id != 0 && !e->deleted;
+    int64_t old_seq = e->seq;
+    enum rc rc;
+
+    e->seq = r.seq;
+    e->sort_at = p->sort_at;
+    e->dated = p->dated;
+    e->deleted = p->kind == REV_DELETED;
+    memcpy(e->essence, c->essence, sizeof e->essence);
+    memcpy(e->doc_hash, p->doc_hash, sizeof e->doc_hash);
+    if (e->id == 0) {
+        e->first_seq = r.seq;
+        e->iri_hash = iri_hash(e->uid);
+        rc = entries_insert(t->db, e, err);
+    } else {
+        rc = entries_update(t->db, e, err);
+        if (rc == RC_OK)
+            rc = overlays_drop(t->db, old_seq, err);
+    }
+    if (rc == RC_OK)
+        rc = revisions_append(t->db, &r, e->id, err);
+    if (!e->deleted)
+        key.key = (struct merge_key){e->sort_at, e->seq, e->iri_hash};
+    txn_key(t, &key);
+    row->rec.n_entries += (e->deleted ? 0 : 1) - (was_there ? 1 : 0);
+    return rc;
+}
+
+static enum rc store_document(struct txn *t, struct op *op, struct feed_row *row, int64_t received,
+                              bool *visible)
+{
+    const struct fetch_outcome *o = &op->as.outcome;
+    int64_t *counts[] = {[REV_NEW] = &op->result.n_new,
+                         [REV_CHANGED] = &op->result.n_changed,
+                         [REV_DELETED] = &op->result.n_deleted};
+    int64_t batch = t->last_seq + 1;
+    struct pending *list;
+    size_t n, i;
+    enum rc rc;
+
+    rc = check_changes(t, o, row->rec.id, received, &op->arena, &list, &n, visible, &op->err);
+    for (i = 0; i < n && rc == RC_OK; i++) {
+        rc = append(t, row, &list[i], batch, &op->err);
+        ++*counts[list[i].kind];
+    }
+    if (rc != RC_OK || n == 0)
+        return rc;
+    *visible = true;
+    row->rec.last_change_at = received;
+    txn_feed(t, row->rec.id)->first_seq = batch;
+    op->result.last_seq = t->last_seq;
+    return RC_OK;
+}
+
+/* ---- the record ------------------------------------------------------------------------------ */
+
+/* Null keeps, empty clears. True when that is a change. */
+static bool take(struct str *field, struct str value)
+{
+    if (str_is_null(value) || str_eq(*field, value)) /* null and empty are equal */
+        return false;
+    *field = value.len == 0 ? STR_NULL : value;
+    return true;
+}
+
+static enum rc store_head(struct txn *t, const struct fetch_outcome *o, struct feed_row *row,
+                          bool *visible, struct err *err)
+{
+    bool changed = take(&row->rec.head, o->head);
+
+    changed |= take(&row->rec.ext, o->head_ext);
+    *visible |= take(&row->rec.title, o->title);
+    *visible |= take(&row->rec.site_url, o->site_url);
+    row->rec.hints = o->hints;
+    if (!changed && row->fetched)
+        return RC_OK;
+    *visible = true;
+    return feeds_save_head(t->db, row->rec.id, row->rec.head, row->rec.ext, err);
+}
+
+static void store_state(const struct fetch_outcome *o, struct feed_record *r, int64_t checked_at,
+                        bool merged)
+{
+    r->last_check_at = checked_at;
+    if (o->ok)
+        r->last_success_at = checked_at;
+    r->last_error = o->ok ? STR_NULL : o->error;
+    r->last_status = o->status;
+    r->state = o->state;
+    r->n_errors = o->n_errors;
+    r->next_fetch_at = o->next_fetch_at;
+    r->next_reason = o->next_reason;
+    if (o->level != LEVEL_KEEP && !merged) { /* it was weighed against the record that is gone */
+        r->level = o->level;
+        if (o->level != LEVEL_EXACT)
+            r->period_s = 0;
+    }
+    if (merged) { /* nor does this record hold all that was compared: it is read whole next time */
+        r->etag = r->last_modified = STR_NULL;
+        r->has_body_hash = false;
+        return;
+    }
+    take(&r->etag, o->etag);
+    take(&r->last_modified, o->last_modified);
+    if (o->has_body_hash) {
+        r->has_body_hash = true;
+        memcpy(r->body_hash, o->body_hash, sizeof r->body_hash);
+    }
+}
+
+enum rc apply_outcome(struct txn *t, struct op *op)
+{
+    const struct fetch_outcome *o = &op->as.outcome;
+    int64_t checked_at = o->checked_at > 0 ? o->checked_at : clock_now_s();
+    bool merged, visible;
+    struct feed_row row;
+    enum rc rc;
+
+    rc = feeds_load(t->db, o->feed_id, o->has_document, &op->arena, &row, &op->err);
+    if (rc == RC_OK)
+        rc = move_record(t, o, &row, &merged, &visible, &op->arena, &op->err);
+    if (rc != RC_OK)
+        return rc;
+    visible |= merged;
+    store_state(o, &row.rec, checked_at, merged);
+    if (o->has_document) {
+        rc = store_document(t, op, &row, checked_at, &visible);
+        if (rc == RC_OK)
+            rc = store_head(t, o, &row, &visible, &op->err);
+        row.fetched = true;
+    }
+    if (rc != RC_OK)
+        return rc;
+    if (visible)
+        row.rec.version = txn_next_version(t);
+    txn_feed(t, row.rec.id);
+    op->result.id = row.rec.id;
+    return feeds_save(t->db, &row, &op->err);
+}

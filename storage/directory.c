@@ -1,0 +1,475 @@
+/* storage/directory.c - one table by id, one by URL, under one lock.
+ *
+ * Ids are given out in order and never reused, so the table by id is an array. A URL leads to a
+ * chain of places: the same text can be one record's own URL, another's page and the site of many.
+ */
+#include "storage/directory.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "storage/sqlite/feeds.h"
+
+/* Ordered by precedence. */
+enum role { ROLE_URL, ROLE_ALIAS, ROLE_PAGE, ROLE_SITE };
+
+struct place {
+    struct place *next; /* of the same URL */
+    int64_t feed_id;
+    enum role role;
+};
+
+struct dir_feed {
+    struct feed_brief brief;
+    char *credential, *access_key; /* NULL when none */
+    struct link {
+        char *url;
+        enum role role;
+    } * links;
+    size_t n_links;
+    int64_t last_seq;
+    struct merge_key *keys; /* newest first */
+    size_t n_keys, cap_keys;
+    bool complete; /* keys are all there are */
+};
+
+struct directory {
+    pthread_rwlock_t lock;   /* guards everything below */
+    struct dir_feed **feeds; /* by id; NULL: none */
+    size_t cap;              /* ids below it have a slot */
+    struct map places;       /* URL -> chain of struct place */
+    int64_t last_seq;
+};
+
+struct directory *directory_new(void)
+{
+    struct directory *d = NEW(struct directory);
+    pthread_rwlockattr_t attr;
+
+    /* readers come all the time: without this the storer might never get in */
+    pthread_rwlockattr_init(&attr);
+    pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&d->lock, &attr);
+    pthread_rwlockattr_destroy(&attr);
+    return d;
+}
+
+static void free_feed(struct dir_feed *f)
+{
+    size_t i;
+
+    for (i = 0; i < f->n_links; i++)
+        mem_free(f->links[i].url);
+    mem_free(f->links);
+    mem_free(f->credential);
+    mem_free(f->access_key);
+    mem_free(f->keys);
+    mem_free(f);
+}
+
+static void free_chain(void *chain)
+{
+    struct place *p = chain, *next;
+
+    for (; p != NULL; p = next) {
+        next = p->next;
+        mem_free(p);
+    }
+}
+
+void directory_free(struct directory **dp)
+{
+    struct directory *d = *dp;
+    size_t i;
+
+    if (d == NULL)
+        return;
+    for (i = 0; i < d->cap; i++)
+        if (d->feeds[i] != NULL)
+            free_feed(d->feeds[i]);
+    mem_free(d->feeds);
+    map_release(&d->places, free_chain);
+    pthread_rwlock_destroy(&d->lock);
+    mem_free(d);
+    *dp = NULL;
+}
+
+void directory_lock(struct directory *d)
+{
+    pthread_rwlock_wrlock(&d->lock);
+}
+
+void directory_unlock(struct directory *d)
+{
+    pthread_rwlock_unlock(&d->lock);
+}
+
+static struct dir_feed *feed_at(const struct directory *d, int64_t id)
+{
+    return id > 0 && (uint64_t)id < d->cap ? d->feeds[id] : NULL;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static void add_place(struct directory *d, struct str url, int64_t feed_id, enum role role)
+{
+    struct place *p = NEW(struct place);
+
+    *p = (struct place){.next = map_get(&d->places, url), .feed_id = feed_id, .role = role};
+    map_put(&d->places, url, p);
+}
+
+static void drop_place(struct directory *d, struct str url, int64_t feed_id, enum role role)
+{
+    struct place *head = map_get(&d->places, url), *gone, **at = &head;
+
+    while (*at != NULL && ((*at)->feed_id != feed_id || (*at)->role != role))
+        at = &(*at)->next;
+    ASSERT(*at != NULL);
+    gone = *at;
+    *at = gone->next;
+    mem_free(gone);
+    if (head == NULL)
+        map_del(&d->places, url);
+    else
+        map_put(&d->places, url, head);
+}
+
+/* Looks around `place` first: the lists before and after a change are nearly the same. */
+static bool has_link(const struct link *links, size_t n, const struct link *wanted, size_t place)
+{
+    size_t i, at = place < 4 ? 0 : place - 4;
+
+    for (i = 0; i < n; i++, at++) {
+        if (at >= n)
+            at = 0;
+        if (links[at].role == wanted->role && strcmp(links[at].url, wanted->url) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_link(struct link *links, size_t *n, struct str url, enum role role)
+{
+    if (url.len > 0)
+        links[(*n)++] = (struct link){mem_strndup(url.ptr, url.len), role};
+}
+
+/* Most of the time nothing has changed, and no place is touched. */
+static void set_links(struct directory *d, struct dir_feed *f, const struct directory_feed *in)
+{
+    struct link *links = mem_alloc((3 + in->n_aliases) * sizeof *links);
+    size_t n = 0, i;
+
+    add_link(links, &n, in->url, ROLE_URL);
+    add_link(links, &n, in->page_url, ROLE_PAGE);
+    add_link(links, &n, in->site_url, ROLE_SITE);
+    for (i = 0; i < in->n_aliases; i++)
+        add_link(links, &n, in->aliases[i], ROLE_ALIAS);
+    for (i = 0; i < n; i++)
+        if (!has_link(f->links, f->n_links, &links[i], i))
+            add_place(d, str_from(links[i].url), in->brief.id, links[i].role);
+    for (i = 0; i < f->n_links; i++)
+        if (!has_link(links, n, &f->links[i], i))
+            drop_place(d, str_from(f->links[i].url), in->brief.id, f->links[i].role);
+    for (i = 0; i < f->n_links; i++)
+        mem_free(f->links[i].url);
+    mem_free(f->links);
+    f->links = links;
+    f->n_links = n;
+}
+
+/* ---- the storer ------------------------------------------------------------------------------ */
+
+void directory_put(struct directory *d, const struct directory_feed *in)
+{
+    struct dir_feed *f = feed_at(d, in->brief.id);
+    size_t old = d->cap;
+
+    ASSERT(in->brief.id > 0);
+    if (f == NULL) {
+        if ((uint64_t)in->brief.id >= d->cap) {
+            d->feeds = mem_grow(d->feeds, &d->cap, (size_t)in->brief.id + 1, sizeof *d->feeds);
+            memset(d->feeds + old, 0, (d->cap - old) * sizeof *d->feeds);
+        }
+        f = d->feeds[in->brief.id] = NEW(struct dir_feed);
+        f->complete = true;
+        if (in->credential.len > 0)
+            f->credential = mem_strndup(in->credential.ptr, in->credential.len);
+        if (in->access_key.len > 0)
+            f->access_key = mem_strndup(in->access_key.ptr, in->access_key.len);
+    }
+    f->brief = in->brief;
+    f->last_seq = in->last_seq;
+    set_links(d, f, in);
+}
+
+void directory_remove(struct directory *d, int64_t feed_id)
+{
+    struct dir_feed *f = feed_at(d, feed_id);
+    size_t i;
+
+    if (f == NULL)
+        return;
+    for (i = 0; i < f->n_links; i++)
+        drop_place(d, str_from(f->links[i].url), feed_id, f->links[i].role);
+    free_feed(f);
+    d->feeds[feed_id] = NULL;
+}
+
+static void drop_key(struct dir_feed *f, int64_t seq)
+{
+    size_t i;
+
+    for (i = 0; i < f->n_keys && f->keys[i].seq != seq; i++)
+        ;
+    if (i == f->n_keys)
+        return;
+    f->n_keys--;
+    memmove(&f->keys[i], &f->keys[i + 1], (f->n_keys - i) * sizeof *f->keys);
+}
+
+static void add_key(struct dir_feed *f, const struct merge_key *k)
+{
+    size_t low = 0, high = f->n_keys, middle;
+
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        if (merge_key_before(&f->keys[middle], k))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == f->n_keys && !f->complete)
+        return; /* others that we do not see may lie between */
+    if (f->n_keys == DIRECTORY_KEYS) {
+        f->complete = false;
+        if (low == f->n_keys)
+            return;
+        f->n_keys--;
+    }
+    f->keys = mem_grow(f->keys, &f->cap_keys, f->n_keys + 1, sizeof *f->keys);
+    memmove(&f->keys[low + 1], &f->keys[low], (f->n_keys - low) * sizeof *f->keys);
+    f->keys[low] = *k;
+    f->n_keys++;
+}
+
+void directory_key(struct directory *d, const struct directory_key *k)
+{
+    struct dir_feed *f = feed_at(d, k->feed_id);
+
+    if (f == NULL)
+        return;
+    if (k->old_seq != 0)
+        drop_key(f, k->old_seq);
+    if (k->key.seq != 0)
+        add_key(f, &k->key);
+}
+
+void directory_set_keys(struct directory *d, int64_t feed_id, const struct merge_key *keys,
+                        size_t n, bool complete)
+{
+    struct dir_feed *f = feed_at(d, feed_id);
+
+    if (f == NULL)
+        return;
+    ASSERT(n <= DIRECTORY_KEYS);
+    mem_free(f->keys);
+    f->keys = mem_alloc(n * sizeof *keys + 1);
+    if (n > 0)
+        memcpy(f->keys, keys, n * sizeof *keys);
+    f->n_keys = f->cap_keys = n;
+    f->complete = complete;
+}
+
+void directory_set_last_seq(struct directory *d, int64_t last_seq)
+{
+    d->last_seq = last_seq;
+}
+
+bool directory_wants_keys(struct directory *d, int64_t feed_id)
+{
+    const struct dir_feed *f = feed_at(d, feed_id);
+
+    return f != NULL && !f->complete && f->n_keys < DIRECTORY_KEYS / 2;
+}
+
+/* ---- everybody ------------------------------------------------------------------------------- */
+
+static bool opens(const struct dir_feed *f, struct str credential, struct str key)
+{
+    if (credential.len == 0)
+        return f->credential == NULL;
+    return f->credential != NULL && (str_eqz(credential, f->credential) ||
+                                     (!str_is_null(key) && str_eqz(key, f->access_key)));
+}
+
+bool directory_find(struct directory *d, struct str url, struct str credential,
+                    struct feed_brief *out)
+{
+    struct str key = access_key_of(credential);
+    const struct place *p, *best = NULL;
+
+    pthread_rwlock_rdlock(&d->lock);
+    for (p = map_get(&d->places, url); p != NULL; p = p->next) {
+        if (p->role == ROLE_SITE || !opens(d->feeds[p->feed_id], credential, key))
+            continue;
+        if (best == NULL || p->role < best->role ||
+            (p->role == best->role && p->feed_id < best->feed_id))
+            best = p;
+    }
+    if (best != NULL)
+        *out = d->feeds[best->feed_id]->brief;
+    pthread_rwlock_unlock(&d->lock);
+    return best != NULL;
+}
+
+bool directory_brief(struct directory *d, int64_t feed_id, struct feed_brief *out)
+{
+    const struct dir_feed *f;
+
+    pthread_rwlock_rdlock(&d->lock);
+    f = feed_at(d, feed_id);
+    if (f != NULL)
+        *out = f->brief;
+    pthread_rwlock_unlock(&d->lock);
+    return f != NULL;
+}
+
+/* A feed may have a URL in several roles; it counts by the first of them. */
+static bool is_first_role(const struct dir_feed *f, struct str url, enum role role)
+{
+    size_t i;
+
+    for (i = 0; i < f->n_links; i++)
+        if (f->links[i].role < role && str_eqz(url, f->links[i].url))
+            return false;
+    return true;
+}
+
+size_t directory_find_any(struct directory *d, struct str url, int64_t *ids, size_t max)
+{
+    const struct place *p;
+    size_t n = 0;
+
+    pthread_rwlock_rdlock(&d->lock);
+    for (p = map_get(&d->places, url); p != NULL; p = p->next) {
+        if (!is_first_role(d->feeds[p->feed_id], url, p->role))
+            continue;
+        if (n < max)
+            ids[n] = p->feed_id;
+        n++;
+    }
+    pthread_rwlock_unlock(&d->lock);
+    return n;
+}
+
+int64_t directory_version(struct directory *d, const int64_t *ids, size_t n)
+{
+    int64_t version = 0;
+    size_t i;
+
+    pthread_rwlock_rdlock(&d->lock);
+    for (i = 0; i < n; i++) {
+        const struct dir_feed *f = feed_at(d, ids[i]);
+
+        if (f != NULL && f->brief.version > version)
+            version = f->brief.version;
+    }
+    pthread_rwlock_unlock(&d->lock);
+    return version;
+}
+
+int64_t directory_last_seq(struct directory *d)
+{
+    int64_t last;
+
+    pthread_rwlock_rdlock(&d->lock);
+    last = d->last_seq;
+    pthread_rwlock_unlock(&d->lock);
+    return last;
+}
+
+bool directory_with_news(struct directory *d, const struct sub_feed *feeds, size_t n, int64_t seq,
+                         size_t *out, size_t *n_out)
+{
+    bool all_there = true;
+    size_t i;
+
+    *n_out = 0;
+    pthread_rwlock_rdlock(&d->lock);
+    for (i = 0; i < n; i++) {
+        const struct dir_feed *f = feed_at(d, feeds[i].feed_id);
+
+        all_there &= f != NULL;
+        if (f != NULL && f->last_seq > seq)
+            out[(*n_out)++] = i;
+    }
+    pthread_rwlock_unlock(&d->lock);
+    return all_there;
+}
+
+size_t directory_ids(struct directory *d, struct arena *a, int64_t **out)
+{
+    size_t i, n = 0;
+
+    pthread_rwlock_rdlock(&d->lock);
+    *out = ARENA_ARRAY(a, int64_t, d->cap + 1);
+    for (i = 0; i < d->cap; i++)
+        if (d->feeds[i] != NULL)
+            (*out)[n++] = (int64_t)i;
+    pthread_rwlock_unlock(&d->lock);
+    return n;
+}
+
+bool directory_merge(struct directory *d, const int64_t *ids, size_t n,
+                     const struct merge_range *range, struct arena *scratch, int64_t *out,
+                     size_t *n_out)
+{
+    struct merge_run *runs = arena_alloc(scratch, n * sizeof *runs + 1);
+    size_t i, n_runs = 0;
+    bool deep_enough;
+
+    pthread_rwlock_rdlock(&d->lock);
+    for (i = 0; i < n; i++) {
+        const struct dir_feed *f = feed_at(d, ids[i]);
+
+        if (f != NULL)
+            runs[n_runs++] = (struct merge_run){f->keys, f->n_keys, f->complete};
+    }
+    deep_enough = merge_runs(runs, n_runs, range, scratch, out, n_out);
+    pthread_rwlock_unlock(&d->lock);
+    return deep_enough;
+}
+
+size_t directory_touch(struct directory *d, const int64_t *ids, size_t n, int64_t now,
+                       int64_t before, int64_t *out)
+{
+    size_t i, n_out = 0;
+
+    /* looked at first: nearly always there is nothing to write */
+    pthread_rwlock_rdlock(&d->lock);
+    for (i = 0; i < n; i++) {
+        const struct dir_feed *f = feed_at(d, ids[i]);
+
+        if (f != NULL && f->brief.wanted_at < before)
+            out[n_out++] = ids[i];
+    }
+    pthread_rwlock_unlock(&d->lock);
+    if (n_out == 0)
+        return 0;
+    pthread_rwlock_wrlock(&d->lock);
+    for (i = 0, n = n_out, n_out = 0; i < n; i++) {
+        struct dir_feed *f = feed_at(d, out[i]);
+
+        if (f == NULL || f->brief.wanted_at >= before)
+            continue;
+        f->brief.wanted_at = now;
+        out[n_out++] = out[i];
+    }
+    pthread_rwlock_unlock(&d->lock);
+    return n_out;
+}

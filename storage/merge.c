@@ -1,0 +1,112 @@
+/* storage/merge.c - a binary heap of runs, the newest key on top.
+ *
+ * The heap holds copies of the keys, not of the runs: a sift touches one cache line a level. */
+#include "storage/merge.h"
+
+#include "base/assert.h"
+
+struct head {
+    struct merge_key key;
+    size_t run, at;
+};
+
+bool merge_key_before(const struct merge_key *a, const struct merge_key *b)
+{
+    return a->sort_at != b->sort_at ? a->sort_at > b->sort_at : a->seq > b->seq;
+}
+
+void iri_set_init(struct iri_set *s, struct arena *a, size_t n)
+{
+    s->cap = 16;
+    while (s->cap < n * 2)
+        s->cap *= 2;
+    s->n = 0;
+    s->slots = ARENA_ARRAY(a, int64_t, s->cap);
+}
+
+bool iri_set_add(struct iri_set *s, int64_t iri)
+{
+    size_t i = (size_t)iri & (s->cap - 1); /* a hash already */
+
+    if (iri == 0)
+        return true;
+    for (; s->slots[i] != 0; i = (i + 1) & (s->cap - 1))
+        if (s->slots[i] == iri)
+            return false;
+    ASSERT(s->n < s->cap / 2);
+    s->slots[i] = iri;
+    s->n++;
+    return true;
+}
+
+static void sift_down(struct head *heap, size_t n, size_t i)
+{
+    struct head moving = heap[i];
+    size_t child;
+
+    while ((child = 2 * i + 1) < n) {
+        if (child + 1 < n && merge_key_before(&heap[child + 1].key, &heap[child].key))
+            child++;
+        if (!merge_key_before(&heap[child].key, &moving.key))
+            break;
+        heap[i] = heap[child];
+        i = child;
+    }
+    heap[i] = moving;
+}
+
+/* Move the head to the next key within the range. False at the end of the run, and *exhausted when
+ * the run goes on where we cannot see. */
+static bool settle(struct head *h, const struct merge_run *run, const struct merge_range *range,
+                   bool *exhausted)
+{
+    for (; h->at < run->n; h->at++) {
+        const struct merge_key *k = &run->keys[h->at];
+
+        if (k->seq > range->after_seq && k->seq < range->before_seq) {
+            h->key = *k;
+            return true;
+        }
+    }
+    *exhausted = !run->complete;
+    return false;
+}
+
+bool merge_runs(const struct merge_run *runs, size_t n_runs, const struct merge_range *range,
+                struct arena *scratch, int64_t *out, size_t *n_out)
+{
+    size_t n_heap = 0, i, taken = 0, wanted = range->skip + range->len;
+    struct head *heap = arena_alloc(scratch, n_runs * sizeof *heap + 1);
+    bool exhausted = false;
+    struct iri_set seen;
+
+    iri_set_init(&seen, scratch, wanted);
+    for (i = 0; i < n_runs; i++) {
+        struct head h = {.run = i, .at = 0};
+
+        if (settle(&h, &runs[i], range, &exhausted))
+            heap[n_heap++] = h;
+        else if (exhausted)
+            return false;
+    }
+    for (i = n_heap / 2; i-- > 0;)
+        sift_down(heap, n_heap, i);
+    while (n_heap > 0 && taken < wanted) {
+        struct head *top = &heap[0];
+
+        if (iri_set_add(&seen, top->key.iri)) {
+            if (taken >= range->skip)
+                out[taken - range->skip] = top->key.seq;
+            taken++;
+        }
+        top->at++;
+        if (taken < wanted && !settle(top, &runs[top->run], range, &exhausted)) {
+            if (exhausted)
+                return false;
+            heap[0] = heap[--n_heap];
+        }
+        sift_down(heap, n_heap, 0);
+    }
+    *n_out = taken > range->skip ? taken - range->skip : 0;
+    return true;
+}

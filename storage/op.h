@@ -1,0 +1,62 @@
+/* storage/op.h - one queued write: a copy of the caller's request, and what came of it.
+ *
+ * Made by the calls of store.h on any thread (writes.c), carried out by the storer (apply.c,
+ * apply_outcome.c), answered and freed by it after the commit.
+ */
+#pragma once
+
+#include "storage/store.h"
+#include "storage/txn.h"
+
+enum op_kind {
+    OP_ADD_FEED,
+    OP_SUBSCRIBE,
+    OP_UNSUBSCRIBE,
+    OP_PUSH_OUTCOME,
+    OP_RESUME,
+    OP_FETCH_OUTCOME,
+    OP_TOUCH,
+    OP_SET_LEVEL,
+    OP_COUNT_
+};
+
+struct op {
+    enum op_kind kind;
+    struct arena arena; /* all that the request and the result point to */
+    store_done_fn *done;
+    void *ctx;
+    union {
+        struct feed_ref add;
+        struct sub_request subscribe;
+        struct {
+            int64_t sub_id;
+            struct str *urls;
+            size_t n;
+        } unsubscribe;
+        struct push_outcome push;
+        struct {
+            int64_t sub_id, position;
+        } resume;
+        struct fetch_outcome outcome;
+        struct {
+            int64_t *ids;
+            size_t n;
+        } touch;
+        struct {
+            int64_t feed_id, period_s;
+            int level;
+        } set_level;
+    } as;
+    enum rc rc;
+    struct err err;
+    struct store_result result;
+};
+
+void op_free(struct op *op);
+
+/* Carry out one operation inside the transaction. What it noted and wrote is to be undone when this
+ * is not RC_OK. */
+enum rc op_apply(struct txn *t, struct op *op) NODISCARD;
+
+/* The one for OP_FETCH_OUTCOME. */
+enum rc apply_outcome(struct txn *t, struct op *op) NODISCARD;

@@ -1,0 +1,340 @@
+/* storage/retriever.c - the reading calls of store.h: views of the log, records, pushes.
+ *
+ * A view's order is settled on keys alone: for the newest entries from the directory in memory,
+ * else from an index. Its rows are then fetched by seq. Each call holds its snapshot no longer than
+ * it runs, so that the write-ahead log can be emptied. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "storage/sqlite/feeds.h"
+#include "storage/sqlite/revisions.h"
+#include "storage/sqlite/subscriptions.h"
+#include "storage/store_priv.h"
+
+#define LIMIT_VIEW_ROWS (1 << 20) /* skip and len together: what one request may make us sort */
+
+/* Fetch the rows of these seqs; what has gone meanwhile is left out. */
+static enum rc load_rows(struct reader *r, const int64_t *seqs, size_t n, bool with_overlays,
+                         struct arena *a, struct revision **out, size_t *n_out, struct err *err)
+{
+    struct revision *rows = ARENA_ARRAY(a, struct revision, n + 1);
+    enum rc rc = RC_OK;
+    size_t i, kept = 0;
+
+    for (i = 0; i < n && rc == RC_OK; i++) {
+        rc = revisions_load(r->db, seqs[i], with_overlays, a, &rows[kept], err);
+        if (rc == RC_OK && rows[kept].seq != 0)
+            kept++;
+    }
+    if (rc != RC_OK)
+        return rc;
+    *out = rows;
+    *n_out = kept;
+    return RC_OK;
+}
+
+/* The newest entries by the index. Doubles are found only by looking, so the number of keys to ask
+ * for is a guess that grows. */
+static enum rc newest_by_index(struct reader *r, const struct view *v, struct arena *scratch,
+                               int64_t *out, size_t *n_out, struct err *err)
+{
+    size_t wanted = v->skip + v->len, ask = wanted + wanted / 4 + 8, n, i, taken;
+    int64_t *seqs, *iris;
+    struct iri_set seen;
+    enum rc rc;
+
+    for (;; ask *= 2) {
+        seqs = arena_alloc(scratch, ask * sizeof *seqs);
+        iris = arena_alloc(scratch, ask * sizeof *iris);
+        rc = view_keys(r->db, v, ask, scratch, seqs, iris, &n, err);
+        if (rc != RC_OK)
+            return rc;
+        iri_set_init(&seen, scratch, wanted);
+        for (i = 0, taken = 0; i < n && taken < wanted; i++) {
+            if (!iri_set_add(&seen, iris[i]))
+                continue;
+            if (taken >= v->skip)
+                out[taken - v->skip] = seqs[i];
+            taken++;
+        }
+        if (taken == wanted || n < ask)
+            break;
+    }
+    *n_out = taken > v->skip ? taken - v->skip : 0;
+    return RC_OK;
+}
+
+static enum rc newest_keys(struct reader *r, const struct view *v, struct arena *scratch,
+                           int64_t *out, size_t *n_out, struct err *err)
+{
+    struct merge_range range = {v->after_seq, v->before_seq, v->skip, v->len};
+    struct view of = *v;
+    int64_t *ids;
+
+    if (v->all_feeds) {
+        of.n_feeds = directory_ids(r->store->dir, scratch, &ids);
+        of.feed_ids = ids;
+        of.all_feeds = false;
+    }
+    if (directory_merge(r->store->dir, of.feed_ids, of.n_feeds, &range, scratch, out, n_out))
+        return RC_OK;
+    return newest_by_index(r, &of, scratch, out, n_out, err);
+}
+
+static bool shows_log(enum view_order order)
+{
+    return order == VIEW_LOG || order == VIEW_LOG_DESC;
+}
+
+static enum rc rows_of_view(struct reader *r, const struct view *v, struct arena *a,
+                            struct revision **out, size_t *n_out, struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    int64_t *seqs = arena_alloc(&scratch, (v->len + 1) * sizeof *seqs);
+    int64_t *iris = arena_alloc(&scratch, (v->len + 1) * sizeof *iris);
+    size_t n = 0;
+    enum rc rc;
+
+    if (v->order == VIEW_NEWEST)
+        rc = newest_keys(r, v, &scratch, seqs, &n, err);
+    else
+        rc = view_keys(r->db, v, v->len, &scratch, seqs, iris, &n, err);
+    return rc == RC_OK ? load_rows(r, seqs, n, !shows_log(v->order), a, out, n_out, err) : rc;
+}
+
+enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, struct revision **out,
+                    size_t *n_out, struct err *err)
+{
+    enum rc rc;
+
+    if (v->len > LIMIT_VIEW_ROWS || v->skip > LIMIT_VIEW_ROWS)
+        return err_set(err, RC_LIMIT, "%zu rows after the first %zu: at most %d are possible",
+                       v->len, v->skip, LIMIT_VIEW_ROWS);
+    rc = db_snapshot(r->db, err);
+    if (rc != RC_OK)
+        return rc;
+    rc = rows_of_view(r, v, a, out, n_out, err);
+    db_snapshot_end(r->db);
+    return rc;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+struct id_list {
+    int64_t *ids;
+    size_t n, cap;
+};
+
+static void add_id(void *ctx, int64_t feed_id, int64_t next_fetch_at)
+{
+    struct id_list *l = ctx;
+
+    (void)next_fetch_at;
+    l->ids = mem_grow(l->ids, &l->cap, l->n + 1, sizeof *l->ids);
+    l->ids[l->n++] = feed_id;
+}
+
+static enum rc load_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
+                          struct feed_record **out, size_t *n_out, struct err *err)
+{
+    struct feed_record *list = ARENA_ARRAY(a, struct feed_record, n + 1);
+    struct feed_row row;
+    enum rc rc = RC_OK;
+    size_t i, kept = 0;
+
+    for (i = 0; i < n && rc == RC_OK; i++) {
+        rc = feeds_load(r->db, ids[i], true, a, &row, err);
+        if (rc == RC_OK)
+            list[kept++] = row.rec;
+        else if (rc == RC_NOT_FOUND)
+            rc = RC_OK;
+    }
+    if (rc != RC_OK)
+        return rc;
+    *out = list;
+    *n_out = kept;
+    return RC_OK;
+}
+
+enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
+                     struct feed_record **out, size_t *n_out, struct err *err)
+{
+    struct id_list all = {0};
+    struct err skipped = ERR_INIT;
+    enum rc rc = db_snapshot(r->db, err);
+
+    if (rc != RC_OK)
+        return rc;
+    if (ids == NULL) {
+        rc = feeds_each(r->db, add_id, &all, err);
+        ids = all.ids;
+        n = all.n;
+    }
+    if (rc == RC_OK) {
+        rc = load_feeds(r, ids, n, a, out, n_out, &skipped);
+        if (rc != RC_OK && err != NULL)
+            *err = skipped; /* a missing record is no error, and must not leave its text */
+    }
+    db_snapshot_end(r->db);
+    mem_free(all.ids);
+    return rc;
+}
+
+enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, size_t n,
+                     struct known_entry *out, struct err *err)
+{
+    struct entry_row row;
+    enum rc rc = db_snapshot(r->db, err);
+    size_t i;
+
+    if (rc != RC_OK)
+        return rc;
+    for (i = 0; i < n && rc == RC_OK; i++) {
+        rc = entries_find(r->db, feed_id, uids[i], &row, err);
+        out[i] = (struct known_entry){
+            .known = row.id != 0, .deleted = row.deleted, .sort_at = row.sort_at};
+        memcpy(out[i].essence, row.essence, sizeof out[i].essence);
+        memcpy(out[i].doc_hash, row.doc_hash, sizeof out[i].doc_hash);
+    }
+    db_snapshot_end(r->db);
+    return rc;
+}
+
+static enum rc load_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
+                         struct subscription **out, size_t *n_out, struct err *err)
+{
+    struct subscription *list = ARENA_ARRAY(a, struct subscription, n + 1);
+    enum rc rc = RC_OK;
+    size_t i, kept = 0;
+
+    for (i = 0; i < n && rc == RC_OK; i++) {
+        rc = subs_load(r->db, ids[i], true, a, &list[kept], err);
+        if (rc == RC_OK)
+            kept++;
+        else if (rc == RC_NOT_FOUND)
+            rc = RC_OK;
+    }
+    if (rc != RC_OK)
+        return rc;
+    *out = list;
+    *n_out = kept;
+    return RC_OK;
+}
+
+enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
+                    struct subscription **out, size_t *n_out, struct err *err)
+{
+    struct err skipped = ERR_INIT;
+    int64_t *all;
+    enum rc rc = db_snapshot(r->db, err);
+
+    if (rc != RC_OK)
+        return rc;
+    if (ids == NULL) {
+        rc = subs_ids(r->db, a, &all, &n, err);
+        ids = rc == RC_OK ? all : NULL;
+    }
+    if (rc == RC_OK) {
+        rc = load_subs(r, ids, n, a, out, n_out, &skipped);
+        if (rc != RC_OK && err != NULL)
+            *err = skipped;
+    }
+    db_snapshot_end(r->db);
+    return rc;
+}
+
+enum rc reader_endpoint_credential(struct reader *r, int64_t sub_id, struct arena *a,
+                                   struct str *out, struct err *err)
+{
+    return subs_credential(r->db, sub_id, a, out, err);
+}
+
+enum rc reader_due(struct reader *r, reader_due_fn *fn, void *ctx, struct err *err)
+{
+    return feeds_each_due(r->db, clock_now_s(), fn, ctx, err);
+}
+
+enum rc reader_seq_at(struct reader *r, int64_t at_us, int64_t *seq_out, struct err *err)
+{
+    int64_t last;
+    enum rc rc = db_snapshot(r->db, err);
+
+    if (rc != RC_OK)
+        return rc;
+    rc = db_meta_number(r->db, "last_seq", &last, err);
+    if (rc == RC_OK)
+        rc = revisions_at(r->db, at_us, last, seq_out, err);
+    db_snapshot_end(r->db);
+    return rc;
+}
+
+/* ---- pushes ---------------------------------------------------------------------------------- */
+
+/* The feed of the subscription whose next revision comes first. Feeds without news, which are
+ * nearly all, cost a look at the directory. *stale: a record has become part of another one since
+ * the subscription was read, and what was to be pushed from it is to be found there. */
+static enum rc next_feed(struct reader *r, const struct subscription *sub, size_t *feed,
+                         int64_t *first, bool *stale, struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    size_t *with_news = ARENA_ARRAY(&scratch, size_t, sub->n_feeds + 1);
+    int64_t seq;
+    enum rc rc;
+    size_t n, i;
+
+    *first = 0;
+    *stale =
+        !directory_with_news(r->store->dir, sub->feeds, sub->n_feeds, sub->position, with_news, &n);
+    for (i = 0; i < n && !*stale; i++) {
+        rc = push_first(r->db, sub->feeds[with_news[i]].feed_id, sub->position, sub->with_initial,
+                        &seq, err);
+        if (rc != RC_OK)
+            return rc;
+        if (seq != 0 && (*first == 0 || seq < *first)) {
+            *first = seq;
+            *feed = with_news[i];
+        }
+    }
+    return RC_OK;
+}
+
+static enum rc load_push(struct reader *r, const struct subscription *sub, size_t feed,
+                         int64_t first, size_t max, struct arena *a, struct revision **out,
+                         size_t *n_out, struct err *err)
+{
+    int64_t *seqs = ARENA_ARRAY(a, int64_t, max + 1);
+    size_t n;
+    enum rc rc =
+        push_batch(r->db, sub->feeds[feed].feed_id, first, sub->with_initial, max, seqs, &n, err);
+
+    return rc == RC_OK ? load_rows(r, seqs, n, false, a, out, n_out, err) : rc;
+}
+
+enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_t max,
+                         struct arena *a, struct revision **out, size_t *n_out,
+                         struct str *shown_url, int64_t *skip_to, struct err *err)
+{
+    int64_t last = directory_last_seq(r->store->dir), first = 0; /* last: before any other look */
+    size_t feed = 0;
+    bool stale;
+    enum rc rc = db_snapshot(r->db, err);
+
+    if (rc != RC_OK)
+        return rc;
+    rc = next_feed(r, sub, &feed, &first, &stale, err);
+    if (rc == RC_OK && first == 0) {
+        *n_out = 0;
+        *out = NULL;
+        *shown_url = STR_NULL;
+        *skip_to = last > sub->position && !stale ? last : sub->position;
+    } else if (rc == RC_OK) {
+        rc = load_push(r, sub, feed, first, max, a, out, n_out, err);
+        *shown_url = str_dup(a, sub->feeds[feed].url);
+        *skip_to = first - 1;
+    }
+    db_snapshot_end(r->db);
+    return rc;
+}

@@ -1,0 +1,350 @@
+/* storage/sqlite/revisions.c - see revisions.h.
+ *
+ * Order on keys only, rows afterwards: each view has a statement that reads nothing but an index,
+ * and its rows are fetched one by one by seq. The indexes are named in the statements, so that a
+ * change of schema or of the planner's mind is an error and not a slow answer. */
+#include "storage/sqlite/revisions.h"
+
+#include "base/buf.h"
+#include "storage/sqlite/stmt.h"
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entry_row *out,
+                     struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT id, first_seq, seq, sort_at, dated, deleted, iri_hash,"
+                                  " essence, doc_hash FROM entries WHERE feed_id = ?1 AND uid = ?2",
+                                  "ie", feed_id, uid);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    *out = (struct entry_row){.feed_id = feed_id, .uid = uid};
+    if (got == 0)
+        return RC_OK;
+    out->id = col_int(st, 0);
+    out->first_seq = col_int(st, 1);
+    out->seq = col_int(st, 2);
+    out->sort_at = col_int(st, 3);
+    out->dated = col_int(st, 4) != 0;
+    out->deleted = col_int(st, 5) != 0;
+    out->iri_hash = col_int(st, 6);
+    col_hash(st, 7, out->essence);
+    col_hash(st, 8, out->doc_hash);
+    stmt_end(st);
+    return RC_OK;
+}
+
+enum rc entries_insert(struct db *db, struct entry_row *e, struct err *err)
+{
+    enum rc rc =
+        stmt_run(db, err,
+                 "INSERT INTO entries (feed_id, uid, first_seq, seq, sort_at, dated,"
+                 " deleted, iri_hash, essence, doc_hash)"
+                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                 "ieiiiiiihh", e->feed_id, e->uid, e->first_seq, e->seq, e->sort_at,
+                 (int64_t)e->dated, (int64_t)e->deleted, e->iri_hash, e->essence, e->doc_hash);
+
+    if (rc == RC_OK)
+        e->id = stmt_rowid(db);
+    return rc;
+}
+
+enum rc entries_update(struct db *db, const struct entry_row *e, struct err *err)
+{
+    return stmt_run(db, err,
+                    "UPDATE entries SET seq = ?2, sort_at = ?3, dated = ?4, deleted = ?5,"
+                    " essence = ?6, doc_hash = ?7 WHERE id = ?1",
+                    "iiiiihh", e->id, e->seq, e->sort_at, (int64_t)e->dated, (int64_t)e->deleted,
+                    e->essence, e->doc_hash);
+}
+
+/* ---- revisions ------------------------------------------------------------------------------- */
+
+enum rc revisions_append(struct db *db, const struct revision *r, int64_t entry_id, struct err *err)
+{
+    return stmt_run(db, err,
+                    "INSERT INTO revisions (seq, entry_id, feed_id, batch, kind, initial, at_us,"
+                    " sort_at, published_at, updated_at, title, link, summary, author, doc, ext)"
+                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
+                    " ?16)",
+                    "iiiiiiiittssssee", r->seq, entry_id, r->feed_id, r->batch, (int64_t)r->kind,
+                    (int64_t)r->initial, r->at_us, r->sort_at, r->published_at, r->updated_at,
+                    r->title, r->link, r->summary, r->author, r->doc, r->ext);
+}
+
+enum rc overlays_put(struct db *db, int64_t seq, struct str doc, struct str ext, struct err *err)
+{
+    return stmt_run(db, err,
+                    "INSERT INTO overlays (seq, doc, ext) VALUES (?1, ?2, ?3)"
+                    " ON CONFLICT (seq) DO UPDATE SET doc = excluded.doc, ext = excluded.ext",
+                    "iee", seq, doc, ext);
+}
+
+enum rc overlays_drop(struct db *db, int64_t seq, struct err *err)
+{
+    return stmt_run(db, err, "DELETE FROM overlays WHERE seq = ?1", "i", seq);
+}
+
+/* One number or 0. */
+static enum rc number(struct db *db, sqlite3_stmt *st, int64_t *out, struct err *err)
+{
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    *out = got > 0 ? col_int(st, 0) : 0;
+    if (got > 0)
+        stmt_end(st);
+    return RC_OK;
+}
+
+enum rc revisions_last(struct db *db, int64_t feed_id, int64_t *seq, struct err *err)
+{
+    return number(db,
+                  stmt_start(db, err,
+                             "SELECT seq FROM revisions INDEXED BY revisions_feed"
+                             " WHERE feed_id = ?1 ORDER BY seq DESC LIMIT 1",
+                             "i", feed_id),
+                  seq, err);
+}
+
+enum rc revisions_updated_at(struct db *db, int64_t seq, int64_t *at, struct err *err)
+{
+    sqlite3_stmt *st =
+        stmt_start(db, err, "SELECT updated_at FROM revisions WHERE seq = ?1", "i", seq);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    *at = got > 0 ? col_time(st, 0) : TIME_UNKNOWN;
+    if (got > 0)
+        stmt_end(st);
+    return RC_OK;
+}
+
+enum rc revisions_merge(struct db *db, int64_t from, int64_t to, int64_t *n_entries,
+                        struct err *err)
+{
+    enum rc rc = stmt_run(db, err,
+                          "DELETE FROM revisions WHERE feed_id = ?1 AND entry_id IN"
+                          " (SELECT o.id FROM entries o JOIN entries n"
+                          " ON n.feed_id = ?2 AND n.uid = o.uid WHERE o.feed_id = ?1)",
+                          "ii", from, to);
+
+    if (rc == RC_OK)
+        rc = stmt_run(db, err,
+                      "DELETE FROM entries WHERE feed_id = ?1 AND EXISTS"
+                      " (SELECT 1 FROM entries n WHERE n.feed_id = ?2 AND n.uid = entries.uid)",
+                      "ii", from, to);
+    if (rc == RC_OK)
+        rc = stmt_run(db, err, "UPDATE revisions SET feed_id = ?2 WHERE feed_id = ?1", "ii", from,
+                      to);
+    if (rc == RC_OK)
+        rc =
+            stmt_run(db, err, "UPDATE entries SET feed_id = ?2 WHERE feed_id = ?1", "ii", from, to);
+    if (rc == RC_OK)
+        rc = number(db,
+                    stmt_start(db, err,
+                               "SELECT count(*) FROM entries INDEXED BY entries_newest"
+                               " WHERE feed_id = ?1 AND deleted = 0",
+                               "i", to),
+                    n_entries, err);
+    return rc;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+enum rc keys_of_feed(struct db *db, int64_t feed_id, size_t max, key_fn *fn, void *ctx,
+                     struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT sort_at, seq, iri_hash FROM entries"
+                                  " INDEXED BY entries_newest WHERE feed_id = ?1 AND deleted = 0"
+                                  " ORDER BY sort_at DESC, seq DESC LIMIT ?2",
+                                  "ii", feed_id, (int64_t)max);
+    struct merge_key k;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        k = (struct merge_key){col_int(st, 0), col_int(st, 1), col_int(st, 2)};
+        fn(ctx, &k);
+    }
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+/* Parameters: 1 feeds as a JSON list, 2 after, 3 before, 4 with deleted, 5 limit. Columns: seq to
+ * show, hash of the IRI. The entry of a revision is the current (or first) one when its row says
+ * so: the log itself is the index for these orders. */
+#define OF_FEEDS " r.feed_id IN (SELECT value FROM json_each(?1)) AND"
+#define OF_ALL " ?1 IS NULL AND"
+#define IN_RANGE " r.seq > ?2 AND r.seq < ?3"
+#define BY_FEED "revisions r INDEXED BY revisions_feed"
+#define BY_SEQ "revisions r NOT INDEXED"
+#define LOG(from, where)                                                                           \
+    "SELECT r.seq, 0 FROM " from " WHERE" where IN_RANGE " AND (?4 OR r.kind <> 2) ORDER BY r.seq"
+#define CURRENT(column, where_seq, from, where)                                                    \
+    "SELECT " column ", 0 FROM " from                                                              \
+    " CROSS JOIN entries e ON e.id = r.entry_id WHERE" where IN_RANGE " AND " where_seq            \
+    " = r.seq AND (?4 OR e.deleted = 0) ORDER BY r.seq LIMIT ?5"
+
+static const char *const view_sql[][2] = {
+    /* by enum view_order; of feeds, of all */
+    [VIEW_NEWEST] =
+        {"SELECT seq, iri_hash FROM entries INDEXED BY entries_newest"
+         " WHERE feed_id IN (SELECT value FROM json_each(?1)) AND deleted = 0 AND seq > ?2"
+         " AND seq < ?3 AND ?4 IS NOT NULL ORDER BY sort_at DESC, seq DESC LIMIT ?5",
+         NULL},
+    [VIEW_LOG] = {LOG(BY_FEED, OF_FEEDS) " LIMIT ?5", LOG(BY_SEQ, OF_ALL) " LIMIT ?5"},
+    [VIEW_LOG_DESC] = {LOG(BY_FEED, OF_FEEDS) " DESC LIMIT ?5",
+                       LOG(BY_SEQ, OF_ALL) " DESC LIMIT ?5"},
+    [VIEW_MODIFIED] = {CURRENT("e.seq", "e.seq", BY_FEED, OF_FEEDS),
+                       CURRENT("e.seq", "e.seq", BY_SEQ, OF_ALL)},
+    [VIEW_CREATED] = {CURRENT("e.seq", "e.first_seq", BY_FEED, OF_FEEDS),
+                      CURRENT("e.seq", "e.first_seq", BY_SEQ, OF_ALL)},
+};
+
+static struct str id_list(struct arena *a, const int64_t *ids, size_t n)
+{
+    AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
+    size_t i;
+
+    buf_putc(&b, '[');
+    for (i = 0; i < n; i++)
+        buf_printf(&b, i == 0 ? "%lld" : ",%lld", (long long)ids[i]);
+    buf_putc(&b, ']');
+    return str_dup(a, buf_view(&b));
+}
+
+enum rc view_keys(struct db *db, const struct view *v, size_t max, struct arena *scratch,
+                  int64_t *seqs, int64_t *iris, size_t *n_out, struct err *err)
+{
+    bool all = v->all_feeds && v->order != VIEW_NEWEST;
+    struct str feeds = all ? STR_NULL : id_list(scratch, v->feed_ids, v->n_feeds);
+    sqlite3_stmt *st = stmt_start(db, err, view_sql[v->order][all], "siiii", feeds, v->after_seq,
+                                  v->before_seq, (int64_t)v->with_deleted, (int64_t)max);
+    size_t n = 0;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        seqs[n] = col_int(st, 0);
+        iris[n++] = col_int(st, 1);
+    }
+    if (got < 0)
+        return RC_IO;
+    *n_out = n;
+    return RC_OK;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+enum rc revisions_load(struct db *db, int64_t seq, bool with_overlay, struct arena *a,
+                       struct revision *out, struct err *err)
+{
+    sqlite3_stmt *st =
+        stmt_start(db, err,
+                   "SELECT r.seq, e.first_seq, r.at_us, r.feed_id, r.batch, r.kind, r.initial,"
+                   " e.uid, r.sort_at, r.published_at, r.updated_at, r.title, r.link, r.summary,"
+                   " r.author, coalesce(o.doc, r.doc), coalesce(o.ext, r.ext)"
+                   " FROM revisions r JOIN entries e ON e.id = r.entry_id"
+                   " LEFT JOIN overlays o ON o.seq = r.seq AND ?2 WHERE r.seq = ?1",
+                   "ii", seq, (int64_t)with_overlay);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    *out = (struct revision){.seq = 0};
+    if (got == 0)
+        return RC_OK;
+    out->seq = col_int(st, 0);
+    out->first_seq = col_int(st, 1);
+    out->at_us = col_int(st, 2);
+    out->feed_id = col_int(st, 3);
+    out->batch = col_int(st, 4);
+    out->kind = (enum revision_kind)col_int(st, 5);
+    out->initial = col_int(st, 6) != 0;
+    out->uid = col_str(st, 7, a);
+    out->sort_at = col_int(st, 8);
+    out->published_at = col_time(st, 9);
+    out->updated_at = col_time(st, 10);
+    out->title = col_str(st, 11, a);
+    out->link = col_str(st, 12, a);
+    out->summary = col_str(st, 13, a);
+    out->author = col_str(st, 14, a);
+    out->doc = col_str(st, 15, a);
+    out->ext = col_str(st, 16, a);
+    stmt_end(st);
+    return RC_OK;
+}
+
+/* ---- pushes ---------------------------------------------------------------------------------- */
+
+#define PUSHED                                                                                     \
+    " FROM revisions INDEXED BY revisions_feed WHERE feed_id = ?1 AND seq > ?2 AND kind < 2"       \
+    " AND (initial = 0 OR ?3) ORDER BY seq"
+
+enum rc push_first(struct db *db, int64_t feed_id, int64_t after, bool with_initial, int64_t *seq,
+                   struct err *err)
+{
+    return number(db,
+                  stmt_start(db, err, "SELECT seq" PUSHED " LIMIT 1", "iii", feed_id, after,
+                             (int64_t)with_initial),
+                  seq, err);
+}
+
+enum rc push_batch(struct db *db, int64_t feed_id, int64_t first, bool with_initial, size_t max,
+                   int64_t *seqs, size_t *n_out, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err, "SELECT seq, batch" PUSHED " LIMIT ?4", "iiii", feed_id,
+                                  first - 1, (int64_t)with_initial, (int64_t)max);
+    int64_t batch = 0;
+    size_t n = 0;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        if (n == 0)
+            batch = col_int(st, 1);
+        if (col_int(st, 1) != batch) { /* a batch has no gaps within its feed */
+            stmt_end(st);
+            got = 0;
+            break;
+        }
+        seqs[n++] = col_int(st, 0);
+    }
+    if (got < 0)
+        return RC_IO;
+    *n_out = n;
+    return RC_OK;
+}
+
+/* Bisection by seq: times rise with it, and gaps do not matter. */
+enum rc revisions_at(struct db *db, int64_t at_us, int64_t last, int64_t *seq, struct err *err)
+{
+    static const char sql[] =
+        "SELECT seq, at_us FROM revisions WHERE seq <= ?1 ORDER BY seq DESC LIMIT 1";
+    int64_t low = 0, high = last, found = 0; /* the answer is `found` or in (low, high] */
+
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2, at = 0, here = 0;
+        sqlite3_stmt *st = stmt_start(db, err, sql, "i", middle);
+        int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+        if (got < 0)
+            return RC_IO;
+        if (got > 0) {
+            here = col_int(st, 0);
+            at = col_int(st, 1);
+            stmt_end(st);
+        }
+        if (here == 0 || at <= at_us) { /* nothing at or below the middle, or early enough */
+            found = here == 0 ? found : here;
+            low = middle;
+        } else {
+            high = here - 1;
+        }
+    }
+    *seq = found;
+    return RC_OK;
+}

@@ -1,0 +1,74 @@
+/* storage/sqlite/revisions.h - the SQL of the log: tables entries, revisions, overlays.
+ *
+ * Writing calls run inside the storer's transaction. All may give RC_IO.
+ */
+#pragma once
+
+#include "model/feed.h"
+#include "model/view.h"
+#include "storage/merge.h"
+#include "storage/sqlite/db.h"
+
+struct entry_row {
+    int64_t id, feed_id;
+    struct str uid; /* not read by entries_find() */
+    int64_t first_seq, seq, sort_at;
+    bool dated, deleted;
+    int64_t iri_hash;
+    unsigned char essence[16], doc_hash[16];
+};
+
+/* The entry of a feed with this uid; out->id is 0 when there is none. */
+enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entry_row *out,
+                     struct err *err) NODISCARD;
+
+/* Insert sets e->id. Update writes what a new revision or document changes. */
+enum rc entries_insert(struct db *db, struct entry_row *e, struct err *err) NODISCARD;
+enum rc entries_update(struct db *db, const struct entry_row *e, struct err *err) NODISCARD;
+
+/* Append r to the log; r->uid and r->first_seq are the entry's. */
+enum rc revisions_append(struct db *db, const struct revision *r, int64_t entry_id,
+                         struct err *err) NODISCARD;
+
+/* The document shown instead of a current revision's. */
+enum rc overlays_put(struct db *db, int64_t seq, struct str doc, struct str ext,
+                     struct err *err) NODISCARD;
+enum rc overlays_drop(struct db *db, int64_t seq, struct err *err) NODISCARD;
+
+/* Newest seq of a feed; 0: none. */
+enum rc revisions_last(struct db *db, int64_t feed_id, int64_t *seq, struct err *err) NODISCARD;
+
+/* The publisher's date in one row; TIME_UNKNOWN when there is none. */
+enum rc revisions_updated_at(struct db *db, int64_t seq, int64_t *at, struct err *err) NODISCARD;
+
+/* Give all entries of `from` and their revisions to `to`; where both have a uid, that of `to` stays
+ * and the other goes. *n_entries: how many of `to` are there afterwards. */
+enum rc revisions_merge(struct db *db, int64_t from, int64_t to, int64_t *n_entries,
+                        struct err *err) NODISCARD;
+
+/* Keys of a feed's entries that are not deleted, newest first, at most `max`. */
+typedef void key_fn(void *ctx, const struct merge_key *key);
+enum rc keys_of_feed(struct db *db, int64_t feed_id, size_t max, key_fn *fn, void *ctx,
+                     struct err *err) NODISCARD;
+
+/* Keys of a view's rows in its order, at most `max` of them; v->len and v->skip are not looked at,
+ * and doubles are not left out. For VIEW_NEWEST feed_ids are always looked at. seqs and iris are
+ * arrays of `max`. */
+enum rc view_keys(struct db *db, const struct view *v, size_t max, struct arena *scratch,
+                  int64_t *seqs, int64_t *iris, size_t *n_out, struct err *err) NODISCARD;
+
+/* One row of the log; with its overlay if wanted. out->seq is 0 when there is none. */
+enum rc revisions_load(struct db *db, int64_t seq, bool with_overlay, struct arena *a,
+                       struct revision *out, struct err *err) NODISCARD;
+
+/* The first revision of a feed after a position that is to be pushed; *seq is 0 when none. */
+enum rc push_first(struct db *db, int64_t feed_id, int64_t after, bool with_initial, int64_t *seq,
+                   struct err *err) NODISCARD;
+
+/* It and what follows of the same batch, at most `max`. */
+enum rc push_batch(struct db *db, int64_t feed_id, int64_t first, bool with_initial, size_t max,
+                   int64_t *seqs, size_t *n_out, struct err *err) NODISCARD;
+
+/* Seq of the last revision at or before a time; 0 when there is none. `last`: of the log. */
+enum rc revisions_at(struct db *db, int64_t at_us, int64_t last, int64_t *seq,
+                     struct err *err) NODISCARD;

@@ -1,0 +1,187 @@
+/* storage/sqlite/subscriptions.c - see subscriptions.h. */
+#include "storage/sqlite/subscriptions.h"
+
+#include <string.h>
+
+#include "storage/sqlite/stmt.h"
+
+enum rc subs_insert(struct db *db, struct subscription *sub, struct str endpoint_credential,
+                    struct err *err)
+{
+    enum rc rc =
+        stmt_run(db, err,
+                 "INSERT INTO subscriptions (endpoint, endpoint_credential, sink, state,"
+                 " position, with_initial, created_at)"
+                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                 "sseiiii", sub->endpoint, endpoint_credential, sub->sink, (int64_t)sub->state,
+                 sub->position, (int64_t)sub->with_initial, sub->created_at);
+
+    if (rc == RC_OK)
+        sub->id = stmt_rowid(db);
+    return rc;
+}
+
+static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena *a, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(
+        db, err, "SELECT feed_id, url FROM sub_feeds WHERE sub_id = ?1 ORDER BY place, feed_id",
+        "i", sub->id);
+    struct sub_feed *grown;
+    size_t cap = 0;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        if (sub->n_feeds == cap) {
+            cap = cap == 0 ? 4 : cap * 2;
+            grown = ARENA_ARRAY(a, struct sub_feed, cap);
+            if (sub->n_feeds > 0)
+                memcpy(grown, sub->feeds, sub->n_feeds * sizeof *grown);
+            sub->feeds = grown;
+        }
+        sub->feeds[sub->n_feeds++] = (struct sub_feed){col_int(st, 0), col_str(st, 1, a)};
+    }
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+enum rc subs_load(struct db *db, int64_t id, bool with_feeds, struct arena *a,
+                  struct subscription *out, struct err *err)
+{
+    sqlite3_stmt *st =
+        stmt_start(db, err,
+                   "SELECT id, endpoint, sink, state, position, with_initial, created_at,"
+                   " next_try_at, failing_since, n_failures, n_delivered, n_faults, last_error"
+                   " FROM subscriptions WHERE id = ?1",
+                   "i", id);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    if (got == 0)
+        return err_set(err, RC_NOT_FOUND, "there is no subscription %lld", (long long)id);
+    *out = (struct subscription){.id = col_int(st, 0)};
+    out->endpoint = col_str(st, 1, a);
+    out->sink = col_str(st, 2, a);
+    out->state = (enum sub_state)col_int(st, 3);
+    out->position = col_int(st, 4);
+    out->with_initial = col_int(st, 5) != 0;
+    out->created_at = col_int(st, 6);
+    out->next_try_at = col_time(st, 7);
+    out->failing_since = col_time(st, 8);
+    out->n_failures = (int)col_int(st, 9);
+    out->n_delivered = col_int(st, 10);
+    out->n_faults = col_int(st, 11);
+    out->last_error = col_str(st, 12, a);
+    stmt_end(st);
+    return with_feeds ? load_feeds(db, out, a, err) : RC_OK;
+}
+
+enum rc subs_save(struct db *db, const struct subscription *sub, struct err *err)
+{
+    return stmt_run(db, err,
+                    "UPDATE subscriptions SET state = ?2, position = ?3, next_try_at = ?4,"
+                    " failing_since = ?5, n_failures = ?6, n_delivered = ?7, n_faults = ?8,"
+                    " last_error = ?9 WHERE id = ?1",
+                    "iiittiiis", sub->id, (int64_t)sub->state, sub->position, sub->next_try_at,
+                    sub->failing_since, (int64_t)sub->n_failures, sub->n_delivered, sub->n_faults,
+                    sub->last_error);
+}
+
+enum rc subs_delete(struct db *db, int64_t id, struct err *err)
+{
+    return stmt_run(db, err, "DELETE FROM subscriptions WHERE id = ?1", "i", id);
+}
+
+enum rc subs_credential(struct db *db, int64_t id, struct arena *a, struct str *out,
+                        struct err *err)
+{
+    sqlite3_stmt *st =
+        stmt_start(db, err, "SELECT endpoint_credential FROM subscriptions WHERE id = ?1", "i", id);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    if (got == 0)
+        return err_set(err, RC_NOT_FOUND, "there is no subscription %lld", (long long)id);
+    *out = col_str(st, 0, a);
+    stmt_end(st);
+    return RC_OK;
+}
+
+/* The first column of all rows. */
+static enum rc collect(struct db *db, sqlite3_stmt *st, struct arena *a, int64_t **out,
+                       size_t *n_out, struct err *err)
+{
+    size_t n = 0, cap = 16;
+    int64_t *ids = ARENA_ARRAY(a, int64_t, cap), *grown;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        if (n == cap) {
+            cap *= 2;
+            grown = ARENA_ARRAY(a, int64_t, cap);
+            memcpy(grown, ids, n * sizeof *ids);
+            ids = grown;
+        }
+        ids[n++] = col_int(st, 0);
+    }
+    if (got < 0)
+        return RC_IO;
+    *out = ids;
+    *n_out = n;
+    return RC_OK;
+}
+
+enum rc subs_ids(struct db *db, struct arena *a, int64_t **out, size_t *n_out, struct err *err)
+{
+    return collect(db, stmt_start(db, err, "SELECT id FROM subscriptions ORDER BY id", ""), a, out,
+                   n_out, err);
+}
+
+enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **out, size_t *n_out,
+                     struct err *err)
+{
+    return collect(
+        db, stmt_start(db, err, "SELECT sub_id FROM sub_feeds WHERE feed_id = ?1", "i", feed_id), a,
+        out, n_out, err);
+}
+
+enum rc sub_feeds_add(struct db *db, int64_t sub_id, int64_t feed_id, size_t place, struct str url,
+                      struct err *err)
+{
+    return stmt_run(db, err,
+                    "INSERT INTO sub_feeds (sub_id, feed_id, place, url) VALUES (?1, ?2, ?3, ?4)"
+                    " ON CONFLICT DO NOTHING",
+                    "iiie", sub_id, feed_id, (int64_t)place, url);
+}
+
+enum rc sub_feeds_drop(struct db *db, int64_t sub_id, int64_t feed_id, struct err *err)
+{
+    return stmt_run(db, err, "DELETE FROM sub_feeds WHERE sub_id = ?1 AND feed_id = ?2", "ii",
+                    sub_id, feed_id);
+}
+
+enum rc sub_feeds_match(struct db *db, int64_t sub_id, struct str url, struct arena *a,
+                        int64_t **out, size_t *n_out, struct err *err)
+{
+    /* each part starts from the URL: lists of many URLs leave subscriptions of many feeds */
+    return collect(db,
+                   stmt_start(db, err,
+                              "SELECT feed_id FROM sub_feeds WHERE sub_id = ?1 AND url = ?2"
+                              " UNION SELECT s.feed_id FROM feeds f CROSS JOIN sub_feeds s"
+                              " ON s.sub_id = ?1 AND s.feed_id = f.id WHERE f.url = ?2"
+                              " UNION SELECT s.feed_id FROM feeds f CROSS JOIN sub_feeds s"
+                              " ON s.sub_id = ?1 AND s.feed_id = f.id WHERE f.page_url = ?2"
+                              " UNION SELECT s.feed_id FROM aliases a CROSS JOIN sub_feeds s"
+                              " ON s.sub_id = ?1 AND s.feed_id = a.feed_id WHERE a.url = ?2",
+                              "is", sub_id, url),
+                   a, out, n_out, err);
+}
+
+enum rc sub_feeds_move(struct db *db, int64_t from, int64_t to, struct err *err)
+{
+    enum rc rc = stmt_run(db, err, "UPDATE OR IGNORE sub_feeds SET feed_id = ?2 WHERE feed_id = ?1",
+                          "ii", from, to);
+
+    return rc == RC_OK ? stmt_run(db, err, "DELETE FROM sub_feeds WHERE feed_id = ?1", "i", from)
+                       : rc;
+}

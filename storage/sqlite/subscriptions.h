@@ -1,0 +1,41 @@
+/* storage/sqlite/subscriptions.h - the SQL of subscriptions: tables subscriptions, sub_feeds.
+ *
+ * Writing calls run inside the storer's transaction. All may give RC_IO.
+ */
+#pragma once
+
+#include "model/feed.h"
+#include "storage/sqlite/db.h"
+
+/* Insert sets sub->id; its feeds are added one by one. */
+enum rc subs_insert(struct db *db, struct subscription *sub, struct str endpoint_credential,
+                    struct err *err) NODISCARD;
+
+/* RC_NOT_FOUND when there is no such subscription. */
+enum rc subs_load(struct db *db, int64_t id, bool with_feeds, struct arena *a,
+                  struct subscription *out, struct err *err) NODISCARD;
+
+/* Write back what pushes change: state, position, failures, counts. */
+enum rc subs_save(struct db *db, const struct subscription *sub, struct err *err) NODISCARD;
+enum rc subs_delete(struct db *db, int64_t id, struct err *err) NODISCARD;
+enum rc subs_credential(struct db *db, int64_t id, struct arena *a, struct str *out,
+                        struct err *err) NODISCARD;
+
+/* Ids of all, ascending, or of those that have a feed. */
+enum rc subs_ids(struct db *db, struct arena *a, int64_t **out, size_t *n_out,
+                 struct err *err) NODISCARD;
+enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **out, size_t *n_out,
+                     struct err *err) NODISCARD;
+
+/* One that is there already is left as it is. */
+enum rc sub_feeds_add(struct db *db, int64_t sub_id, int64_t feed_id, size_t place, struct str url,
+                      struct err *err) NODISCARD;
+enum rc sub_feeds_drop(struct db *db, int64_t sub_id, int64_t feed_id, struct err *err) NODISCARD;
+
+/* Feeds of a subscription that are meant by a URL: as it was subscribed, the record's own, an
+ * alias or the page it was found on. */
+enum rc sub_feeds_match(struct db *db, int64_t sub_id, struct str url, struct arena *a,
+                        int64_t **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* Subscriptions of `from` become ones of `to`, without doubles. */
+enum rc sub_feeds_move(struct db *db, int64_t from, int64_t to, struct err *err) NODISCARD;

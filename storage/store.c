@@ -1,0 +1,237 @@
+/* storage/store.c - opening and closing: the lock on the file, the directory, the storer, the
+ * reader threads; and the calls of store.h that another part answers in one line. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "storage/store_priv.h"
+
+#define READS_MAX 4096 /* jobs that may wait for a reader thread */
+
+struct read_job {
+    store_read_fn *fn;
+    void *ctx;
+};
+
+/* ---- readers --------------------------------------------------------------------------------- */
+
+enum rc reader_make(struct store *s, struct reader **out, struct err *err)
+{
+    struct reader *r = NEW(struct reader);
+    enum rc rc = db_open_reader(s->path, &r->db, err);
+
+    r->store = s;
+    if (rc == RC_OK && s->memcached != NULL)
+        rc = far_open(str_from(s->memcached), storer_log_id(s->storer), &r->far, err);
+    if (rc != RC_OK)
+        reader_close(&r);
+    else
+        *out = r;
+    return rc;
+}
+
+struct reader *reader_open(struct store *s)
+{
+    struct reader *r = NULL;
+    struct err err = ERR_INIT;
+
+    if (reader_make(s, &r, &err) != RC_OK)
+        log_error("storage", "reader_failed", "error=%s", log_quote(str_from(err.text)));
+    return r;
+}
+
+void reader_close(struct reader **rp)
+{
+    struct reader *r = *rp;
+
+    if (r == NULL)
+        return;
+    far_close(&r->far);
+    db_close(&r->db);
+    mem_free(r);
+    *rp = NULL;
+}
+
+static void *reader_main(void *arg)
+{
+    struct reader *r = arg;
+    struct queue *jobs = r->store->reads;
+    void *item;
+
+    thread_set_name("reader");
+    while (queue_pop(jobs, &item, 1, -1) > 0) {
+        struct read_job job = *(struct read_job *)item;
+
+        mem_free(item);
+        job.fn(job.ctx, r);
+    }
+    reader_close(&r);
+    return NULL;
+}
+
+enum rc store_read(struct store *s, store_read_fn *fn, void *ctx)
+{
+    struct read_job *job = NEW(struct read_job);
+    enum rc rc;
+
+    *job = (struct read_job){fn, ctx};
+    rc = queue_try_push(s->reads, job);
+    if (rc != RC_OK)
+        mem_free(job);
+    return rc;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* Two processes on one file would each trust a directory that the other makes wrong. The lock is on
+ * a file of its own, because closing any other descriptor of the database's would drop the
+ * engine's own locks. */
+static enum rc lock_file(struct store *s, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    const char *path = arena_printf(&a, "%s-lock", s->path);
+
+    s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (s->lock_fd < 0)
+        return err_set(err, RC_IO, "cannot open %s: %s", path, strerror(errno));
+    if (flock(s->lock_fd, LOCK_EX | LOCK_NB) != 0)
+        return err_set(err, RC_IO, "%s is in use by another process (lock %s)", s->path, path);
+    return RC_OK;
+}
+
+static enum rc start_readers(struct store *s, int n, struct err *err)
+{
+    struct reader *r;
+    enum rc rc = RC_OK;
+
+    ASSERT(n >= 1);
+    s->threads = mem_zalloc((size_t)n * sizeof *s->threads);
+    while (rc == RC_OK && s->n_threads < n) {
+        rc = reader_make(s, &r, err);
+        if (rc == RC_OK && pthread_create(&s->threads[s->n_threads], NULL, reader_main, r) != 0) {
+            reader_close(&r);
+            rc = err_set(err, RC_IO, "cannot start a reader's thread");
+        }
+        if (rc == RC_OK)
+            s->n_threads++;
+    }
+    return rc;
+}
+
+enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *err)
+{
+    struct store *s = NEW(struct store);
+    struct storer_cfg storer = {
+        .queue_len = cfg->queue_len, .batch_ops = cfg->batch_ops, .batch_ms = cfg->batch_ms};
+    enum rc rc;
+
+    s->path = mem_strndup(cfg->path.ptr, cfg->path.len);
+    if (cfg->memcached.len > 0)
+        s->memcached = mem_strndup(cfg->memcached.ptr, cfg->memcached.len);
+    s->dir = directory_new();
+    s->cache = cache_new(cfg->cache_bytes);
+    s->reads = queue_new(READS_MAX, mem_free);
+    storer.path = s->path;
+    storer.dir = s->dir;
+    memcpy(storer.level_period_s, cfg->level_period_s, sizeof storer.level_period_s);
+    rc = lock_file(s, err);
+    if (rc == RC_OK)
+        rc = storer_new(&storer, &s->storer, err);
+    if (rc == RC_OK)
+        rc = start_readers(s, cfg->n_readers, err);
+    if (rc == RC_OK)
+        rc = storer_start(s->storer, err);
+    if (rc != RC_OK)
+        store_close(&s);
+    else
+        *out = s;
+    return rc;
+}
+
+void store_close(struct store **sp)
+{
+    struct store *s = *sp;
+    int i;
+
+    if (s == NULL)
+        return;
+    queue_close(s->reads);
+    for (i = 0; i < s->n_threads; i++)
+        pthread_join(s->threads[i], NULL);
+    storer_free(&s->storer);
+    queue_free(&s->reads);
+    cache_free(&s->cache);
+    directory_free(&s->dir);
+    if (s->lock_fd >= 0)
+        close(s->lock_fd);
+    mem_free(s->threads);
+    mem_free(s->memcached);
+    mem_free(s->path);
+    mem_free(s);
+    *sp = NULL;
+}
+
+void store_listen(struct store *s, store_notice_fn *fn, void *ctx)
+{
+    storer_listen(s->storer, fn, ctx);
+}
+
+/* ---- the directory --------------------------------------------------------------------------- */
+
+bool store_find_feed(struct store *s, struct str url, struct str credential, struct feed_brief *out)
+{
+    return directory_find(s->dir, url, credential, out);
+}
+
+bool store_brief(struct store *s, int64_t feed_id, struct feed_brief *out)
+{
+    return directory_brief(s->dir, feed_id, out);
+}
+
+size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size_t max)
+{
+    return directory_find_any(s->dir, url, ids, max);
+}
+
+int64_t store_version(struct store *s, const int64_t *ids, size_t n)
+{
+    return directory_version(s->dir, ids, n);
+}
+
+int64_t store_last_seq(struct store *s)
+{
+    return directory_last_seq(s->dir);
+}
+
+struct str store_log_id(struct store *s)
+{
+    return storer_log_id(s->storer);
+}
+
+/* ---- the cache ------------------------------------------------------------------------------- */
+
+bool cache_get(struct store *s, struct str key, struct cached_doc *out)
+{
+    return cache_find(s->cache, key, out);
+}
+
+bool cache_get_far(struct reader *r, struct str key, struct cached_doc *out)
+{
+    if (r->far == NULL || !far_find(r->far, key, out))
+        return false;
+    cache_add(r->store->cache, key, out);
+    return true;
+}
+
+void cache_put(struct reader *r, struct str key, const struct cached_doc *doc)
+{
+    cache_add(r->store->cache, key, doc);
+    if (r->far != NULL)
+        far_add(r->far, key, doc);
+}

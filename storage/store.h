@@ -1,0 +1,272 @@
+/* storage/store.h - the one door to storage: typed reads, queued writes, commit notices.
+ *
+ * No SQL and no engine's name passes this header. Writes are operations that any thread hands over;
+ * the storer (one thread) commits many in one transaction, a savepoint each, and answers after the
+ * commit is on disk: what `done` was told has happened survives kill -9. Reads run on reader
+ * threads, or on a thread that opened a reader of its own; they see a snapshot and never wait for
+ * the storer. A seq once announced is on disk, and no lower one appears later.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/blob.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "model/feed.h"
+#include "model/view.h"
+
+struct store;
+struct reader;
+
+struct store_cfg {
+    struct str path;           /* database file; made with mode 0600 when missing */
+    int n_readers;             /* reader threads, >= 1 */
+    size_t queue_len;          /* writes that may wait; then RC_FULL */
+    int batch_ops, batch_ms;   /* group commit: at most so many operations, so long */
+    size_t cache_bytes;        /* in-process document cache */
+    struct str memcached;      /* "HOST:PORT"; null: none */
+    int64_t level_period_s[3]; /* levels 0, 1, 2: when a feed is due after its level was set */
+};
+
+/* Open or make the database, bring its schema up to date, load the directory, start the storer and
+ * the readers. RC_IO; RC_UNSUPPORTED when the file is of a newer Feedmill or no Feedmill database.
+ */
+enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *err) NODISCARD;
+
+/* Let queued writes finish, checkpoint, join all threads, free. */
+void store_close(struct store **sp);
+
+/* ---- commit notices ------------------------------------------------------------------------- */
+
+struct feed_notice {
+    int64_t feed_id;
+    int64_t merged_into;   /* the record became part of that one and is gone; else 0 */
+    int64_t next_fetch_at; /* TIME_UNKNOWN: not scheduled */
+    int64_t first_seq;     /* of this commit's revisions of the feed; 0: none */
+    bool is_new;           /* the record was made */
+};
+
+struct commit_notice {
+    int64_t last_seq; /* of the log */
+    const struct feed_notice *feeds;
+    size_t n_feeds;
+    const int64_t *sub_ids; /* subscriptions made, changed or ended; by a push only when it
+                               changed the state */
+    size_t n_subs;
+};
+
+/* Called on the storer's thread after each commit that changed a feed or a subscription, before the
+ * operations' `done`, in commit order: be quick, post to a mailbox. At most 8 listeners, all added
+ * before the first write. */
+typedef void store_notice_fn(void *ctx, const struct commit_notice *notice);
+void store_listen(struct store *s, store_notice_fn *fn, void *ctx);
+
+/* ---- the directory: what is known without a query. Any thread ------------------------------- */
+
+struct feed_brief {
+    int64_t id, version;
+    enum feed_state state;
+    bool fetched; /* a document of it is stored */
+    int64_t last_check_at, next_fetch_at, wanted_at;
+    int last_status;
+    int n_subscriptions;
+};
+
+/* The feed of a canonical URL (its own, an alias, or a page it was discovered from) with this
+ * credential: the very one, or the feed's access key as user; null: none. */
+bool store_find_feed(struct store *s, struct str url, struct str credential,
+                     struct feed_brief *out);
+bool store_brief(struct store *s, int64_t feed_id, struct feed_brief *out);
+
+/* Feeds that have this canonical URL as their own, as an alias, page or site, whatever their
+ * credential. Writes at most `max` ids, returns how many there are. */
+size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size_t max);
+
+/* The highest version among these feeds: the version of any view of them. */
+int64_t store_version(struct store *s, const int64_t *ids, size_t n);
+
+int64_t store_last_seq(struct store *s);
+
+/* Identity of this log (a UUID made with the database): part of every cursor. Lives with the store.
+ */
+struct str store_log_id(struct store *s);
+
+/* ---- writes. Any thread. Everything is copied -------------------------------------------- */
+
+/* RC_FULL or RC_CLOSED: refused, `done` is not called. RC_OK: `done` (may be NULL) is called once,
+ * on the storer's thread. Its results are borrowed for the call. */
+struct store_result {
+    int64_t id; /* feed or subscription made or found; feed of an outcome */
+    const struct subscription *sub;
+    int64_t n_new, n_changed, n_deleted, last_seq;
+};
+typedef void store_done_fn(void *ctx, enum rc rc, const struct store_result *res,
+                           const struct err *err);
+
+struct feed_ref {
+    struct str url;        /* canonical, without credential */
+    struct str credential; /* null when none */
+    struct str shown_url;  /* as the caller wrote it, without credential; for subscriptions */
+};
+
+/* Make the feed's record unless it is there (level 1, due at once). */
+enum rc store_add_feed(struct store *s, const struct feed_ref *ref, store_done_fn *done,
+                       void *ctx) NODISCARD;
+
+/* Subscribe: makes records as needed; position is the end of the log unless said otherwise. */
+struct sub_request {
+    struct str endpoint; /* canonical URL without credential; null: nothing is pushed */
+    struct str endpoint_credential;
+    struct str sink; /* "xmlrpc" */
+    const struct feed_ref *feeds;
+    size_t n_feeds;
+    int level; /* 0..2, LEVEL_EXACT, or LEVEL_KEEP */
+    int64_t period_s;
+    bool from_given;  /* from=...: what was there before, too */
+    int64_t from_seq; /* exclusive */
+};
+#define LEVEL_KEEP (-2)
+enum rc store_subscribe(struct store *s, const struct sub_request *req, store_done_fn *done,
+                        void *ctx) NODISCARD;
+
+/* Take feeds (by canonical URL or as subscribed, with any credential) out of a subscription, or all
+ * when n is 0; an empty subscription is gone. RC_NOT_FOUND: no such subscription. */
+enum rc store_unsubscribe(struct store *s, int64_t sub_id, const struct str *urls, size_t n,
+                          store_done_fn *done, void *ctx) NODISCARD;
+
+/* What a push came to. */
+struct push_outcome {
+    int64_t sub_id;
+    int64_t position; /* new position, or 0: unmoved */
+    bool fault;
+    int64_t n_entries; /* delivered */
+    bool failed;
+    struct str error;
+    int64_t next_try_at; /* TIME_UNKNOWN when none is pending */
+    enum sub_state state;
+};
+enum rc store_push_outcome(struct store *s, const struct push_outcome *o, store_done_fn *done,
+                           void *ctx) NODISCARD;
+
+/* Make a suspended subscription active again, or set its position (position < 0: keep it). */
+enum rc store_resume(struct store *s, int64_t sub_id, int64_t position, store_done_fn *done,
+                     void *ctx) NODISCARD;
+
+/* One entry as a fetch found it: new, changed or deleted against what was known. `updated_at` of a
+ * deletion is its own time; a stored entry that is dated later outlives it. */
+struct entry_change {
+    enum revision_kind kind;
+    struct str uid;
+    unsigned char essence[16];
+    int64_t published_at, updated_at;
+    struct str title, link, summary, author, doc, ext;
+    bool volatile_only; /* known essence, other bytes: replaces the document in place */
+};
+
+/* What a fetch came to. Empty strings clear, null strings keep what is stored. */
+struct fetch_outcome {
+    int64_t feed_id;
+    int64_t checked_at;
+    bool ok; /* a document was understood, or 304, or the same body */
+    int status;
+    struct str error; /* when !ok */
+    struct str url;   /* the record's URL from now on; another record that has it takes over */
+    struct str page_url;
+    const struct str *aliases;
+    size_t n_aliases;
+    struct str etag, last_modified;
+    bool has_body_hash;
+    unsigned char body_hash[16];
+    bool has_document; /* then the following count */
+    struct str head, head_ext, title, site_url;
+    struct doc_hint_row hints;
+    const struct entry_change *changes; /* in document order */
+    size_t n_changes;
+    enum feed_state state;
+    int level; /* LEVEL_KEEP or the new one */
+    int n_errors;
+    int64_t next_fetch_at;
+    enum fetch_reason next_reason;
+};
+enum rc store_fetch_outcome(struct store *s, const struct fetch_outcome *o, store_done_fn *done,
+                            void *ctx) NODISCARD;
+
+/* A reader asked for these feeds now: keeps them swept. Coalesced: written at most once an hour. */
+void store_touch(struct store *s, const int64_t *ids, size_t n);
+
+/* Set level or exact period of a feed (freq), without a subscription. */
+enum rc store_set_level(struct store *s, int64_t feed_id, int level, int64_t period_s,
+                        store_done_fn *done, void *ctx) NODISCARD;
+
+/* ---- reads ------------------------------------------------------------------------------- */
+
+/* Run fn on a reader thread. RC_FULL: too many wait, do less. */
+typedef void store_read_fn(void *ctx, struct reader *r);
+enum rc store_read(struct store *s, store_read_fn *fn, void *ctx) NODISCARD;
+
+/* A reader of one's own, for a worker thread; closed before the store. */
+struct reader *reader_open(struct store *s);
+void reader_close(struct reader **rp);
+
+/* The rows of a view, in its order. Arrays and strings in the arena. Merged views of several feeds
+ * leave out all but the newest of entries that share an absolute IRI as id (VIEW_NEWEST). The range
+ * of a view bounds the seq that orders it: the first one's for VIEW_CREATED, else the row's.
+ * RC_LIMIT: more than a million rows to show or to pass over. */
+enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, struct revision **out,
+                    size_t *n_out, struct err *err) NODISCARD;
+
+/* Records by id (in that order, missing ones left out), or all (ids NULL, by id). */
+enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
+                     struct feed_record **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* What is known of a feed's entries, for the comparison: essence and hash of the stored document of
+ * each uid; `known` is false where there is none. out[n]. */
+struct known_entry {
+    bool known, deleted;
+    unsigned char essence[16];
+    unsigned char doc_hash[16]; /* digest_content() of doc and ext, one after the other */
+    int64_t sort_at;            /* of an undated entry: when this version of it came in */
+};
+enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, size_t n,
+                     struct known_entry *out, struct err *err) NODISCARD;
+
+/* Subscriptions by id, or all (ids NULL), with their feeds. */
+enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
+                    struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* The endpoint's credential of a subscription, for the notifier only. SECRET. */
+enum rc reader_endpoint_credential(struct reader *r, int64_t sub_id, struct arena *a,
+                                   struct str *out, struct err *err) NODISCARD;
+
+/* The next push of a subscription: the revisions (new and changed) of the next fetch of one feed
+ * after its position, oldest first, at most `max`; n = 0 when there is nothing, or when a commit
+ * has changed `sub` since it was read (its notice follows). *shown_url is the URL it was subscribed
+ * by, *skip_to a seq up to which nothing is to be pushed (may be moved to). */
+enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_t max,
+                         struct arena *a, struct revision **out, size_t *n_out,
+                         struct str *shown_url, int64_t *skip_to, struct err *err) NODISCARD;
+
+/* Due times of all scheduled feeds, for the sweeper's start. */
+typedef void reader_due_fn(void *ctx, int64_t feed_id, int64_t next_fetch_at);
+enum rc reader_due(struct reader *r, reader_due_fn *fn, void *ctx, struct err *err) NODISCARD;
+
+/* Seq of the last revision at or before a time (microseconds). */
+enum rc reader_seq_at(struct reader *r, int64_t at_us, int64_t *seq_out, struct err *err) NODISCARD;
+
+/* ---- the cache: finished documents under versioned keys ------------------------------------- */
+
+/* A key names everything the document depends on, its version included, so nothing is ever
+ * invalidated. In process first (any thread, short lock); memcached beside it, only through the
+ * calls that take a reader (they may take milliseconds: never on a loop). */
+struct cached_doc {
+    struct str meta;   /* opaque to the cache: the API's header fields */
+    struct blob *body; /* identity */
+    struct blob *gzip; /* NULL: not made */
+};
+
+/* A hit fills *out with references and a copy of meta; give it, and nothing else, to
+ * cached_doc_release(). */
+bool cache_get(struct store *s, struct str key, struct cached_doc *out);
+bool cache_get_far(struct reader *r, struct str key, struct cached_doc *out);
+void cache_put(struct reader *r, struct str key, const struct cached_doc *doc);
+void cached_doc_release(struct cached_doc *doc);

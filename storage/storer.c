@@ -1,0 +1,505 @@
+/* storage/storer.c - group commit.
+ *
+ * A commit costs one wait for the disk whatever is in it. While one is under way the next
+ * operations queue up, so they are grouped by themselves; only under load (the last batch had
+ * company) does the storer linger for stragglers, and never for longer than batch_ms. A lone write
+ * is committed at once. */
+#include "storage/storer.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/queue.h"
+#include "base/stats.h"
+#include "storage/sqlite/feeds.h"
+#include "storage/sqlite/revisions.h"
+
+#define LISTENERS_MAX 8
+#define LINGER_MS 1   /* when nothing came for so long, nothing will */
+#define QUIET_MS 3000 /* then the write-ahead log is emptied */
+
+/* Readers that overlap keep the write-ahead log from starting anew. When it is so long, commits
+ * wait for those who need its older part (new ones do not); in vain once, it may first grow once
+ * more. */
+#define LOG_LONG_PAGES 16384
+#define LOG_WAIT_MS 250
+
+struct storer {
+    struct db *db;
+    struct directory *dir;
+    struct queue *queue;
+    pthread_t thread;
+    bool started;
+    int batch_ops, batch_ms;
+    struct listener {
+        store_notice_fn *fn;
+        void *ctx;
+    } listeners[LISTENERS_MAX];
+    size_t n_listeners;
+    struct arena arena; /* lives with the storer */
+    struct str log_id;
+    struct txn txn;         /* the storer's thread */
+    bool had_company;       /* the last batch had more than one operation */
+    bool has_unmoved_pages; /* something was committed since the last checkpoint */
+    int log_max_pages;      /* a longer write-ahead log is emptied though there are readers */
+};
+
+/* ---- the directory --------------------------------------------------------------------------- */
+
+/* Read what the directory keeps of a feed. */
+static enum rc read_feed(struct db *db, int64_t id, struct arena *a, struct directory_feed *out,
+                         struct err *err)
+{
+    struct feed_row row;
+    struct str *aliases;
+    size_t n_aliases;
+    int64_t last_seq;
+    enum rc rc = feeds_load(db, id, false, a, &row, err);
+
+    if (rc == RC_OK)
+        rc = aliases_load(db, id, a, &aliases, &n_aliases, err);
+    if (rc == RC_OK)
+        rc = revisions_last(db, id, &last_seq, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = (struct directory_feed){.brief = {.id = id,
+                                             .version = row.rec.version,
+                                             .state = row.rec.state,
+                                             .fetched = row.fetched,
+                                             .last_check_at = row.rec.last_check_at,
+                                             .next_fetch_at = row.rec.next_fetch_at,
+                                             .wanted_at = row.rec.wanted_at,
+                                             .last_status = row.rec.last_status,
+                                             .n_subscriptions = row.rec.n_subscriptions},
+                                   .url = row.rec.url,
+                                   .credential = row.rec.credential,
+                                   .access_key = row.rec.access_key,
+                                   .page_url = row.rec.page_url,
+                                   .site_url = row.rec.site_url,
+                                   .aliases = aliases,
+                                   .n_aliases = n_aliases,
+                                   .last_seq = last_seq};
+    return RC_OK;
+}
+
+/* The newest keys of one feed as they come from the index. */
+struct key_run {
+    size_t n;
+    bool complete;
+    struct merge_key keys[DIRECTORY_KEYS];
+};
+
+static void add_to_run(void *ctx, const struct merge_key *key)
+{
+    struct key_run *run = ctx;
+
+    if (run->n < DIRECTORY_KEYS)
+        run->keys[run->n++] = *key;
+    else
+        run->complete = false;
+}
+
+static enum rc read_keys(struct db *db, int64_t feed_id, struct key_run *run, struct err *err)
+{
+    run->n = 0;
+    run->complete = true;
+    return keys_of_feed(db, feed_id, DIRECTORY_KEYS + 1, add_to_run, run, err);
+}
+
+struct loading {
+    struct db *db;
+    struct directory *dir;
+    struct key_run run;
+    enum rc rc;
+    struct err *err;
+};
+
+static void load_one(void *ctx, int64_t feed_id, int64_t next_fetch_at)
+{
+    struct loading *l = ctx;
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct directory_feed f;
+
+    (void)next_fetch_at;
+    if (l->rc == RC_OK)
+        l->rc = read_feed(l->db, feed_id, &a, &f, l->err);
+    if (l->rc == RC_OK)
+        l->rc = read_keys(l->db, feed_id, &l->run, l->err);
+    if (l->rc != RC_OK)
+        return;
+    directory_put(l->dir, &f);
+    directory_set_keys(l->dir, feed_id, l->run.keys, l->run.n, l->run.complete);
+}
+
+static enum rc load_directory(struct storer *s, struct err *err)
+{
+    struct loading l = {.db = s->db, .dir = s->dir, .rc = RC_OK, .err = err};
+    enum rc rc;
+
+    directory_lock(s->dir);
+    rc = feeds_each(s->db, load_one, &l, err);
+    if (rc == RC_OK)
+        rc = l.rc;
+    directory_set_last_seq(s->dir, s->txn.last_seq);
+    directory_unlock(s->dir);
+    return rc;
+}
+
+/* ---- one batch ------------------------------------------------------------------------------- */
+
+/* What a commit changes in the directory, read inside the transaction. */
+struct news {
+    struct arena arena;
+    struct directory_feed *feeds; /* beside txn.feeds; brief.id 0: it is gone */
+    struct key_run **runs;        /* beside txn.feeds; NULL: keys come one by one */
+};
+
+static void fail_all(struct op **ops, size_t n, const struct err *why)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        ops[i]->rc = RC_IO;
+        ops[i]->err = *why;
+        ops[i]->result = (struct store_result){0};
+    }
+}
+
+static enum rc apply_one(struct storer *s, struct op *op, struct err *err)
+{
+    struct txn_mark mark = txn_mark(&s->txn);
+    enum rc rc = db_savepoint(s->db, err);
+
+    if (rc != RC_OK)
+        return rc;
+    op->rc = op_apply(&s->txn, op);
+    if (op->rc == RC_OK)
+        return db_release(s->db, err);
+    txn_undo(&s->txn, mark);
+    op->result = (struct store_result){0};
+    if (!db_in_transaction(s->db)) /* a full disk ends all of it */
+        return err_set(err, RC_IO, "%s", op->err.text);
+    return db_undo(s->db, err);
+}
+
+static enum rc write_numbers(struct storer *s, const struct txn_mark *before, struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    if (s->txn.last_seq != before->last_seq) {
+        rc = db_meta_set_number(s->db, "last_seq", s->txn.last_seq, err);
+        if (rc == RC_OK)
+            rc = db_meta_set_number(s->db, "last_at_us", s->txn.last_at_us, err);
+    }
+    if (rc == RC_OK && s->txn.version != before->version)
+        rc = db_meta_set_number(s->db, "version", s->txn.version, err);
+    return rc;
+}
+
+static enum rc read_news(struct storer *s, struct news *news, struct err *err)
+{
+    struct txn *t = &s->txn;
+    enum rc rc = RC_OK;
+    size_t i;
+
+    txn_fold(t);
+    news->feeds = ARENA_ARRAY(&news->arena, struct directory_feed, t->n_feeds + 1);
+    news->runs = ARENA_ARRAY(&news->arena, struct key_run *, t->n_feeds + 1);
+    for (i = 0; i < t->n_feeds && rc == RC_OK; i++) {
+        const struct txn_feed *f = &t->feeds[i];
+
+        if (f->merged_into != 0)
+            continue;
+        rc = read_feed(s->db, f->id, &news->arena, &news->feeds[i], err);
+        if (rc == RC_NOT_FOUND) { /* touched, but gone before */
+            news->feeds[i].brief.id = 0;
+            rc = RC_OK;
+        }
+        if (rc == RC_OK && f->reload_keys) {
+            news->runs[i] = ARENA_NEW(&news->arena, struct key_run);
+            rc = read_keys(s->db, f->id, news->runs[i], err);
+        }
+    }
+    return rc;
+}
+
+static enum rc run_transaction(struct storer *s, struct op **ops, size_t n, struct news *news,
+                               struct err *err)
+{
+    struct txn_mark before = txn_mark(&s->txn);
+    enum rc rc = db_begin(s->db, err);
+    size_t i;
+
+    for (i = 0; i < n && rc == RC_OK; i++)
+        rc = apply_one(s, ops[i], err);
+    if (rc == RC_OK)
+        rc = write_numbers(s, &before, err);
+    if (rc == RC_OK)
+        rc = read_news(s, news, err);
+    if (rc == RC_OK)
+        rc = db_commit(s->db, err);
+    if (rc != RC_OK) {
+        db_rollback(s->db);
+        txn_undo(&s->txn, before);
+    }
+    return rc;
+}
+
+static void publish(struct storer *s, const struct news *news)
+{
+    const struct txn *t = &s->txn;
+    size_t i;
+
+    directory_lock(s->dir);
+    for (i = 0; i < t->n_feeds; i++) {
+        if (news->feeds[i].brief.id == 0)
+            directory_remove(s->dir, t->feeds[i].id);
+        else
+            directory_put(s->dir, &news->feeds[i]);
+    }
+    for (i = 0; i < t->n_keys; i++)
+        directory_key(s->dir, &t->keys[i]);
+    for (i = 0; i < t->n_feeds; i++)
+        if (news->runs[i] != NULL)
+            directory_set_keys(s->dir, t->feeds[i].id, news->runs[i]->keys, news->runs[i]->n,
+                               news->runs[i]->complete);
+    directory_set_last_seq(s->dir, t->last_seq);
+    directory_unlock(s->dir);
+}
+
+static void notify(struct storer *s, const struct news *news)
+{
+    const struct txn *t = &s->txn;
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_notice *feeds = ARENA_ARRAY(&a, struct feed_notice, t->n_feeds + 1);
+    struct commit_notice notice = {.last_seq = t->last_seq,
+                                   .feeds = feeds,
+                                   .n_feeds = t->n_feeds,
+                                   .sub_ids = t->subs,
+                                   .n_subs = t->n_subs};
+    size_t i;
+
+    if (t->n_feeds == 0 && t->n_subs == 0)
+        return;
+    for (i = 0; i < t->n_feeds; i++)
+        feeds[i] = (struct feed_notice){.feed_id = t->feeds[i].id,
+                                        .merged_into = t->feeds[i].merged_into,
+                                        .next_fetch_at = news->feeds[i].brief.id == 0
+                                                             ? TIME_UNKNOWN
+                                                             : news->feeds[i].brief.next_fetch_at,
+                                        .first_seq = t->feeds[i].first_seq,
+                                        .is_new = t->feeds[i].is_new};
+    for (i = 0; i < s->n_listeners; i++)
+        s->listeners[i].fn(s->listeners[i].ctx, &notice);
+}
+
+/* Deletions can use up the keys in memory of a feed that has more. */
+static void refill_keys(struct storer *s)
+{
+    struct key_run *run = NULL;
+    struct err err = ERR_INIT;
+    size_t i;
+
+    for (i = 0; i < s->txn.n_keys; i++) {
+        int64_t id = s->txn.keys[i].feed_id;
+
+        if (!directory_wants_keys(s->dir, id))
+            continue;
+        if (run == NULL)
+            run = NEW(struct key_run);
+        if (read_keys(s->db, id, run, &err) != RC_OK) {
+            log_warn("storage", "keys_unread", "feed=%lld error=%s effect=slower_reads",
+                     (long long)id, log_quote(str_from(err.text)));
+            break;
+        }
+        directory_lock(s->dir);
+        directory_set_keys(s->dir, id, run->keys, run->n, run->complete);
+        directory_unlock(s->dir);
+    }
+    mem_free(run);
+}
+
+static void count(struct op **ops, size_t n)
+{
+    size_t i;
+
+    stats_inc(STAT_store_commits_total);
+    stats_add(STAT_store_ops_total, (int64_t)n);
+    for (i = 0; i < n; i++) {
+        stats_add(STAT_entries_new_total, ops[i]->result.n_new);
+        stats_add(STAT_entries_changed_total, ops[i]->result.n_changed);
+        if (ops[i]->kind == OP_FETCH_OUTCOME)
+            stats_add(STAT_entries_deleted_total, ops[i]->result.n_deleted);
+    }
+}
+
+static void bound_log(struct storer *s)
+{
+    int pages = db_log_pages(s->db);
+
+    if (pages < LOG_LONG_PAGES)
+        s->log_max_pages = LOG_LONG_PAGES;
+    else if (pages >= s->log_max_pages && !db_checkpoint(s->db, LOG_WAIT_MS))
+        s->log_max_pages = pages + LOG_LONG_PAGES;
+}
+
+static void run_batch(struct storer *s, struct op **ops, size_t n)
+{
+    struct news news = {.arena = ARENA_INIT};
+    struct err err = ERR_INIT;
+    enum rc rc = run_transaction(s, ops, n, &news, &err);
+    size_t i;
+
+    if (rc == RC_OK) {
+        publish(s, &news);
+        notify(s, &news);
+        refill_keys(s);
+        count(ops, n);
+        s->has_unmoved_pages = true;
+    } else {
+        log_error("storage", "commit_failed", "operations=%zu error=%s", n,
+                  log_quote(str_from(err.text)));
+        fail_all(ops, n, &err);
+    }
+    txn_reset(&s->txn);
+    arena_release(&news.arena);
+    for (i = 0; i < n; i++) {
+        if (ops[i]->done != NULL)
+            ops[i]->done(ops[i]->ctx, ops[i]->rc, &ops[i]->result, &ops[i]->err);
+        op_free(ops[i]);
+    }
+    bound_log(s);
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+/* The operations of the next batch; 0: nothing came for QUIET_MS, or closed and drained. */
+static size_t gather(struct storer *s, void **ops)
+{
+    size_t max = (size_t)s->batch_ops, n, got;
+    int64_t until;
+
+    n = queue_pop(s->queue, ops, max, s->has_unmoved_pages ? QUIET_MS : -1);
+    if (n == 0 || !s->had_company)
+        return n;
+    until = clock_mono_ms() + s->batch_ms;
+    while (n < max && clock_mono_ms() < until) {
+        got = queue_pop(s->queue, ops + n, max - n, LINGER_MS);
+        if (got == 0)
+            break;
+        n += got;
+    }
+    return n;
+}
+
+static void *storer_main(void *arg)
+{
+    struct storer *s = arg;
+    void **ops = mem_alloc((size_t)s->batch_ops * sizeof *ops);
+    size_t n;
+
+    thread_set_name("storer");
+    for (;;) {
+        n = gather(s, ops);
+        stats_set(STAT_store_queued, (int64_t)queue_len(s->queue));
+        if (n > 0) {
+            s->had_company = n > 1;
+            run_batch(s, (struct op **)ops, n);
+        } else if (queue_is_closed(s->queue) && queue_len(s->queue) == 0) {
+            break;
+        } else if (s->has_unmoved_pages && db_checkpoint(s->db, 0)) {
+            s->has_unmoved_pages = false;
+        }
+    }
+    mem_free(ops);
+    return NULL;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static void free_op(void *op)
+{
+    op_free(op);
+}
+
+enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err *err)
+{
+    struct storer *s = NEW(struct storer);
+    enum rc rc = db_open_writer(cfg->path, &s->db, err);
+
+    ASSERT(cfg->batch_ops > 0 && cfg->queue_len > 0);
+    s->dir = cfg->dir;
+    s->batch_ops = cfg->batch_ops;
+    s->batch_ms = cfg->batch_ms;
+    s->txn.db = s->db;
+    memcpy(s->txn.level_period_s, cfg->level_period_s, sizeof s->txn.level_period_s);
+    s->queue = queue_new(cfg->queue_len, free_op);
+    if (rc == RC_OK)
+        rc = db_meta_text(s->db, "log_id", &s->arena, &s->log_id, err);
+    if (rc == RC_OK)
+        rc = db_meta_number(s->db, "last_seq", &s->txn.last_seq, err);
+    if (rc == RC_OK)
+        rc = db_meta_number(s->db, "last_at_us", &s->txn.last_at_us, err);
+    if (rc == RC_OK)
+        rc = db_meta_number(s->db, "version", &s->txn.version, err);
+    if (rc == RC_OK)
+        rc = load_directory(s, err);
+    if (rc != RC_OK)
+        storer_free(&s);
+    else
+        *out = s;
+    return rc;
+}
+
+struct str storer_log_id(const struct storer *s)
+{
+    return s->log_id;
+}
+
+struct db *storer_db(struct storer *s)
+{
+    return s->db;
+}
+
+void storer_listen(struct storer *s, store_notice_fn *fn, void *ctx)
+{
+    ASSERT(s->n_listeners < LISTENERS_MAX);
+    s->listeners[s->n_listeners++] = (struct listener){fn, ctx};
+}
+
+enum rc storer_start(struct storer *s, struct err *err)
+{
+    if (pthread_create(&s->thread, NULL, storer_main, s) != 0)
+        return err_set(err, RC_IO, "cannot start the storer's thread");
+    s->started = true;
+    return RC_OK;
+}
+
+enum rc storer_push(struct storer *s, struct op *op)
+{
+    return queue_try_push(s->queue, op);
+}
+
+void storer_free(struct storer **sp)
+{
+    struct storer *s = *sp;
+
+    if (s == NULL)
+        return;
+    if (s->queue != NULL)
+        queue_close(s->queue);
+    if (s->started) {
+        pthread_join(s->thread, NULL);
+        db_checkpoint(s->db, 0);
+    }
+    queue_free(&s->queue);
+    db_close(&s->db);
+    txn_release(&s->txn);
+    arena_release(&s->arena);
+    mem_free(s);
+    *sp = NULL;
+}

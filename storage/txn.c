@@ -1,0 +1,119 @@
+/* storage/txn.c - see txn.h. */
+#include "storage/txn.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+struct txn_mark txn_mark(const struct txn *t)
+{
+    return (struct txn_mark){t->n_feeds,  t->n_subs,     t->n_keys,
+                             t->last_seq, t->last_at_us, t->version};
+}
+
+void txn_undo(struct txn *t, struct txn_mark mark)
+{
+    t->n_feeds = mark.n_feeds;
+    t->n_subs = mark.n_subs;
+    t->n_keys = mark.n_keys;
+    t->last_seq = mark.last_seq;
+    t->last_at_us = mark.last_at_us;
+    t->version = mark.version;
+}
+
+void txn_reset(struct txn *t)
+{
+    t->n_feeds = t->n_subs = t->n_keys = 0;
+}
+
+void txn_release(struct txn *t)
+{
+    mem_free(t->feeds);
+    mem_free(t->subs);
+    mem_free(t->keys);
+    *t = (struct txn){0};
+}
+
+struct txn_feed *txn_feed(struct txn *t, int64_t id)
+{
+    t->feeds = mem_grow(t->feeds, &t->cap_feeds, t->n_feeds + 1, sizeof *t->feeds);
+    t->feeds[t->n_feeds] = (struct txn_feed){.id = id, .order = t->n_feeds};
+    return &t->feeds[t->n_feeds++];
+}
+
+void txn_sub(struct txn *t, int64_t id)
+{
+    t->subs = mem_grow(t->subs, &t->cap_subs, t->n_subs + 1, sizeof *t->subs);
+    t->subs[t->n_subs++] = id;
+}
+
+void txn_key(struct txn *t, const struct directory_key *k)
+{
+    t->keys = mem_grow(t->keys, &t->cap_keys, t->n_keys + 1, sizeof *t->keys);
+    t->keys[t->n_keys++] = *k;
+}
+
+static int by_id_and_order(const void *x, const void *y)
+{
+    const struct txn_feed *a = x, *b = y;
+
+    if (a->id != b->id)
+        return a->id < b->id ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static int by_number(const void *x, const void *y)
+{
+    const int64_t *a = x, *b = y;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+void txn_fold(struct txn *t)
+{
+    size_t i, n = 0;
+
+    if (t->n_feeds > 1)
+        qsort(t->feeds, t->n_feeds, sizeof *t->feeds, by_id_and_order);
+    for (i = 0; i < t->n_feeds; i++) {
+        const struct txn_feed *f = &t->feeds[i];
+        struct txn_feed *last = n > 0 ? &t->feeds[n - 1] : NULL;
+
+        if (last == NULL || last->id != f->id) {
+            t->feeds[n++] = *f;
+            continue;
+        }
+        last->is_new |= f->is_new;
+        last->reload_keys |= f->reload_keys;
+        if (f->merged_into != 0)
+            last->merged_into = f->merged_into;
+        if (last->first_seq == 0)
+            last->first_seq = f->first_seq;
+    }
+    t->n_feeds = n;
+    if (t->n_subs > 1)
+        qsort(t->subs, t->n_subs, sizeof *t->subs, by_number);
+    for (i = 0, n = 0; i < t->n_subs; i++)
+        if (n == 0 || t->subs[n - 1] != t->subs[i])
+            t->subs[n++] = t->subs[i];
+    t->n_subs = n;
+}
+
+int64_t txn_next_seq(struct txn *t)
+{
+    return ++t->last_seq;
+}
+
+int64_t txn_next_at_us(struct txn *t)
+{
+    int64_t now = clock_now_us();
+
+    t->last_at_us = now > t->last_at_us ? now : t->last_at_us + 1;
+    return t->last_at_us;
+}
+
+int64_t txn_next_version(struct txn *t)
+{
+    return ++t->version;
+}

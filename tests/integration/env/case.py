@@ -1,0 +1,50 @@
+"""The base of every test class: parts that are closed at the end, and the daemon's log on failure.
+"""
+import os
+import unittest
+
+from .daemon import Daemon, wait_for
+from .origin import Origin
+from .receiver import Receiver
+
+
+class Case(unittest.TestCase):
+    maxDiff = 4000
+
+    def daemon(self, *args, **kw):
+        daemon = Daemon(*args, **kw)
+        self.addCleanup(daemon.close)
+        return daemon
+
+    def origin(self):
+        origin = Origin()
+        self.addCleanup(origin.close)
+        return origin
+
+    def receiver(self, *args, **kw):
+        receiver = Receiver(*args, **kw)
+        self.addCleanup(receiver.close)
+        return receiver
+
+    def wait(self, condition, seconds=10, what="the condition", daemon=None):
+        return wait_for(condition, seconds, what, daemon)
+
+    def assert_problem(self, answer, status, kind=None, **members):
+        """An RFC 9457 answer of this status; `kind` is the last part of its type."""
+        self.assertEqual(status, answer.status, answer.body[:500])
+        self.assertEqual("application/problem+json", answer.header("Content-Type"))
+        self.assertIn("no-store", answer.header("Cache-Control", ""))
+        problem = answer.json
+        self.assertEqual(status, problem["status"])
+        for key in ("type", "title", "detail"):
+            self.assertTrue(problem.get(key), problem)
+        if kind:
+            self.assertTrue(problem["type"].endswith(kind), problem["type"])
+        for key, value in members.items():
+            self.assertEqual(value, problem.get(key.replace("_", "-")), problem)
+        return problem
+
+
+def slow(test):
+    """Marks a test that --quick leaves out."""
+    return unittest.skipIf(os.environ.get("FEEDMILL_QUICK"), "slow")(test)

@@ -1,0 +1,179 @@
+"""Runs the real binary in a folder of its own, on a port that the system chooses."""
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.parse
+
+BINARY = os.environ.get("FEEDMILL_BINARY", "build/feedmill")
+# sanitizers and slow machines: every deadline of a test is multiplied by this
+PATIENCE = float(os.environ.get("FEEDMILL_PATIENCE", "1"))
+REPORTS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:", "impossible:")
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self):
+        return json.loads(self.body, object_pairs_hook=self._no_doubles)
+
+    @staticmethod
+    def _no_doubles(pairs):
+        keys = [k for k, _ in pairs]
+        if len(keys) != len(set(keys)):
+            raise ValueError("key given twice: %r" % keys)
+        return dict(pairs)
+
+    def header(self, name, default=None):
+        for key, value in self.headers:
+            if key.lower() == name.lower():
+                return value
+        return default
+
+
+def quote(text):
+    return urllib.parse.quote(text, safe="")
+
+
+class Daemon:
+    """A daemon with `args`; its folder lives until close(), across restarts."""
+
+    def __init__(self, *args, env=None, open_loopback=True):
+        self.folder = tempfile.mkdtemp(prefix="feedmill-test-")
+        self.args = list(args)
+        if open_loopback:
+            self.args += ["--allow-fetch", "127.0.0.0/8", "--allow-callback", "127.0.0.0/8"]
+        self.env = dict(os.environ, **(env or {}))
+        self.process, self.port, self.log = None, 0, []
+        self.start()
+
+    # ---- life ----
+    def start(self):
+        listen = "127.0.0.1:%d" % self.port if self.port else "127.0.0.1:0"
+        self.process = subprocess.Popen(
+            [BINARY, "serve", "--listen", listen, "--db", os.path.join(self.folder, "feeds.db")]
+            + self.args,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env, text=True,
+            errors="replace")
+        self._errors = threading.Thread(target=self._read_errors, args=(self.process.stderr,),
+                                        daemon=True)
+        self._errors.start()
+        line = self.process.stdout.readline()
+        match = re.search(r"ready on http://[^ ]*:(\d+)", line)
+        if not match:
+            self.process.wait(10)
+            self._errors.join(5)
+            raise AssertionError("the daemon did not start: %r\n%s" % (line, self.text()))
+        self.port = int(match.group(1))
+
+    def _read_errors(self, stream):
+        for line in stream:
+            self.log.append(line)
+
+    def stop(self):
+        """SIGTERM; returns the exit code, after checking for sanitizer reports."""
+        self.process.send_signal(signal.SIGTERM)
+        return self._ended(60 * PATIENCE)
+
+    def kill(self):
+        self.process.kill()
+        return self._ended(30)
+
+    def _ended(self, seconds):
+        try:
+            code = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGABRT)
+            self.process.wait(30)
+            raise AssertionError("the daemon did not stop in %d s\n%s" % (seconds, self.text()))
+        finally:
+            self._errors.join(5)
+            self.process.stdout.close()
+            self.process.stderr.close()
+        bad = [line for line in self.log if any(word in line for word in REPORTS)]
+        if bad:
+            raise AssertionError("the daemon reported:\n" + self.text())
+        return code
+
+    def close(self):
+        """Stop if it runs, check the exit code, remove the folder."""
+        try:
+            if self.process.poll() is None:
+                code = self.stop()
+                if code != 0:
+                    raise AssertionError("exit code %d\n%s" % (code, self.text()))
+            elif self.process.returncode not in (0, -signal.SIGKILL):
+                raise AssertionError("exit code %d\n%s" % (self.process.returncode, self.text()))
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def text(self):
+        return "".join(self.log[-400:])
+
+    # ---- talking ----
+    @property
+    def base(self):
+        return "http://127.0.0.1:%d" % self.port
+
+    def call(self, method, path, body=None, headers=None, timeout=60):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout * PATIENCE)
+        try:
+            connection.request(method, path, body=body, headers=headers or {})
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.getheaders(), answer.read())
+        finally:
+            connection.close()
+
+    def get(self, path, **headers):
+        return self.call("GET", path, headers={k.replace("_", "-"): v for k, v in headers.items()})
+
+    def feed(self, url, **params):
+        params.setdefault("type", "json")
+        query = "&".join("%s=%s" % (k, quote(str(v))) for k, v in params.items())
+        return self.get("/feed?url=%s&%s" % (quote(url), query))
+
+    def subscribe(self, *urls, **params):
+        fields = [("url", u) for u in urls] + [(k.rstrip("_"), str(v)) for k, v in params.items()]
+        answer = self.call("POST", "/sub", urllib.parse.urlencode(fields),
+                           {"Content-Type": "application/x-www-form-urlencoded"})
+        assert answer.status == 201, (answer.status, answer.body)
+        return answer.json["id"]
+
+    def record(self, url):
+        """The feed's record as GET /sub?type=json shows it, or None."""
+        for feed in self.get("/sub?type=json&all=1").json["feeds"]:
+            if url in (feed["url"], feed.get("page_url")):
+                return feed
+        return None
+
+    def counter(self, name):
+        for line in self.get("/metrics").body.decode().splitlines():
+            if line.split(" ")[0] in (name, "feedmill_" + name):
+                return int(float(line.split(" ")[1]))
+        raise AssertionError("no counter " + name)
+
+    def ping(self, url, name="test"):
+        import xmlrpc.client
+        with xmlrpc.client.ServerProxy(self.base + "/RPC2") as proxy:
+            return proxy.weblogUpdates.ping(name, url)
+
+
+def wait_for(condition, seconds=10, what="the condition", daemon=None):
+    """Poll until condition() is true; returns what it returned."""
+    deadline = time.monotonic() + seconds * PATIENCE
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError("%s did not come true in %g s%s" % (
+                what, seconds, "\n" + daemon.text() if daemon else ""))
+        time.sleep(0.02)

@@ -1,0 +1,95 @@
+"""Pages that announce feeds: DISC-*, and redirects."""
+from .env.case import Case
+from .env.origin import Reply, rss
+
+
+def page(head, body=""):
+    return Reply(200, "<!DOCTYPE html><html><head><title>P</title>%s</head><body>%s</body></html>" %
+                 (head, body), Content_Type="text/html; charset=utf-8")
+
+
+class Discovery(Case):
+    def setUp(self):
+        self.o, self.d = self.origin(), self.daemon()
+        self.feed = self.o.set("/f.xml", rss("found"))
+
+    def titles(self, url):
+        answer = self.d.feed(url)
+        self.assertEqual(200, answer.status, answer.body)
+        return [e["title"] for e in answer.json["entries"]]
+
+    def test_types(self):                                                # DISC-01 DISC-02
+        for kind in ("rss+xml", "atom+xml", "rdf+xml", "feed+json"):
+            u = self.o.set("/page-" + kind, page(
+                '<link rel="stylesheet" href="/no.css"><link rel="alternate" type="application/%s" '
+                'href="/f.xml">' % kind))
+            self.assertEqual(["found"], self.titles(u))
+
+    def test_relative_and_base(self):                                    # DISC-03
+        self.o.set("/deep/f.xml?a=1&b=2", rss("deep"))
+        u = self.o.set("/page", page('<base href="/deep/"><link rel=alternate type=application/rss+xml '
+                                     'href="f.xml?a=1&amp;b=2">'))
+        self.assertEqual(["deep"], self.titles(u))
+        self.assertEqual(1, len(self.o.seen("/deep/f.xml?a=1&b=2")))
+
+    def test_any_order_quoting_and_case(self):                           # DISC-04
+        u = self.o.set("/page", page("<LINK TYPE='APPLICATION/RSS+XML' HREF=/f.xml REL=\"feed ALTERNATE\">"))
+        self.assertEqual(["found"], self.titles(u))
+
+    def test_first_wins_and_decoys_do_not_count(self):                   # DISC-05
+        decoy = '<link rel="alternate" type="application/rss+xml" href="/decoy">'
+        u = self.o.set("/page", page("<!-- %s --><script>var x = '%s';</script>"
+                                     '<link rel="alternate" type="application/rss+xml" href="/f.xml">%s' %
+                                     (decoy, decoy, decoy)))
+        self.assertEqual(["found"], self.titles(u))
+        self.assertEqual([], self.o.seen("/decoy"))
+
+    def test_titles_and_frames_are_text(self):                           # DISC-05
+        decoy = '<link rel="alternate" type="application/rss+xml" href="/decoy">'
+        u = self.o.set("/page", Reply(200, '<title>%s</title><iframe>%s</iframe>'
+                                      '<LINK TYPE="application/rss+xml" HREF=/f.xml REL=alternate>' %
+                                      (decoy, decoy), Content_Type="text/html"))
+        self.assertEqual(["found"], self.titles(u))
+        self.assertEqual([], self.o.seen("/decoy"))
+
+    def test_page_without_feed(self):                                    # DISC-06 ERR-04
+        u = self.o.set("/page", page(""))
+        self.assert_problem(self.d.feed(u), 422, "no-feed")
+
+    def test_the_page_is_asked_once(self):                               # DISC-07
+        u = self.o.set("/page", page('<link rel="alternate" type="application/rss+xml" href="/f.xml">'))
+        self.titles(u)
+        self.d.ping(u)
+        self.wait(lambda: len(self.o.seen("/f.xml")) == 2)
+        self.assertEqual(1, len(self.o.seen("/page")))
+        self.o.set("/page", page('<link rel="alternate" type="application/rss+xml" href="/moved.xml">'))
+        self.o.set("/moved.xml", rss("moved"))
+        self.o.set("/f.xml", Reply(404))
+        self.d.ping(u)
+        self.wait(lambda: "moved" in self.titles(u), daemon=self.d)
+        self.assertEqual(2, len(self.o.seen("/page")))
+
+    def test_redirects(self):                                            # DISC-08
+        for status, moves in ((301, True), (308, True), (302, False), (307, False)):
+            old = self.o.set("/old%d" % status, Reply(status, Location="/new%d" % status))
+            new = self.o.set("/new%d" % status, rss("here"))
+            self.assertEqual(["here"], self.titles(old))
+            self.d.ping(old)
+            self.wait(lambda: len(self.o.seen("/new%d" % status)) == 2)
+            self.assertEqual(1 if moves else 2, len(self.o.seen("/old%d" % status)), status)
+            self.assertEqual(["here"], self.titles(new))
+        self.o.set("/h6", rss("far"))
+        for n in range(6):
+            self.o.set("/h%d" % n, Reply(302, Location="/h%d" % (n + 1)))
+        self.assertEqual(["far"], self.titles(self.o.url("/h1")))
+        self.assert_problem(self.d.feed(self.o.url("/h0")), 502)
+
+    def test_page_and_feed_are_one_record(self):                         # DISC-09
+        u = self.o.set("/page", page('<link rel="alternate" type="application/rss+xml" href="/f.xml">'))
+        self.titles(u)
+        self.assertEqual(self.d.feed(u).json["entries"], self.d.feed(self.feed).json["entries"])
+        self.assertEqual(1, len(self.o.seen("/f.xml")))
+        other = self.o.set("/other", page('<link rel="alternate" type="application/rss+xml" href="/f.xml">'))
+        self.titles(other)
+        known = self.d.get("/sub?type=json&all=1").json["feeds"]
+        self.assertEqual([self.feed], [f["url"] for f in known])

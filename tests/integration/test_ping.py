@@ -1,0 +1,133 @@
+"""The daemon as a ping server and its XML-RPC side: PING-*, XRPC-*."""
+import time
+import xml.etree.ElementTree as tree
+import xmlrpc.client
+
+from .env.case import Case
+from .env.daemon import quote
+from .env.origin import rss
+
+
+def call(method, *params):
+    return xmlrpc.client.dumps(params, method).encode()
+
+
+class Ping(Case):
+    def setUp(self):
+        self.o, self.d = self.origin(), self.daemon()
+        self.u = self.o.set("/f.xml", rss("a"))
+        self.d.subscribe(self.u)
+        self.wait(lambda: self.d.record(self.u)["last_check"])
+        self.rpc = xmlrpc.client.ServerProxy(self.d.base + "/RPC2")
+        self.addCleanup(self.rpc("close"))
+        time.sleep(1)
+
+    def fetched(self, n):
+        self.wait(lambda: len(self.o.seen("/f.xml")) >= n, 2, daemon=self.d)
+
+    def post(self, body, kind="text/xml"):
+        return self.d.call("POST", "/RPC2", body, {"Content-Type": kind})
+
+    def test_ping(self):                                                 # PING-01
+        answer = self.rpc.weblogUpdates.ping("A feed", self.u)
+        self.assertIs(False, answer["flerror"])
+        self.assertIsInstance(answer["message"], str)
+        self.fetched(2)
+        self.rpc.weblogUpdates.ping("A feed", "http://site.example/", self.u, "cat")
+        self.fetched(3)
+
+    def test_changesurl_counts(self):                                    # PING-01
+        self.rpc.weblogUpdates.ping("A feed", "http://elsewhere.example/", self.u)
+        self.fetched(2)
+
+    def test_long_names_are_counted_in_characters(self):                 # PING-04
+        self.assertIs(False, self.rpc.weblogUpdates.ping("☃" * 1024, self.u)["flerror"])
+        self.assertIs(True, self.rpc.weblogUpdates.ping("☃" * 1025, self.u)["flerror"])
+
+    def test_extended_ping(self):                                        # PING-02 PING-03
+        answer = self.rpc.weblogUpdates.extendedPing("n", "http://x.example/", "", self.u, "a|b")
+        self.assertIs(False, answer["flerror"])
+        self.fetched(2)
+        time.sleep(1)
+        self.rpc.weblogUpdates.extendedPing("n", "http://x.example/", "http://x.example/c", self.u)
+        self.fetched(3)
+
+    def test_bad_pings(self):                                            # PING-04
+        for name, url in (("n", "not a url"), ("n" * 1025, self.u), ("n", "http://h/" + "x" * 250)):
+            answer = self.rpc.weblogUpdates.ping(name, url)
+            self.assertIs(True, answer["flerror"], (name[:20], url[:40]))
+            self.assertTrue(answer["message"])
+
+    def test_an_unknown_url_makes_no_feed(self):                         # PING-05
+        u = self.o.set("/other.xml", rss("b"))
+        self.assertIs(False, self.rpc.weblogUpdates.ping("n", u)["flerror"])
+        time.sleep(1)
+        self.assertEqual([], self.o.seen("/other.xml"))
+        self.assertIsNone(self.d.record(u))
+
+    def test_changes(self):                                              # PING-06
+        self.rpc.weblogUpdates.ping("first <&>", "http://one.example/")
+        time.sleep(1.1)
+        self.rpc.weblogUpdates.ping("second", self.u)
+        answer = self.d.get("/changes.xml")
+        root = tree.fromstring(answer.body)
+        self.assertEqual("weblogUpdates", root.tag)
+        self.assertEqual("2", root.get("count"))
+        self.assertTrue(root.get("version") and root.get("updated"))
+        rows = [(w.get("name"), w.get("url")) for w in root]
+        self.assertEqual([("second", self.u), ("first <&>", "http://one.example/")], rows)
+        self.assertLess(int(root[0].get("when")), int(root[1].get("when")) + 1)
+
+    def test_rest_ping(self):                                            # PING-08
+        self.assertEqual(200, self.d.get("/ping?name=x&url=" + quote(self.u)).status)
+        self.fetched(2)
+
+    def test_rate_limit(self):                                           # PING-09
+        refused = 0
+        for _ in range(400):
+            answer = self.post(call("weblogUpdates.ping", "n", "http://x.example/"))
+            refused += answer.status == 429 or b"<boolean>1" in answer.body
+        self.assertTrue(50 <= refused <= 350, refused)
+
+    def test_form_of_answers(self):                                      # XRPC-01 XRPC-02 XRPC-06
+        answer = self.post(call("weblogUpdates.ping", "n", self.u))
+        self.assertEqual(200, answer.status)
+        self.assertTrue(answer.header("Content-Type").startswith("text/xml"))
+        self.assertEqual(len(answer.body), int(answer.header("Content-Length")))
+        with self.assertRaises(xmlrpc.client.Fault) as fault:
+            self.rpc.no.such()
+        self.assertIsInstance(fault.exception.faultCode, int)
+        self.assertTrue(fault.exception.faultString)
+        answer = self.d.get("/RPC2")
+        self.assertEqual((405, "POST"), (answer.status, answer.header("Allow")))
+
+    def test_bad_calls(self):                                            # XRPC-03 XRPC-04
+        body = call("weblogUpdates.ping", "n", self.u)
+        answer = self.post(body[:-30])
+        self.assertTrue(answer.status == 400 or b"<fault>" in answer.body)
+        for params in ((), (1, 2), ("n",), ([], {})):
+            self.assertIn(b"<fault>", self.post(call("weblogUpdates.ping", *params)).body, params)
+
+    def test_types_and_encodings(self):                                  # XRPC-05 XRPC-07
+        body = ("<?xml version='1.0' encoding='ISO-8859-1'?><methodCall><methodName>weblogUpdates.ping"
+                "</methodName><params><param><value>caf\xe9 &#9829; &#x1F600;</value></param><param>"
+                "<value>%s</value></param></params></methodCall>" % self.u).encode("latin-1")
+        self.assertIn(b"<boolean>0", self.post(body).body)
+        self.assertEqual("café ♥ \U0001F600",
+                         tree.fromstring(self.d.get("/changes.xml").body)[0].get("name"))
+
+    def test_entity_bombs(self):                                         # XRPC-08
+        bomb = ('<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">' + "".join(
+            '<!ENTITY %s "%s">' % (chr(98 + n), ("&%s;" % chr(97 + n)) * 10) for n in range(9)) +
+            "]><methodCall><methodName>&j;</methodName></methodCall>")
+        began = time.monotonic()
+        answer = self.post(bomb.encode())
+        self.assertLess(time.monotonic() - began, 3)
+        self.assertTrue(answer.status == 400 or b"<fault>" in answer.body)
+        deep = b"<methodCall><methodName>x</methodName><params><param>" + b"<value><array><data>" * 5000
+        answer = self.post(deep)
+        self.assertTrue(answer.status >= 400 or b"<fault>" in answer.body)
+        self.assertEqual(413, self.post(b"x" * (1 << 20)).status)
+
+    def test_list_methods(self):                                         # XRPC-10
+        self.assertIn("weblogUpdates.ping", self.rpc.system.listMethods())

@@ -1,0 +1,241 @@
+"""Sweeper, monitor, fetcher as seen from outside: SCHED-*, PING-07."""
+import email.utils
+import threading
+import time
+
+from .env.case import Case, slow
+from .env.daemon import quote
+from .env.origin import Reply, rss
+
+
+class Schedule(Case):
+    def setUp(self):
+        self.o = self.origin()
+
+    def fetched(self, d, u, n=1, seconds=10):
+        path = u[u.index("/", 8):]
+        self.wait(lambda: len(self.o.seen(path)) >= n, seconds, "fetch %d of %s" % (n, path), d)
+        self.wait(lambda: d.record(u)["last_check"], 10, daemon=d)
+        return self.o.seen(path)
+
+    def test_levels_and_status(self):                                    # SCHED-01 SCHED-02 D41
+        d = self.daemon()
+        u = self.o.set("/f.xml", Reply(200, rss("a"), ETag='"v1"'))
+        for freq, level, period in ((None, 1, 1800), (0, 0, 86400), (2, 2, 300), (10, None, 10)):
+            d.subscribe(u, **({} if freq is None else {"freq": freq}))
+            self.fetched(d, u)
+            shown = d.record(u)
+            self.assertEqual(period, shown["period"])
+            if level is not None:
+                self.assertEqual(level, shown["level"])
+            for key in ("last_check", "last_change", "next_check", "status", "etag", "next_reason"):
+                self.assertIn(key, shown)
+        self.assertEqual((200, '"v1"'), (shown["status"], shown["etag"]))
+
+    def test_an_exact_period_is_kept(self):                              # SCHED-02 SCHED-03 SCHED-16
+        d = self.daemon("--min-period", "1s")
+        u = self.o.set("/f.xml", Reply(200, rss("a", head="<ttl>120</ttl>"),
+                                       Cache_Control="max-age=3600"))
+        d.subscribe(u, freq=3)
+        seen = self.fetched(d, u, 4, 20)
+        gaps = [b.at - a.at for a, b in zip(seen, seen[1:])]
+        for gap in gaps[-2:]:
+            self.assertTrue(2.4 <= gap <= 3.6 + 0.5, gaps)
+
+    def test_hints_lengthen_a_level(self):                               # SCHED-16
+        d = self.daemon()
+        u = self.o.set("/f.xml", rss("a", head="<ttl>120</ttl>"))
+        d.subscribe(u)
+        self.fetched(d, u)
+        shown = d.record(u)
+        self.assertGreaterEqual(self.seconds(shown["next_check"]) - self.seconds(shown["last_check"]),
+                                7190)
+        self.assertEqual("ttl", shown["next_reason"])
+
+    @staticmethod
+    def seconds(text):
+        import datetime
+        return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+    def test_a_ping_moves_level_1_to_0(self):                            # SCHED-04 SCHED-06 SCHED-07
+        d = self.daemon()
+        u, v = self.o.set("/f.xml", rss("a")), self.o.set("/g.xml", rss("b"))
+        d.subscribe(u)
+        d.subscribe(v, freq=2)
+        self.fetched(d, u)
+        self.fetched(d, v)
+        time.sleep(1.1)
+        began = time.monotonic()
+        for x in (u, v):
+            d.ping(x)
+        self.fetched(d, u, 2, 2)
+        self.fetched(d, v, 2, 2)
+        self.assertLess(time.monotonic() - began, 4)
+        self.wait(lambda: d.record(u)["level"] == 0)
+        self.assertEqual((2, 300), (d.record(v)["level"], d.record(v)["period"]))
+
+    def test_an_unannounced_update_moves_level_0_to_1(self):             # SCHED-05
+        d = self.daemon("--level0-period", "1s")
+        u = self.o.set("/f.xml", rss("a"))
+        d.subscribe(u, freq=0)
+        self.fetched(d, u)
+        self.assertEqual(0, d.record(u)["level"])
+        self.o.set("/f.xml", rss("b", "a"))
+        self.wait(lambda: d.record(u)["level"] == 1, 10, daemon=d)
+
+    def test_bursts_of_pings_are_merged(self):                           # SCHED-07 SCHED-10
+        d = self.daemon()
+        u = self.o.set("/f.xml", Reply(200, rss("a"), delay=0.3))
+        d.subscribe(u)
+        self.fetched(d, u)
+        n = len(self.o.seen("/f.xml"))
+        for _ in range(100):
+            d.ping(u)
+        time.sleep(4)
+        self.assertTrue(1 <= len(self.o.seen("/f.xml")) - n <= 3, len(self.o.seen("/f.xml")) - n)
+        self.assertEqual(1, self.o.open_most["/f.xml"])
+
+    def test_validators_come_back_verbatim(self):                        # SCHED-11 D44
+        d = self.daemon()
+        u = self.o.set("/f.xml", Reply(200, rss("a"), ETag='W/"odd, tag"',
+                                       Last_Modified="Mon, 01 Jun 2020 10:00:00 +0000"))
+        d.subscribe(u)
+        self.fetched(d, u)
+        d.ping(u)
+        second = self.fetched(d, u, 2)[1]
+        self.assertEqual('W/"odd, tag"', second.headers["If-None-Match"])
+        self.assertEqual("Mon, 01 Jun 2020 10:00:00 +0000", second.headers["If-Modified-Since"])
+        self.assertEqual(304, second.status)
+        self.wait(lambda: d.counter("fetch_304_total") == 1)
+        self.assertIsNone(d.record(u)["last_error"])
+
+    def test_the_same_body_is_no_update(self):                           # SCHED-12
+        d = self.daemon()
+        u = self.o.set("/f.xml", Reply(200, rss("a"), ETag='"1"'), Reply(200, rss("a"), ETag='"2"'))
+        d.subscribe(u)
+        self.fetched(d, u)
+        tag = d.feed(u).header("ETag")
+        d.ping(u)
+        self.fetched(d, u, 2)
+        self.wait(lambda: d.counter("fetch_same_total") == 1)
+        self.assertEqual(tag, d.feed(u).header("ETag"))
+        self.assertEqual('"2"', d.record(u)["etag"])
+
+    def test_hanging_publishers_delay_nobody(self):                      # SCHED-09
+        d = self.daemon("--fetch-timeout", "20s")
+        hanging = [self.o.set("/h%d" % n, Reply(200, "", delay=25)) for n in range(8)]
+        good = [self.o.set("/g%d" % n, rss("g%d" % n)) for n in range(92)]
+        began = time.monotonic()
+        d.subscribe(*(hanging + good))
+        self.wait(lambda: all(self.o.seen("/g%d" % n) for n in range(92)), 15, daemon=d)
+        self.assertLess(time.monotonic() - began, 15)
+
+    def test_compressed_answers(self):                                   # SCHED-13
+        d = self.daemon()
+        u = self.o.set("/f.xml", Reply(200, rss("zipped"), Content_Encoding="gzip"))
+        self.assertEqual("zipped", d.feed(u).json["entries"][0]["title"])
+        self.assertIn("gzip", self.o.seen("/f.xml")[0].headers["Accept-Encoding"])
+
+    def test_gone_and_retry_after(self):                                 # SCHED-14
+        d = self.daemon("--min-period", "1s", "--fetch-host-gap", "0")
+        gone = self.o.set("/gone", rss("a"), Reply(410))
+        busy = self.o.set("/busy", Reply(503, Retry_After="7"))
+        other = self.o.set("/other", Reply(404))
+        d.subscribe(gone, freq=3)
+        self.fetched(d, gone, 2, 15)
+        self.wait(lambda: d.record(gone)["state"] == "gone")
+        time.sleep(4.5)
+        self.assertEqual(2, len(self.o.seen("/gone")))
+        self.assertIsNone(d.record(gone)["next_check"])
+        d.subscribe(other, freq=3)
+        seen = self.fetched(d, other, 3, 30)
+        self.assertGreater(seen[2].at - seen[1].at, (seen[1].at - seen[0].at) * 1.2)
+        self.assertEqual("backoff", d.record(other)["next_reason"])
+        d.subscribe(busy, freq=3)
+        self.fetched(d, busy)
+        self.wait(lambda: d.record(busy)["next_reason"] == "retry-after")
+        shown = d.record(busy)
+        self.assertGreaterEqual(
+            self.seconds(shown["next_check"]) - self.seconds(shown["last_check"]), 6.5)
+
+    def test_user_agent(self):                                           # SCHED-17
+        d = self.daemon("--contact-url", "https://company.example/bot")
+        u = self.o.set("/f.xml", rss("a"))
+        d.subscribe(u)
+        d.subscribe(u)
+        self.fetched(d, u)
+        d.ping(u)
+        agent = self.fetched(d, u, 2)[1].headers["User-Agent"]
+        self.assertIn("Feedmill/", agent)
+        self.assertIn("+https://company.example/bot", agent)
+        self.assertIn("2 subscribers", agent)
+
+    def test_the_monitor_reads_change_logs(self):                        # SCHED-08 PING-07
+        updated = email.utils.formatdate(time.time() - 30, usegmt=True)
+
+        def log(url, when):
+            return ('<?xml version="1.0"?><weblogUpdates version="2" updated="%s" count="1">'
+                    '<weblog name="x" url="%s" when="%d"/></weblogUpdates>' % (updated, url, when))
+
+        u = self.o.set("/f.xml", rss("a"))
+        changes = self.o.set("/changes.xml", log("http://unknown.example/", 1))
+        d = self.daemon("--ping-server", changes, "--monitor-period", "1s")
+        d.subscribe(u)
+        self.fetched(d, u)
+        updated = email.utils.formatdate(time.time() + 2, usegmt=True)
+        self.o.set("/changes.xml", log(u, 2))
+        self.fetched(d, u, 2, 10)
+        self.wait(lambda: d.record(u)["level"] == 0)
+        time.sleep(3)
+        self.assertEqual(2, len(self.o.seen("/f.xml")))
+        updated = email.utils.formatdate(time.time() + 2, usegmt=True)
+        self.o.set("/changes.xml", log("http://site.example/", 1))
+        self.fetched(d, u, 3, 10)
+
+    def test_a_static_change_log_names_a_feed_that_comes_later(self):    # PING-07
+        u = self.o.set("/f.xml", rss("a"))
+        changes = self.o.set("/changes.xml", Reply(
+            200, '<weblogUpdates version="2" updated="%s" count="1"><weblog name="x" url="%s" when="2"/>'
+            "</weblogUpdates>" % (email.utils.formatdate(usegmt=True), u), ETag='"1"'))
+        d = self.daemon("--ping-server", changes, "--monitor-period", "1s")
+        self.wait(lambda: len(self.o.seen("/changes.xml")) >= 2)
+        d.subscribe(u)
+        self.fetched(d, u, 2)
+        time.sleep(3)
+        self.assertEqual(2, len(self.o.seen("/f.xml")))
+
+    def test_a_busy_path_holds_no_other_feed_of_its_host(self):          # SCHED-02 SCHED-14
+        d = self.daemon("--min-period", "1s")
+        busy, other = self.o.set("/busy", Reply(503, Retry_After="120")), self.o.set("/f.xml", rss("a"))
+        d.subscribe(busy)
+        self.fetched(d, busy)
+        d.subscribe(other, freq=3)
+        self.fetched(d, other, 3, 15)
+
+    def test_reload_changes_periods(self):
+        import os
+        import signal
+        path = None
+        d = self.daemon(env={"FEEDMILL_CONFIG": "/dev/null"})
+        path = os.path.join(d.folder, "conf")
+        d.env["FEEDMILL_CONFIG"] = path
+        with open(path, "w") as out:
+            out.write("level1-period = 30m\n")
+        d.stop()
+        d.start()
+        u = self.o.set("/f.xml", rss("a"))
+        d.subscribe(u)
+        self.fetched(d, u)
+        with open(path, "w") as out:
+            out.write("level1-period = 40m\n")
+        d.process.send_signal(signal.SIGHUP)
+        self.wait(lambda: any("event=reloaded" in line for line in d.log))
+        d.ping(u)
+        self.fetched(d, u, 2)
+        d.subscribe(u, freq=1)
+        self.wait(lambda: d.record(u)["period"] == 2400)
+        with open(path, "w") as out:
+            out.write("no-such-option = 1\n")
+        d.process.send_signal(signal.SIGHUP)
+        self.wait(lambda: any("reload_refused" in line for line in d.log))
+        self.assertEqual(200, d.get("/sub").status)

@@ -1,0 +1,281 @@
+#include "../cmocka_all.h"
+
+#include "api/params.h"
+#include "base/limits.h"
+#include "model/feed.h"
+#include "storage/store.h"
+
+static struct arena arena;
+
+static struct params parse(const char *query)
+{
+    struct params ps = {0};
+    struct problem p;
+
+    assert_true(params_add(&ps, &arena, str_from(query), &p));
+    return ps;
+}
+
+/* REST-14, REST-17: the table of D3. Expected: the URLs, one a line; NULL: refused. */
+static void test_params__url_lists(void **state)
+{
+    static const struct {
+        const char *query, *urls;
+    } rows[] = {
+        {"url=http://h:1/x.xml&type=json", "http://h:1/x.xml\n"},
+        {"url=http%3A%2F%2Fh%2Fx", "http://h/x\n"},
+        {"url=http://h/x?a=b", "http://h/x?a=b\n"},
+        {"url=http://a/,http://b/", "http://a/\nhttp://b/\n"},
+        {"url=http://a/,%0A%20http://b/", "http://a/\nhttp://b/\n"},
+        {"url=http://a/, http://b/", "http://a/\nhttp://b/\n"},
+        {"url=http://a/%2C%20https://b/", "http://a/\nhttps://b/\n"},
+        {"url=http%3A%2F%2Fa%2F%2C+http%3A%2F%2Fb%2F", "http://a/\nhttp://b/\n"},
+        {"url=%20http://a/%20", "http://a/\n"},
+        {"url=http://a/&url=http://b/", "http://a/\nhttp://b/\n"},
+        {"url=http://a/,http://b/&url=http://c/", "http://a/\nhttp://b/\nhttp://c/\n"},
+        {"url=http://a/x,y", "http://a/x,y\n"},
+        {"url=http://a/x,y,http://b/1,2", "http://a/x,y\nhttp://b/1,2\n"},
+        {"url=http://a/x, y", "http://a/x,%20y\n"},
+        {"url=http://a/,", "http://a/,\n"},
+        {"url=feed://a/,HTTP://B/", "http://a/\nhttp://b/\n"},
+        {"url=http://a/,ftp://b/", NULL},
+        {"url=", NULL},
+        {"type=json", NULL},
+        {"url=foo", NULL},
+        {"url=ftp://x/", NULL},
+        {"url=//x/", NULL},
+        {"url=http://a/&url=", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct params ps = parse(rows[i].query);
+        struct wanted_url *urls;
+        struct problem p;
+        size_t n;
+        bool ok = params_urls(&ps, &arena, true, &urls, &n, &p);
+        AUTO(buf_release) struct buf got = BUF_INIT(BUF_ANY);
+
+        if (ok != (rows[i].urls != NULL))
+            fail_msg("%s: %s", rows[i].query, ok ? "taken" : "refused");
+        for (size_t k = 0; ok && k < n; k++)
+            buf_printf(&got, "%.*s\n", STR_ARG(urls[k].url));
+        if (ok)
+            assert_str(buf_view(&got), rows[i].urls);
+        else
+            assert_str(p.parameter, "url");
+    }
+}
+
+/* /feed takes one URL: commas are its own */
+static void test_params__one_url_is_not_split(void **state)
+{
+    struct params ps = parse("url=http://h/proxy,http://x/");
+    struct wanted_url url;
+    struct problem p;
+
+    (void)state;
+    assert_true(params_url(&ps, &arena, "url", &url, &p));
+    assert_str(url.url, "http://h/proxy,http://x/");
+}
+
+/* D48 */
+static void test_params__credentials_are_split_off(void **state)
+{
+    struct params ps = parse("url=http://me:p%2540ss@h/x,http://h/y");
+    struct wanted_url *urls;
+    struct problem p;
+    size_t n;
+
+    (void)state;
+    assert_true(params_urls(&ps, &arena, true, &urls, &n, &p));
+    assert_str(urls[0].url, "http://h/x");
+    assert_str(urls[0].credential, "me:p@ss");
+    assert_str(urls[0].shown, "http://h/x");
+    assert_true(str_is_null(urls[1].credential));
+}
+
+/* What is shown goes into JSON and XML. */
+static void test_params__shown_is_utf8(void **state)
+{
+    struct params ps = parse("url=http://h/%C3%A4,http://h/%FFx,http://me:%FE@h/%FD");
+    struct wanted_url *urls;
+    struct problem p;
+    size_t n;
+
+    (void)state;
+    assert_true(params_urls(&ps, &arena, true, &urls, &n, &p));
+    assert_str(urls[0].shown, "http://h/\xC3\xA4");
+    assert_str(urls[1].shown, "http://h/%FFx");
+    assert_str(urls[2].shown, "http://h/%FD");
+}
+
+static void test_params__too_many_urls(void **state)
+{
+    AUTO(buf_release) struct buf query = BUF_INIT(BUF_ANY);
+    struct params ps = {0};
+    struct wanted_url *urls;
+    struct problem p;
+    size_t n;
+
+    (void)state;
+    buf_puts(&query, "url=http://a/");
+    for (int i = 0; i < LIMIT_URLS; i++)
+        buf_puts(&query, ",http://a/");
+    assert_true(params_add(&ps, &arena, buf_view(&query), &p));
+    assert_false(params_urls(&ps, &arena, true, &urls, &n, &p));
+    assert_int_equal(413, problem_status(&p));
+    buf_reset(&query);
+    for (int i = 0; i <= LIMIT_PARAMS; i++)
+        buf_puts(&query, "a&");
+    assert_false(params_add(&ps, &arena, buf_view(&query), &p));
+    assert_int_equal(413, problem_status(&p));
+}
+
+/* REST-06, REST-08 */
+static void test_params__format(void **state)
+{
+    static const struct {
+        const char *query;
+        int format; /* -1: refused, -2: not given */
+    } rows[] = {{"type=rss", FORMAT_RSS},
+                {"type=atom", FORMAT_ATOM},
+                {"type=json", FORMAT_JSON},
+                {"type=jsonfeed", FORMAT_JSONFEED},
+                {"type=json&obj", FORMAT_JSON_OBJ},
+                {"type=json&obj=", FORMAT_JSON_OBJ},
+                {"type=json&obj=1", FORMAT_JSON_OBJ},
+                {"type=json&obj=0", FORMAT_JSON},
+                {"obj&type=json", FORMAT_JSON_OBJ},
+                {"type=rss&obj", FORMAT_RSS},
+                {"type=rss&type=rss", FORMAT_RSS},
+                {"", -2},
+                {"type=yaml", -1},
+                {"type=", -2},
+                {"type=RSS", -1},
+                {"type=rss&type=atom", -1},
+                {"type=json&obj=yes", -1}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct params ps = parse(rows[i].query);
+        enum feed_format format = FORMAT_ATOM;
+        struct problem p;
+        bool given = true;
+        bool ok = params_format(&ps, &arena, &format, &given, &p);
+        int got = !ok ? -1 : !given ? -2 : (int)format;
+
+        if (got != rows[i].format)
+            fail_msg("%s: %d", rows[i].query, got);
+    }
+}
+
+/* REST-10, REST-11 */
+static void test_params__count(void **state)
+{
+    static const struct {
+        const char *query;
+        int64_t n; /* -1: refused */
+    } rows[] = {{"", 50},
+                {"len=0", 0},
+                {"len=7", 7},
+                {"len=007", 7},
+                {"len=1000", 1000},
+                {"len=1001", 1000},
+                {"len=9999999999999999999999", 1000},
+                {"len=-1", -1},
+                {"len=x", -1},
+                {"len=1.5", -1},
+                {"len=", 50},
+                {"len=%201", -1},
+                {"len=1e3", -1},
+                {"len=+1", -1},
+                {"len=1&len=2", -1}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct params ps = parse(rows[i].query);
+        struct problem p;
+        int64_t n;
+
+        if (!params_count(&ps, &arena, "len", 50, 1000, &n, &p))
+            n = -1;
+        if (n != rows[i].n)
+            fail_msg("%s: %lld", rows[i].query, (long long)n);
+    }
+}
+
+/* D41 */
+static void test_params__freq(void **state)
+{
+    static const struct {
+        const char *query;
+        bool ok;
+        int level;
+        int64_t period_s;
+    } rows[] = {{"", true, LEVEL_KEEP, 0},
+                {"freq=0", true, 0, 0},
+                {"freq=1", true, 1, 0},
+                {"freq=2", true, 2, 0},
+                {"freq=10", true, LEVEL_EXACT, 10},
+                {"freq=86400", true, LEVEL_EXACT, 86400},
+                {"freq=3", false, 0, 0},
+                {"freq=9", false, 0, 0},
+                {"freq=", true, LEVEL_KEEP, 0},
+                {"freq=-5", false, 0, 0},
+                {"freq=99999999999", false, 0, 0},
+                {"freq=ten", false, 0, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct params ps = parse(rows[i].query);
+        struct problem p;
+        int64_t period_s;
+        int level;
+        bool ok = params_freq(&ps, &arena, 10, &level, &period_s, &p);
+
+        if (ok != rows[i].ok || (ok && (level != rows[i].level || period_s != rows[i].period_s)))
+            fail_msg("%s", rows[i].query);
+    }
+}
+
+static void test_params__id(void **state)
+{
+    struct problem p;
+    int64_t id;
+    struct params good = parse("id=17"), none = parse(""), bad = parse("id=0"),
+                  huge = parse("id=99999999999999999999");
+
+    (void)state;
+    assert_true(params_id(&good, &arena, true, &id, &p));
+    assert_int_equal(17, id);
+    assert_true(params_id(&none, &arena, false, &id, &p));
+    assert_int_equal(0, id);
+    assert_false(params_id(&none, &arena, true, &id, &p));
+    assert_false(params_id(&bad, &arena, true, &id, &p));
+    assert_false(params_id(&huge, &arena, true, &id, &p));
+}
+
+static int release(void **state)
+{
+    (void)state;
+    arena_release(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_params__url_lists),
+        cmocka_unit_test(test_params__one_url_is_not_split),
+        cmocka_unit_test(test_params__credentials_are_split_off),
+        cmocka_unit_test(test_params__shown_is_utf8),
+        cmocka_unit_test(test_params__too_many_urls),
+        cmocka_unit_test(test_params__format),
+        cmocka_unit_test(test_params__count),
+        cmocka_unit_test(test_params__freq),
+        cmocka_unit_test(test_params__id),
+    };
+
+    return cmocka_run_group_tests_name("params", tests, NULL, release);
+}

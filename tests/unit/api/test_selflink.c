@@ -1,0 +1,79 @@
+#include "../cmocka_all.h"
+
+#include "api/selflink.h"
+#include "base/compiler.h"
+
+#define ORIGIN STR("http://b:1")
+
+static struct arena arena;
+
+/* ATOM-04 */
+static void test_selflink__target_as_received(void **state)
+{
+    static const struct {
+        const char *target, *type, *link;
+    } rows[] = {
+        {"/feed/?url=http://h/x&type=rss", NULL, "http://b:1/feed?url=http://h/x&type=rss"},
+        {"/feed?url=http://h/x", "atom", "http://b:1/feed?url=http://h/x&type=atom"},
+        {"/feed", "atom", "http://b:1/feed?type=atom"},
+        {"/feed?", "atom", "http://b:1/feed?type=atom"},
+        {"/feed?url=a\"b<c>", NULL, "http://b:1/feed?url=a%22b%3Cc%3E"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_str(
+            selflink_make(&arena, ORIGIN, str_from(rows[i].target), rows[i].type, NULL, NULL, 0),
+            rows[i].link);
+}
+
+static struct str key(void *ctx, int64_t id)
+{
+    (void)ctx;
+    return id == 17 ? STR("fm-key") : STR_NULL;
+}
+
+/* D48 */
+static void test_selflink__credentials_become_access_keys(void **state)
+{
+    const struct wanted_url urls[] = {{STR("http://h/x?a=1"), STR("me:pw"), STR("http://h/x?a=1")},
+                                      {STR("http://h/y"), STR_NULL, STR("http://h/y")},
+                                      {STR("http://h/z"), STR("me:pw"), STR("http://h/z")}};
+    const int64_t ids[] = {17, 18, 0};
+    struct str link =
+        selflink_make(&arena, ORIGIN,
+                      STR("/feeds?len=3&url=http://me:pw@h/x?a=1,http://h/y&url=http://me:pw@h/z"),
+                      "rss", urls, ids, 3);
+
+    (void)state;
+    assert_true(str_find(link, STR("pw")) < 0);
+    assert_str(selflink_fill(&arena, link, key, NULL),
+               "http://b:1/feeds?len=3&url=http%3A%2F%2Ffm-key%40h%2Fx%3Fa%3D1%2C"
+               "http%3A%2F%2Fh%2Fy%2Chttp%3A%2F%2Fh%2Fz&type=rss");
+}
+
+static void test_selflink__set_replaces(void **state)
+{
+    (void)state;
+    assert_str(selflink_set(&arena, STR("http://b/f?a=1&skip=5&b=2"), "skip", STR("10")),
+               "http://b/f?a=1&b=2&skip=10");
+    assert_str(selflink_set(&arena, STR("http://b/f"), "type", STR("rss")), "http://b/f?type=rss");
+}
+
+static int release(void **state)
+{
+    (void)state;
+    arena_release(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_selflink__target_as_received),
+        cmocka_unit_test(test_selflink__credentials_become_access_keys),
+        cmocka_unit_test(test_selflink__set_replaces),
+    };
+
+    return cmocka_run_group_tests_name("selflink", tests, NULL, release);
+}

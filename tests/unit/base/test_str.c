@@ -1,0 +1,87 @@
+/* Slices: comparison, search, numbers, UTF-8. */
+#include "tests/unit/cmocka_all.h"
+
+#include "base/str.h"
+
+static void test_str__null_and_empty_differ(void **state)
+{
+    (void)state;
+    assert_true(str_is_null(STR_NULL));
+    assert_false(str_is_null(STR("")));
+    assert_true(str_eq(STR_NULL, STR("")));
+}
+
+static void test_str__case_folds_ascii_only(void **state)
+{
+    (void)state;
+    assert_true(str_ieq(STR("Content-TYPE"), STR("content-type")));
+    assert_false(str_ieq(STR("\xC3\x84"), STR("\xC3\xA4")));
+    assert_int_equal(str_ifind(STR("abcDEF"), STR("cde")), 2);
+    assert_int_equal(str_ifind(STR("abc"), STR("abcd")), -1);
+}
+
+static void test_str__split_gives_every_part(void **state)
+{
+    struct str rest = STR("a,,b,");
+    const char *want[] = {"a", "", "b", ""};
+    size_t n = 0;
+
+    (void)state;
+    while (!str_is_null(rest))
+        assert_str(str_split(&rest, ','), want[n++]);
+    assert_int_equal(n, 4);
+}
+
+static void test_str__numbers_without_overflow(void **state)
+{
+    int64_t v = 7;
+
+    (void)state;
+    assert_true(str_to_i64(STR("-9223372036854775808"), &v));
+    assert_true(v == INT64_MIN);
+    assert_false(str_to_i64(STR("9223372036854775808"), &v));
+    assert_false(str_to_i64(STR(""), &v));
+    assert_false(str_to_i64(STR("-"), &v));
+    assert_false(str_to_i64(STR("1.5"), &v));
+    assert_false(str_to_i64(STR("+5"), &v));
+    assert_true(v == INT64_MIN);
+}
+
+static void test_str__utf8_valid_stops_at_the_first_bad_byte(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t len, valid;
+    } rows[] = {
+        {"abc", 3, 3},           {"\xE2\x98\x83", 3, 3},     {"a\xF0\x9F\x98\x80", 5, 5},
+        {"a\x80", 2, 1},         {"\xC0\x80", 2, 0},         {"\xED\xA0\x80", 3, 0},
+        {"\xF4\x90\x80\x80", 4, 0}, {"ab\xE2\x98", 4, 2},   {"\xE0\x80\x80", 3, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_int_equal(str_utf8_valid(str_of(rows[i].text, rows[i].len)), rows[i].valid);
+}
+
+static void test_str__slice_and_trim_clamp(void **state)
+{
+    (void)state;
+    assert_str(str_slice(STR("abc"), 1, 99), "bc");
+    assert_str(str_slice(STR("abc"), 5, 2), "");
+    assert_str(str_trim(STR(" \t\r\n x y \f")), "x y");
+    assert_str(str_trim(STR("   ")), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_str__null_and_empty_differ),
+        cmocka_unit_test(test_str__case_folds_ascii_only),
+        cmocka_unit_test(test_str__split_gives_every_part),
+        cmocka_unit_test(test_str__numbers_without_overflow),
+        cmocka_unit_test(test_str__utf8_valid_stops_at_the_first_bad_byte),
+        cmocka_unit_test(test_str__slice_and_trim_clamp),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,99 @@
+/* What every stored entry has (PUSH-03). */
+#include "tests/unit/cmocka_all.h"
+
+#include "feed/complete.h"
+
+static struct arena arena;
+
+static struct doc_entry entry(void)
+{
+    return (struct doc_entry){.obj = value_dict(&arena)};
+}
+
+static void test_complete__an_empty_entry_gets_every_member(void **state)
+{
+    struct doc_entry e = entry();
+    struct value *parsed;
+
+    (void)state;
+    e.obj = entry_complete(&arena, &e, STR("hash:1"), 784111777);
+    assert_str(value_get_textz(e.obj, "id"), "hash:1");
+    assert_str(value_get_textz(e.obj, "title"), "");
+    assert_str(value_get_textz(e.obj, "link"), "");
+    assert_str(value_get_textz(e.obj, "summary"), "");
+    assert_str(value_get_textz(e.obj, "updated"), "1994-11-06T08:49:37Z");
+    parsed = value_getz(e.obj, "updated_parsed");
+    assert_int_equal(value_len(parsed), 9);
+    assert_int_equal(value_at(parsed, 0)->i, 1994);
+    assert_int_equal(value_at(parsed, 6)->i, 6);
+}
+
+static void test_complete__what_is_there_stays(void **state)
+{
+    struct doc_entry e = entry();
+
+    (void)state;
+    value_set_textz(&arena, e.obj, "id", STR("own"));
+    value_set_textz(&arena, e.obj, "title", STR(""));
+    value_set_textz(&arena, e.obj, "updated", STR("yesterday"));
+    e.obj = entry_complete(&arena, &e, STR("uid"), 0);
+    assert_str(value_get_textz(e.obj, "id"), "own");
+    assert_str(value_get_textz(e.obj, "updated"), "yesterday");
+    assert_null(value_getz(e.obj, "updated_parsed"));
+}
+
+static void test_complete__an_empty_id_names_nothing(void **state)
+{
+    struct doc_entry e = entry();
+
+    (void)state;
+    value_set_textz(&arena, e.obj, "id", STR(""));
+    e.obj = entry_complete(&arena, &e, STR("http://h/1"), 0);
+    assert_str(value_get_textz(e.obj, "id"), "http://h/1");
+}
+
+static void test_complete__publication_stands_for_an_update(void **state)
+{
+    struct doc_entry e = entry();
+    struct value *parsed = value_list(&arena);
+
+    (void)state;
+    value_push(&arena, parsed, value_int(&arena, 2020));
+    value_set_textz(&arena, e.obj, "published", STR("Mon, 01 Jun 2020 10:00:00 GMT"));
+    value_setz(&arena, e.obj, "published_parsed", parsed);
+    e.obj = entry_complete(&arena, &e, STR("uid"), 0);
+    assert_str(value_get_textz(e.obj, "updated"), "Mon, 01 Jun 2020 10:00:00 GMT");
+    assert_ptr_equal(value_getz(e.obj, "updated_parsed"), parsed);
+}
+
+static void test_complete__links_and_contents_are_used(void **state)
+{
+    struct doc_entry e = entry(), f = entry();
+    struct value *link = value_dict(&arena), *content = value_dict(&arena);
+
+    (void)state;
+    value_set_textz(&arena, link, "href", STR("http://h/1"));
+    value_push(&arena, value_list_at(&arena, e.obj, STR("links")), link);
+    value_set_textz(&arena, content, "value", STR("<p>x</p>"));
+    value_push(&arena, value_list_at(&arena, e.obj, STR("content")), content);
+    e.obj = entry_complete(&arena, &e, STR("uid"), 0);
+    assert_str(value_get_textz(e.obj, "link"), "http://h/1");
+    assert_str(value_get_textz(e.obj, "summary"), "<p>x</p>");
+    f.obj = entry_complete(&arena, &f, STR("https://h/permalink"), 0);
+    assert_str(value_get_textz(f.obj, "link"), "https://h/permalink");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_complete__an_empty_entry_gets_every_member),
+        cmocka_unit_test(test_complete__what_is_there_stays),
+        cmocka_unit_test(test_complete__an_empty_id_names_nothing),
+        cmocka_unit_test(test_complete__publication_stands_for_an_update),
+        cmocka_unit_test(test_complete__links_and_contents_are_used),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+    arena_release(&arena);
+    return failed;
+}

@@ -1,0 +1,157 @@
+/* tests/unit/feed/test_identity.c - feed/identity. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "feed/identity.h"
+#include "feed/json.h"
+
+static struct doc_entry entry(struct arena *a, const char *json, const char *ext)
+{
+    struct doc_entry e = {
+        .ext = str_from(ext), .published_at = TIME_UNKNOWN, .updated_at = TIME_UNKNOWN};
+
+    assert_int_equal(json_read(a, str_from(json), &e.obj, NULL), RC_OK);
+    e.id = value_get_textz(e.obj, "id");
+    e.link = value_get_textz(e.obj, "link");
+    e.title = value_get_textz(e.obj, "title");
+    return e;
+}
+
+static bool same_essence(const char *json1, const char *ext1, const char *json2, const char *ext2)
+{
+    struct arena a = ARENA_INIT;
+    struct doc_entry x = entry(&a, json1, ext1), y = entry(&a, json2, ext2);
+    unsigned char mx[16], my[16];
+
+    identity_essence(&x, mx);
+    identity_essence(&y, my);
+    arena_release(&a);
+    return memcmp(mx, my, 16) == 0;
+}
+
+static void test_identity__key_order_is_no_change(void **state)
+{
+    (void)state;
+    assert_true(same_essence("{\"a\":1,\"b\":{\"c\":2,\"d\":3}}", "",
+                             "{\"b\":{\"d\":3,\"c\":2},\"a\":1}", ""));
+    assert_false(same_essence("{\"a\":[1,2]}", "", "{\"a\":[2,1]}", ""));
+}
+
+static void test_identity__text_is_essence(void **state)
+{
+    (void)state;
+    assert_false(same_essence("{\"title\":\"a\"}", "", "{\"title\":\"b\"}", ""));
+    assert_false(same_essence("{\"title\":\"1\"}", "", "{\"title\":1}", ""));
+    assert_false(same_essence("{\"digg_diggcount\":\"1\"}", "", "{\"digg_diggcount\":\"2\"}", ""));
+    assert_false(same_essence("{\"a\":\"bc\",\"d\":\"\"}", "", "{\"a\":\"b\",\"cd\":\"\"}", ""));
+}
+
+static void test_identity__derived_members_do_not_count(void **state)
+{
+    (void)state;
+    assert_true(
+        same_essence("{\"updated\":\"x\",\"updated_parsed\":[1]}", "", "{\"updated\":\"x\"}", ""));
+    assert_true(same_essence("{\"title_detail\":{\"value\":\"x\",\"base\":\"http://a/\"}}", "",
+                             "{\"title_detail\":{\"value\":\"x\",\"base\":\"http://b/\"}}", ""));
+    assert_false(same_essence("{\"base\":\"http://a/\"}", "", "{\"base\":\"http://b/\"}", ""));
+}
+
+static void test_identity__counters_are_volatile(void **state)
+{
+    (void)state;
+    assert_true(same_essence("{\"title\":\"t\",\"slash_comments\":\"1\",\"thr_total\":\"1\"}", "",
+                             "{\"title\":\"t\",\"slash_comments\":\"2\"}", ""));
+    assert_true(same_essence("{\"links\":[{\"href\":\"x\",\"thr:count\":\"1\"}]}", "",
+                             "{\"links\":[{\"href\":\"x\",\"thr:count\":\"2\"}]}", ""));
+    assert_false(
+        same_essence("{\"links\":[{\"href\":\"x\"}]}", "", "{\"links\":[{\"href\":\"y\"}]}", ""));
+}
+
+static void test_identity__counters_in_foreign_elements_are_volatile(void **state)
+{
+    (void)state;
+#define MEDIA(views, title)                                                                        \
+    "<m:group xmlns:m=\"http://search.yahoo.com/mrss/\"><m:title>" title                           \
+    "</m:title><m:community><m:statistics views=\"" views "\"/></m:community></m:group>"
+    assert_true(same_essence("{}", MEDIA("1", "t"), "{}", MEDIA("2", "t")));
+    assert_false(same_essence("{}", MEDIA("1", "t"), "{}", MEDIA("1", "u")));
+    assert_true(same_essence("{}",
+                             "<s:comments xmlns:s=\"http://purl.org/rss/1.0/modules/slash/\">1"
+                             "</s:comments><x xmlns=\"u:x\"/>",
+                             "{}", "<x xmlns=\"u:x\"/>"));
+    assert_false(same_essence("{}", "<s:comments xmlns:s=\"u:x\">1</s:comments>", "{}",
+                              "<s:comments xmlns:s=\"u:x\">2</s:comments>"));
+}
+
+static void expect_uids(const char *const *json, size_t n, const char *const *want)
+{
+    struct arena a = ARENA_INIT;
+    struct doc_entry entries[8];
+    struct feed_doc doc = {.entries = entries, .n_entries = n};
+    struct str uids[8];
+
+    for (size_t i = 0; i < n; i++) {
+        entries[i] = entry(&a, json[i], "");
+        entries[i].updated_at = value_get_int(entries[i].obj, STR("at"), TIME_UNKNOWN);
+    }
+    identity_uids(&a, &doc, uids);
+    for (size_t i = 0; i < n; i++) {
+        if (want[i] == NULL)
+            assert_true(str_is_null(uids[i]));
+        else if (want[i][strlen(want[i]) - 1] == '=') /* a derived uid: only its rule */
+            assert_memory_equal(uids[i].ptr, want[i], strlen(want[i]));
+        else
+            assert_string_equal(uids[i].ptr, want[i]);
+    }
+    arena_release(&a);
+}
+
+static void test_identity__id_then_link_then_title_then_content(void **state)
+{
+    const char *const json[] = {"{\"id\":\"i\",\"link\":\"l\"}", "{\"link\":\"l\"}",
+                                "{\"title\":\"t\",\"at\":5}", "{\"title\":\"t\"}", "{}"};
+    const char *const want[] = {"i", "l", "title=", "hash=", "hash="};
+
+    (void)state;
+    expect_uids(json, 5, want);
+}
+
+static void test_identity__equal_doubles_are_one(void **state)
+{
+    const char *const json[] = {"{\"id\":\"i\",\"title\":\"a\"}", "{\"id\":\"i\",\"title\":\"a\"}"};
+    const char *const want[] = {"i", NULL};
+
+    (void)state;
+    expect_uids(json, 2, want);
+}
+
+static void test_identity__unequal_doubles_get_the_next_rule(void **state)
+{
+    const char *const json[] = {"{\"id\":\"i\",\"title\":\"a\",\"link\":\"l1\"}",
+                                "{\"id\":\"i\",\"title\":\"b\",\"link\":\"l2\"}",
+                                "{\"id\":\"i\",\"title\":\"c\",\"link\":\"l2\"}"};
+    const char *const want[] = {"i", "l2", "hash="};
+
+    (void)state;
+    expect_uids(json, 3, want);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_identity__key_order_is_no_change),
+        cmocka_unit_test(test_identity__text_is_essence),
+        cmocka_unit_test(test_identity__derived_members_do_not_count),
+        cmocka_unit_test(test_identity__counters_are_volatile),
+        cmocka_unit_test(test_identity__counters_in_foreign_elements_are_volatile),
+        cmocka_unit_test(test_identity__id_then_link_then_title_then_content),
+        cmocka_unit_test(test_identity__equal_doubles_are_one),
+        cmocka_unit_test(test_identity__unequal_doubles_get_the_next_rule),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

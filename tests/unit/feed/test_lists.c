@@ -1,0 +1,345 @@
+/* tests/unit/feed/test_lists.c - feed/opml, feed/discover, feed/changes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "feed/changes.h"
+#include "feed/discover.h"
+#include "feed/opml.h"
+#include "model/feed.h"
+
+static struct opml read_list(struct arena *a, const char *text)
+{
+    struct opml list;
+    struct err err = ERR_INIT;
+
+    assert_int_equal(opml_read(a, str_from(text), STR_NULL, &list, &err), RC_OK);
+    return list;
+}
+
+/* OPML-05 */
+static void test_opml__reads_nested_outlines_in_any_case(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct opml l = read_list(
+        &a, "<?xml version=\"1.0\"?><opml version=\"1.0\"><head><title>T &amp; U</title></head>"
+            "<body><outline text=\"A\" title=\"AA\"><outline text=\"B\">"
+            "<outline text=\"x\" XMLURL=\" http://h/x?a=1&amp;b=2 \" htmlUrl=\"http://h/\"/>"
+            "</outline><outline title=\"y\" xmlurl=\"http://h/y\"/></outline>"
+            "<outline xmlUrl=\"\" text=\"none\"/></body></opml>");
+
+    (void)state;
+    assert_false(l.bozo);
+    assert_true(str_eqz(l.title, "T & U"));
+    assert_int_equal(l.n_feeds, 2);
+    assert_true(str_eqz(l.feeds[0].xml_url, "http://h/x?a=1&b=2"));
+    assert_true(str_eqz(l.feeds[0].title, "x"));
+    assert_int_equal(l.feeds[0].n_folders, 2);
+    assert_true(str_eqz(l.feeds[0].folders[0], "AA"));
+    assert_true(str_eqz(l.feeds[0].folders[1], "B"));
+    assert_int_equal(l.feeds[1].n_folders, 1);
+    assert_true(str_is_null(l.feeds[1].html_url));
+    assert_int_equal(l.feeds[0].level, OPML_LEVEL_NONE);
+    arena_release(&a);
+}
+
+/* OPML-07, OPML-08, OPML-06 */
+static void test_opml__leaves_out_comments_and_maps_feed_scheme(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct opml l = read_list(
+        &a, "<opml><body><outline isComment=\"TRUE\" text=\"c\"><outline xmlUrl=\"http://h/no\"/>"
+            "</outline><outline xmlUrl=\"feed:http://h/1\"/><outline xmlUrl=\"feed://h/2\"/>"
+            "<outline xmlUrl=\"feed:feed: http://h/3\"/><outline xmlUrl=\"feed:\"/>"
+            "<outline type=\"include\" url=\"http://h/more\"/>"
+            "<outline type=\"link\" url=\"http://h/a.opml\"/>"
+            "<outline type=\"link\" url=\"http://h/page\"/></body></opml>");
+
+    (void)state;
+    assert_int_equal(l.n_feeds, 3);
+    assert_true(str_eqz(l.feeds[0].xml_url, "http://h/1"));
+    assert_true(str_eqz(l.feeds[1].xml_url, "http://h/2"));
+    assert_true(str_eqz(l.feeds[2].xml_url, "http://h/3"));
+    assert_int_equal(l.n_includes, 2);
+    assert_true(str_eqz(l.includes[1], "http://h/a.opml"));
+    arena_release(&a);
+}
+
+static void test_opml__mends_broken_xml(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct opml l = read_list(&a, "<opml><body><outline text=\"F\">"
+                                  "<outline xmlUrl=\"http://h/1?a&b=2\" text='R&D'>"
+                                  "<outline xmlUrl=http://h/2 text=\"a < b\"></body>");
+
+    (void)state;
+    assert_true(l.bozo);
+    assert_int_equal(l.n_feeds, 2);
+    assert_true(str_eqz(l.feeds[0].xml_url, "http://h/1?a&b=2"));
+    assert_true(str_eqz(l.feeds[0].title, "R&D"));
+    assert_true(str_eqz(l.feeds[1].xml_url, "http://h/2"));
+    arena_release(&a);
+}
+
+static void test_opml__says_what_it_is_instead(void **state)
+{
+    static const struct {
+        const char *body, *what;
+    } cases[] = {{"<!DOCTYPE html><html>", "HTML"},
+                 {"<rss version=\"2.0\">", "feed"},
+                 {"{}", "JSON"},
+                 {"", "empty"},
+                 {"hello", "plain text"},
+                 {"<x/>", "another"}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct arena a = ARENA_INIT;
+        struct err err = ERR_INIT;
+        struct opml l;
+        assert_int_equal(opml_read(&a, str_from(cases[i].body), STR_NULL, &l, &err), RC_INPUT);
+        assert_non_null(strstr(err.text, cases[i].what));
+        arena_release(&a);
+    }
+}
+
+/* OPML-10 */
+static void test_opml__number_and_depth_are_bounded(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct buf b = BUF_INIT(BUF_ANY);
+    struct opml l;
+
+    (void)state;
+    buf_puts(&b, "<opml>");
+    for (int i = 0; i < LIMIT_OPML_OUTLINES; i++)
+        buf_puts(&b, "<outline xmlUrl=\"http://h/\"/>");
+    assert_int_equal(opml_read(&a, buf_view(&b), STR_NULL, &l, NULL), RC_OK);
+    assert_int_equal(l.n_feeds, LIMIT_OPML_OUTLINES);
+    buf_puts(&b, "<outline/>");
+    assert_int_equal(opml_read(&a, buf_view(&b), STR_NULL, &l, NULL), RC_LIMIT);
+    buf_reset(&b);
+    buf_puts(&b, "<opml>");
+    for (int i = 0; i <= LIMIT_OPML_DEPTH; i++)
+        buf_puts(&b, "<outline text=\"x\">");
+    assert_int_equal(opml_read(&a, buf_view(&b), STR_NULL, &l, NULL), RC_LIMIT);
+    buf_release(&b);
+    arena_release(&a);
+}
+
+/* OPML-01, OPML-02, OPML-03, OPML-04 */
+static void test_opml__writes_what_it_reads(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct buf b = BUF_INIT(BUF_ANY);
+    struct str folders[] = {STR("F & G"), STR("H")};
+    struct opml_feed feeds[] = {
+        {.xml_url = STR("http://h/?a=1&b"),
+         .title = STR("A & \"B\" <c>"),
+         .folders = folders,
+         .n_folders = 2,
+         .level = 2},
+        {.xml_url = STR("http://h/2"),
+         .folders = folders,
+         .n_folders = 1,
+         .level = LEVEL_EXACT,
+         .period_s = 90},
+        {.xml_url = STR("http://h/3"), .html_url = STR("http://h/"), .level = OPML_LEVEL_NONE}};
+    struct opml list = {.title = STR("T"), .feeds = feeds, .n_feeds = 3}, l;
+
+    (void)state;
+    opml_write(&b, &list, 0, 86400);
+    assert_non_null(strstr(b.ptr, "<opml version=\"2.0\""));
+    assert_non_null(strstr(b.ptr, "<dateCreated>Thu, 01 Jan 1970 00:00:00 GMT</dateCreated>"));
+    assert_non_null(strstr(b.ptr, "<dateModified>Fri, 02 Jan 1970 00:00:00 GMT</dateModified>"));
+    assert_non_null(strstr(b.ptr, "title=\"A &amp; &quot;B&quot; &lt;c&gt;\""));
+    l = read_list(&a, b.ptr);
+    assert_false(l.bozo);
+    assert_int_equal(l.n_feeds, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(str_eq(l.feeds[i].xml_url, feeds[i].xml_url));
+        assert_int_equal(l.feeds[i].n_folders, feeds[i].n_folders);
+        assert_int_equal(l.feeds[i].level, feeds[i].level);
+        assert_int_equal(l.feeds[i].period_s, feeds[i].period_s);
+    }
+    assert_true(str_eq(l.feeds[0].title, feeds[0].title));
+    assert_true(str_eq(l.feeds[0].folders[0], folders[0]));
+    assert_true(str_eqz(l.feeds[1].title, "http://h/2"));
+    buf_release(&b);
+    arena_release(&a);
+}
+
+static void expect_found(const char *html, size_t n, const char *first, const char *type)
+{
+    struct arena a = ARENA_INIT;
+    struct discovered_feed *f;
+
+    assert_int_equal(discover_feeds(&a, str_from(html), STR("http://h/d/p.html"), STR_NULL, &f), n);
+    if (n > 0) {
+        assert_true(str_eqz(f[0].href, first));
+        assert_true(str_eqz(f[0].type, type));
+    }
+    arena_release(&a);
+}
+
+/* DISC-01, DISC-02 */
+static void test_discover__knows_the_feed_types(void **state)
+{
+    static const char *const types[] = {"application/rss+xml", "application/atom+xml",
+                                        "application/rdf+xml", "application/feed+json",
+                                        "text/rss+xml",        "application/x-atom+xml"};
+    char html[200];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        snprintf(html, sizeof html, "<link rel=alternate type='%s; charset=x' href=f>", types[i]);
+        expect_found(html, 1, "http://h/d/f", types[i]);
+    }
+    expect_found("<link rel=alternate type=text/html href=f>", 0, NULL, NULL);
+    expect_found("<link rel=alternate type=application/json+oembed href=f>", 0, NULL, NULL);
+    expect_found("<link rel=feed href=f>", 1, "http://h/d/f", NULL);
+    expect_found("<link rel=stylesheet type=application/rss+xml href=f>", 0, NULL, NULL);
+}
+
+/* DISC-03, DISC-04 */
+static void test_discover__resolves_by_base_and_decodes(void **state)
+{
+    (void)state;
+    expect_found("<base href=\"/deep/\"><link rel=alternate type=application/rss+xml "
+                 "href=\"f.xml?a=1&amp;b=2\">",
+                 1, "http://h/deep/f.xml?a=1&b=2", "application/rss+xml");
+    expect_found("<LINK TYPE='Application/RSS+xml' HREF=x REL=\"feed ALTERNATE\">", 1,
+                 "http://h/d/x", "application/rss+xml");
+    expect_found("<link rel=alternate type=text/rss+xml href=x><base href=/b/><base href=/c/>", 1,
+                 "http://h/b/x", "text/rss+xml");
+}
+
+/* DISC-05 */
+static void test_discover__ignores_comments_and_scripts(void **state)
+{
+    (void)state;
+#define DECOY "<link rel=alternate type=application/rss+xml href=decoy>"
+    expect_found("<!-- " DECOY " --><script>'" DECOY "'</script><style>" DECOY "</style>"
+                 "<textarea>" DECOY "</textarea><p title='" DECOY "'>"
+                 "<link rel=alternate type=application/atom+xml href=real>" DECOY,
+                 2, "http://h/d/real", "application/atom+xml");
+}
+
+static void test_discover__drops_doubles(void **state)
+{
+    (void)state;
+    expect_found(DECOY "<link rel=alternate type=text/rss+xml href=../d/decoy>", 1,
+                 "http://h/d/decoy", "application/rss+xml");
+    expect_found("<p>nothing</p>", 0, NULL, NULL);
+}
+
+static void test_discover__reads_the_charset_of_the_page(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct discovered_feed *f;
+
+    (void)state;
+    assert_int_equal(discover_feeds(&a,
+                                    STR("<meta charset=iso-8859-1><link rel=alternate href=f "
+                                        "type=text/rss+xml title='caf\xE9'>"),
+                                    STR("http://h/"), STR("text/html"), &f),
+                     1);
+    assert_true(str_eqz(f[0].title, "caf\xC3\xA9"));
+    arena_release(&a);
+}
+
+/* PING-07 */
+static void test_changes__when_counts_back_from_updated(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct change_row *rows;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(
+        changes_read(&a,
+                     STR("<weblogUpdates version=\"2\" updated=\"Thu, 01 Jan 1970 01:00:00 GMT\" "
+                         "count=\"2\"><weblog name=\"A &amp; B\" url=\"http://h/?a&b\" when=\"10\""
+                         "/><weblog name=\"C\" url=\"http://c/\" rssUrl=\"http://c/rss\" "
+                         "when=\"x\"/><weblog name=\"none\"/></weblogUpdates>"),
+                     1000000, &rows, &n, NULL),
+        RC_OK);
+    assert_int_equal(n, 2);
+    assert_true(str_eqz(rows[0].name, "A & B"));
+    assert_true(str_eqz(rows[0].url, "http://h/?a&b"));
+    assert_true(str_is_null(rows[0].rss_url));
+    assert_int_equal(rows[0].when_at, 3590);
+    assert_true(str_eqz(rows[1].rss_url, "http://c/rss"));
+    assert_int_equal(rows[1].when_at, 3600);
+    arena_release(&a);
+}
+
+static void test_changes__now_stands_for_a_bad_updated(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct err err = ERR_INIT;
+    struct change_row *rows;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(changes_read(&a,
+                                  STR("<weblogUpdates updated=\"soon\"><weblog url=\"http://x/\" "
+                                      "when=\"1\"/></weblogUpdates>"),
+                                  500, &rows, &n, NULL),
+                     RC_OK);
+    assert_int_equal(rows[0].when_at, 499);
+    assert_int_equal(changes_read(&a, STR("<rss/>"), 500, &rows, &n, &err), RC_INPUT);
+    assert_non_null(strstr(err.text, "weblogUpdates"));
+    arena_release(&a);
+}
+
+/* PING-06 */
+static void test_changes__writes_what_it_reads(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct buf b = BUF_INIT(BUF_ANY);
+    struct change_row in[] = {{STR("<A>"), STR("http://a/?x&y"), STR_NULL, 990},
+                              {STR("B"), STR("http://b/"), STR("http://b/f"), 2000}};
+    struct change_row *rows;
+    size_t n;
+
+    (void)state;
+    changes_write(&b, in, 2, 1000);
+    assert_non_null(strstr(b.ptr, "version=\"2\""));
+    assert_non_null(strstr(b.ptr, "count=\"2\""));
+    assert_int_equal(changes_read(&a, buf_view(&b), 5000, &rows, &n, NULL), RC_OK);
+    assert_int_equal(n, 2);
+    assert_true(str_eqz(rows[0].name, "<A>"));
+    assert_true(str_eq(rows[0].url, in[0].url));
+    assert_int_equal(rows[0].when_at, 990);
+    assert_int_equal(rows[1].when_at, 1000);
+    buf_release(&b);
+    arena_release(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_opml__reads_nested_outlines_in_any_case),
+        cmocka_unit_test(test_opml__leaves_out_comments_and_maps_feed_scheme),
+        cmocka_unit_test(test_opml__mends_broken_xml),
+        cmocka_unit_test(test_opml__says_what_it_is_instead),
+        cmocka_unit_test(test_opml__number_and_depth_are_bounded),
+        cmocka_unit_test(test_opml__writes_what_it_reads),
+        cmocka_unit_test(test_discover__knows_the_feed_types),
+        cmocka_unit_test(test_discover__resolves_by_base_and_decodes),
+        cmocka_unit_test(test_discover__ignores_comments_and_scripts),
+        cmocka_unit_test(test_discover__drops_doubles),
+        cmocka_unit_test(test_discover__reads_the_charset_of_the_page),
+        cmocka_unit_test(test_changes__when_counts_back_from_updated),
+        cmocka_unit_test(test_changes__now_stands_for_a_bad_updated),
+        cmocka_unit_test(test_changes__writes_what_it_reads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,497 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "feed/json.h"
+#include "feed/parse.h"
+
+static struct feed_doc *parse(struct arena *a, struct str body)
+{
+    struct parse_input in = {.body = body, .url = STR("http://base.org/feed")};
+
+    return feed_parse(a, &in);
+}
+
+#define PARSE(literal) parse(&a, STR(literal))
+
+static struct str read_file(struct arena *a, const char *name)
+{
+    const char *root = getenv("FEEDMILL_SOURCE");
+    char path[4096];
+    struct str s;
+    FILE *file;
+    long n;
+
+    (void)snprintf(path, sizeof path, "%s/tests/fixtures/feeds/%s", root == NULL ? "." : root,
+                   name);
+    file = fopen(path, "rb");
+    if (file == NULL)
+        return STR_NULL;
+    (void)fseek(file, 0, SEEK_END);
+    n = ftell(file);
+    rewind(file);
+    s.ptr = arena_alloc(a, (size_t)n + 1);
+    s.len = fread((char *)(uintptr_t)s.ptr, 1, (size_t)n, file);
+    (void)fclose(file);
+    return s;
+}
+
+/* Every fixture and the object it must become, beside it. */
+static const char *const fixtures[] = {
+    "rss20_core.xml", "atom10_core.xml", "atom03.xml",         "rdf10.xml",       "cdf.xml",
+    "extensions.xml", "bozo_mended.xml", "foreign_nested.xml", "jsonfeed11.json",
+};
+
+/* OBJ-01 to OBJ-09: one document of each kind, against its golden object. */
+static void test_parse__fixtures_become_their_golden_objects(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(fixtures); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        AUTO(buf_release) struct buf got = BUF_INIT(BUF_ANY);
+        struct str body = read_file(&a, fixtures[i]), want;
+        char golden[256];
+
+        (void)snprintf(golden, sizeof golden, "%.*s.golden.json",
+                       (int)(strrchr(fixtures[i], '.') - fixtures[i]), fixtures[i]);
+        want = read_file(&a, golden);
+        assert_false(str_is_null(body));
+        json_write_pretty(&got, feed_doc_object(&a, parse(&a, body)));
+        if (!str_eq(str_trim(buf_view(&got)), str_trim(want)))
+            fail_msg("%s became\n%s", fixtures[i], got.ptr);
+    }
+}
+
+/* Cut anywhere, or with a wrong label, a document gives valid UTF-8 and never more entries. */
+static void test_parse__fixtures_cut_and_mislabelled(void **state)
+{
+    static const char *const labels[] = {"text/xml; charset=utf-16", "text/xml; charset=us-ascii",
+                                         "application/xml; charset=iso-8859-1", "text/html"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(fixtures); i++)
+        for (size_t k = 0; k <= 16 + ARRAY_LEN(labels); k++) {
+            AUTO(arena_release) struct arena a = ARENA_INIT;
+            AUTO(buf_release) struct buf got = BUF_INIT(BUF_ANY);
+            struct str body = read_file(&a, fixtures[i]);
+            size_t n = parse(&a, body)->n_entries;
+            struct parse_input in = {.body = k <= 16 ? str_slice(body, 0, body.len * k / 16) : body,
+                                     .content_type = k <= 16 ? STR_NULL : str_from(labels[k - 17])};
+            struct feed_doc *doc;
+
+            /* a copy of its own, so that a read past its end is seen */
+            in.body.ptr = memcpy(mem_alloc(in.body.len + 1), in.body.ptr, in.body.len);
+            doc = feed_parse(&a, &in);
+            mem_free((char *)(uintptr_t)in.body.ptr);
+            assert_true(doc->n_entries <= n);
+            if (k < 15)
+                assert_true(doc->bozo);
+            json_write(&got, feed_doc_object(&a, doc));
+            assert_int_equal(str_utf8_valid(buf_view(&got)), got.len);
+        }
+}
+
+static void check_text(struct str got, const char *want)
+{
+    if (want == NULL ? !str_is_null(got) : !str_eqz(got, want))
+        fail_msg("got \"%.*s\", not \"%s\"", STR_ARG(got), want == NULL ? "(absent)" : want);
+}
+
+static void test_parse__normalized_fields(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_doc *doc =
+        PARSE("<rss version='2.0'><channel><item><guid isPermaLink='false'> x </guid>"
+              "<title/><link>/1</link><pubDate>Thu, 01 Jan 1970 00:01:00 GMT</pubDate>"
+              "<author>j@e.org (J)</author></item></channel></rss>");
+    struct doc_entry *e = doc->entries;
+
+    (void)state;
+    assert_int_equal(doc->n_entries, 1);
+    check_text(e->id, "x");
+    check_text(e->title, NULL);
+    check_text(e->link, "http://base.org/1");
+    check_text(e->summary, NULL);
+    check_text(e->author, "j@e.org (J)");
+    assert_int_equal(e->published_at, 60);
+    assert_true(e->updated_at == TIME_UNKNOWN);
+    assert_int_equal(doc->family, FAMILY_RSS);
+}
+
+/* ATOM-11, RSS-14: foreign elements with nesting, attributes and all namespaces they need. */
+static void test_parse__foreign_elements_as_xml(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_doc *doc =
+        PARSE("<feed xmlns='http://www.w3.org/2005/Atom' xmlns:m='urn:m' xmlns:n='urn:n' "
+              "xmlns:dc='http://purl.org/dc/elements/1.1/' xmlns:a='http://www.w3.org/2005/Atom'>"
+              "<m:head/><entry><a:id>1</a:id><dc:creator>Jo</dc:creator>"
+              "<m:x n:k='1 &amp; &quot;2&quot;' j='3'>t &lt; u<n:y/><z/></m:x>"
+              "<w xmlns='urn:w'><v>&amp;</v></w></entry></feed>");
+
+    (void)state;
+    assert_false(doc->bozo);
+    check_text(doc->ext, "<m:head xmlns:m=\"urn:m\"></m:head>");
+    check_text(doc->entries[0].ext,
+               "<m:x xmlns:m=\"urn:m\" xmlns:n=\"urn:n\" n:k=\"1 &amp; &quot;2&quot;\" j=\"3\">"
+               "t &lt; u<n:y></n:y><z xmlns=\"http://www.w3.org/2005/Atom\"></z></m:x>"
+               "<w xmlns=\"urn:w\"><v>&amp;</v></w>");
+    check_text(value_get_textz(doc->entries[0].obj, "author"), "Jo");
+}
+
+/* What holds an entry is no foreign element: never does half of one remain. */
+static void test_parse__entries_in_foreign_elements(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_doc *doc = PARSE(
+        "<rss version='2.0' xmlns:m='urn:m' xmlns:at='http://purl.org/atompub/tombstones/1.0'>"
+        "<channel><m:h/><m:w><m:v/><item><title>1</title><m:a>x</m:a></item><m:y/></m:w>"
+        "<item><m:b/><m:c><m:d/><item><title>3</title><m:e/></item></m:c></item>"
+        "<m:z><at:deleted-entry ref='r'><m:q/></at:deleted-entry></m:z></channel></rss>");
+
+    (void)state;
+    assert_int_equal(doc->n_entries, 3);
+    check_text(doc->ext, "<m:h xmlns:m=\"urn:m\"></m:h>");
+    check_text(doc->entries[0].ext, "<m:a xmlns:m=\"urn:m\">x</m:a>");
+    check_text(doc->entries[1].ext, "<m:b xmlns:m=\"urn:m\"></m:b>");
+    check_text(doc->entries[2].ext, "<m:e xmlns:m=\"urn:m\"></m:e>");
+    assert_int_equal(doc->n_tombstones, 1);
+    check_text(doc->tombstones[0].ext,
+               "<at:deleted-entry xmlns:at=\"http://purl.org/atompub/tombstones/1.0\" ref=\"r\">"
+               "<m:q xmlns:m=\"urn:m\"></m:q></at:deleted-entry>");
+}
+
+/* An element that needs more declarations than are kept in mind is left out as a whole. */
+static void test_parse__foreign_element_with_many_namespaces(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
+    struct feed_doc *doc;
+
+    (void)state;
+    buf_puts(&b, "<rss version='2.0'><channel xmlns:m='urn:m'><item>");
+    for (int i = 0; i < 75; i++) {
+        if (i % 25 == 0)
+            buf_puts(&b, i == 0 ? "<m:x" : "><m:x");
+        buf_printf(&b, " xmlns:n%d='urn:%d' n%d:k='v'", i, i, i);
+    }
+    buf_puts(&b, "><m:y/></m:x></m:x></m:x><m:z/></item></channel></rss>");
+    doc = parse(&a, buf_view(&b));
+    assert_int_equal(doc->n_entries, 1);
+    check_text(doc->entries[0].ext, "<m:z xmlns:m=\"urn:m\"></m:z>");
+}
+
+static void test_parse__first_root_says_what_it_is(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_doc *doc =
+        PARSE("<rss version='2.0' xmlns:m='urn:m'><channel><m:x><rss version='0.91'/><feed/>"
+              "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'/></m:x></channel>"
+              "</rss>");
+
+    (void)state;
+    assert_int_equal(doc->family, FAMILY_RSS);
+    check_text(doc->version, "rss20");
+}
+
+static void test_parse__reasons_are_text(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct parse_input in = {.body = STR("<rss version='2.0'/>"),
+                             .content_type = STR("image/\xFFpng\x01")};
+
+    (void)state;
+    check_text(feed_parse(&a, &in)->bozo_why,
+               "It was sent as image/?png , which is no type for XML");
+}
+
+/* Names with two colons or none where one should be, and attributes given twice, would make any
+ * document ill-formed that the element is copied to. */
+static void test_parse__what_is_ill_formed_is_not_kept(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_doc *doc =
+        PARSE("<rss version='2.0' xmlns:m='urn:m'><channel><item><m:a:b/><m:c :k='1' m:i:j='2' "
+              "l='3'><m:d:e>x</m:d:e><m:f b=1 c='2' b='3' m:b='4'/></m:c></item></channel></rss>");
+
+    (void)state;
+    assert_int_equal(doc->n_entries, 1);
+    check_text(doc->entries[0].ext,
+               "<m:c xmlns:m=\"urn:m\" l=\"3\"><m:f b=\"1\" c=\"2\" m:b=\"4\"></m:f></m:c>");
+}
+
+/* OBJ-11: a browser runs XHTML and SVG scripts in any XML document it is shown. Namespaces that are
+ * no URIs go the same way. */
+static void test_parse__executable_elements_are_not_kept(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_doc *doc =
+        PARSE("<feed xmlns='http://www.w3.org/2005/Atom' xmlns:h='http://www.w3.org/1999/xhtml' "
+              "xmlns:m='urn:m'><h:script>alert(1)</h:script><entry>"
+              "<script xmlns='http://www.w3.org/1999/xhtml'>alert(1)</script>"
+              "<xhtml:script>undeclared</xhtml:script><p:q xmlns:p='u &lt;b'/><m:x>a<h:script>b"
+              "</h:script><svg xmlns='http://www.w3.org/2000/svg' onload='c'><m:y/></svg></m:x>"
+              "</entry></feed>");
+
+    (void)state;
+    check_text(doc->ext, "");
+    check_text(doc->entries[0].ext, "<m:x xmlns:m=\"urn:m\">a</m:x>");
+}
+
+/* Lists and numbers that readers rely on are ours to make, whatever the document calls its own. */
+static void test_parse__shaped_members_are_not_taken_from_documents(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_doc *doc =
+        PARSE("{\"version\":\"https://jsonfeed.org/version/1.1\",\"items\":[{\"id\":\"1\","
+              "\"published_parsed\":[9223372036854775807,1,-9223372036854775807,9999999,\"x\",1],"
+              "\"links\":3,\"enclosures\":\"x\",\"content\":\"y\",\"title_detail\":4,"
+              "\"_own\":5}]}");
+    const struct value *obj = doc->entries[0].obj;
+
+    (void)state;
+    assert_int_equal(doc->n_entries, 1);
+    assert_true(doc->entries[0].published_at == TIME_UNKNOWN);
+    assert_int_equal(value_len(obj), 2);
+    assert_int_equal(value_get_int(obj, STR("_own"), 0), 5);
+    doc = PARSE("<rss version='2.0'><channel><item><category>c</category><tags>a</tags><links>b"
+                "</links></item></channel></rss>");
+    obj = doc->entries[0].obj;
+    check_text(value_get_textz(value_at(value_getz(obj, "tags"), 0), "term"), "c");
+    assert_null(value_getz(obj, "links"));
+}
+
+static void test_parse__undeclared_prefix_is_taken_by_custom(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_doc *doc =
+        PARSE("<rss version='2.0'><channel><item><dc:creator>Jo</dc:creator>"
+              "<slash:comments>1</slash:comments><foo:x/></item></channel></rss>");
+
+    (void)state;
+    assert_true(doc->bozo);
+    check_text(value_get_textz(doc->entries[0].obj, "author"), "Jo");
+    check_text(doc->entries[0].ext,
+               "<slash:comments xmlns:slash=\"http://purl.org/rss/1.0/modules/slash/\">1"
+               "</slash:comments>");
+}
+
+static void test_parse__hints(void **state) /* SCHED-16 */
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_doc *doc =
+        PARSE("<rss version='2.0' xmlns:sy='http://purl.org/rss/1.0/modules/syndication/'><channel>"
+              "<ttl>120</ttl><skipHours><hour>0</hour><hour>23</hour><hour>77</hour></skipHours>"
+              "<skipDays><day>Monday</day><day>Sunday</day></skipDays>"
+              "<sy:updateFrequency>2</sy:updateFrequency><sy:updatePeriod>daily</sy:updatePeriod>"
+              "</channel></rss>");
+
+    (void)state;
+    assert_int_equal(doc->hints.ttl_s, 7200);
+    assert_int_equal(doc->hints.skip_hours, 1u | 1u << 23);
+    assert_int_equal(doc->hints.skip_days, 1 | 1 << 6);
+    assert_int_equal(doc->hints.sy_period_s, 43200);
+}
+
+static void test_parse__history_marks_and_tombstones(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_doc *doc =
+        PARSE("<feed xmlns='http://www.w3.org/2005/Atom' "
+              "xmlns:at='http://purl.org/atompub/tombstones/1.0' "
+              "xmlns:fh='http://purl.org/syndication/history/1.0'><title>T</title><fh:complete/>"
+              "<at:deleted-entry ref='tag:e.org,2004:1' when='1970-01-01T00:00:09Z'>"
+              "<at:comment>gone</at:comment><title>no</title></at:deleted-entry>"
+              "<at:deleted-entry ref='2'/></feed>");
+
+    (void)state;
+    assert_true(doc->complete);
+    assert_false(doc->archive);
+    assert_int_equal(doc->n_tombstones, 2);
+    check_text(doc->tombstones[0].ref, "tag:e.org,2004:1");
+    assert_int_equal(doc->tombstones[0].when_at, 9);
+    check_text(
+        doc->tombstones[0].ext,
+        "<at:deleted-entry xmlns:at=\"http://purl.org/atompub/tombstones/1.0\" "
+        "ref=\"tag:e.org,2004:1\" when=\"1970-01-01T00:00:09Z\"><at:comment>gone</at:comment>"
+        "<title xmlns=\"http://www.w3.org/2005/Atom\">no</title></at:deleted-entry>");
+    assert_true(doc->tombstones[1].when_at == TIME_UNKNOWN);
+    check_text(value_get_textz(doc->feed, "title"), "T");
+    check_text(doc->ext, "");
+}
+
+static void test_parse__bases_in_their_order(void **state) /* OBJ-10 */
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct parse_input in = {
+        .body = STR("<feed xmlns='http://www.w3.org/2005/Atom'><link href='a'/>"
+                    "<entry xml:base='http://x.org/y/'><link href='b'/>"
+                    "<content type='html'>&lt;img src='i.png'&gt;</content></entry></feed>"),
+        .url = STR("http://u.org/f"),
+        .content_location = STR("/sub/g"),
+    };
+    struct feed_doc *doc = feed_parse(&a, &in);
+
+    (void)state;
+    check_text(value_get_textz(doc->feed, "link"), "http://u.org/sub/a");
+    check_text(doc->entries[0].link, "http://x.org/y/b");
+    assert_true(str_find(doc->entries[0].summary, STR("http://x.org/y/i.png")) > 0);
+}
+
+static void test_parse__content_is_sanitized(void **state) /* OBJ-11 */
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_doc *doc =
+        PARSE("<rss version='2.0'><channel><item><description>&lt;b onclick='x()'&gt;t&lt;/b&gt;"
+              "&lt;script&gt;alert(1)&lt;/script&gt;</description></item></channel></rss>");
+
+    (void)state;
+    check_text(doc->entries[0].summary, "<b>t</b>");
+}
+
+static void test_parse__junk_in_front_is_skipped(void **state) /* OBJ-08 */
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_doc *doc = PARSE("<br />\n<b>Warning</b>: foo() in x.php\n<?xml version='1.0'?>"
+                                 "<rss version='2.0'><channel><item><title>t</title></item>"
+                                 "</channel></rss>");
+
+    (void)state;
+    assert_true(doc->bozo);
+    check_text(doc->version, "rss20");
+    assert_int_equal(doc->n_entries, 1);
+}
+
+static void test_parse__what_is_no_feed_says_why(void **state)
+{
+    static const struct {
+        const char *body, *why;
+    } rows[] = {{"<!DOCTYPE html><html><body>x</body></html>", "HTML"},
+                {"{\"a\": 1}", "JSON"},
+                {"{", "JSON"},
+                {"", "element"},
+                {"<foo>bar</foo>", "no feed"},
+                {"plain text", "root"}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct feed_doc *doc = parse(&a, str_from(rows[i].body));
+
+        check_text(doc->version, "");
+        assert_true(doc->bozo);
+        assert_int_equal(doc->n_entries, 0);
+        if (str_find(doc->bozo_why, str_from(rows[i].why)) < 0)
+            fail_msg("%s: %.*s", rows[i].body, STR_ARG(doc->bozo_why));
+    }
+    assert_true(feed_looks_like_html(STR("\n<HTML><head>")));
+    assert_false(feed_looks_like_html(STR("<?xml version='1.0'?><rss><channel><title>x")));
+}
+
+static void test_parse__entries_are_bounded(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    AUTO(buf_release) struct buf in = BUF_INIT(BUF_ANY);
+    struct feed_doc *doc;
+
+    (void)state;
+    buf_puts(&in, "<rss version='2.0'><channel>");
+    for (int i = 0; i < LIMIT_FEED_ENTRIES + 5; i++)
+        buf_puts(&in, "<item/>");
+    buf_puts(&in, "</channel></rss>");
+    doc = parse(&a, buf_view(&in));
+    assert_int_equal(doc->n_entries, LIMIT_FEED_ENTRIES);
+    assert_int_equal(doc->n_cut, 5);
+    assert_false(doc->bozo);
+}
+
+/* Thousands of names, tags, attributes and namespaces in one entry: nothing grows with their
+ * square. */
+static void test_parse__many_of_everything_in_one_entry(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    AUTO(buf_release) struct buf in = BUF_INIT(BUF_ANY);
+    struct feed_doc *doc;
+    int64_t from = clock_mono_ms();
+
+    (void)state;
+    buf_puts(&in, "<rss version='2.0'><channel><item>");
+    for (int i = 0; i < 20000; i++)
+        buf_printf(&in, "<n%d/><category>c%d</category><p%d:x xmlns:p%d='urn:%d' a%d='1'/>", i, i,
+                   i, i, i, i);
+    buf_puts(&in, "<a");
+    for (int i = 0; i < 20000; i++)
+        buf_printf(&in, " b%d='1'", i);
+    buf_puts(&in, "/></item></channel></rss>");
+    doc = parse(&a, buf_view(&in));
+    assert_int_equal(doc->n_entries, 1);
+    assert_true(value_len(doc->entries[0].obj) <= 1200);
+    assert_true(clock_mono_ms() - from < 10000);
+}
+
+/* The same for the members and tags of one JSON item. */
+static void test_parse__many_members_in_one_json_item(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    AUTO(buf_release) struct buf in = BUF_INIT(BUF_ANY);
+    struct feed_doc *doc;
+    int64_t from = clock_mono_ms();
+
+    (void)state;
+    buf_puts(&in, "{\"version\":\"https://jsonfeed.org/version/1\",\"items\":[{\"id\":\"1\"");
+    for (int i = 0; i < 100000; i++)
+        buf_printf(&in, ",\"k%d\":1", i);
+    buf_puts(&in, "}]}");
+    doc = parse(&a, buf_view(&in));
+    assert_int_equal(doc->n_entries, 1);
+    assert_true(value_len(doc->entries[0].obj) <= 600);
+    assert_true(clock_mono_ms() - from < 10000);
+}
+
+static void test_parse__same_bytes_same_result(void **state) /* OBJ-12 */
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    AUTO(buf_release) struct buf x = BUF_INIT(BUF_ANY), y = BUF_INIT(BUF_ANY);
+    struct str body = read_file(&a, "extensions.xml");
+
+    (void)state;
+    json_write(&x, feed_doc_object(&a, parse(&a, body)));
+    json_write(&y, feed_doc_object(&a, parse(&a, body)));
+    assert_true(str_eq(buf_view(&x), buf_view(&y)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parse__fixtures_become_their_golden_objects),
+        cmocka_unit_test(test_parse__fixtures_cut_and_mislabelled),
+        cmocka_unit_test(test_parse__normalized_fields),
+        cmocka_unit_test(test_parse__foreign_elements_as_xml),
+        cmocka_unit_test(test_parse__first_root_says_what_it_is),
+        cmocka_unit_test(test_parse__reasons_are_text),
+        cmocka_unit_test(test_parse__entries_in_foreign_elements),
+        cmocka_unit_test(test_parse__executable_elements_are_not_kept),
+        cmocka_unit_test(test_parse__what_is_ill_formed_is_not_kept),
+        cmocka_unit_test(test_parse__shaped_members_are_not_taken_from_documents),
+        cmocka_unit_test(test_parse__foreign_element_with_many_namespaces),
+        cmocka_unit_test(test_parse__undeclared_prefix_is_taken_by_custom),
+        cmocka_unit_test(test_parse__hints),
+        cmocka_unit_test(test_parse__history_marks_and_tombstones),
+        cmocka_unit_test(test_parse__bases_in_their_order),
+        cmocka_unit_test(test_parse__content_is_sanitized),
+        cmocka_unit_test(test_parse__junk_in_front_is_skipped),
+        cmocka_unit_test(test_parse__what_is_no_feed_says_why),
+        cmocka_unit_test(test_parse__entries_are_bounded),
+        cmocka_unit_test(test_parse__many_of_everything_in_one_entry),
+        cmocka_unit_test(test_parse__many_members_in_one_json_item),
+        cmocka_unit_test(test_parse__same_bytes_same_result),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+/* tests/unit/fetcher/test_diff.c - a document against what is known of its feed. */
+#include "tests/unit/cmocka_all.h"
+
+#include "base/buf.h"
+#include "base/digest.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "feed/identity.h"
+#include "fetcher/diff.h"
+
+#define RECEIVED_AT 1600000000
+
+struct case_ctx {
+    struct arena a;
+    struct doc_entry entries[4];
+    struct doc_tombstone graves[2];
+    struct feed_doc doc;
+    struct str *uids;
+    struct known_entry known[8];
+    struct entry_change *changes;
+    size_t n;
+};
+
+static void add_entry(struct case_ctx *c, const char *id, const char *title, int64_t updated_at)
+{
+    struct doc_entry *e = &c->entries[c->doc.n_entries++];
+
+    *e = (struct doc_entry){.obj = value_dict(&c->a),
+                            .ext = STR(""),
+                            .id = str_from(id),
+                            .title = str_from(title),
+                            .published_at = TIME_UNKNOWN,
+                            .updated_at = updated_at};
+    value_set_textz(&c->a, e->obj, "id", e->id);
+    value_set_textz(&c->a, e->obj, "title", e->title);
+}
+
+static void add_grave(struct case_ctx *c, const char *ref, int64_t when_at)
+{
+    c->graves[c->doc.n_tombstones++] =
+        (struct doc_tombstone){.ref = str_from(ref), .when_at = when_at, .ext = STR("<x/>")};
+}
+
+static void begin(struct case_ctx *c)
+{
+    memset(c, 0, sizeof *c);
+    c->doc.entries = c->entries;
+    c->doc.tombstones = c->graves;
+    c->doc.feed = value_dict(&c->a);
+}
+
+static void diff(struct case_ctx *c)
+{
+    size_t n = diff_uids(&c->a, &c->doc, &c->uids);
+
+    assert_int_equal(n, c->doc.n_entries + c->doc.n_tombstones);
+    c->n = diff_document(&c->a, &c->doc, c->uids, c->known, RECEIVED_AT, &c->changes);
+}
+
+/* Make known what the diff has just found for entry i. */
+static void learn(struct case_ctx *c, size_t i)
+{
+    struct str both = str_concat(&c->a, c->changes[i].doc, c->changes[i].ext);
+
+    c->known[i].known = true;
+    c->known[i].sort_at = RECEIVED_AT;
+    memcpy(c->known[i].essence, c->changes[i].essence, 16);
+    digest_content(both, c->known[i].doc_hash);
+}
+
+/* D9: new, then the same, then changed. */
+static void test_diff__new_same_changed(void **state)
+{
+    struct case_ctx c;
+
+    (void)state;
+    begin(&c);
+    add_entry(&c, "a", "one", 100);
+    add_entry(&c, "b", "two", 200);
+    diff(&c);
+    assert_int_equal(c.n, 2);
+    assert_str(c.changes[0].uid, "a");
+    assert_int_equal(c.changes[0].kind, REV_NEW);
+    assert_str(c.changes[0].title, "one");
+    assert_int_equal(c.changes[1].updated_at, 200);
+    assert_true(str_find(c.changes[0].doc, STR("\"title\":\"one\"")) > 0);
+    learn(&c, 0);
+    learn(&c, 1);
+    diff(&c);
+    assert_int_equal(c.n, 0);
+
+    value_set_textz(&c.a, c.entries[1].obj, "title", STR("two, edited"));
+    diff(&c);
+    assert_int_equal(c.n, 1);
+    assert_str(c.changes[0].uid, "b");
+    assert_int_equal(c.changes[0].kind, REV_CHANGED);
+    assert_false(c.changes[0].volatile_only);
+    arena_release(&c.a);
+}
+
+/* D9: other bytes with the same essence are no event, but are stored. */
+static void test_diff__volatile_only(void **state)
+{
+    struct case_ctx c;
+
+    (void)state;
+    begin(&c);
+    add_entry(&c, "a", "one", 100);
+    value_set_textz(&c.a, c.entries[0].obj, "slash_comments", STR("3"));
+    diff(&c);
+    learn(&c, 0);
+    value_set_textz(&c.a, c.entries[0].obj, "slash_comments", STR("4"));
+    diff(&c);
+    assert_int_equal(c.n, 1);
+    assert_true(c.changes[0].volatile_only);
+    assert_int_equal(c.changes[0].kind, REV_CHANGED);
+    arena_release(&c.a);
+}
+
+/* TOMB-01, TOMB-05, TOMB-06. */
+static void test_diff__tombstones(void **state)
+{
+    static const struct {
+        bool known, deleted;
+        int64_t entry_updated_at; /* 0: the entry is not in the document */
+        int64_t when_at;
+        bool dies;
+    } rows[] = {
+        {true, false, 0, 500, true},    {true, false, 400, 500, true},
+        {true, false, 600, 500, false}, {true, true, 0, 500, false},
+        {false, false, 0, 500, false},  {true, false, 0, TIME_UNKNOWN, false},
+        {true, true, 400, 500, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct case_ctx c;
+        size_t n_dead = 0;
+
+        begin(&c);
+        if (rows[i].entry_updated_at != 0)
+            add_entry(&c, "a", "one", rows[i].entry_updated_at);
+        add_grave(&c, "a", rows[i].when_at);
+        for (size_t k = 0; k < 2; k++) {
+            c.known[k].known = rows[i].known;
+            c.known[k].deleted = rows[i].deleted;
+        }
+        diff(&c);
+        for (size_t k = 0; k < c.n; k++) {
+            if (c.changes[k].kind != REV_DELETED)
+                continue;
+            n_dead++;
+            assert_str(c.changes[k].uid, "a");
+            assert_str(c.changes[k].ext, "<x/>");
+            assert_int_equal(c.changes[k].updated_at, 500);
+        }
+        assert_int_equal(n_dead, rows[i].dies);
+        if (rows[i].dies || rows[i].deleted)
+            assert_int_equal(c.n, n_dead); /* the entry beside it is not news */
+        arena_release(&c.a);
+    }
+}
+
+/* TOMB-03: the same ref twice is one deletion, at the later time. */
+static void test_diff__latest_tombstone_counts(void **state)
+{
+    struct case_ctx c;
+
+    (void)state;
+    begin(&c);
+    add_grave(&c, "a", 500);
+    add_grave(&c, "a", 700);
+    c.known[0].known = c.known[1].known = true;
+    diff(&c);
+    assert_int_equal(c.n, 1);
+    assert_int_equal(c.changes[0].updated_at, 700);
+    arena_release(&c.a);
+}
+
+/* An entry that was deleted and stands in the document again is new. */
+static void test_diff__deleted_entry_rises(void **state)
+{
+    struct case_ctx c;
+
+    (void)state;
+    begin(&c);
+    add_entry(&c, "a", "one", 100);
+    c.known[0].known = c.known[0].deleted = true;
+    diff(&c);
+    assert_int_equal(c.n, 1);
+    assert_int_equal(c.changes[0].kind, REV_NEW);
+    arena_release(&c.a);
+}
+
+/* Over the limit the content goes, the entry stays; normalized texts are cut between characters. */
+static void test_diff__huge_entries_keep_their_identity(void **state)
+{
+    size_t len = LIMIT_ENTRY + 10;
+    char *big = mem_alloc(len);
+    struct case_ctx c;
+    struct value *list;
+
+    (void)state;
+    memset(big, 'x', len);
+    for (size_t i = 0; i + 1 < 80000; i += 2)
+        memcpy(big + i + 1, "\xC3\xA9", 2);
+    begin(&c);
+    add_entry(&c, "a", "one", 100);
+    list = value_list_at(&c.a, c.entries[0].obj, STR("content"));
+    value_push(&c.a, list, value_text(&c.a, str_of(big + 80000, len - 80000)));
+    value_push(&c.a, list, value_text(&c.a, str_of(big + 80000, len - 80000)));
+    c.entries[0].summary = str_of(big, 80000);
+    add_entry(&c, "b", "two", 100);
+    value_set_textz(&c.a, c.entries[1].obj, "odd", str_of(big + 80001, len - 80001));
+    value_set_textz(&c.a, c.entries[1].obj, "odder", str_of(big + 80001, len - 80001));
+    diff(&c);
+    assert_int_equal(c.n, 2);
+    assert_str(c.changes[0].doc,
+               "{\"id\":\"a\",\"title\":\"one\",\"link\":\"\",\"summary\":\"\","
+               "\"updated\":\"2020-09-13T12:26:40Z\","
+               "\"updated_parsed\":[2020,9,13,12,26,40,6,257,0]}");
+    assert_int_equal(c.changes[0].summary.len, 65535);
+    assert_int_equal(str_utf8_valid(c.changes[0].summary), 65535);
+    assert_str(c.changes[1].doc, "{\"id\":\"b\",\"title\":\"two\",\"link\":\"\","
+                                 "\"updated\":\"2020-09-13T12:26:40Z\"}");
+    arena_release(&c.a);
+    mem_free(big);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_diff__new_same_changed),
+        cmocka_unit_test(test_diff__volatile_only),
+        cmocka_unit_test(test_diff__tombstones),
+        cmocka_unit_test(test_diff__latest_tombstone_counts),
+        cmocka_unit_test(test_diff__deleted_entry_rises),
+        cmocka_unit_test(test_diff__huge_entries_keep_their_identity),
+    };
+
+    digest_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,105 @@
+/* tests/unit/fetcher/test_hosts.c - politeness per host. */
+#include "tests/unit/cmocka_all.h"
+
+#include "base/digest.h"
+#include "fetcher/hosts.h"
+
+/* SCHED-10: a host has so many requests at once and no more, whoever asks. */
+static void test_hosts__limit_at_once(void **state)
+{
+    struct hosts hs;
+    struct host *h;
+
+    (void)state;
+    hosts_init(&hs, 2, 0);
+    h = hosts_hold(&hs, STR("a:80"));
+    host_start(&hs, h, 1000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1000), 1000);
+    host_start(&hs, h, 1000);
+    for (int cls = 0; cls < WORK_CLASSES; cls++)
+        assert_true(host_ready_ms(&hs, h, (enum work_class)cls, 9000) == INT64_MAX);
+    host_end(h);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_READER, 9000), 9000);
+    host_end(h);
+    hosts_drop(&h);
+    hosts_release(&hs);
+}
+
+/* The gap between starts holds sweeps, not readers and pings. */
+static void test_hosts__gap_is_for_sweeps(void **state)
+{
+    struct hosts hs;
+    struct host *h;
+
+    (void)state;
+    hosts_init(&hs, 8, 250);
+    h = hosts_hold(&hs, STR("a:80"));
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1000), 1000);
+    host_start(&hs, h, 1000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1010), 1250);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_PING, 1010), 1010);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_READER, 1010), 1010);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1250), 1250);
+    host_end(h);
+    hosts_drop(&h);
+    hosts_release(&hs);
+}
+
+/* SCHED-14: a cooled host gets no sweeps until then, and afterwards one at a time, apart. */
+static void test_hosts__cooling_spreads_what_follows(void **state)
+{
+    struct hosts hs;
+    struct host *h;
+
+    (void)state;
+    hosts_init(&hs, 8, 0);
+    h = hosts_hold(&hs, STR("a:80"));
+    host_cool(h, 30000, 1000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1000), 31000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_READER, 1000), 1000);
+    host_cool(h, 5000, 2000); /* a shorter wish does not shorten */
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 2000), 31000);
+    host_start(&hs, h, 31000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 31000), 32000);
+    host_cool(h, (int64_t)365 * 86400 * 1000, 40000); /* one answer does not end a host */
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 40000), 40000 + 6 * 3600 * 1000);
+    host_end(h);
+    hosts_drop(&h);
+    hosts_release(&hs);
+}
+
+/* A host is forgotten when nothing is to be remembered of it, and not before. */
+static void test_hosts__pruned_when_idle(void **state)
+{
+    struct hosts hs;
+    struct host *h;
+
+    (void)state;
+    hosts_init(&hs, 8, 100);
+    h = hosts_hold(&hs, STR("a:80"));
+    assert_ptr_equal(h, map_get(&hs.table, STR("a:80")));
+    hosts_prune(&hs, 1000);
+    assert_int_equal(map_count(&hs.table), 1);
+    host_start(&hs, h, 1000);
+    host_end(h);
+    hosts_drop(&h);
+    assert_null(h);
+    hosts_prune(&hs, 1050);
+    assert_int_equal(map_count(&hs.table), 1);
+    hosts_prune(&hs, 1100);
+    assert_int_equal(map_count(&hs.table), 0);
+    hosts_release(&hs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hosts__limit_at_once),
+        cmocka_unit_test(test_hosts__gap_is_for_sweeps),
+        cmocka_unit_test(test_hosts__cooling_spreads_what_follows),
+        cmocka_unit_test(test_hosts__pruned_when_idle),
+    };
+
+    digest_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

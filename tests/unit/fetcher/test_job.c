@@ -1,0 +1,398 @@
+/* tests/unit/fetcher/test_job.c - one poll as a step machine, and what it hands to the storer. */
+#include "tests/unit/cmocka_all.h"
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "fetcher/job.h"
+#include "fetcher/outcome.h"
+#include "fetcher/work_queue.h"
+
+static const struct schedule_rules rules = {
+    .level_period_s = {86400, 1800, 300}, .backoff_max_s = 86400, .unused_s = 86400};
+
+static struct job *make_job(struct feed_record *rec, unsigned reasons)
+{
+    struct job *job = job_new(NULL, rec->id, reasons, &rules);
+
+    job_begin(job, rec);
+    return job;
+}
+
+static struct feed_record make_record(const char *url)
+{
+    return (struct feed_record){.id = 5,
+                                .url = str_from(url),
+                                .level = 1,
+                                .n_subscriptions = 1,
+                                .last_change_at = TIME_UNKNOWN,
+                                .wanted_at = TIME_UNKNOWN};
+}
+
+/* Answer the job's request. */
+static enum job_step answer(struct job *job, int status)
+{
+    struct http_answer got = {.arena = arena_new(), .status = status, .body = STR("x")};
+
+    got.final_url = job->url;
+    return job_answered(job, RC_OK, &got, NULL);
+}
+
+static enum job_step answer_moved(struct job *job, const char *final_url, bool all_permanent)
+{
+    struct http_answer got = {.arena = arena_new(), .status = 200, .body = STR("x")};
+
+    got.final_url = str_from(final_url);
+    got.n_redirects = 1;
+    got.all_permanent = all_permanent;
+    return job_answered(job, RC_OK, &got, NULL);
+}
+
+static const struct http_field *find_field(const struct http_call *call, const char *name)
+{
+    for (size_t i = 0; i < call->n_fields; i++)
+        if (str_ieqz(call->fields[i].name, name))
+            return &call->fields[i];
+    return NULL;
+}
+
+/* SCHED-11, SCHED-17: validators verbatim, A-IM only with an entity tag, subscribers named. */
+static void test_job__conditional_request(void **state)
+{
+    struct feed_record rec = make_record("http://a.example/f");
+    struct http_field fields[JOB_FIELDS];
+    struct http_call call;
+    struct job *job = make_job(&rec, 0);
+
+    (void)state;
+    job_call(job, "Feedmill/1 (+http://x", fields, &call);
+    assert_str(call.user_agent, "Feedmill/1 (+http://x; 1 subscriber)");
+    assert_non_null(find_field(&call, "accept"));
+    assert_null(find_field(&call, "if-none-match"));
+    assert_null(find_field(&call, "a-im"));
+    job_free(&job);
+
+    rec.etag = STR("W/\"odd one\"");
+    rec.last_modified = STR("Tue, 1 Jan");
+    rec.n_subscriptions = 12;
+    job = make_job(&rec, 0); /* no document: nothing to compare with */
+    assert_false(job->conditional);
+    job_free(&job);
+
+    rec.has_body_hash = true;
+    job = make_job(&rec, 0);
+    job_call(job, "Feedmill/1 (+http://x", fields, &call);
+    assert_str(call.user_agent, "Feedmill/1 (+http://x; 12 subscribers)");
+    assert_str(find_field(&call, "if-none-match")->value, "W/\"odd one\"");
+    assert_str(find_field(&call, "if-modified-since")->value, "Tue, 1 Jan");
+    assert_str(find_field(&call, "a-im")->value, "feed");
+    job_free(&job);
+
+    rec.etag = STR_NULL;
+    job = make_job(&rec, 0);
+    job_call(job, "Feedmill/1 (+http://x", fields, &call);
+    assert_null(find_field(&call, "a-im"));
+    assert_non_null(find_field(&call, "if-modified-since"));
+    job_free(&job);
+}
+
+/* REST-28: a credential goes to the host it was given for, and to no other. */
+static void test_job__credential_stays_at_home(void **state)
+{
+    static const struct {
+        const char *url, *page_url, *asked;
+        bool may;
+    } rows[] = {
+        {"http://a.example/f", NULL, "http://a.example/f", true},
+        {"http://a.example/f", NULL, "https://a.example/g", true},
+        {"https://a.example/f", NULL, "http://a.example/f", false},
+        {"http://a.example/f", NULL, "http://b.example/f", false},
+        {"http://a.example/f", NULL, "http://a.example:8080/f", false},
+        {"http://b.example/f", "http://a.example/", "http://b.example/f", false},
+        {"http://b.example/f", "http://a.example/", "http://a.example/x", true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct feed_record rec = make_record(rows[i].url);
+
+        assert_false(job_may_identify(&rec, rec.url));
+        rec.credential = STR("u:p");
+        rec.page_url = str_from(rows[i].page_url);
+        assert_int_equal(job_may_identify(&rec, str_from(rows[i].asked)), rows[i].may);
+    }
+}
+
+/* D43, DISC-05: candidates in order, at most three, each once, the page itself never. */
+static void test_job__candidates_in_turn(void **state)
+{
+    static const struct str hrefs[] = {
+        {"http://a.example/", 17},  {"http://a.example/1", 18}, {"http://a.example/1", 18},
+        {"mailto:x@y", 10},         {"http://a.example/2", 18}, {"http://a.example/3", 18},
+        {"http://a.example/4", 18},
+    };
+    struct feed_record rec = make_record("http://a.example/");
+    struct job *job = make_job(&rec, 0);
+
+    (void)state;
+    assert_int_equal(answer(job, 200), JOB_WORK);
+    assert_int_equal(job_discovered(job, hrefs, ARRAY_LEN(hrefs)), JOB_SEND);
+    assert_str(job->url, "http://a.example/1");
+    assert_int_equal(answer(job, 500), JOB_SEND);
+    assert_str(job->url, "http://a.example/2");
+    assert_int_equal(answer(job, 200), JOB_WORK);
+    assert_int_equal(job_next_candidate(job), JOB_SEND); /* the worker found no feed in it */
+    assert_str(job->url, "http://a.example/3");
+    assert_int_equal(answer(job, 404), JOB_WORK);
+    assert_int_equal(job->resp.rc, RC_UNSUPPORTED);
+    assert_true(str_find(job->resp.text, STR("none can be read (3 tried)")) > 0);
+    job_free(&job);
+}
+
+/* DISC-06. */
+static void test_job__page_without_feed(void **state)
+{
+    struct feed_record rec = make_record("http://a.example/");
+    struct job *job = make_job(&rec, 0);
+
+    (void)state;
+    assert_int_equal(answer(job, 200), JOB_WORK);
+    assert_int_equal(job_discovered(job, NULL, 0), JOB_WORK);
+    assert_int_equal(job->resp.rc, RC_UNSUPPORTED);
+    assert_str(job->resp.text, "http://a.example/ is a page that announces no feed");
+    job_free(&job);
+}
+
+/* DISC-07: the page is asked again when the feed is 404 or 410, and only then. */
+static void test_job__page_is_asked_again_when_missing(void **state)
+{
+    static const struct str hrefs[] = {{"http://a.example/old", 20}, {"http://a.example/new", 20}};
+    struct feed_record rec = make_record("http://a.example/old");
+    struct job *job;
+
+    (void)state;
+    rec.page_url = STR("http://a.example/");
+    for (int status = 400; status < 520; status++) {
+        job = make_job(&rec, 0);
+        assert_int_equal(answer(job, status), status == 404 || status == 410 ? JOB_SEND : JOB_WORK);
+        job_free(&job);
+    }
+    job = make_job(&rec, 0);
+    answer(job, 410);
+    assert_str(job->url, "http://a.example/");
+    assert_int_equal(answer(job, 200), JOB_WORK);
+    assert_int_equal(job_discovered(job, hrefs, 2), JOB_SEND);
+    assert_str(job->url, "http://a.example/new");
+    assert_int_equal(answer(job, 500), JOB_WORK);
+    assert_int_equal(job->resp.kind, RESPONSE_GONE); /* what the feed itself said stands */
+    job_free(&job);
+
+    job = make_job(&rec, 0);
+    answer(job, 404);
+    assert_int_equal(answer(job, 503), JOB_WORK);
+    assert_int_equal(job->resp.kind, RESPONSE_MISSING);
+    job_free(&job);
+}
+
+static struct fetch_outcome outcome_of(struct arena *a, struct job *job, bool same)
+{
+    struct findings found = {.same = same};
+    struct fetch_outcome o;
+
+    outcome_fill(a, job, job->rec, &found, job->started_at, &o);
+    return o;
+}
+
+/* DISC-08: where the feed lives afterwards. */
+static void test_job__adopts_permanent_moves(void **state)
+{
+    static const struct {
+        bool all_permanent, same, has_credential;
+        const char *target, *adopted;
+    } rows[] = {
+        {true, true, false, "http://b.example/f", "http://b.example/f"},
+        {false, true, false, "http://b.example/f", NULL},
+        {true, false, false, "http://b.example/f", NULL}, /* no feed there */
+        {true, true, true, "http://b.example/f", NULL},   /* the password would go along */
+        {true, true, true, "http://a.example/g", "http://a.example/g"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct feed_record rec = make_record("http://a.example/f");
+        struct fetch_outcome o;
+        struct job *job;
+
+        if (rows[i].has_credential)
+            rec.credential = STR("u:p");
+        job = make_job(&rec, 0);
+        answer_moved(job, rows[i].target, rows[i].all_permanent);
+        if (!rows[i].same)
+            job_fail(job, RC_UNSUPPORTED, STR("no feed"));
+        o = outcome_of(&a, job, rows[i].same);
+        if (rows[i].adopted == NULL) {
+            assert_true(str_is_null(o.url));
+        } else {
+            assert_str(o.url, rows[i].adopted);
+            assert_int_equal(o.n_aliases, 1);
+            assert_str(o.aliases[0], "http://a.example/f");
+        }
+        job_free(&job);
+    }
+}
+
+/* DISC-07, DISC-09: the page is remembered beside the feed it led to. */
+static void test_job__remembers_the_page(void **state)
+{
+    static const struct str hrefs[] = {{"http://a.example/f", 18}};
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_record rec = make_record("http://a.example/");
+    struct job *job = make_job(&rec, 0);
+    struct fetch_outcome o;
+
+    (void)state;
+    answer(job, 200);
+    job_discovered(job, hrefs, 1);
+    answer_moved(job, "http://a.example/g", true);
+    o = outcome_of(&a, job, true);
+    assert_str(o.url, "http://a.example/g");
+    assert_str(o.page_url, "http://a.example/");
+    assert_int_equal(o.n_aliases, 2);
+    assert_str(o.aliases[0], "http://a.example/");
+    assert_str(o.aliases[1], "http://a.example/f");
+    job_free(&job);
+}
+
+/* SCHED-11, SCHED-14: what each kind of end leaves in the record. */
+static void test_job__states_after_a_fetch(void **state)
+{
+    static const struct {
+        int status;
+        bool has_document, outage;
+        enum feed_state state;
+        int n_errors; /* 3 before */
+        enum fetch_reason reason;
+    } rows[] = {
+        {304, true, false, FEED_OK, 0, REASON_PERIOD},
+        {500, true, false, FEED_FAILING, 4, REASON_BACKOFF},
+        {500, false, false, FEED_NEW, 4, REASON_BACKOFF},
+        {410, true, false, FEED_GONE, 4, REASON_GONE},
+        {429, true, false, FEED_FAILING, 4, REASON_BACKOFF},
+        {500, true, true, FEED_OK, 3, REASON_BACKOFF},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct feed_record rec = make_record("http://a.example/f");
+        struct fetch_outcome o;
+        struct job *job;
+
+        rec.state = rows[i].has_document ? FEED_OK : FEED_NEW;
+        rec.n_errors = 3;
+        rec.has_body_hash = rows[i].has_document;
+        rec.etag = STR("\"x\"");
+        job = make_job(&rec, 0);
+        answer(job, rows[i].status);
+        job->outage = rows[i].outage;
+        o = outcome_of(&a, job, false);
+        assert_int_equal(o.ok, rows[i].status == 304);
+        assert_int_equal(o.state, rows[i].state);
+        assert_int_equal(o.n_errors, rows[i].n_errors);
+        assert_int_equal(o.next_reason, rows[i].reason);
+        assert_int_equal(o.level, LEVEL_KEEP);
+        assert_int_equal(str_is_null(o.error), o.ok);
+        if (o.ok) /* a 304 without validators keeps those that are stored */
+            assert_true(str_is_null(o.etag) && str_is_null(o.last_modified));
+        job_free(&job);
+    }
+}
+
+/* SCHED-04, SCHED-05: the reasons of a fetch decide whether its news were announced. */
+static void test_job__levels_follow_reasons(void **state)
+{
+    static const struct {
+        int level;
+        unsigned reasons;
+        bool volatile_only;
+        int next;
+    } rows[] = {
+        {1, REASON_BIT(REASON_PING), false, 0},
+        {1, REASON_BIT(REASON_PERIOD), false, LEVEL_KEEP},
+        {0, REASON_BIT(REASON_PERIOD), false, 1},
+        {0, REASON_BIT(REASON_PERIOD), true, LEVEL_KEEP},
+        {0, REASON_BIT(REASON_PERIOD) | REASON_BIT(REASON_PING), false, LEVEL_KEEP},
+        {2, REASON_BIT(REASON_PING), false, LEVEL_KEEP},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct feed_record rec = make_record("http://a.example/f");
+        struct entry_change change = {.kind = REV_CHANGED, .volatile_only = rows[i].volatile_only};
+        struct feed_doc doc = {.version = STR("rss20"), .feed = value_dict(&a), .ext = STR("")};
+        struct findings found = {.doc = &doc, .changes = &change, .n_changes = 1};
+        struct fetch_outcome o;
+        struct job *job;
+
+        rec.level = rows[i].level;
+        rec.has_body_hash = true;
+        job = make_job(&rec, rows[i].reasons);
+        answer(job, 200);
+        outcome_fill(&a, job, &rec, &found, job->started_at, &o);
+        assert_int_equal(o.level, rows[i].next);
+        assert_true(o.has_document && o.has_body_hash && o.ok);
+        job_free(&job);
+    }
+}
+
+/* The head is handed over when it differs in more than the facts of the one answer. */
+static void test_job__head_compares_without_answer_facts(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_record rec = make_record("http://a.example/f");
+    struct feed_doc doc = {.version = STR("rss20"), .encoding = STR("utf-8"), .ext = STR("")};
+    struct findings found = {.doc = &doc};
+    struct fetch_outcome o;
+    struct job *job = make_job(&rec, 0);
+
+    (void)state;
+    doc.feed = value_dict(&a);
+    value_set_textz(&a, doc.feed, "title", STR("T"));
+    answer(job, 200);
+    job->resp.etag = STR("\"1\"");
+    outcome_fill(&a, job, &rec, &found, job->started_at, &o);
+    assert_str(o.head, "{\"feed\":{\"title\":\"T\"},\"version\":\"rss20\",\"encoding\":\"utf-8\","
+                       "\"bozo\":false,\"href\":\"http://a.example/f\",\"status\":200,"
+                       "\"etag\":\"\\\"1\\\"\"}");
+    assert_str(o.title, "T");
+    rec.head = o.head;
+    rec.ext = STR("");
+    job->resp.etag = STR("\"2\"");
+    outcome_fill(&a, job, &rec, &found, job->started_at, &o);
+    assert_true(str_is_null(o.head));
+    assert_true(str_is_null(o.head_ext));
+    value_set_textz(&a, doc.feed, "title", STR("U"));
+    outcome_fill(&a, job, &rec, &found, job->started_at, &o);
+    assert_false(str_is_null(o.head));
+    job_free(&job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_job__conditional_request),
+        cmocka_unit_test(test_job__credential_stays_at_home),
+        cmocka_unit_test(test_job__candidates_in_turn),
+        cmocka_unit_test(test_job__page_without_feed),
+        cmocka_unit_test(test_job__page_is_asked_again_when_missing),
+        cmocka_unit_test(test_job__adopts_permanent_moves),
+        cmocka_unit_test(test_job__remembers_the_page),
+        cmocka_unit_test(test_job__states_after_a_fetch),
+        cmocka_unit_test(test_job__levels_follow_reasons),
+        cmocka_unit_test(test_job__head_compares_without_answer_facts),
+    };
+
+    digest_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

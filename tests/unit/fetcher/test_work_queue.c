@@ -1,0 +1,329 @@
+/* tests/unit/fetcher/test_work_queue.c - one slot a feed, classes, hosts, bursts. */
+#include "tests/unit/cmocka_all.h"
+
+#include "base/digest.h"
+#include "fetcher/work_queue.h"
+
+static struct work_queue *make_queue(int max_running, int max_per_host, int64_t gap_ms)
+{
+    const struct work_queue_cfg cfg = {.max_running = max_running,
+                                       .max_per_host = max_per_host,
+                                       .host_gap_ms = gap_ms,
+                                       .ping_gap_ms = 1000,
+                                       .remember_ms = 1000};
+
+    return work_queue_new(&cfg);
+}
+
+/* Want a feed of a host; the look-up answers at once. */
+static void want(struct work_queue *q, int64_t id, const char *host, enum fetch_reason reason,
+                 int64_t now_ms)
+{
+    int64_t ids[1];
+
+    work_queue_want(q, id, reason, now_ms);
+    if (work_queue_unread(q, ids, 1) == 1)
+        work_queue_set_host(q, ids[0], str_from(host), false, now_ms);
+}
+
+static int64_t take_id(struct work_queue *q, int64_t now_ms)
+{
+    struct slot *s = work_queue_take(q, now_ms);
+
+    return s == NULL ? 0 : s->feed_id;
+}
+
+static void end(struct work_queue *q, int64_t id, int64_t now_ms)
+{
+    work_queue_end(q, work_queue_find(q, id), now_ms);
+}
+
+/* However many reasons ask, a feed is there once and knows them all. */
+static void test_work_queue__one_slot_a_feed(void **state)
+{
+    struct work_queue *q = make_queue(10, 10, 0);
+    struct slot *s;
+
+    (void)state;
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    want(q, 1, "a:80", REASON_PING, 5000);
+    want(q, 1, "a:80", REASON_READER, 5000);
+    assert_int_equal(work_queue_queued(q), 1);
+    s = work_queue_take(q, 5000);
+    assert_non_null(s);
+    assert_int_equal(s->reasons, REASON_BIT(REASON_PERIOD) | REASON_BIT(REASON_PING) |
+                                     REASON_BIT(REASON_READER));
+    assert_null(work_queue_take(q, 5000));
+    assert_int_equal(work_queue_running(q), 1);
+    end(q, 1, 5000);
+    assert_int_equal(work_queue_running(q), 0);
+    work_queue_free(&q);
+    assert_null(q);
+}
+
+/* SCHED-10: a feed in flight is not started again; a ping meanwhile makes it be fetched once more.
+ */
+static void test_work_queue__dirty_again_by_ping_only(void **state)
+{
+    struct work_queue *q = make_queue(10, 10, 0);
+
+    (void)state;
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    want(q, 1, "a:80", REASON_READER, 5100);
+    want(q, 1, "a:80", REASON_PERIOD, 5100);
+    assert_int_equal(take_id(q, 5100), 0);
+    end(q, 1, 7000);
+    assert_int_equal(take_id(q, 9000), 0);
+
+    want(q, 1, "a:80", REASON_PERIOD, 9000);
+    assert_int_equal(take_id(q, 9000), 1);
+    want(q, 1, "a:80", REASON_PING, 9100);
+    want(q, 1, "a:80", REASON_PING, 9200);
+    assert_int_equal(take_id(q, 9300), 0);
+    end(q, 1, 12000);
+    want(q, 1, "a:80", REASON_PING, 12000); /* answers the look-up */
+    assert_int_equal(take_id(q, 12000), 1);
+    end(q, 1, 12100);
+    assert_int_equal(take_id(q, 20000), 0);
+    work_queue_free(&q);
+}
+
+/* SCHED-07: 100 pings within a second are two fetches, the second one a gap after the first. */
+static void test_work_queue__burst_of_pings(void **state)
+{
+    struct work_queue *q = make_queue(10, 10, 0);
+    int n_fetches = 0;
+    int64_t last_ms = 0;
+
+    (void)state;
+    for (int64_t ms = 5000; ms < 9000; ms += 10) {
+        if (ms < 6000)
+            want(q, 1, "a:80", REASON_PING, ms);
+        else
+            want(q, 2, "a:80", REASON_PERIOD, ms); /* look-ups go on */
+        while (take_id(q, ms) == 1) {
+            assert_true(n_fetches == 0 || ms - last_ms >= 1000);
+            last_ms = ms;
+            n_fetches++;
+            end(q, 1, ms);
+        }
+    }
+    assert_int_equal(n_fetches, 2);
+    assert_true(last_ms - 6000 <= 2000);
+    work_queue_free(&q);
+}
+
+/* A reader does not wait for the gap of the pings. */
+static void test_work_queue__reader_lifts_a_delayed_ping(void **state)
+{
+    struct work_queue *q = make_queue(10, 10, 0);
+    struct slot *s;
+
+    (void)state;
+    want(q, 1, "a:80", REASON_PING, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    end(q, 1, 5010);
+    want(q, 1, "a:80", REASON_PING, 5020);
+    assert_int_equal(take_id(q, 5020), 0);
+    assert_int_equal(work_queue_wait_ms(q, 5020), 980);
+    want(q, 1, "a:80", REASON_READER, 5030);
+    s = work_queue_take(q, 5030);
+    assert_non_null(s);
+    assert_int_equal(s->reasons, REASON_BIT(REASON_PING) | REASON_BIT(REASON_READER));
+    work_queue_free(&q);
+}
+
+/* Readers before pings before sweeps, also for look-ups. */
+static void test_work_queue__classes(void **state)
+{
+    struct work_queue *q = make_queue(1, 10, 0);
+    int64_t ids[4];
+
+    (void)state;
+    work_queue_want(q, 1, REASON_PERIOD, 5000);
+    work_queue_want(q, 2, REASON_PING, 5000);
+    work_queue_want(q, 3, REASON_NEW, 5000);
+    work_queue_want(q, 4, REASON_READER, 5000);
+    assert_int_equal(work_queue_unread(q, ids, 4), 4);
+    assert_int_equal(ids[0], 4);
+    assert_int_equal(ids[1], 2);
+    for (int i = 3; i >= 0; i--)
+        work_queue_set_host(q, ids[i], STR("a:80"), false, 5000);
+    assert_int_equal(take_id(q, 5000), 4);
+    assert_int_equal(take_id(q, 5000), 0); /* one at once in all */
+    end(q, 4, 5000);
+    assert_int_equal(take_id(q, 5000), 2);
+    end(q, 2, 5000);
+    work_queue_want(q, 1, REASON_READER, 5000); /* overtakes 3 */
+    assert_int_equal(take_id(q, 5000), 1);
+    end(q, 1, 5000);
+    assert_int_equal(take_id(q, 5000), 3);
+    work_queue_free(&q);
+}
+
+/* SCHED-09, SCHED-10: a host at its limit holds only its own feeds up; it counts requests. */
+static void test_work_queue__host_limit(void **state)
+{
+    struct work_queue *q = make_queue(100, 2, 0);
+
+    (void)state;
+    for (int64_t id = 1; id <= 8; id++)
+        want(q, id, "slow:80", REASON_READER, 5000);
+    want(q, 9, "fast:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    assert_int_equal(take_id(q, 5000), 2);
+    assert_int_equal(take_id(q, 5000), 9);
+    assert_int_equal(take_id(q, 5000), 0);
+    /* the answer is there: the host is free while the document is worked on */
+    work_queue_leave_host(q, work_queue_find(q, 1), 5000);
+    assert_int_equal(take_id(q, 5000), 3);
+    assert_int_equal(take_id(q, 5000), 0);
+    assert_int_equal(work_queue_running(q), 4);
+    work_queue_free(&q);
+}
+
+/* Sweeps of one host keep their distance, hosts take turns. */
+static void test_work_queue__gap_and_turns(void **state)
+{
+    struct work_queue *q = make_queue(100, 10, 500);
+
+    (void)state;
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    want(q, 2, "a:80", REASON_PERIOD, 5000);
+    want(q, 3, "b:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    assert_int_equal(take_id(q, 5000), 3);
+    assert_int_equal(take_id(q, 5000), 0);
+    assert_int_equal(work_queue_wait_ms(q, 5000), 500);
+    want(q, 4, "a:80", REASON_PING, 5100);
+    assert_int_equal(take_id(q, 5100), 4);
+    assert_int_equal(take_id(q, 5599), 0);
+    assert_int_equal(take_id(q, 5600), 2);
+    work_queue_free(&q);
+}
+
+/* SCHED-02, SCHED-14: a feed that is new or has an exact period waits for no other feed's sake. */
+static void test_work_queue__one_that_insists(void **state)
+{
+    struct work_queue *q = make_queue(100, 10, 0);
+    int64_t ids[1];
+
+    (void)state;
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    work_queue_cool(q, work_queue_find(q, 1), 20000, 5000);
+    end(q, 1, 5001);
+    work_queue_want(q, 2, REASON_PERIOD, 5002);
+    assert_int_equal(work_queue_unread(q, ids, 1), 1);
+    work_queue_set_host(q, 2, STR("a:80"), true, 5002);
+    want(q, 3, "a:80", REASON_PERIOD, 5002);
+    assert_int_equal(take_id(q, 5002), 2);
+    end(q, 2, 5003);
+    assert_int_equal(take_id(q, 5003), 0);
+    work_queue_free(&q);
+}
+
+/* SCHED-14: sweeps of a cooled host wait, others go on. */
+static void test_work_queue__cooled_host(void **state)
+{
+    struct work_queue *q = make_queue(100, 10, 0);
+
+    (void)state;
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    want(q, 2, "a:80", REASON_PERIOD, 5000);
+    work_queue_cool(q, work_queue_find(q, 1), 20000, 5000);
+    want(q, 3, "b:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 3);
+    assert_int_equal(take_id(q, 24999), 0);
+    want(q, 4, "a:80", REASON_READER, 24999);
+    assert_int_equal(take_id(q, 24999), 4);
+    assert_int_equal(take_id(q, 26000), 2);
+    work_queue_free(&q);
+}
+
+/* A job that asks another host next keeps its place in flight and waits for that host's room. */
+static void test_work_queue__going_on_to_another_host(void **state)
+{
+    struct work_queue *q = make_queue(2, 1, 0);
+    struct slot *s;
+
+    (void)state;
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    want(q, 2, "b:80", REASON_PERIOD, 5000);
+    want(q, 3, "b:80", REASON_READER, 5000);
+    assert_int_equal(take_id(q, 5000), 3);
+    assert_int_equal(take_id(q, 5000), 1);
+    s = work_queue_find(q, 1);
+    work_queue_go_on(q, s, STR("b:80"), 5000);
+    assert_int_equal(s->state, SLOT_BETWEEN);
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 0); /* b has its one request */
+    work_queue_leave_host(q, work_queue_find(q, 3), 5000);
+    assert_int_equal(take_id(q, 5000), 1); /* though both places are taken: it has one of them */
+    assert_int_equal(work_queue_running(q), 2);
+    end(q, 1, 5000);
+    assert_int_equal(take_id(q, 5000), 2);
+    work_queue_free(&q);
+}
+
+/* Slots are forgotten a while after their fetch; dropped ones at once. */
+static void test_work_queue__forgets(void **state)
+{
+    struct work_queue *q = make_queue(10, 10, 0);
+
+    (void)state;
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    end(q, 1, 5100);
+    assert_null(work_queue_take(q, 6099));
+    assert_non_null(work_queue_find(q, 1));
+    assert_null(work_queue_take(q, 6100));
+    assert_null(work_queue_find(q, 1));
+    assert_int_equal(work_queue_wait_ms(q, 6100), -1);
+    work_queue_drop(q, work_queue_want(q, 2, REASON_PERIOD, 6100), 6100);
+    assert_null(work_queue_find(q, 2));
+    assert_int_equal(work_queue_queued(q), 0);
+    work_queue_free(&q);
+}
+
+/* A look-up that failed is done again. */
+static void test_work_queue__look_up_again(void **state)
+{
+    struct work_queue *q = make_queue(10, 10, 0);
+    int64_t ids[2];
+
+    (void)state;
+    work_queue_want(q, 1, REASON_PERIOD, 5000);
+    assert_int_equal(work_queue_unread(q, ids, 2), 1);
+    work_queue_want(q, 1, REASON_READER, 5000);
+    assert_int_equal(work_queue_unread(q, ids, 2), 0);
+    work_queue_reread(q, ids, 1);
+    assert_int_equal(work_queue_unread(q, ids, 2), 1);
+    work_queue_set_host(q, 1, STR("a:80"), false, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    assert_int_equal(work_queue_find(q, 1)->cls, WORK_READER);
+    work_queue_free(&q);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_work_queue__one_slot_a_feed),
+        cmocka_unit_test(test_work_queue__dirty_again_by_ping_only),
+        cmocka_unit_test(test_work_queue__burst_of_pings),
+        cmocka_unit_test(test_work_queue__reader_lifts_a_delayed_ping),
+        cmocka_unit_test(test_work_queue__classes),
+        cmocka_unit_test(test_work_queue__host_limit),
+        cmocka_unit_test(test_work_queue__gap_and_turns),
+        cmocka_unit_test(test_work_queue__one_that_insists),
+        cmocka_unit_test(test_work_queue__cooled_host),
+        cmocka_unit_test(test_work_queue__going_on_to_another_host),
+        cmocka_unit_test(test_work_queue__forgets),
+        cmocka_unit_test(test_work_queue__look_up_again),
+    };
+
+    digest_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,681 @@
+/* tests/unit/net/test_http_client.c - outgoing calls against a scripted server on loopback. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "net/http_client.h"
+#include "origin.h"
+
+#define CALLS_MAX 64
+
+struct result {
+    struct bench *b;
+    enum rc rc;
+    int times; /* callbacks */
+    int order; /* which of all callbacks */
+    int status, n_redirects;
+    bool all_permanent;
+    struct arena *arena;
+    struct http_answer answer;
+    struct err err;
+    uint64_t number;
+};
+
+struct bench {
+    struct loop *loop;
+    struct guard *guard;
+    struct http_client *client;
+    struct http_client_cfg cfg;
+    struct origin *origin, *other;
+    struct names *names;
+    char dns[40];
+    struct arena a;
+    sem_t done;
+    int n_done;
+    struct http_call call; /* what the next get() or start() sends */
+    struct result results[CALLS_MAX];
+    int n_results;
+};
+
+static void make_client(void *ctx)
+{
+    struct bench *b = ctx;
+
+    b->client = http_client_new(b->loop, &b->cfg);
+}
+
+static void drop_client(void *ctx)
+{
+    struct bench *b = ctx;
+
+    http_client_free(&b->client);
+}
+
+static int setup(void **state)
+{
+    static const struct str cidrs[] = {{"127.0.0.0/8", 11}};
+    struct bench *b = NEW(struct bench);
+
+    b->loop = loop_new("test");
+    b->origin = origin_new();
+    b->other = origin_new();
+    b->names = names_new();
+    snprintf(b->dns, sizeof b->dns, "127.0.0.1:%d", names_port(b->names));
+    assert_int_equal(guard_new(cidrs, 1, &b->guard, NULL), RC_OK);
+    b->cfg = (struct http_client_cfg){
+        .guard = b->guard, .user_agent = "Test/1", .max_total = 8, .dns = b->dns};
+    loop_call(b->loop, make_client, b);
+    sem_init(&b->done, 0, 0);
+    b->call = (struct http_call){.method = STR("GET"),
+                                 .credential = STR_NULL,
+                                 .max_redirects = 5,
+                                 .max_body = 1 << 20,
+                                 .max_header = 65536,
+                                 .timeout_ms = 10000};
+    *state = b;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct bench *b = *state;
+
+    loop_call(b->loop, drop_client, b);
+    loop_free(&b->loop);
+    origin_free(&b->origin);
+    origin_free(&b->other);
+    names_free(&b->names);
+    guard_free(&b->guard);
+    for (int i = 0; i < b->n_results; i++) {
+        assert_int_equal(b->results[i].times, 1); /* exactly one callback */
+        arena_free(&b->results[i].arena);
+    }
+    arena_release(&b->a);
+    mem_free(b);
+    return 0;
+}
+
+static void on_done(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
+{
+    struct result *r = ctx;
+
+    r->rc = rc;
+    r->times++;
+    r->order = ++r->b->n_done;
+    r->answer = *answer;
+    r->arena = answer->arena;
+    r->status = answer->status;
+    r->n_redirects = answer->n_redirects;
+    r->all_permanent = answer->all_permanent;
+    r->err = *err;
+    sem_post(&r->b->done);
+}
+
+static void start_call(void *ctx)
+{
+    struct result *r = ctx;
+
+    r->number = http_client_start(r->b->client, &r->b->call, on_done, r);
+    if (r->times != 0)
+        fail_msg("called back before it returned");
+}
+
+/* Start a call to `fmt`, in which %d is the server's port. */
+static struct result *start(struct bench *b, const char *fmt)
+{
+    struct result *r = &b->results[b->n_results++];
+
+    assert_true(b->n_results <= CALLS_MAX);
+    r->b = b;
+    b->call.url = str_printf(&b->a, fmt, origin_port(b->origin), origin_port(b->other));
+    loop_call(b->loop, start_call, r);
+    return r;
+}
+
+static void wait_done(struct bench *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        struct timespec until;
+
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += 20;
+        if (sem_timedwait(&b->done, &until) != 0)
+            fail_msg("no callback within 20 s");
+    }
+}
+
+static struct result *get(struct bench *b, const char *fmt)
+{
+    struct result *r = start(b, fmt);
+
+    wait_done(b, 1);
+    return r;
+}
+
+static struct result *get_ok(struct bench *b, const char *fmt)
+{
+    struct result *r = get(b, fmt);
+
+    if (r->rc != RC_OK)
+        fail_msg("%s: %s: %s", fmt, rc_name(r->rc), r->err.text);
+    return r;
+}
+
+static struct result *get_bad(struct bench *b, const char *fmt, enum rc rc, const char *why)
+{
+    struct result *r = get(b, fmt);
+
+    if (r->rc != rc || strstr(r->err.text, why) == NULL)
+        fail_msg("%s: %s: %s", fmt, rc_name(r->rc), r->err.text);
+    return r;
+}
+
+static bool body_has(const struct result *r, const char *z)
+{
+    return str_find(r->answer.body, str_from(z)) >= 0;
+}
+
+#define assert_body(r, z)                                                                          \
+    do {                                                                                           \
+        if (!str_eqz((r)->answer.body, (z)))                                                       \
+            fail_msg("body is \"%.*s\"", STR_ARG((r)->answer.body));                               \
+    } while (0)
+
+static void test_http_client__get(void **state)
+{
+    struct bench *b = *state;
+    struct result *r = get_ok(b, "http://127.0.0.1:%d/ok");
+    char peer[40];
+
+    assert_int_equal(r->status, 200);
+    assert_body(r, "hello");
+    assert_true(str_eqz(http_answer_field(&r->answer, "content-type"), "text/plain"));
+    assert_true(str_eqz(http_answer_field(&r->answer, "x-two"), "a")); /* the first one */
+    assert_true(str_is_null(http_answer_field(&r->answer, "x-none")));
+    assert_int_equal(r->n_redirects, 0);
+    assert_false(r->all_permanent);
+    snprintf(peer, sizeof peer, "127.0.0.1:%d", origin_port(b->origin));
+    assert_true(str_eqz(r->answer.peer, peer));
+    assert_true(str_eq(r->answer.final_url, b->call.url));
+    r = get_ok(b, "http://127.0.0.1:%d/none");
+    assert_int_equal(r->status, 404); /* an answer is an answer */
+    r = get_ok(b, "http://127.0.0.1:%d/empty");
+    assert_body(r, "");
+    assert_false(str_is_null(r->answer.body));
+    r = get_ok(b, "http://127.0.0.1:%d/304");
+    assert_int_equal(r->status, 304);
+    assert_true(str_eqz(http_answer_field(&r->answer, "etag"), "\"x\""));
+    r = get_ok(b, "http://127.0.0.1:%d/chunked");
+    assert_body(r, "hello world");
+    assert_int_equal(origin_most(b->origin), 1); /* the connection was used again */
+}
+
+static void test_http_client__what_is_sent(void **state)
+{
+    static const struct http_field fields[] = {
+        {{"X-Key", 5}, {"v: 1", 4}},
+        {{"If-None-Match", 13}, {"\"e\"", 3}},
+        {{"X-Bad", 5}, {"a\r\nX-Evil: 1", 12}},
+        {{"X Bad", 5}, {"a", 1}},
+        {{"X-Empty", 7}, {"", 0}},
+    };
+    struct bench *b = *state;
+    struct result *r;
+
+    b->call.fields = fields;
+    b->call.n_fields = sizeof fields / sizeof fields[0];
+    r = get_ok(b, "http://127.0.0.1:%d/echo/a,b?x=1&y=%%20");
+    assert_true(body_has(r, "GET /echo/a,b?x=1&y=%20 HTTP/1.1\r\n"));
+    assert_true(body_has(r, "\r\nUser-Agent: Test/1\r\n"));
+    assert_true(body_has(r, "\r\nX-Key: v: 1\r\n"));
+    assert_true(body_has(r, "\r\nIf-None-Match: \"e\"\r\n"));
+    assert_true(body_has(r, "\r\nX-Empty:\r\n"));
+    assert_true(body_has(r, "\r\nAccept-Encoding: gzip, deflate"));
+    assert_false(body_has(r, "X-Evil"));
+    assert_false(body_has(r, "X Bad"));
+    assert_false(body_has(r, "Expect"));
+    b->call.user_agent = STR("Other/2");
+    r = get_ok(b, "http://127.0.0.1:%d/echo");
+    assert_true(body_has(r, "\r\nUser-Agent: Other/2\r\n"));
+}
+
+static void test_http_client__post(void **state)
+{
+    static const struct http_field type = {{"Content-Type", 12}, {"text/xml", 8}};
+    struct bench *b = *state;
+    struct result *r;
+    char large[5000];
+
+    memset(large, 'x', sizeof large);
+    b->call.method = STR("POST");
+    b->call.body = str_of(large, sizeof large);
+    b->call.fields = &type;
+    b->call.n_fields = 1;
+    r = get_ok(b, "http://127.0.0.1:%d/echo");
+    assert_true(body_has(r, "POST /echo HTTP/1.1\r\n"));
+    assert_true(body_has(r, "\r\nContent-Length: 5000\r\n"));
+    assert_true(body_has(r, "\r\nContent-Type: text/xml\r\n"));
+    assert_false(body_has(r, "Expect"));
+    assert_false(body_has(r, "Transfer-Encoding"));
+    assert_true(body_has(r, "\r\n\r\nxxxxx"));
+    b->call.body = STR_NULL;
+    r = get_ok(b, "http://127.0.0.1:%d/echo");
+    assert_true(body_has(r, "\r\nContent-Length: 0\r\n"));
+}
+
+static void test_http_client__redirects(void **state)
+{
+    struct bench *b = *state;
+    struct result *r = get_ok(b, "http://127.0.0.1:%d/to/301//ok");
+    char url[60];
+
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/ok", origin_port(b->origin));
+    assert_body(r, "hello");
+    assert_int_equal(r->n_redirects, 1);
+    assert_true(r->all_permanent);
+    assert_true(str_eqz(r->answer.final_url, url));
+    r = get_ok(b, "http://127.0.0.1:%d/to/302//ok");
+    assert_false(r->all_permanent);
+    r = get_ok(b, "http://127.0.0.1:%d/to/301//to/308/../../ok"); /* dots are resolved */
+    assert_int_equal(r->n_redirects, 1);
+    r = get_ok(b, "http://127.0.0.1:%d/to/308//to/301//ok");
+    assert_int_equal(r->n_redirects, 2);
+    assert_true(r->all_permanent);
+    r = get_ok(b, "http://127.0.0.1:%d/to/301//to/307//ok");
+    assert_int_equal(r->n_redirects, 2);
+    assert_false(r->all_permanent);
+    r = get_ok(b, "http://127.0.0.1:%d/to/301/http://127.0.0.1:%d/echo%%20x");
+    assert_true(body_has(r, "GET /echo%20x "));
+    assert_int_equal(origin_requests(b->other), 1);
+    r = get_ok(b, "http://127.0.0.1:%d/to/304//ok"); /* no redirect, whatever Location says */
+    assert_int_equal(r->status, 304);
+    r = get_ok(b, "http://127.0.0.1:%d/to/300//ok"); /* and the body that came is not read here */
+    assert_int_equal(r->status, 300);
+    b->call.max_redirects = 0;
+    r = get_ok(b, "http://127.0.0.1:%d/to/301//ok");
+    assert_int_equal(r->status, 301);
+    assert_body(r, "go there");
+    assert_false(r->all_permanent);
+}
+
+static void test_http_client__redirects_that_are_not_followed(void **state)
+{
+    struct bench *b = *state;
+    struct result *r;
+
+    b->call.max_redirects = 2;
+    r = get_bad(b, "http://127.0.0.1:%d/to/301//to/301//to/301//ok", RC_PEER,
+                "more than 2 redirects");
+    assert_int_equal(origin_requests(b->origin), 3);
+    assert_int_equal(r->status, 301);
+    get_bad(b, "http://127.0.0.1:%d/to/301/ftp://127.0.0.1/x", RC_PEER, "only http://");
+    get_bad(b, "http://127.0.0.1:%d/to/301/file:///etc/passwd", RC_PEER, "only http://");
+    get_bad(b, "http://127.0.0.1:%d/to/302/http://10.0.0.1/", RC_DENIED, "10.0.0.1:80");
+    get_bad(b, "http://127.0.0.1:%d/to/302/http://[::1]/", RC_DENIED, "[::1]:80");
+    get_bad(b, "http://127.0.0.1:%d/to/302/http://inside.test/", RC_DENIED, "10.0.0.1:80");
+}
+
+/* RFC 9110 §15.4: what becomes of the method. */
+static void test_http_client__redirected_posts(void **state)
+{
+    static const struct http_field type = {{"Content-Type", 12}, {"text/xml", 8}};
+    struct bench *b = *state;
+    struct result *r;
+
+    b->call.method = STR("POST");
+    b->call.body = STR("<body/>");
+    b->call.fields = &type;
+    b->call.n_fields = 1;
+    for (int i = 0; i < 3; i++) {
+        r = get_ok(b, (const char *[]){"http://127.0.0.1:%d/to/301//echo",
+                                       "http://127.0.0.1:%d/to/302//echo",
+                                       "http://127.0.0.1:%d/to/303//echo"}[i]);
+        assert_true(body_has(r, "GET /echo "));
+        assert_false(body_has(r, "<body/>"));
+        assert_false(body_has(r, "Content-"));
+    }
+    for (int i = 0; i < 2; i++) {
+        r = get_ok(b, (const char *[]){"http://127.0.0.1:%d/to/307//echo",
+                                       "http://127.0.0.1:%d/to/308//echo"}[i]);
+        assert_true(body_has(r, "POST /echo "));
+        assert_true(body_has(r, "\r\n\r\n<body/>"));
+        assert_true(body_has(r, "Content-Type: text/xml"));
+    }
+}
+
+/* Secrets go to the first origin only; what names nobody goes on. */
+static void test_http_client__secrets_stay_at_the_first_origin(void **state)
+{
+    static const struct http_field fields[] = {{{"X-Api-Key", 9}, {"secret1", 7}},
+                                               {{"If-None-Match", 13}, {"\"e\"", 3}}};
+    struct bench *b = *state;
+    struct result *r;
+
+    b->call.credential = STR("user:secret2");
+    b->call.fields = fields;
+    b->call.n_fields = 2;
+    r = get_ok(b, "http://127.0.0.1:%d/to/302/http://127.0.0.1:%d/basic");
+    assert_int_equal(r->status, 401);
+    assert_null(strstr(origin_last(b->other), "secret1"));
+    assert_null(strstr(origin_last(b->other), "Authorization"));
+    assert_non_null(strstr(origin_last(b->other), "If-None-Match"));
+    assert_non_null(strstr(origin_last(b->origin), "secret1"));
+    r = get_ok(b, "http://127.0.0.1:%d/to/302//basic"); /* the same origin */
+    assert_int_equal(r->status, 200);
+    assert_non_null(strstr(origin_last(b->origin), "secret1"));
+    b->call.credential = STR_NULL; /* those of a redirect's URL are nobody's */
+    r = get_ok(b, "http://127.0.0.1:%d/to/302/http://u:p@127.0.0.1:%d/basic");
+    assert_int_equal(r->status, 401);
+    assert_true(str_find(r->answer.final_url, STR("u:p")) < 0);
+}
+
+/* REST-28: Basic and Digest. */
+static void test_http_client__credentials(void **state)
+{
+    struct bench *b = *state;
+    struct result *r;
+
+    b->call.credential = STR("user:p:w");
+    r = get_ok(b, "http://127.0.0.1:%d/basic");
+    assert_int_equal(r->status, 200);
+    assert_body(r, "Basic dXNlcjpwOnc=");
+    r = get_ok(b, "http://127.0.0.1:%d/digest"); /* Basic is offered too */
+    assert_int_equal(r->status, 200);
+    assert_true(body_has(r, "Digest username=\"user\""));
+    r = get_ok(b, "http://127.0.0.1:%d/ok"); /* nobody asked */
+    assert_null(strstr(origin_last(b->origin), "Authorization"));
+    b->call.method = STR("POST");
+    b->call.body = STR("<body/>");
+    r = get_ok(b, "http://127.0.0.1:%d/digest");
+    assert_int_equal(r->status, 200);
+    assert_non_null(strstr(origin_last(b->origin), "\r\n\r\n<body/>"));
+    b->call.credential = STR_NULL;
+    r = get_ok(b, "http://127.0.0.1:%d/basic"); /* nothing is left over in the handle */
+    assert_int_equal(r->status, 401);
+}
+
+/* SCHED-13: gzip and deflate. */
+static void test_http_client__compressed_bodies(void **state)
+{
+    struct bench *b = *state;
+    struct result *r;
+
+    assert_body(get_ok(b, "http://127.0.0.1:%d/gzip"), "hello, hello, hello");
+    assert_body(get_ok(b, "http://127.0.0.1:%d/deflate"), "hello, hello, hello");
+    r = get(b, "http://127.0.0.1:%d/badgzip");
+    assert_int_equal(r->rc, RC_PEER);
+    b->call.max_body = 18;
+    get_bad(b, "http://127.0.0.1:%d/gzip", RC_LIMIT, "longer than 18 bytes");
+    b->call.max_body = 19;
+    get_ok(b, "http://127.0.0.1:%d/gzip");
+}
+
+/* SCHED-13: 300 MiB of compressed blanks end soon, in little memory. */
+static void test_http_client__bomb(void **state)
+{
+    struct bench *b = *state;
+    struct rusage before, after;
+    struct result *r;
+    int64_t ms = clock_mono_ms();
+
+    b->call.max_body = 16 << 20;
+    getrusage(RUSAGE_SELF, &before);
+    r = get_bad(b, "http://127.0.0.1:%d/bomb", RC_LIMIT, "longer than 16777216 bytes");
+    getrusage(RUSAGE_SELF, &after);
+    assert_int_equal(r->status, 200);
+    assert_true(clock_mono_ms() - ms < 10000);
+    assert_true(after.ru_maxrss - before.ru_maxrss < 150 * 1024);
+}
+
+/* SCHED-15: body, header, time. */
+static void test_http_client__bounds(void **state)
+{
+    struct bench *b = *state;
+    struct result *r;
+
+    get_bad(b, "http://127.0.0.1:%d/endless", RC_LIMIT, "longer than 1048576 bytes");
+    get_bad(b, "http://127.0.0.1:%d/headers", RC_LIMIT, "longer than 65536 bytes");
+    b->call.max_body = 5;
+    assert_body(get_ok(b, "http://127.0.0.1:%d/ok"), "hello");
+    b->call.max_body = 4;
+    get_bad(b, "http://127.0.0.1:%d/ok", RC_LIMIT, "longer than 4 bytes");
+    b->call.max_body = 1000;
+    b->call.timeout_ms = 200;
+    get_bad(b, "http://127.0.0.1:%d/slow", RC_TIMEOUT, "within 200 ms");
+    r = get_bad(b, "http://127.0.0.1:%d/drip", RC_TIMEOUT, "within 200 ms");
+    assert_int_equal(r->status, 200);
+    get_bad(b, "http://127.0.0.1:%d/to/302//slow", RC_TIMEOUT, "/slow");
+}
+
+/* A value over many lines is put together a line at a time: that must not cost a square. */
+static void test_http_client__folded_fields(void **state)
+{
+    struct result *r = get_ok(*state, "http://127.0.0.1:%d/folds");
+    struct str value = http_answer_field(&r->answer, "x-long");
+
+    assert_true(str_starts(value, STR("a a a a")));
+    assert_in_range(value.len, 1000, 4096);
+    assert_true(arena_size(r->arena) < 16 * 1024 * 1024);
+}
+
+static void test_http_client__peers_that_fail(void **state)
+{
+    struct bench *b = *state;
+    struct result *r;
+    int64_t ms = clock_mono_ms();
+
+    r = get_bad(b, "http://127.0.0.1:%d/short", RC_PEER,
+                "before the body had its announced length");
+    assert_int_equal(r->status, 200);
+    get_bad(b, "http://127.0.0.1:%d/close", RC_PEER, "without an answer");
+    get_bad(b, "http://127.0.0.1:1/", RC_PEER, "cannot connect to 127.0.0.1:1");
+    get_bad(b, "https://127.0.0.1:%d/ok", RC_PEER, "https://127.0.0.1:");
+    get_bad(b, "ftp://127.0.0.1:%d/ok", RC_INPUT, "only http://");
+    assert_true(clock_mono_ms() - ms < 5000);
+}
+
+/* SCHED-18: addresses are judged whatever the name. */
+static void test_http_client__guarded_addresses(void **state)
+{
+    struct bench *b = *state;
+
+    get_bad(b, "http://10.1.2.3/", RC_DENIED, "10.1.2.3:80 is private or special");
+    get_bad(b, "http://169.254.169.254/latest/meta-data/", RC_DENIED, "169.254.169.254:80");
+    get_bad(b, "http://[::ffff:10.0.0.1]:%d/", RC_DENIED, "private or special");
+    get_bad(b, "http://inside.test:%d/ok", RC_DENIED, "10.0.0.1:");
+    assert_body(get_ok(b, "http://mixed.test:%d/ok"), "hello"); /* the permitted one */
+}
+
+static void test_http_client__names(void **state)
+{
+    struct bench *b = *state;
+    struct result *r = get_ok(b, "http://a.test:%d/echo");
+    int questions;
+
+    assert_true(body_has(r, "\r\nHost: a.test:"));
+    questions = names_questions(b->names);
+    get_ok(b, "http://a.test:%d/ok"); /* from the cache */
+    assert_int_equal(names_questions(b->names), questions);
+    assert_body(get_ok(b, "http://localhost:%d/ok"), "hello"); /* from /etc/hosts */
+    assert_body(get_ok(b, "http://two.test:%d/ok"), "hello");  /* one of two does not listen */
+    get_bad(b, "http://no.test:%d/ok", RC_PEER, "the name \"no.test\" cannot be resolved");
+    b->call.timeout_ms = 300;
+    get_bad(b, "http://mute.test:%d/ok", RC_TIMEOUT, "within 300 ms");
+}
+
+static void test_http_client__askers_share_a_look_up(void **state)
+{
+    struct bench *b = *state;
+    int one;
+
+    get_ok(b, "http://a.test:%d/ok");
+    one = names_questions(b->names); /* of one look-up: A and AAAA */
+    for (int i = 0; i < 5; i++)
+        start(b, "http://mixed.test:%d/ok");
+    wait_done(b, 5);
+    assert_int_equal(names_questions(b->names), 2 * one);
+    for (int i = 1; i < 6; i++)
+        assert_int_equal(b->results[i].rc, RC_OK);
+}
+
+static void test_http_client__more_calls_than_transfers(void **state)
+{
+    struct bench *b = *state;
+
+    loop_call(b->loop, drop_client, b);
+    b->cfg.max_total = 2;
+    loop_call(b->loop, make_client, b);
+    for (int i = 0; i < 40; i++)
+        start(b, i % 2 ? "http://127.0.0.1:%d/ok" : "http://127.0.0.1:%d/to/301//ok");
+    wait_done(b, 40);
+    for (int i = 0; i < 40; i++)
+        assert_int_equal(b->results[i].rc, RC_OK);
+    assert_true(origin_most(b->origin) <= 3); /* one may be closing */
+}
+
+/* With one transfer at a time, calls end in the order in which they were started. */
+static void test_http_client__calls_wait_in_order(void **state)
+{
+    struct bench *b = *state;
+
+    loop_call(b->loop, drop_client, b);
+    b->cfg.max_total = 1;
+    loop_call(b->loop, make_client, b);
+    for (int i = 0; i < 20; i++)
+        start(b, "http://127.0.0.1:%d/ok");
+    wait_done(b, 20);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(b->results[i].order, i + 1);
+}
+
+static void cancel_call(void *ctx)
+{
+    struct result *r = ctx;
+
+    http_client_cancel(r->b->client, r->number);
+    http_client_cancel(r->b->client, r->number); /* unknown by now, or not done twice */
+    http_client_cancel(r->b->client, 999999);
+    if (r->times != 0)
+        fail_msg("called back from inside cancel");
+}
+
+static void test_http_client__cancel(void **state)
+{
+    struct bench *b = *state;
+    struct result *running, *resolving, *waiting, *next;
+
+    loop_call(b->loop, drop_client, b);
+    b->cfg.max_total = 2;
+    loop_call(b->loop, make_client, b);
+    running = start(b, "http://127.0.0.1:%d/slow");
+    resolving = start(b, "http://mute.test:%d/slow");
+    waiting = start(b, "http://127.0.0.1:%d/slow");
+    next = start(b, "http://127.0.0.1:%d/ok");
+    loop_call(b->loop, cancel_call, waiting);
+    wait_done(b, 1);
+    assert_int_equal(waiting->rc, RC_CLOSED);
+    loop_call(b->loop, cancel_call, resolving);
+    wait_done(b, 2);
+    assert_int_equal(resolving->rc, RC_CLOSED);
+    assert_int_equal(next->rc, RC_OK); /* it got the room */
+    while (origin_requests(b->origin) < 2)
+        usleep(1000);
+    loop_call(b->loop, cancel_call, running);
+    wait_done(b, 1);
+    assert_int_equal(running->rc, RC_CLOSED);
+    assert_true(http_client_busy(b->client) == 0);
+}
+
+static void test_http_client__free_ends_all_calls(void **state)
+{
+    struct bench *b = *state;
+
+    for (int i = 0; i < 20; i++)
+        start(b, i % 2 ? "http://127.0.0.1:%d/slow" : "http://mute.test:%d/");
+    assert_true(http_client_busy(b->client) == 20);
+    loop_call(b->loop, drop_client, b);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(b->results[i].rc, RC_CLOSED);
+}
+
+/* A callback may start the next call. */
+static void on_done_again(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
+{
+    struct result *r = ctx;
+
+    (void)rc;
+    (void)err;
+    arena_free(&answer->arena);
+    (void)http_client_start(r->b->client, &r->b->call, on_done, r);
+}
+
+static void start_again(void *ctx)
+{
+    struct result *r = ctx;
+
+    (void)http_client_start(r->b->client, &r->b->call, on_done_again, r);
+}
+
+static void test_http_client__calls_from_callbacks(void **state)
+{
+    struct bench *b = *state;
+    struct result *r = &b->results[b->n_results++];
+
+    r->b = b;
+    b->call.url = str_printf(&b->a, "http://127.0.0.1:%d/ok", origin_port(b->origin));
+    loop_call(b->loop, start_again, r);
+    wait_done(b, 1);
+    assert_int_equal(r->rc, RC_OK);
+    assert_int_equal(origin_requests(b->origin), 2);
+}
+
+static int init(void **state)
+{
+    (void)state;
+    http_client_global_init();
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_http_client__##name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(get),
+        TEST(what_is_sent),
+        TEST(post),
+        TEST(redirects),
+        TEST(redirects_that_are_not_followed),
+        TEST(redirected_posts),
+        TEST(secrets_stay_at_the_first_origin),
+        TEST(credentials),
+        TEST(compressed_bodies),
+        TEST(bomb),
+        TEST(bounds),
+        TEST(folded_fields),
+        TEST(peers_that_fail),
+        TEST(guarded_addresses),
+        TEST(names),
+        TEST(askers_share_a_look_up),
+        TEST(more_calls_than_transfers),
+        TEST(calls_wait_in_order),
+        TEST(cancel),
+        TEST(free_ends_all_calls),
+        TEST(calls_from_callbacks),
+    };
+
+    return cmocka_run_group_tests(tests, init, NULL);
+}

@@ -1,0 +1,221 @@
+/* test_roster.c - who waits for which feed, and whose turn it is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/compiler.h"
+#include "base/digest.h"
+#include "notifier/roster.h"
+
+static struct member *member(struct roster *r, int64_t id, const char *endpoint)
+{
+    return roster_add(r, id, str_from(endpoint));
+}
+
+static void due(struct roster *r, struct member *m)
+{
+    m->state = ATTEMPT_DUE;
+    roster_due(r, m);
+}
+
+static struct member *next(struct roster *r)
+{
+    struct member *m = roster_next(r, 1);
+
+    if (m != NULL)
+        m->state = ATTEMPT_READING;
+    return m;
+}
+
+static size_t of_feed(const struct roster *r, int64_t feed)
+{
+    size_t n;
+
+    roster_of_feed(r, feed, &n);
+    return n;
+}
+
+static void test_roster__finds_by_id_and_by_feed(void **state UNUSED)
+{
+    struct roster r;
+    struct member *a, *b;
+    size_t n;
+
+    roster_init(&r);
+    a = member(&r, 1, "http://a/");
+    b = member(&r, 2, "http://b/");
+    assert_true(roster_set_feeds(&r, a, (int64_t[]){30, 10, 20, 10}, 4));
+    assert_true(roster_set_feeds(&r, b, (int64_t[]){20}, 1));
+    assert_ptr_equal(roster_find(&r, 2), b);
+    assert_null(roster_find(&r, 3));
+    assert_int_equal(a->n_feeds, 3);
+    assert_ptr_equal(roster_of_feed(&r, 20, &n)[0], a);
+    assert_ptr_equal(roster_of_feed(&r, 20, &n)[1], b);
+    assert_int_equal(n, 2);
+    assert_int_equal(of_feed(&r, 40), 0);
+    roster_release(&r);
+}
+
+static void test_roster__feeds_can_change(void **state UNUSED)
+{
+    struct roster r;
+    struct member *a;
+
+    roster_init(&r);
+    a = member(&r, 1, "http://a/");
+    roster_set_feeds(&r, a, (int64_t[]){1, 2, 5}, 3);
+    assert_false(roster_set_feeds(&r, a, (int64_t[]){5, 1, 2}, 3));
+    assert_true(roster_set_feeds(&r, a, (int64_t[]){2, 3, 9}, 3));
+    for (int64_t feed = 0; feed < 12; feed++)
+        assert_int_equal(of_feed(&r, feed), feed == 2 || feed == 3 || feed == 9);
+    assert_true(roster_set_feeds(&r, a, NULL, 0));
+    assert_int_equal(map_count(&r.feeds), 0);
+    roster_release(&r);
+}
+
+static void test_roster__a_removed_member_leaves_nothing(void **state UNUSED)
+{
+    struct roster r;
+    struct member *a;
+
+    roster_init(&r);
+    a = member(&r, 1, "http://a/");
+    roster_set_feeds(&r, a, (int64_t[]){1, 2}, 2);
+    due(&r, a);
+    roster_del(&r, a);
+    assert_null(next(&r));
+    assert_int_equal(map_count(&r.members), 0);
+    assert_int_equal(map_count(&r.feeds), 0);
+    assert_int_equal(map_count(&r.endpoints), 0);
+    roster_release(&r);
+}
+
+/* PUSH-13: one at a time for an endpoint, in the order in which they became due. */
+static void test_roster__members_of_an_endpoint_take_turns(void **state UNUSED)
+{
+    struct roster r;
+    struct member *a, *b, *c;
+
+    roster_init(&r);
+    a = member(&r, 1, "http://a/");
+    b = member(&r, 2, "http://a/");
+    c = member(&r, 3, "http://a/");
+    due(&r, b);
+    due(&r, c);
+    due(&r, a);
+    assert_ptr_equal(next(&r), b);
+    assert_null(next(&r));
+    roster_done(&r, b->endpoint, false);
+    due(&r, b); /* again: behind the others */
+    assert_ptr_equal(next(&r), c);
+    roster_done(&r, c->endpoint, false);
+    assert_ptr_equal(next(&r), a);
+    roster_done(&r, a->endpoint, false);
+    assert_ptr_equal(next(&r), b);
+    roster_done(&r, b->endpoint, false);
+    assert_null(next(&r));
+    roster_release(&r);
+}
+
+static void test_roster__endpoints_do_not_wait_for_each_other(void **state UNUSED)
+{
+    struct roster r;
+    struct member *a, *b;
+
+    roster_init(&r);
+    a = member(&r, 1, "http://a/");
+    b = member(&r, 2, "http://b/");
+    due(&r, a);
+    due(&r, b);
+    assert_ptr_equal(next(&r), a);
+    assert_ptr_equal(next(&r), b);
+    roster_release(&r);
+}
+
+/* PUSH-12: endpoints known to be slow share a bounded number of calls. */
+static void test_roster__suspects_leave_room_for_others(void **state UNUSED)
+{
+    struct roster r;
+    struct member *m[4];
+
+    roster_init(&r);
+    m[0] = member(&r, 1, "http://slow0/");
+    m[1] = member(&r, 2, "http://slow1/");
+    m[2] = member(&r, 3, "http://good2/");
+    m[3] = member(&r, 4, "http://good3/");
+    for (size_t i = 0; i < 4; i++)
+        due(&r, m[i]);
+    for (size_t i = 0; i < 4; i++)
+        assert_ptr_equal(next(&r), m[i]); /* nobody is suspect yet */
+    for (size_t i = 0; i < 4; i++) {
+        roster_done(&r, m[i]->endpoint, i < 2);
+        due(&r, m[i]);
+    }
+    assert_ptr_equal(next(&r), m[0]); /* the one suspect that may */
+    assert_ptr_equal(next(&r), m[2]);
+    assert_ptr_equal(next(&r), m[3]);
+    assert_null(next(&r));
+    roster_done(&r, m[0]->endpoint, false); /* was quick: no suspect any more */
+    assert_ptr_equal(next(&r), m[1]);
+    roster_release(&r);
+}
+
+/* A subscription that ends while its call is in flight: the endpoint stays until the call ends. */
+static void test_roster__a_busy_endpoint_outlives_its_members(void **state UNUSED)
+{
+    struct roster r;
+    struct member *a;
+    struct endpoint *e;
+
+    roster_init(&r);
+    a = member(&r, 1, "http://a/");
+    e = a->endpoint;
+    due(&r, a);
+    assert_ptr_equal(next(&r), a);
+    roster_del(&r, a);
+    due(&r, member(&r, 2, "http://a/"));
+    assert_null(next(&r)); /* still one at a time */
+    roster_done(&r, e, false);
+    assert_int_equal(next(&r)->id, 2);
+    roster_del(&r, roster_find(&r, 2));
+    roster_done(&r, e, false);
+    assert_int_equal(map_count(&r.endpoints), 0);
+    roster_release(&r);
+}
+
+static void test_roster__out_of_the_queue(void **state UNUSED)
+{
+    struct roster r;
+    struct member *a, *b;
+
+    roster_init(&r);
+    a = member(&r, 1, "http://a/");
+    b = member(&r, 2, "http://a/");
+    due(&r, a);
+    due(&r, b);
+    roster_undue(&r, a);
+    a->state = ATTEMPT_SUSPENDED;
+    assert_ptr_equal(next(&r), b);
+    roster_done(&r, b->endpoint, false);
+    assert_null(next(&r));
+    roster_release(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_roster__finds_by_id_and_by_feed),
+        cmocka_unit_test(test_roster__feeds_can_change),
+        cmocka_unit_test(test_roster__a_removed_member_leaves_nothing),
+        cmocka_unit_test(test_roster__members_of_an_endpoint_take_turns),
+        cmocka_unit_test(test_roster__endpoints_do_not_wait_for_each_other),
+        cmocka_unit_test(test_roster__suspects_leave_room_for_others),
+        cmocka_unit_test(test_roster__a_busy_endpoint_outlives_its_members),
+        cmocka_unit_test(test_roster__out_of_the_queue),
+    };
+
+    digest_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

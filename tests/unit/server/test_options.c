@@ -1,0 +1,137 @@
+/* The option table's four sources, their precedence, and what bad values are answered with. */
+#include "tests/unit/cmocka_all.h"
+
+#include <unistd.h>
+
+#include "server/options.h"
+
+static struct options *load(const char *const *argv, struct err *err)
+{
+    struct options *o = NULL;
+    bool help = false;
+    int argc = 0;
+
+    while (argv[argc] != NULL)
+        argc++;
+    /* main()'s strings may be written to; nobody here does */
+    return options_load(argc, (char **)(uintptr_t)argv, &o, &help, err) == RC_OK ? o : NULL;
+}
+
+static void refused(const char *flag, const char *value, const char *says)
+{
+    const char *argv[] = {flag, value, NULL};
+    struct err err = ERR_INIT;
+
+    assert_null(load(argv, &err));
+    if (strstr(err.text, says) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", err.text, says);
+    assert_int_equal(err.rc, RC_INPUT);
+}
+
+static void test_options__defaults_are_in_range(void **state)
+{
+    const char *argv[] = {NULL};
+    struct err err = ERR_INIT;
+    struct options *o = load(argv, &err);
+
+    (void)state;
+    assert_non_null(o);
+    assert_str(o->listen, "127.0.0.1:8080");
+    assert_true(str_is_null(o->memcached));
+    assert_int_equal(o->level1_period, 1800);
+    assert_int_equal(o->fetch_timeout, 30000);
+    assert_int_equal(o->fetch_size, 16 << 20);
+    assert_int_equal(o->allow_fetch.n, 0);
+    options_free(&o);
+}
+
+static void test_options__flags_beat_environment_beats_file(void **state)
+{
+    char path[] = "/tmp/feedmill-options-XXXXXX";
+    int fd = mkstemp(path);
+    static const char text[] = "# a comment\nlevel1-period = 1h\nlevel2_period = 2m\nreaders = 3\n"
+                               "allow-fetch = 10.0.0.0/8\nallow-fetch = 10.1.0.0/16\n";
+    const char *argv[] = {"--config",         path,        "--readers=5", "--allow-callback", "::1",
+                          "--allow-callback", "127.0.0.1", NULL};
+    struct err err = ERR_INIT;
+    struct options *o;
+
+    (void)state;
+    assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
+    close(fd);
+    setenv("FEEDMILL_LEVEL2_PERIOD", "3m", 1);
+    setenv("FEEDMILL_READERS", "4", 1);
+    o = load(argv, &err);
+    unsetenv("FEEDMILL_LEVEL2_PERIOD");
+    unsetenv("FEEDMILL_READERS");
+    unlink(path);
+    if (o == NULL)
+        fail_msg("%s", err.text);
+    assert_int_equal(o->level1_period, 3600);
+    assert_int_equal(o->level2_period, 180);
+    assert_int_equal(o->readers, 5);
+    assert_int_equal(o->allow_fetch.n, 2);
+    assert_str(o->allow_fetch.items[1], "10.1.0.0/16");
+    assert_int_equal(o->allow_callback.n, 2);
+    options_free(&o);
+}
+
+static void test_options__bad_values_are_named(void **state)
+{
+    (void)state;
+    refused("--frob", "1", "--frob");
+    refused("frob", NULL, "\"frob\" is no option");
+    refused("--listen", NULL, "needs a value");
+    refused("--level1-period", "soon", "a time such as");
+    refused("--level1-period", "1500ms", "a time such as");
+    refused("--level1-period", "0", "out of range");
+    refused("--level1-period", "99999999999999999999d", "a time such as");
+    refused("--level1-period", "9223372036854775807d", "a time such as");
+    refused("--readers", "two", "a whole number");
+    refused("--readers", "65", "1 to 64");
+    refused("--fetch-size", "1T", "a number of bytes");
+    refused("--config", "/nonexistent/file", "/nonexistent/file");
+}
+
+static void test_options__times_and_sizes_have_units(void **state)
+{
+    const char *argv[] = {"--fetch-timeout", "2m", "--level0-period",        "1w",
+                          "--cache-size",    "2G", "--push-first-retry=250", NULL};
+    struct err err = ERR_INIT;
+    struct options *o = load(argv, &err);
+
+    (void)state;
+    assert_non_null(o);
+    assert_int_equal(o->fetch_timeout, 120000);
+    assert_int_equal(o->level0_period, 7 * 86400);
+    assert_true(o->cache_size == (int64_t)2 << 30);
+    assert_int_equal(o->push_first_retry, 250);
+    options_free(&o);
+}
+
+static void test_options__a_reload_knows_what_it_cannot_change(void **state)
+{
+    const char *one[] = {NULL}, *two[] = {"--level1-period", "1h", NULL},
+               *three[] = {"--readers", "9", NULL};
+    struct options *a = load(one, NULL), *b = load(two, NULL), *c = load(three, NULL);
+
+    (void)state;
+    assert_null(options_changed_fixed(a, b));
+    assert_string_equal(options_changed_fixed(a, c), "readers");
+    options_free(&a);
+    options_free(&b);
+    options_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_options__defaults_are_in_range),
+        cmocka_unit_test(test_options__flags_beat_environment_beats_file),
+        cmocka_unit_test(test_options__bad_values_are_named),
+        cmocka_unit_test(test_options__times_and_sizes_have_units),
+        cmocka_unit_test(test_options__a_reload_knows_what_it_cannot_change),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

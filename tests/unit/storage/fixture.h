@@ -1,0 +1,223 @@
+/* tests/unit/storage/fixture.h - a store in a directory of its own, and writes that wait for their
+ * answer. */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "storage/store.h"
+#include "storage/store_priv.h"
+
+struct fixture {
+    char dir[64];
+    char path[96];
+    struct store *store;
+    struct reader *reader;
+    struct arena arena;
+};
+
+static inline struct store_cfg fixture_cfg(const struct fixture *f)
+{
+    return (struct store_cfg){.path = str_from(f->path),
+                              .n_readers = 2,
+                              .queue_len = 20000,
+                              .batch_ops = 64,
+                              .batch_ms = 5,
+                              .cache_bytes = 1 << 20,
+                              .level_period_s = {86400, 1800, 300}};
+}
+
+static inline void fixture_open(struct fixture *f)
+{
+    struct store_cfg cfg = fixture_cfg(f);
+    struct err err = ERR_INIT;
+
+    if (store_open(&cfg, &f->store, &err) != RC_OK)
+        fail_msg("open: %s", err.text);
+    f->reader = reader_open(f->store);
+    assert_non_null(f->reader);
+}
+
+static inline void fixture_close(struct fixture *f)
+{
+    reader_close(&f->reader);
+    store_close(&f->store);
+}
+
+static inline int fixture_setup(void **state)
+{
+    struct fixture *f = NEW(struct fixture);
+    const char *tmp = getenv("TMPDIR");
+
+    digest_init();
+    log_set_level(LOG_LEVEL_ERROR);
+    snprintf(f->dir, sizeof f->dir, "%s/feedmill-XXXXXX", tmp != NULL ? tmp : "/tmp");
+    if (mkdtemp(f->dir) == NULL)
+        return -1;
+    snprintf(f->path, sizeof f->path, "%s/f.db", f->dir);
+    *state = f;
+    fixture_open(f);
+    return 0;
+}
+
+static inline int fixture_teardown(void **state)
+{
+    static const char *const names[] = {"f.db", "f.db-wal", "f.db-shm", "f.db-lock"};
+    struct fixture *f = *state;
+    char path[160];
+    size_t i;
+
+    clock_fake_us(0);
+    fixture_close(f);
+    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", f->dir, names[i]);
+        unlink(path);
+    }
+    rmdir(f->dir);
+    arena_release(&f->arena);
+    mem_free(f);
+    return 0;
+}
+
+/* ---- waiting for an answer --------------------------------------------------------------------
+ */
+
+struct answer {
+    pthread_mutex_t lock;
+    pthread_cond_t come;
+    int wanted, got; /* calls of done */
+    enum rc rc;      /* of the last */
+    struct store_result res;
+    char text[512];
+};
+
+static inline struct answer answer_init(int wanted)
+{
+    return (struct answer){
+        .lock = PTHREAD_MUTEX_INITIALIZER, .come = PTHREAD_COND_INITIALIZER, .wanted = wanted};
+}
+
+static inline void on_answer(void *ctx, enum rc rc, const struct store_result *res,
+                             const struct err *err)
+{
+    struct answer *a = ctx;
+
+    pthread_mutex_lock(&a->lock);
+    a->rc = rc;
+    a->res = *res;
+    a->res.sub = NULL; /* borrowed */
+    snprintf(a->text, sizeof a->text, "%s", err == NULL ? "" : err->text);
+    a->got++;
+    pthread_cond_broadcast(&a->come);
+    pthread_mutex_unlock(&a->lock);
+}
+
+static inline void answer_wait(struct answer *a)
+{
+    pthread_mutex_lock(&a->lock);
+    while (a->got < a->wanted)
+        pthread_cond_wait(&a->come, &a->lock);
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* Run a writing call whose last parameters are on_answer and the answer, and wait. */
+#define WRITE(answer, call)                                                                        \
+    do {                                                                                           \
+        (answer) = answer_init(1);                                                                 \
+        assert_int_equal(RC_OK, (call));                                                           \
+        answer_wait(&(answer));                                                                    \
+    } while (0)
+
+static inline int64_t add_feed(struct fixture *f, const char *url, const char *credential)
+{
+    struct feed_ref ref = {.url = str_from(url), .credential = str_from(credential)};
+    struct answer a;
+
+    WRITE(a, store_add_feed(f->store, &ref, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    return a.res.id;
+}
+
+/* A change whose essence and document follow from uid and text. */
+static inline struct entry_change change(struct fixture *f, const char *uid, const char *text,
+                                         int64_t published_at)
+{
+    struct entry_change c = {.kind = REV_NEW,
+                             .uid = str_from(uid),
+                             .published_at = published_at,
+                             .updated_at = TIME_UNKNOWN,
+                             .title = str_from(text),
+                             .link = STR("http://e.example/x")};
+
+    digest_content(str_from(text), c.essence);
+    c.doc = str_printf(&f->arena, "{\"id\":\"%s\",\"title\":\"%s\"}", uid, text);
+    c.ext = STR("");
+    return c;
+}
+
+static inline struct fetch_outcome outcome(int64_t feed_id, const struct entry_change *changes,
+                                           size_t n)
+{
+    return (struct fetch_outcome){.feed_id = feed_id,
+                                  .checked_at = clock_now_s(),
+                                  .ok = true,
+                                  .status = 200,
+                                  .has_document = true,
+                                  .head = STR("{\"title\":\"T\"}"),
+                                  .head_ext = STR(""),
+                                  .title = STR("T"),
+                                  .site_url = STR("http://site.example/"),
+                                  .changes = changes,
+                                  .n_changes = n,
+                                  .state = FEED_OK,
+                                  .level = LEVEL_KEEP,
+                                  .next_fetch_at = clock_now_s() + 1800,
+                                  .next_reason = REASON_PERIOD};
+}
+
+static inline struct answer store_changes(struct fixture *f, int64_t feed_id,
+                                          const struct entry_change *changes, size_t n)
+{
+    struct fetch_outcome o = outcome(feed_id, changes, n);
+    struct answer a;
+
+    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    if (a.rc != RC_OK)
+        fail_msg("outcome: %s", a.text);
+    return a;
+}
+
+/* The titles of a view's rows, joined by blanks; a deleted one is "-". */
+static inline const char *view_titles(struct fixture *f, const struct view *v)
+{
+    struct revision *rows;
+    struct err err = ERR_INIT;
+    char *text = arena_printf(&f->arena, "%s", "");
+    size_t n, i;
+
+    if (reader_rows(f->reader, v, &f->arena, &rows, &n, &err) != RC_OK)
+        fail_msg("rows: %s", err.text);
+    for (i = 0; i < n; i++)
+        text = arena_printf(&f->arena, "%s%s%.*s", text, i == 0 ? "" : " ",
+                            STR_ARG(rows[i].kind == REV_DELETED ? STR("-") : rows[i].title));
+    return text;
+}
+
+static inline struct view view_of(enum view_order order, const int64_t *ids, size_t n)
+{
+    return (struct view){
+        .feed_ids = ids, .n_feeds = n, .order = order, .before_seq = INT64_MAX, .len = 50};
+}

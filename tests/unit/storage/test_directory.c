@@ -1,0 +1,191 @@
+/* tests/unit/storage/test_directory.c - keys in memory: their order, their bound, and when they no
+ * longer say enough; places of URLs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/digest.h"
+#include "storage/directory.h"
+
+static int setup(void **state)
+{
+    *state = directory_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct directory *d = *state;
+
+    directory_free(&d);
+    return d == NULL ? 0 : -1;
+}
+
+static void put(struct directory *d, int64_t id, const char *url, const char *site)
+{
+    struct directory_feed f = {.brief = {.id = id, .version = id * 10},
+                               .url = str_from(url),
+                               .site_url = str_from(site),
+                               .last_seq = id * 100};
+
+    directory_lock(d);
+    directory_put(d, &f);
+    directory_unlock(d);
+}
+
+static void key(struct directory *d, int64_t id, int64_t old_seq, int64_t sort_at, int64_t seq)
+{
+    struct directory_key k = {.feed_id = id, .old_seq = old_seq, .key = {sort_at, seq, 0}};
+
+    directory_lock(d);
+    directory_key(d, &k);
+    directory_unlock(d);
+}
+
+/* Newest of the feed, at most `len`; -1: memory does not reach so deep. */
+static int newest(struct directory *d, int64_t id, size_t len, int64_t *out)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct merge_range range = {0, INT64_MAX, 0, len};
+    size_t n;
+
+    return directory_merge(d, &id, 1, &range, &a, out, &n) ? (int)n : -1;
+}
+
+static void test_directory__keys_keep_order(void **state)
+{
+    struct directory *d = *state;
+    int64_t out[8];
+
+    put(d, 1, "http://a/", NULL);
+    key(d, 1, 0, 50, 1);
+    key(d, 1, 0, 70, 2);
+    key(d, 1, 0, 60, 3);
+    key(d, 1, 0, 60, 4);
+    assert_int_equal(4, newest(d, 1, 8, out));
+    assert_int_equal(2, out[0]);
+    assert_int_equal(4, out[1]);
+    assert_int_equal(3, out[2]);
+    assert_int_equal(1, out[3]);
+    key(d, 1, 1, 80, 5); /* the oldest entry has changed, and its date */
+    key(d, 1, 4, 0, 0);  /* one is deleted */
+    assert_int_equal(3, newest(d, 1, 8, out));
+    assert_int_equal(5, out[0]);
+    assert_int_equal(2, out[1]);
+    assert_int_equal(3, out[2]);
+}
+
+static void test_directory__keys_are_bounded(void **state)
+{
+    struct directory *d = *state;
+    int64_t out[DIRECTORY_KEYS + 8], i;
+
+    put(d, 1, "http://a/", NULL);
+    for (i = 1; i <= DIRECTORY_KEYS; i++)
+        key(d, 1, 0, i, i);
+    assert_int_equal(DIRECTORY_KEYS, newest(d, 1, DIRECTORY_KEYS + 1, out));
+    key(d, 1, 0, 0, 900); /* older than all: no longer everything */
+    assert_int_equal(-1, newest(d, 1, DIRECTORY_KEYS + 1, out));
+    assert_int_equal(DIRECTORY_KEYS, newest(d, 1, DIRECTORY_KEYS, out));
+    key(d, 1, 0, 5000, 901); /* newer than all: pushes one out */
+    assert_int_equal(DIRECTORY_KEYS, newest(d, 1, DIRECTORY_KEYS, out));
+    assert_int_equal(901, out[0]);
+    assert_int_equal(2, out[DIRECTORY_KEYS - 1]);
+    key(d, 1, 2, 0, 0);
+    assert_int_equal(-1, newest(d, 1, DIRECTORY_KEYS, out));
+    key(d, 1, 0, 1, 902); /* older than what is seen: others may lie between */
+    assert_int_equal(-1, newest(d, 1, DIRECTORY_KEYS, out));
+    assert_false(directory_wants_keys(d, 1));
+    for (i = 3; i < 3 + DIRECTORY_KEYS / 2; i++)
+        key(d, 1, i, 0, 0);
+    assert_true(directory_wants_keys(d, 1));
+}
+
+static void test_directory__unknown_feeds(void **state)
+{
+    struct directory *d = *state;
+    struct feed_brief b;
+    int64_t ids[] = {0, -5, 7, INT64_MAX}, out[4];
+
+    assert_false(directory_brief(d, 7, &b));
+    assert_int_equal(0, directory_version(d, ids, 4));
+    assert_int_equal(0, newest(d, 7, 4, out));
+    key(d, 7, 0, 1, 1); /* of a feed that has gone meanwhile */
+    directory_lock(d);
+    directory_remove(d, 7);
+    directory_unlock(d);
+    assert_int_equal(0, directory_touch(d, ids, 4, 100, 50, out));
+}
+
+static void test_directory__version_is_the_highest(void **state)
+{
+    struct directory *d = *state;
+    int64_t ids[] = {3, 1, 2}, *all;
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+
+    put(d, 1, "http://a/", NULL);
+    put(d, 3, "http://c/", NULL);
+    assert_int_equal(30, directory_version(d, ids, 3));
+    assert_int_equal(10, directory_version(d, ids + 1, 2));
+    assert_int_equal(2, directory_ids(d, &a, &all));
+    assert_int_equal(1, all[0]);
+    assert_int_equal(3, all[1]);
+}
+
+static void test_directory__feeds_with_news(void **state)
+{
+    struct directory *d = *state;
+    const struct sub_feed feeds[] = {
+        {.feed_id = 1}, {.feed_id = 5}, {.feed_id = 3}, {.feed_id = 2}};
+    size_t out[4], n;
+
+    put(d, 1, "http://a/", NULL);
+    put(d, 2, "http://b/", NULL);
+    put(d, 3, "http://c/", NULL);
+    assert_false(directory_with_news(d, feeds, 4, 199, out, &n)); /* one of them is gone */
+    assert_int_equal(2, n);
+    assert_int_equal(2, out[0]);
+    assert_int_equal(3, out[1]);
+    directory_with_news(d, feeds, 4, 200, out, &n);
+    assert_int_equal(1, n);
+    assert_true(directory_with_news(d, feeds + 2, 2, 300, out, &n));
+    assert_int_equal(0, n);
+}
+
+static void test_directory__places_come_and_go(void **state)
+{
+    struct directory *d = *state;
+    struct feed_brief b;
+    int64_t ids[4];
+
+    put(d, 1, "http://a/", "http://site/");
+    put(d, 2, "http://b/", "http://site/");
+    put(d, 3, "http://c/", "http://c/"); /* two roles of one feed count once */
+    assert_int_equal(2, directory_find_any(d, STR("http://site/"), ids, 4));
+    assert_int_equal(1, directory_find_any(d, STR("http://c/"), ids, 4));
+    assert_false(directory_find(d, STR("http://site/"), STR_NULL, &b));
+    put(d, 1, "http://moved/", "http://site/");
+    assert_false(directory_find(d, STR("http://a/"), STR_NULL, &b));
+    assert_true(directory_find(d, STR("http://moved/"), STR_NULL, &b));
+    directory_lock(d);
+    directory_remove(d, 1);
+    directory_unlock(d);
+    assert_false(directory_find(d, STR("http://moved/"), STR_NULL, &b));
+    assert_int_equal(1, directory_find_any(d, STR("http://site/"), ids, 4));
+    assert_int_equal(2, ids[0]);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(test_directory__##name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(keys_keep_order),        T(keys_are_bounded), T(unknown_feeds),
+        T(version_is_the_highest), T(feeds_with_news),  T(places_come_and_go),
+    };
+
+    digest_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

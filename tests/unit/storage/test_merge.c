@@ -1,0 +1,144 @@
+/* tests/unit/storage/test_merge.c - keys only: order, doubles, ranges, depth. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "storage/merge.h"
+
+#define ALL                                                                                        \
+    (struct merge_range)                                                                           \
+    {                                                                                              \
+        0, INT64_MAX, 0, 10                                                                        \
+    }
+
+static void expect(const struct merge_run *runs, size_t n_runs, struct merge_range range,
+                   const int64_t *wanted, size_t n_wanted)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    int64_t out[64];
+    size_t n = 99, i;
+
+    assert_true(merge_runs(runs, n_runs, &range, &a, out, &n));
+    assert_int_equal(n_wanted, n);
+    for (i = 0; i < n; i++)
+        assert_int_equal(wanted[i], out[i]);
+}
+
+static const struct merge_key run_a[] = {{30, 5, 0}, {20, 9, 0}, {20, 2, 0}};
+static const struct merge_key run_b[] = {{25, 1, 0}, {20, 4, 0}};
+
+/* REST-16, REST-12: entry date first, then arrival */
+static void test_merge__newest_first_then_arrival(void **state)
+{
+    const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, true}};
+
+    (void)state;
+    expect(runs, 2, ALL, (int64_t[]){5, 1, 9, 4, 2}, 5);
+}
+
+static void test_merge__skip_and_len(void **state)
+{
+    const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, true}};
+
+    (void)state;
+    expect(runs, 2, (struct merge_range){0, INT64_MAX, 1, 2}, (int64_t[]){1, 9}, 2);
+    expect(runs, 2, (struct merge_range){0, INT64_MAX, 7, 2}, NULL, 0);
+    expect(runs, 2, (struct merge_range){0, INT64_MAX, 0, 0}, NULL, 0);
+}
+
+static void test_merge__range_is_exclusive(void **state)
+{
+    const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, true}};
+
+    (void)state;
+    expect(runs, 2, (struct merge_range){2, 9, 0, 10}, (int64_t[]){5, 4}, 2);
+}
+
+/* REST-19: the same id in two feeds appears once, the newest */
+static void test_merge__doubles_by_iri(void **state)
+{
+    const struct merge_key x[] = {{30, 7, 42}, {10, 3, 43}};
+    const struct merge_key y[] = {{20, 8, 42}, {5, 9, 0}, {4, 2, 0}};
+    const struct merge_run runs[] = {{x, 2, true}, {y, 3, true}};
+
+    (void)state;
+    expect(runs, 2, ALL, (int64_t[]){7, 3, 9, 2}, 4);
+}
+
+static void test_merge__no_runs(void **state)
+{
+    (void)state;
+    expect(NULL, 0, ALL, NULL, 0);
+}
+
+static void test_merge__end_of_an_incomplete_run(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, false}};
+    struct merge_range range = {0, INT64_MAX, 0, 4};
+    int64_t out[10];
+    size_t n = 99;
+
+    (void)state;
+    assert_true(merge_runs(runs, 2, &range, &a, out, &n)); /* the fourth is its last: enough */
+    assert_int_equal(4, n);
+    range.len = 5;
+    n = 99;
+    assert_false(merge_runs(runs, 2, &range, &a, out, &n));
+    assert_int_equal(99, n);
+    range = (struct merge_range){4, INT64_MAX, 0, 1};
+    assert_false(merge_runs(runs, 2, &range, &a, out, &n)); /* all we see of it is filtered out */
+}
+
+static int before(const void *x, const void *y)
+{
+    return merge_key_before(x, y) ? -1 : 1;
+}
+
+/* Many runs against a sort of everything. */
+static void test_merge__same_as_sorting(void **state)
+{
+    enum { RUNS = 40, PER = 25 };
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    static struct merge_key keys[RUNS][PER], all[RUNS * PER];
+    static int64_t out[RUNS * PER];
+    struct merge_run runs[RUNS];
+    struct merge_range range = {0, INT64_MAX, 0, RUNS * PER};
+    uint32_t x = 12345;
+    size_t n, i, k;
+
+    (void)state;
+    for (i = 0; i < RUNS; i++) {
+        for (k = 0; k < PER; k++) {
+            x = x * 1664525 + 1013904223;
+            keys[i][k] = (struct merge_key){(x >> 8) % 50, (int64_t)(i * PER + k + 1), 0};
+            all[i * PER + k] = keys[i][k];
+        }
+        qsort(keys[i], PER, sizeof keys[i][0], before);
+        runs[i] = (struct merge_run){keys[i], PER, true};
+    }
+    qsort(all, RUNS * PER, sizeof all[0], before);
+    assert_true(merge_runs(runs, RUNS, &range, &a, out, &n));
+    assert_int_equal(RUNS * PER, n);
+    for (i = 0; i < n; i++)
+        assert_int_equal(all[i].seq, out[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_merge__newest_first_then_arrival),
+        cmocka_unit_test(test_merge__skip_and_len),
+        cmocka_unit_test(test_merge__range_is_exclusive),
+        cmocka_unit_test(test_merge__doubles_by_iri),
+        cmocka_unit_test(test_merge__no_runs),
+        cmocka_unit_test(test_merge__end_of_an_incomplete_run),
+        cmocka_unit_test(test_merge__same_as_sorting),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

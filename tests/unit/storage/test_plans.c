@@ -1,0 +1,180 @@
+/* tests/unit/storage/test_plans.c - no statement that runs often walks a whole table.
+ *
+ * Every call is made once; then the plans of all statements that the connections have prepared are
+ * looked at. Those that may scan are named here. */
+#include "fixture.h"
+
+#include <sqlite3.h>
+
+/* Start of the text; run at start, or for "all of it". */
+static const char *const may_scan[] = {
+    "SELECT id, next_fetch_at FROM feeds",
+    "SELECT id, iif(last_check_at > ?1, ?1, next_fetch_at) FROM feeds",
+    "SELECT id FROM subscriptions ORDER BY id",
+};
+
+static bool is_allowed(const char *sql)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_LEN(may_scan); i++)
+        if (strncmp(sql, may_scan[i], strlen(may_scan[i])) == 0)
+            return true;
+    return false;
+}
+
+static int check_plan(sqlite3 *sq, const char *sql)
+{
+    char *explain = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", sql);
+    sqlite3_stmt *st;
+    int lines = 0;
+
+    assert_int_equal(SQLITE_OK, sqlite3_prepare_v2(sq, explain, -1, &st, NULL));
+    while (sqlite3_step(st) == SQLITE_ROW) {
+        const char *line = (const char *)sqlite3_column_text(st, 3);
+
+        lines++;
+        if (strncmp(line, "SCAN ", 5) == 0 && strstr(line, "json_each") == NULL &&
+            strstr(line, "CONSTANT ROW") == NULL && strstr(line, "(subquery") == NULL)
+            fail_msg("%s\n  in: %s", line, sql);
+    }
+    sqlite3_finalize(st);
+    sqlite3_free(explain);
+    return lines;
+}
+
+static int check_connection(struct db *db)
+{
+    sqlite3 *sq = db_handle(db);
+    sqlite3_stmt *st = NULL;
+    int n = 0;
+
+    while ((st = sqlite3_next_stmt(sq, st)) != NULL) {
+        const char *sql = sqlite3_sql(st);
+
+        if (strncmp(sql, "EXPLAIN", 7) == 0 || is_allowed(sql))
+            continue;
+        n += check_plan(sq, sql) > 0;
+    }
+    return n;
+}
+
+static void write_everything(struct fixture *f)
+{
+    int64_t id = add_feed(f, "http://a.example/", NULL),
+            other = add_feed(f, "http://b.example/", "fm-x:");
+    struct entry_change c[] = {change(f, "1", "one", 1), change(f, "2", "two", 2)};
+    struct entry_change edit = change(f, "1", "uno", 1);
+    struct entry_change gone = {.kind = REV_DELETED, .uid = STR("2"), .doc = STR("")};
+    struct str url = STR("http://a.example/");
+    struct feed_ref ref = {.url = url};
+    struct sub_request req = {
+        .sink = STR("xmlrpc"), .feeds = &ref, .n_feeds = 1, .level = 1, .endpoint = url};
+    struct push_outcome push = {.position = 1, .next_try_at = TIME_UNKNOWN};
+    struct fetch_outcome o = outcome(id, c, 2);
+    struct str alias = STR("http://alias.example/");
+    struct answer a;
+
+    o.aliases = &alias;
+    o.n_aliases = 1;
+    o.url = STR("http://moved.example/");
+    o.page_url = STR("http://page.example/");
+    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    store_changes(f, id, &edit, 1);
+    edit.doc = STR("{}");
+    store_changes(f, id, &edit, 1);
+    store_changes(f, id, &gone, 1);
+    WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
+    push.sub_id = a.res.id;
+    WRITE(a, store_push_outcome(f->store, &push, on_answer, &a));
+    WRITE(a, store_resume(f->store, push.sub_id, 0, on_answer, &a));
+    store_touch(f->store, &id, 1);
+    ref.url = STR("http://moved.example/");
+    WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
+    WRITE(a, store_unsubscribe(f->store, a.res.id, &url, 1, on_answer, &a));
+    o = outcome(add_feed(f, "http://c.example/", NULL), c, 2);
+    o.url = STR("http://moved.example/");
+    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    (void)other;
+}
+
+static void on_due(void *ctx, int64_t feed_id, int64_t next_fetch_at)
+{
+    (void)ctx;
+    (void)feed_id;
+    (void)next_fetch_at;
+}
+
+static void read_everything(struct fixture *f)
+{
+    static const enum view_order orders[] = {VIEW_NEWEST, VIEW_LOG, VIEW_LOG_DESC, VIEW_MODIFIED,
+                                             VIEW_CREATED};
+    int64_t id = 1, seq;
+    struct str uid = STR("1"), text;
+    struct known_entry known;
+    struct feed_record *feeds;
+    struct subscription *subs;
+    struct revision *rows;
+    size_t n, i;
+
+    directory_lock(f->store->dir);
+    directory_set_keys(f->store->dir, id, NULL, 0, false); /* so that the index is asked */
+    directory_unlock(f->store->dir);
+    for (i = 0; i < ARRAY_LEN(orders); i++) {
+        struct view v = view_of(orders[i], &id, 1);
+
+        view_titles(f, &v);
+        v.all_feeds = true;
+        view_titles(f, &v);
+    }
+    assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &feeds, &n, NULL));
+    assert_int_equal(RC_OK, reader_subs(f->reader, NULL, 0, &f->arena, &subs, &n, NULL));
+    assert_true(n > 0);
+    subs[0].position = 0;
+    assert_int_equal(
+        RC_OK, reader_next_push(f->reader, &subs[0], 9, &f->arena, &rows, &n, &text, &seq, NULL));
+    assert_int_equal(RC_OK,
+                     reader_endpoint_credential(f->reader, subs[0].id, &f->arena, &text, NULL));
+    assert_int_equal(RC_OK, reader_known(f->reader, id, &uid, 1, &known, NULL));
+    assert_int_equal(RC_OK, reader_due(f->reader, on_due, NULL, NULL));
+    assert_int_equal(RC_OK, reader_seq_at(f->reader, clock_now_us(), &seq, NULL));
+}
+
+static void test_plans__no_full_scan(void **state)
+{
+    struct fixture *f = *state;
+
+    write_everything(f);
+    read_everything(f);
+    assert_true(check_connection(storer_db(f->store->storer)) >= 30);
+    assert_true(check_connection(f->reader->db) >= 18);
+}
+
+/* The check itself can fail. */
+static void test_plans__a_scan_is_seen(void **state)
+{
+    struct fixture *f = *state;
+    sqlite3_stmt *st;
+    int lines = 0;
+
+    assert_int_equal(SQLITE_OK,
+                     sqlite3_prepare_v2(db_handle(f->reader->db),
+                                        "EXPLAIN QUERY PLAN SELECT * FROM entries WHERE seq = 1",
+                                        -1, &st, NULL));
+    while (sqlite3_step(st) == SQLITE_ROW)
+        lines += strncmp((const char *)sqlite3_column_text(st, 3), "SCAN ", 5) == 0;
+    sqlite3_finalize(st);
+    assert_int_equal(1, lines);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(test_plans__##name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        T(no_full_scan),
+        T(a_scan_is_seen),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,429 @@
+/* tests/unit/storage/test_subscriptions.c - subscribing, and the pushes that follow from positions.
+ */
+#include "fixture.h"
+
+static struct sub_request request(size_t n_feeds)
+{
+    static struct feed_ref refs[2];
+
+    refs[0] =
+        (struct feed_ref){.url = STR("http://a.example/f"), .shown_url = STR("HTTP://a.example/f")};
+    refs[1] = (struct feed_ref){.url = STR("http://b.example/f")};
+    return (struct sub_request){.endpoint = STR("http://sink.example/rpc"),
+                                .endpoint_credential = STR("name:word"),
+                                .sink = STR("xmlrpc"),
+                                .feeds = refs,
+                                .n_feeds = n_feeds,
+                                .level = LEVEL_KEEP};
+}
+
+static int64_t subscribe(struct fixture *f, const struct sub_request *req)
+{
+    struct answer a;
+
+    WRITE(a, store_subscribe(f->store, req, on_answer, &a));
+    if (a.rc != RC_OK)
+        fail_msg("subscribe: %s", a.text);
+    return a.res.id;
+}
+
+static struct subscription *sub_at(struct fixture *f, int64_t id)
+{
+    struct subscription *subs;
+    size_t n;
+
+    assert_int_equal(RC_OK, reader_subs(f->reader, &id, 1, &f->arena, &subs, &n, NULL));
+    return n == 0 ? NULL : subs;
+}
+
+static int64_t feed_id(struct fixture *f, const char *url)
+{
+    struct feed_brief b;
+
+    return store_find_feed(f->store, str_from(url), STR_NULL, &b) ? b.id : 0;
+}
+
+/* The titles of the next push, and move the position behind it; "" when there is nothing. */
+static const char *push(struct fixture *f, int64_t id, size_t max)
+{
+    struct subscription *sub = sub_at(f, id);
+    struct push_outcome o = {.sub_id = id, .next_try_at = TIME_UNKNOWN, .state = sub->state};
+    struct revision *rows;
+    struct str url;
+    const char *text = "";
+    int64_t skip_to;
+    struct answer a;
+    size_t n, i;
+
+    assert_int_equal(
+        RC_OK, reader_next_push(f->reader, sub, max, &f->arena, &rows, &n, &url, &skip_to, NULL));
+    for (i = 0; i < n; i++)
+        text = arena_printf(&f->arena, "%s%s%.*s", text, i == 0 ? "" : " ", STR_ARG(rows[i].title));
+    o.position = n > 0 ? rows[n - 1].seq : skip_to;
+    o.n_entries = (int64_t)n;
+    assert_true(o.position >= sub->position);
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    return text;
+}
+
+/* PUSH-16: every subscription has an id of its own, and it is never given again */
+static void test_subscriptions__ids(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(1);
+    int64_t first = subscribe(f, &req), second = subscribe(f, &req), third;
+    struct answer a;
+
+    assert_int_not_equal(first, second);
+    WRITE(a, store_unsubscribe(f->store, second, NULL, 0, on_answer, &a));
+    third = subscribe(f, &req);
+    assert_true(third > second);
+    fixture_close(f);
+    fixture_open(f);
+    assert_non_null(sub_at(f, third));
+    assert_null(sub_at(f, second));
+}
+
+static void test_subscriptions__record(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(2);
+    int64_t id = subscribe(f, &req);
+    struct subscription *s = sub_at(f, id), *all;
+    struct feed_brief b;
+    struct str credential;
+    size_t n;
+
+    assert_true(str_eqz(s->endpoint, "http://sink.example/rpc"));
+    assert_true(str_eqz(s->sink, "xmlrpc"));
+    assert_int_equal(SUB_ACTIVE, s->state);
+    assert_int_equal(0, s->position);
+    assert_false(s->with_initial);
+    assert_int_equal(2, s->n_feeds);
+    assert_true(str_eqz(s->feeds[0].url, "HTTP://a.example/f"));
+    assert_true(str_eqz(s->feeds[1].url, "http://b.example/f"));
+    assert_true(store_find_feed(f->store, STR("http://b.example/f"), STR_NULL, &b));
+    assert_int_equal(1, b.n_subscriptions);
+    assert_int_equal(RC_OK,
+                     reader_endpoint_credential(f->reader, id, &f->arena, &credential, NULL));
+    assert_true(str_eqz(credential, "name:word"));
+    assert_int_equal(RC_NOT_FOUND,
+                     reader_endpoint_credential(f->reader, id + 1, &f->arena, &credential, NULL));
+    req.endpoint = req.endpoint_credential = STR_NULL;
+    subscribe(f, &req);
+    assert_int_equal(RC_OK, reader_subs(f->reader, NULL, 0, &f->arena, &all, &n, NULL));
+    assert_int_equal(2, n);
+    assert_true(str_is_null(all[1].endpoint));
+    assert_true(store_find_feed(f->store, STR("http://b.example/f"), STR_NULL, &b));
+    assert_int_equal(2, b.n_subscriptions);
+}
+
+static void test_subscriptions__refused(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(0);
+    struct answer a;
+
+    WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
+    assert_int_equal(RC_INPUT, a.rc);
+    req = request(2);
+    req.level = 7;
+    WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
+    assert_int_equal(RC_INPUT, a.rc);
+    assert_int_equal(0, feed_id(f, "http://a.example/f")); /* nothing of it is left */
+    WRITE(a, store_unsubscribe(f->store, 5, NULL, 0, on_answer, &a));
+    assert_int_equal(RC_NOT_FOUND, a.rc);
+    WRITE(a, store_resume(f->store, 5, -1, on_answer, &a));
+    assert_int_equal(RC_NOT_FOUND, a.rc);
+}
+
+/* PUSH-05: what was there before is not pushed, also when the first fetch comes later */
+static void test_subscriptions__nothing_at_first(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(1);
+    int64_t sub = subscribe(f, &req), id = feed_id(f, "http://a.example/f");
+    struct entry_change old[] = {change(f, "1", "one", 100), change(f, "2", "two", 200)};
+    struct entry_change later = change(f, "3", "three", 300);
+
+    store_changes(f, id, old, 2);
+    assert_string_equal("", push(f, sub, 10));
+    assert_int_equal(2, sub_at(f, sub)->position);
+    store_changes(f, id, &later, 1);
+    assert_string_equal("three", push(f, sub, 10));
+    assert_string_equal("", push(f, sub, 10));
+    assert_int_equal(1, sub_at(f, sub)->n_delivered);
+}
+
+/* D46: from=start and from=<cursor> */
+static void test_subscriptions__from(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/f", NULL), start, middle, end;
+    struct entry_change old[] = {change(f, "1", "one", 100), change(f, "2", "two", 200)};
+    struct sub_request req = request(1);
+
+    store_changes(f, id, old, 2);
+    end = subscribe(f, &req);
+    req.from_given = true;
+    start = subscribe(f, &req);
+    req.from_seq = 1;
+    middle = subscribe(f, &req);
+    assert_string_equal("one two", push(f, start, 10));
+    assert_string_equal("two", push(f, middle, 10));
+    assert_string_equal("", push(f, end, 10));
+}
+
+/* PUSH-04, PUSH-08: one feed and one fetch in a push, oldest first, edits too, at most max */
+static void test_subscriptions__pushes(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(2);
+    int64_t sub = subscribe(f, &req);
+    int64_t a = feed_id(f, "http://a.example/f"), b = feed_id(f, "http://b.example/f");
+    struct entry_change one[] = {change(f, "2", "a2", 200), change(f, "1", "a1", 100)};
+    struct entry_change two = change(f, "1", "b1", 100);
+    struct entry_change three[] = {change(f, "3", "a3", 300), change(f, "1", "edit", 100)};
+    struct entry_change gone = {.kind = REV_DELETED,
+                                .uid = STR("2"),
+                                .doc = STR(""),
+                                .published_at = TIME_UNKNOWN,
+                                .updated_at = TIME_UNKNOWN};
+    struct revision *rows;
+    struct str url;
+    int64_t skip_to;
+    size_t n;
+
+    store_changes(f, a, NULL, 0); /* the first document is empty: all that follows is news */
+    store_changes(f, b, NULL, 0);
+    store_changes(f, a, one, 2);
+    store_changes(f, b, &two, 1);
+    store_changes(f, a, three, 2);
+    store_changes(f, a, &gone, 1); /* PUSH-17 */
+    assert_int_equal(RC_OK, reader_next_push(f->reader, sub_at(f, sub), 10, &f->arena, &rows, &n,
+                                             &url, &skip_to, NULL));
+    assert_int_equal(2, n);
+    assert_true(str_eqz(url, "HTTP://a.example/f"));
+    assert_string_equal("a1 a2", push(f, sub, 10));
+    assert_string_equal("b1", push(f, sub, 10));
+    assert_string_equal("edit", push(f, sub, 1));
+    assert_string_equal("a3", push(f, sub, 1));
+    assert_string_equal("", push(f, sub, 1));
+    assert_int_equal(store_last_seq(f->store), sub_at(f, sub)->position);
+}
+
+/* PUSH-09 */
+static void test_subscriptions__failing_and_resuming(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(1);
+    int64_t sub = subscribe(f, &req);
+    struct push_outcome o = {.sub_id = sub,
+                             .failed = true,
+                             .error = STR("connection refused"),
+                             .next_try_at = 5000,
+                             .state = SUB_ACTIVE};
+    struct subscription *s;
+    struct answer a;
+
+    clock_fake_us(INT64_C(1000) * 1000000);
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    clock_fake_us(INT64_C(2000) * 1000000);
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    s = sub_at(f, sub);
+    assert_int_equal(2, s->n_failures);
+    assert_int_equal(1000, s->failing_since);
+    assert_int_equal(5000, s->next_try_at);
+    assert_true(str_eqz(s->last_error, "connection refused"));
+    o.state = SUB_SUSPENDED;
+    o.next_try_at = TIME_UNKNOWN;
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    s = sub_at(f, sub);
+    assert_int_equal(SUB_SUSPENDED, s->state);
+    assert_int_equal(0, s->position);
+    WRITE(a, store_resume(f->store, sub, -1, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    s = sub_at(f, sub);
+    assert_int_equal(SUB_ACTIVE, s->state);
+    assert_int_equal(0, s->n_failures);
+    assert_int_equal(TIME_UNKNOWN, s->failing_since);
+    WRITE(a, store_resume(f->store, sub, 42, on_answer, &a));
+    assert_int_equal(42, sub_at(f, sub)->position);
+}
+
+/* PUSH-10: a fault counts as delivered */
+static void test_subscriptions__fault(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(1);
+    int64_t sub = subscribe(f, &req);
+    struct push_outcome o = {.sub_id = sub,
+                             .position = 9,
+                             .fault = true,
+                             .n_entries = 3,
+                             .error = STR("fault 4: no"),
+                             .next_try_at = TIME_UNKNOWN};
+    struct answer a;
+
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(1, sub_at(f, sub)->n_faults);
+    assert_int_equal(3, sub_at(f, sub)->n_delivered);
+    assert_int_equal(9, sub_at(f, sub)->position);
+    assert_int_equal(0, sub_at(f, sub)->n_failures);
+    assert_true(str_eqz(sub_at(f, sub)->last_error, "fault 4: no"));
+}
+
+static void test_subscriptions__leaving(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(2);
+    int64_t sub = subscribe(f, &req);
+    struct str by_shown = STR("HTTP://a.example/f"), by_url = STR("http://b.example/f");
+    struct feed_brief b;
+    struct answer a;
+
+    WRITE(a, store_unsubscribe(f->store, sub, &by_shown, 1, on_answer, &a));
+    assert_int_equal(1, a.res.n_deleted);
+    assert_int_equal(1, sub_at(f, sub)->n_feeds);
+    assert_true(store_find_feed(f->store, STR("http://a.example/f"), STR_NULL, &b));
+    assert_int_equal(0, b.n_subscriptions);
+    WRITE(a, store_unsubscribe(f->store, sub, &by_shown, 1, on_answer, &a));
+    assert_int_equal(0, a.res.n_deleted);
+    WRITE(a, store_unsubscribe(f->store, sub, &by_url, 1, on_answer, &a));
+    assert_null(sub_at(f, sub)); /* an empty subscription is gone */
+    sub = subscribe(f, &req);
+    WRITE(a, store_unsubscribe(f->store, sub, NULL, 0, on_answer, &a));
+    assert_int_equal(2, a.res.n_deleted);
+    assert_null(sub_at(f, sub));
+    assert_true(store_find_feed(f->store, STR("http://b.example/f"), STR_NULL, &b));
+    assert_int_equal(0, b.n_subscriptions);
+}
+
+/* A feed may be named by any of its URLs, and only feeds of this subscription go. */
+static void test_subscriptions__leaving_by_other_names(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(2);
+    int64_t sub = subscribe(f, &req), other = subscribe(f, &req), a_id, b_id;
+    struct str by_page = STR("http://page.example/"), by_alias = STR("http://a.example/f");
+    struct fetch_outcome o;
+    struct answer a;
+
+    a_id = feed_id(f, "http://a.example/f");
+    b_id = feed_id(f, "http://b.example/f");
+    o = outcome(a_id, NULL, 0);
+    o.url = STR("http://moved.example/");
+    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    o = outcome(b_id, NULL, 0);
+    o.page_url = by_page;
+    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_unsubscribe(f->store, sub, &by_alias, 1, on_answer, &a));
+    assert_int_equal(1, a.res.n_deleted);
+    assert_int_equal(b_id, sub_at(f, sub)->feeds[0].feed_id);
+    WRITE(a, store_unsubscribe(f->store, sub, &by_page, 1, on_answer, &a));
+    assert_int_equal(1, a.res.n_deleted);
+    assert_null(sub_at(f, sub));
+    assert_int_equal(2, sub_at(f, other)->n_feeds);
+}
+
+static struct subscription seen; /* copied out of the callback */
+static char seen_url[64];
+
+static void on_made(void *ctx, enum rc rc, const struct store_result *res, const struct err *err)
+{
+    if (res->sub != NULL && res->sub->n_feeds > 0) {
+        seen = *res->sub;
+        snprintf(seen_url, sizeof seen_url, "%.*s", STR_ARG(res->sub->feeds[0].url));
+    }
+    on_answer(ctx, rc, res, err);
+}
+
+static void test_subscriptions__result_shows_it(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(2);
+    struct answer a;
+
+    seen = (struct subscription){0};
+    WRITE(a, store_subscribe(f->store, &req, on_made, &a));
+    assert_int_equal(a.res.id, seen.id);
+    assert_int_equal(2, seen.n_feeds);
+    assert_string_equal("HTTP://a.example/f", seen_url);
+}
+
+/* SCHED-02: freq comes with the subscription */
+static void test_subscriptions__level(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(2);
+    struct feed_record *rec;
+    int64_t id;
+    size_t n;
+
+    req.level = LEVEL_EXACT;
+    req.period_s = 10;
+    subscribe(f, &req);
+    id = feed_id(f, "http://b.example/f");
+    assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &rec, &n, NULL));
+    assert_int_equal(LEVEL_EXACT, rec->level);
+    assert_int_equal(10, rec->period_s);
+    assert_int_equal(REASON_NEW, rec->next_reason);
+    assert_int_equal(1, rec->n_subscriptions);
+}
+
+/* A turn that read its subscription before two records became one must not pass over what is now
+ * the other's: there is nothing for it, and its position stays. */
+static void test_subscriptions__merge_behind_a_turn(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(2);
+    int64_t id = subscribe(f, &req), a_id = feed_id(f, "http://a.example/f");
+    int64_t b_id = feed_id(f, "http://b.example/f"), skip_to = -1;
+    struct entry_change one = change(f, "1", "one", 100), two = change(f, "2", "two", 200);
+    struct subscription *sub;
+    struct fetch_outcome o;
+    struct revision *rows;
+    struct answer a;
+    struct str url;
+    size_t n;
+
+    store_changes(f, a_id, NULL, 0);
+    store_changes(f, b_id, NULL, 0);
+    store_changes(f, a_id, &one, 1);
+    sub = sub_at(f, id);
+    o = outcome(a_id, NULL, 0);
+    o.url = STR("http://c.example/f");
+    assert_int_not_equal(0, add_feed(f, "http://c.example/f", NULL));
+    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(feed_id(f, "http://c.example/f"), a.res.id);
+    store_changes(f, b_id, &two, 1);
+    assert_int_equal(
+        RC_OK, reader_next_push(f->reader, sub, 10, &f->arena, &rows, &n, &url, &skip_to, NULL));
+    assert_int_equal(0, n);
+    assert_int_equal(sub->position, skip_to);
+    assert_string_equal("one", push(f, id, 10)); /* read again */
+    assert_string_equal("two", push(f, id, 10));
+}
+
+int main(void)
+{
+#define T(name)                                                                                    \
+    cmocka_unit_test_setup_teardown(test_subscriptions__##name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        T(ids),
+        T(record),
+        T(refused),
+        T(nothing_at_first),
+        T(from),
+        T(pushes),
+        T(failing_and_resuming),
+        T(fault),
+        T(leaving),
+        T(leaving_by_other_names),
+        T(result_shows_it),
+        T(level),
+        T(merge_behind_a_turn),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

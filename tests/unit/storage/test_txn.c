@@ -1,0 +1,90 @@
+/* tests/unit/storage/test_txn.c - the notes of a transaction: joined per feed, taken back whole. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "storage/txn.h"
+
+static void test_txn__folds(void **state)
+{
+    struct txn t = {0};
+
+    (void)state;
+    txn_feed(&t, 7)->is_new = true;
+    txn_feed(&t, 3)->first_seq = 20;
+    txn_feed(&t, 7)->first_seq = 10;
+    txn_feed(&t, 3)->first_seq = 30;
+    txn_feed(&t, 7)->reload_keys = true;
+    txn_feed(&t, 3)->merged_into = 7;
+    txn_feed(&t, 3);
+    txn_sub(&t, 9);
+    txn_sub(&t, 2);
+    txn_sub(&t, 9);
+    txn_fold(&t);
+    assert_int_equal(2, t.n_feeds);
+    assert_int_equal(3, t.feeds[0].id);
+    assert_int_equal(20, t.feeds[0].first_seq);
+    assert_int_equal(7, t.feeds[0].merged_into);
+    assert_int_equal(7, t.feeds[1].id);
+    assert_true(t.feeds[1].is_new && t.feeds[1].reload_keys);
+    assert_int_equal(10, t.feeds[1].first_seq);
+    assert_int_equal(2, t.n_subs);
+    assert_int_equal(2, t.subs[0]);
+    assert_int_equal(9, t.subs[1]);
+    txn_release(&t);
+}
+
+static void test_txn__undoes(void **state)
+{
+    struct txn t = {.last_seq = 5, .version = 8};
+    struct directory_key k = {.feed_id = 1};
+    struct txn_mark mark;
+
+    (void)state;
+    txn_feed(&t, 1);
+    mark = txn_mark(&t);
+    txn_feed(&t, 2);
+    txn_sub(&t, 1);
+    txn_key(&t, &k);
+    assert_int_equal(6, txn_next_seq(&t));
+    assert_int_equal(9, txn_next_version(&t));
+    txn_undo(&t, mark);
+    assert_int_equal(1, t.n_feeds);
+    assert_int_equal(0, t.n_subs + t.n_keys);
+    assert_int_equal(6, txn_next_seq(&t));
+    assert_int_equal(9, txn_next_version(&t));
+    txn_reset(&t);
+    assert_int_equal(0, t.n_feeds);
+    assert_int_equal(6, t.last_seq);
+    txn_release(&t);
+}
+
+/* D14 */
+static void test_txn__times_rise_strictly(void **state)
+{
+    struct txn t = {.last_at_us = 5000};
+
+    (void)state;
+    clock_fake_us(4000);
+    assert_int_equal(5001, txn_next_at_us(&t));
+    assert_int_equal(5002, txn_next_at_us(&t));
+    clock_fake_us(9000);
+    assert_int_equal(9000, txn_next_at_us(&t));
+    assert_int_equal(9001, txn_next_at_us(&t));
+    clock_fake_us(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_txn__folds),
+        cmocka_unit_test(test_txn__undoes),
+        cmocka_unit_test(test_txn__times_rise_strictly),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,176 @@
+/* tests/unit/storage/test_views.c - every view agrees with the whole log: a random history of new,
+ * changed, deleted and returning entries of several feeds, and random ranges of each order. */
+#include "fixture.h"
+
+#define N_FEEDS 4
+#define N_UIDS 25
+#define ROUNDS 60
+
+struct history {
+    struct revision *log; /* all of it, deletions too */
+    size_t n;
+};
+
+static uint32_t draw_state = 7;
+
+static uint32_t draw(uint32_t below)
+{
+    draw_state = draw_state * 1664525 + 1013904223;
+    return (draw_state >> 9) % below;
+}
+
+static void write_history(struct fixture *f, const int64_t *ids)
+{
+    struct entry_change c[8];
+    size_t round, i, n;
+
+    for (round = 0; round < ROUNDS; round++) {
+        n = draw(8) + 1;
+        for (i = 0; i < n; i++) {
+            c[i] = change(f, str_printf(&f->arena, "uid %u", draw(N_UIDS)).ptr,
+                          str_printf(&f->arena, "t%u", draw(3)).ptr, 1000 + draw(100));
+            if (draw(4) == 0)
+                c[i].kind = REV_DELETED;
+        }
+        store_changes(f, ids[draw(N_FEEDS)], c, n);
+    }
+}
+
+static bool is_same_entry(const struct revision *x, const struct revision *y)
+{
+    return x->feed_id == y->feed_id && str_eq(x->uid, y->uid);
+}
+
+/* The newest revision of the i-th one's entry. */
+static const struct revision *newest_of(const struct history *h, size_t i)
+{
+    const struct revision *r = &h->log[i];
+
+    for (size_t k = i + 1; k < h->n; k++)
+        if (is_same_entry(&h->log[k], r))
+            r = &h->log[k];
+    return r;
+}
+
+static bool is_first(const struct history *h, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (is_same_entry(&h->log[k], &h->log[i]))
+            return false;
+    return true;
+}
+
+static bool names(const struct view *v, int64_t feed_id)
+{
+    for (size_t i = 0; i < v->n_feeds; i++)
+        if (v->feed_ids[i] == feed_id)
+            return true;
+    return v->all_feeds;
+}
+
+/* The row a view shows for the i-th revision of the log, or NULL. */
+static const struct revision *shown_for(const struct history *h, const struct view *v, size_t i)
+{
+    const struct revision *r = &h->log[i], *newest = newest_of(h, i);
+
+    if (!names(v, r->feed_id) || r->seq <= v->after_seq || r->seq >= v->before_seq)
+        return NULL;
+    if (v->order == VIEW_LOG || v->order == VIEW_LOG_DESC)
+        return v->with_deleted || r->kind != REV_DELETED ? r : NULL;
+    if (v->order == VIEW_CREATED ? !is_first(h, i) : newest != r)
+        return NULL;
+    return newest->kind != REV_DELETED || (v->with_deleted && v->order != VIEW_NEWEST) ? newest
+                                                                                       : NULL;
+}
+
+static int newest_first(const void *x, const void *y)
+{
+    const struct revision *a = *(const struct revision *const *)x;
+    const struct revision *b = *(const struct revision *const *)y;
+
+    if (a->sort_at != b->sort_at)
+        return a->sort_at > b->sort_at ? -1 : 1;
+    return a->seq > b->seq ? -1 : 1;
+}
+
+static void check(struct fixture *f, const struct history *h, const struct view *v)
+{
+    const struct revision **wanted = ARENA_ARRAY(&f->arena, const struct revision *, h->n + 1);
+    size_t n_wanted = 0, n, i, from = v->order == VIEW_NEWEST ? v->skip : 0;
+    struct revision *rows;
+
+    for (i = 0; i < h->n; i++) {
+        size_t at = v->order == VIEW_LOG_DESC ? h->n - 1 - i : i;
+        const struct revision *r = shown_for(h, v, at);
+
+        if (r != NULL)
+            wanted[n_wanted++] = r;
+    }
+    if (v->order == VIEW_NEWEST && n_wanted > 1)
+        qsort(wanted, n_wanted, sizeof *wanted, newest_first);
+    n_wanted = n_wanted > from ? n_wanted - from : 0;
+    if (n_wanted > v->len)
+        n_wanted = v->len;
+    assert_int_equal(RC_OK, reader_rows(f->reader, v, &f->arena, &rows, &n, NULL));
+    assert_int_equal(n_wanted, n);
+    for (i = 0; i < n; i++) {
+        assert_int_equal(wanted[from + i]->seq, rows[i].seq);
+        assert_true(str_eq(wanted[from + i]->uid, rows[i].uid));
+    }
+}
+
+static struct view draw_view(enum view_order order, const struct history *h, int64_t *ids)
+{
+    struct view v = view_of(order, ids, draw(N_FEEDS) + 1);
+
+    v.all_feeds = draw(4) == 0;
+    v.with_deleted = draw(2) == 0;
+    v.len = draw(3) == 0 ? 1000 : draw(20);
+    v.skip = order == VIEW_NEWEST ? draw(30) : 0;
+    if (draw(2) == 0)
+        v.after_seq = draw((uint32_t)h->n);
+    if (draw(2) == 0)
+        v.before_seq = draw((uint32_t)h->n + 2);
+    return v;
+}
+
+static void test_views__agree_with_the_log(void **state)
+{
+    static const enum view_order orders[] = {VIEW_NEWEST, VIEW_LOG, VIEW_LOG_DESC, VIEW_MODIFIED,
+                                             VIEW_CREATED};
+    struct fixture *f = *state;
+    int64_t ids[N_FEEDS];
+    struct history h;
+    struct view all = view_of(VIEW_LOG, NULL, 0);
+    size_t i, k;
+
+    for (i = 0; i < N_FEEDS; i++)
+        ids[i] = add_feed(f, str_printf(&f->arena, "http://%zu.example/", i).ptr, NULL);
+    write_history(f, ids);
+    all.all_feeds = all.with_deleted = true;
+    all.len = 100000;
+    assert_int_equal(RC_OK, reader_rows(f->reader, &all, &f->arena, &h.log, &h.n, NULL));
+    assert_true(h.n > 150);
+    assert_int_equal(h.n, store_last_seq(f->store));
+    for (i = 0; i < 300; i++) {
+        for (k = 0; k < ARRAY_LEN(orders); k++) {
+            struct view v = draw_view(orders[k], &h, ids);
+
+            check(f, &h, &v);
+        }
+        if (i % 100 == 99) { /* keys that are loaded at start are the same */
+            fixture_close(f);
+            fixture_open(f);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_views__agree_with_the_log, fixture_setup,
+                                        fixture_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
