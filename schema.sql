@@ -6,6 +6,7 @@
 
 -- Facts of the whole database, read at start and written once per transaction.
 --   log_id      UUID of this log; part of every cursor
+--   secret      64 hex digits that sign what we hand out for our own use; SECRET
 --   version     last feeds.version that was given out; never goes back
 --   last_seq    last revisions.seq that was given out; never goes back
 --   last_at_us  at_us of the newest revision
@@ -41,6 +42,7 @@ CREATE TABLE feeds (
     last_error      TEXT,                       -- NULL when the last fetch succeeded
     version         INTEGER NOT NULL,           -- grows with every visible change; from meta.version
     n_entries       INTEGER NOT NULL DEFAULT 0, -- entries that are not deleted
+    n_items         INTEGER NOT NULL DEFAULT 0, -- entries, deleted ones included
     hint_max_age_s  INTEGER NOT NULL DEFAULT 0, -- what the document or answer asks of pollers
     hint_ttl_s      INTEGER NOT NULL DEFAULT 0,
     hint_sy_s       INTEGER NOT NULL DEFAULT 0,
@@ -56,6 +58,19 @@ CREATE TABLE heads (
     head    TEXT NOT NULL, -- JSON: the feed's dict and the facts beside it
     ext     TEXT NOT NULL  -- foreign elements of the head, XML
 ) STRICT;
+
+-- The heads that a feed had, as far as a reader of its archives would notice: a document of entries up
+-- to a seq has the head with the highest since_seq not above it, and so stays the same for ever.
+CREATE TABLE head_log (
+    feed_id   INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
+    since_seq INTEGER NOT NULL, -- revisions from here on appear under this head
+    url       TEXT NOT NULL,    -- like the columns of the same names in feeds and heads
+    title     TEXT,
+    site_url  TEXT,
+    head      TEXT NOT NULL,
+    ext       TEXT NOT NULL,
+    PRIMARY KEY (feed_id, since_seq)
+) STRICT, WITHOUT ROWID;
 
 -- Other URLs by which a feed is found: it moved from there, or another record was merged into it.
 CREATE TABLE aliases (

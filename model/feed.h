@@ -60,7 +60,8 @@ struct feed_record {
     int n_errors;            /* failures in a row */
     struct str last_error;   /* null when the last fetch succeeded */
     int64_t version;         /* grows with every visible change; never reused */
-    int64_t n_entries;
+    int64_t n_entries;       /* that are not deleted */
+    int64_t n_items;         /* deleted ones included */
     int n_subscriptions;
     struct str head;         /* JSON of the feed's dict and the facts beside it (see schema.sql) */
     struct str ext;          /* foreign elements of the head, XML */

@@ -15,6 +15,8 @@ enum view_order {
     VIEW_LOG_DESC, /* by seq, newest first */
     VIEW_MODIFIED, /* current revision of each entry by seq, oldest first */
     VIEW_CREATED,  /* current revision of each entry by the seq of its first, oldest first */
+    VIEW_MODIFIED_DESC, /* the exact reverses of these two */
+    VIEW_CREATED_DESC,
 };
 
 struct view {

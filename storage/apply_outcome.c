@@ -63,7 +63,8 @@ static enum rc inherit_document(struct txn *t, int64_t from, struct feed_row *to
     to->rec.site_url = old.rec.site_url;
     to->rec.hints = old.rec.hints;
     to->rec.last_change_at = old.rec.last_change_at;
-    return feeds_save_head(t->db, to->rec.id, to->rec.head, to->rec.ext, err);
+    rc = head_log_take(t->db, from, to->rec.id, err);
+    return rc == RC_OK ? feeds_save_head(t->db, to->rec.id, to->rec.head, to->rec.ext, err) : rc;
 }
 
 /* `from` turned out to be what `to` is: *to gets its subscriptions, names and entries. */
@@ -79,7 +80,7 @@ static enum rc merge_records(struct txn *t, const struct feed_row *from, struct 
     if (rc == RC_OK)
         rc = sub_feeds_move(t->db, old, id, err);
     if (rc == RC_OK)
-        rc = revisions_merge(t->db, old, id, &to->rec.n_entries, err);
+        rc = revisions_merge(t->db, old, id, &to->rec.n_entries, &to->rec.n_items, err);
     if (rc == RC_OK)
         rc = inherit_document(t, old, to, a, err);
     if (rc == RC_OK)
@@ -312,6 +313,7 @@ static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, in
     memcpy(e->essence, c->essence, sizeof e->essence);
     memcpy(e->doc_hash, p->doc_hash, sizeof e->doc_hash);
     if (e->id == 0) {
+        row->rec.n_items++;
         e->first_seq = r.seq;
         e->iri_hash = iri_hash(e->uid);
         rc = entries_insert(t->db, e, err);
@@ -366,17 +368,23 @@ static bool take(struct str *field, struct str value)
     return true;
 }
 
+/* `since`: seq of the first revision that may come with this head. A new one is kept in the log of
+ * heads only when its name or place is new: its dates and counters change with every fetch. */
 static enum rc store_head(struct txn *t, const struct fetch_outcome *o, struct feed_row *row,
-                          bool *visible, struct err *err)
+                          int64_t since, bool *visible, struct err *err)
 {
-    bool changed = take(&row->rec.head, o->head);
+    bool changed = take(&row->rec.head, o->head), renamed;
+    enum rc rc = RC_OK;
 
     changed |= take(&row->rec.ext, o->head_ext);
-    *visible |= take(&row->rec.title, o->title);
-    *visible |= take(&row->rec.site_url, o->site_url);
+    renamed = take(&row->rec.title, o->title);
+    renamed |= take(&row->rec.site_url, o->site_url);
+    *visible |= renamed;
     row->rec.hints = o->hints;
-    if (!changed && row->fetched)
-        return RC_OK;
+    if (renamed || !row->fetched)
+        rc = head_log_add(t->db, since, &row->rec, err);
+    if (rc != RC_OK || (!changed && row->fetched))
+        return rc;
     *visible = true;
     return feeds_save_head(t->db, row->rec.id, row->rec.head, row->rec.ext, err);
 }
@@ -415,6 +423,7 @@ enum rc apply_outcome(struct txn *t, struct op *op)
 {
     const struct fetch_outcome *o = &op->as.outcome;
     int64_t checked_at = o->checked_at > 0 ? o->checked_at : clock_now_s();
+    int64_t since = t->last_seq + 1;
     bool merged, visible;
     struct feed_row row;
     enum rc rc;
@@ -429,7 +438,7 @@ enum rc apply_outcome(struct txn *t, struct op *op)
     if (o->has_document) {
         rc = store_document(t, op, &row, checked_at, &visible);
         if (rc == RC_OK)
-            rc = store_head(t, o, &row, &visible, &op->err);
+            rc = store_head(t, o, &row, since, &visible, &op->err);
         row.fetched = true;
     }
     if (rc != RC_OK)

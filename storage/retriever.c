@@ -49,7 +49,7 @@ static enum rc newest_by_index(struct reader *r, const struct view *v, struct ar
     for (;; ask *= 2) {
         seqs = arena_alloc(scratch, ask * sizeof *seqs);
         iris = arena_alloc(scratch, ask * sizeof *iris);
-        rc = view_keys(r->db, v, ask, scratch, seqs, iris, &n, err);
+        rc = newest_keys_of(r->db, v, ask, scratch, seqs, iris, &n, err);
         if (rc != RC_OK)
             return rc;
         iri_set_init(&seen, scratch, wanted);
@@ -94,14 +94,13 @@ static enum rc rows_of_view(struct reader *r, const struct view *v, struct arena
 {
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
     int64_t *seqs = arena_alloc(&scratch, (v->len + 1) * sizeof *seqs);
-    int64_t *iris = arena_alloc(&scratch, (v->len + 1) * sizeof *iris);
     size_t n = 0;
     enum rc rc;
 
     if (v->order == VIEW_NEWEST)
         rc = newest_keys(r, v, &scratch, seqs, &n, err);
     else
-        rc = view_keys(r->db, v, v->len, &scratch, seqs, iris, &n, err);
+        rc = view_keys(r->db, v, v->len, &scratch, seqs, &n, err);
     return rc == RC_OK ? load_rows(r, seqs, n, !shows_log(v->order), a, out, n_out, err) : rc;
 }
 
@@ -181,6 +180,31 @@ enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct aren
     db_snapshot_end(r->db);
     mem_free(all.ids);
     return rc;
+}
+
+enum rc reader_feeds_at(struct reader *r, const int64_t *ids, size_t n, int64_t seq,
+                        struct arena *a, struct feed_record **out, size_t *n_out, struct err *err)
+{
+    enum rc rc = reader_feeds(r, ids, n, a, out, n_out, err);
+    size_t i;
+
+    if (rc != RC_OK)
+        return rc;
+    rc = db_snapshot(r->db, err);
+    if (rc != RC_OK)
+        return rc;
+    for (i = 0; i < *n_out && rc == RC_OK; i++)
+        rc = head_log_at(r->db, seq, a, &(*out)[i], err);
+    db_snapshot_end(r->db);
+    return rc;
+}
+
+enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_deleted,
+                     int64_t *out, struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+
+    return feeds_count(r->db, id_list(&scratch, ids, n), with_deleted, out, err);
 }
 
 enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, size_t n,

@@ -124,6 +124,16 @@ static enum rc start_readers(struct store *s, int n, struct err *err)
     return rc;
 }
 
+/* The storer's thread, before anybody else hears of the commit. */
+static void on_commit(void *ctx, const struct commit_notice *notice)
+{
+    struct store *s = ctx;
+
+    for (size_t i = 0; i < notice->n_feeds; i++)
+        if (notice->feeds[i].merged_into != 0)
+            pages_forget(s->pages);
+}
+
 enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *err)
 {
     struct store *s = NEW(struct store);
@@ -136,6 +146,7 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
         s->memcached = mem_strndup(cfg->memcached.ptr, cfg->memcached.len);
     s->dir = directory_new();
     s->cache = cache_new(cfg->cache_bytes);
+    s->pages = pages_new();
     s->reads = queue_new(READS_MAX, mem_free);
     storer.path = s->path;
     storer.dir = s->dir;
@@ -143,6 +154,8 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     rc = lock_file(s, err);
     if (rc == RC_OK)
         rc = storer_new(&storer, &s->storer, err);
+    if (rc == RC_OK)
+        storer_listen(s->storer, on_commit, s);
     if (rc == RC_OK)
         rc = start_readers(s, cfg->n_readers, err);
     if (rc == RC_OK)
@@ -167,6 +180,7 @@ void store_close(struct store **sp)
     storer_free(&s->storer);
     queue_free(&s->reads);
     cache_free(&s->cache);
+    pages_free(&s->pages);
     directory_free(&s->dir);
     if (s->lock_fd >= 0)
         close(s->lock_fd);
@@ -207,6 +221,11 @@ int64_t store_version(struct store *s, const int64_t *ids, size_t n)
 int64_t store_last_seq(struct store *s)
 {
     return directory_last_seq(s->dir);
+}
+
+struct str store_secret(struct store *s)
+{
+    return storer_secret(s->storer);
 }
 
 struct str store_log_id(struct store *s)

@@ -91,6 +91,10 @@ int64_t store_last_seq(struct store *s);
  */
 struct str store_log_id(struct store *s);
 
+/* 64 hex digits made with the database, for signing what we hand out for our own use. SECRET. Lives
+ * with the store. */
+struct str store_secret(struct store *s);
+
 /* ---- writes. Any thread. Everything is copied -------------------------------------------- */
 
 /* RC_FULL or RC_CLOSED: refused, `done` is not called. RC_OK: `done` (may be NULL) is called once,
@@ -218,6 +222,35 @@ enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, str
 /* Records by id (in that order, missing ones left out), or all (ids NULL, by id). */
 enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                      struct feed_record **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* The same records as they were at a place in the log: url, title, site_url, head and ext are those
+ * under which a revision with this seq appeared (a feed's first ones when it came later), so that a
+ * document of old revisions never changes. At 0: the very first, from which permanent ids come. */
+enum rc reader_feeds_at(struct reader *r, const int64_t *ids, size_t n, int64_t seq, struct arena *a,
+                        struct feed_record **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* How many entries these feeds have together, deleted ones included or not. */
+enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_deleted, int64_t *out,
+                     struct err *err) NODISCARD;
+
+/* A page of the log of a set of feeds: its revisions of every kind in order of addition, `size` to a
+ * page, numbered from 0. All pages but the newest are full and never change: archive documents.
+ * (When records merge, those of the record that is gone end, and those of the other one may shift.) */
+struct log_page {
+    int64_t n;                   /* its number */
+    int64_t n_pages;             /* how many there are */
+    int64_t first_seq, last_seq; /* of its rows */
+    size_t n_rows;
+};
+
+/* Page `n`, or the newest for n < 0. RC_NOT_FOUND: there is no such page, or the log of the set is
+ * empty. `ids` sorted, without doubles. */
+enum rc reader_page(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t n,
+                    struct log_page *out, struct err *err) NODISCARD;
+
+/* The page that holds the first revision of the set at or after `seq`. */
+enum rc reader_page_at(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t seq,
+                       struct log_page *out, struct err *err) NODISCARD;
 
 /* What is known of a feed's entries, for the comparison: essence and hash of the stored document of
  * each uid; `known` is false where there is none. out[n]. */

@@ -5,6 +5,7 @@
 #include "storage/cache.h"
 #include "storage/directory.h"
 #include "storage/memcached.h"
+#include "storage/pages.h"
 #include "storage/sqlite/db.h"
 #include "storage/storer.h"
 
@@ -21,6 +22,7 @@ struct store {
     struct directory *dir;
     struct storer *storer;
     struct cache *cache;
+    struct pages *pages;
     struct queue *reads; /* struct read_job */
     pthread_t *threads;
     int n_threads; /* that were started */

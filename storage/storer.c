@@ -41,7 +41,7 @@ struct storer {
     } listeners[LISTENERS_MAX];
     size_t n_listeners;
     struct arena arena; /* lives with the storer */
-    struct str log_id;
+    struct str log_id, secret;
     struct txn txn;         /* the storer's thread */
     bool had_company;       /* the last batch had more than one operation */
     bool has_unmoved_pages; /* something was committed since the last checkpoint */
@@ -441,6 +441,8 @@ enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err
     if (rc == RC_OK)
         rc = db_meta_text(s->db, "log_id", &s->arena, &s->log_id, err);
     if (rc == RC_OK)
+        rc = db_meta_text(s->db, "secret", &s->arena, &s->secret, err);
+    if (rc == RC_OK)
         rc = db_meta_number(s->db, "last_seq", &s->txn.last_seq, err);
     if (rc == RC_OK)
         rc = db_meta_number(s->db, "last_at_us", &s->txn.last_at_us, err);
@@ -453,6 +455,11 @@ enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err
     else
         *out = s;
     return rc;
+}
+
+struct str storer_secret(const struct storer *s)
+{
+    return s->secret;
 }
 
 struct str storer_log_id(const struct storer *s)

@@ -21,6 +21,7 @@ enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err
 
 /* Identity of the log; lives with the storer. */
 struct str storer_log_id(const struct storer *s);
+struct str storer_secret(const struct storer *s);
 
 /* Before the first operation. */
 void storer_listen(struct storer *s, store_notice_fn *fn, void *ctx);

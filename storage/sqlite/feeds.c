@@ -98,7 +98,8 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
     "f.id, f.url, f.credential, f.access_key, f.page_url, f.site_url, f.title, f.etag,"            \
     " f.last_modified, f.body_hash, f.fetched, f.state, f.level, f.period_s, f.last_check_at,"     \
     " f.last_success_at, f.last_change_at, f.next_fetch_at, f.next_reason, f.wanted_at,"           \
-    " f.last_status, f.n_errors, f.last_error, f.version, f.n_entries, f.hint_max_age_s,"          \
+    " f.last_status, f.n_errors, f.last_error, f.version, f.n_entries, f.n_items,"                 \
+    " f.hint_max_age_s,"                                                                           \
     " f.hint_ttl_s, f.hint_sy_s, f.hint_skip_hours, f.hint_skip_days,"                             \
     " (SELECT count(*) FROM sub_feeds s WHERE s.feed_id = f.id)"
 
@@ -138,6 +139,7 @@ static void read_row(sqlite3_stmt *st, struct arena *a, struct feed_row *row)
     r->last_error = col_str(st, i++, a);
     r->version = col_int(st, i++);
     r->n_entries = col_int(st, i++);
+    r->n_items = col_int(st, i++);
     r->hints.max_age_s = col_int(st, i++);
     r->hints.ttl_s = col_int(st, i++);
     r->hints.sy_period_s = col_int(st, i++);
@@ -192,15 +194,16 @@ enum rc feeds_save(struct db *db, const struct feed_row *row, struct err *err)
                     " next_fetch_at = ?14, next_reason = ?15, wanted_at = ?16, last_status = ?17,"
                     " n_errors = ?18, last_error = ?19, version = ?20, n_entries = ?21,"
                     " hint_max_age_s = ?22, hint_ttl_s = ?23, hint_sy_s = ?24,"
-                    " hint_skip_hours = ?25, hint_skip_days = ?26 WHERE id = ?1",
-                    "isssshiiiittttitiisiiiiiii", r->id, r->site_url, r->title, r->etag,
+                    " hint_skip_hours = ?25, hint_skip_days = ?26, n_items = ?27"
+                    " WHERE id = ?1",
+                    "isssshiiiittttitiisiiiiiiii", r->id, r->site_url, r->title, r->etag,
                     r->last_modified, r->has_body_hash ? r->body_hash : NULL, (int64_t)row->fetched,
                     (int64_t)r->state, (int64_t)r->level, r->period_s, r->last_check_at,
                     r->last_success_at, r->last_change_at, r->next_fetch_at,
                     (int64_t)r->next_reason, r->wanted_at, (int64_t)r->last_status,
                     (int64_t)r->n_errors, r->last_error, r->version, r->n_entries,
                     r->hints.max_age_s, r->hints.ttl_s, r->hints.sy_period_s,
-                    (int64_t)r->hints.skip_hours, (int64_t)r->hints.skip_days);
+                    (int64_t)r->hints.skip_hours, (int64_t)r->hints.skip_days, r->n_items);
 }
 
 enum rc feeds_save_urls(struct db *db, int64_t id, struct str url, struct str page_url,
@@ -216,6 +219,57 @@ enum rc feeds_save_head(struct db *db, int64_t id, struct str head, struct str e
                     "INSERT INTO heads (feed_id, head, ext) VALUES (?1, ?2, ?3)"
                     " ON CONFLICT (feed_id) DO UPDATE SET head = excluded.head, ext = excluded.ext",
                     "iee", id, head, ext);
+}
+
+enum rc head_log_add(struct db *db, int64_t since_seq, const struct feed_record *r, struct err *err)
+{
+    return stmt_run(db, err,
+                    "INSERT INTO head_log (feed_id, since_seq, url, title, site_url, head, ext)"
+                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+                    " ON CONFLICT (feed_id, since_seq) DO UPDATE SET url = excluded.url,"
+                    " title = excluded.title, site_url = excluded.site_url, head = excluded.head,"
+                    " ext = excluded.ext",
+                    "iisssee", r->id, since_seq, r->url, r->title, r->site_url, r->head, r->ext);
+}
+
+enum rc head_log_at(struct db *db, int64_t seq, struct arena *a, struct feed_record *r,
+                    struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(
+        db, err,
+        "SELECT url, title, site_url, head, ext FROM head_log WHERE feed_id = ?1 AND since_seq ="
+        " coalesce((SELECT max(since_seq) FROM head_log WHERE feed_id = ?1 AND since_seq <= ?2),"
+        " (SELECT min(since_seq) FROM head_log WHERE feed_id = ?1))",
+        "ii", r->id, seq);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    if (got == 0)
+        return RC_OK;
+    r->url = col_str(st, 0, a);
+    r->title = col_str(st, 1, a);
+    r->site_url = col_str(st, 2, a);
+    r->head = col_str(st, 3, a);
+    r->ext = col_str(st, 4, a);
+    stmt_end(st);
+    return RC_OK;
+}
+
+enum rc head_log_take(struct db *db, int64_t from, int64_t to, struct err *err)
+{
+    return stmt_run(db, err, "UPDATE OR REPLACE head_log SET feed_id = ?2 WHERE feed_id = ?1", "ii",
+                    from, to);
+}
+
+enum rc feeds_count(struct db *db, struct str ids, bool with_deleted, int64_t *out, struct err *err)
+{
+    return lookup(db,
+                  stmt_start(db, err,
+                             "SELECT coalesce(sum(iif(?2, n_items, n_entries)), 0) FROM feeds"
+                             " WHERE id IN (SELECT value FROM json_each(?1))",
+                             "si", ids, (int64_t)with_deleted),
+                  out, err);
 }
 
 enum rc feeds_delete(struct db *db, int64_t id, struct err *err)

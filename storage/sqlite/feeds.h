@@ -37,6 +37,19 @@ enum rc feeds_save_urls(struct db *db, int64_t id, struct str url, struct str pa
 enum rc feeds_save_head(struct db *db, int64_t id, struct str head, struct str ext,
                         struct err *err) NODISCARD;
 
+/* Note the head under which revisions from `since_seq` on appear; and put into *r the URL, title,
+ * site and head in force at `seq`, or the first ones when they came later. A record without any is
+ * left as it is. head_log_take() gives the heads of one record to another. */
+enum rc head_log_add(struct db *db, int64_t since_seq, const struct feed_record *r,
+                     struct err *err) NODISCARD;
+enum rc head_log_at(struct db *db, int64_t seq, struct arena *a, struct feed_record *r,
+                    struct err *err) NODISCARD;
+enum rc head_log_take(struct db *db, int64_t from, int64_t to, struct err *err) NODISCARD;
+
+/* How many entries these feeds have, deleted ones included or not. `ids`: a JSON list. */
+enum rc feeds_count(struct db *db, struct str ids, bool with_deleted, int64_t *out,
+                    struct err *err) NODISCARD;
+
 /* Delete a record that nothing refers to any more. */
 enum rc feeds_delete(struct db *db, int64_t id, struct err *err) NODISCARD;
 

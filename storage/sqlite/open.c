@@ -18,7 +18,7 @@
 #include "storage/sqlite/stmt.h"
 
 #define APPLICATION_ID 0x46656564 /* "Feed" */
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 #define BUSY_MS 5000
 #define LOG_PAGES 4000 /* a shorter write-ahead log is left alone */
 #define N_SLOTS 256    /* a power of two, well above the number of statements in the sources */
@@ -43,6 +43,17 @@ static const char schema_sql[] = {
  * the row from 0 always leads straight to it. */
 static const struct migration migrations[] = {
     {0, SCHEMA_VERSION, schema_sql},
+    {1, 2,
+     "ALTER TABLE feeds ADD COLUMN n_items INTEGER NOT NULL DEFAULT 0;"
+     "UPDATE feeds SET n_items = (SELECT count(*) FROM entries e WHERE e.feed_id = feeds.id);"
+     "CREATE TABLE head_log ("
+     " feed_id INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,"
+     " since_seq INTEGER NOT NULL, url TEXT NOT NULL, title TEXT, site_url TEXT,"
+     " head TEXT NOT NULL, ext TEXT NOT NULL,"
+     " PRIMARY KEY (feed_id, since_seq)) STRICT, WITHOUT ROWID;"
+     "INSERT INTO head_log (feed_id, since_seq, url, title, site_url, head, ext)"
+     " SELECT f.id, 0, f.url, f.title, f.site_url, h.head, h.ext"
+     " FROM feeds f JOIN heads h ON h.feed_id = f.id;"},
 };
 
 static enum rc db_fail(struct db *db, struct err *err)
@@ -293,11 +304,18 @@ static enum rc claim(struct db *db, const char *path, struct err *err)
 
 static enum rc make_identity(struct db *db, struct err *err)
 {
-    char id[37];
+    static const char sql[] = "INSERT OR IGNORE INTO meta (name, value) VALUES (?1, ?2)";
+    unsigned char random[32];
+    char id[37], secret[2 * sizeof random + 1];
+    enum rc rc;
 
     digest_uuid4(id);
-    return stmt_run(db, err, "INSERT OR IGNORE INTO meta (name, value) VALUES ('log_id', ?1)", "s",
-                    str_from(id));
+    digest_random(random, sizeof random);
+    digest_hex(random, sizeof random, secret);
+    rc = stmt_run(db, err, sql, "ss", STR("log_id"), str_from(id));
+    if (rc == RC_OK)
+        rc = stmt_run(db, err, sql, "ss", STR("secret"), str_from(secret));
+    return rc;
 }
 
 static enum rc open_file(const char *path, int flags, struct db **out, struct err *err)

@@ -42,20 +42,28 @@ enum rc revisions_last(struct db *db, int64_t feed_id, int64_t *seq, struct err 
 enum rc revisions_updated_at(struct db *db, int64_t seq, int64_t *at, struct err *err) NODISCARD;
 
 /* Give all entries of `from` and their revisions to `to`; where both have a uid, that of `to` stays
- * and the other goes. *n_entries: how many of `to` are there afterwards. */
+ * and the other goes. *n_entries, *n_items: how many of `to` there are afterwards, without and with
+ * deleted ones. */
 enum rc revisions_merge(struct db *db, int64_t from, int64_t to, int64_t *n_entries,
-                        struct err *err) NODISCARD;
+                        int64_t *n_items, struct err *err) NODISCARD;
 
 /* Keys of a feed's entries that are not deleted, newest first, at most `max`. */
 typedef void key_fn(void *ctx, const struct merge_key *key);
 enum rc keys_of_feed(struct db *db, int64_t feed_id, size_t max, key_fn *fn, void *ctx,
                      struct err *err) NODISCARD;
 
-/* Keys of a view's rows in its order, at most `max` of them; v->len and v->skip are not looked at,
- * and doubles are not left out. For VIEW_NEWEST feed_ids are always looked at. seqs and iris are
- * arrays of `max`. */
+/* Keys of the newest entries of v->feed_ids (VIEW_NEWEST), at most `max`; v->len and v->skip are not
+ * looked at, and doubles are not left out. seqs and iris are arrays of `max`. */
+enum rc newest_keys_of(struct db *db, const struct view *v, size_t max, struct arena *scratch,
+                       int64_t *seqs, int64_t *iris, size_t *n_out, struct err *err) NODISCARD;
+
+/* Keys of a view's rows in its order, for every other order, at most `max`; v->len and v->skip are
+ * not looked at. seqs is an array of `max`. */
 enum rc view_keys(struct db *db, const struct view *v, size_t max, struct arena *scratch,
-                  int64_t *seqs, int64_t *iris, size_t *n_out, struct err *err) NODISCARD;
+                  int64_t *seqs, size_t *n_out, struct err *err) NODISCARD;
+
+/* "[1,2,3]", for statements over several feeds. In the arena. */
+struct str id_list(struct arena *a, const int64_t *ids, size_t n);
 
 /* One row of the log; with its overlay if wanted. out->seq is 0 when there is none. */
 enum rc revisions_load(struct db *db, int64_t seq, bool with_overlay, struct arena *a,

@@ -4,6 +4,8 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
+
 static enum rc try_open(const char *path, struct err *err)
 {
     struct fixture f = {.store = NULL};
@@ -81,7 +83,83 @@ static void test_open__newer_schema_is_refused(void **state)
     run_sql(f->path, "PRAGMA user_version = 1000");
     assert_int_equal(RC_UNSUPPORTED, try_open(f->path, &err));
     assert_non_null(strstr(err.text, "newer"));
-    run_sql(f->path, "PRAGMA user_version = 1");
+    unlink(f->path);
+    fixture_open(f);
+}
+
+/* What a file's tables and indexes are, without regard to the order of columns. */
+static struct str shape_of(const char *path, struct arena *a)
+{
+    static const char sql[] =
+        "SELECT m.name || ' ' || t.name || ' ' || t.type || ' ' || t.\"notnull\" || ' ' || t.pk"
+        " FROM sqlite_schema m JOIN pragma_table_info(m.name) t WHERE m.type = 'table'"
+        " UNION ALL SELECT m.name || ' on ' || m.tbl_name || ' ' || coalesce(x.name, '?') || ' ' ||"
+        " x.\"desc\" || iif(m.sql LIKE '% WHERE %', ' partial', '') FROM sqlite_schema m"
+        " JOIN pragma_index_xinfo(m.name) x WHERE m.type = 'index' ORDER BY 1";
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    sqlite3_stmt *st;
+    sqlite3 *sq;
+
+    assert_int_equal(SQLITE_OK, sqlite3_open(path, &sq));
+    assert_int_equal(SQLITE_OK, sqlite3_prepare_v2(sq, sql, -1, &st, NULL));
+    while (sqlite3_step(st) == SQLITE_ROW)
+        buf_printf(&out, "%s\n", (const char *)sqlite3_column_text(st, 0));
+    sqlite3_finalize(st);
+    sqlite3_close(sq);
+    return str_dup(a, buf_view(&out));
+}
+
+static const char *read_text(const char *name, struct arena *a)
+{
+    const char *root = getenv("FEEDMILL_SOURCE");
+    FILE *file =
+        fopen(arena_printf(a, "%s/tests/fixtures/%s", root != NULL ? root : ".", name), "r");
+    char *text = arena_alloc(a, 65536);
+    size_t n;
+
+    assert_non_null(file);
+    n = fread(text, 1, 65535, file);
+    assert_true(n > 0 && n < 65535);
+    text[n] = '\0';
+    fclose(file);
+    return text;
+}
+
+/* A database of the first version becomes what a new one is, with what was in it. */
+static void test_open__the_first_schema_is_brought_up_to_date(void **state)
+{
+    struct fixture *f = *state;
+    struct view v = view_of(VIEW_NEWEST, NULL, 1);
+    struct str fresh, old;
+    struct feed_brief brief;
+    struct feed_record *rec;
+    size_t n;
+
+    fixture_close(f);
+    fresh = shape_of(f->path, &f->arena);
+    unlink(f->path);
+    run_sql(f->path, read_text("schema/v1.sql", &f->arena));
+    run_sql(f->path, "PRAGMA user_version = 1; PRAGMA application_id = 1181050212;"
+                     "INSERT INTO meta VALUES ('last_seq', 2), ('version', 5), ('last_at_us', 9);"
+                     "INSERT INTO feeds (id, url, title, fetched, state, version, n_entries)"
+                     " VALUES (3, 'http://a.example/f', 'A', 1, 1, 5, 1);"
+                     "INSERT INTO heads VALUES (3, '{\"title\":\"A\"}', '');"
+                     "INSERT INTO entries VALUES (1, 3, 'u', 1, 1, 7, 1, 0, 0, x'00', x'00'),"
+                     " (2, 3, 'gone', 2, 2, 7, 1, 1, 0, x'00', x'00');"
+                     "INSERT INTO revisions (seq, entry_id, feed_id, batch, kind, initial, at_us,"
+                     " sort_at, title, doc, ext) VALUES (1, 1, 3, 1, 0, 1, 8, 7, 'one', '{}', ''),"
+                     " (2, 2, 3, 2, 2, 0, 9, 7, NULL, '', '');");
+    fixture_open(f);
+    assert_true(store_find_feed(f->store, STR("http://a.example/f"), STR_NULL, &brief));
+    v.feed_ids = &brief.id;
+    assert_string_equal("one", view_titles(f, &v));
+    assert_int_equal(RC_OK, reader_feeds_at(f->reader, &brief.id, 1, 1, &f->arena, &rec, &n, NULL));
+    assert_true(str_eqz(rec->title, "A"));
+    assert_int_equal(2, rec->n_items);
+    assert_int_equal(64, store_secret(f->store).len);
+    fixture_close(f);
+    old = shape_of(f->path, &f->arena);
+    assert_string_equal(str_z(&f->arena, fresh), str_z(&f->arena, old));
     fixture_open(f);
 }
 
@@ -110,9 +188,9 @@ static void test_open__bad_memcached_address(void **state)
 }
 
 static const struct migration steps[] = {
-    {1, 2, "CREATE TABLE added (x); INSERT INTO added SELECT count(*) FROM feeds"},
-    {2, 3, "ALTER TABLE added ADD COLUMN y; UPDATE added SET y = x + 1"},
-    {3, 4, "CREATE TABLE half (x); THIS IS NO SQL"},
+    {1000, 1001, "CREATE TABLE added (x); INSERT INTO added SELECT count(*) FROM feeds"},
+    {1001, 1002, "ALTER TABLE added ADD COLUMN y; UPDATE added SET y = x + 1"},
+    {1002, 1003, "CREATE TABLE half (x); THIS IS NO SQL"},
 };
 
 /* A made-up old file, brought up step by step; a step that fails leaves the file at the last. */
@@ -125,18 +203,19 @@ static void test_open__migrations(void **state)
     add_feed(f, "http://a.example/", NULL);
     fixture_close(f);
     assert_int_equal(RC_OK, db_open_writer(f->path, &db, &err));
-    assert_int_equal(RC_OK, db_migrate(db, steps, 3, 3, &err));
+    sqlite3_exec(db_handle(db), "PRAGMA user_version = 1000", NULL, NULL, NULL);
+    assert_int_equal(RC_OK, db_migrate(db, steps, 3, 1002, &err));
     assert_int_equal(SQLITE_OK,
                      sqlite3_exec(db_handle(db), "INSERT INTO added (x, y) SELECT x, y FROM added",
                                   NULL, NULL, NULL));
     assert_int_equal(1, sqlite3_changes(db_handle(db)));
-    assert_int_equal(RC_OK, db_migrate(db, steps, 3, 3, &err)); /* nothing to do */
-    assert_int_equal(RC_IO, db_migrate(db, steps, 3, 4, &err));
-    assert_non_null(strstr(err.text, "from version 3 to 4"));
+    assert_int_equal(RC_OK, db_migrate(db, steps, 3, 1002, &err)); /* nothing to do */
+    assert_int_equal(RC_IO, db_migrate(db, steps, 3, 1003, &err));
+    assert_non_null(strstr(err.text, "from version 1002 to 1003"));
     assert_int_equal(SQLITE_ERROR,
                      sqlite3_exec(db_handle(db), "SELECT * FROM half", NULL, NULL, NULL));
-    assert_int_equal(RC_UNSUPPORTED, db_migrate(db, steps, 2, 4, &err)); /* no way leads on */
-    assert_int_equal(RC_UNSUPPORTED, db_migrate(db, steps, 3, 2, &err)); /* newer */
+    assert_int_equal(RC_UNSUPPORTED, db_migrate(db, steps, 2, 1003, &err)); /* no way leads on */
+    assert_int_equal(RC_UNSUPPORTED, db_migrate(db, steps, 3, 1001, &err)); /* newer */
     db_close(&db);
     unlink(f->path);
     fixture_open(f);
@@ -150,6 +229,7 @@ int main(void)
         T(one_process_at_a_time),
         T(strangers_are_refused),
         T(newer_schema_is_refused),
+        T(the_first_schema_is_brought_up_to_date),
         T(no_such_directory),
         T(bad_memcached_address),
         T(migrations),

@@ -530,6 +530,61 @@ static void test_store__unknown_feed(void **state)
     assert_int_equal(RC_NOT_FOUND, a.rc);
 }
 
+/* A head is kept beside the revisions that came with it, and the first one for good. */
+static void test_store__heads_of_the_past(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/f", NULL), gone = 77;
+    struct entry_change one = change(f, "1", "one", 100), two = change(f, "2", "two", 200);
+    struct fetch_outcome o;
+    struct feed_record *rec;
+    struct answer a;
+    size_t n;
+
+    store_changes(f, id, &one, 1);
+    o = outcome(id, &two, 1);
+    o.title = STR("T2");
+    o.head = STR("{\"title\":\"T2\"}");
+    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    o = outcome(id, NULL, 0); /* its dates alone are new: no entry in the log of heads */
+    o.title = STR("T2");
+    o.head = STR("{\"title\":\"T2\",\"updated\":\"later\"}");
+    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    for (int64_t seq = 0; seq <= 3; seq++) {
+        assert_int_equal(RC_OK, reader_feeds_at(f->reader, &id, 1, seq, &f->arena, &rec, &n, NULL));
+        assert_int_equal(1, n);
+        assert_true(str_eqz(rec->title, seq < 2 ? "T" : "T2"));
+        assert_true(str_eqz(rec->head, seq < 2 ? "{\"title\":\"T\"}" : "{\"title\":\"T2\"}"));
+        assert_true(str_eqz(rec->url, "http://a.example/f"));
+    }
+    assert_int_equal(RC_OK, reader_feeds_at(f->reader, &gone, 1, 1, &f->arena, &rec, &n, NULL));
+    assert_int_equal(0, n);
+}
+
+/* SMART-03: deleted entries count, and count once */
+static void test_store__counts(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ids[] = {add_feed(f, "http://a.example/f", NULL),
+                     add_feed(f, "http://b.example/f", NULL)};
+    struct entry_change c[] = {change(f, "1", "one", 100), change(f, "2", "two", 200)};
+    int64_t n;
+
+    store_changes(f, ids[0], c, 2);
+    store_changes(f, ids[1], c, 1);
+    c[0].kind = REV_DELETED;
+    store_changes(f, ids[0], c, 1);
+    assert_int_equal(RC_OK, reader_count(f->reader, ids, 2, true, &n, NULL));
+    assert_int_equal(3, n);
+    assert_int_equal(RC_OK, reader_count(f->reader, ids, 2, false, &n, NULL));
+    assert_int_equal(2, n);
+    c[0].kind = REV_NEW;
+    store_changes(f, ids[0], c, 1); /* it returns */
+    assert_int_equal(RC_OK, reader_count(f->reader, ids, 1, true, &n, NULL));
+    assert_int_equal(2, n);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(test_store__##name, fixture_setup, fixture_teardown)
@@ -548,6 +603,8 @@ int main(void)
         T(newer_entry_outlives_tombstone),
         T(overlay),
         T(same_iri_in_two_feeds),
+        T(heads_of_the_past),
+        T(counts),
         T(deep_views),
         T(memory_agrees_with_index),
         T(survives_restart),

@@ -68,6 +68,16 @@ static bool names(const struct view *v, int64_t feed_id)
     return v->all_feeds;
 }
 
+static bool by_first(enum view_order order)
+{
+    return order == VIEW_CREATED || order == VIEW_CREATED_DESC;
+}
+
+static bool descends(enum view_order order)
+{
+    return order == VIEW_LOG_DESC || order == VIEW_MODIFIED_DESC || order == VIEW_CREATED_DESC;
+}
+
 /* The row a view shows for the i-th revision of the log, or NULL. */
 static const struct revision *shown_for(const struct history *h, const struct view *v, size_t i)
 {
@@ -77,7 +87,7 @@ static const struct revision *shown_for(const struct history *h, const struct vi
         return NULL;
     if (v->order == VIEW_LOG || v->order == VIEW_LOG_DESC)
         return v->with_deleted || r->kind != REV_DELETED ? r : NULL;
-    if (v->order == VIEW_CREATED ? !is_first(h, i) : newest != r)
+    if (by_first(v->order) ? !is_first(h, i) : newest != r)
         return NULL;
     return newest->kind != REV_DELETED || (v->with_deleted && v->order != VIEW_NEWEST) ? newest
                                                                                        : NULL;
@@ -100,7 +110,7 @@ static void check(struct fixture *f, const struct history *h, const struct view 
     struct revision *rows;
 
     for (i = 0; i < h->n; i++) {
-        size_t at = v->order == VIEW_LOG_DESC ? h->n - 1 - i : i;
+        size_t at = descends(v->order) ? h->n - 1 - i : i;
         const struct revision *r = shown_for(h, v, at);
 
         if (r != NULL)
@@ -136,8 +146,9 @@ static struct view draw_view(enum view_order order, const struct history *h, int
 
 static void test_views__agree_with_the_log(void **state)
 {
-    static const enum view_order orders[] = {VIEW_NEWEST, VIEW_LOG, VIEW_LOG_DESC, VIEW_MODIFIED,
-                                             VIEW_CREATED};
+    static const enum view_order orders[] = {VIEW_NEWEST,      VIEW_LOG,     VIEW_LOG_DESC,
+                                             VIEW_MODIFIED,    VIEW_CREATED, VIEW_MODIFIED_DESC,
+                                             VIEW_CREATED_DESC};
     struct fixture *f = *state;
     int64_t ids[N_FEEDS];
     struct history h;
@@ -165,10 +176,57 @@ static void test_views__agree_with_the_log(void **state)
     }
 }
 
+/* ARCH-05: pages of the log, counted while it grows, are its fixed cuts; what is sealed stays. */
+static void test_views__pages_are_cuts_of_the_log(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ids[N_FEEDS];
+    struct view all = view_of(VIEW_LOG, ids, 0);
+    struct log_page p, at;
+    struct revision *log;
+    size_t round, i, k, n, size, n_ids;
+
+    for (i = 0; i < N_FEEDS; i++)
+        ids[i] = add_feed(f, str_printf(&f->arena, "http://%zu.example/", i).ptr, NULL);
+    assert_int_equal(RC_NOT_FOUND, reader_page(f->reader, ids, N_FEEDS, 5, -1, &p, NULL));
+    assert_int_equal(RC_NOT_FOUND, reader_page(f->reader, ids, N_FEEDS, 5, 0, &p, NULL));
+    for (round = 0; round < 3; round++) {
+        write_history(f, ids);
+        for (k = 0; k < 20; k++) {
+            size = draw(60) + 1;
+            n_ids = draw(N_FEEDS) + 1;
+            all.n_feeds = n_ids;
+            all.with_deleted = true;
+            all.len = 100000;
+            assert_int_equal(RC_OK, reader_rows(f->reader, &all, &f->arena, &log, &n, NULL));
+            for (i = 0; i < n; i += size) {
+                size_t rows = n - i < size ? n - i : size;
+
+                assert_int_equal(
+                    RC_OK, reader_page(f->reader, ids, n_ids, size, (int64_t)(i / size), &p, NULL));
+                assert_int_equal((n + size - 1) / size, p.n_pages);
+                assert_int_equal(rows, p.n_rows);
+                assert_int_equal(log[i].seq, p.first_seq);
+                assert_int_equal(log[i + rows - 1].seq, p.last_seq);
+                assert_int_equal(RC_OK,
+                                 reader_page_at(f->reader, ids, n_ids, size,
+                                                log[i + draw((uint32_t)rows)].seq, &at, NULL));
+                assert_int_equal(p.n, at.n);
+            }
+            assert_int_equal(RC_OK, reader_page(f->reader, ids, n_ids, size, -1, &at, NULL));
+            assert_int_equal(p.n, at.n);
+            assert_int_equal(RC_NOT_FOUND,
+                             reader_page(f->reader, ids, n_ids, size, p.n + 1, &at, NULL));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_views__agree_with_the_log, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_views__pages_are_cuts_of_the_log, fixture_setup,
                                         fixture_teardown),
     };
 
