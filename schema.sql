@@ -48,6 +48,7 @@ CREATE TABLE feeds (
     hint_sy_s       INTEGER NOT NULL DEFAULT 0,
     hint_skip_hours INTEGER NOT NULL DEFAULT 0, -- bit h: UTC hour h
     hint_skip_days  INTEGER NOT NULL DEFAULT 0, -- bit d: weekday d, 0 = Monday
+    raw_html        INTEGER NOT NULL DEFAULT 0, -- 1: HTML is taken in as it was written, not sanitized
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;
@@ -148,10 +149,13 @@ CREATE TABLE subscriptions (
 ) STRICT;
 
 CREATE TABLE sub_feeds (
-    sub_id  INTEGER NOT NULL REFERENCES subscriptions (id) ON DELETE CASCADE,
-    feed_id INTEGER NOT NULL REFERENCES feeds (id),
-    place   INTEGER NOT NULL, -- order in which they were named
-    url     TEXT NOT NULL,    -- as it was subscribed, without credential
+    sub_id   INTEGER NOT NULL REFERENCES subscriptions (id) ON DELETE CASCADE,
+    feed_id  INTEGER NOT NULL REFERENCES feeds (id),
+    place    INTEGER NOT NULL, -- order in which they were named
+    url      TEXT NOT NULL,    -- as it was subscribed, without credential
+    name     TEXT,             -- the subscriber's own name for the feed; NULL: its title
+    folder   TEXT,             -- JSON list of the names of its folders, outermost first; NULL: none
+    category TEXT,             -- of OPML: "a,/b/c"; NULL: none
     PRIMARY KEY (sub_id, feed_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sub_feeds_feed ON sub_feeds (feed_id);

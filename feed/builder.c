@@ -21,6 +21,7 @@ void builder_init(struct builder *b, struct arena *a, const struct parse_input *
     b->head_ext = (struct buf)BUF_INIT(LIMIT_ENTRY);
     b->tombstone_ext = (struct buf)BUF_INIT(LIMIT_ENTRY);
     b->frames = ARENA_ARRAY(a, struct frame, LIMIT_XML_DEPTH + 1);
+    b->raw_html = in->raw_html;
     b->base = in->url;
     if (location.len > 0)
         b->base = uri_resolve(a, in->url, location);

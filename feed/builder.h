@@ -101,6 +101,7 @@ struct builder {
     struct arena *a;
     struct feed_doc *doc;
     struct str url;
+    bool raw_html;   /* as in struct parse_input */
     struct buf text; /* of all open elements, innermost last */
     struct buf entry_ext, head_ext, tombstone_ext;
     struct frame *frames; /* LIMIT_XML_DEPTH + 1 */

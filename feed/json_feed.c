@@ -20,6 +20,7 @@ struct reading {
     struct arena *a;
     struct str base;
     struct str lang; /* of the feed; null */
+    bool raw_html;   /* as in struct parse_input */
 };
 
 typedef void member_fn(struct reading *r, struct value *out, const char *name, struct value *v);
@@ -162,7 +163,8 @@ static void read_content(struct reading *r, struct value *out, const char *name,
     if (s.len == 0)
         return;
     if (strcmp(name, "text/html") == 0) {
-        s = sanitize_html(r->a, s, r->base);
+        if (!r->raw_html)
+            s = sanitize_html(r->a, s, r->base);
     } else if (value_len(value_getz(out, "content")) > 0) {
         return; /* the same content as HTML is there already */
     }
@@ -338,9 +340,10 @@ static struct value *read_object(struct reading *r, const struct value *from,
     return out;
 }
 
-void json_feed_read(struct arena *a, struct str text, struct str base, struct feed_doc *doc)
+void json_feed_read(struct arena *a, struct str text, struct str base, bool raw_html,
+                    struct feed_doc *doc)
 {
-    struct reading r = {a, str_is_null(base) ? STR("") : base, STR_NULL};
+    struct reading r = {.a = a, .base = str_is_null(base) ? STR("") : base, .raw_html = raw_html};
     struct err err = ERR_INIT;
     struct value *root, *items;
     struct str version;

@@ -3,5 +3,7 @@
 
 #include "feed/parse.h"
 
-/* Fill `doc` from a text that begins with '{'. What is no JSON Feed leaves the version empty. */
-void json_feed_read(struct arena *a, struct str text, struct str base, struct feed_doc *doc);
+/* Fill `doc` from a text that begins with '{'. What is no JSON Feed leaves the version empty.
+ * `raw_html` as in struct parse_input. */
+void json_feed_read(struct arena *a, struct str text, struct str base, bool raw_html,
+                    struct feed_doc *doc);

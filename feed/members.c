@@ -245,9 +245,11 @@ static struct str mend_characters(struct builder *b, struct str s)
     return s;
 }
 
-/* The one place where HTML is made safe and its references absolute. */
+/* The one place where HTML is made safe and its references absolute, unless told not to. */
 static struct str safe_html(struct builder *b, struct str html, struct str base)
 {
+    if (b->raw_html)
+        return html;
     if (memchr(html.ptr, '<', html.len) == NULL && memchr(html.ptr, '&', html.len) == NULL)
         return html;
     return sanitize_html(b->a, html, base);

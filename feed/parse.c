@@ -227,7 +227,8 @@ struct feed_doc *feed_parse(struct arena *a, const struct parse_input *in)
     if (str_starts(str_trim(str_slice(text.text, 0, 1024)), STR("{"))) {
         if (in->content_location.len > 0)
             base = uri_resolve(a, base, in->content_location);
-        json_feed_read(a, text.text, str_is_null(base) ? STR("") : str_dup(a, base), doc);
+        json_feed_read(a, text.text, str_is_null(base) ? STR("") : str_dup(a, base), in->raw_html,
+                       doc);
     } else {
         if (!is_xml_type(in->content_type))
             set_bozo(doc, str_printf(a, "It was sent as %.*s, which is no type for XML",

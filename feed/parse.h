@@ -17,6 +17,8 @@ struct parse_input {
     struct str content_type;     /* whole header field value; null: unknown */
     struct str content_location; /* base before url, when present */
     struct str content_language; /* default language */
+    bool raw_html;               /* HTML is kept as it was written: neither made safe, nor its
+                                    references absolute */
 };
 
 /* Parse into the arena; the result lives as long as the arena, and borrows nothing of the input.

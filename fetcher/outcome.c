@@ -76,7 +76,8 @@ static struct str bounded(struct str s)
     return text_or_empty(s);
 }
 
-/* The page of the feed, canonical; empty when its link is no web address (an id may stand there). */
+/* The page of the feed, canonical; empty when its link is no web address (an id may stand there).
+ */
 static struct str site_of(struct arena *a, const struct feed_doc *doc)
 {
     struct url_parts parts;
@@ -183,6 +184,7 @@ void outcome_fill(struct arena *a, struct job *job, const struct feed_record *fr
         .checked_at = now,
         .ok = found->same || found->doc != NULL || job->resp.kind == RESPONSE_NOT_MODIFIED,
         .status = job->resp.status,
+        .raw_html = job->rec->raw_html,
     };
     if (o->ok) {
         o->state = FEED_OK;

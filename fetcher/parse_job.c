@@ -138,8 +138,12 @@ static enum rc add_absent(const struct parse_worker *w, struct arena *a, const s
 static enum job_step understand(const struct parse_worker *w, struct arena *a, struct job *job,
                                 int64_t now, struct findings *found, struct err *err)
 {
-    struct parse_input in = {job->body, job->final_url, job->content_type, job->content_location,
-                             job->content_language};
+    struct parse_input in = {.body = job->body,
+                             .url = job->final_url,
+                             .content_type = job->content_type,
+                             .content_location = job->content_location,
+                             .content_language = job->content_language,
+                             .raw_html = job->rec->raw_html};
     struct feed_doc *doc;
     struct known_entry *known;
     struct entry_change *changes;

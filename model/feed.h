@@ -36,6 +36,12 @@ enum fetch_reason {
 
 #define LEVEL_EXACT (-1) /* freq gave a period in seconds */
 
+enum sanitize_setting {
+    SANITIZE_KEEP = 0, /* nothing is said about it */
+    SANITIZE_ON,
+    SANITIZE_OFF,
+};
+
 struct feed_record {
     int64_t id;
     struct str url;          /* canonical, without credentials */
@@ -63,6 +69,7 @@ struct feed_record {
     int64_t n_entries;       /* that are not deleted */
     int64_t n_items;         /* deleted ones included */
     int n_subscriptions;
+    bool raw_html;           /* HTML is taken in as the publisher wrote it, not sanitized */
     struct str head;         /* JSON of the feed's dict and the facts beside it (see schema.sql) */
     struct str ext;          /* foreign elements of the head, XML */
     struct doc_hint_row {
@@ -109,6 +116,10 @@ struct subscription {
     struct sub_feed {
         int64_t feed_id;
         struct str url;     /* as it was subscribed, without credentials */
+        /* null when not given: */
+        struct str name;     /* the subscriber's own name for the feed */
+        struct str folder;   /* JSON list of the names of its folders, outermost first */
+        struct str category; /* of OPML: "a,/b/c" */
     } *feeds;
     size_t n_feeds;
 };

@@ -17,6 +17,21 @@ void op_free(struct op *op)
 
 /* ---- feeds ----------------------------------------------------------------------------------- */
 
+/* A new record is called what the list that named it calls it, until its document says. */
+static enum rc set_first_texts(struct txn *t, int64_t id, const struct feed_wish *wish,
+                               struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_row row;
+    enum rc rc = feeds_load(t->db, id, false, &a, &row, err);
+
+    if (rc != RC_OK)
+        return rc;
+    row.rec.title = wish->title;
+    row.rec.site_url = wish->site_url;
+    return feeds_save(t->db, &row, err);
+}
+
 static enum rc find_or_insert(struct txn *t, const struct feed_ref *ref, int64_t *id,
                               struct err *err)
 {
@@ -28,6 +43,8 @@ static enum rc find_or_insert(struct txn *t, const struct feed_ref *ref, int64_t
         feeds_insert(t->db, ref->url, ref->credential, clock_now_s(), txn_next_version(t), id, err);
     if (rc == RC_OK)
         txn_feed(t, *id)->is_new = true;
+    if (rc == RC_OK && (ref->wish.title.len > 0 || ref->wish.site_url.len > 0))
+        rc = set_first_texts(t, *id, &ref->wish, err);
     return rc;
 }
 
@@ -57,21 +74,36 @@ static void reschedule(const struct txn *t, struct feed_record *r)
     r->next_reason = REASON_PERIOD;
 }
 
+/* What comes next is read whole, for what is stored was read under the other setting. */
+static bool set_sanitize(struct feed_record *r, enum sanitize_setting sanitize)
+{
+    bool raw = sanitize == SANITIZE_OFF;
+
+    if (sanitize == SANITIZE_KEEP || r->raw_html == raw)
+        return false;
+    r->raw_html = raw;
+    r->etag = r->last_modified = STR_NULL;
+    r->has_body_hash = false;
+    return true;
+}
+
 static enum rc set_level(struct txn *t, int64_t feed_id, int level, int64_t period_s,
-                         struct arena *a, struct err *err)
+                         enum sanitize_setting sanitize, struct arena *a, struct err *err)
 {
     struct feed_row row;
     enum rc rc = feeds_load(t->db, feed_id, false, a, &row, err);
+    bool changed;
 
     if (rc != RC_OK)
         return rc;
+    changed = set_sanitize(&row.rec, sanitize);
     if (level != LEVEL_KEEP) {
         row.rec.level = level;
         row.rec.period_s = level == LEVEL_EXACT ? period_s : 0;
         reschedule(t, &row.rec);
     } else if (row.rec.next_fetch_at == TIME_UNKNOWN) {
         reschedule(t, &row.rec); /* nobody had asked for it for long; now somebody does */
-    } else {
+    } else if (!changed) {
         return RC_OK;
     }
     txn_feed(t, feed_id);
@@ -100,7 +132,7 @@ static enum rc apply_set_level(struct txn *t, struct op *op)
     if (!is_level(level, period_s))
         return bad_level(&op->err, level, period_s);
     op->result.id = op->as.set_level.feed_id;
-    return set_level(t, op->result.id, level, period_s, &op->arena, &op->err);
+    return set_level(t, op->result.id, level, period_s, SANITIZE_KEEP, &op->arena, &op->err);
 }
 
 static enum rc apply_touch(struct txn *t, struct op *op)
@@ -129,6 +161,30 @@ static enum rc show_sub(struct txn *t, struct op *op, int64_t id)
     return rc;
 }
 
+/* Take the feed of the request's place `i` in. */
+static enum rc subscribe_feed(struct txn *t, struct op *op, int64_t sub_id, size_t i)
+{
+    const struct sub_request *req = &op->as.subscribe;
+    const struct feed_ref *ref = &req->feeds[i];
+    const struct feed_wish *wish = &ref->wish;
+    struct sub_feed feed = {.url = str_is_null(ref->shown_url) ? ref->url : ref->shown_url,
+                            .name = wish->name,
+                            .folder = wish->folder,
+                            .category = wish->category};
+    enum rc rc = find_or_insert(t, ref, &feed.feed_id, &op->err);
+
+    if (rc == RC_OK)
+        rc = sub_feeds_add(t->db, sub_id, i, &feed, &op->err);
+    if (rc == RC_OK)
+        rc = set_level(t, feed.feed_id, wish->has_level ? wish->level : req->level,
+                       wish->has_level ? wish->period_s : req->period_s,
+                       wish->sanitize != SANITIZE_KEEP ? wish->sanitize : req->sanitize, &op->arena,
+                       &op->err);
+    if (rc == RC_OK)
+        txn_feed(t, feed.feed_id);
+    return rc;
+}
+
 static enum rc apply_subscribe(struct txn *t, struct op *op)
 {
     const struct sub_request *req = &op->as.subscribe;
@@ -138,7 +194,6 @@ static enum rc apply_subscribe(struct txn *t, struct op *op)
                                .position = req->from_given ? req->from_seq : t->last_seq,
                                .with_initial = req->from_given,
                                .created_at = clock_now_s()};
-    int64_t feed_id;
     enum rc rc;
     size_t i;
 
@@ -146,18 +201,15 @@ static enum rc apply_subscribe(struct txn *t, struct op *op)
         return err_set(&op->err, RC_INPUT, "a subscription needs at least one feed");
     if (!is_level(req->level, req->period_s))
         return bad_level(&op->err, req->level, req->period_s);
+    for (i = 0; i < req->n_feeds; i++) {
+        const struct feed_wish *w = &req->feeds[i].wish;
+
+        if (w->has_level && !is_level(w->level, w->period_s))
+            return bad_level(&op->err, w->level, w->period_s);
+    }
     rc = subs_insert(t->db, &sub, req->endpoint_credential, &op->err);
     for (i = 0; i < req->n_feeds && rc == RC_OK; i++) {
-        const struct feed_ref *ref = &req->feeds[i];
-
-        rc = find_or_insert(t, ref, &feed_id, &op->err);
-        if (rc == RC_OK)
-            rc = sub_feeds_add(t->db, sub.id, feed_id, i,
-                               str_is_null(ref->shown_url) ? ref->url : ref->shown_url, &op->err);
-        if (rc == RC_OK)
-            rc = set_level(t, feed_id, req->level, req->period_s, &op->arena, &op->err);
-        if (rc == RC_OK)
-            txn_feed(t, feed_id);
+        rc = subscribe_feed(t, op, sub.id, i);
     }
     if (rc != RC_OK)
         return rc;

@@ -47,6 +47,12 @@ static void keep_level(struct feed_record *to, const struct feed_record *from)
     }
 }
 
+/* Unsafe HTML is let in only where both were told to. */
+static void keep_sanitize(struct feed_record *to, const struct feed_record *from)
+{
+    to->raw_html = to->raw_html && from->raw_html;
+}
+
 /* A record that has no document yet takes that of the other. */
 static enum rc inherit_document(struct txn *t, int64_t from, struct feed_row *to, struct arena *a,
                                 struct err *err)
@@ -90,6 +96,7 @@ static enum rc merge_records(struct txn *t, const struct feed_row *from, struct 
     if (rc == RC_OK && from->rec.page_url.len > 0 && !str_eq(from->rec.page_url, to->rec.page_url))
         rc = aliases_add(t->db, id, from->rec.page_url, from->rec.credential, INT64_MAX, err);
     keep_level(&to->rec, &from->rec);
+    keep_sanitize(&to->rec, &from->rec);
     if (from->rec.wanted_at > to->rec.wanted_at)
         to->rec.wanted_at = from->rec.wanted_at;
     note = txn_feed(t, old);
@@ -406,7 +413,9 @@ static void store_state(const struct fetch_outcome *o, struct feed_record *r, in
         if (o->level != LEVEL_EXACT)
             r->period_s = 0;
     }
-    if (merged) { /* nor does this record hold all that was compared: it is read whole next time */
+    /* nor does this record hold all that was compared, or it is to be read in another way from now
+     * on: it is read whole next time */
+    if (merged || o->raw_html != r->raw_html) {
         r->etag = r->last_modified = STR_NULL;
         r->has_body_hash = false;
         return;

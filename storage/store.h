@@ -107,10 +107,21 @@ struct store_result {
 typedef void store_done_fn(void *ctx, enum rc rc, const struct store_result *res,
                            const struct err *err);
 
+/* What is said of a feed beside its URL. All zero: nothing. */
+struct feed_wish {
+    bool has_level; /* then the next two count (as in struct sub_request) */
+    int level;
+    int64_t period_s;
+    enum sanitize_setting sanitize;
+    struct str name, folder, category; /* of struct sub_feed */
+    struct str title, site_url;        /* what is known of a new record until it is fetched */
+};
+
 struct feed_ref {
     struct str url;        /* canonical, without credential */
     struct str credential; /* null when none */
     struct str shown_url;  /* as the caller wrote it, without credential; for subscriptions */
+    struct feed_wish wish; /* for subscriptions */
 };
 
 /* Make the feed's record unless it is there (level 1, due at once). */
@@ -124,10 +135,11 @@ struct sub_request {
     struct str sink; /* "xmlrpc" */
     const struct feed_ref *feeds;
     size_t n_feeds;
-    int level; /* 0..2, LEVEL_EXACT, or LEVEL_KEEP */
+    int level; /* 0..2, LEVEL_EXACT, or LEVEL_KEEP; of feeds that have no wish of their own */
     int64_t period_s;
-    bool from_given;  /* from=...: what was there before, too */
-    int64_t from_seq; /* exclusive */
+    enum sanitize_setting sanitize; /* the same */
+    bool from_given;                /* from=...: what was there before, too */
+    int64_t from_seq;               /* exclusive */
 };
 #define LEVEL_KEEP (-2)
 enum rc store_subscribe(struct store *s, const struct sub_request *req, store_done_fn *done,
@@ -191,6 +203,7 @@ struct fetch_outcome {
     int n_errors;
     int64_t next_fetch_at;
     enum fetch_reason next_reason;
+    bool raw_html; /* the setting that the document was read under */
 };
 enum rc store_fetch_outcome(struct store *s, const struct fetch_outcome *o, store_done_fn *done,
                             void *ctx) NODISCARD;

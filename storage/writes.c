@@ -33,8 +33,17 @@ static struct str keep(struct op *op, struct str s)
 
 static struct feed_ref keep_ref(struct op *op, const struct feed_ref *ref)
 {
-    return (struct feed_ref){keep(op, ref->url), keep(op, ref->credential),
-                             keep(op, ref->shown_url)};
+    struct feed_ref copy = *ref;
+
+    copy.url = keep(op, ref->url);
+    copy.credential = keep(op, ref->credential);
+    copy.shown_url = keep(op, ref->shown_url);
+    copy.wish.name = keep(op, ref->wish.name);
+    copy.wish.folder = keep(op, ref->wish.folder);
+    copy.wish.category = keep(op, ref->wish.category);
+    copy.wish.title = keep(op, ref->wish.title);
+    copy.wish.site_url = keep(op, ref->wish.site_url);
+    return copy;
 }
 
 static struct str *keep_list(struct op *op, const struct str *list, size_t n)

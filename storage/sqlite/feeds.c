@@ -100,7 +100,7 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
     " f.last_success_at, f.last_change_at, f.next_fetch_at, f.next_reason, f.wanted_at,"           \
     " f.last_status, f.n_errors, f.last_error, f.version, f.n_entries, f.n_items,"                 \
     " f.hint_max_age_s,"                                                                           \
-    " f.hint_ttl_s, f.hint_sy_s, f.hint_skip_hours, f.hint_skip_days,"                             \
+    " f.hint_ttl_s, f.hint_sy_s, f.hint_skip_hours, f.hint_skip_days, f.raw_html,"                 \
     " (SELECT count(*) FROM sub_feeds s WHERE s.feed_id = f.id)"
 
 static struct str null_if_empty(struct str s)
@@ -145,6 +145,7 @@ static void read_row(sqlite3_stmt *st, struct arena *a, struct feed_row *row)
     r->hints.sy_period_s = col_int(st, i++);
     r->hints.skip_hours = (uint32_t)col_int(st, i++);
     r->hints.skip_days = (uint8_t)col_int(st, i++);
+    r->raw_html = col_int(st, i++) != 0;
     r->n_subscriptions = (int)col_int(st, i++);
     r->head = STR_NULL;
     r->ext = STR_NULL;
@@ -194,16 +195,18 @@ enum rc feeds_save(struct db *db, const struct feed_row *row, struct err *err)
                     " next_fetch_at = ?14, next_reason = ?15, wanted_at = ?16, last_status = ?17,"
                     " n_errors = ?18, last_error = ?19, version = ?20, n_entries = ?21,"
                     " hint_max_age_s = ?22, hint_ttl_s = ?23, hint_sy_s = ?24,"
-                    " hint_skip_hours = ?25, hint_skip_days = ?26, n_items = ?27"
+                    " hint_skip_hours = ?25, hint_skip_days = ?26, n_items = ?27,"
+                    " raw_html = ?28"
                     " WHERE id = ?1",
-                    "isssshiiiittttitiisiiiiiiii", r->id, r->site_url, r->title, r->etag,
+                    "isssshiiiittttitiisiiiiiiiii", r->id, r->site_url, r->title, r->etag,
                     r->last_modified, r->has_body_hash ? r->body_hash : NULL, (int64_t)row->fetched,
                     (int64_t)r->state, (int64_t)r->level, r->period_s, r->last_check_at,
                     r->last_success_at, r->last_change_at, r->next_fetch_at,
                     (int64_t)r->next_reason, r->wanted_at, (int64_t)r->last_status,
                     (int64_t)r->n_errors, r->last_error, r->version, r->n_entries,
                     r->hints.max_age_s, r->hints.ttl_s, r->hints.sy_period_s,
-                    (int64_t)r->hints.skip_hours, (int64_t)r->hints.skip_days, r->n_items);
+                    (int64_t)r->hints.skip_hours, (int64_t)r->hints.skip_days, r->n_items,
+                    (int64_t)r->raw_html);
 }
 
 enum rc feeds_save_urls(struct db *db, int64_t id, struct str url, struct str page_url,

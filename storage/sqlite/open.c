@@ -18,7 +18,7 @@
 #include "storage/sqlite/stmt.h"
 
 #define APPLICATION_ID 0x46656564 /* "Feed" */
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 #define BUSY_MS 5000
 #define LOG_PAGES 4000 /* a shorter write-ahead log is left alone */
 #define N_SLOTS 256    /* a power of two, well above the number of statements in the sources */
@@ -54,6 +54,11 @@ static const struct migration migrations[] = {
      "INSERT INTO head_log (feed_id, since_seq, url, title, site_url, head, ext)"
      " SELECT f.id, 0, f.url, f.title, f.site_url, h.head, h.ext"
      " FROM feeds f JOIN heads h ON h.feed_id = f.id;"},
+    {2, 3,
+     "ALTER TABLE feeds ADD COLUMN raw_html INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE sub_feeds ADD COLUMN name TEXT;"
+     "ALTER TABLE sub_feeds ADD COLUMN folder TEXT;"
+     "ALTER TABLE sub_feeds ADD COLUMN category TEXT;"},
 };
 
 static enum rc db_fail(struct db *db, struct err *err)

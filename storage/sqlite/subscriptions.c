@@ -23,9 +23,11 @@ enum rc subs_insert(struct db *db, struct subscription *sub, struct str endpoint
 
 static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena *a, struct err *err)
 {
-    sqlite3_stmt *st = stmt_start(
-        db, err, "SELECT feed_id, url FROM sub_feeds WHERE sub_id = ?1 ORDER BY place, feed_id",
-        "i", sub->id);
+    sqlite3_stmt *st =
+        stmt_start(db, err,
+                   "SELECT feed_id, url, name, folder, category FROM sub_feeds WHERE sub_id = ?1"
+                   " ORDER BY place, feed_id",
+                   "i", sub->id);
     struct sub_feed *grown;
     size_t cap = 0;
     int got = -1;
@@ -38,7 +40,9 @@ static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena 
                 memcpy(grown, sub->feeds, sub->n_feeds * sizeof *grown);
             sub->feeds = grown;
         }
-        sub->feeds[sub->n_feeds++] = (struct sub_feed){col_int(st, 0), col_str(st, 1, a)};
+        sub->feeds[sub->n_feeds++] =
+            (struct sub_feed){col_int(st, 0), col_str(st, 1, a), col_str(st, 2, a),
+                              col_str(st, 3, a), col_str(st, 4, a)};
     }
     return got < 0 ? RC_IO : RC_OK;
 }
@@ -145,13 +149,14 @@ enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **
         out, n_out, err);
 }
 
-enum rc sub_feeds_add(struct db *db, int64_t sub_id, int64_t feed_id, size_t place, struct str url,
+enum rc sub_feeds_add(struct db *db, int64_t sub_id, size_t place, const struct sub_feed *feed,
                       struct err *err)
 {
     return stmt_run(db, err,
-                    "INSERT INTO sub_feeds (sub_id, feed_id, place, url) VALUES (?1, ?2, ?3, ?4)"
-                    " ON CONFLICT DO NOTHING",
-                    "iiie", sub_id, feed_id, (int64_t)place, url);
+                    "INSERT INTO sub_feeds (sub_id, feed_id, place, url, name, folder, category)"
+                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+                    "iiiesss", sub_id, feed->feed_id, (int64_t)place, feed->url, feed->name,
+                    feed->folder, feed->category);
 }
 
 enum rc sub_feeds_drop(struct db *db, int64_t sub_id, int64_t feed_id, struct err *err)

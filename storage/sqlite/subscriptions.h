@@ -28,7 +28,7 @@ enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **
                      struct err *err) NODISCARD;
 
 /* One that is there already is left as it is. */
-enum rc sub_feeds_add(struct db *db, int64_t sub_id, int64_t feed_id, size_t place, struct str url,
+enum rc sub_feeds_add(struct db *db, int64_t sub_id, size_t place, const struct sub_feed *feed,
                       struct err *err) NODISCARD;
 enum rc sub_feeds_drop(struct db *db, int64_t sub_id, int64_t feed_id, struct err *err) NODISCARD;
 

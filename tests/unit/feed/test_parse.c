@@ -355,6 +355,36 @@ static void test_parse__content_is_sanitized(void **state) /* OBJ-11 */
     check_text(doc->entries[0].summary, "<b>t</b>");
 }
 
+/* The setting of a feed: in every format HTML is then what the publisher wrote. */
+static void test_parse__raw_html_is_as_it_was_written(void **state)
+{
+    static const char *const bodies[] = {
+        "<rss version='2.0'><channel><item><description>&lt;b onclick='x()'&gt;&lt;a href='i'&gt;t"
+        "&lt;/a&gt;&lt;/b&gt;</description></item></channel></rss>",
+        "<feed xmlns='http://www.w3.org/2005/Atom'><entry><content type='html'>&lt;b onclick='x()'"
+        "&gt;&lt;a href='i'&gt;t&lt;/a&gt;&lt;/b&gt;</content></entry></feed>",
+        "{\"version\":\"https://jsonfeed.org/version/1.1\",\"items\":[{\"id\":\"1\","
+        "\"content_html\":\"<b onclick='x()'><a href='i'>t</a></b>\"}]}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+        for (int raw = 0; raw < 2; raw++) {
+            AUTO(arena_release) struct arena a = ARENA_INIT;
+            struct parse_input in = {
+                .body = str_from(bodies[i]), .url = STR("http://u.org/f"), .raw_html = raw};
+            const struct feed_doc *doc = feed_parse(&a, &in);
+            struct str text = value_get_textz(doc->entries[0].obj, "summary");
+
+            if (str_is_null(text))
+                text = value_get_textz(value_at(value_getz(doc->entries[0].obj, "content"), 0),
+                                       "value");
+            check_text(text, raw ? "<b onclick='x()'><a href='i'>t</a></b>"
+                                 : "<b><a href=\"http://u.org/i\">t</a></b>");
+        }
+    }
+}
+
 static void test_parse__junk_in_front_is_skipped(void **state) /* OBJ-08 */
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -485,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_parse__history_marks_and_tombstones),
         cmocka_unit_test(test_parse__bases_in_their_order),
         cmocka_unit_test(test_parse__content_is_sanitized),
+        cmocka_unit_test(test_parse__raw_html_is_as_it_was_written),
         cmocka_unit_test(test_parse__junk_in_front_is_skipped),
         cmocka_unit_test(test_parse__what_is_no_feed_says_why),
         cmocka_unit_test(test_parse__entries_are_bounded),

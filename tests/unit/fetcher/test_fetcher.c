@@ -211,7 +211,8 @@ static int64_t subscribe(struct world *w, const char *url, const char *credentia
                          int64_t period_s)
 {
     struct ticket t = TICKET;
-    struct feed_ref ref = {str_from(url), str_from(credential), str_from(url)};
+    struct feed_ref ref = {
+        .url = str_from(url), .credential = str_from(credential), .shown_url = str_from(url)};
     struct sub_request req = {.feeds = &ref, .n_feeds = 1, .level = level, .period_s = period_s};
     struct feed_brief brief;
 
@@ -655,7 +656,7 @@ static void test_fetcher__unused_feeds_rest_until_a_reader_comes(void **state)
     struct world *w = *state;
     struct fetcher_cfg cfg = w->cfg;
     struct str url = str_from(origin_url(w->origin, "/f"));
-    struct feed_ref ref = {url, STR_NULL, url};
+    struct feed_ref ref = {.url = url, .shown_url = url};
     struct ticket t = TICKET;
     int64_t id;
 

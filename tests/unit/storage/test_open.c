@@ -163,6 +163,38 @@ static void test_open__the_first_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
+/* A database of the second version gets the settings of feeds, at their safe values. */
+static void test_open__the_second_schema_is_brought_up_to_date(void **state)
+{
+    struct fixture *f = *state;
+    struct subscription *subs;
+    struct feed_record *feeds;
+    struct str fresh, old;
+    size_t n;
+
+    fixture_close(f);
+    fresh = shape_of(f->path, &f->arena);
+    unlink(f->path);
+    run_sql(f->path, read_text("schema/v2.sql", &f->arena));
+    run_sql(f->path,
+            "PRAGMA user_version = 2; PRAGMA application_id = 1181050212;"
+            "INSERT INTO feeds (url, version) VALUES ('http://a.example/', 1);"
+            "INSERT INTO subscriptions (sink, position, created_at) VALUES ('xmlrpc', 0, 7);"
+            "INSERT INTO sub_feeds (sub_id, feed_id, place, url) VALUES (1, 1, 0, 'http://A/')");
+    fixture_open(f);
+    assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &feeds, &n, NULL));
+    assert_int_equal(1, n);
+    assert_false(feeds[0].raw_html);
+    assert_int_equal(RC_OK, reader_subs(f->reader, NULL, 0, &f->arena, &subs, &n, NULL));
+    assert_int_equal(1, n);
+    assert_true(str_eqz(subs[0].feeds[0].url, "http://A/"));
+    assert_true(str_is_null(subs[0].feeds[0].folder));
+    fixture_close(f);
+    old = shape_of(f->path, &f->arena);
+    assert_string_equal(str_z(&f->arena, fresh), str_z(&f->arena, old));
+    fixture_open(f);
+}
+
 static void test_open__no_such_directory(void **state)
 {
     struct err err = ERR_INIT;
@@ -230,6 +262,7 @@ int main(void)
         T(strangers_are_refused),
         T(newer_schema_is_refused),
         T(the_first_schema_is_brought_up_to_date),
+        T(the_second_schema_is_brought_up_to_date),
         T(no_such_directory),
         T(bad_memcached_address),
         T(migrations),

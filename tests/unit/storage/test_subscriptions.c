@@ -405,6 +405,119 @@ static void test_subscriptions__merge_behind_a_turn(void **state)
     assert_string_equal("two", push(f, id, 10));
 }
 
+static struct feed_record *record_of(struct fixture *f, int64_t id)
+{
+    struct feed_record *rec;
+    size_t n;
+
+    assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &rec, &n, NULL));
+    assert_int_equal(1, n);
+    return rec;
+}
+
+/* What a feed is said to be: by its own wish, else by that of the request, else as it is. */
+static void test_subscriptions__wishes(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(2);
+    struct feed_ref refs[2] = {req.feeds[0], req.feeds[1]};
+    struct sub_feed *feed;
+    struct answer a;
+
+    req.feeds = refs;
+    req.level = 2;
+    refs[0].wish = (struct feed_wish){.has_level = true,
+                                      .level = LEVEL_EXACT,
+                                      .period_s = 90,
+                                      .sanitize = SANITIZE_OFF,
+                                      .name = STR("mine"),
+                                      .folder = STR("[\"A\",\"B\"]"),
+                                      .category = STR("x,/y/z"),
+                                      .title = STR("Its title"),
+                                      .site_url = STR("http://a.example/")};
+    feed = sub_at(f, subscribe(f, &req))->feeds;
+    assert_true(str_eqz(feed[0].name, "mine"));
+    assert_true(str_eqz(feed[0].folder, "[\"A\",\"B\"]"));
+    assert_true(str_eqz(feed[0].category, "x,/y/z"));
+    assert_true(str_is_null(feed[1].name) && str_is_null(feed[1].folder));
+    assert_int_equal(LEVEL_EXACT, record_of(f, feed[0].feed_id)->level);
+    assert_int_equal(90, record_of(f, feed[0].feed_id)->period_s);
+    assert_true(record_of(f, feed[0].feed_id)->raw_html);
+    assert_true(str_eqz(record_of(f, feed[0].feed_id)->title, "Its title"));
+    assert_true(str_eqz(record_of(f, feed[0].feed_id)->site_url, "http://a.example/"));
+    assert_int_equal(2, record_of(f, feed[1].feed_id)->level);
+    assert_false(record_of(f, feed[1].feed_id)->raw_html);
+
+    /* no wish keeps; a title is for new records only */
+    refs[0].wish = (struct feed_wish){.title = STR("Another")};
+    req.level = LEVEL_KEEP;
+    subscribe(f, &req);
+    assert_true(record_of(f, feed[0].feed_id)->raw_html);
+    assert_int_equal(90, record_of(f, feed[0].feed_id)->period_s);
+    assert_true(str_eqz(record_of(f, feed[0].feed_id)->title, "Its title"));
+    req.sanitize = SANITIZE_ON;
+    subscribe(f, &req);
+    assert_false(record_of(f, feed[0].feed_id)->raw_html);
+
+    refs[1].wish = (struct feed_wish){.has_level = true, .level = 7};
+    WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
+    assert_int_equal(RC_INPUT, a.rc);
+}
+
+/* A change of the setting makes the next document be read whole, also when a fetch was under way.
+ */
+static void test_subscriptions__sanitize_forgets_validators(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(1);
+    int64_t id = sub_at(f, subscribe(f, &req))->feeds[0].feed_id;
+    struct fetch_outcome o = outcome(id, NULL, 0);
+    struct answer a;
+
+    o.etag = STR("\"1\"");
+    o.has_body_hash = true;
+    for (int k = 0; k < 2; k++) {
+        WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+        assert_true(record_of(f, id)->has_body_hash);
+        assert_true(str_eqz(record_of(f, id)->etag, "\"1\""));
+        req.sanitize = k == 0 ? SANITIZE_ON : SANITIZE_OFF; /* the first is no change */
+        subscribe(f, &req);
+    }
+    assert_false(record_of(f, id)->has_body_hash);
+    assert_int_equal(0, record_of(f, id)->etag.len);
+    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a)); /* read under the old setting */
+    assert_false(record_of(f, id)->has_body_hash);
+    o.raw_html = true;
+    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    assert_true(record_of(f, id)->has_body_hash);
+}
+
+/* A record that turns out to be another one brings no unsafe HTML with it. */
+static void test_subscriptions__merged_feed_is_sanitized_unless_both_are_not(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int both = 0; both < 2; both++) {
+        struct feed_ref raw = {.url = str_printf(&f->arena, "http://raw%d.example/", both)};
+        struct feed_ref other = {.url = str_printf(&f->arena, "http://other%d.example/", both)};
+        struct sub_request req = request(1);
+        struct fetch_outcome o;
+        struct answer a;
+
+        req.feeds = &raw;
+        req.sanitize = SANITIZE_OFF;
+        o = outcome(sub_at(f, subscribe(f, &req))->feeds[0].feed_id, NULL, 0);
+        req.feeds = &other;
+        req.sanitize = both ? SANITIZE_OFF : SANITIZE_ON;
+        subscribe(f, &req);
+        o.url = other.url;
+        o.raw_html = true;
+        WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+        assert_int_equal(RC_OK, a.rc);
+        assert_int_equal(both, record_of(f, a.res.id)->raw_html);
+    }
+}
+
 int main(void)
 {
 #define T(name)                                                                                    \
@@ -423,6 +536,9 @@ int main(void)
         T(result_shows_it),
         T(level),
         T(merge_behind_a_turn),
+        T(wishes),
+        T(sanitize_forgets_validators),
+        T(merged_feed_is_sanitized_unless_both_are_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
