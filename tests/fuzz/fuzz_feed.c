@@ -1,7 +1,8 @@
 /* tests/fuzz/fuzz_feed.c - any bytes as a feed: read, identified, stored as text, written in every
  * format and read again.
  *
- * What leaves must be well-formed and hold the same entries, whatever came in. */
+ * What leaves must be well-formed and hold the same entries, whatever came in; and it must not cost
+ * more than its length allows. */
 #include <stdint.h>
 
 #include <libxml/parser.h>
@@ -13,8 +14,10 @@
 #include "feed/json.h"
 #include "feed/parse.h"
 #include "feed/writer.h"
+#include "tests/fuzz/bound.h"
 
 #define URL STR("http://e.org/a/feed")
+#define MEMORY_PER_BYTE 4096
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -128,12 +131,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct parse_input in = {.body = str_of((const char *)data, len), .url = URL};
+    struct bound bound = bound_start(len);
     unsigned char essence[16];
     struct feed_doc *doc;
     struct str *uids;
 
     (void)feed_looks_like_html(in.body);
     doc = feed_parse(&a, &in);
+    bound_check_memory(&bound, &a, MEMORY_PER_BYTE);
     ASSERT(doc->bozo == !str_is_null(doc->bozo_why));
     (void)stored(&a, feed_doc_object(&a, doc));
     check_fragment(doc->ext);
@@ -147,5 +152,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     }
     write_all(&a, doc, uids, false);
     write_all(&a, doc, uids, true);
+    bound_check_time(&bound);
     return 0;
 }

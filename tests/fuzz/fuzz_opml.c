@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "feed/changes.h"
 #include "feed/opml.h"
+#include "tests/fuzz/bound.h"
 
 #define NOW 1000000000
 
@@ -56,9 +57,11 @@ static void check_changes(struct str body)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
+    struct bound bound = bound_start(len);
     struct str body = str_of((const char *)data, len);
 
     check_list(body);
     check_changes(body);
+    bound_check_time(&bound);
     return 0;
 }

@@ -4,6 +4,9 @@
 #include "base/assert.h"
 #include "base/limits.h"
 #include "net/url.h"
+#include "tests/fuzz/bound.h"
+
+#define MEMORY_PER_BYTE 256
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -21,6 +24,7 @@ static void check_url(struct str url)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct bound bound = bound_start(len);
     struct str raw = str_of((const char *)data, len), ref, s;
     struct url_parts p, again;
     ssize_t cut = str_chr(raw, '\n');
@@ -32,6 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     s = url_encode(&a, raw);
     ASSERT(str_eq(url_decode(&a, s, false), raw));
     (void)url_decode(&a, raw, true);
+    bound_check_memory(&bound, &a, MEMORY_PER_BYTE);
+    bound_check_time(&bound);
     if (url_parse(&a, raw, &p, NULL) != RC_OK)
         return 0;
     check_url(p.url);
