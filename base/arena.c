@@ -18,14 +18,20 @@ struct arena_chunk {
     _Alignas(16) char data[];
 };
 
-void arena_release(struct arena *a)
+/* Free the chunks from `c` to before `end`. */
+static void free_chunks(struct arena_chunk *c, const struct arena_chunk *end)
 {
-    struct arena_chunk *c, *next;
+    struct arena_chunk *next;
 
-    for (c = a->head; c != NULL; c = next) {
+    for (; c != end; c = next) {
         next = c->next;
         free(c);
     }
+}
+
+void arena_release(struct arena *a)
+{
+    free_chunks(a->head, NULL);
     *a = (struct arena)ARENA_INIT;
 }
 
@@ -45,7 +51,7 @@ void arena_free(struct arena **ap)
 
 void *arena_alloc_slow(struct arena *a, size_t n)
 {
-    size_t need = (n + 15) & ~(size_t)15;
+    size_t need = arena_rounded(n);
     size_t size = a->total < CHUNK_MIN ? CHUNK_MIN : a->total;
     struct arena_chunk *c;
 
@@ -70,6 +76,26 @@ void *arena_alloc_slow(struct arena *a, size_t n)
     a->at = c->data + need;
     a->end = c->data + size;
     return c->data;
+}
+
+struct arena_mark arena_mark(const struct arena *a)
+{
+    return (struct arena_mark){a->head, a->head == NULL ? NULL : a->head->next, a->at, a->total};
+}
+
+void arena_rewind(struct arena *a, struct arena_mark m)
+{
+    if (m.head == NULL) {
+        arena_release(a);
+        return;
+    }
+    free_chunks(a->head, m.head);
+    free_chunks(m.head->next, m.next); /* large pieces, which went behind the head */
+    m.head->next = m.next;
+    a->head = m.head;
+    a->at = m.at;
+    a->end = m.head->data + m.head->size;
+    a->total = m.total;
 }
 
 void *arena_zalloc(struct arena *a, size_t n)

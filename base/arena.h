@@ -26,7 +26,8 @@ void arena_release(struct arena *a);
 struct arena *arena_new(void);
 void arena_free(struct arena **ap);
 
-/* `n` bytes aligned for any type; arena_zalloc() clears them. Never NULL. */
+/* `n` bytes aligned to 8, which does for all but long double; arena_zalloc() clears them. Never
+ * NULL. */
 void *arena_alloc_slow(struct arena *a, size_t n);
 void *arena_zalloc(struct arena *a, size_t n);
 
@@ -34,12 +35,28 @@ void *arena_zalloc(struct arena *a, size_t n);
 char *arena_copy(struct arena *a, const void *p, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* A place to go back to. arena_rewind() frees what was allocated since the mark was taken, for work
+ * that leaves more behind than its result; take the result out of the arena before. Marks are used
+ * in the opposite order of their making, and none outlives arena_release(). */
+struct arena_mark {
+    struct arena_chunk *head, *next; /* the head chunk, and the one behind it */
+    char *at;
+    size_t total;
+};
+struct arena_mark arena_mark(const struct arena *a);
+void arena_rewind(struct arena *a, struct arena_mark m);
+
 /* Bytes held by the arena, for limits. */
 size_t arena_size(const struct arena *a);
 
+static inline size_t arena_rounded(size_t n)
+{
+    return (n + 7) & ~(size_t)7;
+}
+
 static inline void *arena_alloc(struct arena *a, size_t n)
 {
-    size_t need = (n + 15) & ~(size_t)15;
+    size_t need = arena_rounded(n);
 
     if (__builtin_expect((size_t)(a->end - a->at) < need || need < n, 0))
         return arena_alloc_slow(a, n);

@@ -2,6 +2,7 @@
 #include "feed/builder.h"
 
 #include "base/assert.h"
+#include "base/mem.h"
 #include "feed/names.h"
 #include "feed/sanitize_priv.h"
 #include "feed/uri.h"
@@ -38,6 +39,7 @@ void builder_release(struct builder *b)
     buf_release(&b->entry_ext);
     buf_release(&b->head_ext);
     buf_release(&b->tombstone_ext);
+    mem_free(b->entries);
 }
 
 /* "en_us" is meant as "en-us". */
@@ -76,7 +78,7 @@ static bool is_lowered(struct str key)
 
 struct value *attrs_dict(struct builder *b, const struct attrs *at)
 {
-    struct value *d = value_dict(b->a);
+    struct value *d = value_dict_for(b->a, (uint32_t)at->n + 2); /* a link gets rel and type */
 
     for (size_t i = 0; i < at->n; i++) {
         struct str key = at->list[i].name->attr, v = at->list[i].value;
@@ -515,6 +517,8 @@ void builder_finish(struct builder *b)
             b->in_content = false;
         b->depth--;
     }
+    b->doc->entries =
+        (void *)arena_copy(b->a, b->entries, b->doc->n_entries * sizeof b->entries[0]);
 }
 
 void builder_push(struct frame *f, struct str member, bool stores)

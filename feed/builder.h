@@ -125,6 +125,7 @@ struct builder {
     struct str last_prefix, last_uri; /* of the namespace declaration seen last */
     struct ns_decl scope[SCOPE_MAX];  /* namespaces written in the fragment being recorded */
     size_t n_scope;
+    struct doc_entry *entries; /* on the heap while they grow; builder_finish() moves them */
     size_t entries_cap, tombstones_cap;
 };
 

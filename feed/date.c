@@ -528,7 +528,7 @@ struct value *date_nine(struct arena *a, int64_t at)
     struct civil c = clock_civil(at);
     const int64_t nine[] = {c.year,   c.month,   c.day,     c.hour, c.minute,
                             c.second, c.weekday, c.yearday, 0};
-    struct value *list = value_list(a);
+    struct value *list = value_list_for(a, ARRAY_LEN(nine));
 
     for (size_t i = 0; i < ARRAY_LEN(nine); i++)
         value_push(a, list, value_int(a, nine[i]));

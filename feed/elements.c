@@ -3,7 +3,10 @@
 #include "feed/builder.h"
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "feed/date.h"
+
+#define ENTRY_MEMBERS 20 /* that most entries make do with */
 
 /* ---------------------------------------------------------------- generic rows */
 
@@ -138,7 +141,7 @@ void builder_begin_entry(struct builder *b)
     builder_record_drop(b);
     if (b->in_entry) /* the one before was not closed */
         builder_finish_entry(b);
-    b->entry = value_dict(b->a);
+    b->entry = value_dict_for(b->a, ENTRY_MEMBERS);
     b->in_entry = true;
     b->guid_is_link = false;
     b->has_content = false;
@@ -157,16 +160,9 @@ void builder_finish_entry(struct builder *b)
     if (doc->n_entries == LIMIT_FEED_ENTRIES) {
         doc->n_cut++;
     } else {
-        if (doc->n_entries == b->entries_cap) {
-            size_t cap = b->entries_cap == 0 ? 16 : b->entries_cap * 2;
-            struct doc_entry *list = ARENA_ARRAY(b->a, struct doc_entry, cap);
-
-            if (doc->n_entries > 0)
-                memcpy(list, doc->entries, doc->n_entries * sizeof *list);
-            doc->entries = list;
-            b->entries_cap = cap;
-        }
-        doc->entries[doc->n_entries++] = (struct doc_entry){
+        b->entries =
+            mem_grow(b->entries, &b->entries_cap, doc->n_entries + 1, sizeof b->entries[0]);
+        b->entries[doc->n_entries++] = (struct doc_entry){
             .obj = b->entry,
             .ext = b->entry_ext.len == 0 || !buf_ok(&b->entry_ext)
                        ? STR("")

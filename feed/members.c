@@ -52,6 +52,16 @@ static bool is_word_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+static bool is_html_element(struct arena *a, struct str name)
+{
+    struct arena_mark before = arena_mark(a);
+    bool is_listed =
+        name.len <= 16 && sanitize_listed(SANITIZE_ELEMENTS, str_lower(a, name)) != NULL;
+
+    arena_rewind(a, before);
+    return is_listed;
+}
+
 /* Text that RSS calls plain but that is HTML: it has an end tag or a reference, and every tag and
  * every named reference in it is one of HTML. */
 static bool looks_like_html(struct arena *a, struct str s)
@@ -72,8 +82,7 @@ static bool looks_like_html(struct arena *a, struct str s)
                 to++;
             if (to == from)
                 continue;
-            if (to - from > 16 ||
-                sanitize_listed(SANITIZE_ELEMENTS, str_lower(a, str_slice(s, from, to))) == NULL)
+            if (!is_html_element(a, str_slice(s, from, to)))
                 return false;
             has_evidence = has_evidence || (is_end && to < s.len && s.ptr[to] == '>');
         } else if (s.ptr[i] == '&') {
@@ -208,6 +217,7 @@ static bool is_doubled(struct str bytes)
  * meant to be. */
 static struct str mend_characters(struct builder *b, struct str s)
 {
+    struct arena_mark before = arena_mark(b->a);
     struct buf out;
     bool has_c1 = false;
     char *bytes;
@@ -227,6 +237,7 @@ static struct str mend_characters(struct builder *b, struct str s)
     }
     if (bytes != NULL && is_doubled(str_of(bytes, n)))
         return str_of(bytes, n);
+    arena_rewind(b->a, before);
     for (i = 0; i + 1 < s.len && !has_c1; i++)
         has_c1 = (unsigned char)s.ptr[i] == 0xC2 && (unsigned char)s.ptr[i + 1] < 0xA0;
     if (!has_c1)
@@ -274,7 +285,7 @@ static bool may_store(struct builder *b, struct str member)
 
 static struct value *content_params(struct builder *b, struct str text)
 {
-    struct value *d = value_dict(b->a);
+    struct value *d = value_dict_for(b->a, 4);
     const struct content *c = &b->content;
 
     value_set_textz(b->a, d, "type", c->type);
@@ -482,7 +493,7 @@ void builder_add_tag(struct builder *b, struct str term, struct str scheme, stru
 
     if ((term.len == 0 && scheme.len == 0 && label.len == 0) || value_len(tags) >= TAGS_MAX)
         return;
-    tag = value_dict(b->a);
+    tag = value_dict_for(b->a, 3);
     set_text_or_null(b, tag, "term", term);
     set_text_or_null(b, tag, "scheme", scheme);
     set_text_or_null(b, tag, "label", label);

@@ -338,6 +338,7 @@ static void write_end(struct cleaner *c, const struct html_token *t)
 struct str sanitize_html(struct arena *a, struct str html, struct str base)
 {
     struct cleaner c = {.a = a, .out = BUF_INIT(BUF_ANY), .base = base};
+    struct arena_mark before = arena_mark(a);
     struct html_lexer *lx;
     struct html_token t;
     struct str safe;
@@ -368,6 +369,7 @@ struct str sanitize_html(struct arena *a, struct str html, struct str base)
                 write_end(&c, &t);
         }
     }
+    arena_rewind(a, before); /* names, values and the lexer: often more than the result */
     safe = str_dup(a, str_trim(buf_view(&c.out)));
     buf_release(&c.out);
     return safe;

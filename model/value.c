@@ -13,23 +13,44 @@ static struct value *new_value(struct arena *a, enum value_kind kind)
     return v;
 }
 
+/* Scalars that occur everywhere, so that they take no room: null, the bools, and the parts of dates
+ * (the day of the year is the highest). */
+#define INT_1(n)                                                                                   \
+    {                                                                                              \
+        .kind = VAL_INT, .i = (n)                                                                  \
+    }
+#define INT_4(n) INT_1(n), INT_1((n) + 1), INT_1((n) + 2), INT_1((n) + 3)
+#define INT_16(n) INT_4(n), INT_4((n) + 4), INT_4((n) + 8), INT_4((n) + 12)
+#define INT_64(n) INT_16(n), INT_16((n) + 16), INT_16((n) + 32), INT_16((n) + 48)
+static const struct value ints[] = {INT_64(0),   INT_64(64),  INT_64(128),
+                                    INT_64(192), INT_64(256), INT_64(320)};
+static const struct value bools[] = {{.kind = VAL_BOOL, .b = false}, {.kind = VAL_BOOL, .b = true}};
+static const struct value null = {.kind = VAL_NULL};
+
+static struct value *shared(const struct value *v)
+{
+    return (struct value *)(uintptr_t)v;
+}
+
 struct value *value_null(struct arena *a)
 {
-    return new_value(a, VAL_NULL);
+    (void)a;
+    return shared(&null);
 }
 
 struct value *value_bool(struct arena *a, bool b)
 {
-    struct value *v = new_value(a, VAL_BOOL);
-
-    v->b = b;
-    return v;
+    (void)a;
+    return shared(&bools[b]);
 }
 
 struct value *value_int(struct arena *a, int64_t i)
 {
-    struct value *v = new_value(a, VAL_INT);
+    struct value *v;
 
+    if (i >= 0 && i < (int64_t)ARRAY_LEN(ints))
+        return shared(&ints[i]);
+    v = new_value(a, VAL_INT);
     v->i = i;
     return v;
 }
@@ -58,6 +79,24 @@ struct value *value_list(struct arena *a)
 struct value *value_dict(struct arena *a)
 {
     return new_value(a, VAL_DICT);
+}
+
+struct value *value_dict_for(struct arena *a, uint32_t n)
+{
+    struct value *v = value_dict(a);
+
+    v->members = arena_alloc(a, n * sizeof *v->members);
+    v->cap = n;
+    return v;
+}
+
+struct value *value_list_for(struct arena *a, uint32_t n)
+{
+    struct value *v = value_list(a);
+
+    v->items = arena_alloc(a, n * sizeof v->items[0]);
+    v->cap = n;
+    return v;
 }
 
 static struct value_member *member(const struct value *dict, struct str key)
@@ -94,7 +133,7 @@ int64_t value_get_int(const struct value *dict, struct str key, int64_t otherwis
 /* Room for one more element of `size` bytes behind items[0..len). */
 static void *room(struct arena *a, void *items, uint32_t len, uint32_t *cap, size_t size)
 {
-    uint32_t n = *cap == 0 ? 4 : *cap * 2;
+    uint32_t n = *cap == 0 ? 2 : *cap * 2;
     void *p;
 
     if (len < *cap)
@@ -203,31 +242,29 @@ bool value_equal(const struct value *x, const struct value *y)
 
 struct value *value_copy(struct arena *a, const struct value *v)
 {
-    struct value *c = new_value(a, v->kind);
+    struct value *c;
 
     switch (v->kind) {
     case VAL_NULL:
-        break;
+        return value_null(a);
     case VAL_BOOL:
-        c->b = v->b;
-        break;
+        return value_bool(a, v->b);
     case VAL_INT:
-        c->i = v->i;
-        break;
+        return value_int(a, v->i);
     case VAL_REAL:
-        c->d = v->d;
-        break;
+        return value_real(a, v->d);
     case VAL_TEXT:
-        c->s = str_dup(a, v->s);
-        break;
+        return value_text(a, str_dup(a, v->s));
     case VAL_LIST:
+        c = value_list_for(a, v->len);
         for (uint32_t i = 0; i < v->len; i++)
             value_push(a, c, value_copy(a, v->items[i]));
-        break;
+        return c;
     case VAL_DICT:
+        c = value_dict_for(a, v->len);
         for (uint32_t i = 0; i < v->len; i++)
             value_set(a, c, str_dup(a, v->members[i].key), value_copy(a, v->members[i].val));
-        break;
+        return c;
     }
-    return c;
+    return value_null(a);
 }

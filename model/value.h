@@ -21,21 +21,27 @@ struct value_member {
     struct value *val;
 };
 
-struct value {
+struct value { /* 24 bytes: a feed has many */
     enum value_kind kind;
-    uint32_t len, cap; /* of items or members */
+    uint32_t cap; /* of items or members */
     union {
         bool b;
         int64_t i;
         double d;
         struct str s;
-        struct value **items;         /* VAL_LIST */
-        struct value_member *members; /* VAL_DICT */
+        struct {
+            union {
+                struct value **items;         /* VAL_LIST */
+                struct value_member *members; /* VAL_DICT */
+            };
+            uint32_t len; /* of them; value_len() asks the kind first */
+        };
     };
 };
 
 /* New values in the arena. Text is borrowed: it must live as long as the arena (str_dup it first
- * where it does not). */
+ * where it does not). Null, bools and small integers are shared by all who make them: a scalar is
+ * never written to, another one takes its place. */
 struct value *value_null(struct arena *a);
 struct value *value_bool(struct arena *a, bool b);
 struct value *value_int(struct arena *a, int64_t i);
@@ -43,6 +49,10 @@ struct value *value_real(struct arena *a, double d);
 struct value *value_text(struct arena *a, struct str s);
 struct value *value_list(struct arena *a);
 struct value *value_dict(struct arena *a);
+
+/* A dict or list that is about to have `n` members or items. */
+struct value *value_dict_for(struct arena *a, uint32_t n);
+struct value *value_list_for(struct arena *a, uint32_t n);
 
 /* The value of `key`, or NULL; NULL also when `dict` is NULL or no dict. */
 struct value *value_get(const struct value *dict, struct str key);
@@ -79,5 +89,5 @@ struct value *value_list_at(struct arena *a, struct value *dict, struct str key)
 /* Same kinds and contents; members in any order. */
 bool value_equal(const struct value *x, const struct value *y);
 
-/* A copy that shares nothing with the original. */
+/* A copy that lives in `a` alone. */
 struct value *value_copy(struct arena *a, const struct value *v);

@@ -16,7 +16,7 @@ static void test_arena__pieces_are_aligned_and_keep_their_bytes(void **state)
     (void)state;
     for (size_t i = 0; i < 500; i++) {
         p[i] = arena_alloc(&a, i * 7 + 1);
-        assert_int_equal((uintptr_t)p[i] % 16, 0);
+        assert_int_equal((uintptr_t)p[i] % 8, 0);
         memset(p[i], (int)i, i * 7 + 1);
     }
     for (size_t i = 0; i < 500; i++)
@@ -36,6 +36,33 @@ static void test_arena__a_large_piece_leaves_the_chunk_in_use(void **state)
     next = arena_alloc(&a, 16);
     assert_ptr_equal(next, small + 16);
     arena_release(&a);
+}
+
+static void test_arena__rewinding_gives_back_all_since_the_mark(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct arena_mark empty = arena_mark(&a), mark;
+    char *kept = arena_copy(&a, "kept", 4), *next;
+    size_t size = arena_size(&a);
+
+    (void)state;
+    mark = arena_mark(&a);
+    for (int round = 0; round < 3; round++) {
+        memset(arena_alloc(&a, 16), 1, 16);
+        memset(arena_alloc(&a, 5 << 20), 1, 5 << 20); /* behind the head */
+        for (int i = 0; i < 1000; i++)                /* several heads */
+            memset(arena_alloc(&a, 100), 1, 100);
+        memset(arena_alloc(&a, 5 << 20), 1, 5 << 20);
+        arena_rewind(&a, mark);
+        assert_int_equal(arena_size(&a), size);
+        next = arena_alloc(&a, 16);
+        assert_ptr_equal(next, kept + 8);
+        arena_rewind(&a, mark);
+    }
+    assert_string_equal(kept, "kept");
+    arena_rewind(&a, empty);
+    assert_int_equal(arena_size(&a), 0);
+    assert_null(a.head);
 }
 
 static void test_buf__overflow_is_sticky_and_keeps_what_was_there(void **state)
@@ -174,6 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arena__pieces_are_aligned_and_keep_their_bytes),
         cmocka_unit_test(test_arena__a_large_piece_leaves_the_chunk_in_use),
+        cmocka_unit_test(test_arena__rewinding_gives_back_all_since_the_mark),
         cmocka_unit_test(test_buf__overflow_is_sticky_and_keeps_what_was_there),
         cmocka_unit_test(test_buf__fills_to_its_maximum_exactly),
         cmocka_unit_test(test_buf__utf8_replaces_what_is_no_character),

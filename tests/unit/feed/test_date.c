@@ -118,7 +118,7 @@ static void test_date__nine_numbers(void **state) /* OBJ-07 */
     for (size_t i = 0; i < 9; i++)
         assert_int_equal(value_at(nine, i)->i, want[i]);
     assert_int_equal(date_of_nine(nine), at);
-    value_at(nine, 5)->i = -1;
+    nine->items[5] = value_int(&a, -1);
     assert_true(date_of_nine(nine) == TIME_UNKNOWN);
     assert_true(date_of_nine(NULL) == TIME_UNKNOWN);
 }

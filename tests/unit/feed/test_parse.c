@@ -484,6 +484,46 @@ static void test_parse__many_members_in_one_json_item(void **state)
     assert_true(clock_mono_ms() - from < 10000);
 }
 
+/* Entries as weblogs write them, of about `html_len` bytes and what belongs to it. */
+static void make_large(struct buf *out, bool is_atom, size_t n, size_t html_len)
+{
+    buf_puts(out, is_atom ? "<feed xmlns='http://www.w3.org/2005/Atom'><title>F</title>"
+                          : "<rss version='2.0'><channel><title>F</title>");
+    for (size_t i = 0; i < n; i++) {
+        size_t end;
+
+        buf_printf(out,
+                   is_atom ? "<entry><title>Caf\xc3\xa9 and a headline</title><id>urn:%zu</id>"
+                             "<link href='/e/%zu'/><published>2024-05-01T10:00:00Z</published>"
+                             "<updated>2024-05-02T10:00:00Z</updated><author><name>A Writer</name>"
+                             "</author><category term='one'/><content type='html'>"
+                           : "<item><title>Caf\xc3\xa9 and a headline</title><guid>urn:%zu</guid>"
+                             "<link>http://a.org/e/%zu</link>"
+                             "<pubDate>Wed, 01 May 2024 10:00:00 GMT</pubDate>"
+                             "<author>A Writer</author><category>one</category><description>",
+                   i, i);
+        for (end = out->len + html_len; out->len < end;)
+            buf_puts(out,
+                     "&lt;p&gt;Words and &lt;a href='/na\xc3\xafve'&gt;a link&lt;/a&gt; between "
+                     "words, and some more of them in the same paragraph.&lt;/p&gt;");
+        buf_puts(out, is_atom ? "</content></entry>" : "</description></item>");
+    }
+    buf_puts(out, is_atom ? "</feed>" : "</channel></rss>");
+}
+
+static void test_parse__memory_is_bounded_by_the_document(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        AUTO(buf_release) struct buf doc = BUF_INIT(BUF_ANY);
+
+        make_large(&doc, i % 2 == 1, 4000, i < 2 ? 3000 : 500);
+        assert_int_equal(parse(&a, buf_view(&doc))->n_entries, 4000);
+        assert_true(arena_size(&a) <= 4 * doc.len);
+    }
+}
+
 static void test_parse__same_bytes_same_result(void **state) /* OBJ-12 */
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -521,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_parse__entries_are_bounded),
         cmocka_unit_test(test_parse__many_of_everything_in_one_entry),
         cmocka_unit_test(test_parse__many_members_in_one_json_item),
+        cmocka_unit_test(test_parse__memory_is_bounded_by_the_document),
         cmocka_unit_test(test_parse__same_bytes_same_result),
     };
 

@@ -52,7 +52,7 @@ static void test_value__copies_are_equal_and_independent(void **state)
     value_set_textz(&a, d, "text", STR("t"));
     copy = value_copy(&b, d);
     assert_true(value_equal(d, copy));
-    value_getz(d, "list")->items[99]->i = 7;
+    value_getz(d, "list")->items[99] = value_int(&a, 7);
     assert_false(value_equal(d, copy));
     arena_release(&a);
     assert_int_equal(value_at(value_getz(copy, "list"), 99)->i, 99);
