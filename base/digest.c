@@ -3,6 +3,7 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
 #include <stdio.h>
 #include <xxhash.h>
@@ -46,6 +47,22 @@ void digest_sha256(struct str s, unsigned char out[DIGEST_SHA256_LEN])
     evp(EVP_sha256(), s, out);
 }
 
+size_t digest_hmac(enum digest_kind kind, struct str key, struct str data,
+                   unsigned char out[DIGEST_MAX_LEN])
+{
+    const EVP_MD *md = kind == DIGEST_SHA1     ? EVP_sha1()
+                       : kind == DIGEST_SHA256 ? EVP_sha256()
+                       : kind == DIGEST_SHA384 ? EVP_sha384()
+                                               : EVP_sha512();
+    const unsigned char *bytes = (const unsigned char *)data.ptr;
+    unsigned int n = 0;
+    unsigned char *got = HMAC(md, key.len > 0 ? key.ptr : "", (int)key.len,
+                              bytes != NULL ? bytes : (const unsigned char *)"", data.len, out, &n);
+
+    ASSERT(got != NULL);
+    return n;
+}
+
 void digest_hex(const unsigned char *p, size_t n, char *out)
 {
     static const char hex[] = "0123456789abcdef";
@@ -68,10 +85,9 @@ static void uuid_text(unsigned char u[16], unsigned version, char out[37])
 {
     u[6] = (unsigned char)((u[6] & 0x0F) | (version << 4));
     u[8] = (unsigned char)((u[8] & 0x3F) | 0x80);
-    snprintf(out, 37,
-             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
-             u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
-             u[15]);
+    snprintf(out, 37, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
+             u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
+             u[14], u[15]);
 }
 
 void digest_uuid5(const unsigned char ns[16], struct str name, char out[37])

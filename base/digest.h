@@ -25,6 +25,12 @@ void digest_content(struct str s, unsigned char out[16]);
 void digest_sha1(struct str s, unsigned char out[DIGEST_SHA1_LEN]);
 void digest_sha256(struct str s, unsigned char out[DIGEST_SHA256_LEN]);
 
+/* Keyed hashes (RFC 2104), for signatures: writes to `out` and returns how many bytes. */
+enum digest_kind { DIGEST_SHA1, DIGEST_SHA256, DIGEST_SHA384, DIGEST_SHA512 };
+#define DIGEST_MAX_LEN 64
+size_t digest_hmac(enum digest_kind kind, struct str key, struct str data,
+                   unsigned char out[DIGEST_MAX_LEN]);
+
 /* Lower-case hex of n bytes into out[2n+1]. */
 void digest_hex(const unsigned char *p, size_t n, char *out);
 

@@ -85,6 +85,8 @@ enum revision_kind { REV_NEW = 0, REV_CHANGED = 1, REV_DELETED = 2 };
 struct revision {
     int64_t seq;
     int64_t first_seq; /* seq of the entry's first revision */
+    int64_t last_seq;  /* seq of its newest one: equal to seq for the current state */
+    bool gone;         /* the newest one is a deletion */
     int64_t at_us;     /* event time T, strictly increasing over the log */
     int64_t feed_id;
     int64_t batch;     /* seq of the first revision of the same fetch */

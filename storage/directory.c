@@ -383,6 +383,22 @@ int64_t directory_version(struct directory *d, const int64_t *ids, size_t n)
     return version;
 }
 
+int64_t directory_seq_of(struct directory *d, const int64_t *ids, size_t n)
+{
+    int64_t seq = 0;
+    size_t i;
+
+    pthread_rwlock_rdlock(&d->lock);
+    for (i = 0; i < n; i++) {
+        const struct dir_feed *f = feed_at(d, ids[i]);
+
+        if (f != NULL && f->last_seq > seq)
+            seq = f->last_seq;
+    }
+    pthread_rwlock_unlock(&d->lock);
+    return seq;
+}
+
 int64_t directory_last_seq(struct directory *d)
 {
     int64_t last;

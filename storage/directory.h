@@ -58,6 +58,7 @@ bool directory_find(struct directory *d, struct str url, struct str credential,
 bool directory_brief(struct directory *d, int64_t feed_id, struct feed_brief *out);
 size_t directory_find_any(struct directory *d, struct str url, int64_t *ids, size_t max);
 int64_t directory_version(struct directory *d, const int64_t *ids, size_t n);
+int64_t directory_seq_of(struct directory *d, const int64_t *ids, size_t n);
 int64_t directory_last_seq(struct directory *d);
 
 /* Of these feeds of a subscription, the places of those with a revision after `seq`: writes them to

@@ -218,6 +218,11 @@ int64_t store_version(struct store *s, const int64_t *ids, size_t n)
     return directory_version(s->dir, ids, n);
 }
 
+int64_t store_seq_of(struct store *s, const int64_t *ids, size_t n)
+{
+    return directory_seq_of(s->dir, ids, n);
+}
+
 int64_t store_last_seq(struct store *s)
 {
     return directory_last_seq(s->dir);

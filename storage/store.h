@@ -87,6 +87,9 @@ int64_t store_version(struct store *s, const int64_t *ids, size_t n);
 
 int64_t store_last_seq(struct store *s);
 
+/* The newest revision of these feeds, by seq; 0: none. */
+int64_t store_seq_of(struct store *s, const int64_t *ids, size_t n);
+
 /* Identity of this log (a UUID made with the database): part of every cursor. Lives with the store.
  */
 struct str store_log_id(struct store *s);

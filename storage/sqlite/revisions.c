@@ -334,7 +334,7 @@ enum rc revisions_load(struct db *db, int64_t seq, bool with_overlay, struct are
         stmt_start(db, err,
                    "SELECT r.seq, e.first_seq, r.at_us, r.feed_id, r.batch, r.kind, r.initial,"
                    " e.uid, r.sort_at, r.published_at, r.updated_at, r.title, r.link, r.summary,"
-                   " r.author, coalesce(o.doc, r.doc), coalesce(o.ext, r.ext)"
+                   " r.author, coalesce(o.doc, r.doc), coalesce(o.ext, r.ext), e.seq, e.deleted"
                    " FROM revisions r JOIN entries e ON e.id = r.entry_id"
                    " LEFT JOIN overlays o ON o.seq = r.seq AND ?2 WHERE r.seq = ?1",
                    "ii", seq, (int64_t)with_overlay);
@@ -362,6 +362,8 @@ enum rc revisions_load(struct db *db, int64_t seq, bool with_overlay, struct are
     out->author = col_str(st, 14, a);
     out->doc = col_str(st, 15, a);
     out->ext = col_str(st, 16, a);
+    out->last_seq = col_int(st, 17);
+    out->gone = col_int(st, 18) != 0;
     stmt_end(st);
     return RC_OK;
 }

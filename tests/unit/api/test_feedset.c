@@ -1,0 +1,64 @@
+/* tests/unit/api/test_feedset.c - the word for a set of feeds in a path. */
+#include "tests/unit/cmocka_all.h"
+
+#include "api/feedset.h"
+#include "base/digest.h"
+
+#define SECRET STR("0123456789abcdef")
+
+static void test_feedset__round_trip(void **state)
+{
+    static int64_t ids[][3] = {
+        {1, 2, 3}, {5, 500, 50000}, {INT64_C(1) << 40, INT64_MAX - 9, INT64_MAX}};
+    struct arena a = ARENA_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        for (size_t n = 1; n <= 3; n++) {
+            struct feedset set = {.ids = ids[i], .n = n, .page_size = 50 * n * n}, got;
+            struct str word = feedset_write(&a, &set, SECRET);
+
+            assert_true(feedset_read(&a, word, SECRET, &got));
+            assert_int_equal(set.page_size, got.page_size);
+            assert_int_equal(n, got.n);
+            assert_memory_equal(ids[i], got.ids, n * sizeof(int64_t));
+        }
+    }
+    arena_release(&a);
+}
+
+/* No other set by guessing, and nothing of what is no word. */
+static void test_feedset__only_our_words(void **state)
+{
+    int64_t id = 7;
+    struct feedset set = {.ids = &id, .n = 1, .page_size = 50}, got;
+    struct arena a = ARENA_INIT;
+    struct str word;
+
+    (void)state;
+    word = feedset_write(&a, &set, SECRET);
+    assert_false(feedset_read(&a, word, STR("another secret"), &got));
+    for (size_t i = 0; i < word.len; i++) {
+        char *other = str_z(&a, word);
+
+        assert_false(feedset_read(&a, str_slice(word, 0, i), SECRET, &got));
+        other[i] = other[i] == '7' ? '8' : '7';
+        assert_false(feedset_read(&a, str_from(other), SECRET, &got));
+        other[i] = '\xff';
+        assert_false(feedset_read(&a, str_from(other), SECRET, &got));
+    }
+    assert_false(feedset_read(&a, str_concat(&a, word, STR("0")), SECRET, &got));
+    assert_false(feedset_read(&a, str_concat(&a, word, STR("01")), SECRET, &got));
+    assert_false(feedset_read(&a, STR(""), SECRET, &got));
+    arena_release(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_feedset__round_trip),
+        cmocka_unit_test(test_feedset__only_our_words),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
