@@ -49,6 +49,7 @@ CREATE TABLE feeds (
     hint_skip_hours INTEGER NOT NULL DEFAULT 0, -- bit h: UTC hour h
     hint_skip_days  INTEGER NOT NULL DEFAULT 0, -- bit d: weekday d, 0 = Monday
     raw_html        INTEGER NOT NULL DEFAULT 0, -- 1: HTML is taken in as it was written, not sanitized
+    n_pings         INTEGER NOT NULL DEFAULT 0, -- taken, ever; a fetch serves those before its start
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;

@@ -32,7 +32,8 @@ struct api_ports {
     void (*await_feed)(void *ctx, int64_t feed_id, api_fetched_fn *done, void *done_ctx);
     void (*get_document)(void *ctx, struct str url, struct str credential, api_document_fn *done,
                          void *done_ctx);
-    size_t (*ping)(void *ctx, struct str url, struct str rss_url); /* feeds woken */
+    enum rc (*ping)(void *ctx, struct str url, struct str rss_url, size_t *n, store_done_fn *done,
+                    void *done_ctx); /* as fetcher_ping() */
 };
 
 struct api_cfg {

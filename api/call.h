@@ -42,6 +42,7 @@ struct call {
     bool negotiated;                 /* Accept decided: Vary says so */
     void (*on_gone)(struct call *c); /* the client left; on the loop; NULL: nothing to do */
     void *gone_ctx;
+    struct ping_wait *ping; /* taken, but perhaps not on disk yet (ping.c); NULL: none */
 };
 
 /* Hold the request, once; it is answered 503 if nothing has answered it after `deadline_ms`. */

@@ -5,6 +5,8 @@
 #include "api/ping_log.h"
 #include "api/reply.h"
 #include "api/resources.h"
+#include "base/assert.h"
+#include "base/mem.h"
 #include "base/stats.h"
 #include "feed/json.h"
 #include "net/url.h"
@@ -42,6 +44,78 @@ static size_t characters(struct str s)
     return n;
 }
 
+/* ---- from taken to acknowledged ---- */
+
+#define STORE_MS 60000 /* a storer that has not answered by then is stuck */
+
+struct ping_wait { /* freed on the loop after the storer's answer */
+    struct loop *loop;
+    uint64_t serial;
+    struct call *call;
+    const char *media_type;
+    struct str answer; /* in the call's arena */
+    enum rc rc;        /* of the storer */
+};
+
+/* The call's loop. */
+static void on_kept(void *ctx)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    struct ping_wait *w = ctx;
+    struct call *c = call_find(w->loop, w->serial, w->call);
+    struct problem p;
+
+    if (c != NULL && w->rc == RC_OK) {
+        buf_append(&out, w->answer.ptr, w->answer.len);
+        reply_buf(c, 200, w->media_type, &out, STR_NULL);
+    } else if (c != NULL) {
+        problem_of_err(&p, c->arena, w->rc, NULL);
+        reply_problem(c, &p);
+    }
+    mem_free(w);
+}
+
+/* The storer's thread. */
+static void on_stored(void *ctx, enum rc rc, const struct store_result *res UNUSED,
+                      const struct err *err UNUSED)
+{
+    struct ping_wait *w = ctx;
+
+    w->rc = rc;
+    loop_post(w->loop, on_kept, w);
+}
+
+/* Hand it on; *n: feeds that will be fetched. */
+static enum rc wake(struct call *c, struct str url, struct str rss_url, size_t *n)
+{
+    struct ping_wait *w = NEW(struct ping_wait);
+    enum rc rc;
+
+    ASSERT(c->ping == NULL);
+    call_hold(c, STORE_MS);
+    w->loop = http_request_loop(c->req);
+    w->serial = c->serial;
+    w->call = c;
+    rc = c->api->ports.ping(c->api->ports.ctx, url, rss_url, n, on_stored, w);
+    if (rc == RC_OK && *n > 0)
+        c->ping = w;
+    else
+        mem_free(w);
+    return rc;
+}
+
+void ping_answer(struct call *c, const char *media_type, struct buf *out)
+{
+    if (c->ping == NULL) {
+        reply_buf(c, 200, media_type, out, STR_NULL);
+        return;
+    }
+    c->ping->media_type = media_type; /* on_kept() comes by this loop, after us */
+    c->ping->answer = str_dup(c->arena, buf_view(out));
+}
+
+/* ---- the rules ---- */
+
 enum ping_result ping_take(struct call *c, const struct ping *ping, struct arena *a,
                            struct str *message, const char **bad)
 {
@@ -69,11 +143,16 @@ enum ping_result ping_take(struct call *c, const struct ping *ping, struct arena
         stats_inc(STAT_pings_refused_total);
         return PING_BAD;
     }
+    if (wake(c, url,
+             str_is_null(rss_url) && url_parse(a, ping->changes_url, &parts, NULL) == RC_OK
+                 ? parts.url
+                 : rss_url,
+             &n) != RC_OK) {
+        stats_inc(STAT_pings_refused_total);
+        *message = STR("Too much is waiting to be stored; ping again in a moment.");
+        return PING_BUSY;
+    }
     stats_inc(STAT_pings_total);
-    n = c->api->ports.ping(
-        c->api->ports.ctx, url,
-        str_is_null(rss_url) && url_parse(a, ping->changes_url, &parts, NULL) == RC_OK ? parts.url
-                                                                                       : rss_url);
     ping_log_add(c->api->pings, str_trim(ping->name), url, rss_url, clock_now_s());
     *message = n == 0 ? STR("Thanks for the ping. No feed is known by this address.")
                       : str_printf(a, "Thanks for the ping. %zu feed%s will be fetched.", n,
@@ -100,8 +179,12 @@ void ping_any(struct call *c)
         buf_puts(&out, "{\"flerror\":false,\"message\":");
         json_write_text(&out, message);
         buf_puts(&out, "}\n");
-        reply_buf(c, 200, "application/json", &out, STR_NULL);
+        ping_answer(c, "application/json", &out);
         return;
+    case PING_BUSY:
+        problem_set(&p, c->arena, PROBLEM_BUSY, "%.*s", STR_ARG(message));
+        p.retry_after_s = 1;
+        break;
     case PING_TOO_MANY:
         problem_set(&p, c->arena, PROBLEM_TOO_MANY, "%.*s", STR_ARG(message));
         p.retry_after_s = 1;

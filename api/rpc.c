@@ -100,5 +100,5 @@ void rpc_post(struct call *c)
     server = rpc_server_new(methods, ARRAY_LEN(methods), c);
     rpc_server_answer(server, body, http_request_field(c->req, "content-type"), &out);
     rpc_server_free(&server);
-    reply_buf(c, 200, "text/xml; charset=utf-8", &out, STR_NULL);
+    ping_answer(c, "text/xml; charset=utf-8", &out);
 }

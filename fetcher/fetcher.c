@@ -100,47 +100,60 @@ void fetcher_await(struct fetcher *f, int64_t feed_id, enum fetch_reason reason,
     loop_post(f->loop, on_await, msg);
 }
 
-static size_t min_size(size_t x, size_t y)
-{
-    return x < y ? x : y;
-}
+struct id_set {
+    int64_t *ids;
+    size_t n, cap;
+};
 
-static size_t ping_exact(struct fetcher *f, struct str url)
+/* The feeds known by this URL, behind those that are there; a number that grows meanwhile is asked
+ * for again. */
+static void add_known(struct fetcher *f, struct str url, struct id_set *set)
 {
-    int64_t few[MATCHES], *many;
-    size_t n = store_find_by_any_url(f->store, url, few, MATCHES);
+    size_t room, n = MATCHES;
 
-    if (n <= MATCHES) {
-        post_wants(f, few, n, REASON_PING);
-        return n;
-    }
-    many = mem_alloc(n * sizeof *many);
-    n = min_size(n, store_find_by_any_url(f->store, url, many, n)); /* more may have come */
-    post_wants(f, many, n, REASON_PING);
-    mem_free(many);
-    return n;
+    do {
+        set->ids = mem_grow(set->ids, &set->cap, set->n + n, sizeof *set->ids);
+        room = set->cap - set->n;
+        n = store_find_by_any_url(f->store, url, set->ids + set->n, room);
+    } while (n > room);
+    set->n += n;
 }
 
 /* Sites are known as their feeds write them, and pinged with or without the last slash. */
-static size_t ping_url(struct fetcher *f, struct str url)
+static void add_site(struct fetcher *f, struct str url, struct id_set *set)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
 
     if (url.len == 0)
-        return 0;
+        return;
+    add_known(f, url, set);
     if (str_ends(url, STR("/")))
-        return ping_exact(f, url) + ping_exact(f, str_slice(url, 0, url.len - 1));
-    return ping_exact(f, url) + ping_exact(f, str_concat(&a, url, STR("/")));
+        add_known(f, str_slice(url, 0, url.len - 1), set);
+    else
+        add_known(f, str_concat(&a, url, STR("/")), set);
 }
 
-size_t fetcher_ping(struct fetcher *f, struct str url, struct str rss_url)
+enum rc fetcher_ping(struct fetcher *f, struct str url, struct str rss_url, size_t *n,
+                     store_done_fn *done, void *ctx)
 {
-    return ping_url(f, url) + (str_eq(url, rss_url) ? 0 : ping_url(f, rss_url));
+    struct id_set set = {0};
+    enum rc rc = RC_OK;
+
+    add_site(f, url, &set);
+    if (!str_eq(url, rss_url))
+        add_site(f, rss_url, &set);
+    *n = set.n;
+    if (set.n > 0)
+        rc = store_ping(f->store, set.ids, set.n, done, ctx); /* on_commit() brings it back */
+    mem_free(set.ids);
+    return rc;
 }
 
 static size_t on_monitor_change(void *ctx, struct str url, struct str rss_url)
 {
-    return fetcher_ping(ctx, url, rss_url);
+    size_t n;
+
+    return fetcher_ping(ctx, url, rss_url, &n, NULL, NULL) == RC_OK ? n : 0;
 }
 
 static void on_due(void *ctx, const int64_t *feed_ids, size_t n)
@@ -166,7 +179,9 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
         if (feed->is_new)
             atomic_fetch_add(&f->n_made, 1);
         sweeper_put(f->sweeper, feed->feed_id,
-                    feed->merged_into != 0 ? TIME_UNKNOWN : feed->next_fetch_at);
+                    feed->merged_into != 0 || feed->is_pinged ? TIME_UNKNOWN : feed->next_fetch_at);
+        if (feed->is_pinged)
+            fetcher_want(f, feed->feed_id, REASON_PING);
     }
 }
 
@@ -323,9 +338,15 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
     return f;
 }
 
-static void on_loaded(void *ctx, int64_t feed_id, int64_t next_fetch_at)
+/* What was pinged before the end has not been fetched since. */
+static void on_loaded(void *ctx, int64_t feed_id, int64_t next_fetch_at, enum fetch_reason reason)
 {
-    sweeper_put_if_absent(ctx, feed_id, next_fetch_at);
+    struct fetcher *f = ctx;
+
+    if (reason == REASON_PING)
+        fetcher_want(f, feed_id, REASON_PING);
+    else
+        sweeper_put_if_absent(f->sweeper, feed_id, next_fetch_at);
 }
 
 /* Bring the monitor to what is configured; it runs only while there are servers. */
@@ -361,7 +382,7 @@ static enum rc read_due(struct fetcher *f, struct worker *workers, int n, struct
         if (workers[i].reader == NULL)
             return err_set(err, RC_IO, "the database cannot be opened once more for reading");
     }
-    return reader_due(workers[0].reader, on_loaded, f->sweeper, err);
+    return reader_due(workers[0].reader, on_loaded, f, err);
 }
 
 enum rc fetcher_start(struct fetcher *f, struct err *err)

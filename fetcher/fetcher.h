@@ -75,8 +75,11 @@ void fetcher_get(struct fetcher *f, struct str url, struct str credential, docum
                  void *ctx);
 
 /* A ping named this site or feed (canonical URLs; rss_url may be null): fetch the feeds that are
- * known by them. Returns how many. */
-size_t fetcher_ping(struct fetcher *f, struct str url, struct str rss_url);
+ * known by them. *n: how many. When there are any, `done` (may be NULL) runs once, on the storer's
+ * thread, when the database knows: from then on the fetch survives kill -9. RC_FULL or RC_CLOSED:
+ * refused, `done` does not run. */
+enum rc fetcher_ping(struct fetcher *f, struct str url, struct str rss_url, size_t *n,
+                     store_done_fn *done, void *ctx) NODISCARD;
 
 /* Replace what a reload may change (periods, ping servers, limits). */
 void fetcher_reload(struct fetcher *f, const struct fetcher_cfg *cfg);

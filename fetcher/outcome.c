@@ -185,6 +185,7 @@ void outcome_fill(struct arena *a, struct job *job, const struct feed_record *fr
         .ok = found->same || found->doc != NULL || job->resp.kind == RESPONSE_NOT_MODIFIED,
         .status = job->resp.status,
         .raw_html = job->rec->raw_html,
+        .n_pings = job->rec->n_pings,
     };
     if (o->ok) {
         o->state = FEED_OK;

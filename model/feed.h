@@ -68,6 +68,7 @@ struct feed_record {
     int64_t version;         /* grows with every visible change; never reused */
     int64_t n_entries;       /* that are not deleted */
     int64_t n_items;         /* deleted ones included */
+    int64_t n_pings;         /* taken, ever: a fetch serves those that came before its start */
     int n_subscriptions;
     bool raw_html;           /* HTML is taken in as the publisher wrote it, not sanitized */
     struct str head;         /* JSON of the feed's dict and the facts beside it (see schema.sql) */

@@ -140,11 +140,12 @@ static void port_get_document(void *ctx, struct str url, struct str credential,
     fetcher_get(d->fetcher, url, credential, on_document, relay_new(NULL, done, done_ctx));
 }
 
-static size_t port_ping(void *ctx, struct str url, struct str rss_url)
+static enum rc port_ping(void *ctx, struct str url, struct str rss_url, size_t *n,
+                         store_done_fn *done, void *done_ctx)
 {
     struct daemon *d = ctx;
 
-    return fetcher_ping(d->fetcher, url, rss_url);
+    return fetcher_ping(d->fetcher, url, rss_url, n, done, done_ctx);
 }
 
 static struct api_cfg api_config(struct daemon *d, const struct options *o)

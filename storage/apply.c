@@ -68,7 +68,8 @@ static void reschedule(const struct txn *t, struct feed_record *r)
         (r->next_reason == REASON_MAX_AGE || r->next_reason == REASON_TTL ||
          r->next_reason == REASON_SKIP))
         return;
-    if (r->next_reason == REASON_NEW && r->next_fetch_at != TIME_UNKNOWN)
+    if ((r->next_reason == REASON_NEW || r->next_reason == REASON_PING) &&
+        r->next_fetch_at != TIME_UNKNOWN)
         return;
     r->next_fetch_at = due > now ? due : now;
     r->next_reason = REASON_PERIOD;
@@ -144,6 +145,20 @@ static enum rc apply_touch(struct txn *t, struct op *op)
     for (i = 0; i < op->as.touch.n && rc == RC_OK; i++) {
         rc = feeds_touch(t->db, op->as.touch.ids[i], now, &op->err);
         txn_feed(t, op->as.touch.ids[i]);
+    }
+    return rc;
+}
+
+static enum rc apply_ping(struct txn *t, struct op *op)
+{
+    int64_t now = clock_now_s();
+    enum rc rc = RC_OK;
+    bool found;
+
+    for (size_t i = 0; i < op->as.ping.n && rc == RC_OK; i++) {
+        rc = feeds_ping(t->db, op->as.ping.ids[i], now, &found, &op->err);
+        if (rc == RC_OK && found)
+            txn_feed(t, op->as.ping.ids[i])->is_pinged = true;
     }
     return rc;
 }
@@ -321,6 +336,7 @@ static apply_fn *const appliers[OP_COUNT_] = {
     [OP_RESUME] = apply_resume,
     [OP_FETCH_OUTCOME] = apply_outcome,
     [OP_TOUCH] = apply_touch,
+    [OP_PING] = apply_ping,
     [OP_SET_LEVEL] = apply_set_level,
 };
 

@@ -433,17 +433,24 @@ enum rc apply_outcome(struct txn *t, struct op *op)
     const struct fetch_outcome *o = &op->as.outcome;
     int64_t checked_at = o->checked_at > 0 ? o->checked_at : clock_now_s();
     int64_t since = t->last_seq + 1;
-    bool merged, visible;
+    bool merged, visible, pinged = false;
     struct feed_row row;
     enum rc rc;
 
     rc = feeds_load(t->db, o->feed_id, o->has_document, &op->arena, &row, &op->err);
-    if (rc == RC_OK)
+    if (rc == RC_OK) {
+        pinged = row.rec.n_pings != o->n_pings;
         rc = move_record(t, o, &row, &merged, &visible, &op->arena, &op->err);
+    }
     if (rc != RC_OK)
         return rc;
     visible |= merged;
+    pinged |= merged && row.rec.next_reason == REASON_PING;
     store_state(o, &row.rec, checked_at, merged);
+    if (pinged) { /* after the fetch began, which may not show what the ping announced */
+        row.rec.next_fetch_at = checked_at;
+        row.rec.next_reason = REASON_PING;
+    }
     if (o->has_document) {
         rc = store_document(t, op, &row, checked_at, &visible);
         if (rc == RC_OK)

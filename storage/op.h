@@ -16,6 +16,7 @@ enum op_kind {
     OP_RESUME,
     OP_FETCH_OUTCOME,
     OP_TOUCH,
+    OP_PING,
     OP_SET_LEVEL,
     OP_COUNT_
 };
@@ -41,7 +42,7 @@ struct op {
         struct {
             int64_t *ids;
             size_t n;
-        } touch;
+        } touch, ping;
         struct {
             int64_t feed_id, period_s;
             int level;

@@ -127,11 +127,11 @@ struct id_list {
     size_t n, cap;
 };
 
-static void add_id(void *ctx, int64_t feed_id, int64_t next_fetch_at)
+static void add_id(void *ctx, int64_t feed_id, int64_t next_fetch_at UNUSED,
+                   enum fetch_reason reason UNUSED)
 {
     struct id_list *l = ctx;
 
-    (void)next_fetch_at;
     l->ids = mem_grow(l->ids, &l->cap, l->n + 1, sizeof *l->ids);
     l->ids[l->n++] = feed_id;
 }

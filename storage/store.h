@@ -44,6 +44,7 @@ struct feed_notice {
     int64_t next_fetch_at; /* TIME_UNKNOWN: not scheduled */
     int64_t first_seq;     /* of this commit's revisions of the feed; 0: none */
     bool is_new;           /* the record was made */
+    bool is_pinged;        /* store_ping() named it */
 };
 
 struct commit_notice {
@@ -207,12 +208,18 @@ struct fetch_outcome {
     int64_t next_fetch_at;
     enum fetch_reason next_reason;
     bool raw_html; /* the setting that the document was read under */
+    int64_t n_pings; /* of the record when the fetch began: a later ping keeps the feed due */
 };
 enum rc store_fetch_outcome(struct store *s, const struct fetch_outcome *o, store_done_fn *done,
                             void *ctx) NODISCARD;
 
 /* A reader asked for these feeds now: keeps them swept. Coalesced: written at most once an hour. */
 void store_touch(struct store *s, const int64_t *ids, size_t n);
+
+/* A ping named these feeds: they are due now, with REASON_PING, until a fetch that begins after it
+ * has ended. Records that are gone are passed over. */
+enum rc store_ping(struct store *s, const int64_t *ids, size_t n, store_done_fn *done,
+                   void *ctx) NODISCARD;
 
 /* Set level or exact period of a feed (freq), without a subscription. */
 enum rc store_set_level(struct store *s, int64_t feed_id, int level, int64_t period_s,
@@ -295,8 +302,10 @@ enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_
                          struct arena *a, struct revision **out, size_t *n_out,
                          struct str *shown_url, int64_t *skip_to, struct err *err) NODISCARD;
 
-/* Due times of all scheduled feeds, for the sweeper's start. */
-typedef void reader_due_fn(void *ctx, int64_t feed_id, int64_t next_fetch_at);
+/* Due times of all scheduled feeds, for the sweeper's start. REASON_PING: a ping has not been
+ * followed by a fetch yet. */
+typedef void reader_due_fn(void *ctx, int64_t feed_id, int64_t next_fetch_at,
+                           enum fetch_reason reason);
 enum rc reader_due(struct reader *r, reader_due_fn *fn, void *ctx, struct err *err) NODISCARD;
 
 /* Seq of the last revision at or before a time (microseconds). */

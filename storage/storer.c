@@ -118,13 +118,13 @@ struct loading {
     struct err *err;
 };
 
-static void load_one(void *ctx, int64_t feed_id, int64_t next_fetch_at)
+static void load_one(void *ctx, int64_t feed_id, int64_t next_fetch_at UNUSED,
+                     enum fetch_reason reason UNUSED)
 {
     struct loading *l = ctx;
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct directory_feed f;
 
-    (void)next_fetch_at;
     if (l->rc == RC_OK)
         l->rc = read_feed(l->db, feed_id, &a, &f, l->err);
     if (l->rc == RC_OK)
@@ -292,7 +292,8 @@ static void notify(struct storer *s, const struct news *news)
                                                              ? TIME_UNKNOWN
                                                              : news->feeds[i].brief.next_fetch_at,
                                         .first_seq = t->feeds[i].first_seq,
-                                        .is_new = t->feeds[i].is_new};
+                                        .is_new = t->feeds[i].is_new,
+                                        .is_pinged = t->feeds[i].is_pinged};
     for (i = 0; i < s->n_listeners; i++)
         s->listeners[i].fn(s->listeners[i].ctx, &notice);
 }

@@ -85,6 +85,7 @@ void txn_fold(struct txn *t)
             continue;
         }
         last->is_new |= f->is_new;
+        last->is_pinged |= f->is_pinged;
         last->reload_keys |= f->reload_keys;
         if (f->merged_into != 0)
             last->merged_into = f->merged_into;

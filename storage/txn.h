@@ -13,7 +13,7 @@
 struct txn_feed {
     int64_t id;
     size_t order; /* of noting, for the sort */
-    bool is_new;
+    bool is_new, is_pinged;
     int64_t merged_into; /* 0: it is still there */
     int64_t first_seq;   /* 0: no revisions */
     bool reload_keys;    /* its keys are to be read again */

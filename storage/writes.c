@@ -164,6 +164,16 @@ void store_touch(struct store *s, const int64_t *ids, size_t n)
         return; /* only a courtesy: the next hour's request will do */
 }
 
+enum rc store_ping(struct store *s, const int64_t *ids, size_t n, store_done_fn *done, void *ctx)
+{
+    struct op *op = op_new(OP_PING, done, ctx);
+
+    op->as.ping.ids = ARENA_ARRAY(&op->arena, int64_t, n + 1);
+    memcpy(op->as.ping.ids, ids, n * sizeof *ids);
+    op->as.ping.n = n;
+    return hand_over(s, op);
+}
+
 enum rc store_set_level(struct store *s, int64_t feed_id, int level, int64_t period_s,
                         store_done_fn *done, void *ctx)
 {

@@ -100,7 +100,7 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
     " f.last_success_at, f.last_change_at, f.next_fetch_at, f.next_reason, f.wanted_at,"           \
     " f.last_status, f.n_errors, f.last_error, f.version, f.n_entries, f.n_items,"                 \
     " f.hint_max_age_s,"                                                                           \
-    " f.hint_ttl_s, f.hint_sy_s, f.hint_skip_hours, f.hint_skip_days, f.raw_html,"                 \
+    " f.hint_ttl_s, f.hint_sy_s, f.hint_skip_hours, f.hint_skip_days, f.raw_html, f.n_pings,"      \
     " (SELECT count(*) FROM sub_feeds s WHERE s.feed_id = f.id)"
 
 static struct str null_if_empty(struct str s)
@@ -146,6 +146,7 @@ static void read_row(sqlite3_stmt *st, struct arena *a, struct feed_row *row)
     r->hints.skip_hours = (uint32_t)col_int(st, i++);
     r->hints.skip_days = (uint8_t)col_int(st, i++);
     r->raw_html = col_int(st, i++) != 0;
+    r->n_pings = col_int(st, i++);
     r->n_subscriptions = (int)col_int(st, i++);
     r->head = STR_NULL;
     r->ext = STR_NULL;
@@ -280,7 +281,8 @@ enum rc feeds_delete(struct db *db, int64_t id, struct err *err)
     return stmt_run(db, err, "DELETE FROM feeds WHERE id = ?1", "i", id);
 }
 
-_Static_assert(FEED_GONE == 3 && REASON_READER == 1, "numbers used in the statement below");
+_Static_assert(FEED_GONE == 3 && REASON_READER == 1 && REASON_PING == 2,
+               "numbers used in the statements below");
 
 enum rc feeds_touch(struct db *db, int64_t id, int64_t now, struct err *err)
 {
@@ -291,6 +293,17 @@ enum rc feeds_touch(struct db *db, int64_t id, int64_t now, struct err *err)
                     " next_fetch_at = iif(next_fetch_at IS NULL AND state <> 3, ?2, next_fetch_at)"
                     " WHERE id = ?1",
                     "ii", id, now);
+}
+
+enum rc feeds_ping(struct db *db, int64_t id, int64_t now, bool *found, struct err *err)
+{
+    enum rc rc = stmt_run(db, err,
+                          "UPDATE feeds SET n_pings = n_pings + 1, next_fetch_at = ?2,"
+                          " next_reason = 2 WHERE id = ?1",
+                          "ii", id, now);
+
+    *found = rc == RC_OK && stmt_changes(db) > 0;
+    return rc;
 }
 
 /* ---- aliases --------------------------------------------------------------------------------- */
@@ -350,22 +363,23 @@ static enum rc walk(struct db *db, sqlite3_stmt *st, feeds_each_fn *fn, void *ct
     int got = -1;
 
     while (st != NULL && (got = stmt_next(db, st, err)) > 0)
-        fn(ctx, col_int(st, 0), col_time(st, 1));
+        fn(ctx, col_int(st, 0), col_time(st, 1), (enum fetch_reason)col_int(st, 2));
     return got < 0 ? RC_IO : RC_OK;
 }
 
 enum rc feeds_each(struct db *db, feeds_each_fn *fn, void *ctx, struct err *err)
 {
-    return walk(db, stmt_start(db, err, "SELECT id, next_fetch_at FROM feeds ORDER BY id", ""), fn,
-                ctx, err);
+    return walk(
+        db, stmt_start(db, err, "SELECT id, next_fetch_at, next_reason FROM feeds ORDER BY id", ""),
+        fn, ctx, err);
 }
 
 enum rc feeds_each_due(struct db *db, int64_t now, feeds_each_fn *fn, void *ctx, struct err *err)
 {
     return walk(db,
                 stmt_start(db, err,
-                           "SELECT id, iif(last_check_at > ?1, ?1, next_fetch_at) FROM feeds"
-                           " WHERE next_fetch_at IS NOT NULL ORDER BY id",
+                           "SELECT id, iif(last_check_at > ?1, ?1, next_fetch_at), next_reason"
+                           " FROM feeds WHERE next_fetch_at IS NOT NULL ORDER BY id",
                            "i", now),
                 fn, ctx, err);
 }

@@ -30,7 +30,7 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
 enum rc feeds_load(struct db *db, int64_t id, bool with_head, struct arena *a, struct feed_row *out,
                    struct err *err) NODISCARD;
 
-/* Write back everything but id, URLs, credential and head. */
+/* Write back everything but id, URLs, credential, head and the count of pings. */
 enum rc feeds_save(struct db *db, const struct feed_row *row, struct err *err) NODISCARD;
 enum rc feeds_save_urls(struct db *db, int64_t id, struct str url, struct str page_url,
                         struct err *err) NODISCARD;
@@ -56,6 +56,9 @@ enum rc feeds_delete(struct db *db, int64_t id, struct err *err) NODISCARD;
 /* Note the time a reader asked for a feed. */
 enum rc feeds_touch(struct db *db, int64_t id, int64_t now, struct err *err) NODISCARD;
 
+/* A ping named the feed: it is due now. *found: there is such a record. */
+enum rc feeds_ping(struct db *db, int64_t id, int64_t now, bool *found, struct err *err) NODISCARD;
+
 /* Aliases. One that is some record's own URL is left out, and so is one when the feed has `most` of
  * them; one of another record moves here. */
 enum rc aliases_add(struct db *db, int64_t feed_id, struct str url, struct str credential,
@@ -66,9 +69,10 @@ enum rc aliases_move(struct db *db, int64_t from, int64_t to, struct err *err) N
 enum rc aliases_load(struct db *db, int64_t feed_id, struct arena *a, struct str **out,
                      size_t *n_out, struct err *err) NODISCARD;
 
-/* Ids of all records, ascending; ids and due times of those that are scheduled. A feed that was
+/* All records by id; those that are scheduled, with their due times and reasons. A feed that was
  * last checked after `now`, by a clock that ran ahead, is due now. */
-typedef void feeds_each_fn(void *ctx, int64_t feed_id, int64_t next_fetch_at);
+typedef void feeds_each_fn(void *ctx, int64_t feed_id, int64_t next_fetch_at,
+                           enum fetch_reason reason);
 enum rc feeds_each(struct db *db, feeds_each_fn *fn, void *ctx, struct err *err) NODISCARD;
 enum rc feeds_each_due(struct db *db, int64_t now, feeds_each_fn *fn, void *ctx,
                        struct err *err) NODISCARD;

@@ -18,7 +18,7 @@
 #include "storage/sqlite/stmt.h"
 
 #define APPLICATION_ID 0x46656564 /* "Feed" */
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION 4
 #define BUSY_MS 5000
 #define LOG_PAGES 4000 /* a shorter write-ahead log is left alone */
 #define N_SLOTS 256    /* a power of two, well above the number of statements in the sources */
@@ -59,6 +59,7 @@ static const struct migration migrations[] = {
      "ALTER TABLE sub_feeds ADD COLUMN name TEXT;"
      "ALTER TABLE sub_feeds ADD COLUMN folder TEXT;"
      "ALTER TABLE sub_feeds ADD COLUMN category TEXT;"},
+    {3, 4, "ALTER TABLE feeds ADD COLUMN n_pings INTEGER NOT NULL DEFAULT 0"},
 };
 
 static enum rc db_fail(struct db *db, struct err *err)

@@ -72,3 +72,38 @@ class Crash(Case):
             self.wait(lambda: set(want) <= set(r.titles(sub)), 30, "every entry of f%d delivered" % k, d)
             first_seen = list(dict.fromkeys(r.titles(sub)))
             self.assertEqual(want, first_seen, "order of feed %d" % k)
+
+    def test_a_ping_acknowledged_is_not_forgotten(self):                 # SCHED-07, "Nothing lost"
+        o, d = self.origin(), self.daemon("--ping-gap", "1m")
+        u = o.set("/f.xml", rss("a"))
+        d.subscribe(u)
+        self.wait(lambda: (d.record(u) or {}).get("last_check"), 20, "the first fetch", d)
+        self.assertFalse(d.ping(u)["flerror"])       # its fetch waits: the last one is not a minute old
+        d.kill()
+        self.assertEqual(1, len(o.seen("/f.xml")))
+        d.start()
+        self.wait(lambda: len(o.seen("/f.xml")) == 2, 20, "the fetch that the ping asks for", d)
+        self.wait(lambda: d.record(u)["level"] == 0, 20, "level 0 after a ping", d)     # SCHED-04
+        self.assertEqual("period", d.record(u)["next_reason"])
+
+    def test_a_ping_during_a_fetch_is_not_forgotten(self):               # SCHED-07, "Nothing lost"
+        gate = threading.Event()
+        self.addCleanup(gate.set)
+
+        def held(seen):
+            gate.wait(60)
+            return Reply(200, rss("a"))
+
+        o, d = self.origin(), self.daemon("--ping-gap", "1m")
+        u = o.set("/f.xml", held)
+        d.subscribe(u)
+        self.wait(lambda: len(o.seen("/f.xml")) == 1, 20, "the first fetch", d)
+        self.assertFalse(d.ping(u)["flerror"])       # what is in flight may be older than its news
+        gate.set()
+        self.wait(lambda: d.record(u)["last_check"], 20, "the end of the fetch", d)
+        self.assertEqual("ping", d.record(u)["next_reason"])
+        d.kill()
+        self.assertEqual(1, len(o.seen("/f.xml")))
+        d.start()
+        self.wait(lambda: len(o.seen("/f.xml")) == 2, 20, "the fetch that the ping asks for", d)
+        self.wait(lambda: d.record(u)["next_reason"] == "period", 20, "the end of the second fetch", d)

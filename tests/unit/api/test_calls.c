@@ -62,6 +62,24 @@ static void test_calls__ping(void **state)
     assert_int_equal(2, atomic_load(&w->n_pings));
 }
 
+/* "Nothing lost": what cannot be put on disk is not acknowledged, by neither form. */
+static void test_calls__ping_not_kept(void **state)
+{
+    struct world *w = *state;
+    struct answer ans = rpc(w, CALL("weblogUpdates.ping", S("n") S("http://known/full")));
+
+    assert_true(flerror(&ans));
+    ans = get(w, &arena, "/ping?name=n&url=http://known/full");
+    assert_int_equal(503, ans.status);
+    ans = ask(w, &arena, "POST", "/RPC2", "Content-Type: text/xml\r\n",
+              CALL("weblogUpdates.ping", S("n") S("http://known/lost")));
+    assert_in_range(ans.status, 500, 599);
+    ans = get(w, &arena, "/ping?name=n&url=http://known/lost");
+    assert_in_range(ans.status, 500, 599);
+    ans = get(w, &arena, "/ping?name=n&url=http://known/");
+    assert_int_equal(200, ans.status);
+}
+
 /* PING-02, PING-03 */
 static void test_calls__extended_ping(void **state)
 {
@@ -328,6 +346,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(test_calls__##name, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(ping),
+        T(ping_not_kept),
         T(extended_ping),
         T(bad_and_unknown_pings),
         T(faults),

@@ -269,7 +269,17 @@ static void port_document(void *ctx, struct str url, struct str credential UNUSE
     push_job(w, job);
 }
 
-static size_t port_ping(void *ctx, struct str url, struct str rss_url)
+/* The storer's thread: what should have been written was not. */
+static void on_lost(void *ctx, enum rc rc UNUSED, const struct store_result *res,
+                    const struct err *err)
+{
+    struct world *w = ctx;
+
+    w->lost_done(w->lost_ctx, RC_IO, res, err);
+}
+
+static enum rc port_ping(void *ctx, struct str url, struct str rss_url, size_t *n,
+                         store_done_fn *done, void *done_ctx)
 {
     struct world *w = ctx;
 
@@ -277,7 +287,16 @@ static size_t port_ping(void *ctx, struct str url, struct str rss_url)
     snprintf(w->pinged, sizeof(w->pinged), "%.*s %.*s", STR_ARG(url), STR_ARG(rss_url));
     pthread_mutex_unlock(&w->lock);
     atomic_fetch_add(&w->n_pings, 1);
-    return str_find(url, STR("known")) >= 0 ? 1 : 0;
+    *n = str_find(url, STR("known")) >= 0 ? 1 : 0;
+    if (str_find(url, STR("known/full")) >= 0)
+        return RC_FULL;
+    if (*n == 0)
+        return RC_OK;
+    if (str_find(url, STR("known/lost")) < 0)
+        return store_ping(w->store, &(int64_t){1}, 1, done, done_ctx);
+    w->lost_done = done;
+    w->lost_ctx = done_ctx;
+    return store_ping(w->store, &(int64_t){1}, 1, on_lost, w);
 }
 
 /* ---- life ---- */

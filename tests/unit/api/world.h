@@ -6,6 +6,7 @@
  *   /404...     RC_PEER, status 404          /hang...    never answers
  *   /page...    RC_UNSUPPORTED               /slow...    a feed after 300 ms
  *   /denied...  RC_DENIED                    /late...    RC_TIMEOUT
+ * a ping of .../known... wakes a feed, of .../known/full is refused, of .../known/lost fails late;
  * and for lists: /list.opml, /html, /404, /deep.opml (see world.c).
  */
 #pragma once
@@ -36,6 +37,8 @@ struct world {
     atomic_int n_fetches, n_documents, n_pings;
     atomic_bool lists_fail;
     char pinged[512]; /* "url rss_url" of the last ping */
+    store_done_fn *lost_done; /* of a ping that the disk did not take */
+    void *lost_ctx;
 };
 
 /* cmocka fixtures: a world in a new directory, default configuration. */

@@ -500,6 +500,15 @@ static void test_fetcher__endless_body(void **state)
     assert_true(strlen(t.text) > 10);
 }
 
+/* The number of feeds that a ping wakes. */
+static size_t ping(struct world *w, struct str url, struct str rss_url)
+{
+    size_t n = 0;
+
+    assert_int_equal(fetcher_ping(w->fetcher, url, rss_url, &n, NULL, NULL), RC_OK);
+    return n;
+}
+
 /* SCHED-07, SCHED-10, PING-05: a burst of pings is at most three fetches, never two at once. */
 static void test_fetcher__burst_of_pings(void **state)
 {
@@ -515,17 +524,16 @@ static void test_fetcher__burst_of_pings(void **state)
     before = origin_count(w->origin, "/f");
     url = str_from(origin_url(w->origin, "/f"));
     for (int i = 0; i < 100; i++)
-        assert_int_equal(fetcher_ping(w->fetcher, url, url), 1);
+        assert_int_equal(ping(w, url, url), 1);
     wait_count(w, "/f", before + 1);
     rest_ms(1000);
     assert_in_range(origin_count(w->origin, "/f") - before, 1, 3);
     assert_int_equal(origin_most(w->origin, "/f"), 1);
     assert_int_equal(record(w, id)->level, 0); /* SCHED-04 */
-    assert_int_equal(
-        fetcher_ping(w->fetcher, str_from(origin_url(w->origin, "/unknown")), STR_NULL), 0);
+    assert_int_equal(ping(w, str_from(origin_url(w->origin, "/unknown")), STR_NULL), 0);
     /* site URLs are known, too, whichever way their last slash is */
-    assert_int_equal(fetcher_ping(w->fetcher, STR("http://example.org/"), STR_NULL), 1);
-    assert_int_equal(fetcher_ping(w->fetcher, STR("http://example.org"), STR_NULL), 1);
+    assert_int_equal(ping(w, STR("http://example.org/"), STR_NULL), 1);
+    assert_int_equal(ping(w, STR("http://example.org"), STR_NULL), 1);
 }
 
 /* SCHED-02: exact periods; SCHED-06: pings do not change them. */
@@ -539,7 +547,7 @@ static void test_fetcher__exact_period(void **state)
     begun_ms = clock_mono_ms();
     wait_count(w, "/f", 4);
     assert_in_range(clock_mono_ms() - begun_ms, 2000, 6000);
-    fetcher_ping(w->fetcher, str_from(origin_url(w->origin, "/f")), STR_NULL);
+    ping(w, str_from(origin_url(w->origin, "/f")), STR_NULL);
     rest_ms(1200);
     assert_int_equal(record(w, id)->level, LEVEL_EXACT);
     assert_int_equal(record(w, id)->period_s, 1);

@@ -8,8 +8,9 @@
 
 /* Start of the text; run at start, or for "all of it". */
 static const char *const may_scan[] = {
-    "SELECT id, next_fetch_at FROM feeds",
-    "SELECT id, iif(last_check_at > ?1, ?1, next_fetch_at) FROM feeds",
+    "SELECT id, next_fetch_at, next_reason FROM feeds",
+    "SELECT id, iif(last_check_at > ?1, ?1, next_fetch_at), next_reason"
+    " FROM feeds",
     "SELECT id FROM subscriptions ORDER BY id",
 };
 
@@ -99,11 +100,9 @@ static void write_everything(struct fixture *f)
     (void)other;
 }
 
-static void on_due(void *ctx, int64_t feed_id, int64_t next_fetch_at)
+static void on_due(void *ctx UNUSED, int64_t feed_id UNUSED, int64_t next_fetch_at UNUSED,
+                   enum fetch_reason reason UNUSED)
 {
-    (void)ctx;
-    (void)feed_id;
-    (void)next_fetch_at;
 }
 
 static void read_everything(struct fixture *f)

@@ -401,6 +401,61 @@ static void test_records__levels_and_the_publisher(void **state)
     assert_int_equal(TIME_UNKNOWN, record(f, id)->next_fetch_at);
 }
 
+static void ping(struct fixture *f, int64_t id)
+{
+    struct answer a;
+
+    WRITE(a, store_ping(f->store, &id, 1, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+}
+
+/* SCHED-07: a ping makes due at once, whatever stood in the way, until a fetch that began after it
+ * has ended; a new level does not take that back */
+static void test_records__pings_stay_until_served(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL), now = clock_now_s();
+    struct fetch_outcome o = outcome(id, NULL, 0);
+
+    o.state = FEED_GONE;
+    o.next_fetch_at = TIME_UNKNOWN;
+    o.next_reason = REASON_GONE;
+    send_outcome(f, &o);
+    ping(f, id);
+    assert_in_range(record(f, id)->next_fetch_at, now, now + 60);
+    assert_int_equal(REASON_PING, record(f, id)->next_reason);
+    set_level(f, id, 0, 0, RC_OK);
+    assert_int_equal(REASON_PING, record(f, id)->next_reason);
+    o = outcome(id, NULL, 0); /* of a fetch that began before the ping */
+    send_outcome(f, &o);
+    assert_int_equal(REASON_PING, record(f, id)->next_reason);
+    assert_in_range(record(f, id)->next_fetch_at, now, now + 60);
+    o.n_pings = record(f, id)->n_pings;
+    send_outcome(f, &o);
+    assert_int_equal(REASON_PERIOD, record(f, id)->next_reason);
+    ping(f, 424242); /* gone: passed over */
+}
+
+/* A ping of a record that becomes part of another one is the other's. */
+static void test_records__pings_survive_a_merge(void **state)
+{
+    struct fixture *f = *state;
+    int64_t old = add_feed(f, "http://old.example/", NULL);
+    int64_t id = add_feed(f, "http://new.example/", NULL);
+    struct fetch_outcome o = outcome(id, NULL, 0);
+
+    send_outcome(f, &o);
+    ping(f, old);
+    o = outcome(old, NULL, 0);
+    o.url = STR("http://new.example/");
+    send_outcome(f, &o);
+    assert_int_equal(REASON_PING, record(f, id)->next_reason);
+    o = outcome(add_feed(f, "http://third.example/", NULL), NULL, 0);
+    o.url = STR("http://new.example/");
+    send_outcome(f, &o);
+    assert_int_equal(REASON_PING, record(f, id)->next_reason); /* its own was not served */
+}
+
 static void flush(struct fixture *f)
 {
     struct answer a;
@@ -437,7 +492,8 @@ static void test_records__touch(void **state)
     assert_int_equal(first + 3601, b.wanted_at);
 }
 
-static void collect_due(void *ctx, int64_t feed_id, int64_t next_fetch_at)
+static void collect_due(void *ctx, int64_t feed_id, int64_t next_fetch_at,
+                        enum fetch_reason reason UNUSED)
 {
     int64_t *out = ctx;
 
@@ -489,6 +545,8 @@ int main(void)
         T(no_merge_across_credentials),
         T(levels),
         T(levels_and_the_publisher),
+        T(pings_stay_until_served),
+        T(pings_survive_a_merge),
         T(touch),
         T(due),
         T(due_after_a_wrong_clock),
