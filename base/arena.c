@@ -1,6 +1,11 @@
-/* base/arena.c - chunks that double from 4 KiB to 1 MiB; a large piece gets a chunk of its own. */
+/* base/arena.c - chunks that double from 4 KiB to 1 MiB; a large piece gets a chunk of its own.
+ *
+ * What an arena gives back its thread keeps for the next one, up to KEPT_MAX: a job after a job in
+ * fresh memory would have the kernel clear every page of it. */
 #include "base/arena.h"
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,27 +16,128 @@
 
 #define CHUNK_MIN 4096
 #define CHUNK_MAX (1024 * 1024)
+#define CLASSES 33 /* sizes of chunks that are kept: four to each doubling of CHUNK_MIN */
+
+#if defined(__SANITIZE_ADDRESS__)
+#define KEPT_MAX 0 /* what is freed shall be known as freed */
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KEPT_MAX 0
+#endif
+#endif
+#ifndef KEPT_MAX
+#define KEPT_MAX (2 * 1024 * 1024) /* a thread, of chunks that are in no arena */
+#endif
 
 struct arena_chunk {
     struct arena_chunk *next;
-    size_t size;
+    size_t size; /* of all of it */
     _Alignas(16) char data[];
 };
 
-/* Free the chunks from `c` to before `end`. */
-static void free_chunks(struct arena_chunk *c, const struct arena_chunk *end)
+/* ---------------------------------------------------------------- chunks that are kept */
+
+struct kept {
+    struct arena_chunk *lists[CLASSES];
+    size_t size;
+    bool is_known; /* to the key below, which frees it with its thread */
+};
+
+static _Thread_local struct kept kept;
+static pthread_key_t kept_key;
+static pthread_once_t kept_once = PTHREAD_ONCE_INIT;
+
+static void free_kept(void *p)
+{
+    struct kept *k = p;
+
+    for (size_t i = 0; i < CLASSES; i++)
+        while (k->lists[i] != NULL) {
+            struct arena_chunk *c = k->lists[i];
+
+            k->lists[i] = c->next;
+            free(c);
+        }
+    k->size = 0;
+    k->is_known = false; /* another destructor may yet release an arena */
+}
+
+static void make_key(void)
+{
+    ASSERT(pthread_key_create(&kept_key, free_kept) == 0);
+}
+
+/* The smallest class that holds `size` bytes, at most CHUNK_MAX; *size becomes its size. */
+static size_t class_of(size_t *size)
+{
+    size_t class = 0, step = CHUNK_MIN / 4, at = CHUNK_MIN;
+
+    while (at < *size) {
+        at += step;
+        if (++class % 4 == 0)
+            step *= 2;
+    }
+    *size = at;
+    return class;
+}
+
+/* A chunk for `need` bytes of data or somewhat more. */
+static struct arena_chunk *take_chunk(size_t need)
+{
+    size_t size = need + sizeof(struct arena_chunk);
+    struct arena_chunk *c = NULL;
+
+    ASSERT(size > need);
+    if (size <= CHUNK_MAX) {
+        size_t class = class_of(&size);
+
+        c = kept.lists[class];
+        if (c != NULL) {
+            kept.lists[class] = c->next;
+            kept.size -= size;
+        }
+    }
+    if (c == NULL) {
+        c = mem_alloc(size);
+        c->size = size;
+    }
+    return c;
+}
+
+static void give_chunk(struct arena_chunk *c)
+{
+    size_t size = c->size, class;
+
+    if (size > CHUNK_MAX || size > KEPT_MAX - kept.size) {
+        free(c);
+        return;
+    }
+    if (!kept.is_known) {
+        (void)pthread_once(&kept_once, make_key);
+        kept.is_known = pthread_setspecific(kept_key, &kept) == 0;
+    }
+    class = class_of(&size);
+    c->next = kept.lists[class];
+    kept.lists[class] = c;
+    kept.size += size;
+}
+
+/* ---------------------------------------------------------------- arenas */
+
+/* Give back the chunks from `c` to before `end`. */
+static void give_chunks(struct arena_chunk *c, const struct arena_chunk *end)
 {
     struct arena_chunk *next;
 
     for (; c != end; c = next) {
         next = c->next;
-        free(c);
+        give_chunk(c);
     }
 }
 
 void arena_release(struct arena *a)
 {
-    free_chunks(a->head, NULL);
+    give_chunks(a->head, NULL);
     *a = (struct arena)ARENA_INIT;
 }
 
@@ -59,22 +165,19 @@ void *arena_alloc_slow(struct arena *a, size_t n)
     if (size > CHUNK_MAX)
         size = CHUNK_MAX;
     if (need > size / 2 && a->head != NULL) { /* alone, behind the head, which stays in use */
-        c = mem_alloc(sizeof *c + need);
-        c->size = need;
+        c = take_chunk(need);
         c->next = a->head->next;
         a->head->next = c;
-        a->total += need;
+        a->total += c->size;
         return c->data;
     }
-    if (size < need)
-        size = need;
-    c = mem_alloc(sizeof *c + size);
-    c->size = size;
+    size -= sizeof *c;
+    c = take_chunk(size < need ? need : size);
     c->next = a->head;
     a->head = c;
-    a->total += size;
+    a->total += c->size;
     a->at = c->data + need;
-    a->end = c->data + size;
+    a->end = (char *)c + c->size;
     return c->data;
 }
 
@@ -89,12 +192,12 @@ void arena_rewind(struct arena *a, struct arena_mark m)
         arena_release(a);
         return;
     }
-    free_chunks(a->head, m.head);
-    free_chunks(m.head->next, m.next); /* large pieces, which went behind the head */
+    give_chunks(a->head, m.head);
+    give_chunks(m.head->next, m.next); /* large pieces, which went behind the head */
     m.head->next = m.next;
     a->head = m.head;
     a->at = m.at;
-    a->end = m.head->data + m.head->size;
+    a->end = (char *)m.head + m.head->size;
     a->total = m.total;
 }
 

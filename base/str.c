@@ -38,8 +38,7 @@ bool str_istarts(struct str s, struct str prefix)
 
 bool str_ends(struct str s, struct str suffix)
 {
-    return s.len >= suffix.len &&
-           str_eq(str_of(s.ptr + (s.len - suffix.len), suffix.len), suffix);
+    return s.len >= suffix.len && str_eq(str_of(s.ptr + (s.len - suffix.len), suffix.len), suffix);
 }
 
 int str_cmp(struct str a, struct str b)
@@ -185,6 +184,23 @@ struct str str_printf(struct arena *a, const char *fmt, ...)
     return str_of(p, (size_t)n);
 }
 
+/* The number of ASCII bytes at `p`, at least 1, which the first is. */
+static inline size_t ascii_run(const unsigned char *p, size_t len)
+{
+    size_t i = 1;
+    uint64_t w[4];
+
+    while (len - i >= sizeof w) {
+        memcpy(w, p + i, sizeof w);
+        if (((w[0] | w[1] | w[2] | w[3]) & 0x8080808080808080) != 0)
+            break;
+        i += sizeof w;
+    }
+    while (i < len && p[i] < 0x80)
+        i++;
+    return i;
+}
+
 size_t str_utf8_valid(struct str s)
 {
     const unsigned char *p = (const unsigned char *)s.ptr;
@@ -194,7 +210,7 @@ size_t str_utf8_valid(struct str s)
         unsigned char c = p[i];
         size_t n;
         if (c < 0x80) {
-            i++;
+            i += ascii_run(p + i, s.len - i);
             continue;
         }
         n = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : 2;

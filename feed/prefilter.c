@@ -94,12 +94,18 @@ static void doctype(struct prefilter *f)
 /* Find `needle` behind f->p + skip; remembers in *is_missing that there is none. */
 static const char *find_end(struct prefilter *f, size_t skip, struct str needle, bool *is_missing)
 {
-    const char *q = NULL;
+    const char *q = f->p + skip, *last = f->end - needle.len;
 
-    if (!*is_missing && (size_t)(f->end - f->p) > skip)
-        q = memmem(f->p + skip, (size_t)(f->end - f->p) - skip, needle.ptr, needle.len);
-    *is_missing = *is_missing || q == NULL;
-    return q;
+    while (!*is_missing && q <= last) {
+        q = memchr(q, needle.ptr[0], (size_t)(last - q) + 1);
+        if (q == NULL)
+            break;
+        if (memcmp(q, needle.ptr, needle.len) == 0)
+            return q;
+        q++;
+    }
+    *is_missing = true;
+    return NULL;
 }
 
 static void declaration(struct prefilter *f)
@@ -181,8 +187,9 @@ static void outside(struct prefilter *f)
 
 void prefilter(struct str text, prefilter_sink_fn *sink, void *ctx, struct prefilter_result *out)
 {
-    struct prefilter *f = NEW(struct prefilter);
+    struct prefilter *f = mem_alloc(sizeof *f);
 
+    memset(f, 0, offsetof(struct prefilter, texts));
     *out = (struct prefilter_result){NULL, false};
     f->p = text.ptr;
     f->end = text.ptr + text.len;
@@ -207,12 +214,9 @@ void prefilter(struct str text, prefilter_sink_fn *sink, void *ctx, struct prefi
         } else if (*q == '&') {
             prefilter_text_reference(f);
         } else if (*q == ']') {
-            if (f->end - q >= 3 && memcmp(q, CDATA_CLOSE, 3) == 0) {
+            if (f->end - q >= 3 && memcmp(q, "]]>", 3) == 0)
                 mended(f, "The end of a CDATA section stands by itself");
-                prefilter_put_char(f, ']');
-            } else {
-                prefilter_put_text(f, q, 1);
-            }
+            prefilter_put_text(f, q, 1);
             f->p++;
         } else {
             f->p += prefilter_odd_byte(f, q, f->end);
@@ -224,7 +228,6 @@ void prefilter(struct str text, prefilter_sink_fn *sink, void *ctx, struct prefi
         mended(f, "There is no element in it");
     if (f->depth > 0 && f->has_ended)
         prefilter_close_one(f);
-    prefilter_leave_cdata(f);
     prefilter_flush(f);
     mem_free(f->names);
     mem_free(f);

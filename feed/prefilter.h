@@ -1,10 +1,11 @@
 /* feed/prefilter.h - UTF-8 text that means to be XML, made well-formed on its way to the parser.
  *
  * Leaves: comments, processing instructions and the DOCTYPE are dropped (so no entity of it is ever
- * expanded by the parser; simple internal ones are, here, within bounds); references become numeric
- * or plain characters; stray & and < are escaped; control characters go; tags are balanced;
- * attributes get quotes; depth, attributes and their length are bounded. Linear in the input. Text
- * with references leaves as CDATA sections, in one piece per chunk, which the parser likes better.
+ * expanded by the parser; simple internal ones are, here, within bounds); tags are balanced; their
+ * attributes get quotes, and references in these become numeric; depth, attributes and their length
+ * are bounded. Text goes another way than the tags, since there is nothing left in it to parse:
+ * references are characters already, stray & and < too, control characters are gone. Linear in the
+ * input.
  */
 #pragma once
 
@@ -14,8 +15,19 @@
 
 #define PREFILTER_CHUNK (16 * 1024)
 
-/* Receives the mended text in pieces of at most PREFILTER_CHUNK bytes. */
-typedef void prefilter_sink_fn(void *ctx, const char *p, size_t len);
+struct prefilter_text {
+    struct str text;
+    size_t at; /* tags of the document in front of it; that of an empty element counts as two */
+};
+
+/* What comes next of the document. All of it is borrowed for the call. */
+struct prefilter_batch {
+    struct str tags; /* at most PREFILTER_CHUNK bytes; only a longer tag is cut */
+    const struct prefilter_text *texts;
+    size_t n_texts;
+};
+
+typedef void prefilter_sink_fn(void *ctx, const struct prefilter_batch *batch);
 
 struct prefilter_result {
     const char *why;  /* the first thing that had to be mended, one sentence; NULL: nothing */

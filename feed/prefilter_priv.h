@@ -15,9 +15,8 @@
 #define NAMES_BITS ((size_t)1 << 20)
 #define ENTITIES_MAX 64             /* declared in the document */
 #define EXPANSION_MAX (1024 * 1024) /* bytes all declared entities may yield together */
-
-#define CDATA_OPEN "<![CDATA["
-#define CDATA_CLOSE "]]>"
+#define TEXTS_MAX 1024              /* of a batch */
+#define TEXT_SHORT 512              /* text that is rather copied than given by itself */
 
 struct declared_entity {
     struct str name, value;
@@ -32,8 +31,6 @@ struct prefilter {
     prefilter_sink_fn *sink;
     void *ctx;
     struct prefilter_result *result;
-    size_t n;      /* bytes in out */
-    bool in_cdata; /* what is in out ends within a CDATA section */
     bool had_root;
     bool has_ended; /* the end tag of the root was seen; it is written last */
     bool done;
@@ -50,7 +47,12 @@ struct prefilter {
     size_t n_names;       /* of elements and attributes that came by */
     unsigned char *names; /* bitmap of the hashes of names since NAMES_FREE, or NULL */
     size_t n_bits;        /* set in it */
-    char out[PREFILTER_CHUNK];
+    size_t n_tags;        /* written so far, as struct prefilter_text counts them */
+    /* the batch being made; what is beyond the counts was never set */
+    size_t n, n_copied, n_texts;
+    struct prefilter_text texts[TEXTS_MAX];
+    char out[PREFILTER_CHUNK];    /* tags */
+    char copied[PREFILTER_CHUNK]; /* text that does not stand so in the document */
 };
 
 static inline void mended(struct prefilter *f, const char *why)
@@ -85,7 +87,7 @@ static inline const char *prefilter_skip_space(const char *p, const char *end)
 enum reference { REF_NONE, REF_CHAR, REF_NOTHING, REF_VALUE };
 
 /* Bytes that need a look: in text, in CDATA sections and in attribute values. */
-enum { TEXT = 1, CDATA = 2, VALUE = 4 };
+enum scan_mask { TEXT = 1, CDATA = 2, VALUE = 4 };
 
 /* ---- prefilter_text.c ---- */
 
@@ -93,9 +95,8 @@ void prefilter_flush(struct prefilter *f);
 void prefilter_put(struct prefilter *f, const char *p, size_t len);
 #define PUT(f, literal) prefilter_put((f), (literal), sizeof(literal) - 1)
 
-/* Character data, within a CDATA section if one is open. */
+/* Text of the document, or static. */
 void prefilter_put_text(struct prefilter *f, const char *p, size_t len);
-void prefilter_leave_cdata(struct prefilter *f);
 
 /* One decoded character as text, and as a numeric reference. */
 void prefilter_put_char(struct prefilter *f, uint32_t cp);
@@ -107,12 +108,14 @@ enum reference prefilter_reference(struct prefilter *f, const char *p, const cha
 void prefilter_text_reference(struct prefilter *f);
 
 /* The next byte that needs a look (`mask`), and what to do with one special in all text. */
-const char *prefilter_scan(const char *p, const char *end, unsigned char mask);
+const char *prefilter_scan(const char *p, const char *end, enum scan_mask mask);
 size_t prefilter_odd_byte(struct prefilter *f, const char *p, const char *end);
 void prefilter_cdata_content(struct prefilter *f, const char *p, const char *end);
 
 /* ---- prefilter_tags.c ---- */
 
+/* True when XML takes `name`, of name characters by prefilter_is_name_char(), for a name. */
+bool prefilter_is_name(struct str name);
 const char *prefilter_find_quote(struct prefilter *f, const char *from, char quote);
 void prefilter_close_one(struct prefilter *f);
 void prefilter_end_tag(struct prefilter *f);

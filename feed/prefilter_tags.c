@@ -27,10 +27,10 @@ void prefilter_close_one(struct prefilter *f)
 
     f->n_open_by_hash[name_hash(name)]--;
     f->n_namespaces -= f->n_declared[f->depth];
-    prefilter_leave_cdata(f);
     PUT(f, "</");
     prefilter_put(f, name.ptr, name.len);
     PUT(f, ">");
+    f->n_tags++;
 }
 
 /* The innermost element has its end tag. That of the root is kept back: some servers send two
@@ -87,6 +87,42 @@ void prefilter_end_tag(struct prefilter *f)
             }
     if (f->depth > 0 && str_ieq(f->open[f->depth - 1], name))
         end_element(f); /* <Title>..</title> */
+}
+
+/* ---------------------------------------------------------------- names */
+
+/* XML 1.0 (fifth edition), section 2.3: NameStartChar and NameChar beyond ASCII. */
+static bool is_wide_name_char(uint32_t cp, bool at_start)
+{
+    static const struct {
+        uint32_t from, to;
+    } starts[] = {{0xC0, 0xD6},     {0xD8, 0xF6},     {0xF8, 0x2FF},    {0x370, 0x37D},
+                  {0x37F, 0x1FFF},  {0x200C, 0x200D}, {0x2070, 0x218F}, {0x2C00, 0x2FEF},
+                  {0x3001, 0xD7FF}, {0xF900, 0xFDCF}, {0xFDF0, 0xFFFD}, {0x10000, 0xEFFFF}};
+
+    for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+        if (cp >= starts[i].from && cp <= starts[i].to)
+            return true;
+    return !at_start &&
+           (cp == 0xB7 || (cp >= 0x300 && cp <= 0x36F) || cp == 0x203F || cp == 0x2040);
+}
+
+bool prefilter_is_name(struct str name)
+{
+    for (size_t i = 0; i < name.len;) {
+        unsigned char c = (unsigned char)name.ptr[i];
+        size_t n = c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4, from = i;
+        uint32_t cp = c & (0x7F >> n);
+
+        if (name.len - i < n)
+            return false;
+        while (++i < from + n)
+            cp = cp << 6 | ((unsigned char)name.ptr[i] & 63);
+        /* where a colon ends the prefix, what is behind it begins anew */
+        if (c >= 0x80 && !is_wide_name_char(cp, from == 0 || name.ptr[from - 1] == ':'))
+            return false;
+    }
+    return true;
 }
 
 /* ---------------------------------------------------------------- start tags */
@@ -175,7 +211,7 @@ static bool scan_tag(struct prefilter *f, struct tag *t)
     while (p < f->end && prefilter_is_name_char(*p))
         p++;
     t->name = str_of(f->p + 1, (size_t)(p - f->p - 1));
-    if (t->name.len > NAME_LEN_MAX)
+    if (t->name.len > NAME_LEN_MAX || !prefilter_is_name(t->name))
         return false;
     for (;;) {
         struct attribute a = {STR_NULL, STR_NULL};
@@ -216,8 +252,11 @@ static bool scan_tag(struct prefilter *f, struct tag *t)
             t->is_odd = true;
         }
         is_namespace = str_starts(a.name, STR("xmlns"));
-        if (t->n == ATTRIBUTES_MAX || a.name.len > NAME_LEN_MAX ||
-            (is_namespace && f->n_namespaces + t->n_namespaces == NAMESPACES_MAX)) {
+        if (!prefilter_is_name(a.name)) {
+            mended(f, "A tag holds stray characters");
+            t->is_odd = true;
+        } else if (t->n == ATTRIBUTES_MAX || a.name.len > NAME_LEN_MAX ||
+                   (is_namespace && f->n_namespaces + t->n_namespaces == NAMESPACES_MAX)) {
             mended(f, "A tag has too many attributes or namespaces, or too long ones");
             t->is_odd = true;
         } else if (!admit(f, a.name) || (is_namespace && !admit(f, a.value))) {
@@ -332,11 +371,13 @@ void prefilter_start_tag(struct prefilter *f)
         return;
     }
     f->had_root = true;
-    prefilter_leave_cdata(f);
+    if ((size_t)(t.end - f->p) > sizeof f->out - f->n)
+        prefilter_flush(f);
     if (t.is_odd)
         put_mended_tag(f, &t);
     else
         prefilter_put(f, f->p, (size_t)(t.end - f->p));
+    f->n_tags += t.is_empty ? 2 : 1;
     if (!t.is_empty)
         push_open(f, t.name, t.n_namespaces);
     f->p = t.end;

@@ -9,9 +9,11 @@
 
 void prefilter_flush(struct prefilter *f)
 {
-    if (f->n > 0)
-        f->sink(f->ctx, f->out, f->n);
-    f->n = 0;
+    struct prefilter_batch batch = {str_of(f->out, f->n), f->texts, f->n_texts};
+
+    if (f->n > 0 || f->n_texts > 0)
+        f->sink(f->ctx, &batch);
+    f->n = f->n_copied = f->n_texts = 0;
 }
 
 void prefilter_put(struct prefilter *f, const char *p, size_t len)
@@ -28,55 +30,42 @@ void prefilter_put(struct prefilter *f, const char *p, size_t len)
     }
 }
 
-void prefilter_leave_cdata(struct prefilter *f)
+/* Short text that does not stand like this in the document. */
+static void copy_text(struct prefilter *f, const char *p, size_t len)
 {
-    if (f->in_cdata)
-        PUT(f, CDATA_CLOSE);
-    f->in_cdata = false;
+    struct prefilter_text *last = NULL;
+    char *to;
+
+    if (len > sizeof f->copied - f->n_copied || f->n_texts == TEXTS_MAX)
+        prefilter_flush(f);
+    to = f->copied + f->n_copied;
+    if (f->n_texts > 0)
+        last = &f->texts[f->n_texts - 1];
+    if (last == NULL || last->at != f->n_tags || last->text.ptr + last->text.len != to) {
+        last = &f->texts[f->n_texts++];
+        *last = (struct prefilter_text){str_of(to, 0), f->n_tags};
+    }
+    memcpy(to, p, len);
+    f->n_copied += len;
+    last->text.len += len;
 }
 
-static void enter_cdata(struct prefilter *f)
-{
-    if (!f->in_cdata)
-        PUT(f, CDATA_OPEN);
-    f->in_cdata = true;
-}
-
-/* Character data. Within CDATA it must hold no "]]>", and a section ends with its chunk. */
 void prefilter_put_text(struct prefilter *f, const char *p, size_t len)
 {
-    if (!f->in_cdata) {
-        prefilter_put(f, p, len);
-        return;
-    }
-    while (len > 0) {
-        size_t room = sizeof f->out - f->n, n = len;
-
-        if (room < 64) {
-            PUT(f, CDATA_CLOSE);
-            prefilter_flush(f);
-            PUT(f, CDATA_OPEN);
-            continue;
-        }
-        if (n > room - 16) {
-            n = room - 16;
-            while (((unsigned char)p[n] & 0xC0) == 0x80)
-                n--; /* not within a character */
-        }
-        memcpy(f->out + f->n, p, n);
-        f->n += n;
-        p += n;
-        len -= n;
-    }
+    if (f->n_texts == TEXTS_MAX)
+        prefilter_flush(f);
+    if (len < TEXT_SHORT && f->n_texts > 0 && f->texts[f->n_texts - 1].at == f->n_tags)
+        copy_text(f, p, len);
+    else
+        f->texts[f->n_texts++] = (struct prefilter_text){str_of(p, len), f->n_tags};
 }
 
-/* One decoded character as text: CDATA, so that it needs no escape. */
+/* One decoded character as text. */
 void prefilter_put_char(struct prefilter *f, uint32_t cp)
 {
     char utf8[4];
     size_t n = 0;
 
-    enter_cdata(f);
     if (cp < 0x80) {
         utf8[n++] = (char)cp;
     } else if (cp < 0x800) {
@@ -92,15 +81,7 @@ void prefilter_put_char(struct prefilter *f, uint32_t cp)
         utf8[n++] = (char)(0x80 | (cp >> 6 & 63));
         utf8[n++] = (char)(0x80 | (cp & 63));
     }
-    if (cp == '>' && f->n >= 2 && memcmp(f->out + f->n - 2, "]]", 2) == 0) {
-        prefilter_leave_cdata(f);
-        enter_cdata(f);
-    }
-    prefilter_put_text(f, utf8, n);
-    if (cp == ']') { /* so that a raw "]>" behind it closes nothing */
-        prefilter_leave_cdata(f);
-        enter_cdata(f);
-    }
+    copy_text(f, utf8, n);
 }
 
 void prefilter_put_numeric(struct prefilter *f, uint32_t cp)
@@ -205,7 +186,6 @@ static void put_entity_value(struct prefilter *f, struct str value)
             n = 1;
             while (i + n < value.len && value.ptr[i + n] != '&')
                 n++;
-            enter_cdata(f);
             prefilter_put_text(f, value.ptr + i, n);
         }
         i += n;
@@ -245,22 +225,55 @@ static const unsigned char special[256] = {
     [29] = 7, [30] = 7, [31] = 7, ['<'] = 5, ['&'] = 5, [']'] = 1, [0xEF] = 7,
 };
 
-const char *prefilter_scan(const char *p, const char *end, unsigned char mask)
+/* Sixteen bytes at once, for compilers to make of it what the machine has. */
+typedef unsigned char bytes16 __attribute__((vector_size(16)));
+
+static inline bool has_special(const char *p, enum scan_mask mask)
 {
-    while (end - p >= 4) {
-        if (special[(unsigned char)p[0]] & mask)
-            return p;
-        if (special[(unsigned char)p[1]] & mask)
-            return p + 1;
-        if (special[(unsigned char)p[2]] & mask)
-            return p + 2;
-        if (special[(unsigned char)p[3]] & mask)
-            return p + 3;
-        p += 4;
+    bytes16 v, hit;
+    uint64_t half[2];
+
+    memcpy(&v, p, sizeof v);
+    hit = (bytes16)(v < 0x20) & (bytes16)(v != '\n') & (bytes16)(v != '\t');
+    hit |= (bytes16)(v == 0xEF);
+    if (mask != CDATA)
+        hit |= (bytes16)(v == '<') | (bytes16)(v == '&');
+    if (mask == TEXT)
+        hit |= (bytes16)(v == ']');
+    memcpy(half, &hit, sizeof half);
+    return (half[0] | half[1]) != 0;
+}
+
+static inline bool is_noncharacter(const char *p, const char *end)
+{
+    return end - p >= 3 && (unsigned char)p[1] == 0xBF && (unsigned char)p[2] >= 0xBE;
+}
+
+static inline const char *scan(const char *p, const char *end, enum scan_mask mask)
+{
+    while (p < end) {
+        const char *to = end;
+
+        if (end - p >= 16) {
+            if (!has_special(p, mask)) {
+                p += 16;
+                continue;
+            }
+            to = p + 16;
+        }
+        for (; p < to; p++)
+            if ((special[(unsigned char)*p] & mask) &&
+                ((unsigned char)*p != 0xEF || is_noncharacter(p, end)))
+                return p;
     }
-    while (p < end && !(special[(unsigned char)*p] & mask))
-        p++;
     return p;
+}
+
+const char *prefilter_scan(const char *p, const char *end, enum scan_mask mask)
+{
+    return mask == TEXT    ? scan(p, end, TEXT)
+           : mask == CDATA ? scan(p, end, CDATA)
+                           : scan(p, end, VALUE);
 }
 
 /* A byte at `p` that is special in all text: a control character, a line end, a noncharacter. Puts
@@ -274,12 +287,8 @@ size_t prefilter_odd_byte(struct prefilter *f, const char *p, const char *end)
             prefilter_put_text(f, "\n", 1);
         return 1;
     }
-    if (c == 0xEF) {
-        if (end - p >= 3 && (unsigned char)p[1] == 0xBF && (unsigned char)p[2] >= 0xBE) {
-            mended(f, "There are characters that XML forbids");
-            return 3;
-        }
-        prefilter_put_text(f, p, 3);
+    if (c == 0xEF) { /* U+FFFE and U+FFFF */
+        mended(f, "There are characters that XML forbids");
         return 3;
     }
     mended(f, "There are control characters that XML forbids");
@@ -291,10 +300,8 @@ void prefilter_cdata_content(struct prefilter *f, const char *p, const char *end
     while (p < end) {
         const char *q = prefilter_scan(p, end, CDATA);
 
-        if (q > p) {
-            enter_cdata(f);
+        if (q > p)
             prefilter_put_text(f, p, (size_t)(q - p));
-        }
         p = q;
         if (p < end)
             p += prefilter_odd_byte(f, p, end);

@@ -1,8 +1,10 @@
 /* feed/xml_reader.c - the one place where libxml2 meets a feed.
  *
- * What it gets is well-formed already, has no DOCTYPE and no references but numeric ones, so none
- * of its entity machinery ever runs. Its names are interned: a name is looked up by its three
- * pointers and costs a hash of them after its first occurrence. */
+ * What it gets are tags, well-formed already, with no references but numeric ones, so none of its
+ * entity machinery ever runs: it resolves namespaces and takes attributes apart. Text has been read
+ * by the prefilter and would only be copied through it; it waits here for the tags in front of it.
+ * Names are interned: one is looked up by its three pointers and costs a hash of them after its
+ * first occurrence. */
 #include "feed/xml_reader.h"
 
 #include <libxml/parser.h>
@@ -30,7 +32,12 @@ struct reader {
     struct name other; /* stands for names beyond NAMES_MAX */
     struct str root_uri;
     bool has_root;
-    const char *why; /* first error; static or in the arena */
+    const char *why;                    /* first error; static or in the arena */
+    size_t n_tags;                      /* that came back, as the prefilter counts them */
+    const struct prefilter_text *texts; /* of this batch, next one first */
+    size_t n_texts;
+    struct prefilter_text *late; /* of batches before, whose tags the parser has kept back */
+    size_t n_late, late_cap, next_late;
     struct attr attrs[ATTRS_MAX];
     struct ns_decl decls[DECLS_MAX];
 };
@@ -151,6 +158,30 @@ static const struct name *find_name(struct reader *r, const xmlChar *local, cons
     return r->cache[i].name;
 }
 
+/* ---------------------------------------------------------------- text */
+
+/* Give the builder the texts whose turn has come. */
+static void put_texts(struct reader *r)
+{
+    for (; r->next_late < r->n_late && r->late[r->next_late].at <= r->n_tags; r->next_late++)
+        builder_text(r->b, r->late[r->next_late].text.ptr, r->late[r->next_late].text.len);
+    if (r->next_late < r->n_late)
+        return;
+    for (; r->n_texts > 0 && r->texts->at <= r->n_tags; r->texts++, r->n_texts--)
+        builder_text(r->b, r->texts->text.ptr, r->texts->text.len);
+}
+
+/* The batch ends, but the parser has not worked off its tags: keep a copy of the texts behind. */
+static void keep_texts(struct reader *r)
+{
+    if (r->next_late == r->n_late)
+        r->next_late = r->n_late = 0;
+    r->late = mem_grow(r->late, &r->late_cap, r->n_late + r->n_texts, sizeof *r->late);
+    for (; r->n_texts > 0; r->texts++, r->n_texts--)
+        r->late[r->n_late++] =
+            (struct prefilter_text){str_dup(r->b->a, r->texts->text), r->texts->at};
+}
+
 /* ---------------------------------------------------------------- callbacks */
 
 /* libxml2 leaves "&#38;" for each '&' of an attribute value, for a second parse that SAX users
@@ -181,6 +212,8 @@ static void on_start(void *ctx, const xmlChar *local, const xmlChar *prefix, con
     size_t n_decls = 0;
 
     (void)n_defaulted;
+    put_texts(r);
+    r->n_tags++;
     if (!r->has_root) {
         r->has_root = true;
         r->root_uri = uri == NULL ? STR_NULL : str_dup(r->b->a, from_xml(uri));
@@ -204,14 +237,9 @@ static void on_end(void *ctx, const xmlChar *local, const xmlChar *prefix, const
     (void)local;
     (void)prefix;
     (void)uri;
+    put_texts(r);
+    r->n_tags++;
     builder_end(r->b);
-}
-
-static void on_text(void *ctx, const xmlChar *p, int len)
-{
-    struct reader *r = ctx;
-
-    builder_text(r->b, (const char *)p, (size_t)len);
 }
 
 static void on_error(void *ctx, xmlErrorPtr error)
@@ -224,11 +252,17 @@ static void on_error(void *ctx, xmlErrorPtr error)
     r->why = arena_printf(r->b->a, "%.*s", (int)(text.len < 300 ? text.len : 300), text.ptr);
 }
 
-static void on_chunk(void *ctx, const char *p, size_t len)
+static void on_batch(void *ctx, const struct prefilter_batch *batch)
 {
     struct reader *r = ctx;
 
-    (void)xmlParseChunk(r->ctxt, p, (int)len, 0);
+    r->texts = batch->texts;
+    r->n_texts = batch->n_texts;
+    if (batch->tags.len > 0)
+        (void)xmlParseChunk(r->ctxt, batch->tags.ptr, (int)batch->tags.len, 0);
+    put_texts(r);
+    if (r->n_texts > 0)
+        keep_texts(r);
 }
 
 const char *xml_read(struct builder *b, struct str text)
@@ -237,9 +271,6 @@ const char *xml_read(struct builder *b, struct str text)
         .initialized = XML_SAX2_MAGIC,
         .startElementNs = on_start,
         .endElementNs = on_end,
-        .characters = on_text,
-        .ignorableWhitespace = on_text,
-        .cdataBlock = on_text,
         .serror = on_error,
     };
     struct reader *r = NEW(struct reader);
@@ -258,14 +289,16 @@ const char *xml_read(struct builder *b, struct str text)
     if (r->ctxt == NULL)
         abort(); /* only for want of memory */
     (void)xmlCtxtUseOptions(r->ctxt, XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_IGNORE_ENC);
-    prefilter(text, on_chunk, r, &mended);
+    prefilter(text, on_batch, r, &mended);
     (void)xmlParseChunk(r->ctxt, NULL, 0, 1);
+    put_texts(r);
     builder_finish(b);
     if (mended.is_netscape && str_starts(b->doc->version, STR("rss091")))
         b->doc->version = STR("rss091n");
     why = mended.why != NULL ? mended.why : r->why;
     xmlFreeParserCtxt(r->ctxt);
     mem_free(r->cache);
+    mem_free(r->late);
     mem_free(r);
     return why;
 }

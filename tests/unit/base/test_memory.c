@@ -1,6 +1,8 @@
 /* Arena, buffer, blob, map and error texts. */
 #include "tests/unit/cmocka_all.h"
 
+#include <pthread.h>
+
 #include "base/arena.h"
 #include "base/blob.h"
 #include "base/buf.h"
@@ -63,6 +65,50 @@ static void test_arena__rewinding_gives_back_all_since_the_mark(void **state)
     arena_rewind(&a, empty);
     assert_int_equal(arena_size(&a), 0);
     assert_null(a.head);
+}
+
+/* Two arenas at a time, over and over: chunks that were given back go to another, of another size.
+ */
+static void *fill_arenas(void *unused)
+{
+    unsigned seed = 1;
+
+    for (int round = 0; round < 60; round++) {
+        struct arena arenas[2] = {ARENA_INIT, ARENA_INIT};
+        struct {
+            unsigned char *p;
+            size_t n;
+        } pieces[64];
+
+        for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
+            seed = seed * 1103515245 + 12345;
+            pieces[i].n = ((size_t)1 << (seed >> 16) % 19) + (seed >> 8) % 5000;
+            pieces[i].p = arena_alloc(&arenas[i % 2], pieces[i].n);
+            memset(pieces[i].p, (int)i, pieces[i].n);
+        }
+        for (size_t i = 0; i < ARRAY_LEN(pieces); i++)
+            if (pieces[i].p[0] != i || memcmp(pieces[i].p, pieces[i].p + 1, pieces[i].n - 1) != 0)
+                return NULL;
+        arena_release(&arenas[round % 2]);
+        arena_release(&arenas[1 - round % 2]);
+    }
+    return unused;
+}
+
+static void test_arena__memory_that_was_given_back_is_used_once(void **state)
+{
+    assert_ptr_equal(fill_arenas(state), state);
+}
+
+/* The leak check of the sanitizers proves the end of it. */
+static void test_arena__a_thread_takes_what_it_kept_along(void **state)
+{
+    pthread_t thread;
+    void *result = NULL;
+
+    assert_int_equal(pthread_create(&thread, NULL, fill_arenas, state), 0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_ptr_equal(result, state);
 }
 
 static void test_buf__overflow_is_sticky_and_keeps_what_was_there(void **state)
@@ -202,6 +248,8 @@ int main(void)
         cmocka_unit_test(test_arena__pieces_are_aligned_and_keep_their_bytes),
         cmocka_unit_test(test_arena__a_large_piece_leaves_the_chunk_in_use),
         cmocka_unit_test(test_arena__rewinding_gives_back_all_since_the_mark),
+        cmocka_unit_test(test_arena__memory_that_was_given_back_is_used_once),
+        cmocka_unit_test(test_arena__a_thread_takes_what_it_kept_along),
         cmocka_unit_test(test_buf__overflow_is_sticky_and_keeps_what_was_there),
         cmocka_unit_test(test_buf__fills_to_its_maximum_exactly),
         cmocka_unit_test(test_buf__utf8_replaces_what_is_no_character),
