@@ -265,7 +265,7 @@ static bool put_start(struct builder *b, struct frame *f, const struct attrs *at
         buf_putc(f->ext, ' ');
         put_qname(f->ext, n);
         buf_puts(f->ext, "=\"");
-        put_escaped(f->ext, at->list[i].value, true);
+        put_escaped(f->ext, builder_mend_c1(b, at->list[i].value), true);
         buf_putc(f->ext, '"');
     }
     buf_putc(f->ext, '>');
@@ -408,8 +408,21 @@ static void unknown_start(struct builder *b, struct frame *f, const struct attrs
     if (value_len(context) >= MEMBERS_MAX || member_is_shaped(f->name->key))
         return;
     builder_push(f, f->name->key, true);
-    if (at->n > 0)
-        value_set(b->a, context, f->name->attrs_key, attrs_dict(b, at));
+    if (at->n > 0) {
+        f->attributes = attrs_dict(b, at);
+        value_set(b->a, context, f->name->attrs_key, f->attributes);
+    }
+}
+
+/* Of an element without text the attributes are all there is: they are its member too. */
+static void unknown_end(struct builder *b, struct frame *f)
+{
+    struct value *context = builder_context(b), *stored;
+
+    (void)builder_pop(b, f);
+    stored = f->attributes == NULL ? NULL : value_get(context, f->name->key);
+    if (stored != NULL && stored->kind == VAL_TEXT && stored->s.len == 0)
+        value_set(b->a, context, f->name->key, f->attributes);
 }
 
 void builder_start(struct builder *b, const struct name *name, const struct attrs *at,
@@ -467,7 +480,7 @@ void builder_text(struct builder *b, const char *p, size_t len)
         return;
     f = &b->frames[b->depth - 1];
     if (f->ext != NULL)
-        put_escaped(f->ext, str_of(p, len), false);
+        put_escaped(f->ext, builder_mend_c1(b, str_of(p, len)), false);
     if (f->is_markup) {
         if (str_eqz(b->content.type, "application/xhtml+xml") || ends_with_xml(b->content.type))
             put_escaped(&b->text, str_of(p, len), false);
@@ -490,7 +503,7 @@ void builder_end(struct builder *b)
     else if (b->depth > 1 && f[-1].is_opaque)
         ; /* part of something that was taken as a whole */
     else if (f->name->element == NULL)
-        (void)builder_pop(b, f);
+        unknown_end(b, f);
     else if (f->name->element->end != NULL)
         f->name->element->end(b, f);
     if (f->ext != NULL)

@@ -82,6 +82,7 @@ struct frame {
     bool is_opaque;  /* elements within mean nothing to the feed */
     size_t n_scope;  /* builder.scope before it */
     struct str base, lang;
+    struct value *attributes; /* of an element without a row; NULL: it has none */
 };
 
 struct content { /* of the text construct being read */
@@ -172,6 +173,9 @@ void builder_record_end(struct builder *b, struct frame *f);
  * foreign, and nothing of it is kept. */
 void builder_record_drop(struct builder *b);
 
+/* C1 controls as the windows-1252 characters they were meant to be; `s` itself when it has none. */
+struct str builder_mend_c1(struct builder *b, struct str s);
+
 /* Store as builder_pop() does a text that comes from elsewhere. */
 void builder_store(struct builder *b, struct str member, struct str text);
 
@@ -215,6 +219,7 @@ void start_author(struct builder *b, struct frame *f, const struct attrs *at);
 void end_author(struct builder *b, struct frame *f);
 void start_category(struct builder *b, struct frame *f, const struct attrs *at);
 void end_category(struct builder *b, struct frame *f);
+void end_tag_list(struct builder *b, struct frame *f); /* "a, b"; the row's `type`: their scheme */
 void start_contributor(struct builder *b, struct frame *f, const struct attrs *at);
 void end_name(struct builder *b, struct frame *f);
 void end_email(struct builder *b, struct frame *f);

@@ -92,7 +92,7 @@ static bool to_unix(const struct fields *f, int64_t *out)
 
     if (f->year < 1 || f->year > 9999 || f->month < 1 || f->month > 12 || f->day < 1 ||
         f->day > days_in_month(f->year, f->month) || f->hour > 24 || f->minute > 59 ||
-        f->second > 61)
+        f->second > 60)
         return false;
     at = clock_from_civil(f->year, (int)f->month, (int)f->day, 0, 0, 0) + f->hour * 3600 +
          f->minute * 60 + f->second - f->zone_s;
@@ -119,7 +119,7 @@ static bool lookup(const struct name *table, size_t n, struct str s, int *out)
     return false;
 }
 
-/* A month by the first three letters of its English name, or by a name of the table. */
+/* A month by the first letters of its name: three of the English one, or those of the table. */
 static bool month_name(struct str s, int64_t *out)
 {
     static const char names[] = "janfebmaraprmayjunjulaugsepoctnovdec";
@@ -151,7 +151,6 @@ static bool month_name(struct str s, int64_t *out)
         {"Δεκ", 12},
         /* Hungarian */
         {"január", 1},
-        {"februári", 2},
         {"február", 2},
         {"március", 3},
         {"április", 4},
@@ -190,13 +189,41 @@ static bool month_name(struct str s, int64_t *out)
         {"maj", 5},
         {"fev", 2},
         {"out", 10},
+        /* Russian and its neighbours */
+        {"янв", 1},
+        {"фев", 2},
+        {"мар", 3},
+        {"апр", 4},
+        {"май", 5},
+        {"мая", 5},
+        {"июн", 6},
+        {"июл", 7},
+        {"авг", 8},
+        {"сен", 9},
+        {"окт", 10},
+        {"ноя", 11},
+        {"дек", 12},
+        {"Янв", 1},
+        {"Фев", 2},
+        {"Мар", 3},
+        {"Апр", 4},
+        {"Май", 5},
+        {"Мая", 5},
+        {"Июн", 6},
+        {"Июл", 7},
+        {"Авг", 8},
+        {"Сен", 9},
+        {"Окт", 10},
+        {"Ноя", 11},
+        {"Дек", 12},
     };
     int m;
 
-    if (lookup(foreign, ARRAY_LEN(foreign), s, &m)) {
-        *out = m;
-        return true;
-    }
+    for (size_t i = 0; i < ARRAY_LEN(foreign); i++)
+        if (str_istarts(s, str_from(foreign[i].text))) {
+            *out = foreign[i].value;
+            return true;
+        }
     if (s.len < 3)
         return false;
     for (m = 0; m < 12; m++)
@@ -221,15 +248,16 @@ static bool is_weekday(struct str s)
 static bool zone_name(struct str s, int64_t *zone_s)
 {
     static const struct name zones[] = {
-        {"GMT", 0},     {"UTC", 0},     {"UT", 0},     {"Z", 0},       {"EST", -300}, {"EDT", -240},
-        {"CST", -360},  {"CDT", -300},  {"MST", -420}, {"MDT", -360},  {"PST", -480}, {"PDT", -420},
-        {"ET", -300},   {"CT", -360},   {"MT", -420},  {"PT", -480},   {"AST", -240}, {"ADT", -180},
-        {"AKST", -540}, {"AKDT", -480}, {"HST", -600}, {"HAST", -600}, {"NST", -210}, {"NDT", -150},
-        {"WET", 0},     {"WEST", 60},   {"BST", 60},   {"CET", 60},    {"MET", 60},   {"CEST", 120},
-        {"MEST", 120},  {"EET", 120},   {"EEST", 180}, {"MSK", 180},   {"MSD", 240},  {"IST", 330},
-        {"ICT", 420},   {"HKT", 480},   {"SGT", 480},  {"AWST", 480},  {"JST", 540},  {"KST", 540},
-        {"ACST", 570},  {"AEST", 600},  {"AEDT", 660}, {"NZST", 720},  {"NZDT", 780}, {"BRT", -180},
-        {"BRST", -120}, {"ART", -180},  {"A", -60},    {"N", 60},      {"M", -720},   {"Y", 720},
+        {"GMT", 0},    {"UTC", 0},     {"UT", 0},      {"Z", 0},      {"EST", -300},  {"EDT", -240},
+        {"CST", -360}, {"CDT", -300},  {"MST", -420},  {"MDT", -360}, {"PST", -480},  {"PDT", -420},
+        {"ET", -300},  {"CT", -360},   {"MT", -420},   {"PT", -480},  {"AST", -240},  {"AT", -240},
+        {"ADT", -180}, {"AKST", -540}, {"AKDT", -480}, {"HST", -600}, {"HAST", -600}, {"NST", -210},
+        {"NDT", -150}, {"WET", 0},     {"WEST", 60},   {"BST", 60},   {"CET", 60},    {"MET", 60},
+        {"CEST", 120}, {"MEST", 120},  {"EET", 120},   {"EEST", 180}, {"MSK", 180},   {"MSD", 240},
+        {"IST", 330},  {"ICT", 420},   {"HKT", 480},   {"SGT", 480},  {"AWST", 480},  {"JST", 540},
+        {"KST", 540},  {"ACST", 570},  {"AEST", 600},  {"AEDT", 660}, {"NZST", 720},  {"NZDT", 780},
+        {"BRT", -180}, {"BRST", -120}, {"ART", -180},  {"A", -60},    {"N", 60},      {"M", -720},
+        {"Y", 720},
     };
     int minutes;
 
@@ -266,16 +294,17 @@ static void zone(struct cursor *c, int64_t *zone_s)
         *zone_s = sign * (h * 3600 + m * 60);
 }
 
-/* "19:48", "19:48:21", "19:48:21.25", "19h48", "7:48 PM". False when there is no time of day. */
-static bool clock_time(struct cursor *c, struct fields *f)
+/* "19:48", "19:48:21", "19:48:21.25", "7:48 PM", the same with another separator. False when there
+ * is no time of day. */
+static bool clock_time_by(struct cursor *c, char sep, struct fields *f)
 {
     struct cursor back;
     struct str w;
     int64_t skip;
 
-    if (!number(c, 1, 2, &f->hour, NULL) || !take(c, ':') || !number(c, 1, 2, &f->minute, NULL))
+    if (!number(c, 1, 2, &f->hour, NULL) || !take(c, sep) || !number(c, 1, 2, &f->minute, NULL))
         return false;
-    if (take(c, ':') && number(c, 1, 2, &f->second, NULL) && (take(c, '.') || take(c, ',')))
+    if (take(c, sep) && number(c, 1, 2, &f->second, NULL) && (take(c, '.') || take(c, ',')))
         (void)number(c, 0, 18, &skip, NULL);
     back = *c;
     skip_space(c);
@@ -289,6 +318,11 @@ static bool clock_time(struct cursor *c, struct fields *f)
     return true;
 }
 
+static bool clock_time(struct cursor *c, struct fields *f)
+{
+    return clock_time_by(c, ':', f);
+}
+
 /* RFC 2822 section 4.3: two digits are 1950 to 2049, three digits count from 1900. */
 static int64_t full_year(int64_t y, int n_digits)
 {
@@ -297,10 +331,100 @@ static int64_t full_year(int64_t y, int n_digits)
     return n_digits <= 2 ? y + 2000 : y;
 }
 
+/* The date that is `days` after January 1st. */
+static void set_day_of_year(struct fields *f, int64_t days)
+{
+    struct civil day = clock_civil(clock_from_civil(f->year, 1, 1, 0, 0, 0) + days * 86400);
+
+    f->year = day.year;
+    f->month = day.month;
+    f->day = day.day;
+}
+
 /* ---------------------------------------------------------------- dialects */
 
+/* What may follow the date in ISO notation: a time, with or without colons, and a zone. */
+static bool iso_time(struct cursor *c, struct fields *f)
+{
+    skip_space(c);
+    if (c->at < c->end && (*c->at == 'T' || *c->at == 't'))
+        c->at++;
+    skip_space(c);
+    if (c->at < c->end && is_digit(*c->at)) {
+        struct cursor back = *c;
+        int64_t v;
+
+        if (!clock_time(c, f)) {
+            *c = back;
+            f->minute = f->second = 0;
+            if (!number(c, 2, 2, &f->hour, NULL) || !number(c, 0, 2, &f->minute, NULL) ||
+                !number(c, 0, 2, &f->second, NULL))
+                return false;
+            if (take(c, '.'))
+                (void)number(c, 0, 18, &v, NULL);
+        }
+    }
+    zone(c, &f->zone_s);
+    return true;
+}
+
+/* ISO 8601 with the century left out: YYMMDD, YY-MM-DD, YYDDD, YY-DDD, -YYMM, -YY-MM, -YY. Six
+ * digits are a year and a month where they can be. */
+static bool dialect_short_iso(struct cursor c, struct fields *f)
+{
+    bool has_dash = take(&c, '-');
+    struct cursor digits = c;
+    int64_t v, part;
+    int n, m;
+
+    (void)number(&digits, 0, 9, &v, &n);
+    f->month = f->day = 1;
+    if (has_dash) {
+        if ((n != 2 && n != 4) || !number(&c, 2, 2, &f->year, NULL))
+            return false;
+        if ((n == 4 || take(&c, '-')) && !number(&c, 2, 2, &f->month, NULL))
+            return false;
+        f->year = full_year(f->year, 2);
+        return c.at == c.end;
+    }
+    if (n == 6 && v / 100 >= 1900 && v / 100 < 2100 && v % 100 >= 1 && v % 100 <= 12)
+        return false;
+    if ((n != 2 && n != 5 && n != 6) || !number(&c, 2, 2, &f->year, NULL) ||
+        (n == 2 && !take(&c, '-')))
+        return false;
+    f->year = full_year(f->year, 2);
+    if (!number(&c, 2, n == 6 ? 2 : 3, &part, &m))
+        return false;
+    if (m == 3) {
+        if (part < 1 || part > 366)
+            return false;
+        set_day_of_year(f, part - 1);
+    } else {
+        f->month = part;
+        if ((n != 6 && !take(&c, '-')) || !number(&c, 2, 2, &f->day, NULL) ||
+            (c.at < c.end && is_digit(*c.at)))
+            return false;
+    }
+    return iso_time(&c, f);
+}
+
+/* Behind the year: W05-1 or W051; the week of January 4th is the first, Monday the first day. */
+static bool iso_week(struct cursor *c, struct fields *f)
+{
+    int64_t week, day = 1;
+    struct civil fourth = clock_civil(clock_from_civil(f->year, 1, 4, 0, 0, 0));
+
+    if (!number(c, 2, 2, &week, NULL) || week < 1 || week > 53)
+        return false;
+    if ((take(c, '-') || (c->at < c->end && is_digit(*c->at))) &&
+        (!number(c, 1, 1, &day, NULL) || day < 1 || day > 7))
+        return false;
+    set_day_of_year(f, 3 - fourth.weekday + (week - 1) * 7 + day - 1);
+    return true;
+}
+
 /* W3CDTF, RFC 3339, ISO 8601: 2004-01-01T10:00:00Z, 2004-1-1 10:00, 20040101T100000, 2004, 2004-01,
- * 2004-035 (day of the year), 2004/01/01. */
+ * 2004-035 (day of the year), 2004-W05-1 (week), 2004/01/01. */
 static bool dialect_iso(struct cursor c, struct fields *f)
 {
     int n;
@@ -317,13 +441,9 @@ static bool dialect_iso(struct cursor c, struct fields *f)
 
         (void)number(&c, 1, 4, &v, &n);
         if (n == 3) { /* day of the year */
-            struct civil day;
-
             if (v < 1 || v > 366 || f->year < 1)
                 return false;
-            day = clock_civil(clock_from_civil(f->year, 1, 1, 0, 0, 0) + (v - 1) * 86400);
-            f->month = day.month;
-            f->day = day.day;
+            set_day_of_year(f, v - 1);
         } else {
             c = back;
             if (!number(&c, 1, 2, &f->month, NULL))
@@ -331,29 +451,13 @@ static bool dialect_iso(struct cursor c, struct fields *f)
             if ((sep == 0 || take(&c, sep)) && c.at < c.end && is_digit(*c.at))
                 (void)number(&c, 1, 2, &f->day, NULL);
         }
+    } else if (f->year > 0 && take(&c, 'W')) {
+        if (!iso_week(&c, f))
+            return false;
     } else if (sep != 0) {
         return false;
     }
-    skip_space(&c);
-    if (c.at < c.end && (*c.at == 'T' || *c.at == 't'))
-        c.at++;
-    skip_space(&c);
-    if (c.at < c.end && is_digit(*c.at)) {
-        struct cursor back = c;
-        int64_t v;
-
-        if (!clock_time(&c, f)) { /* without colons */
-            c = back;
-            f->minute = f->second = 0;
-            if (!number(&c, 2, 2, &f->hour, NULL) || !number(&c, 0, 2, &f->minute, NULL) ||
-                !number(&c, 0, 2, &f->second, NULL))
-                return false;
-            if (take(&c, '.'))
-                (void)number(&c, 0, 18, &v, NULL);
-        }
-    }
-    zone(&c, &f->zone_s);
-    return true;
+    return iso_time(&c, f);
 }
 
 /* RFC 822 and its relatives, asctime and date(1): words and numbers are told apart by what they
@@ -361,7 +465,7 @@ static bool dialect_iso(struct cursor c, struct fields *f)
 static bool dialect_rfc822(struct cursor c, struct fields *f)
 {
     bool has_day = false, has_month = false, has_year = false, has_time = false;
-    int n_tokens = 0;
+    int n_tokens = 0, n_words = 0, month_word = 0;
 
     while (c.at < c.end && n_tokens++ < 40) {
         char ch = *c.at;
@@ -378,6 +482,11 @@ static bool dialect_rfc822(struct cursor c, struct fields *f)
                 if (!clock_time(&c, f))
                     return false;
                 has_time = true;
+            } else if (c.at < c.end && *c.at == '.' && has_year && !has_time) {
+                c = back; /* "16.31.00" */
+                if (!clock_time_by(&c, '.', f))
+                    return false;
+                has_time = true;
             } else if (!has_day && n <= 2) {
                 f->day = v;
                 has_day = true;
@@ -392,8 +501,11 @@ static bool dialect_rfc822(struct cursor c, struct fields *f)
         } else if (is_letter(ch) || (unsigned char)ch >= 0x80) {
             struct str w = word(&c);
 
-            if (!has_month && month_name(w, &f->month)) {
+            n_words++;
+            /* "mar., 05 oct. 2004": what came first was a Tuesday */
+            if ((!has_month || (month_word == 1 && !has_year)) && month_name(w, &f->month)) {
                 has_month = true;
+                month_word = n_words;
             } else if (has_time || has_year) {
                 c.at = w.ptr;
                 zone(&c, &f->zone_s);
@@ -439,23 +551,30 @@ static bool dialect_numeric(struct cursor c, struct fields *f)
     return true;
 }
 
-/* Korean: 2004년 05월 28일  01:31:15 and 2004-05-25 오후 11:23:17, both in Korean time. */
+/* Korean: 2004년 05월 28일  01:31:15 and 2004-05-25 오후 11:23:17, both in Korean time; Chinese and
+ * Japanese, which share the signs: 2004年05月28日 01:31:15. */
 static bool dialect_korean(struct cursor c, struct fields *f)
 {
-    bool afternoon;
+    bool afternoon, is_korean;
 
     if (!number(&c, 4, 4, &f->year, NULL))
         return false;
-    if (take_text(&c, STR("년"))) {
+    is_korean = take_text(&c, STR("년"));
+    if (is_korean || take_text(&c, STR("年"))) {
         skip_space(&c);
-        if (!number(&c, 1, 2, &f->month, NULL) || !take_text(&c, STR("월")))
+        if (!number(&c, 1, 2, &f->month, NULL) || !take_text(&c, is_korean ? STR("월") : STR("月")))
             return false;
         skip_space(&c);
-        if (!number(&c, 1, 2, &f->day, NULL) || !take_text(&c, STR("일")))
+        if (!number(&c, 1, 2, &f->day, NULL) || !take_text(&c, is_korean ? STR("일") : STR("日")))
             return false;
         skip_space(&c);
-        f->zone_s = 9 * 3600;
-        return c.at == c.end || clock_time(&c, f);
+        f->zone_s = is_korean ? 9 * 3600 : 0;
+        if (c.at == c.end)
+            return true;
+        if (!clock_time(&c, f))
+            return false;
+        zone(&c, &f->zone_s);
+        return true;
     }
     if (!take(&c, '-') || !number(&c, 2, 2, &f->month, NULL) || !take(&c, '-') ||
         !number(&c, 2, 2, &f->day, NULL))
@@ -487,6 +606,16 @@ static bool dialect_hungarian(struct cursor c, struct fields *f)
     return true;
 }
 
+/* Perforce: Fri, 2006/09/15 08:19:53 EDT. */
+static bool dialect_perforce(struct cursor c, struct fields *f)
+{
+    if (!is_weekday(word(&c)))
+        return false;
+    (void)take(&c, ',');
+    skip_space(&c);
+    return dialect_iso(c, f);
+}
+
 /* Seconds or milliseconds since 1970. */
 static bool dialect_unix(struct cursor c, struct fields *f)
 {
@@ -506,7 +635,8 @@ static bool dialect_unix(struct cursor c, struct fields *f)
 typedef bool dialect_fn(struct cursor c, struct fields *f);
 
 static dialect_fn *const dialects[] = {
-    dialect_korean, dialect_hungarian, dialect_unix, dialect_iso, dialect_numeric, dialect_rfc822,
+    dialect_korean, dialect_hungarian, dialect_unix,    dialect_short_iso,
+    dialect_iso,    dialect_perforce,  dialect_numeric, dialect_rfc822,
 };
 
 bool date_parse(struct str text, int64_t *at_out)

@@ -487,6 +487,17 @@ void end_category(struct builder *b, struct frame *f)
         builder_add_tag(b, v, STR_NULL, STR_NULL);
 }
 
+void end_tag_list(struct builder *b, struct frame *f)
+{
+    struct str rest = builder_pop(b, f), term;
+
+    while (!str_is_null(rest)) {
+        term = str_trim(str_split(&rest, ','));
+        if (term.len > 0)
+            builder_add_tag(b, term, str_from(f->name->element->type), STR_NULL);
+    }
+}
+
 static void start_enclosure(struct builder *b, struct frame *f, const struct attrs *at)
 {
     struct value *link = attrs_dict_href(b, at);
@@ -613,6 +624,7 @@ static const struct element rows[] = {
     {"skipdays", start_nothing, NULL, NULL, NULL, 0},
     {"skiphours", start_nothing, NULL, NULL, NULL, 0},
     {"subtitle", start_construct, end_pop, "subtitle", "text/plain", 0},
+    {"tags", start_raw, end_tag_list, "tags", NULL, 0},
     {"tagline", start_construct, end_pop, "subtitle", "text/plain", 0},
     {"textinput", start_textinput, end_textinput, NULL, NULL, EL_KEEPS_AREA},
     {"ttl", start_text, end_ttl, "ttl", NULL, 0},

@@ -53,17 +53,6 @@ static void start_itunes_category(struct builder *b, struct frame *f, const stru
     builder_push(f, STR("category"), true);
 }
 
-static void end_itunes_keywords(struct builder *b, struct frame *f)
-{
-    struct str rest = builder_pop(b, f), term;
-
-    while (!str_is_null(rest)) {
-        term = str_trim(str_split(&rest, ','));
-        if (term.len > 0)
-            builder_add_tag(b, term, STR("http://www.itunes.com/"), STR_NULL);
-    }
-}
-
 static void start_itunes_owner(struct builder *b, struct frame *f, const struct attrs *at)
 {
     (void)at;
@@ -332,7 +321,7 @@ static const struct element rows[] = {
     {"itunes:email", start_raw, end_email, "email", NULL, 0},
     {"itunes:explicit", start_raw, end_itunes_explicit, "itunes_explicit", NULL, 0},
     {"itunes:image", start_itunes_image, NULL, NULL, NULL, 0},
-    {"itunes:keywords", start_raw, end_itunes_keywords, "itunes_keywords", NULL, 0},
+    {"itunes:keywords", start_raw, end_tag_list, "itunes_keywords", "http://www.itunes.com/", 0},
     {"itunes:link", start_itunes_image, NULL, NULL, NULL, 0},
     {"itunes:name", start_raw, end_name, "name", NULL, 0},
     {"itunes:owner", start_itunes_owner, end_itunes_owner, NULL, NULL, 0},

@@ -60,15 +60,13 @@ static void start_keywords(struct builder *b, struct frame *f, const struct attr
     builder_push(f, f->name->key, false);
 }
 
-static void end_keywords(struct builder *b, struct frame *f)
+/* It names the picture, not the entry: a title of the entry's own wins, wherever it stands. */
+static void end_media_title(struct builder *b, struct frame *f)
 {
-    struct str rest = builder_pop(b, f), term;
+    ssize_t title_depth = b->title_depth;
 
-    while (!str_is_null(rest)) {
-        term = str_trim(str_split(&rest, ','));
-        if (term.len > 0)
-            builder_add_tag(b, term, STR_NULL, STR_NULL);
-    }
+    end_title(b, f);
+    b->title_depth = title_depth;
 }
 
 static const struct element rows[] = {
@@ -77,7 +75,7 @@ static const struct element rows[] = {
     {"media:content", start_in_list, NULL, NULL, NULL, 0},
     {"media:credit", start_in_list, end_with_text, "content", NULL, 0},
     {"media:description", start_description, end_summary, NULL, NULL, 0},
-    {"media:keywords", start_keywords, end_keywords, "media_keywords", NULL, 0},
+    {"media:keywords", start_keywords, end_tag_list, "media_keywords", NULL, 0},
     {"media:license", start_in_dict, end_with_text, "content", NULL, 0},
     {"media:player", start_in_dict, end_with_text, "content", NULL, 0},
     {"media:rating", start_in_dict, end_with_text, "content", NULL, 0},
@@ -85,7 +83,7 @@ static const struct element rows[] = {
     {"media:starrating", start_in_dict, NULL, NULL, NULL, 0},
     {"media:statistics", start_in_dict, NULL, NULL, NULL, 0},
     {"media:thumbnail", start_in_list, end_with_text, "url", NULL, 0},
-    {"media:title", start_title, end_title, NULL, NULL, 0},
+    {"media:title", start_title, end_media_title, NULL, NULL, 0},
 };
 
 const struct element_table elements_media = {rows, ARRAY_LEN(rows)};

@@ -7,57 +7,9 @@
 
 #include "base/compiler.h"
 #include "base/limits.h"
+#include "feed/charsets.h"
 
 #define DECODED_MAX ((size_t)LIMIT_FETCH_BODY * 4)
-
-/* What a name stands for where iconv knows it not, or by something narrower than publishers mean by
- * it. */
-static const struct alias {
-    const char *name, *iconv_name;
-} aliases[] = {
-    {"iso-8859-1", "ISO-8859-1"},
-    {"iso8859-1", "ISO-8859-1"},
-    {"iso_8859-1", "ISO-8859-1"},
-    {"latin1", "ISO-8859-1"},
-    {"latin-1", "ISO-8859-1"},
-    {"iso-8859-9", "CP1254"},
-    {"gb2312", "GB18030"},
-    {"gbk", "GB18030"},
-    {"x-gbk", "GB18030"},
-    {"big5", "BIG5-HKSCS"},
-    {"shift_jis", "CP932"},
-    {"shift-jis", "CP932"},
-    {"x-sjis", "CP932"},
-    {"sjis", "CP932"},
-    {"euc-kr", "CP949"},
-    {"ks_c_5601-1987", "CP949"},
-    {"tis-620", "CP874"},
-    {"csucs4", "UTF-32BE"},
-    {"csunicode", "UTF-16BE"},
-    {"mac", "MACINTOSH"},
-    {"x-mac-roman", "MACINTOSH"},
-    {"maciceland", "MAC-IS"},
-    {"macturkish", "MAC-IS"},
-    {"macgreek", "MAC-IS"},
-    {"ms-ansi", "CP1252"},
-    {"ms-arab", "CP1256"},
-    {"ms-greek", "CP1253"},
-    {"ms-hebr", "CP1255"},
-    {"ms-turk", "CP1254"},
-    {"ms-cyrl", "CP1251"},
-    {"ms-ee", "CP1250"},
-    {"winbaltrim", "CP1257"},
-    {"tcvn", "TCVN5712-1"},
-    {"tcvn-5712", "TCVN5712-1"},
-    {"mac-cyrillic", "MAC-CYRILLIC"},
-    {"maccyrillic", "MAC-CYRILLIC"},
-    {"cp-is", "CP861"},
-    {"ibm039", "IBM037"},
-    {"maccentraleurope", "MAC-CENTRALEUROPE"},
-    {"utf8", "UTF-8"},
-    {"u8", "UTF-8"},
-    {"unicode-1-1-utf-8", "UTF-8"},
-};
 
 uint32_t c1_to_windows1252(uint32_t cp)
 {
@@ -150,30 +102,44 @@ static bool is_name_char(char c)
            (c != '\0' && strchr("-_.:+()", c) != NULL);
 }
 
-static const char *iconv_name(struct arena *a, struct str name)
+/* iconv takes suffixes such as //IGNORE, and a name without a letter for that of the locale. */
+static bool is_name(struct str name)
 {
-    char *z = str_z(a, name);
+    for (size_t i = 0; i < name.len; i++)
+        if (!is_name_char(name.ptr[i]))
+            return false;
+    return name.len > 0;
+}
 
-    /* iconv takes suffixes such as //IGNORE, and a name without a letter for that of the locale */
-    for (size_t i = 0; i < name.len; i++) {
-        if (!is_name_char(z[i]))
-            return NULL;
-        if (z[i] == '_' && !str_starts(name, STR("iso_")) && !str_starts(name, STR("ks_c_")) &&
-            !str_starts(name, STR("shift_")))
+static iconv_t open_iconv(struct arena *a, struct str name)
+{
+    const char *known = charset_iconv_name(name);
+    bool is_number = true;
+    iconv_t cd;
+    char *z;
+
+    if (known != NULL)
+        return iconv_open("UTF-8", known);
+    if (!is_name(name))
+        return (iconv_t)-1;
+    for (size_t i = 0; i < name.len; i++)
+        is_number = is_number && name.ptr[i] >= '0' && name.ptr[i] <= '9';
+    if (is_number)
+        return iconv_open("UTF-8", arena_printf(a, "CP%.*s", STR_ARG(name)));
+    z = str_z(a, name);
+    cd = iconv_open("UTF-8", z);
+    for (size_t i = 0; i < name.len && cd == (iconv_t)-1; i++)
+        if (z[i] == '_')
             z[i] = '-';
-    }
-    for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
-        if (str_ieqz(str_from(z), aliases[i].name))
-            return aliases[i].iconv_name;
-    return z;
+    return cd != (iconv_t)-1 ? cd : iconv_open("UTF-8", z);
 }
 
 static bool is_wide(struct str name)
 {
-    return str_starts(name, STR("utf-16")) || str_starts(name, STR("utf-32")) ||
-           str_starts(name, STR("utf_16")) || str_starts(name, STR("utf_32")) ||
-           str_starts(name, STR("ucs-")) || str_starts(name, STR("iso-10646")) ||
-           str_eqz(name, "u16") || str_eqz(name, "u32") || str_starts(name, STR("csu"));
+    struct str known = str_from(charset_iconv_name(name));
+
+    return str_starts(known, STR("UTF-16")) || str_starts(known, STR("UTF-32")) ||
+           str_istarts(name, STR("ucs-")) || str_istarts(name, STR("iso-10646"));
 }
 
 /* Bytes of one code unit: so many are passed over where the text does not fit. */
@@ -181,10 +147,7 @@ static size_t unit_size(struct str name)
 {
     if (!is_wide(name))
         return 1;
-    return str_find(name, STR("32")) >= 0 || str_find(name, STR("s-4")) >= 0 ||
-                   str_find(name, STR("s4")) >= 0
-               ? 4
-               : 2;
+    return str_starts(str_from(charset_iconv_name(name)), STR("UTF-32")) ? 4 : 2;
 }
 
 enum strictness { STRICT, LENIENT };
@@ -194,15 +157,24 @@ enum strictness { STRICT, LENIENT };
 static bool convert(struct arena *a, struct str name, struct str bytes, enum strictness how,
                     struct buf *out)
 {
-    const char *from = iconv_name(a, name);
+    const struct charset_table *table = charset_table_find(name);
+    bool is_windows = str_starts(str_from(charset_iconv_name(name)), STR("CP125"));
     char *in = (char *)(uintptr_t)bytes.ptr;
     size_t in_left = bytes.len, unit = unit_size(name);
     iconv_t cd;
     bool ok = true;
 
-    if (from == NULL || (cd = iconv_open("UTF-8", from)) == (iconv_t)-1)
-        return false;
     buf_reset(out);
+    if (table != NULL) {
+        for (size_t i = 0; i < bytes.len; i++) {
+            unsigned char c = (unsigned char)bytes.ptr[i];
+
+            buf_utf8(out, c < 0x80 ? c : table->upper[c - 0x80]);
+        }
+        return buf_ok(out);
+    }
+    if ((cd = open_iconv(a, name)) == (iconv_t)-1)
+        return false;
     while (in_left > 0 && ok) {
         char piece[16 * 1024], *to = piece;
         size_t to_left = sizeof piece;
@@ -213,12 +185,10 @@ static bool convert(struct arena *a, struct str name, struct str bytes, enum str
         if (!buf_ok(out)) {
             ok = false;
         } else if (n == (size_t)-1 && error != E2BIG) {
-            bool is_c1 = strncmp(from, "CP125", 5) == 0; /* 0x81 and other holes */
-
-            if (!is_c1 && how == STRICT) {
+            if (!is_windows && how == STRICT) {
                 ok = false;
             } else {
-                buf_utf8(out, is_c1 ? (unsigned char)*in : 0xFFFD);
+                buf_utf8(out, is_windows ? (unsigned char)*in : 0xFFFD); /* 0x81 and other holes */
                 unit = unit < in_left ? unit : in_left;
                 in += unit;
                 in_left -= unit;
@@ -294,20 +264,31 @@ struct bom {
     const char *encoding;
 };
 
-/* Byte order marks, and "<?" or "<" in the wide encodings; UTF-32 before UTF-16, which it begins
- * with. */
+/* Byte order marks, UTF-32 before UTF-16, which it begins with; and "<?xm" in EBCDIC. */
 static const struct bom boms[] = {
-    {"\x00\x00\xFE\xFF", 4, 4, "utf-32be"},
-    {"\xFF\xFE\x00\x00", 4, 4, "utf-32le"},
-    {"\xFE\xFF", 2, 2, "utf-16be"},
-    {"\xFF\xFE", 2, 2, "utf-16le"},
-    {"\xEF\xBB\xBF", 3, 3, "utf-8"},
-    {"\x00\x00\x00<", 4, 0, "utf-32be"},
-    {"<\x00\x00\x00", 4, 0, "utf-32le"},
-    {"\x00<\x00", 3, 0, "utf-16be"},
-    {"<\x00", 2, 0, "utf-16le"},
-    {"\x4C\x6F\xA7\x94", 4, 0, "ibm037"},
+    {"\x00\x00\xFE\xFF", 4, 4, "utf-32be"}, {"\xFF\xFE\x00\x00", 4, 4, "utf-32le"},
+    {"\xFE\xFF", 2, 2, "utf-16be"},         {"\xFF\xFE", 2, 2, "utf-16le"},
+    {"\xEF\xBB\xBF", 3, 3, "utf-8"},        {"\x4C\x6F\xA7\x94", 4, 0, "ibm037"},
 };
+
+/* The wide encoding of a document that says nothing of it: what a feed begins with, a bracket, a
+ * brace or white space, has its zeros on one side. */
+static struct str unmarked_wide(struct str body)
+{
+    size_t first = 0;
+
+    while (first < 4 && first < body.len && body.ptr[first] == '\0')
+        first++;
+    if (body.len < 4 || first == 4 || strchr("<{ \t\r\n", body.ptr[first]) == NULL)
+        return STR_NULL;
+    if (first == 3)
+        return STR("utf-32be");
+    if (first == 1 && body.ptr[2] == '\0')
+        return STR("utf-16be");
+    if (first == 0 && body.ptr[1] == '\0')
+        return body.ptr[2] == '\0' && body.ptr[3] == '\0' ? STR("utf-32le") : STR("utf-16le");
+    return STR_NULL;
+}
 
 static bool is_utf8_name(struct str name)
 {
@@ -317,6 +298,14 @@ static bool is_utf8_name(struct str name)
 static bool is_ascii_name(struct str name)
 {
     return str_eqz(name, "us-ascii") || str_eqz(name, "ascii");
+}
+
+/* What servers are set to when nobody set them. */
+static bool is_latin_name(struct str name)
+{
+    struct str known = str_from(charset_iconv_name(name));
+
+    return is_ascii_name(name) || str_eqz(known, "ISO-8859-1") || str_eqz(known, "CP1252");
 }
 
 /* Read the body by `name`; true on success with `text` (and maybe `owned`) set. */
@@ -363,6 +352,8 @@ void decode_document(struct arena *a, struct str body, struct str content_type, 
     }
     if (body.len == 0)
         return;
+    if (str_is_null(bom))
+        bom = unmarked_wide(body);
     xml = declared_encoding(a, body);
     if (!str_is_null(bom) && !str_eqz(bom, "utf-8")) {
         struct buf head = BUF_INIT(64 * 1024);
@@ -388,6 +379,12 @@ void decode_document(struct arena *a, struct str body, struct str content_type, 
     }
     if (has_mark && is_wide(bom) && force_encoding(a, bom, body, out)) {
         out->why = str_printf(a, "It is %.*s, but not all of it", STR_ARG(bom));
+        return;
+    }
+    if (is_latin_name(http) && (str_is_null(xml) || is_utf8_name(xml)) && !str_is_ascii(body) &&
+        try_encoding(a, STR("utf-8"), body, out)) {
+        /* what the server says of all its files; nothing but UTF-8 looks like UTF-8 */
+        out->why = str_printf(a, "The Content-Type says %.*s, but it is utf-8", STR_ARG(http));
         return;
     }
     if (!str_is_null(http)) {

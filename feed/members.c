@@ -45,7 +45,7 @@ static const char *const markup_members[] = {"content",     "title",    "summary
                                              "description", NULL};
 static const char *const uri_members[] = {"link", "id",   "wfw_comment", "wfw_commentrss",
                                           "docs", "url",  "href",        "comments",
-                                          "icon", "logo", NULL};
+                                          "icon", "logo", "newlocation", NULL};
 
 static bool is_word_char(char c)
 {
@@ -213,13 +213,33 @@ static bool is_doubled(struct str bytes)
     return is_usual || n_rare >= 3;
 }
 
-/* Doubly encoded text is put right, and C1 controls become the windows-1252 characters they were
- * meant to be. */
+struct str builder_mend_c1(struct builder *b, struct str s)
+{
+    struct buf out = BUF_INIT(BUF_ANY);
+    bool has_c1 = false;
+    size_t i;
+
+    for (i = 0; i + 1 < s.len && !has_c1; i++)
+        has_c1 = (unsigned char)s.ptr[i] == 0xC2 && (unsigned char)s.ptr[i + 1] < 0xA0;
+    if (!has_c1)
+        return s;
+    for (i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.ptr[i];
+
+        if (c == 0xC2 && i + 1 < s.len && (unsigned char)s.ptr[i + 1] < 0xA0)
+            buf_utf8(&out, c1_to_windows1252((unsigned char)s.ptr[++i]));
+        else
+            buf_putc(&out, s.ptr[i]);
+    }
+    s = str_dup(b->a, buf_view(&out));
+    buf_release(&out);
+    return s;
+}
+
+/* Doubly encoded text is put right, and so are C1 controls. */
 static struct str mend_characters(struct builder *b, struct str s)
 {
     struct arena_mark before = arena_mark(b->a);
-    struct buf out;
-    bool has_c1 = false;
     char *bytes;
     size_t n = 0, i;
 
@@ -238,22 +258,7 @@ static struct str mend_characters(struct builder *b, struct str s)
     if (bytes != NULL && is_doubled(str_of(bytes, n)))
         return str_of(bytes, n);
     arena_rewind(b->a, before);
-    for (i = 0; i + 1 < s.len && !has_c1; i++)
-        has_c1 = (unsigned char)s.ptr[i] == 0xC2 && (unsigned char)s.ptr[i + 1] < 0xA0;
-    if (!has_c1)
-        return s;
-    out = (struct buf)BUF_INIT(BUF_ANY);
-    for (i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.ptr[i];
-
-        if (c == 0xC2 && (unsigned char)s.ptr[i + 1] < 0xA0)
-            buf_utf8(&out, c1_to_windows1252((unsigned char)s.ptr[++i]));
-        else
-            buf_putc(&out, s.ptr[i]);
-    }
-    s = str_dup(b->a, buf_view(&out));
-    buf_release(&out);
-    return s;
+    return builder_mend_c1(b, s);
 }
 
 /* The one place where HTML is made safe and its references absolute, unless told not to. */
@@ -464,7 +469,8 @@ void builder_push_content(struct builder *b, struct frame *f, struct str member,
         c->is_base64 = true;
     else if (c->type.len > 0)
         c->is_base64 = !str_starts(c->type, STR("text/")) && !str_ends(c->type, STR("+xml")) &&
-                       !str_ends(c->type, STR("/xml"));
+                       !str_ends(c->type, STR("/xml")) && !str_ends(c->type, STR("/json")) &&
+                       !str_ends(c->type, STR("+json"));
     b->in_content = true;
 }
 
@@ -563,8 +569,13 @@ static struct str find_email(struct str s)
         for (size_t k = 0; k < domain.len; k++)
             if (domain.ptr[k] == '.')
                 dot = (ssize_t)k;
-        if (from < i && dot > 0 && domain.len - (size_t)dot > 2)
-            return str_slice(s, from, i + 1 + domain.len);
+        if (from < i && dot > 0 && domain.len - (size_t)dot > 2) {
+            to = i + 1 + domain.len;
+            if (str_starts(str_slice(s, to, s.len), STR("?subject=")))
+                while (to < s.len && !is_blank(s.ptr[to]))
+                    to++;
+            return str_slice(s, from, to);
+        }
         i = to - 1;
     }
     return STR_NULL;

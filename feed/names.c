@@ -24,15 +24,15 @@ static const struct ns table[] = {
     {"http://purl.org/rss/1.0/modules/annotate/", "annotate"},
     {"http://purl.org/atompub/tombstones/1.0", "at"},
     {"http://media.tangent.org/rss/1.0/", "audio"},
-    {"http://backend.userland.com/blogchannelmodule", "blogchannel"},
+    {"http://backend.userland.com/blogchannelmodule", "blogChannel"},
     {"http://web.resource.org/cc/", "cc"},
     {"http://creativecommons.org/ns#license", "cc"},
     {"http://creativecommons.org/ns#", "cc"},
     {"http://purl.org/rss/1.0/modules/company", "co"},
     {"http://purl.org/rss/1.0/modules/content/", "content"},
     {"http://my.theinfo.org/changed/1.0/rss/", "cp"},
-    {"http://backend.userland.com/creativecommonsrssmodule", "creativecommons"},
-    {"http://cyber.law.harvard.edu/rss/creativecommonsrssmodule.html", "creativecommons"},
+    {"http://backend.userland.com/creativecommonsrssmodule", "creativeCommons"},
+    {"http://cyber.law.harvard.edu/rss/creativecommonsrssmodule.html", "creativeCommons"},
     {"http://purl.org/dc/elements/1.1/", "dc"},
     {"http://purl.org/dc/terms/", "dcterms"},
     {"http://digg.com/docs/diggrss/", "digg"},
@@ -52,12 +52,11 @@ static const struct ns table[] = {
     {"http://example.com/dtds/podcast-1.0.dtd", "itunes"},
     {"http://purl.org/rss/1.0/modules/link/", "l"},
     {"http://search.yahoo.com/mrss/", "media"},
-    {"http://search.yahoo.com/mrss", "media"},
     {"http://madskills.com/public/xml/rss/module/pingback/", "pingback"},
     {"https://podcastindex.org/namespace/1.0", "podcast"},
+    {"https://github.com/podcastindex-org/podcast-namespace/blob/main/docs/1.0.md", "podcast"},
     {"http://prismstandard.org/namespaces/1.2/basic/", "prism"},
     {"http://podlove.org/simple-chapters", "psc"},
-    {"http://podlove.org/simple-chapters/", "psc"},
     {"http://www.w3.org/1999/02/22-rdf-syntax-ns#", "rdf"},
     {"http://www.w3.org/2000/01/rdf-schema#", "rdfs"},
     {"http://purl.org/rss/1.0/modules/reference/", "ref"},
@@ -83,13 +82,27 @@ static const struct ns table[] = {
     {"http://www.w3.org/xml/1998/namespace", "xml"},
 };
 
+/* What tells namespaces apart: neither the scheme, which some "upgrade" to https, nor a slash at
+ * the end, which some forget. */
+static struct str essence(struct str uri)
+{
+    if (str_istarts(uri, STR("https://")))
+        uri = str_slice(uri, 8, uri.len);
+    else if (str_istarts(uri, STR("http://")))
+        uri = str_slice(uri, 7, uri.len);
+    if (str_ends(uri, STR("/")))
+        uri.len--;
+    return uri;
+}
+
 const struct ns *ns_find(struct str uri)
 {
+    uri = essence(str_trim(uri));
     /* publishers write backend.userland.com/rss, /rss2, /RSS091 ... */
     if (str_ifind(uri, STR("backend.userland.com/rss")) >= 0)
-        uri = STR("http://backend.userland.com/rss");
+        uri = STR("backend.userland.com/rss");
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
-        if (str_ieqz(uri, table[i].uri))
+        if (str_ieq(uri, essence(str_from(table[i].uri))))
             return &table[i];
     return NULL;
 }

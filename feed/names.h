@@ -7,10 +7,10 @@
 
 struct ns {
     const char *uri;    /* lower case */
-    const char *prefix; /* the customary one, lower case; "" for those of the feed formats */
+    const char *prefix; /* the customary one; "" for those of the feed formats */
 };
 
-/* The row of a URI (any letter case), or NULL. */
+/* The row of a URI, or NULL. Letter case, http or https and a slash at the end do not matter. */
 const struct ns *ns_find(struct str uri);
 
 /* The URI usually bound to a prefix, for documents that forgot to; NULL when there is none. */

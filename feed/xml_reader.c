@@ -95,7 +95,7 @@ static struct name *make_name(struct reader *r, const xmlChar *local, const xmlC
     n->is_foreign = !is_own;
     n->is_barred = str_chr(n->local, ':') >= 0 || is_executable(bound) || !is_uri_text(bound);
     if (ns != NULL)
-        tag_prefix = str_from(ns->prefix);
+        tag_prefix = str_lower(a, str_from(ns->prefix));
     else if (n->prefix.len > 0)
         tag_prefix = str_lower(a, n->prefix);
     if (tag_prefix.len > 0) {

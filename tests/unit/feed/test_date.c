@@ -123,9 +123,52 @@ static void test_date__nine_numbers(void **state) /* OBJ-07 */
     assert_true(date_of_nine(NULL) == TIME_UNKNOWN);
 }
 
+static void test_date__short_iso_weeks_and_perforce(void **state)
+{
+    static const struct row rows[] = {
+        {"031231", "2003-12-31T00:00:00Z"},
+        {"93-12-31T10:14Z", "1993-12-31T10:14:00Z"},
+        {"03335", "2003-12-01T00:00:00Z"},
+        {"03-335", "2003-12-01T00:00:00Z"},
+        {"-0312", "2003-12-01T00:00:00Z"},
+        {"-03-12", "2003-12-01T00:00:00Z"},
+        {"200312", "2003-12-01T00:00:00Z"},
+        {"2004-W05-1", "2004-01-26T00:00:00Z"},
+        {"2009W537", "2010-01-03T00:00:00Z"},
+        {"2004-W54-1", NULL},
+        {"Fri, 2006/09/15 08:19:53 EDT", "2006-09-15T12:19:53Z"},
+        {"2003-12-31T10:14:60Z", "2003-12-31T10:15:00Z"},
+        {"2003-12-31T10:14:61Z", NULL},
+    };
+
+    (void)state;
+    check(rows, ARRAY_LEN(rows));
+}
+
+/* "mar." is March, unless a month follows: then it was a Tuesday. */
+static void test_date__words_of_other_languages(void **state)
+{
+    static const struct row rows[] = {
+        {"mar., 05 oct. 2004 10:00:00 +0200", "2004-10-05T08:00:00Z"},
+        {"mar, 05 ottobre 2004", "2004-10-05T00:00:00Z"},
+        {"Mar 05 2004 10:00:00 MST", "2004-03-05T17:00:00Z"},
+        {"5 agosto 2004", "2004-08-05T00:00:00Z"},
+        {"Пн, 26 янв 2004 16:31:00 +0300", "2004-01-26T13:31:00Z"},
+        {"26 января 2004, 16:31", "2004-01-26T16:31:00Z"},
+        {"2004年1月26日 16:31", "2004-01-26T16:31:00Z"},
+        {"2004年1月26日", "2004-01-26T00:00:00Z"},
+        {"Mon, 26 Jan 2004 16.31.00 GMT", "2004-01-26T16:31:00Z"},
+    };
+
+    (void)state;
+    check(rows, ARRAY_LEN(rows));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_date__short_iso_weeks_and_perforce),
+        cmocka_unit_test(test_date__words_of_other_languages),
         cmocka_unit_test(test_date__rfc822_and_its_liberties),
         cmocka_unit_test(test_date__asctime_and_date_command),
         cmocka_unit_test(test_date__iso_forms),

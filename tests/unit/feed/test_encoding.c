@@ -130,10 +130,90 @@ static void test_encoding__charset_of_content_type(void **state)
     assert_true(str_is_null(content_type_charset(&a, STR("text/xml; qs=0.9"))));
 }
 
+/* Labels of browsers, of libraries and of registries, whatever their punctuation. */
+static void test_encoding__names_of_charsets(void **state)
+{
+    static const struct {
+        const char *label, *byte, *text;
+    } rows[] = {
+        {"ISO_8859-9:1989", "\xFD", "ı"},
+        {"iso_8859_2", "\xB1", "ą"},
+        {"l4", "\xB3", "ŗ"},
+        {"x-cp1251", "\xC0", "А"},
+        {"1251", "\xC0", "А"},
+        {"windows_1253", "\xC1", "Α"},
+        {"csPTCP154", "\x82", "Ӯ"},
+        {"kz-1048", "\xA1", "Ұ"},
+        {"dos-874", "\xA1", "ก"},
+        {"iso-8859-11", "\xA1", "ก"},
+        {"Mac_Greek", "\xB0", "Α"},
+        {"x-mac-turkish", "\xDA", "Ğ"},
+        {"maciceland", "\xDC", "Ð"},
+        {"x-mac-ukrainian", "\xA2", "Ґ"},
+        {"korean", "\xB0\xA1", "가"},
+        {"ks_c_5601-1989", "\xB0\xA1", "가"},
+        {"ms_kanji", "\x82\xA0", "あ"},
+        {"windows-31j", "\x82\xA0", "あ"},
+        {"x-euc-jp", "\xA4\xA2", "あ"},
+        {"iso_ir_58", "\xB0\xA1", "啊"},
+        {"x-x-big5", "\xA4@", "一"},
+        {"ISO2022_JP", "\x1B$B$\"\x1B(B", "あ"},
+        {"ASMO-708", "\xC7", "ا"},
+        {"visual", "\xE0", "א"},
+        {"sun_eu_greek", "\xC1", "Α"},
+        {"ruscii", "\x80", "А"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        AUTO(decoded_release) struct decoded d;
+        struct str body =
+            str_printf(&a, "<?xml encoding='%s'?><a>%s</a>", rows[i].label, rows[i].byte);
+
+        decode_document(&a, body, STR_NULL, &d);
+        if (!str_is_null(d.why) || str_find(d.text, str_from(rows[i].text)) < 0)
+            fail_msg("%s: %.*s", rows[i].label, STR_ARG(d.text));
+    }
+}
+
+static void test_encoding__unmarked_wide_documents(void **state)
+{
+    (void)state;
+    check(str_of("{\0\"\0a\0\"\0:\0\x31\0}\0", 14), NULL, "{\"a\":1}", "utf-16le", false);
+    check(str_of("\0\n\0<\0a\0/\0>", 10), NULL, "\n<a/>", "utf-16be", false);
+    check(str_of("\0\0\0{\0\0\0}", 8), NULL, "{}", "utf-32be", false);
+    check(str_of("{\0\0\0}\0\0\0", 8), NULL, "{}", "utf-32le", false);
+}
+
+/* A server's default for all its files says nothing of this one. */
+static void test_encoding__utf8_under_a_latin_parameter(void **state)
+{
+    (void)state;
+    check(STR("<?xml encoding='utf-8'?><a>ü</a>"), "text/xml; charset=windows-1252",
+          "<?xml encoding='utf-8'?><a>ü</a>", "utf-8", true);
+    check(STR("<?xml encoding='iso-8859-1'?><a>\xC3\xBC</a>"), "text/xml; charset=windows-1252",
+          "<?xml encoding='iso-8859-1'?><a>Ã¼</a>", "windows-1252", false);
+    check(STR("<?xml encoding='utf-8'?><a>u</a>"), "text/xml; charset=iso-8859-1",
+          "<?xml encoding='utf-8'?><a>u</a>", "iso-8859-1", false);
+}
+
+/* A Windows program writes "unicode" into files that it then saves as bytes. */
+static void test_encoding__wide_label_on_bytes_is_a_lie(void **state)
+{
+    (void)state;
+    check(STR("<?xml encoding='unicode'?><a>ü</a>"), NULL, "<?xml encoding='unicode'?><a>ü</a>",
+          "utf-8", true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_encoding__utf8_without_a_word),
+        cmocka_unit_test(test_encoding__names_of_charsets),
+        cmocka_unit_test(test_encoding__unmarked_wide_documents),
+        cmocka_unit_test(test_encoding__utf8_under_a_latin_parameter),
+        cmocka_unit_test(test_encoding__wide_label_on_bytes_is_a_lie),
         cmocka_unit_test(test_encoding__declaration_is_heard),
         cmocka_unit_test(test_encoding__charset_parameter_wins_over_declaration),
         cmocka_unit_test(test_encoding__mark_wins_over_all),

@@ -226,6 +226,18 @@ static void test_parse__what_is_ill_formed_is_not_kept(void **state)
                "<m:c xmlns:m=\"urn:m\" l=\"3\"><m:f b=\"1\" c=\"2\" m:b=\"4\"></m:f></m:c>");
 }
 
+/* As in members: what looks like a C1 control was meant as windows-1252. */
+static void test_parse__c1_controls_in_foreign_elements(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_doc *doc = PARSE("<rss version='2.0' xmlns:m='urn:m'><channel><item>"
+                                 "<m:a k='&#x93;q'>it\xC2\x92s</m:a></item></channel></rss>");
+
+    (void)state;
+    check_text(doc->entries[0].ext, "<m:a xmlns:m=\"urn:m\" k=\"“q\">it’s</m:a>");
+    check_text(value_get_textz(doc->entries[0].obj, "m_a"), "it’s");
+}
+
 /* OBJ-11: a browser runs XHTML and SVG scripts in any XML document it is shown. Namespaces that are
  * no URIs go the same way. */
 static void test_parse__executable_elements_are_not_kept(void **state)
@@ -547,6 +559,7 @@ int main(void)
         cmocka_unit_test(test_parse__reasons_are_text),
         cmocka_unit_test(test_parse__entries_in_foreign_elements),
         cmocka_unit_test(test_parse__executable_elements_are_not_kept),
+        cmocka_unit_test(test_parse__c1_controls_in_foreign_elements),
         cmocka_unit_test(test_parse__what_is_ill_formed_is_not_kept),
         cmocka_unit_test(test_parse__shaped_members_are_not_taken_from_documents),
         cmocka_unit_test(test_parse__foreign_element_with_many_namespaces),
