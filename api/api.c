@@ -92,6 +92,7 @@ struct api *api_new(const struct api_cfg *cfg)
     a->store = cfg->store;
     a->ports = cfg->ports;
     pthread_mutex_init(&a->reload_lock, NULL);
+    pthread_mutex_init(&a->stop_lock, NULL);
     atomic_init(&a->conf, conf_new(cfg));
     atomic_init(&a->n_waits, 0);
     a->renders = renders_new();
@@ -115,6 +116,9 @@ void api_reload(struct api *a, const struct api_cfg *cfg)
 
 void api_stop(struct api *a)
 {
+    pthread_mutex_lock(&a->stop_lock);
+    a->stopping = true;
+    pthread_mutex_unlock(&a->stop_lock);
     log_waiters_end(a->waiters);
 }
 
@@ -138,6 +142,7 @@ void api_free(struct api **ap)
         conf = older;
     }
     pthread_mutex_destroy(&a->reload_lock);
+    pthread_mutex_destroy(&a->stop_lock);
     mem_free(a);
     *ap = NULL;
 }

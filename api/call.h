@@ -30,6 +30,8 @@ struct api {
     struct ping_log *pings;      /* ping_log.c */
     struct buckets *buckets;     /* buckets.c */
     atomic_long n_waits;         /* fetches that requests wait for */
+    pthread_mutex_t stop_lock;   /* held by who asks for documents beside the http loops */
+    bool stopping;               /* under it: nobody asks any more */
 };
 
 struct call {

@@ -1,15 +1,17 @@
 /* api/opml_list.c - the lists by URL and credential, under one lock.
  *
  * Life of a list: asked for -> ports.get_document -> (any thread) bytes copied -> reader thread
- * parses -> kept, and everyone who waits gets a copy of its URLs.
+ * parses -> what it includes is fetched and parsed (list_tree.h) -> kept, and everyone who waits
+ * gets a copy of its URLs.
  */
 #include "api/opml_list.h"
 
+#include "api/list_tree.h"
 #include "base/blob.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "feed/opml.h"
 
 #define LISTS_MAX 256   /* kept at once; the oldest goes */
 #define MARGIN_MS 60000 /* beyond fetch_wait_ms, for what follows */
@@ -60,6 +62,8 @@ struct list_fetch {
     int status;
     bool not_opml;
     struct blob *body;
+    struct wanted_url url;
+    struct list_tree *tree;
 };
 
 static struct kept *kept_ref(struct kept *k)
@@ -108,29 +112,26 @@ static void map_forget(struct map *m)
     map_release(m, NULL);
 }
 
-enum rc feed_list_read(struct arena *a, struct str body, struct str content_type,
-                       struct feed_list *out, struct err *err)
+/* The feeds of a list and of those it includes. */
+static void take_feeds(struct arena *a, const struct list_tree *tree, struct feed_list *out)
 {
     AUTO(map_forget) struct map seen = MAP_INIT;
-    struct opml opml;
-    enum rc rc = opml_read(a, body, content_type, &opml, err);
+    struct listed_feed *feeds;
+    size_t n = list_tree_feeds(a, tree, &feeds);
 
-    if (rc != RC_OK)
-        return rc;
-    *out = (struct feed_list){.title = opml.title,
-                              .urls = ARENA_ARRAY(a, struct wanted_url, opml.n_feeds + 1)};
-    for (size_t i = 0; i < opml.n_feeds; i++) {
+    *out = (struct feed_list){.title = list_tree_root(tree)->opml.title,
+                              .urls = ARENA_ARRAY(a, struct wanted_url, n + 1)};
+    for (size_t i = 0; i < n; i++) {
         struct wanted_url *u = &out->urls[out->n];
         struct str key;
         struct problem p;
 
-        if (!wanted_url_read(a, "xmlUrl", opml.feeds[i].xml_url, u, &p))
+        if (!wanted_url_read(a, "xmlUrl", feeds[i].feed->xml_url, u, &p))
             continue; /* ftp:, nonsense: a list is taken as far as it goes */
         key = str_printf(a, "%.*s %.*s", STR_ARG(u->url), STR_ARG(u->credential));
         if (map_put(&seen, key, u) == NULL)
             out->n++;
     }
-    return RC_OK;
 }
 
 static void copy_list(struct arena *a, const struct feed_list *from, struct feed_list *to)
@@ -212,29 +213,45 @@ static void settle(struct list_fetch *f, struct kept *kept)
         w = next;
     }
     kept_unref(&kept);
+    list_tree_free(&f->tree);
     blob_unref(&f->body);
     arena_release(&f->arena);
     mem_free(f);
+}
+
+/* Any thread. The documents are not kept, only what they name. */
+static void on_followed(void *ctx)
+{
+    struct list_fetch *f = ctx;
+    struct kept *kept = NEW(struct kept);
+    const struct list_node **failures;
+    struct feed_list list;
+
+    if (list_tree_failures(&f->arena, f->tree, &failures) > 0)
+        log_warn("api", "list_left_out", "list=%s why=%s", log_quote(failures[0]->url.shown),
+                 log_quote(failures[0]->why));
+    take_feeds(&f->arena, f->tree, &list);
+    atomic_init(&kept->holders, 1);
+    copy_list(&kept->arena, &list, &kept->list);
+    settle(f, kept);
 }
 
 /* Reader thread: a list may be large. */
 static void on_reader(void *ctx, struct reader *r UNUSED)
 {
     struct list_fetch *f = ctx;
-    struct kept *kept = NULL;
-    struct feed_list list;
     struct err err = ERR_INIT;
 
-    f->rc = feed_list_read(&f->arena, blob_bytes(f->body), f->content_type, &list, &err);
-    if (f->rc == RC_OK) { /* the rest of the document is not kept */
-        kept = NEW(struct kept);
-        atomic_init(&kept->holders, 1);
-        copy_list(&kept->arena, &list, &kept->list);
-    } else {
+    f->tree = list_tree_new();
+    f->rc = list_tree_read(f->tree, &f->url, blob_bytes(f->body), f->content_type, &err);
+    blob_unref(&f->body);
+    if (f->rc != RC_OK) {
         f->not_opml = true;
         f->text = str_dup(&f->arena, str_from(err.text));
+        settle(f, NULL);
+    } else if (list_tree_follow(f->tree, f->api, on_followed, f)) {
+        on_followed(f);
     }
-    settle(f, kept);
 }
 
 /* Any thread. */
@@ -306,6 +323,10 @@ static void start_fetch(struct call *c, struct str key, const struct wanted_url 
     f->api = c->api;
     f->ttl_ms = c->cfg->list_ttl_s * 1000;
     f->key = str_dup(&f->arena, key);
+    f->url = (struct wanted_url){str_dup(&f->arena, url->url),
+                                 str_is_null(url->credential) ? STR_NULL
+                                                              : str_dup(&f->arena, url->credential),
+                                 str_dup(&f->arena, url->shown)};
     c->api->ports.get_document(c->api->ports.ctx, url->url, url->credential, on_document, f);
 }
 

@@ -10,7 +10,7 @@ struct opml_lists;
 struct opml_lists *opml_lists_new(void);
 void opml_lists_free(struct opml_lists **lp);
 
-/* The feeds of a list: canonical, each once, only http(s). */
+/* The feeds of a list and of those it includes: canonical, each once, only http(s). */
 struct feed_list {
     struct str title; /* null */
     struct wanted_url *urls;
@@ -30,7 +30,3 @@ struct list_failure {
 typedef void opml_list_fn(struct call *c, const struct feed_list *list,
                           const struct list_failure *failure, void *ctx);
 void opml_list_get(struct call *c, const struct wanted_url *url, opml_list_fn *done, void *ctx);
-
-/* The feeds an OPML document names, for any thread. */
-enum rc feed_list_read(struct arena *a, struct str body, struct str content_type,
-                       struct feed_list *out, struct err *err) NODISCARD;

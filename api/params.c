@@ -280,30 +280,64 @@ bool params_id(const struct params *ps, struct arena *a, bool required, int64_t 
     return true;
 }
 
+bool freq_read(struct str value, int64_t min_period_s, int *level, int64_t *period_s)
+{
+    int64_t n;
+
+    if (!is_digits(value) || !str_to_i64(value, &n) || (n > 2 && n < min_period_s) ||
+        n > MAX_PERIOD_S)
+        return false;
+    *level = n <= 2 ? (int)n : LEVEL_EXACT;
+    *period_s = n <= 2 ? 0 : n;
+    return true;
+}
+
 bool params_freq(const struct params *ps, struct arena *a, int64_t min_period_s, int *level,
                  int64_t *period_s, struct problem *p)
 {
     struct str value;
-    int64_t n;
 
     if (!params_optional(ps, a, "freq", &value, p))
         return false;
     *level = LEVEL_KEEP;
     *period_s = 0;
-    if (str_is_null(value))
-        return true;
-    if (!is_digits(value) || !str_to_i64(value, &n) || (n > 2 && n < min_period_s) ||
-        n > MAX_PERIOD_S)
+    if (!str_is_null(value) && !freq_read(value, min_period_s, level, period_s))
         return problem_parameter(p, a, "freq", value, NULL,
                                  "The parameter `freq` must be a level (0 daily, 1 half-hourly, 2 "
                                  "every five minutes) or a period of %lld to %d seconds.",
                                  (long long)min_period_s, MAX_PERIOD_S);
-    if (n <= 2) {
-        *level = (int)n;
-    } else {
-        *level = LEVEL_EXACT;
-        *period_s = n;
-    }
+    return true;
+}
+
+bool switch_read(struct str value, bool *out)
+{
+    static const char *const words[][2] = {{"no", "yes"}, {"false", "true"}, {"0", "1"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        for (int on = 0; on < 2; on++)
+            if (str_ieqz(value, words[i][on])) {
+                *out = on != 0;
+                return true;
+            }
+    return false;
+}
+
+bool params_sanitize(const struct params *ps, struct arena *a, enum sanitize_setting *out,
+                     struct problem *p)
+{
+    struct str value;
+    bool on = true;
+
+    if (!params_optional(ps, a, "sanitize", &value, p))
+        return false;
+    *out = SANITIZE_KEEP;
+    if (str_is_null(value))
+        return true;
+    if (!switch_read(value, &on))
+        return problem_parameter(p, a, "sanitize", value, "yes|no",
+                                 "The parameter `sanitize` must be yes (HTML is made safe when it "
+                                 "comes in) or no (it is kept as the publisher wrote it).");
+    *out = on ? SANITIZE_ON : SANITIZE_OFF;
     return true;
 }
 

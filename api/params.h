@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "feed/writer.h"
+#include "model/feed.h"
 #include "model/view.h"
 
 struct param {
@@ -69,7 +70,17 @@ bool params_count(const struct params *ps, struct arena *a, const char *name, in
 bool params_id(const struct params *ps, struct arena *a, bool required, int64_t *out,
                struct problem *p) NODISCARD;
 
-/* `freq`: 0, 1, 2 or seconds >= min_period_s, as level and period; absent: LEVEL_KEEP. */
+/* What `freq` may say: 0, 1, 2 or seconds >= min_period_s, as level and period. */
+bool freq_read(struct str value, int64_t min_period_s, int *level, int64_t *period_s) NODISCARD;
+
+/* What is on or off: yes, true, 1, or no, false, 0. */
+bool switch_read(struct str value, bool *out) NODISCARD;
+
+/* `sanitize`; absent: SANITIZE_KEEP. */
+bool params_sanitize(const struct params *ps, struct arena *a, enum sanitize_setting *out,
+                     struct problem *p) NODISCARD;
+
+/* `freq`; absent: LEVEL_KEEP. */
 bool params_freq(const struct params *ps, struct arena *a, int64_t min_period_s, int *level,
                  int64_t *period_s, struct problem *p) NODISCARD;
 

@@ -4,6 +4,7 @@
 #include "api/cursor.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "feed/json.h"
 
 struct value *shape_time(struct arena *a, int64_t at)
 {
@@ -69,12 +70,23 @@ struct value *shape_feed(struct arena *a, const struct feed_record *rec, const s
     value_setz(a, v, "subscribers", value_int(a, rec->n_subscriptions));
     value_setz(a, v, "page_url", shape_text(a, rec->page_url));
     value_setz(a, v, "site_url", shape_text(a, rec->site_url));
+    value_setz(a, v, "sanitize", value_bool(a, !rec->raw_html));
     return v;
+}
+
+struct value *shape_folder(struct arena *a, struct str stored)
+{
+    struct value *v = NULL;
+
+    return stored.len > 0 && json_read(a, stored, &v, NULL) == RC_OK && v->kind == VAL_LIST
+               ? v
+               : value_list(a);
 }
 
 struct value *shape_sub(struct arena *a, const struct subscription *sub)
 {
     struct value *v = value_dict(a), *urls = value_list(a), *ids = value_list(a);
+    struct value *names = value_list(a), *folders = value_list(a), *categories = value_list(a);
 
     value_setz(a, v, "id", value_int(a, sub->id));
     value_setz(a, v, "endpoint", shape_text(a, sub->endpoint));
@@ -82,9 +94,15 @@ struct value *shape_sub(struct arena *a, const struct subscription *sub)
     for (size_t i = 0; i < sub->n_feeds; i++) {
         value_push(a, urls, shape_text(a, sub->feeds[i].url));
         value_push(a, ids, value_int(a, sub->feeds[i].feed_id));
+        value_push(a, names, shape_text(a, sub->feeds[i].name));
+        value_push(a, folders, shape_folder(a, sub->feeds[i].folder));
+        value_push(a, categories, shape_text(a, sub->feeds[i].category));
     }
     value_setz(a, v, "urls", urls);
     value_setz(a, v, "feeds", ids);
+    value_setz(a, v, "names", names);
+    value_setz(a, v, "folders", folders);
+    value_setz(a, v, "categories", categories);
     value_setz(a, v, "state", name(a, sub_state_name(sub->state)));
     value_setz(a, v, "position", value_int(a, sub->position));
     value_setz(a, v, "created", shape_time(a, sub->created_at));

@@ -12,6 +12,9 @@ struct value *shape_time(struct arena *a, int64_t at);
 struct value *shape_text(struct arena *a, struct str s);
 
 struct value *shape_feed(struct arena *a, const struct feed_record *rec, const struct api_cfg *cfg);
+/* The stored folders of a feed as a list of names. */
+struct value *shape_folder(struct arena *a, struct str stored);
+
 struct value *shape_sub(struct arena *a, const struct subscription *sub);
 
 /* A revision without its document. `url`: its feed's. */

@@ -8,22 +8,27 @@
 #include <stdio.h>
 
 #include "api/cursor.h"
-#include "api/opml_list.h"
+#include "api/list_tree.h"
 #include "api/reply.h"
+#include "api/sub_import.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "feed/json.h"
 #include "net/http_fields.h"
 
+#define TITLE_MAX 1024 /* bytes of a subscriber's own name for a feed */
+
 struct sub_change {
     struct str method, query, body, content_type;
     struct params params;
     bool resumes;
+    struct feed_wish wish; /* of each feed that the request names */
     struct sub_request req;
-    struct str endpoint; /* public form */
-    struct str *shown;   /* URLs as subscribed */
-    int64_t id;          /* asked for, or made */
-    bool failed;         /* then problem says why */
+    struct str endpoint;       /* public form */
+    struct list_tree *tree;    /* NULL: the body is no list */
+    struct sub_import *import; /* what came of it */
+    int64_t id;                /* asked for, or made */
+    bool failed;               /* then problem says why */
     struct problem problem;
 };
 
@@ -109,43 +114,111 @@ static bool read_body(struct task *t, struct sub_change *s, bool *opml)
 }
 
 /* The feeds to subscribe, each once. */
-static bool take_urls(struct task *t, struct sub_change *s, const struct wanted_url *urls, size_t n)
+static void take_urls(struct task *t, struct sub_change *s, const struct wanted_url *urls, size_t n)
 {
     struct feed_ref *refs = ARENA_ARRAY(&t->arena, struct feed_ref, n + 1);
     struct map seen = MAP_INIT;
     size_t n_refs = 0;
 
-    s->shown = ARENA_ARRAY(&t->arena, struct str, n + 1);
     for (size_t i = 0; i < n; i++) {
         struct str key =
             str_printf(&t->arena, "%.*s %.*s", STR_ARG(urls[i].url), STR_ARG(urls[i].credential));
 
         if (map_put(&seen, key, s) != NULL)
             continue;
-        refs[n_refs] = (struct feed_ref){
-            .url = urls[i].url, .credential = urls[i].credential, .shown_url = urls[i].shown};
-        s->shown[n_refs++] = urls[i].shown;
+        refs[n_refs++] = (struct feed_ref){.url = urls[i].url,
+                                           .credential = urls[i].credential,
+                                           .shown_url = urls[i].shown,
+                                           .wish = s->wish};
     }
     map_release(&seen, NULL);
     s->req.feeds = refs;
     s->req.n_feeds = n_refs;
+}
+
+/* `title` and `folder` of feeds that are named in the request. */
+static bool read_wish(struct task *t, struct sub_change *s, size_t n_urls)
+{
+    struct str title, folder, names[LIMIT_OPML_DEPTH];
+    size_t n = 0;
+
+    if (!params_optional(&s->params, &t->arena, "title", &title, &s->problem) ||
+        !params_optional(&s->params, &t->arena, "folder", &folder, &s->problem))
+        return false;
+    if (!str_is_null(title) && n_urls > 1)
+        return problem_parameter(&s->problem, &t->arena, "title", title, NULL,
+                                 "The parameter `title` names one feed, and %zu are given.",
+                                 n_urls);
+    if (title.len > TITLE_MAX || str_utf8_valid(title) != title.len)
+        return problem_parameter(&s->problem, &t->arena, "title", title, NULL,
+                                 "The parameter `title` must be UTF-8 of at most %d bytes.",
+                                 TITLE_MAX);
+    s->wish.name = str_is_null(title) ? title : str_trim(title);
+    for (struct str rest = folder; !str_is_null(rest) && n < ARRAY_LEN(names);) {
+        struct str name = str_trim(str_split(&rest, '/'));
+
+        if (name.len > 0)
+            names[n++] = name;
+    }
+    s->wish.folder = folder_json(&t->arena, names, n);
+    if ((n > 0 && str_is_null(s->wish.folder)) || str_utf8_valid(folder) != folder.len)
+        return problem_parameter(&s->problem, &t->arena, "folder", folder, NULL,
+                                 "The parameter `folder` must be a path of fewer than %d names in "
+                                 "UTF-8, not over 4096 bytes, with / between them.",
+                                 LIMIT_OPML_DEPTH);
     return true;
 }
 
-static bool read_opml(struct task *t, struct sub_change *s)
+/* The list has been read, with all that it includes: subscribe. Any thread. True when the task ends
+ * here. */
+static bool subscribe_list(struct task *t)
 {
-    struct feed_list list;
-    struct err err = ERR_INIT;
-    enum rc rc = feed_list_read(&t->arena, s->body, s->content_type, &list, &err);
+    struct sub_change *s = t->data;
 
-    if (rc != RC_OK)
-        return problem_set(&s->problem, &t->arena,
-                           rc == RC_LIMIT ? PROBLEM_TOO_LARGE : PROBLEM_NOT_OPML,
-                           "The body is no OPML list that can be taken: %s.", err.text);
-    if (list.n == 0)
-        return problem_set(&s->problem, &t->arena, PROBLEM_NOT_OPML,
-                           "The OPML list names no feed with an http or https address.");
-    return take_urls(t, s, list.urls, list.n);
+    s->import = ARENA_NEW(&t->arena, struct sub_import);
+    sub_import_take(&t->arena, s->tree, t->cfg->min_period_s, s->import);
+    if (s->import->n_refs == 0) {
+        problem_set(&s->problem, &t->arena, PROBLEM_NOT_OPML,
+                    "The OPML list names no feed with an http or https address.");
+        return work_done(t, false);
+    }
+    for (size_t i = 0; i < s->import->n_refs; i++) { /* what the request says counts for all */
+        struct feed_wish *wish = &s->import->refs[i].wish;
+
+        if (s->req.level != LEVEL_KEEP)
+            wish->has_level = false;
+        if (s->req.sanitize != SANITIZE_KEEP)
+            wish->sanitize = SANITIZE_KEEP;
+    }
+    s->req.feeds = s->import->refs;
+    s->req.n_feeds = s->import->n_refs;
+    return handed_over(t, store_subscribe(t->api->store, &s->req, on_stored, t));
+}
+
+static void on_list_followed(void *ctx)
+{
+    struct task *t = ctx;
+
+    if (subscribe_list(t))
+        task_finish(t);
+}
+
+static bool import(struct task *t)
+{
+    struct sub_change *s = t->data;
+    struct err err = ERR_INIT;
+    enum rc rc;
+
+    s->tree = list_tree_new();
+    rc = list_tree_read(s->tree, NULL, s->body, s->content_type, &err);
+    if (rc != RC_OK) {
+        problem_set(&s->problem, &t->arena, rc == RC_LIMIT ? PROBLEM_TOO_LARGE : PROBLEM_NOT_OPML,
+                    "The body is no OPML list that can be taken: %s.", err.text);
+        return work_done(t, false);
+    }
+    if (!list_tree_follow(s->tree, t->api, on_list_followed, t))
+        return false;
+    return subscribe_list(t);
 }
 
 static bool read_endpoint(struct task *t, struct sub_change *s)
@@ -212,28 +285,27 @@ static bool work_post(struct task *t, struct reader *r)
 {
     struct sub_change *s = t->data;
     struct arena *a = &t->arena;
+    struct wanted_url *urls;
     int64_t seq = 0;
     bool opml, given;
+    size_t n;
 
     if (!read_body(t, s, &opml) || !read_resume(t, s) || !read_from(t, r, s, &given, &seq))
         return work_done(t, false);
     if (s->resumes)
         return handed_over(t, store_resume(t->api->store, s->id, given ? seq : -1, on_stored, t));
-    if (opml) {
-        if (!read_opml(t, s))
-            return work_done(t, false);
-    } else {
-        struct wanted_url *urls;
-        size_t n;
-
-        if (!params_urls(&s->params, a, true, &urls, &n, &s->problem) || !take_urls(t, s, urls, n))
-            return work_done(t, false);
-    }
-    if (!read_endpoint(t, s) || !params_freq(&s->params, a, t->cfg->min_period_s, &s->req.level,
-                                             &s->req.period_s, &s->problem))
+    if (!read_endpoint(t, s) ||
+        !params_freq(&s->params, a, t->cfg->min_period_s, &s->req.level, &s->req.period_s,
+                     &s->problem) ||
+        !params_sanitize(&s->params, a, &s->req.sanitize, &s->problem))
         return work_done(t, false);
     s->req.from_given = given;
     s->req.from_seq = seq;
+    if (opml)
+        return import(t);
+    if (!params_urls(&s->params, a, true, &urls, &n, &s->problem) || !read_wish(t, s, n))
+        return work_done(t, false);
+    take_urls(t, s, urls, n);
     return handed_over(t, store_subscribe(t->api->store, &s->req, on_stored, t));
 }
 
@@ -271,9 +343,12 @@ static void reply_made(struct call *c, const struct sub_change *s)
     for (size_t i = 0; i < s->req.n_feeds; i++) {
         if (i > 0)
             buf_putc(&out, ',');
-        json_write_text(&out, s->shown[i]);
+        json_write_text(&out, s->req.feeds[i].shown_url);
     }
-    buf_puts(&out, "]}\n");
+    buf_putc(&out, ']');
+    if (s->import != NULL)
+        sub_import_write(&out, s->import);
+    buf_puts(&out, "}\n");
     snprintf(location, sizeof(location), "Location: /sub?id=%lld\r\n", (long long)s->id);
     reply_buf(c, 201, "application/json", &out, str_from(location));
 }
@@ -300,6 +375,13 @@ static void done(struct task *t, struct call *c)
     }
 }
 
+static void dispose(struct task *t)
+{
+    struct sub_change *s = t->data;
+
+    list_tree_free(&s->tree);
+}
+
 static void start(struct call *c, task_work_fn *work)
 {
     struct task *t = task_new(c, work, done);
@@ -310,6 +392,7 @@ static void start(struct call *c, task_work_fn *work)
     s->body = str_dup(&t->arena, http_request_body(c->req));
     s->content_type = str_dup(&t->arena, http_request_field(c->req, "content-type"));
     t->data = s;
+    t->dispose = dispose;
     task_start(t);
 }
 

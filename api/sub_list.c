@@ -4,6 +4,7 @@
 #include "api/reply.h"
 #include "api/shapes.h"
 #include "base/limits.h"
+#include "base/map.h"
 #include "feed/json.h"
 #include "feed/opml.h"
 
@@ -45,15 +46,55 @@ static void write_json(struct task *t, struct sub_listing *l)
 }
 
 /* Levels 0 and 1 change by themselves; as settings they would change the list (OPML-03). */
-static int lasting_level(const struct feed_record *rec)
+static struct str lasting_freq(struct arena *a, const struct feed_record *rec)
 {
-    return rec->level == 0 || rec->level == 1 ? LEVEL_KEEP : rec->level;
+    if (rec->level == 0 || rec->level == 1)
+        return STR_NULL;
+    return str_printf(a, "%lld", (long long)(rec->level == 2 ? 2 : rec->period_s));
+}
+
+static void set_folders(struct arena *a, struct str stored, struct opml_feed *f)
+{
+    const struct value *names = shape_folder(a, stored);
+
+    f->folders = ARENA_ARRAY(a, struct str, value_len(names) + 1);
+    for (size_t i = 0; i < value_len(names); i++)
+        if (value_at(names, i)->kind == VAL_TEXT)
+            f->folders[f->n_folders++] = value_at(names, i)->s;
+}
+
+/* What subscribers say of each feed of the listing: the first one that says anything is heard. */
+static const struct sub_feed **given_for(struct task *t, const struct sub_listing *l)
+{
+    static const struct sub_feed nothing = {.feed_id = 0};
+    const struct sub_feed **given = ARENA_ARRAY(&t->arena, const struct sub_feed *, l->n_feeds + 1);
+    struct map by_id = MAP_INIT;
+
+    for (size_t i = 0; i < l->n_subs; i++)
+        for (size_t k = 0; k < l->subs[i].n_feeds; k++) {
+            struct sub_feed *f = &l->subs[i].feeds[k];
+            struct str id = str_of((const char *)&f->feed_id, sizeof f->feed_id);
+
+            if ((!str_is_null(f->name) || !str_is_null(f->folder) || !str_is_null(f->category)) &&
+                map_get(&by_id, id) == NULL)
+                map_put(&by_id, id, f);
+        }
+    for (size_t i = 0; i < l->n_feeds; i++) {
+        const int64_t *id = &l->feeds[i].id;
+
+        given[i] = map_get(&by_id, str_of((const char *)id, sizeof *id));
+        if (given[i] == NULL)
+            given[i] = &nothing;
+    }
+    map_release(&by_id, NULL);
+    return given;
 }
 
 /* The dates are those of subscribing, so that the document changes with the list alone. */
 static void write_opml(struct task *t, struct sub_listing *l)
 {
     struct opml list = {.title = STR("Feedmill subscriptions")};
+    const struct sub_feed **given = given_for(t, l);
     int64_t created_at = TIME_UNKNOWN, modified_at = TIME_UNKNOWN;
 
     list.feeds = ARENA_ARRAY(&t->arena, struct opml_feed, l->n_feeds + 1);
@@ -65,12 +106,17 @@ static void write_opml(struct task *t, struct sub_listing *l)
             continue;
         f->xml_url = rec->url;
         f->html_url = rec->site_url.len > 0 ? rec->site_url : rec->page_url;
+        f->text = given[i]->name;
         f->title = rec->title.len > 0 ? rec->title : rec->url;
-        f->text = f->title;
-        f->level = lasting_level(rec);
-        f->period_s = rec->period_s;
+        if (str_is_null(f->text))
+            f->text = f->title;
+        f->category = given[i]->category;
+        f->freq = lasting_freq(&t->arena, rec);
+        f->sanitize = rec->raw_html ? STR("no") : STR_NULL; /* yes goes without saying */
+        set_folders(&t->arena, given[i]->folder, f);
         list.n_feeds++;
     }
+    opml_group(&t->arena, &list);
     for (size_t i = 0; i < l->n_subs; i++) {
         int64_t at = l->subs[i].created_at;
 

@@ -27,6 +27,9 @@
 #define LIMIT_ENTRY (4 * 1024 * 1024)             /* one serialized entry */
 #define LIMIT_OPML_OUTLINES 10000
 #define LIMIT_OPML_DEPTH 64
+#define LIMIT_LISTS 32                            /* OPML lists that one leads to, itself included */
+#define LIMIT_LISTS_DEPTH 3                       /* lists within lists */
+#define LIMIT_LISTS_MS 20000                      /* after it no further one is asked for */
 #define LIMIT_URL (16 * 1024)
 
 /* Requests */

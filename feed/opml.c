@@ -7,24 +7,31 @@
 #include "feed/opml.h"
 
 #include <libxml/parser.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "feed/encoding.h"
 #include "feed/html.h"
 #include "feed/xml_out.h"
-#include "model/feed.h"
 
 struct open_outline {
     struct str name; /* of a folder; null for a feed */
+};
+
+struct binding {
+    struct str prefix;
+    bool is_own; /* it stands for OPML_NS */
 };
 
 struct reader {
     struct arena *a;
     struct opml *list;
     size_t cap, includes_cap;
-    size_t n_outlines;
+    struct binding bound[16]; /* by the root and the body */
+    size_t n_bound;
     int comment_at; /* depth of the outline that comments its subtree out, plus 1; 0: none */
     int depth, n_folders;
     struct open_outline open[LIMIT_OPML_DEPTH];
@@ -78,20 +85,55 @@ static struct str without_feed_scheme(struct arena *a, struct str url)
     return url.len == 0 ? STR_NULL : url;
 }
 
-static void read_freq(struct arena *a, const struct html_token *t, struct opml_feed *f)
+/* Does the prefix stand for our namespace? One that is declared nowhere is taken by custom. */
+static bool is_own_prefix(const struct reader *r, const struct html_token *t, struct str prefix)
 {
-    struct str text = STR_NULL;
-    int64_t n;
-
-    f->level = OPML_LEVEL_NONE;
-    f->period_s = 0;
     for (size_t i = 0; i < t->n_attrs; i++)
-        if (str_ends(t->attrs[i].name, STR(":freq")))
-            text = attr(a, t, str_z(a, t->attrs[i].name));
-    if (!str_to_i64(text, &n) || n < 0 || (n > 2 && n < 10))
-        return;
-    f->level = n <= 2 ? (int)n : LEVEL_EXACT;
-    f->period_s = n <= 2 ? 0 : n;
+        if (str_starts(t->attrs[i].name, STR("xmlns:")) &&
+            str_eq(str_slice(t->attrs[i].name, 6, t->attrs[i].name.len), prefix))
+            return str_eqz(attr(r->a, t, str_z(r->a, t->attrs[i].name)), OPML_NS);
+    for (size_t i = r->n_bound; i > 0; i--)
+        if (str_eq(r->bound[i - 1].prefix, prefix))
+            return r->bound[i - 1].is_own;
+    return str_eqz(prefix, "feedmill");
+}
+
+/* Note the prefixes that the root or the body declares. */
+static void bind_prefixes(struct reader *r, const struct html_token *t)
+{
+    for (size_t i = 0; i < t->n_attrs && r->n_bound < ARRAY_LEN(r->bound); i++) {
+        struct str name = t->attrs[i].name;
+
+        if (str_starts(name, STR("xmlns:")))
+            r->bound[r->n_bound++] =
+                (struct binding){.prefix = str_slice(name, 6, name.len),
+                                 .is_own = str_eqz(attr(r->a, t, str_z(r->a, name)), OPML_NS)};
+    }
+}
+
+/* One of our own attributes; null when missing or empty. */
+static struct str own_attr(const struct reader *r, const struct html_token *t, const char *local)
+{
+    for (size_t i = 0; i < t->n_attrs; i++) {
+        struct str rest = t->attrs[i].name, prefix = str_split(&rest, ':');
+
+        if (str_eqz(rest, local) && is_own_prefix(r, t, prefix))
+            return attr(r->a, t, str_z(r->a, t->attrs[i].name));
+    }
+    return STR_NULL;
+}
+
+/* The folders that are open. */
+static struct str *open_folders(struct reader *r, size_t *n_out)
+{
+    struct str *folders = ARENA_ARRAY(r->a, struct str, (size_t)r->n_folders + 1);
+    size_t n = 0;
+
+    for (int i = 0; i < r->depth; i++)
+        if (!str_is_null(r->open[i].name))
+            folders[n++] = r->open[i].name;
+    *n_out = n;
+    return folders;
 }
 
 static void add_feed(struct reader *r, const struct html_token *t, struct str url)
@@ -100,32 +142,41 @@ static void add_feed(struct reader *r, const struct html_token *t, struct str ur
     struct opml_feed f = {.xml_url = url,
                           .html_url = attr(a, t, "htmlurl"),
                           .title = attr(a, t, "title"),
-                          .text = attr(a, t, "text")};
-    size_t n = 0;
+                          .text = attr(a, t, "text"),
+                          .category = attr(a, t, "category"),
+                          .freq = own_attr(r, t, "freq"),
+                          .sanitize = own_attr(r, t, "sanitize"),
+                          .place = r->list->n_outlines};
 
     if (str_is_null(f.title))
         f.title = f.text;
-    read_freq(a, t, &f);
-    f.folders = ARENA_ARRAY(a, struct str, (size_t)r->n_folders + 1);
-    for (int i = 0; i < r->depth && i < LIMIT_OPML_DEPTH; i++)
-        if (!str_is_null(r->open[i].name))
-            f.folders[n++] = r->open[i].name;
-    f.n_folders = n;
+    f.folders = open_folders(r, &f.n_folders);
     r->list->feeds =
         mem_grow(r->list->feeds, &r->cap, r->list->n_feeds + 1, sizeof r->list->feeds[0]);
     r->list->feeds[r->list->n_feeds++] = f;
 }
 
+/* Is the path of the URL one of a list? */
+static bool names_list(struct str url)
+{
+    struct str path = str_split(&url, '#');
+
+    path = str_split(&path, '?');
+    return path.len >= 5 && str_ieq(str_slice(path, path.len - 5, path.len), STR(".opml"));
+}
+
 static void add_include(struct reader *r, const struct html_token *t)
 {
     struct str type = attr(r->a, t, "type"), url = attr(r->a, t, "url");
+    struct opml_include in = {.url = url, .before = r->list->n_feeds, .place = r->list->n_outlines};
 
     if (str_is_null(url) ||
-        !(str_ieqz(type, "include") || (str_ieqz(type, "link") && str_ends(url, STR(".opml")))))
+        !(str_ieqz(type, "include") || (str_ieqz(type, "link") && names_list(url))))
         return;
+    in.folders = open_folders(r, &in.n_folders);
     r->list->includes = mem_grow(r->list->includes, &r->includes_cap, r->list->n_includes + 1,
                                  sizeof r->list->includes[0]);
-    r->list->includes[r->list->n_includes++] = url;
+    r->list->includes[r->list->n_includes++] = in;
 }
 
 static void pop(struct reader *r)
@@ -143,7 +194,7 @@ static enum rc start_outline(struct reader *r, const struct html_token *t, struc
 {
     struct str url = without_feed_scheme(r->a, attr(r->a, t, "xmlurl")), name;
 
-    if (++r->n_outlines > LIMIT_OPML_OUTLINES)
+    if (++r->list->n_outlines > LIMIT_OPML_OUTLINES)
         return err_set(err, RC_LIMIT, "more than %d outlines", LIMIT_OPML_OUTLINES);
     /* in a broken list a feed that is still open was meant to be closed: feeds do not nest */
     while (r->list->bozo && r->depth > 0 && str_is_null(r->open[r->depth - 1].name))
@@ -206,8 +257,10 @@ static enum rc read_tags(struct reader *r, struct str text, bool *found, struct 
                 rc = start_outline(r, &t, err);
             else
                 pop(r);
-        } else if (str_eqz(t.name, "opml")) {
-            *found = true;
+        } else if (str_eqz(t.name, "opml") || str_eqz(t.name, "body")) {
+            *found = *found || str_eqz(t.name, "opml");
+            if (start)
+                bind_prefixes(r, &t);
         } else if (str_eqz(t.name, "head")) {
             in_head = start && !t.self_closing;
         } else if (str_eqz(t.name, "title")) {
@@ -237,7 +290,7 @@ enum rc opml_read(struct arena *a, struct str body, struct str content_type, str
     if (rc == RC_OK) {
         *out = list;
         out->feeds = ARENA_ARRAY(a, struct opml_feed, list.n_feeds + 1);
-        out->includes = ARENA_ARRAY(a, struct str, list.n_includes + 1);
+        out->includes = ARENA_ARRAY(a, struct opml_include, list.n_includes + 1);
         if (list.n_feeds > 0)
             memcpy(out->feeds, list.feeds, list.n_feeds * sizeof list.feeds[0]);
         if (list.n_includes > 0)
@@ -259,10 +312,9 @@ static void write_feed(struct buf *out, const struct opml_feed *f)
     xml_attr(out, "title", title);
     xml_attr(out, "xmlUrl", f->xml_url);
     xml_attr(out, "htmlUrl", f->html_url);
-    if (f->level >= 0)
-        buf_printf(out, " feedmill:freq=\"%d\"", f->level);
-    else if (f->level == LEVEL_EXACT)
-        buf_printf(out, " feedmill:freq=\"%lld\"", (long long)f->period_s);
+    xml_attr(out, "category", f->category);
+    xml_attr(out, "feedmill:freq", f->freq);
+    xml_attr(out, "feedmill:sanitize", f->sanitize);
     buf_puts(out, "/>\n");
 }
 
@@ -307,4 +359,55 @@ void opml_write(struct buf *out, const struct opml *list, int64_t created_at, in
     for (; open > 0; open--)
         buf_puts(out, "</outline>\n");
     buf_puts(out, "</body>\n</opml>\n");
+}
+
+/* ---- order ---- */
+
+struct placed {
+    const struct opml_feed *feed;
+    size_t *keys; /* n_folders + 1 places: of the first feed in each of its folders, and its own */
+};
+
+static int by_place(const void *x, const void *y)
+{
+    const struct placed *a = x, *b = y;
+
+    for (size_t i = 0; i <= a->feed->n_folders && i <= b->feed->n_folders; i++)
+        if (a->keys[i] != b->keys[i])
+            return a->keys[i] < b->keys[i] ? -1 : 1;
+    return 0; /* not reached by two feeds: the last place of each is its own */
+}
+
+void opml_group(struct arena *a, struct opml *list)
+{
+    struct placed *all = ARENA_ARRAY(a, struct placed, list->n_feeds + 1);
+    struct opml_feed *feeds = ARENA_ARRAY(a, struct opml_feed, list->n_feeds + 1);
+    struct map first = MAP_INIT; /* of a path of folders: the keys of its first feed */
+
+    for (size_t i = 0; i < list->n_feeds; i++) {
+        const struct opml_feed *f = &list->feeds[i];
+        AUTO(buf_release) struct buf path = BUF_INIT(BUF_ANY);
+
+        all[i].feed = f;
+        all[i].keys = ARENA_ARRAY(a, size_t, f->n_folders + 1);
+        for (size_t k = 0; k < f->n_folders; k++) {
+            size_t *known;
+
+            buf_printf(&path, "%zu:", f->folders[k].len);
+            buf_str(&path, f->folders[k]);
+            all[i].keys[k] = i;
+            known = map_get(&first, buf_view(&path));
+            if (known == NULL)
+                map_put(&first, buf_view(&path), &all[i].keys[k]);
+            else
+                all[i].keys[k] = *known;
+        }
+        all[i].keys[f->n_folders] = i;
+    }
+    map_release(&first, NULL);
+    if (list->n_feeds > 1)
+        qsort(all, list->n_feeds, sizeof *all, by_place);
+    for (size_t i = 0; i < list->n_feeds; i++)
+        feeds[i] = *all[i].feed;
+    list->feeds = feeds;
 }

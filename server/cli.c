@@ -9,12 +9,14 @@
 #include "base/buf.h"
 
 const struct cli_command cli_commands[] = {
-    {"add", "[--freq N] URL...", "subscribe to feeds or pages (polled and listed)", cli_add},
+    {"add", "[--freq N] [--no-sanitize] [--title NAME] [--folder A/B] URL...",
+     "subscribe to feeds or pages (polled and listed)", cli_add},
     {"ls", "[--all]", "feeds with state, last and next fetch and why, last error", cli_ls},
     {"show", "FEED", "all that is known of one feed, by URL or id", cli_show},
     {"get", "[--type atom|rss|json|jsonfeed] [--len N] URL...", "print a feed or a merge of feeds",
      cli_get},
-    {"import", "FILE.opml", "subscribe to every feed of a list", cli_import},
+    {"import", "FILE.opml", "subscribe to every feed of a list and of those it includes",
+     cli_import},
     {"export", "", "print the subscribed feeds as OPML", cli_export},
     {"sub", "[add [--from start] ENDPOINT URL... | rm ID [URL...] | resume ID]",
      "list, make, end or resume subscriptions", cli_sub},
@@ -101,17 +103,28 @@ bool cli_take_flags(int *argc, char **argv, const struct cli_flag *flags, size_t
     return true;
 }
 
-void cli_print_plain(struct str text)
+struct str cli_plain(struct arena *a, struct str text)
 {
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
         unsigned char next = i + 1 < text.len ? (unsigned char)text.ptr[i + 1] : 0;
         bool c1 = c == 0xC2 && next >= 0x80 && next < 0xA0; /* U+0080 to U+009F: ESC and a letter */
 
-        putchar(c1 || c < 0x20 || c == 0x7F ? ' ' : c);
+        buf_putc(&out, c1 || c < 0x20 || c == 0x7F ? ' ' : (char)c);
         if (c1)
             i++;
     }
+    return str_dup(a, buf_view(&out));
+}
+
+void cli_print_plain(struct str text)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str plain = cli_plain(&a, text);
+
+    fwrite(plain.ptr, 1, plain.len, stdout);
 }
 
 char *cli_read_file(const char *name, const char *path, size_t max, size_t *len_out)

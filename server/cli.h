@@ -27,15 +27,16 @@ int cli_usage(const char *name);
 /* Flags of a command: takes known "--flag value" pairs out of argv and stores the values; what
  * remains are the operands. False (after saying so) for an unknown flag or a missing value. */
 struct cli_flag {
-    const char *name;        /* "--type" */
-    struct str *value;       /* last one given */
-    struct str *list;        /* or a repeatable one: room for `max` */
+    const char *name;  /* "--type" */
+    struct str *value; /* last one given */
+    struct str *list;  /* or a repeatable one: room for `max` */
     size_t max, *n;
 };
 bool cli_take_flags(int *argc, char **argv, const struct cli_flag *flags, size_t n);
 
-/* On standard output without the bytes that command a terminal: publishers' texts may hold anything.
- */
+/* Without the bytes that command a terminal: publishers' texts may hold anything. In the arena, and
+ * on standard output. */
+struct str cli_plain(struct arena *a, struct str text);
 void cli_print_plain(struct str text);
 
 /* A whole file, or standard input for "-". malloc'ed; NULL after saying why not. */

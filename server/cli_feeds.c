@@ -33,12 +33,23 @@ static struct str urls_query(struct arena *a, int from, int argc, char **argv)
     return s;
 }
 
+static struct str with_field(struct arena *a, struct str form, const char *name, struct str value)
+{
+    return str_is_null(value)
+               ? form
+               : str_printf(a, "%.*s&%s=%.*s", STR_ARG(form), name, STR_ARG(url_encode(a, value)));
+}
+
 int cli_add(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
-    struct str freq = STR_NULL, form;
-    const struct cli_flag flags[] = {SERVER_FLAGS(srv), {"--freq", &freq, NULL, 0, NULL}};
+    struct str freq = STR_NULL, title = STR_NULL, folder = STR_NULL, raw = STR_NULL, form;
+    const struct cli_flag flags[] = {SERVER_FLAGS(srv),
+                                     {"--freq", &freq, NULL, 0, NULL},
+                                     {"--title", &title, NULL, 0, NULL},
+                                     {"--folder", &folder, NULL, 0, NULL},
+                                     {"--no-sanitize", &raw, NULL, 1, NULL}};
     struct value *v;
 
     if (!cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags)))
@@ -46,8 +57,10 @@ int cli_add(int argc, char **argv)
     if (argc < 2)
         return cli_usage(argv[0]);
     form = urls_query(&a, 1, argc, argv);
-    if (!str_is_null(freq))
-        form = str_printf(&a, "%.*s&freq=%.*s", STR_ARG(form), STR_ARG(url_encode(&a, freq)));
+    form = with_field(&a, form, "freq", freq);
+    form = with_field(&a, form, "title", title);
+    form = with_field(&a, form, "folder", folder);
+    form = with_field(&a, form, "sanitize", str_is_null(raw) ? STR_NULL : STR("no"));
     v = cli_call_json(argv[0], &srv, &a, "POST", STR("/sub"), FORM, form, WAIT_MS);
     if (v == NULL)
         return 1;
@@ -62,6 +75,8 @@ static const char *or_dash(struct arena *a, const struct value *v, const char *k
 
     if (m == NULL || m->kind == VAL_NULL)
         return "-";
+    if (m->kind == VAL_BOOL)
+        return m->b ? "yes" : "no";
     if (m->kind == VAL_INT)
         return arena_printf(a, "%" PRId64, m->i);
     return m->kind == VAL_TEXT && m->s.len > 0 ? str_z(a, m->s) : "-";
@@ -213,6 +228,45 @@ int cli_get(int argc, char **argv)
                                  STR_ARG(urls_query(&a, 1, argc, argv))));
 }
 
+/* "list http://..., outline 3 (ftp://...), freq: why" */
+static void say_problem(const char *name, struct arena *a, const struct value *p)
+{
+    struct str list = value_get_textz(p, "list"), setting = value_get_textz(p, "setting");
+    int64_t outline = value_get_int(p, STR("outline"), 0);
+    struct str where = STR("");
+
+    if (!str_is_null(list))
+        where = str_printf(a, "list %.*s", STR_ARG(list));
+    if (outline > 0)
+        where = str_printf(a, "%.*s%soutline %" PRId64 " (%.*s)", STR_ARG(where),
+                           where.len > 0 ? ", " : "", outline, STR_ARG(value_get_textz(p, "url")));
+    if (!str_is_null(setting))
+        where = str_printf(a, "%.*s, %.*s", STR_ARG(where), STR_ARG(setting));
+    where = str_printf(a, "%.*s: %.*s", STR_ARG(where), STR_ARG(value_get_textz(p, "detail")));
+    cli_fail(name, "%.*s", STR_ARG(cli_plain(a, where)));
+}
+
+/* What became of a list: one line, and one on standard error for each problem. */
+static void say_import(const char *name, struct arena *a, const struct value *v)
+{
+    const struct value *problems = value_getz(v, "problems");
+    int64_t doubles = value_get_int(v, STR("doubles"), 0);
+    int64_t left_out = value_get_int(v, STR("left_out"), 0);
+    int64_t n = value_get_int(v, STR("problem_count"), 0);
+
+    printf("subscription %" PRId64 ": %zu feeds", value_get_int(v, STR("id"), 0),
+           value_len(value_getz(v, "urls")));
+    if (doubles > 0)
+        printf(", %" PRId64 " named again", doubles);
+    if (left_out > 0)
+        printf(", %" PRId64 " left out", left_out);
+    putchar('\n');
+    for (size_t i = 0; i < value_len(problems); i++)
+        say_problem(name, a, value_at(problems, i));
+    if (n > (int64_t)value_len(problems))
+        cli_fail(name, "and %" PRId64 " more", n - (int64_t)value_len(problems));
+}
+
 int cli_import(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -232,8 +286,7 @@ int cli_import(int argc, char **argv)
                       str_of(bytes, len), WAIT_MS);
     if (v == NULL)
         return 1;
-    printf("subscription %" PRId64 ": %zu feeds\n", value_get_int(v, STR("id"), 0),
-           value_len(value_getz(v, "urls")));
+    say_import(argv[0], &a, v);
     return 0;
 }
 

@@ -512,6 +512,16 @@ static void test_pull__no_list(void **state)
     assert_problem(&arena, &ans, 422, "too-large");
 }
 
+/* OPML-06: three lists deep, each once; what cannot be had is left out */
+static void test_pull__included_lists(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(12, count_entries(w, "/opml?url=http://l.test/tree0&type=json&len=100"));
+    assert_int_equal(4, atomic_load(&w->n_fetches));   /* ok0 to ok3 */
+    assert_int_equal(5, atomic_load(&w->n_documents)); /* tree0 to tree3, and one 404 for all */
+}
+
 static void test_pull__stale_list_is_served(void **state)
 {
     struct world *w = *state;
@@ -554,6 +564,7 @@ int main(void)
         T(next_url_ends),
         T(opml),
         T(no_list),
+        T(included_lists),
         T(stale_list_is_served),
     };
 

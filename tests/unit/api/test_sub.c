@@ -276,6 +276,138 @@ static void test_sub__opml_body(void **state)
     assert_problem(&arena, &ans, 422, "not-opml");
 }
 
+/* OPML-06, OPML-09: in the order of the documents; problems are told, the rest is taken */
+static void test_sub__opml_with_includes(void **state)
+{
+    struct world *w = *state;
+    struct answer ans = ask(
+        w, &arena, "POST", "/sub", OPML,
+        "<opml version=\"2.0\"><body><outline xmlUrl=\"http://p.test/first\"/><outline text=\"F\">"
+        "<outline type=\"include\" url=\"http://l.test/tree2\"/></outline>"
+        "<outline xmlUrl=\"http://p.test/last\"/><outline xmlUrl=\"http://p.test/ok2\"/>"
+        "<outline xmlUrl=\"ftp://p.test/\"/><outline type=\"include\" url=\"relative.opml\"/>"
+        "</body></opml>");
+    static const char *const urls[] = {/* tree2 is one list deep: tree4 is the last of three */
+                                       "http://p.test/first", "http://p.test/ok4",
+                                       "http://p.test/ok3", "http://p.test/ok2",
+                                       "http://p.test/last"};
+    struct value *v = json_of(&arena, &ans), *problems = value_getz(v, "problems");
+
+    assert_int_equal(201, ans.status);
+    assert_int_equal(ARRAY_LEN(urls), value_len(value_getz(v, "urls")));
+    for (size_t i = 0; i < ARRAY_LEN(urls); i++)
+        assert_str(value_at(value_getz(v, "urls"), i)->s, urls[i]);
+    assert_int_equal(1, value_get_int(v, STR("doubles"), -1));
+    assert_int_equal(1, value_get_int(v, STR("left_out"), -1));
+    assert_int_equal(4, value_get_int(v, STR("problem_count"), -1));
+    assert_int_equal(4, value_len(problems));
+    assert_str(value_get_textz(value_at(problems, 0), "url"), "ftp://p.test/");
+    assert_int_equal(6, value_get_int(value_at(problems, 0), STR("outline"), 0));
+    assert_str(value_get_textz(value_at(problems, 1), "list"), "http://l.test/tree5");
+    assert_str(value_get_textz(value_at(problems, 2), "list"), "http://l.test/404");
+    assert_str(value_get_textz(value_at(problems, 2), "detail"), "the publisher answered 404");
+    assert_str(value_get_textz(value_at(problems, 3), "list"), "relative.opml");
+}
+
+/* OPML-06: settings of a list that somebody else writes do not count, least of all the unsafe one
+ */
+static void test_sub__settings_of_the_list(void **state)
+{
+    static const struct {
+        const char *query;
+        int64_t level, period;
+        bool sanitize;
+        int n_problems;
+        const char *attrs;
+    } rows[] = {
+        {"", -1, 90, false, 0, "feedmill:freq='90' feedmill:sanitize='no'"},
+        {"?freq=2", 2, 300, false, 0, "feedmill:freq='90' feedmill:sanitize='No'"},
+        {"?sanitize=yes", -1, 90, true, 0, "feedmill:freq='90' feedmill:sanitize='0'"},
+        {"", 1, 1800, true, 2, "feedmill:freq='9' feedmill:sanitize='maybe'"},
+        {"", 1, 1800, true, 0, "feedmill:color='red' frss:freq='7'"},
+        {"?sanitize=no", 1, 1800, false, 0, "feedmill:sanitize='yes'"},
+    };
+    struct world *w = *state;
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *body = str_printf(&arena,
+                                      "<opml xmlns:feedmill='urn:feedmill:opml'><body><outline "
+                                      "xmlUrl='http://p.test/s%zu' %s/></body></opml>",
+                                      i, rows[i].attrs)
+                               .ptr;
+        struct answer ans =
+            ask(w, &arena, "POST", str_printf(&arena, "/sub%s", rows[i].query).ptr, OPML, body);
+        struct value *v = json_of(&arena, &ans), *feed;
+
+        assert_int_equal(201, ans.status);
+        assert_int_equal(rows[i].n_problems, value_get_int(v, STR("problem_count"), -1));
+        ans = get(
+            w, &arena,
+            str_printf(&arena, "/sub?type=json&id=%lld", (long long)value_get_int(v, STR("id"), 0))
+                .ptr);
+        feed = value_at(value_getz(json_of(&arena, &ans), "feeds"), 0);
+        assert_int_equal(rows[i].level, value_get_int(feed, STR("level"), -1));
+        assert_int_equal(rows[i].period, value_get_int(feed, STR("period"), -1));
+        assert_int_equal(rows[i].sanitize, value_getz(feed, "sanitize")->b);
+    }
+}
+
+/* The document that an export gives is the one that its import gives again. */
+static void test_sub__export_is_a_fixed_point(void **state)
+{
+    struct world *w = *state;
+    struct answer one, two;
+    const char *list =
+        "<opml><body><outline text='A &amp; \"b\"'><outline text='mine' title='Its' "
+        "category='x,/y/z' "
+        "htmlUrl='http://p.test/' xmlUrl='http://p.test/1' feedmill:freq='2'/>"
+        "<outline text='B'><outline text='Two' xmlUrl='http://p.test/2' feedmill:sanitize='no'/>"
+        "</outline></outline><outline xmlUrl='http://p.test/3' feedmill:freq='3600'/>"
+        "<outline text='A &amp; \"b\"'><outline xmlUrl='http://p.test/4'/></outline></body></opml>";
+
+    assert_int_equal(201, ask(w, &arena, "POST", "/sub", OPML, list).status);
+    one = get(w, &arena, "/sub");
+    assert_true(has(&one, "text=\"mine\" title=\"Its\""));
+    assert_true(has(&one, "category=\"x,/y/z\" feedmill:freq=\"2\""));
+    assert_true(has(&one, "feedmill:sanitize=\"no\""));
+    assert_true(has(&one, "feedmill:freq=\"3600\""));
+    assert_int_equal(204, ask(w, &arena, "DELETE", "/sub?id=1", NULL, NULL).status);
+    two = get(w, &arena, "/sub");
+    assert_false(has(&two, "p.test"));
+    assert_int_equal(201, ask(w, &arena, "POST", "/sub", OPML, str_z(&arena, one.body)).status);
+    two = get(w, &arena, "/sub?id=2");
+    assert_true(
+        str_eq(str_slice(one.body, (size_t)str_find(one.body, STR("<body>")), one.body.len),
+               str_slice(two.body, (size_t)str_find(two.body, STR("<body>")), two.body.len)));
+}
+
+static void test_sub__title_and_folder(void **state)
+{
+    static const char *const bad[][2] = {{"url=http://p.test/a,http://p.test/b&title=T", "title"},
+                                         {"url=http://p.test/a&title=%FF", "title"},
+                                         {"url=http://p.test/a&folder=%FF/a", "folder"},
+                                         {"url=http://p.test/a&sanitize=perhaps", "sanitize"}};
+    struct world *w = *state;
+    struct answer ans;
+    struct value *sub;
+
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        ans = ask(w, &arena, "POST", "/sub", FORM, bad[i][0]);
+        assert_problem(&arena, &ans, 400, "bad-parameter");
+        assert_str(value_get_textz(json_of(&arena, &ans), "parameter"), bad[i][1]);
+    }
+    subscribe(w, "url=http://p.test/a&title=Mine&folder=/News/+World+/&sanitize=no");
+    ans = get(w, &arena, "/sub?type=json");
+    sub = value_at(value_getz(json_of(&arena, &ans), "subscriptions"), 0);
+    assert_str(value_at(value_getz(sub, "names"), 0)->s, "Mine");
+    assert_str(value_at(value_at(value_getz(sub, "folders"), 0), 1)->s, "World");
+    assert_int_equal(2, value_len(value_at(value_getz(sub, "folders"), 0)));
+    assert_int_equal(VAL_NULL, value_at(value_getz(sub, "categories"), 0)->kind);
+    ans = get(w, &arena, "/sub");
+    assert_true(has(&ans, "<outline text=\"News\">\n<outline text=\"World\">\n<outline "
+                          "type=\"rss\" text=\"Mine\""));
+}
+
 /* REST-28: neither the publisher's nor the endpoint's password is shown */
 static void test_sub__credentials_do_not_leave(void **state)
 {
@@ -342,6 +474,10 @@ int main(void)
         T(from),
         T(resume),
         T(opml_body),
+        T(opml_with_includes),
+        T(settings_of_the_list),
+        T(export_is_a_fixed_point),
+        T(title_and_folder),
         T(credentials_do_not_leave),
         T(unsubscribed_feeds_are_listed_on_demand),
         T(survives_a_restart),

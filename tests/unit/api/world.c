@@ -146,6 +146,19 @@ static void fetch_feed(struct job *job)
         abort();
 }
 
+/* http://l.test/treeN names the feed okN and includes treeN+1 before it, itself and a broken one.
+ */
+static void list_of_tree(struct buf *out, const char *url)
+{
+    int n = atoi(strstr(url, "/tree") + 5);
+
+    buf_printf(out, "<opml version=\"2.0\"><body><outline type=\"include\" url=\"tree%d\"/>",
+               n + 1);
+    buf_printf(out, "<outline xmlUrl=\"http://p.test/ok%d\" text=\"t%d\"/>", n, n);
+    buf_printf(out, "<outline type=\"include\" url=\"http://l.test/tree%d\"/>", n);
+    buf_puts(out, "<outline type=\"include\" url=\"/404\"/></body></opml>");
+}
+
 static void fetch_document(struct job *job)
 {
     struct api_document res = {.rc = RC_OK, .status = 200, .content_type = STR("text/x-opml")};
@@ -156,6 +169,9 @@ static void fetch_document(struct job *job)
         res.rc = RC_PEER;
         res.status = 404;
         res.text = STR("the publisher answered 404");
+    } else if (path_is(job->url, "/tree")) {
+        list_of_tree(&deep, job->url);
+        res.body = buf_view(&deep);
     } else if (path_is(job->url, "/html")) {
         res.body = STR("<html><body><p>No list.</p></body></html>");
     } else if (path_is(job->url, "/deep.opml")) {

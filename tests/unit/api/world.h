@@ -7,7 +7,7 @@
  *   /page...    RC_UNSUPPORTED               /slow...    a feed after 300 ms
  *   /denied...  RC_DENIED                    /late...    RC_TIMEOUT
  * a ping of .../known... wakes a feed, of .../known/full is refused, of .../known/lost fails late;
- * and for lists: /list.opml, /html, /404, /deep.opml (see world.c).
+ * and for lists: /list.opml, /html, /404, /deep.opml, /treeN (see world.c).
  */
 #pragma once
 

@@ -11,7 +11,6 @@
 #include "feed/changes.h"
 #include "feed/discover.h"
 #include "feed/opml.h"
-#include "model/feed.h"
 
 static struct opml read_list(struct arena *a, const char *text)
 {
@@ -44,7 +43,7 @@ static void test_opml__reads_nested_outlines_in_any_case(void **state)
     assert_true(str_eqz(l.feeds[0].folders[1], "B"));
     assert_int_equal(l.feeds[1].n_folders, 1);
     assert_true(str_is_null(l.feeds[1].html_url));
-    assert_int_equal(l.feeds[0].level, OPML_LEVEL_NONE);
+    assert_true(str_is_null(l.feeds[0].freq) && str_is_null(l.feeds[0].category));
     arena_release(&a);
 }
 
@@ -66,7 +65,8 @@ static void test_opml__leaves_out_comments_and_maps_feed_scheme(void **state)
     assert_true(str_eqz(l.feeds[1].xml_url, "http://h/2"));
     assert_true(str_eqz(l.feeds[2].xml_url, "http://h/3"));
     assert_int_equal(l.n_includes, 2);
-    assert_true(str_eqz(l.includes[1], "http://h/a.opml"));
+    assert_true(str_eqz(l.includes[1].url, "http://h/a.opml"));
+    assert_int_equal(l.includes[1].before, 3);
     arena_release(&a);
 }
 
@@ -143,13 +143,11 @@ static void test_opml__writes_what_it_reads(void **state)
          .title = STR("A & \"B\" <c>"),
          .folders = folders,
          .n_folders = 2,
-         .level = 2},
-        {.xml_url = STR("http://h/2"),
-         .folders = folders,
-         .n_folders = 1,
-         .level = LEVEL_EXACT,
-         .period_s = 90},
-        {.xml_url = STR("http://h/3"), .html_url = STR("http://h/"), .level = OPML_LEVEL_NONE}};
+         .category = STR("a,/b/c"),
+         .freq = STR("2"),
+         .sanitize = STR("no")},
+        {.xml_url = STR("http://h/2"), .folders = folders, .n_folders = 1, .freq = STR("90")},
+        {.xml_url = STR("http://h/3"), .html_url = STR("http://h/")}};
     struct opml list = {.title = STR("T"), .feeds = feeds, .n_feeds = 3}, l;
 
     (void)state;
@@ -164,13 +162,102 @@ static void test_opml__writes_what_it_reads(void **state)
     for (size_t i = 0; i < 3; i++) {
         assert_true(str_eq(l.feeds[i].xml_url, feeds[i].xml_url));
         assert_int_equal(l.feeds[i].n_folders, feeds[i].n_folders);
-        assert_int_equal(l.feeds[i].level, feeds[i].level);
-        assert_int_equal(l.feeds[i].period_s, feeds[i].period_s);
+        assert_true(str_eq(l.feeds[i].freq, feeds[i].freq));
+        assert_true(str_eq(l.feeds[i].sanitize, feeds[i].sanitize));
+        assert_true(str_eq(l.feeds[i].category, feeds[i].category));
     }
     assert_true(str_eq(l.feeds[0].title, feeds[0].title));
     assert_true(str_eq(l.feeds[0].folders[0], folders[0]));
     assert_true(str_eqz(l.feeds[1].title, "http://h/2"));
     buf_release(&b);
+    arena_release(&a);
+}
+
+/* Our own attributes count by their namespace; other ones are passed over. */
+static void test_opml__own_attributes_by_namespace(void **state)
+{
+    static const struct {
+        const char *root, *attrs, *freq;
+    } rows[] = {
+        {"", "feedmill:freq='2'", "2"},
+        {"xmlns:feedmill='" OPML_NS "'", "feedmill:freq='2' feedmill:color='red'", "2"},
+        {"xmlns:fm='" OPML_NS "'", "fm:freq=' 90 '", "90"},
+        {"xmlns:fm='" OPML_NS "'", "xmlns:fm='urn:other' fm:freq='2'", NULL},
+        {"xmlns:feedmill='urn:other'", "feedmill:freq='2'", NULL},
+        {"", "xmlns:x='" OPML_NS "' X:FREQ='1'", "1"},
+        {"", "freq='2' other:freq='1' :freq='0' frss:freq='3'", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct arena a = ARENA_INIT;
+        struct opml l = read_list(
+            &a, arena_printf(&a, "<opml %s><body><outline xmlUrl='http://h/' %s/></body></opml>",
+                             rows[i].root, rows[i].attrs));
+
+        assert_true(rows[i].freq == NULL ? str_is_null(l.feeds[0].freq)
+                                         : str_eqz(l.feeds[0].freq, rows[i].freq));
+        arena_release(&a);
+    }
+}
+
+/* Feeds of one folder stand together, where its first one was; the rest keeps its order. */
+static void test_opml__grouping_opens_each_folder_once(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct buf b = BUF_INIT(BUF_ANY), again = BUF_INIT(BUF_ANY);
+    struct str ab[] = {STR("A"), STR("B")}, c[] = {STR("C")};
+    struct opml_feed feeds[] = {
+        {.xml_url = STR("http://h/1")},
+        {.xml_url = STR("http://h/2"), .folders = ab, .n_folders = 1},
+        {.xml_url = STR("http://h/6"), .folders = c, .n_folders = 1},
+        {.xml_url = STR("http://h/8")},
+        {.xml_url = STR("http://h/3"), .folders = ab, .n_folders = 2},
+        {.xml_url = STR("http://h/7"), .folders = c, .n_folders = 1},
+        {.xml_url = STR("http://h/5"), .folders = ab, .n_folders = 1},
+        {.xml_url = STR("http://h/4"), .folders = ab, .n_folders = 2},
+    };
+    struct opml list = {.feeds = feeds, .n_feeds = ARRAY_LEN(feeds)}, l;
+    static const char *const order = "12345678";
+
+    (void)state;
+    /* 5 is in A itself and came after 3 made the folder B: B stands before it */
+    opml_group(&a, &list);
+    opml_write(&b, &list, 0, 0);
+    l = read_list(&a, b.ptr);
+    assert_int_equal(l.n_feeds, ARRAY_LEN(feeds));
+    for (size_t i = 0; i < l.n_feeds; i++)
+        assert_int_equal(l.feeds[i].xml_url.ptr[9], order[i]);
+    assert_int_equal(l.n_outlines, ARRAY_LEN(feeds) + 3);
+    opml_group(&a, &l);
+    opml_write(&again, &l, 0, 0);
+    assert_true(str_eq(buf_view(&b), buf_view(&again)));
+    buf_release(&b);
+    buf_release(&again);
+    arena_release(&a);
+}
+
+/* OPML-06: where the feeds of an included list belong. */
+static void test_opml__includes_have_their_place(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct opml l = read_list(
+        &a, "<opml><body><outline text='F'><outline xmlUrl='http://h/1'/>"
+            "<outline type='Include' url='more.OPML'/></outline><outline xmlUrl='http://h/2'/>"
+            "<outline type='link' url='http://h/x.Opml?a=1#b'/>"
+            "<outline type='link' url='http://h/p?x=.opml'/><outline type='include'/>"
+            "<outline isComment='true'><outline type='include' url='no.opml'/></outline>"
+            "</body></opml>");
+
+    (void)state;
+    assert_int_equal(l.n_includes, 2);
+    assert_true(str_eqz(l.includes[0].url, "more.OPML"));
+    assert_int_equal(l.includes[0].before, 1);
+    assert_int_equal(l.includes[0].n_folders, 1);
+    assert_true(str_eqz(l.includes[0].folders[0], "F"));
+    assert_int_equal(l.includes[0].place, 3);
+    assert_int_equal(l.includes[1].before, 2);
+    assert_int_equal(l.includes[1].n_folders, 0);
     arena_release(&a);
 }
 
@@ -331,6 +418,9 @@ int main(void)
         cmocka_unit_test(test_opml__says_what_it_is_instead),
         cmocka_unit_test(test_opml__number_and_depth_are_bounded),
         cmocka_unit_test(test_opml__writes_what_it_reads),
+        cmocka_unit_test(test_opml__own_attributes_by_namespace),
+        cmocka_unit_test(test_opml__grouping_opens_each_folder_once),
+        cmocka_unit_test(test_opml__includes_have_their_place),
         cmocka_unit_test(test_discover__knows_the_feed_types),
         cmocka_unit_test(test_discover__resolves_by_base_and_decodes),
         cmocka_unit_test(test_discover__ignores_comments_and_scripts),
