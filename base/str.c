@@ -26,11 +26,6 @@ bool str_ieqz(struct str a, const char *z)
     return str_ieq(a, str_from(z));
 }
 
-bool str_starts(struct str s, struct str prefix)
-{
-    return s.len >= prefix.len && str_eq(str_of(s.ptr, prefix.len), prefix);
-}
-
 bool str_istarts(struct str s, struct str prefix)
 {
     return s.len >= prefix.len && str_ieq(str_of(s.ptr, prefix.len), prefix);
@@ -69,22 +64,6 @@ ssize_t str_ifind(struct str s, struct str needle)
         if (str_ieq(str_of(s.ptr + i, needle.len), needle))
             return (ssize_t)i;
     return -1;
-}
-
-ssize_t str_chr(struct str s, char c)
-{
-    const char *p = s.len > 0 ? memchr(s.ptr, c, s.len) : NULL;
-
-    return p == NULL ? -1 : p - s.ptr;
-}
-
-struct str str_slice(struct str s, size_t from, size_t to)
-{
-    if (to > s.len)
-        to = s.len;
-    if (from > to)
-        from = to;
-    return s.ptr == NULL ? s : str_of(s.ptr + from, to - from);
 }
 
 static bool is_blank(char c)

@@ -19,8 +19,7 @@ struct str {
 
 /* For printf: printf("%.*s", STR_ARG(s)). */
 #define STR_ARG(s) (int)(s).len, ((s).ptr ? (s).ptr : "")
-#define STR(literal)                                                                               \
-    ((struct str){(literal), sizeof(literal) - 1})
+#define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
 #define STR_NULL ((struct str){NULL, 0})
 
 static inline struct str str_from(const char *z)
@@ -40,7 +39,8 @@ static inline bool str_is_null(struct str s)
 
 static inline bool str_eq(struct str a, struct str b)
 {
-    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+    return a.len == b.len &&
+           (b.len == 0 || (a.ptr[0] == b.ptr[0] && memcmp(a.ptr, b.ptr, b.len) == 0));
 }
 
 static inline bool str_eqz(struct str a, const char *z)
@@ -51,7 +51,10 @@ static inline bool str_eqz(struct str a, const char *z)
 /* ASCII letters compare equal in either case. */
 bool str_ieq(struct str a, struct str b);
 bool str_ieqz(struct str a, const char *z);
-bool str_starts(struct str s, struct str prefix);
+static inline bool str_starts(struct str s, struct str prefix)
+{
+    return s.len >= prefix.len && str_eq(str_of(s.ptr, prefix.len), prefix);
+}
 bool str_istarts(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);
 int str_cmp(struct str a, struct str b); /* byte order, as memcmp */
@@ -59,10 +62,22 @@ int str_cmp(struct str a, struct str b); /* byte order, as memcmp */
 /* Offset of the first occurrence, or -1. */
 ssize_t str_find(struct str s, struct str needle);
 ssize_t str_ifind(struct str s, struct str needle);
-ssize_t str_chr(struct str s, char c);
+static inline ssize_t str_chr(struct str s, char c)
+{
+    const char *p = s.len > 0 ? memchr(s.ptr, c, s.len) : NULL;
+
+    return p == NULL ? -1 : p - s.ptr;
+}
 
 /* Bytes [from, to) clamped to the string. */
-struct str str_slice(struct str s, size_t from, size_t to);
+static inline struct str str_slice(struct str s, size_t from, size_t to)
+{
+    if (to > s.len)
+        to = s.len;
+    if (from > to)
+        from = to;
+    return s.ptr == NULL ? s : str_of(s.ptr + from, to - from);
+}
 
 /* Without leading and trailing space, tab, CR, LF, FF. */
 struct str str_trim(struct str s);

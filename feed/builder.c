@@ -63,14 +63,6 @@ void builder_set_language(struct builder *b, struct str lang)
 
 /* ---------------------------------------------------------------- attributes */
 
-struct str attrs_get(const struct attrs *at, const char *name)
-{
-    for (size_t i = 0; i < at->n; i++)
-        if (str_eqz(at->list[i].name->attr, name))
-            return at->list[i].value;
-    return STR_NULL;
-}
-
 static bool is_lowered(struct str key)
 {
     return str_eqz(key, "rel") || str_eqz(key, "type");
@@ -366,7 +358,7 @@ static void markup_start(struct builder *b, struct frame *f, const struct attrs 
         str_trim(str_slice(buf_view(&b->text), b->frames[c->depth - 1].text_at, b->text.len)).len ==
             0)
         c->div_open_end = 1;
-    f->is_void = local.len <= 8 && sanitize_listed(SANITIZE_VOID_ELEMENTS, local) != NULL;
+    f->is_void = local.len <= 8 && sanitize_listed(SANITIZE_VOID_ELEMENTS, local);
     buf_putc(&b->text, '<');
     buf_str(&b->text, local);
     if ((str_eqz(local, "svg") || str_eqz(local, "math")) && f->name->uri.len > 0) {
@@ -568,7 +560,7 @@ const struct element *element_find(struct str tag)
 {
     for (size_t t = 0; t < ARRAY_LEN(tables); t++)
         for (size_t i = 0; i < tables[t]->n; i++)
-            if (str_eqz(tag, tables[t]->rows[i].tag))
+            if (tables[t]->rows[i].tag[0] == tag.ptr[0] && str_eqz(tag, tables[t]->rows[i].tag))
                 return &tables[t]->rows[i];
     return NULL;
 }

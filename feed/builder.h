@@ -197,7 +197,13 @@ void builder_sync_person(struct builder *b, const char *key);
 void builder_person_part(struct builder *b, struct str key, struct str value);
 
 /* Attribute by its lower-case name ("href", "rdf:about"); null when absent. */
-struct str attrs_get(const struct attrs *at, const char *name);
+static inline struct str attrs_get(const struct attrs *at, const char *name)
+{
+    for (size_t i = 0; i < at->n; i++)
+        if (str_eqz(at->list[i].name->attr, name))
+            return at->list[i].value;
+    return STR_NULL;
+}
 
 /* All attributes as a dict, in the arena; rel and type in lower case. */
 struct value *attrs_dict(struct builder *b, const struct attrs *at);

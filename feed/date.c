@@ -219,16 +219,14 @@ static bool month_name(struct str s, int64_t *out)
     };
     int m;
 
+    for (m = 0; s.len >= 3 && m < 12; m++)
+        if (str_ieq(str_slice(s, 0, 3), str_of(names + 3 * m, 3))) {
+            *out = m + 1; /* what is foreign and begins so means the same */
+            return true;
+        }
     for (size_t i = 0; i < ARRAY_LEN(foreign); i++)
         if (str_istarts(s, str_from(foreign[i].text))) {
             *out = foreign[i].value;
-            return true;
-        }
-    if (s.len < 3)
-        return false;
-    for (m = 0; m < 12; m++)
-        if (str_ieq(str_slice(s, 0, 3), str_of(names + 3 * m, 3))) {
-            *out = m + 1;
             return true;
         }
     return false;

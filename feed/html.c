@@ -57,6 +57,15 @@ static size_t comment_end(const struct html_lexer *lx, size_t from)
     return in.len;
 }
 
+/* `s` in lower case; itself when it is that already, as most names are. */
+static struct str lower_name(struct arena *a, struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.ptr[i] >= 'A' && s.ptr[i] <= 'Z')
+            return str_lower(a, s);
+    return s;
+}
+
 /* Read the tag whose name begins at `at`; false when the input ends within it. */
 static bool read_tag(struct html_lexer *lx, size_t at, struct html_token *t)
 {
@@ -65,6 +74,7 @@ static bool read_tag(struct html_lexer *lx, size_t at, struct html_token *t)
 
     while (at < len && !is_space(p[at]) && p[at] != '/' && p[at] != '>')
         at++;
+    t->text = STR_NULL;
     t->name = str_of(p + from, at - from);
     t->attrs = lx->attrs;
     t->n_attrs = 0;
@@ -100,13 +110,13 @@ static bool read_tag(struct html_lexer *lx, size_t at, struct html_token *t)
             }
         }
         if (t->n_attrs < HTML_ATTRS_MAX) {
-            attr.name = str_lower(lx->a, attr.name);
+            attr.name = lower_name(lx->a, attr.name);
             lx->attrs[t->n_attrs++] = attr;
         }
     }
     if (at >= len)
         return false;
-    t->name = str_lower(lx->a, t->name);
+    t->name = lower_name(lx->a, t->name);
     lx->at = at + 1;
     return true;
 }
@@ -135,25 +145,27 @@ enum html_kind html_next(struct html_lexer *lx, struct html_token *t)
     struct str in = lx->in;
     size_t from;
 
-    *t = (struct html_token){.kind = HTML_END_OF_INPUT};
     while (lx->at < in.len && in.ptr[lx->at] == '<') {
         size_t name = lx->at + 1;
-        size_t end = skippable_end(lx);
-        bool closing;
-        if (end > lx->at) {
+        bool closing = name < in.len && in.ptr[name] == '/';
+
+        name += closing;
+        if (name >= in.len || !is_alpha(in.ptr[name])) {
+            size_t end = skippable_end(lx);
+
+            if (end == lx->at)
+                break;
             lx->at = end;
             continue;
         }
-        closing = name < in.len && in.ptr[name] == '/';
-        name += closing;
-        if (lx->tail || name >= in.len || !is_alpha(in.ptr[name]))
+        if (lx->tail)
             break;
         if (read_tag(lx, name, t))
             return t->kind = closing ? HTML_END_TAG : HTML_START_TAG;
         lx->tail = true;
-        *t = (struct html_token){.kind = HTML_END_OF_INPUT};
         break;
     }
+    *t = (struct html_token){.kind = HTML_END_OF_INPUT};
     if (lx->at >= in.len)
         return HTML_END_OF_INPUT;
     from = lx->at++; /* text, possibly with a first `<` that opens nothing */

@@ -38,7 +38,8 @@ struct html_token {
     bool self_closing;
 };
 
-/* Read `in`, which must outlive the lexer; names go to the arena. */
+/* Read `in`, which must outlive the lexer and the tokens; what is not in lower case there is
+ * lowered in the arena. */
 void html_lexer_init(struct html_lexer *lx, struct arena *a, struct str in);
 
 /* The next token. Comments, declarations and processing instructions are passed over in silence;

@@ -2,6 +2,7 @@
  * is, what is mended and made safe in it, and which dict it goes to. */
 #include "feed/builder.h"
 
+#include "base/scan.h"
 #include "feed/date.h"
 #include "feed/encoding.h"
 #include "feed/html.h"
@@ -52,19 +53,9 @@ static bool is_word_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-static bool is_html_element(struct arena *a, struct str name)
-{
-    struct arena_mark before = arena_mark(a);
-    bool is_listed =
-        name.len <= 16 && sanitize_listed(SANITIZE_ELEMENTS, str_lower(a, name)) != NULL;
-
-    arena_rewind(a, before);
-    return is_listed;
-}
-
 /* Text that RSS calls plain but that is HTML: it has an end tag or a reference, and every tag and
  * every named reference in it is one of HTML. */
-static bool looks_like_html(struct arena *a, struct str s)
+static bool looks_like_html(struct str s)
 {
     bool has_evidence = false;
 
@@ -82,7 +73,7 @@ static bool looks_like_html(struct arena *a, struct str s)
                 to++;
             if (to == from)
                 continue;
-            if (!is_html_element(a, str_slice(s, from, to)))
+            if (to - from > 16 || !sanitize_listed(SANITIZE_ELEMENTS, str_slice(s, from, to)))
                 return false;
             has_evidence = has_evidence || (is_end && to < s.len && s.ptr[to] == '>');
         } else if (s.ptr[i] == '&') {
@@ -213,17 +204,19 @@ static bool is_doubled(struct str bytes)
     return is_usual || n_rare >= 3;
 }
 
+SCAN_DEFINE(scan_c2, v == 0xC2, c == 0xC2)
+
 struct str builder_mend_c1(struct builder *b, struct str s)
 {
-    struct buf out = BUF_INIT(BUF_ANY);
-    bool has_c1 = false;
-    size_t i;
+    const char *end = s.ptr + s.len, *c1 = scan_c2(s.ptr, end);
+    struct buf out;
 
-    for (i = 0; i + 1 < s.len && !has_c1; i++)
-        has_c1 = (unsigned char)s.ptr[i] == 0xC2 && (unsigned char)s.ptr[i + 1] < 0xA0;
-    if (!has_c1)
+    while (end - c1 >= 2 && (unsigned char)c1[1] >= 0xA0)
+        c1 = scan_c2(c1 + 2, end);
+    if (end - c1 < 2)
         return s;
-    for (i = 0; i < s.len; i++) {
+    out = (struct buf)BUF_INIT(BUF_ANY);
+    for (size_t i = 0; i < s.len; i++) {
         unsigned char c = (unsigned char)s.ptr[i];
 
         if (c == 0xC2 && i + 1 < s.len && (unsigned char)s.ptr[i + 1] < 0xA0)
@@ -239,25 +232,28 @@ struct str builder_mend_c1(struct builder *b, struct str s)
 /* Doubly encoded text is put right, and so are C1 controls. */
 static struct str mend_characters(struct builder *b, struct str s)
 {
-    struct arena_mark before = arena_mark(b->a);
-    char *bytes;
-    size_t n = 0, i;
+    const char *end = s.ptr + s.len, *first = scan_non_ascii(s.ptr, end);
 
-    if (str_is_ascii(s))
+    if (first == end)
         return s;
-    for (i = 0; i < s.len && (unsigned char)s.ptr[i] <= 0xC3; i++)
-        ;
-    bytes = i < s.len ? NULL : arena_alloc(b->a, s.len);
-    for (i = 0; i < s.len && bytes != NULL; i++) {
-        unsigned char c = (unsigned char)s.ptr[i];
+    /* one doubled character is two of Latin-1, which are four bytes */
+    if (end - first >= 4 && (unsigned char)first[2] >= 0x80 &&
+        scan_beyond_latin1(first, end) == end) {
+        struct arena_mark before = arena_mark(b->a);
+        char *bytes = arena_alloc(b->a, s.len);
+        size_t n = 0;
 
-        if (c >= 0x80)
-            c = (unsigned char)((c & 3) << 6 | ((unsigned char)s.ptr[++i] & 63));
-        bytes[n++] = (char)c;
+        for (size_t i = 0; i < s.len; i++) {
+            unsigned char c = (unsigned char)s.ptr[i];
+
+            if (c >= 0x80)
+                c = (unsigned char)((c & 3) << 6 | ((unsigned char)s.ptr[++i] & 63));
+            bytes[n++] = (char)c;
+        }
+        if (is_doubled(str_of(bytes, n)))
+            return str_of(bytes, n);
+        arena_rewind(b->a, before);
     }
-    if (bytes != NULL && is_doubled(str_of(bytes, n)))
-        return str_of(bytes, n);
-    arena_rewind(b->a, before);
     return builder_mend_c1(b, s);
 }
 
@@ -429,7 +425,7 @@ struct str builder_pop(struct builder *b, struct frame *f)
         (!str_eqz(f->member, "id") || (b->guid_is_link && !has_blank(text))))
         text = uri_resolve(b->a, b->base, text);
     if (f->is_content && b->doc->family != FAMILY_ATOM && str_eqz(c->type, "text/plain") &&
-        looks_like_html(b->a, text))
+        looks_like_html(text))
         c->type = STR("text/html");
     raw = text;
     is_html = !f->is_content || is_html_type(c->type);

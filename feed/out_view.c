@@ -99,7 +99,7 @@ static struct str read_href(struct arena *a, struct str href, struct str base)
         return href;
     href = iri_escape(a, uri_resolve(a, base, href), false);
     scheme = iri_scheme(href);
-    if (str_is_null(scheme) || sanitize_listed(SANITIZE_SCHEMES, str_lower(a, scheme)) == NULL ||
+    if (str_is_null(scheme) || !sanitize_listed(SANITIZE_SCHEMES, scheme) ||
         !iri_is_permanent(href))
         return STR_NULL;
     return href;

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "base/scan.h"
 #include "feed/html.h"
 #include "feed/sanitize_priv.h"
 #include "feed/uri.h"
@@ -24,10 +25,10 @@ struct cleaner {
     int math, svg;
 };
 
-static bool is_hidden_element(struct str name)
-{
-    return str_eqz(name, "script") || str_eqz(name, "style") || str_eqz(name, "applet");
-}
+SCAN_DEFINE(scan_text, (v == '<') | (v == '&') | (v == '\r'), c == '<' || c == '&' || c == '\r')
+SCAN_DEFINE(scan_value, (v == '<') | (v == '>') | (v == '&') | (v == '"'),
+            c == '<' || c == '>' || c == '&' || c == '"')
+SCAN_DEFINE(scan_control, v < 0x20, c < 0x20)
 
 /* A numeric reference with its semicolon, in the spelling of the Universal Feed Parser: as written,
  * but quotes as themselves and Windows-1252 numbers corrected. False when it is no reference. */
@@ -67,14 +68,16 @@ static void write_text(struct cleaner *c, struct str s)
 {
     size_t from = 0, i = 0;
 
-    while (i < s.len) {
-        char ch = s.ptr[i];
-        struct str rest = str_slice(s, i, s.len), name;
+    for (;;) {
+        struct str rest, name;
         ssize_t semi;
-        if (ch != '<' && ch != '&' && ch != '\r') {
-            i++;
-            continue;
-        }
+        char ch;
+
+        i = (size_t)(scan_text(s.ptr + i, s.ptr + s.len) - s.ptr);
+        if (i == s.len)
+            break;
+        ch = s.ptr[i];
+        rest = str_slice(s, i, s.len);
         buf_append(&c->out, s.ptr + from, i - from);
         from = ++i;
         if (ch == '\r') { /* CRLF and CR are one line end */
@@ -108,35 +111,20 @@ static void write_text(struct cleaner *c, struct str s)
 
 static void write_attr(struct buf *out, struct str name, struct str value)
 {
-    size_t from = 0;
+    const char *from = value.ptr, *end = value.ptr + value.len;
 
     buf_putc(out, ' ');
     buf_str(out, name);
-    buf_puts(out, "=\"");
-    for (size_t i = 0; i < value.len; i++) {
-        const char *ref = NULL;
-        switch (value.ptr[i]) {
-        case '<':
-            ref = "&lt;";
+    buf_append(out, "=\"", 2);
+    for (;;) {
+        const char *p = scan_value(from, end);
+
+        buf_append(out, from, (size_t)(p - from));
+        if (p == end)
             break;
-        case '>':
-            ref = "&gt;";
-            break;
-        case '&':
-            ref = "&amp;";
-            break;
-        case '"':
-            ref = "&quot;";
-            break;
-        default:
-            continue;
-        }
-        buf_append(out, value.ptr + from, i - from);
-        buf_puts(out, ref);
-        from = i + 1;
+        buf_puts(out, *p == '<' ? "&lt;" : *p == '>' ? "&gt;" : *p == '&' ? "&amp;" : "&quot;");
+        from = p + 1;
     }
-    if (value.len > from)
-        buf_append(out, value.ptr + from, value.len - from);
     buf_putc(out, '"');
 }
 
@@ -147,12 +135,9 @@ static struct str strip_controls(struct arena *a, struct str url)
     char *p;
 
     url = str_trim(url);
-    for (size_t i = 0; i < url.len; i++)
-        len += (unsigned char)url.ptr[i] >= 0x20;
-    if (len == url.len)
+    if (scan_control(url.ptr, url.ptr + url.len) == url.ptr + url.len)
         return url;
-    p = arena_alloc(a, len + 1);
-    len = 0;
+    p = arena_alloc(a, url.len + 1);
     for (size_t i = 0; i < url.len; i++)
         if ((unsigned char)url.ptr[i] >= 0x20)
             p[len++] = url.ptr[i];
@@ -178,34 +163,44 @@ static bool is_inline_picture(struct str url)
 }
 
 /* Everything before a first colon counts as a scheme, if no path, query or fragment began. */
-static bool is_safe_url(struct cleaner *c, struct str url)
+static bool is_safe_url(struct str url)
 {
-    for (size_t i = 0; i < url.len && strchr("/?#", url.ptr[i]) == NULL; i++)
-        if (url.ptr[i] == ':')
-            return sanitize_listed(SANITIZE_SCHEMES, str_lower(c->a, str_slice(url, 0, i))) != NULL;
+    for (size_t i = 0; i < url.len; i++) {
+        char c = url.ptr[i];
+
+        if (c == ':')
+            return sanitize_listed(SANITIZE_SCHEMES, str_slice(url, 0, i));
+        if (c == '/' || c == '?' || c == '#' || c == '\0')
+            break;
+    }
     return true;
 }
 
-/* The attribute's value for output; null: leave the attribute out. */
-static struct str clean_url(struct cleaner *c, struct str element, struct str attr, struct str url)
+/* A web address that says where it leads, as most are. */
+static bool is_plain_url(struct str url)
 {
-    /* what a browser resolves; the other URL attributes are history and stay as they are */
-    static const char *const resolved[] = {"href",     "src",    "cite",  "action",
-                                           "longdesc", "poster", "usemap"};
+    size_t n = str_starts(url, STR("http://")) ? 7 : str_starts(url, STR("https://")) ? 8 : 0;
 
+    return n > 0 && url.len > n && url.ptr[n] != '/';
+}
+
+/* The attribute's value for output; null: leave the attribute out. */
+static struct str clean_url(struct cleaner *c, struct str element, const struct sanitize_name *attr,
+                            struct str url)
+{
     bool is_safe;
 
     url = strip_controls(c->a, url);
-    if (str_eqz(attr, "src") && str_eqz(element, "img") && is_inline_picture(url))
+    if (is_plain_url(url))
         return url;
-    is_safe = is_safe_url(c, url);
-    for (size_t i = 0; i < sizeof resolved / sizeof resolved[0]; i++)
-        if (is_safe && str_eqz(attr, resolved[i]) && url.len > 0) {
-            url = uri_resolve(c->a, c->base, url);
-            is_safe = is_safe_url(c, url); /* the base is the publisher's word too */
-            break;
-        }
-    return is_safe ? url : str_eqz(attr, "href") ? STR("") : STR_NULL;
+    if (str_eqz(attr->own, "src") && str_eqz(element, "img") && is_inline_picture(url))
+        return url;
+    is_safe = is_safe_url(url);
+    if (is_safe && url.len > 0 && sanitize_is(attr, SANITIZE_RESOLVED_ATTRIBUTES)) {
+        url = uri_resolve(c->a, c->base, url);
+        is_safe = is_safe_url(url); /* the base is the publisher's word too */
+    }
+    return is_safe ? url : str_eqz(attr->own, "href") ? STR("") : STR_NULL;
 }
 
 static int by_attr_name(const void *x, const void *y)
@@ -215,54 +210,72 @@ static int by_attr_name(const void *x, const void *y)
     return str_cmp(a->name, b->name);
 }
 
-/* The tag's attributes, decoded, judged and sorted, in `attrs`; the last of a name counts. */
+/* By name; the few that most tags have without the call. */
+static void sort_attrs(struct html_attr *attrs, size_t n)
+{
+    if (n > 16) {
+        qsort(attrs, n, sizeof attrs[0], by_attr_name);
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        struct html_attr a = attrs[i];
+        size_t at = i;
+
+        for (; at > 0 && str_cmp(attrs[at - 1].name, a.name) > 0; at--)
+            attrs[at] = attrs[at - 1];
+        attrs[at] = a;
+    }
+}
+
+/* The tag's attributes, decoded and judged, in `attrs`; the last of a name counts. */
 static size_t clean_attrs(struct cleaner *c, const struct html_token *t, enum sanitize_list list,
                           struct html_attr *attrs)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < t->n_attrs; i++) {
-        struct str name = t->attrs[i].name, value = t->attrs[i].value;
-        const char *own = sanitize_listed(list, name);
+        const struct sanitize_name *name = sanitize_name(t->attrs[i].name);
+        struct str value = t->attrs[i].value;
+        bool is_style;
         size_t at = 0;
-        if (own == NULL)
+
+        if (!sanitize_is(name, list))
             continue;
-        value = str_is_null(value) ? name : html_decode(c->a, value, true);
-        if (str_eqz(name, "style"))
+        value = str_is_null(value) ? t->attrs[i].name : html_decode(c->a, value, true);
+        is_style = str_eqz(name->own, "style");
+        if (is_style)
             value = sanitize_style(c->a, value, c->svg > 0);
-        else if (sanitize_listed(SANITIZE_URL_ATTRIBUTES, name) != NULL)
+        else if (sanitize_is(name, SANITIZE_URL_ATTRIBUTES))
             value = clean_url(c, t->name, name, value);
-        else if (str_eqz(name, "rel") || str_eqz(name, "type"))
+        else if (str_eqz(name->own, "rel") || str_eqz(name->own, "type"))
             value = str_lower(c->a, value);
-        if (str_is_null(value) || (value.len == 0 && str_eqz(name, "style")))
+        if (str_is_null(value) || (value.len == 0 && is_style))
             continue;
-        name = str_from(own);
-        while (at < n && !str_eq(attrs[at].name, name))
+        while (at < n && attrs[at].name.ptr != name->own.ptr)
             at++;
-        attrs[at] = (struct html_attr){name, value};
+        attrs[at] = (struct html_attr){name->own, value};
         n += at == n;
     }
     return n;
 }
 
 /* The list that allows the attributes of the start tag's element, counting open MathML and SVG;
- * false when the element may not stay. *own is its name for output. */
-static bool admit(struct cleaner *c, const struct html_token *t, enum sanitize_list *list,
-                  const char **own)
+ * false when the element may not stay. */
+static bool admit(struct cleaner *c, const struct html_token *t, const struct sanitize_name *name,
+                  enum sanitize_list *list)
 {
     *list = SANITIZE_ATTRIBUTES;
-    *own = c->svg > 0 ? NULL : sanitize_listed(SANITIZE_ELEMENTS, t->name);
-    if (*own != NULL)
+    if (c->svg == 0 && sanitize_is(name, SANITIZE_ELEMENTS))
         return true;
     c->math += str_eqz(t->name, "math");
     c->svg += str_eqz(t->name, "svg");
-    if (c->math > 0 && (*own = sanitize_listed(SANITIZE_MATHML_ELEMENTS, t->name)) != NULL)
+    if (c->math > 0 && sanitize_is(name, SANITIZE_MATHML_ELEMENTS))
         *list = SANITIZE_MATHML_ATTRIBUTES;
-    else if (c->svg > 0 && (*own = sanitize_listed(SANITIZE_SVG_ELEMENTS, t->name)) != NULL)
+    else if (c->svg > 0 && sanitize_is(name, SANITIZE_SVG_ELEMENTS))
         *list = SANITIZE_SVG_ATTRIBUTES;
     else
-        *own = sanitize_listed(SANITIZE_ELEMENTS, t->name);
-    return *own != NULL;
+        return sanitize_is(name, SANITIZE_ELEMENTS);
+    return true;
 }
 
 /* Namespaces of inline MathML and SVG, so that the fragment is good XML too. */
@@ -287,52 +300,58 @@ static size_t add_namespaces(const struct html_token *t, struct html_attr *attrs
     return n;
 }
 
-static void write_start(struct cleaner *c, const struct html_token *t)
+static void leave_area(struct cleaner *c, const struct html_token *t)
+{
+    c->math -= c->math > 0 && str_eqz(t->name, "math");
+    c->svg -= c->svg > 0 && str_eqz(t->name, "svg");
+}
+
+static void write_end_tag(struct buf *out, struct str name)
+{
+    buf_append(out, "</", 2);
+    buf_str(out, name);
+    buf_putc(out, '>');
+}
+
+static void write_start(struct cleaner *c, const struct html_token *t,
+                        const struct sanitize_name *name)
 {
     struct html_attr attrs[HTML_ATTRS_MAX + 2];
     enum sanitize_list list;
-    const char *own;
     size_t n;
 
-    if (!admit(c, t, &list, &own))
+    if (!admit(c, t, name, &list))
         return;
     n = clean_attrs(c, t, list, attrs);
     if (list != SANITIZE_ATTRIBUTES)
         n = add_namespaces(t, attrs, n);
-    qsort(attrs, n, sizeof attrs[0], by_attr_name);
+    sort_attrs(attrs, n);
     buf_putc(&c->out, '<');
-    buf_puts(&c->out, own);
+    buf_str(&c->out, name->own);
     for (size_t i = 0; i < n; i++)
         write_attr(&c->out, attrs[i].name, attrs[i].value);
-    if (sanitize_listed(SANITIZE_VOID_ELEMENTS, t->name) != NULL) {
-        buf_puts(&c->out, " />");
-    } else if (t->self_closing && t->n_attrs == 0) {
+    if (sanitize_is(name, SANITIZE_VOID_ELEMENTS)) {
+        buf_append(&c->out, " />", 3);
+        return;
+    }
+    buf_putc(&c->out, '>');
+    if (t->self_closing && t->n_attrs == 0) {
         /* <b/> is meant to be empty; with attributes HTML's own rule holds: the slash is noise */
-        buf_puts(&c->out, "></");
-        buf_puts(&c->out, own);
-        buf_putc(&c->out, '>');
-        c->math -= c->math > 0 && str_eqz(t->name, "math");
-        c->svg -= c->svg > 0 && str_eqz(t->name, "svg");
-    } else {
-        buf_putc(&c->out, '>');
+        write_end_tag(&c->out, name->own);
+        leave_area(c, t);
     }
 }
 
-static void write_end(struct cleaner *c, const struct html_token *t)
+static void write_end(struct cleaner *c, const struct html_token *t,
+                      const struct sanitize_name *name)
 {
-    const char *own = sanitize_listed(SANITIZE_ELEMENTS, t->name);
-
-    if (own == NULL && c->math > 0)
-        own = sanitize_listed(SANITIZE_MATHML_ELEMENTS, t->name);
-    if (own == NULL && c->svg > 0)
-        own = sanitize_listed(SANITIZE_SVG_ELEMENTS, t->name);
-    if (own == NULL || sanitize_listed(SANITIZE_VOID_ELEMENTS, t->name) != NULL)
+    if (sanitize_is(name, SANITIZE_VOID_ELEMENTS) ||
+        !(sanitize_is(name, SANITIZE_ELEMENTS) ||
+          (c->math > 0 && sanitize_is(name, SANITIZE_MATHML_ELEMENTS)) ||
+          (c->svg > 0 && sanitize_is(name, SANITIZE_SVG_ELEMENTS))))
         return;
-    c->math -= c->math > 0 && str_eqz(t->name, "math");
-    c->svg -= c->svg > 0 && str_eqz(t->name, "svg");
-    buf_puts(&c->out, "</");
-    buf_puts(&c->out, own);
-    buf_putc(&c->out, '>');
+    leave_area(c, t);
+    write_end_tag(&c->out, name->own);
 }
 
 struct str sanitize_html(struct arena *a, struct str html, struct str base)
@@ -350,10 +369,15 @@ struct str sanitize_html(struct arena *a, struct str html, struct str base)
     html_lexer_init(lx, a, html);
     buf_reserve(&c.out, html.len + html.len / 8);
     while (html_next(lx, &t) != HTML_END_OF_INPUT) {
+        const struct sanitize_name *name;
+
         if (t.kind == HTML_TEXT) {
             if (c.hidden == 0)
                 write_text(&c, t.text);
-        } else if (is_hidden_element(t.name)) {
+            continue;
+        }
+        name = sanitize_name(t.name);
+        if (sanitize_is(name, SANITIZE_HIDDEN_ELEMENTS)) {
             if (t.kind == HTML_END_TAG)
                 c.hidden -= c.hidden > 0;
             else if (t.self_closing)
@@ -364,9 +388,9 @@ struct str sanitize_html(struct arena *a, struct str html, struct str base)
                 html_skip_raw(lx, t.name);
         } else if (c.hidden == 0) {
             if (t.kind == HTML_START_TAG)
-                write_start(&c, &t);
+                write_start(&c, &t, name);
             else
-                write_end(&c, &t);
+                write_end(&c, &t, name);
         }
     }
     arena_rewind(a, before); /* names, values and the lexer: often more than the result */

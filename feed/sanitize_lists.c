@@ -4,12 +4,11 @@
  */
 #include "feed/sanitize_priv.h"
 
-#include <stdlib.h>
-#include <strings.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
+#include "base/assert.h"
 #include "base/compiler.h"
-
-/* Each list is in order, regardless of case. */
 
 /* HTML: what text, tables, media and forms need, nothing that runs, embeds or restyles */
 static const char *const elements[] = {
@@ -530,6 +529,13 @@ static const char *const url_attributes[] = {
     "xlink:arcrole", "xlink:href", "xlink:role", "xml:base",
 };
 
+/* what a browser resolves; the other URL attributes are history and stay as they are */
+static const char *const resolved_attributes[] = {
+    "href", "src", "cite", "action", "longdesc", "poster", "usemap",
+};
+
+static const char *const hidden_elements[] = {"script", "style", "applet"};
+
 static const struct {
     const char *const *names;
     size_t n;
@@ -547,24 +553,87 @@ static const struct {
     LIST(VOID_ELEMENTS, void_elements),
     LIST(SCHEMES, schemes),
     LIST(URL_ATTRIBUTES, url_attributes),
+    LIST(RESOLVED_ATTRIBUTES, resolved_attributes),
+    LIST(HIDDEN_ELEMENTS, hidden_elements),
 #undef LIST
 };
 
-static int by_name(const void *key, const void *row)
-{
-    const struct str *k = key;
-    const char *name = *(const char *const *)row;
-    int c = strncasecmp(k->ptr, name, k->len);
+/* ---------------------------------------------------------------- looking up */
 
-    return c != 0 ? c : name[k->len] == '\0' ? 0 : -1;
+#define NAMES_MAX 1024
+#define SLOTS 4096 /* a power of two */
+#define LEN_MAX 32
+
+/* All lists as one hash table with open addressing, the same in every process: made once, from the
+ * lists above. */
+static struct sanitize_name names[NAMES_MAX];
+static uint16_t slots[SLOTS]; /* index in `names` + 1; 0: free */
+static pthread_once_t names_once = PTHREAD_ONCE_INIT;
+static atomic_bool are_made;
+
+static inline unsigned lower(char c)
+{
+    return (unsigned char)c | (c >= 'A' && c <= 'Z' ? 0x20u : 0u);
 }
 
-const char *sanitize_listed(enum sanitize_list list, struct str lower)
+/* Few bytes tell names apart well enough. */
+static inline size_t hash(struct str name)
 {
-    const char *const *hit;
+    size_t h = name.len * 0x9E5u + lower(name.ptr[0]) * 0x1B3u +
+               lower(name.ptr[name.len - 1]) * 0x6A9u + lower(name.ptr[name.len / 2]) * 0xD35u;
 
-    if (lower.len == 0 || memchr(lower.ptr, '\0', lower.len) != NULL)
+    return (h ^ h >> 9) % SLOTS;
+}
+
+static inline bool is_same(struct str x, struct str y)
+{
+    return x.len == y.len && (memcmp(x.ptr, y.ptr, x.len) == 0 || str_ieq(x, y));
+}
+
+/* The slot of `name`, or the free one where it belongs. */
+static inline size_t find_slot(struct str name)
+{
+    size_t slot = hash(name);
+
+    while (slots[slot] != 0 && !is_same(names[slots[slot] - 1].own, name))
+        slot = (slot + 1) % SLOTS;
+    return slot;
+}
+
+static void make_names(void)
+{
+    size_t n = 0;
+
+    for (size_t l = 0; l < ARRAY_LEN(lists); l++)
+        for (size_t i = 0; i < lists[l].n; i++) {
+            struct str name = str_from(lists[l].names[i]);
+            size_t slot = find_slot(name);
+
+            if (slots[slot] == 0) {
+                ASSERT(n < NAMES_MAX && name.len <= LEN_MAX);
+                names[n].own = name;
+                slots[slot] = (uint16_t)++n;
+            }
+            /* one spelling whatever the list */
+            ASSERT(str_eq(names[slots[slot] - 1].own, name));
+            names[slots[slot] - 1].lists |= 1u << l;
+        }
+    atomic_store_explicit(&are_made, true, memory_order_release);
+}
+
+const struct sanitize_name *sanitize_name(struct str name)
+{
+    size_t slot;
+
+    if (name.len == 0 || name.len > LEN_MAX)
         return NULL;
-    hit = bsearch(&lower, lists[list].names, lists[list].n, sizeof(char *), by_name);
-    return hit == NULL ? NULL : *hit;
+    if (!atomic_load_explicit(&are_made, memory_order_acquire))
+        (void)pthread_once(&names_once, make_names);
+    slot = find_slot(name);
+    return slots[slot] == 0 ? NULL : &names[slots[slot] - 1];
+}
+
+bool sanitize_listed(enum sanitize_list list, struct str name)
+{
+    return sanitize_is(sanitize_name(name), list);
 }

@@ -19,11 +19,26 @@ enum sanitize_list {
     SANITIZE_VOID_ELEMENTS,
     SANITIZE_SCHEMES,
     SANITIZE_URL_ATTRIBUTES,
+    SANITIZE_RESOLVED_ATTRIBUTES, /* of these, those that a browser resolves */
+    SANITIZE_HIDDEN_ELEMENTS,     /* which go with their text */
 };
 
-/* The list's own spelling of `lower`, a lower-case name (SVG has mixed case); NULL when it is not
- * in the list. */
-const char *sanitize_listed(enum sanitize_list list, struct str lower);
+/* A name that stands in one list or more. */
+struct sanitize_name {
+    struct str own; /* the spelling of the lists: SVG has mixed case */
+    unsigned lists; /* bit per enum sanitize_list */
+};
+
+/* The name that is spelled `name` in whatever case; NULL when it stands in no list. */
+const struct sanitize_name *sanitize_name(struct str name);
+
+static inline bool sanitize_is(const struct sanitize_name *name, enum sanitize_list list)
+{
+    return name != NULL && (name->lists >> list & 1) != 0;
+}
+
+/* True when `name`, in whatever case, stands in the list. */
+bool sanitize_listed(enum sanitize_list list, struct str name);
 
 /* A style attribute's decoded value with only harmless declarations; empty when nothing is left, or
  * when the value is anything but plain declarations. `svg`: inside an svg element. */

@@ -81,6 +81,12 @@ static size_t group_end(struct str s, size_t i)
     return i < s.len && i > from ? i + 1 : 0;
 }
 
+static bool is_punctuation(char c)
+{
+    return c == ':' || c == ';' || c == '.' || c == ',' || c == '#' || c == '%' || c == '!' ||
+           c == '\0'; /* which no document has */
+}
+
 /* True when `s` has nothing but letters, digits, plain punctuation, quoted words, bracketed numbers
  * and hyphens between word characters: no escapes, no functions, no comments. */
 static bool is_plain(struct str s)
@@ -98,7 +104,7 @@ static bool is_plain(struct str s)
             if ((i = group_end(s, i)) == 0)
                 return false;
             word = false;
-        } else if (is_alnum(c) || is_space(c) || strchr(":,;#%.!", c) != NULL) {
+        } else if (is_alnum(c) || is_space(c) || is_punctuation(c)) {
             word = is_alnum(c);
             i++;
         } else {
@@ -148,8 +154,7 @@ static bool are_measures(struct str value)
         while (i < value.len && !is_space(value.ptr[i]))
             i++;
         word = str_slice(value, from, i);
-        if (word.len > 0 && sanitize_listed(SANITIZE_CSS_KEYWORDS, word) == NULL &&
-            !is_measure(word))
+        if (word.len > 0 && !sanitize_listed(SANITIZE_CSS_KEYWORDS, word) && !is_measure(word))
             return false;
         while (i < value.len && is_space(value.ptr[i]))
             i++;
@@ -157,18 +162,19 @@ static bool are_measures(struct str value)
     return true;
 }
 
-static bool is_allowed(struct arena *a, struct str prop, struct str value, bool svg)
+static bool is_allowed(struct str prop, struct str value, bool svg)
 {
     static const char *const families[] = {"background", "border", "margin", "padding"};
-    struct str low = str_lower(a, prop), family = low;
+    const struct sanitize_name *name = sanitize_name(prop);
+    struct str rest = prop, family;
 
-    if (sanitize_listed(SANITIZE_CSS_PROPERTIES, low) != NULL)
+    if (sanitize_is(name, SANITIZE_CSS_PROPERTIES))
         return true;
-    family = str_split(&low, '-');
+    family = str_split(&rest, '-');
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
-        if (str_eqz(family, families[i]))
+        if (str_ieqz(family, families[i]))
             return are_measures(value);
-    return svg && sanitize_listed(SANITIZE_SVG_CSS_PROPERTIES, str_lower(a, prop)) != NULL;
+    return svg && sanitize_is(name, SANITIZE_SVG_CSS_PROPERTIES);
 }
 
 /* Split one declaration; false when it is none. */
@@ -192,19 +198,22 @@ struct str sanitize_style(struct arena *a, struct str style, bool svg)
 {
     AUTO(buf_release) struct buf plain = BUF_INIT(BUF_ANY);
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
-    struct str rest;
+    struct str rest = style;
 
-    cut_urls(&plain, style);
-    rest = buf_view(&plain);
+    if (str_find(style, STR("url")) >= 0) {
+        cut_urls(&plain, style);
+        rest = buf_view(&plain);
+    }
     if (!is_plain(rest))
         return STR("");
+    buf_reserve(&out, 2 * rest.len);
     while (!str_is_null(rest)) {
         struct str part = str_split(&rest, ';'), prop, value;
         if (str_is_null(rest) && str_trim(part).len == 0)
             break;
         if (!read_declaration(part, &prop, &value))
             return STR("");
-        if (value.len == 0 || !is_allowed(a, prop, value, svg))
+        if (value.len == 0 || !is_allowed(prop, value, svg))
             continue;
         if (out.len > 0)
             buf_putc(&out, ' ');

@@ -1,6 +1,7 @@
-/* Slices: comparison, search, numbers, UTF-8. */
+/* Slices: comparison, search, numbers, UTF-8; the search of sixteen bytes at once. */
 #include "tests/unit/cmocka_all.h"
 
+#include "base/scan.h"
 #include "base/str.h"
 
 static void test_str__null_and_empty_differ(void **state)
@@ -53,9 +54,15 @@ static void test_str__utf8_valid_stops_at_the_first_bad_byte(void **state)
         const char *text;
         size_t len, valid;
     } rows[] = {
-        {"abc", 3, 3},           {"\xE2\x98\x83", 3, 3},     {"a\xF0\x9F\x98\x80", 5, 5},
-        {"a\x80", 2, 1},         {"\xC0\x80", 2, 0},         {"\xED\xA0\x80", 3, 0},
-        {"\xF4\x90\x80\x80", 4, 0}, {"ab\xE2\x98", 4, 2},   {"\xE0\x80\x80", 3, 0},
+        {"abc", 3, 3},
+        {"\xE2\x98\x83", 3, 3},
+        {"a\xF0\x9F\x98\x80", 5, 5},
+        {"a\x80", 2, 1},
+        {"\xC0\x80", 2, 0},
+        {"\xED\xA0\x80", 3, 0},
+        {"\xF4\x90\x80\x80", 4, 0},
+        {"ab\xE2\x98", 4, 2},
+        {"\xE0\x80\x80", 3, 0},
     };
 
     (void)state;
@@ -72,6 +79,24 @@ static void test_str__slice_and_trim_clamp(void **state)
     assert_str(str_trim(STR("   ")), "");
 }
 
+/* Every length with every place of the first hit, and another hit behind it. */
+static void test_scan__finds_the_first_of_every_length_and_place(void **state)
+{
+    char bytes[64];
+
+    (void)state;
+    for (size_t len = 0; len <= sizeof bytes; len++) {
+        memset(bytes, 'a', sizeof bytes);
+        assert_ptr_equal(scan_non_ascii(bytes, bytes + len), bytes + len);
+        for (size_t at = len; at-- > 0;) {
+            bytes[at] = (char)0xC3;
+            assert_ptr_equal(scan_non_ascii(bytes, bytes + len), bytes + at);
+            assert_ptr_equal(scan_beyond_latin1(bytes, bytes + len), bytes + len);
+            assert_int_equal(str_utf8_valid(str_of(bytes, len)), at);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -81,6 +106,7 @@ int main(void)
         cmocka_unit_test(test_str__numbers_without_overflow),
         cmocka_unit_test(test_str__utf8_valid_stops_at_the_first_bad_byte),
         cmocka_unit_test(test_str__slice_and_trim_clamp),
+        cmocka_unit_test(test_scan__finds_the_first_of_every_length_and_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

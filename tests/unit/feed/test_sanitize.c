@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "feed/sanitize.h"
+#include "feed/sanitize_priv.h"
 
 struct pair {
     const char *in, *out;
@@ -192,6 +193,43 @@ static void test_sanitize__time_is_linear(void **state)
     mem_free(text);
 }
 
+static void test_sanitize__names_are_found_in_any_case_and_only_whole(void **state)
+{
+    const struct sanitize_name *name = sanitize_name(STR("VIEWbox"));
+
+    (void)state;
+    assert_true(sanitize_is(name, SANITIZE_SVG_ATTRIBUTES));
+    assert_false(sanitize_is(name, SANITIZE_ATTRIBUTES));
+    assert_true(str_eqz(name->own, "viewBox"));
+    assert_true(sanitize_listed(SANITIZE_ELEMENTS, STR("Blockquote")));
+    assert_true(sanitize_listed(SANITIZE_VOID_ELEMENTS, STR("br")));
+    assert_true(sanitize_listed(SANITIZE_ELEMENTS, STR("br")));
+    assert_true(sanitize_listed(SANITIZE_SCHEMES, STR("svn+ssh")));
+    assert_false(sanitize_listed(SANITIZE_SCHEMES, STR("javascript")));
+    assert_null(sanitize_name(STR("onclick")));
+    assert_null(sanitize_name(STR("")));
+    assert_null(sanitize_name(STR("hre")));
+    assert_null(sanitize_name(STR("hreff")));
+    assert_null(sanitize_name(str_of("href\0", 5)));
+    assert_null(sanitize_name(STR("a-name-that-is-longer-than-all-of-those-in-the-lists")));
+}
+
+/* The order of output does not depend on how many there are to sort. */
+static void test_sanitize__attributes_leave_in_order(void **state)
+{
+    (void)state;
+    EXPECT(
+        "http://h/",
+        {"<a title=t href=/x class=c>", "<a class=\"c\" href=\"http://h/x\" title=\"t\">"},
+        {"<td width=1 valign=2 title=3 style='color: red' scope=5 rowspan=6 nowrap=7 lang=8 id=9 "
+         "height=a headers=b dir=c colspan=d class=e charoff=f char=g bgcolor=h axis=i align=j "
+         "abbr=k>",
+         "<td abbr=\"k\" align=\"j\" axis=\"i\" bgcolor=\"h\" char=\"g\" charoff=\"f\" "
+         "class=\"e\" colspan=\"d\" dir=\"c\" headers=\"b\" height=\"a\" id=\"9\" lang=\"8\" "
+         "nowrap=\"7\" rowspan=\"6\" scope=\"5\" style=\"color: red;\" title=\"3\" valign=\"2\" "
+         "width=\"1\">"});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +247,8 @@ int main(void)
         cmocka_unit_test(test_sanitize__references_have_one_spelling),
         cmocka_unit_test(test_sanitize__svg_and_mathml_by_their_own_lists),
         cmocka_unit_test(test_sanitize__time_is_linear),
+        cmocka_unit_test(test_sanitize__names_are_found_in_any_case_and_only_whole),
+        cmocka_unit_test(test_sanitize__attributes_leave_in_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

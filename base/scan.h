@@ -1,0 +1,70 @@
+/* base/scan.h - the next byte of a kind, sixteen at once. Pure, any thread.
+ *
+ * Each function returns the first byte of [p, end) that it looks for, or `end`. Written with vector
+ * types that every compiler for every machine turns into what that has.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+typedef unsigned char scan_bytes __attribute__((vector_size(16)));
+
+static inline scan_bytes scan_load(const char *p)
+{
+    scan_bytes v;
+
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* Index of the first byte of `hit` that is not 0; 16: none. */
+static inline size_t scan_first(scan_bytes hit)
+{
+    uint64_t half[2];
+
+    memcpy(half, &hit, sizeof half);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (half[0] != 0)
+        return (size_t)__builtin_ctzll(half[0]) / 8;
+    return half[1] != 0 ? 8 + (size_t)__builtin_ctzll(half[1]) / 8 : 16;
+#else
+    if (half[0] != 0)
+        return (size_t)__builtin_clzll(half[0]) / 8;
+    return half[1] != 0 ? 8 + (size_t)__builtin_clzll(half[1]) / 8 : 16;
+#endif
+}
+
+/* Define `static inline const char *name(const char *p, const char *end)`. `vector`: which bytes of
+ * the scan_bytes `v` hit; `scalar`: whether the unsigned char `c` does. A rest shorter than a
+ * vector is looked at together with bytes before it. */
+#define SCAN_DEFINE(name, vector, scalar)                                                          \
+    static inline const char *name(const char *p, const char *end)                                 \
+    {                                                                                              \
+        if (end - p >= 16) {                                                                       \
+            for (;; p += 16) {                                                                     \
+                scan_bytes v;                                                                      \
+                size_t at;                                                                         \
+                if (end - p < 16) {                                                                \
+                    if (p == end)                                                                  \
+                        return end;                                                                \
+                    p = end - 16;                                                                  \
+                }                                                                                  \
+                v = scan_load(p);                                                                  \
+                at = scan_first((scan_bytes)(vector));                                             \
+                if (at < 16)                                                                       \
+                    return p + at;                                                                 \
+            }                                                                                      \
+        }                                                                                          \
+        for (; p < end; p++) {                                                                     \
+            unsigned char c = (unsigned char)*p;                                                   \
+            if (scalar)                                                                            \
+                return p;                                                                          \
+        }                                                                                          \
+        return end;                                                                                \
+    }
+
+SCAN_DEFINE(scan_non_ascii, v >= 0x80, c >= 0x80)
+
+/* What UTF-8 has in front of characters beyond U+00FF. */
+SCAN_DEFINE(scan_beyond_latin1, v > 0xC3, c > 0xC3)
