@@ -21,7 +21,7 @@ void builder_init(struct builder *b, struct arena *a, const struct parse_input *
     b->entry_ext = (struct buf)BUF_INIT(LIMIT_ENTRY);
     b->head_ext = (struct buf)BUF_INIT(LIMIT_ENTRY);
     b->tombstone_ext = (struct buf)BUF_INIT(LIMIT_ENTRY);
-    b->frames = ARENA_ARRAY(a, struct frame, LIMIT_XML_DEPTH + 1);
+    b->frames = arena_alloc(a, sizeof *b->frames * (LIMIT_XML_DEPTH + 1)); /* set when used */
     b->raw_html = in->raw_html;
     b->base = in->url;
     if (location.len > 0)

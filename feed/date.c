@@ -119,6 +119,18 @@ static bool lookup(const struct name *table, size_t n, struct str s, int *out)
     return false;
 }
 
+static char to_lower(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+}
+
+/* Does `s`, of three letters or more, begin with those at `low`, in any case? */
+static bool begins_with_3(struct str s, const char *low)
+{
+    return to_lower(s.ptr[0]) == low[0] && to_lower(s.ptr[1]) == low[1] &&
+           to_lower(s.ptr[2]) == low[2];
+}
+
 /* A month by the first letters of its name: three of the English one, or those of the table. */
 static bool month_name(struct str s, int64_t *out)
 {
@@ -217,15 +229,16 @@ static bool month_name(struct str s, int64_t *out)
         {"Ноя", 11},
         {"Дек", 12},
     };
-    int m;
+    char first;
 
-    for (m = 0; s.len >= 3 && m < 12; m++)
-        if (str_ieq(str_slice(s, 0, 3), str_of(names + 3 * m, 3))) {
+    for (int m = 0; s.len >= 3 && m < 12; m++)
+        if (begins_with_3(s, names + 3 * m)) {
             *out = m + 1; /* what is foreign and begins so means the same */
             return true;
         }
+    first = s.len > 0 ? to_lower(s.ptr[0]) : '\0';
     for (size_t i = 0; i < ARRAY_LEN(foreign); i++)
-        if (str_istarts(s, str_from(foreign[i].text))) {
+        if (to_lower(foreign[i].text[0]) == first && str_istarts(s, str_from(foreign[i].text))) {
             *out = foreign[i].value;
             return true;
         }
@@ -237,7 +250,7 @@ static bool is_weekday(struct str s)
     static const char names[] = "montuewedthufrisatsun";
 
     for (int d = 0; s.len >= 3 && d < 7; d++)
-        if (str_ieq(str_slice(s, 0, 3), str_of(names + 3 * d, 3)))
+        if (begins_with_3(s, names + 3 * d))
             return true;
     return false;
 }

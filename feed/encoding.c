@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "base/limits.h"
+#include "base/scan.h"
 #include "feed/charsets.h"
 
 #define DECODED_MAX ((size_t)LIMIT_FETCH_BODY * 4)
@@ -24,18 +25,7 @@ uint32_t c1_to_windows1252(uint32_t cp)
 
 bool str_is_ascii(struct str s)
 {
-    size_t i = 0;
-    uint64_t w, acc = 0;
-
-    for (; i + 8 <= s.len; i += 8) {
-        memcpy(&w, s.ptr + i, 8);
-        acc |= w;
-        if ((i & 1023) == 0 && (acc & 0x8080808080808080) != 0)
-            return false;
-    }
-    for (; i < s.len; i++)
-        acc |= (unsigned char)s.ptr[i];
-    return (acc & 0x8080808080808080) == 0;
+    return scan_non_ascii(s.ptr, s.ptr + s.len) == s.ptr + s.len;
 }
 
 /* A name in lower case; bytes that stand in no name, and in no message of ours, are '?'. */
@@ -314,8 +304,7 @@ static bool try_encoding(struct arena *a, struct str name, struct str body, stru
     if (str_is_null(name))
         return false;
     if (is_utf8_name(name) || is_ascii_name(name)) {
-        if (is_ascii_name(name) ? !str_is_ascii(body)
-                                : !str_is_ascii(body) && str_utf8_valid(body) < body.len)
+        if (is_ascii_name(name) ? !str_is_ascii(body) : str_utf8_valid(body) < body.len)
             return false;
         out->text = body;
     } else {

@@ -14,10 +14,16 @@
 
 /* ---------------------------------------------------------------- kinds of text */
 
-static bool is_one_of(struct str s, const char *const *list)
+#define LIT(text)                                                                                  \
+    {                                                                                              \
+        (text), sizeof(text) - 1                                                                   \
+    }
+
+/* `list` ends with a null string. */
+static bool is_one_of(struct str s, const struct str *list)
 {
-    for (; *list != NULL; list++)
-        if (str_eqz(s, *list))
+    for (; !str_is_null(*list); list++)
+        if (str_eq(s, *list))
             return true;
     return false;
 }
@@ -41,12 +47,16 @@ static bool is_html_type(struct str type)
 }
 
 /* Texts that may hold markup, and references that may be relative. */
-static const char *const markup_members[] = {"content",     "title",    "summary", "info",
-                                             "tagline",     "subtitle", "rights",  "copyright",
-                                             "description", NULL};
-static const char *const uri_members[] = {"link", "id",   "wfw_comment", "wfw_commentrss",
-                                          "docs", "url",  "href",        "comments",
-                                          "icon", "logo", "newlocation", NULL};
+static const struct str markup_members[] = {
+    LIT("content"),  LIT("title"),  LIT("summary"),   LIT("info"),        LIT("tagline"),
+    LIT("subtitle"), LIT("rights"), LIT("copyright"), LIT("description"), {NULL, 0}};
+static const struct str uri_members[] = {
+    LIT("link"),     LIT("id"),   LIT("wfw_comment"), LIT("wfw_commentrss"),
+    LIT("docs"),     LIT("url"),  LIT("href"),        LIT("icon"),
+    LIT("comments"), LIT("logo"), LIT("newlocation"), {NULL, 0}};
+/* Texts that become tags, not members. */
+static const struct str tag_members[] = {
+    LIT("category"), LIT("tags"), LIT("itunes_keywords"), {NULL, 0}};
 
 static bool is_word_char(char c)
 {
@@ -436,7 +446,7 @@ struct str builder_pop(struct builder *b, struct frame *f)
         text = STR("");
     else if (text.ptr == raw.ptr) /* still that of the buffer, or of nobody knows whom */
         text = str_dup(b->a, text);
-    if (is_one_of(f->member, (const char *const[]){"category", "tags", "itunes_keywords", NULL}))
+    if (is_one_of(f->member, tag_members))
         return text;
     if (str_eqz(f->member, "title") && b->title_depth > -1 && b->title_depth <= (ssize_t)b->depth)
         return text;
@@ -589,8 +599,8 @@ static struct str without(struct arena *a, struct str s, struct str part)
 void builder_sync_person(struct builder *b, const char *key)
 {
     struct value *context = builder_context(b), *list, *detail;
-    struct str list_key = str_printf(b->a, "%ss", key), k = str_from(key), name, email;
-    struct str detail_name = str_printf(b->a, "%s_detail", key);
+    struct str k = str_from(key), list_key = str_concat(b->a, k, STR("s")), name, email;
+    struct str detail_name = str_concat(b->a, k, STR("_detail"));
 
     list = value_get(context, list_key);
     detail = value_len(list) > 0 ? value_at(list, value_len(list) - 1) : value_dict(b->a);

@@ -2,6 +2,7 @@
 #include "feed/prefilter_priv.h"
 
 #include "base/compiler.h"
+#include "base/scan.h"
 #include "feed/encoding.h"
 #include "feed/html.h"
 
@@ -225,55 +226,34 @@ static const unsigned char special[256] = {
     [29] = 7, [30] = 7, [31] = 7, ['<'] = 5, ['&'] = 5, [']'] = 1, [0xEF] = 7,
 };
 
-/* Sixteen bytes at once, for compilers to make of it what the machine has. */
-typedef unsigned char bytes16 __attribute__((vector_size(16)));
+/* The same for vectors, and somewhat more: the table decides. */
+#define IS_ODD(v) (((v) < 0x20) & ((v) != '\n') & ((v) != '\t'))
+SCAN_DEFINE(scan_cdata, IS_ODD(v) | (v == 0xEF), special[c] & CDATA)
+SCAN_DEFINE(scan_value, IS_ODD(v) | (v == 0xEF) | (v == '<') | (v == '&'), special[c] & VALUE)
+SCAN_DEFINE(scan_text, IS_ODD(v) | (v == 0xEF) | (v == '<') | (v == '&') | (v == ']'),
+            special[c] & TEXT)
 
-static inline bool has_special(const char *p, enum scan_mask mask)
-{
-    bytes16 v, hit;
-    uint64_t half[2];
-
-    memcpy(&v, p, sizeof v);
-    hit = (bytes16)(v < 0x20) & (bytes16)(v != '\n') & (bytes16)(v != '\t');
-    hit |= (bytes16)(v == 0xEF);
-    if (mask != CDATA)
-        hit |= (bytes16)(v == '<') | (bytes16)(v == '&');
-    if (mask == TEXT)
-        hit |= (bytes16)(v == ']');
-    memcpy(half, &hit, sizeof half);
-    return (half[0] | half[1]) != 0;
-}
-
-static inline bool is_noncharacter(const char *p, const char *end)
+static bool is_noncharacter(const char *p, const char *end)
 {
     return end - p >= 3 && (unsigned char)p[1] == 0xBF && (unsigned char)p[2] >= 0xBE;
 }
 
-static inline const char *scan(const char *p, const char *end, enum scan_mask mask)
-{
-    while (p < end) {
-        const char *to = end;
-
-        if (end - p >= 16) {
-            if (!has_special(p, mask)) {
-                p += 16;
-                continue;
-            }
-            to = p + 16;
-        }
-        for (; p < to; p++)
-            if ((special[(unsigned char)*p] & mask) &&
-                ((unsigned char)*p != 0xEF || is_noncharacter(p, end)))
-                return p;
-    }
-    return p;
-}
-
 const char *prefilter_scan(const char *p, const char *end, enum scan_mask mask)
 {
-    return mask == TEXT    ? scan(p, end, TEXT)
-           : mask == CDATA ? scan(p, end, CDATA)
-                           : scan(p, end, VALUE);
+    while (p < end) {
+        p = mask == TEXT    ? scan_text(p, end)
+            : mask == CDATA ? scan_cdata(p, end)
+                            : scan_value(p, end);
+        if (p == end)
+            break;
+        if ((unsigned char)*p == 0xEF && !is_noncharacter(p, end))
+            p += end - p < 3 ? end - p : 3;
+        else if (special[(unsigned char)*p] & mask)
+            break;
+        else
+            p++;
+    }
+    return p;
 }
 
 /* A byte at `p` that is special in all text: a control character, a line end, a noncharacter. Puts

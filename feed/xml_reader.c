@@ -24,12 +24,18 @@ struct cached_name {
     struct name *name;
 };
 
+struct known_namespace {
+    const xmlChar *uri;
+    const struct ns *ns;
+};
+
 struct reader {
     struct builder *b;
     xmlParserCtxtPtr ctxt;
     struct cached_name *cache; /* open addressing, at most half full */
     size_t cache_cap, n_cached;
     struct name other; /* stands for names beyond NAMES_MAX */
+    struct known_namespace namespaces[16];
     struct str root_uri;
     bool has_root;
     const char *why;                    /* first error; static or in the arena */
@@ -38,7 +44,7 @@ struct reader {
     size_t n_texts;
     struct prefilter_text *late; /* of batches before, whose tags the parser has kept back */
     size_t n_late, late_cap, next_late;
-    struct attr attrs[ATTRS_MAX];
+    struct attr attrs[ATTRS_MAX]; /* these two are set before they are used */
     struct ns_decl decls[DECLS_MAX];
 };
 
@@ -71,6 +77,18 @@ static bool is_uri_text(struct str uri)
     return true;
 }
 
+/* As ns_find(), remembering the answer for some URIs, which the parser has but once each. */
+static const struct ns *find_namespace(struct reader *r, const xmlChar *uri, struct str text)
+{
+    struct known_namespace *known = &r->namespaces[(uintptr_t)uri / 8 % ARRAY_LEN(r->namespaces)];
+
+    if (uri == NULL)
+        return ns_find(text);
+    if (known->uri != uri)
+        *known = (struct known_namespace){uri, ns_find(text)};
+    return known->ns;
+}
+
 /* What may not be kept as XML is `is_barred`: names with a second colon too, which would make every
  * document that they are copied to ill-formed where namespaces are understood. */
 static struct name *make_name(struct reader *r, const xmlChar *local, const xmlChar *prefix,
@@ -88,7 +106,7 @@ static struct name *make_name(struct reader *r, const xmlChar *local, const xmlC
     lower = str_lower(a, n->local);
     bound = uri != NULL || n->prefix.len == 0 ? n->uri : str_from(ns_uri_of_prefix(n->prefix));
     if (!str_is_null(bound))
-        ns = ns_find(bound);
+        ns = find_namespace(r, uri, bound);
     /* an unknown default namespace is foreign, unless the whole document is in it */
     is_own = ns != NULL ? ns->prefix[0] == '\0'
                         : n->prefix.len == 0 && (uri == NULL || str_eq(n->uri, r->root_uri));
@@ -99,8 +117,12 @@ static struct name *make_name(struct reader *r, const xmlChar *local, const xmlC
     else if (n->prefix.len > 0)
         tag_prefix = str_lower(a, n->prefix);
     if (tag_prefix.len > 0) {
-        n->tag = str_printf(a, "%.*s:%.*s", STR_ARG(tag_prefix), STR_ARG(lower));
-        n->key = str_printf(a, "%.*s_%.*s", STR_ARG(tag_prefix), STR_ARG(lower));
+        char *key;
+
+        n->tag = str_concat(a, str_concat(a, tag_prefix, STR(":")), lower);
+        key = str_z(a, n->tag);
+        key[tag_prefix.len] = '_';
+        n->key = str_of(key, n->tag.len);
     } else {
         n->tag = n->key = lower;
     }
@@ -273,10 +295,11 @@ const char *xml_read(struct builder *b, struct str text)
         .endElementNs = on_end,
         .serror = on_error,
     };
-    struct reader *r = NEW(struct reader);
+    struct reader *r = mem_alloc(sizeof *r);
     struct prefilter_result mended;
     const char *why;
 
+    memset(r, 0, offsetof(struct reader, attrs));
     r->b = b;
     r->other = (struct name){.prefix = STR(""),
                              .local = STR("x"),

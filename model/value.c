@@ -99,12 +99,18 @@ struct value *value_list_for(struct arena *a, uint32_t n)
     return v;
 }
 
+/* Keys are mostly literals, and those of the compiler are one. */
+static inline bool is_same_key(struct str x, struct str y)
+{
+    return x.len == y.len && (x.ptr == y.ptr || str_eq(x, y));
+}
+
 static struct value_member *member(const struct value *dict, struct str key)
 {
     if (dict == NULL || dict->kind != VAL_DICT)
         return NULL;
     for (uint32_t i = 0; i < dict->len; i++)
-        if (str_eq(dict->members[i].key, key))
+        if (is_same_key(dict->members[i].key, key))
             return &dict->members[i];
     return NULL;
 }
@@ -232,9 +238,13 @@ bool value_equal(const struct value *x, const struct value *y)
     case VAL_DICT:
         if (x->len != y->len)
             return false;
-        for (uint32_t i = 0; i < x->len; i++)
-            if (!value_equal(x->members[i].val, value_get(y, x->members[i].key)))
+        for (uint32_t i = 0; i < x->len; i++) {
+            struct value_member m = x->members[i], n = y->members[i];
+            const struct value *v = is_same_key(m.key, n.key) ? n.val : value_get(y, m.key);
+
+            if (!value_equal(m.val, v))
                 return false;
+        }
         return true;
     }
     return false;
