@@ -1,19 +1,38 @@
 #!/usr/bin/env python3
-"""count_tests.py BUILD-DIR: prints "PASSED FAILED" of the last `meson test` there, counting each test
-function of a program, and a program without such as one. One that failed otherwise (a crash, a leak, a
-time-out) is a failure, and so is one that was to run functions and ran none."""
+"""count_tests.py BUILD-DIR [REPORT]: prints "PASSED FAILED" of the last `meson test` there, counting each
+test function of a program, and a program without such as one. One that failed otherwise (a crash, a leak, a
+time-out) is a failure, and so is one that was to run functions and ran none. What failed is appended to the
+file REPORT: the program, how it ended, and the end of what it said."""
+import json
 import re
 import sys
-import xml.etree.ElementTree as tree
+
+TAIL = 60  # lines of a failed program that are reported
+
+
+def describe(test):
+    said = (test.get("stdout", "") + "\n" + test.get("stderr", "")).strip().split("\n")
+    said = [line for line in said if not re.match(r"\[ +(RUN|OK) +\]", line)]
+    return "unit test %s: %s after %.1f s, exit code %s\n  %s\n" % (
+        test["name"], test["result"], test["duration"], test["returncode"], "\n  ".join(said[-TAIL:]))
+
 
 passed = failed = 0
-for case in tree.parse(sys.argv[1] + "/meson-logs/testlog.junit.xml").getroot().iter("testcase"):
-    said = "".join(part.text or "" for kind in ("system-out", "system-err") for part in case.iter(kind))
+report = []
+with open(sys.argv[1] + "/meson-logs/testlog.json") as log:
+    tests = [json.loads(line) for line in log]
+for test in tests:
+    said = test.get("stdout", "") + "\n" + test.get("stderr", "")
     good = len(re.findall(r"^\[ +OK \] ", said, re.M))
     bad = len(set(re.findall(r"^\[ +(?:FAILED|ERROR) +\] (test_\w+)", said, re.M)))
-    if case.find("failure") is not None or case.find("error") is not None:
+    if test["result"] not in ("OK", "EXPECTEDFAIL", "SKIP"):
         bad = max(bad, 1)
     elif not good:
         good, bad = ("[====" not in said, "[====" in said)
     passed, failed = passed + good, failed + bad
+    if bad:
+        report.append(describe(test))
+if len(sys.argv) > 2:
+    with open(sys.argv[2], "a") as out:
+        out.write("".join(report))
 print(passed, failed)

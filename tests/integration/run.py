@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs the integration tests against FEEDMILL_BINARY (default build/feedmill).
 
-  run.py [--quick] [--jobs N] [--count FILE] [-k PATTERN]... [MODULE]...
+  run.py [--quick] [--jobs N] [--count FILE] [--report FILE] [-k PATTERN]... [MODULE]...
 
 --quick leaves out the tests marked slow; --jobs runs N modules at a time (they mostly wait); --count
-writes "PASSED FAILED" to FILE.
+writes "PASSED FAILED" to FILE, --report appends to FILE which tests failed and the end of what they said.
 """
 import argparse
 import concurrent.futures
@@ -16,9 +16,16 @@ import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+TAIL = 60  # lines of a failed test that are reported
 
 
-def run_here(names, patterns):
+def report(to, what, text):
+    if to:
+        with open(to, "a") as out:
+            out.write("integration test %s\n  %s\n" % (what, "\n  ".join(text.strip().split("\n")[-TAIL:])))
+
+
+def run_here(names, patterns, report_to):
     """Run modules in this process; returns (passed, failed)."""
     sys.path.insert(0, os.path.dirname(HERE))
     sys.dont_write_bytecode = True
@@ -27,20 +34,25 @@ def run_here(names, patterns):
         loader.testNamePatterns = [p if "*" in p else "*%s*" % p for p in patterns]
     suite = unittest.TestSuite(loader.loadTestsFromName("integration." + n) for n in names)
     result = unittest.TextTestRunner(verbosity=2, stream=sys.stdout).run(suite)
+    for test, trace in result.failures + result.errors:
+        report(report_to, test.id(), trace)
     failed = len(result.failures) + len(result.errors)
     return result.testsRun - failed - len(result.skipped), failed
 
 
-def run_apart(name, patterns):
+def run_apart(name, patterns, report_to):
     """Run a module in a process of its own; returns (its output, passed, failed)."""
     with tempfile.NamedTemporaryFile("r") as count:
         command = [sys.executable, os.path.abspath(__file__), "--count", count.name, name]
+        if report_to:
+            command += ["--report", report_to]
         for pattern in patterns or ():
             command += ["-k", pattern]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace")
         numbers = count.read().split()
     if len(numbers) != 2:  # it died
+        report(report_to, "%s: the whole module ended with code %d" % (name, done.returncode), done.stdout)
         return done.stdout, 0, 1
     return done.stdout, int(numbers[0]), int(numbers[1])
 
@@ -51,6 +63,7 @@ def main():
     options.add_argument("--quick", action="store_true")
     options.add_argument("--jobs", type=int, default=1)
     options.add_argument("--count")
+    options.add_argument("--report")
     options.add_argument("-k", action="append")
     options.add_argument("modules", nargs="*")
     args = options.parse_args()
@@ -61,12 +74,12 @@ def main():
     if args.jobs > 1 and len(names) > 1:
         passed = failed = 0
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            for text, good, bad in pool.map(lambda n: run_apart(n, args.k), names):
+            for text, good, bad in pool.map(lambda n: run_apart(n, args.k, args.report), names):
                 sys.stdout.write(text)
                 passed, failed = passed + good, failed + bad
         print("integration: %d passed, %d failed" % (passed, failed), flush=True)
     else:
-        passed, failed = run_here(names, args.k)
+        passed, failed = run_here(names, args.k, args.report)
     if args.count:
         with open(args.count, "w") as out:
             out.write("%d %d\n" % (passed, failed))

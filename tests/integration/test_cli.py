@@ -19,7 +19,7 @@ class Commands(Case):
         self.u = self.o.set("/f.xml", rss("one", "two"))
 
     def run_it(self, *args, code=0, text=None):
-        done = subprocess.run([BINARY] + list(args), input=text, capture_output=True, text=True, timeout=120,
+        done = subprocess.run([BINARY] + list(args), input=text, capture_output=True, text=True, timeout=120 * PATIENCE,
                               env=dict(os.environ, FEEDMILL_SERVER=self.d.base))
         self.assertEqual(code, done.returncode, (args, done.stdout, done.stderr))
         if code:
@@ -78,7 +78,7 @@ class Commands(Case):
         self.wait(lambda: self.d.record(self.u)["last_check"])
         tail = subprocess.Popen([BINARY, "tail", "--server", self.d.base], stdout=subprocess.PIPE, text=True)
         self.addCleanup(tail.stdout.close)
-        time.sleep(1)
+        self.wait(lambda: b"feedmill_log_waiters 1" in self.d.get("/metrics").body)
         self.o.set("/f.xml", rss("three", "one", "two"))
         self.d.ping(self.u)
         lines = [tail.stdout.readline(), tail.stdout.readline()]
@@ -86,7 +86,7 @@ class Commands(Case):
         self.assertIn(self.u, lines[0])
         self.assertIn("three", lines[1])
         tail.send_signal(signal.SIGINT)
-        tail.wait(10)
+        tail.wait(10 * PATIENCE)
 
     def test_texts_do_not_command_the_terminal(self):
         feed = {"version": "https://jsonfeed.org/version/1.1", "title": "T\u001b[31m\u009b2J", "items": [
@@ -109,7 +109,7 @@ class Commands(Case):
         begin = time.monotonic()
         self.d.stop()
         self.assertLess(time.monotonic() - begin, 3 * PATIENCE)
-        self.assertIn("cannot connect", tail.communicate(timeout=60)[1])    # its call before was answered
+        self.assertIn("cannot connect", tail.communicate(timeout=60 * PATIENCE)[1])    # its call before was answered
 
     def test_tail_leaves_nothing_out(self):
         u = self.o.set("/many.xml", rss(*["item %d" % i for i in range(130)]))
@@ -122,7 +122,7 @@ class Commands(Case):
         lines = [line for _, line in zip(range(260), tail.stdout)]
         end.cancel()
         tail.kill()
-        tail.wait(10)
+        tail.wait(10 * PATIENCE)
         self.assertEqual(list(range(1, 131)), [int(line.split()[0]) for line in lines[::2]])
 
     def test_errors_are_one_line(self):
@@ -134,7 +134,7 @@ class Commands(Case):
         for option, value in (("--listen", "nowhere"), ("--allow-fetch", "10.0.0.0/99"),
                               ("--level1-period", "soon"), ("--log-level", "loud"), ("--listen", "0.0.0.0:0")):
             done = subprocess.run([BINARY, "serve", "--db", ":memory:", option, value], capture_output=True,
-                                  text=True, timeout=60)
+                                  text=True, timeout=60 * PATIENCE)
             self.assertNotEqual(0, done.returncode, option)
             self.assertIn(option.strip("-").replace("-", "_").split("_")[0], done.stderr)
         done = subprocess.run([BINARY, "ls", "--server", "http://127.0.0.1:1"], capture_output=True, text=True)
@@ -144,7 +144,7 @@ class Commands(Case):
 
 class Files(Case):
     def run_it(self, *args, text=None):
-        return subprocess.run([BINARY] + list(args), input=text, capture_output=True, timeout=60)
+        return subprocess.run([BINARY] + list(args), input=text, capture_output=True, timeout=60 * PATIENCE)
 
     def test_parse(self):
         done = self.run_it("parse", "--url", "http://h.example/x/", text=rss("caf\u00e9").encode())

@@ -4,6 +4,7 @@ import urllib.parse
 import xmlrpc.client
 
 from .env.case import Case, slow
+from .env.daemon import PATIENCE
 from .env.origin import Reply, atom, rss
 from .test_discovery import page
 
@@ -93,7 +94,7 @@ class Push(Case):
         began = time.monotonic()
         self.publish("new", "old 2")
         self.wait(lambda: r.attempts >= 2, 15)
-        self.assertLess(time.monotonic() - began, 8 + 5)
+        self.assertLess(time.monotonic() - began, 8 + 5 * PATIENCE)
         self.wait(lambda: r.calls, 60)
         self.assertEqual(["new"], r.titles())
         self.assertEqual(4, r.attempts)
@@ -149,15 +150,13 @@ class Push(Case):
         self.assertEqual(1, len(self.o.seen("/garbage")))
 
     def test_a_slow_endpoint_delays_nobody(self):                        # PUSH-12
-        slow_one, quick = self.receiver(script=[20.0]), self.receiver()
+        slow_one, quick = self.receiver(script=[60.0]), self.receiver()
         self.subscribed(slow_one)
         self.subscribed(quick)
-        began = time.monotonic()
         self.publish("new 1", "old 2")
         self.wait(lambda: quick.calls, 5)
         self.publish("new 2", "new 1", "old 2")
         self.wait(lambda: len(quick.calls) == 2, 5)
-        self.assertLess(time.monotonic() - began, 19)
         self.assertEqual([], slow_one.calls)
 
     def test_one_call_at_a_time_in_log_order(self):                      # PUSH-13

@@ -9,6 +9,7 @@ import urllib.request
 import xml.etree.ElementTree as tree
 
 from .env.case import Case
+from .env.daemon import PATIENCE
 from .env.origin import rss
 from .test_discovery import page
 
@@ -51,7 +52,7 @@ class Thesis(Case):
         return process
 
     def test_procedural_feed_printing(self):
-        self.assertEqual("Star City\nThe Engine\n", self.run_program(PULL).communicate(timeout=60)[0])
+        self.assertEqual("Star City\nThe Engine\n", self.run_program(PULL).communicate(timeout=60 * PATIENCE)[0])
 
     def test_event_driven_feed_printing(self):
         process = self.run_program(PUSH)
