@@ -54,6 +54,7 @@ static void transfer_free(struct http_client *c, struct transfer *t)
     curl_slist_free_all(t->connect_to);
     if (t->deadline != NULL)
         event_free(t->deadline);
+    decoder_free(&t->decoder);
     buf_release(&t->body);
     arena_free(&t->arena);
     mem_free(t);
@@ -202,9 +203,6 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
     c->multi = http_multi_new(c->base, cfg->max_total + idle, http_hop_done, c);
     c->kick = evtimer_new(c->base, on_kick, c);
     ASSERT(c->kick != NULL);
-    c->codings = curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_BROTLI
-                     ? "gzip, deflate, br"
-                     : "gzip, deflate";
     return c;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/queue.h>
 
 #include "base/buf.h"
+#include "net/decode.h"
 #include "net/http_client.h"
 #include "net/http_multi.h"
 #include "net/resolver.h"
@@ -58,11 +59,13 @@ struct transfer {        /* of a running call */
     char peer[INET6_ADDRSTRLEN + 10];
 
     int status; /* of the answer now coming in; 0 before */
-    size_t header_len, body_len;
+    size_t header_len, body_len; /* as they came */
+    struct decoder *decoder;     /* of a coded body; NULL: none, or not yet known */
+    struct err body_err;         /* what is wrong with the body; RC_OK: nothing */
     struct http_field *answer;
     size_t n_answer;
     struct buf body;
-    bool body_over, header_over, redirect_cut, refused;
+    bool header_over, redirect_cut, refused;
     char curl_text[CURL_ERROR_SIZE];
 };
 
@@ -77,7 +80,6 @@ struct http_client {
     bool in_callback; /* the client must not be freed now */
     CURL *spare[SPARE_EASY];
     size_t n_spare;
-    const char *codings; /* Accept-Encoding */
 };
 
 /* ---- http_client.c ---- */
@@ -113,6 +115,9 @@ bool http_try_redirects(const struct transfer *t);
 
 /* A field of the answer, by lower-case name; null when absent. */
 struct str http_try_field(const struct transfer *t, const char *name);
+
+/* What has come of a body is of no use. */
+void http_try_forget_body(struct transfer *t);
 
 /* "10.0.0.1:80", "[::1]:80". */
 void http_address_text(const union address *addr, int port, char *out, size_t size);

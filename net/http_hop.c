@@ -97,7 +97,7 @@ static void redirect(struct call *k)
     t->url = t->parts.url;
     t->status = 0;
     t->n_answer = 0;
-    buf_reset(&t->body);
+    http_try_forget_body(t);
     curl_easy_reset(t->easy);
     http_hop_start(k);
 }
@@ -124,9 +124,8 @@ static void try_failed(struct call *k, CURLcode code)
     if (t->header_over)
         http_call_fail(k, RC_LIMIT, "the answer's header is longer than %zu bytes",
                        k->given.max_header);
-    else if (t->body_over)
-        http_call_fail(k, RC_LIMIT, "the answer's body is longer than %zu bytes",
-                       k->given.max_body);
+    else if (t->body_err.rc != RC_OK)
+        http_call_fail(k, t->body_err.rc, "%s", t->body_err.text);
     else if (t->refused)
         http_call_fail(k, RC_DENIED, REFUSED, t->peer);
     else if (is_connect_failure(t, code))
@@ -145,9 +144,6 @@ static void try_failed(struct call *k, CURLcode code)
         http_call_fail(k, RC_PEER, "%s closed the connection without an answer", t->peer);
     else if (code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR)
         http_call_fail(k, RC_PEER, "the connection to %s broke: %s", t->peer, detail);
-    else if (code == CURLE_BAD_CONTENT_ENCODING || code == CURLE_WRITE_ERROR)
-        /* what we refuse to take was told above: the other write error is the decoder's */
-        http_call_fail(k, RC_PEER, "the body from %s is not compressed as announced", t->peer);
     else
         http_call_fail(k, RC_PEER, "%s: %s", t->peer, detail);
 }
@@ -172,6 +168,8 @@ void http_hop_done(void *ctx, CURL *easy, CURLcode code)
         try_failed(k, code);
     } else if (http_try_redirects(t)) {
         redirect(k);
+    } else if (t->decoder != NULL && decoder_end(t->decoder, &t->body_err) != RC_OK) {
+        try_failed(k, code);
     } else {
         http_call_end(k, RC_OK, &none);
     }

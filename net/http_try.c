@@ -2,7 +2,7 @@
  *
  * libcurl gets one hop at a time, pinned to an address that the guard allowed (CONNECT_TO, and once
  * more when the socket is opened), so it neither resolves nor redirects. Header and body are
- * bounded as they arrive, the body after decompression. */
+ * bounded as they arrive, the body as it came and decoded. */
 #include "net/http_client_priv.h"
 
 #include <arpa/inet.h>
@@ -13,6 +13,7 @@
 
 #define CONNECT_MS 10000    /* when the call names no bound */
 #define REDIRECT_BODY 65536 /* bytes of a redirect's body that are read to keep the connection */
+#define CODED_MORE 65536    /* bytes that headers and padding may add to a coded body */
 #define FIELDS_MAX 512      /* of one answer */
 #define FOLDED_MAX 4096     /* bytes of a value made of several lines, which is copied at each */
 
@@ -89,6 +90,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
         rest = str_trim(rest);
         t->status = str_to_i64(str_split(&rest, ' '), &status) ? (int)status : 0;
         t->n_answer = 0;
+        t->body_len = 0;
         return line.len;
     }
     if (str_trim(line).len == 0) {
@@ -126,10 +128,24 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
     return size * n;
 }
 
+/* The values of all fields Content-Encoding. */
+static struct str codings_of(const struct transfer *t)
+{
+    struct str all = STR_NULL;
+
+    for (size_t i = 0; i < t->n_answer; i++)
+        if (str_eqz(t->answer[i].name, "content-encoding"))
+            all = all.len == 0 ? t->answer[i].value
+                               : str_printf(t->arena, "%.*s, %.*s", STR_ARG(all),
+                                            STR_ARG(t->answer[i].value));
+    return all;
+}
+
 static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 {
     struct transfer *t = ctx;
     size_t len = size * n, max = t->call->given.max_body;
+    enum rc rc = RC_OK;
 
     t->body_len += len;
     if (http_try_redirects(
@@ -137,12 +153,18 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
         t->redirect_cut = t->body_len > REDIRECT_BODY;
         return t->redirect_cut ? 0 : len;
     }
-    if (t->body_len > max) {
-        t->body_over = true;
-        return 0;
+    if (t->body_len == len) { /* the beginning */
+        decoder_free(&t->decoder);
+        rc = decoder_new(codings_of(t), max, &t->decoder, &t->body_err);
     }
-    buf_append(&t->body, p, len);
-    return len;
+    /* codings make a body longer by little; more is not the body any more */
+    if (rc == RC_OK && t->body_len > max + (t->decoder != NULL ? max / 16 + CODED_MORE : 0))
+        rc = err_set(&t->body_err, RC_LIMIT, "the answer's body is longer than %zu bytes", max);
+    if (rc == RC_OK && t->decoder != NULL)
+        rc = decoder_feed(t->decoder, p, len, &t->body, &t->body_err);
+    else if (rc == RC_OK)
+        buf_append(&t->body, p, len);
+    return rc == RC_OK ? len : 0;
 }
 
 /* The second line behind the judgement of the hop: the address really connected to. */
@@ -156,6 +178,14 @@ static curl_socket_t on_open_socket(void *ctx, curlsocktype purpose, struct curl
         return CURL_SOCKET_BAD;
     }
     return socket(sa->family, sa->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, sa->protocol);
+}
+
+void http_try_forget_body(struct transfer *t)
+{
+    decoder_free(&t->decoder);
+    buf_reset(&t->body);
+    t->body_err = (struct err)ERR_INIT;
+    t->body_len = 0;
 }
 
 /* ---- one try: one address ---- */
@@ -246,7 +276,8 @@ static void set_options(struct call *k)
     curl_easy_setopt(e, CURLOPT_PROXY, "");
     curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
-    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, c->codings);
+    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, DECODER_ACCEPTS);
+    curl_easy_setopt(e, CURLOPT_HTTP_CONTENT_DECODING, 0L); /* it refuses a second gzip member */
     curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_text);
     curl_easy_setopt(e, CURLOPT_USERAGENT,
                      k->given.user_agent.len > 0 ? str_z(t->arena, k->given.user_agent)
@@ -291,9 +322,10 @@ void http_try_start(struct call *k)
     curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, (long)left);
     curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect > 0 ? connect : 1));
     t->status = 0;
-    t->header_len = t->body_len = 0;
+    t->header_len = 0;
     t->n_answer = 0;
     t->redirect_cut = false;
+    http_try_forget_body(t);
     t->curl_text[0] = '\0';
     t->in_multi = true;
     http_multi_add(k->c->multi, t->easy);

@@ -1,0 +1,385 @@
+/* net/decode.c - zlib and brotli behind one face; headers and check sums of gzip are read here.
+ *
+ * inflate() gets the bare deflate data: so that the end of the data and a check sum that is missing
+ * can be told from data that are missing. */
+#include "net/decode.h"
+
+#include <brotli/decode.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+
+#define PIECE 16384 /* bytes decoded at a time */
+
+/* Deflate makes at most 1032 bytes of one. What makes more of the bytes that came is coded twice,
+ * or brotli of the same byte over and over. */
+#define RATIO_MAX 2000
+#define RATIO_FROM (1024 * 1024) /* less does no harm */
+
+enum coding { CODING_NONE, CODING_GZIP, CODING_DEFLATE, CODING_BROTLI };
+
+enum stage {
+    STAGE_HEAD,  /* of a gzip member, or perhaps of zlib */
+    STAGE_EXTRA, /* parts of a gzip header that may be there, in their order */
+    STAGE_NAME,
+    STAGE_COMMENT,
+    STAGE_HEAD_SUM,
+    STAGE_DATA,
+    STAGE_SUM,  /* check sum and length behind a gzip member */
+    STAGE_DONE, /* what comes now is ignored */
+};
+
+#define GZIP_HEAD 10
+#define GZIP_SUM 8
+#define ZLIB_HEAD 2
+enum { FLAG_HEAD_SUM = 2, FLAG_EXTRA = 4, FLAG_NAME = 8, FLAG_COMMENT = 16, FLAGS_UNKNOWN = 224 };
+
+struct layer {
+    enum coding coding;
+    enum stage stage;
+    unsigned char few[GZIP_HEAD]; /* bytes of the header or check sum now coming in */
+    size_t n_few;
+    unsigned flags;
+    size_t extra;    /* bytes of the extra field to come */
+    bool later;      /* not the first member */
+    uint32_t sum, n; /* of the member's data so far */
+    z_stream z;      /* not for brotli */
+    BrotliDecoderState *brotli;
+    size_t made; /* bytes that came out */
+};
+
+struct decoder {
+    struct layer layers[DECODER_LAYERS]; /* in the order in which they are undone */
+    size_t n_layers;
+    size_t max, came;
+};
+
+static enum coding coding_of(struct str token)
+{
+    if (str_ieqz(token, "gzip") || str_ieqz(token, "x-gzip"))
+        return CODING_GZIP;
+    if (str_ieqz(token, "deflate"))
+        return CODING_DEFLATE;
+    return str_ieqz(token, "br") ? CODING_BROTLI : CODING_NONE;
+}
+
+static void layer_begin(struct layer *l, enum coding coding)
+{
+    *l = (struct layer){.coding = coding, .stage = STAGE_HEAD};
+    if (coding == CODING_BROTLI) {
+        l->stage = STAGE_DATA;
+        l->brotli = BrotliDecoderCreateInstance(NULL, NULL, NULL);
+        ASSERT(l->brotli != NULL);
+    } else {
+        ASSERT(inflateInit2(&l->z, -MAX_WBITS) == Z_OK);
+    }
+}
+
+enum rc decoder_new(struct str codings, size_t max, struct decoder **out, struct err *err)
+{
+    enum coding found[DECODER_LAYERS];
+    struct str token;
+    struct decoder *d;
+    size_t n = 0;
+
+    *out = NULL;
+    while (codings.len > 0) {
+        enum coding coding;
+
+        token = str_trim(str_split(&codings, ','));
+        coding = coding_of(token);
+        if (coding == CODING_NONE)
+            continue;
+        if (n == DECODER_LAYERS)
+            return err_set(err, RC_LIMIT, "more than %d content codings", DECODER_LAYERS);
+        found[n++] = coding;
+    }
+    if (n == 0)
+        return RC_OK;
+    d = NEW(struct decoder);
+    d->max = max;
+    while (n > 0)
+        layer_begin(&d->layers[d->n_layers++], found[--n]);
+    *out = d;
+    return RC_OK;
+}
+
+void decoder_free(struct decoder **dp)
+{
+    struct decoder *d = *dp;
+
+    if (d == NULL)
+        return;
+    for (size_t i = 0; i < d->n_layers; i++) {
+        if (d->layers[i].brotli != NULL)
+            BrotliDecoderDestroyInstance(d->layers[i].brotli);
+        else
+            inflateEnd(&d->layers[i].z);
+    }
+    mem_free(d);
+    *dp = NULL;
+}
+
+static enum rc broken(const struct layer *l, struct err *err, const char *why)
+{
+    static const char *const names[] = {
+        [CODING_GZIP] = "gzip", [CODING_DEFLATE] = "deflate", [CODING_BROTLI] = "br"};
+
+    return err_set(err, RC_PEER, "the body is not coded as announced (%s): %s", names[l->coding],
+                   why);
+}
+
+/* ---- headers and check sums ------------------------------------------------------------------ */
+
+/* Collect `want` bytes; true when they are there. */
+static bool collect(struct layer *l, size_t want, struct str *in)
+{
+    while (l->n_few < want && in->len > 0) {
+        l->few[l->n_few++] = (unsigned char)in->ptr[0];
+        *in = str_slice(*in, 1, in->len);
+    }
+    if (l->n_few < want)
+        return false;
+    l->n_few = 0;
+    return true;
+}
+
+/* Behind the fixed part of a gzip header, or one of the parts after it. */
+static void next_part(struct layer *l)
+{
+    do
+        l->stage++;
+    while ((l->stage == STAGE_EXTRA && (l->flags & FLAG_EXTRA) == 0) ||
+           (l->stage == STAGE_NAME && (l->flags & FLAG_NAME) == 0) ||
+           (l->stage == STAGE_COMMENT && (l->flags & FLAG_COMMENT) == 0) ||
+           (l->stage == STAGE_HEAD_SUM && (l->flags & FLAG_HEAD_SUM) == 0));
+}
+
+/* The wrong byte tells at once, so that garbage of two bytes is not taken for a cut header. */
+static bool may_be_gzip(const struct layer *l)
+{
+    static const unsigned char magic[] = {0x1f, 0x8b, Z_DEFLATED};
+
+    for (size_t i = 0; i < l->n_few && i < sizeof magic; i++)
+        if (l->few[i] != magic[i])
+            return false;
+    return l->n_few <= 3 || (l->few[3] & FLAGS_UNKNOWN) == 0;
+}
+
+static enum rc read_gzip_head(struct layer *l, struct str *in, struct err *err)
+{
+    while (l->n_few < GZIP_HEAD && in->len > 0) {
+        l->few[l->n_few++] = (unsigned char)in->ptr[0];
+        *in = str_slice(*in, 1, in->len);
+        if (may_be_gzip(l))
+            continue;
+        if (!l->later)
+            return broken(l, err, "it has no header");
+        l->stage = STAGE_DONE;
+        return RC_OK;
+    }
+    if (l->n_few < GZIP_HEAD)
+        return RC_OK;
+    l->flags = l->few[3];
+    l->n_few = 0;
+    l->extra = SIZE_MAX;
+    l->sum = 0;
+    l->n = 0;
+    next_part(l);
+    return RC_OK;
+}
+
+static void read_extra(struct layer *l, struct str *in)
+{
+    size_t skip;
+
+    if (l->extra == SIZE_MAX) {
+        if (!collect(l, 2, in))
+            return;
+        l->extra = (size_t)l->few[0] | (size_t)l->few[1] << 8;
+    }
+    skip = in->len < l->extra ? in->len : l->extra;
+    *in = str_slice(*in, skip, in->len);
+    l->extra -= skip;
+    if (l->extra == 0)
+        next_part(l);
+}
+
+static void read_text(struct layer *l, struct str *in)
+{
+    ssize_t end = str_chr(*in, '\0');
+
+    *in = str_slice(*in, end < 0 ? in->len : (size_t)end + 1, in->len);
+    if (end >= 0)
+        next_part(l);
+}
+
+static uint32_t little(const unsigned char *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static enum rc read_sum(struct layer *l, struct str *in, struct err *err)
+{
+    if (!collect(l, GZIP_SUM, in))
+        return RC_OK;
+    if (little(l->few) != l->sum || little(l->few + 4) != l->n)
+        return broken(l, err, "its check sum is wrong");
+    l->later = true;
+    l->stage = STAGE_HEAD;
+    ASSERT(inflateReset(&l->z) == Z_OK);
+    return RC_OK;
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+static enum rc feed(struct decoder *d, size_t i, struct str in, struct buf *out, struct err *err);
+
+/* What layer i made goes to the next one, or out. */
+static enum rc pass_on(struct decoder *d, size_t i, struct str made, struct buf *out,
+                       struct err *err)
+{
+    struct layer *l = &d->layers[i];
+
+    if (made.len == 0)
+        return RC_OK;
+    l->made += made.len;
+    if (l->made > d->max)
+        return err_set(err, RC_LIMIT, "the decoded body is longer than %zu bytes", d->max);
+    if (l->made > RATIO_FROM && l->made / RATIO_MAX > d->came)
+        return err_set(err, RC_LIMIT, "%zu bytes came to more than %zu decoded", d->came, l->made);
+    if (l->coding == CODING_GZIP) {
+        l->sum = (uint32_t)crc32(l->sum, (const Bytef *)made.ptr, (uInt)made.len);
+        l->n += (uint32_t)made.len;
+    }
+    if (i + 1 < d->n_layers)
+        return feed(d, i + 1, made, out, err);
+    buf_append(out, made.ptr, made.len);
+    return RC_OK;
+}
+
+static enum rc inflate_some(struct decoder *d, size_t i, struct str *in, struct buf *out,
+                            struct err *err)
+{
+    struct layer *l = &d->layers[i];
+    char piece[PIECE];
+    int got;
+    enum rc rc;
+
+    l->z.next_in = (Bytef *)in->ptr;
+    l->z.avail_in = in->len < PIECE ? (uInt)in->len : PIECE;
+    *in = str_slice(*in, l->z.avail_in, in->len);
+    do {
+        l->z.next_out = (Bytef *)piece;
+        l->z.avail_out = sizeof piece;
+        got = inflate(&l->z, Z_NO_FLUSH);
+        if (got != Z_OK && got != Z_BUF_ERROR && got != Z_STREAM_END)
+            return broken(l, err, l->z.msg != NULL ? l->z.msg : "the data are damaged");
+        rc = pass_on(d, i, str_of(piece, sizeof piece - l->z.avail_out), out, err);
+    } while (rc == RC_OK && got != Z_STREAM_END && l->z.avail_out == 0);
+    if (got == Z_STREAM_END) {
+        *in = str_of((const char *)l->z.next_in, in->len + l->z.avail_in);
+        l->stage = l->coding == CODING_GZIP ? STAGE_SUM : STAGE_DONE;
+    }
+    return rc;
+}
+
+static enum rc unbrotli_some(struct decoder *d, size_t i, struct str *in, struct buf *out,
+                             struct err *err)
+{
+    struct layer *l = &d->layers[i];
+    char piece[PIECE];
+    const uint8_t *next_in = (const uint8_t *)in->ptr;
+    size_t left_in = in->len;
+    BrotliDecoderResult got;
+    enum rc rc;
+
+    do {
+        uint8_t *next_out = (uint8_t *)piece;
+        size_t left_out = sizeof piece;
+
+        got = BrotliDecoderDecompressStream(l->brotli, &left_in, &next_in, &left_out, &next_out,
+                                            NULL);
+        if (got == BROTLI_DECODER_RESULT_ERROR)
+            return broken(l, err, "the data are damaged");
+        rc = pass_on(d, i, str_of(piece, sizeof piece - left_out), out, err);
+    } while (rc == RC_OK && got == BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT);
+    if (got == BROTLI_DECODER_RESULT_SUCCESS)
+        l->stage = STAGE_DONE;
+    *in = str_slice(*in, in->len, in->len);
+    return rc;
+}
+
+/* Deflate without the header that it should have (RFC 9110 §8.4.1.2, note). */
+static enum rc begin_deflate(struct decoder *d, size_t i, struct str *in, struct buf *out,
+                             struct err *err)
+{
+    struct layer *l = &d->layers[i];
+    char two[ZLIB_HEAD];
+    struct str rest;
+
+    if (!collect(l, ZLIB_HEAD, in))
+        return RC_OK;
+    l->stage = STAGE_DATA;
+    if ((l->few[0] & 15) == Z_DEFLATED && (l->few[0] << 8 | l->few[1]) % 31 == 0)
+        return RC_OK;
+    memcpy(two, l->few, sizeof two);
+    rest = str_of(two, sizeof two);
+    return inflate_some(d, i, &rest, out, err);
+}
+
+static enum rc feed(struct decoder *d, size_t i, struct str in, struct buf *out, struct err *err)
+{
+    struct layer *l = &d->layers[i];
+    enum rc rc = RC_OK;
+
+    while (rc == RC_OK && in.len > 0 && l->stage != STAGE_DONE) {
+        switch (l->stage) {
+        case STAGE_HEAD:
+            rc = l->coding == CODING_GZIP ? read_gzip_head(l, &in, err)
+                                          : begin_deflate(d, i, &in, out, err);
+            break;
+        case STAGE_EXTRA:
+            read_extra(l, &in);
+            break;
+        case STAGE_NAME:
+        case STAGE_COMMENT:
+            read_text(l, &in);
+            break;
+        case STAGE_HEAD_SUM:
+            if (collect(l, 2, &in))
+                next_part(l);
+            break;
+        case STAGE_DATA:
+            rc = l->coding == CODING_BROTLI ? unbrotli_some(d, i, &in, out, err)
+                                            : inflate_some(d, i, &in, out, err);
+            break;
+        case STAGE_SUM:
+            rc = read_sum(l, &in, err);
+            break;
+        case STAGE_DONE:
+            break;
+        }
+    }
+    return rc;
+}
+
+enum rc decoder_feed(struct decoder *d, const char *p, size_t n, struct buf *out, struct err *err)
+{
+    d->came += n;
+    return feed(d, 0, str_of(p, n), out, err);
+}
+
+enum rc decoder_end(const struct decoder *d, struct err *err)
+{
+    for (size_t i = 0; i < d->n_layers; i++) {
+        const struct layer *l = &d->layers[i];
+
+        if (l->stage != STAGE_DONE && l->stage != STAGE_SUM &&
+            !(l->later && l->stage == STAGE_HEAD))
+            return broken(l, err, "it ends too early");
+    }
+    return RC_OK;
+}
