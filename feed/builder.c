@@ -121,6 +121,8 @@ static void track_namespace(struct builder *b, const struct ns_decl *d)
             doc->version = STR("rss090");
         else if (str_ieqz(uri, "http://purl.org/rss/1.0/"))
             doc->version = STR("rss10");
+        else if (str_ieqz(uri, "http://purl.org/net/rss1.1#"))
+            doc->version = STR("rss11");
         else if (str_ieqz(uri, "http://www.w3.org/2005/atom"))
             doc->version = STR("atom10");
     }

@@ -103,7 +103,7 @@ static void start_channel(struct builder *b, struct frame *f, const struct attrs
     f->is_container = true;
     b->in_feed = true;
     if (b->doc->family == FAMILY_NONE) {
-        b->doc->family = FAMILY_CDF;
+        b->doc->family = str_eqz(b->doc->version, "rss11") ? FAMILY_RDF : FAMILY_CDF;
         if (b->doc->version.len == 0)
             b->doc->version = STR("cdf");
     }

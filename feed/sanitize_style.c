@@ -83,8 +83,7 @@ static size_t group_end(struct str s, size_t i)
 
 static bool is_punctuation(char c)
 {
-    return c == ':' || c == ';' || c == '.' || c == ',' || c == '#' || c == '%' || c == '!' ||
-           c == '\0'; /* which no document has */
+    return c == ':' || c == ';' || c == '.' || c == ',' || c == '#' || c == '%' || c == '!';
 }
 
 /* True when `s` has nothing but letters, digits, plain punctuation, quoted words, bracketed numbers

@@ -1,0 +1,216 @@
+/* tests/documents/test_mutants.c - every fixture damaged in many ways (OBJ-08, OBJ-12): cut at each
+ * eighth, wrongly labelled, with bytes turned over. Whatever comes of it: no crash, no endless run,
+ * no growth beyond its size, and what leaves is as well-formed as ever (check_feed.h).
+ *
+ * Damage is drawn from numbers that depend on the name of the fixture alone, so a failure comes
+ * again. What is being tried stands on standard error when it breaks. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "feed/changes.h"
+#include "feed/discover.h"
+#include "feed/opml.h"
+#include "tests/documents/check_feed.h"
+#include "tests/documents/fixture.h"
+
+#define FLIPPED_VARIANTS 4
+
+static struct arena all = ARENA_INIT;
+static struct fixture *list;
+static size_t n_fixtures;
+
+static char trying[300]; /* for the handler: what is being tried */
+
+static void on_end(int sig)
+{
+    (void)!write(2, trying, strlen(trying));
+    (void)signal(sig, SIG_DFL);
+    (void)raise(sig);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    n_fixtures = fixtures_read(&all, getenv("FEEDMILL_FIXTURES"), &list);
+    (void)signal(SIGABRT, on_end);
+    (void)signal(SIGSEGV, on_end);
+    (void)signal(SIGALRM, on_end);
+    assert_true(n_fixtures > 100);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    fixtures_free(list, n_fixtures);
+    arena_release(&all);
+    return 0;
+}
+
+/* `body` is given over: memory of just its size. */
+static void try(const struct fixture *f, const char *how, size_t which, struct str body,
+                const char *content_type)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct parse_input in = f->input;
+    struct discovered_feed *feeds;
+    struct change_row *rows;
+    struct opml opml;
+    size_t n;
+
+    (void)snprintf(trying, sizeof trying, "\n%.*s, %s %zu\n", STR_ARG(f->name), how, which);
+    (void)alarm(120);
+    in.body = body;
+    if (content_type != NULL)
+        in.content_type = str_from(content_type);
+    switch (f->kind) {
+    case FIXTURE_FEED:
+        check_feed(&in);
+        break;
+    case FIXTURE_PAGE:
+        n = discover_feeds(&a, body, in.url, in.content_type, &feeds);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(str_utf8_valid(feeds[i].href), feeds[i].href.len);
+        check_feed(&in);
+        break;
+    case FIXTURE_LIST:
+        if (opml_read(&a, body, in.content_type, &opml, NULL) == RC_OK) {
+            AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
+            struct opml again;
+
+            opml_write(&b, &opml, 0, 0);
+            assert_int_equal(opml_read(&a, buf_view(&b), STR_NULL, &again, NULL), RC_OK);
+            assert_false(again.bozo);
+            assert_true(again.n_feeds <= opml.n_feeds);
+        }
+        break;
+    case FIXTURE_CHANGES:
+        if (changes_read(&a, body, 1100000000, &rows, &n, NULL) == RC_OK) {
+            AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
+
+            changes_write(&b, rows, n, 1100000000);
+            assert_int_equal(changes_read(&a, buf_view(&b), 1100000000, &rows, &n, NULL), RC_OK);
+        }
+        break;
+    }
+    (void)alarm(0);
+    mem_free((char *)(uintptr_t)body.ptr);
+}
+
+static struct str copy(struct str s)
+{
+    char *p = mem_alloc(s.len > 0 ? s.len : 1);
+
+    memcpy(p, s.ptr, s.len);
+    return str_of(p, s.len);
+}
+
+static void test_mutants__cut_at_every_eighth(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n_fixtures; i++)
+        for (size_t k = 0; k < 8; k++)
+            try(&list[i], "eighths", k, copy(str_slice(list[i].body, 0, list[i].body.len * k / 8)),
+                NULL);
+}
+
+static void test_mutants__wrong_content_type(void **state)
+{
+    static const char *const types[] = {"text/xml; charset=utf-16",
+                                        "application/xml; charset=us-ascii",
+                                        "application/rss+xml; charset=koi8-r",
+                                        "text/html; charset=utf-32le",
+                                        "application/json; charset=shift_jis",
+                                        "image/png"};
+
+    (void)state;
+    for (size_t i = 0; i < n_fixtures; i++)
+        for (size_t k = 0; k < sizeof types / sizeof types[0]; k++)
+            try(&list[i], "content type", k, copy(list[i].body), types[k]);
+}
+
+/* A declaration that says something else, in place of the one that is there. */
+static void test_mutants__wrong_declaration(void **state)
+{
+    static const char *const names[] = {"utf-16", "iso-8859-1", "iso-2022-jp", "gb18030"};
+
+    (void)state;
+    for (size_t i = 0; i < n_fixtures; i++)
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+            AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
+            struct str body = list[i].body;
+            ssize_t end = str_find(str_slice(body, 0, 200), STR("?>"));
+
+            buf_printf(&b, "<?xml version=\"1.0\" encoding=\"%s\"?>", names[k]);
+            buf_str(&b, end < 0 ? body : str_slice(body, (size_t)end + 2, body.len));
+            try(&list[i], "declaration", k, copy(buf_view(&b)), NULL);
+        }
+}
+
+static uint64_t next_random(uint64_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
+}
+
+/* One byte in eighty is another one: any, or one that means something to a parser. */
+static void test_mutants__bytes_turned_over(void **state)
+{
+    static const char signs[] = "<>&\"'/=;#![]-?:{}\n\0\xFF\xC3\x80";
+
+    (void)state;
+    for (size_t i = 0; i < n_fixtures; i++)
+        for (size_t k = 0; k < FLIPPED_VARIANTS; k++) {
+            struct str body = copy(list[i].body);
+            uint64_t seed = 88172645463325252ULL + k;
+
+            for (size_t c = 0; c < list[i].name.len; c++)
+                seed = seed * 31 + (unsigned char)list[i].name.ptr[c];
+            for (size_t n = body.len / 80 + 1; n > 0 && body.len > 0; n--) {
+                char *p = (char *)(uintptr_t)body.ptr + next_random(&seed) % body.len;
+                uint64_t r = next_random(&seed);
+
+                *p = (char)(k % 2 == 0 ? signs[r % (sizeof signs - 1)] : (char)r);
+            }
+            try(&list[i], "turned over", k, body, NULL);
+        }
+}
+
+/* Two halves of different documents: states that the one leaves, the other meets. */
+static void test_mutants__halves_of_two(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n_fixtures; i++)
+        for (size_t k = 1; k <= 2; k++) {
+            AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
+            struct str other = list[(i + 37 * k) % n_fixtures].body;
+
+            buf_str(&b, str_slice(list[i].body, 0, list[i].body.len / 2));
+            buf_str(&b, str_slice(other, other.len / 2, other.len));
+            try(&list[i], "spliced", k, copy(buf_view(&b)), NULL);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mutants__cut_at_every_eighth),
+        cmocka_unit_test(test_mutants__wrong_content_type),
+        cmocka_unit_test(test_mutants__wrong_declaration),
+        cmocka_unit_test(test_mutants__bytes_turned_over),
+        cmocka_unit_test(test_mutants__halves_of_two),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
