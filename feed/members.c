@@ -14,20 +14,6 @@
 
 /* ---------------------------------------------------------------- kinds of text */
 
-#define LIT(text)                                                                                  \
-    {                                                                                              \
-        (text), sizeof(text) - 1                                                                   \
-    }
-
-/* `list` ends with a null string. */
-static bool is_one_of(struct str s, const struct str *list)
-{
-    for (; !str_is_null(*list); list++)
-        if (str_eq(s, *list))
-            return true;
-    return false;
-}
-
 /* The media type of a text construct: "html" is short for text/html. */
 static struct str media_type(struct arena *a, struct str type)
 {
@@ -46,17 +32,43 @@ static bool is_html_type(struct str type)
     return str_eqz(type, "text/html") || str_eqz(type, "application/xhtml+xml");
 }
 
-/* Texts that may hold markup, and references that may be relative. */
-static const struct str markup_members[] = {
-    LIT("content"),  LIT("title"),  LIT("summary"),   LIT("info"),        LIT("tagline"),
-    LIT("subtitle"), LIT("rights"), LIT("copyright"), LIT("description"), {NULL, 0}};
-static const struct str uri_members[] = {
-    LIT("link"),     LIT("id"),   LIT("wfw_comment"), LIT("wfw_commentrss"),
-    LIT("docs"),     LIT("url"),  LIT("href"),        LIT("icon"),
-    LIT("comments"), LIT("logo"), LIT("newlocation"), {NULL, 0}};
-/* Texts that become tags, not members. */
-static const struct str tag_members[] = {
-    LIT("category"), LIT("tags"), LIT("itunes_keywords"), {NULL, 0}};
+enum kind {
+    MARKUP = 1,    /* may hold markup */
+    REFERENCE = 2, /* may be a relative reference */
+    TAG = 4        /* becomes a tag, not a member */
+};
+
+/* What is known of a member by its name. */
+static unsigned kind_of(struct str member)
+{
+#define ROW(name, kind)                                                                            \
+    {                                                                                              \
+        {(name), sizeof(name) - 1}, (kind)                                                         \
+    }
+    static const struct {
+        struct str name;
+        unsigned kind;
+    } rows[] = {
+        ROW("title", MARKUP),          ROW("link", REFERENCE),
+        ROW("id", REFERENCE),          ROW("summary", MARKUP),
+        ROW("content", MARKUP),        ROW("description", MARKUP),
+        ROW("category", TAG),          ROW("subtitle", MARKUP),
+        ROW("href", REFERENCE),        ROW("url", REFERENCE),
+        ROW("comments", REFERENCE),    ROW("rights", MARKUP),
+        ROW("copyright", MARKUP),      ROW("info", MARKUP),
+        ROW("tagline", MARKUP),        ROW("docs", REFERENCE),
+        ROW("icon", REFERENCE),        ROW("logo", REFERENCE),
+        ROW("wfw_comment", REFERENCE), ROW("wfw_commentrss", REFERENCE),
+        ROW("newlocation", REFERENCE), ROW("tags", TAG),
+        ROW("itunes_keywords", TAG),
+    };
+#undef ROW
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (str_eq(member, rows[i].name))
+            return rows[i].kind;
+    return 0;
+}
 
 static bool is_word_char(char c)
 {
@@ -416,6 +428,7 @@ struct str builder_pop(struct builder *b, struct frame *f)
 {
     struct content *c = &b->content;
     struct str text, raw;
+    unsigned kind;
     bool is_html;
 
     if (!f->collects)
@@ -429,9 +442,10 @@ struct str builder_pop(struct builder *b, struct frame *f)
         raw = mend_characters(b, text);
         return raw.len == 0 ? STR("") : raw.ptr == text.ptr ? str_dup(b->a, raw) : raw;
     }
+    kind = kind_of(f->member);
     if (f->is_content && c->is_base64)
         text = decode_base64(b->a, text);
-    if (text.len > 0 && is_one_of(f->member, uri_members) &&
+    if (text.len > 0 && (kind & REFERENCE) &&
         (!str_eqz(f->member, "id") || (b->guid_is_link && !has_blank(text))))
         text = uri_resolve(b->a, b->base, text);
     if (f->is_content && b->doc->family != FAMILY_ATOM && str_eqz(c->type, "text/plain") &&
@@ -439,14 +453,14 @@ struct str builder_pop(struct builder *b, struct frame *f)
         c->type = STR("text/html");
     raw = text;
     is_html = !f->is_content || is_html_type(c->type);
-    if (is_html && text.len > 0 && is_one_of(f->member, markup_members))
+    if (is_html && text.len > 0 && (kind & MARKUP))
         text = safe_html(b, text, b->base);
     text = mend_characters(b, text);
     if (text.len == 0)
         text = STR("");
     else if (text.ptr == raw.ptr) /* still that of the buffer, or of nobody knows whom */
         text = str_dup(b->a, text);
-    if (is_one_of(f->member, tag_members))
+    if (kind & TAG)
         return text;
     if (str_eqz(f->member, "title") && b->title_depth > -1 && b->title_depth <= (ssize_t)b->depth)
         return text;
@@ -499,6 +513,20 @@ static void set_text_or_null(struct builder *b, struct value *d, const char *key
               str_is_null(s) ? value_null(b->a) : value_text(b->a, str_dup(b->a, s)));
 }
 
+/* Tags begin with their term, by which most differ: an answer at once, before the whole is
+ * compared.
+ */
+static bool may_be_same_tag(const struct value *x, const struct value *y)
+{
+    const struct value *xt, *yt;
+
+    if (x->kind != VAL_DICT || x->len == 0 || !str_eqz(x->members[0].key, "term"))
+        return true;
+    xt = x->members[0].val;
+    yt = y->members[0].val;
+    return xt->kind == yt->kind && (xt->kind != VAL_TEXT || str_eq(xt->s, yt->s));
+}
+
 void builder_add_tag(struct builder *b, struct str term, struct str scheme, struct str label)
 {
     struct value *tags = value_list_at(b->a, builder_context(b), STR("tags")), *tag;
@@ -509,9 +537,12 @@ void builder_add_tag(struct builder *b, struct str term, struct str scheme, stru
     set_text_or_null(b, tag, "term", term);
     set_text_or_null(b, tag, "scheme", scheme);
     set_text_or_null(b, tag, "label", label);
-    for (size_t i = 0; i < value_len(tags); i++)
-        if (value_equal(value_at(tags, i), tag))
+    for (size_t i = 0; i < value_len(tags); i++) {
+        const struct value *other = value_at(tags, i);
+
+        if (may_be_same_tag(other, tag) && value_equal(other, tag))
             return;
+    }
     value_push(b->a, tags, tag);
 }
 

@@ -95,6 +95,22 @@ static struct str essence(struct str uri)
     return uri;
 }
 
+/* Is `uri`, which is an essence, that of the row `z`, in any case? */
+static bool is_essence_of(struct str uri, const char *z)
+{
+    size_t i = 0;
+
+    if (strncmp(z, "http://", 7) == 0)
+        z += 7;
+    else if (strncmp(z, "https://", 8) == 0)
+        z += 8;
+    while (i < uri.len && z[i] != '\0' &&
+           (uri.ptr[i] == z[i] ||
+            (uri.ptr[i] >= 'A' && uri.ptr[i] <= 'Z' && uri.ptr[i] + ('a' - 'A') == z[i])))
+        i++;
+    return i == uri.len && (z[i] == '\0' || strcmp(z + i, "/") == 0);
+}
+
 const struct ns *ns_find(struct str uri)
 {
     uri = essence(str_trim(uri));
@@ -102,7 +118,7 @@ const struct ns *ns_find(struct str uri)
     if (str_ifind(uri, STR("backend.userland.com/rss")) >= 0)
         uri = STR("backend.userland.com/rss");
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
-        if (str_ieq(uri, essence(str_from(table[i].uri))))
+        if (is_essence_of(uri, table[i].uri))
             return &table[i];
     return NULL;
 }
