@@ -18,6 +18,7 @@
 #include "server/cli.h"
 
 #define HEADERS_MAX 32
+#define WRITE_PIECE ((size_t)64 * 1024)
 
 struct job {
     struct str url, out_dir;
@@ -152,11 +153,50 @@ static FILE *open_result(const char *name, struct arena *a, struct str dir, cons
     return f;
 }
 
+/* Write what has come together once it is `enough` bytes. */
+static bool pass_on(FILE *to, struct buf *text, size_t enough)
+{
+    bool ok = text->len < enough || fwrite(text->ptr, 1, text->len, to) == text->len;
+
+    if (text->len >= enough)
+        buf_reset(text);
+    return ok;
+}
+
+/* The dict as one line of JSON. Items of its lists go out one by one, so that the text of a large
+ * document is never there as a whole. */
+static bool write_result(FILE *to, const struct value *v)
+{
+    AUTO(buf_release) struct buf text = BUF_INIT(BUF_ANY);
+    bool ok = true;
+
+    for (uint32_t i = 0; i < v->len; i++) {
+        const struct value *member = v->members[i].val;
+
+        buf_putc(&text, i == 0 ? '{' : ',');
+        json_write_text(&text, v->members[i].key);
+        buf_putc(&text, ':');
+        if (member->kind != VAL_LIST) {
+            json_write(&text, member);
+            continue;
+        }
+        buf_putc(&text, '[');
+        for (uint32_t k = 0; k < member->len; k++) {
+            if (k > 0)
+                buf_putc(&text, ',');
+            json_write(&text, member->items[k]);
+            ok = pass_on(to, &text, WRITE_PIECE) && ok;
+        }
+        buf_putc(&text, ']');
+    }
+    buf_puts(&text, "}\n");
+    return pass_on(to, &text, 0) && ok;
+}
+
 static int convert_file(const char *name, const struct job *job, convert_fn *convert,
                         const char *path, size_t skip)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
     AUTO(mem_autofree) char *bytes = NULL;
     struct value *v;
     size_t len;
@@ -169,12 +209,10 @@ static int convert_file(const char *name, const struct job *job, convert_fn *con
         return cli_fail(name, "%s: with --out, files are named without \"..\"", path);
     if ((v = convert(name, job, &a, str_of(bytes, len))) == NULL)
         return 1;
-    json_write(&out, v);
-    buf_putc(&out, '\n');
     if (!str_is_null(job->out_dir) && strcmp(path, "-") != 0 &&
         (to = open_result(name, &a, job->out_dir, path + (path[0] == '/' ? skip : 0))) == NULL)
         return 1;
-    bad = fwrite(out.ptr, 1, out.len, to) != out.len;
+    bad = !write_result(to, v);
     if (to != stdout)
         bad = fclose(to) != 0 || bad;
     return bad ? cli_fail(name, "%s: the result cannot be written: %s", path, strerror(errno)) : 0;
