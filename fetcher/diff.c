@@ -30,7 +30,8 @@ static struct str bounded(struct str s)
     return s;
 }
 
-static struct str entry_json(struct arena *a, const struct value *obj)
+/* The JSON, in `docs`. */
+static struct str entry_json(struct arena *a, struct arena *docs, const struct value *obj)
 {
     static const char *const bulky[] = {"content", "summary", "summary_detail", "description"};
     AUTO(buf_release) struct buf buf = BUF_INIT(LIMIT_ENTRY);
@@ -58,7 +59,7 @@ static struct str entry_json(struct arena *a, const struct value *obj)
         buf_reset(&buf);
         json_write(&buf, less);
     }
-    return str_dup(a, buf_view(&buf));
+    return str_dup(docs, buf_view(&buf));
 }
 
 static void doc_hash(struct str doc, struct str ext, unsigned char out[16])
@@ -71,10 +72,11 @@ static void doc_hash(struct str doc, struct str ext, unsigned char out[16])
 }
 
 /* Fill *c when the entry is new or differs from what is known; false when it does not. */
-static bool compare_entry(struct arena *a, const struct doc_entry *e, struct str uid,
-                          int64_t received_at, const struct known_entry *known,
+static bool compare_entry(struct arena *a, struct arena *docs, const struct doc_entry *e,
+                          struct str uid, int64_t received_at, const struct known_entry *known,
                           struct entry_change *c)
 {
+    struct arena_mark before = arena_mark(docs);
     unsigned char hash[16];
     bool same;
     struct str ext = str_is_null(e->ext) ? STR("") : e->ext;
@@ -86,13 +88,15 @@ static bool compare_entry(struct arena *a, const struct doc_entry *e, struct str
     same = known->known && !known->deleted &&
            memcmp(known->essence, c->essence, sizeof c->essence) == 0;
     /* an undated entry keeps the time it came in until it changes */
-    c->doc = entry_json(a, entry_complete(a, e, uid, same ? known->sort_at : received_at));
+    c->doc = entry_json(a, docs, entry_complete(a, e, uid, same ? known->sort_at : received_at));
     if (known->known && !known->deleted) {
         doc_hash(c->doc, ext, hash);
         c->kind = REV_CHANGED;
         c->volatile_only = same;
-        if (c->volatile_only && memcmp(known->doc_hash, hash, sizeof hash) == 0)
+        if (c->volatile_only && memcmp(known->doc_hash, hash, sizeof hash) == 0) {
+            arena_rewind(docs, before);
             return false;
+        }
     }
     c->ext = ext;
     c->published_at = e->published_at;
@@ -135,8 +139,8 @@ struct entry_change diff_deletion(struct str uid, int64_t when_at, struct str ex
     };
 }
 
-size_t diff_document(struct arena *a, const struct feed_doc *doc, const struct str *uids,
-                     const struct known_entry *known, int64_t received_at,
+size_t diff_document(struct arena *a, struct arena *docs, const struct feed_doc *doc,
+                     const struct str *uids, const struct known_entry *known, int64_t received_at,
                      struct entry_change **out)
 {
     AUTO(map_forget) struct map graves = MAP_INIT;
@@ -156,7 +160,7 @@ size_t diff_document(struct arena *a, const struct feed_doc *doc, const struct s
             map_del(&graves, uids[i]); /* it rose again */
             t = NULL;
         }
-        if (t == NULL && compare_entry(a, e, uids[i], received_at, &known[i], &changes[n]))
+        if (t == NULL && compare_entry(a, docs, e, uids[i], received_at, &known[i], &changes[n]))
             n++;
     }
     for (size_t i = 0; i < doc->n_tombstones; i++) {

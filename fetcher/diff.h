@@ -11,14 +11,16 @@
 size_t diff_uids(struct arena *a, const struct feed_doc *doc, struct str **out);
 
 /* The changes, in document order, deletions last. known[i] is of uid i; for null uids it is not
- * looked at. `received_at`: Unix seconds, the date of undated entries that are new or changed; their
- * documents are completed with it (feed/complete.h). Returns their number; *out and all strings are in the arena or the document.
+ * looked at. `received_at`: Unix seconds, the date of undated entries that are new or changed;
+ * their documents are completed with it (feed/complete.h). Returns their number; *out and all
+ * strings are in the arena or the document, but each change's `doc` is in `docs`, so that it can
+ * travel alone.
  *
  * A known essence in other bytes becomes a volatile_only change. A tombstone deletes an entry that
  * is known and that the document does not show with a later `updated` (RFC 6721 §3); one without
  * time, or for an unknown entry, does nothing. An entry over LIMIT_ENTRY loses its content. */
-size_t diff_document(struct arena *a, const struct feed_doc *doc, const struct str *uids,
-                     const struct known_entry *known, int64_t received_at,
+size_t diff_document(struct arena *a, struct arena *docs, const struct feed_doc *doc,
+                     const struct str *uids, const struct known_entry *known, int64_t received_at,
                      struct entry_change **out);
 
 /* The deletion of an entry at a time; `ext`: the tombstone as XML, or empty. Borrows its strings.

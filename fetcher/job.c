@@ -44,6 +44,16 @@ void job_free(struct job **jp)
     *jp = NULL;
 }
 
+void job_drop_body(struct job *job)
+{
+    job->body = STR("");
+    job->final_url = str_dup(job->arena, job->final_url);
+    job->content_type = str_dup(job->arena, job->content_type);
+    job->content_location = str_dup(job->arena, job->content_location);
+    job->content_language = str_dup(job->arena, job->content_language);
+    arena_free(&job->answer_arena);
+}
+
 bool job_has_document(const struct job *job)
 {
     return job->rec->has_body_hash || job->rec->head.len > 0;

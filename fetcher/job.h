@@ -67,6 +67,9 @@ struct job *job_new(void *owner, int64_t feed_id, unsigned reasons,
                     const struct schedule_rules *rules);
 void job_free(struct job **jp);
 
+/* The document has been read: give its memory back. What else the answer said is kept. */
+void job_drop_body(struct job *job);
+
 /* The record is there: what is asked first. */
 void job_begin(struct job *job, struct feed_record *rec);
 

@@ -134,9 +134,11 @@ static enum rc add_absent(const struct parse_worker *w, struct arena *a, const s
     return rc;
 }
 
-/* Understand the document. JOB_WORK: *found is filled, or job->resp says why there is nothing. */
-static enum job_step understand(const struct parse_worker *w, struct arena *a, struct job *job,
-                                int64_t now, struct findings *found, struct err *err)
+/* Understand the document. JOB_WORK: *found is filled, or job->resp says why there is nothing. The
+ * entries' documents are in `docs`. */
+static enum job_step understand(const struct parse_worker *w, struct arena *a, struct arena *docs,
+                                struct job *job, int64_t now, struct findings *found,
+                                struct err *err)
 {
     struct parse_input in = {.body = job->body,
                              .url = job->final_url,
@@ -160,13 +162,14 @@ static enum job_step understand(const struct parse_worker *w, struct arena *a, s
     doc = feed_parse(a, &in);
     if (doc->version.len == 0)
         return handle_other(a, job, doc);
+    job_drop_body(job);
     stats_inc(STAT_parse_total);
     if (doc->bozo)
         stats_inc(STAT_parse_bozo_total);
     n = diff_uids(a, doc, &uids);
     if (read_known(w, a, job->feed_id, uids, n, &known, err) != RC_OK)
         return JOB_END;
-    found->n_changes = diff_document(a, doc, uids, known, now, &changes);
+    found->n_changes = diff_document(a, docs, doc, uids, known, now, &changes);
     found->changes = changes;
     found->doc = doc;
     if (doc->complete && !doc->bozo && doc->n_cut == 0 && !job->resp.partial &&
@@ -214,6 +217,7 @@ static enum rc store(const struct parse_worker *w, struct job *job, const struct
 enum job_step parse_job_run(const struct parse_worker *w, struct job *job)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
+    AUTO(arena_release) struct arena docs = ARENA_INIT;
     struct findings found = {.same = false};
     struct err err = ERR_INIT;
     struct feed_record *fresh;
@@ -224,7 +228,7 @@ enum job_step parse_job_run(const struct parse_worker *w, struct job *job)
     enum rc rc;
 
     if (job->resp.kind == RESPONSE_DOCUMENT)
-        step = understand(w, &a, job, now, &found, &err);
+        step = understand(w, &a, &docs, job, now, &found, &err);
     if (step == JOB_SEND)
         return JOB_SEND;
     if (step == JOB_END)
@@ -239,6 +243,7 @@ enum job_step parse_job_run(const struct parse_worker *w, struct job *job)
         return give_back(job, rc, &err);
     outcome_fill(&a, job, fresh, &found, now, &outcome);
     keep_date_of_target(w, fresh, &outcome);
+    outcome.docs = &docs;
     rc = store(w, job, &outcome);
     if (rc != RC_OK) {
         err_set(&err, rc, "the outcome of the fetch could not be stored: %s", rc_meaning(rc));

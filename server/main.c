@@ -6,6 +6,9 @@
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "base/digest.h"
 #include "net/http_client.h"
@@ -69,6 +72,17 @@ static void usage(FILE *to)
           to);
 }
 
+/* Memory of a large document goes back to the system when it is freed. Left to itself, glibc raises
+ * the size from which it maps pieces to the largest one freed, and keeps them on the heaps of the
+ * threads for good. */
+static void set_up_heap(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, 512 * 1024);
+    (void)mallopt(M_TRIM_THRESHOLD, 2 * 1024 * 1024);
+#endif
+}
+
 static void start_libraries(void)
 {
     setlocale(LC_CTYPE, "C.UTF-8"); /* libcurl's and libidn2's conversions */
@@ -99,6 +113,7 @@ int main(int argc, char **argv)
     }
     start_libraries();
     if (strcmp(argv[1], "serve") == 0) {
+        set_up_heap();
         daemon_block_signals();
         return serve(argc - 1, argv + 1);
     }

@@ -202,6 +202,8 @@ struct fetch_outcome {
     struct doc_hint_row hints;
     const struct entry_change *changes; /* in document order */
     size_t n_changes;
+    /* Holds each change's `doc`; moved on RC_OK, and empty then. NULL: all strings are copied. */
+    struct arena *docs;
     enum feed_state state;
     int level; /* LEVEL_KEEP or the new one */
     int n_errors;

@@ -112,7 +112,9 @@ enum rc store_resume(struct store *s, int64_t sub_id, int64_t position, store_do
     return hand_over(s, op);
 }
 
-static struct entry_change *keep_changes(struct op *op, const struct entry_change *list, size_t n)
+/* `has_docs`: their documents are in the operation's arena already. */
+static struct entry_change *keep_changes(struct op *op, const struct entry_change *list, size_t n,
+                                         bool has_docs)
 {
     struct entry_change *copy = ARENA_ARRAY(&op->arena, struct entry_change, n + 1);
     size_t i;
@@ -124,7 +126,7 @@ static struct entry_change *keep_changes(struct op *op, const struct entry_chang
         copy[i].link = keep(op, list[i].link);
         copy[i].summary = keep(op, list[i].summary);
         copy[i].author = keep(op, list[i].author);
-        copy[i].doc = keep(op, list[i].doc);
+        copy[i].doc = has_docs ? list[i].doc : keep(op, list[i].doc);
         copy[i].ext = keep(op, list[i].ext);
     }
     return copy;
@@ -135,8 +137,16 @@ enum rc store_fetch_outcome(struct store *s, const struct fetch_outcome *o, stor
 {
     struct op *op = op_new(OP_FETCH_OUTCOME, done, ctx);
     struct fetch_outcome *copy = &op->as.outcome;
+    struct arena_mark given = {0};
+    enum rc rc;
 
     *copy = *o;
+    copy->docs = NULL;
+    if (o->docs != NULL) { /* the documents, which are most of it, travel on */
+        given = arena_mark(o->docs);
+        op->arena = *o->docs;
+        *o->docs = (struct arena)ARENA_INIT;
+    }
     copy->error = keep(op, o->error);
     copy->url = keep(op, o->url);
     copy->page_url = keep(op, o->page_url);
@@ -147,8 +157,17 @@ enum rc store_fetch_outcome(struct store *s, const struct fetch_outcome *o, stor
     copy->head_ext = keep(op, o->head_ext);
     copy->title = keep(op, o->title);
     copy->site_url = keep(op, o->site_url);
-    copy->changes = keep_changes(op, o->changes, o->n_changes);
-    return hand_over(s, op);
+    copy->changes = keep_changes(op, o->changes, o->n_changes, o->docs != NULL);
+    rc = storer_push(s->storer, op);
+    if (rc == RC_OK)
+        return RC_OK;
+    if (o->docs != NULL) {
+        arena_rewind(&op->arena, given);
+        *o->docs = op->arena;
+        op->arena = (struct arena)ARENA_INIT;
+    }
+    op_free(op);
+    return rc;
 }
 
 void store_touch(struct store *s, const int64_t *ids, size_t n)

@@ -11,7 +11,7 @@
 #define RECEIVED_AT 1600000000
 
 struct case_ctx {
-    struct arena a;
+    struct arena a, docs;
     struct doc_entry entries[4];
     struct doc_tombstone graves[2];
     struct feed_doc doc;
@@ -54,7 +54,7 @@ static void diff(struct case_ctx *c)
     size_t n = diff_uids(&c->a, &c->doc, &c->uids);
 
     assert_int_equal(n, c->doc.n_entries + c->doc.n_tombstones);
-    c->n = diff_document(&c->a, &c->doc, c->uids, c->known, RECEIVED_AT, &c->changes);
+    c->n = diff_document(&c->a, &c->docs, &c->doc, c->uids, c->known, RECEIVED_AT, &c->changes);
 }
 
 /* Make known what the diff has just found for entry i. */
@@ -96,6 +96,7 @@ static void test_diff__new_same_changed(void **state)
     assert_int_equal(c.changes[0].kind, REV_CHANGED);
     assert_false(c.changes[0].volatile_only);
     arena_release(&c.a);
+    arena_release(&c.docs);
 }
 
 /* D9: other bytes with the same essence are no event, but are stored. */
@@ -115,6 +116,7 @@ static void test_diff__volatile_only(void **state)
     assert_true(c.changes[0].volatile_only);
     assert_int_equal(c.changes[0].kind, REV_CHANGED);
     arena_release(&c.a);
+    arena_release(&c.docs);
 }
 
 /* TOMB-01, TOMB-05, TOMB-06. */
@@ -158,6 +160,7 @@ static void test_diff__tombstones(void **state)
         if (rows[i].dies || rows[i].deleted)
             assert_int_equal(c.n, n_dead); /* the entry beside it is not news */
         arena_release(&c.a);
+        arena_release(&c.docs);
     }
 }
 
@@ -175,6 +178,7 @@ static void test_diff__latest_tombstone_counts(void **state)
     assert_int_equal(c.n, 1);
     assert_int_equal(c.changes[0].updated_at, 700);
     arena_release(&c.a);
+    arena_release(&c.docs);
 }
 
 /* An entry that was deleted and stands in the document again is new. */
@@ -190,6 +194,7 @@ static void test_diff__deleted_entry_rises(void **state)
     assert_int_equal(c.n, 1);
     assert_int_equal(c.changes[0].kind, REV_NEW);
     arena_release(&c.a);
+    arena_release(&c.docs);
 }
 
 /* Over the limit the content goes, the entry stays; normalized texts are cut between characters. */
@@ -215,15 +220,15 @@ static void test_diff__huge_entries_keep_their_identity(void **state)
     value_set_textz(&c.a, c.entries[1].obj, "odder", str_of(big + 80001, len - 80001));
     diff(&c);
     assert_int_equal(c.n, 2);
-    assert_str(c.changes[0].doc,
-               "{\"id\":\"a\",\"title\":\"one\",\"link\":\"\",\"summary\":\"\","
-               "\"updated\":\"2020-09-13T12:26:40Z\","
-               "\"updated_parsed\":[2020,9,13,12,26,40,6,257,0]}");
+    assert_str(c.changes[0].doc, "{\"id\":\"a\",\"title\":\"one\",\"link\":\"\",\"summary\":\"\","
+                                 "\"updated\":\"2020-09-13T12:26:40Z\","
+                                 "\"updated_parsed\":[2020,9,13,12,26,40,6,257,0]}");
     assert_int_equal(c.changes[0].summary.len, 65535);
     assert_int_equal(str_utf8_valid(c.changes[0].summary), 65535);
     assert_str(c.changes[1].doc, "{\"id\":\"b\",\"title\":\"two\",\"link\":\"\","
                                  "\"updated\":\"2020-09-13T12:26:40Z\"}");
     arena_release(&c.a);
+    arena_release(&c.docs);
     mem_free(big);
 }
 

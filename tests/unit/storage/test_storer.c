@@ -217,13 +217,12 @@ static void wait_at_gate(void *ctx, const struct commit_notice *notice)
     pthread_mutex_unlock(&gate);
 }
 
-/* The queue is bounded: more than it holds is refused, and refused means not called back. */
-static void test_storer__full_queue(void **state)
+/* A store with a short queue, whose writer waits at the gate, filled until it refuses. Returns how
+ * much it took. */
+static int fill_queue(struct fixture *f, struct answer *a)
 {
-    struct fixture *f = *state;
     struct store_cfg cfg = fixture_cfg(f);
     struct feed_ref ref = {.url = STR("http://a.example/")};
-    struct answer a = answer_init(0);
     enum rc rc = RC_OK;
     int accepted = 0;
 
@@ -234,12 +233,22 @@ static void test_storer__full_queue(void **state)
     store_listen(f->store, wait_at_gate, NULL);
     pthread_mutex_lock(&gate);
     while (accepted < 100) {
-        rc = store_add_feed(f->store, &ref, on_answer, &a);
+        rc = store_add_feed(f->store, &ref, on_answer, a);
         if (rc != RC_OK)
             break;
         accepted++;
     }
     assert_int_equal(RC_FULL, rc);
+    return accepted;
+}
+
+/* The queue is bounded: more than it holds is refused, and refused means not called back. */
+static void test_storer__full_queue(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a = answer_init(0);
+    int accepted = fill_queue(f, &a);
+
     assert_true(accepted >= 4 && accepted <= 6);
     pthread_mutex_unlock(&gate);
     a.wanted = accepted;
@@ -247,6 +256,40 @@ static void test_storer__full_queue(void **state)
     store_close(&f->store); /* nothing more comes */
     assert_int_equal(accepted, a.got);
     fixture_open(f);
+}
+
+/* Documents that are given travel with the outcome; when it is refused they stay as they were. */
+static void test_storer__given_documents(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://b.example/", NULL);
+    struct view v = view_of(VIEW_LOG, &id, 1);
+    struct answer a = answer_init(0), done;
+    struct entry_change c = change(f, "1", "one", 1);
+    struct arena docs = ARENA_INIT;
+    struct fetch_outcome o;
+    struct revision *rows;
+    struct err err = ERR_INIT;
+    size_t size, n;
+
+    c.doc = str_dup(&docs, STR("{\"given\":1}"));
+    size = arena_size(&docs);
+    a.wanted = fill_queue(f, &a);
+    o = outcome(id, &c, 1);
+    o.docs = &docs;
+    assert_int_equal(RC_FULL, store_fetch_outcome(f->store, &o, on_answer, &done));
+    assert_true(str_eqz(c.doc, "{\"given\":1}"));
+    assert_int_equal(size, arena_size(&docs));
+    pthread_mutex_unlock(&gate);
+    answer_wait(&a);
+    WRITE(done, store_fetch_outcome(f->store, &o, on_answer, &done));
+    assert_int_equal(RC_OK, done.rc);
+    assert_int_equal(0, arena_size(&docs));
+    store_close(&f->store);
+    fixture_open(f);
+    assert_int_equal(RC_OK, reader_rows(f->reader, &v, &f->arena, &rows, &n, &err));
+    assert_int_equal(1, n);
+    assert_true(str_eqz(rows[0].doc, "{\"given\":1}"));
 }
 
 /* Closing carries out what is queued. */
@@ -483,6 +526,7 @@ int main(void)
         T(failed_commit),
         T(no_room),
         T(full_queue),
+        T(given_documents),
         T(close_drains),
         T(readers_see_whole_commits),
         T(log_is_emptied_behind_busy_readers),
