@@ -10,7 +10,7 @@ void metrics_get(struct call *c)
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
 
     for (int i = 0; i < STAT_COUNT_; i++) {
-        enum stat stat = (enum stat)i;
+        enum stat_id stat = (enum stat_id)i;
         const char *name = stats_name(stat);
 
         buf_printf(&out, "# HELP feedmill_%s %s\n# TYPE feedmill_%s %s\nfeedmill_%s %lld\n", name,

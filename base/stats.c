@@ -18,34 +18,34 @@ static const struct {
 #undef STAT
 };
 
-void stats_add(enum stat stat, int64_t n)
+void stats_add(enum stat_id stat, int64_t n)
 {
     atomic_fetch_add_explicit(&cells[stat].n, n, memory_order_relaxed);
 }
 
-void stats_set(enum stat stat, int64_t n)
+void stats_set(enum stat_id stat, int64_t n)
 {
     atomic_store_explicit(&cells[stat].n, n, memory_order_relaxed);
 }
 
-int64_t stats_get(enum stat stat)
+int64_t stats_get(enum stat_id stat)
 {
     return atomic_load_explicit(&cells[stat].n, memory_order_relaxed);
 }
 
-const char *stats_name(enum stat stat)
+const char *stats_name(enum stat_id stat)
 {
     ASSERT((size_t)stat < ARRAY_LEN(rows));
     return rows[stat].name;
 }
 
-const char *stats_meaning(enum stat stat)
+const char *stats_meaning(enum stat_id stat)
 {
     ASSERT((size_t)stat < ARRAY_LEN(rows));
     return rows[stat].meaning;
 }
 
-enum stat_kind stats_kind(enum stat stat)
+enum stat_kind stats_kind(enum stat_id stat)
 {
     ASSERT((size_t)stat < ARRAY_LEN(rows));
     return rows[stat].kind;

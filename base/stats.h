@@ -5,7 +5,7 @@
 
 #include "base/compiler.h"
 
-enum stat {
+enum stat_id {
 #define STAT(name, kind, meaning) STAT_##name,
 #include "base/stats.def"
 #undef STAT
@@ -14,13 +14,13 @@ enum stat {
 
 enum stat_kind { STAT_KIND_COUNTER, STAT_KIND_GAUGE };
 
-void stats_add(enum stat stat, int64_t n);
-void stats_set(enum stat stat, int64_t n);
-int64_t stats_get(enum stat stat);
+void stats_add(enum stat_id stat, int64_t n);
+void stats_set(enum stat_id stat, int64_t n);
+int64_t stats_get(enum stat_id stat);
 
 #define stats_inc(stat) stats_add((stat), 1)
 
 /* The table's columns, for /metrics and the documentation. */
-const char *stats_name(enum stat stat);
-const char *stats_meaning(enum stat stat);
-enum stat_kind stats_kind(enum stat stat);
+const char *stats_name(enum stat_id stat);
+const char *stats_meaning(enum stat_id stat);
+enum stat_kind stats_kind(enum stat_id stat);

@@ -40,7 +40,7 @@ bool wait_for(struct fixture *f, const int *counter, int n)
     return ok;
 }
 
-bool wait_stat(enum stat stat, int64_t n)
+bool wait_stat(enum stat_id stat, int64_t n)
 {
     for (int i = 0; i < 500 && stats_get(stat) != n; i++)
         poll(NULL, 0, 10);

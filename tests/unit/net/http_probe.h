@@ -42,7 +42,7 @@ void reopen(struct fixture *f, const struct http_server_cfg *cfg);
  */
 void note(struct fixture *f, int *counter);
 bool wait_for(struct fixture *f, const int *counter, int n);
-bool wait_stat(enum stat stat, int64_t n);
+bool wait_stat(enum stat_id stat, int64_t n);
 
 struct client {
     int fd;
