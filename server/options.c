@@ -3,13 +3,13 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <ini.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "server/config_file.h"
 
 enum type { T_TEXT, T_LIST, T_INT, T_BOOL, T_MS, T_S, T_SIZE };
 enum { RELOAD = 1, SECRET = 2 };
@@ -35,8 +35,6 @@ struct loading {
     struct options *o;
     enum source from[N_ROWS]; /* where the present value came from */
     struct err *err;
-    enum rc rc;
-    const char *file;
 };
 
 static const struct {
@@ -178,37 +176,15 @@ static size_t find_row(const char *name, size_t len)
     return N_ROWS;
 }
 
-static int on_ini(void *user, const char *section, const char *name, const char *value)
+static enum rc on_line(void *ctx, const char *name, const char *value, struct err *err)
 {
-    struct loading *l = user;
+    struct loading *l = ctx;
     size_t i = find_row(name, strlen(name));
 
-    if (section[0] != '\0')
-        l->rc = err_set(l->err, RC_INPUT, "%s: section [%s]: the file has no sections, only lines "
-                                          "'name = value'", l->file, section);
-    else if (i == N_ROWS || strcmp(rows[i].name, "config") == 0)
-        l->rc = err_set(l->err, RC_INPUT, "%s: unknown option \"%s\"; feedmill serve --help lists "
-                                          "them", l->file, name);
-    else
-        l->rc = set_value(l, i, value, FROM_FILE);
-    return l->rc == RC_OK;
-}
-
-static enum rc read_file(struct loading *l)
-{
-    char *path = str_z(&l->o->arena, l->o->config);
-    int n;
-
-    l->file = path;
-    n = ini_parse(path, on_ini, l);
-    if (l->rc != RC_OK)
-        return l->rc;
-    if (n < 0)
-        return err_set(l->err, RC_INPUT, "config file %s cannot be read: %s", path,
-                       strerror(errno));
-    if (n > 0)
-        return err_set(l->err, RC_INPUT, "config file %s: line %d is no 'name = value'", path, n);
-    return RC_OK;
+    if (i == N_ROWS || strcmp(rows[i].name, "config") == 0)
+        return err_set(err, RC_INPUT, "unknown option \"%.100s\"; feedmill serve --help lists them",
+                       name);
+    return set_value(l, i, value, FROM_FILE);
 }
 
 static enum rc read_flags(struct loading *l, int argc, char **argv, bool *help)
@@ -281,7 +257,7 @@ enum rc options_load(int argc, char **argv, struct options **out, bool *help_out
     }
     if ((rc = read_flags(&l, argc, argv, help_out)) == RC_OK && !*help_out &&
         (rc = read_environment(&l)) == RC_OK && !str_is_null(l.o->config))
-        rc = read_file(&l);
+        rc = config_file_read(str_z(&l.o->arena, l.o->config), on_line, &l, err);
     if (rc != RC_OK) {
         options_free(&l.o);
         return rc;

@@ -76,6 +76,76 @@ static void test_options__flags_beat_environment_beats_file(void **state)
     options_free(&o);
 }
 
+/* The file `text` as configuration; NULL, and *err says why. */
+static struct options *load_text(const char *text, size_t len, struct err *err)
+{
+    char path[] = "/tmp/feedmill-options-XXXXXX";
+    const char *argv[] = {"--config", path, NULL};
+    struct options *o;
+    int fd = mkstemp(path);
+
+    assert_int_equal(write(fd, text, len), len);
+    close(fd);
+    o = load(argv, err);
+    unlink(path);
+    return o;
+}
+
+static void test_options__long_lines_of_the_file(void **state)
+{
+    char text[3000] = "base-url = http://", *end = text + strlen(text);
+    struct err err = ERR_INIT;
+    struct options *o;
+
+    (void)state;
+    memset(end, 'x', 2500);
+    strcpy(end + 2500, "\nreaders = 3\n");
+    o = load_text(text, strlen(text), &err);
+    if (o == NULL)
+        fail_msg("%s", err.text);
+    assert_int_equal(o->base_url.len, 7 + 2500);
+    assert_int_equal(o->readers, 3);
+    options_free(&o);
+}
+
+static void test_options__what_a_file_may_hold(void **state)
+{
+    static const char text[] = "\xEF\xBB\xBF; one comment\n  # another\r\n\nreaders=3\r\n\tdb : a=b.db ; why\n"
+                               "token = a;b\nlisten = 127.0.0.1:81";
+    struct err err = ERR_INIT;
+    struct options *o = load_text(text, sizeof text - 1, &err);
+
+    (void)state;
+    if (o == NULL)
+        fail_msg("%s", err.text);
+    assert_int_equal(o->readers, 3);
+    assert_str(o->db, "a=b.db");
+    assert_str(o->token, "a;b");
+    assert_str(o->listen, "127.0.0.1:81");
+    options_free(&o);
+}
+
+static void test_options__bad_lines_are_named(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } rows[] = {{"readers = 3\n\nhello\n", "line 3 is no 'name = value'"},
+                {"= 3\n", "line 1 is no"},
+                {"[main]\nreaders = 3\n", "line 1: the file has no sections"},
+                {"readers = 3\nfrob = 1\n", "line 2: unknown option \"frob\""},
+                {"config = other\n", "unknown option \"config\""},
+                {"\nreaders = many\n", "line 2: option readers"}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+
+        assert_null(load_text(rows[i].text, strlen(rows[i].text), &err));
+        if (strstr(err.text, rows[i].why) == NULL)
+            fail_msg("%s", err.text);
+    }
+}
+
 static void test_options__bad_values_are_named(void **state)
 {
     (void)state;
@@ -129,6 +199,9 @@ int main(void)
         cmocka_unit_test(test_options__defaults_are_in_range),
         cmocka_unit_test(test_options__flags_beat_environment_beats_file),
         cmocka_unit_test(test_options__bad_values_are_named),
+        cmocka_unit_test(test_options__long_lines_of_the_file),
+        cmocka_unit_test(test_options__what_a_file_may_hold),
+        cmocka_unit_test(test_options__bad_lines_are_named),
         cmocka_unit_test(test_options__times_and_sizes_have_units),
         cmocka_unit_test(test_options__a_reload_knows_what_it_cannot_change),
     };
