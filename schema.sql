@@ -7,7 +7,7 @@
 -- Facts of the whole database, read at start and written once per transaction.
 --   log_id      UUID of this log; part of every cursor
 --   secret      64 hex digits that sign what we hand out for our own use; SECRET
---   version     last feeds.version that was given out; never goes back
+--   version     last feeds.version that was given out, microseconds of the clock; never goes back
 --   last_seq    last revisions.seq that was given out; never goes back
 --   last_at_us  at_us of the newest revision
 CREATE TABLE meta (

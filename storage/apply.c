@@ -165,6 +165,18 @@ static enum rc apply_ping(struct txn *t, struct op *op)
 
 /* ---- subscriptions --------------------------------------------------------------------------- */
 
+/* A pace that subscriptions asked for ends with the last of them. */
+static enum rc give_up_pace(struct txn *t, int64_t feed_id, struct arena *a, struct err *err)
+{
+    struct feed_row row;
+    enum rc rc = feeds_load(t->db, feed_id, false, a, &row, err);
+
+    if (rc != RC_OK || row.rec.n_subscriptions > 0 ||
+        (row.rec.level != LEVEL_EXACT && row.rec.level != 2))
+        return rc;
+    return set_level(t, feed_id, 1, 0, SANITIZE_KEEP, a, err);
+}
+
 /* The subscription as it is now, for the caller. */
 static enum rc show_sub(struct txn *t, struct op *op, int64_t id)
 {
@@ -264,15 +276,17 @@ static enum rc apply_unsubscribe(struct txn *t, struct op *op)
     if (rc != RC_OK)
         return rc;
     txn_sub(t, id);
-    if (op->as.unsubscribe.n > 0 && op->result.sub->n_feeds > 0)
-        return RC_OK;
-    if (op->as.unsubscribe.n == 0) {
-        for (i = 0; i < before->n_feeds; i++)
-            txn_feed(t, before->feeds[i].feed_id);
-        op->result.n_deleted = (int64_t)before->n_feeds;
+    if (op->as.unsubscribe.n == 0 || op->result.sub->n_feeds == 0) {
+        if (op->as.unsubscribe.n == 0)
+            op->result.n_deleted = (int64_t)before->n_feeds;
+        op->result.sub = NULL;
+        rc = subs_delete(t->db, id, &op->err);
     }
-    op->result.sub = NULL;
-    return subs_delete(t->db, id, &op->err);
+    for (i = 0; i < before->n_feeds && rc == RC_OK; i++) {
+        txn_feed(t, before->feeds[i].feed_id);
+        rc = give_up_pace(t, before->feeds[i].feed_id, &op->arena, &op->err);
+    }
+    return rc;
 }
 
 static enum rc apply_push_outcome(struct txn *t, struct op *op)

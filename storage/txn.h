@@ -50,7 +50,7 @@ void txn_key(struct txn *t, const struct directory_key *k);
 /* One note a feed, by id: the notes of each are joined. Subscriptions without doubles. */
 void txn_fold(struct txn *t);
 
-/* The next numbers. Times rise strictly, also when the clock does not. */
+/* The next numbers. Times and versions rise strictly, also when the clock does not. */
 int64_t txn_next_seq(struct txn *t);
 int64_t txn_next_at_us(struct txn *t);
 int64_t txn_next_version(struct txn *t);

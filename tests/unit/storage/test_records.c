@@ -401,6 +401,70 @@ static void test_records__levels_and_the_publisher(void **state)
     assert_int_equal(TIME_UNKNOWN, record(f, id)->next_fetch_at);
 }
 
+/* A pace that subscriptions asked for ends with the last of them. */
+static void test_records__pace_ends_with_the_last_subscription(void **state)
+{
+    struct fixture *f = *state;
+    int64_t one = subscribe(f, "http://a.example/", LEVEL_EXACT, 10),
+            id = found(f, "http://a.example/");
+    int64_t two = subscribe(f, "http://a.example/", LEVEL_KEEP, 0), now = clock_now_s();
+    struct fetch_outcome o = outcome(id, NULL, 0);
+    struct answer a;
+
+    send_outcome(f, &o);
+    WRITE(a, store_unsubscribe(f->store, one, NULL, 0, on_answer, &a));
+    assert_int_equal(LEVEL_EXACT, record(f, id)->level);
+    WRITE(a, store_unsubscribe(f->store, two, &(struct str){"http://a.example/", 17}, 1, on_answer,
+                               &a));
+    assert_int_equal(RC_OK, a.rc);
+    assert_int_equal(1, record(f, id)->level);
+    assert_int_equal(0, record(f, id)->period_s);
+    assert_true(record(f, id)->next_fetch_at >= now + 1700);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    char piece[65536];
+    FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+    size_t n;
+
+    assert_true(in != NULL && out != NULL);
+    while ((n = fread(piece, 1, sizeof piece, in)) > 0)
+        assert_int_equal(n, fwrite(piece, 1, n, out));
+    fclose(in);
+    assert_int_equal(0, fclose(out));
+}
+
+/* Tags and cached documents that were given out before a backup was restored mean nothing after it.
+ */
+static void test_records__versions_of_a_restored_backup_are_new(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL), lost[3];
+    struct entry_change c;
+    char backup[120];
+
+    snprintf(backup, sizeof backup, "%s.backup", f->path);
+    fixture_close(f);
+    copy_file(f->path, backup);
+    fixture_open(f);
+    for (int i = 0; i < 3; i++) {
+        c = change(f, "1", arena_printf(&f->arena, "lost %d", i), 100);
+        store_changes(f, id, &c, 1);
+        lost[i] = store_version(f->store, &id, 1);
+    }
+    fixture_close(f);
+    copy_file(backup, f->path);
+    unlink(backup);
+    fixture_open(f);
+    for (int i = 0; i < 3; i++) {
+        c = change(f, "1", arena_printf(&f->arena, "other %d", i), 100);
+        store_changes(f, id, &c, 1);
+        for (int k = 0; k < 3; k++)
+            assert_int_not_equal(lost[k], store_version(f->store, &id, 1));
+    }
+}
+
 static void ping(struct fixture *f, int64_t id)
 {
     struct answer a;
@@ -545,6 +609,8 @@ int main(void)
         T(no_merge_across_credentials),
         T(levels),
         T(levels_and_the_publisher),
+        T(pace_ends_with_the_last_subscription),
+        T(versions_of_a_restored_backup_are_new),
         T(pings_stay_until_served),
         T(pings_survive_a_merge),
         T(touch),
