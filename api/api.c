@@ -12,6 +12,7 @@
 #include "api/resources.h"
 #include "base/mem.h"
 #include "net/http_fields.h"
+#include "net/url.h"
 
 #define FORM_MAX (64 * 1024) /* forms read on the loop */
 
@@ -64,6 +65,19 @@ static struct str given(struct arena *a, struct str s)
     return s.len > 0 ? str_dup(a, s) : STR_NULL;
 }
 
+/* The names by which this server may be asked: those configured, and that of its public address. */
+static struct str *own_hosts(struct arena *a, const struct api_cfg *cfg, size_t *n)
+{
+    struct str *names = ARENA_ARRAY(a, struct str, cfg->n_allow_hosts + 1);
+    struct url_parts parts;
+
+    for (*n = 0; *n < cfg->n_allow_hosts; ++*n)
+        names[*n] = str_dup(a, cfg->allow_hosts[*n]);
+    if (cfg->base_url.len > 0 && url_parse(a, cfg->base_url, &parts, NULL) == RC_OK)
+        names[(*n)++] = parts.host;
+    return names;
+}
+
 static struct api_conf *conf_new(const struct api_cfg *cfg)
 {
     struct api_conf *conf = NEW(struct api_conf);
@@ -74,6 +88,7 @@ static struct api_conf *conf_new(const struct api_cfg *cfg)
     conf->cfg.cors_origin = given(a, cfg->cors_origin);
     conf->cfg.token = given(a, cfg->token);
     conf->cfg.demo_dir = given(a, cfg->demo_dir);
+    conf->cfg.allow_hosts = own_hosts(a, cfg, &conf->cfg.n_allow_hosts);
     return conf;
 }
 
@@ -203,6 +218,14 @@ static bool admit(struct call *c, const struct route *route, struct problem *p)
 
     if ((route->flags & OPEN) != 0)
         return true;
+    if (str_is_null(c->cfg->token) &&
+        !auth_host_is_ours(http_request_host(c->req), c->cfg->allow_hosts, c->cfg->n_allow_hosts)) {
+        problem_set(p, c->arena, PROBLEM_MISDIRECTED,
+                    "Without a token this server answers for IP addresses, localhost, and the names "
+                    "that the options --base-url and --allow-host give it.");
+        p->value = http_request_host(c->req);
+        return false;
+    }
     if (!str_is_null(c->cfg->token) &&
         !auth_has_token(c->arena, http_request_field(c->req, "authorization"), c->cfg->token)) {
         problem_set(p, c->arena, PROBLEM_UNAUTHORIZED,

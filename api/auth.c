@@ -1,6 +1,9 @@
 /* api/auth.c - the token and the origin of a request. */
 #include "api/auth.h"
 
+#include <arpa/inet.h>
+#include <string.h>
+
 #include "base/digest.h"
 
 static int base64_digit(char ch)
@@ -65,6 +68,39 @@ bool auth_has_token(struct arena *a, struct str authorization, struct str token)
     colon = str_chr(user_password, ':');
     return colon >= 0 &&
            same_secret(str_slice(user_password, (size_t)colon + 1, user_password.len), token);
+}
+
+static bool is_address(struct str host, int family)
+{
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr addr;
+
+    if (host.len >= sizeof text)
+        return false;
+    memcpy(text, host.ptr, host.len);
+    text[host.len] = '\0';
+    return inet_pton(family, text, &addr) == 1;
+}
+
+bool auth_host_is_ours(struct str host, const struct str *names, size_t n)
+{
+    ssize_t end = host.len > 0 && host.ptr[0] == '[' ? str_chr(host, ']') : str_chr(host, ':');
+
+    if (host.len == 0)
+        return true;
+    if (host.ptr[0] == '[')
+        return end > 0 && is_address(str_slice(host, 1, (size_t)end), AF_INET6);
+    if (end >= 0)
+        host = str_slice(host, 0, (size_t)end);
+    if (host.len > 0 && host.ptr[host.len - 1] == '.') /* the root of all names */
+        host.len--;
+    if (is_address(host, AF_INET) || str_ieqz(host, "localhost") ||
+        (host.len > 10 && str_ieqz(str_slice(host, host.len - 10, host.len), ".localhost")))
+        return true;
+    for (size_t i = 0; i < n; i++)
+        if (str_ieq(host, names[i]))
+            return true;
+    return false;
 }
 
 bool auth_origin_may_write(struct str origin, struct str host, struct str cors_origin)

@@ -154,6 +154,8 @@ static struct api_cfg api_config(struct daemon *d, const struct options *o)
         .store = d->store,
         .ports = {d, port_await_feed, port_get_document, port_ping},
         .base_url = o->base_url,
+        .allow_hosts = o->allow_host.items,
+        .n_allow_hosts = o->allow_host.n,
         .cors_origin = o->cors_origin,
         .token = o->token,
         .demo_dir = o->demo_dir,
@@ -214,6 +216,36 @@ static enum rc check_exposure(struct str listen, struct str token, struct err *e
                    STR_ARG(listen));
 }
 
+/* What the options may say, whether at the start or by a reload. */
+static enum rc check_options(const struct options *o, struct str listen, struct err *err)
+{
+    for (size_t i = 0; i < o->allow_host.n; i++) {
+        struct str name = o->allow_host.items[i];
+
+        if (str_chr(name, '/') >= 0 || str_chr(name, ':') >= 0)
+            return err_set(err, RC_INPUT,
+                           "option allow-host: \"%.*s\" is no host name; give it without scheme and "
+                           "port",
+                           STR_ARG(name));
+    }
+    return check_exposure(listen, o->token, err);
+}
+
+/* Threads, databases and sockets of a daemon at rest; clients and publishers come on top. */
+static enum rc check_descriptors(const struct options *o, struct err *err)
+{
+    rlim_t threads = (rlim_t)(o->http_loops + o->readers + o->workers) + 2 * (rlim_t)cores();
+    rlim_t need = 64 + 8 * threads;
+    struct rlimit rl;
+
+    if (getrlimit(RLIMIT_NOFILE, &rl) != 0 || rl.rlim_cur >= need)
+        return RC_OK;
+    return err_set(err, RC_IO,
+                   "only %llu files may be open at once (ulimit -n), and at least %llu are needed; "
+                   "raise the limit, or give fewer --http-loops, --readers and --workers",
+                   (unsigned long long)rl.rlim_cur, (unsigned long long)need);
+}
+
 static enum rc start(struct daemon *d, struct err *err)
 {
     const struct options *o = d->o;
@@ -247,7 +279,8 @@ static enum rc start(struct daemon *d, struct err *err)
     d->agent = arena_printf(&d->arena, AGENT_NAME " (+%.*s", STR_ARG(o->contact_url));
     level_periods(o, store_cfg.level_period_s);
     if ((rc = set_log_level(o->log_level, err)) != RC_OK ||
-        (rc = check_exposure(o->listen, o->token, err)) != RC_OK)
+        (rc = check_options(o, o->listen, err)) != RC_OK ||
+        (rc = check_descriptors(o, err)) != RC_OK)
         return rc;
     if ((rc = guard_new(o->allow_fetch.items, o->allow_fetch.n, &d->fetch_guard, err)) != RC_OK) {
         err_prefix(err, "option allow-fetch");
@@ -327,7 +360,7 @@ static void reload_options(struct daemon *d, daemon_reload_fn *reload, struct op
     struct api_cfg api_cfg;
     const char *fixed;
 
-    if (reload(&o, &err) != RC_OK || check_exposure(d->started->listen, o->token, &err) != RC_OK ||
+    if (reload(&o, &err) != RC_OK || check_options(o, d->started->listen, &err) != RC_OK ||
         set_log_level(o->log_level, &err) != RC_OK) {
         log_error("server", "reload_refused", "error=%s", log_quote(str_from(err.text)));
         options_free(&o);

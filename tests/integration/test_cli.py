@@ -137,6 +137,11 @@ class Commands(Case):
                                   text=True, timeout=60 * PATIENCE)
             self.assertNotEqual(0, done.returncode, option)
             self.assertIn(option.strip("-").replace("-", "_").split("_")[0], done.stderr)
+        done = subprocess.run(["sh", "-c", "ulimit -n 32; exec \"$0\" serve --listen 127.0.0.1:0 --db \"$1\"", BINARY,
+                               os.path.join(self.d.folder, "few.db")], capture_output=True, text=True, timeout=60 * PATIENCE)
+        self.assertEqual(1, done.returncode, done.stderr)
+        self.assertIn("ulimit -n", done.stderr)
+        self.assertEqual(1, done.stderr.strip().count("\n") + 1, done.stderr)
         done = subprocess.run([BINARY, "ls", "--server", "http://127.0.0.1:1"], capture_output=True, text=True)
         self.assertEqual(1, done.returncode)
         self.assertIn("127.0.0.1:1", done.stderr)

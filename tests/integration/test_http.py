@@ -17,7 +17,7 @@ class Raw(Case):
     def setUpClass(cls):
         from .env.daemon import Daemon
         from .env.origin import Origin
-        cls.o, cls.d = Origin(), Daemon()
+        cls.o, cls.d = Origin(), Daemon("--allow-host", "t")
         cls.addClassCleanup(cls.o.close)
         cls.addClassCleanup(cls.d.close)
         cls.u = cls.o.set("/f.xml", rss(*["entry %d" % n for n in range(50)]))
@@ -241,6 +241,29 @@ class Access(Case):
         basic = base64.b64encode(b"anyone:t0p").decode()
         self.assertEqual(200, d.get("/sub", Authorization="Basic " + basic).status)
         self.assertEqual(401, d.get("/sub", Authorization="Bearer t0").status)
+
+    def raw(self, d, text):
+        with socket.create_connection(("127.0.0.1", d.port), timeout=30 * PATIENCE) as s:
+            s.sendall(text.encode())
+            s.shutdown(socket.SHUT_WR)
+            return int(s.makefile("rb").read().split()[1])
+
+    def test_foreign_names_get_nothing_without_a_token(self):            # DNS rebinding
+        d = self.daemon("--base-url", "https://Feeds.example:8443", "--allow-host", "alias.example")
+        for host in ("127.0.0.1", "127.0.0.1:%d" % d.port, "localhost", "LocalHost:1", "a.localhost", "[::1]:80",
+                     "192.0.2.7", "feeds.example", "FEEDS.example.:443", "alias.example", ""):
+            self.assertEqual(200, self.raw(d, "GET /sub HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % host), host)
+        for host in ("evil.example", "evil.example:%d" % d.port, "127.0.0.1.evil.example", "localhost.evil.example",
+                     "notlocalhost", "x.feeds.example", "[evil]", "1.2.3", "::1"):
+            for method, path in (("GET", "/sub"), ("POST", "/RPC2"), ("POST", "/sub"), ("GET", "/")):
+                self.assertEqual(421, self.raw(d, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Length: 0\r\nConnection: close"
+                                                  "\r\n\r\n" % (method, path, host)), (method, path, host))
+        self.assertEqual(200, self.raw(d, "GET /sub HTTP/1.0\r\n\r\n"))
+        self.assertEqual(200, self.raw(d, "GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n"))
+        problem = self.assert_problem(d.get("/sub", Host="evil.example"), 421, "misdirected")
+        self.assertIn("--allow-host", problem["detail"])
+        d = self.daemon("--token", "t0p")                                # who knows the token is no foreign page
+        self.assertEqual(200, d.get("/sub", Host="any.example", Authorization="Bearer t0p").status)
 
     def test_reload_keeps_the_door_shut(self):
         path = tempfile.mkstemp(suffix=".conf")[1]

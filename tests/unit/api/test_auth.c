@@ -32,6 +32,44 @@ static void test_auth__token(void **state)
             fail_msg("%s", rows[i].field);
 }
 
+/* What a rebound name cannot look like. */
+static void test_auth__host(void **state)
+{
+    static const struct {
+        const char *host;
+        bool ours;
+    } rows[] = {{NULL, true},
+                {"", true},
+                {"127.0.0.1", true},
+                {"10.1.2.3:8080", true},
+                {"[::1]", true},
+                {"[2001:db8::1]:80", true},
+                {"localhost", true},
+                {"LOCALHOST:8080", true},
+                {"x.localhost.", true},
+                {"feeds.example", true},
+                {"Feeds.Example:1", true},
+                {"evil.example", false},
+                {"feeds.example.evil.example", false},
+                {"xfeeds.example", false},
+                {"127.0.0.1.evil.example", false},
+                {"127.1", false},
+                {"0x7f000001", false},
+                {"localhost.evil", false},
+                {"evillocalhost", false},
+                {"[evil]", false},
+                {"[::1", false},
+                {"::1", false},
+                {":80", false},
+                {".", false}};
+    const struct str names[] = {STR("other"), STR("feeds.example")};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (auth_host_is_ours(str_from(rows[i].host), names, 2) != rows[i].ours)
+            fail_msg("%s", rows[i].host);
+}
+
 static void test_auth__origin(void **state)
 {
     (void)state;
@@ -47,6 +85,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_auth__token),
+        cmocka_unit_test(test_auth__host),
         cmocka_unit_test(test_auth__origin),
     };
 

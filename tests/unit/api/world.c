@@ -315,6 +315,8 @@ static enum rc port_ping(void *ctx, struct str url, struct str rss_url, size_t *
     return store_ping(w->store, &(int64_t){1}, 1, on_lost, w);
 }
 
+static const struct str own_name = {"api.test", 8};
+
 /* ---- life ---- */
 
 static void start(struct world *w)
@@ -379,7 +381,9 @@ int world_setup(void **state)
     assert_non_null(mkdtemp(w->dir));
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->more, NULL);
-    w->cfg = (struct api_cfg){.ports = {.ctx = w,
+    w->cfg = (struct api_cfg){.allow_hosts = &own_name,
+                              .n_allow_hosts = 1,
+                              .ports = {.ctx = w,
                                         .await_feed = port_await,
                                         .get_document = port_document,
                                         .ping = port_ping},
