@@ -49,6 +49,7 @@ struct api_cfg {
     int64_t level_period_s[3];
     int ping_rate, ping_burst; /* per source address: per second, at once */
     int64_t list_ttl_s;        /* how long an OPML list is kept */
+    size_t archive_size;       /* entries of an archive document */
     int64_t min_period_s;      /* least freq in seconds (10) */
 };
 

@@ -4,15 +4,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "api/selflink.h"
+#include "api/draw.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/stats.h"
-#include "feed/json.h"
 
-#define DOCUMENT_MAX ((size_t)256 * 1024 * 1024)
 #define RENDER_MS 60000
 
 struct renders {
@@ -23,6 +21,7 @@ struct renders {
 struct result {
     struct blob *body, *gzip;
     int64_t modified_at;
+    bool is_private;
 };
 
 struct waiter {
@@ -64,15 +63,19 @@ void renders_free(struct renders **rp)
 }
 
 /* Everything the document depends on. The program's version is part of it: another one may write
- * other bytes. */
+ * other bytes. A settled document depends on no version of its feeds: who has its name knows that
+ * it will stay. */
 static struct str key_of(struct arena *a, struct store *s, const struct render_spec *spec)
 {
     AUTO(buf_release) struct buf key = BUF_INIT(BUF_ANY);
 
-    buf_printf(&key, "view\n" FEEDMILL_VERSION "\n%.*s\n%" PRId64 "\n%s %d %zu %zu\n",
-               STR_ARG(store_log_id(s)), store_version(s, spec->ids, spec->n_ids),
-               feed_format_name(spec->format), (int)spec->merged, spec->len, spec->skip);
-    buf_printf(&key, "%d\n", (int)spec->format);
+    buf_printf(&key, "view\n" FEEDMILL_VERSION "\n%.*s\n%" PRId64 "\n%d %d %zu %zu\n",
+               STR_ARG(store_log_id(s)),
+               spec->is_settled ? 0 : store_version(s, spec->ids, spec->n_ids), (int)spec->format,
+               (int)spec->merged, spec->len, spec->skip);
+    buf_printf(&key, "%d %d %" PRId64 " %zu %zu\n", (int)spec->form, (int)spec->complete,
+               spec->page, spec->page_rows, spec->page_size);
+    buf_printf(&key, "%.*s\n", STR_ARG(spec->origin));
     for (size_t i = 0; i < spec->n_ids; i++)
         buf_printf(&key, "%" PRId64 ",", spec->ids[i]);
     buf_printf(&key, "\n%.*s\n%.*s\n%.*s", STR_ARG(spec->self), STR_ARG(spec->id),
@@ -81,143 +84,6 @@ static struct str key_of(struct arena *a, struct store *s, const struct render_s
 }
 
 /* ---- on the reader thread ---- */
-
-struct drawn { /* what the writer is given, in the making */
-    struct render *job;
-    struct arena arena;
-    struct feed_record *records;
-    size_t n_records;
-    struct revision *rows;
-    size_t n_rows;
-    struct out_feed *feeds;
-    struct out_entry *entries;
-};
-
-static struct str access_key(void *ctx, int64_t feed_id)
-{
-    const struct drawn *d = ctx;
-
-    for (size_t i = 0; i < d->n_records; i++)
-        if (d->records[i].id == feed_id)
-            return d->records[i].access_key;
-    return STR_NULL;
-}
-
-/* The stored head: {"feed": {...}, facts...} -> the dict of the head and the facts beside it. */
-static void read_head(struct arena *a, const struct feed_record *rec, struct out_feed *out)
-{
-    struct value *head = NULL;
-
-    if (rec->head.len == 0 || json_read(a, rec->head, &head, NULL) != RC_OK)
-        head = value_dict(a);
-    out->obj = value_getz(head, "feed");
-    if (out->obj == NULL || out->obj->kind != VAL_DICT)
-        out->obj = value_dict(a);
-    value_del(head, STR("feed"));
-    if (value_getz(head, "href") == NULL)
-        value_set_textz(a, head, "href", rec->url);
-    out->meta = head;
-    out->url = rec->url;
-    out->ext = rec->ext;
-    out->updated_at = rec->last_change_at;
-}
-
-static const struct out_feed *feed_of(const struct drawn *d, int64_t feed_id)
-{
-    size_t lo = 0, hi = d->n_records;
-
-    while (lo < hi) { /* the ids of a view are sorted */
-        size_t mid = (lo + hi) / 2;
-
-        if (d->records[mid].id < feed_id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < d->n_records && d->records[lo].id == feed_id ? &d->feeds[lo] : NULL;
-}
-
-static size_t make_entries(struct drawn *d, enum feed_format format)
-{
-    bool copies = format == FORMAT_JSON || format == FORMAT_JSON_OBJ;
-    size_t n = 0;
-
-    for (size_t i = 0; i < d->n_rows; i++) {
-        const struct revision *row = &d->rows[i];
-        struct out_entry *e = &d->entries[n];
-
-        *e = (struct out_entry){.feed = feed_of(d, row->feed_id),
-                                .json = row->doc,
-                                .ext = row->ext,
-                                .uid = row->uid,
-                                .published_at = row->published_at,
-                                .updated_at = row->updated_at,
-                                .received_at = row->at_us / 1000000,
-                                .sort_at = row->sort_at};
-        if (e->feed == NULL)
-            continue; /* its record left between the two queries */
-        if (!copies && json_read(&d->arena, row->doc, &e->obj, NULL) != RC_OK)
-            e->obj = value_dict(&d->arena);
-        n++;
-    }
-    return n;
-}
-
-static enum rc draw(struct drawn *d, struct reader *r, struct buf *out, int64_t *modified_at,
-                    struct err *err)
-{
-    const struct render_spec *spec = &d->job->spec;
-    /* one row more tells whether another page follows */
-    struct view view =
-        params_view(spec->ids, spec->n_ids, spec->len == 0 ? 0 : spec->len + 1, spec->skip);
-    struct out_doc doc = {0};
-    enum rc rc = RC_OK;
-    bool more;
-
-    if (spec->len > 0 && spec->n_ids > 0)
-        rc = reader_rows(r, &view, &d->arena, &d->rows, &d->n_rows, err);
-    if (rc == RC_OK && spec->n_ids > 0)
-        rc = reader_feeds(r, spec->ids, spec->n_ids, &d->arena, &d->records, &d->n_records, err);
-    if (rc != RC_OK)
-        return rc;
-    if (!spec->merged && d->n_records == 0)
-        return err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
-    more = d->n_rows > spec->len;
-    if (more)
-        d->n_rows = spec->len;
-    d->feeds = ARENA_ARRAY(&d->arena, struct out_feed, d->n_records + 1);
-    d->entries = ARENA_ARRAY(&d->arena, struct out_entry, d->n_rows + 1);
-    *modified_at = TIME_UNKNOWN;
-    for (size_t i = 0; i < d->n_records; i++) {
-        read_head(&d->arena, &d->records[i], &d->feeds[i]);
-        if (d->records[i].last_change_at > *modified_at)
-            *modified_at = d->records[i].last_change_at;
-    }
-    doc.merged = spec->merged;
-    doc.self_url = selflink_fill(&d->arena, spec->self, access_key, d);
-    doc.id = spec->merged ? spec->id : STR_NULL;
-    doc.title = spec->title;
-    doc.feeds = d->feeds;
-    doc.n_feeds = d->n_records;
-    doc.entries = d->entries;
-    doc.n_entries = make_entries(d, spec->format);
-    for (size_t i = 0; i < d->n_rows; i++)
-        if (d->rows[i].at_us / 1000000 > *modified_at)
-            *modified_at = d->rows[i].at_us / 1000000;
-    doc.updated_at = *modified_at != TIME_UNKNOWN ? *modified_at : 0;
-    if (!spec->merged && d->records[0].level >= 0)
-        doc.ttl_s = d->job->cfg->level_period_s[d->records[0].level];
-    else if (!spec->merged)
-        doc.ttl_s = d->records[0].period_s;
-    if (more && !str_is_null(spec->next))
-        doc.next_url = selflink_fill(&d->arena, spec->next, access_key, d);
-    feed_write(out, spec->format, &doc);
-    if (!buf_ok(out))
-        return err_set(err, RC_LIMIT,
-                       "The document would pass %zu bytes; ask for fewer entries with `len`.",
-                       DOCUMENT_MAX);
-    return RC_OK;
-}
 
 /* What a request gets; the holder of references. */
 static void result_release(struct result *res)
@@ -228,23 +94,24 @@ static void result_release(struct result *res)
 
 static enum rc render(struct render *job, struct reader *r, struct result *res, struct err *err)
 {
-    struct buf out = BUF_INIT(DOCUMENT_MAX);
-    struct drawn d = {.job = job};
-    enum rc rc = draw(&d, r, &out, &res->modified_at, err);
+    struct buf out = BUF_INIT(DRAW_MAX);
+    struct drawn drawn;
+    enum rc rc = draw_document(&job->spec, job->cfg, job->api->store, r, &out, &drawn, err);
 
     if (rc == RC_OK) {
         struct cached_doc doc = {0};
         size_t len;
         char *bytes = buf_detach(&out, &len);
 
+        res->modified_at = drawn.modified_at;
+        res->is_private = drawn.is_private;
         res->body = blob_new(bytes, len);
         res->gzip = reply_gzip(blob_bytes(res->body));
-        doc.meta = str_printf(&job->arena, "%" PRId64, res->modified_at);
+        doc.meta = str_printf(&job->arena, "%" PRId64 " %d", res->modified_at, res->is_private);
         doc.body = res->body;
         doc.gzip = res->gzip;
         cache_put(r, job->key, &doc);
     }
-    arena_release(&d.arena);
     buf_release(&out);
     return rc;
 }
@@ -252,10 +119,13 @@ static enum rc render(struct render *job, struct reader *r, struct result *res, 
 /* Take over what the cache gave. */
 static void take_cached(struct result *res, struct cached_doc *doc)
 {
+    struct str rest = doc->meta;
+
     res->body = blob_ref(doc->body);
     res->gzip = blob_ref(doc->gzip);
-    if (!str_to_i64(doc->meta, &res->modified_at))
+    if (!str_to_i64(str_split(&rest, ' '), &res->modified_at))
         res->modified_at = TIME_UNKNOWN;
+    res->is_private = !str_eqz(rest, "0");
     cached_doc_release(doc);
 }
 
@@ -264,6 +134,8 @@ static void take_cached(struct result *res, struct cached_doc *doc)
 static void reply_result(struct call *c, struct reply *r, const struct result *res)
 {
     r->modified_at = res->modified_at;
+    if (res->is_private && r->private_cache != NULL)
+        r->cache = r->private_cache;
     r->body = res->body;
     r->gzip = res->gzip;
     r->media_type = feed_format_media_type((enum feed_format)r->format);
@@ -315,8 +187,10 @@ static void on_reader(void *ctx, struct reader *r)
 
         w->rc = rc;
         w->err = err;
-        w->result = (struct result){
-            .body = blob_ref(res.body), .gzip = blob_ref(res.gzip), .modified_at = res.modified_at};
+        w->result = (struct result){.body = blob_ref(res.body),
+                                    .gzip = blob_ref(res.gzip),
+                                    .modified_at = res.modified_at,
+                                    .is_private = res.is_private};
         loop_post(w->loop, on_rendered, w);
         w = next;
     }
@@ -343,6 +217,7 @@ static struct render *render_new(struct call *c, struct str key, const struct re
     job->spec.next = str_dup(a, spec->next);
     job->spec.id = str_dup(a, spec->id);
     job->spec.title = str_dup(a, spec->title);
+    job->spec.origin = str_dup(a, spec->origin);
     return job;
 }
 
@@ -353,23 +228,31 @@ bool render_unmodified(struct call *c, struct render_spec *spec, struct reply *r
     return reply_unmodified(c, r);
 }
 
+bool render_from_cache(struct call *c, const struct render_spec *spec, struct reply *r)
+{
+    struct result res = {.modified_at = TIME_UNKNOWN};
+    struct cached_doc doc = {0};
+
+    if (!cache_get(c->api->store, spec->key, &doc))
+        return false;
+    r->format = (int)spec->format;
+    take_cached(&res, &doc);
+    reply_result(c, r, &res);
+    result_release(&res);
+    return true;
+}
+
 void render_reply(struct call *c, const struct render_spec *spec, struct reply *r)
 {
     struct renders *all = c->api->renders;
     struct str key = spec->key;
-    struct result res = {.modified_at = TIME_UNKNOWN};
-    struct cached_doc doc = {0};
     struct render *job;
     struct waiter *w;
     enum rc rc = RC_OK;
 
-    r->format = (int)spec->format;
-    if (cache_get(c->api->store, key, &doc)) {
-        take_cached(&res, &doc);
-        reply_result(c, r, &res);
-        result_release(&res);
+    if (render_from_cache(c, spec, r))
         return;
-    }
+    r->format = (int)spec->format;
     call_hold(c, RENDER_MS);
     w = NEW(struct waiter);
     w->loop = http_request_loop(c->req);

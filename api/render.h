@@ -7,15 +7,24 @@
 #pragma once
 
 #include "api/call.h"
+#include "api/form.h"
 #include "api/reply.h"
 #include "feed/writer.h"
 
 struct render_spec {
     enum feed_format format;
+    enum form form;
     bool merged;
-    const int64_t *ids; /* without doubles */
+    const int64_t *ids; /* ascending, without doubles */
     size_t n_ids;
-    size_t len, skip;
+    size_t len, skip; /* FORM_NEWEST */
+    /* the other forms: */
+    int64_t page;      /* -1: the newest, by the URL of the entry document */
+    size_t page_size;  /* revisions of a page */
+    size_t page_rows;  /* only so many of them; 0: all */
+    bool is_settled;   /* its bytes will never change (form_page_is_settled()) */
+    bool complete;     /* FORM_RECORDS: all current records in one document */
+    struct str origin; /* "http://host:port", for links */
     struct str self; /* our URL of the document; may hold key marks (selflink.h), like `next` */
     struct str next; /* the URL of the page that follows; null: none is offered */
     struct str id, title; /* of a merged document */
@@ -25,6 +34,9 @@ struct render_spec {
 /* Name the document, and answer 304 when If-None-Match has it: true, the call is over. Sets
  * r->etag; the Cache-Control of the reply comes from *r. Everything is in the call's arena. */
 bool render_unmodified(struct call *c, struct render_spec *spec, struct reply *r);
+
+/* Answer from the cache of this process; false: it is not there. */
+bool render_from_cache(struct call *c, const struct render_spec *spec, struct reply *r);
 
 /* Else answer with the document, from the cache or rendered (maybe 304 by its date). Further fields
  * come from *r, too; body and date are set here. */

@@ -9,6 +9,7 @@ struct reply {
     int status;             /* 0: 200 */
     const char *media_type; /* with charset; NULL: no body */
     const char *cache;      /* Cache-Control */
+    const char *private_cache; /* in its place when a credential opened the feed; NULL: the same */
     struct str etag;        /* what stands between the quotes; null: none */
     int64_t modified_at;    /* Last-Modified; TIME_UNKNOWN: none */
     bool varies_encoding;   /* a gzip variant may exist: Vary says so */

@@ -16,6 +16,10 @@ void rpc_post(struct call *c);    /* rpc.c */
 void ping_any(struct call *c);    /* ping.c */
 void changes_get(struct call *c); /* changes.c */
 void log_get(struct call *c);     /* log.c */
+void simple_get(struct call *c);  /* archive.c */
+void archive_get(struct call *c);
+void history_get(struct call *c);
+void pmh_get(struct call *c);
 void demo_get(struct call *c);    /* demo.c */
 void metrics_get(struct call *c); /* metrics.c */
 void healthz_get(struct call *c);

@@ -76,6 +76,12 @@ static void write_link_to(struct buf *out, struct str rel, struct str type, stru
     write_link(out, &l);
 }
 
+static void write_own_links(struct buf *out, const struct out_entry *e)
+{
+    for (size_t i = 0; i < e->n_links; i++)
+        write_link_to(out, e->links[i].rel, e->links[i].type, e->links[i].href);
+}
+
 static void write_links(struct buf *out, const struct out_view *v)
 {
     for (size_t i = 0; i < v->n_links; i++)
@@ -112,7 +118,7 @@ static void write_merged_source(struct arena *a, struct buf *out, const struct o
 
     out_view_read(a, feed->obj, feed->url, true, &v);
     buf_puts(out, "<source>\n");
-    xml_element(out, "id", out_feed_iri(a, feed));
+    xml_element(out, "id", feed_iri(a, feed));
     if (str_is_null(v.title.value))
         v.title.value = out_feed_name(a, STR_NULL, feed->url);
     write_text(a, out, "title", v.title, STR_NULL);
@@ -176,6 +182,33 @@ static void write_body(struct arena *a, struct buf *out, const struct out_view *
     write_text(a, out, "content", content, lang);
 }
 
+/* A deletion, or the metadata of a record: no text but a title. */
+static void write_bare_entry(struct arena *a, struct buf *out, const struct out_doc *doc,
+                             const struct out_entry *e, struct str lang)
+{
+    struct out_view v;
+
+    buf_puts(out, "<entry>\n");
+    xml_element(out, "id", out_entry_id(a, e));
+    if (e->kind == OUT_EMPTY) {
+        buf_puts(out, "<title type=\"text\">Deleted</title>\n");
+    } else {
+        out_view_read(a, out_entry_object(a, e), e->feed->url, false, &v);
+        if (str_is_null(v.title.value))
+            v.title.value = view_title(a, &v);
+        write_text(a, out, "title", v.title, lang);
+    }
+    out_time_write(out, "updated", out_entry_updated(e), e->at_us);
+    if (e->kind == OUT_RECORD)
+        write_persons(out, "author", v.authors, v.n_authors);
+    write_own_links(out, e);
+    if (e->kind == OUT_EMPTY)
+        buf_puts(out, "<content/>\n");
+    if (doc->merged)
+        write_merged_source(a, out, e->feed);
+    buf_puts(out, "</entry>\n");
+}
+
 static void write_entry(struct arena *a, struct buf *out, const struct out_doc *doc,
                         const struct out_entry *e, struct str lang)
 {
@@ -184,15 +217,16 @@ static void write_entry(struct arena *a, struct buf *out, const struct out_doc *
 
     out_view_read(a, obj, e->feed->url, false, &v);
     buf_puts(out, "<entry>\n");
-    xml_element(out, "id", feed_entry_iri(a, e->feed->url, e->uid));
+    xml_element(out, "id", out_entry_id(a, e));
     if (str_is_null(v.title.value))
         v.title.value = view_title(a, &v);
     write_text(a, out, "title", v.title, lang);
-    write_date(out, "updated", out_entry_updated(e));
+    out_time_write(out, "updated", out_entry_updated(e), e->at_us);
     if (e->published_at != TIME_UNKNOWN)
         write_date(out, "published", e->published_at);
     write_persons(out, "author", v.authors, v.n_authors);
     write_persons(out, "contributor", v.contributors, v.n_contributors);
+    write_own_links(out, e);
     write_links(out, &v);
     write_tags(out, &v);
     write_body(a, out, &v, lang);
@@ -218,10 +252,10 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
             .lang = STR_NULL};
     xml_element(out, "id",
                 !str_is_null(doc->id) ? doc->id
-                : feed != NULL        ? out_feed_iri(a, feed)
+                : feed != NULL        ? feed_iri(a, feed)
                                       : feed_entry_iri(a, doc->self_url, STR("")));
     write_text(a, out, "title", title, v->lang);
-    write_date(out, "updated", doc->updated_at);
+    out_time_write(out, "updated", doc->updated_at, doc->updated_us);
     if (v->n_authors == 0)
         write_author_name(
             out, out_feed_name(a, view_plain(a, title), feed != NULL ? feed->url : doc->self_url));
@@ -239,8 +273,7 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
     write_generator(out, v);
     xml_element(out, "icon", v->icon);
     xml_element(out, "logo", v->image);
-    if (doc->complete)
-        buf_puts(out, "<fh:complete xmlns:fh=\"" NS_HISTORY "\"/>\n");
+    out_history_write(out, doc);
     if (feed != NULL)
         out_ext_write(out, feed->ext, EXT_ATOM_HEAD);
 }
@@ -258,10 +291,15 @@ void write_atom(struct buf *out, const struct out_doc *doc)
     xml_attr(out, "xml:lang", v.lang);
     buf_puts(out, ">\n");
     write_head(&head, out, doc, feed, &v);
+    out_tombstones_write(out, doc);
     for (size_t i = 0; i < doc->n_entries && buf_ok(out); i++) {
         struct arena a = ARENA_INIT;
-        if (out_entry_is_first(&ids, &seen, doc, &doc->entries[i]))
-            write_entry(&a, out, doc, &doc->entries[i], v.lang);
+        const struct out_entry *e = &doc->entries[i];
+
+        if (e->kind == OUT_EMPTY || e->kind == OUT_RECORD)
+            write_bare_entry(&a, out, doc, e, v.lang);
+        else if (e->kind == OUT_ENTRY && out_entry_is_first(&ids, &seen, doc, e))
+            write_entry(&a, out, doc, e, v.lang);
         arena_release(&a);
     }
     buf_puts(out, "</feed>\n");

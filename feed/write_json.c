@@ -72,7 +72,7 @@ static void write_source(struct arena *a, struct buf *out, const struct out_feed
     put_member(out, &comma, "title", out_feed_name(a, view_plain(a, v.title), feed->url));
     if (!str_is_null(v.link))
         put_member(out, &comma, "link", v.link);
-    put_member(out, &comma, "id", out_feed_iri(a, feed));
+    put_member(out, &comma, "id", feed_iri(a, feed));
     put_member(out, &comma, "href", feed->url);
     buf_putc(out, '}');
 }

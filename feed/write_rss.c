@@ -149,7 +149,7 @@ static void write_item(struct arena *a, struct buf *out, const struct out_doc *d
                        const struct out_entry *e)
 {
     const struct value *obj = out_entry_object(a, e);
-    struct str iri = feed_entry_iri(a, e->feed->url, e->uid), title;
+    struct str iri = out_entry_id(a, e), title;
     struct view_text summary;
     struct out_view v;
     char text[CLOCK_TEXT];
@@ -179,6 +179,8 @@ static void write_item(struct arena *a, struct buf *out, const struct out_doc *d
         clock_rfc3339(e->updated_at, text);
         xml_element(out, "atom:updated", str_from(text));
     }
+    for (size_t i = 0; i < e->n_links; i++)
+        write_atom_link(a, out, e->links[i].rel, e->links[i].type, e->links[i].href);
     write_authors(out, &v, false);
     write_tags(out, &v);
     if (iri_is_http(v.comments))
@@ -189,6 +191,31 @@ static void write_item(struct arena *a, struct buf *out, const struct out_doc *d
     else
         write_own_source(a, out, value_getz(obj, "source"), e->feed->url);
     out_ext_write(out, e->ext, EXT_RSS_ITEM);
+    buf_puts(out, "</item>\n");
+}
+
+/* A deletion, or the metadata of a record: no text but a title. */
+static void write_bare_item(struct arena *a, struct buf *out, const struct out_entry *e)
+{
+    struct str title = STR("Deleted");
+    struct out_view v;
+
+    if (e->kind == OUT_RECORD) {
+        out_view_read(a, out_entry_object(a, e), e->feed->url, false, &v);
+        title = view_plain(a, v.title);
+        if (title.len == 0)
+            title = view_title(a, &v);
+    }
+    buf_puts(out, "<item>\n");
+    xml_element(out, "title", title);
+    buf_puts(out, "<guid isPermaLink=\"false\">");
+    xml_text(out, out_entry_id(a, e));
+    buf_puts(out, "</guid>\n");
+    write_date(out, "pubDate", out_entry_updated(e));
+    if (e->at_us > 0)
+        out_time_write(out, "atom:updated", 0, e->at_us);
+    for (size_t i = 0; i < e->n_links; i++)
+        write_atom_link(a, out, e->links[i].rel, e->links[i].type, e->links[i].href);
     buf_puts(out, "</item>\n");
 }
 
@@ -225,8 +252,7 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
         write_atom_link(a, out, STR("self"), STR("application/rss+xml"), doc->self_url);
     for (size_t i = 0; i < doc->n_links; i++)
         write_atom_link(a, out, doc->links[i].rel, doc->links[i].type, doc->links[i].href);
-    if (doc->complete)
-        buf_puts(out, "<fh:complete xmlns:fh=\"" NS_HISTORY "\"/>\n");
+    out_history_write(out, doc);
     if (feed != NULL)
         out_ext_write(out, feed->ext, EXT_RSS_HEAD);
 }
@@ -246,10 +272,15 @@ void write_rss(struct buf *out, const struct out_doc *doc)
                   " xmlns:dc=\"http://purl.org/dc/elements/1.1/\""
                   " xmlns:media=\"http://search.yahoo.com/mrss/\">\n<channel>\n");
     write_head(&head, out, doc, feed, &v);
+    out_tombstones_write(out, doc);
     for (size_t i = 0; i < doc->n_entries && buf_ok(out); i++) {
         struct arena a = ARENA_INIT;
-        if (out_entry_is_first(&ids, &seen, doc, &doc->entries[i]))
-            write_item(&a, out, doc, &doc->entries[i]);
+        const struct out_entry *e = &doc->entries[i];
+
+        if (e->kind == OUT_EMPTY || e->kind == OUT_RECORD)
+            write_bare_item(&a, out, e);
+        else if (e->kind == OUT_ENTRY && out_entry_is_first(&ids, &seen, doc, e))
+            write_item(&a, out, doc, e);
         arena_release(&a);
     }
     buf_puts(out, "</channel>\n</rss>\n");

@@ -92,7 +92,7 @@ struct str feed_entry_iri(struct arena *a, struct str feed_url, struct str uid)
     return uuid_of(a, str_printf(a, "%.*s\n%.*s", STR_ARG(feed_url), STR_ARG(uid)));
 }
 
-struct str out_feed_iri(struct arena *a, const struct out_feed *feed)
+struct str feed_iri(struct arena *a, const struct out_feed *feed)
 {
     struct str id = str_trim(value_get_textz(feed->obj, "id"));
 
@@ -127,7 +127,7 @@ bool out_entry_is_first(struct arena *a, struct map *seen, const struct out_doc 
     struct str iri;
     const struct out_feed *owner;
 
-    if (!doc->merged)
+    if (!doc->merged || doc->repeats)
         return true;
     iri = feed_entry_iri(a, e->feed->url, e->uid);
     owner = map_get(seen, iri);
@@ -149,7 +149,7 @@ static const struct {
     {NS_ATOM, NULL, IN_ATOM | IN_RSS},
     {"http://purl.org/atom/ns#", NULL, IN_ATOM | IN_RSS},
     {NS_HISTORY, NULL, IN_ATOM | IN_RSS},
-    {"http://purl.org/atompub/tombstones/1.0", NULL, IN_ATOM | IN_RSS},
+    {NS_TOMBSTONES, NULL, IN_ATOM | IN_RSS},
     {"http://purl.org/rss/1.0/", NULL, IN_ATOM | IN_RSS},
     {"http://my.netscape.com/rdf/simple/0.9/", NULL, IN_ATOM | IN_RSS},
     {"http://www.w3.org/1999/02/22-rdf-syntax-ns#", NULL, IN_ATOM | IN_RSS},

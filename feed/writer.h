@@ -21,7 +21,25 @@ struct out_feed { /* a feed whose entries appear */
     int64_t updated_at;    /* newest change of its content as the daemon saw it */
 };
 
+struct out_link {
+    struct str rel, type, href;
+};
+
+/* What an entry is written as. Tombstones and what stands for them exist in Atom and RSS only. */
+enum out_kind {
+    OUT_ENTRY,     /* whole */
+    OUT_TOMBSTONE, /* at:deleted-entry of the head (RFC 6721); `at_us` is its time, `ext` may hold
+                      by, comment, links and source */
+    OUT_EMPTY,     /* a deletion as an entry: nothing but id, title, time, links, and empty content */
+    OUT_RECORD,    /* metadata: id, title, time and links; no content (Atom-PMH) */
+};
+
 struct out_entry {
+    enum out_kind kind;
+    struct str id;         /* in the place of the permanent id; null */
+    int64_t at_us;         /* > 0: this time is `updated`, to the microsecond */
+    const struct out_link *links; /* further ones */
+    size_t n_links;
     const struct out_feed *feed;
     struct value *obj;     /* parsed document; may be NULL when `json` is given and suffices */
     struct str json;       /* the same, as stored text */
@@ -31,10 +49,6 @@ struct out_entry {
     int64_t updated_at;    /* TIME_UNKNOWN */
     int64_t received_at;   /* when the middleware first saw it; the date of undated entries */
     int64_t sort_at;
-};
-
-struct out_link {
-    struct str rel, type, href;
 };
 
 struct out_doc {
@@ -50,9 +64,13 @@ struct out_doc {
     const struct out_link *links; /* further links of the head: hub, prev-archive, ... */
     size_t n_links;
     int64_t updated_at;          /* never before any change shown */
+    int64_t updated_us;          /* > 0: the same to the microsecond */
     int64_t ttl_s;               /* RSS ttl; 0: none */
     struct str next_url;         /* JSON Feed next_url; null: none */
     bool complete;               /* fh:complete */
+    bool archive;                /* fh:archive */
+    bool repeats;                /* an id may appear more than once: a log, no state */
+    enum { OUT_PLAIN, OUT_STATEFUL, OUT_STATELESS } state; /* fh:Stateful of draft-00 */
     bool partial;                /* JSON "partial": true */
 };
 
@@ -62,6 +80,9 @@ void feed_write(struct buf *out, enum feed_format format, const struct out_doc *
 /* The valid, permanent Atom id of an entry: its own id when that is an absolute IRI, else
  * urn:uuid version 5 of feed URL and uid (ATOM-08). Same in all formats. */
 struct str feed_entry_iri(struct arena *a, struct str feed_url, struct str uid);
+
+/* The permanent id of a feed: its own when that is an IRI fit to be one, else from its URL. */
+struct str feed_iri(struct arena *a, const struct out_feed *feed);
 
 /* Media type with charset of a format, and its value of `type=`. */
 const char *feed_format_media_type(enum feed_format format);

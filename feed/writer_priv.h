@@ -61,9 +61,6 @@ struct str view_html(struct arena *a, struct view_text t);
 /* A title for what has none: the beginning of its text, else its link, else "Untitled". */
 struct str view_title(struct arena *a, const struct out_view *v);
 
-/* The permanent id of a feed: its own when that is an IRI fit to be one, else from its URL. */
-struct str out_feed_iri(struct arena *a, const struct out_feed *feed);
-
 /* Name to stand for authors when nobody is named: the feed's title, else its host. */
 struct str out_feed_name(struct arena *a, struct str title, struct str url);
 
@@ -81,6 +78,19 @@ bool out_entry_is_first(struct arena *a, struct map *seen, const struct out_doc 
 enum ext_use { EXT_ATOM_HEAD, EXT_ATOM_ENTRY, EXT_RSS_HEAD, EXT_RSS_ITEM };
 void out_ext_write(struct buf *out, struct str ext, enum ext_use use);
 
+/* The id of an entry as it leaves. In the arena, or the entry's own. */
+struct str out_entry_id(struct arena *a, const struct out_entry *e);
+
+/* fh:complete, fh:archive, fh:Stateful of the head. */
+void out_history_write(struct buf *out, const struct out_doc *doc);
+
+/* The entries that are tombstones: they belong to the head, before any entry. */
+void out_tombstones_write(struct buf *out, const struct out_doc *doc);
+
+/* "updated" of an entry or head, RFC 3339: to the microsecond when that is given. */
+void out_time_write(struct buf *out, const char *name, int64_t at, int64_t at_us);
+
+#define NS_TOMBSTONES "http://purl.org/atompub/tombstones/1.0"
 #define NS_ATOM "http://www.w3.org/2005/Atom"
 #define NS_HISTORY "http://purl.org/syndication/history/1.0"
 

@@ -163,6 +163,7 @@ static struct api_cfg api_config(struct daemon *d, const struct options *o)
         .ping_rate = (int)o->ping_rate,
         .ping_burst = (int)o->ping_burst,
         .list_ttl_s = o->list_ttl,
+        .archive_size = (size_t)o->archive_size,
         .min_period_s = o->min_period,
     };
 

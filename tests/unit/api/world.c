@@ -392,6 +392,7 @@ int world_setup(void **state)
                               .ping_rate = 10,
                               .ping_burst = 120,
                               .list_ttl_s = 60,
+                              .archive_size = 50,
                               .min_period_s = 10};
     start(w);
     *state = w;

@@ -1,0 +1,390 @@
+/* api/draw.c - see draw.h. */
+#include "api/draw.h"
+
+#include <inttypes.h>
+
+#include "api/feedset.h"
+#include "api/selflink.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/limits.h"
+#include "feed/json.h"
+#include "net/url.h"
+
+struct drawing { /* what the writer is given, in the making */
+    const struct render_spec *spec;
+    const struct api_cfg *cfg;
+    struct store *store;
+    struct arena arena;
+    struct feed_record *records; /* by id */
+    size_t n_records;
+    struct revision *rows; /* in the order of the document */
+    size_t n_rows;
+    struct out_feed *feeds;
+    struct out_entry *entries;
+    struct out_doc doc;
+    int64_t modified_at;
+};
+
+/* ---- what every document has ----------------------------------------------------------------- */
+
+static struct str access_key(void *ctx, int64_t feed_id)
+{
+    const struct drawing *d = ctx;
+
+    for (size_t i = 0; i < d->n_records; i++)
+        if (d->records[i].id == feed_id)
+            return d->records[i].access_key;
+    return STR_NULL;
+}
+
+/* The stored head: {"feed": {...}, facts...} -> the dict of the head and the facts beside it. */
+static void read_head(struct arena *a, const struct feed_record *rec, struct out_feed *out)
+{
+    struct value *head = NULL;
+
+    if (rec->head.len == 0 || json_read(a, rec->head, &head, NULL) != RC_OK)
+        head = value_dict(a);
+    out->obj = value_getz(head, "feed");
+    if (out->obj == NULL || out->obj->kind != VAL_DICT)
+        out->obj = value_dict(a);
+    value_del(head, STR("feed"));
+    if (value_getz(head, "href") == NULL)
+        value_set_textz(a, head, "href", rec->url);
+    out->meta = head;
+    out->url = rec->url;
+    out->ext = rec->ext;
+    out->updated_at = rec->last_change_at;
+}
+
+static size_t feed_index(const struct drawing *d, int64_t feed_id)
+{
+    size_t lo = 0, hi = d->n_records;
+
+    while (lo < hi) { /* the ids of a view are sorted */
+        size_t mid = (lo + hi) / 2;
+
+        if (d->records[mid].id < feed_id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < d->n_records && d->records[lo].id == feed_id ? lo : d->n_records;
+}
+
+/* Heads and entries of the rows; those whose record left between two queries are left out. */
+static void make_entries(struct drawing *d)
+{
+    enum feed_format format = d->spec->format;
+    bool copies = format == FORMAT_JSON || format == FORMAT_JSON_OBJ;
+    struct str log_id = store_log_id(d->store);
+    size_t n = 0;
+
+    d->feeds = ARENA_ARRAY(&d->arena, struct out_feed, d->n_records + 1);
+    d->entries = ARENA_ARRAY(&d->arena, struct out_entry, d->n_rows + 1);
+    for (size_t i = 0; i < d->n_records; i++)
+        read_head(&d->arena, &d->records[i], &d->feeds[i]);
+    for (size_t i = 0; i < d->n_rows; i++) {
+        const struct revision *row = &d->rows[i];
+        size_t feed = feed_index(d, row->feed_id);
+        struct out_entry *e = &d->entries[n];
+
+        if (feed == d->n_records)
+            continue;
+        form_entry(d->spec->form, &d->arena, row, &d->feeds[feed], log_id, e);
+        if (!copies && row->doc.len > 0 && json_read(&d->arena, row->doc, &e->obj, NULL) != RC_OK)
+            e->obj = value_dict(&d->arena);
+        n++;
+    }
+    d->doc.merged = d->spec->merged;
+    d->doc.feeds = d->feeds;
+    d->doc.n_feeds = d->n_records;
+    d->doc.entries = d->entries;
+    d->doc.n_entries = n;
+}
+
+/* ---- the newest entries: /feed, /feeds, /opml ------------------------------------------------ */
+
+static int64_t ttl_of(const struct api_cfg *cfg, const struct feed_record *rec)
+{
+    return rec->level >= 0 ? cfg->level_period_s[rec->level] : rec->period_s;
+}
+
+static enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct render_spec *spec = d->spec;
+    /* one row more tells whether another page follows */
+    struct view view =
+        params_view(spec->ids, spec->n_ids, spec->len == 0 ? 0 : spec->len + 1, spec->skip);
+    struct out_doc *doc = &d->doc;
+    enum rc rc = RC_OK;
+    bool more;
+
+    if (spec->len > 0 && spec->n_ids > 0)
+        rc = reader_rows(r, &view, &d->arena, &d->rows, &d->n_rows, err);
+    if (rc == RC_OK && spec->n_ids > 0)
+        rc = reader_feeds(r, spec->ids, spec->n_ids, &d->arena, &d->records, &d->n_records, err);
+    if (rc != RC_OK)
+        return rc;
+    if (!spec->merged && d->n_records == 0)
+        return err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
+    more = d->n_rows > spec->len;
+    if (more)
+        d->n_rows = spec->len;
+    make_entries(d);
+    for (size_t i = 0; i < d->n_records; i++)
+        if (d->records[i].last_change_at > d->modified_at)
+            d->modified_at = d->records[i].last_change_at;
+    for (size_t i = 0; i < d->n_rows; i++)
+        if (d->rows[i].at_us / 1000000 > d->modified_at)
+            d->modified_at = d->rows[i].at_us / 1000000;
+    doc->self_url = selflink_fill(&d->arena, spec->self, access_key, d);
+    doc->id = spec->merged ? spec->id : STR_NULL;
+    doc->title = spec->title;
+    doc->updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;
+    if (!spec->merged)
+        doc->ttl_s = ttl_of(d->cfg, &d->records[0]);
+    if (more && !str_is_null(spec->next))
+        doc->next_url = selflink_fill(&d->arena, spec->next, access_key, d);
+    return RC_OK;
+}
+
+/* ---- pages of the log ------------------------------------------------------------------------ */
+
+/* "http://host/archive?url=...": the URL at which the newest page is to be had, by the feeds' first
+ * addresses, so that it stays the same. */
+static struct str entry_url(struct drawing *d, const struct feed_record *first, size_t n)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    const struct form_rules *rules = form_rules(d->spec->form);
+
+    buf_str(&out, d->spec->origin);
+    buf_puts(&out, rules->entry);
+    for (size_t i = 0; i < n; i++) {
+        struct str url = first[i].url;
+        ssize_t at = str_find(url, STR("://"));
+        size_t host = at < 0 ? 0 : (size_t)at + 3;
+
+        buf_puts(&out, i == 0 ? "?url=" : "&url=");
+        buf_str(&out, url_encode(&d->arena, str_slice(url, 0, host)));
+        if (!str_is_null(first[i].access_key)) {
+            buf_str(&out, url_encode(&d->arena, first[i].access_key));
+            buf_puts(&out, "%40");
+        }
+        buf_str(&out, url_encode(&d->arena, str_slice(url, host, url.len)));
+    }
+    if (d->spec->format == FORMAT_RSS)
+        buf_puts(&out, "&type=rss");
+    return str_dup(&d->arena, buf_view(&out));
+}
+
+/* The id that all documents of a merged log share. */
+static struct str merged_id(struct drawing *d)
+{
+    static const unsigned char ns_oid[16] = {0x6b, 0xa7, 0xb8, 0x12, 0x9d, 0xad, 0x11, 0xd1,
+                                             0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
+    AUTO(buf_release) struct buf name = BUF_INIT(BUF_ANY);
+    char uuid[37];
+
+    buf_str(&name, store_log_id(d->store));
+    for (size_t i = 0; i < d->spec->n_ids; i++)
+        buf_printf(&name, "\n%" PRId64, d->spec->ids[i]);
+    digest_uuid5(ns_oid, buf_view(&name), uuid);
+    return str_printf(&d->arena, "urn:uuid:%s", uuid);
+}
+
+/* Where a metadata record is found whole, in several formats. */
+static void add_alternates(struct drawing *d)
+{
+    static const struct {
+        const char *suffix, *type;
+    } offers[] = {
+        {".atom", "application/atom+xml"}, {".json", "application/json"}, {".html", "text/html"}};
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n_rows; i++) {
+        const struct revision *row = &d->rows[i];
+        struct feedset set = {.ids = (int64_t[]){row->feed_id}, .n = 1, .page_size = 1};
+        struct out_entry *e = &d->entries[n];
+        struct out_link *links;
+        struct str word;
+
+        if (feed_index(d, row->feed_id) == d->n_records)
+            continue;
+        n++;
+        if (e->kind != OUT_RECORD)
+            continue;
+        word = feedset_write(&d->arena, &set, store_secret(d->store));
+        links = ARENA_ARRAY(&d->arena, struct out_link, ARRAY_LEN(offers));
+        for (size_t k = 0; k < ARRAY_LEN(offers); k++)
+            links[k] =
+                (struct out_link){.rel = STR("alternate"),
+                                  .type = str_from(offers[k].type),
+                                  .href = str_printf(&d->arena, "%.*s/item/%.*s/%" PRId64 "%s",
+                                                     STR_ARG(d->spec->origin), STR_ARG(word),
+                                                     row->seq, offers[k].suffix)};
+        e->links = links;
+        e->n_links = ARRAY_LEN(offers);
+    }
+}
+
+static void reverse(struct revision *rows, size_t n)
+{
+    for (size_t i = 0; i + 1 < n - i; i++) {
+        struct revision swap = rows[i];
+
+        rows[i] = rows[n - 1 - i];
+        rows[n - 1 - i] = swap;
+    }
+}
+
+/* The first rows of a page, newest first. */
+static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p, struct err *err)
+{
+    const struct render_spec *spec = d->spec;
+    struct view v = {.feed_ids = spec->ids,
+                     .n_feeds = spec->n_ids,
+                     .order = VIEW_LOG,
+                     .before_seq = INT64_MAX,
+                     .with_deleted = true};
+    enum rc rc = reader_page(r, spec->ids, spec->n_ids, spec->page_size, spec->page, p, err);
+
+    if (rc == RC_NOT_FOUND && spec->page < 0) { /* a log without entries: an empty document */
+        *p = (struct log_page){0};
+        return RC_OK;
+    }
+    if (rc != RC_OK)
+        return rc;
+    if (spec->page_rows > p->n_rows)
+        return err_set(err, RC_NOT_FOUND, "There is no such document yet.");
+    v.after_seq = p->first_seq - 1;
+    v.before_seq = p->last_seq + 1;
+    v.len = spec->page_rows > 0 ? spec->page_rows : p->n_rows;
+    rc = reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
+    if (rc == RC_OK)
+        reverse(d->rows, d->n_rows);
+    return rc;
+}
+
+/* All current records, newest first. */
+static enum rc read_current(struct drawing *d, struct reader *r, struct err *err)
+{
+    struct view v = {.feed_ids = d->spec->ids,
+                     .n_feeds = d->spec->n_ids,
+                     .order = VIEW_MODIFIED_DESC,
+                     .before_seq = INT64_MAX};
+    int64_t n;
+    enum rc rc = reader_count(r, d->spec->ids, d->spec->n_ids, false, &n, err);
+
+    if (rc != RC_OK)
+        return rc;
+    v.len = (size_t)n + 1000; /* with room for what comes meanwhile */
+    return reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
+}
+
+/* Times and ids of a page follow from its rows and from the heads of its time alone. */
+static enum rc read_heads(struct drawing *d, struct reader *r, struct str *current, struct err *err)
+{
+    const struct render_spec *spec = d->spec;
+    int64_t at = d->n_rows > 0 ? d->rows[0].seq : INT64_MAX;
+    struct feed_record *first;
+    size_t n_first;
+    enum rc rc =
+        reader_feeds_at(r, spec->ids, spec->n_ids, at, &d->arena, &d->records, &d->n_records, err);
+
+    if (rc == RC_OK)
+        rc = reader_feeds_at(r, spec->ids, spec->n_ids, 0, &d->arena, &first, &n_first, err);
+    if (rc != RC_OK)
+        return rc;
+    if (d->n_records == 0 || n_first != d->n_records)
+        return err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
+    for (size_t i = 0; i < d->n_records; i++)
+        d->records[i].last_change_at = d->n_rows > 0 ? d->rows[0].at_us / 1000000 : 0;
+    *current = entry_url(d, first, n_first);
+    make_entries(d);
+    if (spec->merged) {
+        d->doc.id = merged_id(d);
+        d->doc.title = str_printf(&d->arena, "%zu feeds merged", spec->n_ids);
+    } else {
+        struct out_feed head;
+
+        read_head(&d->arena, &first[0], &head);
+        d->doc.id = feed_iri(&d->arena, &head);
+        d->doc.title = STR_NULL;
+    }
+    return RC_OK;
+}
+
+static enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct render_spec *spec = d->spec;
+    struct feedset set = {
+        .ids = (int64_t *)(uintptr_t)spec->ids, .n = spec->n_ids, .page_size = spec->page_size};
+    struct str word = feedset_write(&d->arena, &set, store_secret(d->store)), media;
+    struct out_doc *doc = &d->doc;
+    struct log_page p = {0};
+    struct form_page page;
+    struct out_link *links;
+    enum rc rc = spec->complete ? read_current(d, r, err) : read_page(d, r, &p, err);
+
+    media = str_from(feed_format_media_type(spec->format));
+    page = (struct form_page){
+        .n = p.n,
+        .n_pages = p.n_pages,
+        .rows = p.n_rows,
+        .shown = d->n_rows,
+        .by_entry = spec->page < 0,
+        .base = str_printf(&d->arena, "%.*s%s/%.*s/", STR_ARG(spec->origin),
+                           form_rules(spec->form)->path, STR_ARG(word)),
+        .suffix = spec->format == FORMAT_RSS ? ".rss" : "",
+        .media_type = str_z(&d->arena, str_split(&media, ';')),
+    };
+    if (rc == RC_OK)
+        rc = read_heads(d, r, &page.entry, err);
+    if (rc != RC_OK)
+        return rc;
+    if (spec->form == FORM_RECORDS)
+        add_alternates(d);
+    doc->repeats = true;
+    doc->self_url = spec->page < 0 ? selflink_fill(&d->arena, spec->self, access_key, d)
+                                   : form_page_url(spec->form, &d->arena, &page, p.n, d->n_rows);
+    doc->updated_us = d->n_rows > 0 ? d->rows[0].at_us : 0;
+    doc->updated_at = d->modified_at = doc->updated_us / 1000000;
+    if (spec->form != FORM_RECORDS)
+        doc->updated_us = 0;
+    if (spec->complete) {
+        links = ARENA_NEW(&d->arena, struct out_link);
+        *links = (struct out_link){STR("current"), str_from(page.media_type), doc->self_url};
+        doc->n_links = 1;
+    } else {
+        doc->n_links = form_links(spec->form, &d->arena, &page, spec->page_size, &links);
+    }
+    doc->links = links;
+    doc->complete = spec->complete;
+    doc->archive = form_page_is_archive(spec->form, &page);
+    doc->state = spec->form == FORM_HISTORY ? OUT_STATEFUL : OUT_PLAIN;
+    return RC_OK;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+enum rc draw_document(const struct render_spec *spec, const struct api_cfg *cfg,
+                      struct store *store, struct reader *r, struct buf *out, struct drawn *drawn,
+                      struct err *err)
+{
+    struct drawing d = {.spec = spec, .cfg = cfg, .store = store, .modified_at = TIME_UNKNOWN};
+    enum rc rc = spec->form == FORM_NEWEST ? draw_newest(&d, r, err) : draw_pages(&d, r, err);
+
+    if (rc == RC_OK) {
+        feed_write(out, spec->format, &d.doc);
+        if (!buf_ok(out))
+            rc = err_set(err, RC_LIMIT, "The document would pass %zu bytes; ask for fewer entries.",
+                         DRAW_MAX);
+    }
+    drawn->modified_at = d.modified_at;
+    drawn->is_private = false;
+    for (size_t i = 0; i < d.n_records; i++)
+        drawn->is_private = drawn->is_private || !str_is_null(d.records[i].access_key);
+    arena_release(&d.arena);
+    return rc;
+}

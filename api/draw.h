@@ -1,0 +1,16 @@
+/* api/draw.h - from a view to bytes: rows, heads, links, writer. Reader threads. */
+#pragma once
+
+#include "api/render.h"
+
+#define DRAW_MAX ((size_t)256 * 1024 * 1024) /* bytes of one document */
+
+struct drawn {
+    int64_t modified_at;
+    bool is_private; /* a credential stands between the publisher and everybody */
+};
+
+/* RC_NOT_FOUND: the feed or page has gone. RC_LIMIT: over `out`'s maximum. */
+enum rc draw_document(const struct render_spec *spec, const struct api_cfg *cfg,
+                      struct store *store, struct reader *r, struct buf *out, struct drawn *drawn,
+                      struct err *err) NODISCARD;

@@ -1,0 +1,148 @@
+/* api/form.c - see form.h. Sources: Simplefeed; RFC 5005 sections 2 and 4; Feed History draft-00
+ * sections 3 and 4; Atom-PMH; RFC 6721. */
+#include "api/form.h"
+
+#include <inttypes.h>
+
+#include "base/assert.h"
+#include "base/compiler.h"
+#include "base/digest.h"
+
+static const struct form_rules rules[FORM_COUNT_] = {
+    [FORM_EVENTS] = {.path = "/simple",
+                     .entry = "/simple/recent",
+                     .links_unfinished = true,
+                     .has_own_url = true},
+    [FORM_ARCHIVE] = {.path = "/archive", .entry = "/archive"},
+    [FORM_HISTORY] = {.path = "/history",
+                      .entry = "/history",
+                      .has_own_url = true,
+                      .is_instance = true},
+    [FORM_RECORDS] = {.path = "/pmh", .entry = "/pmh"},
+};
+
+const struct form_rules *form_rules(enum form form)
+{
+    ASSERT(form < FORM_COUNT_);
+    return &rules[form];
+}
+
+/* RFC 9562: the namespace of object identifiers, for names that only we give. */
+static const unsigned char ns_oid[16] = {0x6b, 0xa7, 0xb8, 0x12, 0x9d, 0xad, 0x11, 0xd1,
+                                         0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
+
+/* D10: the first version keeps the entry's id, every later event gets one of its own. */
+static void make_event(struct arena *a, const struct revision *row, const struct out_feed *feed,
+                       struct str log_id, struct out_entry *out)
+{
+    struct out_link *about = ARENA_NEW(a, struct out_link);
+    char uuid[37];
+
+    if (row->seq == row->first_seq)
+        return;
+    digest_uuid5(ns_oid, str_printf(a, "%.*s\n%" PRId64, STR_ARG(log_id), row->seq), uuid);
+    out->id = str_printf(a, "urn:uuid:%s", uuid);
+    *about = (struct out_link){
+        .rel = STR("related"), .type = STR_NULL, .href = feed_entry_iri(a, feed->url, row->uid)};
+    out->links = about;
+    out->n_links = 1;
+    if (row->kind == REV_DELETED)
+        out->kind = OUT_EMPTY;
+}
+
+/* The time of a tombstone: that of the event, so that no two are equal, unless the publisher's own
+ * is later, against which entries are measured (RFC 6721 section 3). */
+static int64_t time_of_deletion(const struct revision *row)
+{
+    int64_t own = row->updated_at;
+
+    return own != TIME_UNKNOWN && own > row->at_us / 1000000 ? own * 1000000 + row->at_us % 1000000
+                                                             : row->at_us;
+}
+
+void form_entry(enum form form, struct arena *a, const struct revision *row,
+                const struct out_feed *feed, struct str log_id, struct out_entry *out)
+{
+    *out = (struct out_entry){.kind = OUT_ENTRY,
+                              .id = STR_NULL,
+                              .feed = feed,
+                              .json = row->doc,
+                              .ext = row->ext,
+                              .uid = row->uid,
+                              .published_at = row->published_at,
+                              .updated_at = row->updated_at,
+                              .received_at = row->at_us / 1000000,
+                              .sort_at = row->sort_at};
+    switch (form) {
+    case FORM_EVENTS:
+        make_event(a, row, feed, log_id, out);
+        break;
+    case FORM_ARCHIVE:
+    case FORM_HISTORY:
+        if (row->kind == REV_DELETED) {
+            out->kind = OUT_TOMBSTONE;
+            out->at_us = time_of_deletion(row);
+        }
+        break;
+    case FORM_RECORDS:
+        out->kind = row->kind == REV_DELETED ? OUT_EMPTY : OUT_RECORD;
+        out->at_us = row->at_us;
+        break;
+    case FORM_NEWEST:
+    case FORM_COUNT_:
+        break;
+    }
+}
+
+bool form_page_is_settled(enum form form, const struct form_page *page)
+{
+    const struct form_rules *r = form_rules(form);
+
+    if (page->by_entry)
+        return false;
+    if (r->is_instance)
+        return true;
+    /* a sealed page gains its link to the next one when that is sealed, unless it had it before */
+    return page->n + (r->links_unfinished ? 1 : 2) < page->n_pages;
+}
+
+bool form_page_is_archive(enum form form, const struct form_page *page)
+{
+    return !form_rules(form)->is_instance && !page->by_entry && page->n + 1 < page->n_pages;
+}
+
+struct str form_page_url(enum form form, struct arena *a, const struct form_page *page, int64_t n,
+                         size_t rows)
+{
+    if (form_rules(form)->is_instance)
+        return str_printf(a, "%.*s%" PRId64 "-%zu%s", STR_ARG(page->base), n, rows, page->suffix);
+    return str_printf(a, "%.*s%" PRId64 "%s", STR_ARG(page->base), n, page->suffix);
+}
+
+size_t form_links(enum form form, struct arena *a, const struct form_page *page, size_t page_size,
+                  struct out_link **out)
+{
+    const struct form_rules *r = form_rules(form);
+    bool archived = form_page_is_archive(form, page);
+    bool has_next = archived && (r->links_unfinished || page->n + 2 < page->n_pages);
+    struct out_link *links = ARENA_ARRAY(a, struct out_link, 4);
+    struct str type = str_from(page->media_type);
+    size_t n = 0;
+
+    if (r->is_instance)
+        links[n++] = (struct out_link){STR("this"), type,
+                                       form_page_url(form, a, page, page->n, page->shown)};
+    else if (r->has_own_url && page->by_entry)
+        links[n++] =
+            (struct out_link){STR("via"), type, form_page_url(form, a, page, page->n, page->rows)};
+    if (archived)
+        links[n++] = (struct out_link){STR("current"), type, page->entry};
+    if (page->n > 0)
+        links[n++] = (struct out_link){r->is_instance ? STR("prev") : STR("prev-archive"), type,
+                                       form_page_url(form, a, page, page->n - 1, page_size)};
+    if (has_next)
+        links[n++] = (struct out_link){STR("next-archive"), type,
+                                       form_page_url(form, a, page, page->n + 1, page_size)};
+    *out = links;
+    return n;
+}

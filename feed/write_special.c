@@ -1,0 +1,84 @@
+/* feed/write_special.c - what only archives and streams hold: times to the microsecond, tombstones
+ * (RFC 6721), and the marks of feed histories (RFC 5005, Feed History draft-00). */
+#include "feed/fragment.h"
+#include "feed/writer_priv.h"
+#include "feed/xml_out.h"
+
+struct str out_entry_id(struct arena *a, const struct out_entry *e)
+{
+    return str_is_null(e->id) ? feed_entry_iri(a, e->feed->url, e->uid) : e->id;
+}
+
+void out_time_write(struct buf *out, const char *name, int64_t at, int64_t at_us)
+{
+    char text[CLOCK_TEXT];
+
+    if (at_us > 0)
+        clock_rfc3339_us(at_us, text);
+    else
+        clock_rfc3339(at, text);
+    xml_element(out, name, str_from(text));
+}
+
+void out_history_write(struct buf *out, const struct out_doc *doc)
+{
+    if (doc->complete)
+        buf_puts(out, "<fh:complete xmlns:fh=\"" NS_HISTORY "\"/>\n");
+    if (doc->archive)
+        buf_puts(out, "<fh:archive xmlns:fh=\"" NS_HISTORY "\"/>\n");
+    if (doc->state != OUT_PLAIN)
+        buf_printf(out, "<fh:Stateful xmlns:fh=\"" NS_HISTORY "\">%d</fh:Stateful>\n",
+                   doc->state == OUT_STATEFUL);
+}
+
+/* The publisher's own element, which tells by whom and why, with our ref and time in its tag; `tag`
+ * is cut at the two values. */
+static void write_own_tombstone(struct buf *out, const struct fragment_element *el, struct str ref,
+                                struct str when)
+{
+    struct str old_ref = fragment_attr(el->tag, STR("ref"));
+    struct str old_when = fragment_attr(el->tag, STR("when"));
+    bool ref_first = old_ref.ptr < old_when.ptr;
+    struct str first = ref_first ? old_ref : old_when, second = ref_first ? old_when : old_ref;
+    const char *at = el->text.ptr, *end = el->text.ptr + el->text.len;
+
+    buf_append(out, at, (size_t)(first.ptr - at));
+    xml_attr_text(out, ref_first ? ref : when);
+    at = first.ptr + first.len;
+    buf_append(out, at, (size_t)(second.ptr - at));
+    xml_attr_text(out, ref_first ? when : ref);
+    at = second.ptr + second.len;
+    buf_append(out, at, (size_t)(end - at));
+    buf_putc(out, '\n');
+}
+
+static void write_tombstone(struct buf *out, struct arena *a, const struct out_entry *e)
+{
+    struct str ref = out_entry_id(a, e), rest = e->ext;
+    struct fragment_element el;
+    char when[CLOCK_TEXT];
+
+    clock_rfc3339_us(e->at_us, when);
+    while (fragment_next(&rest, &el))
+        if (str_eqz(el.ns, NS_TOMBSTONES) && str_eqz(el.local, "deleted-entry") &&
+            !str_is_null(fragment_attr(el.tag, STR("ref"))) &&
+            !str_is_null(fragment_attr(el.tag, STR("when")))) {
+            write_own_tombstone(out, &el, ref, str_from(when));
+            return;
+        }
+    buf_puts(out, "<at:deleted-entry xmlns:at=\"" NS_TOMBSTONES "\"");
+    xml_attr(out, "ref", ref);
+    xml_attr(out, "when", str_from(when));
+    buf_puts(out, "/>\n");
+}
+
+void out_tombstones_write(struct buf *out, const struct out_doc *doc)
+{
+    for (size_t i = 0; i < doc->n_entries && buf_ok(out); i++) {
+        struct arena a = ARENA_INIT;
+
+        if (doc->entries[i].kind == OUT_TOMBSTONE)
+            write_tombstone(out, &a, &doc->entries[i]);
+        arena_release(&a);
+    }
+}

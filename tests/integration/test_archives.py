@@ -1,0 +1,377 @@
+"""The log in pages: requirements SIMP-*, ARCH-*, FH-*, TOMB-* as a reader sees them."""
+import random
+import re
+import subprocess
+
+from .env.archives import (AT, ATOM, FH, Document, SimplefeedConsumer, chain, reconstruct, when)
+from .env.case import Case
+from .env.daemon import quote
+
+RELATIONS = {"first", "last", "next", "previous", "prev-archive", "next-archive", "current", "this"}
+
+
+class Publisher:
+    """An Atom feed with a past: what it shows is what was last added, edited or deleted."""
+
+    def __init__(self, origin, path="/p.xml"):
+        self.origin, self.path, self.entries, self.dead, self.n = origin, path, {}, [], 0
+        self.url = self.publish()
+
+    def publish(self):
+        out = ['<feed xmlns="http://www.w3.org/2005/Atom" xmlns:at="http://purl.org/atompub/'
+               'tombstones/1.0"><id>urn:pub:p</id><title>P</title><updated>2020-01-01T00:00:00Z'
+               '</updated>']
+        for name, (text, updated) in self.entries.items():
+            out.append('<entry><id>urn:pub:p:%s</id><title>%s</title><updated>%s</updated>'
+                       '<link href="http://p.example/%s"/><content>c</content></entry>'
+                       % (name, text, updated, name))
+        for name, at in self.dead:
+            out.append('<at:deleted-entry ref="urn:pub:p:%s" when="%s"><at:comment>spam &amp; such'
+                       '</at:comment></at:deleted-entry>' % (name, at))
+        return self.origin.set(self.path, "".join(out) + "</feed>")
+
+    def date(self):
+        self.n += 1
+        return "2020-01-%02dT%02d:%02d:%02dZ" % (1 + self.n // 86400, self.n // 3600 % 24,
+                                                 self.n // 60 % 60, self.n % 60)
+
+    def put(self, name, text):
+        self.entries[name] = (text, self.date())
+        self.dead = [d for d in self.dead if d[0] != name]
+
+    def delete(self, name):
+        del self.entries[name]
+        self.dead.append((name, self.date()))
+
+
+class Paged(Case):
+    SIZE = 5
+
+    def setUp(self):
+        self.o = self.origin()
+        self.d = self.daemon("--archive-size", str(self.SIZE), "--ping-gap", "0")
+        self.p = Publisher(self.o)
+
+    def sync(self):
+        """Publish, ping, and wait until the daemon has it."""
+        self.p.publish()
+        if not self.o.seen(self.p.path):
+            self.state()
+        self.d.ping(self.p.url)
+        wanted = {"urn:pub:p:" + n: t for n, (t, _) in self.p.entries.items()}
+        self.wait(lambda: self.state() == wanted, 20, "the state %r" % wanted, self.d)
+
+    def state(self):
+        answer = self.d.feed(self.p.url, len=1000)
+        return {e["id"]: e["title"] for e in answer.json["entries"]}
+
+    def fill(self, n, start=0):
+        for i in range(start, start + n):
+            self.p.put("e%d" % i, "t%d" % i)
+        self.sync()
+
+    def at(self, view, **params):
+        return "%s%s?url=%s" % (self.d.base, view, quote(self.p.url)) + "".join(
+            "&%s=%s" % p for p in params.items())
+
+
+class Simplefeed(Paged):
+    def recent(self):
+        return self.at("/simple/recent")
+
+    def test_chain(self):             # SIMP-01 SIMP-02 SIMP-04 SIMP-05 SIMP-06 SIMP-07 SIMP-08
+        self.fill(23)
+        documents = chain(self.recent())
+        self.assertEqual([3, 5, 5, 5, 5], [len(d.ids) for d in documents])
+        ids = [i for d in documents for i in d.ids]
+        self.assertEqual(["urn:pub:p:e%d" % n for n in reversed(range(23))], ids)
+        self.assertEqual([0, 1, 1, 1, 1], [len(d.links("next-archive")) for d in documents])
+        self.assertEqual([1, 1, 1, 1, 0], [len(d.links("prev-archive")) for d in documents])
+        self.assertEqual(1, len({d.id for d in documents}))
+        via = Document(documents[0].link("via"))
+        self.assertEqual(documents[0].ids, via.ids)
+        self.assertEqual(documents[0].link("via"), via.link("self"))
+        self.assertIsNone(via.link("next-archive"))
+        self.assertIsNone(via.link("via"))
+        self.assertEqual(via.url, documents[1].link("next-archive"))
+        for newer, older in zip(documents[1:], documents[2:]):
+            self.assertEqual(newer.url, older.link("next-archive"))
+        for document in documents[1:]:                                       # D12
+            self.assertTrue(document.has(FH + "archive"))
+            self.assertEqual(self.recent(), document.link("current"))
+        self.assertFalse(documents[0].has(FH + "archive"))
+        self.assertIsNone(documents[0].link("current"))
+
+    def test_archived_bytes_never_change(self):                      # SIMP-03 SIMP-10 SIMP-15
+        self.fill(8)
+        before = chain(self.recent())
+        via = before[0].link("via")
+        self.assertIn("max-age=2", Document(via).headers["Cache-Control"])
+        self.fill(30, 8)
+        self.p.put("e1", "edited")
+        self.p.delete("e2")
+        self.sync()
+        self.d.stop()
+        self.d.start()
+        after = chain(self.recent())
+        self.assertEqual(before[1].body, Document(before[1].url).body)
+        ids = [i for d in after for i in d.ids]
+        old = [i for d in before for i in d.ids]
+        self.assertEqual(old, ids[-len(old):])
+        self.assertNotEqual(via, after[0].link("via"))
+        sealed = Document(via)
+        self.assertTrue(sealed.link("next-archive"))
+        self.assertIn("immutable", sealed.headers["Cache-Control"])
+
+    def test_an_edit_is_an_event_of_its_own(self):                                  # SIMP-16
+        self.fill(3)
+        before = Document(self.recent())
+        self.p.put("e0", "edited")
+        self.sync()
+        after = Document(self.recent())
+        self.assertEqual(before.ids, after.ids[1:])
+        self.assertRegex(after.ids[0], r"^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-5")
+        self.assertEqual("edited", after.titles[0])
+        self.p.delete("e1")
+        self.sync()
+        last = Document(self.recent())
+        self.assertEqual(after.ids, last.ids[1:])
+        self.assertEqual("", last.entries[0].findtext(ATOM + "content") or "")
+        self.assertEqual(len(last.ids), len(set(last.ids)))
+
+    def test_freshness_and_validators(self):                              # SIMP-11 SIMP-12
+        self.fill(12)
+        recent = Document(self.recent())
+        age = int(re.search(r"max-age=(\d+)", recent.headers["Cache-Control"]).group(1))
+        self.assertLessEqual(age, 300)
+        path = self.recent()[len(self.d.base):]
+        again = self.d.get(path, If_None_Match=recent.headers["ETag"])
+        self.assertEqual(304, again.status)
+        again = self.d.get(path, If_Modified_Since=recent.headers["Last-Modified"])
+        self.assertEqual(304, again.status)
+        archive = Document(recent.link("prev-archive"))
+        control = archive.headers["Cache-Control"]
+        self.assertGreaterEqual(int(re.search(r"max-age=(\d+)", control).group(1)), 30 * 86400)
+        self.assertIn("immutable", control)
+        etag = archive.headers["ETag"]
+        self.d.stop()
+        self.d.start()
+        again = self.d.get(archive.url[len(self.d.base):], If_None_Match=etag)
+        self.assertEqual(304, again.status)
+
+    def test_parameters_change_no_page(self):                                       # SIMP-17
+        self.fill(12)
+        archive = Document(Document(self.recent()).link("prev-archive"))
+        other = Document(archive.url + "?max=2&page=1&len=1")
+        self.assertEqual(archive.body, other.body)
+
+    def test_consumers_see_each_event_once_in_order(self):                # SIMP-13 SIMP-14
+        chance, names = random.Random(7), 0
+        self.fill(4)
+        early, late = SimplefeedConsumer(self.recent()), SimplefeedConsumer(self.recent())
+        early.poll()
+        for turn in range(12):
+            for _ in range(chance.randrange(1, 9)):
+                action = chance.random()
+                if action < 0.7 or len(self.p.entries) < 3:
+                    self.p.put("n%d" % names, "t%d" % names)
+                    names += 1
+                elif action < 0.9:
+                    self.p.put(chance.choice(sorted(self.p.entries)), "edit %d" % turn)
+                else:
+                    self.p.delete(chance.choice(sorted(self.p.entries)))
+            self.sync()
+            if turn == 6:
+                self.d.kill()
+                self.d.start()
+            if turn % 3 != 2:
+                early.poll()
+        early.poll()
+        late.poll()
+        ids = [e.findtext(ATOM + "id") for e in early.events]
+        self.assertEqual([e.findtext(ATOM + "id") for e in late.events], ids)
+        whole = [i for d in chain(self.recent()) for i in d.ids]
+        self.assertEqual(list(reversed(whole)), ids)
+        self.assertEqual(len(ids), len(set(ids)))
+
+    def test_only_documents_that_are_there(self):
+        self.fill(7)
+        archive = Document(self.recent()).link("prev-archive")
+        path = archive[len(self.d.base):]
+        head, number = path.rsplit("/", 1)
+        for wrong in (head + "/99", head + "/-1", head + "/x", head + "/", head + "/1/2",
+                      head[:-1] + "/0", "/simple", "/simple/x/0", head + "/18446744073709551616"):
+            self.assert_problem(self.d.get(wrong), 404, "not-found")
+        self.assertEqual(200, self.d.get(head + "/" + number).status)
+        self.assert_problem(self.d.get("/simple/recent"), 400, "bad-parameter")
+        self.assert_problem(self.d.get(self.at("/simple/recent", type="json")[len(self.d.base):]),
+                            406, "not-acceptable")
+
+    def test_a_merge_is_one_series(self):                                  # SIMP-02 SIMP-09
+        other = Publisher(self.o, "/q.xml")
+        for i in range(4):
+            other.put("q%d" % i, "q%d" % i)
+        other.publish()
+        self.fill(4)
+        self.d.feed(other.url)
+        url = self.d.base + "/simple/recent?url=%s,%s" % (quote(self.p.url), quote(other.url))
+        documents = chain(url)
+        self.assertEqual(8, sum(len(d.ids) for d in documents))
+        self.assertEqual(2, len(documents))
+        for document in documents:
+            for entry in document.entries:
+                self.assertTrue(entry.findtext(ATOM + "source/" + ATOM + "id"))
+        first = documents[1].body
+        self.fill(9, 4)
+        self.assertEqual(first, Document(documents[1].url).body)
+
+    def test_a_feed_behind_a_password_is_not_for_guessing(self):
+        from .env.origin import Reply, atom
+        url = self.o.set("/secret.xml", Reply(body=atom(*[("s%d" % i, "2020-01-01T00:00:0%dZ" % i)
+                                                          for i in range(9)]),
+                                              auth=("Basic", "u", "pw")))
+        named = self.o.url("/secret.xml", "u:pw")
+        answer = self.d.get("/simple/recent?url=" + quote(named))
+        self.assertEqual(200, answer.status, answer.body)
+        self.assertIn("private", answer.header("Cache-Control"))
+        document = Document(url, answer)
+        self.assertNotIn(b"pw", document.body)
+        archive = Document(document.link("prev-archive"))
+        self.assertIn("private", archive.headers["Cache-Control"])
+        self.assertEqual(Document(archive.link("current")).ids, document.ids)
+
+
+class Archive(Paged):
+    def entry(self):
+        return self.at("/archive")
+
+    def check_marks(self, documents):
+        """ARCH-01 ARCH-02 ARCH-07 ARCH-09"""
+        self.assertFalse(documents[0].has(FH + "archive"))
+        for document in documents[1:]:
+            self.assertTrue(document.has(FH + "archive"))
+            self.assertEqual(self.entry(), document.link("current"))
+        for document in documents:
+            self.assertFalse(document.has(FH + "complete"))
+            for rel in ("first", "last", "next", "previous"):
+                self.assertEqual([], document.links(rel))
+            self.assertEqual(documents[0].id, document.id)
+            for entry in document.entries:
+                self.assertFalse(RELATIONS & {l.get("rel") for l in entry.findall(ATOM + "link")})
+        self.assertIsNone(documents[-1].link("prev-archive"))
+
+    def test_reconstruction(self):    # ARCH-01 ARCH-02 ARCH-03 ARCH-07 ARCH-08 ARCH-09 TOMB-01
+        chance = random.Random(3)
+        self.fill(17)
+        for turn in range(8):
+            for _ in range(3):
+                name = chance.choice(sorted(self.p.entries))
+                if chance.random() < 0.3:
+                    self.p.delete(name)
+                else:
+                    self.p.put(name, "edit %d" % turn)
+            self.p.put("new%d" % turn, "n")
+            self.sync()
+            documents = chain(self.entry())
+            self.check_marks(documents)
+            state = reconstruct(documents)
+            self.assertEqual(self.state(),
+                             {n: e.findtext(ATOM + "title") for n, e in state.items()})
+        self.p.put(sorted(self.p.entries)[0], "once more")
+        name = "urn:pub:p:" + sorted(self.p.entries)[0]
+        self.sync()
+        self.assertIn(name, Document(self.entry()).ids)
+
+    def test_pages_stay(self):                                            # ARCH-04 ARCH-05
+        self.fill(17)
+        before = {d.url: d.ids for d in chain(self.entry())[1:]}
+        for i in range(25):
+            self.p.put("e%d" % (i % 17), "x%d" % i)
+        self.fill(100, 20)
+        for url, ids in before.items():
+            self.assertEqual(ids, Document(url).ids)
+        documents = chain(self.entry())
+        self.assertLess(set(before), {d.url for d in documents})
+        self.assertIsNone(documents[0].link("next-archive"))
+        self.assertIsNone(documents[1].link("next-archive"))
+        for newer, older in zip(documents[1:], documents[2:]):
+            self.assertEqual(newer.url, older.link("next-archive"))
+        self.assertIn("immutable", documents[3].headers["Cache-Control"])
+        self.assertNotIn("immutable", documents[1].headers["Cache-Control"])
+
+    def test_tombstones(self):                                  # TOMB-01 TOMB-02 TOMB-03 TOMB-04
+        self.fill(3)
+        self.p.delete("e1")
+        self.sync()
+        document = Document(self.entry())
+        stones = document.root.findall(AT + "deleted-entry")
+        self.assertEqual(["urn:pub:p:e1"], [s.get("ref") for s in stones])
+        self.assertEqual("spam & such", stones[0].findtext(AT + "comment"))
+        self.assertGreaterEqual(when(stones[0].get("when")), when("2020-01-01T00:00:02Z"))
+        for kind in ("atom", "rss", "json", "jsonfeed"):
+            titles = self.d.feed(self.p.url, type=kind).body
+            self.assertNotIn(b"t1", titles, kind)
+        self.p.put("e1", "back")
+        self.sync()
+        self.p.delete("e1")
+        self.sync()
+        stones = [s for d in chain(self.entry()) for s in d.root.findall(AT + "deleted-entry")]
+        self.assertEqual(2, len({s.get("when") for s in stones if s.get("ref") == "urn:pub:p:e1"}))
+
+    def test_rss_form(self):                                                        # ARCH-10
+        import xml.etree.ElementTree as tree
+        self.fill(12)
+        url, ids = self.at("/archive", type="rss"), []
+        archives = 0
+        while url:
+            answer = self.d.get(url[len(self.d.base):])
+            self.assertEqual(200, answer.status)
+            channel = tree.fromstring(answer.body).find("channel")
+            ids += [i.findtext("guid") for i in channel.findall("item")]
+            archives += channel.find(FH + "archive") is not None
+            links = {l.get("rel"): l.get("href") for l in channel.findall(ATOM + "link")}
+            url = links.get("prev-archive")
+        self.assertEqual([i for d in chain(self.entry()) for i in d.ids], ids)
+        self.assertEqual(2, archives)
+
+    def test_valid(self):                                                           # SIMP-09
+        from .env.schema import check_atom
+        self.fill(12)
+        self.p.put("e1", "edited")
+        self.p.delete("e2")
+        self.sync()
+        for view in ("/simple/recent", "/archive", "/history"):
+            rel = "prev" if view == "/history" else "prev-archive"
+            check_atom(self, *[d.body for d in chain(self.at(view), rel)])
+
+
+class History(Paged):
+    def test_documents(self):                                  # FH-01 FH-02 FH-03
+        self.fill(13)
+        entry = Document(self.at("/history"))
+        self.assertEqual("1", entry.root.findtext(FH + "Stateful").strip())
+        this, before = entry.link("this"), entry.link("prev")
+        self.assertTrue(this and before)
+        self.fill(4, 13)
+        self.assertEqual(entry.ids, Document(this).ids)
+        self.assertEqual(this, Document(this).link("this"))
+        again = Document(self.at("/history"))
+        self.assertNotEqual(this, again.link("this"))
+        documents, url = [again], again.link("prev")
+        while url:
+            documents.append(Document(url))
+            self.assertEqual(url, documents[-1].link("this"))
+            url = documents[-1].link("prev")
+        ids = [i for d in documents for i in d.ids]
+        self.assertEqual({"urn:pub:p:e%d" % i for i in range(17)}, set(ids))
+        self.assertEqual(17, len(ids))
+
+    def test_first_seen_wins(self):                                                 # FH-03
+        self.fill(9)
+        self.p.put("e0", "edited")
+        self.sync()
+        state = {}
+        for document in chain(self.at("/history"), "prev"):
+            for name, title in zip(document.ids, document.titles):
+                state.setdefault(name, title)
+        self.assertEqual(self.state(), state)
