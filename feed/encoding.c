@@ -339,6 +339,8 @@ void decode_document(struct arena *a, struct str body, struct str content_type, 
         has_mark = boms[i].skip > 0;
         body = str_slice(body, boms[i].skip, body.len);
     }
+    if (has_mark)
+        out->encoding = bom; /* also when nothing follows it */
     if (body.len == 0)
         return;
     if (str_is_null(bom))
