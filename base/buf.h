@@ -66,6 +66,15 @@ void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Append one code point as UTF-8; U+FFFD for what is no scalar value. */
 void buf_utf8(struct buf *b, uint32_t cp);
 
+/* Drop what stands at `len` and behind it; `len` may be beyond the end. */
+static inline void buf_cut(struct buf *b, size_t len)
+{
+    if (b->len <= len)
+        return;
+    b->len = len;
+    b->ptr[len] = '\0';
+}
+
 /* True while every append fitted. */
 static inline bool buf_ok(const struct buf *b)
 {

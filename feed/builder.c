@@ -134,14 +134,6 @@ static void track_namespace(struct builder *b, const struct ns_decl *d)
 
 /* ---------------------------------------------------------------- fragments */
 
-static void cut(struct buf *b, size_t len)
-{
-    if (b->len <= len)
-        return;
-    b->len = len;
-    b->ptr[len] = '\0';
-}
-
 static const char *const escapes[256] = {
     ['&'] = "&amp;",  ['<'] = "&lt;",   ['>'] = "&gt;",  ['\r'] = "&#13;",
     ['"'] = "&quot;", ['\n'] = "&#10;", ['\t'] = "&#9;",
@@ -214,7 +206,7 @@ void builder_record_drop(struct builder *b)
 
         if (f->ext != NULL && out == NULL) {
             out = f->ext;
-            cut(out, f->ext_at);
+            buf_cut(out, f->ext_at);
         }
         f->ext = NULL;
     }
@@ -503,7 +495,7 @@ void builder_end(struct builder *b)
     if (f->ext != NULL)
         builder_record_end(b, f);
     if (!f->is_markup)
-        cut(&b->text, f->text_at);
+        buf_cut(&b->text, f->text_at);
     b->base = f->base;
     b->lang = f->lang;
     b->depth--;

@@ -9,12 +9,14 @@
 #include "base/limits.h"
 #include "feed/date.h"
 #include "feed/json.h"
+#include "feed/json_mend.h"
 #include "feed/names.h"
 #include "feed/sanitize.h"
 #include "feed/uri.h"
 
 #define MEMBERS_MAX 512 /* of one object, those that the format does not know included */
 #define TAGS_MAX 500
+#define MENDED_MAX ((size_t)LIMIT_FETCH_BODY * 4)
 
 struct reading {
     struct arena *a;
@@ -340,6 +342,15 @@ static struct value *read_object(struct reading *r, const struct value *from,
     return out;
 }
 
+/* Once more, after what is wrong with it has been put right. */
+static bool read_mended(struct arena *a, struct str text, struct value **root)
+{
+    AUTO(buf_release) struct buf mended = BUF_INIT(MENDED_MAX);
+
+    json_mend(&mended, text);
+    return buf_ok(&mended) && json_read(a, buf_view(&mended), root, NULL) == RC_OK;
+}
+
 void json_feed_read(struct arena *a, struct str text, struct str base, bool raw_html,
                     struct feed_doc *doc)
 {
@@ -351,22 +362,26 @@ void json_feed_read(struct arena *a, struct str text, struct str base, bool raw_
 
     if (json_read(a, text, &root, &err) != RC_OK) {
         doc->bozo = true;
-        doc->bozo_why = str_printf(a, "It is no valid JSON: %s", err.text);
-        return;
+        doc->bozo_why = str_printf(a, "It is %s", err.text);
+        if (!read_mended(a, text, &root))
+            return;
     }
     version = value_get_textz(root, "version");
     items = value_getz(root, "items");
-    if (str_find(version, STR("jsonfeed.org/version/")) < 0 || items == NULL ||
-        items->kind != VAL_LIST) {
+    if (str_find(version, STR("jsonfeed.org/version/")) < 0) {
         doc->bozo = true;
-        doc->bozo_why = STR("It is JSON, but no JSON Feed: version or items are missing");
+        doc->bozo_why = STR("It is JSON, but no JSON Feed: the version is missing");
         return;
+    }
+    if (!doc->bozo && (items == NULL || items->kind != VAL_LIST)) {
+        doc->bozo = true;
+        doc->bozo_why = STR("The items are missing");
     }
     doc->family = FAMILY_JSON;
     doc->version = str_ends(version, STR("/1.1")) ? STR("json11") : STR("json1");
     r.lang = value_get_textz(root, "language");
     doc->feed = read_object(&r, root, feed_members, ARRAY_LEN(feed_members));
-    n = value_len(items);
+    n = items != NULL && items->kind == VAL_LIST ? value_len(items) : 0;
     if (n > LIMIT_FEED_ENTRIES) {
         doc->n_cut = n - LIMIT_FEED_ENTRIES;
         n = LIMIT_FEED_ENTRIES;
@@ -375,7 +390,7 @@ void json_feed_read(struct arena *a, struct str text, struct str base, bool raw_
     for (size_t i = 0; i < n; i++) {
         struct value *item = value_at(items, i);
 
-        if (item->kind != VAL_DICT)
+        if (item->kind != VAL_DICT || value_len(item) == 0)
             continue;
         doc->entries[doc->n_entries++] = (struct doc_entry){
             .obj = read_object(&r, item, item_members, ARRAY_LEN(item_members)), .ext = STR("")};

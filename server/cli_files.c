@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "feed/date.h"
 #include "feed/discover.h"
 #include "feed/json.h"
 #include "feed/opml.h"
@@ -42,6 +43,34 @@ static struct str header(const struct job *job, const char *name)
     return found;
 }
 
+static void set_text(struct arena *a, struct value *dict, const char *key, struct str s)
+{
+    if (!str_is_null(s))
+        value_set_text(a, dict, str_from(key), s);
+}
+
+/* What the address and the header fields say, beside what the document says. */
+static void add_transport(const struct job *job, struct arena *a, struct value *result)
+{
+    struct value *headers = value_dict(a);
+    struct str modified = header(job, "last-modified");
+    int64_t at;
+
+    set_text(a, result, "href", job->url);
+    set_text(a, result, "etag", header(job, "etag"));
+    set_text(a, result, "modified", modified);
+    if (!str_is_null(modified) && date_parse(modified, &at))
+        value_setz(a, result, "modified_parsed", date_nine(a, at));
+    for (size_t i = 0; i < job->n_headers; i++) {
+        struct str rest = job->headers[i], field = str_lower(a, str_trim(str_split(&rest, ':')));
+
+        if (str_utf8_valid(field) == field.len && str_utf8_valid(rest) == rest.len)
+            value_set_text(a, headers, field, str_trim(rest));
+    }
+    if (value_len(headers) > 0)
+        value_setz(a, result, "headers", headers);
+}
+
 static struct value *convert_parse(const char *name, const struct job *job, struct arena *a,
                                    struct str body)
 {
@@ -53,14 +82,11 @@ static struct value *convert_parse(const char *name, const struct job *job, stru
         .content_language = header(job, "content-language"),
     };
 
-    (void)name;
-    return feed_doc_object(a, feed_parse(a, &in));
-}
+    struct value *result = feed_doc_object(a, feed_parse(a, &in));
 
-static void set_text(struct arena *a, struct value *dict, const char *key, struct str s)
-{
-    if (!str_is_null(s))
-        value_set_text(a, dict, str_from(key), s);
+    (void)name;
+    add_transport(job, a, result);
+    return result;
 }
 
 static struct value *convert_discover(const char *name, const struct job *job, struct arena *a,

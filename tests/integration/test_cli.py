@@ -167,6 +167,15 @@ class Files(Case):
         done = self.run_it("parse", "--header", "Content-Type: application/xml; charset=iso-8859-1", text=text)
         self.assertEqual("é", json.loads(done.stdout)["feed"]["title"])
 
+    def test_header_fields_are_in_the_result(self):                      # OBJ-01
+        done = self.run_it("parse", "--url", "http://h.example/f", "--header", "X-Made-By: hand", "--header",
+                           'ETag: "1"', "--header", "Last-Modified: Mon, 03 Apr 2023 01:02:03 GMT", text=rss("a").encode())
+        result = json.loads(done.stdout)
+        self.assertEqual("http://h.example/f", result["href"])
+        self.assertEqual('"1"', result["etag"])
+        self.assertEqual("hand", result["headers"]["x-made-by"])
+        self.assertEqual([2023, 4, 3, 1, 2, 3, 0, 93, 0], result["modified_parsed"])
+
     def test_out(self):
         with tempfile.TemporaryDirectory() as folder:
             names = [os.path.join(folder, n) for n in ("a.xml", "b.xml")]

@@ -169,6 +169,55 @@ static void test_reading__moved_feed_names_its_new_address(void **state)
     CHECK(claims);
 }
 
+#define JSON_FEED(items) "{\"version\":\"https://jsonfeed.org/version/1.1\",\"items\":" items "}"
+
+static void test_reading__json_that_is_none(void **state) /* OBJ-08, OBJ-09 */
+{
+    static const struct claim claims[] = {
+        {JSON_FEED("[{\"id\":\"1\",\"title\":\"a \\ud83d b\"}]"), "entries/0/title", "\"a � b\""},
+        {JSON_FEED("[{\"id\":\"1\",\"title\":\"\\ud83d\\ude00 \\ude00\\ud83d\\u0041\"}]"),
+         "entries/0/title", "\"😀 ��A\""},
+        {JSON_FEED("[{\"id\":\"1\",\"title\":\"a\nb\"}]"), "entries/0/title", "\"a\\nb\""},
+        {JSON_FEED("[{\"id\":\"1\",\"title\":\"it\\'s\",},]"), "entries/0/title", "\"it's\""},
+        {JSON_FEED("[{\"id\":\"1\",\"size\":NaN}]"), "entries/0/size", "null"},
+        {JSON_FEED("[{\"id\":\"1\"}]") " and more", "entries/0/id", "\"1\""},
+        {JSON_FEED("[{\"id\":\"1\",\"title\":\"a \\ud83d b\"}]"), "bozo", "true"},
+        {JSON_FEED("[{\"id\":\"1\",\"title\":\"\\ud83d\\ude00\"}]"), "bozo", "false"},
+        {"{\"version\":\"https://jsonfeed.org/version/1\",\"title\":\"t\"}", "feed/title", "\"t\""},
+        {"{\"version\":\"https://jsonfeed.org/version/1\",\"title\":\"t\"}", "bozo_exception",
+         "\"The items are missing\""},
+    };
+
+    (void)state;
+    CHECK(claims);
+}
+
+/* Wherever it is cut, what was complete before is there. */
+static void test_reading__json_cut_off(void **state)
+{
+    static const char whole[] =
+        JSON_FEED("[{\"id\":\"1\",\"title\":\"a\",\"tags\":[\"x\",\"y\"]},"
+                  "{\"id\":\"2\",\"content_text\":\"\\u00e9\\ud83d\\ude00\",\"n\":12}]");
+    const char *first_end = strstr(whole, "},") + 1, *second_id = strstr(whole, "\"2\"") + 3;
+
+    (void)state;
+    for (size_t n = 2; n < sizeof whole - 1; n++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct parse_input in = {.body = str_of(whole, n)};
+        struct feed_doc *doc = feed_parse(&a, &in);
+
+        assert_true(doc->bozo);
+        if (whole + n >= first_end) {
+            assert_true(doc->n_entries >= 1);
+            assert_int_equal(value_len(value_getz(doc->entries[0].obj, "tags")), 2);
+        }
+        if (whole + n >= second_id) {
+            assert_int_equal(doc->n_entries, 2);
+            assert_true(str_eqz(doc->entries[1].id, "2"));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +227,8 @@ int main(void)
         cmocka_unit_test(test_reading__titles_of_pictures_are_not_the_entrys),
         cmocka_unit_test(test_reading__addresses_of_authors),
         cmocka_unit_test(test_reading__content_that_is_no_base64),
+        cmocka_unit_test(test_reading__json_that_is_none),
+        cmocka_unit_test(test_reading__json_cut_off),
         cmocka_unit_test(test_reading__moved_feed_names_its_new_address),
     };
 
