@@ -23,7 +23,7 @@ void html_lexer_init(struct html_lexer *lx, struct arena *a, struct str in)
     lx->a = a;
     lx->in = in;
     lx->at = 0;
-    lx->tail = false;
+    lx->tail = lx->no_quote[0] = lx->no_quote[1] = false;
 }
 
 /* Offset of `needle` at or behind `from`, or the length of the input. */
@@ -66,6 +66,26 @@ static struct str lower_name(struct arena *a, struct str s)
     return s;
 }
 
+/* The value whose quote is at *at, which moves behind it; null when the input ends within it. One
+ * whose quote is never closed ends before the next `>`: HTML swallows all the rest, which nobody
+ * meant. */
+static struct str quoted_value(struct html_lexer *lx, size_t *at)
+{
+    const char *p = lx->in.ptr + *at + 1, *end = NULL;
+    size_t len = lx->in.len - *at - 1;
+    bool *none_follows = &lx->no_quote[p[-1] == '"'];
+
+    if (!*none_follows)
+        end = memchr(p, p[-1], len);
+    *none_follows = end == NULL;
+    if (end == NULL)
+        end = memchr(p, '>', len);
+    if (end == NULL)
+        return STR_NULL;
+    *at = (size_t)(end - lx->in.ptr) + !*none_follows;
+    return str_of(p, (size_t)(end - p));
+}
+
 /* Read the tag whose name begins at `at`; false when the input ends within it. */
 static bool read_tag(struct html_lexer *lx, size_t at, struct html_token *t)
 {
@@ -97,11 +117,9 @@ static bool read_tag(struct html_lexer *lx, size_t at, struct html_token *t)
             while (at < len && is_space(p[at]))
                 at++;
             if (at < len && (p[at] == '"' || p[at] == '\'')) {
-                const char *end = memchr(p + at + 1, p[at], len - at - 1);
-                if (end == NULL)
+                attr.value = quoted_value(lx, &at);
+                if (str_is_null(attr.value))
                     return false;
-                attr.value = str_of(p + at + 1, (size_t)(end - p) - at - 1);
-                at = (size_t)(end - p) + 1;
             } else {
                 from = at;
                 while (at < len && !is_space(p[at]) && p[at] != '>')

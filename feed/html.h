@@ -25,7 +25,8 @@ struct html_lexer {
     struct arena *a;
     struct str in;
     size_t at;
-    bool tail; /* a tag ran into the end of the input: no later `<` can open one */
+    bool tail;        /* a tag ran into the end of the input: no later `<` can open one */
+    bool no_quote[2]; /* neither ' nor " comes any more */
     struct html_attr attrs[HTML_ATTRS_MAX];
 };
 

@@ -132,7 +132,17 @@ static void test_sanitize__stray_signs_are_escaped(void **state)
 {
     (void)state;
     EXPECT(NULL, {"1 < 2 && 3", "1 &lt; 2 &amp;&amp; 3"}, {"a<b", "a&lt;b"},
-           {"<a href=\"x>y <b>", "&lt;a href=\"x>y &lt;b>"}, {"AT&T &foo;", "AT&amp;T &amp;foo;"});
+           {"<a href=\"x", "&lt;a href=\"x"}, {"AT&T &foo;", "AT&amp;T &amp;foo;"});
+}
+
+/* Browsers take all the rest for the value; readers want to read it. */
+static void test_sanitize__quote_never_closed_ends_with_the_tag(void **state)
+{
+    (void)state;
+    EXPECT(NULL, {"<a href=\"x>y <b>z</b>", "<a href=\"x\">y <b>z</b>"},
+           {"<i title='x>y</i> <b title=\"z\">w</b>", "<i title=\"x\">y</i> <b title=\"z\">w</b>"},
+           {"<i title=\"x'>y</i> <b title='z>w</b>", "<i title=\"x'\">y</i> <b title=\"z\">w</b>"},
+           {"<i title=\"<script>alert(1)</script>", "<i title=\"&lt;script\">alert(1)"});
 }
 
 static void test_sanitize__references_have_one_spelling(void **state)
@@ -244,6 +254,7 @@ int main(void)
         cmocka_unit_test(test_sanitize__markup_in_attributes_is_escaped),
         cmocka_unit_test(test_sanitize__comments_and_declarations_go),
         cmocka_unit_test(test_sanitize__stray_signs_are_escaped),
+        cmocka_unit_test(test_sanitize__quote_never_closed_ends_with_the_tag),
         cmocka_unit_test(test_sanitize__references_have_one_spelling),
         cmocka_unit_test(test_sanitize__svg_and_mathml_by_their_own_lists),
         cmocka_unit_test(test_sanitize__time_is_linear),
