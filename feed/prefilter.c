@@ -108,6 +108,26 @@ static const char *find_end(struct prefilter *f, size_t skip, struct str needle,
     return NULL;
 }
 
+/* Where the CDATA section at f->p, which nothing closes, must end: before the end tag of the
+ * element it is in, or else with the document. */
+static const char *unclosed_cdata_end(const struct prefilter *f)
+{
+    struct str rest = str_of(f->p, (size_t)(f->end - f->p)), name;
+    ssize_t at;
+
+    if (f->depth == 0)
+        return f->end;
+    name = f->open[f->depth - 1];
+    for (const char *q = f->p; (at = str_find(rest, STR("</"))) >= 0;) {
+        q += at + 2;
+        rest = str_of(q, (size_t)(f->end - q));
+        if (str_starts(rest, name) &&
+            (rest.len == name.len || !prefilter_is_name_char(rest.ptr[name.len])))
+            return q - 2;
+    }
+    return f->end;
+}
+
 static void declaration(struct prefilter *f)
 {
     struct str rest = str_of(f->p, (size_t)(f->end - f->p));
@@ -116,7 +136,8 @@ static void declaration(struct prefilter *f)
     if (str_starts(rest, STR("<!--"))) {
         if ((q = find_end(f, 4, STR("-->"), &f->no_comment_end)) == NULL) {
             mended(f, "A comment has no end");
-            f->p = f->end;
+            q = memchr(f->p, '>', (size_t)(f->end - f->p));
+            f->p = q == NULL ? f->end : q + 1;
             return;
         }
         if (q > f->p + 4 && memmem(f->p + 4, (size_t)(q - f->p) - 3, "--", 2) < (const void *)q &&
@@ -124,14 +145,22 @@ static void declaration(struct prefilter *f)
             mended(f, "A comment holds two dashes");
         f->p = q + 3;
     } else if (str_starts(rest, STR("<![CDATA["))) {
+        const char *behind = f->end;
+
         q = find_end(f, 9, STR("]]>"), &f->no_cdata_end);
-        if (q == NULL)
+        if (q == NULL) {
             mended(f, "A CDATA section has no end");
+            q = behind = unclosed_cdata_end(f);
+            if (q - f->p >= 11 && q[-1] == ']' && q[-2] == ']')
+                q -= 2;
+        } else {
+            behind = q + 3;
+        }
         if (f->depth > 0)
-            prefilter_cdata_content(f, f->p + 9, q == NULL ? f->end : q);
+            prefilter_cdata_content(f, f->p + 9, q);
         else
             mended(f, "There is text outside the root element");
-        f->p = q == NULL ? f->end : q + 3;
+        f->p = behind;
     } else if (str_istarts(rest, STR("<!doctype"))) {
         doctype(f);
     } else {

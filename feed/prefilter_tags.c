@@ -1,6 +1,7 @@
 /* feed/prefilter_tags.c - tags: the stack of open elements, attributes. */
 #include "feed/prefilter_priv.h"
 
+#include "base/compiler.h"
 #include "base/mem.h"
 #include "feed/encoding.h"
 
@@ -176,6 +177,16 @@ static bool admit(struct prefilter *f, struct str name)
     return true;
 }
 
+/* Is what stands between two quotes, with a '>' in it, text and tags behind a value that has only
+ * one quote: x="1>text</a>? */
+static bool is_left_open(const char *from, const char *gt, const char *to)
+{
+    const char *lt = memchr(gt, '<', (size_t)(to - gt));
+
+    return memchr(from, '<', (size_t)(gt - from)) == NULL && lt != NULL && lt + 1 < to &&
+           lt[1] == '/';
+}
+
 /* The value of an attribute at `p`, behind '='. Returns what is behind it; NULL: there is no end.
  */
 static const char *attribute_value(struct prefilter *f, const char *p, struct tag *t,
@@ -185,12 +196,20 @@ static const char *attribute_value(struct prefilter *f, const char *p, struct ta
 
     if (*p == '"' || *p == '\'') {
         q = prefilter_find_quote(f, p + 1, *p);
+        if (q == NULL || prefilter_scan(p + 1, q, VALUE) < q) {
+            const char *to = q == NULL ? f->end : q;
+            const char *gt = memchr(p + 1, '>', (size_t)(to - p - 1));
+
+            t->is_odd = true;
+            if (gt != NULL && (q == NULL || is_left_open(p + 1, gt, q))) {
+                mended(f, "An attribute value has only one quote");
+                q = gt;
+            }
+        }
         if (q == NULL || q - p > ATTRIBUTE_LEN_MAX)
             return NULL;
         *value = str_of(p + 1, (size_t)(q - p - 1));
-        if (prefilter_scan(p + 1, q, VALUE) < q)
-            t->is_odd = true;
-        return q + 1;
+        return *q == '>' ? q : q + 1;
     }
     mended(f, "An attribute value has no quotes");
     t->is_odd = true;
@@ -343,6 +362,42 @@ void prefilter_stray_less_than(struct prefilter *f)
     f->p++;
 }
 
+static bool is_one_of(struct str name, const char *const *list)
+{
+    for (; *list != NULL; list++)
+        if (str_ieqz(name, *list))
+            return true;
+    return false;
+}
+
+/* Elements whose content is text, by the length of their names; those of the second list may hold
+ * markup that nobody escaped. */
+static const char *const plain_texts[12][4] = {
+    [2] = {"id"},       [4] = {"link", "guid"},
+    [5] = {"title"},    [7] = {"pubdate", "updated"},
+    [8] = {"comments"}, [9] = {"published", "atom:link"},
+};
+static const char *const rich_texts[12][2] = {
+    [6] = {"author"}, [7] = {"summary"}, [8] = {"category"}, [11] = {"description"}};
+
+/* Does an element of a feed that cannot stand in the innermost one begin here? Then that one was
+ * left open: "<title>a<link>", "<link href='a'><title>". */
+static bool ends_innermost(const struct prefilter *f, struct str name)
+{
+    static const char *const marks[] = {"item",    "entry",     "channel",  "guid",
+                                        "pubdate", "enclosure", "comments", NULL};
+    static const char *const members[] = {"title",     "link",     "description", "author",
+                                          "published", "category", "updated",     NULL};
+    struct str inner = f->open[f->depth - 1];
+
+    if (inner.len >= ARRAY_LEN(plain_texts) ||
+        (plain_texts[inner.len][0] == NULL && rich_texts[inner.len][0] == NULL))
+        return false;
+    if (is_one_of(inner, plain_texts[inner.len]))
+        return is_one_of(name, marks) || is_one_of(name, members);
+    return is_one_of(inner, rich_texts[inner.len]) && is_one_of(name, marks);
+}
+
 void prefilter_start_tag(struct prefilter *f)
 {
     struct tag t;
@@ -350,6 +405,10 @@ void prefilter_start_tag(struct prefilter *f)
     if (!scan_tag(f, &t)) {
         prefilter_stray_less_than(f);
         return;
+    }
+    if (f->depth > 1 && !f->has_ended && ends_innermost(f, t.name)) {
+        mended(f, "An end tag is missing");
+        prefilter_close_one(f);
     }
     if (!admit(f, t.name)) {
         f->p = t.end; /* its end tag will find nothing to close */

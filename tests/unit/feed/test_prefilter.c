@@ -127,6 +127,35 @@ static void test_prefilter__attributes_are_mended(void **state)
     check("<a b='\"'c='1'/>", "<a b='\"' c=\"1\"/>", "space");
 }
 
+/* OBJ-08: elements of a feed that cannot stand in the one left open end it. */
+static void test_prefilter__texts_left_open_end_where_the_next_begins(void **state)
+{
+    (void)state;
+    check("<item><title>a<link>b</link></item>", "<item><title>a</title><link>b</link></item>",
+          "missing");
+    check("<r><item><title>a<item><title>b</title></item></r>",
+          "<r><item><title>a</title><item><title>b</title></item></item></r>", "missing");
+    check("<i><link href='x'><title>a</title></i>", "<i><link href='x'></link><title>a</title></i>",
+          "missing");
+    check("<i><description>a<p>b</p><guid>c</guid></i>",
+          "<i><description>a<p>b</p></description><guid>c</guid></i>", "missing");
+    check("<i><description><link/>a<title>b</title></description></i>",
+          "<i><description><link/>a<title>b</title></description></i>", NULL);
+    check("<i><title>a<b>c</b></title></i>", "<i><title>a<b>c</b></title></i>", NULL);
+}
+
+static void test_prefilter__what_is_not_closed_does_not_swallow_the_rest(void **state) /* OBJ-08 */
+{
+    (void)state;
+    check("<r><a><![CDATA[x <b>]]</a><c/></r>", "<r><a>x &lt;b></a><c/></r>", "CDATA");
+    check("<r><a><![CDATA[x</ab></a ><c/></r>", "<r><a>x&lt;/ab></a><c/></r>", "CDATA");
+    check("<r><a><![CDATA[x</r>", "<r><a>x&lt;/r>", "CDATA");
+    check("<r><!-- x ><a/></r>", "<r><a/></r>", "comment");
+    check("<r><a b=\"1>x</a><c/></r>", "<r><a b=\"1\">x</a><c/></r>", "quote");
+    check("<r><a b=\"1>x</a><c d=\"2\"/></r>", "<r><a b=\"1\">x</a><c d=\"2\"/></r>", "quote");
+    check("<r><a b=\"1 > 0 < 2\"/></r>", "<r><a b=\"1 > 0 &#60; 2\"/></r>", "less-than");
+}
+
 static void test_prefilter__doctype_and_its_entities(void **state)
 {
     (void)state;
@@ -178,9 +207,23 @@ static void test_prefilter__depth_is_bounded(void **state)
 /* Each of these once made some search start anew at every byte. */
 static void test_prefilter__hostile_repetitions_take_linear_time(void **state)
 {
-    static const char *const pieces[] = {"<!--", "<![CDATA[",   "<?",       "<a b=\"", "<a b='",
-                                         "&",    "<",           "</x>",     "<a ",     "]",
-                                         "&#",   "<!DOCTYPE [", "<!ENTITY "};
+    static const char *const pieces[] = {"<!--",
+                                         "<![CDATA[",
+                                         "<?",
+                                         "<a b=\"",
+                                         "<a b='",
+                                         "&",
+                                         "<",
+                                         "</x>",
+                                         "<a ",
+                                         "]",
+                                         "&#",
+                                         "<!DOCTYPE [",
+                                         "<a b=\"1></a>",
+                                         "<title>",
+                                         "<![CDATA[</y>",
+                                         "<a b=\"1>",
+                                         "<!ENTITY "};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
@@ -239,6 +282,8 @@ int main(void)
         cmocka_unit_test(test_prefilter__control_characters_go),
         cmocka_unit_test(test_prefilter__tags_are_balanced),
         cmocka_unit_test(test_prefilter__attributes_are_mended),
+        cmocka_unit_test(test_prefilter__texts_left_open_end_where_the_next_begins),
+        cmocka_unit_test(test_prefilter__what_is_not_closed_does_not_swallow_the_rest),
         cmocka_unit_test(test_prefilter__doctype_and_its_entities),
         cmocka_unit_test(test_prefilter__no_entity_bomb),
         cmocka_unit_test(test_prefilter__depth_is_bounded),
