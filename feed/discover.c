@@ -1,5 +1,7 @@
-/* feed/discover.c - link elements of an HTML page that lead to feeds. */
+/* feed/discover.c - link and a elements of an HTML page that lead to feeds. */
 #include "feed/discover.h"
+
+#include <stdlib.h>
 
 #include "base/compiler.h"
 #include "base/map.h"
@@ -7,7 +9,7 @@
 #include "feed/html.h"
 #include "feed/uri.h"
 
-#define FEEDS_MAX 1000  /* of one page */
+#define FEEDS_MAX 1000  /* of one page, and as many guesses */
 #define META_REACH 4096 /* bytes in which a page names its charset */
 
 static bool is_listed(struct str type, const char *const *list, size_t n)
@@ -35,7 +37,7 @@ static bool is_feed_type(struct str type)
     return is_listed(type, types, ARRAY_LEN(types));
 }
 
-/* What a link with rel=feed may be called, besides a feed. */
+/* Types that feeds are sent as, and other things too. */
 static bool is_vague_type(struct str type)
 {
     static const char *const types[] = {"text/html", "text/xml", "application/xml",
@@ -107,57 +109,257 @@ static struct str charset_source(struct arena *a, struct str html, struct str co
     return str_printf(a, "text/html; charset=%.*s", (int)n, value.ptr);
 }
 
-struct finder {
-    struct arena *a;
-    struct discovered_feed *feeds;
-    size_t n;
-};
-
-/* hrefs made absolute (the base element may stand behind the links), doubles dropped. */
-static void resolve_all(struct finder *f, struct str base)
+enum discover_kind discover_link(struct str rel, struct str type)
 {
-    struct map known = MAP_INIT;
+    bool is_feed = is_feed_type(type), is_xml_or_json;
+
+    if ((has_word(rel, "alternate") && is_feed) ||
+        (has_word(rel, "feed") && (is_feed || is_vague_type(type))))
+        return DISCOVER_ANNOUNCED;
+    is_xml_or_json = !str_is_null(type) && !str_eqz(type, "text/html") && is_vague_type(type);
+    if ((has_word(rel, "alternate") && is_xml_or_json) ||
+        (has_word(rel, "service.feed") && (is_feed || is_xml_or_json)))
+        return DISCOVER_VAGUE;
+    if (has_word(rel, "service") && str_eqz(type, "application/atomsvc+xml"))
+        return DISCOVER_SERVICE;
+    return DISCOVER_NONE;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+/* Up to the path: "http://host:80"; empty when it is no absolute http(s) URL. */
+static struct str origin_of(struct str url)
+{
+    size_t at = str_istarts(url, STR("http://")) ? 7 : str_istarts(url, STR("https://")) ? 8 : 0;
+
+    if (at == 0)
+        return STR("");
+    while (at < url.len && strchr("/?#", url.ptr[at]) == NULL)
+        at++;
+    return str_slice(url, 0, at);
+}
+
+static struct str path_of(struct str url)
+{
+    struct str path = str_slice(url, origin_of(url).len, url.len);
+
+    path = str_split(&path, '#');
+    return str_split(&path, '?');
+}
+
+/* Without user, port and "www."; as written. */
+static struct str site_of(struct str url)
+{
+    struct str host = origin_of(url);
+    ssize_t at;
+
+    host = str_slice(host, (size_t)(str_find(host, STR("://")) + 3), host.len);
+    while ((at = str_chr(host, '@')) >= 0)
+        host = str_slice(host, (size_t)at + 1, host.len);
+    at = str_chr(host, str_starts(host, STR("[")) ? ']' : ':');
+    if (at >= 0)
+        host = str_slice(host, 0, (size_t)at);
+    return str_istarts(host, STR("www.")) ? str_slice(host, 4, host.len) : host;
+}
+
+static bool is_below(struct str host, struct str domain)
+{
+    return domain.len > 0 && host.len > domain.len && host.ptr[host.len - domain.len - 1] == '.' &&
+           str_ieq(str_slice(host, host.len - domain.len, host.len), domain);
+}
+
+static bool same_site(struct str x, struct str y)
+{
+    struct str a = site_of(x), b = site_of(y);
+
+    return str_ieq(a, b) || is_below(a, b) || is_below(b, a);
+}
+
+/* Is the last part of its path called as feeds are? */
+static bool has_feed_name(struct str url)
+{
+    static const char *const names[] = {"feed",      "feeds",     "rss",        "rss2",
+                                        "atom",      "rdf",       "index.rdf",  "feed.xml",
+                                        "feed.json", "feed.php",  "rss.php",    "rss.xml",
+                                        "atom.xml",  "index.xml", "backend.php"};
+    static const char *const ends[] = {".rss", ".atom", ".rdf", "/rss.xml", "/feed.xml"};
+    struct str path = path_of(url), rest, name = STR("");
+
+    for (rest = path; !str_is_null(rest);) {
+        struct str part = str_split(&rest, '/');
+
+        if (part.len > 0)
+            name = part;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_ieqz(name, names[i]))
+            return true;
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        struct str end = str_from(ends[i]);
+
+        if (path.len > end.len && str_ieq(str_slice(path, path.len - end.len, path.len), end))
+            return true;
+    }
+    return false;
+}
+
+size_t discover_usual(struct arena *a, struct str page_url, struct str **out)
+{
+    static const char *const paths[] = {
+        "/feed",     "/feed/",     "/rss.xml", "/atom.xml",
+        "/feed.xml", "/index.xml", "/rss",     "/feeds/posts/default",
+        "/feed.json"};
+    struct str origin = origin_of(page_url), path = path_of(page_url);
+    struct str *urls = ARENA_ARRAY(a, struct str, DISCOVER_USUAL_MAX);
     size_t n = 0;
 
-    for (size_t i = 0; i < f->n; i++) {
-        struct str href = uri_resolve(f->a, base, f->feeds[i].href);
-        if (map_get(&known, href) != NULL)
-            continue;
-        map_put(&known, href, f);
-        f->feeds[n] = f->feeds[i];
-        f->feeds[n++].href = str_dup(f->a, href);
+    _Static_assert(ARRAY_LEN(paths) < DISCOVER_USUAL_MAX, "and one below the page's folder");
+    *out = urls;
+    if (origin.len == 0)
+        return 0;
+    while (path.len > 0 && path.ptr[path.len - 1] != '/')
+        path.len--;
+    if (path.len > 1)
+        urls[n++] = str_printf(a, "%.*s%.*sfeed/", STR_ARG(origin), STR_ARG(path));
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+        urls[n++] = str_concat(a, origin, str_from(paths[i]));
+    return n;
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+struct ranked {
+    struct discovered_feed feed;
+    size_t rank, place;
+};
+
+static bool is_about_comments(const struct discovered_feed *f)
+{
+    static const char *const words[] = {"comment", "kommentar", "comentari", "commenti",
+                                        "reacties"};
+    struct str path = path_of(f->href);
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (str_ifind(f->title, str_from(words[i])) >= 0 ||
+            str_ifind(path, str_from(words[i])) >= 0)
+            return true;
+    return false;
+}
+
+static int by_rank(const void *x, const void *y)
+{
+    const struct ranked *a = x, *b = y;
+
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return a->place < b->place ? -1 : 1;
+}
+
+void discover_order(struct str page_url, struct discovered_feed *list, size_t n)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct ranked *all = ARENA_ARRAY(&a, struct ranked, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        all[i] = (struct ranked){.feed = list[i],
+                                 .rank = 4 * (size_t)list[i].kind +
+                                         (is_about_comments(&list[i]) ? 2 : 0) +
+                                         (same_site(page_url, list[i].href) ? 0 : 1),
+                                 .place = i};
+    if (n > 1)
+        qsort(all, n, sizeof *all, by_rank);
+    for (size_t i = 0; i < n; i++)
+        list[i] = all[i].feed;
+}
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+struct finder {
+    struct arena *a;
+    struct str page_url, base;
+    struct discovered_feed *found; /* of all kinds; hrefs as written until the end */
+    size_t n, n_announced;
+};
+
+static void add(struct finder *f, const struct html_token *t, enum discover_kind kind,
+                struct str type)
+{
+    struct str href = attr(f->a, t, "href"), title = attr(f->a, t, "title");
+
+    bool announced = kind == DISCOVER_ANNOUNCED;
+
+    if (href.len == 0 || (announced ? f->n_announced : f->n - f->n_announced) == FEEDS_MAX)
+        return;
+    f->n_announced += announced;
+    f->found[f->n++] =
+        (struct discovered_feed){.href = str_dup(f->a, href),
+                                 .type = type,
+                                 .title = title.len == 0 ? STR_NULL : str_dup(f->a, title),
+                                 .kind = kind};
+}
+
+static void look_at(struct finder *f, const struct html_token *t)
+{
+    struct str rel, type;
+
+    if (str_eqz(t->name, "link")) {
+        enum discover_kind kind;
+
+        type = media_type(f->a, attr(f->a, t, "type"));
+        kind = discover_link(attr(f->a, t, "rel"), type);
+        if (kind != DISCOVER_NONE)
+            add(f, t, kind, type);
+    } else if (str_eqz(t->name, "a")) {
+        struct str href = attr(f->a, t, "href");
+
+        rel = attr(f->a, t, "rel");
+        type = media_type(f->a, attr(f->a, t, "type"));
+        if (is_feed_type(type) || has_word(rel, "feed"))
+            add(f, t, DISCOVER_MARKED, type);
+        else if (has_feed_name(href))
+            add(f, t, DISCOVER_NAMED, type);
     }
-    f->n = n;
+}
+
+/* hrefs made absolute (the base element may stand behind the links), doubles and what leads to
+ * another site by its name alone dropped. */
+static void resolve_all(struct finder *f, struct discovery *out)
+{
+    struct map known = MAP_INIT;
+
+    for (int announced = 1; announced >= 0; announced--) {
+        for (size_t i = 0; i < f->n; i++) {
+            struct discovered_feed *feed = &f->found[i];
+            struct str href;
+
+            if ((feed->kind == DISCOVER_ANNOUNCED) != (announced == 1))
+                continue;
+            href = uri_resolve(f->a, f->base, feed->href);
+            if ((feed->kind == DISCOVER_NAMED && !same_site(f->page_url, href)) ||
+                map_get(&known, href) != NULL)
+                continue;
+            map_put(&known, href, f);
+            feed->href = str_dup(f->a, href);
+            if (announced)
+                out->feeds[out->n_feeds++] = *feed;
+            else
+                out->guesses[out->n_guesses++] = *feed;
+        }
+    }
     map_release(&known, NULL);
 }
 
-static void add_link(struct finder *f, const struct html_token *t)
+void discover_page(struct arena *a, struct str html, struct str page_url, struct str content_type,
+                   struct discovery *out)
 {
-    struct str rel = attr(f->a, t, "rel"), type = media_type(f->a, attr(f->a, t, "type"));
-    struct str href = attr(f->a, t, "href"), title = attr(f->a, t, "title");
-    bool counts = (has_word(rel, "alternate") && is_feed_type(type)) ||
-                  (has_word(rel, "feed") && (is_feed_type(type) || is_vague_type(type)));
-
-    if (!counts || href.len == 0 || f->n == FEEDS_MAX)
-        return;
-    f->feeds[f->n++] =
-        (struct discovered_feed){.href = str_dup(f->a, href),
-                                 .type = type,
-                                 .title = title.len == 0 ? STR_NULL : str_dup(f->a, title)};
-}
-
-size_t discover_feeds(struct arena *a, struct str html, struct str page_url,
-                      struct str content_type, struct discovered_feed **out)
-{
-    struct finder f = {.a = a};
-    struct str base = page_url;
+    struct finder f = {.a = a, .page_url = page_url, .base = page_url};
     struct html_lexer *lx = arena_alloc(a, sizeof *lx);
     struct html_token t;
     struct decoded d;
     bool based = false;
 
     decode_document(a, html, charset_source(a, html, content_type), &d);
-    f.feeds = ARENA_ARRAY(a, struct discovered_feed, FEEDS_MAX);
+    f.found = ARENA_ARRAY(a, struct discovered_feed, (size_t)2 * FEEDS_MAX);
     html_lexer_init(lx, a, d.text);
     while (html_next(lx, &t) != HTML_END_OF_INPUT) {
         if (t.kind != HTML_START_TAG)
@@ -168,13 +370,53 @@ size_t discover_feeds(struct arena *a, struct str html, struct str page_url,
             struct str href = attr(a, &t, "href");
             based = href.len > 0;
             if (based)
-                base = uri_resolve(a, page_url, href);
-        } else if (str_eqz(t.name, "link")) {
-            add_link(&f, &t);
+                f.base = uri_resolve(a, page_url, href);
+        } else {
+            look_at(&f, &t);
         }
     }
-    resolve_all(&f, base);
+    *out = (struct discovery){.feeds = ARENA_ARRAY(a, struct discovered_feed, f.n + 1),
+                              .guesses = ARENA_ARRAY(a, struct discovered_feed, f.n + 1)};
+    resolve_all(&f, out);
     decoded_release(&d);
-    *out = f.feeds;
-    return f.n;
+}
+
+/* ---- service documents ----------------------------------------------------------------------- */
+
+/* Without its prefix. */
+static struct str local_name(struct str name)
+{
+    ssize_t at = str_chr(name, ':');
+
+    return at < 0 ? name : str_slice(name, (size_t)at + 1, name.len);
+}
+
+size_t discover_service(struct arena *a, struct str body, struct str url, struct str content_type,
+                        struct str **out)
+{
+    struct html_lexer *lx = arena_alloc(a, sizeof *lx);
+    struct str *hrefs = ARENA_ARRAY(a, struct str, FEEDS_MAX);
+    struct html_token t;
+    struct decoded d;
+    bool is_service = false;
+    size_t n = 0;
+
+    decode_document(a, body, content_type, &d);
+    html_lexer_init(lx, a, d.text);
+    while (n < FEEDS_MAX && html_next(lx, &t) != HTML_END_OF_INPUT) {
+        if (t.kind != HTML_START_TAG)
+            continue;
+        if (!is_service && !str_eqz(local_name(t.name), "service"))
+            break;
+        is_service = true; /* that was the root */
+        if (str_eqz(local_name(t.name), "collection")) {
+            struct str href = attr(a, &t, "href");
+
+            if (href.len > 0)
+                hrefs[n++] = str_dup(a, uri_resolve(a, url, href));
+        }
+    }
+    decoded_release(&d);
+    *out = hrefs;
+    return n;
 }

@@ -1,21 +1,54 @@
-/* feed/discover.h - feeds that an HTML page announces. Pure.
+/* feed/discover.h - feeds that an HTML page announces, and where else they may be. Pure.
  *
- * Counted is every link element outside comments, scripts and the like whose rel has `alternate`
+ * Announced is every link element outside comments, scripts and the like whose rel has `alternate`
  * and whose type is a feed type (RSS, Atom, RDF, JSON Feed and their x- and text/ forms), or whose
- * rel has `feed`. href is resolved against the first base element, else `page_url`; doubles are
- * dropped; document order.
+ * rel has `feed`. The rest are guesses: worth a try when nothing is announced. href is resolved
+ * against the first base element, else the page's URL; doubles are dropped; document order.
  */
 #pragma once
 
 #include "base/arena.h"
 #include "base/str.h"
 
+enum discover_kind {
+    DISCOVER_NONE,
+    DISCOVER_ANNOUNCED,
+    /* guesses, the best first: */
+    DISCOVER_VAGUE,   /* rel=alternate of a type that may be anything (text/xml, application/json,
+                         ...); rel=service.feed */
+    DISCOVER_SERVICE, /* rel=service: an Atom service document, which lists feeds (RFC 5023) */
+    DISCOVER_MARKED,  /* an a element with a feed type, or rel=feed */
+    DISCOVER_NAMED,   /* one to the same site whose address is called as feeds are */
+};
+
 struct discovered_feed {
     struct str href;  /* absolute when page_url is */
     struct str type;  /* media type, lower case, parameters cut; null when missing */
     struct str title; /* null when missing */
+    enum discover_kind kind;
 };
 
-/* The number of feeds; *out is in the arena. `content_type` (may be null) may name the charset. */
-size_t discover_feeds(struct arena *a, struct str html, struct str page_url,
-                      struct str content_type, struct discovered_feed **out);
+struct discovery {
+    struct discovered_feed *feeds, *guesses;
+    size_t n_feeds, n_guesses;
+};
+
+/* What the page holds, in the arena. `content_type` (may be null) may name the charset. */
+void discover_page(struct arena *a, struct str html, struct str page_url, struct str content_type,
+                   struct discovery *out);
+
+/* What a link with these attributes is, in a page or in a Link field. `type` as in discovered_feed.
+ */
+enum discover_kind discover_link(struct str rel, struct str type);
+
+/* Sort feeds or guesses, the best first: by kind; what is not called a feed of comments; what is on
+ * the site of the page; as they are. Formats are equal: the publisher's first choice is ours. */
+void discover_order(struct str page_url, struct discovered_feed *list, size_t n);
+
+/* The usual addresses of feeds on the site of a page, at most DISCOVER_USUAL_MAX. */
+#define DISCOVER_USUAL_MAX 10
+size_t discover_usual(struct arena *a, struct str page_url, struct str **out);
+
+/* The collections of an Atom service document, absolute; 0 when it is none. */
+size_t discover_service(struct arena *a, struct str body, struct str url, struct str content_type,
+                        struct str **out);

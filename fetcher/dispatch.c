@@ -454,6 +454,7 @@ static void start(struct fetcher *f, struct slot *slot)
         return;
     }
     job = job_new(f, slot->feed_id, slot->reasons, &f->rules);
+    job->announced_only = f->announced_only;
     f->n_jobs++;
     STAILQ_INSERT_TAIL(&f->to_read, job, link);
 }

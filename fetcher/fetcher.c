@@ -293,6 +293,7 @@ static void take_settings(struct fetcher *f, const struct fetcher_cfg *cfg)
         f->rules.level_period_s[i] = cfg->level_period_s[i];
     f->rules.backoff_max_s = cfg->backoff_max_s;
     f->rules.unused_s = cfg->unused_s;
+    f->announced_only = cfg->announced_only;
     f->max_body = cfg->max_body;
     f->timeout_ms = cfg->timeout_ms;
 }

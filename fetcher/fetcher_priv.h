@@ -45,6 +45,7 @@ struct fetcher {
     struct http_client *client;
     struct work_queue *queue;
     struct schedule_rules rules;
+    bool announced_only;
     size_t max_body;
     int64_t timeout_ms;
     struct job_list to_read; /* started, their records not asked for yet */

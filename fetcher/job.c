@@ -18,6 +18,8 @@
 #define DOUBT_AFTER_S (7 * 86400)
 #define DOUBT_ONE_IN 50
 
+#define LINK_FIELDS 8 /* of one answer */
+
 struct job *job_new(void *owner, int64_t feed_id, unsigned reasons,
                     const struct schedule_rules *rules)
 {
@@ -143,25 +145,38 @@ static void ask(struct job *job, enum job_target target, struct str url)
 
 enum job_step job_next_candidate(struct job *job)
 {
+    struct str page, why;
+
     if (job->next_candidate < job->n_candidates) {
         ask(job, JOB_CANDIDATE, job->candidates[job->next_candidate++]);
         return JOB_SEND;
     }
-    if (job->own.status != 0) /* the feed is missing, and its page knows no other */
+    if (job->own.status != 0) { /* the feed is missing, and its page knows no other */
         job->resp = job->own;
+        return JOB_WORK;
+    }
+    page = url_public(job->arena, job->page);
+    job->resp = job->page_resp; /* rather than what some candidate answered */
+    if (job->n_candidates == 0)
+        why = str_printf(job->arena, "%.*s is a page that announces no feed", STR_ARG(page));
+    else if (job->guesses)
+        why = str_printf(job->arena,
+                         "%.*s is a page that announces no feed, and none is where they use to be "
+                         "(%zu addresses tried)",
+                         STR_ARG(page), job->next_candidate);
     else
-        job_fail(job, RC_UNSUPPORTED,
-                 str_printf(job->arena,
-                            "%.*s is a page that announces feeds, but none can be read (%zu tried)",
-                            STR_ARG(url_public(job->arena, job->page)), job->n_candidates));
+        why = str_printf(job->arena,
+                         "%.*s is a page that announces feeds, but none can be read (%zu tried)",
+                         STR_ARG(page), job->n_candidates);
+    job_fail(job, RC_UNSUPPORTED, why);
     return JOB_WORK;
 }
 
-enum job_step job_discovered(struct job *job, const struct str *hrefs, size_t n)
+/* Add what can be asked, up to `max` in all: each once, neither the page again, nor the feed whose
+ * absence led to it. */
+static void add_candidates(struct job *job, const struct str *hrefs, size_t n, size_t max)
 {
-    job->page = job->url;
-    job->n_candidates = job->next_candidate = 0;
-    for (size_t i = 0; i < n && job->n_candidates < JOB_CANDIDATES; i++) {
+    for (size_t i = 0; i < n && job->n_candidates < max; i++) {
         struct url_parts parts;
         bool is_double = false;
 
@@ -169,17 +184,56 @@ enum job_step job_discovered(struct job *job, const struct str *hrefs, size_t n)
             continue;
         for (size_t k = 0; k < job->n_candidates; k++)
             is_double |= str_eq(job->candidates[k], parts.url);
-        /* neither the page again, nor the feed whose absence led to it */
         if (!is_double && !str_eq(parts.url, job->page) && !str_eq(parts.url, job->rec->url))
             job->candidates[job->n_candidates++] = parts.url;
     }
-    if (job->n_candidates == 0 && job->own.status == 0) {
-        job_fail(job, RC_UNSUPPORTED,
-                 str_printf(job->arena, "%.*s is a page that announces no feed",
-                            STR_ARG(url_public(job->arena, job->page))));
-        return JOB_WORK;
-    }
+}
+
+enum job_step job_discovered(struct job *job, const struct str *hrefs, size_t n, bool guesses)
+{
+    job->page = job->url;
+    job->page_resp = job->resp;
+    job->guesses = guesses;
+    job->n_candidates = job->next_candidate = 0;
+    add_candidates(job, hrefs, n, guesses ? JOB_GUESSES : JOB_ANNOUNCED);
     return job_next_candidate(job);
+}
+
+enum job_step job_expanded(struct job *job, const struct str *hrefs, size_t n)
+{
+    struct str rest[JOB_GUESSES];
+    size_t n_rest = job->n_candidates - job->next_candidate;
+
+    memcpy(rest, job->candidates + job->next_candidate, n_rest * sizeof *rest);
+    job->n_candidates = job->next_candidate;
+    add_candidates(job, hrefs, n < JOB_ANNOUNCED ? n : JOB_ANNOUNCED, JOB_GUESSES);
+    add_candidates(job, rest, n_rest, JOB_GUESSES);
+    return job_next_candidate(job);
+}
+
+bool job_may_guess(const struct job *job)
+{
+    bool was_there = job->rec->last_status >= 200 && job->rec->last_status < 300;
+
+    return !job->announced_only && job->target == JOB_FEED && !job_has_document(job) &&
+           !(was_there && job->rec->n_errors > 0);
+}
+
+/* The first Link fields of an answer as one. */
+static struct str joined_links(const struct http_answer *answer)
+{
+    struct str all = STR_NULL;
+    int n = 0;
+
+    for (size_t i = 0; i < answer->n_fields && n < LINK_FIELDS; i++) {
+        struct str value = answer->fields[i].value;
+
+        if (!str_eqz(answer->fields[i].name, "link"))
+            continue;
+        all = n++ == 0 ? value
+                       : str_printf(answer->arena, "%.*s, %.*s", STR_ARG(all), STR_ARG(value));
+    }
+    return all;
 }
 
 static void take_answer(struct job *job, struct http_answer *answer)
@@ -191,6 +245,7 @@ static void take_answer(struct job *job, struct http_answer *answer)
     job->content_type = http_answer_field(answer, "content-type");
     job->content_location = http_answer_field(answer, "content-location");
     job->content_language = http_answer_field(answer, "content-language");
+    job->link_field = joined_links(answer);
 }
 
 enum job_step job_answered(struct job *job, enum rc rc, struct http_answer *answer,
@@ -218,6 +273,8 @@ enum job_step job_answered(struct job *job, enum rc rc, struct http_answer *answ
             job->resp = job->own;
         break;
     case JOB_CANDIDATE:
+        if (job->guesses && (resp.kind == RESPONSE_BROKEN || resp.kind == RESPONSE_LIMITED))
+            job->n_candidates = job->next_candidate; /* a site in trouble is left alone */
         if (resp.kind != RESPONSE_DOCUMENT)
             return job_next_candidate(job);
         break;

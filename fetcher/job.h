@@ -3,7 +3,8 @@
  * A job belongs to one thread at a time and travels: fetch loop (send, answered) -> parse worker
  * (work) -> loop again when there is more to ask, or the storer -> loop (end). What is asked for is
  * first the feed's URL; a page that was found there or that the feed came from before; then up to
- * JOB_CANDIDATES feeds that the page announces.
+ * JOB_ANNOUNCED feeds that the page announces, or when it announces none, up to JOB_GUESSES
+ * addresses that may be one, until one is.
  */
 #pragma once
 
@@ -19,7 +20,8 @@
 #include "model/feed.h"
 #include "net/http_client.h"
 
-#define JOB_CANDIDATES 3
+#define JOB_ANNOUNCED 3
+#define JOB_GUESSES 13
 #define JOB_FIELDS 4
 
 enum job_step {
@@ -47,11 +49,15 @@ struct job {
     struct str url;   /* asked now or next; canonical */
     bool conditional; /* with the record's validators */
     struct str page;  /* where the candidates were found; null */
-    struct str candidates[JOB_CANDIDATES];
+    struct str candidates[JOB_GUESSES];
     size_t n_candidates, next_candidate;
+    bool guesses;        /* the candidates are not announced */
+    bool announced_only; /* a setting: no usual addresses are tried */
 
-    struct response resp; /* the last answer, or what stands for it */
-    struct response own;  /* what the feed's own URL answered before its page was asked */
+    struct response resp;      /* the last answer, or what stands for it */
+    struct response own;       /* what the feed's own URL answered before its page was asked */
+    struct response page_resp; /* what the page answered */
+    struct str link_field;     /* Link fields of the answer, joined; null */
     struct str body, content_type, content_location, content_language, final_url;
     bool outage; /* the failure is ours */
 
@@ -82,9 +88,17 @@ void job_call(struct job *job, const char *user_agent, struct http_field fields[
 enum job_step job_answered(struct job *job, enum rc rc, struct http_answer *answer,
                            const struct err *err);
 
-/* The document is a page that announces these (absolute URLs); JOB_SEND, or JOB_WORK when none can
- * be asked: then job->resp says why. */
-enum job_step job_discovered(struct job *job, const struct str *hrefs, size_t n);
+/* The document is a page that announces these (absolute URLs, the best first), or announces none
+ * and may lead to these; JOB_SEND, or JOB_WORK when none can be asked: then job->resp says why. */
+enum job_step job_discovered(struct job *job, const struct str *hrefs, size_t n, bool guesses);
+
+/* The candidate is a list of feeds (an Atom service document): its feeds are tried in its place, as
+ * far as there is room. As job_next_candidate(). */
+enum job_step job_expanded(struct job *job, const struct str *hrefs, size_t n);
+
+/* May the usual addresses of the page's site be tried? Not when it was done before: the page was
+ * there at the last fetch and led nowhere. */
+bool job_may_guess(const struct job *job);
 
 /* The candidate is no feed: the next one, or the end of them. As job_discovered(). */
 enum job_step job_next_candidate(struct job *job);

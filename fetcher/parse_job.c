@@ -13,26 +13,69 @@
 #include "fetcher/diff.h"
 #include "fetcher/outcome.h"
 #include "net/http_fields.h"
+#include "net/url.h"
 
-#define ROOM_WAIT_MS 5  /* between two tries at a full storer */
-#define ABSENT_PAGE 500 /* entries of a feed looked at together */
-#define RETRY_MS 60000  /* a job that could not be stored is done again after it */
+#define ROOM_WAIT_MS 5   /* between two tries at a full storer */
+#define ABSENT_PAGE 500  /* entries of a feed looked at together */
+#define LINKS_MAX 32     /* in the Link fields of an answer */
+#define LINKED_GUESSES 3 /* of what a page links to and does not announce */
+#define RETRY_MS 60000   /* a job that could not be stored is done again after it */
 
 static void map_forget(struct map *m)
 {
     map_release(m, NULL);
 }
 
+/* What the answer's Link fields lead to (RFC 8288). */
+static size_t read_link_fields(struct arena *a, const struct job *job, struct discovered_feed *out)
+{
+    struct str rest = job->link_field, href, rel, type;
+    size_t n = 0;
+
+    while (n < LINKS_MAX && http_next_link(a, &rest, &href, &rel, &type)) {
+        struct str media = str_is_null(type) ? type : http_media_type(a, type);
+        enum discover_kind kind = discover_link(rel, media);
+
+        if (kind != DISCOVER_NONE)
+            out[n++] = (struct discovered_feed){
+                .href = url_resolve(a, job->final_url, href), .type = media, .kind = kind};
+    }
+    return n;
+}
+
+/* The document is a page: what it announces is tried; when that is nothing, where it may lead to.
+ */
 static enum job_step discover(struct arena *a, struct job *job)
 {
-    struct discovered_feed *feeds;
-    struct str *hrefs;
-    size_t n = discover_feeds(a, job->body, job->final_url, job->content_type, &feeds);
+    struct discovered_feed linked[LINKS_MAX], *list;
+    size_t n_linked = read_link_fields(a, job, linked), n, n_usual = 0;
+    struct discovery page;
+    struct str *hrefs, *usual;
+    bool announced;
 
-    hrefs = ARENA_ARRAY(a, struct str, n + 1);
+    discover_page(a, job->body, job->final_url, job->content_type, &page);
+    announced = page.n_feeds > 0;
+    for (size_t i = 0; i < n_linked; i++)
+        announced |= linked[i].kind == DISCOVER_ANNOUNCED;
+    n = announced ? page.n_feeds : page.n_guesses;
+    list = ARENA_ARRAY(a, struct discovered_feed, n + n_linked + 1);
+    if (n > 0)
+        memcpy(list, announced ? page.feeds : page.guesses, n * sizeof *list);
+    for (size_t i = 0; i < n_linked; i++)
+        if ((linked[i].kind == DISCOVER_ANNOUNCED) == announced)
+            list[n++] = linked[i];
+    discover_order(job->final_url, list, n);
+    if (!announced) {
+        n = n < LINKED_GUESSES ? n : LINKED_GUESSES;
+        if (job_may_guess(job))
+            n_usual = discover_usual(a, job->final_url, &usual);
+    }
+    hrefs = ARENA_ARRAY(a, struct str, n + n_usual + 1);
     for (size_t i = 0; i < n; i++)
-        hrefs[i] = feeds[i].href;
-    return job_discovered(job, hrefs, n);
+        hrefs[i] = list[i].href;
+    for (size_t i = 0; i < n_usual; i++)
+        hrefs[n + i] = usual[i];
+    return job_discovered(job, hrefs, n + n_usual, !announced);
 }
 
 /* The document is no feed. */
@@ -42,14 +85,24 @@ static enum job_step handle_other(struct arena *a, struct job *job, const struct
     bool is_page = feed_looks_like_html(job->body) || str_eqz(type, "text/html") ||
                    str_eqz(type, "application/xhtml+xml");
 
-    if (job->target == JOB_CANDIDATE)
-        return job_next_candidate(job);
+    struct str *hrefs;
+    size_t n;
+
+    if (job->target == JOB_CANDIDATE) {
+        n = discover_service(a, job->body, job->final_url, job->content_type, &hrefs);
+        return n > 0 ? job_expanded(job, hrefs, n) : job_next_candidate(job);
+    }
     if (is_page && (job->target == JOB_PAGE || !job_has_document(job)))
         return discover(a, job);
     if (job->target == JOB_PAGE) {
         job->resp = job->own;
         return JOB_WORK;
     }
+    n = job_has_document(job)
+            ? 0
+            : discover_service(a, job->body, job->final_url, job->content_type, &hrefs);
+    if (n > 0)
+        return job_discovered(job, hrefs, n, false);
     if (is_page)
         job_fail(job, RC_UNSUPPORTED,
                  STR("the publisher answered with a page instead of the feed"));

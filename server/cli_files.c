@@ -89,14 +89,10 @@ static struct value *convert_parse(const char *name, const struct job *job, stru
     return result;
 }
 
-static struct value *convert_discover(const char *name, const struct job *job, struct arena *a,
-                                      struct str body)
+static struct value *found_list(struct arena *a, const struct discovered_feed *found, size_t n)
 {
-    struct discovered_feed *found;
-    struct value *v = value_dict(a), *list = value_list(a);
-    size_t n = discover_feeds(a, body, job->url, header(job, "content-type"), &found);
+    struct value *list = value_list(a);
 
-    (void)name;
     for (size_t i = 0; i < n; i++) {
         struct value *f = value_dict(a);
         set_text(a, f, "href", found[i].href);
@@ -104,7 +100,23 @@ static struct value *convert_discover(const char *name, const struct job *job, s
         set_text(a, f, "title", found[i].title);
         value_push(a, list, f);
     }
-    value_setz(a, v, "feeds", list);
+    return list;
+}
+
+static struct value *convert_discover(const char *name, const struct job *job, struct arena *a,
+                                      struct str body)
+{
+    struct value *v = value_dict(a);
+    struct discovery found;
+
+    (void)name;
+    discover_page(a, body, job->url, header(job, "content-type"), &found);
+    value_setz(a, v, "feeds", found_list(a, found.feeds, found.n_feeds));
+    discover_order(job->url, found.feeds, found.n_feeds);
+    discover_order(job->url, found.guesses, found.n_guesses);
+    value_setz(a, v, "guesses", found_list(a, found.guesses, found.n_guesses));
+    if (found.n_feeds > 0)
+        value_set_textz(a, v, "best", found.feeds[0].href);
     return v;
 }
 
@@ -113,7 +125,7 @@ static struct value *convert_opml(const char *name, const struct job *job, struc
 {
     struct opml list;
     struct err err = ERR_INIT;
-    struct value *v = value_dict(a), *feeds = value_list(a);
+    struct value *v = value_dict(a), *feeds = value_list(a), *includes = value_list(a);
 
     if (opml_read(a, body, header(job, "content-type"), &list, &err) != RC_OK) {
         cli_fail(name, "%s", err.text);
@@ -131,9 +143,15 @@ static struct value *convert_opml(const char *name, const struct job *job, struc
             value_push(a, folder, value_text(a, f->folders[k]));
         if (!list.bozo) /* what encloses what is not known of an ill-formed one */
             value_setz(a, row, "folder", folder);
+        set_text(a, row, "category", f->category);
+        set_text(a, row, "freq", f->freq);
+        set_text(a, row, "sanitize", f->sanitize);
         value_push(a, feeds, row);
     }
     value_setz(a, v, "feeds", feeds);
+    for (size_t i = 0; i < list.n_includes; i++)
+        value_push(a, includes, value_text(a, list.includes[i].url));
+    value_setz(a, v, "includes", includes);
     return v;
 }
 

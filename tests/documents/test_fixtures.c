@@ -68,21 +68,29 @@ static void set_text(struct arena *a, struct value *o, const char *key, struct s
         value_set_text(a, o, str_from(key), s);
 }
 
-static struct value *page_object(struct arena *a, const struct fixture *f)
+static struct value *found_list(struct arena *a, const struct discovered_feed *found, size_t n)
 {
-    struct value *o = value_dict(a), *list = value_list(a);
-    struct discovered_feed *feeds;
-    size_t n = discover_feeds(a, f->body, f->input.url, f->input.content_type, &feeds);
+    struct value *list = value_list(a);
 
     for (size_t i = 0; i < n; i++) {
         struct value *feed = value_dict(a);
 
-        set_text(a, feed, "href", feeds[i].href);
-        set_text(a, feed, "type", feeds[i].type);
-        set_text(a, feed, "title", feeds[i].title);
+        set_text(a, feed, "href", found[i].href);
+        set_text(a, feed, "type", found[i].type);
+        set_text(a, feed, "title", found[i].title);
         value_push(a, list, feed);
     }
-    value_setz(a, o, "feeds", list);
+    return list;
+}
+
+static struct value *page_object(struct arena *a, const struct fixture *f)
+{
+    struct value *o = value_dict(a);
+    struct discovery found;
+
+    discover_page(a, f->body, f->input.url, f->input.content_type, &found);
+    value_setz(a, o, "feeds", found_list(a, found.feeds, found.n_feeds));
+    value_setz(a, o, "guesses", found_list(a, found.guesses, found.n_guesses));
     value_setz(a, o, "is_page", value_bool(a, feed_looks_like_html(f->body)));
     return o;
 }

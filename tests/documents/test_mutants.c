@@ -62,7 +62,7 @@ static void try(const struct fixture *f, const char *how, size_t which, struct s
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct parse_input in = f->input;
-    struct discovered_feed *feeds;
+    struct discovery found;
     struct change_row *rows;
     struct opml opml;
     size_t n;
@@ -77,9 +77,11 @@ static void try(const struct fixture *f, const char *how, size_t which, struct s
         check_feed(&in);
         break;
     case FIXTURE_PAGE:
-        n = discover_feeds(&a, body, in.url, in.content_type, &feeds);
-        for (size_t i = 0; i < n; i++)
-            assert_int_equal(str_utf8_valid(feeds[i].href), feeds[i].href.len);
+        discover_page(&a, body, in.url, in.content_type, &found);
+        for (size_t i = 0; i < found.n_feeds; i++)
+            assert_int_equal(str_utf8_valid(found.feeds[i].href), found.feeds[i].href.len);
+        for (size_t i = 0; i < found.n_guesses; i++)
+            assert_int_equal(str_utf8_valid(found.guesses[i].href), found.guesses[i].href.len);
         check_feed(&in);
         break;
     case FIXTURE_LIST:

@@ -241,16 +241,28 @@ static void keep_valid(struct buf *out, struct str raw)
     }
 }
 
-static void check_discovery(struct arena *a, struct str raw)
+static void check_found(const struct discovered_feed *feeds, size_t n)
 {
-    struct discovered_feed *feeds;
-    size_t n = discover_feeds(a, raw, URL, STR_NULL, &feeds);
-
     for (size_t i = 0; i < n; i++) {
         ASSERT(feeds[i].href.len > 0 && str_utf8_valid(feeds[i].href) == feeds[i].href.len);
         for (size_t k = 0; k < i && i < 100; k++)
             ASSERT(!str_eq(feeds[i].href, feeds[k].href));
     }
+}
+
+static void check_discovery(struct arena *a, struct str raw)
+{
+    struct discovery found;
+    struct str *urls;
+
+    discover_page(a, raw, URL, STR_NULL, &found);
+    check_found(found.feeds, found.n_feeds);
+    check_found(found.guesses, found.n_guesses);
+    discover_order(URL, found.feeds, found.n_feeds);
+    check_found(found.feeds, found.n_feeds);
+    discover_order(raw, found.guesses, found.n_guesses);
+    ASSERT(discover_usual(a, raw, &urls) <= DISCOVER_USUAL_MAX);
+    discover_service(a, raw, URL, STR_NULL, &urls);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

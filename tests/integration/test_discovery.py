@@ -93,3 +93,58 @@ class Discovery(Case):
         self.titles(other)
         known = self.d.get("/sub?type=json&all=1").json["feeds"]
         self.assertEqual([self.feed], [f["url"] for f in known])
+
+    def test_comments_and_other_sites_come_last(self):                   # DISC-05
+        other = self.origin().set("/other.xml", rss("other")).replace("127.0.0.1", "localhost")
+        link = '<link rel="alternate" type="application/rss+xml" title="%s" href="%s">'
+        u = self.o.set("/page", page(link % ("x", other) + link % ("Comments", "/c.xml") + link % ("x", "/f.xml")))
+        self.assertEqual(["found"], self.titles(u))
+        self.assertEqual([], self.o.seen("/c.xml"))
+
+    def test_link_fields_count(self):
+        u = self.o.set("/page", Reply(200, "<html><body>p</body></html>", Content_Type="text/html",
+                                      Link='</css>; rel=stylesheet, <f.xml>; rel="alternate"; type="application/rss+xml"'))
+        self.assertEqual(["found"], self.titles(u))
+
+    def test_anchors_when_nothing_is_announced(self):
+        u = self.o.set("/page", page("", '<a href="http://elsewhere.example/feed">e</a><a href="/a/rss.xml">r</a>'))
+        self.o.set("/a/rss.xml", rss("anchored"))
+        self.assertEqual(["anchored"], self.titles(u))
+        self.assertEqual([], self.o.seen("/feed"))
+
+    def test_service_documents(self):
+        self.o.set("/svc", '<service xmlns="http://www.w3.org/2007/app"><workspace><collection href="f.xml"/>'
+                           "</workspace></service>", Content_Type="application/atomsvc+xml")
+        u = self.o.set("/page", page('<link rel="service" type="application/atomsvc+xml" href="/svc">'))
+        self.assertEqual(["found"], self.titles(u))
+        self.assertEqual(["found"], self.titles(self.o.url("/svc")))
+
+    def test_usual_addresses_when_nothing_else_is_there(self):
+        u = self.o.set("/blog/page", page(""))
+        self.o.set("/atom.xml", Reply(200, "<html>a soft 404</html>", Content_Type="text/html"))
+        self.o.set("/feed.xml", rss("usual"))
+        self.o.set("/rss", rss("later"))
+        self.assertEqual(["usual"], self.titles(u))
+        self.assertEqual(["/blog/page", "/blog/feed/", "/feed", "/feed/", "/rss.xml", "/atom.xml", "/feed.xml"],
+                         [r.path for r in self.o.requests])
+
+    def test_usual_addresses_are_tried_once_and_with_measure(self):      # DISC-06
+        u = self.o.set("/page", page(""))
+        self.assert_problem(self.d.feed(u), 422, "no-feed", upstream_status=200)
+        first = len(self.o.requests)
+        self.assertLessEqual(first, 10)
+        self.d.ping(u)
+        self.wait(lambda: len(self.o.seen("/page")) == 2)
+        self.assert_problem(self.d.feed(u), 422, "no-feed")
+        self.assertEqual(0, len([r for r in self.o.requests[first:] if r.path != "/page"]))
+        gone = self.o.set("/gone", Reply(404, "<html>none</html>", Content_Type="text/html"))
+        count = len(self.o.requests)
+        self.assert_problem(self.d.feed(gone), 502)
+        self.assertEqual(count + 1, len(self.o.requests))
+
+    def test_usual_addresses_can_be_switched_off(self):
+        d = self.daemon("--announced-only")
+        u = self.o.set("/page", page(""))
+        self.o.set("/feed", rss("usual"))
+        self.assert_problem(d.feed(u), 422, "no-feed")
+        self.assertEqual(["/page"], [r.path for r in self.o.requests])

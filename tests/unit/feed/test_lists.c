@@ -264,12 +264,13 @@ static void test_opml__includes_have_their_place(void **state)
 static void expect_found(const char *html, size_t n, const char *first, const char *type)
 {
     struct arena a = ARENA_INIT;
-    struct discovered_feed *f;
+    struct discovery d;
 
-    assert_int_equal(discover_feeds(&a, str_from(html), STR("http://h/d/p.html"), STR_NULL, &f), n);
+    discover_page(&a, str_from(html), STR("http://h/d/p.html"), STR_NULL, &d);
+    assert_int_equal(d.n_feeds, n);
     if (n > 0) {
-        assert_true(str_eqz(f[0].href, first));
-        assert_true(str_eqz(f[0].type, type));
+        assert_true(str_eqz(d.feeds[0].href, first));
+        assert_true(str_eqz(d.feeds[0].type, type));
     }
     arena_release(&a);
 }
@@ -328,15 +329,120 @@ static void test_discover__drops_doubles(void **state)
 static void test_discover__reads_the_charset_of_the_page(void **state)
 {
     struct arena a = ARENA_INIT;
-    struct discovered_feed *f;
+    struct discovery d;
 
     (void)state;
-    assert_int_equal(discover_feeds(&a,
-                                    STR("<meta charset=iso-8859-1><link rel=alternate href=f "
-                                        "type=text/rss+xml title='caf\xE9'>"),
-                                    STR("http://h/"), STR("text/html"), &f),
-                     1);
-    assert_true(str_eqz(f[0].title, "caf\xC3\xA9"));
+    discover_page(&a,
+                  STR("<meta charset=iso-8859-1><link rel=alternate href=f "
+                      "type=text/rss+xml title='caf\xE9'>"),
+                  STR("http://h/"), STR("text/html"), &d);
+    assert_int_equal(d.n_feeds, 1);
+    assert_true(str_eqz(d.feeds[0].title, "caf\xC3\xA9"));
+    arena_release(&a);
+}
+
+/* What is tried, in its order: announced feeds when there are any, else guesses. */
+static void expect_order(const char *html, const char *hrefs)
+{
+    struct arena a = ARENA_INIT;
+    struct buf b = BUF_INIT(BUF_ANY);
+    struct discovery d;
+    struct discovered_feed *list;
+    size_t n;
+
+    discover_page(&a, str_from(html), STR("http://www.h.org/d/p.html"), STR_NULL, &d);
+    list = d.n_feeds > 0 ? d.feeds : d.guesses;
+    n = d.n_feeds > 0 ? d.n_feeds : d.n_guesses;
+    discover_order(STR("http://www.h.org/d/p.html"), list, n);
+    for (size_t i = 0; i < n; i++) {
+        buf_puts(&b, i == 0 ? "" : " ");
+        buf_str(&b, list[i].href);
+    }
+    buf_putc(&b, '\0');
+    assert_string_equal(b.ptr, hrefs);
+    buf_release(&b);
+    arena_release(&a);
+}
+
+#define RSS "rel=alternate type=application/rss+xml "
+#define ATOM "rel=alternate type=application/atom+xml "
+
+/* DISC-05: the first of equals; comments and other sites come after. */
+static void test_discover__order_of_announced_feeds(void **state)
+{
+    (void)state;
+    expect_order("<link " RSS "href=/rss><link " ATOM "href=/atom>",
+                 "http://www.h.org/rss http://www.h.org/atom");
+    expect_order("<link " ATOM "href=/atom><link " RSS "href=/rss>",
+                 "http://www.h.org/atom http://www.h.org/rss");
+    expect_order("<link " RSS "href=/x title='T \xC2\xBB Comments Feed'><link " RSS
+                 "href=/comments/feed/><link " RSS "href=/feed/>",
+                 "http://www.h.org/feed/ http://www.h.org/x http://www.h.org/comments/feed/");
+    expect_order("<link " RSS "href=http://o.org/f><link " RSS
+                 "href=http://feeds.h.org/f><link " RSS "href=//H.ORG:81/f><link " RSS
+                 "href=http://xh.org/f>",
+                 "http://feeds.h.org/f http://H.ORG:81/f http://o.org/f http://xh.org/f");
+    expect_order("<link " RSS "href=/comments><link " RSS "href=http://feeds.example/main>",
+                 "http://feeds.example/main http://www.h.org/comments");
+}
+
+static void test_discover__guesses_when_nothing_is_announced(void **state)
+{
+    (void)state;
+    expect_order(
+        "<a href='feed/'>f</a><a type='application/rss+xml' href='http://o.org/m'>m</a>"
+        "<link rel=service type=application/atomsvc+xml href=/svc>"
+        "<link rel=service.post type=application/atom+xml href=/post>"
+        "<link rel=service.feed type=application/atom+xml href=/sf>"
+        "<link rel=alternate type=text/xml href=/v.xml>"
+        "<link rel=alternate type=application/json+oembed href=/o>"
+        "<link rel=alternate type=text/html href=/h><a rel='nofollow feed' href=/marked>x</a>",
+        "http://www.h.org/sf http://www.h.org/v.xml http://www.h.org/svc "
+        "http://www.h.org/marked http://o.org/m http://www.h.org/d/feed/");
+    expect_order(
+        "<a href='/a/RSS.xml?x=1#y'>r</a><a href=/b/news.atom>a</a><a href='/feedback'>n</a>"
+        "<a href='http://other.org/feed'>o</a><a href='/x?f=/feed'>q</a><a href='#feed'>f</a>"
+        "<a href='/wp/feed/'>w</a><a href='mailto:feed'>m</a><script><a href=/rss></script>",
+        "http://www.h.org/a/RSS.xml?x=1#y http://www.h.org/b/news.atom "
+        "http://www.h.org/wp/feed/");
+    expect_order("<a href=/feed>f</a><link " RSS "href=/announced>", "http://www.h.org/announced");
+}
+
+static void test_discover__usual_addresses(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct str *urls;
+    size_t n;
+
+    (void)state;
+    n = discover_usual(&a, STR("https://h:81/blog/2020/p.html?x=/y/"), &urls);
+    assert_int_equal(n, DISCOVER_USUAL_MAX);
+    assert_true(str_eqz(urls[0], "https://h:81/blog/2020/feed/"));
+    assert_true(str_eqz(urls[1], "https://h:81/feed"));
+    assert_int_equal(discover_usual(&a, STR("http://h?q"), &urls), DISCOVER_USUAL_MAX - 1);
+    assert_true(str_eqz(urls[0], "http://h/feed"));
+    assert_int_equal(discover_usual(&a, STR("ftp://h/"), &urls), 0);
+    assert_int_equal(discover_usual(&a, STR_NULL, &urls), 0);
+    arena_release(&a);
+}
+
+static void test_discover__service_documents(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct str *urls;
+    const char *doc = "<?xml version='1.0'?><app:service xmlns:app='http://www.w3.org/2007/app'>"
+                      "<app:workspace><app:collection href='entries'/><app:collection/>"
+                      "<app:collection href='/media?a=1&amp;b=2'></app:collection></app:workspace>"
+                      "</app:service>";
+
+    (void)state;
+    assert_int_equal(discover_service(&a, str_from(doc), STR("http://h/app/svc"), STR_NULL, &urls),
+                     2);
+    assert_true(str_eqz(urls[0], "http://h/app/entries"));
+    assert_true(str_eqz(urls[1], "http://h/media?a=1&b=2"));
+    assert_int_equal(discover_service(&a, STR("<html><service><collection href='x'/>"),
+                                      STR("http://h/"), STR_NULL, &urls),
+                     0);
     arena_release(&a);
 }
 
@@ -426,6 +532,10 @@ int main(void)
         cmocka_unit_test(test_discover__ignores_comments_and_scripts),
         cmocka_unit_test(test_discover__drops_doubles),
         cmocka_unit_test(test_discover__reads_the_charset_of_the_page),
+        cmocka_unit_test(test_discover__order_of_announced_feeds),
+        cmocka_unit_test(test_discover__guesses_when_nothing_is_announced),
+        cmocka_unit_test(test_discover__usual_addresses),
+        cmocka_unit_test(test_discover__service_documents),
         cmocka_unit_test(test_changes__when_counts_back_from_updated),
         cmocka_unit_test(test_changes__now_stands_for_a_bad_updated),
         cmocka_unit_test(test_changes__writes_what_it_reads),

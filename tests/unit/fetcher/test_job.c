@@ -135,7 +135,7 @@ static void test_job__candidates_in_turn(void **state)
 
     (void)state;
     assert_int_equal(answer(job, 200), JOB_WORK);
-    assert_int_equal(job_discovered(job, hrefs, ARRAY_LEN(hrefs)), JOB_SEND);
+    assert_int_equal(job_discovered(job, hrefs, ARRAY_LEN(hrefs), false), JOB_SEND);
     assert_str(job->url, "http://a.example/1");
     assert_int_equal(answer(job, 500), JOB_SEND);
     assert_str(job->url, "http://a.example/2");
@@ -148,6 +148,83 @@ static void test_job__candidates_in_turn(void **state)
     job_free(&job);
 }
 
+/* Guesses are tried one by one until one is a feed, and not on a site in trouble. */
+static void test_job__guesses_end_where_the_site_is_in_trouble(void **state)
+{
+    static const struct str hrefs[] = {{"http://a.example/1", 18},
+                                       {"http://a.example/2", 18},
+                                       {"http://a.example/3", 18},
+                                       {"http://a.example/4", 18},
+                                       {"http://a.example/5", 18}};
+    static const int ends[] = {404, 403, 500, 429};
+    struct feed_record rec = make_record("http://a.example/");
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        struct job *job = make_job(&rec, 0);
+        enum job_step step;
+        int n = 1;
+
+        assert_int_equal(answer(job, 200), JOB_WORK);
+        assert_int_equal(job_discovered(job, hrefs, ARRAY_LEN(hrefs), true), JOB_SEND);
+        while ((step = answer(job, ends[i])) == JOB_SEND)
+            n++;
+        assert_int_equal(step, JOB_WORK);
+        assert_int_equal(n, ends[i] == 429 ? 1 : 5);
+        assert_int_equal(job->resp.rc, RC_UNSUPPORTED);
+        assert_int_equal(job->resp.status, 200); /* the page's */
+        assert_true(str_find(job->resp.text, STR("announces no feed, and none is where")) > 0);
+        job_free(&job);
+    }
+}
+
+/* The usual addresses are tried once for a page, not at every look at it. */
+static void test_job__guesses_once(void **state)
+{
+    static const struct {
+        int last_status, n_errors;
+        bool has_document, announced_only, may;
+    } rows[] = {{0, 0, false, false, true},   {200, 1, false, false, false},
+                {404, 3, false, false, true}, {0, 1, false, false, true},
+                {200, 0, true, false, false}, {0, 0, false, true, false}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct feed_record rec = make_record("http://a.example/");
+        struct job *job;
+
+        rec.last_status = rows[i].last_status;
+        rec.n_errors = rows[i].n_errors;
+        rec.has_body_hash = rows[i].has_document;
+        job = make_job(&rec, 0);
+        job->announced_only = rows[i].announced_only;
+        answer(job, 200);
+        assert_int_equal(job_may_guess(job), rows[i].may);
+        job_free(&job);
+    }
+}
+
+/* The feeds of a service document come in its place; what was to be tried after it stays. */
+static void test_job__service_document_expands(void **state)
+{
+    static const struct str hrefs[] = {{"http://a.example/svc", 20}, {"http://a.example/2", 18}};
+    static const struct str inner[] = {
+        {"http://a.example/c1", 19}, {"http://a.example/2", 18}, {"http://a.example/svc", 20}};
+    struct feed_record rec = make_record("http://a.example/");
+    struct job *job = make_job(&rec, 0);
+
+    (void)state;
+    answer(job, 200);
+    assert_int_equal(job_discovered(job, hrefs, 2, true), JOB_SEND);
+    assert_int_equal(answer(job, 200), JOB_WORK);
+    assert_int_equal(job_expanded(job, inner, 3), JOB_SEND);
+    assert_str(job->url, "http://a.example/c1");
+    assert_int_equal(answer(job, 404), JOB_SEND);
+    assert_str(job->url, "http://a.example/2");
+    assert_int_equal(answer(job, 404), JOB_WORK);
+    job_free(&job);
+}
+
 /* DISC-06. */
 static void test_job__page_without_feed(void **state)
 {
@@ -156,7 +233,7 @@ static void test_job__page_without_feed(void **state)
 
     (void)state;
     assert_int_equal(answer(job, 200), JOB_WORK);
-    assert_int_equal(job_discovered(job, NULL, 0), JOB_WORK);
+    assert_int_equal(job_discovered(job, NULL, 0, false), JOB_WORK);
     assert_int_equal(job->resp.rc, RC_UNSUPPORTED);
     assert_str(job->resp.text, "http://a.example/ is a page that announces no feed");
     job_free(&job);
@@ -180,7 +257,7 @@ static void test_job__page_is_asked_again_when_missing(void **state)
     answer(job, 410);
     assert_str(job->url, "http://a.example/");
     assert_int_equal(answer(job, 200), JOB_WORK);
-    assert_int_equal(job_discovered(job, hrefs, 2), JOB_SEND);
+    assert_int_equal(job_discovered(job, hrefs, 2, false), JOB_SEND);
     assert_str(job->url, "http://a.example/new");
     assert_int_equal(answer(job, 500), JOB_WORK);
     assert_int_equal(job->resp.kind, RESPONSE_GONE); /* what the feed itself said stands */
@@ -252,7 +329,7 @@ static void test_job__remembers_the_page(void **state)
 
     (void)state;
     answer(job, 200);
-    job_discovered(job, hrefs, 1);
+    job_discovered(job, hrefs, 1, false);
     answer_moved(job, "http://a.example/g", true);
     o = outcome_of(&a, job, true);
     assert_str(o.url, "http://a.example/g");
@@ -384,6 +461,9 @@ int main(void)
         cmocka_unit_test(test_job__conditional_request),
         cmocka_unit_test(test_job__credential_stays_at_home),
         cmocka_unit_test(test_job__candidates_in_turn),
+        cmocka_unit_test(test_job__guesses_end_where_the_site_is_in_trouble),
+        cmocka_unit_test(test_job__guesses_once),
+        cmocka_unit_test(test_job__service_document_expands),
         cmocka_unit_test(test_job__page_without_feed),
         cmocka_unit_test(test_job__page_is_asked_again_when_missing),
         cmocka_unit_test(test_job__adopts_permanent_moves),
