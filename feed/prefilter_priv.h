@@ -63,8 +63,9 @@ static inline void mended(struct prefilter *f, const char *why)
 
 static inline bool prefilter_is_name_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.' || c == ':' || (unsigned char)c >= 0x80;
+    unsigned char u = (unsigned char)c;
+
+    return (u | 0x20u) - 'a' < 26 || (u >= '-' && u <= ':' && u != '/') || u == '_' || u >= 0x80;
 }
 
 static inline bool is_name_start(char c)
@@ -92,7 +93,16 @@ enum scan_mask { TEXT = 1, CDATA = 2, VALUE = 4 };
 /* ---- prefilter_text.c ---- */
 
 void prefilter_flush(struct prefilter *f);
-void prefilter_put(struct prefilter *f, const char *p, size_t len);
+void prefilter_put_slow(struct prefilter *f, const char *p, size_t len);
+static inline void prefilter_put(struct prefilter *f, const char *p, size_t len)
+{
+    if (len >= sizeof f->out - f->n) {
+        prefilter_put_slow(f, p, len);
+        return;
+    }
+    memcpy(f->out + f->n, p, len);
+    f->n += len;
+}
 #define PUT(f, literal) prefilter_put((f), (literal), sizeof(literal) - 1)
 
 /* Text of the document, or static. */

@@ -3,6 +3,7 @@
 
 #include "base/compiler.h"
 #include "base/mem.h"
+#include "base/scan.h"
 #include "feed/encoding.h"
 
 /* ---------------------------------------------------------------- open elements */
@@ -50,6 +51,15 @@ void prefilter_end_tag(struct prefilter *f)
     struct str name;
     size_t at;
 
+    if (f->depth > 1 && f->n_too_deep == 0 && !f->has_ended) { /* as nearly always */
+        name = f->open[f->depth - 1];
+        if ((size_t)(f->end - q) > name.len && q[name.len] == '>' &&
+            memcmp(q, name.ptr, name.len) == 0) {
+            f->p = q + name.len + 1;
+            prefilter_close_one(f);
+            return;
+        }
+    }
     while (q < f->end && prefilter_is_name_char(*q))
         q++;
     name = str_of(f->p + 2, (size_t)(q - f->p - 2));
@@ -110,6 +120,8 @@ static bool is_wide_name_char(uint32_t cp, bool at_start)
 
 bool prefilter_is_name(struct str name)
 {
+    if (scan_non_ascii(name.ptr, name.ptr + name.len) == name.ptr + name.len)
+        return true;
     for (size_t i = 0; i < name.len;) {
         unsigned char c = (unsigned char)name.ptr[i];
         size_t n = c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4, from = i;

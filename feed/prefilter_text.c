@@ -17,7 +17,7 @@ void prefilter_flush(struct prefilter *f)
     f->n = f->n_copied = f->n_texts = 0;
 }
 
-void prefilter_put(struct prefilter *f, const char *p, size_t len)
+void prefilter_put_slow(struct prefilter *f, const char *p, size_t len)
 {
     while (len > 0) {
         size_t room = sizeof f->out - f->n, n = len < room ? len : room;
@@ -104,6 +104,29 @@ static bool is_xml_char(uint32_t cp)
 {
     return (cp >= 0x20 && cp < 0xD800) || (cp >= 0xE000 && cp < 0xFFFE) ||
            (cp >= 0x10000 && cp <= 0x10FFFF) || cp == '\t' || cp == '\n' || cp == '\r';
+}
+
+/* The character of the references that XML has by itself at `p`, and their length; 0: none. */
+static size_t usual_reference(const char *p, const char *end, char *out)
+{
+    if (end - p < 6)
+        return 0;
+    switch (p[1]) {
+    case 'l':
+        *out = '<';
+        return p[2] == 't' && p[3] == ';' ? 4 : 0;
+    case 'g':
+        *out = '>';
+        return p[2] == 't' && p[3] == ';' ? 4 : 0;
+    case 'a':
+        *out = '&';
+        return memcmp(p + 2, "mp;", 3) == 0 ? 5 : 0;
+    case 'q':
+        *out = '"';
+        return memcmp(p + 2, "uot;", 4) == 0 ? 6 : 0;
+    default:
+        return 0;
+    }
 }
 
 /* What stands at `p` (an '&'): a character, nothing (a forbidden character), the value of a
@@ -197,8 +220,15 @@ void prefilter_text_reference(struct prefilter *f)
 {
     uint32_t cp = 0;
     struct str value;
-    size_t len = 1;
+    char usual;
+    size_t len = usual_reference(f->p, f->end, &usual);
 
+    if (len > 0) {
+        copy_text(f, &usual, 1);
+        f->p += len;
+        return;
+    }
+    len = 1;
     switch (prefilter_reference(f, f->p, f->end, &cp, &value, &len)) {
     case REF_NONE:
         mended(f, "An ampersand stands by itself");

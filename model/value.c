@@ -190,16 +190,6 @@ void value_push(struct arena *a, struct value *list, struct value *val)
     list->items[list->len++] = val;
 }
 
-struct value *value_at(const struct value *list, size_t i)
-{
-    return list == NULL || list->kind != VAL_LIST || i >= list->len ? NULL : list->items[i];
-}
-
-size_t value_len(const struct value *v)
-{
-    return v == NULL || (v->kind != VAL_LIST && v->kind != VAL_DICT) ? 0 : v->len;
-}
-
 struct value *value_list_at(struct arena *a, struct value *dict, struct str key)
 {
     struct value *v = value_get(dict, key);

@@ -78,10 +78,16 @@ bool value_del(struct value *dict, struct str key);
 void value_push(struct arena *a, struct value *list, struct value *val);
 
 /* Element `i` of a list, or NULL past its end or when `list` is NULL or no list. */
-struct value *value_at(const struct value *list, size_t i);
+static inline struct value *value_at(const struct value *list, size_t i)
+{
+    return list == NULL || list->kind != VAL_LIST || i >= list->len ? NULL : list->items[i];
+}
 
 /* Elements or members; 0 for NULL and for what has none. */
-size_t value_len(const struct value *v);
+static inline size_t value_len(const struct value *v)
+{
+    return v == NULL || (v->kind != VAL_LIST && v->kind != VAL_DICT) ? 0 : v->len;
+}
 
 /* The list at `key`, made and set when it is absent. */
 struct value *value_list_at(struct arena *a, struct value *dict, struct str key);
