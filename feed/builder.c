@@ -2,6 +2,7 @@
 #include "feed/builder.h"
 
 #include "base/assert.h"
+#include "feed/marks.h"
 #include "base/mem.h"
 #include "feed/names.h"
 #include "feed/sanitize_priv.h"
@@ -188,6 +189,14 @@ static bool declare(struct builder *b, struct buf *out, struct str prefix, struc
     return true;
 }
 
+/* An element that the format does not know, but that is in no namespace of its own: kept under a
+ * name that may stand in any document, and that the parser takes as it was. */
+static bool is_unknown(const struct builder *b, const struct name *n)
+{
+    return !n->is_foreign &&
+           (n->element == NULL || (b->in_entry && (n->element->flags & EL_UNWRITTEN)));
+}
+
 static void put_qname(struct buf *out, const struct name *n)
 {
     if (n->prefix.len > 0) {
@@ -227,15 +236,33 @@ static bool is_repeated(const struct attrs *at, size_t i)
     return false;
 }
 
+/* The value of an attribute that is kept: what is surely a reference is absolute. */
+static struct str kept_value(struct builder *b, const struct name *n, struct str value)
+{
+    static const char *const names[] = {"href", "url", "src", "resource"};
+
+    if (value.len == 0 || uri_is_absolute(value))
+        return value;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_eqz(n->local, names[i]))
+            return uri_resolve(b->a, b->base, value);
+    return value;
+}
+
 /* False when it breaks off for want of room for declarations. */
 static bool put_start(struct builder *b, struct frame *f, const struct attrs *at)
 {
     struct str uri = name_uri(f->name);
 
     buf_putc(f->ext, '<');
-    put_qname(f->ext, f->name);
-    if (!declare(b, f->ext, f->name->prefix, str_is_null(uri) ? STR("") : uri))
-        return false;
+    if (f->is_unknown) {
+        buf_str(f->ext, f->name->local);
+        (void)declare(b, f->ext, STR(""), STR(NS_UNKNOWN)); /* the first there is */
+    } else {
+        put_qname(f->ext, f->name);
+        if (!declare(b, f->ext, f->name->prefix, str_is_null(uri) ? STR("") : uri))
+            return false;
+    }
     for (size_t i = 0; i < at->n; i++) {
         const struct name *n = at->list[i].name;
         struct str attr_uri = name_uri(n);
@@ -251,7 +278,7 @@ static bool put_start(struct builder *b, struct frame *f, const struct attrs *at
         buf_putc(f->ext, ' ');
         put_qname(f->ext, n);
         buf_puts(f->ext, "=\"");
-        put_escaped(f->ext, builder_mend_c1(b, at->list[i].value), true);
+        put_escaped(f->ext, kept_value(b, n, builder_mend_c1(b, at->list[i].value)), true);
         buf_putc(f->ext, '"');
     }
     buf_putc(f->ext, '>');
@@ -276,10 +303,56 @@ void builder_record(struct builder *b, struct frame *f, struct buf *out, const s
 void builder_record_end(struct builder *b, struct frame *f)
 {
     buf_puts(f->ext, "</");
-    put_qname(f->ext, f->name);
+    if (f->is_unknown)
+        buf_str(f->ext, f->name->local);
+    else
+        put_qname(f->ext, f->name);
     buf_putc(f->ext, '>');
+    if (f->is_inner)
+        mark_close(f->ext);
     b->n_scope = f->n_scope;
     f->ext = NULL;
+}
+
+/* The place that a link, tag or person just begun has in its list. */
+static size_t place_of(struct builder *b, enum mark_on on, size_t n_tags)
+{
+    static const struct {
+        enum mark_on on;
+        const char *list;
+    } lists[] = {
+        {MARK_LINK, "links"}, {MARK_AUTHOR, "authors"}, {MARK_CONTRIBUTOR, "contributors"}};
+    size_t n;
+
+    if (on == MARK_TAG) /* a tag without attributes is added when its text is known */
+        return n_tags;
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        if (lists[i].on == on) {
+            n = value_len(value_get(builder_context(b), str_from(lists[i].list)));
+            return n > 0 ? n - 1 : 0;
+        }
+    return 0;
+}
+
+/* A foreign element directly in an author or contributor of an entry or head. */
+static void record_inner(struct builder *b, struct frame *f, const struct attrs *at)
+{
+    struct buf *out = b->in_entry ? &b->entry_ext : &b->head_ext;
+    size_t *n = b->in_entry ? &b->n_entry_marks : &b->n_head_marks;
+    enum mark_on on;
+
+    if (b->depth < 3 || !f[-2].is_container || !f->name->is_foreign || *n == MARKS_MAX)
+        return;
+    on = mark_of(f[-1].name->tag);
+    if (on != MARK_AUTHOR && on != MARK_CONTRIBUTOR)
+        return;
+    builder_record_drop(b);
+    f->ext_at = out->len;
+    mark_open(out, on, place_of(b, on, 0));
+    f->ext = out;
+    f->is_inner = true;
+    (*n)++;
+    record_start(b, f, at);
 }
 
 /* Decide whether this element is kept as XML, and where. */
@@ -298,10 +371,40 @@ static void choose_ext(struct builder *b, struct frame *f, const struct attrs *a
         record_start(b, f, at);
         return;
     }
-    if (!parent->is_container || !n->is_foreign || n->is_barred || str_is_null(name_uri(n)) ||
+    f->is_unknown = is_unknown(b, n);
+    if (n->is_barred || (!f->is_unknown && (!n->is_foreign || str_is_null(name_uri(n)))) ||
         (n->element != NULL && (n->element->flags & EL_MAPPED)))
         return;
+    if (!parent->is_container) {
+        record_inner(b, f, at);
+        return;
+    }
     builder_record(b, f, b->in_entry ? &b->entry_ext : &b->head_ext, at);
+}
+
+/* Foreign attributes of an element of the format itself, which stands directly in an entry or head,
+ * or is one. `n_tags`: tags before it. */
+static void keep_attributes(struct builder *b, const struct frame *f, const struct attrs *at,
+                            size_t n_tags)
+{
+    enum mark_on on;
+    size_t *n = b->in_entry ? &b->n_entry_marks : &b->n_head_marks;
+
+    if (f->ext != NULL || !(f->is_container || (b->depth > 1 && f[-1].is_container)) ||
+        *n == MARKS_MAX || !(b->in_entry || b->in_feed))
+        return;
+    on = mark_of(f->name->tag);
+    if (on != MARK_NONE &&
+        mark_put(b->in_entry ? &b->entry_ext : &b->head_ext, on, place_of(b, on, n_tags), at))
+        (*n)++;
+}
+
+static bool has_prefixed(const struct attrs *at)
+{
+    for (size_t i = 0; i < at->n; i++)
+        if (at->list[i].name->prefix.len > 0)
+            return true;
+    return false;
 }
 
 /* ---------------------------------------------------------------- markup within content */
@@ -452,10 +555,16 @@ void builder_start(struct builder *b, const struct name *name, const struct attr
             b->in_image = false;
         }
     }
-    if (name->element != NULL)
-        name->element->start(b, f, at);
-    else
+    if (name->element == NULL) {
         unknown_start(b, f, at);
+    } else if (at->n == 0 || !has_prefixed(at)) {
+        name->element->start(b, f, at);
+    } else {
+        size_t n_tags = value_len(value_getz(builder_context(b), "tags"));
+
+        name->element->start(b, f, at);
+        keep_attributes(b, f, at, n_tags);
+    }
 }
 
 void builder_text(struct builder *b, const char *p, size_t len)

@@ -48,8 +48,9 @@ struct ns_decl {
 };
 
 enum element_flags {
-    EL_MAPPED = 1,    /* foreign, but its member carries all of it: not kept in ext */
-    EL_KEEPS_AREA = 2 /* may stand in image and textinput without ending them */
+    EL_MAPPED = 1,     /* foreign, but its member carries all of it: not kept in ext */
+    EL_KEEPS_AREA = 2, /* may stand in image and textinput without ending them */
+    EL_UNWRITTEN = 4   /* of a format, but not in an entry as any writer knows it: kept in ext */
 };
 
 /* How one element is read. */
@@ -79,6 +80,8 @@ struct frame {
     bool is_markup, is_void;
     struct buf *ext; /* this element is being recorded there; the same as that of its parent */
     size_t ext_at;   /* of the outermost one: where it begins in `ext` */
+    bool is_unknown; /* recorded, but of the format's namespace or none: see NS_UNKNOWN */
+    bool is_inner;   /* recorded in a mark, feed/marks.h */
     bool is_opaque;  /* elements within mean nothing to the feed */
     size_t n_scope;  /* builder.scope before it */
     struct str base, lang;
@@ -127,6 +130,7 @@ struct builder {
     struct ns_decl scope[SCOPE_MAX];  /* namespaces written in the fragment being recorded */
     size_t n_scope;
     struct doc_entry *entries; /* on the heap while they grow; builder_finish() moves them */
+    size_t n_entry_marks, n_head_marks; /* feed/marks.h */
     size_t entries_cap, tombstones_cap;
 };
 
@@ -194,6 +198,8 @@ struct str builder_resolve(struct builder *b, struct str ref);
 
 /* "author", "publisher" from their details, or the details from the text. */
 void builder_sync_person(struct builder *b, const char *key);
+void builder_merge_person(struct builder *b,
+                          struct str list_key); /* the last one, if named before */
 void builder_person_part(struct builder *b, struct str key, struct str value);
 
 /* Attribute by its lower-case name ("href", "rdf:about"); null when absent. */

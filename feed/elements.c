@@ -148,6 +148,7 @@ void builder_begin_entry(struct builder *b)
     b->in_image = b->in_textinput = b->in_source = false;
     b->title_depth = -1;
     b->n_seen = 0;
+    b->n_entry_marks = 0;
     buf_reset(&b->entry_ext);
 }
 
@@ -282,6 +283,7 @@ static void end_contributor(struct builder *b, struct frame *f)
 {
     (void)f;
     b->in_contributor = false;
+    builder_merge_person(b, STR("contributors"));
 }
 
 void end_name(struct builder *b, struct frame *f)
@@ -599,15 +601,15 @@ static const struct element rows[] = {
     {"copyright", start_construct, end_pop, "rights", "text/plain", 0},
     {"created", start_text, end_date, "created", "created_parsed", 0},
     {"day", start_raw, end_day, "day", NULL, 0},
-    {"expirationdate", start_text, end_date, "expired", "expired_parsed", 0},
+    {"expirationdate", start_text, end_date, "expired", "expired_parsed", EL_UNWRITTEN},
     {"feed", start_feed, end_feed, NULL, NULL, 0},
     {"fullitem", start_content, end_content, NULL, "text/html", 0},
     {"generator", start_generator, end_generator, NULL, NULL, 0},
-    {"height", start_raw, end_size, "height", NULL, EL_KEEPS_AREA},
+    {"height", start_raw, end_size, "height", NULL, EL_KEEPS_AREA | EL_UNWRITTEN},
     {"homepage", start_text, end_url, "href", NULL, 0},
     {"hour", start_raw, end_hour, "hour", NULL, 0},
-    {"image", start_image, end_image, NULL, NULL, EL_KEEPS_AREA},
-    {"info", start_construct, end_pop, "info", "text/plain", 0},
+    {"image", start_image, end_image, NULL, NULL, EL_KEEPS_AREA | EL_UNWRITTEN},
+    {"info", start_construct, end_pop, "info", "text/plain", EL_UNWRITTEN},
     {"issued", start_text, end_date, "published", "published_parsed", 0},
     {"items", start_nothing, NULL, NULL, NULL, 0},
     {"keywords", start_category, end_category, NULL, NULL, 0},
@@ -626,12 +628,12 @@ static const struct element rows[] = {
     {"subtitle", start_construct, end_pop, "subtitle", "text/plain", 0},
     {"tags", start_raw, end_tag_list, "tags", NULL, 0},
     {"tagline", start_construct, end_pop, "subtitle", "text/plain", 0},
-    {"textinput", start_textinput, end_textinput, NULL, NULL, EL_KEEPS_AREA},
+    {"textinput", start_textinput, end_textinput, NULL, NULL, EL_KEEPS_AREA | EL_UNWRITTEN},
     {"ttl", start_text, end_ttl, "ttl", NULL, 0},
     {"uri", start_text, end_url, "href", NULL, 0},
     {"url", start_text, end_url, "href", NULL, EL_KEEPS_AREA},
     {"webmaster", start_publisher, end_publisher, NULL, NULL, 0},
-    {"width", start_raw, end_size, "width", NULL, EL_KEEPS_AREA},
+    {"width", start_raw, end_size, "width", NULL, EL_KEEPS_AREA | EL_UNWRITTEN},
 };
 
 const struct element_table elements_core = {rows, ARRAY_LEN(rows)};

@@ -23,6 +23,7 @@ static void end_dc_contributor(struct builder *b, struct frame *f)
     b->in_author = in_author;
     b->in_publisher = in_publisher;
     b->in_contributor = false;
+    builder_merge_person(b, STR("contributors"));
 }
 
 /* "start=2003-12-31T10:14:55Z; end=..." of dcterms:valid. */
@@ -116,8 +117,10 @@ static void add_license(struct builder *b, struct str href)
 
 static void start_cc_license(struct builder *b, struct frame *f, const struct attrs *at)
 {
+    struct str href = attrs_get(at, "rdf:resource");
+
     (void)f;
-    add_license(b, builder_resolve(b, attrs_get(at, "rdf:resource")));
+    add_license(b, href.len == 0 ? href : builder_resolve(b, href)); /* not the document itself */
 }
 
 static void end_creativecommons(struct builder *b, struct frame *f)

@@ -1,6 +1,8 @@
 /* feed/iri.c - parts of a reference, and characters that may not stand in one (RFC 3986, 3987). */
 #include "feed/iri.h"
 
+#include "base/compiler.h"
+
 static bool is_alpha(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -35,6 +37,30 @@ bool iri_is_http(struct str s)
     struct str scheme = iri_scheme(s);
 
     return str_ieqz(scheme, "http") || str_ieqz(scheme, "https");
+}
+
+bool iri_is_script(struct str s)
+{
+    static const char *const schemes[] = {
+        "javascript:", "vbscript:", "livescript:", "jscript:", "mocha:"};
+    static const char *const media[] = {"data:image/", "data:audio/", "data:video/"};
+    char head[16];
+    struct str seen;
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.len && n < sizeof head; i++)
+        if ((unsigned char)s.ptr[i] > ' ')
+            head[n++] = s.ptr[i];
+    seen = str_of(head, n);
+    for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
+        if (str_istarts(seen, str_from(schemes[i])))
+            return true;
+    if (!str_istarts(seen, STR("data:")))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(media); i++)
+        if (str_istarts(seen, str_from(media[i])))
+            return str_istarts(seen, STR("data:image/svg")); /* which has scripts */
+    return true;
 }
 
 struct str iri_host(struct str s)

@@ -21,8 +21,9 @@
 struct reading {
     struct arena *a;
     struct str base;
-    struct str lang; /* of the feed; null */
-    bool raw_html;   /* as in struct parse_input */
+    struct str lang;                /* of the feed; null */
+    const struct value *namespaces; /* prefixes that the document explains; may be NULL */
+    bool raw_html;                  /* as in struct parse_input */
 };
 
 typedef void member_fn(struct reading *r, struct value *out, const char *name, struct value *v);
@@ -272,6 +273,192 @@ static void read_hubs(struct reading *r, struct value *out, const char *name, st
     }
 }
 
+/* ---------------------------------------------------------------- extensions, as write_jsonfeed.c
+ * makes them */
+
+static void read_html(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    struct str s = text_of(r, v);
+
+    if (s.len == 0)
+        return;
+    s = r->raw_html ? s : sanitize_html(r->a, s, r->base);
+    value_set_text(r->a, out, str_from(name), s);
+    value_set(r->a, out, str_printf(r->a, "%s_detail", name), detail(r, "text/html", s));
+}
+
+/* The texts of `from` that `names` names. */
+static struct value *texts_of(struct reading *r, const struct value *from, const char *const *names)
+{
+    struct value *o = value_dict(r->a);
+
+    for (; *names != NULL; names++) {
+        struct str s = str_trim(value_get_text(from, str_from(*names)));
+
+        if (s.len > 0)
+            value_set_text(r->a, o, str_from(*names), s);
+    }
+    return o;
+}
+
+static void read_list(struct reading *r, struct value *out, const char *name, struct value *v,
+                      const char *const *names, const char *needed)
+{
+    struct value *list = value_list(r->a);
+
+    for (size_t i = 0; i < value_len(v) && v->kind == VAL_LIST && i < TAGS_MAX; i++) {
+        struct value *o = texts_of(r, value_at(v, i), names);
+
+        if (needed == NULL ? value_len(o) > 0 : value_get(o, str_from(needed)) != NULL)
+            value_push(r->a, list, o);
+    }
+    if (value_len(list) > 0)
+        value_set(r->a, out, str_from(name), list);
+}
+
+static void read_persons(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    static const char *const names[] = {"name", "email", "href", NULL};
+
+    read_list(r, out, name, v, names, NULL);
+}
+
+static void read_categories(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    static const char *const names[] = {"term", "scheme", "label", NULL};
+
+    read_list(r, out, name, v, names, "term");
+    for (size_t i = 0; i < value_len(value_get(out, str_from(name))); i++) {
+        struct value *tag = value_at(value_get(out, str_from(name)), i);
+
+        for (size_t k = 1; k < 3; k++)
+            if (value_get(tag, str_from(names[k])) == NULL)
+                value_set(r->a, tag, str_from(names[k]), value_null(r->a));
+    }
+}
+
+static void read_links(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    static const char *const names[] = {"rel", "type", "hreflang", "href", "title", NULL};
+
+    for (size_t i = 0; i < value_len(v) && v->kind == VAL_LIST && i < TAGS_MAX; i++) {
+        struct value *link = texts_of(r, value_at(v, i), names), *length;
+
+        if (value_getz(link, "rel") == NULL || value_getz(link, "href") == NULL)
+            continue;
+        value_set_textz(r->a, link, "href",
+                        uri_resolve(r->a, r->base, value_get_textz(link, "href")));
+        length = value_getz(value_at(v, i), "length");
+        if (length != NULL)
+            read_number(r, link, "length", length);
+        value_push(r->a, value_list_at(r->a, out, str_from(name)), link);
+    }
+}
+
+static void read_elsewhere(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    struct str src = value_get_textz(v, "src"), type = str_trim(value_get_textz(v, "type"));
+    struct value *d;
+
+    if (src.len == 0)
+        return;
+    d = detail(r, "", STR(""));
+    value_set_textz(r->a, d, "type", type.len == 0 ? STR("text/plain") : type);
+    value_set_textz(r->a, d, "src", uri_resolve(r->a, r->base, src));
+    value_del(out, str_from(name)); /* the title, since JSON Feed asks for a content */
+    value_push(r->a, value_list_at(r->a, out, str_from(name)), d);
+}
+
+static void read_source(struct reading *r, struct value *out, const char *name, struct value *v);
+
+static const struct member atom_members[] = {
+    {"title", "title", read_html},        {"summary", "summary", read_html},
+    {"rights", "rights", read_html},      {"subtitle", "subtitle", read_html},
+    {"authors", "authors", read_persons}, {"contributors", "contributors", read_persons},
+    {"links", "links", read_links},       {"tags", "tags", read_categories},
+    {"comments", "comments", read_uri},   {"content", "content", read_elsewhere},
+    {"source", "source", read_source},
+};
+
+static const struct member source_members[] = {
+    {"title", "title", read_plain},       {"id", "id", read_id},
+    {"href", "href", read_uri},           {"link", "link", read_uri},
+    {"rights", "rights", read_plain},     {"updated", "updated", read_date},
+    {"authors", "authors", read_persons}, {"tags", "tags", read_tags},
+};
+
+static void read_members(struct reading *r, struct value *out, const struct value *from,
+                         const struct member *table, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct value *v = value_get(from, str_from(table[i].json));
+
+        if (v != NULL && v->kind != VAL_NULL)
+            table[i].read(r, out, table[i].name, v);
+    }
+}
+
+static void read_source(struct reading *r, struct value *out, const char *name, struct value *v)
+{
+    struct value *source = value_dict(r->a);
+
+    read_members(r, source, v, source_members, ARRAY_LEN(source_members));
+    if (value_len(source) > 0)
+        value_set(r->a, out, str_from(name), source);
+}
+
+/* Members whose texts the writers take for HTML or an address: only what has been looked at may be
+ * called so. */
+static bool is_guarded(struct str key)
+{
+    static const char *const names[] = {"rights",    "subtitle",    "tagline", "info",
+                                        "copyright", "description", "summary", "title",
+                                        "source",    "generator"};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_eqz(key, names[i]))
+            return true;
+    return member_is_shaped(key);
+}
+
+/* The members of an object `_prefix` under their own names, `prefix_name`; those of `_feedmill`
+ * have no prefix. */
+static void spread(struct reading *r, struct value *out, struct str prefix,
+                   const struct value *from)
+{
+    bool has_prefix = !str_eqz(prefix, "feedmill");
+
+    for (uint32_t i = 0; i < value_len(from) && value_len(out) < MEMBERS_MAX; i++) {
+        struct str key = from->members[i].key;
+        struct value *v = from->members[i].val;
+
+        if (has_prefix)
+            key = str_printf(r->a, "%.*s_%.*s", STR_ARG(prefix), STR_ARG(key));
+        if (is_guarded(key) || value_get(out, key) != NULL)
+            continue;
+        if (str_eqz(key, "created") || str_eqz(key, "expired"))
+            read_date(r, out, str_z(r->a, key), v);
+        else
+            value_set(r->a, out, key, v);
+    }
+}
+
+/* Is it an object `_prefix` of a prefix that the document explains? */
+static bool read_extension(struct reading *r, struct value *out, struct str key,
+                           const struct value *v)
+{
+    struct str prefix = str_slice(key, 1, key.len);
+
+    if (key.len < 2 || key.ptr[0] != '_' || v->kind != VAL_DICT ||
+        value_get_text(r->namespaces, prefix).len == 0)
+        return false;
+    if (str_eqz(prefix, "atom"))
+        read_members(r, out, v, atom_members, ARRAY_LEN(atom_members));
+    else
+        spread(r, out, prefix, v);
+    return true;
+}
+
 static void read_nothing(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     (void)r;
@@ -295,6 +482,7 @@ static const struct member feed_members[] = {
     {"hubs", "hub", read_hubs},
     {"version", NULL, read_nothing},
     {"items", NULL, read_nothing},
+    {"_namespaces", NULL, read_nothing},
 };
 
 static const struct member item_members[] = {
@@ -329,16 +517,15 @@ static struct value *read_object(struct reading *r, const struct value *from,
 {
     struct value *out = value_dict(r->a);
 
-    for (size_t i = 0; i < n; i++) {
-        struct value *v = value_get(from, str_from(table[i].json));
+    read_members(r, out, from, table, n);
+    for (size_t i = 0; i < value_len(from) && value_len(out) < MEMBERS_MAX; i++) {
+        struct str key = from->members[i].key;
+        struct value *v = from->members[i].val;
 
-        if (v != NULL && v->kind != VAL_NULL)
-            table[i].read(r, out, table[i].name, v);
+        if (!read_extension(r, out, key, v) && !is_known(table, n, key) && !is_guarded(key) &&
+            value_get(out, key) == NULL)
+            value_set(r->a, out, key, v);
     }
-    for (size_t i = 0; i < value_len(from) && value_len(out) < MEMBERS_MAX; i++)
-        if (!is_known(table, n, from->members[i].key) && !member_is_shaped(from->members[i].key) &&
-            value_get(out, from->members[i].key) == NULL)
-            value_set(r->a, out, from->members[i].key, from->members[i].val);
     return out;
 }
 
@@ -380,6 +567,11 @@ void json_feed_read(struct arena *a, struct str text, struct str base, bool raw_
     doc->family = FAMILY_JSON;
     doc->version = str_ends(version, STR("/1.1")) ? STR("json11") : STR("json1");
     r.lang = value_get_textz(root, "language");
+    r.namespaces = value_getz(root, "_namespaces");
+    for (uint32_t i = 0; i < value_len(r.namespaces); i++)
+        if (r.namespaces->members[i].val->kind == VAL_TEXT)
+            value_set(a, doc->namespaces, r.namespaces->members[i].key,
+                      r.namespaces->members[i].val);
     doc->feed = read_object(&r, root, feed_members, ARRAY_LEN(feed_members));
     n = items != NULL && items->kind == VAL_LIST ? value_len(items) : 0;
     if (n > LIMIT_FEED_ENTRIES) {

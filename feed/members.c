@@ -10,7 +10,8 @@
 #include "feed/sanitize_priv.h"
 #include "feed/uri.h"
 
-#define TAGS_MAX 500 /* of one entry; each new one is compared with all before it */
+#define PERSONS_MAX 100 /* each new one is compared with all before it */
+#define TAGS_MAX 500    /* of one entry; each new one is compared with all before it */
 
 /* ---------------------------------------------------------------- kinds of text */
 
@@ -448,8 +449,8 @@ struct str builder_pop(struct builder *b, struct frame *f)
     if (text.len > 0 && (kind & REFERENCE) &&
         (!str_eqz(f->member, "id") || (b->guid_is_link && !has_blank(text))))
         text = uri_resolve(b->a, b->base, text);
-    if (f->is_content && b->doc->family != FAMILY_ATOM && str_eqz(c->type, "text/plain") &&
-        looks_like_html(text))
+    if (f->is_content && (b->doc->family != FAMILY_ATOM || f->name->is_foreign) &&
+        str_eqz(c->type, "text/plain") && looks_like_html(text))
         c->type = STR("text/html");
     raw = text;
     is_html = !f->is_content || is_html_type(c->type);
@@ -538,12 +539,51 @@ void builder_add_tag(struct builder *b, struct str term, struct str scheme, stru
     set_text_or_null(b, tag, "scheme", scheme);
     set_text_or_null(b, tag, "label", label);
     for (size_t i = 0; i < value_len(tags); i++) {
-        const struct value *other = value_at(tags, i);
+        struct value *other = value_at(tags, i);
 
-        if (may_be_same_tag(other, tag) && value_equal(other, tag))
+        if (!may_be_same_tag(other, tag))
+            continue;
+        if (value_equal(other, tag))
             return;
+        if (label.len > 0 && term.len > 0 && str_is_null(value_get_textz(other, "label")) &&
+            str_eq(value_get_textz(other, "term"), term) &&
+            str_eq(value_get_textz(other, "scheme"), value_get_textz(tag, "scheme"))) {
+            value_set(b->a, other, STR("label"),
+                      value_getz(tag, "label")); /* the same, and its name */
+            return;
+        }
     }
     value_push(b->a, tags, tag);
+}
+
+/* The last person of a list is one named before: `dc:creator` and `itunes:author`, or RSS's author
+ * and Atom's. What the later one adds is added to the earlier one. */
+void builder_merge_person(struct builder *b, struct str key)
+{
+    static const char *const parts[] = {"name", "email", "href"};
+    struct value *list = value_get(builder_context(b), key);
+    uint32_t n = (uint32_t)value_len(list);
+    struct value *last = value_at(list, n - 1), *old = NULL;
+    struct str name = value_get_textz(last, "name");
+
+    if (n < 2 || n > PERSONS_MAX || name.len == 0)
+        return;
+    for (uint32_t i = 0; i + 1 < n && old == NULL; i++)
+        if (str_eq(value_get_textz(value_at(list, i), "name"), name))
+            old = value_at(list, i);
+    if (old == NULL)
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        struct str x = value_get_text(old, str_from(parts[i])),
+                   y = value_get_text(last, str_from(parts[i]));
+
+        if (x.len > 0 && y.len > 0 && !str_eq(x, y))
+            return; /* namesakes */
+    }
+    for (uint32_t i = 0; i < value_len(last); i++)
+        if (value_get_text(old, last->members[i].key).len == 0)
+            value_set(b->a, old, last->members[i].key, last->members[i].val);
+    list->len--;
 }
 
 /* The last dict of a list member, made when there is none. */
@@ -627,7 +667,7 @@ static struct str without(struct arena *a, struct str s, struct str part)
     return s;
 }
 
-void builder_sync_person(struct builder *b, const char *key)
+static void sync_person(struct builder *b, const char *key)
 {
     struct value *context = builder_context(b), *list, *detail;
     struct str k = str_from(key), list_key = str_concat(b->a, k, STR("s")), name, email;
@@ -668,4 +708,10 @@ void builder_sync_person(struct builder *b, const char *key)
         value_set_textz(b->a, detail, "email", email);
     if (value_get(context, detail_name) == NULL)
         value_set(b->a, context, detail_name, detail);
+}
+
+void builder_sync_person(struct builder *b, const char *key)
+{
+    sync_person(b, key);
+    builder_merge_person(b, str_printf(b->a, "%ss", key));
 }

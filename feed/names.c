@@ -19,6 +19,7 @@ static const struct ns table[] = {
     {"uri/of/echo/namespace#", ""},
     {"http://purl.org/pie/", ""},
     {"http://purl.org/rss/1.0/modules/rss091#", ""},
+    {NS_UNKNOWN, ""},
     {"http://webns.net/mvcb/", "admin"},
     {"http://purl.org/rss/1.0/modules/aggregation/", "ag"},
     {"http://purl.org/rss/1.0/modules/annotate/", "annotate"},

@@ -10,6 +10,10 @@ struct ns {
     const char *prefix; /* the customary one; "" for those of the feed formats */
 };
 
+/* Where elements are put that a publisher invented without a namespace, since none may leave so in
+ * RSS or Atom. Read as if they were in none. */
+#define NS_UNKNOWN "urn:feedmill:unknown"
+
 /* The row of a URI, or NULL. Letter case, http or https and a slash at the end do not matter. */
 const struct ns *ns_find(struct str uri);
 

@@ -64,47 +64,6 @@ static struct view_text read_text(struct arena *a, const struct value *obj, cons
     return t;
 }
 
-/* The best of the contents: the first HTML, else the first text. */
-static void read_content(const struct value *obj, struct out_view *v)
-{
-    const struct value *list = value_getz(obj, "content");
-
-    for (size_t i = 0; i < value_len(list); i++) {
-        const struct value *c = value_at(list, i);
-        struct str type = value_get_textz(c, "type"), text = some(value_get_textz(c, "value"));
-        bool html = is_html_type(type) || (type.len == 0 && has_markup(text));
-        if (str_is_null(text)) {
-            if (str_is_null(v->content_src) && value_get_textz(c, "src").len > 0) {
-                v->content_src = value_get_textz(c, "src");
-                v->content_type = some(type);
-            }
-            continue;
-        }
-        if (!html && type.len > 0 && !str_istarts(type, STR("text/")))
-            continue;
-        if (!str_is_null(v->content.value) && (v->content.html || !html))
-            continue;
-        v->content = (struct view_text){
-            .value = text, .html = html, .lang = language(value_get_textz(c, "language"))};
-    }
-}
-
-/* A reference fit to be printed, or null. */
-static struct str read_href(struct arena *a, struct str href, struct str base)
-{
-    struct str scheme;
-
-    href = some(href);
-    if (str_is_null(href))
-        return href;
-    href = iri_escape(a, uri_resolve(a, base, href), false);
-    scheme = iri_scheme(href);
-    if (str_is_null(scheme) || !sanitize_listed(SANITIZE_SCHEMES, scheme) ||
-        !iri_is_permanent(href))
-        return STR_NULL;
-    return href;
-}
-
 /* `x/y` of a media type, or null. */
 static struct str media_type(struct str s)
 {
@@ -125,6 +84,70 @@ static struct str media_type(struct str s)
     return slash ? type : STR_NULL;
 }
 
+/* The best of the contents: one that the summary does not say already before one that it does, HTML
+ * before text, the longer one. */
+static void read_content(const struct value *obj, struct out_view *v)
+{
+    const struct value *list = value_getz(obj, "content");
+    size_t best = 0;
+
+    for (size_t i = 0; i < value_len(list); i++) {
+        const struct value *c = value_at(list, i);
+        struct str type = value_get_textz(c, "type"), text = some(value_get_textz(c, "value"));
+        bool html = is_html_type(type) || (type.len == 0 && has_markup(text));
+        size_t rank;
+        if (str_is_null(text)) {
+            if (str_is_null(v->content_src) && value_get_textz(c, "src").len > 0) {
+                v->content_src = value_get_textz(c, "src");
+                v->content_type = media_type(type);
+            }
+            continue;
+        }
+        if (!html && type.len > 0 && !str_istarts(type, STR("text/")))
+            continue;
+        rank = (str_eq(text, v->summary.value) ? 1 : 3) + (html ? 1 : 0);
+        if (rank < best || (rank == best && text.len <= v->content.value.len))
+            continue;
+        best = rank;
+        v->content = (struct view_text){.value = text,
+                                        .html = html && has_markup(text),
+                                        .lang = language(value_get_textz(c, "language"))};
+    }
+}
+
+/* A summary that was made from a content (feed/complete.h) is of the content's type. */
+static void summary_like_content(const struct value *obj, struct out_view *v)
+{
+    const struct value *list = value_getz(obj, "content");
+
+    if (value_getz(obj, "summary_detail") != NULL)
+        return;
+    for (size_t i = 0; i < value_len(list); i++) {
+        const struct value *c = value_at(list, i);
+        struct str type = value_get_textz(c, "type");
+        if (!str_eq(some(value_get_textz(c, "value")), v->summary.value))
+            continue;
+        v->summary.html = v->summary.html && (type.len == 0 || is_html_type(type));
+        return;
+    }
+}
+
+/* A reference fit to be printed, or null. */
+static struct str read_href(struct arena *a, struct str href, struct str base)
+{
+    struct str scheme;
+
+    href = some(href);
+    if (str_is_null(href))
+        return href;
+    href = iri_escape(a, uri_resolve(a, base, href), false);
+    scheme = iri_scheme(href);
+    if (str_is_null(scheme) || !sanitize_listed(SANITIZE_SCHEMES, scheme) ||
+        !iri_is_permanent(href))
+        return STR_NULL;
+    return href;
+}
+
 static int64_t length_of(const struct value *link)
 {
     const struct value *v = value_getz(link, "length");
@@ -137,19 +160,68 @@ static int64_t length_of(const struct value *link)
     return n;
 }
 
-/* Relations that may leave with an entry or a head. What concerns paging, archives, hubs and the
- * address of the document is the middleware's own to say, not the publisher's. */
+/* Relations that may leave with an entry or a head: absolute ones, and those that are registered
+ * for documents like these. What concerns paging, archives, hubs and the address of the document is
+ * the middleware's own to say, not the publisher's. */
 static bool is_relation(struct str rel, bool head)
 {
-    static const char *const entry_rels[] = {"alternate", "enclosure", "related",
-                                             "via",       "replies",   "license",
-                                             "self",      "author",    "payment"};
-    size_t n = ARRAY_LEN(entry_rels);
+    static const char *const names[] = {"about",
+                                        "alternate",
+                                        "appendix",
+                                        "archives",
+                                        "author",
+                                        "bookmark",
+                                        "canonical",
+                                        "chapter",
+                                        "cite-as",
+                                        "collection",
+                                        "contents",
+                                        "copyright",
+                                        "describedby",
+                                        "disclosure",
+                                        "duplicate",
+                                        "edit",
+                                        "edit-form",
+                                        "edit-media",
+                                        "enclosure",
+                                        "glossary",
+                                        "help",
+                                        "icon",
+                                        "index",
+                                        "item",
+                                        "latest-version",
+                                        "license",
+                                        "lrdd",
+                                        "memento",
+                                        "original",
+                                        "payment",
+                                        "predecessor-version",
+                                        "preview",
+                                        "privacy-policy",
+                                        "related",
+                                        "replies",
+                                        "search",
+                                        "section",
+                                        "self",
+                                        "service",
+                                        "start",
+                                        "subsection",
+                                        "successor-version",
+                                        "tag",
+                                        "terms-of-service",
+                                        "timegate",
+                                        "timemap",
+                                        "type",
+                                        "up",
+                                        "version-history",
+                                        "via",
+                                        "working-copy",
+                                        "working-copy-of"};
 
     if (iri_is_permanent(rel))
         return true;
-    for (size_t i = 0; i < n; i++)
-        if (str_eqz(rel, entry_rels[i]))
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_eqz(rel, names[i]))
             return !(head && (str_eqz(rel, "self") || str_eqz(rel, "enclosure")));
     return false;
 }
@@ -183,8 +255,8 @@ static struct view_link read_link(struct arena *a, const struct value *l, struct
 
     if (href.len == 0)
         href = value_get_textz(l, "url");
-    if (!str_is_null(own) && !iri_is_permanent(own))
-        own = str_lower(a, own);
+    if (!str_is_null(own))
+        own = iri_is_permanent(own) ? iri_escape(a, own, false) : str_lower(a, own);
     return (struct view_link){.rel = rel != NULL        ? str_from(rel)
                                      : str_is_null(own) ? STR("alternate")
                                                         : own,
@@ -202,12 +274,14 @@ static void read_links(struct arena *a, const struct value *obj, struct str base
     const struct value *enclosures = value_getz(obj, "enclosures");
     struct view_link first = {.rel = STR("alternate"),
                               .href = read_href(a, value_get_textz(obj, "link"), base),
-                              .length = -1};
+                              .length = -1,
+                              .at = SIZE_MAX};
 
     v->links = ARENA_ARRAY(a, struct view_link, LINKS_MAX);
     /* `link` is the one to show: it comes first, with what `links` knows of it */
     for (size_t i = 0; i < value_len(links) && i < LINKS_MAX; i++) {
         struct view_link l = read_link(a, value_at(links, i), base, NULL);
+        l.at = i;
         if (str_eqz(l.rel, "alternate") && str_eq(l.href, first.href)) {
             first = l;
             break;
@@ -216,15 +290,21 @@ static void read_links(struct arena *a, const struct value *obj, struct str base
     add_link(v, first);
     for (size_t i = 0; i < value_len(links) && i < LINKS_MAX; i++) {
         struct view_link l = read_link(a, value_at(links, i), base, NULL);
+        l.at = i;
         if (is_relation(l.rel, head))
             add_link(v, l);
     }
-    for (size_t i = 0; i < value_len(enclosures) && i < LINKS_MAX && !head; i++)
-        add_link(v, read_link(a, value_at(enclosures, i), base, "enclosure"));
+    for (size_t i = 0; i < value_len(enclosures) && i < LINKS_MAX && !head; i++) {
+        struct view_link l = read_link(a, value_at(enclosures, i), base, "enclosure");
+        l.at = SIZE_MAX;
+        add_link(v, l);
+    }
     v->comments = head ? STR_NULL : read_href(a, value_get_textz(obj, "comments"), base);
-    add_link(
-        v, (struct view_link){
-               .rel = STR("replies"), .type = STR("text/html"), .href = v->comments, .length = -1});
+    add_link(v, (struct view_link){.rel = STR("replies"),
+                                   .type = STR("text/html"),
+                                   .href = v->comments,
+                                   .length = -1,
+                                   .at = SIZE_MAX});
 }
 
 /* `x@y` without blanks, or null. */
@@ -270,13 +350,24 @@ static size_t read_persons(struct arena *a, const struct value *obj, struct str 
     size_t n = 0, len = value_len(list) < TAGS_MAX ? value_len(list) : TAGS_MAX;
 
     *out = ARENA_ARRAY(a, struct view_person, len + 1);
-    for (size_t i = 0; i < len; i++)
-        n += read_person(a, value_at(list, i), base, &(*out)[n]);
+    for (size_t i = 0; i < len; i++) {
+        struct view_person *p = &(*out)[n];
+        bool known = !read_person(a, value_at(list, i), base, p);
+        p->at = i;
+        for (size_t k = 0; k < n && !known; k++) {
+            const struct view_person *o = &(*out)[k];
+            known = str_eq(o->name, p->name) &&
+                    (str_is_null(p->email) || str_eq(o->email, p->email)) &&
+                    (str_is_null(p->uri) || str_eq(o->uri, p->uri));
+        }
+        n += !known;
+    }
     if (n > 0 || one_key == NULL)
         return n;
     one = value_get(obj, str_printf(a, "%s_detail", one_key));
     if (one == NULL)
         one = value_get(obj, str_from(one_key));
+    (*out)[0].at = SIZE_MAX;
     return read_person(a, one, base, &(*out)[0]);
 }
 
@@ -289,6 +380,8 @@ static void read_tags(struct arena *a, const struct value *obj, struct out_view 
         const struct value *t = value_at(list, i);
         struct view_tag tag = {.term = some(value_get_textz(t, "term")),
                                .scheme = some(value_get_textz(t, "scheme")),
+                               .domain = some(value_get_textz(t, "scheme")),
+                               .at = i,
                                .label = some(value_get_textz(t, "label"))};
         bool known = false;
         if (str_is_null(tag.term))
@@ -298,7 +391,7 @@ static void read_tags(struct arena *a, const struct value *obj, struct out_view 
         if (!iri_is_permanent(tag.scheme) || !str_eq(iri_escape(a, tag.scheme, false), tag.scheme))
             tag.scheme = STR_NULL;
         for (size_t k = 0; k < v->n_tags && !known; k++)
-            known = str_eq(v->tags[k].term, tag.term) && str_eq(v->tags[k].scheme, tag.scheme);
+            known = str_eq(v->tags[k].term, tag.term) && str_eq(v->tags[k].domain, tag.domain);
         if (!known)
             v->tags[v->n_tags++] = tag;
     }
@@ -320,19 +413,22 @@ static void read_pictures(struct arena *a, const struct value *obj, struct str b
     v->icon = read_href(a, value_get_textz(obj, "icon"), base);
 }
 
-void out_view_read(struct arena *a, const struct value *obj, struct str base, bool head,
-                   struct out_view *out)
+void out_view_read(struct arena *a, const struct value *obj, struct str ext, struct str base,
+                   bool head, struct out_view *out)
 {
     const struct value *generator = value_getz(obj, "generator_detail");
 
-    *out = (struct out_view){.link = STR_NULL};
+    *out = (struct out_view){.link = STR_NULL, .marks = marks_read(a, ext)};
     out->title = read_text(a, obj, "title");
     out->rights = read_text(a, obj, "rights");
     out->summary = read_text(a, obj, head ? "subtitle" : "summary");
+    out->subtitle = head ? (struct view_text){.value = STR_NULL} : read_text(a, obj, "subtitle");
     if (str_is_null(out->summary.value))
         out->summary = read_text(a, obj, head ? "summary" : "subtitle");
-    if (!head)
+    if (!head) {
+        summary_like_content(obj, out);
         read_content(obj, out);
+    }
     out->content_src = read_href(a, out->content_src, base);
     out->n_authors = read_persons(a, obj, base, "authors", "author", &out->authors);
     if (out->n_authors == 0 && head)
@@ -347,9 +443,13 @@ void out_view_read(struct arena *a, const struct value *obj, struct str base, bo
         out->generator = some(value_get_textz(obj, "generator"));
     out->generator_uri = read_href(a, value_get_textz(generator, "href"), base);
     out->generator_version = some(value_get_textz(generator, "version"));
+    out->publisher = some(value_get_textz(obj, "publisher"));
+    out->created = some(value_get_textz(obj, "created"));
     /* a description and a content that say the same are one */
-    if (str_eq(out->summary.value, out->content.value)) /* it was made from the content */
-        out->summary.value = STR_NULL;
+    if (!str_is_null(out->summary.value) && str_eq(out->summary.value, out->content.value)) {
+        out->summary.value = STR_NULL; /* it was made from the content */
+        out->is_summary_content = true;
+    }
 }
 
 const struct value *out_entry_object(struct arena *a, const struct out_entry *e)

@@ -5,6 +5,7 @@
 #include "feed/builder.h"
 #include "feed/date.h"
 #include "feed/encoding.h"
+#include "feed/iri.h"
 #include "feed/json_feed.h"
 #include "feed/uri.h"
 #include "feed/xml_reader.h"
@@ -147,8 +148,32 @@ static void list_enclosures(struct arena *a, struct value *obj)
     }
 }
 
+/* Members that a page may follow or load hold no scripts: nothing is left of those that do. */
+static void drop_scripts(struct value *v)
+{
+    static const char *const names[] = {"href", "link",     "url",  "uri",
+                                        "src",  "comments", "icon", "logo"};
+
+    for (uint32_t i = 0; v->kind == VAL_LIST && i < v->len; i++)
+        drop_scripts(v->items[i]);
+    for (uint32_t i = 0; v->kind == VAL_DICT && i < v->len; i++) {
+        struct value *m = v->members[i].val;
+
+        if (m->kind != VAL_TEXT) {
+            drop_scripts(m);
+            continue;
+        }
+        if (memchr(m->s.ptr, ':', m->s.len) == NULL)
+            continue;
+        for (size_t k = 0; k < ARRAY_LEN(names); k++)
+            if (str_eqz(v->members[i].key, names[k]) && iri_is_script(m->s))
+                m->s = STR("");
+    }
+}
+
 static void normalize(struct arena *a, struct doc_entry *e)
 {
+    drop_scripts(e->obj);
     list_enclosures(a, e->obj);
     e->id = null_if_empty(value_get_textz(e->obj, "id"));
     e->title = null_if_empty(value_get_textz(e->obj, "title"));
@@ -238,6 +263,7 @@ struct feed_doc *feed_parse(struct arena *a, const struct parse_input *in)
     decoded_release(&text);
     if (doc->bozo)
         doc->bozo_why = printable(a, doc->bozo_why);
+    drop_scripts(doc->feed);
     for (size_t i = 0; i < doc->n_entries; i++)
         normalize(a, &doc->entries[i]);
     return doc;

@@ -5,60 +5,76 @@
 #include "feed/writer_priv.h"
 #include "feed/xml_out.h"
 
-/* A text construct. Markup is never in a "text": what looks like it is said to be HTML and escaped
- * once more, so that no reader takes it for markup. */
-static void write_text(struct arena *a, struct buf *out, const char *name, struct view_text t,
-                       struct str lang)
+static void begin(struct buf *out, const char *name)
 {
-    bool html = t.html || str_chr(t.value, '<') >= 0 || str_chr(t.value, '&') >= 0;
-
-    if (str_is_null(t.value))
-        return;
     buf_putc(out, '<');
     buf_puts(out, name);
-    xml_attr(out, "type", html ? STR("html") : STR("text"));
-    if (!str_eq(t.lang, lang))
-        xml_attr(out, "xml:lang", t.lang);
-    buf_putc(out, '>');
-    xml_text(out, html ? view_html(a, t) : t.value);
+}
+
+static void end(struct buf *out, const char *name)
+{
     buf_puts(out, "</");
     buf_puts(out, name);
     buf_puts(out, ">\n");
 }
 
-static void write_date(struct buf *out, const char *name, int64_t at)
+void atom_text(struct arena *a, struct buf *out, const char *name, struct view_text t,
+               struct str lang, struct str marks)
+{
+    bool html = t.html || str_chr(t.value, '<') >= 0 || str_chr(t.value, '&') >= 0;
+
+    if (str_is_null(t.value))
+        return;
+    begin(out, name);
+    xml_attr(out, "type", html ? STR("html") : STR("text"));
+    if (!str_eq(t.lang, lang))
+        xml_attr(out, "xml:lang", t.lang);
+    buf_str(out, marks);
+    buf_putc(out, '>');
+    xml_text(out, html ? view_html(a, t) : t.value);
+    end(out, name);
+}
+
+static void write_date(struct buf *out, const char *name, int64_t at, struct str marks)
 {
     char text[CLOCK_TEXT];
 
     clock_rfc3339(at, text);
-    xml_element(out, name, str_from(text));
+    xml_element_at(out, name, str_from(text), marks);
 }
 
-static void write_persons(struct buf *out, const char *name, const struct view_person *p, size_t n)
+void atom_person(struct buf *out, const char *name, const struct view_person *p,
+                 const struct marks *m, enum mark_on on)
 {
-    for (size_t i = 0; i < n; i++) {
-        buf_putc(out, '<');
-        buf_puts(out, name);
-        buf_putc(out, '>');
-        xml_element(out, "name", p[i].name);
-        xml_element(out, "uri", p[i].uri);
-        xml_element(out, "email", p[i].email);
-        buf_puts(out, "</");
-        buf_puts(out, name);
-        buf_puts(out, ">\n");
-    }
+    bool prefixed = strncmp(name, "atom:", 5) == 0;
+
+    begin(out, name);
+    buf_str(out, marks_get(m, on, p->at));
+    buf_putc(out, '>');
+    xml_element(out, prefixed ? "atom:name" : "name", p->name);
+    xml_element(out, prefixed ? "atom:uri" : "uri", p->uri);
+    xml_element(out, prefixed ? "atom:email" : "email", p->email);
+    marks_put_inner(out, m, on, p->at);
+    end(out, name);
+}
+
+static void write_persons(struct buf *out, const char *name, const struct view_person *p, size_t n,
+                          const struct marks *m, enum mark_on on)
+{
+    for (size_t i = 0; i < n; i++)
+        atom_person(out, name, &p[i], m, on);
 }
 
 static void write_author_name(struct buf *out, struct str name)
 {
     struct view_person p = {.name = name, .email = STR_NULL, .uri = STR_NULL};
 
-    write_persons(out, "author", &p, 1);
+    atom_person(out, "author", &p, &marks_none, MARK_NONE);
 }
 
-static void write_link(struct buf *out, const struct view_link *l)
+void atom_link(struct buf *out, const char *name, const struct view_link *l, struct str marks)
 {
-    buf_puts(out, "<link");
+    begin(out, name);
     xml_attr(out, "rel", l->rel);
     xml_attr(out, "type", l->type);
     xml_attr(out, "hreflang", l->hreflang);
@@ -66,6 +82,7 @@ static void write_link(struct buf *out, const struct view_link *l)
     xml_attr(out, "title", l->title);
     if (l->length >= 0)
         buf_printf(out, " length=\"%lld\"", (long long)l->length);
+    buf_str(out, marks);
     buf_puts(out, "/>\n");
 }
 
@@ -73,7 +90,7 @@ static void write_link_to(struct buf *out, struct str rel, struct str type, stru
 {
     struct view_link l = {.rel = rel, .type = type, .href = href, .length = -1};
 
-    write_link(out, &l);
+    atom_link(out, "link", &l, STR_NULL);
 }
 
 static void write_own_links(struct buf *out, const struct out_entry *e)
@@ -85,85 +102,104 @@ static void write_own_links(struct buf *out, const struct out_entry *e)
 static void write_links(struct buf *out, const struct out_view *v)
 {
     for (size_t i = 0; i < v->n_links; i++)
-        write_link(out, &v->links[i]);
+        atom_link(out, "link", &v->links[i], marks_get(v->marks, MARK_LINK, v->links[i].at));
+}
+
+void atom_tag(struct buf *out, const char *name, const struct view_tag *t, struct str marks)
+{
+    begin(out, name);
+    xml_attr(out, "term", t->term);
+    xml_attr(out, "scheme", t->scheme);
+    xml_attr(out, "label", t->label);
+    buf_str(out, marks);
+    buf_puts(out, "/>\n");
 }
 
 static void write_tags(struct buf *out, const struct out_view *v)
 {
-    for (size_t i = 0; i < v->n_tags; i++) {
-        buf_puts(out, "<category");
-        xml_attr(out, "term", v->tags[i].term);
-        xml_attr(out, "scheme", v->tags[i].scheme);
-        xml_attr(out, "label", v->tags[i].label);
-        buf_puts(out, "/>\n");
-    }
+    for (size_t i = 0; i < v->n_tags; i++)
+        atom_tag(out, "category", &v->tags[i], marks_get(v->marks, MARK_TAG, v->tags[i].at));
 }
 
 static void write_generator(struct buf *out, const struct out_view *v)
 {
-    bool own = v == NULL || str_is_null(v->generator);
+    bool own = str_is_null(v->generator);
 
     buf_puts(out, "<generator");
     xml_attr(out, "uri", own ? STR_NULL : v->generator_uri);
     xml_attr(out, "version", own ? STR(FEEDMILL_VERSION) : v->generator_version);
+    if (!own)
+        buf_str(out, marks_get(v->marks, MARK_GENERATOR, 0));
     buf_putc(out, '>');
     xml_text(out, own ? STR("Feedmill") : v->generator);
     buf_puts(out, "</generator>\n");
 }
 
-/* atom:source of an entry in a merged document: the head of its feed, in short. */
-static void write_merged_source(struct arena *a, struct buf *out, const struct out_feed *feed)
+void atom_source(struct arena *a, struct buf *out, const struct out_feed *feed,
+                 const struct out_view *v, int64_t updated_at, bool ns)
 {
-    struct out_view v;
+    struct view_text title = v->title;
 
-    out_view_read(a, feed->obj, feed->url, true, &v);
-    buf_puts(out, "<source>\n");
+    buf_puts(out, ns ? "<source xmlns=\"" NS_ATOM "\">\n" : "<source>\n");
     xml_element(out, "id", feed_iri(a, feed));
-    if (str_is_null(v.title.value))
-        v.title.value = out_feed_name(a, STR_NULL, feed->url);
-    write_text(a, out, "title", v.title, STR_NULL);
-    write_date(out, "updated", out_feed_updated(feed));
-    if (v.n_authors == 0)
-        write_author_name(out, out_feed_name(a, view_plain(a, v.title), feed->url));
-    write_persons(out, "author", v.authors, v.n_authors);
-    write_links(out, &v);
-    write_link_to(out, STR("self"), STR_NULL, iri_escape(a, feed->url, false));
-    write_text(a, out, "rights", v.rights, STR_NULL);
+    if (str_is_null(title.value))
+        title.value = out_feed_name(a, STR_NULL, feed->url);
+    atom_text(a, out, "title", title, STR_NULL, STR_NULL);
+    write_date(out, "updated", updated_at, STR_NULL);
+    write_persons(out, "author", v->authors, v->n_authors, v->marks, MARK_AUTHOR);
+    write_persons(out, "contributor", v->contributors, v->n_contributors, v->marks,
+                  MARK_CONTRIBUTOR);
+    write_links(out, v);
+    if (!str_is_null(feed->url))
+        write_link_to(out, STR("self"), STR_NULL, iri_escape(a, feed->url, false));
+    atom_text(a, out, "subtitle", v->summary, STR_NULL, STR_NULL);
+    atom_text(a, out, "rights", v->rights, STR_NULL, STR_NULL);
+    write_tags(out, v);
+    if (!str_is_null(v->generator))
+        write_generator(out, v);
+    xml_element(out, "icon", v->icon);
+    xml_element(out, "logo", v->image);
     buf_puts(out, "</source>\n");
 }
 
-/* atom:source that the publisher gave, when it has all that a source should have. */
-static void write_own_source(struct arena *a, struct buf *out, const struct value *source,
-                             struct str base)
+/* Where an entry of a merged document comes from: the head of its feed. An entry that its feed took
+ * from elsewhere says so by itself. */
+static void write_source(struct arena *a, struct buf *out, const struct out_doc *doc,
+                         const struct out_entry *e, const struct value *obj)
 {
+    struct out_feed own;
     struct out_view v;
-    struct out_feed feed = {.url = STR(""), .updated_at = TIME_UNKNOWN};
-    struct value *obj = (struct value *)(uintptr_t)source;
-    struct str id = value_get_textz(source, "id");
+    int64_t at;
 
-    if (source == NULL || source->kind != VAL_DICT)
-        return;
-    feed.obj = obj;
-    out_view_read(a, source, base, true, &v);
-    if (id.len == 0 || str_is_null(v.title.value) || out_feed_updated(&feed) == TIME_UNKNOWN ||
-        !str_eq(feed_entry_iri(a, base, id), id))
-        return;
-    buf_puts(out, "<source>\n");
-    xml_element(out, "id", id);
-    write_text(a, out, "title", v.title, STR_NULL);
-    write_date(out, "updated", out_feed_updated(&feed));
-    write_persons(out, "author", v.authors, v.n_authors);
-    write_links(out, &v);
-    write_text(a, out, "rights", v.rights, STR_NULL);
-    buf_puts(out, "</source>\n");
+    if (doc->merged) {
+        out_view_read(a, e->feed->obj, STR(""), e->feed->url, true, &v);
+        if (v.n_authors == 0) {
+            v.authors[0] =
+                (struct view_person){.name = out_feed_name(a, view_plain(a, v.title), e->feed->url),
+                                     .email = STR_NULL,
+                                     .uri = STR_NULL};
+            v.n_authors = 1;
+        }
+        atom_source(a, out, e->feed, &v, out_feed_updated(e->feed), false);
+    } else if (out_source_read(a, obj, e->feed->url, &own, &v)) {
+        at = own.updated_at != TIME_UNKNOWN ? own.updated_at : out_entry_updated(e);
+        atom_source(a, out, &own, &v, at, false);
+    }
 }
 
-/* Summary and content. An entry without an alternate link has content, whatever there is. */
-static void write_body(struct arena *a, struct buf *out, const struct out_view *v, struct str lang)
+/* Summary, foreign elements and content. An entry without an alternate link has content, whatever
+ * there is. The foreign elements stand between them: what the parser takes a summary among them for
+ * (members.c) depends on what came before. */
+static void write_body(struct arena *a, struct buf *out, const struct out_view *v, struct str ext,
+                       struct str lang)
 {
     struct view_text summary = v->summary, content = v->content;
     bool elsewhere = str_is_null(content.value) && !str_is_null(v->content_src);
+    struct str marks = marks_get(v->marks, MARK_CONTENT, 0);
 
+    if (v->is_summary_content &&
+        (str_find(ext, STR("summary")) >= 0 || str_find(ext, STR("description")) >= 0))
+        summary = content;                       /* or one of those would be read as the summary */
     if (elsewhere && str_is_null(summary.value)) /* RFC 4287, 4.1.2: src asks for a summary */
         summary = (struct view_text){.value = view_title(a, v), .lang = STR_NULL};
     if (!elsewhere && str_is_null(content.value) && str_is_null(v->link)) {
@@ -172,14 +208,16 @@ static void write_body(struct arena *a, struct buf *out, const struct out_view *
         if (str_is_null(content.value))
             content = (struct view_text){.value = STR(""), .lang = STR_NULL};
     }
-    write_text(a, out, "summary", summary, lang);
+    atom_text(a, out, "summary", summary, lang, marks_get(v->marks, MARK_SUMMARY, 0));
+    out_ext_write(out, ext, EXT_ATOM_ENTRY);
     if (elsewhere) {
         buf_puts(out, "<content");
         xml_attr(out, "type", v->content_type);
         xml_attr(out, "src", v->content_src);
+        buf_str(out, marks);
         buf_puts(out, "/>\n");
     }
-    write_text(a, out, "content", content, lang);
+    atom_text(a, out, "content", content, lang, marks);
 }
 
 /* A deletion, or the metadata of a record: no text but a title. */
@@ -193,19 +231,19 @@ static void write_bare_entry(struct arena *a, struct buf *out, const struct out_
     if (e->kind == OUT_EMPTY) {
         buf_puts(out, "<title type=\"text\">Deleted</title>\n");
     } else {
-        out_view_read(a, out_entry_object(a, e), e->feed->url, false, &v);
+        out_view_read(a, out_entry_object(a, e), e->ext, e->feed->url, false, &v);
         if (str_is_null(v.title.value))
             v.title.value = view_title(a, &v);
-        write_text(a, out, "title", v.title, lang);
+        atom_text(a, out, "title", v.title, lang, STR_NULL);
     }
-    out_time_write(out, "updated", out_entry_updated(e), e->at_us);
+    out_time_write(out, "updated", out_entry_updated(e), e->at_us, STR_NULL);
     if (e->kind == OUT_RECORD)
-        write_persons(out, "author", v.authors, v.n_authors);
+        write_persons(out, "author", v.authors, v.n_authors, v.marks, MARK_AUTHOR);
     write_own_links(out, e);
     if (e->kind == OUT_EMPTY)
         buf_puts(out, "<content/>\n");
     if (doc->merged)
-        write_merged_source(a, out, e->feed);
+        write_source(a, out, doc, e, NULL);
     buf_puts(out, "</entry>\n");
 }
 
@@ -215,27 +253,31 @@ static void write_entry(struct arena *a, struct buf *out, const struct out_doc *
     const struct value *obj = out_entry_object(a, e);
     struct out_view v;
 
-    out_view_read(a, obj, e->feed->url, false, &v);
-    buf_puts(out, "<entry>\n");
-    xml_element(out, "id", out_entry_id(a, e));
+    out_view_read(a, obj, e->ext, e->feed->url, false, &v);
+    buf_puts(out, "<entry");
+    if (!str_eq(v.lang, lang))
+        xml_attr(out, "xml:lang", v.lang);
+    buf_str(out, marks_get(v.marks, MARK_ITSELF, 0));
+    buf_puts(out, ">\n");
+    xml_element_at(out, "id", out_entry_id(a, e), marks_get(v.marks, MARK_ID, 0));
     if (str_is_null(v.title.value))
         v.title.value = view_title(a, &v);
-    write_text(a, out, "title", v.title, lang);
-    out_time_write(out, "updated", out_entry_updated(e), e->at_us);
+    if (!str_is_null(v.lang))
+        lang = v.lang;
+    atom_text(a, out, "title", v.title, lang, marks_get(v.marks, MARK_TITLE, 0));
+    out_time_write(out, "updated", out_entry_updated(e), e->at_us,
+                   marks_get(v.marks, MARK_UPDATED, 0));
     if (e->published_at != TIME_UNKNOWN)
-        write_date(out, "published", e->published_at);
-    write_persons(out, "author", v.authors, v.n_authors);
-    write_persons(out, "contributor", v.contributors, v.n_contributors);
+        write_date(out, "published", e->published_at, marks_get(v.marks, MARK_PUBLISHED, 0));
+    write_persons(out, "author", v.authors, v.n_authors, v.marks, MARK_AUTHOR);
+    write_persons(out, "contributor", v.contributors, v.n_contributors, v.marks, MARK_CONTRIBUTOR);
     write_own_links(out, e);
     write_links(out, &v);
     write_tags(out, &v);
-    write_body(a, out, &v, lang);
-    write_text(a, out, "rights", v.rights, lang);
-    if (doc->merged)
-        write_merged_source(a, out, e->feed);
-    else
-        write_own_source(a, out, value_getz(obj, "source"), e->feed->url);
-    out_ext_write(out, e->ext, EXT_ATOM_ENTRY);
+    write_body(a, out, &v, e->ext, lang);
+    atom_text(a, out, "rights", v.rights, lang, marks_get(v.marks, MARK_RIGHTS, 0));
+    out_extra_write(out, &v, e->ext, EXT_ATOM_ENTRY);
+    write_source(a, out, doc, e, obj);
     buf_puts(out, "</entry>\n");
 }
 
@@ -250,32 +292,37 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
                          ? doc->title
                          : out_feed_name(a, STR_NULL, feed != NULL ? feed->url : doc->self_url),
             .lang = STR_NULL};
-    xml_element(out, "id",
-                !str_is_null(doc->id) ? doc->id
-                : feed != NULL        ? feed_iri(a, feed)
-                                      : feed_entry_iri(a, doc->self_url, STR("")));
-    write_text(a, out, "title", title, v->lang);
-    out_time_write(out, "updated", doc->updated_at, doc->updated_us);
+    xml_element_at(out, "id",
+                   !str_is_null(doc->id) ? doc->id
+                   : feed != NULL        ? feed_iri(a, feed)
+                                         : feed_entry_iri(a, doc->self_url, STR("")),
+                   marks_get(v->marks, MARK_ID, 0));
+    atom_text(a, out, "title", title, v->lang, marks_get(v->marks, MARK_TITLE, 0));
+    out_time_write(out, "updated", doc->updated_at, doc->updated_us,
+                   marks_get(v->marks, MARK_UPDATED, 0));
     if (v->n_authors == 0)
         write_author_name(
             out, out_feed_name(a, view_plain(a, title), feed != NULL ? feed->url : doc->self_url));
-    write_persons(out, "author", v->authors, v->n_authors);
-    write_persons(out, "contributor", v->contributors, v->n_contributors);
+    write_persons(out, "author", v->authors, v->n_authors, v->marks, MARK_AUTHOR);
+    write_persons(out, "contributor", v->contributors, v->n_contributors, v->marks,
+                  MARK_CONTRIBUTOR);
     if (!str_is_null(doc->self_url))
         write_link_to(out, STR("self"), STR("application/atom+xml"),
                       iri_escape(a, doc->self_url, false));
     for (size_t i = 0; i < doc->n_links; i++)
         write_link_to(out, doc->links[i].rel, doc->links[i].type, doc->links[i].href);
     write_links(out, v);
-    write_text(a, out, "subtitle", v->summary, v->lang);
-    write_text(a, out, "rights", v->rights, v->lang);
+    atom_text(a, out, "subtitle", v->summary, v->lang, marks_get(v->marks, MARK_SUMMARY, 0));
+    atom_text(a, out, "rights", v->rights, v->lang, marks_get(v->marks, MARK_RIGHTS, 0));
     write_tags(out, v);
     write_generator(out, v);
     xml_element(out, "icon", v->icon);
     xml_element(out, "logo", v->image);
     out_history_write(out, doc);
-    if (feed != NULL)
-        out_ext_write(out, feed->ext, EXT_ATOM_HEAD);
+    if (feed == NULL)
+        return;
+    out_ext_write(out, feed->ext, EXT_ATOM_HEAD);
+    out_extra_write(out, v, feed->ext, EXT_ATOM_HEAD);
 }
 
 void write_atom(struct buf *out, const struct out_doc *doc)
@@ -285,10 +332,11 @@ void write_atom(struct buf *out, const struct out_doc *doc)
     struct map seen = MAP_INIT;
     struct out_view v;
 
-    out_view_read(&head, feed == NULL ? NULL : feed->obj, feed == NULL ? doc->self_url : feed->url,
-                  true, &v);
+    out_view_read(&head, feed == NULL ? NULL : feed->obj, feed == NULL ? STR("") : feed->ext,
+                  feed == NULL ? doc->self_url : feed->url, true, &v);
     buf_puts(out, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"" NS_ATOM "\"");
     xml_attr(out, "xml:lang", v.lang);
+    buf_str(out, marks_get(v.marks, MARK_ITSELF, 0));
     buf_puts(out, ">\n");
     write_head(&head, out, doc, feed, &v);
     out_tombstones_write(out, doc);

@@ -67,7 +67,7 @@ static void write_source(struct arena *a, struct buf *out, const struct out_feed
     struct out_view v;
     bool comma = false;
 
-    out_view_read(a, feed->obj, feed->url, true, &v);
+    out_view_read(a, feed->obj, STR(""), feed->url, true, &v);
     buf_putc(out, '{');
     put_member(out, &comma, "title", out_feed_name(a, view_plain(a, v.title), feed->url));
     if (!str_is_null(v.link))

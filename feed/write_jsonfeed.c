@@ -1,8 +1,12 @@
 /* feed/write_jsonfeed.c - JSON Feed 1.1 (jsonfeed.org). */
+#include "base/compiler.h"
 #include "feed/html.h"
 #include "feed/iri.h"
 #include "feed/json.h"
+#include "feed/names.h"
 #include "feed/writer_priv.h"
+
+#define NAMESPACES_MAX 1024 /* of one document */
 
 static void put_text(struct arena *a, struct value *dict, const char *key, struct str text)
 {
@@ -84,12 +88,214 @@ static void put_body(struct arena *a, struct value *dict, const struct out_view 
         put_text(a, dict, "summary", view_plain(a, v->summary));
 }
 
-static struct value *item_of(struct arena *a, const struct out_doc *doc, const struct out_entry *e)
+/* ---------------------------------------------------------------- extensions (JF-10)
+ *
+ * An object `_prefix` holds what XML feeds say in elements of that prefix, in the object form
+ * without the prefix: `itunes_duration` is `_itunes`.`duration`. `_namespaces` of the feed says
+ * what the prefixes mean. Two of them are ours: `_atom` has what Atom can say and JSON Feed cannot,
+ * texts as HTML;
+ * `_feedmill` has elements without a namespace. json_feed.c reads all of it back. */
+
+static struct value *object_at(struct arena *a, struct value *dict, const char *key)
+{
+    struct value *o = value_get(dict, str_from(key));
+
+    if (o == NULL) {
+        o = value_dict(a);
+        value_set(a, dict, str_from(key), o);
+    }
+    return o;
+}
+
+static struct value *person_of(struct arena *a, const struct view_person *p)
+{
+    struct value *o = value_dict(a);
+
+    put_text(a, o, "name", p->name);
+    put_text(a, o, "email", p->email);
+    put_text(a, o, "href", p->uri);
+    return o;
+}
+
+static void put_persons(struct arena *a, struct value *dict, const char *key,
+                        const struct view_person *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        value_push(a, value_list_at(a, dict, str_from(key)), person_of(a, &list[i]));
+}
+
+static void put_links(struct arena *a, struct value *item, const struct out_view *v)
+{
+    bool related = false;
+
+    for (size_t i = 0; i < v->n_links; i++) {
+        const struct view_link *l = &v->links[i];
+        struct value *o;
+        bool first = !related && str_eqz(l->rel, "related");
+        related = related || first;
+        if (str_eqz(l->rel, "enclosure") || (first && iri_is_http(l->href)) ||
+            (str_eqz(l->rel, "replies") && str_eq(l->href, v->comments)) ||
+            (str_eqz(l->rel, "alternate") && str_eq(l->href, v->link) && iri_is_http(l->href) &&
+             str_is_null(l->title) && str_is_null(l->hreflang) &&
+             (str_is_null(l->type) || str_eqz(l->type, "text/html"))))
+            continue; /* a member of JSON Feed says it */
+        o = value_dict(a);
+        put_text(a, o, "rel", l->rel);
+        put_text(a, o, "href", l->href);
+        put_text(a, o, "type", l->type);
+        put_text(a, o, "hreflang", l->hreflang);
+        put_text(a, o, "title", l->title);
+        if (l->length >= 0)
+            value_setz(a, o, "length", value_int(a, l->length));
+        value_push(a, value_list_at(a, object_at(a, item, "_atom"), STR("links")), o);
+    }
+}
+
+static void put_categories(struct arena *a, struct value *item, const struct out_view *v)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < v->n_tags; i++)
+        any = any || !str_is_null(v->tags[i].domain) || !str_is_null(v->tags[i].label);
+    for (size_t i = 0; any && i < v->n_tags; i++) {
+        struct value *o = value_dict(a);
+        put_text(a, o, "term", v->tags[i].term);
+        put_text(a, o, "scheme", v->tags[i].domain);
+        put_text(a, o, "label", v->tags[i].label);
+        value_push(a, value_list_at(a, object_at(a, item, "_atom"), STR("tags")), o);
+    }
+}
+
+/* A text that is more than the words JSON Feed takes of it. */
+static void put_html(struct arena *a, struct value *item, const char *key, struct view_text t,
+                     bool always)
+{
+    if (!str_is_null(t.value) && (always || t.html))
+        put_text(a, object_at(a, item, "_atom"), key, view_html(a, t));
+}
+
+static struct str source_id(const struct value *source)
+{
+    struct str id = str_trim(value_get_textz(source, "id"));
+
+    return id.len == 0 ? STR_NULL : id;
+}
+
+static void put_source(struct arena *a, struct value *item, const struct value *obj,
+                       const struct out_entry *e)
+{
+    struct out_feed own;
+    struct out_view v;
+    struct value *o;
+
+    if (!out_source_read(a, obj, e->feed->url, &own, &v))
+        return;
+    o = value_dict(a);
+    put_text(a, o, "title", view_plain(a, v.title));
+    put_text(a, o, "id", source_id(own.obj));
+    put_text(a, o, "href", own.url);
+    put_text(a, o, "link", v.link);
+    put_text(a, o, "rights", view_plain(a, v.rights));
+    if (own.updated_at != TIME_UNKNOWN)
+        put_date(a, o, "updated", own.updated_at);
+    put_persons(a, o, "authors", v.authors, v.n_authors);
+    for (size_t i = 0; i < v.n_tags; i++)
+        value_push(a, value_list_at(a, o, STR("tags")), value_text(a, v.tags[i].term));
+    value_setz(a, object_at(a, item, "_atom"), "source", o);
+}
+
+static void put_atom(struct arena *a, struct value *item, const struct value *obj,
+                     const struct out_entry *e, const struct out_view *v)
+{
+    struct value *o;
+    bool email = false;
+
+    put_html(a, item, "title", v->title, false);
+    if (value_getz(item, "summary") != NULL)
+        put_html(a, item, "summary", v->summary, false);
+    put_html(a, item, "rights", v->rights, true);
+    put_html(a, item, "subtitle", v->subtitle, true);
+    for (size_t i = 0; i < v->n_authors; i++)
+        email = email || !str_is_null(v->authors[i].email);
+    if (email)
+        put_persons(a, object_at(a, item, "_atom"), "authors", v->authors, v->n_authors);
+    if (v->n_contributors > 0)
+        put_persons(a, object_at(a, item, "_atom"), "contributors", v->contributors,
+                    v->n_contributors);
+    put_links(a, item, v);
+    put_categories(a, item, v);
+    if (!str_is_null(v->comments))
+        put_text(a, object_at(a, item, "_atom"), "comments", v->comments);
+    if (str_is_null(v->content.value) && !str_is_null(v->content_src)) {
+        o = object_at(a, object_at(a, item, "_atom"), "content");
+        put_text(a, o, "src", v->content_src);
+        put_text(a, o, "type", v->content_type);
+    }
+    put_source(a, item, obj, e);
+}
+
+/* Members that the view has read, and what follows from them. */
+static bool is_read(struct str key)
+{
+    static const char *const names[] = {
+        "id",      "guidislink", "title",    "link",         "links",     "enclosures", "summary",
+        "content", "author",     "authors",  "contributors", "published", "updated",    "tags",
+        "source",  "comments",   "language", "image",        "rights",    "subtitle",   "href"};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_eqz(key, names[i]))
+            return true;
+    return str_ends(key, STR("_parsed")) || str_ends(key, STR("_detail"));
+}
+
+static void put_extensions(struct arena *a, struct value *item, const struct value *obj,
+                           const struct value *namespaces)
+{
+    for (uint32_t i = 0; i < value_len(obj); i++) {
+        struct str key = obj->members[i].key, prefix;
+        ssize_t at = str_chr(key, '_');
+        const char *name = "_feedmill";
+        if (is_read(key))
+            continue;
+        if (at == 0) { /* an extension as it came */
+            if (obj->members[i].val->kind == VAL_DICT)
+                value_set(a, item, key, obj->members[i].val);
+            continue;
+        }
+        prefix = at < 0 ? STR_NULL : str_slice(key, 0, (size_t)at);
+        if (at > 0 && (size_t)at + 1 < key.len && !str_eqz(prefix, "atom") &&
+            !str_eqz(prefix, "feedmill") && value_get_text(namespaces, prefix).len > 0) {
+            name = str_printf(a, "_%.*s", STR_ARG(prefix)).ptr;
+            key = str_slice(key, (size_t)at + 1, key.len);
+        }
+        value_set(a, object_at(a, item, name), key, obj->members[i].val);
+    }
+}
+
+/* The prefixes of all feeds in the document; the last one counts. */
+static struct value *namespaces_of(struct arena *a, const struct out_doc *doc)
+{
+    struct value *all = value_dict(a);
+
+    for (size_t i = 0; i < doc->n_feeds; i++) {
+        const struct value *own = value_getz(doc->feeds[i].meta, "namespaces");
+        for (uint32_t k = 0; k < value_len(own) && value_len(all) < NAMESPACES_MAX; k++)
+            if (own->members[k].key.len > 0 && own->members[k].val->kind == VAL_TEXT)
+                value_set(a, all, own->members[k].key, own->members[k].val);
+    }
+    value_set_textz(a, all, "atom", STR(NS_ATOM));
+    value_set_textz(a, all, "feedmill", STR(NS_UNKNOWN));
+    return all;
+}
+
+static struct value *item_of(struct arena *a, const struct out_doc *doc, const struct out_entry *e,
+                             const struct value *namespaces)
 {
     struct value *item = value_dict(a), *origin;
+    const struct value *obj = out_entry_object(a, e);
     struct out_view v;
 
-    out_view_read(a, out_entry_object(a, e), e->feed->url, false, &v);
+    out_view_read(a, obj, STR(""), e->feed->url, false, &v);
     put_text(a, item, "id", feed_entry_iri(a, e->feed->url, e->uid));
     put_url(a, item, "url", v.link);
     put_external(a, item, &v);
@@ -105,8 +311,10 @@ static struct value *item_of(struct arena *a, const struct out_doc *doc, const s
         value_push(a, value_list_at(a, item, STR("tags")), value_text(a, v.tags[i].term));
     put_text(a, item, "language", v.lang);
     put_attachments(a, item, &v);
+    put_atom(a, item, obj, e, &v);
+    put_extensions(a, item, obj, namespaces);
     if (doc->merged) {
-        out_view_read(a, e->feed->obj, e->feed->url, true, &v);
+        out_view_read(a, e->feed->obj, STR(""), e->feed->url, true, &v);
         origin = value_dict(a);
         put_text(a, origin, "title", out_feed_name(a, view_plain(a, v.title), e->feed->url));
         put_url(a, origin, "home_page_url", v.link);
@@ -117,13 +325,13 @@ static struct value *item_of(struct arena *a, const struct out_doc *doc, const s
 }
 
 static struct value *head_of(struct arena *a, const struct out_doc *doc,
-                             const struct out_feed *feed)
+                             const struct out_feed *feed, struct value *namespaces)
 {
     struct value *head = value_dict(a), *hub;
     struct str url = feed != NULL ? feed->url : doc->self_url;
     struct out_view v;
 
-    out_view_read(a, feed == NULL ? NULL : feed->obj, url, true, &v);
+    out_view_read(a, feed == NULL ? NULL : feed->obj, STR(""), url, true, &v);
     value_set_textz(a, head, "version", STR("https://jsonfeed.org/version/1.1"));
     put_text(a, head, "title",
              !str_is_null(doc->title) ? doc->title : out_feed_name(a, view_plain(a, v.title), url));
@@ -144,6 +352,7 @@ static struct value *head_of(struct arena *a, const struct out_doc *doc,
         value_set_textz(a, hub, "url", doc->links[i].href);
         value_push(a, value_list_at(a, head, STR("hubs")), hub);
     }
+    value_setz(a, head, "_namespaces", namespaces);
     return head;
 }
 
@@ -152,9 +361,11 @@ void write_jsonfeed(struct buf *out, const struct out_doc *doc)
     const struct out_feed *feed = doc->merged || doc->n_feeds == 0 ? NULL : &doc->feeds[0];
     struct arena head = ARENA_INIT, ids = ARENA_INIT;
     struct map seen = MAP_INIT;
+    struct value *namespaces;
     bool comma = false;
 
-    json_write(out, head_of(&head, doc, feed));
+    namespaces = namespaces_of(&head, doc);
+    json_write(out, head_of(&head, doc, feed, namespaces));
     if (out->len > 0 && buf_ok(out))
         out->len--; /* the items go inside the closing brace */
     buf_puts(out, ",\"items\":[");
@@ -162,7 +373,7 @@ void write_jsonfeed(struct buf *out, const struct out_doc *doc)
         struct arena a = ARENA_INIT;
         if (out_entry_is_first(&ids, &seen, doc, &doc->entries[i])) {
             buf_puts(out, comma ? ",\n" : "\n");
-            json_write(out, item_of(&a, doc, &doc->entries[i]));
+            json_write(out, item_of(&a, doc, &doc->entries[i], namespaces));
             comma = true;
         }
         arena_release(&a);

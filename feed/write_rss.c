@@ -4,109 +4,142 @@
 #include "feed/writer_priv.h"
 #include "feed/xml_out.h"
 
-#define EXCERPT 500 /* bytes of plain text that stand as description beside a full content */
-
 /* A reference as RSS wants it: ASCII, http(s) or what else readers follow. */
 static struct str ascii(struct arena *a, struct str href)
 {
     return str_is_null(href) ? href : iri_escape(a, href, true);
 }
 
-static void write_date(struct buf *out, const char *name, int64_t at)
+static void write_atom_link(struct arena *a, struct buf *out, const struct view_link *l,
+                            struct str marks)
+{
+    struct view_link copy = *l;
+
+    copy.href = ascii(a, l->href);
+    copy.rel = ascii(a, l->rel);
+    atom_link(out, "atom:link", &copy, marks);
+}
+
+static void write_link_to(struct arena *a, struct buf *out, struct str rel, struct str type,
+                          struct str href)
+{
+    struct view_link l = {.rel = rel, .type = type, .href = href, .length = -1};
+
+    write_atom_link(a, out, &l, STR_NULL);
+}
+
+static void write_date(struct buf *out, const char *name, int64_t at, struct str marks)
 {
     char text[CLOCK_TEXT];
 
     clock_rfc822(at, text);
-    xml_element(out, name, str_from(text));
+    xml_element_at(out, name, str_from(text), marks);
 }
 
-static void write_atom_link(struct arena *a, struct buf *out, struct str rel, struct str type,
-                            struct str href)
+/* RSS has no way to say of a title whether it is HTML. One that could be misread stands once more
+ * as Atom's, which says it; in front, since the first one counts. */
+static void write_title(struct arena *a, struct buf *out, const struct out_view *v,
+                        struct str title)
 {
-    buf_puts(out, "<atom:link");
-    xml_attr(out, "rel", rel);
-    xml_attr(out, "type", type);
-    xml_attr(out, "href", ascii(a, href));
-    buf_puts(out, "/>\n");
+    struct str text = v->title.value, marks = marks_get(v->marks, MARK_TITLE, 0);
+
+    if (v->title.html || str_chr(text, '<') >= 0 || str_chr(text, '&') >= 0)
+        atom_text(a, out, "atom:title", v->title, STR_NULL, STR_NULL);
+    xml_element_at(out, "title", title.len == 0 ? STR_NULL : title, marks);
 }
 
-/* `author` is an address with a name; who has none is a dc:creator. One author at most. */
-static void write_authors(struct buf *out, const struct out_view *v, bool head)
+/* What the simplest of programs know as an address. */
+static bool is_plain_email(struct str s)
 {
+    ssize_t at = str_chr(s, '@');
+    ssize_t dot = -1;
+
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.ptr[i];
+        bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!word && c != '-' && c != '.' && (ssize_t)i != at &&
+            ((ssize_t)i > at || strchr("_+", c) == NULL))
+            return false;
+        if (c == '.' && (ssize_t)i > at)
+            dot = (ssize_t)i;
+    }
+    return at > 0 && dot > at + 1 && (size_t)dot + 2 < s.len;
+}
+
+/* `author` is an address with a name; who has none is a dc:creator. One author at most. Who has
+ * more to tell than that is an atom:author besides, which the parser knows for the same person. */
+static void write_authors(struct arena *a, struct buf *out, const struct out_view *v, bool head)
+{
+    const char *name = head ? "managingEditor" : "author";
     bool done = false;
 
     for (size_t i = 0; i < v->n_authors; i++) {
-        const struct view_person *p = &v->authors[i];
-        if (done || str_is_null(p->email)) {
-            xml_element(out, "dc:creator", p->name);
-            continue;
+        struct view_person p = v->authors[i];
+        struct str marks = marks_get(v->marks, MARK_AUTHOR, p.at);
+        bool email = !done && is_plain_email(p.email);
+        bool more = !str_is_null(p.uri) || (!email && !str_is_null(p.email)) ||
+                    marks_inner(v->marks, MARK_AUTHOR, p.at);
+        p.uri = ascii(a, p.uri);
+        if (email) {
+            done = true;
+            xml_element_at(out, name,
+                           str_eq(p.name, p.email)
+                               ? p.email
+                               : str_printf(a, "%.*s (%.*s)", STR_ARG(p.email), STR_ARG(p.name)),
+                           marks);
+        } else {
+            xml_element_at(out, "dc:creator", p.name, marks);
         }
-        done = true;
-        buf_puts(out, head ? "<managingEditor>" : "<author>");
-        xml_text(out, p->email);
-        if (!str_eq(p->name, p->email)) {
-            buf_puts(out, " (");
-            xml_text(out, p->name);
-            buf_putc(out, ')');
-        }
-        buf_puts(out, head ? "</managingEditor>\n" : "</author>\n");
+        if (more)
+            atom_person(out, "atom:author", &p, v->marks, MARK_AUTHOR);
+    }
+    for (size_t i = 0; i < v->n_contributors; i++) {
+        struct view_person p = v->contributors[i];
+        p.uri = ascii(a, p.uri);
+        atom_person(out, "atom:contributor", &p, v->marks, MARK_CONTRIBUTOR);
     }
 }
 
 static void write_tags(struct buf *out, const struct out_view *v)
 {
     for (size_t i = 0; i < v->n_tags; i++) {
+        const struct view_tag *t = &v->tags[i];
         buf_puts(out, "<category");
-        xml_attr(out, "domain", v->tags[i].scheme);
+        xml_attr(out, "domain", t->domain);
+        buf_str(out, marks_get(v->marks, MARK_TAG, t->at));
         buf_putc(out, '>');
-        xml_text(out, v->tags[i].term);
+        xml_text(out, t->term);
         buf_puts(out, "</category>\n");
+        if (!str_is_null(t->label) && !str_eq(t->label, t->term))
+            atom_tag(out, "atom:category", t, STR_NULL);
     }
 }
 
-/* The first enclosure as such, further ones as media:content unless the publisher did so. */
-static void write_enclosures(struct arena *a, struct buf *out, const struct out_view *v,
-                             struct str ext)
+/* Links but for the first alternate, which is `link`, and the first enclosure, which is RSS's. */
+static void write_links(struct arena *a, struct buf *out, const struct out_view *v)
 {
-    bool first = true;
+    bool enclosed = false;
 
     for (size_t i = 0; i < v->n_links; i++) {
         const struct view_link *l = &v->links[i];
-        struct str type = str_is_null(l->type) ? STR("application/octet-stream") : l->type;
-        if (!str_eqz(l->rel, "enclosure") || !iri_is_http(l->href))
+        struct str marks = marks_get(v->marks, MARK_LINK, l->at);
+        if (str_eqz(l->rel, "alternate") && str_eq(l->href, v->link) &&
+            (str_is_null(l->type) || str_eqz(l->type, "text/html")) && str_is_null(l->hreflang))
+            continue; /* all of it is in `link` */
+        if (str_eqz(l->rel, "replies") && str_eq(l->href, v->comments))
+            continue; /* likewise in `comments` */
+        if (!str_eqz(l->rel, "enclosure") || enclosed || !iri_is_http(l->href)) {
+            write_atom_link(a, out, l, marks);
             continue;
-        if (first) {
-            buf_puts(out, "<enclosure");
-            xml_attr(out, "url", ascii(a, l->href));
-            buf_printf(out, " length=\"%lld\"", (long long)(l->length < 0 ? 0 : l->length));
-            xml_attr(out, "type", type);
-            buf_puts(out, "/>\n");
-        } else if (str_find(ext, l->href) < 0) {
-            buf_puts(out, "<media:content");
-            xml_attr(out, "url", ascii(a, l->href));
-            if (l->length >= 0)
-                buf_printf(out, " fileSize=\"%lld\"", (long long)l->length);
-            xml_attr(out, "type", l->type);
-            buf_puts(out, "/>\n");
         }
-        first = false;
+        enclosed = true;
+        buf_puts(out, "<enclosure");
+        xml_attr(out, "url", ascii(a, l->href));
+        buf_printf(out, " length=\"%lld\"", (long long)(l->length < 0 ? 0 : l->length));
+        xml_attr(out, "type", str_is_null(l->type) ? STR("application/octet-stream") : l->type);
+        buf_str(out, marks);
+        buf_puts(out, "/>\n");
     }
-}
-
-/* The beginning of a content as plain text, cut between words. */
-static struct view_text excerpt(struct arena *a, struct view_text content)
-{
-    struct str text = view_plain(a, content);
-    size_t n = EXCERPT;
-
-    if (text.len > EXCERPT) {
-        while (n > EXCERPT / 2 && text.ptr[n] != ' ')
-            n--;
-        while (n > 0 && ((unsigned char)text.ptr[n] & 0xC0) == 0x80)
-            n--;
-        text = str_concat(a, str_slice(text, 0, n), STR("\xE2\x80\xA6"));
-    }
-    return (struct view_text){.value = text, .lang = STR_NULL};
 }
 
 static void write_source(struct arena *a, struct buf *out, struct str url, struct str title)
@@ -120,29 +153,53 @@ static void write_source(struct arena *a, struct buf *out, struct str url, struc
     buf_puts(out, "</source>\n");
 }
 
-static struct str feed_title(struct arena *a, const struct out_feed *feed)
+/* Has a source more to tell than an address and a title? */
+static bool is_rich_source(const struct value *source)
 {
-    struct out_view v;
-
-    out_view_read(a, feed->obj, feed->url, true, &v);
-    return out_feed_name(a, view_plain(a, v.title), feed->url);
+    for (size_t i = 0; i < value_len(source); i++) {
+        struct str key = source->members[i].key;
+        if (!str_eqz(key, "href") && !str_eqz(key, "title") && !str_eqz(key, "title_detail"))
+            return true;
+    }
+    return false;
 }
 
-/* `source` of an entry that its feed took from elsewhere. */
-static void write_own_source(struct arena *a, struct buf *out, const struct value *source,
-                             struct str base)
+/* `source` names a feed and its address; the rest of what is known of it is told by Atom's. */
+static void write_sources(struct arena *a, struct buf *out, const struct out_doc *doc,
+                          const struct out_entry *e, const struct value *obj)
 {
+    struct out_feed own;
     struct out_view v;
-    struct str url = value_get_textz(source, "href");
+    int64_t at;
 
-    if (source == NULL || source->kind != VAL_DICT)
-        return;
-    out_view_read(a, source, base, true, &v);
-    if (url.len == 0)
-        url = value_get_textz(source, "url");
-    if (url.len == 0)
-        url = v.link;
-    write_source(a, out, iri_escape(a, url, true), out_feed_name(a, view_plain(a, v.title), url));
+    if (doc->merged) {
+        out_view_read(a, e->feed->obj, STR(""), e->feed->url, true, &v);
+        write_source(a, out, e->feed->url, out_feed_name(a, view_plain(a, v.title), e->feed->url));
+    } else if (out_source_read(a, obj, e->feed->url, &own, &v)) {
+        at = own.updated_at != TIME_UNKNOWN ? own.updated_at : out_entry_updated(e);
+        write_source(a, out, str_is_null(own.url) ? v.link : own.url, view_plain(a, v.title));
+        if (is_rich_source(value_getz(obj, "source")))
+            atom_source(a, out, &own, &v, at, true);
+    }
+}
+
+/* Description, foreign elements and content, in this order for the parser's sake: see
+ * write_atom.c. A content without a summary is the description too, for the many programs that know
+ * nothing else. */
+static void write_body(struct arena *a, struct buf *out, const struct out_view *v, struct str ext)
+{
+    struct str content = view_html(a, v->content), summary = view_html(a, v->summary);
+
+    xml_element_at(out, "description", str_is_null(summary) ? content : summary,
+                   marks_get(v->marks, MARK_SUMMARY, 0));
+    out_ext_write(out, ext, EXT_RSS_ITEM);
+    xml_element_at(out, "content:encoded", content, marks_get(v->marks, MARK_CONTENT, 0));
+    if (str_is_null(content) && !str_is_null(v->content_src)) {
+        buf_puts(out, "<atom:content");
+        xml_attr(out, "type", v->content_type);
+        xml_attr(out, "src", ascii(a, v->content_src));
+        buf_puts(out, "/>\n");
+    }
 }
 
 static void write_item(struct arena *a, struct buf *out, const struct out_doc *doc,
@@ -150,47 +207,43 @@ static void write_item(struct arena *a, struct buf *out, const struct out_doc *d
 {
     const struct value *obj = out_entry_object(a, e);
     struct str iri = out_entry_id(a, e), title;
-    struct view_text summary;
     struct out_view v;
     char text[CLOCK_TEXT];
 
-    out_view_read(a, obj, e->feed->url, false, &v);
-    summary = v.summary;
-    if (str_is_null(summary.value) && !str_is_null(v.content.value))
-        summary = excerpt(a, v.content);
+    out_view_read(a, obj, e->ext, e->feed->url, false, &v);
     title = view_plain(a, v.title);
-    if (title.len == 0 && str_is_null(summary.value))
+    if (title.len == 0 && str_is_null(v.summary.value) && str_is_null(v.content.value))
         title = view_title(a, &v);
-    buf_puts(out, "<item>\n");
-    xml_element(out, "title", title.len == 0 ? STR_NULL : title);
-    xml_element(out, "link", ascii(a, v.link));
-    xml_element(out, "description", view_html(a, summary));
-    xml_element(out, "content:encoded", view_html(a, v.content));
+    buf_puts(out, "<item");
+    buf_str(out, marks_get(v.marks, MARK_ITSELF, 0));
+    buf_puts(out, ">\n");
+    write_title(a, out, &v, title);
+    xml_element_at(out, "link", ascii(a, v.link),
+                   v.n_links > 0 ? marks_get(v.marks, MARK_LINK, v.links[0].at) : STR_NULL);
     buf_puts(out, "<guid");
     xml_attr(out, "isPermaLink",
              iri_is_http(iri) && str_eq(iri, v.link) ? STR("true") : STR("false"));
+    buf_str(out, marks_get(v.marks, MARK_ID, 0));
     buf_putc(out, '>');
     xml_text(out, iri);
     buf_puts(out, "</guid>\n");
     write_date(out, "pubDate",
-               e->published_at != TIME_UNKNOWN ? e->published_at : out_entry_updated(e));
-    if (e->published_at != TIME_UNKNOWN && e->updated_at != TIME_UNKNOWN &&
-        e->updated_at != e->published_at) {
+               e->published_at != TIME_UNKNOWN ? e->published_at : out_entry_updated(e),
+               marks_get(v.marks, MARK_PUBLISHED, 0));
+    if (e->updated_at != TIME_UNKNOWN && e->updated_at != e->published_at) {
         clock_rfc3339(e->updated_at, text);
-        xml_element(out, "atom:updated", str_from(text));
+        xml_element_at(out, "atom:updated", str_from(text), marks_get(v.marks, MARK_UPDATED, 0));
     }
     for (size_t i = 0; i < e->n_links; i++)
-        write_atom_link(a, out, e->links[i].rel, e->links[i].type, e->links[i].href);
-    write_authors(out, &v, false);
+        write_link_to(a, out, e->links[i].rel, e->links[i].type, e->links[i].href);
+    write_authors(a, out, &v, false);
     write_tags(out, &v);
     if (iri_is_http(v.comments))
         xml_element(out, "comments", ascii(a, v.comments));
-    write_enclosures(a, out, &v, e->ext);
-    if (doc->merged)
-        write_source(a, out, e->feed->url, feed_title(a, e->feed));
-    else
-        write_own_source(a, out, value_getz(obj, "source"), e->feed->url);
-    out_ext_write(out, e->ext, EXT_RSS_ITEM);
+    write_links(a, out, &v);
+    write_body(a, out, &v, e->ext);
+    out_extra_write(out, &v, e->ext, EXT_RSS_ITEM);
+    write_sources(a, out, doc, e, obj);
     buf_puts(out, "</item>\n");
 }
 
@@ -201,7 +254,7 @@ static void write_bare_item(struct arena *a, struct buf *out, const struct out_e
     struct out_view v;
 
     if (e->kind == OUT_RECORD) {
-        out_view_read(a, out_entry_object(a, e), e->feed->url, false, &v);
+        out_view_read(a, out_entry_object(a, e), STR(""), e->feed->url, false, &v);
         title = view_plain(a, v.title);
         if (title.len == 0)
             title = view_title(a, &v);
@@ -211,11 +264,11 @@ static void write_bare_item(struct arena *a, struct buf *out, const struct out_e
     buf_puts(out, "<guid isPermaLink=\"false\">");
     xml_text(out, out_entry_id(a, e));
     buf_puts(out, "</guid>\n");
-    write_date(out, "pubDate", out_entry_updated(e));
+    write_date(out, "pubDate", out_entry_updated(e), STR_NULL);
     if (e->at_us > 0)
-        out_time_write(out, "atom:updated", 0, e->at_us);
+        out_time_write(out, "atom:updated", 0, e->at_us, STR_NULL);
     for (size_t i = 0; i < e->n_links; i++)
-        write_atom_link(a, out, e->links[i].rel, e->links[i].type, e->links[i].href);
+        write_link_to(a, out, e->links[i].rel, e->links[i].type, e->links[i].href);
     buf_puts(out, "</item>\n");
 }
 
@@ -226,15 +279,20 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
     struct str title =
         !str_is_null(doc->title) ? doc->title : out_feed_name(a, view_plain(a, v->title), url);
     struct str link = ascii(a, iri_is_http(v->link) ? v->link : url);
+    struct view_text plain = {.value = title, .lang = STR_NULL};
 
-    xml_element(out, "title", title);
+    if (feed != NULL && str_is_null(doc->title))
+        write_title(a, out, v, title);
+    else
+        xml_element(out, "title", title);
     xml_element(out, "link", link);
-    xml_element(out, "description",
-                str_is_null(v->summary.value) ? title : view_html(a, v->summary));
+    xml_element_at(out, "description",
+                   view_html(a, str_is_null(v->summary.value) ? plain : v->summary),
+                   marks_get(v->marks, MARK_SUMMARY, 0));
     xml_element(out, "language", v->lang);
-    xml_element(out, "copyright", view_plain(a, v->rights));
-    write_authors(out, v, true);
-    write_date(out, "lastBuildDate", doc->updated_at);
+    xml_element_at(out, "copyright", view_html(a, v->rights), marks_get(v->marks, MARK_RIGHTS, 0));
+    write_authors(a, out, v, true);
+    write_date(out, "lastBuildDate", doc->updated_at, marks_get(v->marks, MARK_UPDATED, 0));
     write_tags(out, v);
     xml_element(out, "generator",
                 str_is_null(v->generator) ? STR("Feedmill " FEEDMILL_VERSION) : v->generator);
@@ -249,12 +307,15 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
         buf_puts(out, "</image>\n");
     }
     if (!str_is_null(doc->self_url))
-        write_atom_link(a, out, STR("self"), STR("application/rss+xml"), doc->self_url);
+        write_link_to(a, out, STR("self"), STR("application/rss+xml"), doc->self_url);
     for (size_t i = 0; i < doc->n_links; i++)
-        write_atom_link(a, out, doc->links[i].rel, doc->links[i].type, doc->links[i].href);
+        write_link_to(a, out, doc->links[i].rel, doc->links[i].type, doc->links[i].href);
+    write_links(a, out, v);
     out_history_write(out, doc);
-    if (feed != NULL)
-        out_ext_write(out, feed->ext, EXT_RSS_HEAD);
+    if (feed == NULL)
+        return;
+    out_ext_write(out, feed->ext, EXT_RSS_HEAD);
+    out_extra_write(out, v, feed->ext, EXT_RSS_HEAD);
 }
 
 void write_rss(struct buf *out, const struct out_doc *doc)
@@ -264,13 +325,15 @@ void write_rss(struct buf *out, const struct out_doc *doc)
     struct map seen = MAP_INIT;
     struct out_view v;
 
-    out_view_read(&head, feed == NULL ? NULL : feed->obj, feed == NULL ? doc->self_url : feed->url,
-                  true, &v);
+    out_view_read(&head, feed == NULL ? NULL : feed->obj, feed == NULL ? STR("") : feed->ext,
+                  feed == NULL ? doc->self_url : feed->url, true, &v);
     buf_puts(out, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
                   "<rss version=\"2.0\" xmlns:atom=\"" NS_ATOM "\""
-                  " xmlns:content=\"http://purl.org/rss/1.0/modules/content/\""
-                  " xmlns:dc=\"http://purl.org/dc/elements/1.1/\""
-                  " xmlns:media=\"http://search.yahoo.com/mrss/\">\n<channel>\n");
+                  " xmlns:content=\"" NS_CONTENT "\""
+                  " xmlns:dc=\"" NS_DC "\""
+                  " xmlns:media=\"" NS_MEDIA "\">\n<channel");
+    buf_str(out, marks_get(v.marks, MARK_ITSELF, 0));
+    buf_puts(out, ">\n");
     write_head(&head, out, doc, feed, &v);
     out_tombstones_write(out, doc);
     for (size_t i = 0; i < doc->n_entries && buf_ok(out); i++) {

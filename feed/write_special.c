@@ -9,7 +9,7 @@ struct str out_entry_id(struct arena *a, const struct out_entry *e)
     return str_is_null(e->id) ? feed_entry_iri(a, e->feed->url, e->uid) : e->id;
 }
 
-void out_time_write(struct buf *out, const char *name, int64_t at, int64_t at_us)
+void out_time_write(struct buf *out, const char *name, int64_t at, int64_t at_us, struct str marks)
 {
     char text[CLOCK_TEXT];
 
@@ -17,7 +17,7 @@ void out_time_write(struct buf *out, const char *name, int64_t at, int64_t at_us
         clock_rfc3339_us(at_us, text);
     else
         clock_rfc3339(at, text);
-    xml_element(out, name, str_from(text));
+    xml_element_at(out, name, str_from(text), marks);
 }
 
 void out_history_write(struct buf *out, const struct out_doc *doc)

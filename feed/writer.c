@@ -7,7 +7,9 @@
 #include "feed/date.h"
 #include "feed/fragment.h"
 #include "feed/iri.h"
+#include "feed/uri.h"
 #include "feed/writer_priv.h"
+#include "feed/xml_out.h"
 
 static const struct {
     const char *name, *media_type;
@@ -61,7 +63,7 @@ static bool is_atom_id(struct arena *a, struct str s)
     struct str rest;
     ssize_t at;
 
-    if (!iri_is_permanent(s) || !str_eq(iri_escape(a, s, false), s))
+    if (!iri_is_permanent(s) || iri_is_script(s) || !str_eq(iri_escape(a, s, false), s))
         return false;
     if (str_istarts(s, STR("urn:"))) { /* urn:NID:NSS */
         rest = str_slice(s, 4, s.len);
@@ -96,7 +98,9 @@ struct str feed_iri(struct arena *a, const struct out_feed *feed)
 {
     struct str id = str_trim(value_get_textz(feed->obj, "id"));
 
-    return is_atom_id(a, id) ? id : uuid_of(a, feed->url);
+    if (is_atom_id(a, id))
+        return id;
+    return uuid_of(a, str_is_null(feed->url) ? value_get_textz(feed->obj, "link") : feed->url);
 }
 
 struct str out_feed_name(struct arena *a, struct str title, struct str url)
@@ -153,10 +157,11 @@ static const struct {
     {"http://purl.org/rss/1.0/", NULL, IN_ATOM | IN_RSS},
     {"http://my.netscape.com/rdf/simple/0.9/", NULL, IN_ATOM | IN_RSS},
     {"http://www.w3.org/1999/02/22-rdf-syntax-ns#", NULL, IN_ATOM | IN_RSS},
-    {"http://purl.org/rss/1.0/modules/content/", "encoded", IN_ATOM | IN_RSS},
-    {"http://purl.org/dc/elements/1.1/", "creator", IN_ATOM | IN_RSS},
-    {"http://purl.org/dc/elements/1.1/", "date", IN_RSS},
-    {"http://purl.org/dc/elements/1.1/", "subject", IN_RSS},
+    {NS_MARKS, NULL, IN_ATOM | IN_RSS},
+    {NS_CONTENT, "encoded", IN_ATOM | IN_RSS},
+    {NS_DC, "creator", IN_ATOM | IN_RSS},
+    {NS_DC, "date", IN_RSS},
+    {NS_DC, "subject", IN_RSS},
 };
 
 static bool is_own(const struct fragment_element *el, enum ext_use use)
@@ -178,4 +183,87 @@ void out_ext_write(struct buf *out, struct str ext, enum ext_use use)
         buf_str(out, el.text);
         buf_putc(out, '\n');
     }
+}
+
+bool out_ext_has(struct str ext, const char *ns, const char *local)
+{
+    struct fragment_element el;
+
+    if (str_find(ext, str_from(ns)) < 0)
+        return false;
+    while (fragment_next(&ext, &el))
+        if (str_eqz(el.ns, ns) && str_eqz(el.local, local))
+            return true;
+    return false;
+}
+
+static void write_extra(struct buf *out, const char *prefix, const char *ns, const char *local,
+                        struct str text)
+{
+    buf_printf(out, "<%s:%s xmlns:%s=\"%s\">", prefix, local, prefix, ns);
+    xml_text(out, text);
+    buf_printf(out, "</%s:%s>\n", prefix, local);
+}
+
+void out_extra_write(struct buf *out, const struct out_view *v, struct str ext, enum ext_use use)
+{
+    const struct {
+        const char *prefix, *ns, *local;
+        struct str text;
+        unsigned uses;
+    } rows[] = {
+        {"dcterms", NS_DCTERMS, "created", v->created, IN_ATOM | IN_RSS},
+        {"dc", NS_DC, "publisher", v->publisher, IN_ATOM | IN_RSS},
+        {"dc", NS_DC, "language", v->lang, 1u << EXT_RSS_ITEM | 1u << EXT_ATOM_ENTRY},
+        {"dc", NS_DC, "rights", v->rights.value, 1u << EXT_RSS_ITEM},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (rows[i].uses & (1u << use) && !str_is_null(rows[i].text) &&
+            !out_ext_has(ext, rows[i].ns, rows[i].local))
+            write_extra(out, rows[i].prefix, rows[i].ns, rows[i].local, rows[i].text);
+    if (use != EXT_ATOM_ENTRY && use != EXT_RSS_ITEM)
+        return;
+    if (!str_is_null(v->image) && !out_ext_has(ext, NS_ITUNES, "image") &&
+        !out_ext_has(ext, NS_MEDIA, "thumbnail")) {
+        buf_puts(out, "<media:thumbnail xmlns:media=\"" NS_MEDIA "\"");
+        xml_attr(out, "url", v->image);
+        buf_puts(out, "/>\n");
+    }
+}
+
+/* The address of the feed that an entry was taken from: RSS's url, or Atom's self link. */
+static struct str source_url(struct arena *a, const struct value *source, struct str base)
+{
+    const struct value *links = value_getz(source, "links");
+    struct str url = value_get_textz(source, "href");
+
+    if (url.len == 0)
+        url = value_get_textz(source, "url");
+    for (size_t i = 0; i < value_len(links) && url.len == 0; i++)
+        if (str_eqz(value_get_textz(value_at(links, i), "rel"), "self"))
+            url = value_get_textz(value_at(links, i), "href");
+    url = url.len == 0 ? url : iri_escape(a, uri_resolve(a, base, url), false);
+    return iri_is_http(url) && iri_is_permanent(url) ? url : STR_NULL;
+}
+
+bool out_source_read(struct arena *a, const struct value *obj, struct str base,
+                     struct out_feed *feed, struct out_view *out)
+{
+    struct value *source = value_getz(obj, "source");
+    struct str id;
+
+    if (source == NULL || source->kind != VAL_DICT)
+        return false;
+    out_view_read(a, source, STR(""), base, true, out);
+    *feed = (struct out_feed){.url = source_url(a, source, base),
+                              .obj = source,
+                              .updated_at = date_of_nine(value_getz(source, "updated_parsed"))};
+    id = str_trim(value_get_textz(source, "id"));
+    if (str_is_null(feed->url) && str_is_null(out->link) && !is_atom_id(a, id))
+        return false; /* nothing that says which */
+    if (str_is_null(out->title.value))
+        out->title.value =
+            out_feed_name(a, STR_NULL, str_is_null(feed->url) ? out->link : feed->url);
+    return true;
 }

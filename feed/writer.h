@@ -1,4 +1,5 @@
-/* feed/writer.h - stored entries to documents: RSS 2.0, Atom 1.0, JSON (object form), JSON Feed 1.1.
+/* feed/writer.h - stored entries to documents: RSS 2.0, Atom 1.0, JSON (object form), JSON
+ * Feed 1.1.
  *
  * Pure. Strict out: whatever came in, what leaves is valid (RFC 4287, RSS 2.0 and the Advisory
  * Board's profile, jsonfeed.org 1.1). Entries come as the object form (`obj`, as stored) with their
@@ -13,12 +14,12 @@
 
 enum feed_format { FORMAT_ATOM, FORMAT_RSS, FORMAT_JSON, FORMAT_JSON_OBJ, FORMAT_JSONFEED };
 
-struct out_feed { /* a feed whose entries appear */
-    struct str url;        /* the feed's URL, without credentials */
-    struct value *obj;     /* the dict of its head */
-    struct str ext;        /* foreign elements of its head */
-    struct value *meta;    /* JSON only: version, encoding, bozo, namespaces, href, status, ... */
-    int64_t updated_at;    /* newest change of its content as the daemon saw it */
+struct out_feed {       /* a feed whose entries appear */
+    struct str url;     /* the feed's URL, without credentials */
+    struct value *obj;  /* the dict of its head */
+    struct str ext;     /* foreign elements of its head */
+    struct value *meta; /* JSON only: version, encoding, bozo, namespaces, href, status, ... */
+    int64_t updated_at; /* newest change of its content as the daemon saw it */
 };
 
 struct out_link {
@@ -30,48 +31,48 @@ enum out_kind {
     OUT_ENTRY,     /* whole */
     OUT_TOMBSTONE, /* at:deleted-entry of the head (RFC 6721); `at_us` is its time, `ext` may hold
                       by, comment, links and source */
-    OUT_EMPTY,     /* a deletion as an entry: nothing but id, title, time, links, and empty content */
-    OUT_RECORD,    /* metadata: id, title, time and links; no content (Atom-PMH) */
+    OUT_EMPTY,  /* a deletion as an entry: nothing but id, title, time, links, and empty content */
+    OUT_RECORD, /* metadata: id, title, time and links; no content (Atom-PMH) */
 };
 
 struct out_entry {
     enum out_kind kind;
-    struct str id;         /* in the place of the permanent id; null */
-    int64_t at_us;         /* > 0: this time is `updated`, to the microsecond */
+    struct str id;                /* in the place of the permanent id; null */
+    int64_t at_us;                /* > 0: this time is `updated`, to the microsecond */
     const struct out_link *links; /* further ones */
     size_t n_links;
     const struct out_feed *feed;
-    struct value *obj;     /* parsed document; may be NULL when `json` is given and suffices */
-    struct str json;       /* the same, as stored text */
+    struct value *obj; /* parsed document; may be NULL when `json` is given and suffices */
+    struct str json;   /* the same, as stored text */
     struct str ext;
-    struct str uid;        /* identity within the feed */
-    int64_t published_at;  /* Unix seconds; TIME_UNKNOWN */
-    int64_t updated_at;    /* TIME_UNKNOWN */
-    int64_t received_at;   /* when the middleware first saw it; the date of undated entries */
+    struct str uid;       /* identity within the feed */
+    int64_t published_at; /* Unix seconds; TIME_UNKNOWN */
+    int64_t updated_at;   /* TIME_UNKNOWN */
+    int64_t received_at;  /* when the middleware first saw it; the date of undated entries */
     int64_t sort_at;
 };
 
 struct out_doc {
-    bool merged;                 /* several feeds: entries carry their source */
-    struct str self_url;         /* absolute request URL with an explicit type, no credentials */
-    struct str id;               /* merged: the document's id (absolute IRI); single: null = the
-                                    feed's own id when valid, else derived from its URL */
-    struct str title;            /* merged: the document's title */
+    bool merged;         /* several feeds: entries carry their source */
+    struct str self_url; /* absolute request URL with an explicit type, no credentials */
+    struct str id;       /* merged: the document's id (absolute IRI); single: null = the
+                            feed's own id when valid, else derived from its URL */
+    struct str title;    /* merged: the document's title */
     const struct out_feed *feeds;
     size_t n_feeds;
     const struct out_entry *entries;
     size_t n_entries;
     const struct out_link *links; /* further links of the head: hub, prev-archive, ... */
     size_t n_links;
-    int64_t updated_at;          /* never before any change shown */
-    int64_t updated_us;          /* > 0: the same to the microsecond */
-    int64_t ttl_s;               /* RSS ttl; 0: none */
-    struct str next_url;         /* JSON Feed next_url; null: none */
-    bool complete;               /* fh:complete */
-    bool archive;                /* fh:archive */
-    bool repeats;                /* an id may appear more than once: a log, no state */
+    int64_t updated_at;  /* never before any change shown */
+    int64_t updated_us;  /* > 0: the same to the microsecond */
+    int64_t ttl_s;       /* RSS ttl; 0: none */
+    struct str next_url; /* JSON Feed next_url; null: none */
+    bool complete;       /* fh:complete */
+    bool archive;        /* fh:archive */
+    bool repeats;        /* an id may appear more than once: a log, no state */
     enum { OUT_PLAIN, OUT_STATEFUL, OUT_STATELESS } state; /* fh:Stateful of draft-00 */
-    bool partial;                /* JSON "partial": true */
+    bool partial;                                          /* JSON "partial": true */
 };
 
 /* Write the document. `out` overflows (buf_ok) when its maximum is passed. Any thread. */

@@ -9,7 +9,10 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/map.h"
+#include "feed/marks.h"
 #include "feed/writer.h"
+
+/* `at` below: the place in the list of the object form, for marks_get(). */
 
 struct view_text {
     struct str value; /* null: absent */
@@ -20,19 +23,26 @@ struct view_text {
 struct view_person {
     struct str name;       /* never empty */
     struct str email, uri; /* null: unknown */
+    size_t at;
 };
 
 struct view_link {
     struct str rel, type, href, hreflang, title; /* rel is lower case or an IRI; else null */
     int64_t length;                              /* -1: unknown */
+    size_t at;
 };
 
 struct view_tag {
-    struct str term, scheme, label; /* term is never empty; else null */
+    struct str term, label; /* term is never empty; label null: none */
+    struct str scheme;      /* an absolute IRI, or null */
+    struct str domain;      /* the same as the publisher wrote it, an IRI or not; null: none */
+    size_t at;
 };
 
 struct out_view {
     struct view_text title, summary, content, rights; /* summary: subtitle of a head */
+    struct view_text subtitle;                        /* of an entry */
+    bool is_summary_content;                          /* null since the content says the same */
     struct str content_src, content_type;             /* content that is elsewhere; else null */
     struct view_person *authors, *contributors;
     size_t n_authors, n_contributors;
@@ -42,12 +52,15 @@ struct out_view {
     struct view_tag *tags;
     size_t n_tags;
     struct str image, icon, lang, comments; /* null: absent */
+    struct str publisher, created;          /* as the publisher wrote them; null: absent */
     struct str generator, generator_uri, generator_version;
+    const struct marks *marks; /* never NULL */
 };
 
-/* Read a head (`head`) or an entry. `base`: the feed's URL. `obj` may be NULL. */
-void out_view_read(struct arena *a, const struct value *obj, struct str base, bool head,
-                   struct out_view *out);
+/* Read a head (`head`) or an entry with its foreign elements. `base`: the feed's URL. `obj` may be
+ * NULL. */
+void out_view_read(struct arena *a, const struct value *obj, struct str ext, struct str base,
+                   bool head, struct out_view *out);
 
 /* The entry's dict, parsed from its text when it was not given; NULL when that is unreadable. */
 const struct value *out_entry_object(struct arena *a, const struct out_entry *e);
@@ -88,10 +101,44 @@ void out_history_write(struct buf *out, const struct out_doc *doc);
 void out_tombstones_write(struct buf *out, const struct out_doc *doc);
 
 /* "updated" of an entry or head, RFC 3339: to the microsecond when that is given. */
-void out_time_write(struct buf *out, const char *name, int64_t at, int64_t at_us);
+void out_time_write(struct buf *out, const char *name, int64_t at, int64_t at_us, struct str marks);
 
 #define NS_TOMBSTONES "http://purl.org/atompub/tombstones/1.0"
+/* Is there an element of this name among the foreign ones? */
+bool out_ext_has(struct str ext, const char *ns, const char *local);
+
+/* What the view knows and the format has no element for, as elements of Dublin Core and Media RSS,
+ * unless the foreign elements say it already. */
+void out_extra_write(struct buf *out, const struct out_view *v, struct str ext, enum ext_use use);
+
+/* The publisher's own source of an entry made complete: id, title and an address, as a feed whose
+ * head is `*out`. False when there is none. */
+bool out_source_read(struct arena *a, const struct value *obj, struct str base,
+                     struct out_feed *feed, struct out_view *out);
+
+/* ---- parts of Atom that RSS takes over, with `atom:` in front of their names or not ---- */
+void atom_person(struct buf *out, const char *name, const struct view_person *p,
+                 const struct marks *m, enum mark_on on);
+void atom_link(struct buf *out, const char *name, const struct view_link *l, struct str marks);
+void atom_tag(struct buf *out, const char *name, const struct view_tag *t, struct str marks);
+
+/* A text construct; nothing when it is absent. Markup is never in a "text": what looks like it is
+ * said to be HTML and escaped once more, so that no reader takes it for markup. `lang`: that of the
+ * document. */
+void atom_text(struct arena *a, struct buf *out, const char *name, struct view_text t,
+               struct str lang, struct str marks);
+
+/* atom:source and all in it, without prefixes, from a head. `ns`: it has to declare Atom's
+ * namespace. */
+void atom_source(struct arena *a, struct buf *out, const struct out_feed *feed,
+                 const struct out_view *v, int64_t updated_at, bool ns);
+
 #define NS_ATOM "http://www.w3.org/2005/Atom"
+#define NS_CONTENT "http://purl.org/rss/1.0/modules/content/"
+#define NS_DC "http://purl.org/dc/elements/1.1/"
+#define NS_DCTERMS "http://purl.org/dc/terms/"
+#define NS_MEDIA "http://search.yahoo.com/mrss/"
+#define NS_ITUNES "http://www.itunes.com/dtds/podcast-1.0.dtd"
 #define NS_HISTORY "http://purl.org/syndication/history/1.0"
 
 void write_atom(struct buf *out, const struct out_doc *doc);

@@ -95,10 +95,16 @@ void xml_attr(struct buf *out, const char *name, struct str value)
 
 void xml_element(struct buf *out, const char *name, struct str text)
 {
+    xml_element_at(out, name, text, STR_NULL);
+}
+
+void xml_element_at(struct buf *out, const char *name, struct str text, struct str attrs)
+{
     if (str_is_null(text))
         return;
     buf_putc(out, '<');
     buf_puts(out, name);
+    buf_str(out, attrs);
     buf_putc(out, '>');
     xml_text(out, text);
     buf_puts(out, "</");

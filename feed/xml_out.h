@@ -19,3 +19,6 @@ void xml_attr(struct buf *out, const char *name, struct str value);
 
 /* `<name>text</name>` and a line end; nothing when `text` is null. */
 void xml_element(struct buf *out, const char *name, struct str text);
+
+/* The same with attributes in its start tag: `attrs` is XML, a blank in front of each. */
+void xml_element_at(struct buf *out, const char *name, struct str text, struct str attrs);

@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/mem.h"
+#include "feed/marks.h"
 #include "feed/names.h"
 #include "feed/prefilter.h"
 
@@ -111,7 +112,8 @@ static struct name *make_name(struct reader *r, const xmlChar *local, const xmlC
     is_own = ns != NULL ? ns->prefix[0] == '\0'
                         : n->prefix.len == 0 && (uri == NULL || str_eq(n->uri, r->root_uri));
     n->is_foreign = !is_own;
-    n->is_barred = str_chr(n->local, ':') >= 0 || is_executable(bound) || !is_uri_text(bound);
+    n->is_barred = str_chr(n->local, ':') >= 0 || is_executable(bound) || !is_uri_text(bound) ||
+                   str_eqz(bound, NS_MARKS);
     if (ns != NULL)
         tag_prefix = str_lower(a, str_from(ns->prefix));
     else if (n->prefix.len > 0)
