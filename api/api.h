@@ -24,6 +24,7 @@ struct api_document {
     enum rc rc;
     int status;
     struct str body, content_type, text;
+    struct str url; /* where it was in the end, for references in it; null: as asked */
 };
 typedef void api_document_fn(void *ctx, const struct api_document *res);
 

@@ -17,7 +17,7 @@ struct list_get {
     struct list_node *node;
     struct arena arena; /* of the two strings; the answers of a round come on any threads */
     struct blob *body;  /* NULL: it failed */
-    struct str content_type, why;
+    struct str content_type, base, why;
 };
 
 struct list_tree {
@@ -75,7 +75,7 @@ static bool note_list(struct list_tree *t, const struct wanted_url *url)
 static void take_include(struct list_tree *t, const struct list_node *from,
                          const struct opml_include *in, struct list_node *node)
 {
-    struct str base = from->url.url, url = in->url;
+    struct str base = str_is_null(from->base) ? from->url.url : from->base, url = in->url;
     struct problem p;
 
     node->depth = from->depth + 1;
@@ -124,8 +124,8 @@ static enum rc read_list(struct list_tree *t, struct list_node *node, struct str
     return RC_OK;
 }
 
-enum rc list_tree_read(struct list_tree *t, const struct wanted_url *url, struct str body,
-                       struct str content_type, struct err *err)
+enum rc list_tree_read(struct list_tree *t, const struct wanted_url *url, struct str base,
+                       struct str body, struct str content_type, struct err *err)
 {
     t->n_lists = 1;
     if (url != NULL) {
@@ -136,6 +136,8 @@ enum rc list_tree_read(struct list_tree *t, const struct wanted_url *url, struct
             t->root.url.credential = STR_NULL;
         note_list(t, &t->root.url);
     }
+    if (!str_is_null(base))
+        t->root.base = str_dup(&t->arena, base);
     return read_list(t, &t->root, body, content_type, err);
 }
 
@@ -155,6 +157,8 @@ static void take_answer(struct list_tree *t, struct list_get *g)
 {
     struct err err = ERR_INIT;
 
+    if (!str_is_null(g->base))
+        g->node->base = str_dup(&t->arena, g->base);
     if (g->body == NULL)
         g->node->why = str_dup(&t->arena, g->why);
     else if (read_list(t, g->node, blob_bytes(g->body), g->content_type, &err) != RC_OK)
@@ -181,6 +185,7 @@ static void on_document(void *ctx, const struct api_document *res)
 
     if (res->rc == RC_OK && res->status < 300) {
         g->content_type = str_dup(&g->arena, res->content_type);
+        g->base = str_is_null(res->url) ? STR_NULL : str_dup(&g->arena, res->url);
         g->body = blob_copy(res->body);
     } else if (res->rc == RC_OK) {
         g->why = str_printf(&g->arena, "the publisher answered %d", res->status);

@@ -13,6 +13,7 @@
 
 struct list_node {
     struct wanted_url url;      /* null: a document that was sent */
+    struct str base;            /* of addresses in it: where it was in the end; null: none */
     int depth;                  /* 0: the tree's own list */
     struct opml opml;           /* empty when it was not read */
     struct list_node *included; /* one for each of opml.includes */
@@ -24,9 +25,10 @@ struct list_tree;
 struct list_tree *list_tree_new(void);
 void list_tree_free(struct list_tree **tp);
 
-/* Read the tree's own list; `url` NULL: it was sent. Errors of opml_read(). */
-enum rc list_tree_read(struct list_tree *t, const struct wanted_url *url, struct str body,
-                       struct str content_type, struct err *err) NODISCARD;
+/* Read the tree's own list; `url` NULL: it was sent. `base`: of addresses in it; null: `url`.
+ * Errors of opml_read(). */
+enum rc list_tree_read(struct list_tree *t, const struct wanted_url *url, struct str base,
+                       struct str body, struct str content_type, struct err *err) NODISCARD;
 
 /* Fetch what it includes. True: there is nothing to fetch, `done` is not called. False: `done` will
  * be called, on another thread; until then the tree is not to be touched. Any thread. */

@@ -63,6 +63,7 @@ struct list_fetch {
     bool not_opml;
     struct blob *body;
     struct wanted_url url;
+    struct str base; /* where it was in the end */
     struct list_tree *tree;
 };
 
@@ -243,7 +244,7 @@ static void on_reader(void *ctx, struct reader *r UNUSED)
     struct err err = ERR_INIT;
 
     f->tree = list_tree_new();
-    f->rc = list_tree_read(f->tree, &f->url, blob_bytes(f->body), f->content_type, &err);
+    f->rc = list_tree_read(f->tree, &f->url, f->base, blob_bytes(f->body), f->content_type, &err);
     blob_unref(&f->body);
     if (f->rc != RC_OK) {
         f->not_opml = true;
@@ -269,6 +270,7 @@ static void on_document(void *ctx, const struct api_document *res)
     }
     if (f->rc == RC_OK) {
         f->content_type = str_dup(&f->arena, res->content_type);
+        f->base = str_is_null(res->url) ? STR_NULL : str_dup(&f->arena, res->url);
         f->body = blob_copy(res->body);
         rc = store_read(f->api->store, on_reader, f);
         if (rc == RC_OK)

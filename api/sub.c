@@ -210,7 +210,7 @@ static bool import(struct task *t)
     enum rc rc;
 
     s->tree = list_tree_new();
-    rc = list_tree_read(s->tree, NULL, s->body, s->content_type, &err);
+    rc = list_tree_read(s->tree, NULL, STR_NULL, s->body, s->content_type, &err);
     if (rc != RC_OK) {
         problem_set(&s->problem, &t->arena, rc == RC_LIMIT ? PROBLEM_TOO_LARGE : PROBLEM_NOT_OPML,
                     "The body is no OPML list that can be taken: %s.", err.text);

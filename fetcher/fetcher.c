@@ -212,6 +212,7 @@ static void on_document(void *ctx, enum rc rc, struct http_answer *answer, const
         .body = answer->body,
         .content_type = http_answer_field(answer, "content-type"),
         .text = STR(""),
+        .url = answer->final_url,
     };
 
     if (rc != RC_OK) {

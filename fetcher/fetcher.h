@@ -70,6 +70,7 @@ struct document_result {
     enum rc rc;
     int status;
     struct str body, content_type, text;
+    struct str url; /* where it was in the end; null when it did not come */
 };
 typedef void document_done_fn(void *ctx, const struct document_result *res);
 void fetcher_get(struct fetcher *f, struct str url, struct str credential, document_done_fn *done,

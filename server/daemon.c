@@ -127,7 +127,12 @@ static void port_await_feed(void *ctx, int64_t feed_id, api_fetched_fn *done, vo
 static void on_document(void *ctx, const struct document_result *res)
 {
     struct relay *r = ctx;
-    struct api_document out = {res->rc, res->status, res->body, res->content_type, res->text};
+    struct api_document out = {.rc = res->rc,
+                               .status = res->status,
+                               .body = res->body,
+                               .content_type = res->content_type,
+                               .text = res->text,
+                               .url = res->url};
 
     r->document(r->ctx, &out);
     mem_free(r);
@@ -225,10 +230,11 @@ static enum rc check_options(const struct options *o, struct str listen, struct 
         struct str name = o->allow_host.items[i];
 
         if (str_chr(name, '/') >= 0 || str_chr(name, ':') >= 0)
-            return err_set(err, RC_INPUT,
-                           "option allow-host: \"%.*s\" is no host name; give it without scheme and "
-                           "port",
-                           STR_ARG(name));
+            return err_set(
+                err, RC_INPUT,
+                "option allow-host: \"%.*s\" is no host name; give it without scheme and "
+                "port",
+                STR_ARG(name));
     }
     return check_exposure(listen, o->token, err);
 }

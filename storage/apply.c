@@ -165,16 +165,20 @@ static enum rc apply_ping(struct txn *t, struct op *op)
 
 /* ---- subscriptions --------------------------------------------------------------------------- */
 
-/* A pace that subscriptions asked for ends with the last of them. */
-static enum rc give_up_pace(struct txn *t, int64_t feed_id, struct arena *a, struct err *err)
+/* What subscriptions asked for ends with the last of them: a pace, and HTML that is not made safe.
+ */
+static enum rc give_up_settings(struct txn *t, int64_t feed_id, struct arena *a, struct err *err)
 {
     struct feed_row row;
     enum rc rc = feeds_load(t->db, feed_id, false, a, &row, err);
+    bool paced;
 
-    if (rc != RC_OK || row.rec.n_subscriptions > 0 ||
-        (row.rec.level != LEVEL_EXACT && row.rec.level != 2))
+    if (rc != RC_OK || row.rec.n_subscriptions > 0)
         return rc;
-    return set_level(t, feed_id, 1, 0, SANITIZE_KEEP, a, err);
+    paced = row.rec.level == LEVEL_EXACT || row.rec.level == 2;
+    if (!paced && !row.rec.raw_html)
+        return RC_OK;
+    return set_level(t, feed_id, paced ? 1 : LEVEL_KEEP, 0, SANITIZE_ON, a, err);
 }
 
 /* The subscription as it is now, for the caller. */
@@ -284,7 +288,7 @@ static enum rc apply_unsubscribe(struct txn *t, struct op *op)
     }
     for (i = 0; i < before->n_feeds && rc == RC_OK; i++) {
         txn_feed(t, before->feeds[i].feed_id);
-        rc = give_up_pace(t, before->feeds[i].feed_id, &op->arena, &op->err);
+        rc = give_up_settings(t, before->feeds[i].feed_id, &op->arena, &op->err);
     }
     return rc;
 }

@@ -3,10 +3,12 @@ import os
 import re
 import subprocess
 import tempfile
+import threading
+import time
 import xml.etree.ElementTree as tree
 
 from .env.case import Case
-from .env.daemon import BINARY, quote
+from .env.daemon import BINARY, PATIENCE, quote
 from .env.origin import Reply, rss
 
 OWN = "{urn:feedmill:opml}"
@@ -58,6 +60,32 @@ class Lists(Case):
         self.assertEqual(["title %d" % n for n in range(4)], self.titles(u))
         self.assertEqual([], self.o.seen("/l4"))
         self.assertEqual([], self.o.seen("/page.html"))
+
+    def test_included_lists_are_relative_to_where_the_list_is(self):     # OPML-06
+        self.o.set("/there/more.opml", opml(feed(self.f[1])))
+        self.o.set("/there/list", opml(feed(self.f[0]) + include("more.opml")))
+        u = self.o.set("/here", Reply(302, Location="/there/list"))
+        self.assertEqual(["title 0", "title 1"], self.titles(u))
+
+    def test_a_stop_does_not_wait_for_included_lists(self):              # OPML-06
+        slow = self.o.set("/slow", Reply(200, opml(include("/next")), delay=4))
+        self.o.set("/next", opml(feed(self.f[1])))
+        failures = []
+
+        def ask():
+            try:
+                self.post(opml(feed(self.f[0]) + include(slow)))
+            except OSError as e:                                         # the connection ends with the daemon
+                failures.append(e)
+
+        asker = threading.Thread(target=ask)
+        asker.start()
+        self.wait(lambda: self.o.seen("/slow"))
+        begin = time.monotonic()
+        self.assertEqual(0, self.d.stop())
+        asker.join()
+        self.assertLess(time.monotonic() - begin, 15 * PATIENCE)
+        self.assertEqual([], self.o.seen("/next"))
 
     def test_lists_that_include_each_other_end(self):                    # OPML-06
         self.o.set("/b", opml(feed(self.f[1]) + include("/a") + include("/b")))

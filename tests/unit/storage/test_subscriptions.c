@@ -492,6 +492,25 @@ static void test_subscriptions__sanitize_forgets_validators(void **state)
     assert_true(record_of(f, id)->has_body_hash);
 }
 
+/* Unsafe HTML was let in for who asked for it: it ends with the last of them. */
+static void test_subscriptions__sanitize_comes_back_with_the_last_to_leave(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(1);
+    int64_t one, two, id;
+    struct answer a;
+
+    req.sanitize = SANITIZE_OFF;
+    one = subscribe(f, &req);
+    req.sanitize = SANITIZE_KEEP;
+    two = subscribe(f, &req);
+    id = sub_at(f, one)->feeds[0].feed_id;
+    WRITE(a, store_unsubscribe(f->store, one, NULL, 0, on_answer, &a));
+    assert_true(record_of(f, id)->raw_html);
+    WRITE(a, store_unsubscribe(f->store, two, NULL, 0, on_answer, &a));
+    assert_false(record_of(f, id)->raw_html);
+}
+
 /* A record that turns out to be another one brings no unsafe HTML with it. */
 static void test_subscriptions__merged_feed_is_sanitized_unless_both_are_not(void **state)
 {
@@ -538,6 +557,7 @@ int main(void)
         T(merge_behind_a_turn),
         T(wishes),
         T(sanitize_forgets_validators),
+        T(sanitize_comes_back_with_the_last_to_leave),
         T(merged_feed_is_sanitized_unless_both_are_not),
     };
 
