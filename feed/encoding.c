@@ -290,6 +290,16 @@ static bool is_ascii_name(struct str name)
     return str_eqz(name, "us-ascii") || str_eqz(name, "ascii");
 }
 
+/* May the label `by` stand on a document whose zeros say that it is `wide`? */
+static bool fits_zeros(struct str by, struct str wide)
+{
+    struct str known = str_from(charset_iconv_name(by));
+    struct str seen = str_from(charset_iconv_name(wide));
+
+    /* without a byte order, the label says no more than the size of a unit */
+    return str_starts(seen, known) && known.len >= 6;
+}
+
 /* What servers are set to when nobody set them. */
 static bool is_latin_name(struct str name)
 {
@@ -385,6 +395,14 @@ void decode_document(struct arena *a, struct str body, struct str content_type, 
         return;
     } else {
         by = str_is_null(xml) ? STR("utf-8") : xml;
+    }
+    if (is_wide(bom) && try_encoding(a, bom, body, out)) {
+        if (fits_zeros(by, bom))
+            out->encoding = by; /* which may leave the order of bytes open */
+        else
+            out->why =
+                str_printf(a, "It was said to be %.*s, but it is %.*s", STR_ARG(by), STR_ARG(bom));
+        return;
     }
     if (try_encoding(a, by, body, out))
         return;

@@ -186,6 +186,19 @@ static void test_encoding__unmarked_wide_documents(void **state)
     check(str_of("{\0\0\0}\0\0\0", 8), NULL, "{}", "utf-32le", false);
 }
 
+static void test_encoding__zeros_win_over_labels(void **state)
+{
+    const struct str be = str_of("\0<\0a\0/\0>", 8), le = str_of("<\0a\0/\0>\0", 8);
+
+    (void)state;
+    check(be, "application/xml; charset=utf-16", "<a/>", "utf-16", false);
+    check(le, "application/xml; charset=utf-16", "<a/>", "utf-16", false);
+    check(be, "application/xml; charset=utf-16be", "<a/>", "utf-16be", false);
+    check(be, "application/xml; charset=utf-16le", "<a/>", "utf-16be", true);
+    check(le, "application/xml; charset=iso-8859-1", "<a/>", "utf-16le", true);
+    check(le, "application/xml; charset=utf-32", "<a/>", "utf-16le", true);
+}
+
 /* A server's default for all its files says nothing of this one. */
 static void test_encoding__utf8_under_a_latin_parameter(void **state)
 {
@@ -212,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_encoding__utf8_without_a_word),
         cmocka_unit_test(test_encoding__names_of_charsets),
         cmocka_unit_test(test_encoding__unmarked_wide_documents),
+        cmocka_unit_test(test_encoding__zeros_win_over_labels),
         cmocka_unit_test(test_encoding__utf8_under_a_latin_parameter),
         cmocka_unit_test(test_encoding__wide_label_on_bytes_is_a_lie),
         cmocka_unit_test(test_encoding__declaration_is_heard),
