@@ -16,6 +16,8 @@
 #include "fetcher/fetcher.h"
 #include "net/guard.h"
 #include "net/http_server.h"
+#include "net/url.h"
+#include "notifier/announcer.h"
 #include "notifier/notifier.h"
 #include "storage/store.h"
 
@@ -30,6 +32,7 @@ struct daemon {
     struct store *store;
     struct fetcher *fetcher;
     struct notifier *notifier;
+    struct announcer *announcer;
     struct api *api;
     struct http_server *http;
 };
@@ -89,6 +92,19 @@ static struct notifier_cfg notifier_config(const struct daemon *d, const struct 
         .first_retry_ms = o->push_first_retry,
         .max_retry_ms = o->push_max_retry,
         .suspend_after_s = o->push_suspend_after,
+    };
+}
+
+static struct announcer_cfg announcer_config(const struct daemon *d, const struct options *o)
+{
+    return (struct announcer_cfg){
+        .store = d->store,
+        .guard = d->push_guard,
+        .user_agent = AGENT_NAME,
+        .servers = o->announce.items,
+        .n_servers = o->announce.n,
+        .base_url = o->base_url,
+        .timeout_ms = o->push_timeout,
     };
 }
 
@@ -226,6 +242,13 @@ static enum rc check_exposure(struct str listen, struct str token, struct err *e
 /* What the options may say, whether at the start or by a reload. */
 static enum rc check_options(const struct options *o, struct str listen, struct err *err)
 {
+    for (size_t i = 0; i < o->announce.n; i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct url_parts parts;
+
+        if (url_parse(&a, o->announce.items[i], &parts, err) != RC_OK)
+            return err_prefix(err, "option announce");
+    }
     for (size_t i = 0; i < o->allow_host.n; i++) {
         struct str name = o->allow_host.items[i];
 
@@ -281,6 +304,7 @@ static enum rc start(struct daemon *d, struct err *err)
     };
     struct fetcher_cfg fetcher_cfg;
     struct notifier_cfg notifier_cfg;
+    struct announcer_cfg announcer_cfg;
     struct api_cfg api_cfg;
     enum rc rc;
 
@@ -303,14 +327,17 @@ static enum rc start(struct daemon *d, struct err *err)
         return rc;
     fetcher_cfg = fetcher_config(d, o);
     notifier_cfg = notifier_config(d, o);
+    announcer_cfg = announcer_config(d, o);
     api_cfg = api_config(d, o);
     d->fetcher = fetcher_new(&fetcher_cfg);
     d->notifier = notifier_new(&notifier_cfg);
+    d->announcer = announcer_new(&announcer_cfg);
     d->api = api_new(&api_cfg);
     if ((rc = http_server_new(&http_cfg, api_handle, d->api, &d->http, err)) != RC_OK ||
         (rc = fetcher_start(d->fetcher, err)) != RC_OK ||
         (rc = notifier_start(d->notifier, err)) != RC_OK)
         return rc;
+    announcer_start(d->announcer);
     http_server_start(d->http);
     return RC_OK;
 }
@@ -327,11 +354,14 @@ static void stop(struct daemon *d)
         fetcher_stop(d->fetcher, ms);
     if (d->notifier != NULL)
         notifier_stop(d->notifier, ms);
+    if (d->announcer != NULL)
+        announcer_stop(d->announcer);
     store_close(&d->store);
     http_server_free(&d->http);
     api_free(&d->api);
     fetcher_free(&d->fetcher);
     notifier_free(&d->notifier);
+    announcer_free(&d->announcer);
     guard_free(&d->fetch_guard);
     guard_free(&d->push_guard);
     arena_release(&d->arena);
@@ -365,6 +395,7 @@ static void reload_options(struct daemon *d, daemon_reload_fn *reload, struct op
     struct options *o = NULL;
     struct fetcher_cfg fetcher_cfg;
     struct notifier_cfg notifier_cfg;
+    struct announcer_cfg announcer_cfg;
     struct api_cfg api_cfg;
     const char *fixed;
 
@@ -378,9 +409,11 @@ static void reload_options(struct daemon *d, daemon_reload_fn *reload, struct op
         log_warn("server", "reload_partial", "option=%s effect=next_start", fixed);
     fetcher_cfg = fetcher_config(d, o);
     notifier_cfg = notifier_config(d, o);
+    announcer_cfg = announcer_config(d, o);
     api_cfg = api_config(d, o);
     fetcher_reload(d->fetcher, &fetcher_cfg);
     notifier_reload(d->notifier, &notifier_cfg);
+    announcer_reload(d->announcer, &announcer_cfg);
     api_reload(d->api, &api_cfg);
     d->o = o;
     options_free(loaded); /* the parts have copied what they need of the one before */

@@ -5,7 +5,7 @@ import xmlrpc.client
 
 from .env.case import Case
 from .env.daemon import PATIENCE, quote
-from .env.origin import rss
+from .env.origin import Reply, rss
 
 
 def call(method, *params):
@@ -77,6 +77,46 @@ class Ping(Case):
         rows = [(w.get("name"), w.get("url")) for w in root]
         self.assertEqual([("second", self.u), ("first <&>", "http://one.example/")], rows)
         self.assertLess(int(root[0].get("when")), int(root[1].get("when")) + 1)
+
+    def test_own_updates_are_announced(self):                            # PING-10
+        def pings(receiver):
+            return [xmlrpc.client.loads(raw) for raw in list(receiver.raw)]
+
+        plain, refusing = self.receiver(), self.receiver(script=[500])
+        d = self.daemon("--announce", plain.url, "--announce", refusing.url)
+        u = self.o.set("/a.xml", rss("one", title="A & B"))
+        d.subscribe(u)
+        self.wait(lambda: d.record(u)["last_check"], daemon=d)
+        secret = self.o.set("/s.xml", Reply(200, rss("one"), auth=("Basic", "u", "p")))
+        secret = secret.replace("//", "//u:p@")
+        d.subscribe(secret)
+        self.wait(lambda: d.counter("fetch_total") >= 2, daemon=d)
+        d.ping(u)                                                        # nothing new
+        self.wait(lambda: len(self.o.seen("/a.xml")) == 2, daemon=d)
+        self.assertEqual([], plain.raw)                                  # nor is what was there at first
+        self.o.set("/s.xml", Reply(200, rss("two", "one"), auth=("Basic", "u", "p")))
+        d.ping(self.o.url("/s.xml"))
+        self.wait(lambda: d.counter("entries_new_total") == 3, daemon=d)
+        self.o.set("/a.xml", rss("two", "one", title="A & B"))
+        d.ping(u)
+        self.wait(lambda: d.counter("announcements_total") == 2, daemon=d)
+        self.assertEqual([(("A & B", u), "weblogUpdates.ping")], pings(plain))
+        self.assertEqual(2, d.counter("announcements_failed_total"))     # the plain one knows no such method
+        self.assertEqual("text/xml", plain.fields[0]["Content-Type"])
+
+    def test_announcements_name_our_public_address(self):                # PING-10
+        other = self.daemon()
+        d = self.daemon("--announce", other.base + "/RPC2", "--base-url", "http://feeds.example/")
+        u = self.o.set("/a.xml", rss("one"))
+        d.feed(u)
+        other.subscribe(u)
+        self.wait(lambda: other.record(u)["last_check"], daemon=other)
+        self.o.set("/a.xml", rss("two", "one"))
+        d.ping(u)
+        self.wait(lambda: other.record(u)["level"] == 0, daemon=d)       # it knows the feed itself
+        self.assertEqual("http://feeds.example/feed?url=" + quote(u),
+                         tree.fromstring(other.get("/changes.xml").body)[0].get("url"))
+        self.assertEqual(0, d.counter("announcements_failed_total"))
 
     def test_rest_ping(self):                                            # PING-08
         self.assertEqual(200, self.d.get("/ping?name=x&url=" + quote(self.u)).status)
