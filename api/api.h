@@ -45,6 +45,7 @@ struct api_cfg {
     size_t n_allow_hosts;
     struct str cors_origin; /* Access-Control-Allow-Origin; null: none */
     struct str token;       /* when set, requests need it (Bearer, or Basic password). SECRET */
+    bool rpc_validator;     /* offer the validator1 methods at /RPC2 */
     struct str demo_dir;    /* served at /demo/; null: no such path */
     int64_t fetch_wait_ms;  /* how long a first request may wait for publishers */
     int64_t level_period_s[3];

@@ -4,8 +4,11 @@
  */
 #include "api/resources.h"
 
+#include <string.h>
+
 #include "api/ping.h"
 #include "api/reply.h"
+#include "api/rpc_validator.h"
 #include "base/limits.h"
 #include "net/xmlrpc.h"
 
@@ -77,18 +80,23 @@ static enum rc on_extended_ping(void *ctx, struct arena *a, const struct value *
     return take(ctx, a, &ping, result);
 }
 
-static const struct rpc_method methods[] = {
-    {"weblogUpdates.ping", "A site has changed: name, url[, changesurl[, category]].", on_ping},
+#define OWN_METHODS 2
+static const struct rpc_method own_methods[OWN_METHODS] = {
+    {"weblogUpdates.ping", "A site has changed: name, url[, changesurl[, category]].", on_ping,
+     false},
     {"weblogUpdates.extendedPing", "A site has changed: name, url, checkurl, rssurl[, tags].",
-     on_extended_ping},
+     on_extended_ping, false},
 };
 
 void rpc_post(struct call *c)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(ANSWER_MAX);
     struct str body = http_request_body(c->req);
+    struct rpc_method methods[OWN_METHODS + RPC_VALIDATOR_METHODS];
     struct rpc_server *server;
 
+    memcpy(methods, own_methods, sizeof own_methods);
+    memcpy(methods + OWN_METHODS, rpc_validator_methods, sizeof rpc_validator_methods);
     if (body.len > LIMIT_RPC_BODY) {
         struct problem p;
 
@@ -97,7 +105,7 @@ void rpc_post(struct call *c)
         reply_problem(c, &p);
         return;
     }
-    server = rpc_server_new(methods, ARRAY_LEN(methods), c);
+    server = rpc_server_new(methods, c->cfg->rpc_validator ? ARRAY_LEN(methods) : OWN_METHODS, c);
     rpc_server_answer(server, body, http_request_field(c->req, "content-type"), &out);
     rpc_server_free(&server);
     ping_answer(c, "text/xml; charset=utf-8", &out);

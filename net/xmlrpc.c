@@ -371,8 +371,8 @@ static enum rc on_method_help(void *ctx, struct arena *a, const struct value *pa
                               struct value **result, struct err *err);
 
 static const struct rpc_method system_methods[] = {
-    {"system.listMethods", "Names of all methods.", on_list_methods},
-    {"system.methodHelp", "What a method does: name.", on_method_help},
+    {"system.listMethods", "Names of all methods.", on_list_methods, false},
+    {"system.methodHelp", "What a method does: name.", on_method_help, false},
 };
 
 struct rpc_server *rpc_server_new(const struct rpc_method *methods, size_t n, void *ctx)
@@ -461,20 +461,23 @@ static int fault_code_of(enum rc rc)
     }
 }
 
-static enum rc write_answer(struct buf *out, const struct value *v, struct err *err)
+/* The answer `v`, or when that is NULL the library's own value `raw`. */
+static enum rc write_answer(struct buf *out, const struct value *v, xmlrpc_value *raw,
+                            struct err *err)
 {
     struct writer w;
     xmlrpc_mem_block block;
-    xmlrpc_value *x;
+    xmlrpc_value *x = raw;
     enum rc rc;
 
     writer_init(&w);
     XMLRPC_MEMBLOCK_INIT(char, &w.env, &block, 0);
-    x = write_value(&w, v);
-    if (x != NULL) {
+    if (v != NULL)
+        x = write_value(&w, v);
+    if (x != NULL)
         xmlrpc_serialize_response2(&w.env, &block, x, xmlrpc_dialect_i8);
+    if (v != NULL && x != NULL)
         xmlrpc_DECREF(x);
-    }
     rc = writer_emit(&w, &block, out, err);
     XMLRPC_MEMBLOCK_CLEAN(char, &block);
     writer_release(&w);
@@ -498,9 +501,11 @@ static void write_fault(struct buf *out, int code, const char *text)
     writer_release(&w);
 }
 
-/* Method name and parameters of a call. */
+/* Method name and parameters of a call; *raw, the parameters as the library has them, is to be
+ * released unless it is NULL. */
 static enum rc read_call(struct arena *a, struct str body, struct str content_type,
-                         struct str *method, struct value **params, struct err *err)
+                         struct str *method, struct value **params, xmlrpc_value **raw,
+                         struct err *err)
 {
     struct reader r = {.a = a};
     const char *name = NULL;
@@ -517,7 +522,7 @@ static enum rc read_call(struct arena *a, struct str body, struct str content_ty
         *method = str_dup(a, unshim_text(a, str_from(name)));
         *params = read_value(&r, x);
         xmlrpc_strfree(name);
-        xmlrpc_DECREF(x);
+        *raw = x;
     }
     if (r.env.fault_occurred)
         rc = env_error(&r.env, err);
@@ -532,13 +537,14 @@ void rpc_server_answer(struct rpc_server *s, struct str body, struct str content
     struct err err = ERR_INIT;
     const struct rpc_method *m;
     struct value *params = NULL, *result = NULL;
+    xmlrpc_value *raw = NULL;
     size_t start = out->len;
     struct str method;
     void *ctx;
     enum rc rc;
     int code;
 
-    rc = read_call(&a, body, content_type, &method, &params, &err);
+    rc = read_call(&a, body, content_type, &method, &params, &raw, &err);
     code = rc == RC_LIMIT ? XMLRPC_LIMIT_EXCEEDED_ERROR : XMLRPC_PARSE_ERROR;
     if (rc == RC_OK) {
         m = find_method(s, method, &ctx);
@@ -547,12 +553,15 @@ void rpc_server_answer(struct rpc_server *s, struct str body, struct str content
             rc = err_set(&err, RC_NOT_FOUND, "there is no method \"%.*s\"",
                          STR_ARG(str_slice(method, 0, 100)));
         } else {
-            rc = m->fn(ctx, &a, params, &result, &err);
+            if (!m->echoes)
+                rc = m->fn(ctx, &a, params, &result, &err);
             if (rc == RC_OK)
-                rc = write_answer(out, result, &err);
+                rc = write_answer(out, result, raw, &err);
             code = fault_code_of(rc);
         }
     }
+    if (raw != NULL)
+        xmlrpc_DECREF(raw);
     if (rc == RC_OK)
         return;
     if (!buf_ok(out)) {

@@ -31,7 +31,8 @@ typedef enum rc rpc_method_fn(void *ctx, struct arena *a, const struct value *pa
 struct rpc_method {
     const char *name;
     const char *help;
-    rpc_method_fn *fn;
+    rpc_method_fn *fn; /* not called when `echoes` */
+    bool echoes;       /* the answer is the list of the parameters, each of the type it came in */
 };
 struct rpc_server;
 struct rpc_server *rpc_server_new(const struct rpc_method *methods, size_t n, void *ctx);

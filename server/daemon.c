@@ -180,6 +180,7 @@ static struct api_cfg api_config(struct daemon *d, const struct options *o)
         .n_allow_hosts = o->allow_host.n,
         .cors_origin = o->cors_origin,
         .token = o->token,
+        .rpc_validator = o->rpc_validator,
         .demo_dir = o->demo_dir,
         .fetch_wait_ms = o->fetch_wait,
         .ping_rate = (int)o->ping_rate,

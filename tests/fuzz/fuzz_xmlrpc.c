@@ -19,7 +19,9 @@ static enum rc on_echo(void *ctx, struct arena *a, const struct value *params,
     return RC_OK;
 }
 
-static const struct rpc_method methods[] = {{"e", "Gives back its first parameter.", on_echo}};
+static const struct rpc_method methods[] = {
+    {"e", "Gives back its first parameter.", on_echo, false},
+    {"t", "Gives back all of them.", NULL, true}};
 
 /* The answer to `call`, read; NULL for a fault. */
 static struct value *ask(struct rpc_server *s, struct arena *a, struct str call)

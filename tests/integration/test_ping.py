@@ -118,6 +118,30 @@ class Ping(Case):
                          tree.fromstring(other.get("/changes.xml").body)[0].get("url"))
         self.assertEqual(0, d.counter("announcements_failed_total"))
 
+    def test_the_validator_suite(self):                                  # XRPC-09
+        with self.assertRaises(xmlrpc.client.Fault):                     # a switch opens it
+            self.rpc.validator1.easyStructTest({"moe": 1, "larry": 2, "curly": 3})
+        d = self.daemon("--rpc-validator")
+        stooges = {"moe": 1, "larry": 20, "curly": 300}
+        with xmlrpc.client.ServerProxy(d.base + "/RPC2") as proxy:
+            v = proxy.validator1
+            self.assertEqual(600, v.arrayOfStructsTest([stooges, stooges]))
+            self.assertEqual({"ctLeftAngleBrackets": 2, "ctRightAngleBrackets": 1, "ctAmpersands": 3, "ctApostrophes": 4,
+                              "ctQuotes": 5}, v.countTheEntities("<<>&&&" + "'" * 4 + '"' * 5 + "\u2603 x"))
+            self.assertEqual(321, v.easyStructTest(stooges))
+            self.assertEqual({"a": {"b": ["c", 1, True]}, "d": ""}, v.echoStructTest({"a": {"b": ["c", 1, True]}, "d": ""}))
+            many = [7, True, "text \u2603 \U0001F600", 1.5, xmlrpc.client.DateTime("19980717T14:08:55"),
+                    xmlrpc.client.Binary(bytes(range(256)))]
+            self.assertEqual(many, v.manyTypesTest(*many))
+            self.assertEqual("firstlast", v.moderateSizeArrayCheck(["first"] + ["x"] * 120 + ["last"]))
+            self.assertEqual(321, v.nestedStructTest({"2000": {"04": {"01": stooges, "02": {}}, "05": {}}}))
+            self.assertEqual({"times10": 70, "times100": 700, "times1000": 7000}, v.simpleStructReturnTest(7))
+            for name, wrong in (("easyStructTest", {"moe": 1}), ("arrayOfStructsTest", [1]), ("countTheEntities", 1),
+                                ("moderateSizeArrayCheck", []), ("nestedStructTest", {}), ("simpleStructReturnTest", "7"),
+                                ("echoStructTest", "x")):
+                with self.assertRaises(xmlrpc.client.Fault, msg=name):
+                    getattr(v, name)(wrong)
+
     def test_rest_ping(self):                                            # PING-08
         self.assertEqual(200, self.d.get("/ping?name=x&url=" + quote(self.u)).status)
         self.fetched(2)

@@ -78,11 +78,11 @@ static enum rc on_refuse(void *ctx, struct arena *a, const struct value *params,
 }
 
 static const struct rpc_method methods[] = {
-    {"echo", "Gives back its parameter.", on_echo},
-    {"count", "Counts.", on_count},
-    {"nothing", NULL, on_nothing},
-    {"deep", NULL, on_deep},
-    {"refuse", NULL, on_refuse},
+    {"echo", "Gives back its parameter.", on_echo, false},
+    {"count", "Counts.", on_count, false},
+    {"nothing", NULL, on_nothing, false},
+    {"deep", NULL, on_deep, false},
+    {"refuse", NULL, on_refuse, false},
 };
 
 static int counted;
