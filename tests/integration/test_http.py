@@ -158,6 +158,11 @@ class Raw(Case):
         s.shutdown(socket.SHUT_WR)
         self.assertEqual(200, self.status(self.everything(s)))
 
+    def test_ranges_are_ignored(self):                                   # HTTP-24
+        whole, part = self.d.get(self.path), self.d.get(self.path, Range="bytes=0-9")
+        self.assertEqual((200, whole.body), (part.status, part.body))
+        self.assertIsNone(part.header("Content-Range"))
+
     def test_slow_clients_starve_nobody(self):                           # HTTP-25
         stuck = []
         for n in range(200):
