@@ -377,7 +377,8 @@ int world_setup(void **state)
         log_set_level(LOG_LEVEL_ERROR);
         once = true;
     }
-    snprintf(w->dir, sizeof(w->dir), "/tmp/feedmill-api-XXXXXX");
+    snprintf(w->dir, sizeof(w->dir), "%s/feedmill-api-XXXXXX",
+             getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
     assert_non_null(mkdtemp(w->dir));
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->more, NULL);

@@ -66,7 +66,8 @@ void world_init(struct world *w, bool refusing)
                                 .first_retry_ms = 20,
                                 .max_retry_ms = 100,
                                 .suspend_after_s = 3600}};
-    snprintf(w->dir, sizeof w->dir, "/tmp/feedmill-test-XXXXXX");
+    snprintf(w->dir, sizeof w->dir, "%s/feedmill-test-XXXXXX",
+             getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
     ASSERT(mkdtemp(w->dir) != NULL);
     ASSERT(guard_new(&loopback, 1, &w->guard, NULL) == RC_OK);
     w->receiver = receiver_new(refusing);
