@@ -41,6 +41,8 @@ static const struct route {
     {"/archive", "GET", archive_get, BELOW, "every revision and deletion in archives: url, type"},
     {"/history", "GET", history_get, BELOW, "the same as draft-00 of Feed History has it: url"},
     {"/pmh", "GET", pmh_get, BELOW, "metadata records to harvest: url, mode=complete"},
+    {"/smart", "GET", smart_get, 0,
+     "a stream of items: url, order, since, until, max, timeout, callback"},
     {"/log", "GET", log_get, 0, "revisions after a place: since, url, max, timeout"},
     {"/RPC2", "POST", rpc_post, 0, "XML-RPC: weblogUpdates.ping, extendedPing"},
     {"/ping", "GET", ping_any, 0, "a site has changed: name, url, rssurl"},
@@ -225,9 +227,10 @@ static bool admit(struct call *c, const struct route *route, struct problem *p)
         return true;
     if (str_is_null(c->cfg->token) &&
         !auth_host_is_ours(http_request_host(c->req), c->cfg->allow_hosts, c->cfg->n_allow_hosts)) {
-        problem_set(p, c->arena, PROBLEM_MISDIRECTED,
-                    "Without a token this server answers for IP addresses, localhost, and the names "
-                    "that the options --base-url and --allow-host give it.");
+        problem_set(
+            p, c->arena, PROBLEM_MISDIRECTED,
+            "Without a token this server answers for IP addresses, localhost, and the names "
+            "that the options --base-url and --allow-host give it.");
         p->value = http_request_host(c->req);
         return false;
     }

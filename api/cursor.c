@@ -73,8 +73,7 @@ bool rfc3339_read(struct str s, int64_t *at_us)
     return true;
 }
 
-/* A cursor's parts; false when it is no cursor at all. */
-static bool cursor_read(struct str text, struct str *log, int64_t *seq, int64_t *at_us)
+bool cursor_read(struct str text, struct str *log, int64_t *seq, int64_t *at_us)
 {
     struct str rest = text;
 

@@ -2,7 +2,9 @@
 #include "api/draw.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
+#include "api/cursor.h"
 #include "api/feedset.h"
 #include "api/selflink.h"
 #include "base/clock.h"
@@ -366,6 +368,141 @@ static enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
     return RC_OK;
 }
 
+/* ---- streams --------------------------------------------------------------------------------- */
+
+/* The cursor of a row: the seq by which the order goes, and its time. */
+static struct str cursor_of(struct drawing *d, int64_t seq, int64_t at_us)
+{
+    char *text = arena_alloc(&d->arena, CURSOR_TEXT);
+
+    cursor_write(text, store_log_id(d->store), seq, at_us);
+    return str_from(text);
+}
+
+/* Where a reader stands who got nothing: where he said, or at the end of the feed (D27). */
+static enum rc cursor_of_nothing(struct drawing *d, struct reader *r, const struct stream_view *s,
+                                 struct str *out, struct err *err)
+{
+    struct stream_view back = *s;
+    struct view v;
+    struct revision *rows;
+    int64_t at_us;
+    size_t n;
+    enum rc rc;
+
+    if (d->spec->since.kind != PLACE_NONE && !str_is_null(d->spec->since.text)) {
+        *out = d->spec->since.text;
+        return RC_OK;
+    }
+    back.descends = true;
+    v = stream_view_of(&back, 0, INT64_MAX, 1);
+    rc = reader_rows(r, &v, &d->arena, &rows, &n, err);
+    *out = STR("");
+    if (rc != RC_OK || n == 0)
+        return rc;
+    rc = reader_created(r, rows, 1, &at_us, err);
+    *out = s->by_creation ? cursor_of(d, rows[0].first_seq, at_us)
+                          : cursor_of(d, rows[0].seq, rows[0].at_us);
+    return rc;
+}
+
+static void add_next(struct drawing *d, struct out_stream *stream)
+{
+    char max[24];
+
+    snprintf(max, sizeof max, "%zu", d->spec->len);
+    stream->next =
+        selflink_set(&d->arena,
+                     selflink_set(&d->arena, d->doc.self_url, "since",
+                                  str_concat(&d->arena, STR("cursor%3A"), stream->last_cursor)),
+                     "max", str_dup(&d->arena, str_from(max)));
+}
+
+static enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct render_spec *spec = d->spec;
+    struct stream_view s = {.ids = spec->ids,
+                            .n_ids = spec->n_ids,
+                            .by_creation = spec->by_creation,
+                            .descends = spec->descends};
+    struct out_stream *stream = ARENA_NEW(&d->arena, struct out_stream);
+    struct out_link *next = ARENA_NEW(&d->arena, struct out_link);
+    int64_t since, until, *created;
+    struct view v;
+    bool more;
+    enum rc rc = place_find(r, &spec->since, &s, true, &since, err);
+
+    *stream = (struct out_stream){.prev_cursor = STR_NULL, .next = STR_NULL};
+    if (rc == RC_OK)
+        rc = place_find(r, &spec->until, &s, false, &until, err);
+    if (rc != RC_OK)
+        return rc;
+    v = s.descends ? stream_view_of(&s, until, since, spec->len + 1)
+                   : stream_view_of(&s, since, until, spec->len + 1);
+    rc = reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
+    if (rc == RC_OK)
+        rc = reader_feeds(r, spec->ids, spec->n_ids, &d->arena, &d->records, &d->n_records, err);
+    if (rc == RC_OK)
+        rc = reader_count(r, spec->ids, spec->n_ids, true, &stream->total, err);
+    if (rc != RC_OK)
+        return rc;
+    if (d->n_records == 0)
+        return err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
+    more = d->n_rows > spec->len;
+    if (more)
+        d->n_rows = spec->len;
+    created = ARENA_ARRAY(&d->arena, int64_t, d->n_rows + 1);
+    rc = reader_created(r, d->rows, d->n_rows, created, err);
+    if (rc != RC_OK)
+        return rc;
+    make_entries(d);
+    for (size_t i = 0, k = 0; i < d->n_rows; i++) {
+        if (feed_index(d, d->rows[i].feed_id) == d->n_records)
+            continue;
+        d->entries[k++].created_at = created[i] / 1000000;
+        if (d->rows[i].at_us / 1000000 > d->modified_at)
+            d->modified_at = d->rows[i].at_us / 1000000;
+    }
+    d->doc.repeats = true; /* two feeds' items of one id are two items */
+    d->doc.self_url = selflink_fill(&d->arena, spec->self, access_key, d);
+    d->doc.id = spec->id;
+    d->doc.title = spec->title;
+    d->doc.stream = stream;
+    if (d->n_rows == 0) {
+        rc = cursor_of_nothing(d, r, &s, &stream->last_cursor, err);
+    } else {
+        const struct revision *last = &d->rows[d->n_rows - 1];
+
+        stream->last_cursor = s.by_creation ? cursor_of(d, last->first_seq, created[d->n_rows - 1])
+                                            : cursor_of(d, last->seq, last->at_us);
+    }
+    for (size_t i = 0; i < d->n_records; i++)
+        if (d->records[i].last_change_at > d->modified_at)
+            d->modified_at = d->records[i].last_change_at;
+    d->doc.updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;
+    if (more) {
+        add_next(d, stream);
+        *next = (struct out_link){STR("next"), STR("application/atom+xml"), stream->next};
+        d->doc.links = next;
+        d->doc.n_links = 1;
+    }
+    return rc;
+}
+
+/* JSON-P: a call with the document as its argument; one that is no JSON as one JSON string (D31).
+ * The comment keeps the first bytes from being the caller's. */
+static void wrap(struct buf *out, struct buf *doc, const struct render_spec *spec)
+{
+    buf_puts(out, "/**/");
+    buf_str(out, spec->callback);
+    buf_putc(out, '(');
+    if (spec->format == FORMAT_ACTIVITIES)
+        buf_str(out, str_trim(buf_view(doc)));
+    else
+        json_write_text(out, buf_view(doc));
+    buf_puts(out, ");\n");
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 enum rc draw_document(const struct render_spec *spec, const struct api_cfg *cfg,
@@ -373,15 +510,25 @@ enum rc draw_document(const struct render_spec *spec, const struct api_cfg *cfg,
                       struct err *err)
 {
     struct drawing d = {.spec = spec, .cfg = cfg, .store = store, .modified_at = TIME_UNKNOWN};
-    enum rc rc = spec->form == FORM_NEWEST ? draw_newest(&d, r, err) : draw_pages(&d, r, err);
+    enum rc rc = spec->form == FORM_NEWEST   ? draw_newest(&d, r, err)
+                 : spec->form == FORM_STREAM ? draw_stream(&d, r, err)
+                                             : draw_pages(&d, r, err);
 
-    if (rc == RC_OK) {
+    if (rc == RC_OK && !str_is_null(spec->callback)) {
+        AUTO(buf_release) struct buf bare = BUF_INIT(DRAW_MAX);
+
+        feed_write(&bare, spec->format, &d.doc);
+        wrap(out, &bare, spec);
+    } else if (rc == RC_OK) {
         feed_write(out, spec->format, &d.doc);
+    }
+    if (rc == RC_OK) {
         if (!buf_ok(out))
             rc = err_set(err, RC_LIMIT, "The document would pass %zu bytes; ask for fewer entries.",
                          DRAW_MAX);
     }
     drawn->modified_at = d.modified_at;
+    drawn->is_empty = d.doc.n_entries == 0;
     drawn->is_private = false;
     for (size_t i = 0; i < d.n_records; i++)
         drawn->is_private = drawn->is_private || !str_is_null(d.records[i].access_key);

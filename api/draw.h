@@ -7,6 +7,7 @@
 
 struct drawn {
     int64_t modified_at;
+    bool is_empty;   /* no entries in it */
     bool is_private; /* a credential stands between the publisher and everybody */
 };
 

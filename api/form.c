@@ -88,6 +88,12 @@ void form_entry(enum form form, struct arena *a, const struct revision *row,
         out->kind = row->kind == REV_DELETED ? OUT_EMPTY : OUT_RECORD;
         out->at_us = row->at_us;
         break;
+    case FORM_STREAM:
+        if (row->gone)
+            out->kind = OUT_EMPTY;
+        out->changed_at = row->at_us / 1000000;
+        out->updated_at = out->changed_at;
+        break;
     case FORM_NEWEST:
     case FORM_COUNT_:
         break;

@@ -90,8 +90,7 @@ static size_t ready_ids(struct arena *a, const struct gathered *items, size_t n,
     return n_out;
 }
 
-/* urn:uuid of what was asked for: the same whatever part of it can be reached at the moment. */
-static struct str merged_id(struct arena *a, struct str seed)
+struct str pull_merged_id(struct arena *a, struct str seed)
 {
     static const unsigned char ns[16] = {0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1,
                                          0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
@@ -166,7 +165,7 @@ static void on_gathered(struct call *c, struct gathered *items, size_t n, void *
         spec.next = selflink_set(c->arena, spec.self, "skip",
                                  str_printf(c->arena, "%zu", q->skip + q->len));
     if (q->merged)
-        spec.id = merged_id(c->arena, q->id_seed);
+        spec.id = pull_merged_id(c->arena, q->id_seed);
     *r = (struct reply)REPLY_INIT;
     r->cache = is_private(c, q) ? FRESH_PRIVATE : FRESH;
     r->varies_encoding = true;

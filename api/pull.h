@@ -23,5 +23,9 @@ bool pull_read(struct call *c, struct pull *q, struct problem *p) NODISCARD;
 /* Gather the feeds, then answer. `q` lives in the call's arena. */
 void pull_serve(struct call *c, struct pull *q, const struct wanted_url *urls, size_t n);
 
+/* The id of a merged document, urn:uuid of what was asked for: the same whatever part of it can be
+ * reached at the moment. */
+struct str pull_merged_id(struct arena *a, struct str seed);
+
 /* The origin of links to ourselves: configured, or "http://" and the Host field. */
 struct str pull_origin(struct call *c);

@@ -21,7 +21,7 @@ struct renders {
 struct result {
     struct blob *body, *gzip;
     int64_t modified_at;
-    bool is_private;
+    bool is_private, is_empty;
 };
 
 struct waiter {
@@ -62,6 +62,12 @@ void renders_free(struct renders **rp)
     *rp = NULL;
 }
 
+static void put_place(struct buf *key, const struct place *p)
+{
+    buf_printf(key, "%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRIu32 " %.*s %.*s\n", (int)p->kind,
+               p->seq, p->from_us, p->offset, p->check, STR_ARG(p->id), STR_ARG(p->text));
+}
+
 /* Everything the document depends on. The program's version is part of it: another one may write
  * other bytes. A settled document depends on no version of its feeds: who has its name knows that
  * it will stay. */
@@ -76,6 +82,12 @@ static struct str key_of(struct arena *a, struct store *s, const struct render_s
     buf_printf(&key, "%d %d %" PRId64 " %zu %zu\n", (int)spec->form, (int)spec->complete,
                spec->page, spec->page_rows, spec->page_size);
     buf_printf(&key, "%.*s\n", STR_ARG(spec->origin));
+    if (spec->form == FORM_STREAM) {
+        put_place(&key, &spec->since);
+        put_place(&key, &spec->until);
+        buf_printf(&key, "%d %d %.*s\n", (int)spec->by_creation, (int)spec->descends,
+                   STR_ARG(spec->callback));
+    }
     for (size_t i = 0; i < spec->n_ids; i++)
         buf_printf(&key, "%" PRId64 ",", spec->ids[i]);
     buf_printf(&key, "\n%.*s\n%.*s\n%.*s", STR_ARG(spec->self), STR_ARG(spec->id),
@@ -105,9 +117,11 @@ static enum rc render(struct render *job, struct reader *r, struct result *res, 
 
         res->modified_at = drawn.modified_at;
         res->is_private = drawn.is_private;
+        res->is_empty = drawn.is_empty;
         res->body = blob_new(bytes, len);
         res->gzip = reply_gzip(blob_bytes(res->body));
-        doc.meta = str_printf(&job->arena, "%" PRId64 " %d", res->modified_at, res->is_private);
+        doc.meta = str_printf(&job->arena, "%" PRId64 " %c%c", res->modified_at,
+                              res->is_private ? 'p' : '-', res->is_empty ? 'e' : '-');
         doc.body = res->body;
         doc.gzip = res->gzip;
         cache_put(r, job->key, &doc);
@@ -125,7 +139,8 @@ static void take_cached(struct result *res, struct cached_doc *doc)
     res->gzip = blob_ref(doc->gzip);
     if (!str_to_i64(str_split(&rest, ' '), &res->modified_at))
         res->modified_at = TIME_UNKNOWN;
-    res->is_private = !str_eqz(rest, "0");
+    res->is_private = str_starts(rest, STR("p"));
+    res->is_empty = str_ends(rest, STR("e"));
     cached_doc_release(doc);
 }
 
@@ -133,12 +148,15 @@ static void take_cached(struct result *res, struct cached_doc *doc)
 
 static void reply_result(struct call *c, struct reply *r, const struct result *res)
 {
+    if (res->is_empty && r->on_empty != NULL && r->on_empty(c, r))
+        return;
     r->modified_at = res->modified_at;
     if (res->is_private && r->private_cache != NULL)
         r->cache = r->private_cache;
     r->body = res->body;
     r->gzip = res->gzip;
-    r->media_type = feed_format_media_type((enum feed_format)r->format);
+    if (r->media_type == NULL)
+        r->media_type = feed_format_media_type((enum feed_format)r->format);
     reply_send(c, r);
 }
 
@@ -190,7 +208,8 @@ static void on_reader(void *ctx, struct reader *r)
         w->result = (struct result){.body = blob_ref(res.body),
                                     .gzip = blob_ref(res.gzip),
                                     .modified_at = res.modified_at,
-                                    .is_private = res.is_private};
+                                    .is_private = res.is_private,
+                                    .is_empty = res.is_empty};
         loop_post(w->loop, on_rendered, w);
         w = next;
     }
@@ -218,6 +237,11 @@ static struct render *render_new(struct call *c, struct str key, const struct re
     job->spec.id = str_dup(a, spec->id);
     job->spec.title = str_dup(a, spec->title);
     job->spec.origin = str_dup(a, spec->origin);
+    job->spec.callback = str_dup(a, spec->callback);
+    job->spec.since.id = str_dup(a, spec->since.id);
+    job->spec.since.text = str_dup(a, spec->since.text);
+    job->spec.until.id = str_dup(a, spec->until.id);
+    job->spec.until.text = str_dup(a, spec->until.text);
     return job;
 }
 

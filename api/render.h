@@ -8,6 +8,7 @@
 
 #include "api/call.h"
 #include "api/form.h"
+#include "api/place.h"
 #include "api/reply.h"
 #include "feed/writer.h"
 
@@ -19,14 +20,17 @@ struct render_spec {
     size_t n_ids;
     size_t len, skip; /* FORM_NEWEST */
     /* the other forms: */
-    int64_t page;      /* -1: the newest, by the URL of the entry document */
-    size_t page_size;  /* revisions of a page */
-    size_t page_rows;  /* only so many of them; 0: all */
-    bool is_settled;   /* its bytes will never change (form_page_is_settled()) */
-    bool complete;     /* FORM_RECORDS: all current records in one document */
-    struct str origin; /* "http://host:port", for links */
-    struct str self; /* our URL of the document; may hold key marks (selflink.h), like `next` */
-    struct str next; /* the URL of the page that follows; null: none is offered */
+    int64_t page;              /* -1: the newest, by the URL of the entry document */
+    size_t page_size;          /* revisions of a page */
+    size_t page_rows;          /* only so many of them; 0: all */
+    bool is_settled;           /* its bytes will never change (form_page_is_settled()) */
+    struct place since, until; /* FORM_STREAM; `len` is its max, `next` its base URL */
+    bool by_creation, descends;
+    struct str callback; /* a function that the document is wrapped in (JSON-P); null: none */
+    bool complete;       /* FORM_RECORDS: all current records in one document */
+    struct str origin;   /* "http://host:port", for links */
+    struct str self;     /* our URL of the document; may hold key marks (selflink.h), like `next` */
+    struct str next;     /* the URL of the page that follows; null: none is offered */
     struct str id, title; /* of a merged document */
     struct str key;       /* its name; set by render_unmodified() */
 };

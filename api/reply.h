@@ -6,17 +6,20 @@
 #include "base/blob.h"
 
 struct reply {
-    int status;             /* 0: 200 */
-    const char *media_type; /* with charset; NULL: no body */
-    const char *cache;      /* Cache-Control */
+    int status;                /* 0: 200 */
+    const char *media_type;    /* with charset; NULL: no body */
+    const char *cache;         /* Cache-Control */
     const char *private_cache; /* in its place when a credential opened the feed; NULL: the same */
-    struct str etag;        /* what stands between the quotes; null: none */
-    int64_t modified_at;    /* Last-Modified; TIME_UNKNOWN: none */
-    bool varies_encoding;   /* a gzip variant may exist: Vary says so */
-    struct str fields;      /* further complete lines; null */
-    struct blob *body;      /* borrowed, like gzip */
-    struct blob *gzip;      /* NULL: there is none */
-    int format;             /* enum feed_format, where it is a view (render.c) */
+    struct str etag;           /* what stands between the quotes; null: none */
+    int64_t modified_at;       /* Last-Modified; TIME_UNKNOWN: none */
+    bool varies_encoding;      /* a gzip variant may exist: Vary says so */
+    struct str fields;         /* further complete lines; null */
+    struct blob *body;         /* borrowed, like gzip */
+    struct blob *gzip;         /* NULL: there is none */
+    bool (*on_empty)(struct call *c, struct reply *r); /* asked first when a document holds no
+                                                          entries; true: taken care of */
+    void *empty_ctx;
+    int format; /* enum feed_format, where it is a view (render.c) */
 };
 
 #define REPLY_INIT                                                                                 \

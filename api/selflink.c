@@ -116,23 +116,41 @@ struct str selflink_make(struct arena *a, struct str origin, struct str target, 
     return str_dup(a, buf_view(&out));
 }
 
-struct str selflink_set(struct arena *a, struct str link, const char *name, struct str value)
+/* The link without a parameter, and what would stand before another one. */
+static void put_without(struct buf *out, struct arena *a, struct str link, const char *name,
+                        char *sep)
 {
-    AUTO(buf_release) struct buf out = BUF_INIT(8 * LIMIT_REQUEST_BODY);
     ssize_t mark = str_chr(link, '?');
     struct str rest = mark < 0 ? STR_NULL : str_slice(link, (size_t)mark + 1, link.len);
-    char sep = '?';
 
-    buf_str(&out, mark < 0 ? link : str_slice(link, 0, (size_t)mark));
+    *sep = '?';
+    buf_str(out, mark < 0 ? link : str_slice(link, 0, (size_t)mark));
     while (!str_is_null(rest)) {
         struct str pair = str_split(&rest, '&');
 
         if (pair.len == 0 || names_param(a, pair, name))
             continue;
-        buf_putc(&out, sep);
-        buf_str(&out, pair);
-        sep = '&';
+        buf_putc(out, *sep);
+        buf_str(out, pair);
+        *sep = '&';
     }
+}
+
+struct str selflink_unset(struct arena *a, struct str link, const char *name)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(8 * LIMIT_REQUEST_BODY);
+    char sep;
+
+    put_without(&out, a, link, name, &sep);
+    return str_dup(a, buf_view(&out));
+}
+
+struct str selflink_set(struct arena *a, struct str link, const char *name, struct str value)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(8 * LIMIT_REQUEST_BODY);
+    char sep;
+
+    put_without(&out, a, link, name, &sep);
     buf_printf(&out, "%c%s=%.*s", sep, name, STR_ARG(value));
     return str_dup(a, buf_view(&out));
 }

@@ -19,6 +19,9 @@ struct str selflink_make(struct arena *a, struct str origin, struct str target, 
 /* The same link with a query parameter set to a value (replacing it). */
 struct str selflink_set(struct arena *a, struct str link, const char *name, struct str value);
 
+/* The same link without a query parameter. */
+struct str selflink_unset(struct arena *a, struct str link, const char *name);
+
 /* Fill in the marks. `key` gives the access key of a feed; null: none, then no user is named. */
 typedef struct str selflink_key_fn(void *ctx, int64_t feed_id);
 struct str selflink_fill(struct arena *a, struct str link, selflink_key_fn *key, void *ctx);

@@ -242,6 +242,8 @@ static void write_bare_entry(struct arena *a, struct buf *out, const struct out_
     write_own_links(out, e);
     if (e->kind == OUT_EMPTY)
         buf_puts(out, "<content/>\n");
+    if (doc->stream != NULL)
+        out_stream_entry_write(out, out_entry_id(a, e), e);
     if (doc->merged)
         write_source(a, out, doc, e, NULL);
     buf_puts(out, "</entry>\n");
@@ -276,6 +278,8 @@ static void write_entry(struct arena *a, struct buf *out, const struct out_doc *
     write_tags(out, &v);
     write_body(a, out, &v, e->ext, lang);
     atom_text(a, out, "rights", v.rights, lang, marks_get(v.marks, MARK_RIGHTS, 0));
+    if (doc->stream != NULL)
+        out_stream_entry_write(out, out_entry_id(a, e), e);
     out_extra_write(out, &v, e->ext, EXT_ATOM_ENTRY);
     write_source(a, out, doc, e, obj);
     buf_puts(out, "</entry>\n");
@@ -319,6 +323,8 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
     xml_element(out, "icon", v->icon);
     xml_element(out, "logo", v->image);
     out_history_write(out, doc);
+    if (doc->stream != NULL)
+        out_stream_write(out, doc->stream);
     if (feed == NULL)
         return;
     out_ext_write(out, feed->ext, EXT_ATOM_HEAD);

@@ -82,3 +82,25 @@ void out_tombstones_write(struct buf *out, const struct out_doc *doc)
         arena_release(&a);
     }
 }
+
+void out_stream_write(struct buf *out, const struct out_stream *s)
+{
+    buf_printf(out, "<fo:total xmlns:fo=\"" NS_FANOUT "\">%lld</fo:total>\n", (long long)s->total);
+    if (!str_is_null(s->prev_cursor)) {
+        buf_puts(out, "<fo:prev_cursor xmlns:fo=\"" NS_FANOUT "\">");
+        xml_text(out, s->prev_cursor);
+        buf_puts(out, "</fo:prev_cursor>\n");
+    }
+    buf_puts(out, "<fo:last_cursor xmlns:fo=\"" NS_FANOUT "\">");
+    xml_text(out, s->last_cursor);
+    buf_puts(out, "</fo:last_cursor>\n");
+}
+
+void out_stream_entry_write(struct buf *out, struct str id, const struct out_entry *e)
+{
+    buf_puts(out, "<fo:id xmlns:fo=\"" NS_FANOUT "\">");
+    xml_text(out, id);
+    buf_puts(out, "</fo:id>\n");
+    if (e->kind == OUT_EMPTY)
+        buf_puts(out, "<fo:deleted xmlns:fo=\"" NS_FANOUT "\">true</fo:deleted>\n");
+}

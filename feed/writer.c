@@ -19,6 +19,7 @@ static const struct {
     [FORMAT_JSON] = {"json", "application/json"},
     [FORMAT_JSON_OBJ] = {"json", "application/json"},
     [FORMAT_JSONFEED] = {"jsonfeed", "application/feed+json"},
+    [FORMAT_ACTIVITIES] = {"json", "application/json"},
 };
 
 const char *feed_format_media_type(enum feed_format format)
@@ -48,6 +49,9 @@ void feed_write(struct buf *out, enum feed_format format, const struct out_doc *
         break;
     case FORMAT_JSONFEED:
         write_jsonfeed(out, doc);
+        break;
+    case FORMAT_ACTIVITIES:
+        write_activities(out, doc);
         break;
     }
 }
@@ -154,6 +158,7 @@ static const struct {
     {"http://purl.org/atom/ns#", NULL, IN_ATOM | IN_RSS},
     {NS_HISTORY, NULL, IN_ATOM | IN_RSS},
     {NS_TOMBSTONES, NULL, IN_ATOM | IN_RSS},
+    {NS_FANOUT, NULL, IN_ATOM | IN_RSS},
     {"http://purl.org/rss/1.0/", NULL, IN_ATOM | IN_RSS},
     {"http://my.netscape.com/rdf/simple/0.9/", NULL, IN_ATOM | IN_RSS},
     {"http://www.w3.org/1999/02/22-rdf-syntax-ns#", NULL, IN_ATOM | IN_RSS},

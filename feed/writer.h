@@ -1,5 +1,5 @@
 /* feed/writer.h - stored entries to documents: RSS 2.0, Atom 1.0, JSON (object form), JSON
- * Feed 1.1.
+ * Feed 1.1, ActivityStreams 1.0.
  *
  * Pure. Strict out: whatever came in, what leaves is valid (RFC 4287, RSS 2.0 and the Advisory
  * Board's profile, jsonfeed.org 1.1). Entries come as the object form (`obj`, as stored) with their
@@ -12,7 +12,14 @@
 #include "base/str.h"
 #include "model/value.h"
 
-enum feed_format { FORMAT_ATOM, FORMAT_RSS, FORMAT_JSON, FORMAT_JSON_OBJ, FORMAT_JSONFEED };
+enum feed_format {
+    FORMAT_ATOM,
+    FORMAT_RSS,
+    FORMAT_JSON,
+    FORMAT_JSON_OBJ,
+    FORMAT_JSONFEED,
+    FORMAT_ACTIVITIES, /* streams only */
+};
 
 struct out_feed {       /* a feed whose entries appear */
     struct str url;     /* the feed's URL, without credentials */
@@ -48,8 +55,18 @@ struct out_entry {
     struct str uid;       /* identity within the feed */
     int64_t published_at; /* Unix seconds; TIME_UNKNOWN */
     int64_t updated_at;   /* TIME_UNKNOWN */
+    int64_t created_at;   /* streams: when we first saw it */
+    int64_t changed_at;   /* streams: when we saw its newest revision */
     int64_t received_at;  /* when the middleware first saw it; the date of undated entries */
     int64_t sort_at;
+};
+
+/* What a document that is a piece of a stream tells (Smart Feeds). */
+struct out_stream {
+    int64_t total;          /* items of the whole feed, deleted ones included */
+    struct str last_cursor; /* of the last item here */
+    struct str prev_cursor; /* of a push: the last one before it; null */
+    struct str next;        /* URL of the items that follow; null */
 };
 
 struct out_doc {
@@ -64,13 +81,14 @@ struct out_doc {
     size_t n_entries;
     const struct out_link *links; /* further links of the head: hub, prev-archive, ... */
     size_t n_links;
-    int64_t updated_at;  /* never before any change shown */
-    int64_t updated_us;  /* > 0: the same to the microsecond */
-    int64_t ttl_s;       /* RSS ttl; 0: none */
-    struct str next_url; /* JSON Feed next_url; null: none */
-    bool complete;       /* fh:complete */
-    bool archive;        /* fh:archive */
-    bool repeats;        /* an id may appear more than once: a log, no state */
+    int64_t updated_at;              /* never before any change shown */
+    int64_t updated_us;              /* > 0: the same to the microsecond */
+    int64_t ttl_s;                   /* RSS ttl; 0: none */
+    struct str next_url;             /* JSON Feed next_url; null: none */
+    const struct out_stream *stream; /* NULL: it is no stream */
+    bool complete;                   /* fh:complete */
+    bool archive;                    /* fh:archive */
+    bool repeats;                    /* an id may appear more than once: a log, no state */
     enum { OUT_PLAIN, OUT_STATEFUL, OUT_STATELESS } state; /* fh:Stateful of draft-00 */
     bool partial;                                          /* JSON "partial": true */
 };

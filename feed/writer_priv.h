@@ -103,6 +103,11 @@ void out_tombstones_write(struct buf *out, const struct out_doc *doc);
 /* "updated" of an entry or head, RFC 3339: to the microsecond when that is given. */
 void out_time_write(struct buf *out, const char *name, int64_t at, int64_t at_us, struct str marks);
 
+/* fo:total and the cursors of a stream's head; fo:id and fo:deleted of its entries. */
+void out_stream_write(struct buf *out, const struct out_stream *s);
+void out_stream_entry_write(struct buf *out, struct str id, const struct out_entry *e);
+
+#define NS_FANOUT "http://fanout.org/protocol/atom"
 #define NS_TOMBSTONES "http://purl.org/atompub/tombstones/1.0"
 /* Is there an element of this name among the foreign ones? */
 bool out_ext_has(struct str ext, const char *ns, const char *local);
@@ -144,4 +149,5 @@ void atom_source(struct arena *a, struct buf *out, const struct out_feed *feed,
 void write_atom(struct buf *out, const struct out_doc *doc);
 void write_rss(struct buf *out, const struct out_doc *doc);
 void write_jsonfeed(struct buf *out, const struct out_doc *doc);
+void write_activities(struct buf *out, const struct out_doc *doc);
 void write_json(struct buf *out, const struct out_doc *doc, bool array_only);

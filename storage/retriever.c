@@ -199,6 +199,23 @@ enum rc reader_feeds_at(struct reader *r, const int64_t *ids, size_t n, int64_t 
     return rc;
 }
 
+enum rc reader_created(struct reader *r, const struct revision *rows, size_t n, int64_t *out,
+                       struct err *err)
+{
+    enum rc rc = db_snapshot(r->db, err);
+    size_t i;
+
+    if (rc != RC_OK)
+        return rc;
+    for (i = 0; i < n && rc == RC_OK; i++) {
+        out[i] = rows[i].at_us;
+        if (rows[i].first_seq != rows[i].seq)
+            rc = revisions_time(r->db, rows[i].first_seq, &out[i], err);
+    }
+    db_snapshot_end(r->db);
+    return rc;
+}
+
 enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_deleted,
                      int64_t *out, struct err *err)
 {
@@ -219,7 +236,11 @@ enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, 
     for (i = 0; i < n && rc == RC_OK; i++) {
         rc = entries_find(r->db, feed_id, uids[i], &row, err);
         out[i] = (struct known_entry){
-            .known = row.id != 0, .deleted = row.deleted, .sort_at = row.sort_at};
+            .known = row.id != 0,
+            .deleted = row.deleted,
+            .first_seq = row.first_seq,
+            .seq = row.seq,
+            .sort_at = row.sort_at};
         memcpy(out[i].essence, row.essence, sizeof out[i].essence);
         memcpy(out[i].doc_hash, row.doc_hash, sizeof out[i].doc_hash);
     }

@@ -254,6 +254,10 @@ enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct aren
 enum rc reader_feeds_at(struct reader *r, const int64_t *ids, size_t n, int64_t seq, struct arena *a,
                         struct feed_record **out, size_t *n_out, struct err *err) NODISCARD;
 
+/* When the entries of these rows were first seen (microseconds): out[n]. */
+enum rc reader_created(struct reader *r, const struct revision *rows, size_t n, int64_t *out,
+                       struct err *err) NODISCARD;
+
 /* How many entries these feeds have together, deleted ones included or not. */
 enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_deleted, int64_t *out,
                      struct err *err) NODISCARD;
@@ -281,6 +285,7 @@ enum rc reader_page_at(struct reader *r, const int64_t *ids, size_t n_ids, size_
  * each uid; `known` is false where there is none. out[n]. */
 struct known_entry {
     bool known, deleted;
+    int64_t first_seq, seq; /* of its first and newest revision */
     unsigned char essence[16];
     unsigned char doc_hash[16]; /* digest_content() of doc and ext, one after the other */
     int64_t sort_at;            /* of an undated entry: when this version of it came in */

@@ -111,6 +111,12 @@ enum rc revisions_last(struct db *db, int64_t feed_id, int64_t *seq, struct err 
                   seq, err);
 }
 
+enum rc revisions_time(struct db *db, int64_t seq, int64_t *at_us, struct err *err)
+{
+    return number(db, stmt_start(db, err, "SELECT at_us FROM revisions WHERE seq = ?1", "i", seq),
+                  at_us, err);
+}
+
 enum rc revisions_updated_at(struct db *db, int64_t seq, int64_t *at, struct err *err)
 {
     sqlite3_stmt *st =

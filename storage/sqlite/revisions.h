@@ -38,6 +38,9 @@ enum rc overlays_drop(struct db *db, int64_t seq, struct err *err) NODISCARD;
 /* Newest seq of a feed; 0: none. */
 enum rc revisions_last(struct db *db, int64_t feed_id, int64_t *seq, struct err *err) NODISCARD;
 
+/* The event time of one row, microseconds; 0 when there is none. */
+enum rc revisions_time(struct db *db, int64_t seq, int64_t *at_us, struct err *err) NODISCARD;
+
 /* The publisher's date in one row; TIME_UNKNOWN when there is none. */
 enum rc revisions_updated_at(struct db *db, int64_t seq, int64_t *at, struct err *err) NODISCARD;
 

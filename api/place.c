@@ -1,0 +1,244 @@
+/* api/place.c - see place.h. Source: Smart Feeds, "Position Specs" and "Cursors". */
+#include "api/place.h"
+
+#include <zlib.h>
+
+#include "api/cursor.h"
+#include "base/buf.h"
+#include "feed/writer.h"
+
+#define GROUP_MAX 10000 /* items of one instant that are looked at for a check */
+#define SCAN_ROWS 1000
+#define SCAN_MAX 100000 /* items that are looked at for an id that is not the publisher's own */
+
+static bool bad(struct problem *p, struct arena *a, const char *parameter, struct str text,
+                const char *why)
+{
+    problem_parameter(p, a, parameter, text, NULL, "The parameter `%s` %s", parameter, why);
+    p->kind = PROBLEM_BAD_POSITION;
+    return false;
+}
+
+/* T_O_C */
+static bool read_group(struct str s, struct place *out)
+{
+    struct str rest = s;
+    int64_t t, offset, check;
+
+    if (!str_to_i64(str_split(&rest, '_'), &t) || str_is_null(rest) ||
+        !str_to_i64(str_split(&rest, '_'), &offset) || str_is_null(rest) ||
+        !str_to_i64(rest, &check) || t < 0 || t > INT64_C(253402300799) || offset < 0 ||
+        check < 0 || check > UINT32_MAX)
+        return false;
+    out->kind = PLACE_GROUP;
+    out->from_us = t * 1000000;
+    out->to_us = out->from_us + 999999;
+    out->offset = offset;
+    out->check = (uint32_t)check;
+    return true;
+}
+
+static bool read_cursor(struct str s, struct str log_id, int64_t last_seq, struct place *out)
+{
+    struct str log;
+    int64_t at_us;
+
+    out->text = s;
+    if (s.len == 0) { /* before the first item (D27) */
+        out->kind = PLACE_SEQ;
+        out->seq = 0;
+        return true;
+    }
+    if (!cursor_read(s, &log, &out->seq, &at_us))
+        return read_group(s, out);
+    out->kind = PLACE_SEQ;
+    if (!str_starts(log_id, log) || log.len < 8 || out->seq > last_seq) {
+        out->kind = PLACE_TIME; /* of another log (D25) */
+        out->from_us = out->to_us = at_us;
+    }
+    return true;
+}
+
+static bool read_time(struct str s, struct place *out)
+{
+    int64_t n;
+
+    out->kind = PLACE_TIME;
+    if (str_to_i64(s, &n) && n >= 0 && n <= INT64_C(253402300799)) {
+        out->from_us = n * 1000000;
+    } else if (!rfc3339_read(s, &out->from_us)) {
+        return false;
+    }
+    /* a whole second is all of it; a fraction is a moment */
+    out->to_us = out->from_us % 1000000 == 0 ? out->from_us + 999999 : out->from_us;
+    return true;
+}
+
+bool place_read(struct arena *a, const char *parameter, struct str text, struct str log_id,
+                int64_t last_seq, struct place *out, struct problem *p)
+{
+    struct str value = text, type;
+
+    *out = (struct place){.kind = PLACE_NONE, .text = STR_NULL, .id = STR_NULL};
+    if (str_is_null(text))
+        return true;
+    type = str_split(&value, ':');
+    if (str_is_null(value))
+        return bad(p, a, parameter, text,
+                   "is no position: `cursor:`, `time:` or `id:`, and a value.");
+    if (str_eqz(type, "cursor"))
+        return read_cursor(value, log_id, last_seq, out) ||
+               bad(p, a, parameter, text, "has a cursor that was not given here.");
+    if (str_eqz(type, "time"))
+        return read_time(value, out) ||
+               bad(p, a, parameter, text,
+                   "has a time that is neither Unix seconds nor an RFC 3339 date.");
+    if (str_eqz(type, "id")) {
+        out->kind = PLACE_ID;
+        out->id = value;
+        return value.len > 0 || bad(p, a, parameter, text, "has an empty id.");
+    }
+    return bad(p, a, parameter, text, "has an unknown type; there are `cursor:`, `time:`, `id:`.");
+}
+
+struct view stream_view_of(const struct stream_view *s, int64_t after, int64_t before, size_t len)
+{
+    return (struct view){.feed_ids = s->ids,
+                         .n_feeds = s->n_ids,
+                         .order = s->by_creation
+                                      ? (s->descends ? VIEW_CREATED_DESC : VIEW_CREATED)
+                                      : (s->descends ? VIEW_MODIFIED_DESC : VIEW_MODIFIED),
+                         .after_seq = after,
+                         .before_seq = before,
+                         .len = len,
+                         .with_deleted = true};
+}
+
+/* The records of the stream's feeds, for the ids of items. */
+static enum rc read_urls(struct reader *r, const struct stream_view *s, struct arena *a,
+                         struct feed_record **out, size_t *n, struct err *err)
+{
+    return reader_feeds(r, s->ids, s->n_ids, a, out, n, err);
+}
+
+static struct str item_id(struct arena *a, const struct revision *row,
+                          const struct feed_record *feeds, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (feeds[i].id == row->feed_id)
+            return feed_entry_iri(a, feeds[i].url, row->uid);
+    return row->uid;
+}
+
+/* The seq of the O-th item of the instant T, if the check over the ids up to it holds; else 0. */
+static enum rc find_in_group(struct reader *r, const struct place *place,
+                             const struct stream_view *s, int64_t *seq, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct stream_view ascending = *s;
+    struct revision *rows = NULL;
+    struct feed_record *feeds = NULL;
+    struct view v;
+    int64_t low, high;
+    size_t n = 0, n_feeds = 0;
+    uint32_t sum = (uint32_t)crc32(0, NULL, 0);
+    enum rc rc = reader_seq_at(r, place->from_us - 1, &low, err);
+
+    *seq = 0;
+    if (rc == RC_OK)
+        rc = reader_seq_at(r, place->to_us, &high, err);
+    if (rc != RC_OK || place->offset >= GROUP_MAX)
+        return rc;
+    ascending.descends = false;
+    v = stream_view_of(&ascending, low, high + 1, (size_t)place->offset + 1);
+    rc = reader_rows(r, &v, &a, &rows, &n, err);
+    if (rc == RC_OK)
+        rc = read_urls(r, s, &a, &feeds, &n_feeds, err);
+    if (rc != RC_OK || n != (size_t)place->offset + 1)
+        return rc;
+    for (size_t i = 0; i < n; i++) {
+        struct str id = item_id(&a, &rows[i], feeds, n_feeds);
+
+        if (i > 0)
+            sum = (uint32_t)crc32(sum, (const Bytef *)"_", 1);
+        sum = (uint32_t)crc32(sum, (const Bytef *)id.ptr, (uInt)id.len);
+    }
+    if (sum == place->check)
+        *seq = s->by_creation ? rows[n - 1].first_seq : rows[n - 1].seq;
+    return RC_OK;
+}
+
+/* Publishers' own ids are looked up; those made here are compared, as far as is bearable. */
+static enum rc find_id(struct reader *r, const struct place *place, const struct stream_view *s,
+                       int64_t *seq, struct err *err)
+{
+    struct stream_view all = *s;
+    int64_t after = 0;
+    size_t looked = 0, n = SCAN_ROWS, i;
+    enum rc rc = RC_OK;
+
+    *seq = 0;
+    all.descends = false;
+    for (i = 0; i < s->n_ids && rc == RC_OK; i++) {
+        struct known_entry known;
+
+        rc = reader_known(r, s->ids[i], &place->id, 1, &known, err);
+        if (rc == RC_OK && known.known) {
+            *seq = s->by_creation ? known.first_seq : known.seq;
+            return RC_OK;
+        }
+    }
+    while (rc == RC_OK && n == SCAN_ROWS && looked < SCAN_MAX &&
+           str_starts(place->id, STR("urn:uuid:"))) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct view v = stream_view_of(&all, after, INT64_MAX, SCAN_ROWS);
+        struct feed_record *feeds = NULL;
+        struct revision *rows = NULL;
+        size_t n_feeds = 0;
+
+        rc = reader_rows(r, &v, &a, &rows, &n, err);
+        if (rc == RC_OK)
+            rc = read_urls(r, s, &a, &feeds, &n_feeds, err);
+        for (i = 0; rc == RC_OK && i < n; i++) {
+            after = s->by_creation ? rows[i].first_seq : rows[i].seq;
+            if (!str_eq(item_id(&a, &rows[i], feeds, n_feeds), place->id))
+                continue;
+            *seq = after;
+            return RC_OK;
+        }
+        looked += n;
+    }
+    return rc != RC_OK ? rc : err_set(err, RC_NOT_FOUND, "No item of this feed has the id.");
+}
+
+enum rc place_find(struct reader *r, const struct place *place, const struct stream_view *s,
+                   bool since, int64_t *bound, struct err *err)
+{
+    bool below = since != s->descends; /* the items wanted have greater seqs */
+    int64_t seq = 0;
+    enum rc rc = RC_OK;
+
+    switch (place->kind) {
+    case PLACE_NONE:
+        *bound = below ? 0 : INT64_MAX;
+        return RC_OK;
+    case PLACE_SEQ:
+        *bound = place->seq;
+        return RC_OK;
+    case PLACE_ID:
+        return find_id(r, place, s, bound, err);
+    case PLACE_GROUP:
+        rc = find_in_group(r, place, s, &seq, err);
+        if (rc == RC_OK && seq != 0) {
+            *bound = seq;
+            return RC_OK;
+        }
+        break;
+    case PLACE_TIME:
+        break;
+    }
+    if (rc == RC_OK)
+        rc = reader_seq_at(r, below ? place->from_us - 1 : place->to_us, &seq, err);
+    *bound = below ? seq : seq + 1;
+    return rc;
+}

@@ -1,0 +1,49 @@
+/* api/place.h - positions in a stream as Smart Feeds writes them: "cursor:...", "id:...",
+ * "time:...".
+ *
+ * Reading one is pure and happens with the request; finding the seq it means takes a reader.
+ */
+#pragma once
+
+#include "api/problem.h"
+#include "model/view.h"
+#include "storage/store.h"
+
+enum place_kind {
+    PLACE_NONE,  /* not given */
+    PLACE_SEQ,   /* a cursor of this log: exclusive */
+    PLACE_TIME,  /* inclusive on either side */
+    PLACE_GROUP, /* T+O+C: the O-th item of an instant, if its check holds; else the time T */
+    PLACE_ID,    /* an item */
+};
+
+struct place {
+    enum place_kind kind;
+    int64_t seq;
+    int64_t from_us, to_us; /* the time: its first and its last microsecond */
+    int64_t offset;
+    uint32_t check;
+    struct str id;
+    struct str text; /* as written, without "cursor:" when it is a cursor */
+};
+
+/* Understand a parameter; absent (null): PLACE_NONE. A wrong one is a problem (bad-position-spec).
+ */
+bool place_read(struct arena *a, const char *parameter, struct str text, struct str log_id,
+                int64_t last_seq, struct place *out, struct problem *p) NODISCARD;
+
+/* A stream: feeds, in order of creation or of change, from old to new or back. */
+struct stream_view {
+    const int64_t *ids;
+    size_t n_ids;
+    bool by_creation, descends;
+};
+
+/* Where the items behind (`after`) or before the place begin, as exclusive bounds of the seq that
+ * orders: after: the bound is below them; else above. In a stream that descends, "behind" is
+ * towards the older. RC_NOT_FOUND: no item has the id. */
+enum rc place_find(struct reader *r, const struct place *place, const struct stream_view *s,
+                   bool since, int64_t *bound, struct err *err) NODISCARD;
+
+/* The view of a stream between two places. */
+struct view stream_view_of(const struct stream_view *s, int64_t after, int64_t before, size_t len);
