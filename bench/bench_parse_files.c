@@ -6,7 +6,6 @@
  * LIST is a file of lines SET TAB PATH. Engines: feedmill, feedmill-raw (HTML as it was written),
  * sax (libxml2's push parser with handlers that do nothing).
  */
-#include <libxml/parser.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +143,7 @@ int main(int argc, char **argv)
         return 2;
     }
     digest_init();
-    xmlInitParser();
+    sax_init();
     read_list(&fs, argv[2]);
     if (strcmp(argv[1], "classify") == 0) {
         for (size_t i = 0; i < fs.n; i++)

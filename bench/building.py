@@ -13,10 +13,10 @@ class Missing(Exception):
     """Something cannot be measured here; the text says what is needed."""
 
 
-def need(program):
+def need(program, package=None):
     path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
     if path is None:
-        raise Missing("%s is not installed (Debian: apt install %s)" % (program, program))
+        raise Missing("%s is not installed (Debian: apt install %s)" % (program, package or program))
     return path
 
 

@@ -28,6 +28,17 @@ static void on_error(void *ctx, xmlErrorPtr error)
     (void)ctx, (void)error;
 }
 
+static void be_silent(void *ctx, const char *fmt, ...)
+{
+    (void)ctx, (void)fmt;
+}
+
+void sax_init(void)
+{
+    xmlInitParser();
+    xmlSetGenericErrorFunc(NULL, be_silent); /* for what does not reach a handler */
+}
+
 bool sax_read(struct str document)
 {
     xmlSAXHandler sax = {.initialized = XML_SAX2_MAGIC,
