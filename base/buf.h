@@ -58,7 +58,12 @@ static inline void buf_puts(struct buf *b, const char *z)
 
 static inline void buf_putc(struct buf *b, char c)
 {
-    buf_append(b, &c, 1);
+    if (__builtin_expect(b->cap - b->len > 1, 1)) {
+        b->ptr[b->len++] = c;
+        b->ptr[b->len] = '\0';
+    } else {
+        buf_append_slow(b, &c, 1);
+    }
 }
 
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -1,9 +1,12 @@
 /* feed/builder.c - frames, text, namespaces, and the fragments of foreign elements. */
 #include "feed/builder.h"
 
+#include <pthread.h>
+
 #include "base/assert.h"
-#include "feed/marks.h"
 #include "base/mem.h"
+#include "base/scan.h"
+#include "feed/marks.h"
 #include "feed/names.h"
 #include "feed/sanitize_priv.h"
 #include "feed/uri.h"
@@ -140,22 +143,27 @@ static const char *const escapes[256] = {
     ['"'] = "&quot;", ['\n'] = "&#10;", ['\t'] = "&#9;",
 };
 
+SCAN_DEFINE(scan_markup, (v == '&') | (v == '<') | (v == '>') | (v == '\r'),
+            c == '&' || c == '<' || c == '>' || c == '\r')
+SCAN_DEFINE(scan_in_value,
+            (v == '&') | (v == '<') | (v == '>') | (v == '"') | ((v >= '\t') & (v <= '\r')),
+            escapes[c] != NULL)
+
 static void put_escaped(struct buf *out, struct str s, bool in_attribute)
 {
-    size_t from = 0;
+    const char *from = s.ptr, *p = s.ptr, *end = s.ptr + s.len;
 
-    for (size_t i = 0; i < s.len; i++) {
-        const char *esc = escapes[(unsigned char)s.ptr[i]];
+    while ((p = in_attribute ? scan_in_value(p, end) : scan_markup(p, end)) < end) {
+        const char *esc = escapes[(unsigned char)*p];
 
-        if (esc == NULL ||
-            (!in_attribute && (s.ptr[i] == '"' || s.ptr[i] == '\n' || s.ptr[i] == '\t')))
+        p++;
+        if (esc == NULL)
             continue;
-        buf_append(out, s.ptr + from, i - from);
+        buf_append(out, from, (size_t)(p - 1 - from));
         buf_puts(out, esc);
-        from = i + 1;
+        from = p;
     }
-    if (s.len > from)
-        buf_append(out, s.ptr + from, s.len - from);
+    buf_append(out, from, (size_t)(end - from));
 }
 
 /* The URI of a name; that of a customary prefix that was not declared. Null: none. */
@@ -659,11 +667,43 @@ struct value *builder_context(struct builder *b)
 static const struct element_table *const tables[] = {&elements_core, &elements_ext, &elements_media,
                                                      &elements_geo};
 
+#define ROWS_MAX 1024
+#define SLOTS 2048 /* a power of two */
+
+/* All tables as one hash table with open addressing, the same in every process: made once. */
+static const struct element *slots[SLOTS];
+static pthread_once_t slots_once = PTHREAD_ONCE_INIT;
+
+/* The slot of the row of `tag`, or the free one where it belongs. */
+static size_t find_slot(struct str tag)
+{
+    uint32_t h = 2166136261u;
+    size_t slot;
+
+    for (size_t i = 0; i < tag.len; i++)
+        h = (h ^ (unsigned char)tag.ptr[i]) * 16777619u;
+    slot = (h ^ h >> 15) % SLOTS;
+    while (slots[slot] != NULL && !str_eqz(tag, slots[slot]->tag))
+        slot = (slot + 1) % SLOTS;
+    return slot;
+}
+
+static void make_slots(void)
+{
+    size_t n_rows = 0;
+
+    for (size_t t = 0; t < ARRAY_LEN(tables); t++)
+        for (size_t i = 0; i < tables[t]->n; i++) {
+            size_t slot = find_slot(str_from(tables[t]->rows[i].tag));
+
+            ASSERT(++n_rows <= ROWS_MAX);
+            if (slots[slot] == NULL) /* the first row of a tag holds */
+                slots[slot] = &tables[t]->rows[i];
+        }
+}
+
 const struct element *element_find(struct str tag)
 {
-    for (size_t t = 0; t < ARRAY_LEN(tables); t++)
-        for (size_t i = 0; i < tables[t]->n; i++)
-            if (tables[t]->rows[i].tag[0] == tag.ptr[0] && str_eqz(tag, tables[t]->rows[i].tag))
-                return &tables[t]->rows[i];
-    return NULL;
+    (void)pthread_once(&slots_once, make_slots);
+    return slots[find_slot(tag)];
 }

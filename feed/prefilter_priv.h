@@ -34,23 +34,23 @@ struct prefilter {
     bool had_root;
     bool has_ended; /* the end tag of the root was seen; it is written last */
     bool done;
-    struct str open[LIMIT_XML_DEPTH]; /* names of open elements, in the input */
     size_t depth;
-    unsigned char n_declared[LIMIT_XML_DEPTH]; /* namespaces, by each open element */
-    size_t n_namespaces;                       /* by all of them */
+    size_t n_namespaces;          /* by all of them */
     size_t n_too_deep;            /* open elements beyond the stack, which are dropped */
     uint32_t n_open_by_hash[256]; /* says quickly that a name is not open */
     bool no_comment_end, no_cdata_end, no_pi_end;
     struct quote_cache quotes[2];
-    struct declared_entity entities[ENTITIES_MAX];
     size_t n_entities, n_expanded;
-    size_t n_names;       /* of elements and attributes that came by */
-    unsigned char *names; /* bitmap of the hashes of names since NAMES_FREE, or NULL */
-    size_t n_bits;        /* set in it */
-    size_t n_tags;        /* written so far, as struct prefilter_text counts them */
-    /* the batch being made; what is beyond the counts was never set */
-    size_t n, n_copied, n_texts;
+    size_t n_names;              /* of elements and attributes that came by */
+    unsigned char *names;        /* bitmap of the hashes of names since NAMES_FREE, or NULL */
+    size_t n_bits;               /* set in it */
+    size_t n_tags;               /* written so far, as struct prefilter_text counts them */
+    size_t n, n_copied, n_texts; /* of the batch being made */
+    /* what is beyond the counts was never set */
     struct prefilter_text texts[TEXTS_MAX];
+    struct str open[LIMIT_XML_DEPTH];          /* names of open elements, in the input */
+    unsigned char n_declared[LIMIT_XML_DEPTH]; /* namespaces, by each open element */
+    struct declared_entity entities[ENTITIES_MAX];
     char out[PREFILTER_CHUNK];    /* tags */
     char copied[PREFILTER_CHUNK]; /* text that does not stand so in the document */
 };

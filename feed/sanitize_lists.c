@@ -571,31 +571,69 @@ static uint16_t slots[SLOTS]; /* index in `names` + 1; 0: free */
 static pthread_once_t names_once = PTHREAD_ONCE_INIT;
 static atomic_bool are_made;
 
-static inline unsigned lower(char c)
+/* The first and the last eight bytes of a name of up to sixteen, in lower case: all of it. */
+struct words {
+    uint64_t first, last;
+};
+
+static inline uint64_t load_8(const char *p)
 {
-    return (unsigned char)c | (c >= 'A' && c <= 'Z' ? 0x20u : 0u);
+    uint64_t w;
+
+    memcpy(&w, p, sizeof w);
+    return w;
 }
 
-/* Few bytes tell names apart well enough. */
-static inline size_t hash(struct str name)
+static inline uint64_t load_4(const char *p)
 {
-    size_t h = name.len * 0x9E5u + lower(name.ptr[0]) * 0x1B3u +
-               lower(name.ptr[name.len - 1]) * 0x6A9u + lower(name.ptr[name.len / 2]) * 0xD35u;
+    uint32_t w;
 
-    return (h ^ h >> 9) % SLOTS;
+    memcpy(&w, p, sizeof w);
+    return w;
 }
 
-static inline bool is_same(struct str x, struct str y)
+/* Eight bytes with the ASCII letters among them in lower case. */
+static inline uint64_t lower(uint64_t w)
 {
-    return x.len == y.len && (memcmp(x.ptr, y.ptr, x.len) == 0 || str_ieq(x, y));
+    const uint64_t ones = 0x0101010101010101, high = ones * 0x80;
+    uint64_t low = w & ~high;
+    uint64_t is_upper = (low + ones * (0x80 - 'A')) & ~(low + ones * (0x7F - 'Z')) & ~w & high;
+
+    return w | is_upper >> 2;
+}
+
+static inline struct words words_of(struct str name)
+{
+    const char *p = name.ptr;
+    size_t n = name.len;
+
+    if (n >= 8)
+        return (struct words){lower(load_8(p)), lower(load_8(p + n - 8))};
+    if (n >= 4)
+        return (struct words){lower(load_4(p) | load_4(p + n - 4) << 32), 0};
+    return (struct words){lower((unsigned char)p[0] | (uint64_t)(unsigned char)p[n / 2] << 8 |
+                                (uint64_t)(unsigned char)p[n - 1] << 16),
+                          0};
+}
+
+static inline bool is_same(const struct sanitize_name *known, struct str name, struct words w)
+{
+    struct words k;
+
+    if (known->own.len != name.len)
+        return false;
+    k = words_of(known->own);
+    return k.first == w.first && k.last == w.last && (name.len <= 16 || str_ieq(known->own, name));
 }
 
 /* The slot of `name`, or the free one where it belongs. */
 static inline size_t find_slot(struct str name)
 {
-    size_t slot = hash(name);
+    struct words w = words_of(name);
+    uint64_t h = (w.first ^ w.last << 7 ^ name.len) * 0x9E3779B97F4A7C15;
+    size_t slot = (size_t)(h >> 40) % SLOTS;
 
-    while (slots[slot] != 0 && !is_same(names[slots[slot] - 1].own, name))
+    while (slots[slot] != 0 && !is_same(&names[slots[slot] - 1], name, w))
         slot = (slot + 1) % SLOTS;
     return slot;
 }

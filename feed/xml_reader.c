@@ -154,7 +154,7 @@ static void grow_cache(struct reader *r)
     struct cached_name *old = r->cache;
     size_t n = r->cache_cap;
 
-    r->cache_cap = n == 0 ? 256 : n * 2;
+    r->cache_cap = n == 0 ? 128 : n * 2;
     r->cache = mem_zalloc(r->cache_cap * sizeof *r->cache);
     for (size_t i = 0; i < n; i++)
         if (old[i].local != NULL)
