@@ -121,7 +121,7 @@ static struct value *item_of(struct arena *a, const struct out_entry *e)
         put_text(a, object, "id", id);
         value_setz(a, item, "actor", actor_of(a, NULL, e->feed));
     } else {
-        out_view_read(a, out_entry_object(a, e), e->feed->url, false, &v);
+        out_view_read(a, out_entry_object(a, e), STR(""), e->feed->url, false, &v);
         object = whole_object(a, e, &v, id);
         put_text(a, item, "title", view_plain(a, v.title));
         if (iri_is_http(v.link))
