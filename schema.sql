@@ -50,6 +50,12 @@ CREATE TABLE feeds (
     hint_skip_days  INTEGER NOT NULL DEFAULT 0, -- bit d: weekday d, 0 = Monday
     raw_html        INTEGER NOT NULL DEFAULT 0, -- 1: HTML is taken in as it was written, not sanitized
     n_pings         INTEGER NOT NULL DEFAULT 0, -- taken, ever; a fetch serves those before its start
+    id_url          TEXT,                       -- its first URL: derived ids are made of it for ever
+    id_rule         INTEGER NOT NULL DEFAULT 0, -- enum identity_rule: how its entries are told apart
+    id_since_at     INTEGER,                    -- since when
+    id_why          TEXT,                       -- and why, in a sentence
+    id_against      INTEGER NOT NULL DEFAULT 0, -- documents in a row in which that failed
+    id_better       INTEGER NOT NULL DEFAULT 0, -- documents in a row that proved a better rule
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;
@@ -96,10 +102,22 @@ CREATE TABLE entries (
     iri_hash  INTEGER NOT NULL,           -- 63 bits, for uids that are absolute IRIs; else 0
     essence   BLOB NOT NULL,              -- 16 bytes: what counts as a change
     doc_hash  BLOB NOT NULL,              -- 16 bytes: of the document shown, overlay included
+    marks     BLOB,                       -- 64 bytes (model/marks.h): what it looked like when last
+                                          -- seen; NULL: not since there are marks
+    id_url    TEXT,                       -- of the record it came from, if that was merged into this
+                                          -- one; NULL: feeds.id_url
     UNIQUE (feed_id, uid)
 ) STRICT;
 CREATE INDEX entries_newest ON entries (feed_id, sort_at DESC, seq DESC, iri_hash)
     WHERE deleted = 0;
+
+-- Under what an entry is found when its publisher gives it another id: the keys of entries.marks.
+CREATE TABLE entry_keys (
+    feed_id  INTEGER NOT NULL,
+    key      INTEGER NOT NULL, -- hash; its low two bits say of what
+    entry_id INTEGER NOT NULL,
+    PRIMARY KEY (feed_id, key, entry_id)
+) STRICT, WITHOUT ROWID;
 
 -- The log. Rows are only added, and never change: archive pages are made of them and must stay the
 -- same byte for byte. (A record that turns out to be another one takes its rows there.) There is no

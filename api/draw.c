@@ -55,6 +55,7 @@ static void read_head(struct arena *a, const struct feed_record *rec, struct out
         value_set_textz(a, head, "href", rec->url);
     out->meta = head;
     out->url = rec->url;
+    out->id_url = rec->id_url;
     out->ext = rec->ext;
     out->updated_at = rec->last_change_at;
 }

@@ -32,8 +32,8 @@ static const unsigned char ns_oid[16] = {0x6b, 0xa7, 0xb8, 0x12, 0x9d, 0xad, 0x1
                                          0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
 
 /* D10: the first version keeps the entry's id, every later event gets one of its own. */
-static void make_event(struct arena *a, const struct revision *row, const struct out_feed *feed,
-                       struct str log_id, struct out_entry *out)
+static void make_event(struct arena *a, const struct revision *row, struct str log_id,
+                       struct out_entry *out)
 {
     struct out_link *about = ARENA_NEW(a, struct out_link);
     char uuid[37];
@@ -42,8 +42,8 @@ static void make_event(struct arena *a, const struct revision *row, const struct
         return;
     digest_uuid5(ns_oid, str_printf(a, "%.*s\n%" PRId64, STR_ARG(log_id), row->seq), uuid);
     out->id = str_printf(a, "urn:uuid:%s", uuid);
-    *about = (struct out_link){
-        .rel = STR("related"), .type = STR_NULL, .href = feed_entry_iri(a, feed->url, row->uid)};
+    *about =
+        (struct out_link){.rel = STR("related"), .type = STR_NULL, .href = out_entry_iri(a, out)};
     out->links = about;
     out->n_links = 1;
     if (row->kind == REV_DELETED)
@@ -69,13 +69,14 @@ void form_entry(enum form form, struct arena *a, const struct revision *row,
                               .json = row->doc,
                               .ext = row->ext,
                               .uid = row->uid,
+                              .id_url = row->id_url,
                               .published_at = row->published_at,
                               .updated_at = row->updated_at,
                               .received_at = row->at_us / 1000000,
                               .sort_at = row->sort_at};
     switch (form) {
     case FORM_EVENTS:
-        make_event(a, row, feed, log_id, out);
+        make_event(a, row, log_id, out);
         break;
     case FORM_ARCHIVE:
     case FORM_HISTORY:

@@ -126,7 +126,7 @@ static struct str item_id(struct arena *a, const struct revision *row,
 {
     for (size_t i = 0; i < n; i++)
         if (feeds[i].id == row->feed_id)
-            return feed_entry_iri(a, feeds[i].url, row->uid);
+            return feed_entry_iri(a, row->id_url.len > 0 ? row->id_url : feeds[i].id_url, row->uid);
     return row->uid;
 }
 
@@ -180,11 +180,13 @@ static enum rc find_id(struct reader *r, const struct place *place, const struct
     *seq = 0;
     all.descends = false;
     for (i = 0; i < s->n_ids && rc == RC_OK; i++) {
-        struct known_entry known;
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct known_entry *known;
+        size_t n_known;
 
-        rc = reader_known(r, s->ids[i], &place->id, 1, &known, err);
-        if (rc == RC_OK && known.known) {
-            *seq = s->by_creation ? known.first_seq : known.seq;
+        rc = reader_known(r, s->ids[i], &place->id, 1, NULL, 0, &a, &known, &n_known, err);
+        if (rc == RC_OK && n_known > 0) {
+            *seq = s->by_creation ? known->first_seq : known->seq;
             return RC_OK;
         }
     }

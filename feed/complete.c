@@ -59,11 +59,15 @@ struct value *entry_complete(struct arena *a, const struct doc_entry *e, struct 
 {
     struct value *obj = value_dict(a);
     struct str content = text_at(value_at(value_getz(e->obj, "content"), 0), STR("value"));
+    struct str id = str_trim(text_at(e->obj, STR("id"))); /* an empty one names nothing */
 
     for (size_t i = 0; i < value_len(e->obj); i++)
         value_set(a, obj, e->obj->members[i].key, e->obj->members[i].val);
-    if (str_is_null(text_at(obj, STR("id")))) /* an empty one names nothing */
+    if (!str_eq(id, uid)) {
         value_set_textz(a, obj, "id", uid);
+        if (id.len > 0)
+            value_set_textz(a, obj, "source_id", id);
+    }
     ensure_text(a, obj, STR("title"), STR(""));
     ensure_text(a, obj, STR("link"), any_link(obj));
     ensure_text(a, obj, STR("summary"), str_is_null(content) ? STR("") : content);

@@ -1,4 +1,4 @@
-/* feed/identity.c - uids and hashes of essence. */
+/* feed/identity.c - hashes of essence: what counts as a change of an entry. */
 #include "feed/identity.h"
 
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "base/compiler.h"
 #include "base/digest.h"
-#include "base/map.h"
 #include "feed/fragment.h"
+#include "feed/iri.h"
 
 /* Members that move without the entry being edited: counters kept by comment and media services.
  * Everything else is essence. `inner`, when given, is the one member of that dict (or of each dict
@@ -22,6 +22,8 @@ static const struct {
     {"media_community", NULL},   {"media_community_", NULL},
 };
 
+#define NS_FEEDBURNER "http://rssnamespace.org/feedburner/ext/1.0"
+
 /* The same among foreign elements, by local name and namespace name. */
 static const struct {
     const char *ns, *local;
@@ -33,6 +35,7 @@ static const struct {
     {"http://search.yahoo.com/mrss", "community"},
     {"http://search.yahoo.com/mrss/", "statistics"},
     {"http://search.yahoo.com/mrss/", "starRating"},
+    {NS_FEEDBURNER, "origLink"},
 };
 
 /* Says nothing of its own: derived from a sibling, or the address by which references were resolved
@@ -40,6 +43,25 @@ static const struct {
 static bool is_derived(struct str key, bool top)
 {
     return str_ends(key, STR("_parsed")) || (!top && str_eqz(key, "base"));
+}
+
+/* How an essence is put together. */
+struct essence {
+    struct arena *a;
+    struct buf *out;
+    bool raw; /* with ids and addresses as they are: as before there were marks */
+};
+
+/* Says who an entry is, not what: it is recognised by other means. FeedBurner's members name the
+ * address that its own link hides, which stands for it here. */
+static bool is_identity(const struct essence *es, struct str member)
+{
+    static const char *const names[] = {"id", "guidislink", "feedburner_origlink"};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (!es->raw && str_eqz(member, names[i]))
+            return true;
+    return false;
 }
 
 static bool is_volatile(struct str member, struct str inner)
@@ -60,6 +82,21 @@ static void put_text(struct buf *out, struct str s)
     buf_str(out, s);
 }
 
+static bool has_blank(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if ((unsigned char)s.ptr[i] <= ' ')
+            return true;
+    return false;
+}
+
+static void put_string(const struct essence *es, struct str s)
+{
+    if (!es->raw && iri_is_http(s) && !has_blank(s))
+        s = identity_ref(es->a, s, IDENTITY_STRONG);
+    put_text(es->out, s);
+}
+
 static int by_key(const void *x, const void *y)
 {
     const struct value_member *const *a = x, *const *b = y;
@@ -69,9 +106,10 @@ static int by_key(const void *x, const void *y)
 
 /* A form with one spelling for each value: tagged, lengths in front, members in order of their
  * keys. `member`: the top-level member that v belongs to; null at the top. */
-static void put_value(struct arena *a, struct buf *out, const struct value *v, struct str member)
+static void put_value(const struct essence *es, const struct value *v, struct str member)
 {
     const struct value_member **sorted;
+    struct buf *out = es->out;
 
     buf_putc(out, (char)('0' + v->kind));
     switch (v->kind) {
@@ -87,26 +125,29 @@ static void put_value(struct arena *a, struct buf *out, const struct value *v, s
         buf_append(out, &v->d, sizeof v->d);
         break;
     case VAL_TEXT:
-        put_text(out, v->s);
+        put_string(es, v->s);
         break;
     case VAL_LIST:
         buf_append(out, &v->len, sizeof v->len);
         for (uint32_t i = 0; i < v->len; i++)
-            put_value(a, out, v->items[i], member);
+            put_value(es, v->items[i], member);
         break;
     case VAL_DICT:
-        sorted = arena_alloc(a, (v->len + 1) * sizeof *sorted);
+        sorted = arena_alloc(es->a, (v->len + 1) * sizeof *sorted);
         for (uint32_t i = 0; i < v->len; i++)
             sorted[i] = &v->members[i];
         qsort(sorted, v->len, sizeof *sorted, by_key);
         for (uint32_t i = 0; i < v->len; i++) {
             struct str key = sorted[i]->key;
             bool top = str_is_null(member);
-            if (is_derived(key, top) || (top ? is_volatile(key, STR_NULL) : is_volatile(member, key)))
+            if (is_derived(key, top) ||
+                (top ? is_volatile(key, STR_NULL) : is_volatile(member, key)))
+                continue;
+            if (top && is_identity(es, key))
                 continue;
             buf_putc(out, 'k');
             put_text(out, key);
-            put_value(a, out, sorted[i]->val, top ? key : member);
+            put_value(es, sorted[i]->val, top ? key : member);
         }
         buf_putc(out, 'e');
         break;
@@ -119,7 +160,7 @@ static void put_value(struct arena *a, struct buf *out, const struct value *v, s
 
 /* True when the element of `tag` is in the table. Its prefix is declared there or in the tag of the
  * top element: so does the maker of the fragment. */
-static bool is_volatile_element(struct arena *a, struct str top, struct str tag)
+static bool is_volatile_element(const struct essence *es, struct str top, struct str tag)
 {
     struct str name, key = STR("xmlns"), ns;
     size_t n = 1;
@@ -132,8 +173,10 @@ static bool is_volatile_element(struct arena *a, struct str top, struct str tag)
     for (size_t i = 0; i < ARRAY_LEN(volatile_elements); i++) {
         if (!str_eqz(str_slice(name, (size_t)(colon + 1), name.len), volatile_elements[i].local))
             continue;
+        if (es->raw && strcmp(volatile_elements[i].ns, NS_FEEDBURNER) == 0)
+            continue;
         if (colon >= 0)
-            key = str_printf(a, "xmlns:%.*s", (int)colon, name.ptr);
+            key = str_printf(es->a, "xmlns:%.*s", (int)colon, name.ptr);
         ns = fragment_attr(str_slice(tag, 0, DECLARATION_REACH), key);
         if (str_is_null(ns))
             ns = fragment_attr(str_slice(top, 0, DECLARATION_REACH), key);
@@ -144,8 +187,9 @@ static bool is_volatile_element(struct arena *a, struct str top, struct str tag)
 }
 
 /* `ext` (well-formed) without its volatile elements, however deep they stand. */
-static void put_ext(struct arena *a, struct buf *out, struct str ext)
+static void put_ext(const struct essence *es, struct str ext)
 {
+    struct buf *out = es->out;
     struct str top = STR_NULL;
     int depth = 0,
         hidden_at = 0; /* hidden_at: depth outside the element that is left out, plus 1 */
@@ -168,7 +212,7 @@ static void put_ext(struct arena *a, struct buf *out, struct str ext)
         empty = n > 2 && tag.ptr[n - 2] == '/';
         if (depth == 0)
             top = tag;
-        if (!closing && hidden_at == 0 && is_volatile_element(a, top, tag))
+        if (!closing && hidden_at == 0 && is_volatile_element(es, top, tag))
             hidden_at = depth + 1;
         if (hidden_at == 0)
             buf_str(out, tag);
@@ -179,86 +223,44 @@ static void put_ext(struct arena *a, struct buf *out, struct str ext)
     }
 }
 
-void identity_essence(const struct doc_entry *e, unsigned char out[16])
+/* The object as FeedBurner got it: with the address behind its own. */
+static const struct value *original(struct arena *a, const struct value *obj)
+{
+    struct str link = value_get_textz(obj, "feedburner_origlink");
+    struct value *copy, *links;
+
+    if (!iri_is_http(link))
+        return obj;
+    copy = value_copy(a, obj);
+    links = value_getz(copy, "links");
+    for (size_t i = 0; i < value_len(links); i++) {
+        struct value *l = value_at(links, i);
+
+        if (str_eq(value_get_textz(l, "href"), value_get_textz(obj, "link")))
+            value_set_textz(a, l, "href", link);
+    }
+    value_set_textz(a, copy, "link", link);
+    return copy;
+}
+
+static void hash_essence(const struct doc_entry *e, bool raw, unsigned char out[16])
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
+    struct essence es = {&a, &b, raw};
 
     if (e->obj != NULL)
-        put_value(&a, &b, e->obj, STR_NULL);
-    put_ext(&a, &b, e->ext);
+        put_value(&es, raw ? e->obj : original(&a, e->obj), STR_NULL);
+    put_ext(&es, e->ext);
     digest_content(buf_view(&b), out);
 }
 
-/* Essences are hashed when they are first asked for, and once. */
-struct essence {
-    bool known;
-    unsigned char md[16];
-};
-
-static const unsigned char *essence_of(const struct feed_doc *doc, struct essence *cache, size_t i)
+void identity_essence(const struct doc_entry *e, unsigned char out[16])
 {
-    if (!cache[i].known)
-        identity_essence(&doc->entries[i], cache[i].md);
-    cache[i].known = true;
-    return cache[i].md;
+    hash_essence(e, false, out);
 }
 
-/* The rules in order: 0 own id, 1 link, 2 title and date, 3 content. Null when the entry lacks what
- * the rule needs. What we derive has no scheme, so that it never passes for an IRI. */
-#define N_RULES 4
-static struct str uid_by_rule(struct arena *a, const struct feed_doc *doc, struct essence *cache,
-                              size_t i, int rule)
+void identity_essence_unmarked(const struct doc_entry *e, unsigned char out[16])
 {
-    const struct doc_entry *e = &doc->entries[i];
-    unsigned char md[16];
-    char hex[33];
-    int64_t at = e->published_at != TIME_UNKNOWN ? e->published_at : e->updated_at;
-
-    switch (rule) {
-    case 0:
-        return e->id.len > 0 ? str_dup(a, e->id) : STR_NULL;
-    case 1:
-        return e->link.len > 0 ? str_dup(a, e->link) : STR_NULL;
-    case 2: {
-        struct str key;
-        if (e->title.len == 0 || at == TIME_UNKNOWN)
-            return STR_NULL;
-        key = str_printf(a, "%lld %.*s", (long long)at, STR_ARG(e->title));
-        digest_content(key, md);
-        digest_hex(md, sizeof md, hex);
-        return str_printf(a, "title=%s", hex);
-    }
-    default:
-        digest_hex(essence_of(doc, cache, i), 16, hex);
-        return str_printf(a, "hash=%s", hex);
-    }
-}
-
-void identity_uids(struct arena *a, const struct feed_doc *doc, struct str *uids)
-{
-    AUTO(arena_release) struct arena tmp = ARENA_INIT;
-    struct essence *cache = ARENA_ARRAY(&tmp, struct essence, doc->n_entries + 1);
-    struct map taken = MAP_INIT;
-
-    for (size_t i = 0; i < doc->n_entries; i++) {
-        uids[i] = STR_NULL;
-        for (int rule = 0; rule < N_RULES; rule++) {
-            struct str uid = uid_by_rule(a, doc, cache, i, rule);
-            const struct doc_entry *first;
-            size_t at;
-            if (str_is_null(uid))
-                continue;
-            first = map_get(&taken, uid);
-            if (first == NULL) {
-                map_put(&taken, uid, &doc->entries[i]);
-                uids[i] = uid;
-                break;
-            }
-            at = (size_t)(first - doc->entries);
-            if (memcmp(essence_of(doc, cache, at), essence_of(doc, cache, i), 16) == 0)
-                break;
-        }
-    }
-    map_release(&taken, NULL);
+    hash_essence(e, true, out);
 }

@@ -296,7 +296,7 @@ static struct value *item_of(struct arena *a, const struct out_doc *doc, const s
     struct out_view v;
 
     out_view_read(a, obj, STR(""), e->feed->url, false, &v);
-    put_text(a, item, "id", feed_entry_iri(a, e->feed->url, e->uid));
+    put_text(a, item, "id", out_entry_iri(a, e));
     put_url(a, item, "url", v.link);
     put_external(a, item, &v);
     put_text(a, item, "title", view_plain(a, v.title));

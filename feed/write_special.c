@@ -6,7 +6,7 @@
 
 struct str out_entry_id(struct arena *a, const struct out_entry *e)
 {
-    return str_is_null(e->id) ? feed_entry_iri(a, e->feed->url, e->uid) : e->id;
+    return str_is_null(e->id) ? out_entry_iri(a, e) : e->id;
 }
 
 void out_time_write(struct buf *out, const char *name, int64_t at, int64_t at_us, struct str marks)

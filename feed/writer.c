@@ -90,21 +90,31 @@ static struct str uuid_of(struct arena *a, struct str name)
     return str_printf(a, "urn:uuid:%s", uuid);
 }
 
-struct str feed_entry_iri(struct arena *a, struct str feed_url, struct str uid)
+struct str feed_entry_iri(struct arena *a, struct str id_url, struct str uid)
 {
     if (is_atom_id(a, uid))
         return uid;
     /* a line end stands in no URL: no two pairs give the same name */
-    return uuid_of(a, str_printf(a, "%.*s\n%.*s", STR_ARG(feed_url), STR_ARG(uid)));
+    return uuid_of(a, str_printf(a, "%.*s\n%.*s", STR_ARG(id_url), STR_ARG(uid)));
+}
+
+static struct str id_url_of(const struct out_feed *feed)
+{
+    return feed->id_url.len > 0 ? feed->id_url : feed->url;
+}
+
+struct str out_entry_iri(struct arena *a, const struct out_entry *e)
+{
+    return feed_entry_iri(a, e->id_url.len > 0 ? e->id_url : id_url_of(e->feed), e->uid);
 }
 
 struct str feed_iri(struct arena *a, const struct out_feed *feed)
 {
-    struct str id = str_trim(value_get_textz(feed->obj, "id"));
+    struct str id = str_trim(value_get_textz(feed->obj, "id")), base = id_url_of(feed);
 
     if (is_atom_id(a, id))
         return id;
-    return uuid_of(a, str_is_null(feed->url) ? value_get_textz(feed->obj, "link") : feed->url);
+    return uuid_of(a, str_is_null(base) ? value_get_textz(feed->obj, "link") : base);
 }
 
 struct str out_feed_name(struct arena *a, struct str title, struct str url)
@@ -137,7 +147,7 @@ bool out_entry_is_first(struct arena *a, struct map *seen, const struct out_doc 
 
     if (!doc->merged || doc->repeats)
         return true;
-    iri = feed_entry_iri(a, e->feed->url, e->uid);
+    iri = out_entry_iri(a, e);
     owner = map_get(seen, iri);
     if (owner == NULL) {
         map_put(seen, iri, (void *)(uintptr_t)e->feed);

@@ -23,6 +23,7 @@ enum feed_format {
 
 struct out_feed {       /* a feed whose entries appear */
     struct str url;     /* the feed's URL, without credentials */
+    struct str id_url;  /* the first it had, for derived ids; null: url */
     struct value *obj;  /* the dict of its head */
     struct str ext;     /* foreign elements of its head */
     struct value *meta; /* JSON only: version, encoding, bozo, namespaces, href, status, ... */
@@ -53,6 +54,7 @@ struct out_entry {
     struct str json;   /* the same, as stored text */
     struct str ext;
     struct str uid;       /* identity within the feed */
+    struct str id_url;    /* in the place of the feed's; null: that */
     int64_t published_at; /* Unix seconds; TIME_UNKNOWN */
     int64_t updated_at;   /* TIME_UNKNOWN */
     int64_t created_at;   /* streams: when we first saw it */
@@ -96,9 +98,10 @@ struct out_doc {
 /* Write the document. `out` overflows (buf_ok) when its maximum is passed. Any thread. */
 void feed_write(struct buf *out, enum feed_format format, const struct out_doc *doc);
 
-/* The valid, permanent Atom id of an entry: its own id when that is an absolute IRI, else
- * urn:uuid version 5 of feed URL and uid (ATOM-08). Same in all formats. */
-struct str feed_entry_iri(struct arena *a, struct str feed_url, struct str uid);
+/* The valid, permanent Atom id of an entry: its uid when that is an absolute IRI, else urn:uuid
+ * version 5 of the first URL of its feed and uid (ATOM-08). Same in all formats. */
+struct str feed_entry_iri(struct arena *a, struct str id_url, struct str uid);
+struct str out_entry_iri(struct arena *a, const struct out_entry *e);
 
 /* The permanent id of a feed: its own when that is an IRI fit to be one, else from its URL. */
 struct str feed_iri(struct arena *a, const struct out_feed *feed);

@@ -99,6 +99,8 @@ static void fill_document(struct arena *a, const struct job *job, const struct f
     o->site_url = site_of(a, doc);
     o->changes = found->changes;
     o->n_changes = found->n_changes;
+    o->has_identity = found->diff.policy_changed;
+    o->identity = found->diff.policy;
     if (!job->resp.partial) {
         o->has_body_hash = true;
         memcpy(o->body_hash, found->body_hash, sizeof o->body_hash);

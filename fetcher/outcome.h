@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "fetcher/diff.h"
 #include "fetcher/job.h"
 #include "model/document.h"
 #include "storage/store.h"
@@ -11,6 +12,7 @@ struct findings {
     bool same; /* the body was the one already known */
     unsigned char body_hash[16];
     const struct feed_doc *doc; /* NULL unless there is a feed to store */
+    struct diff diff;           /* likewise */
     const struct entry_change *changes;
     size_t n_changes;
 };

@@ -114,35 +114,29 @@ static enum job_step handle_other(struct arena *a, struct job *job, const struct
     return JOB_WORK;
 }
 
-/* What the store knows of the document's entries, for all of diff_uids(). */
+/* What the store knows of the document's entries. */
 static enum rc read_known(const struct parse_worker *w, struct arena *a, int64_t feed_id,
-                          const struct str *uids, size_t n, struct known_entry **out,
-                          struct err *err)
+                          struct diff *d, struct err *err)
 {
-    struct known_entry *known = ARENA_ARRAY(a, struct known_entry, n + 1);
-    struct known_entry *found = ARENA_ARRAY(a, struct known_entry, n + 1);
-    struct str *asked = ARENA_ARRAY(a, struct str, n + 1);
-    size_t n_asked = 0;
-    enum rc rc;
+    struct diff_question q;
+    struct known_entry *known;
+    size_t n;
+    enum rc rc = RC_OK;
 
-    for (size_t i = 0; i < n; i++)
-        if (!str_is_null(uids[i]))
-            asked[n_asked++] = uids[i];
-    rc = reader_known(w->reader, feed_id, asked, n_asked, found, err);
-    if (rc != RC_OK)
-        return rc;
-    for (size_t i = n; i-- > 0;)
-        if (!str_is_null(uids[i]))
-            known[i] = found[--n_asked];
-    *out = known;
-    return RC_OK;
+    while (rc == RC_OK && diff_ask(a, d, &q)) {
+        rc = reader_known(w->reader, feed_id, q.uids, q.n_uids, q.keys, q.n_keys, a, &known, &n,
+                          err);
+        if (rc == RC_OK)
+            diff_learn(a, d, known, n);
+    }
+    return rc;
 }
 
 /* A complete document is all there is (RFC 5005 §2): entries of the feed that it does not show are
  * deleted. One that was cut, or is not well-formed, may have lost its end and proves nothing. */
 static enum rc add_absent(const struct parse_worker *w, struct arena *a, const struct job *job,
-                          const struct feed_doc *doc, const struct str *uids, int64_t now,
-                          struct findings *found, struct err *err)
+                          const struct diff *d, int64_t now, struct findings *found,
+                          struct err *err)
 {
     AUTO(map_forget) struct map shown = MAP_INIT;
     AUTO(arena_release) struct arena page = ARENA_INIT;
@@ -157,9 +151,9 @@ static enum rc add_absent(const struct parse_worker *w, struct arena *a, const s
     int64_t when_at;
     enum rc rc;
 
-    for (size_t i = 0; i < doc->n_entries; i++)
-        if (!str_is_null(uids[i]))
-            map_put(&shown, uids[i], a);
+    for (size_t i = 0; i < d->doc->n_entries; i++)
+        if (!str_is_null(d->uids[i]))
+            map_put(&shown, d->uids[i], a);
     for (size_t i = 0; i < n; i++) { /* a tombstone has deleted it already */
         changes[i] = found->changes[i];
         map_put(&shown, changes[i].uid, a);
@@ -200,10 +194,7 @@ static enum job_step understand(const struct parse_worker *w, struct arena *a, s
                              .content_language = job->content_language,
                              .raw_html = job->rec->raw_html};
     struct feed_doc *doc;
-    struct known_entry *known;
     struct entry_change *changes;
-    struct str *uids;
-    size_t n;
 
     digest_content(job->body, found->body_hash);
     if (!job->resp.partial && job->rec->has_body_hash &&
@@ -219,14 +210,14 @@ static enum job_step understand(const struct parse_worker *w, struct arena *a, s
     stats_inc(STAT_parse_total);
     if (doc->bozo)
         stats_inc(STAT_parse_bozo_total);
-    n = diff_uids(a, doc, &uids);
-    if (read_known(w, a, job->feed_id, uids, n, &known, err) != RC_OK)
+    diff_begin(a, &found->diff, doc, &job->rec->identity, now);
+    if (read_known(w, a, job->feed_id, &found->diff, err) != RC_OK)
         return JOB_END;
-    found->n_changes = diff_document(a, docs, doc, uids, known, now, &changes);
+    found->n_changes = diff_document(a, docs, &found->diff, now, &changes);
     found->changes = changes;
     found->doc = doc;
     if (doc->complete && !doc->bozo && doc->n_cut == 0 && !job->resp.partial &&
-        job_has_document(job) && add_absent(w, a, job, doc, uids, now, found, err) != RC_OK)
+        job_has_document(job) && add_absent(w, a, job, &found->diff, now, found, err) != RC_OK)
         return JOB_END;
     return JOB_WORK;
 }

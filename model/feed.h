@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "model/marks.h"
 
 enum feed_state {
     FEED_NEW = 0,     /* never fetched with success */
@@ -45,6 +46,7 @@ enum sanitize_setting {
 struct feed_record {
     int64_t id;
     struct str url;          /* canonical, without credentials */
+    struct str id_url;       /* the first it had: derived ids are made of it */
     struct str credential;   /* "user:password", percent-decoded; SECRET; null when none */
     struct str access_key;   /* opaque user part that stands for the credential in our own links */
     struct str page_url;     /* the HTML page it was discovered from; null */
@@ -70,6 +72,7 @@ struct feed_record {
     int64_t n_items;         /* deleted ones included */
     int64_t n_pings;         /* taken, ever: a fetch serves those that came before its start */
     int n_subscriptions;
+    struct identity_policy identity;
     bool raw_html;           /* HTML is taken in as the publisher wrote it, not sanitized */
     struct str head;         /* JSON of the feed's dict and the facts beside it (see schema.sql) */
     struct str ext;          /* foreign elements of the head, XML */
@@ -94,6 +97,7 @@ struct revision {
     enum revision_kind kind;
     bool initial;      /* was there when the feed was first fetched */
     struct str uid;
+    struct str id_url; /* instead of the feed's, for an entry of a record merged into it; else null */
     int64_t sort_at;   /* entry date that orders merges, Unix seconds */
     int64_t published_at, updated_at; /* TIME_UNKNOWN */
     struct str title, link, summary, author; /* normalized; null when absent */

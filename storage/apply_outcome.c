@@ -86,7 +86,7 @@ static enum rc merge_records(struct txn *t, const struct feed_row *from, struct 
     if (rc == RC_OK)
         rc = sub_feeds_move(t->db, old, id, err);
     if (rc == RC_OK)
-        rc = revisions_merge(t->db, old, id, &to->rec.n_entries, &to->rec.n_items, err);
+        rc = revisions_merge(t->db, old, id, a, &to->rec.n_entries, &to->rec.n_items, err);
     if (rc == RC_OK)
         rc = inherit_document(t, old, to, a, err);
     if (rc == RC_OK)
@@ -214,17 +214,41 @@ static int by_age(const void *x, const void *y)
     return a->position > b->position ? -1 : a->position < b->position;
 }
 
-/* The same essence with another document: shown from now on, but no event. */
+/* No event: the essence is what it was, or was found to be by the one who compared. */
+static bool is_quiet(const struct pending *p)
+{
+    const struct entry_change *c = p->change;
+
+    return memcmp(p->entry.essence, c->essence, sizeof c->essence) == 0 ||
+           (c->volatile_only &&
+            memcmp(p->entry.essence, c->old_essence, sizeof c->old_essence) == 0);
+}
+
+static enum rc keep_marks(struct txn *t, struct pending *p, struct err *err)
+{
+    if (p->kind == REV_DELETED ||
+        (p->entry.has_marks && marks_same(&p->entry.marks, &p->change->marks)))
+        return RC_OK;
+    return entries_mark(t->db, &p->entry, &p->change->marks, err);
+}
+
+/* The same entry with another document: shown from now on, but no event. */
 static enum rc replace_document(struct txn *t, struct pending *p, bool *visible, struct err *err)
 {
-    enum rc rc;
+    const struct entry_change *c = p->change;
+    bool shown = memcmp(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash) != 0;
+    bool same = memcmp(p->entry.essence, c->essence, sizeof c->essence) == 0;
+    enum rc rc = keep_marks(t, p, err);
 
-    if (memcmp(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash) == 0)
-        return RC_OK;
-    *visible = true;
+    if (rc == RC_OK && shown) {
+        *visible = true;
+        rc = overlays_put(t->db, p->entry.seq, c->doc, c->ext, err);
+    }
+    if (rc != RC_OK || (!shown && same))
+        return rc;
     memcpy(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash);
-    rc = overlays_put(t->db, p->entry.seq, p->change->doc, p->change->ext, err);
-    return rc == RC_OK ? entries_update(t->db, &p->entry, err) : rc;
+    memcpy(p->entry.essence, c->essence, sizeof c->essence);
+    return entries_update(t->db, &p->entry, err);
 }
 
 /* A deletion that is older than the entry's own date is none (RFC 6721 §3). */
@@ -241,10 +265,25 @@ static enum rc check_deletion(struct txn *t, const struct pending *p, bool *coun
     return rc;
 }
 
+/* The row of a change. It was compared with a record that has become part of another one: there it
+ * may have another uid. */
+static enum rc find_entry(struct txn *t, int64_t feed_id, const struct entry_change *c, bool merged,
+                          struct arena *a, struct entry_row *out, struct err *err)
+{
+    enum rc rc = entries_find(t->db, feed_id, c->uid, out, err);
+
+    if (rc != RC_OK || out->id != 0 || !merged || c->kind == REV_DELETED)
+        return rc;
+    rc = entries_twin(t->db, feed_id, &c->marks, a, out, err);
+    if (rc == RC_OK && out->id == 0)
+        *out = (struct entry_row){.feed_id = feed_id, .uid = c->uid};
+    return rc;
+}
+
 /* Look at each change beside its row and keep those that are revisions. */
 static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64_t feed_id,
-                             int64_t received, struct arena *a, struct pending **out, size_t *n_out,
-                             bool *visible, struct err *err)
+                             int64_t received, bool merged, struct arena *a,
+                             struct pending **out, size_t *n_out, bool *visible, struct err *err)
 {
     struct pending *list = ARENA_ARRAY(a, struct pending, o->n_changes + 1);
     struct map seen = MAP_INIT;
@@ -257,9 +296,11 @@ static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64
 
         if (map_put(&seen, p.change->uid, list) != NULL)
             continue; /* twice in one document: the first counts */
-        rc = entries_find(t->db, feed_id, p.change->uid, &p.entry, err);
+        rc = find_entry(t, feed_id, p.change, merged, a, &p.entry, err);
         if (rc != RC_OK)
             break;
+        if (!str_eq(p.entry.uid, p.change->uid) && map_put(&seen, p.entry.uid, list) != NULL)
+            continue;
         digest_content(str_concat(a, p.change->doc, p.change->ext), p.doc_hash);
         date_of(&p, received);
         if (deletes) {
@@ -271,8 +312,7 @@ static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64
             p.kind = REV_DELETED;
         } else if (p.entry.id == 0) {
             p.kind = REV_NEW;
-        } else if (!p.entry.deleted &&
-                   memcmp(p.entry.essence, p.change->essence, sizeof p.entry.essence) == 0) {
+        } else if (!p.entry.deleted && is_quiet(&p)) {
             rc = replace_document(t, &p, visible, err);
             continue;
         } else {
@@ -330,6 +370,8 @@ static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, in
             rc = overlays_drop(t->db, old_seq, err);
     }
     if (rc == RC_OK)
+        rc = keep_marks(t, p, err);
+    if (rc == RC_OK)
         rc = revisions_append(t->db, &r, e->id, err);
     if (!e->deleted)
         key.key = (struct merge_key){e->sort_at, e->seq, e->iri_hash};
@@ -339,7 +381,7 @@ static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, in
 }
 
 static enum rc store_document(struct txn *t, struct op *op, struct feed_row *row, int64_t received,
-                              bool *visible)
+                              bool merged, bool *visible)
 {
     const struct fetch_outcome *o = &op->as.outcome;
     int64_t *counts[] = {[REV_NEW] = &op->result.n_new,
@@ -350,7 +392,8 @@ static enum rc store_document(struct txn *t, struct op *op, struct feed_row *row
     size_t n, i;
     enum rc rc;
 
-    rc = check_changes(t, o, row->rec.id, received, &op->arena, &list, &n, visible, &op->err);
+    rc = check_changes(t, o, row->rec.id, received, merged, &op->arena, &list, &n, visible,
+                       &op->err);
     for (i = 0; i < n && rc == RC_OK; i++) {
         rc = append(t, row, &list[i], batch, &op->err);
         ++*counts[list[i].kind];
@@ -452,7 +495,9 @@ enum rc apply_outcome(struct txn *t, struct op *op)
         row.rec.next_reason = REASON_PING;
     }
     if (o->has_document) {
-        rc = store_document(t, op, &row, checked_at, &visible);
+        rc = store_document(t, op, &row, checked_at, merged, &visible);
+        if (rc == RC_OK && o->has_identity && !merged)
+            rc = feeds_save_identity(t->db, row.rec.id, &o->identity, &op->err);
         if (rc == RC_OK)
             rc = store_head(t, o, &row, since, &visible, &op->err);
         row.fetched = true;

@@ -224,28 +224,67 @@ enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_d
     return feeds_count(r->db, id_list(&scratch, ids, n), with_deleted, out, err);
 }
 
-enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, size_t n,
-                     struct known_entry *out, struct err *err)
+static void add_known(const struct entry_row *row, struct arena *a, struct known_entry *list,
+                      size_t *n)
 {
-    struct entry_row row;
+    struct known_entry *k = &list[*n];
+
+    if (row->id == 0)
+        return;
+    *k = (struct known_entry){.id = row->id,
+                              .deleted = row->deleted,
+                              .first_seq = row->first_seq,
+                              .seq = row->seq,
+                              .sort_at = row->sort_at};
+    k->identity.uid = str_dup(a, row->uid);
+    k->identity.has_marks = row->has_marks;
+    k->identity.marks = row->marks;
+    memcpy(k->identity.essence, row->essence, sizeof row->essence);
+    memcpy(k->doc_hash, row->doc_hash, sizeof k->doc_hash);
+    ++*n;
+}
+
+static int by_id(const void *x, const void *y)
+{
+    const struct known_entry *a = x, *b = y;
+
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, size_t n_uids,
+                     const int64_t *keys, size_t n_keys, struct arena *a, struct known_entry **out,
+                     size_t *n_out, struct err *err)
+{
+    AUTO(mem_autofree) struct known_entry *list = NULL;
+    struct entry_row rows[IDENTITY_CANDIDATES];
+    size_t n = 0, cap = 0, n_rows, i, k, kept = 0;
     enum rc rc = db_snapshot(r->db, err);
-    size_t i;
 
     if (rc != RC_OK)
         return rc;
-    for (i = 0; i < n && rc == RC_OK; i++) {
-        rc = entries_find(r->db, feed_id, uids[i], &row, err);
-        out[i] = (struct known_entry){
-            .known = row.id != 0,
-            .deleted = row.deleted,
-            .first_seq = row.first_seq,
-            .seq = row.seq,
-            .sort_at = row.sort_at};
-        memcpy(out[i].essence, row.essence, sizeof out[i].essence);
-        memcpy(out[i].doc_hash, row.doc_hash, sizeof out[i].doc_hash);
+    for (i = 0; i < n_uids && rc == RC_OK; i++) {
+        list = mem_grow(list, &cap, n + 1, sizeof *list);
+        rc = entries_find(r->db, feed_id, uids[i], &rows[0], err);
+        if (rc == RC_OK)
+            add_known(&rows[0], a, list, &n);
+    }
+    for (i = 0; i < n_keys && rc == RC_OK; i++) {
+        list = mem_grow(list, &cap, n + IDENTITY_CANDIDATES, sizeof *list);
+        rc = entries_of_key(r->db, feed_id, keys[i], IDENTITY_CANDIDATES, a, rows, &n_rows, err);
+        for (k = 0; rc == RC_OK && k < n_rows; k++)
+            add_known(&rows[k], a, list, &n);
     }
     db_snapshot_end(r->db);
-    return rc;
+    if (rc != RC_OK)
+        return rc;
+    if (n > 1)
+        qsort(list, n, sizeof *list, by_id);
+    *out = ARENA_ARRAY(a, struct known_entry, n + 1);
+    for (i = 0; i < n; i++)
+        if (i == 0 || list[i].id != list[i - 1].id)
+            (*out)[kept++] = list[i];
+    *n_out = kept;
+    return RC_OK;
 }
 
 static enum rc load_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,

@@ -178,9 +178,11 @@ struct entry_change {
     enum revision_kind kind;
     struct str uid;
     unsigned char essence[16];
+    unsigned char old_essence[16]; /* of the known entry that was compared */
+    struct entry_marks marks;      /* not for a deletion */
     int64_t published_at, updated_at;
     struct str title, link, summary, author, doc, ext;
-    bool volatile_only; /* known essence, other bytes: replaces the document in place */
+    bool volatile_only; /* no event: replaces document and marks in place */
 };
 
 /* What a fetch came to. Empty strings clear, null strings keep what is stored. */
@@ -200,6 +202,8 @@ struct fetch_outcome {
     bool has_document; /* then the following count */
     struct str head, head_ext, title, site_url;
     struct doc_hint_row hints;
+    bool has_identity; /* then this replaces the feed's */
+    struct identity_policy identity;
     const struct entry_change *changes; /* in document order */
     size_t n_changes;
     /* Holds each change's `doc`; moved on RC_OK, and empty then. NULL: all strings are copied. */
@@ -281,17 +285,20 @@ enum rc reader_page(struct reader *r, const int64_t *ids, size_t n_ids, size_t s
 enum rc reader_page_at(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t seq,
                        struct log_page *out, struct err *err) NODISCARD;
 
-/* What is known of a feed's entries, for the comparison: essence and hash of the stored document of
- * each uid; `known` is false where there is none. out[n]. */
+/* What is known of a feed's entries, for the comparison: those that have one of these uids or of
+ * these keys (marks_keys()), each once; of a key the newest IDENTITY_CANDIDATES. An index look-up for each
+ * that is asked. Arena. */
 struct known_entry {
-    bool known, deleted;
+    struct identity_known identity;
+    int64_t id;
+    bool deleted;
     int64_t first_seq, seq; /* of its first and newest revision */
-    unsigned char essence[16];
     unsigned char doc_hash[16]; /* digest_content() of doc and ext, one after the other */
     int64_t sort_at;            /* of an undated entry: when this version of it came in */
 };
-enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, size_t n,
-                     struct known_entry *out, struct err *err) NODISCARD;
+enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, size_t n_uids,
+                     const int64_t *keys, size_t n_keys, struct arena *a, struct known_entry **out,
+                     size_t *n_out, struct err *err) NODISCARD;
 
 /* Subscriptions by id, or all (ids NULL), with their feeds. */
 enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,

@@ -157,6 +157,7 @@ enum rc store_fetch_outcome(struct store *s, const struct fetch_outcome *o, stor
     copy->head_ext = keep(op, o->head_ext);
     copy->title = keep(op, o->title);
     copy->site_url = keep(op, o->site_url);
+    copy->identity.why = keep(op, o->identity.why);
     copy->changes = keep_changes(op, o->changes, o->n_changes, o->docs != NULL);
     rc = storer_push(s->storer, op);
     if (rc == RC_OK)

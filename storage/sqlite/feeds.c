@@ -85,7 +85,7 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
     }
     rc = stmt_run(db, err,
                   "INSERT INTO feeds (url, credential, access_key, next_fetch_at, next_reason,"
-                  " version) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                  " version, id_url) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?1)",
                   "sesiii", url, credential, secret ? str_from(key) : STR_NULL, now,
                   (int64_t)REASON_NEW, version);
     if (rc == RC_OK)
@@ -101,6 +101,7 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
     " f.last_status, f.n_errors, f.last_error, f.version, f.n_entries, f.n_items,"                 \
     " f.hint_max_age_s,"                                                                           \
     " f.hint_ttl_s, f.hint_sy_s, f.hint_skip_hours, f.hint_skip_days, f.raw_html, f.n_pings,"      \
+    " f.id_url, f.id_rule, f.id_since_at, f.id_why, f.id_against, f.id_better,"                    \
     " (SELECT count(*) FROM sub_feeds s WHERE s.feed_id = f.id)"
 
 static struct str null_if_empty(struct str s)
@@ -147,6 +148,12 @@ static void read_row(sqlite3_stmt *st, struct arena *a, struct feed_row *row)
     r->hints.skip_days = (uint8_t)col_int(st, i++);
     r->raw_html = col_int(st, i++) != 0;
     r->n_pings = col_int(st, i++);
+    r->id_url = col_str(st, i++, a);
+    r->identity.rule = (enum identity_rule)col_int(st, i++);
+    r->identity.since_at = col_time(st, i++);
+    r->identity.why = col_str(st, i++, a);
+    r->identity.n_against = (int)col_int(st, i++);
+    r->identity.n_better = (int)col_int(st, i++);
     r->n_subscriptions = (int)col_int(st, i++);
     r->head = STR_NULL;
     r->ext = STR_NULL;
@@ -208,6 +215,16 @@ enum rc feeds_save(struct db *db, const struct feed_row *row, struct err *err)
                     r->hints.max_age_s, r->hints.ttl_s, r->hints.sy_period_s,
                     (int64_t)r->hints.skip_hours, (int64_t)r->hints.skip_days, r->n_items,
                     (int64_t)r->raw_html);
+}
+
+enum rc feeds_save_identity(struct db *db, int64_t id, const struct identity_policy *p,
+                            struct err *err)
+{
+    return stmt_run(db, err,
+                    "UPDATE feeds SET id_rule = ?2, id_since_at = ?3, id_why = ?4,"
+                    " id_against = ?5, id_better = ?6 WHERE id = ?1",
+                    "iitsii", id, (int64_t)p->rule, p->since_at, p->why, (int64_t)p->n_against,
+                    (int64_t)p->n_better);
 }
 
 enum rc feeds_save_urls(struct db *db, int64_t id, struct str url, struct str page_url,

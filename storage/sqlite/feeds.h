@@ -30,8 +30,10 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
 enum rc feeds_load(struct db *db, int64_t id, bool with_head, struct arena *a, struct feed_row *out,
                    struct err *err) NODISCARD;
 
-/* Write back everything but id, URLs, credential, head and the count of pings. */
+/* Write back everything but id, URLs, credential, head, identity policy and the count of pings. */
 enum rc feeds_save(struct db *db, const struct feed_row *row, struct err *err) NODISCARD;
+enum rc feeds_save_identity(struct db *db, int64_t id, const struct identity_policy *p,
+                            struct err *err) NODISCARD;
 enum rc feeds_save_urls(struct db *db, int64_t id, struct str url, struct str page_url,
                         struct err *err) NODISCARD;
 enum rc feeds_save_head(struct db *db, int64_t id, struct str head, struct str ext,

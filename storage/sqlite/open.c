@@ -18,7 +18,7 @@
 #include "storage/sqlite/stmt.h"
 
 #define APPLICATION_ID 0x46656564 /* "Feed" */
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 5
 #define BUSY_MS 5000
 #define LOG_PAGES 4000 /* a shorter write-ahead log is left alone */
 #define N_SLOTS 256    /* a power of two, well above the number of statements in the sources */
@@ -60,6 +60,19 @@ static const struct migration migrations[] = {
      "ALTER TABLE sub_feeds ADD COLUMN folder TEXT;"
      "ALTER TABLE sub_feeds ADD COLUMN category TEXT;"},
     {3, 4, "ALTER TABLE feeds ADD COLUMN n_pings INTEGER NOT NULL DEFAULT 0"},
+    {4, 5, /* what is published is read whole the next time, so that its entries get marks */
+     "ALTER TABLE feeds ADD COLUMN id_url TEXT;"
+     "ALTER TABLE feeds ADD COLUMN id_rule INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN id_since_at INTEGER;"
+     "ALTER TABLE feeds ADD COLUMN id_why TEXT;"
+     "ALTER TABLE feeds ADD COLUMN id_against INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN id_better INTEGER NOT NULL DEFAULT 0;"
+     "UPDATE feeds SET id_url = url, body_hash = NULL, etag = NULL, last_modified = NULL;"
+     "ALTER TABLE entries ADD COLUMN marks BLOB;"
+     "ALTER TABLE entries ADD COLUMN id_url TEXT;"
+     "CREATE TABLE entry_keys ("
+     " feed_id INTEGER NOT NULL, key INTEGER NOT NULL, entry_id INTEGER NOT NULL,"
+     " PRIMARY KEY (feed_id, key, entry_id)) STRICT, WITHOUT ROWID;"},
 };
 
 static enum rc db_fail(struct db *db, struct err *err)
@@ -115,6 +128,10 @@ static int bind_one(sqlite3_stmt *st, int i, char kind, va_list *ap)
         return str_is_null(s) ? sqlite3_bind_null(st, i) : bind_text(st, i, s);
     case 'e':
         return bind_text(st, i, va_arg(*ap, struct str));
+    case 'b':
+        s = va_arg(*ap, struct str);
+        return str_is_null(s) ? sqlite3_bind_null(st, i)
+                              : sqlite3_bind_blob64(st, i, s.ptr, s.len, SQLITE_STATIC);
     default:
         ASSERT(kind == 'h');
         h = va_arg(*ap, const unsigned char *);
@@ -203,6 +220,13 @@ struct str col_str(sqlite3_stmt *st, int i, struct arena *a)
     size_t n = (size_t)sqlite3_column_bytes(st, i);
 
     return p == NULL ? STR_NULL : str_of(arena_copy(a, p, n), n);
+}
+
+struct str col_bytes(sqlite3_stmt *st, int i)
+{
+    const void *p = sqlite3_column_blob(st, i);
+
+    return p == NULL ? STR_NULL : str_of(p, (size_t)sqlite3_column_bytes(st, i));
 }
 
 int64_t col_time(sqlite3_stmt *st, int i)

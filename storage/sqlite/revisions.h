@@ -16,6 +16,8 @@ struct entry_row {
     bool dated, deleted;
     int64_t iri_hash;
     unsigned char essence[16], doc_hash[16];
+    bool has_marks;
+    struct entry_marks marks; /* written by entries_mark() only */
 };
 
 /* The entry of a feed with this uid; out->id is 0 when there is none. */
@@ -25,6 +27,18 @@ enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entr
 /* Insert sets e->id. Update writes what a new revision or document changes. */
 enum rc entries_insert(struct db *db, struct entry_row *e, struct err *err) NODISCARD;
 enum rc entries_update(struct db *db, const struct entry_row *e, struct err *err) NODISCARD;
+
+/* Replace the marks of an entry, and the keys by which it is found. */
+enum rc entries_mark(struct db *db, struct entry_row *e, const struct entry_marks *marks,
+                     struct err *err) NODISCARD;
+
+/* The newest entries of a feed that have this key, uids in the arena; at most `max`. */
+enum rc entries_of_key(struct db *db, int64_t feed_id, int64_t key, size_t max, struct arena *a,
+                       struct entry_row *out, size_t *n_out, struct err *err) NODISCARD;
+
+/* The entry of a feed that has marks which leave no doubt; out->id is 0 when there is none. */
+enum rc entries_twin(struct db *db, int64_t feed_id, const struct entry_marks *marks,
+                     struct arena *a, struct entry_row *out, struct err *err) NODISCARD;
 
 /* Append r to the log; r->uid and r->first_seq are the entry's. */
 enum rc revisions_append(struct db *db, const struct revision *r, int64_t entry_id,
@@ -44,11 +58,11 @@ enum rc revisions_time(struct db *db, int64_t seq, int64_t *at_us, struct err *e
 /* The publisher's date in one row; TIME_UNKNOWN when there is none. */
 enum rc revisions_updated_at(struct db *db, int64_t seq, int64_t *at, struct err *err) NODISCARD;
 
-/* Give all entries of `from` and their revisions to `to`; where both have a uid, that of `to` stays
- * and the other goes. *n_entries, *n_items: how many of `to` there are afterwards, without and with
+/* Give all entries of `from` and their revisions to `to`; where both have an entry, that of `to`
+ * stays and the other goes. *n_entries, *n_items: how many of `to` there are afterwards, without and with
  * deleted ones. */
-enum rc revisions_merge(struct db *db, int64_t from, int64_t to, int64_t *n_entries,
-                        int64_t *n_items, struct err *err) NODISCARD;
+enum rc revisions_merge(struct db *db, int64_t from, int64_t to, struct arena *a,
+                        int64_t *n_entries, int64_t *n_items, struct err *err) NODISCARD;
 
 /* Keys of a feed's entries that are not deleted, newest first, at most `max`. */
 typedef void key_fn(void *ctx, const struct merge_key *key);

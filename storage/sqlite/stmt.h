@@ -5,6 +5,7 @@
  *   i  int64_t           t  int64_t, TIME_UNKNOWN is NULL
  *   s  struct str, null is NULL       e  struct str, null is ''
  *   h  const unsigned char *, 16 bytes, NULL is NULL
+ *   b  struct str as bytes, null is NULL
  * Bound bytes must live until the statement has ended.
  */
 #pragma once
@@ -31,6 +32,7 @@ int64_t stmt_rowid(struct db *db);
 
 /* Columns. Text is copied into the arena; NULL is null. */
 struct str col_str(sqlite3_stmt *st, int i, struct arena *a);
+struct str col_bytes(sqlite3_stmt *st, int i); /* borrowed until the next row */
 int64_t col_time(sqlite3_stmt *st, int i);
 void col_hash(sqlite3_stmt *st, int i, unsigned char out[16]);
 

@@ -6,10 +6,10 @@
 #include "base/assert.h"
 #include "feed/complete.h"
 #include "feed/fragment.h"
-#include "feed/identity.h"
 #include "feed/json.h"
 #include "feed/writer.h"
 #include "tests/fuzz/bound.h"
+#include "tests/documents/identify.h"
 
 #define URL STR("http://e.org/a/feed")
 #define MEMORY_PER_BYTE 4096
@@ -149,7 +149,6 @@ void check_feed(const struct parse_input *in)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct bound bound = bound_start(in->body.len);
-    unsigned char essence[16];
     struct feed_doc *doc;
     struct str *uids;
 
@@ -163,11 +162,9 @@ void check_feed(const struct parse_input *in)
     for (size_t i = 0; i < doc->n_tombstones; i++)
         check_fragment(doc->tombstones[i].ext);
     uids = ARENA_ARRAY(&a, struct str, doc->n_entries + 1);
-    identity_uids(&a, doc, uids);
-    for (size_t i = 0; i < doc->n_entries; i++) {
+    identify(&a, doc, uids);
+    for (size_t i = 0; i < doc->n_entries; i++)
         check_fragment(doc->entries[i].ext);
-        identity_essence(&doc->entries[i], essence);
-    }
     write_all(&a, doc, uids, false);
     write_all(&a, doc, uids, true);
     bound_check_time(&bound);

@@ -5,10 +5,10 @@
 
 #include "feed/changes.h"
 #include "feed/discover.h"
-#include "feed/identity.h"
 #include "feed/json.h"
 #include "feed/opml.h"
 #include "tests/documents/fixture.h"
+#include "tests/documents/identify.h"
 
 #define NOW 1100000000 /* 2004-11-09 11:33:20 */
 
@@ -38,7 +38,7 @@ static struct value *feed_object(struct arena *a, const struct fixture *f)
                  *tombstones = value_list(a);
     struct str *uids = ARENA_ARRAY(a, struct str, doc->n_entries + 1);
 
-    identity_uids(a, doc, uids);
+    identify(a, doc, uids);
     for (size_t i = 0; i < doc->n_entries; i++) {
         value_push(a, ids, str_is_null(uids[i]) ? value_null(a) : value_text(a, uids[i]));
         value_push(a, exts, value_text(a, doc->entries[i].ext));

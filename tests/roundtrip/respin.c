@@ -14,7 +14,7 @@
 
 #include "base/compiler.h"
 #include "feed/complete.h"
-#include "feed/identity.h"
+#include "tests/documents/identify.h"
 #include "feed/json.h"
 #include "feed/parse.h"
 #include "feed/writer.h"
@@ -76,7 +76,7 @@ static void take(struct arena *a, struct str body, struct str url, struct taken 
     *t = (struct taken){.doc = feed_parse(a, &in)};
     uids = ARENA_ARRAY(a, struct str, t->doc->n_entries + 1);
     t->entries = ARENA_ARRAY(a, struct out_entry, t->doc->n_entries + 1);
-    identity_uids(a, t->doc, uids);
+    identify(a, t->doc, uids);
     t->feed = (struct out_feed){.url = url,
                                 .obj = t->doc->feed,
                                 .meta = feed_doc_object(a, t->doc),

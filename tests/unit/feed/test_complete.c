@@ -36,8 +36,9 @@ static void test_complete__what_is_there_stays(void **state)
     value_set_textz(&arena, e.obj, "id", STR("own"));
     value_set_textz(&arena, e.obj, "title", STR(""));
     value_set_textz(&arena, e.obj, "updated", STR("yesterday"));
-    e.obj = entry_complete(&arena, &e, STR("uid"), 0);
+    e.obj = entry_complete(&arena, &e, STR("own"), 0);
     assert_str(value_get_textz(e.obj, "id"), "own");
+    assert_null(value_getz(e.obj, "source_id"));
     assert_str(value_get_textz(e.obj, "updated"), "yesterday");
     assert_null(value_getz(e.obj, "updated_parsed"));
 }
@@ -50,6 +51,18 @@ static void test_complete__an_empty_id_names_nothing(void **state)
     value_set_textz(&arena, e.obj, "id", STR(""));
     e.obj = entry_complete(&arena, &e, STR("http://h/1"), 0);
     assert_str(value_get_textz(e.obj, "id"), "http://h/1");
+}
+
+/* Whatever id its publisher sends now, receivers see the one they know. */
+static void test_complete__the_id_stays(void **state)
+{
+    struct doc_entry e = entry();
+
+    (void)state;
+    value_set_textz(&arena, e.obj, "id", STR("second"));
+    e.obj = entry_complete(&arena, &e, STR("first"), 0);
+    assert_str(value_get_textz(e.obj, "id"), "first");
+    assert_str(value_get_textz(e.obj, "source_id"), "second");
 }
 
 static void test_complete__publication_stands_for_an_update(void **state)
@@ -89,6 +102,7 @@ int main(void)
         cmocka_unit_test(test_complete__an_empty_entry_gets_every_member),
         cmocka_unit_test(test_complete__what_is_there_stays),
         cmocka_unit_test(test_complete__an_empty_id_names_nothing),
+        cmocka_unit_test(test_complete__the_id_stays),
         cmocka_unit_test(test_complete__publication_stands_for_an_update),
         cmocka_unit_test(test_complete__links_and_contents_are_used),
     };

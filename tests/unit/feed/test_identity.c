@@ -92,13 +92,19 @@ static void expect_uids(const char *const *json, size_t n, const char *const *wa
     struct arena a = ARENA_INIT;
     struct doc_entry entries[8];
     struct feed_doc doc = {.entries = entries, .n_entries = n};
+    struct identity_entry list[8];
     struct str uids[8];
+    size_t who[8];
 
     for (size_t i = 0; i < n; i++) {
         entries[i] = entry(&a, json[i], "");
         entries[i].updated_at = value_get_int(entries[i].obj, STR("at"), TIME_UNKNOWN);
     }
-    identity_uids(&a, &doc, uids);
+    identity_read(&a, &doc, list);
+    identity_find_doubles(list, n, IDENTITY_GUID);
+    for (size_t i = 0; i < n; i++)
+        who[i] = IDENTITY_NEW;
+    identity_names(&a, list, n, NULL, 0, who, IDENTITY_GUID, 0, uids);
     for (size_t i = 0; i < n; i++) {
         if (want[i] == NULL)
             assert_true(str_is_null(uids[i]));

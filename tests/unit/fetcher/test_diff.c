@@ -15,8 +15,8 @@ struct case_ctx {
     struct doc_entry entries[4];
     struct doc_tombstone graves[2];
     struct feed_doc doc;
-    struct str *uids;
-    struct known_entry known[8];
+    struct known_entry known[8]; /* n_known of them */
+    size_t n_known;
     struct entry_change *changes;
     size_t n;
 };
@@ -49,23 +49,41 @@ static void begin(struct case_ctx *c)
     c->doc.feed = value_dict(&c->a);
 }
 
+/* As a worker does it; whatever is asked, all is told. */
 static void diff(struct case_ctx *c)
 {
-    size_t n = diff_uids(&c->a, &c->doc, &c->uids);
+    const struct identity_policy by_guid = {.rule = IDENTITY_GUID, .since_at = 1};
+    struct diff_question q;
+    struct diff d;
 
-    assert_int_equal(n, c->doc.n_entries + c->doc.n_tombstones);
-    c->n = diff_document(&c->a, &c->docs, &c->doc, c->uids, c->known, RECEIVED_AT, &c->changes);
+    diff_begin(&c->a, &d, &c->doc, &by_guid, RECEIVED_AT);
+    while (diff_ask(&c->a, &d, &q))
+        diff_learn(&c->a, &d, c->known, c->n_known);
+    c->n = diff_document(&c->a, &c->docs, &d, RECEIVED_AT, &c->changes);
 }
 
-/* Make known what the diff has just found for entry i. */
-static void learn(struct case_ctx *c, size_t i)
+/* Make an entry known by its id alone, as one that was stored before there were marks. */
+static void know(struct case_ctx *c, const char *uid, bool deleted)
 {
-    struct str both = str_concat(&c->a, c->changes[i].doc, c->changes[i].ext);
+    c->known[c->n_known] = (struct known_entry){.id = (int64_t)c->n_known + 1, .deleted = deleted};
+    c->known[c->n_known++].identity.uid = str_from(uid);
+}
 
-    c->known[i].known = true;
-    c->known[i].sort_at = RECEIVED_AT;
-    memcpy(c->known[i].essence, c->changes[i].essence, 16);
-    digest_content(both, c->known[i].doc_hash);
+/* Make known what the diff has just found. */
+static void learn(struct case_ctx *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        struct entry_change *e = &c->changes[i];
+        struct known_entry *k = &c->known[i];
+
+        *k = (struct known_entry){.id = (int64_t)i + 1, .sort_at = RECEIVED_AT};
+        k->identity.uid = e->uid;
+        k->identity.has_marks = true;
+        k->identity.marks = e->marks;
+        memcpy(k->identity.essence, e->essence, 16);
+        digest_content(str_concat(&c->a, e->doc, e->ext), k->doc_hash);
+    }
+    c->n_known = c->n;
 }
 
 /* D9: new, then the same, then changed. */
@@ -84,8 +102,7 @@ static void test_diff__new_same_changed(void **state)
     assert_str(c.changes[0].title, "one");
     assert_int_equal(c.changes[1].updated_at, 200);
     assert_true(str_find(c.changes[0].doc, STR("\"title\":\"one\"")) > 0);
-    learn(&c, 0);
-    learn(&c, 1);
+    learn(&c);
     diff(&c);
     assert_int_equal(c.n, 0);
 
@@ -109,7 +126,7 @@ static void test_diff__volatile_only(void **state)
     add_entry(&c, "a", "one", 100);
     value_set_textz(&c.a, c.entries[0].obj, "slash_comments", STR("3"));
     diff(&c);
-    learn(&c, 0);
+    learn(&c);
     value_set_textz(&c.a, c.entries[0].obj, "slash_comments", STR("4"));
     diff(&c);
     assert_int_equal(c.n, 1);
@@ -143,10 +160,8 @@ static void test_diff__tombstones(void **state)
         if (rows[i].entry_updated_at != 0)
             add_entry(&c, "a", "one", rows[i].entry_updated_at);
         add_grave(&c, "a", rows[i].when_at);
-        for (size_t k = 0; k < 2; k++) {
-            c.known[k].known = rows[i].known;
-            c.known[k].deleted = rows[i].deleted;
-        }
+        if (rows[i].known)
+            know(&c, "a", rows[i].deleted);
         diff(&c);
         for (size_t k = 0; k < c.n; k++) {
             if (c.changes[k].kind != REV_DELETED)
@@ -173,7 +188,7 @@ static void test_diff__latest_tombstone_counts(void **state)
     begin(&c);
     add_grave(&c, "a", 500);
     add_grave(&c, "a", 700);
-    c.known[0].known = c.known[1].known = true;
+    know(&c, "a", false);
     diff(&c);
     assert_int_equal(c.n, 1);
     assert_int_equal(c.changes[0].updated_at, 700);
@@ -189,7 +204,7 @@ static void test_diff__deleted_entry_rises(void **state)
     (void)state;
     begin(&c);
     add_entry(&c, "a", "one", 100);
-    c.known[0].known = c.known[0].deleted = true;
+    know(&c, "a", true);
     diff(&c);
     assert_int_equal(c.n, 1);
     assert_int_equal(c.changes[0].kind, REV_NEW);

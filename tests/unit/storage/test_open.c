@@ -156,6 +156,8 @@ static void test_open__the_first_schema_is_brought_up_to_date(void **state)
     assert_int_equal(RC_OK, reader_feeds_at(f->reader, &brief.id, 1, 1, &f->arena, &rec, &n, NULL));
     assert_true(str_eqz(rec->title, "A"));
     assert_int_equal(2, rec->n_items);
+    assert_true(str_eqz(rec->id_url, "http://a.example/f"));
+    assert_int_equal(IDENTITY_UNSET, rec->identity.rule);
     assert_int_equal(64, store_secret(f->store).len);
     fixture_close(f);
     old = shape_of(f->path, &f->arena);

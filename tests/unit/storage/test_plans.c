@@ -111,7 +111,8 @@ static void read_everything(struct fixture *f)
                                              VIEW_CREATED};
     int64_t id = 1, seq;
     struct str uid = STR("1"), text;
-    struct known_entry known;
+    struct known_entry *known;
+    int64_t key = 4;
     struct feed_record *feeds;
     struct subscription *subs;
     struct revision *rows;
@@ -135,7 +136,7 @@ static void read_everything(struct fixture *f)
         RC_OK, reader_next_push(f->reader, &subs[0], 9, &f->arena, &rows, &n, &text, &seq, NULL));
     assert_int_equal(RC_OK,
                      reader_endpoint_credential(f->reader, subs[0].id, &f->arena, &text, NULL));
-    assert_int_equal(RC_OK, reader_known(f->reader, id, &uid, 1, &known, NULL));
+    assert_int_equal(RC_OK, reader_known(f->reader, id, &uid, 1, &key, 1, &f->arena, &known, &n, NULL));
     assert_int_equal(RC_OK, reader_due(f->reader, on_due, NULL, NULL));
     assert_int_equal(RC_OK, reader_seq_at(f->reader, clock_now_us(), &seq, NULL));
 }
