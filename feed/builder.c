@@ -14,6 +14,10 @@
 #define TEXT_MAX ((size_t)LIMIT_FETCH_BODY * 4)
 #define MEMBERS_MAX 512 /* members that one dict takes from unknown elements */
 #define NAMESPACES_MAX 256
+/* What stands once in a document and many times in its object; longer ones are nobody's. */
+#define BASE_MAX 2048
+#define LANGUAGE_MAX 100
+#define NAMESPACE_URI_MAX 1024
 
 void builder_init(struct builder *b, struct arena *a, const struct parse_input *in,
                   struct feed_doc *doc)
@@ -104,7 +108,7 @@ struct value *attrs_dict_href(struct builder *b, const struct attrs *at)
 
 struct str builder_resolve(struct builder *b, struct str ref)
 {
-    return str_dup(b->a, uri_resolve(b->a, b->base, ref));
+    return str_dup(b->a, uri_resolve_within(b->a, b->base, ref, &b->uri_grown));
 }
 
 /* ---------------------------------------------------------------- namespaces */
@@ -186,7 +190,7 @@ static bool declare(struct builder *b, struct buf *out, struct str prefix, struc
                 return true;
             break;
         }
-    if (b->n_scope == SCOPE_MAX)
+    if (b->n_scope == SCOPE_MAX || uri.len > NAMESPACE_URI_MAX)
         return false;
     b->scope[b->n_scope++] = (struct ns_decl){prefix, uri};
     buf_puts(out, prefix.len > 0 ? " xmlns:" : " xmlns");
@@ -253,7 +257,7 @@ static struct str kept_value(struct builder *b, const struct name *n, struct str
         return value;
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (str_eqz(n->local, names[i]))
-            return uri_resolve(b->a, b->base, value);
+            return uri_resolve_within(b->a, b->base, value, &b->uri_grown);
     return value;
 }
 
@@ -539,13 +543,15 @@ void builder_start(struct builder *b, const struct name *name, const struct attr
         if (str_is_null(s))
             s = attrs_get(at, "base");
         if (s.len > 0)
-            b->base = str_dup(b->a, uri_resolve(b->a, b->base, s));
+            s = uri_resolve_within(b->a, b->base, s, &b->uri_grown);
+        if (s.len > 0 && s.len <= BASE_MAX)
+            b->base = str_dup(b->a, s);
         s = attrs_get(at, "xml:lang");
         if (str_is_null(s))
             s = attrs_get(at, "lang");
         if (!str_is_null(s)) {
-            b->lang = s.len == 0 ? STR_NULL : str_dup(b->a, s);
-            if (s.len > 0 && b->depth == 1)
+            b->lang = s.len == 0 || s.len > LANGUAGE_MAX ? STR_NULL : str_dup(b->a, s);
+            if (!str_is_null(b->lang) && b->depth == 1)
                 builder_set_language(b, b->lang);
         }
     }

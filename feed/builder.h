@@ -111,6 +111,7 @@ struct builder {
     struct frame *frames; /* LIMIT_XML_DEPTH + 1 */
     size_t depth;
     struct str base, lang;
+    size_t uri_grown;     /* as in uri_resolve_within() */
     struct value *entry;  /* NULL outside of entries */
     struct value *source; /* collects a source element */
     struct content content;

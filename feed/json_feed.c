@@ -24,6 +24,7 @@ struct reading {
     struct str lang;                /* of the feed; null */
     const struct value *namespaces; /* prefixes that the document explains; may be NULL */
     bool raw_html;                  /* as in struct parse_input */
+    size_t uri_grown;               /* as in uri_resolve_within() */
 };
 
 typedef void member_fn(struct reading *r, struct value *out, const char *name, struct value *v);
@@ -117,7 +118,7 @@ static struct value *add_link(struct reading *r, struct value *out, const char *
     value_set_textz(r->a, link, "rel", str_from(rel));
     if (type != NULL)
         value_set_textz(r->a, link, "type", str_from(type));
-    value_set_textz(r->a, link, "href", uri_resolve(r->a, r->base, href));
+    value_set_textz(r->a, link, "href", uri_resolve_within(r->a, r->base, href, &r->uri_grown));
     value_push(r->a, value_list_at(r->a, out, STR("links")), link);
     return link;
 }
@@ -145,7 +146,8 @@ static void read_uri(struct reading *r, struct value *out, const char *name, str
     struct str s = text_of(r, v);
 
     if (s.len > 0)
-        value_set_text(r->a, out, str_from(name), uri_resolve(r->a, r->base, s));
+        value_set_text(r->a, out, str_from(name),
+                       uri_resolve_within(r->a, r->base, s, &r->uri_grown));
 }
 
 static void read_icon(struct reading *r, struct value *out, const char *name, struct value *v)
@@ -167,7 +169,7 @@ static void read_content(struct reading *r, struct value *out, const char *name,
         return;
     if (strcmp(name, "text/html") == 0) {
         if (!r->raw_html)
-            s = sanitize_html(r->a, s, r->base);
+            s = sanitize_html_within(r->a, s, r->base, &r->uri_grown);
     } else if (value_len(value_getz(out, "content")) > 0) {
         return; /* the same content as HTML is there already */
     }
@@ -346,8 +348,9 @@ static void read_links(struct reading *r, struct value *out, const char *name, s
 
         if (value_getz(link, "rel") == NULL || value_getz(link, "href") == NULL)
             continue;
-        value_set_textz(r->a, link, "href",
-                        uri_resolve(r->a, r->base, value_get_textz(link, "href")));
+        value_set_textz(
+            r->a, link, "href",
+            uri_resolve_within(r->a, r->base, value_get_textz(link, "href"), &r->uri_grown));
         length = value_getz(value_at(v, i), "length");
         if (length != NULL)
             read_number(r, link, "length", length);
@@ -364,7 +367,7 @@ static void read_elsewhere(struct reading *r, struct value *out, const char *nam
         return;
     d = detail(r, "", STR(""));
     value_set_textz(r->a, d, "type", type.len == 0 ? STR("text/plain") : type);
-    value_set_textz(r->a, d, "src", uri_resolve(r->a, r->base, src));
+    value_set_textz(r->a, d, "src", uri_resolve_within(r->a, r->base, src, &r->uri_grown));
     value_del(out, str_from(name)); /* the title, since JSON Feed asks for a content */
     value_push(r->a, value_list_at(r->a, out, str_from(name)), d);
 }

@@ -287,7 +287,7 @@ static struct str safe_html(struct builder *b, struct str html, struct str base)
         return html;
     if (memchr(html.ptr, '<', html.len) == NULL && memchr(html.ptr, '&', html.len) == NULL)
         return html;
-    return sanitize_html(b->a, html, base);
+    return sanitize_html_within(b->a, html, base, &b->uri_grown);
 }
 
 /* ---------------------------------------------------------------- storing */
@@ -448,7 +448,7 @@ struct str builder_pop(struct builder *b, struct frame *f)
         text = decode_base64(b->a, text);
     if (text.len > 0 && (kind & REFERENCE) &&
         (!str_eqz(f->member, "id") || (b->guid_is_link && !has_blank(text))))
-        text = uri_resolve(b->a, b->base, text);
+        text = uri_resolve_within(b->a, b->base, text, &b->uri_grown);
     if (f->is_content && (b->doc->family != FAMILY_ATOM || f->name->is_foreign) &&
         str_eqz(c->type, "text/plain") && looks_like_html(text))
         c->type = STR("text/html");

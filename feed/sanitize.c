@@ -21,7 +21,8 @@ struct cleaner {
     struct arena *a;
     struct buf out;
     struct str base;
-    int hidden; /* open elements whose text is left out too */
+    size_t *grown; /* as in uri_resolve_within() */
+    int hidden;    /* open elements whose text is left out too */
     int math, svg;
 };
 
@@ -197,7 +198,7 @@ static struct str clean_url(struct cleaner *c, struct str element, const struct 
         return url;
     is_safe = is_safe_url(url);
     if (is_safe && url.len > 0 && sanitize_is(attr, SANITIZE_RESOLVED_ATTRIBUTES)) {
-        url = uri_resolve(c->a, c->base, url);
+        url = uri_resolve_within(c->a, c->base, url, c->grown);
         is_safe = is_safe_url(url); /* the base is the publisher's word too */
     }
     return is_safe ? url : str_eqz(attr->own, "href") ? STR("") : STR_NULL;
@@ -356,7 +357,14 @@ static void write_end(struct cleaner *c, const struct html_token *t,
 
 struct str sanitize_html(struct arena *a, struct str html, struct str base)
 {
-    struct cleaner c = {.a = a, .out = BUF_INIT(BUF_ANY), .base = base};
+    size_t grown = 0;
+
+    return sanitize_html_within(a, html, base, &grown);
+}
+
+struct str sanitize_html_within(struct arena *a, struct str html, struct str base, size_t *grown)
+{
+    struct cleaner c = {.a = a, .out = BUF_INIT(BUF_ANY), .base = base, .grown = grown};
     struct arena_mark before = arena_mark(a);
     struct html_lexer *lx;
     struct html_token t;

@@ -164,3 +164,14 @@ struct str uri_resolve(struct arena *a, struct str base, struct str ref)
     *at = '\0';
     return str_of(text, (size_t)(at - text));
 }
+
+struct str uri_resolve_within(struct arena *a, struct str base, struct str ref, size_t *grown)
+{
+    struct str url;
+
+    if (*grown > URI_GROWTH_MAX)
+        return str_trim(ref);
+    url = uri_resolve(a, base, ref);
+    *grown += url.len > ref.len ? url.len - ref.len : 0;
+    return url;
+}

@@ -12,3 +12,9 @@ bool uri_is_absolute(struct str ref);
 /* `ref` resolved against `base`, white space around it cut. `ref` itself when it is absolute, when
  * `base` is null, empty or has no hierarchy ("urn:x"). May borrow `ref`; else an arena string. */
 struct str uri_resolve(struct arena *a, struct str base, struct str ref);
+
+/* The same for the references of one document, which must not become many copies of a long base:
+ * `*grown` (0 at first) counts what resolving has added, and past URI_GROWTH_MAX bytes of that
+ * references stay as they are. */
+#define URI_GROWTH_MAX ((size_t)32 * 1024 * 1024)
+struct str uri_resolve_within(struct arena *a, struct str base, struct str ref, size_t *grown);
