@@ -250,13 +250,6 @@ bool list_tree_follow(struct list_tree *t, struct api *api, list_tree_done_fn *d
 
 /* ---- what came of it ------------------------------------------------------------------------- */
 
-struct walk {
-    struct arena *a;
-    struct listed_feed *feeds;
-    const struct list_node **failures;
-    size_t n_feeds, n_failures;
-};
-
 static struct str *joined(struct arena *a, const struct str *x, size_t n_x, const struct str *y,
                           size_t n_y)
 {
@@ -270,54 +263,38 @@ static struct str *joined(struct arena *a, const struct str *x, size_t n_x, cons
 }
 
 /* Not deeper than LIMIT_LISTS_DEPTH. */
-static void visit(struct walk *w, const struct list_node *node, const struct str *folders,
-                  size_t n_folders)
+static void visit(struct arena *a, struct list_contents *out, const struct list_node *node,
+                  const struct str *folders, size_t n_folders)
 {
     const struct opml *l = &node->opml;
     size_t next = 0;
 
     if (!str_is_null(node->why))
-        w->failures[w->n_failures++] = node;
+        out->failures[out->n_failures++] = node;
     for (size_t i = 0; i <= l->n_feeds; i++) {
         for (; next < l->n_includes && l->includes[next].before == i; next++) {
             const struct opml_include *in = &l->includes[next];
 
-            visit(w, &node->included[next],
-                  joined(w->a, folders, n_folders, in->folders, in->n_folders),
+            visit(a, out, &node->included[next],
+                  joined(a, folders, n_folders, in->folders, in->n_folders),
                   n_folders + in->n_folders);
         }
         if (i == l->n_feeds)
             break;
-        w->feeds[w->n_feeds++] = (struct listed_feed){
+        out->feeds[out->n_feeds++] = (struct listed_feed){
             .feed = &l->feeds[i],
             .node = node,
-            .folders = joined(w->a, folders, n_folders, l->feeds[i].folders, l->feeds[i].n_folders),
+            .folders = joined(a, folders, n_folders, l->feeds[i].folders, l->feeds[i].n_folders),
             .n_folders = n_folders + l->feeds[i].n_folders};
     }
 }
 
-static struct walk walk_all(struct arena *a, const struct list_tree *t)
+struct list_contents list_tree_contents(struct arena *a, const struct list_tree *t)
 {
-    struct walk w = {.a = a};
+    struct list_contents out = {.feeds = ARENA_ARRAY(a, struct listed_feed, t->n_outlines + 1),
+                                .failures =
+                                    ARENA_ARRAY(a, const struct list_node *, t->n_outlines + 1)};
 
-    w.feeds = ARENA_ARRAY(a, struct listed_feed, t->n_outlines + 1);
-    w.failures = ARENA_ARRAY(a, const struct list_node *, t->n_outlines + 1);
-    visit(&w, &t->root, NULL, 0);
-    return w;
-}
-
-size_t list_tree_feeds(struct arena *a, const struct list_tree *t, struct listed_feed **out)
-{
-    struct walk w = walk_all(a, t);
-
-    *out = w.feeds;
-    return w.n_feeds;
-}
-
-size_t list_tree_failures(struct arena *a, const struct list_tree *t, const struct list_node ***out)
-{
-    struct walk w = walk_all(a, t);
-
-    *out = w.failures;
-    return w.n_failures;
+    visit(a, &out, &t->root, NULL, 0);
+    return out;
 }

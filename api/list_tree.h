@@ -39,16 +39,18 @@ bool list_tree_follow(struct list_tree *t, struct api *api, list_tree_done_fn *d
 /* The tree's own list, and memory that lives as long. */
 const struct list_node *list_tree_root(const struct list_tree *t);
 
-/* All feeds in the order in which the documents name them, an included list's at its place.
- * `folders`: with those of the outlines that included their list; in `a`, like the result. */
-struct listed_feed {
-    const struct opml_feed *feed;
-    const struct list_node *node; /* the list that names it */
-    struct str *folders;
-    size_t n_folders;
+/* What a tree holds, in the order in which the documents name it, an included list's at its place.
+ */
+struct list_contents {
+    struct listed_feed {
+        const struct opml_feed *feed;
+        const struct list_node *node; /* the list that names it */
+        struct str *folders;          /* with those of the outlines that included its list */
+        size_t n_folders;
+    } * feeds;
+    const struct list_node **failures; /* included lists that were not read: `why` tells */
+    size_t n_feeds, n_failures;
 };
-size_t list_tree_feeds(struct arena *a, const struct list_tree *t, struct listed_feed **out);
 
-/* All included lists that were not read, in the same order: `why` tells. */
-size_t list_tree_failures(struct arena *a, const struct list_tree *t,
-                          const struct list_node ***out);
+/* In `a`, and as long as the tree lives. */
+struct list_contents list_tree_contents(struct arena *a, const struct list_tree *t);

@@ -114,20 +114,19 @@ static void map_forget(struct map *m)
 }
 
 /* The feeds of a list and of those it includes. */
-static void take_feeds(struct arena *a, const struct list_tree *tree, struct feed_list *out)
+static void take_feeds(struct arena *a, const struct list_tree *tree,
+                       const struct list_contents *in, struct feed_list *out)
 {
     AUTO(map_forget) struct map seen = MAP_INIT;
-    struct listed_feed *feeds;
-    size_t n = list_tree_feeds(a, tree, &feeds);
 
     *out = (struct feed_list){.title = list_tree_root(tree)->opml.title,
-                              .urls = ARENA_ARRAY(a, struct wanted_url, n + 1)};
-    for (size_t i = 0; i < n; i++) {
+                              .urls = ARENA_ARRAY(a, struct wanted_url, in->n_feeds + 1)};
+    for (size_t i = 0; i < in->n_feeds; i++) {
         struct wanted_url *u = &out->urls[out->n];
         struct str key;
         struct problem p;
 
-        if (!wanted_url_read(a, "xmlUrl", feeds[i].feed->xml_url, u, &p))
+        if (!wanted_url_read(a, "xmlUrl", in->feeds[i].feed->xml_url, u, &p))
             continue; /* ftp:, nonsense: a list is taken as far as it goes */
         key = str_printf(a, "%.*s %.*s", STR_ARG(u->url), STR_ARG(u->credential));
         if (map_put(&seen, key, u) == NULL)
@@ -225,13 +224,13 @@ static void on_followed(void *ctx)
 {
     struct list_fetch *f = ctx;
     struct kept *kept = NEW(struct kept);
-    const struct list_node **failures;
+    struct list_contents all = list_tree_contents(&f->arena, f->tree);
     struct feed_list list;
 
-    if (list_tree_failures(&f->arena, f->tree, &failures) > 0)
-        log_warn("api", "list_left_out", "list=%s why=%s", log_quote(failures[0]->url.shown),
-                 log_quote(failures[0]->why));
-    take_feeds(&f->arena, f->tree, &list);
+    if (all.n_failures > 0)
+        log_warn("api", "list_left_out", "list=%s why=%s", log_quote(all.failures[0]->url.shown),
+                 log_quote(all.failures[0]->why));
+    take_feeds(&f->arena, f->tree, &all, &list);
     atomic_init(&kept->holders, 1);
     copy_list(&kept->arena, &list, &kept->list);
     settle(f, kept);

@@ -126,23 +126,20 @@ void sub_import_take(struct arena *a, const struct list_tree *tree, int64_t min_
                      struct sub_import *out)
 {
     struct taking t = {.a = a, .im = out};
-    const struct list_node **failures;
-    struct listed_feed *feeds;
+    struct list_contents all = list_tree_contents(a, tree);
     struct map seen = MAP_INIT;
-    size_t n = list_tree_feeds(a, tree, &feeds), n_failures;
 
-    *out = (struct sub_import){.refs = ARENA_ARRAY(a, struct feed_ref, n + 1),
+    *out = (struct sub_import){.refs = ARENA_ARRAY(a, struct feed_ref, all.n_feeds + 1),
                                .notes = ARENA_ARRAY(a, struct import_note, IMPORT_NOTES)};
-    for (size_t i = 0; i < n; i++) {
-        t.at = &feeds[i];
+    for (size_t i = 0; i < all.n_feeds; i++) {
+        t.at = &all.feeds[i];
         take_outline(&t, &seen, min_period_s);
     }
     map_release(&seen, NULL);
-    n_failures = list_tree_failures(a, tree, &failures);
-    for (size_t i = 0; i < n_failures; i++)
+    for (size_t i = 0; i < all.n_failures; i++)
         if (out->n_problems++ < IMPORT_NOTES)
-            out->notes[out->n_problems - 1] =
-                (struct import_note){.list = failures[i]->url.shown, .why = failures[i]->why};
+            out->notes[out->n_problems - 1] = (struct import_note){
+                .list = all.failures[i]->url.shown, .why = all.failures[i]->why};
 }
 
 static void write_note(struct buf *out, const struct import_note *n)
