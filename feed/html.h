@@ -17,6 +17,7 @@ enum html_kind { HTML_END_OF_INPUT, HTML_TEXT, HTML_START_TAG, HTML_END_TAG };
 struct html_attr {
     struct str name;  /* lower case */
     struct str value; /* as written, references not decoded; null when there was no `=` */
+    bool is_decoded;  /* not by the lexer, but by who goes on with it */
 };
 
 #define HTML_ATTRS_MAX 128 /* further attributes of a tag are passed over */

@@ -110,12 +110,39 @@ static void write_text(struct cleaner *c, struct str s)
     buf_append(&c->out, s.ptr + from, s.len - from);
 }
 
-static void write_attr(struct buf *out, struct str name, struct str value)
+/* Is every `&` in it the beginning of a reference in full form, to a character of its own? Then it
+ * may leave as it was written. */
+static bool has_plain_references(struct str s)
 {
-    const char *from = value.ptr, *end = value.ptr + value.len;
+    ssize_t at;
+
+    while ((at = str_chr(s, '&')) >= 0) {
+        struct str rest = str_slice(s, (size_t)at + 1, s.len), name;
+        ssize_t semi = str_chr(str_slice(rest, 0, 33), ';');
+        int64_t value = 0;
+
+        if (semi < 0)
+            return false;
+        name = str_slice(rest, 0, (size_t)semi);
+        if (str_eqz(name, "#x26") || str_eqz(name, "#X26"))
+            value = '&';
+        else if (str_starts(name, STR("#")) && !str_to_i64(str_slice(name, 1, name.len), &value))
+            return false;
+        if (value == 0 ? html_entity(name) == 0
+                       : value < ' ' || (value >= 0x7F && value < 0xA0) || value > 0xFFFF ||
+                             html_char_ref((uint32_t)value) != (uint32_t)value)
+            return false;
+        s = str_slice(rest, (size_t)semi + 1, rest.len);
+    }
+    return true;
+}
+
+static void write_attr(struct buf *out, const struct html_attr *attr)
+{
+    const char *from = attr->value.ptr, *end = attr->value.ptr + attr->value.len;
 
     buf_putc(out, ' ');
-    buf_str(out, name);
+    buf_str(out, attr->name);
     buf_append(out, "=\"", 2);
     for (;;) {
         const char *p = scan_value(from, end);
@@ -123,7 +150,10 @@ static void write_attr(struct buf *out, struct str name, struct str value)
         buf_append(out, from, (size_t)(p - from));
         if (p == end)
             break;
-        buf_puts(out, *p == '<' ? "&lt;" : *p == '>' ? "&gt;" : *p == '&' ? "&amp;" : "&quot;");
+        if (*p == '&')
+            buf_puts(out, attr->is_decoded ? "&amp;" : "&");
+        else
+            buf_puts(out, *p == '<' ? "&lt;" : *p == '>' ? "&gt;" : "&quot;");
         from = p + 1;
     }
     buf_putc(out, '"');
@@ -236,8 +266,8 @@ static size_t clean_attrs(struct cleaner *c, const struct html_token *t, enum sa
 
     for (size_t i = 0; i < t->n_attrs; i++) {
         const struct sanitize_name *name = sanitize_name(t->attrs[i].name);
-        struct str value = t->attrs[i].value;
-        bool is_style;
+        struct str value = t->attrs[i].value, written = value;
+        bool is_style, is_decoded = true;
         size_t at = 0;
 
         if (!sanitize_is(name, list))
@@ -250,11 +280,15 @@ static size_t clean_attrs(struct cleaner *c, const struct html_token *t, enum sa
             value = clean_url(c, t->name, name, value);
         else if (str_eqz(name->own, "rel") || str_eqz(name->own, "type"))
             value = str_lower(c->a, value);
+        else
+            is_decoded = str_is_null(written) || !has_plain_references(written);
+        if (!is_decoded)
+            value = written;
         if (str_is_null(value) || (value.len == 0 && is_style))
             continue;
         while (at < n && attrs[at].name.ptr != name->own.ptr)
             at++;
-        attrs[at] = (struct html_attr){name->own, value};
+        attrs[at] = (struct html_attr){name->own, value, is_decoded};
         n += at == n;
     }
     return n;
@@ -295,9 +329,9 @@ static size_t add_namespaces(const struct html_token *t, struct html_attr *attrs
             attrs[i].value = STR(XLINK);
     }
     if (own != NULL && !xmlns)
-        attrs[n++] = (struct html_attr){STR("xmlns"), str_from(own)};
+        attrs[n++] = (struct html_attr){STR("xmlns"), str_from(own), true};
     if (uses_xlink && !xlink)
-        attrs[n++] = (struct html_attr){STR("xmlns:xlink"), STR(XLINK)};
+        attrs[n++] = (struct html_attr){STR("xmlns:xlink"), STR(XLINK), true};
     return n;
 }
 
@@ -330,7 +364,7 @@ static void write_start(struct cleaner *c, const struct html_token *t,
     buf_putc(&c->out, '<');
     buf_str(&c->out, name->own);
     for (size_t i = 0; i < n; i++)
-        write_attr(&c->out, attrs[i].name, attrs[i].value);
+        write_attr(&c->out, &attrs[i]);
     if (sanitize_is(name, SANITIZE_VOID_ELEMENTS)) {
         buf_append(&c->out, " />", 3);
         return;

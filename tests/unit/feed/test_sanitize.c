@@ -145,6 +145,17 @@ static void test_sanitize__quote_never_closed_ends_with_the_tag(void **state)
            {"<i title=\"<script>alert(1)</script>", "<i title=\"&lt;script\">alert(1)"});
 }
 
+static void test_sanitize__references_in_attributes_stay_as_written(void **state)
+{
+    (void)state;
+    EXPECT(NULL,
+           {"<a title=\"&#x26;&#38;&amp;&eacute;&#8217;\">x</a>",
+            "<a title=\"&#x26;&#38;&amp;&eacute;&#8217;\">x</a>"},
+           {"<a title=\"&#38;&copy=1\">x</a>", "<a title=\"&amp;&amp;copy=1\">x</a>"},
+           {"<a title='&bogus; \"'>x</a>", "<a title=\"&amp;bogus; &quot;\">x</a>"},
+           {"<a href=\"http://x/?a&#38;b\">x</a>", "<a href=\"http://x/?a&amp;b\">x</a>"});
+}
+
 static void test_sanitize__references_have_one_spelling(void **state)
 {
     (void)state;
@@ -256,6 +267,7 @@ int main(void)
         cmocka_unit_test(test_sanitize__stray_signs_are_escaped),
         cmocka_unit_test(test_sanitize__quote_never_closed_ends_with_the_tag),
         cmocka_unit_test(test_sanitize__references_have_one_spelling),
+        cmocka_unit_test(test_sanitize__references_in_attributes_stay_as_written),
         cmocka_unit_test(test_sanitize__svg_and_mathml_by_their_own_lists),
         cmocka_unit_test(test_sanitize__time_is_linear),
         cmocka_unit_test(test_sanitize__names_are_found_in_any_case_and_only_whole),
