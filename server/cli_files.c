@@ -112,11 +112,13 @@ static struct value *convert_discover(const char *name, const struct job *job, s
     (void)name;
     discover_page(a, body, job->url, header(job, "content-type"), &found);
     value_setz(a, v, "feeds", found_list(a, found.feeds, found.n_feeds));
-    discover_order(job->url, found.feeds, found.n_feeds);
-    discover_order(job->url, found.guesses, found.n_guesses);
-    value_setz(a, v, "guesses", found_list(a, found.guesses, found.n_guesses));
-    if (found.n_feeds > 0)
+    if (found.n_feeds > 1) { /* the one that the daemon takes */
+        discover_order(job->url, found.feeds, found.n_feeds);
         value_set_textz(a, v, "best", found.feeds[0].href);
+    } else if (found.n_feeds == 0 && found.n_guesses > 0) { /* what it tries */
+        discover_order(job->url, found.guesses, found.n_guesses);
+        value_setz(a, v, "guesses", found_list(a, found.guesses, found.n_guesses));
+    }
     return v;
 }
 

@@ -194,6 +194,16 @@ class Files(Case):
             b'<link rel=alternate type=application/atom+xml href=f title=T>'))
         self.assertEqual({"feeds": [{"href": "http://h.example/d/f", "type": "application/atom+xml",
                                      "title": "T"}]}, json.loads(done.stdout))
+        done = self.run_it("discover", "--url", "http://h.example/", text=(
+            b'<link rel=alternate type=application/atom+xml href=/comments/f>'
+            b'<link rel=alternate type=application/rss+xml href=/r>'))
+        result = json.loads(done.stdout)
+        self.assertEqual(["http://h.example/comments/f", "http://h.example/r"], [f["href"] for f in result["feeds"]])
+        self.assertEqual("http://h.example/r", result["best"])
+        done = self.run_it("discover", "--url", "http://h.example/", text=b'<a href=feed/>f</a>')
+        self.assertEqual({"feeds": [], "guesses": [{"href": "http://h.example/feed/"}]}, json.loads(done.stdout))
+        done = self.run_it("opml", text=b'<opml><body><outline type="include" url="m"/></body></opml>')
+        self.assertEqual(["m"], json.loads(done.stdout)["includes"])
         done = self.run_it("opml", text=b'<opml><head><title>L</title></head><body><outline text="F">'
                            b'<outline text="x" xmlUrl="http://a/"/></outline></body></opml>')
         result = json.loads(done.stdout)
