@@ -108,9 +108,19 @@ static void make_entries(struct drawing *d)
 
 /* ---- the newest entries: /feed, /feeds, /opml ------------------------------------------------ */
 
-static int64_t ttl_of(const struct api_cfg *cfg, const struct feed_record *rec)
+/* How long a document stays as it is, by the plan: the smallest period of its feeds; 0 when there
+ * is none. */
+static int64_t ttl_of(const struct api_cfg *cfg, const struct feed_record *recs, size_t n)
 {
-    return rec->level >= 0 ? cfg->level_period_s[rec->level] : rec->period_s;
+    int64_t ttl = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        int64_t s = recs[i].level >= 0 ? cfg->level_period_s[recs[i].level] : recs[i].period_s;
+
+        if (s > 0 && (ttl == 0 || s < ttl))
+            ttl = s;
+    }
+    return ttl;
 }
 
 static enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
@@ -145,8 +155,7 @@ static enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
     doc->id = spec->merged ? spec->id : STR_NULL;
     doc->title = spec->title;
     doc->updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;
-    if (!spec->merged)
-        doc->ttl_s = ttl_of(d->cfg, &d->records[0]);
+    doc->ttl_s = ttl_of(d->cfg, d->records, d->n_records);
     if (more && !str_is_null(spec->next))
         doc->next_url = selflink_fill(&d->arena, spec->next, access_key, d);
     return RC_OK;

@@ -339,6 +339,23 @@ static void read_categories(struct reading *r, struct value *out, const char *na
     }
 }
 
+/* `url` and `external_url`, which stand first, once more and in full. */
+static bool replace_link(struct value *out, const char *name, struct value *link)
+{
+    struct value *list = value_get(out, str_from(name));
+
+    for (size_t i = 0; i < value_len(list) && i < 2; i++) {
+        const struct value *old = value_at(list, i);
+
+        if (!str_eq(value_get_textz(old, "rel"), value_get_textz(link, "rel")) ||
+            !str_eq(value_get_textz(old, "href"), value_get_textz(link, "href")))
+            continue;
+        list->items[i] = link;
+        return true;
+    }
+    return false;
+}
+
 static void read_links(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     static const char *const names[] = {"rel", "type", "hreflang", "href", "title", NULL};
@@ -354,7 +371,8 @@ static void read_links(struct reading *r, struct value *out, const char *name, s
         length = value_getz(value_at(v, i), "length");
         if (length != NULL)
             read_number(r, link, "length", length);
-        value_push(r->a, value_list_at(r->a, out, str_from(name)), link);
+        if (!replace_link(out, name, link))
+            value_push(r->a, value_list_at(r->a, out, str_from(name)), link);
     }
 }
 

@@ -423,8 +423,8 @@ void out_view_read(struct arena *a, const struct value *obj, struct str ext, str
     out->rights = read_text(a, obj, "rights");
     out->summary = read_text(a, obj, head ? "subtitle" : "summary");
     out->subtitle = head ? (struct view_text){.value = STR_NULL} : read_text(a, obj, "subtitle");
-    if (str_is_null(out->summary.value))
-        out->summary = read_text(a, obj, head ? "summary" : "subtitle");
+    if (head && str_is_null(out->summary.value))
+        out->summary = read_text(a, obj, "summary");
     if (!head) {
         summary_like_content(obj, out);
         read_content(obj, out);

@@ -124,6 +124,13 @@ static void put_persons(struct arena *a, struct value *dict, const char *key,
         value_push(a, value_list_at(a, dict, str_from(key)), person_of(a, &list[i]));
 }
 
+/* Nothing but a relation and an address. */
+static bool is_bare(const struct view_link *l)
+{
+    return str_is_null(l->title) && str_is_null(l->hreflang) && l->length < 0 &&
+           (str_is_null(l->type) || str_eqz(l->type, "text/html"));
+}
+
 static void put_links(struct arena *a, struct value *item, const struct out_view *v)
 {
     bool related = false;
@@ -133,11 +140,10 @@ static void put_links(struct arena *a, struct value *item, const struct out_view
         struct value *o;
         bool first = !related && str_eqz(l->rel, "related");
         related = related || first;
-        if (str_eqz(l->rel, "enclosure") || (first && iri_is_http(l->href)) ||
+        if (str_eqz(l->rel, "enclosure") || (first && iri_is_http(l->href) && is_bare(l)) ||
             (str_eqz(l->rel, "replies") && str_eq(l->href, v->comments)) ||
             (str_eqz(l->rel, "alternate") && str_eq(l->href, v->link) && iri_is_http(l->href) &&
-             str_is_null(l->title) && str_is_null(l->hreflang) &&
-             (str_is_null(l->type) || str_eqz(l->type, "text/html"))))
+             is_bare(l)))
             continue; /* a member of JSON Feed says it */
         o = value_dict(a);
         put_text(a, o, "rel", l->rel);

@@ -108,6 +108,7 @@ static struct value *facts(struct arena *a, const struct taken *t)
     value_setz(a, o, "bozo", value_bool(a, t->doc->bozo));
     if (t->doc->bozo)
         value_set_textz(a, o, "why", t->doc->bozo_why);
+    value_setz(a, o, "namespaces", t->doc->namespaces);
     value_setz(a, o, "feed", t->doc->feed);
     value_set_textz(a, o, "ext", t->doc->ext);
     for (size_t i = 0; i < t->n_entries; i++) {

@@ -26,7 +26,7 @@ latest-version license lrdd memento next next-archive original payment predecess
 privacy-policy related replies search section self service start subsection successor-version tag terms-of-service
 timegate timemap type up version-history via working-copy working-copy-of""".split())
 VOID = set("area base br col embed hr img input link meta param source track wbr".split())
-BARRED = set("script style iframe frame frameset object embed applet meta link base form".split())
+BARRED = set("script style iframe frame frameset object embed applet meta link base".split())
 URL_ATTRIBUTES = {"href", "src", "cite", "action", "longdesc", "background", "poster", "data", "codebase", "usemap"}
 
 
@@ -220,7 +220,7 @@ def rss_common(c, node, where, known):
     title = node.one("title")
     c.want(title is None or title.strip(), where, "title is empty")
     if title and re.search(r"</?[a-z]+[^<>]*>", title):  # so it is text, and Atom's title beside it says so
-        c.want([t for t in node.all("atom:title") if " ".join(title.split()) == " ".join(html.unescape(t.text).split())], where, "title has markup:", repr(title))
+        c.want([t for t in node.all("atom:title") if title.split() == html.unescape(re.sub("</?[A-Za-z][^<>]*>", " ", t.text)).split()], where, "title has markup:", repr(title))
     for name in ("link", "comments"):
         for ref in node.all(name):
             c.uri(ref.text, where + " " + name, True)
@@ -295,7 +295,7 @@ HEAD = {"version": str, "title": str, "home_page_url": "url", "feed_url": "url",
 JSON_ITEM = {"id": str, "url": "url", "external_url": "url", "title": str, "content_html": "html", "content_text": str,
              "summary": str, "image": "url", "banner_image": "url", "date_published": "date", "date_modified": "date",
              "authors": list, "tags": list, "language": "language", "attachments": list}
-ATTACHMENT = {"url": "url", "mime_type": "type", "title": str, "size_in_bytes": int, "duration_in_seconds": (int, float)}
+ATTACHMENT = {"url": "reference", "mime_type": "type", "title": str, "size_in_bytes": int, "duration_in_seconds": (int, float)}
 PERSON = {"name": str, "url": "reference", "avatar": "url"}
 
 
@@ -327,7 +327,8 @@ def no_scripts(c, value, where):
     if isinstance(value, dict):
         for key, v in value.items():
             if key in ("href", "url", "link", "src", "uri") and isinstance(v, str):
-                c.want(not re.sub(r"[\x00-\x20]", "", v).lower().startswith(SCRIPTS), where, key, "is a script:", v)
+                v = re.sub(r"[\x00-\x20]", "", v).lower()
+                c.want(not v.startswith(SCRIPTS) or re.match("data:(image|audio|video)/(?!svg)", v), where, key, "is a script:", v)
             no_scripts(c, v, where)
     elif isinstance(value, list):
         for v in value:

@@ -144,8 +144,7 @@ static void test_writer__merged_entries_name_their_source(void **state)
     expect_has(FORMAT_ATOM, "{}", "", true, "<source>\n<id>urn:uuid:");
     expect_has(FORMAT_RSS, "{}", "", true, "<source url=\"http://h/feed.xml\">F</source>");
     expect_has(FORMAT_JSON, "{\"id\":\"x\"}", "", true, "\"href\":\"http://h/feed.xml\"");
-    expect_has(FORMAT_JSON_OBJ, "{\"source\":{\"a\":1}}", "", true,
-               "[\n{\"source\":{\"a\":1}}]");
+    expect_has(FORMAT_JSON_OBJ, "{\"source\":{\"a\":1}}", "", true, "[\n{\"source\":{\"a\":1}}]");
 }
 
 /* RSS-02, RSS-04, RSS-07, RSS-08 */
@@ -185,6 +184,148 @@ static void test_writer__json_feed_has_one_body(void **state)
     expect_has(FORMAT_JSONFEED, "{}", "", false, "\"date_published\":\"1970-01-02T00:00:00Z\"");
 }
 
+/* ATOM-11, RSS-14: attributes of a format's own elements, and elements of persons */
+static void test_writer__foreign_attributes_are_copied(void **state)
+{
+#define MARK(e, n)                                                                                 \
+    "<f:on xmlns:f=\"urn:feedmill:attributes\" e=\"" e "\" n=\"" n                                 \
+    "\" xmlns:x=\"urn:x\" x:k=\"1\"/>"
+#define KEPT " xmlns:x=\"urn:x\" x:k=\"1\""
+    static const char *const entry =
+        "{\"title\":\"t\",\"link\":\"http://h/"
+        "1\",\"links\":[{\"rel\":\"alternate\",\"href\":\"http://h/1\"}],"
+        "\"authors\":[{\"name\":\"A\"},{\"name\":\"B\"}],\"tags\":[{\"term\":\"a\"},{\"term\":"
+        "\"b\"}]}";
+
+    (void)state;
+    expect_has(FORMAT_ATOM, entry, MARK("itself", "0"), false, "<entry" KEPT ">");
+    expect_has(FORMAT_RSS, entry, MARK("itself", "0"), false, "<item" KEPT ">");
+    expect_has(FORMAT_ATOM, entry, MARK("title", "0"), false, "<title type=\"text\"" KEPT ">");
+    expect_has(FORMAT_RSS, entry, MARK("title", "0"), false, "<title" KEPT ">t</title>");
+    expect_has(FORMAT_ATOM, entry, MARK("link", "0"), false, "href=\"http://h/1\"" KEPT "/>");
+    expect_has(FORMAT_RSS, entry, MARK("link", "0"), false, "<link" KEPT ">http://h/1</link>");
+    expect_has(FORMAT_ATOM, entry, MARK("tag", "1"), false, "<category term=\"b\"" KEPT "/>");
+    expect_has(FORMAT_ATOM, entry, MARK("author", "1"), false, "<author" KEPT "><name>B</name>");
+    expect_has(FORMAT_ATOM, entry,
+               "<f:in xmlns:f=\"urn:feedmill:attributes\" e=\"author\" n=\"0\"><x:i "
+               "xmlns:x=\"urn:x\"/></f:in>",
+               false, "<author><name>A</name>\n<x:i xmlns:x=\"urn:x\"/></author>");
+    expect_not(FORMAT_ATOM, entry, MARK("title", "0"), "urn:feedmill:attributes");
+    expect_not(FORMAT_RSS, entry, MARK("title", "9"), "urn:x");
+}
+
+/* ATOM-12: the language of an entry and of its texts */
+static void test_writer__languages_are_effective(void **state)
+{
+    struct buf b =
+        written(FORMAT_ATOM, "{\"title\":\"F\",\"language\":\"de\"}",
+                "{\"title_detail\":{\"type\":\"text/plain\",\"language\":\"fr\",\"value\":"
+                "\"T\"},\"summary_detail\":{\"type\":\"text/plain\",\"language\":\"de\","
+                "\"value\":\"S\"}}",
+                "", "u", false);
+
+    (void)state;
+    assert_non_null(strstr(b.ptr, "<feed xmlns=\"http://www.w3.org/2005/Atom\" xml:lang=\"de\">"));
+    assert_non_null(strstr(b.ptr, "<title type=\"text\" xml:lang=\"fr\">T</title>"));
+    assert_non_null(strstr(b.ptr, ">S</content>"));
+    buf_release(&b);
+    expect_not(FORMAT_ATOM, "{\"language\":\"no language\"}", "", "xml:lang");
+}
+
+/* ATOM-17 */
+static void test_writer__atom_head_is_passed_on(void **state)
+{
+    struct buf b =
+        written(FORMAT_ATOM,
+                "{\"title\":\"F\",\"subtitle\":\"sub\",\"rights\":\"(c)\",\"icon\":\"http://h/i\","
+                "\"logo\":\"http://h/l\",\"generator\":\"G\",\"generator_detail\":{\"name\":\"G\","
+                "\"href\":\"http://g/\",\"version\":\"2\"}}",
+                "{}", "", "u", false);
+    static const char *const wanted[] = {
+        "<subtitle type=\"text\">sub</subtitle>", "<rights type=\"text\">(c)</rights>",
+        "<icon>http://h/i</icon>", "<logo>http://h/l</logo>",
+        "<generator uri=\"http://g/\" version=\"2\">G</generator>"};
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        assert_non_null(strstr(b.ptr, wanted[i]));
+    buf_release(&b);
+}
+
+/* RSS-05, RSS-09, RSS-12 */
+static void test_writer__rss_head(void **state)
+{
+    (void)state;
+    expect_has(FORMAT_RSS, "{}", "", false,
+               "<atom:link rel=\"self\" type=\"application/rss+xml\" "
+               "href=\"http://me/feed?a=1&amp;b=2\"/>");
+    expect_has(FORMAT_RSS, "{}", "", false,
+               "<lastBuildDate>Fri, 02 Jan 1970 00:00:00 GMT</lastBuildDate>");
+    expect_has(FORMAT_RSS, "{}", "", false,
+               "<docs>https://www.rssboard.org/rss-specification</docs>");
+    expect_has(FORMAT_RSS, "{}", "", false, "<generator>Feedmill ");
+    expect_not(FORMAT_RSS, "{}", "<own xmlns=\"\">x</own>", "<own");
+}
+
+/* RSS-06 */
+static void test_writer__rss_item_has_one_enclosure(void **state)
+{
+    static const char *const entry = "{\"links\":[{\"rel\":\"enclosure\",\"href\":\"http://h/1\"},"
+                                     "{\"rel\":\"enclosure\",\"href\":\"http://h/"
+                                     "2\",\"type\":\"audio/mpeg\",\"length\":\"5\"}]}";
+
+    (void)state;
+    expect_has(FORMAT_RSS, entry, "", false,
+               "<enclosure url=\"http://h/1\" length=\"0\" type=\"application/octet-stream\"/>");
+    expect_has(
+        FORMAT_RSS, entry, "", false,
+        "<atom:link rel=\"enclosure\" type=\"audio/mpeg\" href=\"http://h/2\" length=\"5\"/>");
+    expect_not(FORMAT_RSS, entry, "", "<enclosure url=\"http://h/2\"");
+}
+
+/* RSS-07 */
+static void test_writer__rss_content_is_the_description_too(void **state)
+{
+    (void)state;
+    expect_has(
+        FORMAT_RSS,
+        "{\"content\":[{\"type\":\"text/html\",\"value\":\"<p>c</p>\"}],\"summary\":\"<p>c</p>\"}",
+        "", false,
+        "<description>&lt;p&gt;c&lt;/p&gt;</description>\n"
+        "<content:encoded>&lt;p&gt;c&lt;/p&gt;</content:encoded>");
+    expect_has(FORMAT_RSS, "{\"title\":\"<b>x</b>\"}", "", false,
+               "<atom:title type=\"html\">&lt;b&gt;x&lt;/b&gt;</atom:title>\n<title>x</title>");
+}
+
+/* RSS-10 */
+static void test_writer__addresses_are_absolute_and_valid(void **state)
+{
+    (void)state;
+    expect_has(FORMAT_RSS, "{\"link\":\"a b\\\"c\u00e4\"}", "", false,
+               "<link>http://h/a%20b%22c%C3%A4</link>");
+    expect_has(FORMAT_ATOM, "{\"link\":\"a b\"}", "", false, "href=\"http://h/a%20b\"");
+    expect_not(FORMAT_RSS, "{\"link\":\"javascript:alert(1)\"}", "", "javascript");
+}
+
+/* JF-07, JF-10 */
+static void test_writer__json_feed_extensions(void **state)
+{
+    static const char *const entry =
+        "{\"title\":\"<b>t</"
+        "b>\",\"rating\":5,\"_own\":{\"a\":1},\"contributors\":[{\"name\":\"C\"}],"
+        "\"tags\":[{\"term\":\"t\",\"scheme\":\"http://s/\",\"label\":null}],"
+        "\"authors\":[{\"name\":\"A\",\"href\":\"http://a/\"}]}";
+
+    (void)state;
+    expect_has(FORMAT_JSONFEED, entry, "", false, "\"_feedmill\":{\"rating\":5}");
+    expect_has(FORMAT_JSONFEED, entry, "", false, "\"_own\":{\"a\":1}");
+    expect_has(FORMAT_JSONFEED, entry, "", false, "\"_atom\":{\"title\":\"<b>t<\\/b>\"");
+    expect_has(FORMAT_JSONFEED, entry, "", false, "\"contributors\":[{\"name\":\"C\"}]");
+    expect_has(FORMAT_JSONFEED, entry, "", false, "\"tags\":[\"t\"]");
+    expect_has(FORMAT_JSONFEED, entry, "", false,
+               "\"authors\":[{\"name\":\"A\",\"url\":\"http://a/\"}]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +338,14 @@ int main(void)
         cmocka_unit_test(test_writer__rss_follows_the_profile),
         cmocka_unit_test(test_writer__json_entries_are_copied),
         cmocka_unit_test(test_writer__json_feed_has_one_body),
+        cmocka_unit_test(test_writer__foreign_attributes_are_copied),
+        cmocka_unit_test(test_writer__languages_are_effective),
+        cmocka_unit_test(test_writer__atom_head_is_passed_on),
+        cmocka_unit_test(test_writer__rss_head),
+        cmocka_unit_test(test_writer__rss_item_has_one_enclosure),
+        cmocka_unit_test(test_writer__rss_content_is_the_description_too),
+        cmocka_unit_test(test_writer__addresses_are_absolute_and_valid),
+        cmocka_unit_test(test_writer__json_feed_extensions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
