@@ -234,13 +234,12 @@ void builder_record_drop(struct builder *b)
     b->n_scope = 0;
 }
 
-/* Does an attribute of this name come again? Mended tags may have one twice; the last one counts,
- * as in the object form. */
+/* Did an attribute of this name come before? Mended tags may have one twice. */
 static bool is_repeated(const struct attrs *at, size_t i)
 {
     const struct name *n = at->list[i].name;
 
-    for (size_t k = i + 1; k < at->n; k++) {
+    for (size_t k = 0; k < i; k++) {
         const struct name *o = at->list[k].name;
 
         if (o == n || (str_eq(o->local, n->local) && str_eq(name_uri(o), name_uri(n))))

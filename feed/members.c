@@ -707,7 +707,8 @@ static void sync_person(struct builder *b, const char *key)
     if (!str_is_null(email))
         value_set_textz(b->a, detail, "email", email);
     if (value_get(context, detail_name) == NULL)
-        value_set(b->a, context, detail_name, detail);
+        value_set(b->a, context, detail_name,
+                  value_copy(b->a, detail)); /* not the one in the list */
 }
 
 void builder_sync_person(struct builder *b, const char *key)

@@ -116,7 +116,8 @@ static void write_tags(struct buf *out, const struct out_view *v)
 }
 
 /* Links but for the first alternate, which is `link`, and the first enclosure, which is RSS's. */
-static void write_links(struct arena *a, struct buf *out, const struct out_view *v)
+static void write_links(struct arena *a, struct buf *out, const struct out_view *v,
+                        struct str title)
 {
     bool enclosed = false;
 
@@ -124,8 +125,9 @@ static void write_links(struct arena *a, struct buf *out, const struct out_view 
         const struct view_link *l = &v->links[i];
         struct str marks = marks_get(v->marks, MARK_LINK, l->at);
         if (str_eqz(l->rel, "alternate") && str_eq(l->href, v->link) &&
-            (str_is_null(l->type) || str_eqz(l->type, "text/html")) && str_is_null(l->hreflang))
-            continue; /* all of it is in `link` */
+            (str_is_null(l->type) || str_eqz(l->type, "text/html")) && str_is_null(l->hreflang) &&
+            (str_is_null(l->title) || str_eq(l->title, title)))
+            continue; /* all of it is in `link`, and `title` */
         if (str_eqz(l->rel, "replies") && str_eq(l->href, v->comments))
             continue; /* likewise in `comments` */
         if (!str_eqz(l->rel, "enclosure") || enclosed || !iri_is_http(l->href)) {
@@ -240,7 +242,7 @@ static void write_item(struct arena *a, struct buf *out, const struct out_doc *d
     write_tags(out, &v);
     if (iri_is_http(v.comments))
         xml_element(out, "comments", ascii(a, v.comments));
-    write_links(a, out, &v);
+    write_links(a, out, &v, title);
     write_body(a, out, &v, e->ext);
     out_extra_write(out, &v, e->ext, EXT_RSS_ITEM);
     write_sources(a, out, doc, e, obj);
@@ -310,7 +312,7 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
         write_link_to(a, out, STR("self"), STR("application/rss+xml"), doc->self_url);
     for (size_t i = 0; i < doc->n_links; i++)
         write_link_to(a, out, doc->links[i].rel, doc->links[i].type, doc->links[i].href);
-    write_links(a, out, v);
+    write_links(a, out, v, title);
     out_history_write(out, doc);
     if (feed == NULL)
         return;
