@@ -12,6 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
 
 #include <cmocka.h>
 
@@ -28,11 +31,16 @@ static struct arena all = ARENA_INIT;
 static struct fixture *list;
 static size_t n_fixtures;
 
-static char trying[300]; /* for the handler: what is being tried */
+static char trying[300]; /* for the handlers: what is being tried */
+
+static void say_it(void)
+{
+    (void)!write(2, trying, strlen(trying));
+}
 
 static void on_end(int sig)
 {
-    (void)!write(2, trying, strlen(trying));
+    say_it();
     (void)signal(sig, SIG_DFL);
     (void)raise(sig);
 }
@@ -44,6 +52,9 @@ static int set_up(void **state)
     (void)signal(SIGABRT, on_end);
     (void)signal(SIGSEGV, on_end);
     (void)signal(SIGALRM, on_end);
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_set_death_callback(say_it);
+#endif
     assert_true(n_fixtures > 100);
     return 0;
 }
