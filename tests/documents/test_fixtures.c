@@ -1,5 +1,9 @@
 /* tests/documents/test_fixtures.c - every document under tests/fixtures, and what its claim says is
- * to be found in it. One test each. */
+ * to be found in it. One test each.
+ *
+ * feeds/versions: OBJ-09. rss, atom, json, constructs, ids: OBJ-01, OBJ-02. dublin-core, media,
+ * itunes, geo, podcast, modules: OBJ-03, OBJ-04, OBJ-05, OBJ-06. dates: OBJ-07. ill-formed,
+ * encoding: OBJ-08. base, language: OBJ-10. sanitize: OBJ-11. */
 #include <stdio.h>
 #include <stdlib.h>
 
