@@ -41,6 +41,7 @@ static const struct route {
     {"/archive", "GET", archive_get, BELOW, "every revision and deletion in archives: url, type"},
     {"/history", "GET", history_get, BELOW, "the same as draft-00 of Feed History has it: url"},
     {"/pmh", "GET", pmh_get, BELOW, "metadata records to harvest: url, mode=complete"},
+    {"/item", "GET", item_get, BELOW, "one revision of an entry: Atom, JSON or HTML"},
     {"/smart", "GET", smart_get, 0,
      "a stream of items: url, order, since, until, max, timeout, callback"},
     {"/log", "GET", log_get, 0, "revisions after a place: since, url, max, timeout"},

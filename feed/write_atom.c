@@ -99,10 +99,20 @@ static void write_own_links(struct buf *out, const struct out_entry *e)
         write_link_to(out, e->links[i].rel, e->links[i].type, e->links[i].href);
 }
 
-static void write_links(struct buf *out, const struct out_view *v)
+/* Does the document name itself in the entry? Then the publisher's own name for it stays out. */
+static bool names_itself(const struct out_entry *e)
+{
+    for (size_t i = 0; i < e->n_links; i++)
+        if (str_eqz(e->links[i].rel, "self"))
+            return true;
+    return false;
+}
+
+static void write_links(struct buf *out, const struct out_view *v, bool but_self)
 {
     for (size_t i = 0; i < v->n_links; i++)
-        atom_link(out, "link", &v->links[i], marks_get(v->marks, MARK_LINK, v->links[i].at));
+        if (!but_self || !str_eqz(v->links[i].rel, "self"))
+            atom_link(out, "link", &v->links[i], marks_get(v->marks, MARK_LINK, v->links[i].at));
 }
 
 void atom_tag(struct buf *out, const char *name, const struct view_tag *t, struct str marks)
@@ -149,7 +159,7 @@ void atom_source(struct arena *a, struct buf *out, const struct out_feed *feed,
     write_persons(out, "author", v->authors, v->n_authors, v->marks, MARK_AUTHOR);
     write_persons(out, "contributor", v->contributors, v->n_contributors, v->marks,
                   MARK_CONTRIBUTOR);
-    write_links(out, v);
+    write_links(out, v, false);
     if (!str_is_null(feed->url))
         write_link_to(out, STR("self"), STR_NULL, iri_escape(a, feed->url, false));
     atom_text(a, out, "subtitle", v->summary, STR_NULL, STR_NULL);
@@ -274,7 +284,7 @@ static void write_entry(struct arena *a, struct buf *out, const struct out_doc *
     write_persons(out, "author", v.authors, v.n_authors, v.marks, MARK_AUTHOR);
     write_persons(out, "contributor", v.contributors, v.n_contributors, v.marks, MARK_CONTRIBUTOR);
     write_own_links(out, e);
-    write_links(out, &v);
+    write_links(out, &v, names_itself(e));
     write_tags(out, &v);
     write_body(a, out, &v, e->ext, lang);
     atom_text(a, out, "rights", v.rights, lang, marks_get(v.marks, MARK_RIGHTS, 0));
@@ -315,7 +325,7 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
                       iri_escape(a, doc->self_url, false));
     for (size_t i = 0; i < doc->n_links; i++)
         write_link_to(out, doc->links[i].rel, doc->links[i].type, doc->links[i].href);
-    write_links(out, v);
+    write_links(out, v, false);
     atom_text(a, out, "subtitle", v->summary, v->lang, marks_get(v->marks, MARK_SUMMARY, 0));
     atom_text(a, out, "rights", v->rights, v->lang, marks_get(v->marks, MARK_RIGHTS, 0));
     write_tags(out, v);
@@ -360,4 +370,17 @@ void write_atom(struct buf *out, const struct out_doc *doc)
     map_release(&seen, NULL);
     arena_release(&ids);
     arena_release(&head);
+}
+
+void write_atom_entry(struct buf *out, const struct out_entry *e)
+{
+    struct out_doc doc = {.merged = true, .title = STR_NULL, .id = STR_NULL}; /* with its source */
+    struct buf entry = BUF_INIT(BUF_ANY);
+    struct arena a = ARENA_INIT;
+
+    write_entry(&a, &entry, &doc, e, STR_NULL);
+    buf_puts(out, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<entry xmlns=\"" NS_ATOM "\"");
+    buf_str(out, str_slice(buf_view(&entry), strlen("<entry"), entry.len));
+    buf_release(&entry);
+    arena_release(&a);
 }

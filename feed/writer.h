@@ -98,6 +98,15 @@ struct out_doc {
 /* Write the document. `out` overflows (buf_ok) when its maximum is passed. Any thread. */
 void feed_write(struct buf *out, enum feed_format format, const struct out_doc *doc);
 
+/* One entry as a document of its own: an Atom Entry Document (RFC 4287 section 2) with its feed as its
+ * source, the object form, or a page to read (HTML, complete, with nothing active in it). e->links
+ * may name the document itself (self). */
+enum entry_format { ENTRY_ATOM, ENTRY_JSON, ENTRY_HTML };
+void feed_write_entry(struct buf *out, enum entry_format format, const struct out_entry *e);
+
+/* A Deleted Entry Document (RFC 6721 section 4) of a deletion, as OUT_TOMBSTONE. */
+void feed_write_deleted(struct buf *out, const struct out_entry *e);
+
 /* The valid, permanent Atom id of an entry: its uid when that is an absolute IRI, else urn:uuid
  * version 5 of the first URL of its feed and uid (ATOM-08). Same in all formats. */
 struct str feed_entry_iri(struct arena *a, struct str id_url, struct str uid);

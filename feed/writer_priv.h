@@ -147,6 +147,7 @@ void atom_source(struct arena *a, struct buf *out, const struct out_feed *feed,
 #define NS_HISTORY "http://purl.org/syndication/history/1.0"
 
 void write_atom(struct buf *out, const struct out_doc *doc);
+void write_atom_entry(struct buf *out, const struct out_entry *e);
 void write_rss(struct buf *out, const struct out_doc *doc);
 void write_jsonfeed(struct buf *out, const struct out_doc *doc);
 void write_activities(struct buf *out, const struct out_doc *doc);
