@@ -148,26 +148,43 @@ static void list_enclosures(struct arena *a, struct value *obj)
     }
 }
 
+/* A member that a page may follow or load. */
+static bool is_followed(struct str key)
+{
+    switch (key.len) {
+    case 3:
+        return str_eqz(key, "url") || str_eqz(key, "uri") || str_eqz(key, "src");
+    case 4:
+        return str_eqz(key, "href") || str_eqz(key, "link") || str_eqz(key, "icon") ||
+               str_eqz(key, "logo");
+    case 8:
+        return str_eqz(key, "comments");
+    default:
+        return false;
+    }
+}
+
+static void drop_scripts(struct value *v);
+
+static inline void drop_scripts_within(struct value *v)
+{
+    if (v->kind == VAL_LIST || v->kind == VAL_DICT)
+        drop_scripts(v);
+}
+
 /* Members that a page may follow or load hold no scripts: nothing is left of those that do. */
 static void drop_scripts(struct value *v)
 {
-    static const char *const names[] = {"href", "link",     "url",  "uri",
-                                        "src",  "comments", "icon", "logo"};
-
     for (uint32_t i = 0; v->kind == VAL_LIST && i < v->len; i++)
-        drop_scripts(v->items[i]);
+        drop_scripts_within(v->items[i]);
     for (uint32_t i = 0; v->kind == VAL_DICT && i < v->len; i++) {
         struct value *m = v->members[i].val;
 
-        if (m->kind != VAL_TEXT) {
-            drop_scripts(m);
-            continue;
-        }
-        if (memchr(m->s.ptr, ':', m->s.len) == NULL)
-            continue;
-        for (size_t k = 0; k < ARRAY_LEN(names); k++)
-            if (str_eqz(v->members[i].key, names[k]) && iri_is_script(m->s))
-                m->s = STR("");
+        if (m->kind != VAL_TEXT)
+            drop_scripts_within(m);
+        else if (is_followed(v->members[i].key) && !str_starts(m->s, STR("http")) &&
+                 iri_is_script(m->s))
+            m->s = STR("");
     }
 }
 
