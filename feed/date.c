@@ -514,7 +514,8 @@ static bool dialect_rfc822(struct cursor c, struct fields *f)
 
             n_words++;
             /* "mar., 05 oct. 2004": what came first was a Tuesday */
-            if ((!has_month || (month_word == 1 && !has_year)) && month_name(w, &f->month)) {
+            if ((!has_month || (month_word == 1 && !has_year)) && !is_weekday(w) &&
+                month_name(w, &f->month)) {
                 has_month = true;
                 month_word = n_words;
             } else if (has_time || has_year) {

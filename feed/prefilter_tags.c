@@ -199,6 +199,11 @@ static bool is_left_open(const char *from, const char *gt, const char *to)
            lt[1] == '/';
 }
 
+/* The end of a value, or what may have to be mended in front of it. */
+#define MAY_BE_ODD(b) (((b) < 0x20) | ((b) == 0xEF) | ((b) == '<') | ((b) == '&'))
+SCAN_DEFINE(scan_double_quoted, MAY_BE_ODD(v) | (v == '"'), MAY_BE_ODD(c) || c == '"')
+SCAN_DEFINE(scan_quoted, MAY_BE_ODD(v) | (v == '\''), MAY_BE_ODD(c) || c == '\'')
+
 /* The value of an attribute at `p`, behind '='. Returns what is behind it; NULL: there is no end.
  */
 static const char *attribute_value(struct prefilter *f, const char *p, struct tag *t,
@@ -207,6 +212,11 @@ static const char *attribute_value(struct prefilter *f, const char *p, struct ta
     const char *q;
 
     if (*p == '"' || *p == '\'') {
+        q = *p == '"' ? scan_double_quoted(p + 1, f->end) : scan_quoted(p + 1, f->end);
+        if (q < f->end && *q == *p && q - p <= ATTRIBUTE_LEN_MAX) { /* nothing to mend in it */
+            *value = str_of(p + 1, (size_t)(q - p - 1));
+            return q + 1;
+        }
         q = prefilter_find_quote(f, p + 1, *p);
         if (q == NULL || prefilter_scan(p + 1, q, VALUE) < q) {
             const char *to = q == NULL ? f->end : q;
