@@ -264,8 +264,9 @@ void html_decode_to(struct buf *out, struct str s, bool in_attr)
                 cp = html_entity(str_of(s.ptr + i, n));
             else if (!in_attr || i + n >= s.len || s.ptr[i + n] != '=')
                 cp = html_entity(str_of(s.ptr + i, n));
-            if (cp > 0xFF && (i + n >= s.len || s.ptr[i + n] != ';'))
-                cp = 0; /* only the names of Latin-1 do without a semicolon */
+            if ((cp > 0xFF || (cp < 0x80 && strchr("&<>\"", (int)cp) == NULL)) &&
+                (i + n >= s.len || s.ptr[i + n] != ';'))
+                cp = 0; /* only & < > " and the names of Latin-1 do without a semicolon */
             if (cp != 0)
                 i += n;
         }

@@ -60,7 +60,8 @@ struct str html_attr_get(const struct html_token *t, const char *name);
 void html_decode_to(struct buf *out, struct str s, bool in_attr);
 struct str html_decode(struct arena *a, struct str s, bool in_attr);
 
-/* The code point of an HTML 4 entity name (or apos); 0 when there is no such name. */
+/* The code point of an entity name of HTML 4 (or apos, or the likeliest of HTML 5); 0 when there is
+ * no such name. */
 uint32_t html_entity(struct str name);
 
 /* The code point that a numeric reference means: Windows-1252 for 128..159, U+FFFD for what is no

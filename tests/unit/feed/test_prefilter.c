@@ -89,6 +89,7 @@ static void test_prefilter__references_become_characters(void **state)
     check("<a>]]&gt;</a>", "<a>]]></a>", NULL);
     check("<a>&amp;]]&gt;</a>", "<a>&amp;]]></a>", NULL);
     check("<a>&nbsp;</a>", "<a>\xC2\xA0</a>", "HTML entity");
+    check("<a>&lstrok;&period;</a>", "<a>ł.</a>", "HTML entity");
     check("<a b='&amp;&eacute;'/>", "<a b=\"&#38;&#233;\"/>", "HTML entity");
 }
 

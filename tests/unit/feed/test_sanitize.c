@@ -67,7 +67,7 @@ static void test_sanitize__unsafe_schemes_go(void **state)
     (void)state;
     EXPECT(NULL, {"<a href=\"javascript:x\">y</a>", "<a href=\"\">y</a>"},
            {"<a href=\" java\nscript:x\">y</a>", "<a href=\"\">y</a>"},
-           {"<a href=\"&#106;avascript&colon;x\">", "<a href=\"javascript&amp;colon;x\">"},
+           {"<a href=\"&#106;avascript&colon;x\">", "<a href=\"\">"},
            {"<a href=\"jav&#x09;ascript&#58;x\">", "<a href=\"\">"},
            {"<a href=\"\x01vbscript:x\">", "<a href=\"\">"},
            {"<img src=\"data:text/html,x\"><img src=\"data:image/svg+xml,x\">", "<img /><img />"},
@@ -161,7 +161,10 @@ static void test_sanitize__references_have_one_spelling(void **state)
     (void)state;
     EXPECT(NULL, {"&eacute;&#39;&#34;&#8217;&#X41;", "&eacute;'\"&#8217;&#x41;"},
            {"&#146;", "&#x2019;"}, {"&#0;&#x110000;&#1;", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
-           {"&#12a;", "&amp;#12a;"});
+           {"&#12a;", "&amp;#12a;"}, {"&lstrok;&comma;&bogus;", "&lstrok;&comma;&amp;bogus;"},
+           {"<a href=\"javascript&colon;alert(1)\">x</a>", "<a href=\"\">x</a>"},
+           {"<a href=\"http://x/?a&num&apos\">x</a>",
+            "<a href=\"http://x/?a&amp;num&amp;apos\">x</a>"});
 }
 
 static void test_sanitize__svg_and_mathml_by_their_own_lists(void **state)
