@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "base/scan.h"
-#include "feed/marks.h"
+#include "feed/kept.h"
 #include "feed/names.h"
 #include "feed/sanitize_priv.h"
 #include "feed/uri.h"
@@ -321,22 +321,22 @@ void builder_record_end(struct builder *b, struct frame *f)
         put_qname(f->ext, f->name);
     buf_putc(f->ext, '>');
     if (f->is_inner)
-        mark_close(f->ext);
+        kept_close(f->ext);
     b->n_scope = f->n_scope;
     f->ext = NULL;
 }
 
 /* The place that a link, tag or person just begun has in its list. */
-static size_t place_of(struct builder *b, enum mark_on on, size_t n_tags)
+static size_t place_of(struct builder *b, enum kept_on on, size_t n_tags)
 {
     static const struct {
-        enum mark_on on;
+        enum kept_on on;
         const char *list;
     } lists[] = {
-        {MARK_LINK, "links"}, {MARK_AUTHOR, "authors"}, {MARK_CONTRIBUTOR, "contributors"}};
+        {KEPT_LINK, "links"}, {KEPT_AUTHOR, "authors"}, {KEPT_CONTRIBUTOR, "contributors"}};
     size_t n;
 
-    if (on == MARK_TAG) /* a tag without attributes is added when its text is known */
+    if (on == KEPT_TAG) /* a tag without attributes is added when its text is known */
         return n_tags;
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         if (lists[i].on == on) {
@@ -350,17 +350,17 @@ static size_t place_of(struct builder *b, enum mark_on on, size_t n_tags)
 static void record_inner(struct builder *b, struct frame *f, const struct attrs *at)
 {
     struct buf *out = b->in_entry ? &b->entry_ext : &b->head_ext;
-    size_t *n = b->in_entry ? &b->n_entry_marks : &b->n_head_marks;
-    enum mark_on on;
+    size_t *n = b->in_entry ? &b->n_entry_kept : &b->n_head_kept;
+    enum kept_on on;
 
-    if (b->depth < 3 || !f[-2].is_container || !f->name->is_foreign || *n == MARKS_MAX)
+    if (b->depth < 3 || !f[-2].is_container || !f->name->is_foreign || *n == KEPT_MAX)
         return;
-    on = mark_of(f[-1].name->tag);
-    if (on != MARK_AUTHOR && on != MARK_CONTRIBUTOR)
+    on = kept_of(f[-1].name->tag);
+    if (on != KEPT_AUTHOR && on != KEPT_CONTRIBUTOR)
         return;
     builder_record_drop(b);
     f->ext_at = out->len;
-    mark_open(out, on, place_of(b, on, 0));
+    kept_open(out, on, place_of(b, on, 0));
     f->ext = out;
     f->is_inner = true;
     (*n)++;
@@ -399,15 +399,15 @@ static void choose_ext(struct builder *b, struct frame *f, const struct attrs *a
 static void keep_attributes(struct builder *b, const struct frame *f, const struct attrs *at,
                             size_t n_tags)
 {
-    enum mark_on on;
-    size_t *n = b->in_entry ? &b->n_entry_marks : &b->n_head_marks;
+    enum kept_on on;
+    size_t *n = b->in_entry ? &b->n_entry_kept : &b->n_head_kept;
 
     if (f->ext != NULL || !(f->is_container || (b->depth > 1 && f[-1].is_container)) ||
-        *n == MARKS_MAX || !(b->in_entry || b->in_feed))
+        *n == KEPT_MAX || !(b->in_entry || b->in_feed))
         return;
-    on = mark_of(f->name->tag);
-    if (on != MARK_NONE &&
-        mark_put(b->in_entry ? &b->entry_ext : &b->head_ext, on, place_of(b, on, n_tags), at))
+    on = kept_of(f->name->tag);
+    if (on != KEPT_NONE &&
+        kept_put(b->in_entry ? &b->entry_ext : &b->head_ext, on, place_of(b, on, n_tags), at))
         (*n)++;
 }
 

@@ -81,7 +81,7 @@ struct frame {
     struct buf *ext; /* this element is being recorded there; the same as that of its parent */
     size_t ext_at;   /* of the outermost one: where it begins in `ext` */
     bool is_unknown; /* recorded, but of the format's namespace or none: see NS_UNKNOWN */
-    bool is_inner;   /* recorded in a mark, feed/marks.h */
+    bool is_inner;   /* recorded as feed/kept.h says */
     bool is_opaque;  /* elements within mean nothing to the feed */
     size_t n_scope;  /* builder.scope before it */
     struct str base, lang;
@@ -130,8 +130,8 @@ struct builder {
     struct str last_prefix, last_uri; /* of the namespace declaration seen last */
     struct ns_decl scope[SCOPE_MAX];  /* namespaces written in the fragment being recorded */
     size_t n_scope;
-    struct doc_entry *entries; /* on the heap while they grow; builder_finish() moves them */
-    size_t n_entry_marks, n_head_marks; /* feed/marks.h */
+    struct doc_entry *entries;        /* on the heap while they grow; builder_finish() moves them */
+    size_t n_entry_kept, n_head_kept; /* feed/kept.h */
     size_t entries_cap, tombstones_cap;
 };
 

@@ -148,7 +148,7 @@ void builder_begin_entry(struct builder *b)
     b->in_image = b->in_textinput = b->in_source = false;
     b->title_depth = -1;
     b->n_seen = 0;
-    b->n_entry_marks = 0;
+    b->n_entry_kept = 0;
     buf_reset(&b->entry_ext);
 }
 

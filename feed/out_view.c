@@ -284,7 +284,8 @@ static void read_links(struct arena *a, const struct value *obj, struct str base
         l.at = i;
         if (str_eqz(l.rel, "alternate") && str_eq(l.href, first.href)) {
             first = l;
-            break;
+            if (!str_is_null(l.title)) /* RSS's link has none, the atom:link behind it has */
+                break;
         }
     }
     add_link(v, first);
@@ -418,7 +419,7 @@ void out_view_read(struct arena *a, const struct value *obj, struct str ext, str
 {
     const struct value *generator = value_getz(obj, "generator_detail");
 
-    *out = (struct out_view){.link = STR_NULL, .marks = marks_read(a, ext)};
+    *out = (struct out_view){.link = STR_NULL, .kept = kept_read(a, ext)};
     out->title = read_text(a, obj, "title");
     out->rights = read_text(a, obj, "rights");
     out->summary = read_text(a, obj, head ? "subtitle" : "summary");

@@ -19,7 +19,7 @@ static void end(struct buf *out, const char *name)
 }
 
 void atom_text(struct arena *a, struct buf *out, const char *name, struct view_text t,
-               struct str lang, struct str marks)
+               struct str lang, struct str kept)
 {
     bool html = t.html || str_chr(t.value, '<') >= 0 || str_chr(t.value, '&') >= 0;
 
@@ -29,37 +29,37 @@ void atom_text(struct arena *a, struct buf *out, const char *name, struct view_t
     xml_attr(out, "type", html ? STR("html") : STR("text"));
     if (!str_eq(t.lang, lang))
         xml_attr(out, "xml:lang", t.lang);
-    buf_str(out, marks);
+    buf_str(out, kept);
     buf_putc(out, '>');
     xml_text(out, html ? view_html(a, t) : t.value);
     end(out, name);
 }
 
-static void write_date(struct buf *out, const char *name, int64_t at, struct str marks)
+static void write_date(struct buf *out, const char *name, int64_t at, struct str kept)
 {
     char text[CLOCK_TEXT];
 
     clock_rfc3339(at, text);
-    xml_element_at(out, name, str_from(text), marks);
+    xml_element_at(out, name, str_from(text), kept);
 }
 
 void atom_person(struct buf *out, const char *name, const struct view_person *p,
-                 const struct marks *m, enum mark_on on)
+                 const struct kept *m, enum kept_on on)
 {
     bool prefixed = strncmp(name, "atom:", 5) == 0;
 
     begin(out, name);
-    buf_str(out, marks_get(m, on, p->at));
+    buf_str(out, kept_get(m, on, p->at));
     buf_putc(out, '>');
     xml_element(out, prefixed ? "atom:name" : "name", p->name);
     xml_element(out, prefixed ? "atom:uri" : "uri", p->uri);
     xml_element(out, prefixed ? "atom:email" : "email", p->email);
-    marks_put_inner(out, m, on, p->at);
+    kept_put_inner(out, m, on, p->at);
     end(out, name);
 }
 
 static void write_persons(struct buf *out, const char *name, const struct view_person *p, size_t n,
-                          const struct marks *m, enum mark_on on)
+                          const struct kept *m, enum kept_on on)
 {
     for (size_t i = 0; i < n; i++)
         atom_person(out, name, &p[i], m, on);
@@ -69,10 +69,10 @@ static void write_author_name(struct buf *out, struct str name)
 {
     struct view_person p = {.name = name, .email = STR_NULL, .uri = STR_NULL};
 
-    atom_person(out, "author", &p, &marks_none, MARK_NONE);
+    atom_person(out, "author", &p, &kept_none, KEPT_NONE);
 }
 
-void atom_link(struct buf *out, const char *name, const struct view_link *l, struct str marks)
+void atom_link(struct buf *out, const char *name, const struct view_link *l, struct str kept)
 {
     begin(out, name);
     xml_attr(out, "rel", l->rel);
@@ -82,7 +82,7 @@ void atom_link(struct buf *out, const char *name, const struct view_link *l, str
     xml_attr(out, "title", l->title);
     if (l->length >= 0)
         buf_printf(out, " length=\"%lld\"", (long long)l->length);
-    buf_str(out, marks);
+    buf_str(out, kept);
     buf_puts(out, "/>\n");
 }
 
@@ -112,23 +112,23 @@ static void write_links(struct buf *out, const struct out_view *v, bool but_self
 {
     for (size_t i = 0; i < v->n_links; i++)
         if (!but_self || !str_eqz(v->links[i].rel, "self"))
-            atom_link(out, "link", &v->links[i], marks_get(v->marks, MARK_LINK, v->links[i].at));
+            atom_link(out, "link", &v->links[i], kept_get(v->kept, KEPT_LINK, v->links[i].at));
 }
 
-void atom_tag(struct buf *out, const char *name, const struct view_tag *t, struct str marks)
+void atom_tag(struct buf *out, const char *name, const struct view_tag *t, struct str kept)
 {
     begin(out, name);
     xml_attr(out, "term", t->term);
     xml_attr(out, "scheme", t->scheme);
     xml_attr(out, "label", t->label);
-    buf_str(out, marks);
+    buf_str(out, kept);
     buf_puts(out, "/>\n");
 }
 
 static void write_tags(struct buf *out, const struct out_view *v)
 {
     for (size_t i = 0; i < v->n_tags; i++)
-        atom_tag(out, "category", &v->tags[i], marks_get(v->marks, MARK_TAG, v->tags[i].at));
+        atom_tag(out, "category", &v->tags[i], kept_get(v->kept, KEPT_TAG, v->tags[i].at));
 }
 
 static void write_generator(struct buf *out, const struct out_view *v)
@@ -139,7 +139,7 @@ static void write_generator(struct buf *out, const struct out_view *v)
     xml_attr(out, "uri", own ? STR_NULL : v->generator_uri);
     xml_attr(out, "version", own ? STR(FEEDMILL_VERSION) : v->generator_version);
     if (!own)
-        buf_str(out, marks_get(v->marks, MARK_GENERATOR, 0));
+        buf_str(out, kept_get(v->kept, KEPT_GENERATOR, 0));
     buf_putc(out, '>');
     xml_text(out, own ? STR("Feedmill") : v->generator);
     buf_puts(out, "</generator>\n");
@@ -156,9 +156,9 @@ void atom_source(struct arena *a, struct buf *out, const struct out_feed *feed,
         title.value = out_feed_name(a, STR_NULL, feed->url);
     atom_text(a, out, "title", title, STR_NULL, STR_NULL);
     write_date(out, "updated", updated_at, STR_NULL);
-    write_persons(out, "author", v->authors, v->n_authors, v->marks, MARK_AUTHOR);
-    write_persons(out, "contributor", v->contributors, v->n_contributors, v->marks,
-                  MARK_CONTRIBUTOR);
+    write_persons(out, "author", v->authors, v->n_authors, v->kept, KEPT_AUTHOR);
+    write_persons(out, "contributor", v->contributors, v->n_contributors, v->kept,
+                  KEPT_CONTRIBUTOR);
     write_links(out, v, false);
     if (!str_is_null(feed->url))
         write_link_to(out, STR("self"), STR_NULL, iri_escape(a, feed->url, false));
@@ -205,7 +205,7 @@ static void write_body(struct arena *a, struct buf *out, const struct out_view *
 {
     struct view_text summary = v->summary, content = v->content;
     bool elsewhere = str_is_null(content.value) && !str_is_null(v->content_src);
-    struct str marks = marks_get(v->marks, MARK_CONTENT, 0);
+    struct str kept = kept_get(v->kept, KEPT_CONTENT, 0);
 
     if (v->is_summary_content &&
         (str_find(ext, STR("summary")) >= 0 || str_find(ext, STR("description")) >= 0))
@@ -218,16 +218,16 @@ static void write_body(struct arena *a, struct buf *out, const struct out_view *
         if (str_is_null(content.value))
             content = (struct view_text){.value = STR(""), .lang = STR_NULL};
     }
-    atom_text(a, out, "summary", summary, lang, marks_get(v->marks, MARK_SUMMARY, 0));
+    atom_text(a, out, "summary", summary, lang, kept_get(v->kept, KEPT_SUMMARY, 0));
     out_ext_write(out, ext, EXT_ATOM_ENTRY);
     if (elsewhere) {
         buf_puts(out, "<content");
         xml_attr(out, "type", v->content_type);
         xml_attr(out, "src", v->content_src);
-        buf_str(out, marks);
+        buf_str(out, kept);
         buf_puts(out, "/>\n");
     }
-    atom_text(a, out, "content", content, lang, marks);
+    atom_text(a, out, "content", content, lang, kept);
 }
 
 /* A deletion, or the metadata of a record: no text but a title. */
@@ -248,7 +248,7 @@ static void write_bare_entry(struct arena *a, struct buf *out, const struct out_
     }
     out_time_write(out, "updated", out_entry_updated(e), e->at_us, STR_NULL);
     if (e->kind == OUT_RECORD)
-        write_persons(out, "author", v.authors, v.n_authors, v.marks, MARK_AUTHOR);
+        write_persons(out, "author", v.authors, v.n_authors, v.kept, KEPT_AUTHOR);
     write_own_links(out, e);
     if (e->kind == OUT_EMPTY)
         buf_puts(out, "<content/>\n");
@@ -269,25 +269,25 @@ static void write_entry(struct arena *a, struct buf *out, const struct out_doc *
     buf_puts(out, "<entry");
     if (!str_eq(v.lang, lang))
         xml_attr(out, "xml:lang", v.lang);
-    buf_str(out, marks_get(v.marks, MARK_ITSELF, 0));
+    buf_str(out, kept_get(v.kept, KEPT_ITSELF, 0));
     buf_puts(out, ">\n");
-    xml_element_at(out, "id", out_entry_id(a, e), marks_get(v.marks, MARK_ID, 0));
+    xml_element_at(out, "id", out_entry_id(a, e), kept_get(v.kept, KEPT_ID, 0));
     if (str_is_null(v.title.value))
         v.title.value = view_title(a, &v);
     if (!str_is_null(v.lang))
         lang = v.lang;
-    atom_text(a, out, "title", v.title, lang, marks_get(v.marks, MARK_TITLE, 0));
+    atom_text(a, out, "title", v.title, lang, kept_get(v.kept, KEPT_TITLE, 0));
     out_time_write(out, "updated", out_entry_updated(e), e->at_us,
-                   marks_get(v.marks, MARK_UPDATED, 0));
+                   kept_get(v.kept, KEPT_UPDATED, 0));
     if (e->published_at != TIME_UNKNOWN)
-        write_date(out, "published", e->published_at, marks_get(v.marks, MARK_PUBLISHED, 0));
-    write_persons(out, "author", v.authors, v.n_authors, v.marks, MARK_AUTHOR);
-    write_persons(out, "contributor", v.contributors, v.n_contributors, v.marks, MARK_CONTRIBUTOR);
+        write_date(out, "published", e->published_at, kept_get(v.kept, KEPT_PUBLISHED, 0));
+    write_persons(out, "author", v.authors, v.n_authors, v.kept, KEPT_AUTHOR);
+    write_persons(out, "contributor", v.contributors, v.n_contributors, v.kept, KEPT_CONTRIBUTOR);
     write_own_links(out, e);
     write_links(out, &v, names_itself(e));
     write_tags(out, &v);
     write_body(a, out, &v, e->ext, lang);
-    atom_text(a, out, "rights", v.rights, lang, marks_get(v.marks, MARK_RIGHTS, 0));
+    atom_text(a, out, "rights", v.rights, lang, kept_get(v.kept, KEPT_RIGHTS, 0));
     if (doc->stream != NULL)
         out_stream_entry_write(out, out_entry_id(a, e), e);
     out_extra_write(out, &v, e->ext, EXT_ATOM_ENTRY);
@@ -310,24 +310,24 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
                    !str_is_null(doc->id) ? doc->id
                    : feed != NULL        ? feed_iri(a, feed)
                                          : feed_entry_iri(a, doc->self_url, STR("")),
-                   marks_get(v->marks, MARK_ID, 0));
-    atom_text(a, out, "title", title, v->lang, marks_get(v->marks, MARK_TITLE, 0));
+                   kept_get(v->kept, KEPT_ID, 0));
+    atom_text(a, out, "title", title, v->lang, kept_get(v->kept, KEPT_TITLE, 0));
     out_time_write(out, "updated", doc->updated_at, doc->updated_us,
-                   marks_get(v->marks, MARK_UPDATED, 0));
+                   kept_get(v->kept, KEPT_UPDATED, 0));
     if (v->n_authors == 0)
         write_author_name(
             out, out_feed_name(a, view_plain(a, title), feed != NULL ? feed->url : doc->self_url));
-    write_persons(out, "author", v->authors, v->n_authors, v->marks, MARK_AUTHOR);
-    write_persons(out, "contributor", v->contributors, v->n_contributors, v->marks,
-                  MARK_CONTRIBUTOR);
+    write_persons(out, "author", v->authors, v->n_authors, v->kept, KEPT_AUTHOR);
+    write_persons(out, "contributor", v->contributors, v->n_contributors, v->kept,
+                  KEPT_CONTRIBUTOR);
     if (!str_is_null(doc->self_url))
         write_link_to(out, STR("self"), STR("application/atom+xml"),
                       iri_escape(a, doc->self_url, false));
     for (size_t i = 0; i < doc->n_links; i++)
         write_link_to(out, doc->links[i].rel, doc->links[i].type, doc->links[i].href);
     write_links(out, v, false);
-    atom_text(a, out, "subtitle", v->summary, v->lang, marks_get(v->marks, MARK_SUMMARY, 0));
-    atom_text(a, out, "rights", v->rights, v->lang, marks_get(v->marks, MARK_RIGHTS, 0));
+    atom_text(a, out, "subtitle", v->summary, v->lang, kept_get(v->kept, KEPT_SUMMARY, 0));
+    atom_text(a, out, "rights", v->rights, v->lang, kept_get(v->kept, KEPT_RIGHTS, 0));
     write_tags(out, v);
     write_generator(out, v);
     xml_element(out, "icon", v->icon);
@@ -352,7 +352,7 @@ void write_atom(struct buf *out, const struct out_doc *doc)
                   feed == NULL ? doc->self_url : feed->url, true, &v);
     buf_puts(out, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"" NS_ATOM "\"");
     xml_attr(out, "xml:lang", v.lang);
-    buf_str(out, marks_get(v.marks, MARK_ITSELF, 0));
+    buf_str(out, kept_get(v.kept, KEPT_ITSELF, 0));
     buf_puts(out, ">\n");
     write_head(&head, out, doc, feed, &v);
     out_tombstones_write(out, doc);

@@ -11,13 +11,13 @@ static struct str ascii(struct arena *a, struct str href)
 }
 
 static void write_atom_link(struct arena *a, struct buf *out, const struct view_link *l,
-                            struct str marks)
+                            struct str kept)
 {
     struct view_link copy = *l;
 
     copy.href = ascii(a, l->href);
     copy.rel = ascii(a, l->rel);
-    atom_link(out, "atom:link", &copy, marks);
+    atom_link(out, "atom:link", &copy, kept);
 }
 
 static void write_link_to(struct arena *a, struct buf *out, struct str rel, struct str type,
@@ -28,12 +28,12 @@ static void write_link_to(struct arena *a, struct buf *out, struct str rel, stru
     write_atom_link(a, out, &l, STR_NULL);
 }
 
-static void write_date(struct buf *out, const char *name, int64_t at, struct str marks)
+static void write_date(struct buf *out, const char *name, int64_t at, struct str kept)
 {
     char text[CLOCK_TEXT];
 
     clock_rfc822(at, text);
-    xml_element_at(out, name, str_from(text), marks);
+    xml_element_at(out, name, str_from(text), kept);
 }
 
 /* RSS has no way to say of a title whether it is HTML. One that could be misread stands once more
@@ -41,11 +41,11 @@ static void write_date(struct buf *out, const char *name, int64_t at, struct str
 static void write_title(struct arena *a, struct buf *out, const struct out_view *v,
                         struct str title)
 {
-    struct str text = v->title.value, marks = marks_get(v->marks, MARK_TITLE, 0);
+    struct str text = v->title.value, kept = kept_get(v->kept, KEPT_TITLE, 0);
 
     if (v->title.html || str_chr(text, '<') >= 0 || str_chr(text, '&') >= 0)
         atom_text(a, out, "atom:title", v->title, STR_NULL, STR_NULL);
-    xml_element_at(out, "title", title.len == 0 ? STR_NULL : title, marks);
+    xml_element_at(out, "title", title.len == 0 ? STR_NULL : title, kept);
 }
 
 /* What the simplest of programs know as an address. */
@@ -75,10 +75,10 @@ static void write_authors(struct arena *a, struct buf *out, const struct out_vie
 
     for (size_t i = 0; i < v->n_authors; i++) {
         struct view_person p = v->authors[i];
-        struct str marks = marks_get(v->marks, MARK_AUTHOR, p.at);
+        struct str kept = kept_get(v->kept, KEPT_AUTHOR, p.at);
         bool email = !done && is_plain_email(p.email);
         bool more = !str_is_null(p.uri) || (!email && !str_is_null(p.email)) ||
-                    marks_inner(v->marks, MARK_AUTHOR, p.at);
+                    kept_inner(v->kept, KEPT_AUTHOR, p.at);
         p.uri = ascii(a, p.uri);
         if (email) {
             done = true;
@@ -86,17 +86,17 @@ static void write_authors(struct arena *a, struct buf *out, const struct out_vie
                            str_eq(p.name, p.email)
                                ? p.email
                                : str_printf(a, "%.*s (%.*s)", STR_ARG(p.email), STR_ARG(p.name)),
-                           marks);
+                           kept);
         } else {
-            xml_element_at(out, "dc:creator", p.name, marks);
+            xml_element_at(out, "dc:creator", p.name, kept);
         }
         if (more)
-            atom_person(out, "atom:author", &p, v->marks, MARK_AUTHOR);
+            atom_person(out, "atom:author", &p, v->kept, KEPT_AUTHOR);
     }
     for (size_t i = 0; i < v->n_contributors; i++) {
         struct view_person p = v->contributors[i];
         p.uri = ascii(a, p.uri);
-        atom_person(out, "atom:contributor", &p, v->marks, MARK_CONTRIBUTOR);
+        atom_person(out, "atom:contributor", &p, v->kept, KEPT_CONTRIBUTOR);
     }
 }
 
@@ -106,7 +106,7 @@ static void write_tags(struct buf *out, const struct out_view *v)
         const struct view_tag *t = &v->tags[i];
         buf_puts(out, "<category");
         xml_attr(out, "domain", t->domain);
-        buf_str(out, marks_get(v->marks, MARK_TAG, t->at));
+        buf_str(out, kept_get(v->kept, KEPT_TAG, t->at));
         buf_putc(out, '>');
         xml_text(out, t->term);
         buf_puts(out, "</category>\n");
@@ -123,7 +123,7 @@ static void write_links(struct arena *a, struct buf *out, const struct out_view 
 
     for (size_t i = 0; i < v->n_links; i++) {
         const struct view_link *l = &v->links[i];
-        struct str marks = marks_get(v->marks, MARK_LINK, l->at);
+        struct str kept = kept_get(v->kept, KEPT_LINK, l->at);
         if (str_eqz(l->rel, "alternate") && str_eq(l->href, v->link) &&
             (str_is_null(l->type) || str_eqz(l->type, "text/html")) && str_is_null(l->hreflang) &&
             (str_is_null(l->title) || str_eq(l->title, title)))
@@ -131,7 +131,7 @@ static void write_links(struct arena *a, struct buf *out, const struct out_view 
         if (str_eqz(l->rel, "replies") && str_eq(l->href, v->comments))
             continue; /* likewise in `comments` */
         if (!str_eqz(l->rel, "enclosure") || enclosed || !iri_is_http(l->href)) {
-            write_atom_link(a, out, l, marks);
+            write_atom_link(a, out, l, kept);
             continue;
         }
         enclosed = true;
@@ -139,7 +139,7 @@ static void write_links(struct arena *a, struct buf *out, const struct out_view 
         xml_attr(out, "url", ascii(a, l->href));
         buf_printf(out, " length=\"%lld\"", (long long)(l->length < 0 ? 0 : l->length));
         xml_attr(out, "type", str_is_null(l->type) ? STR("application/octet-stream") : l->type);
-        buf_str(out, marks);
+        buf_str(out, kept);
         buf_puts(out, "/>\n");
     }
 }
@@ -193,9 +193,9 @@ static void write_body(struct arena *a, struct buf *out, const struct out_view *
     struct str content = view_html(a, v->content), summary = view_html(a, v->summary);
 
     xml_element_at(out, "description", str_is_null(summary) ? content : summary,
-                   marks_get(v->marks, MARK_SUMMARY, 0));
+                   kept_get(v->kept, KEPT_SUMMARY, 0));
     out_ext_write(out, ext, EXT_RSS_ITEM);
-    xml_element_at(out, "content:encoded", content, marks_get(v->marks, MARK_CONTENT, 0));
+    xml_element_at(out, "content:encoded", content, kept_get(v->kept, KEPT_CONTENT, 0));
     if (str_is_null(content) && !str_is_null(v->content_src)) {
         buf_puts(out, "<atom:content");
         xml_attr(out, "type", v->content_type);
@@ -217,24 +217,24 @@ static void write_item(struct arena *a, struct buf *out, const struct out_doc *d
     if (title.len == 0 && str_is_null(v.summary.value) && str_is_null(v.content.value))
         title = view_title(a, &v);
     buf_puts(out, "<item");
-    buf_str(out, marks_get(v.marks, MARK_ITSELF, 0));
+    buf_str(out, kept_get(v.kept, KEPT_ITSELF, 0));
     buf_puts(out, ">\n");
     write_title(a, out, &v, title);
     xml_element_at(out, "link", ascii(a, v.link),
-                   v.n_links > 0 ? marks_get(v.marks, MARK_LINK, v.links[0].at) : STR_NULL);
+                   v.n_links > 0 ? kept_get(v.kept, KEPT_LINK, v.links[0].at) : STR_NULL);
     buf_puts(out, "<guid");
     xml_attr(out, "isPermaLink",
              iri_is_http(iri) && str_eq(iri, v.link) ? STR("true") : STR("false"));
-    buf_str(out, marks_get(v.marks, MARK_ID, 0));
+    buf_str(out, kept_get(v.kept, KEPT_ID, 0));
     buf_putc(out, '>');
     xml_text(out, iri);
     buf_puts(out, "</guid>\n");
     write_date(out, "pubDate",
                e->published_at != TIME_UNKNOWN ? e->published_at : out_entry_updated(e),
-               marks_get(v.marks, MARK_PUBLISHED, 0));
+               kept_get(v.kept, KEPT_PUBLISHED, 0));
     if (e->updated_at != TIME_UNKNOWN && e->updated_at != e->published_at) {
         clock_rfc3339(e->updated_at, text);
-        xml_element_at(out, "atom:updated", str_from(text), marks_get(v.marks, MARK_UPDATED, 0));
+        xml_element_at(out, "atom:updated", str_from(text), kept_get(v.kept, KEPT_UPDATED, 0));
     }
     for (size_t i = 0; i < e->n_links; i++)
         write_link_to(a, out, e->links[i].rel, e->links[i].type, e->links[i].href);
@@ -290,11 +290,11 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
     xml_element(out, "link", link);
     xml_element_at(out, "description",
                    view_html(a, str_is_null(v->summary.value) ? plain : v->summary),
-                   marks_get(v->marks, MARK_SUMMARY, 0));
+                   kept_get(v->kept, KEPT_SUMMARY, 0));
     xml_element(out, "language", v->lang);
-    xml_element_at(out, "copyright", view_html(a, v->rights), marks_get(v->marks, MARK_RIGHTS, 0));
+    xml_element_at(out, "copyright", view_html(a, v->rights), kept_get(v->kept, KEPT_RIGHTS, 0));
     write_authors(a, out, v, true);
-    write_date(out, "lastBuildDate", doc->updated_at, marks_get(v->marks, MARK_UPDATED, 0));
+    write_date(out, "lastBuildDate", doc->updated_at, kept_get(v->kept, KEPT_UPDATED, 0));
     write_tags(out, v);
     xml_element(out, "generator",
                 str_is_null(v->generator) ? STR("Feedmill " FEEDMILL_VERSION) : v->generator);
@@ -334,7 +334,7 @@ void write_rss(struct buf *out, const struct out_doc *doc)
                   " xmlns:content=\"" NS_CONTENT "\""
                   " xmlns:dc=\"" NS_DC "\""
                   " xmlns:media=\"" NS_MEDIA "\">\n<channel");
-    buf_str(out, marks_get(v.marks, MARK_ITSELF, 0));
+    buf_str(out, kept_get(v.kept, KEPT_ITSELF, 0));
     buf_puts(out, ">\n");
     write_head(&head, out, doc, feed, &v);
     out_tombstones_write(out, doc);

@@ -1,5 +1,5 @@
 /* feed/write_special.c - what only archives and streams hold: times to the microsecond, tombstones
- * (RFC 6721), and the marks of feed histories (RFC 5005, Feed History draft-00). */
+ * (RFC 6721), and the kept of feed histories (RFC 5005, Feed History draft-00). */
 #include "feed/fragment.h"
 #include "feed/writer_priv.h"
 #include "feed/xml_out.h"
@@ -9,7 +9,7 @@ struct str out_entry_id(struct arena *a, const struct out_entry *e)
     return str_is_null(e->id) ? out_entry_iri(a, e) : e->id;
 }
 
-void out_time_write(struct buf *out, const char *name, int64_t at, int64_t at_us, struct str marks)
+void out_time_write(struct buf *out, const char *name, int64_t at, int64_t at_us, struct str kept)
 {
     char text[CLOCK_TEXT];
 
@@ -17,7 +17,7 @@ void out_time_write(struct buf *out, const char *name, int64_t at, int64_t at_us
         clock_rfc3339_us(at_us, text);
     else
         clock_rfc3339(at, text);
-    xml_element_at(out, name, str_from(text), marks);
+    xml_element_at(out, name, str_from(text), kept);
 }
 
 void out_history_write(struct buf *out, const struct out_doc *doc)

@@ -172,7 +172,7 @@ static const struct {
     {"http://purl.org/rss/1.0/", NULL, IN_ATOM | IN_RSS},
     {"http://my.netscape.com/rdf/simple/0.9/", NULL, IN_ATOM | IN_RSS},
     {"http://www.w3.org/1999/02/22-rdf-syntax-ns#", NULL, IN_ATOM | IN_RSS},
-    {NS_MARKS, NULL, IN_ATOM | IN_RSS},
+    {NS_KEPT, NULL, IN_ATOM | IN_RSS},
     {NS_CONTENT, "encoded", IN_ATOM | IN_RSS},
     {NS_DC, "creator", IN_ATOM | IN_RSS},
     {NS_DC, "date", IN_RSS},

@@ -9,10 +9,10 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/map.h"
-#include "feed/marks.h"
+#include "feed/kept.h"
 #include "feed/writer.h"
 
-/* `at` below: the place in the list of the object form, for marks_get(). */
+/* `at` below: the place in the list of the object form, for kept_get(). */
 
 struct view_text {
     struct str value; /* null: absent */
@@ -54,7 +54,7 @@ struct out_view {
     struct str image, icon, lang, comments; /* null: absent */
     struct str publisher, created;          /* as the publisher wrote them; null: absent */
     struct str generator, generator_uri, generator_version;
-    const struct marks *marks; /* never NULL */
+    const struct kept *kept; /* never NULL */
 };
 
 /* Read a head (`head`) or an entry with its foreign elements. `base`: the feed's URL. `obj` may be
@@ -101,7 +101,7 @@ void out_history_write(struct buf *out, const struct out_doc *doc);
 void out_tombstones_write(struct buf *out, const struct out_doc *doc);
 
 /* "updated" of an entry or head, RFC 3339: to the microsecond when that is given. */
-void out_time_write(struct buf *out, const char *name, int64_t at, int64_t at_us, struct str marks);
+void out_time_write(struct buf *out, const char *name, int64_t at, int64_t at_us, struct str kept);
 
 /* fo:total and the cursors of a stream's head; fo:id and fo:deleted of its entries. */
 void out_stream_write(struct buf *out, const struct out_stream *s);
@@ -123,15 +123,15 @@ bool out_source_read(struct arena *a, const struct value *obj, struct str base,
 
 /* ---- parts of Atom that RSS takes over, with `atom:` in front of their names or not ---- */
 void atom_person(struct buf *out, const char *name, const struct view_person *p,
-                 const struct marks *m, enum mark_on on);
-void atom_link(struct buf *out, const char *name, const struct view_link *l, struct str marks);
-void atom_tag(struct buf *out, const char *name, const struct view_tag *t, struct str marks);
+                 const struct kept *m, enum kept_on on);
+void atom_link(struct buf *out, const char *name, const struct view_link *l, struct str kept);
+void atom_tag(struct buf *out, const char *name, const struct view_tag *t, struct str kept);
 
 /* A text construct; nothing when it is absent. Markup is never in a "text": what looks like it is
  * said to be HTML and escaped once more, so that no reader takes it for markup. `lang`: that of the
  * document. */
 void atom_text(struct arena *a, struct buf *out, const char *name, struct view_text t,
-               struct str lang, struct str marks);
+               struct str lang, struct str kept);
 
 /* atom:source and all in it, without prefixes, from a head. `ns`: it has to declare Atom's
  * namespace. */

@@ -12,7 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/mem.h"
-#include "feed/marks.h"
+#include "feed/kept.h"
 #include "feed/names.h"
 #include "feed/prefilter.h"
 
@@ -57,11 +57,13 @@ static struct str from_xml(const xmlChar *s)
 /* ---------------------------------------------------------------- names */
 
 /* Namespaces whose elements a browser acts on wherever they stand in an XML document: a script of
- * the publisher's must not run as part of a document of ours. */
+ * the publisher's must not run as part of a document of ours. And one that XML tools act on: it
+ * would have them read files of whoever reads our documents. */
 static bool is_executable(struct str uri)
 {
     static const char *const uris[] = {"http://www.w3.org/1999/xhtml", "http://www.w3.org/2000/svg",
-                                       "http://www.w3.org/1998/Math/MathML"};
+                                       "http://www.w3.org/1998/Math/MathML",
+                                       "http://www.w3.org/2001/XInclude"};
 
     for (size_t i = 0; i < ARRAY_LEN(uris); i++)
         if (str_eqz(uri, uris[i]))
@@ -113,7 +115,7 @@ static struct name *make_name(struct reader *r, const xmlChar *local, const xmlC
                         : n->prefix.len == 0 && (uri == NULL || str_eq(n->uri, r->root_uri));
     n->is_foreign = !is_own;
     n->is_barred = str_chr(n->local, ':') >= 0 || is_executable(bound) || !is_uri_text(bound) ||
-                   str_eqz(bound, NS_MARKS);
+                   str_eqz(bound, NS_KEPT);
     if (ns != NULL)
         tag_prefix = str_lower(a, str_from(ns->prefix));
     else if (n->prefix.len > 0)

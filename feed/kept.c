@@ -1,5 +1,5 @@
-/* feed/marks.c - foreign attributes of a format's own elements, written and read in one place. */
-#include "feed/marks.h"
+/* feed/kept.c - foreign attributes of a format's own elements, written and read in one place. */
+#include "feed/kept.h"
 
 #include "base/compiler.h"
 #include "feed/fragment.h"
@@ -8,66 +8,66 @@
 #include "feed/xml_out.h"
 
 static const char *const names[] = {
-    [MARK_ITSELF] = "itself",
-    [MARK_TITLE] = "title",
-    [MARK_ID] = "id",
-    [MARK_PUBLISHED] = "published",
-    [MARK_UPDATED] = "updated",
-    [MARK_SUMMARY] = "summary",
-    [MARK_CONTENT] = "content",
-    [MARK_RIGHTS] = "rights",
-    [MARK_GENERATOR] = "generator",
-    [MARK_LINK] = "link",
-    [MARK_TAG] = "tag",
-    [MARK_AUTHOR] = "author",
-    [MARK_CONTRIBUTOR] = "contributor",
+    [KEPT_ITSELF] = "itself",
+    [KEPT_TITLE] = "title",
+    [KEPT_ID] = "id",
+    [KEPT_PUBLISHED] = "published",
+    [KEPT_UPDATED] = "updated",
+    [KEPT_SUMMARY] = "summary",
+    [KEPT_CONTENT] = "content",
+    [KEPT_RIGHTS] = "rights",
+    [KEPT_GENERATOR] = "generator",
+    [KEPT_LINK] = "link",
+    [KEPT_TAG] = "tag",
+    [KEPT_AUTHOR] = "author",
+    [KEPT_CONTRIBUTOR] = "contributor",
 };
 
 /* A row's tag is what elements.c has a row for. */
 static const struct {
     const char *tag;
-    enum mark_on on;
+    enum kept_on on;
 } elements[] = {
-    {"item", MARK_ITSELF},
-    {"entry", MARK_ITSELF},
-    {"feed", MARK_ITSELF},
-    {"channel", MARK_ITSELF},
-    {"title", MARK_TITLE},
-    {"id", MARK_ID},
-    {"guid", MARK_ID},
-    {"published", MARK_PUBLISHED},
-    {"pubdate", MARK_PUBLISHED},
-    {"issued", MARK_PUBLISHED},
-    {"updated", MARK_UPDATED},
-    {"modified", MARK_UPDATED},
-    {"lastbuilddate", MARK_UPDATED},
-    {"summary", MARK_SUMMARY},
-    {"description", MARK_SUMMARY},
-    {"subtitle", MARK_SUMMARY},
-    {"tagline", MARK_SUMMARY},
-    {"content", MARK_CONTENT},
-    {"content:encoded", MARK_CONTENT},
-    {"rights", MARK_RIGHTS},
-    {"copyright", MARK_RIGHTS},
-    {"generator", MARK_GENERATOR},
-    {"link", MARK_LINK},
-    {"enclosure", MARK_LINK},
-    {"category", MARK_TAG},
-    {"author", MARK_AUTHOR},
-    {"dc:creator", MARK_AUTHOR},
-    {"managingeditor", MARK_AUTHOR},
-    {"contributor", MARK_CONTRIBUTOR},
+    {"item", KEPT_ITSELF},
+    {"entry", KEPT_ITSELF},
+    {"feed", KEPT_ITSELF},
+    {"channel", KEPT_ITSELF},
+    {"title", KEPT_TITLE},
+    {"id", KEPT_ID},
+    {"guid", KEPT_ID},
+    {"published", KEPT_PUBLISHED},
+    {"pubdate", KEPT_PUBLISHED},
+    {"issued", KEPT_PUBLISHED},
+    {"updated", KEPT_UPDATED},
+    {"modified", KEPT_UPDATED},
+    {"lastbuilddate", KEPT_UPDATED},
+    {"summary", KEPT_SUMMARY},
+    {"description", KEPT_SUMMARY},
+    {"subtitle", KEPT_SUMMARY},
+    {"tagline", KEPT_SUMMARY},
+    {"content", KEPT_CONTENT},
+    {"content:encoded", KEPT_CONTENT},
+    {"rights", KEPT_RIGHTS},
+    {"copyright", KEPT_RIGHTS},
+    {"generator", KEPT_GENERATOR},
+    {"link", KEPT_LINK},
+    {"enclosure", KEPT_LINK},
+    {"category", KEPT_TAG},
+    {"author", KEPT_AUTHOR},
+    {"dc:creator", KEPT_AUTHOR},
+    {"managingeditor", KEPT_AUTHOR},
+    {"contributor", KEPT_CONTRIBUTOR},
 };
 
 /* Prefixes that the writers' documents bind themselves. */
 static const char *const taken[] = {"atom", "content", "dc", "fh", "media", "f"};
 
-enum mark_on mark_of(struct str tag)
+enum kept_on kept_of(struct str tag)
 {
     for (size_t i = 0; i < ARRAY_LEN(elements); i++)
         if (str_eqz(tag, elements[i].tag))
             return elements[i].on;
-    return MARK_NONE;
+    return KEPT_NONE;
 }
 
 /* Namespaces that are grammar, not information, and one that a browser may act on. */
@@ -110,7 +110,7 @@ static bool is_declared(const struct attrs *at, size_t i, bool *clashes)
     return false;
 }
 
-bool mark_put(struct buf *ext, enum mark_on on, size_t n, const struct attrs *at)
+bool kept_put(struct buf *ext, enum kept_on on, size_t n, const struct attrs *at)
 {
     bool any = false;
 
@@ -121,7 +121,7 @@ bool mark_put(struct buf *ext, enum mark_on on, size_t n, const struct attrs *at
         if (!is_kept(name))
             continue;
         if (!any)
-            buf_printf(ext, "<f:on xmlns:f=\"" NS_MARKS "\" e=\"%s\" n=\"%zu\"", names[on], n);
+            buf_printf(ext, "<f:on xmlns:f=\"" NS_KEPT "\" e=\"%s\" n=\"%zu\"", names[on], n);
         any = true;
         if (!is_declared(at, i, &clashes)) {
             buf_puts(ext, " xmlns:");
@@ -145,39 +145,39 @@ bool mark_put(struct buf *ext, enum mark_on on, size_t n, const struct attrs *at
     return any;
 }
 
-void mark_open(struct buf *ext, enum mark_on on, size_t n)
+void kept_open(struct buf *ext, enum kept_on on, size_t n)
 {
-    buf_printf(ext, "<f:in xmlns:f=\"" NS_MARKS "\" e=\"%s\" n=\"%zu\">", names[on], n);
+    buf_printf(ext, "<f:in xmlns:f=\"" NS_KEPT "\" e=\"%s\" n=\"%zu\">", names[on], n);
 }
 
-void mark_close(struct buf *ext)
+void kept_close(struct buf *ext)
 {
     buf_puts(ext, "</f:in>");
 }
 
-const struct marks marks_none;
+const struct kept kept_none;
 
-static enum mark_on on_of(struct str name)
+static enum kept_on on_of(struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (str_eqz(name, names[i]))
-            return (enum mark_on)i;
-    return MARK_NONE;
+            return (enum kept_on)i;
+    return KEPT_NONE;
 }
 
-const struct marks *marks_read(struct arena *a, struct str ext)
+const struct kept *kept_read(struct arena *a, struct str ext)
 {
     struct fragment_element el;
-    struct marks *m;
+    struct kept *m;
 
-    if (str_find(ext, STR(NS_MARKS)) < 0)
-        return &marks_none;
-    m = ARENA_NEW(a, struct marks);
-    while (m->n < MARKS_MAX && fragment_next(&ext, &el)) {
+    if (str_find(ext, STR(NS_KEPT)) < 0)
+        return &kept_none;
+    m = ARENA_NEW(a, struct kept);
+    while (m->n < KEPT_MAX && fragment_next(&ext, &el)) {
         struct str n = fragment_attr(el.tag, STR("n"));
         int64_t place;
 
-        if (!str_eqz(el.ns, NS_MARKS) || !str_to_i64(n, &place) || place < 0)
+        if (!str_eqz(el.ns, NS_KEPT) || !str_to_i64(n, &place) || place < 0)
             continue;
         m->list[m->n].on = on_of(fragment_attr(el.tag, STR("e")));
         m->list[m->n].n = (size_t)place;
@@ -191,7 +191,7 @@ const struct marks *marks_read(struct arena *a, struct str ext)
     return m;
 }
 
-struct str marks_get(const struct marks *m, enum mark_on on, size_t n)
+struct str kept_get(const struct kept *m, enum kept_on on, size_t n)
 {
     for (size_t i = 0; i < m->n; i++)
         if (m->list[i].on == on && m->list[i].n == n && !str_is_null(m->list[i].text))
@@ -199,12 +199,12 @@ struct str marks_get(const struct marks *m, enum mark_on on, size_t n)
     return STR("");
 }
 
-static bool is_inner(const struct marks *m, size_t i, enum mark_on on, size_t n)
+static bool is_inner(const struct kept *m, size_t i, enum kept_on on, size_t n)
 {
     return m->list[i].on == on && m->list[i].n == n && !str_is_null(m->list[i].inner);
 }
 
-bool marks_inner(const struct marks *m, enum mark_on on, size_t n)
+bool kept_inner(const struct kept *m, enum kept_on on, size_t n)
 {
     for (size_t i = 0; i < m->n; i++)
         if (is_inner(m, i, on, n))
@@ -212,7 +212,7 @@ bool marks_inner(const struct marks *m, enum mark_on on, size_t n)
     return false;
 }
 
-void marks_put_inner(struct buf *out, const struct marks *m, enum mark_on on, size_t n)
+void kept_put_inner(struct buf *out, const struct kept *m, enum kept_on on, size_t n)
 {
     for (size_t i = 0; i < m->n; i++)
         if (is_inner(m, i, on, n))
