@@ -142,13 +142,25 @@ static size_t unit_size(struct str name)
 
 enum strictness { STRICT, LENIENT };
 
+#define ASCII_RUN 64 /* bytes from which on it pays to pass iconv by */
+
+/* An encoding of single bytes, ASCII among them, each of which is a character whatever stands
+ * beside it: those of Hebrew and Vietnamese compose. */
+static bool holds_ascii(struct str iconv_name)
+{
+    return str_starts(iconv_name, STR("ISO-8859-")) ||
+           (iconv_name.len == 6 && str_starts(iconv_name, STR("CP125")) &&
+            iconv_name.ptr[5] <= '4');
+}
+
 /* Append `bytes` to `out` as UTF-8. STRICT: false when the name is unknown or the bytes do not fit;
  * LENIENT: what does not fit becomes U+FFFD. */
 static bool convert(struct arena *a, struct str name, struct str bytes, enum strictness how,
                     struct buf *out)
 {
     const struct charset_table *table = charset_table_find(name);
-    bool is_windows = str_starts(str_from(charset_iconv_name(name)), STR("CP125"));
+    struct str known = str_from(charset_iconv_name(name));
+    bool is_windows = str_starts(known, STR("CP125")), has_ascii = holds_ascii(known);
     char *in = (char *)(uintptr_t)bytes.ptr;
     size_t in_left = bytes.len, unit = unit_size(name);
     iconv_t cd;
@@ -167,10 +179,25 @@ static bool convert(struct arena *a, struct str name, struct str bytes, enum str
         return false;
     while (in_left > 0 && ok) {
         char piece[16 * 1024], *to = piece;
-        size_t to_left = sizeof piece;
-        size_t n = iconv(cd, &in, &in_left, &to, &to_left);
-        int error = errno;
+        size_t to_left = sizeof piece, n, behind = 0;
+        int error;
 
+        if (has_ascii) {
+            size_t run = (size_t)(scan_non_ascii(in, in + in_left) - in);
+
+            if (run >= ASCII_RUN) {
+                buf_append(out, in, run);
+                in += run;
+                in_left -= run;
+                ok = buf_ok(out);
+                continue;
+            }
+            behind = in_left > 4 * ASCII_RUN ? in_left - 4 * ASCII_RUN : 0;
+        }
+        in_left -= behind;
+        n = iconv(cd, &in, &in_left, &to, &to_left);
+        error = errno;
+        in_left += behind;
         buf_append(out, piece, (size_t)(to - piece));
         if (!buf_ok(out)) {
             ok = false;

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/compiler.h"
 #include "feed/encoding.h"
 
@@ -265,6 +266,26 @@ static void test_encoding__wide_label_on_bytes_is_a_lie(void **state)
           "utf-8", true);
 }
 
+/* A Polish letter in front of each run, from none to beyond all sizes that are handled at once. */
+static void test_encoding__single_bytes_between_runs_of_ascii(void **state)
+{
+    static const char xml[] = "<?xml encoding='ISO-8859-2'?>";
+    AUTO(buf_release) struct buf in = BUF_INIT(BUF_ANY), want = BUF_INIT(BUF_ANY);
+
+    (void)state;
+    buf_puts(&in, xml);
+    buf_puts(&want, xml);
+    for (int n = 0; n < 600; n += n < 140 ? 1 : 37) {
+        buf_puts(&in, "\xB1");
+        buf_puts(&want, "ą");
+        for (int i = 0; i < n; i++) {
+            buf_putc(&in, (char)('a' + i % 26));
+            buf_putc(&want, (char)('a' + i % 26));
+        }
+    }
+    check(buf_view(&in), NULL, want.ptr, "iso-8859-2", false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_encoding__names_from_outside_reach_no_iconv_option),
         cmocka_unit_test(test_encoding__name_of_any_bytes_makes_a_valid_reason),
         cmocka_unit_test(test_encoding__charset_of_content_type),
+        cmocka_unit_test(test_encoding__single_bytes_between_runs_of_ascii),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
