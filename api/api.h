@@ -40,7 +40,7 @@ struct api_ports {
 struct api_cfg {
     struct store *store; /* borrowed */
     struct api_ports ports;
-    struct str base_url;    /* public origin for links; null: taken from Host */
+    struct str base_url;           /* public origin for links; null: taken from Host */
     const struct str *allow_hosts; /* further names of this server, for requests without a token */
     size_t n_allow_hosts;
     struct str cors_origin; /* Access-Control-Allow-Origin; null: none */

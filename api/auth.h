@@ -10,8 +10,8 @@
  * Compared without telling where they differ. */
 bool auth_has_token(struct arena *a, struct str authorization, struct str token);
 
-/* Is this Host field (with or without a port; null or empty: none came) one that no foreign page in a
- * browser can cause: an IP address, localhost, or one of these names, in any case? */
+/* Is this Host field (with or without a port; null or empty: none came) one that no foreign page in
+ * a browser can cause: an IP address, localhost, or one of these names, in any case? */
 bool auth_host_is_ours(struct str host, const struct str *names, size_t n);
 
 /* May a page of this Origin (null: no browser) change something? Ours (its authority is `host`) and

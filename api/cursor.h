@@ -18,7 +18,8 @@
  */
 void cursor_write(char out[CURSOR_TEXT], struct str log_id, int64_t seq, int64_t at_us);
 
-/* A cursor's parts: the first digits of its log's id, its seq and time; false when it is no cursor. */
+/* A cursor's parts: the first digits of its log's id, its seq and time; false when it is no cursor.
+ */
 bool cursor_read(struct str text, struct str *log, int64_t *seq, int64_t *at_us);
 
 /* Where to read on. */

@@ -123,6 +123,77 @@ static int64_t ttl_of(const struct api_cfg *cfg, const struct feed_record *recs,
     return ttl;
 }
 
+static void add_link(struct drawing *d, const char *rel, struct str href)
+{
+    struct str media = str_from(feed_format_media_type(d->spec->format));
+    struct out_link *links = ARENA_ARRAY(&d->arena, struct out_link, d->doc.n_links + 1);
+
+    if (d->doc.n_links > 0)
+        memcpy(links, d->doc.links, d->doc.n_links * sizeof *links);
+    links[d->doc.n_links++] = (struct out_link){str_from(rel), str_split(&media, ';'), href};
+    d->doc.links = links;
+}
+
+static void add_page_link(struct drawing *d, const char *rel, size_t n)
+{
+    add_link(d, rel,
+             selflink_set(&d->arena, d->doc.self_url, "page", str_printf(&d->arena, "%zu", n)));
+}
+
+/* RFC 5005 section 3. How many pages a merge has is not known without reading it. */
+static enum rc link_pages(struct drawing *d, struct reader *r, bool more, struct err *err)
+{
+    const struct render_spec *spec = d->spec;
+    int64_t n = 0;
+    enum rc rc = RC_OK;
+
+    if (!spec->merged)
+        rc = reader_count(r, spec->ids, spec->n_ids, false, &n, err);
+    add_page_link(d, "first", 1);
+    if (spec->page_no > 1)
+        add_page_link(d, "previous", spec->page_no - 1);
+    if (more)
+        add_page_link(d, "next", spec->page_no + 1);
+    if (n > 0 && spec->len > 0)
+        add_page_link(d, "last", ((size_t)n + spec->len - 1) / spec->len);
+    return rc;
+}
+
+/* A link to the archives, if this document and they lose nothing: every entry that has changed
+ * since the newest full page is here, and none of the deletions since then would be missed
+ * (ARCH-06). */
+static enum rc link_archive(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct render_spec *spec = d->spec;
+    struct feedset set = {
+        .ids = (int64_t *)(uintptr_t)spec->ids, .n = spec->n_ids, .page_size = spec->page_size};
+    struct form_page page = {.suffix = spec->format == FORMAT_RSS ? ".rss" : ""};
+    struct err none = ERR_INIT;
+    int64_t n, n_deleted, shown = 0;
+    struct log_page p;
+    enum rc rc;
+
+    if (spec->format != FORMAT_ATOM && spec->format != FORMAT_RSS)
+        return RC_OK;
+    rc = reader_page(r, spec->ids, spec->n_ids, spec->page_size, -1, &p, &none);
+    if (rc == RC_NOT_FOUND || (rc == RC_OK && p.n == 0))
+        return RC_OK;
+    if (rc == RC_OK)
+        rc = reader_changed_since(r, spec->ids[0], p.first_seq, &n, &n_deleted, err);
+    if (rc != RC_OK)
+        return rc;
+    for (size_t i = 0; i < d->n_rows; i++)
+        shown += d->rows[i].seq >= p.first_seq;
+    if (n_deleted > 0 || shown < n)
+        return RC_OK;
+    page.base =
+        str_printf(&d->arena, "%.*s%s/%.*s/", STR_ARG(spec->origin), form_rules(FORM_ARCHIVE)->path,
+                   STR_ARG(feedset_write(&d->arena, &set, store_secret(d->store))));
+    add_link(d, "prev-archive",
+             form_page_url(FORM_ARCHIVE, &d->arena, &page, p.n - 1, spec->page_size));
+    return RC_OK;
+}
+
 static enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct render_spec *spec = d->spec;
@@ -133,6 +204,7 @@ static enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
     enum rc rc = RC_OK;
     bool more;
 
+    view.after_seq = spec->after_seq;
     if (spec->len > 0 && spec->n_ids > 0)
         rc = reader_rows(r, &view, &d->arena, &d->rows, &d->n_rows, err);
     if (rc == RC_OK && spec->n_ids > 0)
@@ -158,7 +230,9 @@ static enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
     doc->ttl_s = ttl_of(d->cfg, d->records, d->n_records);
     if (more && !str_is_null(spec->next))
         doc->next_url = selflink_fill(&d->arena, spec->next, access_key, d);
-    return RC_OK;
+    if (spec->page_no > 0)
+        return link_pages(d, r, more, err);
+    return spec->merged || spec->skip > 0 || spec->after_seq > 0 ? RC_OK : link_archive(d, r, err);
 }
 
 /* ---- pages of the log ------------------------------------------------------------------------ */

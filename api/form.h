@@ -17,7 +17,8 @@ enum form {
                    */
     FORM_HISTORY, /* /history: the same for draft-00 of Feed History */
     FORM_RECORDS, /* /pmh: metadata records (Atom-PMH) */
-    FORM_STREAM,  /* /smart: current items by change or creation, deleted ones marked (Smart Feeds) */
+    FORM_STREAM,  /* /smart: current items by change or creation, deleted ones marked (Smart Feeds)
+                   */
     FORM_COUNT_
 };
 

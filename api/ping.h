@@ -4,9 +4,9 @@
 #include "api/call.h"
 
 struct ping {
-    struct str name;    /* null: none was given */
-    struct str url;     /* site or feed */
-    struct str rss_url; /* null or empty: not given */
+    struct str name;        /* null: none was given */
+    struct str url;         /* site or feed */
+    struct str rss_url;     /* null or empty: not given */
     struct str changes_url; /* of weblogUpdates.ping: another name of the site or feed; null */
 };
 

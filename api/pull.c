@@ -22,12 +22,21 @@
 
 bool pull_read(struct call *c, struct pull *q, struct problem *p)
 {
-    int64_t len, skip;
+    int64_t len, skip, page;
+    struct str page_text;
 
     if (!params_format(&c->params, c->arena, &q->format, &q->type_given, p) ||
         !params_count(&c->params, c->arena, "len", DEFAULT_LEN, LIMIT_LEN, &len, p) ||
-        !params_count(&c->params, c->arena, "skip", 0, SKIP_MAX, &skip, p))
+        !params_count(&c->params, c->arena, "skip", 0, SKIP_MAX, &skip, p) ||
+        !params_one(&c->params, c->arena, "page", &page_text, p) ||
+        !params_count(&c->params, c->arena, "page", 0, SKIP_MAX, &page, p))
         return false;
+    if (page == 0 && page_text.len > 0)
+        return problem_parameter(p, c->arena, "page", page_text, NULL,
+                                 "The parameter `page` counts from 1.");
+    if (page > 0)
+        skip = (page - 1) * len > SKIP_MAX ? SKIP_MAX : (page - 1) * len;
+    q->page = (size_t)page;
     q->len = (size_t)len;
     q->skip = (size_t)skip;
     if (q->type_given)
@@ -134,6 +143,29 @@ static bool is_private(struct call *c, const struct pull *q)
     return false;
 }
 
+/* RFC 3229 with "feed": who tells by an entity tag what it has is given what came since. Caches
+ * that do not know of this must not keep it. */
+static void take_delta(struct call *c, struct render_spec *spec, struct reply *r)
+{
+    struct str wanted = http_request_field(c->req, "a-im");
+    int64_t base = 0;
+
+    while (!str_is_null(wanted) && base == 0) {
+        struct str one = str_split(&wanted, ',');
+
+        if (str_ieq(str_trim(str_split(&one, ';')), STR("feed")))
+            base = render_base(c, spec);
+    }
+    if (base == 0 || base >= store_seq_of(c->api->store, spec->ids, spec->n_ids) ||
+        (spec->format != FORMAT_ATOM && spec->format != FORMAT_RSS))
+        return;
+    spec->after_seq = base;
+    render_name(c, spec);
+    r->status = 226;
+    r->cache = r->private_cache = "no-store, im";
+    r->fields = STR("IM: feed\r\n");
+}
+
 static void on_gathered(struct call *c, struct gathered *items, size_t n, void *ctx)
 {
     struct pull *q = ctx;
@@ -141,6 +173,9 @@ static void on_gathered(struct call *c, struct gathered *items, size_t n, void *
                                .merged = q->merged,
                                .len = q->len,
                                .skip = q->skip,
+                               .page_no = q->page,
+                               .page_size = c->cfg->archive_size,
+                               .origin = pull_origin(c),
                                .title = q->title};
     struct reply *r = ARENA_NEW(c->arena, struct reply);
     int64_t *ids, *link_ids = NULL;
@@ -171,7 +206,8 @@ static void on_gathered(struct call *c, struct gathered *items, size_t n, void *
     r->varies_encoding = true;
     if (render_unmodified(c, &spec, r))
         return;
-    r->fields = link_field(c->arena, q, spec.self);
+    take_delta(c, &spec, r);
+    r->fields = str_concat(c->arena, r->fields, link_field(c->arena, q, spec.self));
     render_reply(c, &spec, r);
 }
 

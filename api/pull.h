@@ -7,7 +7,7 @@
 struct pull {
     enum feed_format format;
     bool type_given;
-    size_t len, skip;
+    size_t len, skip, page;
     bool merged;
     struct str id_seed; /* merged: what the document's id is derived from */
     struct str title;   /* merged */

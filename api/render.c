@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "api/draw.h"
 #include "base/clock.h"
@@ -71,17 +72,18 @@ static void put_place(struct buf *key, const struct place *p)
 /* Everything the document depends on. The program's version is part of it: another one may write
  * other bytes. A settled document depends on no version of its feeds: who has its name knows that
  * it will stay. */
-static struct str key_of(struct arena *a, struct store *s, const struct render_spec *spec)
+static struct str key_of(struct arena *a, struct store *s, const struct render_spec *spec,
+                         int64_t version)
 {
     AUTO(buf_release) struct buf key = BUF_INIT(BUF_ANY);
 
     buf_printf(&key, "view\n" FEEDMILL_VERSION "\n%.*s\n%" PRId64 "\n%d %d %zu %zu\n",
-               STR_ARG(store_log_id(s)),
-               spec->is_settled ? 0 : store_version(s, spec->ids, spec->n_ids), (int)spec->format,
-               (int)spec->merged, spec->len, spec->skip);
+               STR_ARG(store_log_id(s)), version, (int)spec->format, (int)spec->merged, spec->len,
+               spec->skip);
     buf_printf(&key, "%d %d %" PRId64 " %zu %zu\n", (int)spec->form, (int)spec->complete,
                spec->page, spec->page_rows, spec->page_size);
-    buf_printf(&key, "%.*s\n", STR_ARG(spec->origin));
+    buf_printf(&key, "%zu %" PRId64 "\n%.*s\n", spec->page_no, spec->after_seq,
+               STR_ARG(spec->origin));
     if (spec->form == FORM_STREAM) {
         put_place(&key, &spec->since);
         put_place(&key, &spec->until);
@@ -93,6 +95,17 @@ static struct str key_of(struct arena *a, struct store *s, const struct render_s
     buf_printf(&key, "\n%.*s\n%.*s\n%.*s", STR_ARG(spec->self), STR_ARG(spec->id),
                STR_ARG(spec->title));
     return str_dup(a, buf_view(&key));
+}
+
+/* The tag of a document of newest entries tells what it is, its version, and the newest revision it
+ * knows: so a client's tag says from where on it lacks news. */
+static struct str tag_of(struct call *c, const struct render_spec *spec, int64_t version)
+{
+    struct store *s = c->api->store;
+    struct str name = reply_etag(c->arena, key_of(c->arena, s, spec, 0));
+
+    return str_printf(c->arena, "%.*s-%" PRIx64 "-%" PRIx64, 16, name.ptr, version,
+                      store_seq_of(s, spec->ids, spec->n_ids));
 }
 
 /* ---- on the reader thread ---- */
@@ -245,11 +258,51 @@ static struct render *render_new(struct call *c, struct str key, const struct re
     return job;
 }
 
+void render_name(struct call *c, struct render_spec *spec)
+{
+    struct store *s = c->api->store;
+
+    spec->key =
+        key_of(c->arena, s, spec, spec->is_settled ? 0 : store_version(s, spec->ids, spec->n_ids));
+}
+
 bool render_unmodified(struct call *c, struct render_spec *spec, struct reply *r)
 {
-    spec->key = key_of(c->arena, c->api->store, spec);
-    r->etag = reply_etag(c->arena, spec->key);
+    struct store *s = c->api->store;
+    int64_t version = spec->is_settled ? 0 : store_version(s, spec->ids, spec->n_ids);
+
+    spec->key = key_of(c->arena, s, spec, version);
+    r->etag =
+        spec->form == FORM_NEWEST ? tag_of(c, spec, version) : reply_etag(c->arena, spec->key);
     return reply_unmodified(c, r);
+}
+
+int64_t render_base(struct call *c, const struct render_spec *spec)
+{
+    struct str rest = http_request_field(c->req, "if-none-match");
+    struct str name =
+        str_slice(reply_etag(c->arena, key_of(c->arena, c->api->store, spec, 0)), 0, 16);
+    int64_t best = 0;
+
+    while (!str_is_null(rest)) {
+        struct str tag = str_trim(str_split(&rest, ',')), seq;
+
+        if (str_starts(tag, STR("W/")))
+            tag = str_slice(tag, 2, tag.len);
+        if (tag.len < 2 || tag.ptr[0] != '"' || tag.ptr[tag.len - 1] != '"')
+            continue;
+        tag = str_slice(tag, 1, tag.len - 1);
+        if (!str_eq(str_split(&tag, '-'), name) || str_is_null(tag))
+            continue;
+        (void)str_split(&tag, '-');
+        seq = str_is_null(tag) ? STR_NULL : str_split(&tag, '-');
+        if (!str_is_null(seq) && seq.len > 0 && seq.len <= 15) {
+            int64_t n = strtoll(str_z(c->arena, seq), NULL, 16);
+
+            best = n > best ? n : best;
+        }
+    }
+    return best;
 }
 
 bool render_from_cache(struct call *c, const struct render_spec *spec, struct reply *r)

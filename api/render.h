@@ -18,7 +18,9 @@ struct render_spec {
     bool merged;
     const int64_t *ids; /* ascending, without doubles */
     size_t n_ids;
-    size_t len, skip; /* FORM_NEWEST */
+    size_t len, skip;  /* FORM_NEWEST */
+    size_t page_no;    /* of a paged document (RFC 5005 section 3), from 1; 0: it is none */
+    int64_t after_seq; /* only what changed after it (RFC 3229); 0: all */
     /* the other forms: */
     int64_t page;              /* -1: the newest, by the URL of the entry document */
     size_t page_size;          /* revisions of a page */
@@ -34,6 +36,13 @@ struct render_spec {
     struct str id, title; /* of a merged document */
     struct str key;       /* its name; set by render_unmodified() */
 };
+
+/* Name the document, without looking at what the client has. */
+void render_name(struct call *c, struct render_spec *spec);
+
+/* The seq up to which the client has a document of this name, told by an entity tag of ours in
+ * If-None-Match; 0: it names none. FORM_NEWEST; after render_unmodified(). */
+int64_t render_base(struct call *c, const struct render_spec *spec);
 
 /* Name the document, and answer 304 when If-None-Match has it: true, the call is over. Sets
  * r->etag; the Cache-Control of the reply comes from *r. Everything is in the call's arena. */

@@ -20,8 +20,8 @@ void simple_get(struct call *c);  /* archive.c */
 void archive_get(struct call *c);
 void history_get(struct call *c);
 void pmh_get(struct call *c);
-void item_get(struct call *c);  /* item.c */
-void smart_get(struct call *c); /* smart.c */
+void item_get(struct call *c);    /* item.c */
+void smart_get(struct call *c);   /* smart.c */
 void demo_get(struct call *c);    /* demo.c */
 void metrics_get(struct call *c); /* metrics.c */
 void healthz_get(struct call *c);

@@ -216,6 +216,12 @@ enum rc reader_created(struct reader *r, const struct revision *rows, size_t n, 
     return rc;
 }
 
+enum rc reader_changed_since(struct reader *r, int64_t feed_id, int64_t seq, int64_t *n,
+                             int64_t *n_deleted, struct err *err)
+{
+    return entries_since(r->db, feed_id, seq, n, n_deleted, err);
+}
+
 enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_deleted,
                      int64_t *out, struct err *err)
 {

@@ -285,6 +285,11 @@ enum rc reader_page(struct reader *r, const int64_t *ids, size_t n_ids, size_t s
 enum rc reader_page_at(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t seq,
                        struct log_page *out, struct err *err) NODISCARD;
 
+/* Of the entries whose newest revision is at or after `seq`: how many there are, and how many of them
+ * are deletions. */
+enum rc reader_changed_since(struct reader *r, int64_t feed_id, int64_t seq, int64_t *n,
+                             int64_t *n_deleted, struct err *err) NODISCARD;
+
 /* What is known of a feed's entries, for the comparison: those that have one of these uids or of
  * these keys (marks_keys()), each once; of a key the newest IDENTITY_CANDIDATES. An index look-up for each
  * that is asked. Arena. */

@@ -278,6 +278,24 @@ enum rc revisions_last(struct db *db, int64_t feed_id, int64_t *seq, struct err 
                   seq, err);
 }
 
+enum rc entries_since(struct db *db, int64_t feed_id, int64_t seq, int64_t *n, int64_t *n_deleted,
+                      struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT count(*), coalesce(sum(e.deleted), 0) FROM revisions r"
+                                  " INDEXED BY revisions_feed CROSS JOIN entries e"
+                                  " ON e.id = r.entry_id WHERE r.feed_id = ?1 AND r.seq >= ?2"
+                                  " AND e.seq = r.seq",
+                                  "ii", feed_id, seq);
+
+    if (st == NULL || stmt_next(db, st, err) < 0)
+        return RC_IO;
+    *n = col_int(st, 0);
+    *n_deleted = col_int(st, 1);
+    stmt_end(st);
+    return RC_OK;
+}
+
 enum rc revisions_time(struct db *db, int64_t seq, int64_t *at_us, struct err *err)
 {
     return number(db, stmt_start(db, err, "SELECT at_us FROM revisions WHERE seq = ?1", "i", seq),

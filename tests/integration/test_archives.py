@@ -306,6 +306,77 @@ class Archive(Paged):
             check_atom(self, *[d.body for d in chain(self.at(view), rel)])
 
 
+class Newest(Paged):
+    """What /feed says of archives and pages."""
+
+    def document(self, **params):
+        return Document(self.at("/feed", type="atom", **params))
+
+    def test_archive_link_only_if_nothing_is_lost(self):                            # ARCH-06
+        self.fill(7)
+        self.assertIsNone(self.document(len=1).link("prev-archive"))
+        for length in (2, 3, 500):
+            document = self.document(len=length)
+            documents = [document] + chain(document.link("prev-archive"))
+            self.assertEqual(set(self.state()), set(reconstruct(documents)))
+            self.assertFalse(document.has(FH + "archive"))
+        self.p.delete("e0")
+        self.sync()                         # a reader of /feed would not hear of it
+        self.assertIsNone(self.document(len=500).link("prev-archive"))
+        self.assertIsNone(self.document(len=500, page=1).link("prev-archive"))
+
+    def test_pages(self):                                                  # ARCH-11 ARCH-02
+        self.fill(11)
+        documents = chain(self.at("/feed", type="atom", len=4, page=1), "next")
+        self.assertEqual([4, 4, 3], [len(d.ids) for d in documents])
+        self.assertEqual(11, len({i for d in documents for i in d.ids}))
+        self.assertIsNone(documents[0].link("previous"))
+        self.assertIsNone(documents[-1].link("next"))
+        for document in documents:
+            self.assertEqual(documents[0].ids, Document(document.link("first")).ids)
+            self.assertEqual(documents[-1].ids, Document(document.link("last")).ids)
+            self.assertIsNone(document.link("prev-archive"))
+        for newer, older in zip(documents, documents[1:]):
+            self.assertEqual(newer.ids, Document(older.link("previous")).ids)
+        self.assert_problem(self.d.get(self.at("/feed", page=0)[len(self.d.base):]), 400,
+                            "bad-parameter")
+
+
+class Delta(Paged):
+    """RFC 3229 with feeds."""
+
+    def ask(self, etag, a_im="feed", **params):
+        path = self.at("/feed", type="atom", **params)[len(self.d.base):]
+        return self.d.get(path, A_IM=a_im, If_None_Match=etag)
+
+    def test_delta(self):             # DELTA-01 DELTA-02 DELTA-03 DELTA-04 DELTA-05 DELTA-06
+        from .env.schema import check_atom
+        self.fill(8)
+        url = self.at("/feed", type="atom")
+        whole = self.d.get(url[len(self.d.base):], Accept_Encoding="gzip")
+        etag = whole.header("ETag")
+        self.assertIn("-gz", etag)
+        self.assertEqual(304, self.ask(etag).status)
+        self.p.put("e2", "edited")
+        self.p.put("new", "new")
+        self.sync()
+        answer = self.ask('"other", ' + etag)
+        self.assertEqual(226, answer.status)
+        self.assertEqual("feed", answer.header("IM"))
+        self.assertEqual({"no-store", "im"},
+                         {c.strip() for c in answer.header("Cache-Control").split(",")})
+        self.assertEqual({"new", "edited"}, set(Document(url, answer).titles))
+        check_atom(self, answer.body)
+        self.assertEqual(answer.header("ETag"), Document(url).headers["ETag"])
+        self.assertEqual(304, self.ask(answer.header("ETag")).status)
+        for etag_, a_im in (('"old"', "feed"), (etag, "vcdiff"), ('"%s"' % ("0" * 32), "feed")):
+            answer = self.ask(etag_, a_im)
+            self.assertEqual(200, answer.status)
+            self.assertEqual(9, len(Document(url, answer).ids))
+        self.assertEqual(226, self.ask(etag, "vcdiff, feed;q=0.5").status)
+        self.assertEqual(200, self.ask(etag, len=3).status)      # an instance of another document
+
+
 class History(Paged):
     def test_documents(self):                                  # FH-01 FH-02 FH-03
         self.fill(13)
