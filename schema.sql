@@ -89,6 +89,28 @@ CREATE TABLE aliases (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX aliases_feed ON aliases (feed_id);
 
+-- Our subscriptions at the hubs of publishers (WebSub), and hubs that are only known.
+CREATE TABLE upstreams (
+    token        TEXT PRIMARY KEY,           -- last part of the callback's URL; SECRET
+    base_url     TEXT NOT NULL,              -- what stands before it; '' while nothing is asked for
+    secret       TEXT NOT NULL,              -- signs deliveries; SECRET
+    hub          TEXT NOT NULL,
+    topic        TEXT NOT NULL,              -- as the publisher wrote it
+    feed_id      INTEGER NOT NULL,           -- no reference: it outlives the record until it is ended
+    is_current   INTEGER NOT NULL,           -- 0: of a hub that the feed had before
+    from_page    INTEGER NOT NULL,           -- 1: only a page names the hub
+    for_subs     INTEGER NOT NULL,           -- 1: wanted by subscriptions; 0: by readers
+    state        INTEGER NOT NULL,           -- enum upstream_state
+    lease_end_at INTEGER,
+    next_at      INTEGER,                    -- something is to be done then
+    ended_at     INTEGER,                    -- the last subscription ended; readers before do not count
+    n_errors     INTEGER NOT NULL,
+    error        TEXT,
+    trust        INTEGER NOT NULL DEFAULT 0, -- polls in a row that found nothing missed; -1: missed
+    delivered_at INTEGER                     -- last delivery that was taken
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX upstreams_feed ON upstreams (feed_id) WHERE is_current = 1;
+
 -- An entry is (feed, uid). The row says which revision is the current one.
 CREATE TABLE entries (
     id        INTEGER PRIMARY KEY,

@@ -15,10 +15,18 @@ const char *fetch_reason_name(enum fetch_reason r)
 {
     static const char *const names[REASON_COUNT_] = {
         "none", "reader",      "ping",    "period", "max-age", "ttl",
-        "skip", "retry-after", "backoff", "gone",   "new"};
+        "skip", "retry-after", "backoff", "gone",   "new",  "hub"};
 
     ASSERT((size_t)r < ARRAY_LEN(names));
     return names[r];
+}
+
+const char *upstream_state_name(enum upstream_state s)
+{
+    static const char *const names[] = {"idle", "asking", "active", "failed", "ending"};
+
+    ASSERT((size_t)s < ARRAY_LEN(names));
+    return names[s];
 }
 
 const char *revision_kind_name(enum revision_kind k)

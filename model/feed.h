@@ -32,8 +32,41 @@ enum fetch_reason {
     REASON_BACKOFF,     /* errors in a row */
     REASON_GONE,        /* 410, or nobody has asked for it for 30 days: not scheduled */
     REASON_NEW,         /* just added */
+    REASON_HUB,         /* the publisher's hub tells of updates: polled now and then, as a check */
     REASON_COUNT_
 };
+
+/* A subscription of ours at a publisher's hub (WebSub). Stored, shown by name. */
+enum upstream_state {
+    UPSTREAM_IDLE = 0,   /* the hub is known; nobody wants the feed, or the hub cannot reach us */
+    UPSTREAM_ASKING = 1, /* to be asked for, or not verified yet */
+    UPSTREAM_ACTIVE = 2, /* verified, and its lease has not ended */
+    UPSTREAM_FAILED = 3, /* refused, denied, or its lease has ended; tried again */
+    UPSTREAM_ENDING = 4, /* wanted no more; the hub has not confirmed it yet */
+};
+
+struct upstream {
+    struct str token;     /* last part of the callback's URL, 160 random bits. SECRET */
+    struct str base_url;  /* what stands before "/websub/" in it */
+    struct str secret;    /* signs deliveries. SECRET */
+    struct str hub;       /* canonical URL */
+    struct str topic;     /* as the publisher wrote it */
+    int64_t feed_id;      /* the record may be gone */
+    bool is_current;      /* false: of a hub or topic that the feed had before, or has no more */
+    bool from_page;       /* a page names the hub, the feed itself does not */
+    bool for_subs;        /* subscriptions want it; else readers do */
+    enum upstream_state state;
+    int64_t lease_end_at; /* TIME_UNKNOWN: never verified */
+    int64_t next_at;      /* something is to be done then; TIME_UNKNOWN: nothing */
+    int64_t ended_at;     /* readers before it do not count; TIME_UNKNOWN */
+    int n_errors;         /* in a row */
+    struct str error;     /* null: none */
+    /* what polls and deliveries say of the hub; kept by the storer alone: */
+    int trust;            /* polls in a row that found nothing missed; TRUST_FULL after a delivery; -1: a
+                             poll found what was not delivered, and nothing was delivered since */
+    int64_t delivered_at; /* TIME_UNKNOWN: never */
+};
+#define TRUST_FULL 30
 
 #define LEVEL_EXACT (-1) /* freq gave a period in seconds */
 
@@ -73,6 +106,7 @@ struct feed_record {
     int64_t n_pings;         /* taken, ever: a fetch serves those that came before its start */
     int n_subscriptions;
     struct identity_policy identity;
+    struct upstream upstream; /* the present one: hub, topic, state, times, trust; hub null: none */
     bool raw_html;           /* HTML is taken in as the publisher wrote it, not sanitized */
     struct str head;         /* JSON of the feed's dict and the facts beside it (see schema.sql) */
     struct str ext;          /* foreign elements of the head, XML */
@@ -134,5 +168,6 @@ struct subscription {
 /* "new", "failing", ... ; "reader", "ping", ... ; "new", "changed", "deleted"; "active", ... */
 const char *feed_state_name(enum feed_state s);
 const char *fetch_reason_name(enum fetch_reason r);
+const char *upstream_state_name(enum upstream_state s);
 const char *revision_kind_name(enum revision_kind k);
 const char *sub_state_name(enum sub_state s);

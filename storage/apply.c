@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/subscriptions.h"
+#include "storage/sqlite/upstreams.h"
 
 void op_free(struct op *op)
 {
@@ -342,6 +343,31 @@ static enum rc apply_resume(struct txn *t, struct op *op)
     return show_sub(t, op, sub.id);
 }
 
+/* ---- hubs of publishers ---------------------------------------------------------------------- */
+
+static enum rc apply_upstream_put(struct txn *t, struct op *op)
+{
+    const struct upstream *u = &op->as.upstream;
+    struct feed_row row;
+    enum rc rc = upstreams_put(t->db, u, &op->err);
+
+    if (rc != RC_OK || !u->is_current || u->state == UPSTREAM_ACTIVE)
+        return rc;
+    rc = feeds_load(t->db, u->feed_id, false, &op->arena, &row, NULL);
+    if (rc == RC_NOT_FOUND || (rc == RC_OK && row.rec.next_reason != REASON_HUB))
+        return RC_OK;
+    if (rc != RC_OK)
+        return err_set(&op->err, rc, "the feed of a hub cannot be read");
+    reschedule(t, &row.rec);
+    txn_feed(t, u->feed_id);
+    return feeds_save(t->db, &row, &op->err);
+}
+
+static enum rc apply_upstream_drop(struct txn *t, struct op *op)
+{
+    return upstreams_drop(t->db, op->as.upstream.token, &op->err);
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 typedef enum rc apply_fn(struct txn *t, struct op *op);
@@ -356,6 +382,8 @@ static apply_fn *const appliers[OP_COUNT_] = {
     [OP_TOUCH] = apply_touch,
     [OP_PING] = apply_ping,
     [OP_SET_LEVEL] = apply_set_level,
+    [OP_UPSTREAM_PUT] = apply_upstream_put,
+    [OP_UPSTREAM_DROP] = apply_upstream_drop,
 };
 
 enum rc op_apply(struct txn *t, struct op *op)

@@ -15,6 +15,7 @@
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
+#include "storage/sqlite/upstreams.h"
 
 #define DAY_S 86400
 
@@ -471,6 +472,28 @@ static void store_state(const struct fetch_outcome *o, struct feed_record *r, in
     }
 }
 
+/* What a hub delivered: entries, and that it works. */
+static enum rc apply_delivery(struct txn *t, struct op *op)
+{
+    const struct fetch_outcome *o = &op->as.outcome;
+    bool visible = false;
+    struct feed_row row;
+    enum rc rc = feeds_load(t->db, o->feed_id, false, &op->arena, &row, &op->err);
+
+    if (rc == RC_OK)
+        rc = store_document(t, op, &row, o->checked_at, false, &visible);
+    if (rc == RC_OK && o->has_identity)
+        rc = feeds_save_identity(t->db, row.rec.id, &o->identity, &op->err);
+    if (rc == RC_OK)
+        rc = upstreams_delivered(t->db, row.rec.id, o->checked_at, &op->err);
+    if (rc != RC_OK || !visible)
+        return rc;
+    row.rec.version = txn_next_version(t);
+    txn_feed(t, row.rec.id);
+    op->result.id = row.rec.id;
+    return feeds_save(t->db, &row, &op->err);
+}
+
 enum rc apply_outcome(struct txn *t, struct op *op)
 {
     const struct fetch_outcome *o = &op->as.outcome;
@@ -480,7 +503,11 @@ enum rc apply_outcome(struct txn *t, struct op *op)
     struct feed_row row;
     enum rc rc;
 
+    if (o->is_delivery)
+        return apply_delivery(t, op);
     rc = feeds_load(t->db, o->feed_id, o->has_document, &op->arena, &row, &op->err);
+    if (rc == RC_OK && o->trust != o->trust_was)
+        rc = upstreams_trust(t->db, o->feed_id, o->trust_was, o->trust, &op->err);
     if (rc == RC_OK) {
         pinged = row.rec.n_pings != o->n_pings;
         rc = move_record(t, o, &row, &merged, &visible, &op->arena, &op->err);

@@ -18,6 +18,8 @@ enum op_kind {
     OP_TOUCH,
     OP_PING,
     OP_SET_LEVEL,
+    OP_UPSTREAM_PUT,
+    OP_UPSTREAM_DROP,
     OP_COUNT_
 };
 
@@ -47,6 +49,7 @@ struct op {
             int64_t feed_id, period_s;
             int level;
         } set_level;
+        struct upstream upstream; /* OP_UPSTREAM_DROP: its token */
     } as;
     enum rc rc;
     struct err err;

@@ -12,6 +12,7 @@
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
+#include "storage/sqlite/upstreams.h"
 #include "storage/store_priv.h"
 
 #define LIMIT_VIEW_ROWS (1 << 20) /* skip and len together: what one request may make us sort */
@@ -334,6 +335,12 @@ enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena
     }
     db_snapshot_end(r->db);
     return rc;
+}
+
+enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **out, size_t *n_out,
+                         struct err *err)
+{
+    return upstreams_all(r->db, a, out, n_out, err);
 }
 
 enum rc reader_endpoint_credential(struct reader *r, int64_t sub_id, struct arena *a,

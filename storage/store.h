@@ -213,6 +213,9 @@ struct fetch_outcome {
     int n_errors;
     int64_t next_fetch_at;
     enum fetch_reason next_reason;
+    /* A hub delivered the document: entries of it are taken, nothing else of the record changes. */
+    bool is_delivery;
+    int trust_was, trust; /* of the record's hub, before and after this poll (struct upstream) */
     bool raw_html; /* the setting that the document was read under */
     int64_t n_pings; /* of the record when the fetch began: a later ping keeps the feed due */
 };
@@ -226,6 +229,12 @@ void store_touch(struct store *s, const int64_t *ids, size_t n);
  * has ended. Records that are gone are passed over. */
 enum rc store_ping(struct store *s, const int64_t *ids, size_t n, store_done_fn *done,
                    void *ctx) NODISCARD;
+
+/* Keep our subscription at a publisher's hub, under its token; all but trust and delivered_at. When it
+ * works no more, a feed that is polled less for its sake gets its own pace again. Or forget it. */
+enum rc store_upstream_put(struct store *s, const struct upstream *u, store_done_fn *done,
+                           void *ctx) NODISCARD;
+enum rc store_upstream_drop(struct store *s, struct str token) NODISCARD;
 
 /* Set level or exact period of a feed (freq), without a subscription. */
 enum rc store_set_level(struct store *s, int64_t feed_id, int level, int64_t period_s,
@@ -308,6 +317,10 @@ enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, 
 /* Subscriptions by id, or all (ids NULL), with their feeds. */
 enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                     struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* All our subscriptions at hubs, tokens and secrets included. */
+enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **out, size_t *n_out,
+                         struct err *err) NODISCARD;
 
 /* The endpoint's credential of a subscription, for the notifier only. SECRET. */
 enum rc reader_endpoint_credential(struct reader *r, int64_t sub_id, struct arena *a,

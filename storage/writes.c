@@ -194,6 +194,29 @@ enum rc store_ping(struct store *s, const int64_t *ids, size_t n, store_done_fn 
     return hand_over(s, op);
 }
 
+enum rc store_upstream_put(struct store *s, const struct upstream *u, store_done_fn *done,
+                           void *ctx)
+{
+    struct op *op = op_new(OP_UPSTREAM_PUT, done, ctx);
+
+    op->as.upstream = *u;
+    op->as.upstream.token = keep(op, u->token);
+    op->as.upstream.base_url = keep(op, u->base_url);
+    op->as.upstream.secret = keep(op, u->secret);
+    op->as.upstream.hub = keep(op, u->hub);
+    op->as.upstream.topic = keep(op, u->topic);
+    op->as.upstream.error = keep(op, u->error);
+    return hand_over(s, op);
+}
+
+enum rc store_upstream_drop(struct store *s, struct str token)
+{
+    struct op *op = op_new(OP_UPSTREAM_DROP, NULL, NULL);
+
+    op->as.upstream = (struct upstream){.token = keep(op, token)};
+    return hand_over(s, op);
+}
+
 enum rc store_set_level(struct store *s, int64_t feed_id, int level, int64_t period_s,
                         store_done_fn *done, void *ctx)
 {

@@ -102,7 +102,9 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
     " f.hint_max_age_s,"                                                                           \
     " f.hint_ttl_s, f.hint_sy_s, f.hint_skip_hours, f.hint_skip_days, f.raw_html, f.n_pings,"      \
     " f.id_url, f.id_rule, f.id_since_at, f.id_why, f.id_against, f.id_better,"                    \
-    " (SELECT count(*) FROM sub_feeds s WHERE s.feed_id = f.id)"
+    " (SELECT count(*) FROM sub_feeds s WHERE s.feed_id = f.id),"                                  \
+    " u.hub, u.topic, u.state, u.lease_end_at, u.n_errors, u.error, u.trust, u.delivered_at"
+#define FEED_TABLES "feeds f LEFT JOIN upstreams u ON u.feed_id = f.id AND u.is_current = 1"
 
 static struct str null_if_empty(struct str s)
 {
@@ -155,6 +157,14 @@ static void read_row(sqlite3_stmt *st, struct arena *a, struct feed_row *row)
     r->identity.n_against = (int)col_int(st, i++);
     r->identity.n_better = (int)col_int(st, i++);
     r->n_subscriptions = (int)col_int(st, i++);
+    r->upstream = (struct upstream){.hub = col_str(st, i, a), .is_current = true};
+    r->upstream.topic = col_str(st, i + 1, a);
+    r->upstream.state = (enum upstream_state)col_int(st, i + 2);
+    r->upstream.lease_end_at = col_time(st, i + 3);
+    r->upstream.n_errors = (int)col_int(st, i + 4);
+    r->upstream.error = col_str(st, i + 5, a);
+    r->upstream.trust = (int)col_int(st, i + 6);
+    r->upstream.delivered_at = col_time(st, i + 7);
     r->head = STR_NULL;
     r->ext = STR_NULL;
 }
@@ -180,7 +190,7 @@ enum rc feeds_load(struct db *db, int64_t id, bool with_head, struct arena *a, s
                    struct err *err)
 {
     sqlite3_stmt *st =
-        stmt_start(db, err, "SELECT " FEED_COLUMNS " FROM feeds f WHERE f.id = ?1", "i", id);
+        stmt_start(db, err, "SELECT " FEED_COLUMNS " FROM " FEED_TABLES " WHERE f.id = ?1", "i", id);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
     if (got < 0)

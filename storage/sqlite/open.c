@@ -18,7 +18,7 @@
 #include "storage/sqlite/stmt.h"
 
 #define APPLICATION_ID 0x46656564 /* "Feed" */
-#define SCHEMA_VERSION 5
+#define SCHEMA_VERSION 6
 #define BUSY_MS 5000
 #define LOG_PAGES 4000 /* a shorter write-ahead log is left alone */
 #define N_SLOTS 256    /* a power of two, well above the number of statements in the sources */
@@ -73,6 +73,16 @@ static const struct migration migrations[] = {
      "CREATE TABLE entry_keys ("
      " feed_id INTEGER NOT NULL, key INTEGER NOT NULL, entry_id INTEGER NOT NULL,"
      " PRIMARY KEY (feed_id, key, entry_id)) STRICT, WITHOUT ROWID;"},
+    {5, 6, /* feeds that name a hub are read whole the next time, so that it is found */
+     "CREATE TABLE upstreams ("
+     " token TEXT PRIMARY KEY, base_url TEXT NOT NULL, secret TEXT NOT NULL, hub TEXT NOT NULL,"
+     " topic TEXT NOT NULL, feed_id INTEGER NOT NULL, is_current INTEGER NOT NULL,"
+     " from_page INTEGER NOT NULL, for_subs INTEGER NOT NULL, state INTEGER NOT NULL,"
+     " lease_end_at INTEGER, next_at INTEGER, ended_at INTEGER, n_errors INTEGER NOT NULL,"
+     " error TEXT, trust INTEGER NOT NULL DEFAULT 0, delivered_at INTEGER) STRICT, WITHOUT ROWID;"
+     "CREATE UNIQUE INDEX upstreams_feed ON upstreams (feed_id) WHERE is_current = 1;"
+     "UPDATE feeds SET body_hash = NULL, etag = NULL, last_modified = NULL"
+     " WHERE id IN (SELECT feed_id FROM heads WHERE head LIKE '%\"hub\"%');"},
 };
 
 static enum rc db_fail(struct db *db, struct err *err)

@@ -1,0 +1,89 @@
+/* storage/sqlite/upstreams.c - see upstreams.h. */
+#include "storage/sqlite/upstreams.h"
+
+#include <string.h>
+
+#include "storage/sqlite/stmt.h"
+
+enum rc upstreams_put(struct db *db, const struct upstream *u, struct err *err)
+{
+    return stmt_run(
+        db, err,
+        "INSERT INTO upstreams (token, base_url, secret, hub, topic, feed_id, is_current,"
+        " from_page, for_subs, state, lease_end_at, next_at, ended_at, n_errors, error)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
+        " ON CONFLICT (token) DO UPDATE SET base_url = excluded.base_url,"
+        " secret = excluded.secret, hub = excluded.hub, topic = excluded.topic,"
+        " feed_id = excluded.feed_id, is_current = excluded.is_current,"
+        " from_page = excluded.from_page, for_subs = excluded.for_subs, state = excluded.state,"
+        " lease_end_at = excluded.lease_end_at, next_at = excluded.next_at,"
+        " ended_at = excluded.ended_at, n_errors = excluded.n_errors, error = excluded.error",
+        "seeeeiiiiitttis", u->token, u->base_url, u->secret, u->hub, u->topic, u->feed_id,
+        (int64_t)u->is_current, (int64_t)u->from_page, (int64_t)u->for_subs, (int64_t)u->state,
+        u->lease_end_at, u->next_at, u->ended_at, (int64_t)u->n_errors, u->error);
+}
+
+enum rc upstreams_drop(struct db *db, struct str token, struct err *err)
+{
+    return stmt_run(db, err, "DELETE FROM upstreams WHERE token = ?1", "s", token);
+}
+
+enum rc upstreams_delivered(struct db *db, int64_t feed_id, int64_t now, struct err *err)
+{
+    return stmt_run(db, err,
+                    "UPDATE upstreams SET trust = ?3, delivered_at = ?2"
+                    " WHERE feed_id = ?1 AND is_current = 1",
+                    "iii", feed_id, now, (int64_t)TRUST_FULL);
+}
+
+enum rc upstreams_trust(struct db *db, int64_t feed_id, int was, int trust, struct err *err)
+{
+    return stmt_run(db, err,
+                    "UPDATE upstreams SET trust = ?3"
+                    " WHERE feed_id = ?1 AND is_current = 1 AND trust = ?2",
+                    "iii", feed_id, (int64_t)was, (int64_t)trust);
+}
+
+enum rc upstreams_all(struct db *db, struct arena *a, struct upstream **out, size_t *n_out,
+                      struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(
+        db, err,
+        "SELECT token, base_url, secret, hub, topic, feed_id, is_current, from_page, for_subs,"
+        " state, lease_end_at, next_at, ended_at, n_errors, error, trust, delivered_at"
+        " FROM upstreams ORDER BY is_current, token",
+        "");
+    struct upstream *list = NULL, *grown;
+    size_t n = 0, cap = 0;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        if (n == cap) {
+            cap = cap == 0 ? 64 : cap * 2;
+            grown = ARENA_ARRAY(a, struct upstream, cap);
+            if (n > 0)
+                memcpy(grown, list, n * sizeof *list);
+            list = grown;
+        }
+        list[n++] = (struct upstream){.token = col_str(st, 0, a),
+                                      .base_url = col_str(st, 1, a),
+                                      .secret = col_str(st, 2, a),
+                                      .hub = col_str(st, 3, a),
+                                      .topic = col_str(st, 4, a),
+                                      .feed_id = col_int(st, 5),
+                                      .is_current = col_int(st, 6) != 0,
+                                      .from_page = col_int(st, 7) != 0,
+                                      .for_subs = col_int(st, 8) != 0,
+                                      .state = (enum upstream_state)col_int(st, 9),
+                                      .lease_end_at = col_time(st, 10),
+                                      .next_at = col_time(st, 11),
+                                      .ended_at = col_time(st, 12),
+                                      .n_errors = (int)col_int(st, 13),
+                                      .error = col_str(st, 14, a),
+                                      .trust = (int)col_int(st, 15),
+                                      .delivered_at = col_time(st, 16)};
+    }
+    *out = list;
+    *n_out = n;
+    return got < 0 ? RC_IO : RC_OK;
+}
