@@ -244,9 +244,10 @@ static void put_atom(struct arena *a, struct value *item, const struct value *ob
 static bool is_read(struct str key)
 {
     static const char *const names[] = {
-        "id",      "guidislink", "title",    "link",         "links",     "enclosures", "summary",
-        "content", "author",     "authors",  "contributors", "published", "updated",    "tags",
-        "source",  "comments",   "language", "image",        "rights",    "subtitle",   "href"};
+        "source_id",  "id",      "guidislink", "title",  "link",     "links",
+        "enclosures", "summary", "content",    "author", "authors",  "contributors",
+        "published",  "updated", "tags",       "source", "comments", "language",
+        "image",      "rights",  "subtitle",   "href"};
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (str_eqz(key, names[i]))

@@ -231,7 +231,7 @@ BARRED = {"urn:feedmill:attributes", "http://www.w3.org/2001/XInclude"}
 HTML_NAMES = {"a", "b", "blockquote", "br", "div", "em", "i", "img", "p", "pre", "span", "strong", "ul", "ol", "li"}
 
 # members that are compared by a function of their own, or follow from those that are
-OWN = {"id", "guidislink", "title", "title_detail", "link", "links", "enclosures", "summary", "summary_detail", "content",
+OWN = {"id", "source_id", "guidislink", "title", "title_detail", "link", "links", "enclosures", "summary", "summary_detail", "content",
        "authors", "author", "author_detail", "contributors", "published", "published_parsed", "updated", "updated_parsed",
        "tags", "source", "comments",
        "href"}  # of the author, whatever else it is
@@ -333,6 +333,9 @@ def expected(fmt, v, again, is_json, namespaces):
         thumbnail = again.pop(".media_thumbnail", None)
         again[".image"] = (thumbnail or [{}])[0].get("url")
         v[".image"] = address(v[".image"])
+    if fmt == "rss":  # the title of an entry need not be that of its link too
+        v["links"] = [k[:4] + (None,) + k[5:] if k[0] == "alternate" and k[4] and k not in again["links"]
+                      and plain(k[4]) == [w for x in v["title"] if x[0] == "text" and isinstance(x[1], str) for w in x[1].split()] else k for k in v["links"]]
     if fmt != "atom":  # their `link` and `url` say no type; a further link does
         bare = [k for k in again["links"] if k[0] == "alternate" and k not in v["links"]]
         again["links"] = [k for k in again["links"] if k not in bare or k[1] not in [x[1] for x in v["links"] if x[0] == "alternate"]]
@@ -341,9 +344,6 @@ def expected(fmt, v, again, is_json, namespaces):
         again["links"] = [k for k in again["links"] if k[0] != "alternate" or k[1] not in hrefs]
     if fmt == "rss" and any("@" in p[0] for p in v["authors"]):  # a dc:creator with an address in it
         v["authors"] = again["authors"]
-    if fmt == "rss":  # the title of an entry need not be that of its link too
-        v["links"] = [k[:4] + (None,) + k[5:] if k[0] == "alternate" and k[4] and k not in again["links"]
-                      and plain(k[4]) == [w for x in v["title"] if x[0] == "text" and isinstance(x[1], str) for w in x[1].split()] else k for k in v["links"]]
     if not language(v.get(".language")):
         v.pop(".language", None)
         again.pop(".language", None)
