@@ -213,7 +213,8 @@ static bool convert(struct arena *a, struct str name, struct str bytes, enum str
         }
     }
     iconv_close(cd);
-    return ok;
+    /* it lets through what is no Unicode: names such as "utf-???8" lead to its own loose reading */
+    return ok && str_utf8_valid(buf_view(out)) == out->len;
 }
 
 /* UTF-8 with bytes of windows-1252 strewn in, as template systems make it. */

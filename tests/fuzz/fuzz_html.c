@@ -50,33 +50,13 @@ static struct str take_name(struct str s, size_t *at)
     return str_slice(s, from, *at);
 }
 
-/* The value between quotes with its references replaced: no others than these four may be there. */
+/* The value between quotes as a browser has it: references, which may stay as they were written, are
+ * replaced. */
 static struct str unquote(struct arena *a, struct str value)
 {
-    static const struct {
-        const char *ref;
-        char c;
-    } refs[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}};
-    char *out = arena_alloc(a, value.len + 1);
-    size_t n = 0;
-
-    for (size_t i = 0; i < value.len;) {
-        struct str rest = str_slice(value, i, value.len);
-        size_t k = 0;
-
-        ASSERT(rest.ptr[0] != '<' && rest.ptr[0] != '>');
-        if (rest.ptr[0] != '&') {
-            out[n++] = rest.ptr[0];
-            i++;
-            continue;
-        }
-        while (k < 4 && !str_starts(rest, str_from(refs[k].ref)))
-            k++;
-        ASSERT(k < 4);
-        out[n++] = refs[k].c;
-        i += strlen(refs[k].ref);
-    }
-    return str_of(out, n);
+    for (size_t i = 0; i < value.len; i++)
+        ASSERT(value.ptr[i] != '<' && value.ptr[i] != '>');
+    return html_decode(a, value, true);
 }
 
 /* The scheme a browser finds: it drops controls in front and line ends and tabs anywhere. */
