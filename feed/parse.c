@@ -213,11 +213,27 @@ static void set_bozo(struct feed_doc *doc, struct str why)
     doc->bozo = true;
 }
 
+/* One reading of the document; NULL, or what was wrong. */
+static const char *build(struct arena *a, const struct parse_input *in, struct str text,
+                         bool guesses, bool *crossed, struct feed_doc *doc)
+{
+    struct builder *b = ARENA_NEW(a, struct builder);
+    const char *why;
+
+    builder_init(b, a, in, doc);
+    why = xml_read(b, text, guesses, crossed);
+    if (buf_ok(&b->head_ext) && b->head_ext.len > 0)
+        doc->ext = str_dup(a, buf_view(&b->head_ext));
+    builder_release(b);
+    return why;
+}
+
 static void read_xml(struct arena *a, const struct parse_input *in, struct str text,
                      struct feed_doc *doc)
 {
-    struct builder *b = ARENA_NEW(a, struct builder);
-    bool is_feed;
+    struct feed_doc before;
+    struct arena_mark mark;
+    bool is_feed, crossed;
     size_t from = find_document(text, &is_feed);
     const char *why;
 
@@ -227,11 +243,19 @@ static void read_xml(struct arena *a, const struct parse_input *in, struct str t
     }
     if (from > 0)
         set_bozo(doc, STR("There is text in front of the document"));
-    builder_init(b, a, in, doc);
-    why = xml_read(b, str_slice(text, from, text.len));
-    if (buf_ok(&b->head_ext) && b->head_ext.len > 0)
-        doc->ext = str_dup(a, buf_view(&b->head_ext));
-    builder_release(b);
+    mark = arena_mark(a);
+    before = *doc;
+    doc->feed = value_dict(a);
+    doc->namespaces = value_dict(a);
+    text = str_slice(text, from, text.len);
+    why = build(a, in, text, false, &crossed, doc);
+    if (crossed) { /* once more, as somebody who knows what feeds look like */
+        *doc = before;
+        arena_rewind(a, mark);
+        doc->feed = value_dict(a);
+        doc->namespaces = value_dict(a);
+        why = build(a, in, text, true, &crossed, doc);
+    }
     if (why != NULL)
         set_bozo(doc, str_from(why));
     if (doc->family == FAMILY_NONE && doc->n_entries == 0)

@@ -214,12 +214,14 @@ static void outside(struct prefilter *f)
     f->p = q;
 }
 
-void prefilter(struct str text, prefilter_sink_fn *sink, void *ctx, struct prefilter_result *out)
+void prefilter(struct str text, bool guesses, prefilter_sink_fn *sink, void *ctx,
+               struct prefilter_result *out)
 {
     struct prefilter *f = mem_alloc(sizeof *f);
 
     memset(f, 0, offsetof(struct prefilter, texts));
-    *out = (struct prefilter_result){NULL, false};
+    *out = (struct prefilter_result){.why = NULL};
+    f->guesses = guesses;
     f->p = text.ptr;
     f->end = text.ptr + text.len;
     f->sink = sink;

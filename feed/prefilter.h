@@ -32,7 +32,11 @@ typedef void prefilter_sink_fn(void *ctx, const struct prefilter_batch *batch);
 struct prefilter_result {
     const char *why;  /* the first thing that had to be mended, one sentence; NULL: nothing */
     bool is_netscape; /* the DOCTYPE is that of RSS 0.91 by Netscape */
+    bool is_crossed;  /* an end tag closed elements that were left open, or none */
 };
 
-/* Push all of `text` (valid UTF-8) through. Any thread. */
-void prefilter(struct str text, prefilter_sink_fn *sink, void *ctx, struct prefilter_result *out);
+/* Push all of `text` (valid UTF-8) through. `guesses`: where an element begins that cannot stand in
+ * the one before it, that one was left open. For what has turned out to be crossed only: what is
+ * well-formed means what it says. Any thread. */
+void prefilter(struct str text, bool guesses, prefilter_sink_fn *sink, void *ctx,
+               struct prefilter_result *out);

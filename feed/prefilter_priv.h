@@ -31,6 +31,7 @@ struct prefilter {
     prefilter_sink_fn *sink;
     void *ctx;
     struct prefilter_result *result;
+    bool guesses;
     bool had_root;
     bool has_ended; /* the end tag of the root was seen; it is written last */
     bool done;

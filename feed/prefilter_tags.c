@@ -86,6 +86,7 @@ void prefilter_end_tag(struct prefilter *f)
         return;
     }
     mended(f, "Start and end tags do not match");
+    f->result->is_crossed = true;
     if (name.len == 0)
         return;
     if (f->n_open_by_hash[name_hash(name)] > 0)
@@ -428,7 +429,7 @@ void prefilter_start_tag(struct prefilter *f)
         prefilter_stray_less_than(f);
         return;
     }
-    if (f->depth > 1 && !f->has_ended && ends_innermost(f, t.name)) {
+    if (f->guesses && f->depth > 1 && !f->has_ended && ends_innermost(f, t.name)) {
         mended(f, "An end tag is missing");
         prefilter_close_one(f);
     }

@@ -291,7 +291,7 @@ static void on_batch(void *ctx, const struct prefilter_batch *batch)
         keep_texts(r);
 }
 
-const char *xml_read(struct builder *b, struct str text)
+const char *xml_read(struct builder *b, struct str text, bool guesses, bool *crossed)
 {
     xmlSAXHandler sax = {
         .initialized = XML_SAX2_MAGIC,
@@ -316,7 +316,8 @@ const char *xml_read(struct builder *b, struct str text)
     if (r->ctxt == NULL)
         abort(); /* only for want of memory */
     (void)xmlCtxtUseOptions(r->ctxt, XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_IGNORE_ENC);
-    prefilter(text, on_batch, r, &mended);
+    prefilter(text, guesses, on_batch, r, &mended);
+    *crossed = mended.is_crossed;
     (void)xmlParseChunk(r->ctxt, NULL, 0, 1);
     put_texts(r);
     builder_finish(b);

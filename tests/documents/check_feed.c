@@ -98,10 +98,6 @@ static void check_written(struct str text, enum feed_format format, size_t n_ent
         return;
     }
     doc = feed_parse(&a, &in);
-    /* foreign elements that are named and nested as none of a feed's are look left open to us,
-     * though libxml2 has just found all of them closed */
-    if (str_eqz(doc->bozo_why, "An end tag is missing"))
-        return;
     ASSERT(!doc->bozo || str_starts(doc->bozo_why, STR("xmlns"))); /* "... is not a valid URI" */
     ASSERT(doc->n_entries == n_entries);
     for (size_t i = 0; i < n_entries; i++)

@@ -68,7 +68,7 @@ static void check(const char *in, const char *want, const char *why)
     AUTO(whole_release) struct whole whole = WHOLE_INIT;
     struct prefilter_result r;
 
-    prefilter(str_from(in), collect, &whole, &r);
+    prefilter(str_from(in), true, collect, &whole, &r);
     if (!str_eqz(buf_view(&whole.out), want))
         fail_msg("%s became %s", in, whole.out.ptr);
     if (why == NULL ? r.why != NULL : r.why == NULL || strstr(r.why, why) == NULL)
@@ -180,7 +180,7 @@ static void test_prefilter__no_entity_bomb(void **state)
     for (int i = 0; i < 100000; i++)
         buf_puts(&in, "&e;");
     buf_puts(&in, "</a>");
-    prefilter(buf_view(&in), collect, &whole, &r);
+    prefilter(buf_view(&in), true, collect, &whole, &r);
     assert_true(whole.out.len < 2 * 1024 * 1024);
     assert_non_null(r.why);
 }
@@ -198,7 +198,7 @@ static void test_prefilter__depth_is_bounded(void **state)
     buf_puts(&in, "x");
     for (int i = 0; i < 100000; i++)
         buf_puts(&in, "</a>");
-    prefilter(buf_view(&in), collect, &whole, &r);
+    prefilter(buf_view(&in), true, collect, &whole, &r);
     for (size_t i = 0; i + 2 < whole.out.len; i++)
         n += memcmp(whole.out.ptr + i, "<a>", 3) == 0;
     assert_int_equal(n, LIMIT_XML_DEPTH);
@@ -236,7 +236,7 @@ static void test_prefilter__hostile_repetitions_take_linear_time(void **state)
         buf_puts(&in, i == ARRAY_LEN(pieces) - 1 ? "<!DOCTYPE a [" : "<r>");
         while (in.len < 2 * 1024 * 1024)
             buf_puts(&in, pieces[i]);
-        prefilter(buf_view(&in), collect, &whole, &r);
+        prefilter(buf_view(&in), true, collect, &whole, &r);
         if (clock_mono_ms() - from > 8000) /* sanitizers make it slow, quadratic would be minutes */
             fail_msg("%s", pieces[i]);
     }
@@ -259,7 +259,7 @@ static void test_prefilter__text_and_tags_keep_their_order_over_batches(void **s
         for (size_t i = 0; i < 5000; i++)
             buf_puts(&in, i % 3 == 0 ? "<b/>&lt;\n" : "<b c=\"d\">]e&amp;</b>");
         buf_puts(&in, "f</a>");
-        prefilter(buf_view(&in), collect, &whole, &r);
+        prefilter(buf_view(&in), true, collect, &whole, &r);
         assert_null(r.why);
         assert_true(str_eq(buf_view(&whole.out), buf_view(&in)));
     }

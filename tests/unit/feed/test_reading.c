@@ -218,6 +218,24 @@ static void test_reading__json_cut_off(void **state)
     }
 }
 
+/* What looks like an element left open means what it says while all tags match. */
+static void test_reading__well_formed_nesting_is_left_alone(void **state)
+{
+    static const struct claim claims[] = {
+        {RSS("<title>t</title><x:log xmlns:x='urn:x'><id>1<source>s</source><pubDate>d</pubDate>"
+             "</id></x:log><link>http://l.org/</link>"),
+         "bozo", "false"},
+        {RSS("<id>1<comments>c</comments></id><title>t</title>"), "bozo", "false"},
+        {RSS("<title>a<link>http://l.org/</link></item><item><title>b</title>"), "entries/0/link",
+         "\"http://l.org/\""},
+        {RSS("<title>a<link>http://l.org/</link></item><item><title>b</title>"), "entries/1/title",
+         "\"b\""},
+    };
+
+    (void)state;
+    CHECK(claims);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +245,7 @@ int main(void)
         cmocka_unit_test(test_reading__titles_of_pictures_are_not_the_entrys),
         cmocka_unit_test(test_reading__addresses_of_authors),
         cmocka_unit_test(test_reading__content_that_is_no_base64),
+        cmocka_unit_test(test_reading__well_formed_nesting_is_left_alone),
         cmocka_unit_test(test_reading__json_that_is_none),
         cmocka_unit_test(test_reading__json_cut_off),
         cmocka_unit_test(test_reading__moved_feed_names_its_new_address),
