@@ -14,13 +14,21 @@ static void ensure_text(struct arena *a, struct value *obj, struct str key, stru
         value_set_text(a, obj, key, otherwise);
 }
 
+/* Where a reader may be sent who wants the entry: not to its licence, nor to where it is edited. */
 static struct str any_link(const struct value *obj)
 {
-    struct str href = text_at(value_at(value_getz(obj, "links"), 0), STR("href"));
+    static const char *const fit[] = {"alternate", "related", "via", "enclosure", "self"};
+    const struct value *links = value_getz(obj, "links");
     struct str id = value_get_textz(obj, "id");
 
-    if (!str_is_null(href))
-        return href;
+    for (size_t i = 0; i < value_len(links); i++) {
+        struct str href = text_at(value_at(links, i), STR("href"));
+        struct str rel = value_get_textz(value_at(links, i), "rel");
+
+        for (size_t k = 0; k < ARRAY_LEN(fit) && !str_is_null(href); k++)
+            if (str_is_null(rel) || str_ieqz(rel, fit[k]))
+                return href;
+    }
     return str_istarts(id, STR("http://")) || str_istarts(id, STR("https://")) ? id : STR("");
 }
 

@@ -96,6 +96,23 @@ static void test_complete__links_and_contents_are_used(void **state)
     assert_str(value_get_textz(f.obj, "link"), "https://h/permalink");
 }
 
+static void test_complete__a_licence_is_no_place_to_read_it(void **state)
+{
+    static const char *const rels[] = {"license", "edit", "enclosure", "alternate"};
+    struct doc_entry e = entry();
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct value *link = value_dict(&arena);
+
+        value_set_textz(&arena, link, "rel", str_from(rels[i]));
+        value_set_textz(&arena, link, "href", str_printf(&arena, "http://h/%s", rels[i]));
+        value_push(&arena, value_list_at(&arena, e.obj, STR("links")), link);
+    }
+    e.obj = entry_complete(&arena, &e, STR("x"), 0);
+    assert_str(value_get_textz(e.obj, "link"), "http://h/enclosure");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +122,7 @@ int main(void)
         cmocka_unit_test(test_complete__the_id_stays),
         cmocka_unit_test(test_complete__publication_stands_for_an_update),
         cmocka_unit_test(test_complete__links_and_contents_are_used),
+        cmocka_unit_test(test_complete__a_licence_is_no_place_to_read_it),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
