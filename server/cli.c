@@ -21,6 +21,8 @@ const struct cli_command cli_commands[] = {
     {"sub", "[add [--from start] ENDPOINT URL... | rm ID [URL...] | resume ID]",
      "list, make, end or resume subscriptions", cli_sub},
     {"tail", "[--since SEQ] [URL...]", "print new entries as they come", cli_tail},
+    {"archive", "--out DIR [--base URL] URL...",
+     "write the documents of /simple as files for any web server; again: what is new", cli_archive},
     {"parse", "[--url URL] [--header 'Name: value'] [--out DIR] [FILE...]",
      "parse documents without a daemon, print JSON", cli_parse},
     {"discover", "[--url URL] [--out DIR] [FILE...]", "feeds that HTML pages announce, as JSON",

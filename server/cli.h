@@ -65,5 +65,6 @@ struct value *cli_call_json(const char *name, const struct cli_server *srv, stru
                             const char *method, struct str path, struct str content_type,
                             struct str body, int64_t timeout_ms);
 
+cli_fn cli_archive;
 cli_fn cli_add, cli_ls, cli_show, cli_get, cli_import, cli_export, cli_sub, cli_tail;
 cli_fn cli_parse, cli_discover, cli_opml;

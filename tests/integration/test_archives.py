@@ -1,11 +1,18 @@
 """The log in pages: requirements SIMP-*, ARCH-*, FH-*, TOMB-* as a reader sees them."""
+import functools
+import http.server
+import os
 import random
 import re
+import shutil
+import subprocess
+import tempfile
+import threading
 import subprocess
 
 from .env.archives import (AT, ATOM, FH, Document, SimplefeedConsumer, chain, reconstruct, when)
 from .env.case import Case
-from .env.daemon import quote
+from .env.daemon import BINARY, PATIENCE, quote
 from .env.publisher import Publisher
 
 RELATIONS = {"first", "last", "next", "previous", "prev-archive", "next-archive", "current", "this"}
@@ -304,6 +311,62 @@ class Archive(Paged):
         for view in ("/simple/recent", "/archive", "/history"):
             rel = "prev" if view == "/history" else "prev-archive"
             check_atom(self, *[d.body for d in chain(self.at(view), rel)])
+
+
+class Files(Paged):
+    """`feedmill archive`: the chain as files behind any web server."""
+
+    def archive(self, *more):
+        return subprocess.run([BINARY, "archive", "--server", self.d.base, "--out", self.folder,
+                               *more, self.p.url], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, timeout=120 * PATIENCE)
+
+    def test_files(self):                                  # SIMP-01 SIMP-03 SIMP-04 SIMP-05 SIMP-06
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.fill(12)
+        server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), functools.partial(Quiet, directory=self.folder))
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        base = "http://127.0.0.1:%d/" % server.server_port
+        done = self.archive("--base", base)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertIn("4 documents", done.stdout)
+        consumer = SimplefeedConsumer(base + "recent.atom")
+        consumer.poll()
+        first = open(os.path.join(self.folder, "0.atom"), "rb").read()
+        self.fill(9, 12)
+        self.p.put("e3", "edited")
+        self.sync()
+        self.assertEqual(0, self.archive("--base", base).returncode)
+        consumer.poll()
+        live = [i for d in chain(self.at("/simple/recent")) for i in d.ids]
+        self.assertEqual(live[::-1], [e.findtext(ATOM + "id") for e in consumer.events])
+        self.assertEqual(first, open(os.path.join(self.folder, "0.atom"), "rb").read())
+        documents = chain(base + "recent.atom")
+        self.assertEqual(documents[0].ids, Document(documents[0].link("via")).ids)
+        for newer, older in zip(documents[1:], documents[2:]):
+            self.assertEqual(newer.url, older.link("next-archive"))
+            self.assertEqual(base + "recent.atom", older.link("current"))
+        self.assertEqual([], [n for n in os.listdir(self.folder) if not n.endswith(".atom")])
+        self.assertIn("2 documents", self.archive("--base", base).stdout)  # nothing but the newest
+
+    def test_wrong_use(self):
+        self.folder = "/nonexistent/folder"
+        self.fill(1)
+        done = self.archive()
+        self.assertEqual(1, done.returncode)
+        self.assertIn("/nonexistent/folder", done.stderr)
+        done = subprocess.run([BINARY, "archive", self.p.url], stderr=subprocess.PIPE, text=True)
+        self.assertEqual(2, done.returncode)
+        self.assertIn("usage", done.stderr)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
 
 
 class Newest(Paged):

@@ -1,0 +1,226 @@
+/* server/cli_archive.c - `feedmill archive`: the Simplefeed documents of a feed as files that any
+ * web server can serve.
+ *
+ * The chain is walked from the newest document to the first one that is there already as an
+ * archive, which never changes. What is new waits under names of its own and takes its place oldest
+ * first, so that whoever reads meanwhile, or after a run that was cut off, finds a whole chain. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "feed/fragment.h"
+#include "net/url.h"
+#include "server/cli.h"
+
+#define WAIT_MS 120000
+#define FILE_MAX ((size_t)256 * 1024 * 1024)
+#define GROWING "recent.atom"
+#define WAITING ".new"
+
+struct archive {
+    const char *name; /* of the command */
+    struct cli_server srv;
+    struct arena *a;
+    struct str dir, base;
+};
+
+/* Where a document of the daemon is to be found among the files. */
+static struct str file_of(struct arena *a, struct str url)
+{
+    struct str path = url, last = url;
+
+    path = str_split(&path, '?');
+    while (!str_is_null(path))
+        last = str_split(&path, '/');
+    return str_eqz(last, "recent") ? STR(GROWING) : str_printf(a, "%.*s.atom", STR_ARG(last));
+}
+
+/* The next tag of the head's links in *rest; false behind them. */
+static bool next_link(struct str *rest, struct str *before, struct str *tag)
+{
+    ssize_t at = str_find(*rest, STR("<link ")), entry = str_find(*rest, STR("<entry"));
+
+    if (at < 0 || (entry >= 0 && entry < at))
+        return false;
+    *before = str_slice(*rest, 0, (size_t)at);
+    *rest = str_slice(*rest, (size_t)at, rest->len);
+    *tag = str_slice(*rest, 0, fragment_tag_len(*rest));
+    *rest = str_slice(*rest, tag->len, rest->len);
+    return tag->len > 0;
+}
+
+/* The path and query of the link with this relation; null when there is none. */
+static struct str link_path(struct arena *a, struct str body, const char *rel)
+{
+    struct str rest = body, before, tag;
+
+    while (next_link(&rest, &before, &tag)) {
+        struct str href = fragment_attr(tag, STR("href"));
+        ssize_t at = str_find(href, STR("://"));
+
+        if (!str_eqz(fragment_attr(tag, STR("rel")), rel) || at < 0)
+            continue;
+        href = str_slice(href, (size_t)at + 3, href.len);
+        at = str_chr(href, '/');
+        return at < 0 ? STR_NULL : str_dup(a, str_slice(href, (size_t)at, href.len));
+    }
+    return STR_NULL;
+}
+
+/* The document with its links to others of the chain, and to itself, led to the files. */
+static struct str relinked(struct archive *x, struct str body)
+{
+    static const char *const ours[] = {"self", "via", "current", "prev-archive", "next-archive"};
+    AUTO(buf_release) struct buf out = BUF_INIT(FILE_MAX);
+    struct str rest = body, before, tag;
+
+    while (next_link(&rest, &before, &tag)) {
+        struct str rel = fragment_attr(tag, STR("rel")), href = fragment_attr(tag, STR("href"));
+        bool is_ours = false;
+
+        buf_str(&out, before);
+        for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+            is_ours = is_ours || str_eqz(rel, ours[i]);
+        if (!is_ours || str_is_null(href)) {
+            buf_str(&out, tag);
+            continue;
+        }
+        buf_append(&out, tag.ptr, (size_t)(href.ptr - tag.ptr));
+        buf_str(&out, x->base);
+        buf_str(&out, file_of(x->a, href));
+        buf_append(&out, href.ptr + href.len, (size_t)(tag.ptr + tag.len - (href.ptr + href.len)));
+    }
+    buf_str(&out, rest);
+    return str_dup(x->a, buf_view(&out));
+}
+
+static const char *path_in(struct archive *x, struct str file, const char *suffix)
+{
+    return arena_printf(x->a, "%.*s/%.*s%s", STR_ARG(x->dir), STR_ARG(file), suffix);
+}
+
+/* Is it there, and an archive that will not change any more? */
+static bool is_archived(struct archive *x, struct str file)
+{
+    const char *path = path_in(x, file, "");
+    char head[16 * 1024];
+    FILE *in = fopen(path, "rb");
+    size_t n;
+
+    if (in == NULL)
+        return false;
+    n = fread(head, 1, sizeof head, in);
+    fclose(in);
+    return str_find(str_of(head, n), STR("<fh:archive")) >= 0;
+}
+
+static bool write_file(struct archive *x, struct str file, struct str text)
+{
+    const char *path = path_in(x, file, WAITING);
+    FILE *out = fopen(path, "wb");
+    bool done = out != NULL && fwrite(text.ptr, 1, text.len, out) == text.len && fflush(out) == 0 &&
+                fsync(fileno(out)) == 0;
+
+    if (out != NULL && fclose(out) != 0)
+        done = false;
+    if (!done)
+        cli_fail(x->name, "%s: %s", path, strerror(errno));
+    return done;
+}
+
+static bool take_place(struct archive *x, struct str file)
+{
+    const char *from = path_in(x, file, WAITING), *to = path_in(x, file, "");
+
+    return rename(from, to) == 0 || cli_fail(x->name, "%s: %s", to, strerror(errno)) == 0;
+}
+
+/* One document, kept under its waiting name; *prev, *via: where its links lead. */
+static bool keep(struct archive *x, struct str path, struct str *file, struct str *prev,
+                 struct str *via)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct arena *all = x->a;
+    struct cli_answer answer = {0};
+    bool kept;
+
+    if (!cli_call(x->name, &x->srv, &a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, &answer))
+        return false;
+    *file = file_of(all, path);
+    *prev = link_path(all, answer.body, "prev-archive");
+    *via = link_path(all, answer.body, "via");
+    x->a = &a; /* a document's text lives no longer than this */
+    kept = write_file(x, *file, relinked(x, answer.body));
+    x->a = all;
+    return kept;
+}
+
+struct file_list {
+    struct str *names;
+    size_t n, cap;
+};
+
+static void note(struct file_list *l, struct str file)
+{
+    l->names = mem_grow(l->names, &l->cap, l->n + 1, sizeof *l->names);
+    l->names[l->n++] = file;
+}
+
+/* From the entry document back to what is there already. */
+static bool walk(struct archive *x, struct str path, struct file_list *l)
+{
+    struct str file, prev, via, none;
+    bool done = keep(x, path, &file, &prev, &via);
+
+    if (done)
+        note(l, file);
+    if (done && !str_is_null(via)) { /* the same entries under their permanent name */
+        done = keep(x, via, &file, &none, &none);
+        if (done)
+            note(l, file);
+    }
+    while (done && !str_is_null(prev) && !is_archived(x, file_of(x->a, prev))) {
+        done = keep(x, prev, &file, &prev, &none);
+        if (done)
+            note(l, file);
+    }
+    return done;
+}
+
+int cli_archive(int argc, char **argv)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct archive x = {.name = argv[0], .a = &a, .dir = STR_NULL, .base = STR("")};
+    const struct cli_flag flags[] = {{"--server", &x.srv.url, NULL, 0, NULL},
+                                     {"--token", &x.srv.token, NULL, 0, NULL},
+                                     {"--out", &x.dir, NULL, 0, NULL},
+                                     {"--base", &x.base, NULL, 0, NULL}};
+    struct file_list l = {0};
+    AUTO(buf_release) struct buf path = BUF_INIT(BUF_ANY);
+    bool done;
+
+    if (!cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags)))
+        return 2;
+    if (argc < 2 || str_is_null(x.dir))
+        return cli_usage(argv[0]);
+    if (mkdir(str_z(&a, x.dir), 0777) != 0 && errno != EEXIST)
+        return cli_fail(x.name, "%.*s: %s", STR_ARG(x.dir), strerror(errno));
+    if (x.base.len > 0 && !str_ends(x.base, STR("/")))
+        x.base = str_concat(&a, x.base, STR("/"));
+    buf_puts(&path, "/simple/recent?");
+    for (int i = 1; i < argc; i++) {
+        buf_puts(&path, i > 1 ? "&url=" : "url=");
+        buf_str(&path, url_encode(&a, str_from(argv[i])));
+    }
+    done = walk(&x, buf_view(&path), &l);
+    for (size_t i = l.n; i-- > 0 && done;)
+        done = take_place(&x, l.names[i]);
+    if (done)
+        printf("%zu documents written to %.*s; begin at " GROWING "\n", l.n, STR_ARG(x.dir));
+    mem_free(l.names);
+    return done ? 0 : 1;
+}
