@@ -6,33 +6,34 @@
 #pragma once
 
 /* Incoming HTTP */
-#define LIMIT_REQUEST_TARGET (64 * 1024)          /* request line */
-#define LIMIT_REQUEST_HEADER (128 * 1024)         /* request line and all fields */
-#define LIMIT_REQUEST_FIELDS 128                  /* number of fields */
-#define LIMIT_REQUEST_BODY (16 * 1024 * 1024)     /* OPML uploads; small calls set less */
-#define LIMIT_RPC_BODY (512 * 1024)               /* an XML-RPC call */
-#define LIMIT_HTTP_CONNECTIONS 16384              /* per loop */
+#define LIMIT_REQUEST_TARGET (64 * 1024)      /* request line */
+#define LIMIT_REQUEST_HEADER (128 * 1024)     /* request line and all fields */
+#define LIMIT_REQUEST_FIELDS 128              /* number of fields */
+#define LIMIT_REQUEST_BODY (16 * 1024 * 1024) /* OPML uploads; small calls set less */
+#define LIMIT_RPC_BODY (512 * 1024)           /* an XML-RPC call */
+#define LIMIT_HTTP_CONNECTIONS 16384          /* per loop */
 
 /* Outgoing HTTP (requirements: SCHED-15) */
-#define LIMIT_FETCH_BODY (16 * 1024 * 1024)       /* decoded body of a fetched document */
-#define LIMIT_FETCH_HEADER (64 * 1024)            /* all fields of one answer */
+#define LIMIT_FETCH_BODY (16 * 1024 * 1024) /* decoded body of a fetched document */
+#define LIMIT_FETCH_HEADER (64 * 1024)      /* all fields of one answer */
 #define LIMIT_FETCH_REDIRECTS 5
-#define LIMIT_FETCH_MS 30000                      /* one document, redirects included */
-#define LIMIT_PUSH_ANSWER (64 * 1024)             /* what an endpoint may answer */
+#define LIMIT_FETCH_MS 30000          /* one document, redirects included */
+#define LIMIT_PUSH_ANSWER (64 * 1024) /* what an endpoint may answer */
 
 /* Documents */
 #define LIMIT_XML_DEPTH 256
 #define LIMIT_JSON_DEPTH 64
-#define LIMIT_FEED_ENTRIES 20000                  /* entries taken from one document */
-#define LIMIT_ENTRY (4 * 1024 * 1024)             /* one serialized entry */
+#define LIMIT_BASE 2048               /* of a base that every text repeats */
+#define LIMIT_FEED_ENTRIES 20000      /* entries taken from one document */
+#define LIMIT_ENTRY (4 * 1024 * 1024) /* one serialized entry */
 #define LIMIT_OPML_OUTLINES 10000
 #define LIMIT_OPML_DEPTH 64
-#define LIMIT_LISTS 32                            /* OPML lists that one leads to, itself included */
-#define LIMIT_LISTS_DEPTH 3                       /* lists within lists */
-#define LIMIT_LISTS_MS 20000                      /* after it no further one is asked for */
+#define LIMIT_LISTS 32       /* OPML lists that one leads to, itself included */
+#define LIMIT_LISTS_DEPTH 3  /* lists within lists */
+#define LIMIT_LISTS_MS 20000 /* after it no further one is asked for */
 #define LIMIT_URL (16 * 1024)
 
 /* Requests */
-#define LIMIT_URLS 10000                          /* feeds named in one request */
-#define LIMIT_LEN 1000                            /* entries in one answer */
+#define LIMIT_URLS 10000 /* feeds named in one request */
+#define LIMIT_LEN 1000   /* entries in one answer */
 #define DEFAULT_LEN 50

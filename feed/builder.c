@@ -15,7 +15,6 @@
 #define MEMBERS_MAX 512 /* members that one dict takes from unknown elements */
 #define NAMESPACES_MAX 256
 /* What stands once in a document and many times in its object; longer ones are nobody's. */
-#define BASE_MAX 2048
 #define LANGUAGE_MAX 100
 #define NAMESPACE_URI_MAX 1024
 
@@ -544,7 +543,7 @@ void builder_start(struct builder *b, const struct name *name, const struct attr
             s = attrs_get(at, "base");
         if (s.len > 0)
             s = uri_resolve_within(b->a, b->base, s, &b->uri_grown);
-        if (s.len > 0 && s.len <= BASE_MAX)
+        if (s.len > 0 && s.len <= LIMIT_BASE)
             b->base = str_dup(b->a, s);
         s = attrs_get(at, "xml:lang");
         if (str_is_null(s))

@@ -60,7 +60,7 @@ static struct value *detail(struct reading *r, const char *type, struct str text
     value_set_textz(r->a, d, "type", str_from(type));
     value_setz(r->a, d, "language",
                str_is_null(r->lang) ? value_null(r->a) : value_text(r->a, r->lang));
-    value_set_textz(r->a, d, "base", r->base);
+    value_set_textz(r->a, d, "base", r->base.len <= LIMIT_BASE ? r->base : STR(""));
     value_set_textz(r->a, d, "value", text);
     return d;
 }

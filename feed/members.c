@@ -315,7 +315,7 @@ static struct value *content_params(struct builder *b, struct str text)
     value_set_textz(b->a, d, "type", c->type);
     value_setz(b->a, d, "language",
                str_is_null(c->lang) ? value_null(b->a) : value_text(b->a, c->lang));
-    value_set_textz(b->a, d, "base", c->base);
+    value_set_textz(b->a, d, "base", c->base.len <= LIMIT_BASE ? c->base : STR(""));
     if (!str_is_null(c->src))
         value_set_textz(b->a, d, "src", c->src);
     value_set_textz(b->a, d, "value", text);

@@ -548,10 +548,32 @@ static void test_parse__same_bytes_same_result(void **state) /* OBJ-12 */
     assert_true(str_eq(buf_view(&x), buf_view(&y)));
 }
 
+/* An address that the publisher chose (by a redirect) stands in every text's detail. */
+static void test_parse__a_long_address_is_not_repeated(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    char *url = arena_alloc(&a, 16001);
+    struct parse_input in = {.body = STR("<rss version='2.0'><channel><item><title>t</title>"
+                                         "<link>x</link></item></channel></rss>")};
+    const struct feed_doc *doc;
+    const struct value *detail;
+
+    (void)state;
+    memset(url, 'a', 16000);
+    memcpy(url, "http://h.org/", 13);
+    url[16000] = '\0';
+    in.url = str_from(url);
+    doc = feed_parse(&a, &in);
+    detail = value_getz(doc->entries[0].obj, "title_detail");
+    assert_int_equal(0, value_get_textz(detail, "base").len);
+    assert_true(str_eqz(doc->entries[0].link, "http://h.org/x"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse__fixtures_become_their_golden_objects),
+        cmocka_unit_test(test_parse__a_long_address_is_not_repeated),
         cmocka_unit_test(test_parse__fixtures_cut_and_mislabelled),
         cmocka_unit_test(test_parse__normalized_fields),
         cmocka_unit_test(test_parse__foreign_elements_as_xml),
