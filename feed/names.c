@@ -41,6 +41,7 @@ static const struct ns table[] = {
     {"http://purl.org/rss/1.0/modules/event/", "ev"},
     {"http://rssnamespace.org/feedburner/ext/1.0", "feedburner"},
     {"http://purl.org/syndication/history/1.0", "fh"},
+    {"http://fanout.org/protocol/atom", "fo"},
     {"http://freshmeat.net/rss/fm/", "fm"},
     {"http://xmlns.com/foaf/0.1/", "foaf"},
     {"http://www.w3.org/2003/01/geo/wgs84_pos#", "geo"},

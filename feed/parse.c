@@ -204,6 +204,47 @@ static void normalize(struct arena *a, struct doc_entry *e)
     e->updated_at = date_of_nine(value_getz(e->obj, "updated_parsed"));
 }
 
+/* ---------------------------------------------------------------- Smart Feeds */
+
+static void drop_stream_facts(struct value *dict)
+{
+    static const char *const facts[] = {"fo_total", "fo_last_cursor", "fo_prev_cursor", "fo_id",
+                                        "fo_deleted"};
+
+    for (size_t i = 0; i < ARRAY_LEN(facts); i++)
+        value_del(dict, str_from(facts[i]));
+}
+
+/* A piece of a stream: where it ends is a fact of the transport, and items that are marked as
+ * deleted are deletions, at the time at which they changed last. */
+static void read_stream(struct arena *a, struct feed_doc *doc)
+{
+    struct doc_tombstone *all;
+    size_t kept = 0;
+
+    doc->cursor = null_if_empty(value_get_textz(doc->feed, "fo_last_cursor"));
+    if (str_is_null(doc->cursor))
+        return;
+    drop_stream_facts(doc->feed);
+    all = ARENA_ARRAY(a, struct doc_tombstone, doc->n_tombstones + doc->n_entries + 1);
+    if (doc->n_tombstones > 0)
+        memcpy(all, doc->tombstones, doc->n_tombstones * sizeof *all);
+    doc->tombstones = all;
+    for (size_t i = 0; i < doc->n_entries; i++) {
+        struct doc_entry *e = &doc->entries[i];
+
+        if (str_ieqz(str_trim(value_get_textz(e->obj, "fo_deleted")), "true") &&
+            !str_is_null(e->id)) {
+            all[doc->n_tombstones++] =
+                (struct doc_tombstone){.ref = e->id, .when_at = e->updated_at, .ext = STR("")};
+            continue;
+        }
+        drop_stream_facts(e->obj);
+        doc->entries[kept++] = *e;
+    }
+    doc->n_entries = kept;
+}
+
 /* ---------------------------------------------------------------- the whole */
 
 static void set_bozo(struct feed_doc *doc, struct str why)
@@ -284,6 +325,7 @@ struct feed_doc *feed_parse(struct arena *a, const struct parse_input *in)
 
     doc->version = STR("");
     doc->ext = STR("");
+    doc->cursor = STR_NULL;
     doc->feed = value_dict(a);
     doc->namespaces = value_dict(a);
     decode_document(a, in->body, in->content_type, &text);
@@ -307,6 +349,7 @@ struct feed_doc *feed_parse(struct arena *a, const struct parse_input *in)
     drop_scripts(doc->feed);
     for (size_t i = 0; i < doc->n_entries; i++)
         normalize(a, &doc->entries[i]);
+    read_stream(a, doc);
     return doc;
 }
 

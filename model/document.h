@@ -60,6 +60,7 @@ struct feed_doc {
     size_t n_tombstones;
     bool complete;        /* fh:complete: an entry that is absent is gone */
     bool archive;         /* fh:archive */
+    struct str cursor;    /* fo:last_cursor: it is a piece of a Smart Feed; null: it is none */
     struct doc_hints hints;
     size_t n_cut;         /* entries beyond LIMIT_FEED_ENTRIES that were left out */
 };

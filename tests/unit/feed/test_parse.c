@@ -569,11 +569,39 @@ static void test_parse__a_long_address_is_not_repeated(void **state)
     assert_true(str_eqz(doc->entries[0].link, "http://h.org/x"));
 }
 
+/* A piece of a Smart Feed: deleted items are deletions, and its cursors are no news of the feed. */
+static void test_parse__smart_feed(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct parse_input in = {
+        .body =
+            STR("<feed xmlns='http://www.w3.org/2005/Atom' xmlns:f="
+                "'http://fanout.org/protocol/atom'><f:total>7</f:total><f:last_cursor> c9 "
+                "</f:last_cursor><entry><id>urn:ab:1</id><title>one</title><f:id>urn:ab:1</f:id>"
+                "</entry><entry><id>urn:ab:2</id><title>Deleted</title><updated>"
+                "2020-01-02T03:04:05Z</updated><content/><f:id>urn:ab:2</f:id>"
+                "<f:deleted>true</f:deleted></entry></feed>")};
+    const struct feed_doc *doc = feed_parse(&a, &in);
+
+    (void)state;
+    assert_true(str_eqz(doc->cursor, "c9"));
+    assert_int_equal(1, doc->n_entries);
+    assert_true(str_eqz(doc->entries[0].id, "urn:ab:1"));
+    assert_null(value_getz(doc->entries[0].obj, "fo_id"));
+    assert_null(value_getz(doc->feed, "fo_total"));
+    assert_int_equal(1, doc->n_tombstones);
+    assert_true(str_eqz(doc->tombstones[0].ref, "urn:ab:2"));
+    assert_int_equal(1577934245, doc->tombstones[0].when_at);
+    in.body = STR("<rss version='2.0'><channel><title>t</title></channel></rss>");
+    assert_true(str_is_null(feed_parse(&a, &in)->cursor));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse__fixtures_become_their_golden_objects),
         cmocka_unit_test(test_parse__a_long_address_is_not_repeated),
+        cmocka_unit_test(test_parse__smart_feed),
         cmocka_unit_test(test_parse__fixtures_cut_and_mislabelled),
         cmocka_unit_test(test_parse__normalized_fields),
         cmocka_unit_test(test_parse__foreign_elements_as_xml),
