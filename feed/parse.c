@@ -42,12 +42,23 @@ static bool is_feed_root(struct str name)
     return false;
 }
 
+/* str_find() from `at` on for what may be missing, which *is_missing remembers: no input makes it
+ * search for that again and again. */
+static ssize_t find_end(struct str head, size_t at, struct str end, bool *is_missing)
+{
+    ssize_t found = *is_missing ? -1 : str_find(str_slice(head, at, head.len), end);
+
+    *is_missing = found < 0;
+    return found;
+}
+
 /* Where the document begins: 0, or behind the junk (error messages, HTML) that some server put in
  * front of it. `*is_feed_out`: a root element of a feed was seen. */
 static size_t find_document(struct str text, bool *is_feed_out)
 {
     struct str head = str_slice(text, 0, SNIFF_LEN);
     size_t at = 0, junk_from = SIZE_MAX, decl_at = SIZE_MAX;
+    bool no_comment_end = false, no_pi_end = false, no_subset_end = false;
 
     *is_feed_out = false;
     while (at < head.len) {
@@ -61,21 +72,20 @@ static size_t find_document(struct str text, bool *is_feed_out)
         at += (size_t)lt;
         rest = str_slice(head, at, head.len);
         if (str_starts(rest, STR("<!--"))) {
-            end = str_find(rest, STR("-->"));
+            end = find_end(head, at, STR("-->"), &no_comment_end);
             at += end < 0 ? 4 : (size_t)end + 3;
         } else if (str_starts(rest, STR("<?"))) {
             if (str_starts(rest, STR("<?xml ")) && junk_from != SIZE_MAX)
                 decl_at = at;
-            end = str_find(rest, STR("?>"));
+            end = find_end(head, at, STR("?>"), &no_pi_end);
             at += end < 0 ? 2 : (size_t)end + 2;
         } else if (str_starts(rest, STR("<!"))) {
-            struct str subset = str_slice(rest, 0, 0);
+            ssize_t subset_end;
 
             end = str_chr(rest, '>');
-            if (end >= 0)
-                subset = str_slice(rest, 0, (size_t)end);
-            if (str_chr(subset, '[') >= 0 && str_find(rest, STR("]>")) >= 0)
-                end = str_find(rest, STR("]>")) + 1;
+            if (end >= 0 && str_chr(str_slice(rest, 0, (size_t)end), '[') >= 0 &&
+                (subset_end = find_end(head, at, STR("]>"), &no_subset_end)) >= 0)
+                end = subset_end + 1;
             at += end < 0 ? 2 : (size_t)end + 1;
         } else if (is_feed_root(tag_name(rest))) {
             *is_feed_out = true;

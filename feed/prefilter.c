@@ -47,7 +47,7 @@ static void doctype(struct prefilter *f)
 
     if (f->had_root || f->depth > 0)
         mended(f, "A DOCTYPE stands within the document");
-    while (p < f->end) {
+    while (p < f->end && !f->no_doctype_end) {
         char c = *p;
 
         if (c == '"' || c == '\'') {
@@ -79,7 +79,8 @@ static void doctype(struct prefilter *f)
             break;
         p++;
     }
-    if (p == f->end) { /* without end: give up on it at the first '>' */
+    if (p == f->end || f->no_doctype_end) { /* without end: give up on it at the first '>' */
+        f->no_doctype_end = true;
         mended(f, "The DOCTYPE has no end");
         p = memchr(from, '>', (size_t)(f->end - from));
         if (p == NULL)
@@ -227,6 +228,7 @@ void prefilter(struct str text, bool guesses, prefilter_sink_fn *sink, void *ctx
     f->sink = sink;
     f->ctx = ctx;
     f->result = out;
+    f->vain_left = VAIN_FACTOR * text.len;
     while (f->p < f->end && !f->done) {
         const char *q;
 

@@ -14,6 +14,7 @@
 #define NAMES_MAX 16384    /* different ones after that: libxml2 keeps them all, slowly */
 #define NAMES_BITS ((size_t)1 << 20)
 #define ENTITIES_MAX 64             /* declared in the document */
+#define VAIN_FACTOR 4               /* how often a byte may be read in vain, on average */
 #define EXPANSION_MAX (1024 * 1024) /* bytes all declared entities may yield together */
 #define TEXTS_MAX 1024              /* of a batch */
 #define TEXT_SHORT 512              /* text that is rather copied than given by itself */
@@ -39,7 +40,8 @@ struct prefilter {
     size_t n_namespaces;          /* by all of them */
     size_t n_too_deep;            /* open elements beyond the stack, which are dropped */
     uint32_t n_open_by_hash[256]; /* says quickly that a name is not open */
-    bool no_comment_end, no_cdata_end, no_pi_end;
+    bool no_comment_end, no_cdata_end, no_pi_end, no_doctype_end;
+    size_t vain_left; /* bytes that may be read as tags which turn out to be none */
     struct quote_cache quotes[2];
     size_t n_entities, n_expanded;
     size_t n_names;              /* of elements and attributes that came by */

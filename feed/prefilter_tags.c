@@ -229,8 +229,10 @@ static const char *attribute_value(struct prefilter *f, const char *p, struct ta
                 q = gt;
             }
         }
-        if (q == NULL || q - p > ATTRIBUTE_LEN_MAX)
+        if (q == NULL || q - p > ATTRIBUTE_LEN_MAX) {
+            t->end = q == NULL ? f->end : q;
             return NULL;
+        }
         *value = str_of(p + 1, (size_t)(q - p - 1));
         return *q == '>' ? q : q + 1;
     }
@@ -243,13 +245,15 @@ static const char *attribute_value(struct prefilter *f, const char *p, struct ta
     return q;
 }
 
-/* Take the start tag at f->p apart; false when it is none after all. */
+/* Take the start tag at f->p apart; false when it is none after all: t->end is how far it was read
+ * then. */
 static bool scan_tag(struct prefilter *f, struct tag *t)
 {
     const char *p = f->p + 1, *q;
 
     t->n = t->n_namespaces = 0;
     t->is_empty = t->is_odd = false;
+    t->end = p;
     while (p < f->end && prefilter_is_name_char(*p))
         p++;
     t->name = str_of(f->p + 1, (size_t)(p - f->p - 1));
@@ -259,7 +263,7 @@ static bool scan_tag(struct prefilter *f, struct tag *t)
         struct attribute a = {STR_NULL, STR_NULL};
         bool is_namespace;
 
-        q = prefilter_skip_space(p, f->end);
+        q = t->end = prefilter_skip_space(p, f->end);
         if (q == f->end || *q == '<')
             return false;
         if (*q == '>') {
@@ -421,12 +425,28 @@ static bool ends_innermost(const struct prefilter *f, struct str name)
     return is_one_of(inner, rich_texts[inner.len]) && is_one_of(name, marks);
 }
 
+/* What looked like a tag up to `end` is text. Tags may begin in what it took for attributes, so it
+ * is looked at again, unless that happened too often. */
+static void not_a_tag(struct prefilter *f, const char *end)
+{
+    size_t n = (size_t)(end - f->p);
+    bool is_last = n > f->vain_left;
+
+    f->vain_left -= is_last ? 0 : n;
+    prefilter_stray_less_than(f);
+    if (!is_last)
+        return;
+    if (f->depth > 0)
+        prefilter_cdata_content(f, f->p, end);
+    f->p = end;
+}
+
 void prefilter_start_tag(struct prefilter *f)
 {
     struct tag t;
 
     if (!scan_tag(f, &t)) {
-        prefilter_stray_less_than(f);
+        not_a_tag(f, t.end);
         return;
     }
     if (f->guesses && f->depth > 1 && !f->has_ended && ends_innermost(f, t.name)) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "feed/json.h"
@@ -410,6 +411,24 @@ static void test_parse__junk_in_front_is_skipped(void **state) /* OBJ-08 */
     assert_int_equal(doc->n_entries, 1);
 }
 
+static void test_parse__looking_for_the_document_takes_linear_time(void **state)
+{
+    static const char *const pieces[] = {"<!--", "<?", "<![>"};
+    static char text[64 * 1024];
+    int64_t from = clock_mono_ms();
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
+        size_t n = strlen(pieces[i]);
+
+        for (size_t at = 0; at < sizeof text; at++)
+            text[at] = pieces[i][at % n];
+        for (int round = 0; round < 30; round++)
+            assert_false(feed_looks_like_html(str_of(text, sizeof text)));
+    }
+    assert_true(clock_mono_ms() - from < 5000); /* milliseconds; half a minute if squared */
+}
+
 static void test_parse__what_is_no_feed_says_why(void **state)
 {
     static const struct {
@@ -620,6 +639,7 @@ int main(void)
         cmocka_unit_test(test_parse__content_is_sanitized),
         cmocka_unit_test(test_parse__raw_html_is_as_it_was_written),
         cmocka_unit_test(test_parse__junk_in_front_is_skipped),
+        cmocka_unit_test(test_parse__looking_for_the_document_takes_linear_time),
         cmocka_unit_test(test_parse__what_is_no_feed_says_why),
         cmocka_unit_test(test_parse__entries_are_bounded),
         cmocka_unit_test(test_parse__many_of_everything_in_one_entry),

@@ -224,6 +224,10 @@ static void test_prefilter__hostile_repetitions_take_linear_time(void **state)
                                          "<title>",
                                          "<![CDATA[</y>",
                                          "<a b=\"1>",
+                                         "<!DOCTYPE[>",
+                                         "<!DOCTYPE '\"[>",
+                                         " b=\"<a\"",
+                                         " b='<a' c=\"",
                                          "<!ENTITY "};
 
     (void)state;
@@ -240,6 +244,27 @@ static void test_prefilter__hostile_repetitions_take_linear_time(void **state)
         if (clock_mono_ms() - from > 8000) /* sanitizers make it slow, quadratic would be minutes */
             fail_msg("%s", pieces[i]);
     }
+}
+
+/* Where tags were read in vain too often, what they took up is text, once and in its place. */
+static void test_prefilter__what_is_no_tag_stays_as_text(void **state) /* OBJ-08 */
+{
+    AUTO(buf_release) struct buf in = BUF_INIT(BUF_ANY);
+    AUTO(buf_release) struct buf expected = BUF_INIT(BUF_ANY);
+    AUTO(whole_release) struct whole whole = WHOLE_INIT;
+    struct prefilter_result r;
+
+    (void)state;
+    buf_puts(&in, "<r>");
+    buf_puts(&expected, "<r>");
+    for (int i = 0; i < 2000; i++) {
+        buf_puts(&in, " b=\"<a\"");
+        buf_puts(&expected, " b=\"&lt;a\"");
+    }
+    buf_puts(&in, "<x>y</x></r>");
+    buf_puts(&expected, "<x>y</x></r>");
+    prefilter(buf_view(&in), true, collect, &whole, &r);
+    assert_true(str_eq(buf_view(&whole.out), buf_view(&expected)));
 }
 
 /* Many batches: a long text, one of many pieces, many tags, and a tag longer than a batch. */
@@ -289,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_prefilter__no_entity_bomb),
         cmocka_unit_test(test_prefilter__depth_is_bounded),
         cmocka_unit_test(test_prefilter__hostile_repetitions_take_linear_time),
+        cmocka_unit_test(test_prefilter__what_is_no_tag_stays_as_text),
         cmocka_unit_test(test_prefilter__text_and_tags_keep_their_order_over_batches),
         cmocka_unit_test(test_prefilter__tags_without_an_xml_name_are_text),
     };
