@@ -48,6 +48,8 @@ static const struct route {
     {"/RPC2", "POST", rpc_post, 0, "XML-RPC: weblogUpdates.ping, extendedPing"},
     {"/ping", "GET", ping_any, 0, "a site has changed: name, url, rssurl"},
     {"/ping", "POST", ping_any, FORM, "the same"},
+    {"/websub", "GET", websub_get, BELOW | OPEN, "for the hubs of publishers: verification"},
+    {"/websub", "POST", websub_post, BELOW | OPEN, "the same: deliveries"},
     {"/changes.xml", "GET", changes_get, 0, "pings of the last three hours"},
     {"/demo", "GET", demo_get, BELOW, "the demonstration page"},
     {"/metrics", "GET", metrics_get, 0, "counters, for Prometheus"},
@@ -123,6 +125,7 @@ struct api *api_new(const struct api_cfg *cfg)
     a->waiters = log_waiters_new();
     a->pings = ping_log_new();
     a->buckets = buckets_new();
+    a->hub_calls = buckets_new();
     store_listen(a->store, on_commit, a);
     return a;
 }
@@ -157,6 +160,7 @@ void api_free(struct api **ap)
     log_waiters_free(&a->waiters);
     ping_log_free(&a->pings);
     buckets_free(&a->buckets);
+    buckets_free(&a->hub_calls);
     for (conf = atomic_load(&a->conf); conf != NULL;) {
         struct api_conf *older = conf->older;
 

@@ -28,6 +28,15 @@ struct api_document {
 };
 typedef void api_document_fn(void *ctx, const struct api_document *res);
 
+/* What a hub asks of a callback of ours (as fetcher/fetcher.h has it). Null: absent. */
+struct api_hub_call {
+    bool is_delivery;
+    struct str token;
+    struct str mode, topic, lease, reason; /* else */
+    struct str signature, content_type, content_language, content_location, body;
+};
+typedef void api_hub_fn(void *ctx, int status);
+
 struct api_ports {
     void *ctx;
     void (*await_feed)(void *ctx, int64_t feed_id, api_fetched_fn *done, void *done_ctx);
@@ -35,6 +44,8 @@ struct api_ports {
                          void *done_ctx);
     enum rc (*ping)(void *ctx, struct str url, struct str rss_url, size_t *n, store_done_fn *done,
                     void *done_ctx); /* as fetcher_ping() */
+    /* The HTTP status to answer with, or 0: `done` says it, once, on any thread. */
+    int (*hub_call)(void *ctx, const struct api_hub_call *call, api_hub_fn *done, void *done_ctx);
 };
 
 struct api_cfg {

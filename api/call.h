@@ -28,7 +28,8 @@ struct api {
     struct opml_lists *lists;    /* opml_list.c */
     struct log_waiters *waiters; /* log.c */
     struct ping_log *pings;      /* ping_log.c */
-    struct buckets *buckets;     /* buckets.c */
+    struct buckets *buckets;     /* buckets.c: pings */
+    struct buckets *hub_calls;   /* calls at /websub */
     atomic_long n_waits;         /* fetches that requests wait for */
     pthread_mutex_t stop_lock;   /* held by who asks for documents beside the http loops */
     bool stopping;               /* under it: nobody asks any more */

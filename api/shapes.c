@@ -73,6 +73,18 @@ struct value *shape_feed(struct arena *a, const struct feed_record *rec, const s
     value_setz(a, v, "subscribers", value_int(a, rec->n_subscriptions));
     value_setz(a, v, "page_url", shape_text(a, rec->page_url));
     value_setz(a, v, "site_url", shape_text(a, rec->site_url));
+    value_setz(a, v, "hub", shape_text(a, rec->upstream.hub));
+    value_setz(a, v, "hub_topic", shape_text(a, rec->upstream.topic));
+    value_setz(a, v, "hub_state",
+               rec->upstream.hub.len > 0 ? name(a, upstream_state_name(rec->upstream.state))
+                                         : value_null(a));
+    value_setz(a, v, "hub_lease_end",
+               shape_time(a, rec->upstream.hub.len > 0 ? rec->upstream.lease_end_at : TIME_UNKNOWN));
+    value_setz(a, v, "hub_delivered",
+               shape_time(a, rec->upstream.hub.len > 0 ? rec->upstream.delivered_at : TIME_UNKNOWN));
+    value_setz(a, v, "hub_missed",
+               value_bool(a, rec->upstream.hub.len > 0 && rec->upstream.trust < 0));
+    value_setz(a, v, "hub_error", shape_text(a, rec->upstream.error));
     value_setz(a, v, "sanitize", value_bool(a, !rec->raw_html));
     return v;
 }

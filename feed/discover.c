@@ -279,6 +279,9 @@ struct finder {
     struct str page_url, base;
     struct discovered_feed *found; /* of all kinds; hrefs as written until the end */
     size_t n, n_announced;
+    bool is_head; /* neither its end nor the body's start was met */
+    struct str hubs[DISCOVER_HUBS], self;
+    size_t n_hubs;
 };
 
 static void add(struct finder *f, const struct html_token *t, enum discover_kind kind,
@@ -298,6 +301,19 @@ static void add(struct finder *f, const struct html_token *t, enum discover_kind
                                  .kind = kind};
 }
 
+/* In the head only: what visitors write stands in the body. */
+static void look_for_hub(struct finder *f, const struct html_token *t, struct str rel)
+{
+    struct str href = f->is_head ? attr(f->a, t, "href") : STR("");
+
+    if (href.len == 0)
+        return;
+    if (has_word(rel, "hub") && f->n_hubs < DISCOVER_HUBS)
+        f->hubs[f->n_hubs++] = str_dup(f->a, href);
+    if (has_word(rel, "self") && str_is_null(f->self))
+        f->self = str_dup(f->a, href);
+}
+
 static void look_at(struct finder *f, const struct html_token *t)
 {
     struct str rel, type;
@@ -305,6 +321,7 @@ static void look_at(struct finder *f, const struct html_token *t)
     if (str_eqz(t->name, "link")) {
         enum discover_kind kind;
 
+        look_for_hub(f, t, attr(f->a, t, "rel"));
         type = media_type(f->a, attr(f->a, t, "type"));
         kind = discover_link(attr(f->a, t, "rel"), type);
         if (kind != DISCOVER_NONE)
@@ -352,7 +369,8 @@ static void resolve_all(struct finder *f, struct discovery *out)
 void discover_page(struct arena *a, struct str html, struct str page_url, struct str content_type,
                    struct discovery *out)
 {
-    struct finder f = {.a = a, .page_url = page_url, .base = page_url};
+    struct finder f = {
+        .a = a, .page_url = page_url, .base = page_url, .is_head = true, .self = STR_NULL};
     struct html_lexer *lx = arena_alloc(a, sizeof *lx);
     struct html_token t;
     struct decoded d;
@@ -362,6 +380,9 @@ void discover_page(struct arena *a, struct str html, struct str page_url, struct
     f.found = ARENA_ARRAY(a, struct discovered_feed, (size_t)2 * FEEDS_MAX);
     html_lexer_init(lx, a, d.text);
     while (html_next(lx, &t) != HTML_END_OF_INPUT) {
+        if ((t.kind == HTML_START_TAG && str_eqz(t.name, "body")) ||
+            (t.kind == HTML_END_TAG && str_eqz(t.name, "head")))
+            f.is_head = false;
         if (t.kind != HTML_START_TAG)
             continue;
         if (is_raw(t.name)) {
@@ -378,6 +399,9 @@ void discover_page(struct arena *a, struct str html, struct str page_url, struct
     *out = (struct discovery){.feeds = ARENA_ARRAY(a, struct discovered_feed, f.n + 1),
                               .guesses = ARENA_ARRAY(a, struct discovered_feed, f.n + 1)};
     resolve_all(&f, out);
+    for (; out->n_hubs < f.n_hubs; out->n_hubs++)
+        out->hubs[out->n_hubs] = str_dup(a, uri_resolve(a, f.base, f.hubs[out->n_hubs]));
+    out->self = str_is_null(f.self) ? STR_NULL : str_dup(a, uri_resolve(a, f.base, f.self));
     decoded_release(&d);
 }
 

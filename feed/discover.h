@@ -28,9 +28,15 @@ struct discovered_feed {
     enum discover_kind kind;
 };
 
+#define DISCOVER_HUBS 4
+
 struct discovery {
     struct discovered_feed *feeds, *guesses;
     size_t n_feeds, n_guesses;
+    /* link elements in the page's head (WebSub §4): rel=hub, in their order, and the first rel=self;
+     * absolute as href is. null: none */
+    struct str hubs[DISCOVER_HUBS], self;
+    size_t n_hubs;
 };
 
 /* What the page holds, in the arena. `content_type` (may be null) may name the charset. */

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "fetcher/delivery.h"
 #include "fetcher/parse_job.h"
 #include "fetcher/waiting.h"
 #include "net/url.h"
@@ -394,6 +395,10 @@ void *dispatch_worker_main(void *arg)
     while (queue_pop(f->parse, &item, 1, -1) > 0) {
         struct job *job = item;
 
+        if (job->target == JOB_DELIVERY) {
+            delivery_run(worker, job);
+            continue;
+        }
         switch (parse_job_run(&w, job)) {
         case JOB_SEND:
             loop_post(f->loop, on_more, job);
@@ -431,6 +436,7 @@ static void finish(struct fetcher *f, struct job *job)
                   rc_name(job->rc), log_quote(res.text));
         sweeper_put(f->sweeper, job->feed_id, clock_now_s() + job->retry_ms / 1000);
     }
+    subscriber_found(f->subscriber, job->result_id, &job->hubs);
     waiting_of(slot)->job = NULL;
     waiting_tell(slot, &res, now_ms);
     if (job->result_id != job->feed_id && slot->again != 0) { /* it became part of another feed */

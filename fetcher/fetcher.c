@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "fetcher/delivery.h"
 #include "fetcher/fetcher_priv.h"
 #include "fetcher/waiting.h"
 #include "net/url.h"
@@ -183,6 +184,7 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
         if (feed->is_pinged)
             fetcher_want(f, feed->feed_id, REASON_PING);
     }
+    subscriber_notice(f->subscriber, notice);
 }
 
 /* ---- documents that are not stored --------------------------------------------------------- */
@@ -293,10 +295,16 @@ static void take_settings(struct fetcher *f, const struct fetcher_cfg *cfg)
     for (size_t i = 0; i < ARRAY_LEN(cfg->level_period_s); i++)
         f->rules.level_period_s[i] = cfg->level_period_s[i];
     f->rules.backoff_max_s = cfg->backoff_max_s;
+    f->rules.hub_backup_s = cfg->hub_backup_s;
     f->rules.unused_s = cfg->unused_s;
     f->announced_only = cfg->announced_only;
     f->max_body = cfg->max_body;
     f->timeout_ms = cfg->timeout_ms;
+}
+
+static struct subscriber_cfg subscriber_config(const struct fetcher_cfg *cfg)
+{
+    return (struct subscriber_cfg){cfg->base_url, cfg->unused_s, cfg->timeout_ms};
 }
 
 static void init_on_loop(void *ctx)
@@ -312,6 +320,7 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
 {
     struct fetcher *f = NEW(struct fetcher);
     struct work_queue_cfg queue = queue_cfg(cfg);
+    struct subscriber_cfg subscriber;
     AUTO(arena_release) struct arena a = ARENA_INIT;
     pthread_condattr_t attr;
 
@@ -335,6 +344,8 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
     f->parse =
         queue_new((size_t)(cfg->n_workers > 0 ? cfg->n_workers : 1) * PARSE_QUEUE_PER_WORKER, NULL);
     f->loop = loop_new("fetch");
+    subscriber = subscriber_config(cfg);
+    f->subscriber = subscriber_new(f->store, f->loop, &subscriber);
     loop_call(f->loop, init_on_loop, f);
     store_listen(f->store, on_commit, f);
     return f;
@@ -387,6 +398,13 @@ static enum rc read_due(struct fetcher *f, struct worker *workers, int n, struct
     return reader_due(workers[0].reader, on_loaded, f, err);
 }
 
+static void run_on_loop(void *ctx)
+{
+    struct fetcher *f = ctx;
+
+    subscriber_run(f->subscriber, f->client);
+}
+
 enum rc fetcher_start(struct fetcher *f, struct err *err)
 {
     int n = f->cfg.n_workers > 0 ? f->cfg.n_workers : 1;
@@ -394,6 +412,8 @@ enum rc fetcher_start(struct fetcher *f, struct err *err)
     enum rc rc = read_due(f, workers, n, err);
 
     ASSERT(!f->is_started);
+    if (rc == RC_OK)
+        rc = subscriber_load(f->subscriber, workers[0].reader, err);
     if (rc != RC_OK) {
         for (int i = 0; i < n; i++)
             reader_close(&workers[i].reader);
@@ -407,6 +427,7 @@ enum rc fetcher_start(struct fetcher *f, struct err *err)
         ASSERT(pthread_create(&w->thread, NULL, dispatch_worker_main, w) == 0);
     }
     sweeper_start(f->sweeper);
+    loop_call(f->loop, run_on_loop, f);
     set_monitor(f, &f->cfg);
     f->is_started = true;
     return RC_OK;
@@ -419,7 +440,10 @@ static void stop_on_loop(void *ctx)
 
 static void cut_on_loop(void *ctx)
 {
-    dispatch_cut(ctx);
+    struct fetcher *f = ctx;
+
+    subscriber_stop(f->subscriber);
+    dispatch_cut(f);
 }
 
 /* Wait until no job is anywhere; false when that took longer than `ms` (-1: no limit). */
@@ -461,6 +485,7 @@ void fetcher_free(struct fetcher **fp)
         return;
     fetcher_stop(f, 0);
     loop_free(&f->loop);
+    subscriber_free(&f->subscriber);
     sweeper_free(&f->sweeper);
     work_queue_free(&f->queue);
     queue_free(&f->parse);
@@ -492,6 +517,28 @@ void fetcher_reload(struct fetcher *f, const struct fetcher_cfg *cfg)
 {
     struct reload r = {f, cfg};
 
+    struct subscriber_cfg subscriber = subscriber_config(cfg);
+
     loop_call(f->loop, reload_on_loop, &r);
+    subscriber_set(f->subscriber, &subscriber);
     set_monitor(f, cfg);
+}
+
+/* ---- hubs ---------------------------------------------------------------------------------- */
+
+void fetcher_set_local_url(struct fetcher *f, struct str url)
+{
+    subscriber_local(f->subscriber, url);
+}
+
+int fetcher_hub_verify(struct fetcher *f, const struct hub_verification *v, hub_done_fn *done,
+                       void *ctx)
+{
+    return subscriber_verify(f->subscriber, v, done, ctx);
+}
+
+int fetcher_hub_deliver(struct fetcher *f, const struct hub_delivery *d, hub_done_fn *done,
+                        void *ctx)
+{
+    return delivery_take(f, d, done, ctx);
 }

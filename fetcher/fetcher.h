@@ -28,6 +28,8 @@ struct fetcher_cfg {
     bool announced_only;    /* a page's site is not searched for feeds it does not announce */
     int64_t level_period_s[3];
     int64_t backoff_max_s;          /* <= 1 day */
+    int64_t hub_backup_s;           /* longest period of polls while a hub tells of updates */
+    struct str base_url;            /* our public origin, for hubs; empty: only local ones reach us */
     int64_t unused_s;               /* unsubscribed feeds nobody asked for are not swept after it */
     int64_t ping_gap_ms;            /* pings of one feed within it are one */
     const struct str *ping_servers; /* URLs of changes.xml files */
@@ -82,6 +84,35 @@ void fetcher_get(struct fetcher *f, struct str url, struct str credential, docum
  * refused, `done` does not run. */
 enum rc fetcher_ping(struct fetcher *f, struct str url, struct str rss_url, size_t *n,
                      store_done_fn *done, void *ctx) NODISCARD;
+
+/* ---- hubs of publishers (WebSub). Any thread ---- */
+
+/* Where hubs on this machine reach us: "http://127.0.0.1:8080". Before fetcher_start(). */
+void fetcher_set_local_url(struct fetcher *f, struct str url);
+
+/* The HTTP status that a hub is to be answered with. Runs once, on some thread: be quick, post on. */
+typedef void hub_done_fn(void *ctx, int status);
+
+/* A hub's GET at a callback (WebSub §5.3, §5.2). Strings may be null; borrowed for the call. */
+struct hub_verification {
+    struct str token, mode, topic, lease, reason;
+};
+
+/* The status, or 0: `done` gives it when the answer is on disk. 200: echo the challenge. */
+int fetcher_hub_verify(struct fetcher *f, const struct hub_verification *v, hub_done_fn *done,
+                       void *ctx);
+
+/* A hub's POST at a callback (WebSub §7). Null where a field is absent; borrowed for the call. */
+struct hub_delivery {
+    struct str token, signature;
+    struct str content_type, content_language, content_location;
+    struct str body;
+};
+
+/* The status, or 0: `done` gives it when the entries are on disk, or it is known that there are none
+ * to take. */
+int fetcher_hub_deliver(struct fetcher *f, const struct hub_delivery *d, hub_done_fn *done,
+                        void *ctx);
 
 /* Replace what a reload may change (periods, ping servers, limits). */
 void fetcher_reload(struct fetcher *f, const struct fetcher_cfg *cfg);

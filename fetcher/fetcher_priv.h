@@ -11,6 +11,7 @@
 #include "fetcher/job.h"
 #include "fetcher/monitor.h"
 #include "fetcher/outage.h"
+#include "fetcher/subscriber.h"
 #include "fetcher/sweeper.h"
 #include "fetcher/work_queue.h"
 #include "net/http_client.h"
@@ -39,6 +40,8 @@ struct fetcher {
     struct worker *workers;
     int n_workers; /* running */
     bool is_started;
+    struct subscriber *subscriber; /* any thread */
+    atomic_llong delivered_bytes;  /* held by deliveries that are not stored yet */
     atomic_llong n_made; /* feed records made since the start; any thread */
 
     /* the fetch loop's own */

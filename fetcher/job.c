@@ -278,6 +278,8 @@ enum job_step job_answered(struct job *job, enum rc rc, struct http_answer *answ
         if (resp.kind != RESPONSE_DOCUMENT)
             return job_next_candidate(job);
         break;
+    case JOB_DELIVERY:
+        break;
     }
     return JOB_WORK;
 }

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "fetcher/hub_links.h"
 #include "fetcher/response.h"
 #include "fetcher/schedule.h"
 #include "model/feed.h"
@@ -30,7 +31,12 @@ enum job_step {
     JOB_END,  /* the storer has it, or nothing can be stored */
 };
 
-enum job_target { JOB_FEED, JOB_PAGE, JOB_CANDIDATE };
+enum job_target {
+    JOB_FEED,
+    JOB_PAGE,
+    JOB_CANDIDATE,
+    JOB_DELIVERY, /* nothing is asked: a hub sent it (delivery.h) */
+};
 
 STAILQ_HEAD(job_list, job);
 
@@ -57,6 +63,7 @@ struct job {
     struct response resp;      /* the last answer, or what stands for it */
     struct response own;       /* what the feed's own URL answered before its page was asked */
     struct response page_resp; /* what the page answered */
+    struct hub_links hubs;     /* strings in `arena` */
     struct str link_field;     /* Link fields of the answer, joined; null */
     struct str body, content_type, content_location, content_language, final_url;
     bool outage; /* the failure is ours */

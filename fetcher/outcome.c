@@ -138,6 +138,28 @@ static bool has_update(const struct findings *found)
     return false;
 }
 
+/* What this poll says of the feed's hub, whose lease is good: one that did not tell of an update is
+ * not trusted until it delivers. A ping may have been faster than the hub. */
+static void judge_hub(const struct job *job, const struct feed_record *fresh,
+                      const struct findings *found, struct fetch_outcome *o)
+{
+    bool pinged = (job->reasons & REASON_BIT(REASON_PING)) != 0;
+
+    o->trust = o->trust_was = fresh->upstream.trust;
+    if (!o->ok || !job_has_document(job))
+        return;
+    if (has_update(found) && !pinged)
+        o->trust = -1;
+    else if (o->trust >= 0 && o->trust < TRUST_FULL)
+        o->trust++;
+}
+
+static bool hub_works(const struct feed_record *rec, int64_t now)
+{
+    return rec->upstream.hub.len > 0 && rec->upstream.state == UPSTREAM_ACTIVE &&
+           rec->upstream.lease_end_at > now;
+}
+
 static void fill_schedule(const struct job *job, const struct feed_record *fresh,
                           const struct findings *found, int64_t now, struct fetch_outcome *o)
 {
@@ -156,9 +178,14 @@ static void fill_schedule(const struct job *job, const struct feed_record *fresh
         .hints = o->has_document ? o->hints : fresh->hints,
         .n_subscriptions = fresh->n_subscriptions,
         .wanted_at = fresh->wanted_at,
+        .hub_trust = -1,
     };
     struct schedule_decision next;
 
+    if (hub_works(fresh, now)) {
+        judge_hub(job, fresh, found, o);
+        facts.hub_trust = o->trust;
+    }
     /* whoever had the record made wants it, too */
     if ((job->reasons & REASON_BIT(REASON_READER)) != 0 || fresh->last_check_at == TIME_UNKNOWN)
         facts.wanted_at = now;
@@ -178,9 +205,32 @@ static void fill_schedule(const struct job *job, const struct feed_record *fresh
     o->next_reason = next.reason;
 }
 
+/* A delivery brings entries. Head, validators and times are those of the last poll. */
+static void fill_delivery(const struct job *job, const struct feed_record *fresh,
+                          const struct findings *found, int64_t now, struct fetch_outcome *o)
+{
+    *o = (struct fetch_outcome){
+        .feed_id = job->feed_id,
+        .is_delivery = true,
+        .checked_at = now,
+        .ok = true,
+        .has_document = true,
+        .hints = fresh->hints,
+        .raw_html = job->rec->raw_html,
+        .changes = found->changes,
+        .n_changes = found->n_changes,
+        .has_identity = found->diff.policy_changed,
+        .identity = found->diff.policy,
+    };
+}
+
 void outcome_fill(struct arena *a, struct job *job, const struct feed_record *fresh,
                   const struct findings *found, int64_t now, struct fetch_outcome *o)
 {
+    if (job->target == JOB_DELIVERY) {
+        fill_delivery(job, fresh, found, now, o);
+        return;
+    }
     *o = (struct fetch_outcome){
         .feed_id = job->feed_id,
         .checked_at = now,

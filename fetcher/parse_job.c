@@ -54,6 +54,7 @@ static enum job_step discover(struct arena *a, struct job *job)
     bool announced;
 
     discover_page(a, job->body, job->final_url, job->content_type, &page);
+    hub_links_of_page(job, &page);
     announced = page.n_feeds > 0;
     for (size_t i = 0; i < n_linked; i++)
         announced |= linked[i].kind == DISCOVER_ANNOUNCED;
@@ -88,6 +89,8 @@ static enum job_step handle_other(struct arena *a, struct job *job, const struct
     struct str *hrefs;
     size_t n;
 
+    if (job->target == JOB_DELIVERY)
+        return JOB_END;
     if (job->target == JOB_CANDIDATE) {
         n = discover_service(a, job->body, job->final_url, job->content_type, &hrefs);
         return n > 0 ? job_expanded(job, hrefs, n) : job_next_candidate(job);
@@ -200,12 +203,15 @@ static enum job_step understand(const struct parse_worker *w, struct arena *a, s
     if (!job->resp.partial && job->rec->has_body_hash &&
         memcmp(found->body_hash, job->rec->body_hash, sizeof found->body_hash) == 0) {
         found->same = true;
+        hub_links_of_fields(job);
         stats_inc(STAT_fetch_same_total);
         return JOB_WORK;
     }
     doc = feed_parse(a, &in);
     if (doc->version.len == 0)
         return handle_other(a, job, doc);
+    if (job->target != JOB_DELIVERY)
+        hub_links_of_feed(job, doc);
     job_drop_body(job);
     stats_inc(STAT_parse_total);
     if (doc->bozo)
@@ -275,8 +281,14 @@ enum job_step parse_job_run(const struct parse_worker *w, struct job *job)
         step = understand(w, &a, &docs, job, now, &found, &err);
     if (step == JOB_SEND)
         return JOB_SEND;
+    if (step == JOB_END && err.rc == RC_OK) { /* a delivery that is no feed */
+        job->rc = RC_UNSUPPORTED;
+        return JOB_END;
+    }
     if (step == JOB_END)
         return give_back(job, err.rc, &err);
+    if (job->resp.kind == RESPONSE_NOT_MODIFIED)
+        hub_links_of_fields(job);
     rc = reader_feeds(w->reader, &job->feed_id, 1, &a, &fresh, &n_fresh, &err);
     if (rc == RC_OK && n_fresh == 0) {
         job->rc = RC_NOT_FOUND;

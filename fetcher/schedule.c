@@ -127,6 +127,16 @@ static struct schedule_decision after_success(const struct schedule_rules *rules
         period = own;
         d.reason = REASON_TTL;
     }
+    if (facts->hub_trust > 0) {
+        int64_t slow = period;
+
+        for (int i = 0; i < facts->hub_trust && slow < rules->hub_backup_s; i++)
+            slow = min_i64(slow * 2, rules->hub_backup_s);
+        if (slow > period) {
+            period = slow;
+            d.reason = REASON_HUB;
+        }
+    }
     period = min_i64(period, ceiling);
     at = max_i64(facts->started_at + period, facts->now + 1);
     at += spread(facts, period / 50 + 1); /* feeds added together drift apart */

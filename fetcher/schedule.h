@@ -3,7 +3,7 @@
  * One ladder, each rung with a reason that the API shows: gone or unused feeds are not scheduled; a
  * publisher who asks for time gets it; errors back off; an exact period is kept exactly; a level's
  * period is stretched by what the publisher says (max-age, ttl, sy:*, skipHours, skipDays), but
- * not beyond a day.
+ * not beyond a day; and doubled for each poll by which a hub has proved that it tells of updates.
  */
 #pragma once
 
@@ -15,6 +15,7 @@
 struct schedule_rules {
     int64_t level_period_s[3];
     int64_t backoff_max_s;
+    int64_t hub_backup_s; /* longest period of polls while a hub tells of updates */
     int64_t unused_s; /* unsubscribed feeds are swept so long after a reader asked */
 };
 
@@ -38,6 +39,7 @@ struct schedule_facts {
     struct doc_hint_row hints;
     int n_subscriptions;
     int64_t wanted_at; /* last reader; TIME_UNKNOWN */
+    int hub_trust;     /* polls in a row that a working hub had told of all; -1: no hub to rely on */
 };
 
 struct schedule_decision {

@@ -69,6 +69,8 @@ static struct fetcher_cfg fetcher_config(const struct daemon *d, const struct op
         .max_body = (size_t)o->fetch_size,
         .announced_only = o->announced_only,
         .backoff_max_s = o->backoff_max,
+        .hub_backup_s = o->hub_backup_period,
+        .base_url = o->base_url,
         .unused_s = o->unused_after,
         .ping_gap_ms = o->ping_gap,
         .ping_servers = o->ping_server.items,
@@ -170,11 +172,27 @@ static enum rc port_ping(void *ctx, struct str url, struct str rss_url, size_t *
     return fetcher_ping(d->fetcher, url, rss_url, n, done, done_ctx);
 }
 
+static int port_hub_call(void *ctx, const struct api_hub_call *call, api_hub_fn *done,
+                         void *done_ctx)
+{
+    struct daemon *d = ctx;
+    struct hub_verification v = {call->token, call->mode, call->topic, call->lease, call->reason};
+    struct hub_delivery delivery = {call->token,
+                                    call->signature,
+                                    call->content_type,
+                                    call->content_language,
+                                    call->content_location,
+                                    call->body};
+
+    return call->is_delivery ? fetcher_hub_deliver(d->fetcher, &delivery, done, done_ctx)
+                             : fetcher_hub_verify(d->fetcher, &v, done, done_ctx);
+}
+
 static struct api_cfg api_config(struct daemon *d, const struct options *o)
 {
     struct api_cfg cfg = {
         .store = d->store,
-        .ports = {d, port_await_feed, port_get_document, port_ping},
+        .ports = {d, port_await_feed, port_get_document, port_ping, port_hub_call},
         .base_url = o->base_url,
         .allow_hosts = o->allow_host.items,
         .n_allow_hosts = o->allow_host.n,
@@ -192,6 +210,22 @@ static struct api_cfg api_config(struct daemon *d, const struct options *o)
 
     level_periods(o, cfg.level_period_s);
     return cfg;
+}
+
+/* Hubs on this machine reach us at the port that was bound, whatever the address. */
+static void tell_local_url(struct daemon *d)
+{
+    struct str host = d->o->listen;
+
+    while (host.len > 0 && host.ptr[host.len - 1] != ':')
+        host.len--;
+    host = str_slice(host, 0, host.len > 0 ? host.len - 1 : 0);
+    if (host.len == 0 || str_eqz(host, "0.0.0.0") || str_eqz(host, "*"))
+        host = STR("127.0.0.1");
+    else if (str_eqz(host, "[::]"))
+        host = STR("[::1]");
+    fetcher_set_local_url(d->fetcher, str_printf(&d->arena, "http://%.*s:%d", STR_ARG(host),
+                                                 http_server_port(d->http)));
 }
 
 /* ---- start ----------------------------------------------------------------------------------- */
@@ -334,8 +368,10 @@ static enum rc start(struct daemon *d, struct err *err)
     d->notifier = notifier_new(&notifier_cfg);
     d->announcer = announcer_new(&announcer_cfg);
     d->api = api_new(&api_cfg);
-    if ((rc = http_server_new(&http_cfg, api_handle, d->api, &d->http, err)) != RC_OK ||
-        (rc = fetcher_start(d->fetcher, err)) != RC_OK ||
+    if ((rc = http_server_new(&http_cfg, api_handle, d->api, &d->http, err)) != RC_OK)
+        return rc;
+    tell_local_url(d);
+    if ((rc = fetcher_start(d->fetcher, err)) != RC_OK ||
         (rc = notifier_start(d->notifier, err)) != RC_OK)
         return rc;
     announcer_start(d->announcer);

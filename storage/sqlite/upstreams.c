@@ -7,6 +7,15 @@
 
 enum rc upstreams_put(struct db *db, const struct upstream *u, struct err *err)
 {
+    enum rc rc = RC_OK;
+
+    if (u->is_current) /* it takes the place of another one */
+        rc = stmt_run(db, err,
+                      "UPDATE upstreams SET is_current = 0"
+                      " WHERE feed_id = ?1 AND is_current = 1 AND token <> ?2",
+                      "is", u->feed_id, u->token);
+    if (rc != RC_OK)
+        return rc;
     return stmt_run(
         db, err,
         "INSERT INTO upstreams (token, base_url, secret, hub, topic, feed_id, is_current,"

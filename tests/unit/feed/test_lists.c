@@ -341,6 +341,30 @@ static void test_discover__reads_the_charset_of_the_page(void **state)
     arena_release(&a);
 }
 
+/* SUBR-101: hubs and self of a page stand in its head, and are relative to its base */
+static void test_discover__hubs_of_the_head(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct discovery d;
+
+    (void)state;
+    discover_page(&a,
+                  STR("<head><link rel='HUB nofollow' href=/hub><link rel=hub href=https://b/>"
+                      "<link rel=self href='?a&amp;b'><link rel=self href=second>"
+                      "<base href=http://c/x/></head><link rel=hub href=http://late/>"
+                      "<body><link rel=self href=http://late/>"),
+                  STR("http://h/"), STR("text/html"), &d);
+    assert_int_equal(d.n_hubs, 2);
+    assert_true(str_eqz(d.hubs[0], "http://c/hub"));
+    assert_true(str_eqz(d.hubs[1], "https://b/"));
+    assert_true(str_eqz(d.self, "http://c/x/?a&b"));
+    discover_page(&a, STR("<p><body><link rel=hub href=http://late/>"), STR("http://h/"), STR_NULL,
+                  &d);
+    assert_int_equal(d.n_hubs, 0);
+    assert_true(str_is_null(d.self));
+    arena_release(&a);
+}
+
 /* What is tried, in its order: announced feeds when there are any, else guesses. */
 static void expect_order(const char *html, const char *hrefs)
 {
@@ -532,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_discover__ignores_comments_and_scripts),
         cmocka_unit_test(test_discover__drops_doubles),
         cmocka_unit_test(test_discover__reads_the_charset_of_the_page),
+        cmocka_unit_test(test_discover__hubs_of_the_head),
         cmocka_unit_test(test_discover__order_of_announced_feeds),
         cmocka_unit_test(test_discover__guesses_when_nothing_is_announced),
         cmocka_unit_test(test_discover__usual_addresses),

@@ -285,6 +285,37 @@ static void test_schedule__levels_move_by_table(void **state)
                          rows[i].next);
 }
 
+/* SUBR-306: each poll that a hub had told of doubles the period, up to the backup's; publishers who ask
+ * for more get it, exact periods and hubs without trust change nothing. */
+static void test_schedule__a_working_hub_slows_polls(void **state)
+{
+    static const struct {
+        int level, trust;
+        int64_t ttl_s, wait_s;
+        enum fetch_reason reason;
+    } rows[] = {
+        {2, -1, 0, 300, REASON_PERIOD},       {2, 0, 0, 300, REASON_PERIOD},
+        {2, 1, 0, 600, REASON_HUB},           {2, 3, 0, 2400, REASON_HUB},
+        {2, TRUST_FULL, 0, 6 * HOUR, REASON_HUB}, {1, TRUST_FULL, 0, 6 * HOUR, REASON_HUB},
+        {2, TRUST_FULL, 7 * HOUR, 7 * HOUR, REASON_TTL}, {0, TRUST_FULL, 0, DAY, REASON_PERIOD},
+        {LEVEL_EXACT, TRUST_FULL, 0, 10, REASON_PERIOD},
+    };
+    struct schedule_rules slow = rules;
+
+    (void)state;
+    slow.hub_backup_s = 6 * HOUR;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct schedule_facts facts = facts_of(rows[i].level, 10);
+        struct schedule_decision d;
+
+        facts.hub_trust = rows[i].trust;
+        facts.hints.ttl_s = rows[i].ttl_s;
+        d = schedule_next(&slow, &facts);
+        assert_within(d.next_at, rows[i].wait_s, rows[i].wait_s + rows[i].wait_s / 50);
+        assert_int_equal(d.reason, rows[i].reason);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_schedule__outage_is_tried_again_soon),
         cmocka_unit_test(test_schedule__ceiling_follows_level_0),
         cmocka_unit_test(test_schedule__levels_move_by_table),
+        cmocka_unit_test(test_schedule__a_working_hub_slows_polls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,118 @@
+/* fetcher/hub_call.c - see hub_call.h. */
+#include "fetcher/hub_call.h"
+
+#include <inttypes.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/stats.h"
+#include "net/url.h"
+
+#define HOPS_MAX 5
+#define SAID_MOST 100 /* of a refusal's body, shown */
+
+struct hub_call {
+    struct arena *arena; /* holds this */
+    struct http_client *client;
+    struct hub_request req;
+    struct str url, body;
+    int n_hops;
+    hub_answer_fn *done;
+    void *ctx;
+};
+
+static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err);
+
+static void post(struct hub_call *call)
+{
+    struct http_field type = {STR("Content-Type"), STR("application/x-www-form-urlencoded")};
+    struct http_call http = {
+        .method = STR("POST"),
+        .url = call->url,
+        .credential = STR_NULL,
+        .fields = &type,
+        .n_fields = 1,
+        .user_agent = STR_NULL,
+        .body = call->body,
+        .max_body = LIMIT_PUSH_ANSWER,
+        .max_header = LIMIT_FETCH_HEADER,
+        .timeout_ms = call->req.timeout_ms,
+    };
+
+    stats_inc(STAT_hub_requests_total);
+    http_client_start(call->client, &http, on_answer, call);
+}
+
+/* 307 and 308 say: the same, there (WebSub §5.1.2). No other status does. */
+static bool is_sent_on(struct hub_call *call, const struct http_answer *answer)
+{
+    struct str location = http_answer_field(answer, "location");
+    struct url_parts parts;
+
+    if ((answer->status != 307 && answer->status != 308) || call->n_hops++ == HOPS_MAX ||
+        str_is_null(location) ||
+        url_parse(call->arena, url_resolve(call->arena, call->url, location), &parts, NULL) !=
+            RC_OK)
+        return false;
+    call->url = parts.url;
+    post(call);
+    return true;
+}
+
+static struct str refusal(struct arena *a, const struct http_answer *answer)
+{
+    struct str said = str_slice(str_trim(answer->body), 0, SAID_MOST);
+
+    said.len = str_utf8_valid(said);
+    return str_printf(a, "the hub refused with status %d%s%.*s", answer->status,
+                      said.len > 0 ? ": " : "", STR_ARG(said));
+}
+
+static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
+{
+    struct hub_call *call = ctx;
+    struct arena *arena = answer->arena, *own = call->arena;
+    struct str why = STR_NULL;
+
+    if (rc != RC_OK || !is_sent_on(call, answer)) {
+        if (rc != RC_OK)
+            why = str_printf(arena, "the hub cannot be asked: %s",
+                             err->text[0] == '\0' ? rc_meaning(rc) : err->text);
+        else if (answer->status < 200 || answer->status > 299)
+            why = refusal(arena, answer);
+        call->done(call->ctx, &call->req, rc, why);
+        arena_free(&own);
+    }
+    arena_free(&arena);
+}
+
+static void add(struct arena *a, struct buf *form, const char *name, struct str value)
+{
+    buf_printf(form, "%s%s=%.*s", form->len > 0 ? "&" : "", name, STR_ARG(url_encode(a, value)));
+}
+
+void hub_call_start(struct http_client *client, const struct hub_request *req, hub_answer_fn *done,
+                    void *ctx)
+{
+    AUTO(buf_release) struct buf form = BUF_INIT(BUF_ANY);
+    struct arena *a = arena_new();
+    struct hub_call *call = ARENA_NEW(a, struct hub_call);
+
+    add(a, &form, "hub.mode", req->ends ? STR("unsubscribe") : STR("subscribe"));
+    add(a, &form, "hub.topic", req->topic);
+    add(a, &form, "hub.callback", req->callback);
+    add(a, &form, "hub.verify", STR("async")); /* hubs of PubSubHubbub 0.3 want it */
+    if (!req->ends) {
+        add(a, &form, "hub.lease_seconds", str_printf(a, "%" PRId64, req->lease_s));
+        add(a, &form, "hub.secret", req->secret);
+    }
+    *call = (struct hub_call){.arena = a,
+                              .client = client,
+                              .req = {.token = str_dup(a, req->token), .ends = req->ends},
+                              .url = str_dup(a, req->hub),
+                              .body = str_dup(a, buf_view(&form)),
+                              .done = done,
+                              .ctx = ctx};
+    call->req.timeout_ms = req->timeout_ms;
+    post(call);
+}

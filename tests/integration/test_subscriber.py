@@ -1,0 +1,396 @@
+"""Feedmill as a subscriber of publishers' hubs (WebSub): SUBR-*."""
+import subprocess
+import threading
+import time
+import urllib.parse
+
+from .env.case import Case, slow
+from .env.daemon import BINARY, PATIENCE
+from .env.origin import Reply, rss
+from .env.websub_hub import Hub, atom
+
+
+class Subscriber(Case):
+    def setUp(self):
+        self.o, self.h = self.origin(), self.hub()
+
+    def hub(self, **kw):
+        hub = Hub(**kw)
+        self.addCleanup(hub.close)
+        return hub
+
+    def asked(self, n=1, mode="subscribe", hub=None, seconds=10, daemon=None):
+        """The n-th request of this mode at the hub."""
+        hub = hub or self.h
+        self.wait(lambda: len(hub.subscribers(mode)) >= n, seconds, "%s %d" % (mode, n), daemon)
+        return hub.subscribers(mode)[n - 1]
+
+    def active(self, d, u, state="active"):
+        self.wait(lambda: (d.record(u) or {}).get("hub_state") == state, 10, state, d)
+        return d.record(u)
+
+    def titles(self, d, u):
+        return {e["title"] for e in d.feed(u).json["entries"]}
+
+    def subscribed(self, *args, n=1, **kw):
+        """A daemon with an active subscription at self.h: (daemon, feed URL, request)."""
+        u = self.o.url("/f.atom")
+        self.o.set("/f.atom", atom("old", hub=self.h.url(), self_=u))
+        d = self.daemon(*args)
+        d.subscribe(u, **kw)
+        asked = self.asked(daemon=d)
+        self.active(d, u)
+        return d, u, asked
+
+    # ---- discovery ----
+    def test_link_fields_lead_to_a_verified_subscription(self):          # SUBR-100 SUBR-304
+        d = self.daemon()
+        u = self.o.set("/f.xml", Reply(200, rss("a"), Link='<%s>; rel=hub, <%s>; rel="self"' % (
+            self.h.url(), self.o.url("/f.xml"))))
+        d.subscribe(u)
+        asked = self.asked()
+        self.assertEqual(u, asked.topic)
+        self.assertTrue(asked.callback.startswith(d.base + "/websub/"), asked.callback)
+        self.assertGreater(int(asked.lease_seconds), 0)
+        self.assertTrue(16 <= len(asked.secret.encode()) < 200)
+        self.wait(lambda: self.h.verified)
+        self.assertEqual([("subscribe", 200, True)], self.h.verified)
+        self.assertEqual(self.h.url(), self.active(d, u)["hub"])
+
+    def test_links_in_the_head_of_a_page(self):                          # SUBR-101
+        d = self.daemon()
+        feed = self.o.set("/feed.rss", rss("a"))
+        page = self.o.url("/page")
+        self.o.set("/page", Reply(200, (
+            '<html><head><title>t</title><link rel="hub" href="%s"><link rel=self href="/page">'
+            '<link rel=alternate type="application/rss+xml" href="%s"></head><body>'
+            '<link rel="hub" href="http://127.0.0.1:1/decoy"></body></html>') % (self.h.url(), feed),
+            Content_Type="text/html"))
+        d.subscribe(page)
+        asked = self.asked(daemon=d)
+        self.assertEqual(page, asked.topic)
+        self.active(d, page)
+        # what the hub sends is the page: it says that there is something new
+        self.o.set("/feed.rss", rss("a", "b"))
+        status, _, _ = self.h.deliver(asked, "<html><body>new</body></html>", content_type="text/html")
+        self.assertIn(status, (200, 202))
+        self.wait(lambda: "b" in self.titles(d, feed), 10, "the fetch", d)
+
+    def test_links_of_atom(self):                                        # SUBR-102
+        d, u, asked = self.subscribed()
+        self.assertEqual(u, asked.topic)
+
+    def test_links_of_rss(self):                                         # SUBR-103
+        d = self.daemon()
+        u = self.o.url("/f.rss")
+        self.o.set("/f.rss", (
+            '<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel><title>t</title>'
+            '<atom:link rel="hub" href="%s"/><atom:link rel="self" href="%s"/>'
+            '<item><title>a</title></item></channel></rss>') % (self.h.url(), u))
+        d.subscribe(u)
+        self.assertEqual(u, self.asked(daemon=d).topic)
+
+    def test_link_fields_come_before_the_document(self):                 # SUBR-104
+        decoy, d = self.hub(), self.daemon()
+        u = self.o.url("/f.atom")
+        self.o.set("/f.atom", Reply(
+            200, atom("a", hub=decoy.url(), self_=self.o.url("/decoy")),
+            Link='<%s>; rel="hub", <%s>; rel="self"' % (self.h.url(), u)))
+        d.subscribe(u)
+        self.assertEqual(u, self.asked(daemon=d).topic)
+        self.active(d, u)
+        self.assertEqual([], decoy.asked)
+
+    def test_the_topic_is_the_advertised_self(self):                     # SUBR-200
+        d = self.daemon()
+        other = self.o.url("/other?x=1&y=%C3%A4")
+        u = self.o.set("/f.xml", Reply(200, rss("a"), Link='<%s>; rel="hub", <%s>; rel="self"' % (
+            self.h.url(), other)))
+        d.subscribe(u)
+        self.assertEqual(other, self.asked(daemon=d).topic)
+        self.active(d, u)
+
+    def redirected(self, status):
+        d = self.daemon()
+        u, u2 = self.o.url("/old.xml"), self.o.url("/new.xml")
+        self.o.set("/old.xml", Reply(status, Location=u2))
+        self.o.set("/new.xml", Reply(200, rss("a"), Link='<%s>; rel="hub", <%s>; rel="self"' % (
+            self.h.url(), u2 + "?self")))
+        d.subscribe(u)
+        self.assertEqual(u2 + "?self", self.asked(daemon=d).topic)
+        return d, u, u2
+
+    def test_a_topic_behind_302(self):                                   # SUBR-201
+        d, u, _ = self.redirected(302)
+        self.assertEqual(u, self.active(d, u)["url"])
+
+    def test_a_topic_behind_301(self):                                   # SUBR-202
+        d, _, u2 = self.redirected(301)
+        self.assertEqual(u2, self.active(d, u2)["url"])
+
+    def moved_hub(self, status):
+        u = self.o.url("/f.atom")
+        self.o.set("/f.atom", atom("a", hub=self.h.url("/moved%d" % status), self_=u))
+        d = self.daemon()
+        d.subscribe(u)
+        asked = self.asked(daemon=d)
+        self.assertEqual(("/hub", u), (asked.path, asked.topic))
+        self.assertEqual(("application/x-www-form-urlencoded", asked.body), self.h.moved)
+        self.active(d, u)
+
+    def test_a_hub_that_answers_307(self):                               # SUBR-203
+        self.moved_hub(307)
+
+    def test_a_hub_that_answers_308(self):                               # SUBR-204
+        self.moved_hub(308)
+
+    # ---- callbacks ----
+    def test_verifications_that_were_not_asked_for(self):                # SUBR-205 SUBR-206
+        d, u, asked = self.subscribed()
+        self.assertEqual(404, self.h.say(asked, "subscribe", topic=u + "x", challenge="c",
+                                         lease_seconds=9)[0])
+        self.assertEqual(404, self.h.say(asked, "unsubscribe", challenge="c")[0])
+        self.assertEqual(404, self.h.say(asked, "other", challenge="c")[0])
+        for path in ("/websub/unknown", "/websub", "/websub/", "/websub/" + "a" * 40):
+            self.assertEqual(404, d.get(path + "?hub.mode=subscribe&hub.topic=" +
+                                        urllib.parse.quote(u) + "&hub.challenge=c").status)
+            self.assertEqual(404, d.call("POST", path, atom("x")).status)
+        self.assertEqual("active", d.record(u)["hub_state"])
+
+    def test_callbacks_and_secrets_are_unique(self):                     # SUBR-207 SUBR-304
+        d = self.daemon()
+        for name in ("/a", "/b", "/c"):
+            u = self.o.url(name)
+            self.o.set(name, atom("x", hub=self.h.url(), self_=u))
+            d.subscribe(u)
+        self.asked(3, daemon=d)
+        tokens = [a.callback.rsplit("/", 1)[1] for a in self.h.subscribers()]
+        self.assertEqual(3, len(set(tokens)))
+        self.assertTrue(all(len(t) * 4 >= 128 and int(t, 16) for t in tokens), tokens)
+        self.assertEqual(3, len({a.secret for a in self.h.subscribers()}))
+
+    # ---- deliveries ----
+    def test_a_delivery_is_stored_and_pushed_without_a_fetch(self):      # SUBR-300 SUBR-305 SUBR-308
+        r = self.receiver()
+        d, u, asked = self.subscribed(endpoint=r.url)
+        before = len(self.o.seen("/f.atom"))
+        status, _, seconds = self.h.deliver(asked, atom("new"))
+        self.assertEqual(2, status // 100)
+        self.assertLess(seconds, 1 * PATIENCE)
+        self.assertEqual({"old", "new"}, self.titles(d, u))              # merged: old is not gone
+        self.wait(lambda: r.titles() == ["new"], 10, "the push", d)
+        self.assertEqual(before, len(self.o.seen("/f.atom")))
+        self.assertTrue(d.record(u)["hub_delivered"])
+
+    def test_a_delivery_survives_kill(self):                             # SUBR-300
+        d, u, asked = self.subscribed()
+        self.assertEqual(2, self.h.deliver(asked, atom("new"))[0] // 100)
+        d.kill()
+        d.start()
+        self.assertEqual({"old", "new"}, self.titles(d, u))
+        self.assertEqual(2, self.h.deliver(asked, atom("later"))[0] // 100)
+        self.assertEqual({"old", "new", "later"}, self.titles(d, u))
+        self.assertEqual(1, len(self.h.subscribers()))
+
+    def test_a_wrong_signature_is_ignored(self):                         # SUBR-301 D36
+        d, u, asked = self.subscribed()
+        for method, secret in (("sha256", "other"), ("sha1", ""), ("md5", asked.secret)):
+            self.assertEqual(202, self.h.deliver(asked, atom("evil"), method, secret)[0])
+        self.h.deliver(asked, atom("good"))
+        self.assertEqual({"old", "good"}, self.titles(d, u))
+
+    def test_a_missing_signature_is_refused(self):                       # SUBR-302 D36
+        d, u, asked = self.subscribed()
+        self.assertEqual(403, self.h.deliver(asked, atom("evil"), None)[0])
+        self.h.deliver(asked, atom("good"))
+        self.assertEqual({"old", "good"}, self.titles(d, u))
+
+    def test_four_methods_of_signing(self):                              # SUBR-303
+        d, u, asked = self.subscribed()
+        methods = ["sha1", "sha256", "sha384", "sha512"]
+        for method in methods:
+            self.assertEqual(2, self.h.deliver(asked, atom(method), method)[0] // 100)
+        self.assertEqual({"old", *methods}, self.titles(d, u))
+
+    def test_an_empty_complete_delivery_deletes_nothing(self):           # SUBR-308
+        d, u, asked = self.subscribed()
+        body = atom("new").replace("<entry>", '<complete xmlns="http://purl.org/syndication/'
+                                              'history/1.0"/><entry>', 1)
+        self.assertEqual(2, self.h.deliver(asked, body)[0] // 100)
+        self.assertEqual({"old", "new"}, self.titles(d, u))
+
+    def test_deliveries_at_once_are_all_kept(self):                      # SUBR-300
+        d, u, asked = self.subscribed()
+        names = ["n%d" % i for i in range(40)]
+        status = []
+        threads = [threading.Thread(target=lambda n=n: status.append(
+            self.h.deliver(asked, atom(n))[0])) for n in names]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        taken = sum(s // 100 == 2 for s in status)
+        self.assertTrue(all(s // 100 == 2 or s == 503 for s in status), status)
+        self.assertGreaterEqual(taken, 20)
+        self.assertEqual(taken + 1, len({e["title"] for e in d.feed(u, len=100).json["entries"]}))
+
+    def test_callbacks_need_no_token_and_are_bounded(self):
+        d, u, asked = None, self.o.url("/f.atom"), None
+        self.o.set("/f.atom", atom("old", hub=self.h.url(), self_=u))
+        d = self.daemon("--token", "t")
+        auth = {"Authorization": "Bearer t", "Content-Type": "application/x-www-form-urlencoded"}
+        self.assertEqual(201, d.call("POST", "/sub", "url=" + urllib.parse.quote(u, ""),
+                                     auth).status)
+        asked = self.asked(daemon=d)
+        self.wait(lambda: self.h.verified)
+        self.assertEqual([("subscribe", 200, True)], self.h.verified)
+        self.assertEqual(2, self.h.deliver(asked, atom("new"))[0] // 100)
+        self.assertEqual(413, self.h.deliver(asked, b" " * (9 << 20))[0])
+
+    # ---- leases ----
+    def test_a_lease_is_renewed_before_its_end(self):                    # SUBR-306
+        self.h.lease = 4
+        d, u, first = self.subscribed()
+        second = self.asked(2, seconds=4, daemon=d)
+        self.assertLess(second.at - first.at, 4)
+        self.assertEqual((first.callback, first.secret), (second.callback, second.secret))
+        self.asked(3, daemon=d)
+        self.assertEqual("active", d.record(u)["hub_state"])
+
+    def test_polling_slows_down_while_the_hub_works(self):               # SUBR-306
+        d, u, asked = self.subscribed("--level2-period", "1s", "--hub-backup-period", "60s", freq=2)
+        self.h.deliver(asked, atom("new"))
+        self.wait(lambda: d.record(u)["next_reason"] == "hub", 10, "the slow pace", d)
+        before = len(self.o.seen("/f.atom"))
+        time.sleep(3)
+        self.assertEqual(before, len(self.o.seen("/f.atom")))
+        # the hub withdraws: the usual pace is back at once
+        self.assertEqual(200, self.h.say(asked, "denied", reason="not any more")[0])
+        self.wait(lambda: len(self.o.seen("/f.atom")) >= before + 3, 10, "the usual pace", d)
+        shown = d.record(u)
+        self.assertEqual(("failed", "the hub denied it: not any more", "period"),
+                         (shown["hub_state"], shown["hub_error"], shown["next_reason"]))
+
+    def test_a_silent_hub_leaves_the_usual_pace(self):                   # SUBR-306
+        d, u, _ = self.subscribed("--level2-period", "1s", "--hub-backup-period", "60s", freq=2)
+        self.o.set("/f.atom", atom("old", "missed", hub=self.h.url(), self_=u))
+        self.wait(lambda: "missed" in self.titles(d, u), 30, "the update", d)
+        self.assertTrue(d.record(u)["hub_missed"])
+        before = len(self.o.seen("/f.atom"))
+        self.wait(lambda: len(self.o.seen("/f.atom")) >= before + 4, 12, "polls", d)
+        self.assertEqual("period", d.record(u)["next_reason"])
+
+    def test_a_hub_that_never_verifies_leaves_the_usual_pace(self):      # SUBR-306
+        self.h.verifies = False
+        u = self.o.url("/f.atom")
+        self.o.set("/f.atom", atom("old", hub=self.h.url(), self_=u))
+        d = self.daemon("--level2-period", "1s")
+        d.subscribe(u, freq=2)
+        self.asked(daemon=d)
+        self.wait(lambda: len(self.o.seen("/f.atom")) >= 4, 10, "polls", d)
+        self.assertEqual(("asking", "period"),
+                         (d.record(u)["hub_state"], d.record(u)["next_reason"]))
+
+    def test_a_lease_that_ends_gives_the_usual_pace_back(self):          # SUBR-306
+        self.h.lease = 6
+        d, u, asked = self.subscribed("--level2-period", "1s", "--hub-backup-period", "60s", freq=2)
+        self.h.status = 500
+        self.h.deliver(asked, atom("new"))
+        self.wait(lambda: d.record(u)["next_reason"] == "hub", 5, "the slow pace", d)
+        self.active(d, u, "failed")
+        before = len(self.o.seen("/f.atom"))
+        self.wait(lambda: len(self.o.seen("/f.atom")) >= before + 3, 10, "the usual pace", d)
+        self.assertIn("500", d.record(u)["hub_error"])
+
+    def test_a_refused_request_is_tried_again_at_the_next_hub(self):
+        other, u = self.hub(), self.o.url("/f.atom")
+        self.h.status = 404
+        self.o.set("/f.atom", Reply(200, rss("a"), Link=(
+            '<%s>; rel="hub", <%s>; rel="hub", <%s>; rel="self"' % (
+                self.h.url(), other.url(), u))))
+        d = self.daemon("--level2-period", "1s")
+        d.subscribe(u, freq=2)
+        asked = self.asked(daemon=d)
+        self.active(d, u, "failed")
+        self.assertIn("404", d.record(u)["hub_error"])
+        self.h.say(asked, "denied")
+        self.asked(hub=other, daemon=d)
+        self.assertEqual(other.url(), self.active(d, u)["hub"])
+
+    # ---- the end ----
+    def end(self, d, u, *sub_ids):
+        for i in sub_ids:
+            self.assertEqual(2, d.call("DELETE", "/sub?id=%d" % i).status // 100)
+
+    def test_the_last_interest_ends_the_subscription(self):              # SUBR-307
+        d, u, asked = self.subscribed()
+        self.assertEqual(200, d.feed(u).status)
+        ids = [s["id"] for s in d.get("/sub?type=json").json["subscriptions"]]
+        more = d.subscribe(u)
+        self.end(d, u, more)
+        time.sleep(0.3)
+        self.assertEqual([], self.h.subscribers("unsubscribe"))
+        self.end(d, u, *ids)
+        last = self.asked(1, "unsubscribe", daemon=d)
+        self.assertEqual((asked.callback, asked.topic), (last.callback, last.topic))
+        self.wait(lambda: ("unsubscribe", 200, True) in self.h.verified)
+        self.active(d, u, "idle")
+        self.assertIn(self.h.deliver(asked, atom("late"))[0], (404, 410))
+        # wanted again: another callback
+        d.subscribe(u)
+        self.assertNotEqual(asked.callback, self.asked(2, daemon=d).callback)
+        self.active(d, u)
+
+    def test_an_end_before_kill_is_carried_out_after_it(self):           # SUBR-307
+        d, u, asked = self.subscribed()
+        self.h.status = 503
+        self.end(d, u, *[s["id"] for s in d.get("/sub?type=json").json["subscriptions"]])
+        self.asked(1, "unsubscribe", daemon=d)
+        d.kill()
+        self.h.status = 202
+        d.start()
+        self.asked(2, "unsubscribe", seconds=40, daemon=d)
+        self.wait(lambda: ("unsubscribe", 200, True) in self.h.verified, daemon=d)
+
+    def test_a_feed_that_names_another_hub_moves_to_it(self):
+        d, u, asked = self.subscribed("--level2-period", "1s", freq=2)
+        other = self.hub()
+        self.o.set("/f.atom", atom("old", hub=other.url(), self_=u))
+        self.asked(hub=other, daemon=d)
+        self.asked(1, "unsubscribe", daemon=d)
+        self.assertEqual(other.url(), self.active(d, u)["hub"])
+        self.o.set("/f.atom", atom("old"))
+        self.asked(1, "unsubscribe", hub=other, daemon=d)
+        self.wait(lambda: d.record(u)["hub"] is None, daemon=d)
+
+    # ---- where hubs can reach us ----
+    def test_a_public_address_is_in_the_callback(self):
+        u = self.o.url("/f.atom")
+        self.o.set("/f.atom", atom("old", hub=self.h.url(), self_=u))
+        d = self.daemon("--base-url", "http://feeds.example/mill/")
+        d.subscribe(u)
+        self.assertTrue(self.asked(daemon=d).callback.startswith(
+            "http://feeds.example/mill/websub/"))
+
+    def test_a_hub_elsewhere_is_not_asked_without_a_public_address(self):
+        u = self.o.url("/f.atom")
+        self.o.set("/f.atom", atom("old", hub="http://192.0.2.1/hub", self_=u))
+        d = self.daemon()
+        d.subscribe(u)
+        shown = self.active(d, u, "idle")
+        self.assertEqual(("http://192.0.2.1/hub", None), (shown["hub"], shown["hub_error"]))
+        self.assertEqual(0, d.counter("hub_requests_total"))
+
+    def test_requests_to_hubs_pass_the_guard(self):
+        u = self.o.url("/f.atom")
+        self.o.set("/f.atom", atom("old", hub="http://10.1.2.3/hub", self_=u))
+        d = self.daemon("--base-url", "http://feeds.example")
+        d.subscribe(u)
+        self.assertIn("cannot be asked", self.active(d, u, "failed")["hub_error"])
+
+    def test_show_says_what_the_hub_does(self):
+        d, u, _ = self.subscribed()
+        out = subprocess.run([BINARY, "show", "--server", d.base, u], capture_output=True,
+                             text=True, check=True).stdout
+        self.assertRegex(out, r"hub_state +active")
+        self.assertIn(self.h.url(), out)

@@ -1,0 +1,193 @@
+/* tests/unit/storage/test_upstreams.c - our subscriptions at publishers' hubs, their trust,
+ * deliveries.
+ */
+#include "fixture.h"
+
+static struct upstream upstream(int64_t feed_id, const char *token, enum upstream_state state)
+{
+    return (struct upstream){.token = str_from(token),
+                             .base_url = STR("http://me"),
+                             .secret = STR("s"),
+                             .hub = STR("http://hub/"),
+                             .topic = STR("http://t/"),
+                             .feed_id = feed_id,
+                             .is_current = true,
+                             .for_subs = true,
+                             .state = state,
+                             .lease_end_at = clock_now_s() + 100,
+                             .next_at = TIME_UNKNOWN,
+                             .ended_at = 5,
+                             .n_errors = 2,
+                             .error = STR("why")};
+}
+
+static void put(struct fixture *f, const struct upstream *u)
+{
+    struct answer a;
+
+    WRITE(a, store_upstream_put(f->store, u, on_answer, &a));
+    if (a.rc != RC_OK)
+        fail_msg("put: %s", a.text);
+}
+
+static const struct upstream *of(struct fixture *f, int64_t feed_id)
+{
+    struct feed_record *rec;
+    size_t n;
+
+    assert_int_equal(RC_OK, reader_feeds(f->reader, &feed_id, 1, &f->arena, &rec, &n, NULL));
+    assert_int_equal(1, n);
+    return &rec->upstream;
+}
+
+static struct answer send_outcome(struct fixture *f, const struct fetch_outcome *o)
+{
+    struct answer a;
+
+    WRITE(a, store_fetch_outcome(f->store, o, on_answer, &a));
+    if (a.rc != RC_OK)
+        fail_msg("outcome: %s", a.text);
+    return a;
+}
+
+/* SUBR-306: everything is there after the database was closed and opened again */
+static void test_upstreams__survive_a_restart(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    struct upstream u = upstream(id, "t1", UPSTREAM_ACTIVE), *all;
+    size_t n;
+
+    assert_true(str_is_null(of(f, id)->hub));
+    put(f, &u);
+    fixture_close(f);
+    fixture_open(f);
+    assert_int_equal(RC_OK, reader_upstreams(f->reader, &f->arena, &all, &n, NULL));
+    assert_int_equal(1, n);
+    assert_true(str_eqz(all->token, "t1") && str_eqz(all->base_url, "http://me"));
+    assert_true(str_eqz(all->secret, "s") && str_eqz(all->topic, "http://t/"));
+    assert_true(str_eqz(all->error, "why") && all->is_current && all->for_subs);
+    assert_int_equal(UPSTREAM_ACTIVE, all->state);
+    assert_int_equal(u.lease_end_at, all->lease_end_at);
+    assert_true(all->next_at == TIME_UNKNOWN && all->ended_at == 5 && all->n_errors == 2);
+    assert_true(str_eqz(of(f, id)->hub, "http://hub/"));
+}
+
+/* A feed has one hub: a row that becomes current takes the place of the one before. */
+static void test_upstreams__one_is_current(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    struct upstream a = upstream(id, "t1", UPSTREAM_ACTIVE),
+                    b = upstream(id, "t2", UPSTREAM_ASKING);
+    struct upstream *all;
+    struct feed_record *recs;
+    size_t n;
+
+    put(f, &a);
+    put(f, &b);
+    assert_int_equal(UPSTREAM_ASKING, of(f, id)->state);
+    assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &recs, &n, NULL));
+    assert_int_equal(1, n);
+    assert_int_equal(RC_OK, store_upstream_drop(f->store, STR("t2")));
+    put(f, &a);
+    assert_int_equal(RC_OK, reader_upstreams(f->reader, &f->arena, &all, &n, NULL));
+    assert_int_equal(1, n);
+}
+
+/* SUBR-300, SUBR-308: a delivery adds entries, and touches nothing that polls go by */
+static void test_upstreams__delivery(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    struct upstream u = upstream(id, "t1", UPSTREAM_ACTIVE);
+    struct entry_change old = change(f, "old", "old", 10), fresh = change(f, "new", "new", 20);
+    struct fetch_outcome o = outcome(id, &old, 1);
+    struct view v = view_of(VIEW_NEWEST, &id, 1);
+    struct feed_record *before, *after;
+    struct answer a;
+    size_t n;
+
+    o.etag = STR("\"e\"");
+    o.next_fetch_at = 4000000000;
+    send_outcome(f, &o);
+    put(f, &u);
+    assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &before, &n, NULL));
+    o = (struct fetch_outcome){.feed_id = id,
+                               .is_delivery = true,
+                               .checked_at = clock_now_s(),
+                               .ok = true,
+                               .has_document = true,
+                               .changes = &fresh,
+                               .n_changes = 1};
+    a = send_outcome(f, &o);
+    assert_int_equal(1, a.res.n_new);
+    assert_string_equal("new old", view_titles(f, &v));
+    assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &after, &n, NULL));
+    assert_true(str_eqz(after->etag, "\"e\"") && str_eqz(after->title, "T"));
+    assert_int_equal(4000000000, after->next_fetch_at);
+    assert_int_equal(before->last_check_at, after->last_check_at);
+    assert_true(after->version > before->version);
+    assert_int_equal(TRUST_FULL, after->upstream.trust);
+    assert_true(after->upstream.delivered_at != TIME_UNKNOWN);
+    send_outcome(f, &o); /* again: no entry, no version */
+    assert_int_equal(after->version,
+                     reader_feeds(f->reader, &id, 1, &f->arena, &before, &n, NULL) == RC_OK
+                         ? before->version
+                         : 0);
+}
+
+/* SUBR-306: a poll changes the trust it began with, not one that a delivery has renewed meanwhile;
+ * and keeping a row leaves it alone */
+static void test_upstreams__trust(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    struct upstream u = upstream(id, "t1", UPSTREAM_ACTIVE);
+    struct fetch_outcome o = outcome(id, NULL, 0);
+
+    put(f, &u);
+    assert_int_equal(0, of(f, id)->trust);
+    o.trust = 1;
+    send_outcome(f, &o);
+    put(f, &u);
+    assert_int_equal(1, of(f, id)->trust);
+    o.trust_was = 0;
+    o.trust = -1;
+    send_outcome(f, &o);
+    assert_int_equal(1, of(f, id)->trust);
+    o.trust_was = 1;
+    send_outcome(f, &o);
+    assert_int_equal(-1, of(f, id)->trust);
+}
+
+/* SUBR-306: what was polled less for the hub's sake gets its pace back when the hub fails */
+static void test_upstreams__failure_gives_the_pace_back(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    struct upstream u = upstream(id, "t1", UPSTREAM_ACTIVE);
+    struct fetch_outcome o = outcome(id, NULL, 0);
+    struct feed_brief brief;
+
+    o.next_fetch_at = o.checked_at + 80000;
+    o.next_reason = REASON_HUB;
+    send_outcome(f, &o);
+    put(f, &u);
+    assert_true(store_brief(f->store, id, &brief));
+    assert_int_equal(o.checked_at + 80000, brief.next_fetch_at);
+    u.state = UPSTREAM_FAILED;
+    put(f, &u);
+    assert_true(store_brief(f->store, id, &brief));
+    assert_int_equal(o.checked_at + 1800, brief.next_fetch_at);
+}
+
+int main(void)
+{
+#define T(name)                                                                                    \
+    cmocka_unit_test_setup_teardown(test_upstreams__##name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {T(survive_a_restart), T(one_is_current), T(delivery),
+                                       T(trust), T(failure_gives_the_pace_back)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
