@@ -119,6 +119,7 @@ void delivery_run(struct worker *w, struct job *job)
     struct fetcher *f = w->f;
     struct parse_worker worker = {f->store, w->reader, &f->give_up, on_stored};
     size_t n = 0;
+    enum job_step step;
     enum rc rc;
 
     if (!is_signed(d)) { /* ignored, and the sender is not told (WebSub §7.1.2) */
@@ -131,11 +132,15 @@ void delivery_run(struct worker *w, struct job *job)
         end(d, rc == RC_OK ? 410 : 503);
         return;
     }
-    switch (parse_job_run(&worker, job)) {
+    /* a page that led to no feed has no entries to which some could be added */
+    step = job_has_document(job) ? parse_job_run(&worker, job) : JOB_END;
+    switch (step) {
     case JOB_WORK: /* the storer has it */
         break;
     case JOB_SEND:
     case JOB_END:
+        if (!job_has_document(job))
+            job->rc = RC_UNSUPPORTED;
         if (job->rc != RC_UNSUPPORTED)
             end(d, 503);
         else if (store_ping(f->store, &job->feed_id, 1, on_stored, d) != RC_OK)

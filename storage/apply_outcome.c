@@ -266,6 +266,18 @@ static enum rc check_deletion(struct txn *t, const struct pending *p, bool *coun
     return rc;
 }
 
+/* Deliveries may come late, when a poll or another one has brought what followed: what is older by the
+ * publisher's dates does not take its place, nor that of a deletion. */
+static enum rc check_late(struct txn *t, const struct pending *p, bool *late, struct err *err)
+{
+    int64_t updated_at;
+    enum rc rc = revisions_updated_at(t->db, p->entry.seq, &updated_at, err);
+
+    *late = rc == RC_OK && p->change->updated_at != TIME_UNKNOWN && updated_at != TIME_UNKNOWN &&
+            p->change->updated_at < updated_at;
+    return rc;
+}
+
 /* The row of a change. It was compared with a record that has become part of another one: there it
  * may have another uid. */
 static enum rc find_entry(struct txn *t, int64_t feed_id, const struct entry_change *c, bool merged,
@@ -293,7 +305,7 @@ static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64
 
     for (i = 0; i < o->n_changes && rc == RC_OK; i++) {
         struct pending p = {.change = &o->changes[i], .position = i};
-        bool deletes = p.change->kind == REV_DELETED, counts;
+        bool deletes = p.change->kind == REV_DELETED, counts, late;
 
         if (map_put(&seen, p.change->uid, list) != NULL)
             continue; /* twice in one document: the first counts */
@@ -318,6 +330,11 @@ static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64
             continue;
         } else {
             p.kind = REV_CHANGED;
+        }
+        if (p.kind == REV_CHANGED && o->is_delivery) {
+            rc = check_late(t, &p, &late, err);
+            if (rc != RC_OK || late)
+                continue;
         }
         list[n++] = p;
     }

@@ -1,4 +1,5 @@
 """Feedmill as a subscriber of publishers' hubs (WebSub): SUBR-*."""
+import json
 import subprocess
 import threading
 import time
@@ -75,6 +76,41 @@ class Subscriber(Case):
         status, _, _ = self.h.deliver(asked, "<html><body>new</body></html>", content_type="text/html")
         self.assertIn(status, (200, 202))
         self.wait(lambda: "b" in self.titles(d, feed), 10, "the fetch", d)
+
+    def test_a_page_without_a_feed(self):                                # SUBR-101
+        d = self.daemon("--announced-only")
+        page = self.o.url("/page")
+        self.o.set("/page", Reply(200, (
+            '<html><head><link rel="hub" href="%s"><link rel="self" href="%s"></head><body>x'
+            '</body></html>') % (self.h.url(), page), Content_Type="text/html"))
+        d.subscribe(page)
+        asked = self.asked(daemon=d)
+        self.assertEqual(page, asked.topic)
+        self.active(d, page)
+        # a feed appears: the hub's word is enough to have it found
+        feed = self.o.set("/late.rss", rss("a"))
+        self.o.set("/page", Reply(200, (
+            '<html><head><link rel="hub" href="%s"><link rel="self" href="%s"><link rel=alternate '
+            'type="application/rss+xml" href="%s"></head></html>') % (self.h.url(), page, feed),
+            Content_Type="text/html"))
+        self.assertIn(self.h.deliver(asked, "<html>", content_type="text/html")[0], (200, 202))
+        self.wait(lambda: "a" in self.titles(d, feed), 10, "the feed", d)
+
+    def test_readers_are_interest_enough(self):                          # SUBR-100
+        d, u = self.daemon(), self.o.url("/f.atom")
+        self.o.set("/f.atom", atom("old", hub=self.h.url(), self_=u))
+        self.assertEqual(200, d.feed(u).status)
+        self.asked(daemon=d)
+        self.active(d, u)
+
+    def test_links_of_json_feed(self):                                   # SUBR-102
+        d, u = self.daemon(), self.o.url("/f.json")
+        self.o.set("/f.json", Reply(200, json.dumps({
+            "version": "https://jsonfeed.org/version/1.1", "title": "t", "feed_url": u,
+            "hubs": [{"type": "WebSub", "url": self.h.url()}],
+            "items": [{"id": "1", "content_text": "x"}]}), Content_Type="application/feed+json"))
+        d.subscribe(u)
+        self.assertEqual(u, self.asked(daemon=d).topic)
 
     def test_links_of_atom(self):                                        # SUBR-102
         d, u, asked = self.subscribed()
@@ -219,6 +255,17 @@ class Subscriber(Case):
         self.assertEqual(2, self.h.deliver(asked, body)[0] // 100)
         self.assertEqual({"old", "new"}, self.titles(d, u))
 
+    def test_a_late_delivery_does_not_undo_a_later_one(self):            # SUBR-300
+        d, u, asked = self.subscribed()
+
+        def entry(title, updated):
+            return atom("x", updated=updated).replace("<title>x<", "<title>%s<" % title)
+        self.h.deliver(asked, entry("second", "2024-01-02T00:00:00Z"))
+        self.h.deliver(asked, entry("first", "2024-01-01T00:00:00Z"))
+        self.assertEqual({"old", "second"}, self.titles(d, u))
+        self.h.deliver(asked, entry("third", "2024-01-03T00:00:00Z"))
+        self.assertEqual({"old", "third"}, self.titles(d, u))
+
     def test_deliveries_at_once_are_all_kept(self):                      # SUBR-300
         d, u, asked = self.subscribed()
         names = ["n%d" % i for i in range(40)]
@@ -341,6 +388,7 @@ class Subscriber(Case):
         self.assertNotEqual(asked.callback, self.asked(2, daemon=d).callback)
         self.active(d, u)
 
+    @slow
     def test_an_end_before_kill_is_carried_out_after_it(self):           # SUBR-307
         d, u, asked = self.subscribed()
         self.h.status = 503
