@@ -154,13 +154,31 @@ static void put_value(const struct essence *es, const struct value *v, struct st
     }
 }
 
-/* How far into a tag a namespace declaration is looked for: a bound on the time that a hostile
- * document can cost. */
+/* How far into a tag a namespace declaration is looked for, and how many bytes of top tags may be
+ * looked at for all elements within them, for each byte of the fragment: bounds on the time that a
+ * hostile document can cost. */
 #define DECLARATION_REACH 8192
+#define TOP_FACTOR 16
+
+/* The top element of a fragment, whose declarations those within it lean on. */
+struct top_tag {
+    struct str tag;
+    size_t reach; /* bytes that may still be looked at */
+};
+
+static struct str declared_at_top(struct top_tag *top, struct str key)
+{
+    struct str tag = str_slice(top->tag, 0, DECLARATION_REACH);
+
+    if (tag.len > top->reach)
+        return STR_NULL;
+    top->reach -= tag.len;
+    return fragment_attr(tag, key);
+}
 
 /* True when the element of `tag` is in the table. Its prefix is declared there or in the tag of the
  * top element: so does the maker of the fragment. */
-static bool is_volatile_element(const struct essence *es, struct str top, struct str tag)
+static bool is_volatile_element(const struct essence *es, struct top_tag *top, struct str tag)
 {
     struct str name, key = STR("xmlns"), ns;
     size_t n = 1;
@@ -179,7 +197,7 @@ static bool is_volatile_element(const struct essence *es, struct str top, struct
             key = str_printf(es->a, "xmlns:%.*s", (int)colon, name.ptr);
         ns = fragment_attr(str_slice(tag, 0, DECLARATION_REACH), key);
         if (str_is_null(ns))
-            ns = fragment_attr(str_slice(top, 0, DECLARATION_REACH), key);
+            ns = declared_at_top(top, key);
         if (str_eqz(ns, volatile_elements[i].ns))
             return true;
     }
@@ -190,7 +208,7 @@ static bool is_volatile_element(const struct essence *es, struct str top, struct
 static void put_ext(const struct essence *es, struct str ext)
 {
     struct buf *out = es->out;
-    struct str top = STR_NULL;
+    struct top_tag top = {STR_NULL, TOP_FACTOR * ext.len + DECLARATION_REACH};
     int depth = 0,
         hidden_at = 0; /* hidden_at: depth outside the element that is left out, plus 1 */
 
@@ -211,8 +229,8 @@ static void put_ext(const struct essence *es, struct str ext)
         closing = n > 1 && tag.ptr[1] == '/';
         empty = n > 2 && tag.ptr[n - 2] == '/';
         if (depth == 0)
-            top = tag;
-        if (!closing && hidden_at == 0 && is_volatile_element(es, top, tag))
+            top.tag = tag;
+        if (!closing && hidden_at == 0 && is_volatile_element(es, &top, tag))
             hidden_at = depth + 1;
         if (hidden_at == 0)
             buf_str(out, tag);

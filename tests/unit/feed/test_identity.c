@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "feed/identity.h"
 #include "feed/json.h"
 
@@ -87,6 +88,28 @@ static void test_identity__counters_in_foreign_elements_are_volatile(void **stat
                               "<s:comments xmlns:s=\"u:x\">2</s:comments>"));
 }
 
+/* Each element within once looked for its prefix through a long tag around them all. */
+static void test_identity__essence_takes_linear_time(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    AUTO(buf_release) struct buf ext = BUF_INIT(BUF_ANY);
+    struct doc_entry e = {.obj = value_dict(&a)};
+    unsigned char hash[16];
+    int64_t from = clock_mono_ms();
+
+    (void)state;
+    buf_puts(&ext, "<x xmlns=\"u:x\" y=\"");
+    for (int i = 0; i < 8000; i++)
+        buf_putc(&ext, 'y');
+    buf_puts(&ext, "\" xmlns:z=\"u:z\">");
+    while (ext.len < 4 * 1024 * 1024)
+        buf_puts(&ext, "<z:comments/>");
+    buf_puts(&ext, "</x>");
+    e.ext = buf_view(&ext);
+    identity_essence(&e, hash);
+    assert_true(clock_mono_ms() - from < 2000); /* milliseconds; some seconds if it were not */
+}
+
 static void expect_uids(const char *const *json, size_t n, const char *const *want)
 {
     struct arena a = ARENA_INIT;
@@ -154,6 +177,7 @@ int main(void)
         cmocka_unit_test(test_identity__derived_members_do_not_count),
         cmocka_unit_test(test_identity__counters_are_volatile),
         cmocka_unit_test(test_identity__counters_in_foreign_elements_are_volatile),
+        cmocka_unit_test(test_identity__essence_takes_linear_time),
         cmocka_unit_test(test_identity__id_then_link_then_title_then_content),
         cmocka_unit_test(test_identity__equal_doubles_are_one),
         cmocka_unit_test(test_identity__unequal_doubles_get_the_next_rule),
