@@ -113,18 +113,19 @@ static const char *find_end(struct prefilter *f, size_t skip, struct str needle,
  * element it is in, or else with the document. */
 static const char *unclosed_cdata_end(const struct prefilter *f)
 {
-    struct str rest = str_of(f->p, (size_t)(f->end - f->p)), name;
-    ssize_t at;
+    const char *q = f->p;
+    struct str name;
 
     if (f->depth == 0)
         return f->end;
     name = f->open[f->depth - 1];
-    for (const char *q = f->p; (at = str_find(rest, STR("</"))) >= 0;) {
-        q += at + 2;
-        rest = str_of(q, (size_t)(f->end - q));
-        if (str_starts(rest, name) &&
-            (rest.len == name.len || !prefilter_is_name_char(rest.ptr[name.len])))
-            return q - 2;
+    while ((q = memchr(q, '<', (size_t)(f->end - q))) != NULL) {
+        struct str rest = str_of(q + 1, (size_t)(f->end - q) - 1);
+
+        if (str_starts(rest, STR("/")) && str_starts(str_slice(rest, 1, rest.len), name) &&
+            (rest.len == name.len + 1 || !prefilter_is_name_char(rest.ptr[name.len + 1])))
+            return q;
+        q++;
     }
     return f->end;
 }

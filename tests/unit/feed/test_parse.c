@@ -1,10 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "tests/unit/cmocka_all.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -415,7 +409,7 @@ static void test_parse__looking_for_the_document_takes_linear_time(void **state)
 {
     static const char *const pieces[] = {"<!--", "<?", "<![>"};
     static char text[64 * 1024];
-    int64_t from = clock_mono_ms();
+    int64_t from = cpu_ns() / 1000000;
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
@@ -426,7 +420,7 @@ static void test_parse__looking_for_the_document_takes_linear_time(void **state)
         for (int round = 0; round < 30; round++)
             assert_false(feed_looks_like_html(str_of(text, sizeof text)));
     }
-    assert_true(clock_mono_ms() - from < 5000); /* milliseconds; half a minute if squared */
+    assert_true(cpu_ns() / 1000000 - from < 5000); /* milliseconds; half a minute if squared */
 }
 
 static void test_parse__what_is_no_feed_says_why(void **state)
@@ -479,7 +473,7 @@ static void test_parse__many_of_everything_in_one_entry(void **state)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     AUTO(buf_release) struct buf in = BUF_INIT(BUF_ANY);
     struct feed_doc *doc;
-    int64_t from = clock_mono_ms();
+    int64_t from = cpu_ns() / 1000000;
 
     (void)state;
     buf_puts(&in, "<rss version='2.0'><channel><item>");
@@ -493,7 +487,7 @@ static void test_parse__many_of_everything_in_one_entry(void **state)
     doc = parse(&a, buf_view(&in));
     assert_int_equal(doc->n_entries, 1);
     assert_true(value_len(doc->entries[0].obj) <= 1200);
-    assert_true(clock_mono_ms() - from < 10000);
+    assert_true(cpu_ns() / 1000000 - from < 10000);
 }
 
 /* The same for the members and tags of one JSON item. */
@@ -502,7 +496,7 @@ static void test_parse__many_members_in_one_json_item(void **state)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     AUTO(buf_release) struct buf in = BUF_INIT(BUF_ANY);
     struct feed_doc *doc;
-    int64_t from = clock_mono_ms();
+    int64_t from = cpu_ns() / 1000000;
 
     (void)state;
     buf_puts(&in, "{\"version\":\"https://jsonfeed.org/version/1\",\"items\":[{\"id\":\"1\"");
@@ -512,7 +506,7 @@ static void test_parse__many_members_in_one_json_item(void **state)
     doc = parse(&a, buf_view(&in));
     assert_int_equal(doc->n_entries, 1);
     assert_true(value_len(doc->entries[0].obj) <= 600);
-    assert_true(clock_mono_ms() - from < 10000);
+    assert_true(cpu_ns() / 1000000 - from < 10000);
 }
 
 /* Entries as weblogs write them, of about `html_len` bytes and what belongs to it. */

@@ -436,7 +436,7 @@ static void test_http_client__bomb(void **state)
     r = get_bad(b, "http://127.0.0.1:%d/bomb", RC_LIMIT, "longer than 16777216 bytes");
     getrusage(RUSAGE_SELF, &after);
     assert_int_equal(r->status, 200);
-    assert_true(clock_mono_ms() - ms < 10000);
+    assert_true(clock_mono_ms() - ms < 20000);
     assert_true(after.ru_maxrss - before.ru_maxrss < 150 * 1024);
 }
 
@@ -484,7 +484,7 @@ static void test_http_client__peers_that_fail(void **state)
     get_bad(b, "http://127.0.0.1:1/", RC_PEER, "cannot connect to 127.0.0.1:1");
     get_bad(b, "https://127.0.0.1:%d/ok", RC_PEER, "https://127.0.0.1:");
     get_bad(b, "ftp://127.0.0.1:%d/ok", RC_INPUT, "only http://");
-    assert_true(clock_mono_ms() - ms < 5000);
+    assert_true(clock_mono_ms() - ms < 9000);
 }
 
 /* SCHED-18: addresses are judged whatever the name. */

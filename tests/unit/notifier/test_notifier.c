@@ -590,7 +590,7 @@ static void test_notifier__stop_is_bounded(void **state)
     assert_true(receiver_wait(w->receiver, "/hold", 1));
     began = clock_mono_ms();
     world_stop(w, 50);
-    assert_true(clock_mono_ms() - began < 5000);
+    assert_true(clock_mono_ms() - began < 20000);
     world_start(w);
     assert_true(world_sub(w, id, &sub));
     assert_int_equal(sub.n_delivered, 0);

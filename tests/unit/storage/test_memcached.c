@@ -194,7 +194,7 @@ static void test_memcached__server_goes(void **state)
         put(m, "k", STR("meta"), STR("body"), false);
     }
     assert_int_equal(errors + 2, stats_get(STAT_memcached_error_total));
-    assert_true(clock_mono_ms() - start < 1000);
+    assert_true(clock_mono_ms() - start < 5000);
     far_close(&m);
 }
 

@@ -9,8 +9,7 @@
 /* Start of the text; run at start, or for "all of it". */
 static const char *const may_scan[] = {
     "SELECT id, next_fetch_at, next_reason FROM feeds",
-    "SELECT id, iif(last_check_at > ?1, ?1, next_fetch_at), next_reason"
-    " FROM feeds",
+    "SELECT id, iif(last_check_at > ?1, ?1, next_fetch_at), next_reason FROM feeds",
     "SELECT id FROM subscriptions ORDER BY id",
 };
 
