@@ -201,3 +201,38 @@ CREATE TABLE sub_feeds (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sub_feeds_feed ON sub_feeds (feed_id);
 CREATE INDEX sub_feeds_url ON sub_feeds (sub_id, url);
+
+-- What was agreed with a WebSub subscriber; the rest of it is its subscription, whose endpoint is the
+-- callback. It ends at ends_at, whatever happens.
+CREATE TABLE hub_leases (
+    sub_id       INTEGER PRIMARY KEY REFERENCES subscriptions (id) ON DELETE CASCADE,
+    topic        TEXT NOT NULL,    -- as the subscriber named it
+    callback     TEXT NOT NULL,    -- subscriptions.endpoint
+    secret       TEXT,             -- signs deliveries; NULL: they are not signed; SECRET
+    verify_token TEXT,             -- of PubSubHubbub 0.3, given back
+    legacy       INTEGER NOT NULL, -- 1: PubSubHubbub 0.3, signatures are SHA-1
+    renews       INTEGER NOT NULL, -- 1: no lease was asked for, it is verified again before it ends
+    lease_s      INTEGER NOT NULL,
+    ends_at      INTEGER NOT NULL,
+    renew_at     INTEGER,          -- NULL: not to be, or it has been asked for
+    UNIQUE (callback, topic)
+) STRICT;
+CREATE INDEX hub_leases_end ON hub_leases (ends_at);
+CREATE INDEX hub_leases_renew ON hub_leases (renew_at) WHERE renew_at IS NOT NULL;
+
+-- What a WebSub subscriber has asked for and has not confirmed yet, and denials it is to be told of.
+CREATE TABLE hub_intents (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    mode         INTEGER NOT NULL, -- enum hub_mode
+    topic        TEXT NOT NULL,    -- the next ones as in hub_leases
+    callback     TEXT NOT NULL,
+    credential   TEXT,             -- of the callback, "user:password"; SECRET
+    secret       TEXT,
+    verify_token TEXT,
+    reason       TEXT,             -- of a denial
+    legacy       INTEGER NOT NULL,
+    renews       INTEGER NOT NULL,
+    waits        INTEGER NOT NULL, -- 1: a request waits for what comes of it, no second try
+    lease_s      INTEGER NOT NULL,
+    feeds        TEXT NOT NULL     -- of the topic: "feed_id url", a line each
+) STRICT;

@@ -4,6 +4,7 @@
 #include "api/auth.h"
 #include "api/buckets.h"
 #include "api/call.h"
+#include "api/hub.h"
 #include "api/log_wait.h"
 #include "api/opml_list.h"
 #include "api/ping_log.h"
@@ -45,6 +46,7 @@ static const struct route {
     {"/smart", "GET", smart_get, 0,
      "a stream of items: url, order, since, until, max, timeout, callback"},
     {"/log", "GET", log_get, 0, "revisions after a place: since, url, max, timeout"},
+    {"/hub", "POST", hub_post, FORM, "WebSub: hub.mode, hub.callback, hub.topic, hub.lease_seconds, hub.secret"},
     {"/RPC2", "POST", rpc_post, 0, "XML-RPC: weblogUpdates.ping, extendedPing"},
     {"/ping", "GET", ping_any, 0, "a site has changed: name, url, rssurl"},
     {"/ping", "POST", ping_any, FORM, "the same"},
@@ -108,6 +110,7 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
     struct api *a = ctx;
 
     log_waiters_notice(a->waiters, notice);
+    hub_waiters_notice(a->hub, notice);
 }
 
 struct api *api_new(const struct api_cfg *cfg)
@@ -126,6 +129,7 @@ struct api *api_new(const struct api_cfg *cfg)
     a->pings = ping_log_new();
     a->buckets = buckets_new();
     a->hub_calls = buckets_new();
+    a->hub = hub_waiters_new();
     store_listen(a->store, on_commit, a);
     return a;
 }
@@ -161,6 +165,7 @@ void api_free(struct api **ap)
     ping_log_free(&a->pings);
     buckets_free(&a->buckets);
     buckets_free(&a->hub_calls);
+    hub_waiters_free(&a->hub);
     for (conf = atomic_load(&a->conf); conf != NULL;) {
         struct api_conf *older = conf->older;
 
@@ -287,6 +292,8 @@ void api_handle(void *ctx, struct http_request *req)
     c->cfg = &atomic_load(&a->conf)->cfg;
     c->req = req;
     c->arena = arena;
+    c->target = http_request_target(req);
+    c->accept = http_request_field(req, "accept");
     route = find_route(path, method);
     if (route != NULL) {
         if (admit(c, route, &p) && read_params(c, route, &p))

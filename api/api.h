@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "net/http_server.h"
 #include "storage/store.h"
@@ -48,6 +49,14 @@ struct api_ports {
     int (*hub_call)(void *ctx, const struct api_hub_call *call, api_hub_fn *done, void *done_ctx);
 };
 
+/* A document for a WebSub subscriber (as notifier/sink.h has it). */
+struct api_delivery {
+    const char *media_type;
+    struct str self, hub;
+    size_t n_entries;
+    int64_t position;
+};
+
 struct api_cfg {
     struct store *store; /* borrowed */
     struct api_ports ports;
@@ -64,6 +73,8 @@ struct api_cfg {
     int64_t list_ttl_s;        /* how long an OPML list is kept */
     size_t archive_size;       /* entries of an archive document */
     int64_t min_period_s;      /* least freq in seconds (10) */
+    bool hub;                  /* offer a WebSub hub; the next three are its leases, in seconds */
+    int64_t lease_default_s, lease_min_s, lease_max_s;
 };
 
 /* Make it, before the first write to the store: it becomes a listener of commits. The configuration
@@ -80,6 +91,13 @@ void api_free(struct api **ap);
 
 /* The handler for http_server_new(); ctx is the struct api. */
 void api_handle(void *ctx, struct http_request *req);
+
+/* Draw the document of a topic for who has everything up to `after_seq`. RC_OK without entries: there
+ * is nothing new. RC_NOT_FOUND: the topic is gone. RC_LIMIT: over the body's maximum. Strings in the
+ * arena. Reader threads. */
+enum rc api_draw_topic(struct api *a, struct reader *r, struct str url, int64_t after_seq,
+                       size_t max_entries, struct arena *arena, struct buf *body,
+                       struct api_delivery *out, struct err *err) NODISCARD;
 
 /* Replace what a reload may change: all but store and ports. Any thread. */
 void api_reload(struct api *a, const struct api_cfg *cfg);

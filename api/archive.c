@@ -5,13 +5,12 @@
  * is answered from the cache without a look at anything else. */
 #include "api/resources.h"
 
-#include <stdlib.h>
-
 #include "api/feedset.h"
 #include "api/gather.h"
 #include "api/pull.h"
 #include "api/render.h"
 #include "api/selflink.h"
+#include "api/topic.h"
 
 #define FRESH "max-age=2"
 #define FRESH_PRIVATE "private, max-age=2"
@@ -56,27 +55,28 @@ static void answer(struct call *c, struct paged *g)
 
 /* ---- entry documents ------------------------------------------------------------------------- */
 
-static int by_id(const void *x, const void *y)
+static void describe(struct call *c, void *own, const struct gathered *items, size_t n,
+                     struct render_spec *out)
 {
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    struct paged *g = own;
+    int64_t *link_ids = topic_ids(c->arena, items, n, &g->spec);
 
-    return a < b ? -1 : a > b;
+    g->spec.merged = g->spec.n_ids > 1;
+    g->spec.origin = pull_origin(c);
+    g->spec.self = selflink_make(c->arena, g->spec.origin, c->target, NULL, g->urls, link_ids, n);
+    g->spec.hub = topic_hub(c);
+    *out = g->spec;
 }
 
 static void on_gathered(struct call *c, struct gathered *items, size_t n, void *ctx)
 {
     struct paged *g = ctx;
-    int64_t *ids = ARENA_ARRAY(c->arena, int64_t, n + 1);
-    int64_t *link_ids = ARENA_ARRAY(c->arena, int64_t, n + 1);
     bool secret = false;
-    size_t n_ids = 0;
+    struct render_spec spec;
 
     for (size_t i = 0; i < n; i++) {
         secret = secret || !str_is_null(items[i].want.credential);
-        link_ids[i] = items[i].ready ? items[i].id : 0;
-        if (items[i].ready)
-            ids[n_ids++] = items[i].id;
-        else if (g->n_urls > 1) {
+        if (!items[i].ready) {
             /* part of a set would be another log, with other documents */
             struct problem p;
 
@@ -85,70 +85,68 @@ static void on_gathered(struct call *c, struct gathered *items, size_t n, void *
             return;
         }
     }
-    if (n_ids == 0) {
-        struct problem p;
-
-        gather_problem(c, items, n, &p);
-        reply_problem(c, &p);
-        return;
-    }
-    qsort(ids, n_ids, sizeof *ids, by_id);
-    g->spec.ids = ids;
-    for (size_t i = 0; i < n_ids; i++)
-        if (i == 0 || ids[i] != ids[i - 1])
-            ids[g->spec.n_ids++] = ids[i];
-    g->spec.merged = g->spec.n_ids > 1;
-    store_touch(c->api->store, ids, g->spec.n_ids);
-    g->spec.self = selflink_make(c->arena, g->spec.origin, http_request_target(c->req), NULL,
-                                 g->urls, link_ids, n);
+    describe(c, g, items, n, &spec);
+    store_touch(c->api->store, spec.ids, spec.n_ids);
+    g->reply.fields = topic_link_field(c, spec.self, true, STR_NULL);
     set_freshness(c, g, secret ? FRESH_PRIVATE : FRESH, FRESH_PRIVATE);
     answer(c, g);
 }
 
-static void serve_entry(struct call *c, struct paged *g)
+/* The entry document of a form, by its parameters. */
+static bool entry_topic(struct call *c, enum form form, struct topic *t, struct problem *p)
 {
-    struct gathered *items;
-    struct problem p;
+    struct paged *g = ARENA_NEW(c->arena, struct paged);
     struct str mode;
     bool given;
 
-    if (!params_urls(&c->params, c->arena, true, &g->urls, &g->n_urls, &p) ||
-        !params_format(&c->params, c->arena, &g->spec.format, &given, &p) ||
-        !params_optional(&c->params, c->arena, "mode", &mode, &p)) {
-        reply_problem(c, &p);
-        return;
-    }
+    *g = (struct paged){.reply = REPLY_INIT};
+    g->reply.varies_encoding = true;
+    g->spec.form = form;
+    if (!params_urls(&c->params, c->arena, true, &g->urls, &g->n_urls, p) ||
+        !params_format(&c->params, c->arena, &g->spec.format, &given, p) ||
+        !params_optional(&c->params, c->arena, "mode", &mode, p))
+        return false;
     if (!given)
         g->spec.format = FORMAT_ATOM;
     if (g->n_urls > FEEDSET_MAX) {
-        problem_set(&p, c->arena, PROBLEM_TOO_LARGE, "An archive of %zu feeds; %d can be in one.",
+        problem_set(p, c->arena, PROBLEM_TOO_LARGE, "An archive of %zu feeds; %d can be in one.",
                     g->n_urls, FEEDSET_MAX);
-        p.status = 422;
-        reply_problem(c, &p);
-        return;
+        p->status = 422;
+        return false;
     }
     if (g->spec.format != FORMAT_ATOM && g->spec.format != FORMAT_RSS) {
-        problem_set(&p, c->arena, PROBLEM_NOT_ACCEPTABLE,
+        problem_set(p, c->arena, PROBLEM_NOT_ACCEPTABLE,
                     "Archives are Atom or RSS documents; `type` names another type.");
-        p.allowed = "atom|rss";
-        reply_problem(c, &p);
-        return;
+        p->allowed = "atom|rss";
+        return false;
     }
     if (g->spec.form == FORM_RECORDS && !str_is_null(mode)) {
-        if (!str_eqz(mode, "complete")) {
-            problem_parameter(&p, c->arena, "mode", mode, "complete",
-                              "The parameter `mode` can be `complete`, or be left out.");
-            reply_problem(c, &p);
-            return;
-        }
+        if (!str_eqz(mode, "complete"))
+            return problem_parameter(p, c->arena, "mode", mode, "complete",
+                                     "The parameter `mode` can be `complete`, or be left out.");
         g->spec.complete = true;
     }
     g->spec.page = -1;
     g->spec.page_size = c->cfg->archive_size;
-    items = ARENA_ARRAY(c->arena, struct gathered, g->n_urls);
-    for (size_t i = 0; i < g->n_urls; i++)
-        items[i].want = g->urls[i];
-    gather_start(c, items, g->n_urls, on_gathered, g);
+    *t = (struct topic){
+        .urls = g->urls, .n_urls = g->n_urls, .needs_all = true, .describe = describe, .own = g};
+    return true;
+}
+
+static void serve_entry(struct call *c, enum form form)
+{
+    struct gathered *items;
+    struct problem p;
+    struct topic t;
+
+    if (!entry_topic(c, form, &t, &p)) {
+        reply_problem(c, &p);
+        return;
+    }
+    items = ARENA_ARRAY(c->arena, struct gathered, t.n_urls);
+    for (size_t i = 0; i < t.n_urls; i++)
+        items[i].want = t.urls[i];
+    gather_start(c, items, t.n_urls, on_gathered, t.own);
 }
 
 /* ---- pages ----------------------------------------------------------------------------------- */
@@ -267,7 +265,7 @@ static void serve(struct call *c, enum form form)
     while (path.len > 1 && path.ptr[path.len - 1] == '/')
         path.len--;
     if (str_eqz(path, rules->entry))
-        serve_entry(c, g);
+        serve_entry(c, form);
     else if (path.len > strlen(rules->path))
         serve_page(c, g, str_slice(path, strlen(rules->path) + 1, path.len));
     else
@@ -279,9 +277,19 @@ void simple_get(struct call *c)
     serve(c, FORM_EVENTS);
 }
 
+bool simple_topic(struct call *c, struct topic *t, struct problem *p)
+{
+    return entry_topic(c, FORM_EVENTS, t, p);
+}
+
 void archive_get(struct call *c)
 {
     serve(c, FORM_ARCHIVE);
+}
+
+bool archive_topic(struct call *c, struct topic *t, struct problem *p)
+{
+    return entry_topic(c, FORM_ARCHIVE, t, p);
 }
 
 void history_get(struct call *c)
@@ -289,7 +297,17 @@ void history_get(struct call *c)
     serve(c, FORM_HISTORY);
 }
 
+bool history_topic(struct call *c, struct topic *t, struct problem *p)
+{
+    return entry_topic(c, FORM_HISTORY, t, p);
+}
+
 void pmh_get(struct call *c)
 {
     serve(c, FORM_RECORDS);
+}
+
+bool pmh_topic(struct call *c, struct topic *t, struct problem *p)
+{
+    return entry_topic(c, FORM_RECORDS, t, p);
 }

@@ -30,6 +30,7 @@ struct api {
     struct ping_log *pings;      /* ping_log.c */
     struct buckets *buckets;     /* buckets.c: pings */
     struct buckets *hub_calls;   /* calls at /websub */
+    struct hub_waiters *hub;     /* hub.c */
     atomic_long n_waits;         /* fetches that requests wait for */
     pthread_mutex_t stop_lock;   /* held by who asks for documents beside the http loops */
     bool stopping;               /* under it: nobody asks any more */
@@ -40,6 +41,8 @@ struct call {
     const struct api_cfg *cfg;
     struct http_request *req;
     struct arena *arena;             /* the request's */
+    struct str target, accept;       /* what is asked for: the request's, or a topic's (topic.c) */
+    struct str origin;               /* of links; null: as configured, or as the request has it */
     struct params params;            /* query, and form body where the route takes one */
     uint64_t serial;                 /* 0: not held */
     bool negotiated;                 /* Accept decided: Vary says so */

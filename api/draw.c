@@ -26,6 +26,8 @@ struct drawing { /* what the writer is given, in the making */
     struct out_entry *entries;
     struct out_doc doc;
     int64_t modified_at;
+    size_t n_new; /* of a delivery */
+    int64_t position;
 };
 
 /* ---- what every document has ----------------------------------------------------------------- */
@@ -104,6 +106,76 @@ static void make_entries(struct drawing *d)
     d->doc.n_feeds = d->n_records;
     d->doc.entries = d->entries;
     d->doc.n_entries = n;
+}
+
+/* ---- deliveries ------------------------------------------------------------------------------ */
+
+static void reverse(struct revision *rows, size_t n)
+{
+    for (size_t i = 0; i + 1 < n - i; i++) {
+        struct revision swap = rows[i];
+
+        rows[i] = rows[n - 1 - i];
+        rows[n - 1 - i] = swap;
+    }
+}
+
+/* What the log has behind the subscriber's position, oldest first: revisions (VIEW_LOG), or each entry
+ * as it is now. */
+static enum rc read_news(struct drawing *d, struct reader *r, enum view_order order,
+                         struct err *err)
+{
+    struct view v = {.feed_ids = d->spec->ids,
+                     .n_feeds = d->spec->n_ids,
+                     .order = order,
+                     .after_seq = d->spec->after_seq,
+                     .before_seq = INT64_MAX,
+                     .len = d->spec->max_new,
+                     .with_deleted = true};
+    enum rc rc = reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
+
+    d->position = d->spec->after_seq;
+    if (rc == RC_OK && d->n_rows > 0)
+        d->position = d->rows[d->n_rows - 1].seq;
+    d->n_new = d->n_rows;
+    return rc;
+}
+
+/* Of a feed's newest entries (D35): in Atom and RSS those that are new or changed, newest first; else
+ * the whole document, if there is any news. What was there before anyone looked is none. */
+static enum rc read_newest_news(struct drawing *d, struct reader *r, const struct view *whole,
+                                struct err *err)
+{
+    bool is_xml = d->spec->format == FORMAT_ATOM || d->spec->format == FORMAT_RSS;
+    enum rc rc = read_news(d, r, VIEW_MODIFIED, err);
+    size_t n = 0;
+
+    if (rc != RC_OK)
+        return rc;
+    for (size_t i = 0; i < d->n_rows; i++)
+        if (!d->rows[i].initial && (!is_xml || d->rows[i].kind != REV_DELETED))
+            d->rows[n++] = d->rows[i];
+    d->n_rows = d->n_new = n;
+    if (is_xml)
+        reverse(d->rows, d->n_rows);
+    else if (n > 0)
+        rc = reader_rows(r, whole, &d->arena, &d->rows, &d->n_rows, err);
+    return rc;
+}
+
+/* Where the document says who delivers it, behind its other links. */
+static void add_hub(struct drawing *d)
+{
+    struct out_link *links;
+
+    if (str_is_null(d->spec->hub))
+        return;
+    links = ARENA_ARRAY(&d->arena, struct out_link, d->doc.n_links + 1);
+    links[0] = (struct out_link){STR("hub"), STR_NULL, d->spec->hub};
+    if (d->doc.n_links > 0)
+        memcpy(links + 1, d->doc.links, d->doc.n_links * sizeof *links);
+    d->doc.links = links;
+    d->doc.n_links++;
 }
 
 /* ---- the newest entries: /feed, /feeds, /opml ------------------------------------------------ */
@@ -204,8 +276,10 @@ static enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
     enum rc rc = RC_OK;
     bool more;
 
-    view.after_seq = spec->after_seq;
-    if (spec->len > 0 && spec->n_ids > 0)
+    view.after_seq = spec->is_delivery ? 0 : spec->after_seq;
+    if (spec->is_delivery)
+        rc = read_newest_news(d, r, &view, err);
+    else if (spec->len > 0 && spec->n_ids > 0)
         rc = reader_rows(r, &view, &d->arena, &d->rows, &d->n_rows, err);
     if (rc == RC_OK && spec->n_ids > 0)
         rc = reader_feeds(r, spec->ids, spec->n_ids, &d->arena, &d->records, &d->n_records, err);
@@ -213,7 +287,9 @@ static enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
         return rc;
     if (!spec->merged && d->n_records == 0)
         return err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
-    more = d->n_rows > spec->len;
+    more = d->n_rows > spec->len &&
+           (!spec->is_delivery || spec->format == FORMAT_JSON || spec->format == FORMAT_JSON_OBJ ||
+            spec->format == FORMAT_JSONFEED);
     if (more)
         d->n_rows = spec->len;
     make_entries(d);
@@ -314,16 +390,6 @@ static void add_alternates(struct drawing *d)
     }
 }
 
-static void reverse(struct revision *rows, size_t n)
-{
-    for (size_t i = 0; i + 1 < n - i; i++) {
-        struct revision swap = rows[i];
-
-        rows[i] = rows[n - 1 - i];
-        rows[n - 1 - i] = swap;
-    }
-}
-
 /* The first rows of a page, newest first. */
 static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p, struct err *err)
 {
@@ -343,6 +409,11 @@ static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p
         return rc;
     if (spec->page_rows > p->n_rows)
         return err_set(err, RC_NOT_FOUND, "There is no such document yet.");
+    if (spec->is_delivery) {
+        rc = read_news(d, r, VIEW_LOG, err);
+        reverse(d->rows, d->n_rows);
+        return rc;
+    }
     v.after_seq = p->first_seq - 1;
     v.before_seq = p->last_seq + 1;
     v.len = spec->page_rows > 0 ? spec->page_rows : p->n_rows;
@@ -411,14 +482,15 @@ static enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
     struct log_page p = {0};
     struct form_page page;
     struct out_link *links;
-    enum rc rc = spec->complete ? read_current(d, r, err) : read_page(d, r, &p, err);
+    bool complete = spec->complete && !spec->is_delivery; /* what is new is never all */
+    enum rc rc = complete ? read_current(d, r, err) : read_page(d, r, &p, err);
 
     media = str_from(feed_format_media_type(spec->format));
     page = (struct form_page){
         .n = p.n,
         .n_pages = p.n_pages,
         .rows = p.n_rows,
-        .shown = d->n_rows,
+        .shown = spec->is_delivery ? p.n_rows : d->n_rows,
         .by_entry = spec->page < 0,
         .base = str_printf(&d->arena, "%.*s%s/%.*s/", STR_ARG(spec->origin),
                            form_rules(spec->form)->path, STR_ARG(word)),
@@ -438,7 +510,7 @@ static enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
     doc->updated_at = d->modified_at = doc->updated_us / 1000000;
     if (spec->form != FORM_RECORDS)
         doc->updated_us = 0;
-    if (spec->complete) {
+    if (complete) {
         links = ARENA_NEW(&d->arena, struct out_link);
         *links = (struct out_link){STR("current"), str_from(page.media_type), doc->self_url};
         doc->n_links = 1;
@@ -446,7 +518,7 @@ static enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
         doc->n_links = form_links(spec->form, &d->arena, &page, spec->page_size, &links);
     }
     doc->links = links;
-    doc->complete = spec->complete;
+    doc->complete = complete;
     doc->archive = form_page_is_archive(spec->form, &page);
     doc->state = spec->form == FORM_HISTORY ? OUT_STATEFUL : OUT_PLAIN;
     return RC_OK;
@@ -490,6 +562,35 @@ static enum rc cursor_of_nothing(struct drawing *d, struct reader *r, const stru
     return rc;
 }
 
+/* The cursor of the stream's last item for who has everything up to the position: of the newest
+ * revision up to there, or, by creation, of the newest entry. */
+static enum rc cursor_before(struct drawing *d, struct reader *r, const struct stream_view *s,
+                             struct str *out, struct err *err)
+{
+    struct stream_view back = *s;
+    struct view v;
+    struct revision *rows;
+    int64_t at_us;
+    size_t n;
+    enum rc rc;
+
+    back.descends = true;
+    v = stream_view_of(&back, 0, d->spec->after_seq + 1, 1);
+    if (!s->by_creation)
+        v.order = VIEW_LOG_DESC; /* it may have changed since */
+    rc = reader_rows(r, &v, &d->arena, &rows, &n, err);
+    *out = STR("");
+    if (rc != RC_OK || n == 0)
+        return rc;
+    if (!s->by_creation) {
+        *out = cursor_of(d, rows[0].seq, rows[0].at_us);
+        return RC_OK;
+    }
+    rc = reader_created(r, rows, 1, &at_us, err);
+    *out = cursor_of(d, rows[0].first_seq, at_us);
+    return rc;
+}
+
 static void add_next(struct drawing *d, struct out_stream *stream)
 {
     char max[24];
@@ -508,7 +609,7 @@ static enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
     struct stream_view s = {.ids = spec->ids,
                             .n_ids = spec->n_ids,
                             .by_creation = spec->by_creation,
-                            .descends = spec->descends};
+                            .descends = spec->descends && !spec->is_delivery};
     struct out_stream *stream = ARENA_NEW(&d->arena, struct out_stream);
     struct out_link *next = ARENA_NEW(&d->arena, struct out_link);
     int64_t since, until, *created;
@@ -523,6 +624,12 @@ static enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
         return rc;
     v = s.descends ? stream_view_of(&s, until, since, spec->len + 1)
                    : stream_view_of(&s, since, until, spec->len + 1);
+    if (spec->is_delivery) {
+        v = stream_view_of(&s, spec->after_seq, INT64_MAX, spec->max_new);
+        rc = cursor_before(d, r, &s, &stream->prev_cursor, err);
+        if (rc != RC_OK)
+            return rc;
+    }
     rc = reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
     if (rc == RC_OK)
         rc = reader_feeds(r, spec->ids, spec->n_ids, &d->arena, &d->records, &d->n_records, err);
@@ -532,9 +639,13 @@ static enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
         return rc;
     if (d->n_records == 0)
         return err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
-    more = d->n_rows > spec->len;
+    more = !spec->is_delivery && d->n_rows > spec->len;
     if (more)
         d->n_rows = spec->len;
+    d->n_new = d->n_rows;
+    d->position = spec->after_seq;
+    if (d->n_rows > 0)
+        d->position = s.by_creation ? d->rows[d->n_rows - 1].first_seq : d->rows[d->n_rows - 1].seq;
     created = ARENA_ARRAY(&d->arena, int64_t, d->n_rows + 1);
     rc = reader_created(r, d->rows, d->n_rows, created, err);
     if (rc != RC_OK)
@@ -593,12 +704,20 @@ enum rc draw_document(const struct render_spec *spec, const struct api_cfg *cfg,
                       struct store *store, struct reader *r, struct buf *out, struct drawn *drawn,
                       struct err *err)
 {
-    struct drawing d = {.spec = spec, .cfg = cfg, .store = store, .modified_at = TIME_UNKNOWN};
+    struct drawing d = {.spec = spec,
+                        .cfg = cfg,
+                        .store = store,
+                        .modified_at = TIME_UNKNOWN,
+                        .position = spec->after_seq};
     enum rc rc = spec->form == FORM_NEWEST   ? draw_newest(&d, r, err)
                  : spec->form == FORM_STREAM ? draw_stream(&d, r, err)
                                              : draw_pages(&d, r, err);
 
-    if (rc == RC_OK && !str_is_null(spec->callback)) {
+    if (rc == RC_OK)
+        add_hub(&d);
+    if (rc == RC_OK && spec->is_delivery && d.n_new == 0) {
+        /* nobody will see it */
+    } else if (rc == RC_OK && !str_is_null(spec->callback)) {
         AUTO(buf_release) struct buf bare = BUF_INIT(DRAW_MAX);
 
         feed_write(&bare, spec->format, &d.doc);
@@ -613,6 +732,8 @@ enum rc draw_document(const struct render_spec *spec, const struct api_cfg *cfg,
     }
     drawn->modified_at = d.modified_at;
     drawn->is_empty = d.doc.n_entries == 0;
+    drawn->n_new = d.n_new;
+    drawn->position = d.position;
     drawn->is_private = false;
     for (size_t i = 0; i < d.n_records; i++)
         drawn->is_private = drawn->is_private || !str_is_null(d.records[i].access_key);

@@ -5,21 +5,40 @@
 
 #include "api/pull.h"
 #include "api/reply.h"
+#include "api/topic.h"
 
-void feed_get(struct call *c)
+static void serve(struct call *c, topic_read_fn *read)
+{
+    struct problem p;
+    struct topic t;
+
+    if (read(c, &t, &p))
+        pull_serve(c, t.own, t.urls, t.n_urls);
+    else
+        reply_problem(c, &p);
+}
+
+static bool topic_of(struct topic *t, struct pull *q, struct wanted_url *urls, size_t n)
+{
+    q->link_urls = urls;
+    q->n_link_urls = n;
+    q->link_is_feed = true;
+    *t = (struct topic){.urls = urls, .n_urls = n, .describe = pull_describe, .own = q};
+    return true;
+}
+
+bool feed_topic(struct call *c, struct topic *t, struct problem *p)
 {
     struct pull *q = ARENA_NEW(c->arena, struct pull);
     struct wanted_url *url = ARENA_NEW(c->arena, struct wanted_url);
-    struct problem p;
 
-    if (!params_url(&c->params, c->arena, "url", url, &p) || !pull_read(c, q, &p)) {
-        reply_problem(c, &p);
-        return;
-    }
-    q->link_urls = url;
-    q->n_link_urls = 1;
-    q->link_is_feed = true;
-    pull_serve(c, q, url, 1);
+    return params_url(&c->params, c->arena, "url", url, p) && pull_read(c, q, p) &&
+           topic_of(t, q, url, 1);
+}
+
+void feed_get(struct call *c)
+{
+    serve(c, feed_topic);
 }
 
 static int by_url(const void *x, const void *y)
@@ -45,22 +64,21 @@ static struct str seed_of(struct arena *a, const struct wanted_url *urls, size_t
     return str_dup(a, buf_view(&seed));
 }
 
-void feeds_get(struct call *c)
+bool feeds_topic(struct call *c, struct topic *t, struct problem *p)
 {
     struct pull *q = ARENA_NEW(c->arena, struct pull);
     struct wanted_url *urls;
-    struct problem p;
     size_t n;
 
-    if (!params_urls(&c->params, c->arena, true, &urls, &n, &p) || !pull_read(c, q, &p)) {
-        reply_problem(c, &p);
-        return;
-    }
+    if (!params_urls(&c->params, c->arena, true, &urls, &n, p) || !pull_read(c, q, p))
+        return false;
     q->merged = true;
     q->id_seed = seed_of(c->arena, urls, n);
     q->title = str_printf(c->arena, "%zu feed%s merged", n, n == 1 ? "" : "s");
-    q->link_urls = urls;
-    q->n_link_urls = n;
-    q->link_is_feed = true;
-    pull_serve(c, q, urls, n);
+    return topic_of(t, q, urls, n);
+}
+
+void feeds_get(struct call *c)
+{
+    serve(c, feeds_topic);
 }

@@ -41,7 +41,7 @@ struct wait {
 
 static void pump(struct gather *g);
 
-static bool find(struct api *api, struct gathered *item)
+bool gather_find(struct api *api, struct gathered *item)
 {
     struct feed_brief brief;
     struct str credential = item->want.credential;
@@ -212,7 +212,7 @@ static enum rc start_item(struct gather *g, size_t i)
     enum rc rc = RC_OK;
     bool known;
 
-    known = find(g->api, item);
+    known = gather_find(g->api, item);
     if (item->ready)
         return RC_OK;
     w = NEW(struct wait);
@@ -267,7 +267,7 @@ void gather_start(struct call *c, struct gathered *items, size_t n, gather_done_
     struct gather *g;
 
     for (size_t i = 0; i < n; i++) {
-        find(c->api, &items[i]);
+        gather_find(c->api, &items[i]);
         n_ready += items[i].ready ? 1 : 0;
     }
     if (n_ready == n) {

@@ -24,6 +24,9 @@ typedef void gather_done_fn(struct call *c, struct gathered *items, size_t n, vo
 void gather_start(struct call *c, struct gathered *items, size_t n, gather_done_fn *done,
                   void *ctx);
 
+/* Look up the feed that an item wants, without waiting: false when it is not known. Any thread. */
+bool gather_find(struct api *api, struct gathered *item);
+
 /* Why none of the items is ready, as a problem: 504 when all timed out, 422 when none is a feed,
  * 403 when the address guard forbids all, else 502. */
 void gather_problem(struct call *c, const struct gathered *items, size_t n, struct problem *p);

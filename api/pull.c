@@ -5,12 +5,11 @@
  */
 #include "api/pull.h"
 
-#include <stdlib.h>
-
 #include "api/gather.h"
 #include "api/negotiate.h"
 #include "api/render.h"
 #include "api/selflink.h"
+#include "api/topic.h"
 #include "base/digest.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -42,11 +41,11 @@ bool pull_read(struct call *c, struct pull *q, struct problem *p)
     if (q->type_given)
         return true;
     c->negotiated = true;
-    if (!negotiate_format(http_request_field(c->req, "accept"), &q->format)) {
+    if (!negotiate_format(c->accept, &q->format)) {
         problem_set(p, c->arena, PROBLEM_NOT_ACCEPTABLE,
                     "The Accept field permits none of the types offered here; `type` in the query "
                     "overrides it.");
-        p->value = http_request_field(c->req, "accept");
+        p->value = c->accept;
         p->value = str_slice(p->value, 0, str_utf8_valid(p->value));
         p->allowed = negotiate_offers;
         p->fields = STR("Vary: Accept\r\n");
@@ -68,35 +67,13 @@ struct str pull_origin(struct call *c)
 {
     struct str origin = c->cfg->base_url;
 
+    if (!str_is_null(c->origin))
+        return c->origin;
     if (str_is_null(origin))
         return str_concat(c->arena, STR("http://"), http_request_host(c->req));
     while (str_ends(origin, STR("/")))
         origin.len--;
     return origin;
-}
-
-static int by_id(const void *x, const void *y)
-{
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-
-    return a < b ? -1 : a > b;
-}
-
-/* The ids that are ready, sorted, without doubles. */
-static size_t ready_ids(struct arena *a, const struct gathered *items, size_t n, int64_t **out)
-{
-    int64_t *ids = ARENA_ARRAY(a, int64_t, n + 1);
-    size_t n_ids = 0, n_out = 0;
-
-    for (size_t i = 0; i < n; i++)
-        if (items[i].ready)
-            ids[n_ids++] = items[i].id;
-    qsort(ids, n_ids, sizeof(*ids), by_id);
-    for (size_t i = 0; i < n_ids; i++)
-        if (i == 0 || ids[i] != ids[i - 1])
-            ids[n_out++] = ids[i];
-    *out = ids;
-    return n_out;
 }
 
 struct str pull_merged_id(struct arena *a, struct str seed)
@@ -109,15 +86,13 @@ struct str pull_merged_id(struct arena *a, struct str seed)
     return str_printf(a, "urn:uuid:%s", uuid);
 }
 
-/* The same document in other types, and where its permanent address is (RFC 8288). */
-static struct str link_field(struct arena *a, const struct pull *q, struct str self)
+/* The same document in other types (RFC 8288). */
+static struct str alternates(struct arena *a, const struct pull *q, struct str self)
 {
     static const enum feed_format formats[] = {FORMAT_ATOM, FORMAT_RSS, FORMAT_JSON,
                                                FORMAT_JSONFEED};
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
 
-    if (self.len > 8192 || str_chr(self, '\001') >= 0)
-        return STR_NULL; /* a field of that length breaks clients; a mark must not leave */
     for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
         const char *name = feed_format_name(formats[i]);
         struct str media = str_from(feed_format_media_type(formats[i])), type;
@@ -126,10 +101,9 @@ static struct str link_field(struct arena *a, const struct pull *q, struct str s
         if (formats[i] == q->format)
             continue;
         type = str_split(&media, ';');
-        buf_printf(&out, "%s<%.*s>; rel=\"alternate\"; type=\"%.*s\"",
-                   out.len == 0 ? "Link: " : ", ", STR_ARG(href), STR_ARG(type));
+        buf_printf(&out, "%s<%.*s>; rel=\"alternate\"; type=\"%.*s\"", out.len == 0 ? "" : ", ",
+                   STR_ARG(href), STR_ARG(type));
     }
-    buf_puts(&out, "\r\n");
     return str_dup(a, buf_view(&out));
 }
 
@@ -166,23 +140,43 @@ static void take_delta(struct call *c, struct render_spec *spec, struct reply *r
     r->fields = STR("IM: feed\r\n");
 }
 
+void pull_describe(struct call *c, void *own, const struct gathered *items, size_t n,
+                   struct render_spec *out)
+{
+    const struct pull *q = own;
+    int64_t *link_ids;
+
+    *out = (struct render_spec){.format = q->format,
+                                .merged = q->merged,
+                                .len = q->len,
+                                .skip = q->skip,
+                                .page_no = q->page,
+                                .page_size = c->cfg->archive_size,
+                                .origin = pull_origin(c),
+                                .title = q->title};
+    link_ids = topic_ids(c->arena, items, n, out);
+    if (!q->link_is_feed) /* the links name a list */
+        link_ids = ARENA_ARRAY(c->arena, int64_t, q->n_link_urls + 1);
+    else
+        out->hub = topic_hub(c);
+    out->self = selflink_make(c->arena, pull_origin(c), c->target,
+                              q->type_given ? NULL : feed_format_name(q->format), q->link_urls,
+                              link_ids, q->n_link_urls);
+    if (q->format == FORMAT_JSONFEED && q->len > 0)
+        out->next = selflink_set(c->arena, out->self, "skip",
+                                 str_printf(c->arena, "%zu", q->skip + q->len));
+    if (q->merged)
+        out->id = pull_merged_id(c->arena, q->id_seed);
+}
+
 static void on_gathered(struct call *c, struct gathered *items, size_t n, void *ctx)
 {
     struct pull *q = ctx;
-    struct render_spec spec = {.format = q->format,
-                               .merged = q->merged,
-                               .len = q->len,
-                               .skip = q->skip,
-                               .page_no = q->page,
-                               .page_size = c->cfg->archive_size,
-                               .origin = pull_origin(c),
-                               .title = q->title};
+    struct render_spec spec;
     struct reply *r = ARENA_NEW(c->arena, struct reply);
-    int64_t *ids, *link_ids = NULL;
-    const char *type = feed_format_name(q->format);
+    struct str links;
 
-    spec.n_ids = ready_ids(c->arena, items, n, &ids);
-    spec.ids = ids;
+    pull_describe(c, q, items, n, &spec);
     if (spec.n_ids == 0 && n > 0) {
         struct problem p;
 
@@ -191,23 +185,14 @@ static void on_gathered(struct call *c, struct gathered *items, size_t n, void *
         return;
     }
     store_touch(c->api->store, spec.ids, spec.n_ids);
-    link_ids = ARENA_ARRAY(c->arena, int64_t, q->n_link_urls + 1);
-    for (size_t i = 0; q->link_is_feed && i < n; i++)
-        link_ids[i] = items[i].ready ? items[i].id : 0;
-    spec.self = selflink_make(c->arena, pull_origin(c), http_request_target(c->req),
-                              q->type_given ? NULL : type, q->link_urls, link_ids, q->n_link_urls);
-    if (q->format == FORMAT_JSONFEED && q->len > 0)
-        spec.next = selflink_set(c->arena, spec.self, "skip",
-                                 str_printf(c->arena, "%zu", q->skip + q->len));
-    if (q->merged)
-        spec.id = pull_merged_id(c->arena, q->id_seed);
     *r = (struct reply)REPLY_INIT;
     r->cache = is_private(c, q) ? FRESH_PRIVATE : FRESH;
     r->varies_encoding = true;
     if (render_unmodified(c, &spec, r))
         return;
     take_delta(c, &spec, r);
-    r->fields = str_concat(c->arena, r->fields, link_field(c->arena, q, spec.self));
+    links = topic_link_field(c, spec.self, q->link_is_feed, alternates(c->arena, q, spec.self));
+    r->fields = str_concat(c->arena, r->fields, links);
     render_reply(c, &spec, r);
 }
 

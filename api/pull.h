@@ -2,6 +2,8 @@
 #pragma once
 
 #include "api/call.h"
+#include "api/gather.h"
+#include "api/render.h"
 #include "feed/writer.h"
 
 struct pull {
@@ -19,6 +21,10 @@ struct pull {
 
 /* type or Accept, len, skip. */
 bool pull_read(struct call *c, struct pull *q, struct problem *p) NODISCARD;
+
+/* What to draw for `own`, a struct pull: see topic.h. */
+void pull_describe(struct call *c, void *own, const struct gathered *items, size_t n,
+                   struct render_spec *out);
 
 /* Gather the feeds, then answer. `q` lives in the call's arena. */
 void pull_serve(struct call *c, struct pull *q, const struct wanted_url *urls, size_t n);

@@ -82,8 +82,8 @@ static struct str key_of(struct arena *a, struct store *s, const struct render_s
                spec->skip);
     buf_printf(&key, "%d %d %" PRId64 " %zu %zu\n", (int)spec->form, (int)spec->complete,
                spec->page, spec->page_rows, spec->page_size);
-    buf_printf(&key, "%zu %" PRId64 "\n%.*s\n", spec->page_no, spec->after_seq,
-               STR_ARG(spec->origin));
+    buf_printf(&key, "%zu %" PRId64 "\n%.*s\n%.*s\n", spec->page_no, spec->after_seq,
+               STR_ARG(spec->origin), STR_ARG(spec->hub));
     if (spec->form == FORM_STREAM) {
         put_place(&key, &spec->since);
         put_place(&key, &spec->until);
@@ -250,6 +250,7 @@ static struct render *render_new(struct call *c, struct str key, const struct re
     job->spec.id = str_dup(a, spec->id);
     job->spec.title = str_dup(a, spec->title);
     job->spec.origin = str_dup(a, spec->origin);
+    job->spec.hub = str_is_null(spec->hub) ? STR_NULL : str_dup(a, spec->hub);
     job->spec.callback = str_dup(a, spec->callback);
     job->spec.since.id = str_dup(a, spec->since.id);
     job->spec.since.text = str_dup(a, spec->since.text);

@@ -4,13 +4,12 @@
  * news are answered with one rendering. */
 #include "api/resources.h"
 
-#include <stdlib.h>
-
 #include "api/gather.h"
 #include "api/log_wait.h"
 #include "api/pull.h"
 #include "api/render.h"
 #include "api/selflink.h"
+#include "api/topic.h"
 #include "base/limits.h"
 #include "net/http_fields.h"
 
@@ -27,6 +26,7 @@ struct smart { /* in the call's arena */
     struct reply reply;
     struct wanted_url *urls;
     size_t n_urls;
+    bool type_given;
     int64_t until_ms; /* monotonic: waits so long; 0: not at all */
     int64_t seen;     /* end of the log before the last look */
 };
@@ -96,12 +96,13 @@ static bool read_callback(struct call *c, struct smart *s, struct problem *p)
 /* JSON unless Atom is liked better. */
 static bool read_format(struct call *c, struct smart *s, struct problem *p)
 {
-    struct str accept = http_request_field(c->req, "accept");
+    struct str accept = c->accept;
     int json, atom, script;
     bool given;
 
     if (!params_format(&c->params, c->arena, &s->spec.format, &given, p))
         return false;
+    s->type_given = given;
     if (given) {
         if (s->spec.format == FORMAT_JSON)
             s->spec.format = FORMAT_ACTIVITIES;
@@ -202,51 +203,56 @@ static void look(struct call *c, struct smart *s)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static int by_id(const void *x, const void *y)
+static void describe(struct call *c, void *own, const struct gathered *items, size_t n,
+                     struct render_spec *out)
 {
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    static const char *const of_a_piece[] = {"since", "until", "max", "timeout", "callback"};
+    struct smart *s = own;
+    struct render_spec *spec = &s->spec;
+    int64_t *link_ids = topic_ids(c->arena, items, n, spec);
 
-    return a < b ? -1 : a > b;
+    spec->merged = s->n_urls > 1;
+    spec->self = selflink_make(c->arena, pull_origin(c), c->target, NULL, s->urls, link_ids, n);
+    for (size_t i = 0; i < ARRAY_LEN(of_a_piece); i++)
+        spec->self = selflink_unset(c->arena, spec->self, of_a_piece[i]);
+    if (spec->merged) {
+        spec->id = pull_merged_id(c->arena, spec->self);
+        spec->title = str_printf(c->arena, "%zu feeds merged", s->n_urls);
+    }
+    spec->hub = topic_hub(c);
+    *out = *spec;
+}
+
+/* The URL of the stream in this type alone, for the Link field. */
+static struct str typed_self(struct call *c, const struct smart *s)
+{
+    return s->type_given ? s->spec.self
+                         : selflink_set(c->arena, s->spec.self, "type",
+                                        s->spec.format == FORMAT_ATOM ? STR("atom") : STR("json"));
 }
 
 static void on_gathered(struct call *c, struct gathered *items, size_t n, void *ctx)
 {
-    static const char *const own[] = {"since", "until", "max", "timeout", "callback"};
     struct smart *s = ctx;
-    int64_t *ids = ARENA_ARRAY(c->arena, int64_t, n + 1);
-    int64_t *link_ids = ARENA_ARRAY(c->arena, int64_t, n + 1);
     bool secret = !str_is_null(c->cfg->token);
     bool waits = s->until_ms != 0;
-    size_t n_ids = 0;
+    struct render_spec spec;
+    struct str links;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         secret = secret || !str_is_null(items[i].want.credential);
-        link_ids[i] = items[i].ready ? items[i].id : 0;
-        if (items[i].ready)
-            ids[n_ids++] = items[i].id;
-    }
-    if (n_ids == 0) {
+    describe(c, s, items, n, &spec);
+    if (spec.n_ids == 0) {
         struct problem p;
 
         gather_problem(c, items, n, &p);
         reply_problem(c, &p);
         return;
     }
-    qsort(ids, n_ids, sizeof *ids, by_id);
-    s->spec.ids = ids;
-    for (size_t i = 0; i < n_ids; i++)
-        if (i == 0 || ids[i] != ids[i - 1])
-            ids[s->spec.n_ids++] = ids[i];
-    s->spec.merged = s->n_urls > 1;
-    store_touch(c->api->store, ids, s->spec.n_ids);
-    s->spec.self = selflink_make(c->arena, pull_origin(c), http_request_target(c->req), NULL,
-                                 s->urls, link_ids, n);
-    for (size_t i = 0; i < ARRAY_LEN(own); i++)
-        s->spec.self = selflink_unset(c->arena, s->spec.self, own[i]);
-    if (s->spec.merged) {
-        s->spec.id = pull_merged_id(c->arena, s->spec.self);
-        s->spec.title = str_printf(c->arena, "%zu feeds merged", s->n_urls);
-    }
+    store_touch(c->api->store, spec.ids, spec.n_ids);
+    links = topic_link_field(c, typed_self(c, s), true, STR_NULL);
+    if (!str_is_null(links))
+        s->reply.fields = str_concat(c->arena, links, s->reply.fields);
     s->reply.cache = waits ? NEVER_STORED : secret ? FRESH_PRIVATE : FRESH;
     s->reply.private_cache = waits ? NEVER_STORED : FRESH_PRIVATE;
     s->reply.varies_encoding = true;
@@ -255,6 +261,21 @@ static void on_gathered(struct call *c, struct gathered *items, size_t n, void *
     if (waits)
         call_hold(c, s->until_ms - clock_mono_ms() + MARGIN_MS);
     look(c, s);
+}
+
+/* A subscriber gets what comes: positions and pieces are none of its business. */
+bool smart_topic(struct call *c, struct topic *t, struct problem *p)
+{
+    struct smart *s = ARENA_NEW(c->arena, struct smart);
+
+    *s = (struct smart){.reply = REPLY_INIT};
+    s->spec.form = FORM_STREAM;
+    if (!read_request(c, s, p))
+        return false;
+    s->spec.since.kind = s->spec.until.kind = PLACE_NONE;
+    s->spec.callback = STR_NULL;
+    *t = (struct topic){.urls = s->urls, .n_urls = s->n_urls, .describe = describe, .own = s};
+    return true;
 }
 
 void smart_get(struct call *c)

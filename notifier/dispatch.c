@@ -137,9 +137,11 @@ static struct ack *ack_failed(struct notifier *n, const struct push_job *job, st
 
     ack_tell(ack, why);
     ack->outcome.failed = true;
-    if (at_once || backoff_is_over(&b, n_failures, failing_s, n->cfg.suspend_after_s)) {
+    if (at_once || (!job->is_leased &&
+                    backoff_is_over(&b, n_failures, failing_s, n->cfg.suspend_after_s))) {
         ack->event = ATTEMPT_GAVE_UP;
         ack->outcome.state = SUB_SUSPENDED;
+        ack->outcome.ended = job->is_leased;
         return ack;
     }
     digest_random(&random, sizeof random);
@@ -162,7 +164,10 @@ static void on_written(void *ctx)
     } else if (ack->rc == RC_OK) {
         m->ack = NULL;
         m->pause_ms = ack->pause_ms;
-        if (ack->event == ATTEMPT_GAVE_UP)
+        if (ack->outcome.ended)
+            log_info("notifier", "hub_ended", "sub=%" PRId64 " callback=%s error=%s", m->id,
+                     log_quote(str_from(m->endpoint->url)), log_quote(ack->outcome.error));
+        else if (ack->event == ATTEMPT_GAVE_UP)
             log_warn("notifier", "suspended",
                      "sub=%" PRId64 " endpoint=%s error=%s position is kept until it is resumed",
                      m->id, log_quote(str_from(m->endpoint->url)), log_quote(ack->outcome.error));
@@ -412,6 +417,8 @@ void dispatch_run(struct notifier *n)
         t->n = n;
         t->endpoint = m->endpoint;
         t->job = push_job_new(m->id, n->cfg.max_entries, n->bodies);
+        t->job->draw = n->cfg.draw;
+        t->job->draw_ctx = n->cfg.draw_ctx;
         m->turn = t;
         m->turn_reload = n->collecting->number;
         m->was_reloaded = false;

@@ -65,6 +65,7 @@ struct notifier {
     struct notifier_cfg cfg;
     struct loop *loop; /* NULL before the start */
     struct http_client *client;
+    struct verifier *verifier; /* NULL: there is no hub */
     struct roster roster;
     struct bodies *bodies;
     size_t n_reading, n_calling;
@@ -83,6 +84,7 @@ struct notifier {
     bool is_drained;
     bool listening;
     bool posted; /* the loop has been told of `news` */
+    bool hub_news;
     struct news news;
 };
 

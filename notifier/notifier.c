@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "notifier/dispatch.h"
+#include "notifier/verifier.h"
 
 #define LOAD_AGAIN_MS 100
 
@@ -197,11 +198,16 @@ void notifier_take_news(struct notifier *n)
 static void on_news(void *ctx)
 {
     struct notifier *n = ctx;
+    bool hub_news;
 
     pthread_mutex_lock(&n->lock);
     n->posted = false;
+    hub_news = n->hub_news;
+    n->hub_news = false;
     pthread_mutex_unlock(&n->lock);
     notifier_take_news(n);
+    if (hub_news && n->verifier != NULL)
+        verifier_wake(n->verifier);
 }
 
 static void append_id(int64_t **ids, size_t *n, size_t *cap, int64_t id)
@@ -229,7 +235,8 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
     }
     for (size_t i = 0; i < notice->n_subs && n->listening; i++)
         append_id(&news->subs, &news->n_subs, &news->cap_subs, notice->sub_ids[i]);
-    post = !n->posted && news->n_feeds + news->n_moved + news->n_subs > 0;
+    n->hub_news = n->listening && (n->hub_news || notice->has_hub_news);
+    post = !n->posted && (n->hub_news || news->n_feeds + news->n_moved + news->n_subs > 0);
     if (post) {
         n->posted = true;
         loop_post(n->loop, on_news, n);
@@ -265,6 +272,10 @@ static void on_start(void *ctx)
         .guard = n->cfg.guard, .user_agent = n->cfg.user_agent, .max_total = n->cfg.max_calls};
 
     n->client = http_client_new(n->loop, &cfg);
+    if (n->cfg.draw != NULL) {
+        n->verifier = verifier_new(n->loop, n->client, &n->cfg);
+        verifier_wake(n->verifier);
+    }
     n->collecting->all = true;
     reload_run(n);
 }
@@ -300,6 +311,8 @@ static void on_stop_end(void *ctx)
     }
     n->loading = NULL;
     dispatch_abandon(n);
+    if (n->verifier != NULL)
+        verifier_stop(n->verifier);
     http_client_free(&n->client);
 }
 
@@ -330,6 +343,7 @@ void notifier_free(struct notifier **np)
         return;
     notifier_stop(n, 0);
     loop_free(&n->loop); /* late answers of readers and storer are disposed of here */
+    verifier_free(&n->verifier);
     roster_release(&n->roster);
     bodies_free(&n->bodies);
     reload_free(n->collecting);
@@ -350,9 +364,11 @@ static void on_reconfigure(void *ctx)
     struct notifier_cfg *cfg = &r->n->cfg;
     struct store *store = cfg->store;
     struct guard *guard = cfg->guard;
+    topic_draw_fn *draw = cfg->draw;
 
     *cfg = *r->cfg;
-    cfg->store = store; /* these two stay for life */
+    cfg->draw = draw;
+    cfg->store = store; /* these three stay for life */
     cfg->guard = guard;
     if (!r->n->stopped && r->n->client != NULL)
         dispatch_run(r->n);

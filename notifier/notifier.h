@@ -7,11 +7,21 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "net/guard.h"
 #include "storage/store.h"
 
 struct notifier;
+
+struct topic_document;
+
+/* Draw the document of a WebSub topic for who has everything up to `after_seq`: *doc (strings in the
+ * arena, position as far as was looked) and its bytes. RC_OK with no entries: nothing to deliver.
+ * RC_LIMIT: it passed the body's maximum. Reader threads. */
+typedef enum rc topic_draw_fn(void *ctx, struct reader *r, struct str topic, int64_t after_seq,
+                              size_t max_entries, struct arena *a, struct buf *body,
+                              struct topic_document *doc, struct err *err);
 
 struct notifier_cfg {
     struct store *store;    /* borrowed, like guard */
@@ -23,6 +33,8 @@ struct notifier_cfg {
     int64_t first_retry_ms; /* <= 5000 */
     int64_t max_retry_ms;
     int64_t suspend_after_s; /* failing so long: suspended */
+    topic_draw_fn *draw;     /* NULL: there is no hub */
+    void *draw_ctx;
 };
 
 /* Make it and listen to the store's commits: before the first write. Never fails. */

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
 
@@ -116,6 +117,50 @@ static bool is_last(struct push_job *job, struct reader *r)
            n == 0;
 }
 
+/* ---- topics ---------------------------------------------------------------------------------- */
+
+/* The topic's document with as many entries as fit into one call. */
+static enum push_found draw_topic(struct push_job *job, struct reader *r,
+                                  const struct hub_lease *lease)
+{
+    struct topic_document doc;
+    size_t max = job->max_entries;
+    enum rc rc;
+
+    for (;; max /= 2) {
+        buf_reset(&job->call.body);
+        doc = (struct topic_document){.position = job->sub->position};
+        rc = job->draw(job->draw_ctx, r, lease->topic, job->sub->position, max, job->arena,
+                       &job->call.body, &doc, &job->err);
+        if (rc != RC_LIMIT || max == 1)
+            break;
+    }
+    if (rc == RC_LIMIT || rc == RC_NOT_FOUND)
+        return PUSH_UNSENDABLE;
+    if (rc != RC_OK)
+        return PUSH_UNREAD;
+    job->position = doc.position;
+    job->n_entries = doc.n_entries;
+    if (doc.n_entries == 0)
+        return doc.position > job->sub->position ? PUSH_SKIP : PUSH_NOTHING;
+    websub_head(job->arena, lease, &doc, &job->call);
+    return PUSH_CALL;
+}
+
+static enum push_found find_delivery(struct push_job *job, struct reader *r)
+{
+    struct hub_lease lease;
+    enum rc rc = reader_hub_lease(r, job->sub_id, job->arena, &lease, &job->err);
+
+    if (rc == RC_NOT_FOUND || (rc == RC_OK && (lease.ends_at <= clock_now_s() || job->draw == NULL)))
+        return PUSH_ENDED;
+    if (rc == RC_OK)
+        rc = reader_endpoint_credential(r, job->sub_id, job->arena, &job->credential, &job->err);
+    job->sink = &sink_websub;
+    job->is_leased = true;
+    return rc == RC_OK ? draw_topic(job, r, &lease) : PUSH_UNREAD;
+}
+
 static enum push_found find_next(struct push_job *job, struct reader *r)
 {
     struct subscription *subs = NULL;
@@ -131,6 +176,8 @@ static enum push_found find_next(struct push_job *job, struct reader *r)
     job->sub = &subs[0];
     if (job->sub->state == SUB_SUSPENDED)
         return PUSH_SUSPENDED;
+    if (str_eqz(job->sub->sink, HUB_SINK))
+        return find_delivery(job, r);
     if (reader_next_push(r, job->sub, job->max_entries, job->arena, &revs, &n, &url, &skip_to,
                          &job->err) != RC_OK)
         return PUSH_UNREAD;
@@ -152,6 +199,6 @@ static enum push_found find_next(struct push_job *job, struct reader *r)
 void push_job_read(struct push_job *job, struct reader *r)
 {
     job->found = find_next(job, r);
-    if (job->found == PUSH_CALL)
+    if (job->found == PUSH_CALL && !job->is_leased)
         job->is_last = is_last(job, r);
 }

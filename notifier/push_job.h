@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "notifier/bodies.h"
+#include "notifier/notifier.h"
 #include "notifier/sink.h"
 #include "storage/store.h"
 
@@ -23,6 +24,8 @@ enum push_found {
 
 struct push_job {
     struct bodies *bodies; /* borrowed */
+    topic_draw_fn *draw;    /* for WebSub; may be NULL */
+    void *draw_ctx;
     int64_t sub_id;
     size_t max_entries;  /* in one call */
     struct arena *arena; /* of everything below; push_job_free() frees it */
@@ -30,9 +33,10 @@ struct push_job {
     enum push_found found;
     struct subscription *sub; /* as it was read; NULL when it was not */
     const struct sink *sink;
+    bool is_leased; /* by a WebSub subscriber: it is never suspended, and may end */
     struct sink_call call;
     struct str credential; /* of the endpoint; null. SECRET */
-    int64_t feed_id;       /* whose entries they are */
+    int64_t feed_id;       /* whose entries they are; 0: of several */
     int64_t position;      /* everything up to it is delivered once the call is */
     size_t n_entries;
     bool is_last; /* nothing follows, as far as the snapshot shows */

@@ -1,7 +1,7 @@
 /* notifier/sink.c - the table of push protocols. */
 #include "notifier/sink.h"
 
-static const struct sink *const sinks[] = {&sink_xmlrpc};
+static const struct sink *const sinks[] = {&sink_xmlrpc, &sink_websub};
 
 const struct sink *sink_find(struct str name)
 {

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/feed.h"
+#include "model/hub.h"
 #include "net/http_client.h"
 
 #define SINK_FIELDS_MAX 8
@@ -36,6 +37,15 @@ enum sink_verdict {
     SINK_GONE,   /* the receiver wants no more: suspended at once */
 };
 
+/* The document of a topic, for one delivery: what is new behind a position. */
+struct topic_document {
+    const char *media_type;
+    struct str self, hub; /* URLs */
+    size_t n_entries;     /* new in it; 0: there is nothing to deliver */
+    int64_t position;     /* everything up to it is delivered once this is */
+};
+
+/* render() and head() are NULL where the call is a topic's document. */
 struct sink {
     const char *name; /* as in struct subscription */
 
@@ -61,3 +71,8 @@ struct sink {
 const struct sink *sink_find(struct str name);
 
 extern const struct sink sink_xmlrpc; /* sink_xmlrpc.c: feedReceived(id, url, entries) */
+extern const struct sink sink_websub; /* sink_websub.c: documents of topics, by leases */
+
+/* Method and fields of a delivery whose body is there: its type, its links, its signature. */
+void websub_head(struct arena *a, const struct hub_lease *lease, const struct topic_document *doc,
+                 struct sink_call *call);

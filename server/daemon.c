@@ -19,6 +19,7 @@
 #include "net/url.h"
 #include "notifier/announcer.h"
 #include "notifier/notifier.h"
+#include "notifier/sink.h"
 #include "storage/store.h"
 
 #define AGENT_NAME "Feedmill/" FEEDMILL_VERSION
@@ -82,7 +83,21 @@ static struct fetcher_cfg fetcher_config(const struct daemon *d, const struct op
     return cfg;
 }
 
-static struct notifier_cfg notifier_config(const struct daemon *d, const struct options *o)
+/* The notifier asks the API for what a topic shows. */
+static enum rc draw_topic(void *ctx, struct reader *r, struct str topic, int64_t after_seq,
+                          size_t max_entries, struct arena *a, struct buf *body,
+                          struct topic_document *doc, struct err *err)
+{
+    struct daemon *d = ctx;
+    struct api_delivery out = {0};
+    enum rc rc =
+        api_draw_topic(d->api, r, topic, after_seq, max_entries, a, body, &out, err);
+
+    *doc = (struct topic_document){out.media_type, out.self, out.hub, out.n_entries, out.position};
+    return rc;
+}
+
+static struct notifier_cfg notifier_config(struct daemon *d, const struct options *o)
 {
     return (struct notifier_cfg){
         .store = d->store,
@@ -94,6 +109,8 @@ static struct notifier_cfg notifier_config(const struct daemon *d, const struct 
         .first_retry_ms = o->push_first_retry,
         .max_retry_ms = o->push_max_retry,
         .suspend_after_s = o->push_suspend_after,
+        .draw = o->hub ? draw_topic : NULL,
+        .draw_ctx = d,
     };
 }
 
@@ -206,6 +223,10 @@ static struct api_cfg api_config(struct daemon *d, const struct options *o)
         .list_ttl_s = o->list_ttl,
         .archive_size = (size_t)o->archive_size,
         .min_period_s = o->min_period,
+        .hub = o->hub,
+        .lease_default_s = o->hub_lease,
+        .lease_min_s = o->hub_lease_min,
+        .lease_max_s = o->hub_lease_max,
     };
 
     level_periods(o, cfg.level_period_s);

@@ -267,6 +267,23 @@ static enum rc drop_matches(struct txn *t, struct op *op, int64_t sub_id)
     return rc;
 }
 
+enum rc apply_sub_end(struct txn *t, int64_t id, struct arena *a, struct err *err)
+{
+    struct subscription sub;
+    enum rc rc = subs_load(t->db, id, true, a, &sub, err);
+
+    if (rc == RC_OK)
+        rc = subs_delete(t->db, id, err);
+    if (rc != RC_OK)
+        return rc;
+    txn_sub(t, id);
+    for (size_t i = 0; i < sub.n_feeds && rc == RC_OK; i++) {
+        txn_feed(t, sub.feeds[i].feed_id);
+        rc = give_up_settings(t, sub.feeds[i].feed_id, a, err);
+    }
+    return rc;
+}
+
 static enum rc apply_unsubscribe(struct txn *t, struct op *op)
 {
     int64_t id = op->as.unsubscribe.sub_id;
@@ -285,7 +302,10 @@ static enum rc apply_unsubscribe(struct txn *t, struct op *op)
         if (op->as.unsubscribe.n == 0)
             op->result.n_deleted = (int64_t)before->n_feeds;
         op->result.sub = NULL;
-        rc = subs_delete(t->db, id, &op->err);
+        if (str_eqz(before->sink, HUB_SINK)) /* the subscriber did not ask for it */
+            rc = hub_deny(t, id, STR("the subscription was ended here"), &op->arena, &op->err);
+        if (rc == RC_OK)
+            rc = subs_delete(t->db, id, &op->err);
     }
     for (i = 0; i < before->n_feeds && rc == RC_OK; i++) {
         txn_feed(t, before->feeds[i].feed_id);
@@ -300,6 +320,9 @@ static enum rc apply_push_outcome(struct txn *t, struct op *op)
     struct subscription sub;
     enum rc rc = subs_load(t->db, o->sub_id, false, &op->arena, &sub, &op->err);
 
+    op->result.id = o->sub_id;
+    if (rc == RC_OK && o->ended)
+        return apply_sub_end(t, sub.id, &op->arena, &op->err);
     if (rc != RC_OK)
         return rc;
     if (sub.state != o->state)
@@ -319,7 +342,6 @@ static enum rc apply_push_outcome(struct txn *t, struct op *op)
         sub.failing_since = TIME_UNKNOWN;
     }
     sub.last_error = o->failed || o->fault ? o->error : STR_NULL;
-    op->result.id = sub.id;
     return subs_save(t->db, &sub, &op->err);
 }
 
@@ -384,6 +406,9 @@ static apply_fn *const appliers[OP_COUNT_] = {
     [OP_SET_LEVEL] = apply_set_level,
     [OP_UPSTREAM_PUT] = apply_upstream_put,
     [OP_UPSTREAM_DROP] = apply_upstream_drop,
+    [OP_HUB_REQUEST] = apply_hub_request,
+    [OP_HUB_SETTLE] = apply_hub_settle,
+    [OP_HUB_SWEEP] = apply_hub_sweep,
 };
 
 enum rc op_apply(struct txn *t, struct op *op)

@@ -525,6 +525,8 @@ enum rc apply_outcome(struct txn *t, struct op *op)
     rc = feeds_load(t->db, o->feed_id, o->has_document, &op->arena, &row, &op->err);
     if (rc == RC_OK && o->trust != o->trust_was)
         rc = upstreams_trust(t->db, o->feed_id, o->trust_was, o->trust, &op->err);
+    if (rc == RC_OK && o->state == FEED_GONE && row.rec.state != FEED_GONE)
+        rc = hub_feed_gone(t, o->feed_id, &op->arena, &op->err);
     if (rc == RC_OK) {
         pinged = row.rec.n_pings != o->n_pings;
         rc = move_record(t, o, &row, &merged, &visible, &op->arena, &op->err);

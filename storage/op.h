@@ -20,6 +20,9 @@ enum op_kind {
     OP_SET_LEVEL,
     OP_UPSTREAM_PUT,
     OP_UPSTREAM_DROP,
+    OP_HUB_REQUEST,
+    OP_HUB_SETTLE,
+    OP_HUB_SWEEP,
     OP_COUNT_
 };
 
@@ -50,6 +53,8 @@ struct op {
             int level;
         } set_level;
         struct upstream upstream; /* OP_UPSTREAM_DROP: its token */
+        struct hub_intent hub_request;
+        struct hub_settled hub_settle;
     } as;
     enum rc rc;
     struct err err;
@@ -64,3 +69,18 @@ enum rc op_apply(struct txn *t, struct op *op) NODISCARD;
 
 /* The one for OP_FETCH_OUTCOME. */
 enum rc apply_outcome(struct txn *t, struct op *op) NODISCARD;
+
+/* End a subscription, and what it had asked for its feeds. */
+enum rc apply_sub_end(struct txn *t, int64_t id, struct arena *a, struct err *err) NODISCARD;
+
+/* The ones for OP_HUB_REQUEST, OP_HUB_SETTLE, OP_HUB_SWEEP. */
+enum rc apply_hub_request(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_hub_settle(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_hub_sweep(struct txn *t, struct op *op) NODISCARD;
+
+/* The subscriber is told that it gets nothing more; its subscription is for the caller to end. */
+enum rc hub_deny(struct txn *t, int64_t sub_id, struct str reason, struct arena *a,
+                 struct err *err) NODISCARD;
+
+/* The publisher has ended the feed: so end the leases of those who have no other. */
+enum rc hub_feed_gone(struct txn *t, int64_t feed_id, struct arena *a, struct err *err) NODISCARD;

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/revisions.h"
+#include "storage/sqlite/hub.h"
 #include "storage/sqlite/subscriptions.h"
 #include "storage/sqlite/upstreams.h"
 #include "storage/store_priv.h"
@@ -347,6 +348,18 @@ enum rc reader_endpoint_credential(struct reader *r, int64_t sub_id, struct aren
                                    struct str *out, struct err *err)
 {
     return subs_credential(r->db, sub_id, a, out, err);
+}
+
+enum rc reader_hub_intents(struct reader *r, int64_t after_id, size_t max, struct arena *a,
+                           struct hub_intent **out, size_t *n_out, struct err *err)
+{
+    return hub_intents_after(r->db, after_id, max, a, out, n_out, err);
+}
+
+enum rc reader_hub_lease(struct reader *r, int64_t sub_id, struct arena *a, struct hub_lease *out,
+                         struct err *err)
+{
+    return hub_lease_load(r->db, sub_id, a, out, err);
 }
 
 enum rc reader_due(struct reader *r, reader_due_fn *fn, void *ctx, struct err *err)

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "model/feed.h"
+#include "model/hub.h"
 #include "model/view.h"
 
 struct store;
@@ -54,9 +55,13 @@ struct commit_notice {
     const int64_t *sub_ids; /* subscriptions made, changed or ended; by a push only when it
                                changed the state */
     size_t n_subs;
+    const struct hub_settled *settled; /* requests of WebSub subscribers */
+    size_t n_settled;
+    bool has_hub_news; /* there is such a request, or a new lease */
 };
 
-/* Called on the storer's thread after each commit that changed a feed or a subscription, before the
+/* Called on the storer's thread after each commit that changed a feed or a subscription, or what a
+ * WebSub subscriber asked for, before the
  * operations' `done`, in commit order: be quick, post to a mailbox. At most 8 listeners, all added
  * before the first write. */
 typedef void store_notice_fn(void *ctx, const struct commit_notice *notice);
@@ -164,6 +169,7 @@ struct push_outcome {
     struct str error;
     int64_t next_try_at; /* TIME_UNKNOWN when none is pending */
     enum sub_state state;
+    bool ended; /* the subscription ends with it */
 };
 enum rc store_push_outcome(struct store *s, const struct push_outcome *o, store_done_fn *done,
                            void *ctx) NODISCARD;
@@ -239,6 +245,21 @@ enum rc store_upstream_drop(struct store *s, struct str token) NODISCARD;
 /* Set level or exact period of a feed (freq), without a subscription. */
 enum rc store_set_level(struct store *s, int64_t feed_id, int level, int64_t period_s,
                         store_done_fn *done, void *ctx) NODISCARD;
+
+/* WebSub. Keep what a subscriber has asked for until it is settled; result.id is the intent's.
+ * RC_FULL from `done`: too many wait. */
+enum rc store_hub_request(struct store *s, const struct hub_intent *in, store_done_fn *done,
+                          void *ctx) NODISCARD;
+
+/* The subscriber has confirmed it or not: the lease begins (or is replaced, or ends), and the intent is
+ * gone. A new lease's position is the end of the log, a replaced one's stays. RC_NOT_FOUND: it was
+ * settled before. */
+enum rc store_hub_settle(struct store *s, struct hub_settled settled, store_done_fn *done,
+                         void *ctx) NODISCARD;
+
+/* End the leases that are over, and ask for those to be renewed (as intents). result.id: when it is
+ * to be called again; TIME_UNKNOWN: when there is a new lease. */
+enum rc store_hub_sweep(struct store *s, store_done_fn *done, void *ctx) NODISCARD;
 
 /* ---- reads ------------------------------------------------------------------------------- */
 
@@ -325,6 +346,14 @@ enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **ou
 /* The endpoint's credential of a subscription, for the notifier only. SECRET. */
 enum rc reader_endpoint_credential(struct reader *r, int64_t sub_id, struct arena *a,
                                    struct str *out, struct err *err) NODISCARD;
+
+/* Intents after an id, ascending, at most `max`, with their secrets; for the notifier only. */
+enum rc reader_hub_intents(struct reader *r, int64_t after_id, size_t max, struct arena *a,
+                           struct hub_intent **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* The lease of a WebSub subscription, with its secret; for the notifier only. RC_NOT_FOUND: none. */
+enum rc reader_hub_lease(struct reader *r, int64_t sub_id, struct arena *a, struct hub_lease *out,
+                         struct err *err) NODISCARD;
 
 /* The next push of a subscription: the revisions (new and changed) of the next fetch of one feed
  * after its position, oldest first, at most `max`; n = 0 when there is nothing, or when a commit

@@ -280,10 +280,13 @@ static void notify(struct storer *s, const struct news *news)
                                    .feeds = feeds,
                                    .n_feeds = t->n_feeds,
                                    .sub_ids = t->subs,
-                                   .n_subs = t->n_subs};
+                                   .n_subs = t->n_subs,
+                                   .settled = t->settled,
+                                   .n_settled = t->n_settled,
+                                   .has_hub_news = t->has_hub_news};
     size_t i;
 
-    if (t->n_feeds == 0 && t->n_subs == 0)
+    if (t->n_feeds == 0 && t->n_subs == 0 && t->n_settled == 0 && !t->has_hub_news)
         return;
     for (i = 0; i < t->n_feeds; i++)
         feeds[i] = (struct feed_notice){.feed_id = t->feeds[i].id,

@@ -8,7 +8,7 @@
 
 struct txn_mark txn_mark(const struct txn *t)
 {
-    return (struct txn_mark){t->n_feeds,  t->n_subs,     t->n_keys,
+    return (struct txn_mark){t->n_feeds,  t->n_subs,     t->n_keys,  t->n_settled,
                              t->last_seq, t->last_at_us, t->version};
 }
 
@@ -17,6 +17,7 @@ void txn_undo(struct txn *t, struct txn_mark mark)
     t->n_feeds = mark.n_feeds;
     t->n_subs = mark.n_subs;
     t->n_keys = mark.n_keys;
+    t->n_settled = mark.n_settled;
     t->last_seq = mark.last_seq;
     t->last_at_us = mark.last_at_us;
     t->version = mark.version;
@@ -24,7 +25,8 @@ void txn_undo(struct txn *t, struct txn_mark mark)
 
 void txn_reset(struct txn *t)
 {
-    t->n_feeds = t->n_subs = t->n_keys = 0;
+    t->n_feeds = t->n_subs = t->n_keys = t->n_settled = 0;
+    t->has_hub_news = false;
 }
 
 void txn_release(struct txn *t)
@@ -32,6 +34,7 @@ void txn_release(struct txn *t)
     mem_free(t->feeds);
     mem_free(t->subs);
     mem_free(t->keys);
+    mem_free(t->settled);
     *t = (struct txn){0};
 }
 
@@ -52,6 +55,12 @@ void txn_key(struct txn *t, const struct directory_key *k)
 {
     t->keys = mem_grow(t->keys, &t->cap_keys, t->n_keys + 1, sizeof *t->keys);
     t->keys[t->n_keys++] = *k;
+}
+
+void txn_settled(struct txn *t, struct hub_settled settled)
+{
+    t->settled = mem_grow(t->settled, &t->cap_settled, t->n_settled + 1, sizeof *t->settled);
+    t->settled[t->n_settled++] = settled;
 }
 
 static int by_id_and_order(const void *x, const void *y)

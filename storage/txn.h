@@ -20,7 +20,7 @@ struct txn_feed {
 };
 
 struct txn_mark {
-    size_t n_feeds, n_subs, n_keys;
+    size_t n_feeds, n_subs, n_keys, n_settled;
     int64_t last_seq, last_at_us, version;
 };
 
@@ -31,7 +31,9 @@ struct txn {
     struct txn_feed *feeds;
     int64_t *subs;
     struct directory_key *keys;
-    size_t n_feeds, cap_feeds, n_subs, cap_subs, n_keys, cap_keys;
+    struct hub_settled *settled;
+    size_t n_feeds, cap_feeds, n_subs, cap_subs, n_keys, cap_keys, n_settled, cap_settled;
+    bool has_hub_news; /* a request or a lease of a WebSub subscriber came in */
 };
 
 /* Where to go back to. */
@@ -46,6 +48,7 @@ void txn_release(struct txn *t);
 struct txn_feed *txn_feed(struct txn *t, int64_t id);
 void txn_sub(struct txn *t, int64_t id);
 void txn_key(struct txn *t, const struct directory_key *k);
+void txn_settled(struct txn *t, struct hub_settled settled);
 
 /* One note a feed, by id: the notes of each are joined. Subscriptions without doubles. */
 void txn_fold(struct txn *t);

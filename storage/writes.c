@@ -227,3 +227,38 @@ enum rc store_set_level(struct store *s, int64_t feed_id, int level, int64_t per
     op->as.set_level.period_s = period_s;
     return hand_over(s, op);
 }
+
+enum rc store_hub_request(struct store *s, const struct hub_intent *in, store_done_fn *done,
+                          void *ctx)
+{
+    struct op *op = op_new(OP_HUB_REQUEST, done, ctx);
+    struct sub_feed *feeds = ARENA_ARRAY(&op->arena, struct sub_feed, in->n_feeds + 1);
+    struct hub_intent *copy = &op->as.hub_request;
+
+    for (size_t i = 0; i < in->n_feeds; i++)
+        feeds[i] = (struct sub_feed){.feed_id = in->feeds[i].feed_id,
+                                     .url = keep(op, in->feeds[i].url)};
+    *copy = *in;
+    copy->topic = keep(op, in->topic);
+    copy->callback = keep(op, in->callback);
+    copy->credential = keep(op, in->credential);
+    copy->secret = keep(op, in->secret);
+    copy->verify_token = keep(op, in->verify_token);
+    copy->reason = keep(op, in->reason);
+    copy->feeds = feeds;
+    return hand_over(s, op);
+}
+
+enum rc store_hub_settle(struct store *s, struct hub_settled settled, store_done_fn *done,
+                         void *ctx)
+{
+    struct op *op = op_new(OP_HUB_SETTLE, done, ctx);
+
+    op->as.hub_settle = settled;
+    return hand_over(s, op);
+}
+
+enum rc store_hub_sweep(struct store *s, store_done_fn *done, void *ctx)
+{
+    return hand_over(s, op_new(OP_HUB_SWEEP, done, ctx));
+}

@@ -18,7 +18,7 @@
 #include "storage/sqlite/stmt.h"
 
 #define APPLICATION_ID 0x46656564 /* "Feed" */
-#define SCHEMA_VERSION 6
+#define SCHEMA_VERSION 7
 #define BUSY_MS 5000
 #define LOG_PAGES 4000 /* a shorter write-ahead log is left alone */
 #define N_SLOTS 256    /* a power of two, well above the number of statements in the sources */
@@ -83,6 +83,19 @@ static const struct migration migrations[] = {
      "CREATE UNIQUE INDEX upstreams_feed ON upstreams (feed_id) WHERE is_current = 1;"
      "UPDATE feeds SET body_hash = NULL, etag = NULL, last_modified = NULL"
      " WHERE id IN (SELECT feed_id FROM heads WHERE head LIKE '%\"hub\"%');"},
+    {6, 7,
+     "CREATE TABLE hub_leases ( sub_id INTEGER PRIMARY KEY REFERENCES subscriptions (id) "
+     "ON DELETE CASCADE, topic TEXT NOT NULL, callback TEXT NOT NULL, secret TEXT, "
+     "verify_token TEXT, legacy INTEGER NOT NULL, renews INTEGER NOT NULL, lease_s INTEGER "
+     "NOT NULL, ends_at INTEGER NOT NULL, renew_at INTEGER, UNIQUE (callback, topic) ) "
+     "STRICT;"
+     "CREATE INDEX hub_leases_end ON hub_leases (ends_at);"
+     "CREATE INDEX hub_leases_renew ON hub_leases (renew_at) WHERE renew_at IS NOT NULL;"
+     "CREATE TABLE hub_intents ( id INTEGER PRIMARY KEY AUTOINCREMENT, mode INTEGER NOT "
+     "NULL, topic TEXT NOT NULL, callback TEXT NOT NULL, credential TEXT, secret TEXT, "
+     "verify_token TEXT, reason TEXT, legacy INTEGER NOT NULL, renews INTEGER NOT NULL, "
+     "waits INTEGER NOT NULL, "
+     "lease_s INTEGER NOT NULL, feeds TEXT NOT NULL ) STRICT;"},
 };
 
 static enum rc db_fail(struct db *db, struct err *err)

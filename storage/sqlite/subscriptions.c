@@ -95,6 +95,12 @@ enum rc subs_delete(struct db *db, int64_t id, struct err *err)
     return stmt_run(db, err, "DELETE FROM subscriptions WHERE id = ?1", "i", id);
 }
 
+enum rc subs_set_credential(struct db *db, int64_t id, struct str credential, struct err *err)
+{
+    return stmt_run(db, err, "UPDATE subscriptions SET endpoint_credential = ?2 WHERE id = ?1",
+                    "is", id, credential);
+}
+
 enum rc subs_credential(struct db *db, int64_t id, struct arena *a, struct str *out,
                         struct err *err)
 {

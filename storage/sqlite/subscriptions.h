@@ -18,6 +18,8 @@ enum rc subs_load(struct db *db, int64_t id, bool with_feeds, struct arena *a,
 /* Write back what pushes change: state, position, failures, counts. */
 enum rc subs_save(struct db *db, const struct subscription *sub, struct err *err) NODISCARD;
 enum rc subs_delete(struct db *db, int64_t id, struct err *err) NODISCARD;
+enum rc subs_set_credential(struct db *db, int64_t id, struct str credential,
+                            struct err *err) NODISCARD;
 enum rc subs_credential(struct db *db, int64_t id, struct arena *a, struct str *out,
                         struct err *err) NODISCARD;
 

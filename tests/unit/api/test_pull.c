@@ -123,7 +123,8 @@ static void test_pull__links_to_the_other_types(void **state)
 
     assert_true(
         str_find(link, STR("type=atom>; rel=\"alternate\"; type=\"application/atom+xml\"")) > 0);
-    assert_true(str_find(link, STR("type=rss>")) < 0);
+    assert_true(str_find(link, STR("type=rss>; rel=\"alternate\"")) < 0);
+    assert_true(str_find(link, STR("type=rss>; rel=\"self\"")) > 0);
 }
 
 /* REST-08, REST-11, REST-15 */

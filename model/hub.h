@@ -1,0 +1,50 @@
+/* model/hub.h - what a WebSub subscriber has asked for, and what was agreed with it.
+ *
+ * A request is an intent until the subscriber's callback has confirmed it; then it is a lease,
+ * which stands beside an ordinary subscription (sink "websub") and ends with it. The hub's own wish
+ * to tell a subscriber that it gets nothing more is an intent, too.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "model/feed.h"
+
+#define HUB_SINK "websub"
+#define HUB_SECRET_MAX 199 /* bytes (WebSub 5.1) */
+
+enum hub_mode { HUB_SUBSCRIBE = 0, HUB_UNSUBSCRIBE = 1, HUB_DENIED = 2 };
+
+struct hub_intent {
+    int64_t id; /* set by storage */
+    enum hub_mode mode;
+    struct str topic;        /* as the subscriber named it */
+    struct str callback;     /* canonical URL without credential */
+    struct str credential;   /* of the callback; null. SECRET */
+    struct str secret;       /* signs deliveries; null: they are not signed. SECRET */
+    struct str verify_token; /* of PubSubHubbub 0.3, given back; null */
+    struct str reason;       /* HUB_DENIED */
+    bool legacy;             /* PubSubHubbub 0.3: signatures are SHA-1 */
+    bool renews;             /* no lease was asked for: it is verified again before it ends */
+    bool waits;              /* a request waits for what comes of it: no second try */
+    int64_t lease_s;
+    const struct sub_feed *feeds; /* HUB_SUBSCRIBE: of the topic; ids and URLs count */
+    size_t n_feeds;
+};
+
+struct hub_lease {
+    int64_t sub_id;
+    struct str topic, secret, verify_token; /* as in struct hub_intent */
+    bool legacy, renews;
+    int64_t lease_s;
+    int64_t ends_at;  /* nothing is delivered from then on */
+    int64_t renew_at; /* TIME_UNKNOWN: it just ends */
+};
+
+struct hub_settled {
+    int64_t intent_id;
+    bool confirmed;
+};

@@ -1,0 +1,456 @@
+/* notifier/verifier.c - verification of intent (WebSub 5.3, PubSubHubbub 0.3 6.2), denials, leases.
+ */
+#include "notifier/verifier.h"
+
+#include <inttypes.h>
+#include <sys/queue.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "net/url.h"
+
+#define AT_ONCE 64        /* calls in flight */
+#define AT_ONCE_HOST 8    /* of them to one host: a slow one leaves room for the others */
+#define LOAD_MAX 256      /* intents read at once */
+#define TRIES 3           /* of a callback that cannot be reached */
+#define TRY_AGAIN_MS 2000 /* then four times as long */
+#define TROUBLE_MS 1000   /* the database has no room, or fails */
+#define SWEEP_MAX_S 3600  /* leases are looked after at least so often */
+#define CHALLENGE_BYTES 24
+#define ANSWER_MAX 4096
+
+struct verify {
+    struct verifier *v;
+    struct arena arena;
+    struct hub_intent intent;
+    struct str host;
+    char challenge[2 * CHALLENGE_BYTES + 1];
+    int n_tries;
+    bool busy; /* called, waiting for the next try, or with the storer */
+    bool confirmed;
+    enum rc rc;
+    struct loop_timer *timer;
+    TAILQ_ENTRY(verify) next;
+};
+TAILQ_HEAD(verify_list, verify);
+
+struct load {
+    struct verifier *v;
+    struct arena arena;
+    struct hub_intent *found;
+    size_t n;
+    enum rc rc;
+    struct err err;
+};
+
+struct sweep {
+    struct verifier *v;
+    enum rc rc;
+    int64_t due_at;
+};
+
+struct verifier {
+    struct loop *loop;
+    struct http_client *client;
+    const struct notifier_cfg *cfg;
+    struct verify_list all; /* by id */
+    size_t n, n_calling;
+    int64_t last_id; /* intents up to it have been read */
+    bool loading, more;
+    bool sweeping, sweep_more;
+    bool stopped;
+    struct loop_timer *load_timer, *sweep_timer;
+};
+
+static void load_more(struct verifier *v);
+static void sweep(struct verifier *v);
+static void run(struct verifier *v);
+
+/* ---- one verification ------------------------------------------------------------------------ */
+
+static void verify_free(struct verify *f)
+{
+    if (f->timer != NULL)
+        loop_timer_cancel(&f->timer);
+    arena_release(&f->arena);
+    mem_free(f);
+}
+
+static void forget(struct verify *f)
+{
+    struct verifier *v = f->v;
+
+    TAILQ_REMOVE(&v->all, f, next);
+    v->n--;
+    verify_free(f);
+}
+
+/* The loop, after the storer. */
+static void on_settled(void *ctx)
+{
+    struct verify *f = ctx;
+    struct verifier *v = f->v;
+
+    if (f->rc != RC_OK && f->rc != RC_NOT_FOUND && f->rc != RC_CLOSED)
+        log_warn("notifier", "hub_unsettled", "intent=%" PRId64 " rc=%s", f->intent.id,
+                 rc_name(f->rc));
+    forget(f);
+    if (v->stopped)
+        return;
+    if (v->n == 0)
+        load_more(v);
+    run(v);
+}
+
+static void on_storer_settled(void *ctx, enum rc rc, const struct store_result *res UNUSED,
+                              const struct err *err UNUSED)
+{
+    struct verify *f = ctx;
+
+    f->rc = rc;
+    loop_post(f->v->loop, on_settled, f);
+}
+
+static void settle(struct verify *f);
+
+static void on_settle_again(void *ctx)
+{
+    struct verify *f = ctx;
+
+    f->timer = NULL;
+    settle(f);
+}
+
+static void settle(struct verify *f)
+{
+    struct hub_settled settled = {f->intent.id, f->confirmed};
+    enum rc rc;
+
+    rc = store_hub_settle(f->v->cfg->store, settled, on_storer_settled, f);
+    if (rc == RC_OK)
+        return;
+    if (rc != RC_CLOSED) /* else it is asked again after the next start */
+        f->timer = loop_timer_start(f->v->loop, TROUBLE_MS, on_settle_again, f);
+}
+
+static void call(struct verify *f);
+
+static void on_try_again(void *ctx)
+{
+    struct verify *f = ctx;
+
+    f->timer = NULL;
+    f->busy = false;
+    run(f->v);
+}
+
+static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
+{
+    static const char *const modes[] = {"subscribe", "unsubscribe", "denied"};
+    struct verify *f = ctx;
+    struct verifier *v = f->v;
+    struct arena *arena = answer == NULL ? NULL : answer->arena;
+    int status = answer == NULL ? 0 : answer->status;
+    bool unreached = rc != RC_OK || status >= 500;
+
+    v->n_calling--;
+    if (rc == RC_OK && status >= 200 && status < 300)
+        f->confirmed = str_eqz(answer->body, f->challenge);
+    if (rc == RC_LIMIT || rc == RC_DENIED)
+        unreached = false; /* it will be no better the next time */
+    log_debug("notifier", "hub_verify", "mode=%s callback=%s status=%d confirmed=%d error=%s",
+              modes[f->intent.mode], log_quote(url_public(&f->arena, f->intent.callback)), status,
+              (int)f->confirmed, log_quote(rc == RC_OK ? STR("") : str_from(err->text)));
+    arena_free(&arena);
+    if (v->stopped)
+        return; /* the intent stays: it is asked again after the next start */
+    if (unreached && ++f->n_tries < TRIES && !f->intent.waits) {
+        int64_t pause = f->n_tries == 1 ? TRY_AGAIN_MS : 4 * TRY_AGAIN_MS;
+
+        f->timer = loop_timer_start(v->loop, pause, on_try_again, f);
+    } else {
+        stats_inc(f->confirmed                   ? STAT_hub_confirmed_total
+                  : f->intent.mode == HUB_DENIED ? STAT_hub_denied_total
+                                                 : STAT_hub_refused_total);
+        settle(f);
+    }
+    run(v);
+}
+
+static void put(struct arena *a, struct buf *url, const char *name, struct str value)
+{
+    struct str text = buf_view(url);
+
+    if (str_chr(text, '?') < 0)
+        buf_putc(url, '?');
+    else if (!str_ends(text, STR("?")))
+        buf_putc(url, '&');
+    buf_printf(url, "hub.%s=%.*s", name, STR_ARG(url_encode(a, value)));
+}
+
+static void call(struct verify *f)
+{
+    AUTO(buf_release) struct buf url = BUF_INIT(BUF_ANY);
+    const struct hub_intent *in = &f->intent;
+    unsigned char random[CHALLENGE_BYTES];
+    int64_t timeout_ms = f->v->cfg->timeout_ms;
+    struct http_call call = {.method = STR("GET"),
+                             .credential = in->credential,
+                             .user_agent = str_from(f->v->cfg->user_agent),
+                             .max_redirects = 0,
+                             .max_body = ANSWER_MAX,
+                             .max_header = LIMIT_FETCH_HEADER,
+                             .timeout_ms = timeout_ms,
+                             .connect_timeout_ms = timeout_ms < 10000 ? timeout_ms : 10000};
+
+    digest_random(random, sizeof random); /* of every try another one: none is of use twice */
+    digest_hex(random, sizeof random, f->challenge);
+    buf_str(&url, in->callback);
+    put(&f->arena, &url, "mode",
+        in->mode == HUB_SUBSCRIBE     ? STR("subscribe")
+        : in->mode == HUB_UNSUBSCRIBE ? STR("unsubscribe")
+                                      : STR("denied"));
+    put(&f->arena, &url, "topic", in->topic);
+    if (in->mode == HUB_DENIED)
+        put(&f->arena, &url, "reason", in->reason);
+    else
+        put(&f->arena, &url, "challenge", str_from(f->challenge));
+    if (in->mode == HUB_SUBSCRIBE)
+        put(&f->arena, &url, "lease_seconds", str_printf(&f->arena, "%" PRId64, in->lease_s));
+    if (!str_is_null(in->verify_token))
+        put(&f->arena, &url, "verify_token", in->verify_token);
+    call.url = buf_view(&url);
+    f->busy = true;
+    f->v->n_calling++;
+    http_client_start(f->v->client, &call, on_answer, f);
+}
+
+/* May it start: is nothing of its callback and topic before it, and its host not too busy? */
+static bool may_start(struct verifier *v, const struct verify *f)
+{
+    const struct verify *other;
+    size_t n_host = 0;
+
+    TAILQ_FOREACH(other, &v->all, next)
+    {
+        if (other == f)
+            break; /* they are by id */
+        if (str_eq(other->intent.callback, f->intent.callback) &&
+            str_eq(other->intent.topic, f->intent.topic))
+            return false;
+    }
+    TAILQ_FOREACH(other, &v->all, next)
+    n_host += other->busy && str_eq(other->host, f->host);
+    return n_host < AT_ONCE_HOST;
+}
+
+static void run(struct verifier *v)
+{
+    struct verify *f;
+
+    TAILQ_FOREACH(f, &v->all, next)
+    {
+        if (v->n_calling >= AT_ONCE)
+            return;
+        if (!f->busy && may_start(v, f))
+            call(f);
+    }
+}
+
+/* ---- intents --------------------------------------------------------------------------------- */
+
+static struct verify *verify_new(struct verifier *v, const struct hub_intent *in)
+{
+    struct verify *f = NEW(struct verify);
+
+    f->v = v;
+    f->intent = *in;
+    f->intent.topic = str_dup(&f->arena, in->topic);
+    f->intent.callback = str_dup(&f->arena, in->callback);
+    f->intent.credential =
+        str_is_null(in->credential) ? STR_NULL : str_dup(&f->arena, in->credential);
+    f->intent.verify_token =
+        str_is_null(in->verify_token) ? STR_NULL : str_dup(&f->arena, in->verify_token);
+    f->intent.reason = str_is_null(in->reason) ? STR("") : str_dup(&f->arena, in->reason);
+    f->intent.secret = STR_NULL; /* for the storer only */
+    f->intent.feeds = NULL;
+    f->host = url_authority(&f->arena, f->intent.callback);
+    return f;
+}
+
+static void on_load_again(void *ctx)
+{
+    struct verifier *v = ctx;
+
+    v->load_timer = NULL;
+    load_more(v);
+}
+
+static void on_loaded(void *ctx)
+{
+    struct load *l = ctx;
+    struct verifier *v = l->v;
+
+    v->loading = false;
+    for (size_t i = 0; i < l->n && !v->stopped && l->rc == RC_OK; i++) {
+        struct verify *f = verify_new(v, &l->found[i]);
+
+        v->last_id = f->intent.id;
+        TAILQ_INSERT_TAIL(&v->all, f, next);
+        v->n++;
+    }
+    if (l->rc == RC_OK && l->n == LOAD_MAX)
+        v->more = true; /* read when these are done */
+    if (l->rc != RC_OK && !v->stopped) {
+        log_warn("notifier", "hub_unread", "error=%s tried again",
+                 log_quote(str_from(l->err.text)));
+        v->more = true;
+        if (v->load_timer == NULL)
+            v->load_timer = loop_timer_start(v->loop, TROUBLE_MS, on_load_again, v);
+    } else if (!v->stopped) {
+        load_more(v);
+        run(v);
+    }
+    arena_release(&l->arena);
+    mem_free(l);
+}
+
+/* On a reader thread. */
+static void load(void *ctx, struct reader *r)
+{
+    struct load *l = ctx;
+
+    l->rc = reader_hub_intents(r, l->v->last_id, LOAD_MAX, &l->arena, &l->found, &l->n, &l->err);
+    loop_post(l->v->loop, on_loaded, l);
+}
+
+static void load_more(struct verifier *v)
+{
+    struct load *l;
+
+    if (!v->more || v->loading || v->n >= LOAD_MAX || v->load_timer != NULL)
+        return;
+    l = NEW(struct load);
+    l->v = v;
+    v->loading = true;
+    v->more = false;
+    if (store_read(v->cfg->store, load, l) == RC_OK)
+        return;
+    mem_free(l);
+    v->loading = false;
+    v->more = true;
+    v->load_timer = loop_timer_start(v->loop, TROUBLE_MS, on_load_again, v);
+}
+
+/* ---- leases ---------------------------------------------------------------------------------- */
+
+static void on_sweep_timer(void *ctx)
+{
+    struct verifier *v = ctx;
+
+    v->sweep_timer = NULL;
+    sweep(v);
+}
+
+static void on_swept(void *ctx)
+{
+    struct sweep *s = ctx;
+    struct verifier *v = s->v;
+    int64_t wait_s = SWEEP_MAX_S;
+
+    v->sweeping = false;
+    if (s->rc != RC_OK)
+        wait_s = 1;
+    else if (s->due_at != TIME_UNKNOWN && s->due_at - clock_now_s() < wait_s)
+        wait_s = s->due_at - clock_now_s();
+    if (!v->stopped && v->sweep_more)
+        sweep(v);
+    else if (!v->stopped)
+        v->sweep_timer =
+            loop_timer_start(v->loop, wait_s > 0 ? wait_s * 1000 : 20, on_sweep_timer, v);
+    mem_free(s);
+}
+
+static void on_storer_swept(void *ctx, enum rc rc, const struct store_result *res,
+                            const struct err *err UNUSED)
+{
+    struct sweep *s = ctx;
+
+    s->rc = rc;
+    s->due_at = rc == RC_OK ? res->id : TIME_UNKNOWN;
+    loop_post(s->v->loop, on_swept, s);
+}
+
+static void sweep(struct verifier *v)
+{
+    struct sweep *s;
+
+    if (v->sweep_timer != NULL)
+        loop_timer_cancel(&v->sweep_timer);
+    v->sweep_timer = NULL;
+    v->sweep_more = v->sweeping;
+    if (v->sweeping)
+        return;
+    s = NEW(struct sweep);
+    s->v = v;
+    v->sweeping = true;
+    if (store_hub_sweep(v->cfg->store, on_storer_swept, s) == RC_OK)
+        return;
+    mem_free(s);
+    v->sweeping = false;
+    v->sweep_timer = loop_timer_start(v->loop, TROUBLE_MS, on_sweep_timer, v);
+}
+
+/* ---- life cycle ------------------------------------------------------------------------------ */
+
+struct verifier *verifier_new(struct loop *loop, struct http_client *client,
+                              const struct notifier_cfg *cfg)
+{
+    struct verifier *v = NEW(struct verifier);
+
+    v->loop = loop;
+    v->client = client;
+    v->cfg = cfg;
+    TAILQ_INIT(&v->all);
+    return v;
+}
+
+void verifier_wake(struct verifier *v)
+{
+    if (v->stopped)
+        return;
+    v->more = true;
+    load_more(v);
+    sweep(v);
+}
+
+void verifier_stop(struct verifier *v)
+{
+    struct verify *f;
+
+    v->stopped = true;
+    TAILQ_FOREACH(f, &v->all, next)
+    if (f->timer != NULL)
+        loop_timer_cancel(&f->timer);
+    if (v->load_timer != NULL)
+        loop_timer_cancel(&v->load_timer);
+    if (v->sweep_timer != NULL)
+        loop_timer_cancel(&v->sweep_timer);
+}
+
+void verifier_free(struct verifier **vp)
+{
+    struct verifier *v = *vp;
+    struct verify *f;
+
+    *vp = NULL;
+    if (v == NULL)
+        return;
+    while ((f = TAILQ_FIRST(&v->all)) != NULL)
+        forget(f);
+    mem_free(v);
+}

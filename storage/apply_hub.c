@@ -1,0 +1,204 @@
+/* storage/apply_hub.c - WebSub subscribers: their requests, what was confirmed, how it ends. */
+#include "storage/op.h"
+
+#include "base/clock.h"
+#include "storage/sqlite/feeds.h"
+#include "storage/sqlite/hub.h"
+#include "storage/sqlite/subscriptions.h"
+
+#define INTENTS_MAX 10000 /* requests that wait for their verification */
+#define SWEEP_MAX 500     /* leases ended or renewed by one operation */
+#define RENEW_LEFT 4      /* a lease is renewed when this part of it is left */
+
+enum rc apply_hub_request(struct txn *t, struct op *op)
+{
+    struct hub_intent *in = &op->as.hub_request;
+    int64_t n;
+    enum rc rc = hub_intent_count(t->db, &n, &op->err);
+
+    if (rc == RC_OK && n >= INTENTS_MAX)
+        return err_set(&op->err, RC_FULL, "%d requests wait for their verification", INTENTS_MAX);
+    if (rc == RC_OK)
+        rc = hub_intent_insert(t->db, in, &op->err);
+    t->has_hub_news = true;
+    op->result.id = in->id;
+    return rc;
+}
+
+enum rc hub_deny(struct txn *t, int64_t sub_id, struct str reason, struct arena *a, struct err *err)
+{
+    struct hub_intent in = {.mode = HUB_DENIED, .reason = reason};
+    struct subscription sub;
+    struct hub_lease lease;
+    enum rc rc = hub_lease_load(t->db, sub_id, a, &lease, err);
+
+    if (rc == RC_OK)
+        rc = subs_load(t->db, sub_id, false, a, &sub, err);
+    if (rc == RC_OK)
+        rc = subs_credential(t->db, sub_id, a, &in.credential, err);
+    if (rc != RC_OK)
+        return rc;
+    in.topic = lease.topic;
+    in.callback = sub.endpoint;
+    in.legacy = lease.legacy;
+    t->has_hub_news = true;
+    return hub_intent_insert(t->db, &in, err);
+}
+
+enum rc hub_feed_gone(struct txn *t, int64_t feed_id, struct arena *a, struct err *err)
+{
+    int64_t *ids;
+    size_t n;
+    enum rc rc = subs_of_feed(t->db, feed_id, a, &ids, &n, err);
+
+    for (size_t i = 0; rc == RC_OK && i < n; i++) {
+        struct subscription sub;
+
+        rc = subs_load(t->db, ids[i], true, a, &sub, err);
+        if (rc != RC_OK || !str_eqz(sub.sink, HUB_SINK) || sub.n_feeds != 1)
+            continue; /* of several feeds others go on */
+        rc = hub_deny(t, sub.id, STR("the publisher has ended this feed"), a, err);
+        if (rc == RC_OK)
+            rc = apply_sub_end(t, sub.id, a, err);
+    }
+    return rc;
+}
+
+/* ---- confirmed ------------------------------------------------------------------------------- */
+
+/* Records may have merged since the request was made: what is gone is looked up by its URL. */
+static enum rc take_feed(struct txn *t, int64_t sub_id, size_t place, const struct sub_feed *asked,
+                         struct op *op)
+{
+    struct sub_feed feed = *asked;
+    struct feed_row row;
+    enum rc rc = feeds_load(t->db, feed.feed_id, false, &op->arena, &row, &op->err);
+
+    if (rc == RC_NOT_FOUND)
+        rc = feeds_find(t->db, feed.url, STR_NULL, &feed.feed_id, &op->err);
+    if (rc != RC_OK || feed.feed_id == 0)
+        return rc;
+    txn_feed(t, feed.feed_id);
+    return sub_feeds_add(t->db, sub_id, place, &feed, &op->err);
+}
+
+static enum rc make_sub(struct txn *t, struct op *op, const struct hub_intent *in, int64_t *id)
+{
+    struct subscription sub = {.endpoint = in->callback,
+                               .sink = STR(HUB_SINK),
+                               .state = SUB_ACTIVE,
+                               .position = t->last_seq,
+                               .created_at = clock_now_s()};
+    enum rc rc = subs_insert(t->db, &sub, in->credential, &op->err);
+
+    *id = sub.id;
+    for (size_t i = 0; rc == RC_OK && i < in->n_feeds; i++)
+        rc = take_feed(t, sub.id, i, &in->feeds[i], op);
+    return rc;
+}
+
+/* The subscriber is there again: what failed before is tried at once. The position stays. */
+static enum rc revive_sub(struct txn *t, struct op *op, const struct hub_intent *in, int64_t id)
+{
+    struct subscription sub;
+    enum rc rc = subs_load(t->db, id, false, &op->arena, &sub, &op->err);
+
+    if (rc != RC_OK)
+        return rc;
+    sub.state = SUB_ACTIVE;
+    sub.next_try_at = sub.failing_since = TIME_UNKNOWN;
+    sub.n_failures = 0;
+    rc = subs_save(t->db, &sub, &op->err);
+    return rc == RC_OK ? subs_set_credential(t->db, id, in->credential, &op->err) : rc;
+}
+
+static enum rc confirm(struct txn *t, struct op *op, const struct hub_intent *in)
+{
+    struct hub_lease lease = {.topic = in->topic,
+                              .secret = in->secret,
+                              .verify_token = in->verify_token,
+                              .legacy = in->legacy,
+                              .renews = in->renews,
+                              .lease_s = in->lease_s,
+                              .ends_at = clock_now_s() + in->lease_s,
+                              .renew_at = TIME_UNKNOWN};
+    enum rc rc = hub_lease_find(t->db, in->callback, in->topic, &lease.sub_id, &op->err);
+
+    if (rc != RC_OK || (in->mode == HUB_UNSUBSCRIBE && lease.sub_id == 0))
+        return rc;
+    if (in->mode == HUB_UNSUBSCRIBE)
+        return apply_sub_end(t, lease.sub_id, &op->arena, &op->err);
+    if (lease.renews)
+        lease.renew_at = lease.ends_at - lease.lease_s / RENEW_LEFT - 1;
+    rc = lease.sub_id == 0 ? make_sub(t, op, in, &lease.sub_id)
+                           : revive_sub(t, op, in, lease.sub_id);
+    if (rc == RC_OK)
+        rc = hub_lease_save(t->db, &lease, in->callback, &op->err);
+    txn_sub(t, lease.sub_id);
+    t->has_hub_news = true;
+    return rc;
+}
+
+enum rc apply_hub_settle(struct txn *t, struct op *op)
+{
+    struct hub_settled settled = op->as.hub_settle;
+    struct hub_intent in;
+    enum rc rc = hub_intent_load(t->db, settled.intent_id, &op->arena, &in, &op->err);
+
+    if (rc == RC_OK)
+        rc = hub_intent_delete(t->db, in.id, &op->err);
+    if (rc == RC_OK && settled.confirmed && in.mode != HUB_DENIED)
+        rc = confirm(t, op, &in);
+    if (rc == RC_OK)
+        txn_settled(t, settled);
+    op->result.id = settled.intent_id;
+    return rc;
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
+static enum rc renew(struct txn *t, struct op *op, int64_t sub_id)
+{
+    struct hub_intent in = {.mode = HUB_SUBSCRIBE};
+    struct subscription sub;
+    struct hub_lease lease;
+    enum rc rc = hub_lease_load(t->db, sub_id, &op->arena, &lease, &op->err);
+
+    if (rc == RC_OK)
+        rc = subs_load(t->db, sub_id, true, &op->arena, &sub, &op->err);
+    if (rc == RC_OK)
+        rc = subs_credential(t->db, sub_id, &op->arena, &in.credential, &op->err);
+    if (rc == RC_OK)
+        rc = hub_lease_renewing(t->db, sub_id, &op->err);
+    if (rc != RC_OK)
+        return rc;
+    in.topic = lease.topic;
+    in.callback = sub.endpoint;
+    in.secret = lease.secret;
+    in.verify_token = lease.verify_token;
+    in.legacy = lease.legacy;
+    in.renews = lease.renews;
+    in.lease_s = lease.lease_s;
+    in.feeds = sub.feeds;
+    in.n_feeds = sub.n_feeds;
+    return hub_intent_insert(t->db, &in, &op->err);
+}
+
+/* result.id: when there is something to do again. */
+enum rc apply_hub_sweep(struct txn *t, struct op *op)
+{
+    int64_t now = clock_now_s(), *ids;
+    enum rc rc;
+    size_t n;
+
+    rc = hub_leases_ended(t->db, now, SWEEP_MAX, &op->arena, &ids, &n, &op->err);
+    for (size_t i = 0; rc == RC_OK && i < n; i++)
+        rc = apply_sub_end(t, ids[i], &op->arena, &op->err);
+    if (rc == RC_OK)
+        rc = hub_leases_to_renew(t->db, now, SWEEP_MAX, &op->arena, &ids, &n, &op->err);
+    for (size_t i = 0; rc == RC_OK && i < n; i++) {
+        rc = renew(t, op, ids[i]);
+        t->has_hub_news = true;
+    }
+    return rc == RC_OK ? hub_next_due(t->db, &op->result.id, &op->err) : rc;
+}

@@ -1,0 +1,233 @@
+/* storage/sqlite/hub.c - see hub.h. */
+#include "storage/sqlite/hub.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "storage/sqlite/stmt.h"
+
+/* ---- intents --------------------------------------------------------------------------------- */
+
+/* The feeds of an intent, a line each: "12 http://example.org/feed". A canonical URL has no line
+ * breaks, and what a subscriber wrote is taken without them. */
+static void write_feeds(struct buf *out, const struct hub_intent *in)
+{
+    for (size_t i = 0; i < in->n_feeds; i++) {
+        struct str url = in->feeds[i].url;
+
+        buf_printf(out, "%" PRId64 " ", in->feeds[i].feed_id);
+        while (!str_is_null(url))
+            buf_str(out, str_split(&url, '\n'));
+        buf_putc(out, '\n');
+    }
+}
+
+static void read_feeds(struct arena *a, struct str text, struct hub_intent *out)
+{
+    struct str rest = text;
+    struct sub_feed *feeds;
+    size_t n = 1;
+
+    for (size_t i = 0; i < text.len; i++)
+        n += text.ptr[i] == '\n';
+    feeds = ARENA_ARRAY(a, struct sub_feed, n);
+    while (rest.len > 0) {
+        struct str line = str_split(&rest, '\n'), id = str_split(&line, ' ');
+        struct sub_feed *feed = &feeds[out->n_feeds];
+
+        *feed = (struct sub_feed){.url = line};
+        if (!str_is_null(line) && str_to_i64(id, &feed->feed_id))
+            out->n_feeds++;
+    }
+    out->feeds = feeds;
+}
+
+enum rc hub_intent_insert(struct db *db, struct hub_intent *in, struct err *err)
+{
+    AUTO(buf_release) struct buf feeds = BUF_INIT(BUF_ANY);
+    enum rc rc;
+
+    write_feeds(&feeds, in);
+    rc = stmt_run(db, err,
+                  "INSERT INTO hub_intents (mode, topic, callback, credential, secret,"
+                  " verify_token, reason, legacy, renews, waits, lease_s, feeds)"
+                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                  "ieessssiiiie", (int64_t)in->mode, in->topic, in->callback, in->credential,
+                  in->secret, in->verify_token, in->reason, (int64_t)in->legacy,
+                  (int64_t)in->renews, (int64_t)in->waits, in->lease_s, buf_view(&feeds));
+    if (rc == RC_OK)
+        in->id = stmt_rowid(db);
+    return rc;
+}
+
+static void read_intent(sqlite3_stmt *st, struct arena *a, struct hub_intent *out)
+{
+    *out = (struct hub_intent){.id = col_int(st, 0), .mode = (enum hub_mode)col_int(st, 1)};
+    out->topic = col_str(st, 2, a);
+    out->callback = col_str(st, 3, a);
+    out->credential = col_str(st, 4, a);
+    out->secret = col_str(st, 5, a);
+    out->verify_token = col_str(st, 6, a);
+    out->reason = col_str(st, 7, a);
+    out->legacy = col_int(st, 8) != 0;
+    out->renews = col_int(st, 9) != 0;
+    out->waits = col_int(st, 10) != 0;
+    out->lease_s = col_int(st, 11);
+    read_feeds(a, col_str(st, 12, a), out);
+}
+
+enum rc hub_intents_after(struct db *db, int64_t id, size_t max, struct arena *a,
+                          struct hub_intent **out, size_t *n_out, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT id, mode, topic, callback, credential, secret,"
+                                  " verify_token, reason, legacy, renews, waits, lease_s, feeds"
+                                  " FROM hub_intents WHERE id > ?1 ORDER BY id LIMIT ?2",
+                                  "ii", id, (int64_t)max);
+    int got = -1;
+
+    *out = ARENA_ARRAY(a, struct hub_intent, max + 1);
+    *n_out = 0;
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0)
+        read_intent(st, a, &(*out)[(*n_out)++]);
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+enum rc hub_intent_load(struct db *db, int64_t id, struct arena *a, struct hub_intent *out,
+                        struct err *err)
+{
+    struct hub_intent *found;
+    size_t n;
+    enum rc rc = hub_intents_after(db, id - 1, 1, a, &found, &n, err);
+
+    if (rc != RC_OK)
+        return rc;
+    if (n == 0 || found->id != id)
+        return err_set(err, RC_NOT_FOUND, "there is no hub request %" PRId64, id);
+    *out = *found;
+    return RC_OK;
+}
+
+enum rc hub_intent_delete(struct db *db, int64_t id, struct err *err)
+{
+    return stmt_run(db, err, "DELETE FROM hub_intents WHERE id = ?1", "i", id);
+}
+
+/* One number; NULL is TIME_UNKNOWN, no row is 0. */
+static enum rc one_number(struct db *db, sqlite3_stmt *st, int64_t *out, struct err *err)
+{
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    *out = 0;
+    if (got > 0) {
+        *out = col_time(st, 0);
+        stmt_end(st);
+    }
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+enum rc hub_intent_count(struct db *db, int64_t *n, struct err *err)
+{
+    return one_number(db, stmt_start(db, err, "SELECT count(*) FROM hub_intents", ""), n, err);
+}
+
+/* ---- leases ---------------------------------------------------------------------------------- */
+
+enum rc hub_lease_save(struct db *db, const struct hub_lease *lease, struct str callback,
+                       struct err *err)
+{
+    return stmt_run(db, err,
+                    "INSERT OR REPLACE INTO hub_leases (sub_id, topic, callback, secret,"
+                    " verify_token, legacy, renews, lease_s, ends_at, renew_at)"
+                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                    "ieessiiitt", lease->sub_id, lease->topic, callback, lease->secret,
+                    lease->verify_token, (int64_t)lease->legacy, (int64_t)lease->renews,
+                    lease->lease_s, lease->ends_at, lease->renew_at);
+}
+
+enum rc hub_lease_load(struct db *db, int64_t sub_id, struct arena *a, struct hub_lease *out,
+                       struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT topic, secret, verify_token, legacy, renews, lease_s,"
+                                  " ends_at, renew_at FROM hub_leases WHERE sub_id = ?1",
+                                  "i", sub_id);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    if (got == 0)
+        return err_set(err, RC_NOT_FOUND, "subscription %" PRId64 " has no lease", sub_id);
+    *out = (struct hub_lease){.sub_id = sub_id, .topic = col_str(st, 0, a)};
+    out->secret = col_str(st, 1, a);
+    out->verify_token = col_str(st, 2, a);
+    out->legacy = col_int(st, 3) != 0;
+    out->renews = col_int(st, 4) != 0;
+    out->lease_s = col_int(st, 5);
+    out->ends_at = col_time(st, 6);
+    out->renew_at = col_time(st, 7);
+    stmt_end(st);
+    return RC_OK;
+}
+
+enum rc hub_lease_find(struct db *db, struct str callback, struct str topic, int64_t *sub_id,
+                       struct err *err)
+{
+    return one_number(db,
+                      stmt_start(db, err,
+                                 "SELECT sub_id FROM hub_leases WHERE callback = ?1 AND topic = ?2",
+                                 "ee", callback, topic),
+                      sub_id, err);
+}
+
+static enum rc collect(struct db *db, sqlite3_stmt *st, int64_t max, struct arena *a, int64_t **out,
+                       size_t *n_out, struct err *err)
+{
+    int got = -1;
+
+    *out = ARENA_ARRAY(a, int64_t, (size_t)max + 1);
+    *n_out = 0;
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0)
+        (*out)[(*n_out)++] = col_int(st, 0);
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+enum rc hub_leases_ended(struct db *db, int64_t now, int64_t max, struct arena *a, int64_t **out,
+                         size_t *n_out, struct err *err)
+{
+    return collect(db,
+                   stmt_start(db, err,
+                              "SELECT sub_id FROM hub_leases WHERE ends_at <= ?1"
+                              " ORDER BY ends_at LIMIT ?2",
+                              "ii", now, max),
+                   max, a, out, n_out, err);
+}
+
+enum rc hub_leases_to_renew(struct db *db, int64_t now, int64_t max, struct arena *a, int64_t **out,
+                            size_t *n_out, struct err *err)
+{
+    return collect(db,
+                   stmt_start(db, err,
+                              "SELECT sub_id FROM hub_leases WHERE renew_at <= ?1"
+                              " ORDER BY renew_at LIMIT ?2",
+                              "ii", now, max),
+                   max, a, out, n_out, err);
+}
+
+enum rc hub_lease_renewing(struct db *db, int64_t sub_id, struct err *err)
+{
+    return stmt_run(db, err, "UPDATE hub_leases SET renew_at = NULL WHERE sub_id = ?1", "i",
+                    sub_id);
+}
+
+enum rc hub_next_due(struct db *db, int64_t *at, struct err *err)
+{
+    return one_number(db,
+                      stmt_start(db, err,
+                                 "SELECT min(at) FROM (SELECT min(ends_at) AS at FROM hub_leases"
+                                 " UNION ALL SELECT min(renew_at) FROM hub_leases"
+                                 " WHERE renew_at IS NOT NULL)",
+                                 ""),
+                      at, err);
+}

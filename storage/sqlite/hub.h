@@ -1,0 +1,45 @@
+/* storage/sqlite/hub.h - the SQL of WebSub subscribers: tables hub_leases, hub_intents.
+ *
+ * Writing calls run inside the storer's transaction. All may give RC_IO.
+ */
+#pragma once
+
+#include "model/hub.h"
+#include "storage/sqlite/db.h"
+
+/* Sets in->id. */
+enum rc hub_intent_insert(struct db *db, struct hub_intent *in, struct err *err) NODISCARD;
+
+/* RC_NOT_FOUND: it was settled. */
+enum rc hub_intent_load(struct db *db, int64_t id, struct arena *a, struct hub_intent *out,
+                        struct err *err) NODISCARD;
+enum rc hub_intent_delete(struct db *db, int64_t id, struct err *err) NODISCARD;
+enum rc hub_intent_count(struct db *db, int64_t *n, struct err *err) NODISCARD;
+
+/* Those after an id, ascending, at most `max`. */
+enum rc hub_intents_after(struct db *db, int64_t id, size_t max, struct arena *a,
+                          struct hub_intent **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* Make or replace the lease of lease->sub_id. */
+enum rc hub_lease_save(struct db *db, const struct hub_lease *lease, struct str callback,
+                       struct err *err) NODISCARD;
+
+/* RC_NOT_FOUND: the subscription has none. */
+enum rc hub_lease_load(struct db *db, int64_t sub_id, struct arena *a, struct hub_lease *out,
+                       struct err *err) NODISCARD;
+
+/* The subscription of this callback to this topic; 0: none. */
+enum rc hub_lease_find(struct db *db, struct str callback, struct str topic, int64_t *sub_id,
+                       struct err *err) NODISCARD;
+
+/* Subscriptions whose lease has ended, or is to be renewed, at `now`; at most `max`. */
+enum rc hub_leases_ended(struct db *db, int64_t now, int64_t max, struct arena *a, int64_t **out,
+                         size_t *n_out, struct err *err) NODISCARD;
+enum rc hub_leases_to_renew(struct db *db, int64_t now, int64_t max, struct arena *a, int64_t **out,
+                            size_t *n_out, struct err *err) NODISCARD;
+
+/* It has been asked for. */
+enum rc hub_lease_renewing(struct db *db, int64_t sub_id, struct err *err) NODISCARD;
+
+/* When the next lease ends or is to be renewed; TIME_UNKNOWN: there is none. */
+enum rc hub_next_due(struct db *db, int64_t *at, struct err *err) NODISCARD;
