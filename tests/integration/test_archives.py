@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 import subprocess
 
 from .env.archives import (AT, ATOM, FH, Document, SimplefeedConsumer, chain, reconstruct, when)
@@ -126,6 +127,15 @@ class Simplefeed(Paged):
         self.d.start()
         again = self.d.get(archive.url[len(self.d.base):], If_None_Match=etag)
         self.assertEqual(304, again.status)
+
+    def test_a_shared_cache_shows_news_in_time(self):                               # SIMP-18
+        self.fill(3)
+        stored = Document(self.recent())
+        age = int(re.search(r"max-age=(\d+)", stored.headers["Cache-Control"]).group(1))
+        self.fill(1, 3)
+        self.assertEqual(3, len(stored.ids))        # what a cache may show until then
+        time.sleep(age)
+        self.assertEqual(4, len(Document(self.recent()).ids))
 
     def test_parameters_change_no_page(self):                                       # SIMP-17
         self.fill(12)
