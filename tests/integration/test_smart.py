@@ -190,7 +190,7 @@ class Pull(Smart):
         self.assertEqual(6, len({i["id"] for i in whole}))
         self.assertEqual(6, self.pull()["totalItems"])
 
-    def test_atom(self):                                   # SMART-30..SMART-34
+    def test_atom(self):                                   # SMART-30 SMART-31 SMART-32 SMART-33 SMART-34
         from .env.schema import check_atom
         self.fill(7)
         self.p.delete("e0")
