@@ -1,6 +1,10 @@
 """Feedmill as a subscriber of publishers' hubs (WebSub): SUBR-*."""
 import json
+import os
+import shutil
+import signal
 import subprocess
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -411,6 +415,35 @@ class Subscriber(Case):
         self.asked(1, "unsubscribe", hub=other, daemon=d)
         self.wait(lambda: d.record(u)["hub"] is None, daemon=d)
 
+    def test_records_that_merge_keep_one_subscription(self):             # SUBR-202 SUBR-307
+        d = self.daemon("--level2-period", "1s")
+        a, b = self.o.url("/a"), self.o.url("/b")
+        for u in (a, b):
+            self.o.set(u[len(self.o.url("")):], atom("x", hub=self.h.url(), self_=u))
+            d.subscribe(u, freq=2)
+            self.active(d, u)
+        self.o.set("/a", Reply(301, Location=b))
+        ended = self.asked(1, "unsubscribe", daemon=d)
+        self.assertEqual(a, ended.topic)
+        self.wait(lambda: ("unsubscribe", 200, True) in self.h.verified, daemon=d)
+        self.assertEqual("active", d.record(b)["hub_state"])
+        self.assertIsNone(d.record(a))
+        asked = [x for x in self.h.subscribers() if x.topic == b][0]
+        self.assertEqual(2, self.h.deliver(asked, atom("y"))[0] // 100)
+        self.assertEqual({"x", "y"}, self.titles(d, a))
+
+    def test_a_lease_that_ended_while_we_were_down_is_asked_for(self):   # SUBR-306
+        self.h.lease = 3
+        d, u, first = self.subscribed()
+        d.kill()
+        n = len(self.h.subscribers())
+        time.sleep(4)
+        self.h.lease = 1000
+        d.start()
+        self.assertEqual(first.callback, self.asked(n + 1, daemon=d).callback)
+        self.wait(lambda: len(self.h.verified) > n, daemon=d)
+        self.active(d, u)
+
     # ---- where hubs can reach us ----
     def test_a_public_address_is_in_the_callback(self):
         u = self.o.url("/f.atom")
@@ -419,6 +452,23 @@ class Subscriber(Case):
         d.subscribe(u)
         self.assertTrue(self.asked(daemon=d).callback.startswith(
             "http://feeds.example/mill/websub/"))
+
+    def test_another_public_address_is_told_to_the_hub(self):
+        u, folder = self.o.url("/f.atom"), tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        config = os.path.join(folder, "feedmill.conf")
+        open(config, "w").close()
+        self.o.set("/f.atom", atom("old", hub=self.h.url(), self_=u))
+        d = self.daemon("--config", config)
+        d.subscribe(u)
+        self.asked(daemon=d)
+        self.active(d, u)
+        with open(config, "w") as out:
+            out.write("base-url = http://other.example\n")
+        d.process.send_signal(signal.SIGHUP)
+        second = self.asked(2, daemon=d)
+        self.assertTrue(second.callback.startswith("http://other.example/websub/"))
+        self.assertNotEqual(self.h.subscribers()[0].secret, second.secret)
 
     def test_a_hub_elsewhere_is_not_asked_without_a_public_address(self):
         u = self.o.url("/f.atom")
