@@ -444,6 +444,39 @@ class Subscriber(Case):
         self.wait(lambda: len(self.h.verified) > n, daemon=d)
         self.active(d, u)
 
+    # ---- one Feedmill behind another ----
+    def federated(self, path):
+        """Two daemons, the second subscribed to this path of the first."""
+        u = self.o.set("/f.xml", rss("a"))
+        first, second = self.daemon(), self.daemon()
+        first.subscribe(u)
+        self.wait(lambda: "a" in self.titles(first, u))
+        v = first.base + path % urllib.parse.quote(u, "")
+        second.subscribe(v)
+        self.active(second, v)
+        return u, v, first, second
+
+    def test_a_feedmill_behind_a_feedmill(self):                         # SUBR-300 SUBR-305
+        u, v, first, second = self.federated("/feed?url=%s&type=atom")
+        shown = second.record(v)
+        self.assertEqual(first.base + "/hub", shown["hub"])
+        checked = shown["last_check"]
+        self.o.set("/f.xml", rss("b", "a"))
+        first.ping(u)
+        self.wait(lambda: self.titles(second, v) == {"a", "b"}, 10, "the delivery", second)
+        self.assertEqual(checked, second.record(v)["last_check"])
+        self.end(second, v, *[s["id"] for s in second.get("/sub?type=json").json["subscriptions"]])
+        self.active(second, v, "idle")
+        self.wait(lambda: [s["endpoint"] for s in first.get("/sub?type=json").json["subscriptions"]]
+                  == [None], daemon=first)
+
+    def test_a_feedmill_behind_a_stream(self):                           # SUBR-300
+        u, v, first, second = self.federated("/smart?url=%s&type=atom&order=-modified")
+        self.o.set("/f.xml", rss("b", "a"))
+        first.ping(u)
+        self.wait(lambda: self.titles(second, v) == {"a", "b"}, 10, "the delivery", second)
+        self.assertTrue(second.record(v)["hub_delivered"])
+
     # ---- where hubs can reach us ----
     def test_a_public_address_is_in_the_callback(self):
         u = self.o.url("/f.atom")
