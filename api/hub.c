@@ -236,6 +236,7 @@ static void on_gathered(struct call *c, struct gathered *items, size_t n, void *
 {
     struct hub_ask *ask = ctx;
     struct sub_feed *feeds = ARENA_ARRAY(c->arena, struct sub_feed, n + 1);
+    int64_t *touched;
     struct problem p;
     size_t n_feeds = 0, missing = n;
 
@@ -251,6 +252,10 @@ static void on_gathered(struct call *c, struct gathered *items, size_t n, void *
         refuse_problem(c, &p);
         return;
     }
+    touched = ARENA_ARRAY(c->arena, int64_t, n_feeds);
+    for (size_t i = 0; i < n_feeds; i++)
+        touched[i] = feeds[i].feed_id;
+    store_touch(c->api->store, touched, n_feeds); /* from the subscription on it is kept swept */
     ask->intent.feeds = feeds;
     ask->intent.n_feeds = n_feeds;
     hand_over(c, ask);

@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "net/url.h"
@@ -16,6 +17,7 @@
 #define AT_ONCE 64        /* calls in flight */
 #define AT_ONCE_HOST 8    /* of them to one host: a slow one leaves room for the others */
 #define LOAD_MAX 256      /* intents read at once */
+#define KNOWN_MAX 10000   /* in memory: those to a host that is dead do not hide the others */
 #define TRIES 3           /* of a callback that cannot be reached */
 #define TRY_AGAIN_MS 2000 /* then four times as long */
 #define TROUBLE_MS 1000   /* the database has no room, or fails */
@@ -27,7 +29,7 @@ struct verify {
     struct verifier *v;
     struct arena arena;
     struct hub_intent intent;
-    struct str host;
+    struct str host, pair; /* of the callback; callback and topic */
     char challenge[2 * CHALLENGE_BYTES + 1];
     int n_tries;
     bool busy; /* called, waiting for the next try, or with the storer */
@@ -59,7 +61,9 @@ struct verifier {
     const struct notifier_cfg *cfg;
     struct verify_list all; /* by id */
     size_t n, n_calling;
-    int64_t last_id; /* intents up to it have been read */
+    struct map pairs; /* those of which one is busy */
+    struct map hosts; /* how many are busy, as a number in the pointer */
+    int64_t last_id;  /* intents up to it have been read */
     bool loading, more;
     bool sweeping, sweep_more;
     bool stopped;
@@ -80,10 +84,35 @@ static void verify_free(struct verify *f)
     mem_free(f);
 }
 
+static uintptr_t busy_at(const struct verifier *v, struct str host)
+{
+    return (uintptr_t)map_get(&v->hosts, host);
+}
+
+static void set_busy(struct verify *f, bool busy)
+{
+    struct verifier *v = f->v;
+    uintptr_t n = busy_at(v, f->host);
+
+    if (busy == f->busy)
+        return;
+    f->busy = busy;
+    if (busy)
+        map_put(&v->pairs, f->pair, f);
+    else
+        map_del(&v->pairs, f->pair);
+    n = busy ? n + 1 : n - 1;
+    if (n > 0)
+        map_put(&v->hosts, f->host, (void *)n);
+    else
+        map_del(&v->hosts, f->host);
+}
+
 static void forget(struct verify *f)
 {
     struct verifier *v = f->v;
 
+    set_busy(f, false);
     TAILQ_REMOVE(&v->all, f, next);
     v->n--;
     verify_free(f);
@@ -101,8 +130,7 @@ static void on_settled(void *ctx)
     forget(f);
     if (v->stopped)
         return;
-    if (v->n == 0)
-        load_more(v);
+    load_more(v);
     run(v);
 }
 
@@ -144,7 +172,7 @@ static void on_try_again(void *ctx)
     struct verify *f = ctx;
 
     f->timer = NULL;
-    f->busy = false;
+    set_busy(f, false);
     run(f->v);
 }
 
@@ -224,30 +252,13 @@ static void call(struct verify *f)
     if (!str_is_null(in->verify_token))
         put(&f->arena, &url, "verify_token", in->verify_token);
     call.url = buf_view(&url);
-    f->busy = true;
+    set_busy(f, true);
     f->v->n_calling++;
     http_client_start(f->v->client, &call, on_answer, f);
 }
 
-/* May it start: is nothing of its callback and topic before it, and its host not too busy? */
-static bool may_start(struct verifier *v, const struct verify *f)
-{
-    const struct verify *other;
-    size_t n_host = 0;
-
-    TAILQ_FOREACH(other, &v->all, next)
-    {
-        if (other == f)
-            break; /* they are by id */
-        if (str_eq(other->intent.callback, f->intent.callback) &&
-            str_eq(other->intent.topic, f->intent.topic))
-            return false;
-    }
-    TAILQ_FOREACH(other, &v->all, next)
-    n_host += other->busy && str_eq(other->host, f->host);
-    return n_host < AT_ONCE_HOST;
-}
-
+/* Start what may start: nothing of its callback and topic is under way, and its host is not too
+ * busy. They are in the order in which they came, so of a pair the first one is met first. */
 static void run(struct verifier *v)
 {
     struct verify *f;
@@ -256,7 +267,7 @@ static void run(struct verifier *v)
     {
         if (v->n_calling >= AT_ONCE)
             return;
-        if (!f->busy && may_start(v, f))
+        if (!f->busy && map_get(&v->pairs, f->pair) == NULL && busy_at(v, f->host) < AT_ONCE_HOST)
             call(f);
     }
 }
@@ -279,6 +290,7 @@ static struct verify *verify_new(struct verifier *v, const struct hub_intent *in
     f->intent.secret = STR_NULL; /* for the storer only */
     f->intent.feeds = NULL;
     f->host = url_authority(&f->arena, f->intent.callback);
+    f->pair = str_printf(&f->arena, "%.*s\n%.*s", STR_ARG(in->callback), STR_ARG(in->topic));
     return f;
 }
 
@@ -304,7 +316,7 @@ static void on_loaded(void *ctx)
         v->n++;
     }
     if (l->rc == RC_OK && l->n == LOAD_MAX)
-        v->more = true; /* read when these are done */
+        v->more = true; /* there may be others */
     if (l->rc != RC_OK && !v->stopped) {
         log_warn("notifier", "hub_unread", "error=%s tried again",
                  log_quote(str_from(l->err.text)));
@@ -332,7 +344,7 @@ static void load_more(struct verifier *v)
 {
     struct load *l;
 
-    if (!v->more || v->loading || v->n >= LOAD_MAX || v->load_timer != NULL)
+    if (!v->more || v->loading || v->n + LOAD_MAX > KNOWN_MAX || v->load_timer != NULL)
         return;
     l = NEW(struct load);
     l->v = v;
@@ -452,5 +464,7 @@ void verifier_free(struct verifier **vp)
         return;
     while ((f = TAILQ_FIRST(&v->all)) != NULL)
         forget(f);
+    map_release(&v->pairs, NULL);
+    map_release(&v->hosts, NULL);
     mem_free(v);
 }

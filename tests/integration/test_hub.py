@@ -229,6 +229,14 @@ class Subscribe(Hub):
         self.assertLess(time.monotonic() - began, 2 * PATIENCE)
         self.wait(lambda: self.subs(), 20, "the subscription", self.d)
 
+    def test_a_host_that_does_not_answer_holds_up_no_other(self):                            # HUB-24
+        slow = self.subscriber()
+        slow.delay = 20 * PATIENCE
+        for i in range(70):
+            self.assertEqual(202, self.post(mode="subscribe", topic=self.topic(),
+                                            callback="%s?%d" % (slow.url, i)).status)
+        self.subscribed()
+
     def test_unsubscribing_is_verified(self):                                                # HUB-15
         self.subscribed()
         query, _ = self.ask(mode="unsubscribe", lease_seconds="nonsense")
