@@ -33,7 +33,7 @@ CREATE TABLE feeds (
     period_s        INTEGER NOT NULL DEFAULT 0, -- seconds between fetches when level is -1
     last_check_at   INTEGER,                    -- last fetch that ended
     last_success_at INTEGER,                    -- last 200 or 304
-    last_change_at  INTEGER,                    -- last fetch that appended a revision
+    last_change_at  INTEGER,                    -- last fetch that appended a revision, or the first
     next_fetch_at   INTEGER,                    -- NULL: not scheduled
     next_reason     INTEGER NOT NULL DEFAULT 0, -- enum fetch_reason of next_fetch_at
     wanted_at       INTEGER,                    -- last time a reader asked, to the hour

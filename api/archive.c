@@ -173,10 +173,14 @@ static void on_found(struct task *t, struct call *c)
     struct paged *g = l->paged;
     const struct form_rules *rules = form_rules(g->spec.form);
     struct form_page page = {.n = l->found.n, .n_pages = l->found.n_pages};
-    bool newest = page.n + 1 == page.n_pages;
+    bool newest = page.n + 1 >= page.n_pages;
 
+    if (t->rc == RC_NOT_FOUND && l->page == 0 &&
+        (rules->is_instance ? g->spec.page_rows == PAGE_NO_ROWS : rules->has_own_url))
+        t->rc = RC_OK; /* the growing page of a log that has no entries yet */
     if (t->rc == RC_NOT_FOUND || (t->rc == RC_OK && newest && !rules->has_own_url) ||
-        (t->rc == RC_OK && g->spec.page_rows > l->found.n_rows)) {
+        (t->rc == RC_OK && g->spec.page_rows != PAGE_NO_ROWS &&
+         g->spec.page_rows > l->found.n_rows)) {
         no_page(c);
         return;
     }
@@ -213,12 +217,14 @@ static bool read_number(struct str s, bool is_instance, struct render_spec *spec
     if (is_instance) {
         struct str page = str_split(&rest, '-');
 
-        if (str_is_null(rest) || !str_to_i64(rest, &rows) || rows <= 0)
+        if (str_is_null(rest) || !str_to_i64(rest, &rows) || rows < 0)
             return false;
         rest = page;
     }
-    spec->page_rows = (size_t)rows;
-    return str_to_i64(rest, &spec->page) && spec->page >= 0;
+    if (!str_to_i64(rest, &spec->page) || spec->page < 0)
+        return false;
+    spec->page_rows = is_instance && rows == 0 ? PAGE_NO_ROWS : (size_t)rows;
+    return spec->page_rows != PAGE_NO_ROWS || spec->page == 0; /* of the log without entries */
 }
 
 static void serve_page(struct call *c, struct paged *g, struct str path)
@@ -230,7 +236,7 @@ static void serve_page(struct call *c, struct paged *g, struct str path)
 
     if (str_is_null(rest) || !feedset_read(c->arena, word, secret, &set) ||
         !read_number(rest, form_rules(g->spec.form)->is_instance, &g->spec) ||
-        g->spec.page_rows > set.page_size) {
+        (g->spec.page_rows != PAGE_NO_ROWS && g->spec.page_rows > set.page_size)) {
         no_page(c);
         return;
     }

@@ -216,18 +216,21 @@ static void add_page_link(struct drawing *d, const char *rel, size_t n)
 static enum rc link_pages(struct drawing *d, struct reader *r, bool more, struct err *err)
 {
     const struct render_spec *spec = d->spec;
+    size_t last = 0;
     int64_t n = 0;
     enum rc rc = RC_OK;
 
     if (!spec->merged)
         rc = reader_count(r, spec->ids, spec->n_ids, false, &n, err);
     add_page_link(d, "first", 1);
-    if (spec->page_no > 1)
-        add_page_link(d, "previous", spec->page_no - 1);
+    if (n > 0 && spec->len > 0)
+        last = ((size_t)n + spec->len - 1) / spec->len;
+    if (spec->page_no > 1) /* behind the end: back to what is there */
+        add_page_link(d, "previous", last > 0 && spec->page_no > last ? last : spec->page_no - 1);
     if (more)
         add_page_link(d, "next", spec->page_no + 1);
-    if (n > 0 && spec->len > 0)
-        add_page_link(d, "last", ((size_t)n + spec->len - 1) / spec->len);
+    if (last > 0)
+        add_page_link(d, "last", last);
     return rc;
 }
 
@@ -399,9 +402,14 @@ static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p
                      .order = VIEW_LOG,
                      .before_seq = INT64_MAX,
                      .with_deleted = true};
-    enum rc rc = reader_page(r, spec->ids, spec->n_ids, spec->page_size, spec->page, p, err);
+    enum rc rc;
 
-    if (rc == RC_NOT_FOUND && spec->page < 0) { /* a log without entries: an empty document */
+    if (spec->page_rows == PAGE_NO_ROWS) {
+        *p = (struct log_page){0};
+        return RC_OK;
+    }
+    rc = reader_page(r, spec->ids, spec->n_ids, spec->page_size, spec->page, p, err);
+    if (rc == RC_NOT_FOUND && spec->page <= 0) { /* a log without entries: an empty document */
         *p = (struct log_page){0};
         return RC_OK;
     }
@@ -455,8 +463,12 @@ static enum rc read_heads(struct drawing *d, struct reader *r, struct str *curre
         return rc;
     if (d->n_records == 0 || n_first != d->n_records)
         return err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
-    for (size_t i = 0; i < d->n_records; i++)
-        d->records[i].last_change_at = d->n_rows > 0 ? d->rows[0].at_us / 1000000 : 0;
+    for (size_t i = 0; i < d->n_records; i++) {
+        if (d->n_rows > 0)
+            d->records[i].last_change_at = d->rows[0].at_us / 1000000;
+        else if (d->records[i].last_change_at > d->modified_at)
+            d->modified_at = d->records[i].last_change_at;
+    }
     *current = entry_url(d, first, n_first);
     make_entries(d);
     if (spec->merged) {
@@ -506,10 +518,10 @@ static enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
     doc->repeats = true;
     doc->self_url = spec->page < 0 ? selflink_fill(&d->arena, spec->self, access_key, d)
                                    : form_page_url(spec->form, &d->arena, &page, p.n, d->n_rows);
-    doc->updated_us = d->n_rows > 0 ? d->rows[0].at_us : 0;
-    doc->updated_at = d->modified_at = doc->updated_us / 1000000;
-    if (spec->form != FORM_RECORDS)
-        doc->updated_us = 0;
+    if (d->n_rows > 0)
+        d->modified_at = d->rows[0].at_us / 1000000;
+    doc->updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;
+    doc->updated_us = d->n_rows > 0 && spec->form == FORM_RECORDS ? d->rows[0].at_us : 0;
     if (complete) {
         links = ARENA_NEW(&d->arena, struct out_link);
         *links = (struct out_link){STR("current"), str_from(page.media_type), doc->self_url};

@@ -117,6 +117,19 @@ static bool is_private(struct call *c, const struct pull *q)
     return false;
 }
 
+/* "q=0", "q=0.00": the parameter by which a manipulation is said to be unwelcome. */
+static bool is_refused(struct str parameters)
+{
+    struct str q = str_trim(parameters);
+
+    if (!str_istarts(q, STR("q=0")))
+        return false;
+    for (size_t i = 3; i < q.len; i++)
+        if (q.ptr[i] != '.' && q.ptr[i] != '0')
+            return false;
+    return true;
+}
+
 /* RFC 3229 with "feed": who tells by an entity tag what it has is given what came since. Caches
  * that do not know of this must not keep it. */
 static void take_delta(struct call *c, struct render_spec *spec, struct reply *r)
@@ -127,7 +140,7 @@ static void take_delta(struct call *c, struct render_spec *spec, struct reply *r
     while (!str_is_null(wanted) && base == 0) {
         struct str one = str_split(&wanted, ',');
 
-        if (str_ieq(str_trim(str_split(&one, ';')), STR("feed")))
+        if (str_ieq(str_trim(str_split(&one, ';')), STR("feed")) && !is_refused(one))
             base = render_base(c, spec);
     }
     if (base == 0 || base >= store_seq_of(c->api->store, spec->ids, spec->n_ids) ||

@@ -12,6 +12,8 @@
 #include "api/reply.h"
 #include "feed/writer.h"
 
+#define PAGE_NO_ROWS SIZE_MAX
+
 struct render_spec {
     enum feed_format format;
     enum form form;
@@ -24,7 +26,7 @@ struct render_spec {
     /* the other forms: */
     int64_t page;              /* -1: the newest, by the URL of the entry document */
     size_t page_size;          /* revisions of a page */
-    size_t page_rows;          /* only so many of them; 0: all */
+    size_t page_rows;          /* only so many of them; 0: all; PAGE_NO_ROWS: none */
     bool is_settled;           /* its bytes will never change (form_page_is_settled()) */
     struct place since, until; /* FORM_STREAM; `len` is its max, `next` its base URL */
     bool by_creation, descends;

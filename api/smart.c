@@ -157,6 +157,8 @@ static bool read_request(struct call *c, struct smart *s, struct problem *p)
         !place_read(c->arena, "until", until, log_id, last, &s->spec.until, p) ||
         !params_count(&c->params, c->arena, "timeout", WAIT_DEFAULT_S, WAIT_MAX_S, &timeout_s, p))
         return false;
+    if (s->spec.descends && s->spec.since.kind == PLACE_SEQ && s->spec.since.text.len == 0)
+        s->spec.since.kind = PLACE_NONE; /* before the first item, which here is the newest */
     if (s->spec.since.kind != PLACE_NONE && s->spec.until.kind == PLACE_NONE && /* D28 */
         !s->spec.descends)
         s->until_ms = clock_mono_ms() + timeout_s * 1000;
@@ -203,6 +205,18 @@ static void look(struct call *c, struct smart *s)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
+/* The base URL with the slash at the end of its path, where it was asked for so (SMART-04). */
+static struct str with_slash(struct arena *a, struct str self, struct str target)
+{
+    ssize_t query = str_chr(target, '?'), at = str_chr(self, '?');
+    struct str path = query < 0 ? target : str_slice(target, 0, (size_t)query);
+
+    if (at < 0 || !str_ends(path, STR("/")))
+        return self;
+    return str_printf(a, "%.*s/%.*s", (int)at, self.ptr,
+                      STR_ARG(str_slice(self, (size_t)at, self.len)));
+}
+
 static void describe(struct call *c, void *own, const struct gathered *items, size_t n,
                      struct render_spec *out)
 {
@@ -219,6 +233,7 @@ static void describe(struct call *c, void *own, const struct gathered *items, si
         spec->id = pull_merged_id(c->arena, spec->self);
         spec->title = str_printf(c->arena, "%zu feeds merged", s->n_urls);
     }
+    spec->self = with_slash(c->arena, spec->self, c->target);
     spec->hub = topic_hub(c);
     *out = *spec;
 }

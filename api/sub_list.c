@@ -125,8 +125,7 @@ static void write_opml(struct task *t, struct sub_listing *l)
         if (modified_at == TIME_UNKNOWN || at > modified_at)
             modified_at = at;
     }
-    opml_write(&l->out, &list, created_at == TIME_UNKNOWN ? 0 : created_at,
-               modified_at == TIME_UNKNOWN ? 0 : modified_at);
+    opml_write(&l->out, &list, created_at, modified_at);
 }
 
 static enum rc read_feeds_of(struct reader *r, struct task *t, struct sub_listing *l)

@@ -609,21 +609,40 @@ void identity_match(const struct identity_entry *list, size_t n, const struct id
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+/* Which name to try first: an id that is no other entry's in the document, whatever the rule: it is
+ * what the publisher calls it. Else by the rule. */
+static enum identity_rule first_name(const struct identity_entry *list, size_t i,
+                                     const struct map *guids, enum identity_rule rule)
+{
+    struct str id = list[i].names[IDENTITY_GUID];
+
+    if (str_is_null(id) || map_get(guids, id) != &list[i])
+        return rule;
+    return IDENTITY_GUID;
+}
+
 void identity_names(struct arena *a, const struct identity_entry *list, size_t n,
                     const struct identity_known *known, size_t n_known, const size_t *who,
                     enum identity_rule rule, int64_t salt, struct str *uids)
 {
-    struct map used = MAP_INIT;
+    struct map used = MAP_INIT, guids = MAP_INIT; /* guids: of one entry each */
 
     for (size_t j = 0; j < n_known; j++)
         map_put(&used, known[j].uid, &used);
+    for (size_t i = 0; i < n; i++) {
+        struct str id = list[i].names[IDENTITY_GUID];
+
+        if (!list[i].is_double && !str_is_null(id))
+            map_put(&guids, id, map_get(&guids, id) == NULL ? (void *)(uintptr_t)&list[i] : &guids);
+    }
     for (size_t i = 0; i < n; i++) {
         uids[i] = STR_NULL;
         if (list[i].is_double)
             continue;
         if (who[i] != IDENTITY_NEW)
             uids[i] = known[who[i]].uid;
-        for (int r = rule; str_is_null(uids[i]) && r < IDENTITY_RULES; r++)
+        for (int r = first_name(list, i, &guids, rule); str_is_null(uids[i]) && r < IDENTITY_RULES;
+             r = r < (int)rule ? (int)rule : r + 1)
             if (!str_is_null(list[i].names[r]) && map_get(&used, list[i].names[r]) == NULL)
                 uids[i] = str_dup(a, list[i].names[r]);
         if (str_is_null(uids[i])) /* even its content is that of another one */
@@ -632,4 +651,5 @@ void identity_names(struct arena *a, const struct identity_entry *list, size_t n
         map_put(&used, uids[i], &used);
     }
     map_release(&used, NULL);
+    map_release(&guids, NULL);
 }

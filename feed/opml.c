@@ -329,19 +329,26 @@ static size_t shared_folders(const struct opml_feed *x, const struct opml_feed *
     return n;
 }
 
+static void write_head_date(struct buf *out, const char *name, int64_t at)
+{
+    char text[CLOCK_TEXT];
+
+    if (at == TIME_UNKNOWN)
+        return;
+    clock_rfc822(at, text);
+    xml_element(out, name, str_from(text));
+}
+
 void opml_write(struct buf *out, const struct opml *list, int64_t created_at, int64_t modified_at)
 {
     const struct opml_feed *last = NULL;
-    char created[CLOCK_TEXT], modified[CLOCK_TEXT];
     size_t open = 0;
 
-    clock_rfc822(created_at, created);
-    clock_rfc822(modified_at, modified);
     buf_puts(out, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
                   "<opml version=\"2.0\" xmlns:feedmill=\"" OPML_NS "\">\n<head>\n");
     xml_element(out, "title", str_is_null(list->title) ? STR("Feeds") : list->title);
-    xml_element(out, "dateCreated", str_from(created));
-    xml_element(out, "dateModified", str_from(modified));
+    write_head_date(out, "dateCreated", created_at);
+    write_head_date(out, "dateModified", modified_at);
     buf_puts(out, "</head>\n<body>\n");
     for (size_t i = 0; i < list->n_feeds; i++) {
         const struct opml_feed *f = &list->feeds[i];

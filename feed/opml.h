@@ -48,7 +48,7 @@ enum rc opml_read(struct arena *a, struct str body, struct str content_type, str
                   struct err *err) NODISCARD;
 
 /* Write OPML 2.0: feeds in their order, a folder opened wherever the feed before is not in it.
- * `created_at`, `modified_at`: Unix seconds, for head (RFC 822 dates). */
+ * `created_at`, `modified_at`: Unix seconds, for head (RFC 822 dates); TIME_UNKNOWN: left out. */
 void opml_write(struct buf *out, const struct opml *list, int64_t created_at, int64_t modified_at);
 
 /* Order the feeds so that each folder is opened once: by the first feed in it, folder by folder,

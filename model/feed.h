@@ -93,7 +93,7 @@ struct feed_record {
     int64_t period_s;        /* for LEVEL_EXACT; else 0, the level decides */
     int64_t last_check_at;   /* last fetch that ended; TIME_UNKNOWN before the first */
     int64_t last_success_at; /* 200 or 304 */
-    int64_t last_change_at;  /* last new revision */
+    int64_t last_change_at;  /* last new revision; the first document, when it had no entries */
     int64_t next_fetch_at;   /* TIME_UNKNOWN: not scheduled */
     enum fetch_reason next_reason;
     int64_t wanted_at;       /* last time a reader asked for it */

@@ -546,6 +546,8 @@ enum rc apply_outcome(struct txn *t, struct op *op)
             rc = feeds_save_identity(t->db, row.rec.id, &o->identity, &op->err);
         if (rc == RC_OK)
             rc = store_head(t, o, &row, since, &visible, &op->err);
+        if (row.rec.last_change_at == TIME_UNKNOWN) /* a feed without entries has a date, too */
+            row.rec.last_change_at = checked_at;
         row.fetched = true;
     }
     if (rc != RC_OK)

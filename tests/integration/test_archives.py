@@ -71,6 +71,19 @@ class Simplefeed(Paged):
         self.assertFalse(documents[0].has(FH + "archive"))
         self.assertIsNone(documents[0].link("current"))
 
+    def test_feed_without_entries(self):                                  # SIMP-06 ATOM-14 FH-02
+        recent = Document(self.recent())
+        self.assertEqual([], recent.ids)
+        via = Document(recent.link("via"))
+        self.assertEqual([], via.ids)
+        self.assertEqual(via.url, via.link("self"))
+        self.assertGreater(recent.root.findtext(ATOM + "updated"), "2020")
+        this = Document(Document(self.at("/history")).link("this"))
+        self.assertEqual(this.url, this.link("this"))
+        self.fill(2)
+        self.assertEqual(2, len(Document(via.url).ids))
+        self.assertEqual([], Document(this.url).ids)
+
     def test_archived_bytes_never_change(self):                      # SIMP-03 SIMP-10 SIMP-15
         self.fill(8)
         before = chain(self.recent())
@@ -411,6 +424,8 @@ class Newest(Paged):
             self.assertIsNone(document.link("prev-archive"))
         for newer, older in zip(documents, documents[1:]):
             self.assertEqual(newer.ids, Document(older.link("previous")).ids)
+        behind = Document(self.at("/feed", type="atom", len=4, page=99))
+        self.assertEqual(documents[-1].ids, Document(behind.link("previous")).ids)
         self.assert_problem(self.d.get(self.at("/feed", page=0)[len(self.d.base):]), 400,
                             "bad-parameter")
 
@@ -442,7 +457,7 @@ class Delta(Paged):
         check_atom(self, answer.body)
         self.assertEqual(answer.header("ETag"), Document(url).headers["ETag"])
         self.assertEqual(304, self.ask(answer.header("ETag")).status)
-        for etag_, a_im in (('"old"', "feed"), (etag, "vcdiff"), ('"%s"' % ("0" * 32), "feed")):
+        for etag_, a_im in (('"old"', "feed"), (etag, "vcdiff"), (etag, "feed;q=0"), ('"%s"' % ("0" * 32), "feed")):
             answer = self.ask(etag_, a_im)
             self.assertEqual(200, answer.status)
             self.assertEqual(9, len(Document(url, answer).ids))

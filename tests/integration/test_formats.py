@@ -26,6 +26,23 @@ class Formats(Case):
         self.assertEqual([seen[0]] * 3, seen)
         self.assertEqual(len(seen[0]), len(set(seen[0])))
 
+    def test_ids_that_are_iris_stay(self):                               # ATOM-08 RSS-03 JF-03
+        ids = ["urn:x:1", "urn:e1", "tag:e1", "http://h.example/1", "abc def"]
+        u = self.o.set("/ids.xml", '<feed xmlns="http://www.w3.org/2005/Atom"><id>urn:f</id><title>t</title>%s</feed>'
+                       % "".join("<entry><id>%s</id><title>%d</title></entry>" % (i, n) for n, i in enumerate(ids)))
+        root = tree.fromstring(self.d.feed(u, type="atom").body)
+        shown = [x.findtext(ATOM + "id") for x in root.iter(ATOM + "entry")]
+        self.assertEqual(("urn:f", ids[:4]), (root.findtext(ATOM + "id"), shown[:4]))
+        self.assertTrue(shown[4].startswith("urn:uuid:"))
+        self.assertEqual(ids, [e["id"] for e in self.d.feed(u).json["entries"]])
+
+    def test_icon_and_logo_leave_once_and_absolute(self):                # ATOM-17 ATOM-12
+        u = self.o.set("/i.xml", '<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://h.example/x/"><id>urn:f:1</id>'
+                       '<title>t</title><icon>i.png</icon><logo>l.png</logo></feed>')
+        root = tree.fromstring(self.d.feed(u, type="atom").body)
+        self.assertEqual([(ATOM + "icon", "http://h.example/x/i.png"), (ATOM + "logo", "http://h.example/x/l.png")],
+                         [(x.tag, x.text) for x in root if x.tag.endswith(("icon", "logo"))])
+
     def test_media_types_and_utf8(self):                                 # ATOM-13 JF-06
         body = '<?xml version="1.0" encoding="iso-8859-1"?>' + rss("caf\xe9")
         u = self.o.set("/l1.xml", Reply(200, body.encode("latin-1"), Content_Type="application/rss+xml"))

@@ -64,6 +64,7 @@ class Pull(Smart):
         page = answer.json
         self.assertEqual((5, 5, 12), (page["count"], len(page["items"]), page["totalItems"]))
         self.assertEqual("url=" + quote(self.p.url), urllib.parse.urlsplit(page["url"]).query)
+        self.assertEqual(self.d.base + self.base(), page["url"])
         page = self.pull(timeout=3, since="time:0", order="created", max=2)
         self.assertEqual("url=%s&order=created" % quote(self.p.url),
                          urllib.parse.urlsplit(page["url"]).query)
@@ -85,6 +86,7 @@ class Pull(Smart):
             back = [i["id"] for i in self.walk(order="-" + order, max=4)]
             self.assertEqual(ahead, back[::-1])
             self.assertEqual(15, len(set(ahead)))
+            self.assertEqual(back, self.ids(order="-" + order, since="cursor:"))     # D27
         self.assertEqual(["urn:pub:p:e%d" % i for i in range(15)],
                          [i["id"] for i in self.walk(order="created")])
 

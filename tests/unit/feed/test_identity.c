@@ -110,7 +110,8 @@ static void test_identity__essence_takes_linear_time(void **state)
     assert_true(clock_mono_ms() - from < 2000); /* milliseconds; some seconds if it were not */
 }
 
-static void expect_uids(const char *const *json, size_t n, const char *const *want)
+static void expect_uids_by(enum identity_rule rule, const char *const *json, size_t n,
+                           const char *const *want)
 {
     struct arena a = ARENA_INIT;
     struct doc_entry entries[8];
@@ -124,10 +125,10 @@ static void expect_uids(const char *const *json, size_t n, const char *const *wa
         entries[i].updated_at = value_get_int(entries[i].obj, STR("at"), TIME_UNKNOWN);
     }
     identity_read(&a, &doc, list);
-    identity_find_doubles(list, n, IDENTITY_GUID);
+    identity_find_doubles(list, n, rule);
     for (size_t i = 0; i < n; i++)
         who[i] = IDENTITY_NEW;
-    identity_names(&a, list, n, NULL, 0, who, IDENTITY_GUID, 0, uids);
+    identity_names(&a, list, n, NULL, 0, who, rule, 0, uids);
     for (size_t i = 0; i < n; i++) {
         if (want[i] == NULL)
             assert_true(str_is_null(uids[i]));
@@ -137,6 +138,11 @@ static void expect_uids(const char *const *json, size_t n, const char *const *wa
             assert_string_equal(uids[i].ptr, want[i]);
     }
     arena_release(&a);
+}
+
+static void expect_uids(const char *const *json, size_t n, const char *const *want)
+{
+    expect_uids_by(IDENTITY_GUID, json, n, want);
 }
 
 static void test_identity__id_then_link_then_title_then_content(void **state)
@@ -169,6 +175,19 @@ static void test_identity__unequal_doubles_get_the_next_rule(void **state)
     expect_uids(json, 3, want);
 }
 
+/* OBJ-02, ATOM-08: where others lack one, or share theirs, an id of its own is still its id. */
+static void test_identity__own_id_is_the_name_under_any_rule(void **state)
+{
+    const char *const json[] = {"{\"id\":\"abc def\",\"link\":\"l1\"}", "{\"link\":\"l2\"}",
+                                "{\"id\":\"i\",\"link\":\"l3\"}", "{\"id\":\"i\",\"link\":\"l4\"}"};
+    const char *const want_link[] = {"abc def", "l2", "l3", "l4"};
+    const char *const want_hash[] = {"abc def", "hash=", "hash=", "hash="};
+
+    (void)state;
+    expect_uids_by(IDENTITY_LINK, json, 4, want_link);
+    expect_uids_by(IDENTITY_HASH, json, 4, want_hash);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +200,7 @@ int main(void)
         cmocka_unit_test(test_identity__id_then_link_then_title_then_content),
         cmocka_unit_test(test_identity__equal_doubles_are_one),
         cmocka_unit_test(test_identity__unequal_doubles_get_the_next_rule),
+        cmocka_unit_test(test_identity__own_id_is_the_name_under_any_rule),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "feed/changes.h"
 #include "feed/discover.h"
@@ -151,6 +152,9 @@ static void test_opml__writes_what_it_reads(void **state)
     struct opml list = {.title = STR("T"), .feeds = feeds, .n_feeds = 3}, l;
 
     (void)state;
+    opml_write(&b, &list, TIME_UNKNOWN, TIME_UNKNOWN); /* OPML-03: no date rather than a wrong one */
+    assert_null(strstr(b.ptr, "<date"));
+    buf_reset(&b);
     opml_write(&b, &list, 0, 86400);
     assert_non_null(strstr(b.ptr, "<opml version=\"2.0\""));
     assert_non_null(strstr(b.ptr, "<dateCreated>Thu, 01 Jan 1970 00:00:00 GMT</dateCreated>"));

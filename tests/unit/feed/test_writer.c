@@ -74,6 +74,10 @@ static void test_writer__id_is_the_same_in_all_formats(void **state)
     expect_has(FORMAT_JSONFEED, "{}", "", false, iri.ptr);
     assert_true(str_eqz(feed_entry_iri(&a, STR("x"), STR("tag:h,2020:1")), "tag:h,2020:1"));
     assert_true(str_eqz(feed_entry_iri(&a, STR("x"), STR("http://h/1")), "http://h/1"));
+    assert_true(str_eqz(feed_entry_iri(&a, STR("x"), STR("urn:x:1")), "urn:x:1"));
+    assert_true(str_eqz(feed_entry_iri(&a, STR("x"), STR("urn:e1")), "urn:e1"));
+    assert_true(str_eqz(feed_entry_iri(&a, STR("x"), STR("tag:e1")), "tag:e1"));
+    assert_false(str_eqz(feed_entry_iri(&a, STR("x"), STR("urn:")), "urn:"));
     assert_false(str_eqz(feed_entry_iri(&a, STR("x"), STR("http://h/a b")), "http://h/a b"));
     arena_release(&a);
 }
