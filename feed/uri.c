@@ -2,46 +2,26 @@
  * publisher wrote stays as it is, only its missing front is taken from the base. */
 #include "feed/uri.h"
 
+#include "feed/iri.h"
+
 struct uri_parts {
     struct str scheme, authority, path, query, fragment; /* null when the part is absent */
 };
 
-static bool is_alpha(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/* Length of the scheme in front of ':', or 0. */
-static size_t scheme_len(struct str s)
-{
-    if (s.len == 0 || !is_alpha(s.ptr[0]))
-        return 0;
-    for (size_t i = 1; i < s.len; i++) {
-        char c = s.ptr[i];
-
-        if (c == ':')
-            return i;
-        if (!is_alpha(c) && !(c >= '0' && c <= '9') && c != '+' && c != '-' && c != '.')
-            return 0;
-    }
-    return 0;
-}
-
 bool uri_is_absolute(struct str ref)
 {
-    return scheme_len(str_trim(ref)) > 0;
+    return !str_is_null(iri_scheme(str_trim(ref)));
 }
 
 static struct uri_parts split(struct str s)
 {
     struct uri_parts p = {STR_NULL, STR_NULL, STR_NULL, STR_NULL, STR_NULL};
-    size_t n = scheme_len(s);
     ssize_t at;
+    size_t n;
 
-    if (n > 0) {
-        p.scheme = str_slice(s, 0, n);
-        s = str_slice(s, n + 1, s.len);
-    }
+    p.scheme = iri_scheme(s);
+    if (!str_is_null(p.scheme))
+        s = str_slice(s, p.scheme.len + 1, s.len);
     if ((at = str_chr(s, '#')) >= 0) {
         p.fragment = str_slice(s, (size_t)at + 1, s.len);
         s = str_slice(s, 0, (size_t)at);
@@ -122,7 +102,7 @@ struct str uri_resolve(struct arena *a, struct str base, struct str ref)
     ssize_t slash;
 
     ref = without_extra_slashes(a, str_trim(ref));
-    if (base.len == 0 || scheme_len(ref) > 0)
+    if (base.len == 0 || !str_is_null(iri_scheme(ref)))
         return ref;
     base = without_extra_slashes(a, str_trim(base));
     b = split(base);
