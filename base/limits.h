@@ -23,6 +23,7 @@
 /* Documents */
 #define LIMIT_XML_DEPTH 256
 #define LIMIT_JSON_DEPTH 64
+#define LIMIT_JSON_VALUES 1000000     /* of one document; an object or list within counts twice */
 #define LIMIT_BASE 2048               /* of a base that every text repeats */
 #define LIMIT_FEED_ENTRIES 20000      /* entries taken from one document */
 #define LIMIT_ENTRY (4 * 1024 * 1024) /* one serialized entry */

@@ -263,6 +263,26 @@ static struct value *convert(struct arena *a, json_t *j, bool wide, int depth)
     return NULL;
 }
 
+/* More values than a document may have? Each costs far more memory than its two bytes. Counted by
+ * the brackets that open and the commas. */
+static bool has_too_many(struct str text)
+{
+    bool in_string = false;
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+
+        if (c == '"')
+            in_string = !in_string;
+        else if (in_string && c == '\\')
+            i++;
+        else if (!in_string)
+            n += c == ',' || c == '{' || c == '[';
+    }
+    return n > LIMIT_JSON_VALUES;
+}
+
 enum rc json_read(struct arena *a, struct str text, struct value **out, struct err *err)
 {
     const size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL;
@@ -275,6 +295,8 @@ enum rc json_read(struct arena *a, struct str text, struct value **out, struct e
         text = str_slice(text, 3, text.len);
     if (str_is_null(text))
         text = STR("");
+    if (has_too_many(text))
+        return err_set(err, RC_LIMIT, "JSON with more than %d values", LIMIT_JSON_VALUES);
     j = json_loadb(text.ptr, text.len, flags, &e);
     if (j == NULL && json_error_code(&e) == json_error_numeric_overflow) {
         wide = true;

@@ -11,10 +11,10 @@
 #include "model/value.h"
 
 void json_write(struct buf *out, const struct value *v);
-void json_write_text(struct buf *out, struct str s); /* with its quotes */
+void json_write_text(struct buf *out, struct str s);            /* with its quotes */
 void json_write_pretty(struct buf *out, const struct value *v); /* two spaces, for people */
 
-/* Parse one JSON text. RC_INPUT with place and reason, RC_LIMIT over LIMIT_JSON_DEPTH. Numbers that
- * fit become VAL_INT, others VAL_REAL; U+0000 in a string becomes U+FFFD; a key given twice keeps
- * the last value. */
+/* Parse one JSON text. RC_INPUT with place and reason, RC_LIMIT over LIMIT_JSON_DEPTH or
+ * LIMIT_JSON_VALUES. Numbers that fit become VAL_INT, others VAL_REAL; U+0000 in a string becomes
+ * U+FFFD; a key given twice keeps the last value. */
 enum rc json_read(struct arena *a, struct str text, struct value **out, struct err *err) NODISCARD;

@@ -155,6 +155,33 @@ static void test_json__says_where_it_is_wrong(void **state)
     arena_release(&a);
 }
 
+/* "{}," costs a hundred times its length: 16 MB of it took 1.5 GB. */
+static void test_json__values_are_bounded(void **state)
+{
+    static const struct {
+        const char *piece;
+        size_t n;
+        enum rc rc;
+    } rows[] = {{"{},", 500001, RC_LIMIT},
+                {"{},", 400000, RC_OK},
+                {"1,", 1000001, RC_LIMIT},
+                {"1,", 900000, RC_OK},
+                {"\",[{\\\",\",", 400000, RC_OK}}; /* within strings nothing counts */
+
+    (void)state;
+    for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
+        AUTO(buf_release) struct buf text = BUF_INIT(BUF_ANY);
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct value *v;
+
+        buf_putc(&text, '[');
+        for (size_t i = 0; i < rows[k].n; i++)
+            buf_puts(&text, rows[k].piece);
+        buf_puts(&text, "0]");
+        assert_int_equal(json_read(&a, buf_view(&text), &v, NULL), rows[k].rc);
+    }
+}
+
 static void test_json__depth_is_bounded(void **state)
 {
     struct arena a = ARENA_INIT;
@@ -184,6 +211,7 @@ int main(void)
         cmocka_unit_test(test_json__last_of_equal_keys_counts),
         cmocka_unit_test(test_json__zero_becomes_replacement),
         cmocka_unit_test(test_json__says_where_it_is_wrong),
+        cmocka_unit_test(test_json__values_are_bounded),
         cmocka_unit_test(test_json__depth_is_bounded),
     };
 
