@@ -8,6 +8,7 @@
 #include "base/scan.h"
 #include "feed/kept.h"
 #include "feed/names.h"
+#include "feed/prefilter.h"
 #include "feed/sanitize_priv.h"
 #include "feed/uri.h"
 
@@ -490,6 +491,8 @@ static void markup_end(struct builder *b, struct frame *f)
 
     if (f->is_void)
         return;
+    c->has_body =
+        c->has_body || (b->depth == c->depth + 1 && str_eqz(local_of_tag(f->name->tag), "body"));
     buf_puts(&b->text, "</");
     buf_str(&b->text, local_of_tag(f->name->tag));
     buf_putc(&b->text, '>');
@@ -580,6 +583,31 @@ void builder_start(struct builder *b, const struct name *name, const struct attr
     }
 }
 
+bool builder_is_xml_content(const struct builder *b, const struct frame *f)
+{
+    return str_eqz(f->name->tag, "content") && ends_with_xml(b->content.type) &&
+           !str_eqz(b->content.type, "application/xhtml+xml");
+}
+
+/* Mind how each '&' of an id was written. */
+static void note_amps(struct builder *b, const char *p, size_t len)
+{
+    const char *end = p + len;
+
+    if (p == prefilter_written_amp && b->n_id_amps < 64)
+        b->id_amps |= (uint64_t)1 << b->n_id_amps;
+    while (p < end && (p = memchr(p, '&', (size_t)(end - p))) != NULL) {
+        b->n_id_amps++;
+        p++;
+    }
+}
+
+void builder_restore_ids(struct builder *b)
+{
+    for (struct written_id *w = b->written_ids; w != NULL; w = w->next)
+        value_set_textz(b->a, w->obj, "id", w->id);
+}
+
 void builder_text(struct builder *b, const char *p, size_t len)
 {
     struct frame *f;
@@ -587,6 +615,10 @@ void builder_text(struct builder *b, const char *p, size_t len)
     if (b->depth == 0)
         return;
     f = &b->frames[b->depth - 1];
+    if (p == prefilter_lost_text) {
+        f->collects = false;
+        return;
+    }
     if (f->ext != NULL)
         put_escaped(f->ext, builder_mend_c1(b, str_of(p, len)), false);
     if (f->is_markup) {
@@ -595,10 +627,13 @@ void builder_text(struct builder *b, const char *p, size_t len)
         else
             buf_append(&b->text, p, len);
     } else if (f->collects) {
-        if (f->is_content && str_eqz(b->content.type, "application/xhtml+xml"))
+        if (f->is_content &&
+            (str_eqz(b->content.type, "application/xhtml+xml") || builder_is_xml_content(b, f)))
             put_escaped(&b->text, str_of(p, len), false);
         else
             buf_append(&b->text, p, len);
+        if (str_eqz(f->member, "id"))
+            note_amps(b, p, len);
     }
 }
 

@@ -94,6 +94,7 @@ struct content { /* of the text construct being read */
     bool is_base64;
     size_t depth;        /* frames open when it began; markup deeper than this is its own */
     size_t n_top;        /* elements directly in it */
+    bool has_body;       /* one of them is a body */
     size_t div_open_end; /* a leading div: end of its start tag, begin of its end tag, ... */
     size_t div_close_at, div_close_end;
 };
@@ -119,7 +120,15 @@ struct builder {
     bool in_author, in_contributor, in_publisher, in_chapters;
     bool has_content;        /* the entry has a content element */
     bool summary_is_content; /* the summary being read goes to content */
+    bool repeats_summaries;  /* the head has content: see unite_summaries() */
     bool guid_is_link;
+    uint64_t id_amps;   /* of the id being read: the '&' that were written "&amp;" */
+    unsigned n_id_amps; /* its '&' so far */
+    struct written_id { /* ids that look otherwise when the document is not well-formed */
+        struct value *obj;
+        struct str id;
+        struct written_id *next;
+    } * written_ids;
     ssize_t title_depth; /* of the first title of the context; -1: none yet */
     struct seen {        /* members of the entry and how deep their elements were */
         struct str member;
@@ -166,6 +175,9 @@ void builder_push_content(struct builder *b, struct frame *f, struct str member,
                           const struct attrs *at, const char *type, bool stores);
 struct str builder_pop(struct builder *b, struct frame *f);
 
+/* Is this Atom's content, of an XML media type that is no HTML? Its text is collected as XML. */
+bool builder_is_xml_content(const struct builder *b, const struct frame *f);
+
 /* The text as it stands, with its white space; borrowed until the element ends. */
 struct str builder_raw(const struct builder *b, const struct frame *f);
 
@@ -180,6 +192,14 @@ void builder_record_drop(struct builder *b);
 
 /* C1 controls as the windows-1252 characters they were meant to be; `s` itself when it has none. */
 struct str builder_mend_c1(struct builder *b, struct str s);
+
+/* The document was not well-formed: its ids are what was written, "&amp;" and all. The Universal
+ * Feed Parser has it so, and an id is only ever compared. */
+void builder_restore_ids(struct builder *b);
+
+/* "&b;" in addresses comes from readers of "&b=" that knew better: without the ';'. In the arena.
+ */
+struct str builder_mend_link(struct arena *a, struct str s);
 
 /* Store as builder_pop() does a text that comes from elsewhere. */
 void builder_store(struct builder *b, struct str member, struct str text);

@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "feed/date.h"
+#include "feed/fragment.h"
+#include "feed/html.h"
 
 #define ENTRY_MEMBERS 20 /* that most entries make do with */
 
@@ -141,6 +143,8 @@ void builder_begin_entry(struct builder *b)
     builder_record_drop(b);
     if (b->in_entry) /* the one before was not closed */
         builder_finish_entry(b);
+    if (b->doc->n_entries == 0)
+        b->repeats_summaries = b->has_content;
     b->entry = value_dict_for(b->a, ENTRY_MEMBERS);
     b->in_entry = true;
     b->guid_is_link = false;
@@ -351,6 +355,53 @@ void start_content(struct builder *b, struct frame *f, const struct attrs *at)
         b->content.src = builder_resolve(b, src);
 }
 
+/* XML that is no HTML is not for reading: the content's value is the text between its elements, and
+ * the whole stands beside it. */
+static void set_xml_aside(struct builder *b, struct value *content)
+{
+    struct str xml = value_get_textz(content, "value");
+    struct buf text = BUF_INIT(BUF_ANY);
+    size_t depth = 0;
+
+    for (size_t i = 0; i < xml.len;) {
+        size_t n = xml.ptr[i] == '<' ? fragment_tag_len(str_slice(xml, i, xml.len)) : 0;
+
+        if (n > 2) {
+            if (xml.ptr[i + 1] == '/')
+                depth -= depth > 0;
+            else if (xml.ptr[i + n - 2] != '/')
+                depth++;
+        } else if (depth == 0) {
+            buf_putc(&text, xml.ptr[i]);
+        }
+        i += n > 2 ? n : 1;
+    }
+    if (b->content.n_top > 0)
+        value_setz(b->a, content, "xml", value_text(b->a, xml));
+    value_set_textz(b->a, content, "value",
+                    html_decode(b->a, str_dup(b->a, str_trim(buf_view(&text))), false));
+    buf_release(&text);
+}
+
+/* What the Universal Feed Parser makes of a content beyond its text. */
+static void finish_content(struct builder *b, const struct frame *f)
+{
+    struct value *list = value_getz(builder_context(b), "content");
+    struct value *last = value_at(list, value_len(list) - 1), *rest;
+    struct str type = b->content.type;
+
+    if (last == NULL || last->kind != VAL_DICT || !str_eqz(f->name->tag, "content"))
+        return;
+    if (builder_is_xml_content(b, f))
+        set_xml_aside(b, last);
+    if (b->content.has_body) { /* which ends it: behind it there is another, of nothing */
+        rest = value_dict_for(b->a, 2);
+        value_set_textz(b->a, rest, "type", type);
+        value_set_textz(b->a, rest, "value", STR(""));
+        value_push(b->a, list, rest);
+    }
+}
+
 void end_content(struct builder *b, struct frame *f)
 {
     struct value *context = builder_context(b);
@@ -359,9 +410,34 @@ void end_content(struct builder *b, struct frame *f)
                    str_eqz(type, "application/xhtml+xml");
 
     v = builder_pop(b, f);
+    finish_content(b, f);
     b->in_content = false;
     if (is_text && value_getz(context, "summary") == NULL)
         value_set_textz(b->a, context, "summary", v);
+}
+
+/* Publishers whose head has a content, or a summary and a description, write every text twice. In
+ * such a feed a second summary of an entry is no content: the longer one is the summary, and the
+ * other, if it says something else, one of `summaries`. */
+static void unite_summaries(struct builder *b)
+{
+    struct value *list = value_getz(b->entry, "content"), *second = value_at(list, 0), *first;
+    struct str summary = value_get_textz(b->entry, "summary");
+    struct str value = value_get_textz(second, "value");
+    bool is_same;
+
+    if (value_len(list) != 1 || second->kind != VAL_DICT)
+        return;
+    is_same = str_eq(html_to_text(b->a, summary), html_to_text(b->a, value));
+    first = value_getz(b->entry, "summary_detail");
+    if (value.len > summary.len) {
+        value_set_textz(b->a, b->entry, "summary", value);
+        value_setz(b->a, b->entry, "summary_detail", second);
+        second = first;
+    }
+    if (!is_same && second != NULL)
+        value_push(b->a, value_list_at(b->a, b->entry, STR("summaries")), second);
+    (void)value_del(b->entry, STR("content"));
 }
 
 /* A second summary of an entry that has no content yet is its content. */
@@ -401,6 +477,8 @@ void end_summary(struct builder *b, struct frame *f)
     if (b->summary_is_content) {
         b->summary_is_content = false;
         end_content(b, f);
+        if (b->repeats_summaries && b->in_entry && !b->in_source)
+            unite_summaries(b);
         return;
     }
     end_pop(b, f);
@@ -448,7 +526,28 @@ static void start_guid(struct builder *b, struct frame *f, const struct attrs *a
     struct str v = attrs_get(at, "ispermalink");
 
     b->guid_is_link = str_is_null(v) || str_eqz(v, "true");
+    b->id_amps = b->n_id_amps = 0;
     builder_push(f, STR("id"), true);
+}
+
+/* Keep `id` with the "&amp;" that it was written with: should the document turn out to be not
+ * well-formed, that is its id. */
+static void keep_written(struct builder *b, struct value *context, struct str id)
+{
+    struct buf written = BUF_INIT(BUF_ANY);
+    struct written_id *w;
+
+    if (b->id_amps == 0 || !str_eq(value_get_textz(context, "id"), id))
+        return;
+    for (size_t i = 0, n = 0; i < id.len; i++) {
+        buf_putc(&written, id.ptr[i]);
+        if (id.ptr[i] == '&' && n < 64 && (b->id_amps >> n++ & 1) != 0)
+            buf_puts(&written, "amp;");
+    }
+    w = ARENA_NEW(b->a, struct written_id);
+    *w = (struct written_id){context, str_dup(b->a, buf_view(&written)), b->written_ids};
+    b->written_ids = w;
+    buf_release(&written);
 }
 
 static void end_guid(struct builder *b, struct frame *f)
@@ -457,10 +556,11 @@ static void end_guid(struct builder *b, struct frame *f)
     struct str v = builder_pop(b, f);
     bool has_link = value_getz(context, "link") != NULL;
 
+    keep_written(b, context, v);
     if (value_getz(context, "guidislink") == NULL)
         value_setz(b->a, context, "guidislink", value_bool(b->a, b->guid_is_link && !has_link));
     if (b->guid_is_link && !has_link)
-        value_set_textz(b->a, context, "link", v);
+        value_set_textz(b->a, context, "link", builder_mend_link(b->a, v));
 }
 
 void start_category(struct builder *b, struct frame *f, const struct attrs *at)

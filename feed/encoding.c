@@ -256,6 +256,18 @@ static bool is_mostly_utf8(struct str s)
     return n_good >= n_bad * 4;
 }
 
+/* Fewer bytes than this beyond ASCII tell a single-byte encoding from another by chance only. */
+#define STATISTICS_MIN 16
+
+static bool is_little_to_go_by(struct str body)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < body.len && n < STATISTICS_MIN; i++)
+        n += (unsigned char)body.ptr[i] >= 0x80;
+    return n < STATISTICS_MIN;
+}
+
 /* By the names that feeds know them by, rather than those of their supersets. */
 static const char *const guessed[][2] = {
     {"uhc", "EUC-KR"}, {"gb18030", "GB2312"}, {"big5", "Big5"}};
@@ -446,6 +458,7 @@ void decode_document(struct arena *a, struct str body, struct str content_type, 
         out->encoding = STR("utf-8");
     } else if ((str_is_null(xml) || is_utf8_name(xml) || is_ascii_name(xml) ||
                 !force_encoding(a, xml, body, out)) &&
+               !(is_little_to_go_by(body) && try_encoding(a, STR("windows-1252"), body, out)) &&
                !try_encoding(a, guess(a, body), body, out)) {
         (void)force_encoding(a, STR("windows-1252"), body, out);
     }

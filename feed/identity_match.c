@@ -51,11 +51,16 @@ static struct str plain_title(struct arena *a, struct str title)
 static int64_t mark_of_body(const struct doc_entry *e)
 {
     const struct value *list = value_getz(e->obj, "content");
+    const struct value *more = value_getz(e->obj, "summaries");
     AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
 
     buf_str(&b, e->summary);
-    for (size_t i = 0; i < value_len(list); i++)
+    for (size_t i = 0; i < value_len(list); i++) {
         buf_str(&b, value_get_textz(value_at(list, i), "value"));
+        buf_str(&b, value_get_textz(value_at(list, i), "xml"));
+    }
+    for (size_t i = 0; i < value_len(more); i++)
+        buf_str(&b, value_get_textz(value_at(more, i), "value"));
     return mark_of(buf_view(&b));
 }
 

@@ -121,7 +121,19 @@ static void put_segment(struct buf *out, struct str segment, bool weak)
     }
 }
 
-static void put_query(struct buf *out, struct str query, bool weak)
+/* "b;=2" is "b=2" whose `&` was read as the begin of a reference. */
+static struct str mend_param(struct arena *a, struct str param)
+{
+    size_t n = 0;
+
+    while (n < param.len && (is_unreserved(param.ptr[n]) && param.ptr[n] != '_'))
+        n++;
+    if (n == 0 || n == param.len || param.ptr[n] != ';')
+        return param;
+    return str_concat(a, str_slice(param, 0, n), str_slice(param, n + 1, param.len));
+}
+
+static void put_query(struct arena *a, struct buf *out, struct str query, bool weak)
 {
     char before = '?';
 
@@ -130,6 +142,7 @@ static void put_query(struct buf *out, struct str query, bool weak)
 
         if (str_istarts(param, STR("amp;"))) /* escaped once too often */
             param = str_slice(param, 4, param.len);
+        param = mend_param(a, param);
         if (param.len == 0 || is_noise(name_of(param), weak))
             continue;
         buf_putc(out, before);
@@ -139,7 +152,7 @@ static void put_query(struct buf *out, struct str query, bool weak)
 }
 
 /* "//host/path?query#fragment" without scheme. */
-static void put_url(struct buf *out, struct str url, bool weak)
+static void put_url(struct arena *a, struct buf *out, struct str url, bool weak)
 {
     struct str rest = str_slice(url, iri_scheme(url).len + 3, url.len), host, path;
     struct str fragment = STR_NULL, query = STR_NULL;
@@ -172,7 +185,7 @@ static void put_url(struct buf *out, struct str url, bool weak)
     path = str_slice(path, 1, path.len); /* the first slash comes with the segment */
     while (path.len > 0 && !str_is_null(path))
         put_segment(out, str_split(&path, '/'), weak);
-    put_query(out, query, weak);
+    put_query(a, out, query, weak);
     if (fragment.len > 0 && !is_noise(name_of(fragment), weak)) {
         buf_putc(out, '#');
         put_part(out, fragment, weak);
@@ -211,6 +224,6 @@ struct str identity_ref(struct arena *a, struct str raw, enum identity_depth dep
         return str_lower(a, bare);
     if (!iri_is_http(s) || iri_host(s).len == 0)
         return s;
-    put_url(&b, s, depth == IDENTITY_WEAK);
+    put_url(a, &b, s, depth == IDENTITY_WEAK);
     return str_dup(a, buf_view(&b));
 }

@@ -337,8 +337,7 @@ static struct str detail_key(struct builder *b, struct str member)
     return str_concat(b->a, member, STR("_detail"));
 }
 
-/* "&b;" in addresses comes from readers of "&b=" that knew better. */
-static struct str mend_link(struct arena *a, struct str s)
+struct str builder_mend_link(struct arena *a, struct str s)
 {
     char *out;
     size_t n = 0;
@@ -374,7 +373,7 @@ static void store_link(struct builder *b, struct value *context, struct str href
     struct value *last = value_at(links, value_len(links) - 1);
     struct str rel = value_get_textz(last, "rel");
 
-    href = mend_link(b->a, href);
+    href = builder_mend_link(b->a, href);
     if (str_is_null(rel) || str_eqz(rel, "alternate"))
         value_set_textz(b->a, context, "link", href);
     if (href.len > 0 && last != NULL)

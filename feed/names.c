@@ -136,7 +136,7 @@ const char *ns_uri_of_prefix(struct str prefix)
 bool member_is_shaped(struct str key)
 {
     static const char *const names[] = {"authors", "content", "contributors", "enclosures",
-                                        "links",   "source",  "tags"};
+                                        "links",   "source",  "summaries",    "tags"};
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (str_eqz(key, names[i]))

@@ -88,11 +88,12 @@ static struct str media_type(struct str s)
  * before text, the longer one. */
 static void read_content(const struct value *obj, struct out_view *v)
 {
-    const struct value *list = value_getz(obj, "content");
+    const struct value *list = value_getz(obj, "content"), *more = value_getz(obj, "summaries");
     size_t best = 0;
 
-    for (size_t i = 0; i < value_len(list); i++) {
-        const struct value *c = value_at(list, i);
+    for (size_t i = 0; i < value_len(list) + value_len(more); i++) {
+        const struct value *c =
+            i < value_len(list) ? value_at(list, i) : value_at(more, i - value_len(list));
         struct str type = value_get_textz(c, "type"), text = some(value_get_textz(c, "value"));
         bool html = is_html_type(type) || (type.len == 0 && has_markup(text));
         size_t rank;

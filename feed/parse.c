@@ -264,15 +264,17 @@ static void set_bozo(struct feed_doc *doc, struct str why)
     doc->bozo = true;
 }
 
-/* One reading of the document; NULL, or what was wrong. */
+/* One reading of the document from `from` on; NULL, or what was wrong there. */
 static const char *build(struct arena *a, const struct parse_input *in, struct str text,
-                         bool guesses, bool *crossed, struct feed_doc *doc)
+                         size_t from, bool guesses, bool *crossed, struct feed_doc *doc)
 {
     struct builder *b = ARENA_NEW(a, struct builder);
     const char *why;
 
     builder_init(b, a, in, doc);
-    why = xml_read(b, text, guesses, crossed);
+    why = xml_read(b, str_slice(text, from, text.len), guesses, crossed);
+    if (from > 0 || why != NULL)
+        builder_restore_ids(b);
     if (buf_ok(&b->head_ext) && b->head_ext.len > 0)
         doc->ext = str_dup(a, buf_view(&b->head_ext));
     builder_release(b);
@@ -298,14 +300,13 @@ static void read_xml(struct arena *a, const struct parse_input *in, struct str t
     before = *doc;
     doc->feed = value_dict(a);
     doc->namespaces = value_dict(a);
-    text = str_slice(text, from, text.len);
-    why = build(a, in, text, false, &crossed, doc);
+    why = build(a, in, text, from, false, &crossed, doc);
     if (crossed) { /* once more, as somebody who knows what feeds look like */
         *doc = before;
         arena_rewind(a, mark);
         doc->feed = value_dict(a);
         doc->namespaces = value_dict(a);
-        why = build(a, in, text, true, &crossed, doc);
+        why = build(a, in, text, from, true, &crossed, doc);
     }
     if (why != NULL)
         set_bozo(doc, str_from(why));

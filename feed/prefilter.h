@@ -20,6 +20,14 @@ struct prefilter_text {
     size_t at; /* tags of the document in front of it; that of an empty element counts as two */
 };
 
+/* The '&' of an id or guid that is "&amp;" in the document: a text of its own, and this very
+ * pointer. */
+extern const char prefilter_written_amp[1];
+
+/* The innermost element will end without an end tag of its own, having met that of another text: a
+ * text of no length, and this very pointer. */
+extern const char prefilter_lost_text[1];
+
 /* What comes next of the document. All of it is borrowed for the call. */
 struct prefilter_batch {
     struct str tags; /* at most PREFILTER_CHUNK bytes; only a longer tag is cut */

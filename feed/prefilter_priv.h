@@ -38,6 +38,7 @@ struct prefilter {
     bool done;
     size_t depth;
     size_t n_namespaces;          /* by all of them */
+    size_t misended;              /* depth of the text that met the end tag of another; 0: none */
     size_t n_too_deep;            /* open elements beyond the stack, which are dropped */
     uint32_t n_open_by_hash[256]; /* says quickly that a name is not open */
     bool no_comment_end, no_cdata_end, no_pi_end, no_doctype_end;

@@ -27,12 +27,39 @@ void prefilter_close_one(struct prefilter *f)
 {
     struct str name = f->open[--f->depth];
 
+    if (f->misended > f->depth)
+        f->misended = 0;
+
     f->n_open_by_hash[name_hash(name)]--;
     f->n_namespaces -= f->n_declared[f->depth];
     PUT(f, "</");
     prefilter_put(f, name.ptr, name.len);
     PUT(f, ">");
     f->n_tags++;
+}
+
+/* The innermost element ends where that around it does, or where another begins. If it met a wrong
+ * end tag before, nobody knows whose its text is. */
+static void close_unended(struct prefilter *f)
+{
+    if (f->misended == f->depth) {
+        if (f->n_texts == TEXTS_MAX)
+            prefilter_flush(f);
+        f->texts[f->n_texts++] = (struct prefilter_text){str_of(prefilter_lost_text, 0), f->n_tags};
+    }
+    prefilter_close_one(f);
+}
+
+static bool is_text_construct(struct str name)
+{
+    static const char *const names[] = {"title",   "subtitle", "tagline", "description",
+                                        "summary", "content",  "rights",  "copyright",
+                                        "info",    "abstract"};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_eqz(name, names[i]))
+            return true;
+    return false;
 }
 
 /* The innermost element has its end tag. That of the root is kept back: some servers send two
@@ -93,12 +120,14 @@ void prefilter_end_tag(struct prefilter *f)
         for (at = f->depth; at-- > 0;)
             if (str_eq(f->open[at], name)) {
                 while (f->depth > at + 1)
-                    prefilter_close_one(f);
+                    close_unended(f);
                 end_element(f);
                 return;
             }
     if (f->depth > 0 && str_ieq(f->open[f->depth - 1], name))
         end_element(f); /* <Title>..</title> */
+    else if (f->depth > 0 && is_text_construct(name) && is_text_construct(f->open[f->depth - 1]))
+        f->misended = f->depth;
 }
 
 /* ---------------------------------------------------------------- names */
@@ -451,7 +480,7 @@ void prefilter_start_tag(struct prefilter *f)
     }
     if (f->guesses && f->depth > 1 && !f->has_ended && ends_innermost(f, t.name)) {
         mended(f, "An end tag is missing");
-        prefilter_close_one(f);
+        close_unended(f);
     }
     if (!admit(f, t.name)) {
         f->p = t.end; /* its end tag will find nothing to close */

@@ -216,6 +216,45 @@ static void put_entity_value(struct prefilter *f, struct str value)
     }
 }
 
+const char prefilter_written_amp[1] = {'&'};
+const char prefilter_lost_text[1] = {0};
+
+static bool is_in_id(const struct prefilter *f)
+{
+    struct str name = f->depth == 0 ? STR("") : f->open[f->depth - 1];
+
+    return str_eqz(name, "id") || str_eqz(name, "guid") || str_eqz(name, "atom:id");
+}
+
+static void put_written_amp(struct prefilter *f)
+{
+    if (f->n_texts == TEXTS_MAX)
+        prefilter_flush(f);
+    f->texts[f->n_texts++] = (struct prefilter_text){str_of(prefilter_written_amp, 1), f->n_tags};
+}
+
+/* What may be in the name of an entity of SGML. */
+static bool is_entity_char(char c, bool at_start)
+{
+    unsigned char u = (unsigned char)c;
+
+    return (u | 0x20u) - 'a' < 26 ||
+           (!at_start && ((u >= '0' && u <= '9') || u == '-' || u == '.'));
+}
+
+/* "&b" of "?a=1&b=2" in an id, which the Universal Feed Parser makes "&b;". Returns its length. */
+static size_t unended_reference(struct prefilter *f)
+{
+    const char *q = f->p + 1;
+
+    while (q < f->end && is_entity_char(*q, q == f->p + 1))
+        q++;
+    prefilter_put_text(f, f->p, (size_t)(q - f->p));
+    if (q > f->p + 1 && q < f->end && *q != ';')
+        prefilter_put_char(f, ';');
+    return (size_t)(q - f->p);
+}
+
 void prefilter_text_reference(struct prefilter *f)
 {
     uint32_t cp = 0;
@@ -224,7 +263,10 @@ void prefilter_text_reference(struct prefilter *f)
     size_t len = usual_reference(f->p, f->end, &usual);
 
     if (len > 0) {
-        copy_text(f, &usual, 1);
+        if (usual == '&' && is_in_id(f))
+            put_written_amp(f);
+        else
+            copy_text(f, &usual, 1);
         f->p += len;
         return;
     }
@@ -232,11 +274,18 @@ void prefilter_text_reference(struct prefilter *f)
     switch (prefilter_reference(f, f->p, f->end, &cp, &value, &len)) {
     case REF_NONE:
         mended(f, "An ampersand stands by itself");
+        if (is_in_id(f)) {
+            len = unended_reference(f);
+            break;
+        }
         prefilter_put_char(f, '&');
         len = 1;
         break;
     case REF_CHAR:
-        prefilter_put_char(f, cp);
+        if (cp == '&' && f->p[2] != '0' && is_in_id(f)) /* but "&#038;" is a character */
+            put_written_amp(f);
+        else
+            prefilter_put_char(f, cp);
         break;
     case REF_VALUE:
         put_entity_value(f, value);
@@ -305,11 +354,29 @@ size_t prefilter_odd_byte(struct prefilter *f, const char *p, const char *end)
     return 1;
 }
 
+/* An '&' in a CDATA section was written as one might write "&amp;". */
+static const char *put_id_text(struct prefilter *f, const char *p, const char *end)
+{
+    const char *amp;
+
+    while ((amp = memchr(p, '&', (size_t)(end - p))) != NULL) {
+        if (amp > p)
+            prefilter_put_text(f, p, (size_t)(amp - p));
+        put_written_amp(f);
+        p = amp + 1;
+    }
+    return p;
+}
+
 void prefilter_cdata_content(struct prefilter *f, const char *p, const char *end)
 {
+    bool is_id = is_in_id(f);
+
     while (p < end) {
         const char *q = prefilter_scan(p, end, CDATA);
 
+        if (is_id)
+            p = put_id_text(f, p, q);
         if (q > p)
             prefilter_put_text(f, p, (size_t)(q - p));
         p = q;

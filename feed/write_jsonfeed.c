@@ -247,7 +247,7 @@ static bool is_read(struct str key)
         "source_id",  "id",      "guidislink", "title",  "link",     "links",
         "enclosures", "summary", "content",    "author", "authors",  "contributors",
         "published",  "updated", "tags",       "source", "comments", "language",
-        "image",      "rights",  "subtitle",   "href"};
+        "image",      "rights",  "subtitle",   "href",   "summaries"};
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (str_eqz(key, names[i]))

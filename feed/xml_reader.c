@@ -203,9 +203,13 @@ static void keep_texts(struct reader *r)
     if (r->next_late == r->n_late)
         r->next_late = r->n_late = 0;
     r->late = mem_grow(r->late, &r->late_cap, r->n_late + r->n_texts, sizeof *r->late);
-    for (; r->n_texts > 0; r->texts++, r->n_texts--)
-        r->late[r->n_late++] =
-            (struct prefilter_text){str_dup(r->b->a, r->texts->text), r->texts->at};
+    for (; r->n_texts > 0; r->texts++, r->n_texts--) {
+        struct str text = r->texts->text;
+
+        if (text.ptr != prefilter_written_amp && text.ptr != prefilter_lost_text)
+            text = str_dup(r->b->a, text);
+        r->late[r->n_late++] = (struct prefilter_text){text, r->texts->at};
+    }
 }
 
 /* ---------------------------------------------------------------- callbacks */

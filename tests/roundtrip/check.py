@@ -199,7 +199,7 @@ def contents(o):
     """What the contents say beyond the summary; a summary may be read once more as content, and is none the less."""
     out, said = [], [[]]
     summary = markup(o, "summary")
-    for c in o.get("content") or []:
+    for c in (o.get("content") or []) + (o.get("summaries") or []):
         text = (c.get("value") or "").strip()
         kind = c.get("type") or ""
         if text and (is_html(kind, text) or kind.startswith("text/")):
@@ -231,7 +231,7 @@ BARRED = {"urn:feedmill:attributes", "http://www.w3.org/2001/XInclude"}
 HTML_NAMES = {"a", "b", "blockquote", "br", "div", "em", "i", "img", "p", "pre", "span", "strong", "ul", "ol", "li"}
 
 # members that are compared by a function of their own, or follow from those that are
-OWN = {"id", "source_id", "guidislink", "title", "title_detail", "link", "links", "enclosures", "summary", "summary_detail", "content",
+OWN = {"id", "source_id", "guidislink", "title", "title_detail", "link", "links", "enclosures", "summary", "summary_detail", "summaries", "content",
        "authors", "author", "author_detail", "contributors", "published", "published_parsed", "updated", "updated_parsed",
        "tags", "source", "comments",
        "href"}  # of the author, whatever else it is

@@ -182,9 +182,28 @@ static void test_identity__own_id_is_the_name_under_any_rule(void **state)
     expect_uids_by(IDENTITY_HASH, json, 4, want_hash);
 }
 
+/* The id of a document that is not well-formed on one day and is on the next. */
+static void test_identity__ampersands_however_they_were_written(void **state)
+{
+    static const char *const ids[] = {"http://e.org/v?ship=4&leg=2",
+                                      "http://e.org/v?ship=4&amp;leg=2",
+                                      "http://e.org/v?ship=4&leg;=2"};
+    struct arena a = ARENA_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct str got = identity_ref(&a, str_from(ids[i]), IDENTITY_STRONG);
+
+        if (!str_eqz(got, "//e.org/v?ship=4&leg=2"))
+            fail_msg("%s: %.*s", ids[i], STR_ARG(got));
+    }
+    arena_release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_identity__ampersands_however_they_were_written),
         cmocka_unit_test(test_identity__key_order_is_no_change),
         cmocka_unit_test(test_identity__text_is_essence),
         cmocka_unit_test(test_identity__derived_members_do_not_count),
