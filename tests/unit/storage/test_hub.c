@@ -1,0 +1,279 @@
+/* tests/unit/storage/test_hub.c - requests of WebSub subscribers, leases, and how they end. */
+#include "fixture.h"
+
+#define START_S 1700000000LL
+
+static void at(int64_t s)
+{
+    clock_fake_us((START_S + s) * 1000000);
+}
+
+/* A request for the feed at http://a.example/f; returns its id. */
+static int64_t ask(struct fixture *f, enum hub_mode mode, const char *secret, bool renews)
+{
+    struct sub_feed feed = {.feed_id = add_feed(f, "http://a.example/f", NULL),
+                            .url = STR("http://a.example/f")};
+    struct hub_intent in = {.mode = mode,
+                            .topic = STR("http://me/feed?url=x"),
+                            .callback = STR("http://sink.example/cb"),
+                            .credential = STR("name:word"),
+                            .secret = secret == NULL ? STR_NULL : str_from(secret),
+                            .reason = STR_NULL,
+                            .verify_token = STR_NULL,
+                            .legacy = renews,
+                            .renews = renews,
+                            .lease_s = 100,
+                            .feeds = &feed,
+                            .n_feeds = 1};
+    struct answer a;
+
+    WRITE(a, store_hub_request(f->store, &in, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    return a.res.id;
+}
+
+static enum rc settle(struct fixture *f, int64_t intent, bool confirmed)
+{
+    struct answer a;
+
+    WRITE(a, store_hub_settle(f->store, (struct hub_settled){intent, confirmed}, on_answer, &a));
+    return a.rc;
+}
+
+static int64_t sweep(struct fixture *f)
+{
+    struct answer a;
+
+    WRITE(a, store_hub_sweep(f->store, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    return a.res.id;
+}
+
+static struct hub_intent *intents(struct fixture *f, size_t *n)
+{
+    struct hub_intent *found;
+
+    assert_int_equal(RC_OK, reader_hub_intents(f->reader, 0, 10, &f->arena, &found, n, NULL));
+    return found;
+}
+
+static struct subscription *subs(struct fixture *f, size_t *n)
+{
+    struct subscription *found;
+
+    assert_int_equal(RC_OK, reader_subs(f->reader, NULL, 0, &f->arena, &found, n, NULL));
+    return found;
+}
+
+static struct hub_lease lease_of(struct fixture *f, int64_t sub_id)
+{
+    struct hub_lease lease;
+
+    assert_int_equal(RC_OK, reader_hub_lease(f->reader, sub_id, &f->arena, &lease, NULL));
+    return lease;
+}
+
+static int64_t subscribed(struct fixture *f, const char *secret, bool renews)
+{
+    size_t n;
+
+    assert_int_equal(RC_OK, settle(f, ask(f, HUB_SUBSCRIBE, secret, renews), true));
+    return subs(f, &n)[0].id;
+}
+
+/* HUB-26: also what nobody has confirmed yet. */
+static void test_hub__requests_are_there_after_a_restart(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = ask(f, HUB_SUBSCRIBE, "s", false);
+    struct hub_intent *in;
+    size_t n;
+
+    fixture_close(f);
+    fixture_open(f);
+    in = intents(f, &n);
+    assert_int_equal(1, n);
+    assert_int_equal(id, in->id);
+    assert_true(str_eqz(in->secret, "s"));
+    assert_true(str_is_null(in->verify_token));
+    assert_int_equal(100, in->lease_s);
+    assert_int_equal(1, in->n_feeds);
+    assert_true(str_eqz(in->feeds[0].url, "http://a.example/f"));
+}
+
+static void test_hub__confirmed_is_a_subscription(void **state)
+{
+    struct fixture *f = *state;
+    struct subscription *sub;
+    struct hub_lease lease;
+    struct str credential;
+    size_t n;
+
+    at(0);
+    subscribed(f, "s", false);
+    sub = subs(f, &n);
+    assert_int_equal(1, n);
+    assert_true(str_eqz(sub->sink, HUB_SINK));
+    assert_true(str_eqz(sub->endpoint, "http://sink.example/cb"));
+    assert_int_equal(store_last_seq(f->store), sub->position);
+    assert_int_equal(1, sub->n_feeds);
+    lease = lease_of(f, sub->id);
+    assert_int_equal(START_S + 100, lease.ends_at);
+    assert_int_equal(TIME_UNKNOWN, lease.renew_at);
+    assert_int_equal(RC_OK,
+                     reader_endpoint_credential(f->reader, sub->id, &f->arena, &credential, NULL));
+    assert_true(str_eqz(credential, "name:word"));
+    intents(f, &n);
+    assert_int_equal(0, n);
+}
+
+/* HUB-12, HUB-20: and an answer counts once. */
+static void test_hub__refused_is_none(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = ask(f, HUB_SUBSCRIBE, NULL, false);
+    size_t n;
+
+    assert_int_equal(RC_OK, settle(f, id, false));
+    assert_int_equal(RC_NOT_FOUND, settle(f, id, true));
+    subs(f, &n);
+    assert_int_equal(0, n);
+}
+
+/* HUB-13, HUB-14 */
+static void test_hub__subscribing_again_replaces_the_lease_alone(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id;
+    size_t n;
+
+    at(0);
+    id = subscribed(f, "one", false);
+    at(50);
+    assert_int_equal(RC_OK, settle(f, ask(f, HUB_SUBSCRIBE, "two", false), false));
+    assert_true(str_eqz(lease_of(f, id).secret, "one"));
+    assert_int_equal(RC_OK, settle(f, ask(f, HUB_SUBSCRIBE, "two", false), true));
+    assert_int_equal(id, subs(f, &n)[0].id);
+    assert_int_equal(1, n);
+    assert_true(str_eqz(lease_of(f, id).secret, "two"));
+    assert_int_equal(START_S + 150, lease_of(f, id).ends_at);
+}
+
+/* HUB-15 */
+static void test_hub__unsubscribing(void **state)
+{
+    struct fixture *f = *state;
+    size_t n;
+
+    subscribed(f, NULL, false);
+    assert_int_equal(RC_OK, settle(f, ask(f, HUB_UNSUBSCRIBE, NULL, false), false));
+    subs(f, &n);
+    assert_int_equal(1, n);
+    assert_int_equal(RC_OK, settle(f, ask(f, HUB_UNSUBSCRIBE, NULL, false), true));
+    subs(f, &n);
+    assert_int_equal(0, n);
+    assert_int_equal(RC_OK, settle(f, ask(f, HUB_UNSUBSCRIBE, NULL, false), true));
+}
+
+/* HUB-16 */
+static void test_hub__leases_end(void **state)
+{
+    struct fixture *f = *state;
+    size_t n;
+
+    at(0);
+    assert_int_equal(TIME_UNKNOWN, sweep(f));
+    subscribed(f, NULL, false);
+    assert_int_equal(START_S + 100, sweep(f));
+    at(99);
+    assert_int_equal(START_S + 100, sweep(f));
+    subs(f, &n);
+    assert_int_equal(1, n);
+    at(100);
+    assert_int_equal(TIME_UNKNOWN, sweep(f));
+    subs(f, &n);
+    assert_int_equal(0, n);
+}
+
+/* HUB-35: once, with everything it was asked for with. */
+static void test_hub__leases_are_renewed(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_intent *in;
+    int64_t id, due;
+    size_t n;
+
+    at(0);
+    id = subscribed(f, "s", true);
+    due = sweep(f);
+    assert_in_range(due, START_S + 50, START_S + 80);
+    at(due - START_S);
+    assert_int_equal(START_S + 100, sweep(f));
+    assert_int_equal(START_S + 100, sweep(f));
+    in = intents(f, &n);
+    assert_int_equal(1, n);
+    assert_true(in->mode == HUB_SUBSCRIBE && in->legacy && in->renews);
+    assert_true(str_eqz(in->secret, "s"));
+    assert_true(str_eqz(in->credential, "name:word"));
+    assert_int_equal(RC_OK, settle(f, in->id, true));
+    assert_int_equal(due + 100, lease_of(f, id).ends_at);
+}
+
+/* HUB-23 */
+static void test_hub__whoever_is_dropped_is_to_be_told(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribed(f, "s", false);
+    struct hub_intent *in;
+    struct answer a;
+    size_t n;
+
+    WRITE(a, store_unsubscribe(f->store, id, NULL, 0, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    in = intents(f, &n);
+    assert_int_equal(1, n);
+    assert_int_equal(HUB_DENIED, in->mode);
+    assert_true(str_eqz(in->topic, "http://me/feed?url=x"));
+    assert_true(in->reason.len > 0);
+    assert_int_equal(RC_OK, settle(f, in->id, false));
+    subs(f, &n);
+    assert_int_equal(0, n);
+}
+
+/* HUB-18 */
+static void test_hub__an_outcome_can_end_it(void **state)
+{
+    struct fixture *f = *state;
+    struct push_outcome o = {.sub_id = subscribed(f, NULL, false),
+                             .next_try_at = TIME_UNKNOWN,
+                             .failed = true,
+                             .error = STR("410"),
+                             .ended = true};
+    struct answer a;
+    size_t n;
+
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    subs(f, &n);
+    assert_int_equal(0, n);
+    intents(f, &n);
+    assert_int_equal(0, n);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(test_hub__##name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        T(requests_are_there_after_a_restart),
+        T(confirmed_is_a_subscription),
+        T(refused_is_none),
+        T(subscribing_again_replaces_the_lease_alone),
+        T(unsubscribing),
+        T(leases_end),
+        T(leases_are_renewed),
+        T(whoever_is_dropped_is_to_be_told),
+        T(an_outcome_can_end_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
