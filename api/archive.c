@@ -136,8 +136,8 @@ static bool entry_topic(struct call *c, enum form form, struct topic *t, struct 
 static void serve_entry(struct call *c, enum form form)
 {
     struct gathered *items;
+    struct topic t = {.urls = NULL};
     struct problem p;
-    struct topic t;
 
     if (!entry_topic(c, form, &t, &p)) {
         reply_problem(c, &p);

@@ -120,8 +120,8 @@ static void reverse(struct revision *rows, size_t n)
     }
 }
 
-/* What the log has behind the subscriber's position, oldest first: revisions (VIEW_LOG), or each entry
- * as it is now. */
+/* What the log has behind the subscriber's position, oldest first: revisions (VIEW_LOG), or each
+ * entry as it is now. */
 static enum rc read_news(struct drawing *d, struct reader *r, enum view_order order,
                          struct err *err)
 {
@@ -141,8 +141,8 @@ static enum rc read_news(struct drawing *d, struct reader *r, enum view_order or
     return rc;
 }
 
-/* Of a feed's newest entries (D35): in Atom and RSS those that are new or changed, newest first; else
- * the whole document, if there is any news. What was there before anyone looked is none. */
+/* Of a feed's newest entries (D35): in Atom and RSS those that are new or changed, newest first;
+ * else the whole document, if there is any news. What was there before anyone looked is none. */
 static enum rc read_newest_news(struct drawing *d, struct reader *r, const struct view *whole,
                                 struct err *err)
 {
@@ -305,7 +305,11 @@ static enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
     doc->self_url = selflink_fill(&d->arena, spec->self, access_key, d);
     doc->id = spec->merged ? spec->id : STR_NULL;
     doc->title = spec->title;
+    /* never before a date that is shown, though it be in the future */
     doc->updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;
+    for (size_t i = 0; i < d->n_rows; i++)
+        if (d->rows[i].updated_at > doc->updated_at)
+            doc->updated_at = d->rows[i].updated_at;
     doc->ttl_s = ttl_of(d->cfg, d->records, d->n_records);
     if (more && !str_is_null(spec->next))
         doc->next_url = selflink_fill(&d->arena, spec->next, access_key, d);
@@ -431,6 +435,25 @@ static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p
     return rc;
 }
 
+/* Of several versions of an entry on one page the newest stands for all: readers that go by dates
+ * could not tell them apart. Deletions stay. */
+static void drop_older_versions(struct drawing *d)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < d->n_rows; i++) {
+        const struct revision *row = &d->rows[i];
+        bool older = false;
+
+        for (size_t k = 0; k < kept && !older; k++)
+            older = d->rows[k].first_seq == row->first_seq && d->rows[k].kind != REV_DELETED &&
+                    row->kind != REV_DELETED;
+        if (!older)
+            d->rows[kept++] = *row;
+    }
+    d->n_rows = kept;
+}
+
 /* All current records, newest first. */
 static enum rc read_current(struct drawing *d, struct reader *r, struct err *err)
 {
@@ -497,12 +520,16 @@ static enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
     bool complete = spec->complete && !spec->is_delivery; /* what is new is never all */
     enum rc rc = complete ? read_current(d, r, err) : read_page(d, r, &p, err);
 
+    size_t shown = spec->is_delivery ? p.n_rows : d->n_rows;
+
+    if (rc == RC_OK && (spec->form == FORM_ARCHIVE || spec->form == FORM_HISTORY))
+        drop_older_versions(d);
     media = str_from(feed_format_media_type(spec->format));
     page = (struct form_page){
         .n = p.n,
         .n_pages = p.n_pages,
         .rows = p.n_rows,
-        .shown = spec->is_delivery ? p.n_rows : d->n_rows,
+        .shown = shown,
         .by_entry = spec->page < 0,
         .base = str_printf(&d->arena, "%.*s%s/%.*s/", STR_ARG(spec->origin),
                            form_rules(spec->form)->path, STR_ARG(word)),
@@ -517,7 +544,7 @@ static enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
         add_alternates(d);
     doc->repeats = true;
     doc->self_url = spec->page < 0 ? selflink_fill(&d->arena, spec->self, access_key, d)
-                                   : form_page_url(spec->form, &d->arena, &page, p.n, d->n_rows);
+                                   : form_page_url(spec->form, &d->arena, &page, p.n, shown);
     if (d->n_rows > 0)
         d->modified_at = d->rows[0].at_us / 1000000;
     doc->updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;

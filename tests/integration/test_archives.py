@@ -290,6 +290,18 @@ class Archive(Paged):
         self.assertIn("immutable", documents[3].headers["Cache-Control"])
         self.assertNotIn("immutable", documents[1].headers["Cache-Control"])
 
+    def test_a_page_shows_the_newest_version_only(self):                            # ARCH-03
+        self.fill(2)
+        for turn in range(2):                    # edits that keep the publisher's date
+            text, date = self.p.entries["e0"]
+            self.p.entries["e0"] = ("edit %d" % turn, date)
+            self.sync()
+        document = Document(self.entry())
+        self.assertEqual(sorted(set(document.ids)), sorted(document.ids))
+        self.assertEqual(self.state(), dict(zip(document.ids, document.titles)))
+        self.assertEqual(["edit 1", "edit 0", "t1", "t0"],
+                         Document(self.at("/simple/recent")).titles)
+
     def test_tombstones(self):                                  # TOMB-01 TOMB-02 TOMB-03 TOMB-04
         self.fill(3)
         self.p.delete("e1")

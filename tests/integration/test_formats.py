@@ -12,6 +12,12 @@ class Formats(Case):
     def setUp(self):
         self.o, self.d = self.origin(), self.daemon()
 
+    def test_a_date_in_the_future_is_not_after_its_document(self):                   # ATOM-14
+        o, d = self.origin(), self.daemon()
+        url = o.set("/future.xml", atom(("later", "2031-01-01T00:00:00Z")))
+        root = tree.fromstring(d.feed(url, type="atom").body)
+        self.assertEqual("2031-01-01T00:00:00Z", root.findtext(ATOM + "updated"))
+
     def test_ids_are_stable(self):                                       # ATOM-02 ATOM-05
         u = self.o.set("/f.xml", rss("one", "two"))
         seen = []
