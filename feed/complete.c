@@ -1,6 +1,8 @@
 /* feed/complete.c - what an entry lacks, made from what else is known of it. */
 #include "feed/complete.h"
 
+#include "feed/builder.h"
+
 static struct str text_at(const struct value *dict, struct str key)
 {
     struct str s = value_get_text(dict, key);
@@ -15,7 +17,7 @@ static void ensure_text(struct arena *a, struct value *obj, struct str key, stru
 }
 
 /* Where a reader may be sent who wants the entry: not to its licence, nor to where it is edited. */
-static struct str any_link(const struct value *obj)
+static struct str any_link(struct arena *a, const struct value *obj)
 {
     static const char *const fit[] = {"alternate", "related", "via", "enclosure", "self"};
     const struct value *links = value_getz(obj, "links");
@@ -29,7 +31,9 @@ static struct str any_link(const struct value *obj)
             if (str_is_null(rel) || str_ieqz(rel, fit[k]))
                 return href;
     }
-    return str_istarts(id, STR("http://")) || str_istarts(id, STR("https://")) ? id : STR("");
+    if (!str_istarts(id, STR("http://")) && !str_istarts(id, STR("https://")))
+        return STR("");
+    return builder_mend_link(a, id); /* an id may hold its ampersands as they were written */
 }
 
 static struct value *nine_numbers(struct arena *a, int64_t at)
@@ -77,7 +81,7 @@ struct value *entry_complete(struct arena *a, const struct doc_entry *e, struct 
             value_set_textz(a, obj, "source_id", id);
     }
     ensure_text(a, obj, STR("title"), STR(""));
-    ensure_text(a, obj, STR("link"), any_link(obj));
+    ensure_text(a, obj, STR("link"), any_link(a, obj));
     ensure_text(a, obj, STR("summary"), str_is_null(content) ? STR("") : content);
     ensure_updated(a, obj, received_at);
     return obj;
