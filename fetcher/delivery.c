@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "fetcher/parse_job.h"
@@ -65,11 +66,16 @@ int delivery_take(struct fetcher *f, const struct hub_delivery *in, hub_done_fn 
     d->secret = key.secret;
     d->done = done;
     d->ctx = ctx;
-    if (queue_try_push(f->parse, job) == RC_OK)
-        return 0;
-    atomic_fetch_sub(&f->delivered_bytes, d->n_bytes);
-    job_free(&job);
-    return 503;
+    if (queue_try_push(f->deliveries, job) != RC_OK) {
+        atomic_fetch_sub(&f->delivered_bytes, d->n_bytes);
+        job_free(&job);
+        return 503;
+    }
+    /* when there is no room for it, a worker is about to take an item anyway, and looks here first
+     */
+    if (queue_try_push(f->parse, &f->wake) != RC_OK)
+        log_debug("fetcher", "workers_busy", "deliveries=%zu", queue_len(f->deliveries));
+    return 0;
 }
 
 /* "sha256=hex": of the body, keyed by the secret (WebSub §7.1). */
@@ -113,7 +119,7 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res UNUS
     end(d, rc == RC_OK ? 200 : rc == RC_NOT_FOUND ? 410 : 503);
 }
 
-void delivery_run(struct worker *w, struct job *job)
+static void run(struct worker *w, struct job *job)
 {
     struct delivery *d = CONTAINER_OF(job, struct delivery, job);
     struct fetcher *f = w->f;
@@ -147,4 +153,12 @@ void delivery_run(struct worker *w, struct job *job)
             end(d, 503); /* it is no feed, but says that there is something new */
         break;
     }
+}
+
+void delivery_run_all(struct worker *w)
+{
+    void *item;
+
+    while (queue_pop(w->f->deliveries, &item, 1, 0) > 0)
+        run(w, item);
 }

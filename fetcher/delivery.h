@@ -12,5 +12,7 @@
 /* As fetcher_hub_deliver(). Any thread. */
 int delivery_take(struct fetcher *f, const struct hub_delivery *d, hub_done_fn *done, void *ctx);
 
-/* The job made by it. On a parse worker. */
-void delivery_run(struct worker *w, struct job *job);
+/* Run what waits. On a parse worker, for each item of the parse queue. */
+void delivery_run_all(struct worker *w);
+
+#define DELIVERIES_MOST 4096 /* that wait; beyond it 503 */

@@ -395,10 +395,9 @@ void *dispatch_worker_main(void *arg)
     while (queue_pop(f->parse, &item, 1, -1) > 0) {
         struct job *job = item;
 
-        if (job->target == JOB_DELIVERY) {
-            delivery_run(worker, job);
+        delivery_run_all(worker);
+        if (job == &f->wake)
             continue;
-        }
         switch (parse_job_run(&w, job)) {
         case JOB_SEND:
             loop_post(f->loop, on_more, job);
@@ -410,6 +409,7 @@ void *dispatch_worker_main(void *arg)
             break;
         }
     }
+    delivery_run_all(worker);
     reader_close(&worker->reader);
     return NULL;
 }

@@ -343,6 +343,7 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
     f->sweeper = sweeper_new(on_due, f);
     f->parse =
         queue_new((size_t)(cfg->n_workers > 0 ? cfg->n_workers : 1) * PARSE_QUEUE_PER_WORKER, NULL);
+    f->deliveries = queue_new(DELIVERIES_MOST, NULL);
     f->loop = loop_new("fetch");
     subscriber = subscriber_config(cfg);
     f->subscriber = subscriber_new(f->store, f->loop, &subscriber);
@@ -489,6 +490,7 @@ void fetcher_free(struct fetcher **fp)
     sweeper_free(&f->sweeper);
     work_queue_free(&f->queue);
     queue_free(&f->parse);
+    queue_free(&f->deliveries);
     pthread_mutex_destroy(&f->idle_lock);
     pthread_cond_destroy(&f->idle_cond);
     mem_free(f->workers);

@@ -41,6 +41,8 @@ struct fetcher {
     int n_workers; /* running */
     bool is_started;
     struct subscriber *subscriber; /* any thread */
+    struct queue *deliveries;      /* struct job of hubs, any thread -> workers */
+    struct job wake;               /* in the parse queue: there may be deliveries, and nothing else */
     atomic_llong delivered_bytes;  /* held by deliveries that are not stored yet */
     atomic_llong n_made; /* feed records made since the start; any thread */
 
