@@ -56,6 +56,10 @@ CREATE TABLE feeds (
     id_why          TEXT,                       -- and why, in a sentence
     id_against      INTEGER NOT NULL DEFAULT 0, -- documents in a row in which that failed
     id_better       INTEGER NOT NULL DEFAULT 0, -- documents in a row that proved a better rule
+    complete        INTEGER NOT NULL DEFAULT 0, -- 1: its document says that it shows all there is
+    partial         INTEGER NOT NULL DEFAULT 0, -- 1: rows of `archives` wait to be read
+    harvest_at      INTEGER,                    -- Atom-PMH: all records up to this time were seen
+    harvest_to      INTEGER,                    -- and up to this one when `archives` has been read
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;
@@ -128,6 +132,9 @@ CREATE TABLE entries (
                                           -- seen; NULL: not since there are marks
     id_url    TEXT,                       -- of the record it came from, if that was merged into this
                                           -- one; NULL: feeds.id_url
+    updated_us INTEGER,                   -- the publisher's own date, of a deletion too, microseconds:
+                                          -- what comes from an archive counts when it is later
+    dead_at    INTEGER,                   -- time of its last tombstone: a revision after it is later
     UNIQUE (feed_id, uid)
 ) STRICT;
 CREATE INDEX entries_newest ON entries (feed_id, sort_at DESC, seq DESC, iri_hash)
@@ -139,6 +146,29 @@ CREATE TABLE entry_keys (
     key      INTEGER NOT NULL, -- hash; its low two bits say of what
     entry_id INTEGER NOT NULL,
     PRIMARY KEY (feed_id, key, entry_id)
+) STRICT, WITHOUT ROWID;
+
+-- The documents in which a publisher keeps what its feed does not show any more (RFC 5005 section 4,
+-- Feed History, Atom-PMH): they lead from one to the next older one.
+CREATE TABLE archives (
+    feed_id  INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
+    url      TEXT NOT NULL,              -- canonical
+    state    INTEGER NOT NULL DEFAULT 0, -- 0: to be read; 1: was read; 2: one too many, not read
+    place    INTEGER NOT NULL,           -- order in which the feed led to them
+    walk     INTEGER NOT NULL DEFAULT 0, -- Atom-PMH: the harvest that asked for it; else 0
+    try_at   INTEGER NOT NULL DEFAULT 0, -- not to be asked for before
+    failures INTEGER NOT NULL DEFAULT 0, -- in a row
+    PRIMARY KEY (feed_id, url)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX archives_place ON archives (feed_id, state, place);
+
+-- Deletions of entries that were not known when they were read: older documents may still hold the
+-- entries. Kept until the feed's past has been read.
+CREATE TABLE graves (
+    feed_id INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
+    uid     TEXT NOT NULL,
+    when_us INTEGER NOT NULL, -- microseconds
+    PRIMARY KEY (feed_id, uid)
 ) STRICT, WITHOUT ROWID;
 
 -- The log. Rows are only added, and never change: archive pages are made of them and must stay the

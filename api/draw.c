@@ -311,6 +311,11 @@ static enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
         if (d->rows[i].updated_at > doc->updated_at)
             doc->updated_at = d->rows[i].updated_at;
     doc->ttl_s = ttl_of(d->cfg, d->records, d->n_records);
+    for (size_t i = 0; i < d->n_records; i++)
+        doc->partial |= d->records[i].partial;
+    /* what the publisher says of all its entries is true of all of them only */
+    doc->complete = !spec->merged && !spec->is_delivery && d->records[0].complete &&
+                    spec->skip == 0 && (int64_t)d->n_rows == d->records[0].n_entries;
     if (more && !str_is_null(spec->next))
         doc->next_url = selflink_fill(&d->arena, spec->next, access_key, d);
     if (spec->page_no > 0)
@@ -435,25 +440,6 @@ static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p
     return rc;
 }
 
-/* Of several versions of an entry on one page the newest stands for all: readers that go by dates
- * could not tell them apart. Deletions stay. */
-static void drop_older_versions(struct drawing *d)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < d->n_rows; i++) {
-        const struct revision *row = &d->rows[i];
-        bool older = false;
-
-        for (size_t k = 0; k < kept && !older; k++)
-            older = d->rows[k].first_seq == row->first_seq && d->rows[k].kind != REV_DELETED &&
-                    row->kind != REV_DELETED;
-        if (!older)
-            d->rows[kept++] = *row;
-    }
-    d->n_rows = kept;
-}
-
 /* All current records, newest first. */
 static enum rc read_current(struct drawing *d, struct reader *r, struct err *err)
 {
@@ -468,6 +454,20 @@ static enum rc read_current(struct drawing *d, struct reader *r, struct err *err
         return rc;
     v.len = (size_t)n + 1000; /* with room for what comes meanwhile */
     return reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
+}
+
+/* Draft-00 section 3: a feed without a past is one document, and leads nowhere. */
+static enum rc find_stateless(struct drawing *d, struct reader *r, bool *stateless, struct err *err)
+{
+    const struct render_spec *spec = d->spec;
+    struct feed_record *rec;
+    size_t n = 0;
+    enum rc rc = RC_OK;
+
+    if (spec->form == FORM_HISTORY && spec->n_ids == 1 && spec->page < 0 && !spec->is_delivery)
+        rc = reader_feeds(r, spec->ids, 1, &d->arena, &rec, &n, err);
+    *stateless = rc == RC_OK && n == 1 && rec[0].complete;
+    return rc;
 }
 
 /* Times and ids of a page follow from its rows and from the heads of its time alone. */
@@ -516,14 +516,17 @@ static enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
     struct out_doc *doc = &d->doc;
     struct log_page p = {0};
     struct form_page page;
-    struct out_link *links;
+    struct out_link *links = NULL;
     bool complete = spec->complete && !spec->is_delivery; /* what is new is never all */
-    enum rc rc = complete ? read_current(d, r, err) : read_page(d, r, &p, err);
+    bool stateless;
+    size_t shown;
+    enum rc rc = find_stateless(d, r, &stateless, err);
 
-    size_t shown = spec->is_delivery ? p.n_rows : d->n_rows;
-
-    if (rc == RC_OK && (spec->form == FORM_ARCHIVE || spec->form == FORM_HISTORY))
-        drop_older_versions(d);
+    if (rc == RC_OK)
+        rc = complete || stateless ? read_current(d, r, err) : read_page(d, r, &p, err);
+    shown = spec->is_delivery ? p.n_rows : d->n_rows;
+    if (rc == RC_OK && !stateless && (spec->form == FORM_ARCHIVE || spec->form == FORM_HISTORY))
+        d->n_rows = form_newest_versions(d->rows, d->n_rows);
     media = str_from(feed_format_media_type(spec->format));
     page = (struct form_page){
         .n = p.n,
@@ -553,13 +556,14 @@ static enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
         links = ARENA_NEW(&d->arena, struct out_link);
         *links = (struct out_link){STR("current"), str_from(page.media_type), doc->self_url};
         doc->n_links = 1;
-    } else {
+    } else if (!stateless) {
         doc->n_links = form_links(spec->form, &d->arena, &page, spec->page_size, &links);
     }
     doc->links = links;
     doc->complete = complete;
     doc->archive = form_page_is_archive(spec->form, &page);
-    doc->state = spec->form == FORM_HISTORY ? OUT_STATEFUL : OUT_PLAIN;
+    if (spec->form == FORM_HISTORY)
+        doc->state = stateless ? OUT_STATELESS : OUT_STATEFUL;
     return RC_OK;
 }
 

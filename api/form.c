@@ -101,6 +101,22 @@ void form_entry(enum form form, struct arena *a, const struct revision *row,
     }
 }
 
+size_t form_newest_versions(struct revision *rows, size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        bool older = false;
+
+        for (size_t k = 0; k < kept && !older; k++)
+            older = rows[k].first_seq == rows[i].first_seq && rows[k].kind != REV_DELETED &&
+                    rows[i].kind != REV_DELETED;
+        if (!older)
+            rows[kept++] = rows[i];
+    }
+    return kept;
+}
+
 bool form_page_is_settled(enum form form, const struct form_page *page)
 {
     const struct form_rules *r = form_rules(form);

@@ -37,6 +37,10 @@ const struct form_rules *form_rules(enum form form);
 void form_entry(enum form form, struct arena *a, const struct revision *row,
                 const struct out_feed *feed, struct str log_id, struct out_entry *out);
 
+/* Of several versions of an entry on one page the newest stands for all: readers that go by dates
+ * could not tell them apart. Deletions stay. `rows` newest first; returns how many are kept. */
+size_t form_newest_versions(struct revision *rows, size_t n);
+
 /* Where a page stands in its log. */
 struct form_page {
     int64_t n, n_pages;

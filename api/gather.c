@@ -102,6 +102,9 @@ static void on_deadline(void *ctx)
 
     g->deadline = NULL;
     for (size_t i = 0; i < g->n; i++) {
+        if (!g->items[i].ready && !g->items[i].failed)
+            gather_find(g->api,
+                        &g->items[i]); /* what is there is shown, though its fetch goes on */
         if (g->items[i].ready || g->items[i].failed)
             continue;
         g->items[i].failed = true;
@@ -174,8 +177,8 @@ static void on_added_home(void *ctx)
     struct feed_brief brief;
 
     g->n_adding--;
-    if (w->rc != RC_OK || g->over ||
-        (store_brief(g->api->store, w->feed_id, &brief) && brief.fetched)) {
+    if (w->rc != RC_OK || g->over || /* it was due at once, and may be there already */
+        (store_brief(g->api->store, w->feed_id, &brief) && brief.fetched && !brief.partial)) {
         on_home(w);
         return;
     }

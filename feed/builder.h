@@ -119,6 +119,7 @@ struct builder {
     bool in_content, in_feed, in_entry, in_source, in_image, in_textinput;
     bool in_author, in_contributor, in_publisher, in_chapters;
     bool has_content;        /* the entry has a content element */
+    bool has_alternate, has_typed_alternate; /* the entry has such a link; one that says its type */
     bool summary_is_content; /* the summary being read goes to content */
     bool repeats_summaries;  /* the head has content: see unite_summaries() */
     bool guid_is_link;

@@ -690,3 +690,15 @@ int64_t date_of_nine(const struct value *nine)
     }
     return clock_from_civil(n[0], (int)n[1], (int)n[2], (int)n[3], (int)n[4], (int)n[5]);
 }
+
+int64_t date_fraction_us(struct str text)
+{
+    ssize_t dot = str_chr(text, '.');
+    size_t i = dot < 0 ? text.len : (size_t)dot + 1;
+    int64_t us = 0;
+
+    for (int64_t unit = 100000;
+         unit > 0 && i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; unit /= 10, i++)
+        us += (text.ptr[i] - '0') * unit;
+    return us;
+}

@@ -12,6 +12,10 @@
  * midnight, a missing zone UTC; the result lies in the years 1 to 9999. */
 bool date_parse(struct str text, int64_t *at_out) NODISCARD;
 
+/* The fraction of a second in a date of RFC 3339, which date_parse() drops: microseconds, 0 when
+ * there is none. */
+int64_t date_fraction_us(struct str text);
+
 /* The nine numbers of a UTC time: year, month, day, hour, minute, second, weekday (0 = Monday), day
  * of the year (1 = January 1), 0. */
 struct value *date_nine(struct arena *a, int64_t at);

@@ -148,12 +148,21 @@ void builder_begin_entry(struct builder *b)
     b->entry = value_dict_for(b->a, ENTRY_MEMBERS);
     b->in_entry = true;
     b->guid_is_link = false;
-    b->has_content = false;
+    b->has_content = b->has_alternate = b->has_typed_alternate = false;
     b->in_image = b->in_textinput = b->in_source = false;
     b->title_depth = -1;
     b->n_seen = 0;
     b->n_entry_kept = 0;
     buf_reset(&b->entry_ext);
+}
+
+/* Its content element holds nothing, and nothing is elsewhere. */
+static bool is_content_empty(const struct value *entry)
+{
+    const struct value *list = value_getz(entry, "content"), *content = value_at(list, 0);
+
+    return value_len(list) == 0 || (value_len(list) == 1 && value_getz(content, "src") == NULL &&
+                                    str_trim(value_get_textz(content, "value")).len == 0);
 }
 
 void builder_finish_entry(struct builder *b)
@@ -172,6 +181,8 @@ void builder_finish_entry(struct builder *b)
             .ext = b->entry_ext.len == 0 || !buf_ok(&b->entry_ext)
                        ? STR("")
                        : str_dup(b->a, buf_view(&b->entry_ext)),
+            .is_record = b->has_typed_alternate && !b->has_content,
+            .is_blank = b->has_content && !b->has_alternate && is_content_empty(b->entry),
         };
     }
     b->in_entry = false;
@@ -504,6 +515,10 @@ static void start_link(struct builder *b, struct frame *f, const struct attrs *a
     if (str_is_null(rel)) {
         rel = STR("alternate");
         value_set_textz(b->a, link, "rel", rel);
+    }
+    if (b->in_entry && !b->in_source && str_eqz(rel, "alternate")) {
+        b->has_alternate = true;
+        b->has_typed_alternate |= value_getz(link, "type") != NULL;
     }
     if (value_getz(link, "type") == NULL)
         value_set_textz(b->a, link, "type",

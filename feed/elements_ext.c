@@ -200,6 +200,15 @@ static void start_fh_archive(struct builder *b, struct frame *f, const struct at
     b->doc->archive = b->doc->archive || !b->in_entry;
 }
 
+/* Drafts 1 to 4 name the older document in an element of its own. */
+static void end_fh_prev(struct builder *b, struct frame *f)
+{
+    struct str ref = str_trim(builder_pop(b, f));
+
+    if (!b->in_entry && ref.len > 0)
+        value_set_textz(b->a, b->doc->feed, "fh_prev", builder_resolve(b, ref));
+}
+
 static void start_deleted_entry(struct builder *b, struct frame *f, const struct attrs *at)
 {
     struct feed_doc *doc = b->doc;
@@ -222,7 +231,10 @@ static void start_deleted_entry(struct builder *b, struct frame *f, const struct
         b->tombstones_cap = cap;
     }
     doc->tombstones[doc->n_tombstones++] =
-        (struct doc_tombstone){.ref = str_dup(b->a, ref), .when_at = when, .ext = STR("")};
+        (struct doc_tombstone){.ref = str_dup(b->a, ref),
+                               .when_at = when,
+                               .when_us = date_fraction_us(attrs_get(at, "when")),
+                               .ext = STR("")};
     buf_reset(&b->tombstone_ext);
     builder_record(b, f, &b->tombstone_ext, at);
 }
@@ -338,6 +350,7 @@ static const struct element rows[] = {
     {"at:deleted-entry", start_deleted_entry, end_deleted_entry, NULL, NULL, EL_MAPPED},
     {"fh:archive", start_fh_archive, NULL, NULL, NULL, EL_MAPPED},
     {"fh:complete", start_fh_complete, NULL, NULL, NULL, EL_MAPPED},
+    {"fh:prev", start_text, end_fh_prev, "fh_prev", NULL, 0},
     {"psc:chapter", start_chapter, NULL, NULL, NULL, 0},
     {"psc:chapters", start_chapters, end_chapters, NULL, NULL, 0},
     {"sy:updatefrequency", start_text, end_sy, "sy_updatefrequency", NULL, 0},

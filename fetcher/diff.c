@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/map.h"
 #include "feed/complete.h"
+#include "feed/date.h"
 #include "feed/json.h"
 
 #define TEXT_MAX ((size_t)64 * 1024) /* one normalized text; the document has the whole */
@@ -265,6 +266,7 @@ static bool compare_entry(struct arena *a, struct arena *docs, const struct doc_
     c->ext = ext;
     c->published_at = e->published_at;
     c->updated_at = e->updated_at;
+    c->updated_us = date_fraction_us(value_get_textz(e->obj, "updated"));
     c->title = bounded(e->title);
     c->link = bounded(e->link);
     c->summary = bounded(e->summary);
@@ -309,7 +311,8 @@ static void index_tombstones(const struct diff *d, const struct known_entry *con
             continue;
         key = dead[i] != NULL ? dead[i]->identity.uid : t->ref;
         other = map_get(latest, key);
-        if (other == NULL || other->when_at < t->when_at)
+        if (other == NULL || other->when_at < t->when_at ||
+            (other->when_at == t->when_at && other->when_us < t->when_us))
             map_put(latest, key, t);
     }
 }
@@ -386,8 +389,9 @@ size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_
 
         if (dead[i] == NULL || dead[i]->deleted || map_get(&graves, dead[i]->identity.uid) != t)
             continue;
-        changes[n++] = diff_deletion(dead[i]->identity.uid, t->when_at,
-                                     str_is_null(t->ext) ? STR("") : t->ext);
+        changes[n] = diff_deletion(dead[i]->identity.uid, t->when_at,
+                                   str_is_null(t->ext) ? STR("") : t->ext);
+        changes[n++].updated_us = t->when_us;
     }
     *out = changes;
     return n;

@@ -25,6 +25,7 @@
 #define BROKEN_RETRY_MS 1000 /* a failing database */
 #define LIMITED_COOL_S 60    /* for a 429 that does not say how long */
 #define COOL_MOST_S 86400    /* whatever it says */
+#define PATIENCE_MS 5000     /* who waits is told so long after the document, at the latest */
 
 static void finish(struct fetcher *f, struct job *job);
 
@@ -359,12 +360,51 @@ static void on_more(void *ctx)
     dispatch_pump(f);
 }
 
+/* What the feed's own document came to. */
+static struct fetch_result result_of(struct arena *a, const struct job *job)
+{
+    return (struct fetch_result){
+        .rc = job->rc,
+        .feed_id = job->result_id,
+        .status = job->status,
+        .url = job->rec == NULL ? STR("") : url_public(a, job->rec->url),
+        .text = str_is_null(job->text) ? STR("") : job->text,
+    };
+}
+
+/* Reading the past takes its time: what there is can be shown. */
+static void on_impatient(void *ctx)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT; /* the job's may be in use */
+    struct job *job = ctx;
+    struct fetcher *f = job->owner;
+    struct fetch_result res = result_of(&a, job);
+
+    job->patience = NULL;
+    waiting_tell(slot_of(f, job), &res, clock_mono_ms());
+}
+
+/* Is the feed's past read on? News come first, and a publisher who asks for time gets it. */
+static bool may_go_back(struct fetcher *f, struct job *job)
+{
+    return job->rc == RC_OK && !str_is_null(job->next_archive) && job->n_archives < f->catch_up &&
+           job->result_id == job->feed_id && job->resp.kind != RESPONSE_LIMITED && !f->stopping &&
+           slot_of(f, job)->again == 0;
+}
+
 static void on_ended(void *ctx)
 {
     struct job *job = ctx;
     struct fetcher *f = job->owner;
 
-    finish(f, job);
+    if (may_go_back(f, job)) {
+        if (job->n_archives == 0)
+            job->patience = loop_timer_start(f->loop, PATIENCE_MS, on_impatient, job);
+        job_ask_archive(job);
+        go_on(f, job);
+    } else {
+        finish(f, job);
+    }
     dispatch_pump(f);
 }
 
@@ -374,6 +414,13 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res, con
     struct job *job = ctx;
     struct fetcher *f = job->owner;
 
+    job->next_archive = rc == RC_OK && !str_is_null(res->next_archive)
+                            ? str_dup(job->arena, res->next_archive)
+                            : STR_NULL;
+    if (job->target == JOB_ARCHIVE) { /* what the job came to is known */
+        loop_post(f->loop, on_ended, job);
+        return;
+    }
     if (rc == RC_OK) {
         job->result_id = res->id;
     } else {
@@ -419,14 +466,10 @@ static void finish(struct fetcher *f, struct job *job)
 {
     struct slot *slot = slot_of(f, job);
     int64_t now_ms = clock_mono_ms();
-    struct fetch_result res = {
-        .rc = job->rc,
-        .feed_id = job->result_id,
-        .status = job->status,
-        .url = job->rec == NULL ? STR("") : url_public(job->arena, job->rec->url),
-        .text = str_is_null(job->text) ? STR("") : job->text,
-    };
+    struct fetch_result res = result_of(job->arena, job);
 
+    if (job->patience != NULL)
+        loop_timer_cancel(&job->patience);
     if (job->rc != RC_OK && job->rc != RC_CLOSED)
         stats_inc(STAT_fetch_failed_total);
     log_debug("fetcher", "fetched", "feed=%" PRId64 " rc=%s status=%d url=%s", job->feed_id,
@@ -442,6 +485,9 @@ static void finish(struct fetcher *f, struct job *job)
     if (job->result_id != job->feed_id && slot->again != 0) { /* it became part of another feed */
         slot->again = 0;
         work_queue_want(f->queue, job->result_id, REASON_PING, now_ms);
+    } else if (job->result_id != job->feed_id && !str_is_null(job->next_archive)) {
+        work_queue_want(f->queue, job->result_id, REASON_PERIOD,
+                        now_ms); /* its past is read there */
     }
     work_queue_end(f->queue, slot, now_ms);
     job_free(&job);

@@ -298,6 +298,7 @@ static void take_settings(struct fetcher *f, const struct fetcher_cfg *cfg)
     f->rules.hub_backup_s = cfg->hub_backup_s;
     f->rules.unused_s = cfg->unused_s;
     f->announced_only = cfg->announced_only;
+    f->catch_up = cfg->catch_up;
     f->max_body = cfg->max_body;
     f->timeout_ms = cfg->timeout_ms;
 }

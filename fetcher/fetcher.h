@@ -25,6 +25,7 @@ struct fetcher_cfg {
     int64_t host_gap_ms;    /* between starts to one host */
     int64_t timeout_ms;     /* one document, redirects included */
     size_t max_body;        /* decoded bytes */
+    int catch_up;           /* documents of a feed's past that are read after one fetch of it */
     bool announced_only;    /* a page's site is not searched for feeds it does not announce */
     int64_t level_period_s[3];
     int64_t backoff_max_s;          /* <= 1 day */

@@ -51,6 +51,7 @@ struct fetcher {
     struct work_queue *queue;
     struct schedule_rules rules;
     bool announced_only;
+    int catch_up;
     size_t max_body;
     int64_t timeout_ms;
     struct job_list to_read; /* started, their records not asked for yet */

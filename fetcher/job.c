@@ -143,6 +143,26 @@ static void ask(struct job *job, enum job_target target, struct str url)
     job->conditional = false;
 }
 
+enum job_step job_led_to(struct job *job, struct str url)
+{
+    struct url_parts parts;
+
+    if (job->is_led || url_parse(job->arena, url, &parts, NULL) != RC_OK ||
+        str_eq(parts.url, job->url) || str_eq(parts.url, job->final_url) ||
+        (!str_is_null(job->rec->credential) && !job_may_identify(job->rec, parts.url)))
+        return JOB_WORK;
+    job->is_led = true;
+    ask(job, job->target, parts.url);
+    return JOB_SEND;
+}
+
+void job_ask_archive(struct job *job)
+{
+    ask(job, JOB_ARCHIVE, job->next_archive);
+    job->next_archive = STR_NULL;
+    job->n_archives++;
+}
+
 enum job_step job_next_candidate(struct job *job)
 {
     struct str page, why;
@@ -271,6 +291,8 @@ enum job_step job_answered(struct job *job, enum rc rc, struct http_answer *answ
     case JOB_PAGE:
         if (resp.kind != RESPONSE_DOCUMENT)
             job->resp = job->own;
+        break;
+    case JOB_ARCHIVE:
         break;
     case JOB_CANDIDATE:
         if (job->guesses && (resp.kind == RESPONSE_BROKEN || resp.kind == RESPONSE_LIMITED))

@@ -4,7 +4,8 @@
  * (work) -> loop again when there is more to ask, or the storer -> loop (end). What is asked for is
  * first the feed's URL; a page that was found there or that the feed came from before; then up to
  * JOB_ANNOUNCED feeds that the page announces, or when it announces none, up to JOB_GUESSES
- * addresses that may be one, until one is.
+ * addresses that may be one, until one is. An archive document leads to the one to subscribe to.
+ * When that is stored, documents of the feed's past follow, one by one, as the storer names them.
  */
 #pragma once
 
@@ -35,9 +36,11 @@ enum job_target {
     JOB_FEED,
     JOB_PAGE,
     JOB_CANDIDATE,
+    JOB_ARCHIVE,  /* a document of the feed's past */
     JOB_DELIVERY, /* nothing is asked: a hub sent it (delivery.h) */
 };
 
+struct loop_timer;
 STAILQ_HEAD(job_list, job);
 
 struct job {
@@ -59,6 +62,11 @@ struct job {
     size_t n_candidates, next_candidate;
     bool guesses;        /* the candidates are not announced */
     bool announced_only; /* a setting: no usual addresses are tried */
+    bool is_led;         /* by an archive document at the URL that was asked first */
+
+    struct str next_archive;     /* as the storer says; null: none */
+    int n_archives;              /* asked for so far */
+    struct loop_timer *patience; /* who waits is told before the past has been read */
 
     struct response resp;      /* the last answer, or what stands for it */
     struct response own;       /* what the feed's own URL answered before its page was asked */
@@ -109,6 +117,13 @@ bool job_may_guess(const struct job *job);
 
 /* The candidate is no feed: the next one, or the end of them. As job_discovered(). */
 enum job_step job_next_candidate(struct job *job);
+
+/* What came is an archive document, and this the URL to subscribe to: JOB_SEND; JOB_WORK when it is
+ * not followed (only once, and not to a host that may not have the credential). */
+enum job_step job_led_to(struct job *job, struct str url);
+
+/* The feed's document is stored: ask for job->next_archive. */
+void job_ask_archive(struct job *job);
 
 /* The job has failed for this reason, whatever was answered. */
 void job_fail(struct job *job, enum rc rc, struct str text);

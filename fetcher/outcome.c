@@ -86,6 +86,34 @@ static struct str site_of(struct arena *a, const struct feed_doc *doc)
                                                                                    : STR("");
 }
 
+void outcome_past(struct arena *a, const struct job *job, const struct feed_doc *doc,
+                  const struct feed_history *history, struct doc_past *out)
+{
+    bool whole = !doc->bozo && doc->n_cut == 0 && !job->resp.partial;
+    struct doc_grave *graves;
+    struct url_parts older;
+
+    *out = (struct doc_past){.older = STR_NULL,
+                             .whole = whole,
+                             .records = history->records,
+                             .oldest = history->oldest,
+                             .newest = history->newest};
+    /* a document that leads to itself leads nowhere */
+    if (!str_is_null(history->older) && url_parse(a, history->older, &older, NULL) == RC_OK &&
+        !str_eq(older.url, job->url) && !str_eq(older.url, job->final_url) &&
+        (job->is_led || !str_eq(older.url, job->rec->url)))
+        out->older = older.url;
+    if (str_is_null(out->older))
+        return;
+    graves = ARENA_ARRAY(a, struct doc_grave, doc->n_tombstones + 1);
+    for (size_t i = 0; i < doc->n_tombstones; i++)
+        if (doc->tombstones[i].when_at != TIME_UNKNOWN && doc->tombstones[i].ref.len > 0)
+            graves[out->n_graves++] =
+                (struct doc_grave){doc->tombstones[i].ref, doc->tombstones[i].when_at * 1000000 +
+                                                               doc->tombstones[i].when_us};
+    out->graves = graves;
+}
+
 static void fill_document(struct arena *a, const struct job *job, const struct feed_record *fresh,
                           const struct findings *found, struct fetch_outcome *o)
 {
@@ -99,6 +127,8 @@ static void fill_document(struct arena *a, const struct job *job, const struct f
     o->site_url = site_of(a, doc);
     o->changes = found->changes;
     o->n_changes = found->n_changes;
+    o->complete = found->complete;
+    o->past = found->past;
     o->has_identity = found->diff.policy_changed;
     o->identity = found->diff.policy;
     if (!job->resp.partial) {
@@ -120,7 +150,8 @@ static void fill_url(struct arena *a, const struct job *job, const struct feed_r
     else if (str_is_null(fresh->page_url) && !str_is_null(fresh->credential) &&
              !job_may_identify(fresh, url))
         return; /* the credential would go to another host */
-    if (job->target == JOB_FEED && !str_eq(job->url, fresh->url))
+    if (job->target == JOB_FEED && !str_eq(job->url, fresh->url) &&
+        !(job->is_led && str_eq(job->rec->url, fresh->url)))
         return; /* the record has moved since the job began: it knows better */
     if (str_eq(url, fresh->url))
         return;
@@ -237,6 +268,8 @@ void outcome_fill(struct arena *a, struct job *job, const struct feed_record *fr
         .ok = found->same || found->doc != NULL || job->resp.kind == RESPONSE_NOT_MODIFIED,
         .status = job->resp.status,
         .raw_html = job->rec->raw_html,
+        .archive = STR_NULL,
+        .past = {.older = STR_NULL},
         .n_pings = job->rec->n_pings,
     };
     if (o->ok) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "feed/history.h"
 #include "fetcher/diff.h"
 #include "fetcher/job.h"
 #include "model/document.h"
@@ -15,7 +16,13 @@ struct findings {
     struct diff diff;           /* likewise */
     const struct entry_change *changes;
     size_t n_changes;
+    struct doc_past past;
+    bool complete;
 };
+
+/* What the document leads to, and what it deletes of what may not be known. `asked`: its URL. */
+void outcome_past(struct arena *a, const struct job *job, const struct feed_doc *doc,
+                  const struct feed_history *history, struct doc_past *out);
 
 /* Fill *o for the storer. `fresh`: the record as it is now; level, period, subscribers and readers
  * may have changed since the job began. Strings are in the arena or borrowed. Also says in the job

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "feed/discover.h"
+#include "feed/history.h"
 #include "feed/parse.h"
 #include "fetcher/diff.h"
 #include "fetcher/outcome.h"
@@ -135,6 +136,11 @@ static enum rc read_known(const struct parse_worker *w, struct arena *a, int64_t
     return rc;
 }
 
+static int64_t later(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
 /* A complete document is all there is (RFC 5005 §2): entries of the feed that it does not show are
  * deleted. One that was cut, or is not well-formed, may have lost its end and proves nothing. */
 static enum rc add_absent(const struct parse_worker *w, struct arena *a, const struct job *job,
@@ -169,7 +175,7 @@ static enum rc add_absent(const struct parse_worker *w, struct arena *a, const s
                 continue;
             changes = mem_grow(changes, &cap, n + 1, sizeof *changes);
             /* not before the entry's own date, which would outlive it */
-            when_at = rows[i].updated_at > now ? rows[i].updated_at : now;
+            when_at = later(now, later(rows[i].updated_at, rows[i].published_at));
             changes[n++] = diff_deletion(str_dup(a, rows[i].uid), when_at, STR(""));
         }
         arena_release(&page);
@@ -182,6 +188,12 @@ static enum rc add_absent(const struct parse_worker *w, struct arena *a, const s
     }
     mem_free(changes);
     return rc;
+}
+
+/* Is it known for records of Atom-PMH? */
+static bool is_harvested(const struct feed_record *rec)
+{
+    return rec->harvest_to != TIME_UNKNOWN;
 }
 
 /* Understand the document. JOB_WORK: *found is filled, or job->resp says why there is nothing. The
@@ -197,6 +209,7 @@ static enum job_step understand(const struct parse_worker *w, struct arena *a, s
                              .content_language = job->content_language,
                              .raw_html = job->rec->raw_html};
     struct feed_doc *doc;
+    struct feed_history history;
     struct entry_change *changes;
 
     digest_content(job->body, found->body_hash);
@@ -210,22 +223,95 @@ static enum job_step understand(const struct parse_worker *w, struct arena *a, s
     doc = feed_parse(a, &in);
     if (doc->version.len == 0)
         return handle_other(a, job, doc);
-    if (job->target != JOB_DELIVERY)
-        hub_links_of_feed(job, doc);
-    job_drop_body(job);
     stats_inc(STAT_parse_total);
     if (doc->bozo)
         stats_inc(STAT_parse_bozo_total);
+    history_read(doc, is_harvested(job->rec), &history);
+    if (history.archive && !str_is_null(history.current) && job->target != JOB_DELIVERY &&
+        job_led_to(job, history.current) == JOB_SEND)
+        return JOB_SEND;
+    if (!str_is_null(history.older) || history.archive || history.records)
+        history_settle(a, doc, history.records);
+    outcome_past(a, job, doc, &history, &found->past);
+    if (job->target != JOB_DELIVERY)
+        hub_links_of_feed(job, doc);
+    job_drop_body(job);
     diff_begin(a, &found->diff, doc, &job->rec->identity, now);
     if (read_known(w, a, job->feed_id, &found->diff, err) != RC_OK)
         return JOB_END;
     found->n_changes = diff_document(a, docs, &found->diff, now, &changes);
     found->changes = changes;
     found->doc = doc;
-    if (doc->complete && !doc->bozo && doc->n_cut == 0 && !job->resp.partial &&
+    found->complete = history.complete;
+    if (history.complete && !doc->bozo && doc->n_cut == 0 && !job->resp.partial &&
         job_has_document(job) && add_absent(w, a, job, &found->diff, now, found, err) != RC_OK)
         return JOB_END;
     return JOB_WORK;
+}
+
+/* A document of the feed's past. It says nothing of how the feed's entries are told apart, for they
+ * were others then, and nothing that has changed without being an event. */
+static enum rc understand_archive(const struct parse_worker *w, struct arena *a, struct arena *docs,
+                                  const struct job *job, struct fetch_outcome *o, struct err *err)
+{
+    struct parse_input in = {.body = job->body,
+                             .url = job->final_url,
+                             .content_type = job->content_type,
+                             .content_location = job->content_location,
+                             .content_language = job->content_language,
+                             .raw_html = job->rec->raw_html};
+    struct feed_doc *doc = feed_parse(a, &in);
+    struct feed_history history;
+    struct feed_record *fresh;
+    struct entry_change *changes;
+    struct diff diff;
+    size_t n = 0;
+    enum rc rc;
+
+    if (doc->version.len == 0)
+        return RC_OK;
+    stats_inc(STAT_parse_total);
+    rc = reader_feeds(w->reader, &job->feed_id, 1, a, &fresh, &n, err);
+    if (rc != RC_OK || n == 0)
+        return rc != RC_OK ? rc : RC_NOT_FOUND;
+    history_read(doc, is_harvested(fresh), &history);
+    history_settle(a, doc, history.records);
+    outcome_past(a, job, doc, &history, &o->past);
+    diff_begin(a, &diff, doc, &fresh->identity, o->checked_at);
+    rc = read_known(w, a, job->feed_id, &diff, err);
+    if (rc != RC_OK)
+        return rc;
+    n = diff_document(a, docs, &diff, o->checked_at, &changes);
+    for (size_t i = 0; i < n; i++)
+        if (!changes[i].volatile_only)
+            changes[o->n_changes++] = changes[i];
+    o->changes = changes;
+    o->ok = true;
+    return RC_OK;
+}
+
+static enum rc store(const struct parse_worker *w, struct job *job, const struct fetch_outcome *o);
+
+/* The answer to job_ask_archive(). What the feed's own document came to stays what the job ends
+ * with: here a failure only means that the past is read on later. */
+static enum job_step run_archive(const struct parse_worker *w, struct job *job)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    AUTO(arena_release) struct arena docs = ARENA_INIT;
+    struct err err = ERR_INIT;
+    struct fetch_outcome o = {.feed_id = job->feed_id,
+                              .checked_at = clock_now_s(),
+                              .archive = job->url,
+                              .past = {.older = STR_NULL},
+                              .docs = &docs};
+    enum rc rc = RC_OK;
+
+    if (job->resp.kind == RESPONSE_DOCUMENT)
+        rc = understand_archive(w, &a, &docs, job, &o, &err);
+    job_drop_body(job);
+    if (rc == RC_OK)
+        rc = store(w, job, &o);
+    return rc == RC_OK ? JOB_WORK : JOB_END;
 }
 
 static enum job_step give_back(struct job *job, enum rc rc, const struct err *err)
@@ -277,6 +363,8 @@ enum job_step parse_job_run(const struct parse_worker *w, struct job *job)
     int64_t now = clock_now_s(); /* one for all: it dates undated entries, and the check */
     enum rc rc;
 
+    if (job->target == JOB_ARCHIVE)
+        return run_archive(w, job);
     if (job->resp.kind == RESPONSE_DOCUMENT)
         step = understand(w, &a, &docs, job, now, &found, &err);
     if (step == JOB_SEND)

@@ -28,12 +28,15 @@ struct doc_entry {
     struct str author;
     int64_t published_at; /* Unix seconds; TIME_UNKNOWN */
     int64_t updated_at;
+    bool is_record;       /* no content, but an alternate link with a type: Atom-PMH (feed/history.h) */
+    bool is_blank;        /* an empty content element and no alternate link: there, a deletion */
 };
 
 /* A deletion announced by the document (RFC 6721 at:deleted-entry, Atom-PMH deletion entry). */
 struct doc_tombstone {
     struct str ref;
     int64_t when_at; /* TIME_UNKNOWN when missing or unreadable */
+    int64_t when_us; /* and the fraction of that second */
     struct str ext;  /* the element as XML */
 };
 

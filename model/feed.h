@@ -107,6 +107,10 @@ struct feed_record {
     int n_subscriptions;
     struct identity_policy identity;
     struct upstream upstream; /* the present one: hub, topic, state, times, trust; hub null: none */
+    bool complete;           /* its document says that it shows all there is (RFC 5005 section 2) */
+    bool partial;            /* documents of its past are known that could not be read yet */
+    int64_t harvest_at;      /* Atom-PMH: all records up to this time were seen; TIME_UNKNOWN */
+    int64_t harvest_to;      /* and up to this one when what is pending has been read */
     bool raw_html;           /* HTML is taken in as the publisher wrote it, not sanitized */
     struct str head;         /* JSON of the feed's dict and the facts beside it (see schema.sql) */
     struct str ext;          /* foreign elements of the head, XML */

@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/stats.h"
 #include "storage/op.h"
+#include "storage/sqlite/archives.h"
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
@@ -86,6 +87,8 @@ static enum rc merge_records(struct txn *t, const struct feed_row *from, struct 
         rc = aliases_move(t->db, old, id, err);
     if (rc == RC_OK)
         rc = sub_feeds_move(t->db, old, id, err);
+    if (rc == RC_OK)
+        rc = archives_move(t->db, old, id, err);
     if (rc == RC_OK)
         rc = revisions_merge(t->db, old, id, a, &to->rec.n_entries, &to->rec.n_items, err);
     if (rc == RC_OK)
@@ -204,6 +207,14 @@ static void date_of(struct pending *p, int64_t received)
     p->sort_at = at;
 }
 
+/* The publisher's own date, by which versions of an entry are told apart: microseconds. */
+static int64_t own_date(const struct entry_change *c)
+{
+    if (c->updated_at != TIME_UNKNOWN)
+        return c->updated_at * 1000000 + c->updated_us;
+    return c->published_at != TIME_UNKNOWN ? c->published_at * 1000000 : TIME_UNKNOWN;
+}
+
 /* Oldest first; entries of one date from the document's last to its first, so that the newest of
  * all comes to be the first in the document. */
 static int by_age(const void *x, const void *y)
@@ -249,33 +260,54 @@ static enum rc replace_document(struct txn *t, struct pending *p, bool *visible,
         return rc;
     memcpy(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash);
     memcpy(p->entry.essence, c->essence, sizeof c->essence);
+    p->entry.updated_us = own_date(c);
     return entries_update(t->db, &p->entry, err);
 }
 
 /* A deletion that is older than the entry's own date is none (RFC 6721 §3). */
-static enum rc check_deletion(struct txn *t, const struct pending *p, bool *counts, struct err *err)
+static bool is_deletion(const struct pending *p)
 {
-    int64_t updated_at;
+    const struct entry_change *c = p->change;
+
+    if (p->entry.id == 0 || p->entry.deleted)
+        return false;
+    /* whole seconds: nothing is known of its place in the second */
+    return c->updated_at == TIME_UNKNOWN || p->entry.updated_us == TIME_UNKNOWN ||
+           own_date(c) >= p->entry.updated_us ||
+           (c->updated_us == 0 && c->updated_at == p->entry.updated_us / 1000000);
+}
+
+/* What an archive shows is the past: it counts when the entry is not known and was not deleted
+ * after it, or when it is the later version of it by the publisher's own dates (RFC 5005
+ * section 4.2). */
+static enum rc check_archived(struct txn *t, int64_t feed_id, const struct pending *p, bool *counts,
+                              struct err *err)
+{
+    int64_t at = own_date(p->change), dead_us;
     enum rc rc;
 
-    *counts = false;
-    if (p->entry.id == 0 || p->entry.deleted)
+    if (p->entry.id != 0) {
+        *counts = p->entry.updated_us != TIME_UNKNOWN && at > p->entry.updated_us;
         return RC_OK;
-    rc = revisions_updated_at(t->db, p->entry.seq, &updated_at, err);
-    *counts = rc == RC_OK && p->change->updated_at >= updated_at;
+    }
+    rc = graves_find(t->db, feed_id, p->change->uid, &dead_us, err);
+    *counts = rc == RC_OK && (dead_us == TIME_UNKNOWN || at > dead_us);
     return rc;
 }
 
-/* Deliveries may come late, when a poll or another one has brought what followed: what is older by the
- * publisher's dates does not take its place, nor that of a deletion. */
-static enum rc check_late(struct txn *t, const struct pending *p, bool *late, struct err *err)
+/* Deliveries may come late, when a poll or another one has brought what followed: what is older by
+ * the publisher's dates does not take its place, nor that of a deletion. */
+static bool is_late(const struct pending *p)
 {
-    int64_t updated_at;
-    enum rc rc = revisions_updated_at(t->db, p->entry.seq, &updated_at, err);
+    return p->change->updated_at != TIME_UNKNOWN && p->entry.updated_us != TIME_UNKNOWN &&
+           own_date(p->change) < p->entry.updated_us;
+}
 
-    *late = rc == RC_OK && p->change->updated_at != TIME_UNKNOWN && updated_at != TIME_UNKNOWN &&
-            p->change->updated_at < updated_at;
-    return rc;
+/* A harvested document may still show what a record was before its deletion. */
+static bool is_record_of_dead(const struct fetch_outcome *o, const struct pending *p)
+{
+    return o->past.records && !o->complete && p->entry.deleted &&
+           own_date(p->change) <= p->entry.updated_us;
 }
 
 /* The row of a change. It was compared with a record that has become part of another one: there it
@@ -289,14 +321,14 @@ static enum rc find_entry(struct txn *t, int64_t feed_id, const struct entry_cha
         return rc;
     rc = entries_twin(t->db, feed_id, &c->marks, a, out, err);
     if (rc == RC_OK && out->id == 0)
-        *out = (struct entry_row){.feed_id = feed_id, .uid = c->uid};
+        rc = entries_find(t->db, feed_id, c->uid, out, err);
     return rc;
 }
 
 /* Look at each change beside its row and keep those that are revisions. */
 static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64_t feed_id,
-                             int64_t received, bool merged, struct arena *a,
-                             struct pending **out, size_t *n_out, bool *visible, struct err *err)
+                             int64_t received, bool merged, struct arena *a, struct pending **out,
+                             size_t *n_out, bool *visible, struct err *err)
 {
     struct pending *list = ARENA_ARRAY(a, struct pending, o->n_changes + 1);
     struct map seen = MAP_INIT;
@@ -305,7 +337,7 @@ static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64
 
     for (i = 0; i < o->n_changes && rc == RC_OK; i++) {
         struct pending p = {.change = &o->changes[i], .position = i};
-        bool deletes = p.change->kind == REV_DELETED, counts, late;
+        bool deletes = p.change->kind == REV_DELETED, counts = true;
 
         if (map_put(&seen, p.change->uid, list) != NULL)
             continue; /* twice in one document: the first counts */
@@ -316,9 +348,12 @@ static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64
             continue;
         digest_content(str_concat(a, p.change->doc, p.change->ext), p.doc_hash);
         date_of(&p, received);
+        if (!deletes && !str_is_null(o->archive))
+            rc = check_archived(t, feed_id, &p, &counts, err);
+        if (rc != RC_OK || !counts || (!deletes && is_record_of_dead(o, &p)))
+            continue;
         if (deletes) {
-            rc = check_deletion(t, &p, &counts, err);
-            if (rc != RC_OK || !counts)
+            if (!is_deletion(&p))
                 continue;
             p.sort_at = p.entry.sort_at;
             p.dated = p.entry.dated;
@@ -331,11 +366,8 @@ static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64
         } else {
             p.kind = REV_CHANGED;
         }
-        if (p.kind == REV_CHANGED && o->is_delivery) {
-            rc = check_late(t, &p, &late, err);
-            if (rc != RC_OK || late)
-                continue;
-        }
+        if (p.kind == REV_CHANGED && o->is_delivery && is_late(&p))
+            continue;
         list[n++] = p;
     }
     map_release(&seen, NULL);
@@ -346,8 +378,28 @@ static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64
     return rc;
 }
 
-static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, int64_t batch,
-                      struct err *err)
+/* The date under which a revision is shown. A tombstone is not older than what it deletes, and what
+ * comes after it is later than it, whatever the publisher says: readers go by these dates alone
+ * (RFC 6721 section 3). */
+static enum rc shown_date(struct txn *t, const struct pending *p, int64_t received, int64_t *out,
+                          struct err *err)
+{
+    int64_t at = p->change->updated_at, dead_at = p->entry.dead_at, before;
+    enum rc rc = RC_OK;
+
+    if (p->kind == REV_DELETED) {
+        rc = revisions_updated_at(t->db, p->entry.seq, &before, err);
+        if (rc == RC_OK && before > at)
+            at = before;
+    } else if (dead_at != TIME_UNKNOWN && at <= dead_at) {
+        at = received > dead_at ? received : dead_at + 1;
+    }
+    *out = at;
+    return rc;
+}
+
+static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, int64_t received,
+                      bool initial, int64_t batch, struct err *err)
 {
     const struct entry_change *c = p->change;
     struct entry_row *e = &p->entry;
@@ -357,7 +409,7 @@ static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, in
                          .feed_id = row->rec.id,
                          .batch = batch,
                          .kind = p->kind,
-                         .initial = !row->fetched,
+                         .initial = initial,
                          .sort_at = p->sort_at,
                          .published_at = c->published_at,
                          .updated_at = c->updated_at,
@@ -369,8 +421,13 @@ static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, in
                          .ext = c->ext};
     bool was_there = e->id != 0 && !e->deleted;
     int64_t old_seq = e->seq;
-    enum rc rc;
+    enum rc rc = shown_date(t, p, received, &r.updated_at, err);
 
+    if (rc != RC_OK)
+        return rc;
+    e->updated_us = own_date(c);
+    if (p->kind == REV_DELETED)
+        e->dead_at = r.updated_at > r.at_us / 1000000 ? r.updated_at : r.at_us / 1000000;
     e->seq = r.seq;
     e->sort_at = p->sort_at;
     e->dated = p->dated;
@@ -398,10 +455,11 @@ static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, in
     return rc;
 }
 
-static enum rc store_document(struct txn *t, struct op *op, struct feed_row *row, int64_t received,
-                              bool merged, bool *visible)
+enum rc apply_changes(struct txn *t, struct op *op, struct feed_row *row, int64_t received,
+                      bool merged, bool *visible)
 {
     const struct fetch_outcome *o = &op->as.outcome;
+    bool initial = !row->fetched || !str_is_null(o->archive);
     int64_t *counts[] = {[REV_NEW] = &op->result.n_new,
                          [REV_CHANGED] = &op->result.n_changed,
                          [REV_DELETED] = &op->result.n_deleted};
@@ -413,7 +471,7 @@ static enum rc store_document(struct txn *t, struct op *op, struct feed_row *row
     rc = check_changes(t, o, row->rec.id, received, merged, &op->arena, &list, &n, visible,
                        &op->err);
     for (i = 0; i < n && rc == RC_OK; i++) {
-        rc = append(t, row, &list[i], batch, &op->err);
+        rc = append(t, row, &list[i], received, initial, batch, &op->err);
         ++*counts[list[i].kind];
     }
     if (rc != RC_OK || n == 0)
@@ -498,7 +556,7 @@ static enum rc apply_delivery(struct txn *t, struct op *op)
     enum rc rc = feeds_load(t->db, o->feed_id, false, &op->arena, &row, &op->err);
 
     if (rc == RC_OK)
-        rc = store_document(t, op, &row, o->checked_at, false, &visible);
+        rc = apply_changes(t, op, &row, o->checked_at, false, &visible);
     if (rc == RC_OK && o->has_identity)
         rc = feeds_save_identity(t->db, row.rec.id, &o->identity, &op->err);
     if (rc == RC_OK)
@@ -522,6 +580,8 @@ enum rc apply_outcome(struct txn *t, struct op *op)
 
     if (o->is_delivery)
         return apply_delivery(t, op);
+    if (!str_is_null(o->archive))
+        return apply_archive(t, op);
     rc = feeds_load(t->db, o->feed_id, o->has_document, &op->arena, &row, &op->err);
     if (rc == RC_OK && o->trust != o->trust_was)
         rc = upstreams_trust(t->db, o->feed_id, o->trust_was, o->trust, &op->err);
@@ -541,7 +601,7 @@ enum rc apply_outcome(struct txn *t, struct op *op)
         row.rec.next_reason = REASON_PING;
     }
     if (o->has_document) {
-        rc = store_document(t, op, &row, checked_at, merged, &visible);
+        rc = apply_changes(t, op, &row, checked_at, merged, &visible);
         if (rc == RC_OK && o->has_identity && !merged)
             rc = feeds_save_identity(t->db, row.rec.id, &o->identity, &op->err);
         if (rc == RC_OK)
@@ -550,6 +610,8 @@ enum rc apply_outcome(struct txn *t, struct op *op)
             row.rec.last_change_at = checked_at;
         row.fetched = true;
     }
+    if (rc == RC_OK)
+        rc = apply_past(t, op, &row, checked_at, &visible);
     if (rc != RC_OK)
         return rc;
     if (visible)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "storage/sqlite/feeds.h"
 #include "storage/store.h"
 #include "storage/txn.h"
 
@@ -84,3 +85,13 @@ enum rc hub_deny(struct txn *t, int64_t sub_id, struct str reason, struct arena 
 
 /* The publisher has ended the feed: so end the leases of those who have no other. */
 enum rc hub_feed_gone(struct txn *t, int64_t feed_id, struct arena *a, struct err *err) NODISCARD;
+
+/* The changes of an outcome become revisions of the record. *visible: something is shown anew. */
+enum rc apply_changes(struct txn *t, struct op *op, struct feed_row *row, int64_t received,
+                      bool merged, bool *visible) NODISCARD;
+
+/* The same outcome where it is of a document of the feed's past; and what the feed's own document
+ * says of its past, after its changes. */
+enum rc apply_archive(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_past(struct txn *t, struct op *op, struct feed_row *row, int64_t received,
+                   bool *visible) NODISCARD;

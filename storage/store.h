@@ -73,6 +73,7 @@ struct feed_brief {
     int64_t id, version;
     enum feed_state state;
     bool fetched; /* a document of it is stored */
+    bool partial; /* but not all of its past that is known of */
     int64_t last_check_at, next_fetch_at, wanted_at;
     int last_status;
     int n_subscriptions;
@@ -112,6 +113,7 @@ struct store_result {
     int64_t id; /* feed or subscription made or found; feed of an outcome */
     const struct subscription *sub;
     int64_t n_new, n_changed, n_deleted, last_seq;
+    struct str next_archive; /* of an outcome: what is to be read next of the feed's past; null */
 };
 typedef void store_done_fn(void *ctx, enum rc rc, const struct store_result *res,
                            const struct err *err);
@@ -187,8 +189,25 @@ struct entry_change {
     unsigned char old_essence[16]; /* of the known entry that was compared */
     struct entry_marks marks;      /* not for a deletion */
     int64_t published_at, updated_at;
+    int64_t updated_us; /* the fraction of that second */
     struct str title, link, summary, author, doc, ext;
     bool volatile_only; /* no event: replaces document and marks in place */
+};
+
+/* A deletion of an entry that may not be known. */
+struct doc_grave {
+    struct str uid;
+    int64_t when_us; /* microseconds */
+};
+
+/* Where a document leads, and what it says of its time. */
+struct doc_past {
+    struct str older;         /* canonical URL of the document with what came before; null: none */
+    bool whole;               /* it was read to its end: what it does not lead to is not wanted */
+    bool records;             /* of Atom-PMH: older documents are read until one goes back behind ... */
+    int64_t oldest, newest;   /* ... the newest that was known; of its entries; TIME_UNKNOWN */
+    const struct doc_grave *graves;
+    size_t n_graves;
 };
 
 /* What a fetch came to. Empty strings clear, null strings keep what is stored. */
@@ -205,7 +224,12 @@ struct fetch_outcome {
     struct str etag, last_modified;
     bool has_body_hash;
     unsigned char body_hash[16];
+    /* Not null: this is no fetch of the feed but of this document of its past. Then feed_id, checked_at,
+     * ok, past, changes and docs count, and changes only for what is unknown or of a later date. */
+    struct str archive;
     bool has_document; /* then the following count */
+    bool complete;
+    struct doc_past past;
     struct str head, head_ext, title, site_url;
     struct doc_hint_row hints;
     bool has_identity; /* then this replaces the feed's */

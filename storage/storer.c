@@ -70,6 +70,7 @@ static enum rc read_feed(struct db *db, int64_t id, struct arena *a, struct dire
                                              .version = row.rec.version,
                                              .state = row.rec.state,
                                              .fetched = row.fetched,
+                                             .partial = row.rec.partial,
                                              .last_check_at = row.rec.last_check_at,
                                              .next_fetch_at = row.rec.next_fetch_at,
                                              .wanted_at = row.rec.wanted_at,

@@ -132,6 +132,15 @@ static struct entry_change *keep_changes(struct op *op, const struct entry_chang
     return copy;
 }
 
+static struct doc_grave *keep_graves(struct op *op, const struct doc_grave *list, size_t n)
+{
+    struct doc_grave *copy = ARENA_ARRAY(&op->arena, struct doc_grave, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        copy[i] = (struct doc_grave){keep(op, list[i].uid), list[i].when_us};
+    return copy;
+}
+
 enum rc store_fetch_outcome(struct store *s, const struct fetch_outcome *o, store_done_fn *done,
                             void *ctx)
 {
@@ -158,6 +167,9 @@ enum rc store_fetch_outcome(struct store *s, const struct fetch_outcome *o, stor
     copy->title = keep(op, o->title);
     copy->site_url = keep(op, o->site_url);
     copy->identity.why = keep(op, o->identity.why);
+    copy->archive = keep(op, o->archive);
+    copy->past.older = keep(op, o->past.older);
+    copy->past.graves = keep_graves(op, o->past.graves, o->past.n_graves);
     copy->changes = keep_changes(op, o->changes, o->n_changes, o->docs != NULL);
     rc = storer_push(s->storer, op);
     if (rc == RC_OK)

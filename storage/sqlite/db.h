@@ -52,8 +52,8 @@ bool db_in_transaction(const struct db *db);
 enum rc db_snapshot(struct db *db, struct err *err) NODISCARD;
 void db_snapshot_end(struct db *db);
 
-/* Move the write-ahead log into the file and empty it, waiting at most `wait_ms` for readers of what
- * is older. False when they are in the way; that is no error, the next call may succeed. */
+/* Move the write-ahead log into the file and empty it, waiting at most `wait_ms` for readers of
+ * what is older. False when they are in the way; that is no error, the next call may succeed. */
 bool db_checkpoint(struct db *db, int wait_ms);
 
 /* Pages in the write-ahead log after the last commit. Beyond a few thousand each commit moves what

@@ -18,7 +18,7 @@
 #include "storage/sqlite/stmt.h"
 
 #define APPLICATION_ID 0x46656564 /* "Feed" */
-#define SCHEMA_VERSION 7
+#define SCHEMA_VERSION 8
 #define BUSY_MS 5000
 #define LOG_PAGES 4000 /* a shorter write-ahead log is left alone */
 #define N_SLOTS 256    /* a power of two, well above the number of statements in the sources */
@@ -96,6 +96,29 @@ static const struct migration migrations[] = {
      "verify_token TEXT, reason TEXT, legacy INTEGER NOT NULL, renews INTEGER NOT NULL, "
      "waits INTEGER NOT NULL, "
      "lease_s INTEGER NOT NULL, feeds TEXT NOT NULL ) STRICT;"},
+    {7, 8, /* feeds that have a past are read whole the next time, which leads there */
+     "ALTER TABLE feeds ADD COLUMN complete INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN partial INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN harvest_at INTEGER;"
+     "ALTER TABLE feeds ADD COLUMN harvest_to INTEGER;"
+     "UPDATE feeds SET body_hash = NULL, etag = NULL, last_modified = NULL;"
+     "ALTER TABLE entries ADD COLUMN updated_us INTEGER;"
+     "ALTER TABLE entries ADD COLUMN dead_at INTEGER;"
+     "UPDATE entries SET updated_us = (SELECT 1000000 * coalesce(r.updated_at, r.published_at)"
+     " FROM revisions r"
+     " WHERE r.seq = entries.seq);"
+     "UPDATE entries SET dead_at = d.at FROM (SELECT entry_id,"
+     " max(max(coalesce(updated_at, 0), at_us / 1000000)) AS at FROM revisions WHERE kind = 2"
+     " GROUP BY entry_id) AS d WHERE d.entry_id = entries.id;"
+     "CREATE TABLE archives ("
+     " feed_id INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE, url TEXT NOT NULL,"
+     " state INTEGER NOT NULL DEFAULT 0, place INTEGER NOT NULL,"
+     " walk INTEGER NOT NULL DEFAULT 0, try_at INTEGER NOT NULL DEFAULT 0,"
+     " failures INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (feed_id, url)) STRICT, WITHOUT ROWID;"
+     "CREATE INDEX archives_place ON archives (feed_id, state, place);"
+     "CREATE TABLE graves ("
+     " feed_id INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE, uid TEXT NOT NULL,"
+     " when_us INTEGER NOT NULL, PRIMARY KEY (feed_id, uid)) STRICT, WITHOUT ROWID;"},
 };
 
 static enum rc db_fail(struct db *db, struct err *err)

@@ -13,7 +13,7 @@
 
 #define ENTRY_COLUMNS                                                                              \
     "e.id, e.first_seq, e.seq, e.sort_at, e.dated, e.deleted, e.iri_hash, e.essence, e.doc_hash,"  \
-    " e.marks"
+    " e.marks, e.updated_us, e.dead_at"
 
 static void read_entry(sqlite3_stmt *st, struct entry_row *out)
 {
@@ -27,6 +27,8 @@ static void read_entry(sqlite3_stmt *st, struct entry_row *out)
     col_hash(st, 7, out->essence);
     col_hash(st, 8, out->doc_hash);
     out->has_marks = marks_unpack(col_bytes(st, 9), &out->marks);
+    out->updated_us = col_time(st, 10);
+    out->dead_at = col_time(st, 11);
 }
 
 enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entry_row *out,
@@ -39,7 +41,8 @@ enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entr
 
     if (got < 0)
         return RC_IO;
-    *out = (struct entry_row){.feed_id = feed_id, .uid = uid};
+    *out = (struct entry_row){
+        .feed_id = feed_id, .uid = uid, .updated_us = TIME_UNKNOWN, .dead_at = TIME_UNKNOWN};
     if (got == 0)
         return RC_OK;
     read_entry(st, out);
@@ -62,7 +65,7 @@ enum rc entries_of_key(struct db *db, int64_t feed_id, int64_t key, size_t max, 
     while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
         out[n] = (struct entry_row){.feed_id = feed_id};
         read_entry(st, &out[n]);
-        out[n++].uid = col_str(st, 10, a);
+        out[n++].uid = col_str(st, 12, a);
     }
     if (got < 0)
         return RC_IO;
@@ -72,13 +75,13 @@ enum rc entries_of_key(struct db *db, int64_t feed_id, int64_t key, size_t max, 
 
 enum rc entries_insert(struct db *db, struct entry_row *e, struct err *err)
 {
-    enum rc rc =
-        stmt_run(db, err,
-                 "INSERT INTO entries (feed_id, uid, first_seq, seq, sort_at, dated,"
-                 " deleted, iri_hash, essence, doc_hash)"
-                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-                 "ieiiiiiihh", e->feed_id, e->uid, e->first_seq, e->seq, e->sort_at,
-                 (int64_t)e->dated, (int64_t)e->deleted, e->iri_hash, e->essence, e->doc_hash);
+    enum rc rc = stmt_run(db, err,
+                          "INSERT INTO entries (feed_id, uid, first_seq, seq, sort_at, dated,"
+                          " deleted, iri_hash, essence, doc_hash, updated_us)"
+                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                          "ieiiiiiihht", e->feed_id, e->uid, e->first_seq, e->seq, e->sort_at,
+                          (int64_t)e->dated, (int64_t)e->deleted, e->iri_hash, e->essence,
+                          e->doc_hash, e->updated_us);
 
     if (rc == RC_OK)
         e->id = stmt_rowid(db);
@@ -89,9 +92,9 @@ enum rc entries_update(struct db *db, const struct entry_row *e, struct err *err
 {
     return stmt_run(db, err,
                     "UPDATE entries SET seq = ?2, sort_at = ?3, dated = ?4, deleted = ?5,"
-                    " essence = ?6, doc_hash = ?7 WHERE id = ?1",
-                    "iiiiihh", e->id, e->seq, e->sort_at, (int64_t)e->dated, (int64_t)e->deleted,
-                    e->essence, e->doc_hash);
+                    " essence = ?6, doc_hash = ?7, updated_us = ?8, dead_at = ?9 WHERE id = ?1",
+                    "iiiiihhtt", e->id, e->seq, e->sort_at, (int64_t)e->dated, (int64_t)e->deleted,
+                    e->essence, e->doc_hash, e->updated_us, e->dead_at);
 }
 
 static bool has_key(const int64_t *keys, size_t n, int64_t key)

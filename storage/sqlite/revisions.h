@@ -16,6 +16,7 @@ struct entry_row {
     bool dated, deleted;
     int64_t iri_hash;
     unsigned char essence[16], doc_hash[16];
+    int64_t updated_us, dead_at; /* as in schema.sql; TIME_UNKNOWN */
     bool has_marks;
     struct entry_marks marks; /* written by entries_mark() only */
 };
@@ -63,8 +64,8 @@ enum rc revisions_time(struct db *db, int64_t seq, int64_t *at_us, struct err *e
 enum rc revisions_updated_at(struct db *db, int64_t seq, int64_t *at, struct err *err) NODISCARD;
 
 /* Give all entries of `from` and their revisions to `to`; where both have an entry, that of `to`
- * stays and the other goes. *n_entries, *n_items: how many of `to` there are afterwards, without and with
- * deleted ones. */
+ * stays and the other goes. *n_entries, *n_items: how many of `to` there are afterwards, without
+ * and with deleted ones. */
 enum rc revisions_merge(struct db *db, int64_t from, int64_t to, struct arena *a,
                         int64_t *n_entries, int64_t *n_items, struct err *err) NODISCARD;
 
@@ -73,8 +74,8 @@ typedef void key_fn(void *ctx, const struct merge_key *key);
 enum rc keys_of_feed(struct db *db, int64_t feed_id, size_t max, key_fn *fn, void *ctx,
                      struct err *err) NODISCARD;
 
-/* Keys of the newest entries of v->feed_ids (VIEW_NEWEST), at most `max`; v->len and v->skip are not
- * looked at, and doubles are not left out. seqs and iris are arrays of `max`. */
+/* Keys of the newest entries of v->feed_ids (VIEW_NEWEST), at most `max`; v->len and v->skip are
+ * not looked at, and doubles are not left out. seqs and iris are arrays of `max`. */
 enum rc newest_keys_of(struct db *db, const struct view *v, size_t max, struct arena *scratch,
                        int64_t *seqs, int64_t *iris, size_t *n_out, struct err *err) NODISCARD;
 

@@ -1,0 +1,141 @@
+/* storage/sqlite/archives.c - see archives.h. */
+#include "storage/sqlite/archives.h"
+
+#include "base/clock.h"
+#include "storage/sqlite/stmt.h"
+
+enum rc archives_want(struct db *db, int64_t feed_id, struct str url, int64_t walk, struct err *err)
+{
+    return stmt_run(db, err,
+                    "INSERT INTO archives (feed_id, url, state, place, walk)"
+                    " SELECT ?1, ?2, iif(n < ?4, 0, 2), last + 1, ?3 FROM"
+                    " (SELECT count(*) AS n, coalesce(max(place), 0) AS last FROM archives"
+                    " WHERE feed_id = ?1)"
+                    " WHERE n <= ?4 OR EXISTS"
+                    " (SELECT 1 FROM archives WHERE feed_id = ?1 AND url = ?2)"
+                    " ON CONFLICT (feed_id, url) DO UPDATE SET state = 0, place = excluded.place,"
+                    " walk = excluded.walk, try_at = 0, failures = 0"
+                    " WHERE archives.state = 1 AND ?3 <> 0 AND archives.walk <> ?3",
+                    "isii", feed_id, url, walk, (int64_t)ARCHIVES_MAX);
+}
+
+enum rc archives_find(struct db *db, int64_t feed_id, struct str url, struct archive_row *out,
+                      bool *found, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(
+        db, err,
+        "SELECT place, walk, failures FROM archives WHERE feed_id = ?1 AND url = ?2 AND state = 0",
+        "is", feed_id, url);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    *found = got > 0;
+    if (got > 0) {
+        *out = (struct archive_row){col_int(st, 0), col_int(st, 1), (int)col_int(st, 2)};
+        stmt_end(st);
+    }
+    return RC_OK;
+}
+
+enum rc archives_read(struct db *db, int64_t feed_id, struct str url, struct err *err)
+{
+    return stmt_run(db, err, "UPDATE archives SET state = 1 WHERE feed_id = ?1 AND url = ?2", "is",
+                    feed_id, url);
+}
+
+enum rc archives_failed(struct db *db, int64_t feed_id, struct str url, int64_t try_at,
+                        struct err *err)
+{
+    return stmt_run(db, err,
+                    "UPDATE archives SET try_at = ?3, failures = failures + 1"
+                    " WHERE feed_id = ?1 AND url = ?2",
+                    "isi", feed_id, url, try_at);
+}
+
+enum rc archives_next(struct db *db, int64_t feed_id, int64_t now, struct arena *a, struct str *url,
+                      struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT url FROM archives INDEXED BY archives_place"
+                                  " WHERE feed_id = ?1 AND state = 0 AND try_at <= ?2"
+                                  " ORDER BY place DESC LIMIT 1",
+                                  "ii", feed_id, now);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    *url = got > 0 ? col_str(st, 0, a) : STR_NULL;
+    if (got > 0)
+        stmt_end(st);
+    return RC_OK;
+}
+
+enum rc archives_pending(struct db *db, int64_t feed_id, bool *out, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT 1 FROM archives INDEXED BY archives_place"
+                                  " WHERE feed_id = ?1 AND state IN (0, 2) LIMIT 1",
+                                  "i", feed_id);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    *out = got > 0;
+    if (got > 0)
+        stmt_end(st);
+    return RC_OK;
+}
+
+enum rc archives_forget(struct db *db, int64_t feed_id, int64_t place, struct err *err)
+{
+    return stmt_run(db, err,
+                    "DELETE FROM archives WHERE feed_id = ?1 AND state IN (0, 2) AND place < ?2",
+                    "ii", feed_id, place);
+}
+
+enum rc archives_move(struct db *db, int64_t from, int64_t to, struct err *err)
+{
+    enum rc rc = stmt_run(db, err,
+                          "INSERT OR IGNORE INTO archives"
+                          " (feed_id, url, state, place, walk, try_at, failures)"
+                          " SELECT ?2, url, state, place, walk, try_at, failures FROM archives"
+                          " WHERE feed_id = ?1",
+                          "ii", from, to);
+
+    if (rc == RC_OK)
+        rc = stmt_run(db, err,
+                      "INSERT OR IGNORE INTO graves (feed_id, uid, when_us)"
+                      " SELECT ?2, uid, when_us FROM graves WHERE feed_id = ?1",
+                      "ii", from, to);
+    return rc;
+}
+
+enum rc graves_put(struct db *db, int64_t feed_id, struct str uid, int64_t when_us, struct err *err)
+{
+    return stmt_run(db, err,
+                    "INSERT INTO graves (feed_id, uid, when_us) VALUES (?1, ?2, ?3)"
+                    " ON CONFLICT (feed_id, uid) DO UPDATE SET when_us = excluded.when_us"
+                    " WHERE excluded.when_us > graves.when_us",
+                    "iei", feed_id, uid, when_us);
+}
+
+enum rc graves_find(struct db *db, int64_t feed_id, struct str uid, int64_t *when_us,
+                    struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(
+        db, err, "SELECT when_us FROM graves WHERE feed_id = ?1 AND uid = ?2", "ie", feed_id, uid);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    *when_us = got > 0 ? col_int(st, 0) : TIME_UNKNOWN;
+    if (got > 0)
+        stmt_end(st);
+    return RC_OK;
+}
+
+enum rc graves_clear(struct db *db, int64_t feed_id, struct err *err)
+{
+    return stmt_run(db, err, "DELETE FROM graves WHERE feed_id = ?1", "i", feed_id);
+}

@@ -1,0 +1,448 @@
+"""Publishers with a past elsewhere: ARCHC-*, FHC-*, what complete feeds are shown as (ARCH-13, FH-04),
+tombstones that come in (TOMB-05, TOMB-06)."""
+import time
+
+from .env.archives import AT, FH, Document, chain, reconstruct, when
+from .env.case import Case
+from .env.daemon import quote
+from .env.origin import Reply
+
+NS = ('xmlns="http://www.w3.org/2005/Atom" xmlns:at="http://purl.org/atompub/tombstones/1.0" '
+      'xmlns:fh="http://purl.org/syndication/history/1.0"')
+
+
+def entry(name, second, title=None):
+    """An entry whose date is that second of 2020."""
+    return ("<entry><id>urn:cat:%s</id><title>%s</title><updated>%s</updated>"
+            '<link href="http://c.example/%s"/><content>of %s</content></entry>'
+            % (name, title or name, date(second), name, name))
+
+
+def date(second):
+    return "2020-01-01T%02d:%02d:%02dZ" % (second // 3600, second // 60 % 60, second % 60)
+
+
+def link(rel, href):
+    return '<link rel="%s" href="%s"/>' % (rel, href)
+
+
+def stone(name, second):
+    return '<at:deleted-entry ref="urn:cat:%s" when="%s"/>' % (name, date(second))
+
+
+def doc(*parts, attributes=""):
+    return ("<feed %s %s><id>urn:cat:feed</id><title>C</title><updated>2020-01-01T00:00:00Z</updated>%s"
+            "</feed>" % (NS, attributes, "".join(parts)))
+
+
+class Followed(Case):
+    ARGS = ()
+
+    def setUp(self):
+        self.o = self.origin()
+        self.d = self.daemon("--ping-gap", "0", *self.ARGS)
+
+    def titles(self, url, **params):
+        answer = self.d.feed(url, len=1000, **params)
+        self.assertEqual(200, answer.status, answer.body)
+        return sorted(e["title"] for e in answer.json["entries"])
+
+    def partial(self, url):
+        return self.d.feed(url).json.get("partial", False)
+
+    def wait_titles(self, url, *wanted):
+        self.wait(lambda: self.titles(url) == sorted(wanted), 20, "the entries %r" % (wanted,),
+                  self.d)
+
+    def wait_whole(self, url):
+        self.wait(lambda: not self.partial(url), 20, "the whole of it", self.d)
+
+    def ping(self, url, path, n=None):
+        """Ping, and wait until the document has been asked for n times in all (default: again)."""
+        n = n or len(self.o.seen(path)) + 1
+        self.d.ping(url)
+        self.wait(lambda: len(self.o.seen(path)) >= n, 20, "request %d of %s" % (n, path), self.d)
+
+    def three(self):
+        """A feed with two archives."""
+        self.o.set("/a1", doc("<fh:archive/>", link("current", "/f"), link("next-archive", "/a2"),
+                              entry("e1", 1), entry("e2", 2)))
+        self.o.set("/a2", doc("<fh:archive/>", link("current", "/f"), link("prev-archive", "/a1"),
+                              entry("e3", 3), entry("e4", 4)))
+        return self.o.set("/f", doc(link("prev-archive", "/a2"), entry("e5", 5)))
+
+    def counts(self, *paths):
+        return [len(self.o.seen(p)) for p in paths]
+
+
+class Archives(Followed):
+    def test_the_chain_is_read_with_the_first_fetch(self):            # ARCHC-01
+        self.assertEqual(["e1", "e2", "e3", "e4", "e5"], self.titles(self.three()))
+        self.assertNotIn("partial", self.d.feed(self.o.url("/f")).json)
+
+    def test_the_chain_of_an_rss_feed(self):                          # ARCHC-01
+        head = '<atom:link xmlns:atom="http://www.w3.org/2005/Atom" rel="%s" href="%s"/>'
+
+        def rss(links, *items):
+            return ('<rss version="2.0"><channel><title>r</title><link>http://r.example/</link>'
+                    "<description>d</description>%s%s</channel></rss>" % (links, "".join(
+                        "<item><guid isPermaLink='false'>g%s</guid><title>%s</title><pubDate>"
+                        "Wed, 01 Jan 2020 00:00:0%s GMT</pubDate></item>" % (i[1], i, i[1])
+                        for i in items)))
+        self.o.set("/r1", rss("", "e1", "e2"))
+        self.o.set("/r2", rss(head % ("prev-archive", self.o.url("/r1")), "e2", "e3"))
+        url = self.o.set("/r", rss(head % ("prev-archive", self.o.url("/r2")), "e4"))
+        self.assertEqual(["e1", "e2", "e3", "e4"], self.titles(url))
+
+    def test_what_was_read_is_not_fetched_again(self):                # ARCHC-02
+        url = self.three()
+        self.assertEqual(5, len(self.titles(url)))
+        self.o.set("/f", doc(link("prev-archive", "/a2"), entry("e6", 6), entry("e5", 5)))
+        self.ping(url, "/f")
+        self.wait_titles(url, "e1", "e2", "e3", "e4", "e5", "e6")
+        self.o.set("/a3", doc("<fh:archive/>", link("prev-archive", "/a2"), entry("e5", 5),
+                              entry("e6", 6), entry("e7", 7)))
+        self.o.set("/f", doc(link("prev-archive", "/a3"), entry("e8", 8)))
+        self.ping(url, "/f")
+        self.wait_titles(url, *("e%d" % n for n in range(1, 9)))
+        self.wait_whole(url)
+        self.d.stop()
+        self.d.start()
+        self.o.set("/f", doc(link("prev-archive", "/a3"), entry("e9", 9), entry("e8", 8)))
+        self.ping(url, "/f")
+        self.wait_titles(url, *("e%d" % n for n in range(1, 10)))
+        self.assertEqual([1, 1, 1], self.counts("/a1", "/a2", "/a3"))
+
+    def test_the_newer_version_counts_wherever_it_is(self):           # ARCHC-03
+        self.o.set("/a", doc(entry("x", 1, "OLD"), entry("y", 9, "NEW"), entry("z", 5, "same")))
+        url = self.o.set("/f", doc(link("prev-archive", "/a"), entry("x", 2, "NEW"),
+                                   entry("y", 3, "OLD"), entry("z", 5, "shown")))
+        self.assertEqual(["NEW", "NEW", "shown"], self.titles(url))
+
+    def test_versions_within_one_document(self):                      # ARCHC-03
+        self.o.set("/a", doc(entry("x", 1, "first"), entry("x", 3, "third"), entry("x", 2, "two")))
+        url = self.o.set("/f", doc(link("prev-archive", "/a"), entry("y", 4)))
+        self.assertEqual(["third", "y"], self.titles(url))
+
+    def test_a_complete_feed_loses_what_it_does_not_show(self):       # ARCHC-04 PMHC-07 ARCH-13
+        names = ["e1", "e2", "e3", "e4"]
+        url = self.o.set("/f", doc("<fh:complete/>", *(entry(n, 1) for n in names)))
+        self.assertEqual(names, self.titles(url))
+        for kind in "atom", "rss":
+            body = self.d.feed(url, type=kind).body.decode()
+            self.assertEqual(1, body.count("fh:complete"), body)
+        self.assertNotIn("complete", self.d.feed(url, type="atom", len=2).body.decode())
+        self.o.set("/f", doc("<fh:complete/>", entry("e1", 1), entry("e3", 1)))
+        self.ping(url, "/f")
+        self.wait_titles(url, "e1", "e3")
+        self.assertIn(b"fh:complete", self.d.feed(url, type="atom").body)
+        self.o.set("/f", doc(entry("e1", 1)))
+        self.ping(url, "/f")
+        self.wait(lambda: b"complete" not in self.d.feed(url, type="atom").body, 10,
+                  "the end of completeness", self.d)
+        self.assertEqual(["e1", "e3"], self.titles(url))
+
+    def test_links_are_resolved_against_the_base(self):               # ARCHC-05
+        self.o.set("/deep/er/old", doc(entry("e1", 1)))
+        url = self.o.set("/f", doc('<link rel="prev-archive" xml:base="er/" href="old"/>',
+                                   entry("e2", 2), attributes='xml:base="/deep/"'))
+        self.assertEqual(["e1", "e2"], self.titles(url))
+        self.assertEqual(1, len(self.o.seen("/deep/er/old")))
+
+    def test_loops_end(self):                                         # ARCHC-06
+        self.o.set("/a", doc(link("prev-archive", "/b"), entry("a", 1)))
+        self.o.set("/b", doc(link("prev-archive", "/a"), entry("b", 2)))
+        url = self.o.set("/f", doc(link("prev-archive", "/a"), entry("f", 3)))
+        self.assertEqual(["a", "b", "f"], self.titles(url))
+        self.assertEqual([1, 1], self.counts("/a", "/b"))
+        me = self.o.set("/me", doc(link("prev-archive", "/me"), entry("m", 3)))
+        self.assertEqual(["m"], self.titles(me))
+        self.assertEqual([1], self.counts("/me"))
+
+    def test_a_missing_archive_is_asked_for_again(self):              # ARCHC-08
+        self.o.set("/a1", doc(entry("e1", 1)))
+        url = self.o.set("/f", doc(link("prev-archive", "/a2"), entry("e3", 3)))
+        self.assertEqual(["e3"], self.titles(url))
+        self.assertIs(True, self.d.feed(url).json["partial"])
+        self.assertEqual(1, len(self.o.seen("/a2")))
+        self.o.set("/a2", doc(link("prev-archive", "/a1"), entry("e2", 2)))
+
+        def asked_again():
+            self.d.ping(url)
+            return len(self.o.seen("/a2")) > 1
+        self.wait(asked_again, 30, "another request for the archive", self.d)
+        self.wait_titles(url, "e1", "e2", "e3")
+        self.wait_whole(url)
+
+    def test_an_archive_that_is_no_feed(self):                        # ARCHC-08
+        self.o.set("/a", "<html><body>gone</body></html>")
+        url = self.o.set("/f", doc(link("prev-archive", "/a"), entry("e3", 3)))
+        self.assertEqual(["e3"], self.titles(url))
+        self.assertTrue(self.partial(url))
+
+    def test_a_past_that_is_not_led_to_any_more_is_not_missed(self):  # ARCHC-08
+        url = self.o.set("/f", doc(link("prev-archive", "/no"), entry("e3", 3)))
+        self.assertEqual(["e3"], self.titles(url))
+        self.assertTrue(self.partial(url))
+        self.o.set("/f", doc(entry("e3", 3)))
+        self.ping(url, "/f")
+        self.wait_whole(url)
+
+    def test_an_archive_leads_to_the_feed(self):                      # ARCHC-09
+        self.three()
+        url = self.o.url("/a1")
+        self.assertEqual(["e1", "e2", "e3", "e4", "e5"], self.titles(url))
+        self.assertEqual(self.o.url("/f"), self.d.record(self.o.url("/f"))["url"])
+        self.assertEqual(["e1", "e2", "e3", "e4", "e5"], self.titles(self.o.url("/f")))
+        self.o.set("/f", doc(link("prev-archive", "/a2"), entry("e6", 6), entry("e5", 5)))
+        self.ping(self.o.url("/f"), "/f")
+        self.wait(lambda: "e6" in self.titles(url), 10, "the news under the archive's address",
+                  self.d)
+
+    def test_pages_are_not_archives(self):                            # ARCHC-10 FHC-03
+        url = self.o.set("/f", doc(link("next", "/p2"), link("last", "/p9"), link("first", "/f"),
+                                   link("prev", "/p0"), link("previous", "/p0"),
+                                   link("current", "/f"), entry("e", 1)))
+        self.assertEqual(["e"], self.titles(url))
+        time.sleep(0.5)
+        self.assertEqual(["/f"], [r.path for r in self.o.requests])
+
+    def test_old_entries_are_not_pushed(self):
+        r = self.receiver()
+        self.o.set("/a", doc(entry("old", 1), entry("x", 9, "newer in the archive")))
+        url = self.o.set("/f", doc(link("prev-archive", "/a"), entry("x", 2), entry("first", 3)))
+        past = self.receiver()
+        self.d.subscribe(url, endpoint=r.url)
+        self.d.subscribe(url, endpoint=past.url, from_="start")
+        self.wait(lambda: self.titles(url) == ["first", "newer in the archive", "old"], 20,
+                  "the past", self.d)
+        self.o.set("/f", doc(link("prev-archive", "/a"), entry("news", 12), entry("first", 3)))
+        self.ping(url, "/f")
+        self.wait(lambda: r.titles(), 20, "a push", self.d)
+        self.assertEqual(["news"], r.titles())
+        self.wait(lambda: "news" in past.titles(), 20, "all", self.d)
+        self.assertLessEqual({"old", "first", "news"}, set(past.titles()))
+
+
+class Limits(Followed):
+    ARGS = ("--catch-up", "4")
+
+    def endless(self, n=1000):
+        for i in range(n):
+            self.o.set("/a%d" % i, doc(link("prev-archive", "/a%d" % (i + 1)),
+                                       entry("a%d" % i, 5000 - i)))
+        return self.o.set("/f", doc(link("prev-archive", "/a0"), entry("f", 6000)))
+
+    def asked(self):
+        return sum(1 for r in self.o.requests if r.path.startswith("/a"))
+
+    def test_an_endless_chain_is_cut_and_goes_on_later(self):         # ARCHC-07
+        url = self.endless()
+        self.assertEqual(5, len(self.titles(url)))
+        self.assertIs(True, self.d.feed(url).json["partial"])
+        self.assertEqual(4, self.asked())
+        self.ping(url, "/f")
+        self.wait(lambda: len(self.titles(url)) == 9, 20, "the next four", self.d)
+        self.assertEqual(1, len(self.o.seen("/a0")))
+        self.assertTrue(self.partial(url))
+
+    def test_a_cut_chain_is_read_to_its_end(self):                    # ARCHC-07
+        url = self.endless()
+        self.titles(url)
+        self.o.set("/a6", doc(entry("a6", 1)))
+        self.d.stop()
+        self.d.start()
+        self.ping(url, "/f")
+        self.wait(lambda: len(self.titles(url)) == 8, 20, "all", self.d)
+        self.wait_whole(url)
+
+    def test_news_come_before_the_past_goes_on(self):                 # ARCHC-07
+        url = self.endless(6)
+        self.titles(url)
+        self.o.set("/b", doc(link("prev-archive", "/a0"), entry("b", 6001)))
+        self.o.set("/f", doc(link("prev-archive", "/b"), entry("g", 6002)))
+        self.ping(url, "/f")
+        self.wait(lambda: len(self.titles(url)) == 9, 20, "news and the rest", self.d)
+        order = [r.path for r in self.o.requests if r.path != "/f"]
+        self.assertEqual(["/a0", "/a1", "/a2", "/a3", "/b", "/a4", "/a5"], order[:7])
+
+
+class Default(Followed):
+    def test_fifty_documents_at_once(self):                           # ARCHC-07 FHC-05
+        for i in range(60):
+            self.o.set("/h%d" % i, doc("<fh:stateful>1</fh:stateful>", link("prev", "/h%d" % (
+                i + 1)), entry("h%d" % i, 5000 - i)))
+        url = self.o.url("/h0")
+        self.titles(url)
+        self.wait(lambda: len(self.titles(url)) == 51, 60, "the first 51 documents", self.d)
+        time.sleep(0.5)
+        self.assertEqual(51, len({r.path for r in self.o.requests}))
+        self.assertIs(True, self.d.feed(url).json["partial"])
+
+
+class Drafts(Followed):
+    def both(self, *head, old_head=()):
+        self.o.set("/old", doc(*old_head, entry("old", 1)))
+        url = self.o.set("/f", doc(*head, entry("new", 2)))
+        self.assertEqual(["new", "old"], self.titles(url))
+
+    def only(self, *head):
+        self.o.set("/old", doc(entry("old", 1)))
+        url = self.o.set("/f", doc(*head, entry("new", 2)))
+        self.assertEqual(["new"], self.titles(url))
+        time.sleep(0.3)
+        self.assertEqual([], self.o.seen("/old"))
+
+    def test_draft_00_flag(self):                                     # FHC-01
+        self.both("<fh:Stateful> 1\n</fh:Stateful>", link("prev", "/old"))
+
+    def test_draft_00_this(self):                                     # FHC-01
+        self.both(link("this", "/f-2"), link("prev", "/old"))
+
+    def test_draft_01_element(self):                                  # FHC-04
+        self.both("<fh:stateful>true</fh:stateful>", "<fh:prev>/old</fh:prev>")
+
+    def test_draft_02_one(self):                                      # FHC-04
+        self.both("<fh:stateful>1</fh:stateful>", "<fh:prev> %s </fh:prev>" % self.o.url("/old"))
+
+    def test_draft_04_incremental(self):                              # FHC-04
+        self.both("<fh:incremental>true</fh:incremental>", "<fh:prev>/old</fh:prev>")
+
+    def test_draft_05_previous(self):                                 # FHC-04
+        self.both(link("current", "/f"), link("previous", "/old"))
+
+    def test_prev_of_a_page(self):                                    # FHC-03
+        self.only(link("prev", "/old"))
+
+    def test_previous_of_a_page(self):                                # FHC-03
+        self.only(link("previous", "/old"))
+
+    def test_prev_element_without_a_flag(self):                       # FHC-03
+        self.only("<fh:prev>/old</fh:prev>")
+
+    def test_stateless_leads_nowhere(self):                           # FHC-02
+        self.only("<fh:Stateful>0</fh:Stateful>", link("prev", "/old"))
+
+    def test_not_incremental(self):                                   # FHC-02
+        self.only("<fh:incremental>false</fh:incremental>", link("prev-archive", "/old"))
+
+    def test_stateless_feeds_show_what_is_there_now(self):            # FHC-02 FH-04
+        flag = "<fh:Stateful>0</fh:Stateful>"
+        url = self.o.set("/f", doc(flag, entry("a", 1), entry("b", 1)))
+        self.assertEqual(["a", "b"], self.titles(url))
+        self.o.set("/f", doc(flag, entry("b", 1), entry("c", 2)))
+        self.ping(url, "/f")
+        self.wait_titles(url, "b", "c")
+        shown = Document("%s/history?url=%s" % (self.d.base, quote(url)))
+        self.assertEqual("0", shown.root.findtext(FH + "Stateful"))
+        self.assertEqual([], shown.links("this") + shown.links("prev"))
+        self.assertEqual(["b", "c"], sorted(shown.titles))
+
+    def test_complete_feeds_are_stateless(self):                      # FH-04
+        url = self.o.set("/f", doc("<fh:complete/>", entry("a", 1)))
+        self.titles(url)
+        shown = Document("%s/history?url=%s" % (self.d.base, quote(url)))
+        self.assertEqual("0", shown.root.findtext(FH + "Stateful"))
+        self.assertEqual([], shown.links("this") + shown.links("prev"))
+        plain = self.o.set("/g", doc(entry("a", 1)))
+        self.titles(plain)
+        shown = Document("%s/history?url=%s" % (self.d.base, quote(plain)))
+        self.assertEqual("1", shown.root.findtext(FH + "Stateful"))
+
+
+class Tombstones(Followed):
+    def test_a_later_entry_outlives_its_tombstone(self):              # TOMB-05
+        url = self.o.set("/f", doc(stone("a", 5), stone("b", 5), entry("a", 6), entry("c", 1)))
+        self.assertEqual(["a", "c"], self.titles(url))
+        self.o.set("/f", doc(stone("a", 7), stone("c", 2), entry("a", 8), entry("c", 1)))
+        self.ping(url, "/f")
+        self.wait_titles(url, "a")
+        self.o.set("/f", doc(stone("a", 7), entry("d", 9)))    # older than the a that is known
+        self.ping(url, "/f")
+        self.wait_titles(url, "a", "d")
+
+    def test_tombstones_that_mean_nothing(self):                      # TOMB-06
+        other = self.o.set("/other", doc(entry("b", 1)))
+        url = self.o.set("/f", doc(entry("a", 1)))
+        self.titles(other)
+        self.titles(url)
+        self.o.set("/f", doc(stone("unknown", 5), stone("b", 5), entry("z", 2),
+                             '<at:deleted-entry ref="urn:cat:a"/>',
+                             '<at:deleted-entry ref="urn:cat:a" when="yesterday"/>'))
+        self.ping(url, "/f")
+        self.wait_titles(url, "a", "z")
+        self.assertEqual(["b"], self.titles(other))
+
+    def test_a_deletion_is_known_before_the_archive_that_shows_the_entry(self):
+        self.o.set("/a1", doc(entry("b", 1), entry("c", 9), entry("keep", 2)))
+        self.o.set("/a2", doc(stone("c", 8), link("prev-archive", "/a1"), entry("d", 3)))
+        url = self.o.set("/f", doc(stone("b", 5), stone("d", 4), link("prev-archive", "/a2"),
+                                   entry("e", 6)))
+        self.assertEqual(["c", "e", "keep"], self.titles(url))
+
+    def test_an_archive_does_not_bring_back_the_dead(self):
+        url = self.o.set("/f", doc(entry("a", 1), entry("b", 1)))
+        self.titles(url)
+        self.o.set("/old", doc(entry("a", 1, "as it was"), entry("c", 1)))
+        self.o.set("/f", doc(stone("a", 2), link("prev-archive", "/old"), entry("b", 1)))
+        self.ping(url, "/f")
+        self.wait_titles(url, "b", "c")
+        self.wait_whole(url)
+        self.assertEqual(["b", "c"], self.titles(url))
+
+    def reconstructed(self, url):
+        found = reconstruct(chain("%s/archive?url=%s" % (self.d.base, quote(url))))
+        return sorted(e.findtext("{http://www.w3.org/2005/Atom}title") for e in found.values())
+
+    def test_readers_of_the_archive_see_what_came_back(self):
+        """Deleted, made again with its old date, edited, deleted again, and once more."""
+        url = self.o.set("/f", doc(entry("a", 1), entry("b", 1)))
+        self.titles(url)
+        states = [((stone("a", 2), entry("b", 1)), ["b"]),
+                  ((entry("a", 1, "back"), entry("b", 1)), ["b", "back"]),
+                  ((entry("a", 1, "edited"), entry("b", 1)), ["b", "edited"]),
+                  ((stone("a", 3), entry("b", 1)), ["b"]),
+                  ((entry("a", 3, "again"), entry("b", 1)), ["again", "b"])]
+        for parts, wanted in states:
+            self.o.set("/f", doc(*parts))
+            self.ping(url, "/f")
+            self.wait_titles(url, *wanted)
+            self.assertEqual(wanted, self.reconstructed(url))
+        stones = [s.get("when") for d in chain("%s/archive?url=%s" % (self.d.base, quote(url)))
+                  for s in d.root.findall(AT + "deleted-entry")]
+        self.assertEqual(2, len({when(s) for s in stones}))
+
+    def test_our_own_archive_is_understood(self):
+        """One daemon follows another through pages of three."""
+        url = self.o.set("/f", doc(*(entry("e%d" % n, n) for n in range(8))))
+        first = self.daemon("--archive-size", "3", "--ping-gap", "0")
+        first.feed(url)
+        self.o.set("/f", doc(stone("e2", 20), entry("e3", 21, "edited"), entry("e9", 22)))
+        first.ping(url)
+        self.wait(lambda: first.feed(url).json["entries"][0]["title"] == "e9", 10, "e9", first)
+        view = "%s/archive?url=%s" % (first.base, quote(url))
+        self.assertEqual(["e0", "e1", "e4", "e5", "e6", "e7", "e9", "edited"], self.titles(view))
+
+
+class Crash(Followed):
+    def test_killed_in_the_middle(self):
+        r = self.receiver()
+        for i in range(30):
+            self.o.set("/a%d" % i, Reply(200, doc(
+                *([link("prev-archive", "/a%d" % (i + 1))] if i < 29 else []),
+                entry("a%d" % i, 5000 - i)), delay=0.05))
+        url = self.o.set("/f", doc(link("prev-archive", "/a0"), entry("f", 6000)))
+        self.d.subscribe(url, endpoint=r.url)
+        for n in 5, 12, 20:
+            self.wait(lambda: len(self.o.seen("/a%d" % n)) > 0, 60, "document %d" % n, self.d)
+            self.d.kill()
+            self.d.start()
+            self.d.ping(url)
+        self.wait(lambda: len(self.titles(url)) == 31, 60, "all of it", self.d)
+        self.wait_whole(url)
+        again = [r for i in range(30) for r in self.o.seen("/a%d" % i)[1:]]
+        self.assertLessEqual(len(again), 3)                           # ARCHC-02
+        self.o.set("/f", doc(link("prev-archive", "/a0"), entry("g", 7000)))
+        self.ping(url, "/f")
+        self.wait(lambda: r.titles(), 20, "a push", self.d)
+        self.assertEqual(["g"], r.titles())
