@@ -25,6 +25,16 @@ void note(struct fixture *f, int *counter)
     pthread_mutex_unlock(&f->lock);
 }
 
+int noted(struct fixture *f, const int *counter)
+{
+    int n;
+
+    pthread_mutex_lock(&f->lock);
+    n = *counter;
+    pthread_mutex_unlock(&f->lock);
+    return n;
+}
+
 bool wait_for(struct fixture *f, const int *counter, int n)
 {
     struct timespec until;

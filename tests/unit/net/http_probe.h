@@ -41,6 +41,9 @@ void reopen(struct fixture *f, const struct http_server_cfg *cfg);
 /* Count under the lock; wait until a counter is at least n, or a statistic is n: false after 5 s.
  */
 void note(struct fixture *f, int *counter);
+/* A counter of the loops, as it is now. */
+int noted(struct fixture *f, const int *counter);
+
 bool wait_for(struct fixture *f, const int *counter, int n);
 bool wait_stat(enum stat_id stat, int64_t n);
 

@@ -339,7 +339,7 @@ static void test_http_server__half_sent_requests_starve_nobody(void **state)
 static struct client dial_and_hold(struct fixture *f, const char *after)
 {
     struct client c = dial(f);
-    int n = f->n_held + 1;
+    int n = noted(f, &f->n_held) + 1;
 
     sayz(&c, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
     sayz(&c, after);
@@ -366,7 +366,7 @@ static void test_http_server__answers_a_held_request_from_its_mailbox(void **sta
     loop_post(f->held_loop, answer_held, f); /* the number means nothing any more */
     assert_true(str_eqz(next_reply(&c).body, "held"));
     assert_true(str_eqz(next_reply(&c).body, "hello\n")); /* the one behind it */
-    assert_int_equal(f->n_gone, 0);
+    assert_int_equal(noted(f, &f->n_gone), 0);
     hang_up(&c);
 }
 
@@ -401,7 +401,7 @@ static void test_http_server__a_half_closed_client_gets_its_answer(void **state)
     assert_true(str_eqz(next_reply(&c).body, "held"));
     assert_true(str_eqz(next_reply(&c).body, "hello\n"));
     assert_true(is_closed(&c));
-    assert_int_equal(f->n_gone, 0);
+    assert_int_equal(noted(f, &f->n_gone), 0);
     hang_up(&c);
 }
 
@@ -412,7 +412,7 @@ static void test_http_server__a_reset_after_a_half_close_ends_holding(void **sta
 
     shutdown(c.fd, SHUT_WR);
     poll(NULL, 0, 50);
-    assert_int_equal(f->n_gone, 0);
+    assert_int_equal(noted(f, &f->n_gone), 0);
     slam(&c);
     assert_true(wait_for(f, &f->n_gone, 1));
 }
@@ -438,8 +438,8 @@ static void test_http_server__late_answers_or_504(void **state)
     f->late_answers = false;
     sayz(&c, "GET /late HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_int_equal(next_reply(&c).status, 504);
-    assert_int_equal(f->n_late, 2);
-    assert_int_equal(f->n_gone, 0);
+    assert_int_equal(noted(f, &f->n_late), 2);
+    assert_int_equal(noted(f, &f->n_gone), 0);
     hang_up(&c);
 }
 
@@ -599,7 +599,7 @@ static void test_http_server__stop_lets_requests_end(void **state)
     assert_true(is_closed(&c));
     pthread_join(thread, NULL);
     assert_true(clock_mono_ms() - start < 20000);
-    assert_int_equal(f->n_gone, 0);
+    assert_int_equal(noted(f, &f->n_gone), 0);
     hang_up(&c);
     hang_up(&idle);
     hang_up(&queued);
@@ -630,7 +630,7 @@ static void test_http_server__stop_ends_what_does_not_end(void **state)
     sayz(&e, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_true(hear(&e));
     http_server_stop(f->server, 30);
-    assert_int_equal(f->n_gone, 1);
+    assert_int_equal(noted(f, &f->n_gone), 1);
     assert_true(is_closed(&c));
     hang_up(&c);
     hang_up(&d);
