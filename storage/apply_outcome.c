@@ -378,20 +378,22 @@ static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64
     return rc;
 }
 
-/* The date under which a revision is shown. A tombstone is not older than what it deletes, and what
- * comes after it is later than it, whatever the publisher says: readers go by these dates alone
- * (RFC 6721 section 3). */
+/* The date under which a revision is shown. It does not go back from one version to the next, a
+ * tombstone is not older than what it deletes, and what comes after it is later than it, whatever
+ * the publisher says: readers go by these dates alone (RFC 5005 section 4.2, RFC 6721 section 3).
+ */
 static enum rc shown_date(struct txn *t, const struct pending *p, int64_t received, int64_t *out,
                           struct err *err)
 {
     int64_t at = p->change->updated_at, dead_at = p->entry.dead_at, before;
     enum rc rc = RC_OK;
 
-    if (p->kind == REV_DELETED) {
+    if (p->kind == REV_DELETED || (p->kind == REV_CHANGED && at != TIME_UNKNOWN)) {
         rc = revisions_updated_at(t->db, p->entry.seq, &before, err);
         if (rc == RC_OK && before > at)
             at = before;
-    } else if (dead_at != TIME_UNKNOWN && at <= dead_at) {
+    }
+    if (p->kind != REV_DELETED && dead_at != TIME_UNKNOWN && at <= dead_at) {
         at = received > dead_at ? received : dead_at + 1;
     }
     *out = at;

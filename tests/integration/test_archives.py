@@ -302,6 +302,16 @@ class Archive(Paged):
         self.assertEqual(["edit 1", "edit 0", "t1", "t0"],
                          Document(self.at("/simple/recent")).titles)
 
+    def test_a_date_that_goes_back_hides_no_edit(self):                             # ARCH-03
+        self.p.put("e0", "first")
+        self.p.entries["e0"] = ("first", "2024-05-05T00:00:00Z")
+        self.fill(5, 1)
+        self.p.entries["e0"] = ("edited", "2020-05-05T00:00:00Z")
+        self.sync()
+        state = reconstruct(chain(self.entry()))
+        self.assertEqual(self.state(),
+                         {n: e.findtext(ATOM + "title") for n, e in state.items()})
+
     def test_tombstones(self):                                  # TOMB-01 TOMB-02 TOMB-03 TOMB-04
         self.fill(3)
         self.p.delete("e1")
