@@ -8,7 +8,6 @@
 #include "api/feedset.h"
 #include "api/selflink.h"
 #include "base/clock.h"
-#include "base/digest.h"
 #include "base/limits.h"
 #include "feed/json.h"
 #include "net/url.h"
@@ -43,7 +42,7 @@ static struct str access_key(void *ctx, int64_t feed_id)
 }
 
 /* The stored head: {"feed": {...}, facts...} -> the dict of the head and the facts beside it. */
-static void read_head(struct arena *a, const struct feed_record *rec, struct out_feed *out)
+void draw_feed(struct arena *a, const struct feed_record *rec, struct out_feed *out)
 {
     struct value *head = NULL;
 
@@ -88,7 +87,7 @@ static void make_entries(struct drawing *d)
     d->feeds = ARENA_ARRAY(&d->arena, struct out_feed, d->n_records + 1);
     d->entries = ARENA_ARRAY(&d->arena, struct out_entry, d->n_rows + 1);
     for (size_t i = 0; i < d->n_records; i++)
-        read_head(&d->arena, &d->records[i], &d->feeds[i]);
+        draw_feed(&d->arena, &d->records[i], &d->feeds[i]);
     for (size_t i = 0; i < d->n_rows; i++) {
         const struct revision *row = &d->rows[i];
         size_t feed = feed_index(d, row->feed_id);
@@ -355,16 +354,12 @@ static struct str entry_url(struct drawing *d, const struct feed_record *first, 
 /* The id that all documents of a merged log share. */
 static struct str merged_id(struct drawing *d)
 {
-    static const unsigned char ns_oid[16] = {0x6b, 0xa7, 0xb8, 0x12, 0x9d, 0xad, 0x11, 0xd1,
-                                             0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
     AUTO(buf_release) struct buf name = BUF_INIT(BUF_ANY);
-    char uuid[37];
 
     buf_str(&name, store_log_id(d->store));
     for (size_t i = 0; i < d->spec->n_ids; i++)
         buf_printf(&name, "\n%" PRId64, d->spec->ids[i]);
-    digest_uuid5(ns_oid, buf_view(&name), uuid);
-    return str_printf(&d->arena, "urn:uuid:%s", uuid);
+    return form_urn(&d->arena, buf_view(&name));
 }
 
 /* Where a metadata record is found whole, in several formats. */
@@ -500,7 +495,7 @@ static enum rc read_heads(struct drawing *d, struct reader *r, struct str *curre
     } else {
         struct out_feed head;
 
-        read_head(&d->arena, &first[0], &head);
+        draw_feed(&d->arena, &first[0], &head);
         d->doc.id = feed_iri(&d->arena, &head);
         d->doc.title = STR_NULL;
     }

@@ -7,11 +7,14 @@
 
 struct drawn {
     int64_t modified_at;
-    bool is_empty;   /* no entries in it */
-    size_t n_new;    /* of a delivery: entries behind its position; 0: no bytes were written */
+    bool is_empty;    /* no entries in it */
+    size_t n_new;     /* of a delivery: entries behind its position; 0: no bytes were written */
     int64_t position; /* of a delivery: everything up to it is in it */
-    bool is_private; /* a credential stands between the publisher and everybody */
+    bool is_private;  /* a credential stands between the publisher and everybody */
 };
+
+/* A record as a writer takes it: its stored head read, in the arena. */
+void draw_feed(struct arena *a, const struct feed_record *rec, struct out_feed *out);
 
 /* RC_NOT_FOUND: the feed or page has gone. RC_LIMIT: over `out`'s maximum. */
 enum rc draw_document(const struct render_spec *spec, const struct api_cfg *cfg,

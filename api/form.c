@@ -31,17 +31,23 @@ const struct form_rules *form_rules(enum form form)
 static const unsigned char ns_oid[16] = {0x6b, 0xa7, 0xb8, 0x12, 0x9d, 0xad, 0x11, 0xd1,
                                          0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
 
+struct str form_urn(struct arena *a, struct str name)
+{
+    char uuid[37];
+
+    digest_uuid5(ns_oid, name, uuid);
+    return str_printf(a, "urn:uuid:%s", uuid);
+}
+
 /* D10: the first version keeps the entry's id, every later event gets one of its own. */
 static void make_event(struct arena *a, const struct revision *row, struct str log_id,
                        struct out_entry *out)
 {
     struct out_link *about = ARENA_NEW(a, struct out_link);
-    char uuid[37];
 
     if (row->seq == row->first_seq)
         return;
-    digest_uuid5(ns_oid, str_printf(a, "%.*s\n%" PRId64, STR_ARG(log_id), row->seq), uuid);
-    out->id = str_printf(a, "urn:uuid:%s", uuid);
+    out->id = form_urn(a, str_printf(a, "%.*s\n%" PRId64, STR_ARG(log_id), row->seq));
     *about =
         (struct out_link){.rel = STR("related"), .type = STR_NULL, .href = out_entry_iri(a, out)};
     out->links = about;

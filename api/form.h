@@ -22,6 +22,9 @@ enum form {
     FORM_COUNT_
 };
 
+/* urn:uuid (version 5) of a name that only we give. In the arena. */
+struct str form_urn(struct arena *a, struct str name);
+
 /* What the pages of a form are like. */
 struct form_rules {
     const char *path;      /* "/simple"; NULL: not made of pages */

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "api/draw.h"
 #include "api/feedset.h"
 #include "api/form.h"
 #include "api/pull.h"
@@ -41,20 +42,6 @@ static void dispose(struct task *t)
     buf_release(&((struct item *)t->data)->out);
 }
 
-static void read_head(struct arena *a, const struct feed_record *rec, struct out_feed *out)
-{
-    struct value *head = NULL;
-
-    if (rec->head.len == 0 || json_read(a, rec->head, &head, NULL) != RC_OK)
-        head = value_dict(a);
-    *out = (struct out_feed){.url = rec->url,
-                             .obj = value_getz(head, "feed"),
-                             .ext = rec->ext,
-                             .updated_at = rec->last_change_at};
-    if (out->obj == NULL)
-        out->obj = value_dict(a);
-}
-
 /* The newest revision of an entry that is gone is its deletion. */
 static enum rc find_deletion(struct reader *r, const struct revision *row, struct arena *a,
                              struct revision *out, struct err *err)
@@ -89,7 +76,7 @@ static bool read_item(struct task *t, struct reader *r)
     struct feed_record *rec;
     struct revision *rows;
     struct out_entry e;
-    struct out_feed feed;
+    struct out_feed feed = {.obj = NULL};
     size_t n, n_rec = 0;
 
     t->rc = reader_rows(r, &v, a, &rows, &n, &t->err);
@@ -99,7 +86,7 @@ static bool read_item(struct task *t, struct reader *r)
         t->rc = err_set(&t->err, RC_NOT_FOUND, "There is no such entry.");
     if (t->rc != RC_OK)
         return true;
-    read_head(a, rec, &feed);
+    draw_feed(a, rec, &feed);
     item->is_private = !str_is_null(rec->access_key);
     item->at = rows[0].at_us / 1000000;
     item->gone = rows[0].gone || rows[0].kind == REV_DELETED;

@@ -17,26 +17,14 @@ struct str access_key_of(struct str credential)
     return colon < 0 ? credential : str_slice(credential, 0, (size_t)colon);
 }
 
-/* One number or 0. */
-static enum rc lookup(struct db *db, sqlite3_stmt *st, int64_t *out, struct err *err)
-{
-    int got = st == NULL ? -1 : stmt_next(db, st, err);
-
-    if (got < 0)
-        return RC_IO;
-    *out = got > 0 ? col_int(st, 0) : 0;
-    if (got > 0)
-        stmt_end(st);
-    return RC_OK;
-}
-
 enum rc feeds_find_own(struct db *db, struct str url, struct str credential, int64_t *id,
                        struct err *err)
 {
-    return lookup(db,
-                  stmt_start(db, err, "SELECT id FROM feeds WHERE url = ?1 AND credential = ?2",
-                             "se", url, credential),
-                  id, err);
+    return stmt_number(db,
+                       stmt_start(db, err,
+                                  "SELECT id FROM feeds WHERE url = ?1 AND credential = ?2", "se",
+                                  url, credential),
+                       id, err);
 }
 
 enum rc feeds_find(struct db *db, struct str url, struct str credential, int64_t *id,
@@ -46,28 +34,28 @@ enum rc feeds_find(struct db *db, struct str url, struct str credential, int64_t
     enum rc rc = feeds_find_own(db, url, credential, id, err);
 
     if (rc == RC_OK && *id == 0)
-        rc = lookup(db,
-                    stmt_start(db, err,
-                               "SELECT feed_id FROM aliases WHERE url = ?1 AND credential = ?2",
-                               "se", url, credential),
-                    id, err);
+        rc = stmt_number(
+            db,
+            stmt_start(db, err, "SELECT feed_id FROM aliases WHERE url = ?1 AND credential = ?2",
+                       "se", url, credential),
+            id, err);
     if (rc == RC_OK && *id == 0)
-        rc = lookup(db,
-                    stmt_start(db, err,
-                               "SELECT id FROM feeds WHERE page_url = ?1 AND credential = ?2"
-                               " ORDER BY id LIMIT 1",
-                               "se", url, credential),
-                    id, err);
+        rc = stmt_number(db,
+                         stmt_start(db, err,
+                                    "SELECT id FROM feeds WHERE page_url = ?1 AND credential = ?2"
+                                    " ORDER BY id LIMIT 1",
+                                    "se", url, credential),
+                         id, err);
     if (rc == RC_OK && *id == 0 && !str_is_null(key))
-        rc = lookup(db,
-                    stmt_start(db, err,
-                               "SELECT id FROM feeds WHERE url = ?1 AND access_key = ?2"
-                               " UNION ALL SELECT f.id FROM aliases a JOIN feeds f"
-                               " ON f.id = a.feed_id WHERE a.url = ?1 AND f.access_key = ?2"
-                               " UNION ALL SELECT id FROM feeds"
-                               " WHERE page_url = ?1 AND access_key = ?2 LIMIT 1",
-                               "ss", url, key),
-                    id, err);
+        rc = stmt_number(db,
+                         stmt_start(db, err,
+                                    "SELECT id FROM feeds WHERE url = ?1 AND access_key = ?2"
+                                    " UNION ALL SELECT f.id FROM aliases a JOIN feeds f"
+                                    " ON f.id = a.feed_id WHERE a.url = ?1 AND f.access_key = ?2"
+                                    " UNION ALL SELECT id FROM feeds"
+                                    " WHERE page_url = ?1 AND access_key = ?2 LIMIT 1",
+                                    "ss", url, key),
+                         id, err);
     return rc;
 }
 
@@ -194,8 +182,8 @@ static enum rc load_head(struct db *db, int64_t id, struct arena *a, struct feed
 enum rc feeds_load(struct db *db, int64_t id, bool with_head, struct arena *a, struct feed_row *out,
                    struct err *err)
 {
-    sqlite3_stmt *st =
-        stmt_start(db, err, "SELECT " FEED_COLUMNS " FROM " FEED_TABLES " WHERE f.id = ?1", "i", id);
+    sqlite3_stmt *st = stmt_start(
+        db, err, "SELECT " FEED_COLUMNS " FROM " FEED_TABLES " WHERE f.id = ?1", "i", id);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
     if (got < 0)
@@ -301,12 +289,12 @@ enum rc head_log_take(struct db *db, int64_t from, int64_t to, struct err *err)
 
 enum rc feeds_count(struct db *db, struct str ids, bool with_deleted, int64_t *out, struct err *err)
 {
-    return lookup(db,
-                  stmt_start(db, err,
-                             "SELECT coalesce(sum(iif(?2, n_items, n_entries)), 0) FROM feeds"
-                             " WHERE id IN (SELECT value FROM json_each(?1))",
-                             "si", ids, (int64_t)with_deleted),
-                  out, err);
+    return stmt_number(db,
+                       stmt_start(db, err,
+                                  "SELECT coalesce(sum(iif(?2, n_items, n_entries)), 0) FROM feeds"
+                                  " WHERE id IN (SELECT value FROM json_each(?1))",
+                                  "si", ids, (int64_t)with_deleted),
+                       out, err);
 }
 
 enum rc feeds_delete(struct db *db, int64_t id, struct err *err)

@@ -250,6 +250,18 @@ enum rc stmt_run(struct db *db, struct err *err, const char *sql, const char *ki
     return got == 0 ? RC_OK : RC_IO;
 }
 
+enum rc stmt_number(struct db *db, sqlite3_stmt *st, int64_t *out, struct err *err)
+{
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    *out = got > 0 ? col_int(st, 0) : 0;
+    if (got > 0)
+        stmt_end(st);
+    return RC_OK;
+}
+
 int64_t stmt_changes(struct db *db)
 {
     return sqlite3_changes64(db->sq);
@@ -575,15 +587,7 @@ static const char meta_get[] = "SELECT value FROM meta WHERE name = ?1";
 
 enum rc db_meta_number(struct db *db, const char *name, int64_t *out, struct err *err)
 {
-    sqlite3_stmt *st = stmt_start(db, err, meta_get, "s", str_from(name));
-    int got = st == NULL ? -1 : stmt_next(db, st, err);
-
-    if (got < 0)
-        return RC_IO;
-    *out = got > 0 ? col_int(st, 0) : 0;
-    if (got > 0)
-        stmt_end(st);
-    return RC_OK;
+    return stmt_number(db, stmt_start(db, err, meta_get, "s", str_from(name)), out, err);
 }
 
 enum rc db_meta_text(struct db *db, const char *name, struct arena *a, struct str *out,

@@ -258,27 +258,14 @@ enum rc overlays_drop(struct db *db, int64_t seq, struct err *err)
     return stmt_run(db, err, "DELETE FROM overlays WHERE seq = ?1", "i", seq);
 }
 
-/* One number or 0. */
-static enum rc number(struct db *db, sqlite3_stmt *st, int64_t *out, struct err *err)
-{
-    int got = st == NULL ? -1 : stmt_next(db, st, err);
-
-    if (got < 0)
-        return RC_IO;
-    *out = got > 0 ? col_int(st, 0) : 0;
-    if (got > 0)
-        stmt_end(st);
-    return RC_OK;
-}
-
 enum rc revisions_last(struct db *db, int64_t feed_id, int64_t *seq, struct err *err)
 {
-    return number(db,
-                  stmt_start(db, err,
-                             "SELECT seq FROM revisions INDEXED BY revisions_feed"
-                             " WHERE feed_id = ?1 ORDER BY seq DESC LIMIT 1",
-                             "i", feed_id),
-                  seq, err);
+    return stmt_number(db,
+                       stmt_start(db, err,
+                                  "SELECT seq FROM revisions INDEXED BY revisions_feed"
+                                  " WHERE feed_id = ?1 ORDER BY seq DESC LIMIT 1",
+                                  "i", feed_id),
+                       seq, err);
 }
 
 enum rc entries_since(struct db *db, int64_t feed_id, int64_t seq, int64_t *n, int64_t *n_deleted,
@@ -301,8 +288,9 @@ enum rc entries_since(struct db *db, int64_t feed_id, int64_t seq, int64_t *n, i
 
 enum rc revisions_time(struct db *db, int64_t seq, int64_t *at_us, struct err *err)
 {
-    return number(db, stmt_start(db, err, "SELECT at_us FROM revisions WHERE seq = ?1", "i", seq),
-                  at_us, err);
+    return stmt_number(db,
+                       stmt_start(db, err, "SELECT at_us FROM revisions WHERE seq = ?1", "i", seq),
+                       at_us, err);
 }
 
 enum rc revisions_updated_at(struct db *db, int64_t seq, int64_t *at, struct err *err)
@@ -328,16 +316,16 @@ enum rc revisions_merge(struct db *db, int64_t from, int64_t to, struct arena *a
         rc = stmt_run(db, err, "UPDATE revisions SET feed_id = ?2 WHERE feed_id = ?1", "ii", from,
                       to);
     if (rc == RC_OK)
-        rc = number(db,
-                    stmt_start(db, err,
-                               "SELECT count(*) FROM entries INDEXED BY entries_newest"
-                               " WHERE feed_id = ?1 AND deleted = 0",
-                               "i", to),
-                    n_entries, err);
+        rc = stmt_number(db,
+                         stmt_start(db, err,
+                                    "SELECT count(*) FROM entries INDEXED BY entries_newest"
+                                    " WHERE feed_id = ?1 AND deleted = 0",
+                                    "i", to),
+                         n_entries, err);
     if (rc == RC_OK)
-        rc = number(db,
-                    stmt_start(db, err, "SELECT count(*) FROM entries WHERE feed_id = ?1", "i", to),
-                    n_items, err);
+        rc = stmt_number(
+            db, stmt_start(db, err, "SELECT count(*) FROM entries WHERE feed_id = ?1", "i", to),
+            n_items, err);
     return rc;
 }
 
@@ -561,10 +549,10 @@ enum rc revisions_load(struct db *db, int64_t seq, bool with_overlay, struct are
 enum rc push_first(struct db *db, int64_t feed_id, int64_t after, bool with_initial, int64_t *seq,
                    struct err *err)
 {
-    return number(db,
-                  stmt_start(db, err, "SELECT seq" PUSHED " LIMIT 1", "iii", feed_id, after,
-                             (int64_t)with_initial),
-                  seq, err);
+    return stmt_number(db,
+                       stmt_start(db, err, "SELECT seq" PUSHED " LIMIT 1", "iii", feed_id, after,
+                                  (int64_t)with_initial),
+                       seq, err);
 }
 
 enum rc push_batch(struct db *db, int64_t feed_id, int64_t first, bool with_initial, size_t max,

@@ -26,6 +26,9 @@ void stmt_end(sqlite3_stmt *st);
 /* All of it, for statements that give no rows. */
 enum rc stmt_run(struct db *db, struct err *err, const char *sql, const char *kinds, ...) NODISCARD;
 
+/* The one number it gives, or 0; `st` may be NULL, as stmt_start() gives it. */
+enum rc stmt_number(struct db *db, sqlite3_stmt *st, int64_t *out, struct err *err) NODISCARD;
+
 /* Rows changed by the last statement; rowid made by the last insert. */
 int64_t stmt_changes(struct db *db);
 int64_t stmt_rowid(struct db *db);

@@ -161,6 +161,24 @@ class Records(Case):
         for wrong in (word + "/999999.atom", word + "/x", word + "/0", word[:-1] + "/1.atom"):
             self.assert_problem(self.get(wrong), 404, "not-found")
 
+    def test_the_id_is_the_same_after_a_move(self):                     # PMHP-18 ATOM-05
+        from .env.origin import Reply, rss
+        url = self.o.set("/old.xml", rss(("one", None, "<guid isPermaLink='false'>a b</guid>")))
+        self.d.feed(url)
+        self.o.set("/old.xml", Reply(301, Location=self.o.url("/new.xml")))
+        self.o.set("/new.xml", rss(("one", None, "<guid isPermaLink='false'>a b</guid>"),
+                                   title="Moved"))
+
+        def moved():
+            self.d.ping(url)
+            return self.d.record(self.o.url("/new.xml"))
+        self.wait(moved, 30, "the move", self.d)
+        entry = Document(self.d.base + "/pmh?url=" + quote(url)).entries[0]
+        link = [l.get("href") for l in entry.findall(ATOM + "link")
+                if l.get("type") == "application/atom+xml"][0]
+        self.assertEqual(entry.findtext(ATOM + "id"),
+                         tree.fromstring(self.get(link).body).findtext(ATOM + "id"))
+
     def test_complete_mode(self):                                   # PMHP-13 ARCH-12 PMHC-07
         self.fill(12)
         self.p.delete("e4")
