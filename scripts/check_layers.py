@@ -22,7 +22,7 @@ HOME = {
     "sqlite3.h": r"storage/", "libmemcached/": r"storage/", "curl/curl.h": r"net/",
     "xmlrpc-c/": r"net/", "http_parser.h": r"net/", "ares.h": r"net/", "event2/": r"net/",
     "libxml/": r"(feed/|server/main\.c)", "jansson.h": r"(feed/|api/)", "uchardet": r"feed/",
-    "ini.h": r"server/", "uthash.h": r"base/", "openssl/": r"(base|net)/",
+    "uthash.h": r"base/", "openssl/": r"(base|net)/",
 }
 bad = []
 for folder in list(MAY) + ["server"]:
