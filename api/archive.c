@@ -61,7 +61,7 @@ static void describe(struct call *c, void *own, const struct gathered *items, si
     struct paged *g = own;
     int64_t *link_ids = topic_ids(c->arena, items, n, &g->spec);
 
-    g->spec.merged = g->spec.n_ids > 1;
+    g->spec.merged = g->spec.view.n_feeds > 1;
     g->spec.origin = pull_origin(c);
     g->spec.self = selflink_make(c->arena, g->spec.origin, c->target, NULL, g->urls, link_ids, n);
     g->spec.hub = topic_hub(c);
@@ -86,7 +86,7 @@ static void on_gathered(struct call *c, struct gathered *items, size_t n, void *
         }
     }
     describe(c, g, items, n, &spec);
-    store_touch(c->api->store, spec.ids, spec.n_ids);
+    store_touch(c->api->store, spec.view.feed_ids, spec.view.n_feeds);
     g->reply.fields = topic_link_field(c, spec.self, true, STR_NULL);
     set_freshness(c, g, secret ? FRESH_PRIVATE : FRESH, FRESH_PRIVATE);
     answer(c, g);
@@ -101,26 +101,26 @@ static bool entry_topic(struct call *c, enum form form, struct topic *t, struct 
 
     *g = (struct paged){.reply = REPLY_INIT};
     g->reply.varies_encoding = true;
-    g->spec.form = form;
+    g->spec.view.form = form;
     if (!params_urls(&c->params, c->arena, true, &g->urls, &g->n_urls, p) ||
-        !params_format(&c->params, c->arena, &g->spec.format, &given, p) ||
+        !params_format(&c->params, c->arena, &g->spec.view.format, &given, p) ||
         !params_optional(&c->params, c->arena, "mode", &mode, p))
         return false;
     if (!given)
-        g->spec.format = FORMAT_ATOM;
+        g->spec.view.format = FORMAT_ATOM;
     if (g->n_urls > FEEDSET_MAX) {
         problem_set(p, c->arena, PROBLEM_TOO_LARGE, "An archive of %zu feeds; %d can be in one.",
                     g->n_urls, FEEDSET_MAX);
         p->status = 422;
         return false;
     }
-    if (g->spec.format != FORMAT_ATOM && g->spec.format != FORMAT_RSS) {
+    if (g->spec.view.format != FORMAT_ATOM && g->spec.view.format != FORMAT_RSS) {
         problem_set(p, c->arena, PROBLEM_NOT_ACCEPTABLE,
                     "Archives are Atom or RSS documents; `type` names another type.");
         p->allowed = "atom|rss";
         return false;
     }
-    if (g->spec.form == FORM_RECORDS && !str_is_null(mode)) {
+    if (g->spec.view.form == FORM_RECORDS && !str_is_null(mode)) {
         if (!str_eqz(mode, "complete"))
             return problem_parameter(p, c->arena, "mode", mode, "complete",
                                      "The parameter `mode` can be `complete`, or be left out.");
@@ -171,7 +171,7 @@ static void on_found(struct task *t, struct call *c)
 {
     struct look *l = t->data;
     struct paged *g = l->paged;
-    const struct form_rules *rules = form_rules(g->spec.form);
+    const struct form_rules *rules = form_rules(g->spec.view.form);
     struct form_page page = {.n = l->found.n, .n_pages = l->found.n_pages};
     bool newest = page.n + 1 >= page.n_pages;
 
@@ -191,7 +191,7 @@ static void on_found(struct task *t, struct call *c)
         reply_problem(c, &p);
         return;
     }
-    g->spec.is_settled = form_page_is_settled(g->spec.form, &page);
+    g->spec.is_settled = form_page_is_settled(g->spec.view.form, &page);
     if (g->spec.is_settled)
         set_freshness(c, g, SETTLED, SETTLED_PRIVATE);
     else if (newest)
@@ -207,9 +207,9 @@ static bool read_number(struct str s, bool is_instance, struct render_spec *spec
     struct str rest = s;
     int64_t rows = 0;
 
-    spec->format = FORMAT_ATOM;
+    spec->view.format = FORMAT_ATOM;
     if (str_ends(rest, STR(".rss"))) {
-        spec->format = FORMAT_RSS;
+        spec->view.format = FORMAT_RSS;
         rest.len -= 4;
     }
     if (rest.len == 0 || rest.len > 20 || rest.ptr[0] == '-' || rest.ptr[0] == '+')
@@ -235,13 +235,13 @@ static void serve_page(struct call *c, struct paged *g, struct str path)
     struct look *l;
 
     if (str_is_null(rest) || !feedset_read(c->arena, word, secret, &set) ||
-        !read_number(rest, form_rules(g->spec.form)->is_instance, &g->spec) ||
+        !read_number(rest, form_rules(g->spec.view.form)->is_instance, &g->spec) ||
         (g->spec.page_rows != PAGE_NO_ROWS && g->spec.page_rows > set.page_size)) {
         no_page(c);
         return;
     }
-    g->spec.ids = set.ids;
-    g->spec.n_ids = set.n;
+    g->spec.view.feed_ids = set.ids;
+    g->spec.view.n_feeds = set.n;
     g->spec.merged = set.n > 1;
     g->spec.page_size = set.page_size;
     g->spec.is_settled = true; /* if it is one, this is its name */
@@ -266,7 +266,7 @@ static void serve(struct call *c, enum form form)
 
     *g = (struct paged){.reply = REPLY_INIT};
     g->reply.varies_encoding = true;
-    g->spec.form = form;
+    g->spec.view.form = form;
     g->spec.origin = pull_origin(c);
     while (path.len > 1 && path.ptr[path.len - 1] == '/')
         path.len--;

@@ -9,18 +9,7 @@
 
 #include "feed/writer.h"
 #include "model/feed.h"
-
-enum form {
-    FORM_NEWEST,  /* /feed, /feeds, /opml: current entries, newest first */
-    FORM_EVENTS,  /* /simple: every revision an event with an id of its own (Simplefeed) */
-    FORM_ARCHIVE, /* /archive: every revision under its entry's id, and tombstones (RFC 5005, 6721)
-                   */
-    FORM_HISTORY, /* /history: the same for draft-00 of Feed History */
-    FORM_RECORDS, /* /pmh: metadata records (Atom-PMH) */
-    FORM_STREAM,  /* /smart: current items by change or creation, deleted ones marked (Smart Feeds)
-                   */
-    FORM_COUNT_
-};
+#include "model/view.h"
 
 /* urn:uuid (version 5) of a name that only we give. In the arena. */
 struct str form_urn(struct arena *a, struct str name);

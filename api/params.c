@@ -340,13 +340,3 @@ bool params_sanitize(const struct params *ps, struct arena *a, enum sanitize_set
     *out = on ? SANITIZE_ON : SANITIZE_OFF;
     return true;
 }
-
-struct view params_view(const int64_t *ids, size_t n, size_t len, size_t skip)
-{
-    return (struct view){.feed_ids = ids,
-                         .n_feeds = n,
-                         .order = VIEW_NEWEST,
-                         .before_seq = INT64_MAX,
-                         .len = len,
-                         .skip = skip};
-}

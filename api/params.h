@@ -87,6 +87,3 @@ bool params_freq(const struct params *ps, struct arena *a, int64_t min_period_s,
 /* Parse one URL of a parameter. */
 bool wanted_url_read(struct arena *a, const char *name, struct str raw, struct wanted_url *out,
                      struct problem *p) NODISCARD;
-
-/* The view of a pull request: the newest entries of these feeds. */
-struct view params_view(const int64_t *ids, size_t n, size_t len, size_t skip);

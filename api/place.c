@@ -101,13 +101,12 @@ bool place_read(struct arena *a, const char *parameter, struct str text, struct 
     return bad(p, a, parameter, text, "has an unknown type; there are `cursor:`, `time:`, `id:`.");
 }
 
-struct view stream_view_of(const struct stream_view *s, int64_t after, int64_t before, size_t len)
+/* Items of the stream from old to new, deleted ones too. */
+static struct view ascending(const struct view *s, int64_t after, int64_t before, size_t len)
 {
-    return (struct view){.feed_ids = s->ids,
-                         .n_feeds = s->n_ids,
-                         .order = s->by_creation
-                                      ? (s->descends ? VIEW_CREATED_DESC : VIEW_CREATED)
-                                      : (s->descends ? VIEW_MODIFIED_DESC : VIEW_MODIFIED),
+    return (struct view){.feed_ids = s->feed_ids,
+                         .n_feeds = s->n_feeds,
+                         .order = order_of_items(order_is_by_creation(s->order), false),
                          .after_seq = after,
                          .before_seq = before,
                          .len = len,
@@ -115,10 +114,10 @@ struct view stream_view_of(const struct stream_view *s, int64_t after, int64_t b
 }
 
 /* The records of the stream's feeds, for the ids of items. */
-static enum rc read_urls(struct reader *r, const struct stream_view *s, struct arena *a,
+static enum rc read_urls(struct reader *r, const struct view *s, struct arena *a,
                          struct feed_record **out, size_t *n, struct err *err)
 {
-    return reader_feeds(r, s->ids, s->n_ids, a, out, n, err);
+    return reader_feeds(r, s->feed_ids, s->n_feeds, a, out, n, err);
 }
 
 static struct str item_id(struct arena *a, const struct revision *row,
@@ -131,11 +130,10 @@ static struct str item_id(struct arena *a, const struct revision *row,
 }
 
 /* The seq of the O-th item of the instant T, if the check over the ids up to it holds; else 0. */
-static enum rc find_in_group(struct reader *r, const struct place *place,
-                             const struct stream_view *s, int64_t *seq, struct err *err)
+static enum rc find_in_group(struct reader *r, const struct place *place, const struct view *s,
+                             int64_t *seq, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct stream_view ascending = *s;
     struct revision *rows = NULL;
     struct feed_record *feeds = NULL;
     struct view v;
@@ -149,8 +147,7 @@ static enum rc find_in_group(struct reader *r, const struct place *place,
         rc = reader_seq_at(r, place->to_us, &high, err);
     if (rc != RC_OK || place->offset >= GROUP_MAX)
         return rc;
-    ascending.descends = false;
-    v = stream_view_of(&ascending, low, high + 1, (size_t)place->offset + 1);
+    v = ascending(s, low, high + 1, (size_t)place->offset + 1);
     rc = reader_rows(r, &v, &a, &rows, &n, err);
     if (rc == RC_OK)
         rc = read_urls(r, s, &a, &feeds, &n_feeds, err);
@@ -164,36 +161,34 @@ static enum rc find_in_group(struct reader *r, const struct place *place,
         sum = (uint32_t)crc32(sum, (const Bytef *)id.ptr, (uInt)id.len);
     }
     if (sum == place->check)
-        *seq = s->by_creation ? rows[n - 1].first_seq : rows[n - 1].seq;
+        *seq = order_is_by_creation(s->order) ? rows[n - 1].first_seq : rows[n - 1].seq;
     return RC_OK;
 }
 
 /* Publishers' own ids are looked up; those made here are compared, as far as is bearable. */
-static enum rc find_id(struct reader *r, const struct place *place, const struct stream_view *s,
+static enum rc find_id(struct reader *r, const struct place *place, const struct view *s,
                        int64_t *seq, struct err *err)
 {
-    struct stream_view all = *s;
     int64_t after = 0;
     size_t looked = 0, n = SCAN_ROWS, i;
     enum rc rc = RC_OK;
 
     *seq = 0;
-    all.descends = false;
-    for (i = 0; i < s->n_ids && rc == RC_OK; i++) {
+    for (i = 0; i < s->n_feeds && rc == RC_OK; i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct known_entry *known;
         size_t n_known;
 
-        rc = reader_known(r, s->ids[i], &place->id, 1, NULL, 0, &a, &known, &n_known, err);
+        rc = reader_known(r, s->feed_ids[i], &place->id, 1, NULL, 0, &a, &known, &n_known, err);
         if (rc == RC_OK && n_known > 0) {
-            *seq = s->by_creation ? known->first_seq : known->seq;
+            *seq = order_is_by_creation(s->order) ? known->first_seq : known->seq;
             return RC_OK;
         }
     }
     while (rc == RC_OK && n == SCAN_ROWS && looked < SCAN_MAX &&
            str_starts(place->id, STR("urn:uuid:"))) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
-        struct view v = stream_view_of(&all, after, INT64_MAX, SCAN_ROWS);
+        struct view v = ascending(s, after, INT64_MAX, SCAN_ROWS);
         struct feed_record *feeds = NULL;
         struct revision *rows = NULL;
         size_t n_feeds = 0;
@@ -202,7 +197,7 @@ static enum rc find_id(struct reader *r, const struct place *place, const struct
         if (rc == RC_OK)
             rc = read_urls(r, s, &a, &feeds, &n_feeds, err);
         for (i = 0; rc == RC_OK && i < n; i++) {
-            after = s->by_creation ? rows[i].first_seq : rows[i].seq;
+            after = order_is_by_creation(s->order) ? rows[i].first_seq : rows[i].seq;
             if (!str_eq(item_id(&a, &rows[i], feeds, n_feeds), place->id))
                 continue;
             *seq = after;
@@ -213,10 +208,10 @@ static enum rc find_id(struct reader *r, const struct place *place, const struct
     return rc != RC_OK ? rc : err_set(err, RC_NOT_FOUND, "No item of this feed has the id.");
 }
 
-enum rc place_find(struct reader *r, const struct place *place, const struct stream_view *s,
-                   bool since, int64_t *bound, struct err *err)
+enum rc place_find(struct reader *r, const struct place *place, const struct view *s, bool since,
+                   int64_t *bound, struct err *err)
 {
-    bool below = since != s->descends; /* the items wanted have greater seqs */
+    bool below = since != order_descends(s->order); /* the items wanted have greater seqs */
     int64_t seq = 0;
     enum rc rc = RC_OK;
 

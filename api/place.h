@@ -32,18 +32,8 @@ struct place {
 bool place_read(struct arena *a, const char *parameter, struct str text, struct str log_id,
                 int64_t last_seq, struct place *out, struct problem *p) NODISCARD;
 
-/* A stream: feeds, in order of creation or of change, from old to new or back. */
-struct stream_view {
-    const int64_t *ids;
-    size_t n_ids;
-    bool by_creation, descends;
-};
-
 /* Where the items behind (`after`) or before the place begin, as exclusive bounds of the seq that
- * orders: after: the bound is below them; else above. In a stream that descends, "behind" is
- * towards the older. RC_NOT_FOUND: no item has the id. */
-enum rc place_find(struct reader *r, const struct place *place, const struct stream_view *s,
-                   bool since, int64_t *bound, struct err *err) NODISCARD;
-
-/* The view of a stream between two places. */
-struct view stream_view_of(const struct stream_view *s, int64_t after, int64_t before, size_t len);
+ * orders: after: the bound is below them; else above. In an order that descends, "behind" is
+ * towards the older. Of `s`, feeds and order count. RC_NOT_FOUND: no item has the id. */
+enum rc place_find(struct reader *r, const struct place *place, const struct view *s, bool since,
+                   int64_t *bound, struct err *err) NODISCARD;

@@ -21,10 +21,11 @@
 
 bool pull_read(struct call *c, struct pull *q, struct problem *p)
 {
+    enum feed_format format;
     int64_t len, skip, page;
     struct str page_text;
 
-    if (!params_format(&c->params, c->arena, &q->format, &q->type_given, p) ||
+    if (!params_format(&c->params, c->arena, &format, &q->type_given, p) ||
         !params_count(&c->params, c->arena, "len", DEFAULT_LEN, LIMIT_LEN, &len, p) ||
         !params_count(&c->params, c->arena, "skip", 0, SKIP_MAX, &skip, p) ||
         !params_one(&c->params, c->arena, "page", &page_text, p) ||
@@ -36,12 +37,12 @@ bool pull_read(struct call *c, struct pull *q, struct problem *p)
     if (page > 0)
         skip = (page - 1) * len > SKIP_MAX ? SKIP_MAX : (page - 1) * len;
     q->page = (size_t)page;
-    q->len = (size_t)len;
-    q->skip = (size_t)skip;
+    q->view = view_of_newest((size_t)len, (size_t)skip);
+    q->view.format = format;
     if (q->type_given)
         return true;
     c->negotiated = true;
-    if (!negotiate_format(c->accept, &q->format)) {
+    if (!negotiate_format(c->accept, &q->view.format)) {
         problem_set(p, c->arena, PROBLEM_NOT_ACCEPTABLE,
                     "The Accept field permits none of the types offered here; `type` in the query "
                     "overrides it.");
@@ -52,13 +53,13 @@ bool pull_read(struct call *c, struct pull *q, struct problem *p)
         return false;
     }
     /* `obj` is said of the JSON form however it was chosen */
-    if (q->format == FORMAT_JSON) {
+    if (q->view.format == FORMAT_JSON) {
         bool obj;
 
         if (!params_flag(&c->params, c->arena, "obj", &obj, p))
             return false;
         if (obj)
-            q->format = FORMAT_JSON_OBJ;
+            q->view.format = FORMAT_JSON_OBJ;
     }
     return true;
 }
@@ -98,7 +99,7 @@ static struct str alternates(struct arena *a, const struct pull *q, struct str s
         struct str media = str_from(feed_format_media_type(formats[i])), type;
         struct str href = selflink_set(a, self, "type", str_from(name));
 
-        if (formats[i] == q->format)
+        if (formats[i] == q->view.format)
             continue;
         type = str_split(&media, ';');
         buf_printf(&out, "%s<%.*s>; rel=\"alternate\"; type=\"%.*s\"", out.len == 0 ? "" : ", ",
@@ -143,10 +144,10 @@ static void take_delta(struct call *c, struct render_spec *spec, struct reply *r
         if (str_ieq(str_trim(str_split(&one, ';')), STR("feed")) && !is_refused(one))
             base = render_base(c, spec);
     }
-    if (base == 0 || base >= store_seq_of(c->api->store, spec->ids, spec->n_ids) ||
-        (spec->format != FORMAT_ATOM && spec->format != FORMAT_RSS))
+    if (base == 0 || base >= store_seq_of(c->api->store, spec->view.feed_ids, spec->view.n_feeds) ||
+        (spec->view.format != FORMAT_ATOM && spec->view.format != FORMAT_RSS))
         return;
-    spec->after_seq = base;
+    spec->view.after_seq = base;
     render_name(c, spec);
     r->status = 226;
     r->cache = r->private_cache = "no-store, im";
@@ -159,10 +160,8 @@ void pull_describe(struct call *c, void *own, const struct gathered *items, size
     const struct pull *q = own;
     int64_t *link_ids;
 
-    *out = (struct render_spec){.format = q->format,
+    *out = (struct render_spec){.view = q->view,
                                 .merged = q->merged,
-                                .len = q->len,
-                                .skip = q->skip,
                                 .page_no = q->page,
                                 .page_size = c->cfg->archive_size,
                                 .origin = pull_origin(c),
@@ -173,11 +172,11 @@ void pull_describe(struct call *c, void *own, const struct gathered *items, size
     else
         out->hub = topic_hub(c);
     out->self = selflink_make(c->arena, pull_origin(c), c->target,
-                              q->type_given ? NULL : feed_format_name(q->format), q->link_urls,
+                              q->type_given ? NULL : feed_format_name(q->view.format), q->link_urls,
                               link_ids, q->n_link_urls);
-    if (q->format == FORMAT_JSONFEED && q->len > 0)
+    if (q->view.format == FORMAT_JSONFEED && q->view.len > 0)
         out->next = selflink_set(c->arena, out->self, "skip",
-                                 str_printf(c->arena, "%zu", q->skip + q->len));
+                                 str_printf(c->arena, "%zu", q->view.skip + q->view.len));
     if (q->merged)
         out->id = pull_merged_id(c->arena, q->id_seed);
 }
@@ -190,14 +189,14 @@ static void on_gathered(struct call *c, struct gathered *items, size_t n, void *
     struct str links;
 
     pull_describe(c, q, items, n, &spec);
-    if (spec.n_ids == 0 && n > 0) {
+    if (spec.view.n_feeds == 0 && n > 0) {
         struct problem p;
 
         gather_problem(c, items, n, &p);
         reply_problem(c, &p);
         return;
     }
-    store_touch(c->api->store, spec.ids, spec.n_ids);
+    store_touch(c->api->store, spec.view.feed_ids, spec.view.n_feeds);
     *r = (struct reply)REPLY_INIT;
     r->cache = is_private(c, q) ? FRESH_PRIVATE : FRESH;
     r->varies_encoding = true;

@@ -7,9 +7,9 @@
 #include "feed/writer.h"
 
 struct pull {
-    enum feed_format format;
+    struct view view; /* but for its feeds */
     bool type_given;
-    size_t len, skip, page;
+    size_t page; /* 0: the document has no pages */
     bool merged;
     struct str id_seed; /* merged: what the document's id is derived from */
     struct str title;   /* merged */

@@ -78,20 +78,19 @@ static struct str key_of(struct arena *a, struct store *s, const struct render_s
     AUTO(buf_release) struct buf key = BUF_INIT(BUF_ANY);
 
     buf_printf(&key, "view\n" FEEDMILL_VERSION "\n%.*s\n%" PRId64 "\n%d %d %zu %zu\n",
-               STR_ARG(store_log_id(s)), version, (int)spec->format, (int)spec->merged, spec->len,
-               spec->skip);
-    buf_printf(&key, "%d %d %" PRId64 " %zu %zu\n", (int)spec->form, (int)spec->complete,
+               STR_ARG(store_log_id(s)), version, (int)spec->view.format, (int)spec->merged,
+               spec->view.len, spec->view.skip);
+    buf_printf(&key, "%d %d %" PRId64 " %zu %zu\n", (int)spec->view.form, (int)spec->complete,
                spec->page, spec->page_rows, spec->page_size);
-    buf_printf(&key, "%zu %" PRId64 "\n%.*s\n%.*s\n", spec->page_no, spec->after_seq,
+    buf_printf(&key, "%zu %" PRId64 "\n%.*s\n%.*s\n", spec->page_no, spec->view.after_seq,
                STR_ARG(spec->origin), STR_ARG(spec->hub));
-    if (spec->form == FORM_STREAM) {
+    if (spec->view.form == FORM_STREAM) {
         put_place(&key, &spec->since);
         put_place(&key, &spec->until);
-        buf_printf(&key, "%d %d %.*s\n", (int)spec->by_creation, (int)spec->descends,
-                   STR_ARG(spec->callback));
+        buf_printf(&key, "%d %.*s\n", (int)spec->view.order, STR_ARG(spec->callback));
     }
-    for (size_t i = 0; i < spec->n_ids; i++)
-        buf_printf(&key, "%" PRId64 ",", spec->ids[i]);
+    for (size_t i = 0; i < spec->view.n_feeds; i++)
+        buf_printf(&key, "%" PRId64 ",", spec->view.feed_ids[i]);
     buf_printf(&key, "\n%.*s\n%.*s\n%.*s", STR_ARG(spec->self), STR_ARG(spec->id),
                STR_ARG(spec->title));
     return str_dup(a, buf_view(&key));
@@ -105,7 +104,7 @@ static struct str tag_of(struct call *c, const struct render_spec *spec, int64_t
     struct str name = reply_etag(c->arena, key_of(c->arena, s, spec, 0));
 
     return str_printf(c->arena, "%.*s-%" PRIx64 "-%" PRIx64, 16, name.ptr, version,
-                      store_seq_of(s, spec->ids, spec->n_ids));
+                      store_seq_of(s, spec->view.feed_ids, spec->view.n_feeds));
 }
 
 /* ---- on the reader thread ---- */
@@ -243,8 +242,8 @@ static struct render *render_new(struct call *c, struct str key, const struct re
     job->key = str_dup(a, key);
     job->spec = *spec;
     job->spec.key = job->key;
-    job->spec.ids =
-        (const int64_t *)(const void *)arena_copy(a, spec->ids, spec->n_ids * sizeof(*spec->ids));
+    job->spec.view.feed_ids = (const int64_t *)(const void *)arena_copy(
+        a, spec->view.feed_ids, spec->view.n_feeds * sizeof(*spec->view.feed_ids));
     job->spec.self = str_dup(a, spec->self);
     job->spec.next = str_dup(a, spec->next);
     job->spec.id = str_dup(a, spec->id);
@@ -264,17 +263,19 @@ void render_name(struct call *c, struct render_spec *spec)
     struct store *s = c->api->store;
 
     spec->key =
-        key_of(c->arena, s, spec, spec->is_settled ? 0 : store_version(s, spec->ids, spec->n_ids));
+        key_of(c->arena, s, spec,
+               spec->is_settled ? 0 : store_version(s, spec->view.feed_ids, spec->view.n_feeds));
 }
 
 bool render_unmodified(struct call *c, struct render_spec *spec, struct reply *r)
 {
     struct store *s = c->api->store;
-    int64_t version = spec->is_settled ? 0 : store_version(s, spec->ids, spec->n_ids);
+    int64_t version =
+        spec->is_settled ? 0 : store_version(s, spec->view.feed_ids, spec->view.n_feeds);
 
     spec->key = key_of(c->arena, s, spec, version);
     r->etag =
-        spec->form == FORM_NEWEST ? tag_of(c, spec, version) : reply_etag(c->arena, spec->key);
+        spec->view.form == FORM_NEWEST ? tag_of(c, spec, version) : reply_etag(c->arena, spec->key);
     return reply_unmodified(c, r);
 }
 
@@ -313,7 +314,7 @@ bool render_from_cache(struct call *c, const struct render_spec *spec, struct re
 
     if (!cache_get(c->api->store, spec->key, &doc))
         return false;
-    r->format = (int)spec->format;
+    r->format = (int)spec->view.format;
     take_cached(&res, &doc);
     reply_result(c, r, &res);
     result_release(&res);
@@ -330,7 +331,7 @@ void render_reply(struct call *c, const struct render_spec *spec, struct reply *
 
     if (render_from_cache(c, spec, r))
         return;
-    r->format = (int)spec->format;
+    r->format = (int)spec->view.format;
     call_hold(c, RENDER_MS);
     w = NEW(struct waiter);
     w->loop = http_request_loop(c->req);

@@ -15,29 +15,23 @@
 #define PAGE_NO_ROWS SIZE_MAX
 
 struct render_spec {
-    enum feed_format format;
-    enum form form;
+    struct view view; /* after_seq: only what changed after it (RFC 3229, deliveries) */
     bool merged;
-    const int64_t *ids; /* ascending, without doubles */
-    size_t n_ids;
-    size_t len, skip;  /* FORM_NEWEST */
-    size_t page_no;    /* of a paged document (RFC 5005 section 3), from 1; 0: it is none */
-    int64_t after_seq; /* only what changed after it (RFC 3229, deliveries); 0: all */
+    size_t page_no; /* of a paged document (RFC 5005 section 3), from 1; 0: it is none */
     /* the other forms: */
     int64_t page;              /* -1: the newest, by the URL of the entry document */
     size_t page_size;          /* revisions of a page */
     size_t page_rows;          /* only so many of them; 0: all; PAGE_NO_ROWS: none */
     bool is_settled;           /* its bytes will never change (form_page_is_settled()) */
-    struct place since, until; /* FORM_STREAM; `len` is its max, `next` its base URL */
-    bool by_creation, descends;
-    struct str callback; /* a function that the document is wrapped in (JSON-P); null: none */
-    bool complete;       /* FORM_RECORDS: all current records in one document */
-    struct str origin;   /* "http://host:port", for links */
-    struct str hub;      /* URL of the hub that delivers it; null: none does */
-    bool is_delivery;    /* for a WebSub subscriber that has everything up to after_seq, */
-    size_t max_new;      /* with at most so many entries that are new */
-    struct str self;     /* our URL of the document; may hold key marks (selflink.h), like `next` */
-    struct str next;     /* the URL of the page that follows; null: none is offered */
+    struct place since, until; /* FORM_STREAM: the range, which takes a reader to find */
+    struct str callback;       /* a function that the document is wrapped in (JSON-P); null: none */
+    bool complete;             /* FORM_RECORDS: all current records in one document */
+    struct str origin;         /* "http://host:port", for links */
+    struct str hub;            /* URL of the hub that delivers it; null: none does */
+    bool is_delivery; /* for a WebSub subscriber that has everything up to view.after_seq, */
+    size_t max_new;   /* with at most so many entries that are new */
+    struct str self;  /* our URL of the document; may hold key marks (selflink.h), like `next` */
+    struct str next;  /* the URL of the page that follows; null: none is offered */
     struct str id, title; /* of a merged document */
     struct str key;       /* its name; set by render_unmodified() */
 };

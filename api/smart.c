@@ -39,11 +39,11 @@ static bool read_order(struct call *c, struct smart *s, struct problem *p)
 {
     static const struct {
         const char *name;
-        bool by_creation, descends;
-    } orders[] = {{"modified", false, false},
-                  {"-modified", false, true},
-                  {"created", true, false},
-                  {"-created", true, true}};
+        enum view_order order;
+    } orders[] = {{"modified", VIEW_MODIFIED},
+                  {"-modified", VIEW_MODIFIED_DESC},
+                  {"created", VIEW_CREATED},
+                  {"-created", VIEW_CREATED_DESC}};
     struct str order;
 
     if (!params_optional(&c->params, c->arena, "order", &order, p))
@@ -51,8 +51,7 @@ static bool read_order(struct call *c, struct smart *s, struct problem *p)
     for (size_t i = 0; i < ARRAY_LEN(orders); i++) {
         if (!str_eqz(str_is_null(order) ? STR("modified") : order, orders[i].name))
             continue;
-        s->spec.by_creation = orders[i].by_creation;
-        s->spec.descends = orders[i].descends;
+        s->spec.view.order = orders[i].order;
         return true;
     }
     return problem_parameter(p, c->arena, "order", order, "modified|-modified|created|-created",
@@ -100,13 +99,13 @@ static bool read_format(struct call *c, struct smart *s, struct problem *p)
     int json, atom, script;
     bool given;
 
-    if (!params_format(&c->params, c->arena, &s->spec.format, &given, p))
+    if (!params_format(&c->params, c->arena, &s->spec.view.format, &given, p))
         return false;
     s->type_given = given;
     if (given) {
-        if (s->spec.format == FORMAT_JSON)
-            s->spec.format = FORMAT_ACTIVITIES;
-        if (s->spec.format == FORMAT_ACTIVITIES || s->spec.format == FORMAT_ATOM)
+        if (s->spec.view.format == FORMAT_JSON)
+            s->spec.view.format = FORMAT_ACTIVITIES;
+        if (s->spec.view.format == FORMAT_ACTIVITIES || s->spec.view.format == FORMAT_ATOM)
             return true;
         problem_set(p, c->arena, PROBLEM_NOT_ACCEPTABLE,
                     "A stream is Atom or JSON; `type` names another type.");
@@ -119,7 +118,7 @@ static bool read_format(struct call *c, struct smart *s, struct problem *p)
     script = str_is_null(s->spec.callback)
                  ? 0
                  : http_accept_q(accept, STR("application/javascript; charset=utf-8"));
-    s->spec.format = atom > json ? FORMAT_ATOM : FORMAT_ACTIVITIES;
+    s->spec.view.format = atom > json ? FORMAT_ATOM : FORMAT_ACTIVITIES;
     if (json > 0 || atom > 0 || script > 0)
         return true;
     problem_set(p, c->arena, PROBLEM_NOT_ACCEPTABLE,
@@ -140,7 +139,7 @@ static bool read_max(struct call *c, struct smart *s, struct problem *p)
     if (max == 0)
         return problem_parameter(p, c->arena, "max", text, NULL,
                                  "The parameter `max` must be at least 1.");
-    s->spec.len = (size_t)max;
+    s->spec.view.len = (size_t)max;
     return true;
 }
 
@@ -157,10 +156,11 @@ static bool read_request(struct call *c, struct smart *s, struct problem *p)
         !place_read(c->arena, "until", until, log_id, last, &s->spec.until, p) ||
         !params_count(&c->params, c->arena, "timeout", WAIT_DEFAULT_S, WAIT_MAX_S, &timeout_s, p))
         return false;
-    if (s->spec.descends && s->spec.since.kind == PLACE_SEQ && s->spec.since.text.len == 0)
+    if (order_descends(s->spec.view.order) && s->spec.since.kind == PLACE_SEQ &&
+        s->spec.since.text.len == 0)
         s->spec.since.kind = PLACE_NONE; /* before the first item, which here is the newest */
     if (s->spec.since.kind != PLACE_NONE && s->spec.until.kind == PLACE_NONE && /* D28 */
-        !s->spec.descends)
+        !order_descends(s->spec.view.order))
         s->until_ms = clock_mono_ms() + timeout_s * 1000;
     return true;
 }
@@ -182,7 +182,7 @@ static bool wait_for_news(struct call *c, struct smart *s)
 
     if (s->until_ms == 0 || ms <= 0)
         return false;
-    log_wait_start(c, s->spec.ids, s->spec.n_ids, false, s->seen, ms, on_wake, s);
+    log_wait_start(c, s->spec.view.feed_ids, s->spec.view.n_feeds, false, s->seen, ms, on_wake, s);
     return true;
 }
 
@@ -196,7 +196,8 @@ static void look(struct call *c, struct smart *s)
     s->seen = store_last_seq(c->api->store);
     /* that nothing has come is known without a query */
     if (s->spec.since.kind == PLACE_SEQ && s->until_ms != 0 &&
-        store_seq_of(c->api->store, s->spec.ids, s->spec.n_ids) <= s->spec.since.seq &&
+        store_seq_of(c->api->store, s->spec.view.feed_ids, s->spec.view.n_feeds) <=
+            s->spec.since.seq &&
         wait_for_news(c, s))
         return;
     if (!render_unmodified(c, &s->spec, &s->reply))
@@ -241,9 +242,10 @@ static void describe(struct call *c, void *own, const struct gathered *items, si
 /* The URL of the stream in this type alone, for the Link field. */
 static struct str typed_self(struct call *c, const struct smart *s)
 {
-    return s->type_given ? s->spec.self
-                         : selflink_set(c->arena, s->spec.self, "type",
-                                        s->spec.format == FORMAT_ATOM ? STR("atom") : STR("json"));
+    return s->type_given
+               ? s->spec.self
+               : selflink_set(c->arena, s->spec.self, "type",
+                              s->spec.view.format == FORMAT_ATOM ? STR("atom") : STR("json"));
 }
 
 static void on_gathered(struct call *c, struct gathered *items, size_t n, void *ctx)
@@ -257,14 +259,14 @@ static void on_gathered(struct call *c, struct gathered *items, size_t n, void *
     for (size_t i = 0; i < n; i++)
         secret = secret || !str_is_null(items[i].want.credential);
     describe(c, s, items, n, &spec);
-    if (spec.n_ids == 0) {
+    if (spec.view.n_feeds == 0) {
         struct problem p;
 
         gather_problem(c, items, n, &p);
         reply_problem(c, &p);
         return;
     }
-    store_touch(c->api->store, spec.ids, spec.n_ids);
+    store_touch(c->api->store, spec.view.feed_ids, spec.view.n_feeds);
     links = topic_link_field(c, typed_self(c, s), true, STR_NULL);
     if (!str_is_null(links))
         s->reply.fields = str_concat(c->arena, links, s->reply.fields);
@@ -284,7 +286,7 @@ bool smart_topic(struct call *c, struct topic *t, struct problem *p)
     struct smart *s = ARENA_NEW(c->arena, struct smart);
 
     *s = (struct smart){.reply = REPLY_INIT};
-    s->spec.form = FORM_STREAM;
+    s->spec.view.form = FORM_STREAM;
     if (!read_request(c, s, p))
         return false;
     s->spec.since.kind = s->spec.until.kind = PLACE_NONE;
@@ -300,7 +302,7 @@ void smart_get(struct call *c)
     struct problem p;
 
     *s = (struct smart){.reply = REPLY_INIT};
-    s->spec.form = FORM_STREAM;
+    s->spec.view.form = FORM_STREAM;
     if (!read_request(c, s, &p)) {
         reply_problem(c, &p);
         return;

@@ -40,11 +40,11 @@ int64_t *topic_ids(struct arena *a, const struct gathered *items, size_t n,
     }
     if (n_ids > 0)
         qsort(ids, n_ids, sizeof *ids, by_id);
-    spec->ids = ids;
-    spec->n_ids = 0;
+    spec->view.feed_ids = ids;
+    spec->view.n_feeds = 0;
     for (size_t i = 0; i < n_ids; i++)
         if (i == 0 || ids[i] != ids[i - 1])
-            ids[spec->n_ids++] = ids[i];
+            ids[spec->view.n_feeds++] = ids[i];
     return each;
 }
 
@@ -171,13 +171,13 @@ enum rc api_draw_topic(struct api *api, struct reader *r, struct str url, int64_
         gather_find(api, &items[i]);
     }
     t.describe(&c, t.own, items, t.n_urls, &spec);
-    if (spec.n_ids == 0)
+    if (spec.view.n_feeds == 0)
         return err_set(err, RC_NOT_FOUND, "there is no feed of this topic any more");
     spec.is_delivery = true;
-    spec.after_seq = after_seq;
+    spec.view.after_seq = after_seq;
     spec.max_new = max_entries;
     rc = draw_document(&spec, c.cfg, api->store, r, body, &drawn, err);
-    out->media_type = feed_format_media_type(spec.format);
+    out->media_type = feed_format_media_type(spec.view.format);
     out->self = url;
     out->hub = str_concat(a, origin, STR("/hub"));
     out->n_entries = drawn.n_new;

@@ -11,15 +11,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "model/value.h"
-
-enum feed_format {
-    FORMAT_ATOM,
-    FORMAT_RSS,
-    FORMAT_JSON,
-    FORMAT_JSON_OBJ,
-    FORMAT_JSONFEED,
-    FORMAT_ACTIVITIES, /* streams only */
-};
+#include "model/view.h"
 
 struct out_feed {       /* a feed whose entries appear */
     struct str url;     /* the feed's URL, without credentials */
@@ -98,9 +90,9 @@ struct out_doc {
 /* Write the document. `out` overflows (buf_ok) when its maximum is passed. Any thread. */
 void feed_write(struct buf *out, enum feed_format format, const struct out_doc *doc);
 
-/* One entry as a document of its own: an Atom Entry Document (RFC 4287 section 2) with its feed as its
- * source, the object form, or a page to read (HTML, complete, with nothing active in it). e->links
- * may name the document itself (self). */
+/* One entry as a document of its own: an Atom Entry Document (RFC 4287 section 2) with its feed as
+ * its source, the object form, or a page to read (HTML, complete, with nothing active in it).
+ * e->links may name the document itself (self). */
 enum entry_format { ENTRY_ATOM, ENTRY_JSON, ENTRY_HTML };
 void feed_write_entry(struct buf *out, enum entry_format format, const struct out_entry *e);
 

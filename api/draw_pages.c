@@ -1,0 +1,246 @@
+/* api/draw_pages.c - pages of the log: /simple, /archive, /history, /pmh, and deliveries of what is
+ * new in them. See drawing.h. */
+#include "api/drawing.h"
+
+#include <inttypes.h>
+
+#include "api/feedset.h"
+#include "api/selflink.h"
+#include "net/url.h"
+
+/* "http://host/archive?url=...": the URL at which the newest page is to be had, by the feeds' first
+ * addresses, so that it stays the same. */
+static struct str entry_url(struct drawing *d, const struct feed_record *first, size_t n)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    const struct form_rules *rules = form_rules(d->spec->view.form);
+
+    buf_str(&out, d->spec->origin);
+    buf_puts(&out, rules->entry);
+    for (size_t i = 0; i < n; i++) {
+        struct str url = first[i].url;
+        ssize_t at = str_find(url, STR("://"));
+        size_t host = at < 0 ? 0 : (size_t)at + 3;
+
+        buf_puts(&out, i == 0 ? "?url=" : "&url=");
+        buf_str(&out, url_encode(&d->arena, str_slice(url, 0, host)));
+        if (!str_is_null(first[i].access_key)) {
+            buf_str(&out, url_encode(&d->arena, first[i].access_key));
+            buf_puts(&out, "%40");
+        }
+        buf_str(&out, url_encode(&d->arena, str_slice(url, host, url.len)));
+    }
+    if (d->spec->view.format == FORMAT_RSS)
+        buf_puts(&out, "&type=rss");
+    return str_dup(&d->arena, buf_view(&out));
+}
+
+/* The id that all documents of a merged log share. */
+static struct str merged_id(struct drawing *d)
+{
+    AUTO(buf_release) struct buf name = BUF_INIT(BUF_ANY);
+
+    buf_str(&name, store_log_id(d->store));
+    for (size_t i = 0; i < d->spec->view.n_feeds; i++)
+        buf_printf(&name, "\n%" PRId64, d->spec->view.feed_ids[i]);
+    return form_urn(&d->arena, buf_view(&name));
+}
+
+/* Where a metadata record is found whole, in several formats. */
+static void add_alternates(struct drawing *d)
+{
+    static const struct {
+        const char *suffix, *type;
+    } offers[] = {
+        {".atom", "application/atom+xml"}, {".json", "application/json"}, {".html", "text/html"}};
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n_rows; i++) {
+        const struct revision *row = &d->rows[i];
+        struct feedset set = {.ids = (int64_t[]){row->feed_id}, .n = 1, .page_size = 1};
+        struct out_entry *e = &d->entries[n];
+        struct out_link *links;
+        struct str word;
+
+        if (drawing_feed(d, row->feed_id) == d->n_records)
+            continue;
+        n++;
+        if (e->kind != OUT_RECORD)
+            continue;
+        word = feedset_write(&d->arena, &set, store_secret(d->store));
+        links = ARENA_ARRAY(&d->arena, struct out_link, ARRAY_LEN(offers));
+        for (size_t k = 0; k < ARRAY_LEN(offers); k++)
+            links[k] =
+                (struct out_link){.rel = STR("alternate"),
+                                  .type = str_from(offers[k].type),
+                                  .href = str_printf(&d->arena, "%.*s/item/%.*s/%" PRId64 "%s",
+                                                     STR_ARG(d->spec->origin), STR_ARG(word),
+                                                     row->seq, offers[k].suffix)};
+        e->links = links;
+        e->n_links = ARRAY_LEN(offers);
+    }
+}
+
+/* The first rows of a page, newest first. */
+static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p, struct err *err)
+{
+    const struct render_spec *spec = d->spec;
+    struct view v;
+    enum rc rc;
+
+    if (spec->page_rows == PAGE_NO_ROWS) {
+        *p = (struct log_page){0};
+        return RC_OK;
+    }
+    rc = reader_page(r, spec->view.feed_ids, spec->view.n_feeds, spec->page_size, spec->page, p,
+                     err);
+    if (rc == RC_NOT_FOUND && spec->page <= 0) { /* a log without entries: an empty document */
+        *p = (struct log_page){0};
+        return RC_OK;
+    }
+    if (rc != RC_OK)
+        return rc;
+    if (spec->page_rows > p->n_rows)
+        return err_set(err, RC_NOT_FOUND, "There is no such document yet.");
+    if (spec->is_delivery) {
+        rc = drawing_read_news(d, r, VIEW_LOG, err);
+        drawing_reverse(d->rows, d->n_rows);
+        return rc;
+    }
+    v = drawing_view(d, VIEW_LOG, p->first_seq - 1, p->last_seq + 1,
+                     spec->page_rows > 0 ? spec->page_rows : p->n_rows);
+    rc = reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
+    if (rc == RC_OK)
+        drawing_reverse(d->rows, d->n_rows);
+    return rc;
+}
+
+/* All current records, newest first. */
+static enum rc read_current(struct drawing *d, struct reader *r, struct err *err)
+{
+    struct view v;
+    int64_t n;
+    enum rc rc = reader_count(r, d->spec->view.feed_ids, d->spec->view.n_feeds, false, &n, err);
+
+    if (rc != RC_OK)
+        return rc;
+    /* with room for what comes meanwhile */
+    v = drawing_view(d, VIEW_MODIFIED_DESC, 0, INT64_MAX, (size_t)n + 1000);
+    v.with_deleted = false;
+    return reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
+}
+
+/* Draft-00 section 3: a feed without a past is one document, and leads nowhere. */
+static enum rc find_stateless(struct drawing *d, struct reader *r, bool *stateless, struct err *err)
+{
+    const struct render_spec *spec = d->spec;
+    struct feed_record *rec;
+    size_t n = 0;
+    enum rc rc = RC_OK;
+
+    if (spec->view.form == FORM_HISTORY && spec->view.n_feeds == 1 && spec->page < 0 &&
+        !spec->is_delivery)
+        rc = reader_feeds(r, spec->view.feed_ids, 1, &d->arena, &rec, &n, err);
+    *stateless = rc == RC_OK && n == 1 && rec[0].complete;
+    return rc;
+}
+
+/* Times and ids of a page follow from its rows and from the heads of its time alone. */
+static enum rc read_heads(struct drawing *d, struct reader *r, struct str *current, struct err *err)
+{
+    const struct render_spec *spec = d->spec;
+    int64_t at = d->n_rows > 0 ? d->rows[0].seq : INT64_MAX;
+    struct feed_record *first;
+    size_t n_first;
+    enum rc rc = reader_feeds_at(r, spec->view.feed_ids, spec->view.n_feeds, at, &d->arena,
+                                 &d->records, &d->n_records, err);
+
+    if (rc == RC_OK)
+        rc = reader_feeds_at(r, spec->view.feed_ids, spec->view.n_feeds, 0, &d->arena, &first,
+                             &n_first, err);
+    if (rc != RC_OK)
+        return rc;
+    if (d->n_records == 0 || n_first != d->n_records)
+        return err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
+    for (size_t i = 0; i < d->n_records; i++) {
+        if (d->n_rows > 0)
+            d->records[i].last_change_at = d->rows[0].at_us / 1000000;
+        else if (d->records[i].last_change_at > d->modified_at)
+            d->modified_at = d->records[i].last_change_at;
+    }
+    *current = entry_url(d, first, n_first);
+    drawing_entries(d);
+    if (spec->merged) {
+        d->doc.id = merged_id(d);
+        d->doc.title = str_printf(&d->arena, "%zu feeds merged", spec->view.n_feeds);
+    } else {
+        struct out_feed head;
+
+        draw_feed(&d->arena, &first[0], &head);
+        d->doc.id = feed_iri(&d->arena, &head);
+        d->doc.title = STR_NULL;
+    }
+    return RC_OK;
+}
+
+enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct render_spec *spec = d->spec;
+    struct feedset set = {.ids = (int64_t *)(uintptr_t)spec->view.feed_ids,
+                          .n = spec->view.n_feeds,
+                          .page_size = spec->page_size};
+    struct str word = feedset_write(&d->arena, &set, store_secret(d->store)), media;
+    struct out_doc *doc = &d->doc;
+    struct log_page p = {0};
+    struct form_page page;
+    struct out_link *links = NULL;
+    bool complete = spec->complete && !spec->is_delivery; /* what is new is never all */
+    bool stateless;
+    size_t shown;
+    enum rc rc = find_stateless(d, r, &stateless, err);
+
+    if (rc == RC_OK)
+        rc = complete || stateless ? read_current(d, r, err) : read_page(d, r, &p, err);
+    shown = spec->is_delivery ? p.n_rows : d->n_rows;
+    if (rc == RC_OK && !stateless &&
+        (spec->view.form == FORM_ARCHIVE || spec->view.form == FORM_HISTORY))
+        d->n_rows = form_newest_versions(d->rows, d->n_rows);
+    media = str_from(feed_format_media_type(spec->view.format));
+    page = (struct form_page){
+        .n = p.n,
+        .n_pages = p.n_pages,
+        .rows = p.n_rows,
+        .shown = shown,
+        .by_entry = spec->page < 0,
+        .base = str_printf(&d->arena, "%.*s%s/%.*s/", STR_ARG(spec->origin),
+                           form_rules(spec->view.form)->path, STR_ARG(word)),
+        .suffix = spec->view.format == FORMAT_RSS ? ".rss" : "",
+        .media_type = str_z(&d->arena, str_split(&media, ';')),
+    };
+    if (rc == RC_OK)
+        rc = read_heads(d, r, &page.entry, err);
+    if (rc != RC_OK)
+        return rc;
+    if (spec->view.form == FORM_RECORDS)
+        add_alternates(d);
+    doc->repeats = true;
+    doc->self_url = spec->page < 0 ? selflink_fill(&d->arena, spec->self, drawing_access_key, d)
+                                   : form_page_url(spec->view.form, &d->arena, &page, p.n, shown);
+    if (d->n_rows > 0)
+        d->modified_at = d->rows[0].at_us / 1000000;
+    doc->updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;
+    doc->updated_us = d->n_rows > 0 && spec->view.form == FORM_RECORDS ? d->rows[0].at_us : 0;
+    if (complete) {
+        links = ARENA_NEW(&d->arena, struct out_link);
+        *links = (struct out_link){STR("current"), str_from(page.media_type), doc->self_url};
+        doc->n_links = 1;
+    } else if (!stateless) {
+        doc->n_links = form_links(spec->view.form, &d->arena, &page, spec->page_size, &links);
+    }
+    doc->links = links;
+    doc->complete = complete;
+    doc->archive = form_page_is_archive(spec->view.form, &page);
+    if (spec->view.form == FORM_HISTORY)
+        doc->state = stateless ? OUT_STATELESS : OUT_STATEFUL;
+    return RC_OK;
+}
