@@ -4,8 +4,6 @@
  */
 #include "api/resources.h"
 
-#include <stdlib.h>
-
 #include "api/cursor.h"
 #include "api/log_wait.h"
 #include "api/reply.h"
@@ -17,13 +15,10 @@
 #define MARGIN_MS 60000
 #define ANSWER_MAX ((size_t)256 * 1024 * 1024)
 
-/* What a request asks for; in the call's arena, the ids sorted. */
+/* What a request asks for; in the call's arena. */
 struct log_ask {
-    struct position from;
-    size_t max;
-    bool all;
-    int64_t *ids;
-    size_t n_ids;
+    struct position from; /* what is behind it, in the view */
+    struct view view;
     int64_t until_ms; /* monotonic: waits so long */
 };
 
@@ -62,26 +57,16 @@ static enum rc time_of(struct reader *r, struct arena *a, int64_t seq, int64_t *
     return rc;
 }
 
-static int by_id(const void *x, const void *y)
-{
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-
-    return a < b ? -1 : a > b;
-}
-
 /* The records of the rows' feeds, by id. */
 static enum rc read_feeds(struct reader *r, struct arena *a, const struct revision *rows, size_t n,
                           struct feed_record **feeds, size_t *n_feeds, struct err *err)
 {
     int64_t *ids = ARENA_ARRAY(a, int64_t, n + 1);
-    size_t n_ids = 0;
+    size_t n_ids;
 
     for (size_t i = 0; i < n; i++)
         ids[i] = rows[i].feed_id;
-    qsort(ids, n, sizeof(*ids), by_id);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || ids[i] != ids[i - 1])
-            ids[n_ids++] = ids[i];
+    n_ids = view_ids_sort(ids, n);
     *n_feeds = 0;
     return n_ids == 0 ? RC_OK : reader_feeds(r, ids, n_ids, a, feeds, n_feeds, err);
 }
@@ -125,13 +110,7 @@ static bool work(struct task *t, struct reader *r)
 {
     struct log_look *l = t->data;
     struct arena *a = &t->arena;
-    struct view view = {.feed_ids = l->ask.ids,
-                        .n_feeds = l->ask.n_ids,
-                        .all_feeds = l->ask.all,
-                        .order = VIEW_LOG,
-                        .before_seq = INT64_MAX,
-                        .len = l->ask.max,
-                        .with_deleted = true};
+    struct view view = l->ask.view;
     struct str log_id = store_log_id(t->api->store);
     struct revision *rows = NULL;
     struct feed_record *feeds = NULL;
@@ -143,7 +122,7 @@ static bool work(struct task *t, struct reader *r)
     if (l->ask.from.kind == POSITION_TIME)
         t->rc = reader_seq_at(r, l->ask.from.at_us - 1, &seq, &t->err);
     view.after_seq = l->after = seq;
-    if (t->rc == RC_OK && l->ask.max > 0)
+    if (t->rc == RC_OK && l->ask.view.len > 0)
         t->rc = reader_rows(r, &view, a, &rows, &l->n_rows, &t->err);
     if (t->rc == RC_OK)
         t->rc = read_feeds(r, a, rows, l->n_rows, &feeds, &n_feeds, &t->err);
@@ -167,12 +146,13 @@ static bool work(struct task *t, struct reader *r)
     return true;
 }
 
-static int64_t *copy_ids(struct arena *a, const int64_t *ids, size_t n)
+static void own_ids(struct arena *a, struct view *view)
 {
-    int64_t *copy = ARENA_ARRAY(a, int64_t, n + 1);
+    int64_t *copy = ARENA_ARRAY(a, int64_t, view->n_feeds + 1);
 
-    memcpy(copy, ids, n * sizeof(*ids));
-    return copy;
+    if (view->n_feeds > 0)
+        memcpy(copy, view->feed_ids, view->n_feeds * sizeof(*copy));
+    view->feed_ids = copy;
 }
 
 static void on_wake(struct call *c, bool timed_out, void *ctx)
@@ -196,13 +176,14 @@ static void done(struct task *t, struct call *c)
         if (t->rc == RC_LIMIT)
             p.status = 422;
         reply_problem(c, &p);
-    } else if (l->n_rows == 0 && l->ask.max > 0 && wait_ms > 0) {
+    } else if (l->n_rows == 0 && l->ask.view.len > 0 && wait_ms > 0) {
         struct log_ask *ask = ARENA_NEW(c->arena, struct log_ask);
 
         *ask = l->ask;
         ask->from = (struct position){.kind = POSITION_SEQ, .seq = l->after};
-        ask->ids = copy_ids(c->arena, l->ask.ids, l->ask.n_ids);
-        log_wait_start(c, ask->ids, ask->n_ids, ask->all, l->seen, wait_ms, on_wake, ask);
+        own_ids(c->arena, &ask->view);
+        log_wait_start(c, ask->view.feed_ids, ask->view.n_feeds, ask->view.all_feeds, l->seen,
+                       wait_ms, on_wake, ask);
     } else {
         reply_buf(c, 200, "application/json", &l->out, STR_NULL);
     }
@@ -215,7 +196,7 @@ static void look(struct call *c, struct log_ask *ask)
 
     *l = (struct log_look){.ask = *ask, .out = BUF_INIT(ANSWER_MAX)};
     l->seen = store_last_seq(c->api->store);
-    l->ask.ids = copy_ids(&t->arena, ask->ids, ask->n_ids);
+    own_ids(&t->arena, &l->ask.view);
     t->data = l;
     t->dispose = dispose;
     task_start(t);
@@ -225,12 +206,12 @@ static void look(struct call *c, struct log_ask *ask)
 static bool read_ids(struct call *c, struct log_ask *ask, struct problem *p)
 {
     struct wanted_url *urls;
+    int64_t *ids;
     size_t n;
 
     if (!params_urls(&c->params, c->arena, false, &urls, &n, p))
         return false;
-    ask->all = n == 0;
-    ask->ids = ARENA_ARRAY(c->arena, int64_t, n + 1);
+    ids = ARENA_ARRAY(c->arena, int64_t, n + 1);
     for (size_t i = 0; i < n; i++) {
         struct feed_brief brief;
 
@@ -241,15 +222,20 @@ static bool read_ids(struct call *c, struct log_ask *ask, struct problem *p)
             p->kind = PROBLEM_NOT_FOUND;
             return false;
         }
-        ask->ids[ask->n_ids++] = brief.id;
+        ids[i] = brief.id;
     }
-    qsort(ask->ids, ask->n_ids, sizeof(*ask->ids), by_id);
+    ask->view.all_feeds = n == 0;
+    ask->view.feed_ids = ids;
+    ask->view.n_feeds = view_ids_sort(ids, n);
     return true;
 }
 
 void log_get(struct call *c)
 {
-    struct log_ask ask = {.from = {.kind = POSITION_SEQ, .seq = 0}};
+    struct log_ask ask = {
+        .from = {.kind = POSITION_SEQ, .seq = 0},
+        .view = {.order = VIEW_LOG, .before_seq = INT64_MAX, .with_deleted = true},
+    };
     int64_t max, timeout_s;
     struct str since;
     struct problem p;
@@ -263,7 +249,7 @@ void log_get(struct call *c)
         reply_problem(c, &p);
         return;
     }
-    ask.max = (size_t)max;
+    ask.view.len = (size_t)max;
     ask.until_ms = clock_mono_ms() + timeout_s * 1000;
     call_hold(c, timeout_s * 1000 + MARGIN_MS);
     look(c, &ask);

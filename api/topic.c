@@ -1,8 +1,6 @@
 /* api/topic.c - see topic.h. */
 #include "api/topic.h"
 
-#include <stdlib.h>
-
 #include "api/draw.h"
 #include "api/pull.h"
 #include "net/url.h"
@@ -20,13 +18,6 @@ static const struct {
                  {"/archive", archive_topic}, {"/history", history_topic},
                  {"/pmh", pmh_topic}};
 
-static int by_id(const void *x, const void *y)
-{
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-
-    return a < b ? -1 : a > b;
-}
-
 int64_t *topic_ids(struct arena *a, const struct gathered *items, size_t n,
                    struct render_spec *spec)
 {
@@ -38,13 +29,8 @@ int64_t *topic_ids(struct arena *a, const struct gathered *items, size_t n,
         if (items[i].ready)
             ids[n_ids++] = items[i].id;
     }
-    if (n_ids > 0)
-        qsort(ids, n_ids, sizeof *ids, by_id);
     spec->view.feed_ids = ids;
-    spec->view.n_feeds = 0;
-    for (size_t i = 0; i < n_ids; i++)
-        if (i == 0 || ids[i] != ids[i - 1])
-            ids[spec->view.n_feeds++] = ids[i];
+    spec->view.n_feeds = view_ids_sort(ids, n_ids);
     return each;
 }
 

@@ -73,6 +73,9 @@ static inline enum view_order order_of_items(bool by_creation, bool descends)
                        : (descends ? VIEW_MODIFIED_DESC : VIEW_MODIFIED);
 }
 
+/* Ids ascending, without doubles, in place; how many are left. */
+size_t view_ids_sort(int64_t *ids, size_t n);
+
 /* The newest entries, behind the first `skip`. */
 static inline struct view view_of_newest(size_t len, size_t skip)
 {

@@ -1,10 +1,9 @@
 /* notifier/roster.c - subscriptions by id, by feed and by endpoint. */
 #include "notifier/roster.h"
 
-#include <stdlib.h>
-
 #include "base/assert.h"
 #include "base/mem.h"
+#include "model/view.h"
 
 struct feed_members {
     size_t n, cap;
@@ -147,24 +146,14 @@ void roster_del(struct roster *r, struct member *m)
     endpoint_drop_unused(r, e);
 }
 
-static int compare_ids(const void *x, const void *y)
-{
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-
-    return (a > b) - (a < b);
-}
-
 bool roster_set_feeds(struct roster *r, struct member *m, const int64_t *ids, size_t n)
 {
     int64_t *sorted = mem_alloc((n + 1) * sizeof *sorted);
-    size_t kept = 0;
+    size_t kept;
 
     if (n > 0)
         memcpy(sorted, ids, n * sizeof *ids);
-    qsort(sorted, n, sizeof *sorted, compare_ids);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || sorted[i] != sorted[i - 1])
-            sorted[kept++] = sorted[i];
+    kept = view_ids_sort(sorted, n);
     if (kept == m->n_feeds && (kept == 0 || memcmp(sorted, m->feeds, kept * sizeof *sorted) == 0)) {
         mem_free(sorted);
         return false;

@@ -3,7 +3,8 @@
  *
  * feeds/versions: OBJ-09. rss, atom, json, constructs, ids: OBJ-01, OBJ-02. dublin-core, media,
  * itunes, geo, podcast, modules: OBJ-03, OBJ-04, OBJ-05, OBJ-06. dates: OBJ-07. ill-formed,
- * encoding: OBJ-08. base, language: OBJ-10. sanitize: OBJ-11. */
+ * encoding: OBJ-08. base, language: OBJ-10. sanitize: OBJ-11. Claims are of Universal
+ * Feed Parser's kind: an expression over the object form that holds (OBJ-13). */
 #include <stdio.h>
 #include <stdlib.h>
 
