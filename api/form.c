@@ -99,7 +99,6 @@ void form_entry(enum form form, struct arena *a, const struct revision *row,
         if (row->gone)
             out->kind = OUT_EMPTY;
         out->changed_at = row->at_us / 1000000;
-        out->updated_at = out->changed_at;
         break;
     case FORM_NEWEST:
     case FORM_COUNT_:

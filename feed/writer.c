@@ -113,6 +113,8 @@ struct str out_feed_name(struct arena *a, struct str title, struct str url)
 
 int64_t out_entry_updated(const struct out_entry *e)
 {
+    if (e->changed_at != 0)
+        return e->changed_at;
     if (e->updated_at != TIME_UNKNOWN)
         return e->updated_at;
     return e->published_at != TIME_UNKNOWN ? e->published_at : e->received_at;

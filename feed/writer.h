@@ -50,7 +50,7 @@ struct out_entry {
     int64_t published_at; /* Unix seconds; TIME_UNKNOWN */
     int64_t updated_at;   /* TIME_UNKNOWN */
     int64_t created_at;   /* streams: when we first saw it */
-    int64_t changed_at;   /* streams: when we saw its newest revision */
+    int64_t changed_at;   /* streams: when we saw its newest revision; 0: no stream */
     int64_t received_at;  /* when the middleware first saw it; the date of undated entries */
     int64_t sort_at;
 };

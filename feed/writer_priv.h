@@ -77,7 +77,8 @@ struct str view_title(struct arena *a, const struct out_view *v);
 /* Name to stand for authors when nobody is named: the feed's title, else its host. */
 struct str out_feed_name(struct arena *a, struct str title, struct str url);
 
-/* The time shown as `updated` of an entry: never unknown. */
+/* The time shown as `updated` of an entry: never unknown. In a stream that of its last change here.
+ */
 int64_t out_entry_updated(const struct out_entry *e);
 
 /* When a merged document's feed changed last, by its own word or ours. */

@@ -77,6 +77,12 @@ class Pull(Smart):
             self.assertRegex(item["published"], UTC)
             self.assertRegex(item["updated"], UTC)
 
+    def test_the_object_has_the_publishers_own_dates(self):
+        self.fill(1)
+        item, = self.pull()["items"]
+        self.assertEqual(self.p.entries["e0"][1], item["object"]["updated"])
+        self.assertGreater(item["updated"], item["object"]["updated"])
+
     def test_orders_are_reverses(self):                                   # SMART-09 SMART-25
         self.fill(15)
         self.p.put("e3", "edited")
