@@ -26,9 +26,19 @@ void out_history_write(struct buf *out, const struct out_doc *doc)
         buf_puts(out, "<fh:complete xmlns:fh=\"" NS_HISTORY "\"/>\n");
     if (doc->archive)
         buf_puts(out, "<fh:archive xmlns:fh=\"" NS_HISTORY "\"/>\n");
-    if (doc->state != OUT_PLAIN)
-        buf_printf(out, "<fh:Stateful xmlns:fh=\"" NS_HISTORY "\">%d</fh:Stateful>\n",
-                   doc->state == OUT_STATEFUL);
+    if (doc->state == OUT_PLAIN)
+        return;
+    /* as draft 0 writes it, and as draft 4 does, whose readers look for an element */
+    buf_printf(out, "<fh:Stateful xmlns:fh=\"" NS_HISTORY "\">%d</fh:Stateful>\n",
+               doc->state == OUT_STATEFUL);
+    buf_printf(out, "<fh:incremental xmlns:fh=\"" NS_HISTORY "\">%s</fh:incremental>\n",
+               doc->state == OUT_STATEFUL ? "true" : "false");
+    for (size_t i = 0; i < doc->n_links; i++)
+        if (str_eqz(doc->links[i].rel, "prev")) {
+            buf_puts(out, "<fh:prev xmlns:fh=\"" NS_HISTORY "\">");
+            xml_text(out, doc->links[i].href);
+            buf_puts(out, "</fh:prev>\n");
+        }
 }
 
 /* The publisher's own element, which tells by whom and why, with our ref and time in its tag; `tag`

@@ -529,6 +529,16 @@ class History(Paged):
         self.assertEqual({"urn:pub:p:e%d" % i for i in range(17)}, set(ids))
         self.assertEqual(17, len(ids))
 
+    def test_readers_of_the_fourth_draft(self):         # fh:incremental, and fh:prev for the link
+        self.fill(13)
+        ids, url = [], self.at("/history")
+        while url:
+            document = Document(url)
+            self.assertEqual("true", document.root.findtext(FH + "incremental"))
+            ids += document.ids
+            url = document.root.findtext(FH + "prev")
+        self.assertEqual(["urn:pub:p:e%d" % i for i in reversed(range(13))], ids)
+
     def test_first_seen_wins(self):                                                 # FH-03
         self.fill(9)
         self.p.put("e0", "edited")

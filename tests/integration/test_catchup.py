@@ -335,6 +335,7 @@ class Drafts(Followed):
         self.wait_titles(url, "b", "c")
         shown = Document("%s/history?url=%s" % (self.d.base, quote(url)))
         self.assertEqual("0", shown.root.findtext(FH + "Stateful"))
+        self.assertEqual("false", shown.root.findtext(FH + "incremental"))
         self.assertEqual([], shown.links("this") + shown.links("prev"))
         self.assertEqual(["b", "c"], sorted(shown.titles))
 
@@ -343,6 +344,7 @@ class Drafts(Followed):
         self.titles(url)
         shown = Document("%s/history?url=%s" % (self.d.base, quote(url)))
         self.assertEqual("0", shown.root.findtext(FH + "Stateful"))
+        self.assertEqual("false", shown.root.findtext(FH + "incremental"))
         self.assertEqual([], shown.links("this") + shown.links("prev"))
         plain = self.o.set("/g", doc(entry("a", 1)))
         self.titles(plain)
