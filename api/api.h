@@ -34,7 +34,7 @@ struct api_hub_call {
     bool is_delivery;
     struct str token;
     struct str mode, topic, lease, reason; /* else */
-    struct str signature, content_type, content_language, content_location, body;
+    struct str signature, content_type, content_coding, content_language, content_location, body;
 };
 typedef void api_hub_fn(void *ctx, int status);
 

@@ -6,7 +6,9 @@
 #include "api/buckets.h"
 #include "api/reply.h"
 #include "api/resources.h"
+#include "base/limits.h"
 #include "base/mem.h"
+#include "net/decode.h"
 
 #define ANSWER_MS 30000
 #define TOKEN_MOST 64
@@ -37,6 +39,10 @@ static void answer(struct call *c, int status, struct str challenge)
     case 202:
         reply_buf(c, 202, "text/plain; charset=utf-8", &out, STR_NULL);
         return;
+    case 400:
+        problem_set(&p, c->arena, PROBLEM_BAD_BODY,
+                    "The body is not coded as its Content-Encoding says.");
+        break;
     case 403:
         problem_set(&p, c->arena, PROBLEM_FORBIDDEN,
                     "A delivery must be signed with the secret of its subscription.");
@@ -47,6 +53,10 @@ static void answer(struct call *c, int status, struct str challenge)
         break;
     case 410:
         problem_set(&p, c->arena, PROBLEM_GONE, "The subscription has ended.");
+        break;
+    case 413:
+        problem_set(&p, c->arena, PROBLEM_TOO_LARGE, "A delivery of more than %d bytes, decoded.",
+                    LIMIT_FETCH_BODY);
         break;
     default:
         problem_set(&p, c->arena, PROBLEM_BUSY, "Too much is waiting; call again in a moment.");
@@ -135,11 +145,11 @@ void websub_post(struct call *c)
         .is_delivery = true,
         .signature = http_request_field(c->req, "x-hub-signature"),
         .content_type = http_request_field(c->req, "content-type"),
+        .content_coding = http_request_field(c->req, "content-encoding"),
         .content_language = http_request_field(c->req, "content-language"),
         .content_location = http_request_field(c->req, "content-location"),
         .body = http_request_body(c->req),
     };
-    struct str coding = http_request_field(c->req, "content-encoding");
     struct problem p;
 
     if (!is_within_rate(c))
@@ -148,8 +158,10 @@ void websub_post(struct call *c)
         problem_set(&p, c->arena, PROBLEM_TOO_LARGE, "A delivery of %zu bytes; %d are taken.",
                     hub.body.len, BODY_MOST);
         reply_problem(c, &p);
-    } else if (str_trim(coding).len > 0 && !str_ieqz(str_trim(coding), "identity")) {
-        problem_set(&p, c->arena, PROBLEM_MEDIA_TYPE, "A delivery must not be compressed.");
+    } else if (!decoder_knows(hub.content_coding)) {
+        problem_set(&p, c->arena, PROBLEM_MEDIA_TYPE,
+                    "The content coding of a delivery can be one of: " DECODER_ACCEPTS ".");
+        p.fields = STR("Accept-Encoding: " DECODER_ACCEPTS "\r\n");
         reply_problem(c, &p);
     } else {
         hand_on(c, &hub, STR_NULL);

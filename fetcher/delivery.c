@@ -1,19 +1,24 @@
 /* fetcher/delivery.c - see delivery.h. */
 #include "fetcher/delivery.h"
 
+#include <inttypes.h>
+
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "fetcher/parse_job.h"
+#include "net/decode.h"
 
 #define HELD_MOST ((int64_t)64 * 1024 * 1024) /* bytes of deliveries that wait; beyond it 503 */
 
 struct delivery {
     struct job job; /* first: the queue carries it */
     struct fetcher *f;
-    struct str signature, secret;
+    struct str signature, secret, coding;
     int64_t n_bytes;
     hub_done_fn *done;
     void *ctx;
@@ -63,6 +68,7 @@ int delivery_take(struct fetcher *f, const struct hub_delivery *in, hub_done_fn 
     job->content_language = str_dup(job->arena, in->content_language);
     job->content_location = str_dup(job->arena, in->content_location);
     d->signature = str_dup(job->arena, str_trim(in->signature));
+    d->coding = str_dup(job->arena, in->content_coding);
     d->secret = key.secret;
     d->done = done;
     d->ctx = ctx;
@@ -108,6 +114,32 @@ static bool is_signed(const struct delivery *d)
     return false;
 }
 
+/* Undo the content coding: 0, or the status to answer with. The signature was of the bytes as sent.
+ */
+static int decode(struct delivery *d)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(LIMIT_FETCH_BODY);
+    struct job *job = &d->job;
+    struct decoder *decoder;
+    struct err why = ERR_INIT;
+    enum rc rc = decoder_new(d->coding, LIMIT_FETCH_BODY, &decoder, &why);
+
+    if (rc == RC_OK && decoder == NULL)
+        return 0;
+    if (rc == RC_OK)
+        rc = decoder_feed(decoder, job->body.ptr, job->body.len, &out, &why);
+    if (rc == RC_OK)
+        rc = decoder_end(decoder, &why);
+    decoder_free(&decoder);
+    if (rc == RC_OK) {
+        job->body = str_dup(job->answer_arena, buf_view(&out));
+        return 0;
+    }
+    log_info("fetcher", "delivery_undecoded", "feed=%" PRId64 " error=%s", job->feed_id,
+             log_quote(str_from(why.text)));
+    return rc == RC_LIMIT ? 413 : 400;
+}
+
 /* The storer's thread. */
 static void on_stored(void *ctx, enum rc rc, const struct store_result *res UNUSED,
                       const struct err *err UNUSED)
@@ -126,11 +158,18 @@ static void run(struct worker *w, struct job *job)
     struct parse_worker worker = {f->store, w->reader, &f->give_up, on_stored};
     size_t n = 0;
     enum job_step step;
+    int status;
     enum rc rc;
 
     if (!is_signed(d)) { /* ignored, and the sender is not told (WebSub §7.1.2) */
         stats_inc(STAT_hub_deliveries_refused_total);
         end(d, 202);
+        return;
+    }
+    status = decode(d);
+    if (status != 0) {
+        stats_inc(STAT_hub_deliveries_refused_total);
+        end(d, status);
         return;
     }
     rc = reader_feeds(w->reader, &job->feed_id, 1, job->arena, &job->rec, &n, NULL);

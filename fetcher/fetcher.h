@@ -106,8 +106,8 @@ int fetcher_hub_verify(struct fetcher *f, const struct hub_verification *v, hub_
 /* A hub's POST at a callback (WebSub §7). Null where a field is absent; borrowed for the call. */
 struct hub_delivery {
     struct str token, signature;
-    struct str content_type, content_language, content_location;
-    struct str body;
+    struct str content_type, content_coding, content_language, content_location;
+    struct str body; /* as it was sent and signed */
 };
 
 /* The status, or 0: `done` gives it when the entries are on disk, or it is known that there are none

@@ -106,6 +106,21 @@ enum rc decoder_new(struct str codings, size_t max, struct decoder **out, struct
     return RC_OK;
 }
 
+bool decoder_knows(struct str codings)
+{
+    size_t n = 0;
+
+    while (codings.len > 0) {
+        struct str token = str_trim(str_split(&codings, ','));
+
+        if (coding_of(token) != CODING_NONE)
+            n++;
+        else if (token.len > 0 && !str_ieqz(token, "identity"))
+            return false;
+    }
+    return n <= DECODER_LAYERS;
+}
+
 void decoder_free(struct decoder **dp)
 {
     struct decoder *d = *dp;

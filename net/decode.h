@@ -26,6 +26,10 @@ enum rc decoder_new(struct str codings, size_t max, struct decoder **out,
                     struct err *err) NODISCARD;
 void decoder_free(struct decoder **dp);
 
+/* Can all of these codings be undone? For bodies that are sent to us: there a coding that is not
+ * known is refused. */
+bool decoder_knows(struct str codings);
+
 /* Decode the next bytes to the end of `out`. RC_PEER: they are not coded as announced; RC_LIMIT:
  * more than `max` bytes, or so much more than came in that it can only be meant to hurt. After an
  * error the decoder is only good for freeing. */

@@ -198,6 +198,7 @@ static int port_hub_call(void *ctx, const struct api_hub_call *call, api_hub_fn 
     struct hub_delivery delivery = {call->token,
                                     call->signature,
                                     call->content_type,
+                                    call->content_coding,
                                     call->content_language,
                                     call->content_location,
                                     call->body};

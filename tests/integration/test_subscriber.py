@@ -1,4 +1,6 @@
 """Feedmill as a subscriber of publishers' hubs (WebSub): SUBR-*."""
+import gzip
+import hmac
 import json
 import os
 import shutil
@@ -8,6 +10,7 @@ import tempfile
 import threading
 import time
 import urllib.parse
+import zlib
 
 from .env.case import Case, slow
 from .env.daemon import BINARY, PATIENCE
@@ -251,6 +254,42 @@ class Subscriber(Case):
         for method in methods:
             self.assertEqual(2, self.h.deliver(asked, atom(method), method)[0] // 100)
         self.assertEqual({"old", *methods}, self.titles(d, u))
+
+    def test_compressed_deliveries_are_decoded(self):                    # SUBR-300 SUBR-301
+        d, u, asked = self.subscribed()
+        deflate = zlib.compressobj(wbits=-15)
+        brotli = atom("b").encode()              # one uncompressed meta-block (RFC 7932 section 9.2)
+        brotli = ((len(brotli) - 1) << 4 | 1 << 20).to_bytes(3, "little") + brotli + b"\x03"
+        for coding, title, body in (
+                ("gzip", "g", gzip.compress(atom("g").encode())),
+                ("deflate", "d", zlib.compress(atom("d").encode())),
+                ("Deflate", "r", deflate.compress(atom("r").encode()) + deflate.flush()),
+                ("br", "b", brotli),
+                ("gzip, deflate", "t", zlib.compress(gzip.compress(atom("t").encode()))),
+                ("identity", "i", atom("i").encode())):
+            with self.subTest(coding=coding):
+                self.assertEqual(200, self.h.deliver(asked, body, coding=coding)[0])
+                self.assertIn(title, self.titles(d, u))
+        body = gzip.compress(atom("forged").encode())       # signed are the bytes as sent
+        signed = hmac.new(asked.secret.encode(), atom("forged").encode(), "sha256").hexdigest()
+        status, _, _ = self.h.call("POST", asked.callback, body, {
+            "Content-Type": "application/atom+xml", "Content-Encoding": "gzip",
+            "X-Hub-Signature": "sha256=" + signed})
+        self.assertEqual(202, status)
+        self.assertNotIn("forged", self.titles(d, u))
+
+    def test_codings_that_hurt_are_refused(self):                        # SUBR-300
+        d, u, asked = self.subscribed()
+        bomb = gzip.compress(b" " * 40_000_000)
+        for coding, body, expected in (
+                ("zstd", b"x", 415), ("gzip, zstd", b"x", 415), ("gzip,gzip,gzip,gzip", b"x", 415),
+                ("gzip", atom("plain").encode(), 400), ("gzip", bomb, 413),
+                ("gzip", gzip.compress(atom("cut").encode())[:-20], 400)):
+            with self.subTest(coding=coding, expected=expected):
+                status, answer, _ = self.h.deliver(asked, body, coding=coding)
+                self.assertEqual(expected, status, answer)
+        self.assertEqual(200, self.h.deliver(asked, atom("good"))[0])
+        self.assertEqual({"old", "good"}, self.titles(d, u))
 
     def test_an_empty_complete_delivery_deletes_nothing(self):           # SUBR-308
         d, u, asked = self.subscribed()

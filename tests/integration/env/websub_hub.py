@@ -107,11 +107,14 @@ class Hub:
         with self.lock:
             self.verified.append((asked.mode, status, body == challenge.encode()))
 
-    def deliver(self, asked, body, method="sha256", secret=None, content_type="application/atom+xml"):
+    def deliver(self, asked, body, method="sha256", secret=None, content_type="application/atom+xml",
+                coding=None):
         """POST the body; method None: not signed. (status, body, seconds)"""
         body = body.encode() if isinstance(body, str) else body
         headers = {"Content-Type": content_type,
                    "Link": '<%s>; rel="hub", <%s>; rel="self"' % (self.url(), asked.topic)}
+        if coding:
+            headers["Content-Encoding"] = coding
         if method:
             key = (asked.secret if secret is None else secret).encode()
             headers["X-Hub-Signature"] = "%s=%s" % (
