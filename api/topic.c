@@ -3,6 +3,7 @@
 
 #include "api/draw.h"
 #include "api/pull.h"
+#include "api/selflink.h"
 #include "net/url.h"
 
 #define FIELD_MAX 8192 /* a longer field breaks clients */
@@ -92,13 +93,22 @@ struct str topic_hub(struct call *c)
     return c->cfg->hub ? str_concat(c->arena, pull_origin(c), STR("/hub")) : STR_NULL;
 }
 
+static struct str access_key(void *ctx, int64_t feed_id)
+{
+    const struct call *c = ctx;
+
+    return store_access_key(c->api->store, feed_id, c->arena);
+}
+
 struct str topic_link_field(struct call *c, struct str self, bool is_topic, struct str more)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
     struct str hub = is_topic ? topic_hub(c) : STR_NULL;
 
-    if (self.len > FIELD_MAX || str_chr(self, '\001') >= 0)
-        return STR_NULL; /* a field of that length breaks clients; a mark must not leave */
+    self = selflink_fill(c->arena, self, access_key, c);
+    more = selflink_fill(c->arena, more, access_key, c);
+    if (self.len > FIELD_MAX)
+        return STR_NULL;
     buf_puts(&out, "Link: ");
     if (!str_is_null(hub))
         buf_printf(&out, "<%.*s>; rel=\"hub\", ", STR_ARG(hub));

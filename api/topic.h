@@ -50,5 +50,5 @@ struct str topic_hub(struct call *c);
 
 /* `Link: <hub>; rel="hub", <self>; rel="self"` (the first one for topics only, when there is a
  * hub), and the links of `more` (null: none) in the same line, with its end; null for a link too
- * long for a field, or one that is not complete yet. */
+ * long for a field. Key marks (selflink.h) are filled in. */
 struct str topic_link_field(struct call *c, struct str self, bool is_topic, struct str more);

@@ -339,6 +339,19 @@ bool directory_brief(struct directory *d, int64_t feed_id, struct feed_brief *ou
     return f != NULL;
 }
 
+struct str directory_access_key(struct directory *d, int64_t feed_id, struct arena *a)
+{
+    struct str key = STR_NULL;
+    const struct dir_feed *f;
+
+    pthread_rwlock_rdlock(&d->lock);
+    f = feed_at(d, feed_id);
+    if (f != NULL && f->access_key != NULL)
+        key = str_dup(a, str_from(f->access_key));
+    pthread_rwlock_unlock(&d->lock);
+    return key;
+}
+
 /* A feed may have a URL in several roles; it counts by the first of them. */
 static bool is_first_role(const struct dir_feed *f, struct str url, enum role role)
 {

@@ -208,6 +208,11 @@ bool store_brief(struct store *s, int64_t feed_id, struct feed_brief *out)
     return directory_brief(s->dir, feed_id, out);
 }
 
+struct str store_access_key(struct store *s, int64_t feed_id, struct arena *a)
+{
+    return directory_access_key(s->dir, feed_id, a);
+}
+
 size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size_t max)
 {
     return directory_find_any(s->dir, url, ids, max);

@@ -85,6 +85,9 @@ bool store_find_feed(struct store *s, struct str url, struct str credential,
                      struct feed_brief *out);
 bool store_brief(struct store *s, int64_t feed_id, struct feed_brief *out);
 
+/* The access key that stands for the feed's credential in links of ours; null: it has none. */
+struct str store_access_key(struct store *s, int64_t feed_id, struct arena *a);
+
 /* Feeds that have this canonical URL as their own, as an alias, page or site, whatever their
  * credential. Writes at most `max` ids, returns how many there are. */
 size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size_t max);

@@ -150,6 +150,49 @@ class Publish(Hub):
         self.assertEqual(404, d.call("POST", "/hub", "hub.mode=publish&hub.url=x", FORM).status)
 
 
+class Protected(Hub):
+    """Feeds behind a password: what is printed is the access key."""
+
+    def setUp(self):
+        super().setUp()
+        self.o.set("/f.xml", Reply(200, rss("old 2", "old 1"), auth=("Basic", "joe", "geheim")))
+        self.u = self.o.url("/f.xml", user="joe:geheim")
+
+    def test_their_topics_name_hub_and_self_too(self):                            # PUBL-01 REST-28
+        for path in Publish.TOPICS:
+            for method in ("GET", "HEAD"):
+                with self.subTest(path=path, method=method):
+                    answer = self.d.call(method, self.topic(path)[len(self.d.base):])
+                    self.assertEqual(200, answer.status, answer.body)
+                    links = link_field(answer)
+                    self.assertEqual([self.d.base + "/hub"], links["hub"])
+                    self.assertEqual(1, len(links["self"]))
+                    self.assertNotIn("geheim", str(answer.headers))
+                    self.assertNotIn("joe", str(answer.headers))
+                    self.assertNotIn("\1", str(answer.headers))
+                    if method == "GET":
+                        self.assertIn(links["self"][0].replace("&", "&amp;"), answer.body.decode())
+                    again = self.d.call("GET", links["self"][0][len(self.d.base):])
+                    self.assertEqual(200, again.status, again.body)
+
+    def test_their_self_links_can_be_subscribed(self):                            # PUBL-01 HUB-06
+        for path in ("/feed", "/archive"):
+            with self.subTest(path=path):
+                s = self.subscriber()
+                topic = link_field(self.d.get(self.topic(path)[len(self.d.base):]))["self"][0]
+                query = self.subscribed(topic=topic, s=s)
+                self.assertEqual(topic, query["hub.topic"])
+                self.o.set("/f.xml", Reply(200, rss("new by " + path, "old 2", "old 1"),
+                                           auth=("Basic", "joe", "geheim")))
+                self.d.ping(self.o.url("/f.xml"))
+                got = self.delivered(1, s)[0]
+                self.assertIn("new by " + path, got.titles)
+                self.assertEqual(topic, got.links()['rel="self"'][1:-1])
+                self.assertNotIn(b"geheim", got.body)
+        self.assertEqual(400, self.post(mode="subscribe", topic=self.topic(),
+                                        callback=self.s.url).status)
+
+
 class Subscribe(Hub):
     def test_accepted_and_verified(self):                                      # HUB-01 HUB-02 HUB-16
         query = self.subscribed()
