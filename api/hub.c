@@ -261,6 +261,16 @@ static void on_gathered(struct call *c, struct gathered *items, size_t n, void *
     hand_over(c, ask);
 }
 
+/* Without what cannot stand in a URL: the callback is called as it was given, or not at all. */
+static bool is_callback(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if ((unsigned char)s.ptr[i] <= ' ' || s.ptr[i] == 127 ||
+            strchr("#<>\"\\", s.ptr[i]) != NULL)
+            return false;
+    return str_istarts(s, STR("http://")) || str_istarts(s, STR("https://"));
+}
+
 static bool read_callback(struct call *c, struct hub_ask *ask)
 {
     struct wanted_url url;
@@ -271,8 +281,7 @@ static bool read_callback(struct call *c, struct hub_ask *ask)
         refuse(c, "hub.callback is missing, or was given twice.");
         return false;
     }
-    if (!(str_starts(raw, STR("http://")) || str_starts(raw, STR("https://"))) ||
-        str_chr(raw, '#') >= 0 || !wanted_url_read(c->arena, "hub.callback", raw, &url, &p)) {
+    if (!is_callback(raw) || !wanted_url_read(c->arena, "hub.callback", raw, &url, &p)) {
         refuse(c, "hub.callback must be an absolute http or https URL without a fragment.");
         return false;
     }
@@ -401,11 +410,35 @@ static void subscribe(struct call *c, enum hub_mode mode, const struct str *orig
     gather_start(c, items, ask->topic.n_urls, on_gathered, ask);
 }
 
+/* A request at one of these may name a topic at another one. */
+static const char *const loopback_names[] = {"localhost", "127.0.0.1", "[::1]"};
+
+/* As links name us: with and without --base-url. On the own machine its names are one: who asked
+ * by the one may have the topic from a program that uses the other. */
+static size_t origins_of(struct call *c, struct str *out)
+{
+    struct str host = http_request_host(c->req), port;
+    size_t n = 0;
+
+    out[n++] = pull_origin(c);
+    out[n++] = str_concat(c->arena, STR("http://"), host);
+    for (size_t i = 0; i < ARRAY_LEN(loopback_names); i++) {
+        if (!str_istarts(host, str_from(loopback_names[i])))
+            continue;
+        port = str_slice(host, strlen(loopback_names[i]), host.len);
+        if (port.len > 0 && port.ptr[0] != ':')
+            continue;
+        for (size_t k = 0; k < ARRAY_LEN(loopback_names); k++)
+            out[n++] = str_printf(c->arena, "http://%s%.*s", loopback_names[k], STR_ARG(port));
+        break;
+    }
+    return n;
+}
+
 void hub_post(struct call *c)
 {
-    /* as links name us: with and without --base-url */
-    struct str origins[] = {pull_origin(c),
-                            str_concat(c->arena, STR("http://"), http_request_host(c->req))};
+    struct str origins[2 + ARRAY_LEN(loopback_names)];
+    size_t n_origins = origins_of(c, origins);
     struct problem p;
     struct str mode;
 
@@ -416,11 +449,11 @@ void hub_post(struct call *c)
     if (!params_optional(&c->params, c->arena, "hub.mode", &mode, &p))
         mode = STR_NULL;
     if (str_eqz(mode, "subscribe"))
-        subscribe(c, HUB_SUBSCRIBE, origins, ARRAY_LEN(origins));
+        subscribe(c, HUB_SUBSCRIBE, origins, n_origins);
     else if (str_eqz(mode, "unsubscribe"))
-        subscribe(c, HUB_UNSUBSCRIBE, origins, ARRAY_LEN(origins));
+        subscribe(c, HUB_UNSUBSCRIBE, origins, n_origins);
     else if (str_eqz(mode, "publish"))
-        publish(c, origins, ARRAY_LEN(origins));
+        publish(c, origins, n_origins);
     else
         refuse(c, "hub.mode must be subscribe, unsubscribe or publish.");
 }

@@ -136,6 +136,8 @@ void websub_get(struct call *c)
         reply_problem(c, &p);
         return;
     }
+    if (challenge.len == 0 && !str_eqz(hub.mode, "denied"))
+        hub.mode = STR_NULL; /* nothing to echo: it verifies nothing */
     hand_on(c, &hub, challenge);
 }
 

@@ -223,6 +223,7 @@ class Subscribe(Hub):
         good = {"mode": "subscribe", "topic": self.topic(), "callback": self.s.url}
         for name, value in (("callback", None), ("callback", ""), ("callback", "nonsense"),
                             ("callback", "ftp://x.example/"), ("callback", self.s.url + "#f"),
+                            ("callback", self.s.url + " x"), ("callback", self.s.url + "\r\nX: y"),
                             ("topic", None), ("topic", "nonsense"), ("topic", self.topic() + "#f"),
                             ("topic", "http://unrelated.example/"), ("topic", self.d.base + "/hub"),
                             ("topic", self.d.base + "/feed"), ("topic", self.d.base),
@@ -320,6 +321,24 @@ class Subscribe(Hub):
         self.subscribed(topic=self.topic().replace("http://", "HTTP://"))
         self.publish("new", "old 2", "old 1")
         self.delivered(1)
+
+    def test_schemes_of_callbacks_have_no_case(self):                                        # HUB-01
+        self.subscribed(callback=self.s.url.replace("http://", "HTTP://"))
+        self.publish("new", "old 2", "old 1")
+        self.delivered(1)
+
+    def test_names_of_the_own_machine_are_one(self):                                         # HUB-19
+        """A topic at localhost is ours, though 127.0.0.1 was asked; another port is not."""
+        topic = self.topic().replace("127.0.0.1", "localhost", 1)
+        self.assertNotEqual(topic, self.topic())
+        self.assertEqual(topic, self.subscribed(topic=topic)["hub.topic"])
+        self.publish("new", "old 2", "old 1")
+        self.assertIn("<%s>; rel=\"self\"" % topic, self.delivered(1)[0].field("Link"))
+        port = self.d.base.rsplit(":", 1)[1]
+        for name in ("localhost", "localhost.evil.example:" + port, "localhost:1" + port):
+            answer = self.post(mode="subscribe", callback=self.s.url,
+                               topic=self.topic().replace("127.0.0.1:" + port, name, 1))
+            self.assertEqual(400, answer.status, name)
 
 
 class Deliver(Hub):

@@ -194,6 +194,8 @@ class Subscriber(Case):
                                          lease_seconds=9)[0])
         self.assertEqual(404, self.h.say(asked, "unsubscribe", challenge="c")[0])
         self.assertEqual(404, self.h.say(asked, "other", challenge="c")[0])
+        self.assertEqual(404, self.h.say(asked, "subscribe", lease_seconds=9)[0])
+        self.assertEqual(404, self.h.say(asked, "subscribe", challenge="", lease_seconds=9)[0])
         for path in ("/websub/unknown", "/websub", "/websub/", "/websub/" + "a" * 40):
             self.assertEqual(404, d.get(path + "?hub.mode=subscribe&hub.topic=" +
                                         urllib.parse.quote(u) + "&hub.challenge=c").status)
