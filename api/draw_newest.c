@@ -85,7 +85,8 @@ static enum rc link_archive(struct drawing *d, struct reader *r, struct err *err
 }
 
 /* Of a feed's newest entries (D35): in Atom and RSS those that are new or changed, newest first;
- * else the whole document, if there is any news. What was there before anyone looked is none. */
+ * else the whole document, if there is any news. What was there before anyone looked is none,
+ * nor is what a merged document does not show. */
 static enum rc read_newest_news(struct drawing *d, struct reader *r, const struct view *whole,
                                 struct err *err)
 {
@@ -98,6 +99,11 @@ static enum rc read_newest_news(struct drawing *d, struct reader *r, const struc
     for (size_t i = 0; i < d->n_rows; i++)
         if (!d->rows[i].initial && (!is_xml || d->rows[i].kind != REV_DELETED))
             d->rows[n++] = d->rows[i];
+    if (d->spec->merged)
+        rc = reader_without_doubles(r, d->spec->view.feed_ids, d->spec->view.n_feeds,
+                                    d->spec->view.after_seq, d->rows, &n, err);
+    if (rc != RC_OK)
+        return rc;
     d->n_rows = d->n_new = n;
     if (is_xml)
         drawing_reverse(d->rows, d->n_rows);

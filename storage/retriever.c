@@ -122,6 +122,30 @@ enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, str
     return rc;
 }
 
+enum rc reader_without_doubles(struct reader *r, const int64_t *feed_ids, size_t n_feeds,
+                               int64_t after_seq, struct revision *rows, size_t *n_rows,
+                               struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    struct str feeds = id_list(&scratch, feed_ids, n_feeds);
+    size_t n = 0;
+    enum rc rc = db_snapshot(r->db, err);
+
+    if (rc != RC_OK)
+        return rc;
+    for (size_t i = 0; i < *n_rows && rc == RC_OK; i++) {
+        bool is_news = true;
+
+        if (rows[i].kind != REV_DELETED)
+            rc = entries_is_news(r->db, feeds, &rows[i], after_seq, &is_news, err);
+        if (is_news)
+            rows[n++] = rows[i];
+    }
+    db_snapshot_end(r->db);
+    *n_rows = n;
+    return rc;
+}
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 struct id_list {

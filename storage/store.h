@@ -305,6 +305,13 @@ void reader_close(struct reader **rp);
 enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, struct revision **out,
                     size_t *n_out, struct err *err) NODISCARD;
 
+/* Keep of these rows (VIEW_MODIFIED of these feeds after `after_seq`; deletions always) those that
+ * are news in a view of the newest: where entries of several feeds have one id, such a view shows
+ * the newest of them only, and when it showed the same already, it is none. */
+enum rc reader_without_doubles(struct reader *r, const int64_t *feed_ids, size_t n_feeds,
+                               int64_t after_seq, struct revision *rows, size_t *n_rows,
+                               struct err *err) NODISCARD;
+
 /* Records by id (in that order, missing ones left out), or all (ids NULL, by id). */
 enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                      struct feed_record **out, size_t *n_out, struct err *err) NODISCARD;

@@ -74,6 +74,11 @@ typedef void key_fn(void *ctx, const struct merge_key *key);
 enum rc keys_of_feed(struct db *db, int64_t feed_id, size_t max, key_fn *fn, void *ctx,
                      struct err *err) NODISCARD;
 
+/* Is this row's entry what a view of the newest of these feeds (a list of id_list()) shows of all
+ * that have its id, and not what it showed already who has everything up to `after_seq`? */
+enum rc entries_is_news(struct db *db, struct str feeds, const struct revision *row,
+                        int64_t after_seq, bool *out, struct err *err) NODISCARD;
+
 /* Keys of the newest entries of v->feed_ids (VIEW_NEWEST), at most `max`; v->len and v->skip are
  * not looked at, and doubles are not left out. seqs and iris are arrays of `max`. */
 enum rc newest_keys_of(struct db *db, const struct view *v, size_t max, struct arena *scratch,

@@ -406,6 +406,37 @@ class Deliver(Hub):
         self.assertEqual(tree.fromstring(self.d.get(topic[len(self.d.base):]).body).findtext(
             ATOM + "id"), delivery.root.findtext(ATOM + "id"))
 
+    def test_doubles_in_merged_topics(self):
+        """Deliveries bring what a GET shows: of entries with one id the newest, and that once."""
+        a, b = (self.o.set(path, atom(("old", "2020-01-01T00:00:00Z"))) for path in ("/a.xml", "/b.xml"))
+        query = "/feeds?url=%s&url=%s&type=" % (quote(a), quote(b))
+        plain = self.subscriber()
+        self.subscribed(topic=self.d.base + query + "atom")
+        self.subscribed(topic=self.d.base + query + "jsonfeed", s=plain)
+        steps = [  # what a feed publishes, and what is delivered of it
+            (a, [("x", "2024-01-01T00:00:00Z")], ["x"]),
+            (b, [("x", "2024-01-01T00:00:00Z"), ("y", "2024-01-01T00:00:00Z")], ["y"]),
+            (b, [("x", "2024-01-03T00:00:00Z")], ["x"]),
+            (a, [("x", "2024-01-02T00:00:00Z"), ("z", "2024-01-01T00:00:00Z")], ["z"]),
+            (a, [("x", "2024-01-04T00:00:00Z")], ["x"])]
+        now = {a: {"old": "2020-01-01T00:00:00Z"}, b: {"old": "2020-01-01T00:00:00Z"}}
+        for i, (url, entries, expected) in enumerate(steps):
+            now[url].update(entries)
+            self.o.set(url[-6:], atom(*now[url].items()))
+            self.d.ping(url)
+            self.assertEqual(expected, self.delivered(i + 1)[i].titles, (i, entries))
+            shown = {e.findtext(ATOM + "title"): e.findtext(ATOM + "updated")
+                     for e in tree.fromstring(self.d.get(query + "atom").body).findall(ATOM + "entry")}
+            for entry in self.s.deliveries[i].root.findall(ATOM + "entry"):
+                self.assertEqual(shown[entry.findtext(ATOM + "title")], entry.findtext(ATOM + "updated"))
+        self.delivered(len(steps), plain)
+        now[b]["x"] = "2024-01-03T12:00:00Z"        # a GET goes on to show what the other feed has
+        self.o.set("/b.xml", atom(*now[b].items()))
+        self.d.ping(b)
+        self.wait(lambda: "2024-01-03T12" in str(self.d.feed(b, type="atom").body), 10, "it", self.d)
+        self.silent()
+        self.assertEqual(len(steps), len(plain.deliveries))
+
     def test_failures_are_tried_again_with_growing_pauses(self):                             # HUB-17
         self.subscribed()
         self.s.script = [500, 503]
