@@ -42,7 +42,7 @@ void buckets_free(struct buckets **bp)
     *bp = NULL;
 }
 
-static struct str key_of(const struct sockaddr *sa)
+struct str buckets_source(const struct sockaddr *sa)
 {
     if (sa != NULL && sa->sa_family == AF_INET) {
         const struct sockaddr_in *in = (const void *)sa;
@@ -121,7 +121,7 @@ bool buckets_take(struct buckets *b, const struct sockaddr *source, int rate, in
     if (burst < 1)
         burst = 1;
     pthread_mutex_lock(&b->lock);
-    k = bucket_locked(b, key_of(source), rate, burst, mono_ms);
+    k = bucket_locked(b, buckets_source(source), rate, burst, mono_ms);
     refill(k, rate, burst, mono_ms);
     ok = k->milli >= 1000;
     if (ok)

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "base/compiler.h"
+#include "base/str.h"
 
 struct buckets;
 struct buckets *buckets_new(void);
@@ -19,6 +20,9 @@ void buckets_free(struct buckets **bp);
  * most `burst` are there. False: none is left. A rate of 0 or less limits nothing. */
 bool buckets_take(struct buckets *b, const struct sockaddr *source, int rate, int burst,
                   int64_t mono_ms);
+
+/* What a source is told apart by, as bytes; borrowed from it. */
+struct str buckets_source(const struct sockaddr *source);
 
 /* Sources remembered, for tests and limits. */
 size_t buckets_count(struct buckets *b);

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "api/buckets.h"
+#include "api/hub_open.h"
 #include "api/pull.h"
 #include "api/reply.h"
 #include "api/resources.h"
@@ -20,6 +21,7 @@
 #define STORE_MS 60000 /* a storer that has not answered by then is stuck */
 #define SYNC_MS 120000 /* so long a request waits for its verification */
 #define PUBLISH_MAX 100
+#define LATER_S 10 /* Retry-After of who comes when there is no room */
 #define PINGED_MAX 1000
 #define TOKEN_MAX 1024
 
@@ -32,6 +34,7 @@ struct hub_ask { /* in the call's arena */
 /* A request on its way through the storer, and perhaps the notifier. */
 struct hub_wait {
     struct hub_waiters *waiters;
+    struct hub_place *place; /* until the storer has answered; NULL: publish */
     struct loop *loop;
     uint64_t serial;
     struct call *call;
@@ -43,6 +46,7 @@ struct hub_wait {
 struct hub_waiters {
     pthread_mutex_t lock;
     struct map by_intent; /* id -> struct hub_wait */
+    struct hub_open *open;
 };
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -55,6 +59,16 @@ static void answer(struct call *c, int status, struct str text)
     reply_buf(c, status, "text/plain; charset=utf-8", &out, STR_NULL);
 }
 
+/* Not now. */
+static void put_off(struct call *c, int status, const char *text)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    buf_printf(&out, "%s Try again in %d seconds.\n", text, LATER_S);
+    reply_buf(c, status, "text/plain; charset=utf-8", &out,
+              str_printf(c->arena, "Retry-After: %d\r\n", LATER_S));
+}
+
 static void refuse(struct call *c, const char *text)
 {
     answer(c, 400, str_from(text));
@@ -63,7 +77,10 @@ static void refuse(struct call *c, const char *text)
 /* A problem, in the words of a text. */
 static void refuse_problem(struct call *c, const struct problem *p)
 {
-    answer(c, problem_status(p), p->detail);
+    if (p->retry_after_s > 0)
+        put_off(c, problem_status(p), str_z(c->arena, p->detail));
+    else
+        answer(c, problem_status(p), p->detail);
 }
 
 static void on_over(void *ctx)
@@ -80,7 +97,7 @@ static void on_over(void *ctx)
     else if (w->rc == RC_OK)
         answer(c, 202, STR("Accepted; the callback will be asked to confirm it."));
     else
-        answer(c, 503, STR("Too much is waiting; try again in a moment."));
+        put_off(c, 503, "Too many requests wait here.");
     mem_free(w);
 }
 
@@ -96,6 +113,7 @@ struct hub_waiters *hub_waiters_new(void)
     struct hub_waiters *w = NEW(struct hub_waiters);
 
     pthread_mutex_init(&w->lock, NULL);
+    w->open = hub_open_new();
     return w;
 }
 
@@ -109,6 +127,7 @@ void hub_waiters_free(struct hub_waiters **wp)
     if (*wp == NULL)
         return;
     map_release(&(*wp)->by_intent, wait_free);
+    hub_open_free(&(*wp)->open);
     pthread_mutex_destroy(&(*wp)->lock);
     mem_free(*wp);
     *wp = NULL;
@@ -120,6 +139,7 @@ void hub_waiters_notice(struct hub_waiters *all, const struct commit_notice *not
         struct str key = key_of(&notice->settled[i].intent_id);
         struct hub_wait *w;
 
+        hub_open_settled(all->open, notice->settled[i].intent_id);
         pthread_mutex_lock(&all->lock);
         w = map_get(&all->by_intent, key);
         if (w != NULL)
@@ -151,6 +171,10 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res,
     struct hub_wait *w = ctx;
 
     w->rc = rc;
+    if (w->place != NULL && rc == RC_OK)
+        hub_open_keep(w->waiters->open, &w->place, res->id);
+    else if (w->place != NULL)
+        hub_open_leave(w->waiters->open, &w->place);
     if (rc == RC_OK && w->is_sync) {
         pthread_mutex_lock(&w->waiters->lock);
         map_put(&w->waiters->by_intent, key_of(&res->id), w);
@@ -178,7 +202,7 @@ static void publish(struct call *c, const struct str *origins, size_t n_origins)
 
     if (!buckets_take(c->api->buckets, http_request_peer(c->req), c->cfg->ping_rate,
                       c->cfg->ping_burst, clock_mono_ms())) {
-        answer(c, 429, STR("Too many announcements from your address."));
+        put_off(c, 429, "Too many announcements from your address.");
         return;
     }
     for (size_t i = 0; i < c->params.n; i++) {
@@ -223,10 +247,21 @@ static void publish(struct call *c, const struct str *origins, size_t n_origins)
 
 static void hand_over(struct call *c, struct hub_ask *ask)
 {
-    struct hub_wait *w = wait_new(c, ask->intent.waits ? SYNC_MS : STORE_MS);
+    struct hub_open *open = c->api->hub->open;
+    const char *why;
+    struct hub_place *place = hub_open_take(open, http_request_peer(c->req), ask->intent.callback,
+                                            ask->intent.topic, &why);
+    struct hub_wait *w;
 
+    if (place == NULL) {
+        put_off(c, 429, why);
+        return;
+    }
+    w = wait_new(c, ask->intent.waits ? SYNC_MS : STORE_MS);
     w->is_sync = ask->intent.waits;
+    w->place = place;
     if (store_hub_request(c->api->store, &ask->intent, on_stored, w) != RC_OK) {
+        hub_open_leave(open, &w->place);
         w->rc = RC_FULL;
         on_over(w);
     }

@@ -281,6 +281,21 @@ class Subscribe(Hub):
                                             callback="%s?%d" % (slow.url, i)).status)
         self.subscribed()
 
+    def test_a_flood_of_requests_is_put_off(self):                                           # HUB-01
+        """One client, one host of callbacks, one subscription may have a part of the room only."""
+        slow = self.subscriber()
+        slow.delay = 20 * PATIENCE
+        answers = [self.post(mode="subscribe", topic=self.topic(), callback=slow.url)
+                   for _ in range(20)]
+        self.assertEqual([202] * 16 + [429] * 4, [a.status for a in answers])
+        answers = [self.post(mode="subscribe", topic=self.topic(), callback="%s?%d" % (slow.url, i))
+                   for i in range(990)]
+        self.assertEqual([202] * 984 + [429] * 6, [a.status for a in answers])
+        self.assertRegex(answers[-1].header("Retry-After"), "^[1-9][0-9]?$")
+        self.assertTrue(answers[-1].header("Content-Type").startswith("text/plain"))
+        self.assertIn(b"host", answers[-1].body)
+        self.subscribed()                                               # another host has room
+
     def test_unsubscribing_is_verified(self):                                                # HUB-15
         self.subscribed()
         query, _ = self.ask(mode="unsubscribe", lease_seconds="nonsense")
