@@ -59,7 +59,7 @@ static enum rc link_archive(struct drawing *d, struct reader *r, struct err *err
                           .page_size = spec->page_size};
     struct form_page page = {.suffix = spec->view.format == FORMAT_RSS ? ".rss" : ""};
     struct err none = ERR_INIT;
-    int64_t n, n_deleted, shown = 0;
+    int64_t n, n_deleted, shown = 0, newest = 0;
     struct log_page p;
     enum rc rc;
 
@@ -81,6 +81,10 @@ static enum rc link_archive(struct drawing *d, struct reader *r, struct err *err
                    STR_ARG(feedset_write(&d->arena, &set, store_secret(d->store))));
     drawing_add_link(d, "prev-archive",
                      form_page_url(FORM_ARCHIVE, &d->arena, &page, p.n - 1, spec->page_size));
+    for (size_t i = 0; i < d->n_rows; i++) /* as in the archives: see draw_pages() */
+        newest = d->rows[i].at_us > newest ? d->rows[i].at_us : newest;
+    if (newest / 1000000 >= d->doc.updated_at)
+        d->doc.updated_us = newest;
     return RC_OK;
 }
 
@@ -112,6 +116,21 @@ static enum rc read_newest_news(struct drawing *d, struct reader *r, const struc
     return rc;
 }
 
+/* A delta cannot say that an entry was deleted: then it is left without entries, and who asked gets
+ * the whole document instead (on_no_delta() in pull.c). */
+static enum rc keep_delta(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct view *v = &d->spec->view;
+    int64_t n, n_deleted = 0;
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < v->n_feeds && rc == RC_OK && n_deleted == 0; i++)
+        rc = reader_changed_since(r, v->feed_ids[i], v->after_seq + 1, &n, &n_deleted, err);
+    if (n_deleted > 0)
+        d->n_rows = 0;
+    return rc;
+}
+
 enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct render_spec *spec = d->spec;
@@ -129,6 +148,8 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
         rc = read_newest_news(d, r, &view, err);
     else if (spec->view.len > 0 && spec->view.n_feeds > 0)
         rc = reader_rows(r, &view, &d->arena, &d->rows, &d->n_rows, err);
+    if (rc == RC_OK && !spec->is_delivery && view.after_seq > 0)
+        rc = keep_delta(d, r, err);
     if (rc == RC_OK && spec->view.n_feeds > 0)
         rc = reader_feeds(r, spec->view.feed_ids, spec->view.n_feeds, &d->arena, &d->records,
                           &d->n_records, err);
@@ -161,12 +182,14 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
         doc->partial |= d->records[i].partial;
     /* what the publisher says of all its entries is true of all of them only */
     doc->complete = !spec->merged && !spec->is_delivery && d->records[0].complete &&
-                    spec->view.skip == 0 && (int64_t)d->n_rows == d->records[0].n_entries;
+                    spec->view.skip == 0 && spec->page_no == 0 &&
+                    (int64_t)d->n_rows == d->records[0].n_entries;
     if (more && !str_is_null(spec->next))
         doc->next_url = selflink_fill(&d->arena, spec->next, drawing_access_key, d);
     if (spec->page_no > 0)
         return link_pages(d, r, more, err);
-    return spec->merged || spec->view.skip > 0 || spec->view.after_seq > 0
+    /* a complete document belongs to no archived feed (RFC 5005 section 1) */
+    return spec->merged || spec->view.skip > 0 || spec->view.after_seq > 0 || doc->complete
                ? RC_OK
                : link_archive(d, r, err);
 }

@@ -145,6 +145,43 @@ static enum rc find_stateless(struct drawing *d, struct reader *r, bool *statele
     return rc;
 }
 
+/* Of entries that several feeds have under one id only the first keeps it as an event: the ids of a
+ * log are unique (D10). */
+static enum rc tell_events_apart(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct view *v = &d->spec->view;
+    struct str *uids = ARENA_ARRAY(&d->arena, struct str, d->n_rows + 1);
+    enum rc rc = RC_OK;
+
+    for (size_t f = 0; f < v->n_feeds && rc == RC_OK; f++) {
+        struct known_entry *known;
+        size_t n_known = 0, n_uids = 0, at = 0;
+
+        for (size_t i = 0; i < d->n_rows; i++)
+            if (d->rows[i].feed_id != v->feed_ids[f] && d->rows[i].seq == d->rows[i].first_seq)
+                uids[n_uids++] = d->rows[i].uid;
+        rc = reader_known(r, v->feed_ids[f], uids, n_uids, NULL, 0, &d->arena, &known, &n_known,
+                          err);
+        for (size_t i = 0; i < d->n_rows && rc == RC_OK && n_known > 0; i++) {
+            const struct revision *row = &d->rows[i];
+            struct out_entry *e = &d->entries[at];
+
+            if (drawing_feed(d, row->feed_id) == d->n_records)
+                continue;
+            at++;
+            if (row->seq != row->first_seq || row->feed_id == v->feed_ids[f] ||
+                !str_is_null(e->id) || !str_eq(out_entry_iri(&d->arena, e), row->uid))
+                continue;
+            for (size_t k = 0; k < n_known; k++)
+                if (known[k].first_seq < row->seq && str_eq(known[k].identity.uid, row->uid)) {
+                    form_own_id(&d->arena, row, store_log_id(d->store), e);
+                    break;
+                }
+        }
+    }
+    return rc;
+}
+
 /* Times and ids of a page follow from its rows and from the heads of its time alone. */
 static enum rc read_heads(struct drawing *d, struct reader *r, struct str *current, struct err *err)
 {
@@ -170,6 +207,8 @@ static enum rc read_heads(struct drawing *d, struct reader *r, struct str *curre
     }
     *current = entry_url(d, first, n_first);
     drawing_entries(d);
+    if (spec->merged && spec->view.form == FORM_EVENTS)
+        rc = tell_events_apart(d, r, err);
     if (spec->merged) {
         d->doc.id = merged_id(d);
         d->doc.title = str_printf(&d->arena, "%zu feeds merged", spec->view.n_feeds);
@@ -180,7 +219,7 @@ static enum rc read_heads(struct drawing *d, struct reader *r, struct str *curre
         d->doc.id = feed_iri(&d->arena, &head);
         d->doc.title = STR_NULL;
     }
-    return RC_OK;
+    return rc;
 }
 
 enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
@@ -204,7 +243,7 @@ enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
     shown = spec->is_delivery ? p.n_rows : d->n_rows;
     if (rc == RC_OK && !stateless &&
         (spec->view.form == FORM_ARCHIVE || spec->view.form == FORM_HISTORY))
-        d->n_rows = form_newest_versions(d->rows, d->n_rows);
+        d->n_rows = form_newest_versions(&d->arena, d->rows, d->n_rows);
     media = str_from(feed_format_media_type(spec->view.format));
     page = (struct form_page){
         .n = p.n,
@@ -229,7 +268,10 @@ enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
     if (d->n_rows > 0)
         d->modified_at = d->rows[0].at_us / 1000000;
     doc->updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;
-    doc->updated_us = d->n_rows > 0 && spec->view.form == FORM_RECORDS ? d->rows[0].at_us : 0;
+    /* where the newest document's entry counts (RFC 5005 section 4.2), or entries are measured by
+     * the document (Atom-PMH), those of one second are told apart */
+    if (d->n_rows > 0 && (spec->view.form == FORM_RECORDS || spec->view.form == FORM_ARCHIVE))
+        doc->updated_us = d->rows[0].at_us;
     if (complete) {
         links = ARENA_NEW(&d->arena, struct out_link);
         *links = (struct out_link){STR("current"), str_from(page.media_type), doc->self_url};

@@ -18,7 +18,7 @@ static const struct form_rules rules[FORM_COUNT_] = {
                       .entry = "/history",
                       .has_own_url = true,
                       .is_instance = true},
-    [FORM_RECORDS] = {.path = "/pmh", .entry = "/pmh"},
+    [FORM_RECORDS] = {.path = "/pmh", .entry = "/pmh", .names_itself = true},
 };
 
 const struct form_rules *form_rules(enum form form)
@@ -39,21 +39,16 @@ struct str form_urn(struct arena *a, struct str name)
     return str_printf(a, "urn:uuid:%s", uuid);
 }
 
-/* D10: the first version keeps the entry's id, every later event gets one of its own. */
-static void make_event(struct arena *a, const struct revision *row, struct str log_id,
-                       struct out_entry *out)
+void form_own_id(struct arena *a, const struct revision *row, struct str log_id,
+                 struct out_entry *out)
 {
     struct out_link *about = ARENA_NEW(a, struct out_link);
 
-    if (row->seq == row->first_seq)
-        return;
     out->id = form_urn(a, str_printf(a, "%.*s\n%" PRId64, STR_ARG(log_id), row->seq));
     *about =
         (struct out_link){.rel = STR("related"), .type = STR_NULL, .href = out_entry_iri(a, out)};
     out->links = about;
     out->n_links = 1;
-    if (row->kind == REV_DELETED)
-        out->kind = OUT_EMPTY;
 }
 
 /* The time of a tombstone: that of the event, so that no two are equal, unless the publisher's own
@@ -82,7 +77,11 @@ void form_entry(enum form form, struct arena *a, const struct revision *row,
                               .sort_at = row->sort_at};
     switch (form) {
     case FORM_EVENTS:
-        make_event(a, row, log_id, out);
+        /* the first version keeps the entry's id, every later event gets one of its own */
+        if (row->seq != row->first_seq)
+            form_own_id(a, row, log_id, out);
+        if (row->kind == REV_DELETED)
+            out->kind = OUT_EMPTY;
         break;
     case FORM_ARCHIVE:
     case FORM_HISTORY:
@@ -106,7 +105,26 @@ void form_entry(enum form form, struct arena *a, const struct revision *row,
     }
 }
 
-size_t form_newest_versions(struct revision *rows, size_t n)
+static int64_t shown_at(const struct revision *row)
+{
+    return row->updated_at != TIME_UNKNOWN     ? row->updated_at
+           : row->published_at != TIME_UNKNOWN ? row->published_at
+                                               : row->at_us / 1000000;
+}
+
+static bool is_older_version(struct arena *a, const struct revision *row,
+                             const struct revision *newer)
+{
+    if (row->kind == REV_DELETED || newer->kind == REV_DELETED)
+        return false;
+    if (row->first_seq == newer->first_seq)
+        return true;
+    return row->feed_id != newer->feed_id && str_eq(row->uid, newer->uid) &&
+           shown_at(row) <= shown_at(newer) &&
+           str_eq(feed_entry_iri(a, STR(""), row->uid), row->uid);
+}
+
+size_t form_newest_versions(struct arena *a, struct revision *rows, size_t n)
 {
     size_t kept = 0;
 
@@ -114,8 +132,7 @@ size_t form_newest_versions(struct revision *rows, size_t n)
         bool older = false;
 
         for (size_t k = 0; k < kept && !older; k++)
-            older = rows[k].first_seq == rows[i].first_seq && rows[k].kind != REV_DELETED &&
-                    rows[i].kind != REV_DELETED;
+            older = is_older_version(a, &rows[i], &rows[k]);
         if (!older)
             rows[kept++] = rows[i];
     }
@@ -163,7 +180,7 @@ size_t form_links(enum form form, struct arena *a, const struct form_page *page,
     else if (r->has_own_url && page->by_entry)
         links[n++] =
             (struct out_link){STR("via"), type, form_page_url(form, a, page, page->n, page->rows)};
-    if (archived)
+    if (archived || (r->names_itself && page->by_entry))
         links[n++] = (struct out_link){STR("current"), type, page->entry};
     if (page->n > 0)
         links[n++] = (struct out_link){r->is_instance ? STR("prev") : STR("prev-archive"), type,

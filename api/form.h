@@ -21,6 +21,7 @@ struct form_rules {
     bool links_unfinished; /* next-archive leads to the newest page, too (D11) */
     bool has_own_url;      /* the newest page can be asked for by number */
     bool is_instance;      /* each state of a page has a URL: {n}-{rows} */
+    bool names_itself;     /* the entry document has a link current, too */
 };
 const struct form_rules *form_rules(enum form form);
 
@@ -29,9 +30,14 @@ const struct form_rules *form_rules(enum form form);
 void form_entry(enum form form, struct arena *a, const struct revision *row,
                 const struct out_feed *feed, struct str log_id, struct out_entry *out);
 
+/* Make it an event with an id of its own, which leads to the entry (D10). */
+void form_own_id(struct arena *a, const struct revision *row, struct str log_id,
+                 struct out_entry *out);
+
 /* Of several versions of an entry on one page the newest stands for all: readers that go by dates
- * could not tell them apart. Deletions stay. `rows` newest first; returns how many are kept. */
-size_t form_newest_versions(struct revision *rows, size_t n);
+ * could not tell them apart. So it is with entries that two feeds have under one id, unless the
+ * older one has the later date. Deletions stay. `rows` newest first; returns how many are kept. */
+size_t form_newest_versions(struct arena *a, struct revision *rows, size_t n);
 
 /* Where a page stands in its log. */
 struct form_page {

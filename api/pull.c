@@ -131,11 +131,27 @@ static bool is_refused(struct str parameters)
     return true;
 }
 
+/* The answer that a delta stands for. */
+struct whole {
+    struct render_spec spec;
+    struct reply reply;
+};
+
+/* There is no delta: something was deleted, or what came is outside of the document. */
+static bool on_no_delta(struct call *c, struct reply *r)
+{
+    struct whole *w = r->empty_ctx;
+
+    render_reply(c, &w->spec, &w->reply);
+    return true;
+}
+
 /* RFC 3229 with "feed": who tells by an entity tag what it has is given what came since. Caches
  * that do not know of this must not keep it. */
 static void take_delta(struct call *c, struct render_spec *spec, struct reply *r)
 {
     struct str wanted = http_request_field(c->req, "a-im");
+    struct whole *whole;
     int64_t base = 0;
 
     while (!str_is_null(wanted) && base == 0) {
@@ -147,11 +163,15 @@ static void take_delta(struct call *c, struct render_spec *spec, struct reply *r
     if (base == 0 || base >= store_seq_of(c->api->store, spec->view.feed_ids, spec->view.n_feeds) ||
         (spec->view.format != FORMAT_ATOM && spec->view.format != FORMAT_RSS))
         return;
+    whole = ARENA_NEW(c->arena, struct whole);
+    *whole = (struct whole){.spec = *spec, .reply = *r};
+    r->on_empty = on_no_delta;
+    r->empty_ctx = whole;
     spec->view.after_seq = base;
     render_name(c, spec);
     r->status = 226;
     r->cache = r->private_cache = "no-store, im";
-    r->fields = STR("IM: feed\r\n");
+    r->fields = str_concat(c->arena, STR("IM: feed\r\n"), r->fields);
 }
 
 void pull_describe(struct call *c, void *own, const struct gathered *items, size_t n,
@@ -186,7 +206,6 @@ static void on_gathered(struct call *c, struct gathered *items, size_t n, void *
     struct pull *q = ctx;
     struct render_spec spec;
     struct reply *r = ARENA_NEW(c->arena, struct reply);
-    struct str links;
 
     pull_describe(c, q, items, n, &spec);
     if (spec.view.n_feeds == 0 && n > 0) {
@@ -202,9 +221,8 @@ static void on_gathered(struct call *c, struct gathered *items, size_t n, void *
     r->varies_encoding = true;
     if (render_unmodified(c, &spec, r))
         return;
+    r->fields = topic_link_field(c, spec.self, q->link_is_feed, alternates(c->arena, q, spec.self));
     take_delta(c, &spec, r);
-    links = topic_link_field(c, spec.self, q->link_is_feed, alternates(c->arena, q, spec.self));
-    r->fields = str_concat(c->arena, r->fields, links);
     render_reply(c, &spec, r);
 }
 

@@ -385,12 +385,16 @@ static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64
 static enum rc shown_date(struct txn *t, const struct pending *p, int64_t received, int64_t *out,
                           struct err *err)
 {
-    int64_t at = p->change->updated_at, dead_at = p->entry.dead_at, before;
+    int64_t at = p->change->updated_at, dead_at = p->entry.dead_at, before, shown;
     enum rc rc = RC_OK;
 
-    if (p->kind == REV_DELETED || (p->kind == REV_CHANGED && at != TIME_UNKNOWN)) {
-        rc = revisions_updated_at(t->db, p->entry.seq, &before, err);
-        if (rc == RC_OK && before > at)
+    if (p->kind != REV_NEW) {
+        shown = at != TIME_UNKNOWN                        ? at
+                : p->change->published_at != TIME_UNKNOWN ? p->change->published_at
+                : p->kind == REV_DELETED                  ? TIME_UNKNOWN
+                                                          : received;
+        rc = revisions_shown_at(t->db, p->entry.seq, &before, err);
+        if (rc == RC_OK && before > shown)
             at = before;
     }
     if (p->kind != REV_DELETED && dead_at != TIME_UNKNOWN && at <= dead_at) {

@@ -293,10 +293,12 @@ enum rc revisions_time(struct db *db, int64_t seq, int64_t *at_us, struct err *e
                        at_us, err);
 }
 
-enum rc revisions_updated_at(struct db *db, int64_t seq, int64_t *at, struct err *err)
+enum rc revisions_shown_at(struct db *db, int64_t seq, int64_t *at, struct err *err)
 {
-    sqlite3_stmt *st =
-        stmt_start(db, err, "SELECT updated_at FROM revisions WHERE seq = ?1", "i", seq);
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT coalesce(updated_at, published_at, at_us / 1000000)"
+                                  " FROM revisions WHERE seq = ?1",
+                                  "i", seq);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
     if (got < 0)

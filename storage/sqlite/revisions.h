@@ -60,8 +60,9 @@ enum rc entries_since(struct db *db, int64_t feed_id, int64_t seq, int64_t *n, i
 /* The event time of one row, microseconds; 0 when there is none. */
 enum rc revisions_time(struct db *db, int64_t seq, int64_t *at_us, struct err *err) NODISCARD;
 
-/* The publisher's date in one row; TIME_UNKNOWN when there is none. */
-enum rc revisions_updated_at(struct db *db, int64_t seq, int64_t *at, struct err *err) NODISCARD;
+/* The date under which one row is shown: updated, else published, else when it came in.
+ * TIME_UNKNOWN: there is no such row. */
+enum rc revisions_shown_at(struct db *db, int64_t seq, int64_t *at, struct err *err) NODISCARD;
 
 /* Give all entries of `from` and their revisions to `to`; where both have an entry, that of `to`
  * stays and the other goes. *n_entries, *n_items: how many of `to` there are afterwards, without

@@ -333,6 +333,55 @@ class Archive(Paged):
         self.assertEqual(self.state(),
                          {n: e.findtext(ATOM + "title") for n, e in state.items()})
 
+    def test_no_date_of_any_kind_hides_an_edit(self):                               # ARCH-03
+        def show(*items):
+            self.o.set("/r.xml", "<rss version='2.0'><channel><title>R</title><link>http://r.example/"
+                       "</link><description>d</description>%s</channel></rss>" % "".join(
+                           "<item><guid isPermaLink='false'>urn:r:%s</guid><title>%s</title>%s</item>"
+                           % (guid, title, date and "<pubDate>%s</pubDate>" % date)
+                           for guid, title, date in items))
+        late, early = "Sun, 05 May 2024 00:00:00 GMT", "Fri, 01 Jan 1999 00:00:00 GMT"
+        rest = [(str(i), "t%d" % i, "Mon, 05 May 2025 00:00:00 GMT") for i in range(7)]
+        show(("a", "first", late), ("b", "first", late), ("c", "first", ""), *rest)
+        url = self.o.url("/r.xml")
+        archive = self.d.base + "/archive?url=" + quote(url)
+        self.assertEqual(2, len(chain(archive)))
+        show(("a", "edited", early), ("b", "edited", ""), ("c", "edited", early), *rest)
+        self.d.ping(url)
+        self.wait(lambda: b"edited" in self.d.feed(url).body, 10, "the edit", self.d)
+        state = reconstruct(chain(archive))
+        self.assertEqual(["edited"] * 3, [state["urn:r:" + n].findtext(ATOM + "title") for n in "abc"])
+
+    def test_documents_of_one_second_are_told_apart(self):                          # ARCH-03
+        self.fill(12)                                    # by one fetch
+        documents = chain(self.entry())
+        for newer, older in zip(documents, documents[1:]):
+            self.assertGreater(newer.updated, older.updated)
+        document = Document(self.at("/feed", type="atom"))
+        self.assertGreater(document.updated, Document(document.link("prev-archive")).updated)
+
+    def test_one_id_in_two_feeds(self):                                   # SIMP-02 SIMP-16 ARCH-03
+        for path, date, words in (("/one.xml", "2020-01-01T00:00:00Z", "one"),
+                                  ("/two.xml", "2020-01-01T00:00:00Z", "two")):
+            self.o.set(path, "<feed xmlns='http://www.w3.org/2005/Atom'><id>urn:f:%s</id><title>f</title>"
+                       "<updated>%s</updated>%s</feed>" % (words, date, "".join(
+                           "<entry><id>urn:shared:%d</id><title>%s %d</title><updated>%s</updated>"
+                           "<content>c</content></entry>" % (i, words, i, date) for i in range(2))))
+        urls = "?url=" + ",".join(quote(self.o.url(p)) for p in ("/one.xml", "/two.xml"))
+        self.d.feed(self.o.url("/one.xml"))
+        events = Document(self.d.base + "/simple/recent" + urls)
+        self.assertEqual(4, len(set(events.ids)))
+        self.assertEqual({"urn:shared:0", "urn:shared:1"}, {
+            i for i, t in zip(events.ids, events.titles) if t.startswith("one")})
+        for entry in events.entries:
+            related = [l.get("href") for l in entry.findall(ATOM + "link") if l.get("rel") == "related"]
+            self.assertEqual(entry.findtext(ATOM + "title").startswith("two"), bool(related))
+        archive = Document(self.d.base + "/archive" + urls)
+        self.assertEqual(["two 0", "two 1"], archive.titles)
+        self.d.kill()
+        self.d.start()
+        self.assertEqual(events.ids, Document(events.url).ids)
+
     def test_tombstones(self):                                  # TOMB-01 TOMB-02 TOMB-03 TOMB-04
         self.fill(3)
         self.p.delete("e1")
@@ -506,6 +555,25 @@ class Delta(Paged):
             self.assertEqual(9, len(Document(url, answer).ids))
         self.assertEqual(226, self.ask(etag, "vcdiff, feed;q=0.5").status)
         self.assertEqual(200, self.ask(etag, len=3).status)      # an instance of another document
+
+
+    def test_a_deletion_is_not_lost(self):                             # DELTA-01 TOMB-02
+        self.fill(4)
+        url = self.at("/feed", type="atom")
+        etag = Document(url).headers["ETag"]
+        self.p.delete("e1")
+        self.p.put("new", "new")
+        self.sync()
+        answer = self.ask(etag)
+        self.assertEqual(200, answer.status)
+        self.assertIsNone(answer.header("IM"))
+        self.assertEqual(Document(url).headers["ETag"], answer.header("ETag"))
+        self.assertEqual(Document(url).body, answer.body)
+        self.assertNotIn("no-store", answer.header("Cache-Control"))
+        self.p.put("newer", "newer")
+        self.sync()
+        answer = self.ask(answer.header("ETag"))
+        self.assertEqual((226, ["newer"]), (answer.status, Document(url, answer).titles))
 
 
 class History(Paged):

@@ -124,6 +124,14 @@ class Archives(Followed):
         url = self.o.set("/f", doc(link("prev-archive", "/a"), entry("y", 4)))
         self.assertEqual(["third", "y"], self.titles(url))
 
+    def test_a_complete_document_is_not_archived_nor_paged(self):           # ARCH-02 ARCH-12 ARCH-13
+        url = self.o.set("/f", doc("<fh:complete/>", *(entry("e%d" % i, i) for i in range(60))))
+        for kind in ("atom", "rss"):
+            for more in ({}, {"page": 1}):
+                body = self.d.feed(url, type=kind, len=1000, **more).body.decode()
+                self.assertEqual(not more, "fh:complete" in body, body[:2000])
+                self.assertNotIn("prev-archive", body)
+
     def test_a_complete_feed_loses_what_it_does_not_show(self):       # ARCHC-04 PMHC-07 ARCH-13
         names = ["e1", "e2", "e3", "e4"]
         url = self.o.set("/f", doc("<fh:complete/>", *(entry(n, 1) for n in names)))

@@ -84,8 +84,7 @@ class Records(Case):
             self.assertFalse(document.has(FH + "complete"))
             self.assertEqual(bool(i), document.has(FH + "archive"))
             self.assertEqual(1, len(document.links("self")))
-            if i:
-                self.assertEqual(self.at(), document.link("current"))
+            self.assertEqual(self.at(), document.link("current"))
             for entry in document.entries:
                 self.assertIn(kind(entry), ("record", "deletion"))
                 self.assertLessEqual(when(entry.findtext(ATOM + "updated")), document.updated)
