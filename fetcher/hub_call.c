@@ -43,7 +43,15 @@ static void post(struct hub_call *call)
     http_client_start(call->client, &http, on_answer, call);
 }
 
-/* 307 and 308 say: the same, there (WebSub §5.1.2). No other status does. */
+/* The status is the answer: a body that is too long, breaks off or never ends changes nothing. */
+static bool is_answered(enum rc rc, const struct http_answer *answer)
+{
+    return rc == RC_OK ||
+           (answer->status >= 200 && (rc == RC_LIMIT || rc == RC_PEER || rc == RC_TIMEOUT));
+}
+
+/* 307 and 308 say: the same, there (WebSub §5.1.2). No other status does, and none takes a secret
+ * that was sent by TLS to where there is none. */
 static bool is_sent_on(struct hub_call *call, const struct http_answer *answer)
 {
     struct str location = http_answer_field(answer, "location");
@@ -52,7 +60,8 @@ static bool is_sent_on(struct hub_call *call, const struct http_answer *answer)
     if ((answer->status != 307 && answer->status != 308) || call->n_hops++ == HOPS_MAX ||
         str_is_null(location) ||
         url_parse(call->arena, url_resolve(call->arena, call->url, location), &parts, NULL) !=
-            RC_OK)
+            RC_OK ||
+        (str_starts(call->url, STR("https:")) && !str_starts(parts.url, STR("https:"))))
         return false;
     call->url = parts.url;
     post(call);
@@ -74,6 +83,8 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     struct arena *arena = answer->arena, *own = call->arena;
     struct str why = STR_NULL;
 
+    if (is_answered(rc, answer))
+        rc = RC_OK;
     if (rc != RC_OK || !is_sent_on(call, answer)) {
         if (rc != RC_OK)
             why = str_printf(arena, "the hub cannot be asked: %s",
@@ -106,13 +117,14 @@ void hub_call_start(struct http_client *client, const struct hub_request *req, h
         add(a, &form, "hub.lease_seconds", str_printf(a, "%" PRId64, req->lease_s));
         add(a, &form, "hub.secret", req->secret);
     }
-    *call = (struct hub_call){.arena = a,
-                              .client = client,
-                              .req = {.token = str_dup(a, req->token), .ends = req->ends},
-                              .url = str_dup(a, req->hub),
-                              .body = str_dup(a, buf_view(&form)),
-                              .done = done,
-                              .ctx = ctx};
+    *call = (struct hub_call){
+        .arena = a,
+        .client = client,
+        .req = {.token = str_dup(a, req->token), .hub = str_dup(a, req->hub), .ends = req->ends},
+        .url = str_dup(a, req->hub),
+        .body = str_dup(a, buf_view(&form)),
+        .done = done,
+        .ctx = ctx};
     call->req.timeout_ms = req->timeout_ms;
     post(call);
 }

@@ -7,8 +7,8 @@
 #include "net/http_client.h"
 
 struct hub_request {
-    struct str token; /* given back with the answer */
-    struct str hub, topic, callback;
+    struct str token, hub; /* given back with the answer */
+    struct str topic, callback;
     struct str secret; /* with `ends`: not sent */
     int64_t lease_s;   /* asked for; likewise */
     bool ends;         /* unsubscribe */

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "fetcher/hub_call.h"
+#include "fetcher/hub_turns.h"
 #include "fetcher/time_heap.h"
 #include "net/url.h"
 
@@ -30,7 +31,6 @@
 #define DAY_S 86400
 #define OTHER_HUB_AFTER 3 /* failures, when the publisher names another one */
 #define ENDINGS_TRIED 5   /* then the lease will end it */
-#define CALLS_MAX 8       /* requests to hubs at once */
 #define SLEEP_MAX_S 60    /* wall time may be set while we sleep */
 #define SAVE_RETRY_MS 500
 #define REASON_TEXT 200
@@ -40,6 +40,7 @@ struct follow {
     struct arena arena;
     char error[REASON_TEXT];
     struct time_node node; /* row.next_at, while no call is in flight */
+    struct hub_turn turn;  /* it is time, and others are before it */
     bool is_calling;
     bool is_waiting;   /* the hub took the request and has not verified it yet */
     bool is_confirmed; /* it has, while the call was in flight */
@@ -54,11 +55,11 @@ struct subscriber {
     struct map by_token;  /* struct follow */
     struct map by_feed;   /* those that are current, by feed id */
     struct time_heap heap;
+    struct hub_turns turns;
     struct arena arena; /* the next two; a reload adds to it */
     struct str base_url, local_url;
     int64_t unused_s, timeout_ms;
     size_t n_unsaved;
-    int n_calls;
     bool is_kicked;
 
     struct http_client *client; /* NULL: not running. Loop, under the lock */
@@ -94,6 +95,7 @@ static void kick_locked(struct subscriber *s)
 
 static void set_next_locked(struct subscriber *s, struct follow *f, int64_t at)
 {
+    hub_turns_leave(&s->turns, &f->turn);
     f->row.next_at = at;
     if (at == TIME_UNKNOWN || f->is_calling)
         time_heap_remove(&s->heap, &f->node);
@@ -159,6 +161,7 @@ static void drop_locked(struct subscriber *s, struct follow *f)
         log_debug("fetcher", "hub_kept", "feed=%" PRId64 " effect=dropped_at_next_start",
                   f->row.feed_id);
     not_current_locked(s, f);
+    hub_turns_leave(&s->turns, &f->turn);
     time_heap_remove(&s->heap, &f->node);
     s->n_unsaved -= f->is_unsaved;
     map_del(&s->by_token, f->row.token);
@@ -350,8 +353,6 @@ static void ask_hub_locked(struct subscriber *s, struct follow *f)
 
     f->is_calling = true;
     f->is_confirmed = false;
-    time_heap_remove(&s->heap, &f->node);
-    s->n_calls++;
     hub_call_start(s->client, &req, on_answer, s);
 }
 
@@ -381,7 +382,7 @@ static void on_answer(void *ctx, const struct hub_request *req, enum rc rc, stru
     struct follow *f;
 
     pthread_mutex_lock(&s->lock);
-    s->n_calls--;
+    hub_turns_done(&s->turns, req->hub, rc == RC_OK);
     f = map_get(&s->by_token, req->token);
     if (f != NULL && rc != RC_CLOSED)
         answered_locked(s, f, req->ends, why);
@@ -406,7 +407,8 @@ static void step_locked(struct subscriber *s, struct follow *f)
     } else if (f->row.state == UPSTREAM_IDLE) {
         set_next_locked(s, f, TIME_UNKNOWN);
     } else {
-        ask_hub_locked(s, f);
+        time_heap_remove(&s->heap, &f->node);
+        hub_turns_wait(&s->turns, &f->turn, f->row.hub);
     }
 }
 
@@ -438,7 +440,7 @@ static void arm_locked(struct subscriber *s)
 
     if (s->timer != NULL)
         loop_timer_cancel(&s->timer);
-    if (first != NULL && s->n_calls < CALLS_MAX) {
+    if (first != NULL) {
         int64_t left_us = first->at * 1000000 - clock_now_us();
 
         if (left_us < ms * 1000)
@@ -454,14 +456,16 @@ static void on_turn(void *ctx)
 {
     struct subscriber *s = ctx;
     struct time_node *first;
+    struct hub_turn *turn;
 
     pthread_mutex_lock(&s->lock);
     s->is_kicked = true; /* what follows needs no further turn */
     if (s->client != NULL) {
         save_again_locked(s);
-        while (s->n_calls < CALLS_MAX && (first = time_heap_first(&s->heap)) != NULL &&
-               first->at <= clock_now_s())
+        while ((first = time_heap_first(&s->heap)) != NULL && first->at <= clock_now_s())
             step_locked(s, CONTAINER_OF(first, struct follow, node));
+        while ((turn = hub_turns_next(&s->turns)) != NULL)
+            ask_hub_locked(s, CONTAINER_OF(turn, struct follow, turn));
         arm_locked(s);
     }
     s->is_kicked = false;
@@ -778,6 +782,7 @@ void subscriber_free(struct subscriber **sp)
         return;
     map_release(&s->by_feed, NULL);
     map_release(&s->by_token, free_follow);
+    hub_turns_release(&s->turns);
     time_heap_release(&s->heap);
     arena_release(&s->arena);
     pthread_mutex_destroy(&s->lock);

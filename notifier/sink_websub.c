@@ -1,7 +1,7 @@
 /* notifier/sink_websub.c - content distribution (WebSub 7): the topic's document, signed.
  *
  * What the document holds is drawn elsewhere (notifier.h, the port `draw`). Any answer 2xx means
- * delivered, whatever its body; 410 ends the subscription; a redirect is a failure, for a callback
+ * delivered, whatever its body, and whether that comes or not; 410 ends the subscription; a redirect is a failure, for a callback
  * that has moved is to be subscribed anew.
  */
 #include "notifier/sink.h"
@@ -35,7 +35,7 @@ static enum sink_verdict websub_judge(struct arena *a, enum rc rc, const struct 
 {
     int status = answer == NULL ? 0 : answer->status;
 
-    if ((rc == RC_OK || rc == RC_LIMIT) && status >= 200 && status < 300)
+    if (status >= 200 && status < 300)
         return SINK_DELIVERED;
     if (rc != RC_OK) {
         *why = str_dup(a, err == NULL ? str_from(rc_meaning(rc)) : str_from(err->text));

@@ -498,6 +498,20 @@ class Deliver(Hub):
         self.silent()
         self.assertEqual(1, len(self.s.deliveries))
 
+    def test_answers_that_break_off_are_answers(self):                                       # HUB-25
+        """2xx is the acknowledgement; what becomes of the body changes nothing."""
+        d = self.d = self.daemon("--ping-gap", "0", "--push-first-retry", "300ms", "--push-timeout", "2s")
+        self.subscribed()
+        self.s.script = [b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbroken",
+                         (b"HTTP/1.1 202 Accepted\r\nContent-Length: 100\r\n\r\nslow", 60.0),
+                         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+                         b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 300_000]
+        for i in range(4):
+            self.publish(*["new %d" % k for k in range(i, -1, -1)], "old 2", "old 1")
+            self.assertEqual(["new %d" % i], self.delivered(i + 1)[-1].titles)
+        self.silent(seconds=3)
+        self.assertEqual(0, d.counter("push_failed_total"))
+
     def test_leases_end(self):                                                               # HUB-16
         self.subscribed(lease_seconds="6")
         self.publish("new", "old 2", "old 1")

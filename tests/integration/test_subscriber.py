@@ -188,6 +188,36 @@ class Subscriber(Case):
         self.moved_hub(308)
 
     # ---- callbacks ----
+    def test_a_hub_whose_answer_breaks_off(self):                        # SUBR-100
+        """Its status is the answer."""
+        for raw in (b"HTTP/1.1 202 Accepted\r\nContent-Length: 100\r\n\r\nbroken",
+                    b"HTTP/1.1 202 Accepted\r\n\r\n" + b"x" * 300_000):
+            with self.subTest(raw=raw[:70]):
+                h = self.hub(raw=raw)
+                path = "/%d.atom" % len(raw)
+                u = self.o.set(path, atom("old", hub=h.url(), self_=self.o.url(path)))
+                d = self.daemon()
+                d.subscribe(u)
+                self.active(d, u)
+                time.sleep(0.5)
+                self.assertEqual(0, d.counter("hub_failed_total"))
+                self.assertEqual(1, len(h.asked))
+
+    def test_a_silent_hub_keeps_no_other_waiting(self):                  # SUBR-100
+        silent, d = self.hub(raw=b""), self.daemon()
+        urls = []
+        for i in range(60):
+            path = "/s%d.atom" % i
+            urls.append(self.o.set(path, atom("old", hub=silent.url(), self_=self.o.url(path))))
+        d.subscribe(*urls)
+        self.wait(lambda: len(silent.asked) >= 4, 10, "four requests", d)
+        u = self.o.set("/f.atom", atom("old", hub=self.h.url(), self_=self.o.url("/f.atom")))
+        began = time.monotonic()
+        d.subscribe(u)
+        self.active(d, u)
+        self.assertLess(time.monotonic() - began, 4 * PATIENCE)
+        self.assertEqual(4, len(silent.asked))
+
     def test_verifications_that_were_not_asked_for(self):                # SUBR-205 SUBR-206
         d, u, asked = self.subscribed()
         self.assertEqual(404, self.h.say(asked, "subscribe", topic=u + "x", challenge="c",

@@ -51,7 +51,8 @@ class Delivery:
 
 class Subscriber:
     """`confirm(query)` answers a verification: (status, body); None: the challenge. `script`: for each
-    delivery in turn a status, a (status, fields) pair, or seconds to sleep first; then 204."""
+    delivery in turn a status, a (status, fields) pair, seconds to sleep first, or the bytes of an answer
+    after which the connection is closed (a pair with seconds: held so long before); then 204."""
 
     def __init__(self):
         self.verifications, self.denials, self.deliveries = [], [], []
@@ -94,6 +95,15 @@ class Subscriber:
                 if isinstance(step, float):
                     time.sleep(step)
                     step = 204
+                raw, held = step if isinstance(step, tuple) else (step, 0)
+                if isinstance(raw, bytes):
+                    with subscriber.lock:
+                        subscriber.deliveries.append(
+                            Delivery(self.path, list(self.headers.items()), body))
+                    self.wfile.write(raw)
+                    time.sleep(held)
+                    self.close_connection = True
+                    return
                 status, fields = step if isinstance(step, tuple) else (step, ())
                 if not self.path.startswith("/cb"):
                     subscriber.elsewhere.append(self.path)

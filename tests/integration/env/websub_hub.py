@@ -24,9 +24,11 @@ class Asked:
 
 
 class Hub:
-    """`lease`: seconds granted; `verifies`: False for one that takes requests and stays silent."""
+    """`lease`: seconds granted; `verifies`: False for one that takes requests and stays silent. `raw`:
+    the bytes of its answer, after which the connection is closed; b"": it is held open."""
 
-    def __init__(self, lease=1000, verifies=True, status=202):
+    def __init__(self, lease=1000, verifies=True, status=202, raw=None):
+        self.raw = raw
         self.lease, self.verifies, self.status = lease, verifies, status
         self.asked, self.verified, self.lock = [], [], threading.Lock()
         hub = self
@@ -48,9 +50,15 @@ class Hub:
                 asked = Asked(body, self.path)
                 with hub.lock:
                     hub.asked.append(asked)
-                self.send_response(hub.status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+                if hub.raw == b"":
+                    time.sleep(600)
+                elif hub.raw is not None:
+                    self.wfile.write(hub.raw)
+                    self.close_connection = True
+                else:
+                    self.send_response(hub.status)
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
                 if hub.status == 202 and hub.verifies:
                     threading.Thread(target=hub.verify, args=(asked,), daemon=True).start()
 
