@@ -60,6 +60,8 @@ CREATE TABLE feeds (
     partial         INTEGER NOT NULL DEFAULT 0, -- 1: rows of `archives` wait to be read
     harvest_at      INTEGER,                    -- Atom-PMH: all records up to this time were seen
     harvest_to      INTEGER,                    -- and up to this one when `archives` has been read
+    content_failures INTEGER NOT NULL DEFAULT 0, -- answers in a row that left a record's content open
+    content_wait_at INTEGER,                    -- no content is asked for before
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;
@@ -170,6 +172,20 @@ CREATE TABLE graves (
     when_us INTEGER NOT NULL, -- microseconds
     PRIMARY KEY (feed_id, uid)
 ) STRICT, WITHOUT ROWID;
+
+-- Records of Atom-PMH whose entries lead to their content: whether it was fetched. The content itself
+-- is part of a revision like any other. A new version of the entry begins anew.
+CREATE TABLE contents (
+    entry_id INTEGER PRIMARY KEY REFERENCES entries (id) ON DELETE CASCADE,
+    feed_id  INTEGER NOT NULL,           -- of the entry
+    state    INTEGER NOT NULL DEFAULT 0, -- enum content_state
+    form     INTEGER NOT NULL DEFAULT 0, -- which of its alternates is asked next, the best is 0
+    n_gone   INTEGER NOT NULL DEFAULT 0, -- of those that were asked, answered 403, 404 or 410
+    gone_at  INTEGER,                    -- all were, the first time; they are asked once more
+    try_at   INTEGER NOT NULL DEFAULT 0, -- not to be asked before
+    failures INTEGER NOT NULL DEFAULT 0  -- answers in a row that left it open (401, 5xx, none)
+) STRICT;
+CREATE INDEX contents_open ON contents (feed_id, try_at, entry_id DESC) WHERE state = 0;
 
 -- The log. Rows are only added, and never change: archive pages are made of them and must stay the
 -- same byte for byte. (A record that turns out to be another one takes its rows there.) There is no

@@ -15,6 +15,7 @@
 
 /* Outgoing HTTP (requirements: SCHED-15) */
 #define LIMIT_FETCH_BODY (16 * 1024 * 1024) /* decoded body of a fetched document */
+#define LIMIT_FETCH_CONTENT (1024 * 1024)   /* decoded content of a metadata record */
 #define LIMIT_FETCH_HEADER (64 * 1024)      /* all fields of one answer */
 #define LIMIT_FETCH_REDIRECTS 5
 #define LIMIT_FETCH_MS 30000          /* one document, redirects included */

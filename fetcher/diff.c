@@ -238,7 +238,8 @@ static bool is_same(const struct doc_entry *e, const struct identity_entry *it,
  * not. */
 static bool compare_entry(struct arena *a, struct arena *docs, const struct doc_entry *e,
                           const struct identity_entry *it, struct str uid, int64_t received_at,
-                          const struct known_entry *known, bool upheaval, struct entry_change *c)
+                          const struct known_entry *known, bool upheaval, bool is_record,
+                          struct entry_change *c)
 {
     struct arena_mark before = arena_mark(docs);
     unsigned char hash[16];
@@ -250,6 +251,7 @@ static bool compare_entry(struct arena *a, struct arena *docs, const struct doc_
         ext = STR("");
     *c = (struct entry_change){.kind = there ? REV_CHANGED : REV_NEW, .uid = uid};
     c->volatile_only = same;
+    c->is_record = is_record;
     c->marks = it->marks;
     memcpy(c->essence, it->essence, sizeof c->essence);
     /* an undated entry keeps the time it came in until it changes */
@@ -381,7 +383,9 @@ size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_
             t = NULL;
         }
         if (t == NULL && compare_entry(a, docs, e, &d->entries[i], d->uids[i], received_at, known,
-                                       upheaval, &changes[n]))
+                                       upheaval,
+                                       d->records && e->is_record && e->updated_at != TIME_UNKNOWN,
+                                       &changes[n]))
             n++;
     }
     for (size_t i = 0; i < doc->n_tombstones; i++) {

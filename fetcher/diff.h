@@ -15,6 +15,7 @@ struct diff {
     const struct feed_doc *doc;
     struct identity_policy policy; /* after diff_document(): as it is from now on */
     bool policy_changed;           /* anything in it */
+    bool records;                  /* set by the caller: entries may be records of Atom-PMH */
     /* the rest is private */
     struct identity_entry *entries;
     struct entry_marks *graves; /* of each tombstone */

@@ -11,9 +11,11 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "fetcher/content.h"
 #include "fetcher/delivery.h"
 #include "fetcher/parse_job.h"
 #include "fetcher/waiting.h"
@@ -57,6 +59,7 @@ struct lookup {
     int64_t ids[LOOKUP_BATCH];
     struct str authorities[LOOKUP_BATCH]; /* null: no such feed */
     bool insists[LOOKUP_BATCH];
+    bool is_content[LOOKUP_BATCH]; /* of a record of the feed, not of the feed */
     enum rc rc;
     struct arena arena;
 };
@@ -110,9 +113,12 @@ static void look_up(void *ctx, struct reader *r)
         log_error("fetcher", "read_failed", "why=%s", log_quote(str_from(err.text)));
     for (size_t i = 0, k = 0; i < look->n && look->rc == RC_OK && k < n_recs; i++)
         if (recs[k].id == look->ids[i]) { /* records come in the order of the ids */
-            look->insists[i] =
-                recs[k].last_check_at == TIME_UNKNOWN || recs[k].level == LEVEL_EXACT;
-            look->authorities[i] = url_authority(&look->arena, recs[k++].url);
+            const struct feed_record *rec = &recs[k++];
+
+            look->insists[i] = !look->is_content[i] && (rec->last_check_at == TIME_UNKNOWN ||
+                                                        rec->level == LEVEL_EXACT);
+            look->authorities[i] = look->is_content[i] ? content_authority(&look->arena, rec, r)
+                                                       : url_authority(&look->arena, rec->url);
         }
     loop_post(look->f->loop, on_looked_up, look);
 }
@@ -131,6 +137,9 @@ static void look_up_hosts(struct fetcher *f)
         mem_free(look);
         return;
     }
+    for (size_t i = 0; i < look->n; i++)
+        look->is_content[i] =
+            content_is_wanted(work_queue_find(f->queue, look->ids[i])->reasons);
     rc = store_read(f->store, look_up, look);
     if (rc == RC_OK) {
         f->is_looking = true;
@@ -266,7 +275,9 @@ static void send_request(struct fetcher *f, struct slot *slot, struct job *job)
     }
     waiting_of(slot)->job = NULL;
     job_call(job, f->user_agent, fields, &call);
-    call.max_body = f->max_body;
+    call.max_body = job->target == JOB_CONTENT && f->max_body > LIMIT_FETCH_CONTENT
+                        ? LIMIT_FETCH_CONTENT
+                        : f->max_body;
     call.timeout_ms = f->timeout_ms;
     stats_inc(STAT_fetch_total);
     stats_add(STAT_fetch_running, 1);
@@ -292,6 +303,10 @@ static void on_records(void *ctx)
             finish(f, job);
         else if (f->stopping)
             fail(f, job, RC_CLOSED, STR("shutting down"));
+        else if (job->target == JOB_CONTENT && job->content->open.entry_id == 0)
+            finish(f, job); /* it was done, or is void */
+        else if (job->target == JOB_CONTENT && str_is_null(job->url))
+            give_to_worker(f, job);
         else
             send_request(f, slot_of(f, job), job);
     }
@@ -318,6 +333,8 @@ static void read_records(void *ctx, struct reader *r)
         } else if (n == 0) {
             job->rc = RC_NOT_FOUND;
             job->text = STR("there is no such feed any more");
+        } else if (content_is_wanted(job->reasons)) {
+            job->rc = content_begin(job, rec, r, &err);
         } else {
             job_begin(job, rec);
         }
@@ -389,7 +406,7 @@ static bool may_go_back(struct fetcher *f, struct job *job)
 {
     return job->rc == RC_OK && !str_is_null(job->next_archive) && job->n_archives < f->catch_up &&
            job->result_id == job->feed_id && job->resp.kind != RESPONSE_LIMITED && !f->stopping &&
-           slot_of(f, job)->again == 0;
+           (slot_of(f, job)->again & ~REASON_BIT(REASON_CONTENT)) == 0;
 }
 
 static void on_ended(void *ctx)
@@ -417,7 +434,11 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res, con
     job->next_archive = rc == RC_OK && !str_is_null(res->next_archive)
                             ? str_dup(job->arena, res->next_archive)
                             : STR_NULL;
-    if (job->target == JOB_ARCHIVE) { /* what the job came to is known */
+    if (job->target == JOB_CONTENT) {
+        job->wants_feed = rc == RC_OK && res->wants_feed;
+        job->rc = rc;
+    }
+    if (job->target == JOB_ARCHIVE || job->target == JOB_CONTENT) { /* what the job came to is known */
         loop_post(f->loop, on_ended, job);
         return;
     }
@@ -461,13 +482,39 @@ void *dispatch_worker_main(void *arg)
     return NULL;
 }
 
+/* Who waits, waits for the feed. */
+static void finish_content(struct fetcher *f, struct job *job)
+{
+    struct slot *slot = slot_of(f, job);
+    int64_t now_ms = clock_mono_ms();
+
+    if (job->rc != RC_OK)
+        sweeper_put(f->contents, job->feed_id, clock_now_s() + 60 * BROKEN_RETRY_MS / 1000);
+    waiting_of(slot)->job = NULL;
+    if (job->wants_feed && !f->stopping)
+        work_queue_want(f->queue, job->feed_id, REASON_PERIOD, now_ms);
+    work_queue_end(f->queue, slot, now_ms);
+    job_free(&job);
+    one_less(f);
+}
+
 /* Everything is done or in vain: tell who waits, free the slot for the next fetch. */
 static void finish(struct fetcher *f, struct job *job)
 {
     struct slot *slot = slot_of(f, job);
     int64_t now_ms = clock_mono_ms();
     struct fetch_result res = result_of(job->arena, job);
+    struct feed_brief brief;
 
+    if (job->target == JOB_CONTENT && !f->stopping) {
+        finish_content(f, job);
+        return;
+    }
+    if (job->target == JOB_CONTENT)
+        res = (struct fetch_result){.rc = RC_CLOSED,
+                                    .feed_id = job->feed_id,
+                                    .url = STR(""),
+                                    .text = STR("shutting down")};
     if (job->patience != NULL)
         loop_timer_cancel(&job->patience);
     if (job->rc != RC_OK && job->rc != RC_CLOSED)
@@ -489,6 +536,9 @@ static void finish(struct fetcher *f, struct job *job)
         work_queue_want(f->queue, job->result_id, REASON_PERIOD,
                         now_ms); /* its past is read there */
     }
+    /* it may have been due while its past was read */
+    if (!f->stopping && store_brief(f->store, job->feed_id, &brief))
+        sweeper_put_if_absent(f->sweeper, job->feed_id, brief.next_fetch_at);
     work_queue_end(f->queue, slot, now_ms);
     job_free(&job);
     one_less(f);

@@ -38,7 +38,8 @@ static void on_want(void *ctx)
     int64_t now_ms = clock_mono_ms();
 
     for (size_t i = 0; i < msg->n && !f->stopping; i++)
-        work_queue_want(f->queue, msg->ids[i], msg->reason, now_ms);
+        if (msg->reason != REASON_CONTENT || f->with_contents)
+            work_queue_want(f->queue, msg->ids[i], msg->reason, now_ms);
     mem_free(msg);
     dispatch_pump(f);
 }
@@ -162,6 +163,11 @@ static void on_due(void *ctx, const int64_t *feed_ids, size_t n)
     post_wants(ctx, feed_ids, n, REASON_PERIOD);
 }
 
+static void on_content_due(void *ctx, const int64_t *feed_ids, size_t n)
+{
+    post_wants(ctx, feed_ids, n, REASON_CONTENT);
+}
+
 static int64_t on_monitor_known(void *ctx)
 {
     struct fetcher *f = ctx;
@@ -181,6 +187,7 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
             atomic_fetch_add(&f->n_made, 1);
         sweeper_put(f->sweeper, feed->feed_id,
                     feed->merged_into != 0 || feed->is_pinged ? TIME_UNKNOWN : feed->next_fetch_at);
+        sweeper_put(f->contents, feed->feed_id, feed->content_at);
         if (feed->is_pinged)
             fetcher_want(f, feed->feed_id, REASON_PING);
     }
@@ -284,6 +291,7 @@ static struct work_queue_cfg queue_cfg(const struct fetcher_cfg *cfg)
         .max_running = cfg->max_transfers > 0 ? cfg->max_transfers : 1,
         .max_per_host = cfg->max_per_host > 0 ? cfg->max_per_host : 1,
         .host_gap_ms = cfg->host_gap_ms,
+        .content_gap_ms = cfg->content_rate > 0 ? 60000 / cfg->content_rate : 0,
         .ping_gap_ms = cfg->ping_gap_ms,
         .remember_ms = cfg->ping_gap_ms > FAILURE_HOLDS_MS ? cfg->ping_gap_ms : FAILURE_HOLDS_MS,
         .user_free = waiting_free,
@@ -299,6 +307,7 @@ static void take_settings(struct fetcher *f, const struct fetcher_cfg *cfg)
     f->rules.unused_s = cfg->unused_s;
     f->announced_only = cfg->announced_only;
     f->catch_up = cfg->catch_up;
+    f->with_contents = cfg->content_rate > 0;
     f->max_body = cfg->max_body;
     f->timeout_ms = cfg->timeout_ms;
 }
@@ -342,6 +351,7 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
     pthread_condattr_destroy(&attr);
     f->queue = work_queue_new(&queue);
     f->sweeper = sweeper_new(on_due, f);
+    f->contents = sweeper_new(on_content_due, f);
     f->parse =
         queue_new((size_t)(cfg->n_workers > 0 ? cfg->n_workers : 1) * PARSE_QUEUE_PER_WORKER, NULL);
     f->deliveries = queue_new(DELIVERIES_MOST, NULL);
@@ -362,6 +372,24 @@ static void on_loaded(void *ctx, int64_t feed_id, int64_t next_fetch_at, enum fe
         fetcher_want(f, feed_id, REASON_PING);
     else
         sweeper_put_if_absent(f->sweeper, feed_id, next_fetch_at);
+}
+
+static void on_content_feed(void *ctx, int64_t feed_id)
+{
+    struct fetcher *f = ctx;
+    struct feed_brief brief;
+
+    if (store_brief(f->store, feed_id, &brief))
+        sweeper_put_if_absent(f->contents, feed_id, brief.content_at);
+}
+
+/* On a reader's thread. */
+static void load_contents(void *ctx, struct reader *r)
+{
+    struct err err = ERR_INIT;
+
+    if (reader_content_feeds(r, on_content_feed, ctx, &err) != RC_OK)
+        log_error("fetcher", "read_failed", "why=%s", log_quote(str_from(err.text)));
 }
 
 /* Bring the monitor to what is configured; it runs only while there are servers. */
@@ -415,6 +443,8 @@ enum rc fetcher_start(struct fetcher *f, struct err *err)
 
     ASSERT(!f->is_started);
     if (rc == RC_OK)
+        rc = reader_content_feeds(workers[0].reader, on_content_feed, f, err);
+    if (rc == RC_OK)
         rc = subscriber_load(f->subscriber, workers[0].reader, err);
     if (rc != RC_OK) {
         for (int i = 0; i < n; i++)
@@ -429,6 +459,7 @@ enum rc fetcher_start(struct fetcher *f, struct err *err)
         ASSERT(pthread_create(&w->thread, NULL, dispatch_worker_main, w) == 0);
     }
     sweeper_start(f->sweeper);
+    sweeper_start(f->contents);
     loop_call(f->loop, run_on_loop, f);
     set_monitor(f, &f->cfg);
     f->is_started = true;
@@ -466,6 +497,7 @@ void fetcher_stop(struct fetcher *f, int64_t ms)
 {
     monitor_free(&f->monitor);
     sweeper_stop(f->sweeper);
+    sweeper_stop(f->contents);
     loop_call(f->loop, stop_on_loop, f);
     if (!wait_idle(f, ms < 0 ? 0 : ms))
         log_info("fetcher", "cut", "text=\"transfers are cut, their feeds stay due\"");
@@ -489,6 +521,7 @@ void fetcher_free(struct fetcher **fp)
     loop_free(&f->loop);
     subscriber_free(&f->subscriber);
     sweeper_free(&f->sweeper);
+    sweeper_free(&f->contents);
     work_queue_free(&f->queue);
     queue_free(&f->parse);
     queue_free(&f->deliveries);
@@ -523,6 +556,8 @@ void fetcher_reload(struct fetcher *f, const struct fetcher_cfg *cfg)
     struct subscriber_cfg subscriber = subscriber_config(cfg);
 
     loop_call(f->loop, reload_on_loop, &r);
+    if (cfg->content_rate > 0 && store_read(f->store, load_contents, f) != RC_OK)
+        log_warn("fetcher", "contents_unread", "effect=\"contents wait for their feeds\"");
     subscriber_set(f->subscriber, &subscriber);
     set_monitor(f, cfg);
 }

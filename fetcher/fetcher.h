@@ -26,6 +26,7 @@ struct fetcher_cfg {
     int64_t timeout_ms;     /* one document, redirects included */
     size_t max_body;        /* decoded bytes */
     int catch_up;           /* documents of a feed's past that are read after one fetch of it */
+    int content_rate;       /* contents of records a minute and host; 0: none are fetched */
     bool announced_only;    /* a page's site is not searched for feeds it does not announce */
     int64_t level_period_s[3];
     int64_t backoff_max_s;          /* <= 1 day */

@@ -31,6 +31,7 @@ struct fetcher {
     char *full_user_agent; /* with it */
     struct loop *loop;
     struct sweeper *sweeper;
+    struct sweeper *contents; /* when the content of a record of a feed is due */
     struct queue *parse; /* struct job, loop -> workers */
     atomic_bool give_up; /* workers wait for room in the storer no more */
 
@@ -51,6 +52,7 @@ struct fetcher {
     struct work_queue *queue;
     struct schedule_rules rules;
     bool announced_only;
+    bool with_contents;
     int catch_up;
     size_t max_body;
     int64_t timeout_ms;

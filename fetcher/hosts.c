@@ -9,9 +9,12 @@
 #define GENTLE_MS ((int64_t)10 * 60 * 1000) /* how long starts stay apart after cooling, ... */
 #define GENTLE_GAP_MS 1000                  /* ... and how far */
 
-void hosts_init(struct hosts *hs, int max_per_host, int64_t gap_ms)
+void hosts_init(struct hosts *hs, int max_per_host, int64_t gap_ms, int64_t content_gap_ms)
 {
-    *hs = (struct hosts){.table = MAP_INIT, .max_per_host = max_per_host, .gap_ms = gap_ms};
+    *hs = (struct hosts){.table = MAP_INIT,
+                         .max_per_host = max_per_host,
+                         .gap_ms = gap_ms,
+                         .content_gap_ms = content_gap_ms};
 }
 
 static void host_free(void *p)
@@ -35,7 +38,8 @@ struct host *hosts_hold(struct hosts *hs, struct str key)
         h = NEW(struct host);
         h->key = mem_strndup(key.ptr == NULL ? "" : key.ptr, key.len);
         h->ring = -1;
-        h->gap_until_ms = h->cool_until_ms = h->gentle_until_ms = INT64_MIN;
+        h->gap_until_ms = h->cool_until_ms = INT64_MIN;
+        h->gentle_until_ms = h->content_until_ms = INT64_MIN;
         for (int i = 0; i < WORK_CLASSES; i++)
             TAILQ_INIT(&h->waiting[i]);
         map_put(&hs->table, key, h);
@@ -62,7 +66,8 @@ void hosts_prune(struct hosts *hs, int64_t now_ms)
         struct host *h = value;
 
         if (h->n_holders == 0 && h->n_running == 0 && h->gap_until_ms <= now_ms &&
-            h->cool_until_ms <= now_ms && h->gentle_until_ms <= now_ms)
+            h->cool_until_ms <= now_ms && h->gentle_until_ms <= now_ms &&
+            h->content_until_ms <= now_ms)
             host_free(map_del(&hs->table, key));
     }
 }
@@ -74,16 +79,20 @@ int64_t host_ready_ms(const struct hosts *hs, const struct host *h, enum work_cl
 
     if (h->n_running >= hs->max_per_host)
         return INT64_MAX;
-    if (cls != WORK_SWEEP)
+    if (cls < WORK_SWEEP)
         return now_ms;
+    if (cls == WORK_CONTENT && h->n_running > 0)
+        return INT64_MAX;
     if (h->gap_until_ms > at)
         at = h->gap_until_ms;
     if (h->cool_until_ms > at)
         at = h->cool_until_ms;
+    if (cls == WORK_CONTENT && h->content_until_ms > at)
+        at = h->content_until_ms;
     return at;
 }
 
-void host_start(const struct hosts *hs, struct host *h, int64_t now_ms)
+void host_start(const struct hosts *hs, struct host *h, enum work_class cls, int64_t now_ms)
 {
     int64_t gap = hs->gap_ms;
 
@@ -91,6 +100,8 @@ void host_start(const struct hosts *hs, struct host *h, int64_t now_ms)
         gap = GENTLE_GAP_MS;
     h->n_running++;
     h->gap_until_ms = now_ms + gap;
+    if (cls == WORK_CONTENT)
+        h->content_until_ms = now_ms + hs->content_gap_ms;
 }
 
 void host_end(struct host *h)

@@ -118,7 +118,7 @@ void job_call(struct job *job, const char *user_agent, struct http_field fields[
         .max_redirects = LIMIT_FETCH_REDIRECTS,
         .max_header = LIMIT_FETCH_HEADER,
     };
-    add_field(call, fields, STR("Accept"), STR(ACCEPT));
+    add_field(call, fields, STR("Accept"), str_is_null(job->accept) ? STR(ACCEPT) : job->accept);
     if (!job->conditional)
         return;
     if (rec->etag.len > 0) {
@@ -293,6 +293,7 @@ enum job_step job_answered(struct job *job, enum rc rc, struct http_answer *answ
             job->resp = job->own;
         break;
     case JOB_ARCHIVE:
+    case JOB_CONTENT:
         break;
     case JOB_CANDIDATE:
         if (job->guesses && (resp.kind == RESPONSE_BROKEN || resp.kind == RESPONSE_LIMITED))

@@ -37,6 +37,7 @@ enum job_target {
     JOB_PAGE,
     JOB_CANDIDATE,
     JOB_ARCHIVE,  /* a document of the feed's past */
+    JOB_CONTENT,  /* of a metadata record, and nothing else (content.h) */
     JOB_DELIVERY, /* nothing is asked: a hub sent it (delivery.h) */
 };
 
@@ -63,6 +64,10 @@ struct job {
     bool guesses;        /* the candidates are not announced */
     bool announced_only; /* a setting: no usual addresses are tried */
     bool is_led;         /* by an archive document at the URL that was asked first */
+
+    struct content_job *content; /* JOB_CONTENT: content.c's own */
+    struct str accept;           /* null: what feeds are asked for with */
+    bool wants_feed;             /* the feed is to be fetched next */
 
     struct str next_archive;     /* as the storer says; null: none */
     int n_archives;              /* asked for so far */

@@ -11,6 +11,7 @@
 #include "feed/discover.h"
 #include "feed/history.h"
 #include "feed/parse.h"
+#include "fetcher/content.h"
 #include "fetcher/diff.h"
 #include "fetcher/outcome.h"
 #include "net/http_fields.h"
@@ -237,6 +238,7 @@ static enum job_step understand(const struct parse_worker *w, struct arena *a, s
         hub_links_of_feed(job, doc);
     job_drop_body(job);
     diff_begin(a, &found->diff, doc, &job->rec->identity, now);
+    found->diff.records = history.records;
     if (read_known(w, a, job->feed_id, &found->diff, err) != RC_OK)
         return JOB_END;
     found->n_changes = diff_document(a, docs, &found->diff, now, &changes);
@@ -278,6 +280,7 @@ static enum rc understand_archive(const struct parse_worker *w, struct arena *a,
     history_settle(a, doc, history.records);
     outcome_past(a, job, doc, &history, &o->past);
     diff_begin(a, &diff, doc, &fresh->identity, o->checked_at);
+    diff.records = history.records;
     rc = read_known(w, a, job->feed_id, &diff, err);
     if (rc != RC_OK)
         return rc;
@@ -365,6 +368,8 @@ enum job_step parse_job_run(const struct parse_worker *w, struct job *job)
 
     if (job->target == JOB_ARCHIVE)
         return run_archive(w, job);
+    if (job->target == JOB_CONTENT)
+        return content_run(w, job);
     if (job->resp.kind == RESPONSE_DOCUMENT)
         step = understand(w, &a, &docs, job, now, &found, &err);
     if (step == JOB_SEND)

@@ -35,7 +35,9 @@ static enum work_class class_of(unsigned reasons)
 {
     if ((reasons & REASON_BIT(REASON_READER)) != 0)
         return WORK_READER;
-    return (reasons & REASON_BIT(REASON_PING)) != 0 ? WORK_PING : WORK_SWEEP;
+    if ((reasons & REASON_BIT(REASON_PING)) != 0)
+        return WORK_PING;
+    return reasons == REASON_BIT(REASON_CONTENT) ? WORK_CONTENT : WORK_SWEEP;
 }
 
 struct work_queue *work_queue_new(const struct work_queue_cfg *cfg)
@@ -43,7 +45,7 @@ struct work_queue *work_queue_new(const struct work_queue_cfg *cfg)
     struct work_queue *q = NEW(struct work_queue);
 
     q->cfg = *cfg;
-    hosts_init(&q->hosts, cfg->max_per_host, cfg->host_gap_ms);
+    hosts_init(&q->hosts, cfg->max_per_host, cfg->host_gap_ms, cfg->content_gap_ms);
     for (int i = 0; i < WORK_CLASSES; i++) {
         TAILQ_INIT(&q->unread[i]);
         TAILQ_INIT(&q->rings[i]);
@@ -89,6 +91,7 @@ void work_queue_set(struct work_queue *q, const struct work_queue_cfg *cfg)
     q->cfg.user_free = user_free;
     q->hosts.max_per_host = cfg->max_per_host;
     q->hosts.gap_ms = cfg->host_gap_ms;
+    q->hosts.content_gap_ms = cfg->content_gap_ms;
 }
 
 /* Take a slot out of whatever list it is in. It is then nowhere: the caller says where it goes. */
@@ -192,9 +195,10 @@ struct slot *work_queue_want(struct work_queue *q, int64_t feed_id, enum fetch_r
     switch (s->state) {
     case SLOT_RUNNING:
     case SLOT_BETWEEN:
-        /* what is in flight serves a reader and a sweep; it may have started before the news of a
-         * ping */
-        if (reason == REASON_PING)
+        /* what is in flight serves a reader and a sweep, unless it is the content of a record; it
+         * may have started before the news of a ping, and does not look for contents */
+        if (reason == REASON_PING || reason == REASON_CONTENT ||
+            s->reasons == REASON_BIT(REASON_CONTENT))
             s->again |= REASON_BIT(reason);
         break;
     case SLOT_IDLE:
@@ -345,7 +349,7 @@ struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
     }
     s->state = SLOT_RUNNING;
     s->on_host = true;
-    host_start(&q->hosts, s->host, now_ms);
+    host_start(&q->hosts, s->host, s->cls, now_ms);
     leave_ring(q, s->host); /* to the end: hosts take turns */
     place_host(q, s->host, now_ms);
     return s;
@@ -383,7 +387,12 @@ void work_queue_go_on(struct work_queue *q, struct slot *s, struct str authority
     s->state = SLOT_BETWEEN;
     q->n_between++;
     s->cls = WORK_READER;
-    TAILQ_INSERT_HEAD(&s->host->waiting[WORK_READER], s, link);
+    if (s->reasons == REASON_BIT(REASON_CONTENT)) {
+        s->cls = WORK_CONTENT;
+        TAILQ_INSERT_TAIL(&s->host->waiting[WORK_CONTENT], s, link);
+    } else {
+        TAILQ_INSERT_HEAD(&s->host->waiting[WORK_READER], s, link);
+    }
     place_host(q, s->host, now_ms);
 }
 

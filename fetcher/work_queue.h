@@ -1,8 +1,9 @@
 /* fetcher/work_queue.h - which feed is fetched next: one slot a feed, classes, hosts. Pure.
  *
  * A feed is idle, queued, in flight, or in flight and asked for again, however many reasons ask
- * for it. Readers come before pings, pings before sweeps; hosts of one class take turns. Times are
- * monotonic milliseconds given by the caller. One thread (the fetch loop).
+ * for it. Readers come before pings, pings before sweeps, and all of them before contents of
+ * records; hosts of one class take turns. Times are monotonic milliseconds given by the caller. One
+ * thread (the fetch loop).
  */
 #pragma once
 
@@ -45,6 +46,7 @@ struct work_queue_cfg {
     int max_running; /* slots in flight */
     int max_per_host;
     int64_t host_gap_ms;
+    int64_t content_gap_ms; /* between contents of records on one host (WORK_CONTENT) */
     int64_t ping_gap_ms; /* between the starts of two fetches of one feed for pings */
     int64_t remember_ms; /* slots outlive their fetch by it */
     void (*user_free)(void *user);
@@ -95,7 +97,8 @@ int64_t work_queue_wait_ms(struct work_queue *q, int64_t now_ms);
 /* The slot's request has ended: its host is free for another. */
 void work_queue_leave_host(struct work_queue *q, struct slot *slot, int64_t now_ms);
 
-/* The job in flight asks another host (or the same again) next: it waits as a reader does. */
+/* The job in flight asks another host (or the same again) next: it waits as a reader does, or one
+ * for a record's content in its class. */
 void work_queue_go_on(struct work_queue *q, struct slot *slot, struct str authority,
                       int64_t now_ms);
 

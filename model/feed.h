@@ -33,6 +33,7 @@ enum fetch_reason {
     REASON_GONE,        /* 410, or nobody has asked for it for 30 days: not scheduled */
     REASON_NEW,         /* just added */
     REASON_HUB,         /* the publisher's hub tells of updates: polled now and then, as a check */
+    REASON_CONTENT,     /* not of the feed: a record's content (Atom-PMH) is to be fetched */
     REASON_COUNT_
 };
 
@@ -111,6 +112,8 @@ struct feed_record {
     bool partial;            /* documents of its past are known that could not be read yet */
     int64_t harvest_at;      /* Atom-PMH: all records up to this time were seen; TIME_UNKNOWN */
     int64_t harvest_to;      /* and up to this one when what is pending has been read */
+    int content_failures;    /* answers in a row that left the content of a record open */
+    int64_t content_wait_at; /* for which none is asked for until then; TIME_UNKNOWN */
     bool raw_html;           /* HTML is taken in as the publisher wrote it, not sanitized */
     struct str head;         /* JSON of the feed's dict and the facts beside it (see schema.sql) */
     struct str ext;          /* foreign elements of the head, XML */

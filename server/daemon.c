@@ -69,6 +69,7 @@ static struct fetcher_cfg fetcher_config(const struct daemon *d, const struct op
         .timeout_ms = o->fetch_timeout,
         .max_body = (size_t)o->fetch_size,
         .catch_up = (int)o->catch_up,
+        .content_rate = (int)o->content_rate,
         .announced_only = o->announced_only,
         .backoff_max_s = o->backoff_max,
         .hub_backup_s = o->hub_backup_period,

@@ -401,6 +401,7 @@ static apply_fn *const appliers[OP_COUNT_] = {
     [OP_PUSH_OUTCOME] = apply_push_outcome,
     [OP_RESUME] = apply_resume,
     [OP_FETCH_OUTCOME] = apply_outcome,
+    [OP_CONTENT_OUTCOME] = apply_content,
     [OP_TOUCH] = apply_touch,
     [OP_PING] = apply_ping,
     [OP_SET_LEVEL] = apply_set_level,

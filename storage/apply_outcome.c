@@ -13,6 +13,7 @@
 #include "base/stats.h"
 #include "storage/op.h"
 #include "storage/sqlite/archives.h"
+#include "storage/sqlite/contents.h"
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
@@ -248,15 +249,19 @@ static enum rc keep_marks(struct txn *t, struct pending *p, struct err *err)
 static enum rc replace_document(struct txn *t, struct pending *p, bool *visible, struct err *err)
 {
     const struct entry_change *c = p->change;
-    bool shown = memcmp(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash) != 0;
+    bool differs = memcmp(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash) != 0, shown;
     bool same = memcmp(p->entry.essence, c->essence, sizeof c->essence) == 0;
+    struct content_row content = {.entry_id = 0};
     enum rc rc = keep_marks(t, p, err);
 
+    if (rc == RC_OK && differs && c->is_record) /* what is shown has more than the feed says */
+        rc = contents_find(t->db, p->entry.id, &content, err);
+    shown = differs && (content.entry_id == 0 || content.state != CONTENT_STORED);
     if (rc == RC_OK && shown) {
         *visible = true;
         rc = overlays_put(t->db, p->entry.seq, c->doc, c->ext, err);
     }
-    if (rc != RC_OK || (!shown && same))
+    if (rc != RC_OK || (!differs && same))
         return rc;
     memcpy(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash);
     memcpy(p->entry.essence, c->essence, sizeof c->essence);
@@ -303,11 +308,22 @@ static bool is_late(const struct pending *p)
            own_date(p->change) < p->entry.updated_us;
 }
 
-/* A harvested document may still show what a record was before its deletion. */
-static bool is_record_of_dead(const struct fetch_outcome *o, const struct pending *p)
+/* A harvested document may still show what a record was before its deletion. A complete one shows
+ * what there is, but what led nowhere still does. */
+static enum rc check_record(struct txn *t, const struct fetch_outcome *o, const struct pending *p,
+                            bool *counts, struct err *err)
 {
-    return o->past.records && !o->complete && p->entry.deleted &&
-           own_date(p->change) <= p->entry.updated_us;
+    struct content_row content;
+    enum rc rc = RC_OK;
+
+    if (!o->past.records || !p->entry.deleted || own_date(p->change) > p->entry.updated_us)
+        return RC_OK;
+    *counts = o->complete;
+    if (*counts) {
+        rc = contents_find(t->db, p->entry.id, &content, err);
+        *counts = rc == RC_OK && (content.entry_id == 0 || content.state != CONTENT_GONE);
+    }
+    return rc;
 }
 
 /* The row of a change. It was compared with a record that has become part of another one: there it
@@ -350,7 +366,9 @@ static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64
         date_of(&p, received);
         if (!deletes && !str_is_null(o->archive))
             rc = check_archived(t, feed_id, &p, &counts, err);
-        if (rc != RC_OK || !counts || (!deletes && is_record_of_dead(o, &p)))
+        if (rc == RC_OK && !deletes && counts)
+            rc = check_record(t, o, &p, &counts, err);
+        if (rc != RC_OK || !counts)
             continue;
         if (deletes) {
             if (!is_deletion(&p))
@@ -404,12 +422,40 @@ static enum rc shown_date(struct txn *t, const struct pending *p, int64_t receiv
     return rc;
 }
 
+enum rc apply_revision(struct txn *t, struct feed_row *row, struct entry_row *e,
+                       const struct revision *r, struct err *err)
+{
+    struct directory_key key = {.feed_id = row->rec.id, .old_seq = e->seq};
+    bool was_there = e->id != 0 && !e->deleted;
+    enum rc rc;
+
+    e->seq = r->seq;
+    e->sort_at = r->sort_at;
+    e->deleted = r->kind == REV_DELETED;
+    if (e->id == 0) {
+        row->rec.n_items++;
+        e->first_seq = r->seq;
+        e->iri_hash = iri_hash(e->uid);
+        rc = entries_insert(t->db, e, err);
+    } else {
+        rc = entries_update(t->db, e, err);
+        if (rc == RC_OK)
+            rc = overlays_drop(t->db, key.old_seq, err);
+    }
+    if (rc == RC_OK)
+        rc = revisions_append(t->db, r, e->id, err);
+    if (!e->deleted)
+        key.key = (struct merge_key){e->sort_at, e->seq, e->iri_hash};
+    txn_key(t, &key);
+    row->rec.n_entries += (e->deleted ? 0 : 1) - (was_there ? 1 : 0);
+    return rc;
+}
+
 static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, int64_t received,
                       bool initial, int64_t batch, struct err *err)
 {
     const struct entry_change *c = p->change;
     struct entry_row *e = &p->entry;
-    struct directory_key key = {.feed_id = row->rec.id, .old_seq = e->seq};
     struct revision r = {.seq = txn_next_seq(t),
                          .at_us = txn_next_at_us(t),
                          .feed_id = row->rec.id,
@@ -425,8 +471,6 @@ static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, in
                          .author = c->author,
                          .doc = c->doc,
                          .ext = c->ext};
-    bool was_there = e->id != 0 && !e->deleted;
-    int64_t old_seq = e->seq;
     enum rc rc = shown_date(t, p, received, &r.updated_at, err);
 
     if (rc != RC_OK)
@@ -434,30 +478,16 @@ static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, in
     e->updated_us = own_date(c);
     if (p->kind == REV_DELETED)
         e->dead_at = r.updated_at > r.at_us / 1000000 ? r.updated_at : r.at_us / 1000000;
-    e->seq = r.seq;
-    e->sort_at = p->sort_at;
     e->dated = p->dated;
-    e->deleted = p->kind == REV_DELETED;
     memcpy(e->essence, c->essence, sizeof e->essence);
     memcpy(e->doc_hash, p->doc_hash, sizeof e->doc_hash);
-    if (e->id == 0) {
-        row->rec.n_items++;
-        e->first_seq = r.seq;
-        e->iri_hash = iri_hash(e->uid);
-        rc = entries_insert(t->db, e, err);
-    } else {
-        rc = entries_update(t->db, e, err);
-        if (rc == RC_OK)
-            rc = overlays_drop(t->db, old_seq, err);
-    }
+    rc = apply_revision(t, row, e, &r, err);
     if (rc == RC_OK)
         rc = keep_marks(t, p, err);
-    if (rc == RC_OK)
-        rc = revisions_append(t->db, &r, e->id, err);
-    if (!e->deleted)
-        key.key = (struct merge_key){e->sort_at, e->seq, e->iri_hash};
-    txn_key(t, &key);
-    row->rec.n_entries += (e->deleted ? 0 : 1) - (was_there ? 1 : 0);
+    if (rc == RC_OK && c->is_record && p->kind != REV_DELETED)
+        rc = contents_want(t->db, e->id, row->rec.id, err);
+    else if (rc == RC_OK && row->rec.harvest_to != TIME_UNKNOWN && p->kind != REV_NEW)
+        rc = contents_drop(t->db, e->id, err);
     return rc;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "storage/sqlite/feeds.h"
+#include "storage/sqlite/revisions.h"
 #include "storage/store.h"
 #include "storage/txn.h"
 
@@ -16,6 +17,7 @@ enum op_kind {
     OP_PUSH_OUTCOME,
     OP_RESUME,
     OP_FETCH_OUTCOME,
+    OP_CONTENT_OUTCOME,
     OP_TOUCH,
     OP_PING,
     OP_SET_LEVEL,
@@ -45,6 +47,7 @@ struct op {
             int64_t sub_id, position;
         } resume;
         struct fetch_outcome outcome;
+        struct content_outcome content;
         struct {
             int64_t *ids;
             size_t n;
@@ -89,6 +92,14 @@ enum rc hub_feed_gone(struct txn *t, int64_t feed_id, struct arena *a, struct er
 /* The changes of an outcome become revisions of the record. *visible: something is shown anew. */
 enum rc apply_changes(struct txn *t, struct op *op, struct feed_row *row, int64_t received,
                       bool merged, bool *visible) NODISCARD;
+
+/* Append r to the log as the newest revision of *e, which is made when its id is 0, and write what
+ * the caller has set of it: all but seq, first_seq, sort_at, deleted, iri_hash, which follow. */
+enum rc apply_revision(struct txn *t, struct feed_row *row, struct entry_row *e,
+                       const struct revision *r, struct err *err) NODISCARD;
+
+/* The one for OP_CONTENT_OUTCOME. */
+enum rc apply_content(struct txn *t, struct op *op) NODISCARD;
 
 /* The same outcome where it is of a document of the feed's past; and what the feed's own document
  * says of its past, after its changes. */

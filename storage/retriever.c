@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "storage/sqlite/contents.h"
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/hub.h"
@@ -389,6 +390,33 @@ enum rc reader_hub_lease(struct reader *r, int64_t sub_id, struct arena *a, stru
 enum rc reader_due(struct reader *r, reader_due_fn *fn, void *ctx, struct err *err)
 {
     return feeds_each_due(r->db, clock_now_s(), fn, ctx, err);
+}
+
+enum rc reader_open_content(struct reader *r, int64_t feed_id, int64_t now, struct arena *a,
+                            struct open_content *out, struct err *err)
+{
+    struct content_row row = {.entry_id = 0};
+    struct entry_row entry;
+    struct revision rev;
+    enum rc rc = db_snapshot(r->db, err);
+
+    *out = (struct open_content){.entry_id = 0};
+    if (rc != RC_OK)
+        return rc;
+    rc = contents_next(r->db, feed_id, now, &row, err);
+    if (rc == RC_OK && row.entry_id != 0)
+        rc = entries_load(r->db, row.entry_id, a, &entry, err);
+    if (rc == RC_OK && row.entry_id != 0 && entry.id != 0)
+        rc = revisions_load(r->db, entry.seq, true, a, &rev, err);
+    db_snapshot_end(r->db);
+    if (rc == RC_OK && row.entry_id != 0 && entry.id != 0)
+        *out = (struct open_content){entry.id, entry.seq, row.form, rev.doc, rev.ext};
+    return rc;
+}
+
+enum rc reader_content_feeds(struct reader *r, reader_content_fn *fn, void *ctx, struct err *err)
+{
+    return contents_each_feed(r->db, fn, ctx, err);
 }
 
 enum rc reader_seq_at(struct reader *r, int64_t at_us, int64_t *seq_out, struct err *err)

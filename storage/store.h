@@ -43,6 +43,7 @@ struct feed_notice {
     int64_t feed_id;
     int64_t merged_into;   /* the record became part of that one and is gone; else 0 */
     int64_t next_fetch_at; /* TIME_UNKNOWN: not scheduled */
+    int64_t content_at;    /* the content of a record is to be asked for then; TIME_UNKNOWN: of none */
     int64_t first_seq;     /* of this commit's revisions of the feed; 0: none */
     bool is_new;           /* the record was made */
     bool is_pinged;        /* store_ping() named it */
@@ -75,6 +76,7 @@ struct feed_brief {
     bool fetched; /* a document of it is stored */
     bool partial; /* but not all of its past that is known of */
     int64_t last_check_at, next_fetch_at, wanted_at;
+    int64_t content_at; /* as in struct feed_notice */
     int last_status;
     int n_subscriptions;
 };
@@ -117,6 +119,7 @@ struct store_result {
     const struct subscription *sub;
     int64_t n_new, n_changed, n_deleted, last_seq;
     struct str next_archive; /* of an outcome: what is to be read next of the feed's past; null */
+    bool wants_feed;         /* of a content that is gone: what does the feed say? */
 };
 typedef void store_done_fn(void *ctx, enum rc rc, const struct store_result *res,
                            const struct err *err);
@@ -195,6 +198,7 @@ struct entry_change {
     int64_t updated_us; /* the fraction of that second */
     struct str title, link, summary, author, doc, ext;
     bool volatile_only; /* no event: replaces document and marks in place */
+    bool is_record;     /* of Atom-PMH: its content is to be fetched */
 };
 
 /* A deletion of an entry that may not be known. */
@@ -254,6 +258,28 @@ struct fetch_outcome {
 };
 enum rc store_fetch_outcome(struct store *s, const struct fetch_outcome *o, store_done_fn *done,
                             void *ctx) NODISCARD;
+
+/* What the request for the content of a record came to. */
+enum content_answer {
+    ANSWER_CONTENT, /* it is there */
+    ANSWER_OTHER,   /* nothing that can be taken in */
+    ANSWER_GONE,    /* 403, 404, 410 */
+    ANSWER_OPEN,    /* to be asked again: refused, failed, or not reached */
+};
+struct content_outcome {
+    int64_t feed_id, entry_id;
+    int64_t seq; /* of the revision that led there: a later one makes this void */
+    int64_t checked_at;
+    enum content_answer answer;
+    int form, n_forms;     /* which alternate it was, and how many could be asked */
+    int64_t retry_after_s; /* ANSWER_OPEN: the publisher asks for it; -1 */
+    bool is_ours;          /* ANSWER_OPEN: nobody is charged for it */
+    bool is_lone;          /* ANSWER_OPEN: it says nothing of other records */
+    struct str doc, ext, summary, author; /* ANSWER_CONTENT: of the entry with it, as in struct entry_change */
+};
+/* `done` gets RC_OK also when it is void. */
+enum rc store_content_outcome(struct store *s, const struct content_outcome *o, store_done_fn *done,
+                              void *ctx) NODISCARD;
 
 /* A reader asked for these feeds now: keeps them swept. Coalesced: written at most once an hour. */
 void store_touch(struct store *s, const int64_t *ids, size_t n);
@@ -344,6 +370,20 @@ struct log_page {
  * empty. `ids` sorted, without doubles. */
 enum rc reader_page(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t n,
                     struct log_page *out, struct err *err) NODISCARD;
+
+/* The record of a feed whose content is to be asked for next. entry_id 0: none, now. Arena. */
+struct open_content {
+    int64_t entry_id, seq;
+    int form; /* which of its alternates, as feed/record.h orders them */
+    struct str doc, ext;
+};
+enum rc reader_open_content(struct reader *r, int64_t feed_id, int64_t now, struct arena *a,
+                            struct open_content *out, struct err *err) NODISCARD;
+
+/* The feeds that have some, whenever it is to be asked for. */
+typedef void reader_content_fn(void *ctx, int64_t feed_id);
+enum rc reader_content_feeds(struct reader *r, reader_content_fn *fn, void *ctx,
+                             struct err *err) NODISCARD;
 
 /* The page that holds the first revision of the set at or after `seq`. */
 enum rc reader_page_at(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t seq,

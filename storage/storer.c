@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/queue.h"
 #include "base/stats.h"
+#include "storage/sqlite/contents.h"
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/revisions.h"
 
@@ -50,6 +51,21 @@ struct storer {
 
 /* ---- the directory --------------------------------------------------------------------------- */
 
+/* When the content of a record of the feed is to be asked for: not of a feed that is itself not
+ * fetched, or fails. */
+static enum rc content_due(struct db *db, const struct feed_record *r, int64_t *at,
+                           struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    *at = TIME_UNKNOWN;
+    if (r->harvest_to != TIME_UNKNOWN && r->next_fetch_at != TIME_UNKNOWN && r->state == FEED_OK)
+        rc = contents_due(db, r->id, at, err);
+    if (*at != TIME_UNKNOWN && *at < r->content_wait_at)
+        *at = r->content_wait_at;
+    return rc;
+}
+
 /* Read what the directory keeps of a feed. */
 static enum rc read_feed(struct db *db, int64_t id, struct arena *a, struct directory_feed *out,
                          struct err *err)
@@ -58,8 +74,11 @@ static enum rc read_feed(struct db *db, int64_t id, struct arena *a, struct dire
     struct str *aliases;
     size_t n_aliases;
     int64_t last_seq;
+    int64_t content_at;
     enum rc rc = feeds_load(db, id, false, a, &row, err);
 
+    if (rc == RC_OK)
+        rc = content_due(db, &row.rec, &content_at, err);
     if (rc == RC_OK)
         rc = aliases_load(db, id, a, &aliases, &n_aliases, err);
     if (rc == RC_OK)
@@ -73,6 +92,7 @@ static enum rc read_feed(struct db *db, int64_t id, struct arena *a, struct dire
                                              .partial = row.rec.partial,
                                              .last_check_at = row.rec.last_check_at,
                                              .next_fetch_at = row.rec.next_fetch_at,
+                                             .content_at = content_at,
                                              .wanted_at = row.rec.wanted_at,
                                              .last_status = row.rec.last_status,
                                              .n_subscriptions = row.rec.n_subscriptions},
@@ -295,6 +315,9 @@ static void notify(struct storer *s, const struct news *news)
                                         .next_fetch_at = news->feeds[i].brief.id == 0
                                                              ? TIME_UNKNOWN
                                                              : news->feeds[i].brief.next_fetch_at,
+                                        .content_at = news->feeds[i].brief.id == 0
+                                                          ? TIME_UNKNOWN
+                                                          : news->feeds[i].brief.content_at,
                                         .first_seq = t->feeds[i].first_seq,
                                         .is_new = t->feeds[i].is_new,
                                         .is_pinged = t->feeds[i].is_pinged};
@@ -337,7 +360,7 @@ static void count(struct op **ops, size_t n)
     for (i = 0; i < n; i++) {
         stats_add(STAT_entries_new_total, ops[i]->result.n_new);
         stats_add(STAT_entries_changed_total, ops[i]->result.n_changed);
-        if (ops[i]->kind == OP_FETCH_OUTCOME)
+        if (ops[i]->kind == OP_FETCH_OUTCOME || ops[i]->kind == OP_CONTENT_OUTCOME)
             stats_add(STAT_entries_deleted_total, ops[i]->result.n_deleted);
     }
 }

@@ -183,6 +183,19 @@ enum rc store_fetch_outcome(struct store *s, const struct fetch_outcome *o, stor
     return rc;
 }
 
+enum rc store_content_outcome(struct store *s, const struct content_outcome *o, store_done_fn *done,
+                              void *ctx)
+{
+    struct op *op = op_new(OP_CONTENT_OUTCOME, done, ctx);
+
+    op->as.content = *o;
+    op->as.content.doc = keep(op, o->doc);
+    op->as.content.ext = keep(op, o->ext);
+    op->as.content.summary = keep(op, o->summary);
+    op->as.content.author = keep(op, o->author);
+    return hand_over(s, op);
+}
+
 void store_touch(struct store *s, const int64_t *ids, size_t n)
 {
     struct op *op = op_new(OP_TOUCH, NULL, NULL);

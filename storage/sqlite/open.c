@@ -18,7 +18,7 @@
 #include "storage/sqlite/stmt.h"
 
 #define APPLICATION_ID 0x46656564 /* "Feed" */
-#define SCHEMA_VERSION 8
+#define SCHEMA_VERSION 9
 #define BUSY_MS 5000
 #define LOG_PAGES 4000 /* a shorter write-ahead log is left alone */
 #define N_SLOTS 256    /* a power of two, well above the number of statements in the sources */
@@ -119,6 +119,15 @@ static const struct migration migrations[] = {
      "CREATE TABLE graves ("
      " feed_id INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE, uid TEXT NOT NULL,"
      " when_us INTEGER NOT NULL, PRIMARY KEY (feed_id, uid)) STRICT, WITHOUT ROWID;"},
+    {8, 9, /* records that are there wait for their next version */
+     "ALTER TABLE feeds ADD COLUMN content_failures INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN content_wait_at INTEGER;"
+     "CREATE TABLE contents ("
+     " entry_id INTEGER PRIMARY KEY REFERENCES entries (id) ON DELETE CASCADE,"
+     " feed_id INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0,"
+     " form INTEGER NOT NULL DEFAULT 0, n_gone INTEGER NOT NULL DEFAULT 0, gone_at INTEGER,"
+     " try_at INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0) STRICT;"
+     "CREATE INDEX contents_open ON contents (feed_id, try_at, entry_id DESC) WHERE state = 0;"},
 };
 
 static enum rc db_fail(struct db *db, struct err *err)

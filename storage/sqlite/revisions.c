@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "storage/sqlite/contents.h"
 #include "storage/sqlite/stmt.h"
 
 /* ---- entries --------------------------------------------------------------------------------- */
@@ -46,6 +47,26 @@ enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entr
     if (got == 0)
         return RC_OK;
     read_entry(st, out);
+    stmt_end(st);
+    return RC_OK;
+}
+
+enum rc entries_load(struct db *db, int64_t id, struct arena *a, struct entry_row *out,
+                     struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(
+        db, err, "SELECT " ENTRY_COLUMNS ", e.uid, e.feed_id FROM entries e WHERE e.id = ?1", "i",
+        id);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    *out = (struct entry_row){.id = 0};
+    if (got == 0)
+        return RC_OK;
+    read_entry(st, out);
+    out->uid = col_str(st, 12, a);
+    out->feed_id = col_int(st, 13);
     stmt_end(st);
     return RC_OK;
 }
@@ -223,6 +244,8 @@ static enum rc entries_merge(struct db *db, int64_t from, int64_t to, struct are
     if (rc == RC_OK)
         rc = stmt_run(db, err, "UPDATE entry_keys SET feed_id = ?2 WHERE feed_id = ?1", "ii", from,
                       to);
+    if (rc == RC_OK)
+        rc = contents_move(db, from, to, err);
     if (rc == RC_OK)
         rc = stmt_run(db, err,
                       "UPDATE entries SET feed_id = ?2, id_url = coalesce(id_url,"

@@ -29,6 +29,10 @@ enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entr
 enum rc entries_insert(struct db *db, struct entry_row *e, struct err *err) NODISCARD;
 enum rc entries_update(struct db *db, const struct entry_row *e, struct err *err) NODISCARD;
 
+/* The entry with this id, its uid in the arena; out->id is 0 when there is none. */
+enum rc entries_load(struct db *db, int64_t id, struct arena *a, struct entry_row *out,
+                     struct err *err) NODISCARD;
+
 /* Replace the marks of an entry, and the keys by which it is found. */
 enum rc entries_mark(struct db *db, struct entry_row *e, const struct entry_marks *marks,
                      struct err *err) NODISCARD;

@@ -11,11 +11,11 @@ static void test_hosts__limit_at_once(void **state)
     struct host *h;
 
     (void)state;
-    hosts_init(&hs, 2, 0);
+    hosts_init(&hs, 2, 0, 0);
     h = hosts_hold(&hs, STR("a:80"));
-    host_start(&hs, h, 1000);
+    host_start(&hs, h, WORK_SWEEP, 1000);
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1000), 1000);
-    host_start(&hs, h, 1000);
+    host_start(&hs, h, WORK_SWEEP, 1000);
     for (int cls = 0; cls < WORK_CLASSES; cls++)
         assert_true(host_ready_ms(&hs, h, (enum work_class)cls, 9000) == INT64_MAX);
     host_end(h);
@@ -32,10 +32,10 @@ static void test_hosts__gap_is_for_sweeps(void **state)
     struct host *h;
 
     (void)state;
-    hosts_init(&hs, 8, 250);
+    hosts_init(&hs, 8, 250, 0);
     h = hosts_hold(&hs, STR("a:80"));
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1000), 1000);
-    host_start(&hs, h, 1000);
+    host_start(&hs, h, WORK_SWEEP, 1000);
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1010), 1250);
     assert_int_equal(host_ready_ms(&hs, h, WORK_PING, 1010), 1010);
     assert_int_equal(host_ready_ms(&hs, h, WORK_READER, 1010), 1010);
@@ -52,18 +52,41 @@ static void test_hosts__cooling_spreads_what_follows(void **state)
     struct host *h;
 
     (void)state;
-    hosts_init(&hs, 8, 0);
+    hosts_init(&hs, 8, 0, 0);
     h = hosts_hold(&hs, STR("a:80"));
     host_cool(h, 30000, 1000);
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1000), 31000);
     assert_int_equal(host_ready_ms(&hs, h, WORK_READER, 1000), 1000);
     host_cool(h, 5000, 2000); /* a shorter wish does not shorten */
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 2000), 31000);
-    host_start(&hs, h, 31000);
+    host_start(&hs, h, WORK_SWEEP, 31000);
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 31000), 32000);
     host_cool(h, (int64_t)365 * 86400 * 1000, 40000); /* one answer does not end a host */
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 40000), 40000 + 6 * 3600 * 1000);
     host_end(h);
+    hosts_drop(&h);
+    hosts_release(&hs);
+}
+
+/* PMHC-09: contents of records have the host for themselves, and are apart from each other. */
+static void test_hosts__contents_come_one_by_one(void **state)
+{
+    struct hosts hs;
+    struct host *h;
+
+    (void)state;
+    hosts_init(&hs, 8, 50, 200);
+    h = hosts_hold(&hs, STR("a:80"));
+    host_start(&hs, h, WORK_SWEEP, 1000);
+    assert_true(host_ready_ms(&hs, h, WORK_CONTENT, 5000) == INT64_MAX);
+    host_end(h);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_CONTENT, 1010), 1050);
+    host_start(&hs, h, WORK_CONTENT, 2000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 2010), 2050);
+    host_end(h);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_CONTENT, 2010), 2200);
+    host_cool(h, 30000, 2010);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_CONTENT, 2010), 32010);
     hosts_drop(&h);
     hosts_release(&hs);
 }
@@ -75,12 +98,12 @@ static void test_hosts__pruned_when_idle(void **state)
     struct host *h;
 
     (void)state;
-    hosts_init(&hs, 8, 100);
+    hosts_init(&hs, 8, 100, 0);
     h = hosts_hold(&hs, STR("a:80"));
     assert_ptr_equal(h, map_get(&hs.table, STR("a:80")));
     hosts_prune(&hs, 1000);
     assert_int_equal(map_count(&hs.table), 1);
-    host_start(&hs, h, 1000);
+    host_start(&hs, h, WORK_SWEEP, 1000);
     host_end(h);
     hosts_drop(&h);
     assert_null(h);
@@ -97,6 +120,7 @@ int main(void)
         cmocka_unit_test(test_hosts__limit_at_once),
         cmocka_unit_test(test_hosts__gap_is_for_sweeps),
         cmocka_unit_test(test_hosts__cooling_spreads_what_follows),
+        cmocka_unit_test(test_hosts__contents_come_one_by_one),
         cmocka_unit_test(test_hosts__pruned_when_idle),
     };
 

@@ -307,9 +307,38 @@ static void test_work_queue__look_up_again(void **state)
     work_queue_free(&q);
 }
 
+/* PMHC-09: contents of records come behind fetches of feeds, one at a time on a host; what is wanted
+ * of the feed while one is in flight is not lost. */
+static void test_work_queue__contents_come_last(void **state)
+{
+    struct work_queue *q = make_queue(10, 10, 0);
+    struct slot *s;
+
+    (void)state;
+    want(q, 1, "a:80", REASON_CONTENT, 5000);
+    want(q, 2, "a:80", REASON_CONTENT, 5000);
+    want(q, 3, "a:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 3);
+    assert_int_equal(take_id(q, 5000), 0); /* not beside it */
+    end(q, 3, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    assert_int_equal(take_id(q, 5000), 0);
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    want(q, 1, "a:80", REASON_CONTENT, 5000);
+    end(q, 1, 5000);
+    s = work_queue_find(q, 1);
+    assert_int_equal(s->reasons, REASON_BIT(REASON_PERIOD) | REASON_BIT(REASON_CONTENT));
+    want(q, 2, "a:80", REASON_PERIOD, 5000); /* it is a fetch of the feed now */
+    s = work_queue_take(q, 5000);
+    assert_non_null(s);
+    assert_true((s->reasons & REASON_BIT(REASON_PERIOD)) != 0);
+    work_queue_free(&q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_work_queue__contents_come_last),
         cmocka_unit_test(test_work_queue__one_slot_a_feed),
         cmocka_unit_test(test_work_queue__dirty_again_by_ping_only),
         cmocka_unit_test(test_work_queue__burst_of_pings),

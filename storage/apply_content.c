@@ -1,0 +1,175 @@
+/* storage/apply_content.c - what came of asking for the content of a record (Atom-PMH).
+ *
+ * Content becomes a revision of its entry, so that every consumer learns of it; the entry's essence
+ * stays what the feed shows, with which the feed's next document is compared. An answer is void
+ * when the entry has a newer revision than the one that led there. A record that is nowhere any
+ * more is deleted, when it is so twice, and the feed that still shows it was not old.
+ */
+#include "base/clock.h"
+#include "storage/op.h"
+#include "storage/sqlite/contents.h"
+
+#define RETRY_S 2 /* after the first failure of a record or feed; doubled by each that follows */
+#define RETRY_MOST_S 86400
+#define WAIT_MOST_S 3600 /* of a whole feed */
+#define OURS_S 60        /* when nobody can be reached */
+#define GONE_AGAIN_S 3   /* between the two times */
+#define FEED_OLD_S 60
+
+static int64_t later(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static int64_t doubled(int failures, int64_t most)
+{
+    int64_t s = (int64_t)RETRY_S << (failures < 0 ? 0 : failures < 20 ? failures : 20);
+
+    return s < most ? s : most;
+}
+
+/* The entry with its content, in the place of the revision that led there. */
+static enum rc store_content(struct txn *t, struct op *op, struct feed_row *row,
+                             struct entry_row *e)
+{
+    const struct content_outcome *o = &op->as.content;
+    struct revision r;
+    enum rc rc = revisions_load(t->db, e->seq, false, &op->arena, &r, &op->err);
+
+    if (rc != RC_OK)
+        return rc;
+    r.seq = r.batch = txn_next_seq(t);
+    r.at_us = txn_next_at_us(t);
+    r.kind = REV_CHANGED;
+    r.doc = o->doc;
+    r.ext = o->ext;
+    r.summary = o->summary;
+    r.author = o->author;
+    op->result.n_changed = 1;
+    return apply_revision(t, row, e, &r, &op->err);
+}
+
+/* The deletion has the date of what is known to be gone: a later version brings the record back. */
+static enum rc delete_record(struct txn *t, struct op *op, struct feed_row *row,
+                             struct entry_row *e)
+{
+    int64_t now = op->as.content.checked_at;
+    struct revision r = {.seq = txn_next_seq(t),
+                         .at_us = txn_next_at_us(t),
+                         .feed_id = row->rec.id,
+                         .kind = REV_DELETED,
+                         .sort_at = e->sort_at,
+                         .published_at = TIME_UNKNOWN,
+                         .updated_at =
+                             e->updated_us == TIME_UNKNOWN ? now : e->updated_us / 1000000,
+                         .title = STR_NULL,
+                         .link = STR_NULL,
+                         .summary = STR_NULL,
+                         .author = STR_NULL,
+                         .doc = STR(""),
+                         .ext = STR("")};
+
+    r.batch = r.seq;
+    e->dead_at = later(r.updated_at, r.at_us / 1000000);
+    op->result.n_deleted = 1;
+    return apply_revision(t, row, e, &r, &op->err);
+}
+
+/* The alternate that was asked for leads to nothing: the next one, or what the end of them means.
+ */
+static enum rc go_on(struct txn *t, struct op *op, struct feed_row *row, struct entry_row *e,
+                     struct content_row *c)
+{
+    const struct content_outcome *o = &op->as.content;
+    struct feed_record *r = &row->rec;
+
+    c->n_gone += o->answer == ANSWER_GONE;
+    c->form = o->form + 1;
+    c->failures = 0;
+    if (c->form < o->n_forms)
+        return RC_OK;
+    if (c->n_gone < o->n_forms || o->n_forms == 0) {
+        c->state = CONTENT_NONE;
+        return RC_OK;
+    }
+    c->form = c->n_gone = 0;
+    c->try_at = o->checked_at + GONE_AGAIN_S;
+    if (c->gone_at == TIME_UNKNOWN) {
+        c->gone_at = o->checked_at;
+        op->result.wants_feed = r->last_success_at < o->checked_at - FEED_OLD_S;
+        return RC_OK;
+    }
+    if (r->last_success_at < c->gone_at - FEED_OLD_S) { /* it did not come */
+        c->try_at = o->checked_at + FEED_OLD_S;
+        op->result.wants_feed = true;
+        return RC_OK;
+    }
+    c->state = CONTENT_GONE;
+    return delete_record(t, op, row, e);
+}
+
+/* It may be there another time. A publisher in trouble is left alone as a whole. */
+static void wait_for(const struct content_outcome *o, struct feed_record *r, struct content_row *c)
+{
+    int64_t wait_s = later(doubled(c->failures, RETRY_MOST_S), o->retry_after_s);
+    int64_t feed_s = later(doubled(r->content_failures - 1, WAIT_MOST_S), o->retry_after_s);
+
+    if (o->is_ours) {
+        c->try_at = r->content_wait_at = o->checked_at + OURS_S;
+        return;
+    }
+    c->try_at = o->checked_at + (wait_s < RETRY_MOST_S ? wait_s : RETRY_MOST_S);
+    c->failures++;
+    if (o->is_lone)
+        return;
+    if (r->content_failures > 0 || o->retry_after_s > 0) /* one alone may be its own */
+        r->content_wait_at = o->checked_at + (feed_s < RETRY_MOST_S ? feed_s : RETRY_MOST_S);
+    r->content_failures++;
+}
+
+enum rc apply_content(struct txn *t, struct op *op)
+{
+    const struct content_outcome *o = &op->as.content;
+    struct content_row c = {.entry_id = 0};
+    struct entry_row e = {.id = 0};
+    struct feed_row row;
+    int64_t since = t->last_seq + 1;
+    enum rc rc = contents_find(t->db, o->entry_id, &c, &op->err);
+
+    if (rc == RC_OK && c.entry_id != 0 && c.state == CONTENT_OPEN)
+        rc = entries_load(t->db, o->entry_id, &op->arena, &e, &op->err);
+    op->result.id = o->feed_id;
+    if (rc == RC_OK)
+        rc = feeds_load(t->db, o->feed_id, false, &op->arena, &row, &op->err);
+    if (rc != RC_OK)
+        return rc;
+    txn_feed(t, o->feed_id); /* what is next is told with the commit, also when this is void */
+    if (e.id == 0 || e.deleted || e.seq != o->seq || e.feed_id != o->feed_id)
+        return RC_OK;
+    if (o->answer != ANSWER_OPEN) {
+        row.rec.content_failures = 0;
+        row.rec.content_wait_at = TIME_UNKNOWN;
+    }
+    switch (o->answer) {
+    case ANSWER_CONTENT:
+        c.state = CONTENT_STORED;
+        rc = store_content(t, op, &row, &e);
+        break;
+    case ANSWER_OTHER:
+    case ANSWER_GONE:
+        rc = go_on(t, op, &row, &e, &c);
+        break;
+    case ANSWER_OPEN:
+        wait_for(o, &row.rec, &c);
+        break;
+    }
+    if (rc == RC_OK)
+        rc = contents_save(t->db, &c, &op->err);
+    if (rc == RC_OK && t->last_seq >= since) {
+        txn_feed(t, o->feed_id)->first_seq = since;
+        op->result.last_seq = t->last_seq;
+        row.rec.last_change_at = o->checked_at;
+        row.rec.version = txn_next_version(t);
+    }
+    return rc == RC_OK ? feeds_save(t->db, &row, &op->err) : rc;
+}
