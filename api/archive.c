@@ -24,6 +24,7 @@ struct paged { /* in the call's arena */
     struct reply reply;
     struct wanted_url *urls;
     size_t n_urls;
+    bool secret; /* a feed of it is behind a password */
 };
 
 static void refuse(struct call *c, enum problem_kind kind, const char *text)
@@ -43,7 +44,7 @@ static void no_page(struct call *c)
 
 static void set_freshness(struct call *c, struct paged *g, const char *all, const char *own)
 {
-    g->reply.cache = str_is_null(c->cfg->token) ? all : own;
+    g->reply.cache = str_is_null(c->cfg->token) && !g->secret ? all : own;
     g->reply.private_cache = own;
 }
 
@@ -71,11 +72,10 @@ static void describe(struct call *c, void *own, const struct gathered *items, si
 static void on_gathered(struct call *c, struct gathered *items, size_t n, void *ctx)
 {
     struct paged *g = ctx;
-    bool secret = false;
     struct render_spec spec;
 
     for (size_t i = 0; i < n; i++) {
-        secret = secret || !str_is_null(items[i].want.credential);
+        g->secret = g->secret || !str_is_null(items[i].want.credential);
         if (!items[i].ready) {
             /* part of a set would be another log, with other documents */
             struct problem p;
@@ -88,7 +88,7 @@ static void on_gathered(struct call *c, struct gathered *items, size_t n, void *
     describe(c, g, items, n, &spec);
     store_touch(c->api->store, spec.view.feed_ids, spec.view.n_feeds);
     g->reply.fields = topic_link_field(c, spec.self, true, STR_NULL);
-    set_freshness(c, g, secret ? FRESH_PRIVATE : FRESH, FRESH_PRIVATE);
+    set_freshness(c, g, FRESH, FRESH_PRIVATE);
     answer(c, g);
 }
 
@@ -244,6 +244,8 @@ static void serve_page(struct call *c, struct paged *g, struct str path)
     g->spec.view.n_feeds = set.n;
     g->spec.merged = set.n > 1;
     g->spec.page_size = set.page_size;
+    for (size_t i = 0; i < set.n && !g->secret; i++) /* a 304 tells it as a 200 does */
+        g->secret = !str_is_null(store_access_key(c->api->store, set.ids[i], c->arena));
     g->spec.is_settled = true; /* if it is one, this is its name */
     set_freshness(c, g, SETTLED, SETTLED_PRIVATE);
     if (render_unmodified(c, &g->spec, &g->reply) || render_from_cache(c, &g->spec, &g->reply))

@@ -5,6 +5,7 @@
 
 #include "api/cursor.h"
 #include "api/selflink.h"
+#include "net/url.h"
 
 /* The cursor of a row: the seq by which the order goes, and its time. */
 static struct str cursor_of(struct drawing *d, int64_t seq, int64_t at_us)
@@ -78,8 +79,10 @@ static enum rc read_items(struct drawing *d, struct reader *r, struct out_stream
     return rc != RC_OK ? rc : reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
 }
 
+/* The URL of the items that follow these, up to the same end. */
 static void add_next(struct drawing *d, struct out_stream *stream)
 {
+    const struct place *until = &d->spec->until;
     char max[24];
 
     snprintf(max, sizeof max, "%zu", d->spec->view.len);
@@ -88,6 +91,9 @@ static void add_next(struct drawing *d, struct out_stream *stream)
                      selflink_set(&d->arena, d->doc.self_url, "since",
                                   str_concat(&d->arena, STR("cursor%3A"), stream->last_cursor)),
                      "max", str_dup(&d->arena, str_from(max)));
+    if (until->kind != PLACE_NONE)
+        stream->next =
+            selflink_set(&d->arena, stream->next, "until", url_encode(&d->arena, until->given));
 }
 
 enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)

@@ -79,9 +79,10 @@ bool place_read(struct arena *a, const char *parameter, struct str text, struct 
 {
     struct str value = text, type;
 
-    *out = (struct place){.kind = PLACE_NONE, .text = STR_NULL, .id = STR_NULL};
+    *out = (struct place){.kind = PLACE_NONE, .text = STR_NULL, .id = STR_NULL, .given = STR_NULL};
     if (str_is_null(text))
         return true;
+    out->given = text;
     type = str_split(&value, ':');
     if (str_is_null(value))
         return bad(p, a, parameter, text,

@@ -24,7 +24,8 @@ struct place {
     int64_t offset;
     uint32_t check;
     struct str id;
-    struct str text; /* as written, without "cursor:" when it is a cursor */
+    struct str text;  /* of a cursor: as written, without "cursor:" */
+    struct str given; /* the whole, as written */
 };
 
 /* Understand a parameter; absent (null): PLACE_NONE. A wrong one is a problem (bad-position-spec).

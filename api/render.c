@@ -87,6 +87,8 @@ static struct str key_of(struct arena *a, struct store *s, const struct render_s
     if (spec->view.form == FORM_STREAM) {
         put_place(&key, &spec->since);
         put_place(&key, &spec->until);
+        buf_printf(&key, "%.*s\n",
+                   STR_ARG(spec->until.given)); /* as the link to the next page has it */
         buf_printf(&key, "%d %.*s\n", (int)spec->view.order, STR_ARG(spec->callback));
     }
     for (size_t i = 0; i < spec->view.n_feeds; i++)
@@ -255,6 +257,7 @@ static struct render *render_new(struct call *c, struct str key, const struct re
     job->spec.since.text = str_dup(a, spec->since.text);
     job->spec.until.id = str_dup(a, spec->until.id);
     job->spec.until.text = str_dup(a, spec->until.text);
+    job->spec.until.given = str_dup(a, spec->until.given);
     return job;
 }
 

@@ -67,6 +67,7 @@ struct value *shape_feed(struct arena *a, const struct feed_record *rec, const s
     value_setz(a, v, "errors", value_int(a, rec->n_errors));
     value_setz(a, v, "last_error", shape_text(a, rec->last_error));
     value_setz(a, v, "entries", value_int(a, rec->n_entries));
+    value_setz(a, v, "partial", value_bool(a, rec->partial));
     value_setz(a, v, "identity", name(a, identity_rule_name(rec->identity.rule)));
     value_setz(a, v, "identity_reason", shape_text(a, rec->identity.why));
     value_setz(a, v, "identity_since", shape_time(a, rec->identity.since_at));

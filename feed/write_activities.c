@@ -146,6 +146,10 @@ void write_activities(struct buf *out, const struct out_doc *doc)
     buf_printf(out, "{\"count\":%zu,\"totalItems\":%lld,\"url\":", doc->n_entries,
                (long long)s->total);
     json_write_text(out, doc->self_url);
+    if (!str_is_null(s->prev_cursor)) {
+        buf_puts(out, ",\"prev_cursor\":");
+        json_write_text(out, s->prev_cursor);
+    }
     buf_puts(out, ",\"last_cursor\":");
     json_write_text(out, s->last_cursor);
     if (!str_is_null(s->next)) {

@@ -71,7 +71,8 @@ static struct str link_path(struct arena *a, struct str body, const char *rel)
     return STR_NULL;
 }
 
-/* The document with its links to others of the chain, and to itself, led to the files. */
+/* The document with its links to others of the chain, and to itself, led to the files. No hub
+ * delivers those. */
 static struct str relinked(struct archive *x, struct str body)
 {
     static const char *const ours[] = {"self", "via", "current", "prev-archive", "next-archive"};
@@ -83,6 +84,10 @@ static struct str relinked(struct archive *x, struct str body)
         bool is_ours = false;
 
         buf_str(&out, before);
+        if (str_eqz(rel, "hub")) {
+            rest = str_slice(rest, str_starts(rest, STR("\n")) ? 1 : 0, rest.len);
+            continue;
+        }
         for (size_t i = 0; i < ARRAY_LEN(ours); i++)
             is_ours = is_ours || str_eqz(rel, ours[i]);
         if (!is_ours || str_is_null(href)) {
