@@ -137,8 +137,34 @@ class Simplefeed(Paged):
         self.sync()
         last = Document(self.recent())
         self.assertEqual(after.ids, last.ids[1:])
-        self.assertEqual("", last.entries[0].findtext(ATOM + "content") or "")
-        self.assertEqual(len(last.ids), len(set(last.ids)))
+        content = last.entries[0].find(ATOM + "content")
+        self.assertEqual((None, 0), (content.text, len(content)))
+        self.assertEqual([], [l for l in last.entries[0].findall(ATOM + "link")
+                              if l.get("rel") in (None, "alternate")])
+        for turn in range(2):                          # of one entry several: each its own event
+            self.p.put("e0", "edited again %d" % turn)
+            self.sync()
+        last = Document(self.recent())
+        self.assertEqual(["edited again 1", "edited again 0", "Deleted", "edited", "t2", "t1", "t0"],
+                         [t for d in chain(self.recent()) for t in d.titles])
+        ids = [i for d in chain(self.recent()) for i in d.ids]
+        self.assertEqual(len(ids), len(set(ids)))
+        about = [[l.get("href") for l in e.findall(ATOM + "link") if l.get("rel") == "related"]
+                 for d in chain(self.recent()) for e in d.entries]
+        self.assertEqual([["urn:pub:p:e0"]] * 2 + [["urn:pub:p:e1"], ["urn:pub:p:e0"], [], [], []],
+                         about)
+
+    def test_a_new_head_changes_no_archive(self):                                   # SIMP-03 FH-02
+        self.fill(12)
+        views = (self.recent(), self.at("/history"), self.at("/archive"))
+        before = [chain(v, "prev" if "history" in v else "prev-archive")[-1] for v in views]
+        self.p.title = "Another name"
+        self.fill(1, 12)
+        self.assertEqual("Another name", Document(self.recent()).root.findtext(ATOM + "title"))
+        self.d.stop()                                       # documents are drawn anew
+        self.d.start()
+        for document in before:
+            self.assertEqual(document.body, Document(document.url).body)
 
     def test_freshness_and_validators(self):                              # SIMP-11 SIMP-12
         self.fill(12)
@@ -231,8 +257,10 @@ class Simplefeed(Paged):
         self.assertEqual(8, sum(len(d.ids) for d in documents))
         self.assertEqual(2, len(documents))
         for document in documents:
+            self.assertEqual(documents[0].id, document.id)                         # SIMP-08
             for entry in document.entries:
                 self.assertTrue(entry.findtext(ATOM + "source/" + ATOM + "id"))
+        self.assertNotIn(documents[0].id, ("urn:pub:p", "urn:pub:q"))
         first = documents[1].body
         self.fill(9, 4)
         self.assertEqual(first, Document(documents[1].url).body)
@@ -248,8 +276,12 @@ class Simplefeed(Paged):
         self.assertIn("private", answer.header("Cache-Control"))
         document = Document(url, answer)
         self.assertNotIn(b"pw", document.body)
-        archive = Document(document.link("prev-archive"))
-        self.assertIn("private", archive.headers["Cache-Control"])
+        for _ in range(2):                                    # drawn, and from the cache
+            archive = Document(document.link("prev-archive"))
+            self.assertIn("private", archive.headers["Cache-Control"])
+        again = self.d.get(archive.url[len(self.d.base):], If_None_Match=archive.headers["ETag"])
+        self.assertEqual(304, again.status)
+        self.assertIn("private", again.header("Cache-Control"))
         self.assertEqual(Document(archive.link("current")).ids, document.ids)
 
 
@@ -406,14 +438,20 @@ class Archive(Paged):
         self.fill(12)
         url, ids = self.at("/archive", type="rss"), []
         archives = 0
-        while url:
+        for _ in range(500):
+            if not url:
+                break
             answer = self.d.get(url[len(self.d.base):])
             self.assertEqual(200, answer.status)
             channel = tree.fromstring(answer.body).find("channel")
             ids += [i.findtext("guid") for i in channel.findall("item")]
             archives += channel.find(FH + "archive") is not None
             links = {l.get("rel"): l.get("href") for l in channel.findall(ATOM + "link")}
+            if channel.find(FH + "archive") is not None:
+                self.assertEqual(self.at("/archive", type="rss"), links["current"])
             url = links.get("prev-archive")
+        else:
+            self.fail("the documents do not end")
         self.assertEqual([i for d in chain(self.entry()) for i in d.ids], ids)
         self.assertEqual(2, archives)
 
@@ -465,6 +503,8 @@ class Files(Paged):
         for newer, older in zip(documents[1:], documents[2:]):
             self.assertEqual(newer.url, older.link("next-archive"))
             self.assertEqual(base + "recent.atom", older.link("current"))
+            self.assertEqual([], older.links("hub"))
+        self.assertEqual([], documents[0].links("hub"))             # no hub tells of files
         self.assertEqual([], [n for n in os.listdir(self.folder) if not n.endswith(".atom")])
         self.assertIn("2 documents", self.archive("--base", base).stdout)  # nothing but the newest
 
@@ -589,10 +629,14 @@ class History(Paged):
         again = Document(self.at("/history"))
         self.assertNotEqual(this, again.link("this"))
         documents, url = [again], again.link("prev")
-        while url:
+        for _ in range(500):
+            if not url:
+                break
             documents.append(Document(url))
             self.assertEqual(url, documents[-1].link("this"))
             url = documents[-1].link("prev")
+        else:
+            self.fail("the documents do not end")
         ids = [i for d in documents for i in d.ids]
         self.assertEqual({"urn:pub:p:e%d" % i for i in range(17)}, set(ids))
         self.assertEqual(17, len(ids))
@@ -600,11 +644,15 @@ class History(Paged):
     def test_readers_of_the_fourth_draft(self):         # fh:incremental, and fh:prev for the link
         self.fill(13)
         ids, url = [], self.at("/history")
-        while url:
+        for _ in range(500):
+            if not url:
+                break
             document = Document(url)
             self.assertEqual("true", document.root.findtext(FH + "incremental"))
             ids += document.ids
             url = document.root.findtext(FH + "prev")
+        else:
+            self.fail("the documents do not end")
         self.assertEqual(["urn:pub:p:e%d" % i for i in reversed(range(13))], ids)
 
     def test_first_seen_wins(self):                                                 # FH-03

@@ -172,6 +172,7 @@ class Archives(Followed):
         url = self.o.set("/f", doc(link("prev-archive", "/a2"), entry("e3", 3)))
         self.assertEqual(["e3"], self.titles(url))
         self.assertIs(True, self.d.feed(url).json["partial"])
+        self.assertIs(True, self.d.record(url)["partial"])
         self.assertEqual(1, len(self.o.seen("/a2")))
         self.o.set("/a2", doc(link("prev-archive", "/a1"), entry("e2", 2)))
 
@@ -181,6 +182,7 @@ class Archives(Followed):
         self.wait(asked_again, 30, "another request for the archive", self.d)
         self.wait_titles(url, "e1", "e2", "e3")
         self.wait_whole(url)
+        self.assertIs(False, self.d.record(url)["partial"])
 
     def test_an_archive_that_is_no_feed(self):                        # ARCHC-08
         self.o.set("/a", "<html><body>gone</body></html>")

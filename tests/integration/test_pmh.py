@@ -29,7 +29,9 @@ class Harvester:
 
     def harvest(self):
         url, found, newest = self.url, [], self.last
-        while url:
+        for _ in range(500):
+            if not url:
+                break
             document = Document(url)
             self.reads += 1
             found += document.entries
@@ -37,6 +39,8 @@ class Harvester:
             if self.last and document.updated < self.last:
                 break
             url = document.link("prev-archive")
+        else:
+            raise AssertionError("the documents do not end")
         seen = {}
         for entry in found:
             at, name = when(entry.findtext(ATOM + "updated")), entry.findtext(ATOM + "id")

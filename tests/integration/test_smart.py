@@ -8,7 +8,7 @@ import urllib.parse
 import xml.etree.ElementTree as tree
 import zlib
 
-from .env.case import Case
+from .env.case import Case, slow
 from .env.daemon import PATIENCE, quote
 from .env.publisher import Publisher
 
@@ -102,13 +102,37 @@ class Pull(Smart):
         walked = [i["id"] for i in self.walk(max=7)]
         self.assertEqual(["urn:pub:p:e%d" % i for i in range(120)], walked)
         seen, page = [], self.pull(max=50)
-        while True:
+        for _ in range(500):
             seen += [i["id"] for i in page["items"]]
             if "next" not in page:
                 break
             self.assertIn("since=cursor%3A", page["next"])
             page = self.d.get(page["next"][len(self.d.base):]).json
+        else:
+            self.fail("the documents do not end")
         self.assertEqual(walked, seen)
+        for max in (60, 119, 120, 121):            # a page follows only if there is something in it
+            first = self.pull(max=max)
+            self.assertEqual(max < 120, "next" in first)
+            second = self.pull(max=120 - max, since="cursor:" + first["last_cursor"]) if max < 120 \
+                else first
+            self.assertNotIn("next", second)
+
+    def test_next_keeps_the_end_that_was_asked_for(self):                # SMART-10 SMART-12
+        self.fill(12)
+        end = self.pull(max=9)["last_cursor"]
+        for order in ("modified", "created", "-modified"):
+            seen, page = [], self.pull(order=order, max=3, until=(
+                "id:urn:pub:p:e2" if order[0] == "-" else "cursor:" + end))
+            for _ in range(500):
+                seen += [i["id"] for i in page["items"]]
+                if "next" not in page:
+                    break
+                page = self.d.get(page["next"][len(self.d.base):]).json
+            else:
+                self.fail("the documents do not end")
+            numbers = range(11, 2, -1) if order[0] == "-" else range(8)
+            self.assertEqual(["urn:pub:p:e%d" % i for i in numbers], seen, order)
 
     def test_ranges(self):                                 # SMART-12 SMART-13 SMART-14
         self.fill(25)
@@ -126,6 +150,10 @@ class Pull(Smart):
             self.assertIn(all_ids[0], self.ids(since="time:%s" % t, max=1000))
             self.assertIn(all_ids[0], self.ids(until="time:%s" % t, max=1000))
         self.assertEqual([], self.ids(until="time:%d" % (seconds - 1)))
+        nothing = self.pull(since="cursor:" + cursors[4], until="cursor:" + cursors[5])     # D27
+        self.assertEqual(([], cursors[4]), (nothing["items"], nothing["last_cursor"]))
+        nothing = self.pull(until="time:%d" % (seconds - 1))
+        self.assertEqual(([], cursors[-1]), (nothing["items"], nothing["last_cursor"]))
         self.assertEqual([], self.ids(since="time:%d" % (seconds + 100)))
 
     def test_cursors_outlive_the_process(self):                                     # SMART-05
@@ -154,10 +182,18 @@ class Pull(Smart):
                              [i for i in self.ids(until="cursor:" + token) if i in group])
         for token in ("%d_%d_%d" % (t, 0, 1), "%d_%d_%d" % (t, 500, 1)):
             self.assertEqual(group + rest, self.ids(since="cursor:" + token))
-        cursor = self.pull(max=3)["last_cursor"].split(".")
-        cursor[1] = "00000000"              # of another log: its time counts, inclusive
-        again = self.ids(since="cursor:" + ".".join(cursor))
-        self.assertIn("urn:pub:p:e3", again)
+
+    def test_cursors_of_another_log_count_as_their_time(self):                       # SMART-15 (D25)
+        self.fill(9)
+        name, log, _, at = self.pull(max=3)["last_cursor"].split(".")
+        end = self.pull()["last_cursor"].split(".")[2]
+        wanted = ["urn:pub:p:e%d" % i for i in range(2, 9)]      # its own item may come again
+        other = "00000000" if log != "00000000" else "11111111"
+        for token in ((other, "1"), (other, end), (other, "999999"), (log, "999999")):
+            cursor = ".".join((name, token[0], token[1], at))
+            self.assertEqual(wanted, self.ids(since="cursor:" + cursor), cursor)
+            self.assertEqual(wanted[:0:-1], self.ids(order="-modified", max=6, until="cursor:" + (
+                ".".join((name, token[0], token[1], str(int(at) + 1))))), cursor)
 
     def test_bad_positions(self):                          # SMART-16 SMART-17 SMART-18 SMART-20
         self.fill(5)
@@ -243,12 +279,14 @@ class Pull(Smart):
         self.d.feed(other.url)
         url = "/smart/?url=%s,%s&max=3" % (quote(self.p.url), quote(other.url))
         items, since = [], ""
-        while True:
+        for _ in range(500):
             page = self.d.get(url + "&timeout=0&since=cursor%3A" + since).json
             if not page["items"]:
                 break
             items += [i["id"] for i in page["items"]]
             since = page["last_cursor"]
+        else:
+            self.fail("the documents do not end")
         self.assertEqual(10, len(items))
         self.assertEqual({"p", "q"}, {i.split(":")[2] for i in items})
         self.assertEqual(10, page["totalItems"])
@@ -271,6 +309,15 @@ class Waiting(Smart):
         page = self.pull(since="cursor:" + cursor, timeout=2)
         self.assertGreaterEqual(time.monotonic() - began, 1.9)
         self.assertEqual([], page["items"])
+
+    @slow
+    def test_held_for_55_seconds_unless_told_otherwise(self):                       # SMART-22 D28
+        self.fill(2)
+        cursor = self.pull()["last_cursor"]
+        began = time.monotonic()
+        self.assertEqual([], self.pull(since="cursor:" + cursor)["items"])
+        self.assertGreaterEqual(time.monotonic() - began, 54.9)
+        self.assertLess(time.monotonic() - began, 55 + 3 * PATIENCE)
 
     def test_released_by_news(self):                                                # SMART-23
         self.fill(2)
@@ -329,13 +376,15 @@ class Property(Smart):
                 since = page["last_cursor"]
                 for item in page["items"]:
                     mirror[item["id"]] = None if item.get("deleted") else item["title"]
-        while True:
+        for _ in range(500):
             page = self.pull(since="cursor:" + since, max=3, timeout=0)
             if not page["items"]:
                 break
             since = page["last_cursor"]
             for item in page["items"]:
                 mirror[item["id"]] = None if item.get("deleted") else item["title"]
+        else:
+            self.fail("the documents do not end")
         self.assertEqual({"urn:pub:p:" + n: t for n, (t, _) in self.p.entries.items()},
                          {i: t for i, t in mirror.items() if t is not None})
         self.assertEqual(page["totalItems"], len(mirror))

@@ -60,7 +60,7 @@ class SimplefeedConsumer:
 
     def poll(self):
         document, found, pending = Document(self.url), False, []
-        while True:
+        for _ in range(500):
             fresh = []
             for entry in document.entries:
                 if entry.findtext(ATOM + "id") == self.last:
@@ -72,6 +72,8 @@ class SimplefeedConsumer:
             if found or not back:
                 break
             document = Document(back)
+        else:
+            raise AssertionError("the documents do not end")
         self.events += pending
         if pending:
             self.last = pending[-1].findtext(ATOM + "id")

@@ -150,12 +150,14 @@ class Mirror:
         self.last = root.findtext(self.FO + "last_cursor")
 
     def catch_up(self):
-        while True:
+        for _ in range(500):
             self.pulls += 1
             root = self.pull(since="cursor:" + (self.last or ""), timeout=0)
             self.take(root)
             if not root.findall(ATOM + "entry"):
                 return
+        else:
+            raise AssertionError("the documents do not end")
 
     def push(self, delivery):
         root = delivery.root
