@@ -142,7 +142,7 @@ struct str uri_resolve(struct arena *a, struct str base, struct str ref)
         at = put(at, r.fragment);
     }
     *at = '\0';
-    return str_of(text, (size_t)(at - text));
+    return without_extra_slashes(a, str_of(text, (size_t)(at - text)));
 }
 
 struct str uri_resolve_within(struct arena *a, struct str base, struct str ref, size_t *grown)

@@ -67,6 +67,8 @@ static void test_uri__slash_too_many(void **state)
     (void)state;
     check("http://a/", "http:///e.org/x", "http://e.org/x");
     check("http:////e.org/d/", "x", "http://e.org/d/x");
+    check("http://a/", "///e.org/x", "http://e.org/x"); /* as browsers take it */
+    check("https://a/", "////", "https://");
 }
 
 static void test_uri__absolute(void **state)
