@@ -55,6 +55,7 @@ struct api_delivery {
     struct str self, hub;
     size_t n_entries;
     int64_t position;
+    bool is_last;
 };
 
 struct api_cfg {

@@ -99,6 +99,7 @@ enum rc drawing_read_news(struct drawing *d, struct reader *r, enum view_order o
     if (rc == RC_OK && d->n_rows > 0)
         d->position = d->rows[d->n_rows - 1].seq;
     d->n_new = d->n_rows;
+    d->is_last = d->n_rows < d->spec->max_new;
     return rc;
 }
 
@@ -190,6 +191,7 @@ enum rc draw_document(const struct render_spec *spec, const struct api_cfg *cfg,
     drawn->is_empty = d.doc.n_entries == 0;
     drawn->n_new = d.n_new;
     drawn->position = d.position;
+    drawn->is_last = d.is_last;
     drawn->is_private = false;
     for (size_t i = 0; i < d.n_records; i++)
         drawn->is_private = drawn->is_private || !str_is_null(d.records[i].access_key);

@@ -10,6 +10,7 @@ struct drawn {
     bool is_empty;    /* no entries in it */
     size_t n_new;     /* of a delivery: entries behind its position; 0: no bytes were written */
     int64_t position; /* of a delivery: everything up to it is in it */
+    bool is_last;     /* of a delivery: nothing follows the position */
     bool is_private;  /* a credential stands between the publisher and everybody */
 };
 

@@ -121,6 +121,7 @@ enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
     if (more)
         d->n_rows = view->len;
     d->n_new = d->n_rows;
+    d->is_last = d->n_rows < spec->max_new;
     d->position = view->after_seq;
     if (d->n_rows > 0)
         d->position = by_creation ? d->rows[d->n_rows - 1].first_seq : d->rows[d->n_rows - 1].seq;

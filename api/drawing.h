@@ -23,6 +23,7 @@ struct drawing {
     int64_t modified_at;
     size_t n_new; /* of a delivery */
     int64_t position;
+    bool is_last; /* nothing follows the position */
 };
 
 /* Fill d->rows, d->doc and what drawn (draw.h) is made of. RC_NOT_FOUND: feed or page has gone. */
@@ -35,7 +36,7 @@ struct view drawing_view(const struct drawing *d, enum view_order order, int64_t
                          int64_t before, size_t len);
 
 /* Into d->rows: what the log has behind the subscriber's position, oldest first: revisions
- * (VIEW_LOG), or each entry as it is now. Sets d->position and d->n_new. */
+ * (VIEW_LOG), or each entry as it is now. Sets d->position, d->n_new and d->is_last. */
 enum rc drawing_read_news(struct drawing *d, struct reader *r, enum view_order order,
                           struct err *err) NODISCARD;
 

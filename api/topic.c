@@ -178,5 +178,6 @@ enum rc api_draw_topic(struct api *api, struct reader *r, struct str url, int64_
     out->hub = str_concat(a, origin, STR("/hub"));
     out->n_entries = drawn.n_new;
     out->position = drawn.position;
+    out->is_last = drawn.is_last;
     return rc;
 }

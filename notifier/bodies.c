@@ -1,4 +1,4 @@
-/* notifier/bodies.c - a ring of rendered calls. Few at a time have many receivers, so a handful is
+/* notifier/bodies.c - a ring of finished calls. Few at a time have many receivers, so a handful is
  * searched in order. */
 #include "notifier/bodies.h"
 
@@ -7,16 +7,22 @@
 
 #include "base/mem.h"
 
-#define KEPT 16
-#define REST_MAX ((size_t)256 * 1024)
+#define KEPT 32
+#define KEPT_BYTES ((size_t)64 * 1024 * 1024)
+
+struct kept {
+    enum { FREE, MAKING, MADE } state;
+    unsigned char key[BODIES_KEY_LEN];
+    struct body body; /* MADE; strings of body.doc in `texts` */
+    char *texts;
+};
 
 struct bodies {
     pthread_mutex_t lock; /* guards the rest */
-    size_t next;
-    struct kept {
-        unsigned char key[BODIES_KEY_LEN];
-        struct blob *rest; /* NULL: free */
-    } ring[KEPT];
+    pthread_cond_t made;  /* something is not MAKING any more */
+    size_t next;          /* in the ring: the oldest */
+    size_t n_bytes;
+    struct kept ring[KEPT];
 };
 
 struct bodies *bodies_new(void)
@@ -24,7 +30,16 @@ struct bodies *bodies_new(void)
     struct bodies *b = NEW(struct bodies);
 
     pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->made, NULL);
     return b;
+}
+
+static void drop_locked(struct bodies *b, struct kept *k)
+{
+    b->n_bytes -= blob_bytes(k->body.bytes).len;
+    blob_unref(&k->body.bytes);
+    mem_free(k->texts);
+    *k = (struct kept){.state = FREE};
 }
 
 void bodies_free(struct bodies **bp)
@@ -35,7 +50,8 @@ void bodies_free(struct bodies **bp)
     if (b == NULL)
         return;
     for (size_t i = 0; i < KEPT; i++)
-        blob_unref(&b->ring[i].rest);
+        drop_locked(b, &b->ring[i]);
+    pthread_cond_destroy(&b->made);
     pthread_mutex_destroy(&b->lock);
     mem_free(b);
 }
@@ -43,40 +59,94 @@ void bodies_free(struct bodies **bp)
 static struct kept *find_locked(struct bodies *b, const unsigned char *key)
 {
     for (size_t i = 0; i < KEPT; i++)
-        if (b->ring[i].rest != NULL && memcmp(b->ring[i].key, key, BODIES_KEY_LEN) == 0)
+        if (b->ring[i].state != FREE && memcmp(b->ring[i].key, key, BODIES_KEY_LEN) == 0)
             return &b->ring[i];
     return NULL;
 }
 
-struct blob *bodies_get(struct bodies *b, const unsigned char key[BODIES_KEY_LEN])
+/* The place of the oldest that nobody is making, for another one; NULL: there is none. */
+static struct kept *take_place_locked(struct bodies *b)
 {
-    struct blob *rest = NULL;
+    for (size_t i = 0; i < KEPT; i++) {
+        struct kept *k = &b->ring[b->next++ % KEPT];
+
+        if (k->state == MAKING)
+            continue;
+        drop_locked(b, k);
+        return k;
+    }
+    return NULL;
+}
+
+bool bodies_get(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], struct arena *a,
+                struct body *out)
+{
+    struct kept *k;
+    bool found;
+
+    pthread_mutex_lock(&b->lock);
+    while ((k = find_locked(b, key)) != NULL && k->state == MAKING)
+        pthread_cond_wait(&b->made, &b->lock);
+    found = k != NULL;
+    if (found) {
+        *out = k->body;
+        blob_ref(out->bytes);
+        out->doc.self = str_dup(a, out->doc.self);
+        out->doc.hub = str_dup(a, out->doc.hub);
+    } else if ((k = take_place_locked(b)) != NULL) {
+        k->state = MAKING;
+        memcpy(k->key, key, BODIES_KEY_LEN);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return found;
+}
+
+void bodies_put(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], const struct body *made)
+{
+    struct str self = made->doc.self, hub = made->doc.hub;
+    size_t n = blob_bytes(made->bytes).len;
     struct kept *k;
 
     pthread_mutex_lock(&b->lock);
     k = find_locked(b, key);
-    if (k != NULL)
-        rest = blob_ref(k->rest);
-    pthread_mutex_unlock(&b->lock);
-    return rest;
-}
-
-void bodies_put(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], struct str rest)
-{
-    struct blob *copy, *old;
-    struct kept *k;
-
-    if (rest.len > REST_MAX)
-        return;
-    copy = blob_copy(rest);
-    pthread_mutex_lock(&b->lock);
-    if (find_locked(b, key) == NULL) { /* else another reader was quicker */
-        k = &b->ring[b->next++ % KEPT];
-        memcpy(k->key, key, BODIES_KEY_LEN);
-        old = k->rest;
-        k->rest = copy;
-        copy = old;
+    if (k != NULL && k->state == MAKING) {
+        k->state = FREE; /* out of the way of what makes room */
+        for (size_t i = 0; i < KEPT && b->n_bytes + n > KEPT_BYTES; i++)
+            if (b->ring[(b->next + i) % KEPT].state == MADE)
+                drop_locked(b, &b->ring[(b->next + i) % KEPT]);
+        k->state = MADE;
+        k->body = *made;
+        blob_ref(k->body.bytes);
+        b->n_bytes += n;
+        k->texts = mem_alloc(self.len + hub.len + 1);
+        k->body.doc.self = str_of(k->texts, self.len);
+        k->body.doc.hub = str_of(k->texts + self.len, hub.len);
+        if (self.len > 0)
+            memcpy(k->texts, self.ptr, self.len);
+        if (hub.len > 0)
+            memcpy(k->texts + self.len, hub.ptr, hub.len);
     }
     pthread_mutex_unlock(&b->lock);
-    blob_unref(&copy);
+    pthread_cond_broadcast(&b->made);
+}
+
+void bodies_give_up(struct bodies *b, const unsigned char key[BODIES_KEY_LEN])
+{
+    struct kept *k;
+
+    pthread_mutex_lock(&b->lock);
+    k = find_locked(b, key);
+    if (k != NULL && k->state == MAKING)
+        k->state = FREE;
+    pthread_mutex_unlock(&b->lock);
+    pthread_cond_broadcast(&b->made);
+}
+
+void bodies_clear(struct bodies *b)
+{
+    pthread_mutex_lock(&b->lock);
+    for (size_t i = 0; i < KEPT; i++)
+        if (b->ring[i].state == MADE)
+            drop_locked(b, &b->ring[i]);
+    pthread_mutex_unlock(&b->lock);
 }

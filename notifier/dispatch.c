@@ -137,8 +137,8 @@ static struct ack *ack_failed(struct notifier *n, const struct push_job *job, st
 
     ack_tell(ack, why);
     ack->outcome.failed = true;
-    if (at_once || (!job->is_leased &&
-                    backoff_is_over(&b, n_failures, failing_s, n->cfg.suspend_after_s))) {
+    if (at_once ||
+        (!job->is_leased && backoff_is_over(&b, n_failures, failing_s, n->cfg.suspend_after_s))) {
         ack->event = ATTEMPT_GAVE_UP;
         ack->outcome.state = SUB_SUSPENDED;
         ack->outcome.ended = job->is_leased;
@@ -327,7 +327,7 @@ static void call_start(struct notifier *n, struct turn *t)
         .fields = job->call.fields,
         .n_fields = job->call.n_fields,
         .user_agent = str_from(n->cfg.user_agent),
-        .body = buf_view(&job->call.body),
+        .body = sink_call_bytes(&job->call),
         .max_redirects = 0, /* an endpoint that has moved says so to its owner, not to us */
         .max_body = LIMIT_PUSH_ANSWER,
         .max_header = LIMIT_FETCH_HEADER,
@@ -417,6 +417,7 @@ void dispatch_run(struct notifier *n)
         t->n = n;
         t->endpoint = m->endpoint;
         t->job = push_job_new(m->id, n->cfg.max_entries, n->bodies);
+        t->job->store = n->cfg.store;
         t->job->draw = n->cfg.draw;
         t->job->draw_ctx = n->cfg.draw_ctx;
         m->turn = t;

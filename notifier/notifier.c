@@ -370,6 +370,7 @@ static void on_reconfigure(void *ctx)
     cfg->draw = draw;
     cfg->store = store; /* these three stay for life */
     cfg->guard = guard;
+    bodies_clear(r->n->bodies);
     if (!r->n->stopped && r->n->client != NULL)
         dispatch_run(r->n);
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
+#include "base/stats.h"
 
 /* A position that lags behind revisions nobody wants costs nothing but the length of a search, so
  * it is written only after this many. */
@@ -31,6 +32,7 @@ void push_job_free(struct push_job **jp)
     if (job == NULL)
         return;
     buf_release(&job->call.body);
+    blob_unref(&job->call.shared);
     arena_free(&job->arena);
     mem_free(job);
 }
@@ -61,23 +63,26 @@ static enum rc render_body(struct push_job *job, const struct sink_push *push)
     struct buf *body = &job->call.body;
     unsigned char key[BODIES_KEY_LEN];
     struct buf front = BUF_INIT(BUF_ANY);
-    struct blob *rest;
+    struct body rest = {.bytes = NULL};
     enum rc rc = RC_OK;
 
     if (job->sink->front == NULL)
         return job->sink->render(job->arena, push, body, &job->err);
     key_of(job->sink, push, key);
     job->sink->front(&front, push->sub_id);
-    rest = bodies_get(job->bodies, key);
-    if (rest != NULL) {
+    if (bodies_get(job->bodies, key, job->arena, &rest)) {
         buf_str(body, buf_view(&front));
-        buf_str(body, blob_bytes(rest));
+        buf_str(body, blob_bytes(rest.bytes));
     } else {
         rc = job->sink->render(job->arena, push, body, &job->err);
-        if (rc == RC_OK && str_starts(buf_view(body), buf_view(&front)))
-            bodies_put(job->bodies, key, str_slice(buf_view(body), front.len, body->len));
+        if (rc == RC_OK && str_starts(buf_view(body), buf_view(&front))) {
+            rest.bytes = blob_copy(str_slice(buf_view(body), front.len, body->len));
+            bodies_put(job->bodies, key, &rest);
+        } else {
+            bodies_give_up(job->bodies, key);
+        }
     }
-    blob_unref(&rest);
+    blob_unref(&rest.bytes);
     buf_release(&front);
     return rc;
 }
@@ -119,31 +124,79 @@ static bool is_last(struct push_job *job, struct reader *r)
 
 /* ---- topics ---------------------------------------------------------------------------------- */
 
+/* All that a topic's document depends on: the topic, what its reader has, and the version of the
+ * feeds, taken before anything of them is read. */
+static void key_of_topic(const struct push_job *job, const struct hub_lease *lease, size_t max,
+                         unsigned char key[BODIES_KEY_LEN])
+{
+    const struct subscription *sub = job->sub;
+    int64_t *ids = ARENA_ARRAY(job->arena, int64_t, sub->n_feeds + 1);
+    struct buf all = BUF_INIT(BUF_ANY);
+
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        ids[i] = sub->feeds[i].feed_id;
+    buf_printf(&all, HUB_SINK "\n%" PRId64 " %" PRId64 " %zu\n",
+               store_version(job->store, ids, sub->n_feeds), sub->position, max);
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        buf_printf(&all, "%" PRId64 ",", ids[i]);
+    buf_str(&all, lease->topic);
+    digest_content(buf_view(&all), key);
+    buf_release(&all);
+}
+
+/* The topic's document with at most so many entries: one drawing for all who have got the same so
+ * far. */
+static enum rc draw_once(struct push_job *job, struct reader *r, const struct hub_lease *lease,
+                         size_t max, struct body *out)
+{
+    struct buf drawn = BUF_INIT(SINK_BODY_MAX);
+    unsigned char key[BODIES_KEY_LEN];
+
+    key_of_topic(job, lease, max, key);
+    if (bodies_get(job->bodies, key, job->arena, out))
+        return out->rc;
+    *out = (struct body){.doc = {.position = job->sub->position}};
+    out->rc = job->draw(job->draw_ctx, r, lease->topic, job->sub->position, max, job->arena, &drawn,
+                        &out->doc, &job->err);
+    stats_inc(STAT_hub_drawn_total);
+    if (out->rc == RC_OK && drawn.len > 0) {
+        size_t len;
+        char *bytes = buf_detach(&drawn, &len);
+
+        out->bytes = blob_new(bytes, len);
+    }
+    if (out->rc == RC_OK || out->rc == RC_LIMIT)
+        bodies_put(job->bodies, key, out);
+    else
+        bodies_give_up(job->bodies, key);
+    buf_release(&drawn);
+    return out->rc;
+}
+
 /* The topic's document with as many entries as fit into one call. */
 static enum push_found draw_topic(struct push_job *job, struct reader *r,
                                   const struct hub_lease *lease)
 {
-    struct topic_document doc;
     size_t max = job->max_entries;
+    struct body body;
     enum rc rc;
 
-    for (;; max /= 2) {
-        buf_reset(&job->call.body);
-        doc = (struct topic_document){.position = job->sub->position};
-        rc = job->draw(job->draw_ctx, r, lease->topic, job->sub->position, max, job->arena,
-                       &job->call.body, &doc, &job->err);
-        if (rc != RC_LIMIT || max == 1)
-            break;
-    }
+    while ((rc = draw_once(job, r, lease, max, &body)) == RC_LIMIT && max > 1)
+        max /= 2;
+    if (rc == RC_LIMIT)
+        err_set(&job->err, RC_LIMIT, "one entry makes a delivery of more than %zu bytes",
+                SINK_BODY_MAX);
     if (rc == RC_LIMIT || rc == RC_NOT_FOUND)
         return PUSH_UNSENDABLE;
     if (rc != RC_OK)
         return PUSH_UNREAD;
-    job->position = doc.position;
-    job->n_entries = doc.n_entries;
-    if (doc.n_entries == 0)
-        return doc.position > job->sub->position ? PUSH_SKIP : PUSH_NOTHING;
-    websub_head(job->arena, lease, &doc, &job->call);
+    job->call.shared = body.bytes;
+    job->position = body.doc.position;
+    job->n_entries = body.doc.n_entries;
+    job->is_last = body.doc.is_last;
+    if (body.doc.n_entries == 0)
+        return body.doc.position > job->sub->position ? PUSH_SKIP : PUSH_NOTHING;
+    websub_head(job->arena, lease, &body.doc, &job->call);
     return PUSH_CALL;
 }
 
@@ -152,7 +205,8 @@ static enum push_found find_delivery(struct push_job *job, struct reader *r)
     struct hub_lease lease;
     enum rc rc = reader_hub_lease(r, job->sub_id, job->arena, &lease, &job->err);
 
-    if (rc == RC_NOT_FOUND || (rc == RC_OK && (lease.ends_at <= clock_now_s() || job->draw == NULL)))
+    if (rc == RC_NOT_FOUND ||
+        (rc == RC_OK && (lease.ends_at <= clock_now_s() || job->draw == NULL)))
         return PUSH_ENDED;
     if (rc == RC_OK)
         rc = reader_endpoint_credential(r, job->sub_id, job->arena, &job->credential, &job->err);

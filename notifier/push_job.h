@@ -23,8 +23,9 @@ enum push_found {
 };
 
 struct push_job {
-    struct bodies *bodies; /* borrowed */
-    topic_draw_fn *draw;    /* for WebSub; may be NULL */
+    struct bodies *bodies; /* borrowed, like the next */
+    struct store *store;   /* for WebSub, like the next two; may be NULL */
+    topic_draw_fn *draw;
     void *draw_ctx;
     int64_t sub_id;
     size_t max_entries;  /* in one call */

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/blob.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/feed.h"
@@ -27,8 +28,15 @@ struct sink_call {
     struct str method;
     struct http_field fields[SINK_FIELDS_MAX]; /* the content type among them */
     size_t n_fields;
-    struct buf body; /* of the caller, with its maximum set */
+    struct buf body;     /* of the caller, with its maximum set */
+    struct blob *shared; /* the bytes to be sent instead, held; NULL: those of `body` */
 };
+
+/* The bytes that are sent. */
+static inline struct str sink_call_bytes(const struct sink_call *call)
+{
+    return call->shared != NULL ? blob_bytes(call->shared) : buf_view(&call->body);
+}
 
 enum sink_verdict {
     SINK_DELIVERED,
@@ -43,6 +51,7 @@ struct topic_document {
     struct str self, hub; /* URLs */
     size_t n_entries;     /* new in it; 0: there is nothing to deliver */
     int64_t position;     /* everything up to it is delivered once this is */
+    bool is_last;         /* nothing followed, when it was drawn */
 };
 
 /* render() and head() are NULL where the call is a topic's document. */

@@ -24,7 +24,7 @@ void websub_head(struct arena *a, const struct hub_lease *lease, const struct to
     if (str_is_null(lease->secret))
         return;
     n = digest_hmac(lease->legacy ? DIGEST_SHA1 : DIGEST_SHA256, lease->secret,
-                    buf_view(&call->body), mac);
+                    sink_call_bytes(call), mac);
     digest_hex(mac, n, hex);
     call->fields[call->n_fields++] = (struct http_field){
         STR("X-Hub-Signature"), str_printf(a, "%s=%s", lease->legacy ? "sha1" : "sha256", hex)};

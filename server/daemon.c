@@ -95,7 +95,8 @@ static enum rc draw_topic(void *ctx, struct reader *r, struct str topic, int64_t
     enum rc rc =
         api_draw_topic(d->api, r, topic, after_seq, max_entries, a, body, &out, err);
 
-    *doc = (struct topic_document){out.media_type, out.self, out.hub, out.n_entries, out.position};
+    *doc = (struct topic_document){out.media_type, out.self, out.hub, out.n_entries, out.position,
+                                    out.is_last};
     return rc;
 }
 

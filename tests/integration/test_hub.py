@@ -412,6 +412,25 @@ class Deliver(Hub):
                 head = tree.fromstring(self.d.get(self.topic(path)[len(self.d.base):]).body)
                 self.assertEqual(head.findtext(ATOM + "id"), delivery.root.findtext(ATOM + "id"))
 
+    def test_subscribers_who_have_got_the_same_share_one_drawing(self):                     # HUB-08
+        others = [(self.s, "secret 0")] + [(self.subscriber(), "secret %d" % i) for i in range(1, 12)]
+        for s, secret in others:
+            self.subscribed(s=s, secret=secret)
+        self.wait(lambda: len(self.subs()) == 12, 20, "12 subscriptions", self.d)
+        time.sleep(0.3)
+        before = self.d.counter("hub_drawn_total")
+        self.publish("new 1", "old 2", "old 1")
+        bodies = {self.delivered(1, s)[0].body for s, _ in others}
+        self.assertEqual(1, len(bodies))
+        for s, secret in others:
+            self.assertTrue(s.deliveries[0].is_signed_by(secret), secret)
+        self.assertEqual(1, self.d.counter("hub_drawn_total") - before)
+        others[3][0].script = [500]
+        self.publish("new 2", "new 1", "old 2", "old 1")
+        for s, _ in others:
+            self.assertEqual(["new 2"], self.delivered(2 + (s is others[3][0]), s)[-1].titles)
+        self.assertEqual(2, self.d.counter("hub_drawn_total") - before)
+
     def test_merged_topics(self):
         other = self.o.set("/g.xml", rss("other"))
         topic = "%s/feeds?url=%s&url=%s&type=atom" % (self.d.base, quote(self.u), quote(other))

@@ -1,11 +1,14 @@
-/* test_bodies.c - the ring of rendered calls. */
+/* test_bodies.c - the ring of finished calls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "notifier/bodies.h"
@@ -16,26 +19,42 @@ static void key(unsigned char out[BODIES_KEY_LEN], unsigned n)
     memcpy(out, &n, sizeof n);
 }
 
+/* Is it kept? Else nobody is left to make it. */
 static void assert_kept(struct bodies *b, unsigned n, const char *text)
 {
+    AUTO(arena_release) struct arena a = ARENA_INIT;
     unsigned char k[BODIES_KEY_LEN];
-    struct blob *rest;
+    struct body body = {.bytes = NULL};
+    bool found;
 
     key(k, n);
-    rest = bodies_get(b, k);
-    if (text == NULL)
-        assert_null(rest);
+    found = bodies_get(b, k, &a, &body);
+    assert_int_equal(text != NULL, found);
+    if (found)
+        assert_true(str_eqz(blob_bytes(body.bytes), text));
     else
-        assert_true(str_eqz(blob_bytes(rest), text));
-    blob_unref(&rest);
+        bodies_give_up(b, k);
+    blob_unref(&body.bytes);
+}
+
+/* As who has made it does. */
+static void put_bytes(struct bodies *b, unsigned n, struct str bytes)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    unsigned char k[BODIES_KEY_LEN];
+    struct body body = {.bytes = NULL};
+
+    key(k, n);
+    if (!bodies_get(b, k, &a, &body)) {
+        body = (struct body){.bytes = blob_copy(bytes)};
+        bodies_put(b, k, &body);
+    }
+    blob_unref(&body.bytes);
 }
 
 static void put(struct bodies *b, unsigned n, const char *text)
 {
-    unsigned char k[BODIES_KEY_LEN];
-
-    key(k, n);
-    bodies_put(b, k, str_from(text));
+    put_bytes(b, n, str_from(text));
 }
 
 static void test_bodies__kept_by_key(void **state UNUSED)
@@ -44,7 +63,6 @@ static void test_bodies__kept_by_key(void **state UNUSED)
 
     put(b, 1, "one");
     put(b, 2, "two");
-    put(b, 1, "another one"); /* the first stays: same key, same bytes */
     assert_kept(b, 1, "one");
     assert_kept(b, 2, "two");
     assert_kept(b, 3, NULL);
@@ -64,32 +82,150 @@ static void test_bodies__the_oldest_goes(void **state UNUSED)
     bodies_free(&b);
 }
 
-static void test_bodies__large_ones_are_not_kept(void **state UNUSED)
+/* Ten of 10 MB: not more than 64 MB stay, the newest among them. */
+static void test_bodies__their_bytes_have_a_bound(void **state UNUSED)
 {
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    const size_t len = (size_t)10 * 1024 * 1024;
     struct bodies *b = bodies_new();
-    char *large = mem_alloc(1000001);
+    char *large = mem_alloc(len);
+    unsigned char k[BODIES_KEY_LEN];
+    size_t n_kept = 0;
 
-    memset(large, 'x', 1000000);
-    large[1000000] = '\0';
-    put(b, 1, large);
-    assert_kept(b, 1, NULL);
+    memset(large, 'x', len);
+    for (unsigned n = 0; n < 10; n++)
+        put_bytes(b, n, str_of(large, len));
+    for (unsigned n = 0; n < 10; n++) {
+        struct body body = {.bytes = NULL};
+        bool found;
+
+        key(k, n);
+        found = bodies_get(b, k, &a, &body);
+        n_kept += found;
+        assert_true(found || n < 9);
+        if (!found)
+            bodies_give_up(b, k);
+        blob_unref(&body.bytes);
+    }
+    assert_int_equal(6, n_kept);
     mem_free(large);
     bodies_free(&b);
 }
 
-/* Who holds a rest may use it after it has left the ring. */
+/* Who holds it may use it after it has left the ring. */
 static void test_bodies__held_beyond_the_ring(void **state UNUSED)
 {
+    AUTO(arena_release) struct arena a = ARENA_INIT;
     struct bodies *b = bodies_new();
     unsigned char k[BODIES_KEY_LEN];
-    struct blob *rest;
+    struct body body;
 
     put(b, 1, "one");
     key(k, 1);
-    rest = bodies_get(b, k);
+    assert_true(bodies_get(b, k, &a, &body));
     bodies_free(&b);
-    assert_true(str_eqz(blob_bytes(rest), "one"));
-    blob_unref(&rest);
+    assert_true(str_eqz(blob_bytes(body.bytes), "one"));
+    blob_unref(&body.bytes);
+}
+
+static void test_bodies__cleared_ones_are_made_again(void **state UNUSED)
+{
+    struct bodies *b = bodies_new();
+
+    put(b, 1, "one");
+    bodies_clear(b);
+    assert_kept(b, 1, NULL);
+    bodies_free(&b);
+}
+
+/* All that is known of a topic's document comes with it, and what cannot be made is remembered,
+ * too. */
+static void test_bodies__facts_of_documents_are_kept(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct bodies *b = bodies_new();
+    unsigned char k[BODIES_KEY_LEN];
+    struct body body = {.rc = RC_LIMIT}, got;
+
+    body.doc = (struct topic_document){.self = str_dup(&a, STR("http://a.example/t")),
+                                       .hub = str_dup(&a, STR("http://a.example/hub")),
+                                       .n_entries = 3,
+                                       .position = 17,
+                                       .is_last = true};
+    key(k, 1);
+    assert_false(bodies_get(b, k, &a, &got));
+    bodies_put(b, k, &body);
+    arena_release(&a);
+    assert_true(bodies_get(b, k, &a, &got));
+    assert_int_equal(RC_LIMIT, got.rc);
+    assert_null(got.bytes);
+    assert_true(str_eqz(got.doc.self, "http://a.example/t"));
+    assert_true(str_eqz(got.doc.hub, "http://a.example/hub"));
+    assert_int_equal(3, got.doc.n_entries);
+    assert_int_equal(17, got.doc.position);
+    assert_true(got.doc.is_last);
+    bodies_free(&b);
+}
+
+struct race {
+    struct bodies *b;
+    atomic_int n_made, n_got;
+    bool first_gives_up;
+};
+
+static void *want(void *arg)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct timespec pause = {.tv_nsec = 20 * 1000000};
+    struct race *race = arg;
+    unsigned char k[BODIES_KEY_LEN];
+    struct body body = {.bytes = NULL};
+
+    key(k, 1);
+    if (bodies_get(race->b, k, &a, &body)) {
+        assert_true(str_eqz(blob_bytes(body.bytes), "one"));
+    } else {
+        nanosleep(&pause, NULL); /* the others come meanwhile */
+        if (atomic_fetch_add(&race->n_made, 1) == 0 && race->first_gives_up) {
+            bodies_give_up(race->b, k);
+            return NULL;
+        }
+        body.bytes = blob_copy(STR("one"));
+        bodies_put(race->b, k, &body);
+    }
+    blob_unref(&body.bytes);
+    atomic_fetch_add(&race->n_got, 1);
+    return NULL;
+}
+
+static void run_race(struct race *race)
+{
+    pthread_t threads[8];
+
+    race->b = bodies_new();
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+        assert_int_equal(0, pthread_create(&threads[i], NULL, want, race));
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+        pthread_join(threads[i], NULL);
+    bodies_free(&race->b);
+}
+
+static void test_bodies__made_once_for_all_who_ask_at_once(void **state UNUSED)
+{
+    struct race race = {.first_gives_up = false};
+
+    run_race(&race);
+    assert_int_equal(1, race.n_made);
+    assert_int_equal(8, race.n_got);
+}
+
+static void test_bodies__given_up_another_one_makes_it(void **state UNUSED)
+{
+    struct race race = {.first_gives_up = true};
+
+    run_race(&race);
+    assert_int_equal(2, race.n_made);
+    assert_int_equal(7, race.n_got);
 }
 
 int main(void)
@@ -97,8 +233,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bodies__kept_by_key),
         cmocka_unit_test(test_bodies__the_oldest_goes),
-        cmocka_unit_test(test_bodies__large_ones_are_not_kept),
+        cmocka_unit_test(test_bodies__their_bytes_have_a_bound),
         cmocka_unit_test(test_bodies__held_beyond_the_ring),
+        cmocka_unit_test(test_bodies__cleared_ones_are_made_again),
+        cmocka_unit_test(test_bodies__facts_of_documents_are_kept),
+        cmocka_unit_test(test_bodies__made_once_for_all_who_ask_at_once),
+        cmocka_unit_test(test_bodies__given_up_another_one_makes_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
