@@ -46,7 +46,7 @@ static enum rc cursor_of_nothing(struct drawing *d, struct reader *r, struct str
 {
     const struct place *since = &d->spec->since;
 
-    if (since->kind == PLACE_NONE || str_is_null(since->text))
+    if (str_is_null(since->text))
         return last_cursor(d, r, INT64_MAX, out, err);
     *out = since->text;
     return RC_OK;
@@ -96,6 +96,38 @@ static void add_next(struct drawing *d, struct out_stream *stream)
             selflink_set(&d->arena, stream->next, "until", url_encode(&d->arena, until->given));
 }
 
+/* Items of several feeds that share an id: the oldest keeps it, the others get one of their own and
+ * say which entry they are about. */
+static enum rc tell_twins_apart(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct view *view = &d->spec->view;
+    bool *elders = ARENA_ARRAY(&d->arena, bool, d->n_rows + 1);
+    enum rc rc;
+
+    if (view->n_feeds < 2)
+        return RC_OK;
+    rc = reader_elders(r, view->feed_ids, view->n_feeds, d->rows, d->n_rows, elders, err);
+    for (size_t i = 0, k = 0; i < d->n_rows && rc == RC_OK; i++) {
+        size_t feed = drawing_feed(d, d->rows[i].feed_id);
+        struct out_entry *e;
+        struct out_link *about;
+
+        if (feed == d->n_records)
+            continue;
+        e = &d->entries[k++];
+        if (!elders[i])
+            continue;
+        e->id = form_item_id(&d->arena, &d->rows[i], &d->records[feed], true);
+        if (e->kind == OUT_EMPTY)
+            continue; /* stripped of all else */
+        about = ARENA_NEW(&d->arena, struct out_link);
+        *about = (struct out_link){STR("related"), STR_NULL, out_entry_iri(&d->arena, e)};
+        e->links = about;
+        e->n_links = 1;
+    }
+    return rc;
+}
+
 enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct render_spec *spec = d->spec;
@@ -130,6 +162,9 @@ enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
     if (rc != RC_OK)
         return rc;
     drawing_entries(d);
+    rc = tell_twins_apart(d, r, err);
+    if (rc != RC_OK)
+        return rc;
     for (size_t i = 0, k = 0; i < d->n_rows; i++) {
         if (drawing_feed(d, d->rows[i].feed_id) == d->n_records)
             continue;

@@ -51,6 +51,19 @@ void form_own_id(struct arena *a, const struct revision *row, struct str log_id,
     out->n_links = 1;
 }
 
+struct str form_item_id(struct arena *a, const struct revision *row, const struct feed_record *feed,
+                        bool has_elder)
+{
+    struct str base = row->id_url.len > 0 ? row->id_url : feed->id_url;
+    struct str id = feed_entry_iri(a, base, row->uid);
+
+    /* an id made here is made of the feed's URL: no other feed has it */
+    return !has_elder || !str_eq(id, row->uid)
+               ? id
+               : form_urn(a, str_printf(a, "item\n%.*s\n%.*s\n%.*s", STR_ARG(base),
+                                        STR_ARG(feed->access_key), STR_ARG(row->uid)));
+}
+
 /* The time of a tombstone: that of the event, so that no two are equal, unless the publisher's own
  * is later, against which entries are measured (RFC 6721 section 3). */
 static int64_t time_of_deletion(const struct revision *row)

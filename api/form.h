@@ -34,6 +34,12 @@ void form_entry(enum form form, struct arena *a, const struct revision *row,
 void form_own_id(struct arena *a, const struct revision *row, struct str log_id,
                  struct out_entry *out);
 
+/* The id of an item of a stream: that of the entry, or, when an older item of another feed has the
+ * same (has_elder), one of its own: ids are unique in a stream, and both items are there
+ * (SMART-29). `feed` is the record that the row belongs to. */
+struct str form_item_id(struct arena *a, const struct revision *row, const struct feed_record *feed,
+                        bool has_elder);
+
 /* Of several versions of an entry on one page the newest stands for all: readers that go by dates
  * could not tell them apart. So it is with entries that two feeds have under one id, unless the
  * older one has the later date. Deletions stay. `rows` newest first; returns how many are kept. */

@@ -4,10 +4,12 @@
 #include <zlib.h>
 
 #include "api/cursor.h"
+#include "api/form.h"
 #include "base/buf.h"
 #include "feed/writer.h"
 
-#define GROUP_MAX 10000 /* items of one instant that are looked at for a check */
+#define GROUP_MAX 10000   /* items of one instant that are looked at for a check */
+#define ELDERS_MAX 200000 /* look-ups for a check; beyond, the cursor counts as its time */
 #define SCAN_ROWS 1000
 #define SCAN_MAX 100000 /* items that are looked at for an id that is not the publisher's own */
 
@@ -114,20 +116,30 @@ static struct view ascending(const struct view *s, int64_t after, int64_t before
                          .with_deleted = true};
 }
 
-/* The records of the stream's feeds, for the ids of items. */
-static enum rc read_urls(struct reader *r, const struct view *s, struct arena *a,
-                         struct feed_record **out, size_t *n, struct err *err)
-{
-    return reader_feeds(r, s->feed_ids, s->n_feeds, a, out, n, err);
-}
-
 static struct str item_id(struct arena *a, const struct revision *row,
-                          const struct feed_record *feeds, size_t n)
+                          const struct feed_record *feeds, size_t n, bool has_elder)
 {
     for (size_t i = 0; i < n; i++)
         if (feeds[i].id == row->feed_id)
-            return feed_entry_iri(a, row->id_url.len > 0 ? row->id_url : feeds[i].id_url, row->uid);
+            return form_item_id(a, row, &feeds[i], has_elder);
     return row->uid;
+}
+
+/* The check over the ids of a group. `elders`: which of them are not the first of their id, or
+ * NULL. */
+static uint32_t check_of(struct arena *a, const struct revision *rows, size_t n,
+                         const struct feed_record *feeds, size_t n_feeds, const bool *elders)
+{
+    uLong sum = crc32(0, NULL, 0);
+
+    for (size_t i = 0; i < n; i++) {
+        struct str id = item_id(a, &rows[i], feeds, n_feeds, elders != NULL && elders[i]);
+
+        if (i > 0)
+            sum = crc32(sum, (const Bytef *)"_", 1);
+        sum = crc32(sum, (const Bytef *)id.ptr, (uInt)id.len);
+    }
+    return (uint32_t)sum;
 }
 
 /* The seq of the O-th item of the instant T, if the check over the ids up to it holds; else 0. */
@@ -140,7 +152,7 @@ static enum rc find_in_group(struct reader *r, const struct place *place, const 
     struct view v;
     int64_t low, high;
     size_t n = 0, n_feeds = 0;
-    uint32_t sum = (uint32_t)crc32(0, NULL, 0);
+    bool holds, *elders;
     enum rc rc = reader_seq_at(r, place->from_us - 1, &low, err);
 
     *seq = 0;
@@ -151,26 +163,25 @@ static enum rc find_in_group(struct reader *r, const struct place *place, const 
     v = ascending(s, low, high + 1, (size_t)place->offset + 1);
     rc = reader_rows(r, &v, &a, &rows, &n, err);
     if (rc == RC_OK)
-        rc = read_urls(r, s, &a, &feeds, &n_feeds, err);
+        rc = reader_feeds(r, s->feed_ids, s->n_feeds, &a, &feeds, &n_feeds, err);
     if (rc != RC_OK || n != (size_t)place->offset + 1)
         return rc;
-    for (size_t i = 0; i < n; i++) {
-        struct str id = item_id(&a, &rows[i], feeds, n_feeds);
-
-        if (i > 0)
-            sum = (uint32_t)crc32(sum, (const Bytef *)"_", 1);
-        sum = (uint32_t)crc32(sum, (const Bytef *)id.ptr, (uInt)id.len);
+    holds = check_of(&a, rows, n, feeds, n_feeds, NULL) == place->check;
+    if (!holds && s->n_feeds > 1 && n * s->n_feeds <= ELDERS_MAX) {
+        elders = ARENA_ARRAY(&a, bool, n);
+        rc = reader_elders(r, s->feed_ids, s->n_feeds, rows, n, elders, err);
+        holds = rc == RC_OK && check_of(&a, rows, n, feeds, n_feeds, elders) == place->check;
     }
-    if (sum == place->check)
+    if (holds)
         *seq = order_is_by_creation(s->order) ? rows[n - 1].first_seq : rows[n - 1].seq;
-    return RC_OK;
+    return rc;
 }
 
 /* Publishers' own ids are looked up; those made here are compared, as far as is bearable. */
 static enum rc find_id(struct reader *r, const struct place *place, const struct view *s,
                        int64_t *seq, struct err *err)
 {
-    int64_t after = 0;
+    int64_t after = 0, first = INT64_MAX;
     size_t looked = 0, n = SCAN_ROWS, i;
     enum rc rc = RC_OK;
 
@@ -181,11 +192,13 @@ static enum rc find_id(struct reader *r, const struct place *place, const struct
         size_t n_known;
 
         rc = reader_known(r, s->feed_ids[i], &place->id, 1, NULL, 0, &a, &known, &n_known, err);
-        if (rc == RC_OK && n_known > 0) {
-            *seq = order_is_by_creation(s->order) ? known->first_seq : known->seq;
-            return RC_OK;
-        }
+        if (rc != RC_OK || n_known == 0 || known->first_seq > first)
+            continue;
+        first = known->first_seq; /* of several feeds' items the oldest has the id */
+        *seq = order_is_by_creation(s->order) ? first : known->seq;
     }
+    if (rc == RC_OK && first != INT64_MAX)
+        return RC_OK;
     while (rc == RC_OK && n == SCAN_ROWS && looked < SCAN_MAX &&
            str_starts(place->id, STR("urn:uuid:"))) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -196,10 +209,12 @@ static enum rc find_id(struct reader *r, const struct place *place, const struct
 
         rc = reader_rows(r, &v, &a, &rows, &n, err);
         if (rc == RC_OK)
-            rc = read_urls(r, s, &a, &feeds, &n_feeds, err);
+            rc = reader_feeds(r, s->feed_ids, s->n_feeds, &a, &feeds, &n_feeds, err);
         for (i = 0; rc == RC_OK && i < n; i++) {
             after = order_is_by_creation(s->order) ? rows[i].first_seq : rows[i].seq;
-            if (!str_eq(item_id(&a, &rows[i], feeds, n_feeds), place->id))
+            if (!str_eq(item_id(&a, &rows[i], feeds, n_feeds, false), place->id) &&
+                (s->n_feeds == 1 ||
+                 !str_eq(item_id(&a, &rows[i], feeds, n_feeds, true), place->id)))
                 continue;
             *seq = after;
             return RC_OK;

@@ -107,11 +107,11 @@ static struct value *whole_object(struct arena *a, const struct out_entry *e,
 static struct value *item_of(struct arena *a, const struct out_entry *e)
 {
     struct value *item = value_dict(a), *object, *provider;
-    struct str id = out_entry_id(a, e);
+    struct str id = out_entry_iri(a, e); /* the item may have one of its own */
     bool deleted = e->kind == OUT_EMPTY;
     struct out_view v;
 
-    put_text(a, item, "id", id);
+    put_text(a, item, "id", out_entry_id(a, e));
     value_set_textz(a, item, "verb", STR("post"));
     put_date(a, item, "published", e->created_at);
     put_date(a, item, "updated", e->changed_at);

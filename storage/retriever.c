@@ -243,6 +243,22 @@ enum rc reader_created(struct reader *r, const struct revision *rows, size_t n, 
     return rc;
 }
 
+enum rc reader_elders(struct reader *r, const int64_t *ids, size_t n_ids,
+                      const struct revision *rows, size_t n, bool *out, struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    struct str feeds = id_list(&scratch, ids, n_ids);
+    enum rc rc = db_snapshot(r->db, err);
+    size_t i;
+
+    if (rc != RC_OK)
+        return rc;
+    for (i = 0; i < n && rc == RC_OK; i++)
+        rc = entries_elder(r->db, feeds, rows[i].uid, rows[i].first_seq, &out[i], err);
+    db_snapshot_end(r->db);
+    return rc;
+}
+
 enum rc reader_changed_since(struct reader *r, int64_t feed_id, int64_t seq, int64_t *n,
                              int64_t *n_deleted, struct err *err)
 {

@@ -352,6 +352,11 @@ enum rc reader_feeds_at(struct reader *r, const int64_t *ids, size_t n, int64_t 
 enum rc reader_created(struct reader *r, const struct revision *rows, size_t n, int64_t *out,
                        struct err *err) NODISCARD;
 
+/* Which of these rows' entries came after an entry of another of the feeds with the same uid:
+ * out[n]. One look-up for each row and feed. */
+enum rc reader_elders(struct reader *r, const int64_t *ids, size_t n_ids,
+                      const struct revision *rows, size_t n, bool *out, struct err *err) NODISCARD;
+
 /* How many entries these feeds have together, deleted ones included or not. */
 enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_deleted, int64_t *out,
                      struct err *err) NODISCARD;

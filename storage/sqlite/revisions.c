@@ -71,6 +71,22 @@ enum rc entries_load(struct db *db, int64_t id, struct arena *a, struct entry_ro
     return RC_OK;
 }
 
+enum rc entries_elder(struct db *db, struct str feeds, struct str uid, int64_t first_seq, bool *out,
+                      struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT 1 FROM json_each(?1) f CROSS JOIN entries e"
+                                  " ON e.feed_id = f.value AND e.uid = ?2"
+                                  " WHERE e.first_seq < ?3 LIMIT 1",
+                                  "sei", feeds, uid, first_seq);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    *out = got > 0;
+    if (got > 0)
+        stmt_end(st);
+    return got < 0 ? RC_IO : RC_OK;
+}
+
 enum rc entries_of_key(struct db *db, int64_t feed_id, int64_t key, size_t max, struct arena *a,
                        struct entry_row *out, size_t *n_out, struct err *err)
 {

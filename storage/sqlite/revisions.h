@@ -25,6 +25,10 @@ struct entry_row {
 enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entry_row *out,
                      struct err *err) NODISCARD;
 
+/* Did another of these feeds (a JSON list) have an entry with this uid before? */
+enum rc entries_elder(struct db *db, struct str feeds, struct str uid, int64_t first_seq, bool *out,
+                      struct err *err) NODISCARD;
+
 /* Insert sets e->id. Update writes what a new revision or document changes. */
 enum rc entries_insert(struct db *db, struct entry_row *e, struct err *err) NODISCARD;
 enum rc entries_update(struct db *db, const struct entry_row *e, struct err *err) NODISCARD;

@@ -291,6 +291,32 @@ class Pull(Smart):
         self.assertEqual({"p", "q"}, {i.split(":")[2] for i in items})
         self.assertEqual(10, page["totalItems"])
 
+    def test_items_of_one_id_in_two_feeds(self):                          # SMART-29 SMART-32 SMART-43
+        """Both are there, the later one under an id of its own, which is a position, too."""
+        other = Publisher(self.o, "/q.xml", "p")
+        self.fill(2)
+        other.put("e0", "another")
+        other.sync(self)
+        base = "/smart/?url=%s,%s&timeout=0" % (quote(self.p.url), quote(other.url))
+        items = self.d.get(base).json["items"]
+        ids = [i["id"] for i in items]
+        self.assertEqual(["urn:pub:p:e0", "urn:pub:p:e1"], ids[:2])
+        self.assertEqual((3, 3), (len(ids), len(set(ids))))
+        self.assertEqual(["t0", "t1", "another"], [i["title"] for i in items])
+        self.assertEqual("urn:pub:p:e0", items[2]["object"]["id"])
+        atom = tree.fromstring(self.d.get(base + "&type=atom").body)
+        self.assertEqual(ids, [e.findtext(FO + "id") for e in atom.findall(ATOM + "entry")])
+        self.assertEqual(ids, [e.findtext(ATOM + "id") for e in atom.findall(ATOM + "entry")])
+        for i, name in enumerate(ids):
+            later = self.d.get(base + "&order=created&since=" + quote("id:" + name)).json["items"]
+            self.assertEqual(ids[i + 1:], [item["id"] for item in later])
+        t = int(time.mktime(time.strptime(items[2]["updated"], "%Y-%m-%dT%H:%M:%SZ"))) - time.timezone
+        group = [i["id"] for i in items if i["updated"] == items[2]["updated"]]
+        token = "%d_%d_%d" % (t, len(group) - 1, zlib.crc32("_".join(group).encode()))
+        self.assertEqual([], self.d.get(base + "&since=cursor:" + token).json["items"])
+        alone = self.d.get("/smart/?timeout=0&url=" + quote(other.url)).json["items"]
+        self.assertEqual(["urn:pub:p:e0"], [i["id"] for i in alone])
+
 
 class Waiting(Smart):
     def test_immediately(self):                                                     # SMART-21
@@ -351,6 +377,14 @@ class Waiting(Smart):
         page = self.pull(since="cursor:", timeout=0)
         self.assertEqual([], page["items"])
 
+    def test_a_page_without_items_repeats_the_cursor(self):                        # SMART-21 (D27)
+        self.fill(3)
+        first, last = (self.pull(max=n)["last_cursor"] for n in (1, 3))
+        for order, until in (("modified", first), ("-modified", last), ("created", first),
+                             ("-created", last)):
+            page = self.pull(order=order, since="cursor:", until="cursor:" + until)
+            self.assertEqual(([], ""), (page["items"], page["last_cursor"]), order)
+
 
 class Property(Smart):
     def test_cuts_make_the_whole(self):                    # SMART-07 SMART-08 SMART-24 SMART-26
@@ -388,3 +422,85 @@ class Property(Smart):
         self.assertEqual({"urn:pub:p:" + n: t for n, (t, _) in self.p.entries.items()},
                          {i: t for i, t in mirror.items() if t is not None})
         self.assertEqual(page["totalItems"], len(mirror))
+
+    def test_any_position_cuts_the_whole(self):
+        """SMART-05 -07 -08 -09 -12 -13 -14 -18 -24 -25 -26 -27 -29 -43: for any history of three
+        feeds, two of which share ids, with kills between: what lies behind a position and what
+        lies before it are the whole, in all orders; and behind an old cursor is what came since."""
+        chance, names, old = random.Random(29), 0, []
+        self.all = [self.p, Publisher(self.o, "/q.xml", "p"), Publisher(self.o, "/r.xml", "r")]
+        for p in self.all:
+            p.sync(self)
+        for turn in range(12):
+            p = chance.choice(self.all)
+            for _ in range(chance.randrange(1, 7)):
+                action = chance.random()
+                if action < 0.6 or len(p.entries) < 3:
+                    p.put("n%d" % chance.randrange(names + 2), "t%d" % names)
+                    names += 1
+                elif action < 0.8:
+                    p.put(chance.choice(sorted(p.entries)), "edit %d %d" % (turn, names))
+                else:
+                    p.delete(chance.choice(sorted(p.entries)))
+            p.sync(self)
+            if turn in (4, 9):
+                self.d.kill()
+                self.d.start()
+            urls = ",".join(p.url for p in self.all if chance.random() < 0.6) or self.p.url
+            for order in ("modified", "created"):
+                self.check_positions(chance, urls, order, old)
+            for position in chance.sample(old, min(3, len(old))):
+                self.check_old(chance, *position)
+
+    def read(self, chance, urls, order, since="cursor:", until=None):
+        """All between two positions, in pieces of any size."""
+        out, last = [], None
+        while True:
+            page = self.d.get("/smart/?url=%s&order=%s&timeout=0&max=%d&since=%s%s" % (
+                quote(urls), order, chance.choice((1, 2, 3, 7, 50)), quote(since),
+                "" if until is None else "&until=" + quote(until))).json
+            if not page["items"]:
+                return out, last
+            out += page["items"]
+            last = page["last_cursor"]
+            since = "cursor:" + last
+
+    def check_positions(self, chance, urls, order, old):
+        whole = self.read(chance, urls, order)[0]
+        ids = [i["id"] for i in whole]
+        self.assertEqual(len(ids), len(set(ids)))
+        self.assertEqual(whole[::-1], self.read(chance, urls, "-" + order)[0])
+        if not whole:
+            return
+        k = chance.randrange(len(whole))
+        cursor = self.d.get("/smart/?url=%s&order=%s&max=%d" % (quote(urls), order, k + 1)).json[
+            "last_cursor"]
+        old.append((urls, order, cursor, whole, k))
+        for spec in ("cursor:" + cursor, "id:" + ids[k]):
+            self.assertEqual(whole[k + 1:], self.read(chance, urls, order, spec)[0])
+            self.assertEqual(whole[:k], self.read(chance, urls, order, until=spec)[0])
+            self.assertEqual(whole[:k][::-1], self.read(chance, urls, "-" + order, spec)[0])
+            self.assertEqual(whole[k + 1:][::-1],
+                             self.read(chance, urls, "-" + order, until=spec)[0])
+        key = {"modified": "updated", "created": "published"}[order]
+        at, low = whole[k][key], chance.randrange(k + 1)
+        spec = "time:" + at
+        self.assertEqual([i for i in whole if i[key] >= at],
+                         self.read(chance, urls, order, spec)[0])
+        self.assertEqual([i for i in whole if i[key] <= at],
+                         self.read(chance, urls, order, until=spec)[0])
+        self.assertEqual(whole[low + 1:k], self.read(chance, urls, order, "id:" + ids[low],
+                                                     "cursor:" + cursor)[0] if low < k else [])
+
+    def check_old(self, chance, urls, order, cursor, whole, k):
+        """A position of a state that is past."""
+        now = self.read(chance, urls, order)[0]
+        known = whole[:k + 1]
+        if order == "created":
+            self.assertEqual([i["id"] for i in whole], [i["id"] for i in now[:len(whole)]])
+            self.assertEqual(now[k + 1:], self.read(chance, urls, order, "cursor:" + cursor)[0])
+        else:
+            self.assertEqual([i for i in now if i not in known],
+                             self.read(chance, urls, order, "cursor:" + cursor)[0])
+            self.assertEqual([i for i in now if i in known[:-1]],
+                             self.read(chance, urls, order, until="cursor:" + cursor)[0])
