@@ -157,6 +157,33 @@ static void wrap(struct buf *out, struct buf *doc, const struct render_spec *spe
     buf_puts(out, ");\n");
 }
 
+/* Was there another state within the second that Last-Modified names (RFC 9110 section 8.8.2.2)?
+ * Unless both were first fetches of their feeds: a set is not served in between. */
+static enum rc find_doubt(struct drawing *d, struct reader *r, bool *doubtful, struct err *err)
+{
+    int64_t *ids = ARENA_ARRAY(&d->arena, int64_t, d->n_records + 1);
+    struct view v = drawing_view(d, VIEW_LOG_DESC, 0, INT64_MAX, 1);
+    struct revision *newest, *other;
+    size_t n = 0, n_other = 0;
+    enum rc rc;
+
+    v.feed_ids = ids;
+    v.n_feeds = 0;
+    for (size_t i = 0; i < d->n_records; i++) /* stored within a minute after it was fetched */
+        if (d->records[i].last_change_at + 60 >= d->modified_at)
+            ids[v.n_feeds++] = d->records[i].id;
+    if (v.n_feeds == 0)
+        return RC_OK;
+    rc = reader_rows(r, &v, &d->arena, &newest, &n, err);
+    if (rc != RC_OK || n == 0)
+        return rc;
+    v.before_seq = newest->batch;
+    rc = reader_rows(r, &v, &d->arena, &other, &n_other, err);
+    *doubtful = rc == RC_OK && n_other > 0 && other->at_us / 1000000 >= d->modified_at &&
+                !(newest->initial && other->initial && newest->feed_id != other->feed_id);
+    return rc;
+}
+
 enum rc draw_document(const struct render_spec *spec, const struct api_cfg *cfg,
                       struct store *store, struct reader *r, struct buf *out, struct drawn *drawn,
                       struct err *err)
@@ -187,6 +214,9 @@ enum rc draw_document(const struct render_spec *spec, const struct api_cfg *cfg,
             rc = err_set(err, RC_LIMIT, "The document would pass %zu bytes; ask for fewer entries.",
                          DRAW_MAX);
     }
+    drawn->is_doubtful = false;
+    if (rc == RC_OK && !spec->is_delivery && !spec->is_settled && d.modified_at != TIME_UNKNOWN)
+        rc = find_doubt(&d, r, &drawn->is_doubtful, err);
     drawn->modified_at = d.modified_at;
     drawn->is_empty = d.doc.n_entries == 0;
     drawn->n_new = d.n_new;

@@ -7,6 +7,7 @@
 
 struct drawn {
     int64_t modified_at;
+    bool is_doubtful; /* there was another state of it within the second of modified_at */
     bool is_empty;    /* no entries in it */
     size_t n_new;     /* of a delivery: entries behind its position; 0: no bytes were written */
     int64_t position; /* of a delivery: everything up to it is in it */

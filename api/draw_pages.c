@@ -182,6 +182,34 @@ static enum rc tell_events_apart(struct drawing *d, struct reader *r, struct err
     return rc;
 }
 
+/* The source of an entry in a merged log is its feed as it was when the entry came, in the page
+ * that still grows, too: an entry that was given out does not change (Simplefeed, rule 2). */
+static enum rc read_sources(struct drawing *d, struct reader *r, struct err *err)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < d->n_rows; i++) {
+        const struct revision *row = &d->rows[i];
+        struct feed_record *rec;
+        struct out_feed *feed;
+        size_t n;
+        enum rc rc;
+
+        if (drawing_feed(d, row->feed_id) == d->n_records)
+            continue;
+        rc = reader_feeds_at(r, &row->feed_id, 1, row->seq, &d->arena, &rec, &n, err);
+        if (rc == RC_OK && n == 0)
+            rc = err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
+        if (rc != RC_OK)
+            return rc;
+        rec->last_change_at = row->at_us / 1000000;
+        feed = ARENA_NEW(&d->arena, struct out_feed);
+        draw_feed(&d->arena, rec, feed);
+        d->entries[at++].feed = feed;
+    }
+    return RC_OK;
+}
+
 /* Times and ids of a page follow from its rows and from the heads of its time alone. */
 static enum rc read_heads(struct drawing *d, struct reader *r, struct str *current, struct err *err)
 {
@@ -207,7 +235,9 @@ static enum rc read_heads(struct drawing *d, struct reader *r, struct str *curre
     }
     *current = entry_url(d, first, n_first);
     drawing_entries(d);
-    if (spec->merged && spec->view.form == FORM_EVENTS)
+    if (spec->merged)
+        rc = read_sources(d, r, err);
+    if (rc == RC_OK && spec->merged && spec->view.form == FORM_EVENTS)
         rc = tell_events_apart(d, r, err);
     if (spec->merged) {
         d->doc.id = merged_id(d);

@@ -22,7 +22,7 @@ struct renders {
 struct result {
     struct blob *body, *gzip;
     int64_t modified_at;
-    bool is_private, is_empty;
+    bool is_private, is_doubtful, is_empty;
 };
 
 struct waiter {
@@ -131,11 +131,13 @@ static enum rc render(struct render *job, struct reader *r, struct result *res, 
 
         res->modified_at = drawn.modified_at;
         res->is_private = drawn.is_private;
+        res->is_doubtful = drawn.is_doubtful;
         res->is_empty = drawn.is_empty;
         res->body = blob_new(bytes, len);
         res->gzip = reply_gzip(blob_bytes(res->body));
-        doc.meta = str_printf(&job->arena, "%" PRId64 " %c%c", res->modified_at,
-                              res->is_private ? 'p' : '-', res->is_empty ? 'e' : '-');
+        doc.meta = str_printf(&job->arena, "%" PRId64 " %c%c%c", res->modified_at,
+                              res->is_private ? 'p' : '-', res->is_doubtful ? 'd' : '-',
+                              res->is_empty ? 'e' : '-');
         doc.body = res->body;
         doc.gzip = res->gzip;
         cache_put(r, job->key, &doc);
@@ -154,6 +156,7 @@ static void take_cached(struct result *res, struct cached_doc *doc)
     if (!str_to_i64(str_split(&rest, ' '), &res->modified_at))
         res->modified_at = TIME_UNKNOWN;
     res->is_private = str_starts(rest, STR("p"));
+    res->is_doubtful = str_chr(rest, 'd') >= 0;
     res->is_empty = str_ends(rest, STR("e"));
     cached_doc_release(doc);
 }
@@ -165,6 +168,7 @@ static void reply_result(struct call *c, struct reply *r, const struct result *r
     if (res->is_empty && r->on_empty != NULL && r->on_empty(c, r))
         return;
     r->modified_at = res->modified_at;
+    r->is_doubtful = res->is_doubtful;
     if (res->is_private && r->private_cache != NULL)
         r->cache = r->private_cache;
     r->body = res->body;
@@ -223,6 +227,7 @@ static void on_reader(void *ctx, struct reader *r)
                                     .gzip = blob_ref(res.gzip),
                                     .modified_at = res.modified_at,
                                     .is_private = res.is_private,
+                                    .is_doubtful = res.is_doubtful,
                                     .is_empty = res.is_empty};
         loop_post(w->loop, on_rendered, w);
         w = next;

@@ -146,7 +146,7 @@ static bool is_unmodified_since(struct call *c, const struct reply *r)
         !str_is_null(http_request_field(c->req, "if-none-match")))
         return false;
     since = http_date(value);
-    return since != TIME_UNKNOWN && r->modified_at <= since;
+    return since != TIME_UNKNOWN && r->modified_at + (r->is_doubtful ? 1 : 0) <= since;
 }
 
 void reply_send(struct call *c, const struct reply *r)
