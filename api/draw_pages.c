@@ -265,27 +265,28 @@ enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
     struct out_link *links = NULL;
     bool complete = spec->complete && !spec->is_delivery; /* what is new is never all */
     bool stateless;
-    size_t shown;
     enum rc rc = find_stateless(d, r, &stateless, err);
 
     if (rc == RC_OK)
         rc = complete || stateless ? read_current(d, r, err) : read_page(d, r, &p, err);
-    shown = spec->is_delivery ? p.n_rows : d->n_rows;
-    if (rc == RC_OK && !stateless &&
-        (spec->view.form == FORM_ARCHIVE || spec->view.form == FORM_HISTORY))
-        d->n_rows = form_newest_versions(&d->arena, d->rows, d->n_rows);
     media = str_from(feed_format_media_type(spec->view.format));
     page = (struct form_page){
         .n = p.n,
         .n_pages = p.n_pages,
         .rows = p.n_rows,
-        .shown = shown,
+        .shown = d->n_rows,
         .by_entry = spec->page < 0,
+        .is_page = !spec->is_delivery || (spec->view.after_seq < p.first_seq &&
+                                          d->position == p.last_seq && d->n_rows == p.n_rows),
+        .reaches_back = !spec->is_delivery || spec->view.after_seq < p.first_seq,
         .base = str_printf(&d->arena, "%.*s%s/%.*s/", STR_ARG(spec->origin),
                            form_rules(spec->view.form)->path, STR_ARG(word)),
         .suffix = spec->view.format == FORMAT_RSS ? ".rss" : "",
         .media_type = str_z(&d->arena, str_split(&media, ';')),
     };
+    if (rc == RC_OK && !stateless &&
+        (spec->view.form == FORM_ARCHIVE || spec->view.form == FORM_HISTORY))
+        d->n_rows = form_newest_versions(&d->arena, d->rows, d->n_rows);
     if (rc == RC_OK)
         rc = read_heads(d, r, &page.entry, err);
     if (rc != RC_OK)
@@ -293,8 +294,9 @@ enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
     if (spec->view.form == FORM_RECORDS)
         add_alternates(d);
     doc->repeats = true;
-    doc->self_url = spec->page < 0 ? selflink_fill(&d->arena, spec->self, drawing_access_key, d)
-                                   : form_page_url(spec->view.form, &d->arena, &page, p.n, shown);
+    doc->self_url = spec->page < 0
+                        ? selflink_fill(&d->arena, spec->self, drawing_access_key, d)
+                        : form_page_url(spec->view.form, &d->arena, &page, p.n, page.shown);
     if (d->n_rows > 0)
         d->modified_at = d->rows[0].at_us / 1000000;
     doc->updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;

@@ -187,15 +187,15 @@ size_t form_links(enum form form, struct arena *a, const struct form_page *page,
     struct str type = str_from(page->media_type);
     size_t n = 0;
 
-    if (r->is_instance)
+    if (r->is_instance && page->is_page)
         links[n++] = (struct out_link){STR("this"), type,
                                        form_page_url(form, a, page, page->n, page->shown)};
-    else if (r->has_own_url && page->by_entry)
+    else if (r->has_own_url && page->by_entry && page->is_page)
         links[n++] =
             (struct out_link){STR("via"), type, form_page_url(form, a, page, page->n, page->rows)};
     if (archived || (r->names_itself && page->by_entry))
         links[n++] = (struct out_link){STR("current"), type, page->entry};
-    if (page->n > 0)
+    if (page->n > 0 && page->reaches_back)
         links[n++] = (struct out_link){r->is_instance ? STR("prev") : STR("prev-archive"), type,
                                        form_page_url(form, a, page, page->n - 1, page_size)};
     if (has_next)

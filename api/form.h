@@ -48,12 +48,15 @@ size_t form_newest_versions(struct arena *a, struct revision *rows, size_t n);
 /* Where a page stands in its log. */
 struct form_page {
     int64_t n, n_pages;
-    size_t rows;            /* of the page now */
-    size_t shown;           /* at most rows: as many the document has (is_instance) */
-    bool by_entry;          /* asked for by the entry document's URL */
-    struct str base;        /* URL of the pages, without the number: "http://host/simple/word/" */
-    struct str entry;       /* URL of the entry document */
-    const char *suffix;     /* of page URLs in this format: "" or ".rss" */
+    size_t rows;        /* of the page now */
+    size_t shown;       /* at most rows: as many the document has (is_instance) */
+    bool by_entry;      /* asked for by the entry document's URL */
+    bool is_page;       /* the document has the page's rows and no others, unlike most deliveries */
+    bool reaches_back;  /* it has all of them before its last one: what is before them is the page
+                           before */
+    struct str base;    /* URL of the pages, without the number: "http://host/simple/word/" */
+    struct str entry;   /* URL of the entry document */
+    const char *suffix; /* of page URLs in this format: "" or ".rss" */
     const char *media_type; /* of this format, without parameters */
 };
 

@@ -412,6 +412,33 @@ class Deliver(Hub):
                 head = tree.fromstring(self.d.get(self.topic(path)[len(self.d.base):]).body)
                 self.assertEqual(head.findtext(ATOM + "id"), delivery.root.findtext(ATOM + "id"))
 
+    def test_deliveries_lead_back_only_where_nothing_is_left_out(self):                      # HUB-34
+        """Who reads a delivery as the topic's newest document, and follows its links, misses nothing."""
+        self.d = self.daemon("--ping-gap", "0", "--archive-size", "3")
+        subscribers = {}
+        for path in ("/simple/recent", "/archive", "/history", "/pmh"):
+            s = subscribers[path] = self.subscriber()
+            self.subscribed(topic=self.topic(path), s=s)
+        steps = (["n1"], ["n2"], ["n3"], ["n5", "n4"])     # pages: old old n1 | n2 n3 n4 | n5
+        titles = ["old 2", "old 1"]
+        for i, new in enumerate(steps):
+            titles = new + titles
+            self.publish(*titles)
+            for s in subscribers.values():
+                self.assertEqual(new, self.delivered(i + 1, s)[i].titles)
+        for path, s in subscribers.items():
+            back = "prev" if path == "/history" else "prev-archive"
+            own = {"/history": {"this"}, "/simple/recent": {"via"}}.get(path, set())
+            for i, (page, is_page) in enumerate(((None, 0), ("0", 1), (None, 0), ("1", 0))):
+                with self.subTest(path=path, step=i):
+                    links = {l.get("rel"): l.get("href")
+                             for l in s.deliveries[i].root.findall(ATOM + "link")}
+                    found = re.search(r"/(\d+)(-\d+)?$", links[back]) if back in links else None
+                    self.assertEqual(page, found and found.group(1))
+                    self.assertEqual(own if is_page else set(), {"this", "via"} & set(links))
+            seen = {t for d in s.deliveries for t in d.titles}
+            self.assertEqual({"n1", "n2", "n3", "n4", "n5"}, seen)
+
     def test_subscribers_who_have_got_the_same_share_one_drawing(self):                     # HUB-08
         others = [(self.s, "secret 0")] + [(self.subscriber(), "secret %d" % i) for i in range(1, 12)]
         for s, secret in others:
