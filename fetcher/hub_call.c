@@ -15,7 +15,7 @@ struct hub_call {
     struct arena *arena; /* holds this */
     struct http_client *client;
     struct hub_request req;
-    struct str url, body;
+    struct str url, body, credential;
     int n_hops;
     hub_answer_fn *done;
     void *ctx;
@@ -29,7 +29,7 @@ static void post(struct hub_call *call)
     struct http_call http = {
         .method = STR("POST"),
         .url = call->url,
-        .credential = STR_NULL,
+        .credential = call->credential,
         .fields = &type,
         .n_fields = 1,
         .user_agent = STR_NULL,
@@ -50,6 +50,14 @@ static bool is_answered(enum rc rc, const struct http_answer *answer)
            (answer->status >= 200 && (rc == RC_LIMIT || rc == RC_PEER || rc == RC_TIMEOUT));
 }
 
+static bool is_same_origin(struct arena *a, struct str url, const struct url_parts *other)
+{
+    struct url_parts parts;
+
+    return url_parse(a, url, &parts, NULL) == RC_OK && str_eq(parts.scheme, other->scheme) &&
+           str_eq(parts.host, other->host) && parts.port == other->port;
+}
+
 /* 307 and 308 say: the same, there (WebSub §5.1.2). No other status does, and none takes a secret
  * that was sent by TLS to where there is none. */
 static bool is_sent_on(struct hub_call *call, const struct http_answer *answer)
@@ -63,6 +71,8 @@ static bool is_sent_on(struct hub_call *call, const struct http_answer *answer)
             RC_OK ||
         (str_starts(call->url, STR("https:")) && !str_starts(parts.url, STR("https:"))))
         return false;
+    if (!is_same_origin(call->arena, call->url, &parts))
+        call->credential = STR_NULL;
     call->url = parts.url;
     post(call);
     return true;
@@ -123,6 +133,7 @@ void hub_call_start(struct http_client *client, const struct hub_request *req, h
         .req = {.token = str_dup(a, req->token), .hub = str_dup(a, req->hub), .ends = req->ends},
         .url = str_dup(a, req->hub),
         .body = str_dup(a, buf_view(&form)),
+        .credential = str_is_null(req->credential) ? STR_NULL : str_dup(a, req->credential),
         .done = done,
         .ctx = ctx};
     call->req.timeout_ms = req->timeout_ms;

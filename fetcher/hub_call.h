@@ -9,9 +9,10 @@
 struct hub_request {
     struct str token, hub; /* given back with the answer */
     struct str topic, callback;
-    struct str secret; /* with `ends`: not sent */
-    int64_t lease_s;   /* asked for; likewise */
-    bool ends;         /* unsubscribe */
+    struct str secret;     /* with `ends`: not sent */
+    struct str credential; /* for the hub's origin; null: none. SECRET */
+    int64_t lease_s;       /* asked for; likewise */
+    bool ends;             /* unsubscribe */
     int64_t timeout_ms;
 };
 

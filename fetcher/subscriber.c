@@ -19,6 +19,7 @@
 #include "base/stats.h"
 #include "fetcher/hub_call.h"
 #include "fetcher/hub_turns.h"
+#include "fetcher/job.h"
 #include "fetcher/time_heap.h"
 #include "net/url.h"
 
@@ -349,8 +350,14 @@ static void ask_hub_locked(struct subscriber *s, struct follow *f)
         .lease_s = LEASE_ASKED_S,
         .ends = f->row.state == UPSTREAM_ENDING,
         .timeout_ms = s->timeout_ms,
+        .credential = STR_NULL,
     };
+    struct feed_record given = {.page_url = STR_NULL};
 
+    /* a publisher that is its own hub asks for the same there */
+    given.credential = store_credential(s->store, f->row.feed_id, &a, &given.url);
+    if (job_may_identify(&given, req.hub))
+        req.credential = given.credential;
     f->is_calling = true;
     f->is_confirmed = false;
     hub_call_start(s->client, &req, on_answer, s);

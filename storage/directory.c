@@ -352,6 +352,26 @@ struct str directory_access_key(struct directory *d, int64_t feed_id, struct are
     return key;
 }
 
+struct str directory_credential(struct directory *d, int64_t feed_id, struct arena *a,
+                                struct str *given_at)
+{
+    struct str credential = STR_NULL;
+    const struct dir_feed *f;
+
+    *given_at = STR_NULL;
+    pthread_rwlock_rdlock(&d->lock);
+    f = feed_at(d, feed_id);
+    if (f != NULL && f->credential != NULL) {
+        credential = str_dup(a, str_from(f->credential));
+        for (size_t i = 0; i < f->n_links; i++)
+            if (f->links[i].role == ROLE_PAGE ||
+                (f->links[i].role == ROLE_URL && str_is_null(*given_at)))
+                *given_at = str_dup(a, str_from(f->links[i].url));
+    }
+    pthread_rwlock_unlock(&d->lock);
+    return credential;
+}
+
 /* A feed may have a URL in several roles; it counts by the first of them. */
 static bool is_first_role(const struct dir_feed *f, struct str url, enum role role)
 {

@@ -57,6 +57,8 @@ bool directory_find(struct directory *d, struct str url, struct str credential,
                     struct feed_brief *out);
 bool directory_brief(struct directory *d, int64_t feed_id, struct feed_brief *out);
 struct str directory_access_key(struct directory *d, int64_t feed_id, struct arena *a);
+struct str directory_credential(struct directory *d, int64_t feed_id, struct arena *a,
+                                struct str *given_at);
 size_t directory_find_any(struct directory *d, struct str url, int64_t *ids, size_t max);
 int64_t directory_version(struct directory *d, const int64_t *ids, size_t n);
 int64_t directory_seq_of(struct directory *d, const int64_t *ids, size_t n);

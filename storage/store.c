@@ -213,6 +213,11 @@ struct str store_access_key(struct store *s, int64_t feed_id, struct arena *a)
     return directory_access_key(s->dir, feed_id, a);
 }
 
+struct str store_credential(struct store *s, int64_t feed_id, struct arena *a, struct str *given_at)
+{
+    return directory_credential(s->dir, feed_id, a, given_at);
+}
+
 size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size_t max)
 {
     return directory_find_any(s->dir, url, ids, max);

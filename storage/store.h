@@ -90,6 +90,10 @@ bool store_brief(struct store *s, int64_t feed_id, struct feed_brief *out);
 /* The access key that stands for the feed's credential in links of ours; null: it has none. */
 struct str store_access_key(struct store *s, int64_t feed_id, struct arena *a);
 
+/* The feed's credential, and the URL it was given with: of the page that led to the feed, or its own.
+ * Null: it has none. SECRET. */
+struct str store_credential(struct store *s, int64_t feed_id, struct arena *a, struct str *given_at);
+
 /* Feeds that have this canonical URL as their own, as an alias, page or site, whatever their
  * credential. Writes at most `max` ids, returns how many there are. */
 size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size_t max);

@@ -546,6 +546,42 @@ class Subscriber(Case):
         self.wait(lambda: self.titles(second, v) == {"a", "b"}, 10, "the delivery", second)
         self.assertTrue(second.record(v)["hub_delivered"])
 
+    def test_a_feedmill_behind_one_with_a_token(self):                   # SUBR-300
+        """Its documents and its hub ask for the token; the callback of the other needs none."""
+        u = self.o.set("/f.xml", rss("a"))
+        first, second = self.daemon("--token", "t0ken"), self.daemon()
+        v = "%s/archive?url=%s" % (first.base.replace("//", "//any:t0ken@"), urllib.parse.quote(u, ""))
+        second.subscribe(v)
+        self.wait(lambda: [f["hub_state"] for f in second.get("/sub?type=json").json["feeds"]]
+                  == ["active"], 10, "the subscription", second)
+        self.o.set("/f.xml", rss("b", "a"))
+        token = {"Authorization": "Bearer t0ken"}
+        self.assertEqual(200, first.call("GET", "/ping?url=" + urllib.parse.quote(u), headers=token).status)
+        self.wait(lambda: self.titles(second, v) == {"a", "b"}, 10, "the delivery", second)
+        self.assertTrue(second.get("/sub?type=json").json["feeds"][0]["hub_delivered"])
+        self.assertNotIn("t0ken", second.get("/sub?type=json").body.decode() + second.text())
+
+    def test_the_feeds_password_is_for_its_own_origin(self):
+        auth, user = ("Basic", "u", "pw"), "u:pw"
+        d, u = self.daemon(), self.o.url("/f.atom")
+        asked = []
+
+        def hub(seen):
+            asked.append(seen)
+            if seen.headers["Authorization"]:
+                return Reply(307, Location=self.h.url())
+            return Reply(401, WWW_Authenticate='Basic realm="t"')
+        self.o.set("/hub", hub)
+        self.o.set("/f.atom", Reply(200, atom("a", hub=self.o.url("/hub"), self_=u), auth=auth))
+        d.subscribe(self.o.url("/f.atom", user))
+        self.assertIsNone(self.asked(daemon=d).headers["Authorization"])   # another port
+        self.assertTrue(asked[-1].headers["Authorization"])
+        other = self.hub()
+        v = self.o.url("/g.atom")
+        self.o.set("/g.atom", Reply(200, atom("a", hub=other.url(), self_=v), auth=auth))
+        d.subscribe(self.o.url("/g.atom", user))
+        self.assertIsNone(self.asked(hub=other, daemon=d).headers["Authorization"])
+
     # ---- where hubs can reach us ----
     def test_a_public_address_is_in_the_callback(self):
         u = self.o.url("/f.atom")

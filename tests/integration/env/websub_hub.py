@@ -13,8 +13,8 @@ import urllib.parse
 class Asked:
     """A request at the hub: its form, as lists of values, and when it came."""
 
-    def __init__(self, body, path):
-        self.body, self.path, self.at = body, path, time.monotonic()
+    def __init__(self, body, path, headers):
+        self.body, self.path, self.headers, self.at = body, path, headers, time.monotonic()
         self.form = urllib.parse.parse_qs(body.decode(), keep_blank_values=True, strict_parsing=True)
 
     def __getattr__(self, name):
@@ -47,7 +47,7 @@ class Hub:
                         hub.moved = (self.headers["Content-Type"], body)
                     return
                 assert self.headers["Content-Type"] == "application/x-www-form-urlencoded"
-                asked = Asked(body, self.path)
+                asked = Asked(body, self.path, self.headers)
                 with hub.lock:
                     hub.asked.append(asked)
                 if hub.raw == b"":
