@@ -107,6 +107,7 @@ struct builder {
     struct feed_doc *doc;
     struct str url;
     bool raw_html;   /* as in struct parse_input */
+    bool is_over;    /* the document has ended: what is still open lacks its end */
     struct buf text; /* of all open elements, innermost last */
     struct buf entry_ext, head_ext, tombstone_ext;
     struct frame *frames; /* LIMIT_XML_DEPTH + 1 */

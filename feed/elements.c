@@ -182,6 +182,7 @@ void builder_finish_entry(struct builder *b)
                        ? STR("")
                        : str_dup(b->a, buf_view(&b->entry_ext)),
             .is_record = b->has_typed_alternate && !b->has_content,
+            .is_cut = b->is_over,
             .is_blank = b->has_content && !b->has_alternate && is_content_empty(b->entry),
         };
     }

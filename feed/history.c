@@ -126,6 +126,47 @@ void history_read(const struct feed_doc *doc, bool records, struct feed_history 
     find_span(doc, &out->oldest, &out->newest);
 }
 
+/* ---- entries without a date ------------------------------------------------------------------ */
+
+#define FRESH_S 3600 /* a document as new as this was made when it was asked for */
+
+static int64_t date_of(const struct doc_entry *e)
+{
+    return e->updated_at > e->published_at ? e->updated_at : e->published_at;
+}
+
+const int64_t *history_places(struct arena *a, const struct feed_doc *doc, int64_t oldest,
+                              int64_t received)
+{
+    int64_t *places = ARENA_ARRAY(a, int64_t, doc->n_entries + 1), last = TIME_UNKNOWN;
+    int64_t own = date_of_nine(value_getz(doc->feed, "updated_parsed"));
+
+    if (own == TIME_UNKNOWN)
+        own = date_of_nine(value_getz(doc->feed, "published_parsed"));
+    for (size_t i = 0; i < doc->n_entries; i++) {
+        if (date_of(&doc->entries[i]) != TIME_UNKNOWN)
+            last = date_of(&doc->entries[i]);
+        places[i] = last;
+    }
+    for (size_t i = doc->n_entries; i-- > 0;) {
+        if (date_of(&doc->entries[i]) != TIME_UNKNOWN)
+            last = date_of(&doc->entries[i]);
+        if (places[i] == TIME_UNKNOWN)
+            places[i] = last;
+    }
+    if (last == TIME_UNKNOWN && own != TIME_UNKNOWN && own < received - FRESH_S)
+        last = own;
+    if (last == TIME_UNKNOWN)
+        last = oldest == TIME_UNKNOWN ? received : oldest - 1;
+    for (size_t i = 0; i < doc->n_entries; i++) {
+        if (places[i] == TIME_UNKNOWN)
+            places[i] = last;
+        if (places[i] > received)
+            places[i] = received;
+    }
+    return places;
+}
+
 /* ---- entries of one id ----------------------------------------------------------------------- */
 
 /* Microseconds; TIME_UNKNOWN. */

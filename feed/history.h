@@ -21,6 +21,13 @@ struct feed_history {
 /* `records`: the feed is known for them. URLs are as the document gives them, resolved. */
 void history_read(const struct feed_doc *doc, bool records, struct feed_history *out);
 
+/* Where the entries of a document of the past stand that have no date of their own: as the next
+ * dated one above them, else below; in a document without dates at its own, unless that was made
+ * with the answer; else before `oldest`, the date of all that is known (TIME_UNKNOWN: nothing is).
+ * Dates of all entries, in the arena, none later than `received`. */
+const int64_t *history_places(struct arena *a, const struct feed_doc *doc, int64_t oldest,
+                              int64_t received);
+
 /* Keep of the entries that share an id the one that was updated last, the upper of equals; entries
  * without id or date stay. With `records`, a deletion entry becomes a tombstone when it is the last
  * word. For documents of a history only: elsewhere equal ids are a publisher's mistake. */

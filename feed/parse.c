@@ -310,6 +310,7 @@ static void read_xml(struct arena *a, const struct parse_input *in, struct str t
     }
     if (why != NULL)
         set_bozo(doc, str_from(why));
+    doc->broken = why != NULL;
     if (doc->family == FAMILY_NONE && doc->n_entries == 0)
         set_bozo(doc, STR("It is no feed of a known format"));
 }
@@ -348,6 +349,7 @@ struct feed_doc *feed_parse(struct arena *a, const struct parse_input *in)
             base = uri_resolve(a, base, in->content_location);
         json_feed_read(a, text.text, str_is_null(base) ? STR("") : str_dup(a, base), in->raw_html,
                        doc);
+        doc->broken = doc->bozo;
     } else {
         if (!is_xml_type(in->content_type))
             set_bozo(doc, str_printf(a, "It was sent as %.*s, which is no type for XML",

@@ -322,6 +322,7 @@ const char *xml_read(struct builder *b, struct str text, bool guesses, bool *cro
     (void)xmlCtxtUseOptions(r->ctxt, XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_IGNORE_ENC);
     prefilter(text, guesses, on_batch, r, &mended);
     *crossed = mended.is_crossed;
+    b->is_over = true;
     (void)xmlParseChunk(r->ctxt, NULL, 0, 1);
     put_texts(r);
     builder_finish(b);

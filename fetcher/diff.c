@@ -375,18 +375,19 @@ size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_
         const struct known_entry *known = who[i] == IDENTITY_NEW ? NULL : &d->known[who[i]];
         struct doc_tombstone *t;
 
-        if (str_is_null(d->uids[i]))
-            continue;
+        if (str_is_null(d->uids[i]) || (e->is_cut && known != NULL && !known->deleted))
+            continue; /* of an entry that lost its end, what is known is no less */
         t = map_get(&graves, d->uids[i]);
         if (t != NULL && e->updated_at != TIME_UNKNOWN && e->updated_at > t->when_at) {
             map_del(&graves, d->uids[i]); /* it rose again */
             t = NULL;
         }
-        if (t == NULL && compare_entry(a, docs, e, &d->entries[i], d->uids[i], received_at, known,
+        if (t == NULL && compare_entry(a, docs, e, &d->entries[i], d->uids[i],
+                                       d->places != NULL ? d->places[i] : received_at, known,
                                        upheaval,
                                        d->records && e->is_record && e->updated_at != TIME_UNKNOWN,
                                        &changes[n]))
-            n++;
+            changes[n++].stands_at = d->places != NULL ? d->places[i] : 0;
     }
     for (size_t i = 0; i < doc->n_tombstones; i++) {
         const struct doc_tombstone *t = &doc->tombstones[i];

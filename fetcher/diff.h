@@ -16,6 +16,8 @@ struct diff {
     struct identity_policy policy; /* after diff_document(): as it is from now on */
     bool policy_changed;           /* anything in it */
     bool records;                  /* set by the caller: entries may be records of Atom-PMH */
+    const int64_t *places;         /* set by the caller: dates of undated entries, instead of
+                                      received_at; NULL: none */
     /* the rest is private */
     struct identity_entry *entries;
     struct entry_marks *graves; /* of each tombstone */
@@ -48,7 +50,7 @@ void diff_learn(struct arena *a, struct diff *d, const struct known_entry *known
  * entry with the same title, date and texts in a document whose ids or links have changed as a
  * whole. A tombstone deletes an entry that is known and that the document does not show with a
  * later `updated` (RFC 6721 §3); one without time, or for an unknown entry, does nothing. An entry
- * over LIMIT_ENTRY loses its content. */
+ * over LIMIT_ENTRY loses its content. One within which the document ends is new or nothing. */
 size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_t received_at,
                      struct entry_change **out);
 

@@ -404,6 +404,11 @@ static void on_impatient(void *ctx)
 /* Is the feed's past read on? News come first, and a publisher who asks for time gets it. */
 static bool may_go_back(struct fetcher *f, struct job *job)
 {
+    struct feed_brief brief;
+
+    if (store_brief(f->store, job->feed_id, &brief) && job->n_archives > 0 &&
+        brief.next_fetch_at != TIME_UNKNOWN && brief.next_fetch_at <= clock_now_s())
+        return false;
     return job->rc == RC_OK && !str_is_null(job->next_archive) && job->n_archives < f->catch_up &&
            job->result_id == job->feed_id && job->resp.kind != RESPONSE_LIMITED && !f->stopping &&
            (slot_of(f, job)->again & ~REASON_BIT(REASON_CONTENT)) == 0;

@@ -156,6 +156,16 @@ enum job_step job_led_to(struct job *job, struct str url)
     return JOB_SEND;
 }
 
+enum job_step job_led_back(struct job *job)
+{
+    if (!job->is_led || job->is_back || job->target != JOB_FEED || job_has_document(job) ||
+        job->resp.kind == RESPONSE_LIMITED)
+        return JOB_WORK;
+    job->is_back = true;
+    ask(job, JOB_FEED, job->rec->url);
+    return JOB_SEND;
+}
+
 void job_ask_archive(struct job *job)
 {
     ask(job, JOB_ARCHIVE, job->next_archive);
@@ -281,6 +291,8 @@ enum job_step job_answered(struct job *job, enum rc rc, struct http_answer *answ
     job->resp = resp;
     switch (job->target) {
     case JOB_FEED:
+        if (resp.kind != RESPONSE_DOCUMENT && job_led_back(job) == JOB_SEND)
+            return JOB_SEND;
         if ((resp.kind == RESPONSE_MISSING || resp.kind == RESPONSE_GONE) &&
             job->rec->page_url.len > 0 && !str_eq(job->rec->page_url, job->url)) {
             job->own = resp;

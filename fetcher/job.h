@@ -64,6 +64,7 @@ struct job {
     bool guesses;        /* the candidates are not announced */
     bool announced_only; /* a setting: no usual addresses are tried */
     bool is_led;         /* by an archive document at the URL that was asked first */
+    bool is_back;        /* there was nothing: the archive document stands for the feed */
 
     struct content_job *content; /* JOB_CONTENT: content.c's own */
     struct str accept;           /* null: what feeds are asked for with */
@@ -126,6 +127,10 @@ enum job_step job_next_candidate(struct job *job);
 /* What came is an archive document, and this the URL to subscribe to: JOB_SEND; JOB_WORK when it is
  * not followed (only once, and not to a host that may not have the credential). */
 enum job_step job_led_to(struct job *job, struct str url);
+
+/* What an archive document led to is no feed: JOB_SEND, the archive document is asked for again to stand
+ * for it; JOB_WORK when it is not that, or there is a feed in the store. */
+enum job_step job_led_back(struct job *job);
 
 /* The feed's document is stored: ask for job->next_archive. */
 void job_ask_archive(struct job *job);

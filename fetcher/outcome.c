@@ -89,7 +89,7 @@ static struct str site_of(struct arena *a, const struct feed_doc *doc)
 void outcome_past(struct arena *a, const struct job *job, const struct feed_doc *doc,
                   const struct feed_history *history, struct doc_past *out)
 {
-    bool whole = !doc->bozo && doc->n_cut == 0 && !job->resp.partial;
+    bool whole = !doc->broken && doc->n_cut == 0 && !job->resp.partial;
     struct doc_grave *graves;
     struct url_parts older;
 
@@ -131,7 +131,7 @@ static void fill_document(struct arena *a, const struct job *job, const struct f
     o->past = found->past;
     o->has_identity = found->diff.policy_changed;
     o->identity = found->diff.policy;
-    if (!job->resp.partial) {
+    if (!job->resp.partial && !job->is_back) {
         o->has_body_hash = true;
         memcpy(o->body_hash, found->body_hash, sizeof o->body_hash);
     }
@@ -278,6 +278,8 @@ void outcome_fill(struct arena *a, struct job *job, const struct feed_record *fr
         /* a 304 may leave validators out; a 200 without them has none */
         o->etag = job->resp.etag;
         o->last_modified = job->resp.last_modified;
+        if (job->is_back) /* next time it is read again, and leads to the feed */
+            o->etag = o->last_modified = STR_NULL;
         if (job->resp.kind == RESPONSE_DOCUMENT) {
             o->etag = text_or_empty(o->etag);
             o->last_modified = text_or_empty(o->last_modified);

@@ -93,6 +93,8 @@ static enum job_step handle_other(struct arena *a, struct job *job, const struct
 
     if (job->target == JOB_DELIVERY)
         return JOB_END;
+    if (job_led_back(job) == JOB_SEND)
+        return JOB_SEND;
     if (job->target == JOB_CANDIDATE) {
         n = discover_service(a, job->body, job->final_url, job->content_type, &hrefs);
         return n > 0 ? job_expanded(job, hrefs, n) : job_next_candidate(job);
@@ -245,7 +247,7 @@ static enum job_step understand(const struct parse_worker *w, struct arena *a, s
     found->changes = changes;
     found->doc = doc;
     found->complete = history.complete;
-    if (history.complete && !doc->bozo && doc->n_cut == 0 && !job->resp.partial &&
+    if (history.complete && !doc->broken && doc->n_cut == 0 && !job->resp.partial &&
         job_has_document(job) && add_absent(w, a, job, &found->diff, now, found, err) != RC_OK)
         return JOB_END;
     return JOB_WORK;
@@ -267,6 +269,7 @@ static enum rc understand_archive(const struct parse_worker *w, struct arena *a,
     struct feed_record *fresh;
     struct entry_change *changes;
     struct diff diff;
+    int64_t oldest;
     size_t n = 0;
     enum rc rc;
 
@@ -281,9 +284,12 @@ static enum rc understand_archive(const struct parse_worker *w, struct arena *a,
     outcome_past(a, job, doc, &history, &o->past);
     diff_begin(a, &diff, doc, &fresh->identity, o->checked_at);
     diff.records = history.records;
-    rc = read_known(w, a, job->feed_id, &diff, err);
+    rc = reader_oldest(w->reader, job->feed_id, &oldest, err);
+    if (rc == RC_OK)
+        rc = read_known(w, a, job->feed_id, &diff, err);
     if (rc != RC_OK)
         return rc;
+    diff.places = history_places(a, doc, oldest, o->checked_at);
     n = diff_document(a, docs, &diff, o->checked_at, &changes);
     for (size_t i = 0; i < n; i++)
         if (!changes[i].volatile_only)

@@ -28,6 +28,7 @@ struct doc_entry {
     struct str author;
     int64_t published_at; /* Unix seconds; TIME_UNKNOWN */
     int64_t updated_at;
+    bool is_cut;          /* the document ended within it */
     bool is_record;       /* no content, but an alternate link with a type: Atom-PMH (feed/history.h) */
     bool is_blank;        /* an empty content element and no alternate link: there, a deletion */
 };
@@ -54,6 +55,7 @@ struct feed_doc {
     struct str encoding;  /* the one used to read it */
     bool bozo;            /* not well-formed, or its declared encoding was wrong */
     struct str bozo_why;  /* one sentence; null when !bozo */
+    bool broken;          /* its markup was: it may have lost its end */
     struct value *feed;   /* dict of the head; never NULL */
     struct str ext;       /* foreign elements of the head */
     struct value *namespaces; /* dict prefix -> URI as declared */

@@ -193,7 +193,8 @@ static int64_t iri_hash(struct str uid)
 }
 
 /* The date that orders merges. An entry without one has the time it came in, and a later version
- * of it the time that came in: it moves to the front. */
+ * of it the time that came in: it moves to the front. One of the past stands where its document
+ * does. */
 static void date_of(struct pending *p, int64_t received)
 {
     int64_t at = p->change->published_at;
@@ -202,7 +203,9 @@ static void date_of(struct pending *p, int64_t received)
         at = p->change->updated_at; /* TIME_UNKNOWN is less than any time */
     p->dated = at != TIME_UNKNOWN;
     if (!p->dated)
-        at = received;
+        at = p->change->stands_at != 0 && p->change->stands_at < received
+                 ? p->change->stands_at
+                 : received;
     else if (at > received + DAY_S)
         at = received + DAY_S; /* a date far ahead would stay on top for ever */
     p->sort_at = at;
@@ -270,11 +273,13 @@ static enum rc replace_document(struct txn *t, struct pending *p, bool *visible,
 }
 
 /* A deletion that is older than the entry's own date is none (RFC 6721 §3). */
-static bool is_deletion(const struct pending *p)
+static bool is_deletion(const struct pending *p, bool archived)
 {
     const struct entry_change *c = p->change;
 
     if (p->entry.id == 0 || p->entry.deleted)
+        return false;
+    if (archived && p->entry.updated_us == TIME_UNKNOWN) /* a later document has shown it */
         return false;
     /* whole seconds: nothing is known of its place in the second */
     return c->updated_at == TIME_UNKNOWN || p->entry.updated_us == TIME_UNKNOWN ||
@@ -371,7 +376,7 @@ static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64
         if (rc != RC_OK || !counts)
             continue;
         if (deletes) {
-            if (!is_deletion(&p))
+            if (!is_deletion(&p, !str_is_null(o->archive)))
                 continue;
             p.sort_at = p.entry.sort_at;
             p.dated = p.entry.dated;

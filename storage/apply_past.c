@@ -29,9 +29,10 @@ static bool is_enough(const struct feed_record *r, const struct doc_past *past)
 static enum rc lead_on(struct txn *t, const struct feed_record *r, const struct doc_past *past,
                        int64_t place, int64_t walk, struct err *err)
 {
-    enum rc rc = RC_OK;
+    int64_t n = 0;
+    enum rc rc = past->n_graves > 0 ? graves_count(t->db, r->id, &n, err) : RC_OK;
 
-    for (size_t i = 0; i < past->n_graves && rc == RC_OK; i++)
+    for (size_t i = 0; i < past->n_graves && n < GRAVES_MAX && rc == RC_OK; i++, n++)
         rc = graves_put(t->db, r->id, past->graves[i].uid, past->graves[i].when_us, err);
     if (rc != RC_OK || is_enough(r, past))
         return rc;

@@ -408,6 +408,11 @@ enum rc reader_due(struct reader *r, reader_due_fn *fn, void *ctx, struct err *e
     return feeds_each_due(r->db, clock_now_s(), fn, ctx, err);
 }
 
+enum rc reader_oldest(struct reader *r, int64_t feed_id, int64_t *at, struct err *err)
+{
+    return entries_oldest(r->db, feed_id, at, err);
+}
+
 enum rc reader_open_content(struct reader *r, int64_t feed_id, int64_t now, struct arena *a,
                             struct open_content *out, struct err *err)
 {

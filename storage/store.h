@@ -202,6 +202,7 @@ struct entry_change {
     int64_t updated_us; /* the fraction of that second */
     struct str title, link, summary, author, doc, ext;
     bool volatile_only; /* no event: replaces document and marks in place */
+    int64_t stands_at;  /* of an undated entry of the past: its place; 0: when it came in */
     bool is_record;     /* of Atom-PMH: its content is to be fetched */
 };
 
@@ -379,6 +380,9 @@ struct log_page {
  * empty. `ids` sorted, without doubles. */
 enum rc reader_page(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t n,
                     struct log_page *out, struct err *err) NODISCARD;
+
+/* The date by which the oldest of a feed's entries stands in merges; TIME_UNKNOWN: there are none. */
+enum rc reader_oldest(struct reader *r, int64_t feed_id, int64_t *at, struct err *err) NODISCARD;
 
 /* The record of a feed whose content is to be asked for next. entry_id 0: none, now. Arena. */
 struct open_content {

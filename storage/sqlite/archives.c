@@ -120,6 +120,13 @@ enum rc graves_put(struct db *db, int64_t feed_id, struct str uid, int64_t when_
                     "iei", feed_id, uid, when_us);
 }
 
+enum rc graves_count(struct db *db, int64_t feed_id, int64_t *n, struct err *err)
+{
+    return stmt_number(
+        db, stmt_start(db, err, "SELECT count(*) FROM graves WHERE feed_id = ?1", "i", feed_id), n,
+        err);
+}
+
 enum rc graves_find(struct db *db, int64_t feed_id, struct str uid, int64_t *when_us,
                     struct err *err)
 {

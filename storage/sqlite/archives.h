@@ -39,8 +39,10 @@ enum rc archives_forget(struct db *db, int64_t feed_id, int64_t place, struct er
 /* Give all of a record to another one, which keeps what it has. */
 enum rc archives_move(struct db *db, int64_t from, int64_t to, struct err *err) NODISCARD;
 
-/* A deletion; the latest of a uid counts. *when_us (microseconds): TIME_UNKNOWN when there is none.
- */
+/* Deletions: the latest of a uid counts. *when_us (microseconds): TIME_UNKNOWN when there is none. At
+ * GRAVES_MAX of a feed the caller stops. */
+#define GRAVES_MAX 100000
+enum rc graves_count(struct db *db, int64_t feed_id, int64_t *n, struct err *err) NODISCARD;
 enum rc graves_put(struct db *db, int64_t feed_id, struct str uid, int64_t when_us,
                    struct err *err) NODISCARD;
 enum rc graves_find(struct db *db, int64_t feed_id, struct str uid, int64_t *when_us,

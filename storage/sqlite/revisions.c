@@ -426,6 +426,22 @@ enum rc entries_is_news(struct db *db, struct str feeds, const struct revision *
     return RC_OK;
 }
 
+enum rc entries_oldest(struct db *db, int64_t feed_id, int64_t *at, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT sort_at FROM entries INDEXED BY entries_newest"
+                                  " WHERE feed_id = ?1 AND deleted = 0 ORDER BY sort_at LIMIT 1",
+                                  "i", feed_id);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    *at = got > 0 ? col_int(st, 0) : TIME_UNKNOWN;
+    if (got > 0)
+        stmt_end(st);
+    return RC_OK;
+}
+
 /* Parameters: 1 a feed, 2 after, 3 before, 4 with deleted, 5 limit. Columns: the seq that orders,
  * the seq to show. The entry of a revision is the current (or first) one when its row says so: the
  * log itself is the index for these orders. A view of several feeds reads each in its order, no

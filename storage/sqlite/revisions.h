@@ -88,6 +88,9 @@ enum rc keys_of_feed(struct db *db, int64_t feed_id, size_t max, key_fn *fn, voi
 enum rc entries_is_news(struct db *db, struct str feeds, const struct revision *row,
                         int64_t after_seq, bool *out, struct err *err) NODISCARD;
 
+/* sort_at of the last of them; TIME_UNKNOWN: there are none. */
+enum rc entries_oldest(struct db *db, int64_t feed_id, int64_t *at, struct err *err) NODISCARD;
+
 /* Keys of the newest entries of v->feed_ids (VIEW_NEWEST), at most `max`; v->len and v->skip are
  * not looked at, and doubles are not left out. seqs and iris are arrays of `max`. */
 enum rc newest_keys_of(struct db *db, const struct view *v, size_t max, struct arena *scratch,

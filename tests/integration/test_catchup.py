@@ -150,6 +150,25 @@ class Archives(Followed):
                   "the end of completeness", self.d)
         self.assertEqual(["e1", "e3"], self.titles(url))
 
+    def test_what_a_complete_feed_loses_on_its_way_is_not_lost(self):  # ARCHC-04
+        entries = [entry("e%d" % n, n) for n in range(4)]
+        whole = doc("<fh:complete/>", *entries)
+        url = self.o.set("/f", whole)
+        self.assertEqual(4, len(self.titles(url)))
+        for broken in (Reply(200, whole[:whole.index("<title>e2")]),
+                       Reply(200, whole[:-len("</feed>")]),
+                       Reply(200, whole[:whole.index("<entry")]),
+                       Reply(200, whole, length=len(whole) + 9), Reply(500, "oops"),
+                       Reply(200, ""), Reply(200, "<html>maintenance</html>"), Reply(404, "no")):
+            self.o.set("/f", broken)
+            self.ping(url, "/f")
+            time.sleep(0.1)
+            self.assertEqual(["e0", "e1", "e2", "e3"], self.titles(url))
+        # a wrong media type says nothing of the document's end
+        self.o.set("/f", doc("<fh:complete/>", *entries[:2]), Content_Type="text/plain")
+        self.ping(url, "/f")
+        self.wait_titles(url, "e0", "e1")
+
     def test_links_are_resolved_against_the_base(self):               # ARCHC-05
         self.o.set("/deep/er/old", doc(entry("e1", 1)))
         url = self.o.set("/f", doc('<link rel="prev-archive" xml:base="er/" href="old"/>',
@@ -209,6 +228,49 @@ class Archives(Followed):
         self.wait(lambda: "e6" in self.titles(url), 10, "the news under the archive's address",
                   self.d)
 
+    def test_a_feed_that_an_archive_cannot_lead_to(self):             # ARCHC-09
+        """`current` fails: the archive stands for the feed, until there is one."""
+        for n, broken in enumerate((Reply(500, "oops"), Reply(404, "no"), "no feed at all")):
+            current, old = "/current%d" % n, "/old%d" % n
+            self.o.set(current, broken)
+            url = self.o.set(old, doc("<fh:archive/>", link("current", current), entry("e1", 1)),
+                             ETag='"v1"')
+            self.assertEqual(["e1"], self.titles(url))
+            self.o.set(current, doc(link("prev-archive", old), entry("e2", 2)))
+            self.ping(url, current)
+            self.wait_titles(url, "e1", "e2")
+            self.wait(lambda: self.d.record(self.o.url(current)), 20, "its own URL", self.d)
+
+    def test_a_record_that_moves_into_another_with_its_past(self):
+        """Two addresses of one feed, both fetched for the first time, one redirecting."""
+        url = self.three()
+        self.o.set("/moved", Reply(301, "", Location="/f"))
+        moved = self.o.url("/moved")
+        self.d.subscribe(moved, url)
+        self.wait(lambda: self.titles(url) == ["e1", "e2", "e3", "e4", "e5"], 20, "all", self.d)
+        self.wait_whole(url)
+        self.assertEqual(["e1", "e2", "e3", "e4", "e5"], self.titles(moved))
+        self.assertEqual(self.d.record(url)["id"], self.d.get(
+            "/sub?type=json&all=1").json["feeds"][0]["id"])
+        self.assertEqual([1, 1], self.counts("/a1", "/a2"))
+
+    def test_a_past_that_moves_along_half_read(self):
+        self.o.set("/a1", doc("<fh:archive/>", entry("e1", 1)))
+        old = self.o.set("/old", doc(link("prev-archive", "/a2"), entry("e3", 3)))
+        self.assertEqual(["e3"], self.titles(old))
+        self.assertTrue(self.partial(old))
+        url = self.o.set("/f", doc(entry("e4", 4)))
+        self.assertEqual(["e4"], self.titles(url))
+        self.o.set("/a2", doc("<fh:archive/>", link("prev-archive", "/a1"), entry("e2", 2)))
+        self.o.set("/f", doc(link("prev-archive", "/a2"), entry("e4", 4), entry("e3", 3)))
+        self.o.set("/old", Reply(301, "", Location="/f"))
+
+        def whole():
+            self.d.ping(old)
+            return self.titles(url) == ["e1", "e2", "e3", "e4"]
+        self.wait(whole, 30, "the past under the other record", self.d)
+        self.wait_whole(url)
+
     def test_pages_are_not_archives(self):                            # ARCHC-10 FHC-03
         url = self.o.set("/f", doc(link("next", "/p2"), link("last", "/p9"), link("first", "/f"),
                                    link("prev", "/p0"), link("previous", "/p0"),
@@ -232,6 +294,48 @@ class Archives(Followed):
         self.assertEqual(["news"], r.titles())
         self.wait(lambda: "news" in past.titles(), 20, "all", self.d)
         self.assertLessEqual({"old", "first", "news"}, set(past.titles()))
+
+
+def undated(name):
+    return ("<entry><id>urn:cat:%s</id><title>%s</title><link href='http://c.example/%s'/>"
+            "<content>of %s</content></entry>" % (name, name, name, name))
+
+
+class Undated(Followed):
+    def order(self, url):
+        return [e["title"] for e in self.d.feed(url, len=100).json["entries"]]
+
+    def test_old_entries_without_a_date_are_old(self):
+        self.o.set("/a1", doc("<fh:archive/>", undated("u1")))
+        self.o.set("/a2", doc("<fh:archive/>", link("prev-archive", "/a1"), entry("d3", 30),
+                              undated("u2"), entry("d2", 20)))
+        url = self.o.set("/f", doc(link("prev-archive", "/a2"), entry("d4", 40)))
+        other = self.o.set("/g", doc(entry("g", 25)))
+        self.titles(url)
+        self.wait_whole(url)
+        self.assertEqual(["d4", "d3", "u2", "d2", "u1"], self.order(url))
+        self.titles(other)
+        merged = self.d.get("/feeds?type=json&url=%s,%s" % (quote(url), quote(other))).json
+        self.assertEqual(["d4", "d3", "u2", "g", "d2", "u1"],
+                         [e["title"] for e in merged["entries"]])
+        shown = {e["title"]: e["updated"] for e in merged["entries"]}
+        self.assertEqual(date(30), shown["u2"])
+
+    def test_where_nothing_has_a_date(self):
+        head = "<feed %s><id>urn:cat:feed</id><title>C</title>" % NS
+        self.o.set("/a1", head + undated("u1") + undated("u0") + "</feed>")
+        self.o.set("/a2", head + link("prev-archive", "/a1") + undated("u3") + undated("u2") + "</feed>")
+        url = self.o.set("/f", head + link("prev-archive", "/a2") + undated("u4") + "</feed>")
+        self.titles(url)
+        self.wait_whole(url)
+        self.assertEqual(["u4", "u3", "u2", "u1", "u0"], self.order(url))
+
+    def test_an_old_deletion_does_not_meet_what_is_shown_later(self):
+        self.o.set("/a", doc("<fh:archive/>", stone("u", 1), stone("w", 1), entry("x", 2)))
+        url = self.o.set("/f", doc(link("prev-archive", "/a"), undated("u"), entry("d", 5)))
+        self.titles(url)
+        self.wait_whole(url)
+        self.assertEqual(["d", "u", "x"], self.titles(url))
 
 
 class Limits(Followed):
@@ -275,6 +379,19 @@ class Limits(Followed):
         self.wait(lambda: len(self.titles(url)) == 9, 20, "news and the rest", self.d)
         order = [r.path for r in self.o.requests if r.path != "/f"]
         self.assertEqual(["/a0", "/a1", "/a2", "/a3", "/b", "/a4", "/a5"], order[:7])
+
+
+class Turns(Followed):
+    def test_a_slow_past_does_not_keep_the_feed_from_its_period(self):
+        for i in range(40):
+            self.o.set("/a%d" % i, Reply(200, doc(link("prev-archive", "/a%d" % (i + 1)),
+                                                  entry("a%d" % i, 5000 - i)), delay=0.5))
+        url = self.o.set("/f", doc(link("prev-archive", "/a0"), entry("f", 6000)))
+        self.d.subscribe(url, freq=10)
+        self.wait(lambda: len(self.o.seen("/f")) > 2, 40, "a third fetch of the feed", self.d)
+        times = [r.at for r in self.o.seen("/f")]
+        self.assertLess(times[1] - times[0], 13)
+        self.assertLess(times[2] - times[1], 13)
 
 
 class Default(Followed):

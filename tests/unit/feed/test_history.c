@@ -126,12 +126,44 @@ static void test_history__span(void **state)
     assert_true(h.oldest == TIME_UNKNOWN && h.newest == TIME_UNKNOWN);
 }
 
+#define UNDATED(id) "<entry><id>urn:x:" id "</id><title>u</title></entry>"
+
+/* Undated entries of the past stand where their document does, and never among the news. */
+static void test_history__places(void **state)
+{
+    const int64_t minute = 1577836800; /* 2020-01-01 */
+    static const struct {
+        const char *inner;
+        int64_t oldest, places[4]; /* seconds of that minute */
+    } rows[] = {
+        {UNDATED("a") ENTRY("b", "30", "") UNDATED("c") ENTRY("d", "10", ""), 50, {30, 30, 30, 10}},
+        {ENTRY("a", "30", "") ENTRY("b", "10", "") UNDATED("c") UNDATED("d"), 50, {30, 10, 10, 10}},
+        {"<updated>2020-01-01T00:00:20Z</updated>" UNDATED("a") UNDATED("b"), 50, {20, 20}},
+        {UNDATED("a") UNDATED("b"), 50, {49, 49}},
+        {"<updated>2020-01-01T01:59:00Z</updated>" UNDATED("a"), 50, {49}}, /* made now */
+        {"<entry><id>a</id><updated>2031-01-01T00:00:00Z</updated></entry>" UNDATED("b"),
+         50,
+         {7200, 7200}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        const struct feed_doc *doc = parsed(&a, rows[i].inner);
+        const int64_t *places = history_places(&a, doc, minute + rows[i].oldest, minute + 7200);
+
+        for (size_t k = 0; k < doc->n_entries; k++)
+            assert_int_equal(places[k] - minute, rows[i].places[k]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_history__older),
         cmocka_unit_test(test_history__settle),
         cmocka_unit_test(test_history__span),
+        cmocka_unit_test(test_history__places),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
