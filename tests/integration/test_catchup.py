@@ -413,9 +413,9 @@ class Drafts(Followed):
         url = self.o.set("/f", doc(*head, entry("new", 2)))
         self.assertEqual(["new", "old"], self.titles(url))
 
-    def only(self, *head):
+    def only(self, *head, path="/f"):
         self.o.set("/old", doc(entry("old", 1)))
-        url = self.o.set("/f", doc(*head, entry("new", 2)))
+        url = self.o.set(path, doc(*head, entry("new", 2)))
         self.assertEqual(["new"], self.titles(url))
         time.sleep(0.3)
         self.assertEqual([], self.o.seen("/old"))
@@ -437,6 +437,12 @@ class Drafts(Followed):
 
     def test_draft_05_previous(self):                                 # FHC-04
         self.both(link("current", "/f"), link("previous", "/old"))
+
+    def test_previous_among_pages(self):                              # FHC-03 (D20)
+        for rel in "next", "first", "last":
+            with self.subTest(rel=rel):
+                self.only(link("current", "/" + rel), link("previous", "/old"), link(rel, "/p"),
+                          path="/" + rel)
 
     def test_prev_of_a_page(self):                                    # FHC-03
         self.only(link("prev", "/old"))

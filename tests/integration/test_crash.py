@@ -5,7 +5,10 @@ import time
 
 from .env.case import Case
 from .env.daemon import quote
+from .env.disk import answers
 from .env.origin import Reply, rss
+from .env.subscriber import Subscriber
+from .env.websub_hub import Hub, atom
 
 KILLS = 20
 FEEDS = 6
@@ -107,3 +110,48 @@ class Crash(Case):
         d.start()
         self.wait(lambda: len(o.seen("/f.xml")) == 2, 20, "the fetch that the ping asks for", d)
         self.wait(lambda: d.record(u)["next_reason"] == "period", 20, "the end of the second fetch", d)
+
+
+class Acknowledged(Case):
+    """What is acknowledged is on disk: while that takes nothing, no answer comes."""
+    FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+    def setUp(self):
+        self.o, self.d = self.origin(), self.daemon()
+        self.u = self.o.set("/f.xml", rss("a"))
+        self.d.feed(self.u)
+
+    def post(self, path, body):
+        return lambda: self.d.call("POST", path, body, self.FORM).status
+
+    def test_subscriptions(self):                                                # REST-23 REST-36
+        self.assertEqual((None, 201), answers(self.d, self.post("/sub", "url=" + quote(self.u))))
+        self.assertEqual((None, 204), answers(
+            self.d, lambda: self.d.call("DELETE", "/sub?id=1").status))
+
+    def test_pings(self):                                                            # SCHED-07
+        self.assertEqual((None, 200), answers(
+            self.d, lambda: self.d.get("/ping?url=" + quote(self.u)).status))
+        self.assertEqual((None, 204), answers(
+            self.d, self.post("/hub", "hub.mode=publish&hub.url=" + quote(self.u))))
+
+    def test_requests_at_the_hub(self):                                         # HUB-01 HUB-26
+        s = Subscriber()
+        self.addCleanup(s.close)
+        topic = "%s/feed?type=atom&url=%s" % (self.d.base, quote(self.u))
+        rest = "&hub.callback=%s&hub.topic=%s" % (quote(s.url), quote(topic))
+        self.assertEqual((None, 202), answers(self.d, self.post("/hub", "hub.mode=subscribe" + rest)))
+        self.wait(lambda: s.verifications, 10, "the verification", self.d)
+        self.assertEqual((None, 202), answers(self.d, self.post("/hub", "hub.mode=unsubscribe" + rest)))
+
+    def test_what_hubs_say_and_deliver(self):                                        # SUBR-300
+        hub, u = Hub(verifies=False), self.o.url("/f.atom")
+        self.addCleanup(hub.close)
+        self.o.set("/f.atom", atom("old", hub=hub.url(), self_=u))
+        self.d.subscribe(u)
+        self.wait(hub.subscribers, 10, "the request", self.d)
+        asked = hub.subscribers()[0]
+        self.assertEqual((None, 200), answers(self.d, lambda: hub.say(
+            asked, "subscribe", challenge="c", lease_seconds=1000)[0]))
+        self.assertEqual((None, 200), answers(self.d, lambda: hub.deliver(asked, atom("new"))[0]))
+        self.assertEqual({"old", "new"}, {e["title"] for e in self.d.feed(u).json["entries"]})

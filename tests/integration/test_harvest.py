@@ -1,4 +1,6 @@
 """Publishers of metadata records (Atom-PMH): PMHC-*."""
+import time
+
 from .env.daemon import quote
 from .test_catchup import Followed, date, doc, entry, link
 
@@ -55,6 +57,27 @@ class Harvest(Followed):
         self.ping(url, "/f")
         self.wait_titles(url, "r1", "r2", "r3", "r4", "r5", "r6", "r7", "twin")
         self.assertEqual([1, 1], self.counts("/a1", "/a2"))
+
+    def test_a_document_that_ends_with_that_instant_is_not_the_last(self):  # PMHC-03
+        url = self.harvested()
+        self.o.set("/a3", doc("<fh:archive/>", link("prev-archive", "/a2"), record("twin", 60),
+                              record("r5", 50)))
+        self.o.set("/f", doc(link("prev-archive", "/a3"), record("r7", 70), record("r6", 60)))
+        self.ping(url, "/f")
+        self.wait_titles(url, "r1", "r2", "r3", "r4", "r5", "r6", "r7", "twin")
+
+    def test_a_date_ahead_of_time_hides_nothing(self):                # PMHC-02 PMHC-03
+        def at(name, when):
+            return record(name, 0).replace(date(0), when)
+
+        self.o.set("/a1", doc("<fh:archive/>", record("r1", 10)))
+        url = self.o.set("/f", doc(link("prev-archive", "/a1"), at("far", "2100-01-01T00:00:00Z")))
+        self.assertEqual(["far", "r1"], self.titles(url))
+        soon = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + n)) for n in (60, 70)]
+        self.o.set("/a2", doc("<fh:archive/>", link("prev-archive", "/a1"), at("r2", soon[0])))
+        self.o.set("/f", doc(link("prev-archive", "/a2"), at("r3", soon[1])))
+        self.ping(url, "/f")
+        self.wait_titles(url, "far", "r1", "r2", "r3")
 
     def test_the_newest_entry_of_a_record_counts(self):               # PMHC-04
         for n, order in enumerate(((0, 1, 2), (2, 1, 0), (1, 2, 0))):

@@ -259,6 +259,19 @@ class Subscribe(Hub):
         self.publish("new", "old 2", "old 1")
         self.silent()
 
+    def test_a_callback_that_fails_is_asked_again(self):                              # HUB-02 HUB-20
+        trouble = [503]
+        self.s.confirm = lambda query: (trouble.pop(), "") if trouble else None
+        self.subscribed()
+        first, second = self.s.verifications
+        self.assertNotEqual(first["hub.challenge"], second["hub.challenge"])
+
+    def test_redirects_confirm_nothing(self):                                         # HUB-12 HUB-25
+        self.s.confirm = lambda query: (302, "", [("Location", "/elsewhere?" + query["hub.challenge"])])
+        self.ask()
+        self.settled(1)
+        self.assertEqual(([], []), (self.s.elsewhere, self.subs()))
+
     def test_challenges_are_used_once(self):                                                 # HUB-20
         for _ in range(5):
             self.ask()

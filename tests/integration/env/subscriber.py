@@ -50,7 +50,7 @@ class Delivery:
 
 
 class Subscriber:
-    """`confirm(query)` answers a verification: (status, body); None: the challenge. `script`: for each
+    """`confirm(query)` answers a verification: (status, body[, fields]); None: the challenge. `script`: for each
     delivery in turn a status, a (status, fields) pair, seconds to sleep first, or the bytes of an answer
     after which the connection is closed (a pair with seconds: held so long before); then 204."""
 
@@ -83,10 +83,10 @@ class Subscriber:
                     subscriber.raw_queries.append(raw)
                     (subscriber.denials if query.get("hub.mode") == "denied"
                      else subscriber.verifications).append(query)
-                status, body = 200, query.get("hub.challenge", "")
+                said = (200, query.get("hub.challenge", ""), ())
                 if subscriber.confirm:
-                    status, body = subscriber.confirm(query) or (status, body)
-                self.answer(status, body.encode())
+                    said = (*(subscriber.confirm(query) or said), ())[:3]
+                self.answer(said[0], said[1].encode(), said[2])
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))

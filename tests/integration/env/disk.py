@@ -1,0 +1,33 @@
+"""A database that takes nothing for a while: whatever is acknowledged meanwhile was not written down."""
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+
+from .daemon import PATIENCE
+
+
+@contextlib.contextmanager
+def held(daemon):
+    """Nothing is committed within."""
+    db = sqlite3.connect(os.path.join(daemon.folder, "feeds.db"), timeout=10 * PATIENCE,
+                         isolation_level=None)
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        db.execute("ROLLBACK")
+        db.close()
+
+
+def answers(daemon, call, seconds=1):
+    """What `call` returned while nothing could be committed (None: it was waiting), and in the end."""
+    got = []
+    thread = threading.Thread(target=lambda: got.append(call()))
+    with held(daemon):
+        thread.start()
+        time.sleep(seconds)
+        early = list(got)
+    thread.join(60 * PATIENCE)
+    return early[0] if early else None, got[0] if got else None
