@@ -62,6 +62,9 @@ CREATE TABLE feeds (
     harvest_to      INTEGER,                    -- and up to this one when `archives` has been read
     content_failures INTEGER NOT NULL DEFAULT 0, -- answers in a row that left a record's content open
     content_wait_at INTEGER,                    -- no content is asked for before
+    cursor          TEXT,                       -- Smart Feeds: all items up to it are here; '': none are;
+                                                -- NULL: it is not followed by cursor
+    cursor_state    INTEGER NOT NULL DEFAULT 0, -- bits of enum cursor_state
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;

@@ -74,6 +74,7 @@ struct value *shape_feed(struct arena *a, const struct feed_record *rec, const s
     value_setz(a, v, "subscribers", value_int(a, rec->n_subscriptions));
     value_setz(a, v, "page_url", shape_text(a, rec->page_url));
     value_setz(a, v, "site_url", shape_text(a, rec->site_url));
+    value_setz(a, v, "cursor", shape_text(a, rec->cursor));
     value_setz(a, v, "hub", shape_text(a, rec->upstream.hub));
     value_setz(a, v, "hub_topic", shape_text(a, rec->upstream.topic));
     value_setz(a, v, "hub_state",

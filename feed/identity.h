@@ -40,6 +40,9 @@ void identity_read_ref(struct arena *a, struct str id, struct entry_marks *out);
  * form (any guid, unless `rule` is IDENTITY_GUID). */
 void identity_find_doubles(struct identity_entry *list, size_t n, enum identity_rule rule);
 
+/* Mark as doubles all but the last of the entries that share an id, where one id is one entry. */
+void identity_find_repeats(const struct feed_doc *doc, struct identity_entry *list);
+
 /* Hash of an entry's essence: its whole object form and foreign elements, less its id, what is
  * volatile (comment counts, scores: the table in identity.c), and what identity_ref() takes off a
  * value that is a web address. Key order does not matter. */
@@ -56,6 +59,10 @@ void identity_essence_unmarked(const struct doc_entry *e, unsigned char out[16])
 #define IDENTITY_NEW SIZE_MAX
 void identity_match(const struct identity_entry *list, size_t n, const struct identity_known *known,
                     size_t n_known, enum identity_rule rule, size_t *who);
+
+/* The same for a feed that gives each entry an id for ever (a Smart Feed): by ids alone. */
+void identity_match_ids(const struct identity_entry *list, size_t n,
+                        const struct identity_known *known, size_t n_known, size_t *who);
 
 /* uids[i]: the stored one of an entry that was recognised, else a name that no other entry of the
  * document and none of `known` has; null for doubles. `salt` sets names apart that would be equal:

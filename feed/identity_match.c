@@ -137,6 +137,16 @@ void identity_find_doubles(struct identity_entry *list, size_t n, enum identity_
     map_release(&seen, NULL);
 }
 
+void identity_find_repeats(const struct feed_doc *doc, struct identity_entry *list)
+{
+    struct map seen = MAP_INIT;
+
+    for (size_t i = doc->n_entries; i-- > 0;)
+        list[i].is_double =
+            doc->entries[i].id.len > 0 && map_put(&seen, doc->entries[i].id, &list[i]) != NULL;
+    map_release(&seen, NULL);
+}
+
 /* ---- who shares a mark with whom ------------------------------------------------------------- */
 
 struct keyed {
@@ -610,6 +620,39 @@ void identity_match(const struct identity_entry *list, size_t n, const struct id
     run_levels(&m, other_levels, ARRAY_LEN(other_levels));
     match_rest(&m);
     arena_release(&m.arena);
+}
+
+void identity_match_ids(const struct identity_entry *list, size_t n,
+                        const struct identity_known *known, size_t n_known, size_t *who)
+{
+    struct map by_uid = MAP_INIT, by_guid = MAP_INIT;
+
+    for (size_t j = 0; j < n_known; j++) {
+        const int64_t *guid = &known[j].marks.guid;
+
+        map_put(&by_uid, known[j].uid, (void *)(uintptr_t)&known[j]);
+        if (known[j].has_marks && *guid != 0)
+            map_put(&by_guid, str_of((const char *)guid, sizeof *guid),
+                    (void *)(uintptr_t)&known[j]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const int64_t *guid = &list[i].marks.guid;
+        const struct identity_known *k = NULL;
+
+        who[i] = IDENTITY_NEW;
+        if (list[i].is_double || *guid == 0)
+            continue;
+        k = map_get(&by_uid, list[i].names[IDENTITY_GUID]);
+        if (k == NULL)
+            k = map_get(&by_guid, str_of((const char *)guid, sizeof *guid));
+        if (k == NULL)
+            continue;
+        who[i] = (size_t)(k - known);
+        (void)map_del(&by_uid, k->uid);
+        (void)map_del(&by_guid, str_of((const char *)&k->marks.guid, sizeof k->marks.guid));
+    }
+    map_release(&by_uid, NULL);
+    map_release(&by_guid, NULL);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

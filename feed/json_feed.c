@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "feed/date.h"
 #include "feed/json.h"
+#include "feed/json_feed_priv.h"
 #include "feed/json_mend.h"
 #include "feed/names.h"
 #include "feed/sanitize.h"
@@ -17,22 +18,6 @@
 #define MEMBERS_MAX 512 /* of one object, those that the format does not know included */
 #define TAGS_MAX 500
 #define MENDED_MAX ((size_t)LIMIT_FETCH_BODY * 4)
-
-struct reading {
-    struct arena *a;
-    struct str base;
-    struct str lang;                /* of the feed; null */
-    const struct value *namespaces; /* prefixes that the document explains; may be NULL */
-    bool raw_html;                  /* as in struct parse_input */
-    size_t uri_grown;               /* as in uri_resolve_within() */
-};
-
-typedef void member_fn(struct reading *r, struct value *out, const char *name, struct value *v);
-
-struct member {
-    const char *json, *name;
-    member_fn *read;
-};
 
 static struct str shortest(struct arena *a, double d)
 {
@@ -65,7 +50,7 @@ static struct value *detail(struct reading *r, const char *type, struct str text
     return d;
 }
 
-static void read_text(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_text(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s = text_of(r, v);
 
@@ -74,7 +59,7 @@ static void read_text(struct reading *r, struct value *out, const char *name, st
 }
 
 /* An id may be a number, as many are; "1.5" must not become "1.5000000000000000". */
-static void read_id(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_id(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s;
 
@@ -88,7 +73,7 @@ static void read_id(struct reading *r, struct value *out, const char *name, stru
         value_set_text(r->a, out, str_from(name), s);
 }
 
-static void read_plain(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_plain(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s = text_of(r, v);
 
@@ -98,7 +83,7 @@ static void read_plain(struct reading *r, struct value *out, const char *name, s
     value_set(r->a, out, str_printf(r->a, "%s_detail", name), detail(r, "text/plain", s));
 }
 
-static void read_date(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_date(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s = text_of(r, v);
     int64_t at;
@@ -110,8 +95,8 @@ static void read_date(struct reading *r, struct value *out, const char *name, st
         value_set(r->a, out, str_printf(r->a, "%s_parsed", name), date_nine(r->a, at));
 }
 
-static struct value *add_link(struct reading *r, struct value *out, const char *rel,
-                              const char *type, struct str href)
+struct value *json_add_link(struct reading *r, struct value *out, const char *rel, const char *type,
+                            struct str href)
 {
     struct value *link = value_dict(r->a);
 
@@ -123,13 +108,13 @@ static struct value *add_link(struct reading *r, struct value *out, const char *
     return link;
 }
 
-static void read_page(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_page(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s = text_of(r, v);
 
     if (s.len > 0)
         value_set_text(r->a, out, str_from(name),
-                       value_get_textz(add_link(r, out, "alternate", "text/html", s), "href"));
+                       value_get_textz(json_add_link(r, out, "alternate", "text/html", s), "href"));
 }
 
 /* `name` is the link's rel. */
@@ -138,10 +123,11 @@ static void read_link(struct reading *r, struct value *out, const char *name, st
     struct str s = text_of(r, v);
 
     if (s.len > 0)
-        (void)add_link(r, out, name, strcmp(name, "self") == 0 ? "application/feed+json" : NULL, s);
+        (void)json_add_link(r, out, name,
+                            strcmp(name, "self") == 0 ? "application/feed+json" : NULL, s);
 }
 
-static void read_uri(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_uri(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s = text_of(r, v);
 
@@ -154,14 +140,14 @@ static void read_icon(struct reading *r, struct value *out, const char *name, st
 {
     struct value *image = value_dict(r->a);
 
-    read_uri(r, out, name, v);
-    read_uri(r, image, "href", v);
+    json_member_uri(r, out, name, v);
+    json_member_uri(r, image, "href", v);
     if (value_len(image) > 0)
         value_setz(r->a, out, "image", image);
 }
 
 /* `name` is the media type. */
-static void read_content(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_content(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s = text_of(r, v);
 
@@ -232,12 +218,12 @@ static void read_tags(struct reading *r, struct value *out, const char *name, st
 }
 
 /* A text, or a number as it is. */
-static void read_number(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_number(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     if (v->kind == VAL_INT || v->kind == VAL_REAL)
         value_set(r->a, out, str_from(name), v);
     else
-        read_text(r, out, name, v);
+        json_member_text(r, out, name, v);
 }
 
 static void read_attachments(struct reading *r, struct value *out, const char *name,
@@ -255,12 +241,12 @@ static void read_attachments(struct reading *r, struct value *out, const char *n
 
         if (href.len == 0)
             continue;
-        link = add_link(r, out, "enclosure", NULL, href);
+        link = json_add_link(r, out, "enclosure", NULL, href);
         for (size_t k = 0; k < 4; k++) {
             struct value *part = value_get(from, str_from(names[k][0]));
 
             if (part != NULL)
-                read_number(r, link, names[k][1], part);
+                json_member_number(r, link, names[k][1], part);
         }
     }
 }
@@ -271,14 +257,14 @@ static void read_hubs(struct reading *r, struct value *out, const char *name, st
         struct str href = value_get_textz(value_at(v, i), "url");
 
         if (href.len > 0)
-            (void)add_link(r, out, name, NULL, href);
+            (void)json_add_link(r, out, name, NULL, href);
     }
 }
 
 /* ---------------------------------------------------------------- extensions, as write_jsonfeed.c
  * makes them */
 
-static void read_html(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_html(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s = text_of(r, v);
 
@@ -370,7 +356,7 @@ static void read_links(struct reading *r, struct value *out, const char *name, s
             uri_resolve_within(r->a, r->base, value_get_textz(link, "href"), &r->uri_grown));
         length = value_getz(value_at(v, i), "length");
         if (length != NULL)
-            read_number(r, link, "length", length);
+            json_member_number(r, link, "length", length);
         if (!replace_link(out, name, link))
             value_push(r->a, value_list_at(r->a, out, str_from(name)), link);
     }
@@ -393,23 +379,28 @@ static void read_elsewhere(struct reading *r, struct value *out, const char *nam
 static void read_source(struct reading *r, struct value *out, const char *name, struct value *v);
 
 static const struct member atom_members[] = {
-    {"title", "title", read_html},        {"summary", "summary", read_html},
-    {"rights", "rights", read_html},      {"subtitle", "subtitle", read_html},
-    {"authors", "authors", read_persons}, {"contributors", "contributors", read_persons},
-    {"links", "links", read_links},       {"tags", "tags", read_categories},
-    {"comments", "comments", read_uri},   {"content", "content", read_elsewhere},
+    {"title", "title", json_member_html},
+    {"summary", "summary", json_member_html},
+    {"rights", "rights", json_member_html},
+    {"subtitle", "subtitle", json_member_html},
+    {"authors", "authors", read_persons},
+    {"contributors", "contributors", read_persons},
+    {"links", "links", read_links},
+    {"tags", "tags", read_categories},
+    {"comments", "comments", json_member_uri},
+    {"content", "content", read_elsewhere},
     {"source", "source", read_source},
 };
 
 static const struct member source_members[] = {
-    {"title", "title", read_plain},       {"id", "id", read_id},
-    {"href", "href", read_uri},           {"link", "link", read_uri},
-    {"rights", "rights", read_plain},     {"updated", "updated", read_date},
-    {"authors", "authors", read_persons}, {"tags", "tags", read_tags},
+    {"title", "title", json_member_plain},   {"id", "id", json_member_id},
+    {"href", "href", json_member_uri},       {"link", "link", json_member_uri},
+    {"rights", "rights", json_member_plain}, {"updated", "updated", json_member_date},
+    {"authors", "authors", read_persons},    {"tags", "tags", read_tags},
 };
 
-static void read_members(struct reading *r, struct value *out, const struct value *from,
-                         const struct member *table, size_t n)
+void json_members(struct reading *r, struct value *out, const struct value *from,
+                  const struct member *table, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         struct value *v = value_get(from, str_from(table[i].json));
@@ -423,7 +414,7 @@ static void read_source(struct reading *r, struct value *out, const char *name, 
 {
     struct value *source = value_dict(r->a);
 
-    read_members(r, source, v, source_members, ARRAY_LEN(source_members));
+    json_members(r, source, v, source_members, ARRAY_LEN(source_members));
     if (value_len(source) > 0)
         value_set(r->a, out, str_from(name), source);
 }
@@ -458,7 +449,7 @@ static void spread(struct reading *r, struct value *out, struct str prefix,
         if (is_guarded(key) || value_get(out, key) != NULL)
             continue;
         if (str_eqz(key, "created") || str_eqz(key, "expired"))
-            read_date(r, out, str_z(r->a, key), v);
+            json_member_date(r, out, str_z(r->a, key), v);
         else
             value_set(r->a, out, key, v);
     }
@@ -474,7 +465,7 @@ static bool read_extension(struct reading *r, struct value *out, struct str key,
         value_get_text(r->namespaces, prefix).len == 0)
         return false;
     if (str_eqz(prefix, "atom"))
-        read_members(r, out, v, atom_members, ARRAY_LEN(atom_members));
+        json_members(r, out, v, atom_members, ARRAY_LEN(atom_members));
     else
         spread(r, out, prefix, v);
     return true;
@@ -490,16 +481,16 @@ static void read_nothing(struct reading *r, struct value *out, const char *name,
 
 /* In the order in which they are looked for: the list of authors before the single one. */
 static const struct member feed_members[] = {
-    {"title", "title", read_plain},
-    {"home_page_url", "link", read_page},
+    {"title", "title", json_member_plain},
+    {"home_page_url", "link", json_member_page},
     {"feed_url", "self", read_link},
     {"next_url", "next", read_link},
-    {"description", "subtitle", read_plain},
-    {"language", "language", read_text},
+    {"description", "subtitle", json_member_plain},
+    {"language", "language", json_member_text},
     {"authors", NULL, read_authors},
     {"author", NULL, read_author},
     {"icon", "logo", read_icon},
-    {"favicon", "icon", read_uri},
+    {"favicon", "icon", json_member_uri},
     {"hubs", "hub", read_hubs},
     {"version", NULL, read_nothing},
     {"items", NULL, read_nothing},
@@ -507,21 +498,21 @@ static const struct member feed_members[] = {
 };
 
 static const struct member item_members[] = {
-    {"id", "id", read_id},
-    {"title", "title", read_plain},
-    {"url", "link", read_page},
+    {"id", "id", json_member_id},
+    {"title", "title", json_member_plain},
+    {"url", "link", json_member_page},
     {"external_url", "related", read_link},
-    {"summary", "summary", read_plain},
-    {"content_html", "text/html", read_content},
-    {"content_text", "text/plain", read_content},
-    {"date_published", "published", read_date},
-    {"date_modified", "updated", read_date},
+    {"summary", "summary", json_member_plain},
+    {"content_html", "text/html", json_member_content},
+    {"content_text", "text/plain", json_member_content},
+    {"date_published", "published", json_member_date},
+    {"date_modified", "updated", json_member_date},
     {"authors", NULL, read_authors},
     {"author", NULL, read_author},
     {"tags", "tags", read_tags},
-    {"language", "language", read_text},
-    {"image", "image", read_uri},
-    {"banner_image", "banner_image", read_uri},
+    {"language", "language", json_member_text},
+    {"image", "image", json_member_uri},
+    {"banner_image", "banner_image", json_member_uri},
     {"attachments", NULL, read_attachments},
 };
 
@@ -538,7 +529,7 @@ static struct value *read_object(struct reading *r, const struct value *from,
 {
     struct value *out = value_dict(r->a);
 
-    read_members(r, out, from, table, n);
+    json_members(r, out, from, table, n);
     for (size_t i = 0; i < value_len(from) && value_len(out) < MEMBERS_MAX; i++) {
         struct str key = from->members[i].key;
         struct value *v = from->members[i].val;
@@ -576,6 +567,9 @@ void json_feed_read(struct arena *a, struct str text, struct str base, bool raw_
     }
     version = value_get_textz(root, "version");
     items = value_getz(root, "items");
+    r.lang = value_get_textz(root, "language");
+    if (activities_read(&r, root, doc))
+        return;
     if (str_find(version, STR("jsonfeed.org/version/")) < 0) {
         doc->bozo = true;
         doc->bozo_why = STR("It is JSON, but no JSON Feed: the version is missing");
@@ -587,7 +581,6 @@ void json_feed_read(struct arena *a, struct str text, struct str base, bool raw_
     }
     doc->family = FAMILY_JSON;
     doc->version = str_ends(version, STR("/1.1")) ? STR("json11") : STR("json1");
-    r.lang = value_get_textz(root, "language");
     r.namespaces = value_getz(root, "_namespaces");
     for (uint32_t i = 0; i < value_len(r.namespaces); i++)
         if (r.namespaces->members[i].val->kind == VAL_TEXT)

@@ -225,6 +225,20 @@ static void drop_stream_facts(struct value *dict)
         value_del(dict, str_from(facts[i]));
 }
 
+/* Take the links of a relation off the feed; false when there is none. */
+static bool take_links(struct value *feed, const char *rel)
+{
+    struct value *links = value_getz(feed, "links");
+    uint32_t n = (uint32_t)value_len(links), kept = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (!str_eqz(value_get_textz(value_at(links, i), "rel"), rel))
+            links->items[kept++] = links->items[i];
+    if (kept < n)
+        links->len = kept;
+    return kept < n;
+}
+
 /* A piece of a stream: where it ends is a fact of the transport, and items that are marked as
  * deleted are deletions, at the time at which they changed last. */
 static void read_stream(struct arena *a, struct feed_doc *doc)
@@ -232,9 +246,13 @@ static void read_stream(struct arena *a, struct feed_doc *doc)
     struct doc_tombstone *all;
     size_t kept = 0;
 
-    doc->cursor = null_if_empty(value_get_textz(doc->feed, "fo_last_cursor"));
+    doc->cursor = value_get_textz(doc->feed, "fo_last_cursor");
     if (str_is_null(doc->cursor))
         return;
+    doc->prev_cursor = value_get_textz(doc->feed, "fo_prev_cursor");
+    if (!str_to_i64(str_trim(value_get_textz(doc->feed, "fo_total")), &doc->n_total))
+        doc->n_total = 0;
+    doc->has_next = take_links(doc->feed, "next");
     drop_stream_facts(doc->feed);
     all = ARENA_ARRAY(a, struct doc_tombstone, doc->n_tombstones + doc->n_entries + 1);
     if (doc->n_tombstones > 0)
@@ -243,6 +261,11 @@ static void read_stream(struct arena *a, struct feed_doc *doc)
     for (size_t i = 0; i < doc->n_entries; i++) {
         struct doc_entry *e = &doc->entries[i];
 
+        if (str_is_null(e->id)) {
+            e->id = null_if_empty(str_trim(value_get_textz(e->obj, "fo_id")));
+            if (!str_is_null(e->id))
+                value_set_textz(a, e->obj, "id", e->id);
+        }
         if (str_ieqz(str_trim(value_get_textz(e->obj, "fo_deleted")), "true") &&
             !str_is_null(e->id)) {
             all[doc->n_tombstones++] =
@@ -337,7 +360,7 @@ struct feed_doc *feed_parse(struct arena *a, const struct parse_input *in)
 
     doc->version = STR("");
     doc->ext = STR("");
-    doc->cursor = STR_NULL;
+    doc->cursor = doc->prev_cursor = STR_NULL;
     doc->feed = value_dict(a);
     doc->namespaces = value_dict(a);
     decode_document(a, in->body, in->content_type, &text);

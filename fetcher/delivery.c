@@ -141,11 +141,23 @@ static int decode(struct delivery *d)
 }
 
 /* The storer's thread. */
-static void on_stored(void *ctx, enum rc rc, const struct store_result *res UNUSED,
+static void on_pinged(void *ctx, enum rc rc, const struct store_result *res UNUSED,
+                      const struct err *err UNUSED)
+{
+    end(ctx, rc == RC_OK ? 200 : 503);
+}
+
+/* The storer's thread. */
+static void on_stored(void *ctx, enum rc rc, const struct store_result *res,
                       const struct err *err UNUSED)
 {
     struct delivery *d = ctx;
 
+    if (rc == RC_OK && res->is_overtaken) { /* by a poll: the next one finds what is missing */
+        if (store_ping(d->f->store, &d->job.feed_id, 1, on_pinged, d) != RC_OK)
+            end(d, 503);
+        return;
+    }
     if (rc == RC_OK)
         stats_inc(STAT_hub_deliveries_total);
     end(d, rc == RC_OK ? 200 : rc == RC_NOT_FOUND ? 410 : 503);

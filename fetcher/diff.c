@@ -13,6 +13,28 @@
 
 #define TEXT_MAX ((size_t)64 * 1024) /* one normalized text; the document has the whole */
 
+static bool has_ids(const struct feed_doc *doc)
+{
+    if (str_is_null(doc->cursor))
+        return false;
+    for (size_t i = 0; i < doc->n_entries; i++)
+        if (str_is_null(doc->entries[i].id))
+            return false;
+    return true;
+}
+
+static void trust_ids(struct diff *d, int64_t now)
+{
+    d->by_id = true;
+    identity_find_repeats(d->doc, d->entries);
+    if (d->policy.rule == IDENTITY_GUID || d->doc->n_entries == 0)
+        return;
+    d->policy = (struct identity_policy){.rule = IDENTITY_GUID,
+                                         .since_at = now,
+                                         .why = STR("the items of a Smart Feed have unique ids")};
+    d->policy_changed = true;
+}
+
 void diff_begin(struct arena *a, struct diff *d, const struct feed_doc *doc,
                 const struct identity_policy *policy, int64_t now)
 {
@@ -25,6 +47,10 @@ void diff_begin(struct arena *a, struct diff *d, const struct feed_doc *doc,
     identity_read(a, doc, d->entries);
     for (size_t i = 0; i < doc->n_tombstones; i++)
         identity_read_ref(a, doc->tombstones[i].ref, &d->graves[i]);
+    if (has_ids(doc)) {
+        trust_ids(d, now);
+        return;
+    }
     identity_find_doubles(d->entries, doc->n_entries, IDENTITY_GUID);
     if (policy->rule == IDENTITY_UNSET) {
         identity_observe(d->entries, doc->n_entries, NULL, NULL, &seen);
@@ -105,11 +131,14 @@ static void ask_ids(struct arena *a, const struct diff *d, struct diff_question 
     int64_t keys[MARKS_KEYS];
 
     q->keys = ARENA_ARRAY(a, int64_t, n + n_graves + 1);
-    q->uids = ARENA_ARRAY(a, struct str, n_graves + 1);
-    for (size_t i = 0; i < n; i++)
+    q->uids = ARENA_ARRAY(a, struct str, n + n_graves + 1);
+    for (size_t i = 0; i < n; i++) {
         if (d->policy.rule == IDENTITY_GUID && d->entries[i].marks.guid != 0 &&
             marks_keys(&d->entries[i].marks, keys) > 0)
             q->keys[q->n_keys++] = keys[0];
+        if (d->by_id)
+            q->uids[q->n_uids++] = d->entries[i].names[IDENTITY_GUID];
+    }
     for (size_t i = 0; i < n_graves; i++) {
         if (str_is_null(d->doc->tombstones[i].ref))
             continue;
@@ -143,7 +172,7 @@ bool diff_ask(struct arena *a, struct diff *d, struct diff_question *q)
     while (d->n_asked < 2 && q->n_keys + q->n_uids == 0) {
         if (d->n_asked++ == 0)
             ask_ids(a, d, q);
-        else
+        else if (!d->by_id)
             ask_all(a, d, q);
     }
     q->n_keys = without_doubles(q->keys, q->n_keys);
@@ -340,11 +369,17 @@ static void recognise(struct arena *a, struct diff *d, int64_t now, size_t *who,
     size_t n = d->doc->n_entries;
     struct identity_policy before = d->policy;
 
+    *seen = (struct identity_evidence){.n = 0};
     for (size_t j = 0; j < d->n_known; j++)
         known[j] = d->known[j].identity;
-    identity_match(d->entries, n, known, d->n_known, rule, who);
+    if (d->by_id)
+        identity_match_ids(d->entries, n, known, d->n_known, who);
+    else
+        identity_match(d->entries, n, known, d->n_known, rule, who);
     d->uids = ARENA_ARRAY(a, struct str, n + 1);
     identity_names(a, d->entries, n, known, d->n_known, who, rule, now, d->uids);
+    if (d->by_id)
+        return;
     identity_observe(d->entries, n, known, who, seen);
     if (d->policy_changed) /* the first document has spoken */
         return;

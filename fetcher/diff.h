@@ -18,6 +18,7 @@ struct diff {
     bool records;                  /* set by the caller: entries may be records of Atom-PMH */
     const int64_t *places;         /* set by the caller: dates of undated entries, instead of
                                       received_at; NULL: none */
+    bool by_id;                    /* a piece of a Smart Feed: ids are unique, and there for ever */
     /* the rest is private */
     struct identity_entry *entries;
     struct entry_marks *graves; /* of each tombstone */

@@ -115,8 +115,8 @@ static void look_up(void *ctx, struct reader *r)
         if (recs[k].id == look->ids[i]) { /* records come in the order of the ids */
             const struct feed_record *rec = &recs[k++];
 
-            look->insists[i] = !look->is_content[i] && (rec->last_check_at == TIME_UNKNOWN ||
-                                                        rec->level == LEVEL_EXACT);
+            look->insists[i] = !look->is_content[i] &&
+                               (rec->last_check_at == TIME_UNKNOWN || rec->level == LEVEL_EXACT);
             look->authorities[i] = look->is_content[i] ? content_authority(&look->arena, rec, r)
                                                        : url_authority(&look->arena, rec->url);
         }
@@ -138,8 +138,7 @@ static void look_up_hosts(struct fetcher *f)
         return;
     }
     for (size_t i = 0; i < look->n; i++)
-        look->is_content[i] =
-            content_is_wanted(work_queue_find(f->queue, look->ids[i])->reasons);
+        look->is_content[i] = content_is_wanted(work_queue_find(f->queue, look->ids[i])->reasons);
     rc = store_read(f->store, look_up, look);
     if (rc == RC_OK) {
         f->is_looking = true;
@@ -401,17 +400,28 @@ static void on_impatient(void *ctx)
     waiting_tell(slot_of(f, job), &res, clock_mono_ms());
 }
 
-/* Is the feed's past read on? News come first, and a publisher who asks for time gets it. */
-static bool may_go_back(struct fetcher *f, struct job *job)
+/* Is more asked of the feed? News come first, and a publisher who asks for time gets it. */
+static bool may_go_on(struct fetcher *f, struct job *job)
 {
     struct feed_brief brief;
 
     if (store_brief(f->store, job->feed_id, &brief) && job->n_archives > 0 &&
         brief.next_fetch_at != TIME_UNKNOWN && brief.next_fetch_at <= clock_now_s())
         return false;
-    return job->rc == RC_OK && !str_is_null(job->next_archive) && job->n_archives < f->catch_up &&
+    return job->rc == RC_OK && job->n_archives + job->follow.n_asked < f->catch_up &&
            job->result_id == job->feed_id && job->resp.kind != RESPONSE_LIMITED && !f->stopping &&
            (slot_of(f, job)->again & ~REASON_BIT(REASON_CONTENT)) == 0;
+}
+
+/* The next piece of a stream, or a document of the feed's past. */
+static bool ask_on(struct job *job)
+{
+    if (job->next_cursor.len > 0)
+        return job_ask_more(job);
+    if (str_is_null(job->next_archive))
+        return false;
+    job_ask_archive(job);
+    return true;
 }
 
 static void on_ended(void *ctx)
@@ -419,10 +429,9 @@ static void on_ended(void *ctx)
     struct job *job = ctx;
     struct fetcher *f = job->owner;
 
-    if (may_go_back(f, job)) {
-        if (job->n_archives == 0)
+    if (may_go_on(f, job) && ask_on(job)) {
+        if (job->n_archives + job->follow.n_asked == 1)
             job->patience = loop_timer_start(f->loop, PATIENCE_MS, on_impatient, job);
-        job_ask_archive(job);
         go_on(f, job);
     } else {
         finish(f, job);
@@ -439,11 +448,14 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res, con
     job->next_archive = rc == RC_OK && !str_is_null(res->next_archive)
                             ? str_dup(job->arena, res->next_archive)
                             : STR_NULL;
+    job->next_cursor =
+        rc == RC_OK && res->next_cursor.len > 0 ? str_dup(job->arena, res->next_cursor) : STR_NULL;
     if (job->target == JOB_CONTENT) {
         job->wants_feed = rc == RC_OK && res->wants_feed;
         job->rc = rc;
     }
-    if (job->target == JOB_ARCHIVE || job->target == JOB_CONTENT) { /* what the job came to is known */
+    if (job->target == JOB_ARCHIVE ||
+        job->target == JOB_CONTENT) { /* what the job came to is known */
         loop_post(f->loop, on_ended, job);
         return;
     }
@@ -516,10 +528,8 @@ static void finish(struct fetcher *f, struct job *job)
         return;
     }
     if (job->target == JOB_CONTENT)
-        res = (struct fetch_result){.rc = RC_CLOSED,
-                                    .feed_id = job->feed_id,
-                                    .url = STR(""),
-                                    .text = STR("shutting down")};
+        res = (struct fetch_result){
+            .rc = RC_CLOSED, .feed_id = job->feed_id, .url = STR(""), .text = STR("shutting down")};
     if (job->patience != NULL)
         loop_timer_cancel(&job->patience);
     if (job->rc != RC_OK && job->rc != RC_CLOSED)

@@ -18,6 +18,9 @@
 #define DOUBT_AFTER_S (7 * 86400)
 #define DOUBT_ONE_IN 50
 
+/* A cursor that makes a server fail is given up now and then: failures in a row. */
+#define GIVE_UP_AFTER 8
+
 #define LINK_FIELDS 8 /* of one answer */
 
 struct job *job_new(void *owner, int64_t feed_id, unsigned reasons,
@@ -41,6 +44,7 @@ void job_free(struct job **jp)
     if (job == NULL)
         return;
     arena_free(&job->answer_arena);
+    arena_free(&job->rec_arena);
     arena_free(&job->arena);
     mem_free(job);
     *jp = NULL;
@@ -72,14 +76,62 @@ static bool is_in_doubt(const struct job *job)
     return dice < 256 / DOUBT_ONE_IN;
 }
 
+/* Ask for what is behind the cursor; false when it makes too long a URL. */
+static bool ask_behind(struct job *job, struct str cursor, bool with_max)
+{
+    struct follow *f = &job->follow;
+    struct str url =
+        follow_url(job->arena, job->base, cursor, with_max && !f->no_max ? FOLLOW_ITEMS : 0);
+
+    if (str_is_null(url))
+        return false;
+    job->target = JOB_FEED;
+    job->url = url;
+    job->asked_cursor = cursor;
+    job->conditional = false;
+    f->by_cursor = true;
+    f->with_max = with_max && !f->no_max;
+    return true;
+}
+
+static enum job_step ask_first_piece(struct job *job)
+{
+    job->url = job->base;
+    job->follow.by_cursor = false;
+    job->follow.is_refused = true;
+    return JOB_SEND;
+}
+
+/* Where a Smart Feed is followed, it is asked for what is behind the cursor. The first piece is
+ * asked for when servers fail for long with the cursor, and now and then when there is nothing new:
+ * a cursor that leads nowhere must not freeze the feed. */
+static void begin_stream(struct job *job)
+{
+    const struct feed_record *rec = job->rec;
+    struct follow *f = &job->follow;
+
+    if (rec->cursor.len == 0)
+        return;
+    job->base = rec->url;
+    f->no_max = rec->n_errors > 0;
+    if (rec->last_status != 0 && rec->n_errors % GIVE_UP_AFTER == GIVE_UP_AFTER - 1)
+        f->is_refused = true;
+    else if (is_in_doubt(job))
+        f->is_check = true;
+    else if (!ask_behind(job, rec->cursor, rec->cursor_state != 0))
+        f->is_refused = true;
+}
+
 void job_begin(struct job *job, struct feed_record *rec)
 {
     job->rec = rec;
     job->started_at = clock_now_s();
     job->target = JOB_FEED;
     job->url = rec->url;
-    job->conditional = job_has_document(job) && (rec->etag.len > 0 || rec->last_modified.len > 0) &&
-                       !is_in_doubt(job);
+    job->base = STR_NULL;
+    begin_stream(job);
+    job->conditional = str_is_null(rec->cursor) && job_has_document(job) &&
+                       (rec->etag.len > 0 || rec->last_modified.len > 0) && !is_in_doubt(job);
 }
 
 bool job_may_identify(const struct feed_record *rec, struct str url)
@@ -164,6 +216,20 @@ enum job_step job_led_back(struct job *job)
     job->is_back = true;
     ask(job, JOB_FEED, job->rec->url);
     return JOB_SEND;
+}
+
+struct str job_own_url(struct job *job)
+{
+    if (!job->follow.by_cursor)
+        return job->resp.moved ? job->final_url : job->url;
+    return job->resp.moved ? follow_base(job->arena, job->final_url) : job->base;
+}
+
+bool job_ask_more(struct job *job)
+{
+    job->base = job_own_url(job);
+    job->follow.n_asked++;
+    return ask_behind(job, job->next_cursor, true);
 }
 
 void job_ask_archive(struct job *job)
@@ -278,6 +344,31 @@ static void take_answer(struct job *job, struct http_answer *answer)
     job->link_field = joined_links(answer);
 }
 
+/* The server does not like what the request says; a refusal that is not about that is an error. */
+static bool is_refused(int status)
+{
+    static const int others[] = {401, 402, 403, 407, 408, 421, 423, 425, 429, 451};
+
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        if (status == others[i])
+            return false;
+    return status >= 400 && status < 500;
+}
+
+/* Ask in another way: for as many as the server likes, then without the cursor. */
+static enum job_step ask_otherwise(struct job *job)
+{
+    struct follow *f = &job->follow;
+
+    if (!f->by_cursor || (!is_refused(job->resp.status) && job->resp.rc != RC_LIMIT))
+        return JOB_WORK;
+    if (f->with_max) {
+        f->no_max = true;
+        return ask_behind(job, job->asked_cursor, false) ? JOB_SEND : JOB_WORK;
+    }
+    return is_refused(job->resp.status) ? ask_first_piece(job) : JOB_WORK;
+}
+
 enum job_step job_answered(struct job *job, enum rc rc, struct http_answer *answer,
                            const struct err *err)
 {
@@ -291,6 +382,8 @@ enum job_step job_answered(struct job *job, enum rc rc, struct http_answer *answ
     job->resp = resp;
     switch (job->target) {
     case JOB_FEED:
+        if (ask_otherwise(job) == JOB_SEND)
+            return JOB_SEND;
         if (resp.kind != RESPONSE_DOCUMENT && job_led_back(job) == JOB_SEND)
             return JOB_SEND;
         if ((resp.kind == RESPONSE_MISSING || resp.kind == RESPONSE_GONE) &&

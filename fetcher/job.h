@@ -5,7 +5,8 @@
  * first the feed's URL; a page that was found there or that the feed came from before; then up to
  * JOB_ANNOUNCED feeds that the page announces, or when it announces none, up to JOB_GUESSES
  * addresses that may be one, until one is. An archive document leads to the one to subscribe to.
- * When that is stored, documents of the feed's past follow, one by one, as the storer names them.
+ * When that is stored, documents of the feed's past follow, one by one, as the storer names them;
+ * or, of a Smart Feed, the next pieces of it, each as a poll of its own.
  */
 #pragma once
 
@@ -16,6 +17,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "fetcher/follow.h"
 #include "fetcher/hub_links.h"
 #include "fetcher/response.h"
 #include "fetcher/schedule.h"
@@ -69,6 +71,11 @@ struct job {
     struct content_job *content; /* JOB_CONTENT: content.c's own */
     struct str accept;           /* null: what feeds are asked for with */
     bool wants_feed;             /* the feed is to be fetched next */
+    struct follow follow;
+    struct str base;         /* of a Smart Feed: what job->url asks a piece of; null before one */
+    struct str asked_cursor; /* behind which job->url asks */
+    struct str next_cursor;  /* there is more behind it, as the storer says; null: no */
+    struct arena *rec_arena; /* of a record read after the first piece */
 
     struct str next_archive;     /* as the storer says; null: none */
     int n_archives;              /* asked for so far */
@@ -131,6 +138,13 @@ enum job_step job_led_to(struct job *job, struct str url);
 /* What an archive document led to is no feed: JOB_SEND, the archive document is asked for again to stand
  * for it; JOB_WORK when it is not that, or there is a feed in the store. */
 enum job_step job_led_back(struct job *job);
+
+/* The feed's document is stored: ask for what is behind job->next_cursor; false when it cannot be
+ * asked for. */
+bool job_ask_more(struct job *job);
+
+/* The URL that the answer is of, without what asks for a piece; where it has moved to for good. */
+struct str job_own_url(struct job *job);
 
 /* The feed's document is stored: ask for job->next_archive. */
 void job_ask_archive(struct job *job);

@@ -8,13 +8,14 @@
 #include "net/url.h"
 
 #define TITLE_MAX ((size_t)64 * 1024)
+#define MORE_S 10 /* there is more of a stream: asked for after it, where the job does not */
 
 static struct str text_or_empty(struct str s)
 {
     return str_is_null(s) ? STR("") : s;
 }
 
-static void write_head(struct arena *a, struct buf *buf, const struct job *job,
+static void write_head(struct arena *a, struct buf *buf, struct job *job,
                        const struct feed_doc *doc, struct value *feed)
 {
     struct value *head = value_dict(a);
@@ -27,13 +28,14 @@ static void write_head(struct arena *a, struct buf *buf, const struct job *job,
         value_set_textz(a, head, "bozo_exception", text_or_empty(doc->bozo_why));
     if (doc->namespaces != NULL)
         value_setz(a, head, "namespaces", doc->namespaces);
-    value_set_textz(a, head, "href", url_public(a, job->final_url));
+    value_set_textz(a, head, "href",
+                    url_public(a, job->follow.by_cursor ? job_own_url(job) : job->final_url));
     json_write(buf, head);
 }
 
 /* The head's JSON. Facts of the one answer stand last, and do not count in the comparison with what
  * is stored: null when nothing else differs. */
-static struct str head_json(struct arena *a, const struct job *job, const struct feed_doc *doc,
+static struct str head_json(struct arena *a, struct job *job, const struct feed_doc *doc,
                             struct str stored)
 {
     AUTO(buf_release) struct buf buf = BUF_INIT(LIMIT_ENTRY);
@@ -114,35 +116,46 @@ void outcome_past(struct arena *a, const struct job *job, const struct feed_doc 
     out->graves = graves;
 }
 
-static void fill_document(struct arena *a, const struct job *job, const struct feed_record *fresh,
+static bool is_stream(const struct findings *found)
+{
+    return found->piece.known && !str_is_null(found->piece.cursor);
+}
+
+static void fill_document(struct arena *a, struct job *job, const struct feed_record *fresh,
                           const struct findings *found, struct fetch_outcome *o)
 {
     const struct feed_doc *doc = found->doc;
     struct str ext = doc->ext.len > LIMIT_ENTRY ? STR("") : text_or_empty(doc->ext);
 
     o->has_document = true;
-    o->head = head_json(a, job, doc, fresh->head);
-    o->head_ext = str_eq(ext, fresh->ext) ? STR_NULL : ext;
-    o->title = bounded(value_get_textz(doc->feed, "title"));
-    o->site_url = site_of(a, doc);
+    o->piece = found->piece;
+    /* a piece without items may not say whose it is */
+    if (!is_stream(found) || fresh->head.len == 0 || doc->n_entries > 0) {
+        o->head = head_json(a, job, doc, fresh->head);
+        o->head_ext = str_eq(ext, fresh->ext) ? STR_NULL : ext;
+        o->title = bounded(value_get_textz(doc->feed, "title"));
+        o->site_url = site_of(a, doc);
+    }
     o->changes = found->changes;
     o->n_changes = found->n_changes;
     o->complete = found->complete;
     o->past = found->past;
     o->has_identity = found->diff.policy_changed;
     o->identity = found->diff.policy;
-    if (!job->resp.partial && !job->is_back) {
+    if (is_stream(found)) {
+        o->etag = o->last_modified = STR("");
+    } else if (!job->resp.partial && !job->is_back) {
         o->has_body_hash = true;
         memcpy(o->body_hash, found->body_hash, sizeof o->body_hash);
     }
 }
 
 /* Where the feed lives from now on: known only from a document that was understood there. */
-static void fill_url(struct arena *a, const struct job *job, const struct feed_record *fresh,
+static void fill_url(struct arena *a, struct job *job, const struct feed_record *fresh,
                      struct fetch_outcome *o)
 {
     struct str *aliases = ARENA_ARRAY(a, struct str, 3);
-    struct str url = job->resp.moved ? job->final_url : job->url;
+    struct str url = job_own_url(job), asked = job->follow.by_cursor ? job->base : job->url;
 
     o->aliases = aliases;
     if (job->target == JOB_CANDIDATE)
@@ -150,18 +163,18 @@ static void fill_url(struct arena *a, const struct job *job, const struct feed_r
     else if (str_is_null(fresh->page_url) && !str_is_null(fresh->credential) &&
              !job_may_identify(fresh, url))
         return; /* the credential would go to another host */
-    if (job->target == JOB_FEED && !str_eq(job->url, fresh->url) &&
+    if (job->target == JOB_FEED && !str_eq(asked, fresh->url) &&
         !(job->is_led && str_eq(job->rec->url, fresh->url)))
         return; /* the record has moved since the job began: it knows better */
     if (str_eq(url, fresh->url))
         return;
     o->url = url;
     aliases[o->n_aliases++] = fresh->url;
-    if (!str_eq(job->url, url) && !str_eq(job->url, fresh->url))
-        aliases[o->n_aliases++] = job->url;
+    if (!str_eq(asked, url) && !str_eq(asked, fresh->url))
+        aliases[o->n_aliases++] = asked;
 }
 
-static bool has_update(const struct findings *found)
+bool outcome_has_news(const struct findings *found)
 {
     for (size_t i = 0; i < found->n_changes; i++)
         if (!found->changes[i].volatile_only)
@@ -179,7 +192,7 @@ static void judge_hub(const struct job *job, const struct feed_record *fresh,
     o->trust = o->trust_was = fresh->upstream.trust;
     if (!o->ok || !job_has_document(job))
         return;
-    if (has_update(found) && !pinged)
+    if (outcome_has_news(found) && !pinged && (fresh->cursor_state & CURSOR_FIRST) == 0)
         o->trust = -1;
     else if (o->trust >= 0 && o->trust < TRUST_FULL)
         o->trust++;
@@ -191,11 +204,31 @@ static bool hub_works(const struct feed_record *rec, int64_t now)
            rec->upstream.lease_end_at > now;
 }
 
+/* What is left of a stream is not waited for: the next piece, where something came with this job,
+ * and the first ones after a failure, as documents of a feed's past are. */
+static void hurry_stream(const struct job *job, const struct feed_record *fresh,
+                         const struct findings *found, struct fetch_outcome *o, int64_t now)
+{
+    bool is_first = (fresh->cursor_state & CURSOR_FIRST) != 0;
+    bool again = found->piece.is_refused && (fresh->cursor_state & CURSOR_REFUSED) == 0;
+    int64_t wait_s = MORE_S;
+
+    if (!o->ok)
+        wait_s = (int64_t)2 << (o->n_errors < 15 ? o->n_errors : 15);
+    if (o->next_fetch_at == TIME_UNKNOWN || o->next_fetch_at <= now + wait_s)
+        return;
+    if (o->ok ? again || (found->piece.more && job->follow.brings_news) : is_first) {
+        o->next_fetch_at = now + wait_s;
+        o->next_reason = o->ok ? REASON_PERIOD : REASON_BACKOFF;
+    }
+}
+
 static void fill_schedule(const struct job *job, const struct feed_record *fresh,
                           const struct findings *found, int64_t now, struct fetch_outcome *o)
 {
     bool pinged = (job->reasons & REASON_BIT(REASON_PING)) != 0;
-    bool updated = job_has_document(job) && has_update(found);
+    bool is_first = (fresh->cursor_state & CURSOR_FIRST) != 0;
+    bool updated = job_has_document(job) && !is_first && outcome_has_news(found);
     int level = schedule_level(fresh->level, pinged, updated);
     struct schedule_facts facts = {
         .event = SCHEDULE_OK,
@@ -234,6 +267,8 @@ static void fill_schedule(const struct job *job, const struct feed_record *fresh
     o->level = level == fresh->level ? LEVEL_KEEP : level;
     o->next_fetch_at = next.next_at;
     o->next_reason = next.reason;
+    if (facts.event == SCHEDULE_OK || facts.event == SCHEDULE_ERROR)
+        hurry_stream(job, fresh, found, o, now);
 }
 
 /* A delivery brings entries. Head, validators and times are those of the last poll. */
@@ -252,6 +287,7 @@ static void fill_delivery(const struct job *job, const struct feed_record *fresh
         .n_changes = found->n_changes,
         .has_identity = found->diff.policy_changed,
         .identity = found->diff.policy,
+        .piece = found->piece,
     };
 }
 

@@ -17,12 +17,16 @@ struct findings {
     const struct entry_change *changes;
     size_t n_changes;
     struct doc_past past;
+    struct doc_piece piece;
     bool complete;
 };
 
 /* What the document leads to, and what it deletes of what may not be known. `asked`: its URL. */
 void outcome_past(struct arena *a, const struct job *job, const struct feed_doc *doc,
                   const struct feed_history *history, struct doc_past *out);
+
+/* Is something new, changed or deleted? */
+bool outcome_has_news(const struct findings *found);
 
 /* Fill *o for the storer. `fresh`: the record as it is now; level, period, subscribers and readers
  * may have changed since the job began. Strings are in the arena or borrowed. Also says in the job

@@ -199,14 +199,45 @@ static bool is_harvested(const struct feed_record *rec)
     return rec->harvest_to != TIME_UNKNOWN;
 }
 
+/* Where the answer's stream is asked for. */
+static struct str stream_url(const struct job *job)
+{
+    return job->follow.by_cursor ? job->base : job->url;
+}
+
+/* A deletion in a stream counts by its place there. */
+static void date_deletions(struct feed_doc *doc, int64_t now)
+{
+    for (size_t i = 0; i < doc->n_tombstones; i++)
+        if (doc->tombstones[i].when_at == TIME_UNKNOWN)
+            doc->tombstones[i].when_at = now;
+}
+
+/* Is what a hub delivered to be stored? Else the feed is to be asked. */
+static bool take_push(const struct job *job, struct feed_doc *doc, struct findings *found)
+{
+    switch (follow_delivery(job->rec, doc, &found->piece)) {
+    case FOLLOW_TAKE:
+        return true;
+    case FOLLOW_KNOWN:
+        doc->n_entries = doc->n_tombstones = 0;
+        return true;
+    case FOLLOW_PULL:
+        break;
+    }
+    return false;
+}
+
 /* Understand the document. JOB_WORK: *found is filled, or job->resp says why there is nothing. The
  * entries' documents are in `docs`. */
 static enum job_step understand(const struct parse_worker *w, struct arena *a, struct arena *docs,
                                 struct job *job, int64_t now, struct findings *found,
                                 struct err *err)
 {
+    bool is_piece = job->follow.by_cursor || !str_is_null(job->rec->cursor);
     struct parse_input in = {.body = job->body,
-                             .url = job->final_url,
+                             /* one base for all pieces, for it stands in what is read */
+                             .url = is_piece ? follow_base(a, job->final_url) : job->final_url,
                              .content_type = job->content_type,
                              .content_location = job->content_location,
                              .content_language = job->content_language,
@@ -216,7 +247,7 @@ static enum job_step understand(const struct parse_worker *w, struct arena *a, s
     struct entry_change *changes;
 
     digest_content(job->body, found->body_hash);
-    if (!job->resp.partial && job->rec->has_body_hash &&
+    if (!job->resp.partial && !job->follow.by_cursor && job->rec->has_body_hash &&
         memcmp(found->body_hash, job->rec->body_hash, sizeof found->body_hash) == 0) {
         found->same = true;
         hub_links_of_fields(job);
@@ -229,15 +260,28 @@ static enum job_step understand(const struct parse_worker *w, struct arena *a, s
     stats_inc(STAT_parse_total);
     if (doc->bozo)
         stats_inc(STAT_parse_bozo_total);
-    history_read(doc, is_harvested(job->rec), &history);
-    if (history.archive && !str_is_null(history.current) && job->target != JOB_DELIVERY &&
-        job_led_to(job, history.current) == JOB_SEND)
-        return JOB_SEND;
-    if (!str_is_null(history.older) || history.archive || history.records)
-        history_settle(a, doc, history.records);
-    outcome_past(a, job, doc, &history, &found->past);
-    if (job->target != JOB_DELIVERY)
+    if (!str_is_null(doc->cursor) && doc->broken && !follow_is_whole(job->body)) {
+        job_fail(job, RC_PEER, STR("the document ends in its middle"));
+        return job->target == JOB_DELIVERY ? JOB_END : JOB_WORK;
+    }
+    if (job->target == JOB_DELIVERY) {
+        if (!take_push(job, doc, found))
+            return JOB_END;
+    } else {
         hub_links_of_feed(job, doc);
+    }
+    history_read(doc, is_harvested(job->rec), &history);
+    if (!str_is_null(doc->cursor)) { /* a piece says nothing of the whole */
+        history.complete = history.records = false;
+        date_deletions(doc, now);
+    } else {
+        if (history.archive && !str_is_null(history.current) && job->target != JOB_DELIVERY &&
+            job_led_to(job, history.current) == JOB_SEND)
+            return JOB_SEND;
+        if (!str_is_null(history.older) || history.archive || history.records)
+            history_settle(a, doc, history.records);
+        outcome_past(a, job, doc, &history, &found->past);
+    }
     job_drop_body(job);
     diff_begin(a, &found->diff, doc, &job->rec->identity, now);
     found->diff.records = history.records;
@@ -247,6 +291,9 @@ static enum job_step understand(const struct parse_worker *w, struct arena *a, s
     found->changes = changes;
     found->doc = doc;
     found->complete = history.complete;
+    if (job->target != JOB_DELIVERY)
+        follow_piece(&job->follow, job->rec, stream_url(job), doc, outcome_has_news(found),
+                     &found->piece);
     if (history.complete && !doc->broken && doc->n_cut == 0 && !job->resp.partial &&
         job_has_document(job) && add_absent(w, a, job, &found->diff, now, found, err) != RC_OK)
         return JOB_END;
@@ -359,6 +406,27 @@ static enum rc store(const struct parse_worker *w, struct job *job, const struct
     return rc;
 }
 
+/* The record as the piece before this one has left it. Pings that came since this one was asked for
+ * are not served by it. */
+static enum rc read_record(const struct parse_worker *w, struct job *job, struct err *err)
+{
+    struct arena *a = arena_new();
+    struct feed_record *rec;
+    int64_t n_pings = job->rec->n_pings;
+    size_t n;
+    enum rc rc = reader_feeds(w->reader, &job->feed_id, 1, a, &rec, &n, err);
+
+    if (rc == RC_OK && n > 0) {
+        arena_free(&job->rec_arena);
+        job->rec_arena = a;
+        job->rec = rec;
+        job->rec->n_pings = n_pings;
+        return RC_OK;
+    }
+    arena_free(&a);
+    return rc;
+}
+
 enum job_step parse_job_run(const struct parse_worker *w, struct job *job)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -376,6 +444,8 @@ enum job_step parse_job_run(const struct parse_worker *w, struct job *job)
         return run_archive(w, job);
     if (job->target == JOB_CONTENT)
         return content_run(w, job);
+    if (job->follow.n_asked > 0 && read_record(w, job, &err) != RC_OK)
+        return give_back(job, err.rc, &err);
     if (job->resp.kind == RESPONSE_DOCUMENT)
         step = understand(w, &a, &docs, job, now, &found, &err);
     if (step == JOB_SEND)

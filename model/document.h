@@ -65,7 +65,11 @@ struct feed_doc {
     size_t n_tombstones;
     bool complete;        /* fh:complete: an entry that is absent is gone */
     bool archive;         /* fh:archive */
-    struct str cursor;    /* fo:last_cursor: it is a piece of a Smart Feed; null: it is none */
+    /* A piece of a Smart Feed, which is of a document only when `cursor` is not null: */
+    struct str cursor;      /* where it ends (last_cursor); empty: before the first item */
+    struct str prev_cursor; /* of a push: where the one before it ended; null when it does not say */
+    bool has_next;          /* it links to the piece behind it */
+    int64_t n_total;        /* items of the whole, as it says; 0 when it does not */
     struct doc_hints hints;
     size_t n_cut;         /* entries beyond LIMIT_FEED_ENTRIES that were left out */
 };

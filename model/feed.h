@@ -69,6 +69,12 @@ struct upstream {
 };
 #define TRUST_FULL 30
 
+/* Of a Smart Feed that is followed by cursor; bits, stored. */
+enum cursor_state {
+    CURSOR_FIRST = 1,   /* its end was not reached yet: what comes was there before anyone looked */
+    CURSOR_REFUSED = 2, /* the last cursor was refused, and it is read from the beginning */
+};
+
 #define LEVEL_EXACT (-1) /* freq gave a period in seconds */
 
 enum sanitize_setting {
@@ -114,6 +120,9 @@ struct feed_record {
     int64_t harvest_to;      /* and up to this one when what is pending has been read */
     int content_failures;    /* answers in a row that left the content of a record open */
     int64_t content_wait_at; /* for which none is asked for until then; TIME_UNKNOWN */
+    struct str cursor;       /* Smart Feeds: all items up to it are here; empty: none are; null: the feed
+                                is not followed by cursor */
+    unsigned cursor_state;   /* of enum cursor_state */
     bool raw_html;           /* HTML is taken in as the publisher wrote it, not sanitized */
     struct str head;         /* JSON of the feed's dict and the facts beside it (see schema.sql) */
     struct str ext;          /* foreign elements of the head, XML */

@@ -86,6 +86,8 @@ static bool set_sanitize(struct feed_record *r, enum sanitize_setting sanitize)
     r->raw_html = raw;
     r->etag = r->last_modified = STR_NULL;
     r->has_body_hash = false;
+    if (!str_is_null(r->cursor))
+        r->cursor = STR("");
     return true;
 }
 

@@ -203,9 +203,8 @@ static void date_of(struct pending *p, int64_t received)
         at = p->change->updated_at; /* TIME_UNKNOWN is less than any time */
     p->dated = at != TIME_UNKNOWN;
     if (!p->dated)
-        at = p->change->stands_at != 0 && p->change->stands_at < received
-                 ? p->change->stands_at
-                 : received;
+        at = p->change->stands_at != 0 && p->change->stands_at < received ? p->change->stands_at
+                                                                          : received;
     else if (at > received + DAY_S)
         at = received + DAY_S; /* a date far ahead would stay on top for ever */
     p->sort_at = at;
@@ -272,13 +271,22 @@ static enum rc replace_document(struct txn *t, struct pending *p, bool *visible,
     return entries_update(t->db, &p->entry, err);
 }
 
-/* A deletion that is older than the entry's own date is none (RFC 6721 §3). */
-static bool is_deletion(const struct pending *p, bool archived)
+/* Does the order in which things come say what is later? Else their dates do. */
+static bool is_in_order(const struct fetch_outcome *o)
+{
+    return o->piece.known && !str_is_null(o->piece.cursor);
+}
+
+/* A deletion that is older than the entry's own date is none (RFC 6721 §3), unless it came in
+ * order. */
+static bool is_deletion(const struct pending *p, bool in_order, bool archived)
 {
     const struct entry_change *c = p->change;
 
     if (p->entry.id == 0 || p->entry.deleted)
         return false;
+    if (in_order)
+        return true;
     if (archived && p->entry.updated_us == TIME_UNKNOWN) /* a later document has shown it */
         return false;
     /* whole seconds: nothing is known of its place in the second */
@@ -376,7 +384,7 @@ static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64
         if (rc != RC_OK || !counts)
             continue;
         if (deletes) {
-            if (!is_deletion(&p, !str_is_null(o->archive)))
+            if (!is_deletion(&p, is_in_order(o), !str_is_null(o->archive)))
                 continue;
             p.sort_at = p.entry.sort_at;
             p.dated = p.entry.dated;
@@ -389,7 +397,7 @@ static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64
         } else {
             p.kind = REV_CHANGED;
         }
-        if (p.kind == REV_CHANGED && o->is_delivery && is_late(&p))
+        if (p.kind == REV_CHANGED && o->is_delivery && !is_in_order(o) && is_late(&p))
             continue;
         list[n++] = p;
     }
@@ -500,7 +508,8 @@ enum rc apply_changes(struct txn *t, struct op *op, struct feed_row *row, int64_
                       bool merged, bool *visible)
 {
     const struct fetch_outcome *o = &op->as.outcome;
-    bool initial = !row->fetched || !str_is_null(o->archive);
+    bool first = is_in_order(o) && (row->rec.cursor_state & CURSOR_FIRST) != 0;
+    bool initial = !row->fetched || !str_is_null(o->archive) || first;
     int64_t *counts[] = {[REV_NEW] = &op->result.n_new,
                          [REV_CHANGED] = &op->result.n_changed,
                          [REV_DELETED] = &op->result.n_deleted};
@@ -588,6 +597,32 @@ static void store_state(const struct fetch_outcome *o, struct feed_record *r, in
     }
 }
 
+/* ---- Smart Feeds ----------------------------------------------------------------------------- */
+
+/* Another piece was stored since this one was asked for: it may hold what is newer. */
+static bool is_overtaken(const struct fetch_outcome *o, const struct feed_record *r)
+{
+    return o->piece.known && !str_eq(o->piece.from, r->cursor); /* null and empty are equal */
+}
+
+/* The record stands behind the piece. A cursor that is refused twice in a row proves that this is
+ * no stream, whose end could be reached. */
+static void advance(const struct doc_piece *piece, struct feed_record *r)
+{
+    bool is_new = str_is_null(r->cursor);
+    unsigned first = is_new ? CURSOR_FIRST : r->cursor_state & CURSOR_FIRST;
+
+    if (piece->is_refused)
+        r->cursor_state = (r->cursor_state & CURSOR_REFUSED ? 0 : first) | CURSOR_REFUSED;
+    else
+        r->cursor_state = piece->more ? first : 0;
+    r->cursor = piece->cursor;
+    if (str_is_null(r->cursor))
+        r->cursor_state = 0;
+    else
+        r->has_body_hash = false; /* the body says nothing of the piece that is asked for next */
+}
+
 /* What a hub delivered: entries, and that it works. */
 static enum rc apply_delivery(struct txn *t, struct op *op)
 {
@@ -596,15 +631,22 @@ static enum rc apply_delivery(struct txn *t, struct op *op)
     struct feed_row row;
     enum rc rc = feeds_load(t->db, o->feed_id, false, &op->arena, &row, &op->err);
 
+    if (rc == RC_OK && is_overtaken(o, &row.rec)) {
+        op->result.is_overtaken = true;
+        return RC_OK;
+    }
     if (rc == RC_OK)
         rc = apply_changes(t, op, &row, o->checked_at, false, &visible);
     if (rc == RC_OK && o->has_identity)
         rc = feeds_save_identity(t->db, row.rec.id, &o->identity, &op->err);
     if (rc == RC_OK)
         rc = upstreams_delivered(t->db, row.rec.id, o->checked_at, &op->err);
-    if (rc != RC_OK || !visible)
+    if (rc != RC_OK || (!visible && !o->piece.known))
         return rc;
-    row.rec.version = txn_next_version(t);
+    if (o->piece.known)
+        advance(&o->piece, &row.rec);
+    if (visible)
+        row.rec.version = txn_next_version(t);
     txn_feed(t, row.rec.id);
     op->result.id = row.rec.id;
     return feeds_save(t->db, &row, &op->err);
@@ -641,7 +683,8 @@ enum rc apply_outcome(struct txn *t, struct op *op)
         row.rec.next_fetch_at = checked_at;
         row.rec.next_reason = REASON_PING;
     }
-    if (o->has_document) {
+    op->result.is_overtaken = is_overtaken(o, &row.rec);
+    if (o->has_document && !op->result.is_overtaken) {
         rc = apply_changes(t, op, &row, checked_at, merged, &visible);
         if (rc == RC_OK && o->has_identity && !merged)
             rc = feeds_save_identity(t->db, row.rec.id, &o->identity, &op->err);
@@ -651,6 +694,12 @@ enum rc apply_outcome(struct txn *t, struct op *op)
             row.rec.last_change_at = checked_at;
         row.fetched = true;
     }
+    if (o->piece.known && !op->result.is_overtaken)
+        advance(&o->piece, &row.rec);
+    if (o->raw_html != row.rec.raw_html && !str_is_null(row.rec.cursor))
+        row.rec.cursor = STR(""); /* it is read anew, in the other way */
+    else if (o->piece.more || op->result.is_overtaken)
+        op->result.next_cursor = row.rec.cursor;
     if (rc == RC_OK)
         rc = apply_past(t, op, &row, checked_at, &visible);
     if (rc != RC_OK)

@@ -48,6 +48,7 @@ static enum rc look_ahead(struct txn *t, struct op *op, struct feed_record *r, i
     bool before = r->partial;
     enum rc rc = archives_pending(t->db, r->id, &r->partial, &op->err);
 
+    r->partial |= (r->cursor_state & CURSOR_FIRST) != 0;
     *visible |= r->partial != before;
     if (rc != RC_OK)
         return rc;

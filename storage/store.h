@@ -124,6 +124,8 @@ struct store_result {
     int64_t n_new, n_changed, n_deleted, last_seq;
     struct str next_archive; /* of an outcome: what is to be read next of the feed's past; null */
     bool wants_feed;         /* of a content that is gone: what does the feed say? */
+    struct str next_cursor;  /* of an outcome: there is more behind it; null: not known of any */
+    bool is_overtaken;       /* of an outcome: its piece is not the one that was next; not taken */
 };
 typedef void store_done_fn(void *ctx, enum rc rc, const struct store_result *res,
                            const struct err *err);
@@ -222,6 +224,16 @@ struct doc_past {
     size_t n_graves;
 };
 
+/* The place of a document in the stream of a Smart Feed: what is in it follows `from`. It is taken
+ * when the record is still there. */
+struct doc_piece {
+    bool known;         /* else nothing of this counts */
+    struct str from;    /* the record's cursor when it was asked for; null: it had none */
+    struct str cursor;  /* the record's from now on; null: the feed is not followed any more */
+    bool more;          /* there is more behind it */
+    bool is_refused;    /* the record's cursor was: this is the first piece of all */
+};
+
 /* What a fetch came to. Empty strings clear, null strings keep what is stored. */
 struct fetch_outcome {
     int64_t feed_id;
@@ -242,6 +254,7 @@ struct fetch_outcome {
     bool has_document; /* then the following count */
     bool complete;
     struct doc_past past;
+    struct doc_piece piece;
     struct str head, head_ext, title, site_url;
     struct doc_hint_row hints;
     bool has_identity; /* then this replaces the feed's */

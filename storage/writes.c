@@ -168,6 +168,8 @@ enum rc store_fetch_outcome(struct store *s, const struct fetch_outcome *o, stor
     copy->site_url = keep(op, o->site_url);
     copy->identity.why = keep(op, o->identity.why);
     copy->archive = keep(op, o->archive);
+    copy->piece.from = keep(op, o->piece.from);
+    copy->piece.cursor = keep(op, o->piece.cursor);
     copy->past.older = keep(op, o->past.older);
     copy->past.graves = keep_graves(op, o->past.graves, o->past.n_graves);
     copy->changes = keep_changes(op, o->changes, o->n_changes, o->docs != NULL);

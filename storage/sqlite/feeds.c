@@ -90,7 +90,8 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
     " f.hint_max_age_s,"                                                                           \
     " f.hint_ttl_s, f.hint_sy_s, f.hint_skip_hours, f.hint_skip_days, f.raw_html, f.n_pings,"      \
     " f.id_url, f.id_rule, f.id_since_at, f.id_why, f.id_against, f.id_better,"                    \
-    " f.complete, f.partial, f.harvest_at, f.harvest_to, f.content_failures, f.content_wait_at,"                                          \
+    " f.complete, f.partial, f.harvest_at, f.harvest_to, f.content_failures, f.content_wait_at,"   \
+    " f.cursor, f.cursor_state,"                                                                   \
     " (SELECT count(*) FROM sub_feeds s WHERE s.feed_id = f.id),"                                  \
     " u.hub, u.topic, u.state, u.lease_end_at, u.n_errors, u.error, u.trust, u.delivered_at"
 #define FEED_TABLES "feeds f LEFT JOIN upstreams u ON u.feed_id = f.id AND u.is_current = 1"
@@ -151,6 +152,8 @@ static void read_row(sqlite3_stmt *st, struct arena *a, struct feed_row *row)
     r->harvest_to = col_time(st, i++);
     r->content_failures = (int)col_int(st, i++);
     r->content_wait_at = col_time(st, i++);
+    r->cursor = col_str(st, i++, a);
+    r->cursor_state = (unsigned)col_int(st, i++);
     r->n_subscriptions = (int)col_int(st, i++);
     r->upstream = (struct upstream){.hub = col_str(st, i, a), .is_current = true};
     r->upstream.topic = col_str(st, i + 1, a);
@@ -211,17 +214,18 @@ enum rc feeds_save(struct db *db, const struct feed_row *row, struct err *err)
         " hint_max_age_s = ?22, hint_ttl_s = ?23, hint_sy_s = ?24,"
         " hint_skip_hours = ?25, hint_skip_days = ?26, n_items = ?27,"
         " raw_html = ?28, complete = ?29, partial = ?30, harvest_at = ?31,"
-        " harvest_to = ?32, content_failures = ?33, content_wait_at = ?34"
+        " harvest_to = ?32, content_failures = ?33, content_wait_at = ?34,"
+        " cursor = ?35, cursor_state = ?36"
         " WHERE id = ?1",
-        "isssshiiiittttitiisiiiiiiiiiiittit", r->id, r->site_url, r->title, r->etag, r->last_modified,
-        r->has_body_hash ? r->body_hash : NULL, (int64_t)row->fetched, (int64_t)r->state,
-        (int64_t)r->level, r->period_s, r->last_check_at, r->last_success_at, r->last_change_at,
-        r->next_fetch_at, (int64_t)r->next_reason, r->wanted_at, (int64_t)r->last_status,
-        (int64_t)r->n_errors, r->last_error, r->version, r->n_entries, r->hints.max_age_s,
-        r->hints.ttl_s, r->hints.sy_period_s, (int64_t)r->hints.skip_hours,
+        "isssshiiiittttitiisiiiiiiiiiiittitsi", r->id, r->site_url, r->title, r->etag,
+        r->last_modified, r->has_body_hash ? r->body_hash : NULL, (int64_t)row->fetched,
+        (int64_t)r->state, (int64_t)r->level, r->period_s, r->last_check_at, r->last_success_at,
+        r->last_change_at, r->next_fetch_at, (int64_t)r->next_reason, r->wanted_at,
+        (int64_t)r->last_status, (int64_t)r->n_errors, r->last_error, r->version, r->n_entries,
+        r->hints.max_age_s, r->hints.ttl_s, r->hints.sy_period_s, (int64_t)r->hints.skip_hours,
         (int64_t)r->hints.skip_days, r->n_items, (int64_t)r->raw_html, (int64_t)r->complete,
         (int64_t)r->partial, r->harvest_at, r->harvest_to, (int64_t)r->content_failures,
-        r->content_wait_at);
+        r->content_wait_at, r->cursor, (int64_t)r->cursor_state);
 }
 
 enum rc feeds_save_identity(struct db *db, int64_t id, const struct identity_policy *p,

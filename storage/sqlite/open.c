@@ -18,7 +18,7 @@
 #include "storage/sqlite/stmt.h"
 
 #define APPLICATION_ID 0x46656564 /* "Feed" */
-#define SCHEMA_VERSION 9
+#define SCHEMA_VERSION 10
 #define BUSY_MS 5000
 #define LOG_PAGES 4000 /* a shorter write-ahead log is left alone */
 #define N_SLOTS 256    /* a power of two, well above the number of statements in the sources */
@@ -128,6 +128,11 @@ static const struct migration migrations[] = {
      " form INTEGER NOT NULL DEFAULT 0, n_gone INTEGER NOT NULL DEFAULT 0, gone_at INTEGER,"
      " try_at INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0) STRICT;"
      "CREATE INDEX contents_open ON contents (feed_id, try_at, entry_id DESC) WHERE state = 0;"},
+    {9, 10, /* Smart Feeds are read whole the next time, so that their cursor is found */
+     "ALTER TABLE feeds ADD COLUMN cursor TEXT;"
+     "ALTER TABLE feeds ADD COLUMN cursor_state INTEGER NOT NULL DEFAULT 0;"
+     "UPDATE feeds SET body_hash = NULL, etag = NULL, last_modified = NULL WHERE id IN"
+     " (SELECT feed_id FROM heads WHERE head LIKE '%//fanout.org/protocol/atom%');"},
 };
 
 static enum rc db_fail(struct db *db, struct err *err)

@@ -1,6 +1,7 @@
 """One Feedmill takes from another what that has: its whole archive, edits and deletions, across restarts
 of either."""
 import random
+import sqlite3
 
 from .env.case import Case
 from .env.daemon import quote
@@ -17,6 +18,79 @@ class Federation(Case):
     def mirrored(self, url):
         entries = self.far.feed(url, len=1000).json["entries"]
         return {e["id"]: e["title"] for e in entries}
+
+    def stir(self, chance, turn):
+        """A few entries more, an edit, a deletion."""
+        for n in range(4):
+            self.p.put("n%d.%d" % (turn, n), "t%d.%d" % (turn, n))
+        self.p.put(chance.choice(sorted(self.p.entries)), "edit %d" % turn)
+        self.p.delete(chance.choice(sorted(self.p.entries)))
+
+    def state(self):
+        return {"urn:pub:p:" + n: t for n, (t, _) in self.p.entries.items()}
+
+    def follow(self, turns, disturb, pings):
+        """The far one follows the near one's stream through so many changes."""
+        chance = random.Random(11)
+        for n in range(130):
+            self.p.put("n%d" % n, "t%d" % n)
+        self.p.sync(self)
+        url = "%s/smart/?url=%s" % (self.d.base, quote(self.p.url))
+        self.far.subscribe(url)
+        self.wait(lambda: self.mirrored(url) == self.state(), 30, "the backlog", self.far)
+        for turn in range(turns):
+            self.stir(chance, turn)
+            self.p.publish()
+            if turn in disturb:
+                disturb[turn]()
+            self.d.ping(self.p.url)
+            if turn % 3 == 0:
+                self.p.sync(self)
+            if pings:
+                self.far.ping(url)
+        self.p.sync(self)
+
+        def there():
+            if pings:
+                self.far.ping(url)
+            return self.mirrored(url) == self.state()
+        self.wait(there, 30, "the same state", self.far)
+        return url
+
+    def again(self, daemon):
+        def kill_9():
+            daemon.kill()
+            daemon.start()
+        return kill_9
+
+    def test_a_stream_is_mirrored_by_cursor(self):                          # SMARTC-12
+        far, near = self.again(self.far), self.again(self.d)
+        url = self.follow(18, {4: far, 7: near, 10: far, 11: near, 15: far}, True)
+        self.far.ping(url)
+        cursor = self.d.get("/smart/?url=%s&order=-modified&max=1" % quote(self.p.url)).json["last_cursor"]
+        self.wait(lambda: self.far.record(url)["cursor"] == cursor, 30, "the end", self.far)
+        # each item was stored once, and nothing that did not change
+        with sqlite3.connect("file:%s/feeds.db?mode=ro" % self.far.folder, uri=True) as db:
+            self.assertEqual([], db.execute(
+                "SELECT entry_id FROM revisions WHERE kind = 0 GROUP BY entry_id HAVING count(*) > 1"
+            ).fetchall())
+        self.assertEqual(url, self.far.record(url)["url"])
+
+    def test_a_stream_is_mirrored_by_push(self):                             # SMARTC-12 SMARTC-09
+        url = self.follow(3, {}, False)
+        self.wait(lambda: self.far.record(url)["hub_state"] == "active", daemon=self.far)
+        chance, n_pulls, n = random.Random(12), None, self.far.counter("hub_deliveries_total")
+        for turn in range(5):
+            self.stir(chance, 100 + turn)
+            self.p.sync(self)
+            self.wait(lambda: self.mirrored(url) == self.state(), 20, "the push", self.far)
+            n_pulls = n_pulls or self.far.counter("fetch_total")
+        self.assertEqual(n_pulls, self.far.counter("fetch_total"))      # each push follows the last
+        self.assertGreaterEqual(self.far.counter("hub_deliveries_total"), n + 4)
+
+    def test_a_stream_is_mirrored_by_push_across_crashes(self):              # SMARTC-12
+        far, near = self.again(self.far), self.again(self.d)
+        self.follow(12, {3: far, 6: near, 9: far}, False)
 
     def test_an_archive_is_taken_whole(self):               # ARCHC-01 ARCHC-02 ARCHC-03 TOMB-02
         chance, names = random.Random(5), 0

@@ -605,8 +605,99 @@ static void test_parse__smart_feed(void **state)
     assert_int_equal(1, doc->n_tombstones);
     assert_true(str_eqz(doc->tombstones[0].ref, "urn:ab:2"));
     assert_int_equal(1577934245, doc->tombstones[0].when_at);
+    assert_int_equal(7, doc->n_total);
+    assert_false(doc->has_next);
+    assert_true(str_is_null(doc->prev_cursor));
+    assert_int_equal(0, doc->ext.len);
+    assert_int_equal(0, doc->entries[0].ext.len);
     in.body = STR("<rss version='2.0'><channel><title>t</title></channel></rss>");
     assert_true(str_is_null(feed_parse(&a, &in)->cursor));
+    in.body = STR("<feed xmlns='http://www.w3.org/2005/Atom' xmlns:fo="
+                  "'http://fanout.org/protocol/atom'><link rel='next' href='?n'/><fo:last_cursor/>"
+                  "<fo:prev_cursor>a&lt;&amp;b</fo:prev_cursor><entry><fo:id>only</fo:id>"
+                  "<title>t</title></entry></feed>");
+    doc = feed_parse(&a, &in);
+    assert_true(!str_is_null(doc->cursor) && doc->cursor.len == 0);
+    assert_true(str_eqz(doc->prev_cursor, "a<&b"));
+    assert_true(doc->has_next);
+    assert_true(str_eqz(doc->entries[0].id, "only"));
+}
+
+static const struct value *link_of(const struct value *dict, const char *rel)
+{
+    const struct value *list = value_getz(dict, "links");
+
+    for (size_t i = 0; i < value_len(list); i++)
+        if (str_eqz(value_get_textz(value_at(list, i), "rel"), rel))
+            return value_at(list, i);
+    return NULL;
+}
+
+/* SMARTC-01: a collection of ActivityStreams 1.0; what is said of the object counts first.
+ */
+static void test_parse__activities(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct parse_input in = {
+        .url = STR("http://h/s?since=x"),
+        .content_type = STR("application/json"),
+        .body = STR(
+            "{\"count\":3,\"totalItems\":70,\"url\":\"http://h/s\",\"last_cursor\":\"c/9\","
+            "\"next\":\"http://h/s?since=cursor%3Ac\",\"items\":[{\"id\":\"urn:1\",\"verb\":"
+            "\"post\",\"published\":\"2020-01-02T03:04:05Z\",\"updated\":\"2020-01-03T03:04:05Z\","
+            "\"title\":\"Ann wrote\",\"actor\":{\"objectType\":\"person\",\"displayName\":"
+            "\"Ann\"},\"provider\":{\"displayName\":\"P\"},\"object\":{\"id\":\"urn:o\","
+            "\"displayName\":\"A & B\",\"content\":\"<p onclick=x>text</p>\",\"summary\":\"s\","
+            "\"url\":\"/one\",\"published\":\"2001-01-01T00:00:00Z\",\"tags\":[{\"displayName\":"
+            "\"red\"}],\"attachments\":[{\"url\":\"http://h/f.mp3\",\"mimeType\":\"audio/mpeg\","
+            "\"fileSize\":9}],\"image\":{\"url\":\"http://h/i.png\"}}},"
+            "{\"id\":\"urn:2\",\"updated\":\"2020-01-04T03:04:05Z\",\"deleted\":true,\"object\":"
+            "{\"id\":\"urn:2\",\"updated\":\"2001-01-01T00:00:00Z\"}},"
+            "{\"id\":3,\"title\":\"flat\",\"content\":\"whole\",\"deleted\":false,\"updated\":"
+            "\"2020-01-05T00:00:00Z\",\"actor\":{\"objectType\":\"service\",\"displayName\":"
+            "\"robot\"}}]}")};
+    const struct feed_doc *doc = feed_parse(&a, &in);
+    const struct value *one, *flat;
+
+    (void)state;
+    assert_false(doc->bozo);
+    assert_true(str_eqz(doc->version, "as1"));
+    assert_true(str_eqz(doc->cursor, "c/9"));
+    assert_true(doc->has_next);
+    assert_int_equal(70, doc->n_total);
+    assert_true(str_eqz(value_get_textz(doc->feed, "title"), "P"));
+    assert_true(str_eqz(value_get_textz(link_of(doc->feed, "self"), "href"), "http://h/s"));
+    assert_null(link_of(doc->feed, "next"));
+    assert_int_equal(2, doc->n_entries);
+    one = doc->entries[0].obj;
+    assert_true(str_eqz(doc->entries[0].id, "urn:1"));
+    assert_true(str_eqz(doc->entries[0].title, "A & B"));
+    assert_true(str_eqz(doc->entries[0].link, "http://h/one"));
+    assert_true(str_eqz(doc->entries[0].summary, "s"));
+    assert_true(str_eqz(doc->entries[0].author, "Ann"));
+    assert_int_equal(978307200, doc->entries[0].published_at);
+    assert_int_equal(TIME_UNKNOWN, doc->entries[0].updated_at);
+    assert_true(
+        str_eqz(value_get_textz(value_at(value_getz(one, "content"), 0), "value"), "<p>text</p>"));
+    assert_true(str_eqz(value_get_textz(value_at(value_getz(one, "tags"), 0), "term"), "red"));
+    assert_true(str_eqz(value_get_textz(link_of(one, "enclosure"), "type"), "audio/mpeg"));
+    assert_true(str_eqz(value_get_textz(one, "image"), "http://h/i.png"));
+    flat = doc->entries[1].obj;
+    assert_true(str_eqz(doc->entries[1].id, "3"));
+    assert_true(str_eqz(doc->entries[1].title, "flat"));
+    assert_true(str_eqz(doc->entries[1].summary, "whole"));
+    assert_true(str_is_null(doc->entries[1].author));
+    assert_null(value_getz(flat, "fo_deleted"));
+    assert_int_equal(1, doc->n_tombstones);
+    assert_true(str_eqz(doc->tombstones[0].ref, "urn:2"));
+    assert_int_equal(1578107045, doc->tombstones[0].when_at);
+
+    in.body = STR("{\"totalItems\":70,\"items\":[]}"); /* may leave out where it ends */
+    doc = feed_parse(&a, &in);
+    assert_true(str_eqz(doc->version, "as1"));
+    assert_true(str_is_null(doc->cursor));
+    in.body = STR("{\"items\":[{\"id\":1}]}");
+    assert_int_equal(0, feed_parse(&a, &in)->version.len);
 }
 
 int main(void)
@@ -615,6 +706,7 @@ int main(void)
         cmocka_unit_test(test_parse__fixtures_become_their_golden_objects),
         cmocka_unit_test(test_parse__a_long_address_is_not_repeated),
         cmocka_unit_test(test_parse__smart_feed),
+        cmocka_unit_test(test_parse__activities),
         cmocka_unit_test(test_parse__fixtures_cut_and_mislabelled),
         cmocka_unit_test(test_parse__normalized_fields),
         cmocka_unit_test(test_parse__foreign_elements_as_xml),

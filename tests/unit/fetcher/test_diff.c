@@ -247,9 +247,41 @@ static void test_diff__huge_entries_keep_their_identity(void **state)
     mem_free(big);
 }
 
+/* In a Smart Feed another id is another entry, however alike they are, and an id is one entry. */
+static void test_diff__ids_alone_count_in_a_stream(void **state)
+{
+    struct case_ctx c;
+
+    (void)state;
+    begin(&c);
+    c.doc.cursor = STR("c1");
+    add_entry(&c, "http://a/?id=1&utm_source=x", "same", 100);
+    add_entry(&c, "http://a/?id=1&utm_source=y", "same", 100);
+    diff(&c);
+    assert_int_equal(c.n, 2);
+    assert_str(c.changes[1].uid, "http://a/?id=1&utm_source=y");
+    learn(&c);
+    diff(&c);
+    assert_int_equal(c.n, 0);
+    c.doc.n_entries = 0;
+    add_entry(&c, "http://a/?id=1&utm_source=z", "same", 100);
+    add_entry(&c, "http://a/?id=1&utm_source=y", "same", 200);
+    add_entry(&c, "http://a/?id=1&utm_source=y", "later", 200);
+    diff(&c);
+    assert_int_equal(c.n, 2);
+    assert_int_equal(c.changes[0].kind, REV_NEW);
+    assert_str(c.changes[0].uid, "http://a/?id=1&utm_source=z");
+    assert_int_equal(c.changes[1].kind, REV_CHANGED);
+    assert_str(c.changes[1].uid, "http://a/?id=1&utm_source=y");
+    assert_str(c.changes[1].title, "later");
+    arena_release(&c.a);
+    arena_release(&c.docs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_diff__ids_alone_count_in_a_stream),
         cmocka_unit_test(test_diff__new_same_changed),
         cmocka_unit_test(test_diff__volatile_only),
         cmocka_unit_test(test_diff__tombstones),

@@ -455,6 +455,99 @@ static void test_job__head_compares_without_answer_facts(void **state)
     job_free(&job);
 }
 
+/* A Smart Feed is asked for what is behind its cursor, without conditions. */
+static void test_job__asks_behind_the_cursor(void **state)
+{
+    static const struct {
+        const char *cursor;
+        unsigned cursor_state;
+        int n_errors, last_status;
+        const char *url;
+    } rows[] = {
+        {NULL, 0, 0, 200, "http://a.example/f?x"},
+        {"", 0, 0, 200, "http://a.example/f?x"},
+        {"c", 0, 0, 200, "http://a.example/f?x&since=cursor%3Ac&timeout=0"},
+        {"c", CURSOR_FIRST, 0, 200, "http://a.example/f?x&since=cursor%3Ac&timeout=0&max=1000"},
+        {"c", CURSOR_FIRST, 1, 500, "http://a.example/f?x&since=cursor%3Ac&timeout=0"},
+        {"c", 0, 7, 500, "http://a.example/f?x"},
+        {"c", 0, 7, 0, "http://a.example/f?x&since=cursor%3Ac&timeout=0"},
+        {"c", 0, 8, 500, "http://a.example/f?x&since=cursor%3Ac&timeout=0"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct feed_record rec = make_record("http://a.example/f?x");
+        struct job *job;
+
+        rec.cursor = str_from(rows[i].cursor);
+        rec.cursor_state = rows[i].cursor_state;
+        rec.n_errors = rows[i].n_errors;
+        rec.last_status = rows[i].last_status;
+        rec.etag = STR("\"x\"");
+        rec.has_body_hash = true;
+        job = make_job(&rec, 0);
+        assert_str(job->url, rows[i].url);
+        assert_int_equal(job->conditional, rows[i].cursor == NULL);
+        job_free(&job);
+    }
+}
+
+/* What is refused is asked for in another way; failures are failures. */
+static void test_job__refused_cursors(void **state)
+{
+    static const int failures[] = {401, 403, 429, 500, 503};
+    static const int refusals[] = {400, 404, 410, 414, 422};
+    struct feed_record rec = make_record("http://a.example/f");
+
+    (void)state;
+    rec.cursor = STR("c");
+    rec.cursor_state = CURSOR_FIRST;
+    for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
+        struct job *job = make_job(&rec, 0);
+
+        assert_int_equal(answer(job, failures[i]), JOB_WORK);
+        job_free(&job);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
+        struct job *job = make_job(&rec, 0);
+
+        assert_int_equal(answer(job, refusals[i]), JOB_SEND);
+        assert_str(job->url, "http://a.example/f?since=cursor%3Ac&timeout=0");
+        assert_int_equal(answer(job, refusals[i]), JOB_SEND);
+        assert_str(job->url, "http://a.example/f");
+        assert_false(job->conditional);
+        assert_true(job->follow.is_refused);
+        assert_int_equal(answer(job, refusals[i]),
+                         JOB_WORK); /* now it is the feed that is missing */
+        job_free(&job);
+    }
+}
+
+/* The next pieces, where the stream has moved to. */
+static void test_job__asks_for_more(void **state)
+{
+    struct feed_record rec = make_record("http://a.example/f?x");
+    struct job *job;
+
+    (void)state;
+    rec.cursor = STR("c");
+    job = make_job(&rec, 0);
+    assert_int_equal(answer(job, 200), JOB_WORK);
+    assert_str(job_own_url(job), "http://a.example/f?x");
+    job->next_cursor = STR("d/");
+    assert_true(job_ask_more(job));
+    assert_str(job->url, "http://a.example/f?x&since=cursor%3Ad%2F&timeout=0&max=1000");
+    assert_int_equal(
+        answer_moved(job, "http://b.example/g?x&since=cursor%3Ad%2F&timeout=0&max=1000", true),
+        JOB_WORK);
+    assert_str(job_own_url(job), "http://b.example/g?x");
+    job->next_cursor = STR("e");
+    assert_true(job_ask_more(job));
+    assert_str(job->url, "http://b.example/g?x&since=cursor%3Ae&timeout=0&max=1000");
+    assert_int_equal(2, job->follow.n_asked);
+    job_free(&job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +563,9 @@ int main(void)
         cmocka_unit_test(test_job__remembers_the_page),
         cmocka_unit_test(test_job__states_after_a_fetch),
         cmocka_unit_test(test_job__levels_follow_reasons),
+        cmocka_unit_test(test_job__asks_behind_the_cursor),
+        cmocka_unit_test(test_job__refused_cursors),
+        cmocka_unit_test(test_job__asks_for_more),
         cmocka_unit_test(test_job__head_compares_without_answer_facts),
     };
 

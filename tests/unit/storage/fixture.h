@@ -102,6 +102,7 @@ struct answer {
     enum rc rc;      /* of the last */
     struct store_result res;
     char text[512];
+    char next_cursor[32];
 };
 
 static inline struct answer answer_init(int wanted)
@@ -118,7 +119,9 @@ static inline void on_answer(void *ctx, enum rc rc, const struct store_result *r
     pthread_mutex_lock(&a->lock);
     a->rc = rc;
     a->res = *res;
-    a->res.sub = NULL; /* borrowed */
+    a->res.sub = NULL; /* borrowed, as the next are */
+    a->res.next_archive = a->res.next_cursor = STR_NULL;
+    snprintf(a->next_cursor, sizeof a->next_cursor, "%.*s", STR_ARG(res->next_cursor));
     snprintf(a->text, sizeof a->text, "%s", err == NULL ? "" : err->text);
     a->got++;
     pthread_cond_broadcast(&a->come);

@@ -197,6 +197,32 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
+/* A Smart Feed that was stored as an ordinary one is read whole, which shows its cursor; others are
+ * not fetched for it. */
+static void test_open__streams_of_an_older_schema_are_read_again(void **state)
+{
+    struct fixture *f = *state;
+    struct feed_record *rec;
+    size_t n;
+
+    fixture_close(f);
+    run_sql(
+        f->path,
+        "ALTER TABLE feeds DROP COLUMN cursor; ALTER TABLE feeds DROP COLUMN cursor_state;"
+        "PRAGMA user_version = 9;"
+        "INSERT INTO feeds (id, url, version, etag, fetched) VALUES (1, 'http://a/', 1, 'x', 1),"
+        " (2, 'http://b/', 1, 'y', 1);"
+        "INSERT INTO heads VALUES (1, '{\"namespaces\":{\"fo\":"
+        "\"http://fanout.org/protocol/atom\"}}', ''), (2, '{\"title\":\"t\"}', '');");
+    fixture_open(f);
+    assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &rec, &n, NULL));
+    assert_int_equal(2, n);
+    assert_true(str_is_null(rec[0].etag));
+    assert_true(str_is_null(rec[0].cursor));
+    assert_int_equal(0, rec[0].cursor_state);
+    assert_true(str_eqz(rec[1].etag, "y"));
+}
+
 static void test_open__no_such_directory(void **state)
 {
     struct err err = ERR_INIT;
@@ -265,6 +291,7 @@ int main(void)
         T(newer_schema_is_refused),
         T(the_first_schema_is_brought_up_to_date),
         T(the_second_schema_is_brought_up_to_date),
+        T(streams_of_an_older_schema_are_read_again),
         T(no_such_directory),
         T(bad_memcached_address),
         T(migrations),
