@@ -102,7 +102,7 @@ static uint64_t hash_of(struct str cursor)
 }
 
 /* Was this cursor given before? */
-static bool is_repeated(struct follow *f, struct str cursor)
+static bool is_repeated(struct follow_state *f, struct str cursor)
 {
     uint64_t hash = hash_of(cursor);
 
@@ -114,7 +114,7 @@ static bool is_repeated(struct follow *f, struct str cursor)
 }
 
 /* Nothing new in so many pieces that the stream as a whole cannot explain it. */
-static bool is_stuck(struct follow *f, const struct feed_doc *doc, size_t n, bool has_news)
+static bool is_stuck(struct follow_state *f, const struct feed_doc *doc, size_t n, bool has_news)
 {
     f->brings_news |= has_news;
     f->n_idle = has_news ? 0 : f->n_idle + 1;
@@ -123,8 +123,8 @@ static bool is_stuck(struct follow *f, const struct feed_doc *doc, size_t n, boo
 }
 
 /* Does the piece say that there is another one, or leave it open? */
-static bool leads_on(struct follow *f, const struct feed_record *rec, const struct feed_doc *doc,
-                     size_t n)
+static bool leads_on(struct follow_state *f, const struct feed_record *rec,
+                     const struct feed_doc *doc, size_t n)
 {
     bool is_first = str_is_null(rec->cursor) || (rec->cursor_state & CURSOR_FIRST) != 0;
     bool is_all = doc->n_total > 0 && (int64_t)n >= doc->n_total;
@@ -138,7 +138,7 @@ static bool can_follow(struct str url, struct str cursor)
     return cursor.len <= FOLLOW_CURSOR_MAX && url.len + 3 * cursor.len + 64 <= LIMIT_URL;
 }
 
-void follow_piece(struct follow *f, const struct feed_record *rec, struct str url,
+void follow_piece(struct follow_state *f, const struct feed_record *rec, struct str url,
                   const struct feed_doc *doc, bool has_news, struct doc_piece *out)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;

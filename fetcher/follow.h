@@ -31,7 +31,7 @@ bool follow_descends(struct arena *a, struct str url);
 bool follow_is_whole(struct str body);
 
 /* What a job has seen of a stream. Starts as zeros. */
-struct follow {
+struct follow_state {
     bool by_cursor;   /* the last request asked for what is behind a cursor */
     bool with_max;    /* and for how many */
     bool no_max;      /* that was refused */
@@ -49,7 +49,7 @@ struct follow {
 /* Take note of a piece, or of a document that should be one. `url`: its base URL; `has_news`:
  * something in it is new or changed. *out: not known when it is of an ordinary feed; there is no
  * more behind a piece that does not lead on, so that a server that errs is not asked for ever. */
-void follow_piece(struct follow *f, const struct feed_record *rec, struct str url,
+void follow_piece(struct follow_state *f, const struct feed_record *rec, struct str url,
                   const struct feed_doc *doc, bool has_news, struct doc_piece *out);
 
 /* What is to be done with what a hub delivered. */

@@ -79,7 +79,7 @@ static bool is_in_doubt(const struct job *job)
 /* Ask for what is behind the cursor; false when it makes too long a URL. */
 static bool ask_behind(struct job *job, struct str cursor, bool with_max)
 {
-    struct follow *f = &job->follow;
+    struct follow_state *f = &job->follow;
     struct str url =
         follow_url(job->arena, job->base, cursor, with_max && !f->no_max ? FOLLOW_ITEMS : 0);
 
@@ -108,7 +108,7 @@ static enum job_step ask_first_piece(struct job *job)
 static void begin_stream(struct job *job)
 {
     const struct feed_record *rec = job->rec;
-    struct follow *f = &job->follow;
+    struct follow_state *f = &job->follow;
 
     if (rec->cursor.len == 0)
         return;
@@ -358,7 +358,7 @@ static bool is_refused(int status)
 /* Ask in another way: for as many as the server likes, then without the cursor. */
 static enum job_step ask_otherwise(struct job *job)
 {
-    struct follow *f = &job->follow;
+    struct follow_state *f = &job->follow;
 
     if (!f->by_cursor || (!is_refused(job->resp.status) && job->resp.rc != RC_LIMIT))
         return JOB_WORK;

@@ -71,7 +71,7 @@ struct job {
     struct content_job *content; /* JOB_CONTENT: content.c's own */
     struct str accept;           /* null: what feeds are asked for with */
     bool wants_feed;             /* the feed is to be fetched next */
-    struct follow follow;
+    struct follow_state follow;
     struct str base;         /* of a Smart Feed: what job->url asks a piece of; null before one */
     struct str asked_cursor; /* behind which job->url asks */
     struct str next_cursor;  /* there is more behind it, as the storer says; null: no */

@@ -21,7 +21,7 @@ static struct feed_doc piece(const char *cursor, size_t n, bool has_next)
         .version = STR("atom10"), .cursor = str_from(cursor), .n_entries = n, .has_next = has_next};
 }
 
-static struct doc_piece judge(struct follow *f, const struct feed_record *rec,
+static struct doc_piece judge(struct follow_state *f, const struct feed_record *rec,
                               const struct feed_doc *doc, bool has_news)
 {
     struct doc_piece out;
@@ -66,7 +66,7 @@ static void test_follow__descending_orders_are_not_followed(void **state)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed_record rec = record(NULL, 0);
     struct feed_doc doc = piece("c", 5, true);
-    struct follow f = {.by_cursor = false};
+    struct follow_state f = {.by_cursor = false};
     struct doc_piece out;
 
     (void)state;
@@ -116,7 +116,7 @@ static void test_follow__pieces_lead_on(void **state)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct feed_record rec = record(rows[i].was, rows[i].state);
         struct feed_doc doc = piece(rows[i].cursor, rows[i].n, rows[i].has_next);
-        struct follow f = {.by_cursor = rec.cursor.len > 0};
+        struct follow_state f = {.by_cursor = rec.cursor.len > 0};
         struct doc_piece out = judge(&f, &rec, &doc, true);
 
         assert_true(out.known);
@@ -130,7 +130,7 @@ static void test_follow__links_and_totals_are_believed(void **state)
 {
     struct feed_record rec = record(NULL, 0);
     struct feed_doc first = piece("c1", 50, true), last = piece("c2", 12, false);
-    struct follow f = {.by_cursor = false};
+    struct follow_state f = {.by_cursor = false};
 
     (void)state;
     assert_true(judge(&f, &rec, &first, true).more);
@@ -140,7 +140,7 @@ static void test_follow__links_and_totals_are_believed(void **state)
 
     rec = record(NULL, 0);
     last.n_total = 12;
-    f = (struct follow){.by_cursor = false};
+    f = (struct follow_state){.by_cursor = false};
     assert_false(judge(&f, &rec, &last, true).more); /* all of it is here */
 }
 
@@ -150,7 +150,7 @@ static void test_follow__cursors_that_cannot_be_kept(void **state)
     struct str large = str_of(arena_alloc(&a, 1000000), 1000000);
     struct feed_record rec = record(NULL, 0);
     struct feed_doc doc = piece("", 3, true);
-    struct follow f = {.by_cursor = false};
+    struct follow_state f = {.by_cursor = false};
     struct doc_piece out;
 
     (void)state;
@@ -171,7 +171,7 @@ static void test_follow__answers_without_a_cursor(void **state)
 {
     struct feed_record rec = record("c1", 0);
     struct feed_doc doc = piece(NULL, 0, false);
-    struct follow f = {.by_cursor = true};
+    struct follow_state f = {.by_cursor = true};
     struct doc_piece out = judge(&f, &rec, &doc, false);
 
     (void)state;
@@ -191,7 +191,7 @@ static void test_follow__answers_without_a_cursor(void **state)
 static void test_follow__servers_that_err_are_not_asked_for_ever(void **state)
 {
     struct feed_record rec = record("c", 0);
-    struct follow f = {.by_cursor = true};
+    struct follow_state f = {.by_cursor = true};
     AUTO(arena_release) struct arena a = ARENA_INIT;
     int n = 0;
 
@@ -203,14 +203,14 @@ static void test_follow__servers_that_err_are_not_asked_for_ever(void **state)
         more = judge(&f, &rec, &doc, false).more;
     }
     assert_int_equal(8, n);
-    f = (struct follow){.by_cursor = true};
+    f = (struct follow_state){.by_cursor = true};
     for (n = 0; n < 30; n++) { /* what is known is passed over, as long as it can be that */
         struct feed_doc doc = piece(arena_printf(&a, "n%d", n), 50, true);
 
         doc.n_total = 1000000;
         assert_true(judge(&f, &rec, &doc, false).more);
     }
-    f = (struct follow){.by_cursor = true};
+    f = (struct follow_state){.by_cursor = true};
     n = 0;
     for (bool more = true; more; n++) { /* a circle, with news in each piece of it */
         struct feed_doc doc = piece(arena_printf(&a, "n%d", n % 3), 50, true);
@@ -224,7 +224,7 @@ static void test_follow__a_check_that_finds_nothing_changes_nothing(void **state
 {
     struct feed_record rec = record("c9", 0);
     struct feed_doc doc = piece("c1", 50, true);
-    struct follow f = {.is_check = true};
+    struct follow_state f = {.is_check = true};
     struct doc_piece out = judge(&f, &rec, &doc, false);
 
     (void)state;
@@ -240,7 +240,7 @@ static void test_follow__after_a_refusal_the_next_fetch_goes_on(void **state)
 {
     struct feed_record rec = record("c9", 0);
     struct feed_doc doc = piece("c1", 50, true);
-    struct follow f = {.is_refused = true};
+    struct follow_state f = {.is_refused = true};
     struct doc_piece out = judge(&f, &rec, &doc, true);
 
     (void)state;
