@@ -177,6 +177,10 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
     for (size_t i = 0; i < d->n_rows; i++)
         if (d->rows[i].updated_at > doc->updated_at)
             doc->updated_at = d->rows[i].updated_at;
+    /* a head changes the document, too; versions follow the clock */
+    for (size_t i = 0; i < d->n_records; i++)
+        if (d->records[i].version / 1000000 > d->modified_at)
+            d->modified_at = d->records[i].version / 1000000;
     doc->ttl_s = ttl_of(d->cfg, d->records, d->n_records);
     for (size_t i = 0; i < d->n_records; i++)
         doc->partial |= d->records[i].partial;

@@ -14,6 +14,7 @@
 
 #define FRESH "max-age=300"
 #define FRESH_PRIVATE "private, max-age=300"
+#define DELETED_TYPE "application/atomdeleted+xml"
 #define DOCUMENT_MAX ((size_t)64 * 1024 * 1024)
 
 static const struct {
@@ -134,7 +135,7 @@ static void on_item(struct task *t, struct call *c)
         return;
     }
     if (t->rc == RC_OK && item->out.len > 0) {
-        reply_buf(c, 410, "application/atomdeleted+xml; charset=utf-8", &item->out, STR_NULL);
+        reply_buf(c, 410, DELETED_TYPE "; charset=utf-8", &item->out, STR("Vary: Accept\r\n"));
         return;
     }
     if (t->rc == RC_OK || t->rc == RC_NOT_FOUND) {
@@ -142,6 +143,7 @@ static void on_item(struct task *t, struct call *c)
                     item->gone ? "The publisher has deleted this entry."
                                : "There is no such entry.");
         p.status = item->gone ? 410 : 404;
+        p.fields = item->gone ? STR("Vary: Accept\r\n") : STR_NULL;
     } else {
         problem_of_err(&p, c->arena, t->rc, &t->err);
     }
@@ -154,8 +156,8 @@ static bool read_format(struct call *c, struct str *number, struct item *item)
     struct str accept = http_request_field(c->req, "accept");
     int best = 0;
 
-    item->wants_tombstone =
-        !str_is_null(accept) && str_ifind(accept, STR("application/atomdeleted+xml")) >= 0;
+    item->wants_tombstone = !str_is_null(accept) && str_ifind(accept, STR(DELETED_TYPE)) >= 0 &&
+                            http_accept_q(accept, STR(DELETED_TYPE)) > 0;
     for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
         struct str suffix = str_from(formats[i].suffix);
 

@@ -591,6 +591,22 @@ class Newest(Paged):
         self.assertIsNone(self.document(len=500).link("prev-archive"))
         self.assertIsNone(self.document(len=500, page=1).link("prev-archive"))
 
+    def test_a_new_head_has_a_new_date(self):                                       # HTTP-05
+        def show(title):
+            return self.o.set("/head.xml", "<rss version='2.0'><channel><title>%s</title><link>http://h."
+                              "example/</link><description>d</description><item><title>t</title></item>"
+                              "</channel></rss>" % title)
+        url = show("Old")
+        date = self.d.feed(url, type="atom").header("Last-Modified")
+        time.sleep(1.1)
+        show("New")
+        self.d.ping(url)
+        self.wait(lambda: b"New" in self.d.feed(url, type="atom").body, 10, "the title", self.d)
+        path = "/feed?type=atom&url=" + quote(url)
+        self.assertEqual(200, self.d.get(path, If_Modified_Since=date).status)
+        date = self.d.get(path).header("Last-Modified")
+        self.assertEqual(304, self.d.get(path, If_Modified_Since=date).status)
+
     def test_pages(self):                                                  # ARCH-11 ARCH-02
         self.fill(11)
         documents = chain(self.at("/feed", type="atom", len=4, page=1), "next")

@@ -160,6 +160,9 @@ class Records(Case):
         self.assertEqual(410, stone.status)
         self.assertEqual("{http://purl.org/atompub/tombstones/1.0}deleted-entry",
                          tree.fromstring(stone.body).tag)
+        refused = self.get(bare, Accept="application/atomdeleted+xml;q=0, */*")
+        self.assert_problem(refused, 410)
+        self.assertEqual(["Accept"] * 2, [a.header("Vary") for a in (stone, refused)])
         word = bare.rsplit("/", 1)[0]
         for wrong in (word + "/999999.atom", word + "/x", word + "/0", word[:-1] + "/1.atom"):
             self.assert_problem(self.get(wrong), 404, "not-found")
