@@ -2,6 +2,7 @@
 #include "api/draw.h"
 
 #include "api/drawing.h"
+#include "api/feedset.h"
 #include "feed/json.h"
 
 struct str drawing_access_key(void *ctx, int64_t feed_id)
@@ -157,8 +158,39 @@ static void wrap(struct buf *out, struct buf *doc, const struct render_spec *spe
     buf_puts(out, ");\n");
 }
 
-/* Was there another state within the second that Last-Modified names (RFC 9110 section 8.8.2.2)?
- * Unless both were first fetches of their feeds: a set is not served in between. */
+/* The feeds of the set that changed in the second of the document's date: more than one gave it
+ * several states, unless they were only fetched for the first time then, for before that a set is
+ * not served. */
+static enum rc find_other_feeds(struct drawing *d, struct reader *r, bool *doubtful,
+                                struct err *err)
+{
+    int64_t id;
+    struct view v = drawing_view(d, VIEW_LOG_DESC, 0, INT64_MAX, 1);
+    size_t n_now = 0;
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < d->n_records; i++)
+        n_now += d->records[i].version / 1000000 >= d->modified_at;
+    *doubtful = n_now > FEEDSET_MAX; /* not worth so many queries */
+    if (n_now < 2)
+        return RC_OK;
+    v.feed_ids = &id;
+    v.n_feeds = 1;
+    for (size_t i = 0; i < d->n_records && rc == RC_OK && !*doubtful; i++) {
+        struct revision *newest;
+        size_t n = 0;
+
+        id = d->records[i].id;
+        if (d->records[i].version / 1000000 < d->modified_at)
+            continue;
+        rc = reader_rows(r, &v, &d->arena, &newest, &n, err);
+        *doubtful =
+            rc == RC_OK && (n == 0 || !newest->initial || newest->at_us / 1000000 < d->modified_at);
+    }
+    return rc;
+}
+
+/* Was there another state within the second that Last-Modified names (RFC 9110 section 8.8.2.2)? */
 static enum rc find_doubt(struct drawing *d, struct reader *r, bool *doubtful, struct err *err)
 {
     int64_t *ids = ARENA_ARRAY(&d->arena, int64_t, d->n_records + 1);
@@ -173,15 +205,15 @@ static enum rc find_doubt(struct drawing *d, struct reader *r, bool *doubtful, s
         if (d->records[i].last_change_at + 60 >= d->modified_at)
             ids[v.n_feeds++] = d->records[i].id;
     if (v.n_feeds == 0)
-        return RC_OK;
+        return find_other_feeds(d, r, doubtful, err);
     rc = reader_rows(r, &v, &d->arena, &newest, &n, err);
-    if (rc != RC_OK || n == 0)
-        return rc;
-    v.before_seq = newest->batch;
-    rc = reader_rows(r, &v, &d->arena, &other, &n_other, err);
+    if (rc == RC_OK && n > 0) {
+        v.before_seq = newest->batch;
+        rc = reader_rows(r, &v, &d->arena, &other, &n_other, err);
+    }
     *doubtful = rc == RC_OK && n_other > 0 && other->at_us / 1000000 >= d->modified_at &&
                 !(newest->initial && other->initial && newest->feed_id != other->feed_id);
-    return rc;
+    return rc != RC_OK || *doubtful ? rc : find_other_feeds(d, r, doubtful, err);
 }
 
 enum rc draw_document(const struct render_spec *spec, const struct api_cfg *cfg,
