@@ -71,7 +71,9 @@ static struct hub_links joined(const struct job *job, struct hub_links fields,
     else if (!str_is_null(doc->topic))
         l.topic = doc->topic;
     else
-        l.topic = str_dup(job->arena, job->final_url);
+        l.topic =
+            str_dup(job->arena, job->follow.by_cursor ? follow_base(job->arena, job->final_url)
+                                                      : job->final_url);
     l.read = true;
     return l;
 }

@@ -172,6 +172,26 @@ class Pull(Followed):
         self.wait_equal(d, s.url("/new?x=1"), s, ping=True)
         self.check_log(d, 62)
 
+    def test_a_stream_that_a_page_announces(self):                           # SMARTC-11
+        s, d = self.smart(130), self.daemon(*self.ARGS)
+        page = b'<html><link rel="alternate" type="application/atom+xml" href="/stream?x=1"></html>'
+        s.script = [lambda ask: (200, {"Content-Type": "text/html"}, page)]
+        d.subscribe(s.url("/"))
+        self.wait_equal(d, s.url("/"), s)
+        self.assertEqual(s.url("/stream?x=1"), d.record(s.url("/"))["url"])
+        self.assertEqual(s.url("/"), d.record(s.url("/"))["page_url"])
+
+    def test_a_long_stream_is_read_in_turns(self):                           # SMARTC-01
+        s, d = self.smart(450, most=50), self.daemon(*self.ARGS, "--catch-up", "3")
+        d.subscribe(s.url())
+        self.wait(lambda: len(s.asked) == 4, daemon=d)
+        time.sleep(1)
+        self.assertEqual(4, len(s.asked))
+        self.assertTrue(d.feed(s.url()).json["partial"])
+        self.wait(lambda: len(s.asked) > 4, 20, "that it goes on by itself", d)
+        self.wait_equal(d, s.url(), s, 30, ping=True)
+        self.check_log(d, 450)
+
     def test_a_stream_behind_a_password(self):                               # SMARTC-11
         s, d = self.smart(120), self.daemon(*self.ARGS)
         s.script = [lambda ask: None if ask.headers.get("Authorization") else (
@@ -290,7 +310,7 @@ class Impostors(Followed):
         """It comes to rest after at most so many requests, and so does each poll."""
         def rest():
             n = len(s.asked)
-            time.sleep(1)
+            time.sleep(0.5)
             return len(s.asked) == n and n > 0
         self.wait(rest, 30, "rest", d)
         self.assertLessEqual(len(s.asked), most, s.queries())
@@ -387,10 +407,10 @@ class Impostors(Followed):
 class Push(Followed):
     """Smart Feeds, "Updates/Synchronization via Push"."""
 
-    def pushed(self, n=60):
+    def pushed(self, n=60, **kw):
         hub = Hub()
         self.addCleanup(hub.close)
-        s, d = self.smart(n, hub=hub.url()), self.daemon(*self.ARGS)
+        s, d = self.smart(n, hub=hub.url(), **kw), self.daemon(*self.ARGS)
         d.subscribe(s.url())
         self.wait_equal(d, s.url(), s)
         self.wait(lambda: (d.record(s.url()) or {}).get("hub_state") == "active", daemon=d)
@@ -446,3 +466,11 @@ class Push(Followed):
         body = body.replace("fo:last_cursor", "fo:x").replace("fo:prev_cursor", "fo:y")
         self.assertEqual(200, hub.deliver(asked, body)[0])
         self.wait_equal(d, s.url(), s)
+
+    def test_the_topic_is_the_base_url(self):                               # SMARTC-09 -11
+        for names_itself in True, False:
+            s, d, hub, asked = self.pushed(names_itself=names_itself)
+            for n in range(2):
+                s.put("new%d" % n, "new")
+                self.wait_equal(d, s.url(), s, ping=True)
+            self.assertEqual([s.url()], [a.topic for a in hub.subscribers()])

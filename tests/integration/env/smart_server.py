@@ -37,9 +37,11 @@ class SmartServer:
     each request in turn a status, "cut" (the connection breaks in the body), "short" (the body ends in
     its middle, as if it were all), a function (ask) -> None or (status, fields, body); then it answers."""
 
-    def __init__(self, page=50, most=1000, refuses_max=False, links=True, kinds=("atom", "json"), hub=None):
+    def __init__(self, page=50, most=1000, refuses_max=False, links=True, kinds=("atom", "json"), hub=None,
+                 names_itself=True):
         self.page, self.most, self.refuses_max, self.links = page, most, refuses_max, links
         self.kinds, self.hub, self.script, self.asked = kinds, hub, [], []
+        self.names_itself = names_itself
         self.items, self.clock, self.lock = {}, 1600000000, threading.RLock()
         self.on_ask = None
         server = self
@@ -178,7 +180,9 @@ class SmartServer:
                 shown, base, last, following)
         fields = {"Content-Type": "application/atom+xml; charset=utf-8", "ETag": '"%s"' % last}
         if self.hub:
-            fields["Link"] = '<%s>; rel="hub", <%s>; rel="self"' % (self.hub, base)
+            fields["Link"] = '<%s>; rel="hub"' % self.hub
+            if self.names_itself:
+                fields["Link"] += ', <%s>; rel="self"' % base
         return 200, fields, self.atom(shown, base, last, following)
 
     def json(self, shown, base, last, following):
@@ -198,8 +202,9 @@ class SmartServer:
 
     def atom(self, shown, base, last, following=None, previous=None):
         out = ['<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom" xmlns:fo="%s"><id>%s</id>'
-               "<title>S</title><updated>%s</updated><link rel=\"self\" href=%s/>" %
-               (FO, escape(base), stamp(self.clock), quoteattr(base))]
+               "<title>S</title><updated>%s</updated>" % (FO, escape(base), stamp(self.clock))]
+        if self.names_itself:
+            out.append('<link rel="self" href=%s/>' % quoteattr(base))
         if following:
             out.append('<link rel="next" href=%s/>' % quoteattr(following))
         out.append("<fo:total>%d</fo:total>" % len(self.items))

@@ -548,6 +548,54 @@ static void test_job__asks_for_more(void **state)
     job_free(&job);
 }
 
+/* What is left of a stream is soon asked for, as long as that leads anywhere. */
+static void test_job__when_a_stream_is_asked_again(void **state)
+{
+    static const struct {
+        unsigned cursor_state;
+        int status, n_errors;
+        bool more, refused, brings_news;
+        int64_t wait_s; /* the level's is 1800 */
+    } rows[] = {
+        {0, 200, 0, true, false, true, 10},
+        {CURSOR_FIRST, 200, 0, true, false, true, 10},
+        {CURSOR_FIRST, 200, 0, true, false, false, 1800},
+        {0, 200, 0, false, false, true, 1800},
+        {0, 200, 0, false, true, false, 10},
+        {CURSOR_REFUSED, 200, 0, false, true, true, 1800},
+        {CURSOR_FIRST, 500, 0, false, false, false, 4},
+        {CURSOR_FIRST, 500, 5, false, false, false, 128},
+        {0, 500, 0, false, false, false, 1800},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct feed_record rec = make_record("http://a.example/f");
+        struct findings found = {.same = rows[i].status == 200,
+                                 .piece = {.known = true,
+                                           .cursor = STR("d"),
+                                           .more = rows[i].more,
+                                           .is_refused = rows[i].refused}};
+        struct fetch_outcome o;
+        struct job *job;
+
+        rec.cursor = STR("c");
+        rec.cursor_state = rows[i].cursor_state;
+        rec.n_errors = rows[i].n_errors;
+        rec.has_body_hash = true;
+        job = make_job(&rec, 0);
+        job->follow.no_max = true;
+        answer(job, rows[i].status);
+        job->follow.brings_news = rows[i].brings_news;
+        outcome_fill(&a, job, &rec, &found, job->started_at, &o);
+        if (o.next_fetch_at - job->started_at < rows[i].wait_s ||
+            o.next_fetch_at - job->started_at > rows[i].wait_s * 11 / 10)
+            fail_msg("row %zu: %lld s", i, (long long)(o.next_fetch_at - job->started_at));
+        job_free(&job);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -566,6 +614,7 @@ int main(void)
         cmocka_unit_test(test_job__asks_behind_the_cursor),
         cmocka_unit_test(test_job__refused_cursors),
         cmocka_unit_test(test_job__asks_for_more),
+        cmocka_unit_test(test_job__when_a_stream_is_asked_again),
         cmocka_unit_test(test_job__head_compares_without_answer_facts),
     };
 
