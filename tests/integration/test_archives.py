@@ -284,6 +284,11 @@ class Simplefeed(Paged):
             for entry in document.entries:
                 self.assertTrue(entry.findtext(ATOM + "source/" + ATOM + "id"))
         self.assertNotIn(documents[0].id, ("urn:pub:p", "urn:pub:q"))
+        from .env.schema import check_atom
+        check_atom(self, *[d.body for d in documents])
+        mine = [[i for d in documents for i in d.ids if i.startswith("urn:pub:" + p)] for p in "pq"]
+        self.assertEqual([["urn:pub:p:e%d" % i for i in (3, 2, 1, 0)],
+                          ["urn:pub:q:q%d" % i for i in (3, 2, 1, 0)]], mine)
         first = documents[1].body
         self.fill(9, 4)
         self.assertEqual(first, Document(documents[1].url).body)

@@ -361,9 +361,11 @@ class Waiting(Smart):
         time.sleep(0.5)
         self.p.put("e0", "edited")       # no item is created: the last one goes on waiting
         self.sync()
+        stored = time.monotonic()
         for t in threads:
             t.join(20 * PATIENCE)
         self.assertEqual(8, len(got))
+        self.assertLess(max(at for _, at in got) - stored, 1 * PATIENCE)
         self.assertEqual({"urn:pub:p:e0"}, {p["items"][0]["id"] for p, _ in got})
         self.assertTrue(late.is_alive())
         self.fill(1, 7)

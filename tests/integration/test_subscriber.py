@@ -256,6 +256,9 @@ class Subscriber(Case):
         self.wait(lambda: r.titles() == ["new"], 10, "the push", d)
         self.assertEqual(before, len(self.o.seen("/f.atom")))
         self.assertTrue(d.record(u)["hub_delivered"])
+        self.h.deliver(asked, atom("newer").replace("<title>F<", "<title>Only what is new<"))
+        self.assertIn("newer", self.titles(d, u))
+        self.assertEqual("F", d.record(u)["title"])          # the head is that of the last poll
 
     def test_a_delivery_survives_kill(self):                             # SUBR-300
         d, u, asked = self.subscribed()
