@@ -158,7 +158,8 @@ CREATE TABLE entry_keys (
 CREATE TABLE archives (
     feed_id  INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
     url      TEXT NOT NULL,              -- canonical
-    state    INTEGER NOT NULL DEFAULT 0, -- 0: to be read; 1: was read; 2: one too many, not read
+    state    INTEGER NOT NULL DEFAULT 0, -- 0: to be read; 1: was read; 2: one too many, not read;
+                                         -- 3: was read, but had lost its end: once more
     place    INTEGER NOT NULL,           -- order in which the feed led to them
     walk     INTEGER NOT NULL DEFAULT 0, -- Atom-PMH: the harvest that asked for it; else 0
     try_at   INTEGER NOT NULL DEFAULT 0, -- not to be asked for before

@@ -201,6 +201,22 @@ static void on_found(struct task *t, struct call *c)
     answer(c, g);
 }
 
+/* In the one way in which we write it: what is to be kept for ever has one name. */
+static bool is_number(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.ptr[i] < '0' || s.ptr[i] > '9')
+            return false;
+    return s.len > 0 && (s.ptr[0] != '0' || s.len == 1);
+}
+
+static size_t hyphen(struct str s)
+{
+    ssize_t at = str_chr(s, '-');
+
+    return at < 0 ? s.len : (size_t)at;
+}
+
 /* "12", "12.rss"; "12-50" for instances. */
 static bool read_number(struct str s, bool is_instance, struct render_spec *spec)
 {
@@ -212,7 +228,9 @@ static bool read_number(struct str s, bool is_instance, struct render_spec *spec
         spec->view.format = FORMAT_RSS;
         rest.len -= 4;
     }
-    if (rest.len == 0 || rest.len > 20 || rest.ptr[0] == '-' || rest.ptr[0] == '+')
+    if (rest.len > 41 || !is_number(is_instance ? str_slice(rest, 0, hyphen(rest)) : rest) ||
+        (is_instance && hyphen(rest) < rest.len &&
+         !is_number(str_slice(rest, hyphen(rest) + 1, rest.len))))
         return false;
     if (is_instance) {
         struct str page = str_split(&rest, '-');

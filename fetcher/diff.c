@@ -410,8 +410,11 @@ size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_
         const struct known_entry *known = who[i] == IDENTITY_NEW ? NULL : &d->known[who[i]];
         struct doc_tombstone *t;
 
-        if (str_is_null(d->uids[i]) || (e->is_cut && known != NULL && !known->deleted))
-            continue; /* of an entry that lost its end, what is known is no less */
+        if (str_is_null(d->uids[i]))
+            continue;
+        /* of an entry that lost its end, what is known is no less; and the past is read again */
+        if (e->is_cut && (d->places != NULL || (known != NULL && !known->deleted)))
+            continue;
         t = map_get(&graves, d->uids[i]);
         if (t != NULL && e->updated_at != TIME_UNKNOWN && e->updated_at > t->when_at) {
             map_del(&graves, d->uids[i]); /* it rose again */

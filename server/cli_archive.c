@@ -2,15 +2,18 @@
  * web server can serve.
  *
  * The chain is walked from the newest document to the first one that is there already as an
- * archive, which never changes. What is new waits under names of its own and takes its place oldest
- * first, so that whoever reads meanwhile, or after a run that was cut off, finds a whole chain. */
+ * archive, which never changes. What is new waits under names of its own; then documents that were
+ * not there take their places, to which nothing leads yet, and after them those that were, oldest
+ * first: whoever reads meanwhile, or after a run that was cut off, finds a whole chain. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/digest.h"
 #include "base/mem.h"
 #include "feed/fragment.h"
 #include "net/url.h"
@@ -20,6 +23,7 @@
 #define FILE_MAX ((size_t)256 * 1024 * 1024)
 #define GROWING "recent.atom"
 #define WAITING ".new"
+#define TRIES 10 /* to read the newest documents between two changes of them */
 
 struct archive {
     const char *name; /* of the command */
@@ -112,7 +116,9 @@ static const char *path_in(struct archive *x, struct str file, const char *suffi
 static bool is_archived(struct archive *x, struct str file)
 {
     const char *path = path_in(x, file, "");
-    char head[16 * 1024];
+    char head[64 * 1024];
+    struct str text;
+    ssize_t entry;
     FILE *in = fopen(path, "rb");
     size_t n;
 
@@ -120,7 +126,9 @@ static bool is_archived(struct archive *x, struct str file)
         return false;
     n = fread(head, 1, sizeof head, in);
     fclose(in);
-    return str_find(str_of(head, n), STR("<fh:archive")) >= 0;
+    text = str_of(head, n);
+    entry = str_find(text, STR("<entry"));
+    return str_find(entry < 0 ? text : str_slice(text, 0, (size_t)entry), STR("<fh:archive")) >= 0;
 }
 
 static bool write_file(struct archive *x, struct str file, struct str text)
@@ -144,22 +152,32 @@ static bool take_place(struct archive *x, struct str file)
     return rename(from, to) == 0 || cli_fail(x->name, "%s: %s", to, strerror(errno)) == 0;
 }
 
-/* One document, kept under its waiting name; *prev, *via: where its links lead. */
-static bool keep(struct archive *x, struct str path, struct str *file, struct str *prev,
-                 struct str *via)
+struct kept {
+    struct str file;
+    struct str prev, next, via; /* paths and queries of its links; null */
+    unsigned char entries[16];  /* hash of what is behind its head */
+};
+
+/* One document, kept under its waiting name. */
+static bool keep(struct archive *x, struct str path, struct kept *out)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct arena *all = x->a;
     struct cli_answer answer = {0};
+    ssize_t at;
     bool kept;
 
     if (!cli_call(x->name, &x->srv, &a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, &answer))
         return false;
-    *file = file_of(all, path);
-    *prev = link_path(all, answer.body, "prev-archive");
-    *via = link_path(all, answer.body, "via");
+    at = str_find(answer.body, STR("<entry"));
+    *out = (struct kept){.file = file_of(all, path),
+                         .prev = link_path(all, answer.body, "prev-archive"),
+                         .next = link_path(all, answer.body, "next-archive"),
+                         .via = link_path(all, answer.body, "via")};
+    digest_content(at < 0 ? STR("") : str_slice(answer.body, (size_t)at, answer.body.len),
+                   out->entries);
     x->a = &a; /* a document's text lives no longer than this */
-    kept = write_file(x, *file, relinked(x, answer.body));
+    kept = write_file(x, out->file, relinked(x, answer.body));
     x->a = all;
     return kept;
 }
@@ -175,23 +193,63 @@ static void note(struct file_list *l, struct str file)
     l->names[l->n++] = file;
 }
 
+/* The entry document, and the same entries under their permanent name. When the daemon has added
+ * some in between, both are read again: the one must not say more than the other, nor lead to a
+ * document that is not there. */
+static bool keep_newest(struct archive *x, struct str path, struct kept *newest,
+                        struct file_list *l)
+{
+    struct kept same;
+
+    for (int i = 0; i < TRIES; i++) {
+        if (!keep(x, path, newest))
+            return false;
+        if (str_is_null(newest->via)) {
+            note(l, newest->file);
+            return true;
+        }
+        if (!keep(x, newest->via, &same))
+            return false;
+        if (str_is_null(same.next) && memcmp(same.entries, newest->entries, 16) == 0) {
+            note(l, newest->file);
+            note(l, same.file);
+            return true;
+        }
+    }
+    cli_fail(x->name, "the feed changes faster than it can be read; try again");
+    return false;
+}
+
 /* From the entry document back to what is there already. */
 static bool walk(struct archive *x, struct str path, struct file_list *l)
 {
-    struct str file, prev, via, none;
-    bool done = keep(x, path, &file, &prev, &via);
+    struct kept doc;
+    bool done = keep_newest(x, path, &doc, l);
 
-    if (done)
-        note(l, file);
-    if (done && !str_is_null(via)) { /* the same entries under their permanent name */
-        done = keep(x, via, &file, &none, &none);
+    while (done && !str_is_null(doc.prev) && !is_archived(x, file_of(x->a, doc.prev))) {
+        done = keep(x, doc.prev, &doc);
         if (done)
-            note(l, file);
+            note(l, doc.file);
     }
-    while (done && !str_is_null(prev) && !is_archived(x, file_of(x->a, prev))) {
-        done = keep(x, prev, &file, &prev, &none);
-        if (done)
-            note(l, file);
+    return done;
+}
+
+/* All of them from their waiting names to their own. */
+static bool take_places(struct archive *x, const struct file_list *l)
+{
+    bool *was_there = ARENA_ARRAY(x->a, bool, l->n + 1), done = true;
+    int dir;
+
+    for (size_t i = 0; i < l->n; i++) /* the last one to be replaced is what readers begin with */
+        was_there[i] = i == 0 || access(path_in(x, l->names[i], ""), F_OK) == 0;
+    for (size_t i = l->n; i-- > 0 && done;)
+        done = was_there[i] || take_place(x, l->names[i]);
+    for (size_t i = l->n; i-- > 0 && done;)
+        done = !was_there[i] || take_place(x, l->names[i]);
+    dir = open(str_z(x->a, x->dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir >= 0) {
+        done = done && fsync(dir) == 0;
+        close(dir);
     }
     return done;
 }
@@ -222,8 +280,7 @@ int cli_archive(int argc, char **argv)
         buf_str(&path, url_encode(&a, str_from(argv[i])));
     }
     done = walk(&x, buf_view(&path), &l);
-    for (size_t i = l.n; i-- > 0 && done;)
-        done = take_place(&x, l.names[i]);
+    done = done && take_places(&x, &l);
     if (done)
         printf("%zu documents written to %.*s; begin at " GROWING "\n", l.n, STR_ARG(x.dir));
     mem_free(l.names);

@@ -12,6 +12,7 @@
 
 #define RETRY_S 2 /* after the first failure; doubled by each that follows */
 #define RETRY_MOST_S 86400
+#define BROKEN_READS 3 /* of a document that is not whole: it may have been cut on its way */
 
 static int64_t earlier(int64_t x, int64_t y)
 {
@@ -102,13 +103,17 @@ enum rc apply_archive(struct txn *t, struct op *op)
         return rc;
     if (o->ok) {
         rc = apply_changes(t, op, &row, o->checked_at, false, &visible);
-        if (rc == RC_OK)
+        if (rc == RC_OK && !o->past.whole && self.failures < BROKEN_READS - 1)
+            rc = archives_failed(t->db, o->feed_id, o->archive,
+                                 o->checked_at + (RETRY_S << self.failures), true, &op->err);
+        else if (rc == RC_OK)
             rc = archives_read(t->db, o->feed_id, o->archive, &op->err);
         if (rc == RC_OK)
             rc = lead_on(t, &row.rec, &o->past, self.place, self.walk, &op->err);
     } else {
         wait_s = earlier((int64_t)RETRY_S << earlier(self.failures, 20), RETRY_MOST_S);
-        rc = archives_failed(t->db, o->feed_id, o->archive, o->checked_at + wait_s, &op->err);
+        rc =
+            archives_failed(t->db, o->feed_id, o->archive, o->checked_at + wait_s, false, &op->err);
     }
     if (rc == RC_OK)
         rc = look_ahead(t, op, &row.rec, o->checked_at, &visible);

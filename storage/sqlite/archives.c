@@ -24,7 +24,8 @@ enum rc archives_find(struct db *db, int64_t feed_id, struct str url, struct arc
 {
     sqlite3_stmt *st = stmt_start(
         db, err,
-        "SELECT place, walk, failures FROM archives WHERE feed_id = ?1 AND url = ?2 AND state = 0",
+        "SELECT place, walk, failures FROM archives WHERE feed_id = ?1 AND url = ?2"
+        " AND state IN (0, 3)",
         "is", feed_id, url);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
@@ -45,12 +46,12 @@ enum rc archives_read(struct db *db, int64_t feed_id, struct str url, struct err
 }
 
 enum rc archives_failed(struct db *db, int64_t feed_id, struct str url, int64_t try_at,
-                        struct err *err)
+                        bool was_cut, struct err *err)
 {
     return stmt_run(db, err,
-                    "UPDATE archives SET try_at = ?3, failures = failures + 1"
-                    " WHERE feed_id = ?1 AND url = ?2",
-                    "isi", feed_id, url, try_at);
+                    "UPDATE archives SET try_at = ?3, failures = failures + 1,"
+                    " state = iif(?4, 3, state) WHERE feed_id = ?1 AND url = ?2",
+                    "isii", feed_id, url, try_at, (int64_t)was_cut);
 }
 
 enum rc archives_next(struct db *db, int64_t feed_id, int64_t now, struct arena *a, struct str *url,
@@ -58,7 +59,7 @@ enum rc archives_next(struct db *db, int64_t feed_id, int64_t now, struct arena 
 {
     sqlite3_stmt *st = stmt_start(db, err,
                                   "SELECT url FROM archives INDEXED BY archives_place"
-                                  " WHERE feed_id = ?1 AND state = 0 AND try_at <= ?2"
+                                  " WHERE feed_id = ?1 AND state IN (0, 3) AND try_at <= ?2"
                                   " ORDER BY place DESC LIMIT 1",
                                   "ii", feed_id, now);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
@@ -75,7 +76,7 @@ enum rc archives_pending(struct db *db, int64_t feed_id, bool *out, struct err *
 {
     sqlite3_stmt *st = stmt_start(db, err,
                                   "SELECT 1 FROM archives INDEXED BY archives_place"
-                                  " WHERE feed_id = ?1 AND state IN (0, 2) LIMIT 1",
+                                  " WHERE feed_id = ?1 AND state IN (0, 2, 3) LIMIT 1",
                                   "i", feed_id);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
@@ -90,8 +91,9 @@ enum rc archives_pending(struct db *db, int64_t feed_id, bool *out, struct err *
 enum rc archives_forget(struct db *db, int64_t feed_id, int64_t place, struct err *err)
 {
     return stmt_run(db, err,
-                    "DELETE FROM archives WHERE feed_id = ?1 AND state IN (0, 2) AND place < ?2",
-                    "ii", feed_id, place);
+                    "DELETE FROM archives WHERE feed_id = ?1 AND place < ?2"
+                    " AND (state IN (0, 2) OR (state = 3 AND ?3))",
+                    "iii", feed_id, place, (int64_t)(place == INT64_MAX));
 }
 
 enum rc archives_move(struct db *db, int64_t from, int64_t to, struct err *err)

@@ -21,10 +21,10 @@ struct archive_row {
 enum rc archives_find(struct db *db, int64_t feed_id, struct str url, struct archive_row *out,
                       bool *found, struct err *err) NODISCARD;
 
-/* It was read; or it could not be, and is asked for again from try_at on. */
+/* It was read; or it could not be, or not to its end, and is asked for again from try_at on. */
 enum rc archives_read(struct db *db, int64_t feed_id, struct str url, struct err *err) NODISCARD;
 enum rc archives_failed(struct db *db, int64_t feed_id, struct str url, int64_t try_at,
-                        struct err *err) NODISCARD;
+                        bool was_cut, struct err *err) NODISCARD;
 
 /* The one to read next, of those that may be asked for now the last that was led to: null, none. */
 enum rc archives_next(struct db *db, int64_t feed_id, int64_t now, struct arena *a, struct str *url,
@@ -33,7 +33,8 @@ enum rc archives_next(struct db *db, int64_t feed_id, int64_t now, struct arena 
 /* Does any wait to be read? */
 enum rc archives_pending(struct db *db, int64_t feed_id, bool *out, struct err *err) NODISCARD;
 
-/* Those unread that were led to before `place` (INT64_MAX: all) are not wanted any more. */
+/* Those unread that were led to before `place` are not wanted any more; at INT64_MAX all, also those
+ * that are only to be read once more. */
 enum rc archives_forget(struct db *db, int64_t feed_id, int64_t place, struct err *err) NODISCARD;
 
 /* Give all of a record to another one, which keeps what it has. */

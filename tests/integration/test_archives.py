@@ -319,6 +319,25 @@ class Simplefeed(Paged):
             self.assertEqual(before[view], {i: after[i] for i in before[view]})
             self.assertIn(b"New name", after["urn:n:b"])
 
+    def test_numbers_have_one_spelling(self):
+        """What is kept for a year has one name; numbers beyond all reason are none."""
+        self.fill(12)
+        for view in "/simple/recent", "/archive", "/history", "/pmh":
+            rel = "prev" if view == "/history" else "prev-archive"
+            url = Document(self.at(view)).link(rel)
+            base, number = url.rsplit("/", 1)
+            path = base[len(self.d.base):]
+            self.assertEqual(200, self.d.get(path + "/" + number).status)
+            for other in ("0" + number, "+" + number, "-" + number, number + "-", "9" * 19, "9" * 30,
+                          "9223372036854775807", "", number + "x"):
+                self.assertEqual(404, self.d.get(path + "/" + other).status, (view, other))
+        item = Document(self.at("/pmh")).entries[0].find(ATOM + "link").get("href")
+        base, number = item[len(self.d.base):].rsplit("/", 1)
+        self.assertEqual(200, self.d.get(base + "/" + number).status)
+        for other in ("0" + number, "+" + number, "9223372036854775807.atom", "0.atom", "-1.atom",
+                      "9223372036854775808.json", ".html"):
+            self.assertEqual(404, self.d.get(base + "/" + other).status, other)
+
     def test_a_feed_behind_a_password_is_not_for_guessing(self):
         from .env.origin import Reply, atom
         url = self.o.set("/secret.xml", Reply(body=atom(*[("s%d" % i, "2020-01-01T00:00:0%dZ" % i)
@@ -560,6 +579,85 @@ class Files(Paged):
         self.assertEqual([], documents[0].links("hub"))             # no hub tells of files
         self.assertEqual([], [n for n in os.listdir(self.folder) if not n.endswith(".atom")])
         self.assertIn("2 documents", self.archive("--base", base).stdout)  # nothing but the newest
+
+    def check_folder(self):
+        """Every link of every file leads to a file, and the chain loses nothing."""
+        names = {n for n in os.listdir(self.folder) if n.endswith(".atom")}
+        documents = {n: Document("file://" + os.path.join(self.folder, n))
+                     for n in names}
+        if "recent.atom" not in names:
+            return
+        reached, n = [], "recent.atom"
+        while n:
+            self.assertIn(n, names)
+            reached += documents[n].ids
+            following = documents[n].link("next-archive")
+            self.assertTrue(following is None or following in names, (n, following))
+            n = documents[n].link("prev-archive")
+        self.assertIn(documents["recent.atom"].link("via"), names)
+        self.assertEqual(len(reached), len(set(reached)))
+        self.assertIn("urn:pub:p:e0", reached)
+
+    def test_killed_while_the_feed_grows(self):            # SIMP-01
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.fill(7)
+        for i in range(12):
+            self.fill(5, 7 + 5 * i)
+            run = subprocess.Popen([BINARY, "archive", "--server", self.d.base, "--out",
+                                    self.folder, self.p.url], stdout=subprocess.DEVNULL)
+            try:
+                run.wait(0.02 * (i + 1))
+            except subprocess.TimeoutExpired:
+                run.kill()
+                run.wait()
+            self.check_folder()
+        self.assertEqual(0, self.archive().returncode)
+        self.check_folder()
+
+    def test_while_the_feed_grows(self):                   # SIMP-01 SIMP-06
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.fill(4)
+        ended = threading.Event()
+
+        def grow():
+            n = 4
+            while not ended.is_set():
+                self.fill(1, n)
+                n += 1
+        grower = threading.Thread(target=grow)
+        grower.start()
+        try:
+            for _ in range(6):
+                done = self.archive()
+                self.assertIn(done.returncode, (0, 1))
+                self.assertTrue(done.returncode == 0 or "try again" in done.stderr, done.stderr)
+                self.check_folder()
+        finally:
+            ended.set()
+            grower.join()
+        self.assertEqual(0, self.archive().returncode)
+        self.check_folder()
+
+    def test_a_full_disk(self):                            # SIMP-01
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.fill(12)
+        self.assertEqual(0, self.archive().returncode)
+        self.fill(12, 12)
+        before = {n: open(os.path.join(self.folder, n), "rb").read()
+                  for n in os.listdir(self.folder)}
+        # files may not pass 1 KiB, as on a disk without room
+        done = subprocess.run(["sh", "-c", 'trap "" XFSZ; ulimit -f 1; exec "$0" "$@"', BINARY, "archive",
+                               "--server", self.d.base, "--out", self.folder, self.p.url],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(1, done.returncode)
+        self.assertIn(self.folder, done.stderr)
+        for name, body in before.items():
+            self.assertEqual(body, open(os.path.join(self.folder, name), "rb").read())
+        self.assertEqual(0, self.archive().returncode)
+        self.check_folder()
 
     def test_wrong_use(self):
         self.folder = "/nonexistent/folder"

@@ -209,6 +209,30 @@ class Archives(Followed):
         self.assertEqual(["e3"], self.titles(url))
         self.assertTrue(self.partial(url))
 
+    def test_an_archive_that_was_cut_is_read_again(self):             # ARCHC-08
+        self.o.set("/a1", doc(entry("e1", 1)))
+        whole = doc(link("prev-archive", "/a1"), entry("e3", 3), entry("e2", 2))
+        self.o.set("/a2", Reply(200, whole[:whole.index("<title>e2")]), whole)
+        url = self.o.set("/f", doc(link("prev-archive", "/a2"), entry("e4", 4)))
+        self.titles(url)
+
+        def whole_now():
+            self.d.ping(url)
+            return self.titles(url) == ["e1", "e2", "e3", "e4"] and not self.partial(url)
+        self.wait(whole_now, 30, "the whole of it", self.d)
+        self.assertEqual([1, 2], self.counts("/a1", "/a2"))
+
+    def test_an_archive_that_is_always_broken_is_given_up(self):      # ARCHC-08
+        self.o.set("/a", doc(entry("e1", 1))[:-7])
+        url = self.o.set("/f", doc(link("prev-archive", "/a"), entry("e2", 2)))
+        self.assertEqual(["e1", "e2"], self.titles(url))
+
+        def whole_now():
+            self.d.ping(url)
+            return not self.partial(url)
+        self.wait(whole_now, 30, "the end of it", self.d)
+        self.assertEqual([3], self.counts("/a"))
+
     def test_a_past_that_is_not_led_to_any_more_is_not_missed(self):  # ARCHC-08
         url = self.o.set("/f", doc(link("prev-archive", "/no"), entry("e3", 3)))
         self.assertEqual(["e3"], self.titles(url))
