@@ -29,13 +29,13 @@ class Federation(Case):
     def state(self):
         return {"urn:pub:p:" + n: t for n, (t, _) in self.p.entries.items()}
 
-    def follow(self, turns, disturb, pings):
+    def follow(self, turns, disturb, pings, more=""):
         """The far one follows the near one's stream through so many changes."""
         chance = random.Random(11)
         for n in range(130):
             self.p.put("n%d" % n, "t%d" % n)
         self.p.sync(self)
-        url = "%s/smart/?url=%s" % (self.d.base, quote(self.p.url))
+        url = "%s/smart/?url=%s%s" % (self.d.base, quote(self.p.url), more)
         self.far.subscribe(url)
         self.wait(lambda: self.mirrored(url) == self.state(), 30, "the backlog", self.far)
         for turn in range(turns):
@@ -87,6 +87,15 @@ class Federation(Case):
             n_pulls = n_pulls or self.far.counter("fetch_total")
         self.assertEqual(n_pulls, self.far.counter("fetch_total"))      # each push follows the last
         self.assertGreaterEqual(self.far.counter("hub_deliveries_total"), n + 4)
+
+    def test_a_stream_is_mirrored_as_json(self):                            # SMARTC-12
+        far, near = self.again(self.far), self.again(self.d)
+        url = self.follow(6, {1: near, 3: far}, True, "&type=json")
+        mine, theirs = ({e["id"]: e for e in d.feed(u, len=1000).json["entries"]}
+                        for d, u in ((self.far, url), (self.d, self.p.url)))
+        for name, entry in theirs.items():
+            for member in "title", "link", "summary", "updated":
+                self.assertEqual(entry.get(member), mine[name].get(member))
 
     def test_a_stream_is_mirrored_by_push_across_crashes(self):              # SMARTC-12
         far, near = self.again(self.far), self.again(self.d)
