@@ -18,9 +18,9 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "fetcher/hub_call.h"
-#include "fetcher/hub_turns.h"
 #include "fetcher/job.h"
 #include "fetcher/time_heap.h"
+#include "net/host_turns.h"
 #include "net/url.h"
 
 #define TOKEN_BYTES 20       /* 160 random bits */
@@ -32,6 +32,8 @@
 #define DAY_S 86400
 #define OTHER_HUB_AFTER 3 /* failures, when the publisher names another one */
 #define ENDINGS_TRIED 5   /* then the lease will end it */
+#define CALLS_MAX 32      /* requests to hubs at once */
+#define CALLS_HOST 4      /* of them to one host */
 #define SLEEP_MAX_S 60    /* wall time may be set while we sleep */
 #define SAVE_RETRY_MS 500
 #define REASON_TEXT 200
@@ -41,7 +43,7 @@ struct follow {
     struct arena arena;
     char error[REASON_TEXT];
     struct time_node node; /* row.next_at, while no call is in flight */
-    struct hub_turn turn;  /* it is time, and others are before it */
+    struct host_turn turn; /* it is time, and others are before it */
     bool is_calling;
     bool is_waiting;   /* the hub took the request and has not verified it yet */
     bool is_confirmed; /* it has, while the call was in flight */
@@ -56,7 +58,7 @@ struct subscriber {
     struct map by_token;  /* struct follow */
     struct map by_feed;   /* those that are current, by feed id */
     struct time_heap heap;
-    struct hub_turns turns;
+    struct host_turns turns;
     struct arena arena; /* the next two; a reload adds to it */
     struct str base_url, local_url;
     int64_t unused_s, timeout_ms;
@@ -96,7 +98,7 @@ static void kick_locked(struct subscriber *s)
 
 static void set_next_locked(struct subscriber *s, struct follow *f, int64_t at)
 {
-    hub_turns_leave(&s->turns, &f->turn);
+    host_turns_leave(&s->turns, &f->turn);
     f->row.next_at = at;
     if (at == TIME_UNKNOWN || f->is_calling)
         time_heap_remove(&s->heap, &f->node);
@@ -162,7 +164,7 @@ static void drop_locked(struct subscriber *s, struct follow *f)
         log_debug("fetcher", "hub_kept", "feed=%" PRId64 " effect=dropped_at_next_start",
                   f->row.feed_id);
     not_current_locked(s, f);
-    hub_turns_leave(&s->turns, &f->turn);
+    host_turns_leave(&s->turns, &f->turn);
     time_heap_remove(&s->heap, &f->node);
     s->n_unsaved -= f->is_unsaved;
     map_del(&s->by_token, f->row.token);
@@ -389,7 +391,7 @@ static void on_answer(void *ctx, const struct hub_request *req, enum rc rc, stru
     struct follow *f;
 
     pthread_mutex_lock(&s->lock);
-    hub_turns_done(&s->turns, req->hub, rc == RC_OK);
+    host_turns_done(&s->turns, req->hub, rc == RC_OK);
     f = map_get(&s->by_token, req->token);
     if (f != NULL && rc != RC_CLOSED)
         answered_locked(s, f, req->ends, why);
@@ -415,7 +417,7 @@ static void step_locked(struct subscriber *s, struct follow *f)
         set_next_locked(s, f, TIME_UNKNOWN);
     } else {
         time_heap_remove(&s->heap, &f->node);
-        hub_turns_wait(&s->turns, &f->turn, f->row.hub);
+        host_turns_wait(&s->turns, &f->turn, f->row.hub);
     }
 }
 
@@ -463,7 +465,7 @@ static void on_turn(void *ctx)
 {
     struct subscriber *s = ctx;
     struct time_node *first;
-    struct hub_turn *turn;
+    struct host_turn *turn;
 
     pthread_mutex_lock(&s->lock);
     s->is_kicked = true; /* what follows needs no further turn */
@@ -471,7 +473,7 @@ static void on_turn(void *ctx)
         save_again_locked(s);
         while ((first = time_heap_first(&s->heap)) != NULL && first->at <= clock_now_s())
             step_locked(s, CONTAINER_OF(first, struct follow, node));
-        while ((turn = hub_turns_next(&s->turns)) != NULL)
+        while ((turn = host_turns_next(&s->turns)) != NULL)
             ask_hub_locked(s, CONTAINER_OF(turn, struct follow, turn));
         arm_locked(s);
     }
@@ -699,6 +701,8 @@ struct subscriber *subscriber_new(struct store *store, struct loop *loop,
 
     s->store = store;
     s->loop = loop;
+    s->turns.max = CALLS_MAX;
+    s->turns.max_host = CALLS_HOST;
     pthread_mutex_init(&s->lock, NULL);
     subscriber_set(s, cfg);
     return s;
@@ -789,7 +793,7 @@ void subscriber_free(struct subscriber **sp)
         return;
     map_release(&s->by_feed, NULL);
     map_release(&s->by_token, free_follow);
-    hub_turns_release(&s->turns);
+    host_turns_release(&s->turns);
     time_heap_release(&s->heap);
     arena_release(&s->arena);
     pthread_mutex_destroy(&s->lock);

@@ -47,4 +47,5 @@ struct hub_lease {
 struct hub_settled {
     int64_t intent_id;
     bool confirmed;
+    bool unreached; /* nobody answered: it may be asked again later */
 };

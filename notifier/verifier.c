@@ -12,10 +12,11 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "net/host_turns.h"
 #include "net/url.h"
 
 #define AT_ONCE 64        /* calls in flight */
-#define AT_ONCE_HOST 8    /* of them to one host: a slow one leaves room for the others */
+#define AT_ONCE_HOST 8    /* of them to one host */
 #define LOAD_MAX 256      /* intents read at once */
 #define KNOWN_MAX 10000   /* in memory: those to a host that is dead do not hide the others */
 #define TRIES 3           /* of a callback that cannot be reached */
@@ -25,18 +26,24 @@
 #define CHALLENGE_BYTES 24
 #define ANSWER_MAX 4096
 
+/* What waits for one callback and topic, in the order in which it came: the first one is under way.
+ */
+struct verify;
+TAILQ_HEAD(pair, verify);
+
 struct verify {
     struct verifier *v;
     struct arena arena;
     struct hub_intent intent;
-    struct str host, pair; /* of the callback; callback and topic */
+    struct str pair_key; /* callback and topic */
+    struct pair *pair;
+    struct host_turn turn; /* at the callback's host, while it is the first of its pair */
     char challenge[2 * CHALLENGE_BYTES + 1];
     int n_tries;
-    bool busy; /* called, waiting for the next try, or with the storer */
-    bool confirmed;
+    bool confirmed, unreached;
     enum rc rc;
     struct loop_timer *timer;
-    TAILQ_ENTRY(verify) next;
+    TAILQ_ENTRY(verify) next, of_pair;
 };
 TAILQ_HEAD(verify_list, verify);
 
@@ -60,10 +67,10 @@ struct verifier {
     struct http_client *client;
     const struct notifier_cfg *cfg;
     struct verify_list all; /* by id */
-    size_t n, n_calling;
-    struct map pairs; /* those of which one is busy */
-    struct map hosts; /* how many are busy, as a number in the pointer */
-    int64_t last_id;  /* intents up to it have been read */
+    size_t n;
+    struct map pairs; /* struct pair */
+    struct host_turns turns;
+    int64_t last_id; /* intents up to it have been read */
     bool loading, more;
     bool sweeping, sweep_more;
     bool stopped;
@@ -84,35 +91,33 @@ static void verify_free(struct verify *f)
     mem_free(f);
 }
 
-static uintptr_t busy_at(const struct verifier *v, struct str host)
+/* Behind those of its callback and topic. */
+static void enter(struct verifier *v, struct verify *f)
 {
-    return (uintptr_t)map_get(&v->hosts, host);
-}
-
-static void set_busy(struct verify *f, bool busy)
-{
-    struct verifier *v = f->v;
-    uintptr_t n = busy_at(v, f->host);
-
-    if (busy == f->busy)
-        return;
-    f->busy = busy;
-    if (busy)
-        map_put(&v->pairs, f->pair, f);
-    else
-        map_del(&v->pairs, f->pair);
-    n = busy ? n + 1 : n - 1;
-    if (n > 0)
-        map_put(&v->hosts, f->host, (void *)n);
-    else
-        map_del(&v->hosts, f->host);
+    f->pair = map_get(&v->pairs, f->pair_key);
+    if (f->pair == NULL) {
+        f->pair = NEW(struct pair);
+        TAILQ_INIT(f->pair);
+        map_put(&v->pairs, f->pair_key, f->pair);
+        host_turns_wait(&v->turns, &f->turn, f->intent.callback);
+    }
+    TAILQ_INSERT_TAIL(f->pair, f, of_pair);
+    TAILQ_INSERT_TAIL(&v->all, f, next);
+    v->n++;
 }
 
 static void forget(struct verify *f)
 {
     struct verifier *v = f->v;
+    struct verify *follower;
 
-    set_busy(f, false);
+    host_turns_leave(&v->turns, &f->turn);
+    TAILQ_REMOVE(f->pair, f, of_pair);
+    follower = TAILQ_FIRST(f->pair);
+    if (follower != NULL)
+        host_turns_wait(&v->turns, &follower->turn, follower->intent.callback);
+    else
+        mem_free(map_del(&v->pairs, f->pair_key));
     TAILQ_REMOVE(&v->all, f, next);
     v->n--;
     verify_free(f);
@@ -155,7 +160,7 @@ static void on_settle_again(void *ctx)
 
 static void settle(struct verify *f)
 {
-    struct hub_settled settled = {f->intent.id, f->confirmed};
+    struct hub_settled settled = {f->intent.id, f->confirmed, f->unreached};
     enum rc rc;
 
     rc = store_hub_settle(f->v->cfg->store, settled, on_storer_settled, f);
@@ -165,14 +170,12 @@ static void settle(struct verify *f)
         f->timer = loop_timer_start(f->v->loop, TROUBLE_MS, on_settle_again, f);
 }
 
-static void call(struct verify *f);
-
 static void on_try_again(void *ctx)
 {
     struct verify *f = ctx;
 
     f->timer = NULL;
-    set_busy(f, false);
+    host_turns_wait(&f->v->turns, &f->turn, f->intent.callback);
     run(f->v);
 }
 
@@ -185,7 +188,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     int status = answer == NULL ? 0 : answer->status;
     bool unreached = rc != RC_OK || status >= 500;
 
-    v->n_calling--;
+    host_turns_done(&v->turns, f->intent.callback, rc == RC_OK);
     if (rc == RC_OK && status >= 200 && status < 300)
         f->confirmed = str_eqz(answer->body, f->challenge);
     if (rc == RC_LIMIT || rc == RC_DENIED)
@@ -193,6 +196,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     log_debug("notifier", "hub_verify", "mode=%s callback=%s status=%d confirmed=%d error=%s",
               modes[f->intent.mode], log_quote(url_public(&f->arena, f->intent.callback)), status,
               (int)f->confirmed, log_quote(rc == RC_OK ? STR("") : str_from(err->text)));
+    f->unreached = unreached;
     arena_free(&arena);
     if (v->stopped)
         return; /* the intent stays: it is asked again after the next start */
@@ -252,24 +256,15 @@ static void call(struct verify *f)
     if (!str_is_null(in->verify_token))
         put(&f->arena, &url, "verify_token", in->verify_token);
     call.url = buf_view(&url);
-    set_busy(f, true);
-    f->v->n_calling++;
     http_client_start(f->v->client, &call, on_answer, f);
 }
 
-/* Start what may start: nothing of its callback and topic is under way, and its host is not too
- * busy. They are in the order in which they came, so of a pair the first one is met first. */
 static void run(struct verifier *v)
 {
-    struct verify *f;
+    struct host_turn *turn;
 
-    TAILQ_FOREACH(f, &v->all, next)
-    {
-        if (v->n_calling >= AT_ONCE)
-            return;
-        if (!f->busy && map_get(&v->pairs, f->pair) == NULL && busy_at(v, f->host) < AT_ONCE_HOST)
-            call(f);
-    }
+    while ((turn = host_turns_next(&v->turns)) != NULL)
+        call(CONTAINER_OF(turn, struct verify, turn));
 }
 
 /* ---- intents --------------------------------------------------------------------------------- */
@@ -289,8 +284,7 @@ static struct verify *verify_new(struct verifier *v, const struct hub_intent *in
     f->intent.reason = str_is_null(in->reason) ? STR("") : str_dup(&f->arena, in->reason);
     f->intent.secret = STR_NULL; /* for the storer only */
     f->intent.feeds = NULL;
-    f->host = url_authority(&f->arena, f->intent.callback);
-    f->pair = str_printf(&f->arena, "%.*s\n%.*s", STR_ARG(in->callback), STR_ARG(in->topic));
+    f->pair_key = str_printf(&f->arena, "%.*s\n%.*s", STR_ARG(in->callback), STR_ARG(in->topic));
     return f;
 }
 
@@ -312,8 +306,7 @@ static void on_loaded(void *ctx)
         struct verify *f = verify_new(v, &l->found[i]);
 
         v->last_id = f->intent.id;
-        TAILQ_INSERT_TAIL(&v->all, f, next);
-        v->n++;
+        enter(v, f);
     }
     if (l->rc == RC_OK && l->n == LOAD_MAX)
         v->more = true; /* there may be others */
@@ -427,6 +420,8 @@ struct verifier *verifier_new(struct loop *loop, struct http_client *client,
     v->loop = loop;
     v->client = client;
     v->cfg = cfg;
+    v->turns.max = AT_ONCE;
+    v->turns.max_host = AT_ONCE_HOST;
     TAILQ_INIT(&v->all);
     return v;
 }
@@ -465,6 +460,6 @@ void verifier_free(struct verifier **vp)
     while ((f = TAILQ_FIRST(&v->all)) != NULL)
         forget(f);
     map_release(&v->pairs, NULL);
-    map_release(&v->hosts, NULL);
+    host_turns_release(&v->turns);
     mem_free(v);
 }

@@ -9,6 +9,7 @@
 #define INTENTS_MAX 10000 /* requests that wait for their verification */
 #define SWEEP_MAX 500     /* leases ended or renewed by one operation */
 #define RENEW_LEFT 4      /* a lease is renewed when this part of it is left */
+#define RENEW_AGAIN_MIN 5 /* seconds */
 
 enum rc apply_hub_request(struct txn *t, struct op *op)
 {
@@ -139,6 +140,26 @@ static enum rc confirm(struct txn *t, struct op *op, const struct hub_intent *in
     return rc;
 }
 
+/* A renewal that nobody answered: half of what is left of the lease later the callback may be back.
+ */
+static enum rc renew_later(struct txn *t, struct op *op, const struct hub_intent *in)
+{
+    struct hub_lease lease;
+    int64_t sub_id, now = clock_now_s(), wait_s;
+    enum rc rc = hub_lease_find(t->db, in->callback, in->topic, &sub_id, &op->err);
+
+    if (rc != RC_OK || sub_id == 0)
+        return rc;
+    rc = hub_lease_load(t->db, sub_id, &op->arena, &lease, &op->err);
+    if (rc != RC_OK)
+        return rc;
+    wait_s = (lease.ends_at - now) / 2;
+    if (lease.renew_at != TIME_UNKNOWN || wait_s < RENEW_AGAIN_MIN)
+        return RC_OK;
+    t->has_hub_news = true;
+    return hub_lease_renew_at(t->db, sub_id, now + wait_s, &op->err);
+}
+
 enum rc apply_hub_settle(struct txn *t, struct op *op)
 {
     struct hub_settled settled = op->as.hub_settle;
@@ -149,6 +170,8 @@ enum rc apply_hub_settle(struct txn *t, struct op *op)
         rc = hub_intent_delete(t->db, in.id, &op->err);
     if (rc == RC_OK && settled.confirmed && in.mode != HUB_DENIED)
         rc = confirm(t, op, &in);
+    else if (rc == RC_OK && settled.unreached && in.mode == HUB_SUBSCRIBE && in.renews)
+        rc = renew_later(t, op, &in);
     if (rc == RC_OK)
         txn_settled(t, settled);
     op->result.id = settled.intent_id;
@@ -169,7 +192,7 @@ static enum rc renew(struct txn *t, struct op *op, int64_t sub_id)
     if (rc == RC_OK)
         rc = subs_credential(t->db, sub_id, &op->arena, &in.credential, &op->err);
     if (rc == RC_OK)
-        rc = hub_lease_renewing(t->db, sub_id, &op->err);
+        rc = hub_lease_renew_at(t->db, sub_id, TIME_UNKNOWN, &op->err);
     if (rc != RC_OK)
         return rc;
     in.topic = lease.topic;

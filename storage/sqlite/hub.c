@@ -215,10 +215,10 @@ enum rc hub_leases_to_renew(struct db *db, int64_t now, int64_t max, struct aren
                    max, a, out, n_out, err);
 }
 
-enum rc hub_lease_renewing(struct db *db, int64_t sub_id, struct err *err)
+enum rc hub_lease_renew_at(struct db *db, int64_t sub_id, int64_t at, struct err *err)
 {
-    return stmt_run(db, err, "UPDATE hub_leases SET renew_at = NULL WHERE sub_id = ?1", "i",
-                    sub_id);
+    return stmt_run(db, err, "UPDATE hub_leases SET renew_at = ?2 WHERE sub_id = ?1", "it", sub_id,
+                    at);
 }
 
 enum rc hub_next_due(struct db *db, int64_t *at, struct err *err)

@@ -38,8 +38,8 @@ enum rc hub_leases_ended(struct db *db, int64_t now, int64_t max, struct arena *
 enum rc hub_leases_to_renew(struct db *db, int64_t now, int64_t max, struct arena *a, int64_t **out,
                             size_t *n_out, struct err *err) NODISCARD;
 
-/* It has been asked for. */
-enum rc hub_lease_renewing(struct db *db, int64_t sub_id, struct err *err) NODISCARD;
+/* When it is to be renewed; TIME_UNKNOWN: it is being renewed, or just ends. */
+enum rc hub_lease_renew_at(struct db *db, int64_t sub_id, int64_t at, struct err *err) NODISCARD;
 
 /* When the next lease ends or is to be renewed; TIME_UNKNOWN: there is none. */
 enum rc hub_next_due(struct db *db, int64_t *at, struct err *err) NODISCARD;

@@ -36,8 +36,18 @@ static enum rc settle(struct fixture *f, int64_t intent, bool confirmed)
 {
     struct answer a;
 
-    WRITE(a, store_hub_settle(f->store, (struct hub_settled){intent, confirmed}, on_answer, &a));
+    WRITE(a, store_hub_settle(f->store, (struct hub_settled){intent, confirmed, false}, on_answer,
+                              &a));
     return a.rc;
+}
+
+static void unreached(struct fixture *f, int64_t intent)
+{
+    struct hub_settled settled = {.intent_id = intent, .unreached = true};
+    struct answer a;
+
+    WRITE(a, store_hub_settle(f->store, settled, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
 }
 
 static int64_t sweep(struct fixture *f)
@@ -219,6 +229,35 @@ static void test_hub__leases_are_renewed(void **state)
     assert_int_equal(due + 100, lease_of(f, id).ends_at);
 }
 
+/* HUB-35: a callback that is away for a moment is asked again, one that says no is not. */
+static void test_hub__renewals_that_nobody_answers_are_tried_again(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_intent *in;
+    int64_t id, due, later;
+    size_t n;
+
+    at(0);
+    id = subscribed(f, "s", true);
+    due = sweep(f) - START_S;
+    at(due);
+    sweep(f);
+    in = intents(f, &n);
+    assert_int_equal(1, n);
+    unreached(f, in->id);
+    later = sweep(f) - START_S; /* half of what is left */
+    assert_int_equal(due + (100 - due) / 2, later);
+    at(later);
+    sweep(f);
+    in = intents(f, &n);
+    assert_int_equal(1, n);
+    assert_int_equal(RC_OK, settle(f, in->id, false));
+    assert_int_equal(START_S + 100, sweep(f)); /* it just ends */
+    assert_int_equal(START_S + 100, lease_of(f, id).ends_at);
+    intents(f, &n);
+    assert_int_equal(0, n);
+}
+
 /* HUB-23 */
 static void test_hub__whoever_is_dropped_is_to_be_told(void **state)
 {
@@ -271,6 +310,7 @@ int main(void)
         T(unsubscribing),
         T(leases_end),
         T(leases_are_renewed),
+        T(renewals_that_nobody_answers_are_tried_again),
         T(whoever_is_dropped_is_to_be_told),
         T(an_outcome_can_end_it),
     };

@@ -1,27 +1,27 @@
-/* fetcher/hub_turns.c - hosts while calls to them are in flight or wait. */
-#include "fetcher/hub_turns.h"
+/* net/host_turns.c - hosts while calls to them are in flight or wait. */
+#include "net/host_turns.h"
 
 #include "base/arena.h"
 #include "base/mem.h"
 #include "net/url.h"
 
-struct hub_host {
+struct turn_host {
     struct arena arena; /* of the name */
     struct str name;
     int n_calls;
     bool is_silent; /* the last call got no answer */
-    TAILQ_HEAD(, hub_turn) waiting;
+    TAILQ_HEAD(, host_turn) waiting;
 };
 
-static struct hub_host *host_of(struct hub_turns *t, struct str hub)
+static struct turn_host *host_of(struct host_turns *t, struct str url)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct str name = url_authority(&a, hub);
-    struct hub_host *host = map_get(&t->hosts, name);
+    struct str name = url_authority(&a, url);
+    struct turn_host *host = map_get(&t->hosts, name);
 
     if (host != NULL)
         return host;
-    host = NEW(struct hub_host);
+    host = NEW(struct turn_host);
     host->name = str_dup(&host->arena, name);
     TAILQ_INIT(&host->waiting);
     map_put(&t->hosts, host->name, host);
@@ -30,13 +30,13 @@ static struct hub_host *host_of(struct hub_turns *t, struct str hub)
 
 static void host_free(void *p)
 {
-    struct hub_host *host = p;
+    struct turn_host *host = p;
 
     arena_release(&host->arena);
     mem_free(host);
 }
 
-static void drop_unused(struct hub_turns *t, struct hub_host *host)
+static void drop_unused(struct host_turns *t, struct turn_host *host)
 {
     if (host->n_calls > 0 || !TAILQ_EMPTY(&host->waiting))
         return;
@@ -44,22 +44,22 @@ static void drop_unused(struct hub_turns *t, struct hub_host *host)
     host_free(host);
 }
 
-void hub_turns_release(struct hub_turns *t)
+void host_turns_release(struct host_turns *t)
 {
     map_release(&t->hosts, host_free);
 }
 
-void hub_turns_wait(struct hub_turns *t, struct hub_turn *turn, struct str hub)
+void host_turns_wait(struct host_turns *t, struct host_turn *turn, struct str url)
 {
     if (turn->host != NULL)
         return;
-    turn->host = host_of(t, hub);
+    turn->host = host_of(t, url);
     TAILQ_INSERT_TAIL(&turn->host->waiting, turn, waiting);
 }
 
-void hub_turns_leave(struct hub_turns *t, struct hub_turn *turn)
+void host_turns_leave(struct host_turns *t, struct host_turn *turn)
 {
-    struct hub_host *host = turn->host;
+    struct turn_host *host = turn->host;
 
     if (host == NULL)
         return;
@@ -68,16 +68,16 @@ void hub_turns_leave(struct hub_turns *t, struct hub_turn *turn)
     drop_unused(t, host);
 }
 
-struct hub_turn *hub_turns_next(struct hub_turns *t)
+struct host_turn *host_turns_next(struct host_turns *t)
 {
     void *it = NULL, *value;
     struct str key;
 
-    while (t->n_calls < HUB_CALLS_MAX && map_next(&t->hosts, &it, &key, &value)) {
-        struct hub_host *host = value;
-        struct hub_turn *turn = TAILQ_FIRST(&host->waiting);
+    while (t->n_calls < t->max && map_next(&t->hosts, &it, &key, &value)) {
+        struct turn_host *host = value;
+        struct host_turn *turn = TAILQ_FIRST(&host->waiting);
 
-        if (turn == NULL || host->n_calls >= (host->is_silent ? 1 : HUB_CALLS_HOST))
+        if (turn == NULL || host->n_calls >= (host->is_silent ? 1 : t->max_host))
             continue;
         TAILQ_REMOVE(&host->waiting, turn, waiting);
         turn->host = NULL;
@@ -88,9 +88,9 @@ struct hub_turn *hub_turns_next(struct hub_turns *t)
     return NULL;
 }
 
-void hub_turns_done(struct hub_turns *t, struct str hub, bool answered)
+void host_turns_done(struct host_turns *t, struct str url, bool answered)
 {
-    struct hub_host *host = host_of(t, hub);
+    struct turn_host *host = host_of(t, url);
 
     t->n_calls--;
     host->n_calls--;
