@@ -32,8 +32,6 @@
 #define DAY_S 86400
 #define OTHER_HUB_AFTER 3 /* failures, when the publisher names another one */
 #define ENDINGS_TRIED 5   /* then the lease will end it */
-#define CALLS_MAX 32      /* requests to hubs at once */
-#define CALLS_HOST 4      /* of them to one host */
 #define SLEEP_MAX_S 60    /* wall time may be set while we sleep */
 #define SAVE_RETRY_MS 500
 #define REASON_TEXT 200
@@ -701,8 +699,7 @@ struct subscriber *subscriber_new(struct store *store, struct loop *loop,
 
     s->store = store;
     s->loop = loop;
-    s->turns.max = CALLS_MAX;
-    s->turns.max_host = CALLS_HOST;
+    s->turns = (struct host_turns){.max = 32, .max_host = 4}; /* requests at once */
     pthread_mutex_init(&s->lock, NULL);
     subscriber_set(s, cfg);
     return s;
