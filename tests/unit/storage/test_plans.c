@@ -11,6 +11,7 @@ static const char *const may_scan[] = {
     "SELECT id, next_fetch_at, next_reason FROM feeds",
     "SELECT id, iif(last_check_at > ?1, ?1, next_fetch_at), next_reason FROM feeds",
     "SELECT id FROM subscriptions ORDER BY id",
+    "SELECT DISTINCT feed_id FROM contents",
 };
 
 static bool is_allowed(const char *sql)
@@ -72,14 +73,20 @@ static void write_everything(struct fixture *f)
         .sink = STR("xmlrpc"), .feeds = &ref, .n_feeds = 1, .level = 1, .endpoint = url};
     struct push_outcome push = {.position = 1, .next_try_at = TIME_UNKNOWN};
     struct fetch_outcome o = outcome(id, c, 2);
+    struct content_outcome content = {
+        .feed_id = id, .entry_id = 1, .seq = 1, .answer = ANSWER_GONE, .n_forms = 1};
     struct str alias = STR("http://alias.example/");
     struct answer a;
 
+    c[0].is_record = true;
+    c[0].updated_at = 9;
+    o.past = (struct doc_past){.older = STR_NULL, .records = true, .oldest = 9, .newest = 9};
     o.aliases = &alias;
     o.n_aliases = 1;
     o.url = STR("http://moved.example/");
     o.page_url = STR("http://page.example/");
     WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_content_outcome(f->store, &content, on_answer, &a));
     store_changes(f, id, &edit, 1);
     edit.doc = STR("{}");
     store_changes(f, id, &edit, 1);
@@ -104,12 +111,17 @@ static void on_due(void *ctx UNUSED, int64_t feed_id UNUSED, int64_t next_fetch_
 {
 }
 
+static void on_content(void *ctx UNUSED, int64_t feed_id UNUSED)
+{
+}
+
 static void read_everything(struct fixture *f)
 {
     static const enum view_order orders[] = {VIEW_NEWEST, VIEW_LOG, VIEW_LOG_DESC, VIEW_MODIFIED,
                                              VIEW_CREATED};
     int64_t id = 1, seq;
     struct str uid = STR("1"), text;
+    struct open_content content;
     struct known_entry *known;
     int64_t key = 4;
     struct feed_record *feeds;
@@ -136,6 +148,9 @@ static void read_everything(struct fixture *f)
     assert_int_equal(RC_OK,
                      reader_endpoint_credential(f->reader, subs[0].id, &f->arena, &text, NULL));
     assert_int_equal(RC_OK, reader_known(f->reader, id, &uid, 1, &key, 1, &f->arena, &known, &n, NULL));
+    assert_int_equal(RC_OK, reader_oldest(f->reader, id, &seq, NULL));
+    assert_int_equal(RC_OK, reader_open_content(f->reader, id, 9, &f->arena, &content, NULL));
+    assert_int_equal(RC_OK, reader_content_feeds(f->reader, on_content, NULL, NULL));
     assert_int_equal(RC_OK, reader_due(f->reader, on_due, NULL, NULL));
     assert_int_equal(RC_OK, reader_seq_at(f->reader, clock_now_us(), &seq, NULL));
 }
