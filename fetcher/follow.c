@@ -60,7 +60,8 @@ struct str follow_url(struct arena *a, struct str base, struct str cursor, int m
     return url.len <= LIMIT_URL ? url : STR_NULL;
 }
 
-bool follow_descends(struct arena *a, struct str url)
+/* The first value of a parameter; null: there is none. */
+static struct str parameter_of(struct arena *a, struct str url, const char *wanted)
 {
     ssize_t at = str_chr(url, '?');
     struct str query = at < 0 ? STR_NULL : str_slice(url, (size_t)at + 1, url.len);
@@ -68,10 +69,20 @@ bool follow_descends(struct arena *a, struct str url)
     while (!str_is_null(query)) {
         struct str value = str_split(&query, '&'), name = str_split(&value, '=');
 
-        if (str_eqz(url_decode(a, name, true), "order"))
-            return str_starts(url_decode(a, value, true), STR("-"));
+        if (str_eqz(url_decode(a, name, true), wanted))
+            return str_is_null(value) ? STR("") : url_decode(a, value, true);
     }
-    return false;
+    return STR_NULL;
+}
+
+bool follow_has_since(struct arena *a, struct str url)
+{
+    return !str_is_null(parameter_of(a, url, "since"));
+}
+
+bool follow_descends(struct arena *a, struct str url)
+{
+    return str_starts(parameter_of(a, url, "order"), STR("-"));
 }
 
 bool follow_is_whole(struct str body)

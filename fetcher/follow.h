@@ -22,6 +22,9 @@ struct str follow_url(struct arena *a, struct str base, struct str cursor, int m
 /* The URL without what follow_url() adds: the base URL of the stream. */
 struct str follow_base(struct arena *a, struct str url);
 
+/* Does the URL ask for what is behind something? */
+bool follow_has_since(struct arena *a, struct str url);
+
 /* Has the stream of this URL its newest item first (`order=-modified`)? What is behind its cursor
  * is older, so it is polled as any other feed. */
 bool follow_descends(struct arena *a, struct str url);
@@ -32,15 +35,16 @@ bool follow_is_whole(struct str body);
 
 /* What a job has seen of a stream. Starts as zeros. */
 struct follow_state {
-    bool by_cursor;   /* the last request asked for what is behind a cursor */
-    bool with_max;    /* and for how many */
-    bool no_max;      /* that was refused */
-    bool is_refused;  /* the cursor was, or is given up: the first piece is asked for */
-    bool is_check;    /* the first piece is asked for, though nothing is wrong with the cursor */
-    bool has_next;    /* the server links to its next pieces */
-    bool brings_news; /* something was new or changed */
-    int n_asked;      /* pieces beyond the first request */
-    int n_idle;       /* pieces in a row without news, and the items in them */
+    bool by_cursor;     /* the last request asked for what is behind a cursor */
+    bool with_max;      /* and for how many */
+    bool no_max;        /* that was refused */
+    bool is_refused;    /* the cursor was, or is given up: the first piece is asked for */
+    bool is_redirected; /* to where the cursor had to be named once more */
+    bool is_check;      /* the first piece is asked for, though nothing is wrong with the cursor */
+    bool has_next;      /* the server links to its next pieces */
+    bool brings_news;   /* something was new or changed */
+    int n_asked;        /* pieces beyond the first request */
+    int n_idle;         /* pieces in a row without news, and the items in them */
     int64_t n_idle_items;
     int n_seen;
     uint64_t seen[FOLLOW_SEEN]; /* hashes of the last cursors */

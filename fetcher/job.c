@@ -85,6 +85,7 @@ static bool ask_behind(struct job *job, struct str cursor, bool with_max)
 
     if (str_is_null(url))
         return false;
+    f->is_redirected = false;
     job->target = JOB_FEED;
     job->url = url;
     job->asked_cursor = cursor;
@@ -344,6 +345,23 @@ static void take_answer(struct job *job, struct http_answer *answer)
     job->link_field = joined_links(answer);
 }
 
+/* A redirection for now has lost the cursor: it is named again where that led. One for good gives
+ * the record its new URL, which the next request is made of. */
+static bool ask_there(struct job *job)
+{
+    struct follow_state *f = &job->follow;
+    struct str url;
+
+    if (!f->by_cursor || f->is_redirected || job->resp.moved ||
+        job->resp.kind != RESPONSE_DOCUMENT || follow_has_since(job->arena, job->final_url))
+        return false;
+    f->is_redirected = true;
+    url = follow_url(job->arena, job->final_url, job->asked_cursor, f->with_max ? FOLLOW_ITEMS : 0);
+    if (!str_is_null(url))
+        job->url = url;
+    return !str_is_null(url);
+}
+
 /* The server does not like what the request says; a refusal that is not about that is an error. */
 static bool is_refused(int status)
 {
@@ -382,7 +400,7 @@ enum job_step job_answered(struct job *job, enum rc rc, struct http_answer *answ
     job->resp = resp;
     switch (job->target) {
     case JOB_FEED:
-        if (ask_otherwise(job) == JOB_SEND)
+        if (ask_there(job) || ask_otherwise(job) == JOB_SEND)
             return JOB_SEND;
         if (resp.kind != RESPONSE_DOCUMENT && job_led_back(job) == JOB_SEND)
             return JOB_SEND;

@@ -172,6 +172,22 @@ class Pull(Followed):
         self.wait_equal(d, s.url("/new?x=1"), s, ping=True)
         self.check_log(d, 62)
 
+    def test_a_redirection_that_loses_the_cursor(self):                     # SMARTC-11
+        s, d = self.smart(130), self.daemon(*self.ARGS)
+        answer = s.answer
+        s.answer = lambda ask: (302, {"Location": "/stream?x=1"}, b"") if ask.base == "/go" else answer(ask)
+        d.subscribe(s.url("/go"))
+        self.wait_equal(d, s.url("/go"), s)
+        s.put("new", "new")
+        self.wait_equal(d, s.url("/go"), s, ping=True)
+        self.check_log(d, 131)
+        self.assertEqual(s.url("/go"), d.record(s.url("/go"))["url"])
+        s.answer = lambda ask: (301, {"Location": "/stream?x=1"}, b"") if ask.base == "/go" else answer(ask)
+        s.put("newer", "newer")
+        self.wait_equal(d, s.url("/go"), s, ping=True)
+        d.ping(s.url("/go"))
+        self.wait(lambda: d.record(s.url("/stream?x=1")), daemon=d)
+
     def test_a_stream_that_a_page_announces(self):                           # SMARTC-11
         s, d = self.smart(130), self.daemon(*self.ARGS)
         page = b'<html><link rel="alternate" type="application/atom+xml" href="/stream?x=1"></html>'
@@ -250,7 +266,9 @@ class Faults(Followed):
                 n_asked = len(s.asked)
             s.put("while down %d" % n, "d")
             d.start()
-            self.wait(lambda: len(s.asked) > n_asked, 30, "that it goes on by itself", d)
+            if n > 5:
+                d.ping(s.url())
+            self.wait(lambda: len(s.asked) > n_asked, 30, "that it goes on, first by itself", d)
             self.assertIn("since=cursor", s.queries()[n_asked])
         self.wait_equal(d, s.url(), s, 60)
         self.check_log(d, 3003)

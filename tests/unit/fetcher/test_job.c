@@ -548,6 +548,29 @@ static void test_job__asks_for_more(void **state)
     job_free(&job);
 }
 
+/* Once: a server whose URLs lose it for ever is polled. */
+static void test_job__names_the_cursor_where_a_redirection_lost_it(void **state)
+{
+    struct feed_record rec = make_record("http://a.example/f");
+    struct job *job;
+
+    (void)state;
+    rec.cursor = STR("c");
+    job = make_job(&rec, 0);
+    assert_int_equal(answer_moved(job, "http://b.example/g?x", false), JOB_SEND);
+    assert_str(job->url, "http://b.example/g?x&since=cursor%3Ac&timeout=0");
+    assert_int_equal(answer_moved(job, "http://b.example/g?x", false), JOB_WORK);
+    assert_str(job_own_url(job), "http://a.example/f");
+    job_free(&job);
+    job = make_job(&rec, 0);
+    assert_int_equal(answer_moved(job, "http://b.example/g?since=cursor%3Ac", false), JOB_WORK);
+    job_free(&job);
+    job = make_job(&rec, 0);
+    assert_int_equal(answer_moved(job, "http://b.example/g", true), JOB_WORK);
+    assert_str(job_own_url(job), "http://b.example/g");
+    job_free(&job);
+}
+
 /* What is left of a stream is soon asked for, as long as that leads anywhere. */
 static void test_job__when_a_stream_is_asked_again(void **state)
 {
@@ -614,6 +637,7 @@ int main(void)
         cmocka_unit_test(test_job__asks_behind_the_cursor),
         cmocka_unit_test(test_job__refused_cursors),
         cmocka_unit_test(test_job__asks_for_more),
+        cmocka_unit_test(test_job__names_the_cursor_where_a_redirection_lost_it),
         cmocka_unit_test(test_job__when_a_stream_is_asked_again),
         cmocka_unit_test(test_job__head_compares_without_answer_facts),
     };
