@@ -457,7 +457,7 @@ class Property(Smart):
     def read(self, chance, urls, order, since="cursor:", until=None):
         """All between two positions, in pieces of any size."""
         out, last = [], None
-        while True:
+        for _ in range(500):
             page = self.d.get("/smart/?url=%s&order=%s&timeout=0&max=%d&since=%s%s" % (
                 quote(urls), order, chance.choice((1, 2, 3, 7, 50)), quote(since),
                 "" if until is None else "&until=" + quote(until))).json
@@ -466,6 +466,7 @@ class Property(Smart):
             out += page["items"]
             last = page["last_cursor"]
             since = "cursor:" + last
+        self.fail("the pieces do not end")
 
     def check_positions(self, chance, urls, order, old):
         whole = self.read(chance, urls, order)[0]
