@@ -770,6 +770,23 @@ class Smart(Hub):
         self.assertEqual(["new x", "edited"], delivery.titles)
         self.assertEqual(self.last_cursor(), delivery.root.findtext(FO + "last_cursor"))
 
+    def test_prev_cursor_is_where_the_subscriber_stands(self):                           # SMART-52
+        """Not where the revision before the first item stands, which nobody has been sent."""
+        self.sync(3)
+        self.follow()
+        known, refusals = self.last_cursor(), 3
+        self.s.script = [500] * refusals
+        for text in ("edited", "edited more"):
+            self.p.put("e1", text)
+            self.p.sync(self)
+        self.wait(lambda: len(self.s.deliveries) > refusals and
+                  "edited more" in self.s.deliveries[-1].titles, 30, "the push", self.d)
+        for i, delivery in enumerate(self.s.deliveries):
+            self.assertEqual(known, delivery.root.findtext(FO + "prev_cursor"))
+            if i >= refusals:
+                known = delivery.root.findtext(FO + "last_cursor")
+        self.assertEqual(self.last_cursor(), known)
+
     def test_by_creation_edits_are_no_news(self):                               # SMART-51 SMART-52
         self.sync(2)
         self.follow(order="created")

@@ -566,24 +566,25 @@ class Subscriber(Case):
 
     def test_the_feeds_password_is_for_its_own_origin(self):
         auth, user = ("Basic", "u", "pw"), "u:pw"
-        d, u = self.daemon(), self.o.url("/f.atom")
-        asked = []
+        d = self.daemon()
+        curious = self.hub(status=401, raw=b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n"
+                           b'WWW-Authenticate: Basic realm="t"\r\n\r\n')
+        sent = []
 
         def hub(seen):
-            asked.append(seen)
             if seen.headers["Authorization"]:
-                return Reply(307, Location=self.h.url())
+                sent.append(seen)
+                return Reply(307, Location=curious.url())
             return Reply(401, WWW_Authenticate='Basic realm="t"')
         self.o.set("/hub", hub)
-        self.o.set("/f.atom", Reply(200, atom("a", hub=self.o.url("/hub"), self_=u), auth=auth))
-        d.subscribe(self.o.url("/f.atom", user))
-        self.assertIsNone(self.asked(daemon=d).headers["Authorization"])   # another port
-        self.assertTrue(asked[-1].headers["Authorization"])
-        other = self.hub()
-        v = self.o.url("/g.atom")
-        self.o.set("/g.atom", Reply(200, atom("a", hub=other.url(), self_=v), auth=auth))
-        d.subscribe(self.o.url("/g.atom", user))
-        self.assertIsNone(self.asked(hub=other, daemon=d).headers["Authorization"])
+        for n, (path, at) in enumerate((("/f.atom", self.o.url("/hub")), ("/g.atom", curious.url()))):
+            u = self.o.url(path)
+            self.o.set(path, Reply(200, atom("a", hub=at, self_=u), auth=auth))
+            d.subscribe(self.o.url(path, user))
+            self.asked(n + 1, hub=curious, daemon=d)
+            self.active(d, u, "failed")
+        self.assertEqual(1, len(sent))
+        self.assertEqual({None}, {a.headers["Authorization"] for a in curious.subscribers()})
 
     # ---- where hubs can reach us ----
     def test_a_public_address_is_in_the_callback(self):
