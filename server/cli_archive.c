@@ -23,6 +23,7 @@
 #define FILE_MAX ((size_t)256 * 1024 * 1024)
 #define GROWING "recent.atom"
 #define WAITING ".new"
+#define SERIES_DIGITS 8
 #define TRIES 10 /* to read the newest documents between two changes of them */
 
 struct archive {
@@ -32,15 +33,25 @@ struct archive {
     struct str dir, base;
 };
 
-/* Where a document of the daemon is to be found among the files. */
+/* Where a document of the daemon is to be found among the files. Its series is part of the name:
+ * that of other feeds, or cut into pages of another size, would have other entries under the
+ * number. */
 static struct str file_of(struct arena *a, struct str url)
 {
-    struct str path = url, last = url;
+    struct str path = url, last = url, series = STR("");
+    unsigned char digest[16];
+    char hex[2 * sizeof digest + 1];
 
     path = str_split(&path, '?');
-    while (!str_is_null(path))
+    while (!str_is_null(path)) {
+        series = last;
         last = str_split(&path, '/');
-    return str_eqz(last, "recent") ? STR(GROWING) : str_printf(a, "%.*s.atom", STR_ARG(last));
+    }
+    if (str_eqz(last, "recent"))
+        return STR(GROWING);
+    digest_content(series, digest);
+    digest_hex(digest, sizeof digest, hex);
+    return str_printf(a, "%.*s-%.*s.atom", SERIES_DIGITS, hex, STR_ARG(last));
 }
 
 /* The next tag of the head's links in *rest; false behind them. */

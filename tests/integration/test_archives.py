@@ -561,7 +561,8 @@ class Files(Paged):
         self.assertIn("4 documents", done.stdout)
         consumer = SimplefeedConsumer(base + "recent.atom")
         consumer.poll()
-        first = open(os.path.join(self.folder, "0.atom"), "rb").read()
+        oldest = os.path.join(self.folder, chain(base + "recent.atom")[-1].url.rsplit("/", 1)[1])
+        first = open(oldest, "rb").read()
         self.fill(9, 12)
         self.p.put("e3", "edited")
         self.sync()
@@ -569,7 +570,7 @@ class Files(Paged):
         consumer.poll()
         live = [i for d in chain(self.at("/simple/recent")) for i in d.ids]
         self.assertEqual(live[::-1], [e.findtext(ATOM + "id") for e in consumer.events])
-        self.assertEqual(first, open(os.path.join(self.folder, "0.atom"), "rb").read())
+        self.assertEqual(first, open(oldest, "rb").read())
         documents = chain(base + "recent.atom")
         self.assertEqual(documents[0].ids, Document(documents[0].link("via")).ids)
         for newer, older in zip(documents[1:], documents[2:]):
@@ -658,6 +659,30 @@ class Files(Paged):
             self.assertEqual(body, open(os.path.join(self.folder, name), "rb").read())
         self.assertEqual(0, self.archive().returncode)
         self.check_folder()
+
+    def test_series_in_one_folder_stay_apart(self):                                     # SIMP-02
+        """Pages of another size, and those of another feed, have other entries under a number."""
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), functools.partial(Quiet, directory=self.folder))
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        base = "http://127.0.0.1:%d/" % server.server_port
+        self.fill(12)
+        self.assertEqual(0, self.archive("--base", base).returncode)
+        self.d.stop()
+        self.d.args[self.d.args.index("--archive-size") + 1] = "3"
+        self.d.start()
+        self.fill(5, 12)
+        for publisher in (self.p, Publisher(self.o, "/q.xml", "q")):
+            self.p = publisher
+            if publisher.name == "q":
+                self.fill(11)
+            self.assertEqual(0, self.archive("--base", base).returncode)
+            self.assertEqual([d.ids for d in chain(self.at("/simple/recent"))],
+                             [d.ids for d in chain(base + "recent.atom")])
 
     def test_wrong_use(self):
         self.folder = "/nonexistent/folder"
