@@ -129,7 +129,7 @@ static bool is_stuck(struct follow_state *f, const struct feed_doc *doc, size_t 
 {
     f->brings_news |= has_news;
     f->n_idle = has_news ? 0 : f->n_idle + 1;
-    f->n_idle_items = has_news ? 0 : f->n_idle_items + (int64_t)n;
+    f->n_idle_items = has_news ? 0 : f->n_idle_items + (n > 0 ? (int64_t)n : 1);
     return f->n_idle >= IDLE_MOST && f->n_idle_items > doc->n_total;
 }
 
@@ -141,7 +141,7 @@ static bool leads_on(struct follow_state *f, const struct feed_record *rec,
     bool is_all = doc->n_total > 0 && (int64_t)n >= doc->n_total;
 
     f->has_next |= doc->has_next;
-    return doc->has_next || (!f->has_next && !is_all && (is_first || n >= LOOKS_FULL));
+    return doc->has_next || (n > 0 && !f->has_next && !is_all && (is_first || n >= LOOKS_FULL));
 }
 
 static bool can_follow(struct str url, struct str cursor)
@@ -169,7 +169,7 @@ void follow_piece(struct follow_state *f, const struct feed_record *rec, struct 
     }
     out->known = !str_is_null(out->cursor) || !str_is_null(rec->cursor);
     stuck = is_stuck(f, doc, n, has_news);
-    out->more = advances && n > 0 && !f->is_refused && leads_on(f, rec, doc, n) && !stuck &&
+    out->more = advances && !f->is_refused && leads_on(f, rec, doc, n) && !stuck &&
                 !is_repeated(f, out->cursor);
 }
 

@@ -76,8 +76,8 @@ class Federation(Case):
             ).fetchall())
         self.assertEqual(url, self.far.record(url)["url"])
 
-    def test_a_stream_is_mirrored_by_push(self):                             # SMARTC-12 SMARTC-09
-        url = self.follow(3, {}, False)
+    def pushed(self, more):
+        url = self.follow(3, {}, False, more)
         self.wait(lambda: self.far.record(url)["hub_state"] == "active", daemon=self.far)
         chance, n_pulls, n = random.Random(12), None, self.far.counter("hub_deliveries_total")
         for turn in range(5):
@@ -87,6 +87,12 @@ class Federation(Case):
             n_pulls = n_pulls or self.far.counter("fetch_total")
         self.assertEqual(n_pulls, self.far.counter("fetch_total"))      # each push follows the last
         self.assertGreaterEqual(self.far.counter("hub_deliveries_total"), n + 4)
+
+    def test_a_stream_is_mirrored_by_push(self):                             # SMARTC-12 SMARTC-09
+        self.pushed("")
+
+    def test_a_stream_is_mirrored_by_push_of_json(self):                     # SMARTC-12 SMARTC-09
+        self.pushed("&type=json")
 
     def test_a_stream_is_mirrored_as_json(self):                            # SMARTC-12
         far, near = self.again(self.far), self.again(self.d)

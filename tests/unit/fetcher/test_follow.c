@@ -107,7 +107,8 @@ static void test_follow__pieces_lead_on(void **state)
         {"c1", 0, "c2", 10, false, true},
         {"c1", CURSOR_FIRST, "c2", 1, false, true},
         {"c1", 0, "c1", 50, true, false},
-        {"c1", 0, "c2", 0, true, false},
+        {"c1", 0, "c2", 0, true, true}, /* its items are filtered */
+        {"c1", CURSOR_FIRST, "c2", 0, false, false},
         {"c1", CURSOR_FIRST, "c1", 0, false, false},
         {"", 0, "c1", 50, true, true},
     };
