@@ -75,6 +75,19 @@ size_t record_forms(struct arena *a, const struct value *entry, struct str host,
     return n;
 }
 
+bool record_is_evident(struct arena *a, const struct feed_doc *doc)
+{
+    struct record_form forms[RECORD_FORMS_MAX];
+
+    for (size_t i = 0; i < doc->n_entries; i++) {
+        const struct doc_entry *e = &doc->entries[i];
+
+        if (e->is_blank || (e->is_record && record_forms(a, e->obj, STR(""), forms) > 0))
+            return true;
+    }
+    return false;
+}
+
 /* ---- what was found there ---------------------------------------------------------------------
  */
 

@@ -25,6 +25,11 @@ struct record_form {
 size_t record_forms(struct arena *a, const struct value *entry, struct str host,
                     struct record_form *out);
 
+/* Is it beyond doubt that the document's entries describe records? It has a deletion entry, or an
+ * alternate that no reader of news could show. Entries that lead to pages and nothing else are what
+ * ordinary feeds have, too. */
+bool record_is_evident(struct arena *a, const struct feed_doc *doc);
+
 /* Read a representation that was asked for as `type` (of a form), and add it to `entry` (a dict,
  * changed) and to *ext (its foreign elements). False when it is nothing of the kind that was
  * promised, and nothing has changed. Strings live as long as the arena. */

@@ -15,7 +15,7 @@ struct diff {
     const struct feed_doc *doc;
     struct identity_policy policy; /* after diff_document(): as it is from now on */
     bool policy_changed;           /* anything in it */
-    bool records;                  /* set by the caller: entries may be records of Atom-PMH */
+    bool records;                  /* set by the caller: entries lead to the contents of records */
     const int64_t *places;         /* set by the caller: dates of undated entries, instead of
                                       received_at; NULL: none */
     bool by_id;                    /* a piece of a Smart Feed: ids are unique, and there for ever */

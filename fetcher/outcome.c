@@ -281,6 +281,7 @@ static void fill_delivery(const struct job *job, const struct feed_record *fresh
         .checked_at = now,
         .ok = true,
         .has_document = true,
+        .past = {.older = STR_NULL, .records = found->past.records},
         .hints = fresh->hints,
         .raw_html = job->rec->raw_html,
         .changes = found->changes,

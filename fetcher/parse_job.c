@@ -11,6 +11,7 @@
 #include "feed/discover.h"
 #include "feed/history.h"
 #include "feed/parse.h"
+#include "feed/record.h"
 #include "fetcher/content.h"
 #include "fetcher/diff.h"
 #include "fetcher/outcome.h"
@@ -245,6 +246,7 @@ static enum job_step understand(const struct parse_worker *w, struct arena *a, s
     struct feed_doc *doc;
     struct feed_history history;
     struct entry_change *changes;
+    bool describes = false;
 
     digest_content(job->body, found->body_hash);
     if (!job->resp.partial && !job->follow.by_cursor && job->rec->has_body_hash &&
@@ -278,13 +280,14 @@ static enum job_step understand(const struct parse_worker *w, struct arena *a, s
         if (history.archive && !str_is_null(history.current) && job->target != JOB_DELIVERY &&
             job_led_to(job, history.current) == JOB_SEND)
             return JOB_SEND;
+        describes = history.records && record_is_evident(a, doc);
         if (!str_is_null(history.older) || history.archive || history.records)
             history_settle(a, doc, history.records);
         outcome_past(a, job, doc, &history, &found->past);
     }
     job_drop_body(job);
     diff_begin(a, &found->diff, doc, &job->rec->identity, now);
-    found->diff.records = history.records;
+    found->diff.records = describes;
     if (read_known(w, a, job->feed_id, &found->diff, err) != RC_OK)
         return JOB_END;
     found->n_changes = diff_document(a, docs, &found->diff, now, &changes);
@@ -316,6 +319,7 @@ static enum rc understand_archive(const struct parse_worker *w, struct arena *a,
     struct feed_record *fresh;
     struct entry_change *changes;
     struct diff diff;
+    bool describes;
     int64_t oldest;
     size_t n = 0;
     enum rc rc;
@@ -327,10 +331,11 @@ static enum rc understand_archive(const struct parse_worker *w, struct arena *a,
     if (rc != RC_OK || n == 0)
         return rc != RC_OK ? rc : RC_NOT_FOUND;
     history_read(doc, is_harvested(fresh), &history);
+    describes = history.records && record_is_evident(a, doc);
     history_settle(a, doc, history.records);
     outcome_past(a, job, doc, &history, &o->past);
     diff_begin(a, &diff, doc, &fresh->identity, o->checked_at);
-    diff.records = history.records;
+    diff.records = describes;
     rc = reader_oldest(w->reader, job->feed_id, &oldest, err);
     if (rc == RC_OK)
         rc = read_known(w, a, job->feed_id, &diff, err);

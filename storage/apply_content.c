@@ -13,7 +13,7 @@
 #define RETRY_MOST_S 86400
 #define WAIT_MOST_S 3600 /* of a whole feed */
 #define OURS_S 60        /* when nobody can be reached */
-#define GONE_AGAIN_S 3   /* between the two times */
+#define GONE_AGAIN_S 5   /* between the two times */
 #define FEED_OLD_S 60
 
 static int64_t later(int64_t x, int64_t y)

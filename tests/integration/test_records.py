@@ -73,13 +73,23 @@ class Contents(Records):
         self.o.set("/r.html", "<html><head><title>T</title><style>x</style></head><body><p>text "
                    "<script>bad()</script><img src='i.png' onerror='bad()'></p></body></html>",
                    Content_Type="text/html")
-        url = self.one(forms=(("text/html", "/r.html"),))
+        url = self.o.set("/f", doc(record("r", 1, ("text/html", "/r.html")),
+                                   record("s", 2, (ATOM, "/s"))))
+        self.o.set("/s", atom_entry("s", "s"))
         self.titles(url)
         self.wait(lambda: self.content(url, "r"), 20, "the page", self.d)
         text = self.content(url, "r")
         self.assertTrue(text.startswith("<p>text "), text)
         self.assertNotIn("bad", text)
         self.assertIn(self.o.url("/i.png"), text)
+
+    def test_an_ordinary_feed_of_titles_is_left_alone(self):          # PMHC-08 PMHC-09
+        self.o.set("/a", doc("<fh:archive/>", record("b", 1, ("text/html", "/b.html"))))
+        url = self.o.set("/f", doc(link("prev-archive", "/a"),
+                                   record("a", 2, ("text/html", "/a.html"))))
+        self.titles(url)
+        time.sleep(0.7)
+        self.assertEqual([0, 0], self.counts("/a.html", "/b.html"))
 
     def test_other_formats(self):                                     # PMHC-09
         self.o.set("/t", "plain & simple", Content_Type="text/plain")

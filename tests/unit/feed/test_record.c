@@ -156,11 +156,42 @@ static void test_record__adds_what_is_missing(void **state)
     assert_true(str_find(ext, STR(">kept<")) >= 0);
 }
 
+/* PMHC-08 PMHC-09: what is beyond doubt a list of records */
+static void test_record__evidence(void **state)
+{
+    static const struct {
+        const char *entry;
+        bool evident;
+    } rows[] = {
+        {"<link rel='alternate' type='text/html' href='h'/>", false},
+        {"<link rel='alternate' type='application/pdf' href='h'/>", false},
+        {"<link rel='alternate' type='application/atom+xml' href='h'/><content>c</content>", false},
+        {"<link type='application/atom+xml' href='h'/><link type='text/html' href='h'/>", true},
+        {"<link rel='alternate' type='application/rdf+xml' href='h'/>", true},
+        {"<content/>", true},
+        {"", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct parse_input in = {
+            .body = str_printf(&a,
+                               "<feed xmlns='http://www.w3.org/2005/Atom'><entry><id>urn:x</id>"
+                               "<title>t</title>%s</entry></feed>",
+                               rows[i].entry),
+            .url = STR("http://h/f")};
+
+        assert_int_equal(record_is_evident(&a, feed_parse(&a, &in)), rows[i].evident);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_record__forms),
         cmocka_unit_test(test_record__forms_are_bounded),
+        cmocka_unit_test(test_record__evidence),
         cmocka_unit_test(test_record__read),
         cmocka_unit_test(test_record__adds_what_is_missing),
     };
