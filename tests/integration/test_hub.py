@@ -272,6 +272,14 @@ class Subscribe(Hub):
         self.settled(1)
         self.assertEqual(([], []), (self.s.elsewhere, self.subs()))
 
+    def test_a_closed_callback_is_told_in_the_log(self):                                     # HUB-12
+        d = self.daemon("--allow-fetch", "127.0.0.0/8", open_loopback=False)
+        body = urllib.parse.urlencode({"hub.mode": "subscribe", "hub.callback": self.s.url,
+                                       "hub.topic": self.topic().replace(self.d.base, d.base)})
+        self.assertEqual(202, d.call("POST", "/hub", body, FORM).status)
+        self.wait(lambda: "--allow-callback" in d.text(), 10, "the line in the log", d)
+        self.assertEqual([], self.s.verifications)
+
     def test_challenges_are_used_once(self):                                                 # HUB-20
         for _ in range(5):
             self.ask()
