@@ -78,11 +78,21 @@ static bool is_sent_on(struct hub_call *call, const struct http_answer *answer)
     return true;
 }
 
-static struct str refusal(struct arena *a, const struct http_answer *answer)
+struct str hub_said(struct str text, struct str token, struct str secret)
 {
-    struct str said = str_slice(str_trim(answer->body), 0, SAID_MOST);
+    struct str said = str_slice(str_trim(text), 0, SAID_MOST);
 
+    if (str_find(text, token) >= 0 || (secret.len > 0 && str_find(text, secret) >= 0))
+        return STR("");
     said.len = str_utf8_valid(said);
+    return said;
+}
+
+static struct str refusal(struct arena *a, const struct hub_request *req,
+                          const struct http_answer *answer)
+{
+    struct str said = hub_said(answer->body, req->token, req->secret);
+
     return str_printf(a, "the hub refused with status %d%s%.*s", answer->status,
                       said.len > 0 ? ": " : "", STR_ARG(said));
 }
@@ -100,7 +110,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
             why = str_printf(arena, "the hub cannot be asked: %s",
                              err->text[0] == '\0' ? rc_meaning(rc) : err->text);
         else if (answer->status < 200 || answer->status > 299)
-            why = refusal(arena, answer);
+            why = refusal(arena, &call->req, answer);
         call->done(call->ctx, &call->req, rc, why);
         arena_free(&own);
     }
@@ -130,7 +140,10 @@ void hub_call_start(struct http_client *client, const struct hub_request *req, h
     *call = (struct hub_call){
         .arena = a,
         .client = client,
-        .req = {.token = str_dup(a, req->token), .hub = str_dup(a, req->hub), .ends = req->ends},
+        .req = {.token = str_dup(a, req->token),
+                .secret = str_dup(a, req->secret),
+                .hub = str_dup(a, req->hub),
+                .ends = req->ends},
         .url = str_dup(a, req->hub),
         .body = str_dup(a, buf_view(&form)),
         .credential = str_is_null(req->credential) ? STR_NULL : str_dup(a, req->credential),

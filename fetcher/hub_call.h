@@ -20,6 +20,10 @@ struct hub_request {
  * being freed. Strings are borrowed for the call. */
 typedef void hub_answer_fn(void *ctx, const struct hub_request *req, enum rc rc, struct str why);
 
+/* What a hub has said, as far as it is shown: its beginning, and nothing of what repeats token or
+ * secret, which only the hub and we may know. Borrowed from `text`. */
+struct str hub_said(struct str text, struct str token, struct str secret);
+
 /* POST it; the answer comes once, not before this returns. All is copied. */
 void hub_call_start(struct http_client *client, const struct hub_request *req, hub_answer_fn *done,
                     void *ctx);

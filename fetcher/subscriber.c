@@ -626,9 +626,8 @@ static void verified_locked(struct subscriber *s, struct follow *f, int64_t leas
 
 static void denied_locked(struct subscriber *s, struct follow *f, struct str reason)
 {
-    struct str shown = str_slice(str_trim(reason), 0, 100);
+    struct str shown = hub_said(reason, f->row.token, f->row.secret);
 
-    shown.len = str_utf8_valid(shown);
     f->row.lease_end_at = TIME_UNKNOWN;
     f->is_confirmed = true;
     fail_locked(s, f, "the hub denied it%s%.*s", shown.len > 0 ? ": " : "", STR_ARG(shown));

@@ -203,6 +203,22 @@ class Subscriber(Case):
                 self.assertEqual(0, d.counter("hub_failed_total"))
                 self.assertEqual(1, len(h.asked))
 
+    def test_what_a_hub_repeats_of_our_secrets_is_not_shown(self):       # SUBR-207 SUBR-304
+        u = self.o.set("/f.atom", atom("old", hub=self.h.url(), self_=self.o.url("/f.atom")))
+        self.h.status = 400
+        self.h.reason = lambda asked: "I know %s, %s" % (asked.callback, asked.secret)
+        d = self.daemon()
+        d.subscribe(u)
+        asked = self.asked(daemon=d)
+        self.assertEqual("the hub refused with status 400",
+                         self.active(d, u, "failed")["hub_error"])
+        self.assertEqual(200, self.h.say(asked, "denied", reason="no " + asked.callback)[0])
+        self.wait(lambda: "denied" in d.record(u)["hub_error"], 10, "denial", d)
+        token = asked.callback.rsplit("/", 1)[1]
+        for text in (d.get("/sub?type=json&all=1").body.decode(), d.text()):
+            self.assertNotIn(token, text)
+            self.assertNotIn(asked.secret, text)
+
     def test_a_silent_hub_keeps_no_other_waiting(self):                  # SUBR-100
         silent, d = self.hub(raw=b""), self.daemon()
         urls = []

@@ -28,7 +28,7 @@ class Hub:
     the bytes of its answer, after which the connection is closed; b"": it is held open."""
 
     def __init__(self, lease=1000, verifies=True, status=202, raw=None):
-        self.raw = raw
+        self.raw, self.reason = raw, lambda asked: ""   # what it says beside its status
         self.lease, self.verifies, self.status = lease, verifies, status
         self.asked, self.verified, self.lock = [], [], threading.Lock()
         hub = self
@@ -56,9 +56,11 @@ class Hub:
                     self.wfile.write(hub.raw)
                     self.close_connection = True
                 else:
+                    body = hub.reason(asked).encode()
                     self.send_response(hub.status)
-                    self.send_header("Content-Length", "0")
+                    self.send_header("Content-Length", str(len(body)))
                     self.end_headers()
+                    self.wfile.write(body)
                 if hub.status == 202 and hub.verifies:
                     threading.Thread(target=hub.verify, args=(asked,), daemon=True).start()
 
