@@ -248,13 +248,13 @@ static void publish(struct call *c, const struct str *origins, size_t n_origins)
 static void hand_over(struct call *c, struct hub_ask *ask)
 {
     struct hub_open *open = c->api->hub->open;
-    const char *why;
+    const struct hub_full *full;
     struct hub_place *place = hub_open_take(open, http_request_peer(c->req), ask->intent.callback,
-                                            ask->intent.topic, &why);
+                                            ask->intent.topic, &full);
     struct hub_wait *w;
 
     if (place == NULL) {
-        put_off(c, 429, why);
+        put_off(c, full->status, full->why);
         return;
     }
     w = wait_new(c, ask->intent.waits ? SYNC_MS : STORE_MS);

@@ -7,19 +7,22 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "model/hub.h"
 #include "net/url.h"
 
-enum { CLIENT, HOST, PAIR, BOUNDS };
+enum { ALL, CLIENT, HOST, PAIR, BOUNDS };
 
 static const struct {
     uintptr_t max;
-    const char *why;
+    struct hub_full full;
 } bounds[BOUNDS] = {
-    [CLIENT] = {HUB_OPEN_CLIENT, "Too many requests of your address wait for their verification."},
+    [ALL] = {HUB_OPEN_MAX, {503, "Too many requests wait for their verification."}},
+    [CLIENT] = {HUB_OPEN_CLIENT,
+                {429, "Too many requests of your address wait for their verification."}},
     [HOST] = {HUB_OPEN_HOST,
-              "Too many requests wait for their verification by callbacks at this host."},
+              {429, "Too many requests wait for their verification by callbacks at this host."}},
     [PAIR] = {HUB_OPEN_PAIR,
-              "Too many requests for this callback and topic wait for their verification."},
+              {429, "Too many requests for this callback and topic wait for their verification."}},
 };
 
 struct hub_place {
@@ -73,6 +76,7 @@ static struct hub_place *place_new(const struct sockaddr *client, struct str cal
     struct hub_place *p = NEW(struct hub_place);
     struct arena *a = &p->arena;
 
+    p->keys[ALL] = STR("all");
     p->keys[CLIENT] = str_concat(a, STR("client "), buckets_source(client));
     p->keys[HOST] = str_concat(a, STR("host "), url_authority(a, callback));
     p->keys[PAIR] = str_printf(a, "pair %.*s\n%.*s", STR_ARG(callback), STR_ARG(topic));
@@ -80,19 +84,19 @@ static struct hub_place *place_new(const struct sockaddr *client, struct str cal
 }
 
 struct hub_place *hub_open_take(struct hub_open *o, const struct sockaddr *client,
-                                struct str callback, struct str topic, const char **why)
+                                struct str callback, struct str topic, const struct hub_full **full)
 {
     struct hub_place *p = place_new(client, callback, topic);
 
-    *why = NULL;
+    *full = NULL;
     pthread_mutex_lock(&o->lock);
-    for (size_t i = 0; i < BOUNDS && *why == NULL; i++)
+    for (size_t i = 0; i < BOUNDS && *full == NULL; i++)
         if ((uintptr_t)map_get(&o->counts, p->keys[i]) >= bounds[i].max)
-            *why = bounds[i].why;
-    for (size_t i = 0; i < BOUNDS && *why == NULL; i++)
+            *full = &bounds[i].full;
+    for (size_t i = 0; i < BOUNDS && *full == NULL; i++)
         map_put(&o->counts, p->keys[i], (void *)((uintptr_t)map_get(&o->counts, p->keys[i]) + 1));
     pthread_mutex_unlock(&o->lock);
-    if (*why != NULL) {
+    if (*full != NULL) {
         place_free(p);
         return NULL;
     }

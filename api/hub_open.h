@@ -2,8 +2,8 @@
  *
  * A request makes us call the URL that it names, and stands on disk until that has answered. So no
  * client, no host of callbacks and no single subscription may have more than a part of all that
- * there is room for; the storer bounds the whole. Counted from the start of the process. Any
- * thread.
+ * there is room for (HUB_OPEN_MAX). Counted from the start of the process: what waited before it
+ * only the storer counts. Any thread.
  */
 #pragma once
 
@@ -20,10 +20,15 @@ struct hub_open;
 struct hub_open *hub_open_new(void);
 void hub_open_free(struct hub_open **op);
 
-/* A place for a request, or NULL, and *why says in a sentence what is full. */
+/* A place for a request, or NULL, and *full says what is. */
 struct hub_place;
+struct hub_full {
+    int status; /* to answer with */
+    const char *why;
+};
 struct hub_place *hub_open_take(struct hub_open *o, const struct sockaddr *client,
-                                struct str callback, struct str topic, const char **why);
+                                struct str callback, struct str topic,
+                                const struct hub_full **full);
 
 /* The request is on disk as this intent: the place is kept until it is settled. */
 void hub_open_keep(struct hub_open *o, struct hub_place **place, int64_t intent_id);

@@ -6,7 +6,6 @@
 #include "storage/sqlite/hub.h"
 #include "storage/sqlite/subscriptions.h"
 
-#define INTENTS_MAX 10000 /* requests that wait for their verification */
 #define SWEEP_MAX 500     /* leases ended or renewed by one operation */
 #define RENEW_LEFT 4      /* a lease is renewed when this part of it is left */
 #define RENEW_AGAIN_MIN 5 /* seconds */
@@ -17,8 +16,8 @@ enum rc apply_hub_request(struct txn *t, struct op *op)
     int64_t n;
     enum rc rc = hub_intent_count(t->db, &n, &op->err);
 
-    if (rc == RC_OK && n >= INTENTS_MAX)
-        return err_set(&op->err, RC_FULL, "%d requests wait for their verification", INTENTS_MAX);
+    if (rc == RC_OK && n >= HUB_OPEN_MAX)
+        return err_set(&op->err, RC_FULL, "%d requests wait for their verification", HUB_OPEN_MAX);
     if (rc == RC_OK)
         rc = hub_intent_insert(t->db, in, &op->err);
     t->has_hub_news = true;

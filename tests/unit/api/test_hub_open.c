@@ -12,8 +12,9 @@
 #include "api/hub_open.h"
 #include "base/arena.h"
 #include "base/compiler.h"
+#include "model/hub.h"
 
-static const char *why;
+static const struct hub_full *full;
 
 static struct hub_place *take(struct hub_open *o, uint32_t client, const char *callback,
                               const char *topic)
@@ -21,7 +22,7 @@ static struct hub_place *take(struct hub_open *o, uint32_t client, const char *c
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(client)};
 
     return hub_open_take(o, (const struct sockaddr *)&in, str_from(callback), str_from(topic),
-                         &why);
+                         &full);
 }
 
 /* Take and keep under ids from `id` on, each with a topic of its own. */
@@ -47,7 +48,8 @@ static void test_hub_open__a_host_of_callbacks_has_a_bound(void **state UNUSED)
     fill(o, 1, "http://cb.example:81/a", HUB_OPEN_HOST / 2, 1);
     fill(o, 2, "http://cb.example:81/b?c", HUB_OPEN_HOST / 2, 10001);
     assert_null(take(o, 3, "http://cb.example:81/", "http://t/"));
-    assert_non_null(strstr(why, "host"));
+    assert_int_equal(429, full->status);
+    assert_non_null(strstr(full->why, "host"));
     p = take(o, 3, "http://cb.example:82/", "http://t/");
     assert_non_null(p);
     hub_open_leave(o, &p);
@@ -68,10 +70,25 @@ static void test_hub_open__a_client_has_a_bound(void **state UNUSED)
     for (size_t i = 0; i < HUB_OPEN_CLIENT / 10; i++) /* each callback at a host of its own */
         fill(o, 1, str_z(&a, str_printf(&a, "http://cb%zu.example/", i)), 10, (int64_t)i * 10);
     assert_null(take(o, 1, "http://other.example/", "http://t/"));
-    assert_non_null(strstr(why, "address"));
+    assert_non_null(strstr(full->why, "address"));
     p = take(o, 2, "http://other.example/", "http://t/");
     assert_non_null(p);
     hub_open_leave(o, &p);
+    hub_open_free(&o);
+}
+
+static void test_hub_open__all_have_a_bound_together(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct hub_open *o = hub_open_new();
+
+    for (uint32_t i = 0; i < HUB_OPEN_MAX / 100; i++) /* of many clients, for many hosts */
+        fill(o, i, str_z(&a, str_printf(&a, "http://cb%u.example/", (unsigned)i)), 100,
+             (int64_t)i * 100);
+    assert_null(take(o, 100000, "http://other.example/", "http://t/"));
+    assert_int_equal(503, full->status);
+    hub_open_settled(o, 0);
+    fill(o, 100000, "http://other.example/", 1, HUB_OPEN_MAX);
     hub_open_free(&o);
 }
 
@@ -85,7 +102,7 @@ static void test_hub_open__a_subscription_has_a_bound(void **state UNUSED)
         assert_non_null(places[i]);
     }
     assert_null(take(o, 100, "http://cb.example/", "http://t/"));
-    assert_non_null(strstr(why, "topic"));
+    assert_non_null(strstr(full->why, "topic"));
     p = take(o, 100, "http://cb.example/", "http://t/2");
     assert_non_null(p);
     hub_open_leave(o, &p);
@@ -113,6 +130,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hub_open__a_host_of_callbacks_has_a_bound),
         cmocka_unit_test(test_hub_open__a_client_has_a_bound),
+        cmocka_unit_test(test_hub_open__all_have_a_bound_together),
         cmocka_unit_test(test_hub_open__a_subscription_has_a_bound),
         cmocka_unit_test(test_hub_open__settled_without_a_place),
     };
