@@ -406,7 +406,7 @@ def run(args):
                 report(fmt, "number of entries", len(first), len(again))
                 continue
             for a, b in zip(first, again):
-                compare(fmt, a, view(b), facts["first"]["version"].startswith("json"),
+                compare(fmt, a, view(b), facts["first"]["version"].startswith(("json", "as")),
                         facts["first"]["namespaces"], report)
     files = [os.path.join(out, "%d.%satom" % (i, kind)) for i in range(len(names)) for kind in ("", "merged.")]
     for at in range(0, len(files), 500):
