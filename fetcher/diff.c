@@ -420,12 +420,14 @@ size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_
             map_del(&graves, d->uids[i]); /* it rose again */
             t = NULL;
         }
-        if (t == NULL && compare_entry(a, docs, e, &d->entries[i], d->uids[i],
-                                       d->places != NULL ? d->places[i] : received_at, known,
-                                       upheaval,
-                                       d->records && e->is_record && e->updated_at != TIME_UNKNOWN,
-                                       &changes[n]))
+        if (t == NULL &&
+            compare_entry(a, docs, e, &d->entries[i], d->uids[i],
+                          d->places != NULL ? d->places[i] : received_at, known, upheaval,
+                          d->records && e->is_record && e->updated_at != TIME_UNKNOWN,
+                          &changes[n])) {
+            changes[n].place = e->place;
             changes[n++].stands_at = d->places != NULL ? d->places[i] : 0;
+        }
     }
     for (size_t i = 0; i < doc->n_tombstones; i++) {
         const struct doc_tombstone *t = &doc->tombstones[i];
@@ -434,6 +436,7 @@ size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_
             continue;
         changes[n] = diff_deletion(dead[i]->identity.uid, t->when_at,
                                    str_is_null(t->ext) ? STR("") : t->ext);
+        changes[n].place = t->place;
         changes[n++].updated_us = t->when_us;
     }
     *out = changes;

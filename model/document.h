@@ -30,6 +30,7 @@ struct doc_entry {
     int64_t updated_at;
     bool is_cut;          /* the document ended within it */
     bool is_record;       /* no content, but an alternate link with a type: Atom-PMH (feed/history.h) */
+    size_t place;         /* among the items, of a piece of a stream */
     bool is_blank;        /* an empty content element and no alternate link: there, a deletion */
 };
 
@@ -39,6 +40,7 @@ struct doc_tombstone {
     int64_t when_at; /* TIME_UNKNOWN when missing or unreadable */
     int64_t when_us; /* and the fraction of that second */
     struct str ext;  /* the element as XML */
+    size_t place;    /* among the items, of a piece of a stream */
 };
 
 /* What the document asks of those who poll it. 0 or empty means: says nothing. */

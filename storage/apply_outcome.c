@@ -229,6 +229,14 @@ static int by_age(const void *x, const void *y)
     return a->position > b->position ? -1 : a->position < b->position;
 }
 
+/* As the stream has them. */
+static int by_place(const void *x, const void *y)
+{
+    const struct pending *a = x, *b = y;
+
+    return a->change->place < b->change->place ? -1 : a->change->place > b->change->place;
+}
+
 /* No event: the essence is what it was, or was found to be by the one who compared. */
 static bool is_quiet(const struct pending *p)
 {
@@ -403,7 +411,7 @@ static enum rc check_changes(struct txn *t, const struct fetch_outcome *o, int64
     }
     map_release(&seen, NULL);
     if (n > 1)
-        qsort(list, n, sizeof *list, by_age);
+        qsort(list, n, sizeof *list, is_in_order(o) ? by_place : by_age);
     *out = list;
     *n_out = n;
     return rc;

@@ -206,6 +206,7 @@ struct entry_change {
     bool volatile_only; /* no event: replaces document and marks in place */
     int64_t stands_at;  /* of an undated entry of the past: its place; 0: when it came in */
     bool is_record;     /* of Atom-PMH: its content is to be fetched */
+    size_t place;       /* in a piece of a stream: the order of events */
 };
 
 /* A deletion of an entry that may not be known. */

@@ -77,6 +77,21 @@ class Federation(Case):
             ).fetchall())
         self.assertEqual(url, self.far.record(url)["url"])
 
+    def test_a_mirror_has_the_order_of_the_original(self):                  # SMARTC-12
+        url = self.follow(0, {}, False)
+
+        def items(daemon, url):
+            page = daemon.get("/smart?timeout=0&max=1000&url=" + quote(url)).json["items"]
+            return [(i["id"], "deleted" in i) for i in page]
+        self.assertEqual(items(self.d, self.p.url), items(self.far, url))
+        for change in (lambda: self.p.put("n200", "new"), lambda: self.p.delete("n7"),
+                       lambda: self.p.put("n201", "new"), lambda: self.p.put("n3", "edited")):
+            change()                                     # each an event there, all one piece here
+            self.p.sync(self)
+        self.far.ping(url)
+        self.wait(lambda: self.mirrored(url) == self.state(), 20, "the changes", self.far)
+        self.assertEqual(items(self.d, self.p.url), items(self.far, url))
+
     def pushed(self, more):
         url = self.follow(3, {}, False, more)
         self.wait(lambda: self.far.record(url)["hub_state"] == "active", daemon=self.far)
