@@ -250,6 +250,19 @@ class Subscribe(Hub):
         self.assertGreaterEqual(answer.status, 400)
         self.assertTrue(answer.header("Content-Type").startswith("text/plain"))
 
+    def test_a_log_of_several_feeds_has_all_of_them_or_is_refused(self):
+        """The documents of a part would be those of another log; a merge of the newest takes what is there."""
+        rest = "?url=%s&url=%s&type=atom" % (quote(self.u), quote(self.o.url("/nothing")))
+        for path in ("/archive", "/history", "/pmh", "/simple/recent"):
+            with self.subTest(path=path):
+                self.assert_problem(self.d.get(path + rest), 502, "upstream-failed")
+                self.assertEqual(502, self.post(mode="subscribe", callback=self.s.url,
+                                                topic=self.d.base + path + rest).status)
+        for path in ("/feeds", "/smart"):
+            with self.subTest(path=path):
+                self.assertEqual(200, self.d.get(path + rest).status)
+                self.subscribed(topic=self.d.base + path + rest)
+
     def test_without_confirmation_no_subscription(self):                                     # HUB-12
         for n, wrong in enumerate(((200, "wrong"), (404, ""), (200, ""), (302, ""))):
             self.s.confirm = lambda query, wrong=wrong: wrong
