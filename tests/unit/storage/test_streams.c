@@ -135,7 +135,8 @@ static void test_streams__a_feed_that_was_empty(void **state)
     assert_string_equal("00", initials(f, id));
 }
 
-/* SMARTC-07: a stream that every cursor is refused of has no end to be reached: what it shows is news then. */
+/* SMARTC-07: a stream that every cursor is refused of has no end to be reached: what it shows is
+ * news then. */
 static void test_streams__refused_twice(void **state)
 {
     struct fixture *f = *state;
