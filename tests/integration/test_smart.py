@@ -210,6 +210,16 @@ class Pull(Smart):
                          self.ids(order="created", until="id:urn:pub:p:e2"))
         self.assertEqual(404, self.d.get(self.base(since="id:urn:none:x")).status)
 
+    def test_an_id_is_where_its_item_stands_now(self):                             # SMART-18
+        self.fill(5)
+        self.p.put("e1", "edited")
+        self.sync()
+        names = ["urn:pub:p:e%d" % i for i in (0, 2, 3, 4, 1)]
+        self.assertEqual(names, self.ids())
+        for k, name in enumerate(names):
+            self.assertEqual(names[k + 1:], self.ids(since="id:" + name))
+            self.assertEqual(names[:k], self.ids(until="id:" + name))
+
     def test_changes_and_deletions(self):                  # SMART-24 SMART-26 SMART-27 SMART-29
         self.fill(6)
         end = self.pull()["last_cursor"]
