@@ -571,6 +571,21 @@ class Tombstones(Followed):
                   for s in d.root.findall(AT + "deleted-entry")]
         self.assertEqual(2, len({when(s) for s in stones}))
 
+    def test_two_deletions_at_one_time_to_come(self):                 # TOMB-03
+        grave = stone("a", 0).replace(date(0), "2100-01-01T00:00:00Z")
+        url = self.o.set("/f", doc(entry("a", 1), entry("b", 1)))
+        self.titles(url)
+        for parts, wanted in (((grave, entry("b", 1)), ["b"]),
+                              ((entry("a", 1, "back"), entry("b", 1)), ["b", "back"]),
+                              ((grave, entry("b", 1)), ["b"])):
+            self.o.set("/f", doc(*parts))
+            self.ping(url, "/f")
+            self.wait_titles(url, *wanted)
+        stones = [when(s.get("when")) for d in chain("%s/archive?url=%s" % (self.d.base, quote(url)))
+                  for s in d.root.findall(AT + "deleted-entry")]
+        self.assertEqual(2, len(set(stones)))
+        self.assertGreaterEqual(min(stones), when("2100-01-01T00:00:00Z"))
+
     def test_our_own_archive_is_understood(self):
         """One daemon follows another through pages of three."""
         url = self.o.set("/f", doc(*(entry("e%d" % n, n) for n in range(8))))
