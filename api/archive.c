@@ -65,7 +65,7 @@ static void describe(struct call *c, void *own, const struct gathered *items, si
     g->spec.merged = g->spec.view.n_feeds > 1;
     g->spec.origin = pull_origin(c);
     g->spec.self = selflink_make(c->arena, g->spec.origin, c->target, NULL, g->urls, link_ids, n);
-    g->spec.hub = topic_hub(c);
+    g->spec.hub = g->spec.complete ? STR_NULL : topic_hub(c); /* it names itself alone (ARCH-12) */
     *out = g->spec;
 }
 

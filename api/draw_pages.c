@@ -304,7 +304,11 @@ enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
      * the document (Atom-PMH), those of one second are told apart */
     if (d->n_rows > 0 && (spec->view.form == FORM_RECORDS || spec->view.form == FORM_ARCHIVE))
         doc->updated_us = d->rows[0].at_us;
-    if (complete) {
+    if (complete) { /* its head names itself and nothing else; the Link field has the hub */
+        for (size_t i = 0; i < d->n_records; i++) {
+            value_del(d->feeds[i].obj, STR("links"));
+            value_del(d->feeds[i].obj, STR("link"));
+        }
         links = ARENA_NEW(&d->arena, struct out_link);
         *links = (struct out_link){STR("current"), str_from(page.media_type), doc->self_url};
         doc->n_links = 1;

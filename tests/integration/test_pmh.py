@@ -194,10 +194,14 @@ class Records(Case):
         self.assertEqual(set(self.state()), set(document.ids))
         self.assertEqual(11, len(document.ids))
         self.assertEqual(document.link("self"), document.link("current"))
-        rels = {l.get("rel") for l in document.root.findall(ATOM + "link")}
-        self.assertFalse(rels & {"prev-archive", "next-archive", "first", "last", "next",
-                                 "previous"})
         self.assertEqual({"record"}, {kind(e) for e in document.entries})
+        self.assertIn('rel="hub"', self.get(self.at(mode="complete")).header("Link"))     # PUBL-01
+        rss = self.o.set("/site.xml", '<rss version="2.0"><channel><title>T</title><link>http://site.'
+                         'example/</link><description>d</description><item><title>a</title></item>'
+                         '</channel></rss>')
+        document = Document(self.d.base + "/pmh?mode=complete&url=" + quote(rss))
+        self.assertEqual(["current", "self"],
+                         sorted(l.get("rel") for l in document.root.findall(ATOM + "link")))
         answer = self.get(self.at(mode="other"))
         self.assert_problem(answer, 400, "bad-parameter")
 
