@@ -93,9 +93,9 @@ void api_free(struct api **ap);
 /* The handler for http_server_new(); ctx is the struct api. */
 void api_handle(void *ctx, struct http_request *req);
 
-/* Draw the document of a topic for who has everything up to `after_seq`. RC_OK without entries: there
- * is nothing new. RC_NOT_FOUND: the topic is gone. RC_LIMIT: over the body's maximum. Strings in the
- * arena. Reader threads. */
+/* Draw the document of a topic for who has everything up to `after_seq`. RC_OK without entries:
+ * there is nothing new. RC_NOT_FOUND: the topic is gone. RC_LIMIT: over the body's maximum. Strings
+ * in the arena. Reader threads. */
 enum rc api_draw_topic(struct api *a, struct reader *r, struct str url, int64_t after_seq,
                        size_t max_entries, struct arena *arena, struct buf *body,
                        struct api_delivery *out, struct err *err) NODISCARD;

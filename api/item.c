@@ -201,8 +201,8 @@ void item_get(struct call *c)
         return;
     }
     if (str_is_null(rest) || !feedset_read(c->arena, word, store_secret(c->api->store), &set) ||
-        set.n != 1 || !str_to_i64(rest, &ask.seq) || ask.seq < 1 ||
-        ask.seq == INT64_MAX || rest.ptr[0] == '0' || rest.ptr[0] == '+') {
+        set.n != 1 || !str_to_i64(rest, &ask.seq) || ask.seq < 1 || ask.seq == INT64_MAX ||
+        rest.ptr[0] == '0' || rest.ptr[0] == '+') {
         problem_set(&p, c->arena, PROBLEM_NOT_FOUND,
                     "There is no such entry. Entries are found by following links.");
         reply_problem(c, &p);

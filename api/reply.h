@@ -12,11 +12,11 @@ struct reply {
     const char *private_cache; /* in its place when a credential opened the feed; NULL: the same */
     struct str etag;           /* what stands between the quotes; null: none */
     int64_t modified_at;       /* Last-Modified; TIME_UNKNOWN: none */
-    bool is_doubtful;          /* another state had the same: who asks by it may not have this one */
-    bool varies_encoding;      /* a gzip variant may exist: Vary says so */
-    struct str fields;         /* further complete lines; null */
-    struct blob *body;         /* borrowed, like gzip */
-    struct blob *gzip;         /* NULL: there is none */
+    bool is_doubtful;     /* another state had the same: who asks by it may not have this one */
+    bool varies_encoding; /* a gzip variant may exist: Vary says so */
+    struct str fields;    /* further complete lines; null */
+    struct blob *body;    /* borrowed, like gzip */
+    struct blob *gzip;    /* NULL: there is none */
     bool (*on_empty)(struct call *c, struct reply *r); /* asked first when a document holds no
                                                           entries; true: taken care of */
     void *empty_ctx;

@@ -12,11 +12,11 @@ void opml_get(struct call *c); /* opml.c */
 void sub_get(struct call *c);  /* sub_list.c */
 void sub_post(struct call *c); /* sub.c */
 void sub_delete(struct call *c);
-void hub_post(struct call *c);    /* hub.c */
-void rpc_post(struct call *c);    /* rpc.c */
+void hub_post(struct call *c); /* hub.c */
+void rpc_post(struct call *c); /* rpc.c */
 void ping_any(struct call *c);
 void websub_get(struct call *c);
-void websub_post(struct call *c);    /* ping.c */
+void websub_post(struct call *c); /* ping.c */
 void changes_get(struct call *c); /* changes.c */
 void log_get(struct call *c);     /* log.c */
 void simple_get(struct call *c);  /* archive.c */

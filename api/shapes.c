@@ -80,10 +80,12 @@ struct value *shape_feed(struct arena *a, const struct feed_record *rec, const s
     value_setz(a, v, "hub_state",
                rec->upstream.hub.len > 0 ? name(a, upstream_state_name(rec->upstream.state))
                                          : value_null(a));
-    value_setz(a, v, "hub_lease_end",
-               shape_time(a, rec->upstream.hub.len > 0 ? rec->upstream.lease_end_at : TIME_UNKNOWN));
-    value_setz(a, v, "hub_delivered",
-               shape_time(a, rec->upstream.hub.len > 0 ? rec->upstream.delivered_at : TIME_UNKNOWN));
+    value_setz(
+        a, v, "hub_lease_end",
+        shape_time(a, rec->upstream.hub.len > 0 ? rec->upstream.lease_end_at : TIME_UNKNOWN));
+    value_setz(
+        a, v, "hub_delivered",
+        shape_time(a, rec->upstream.hub.len > 0 ? rec->upstream.delivered_at : TIME_UNKNOWN));
     value_setz(a, v, "hub_missed",
                value_bool(a, rec->upstream.hub.len > 0 && rec->upstream.trust < 0));
     value_setz(a, v, "hub_error", shape_text(a, rec->upstream.error));

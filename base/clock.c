@@ -128,8 +128,8 @@ void clock_rfc3339(int64_t at, char out[CLOCK_TEXT])
 {
     struct civil c = printable(at);
 
-    snprintf(out, CLOCK_TEXT, "%04d-%02d-%02dT%02d:%02d:%02dZ", (int)c.year, c.month, c.day,
-             c.hour, c.minute, c.second);
+    snprintf(out, CLOCK_TEXT, "%04d-%02d-%02dT%02d:%02d:%02dZ", (int)c.year, c.month, c.day, c.hour,
+             c.minute, c.second);
 }
 
 void clock_rfc3339_us(int64_t at_us, char out[CLOCK_TEXT])

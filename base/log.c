@@ -76,8 +76,8 @@ void log_line(enum log_level level, const char *module, const char *event, const
         (level != LOG_LEVEL_DEBUG && !may_print(module, event, &dropped)))
         return;
     clock_rfc3339_us(clock_now_us(), when);
-    n = snprintf(line, sizeof line, "time=%s level=%s module=%s event=%s", when,
-                 level_names[level], module, event);
+    n = snprintf(line, sizeof line, "time=%s level=%s module=%s event=%s", when, level_names[level],
+                 module, event);
     len = (size_t)n;
     if (fmt[0] != '\0') {
         line[len++] = ' ';

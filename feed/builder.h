@@ -119,10 +119,10 @@ struct builder {
     struct content content;
     bool in_content, in_feed, in_entry, in_source, in_image, in_textinput;
     bool in_author, in_contributor, in_publisher, in_chapters;
-    bool has_content;        /* the entry has a content element */
+    bool has_content;                        /* the entry has a content element */
     bool has_alternate, has_typed_alternate; /* the entry has such a link; one that says its type */
-    bool summary_is_content; /* the summary being read goes to content */
-    bool repeats_summaries;  /* the head has content: see unite_summaries() */
+    bool summary_is_content;                 /* the summary being read goes to content */
+    bool repeats_summaries;                  /* the head has content: see unite_summaries() */
     bool guid_is_link;
     uint64_t id_amps;   /* of the id being read: the '&' that were written "&amp;" */
     unsigned n_id_amps; /* its '&' so far */

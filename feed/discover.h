@@ -33,8 +33,8 @@ struct discovered_feed {
 struct discovery {
     struct discovered_feed *feeds, *guesses;
     size_t n_feeds, n_guesses;
-    /* link elements in the page's head (WebSub §4): rel=hub, in their order, and the first rel=self;
-     * absolute as href is. null: none */
+    /* link elements in the page's head (WebSub §4): rel=hub, in their order, and the first
+     * rel=self; absolute as href is. null: none */
     struct str hubs[DISCOVER_HUBS], self;
     size_t n_hubs;
 };

@@ -53,7 +53,8 @@ struct str fragment_attr(struct str tag, struct str name)
     return STR_NULL;
 }
 
-/* Length of the element at the beginning of `s`, up to its matching end tag; 0 when there is none. */
+/* Length of the element at the beginning of `s`, up to its matching end tag; 0 when there is none.
+ */
 static size_t element_len(struct str s)
 {
     size_t at = 0;

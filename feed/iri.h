@@ -17,8 +17,8 @@ struct str iri_host(struct str s);
 /* True for http: and https:. */
 bool iri_is_http(struct str s);
 
-/* True for what a browser would run when it follows it: javascript: and its like, and data: that is no
- * picture or sound. Blanks and controls within the scheme do not hide it. */
+/* True for what a browser would run when it follows it: javascript: and its like, and data: that is
+ * no picture or sound. Blanks and controls within the scheme do not hide it. */
 bool iri_is_script(struct str s);
 
 /* True when `s` can stand as an atom:id: it has a scheme, something behind it, and, if it is a web

@@ -29,11 +29,11 @@ struct fetcher_cfg {
     int content_rate;       /* contents of records a minute and host; 0: none are fetched */
     bool announced_only;    /* a page's site is not searched for feeds it does not announce */
     int64_t level_period_s[3];
-    int64_t backoff_max_s;          /* <= 1 day */
-    int64_t hub_backup_s;           /* longest period of polls while a hub tells of updates */
-    struct str base_url;            /* our public origin, for hubs; empty: only local ones reach us */
-    int64_t unused_s;               /* unsubscribed feeds nobody asked for are not swept after it */
-    int64_t ping_gap_ms;            /* pings of one feed within it are one */
+    int64_t backoff_max_s; /* <= 1 day */
+    int64_t hub_backup_s;  /* longest period of polls while a hub tells of updates */
+    struct str base_url;   /* our public origin, for hubs; empty: only local ones reach us */
+    int64_t unused_s;      /* unsubscribed feeds nobody asked for are not swept after it */
+    int64_t ping_gap_ms;   /* pings of one feed within it are one */
     const struct str *ping_servers; /* URLs of changes.xml files */
     size_t n_ping_servers;
     int64_t monitor_period_s;
@@ -92,7 +92,8 @@ enum rc fetcher_ping(struct fetcher *f, struct str url, struct str rss_url, size
 /* Where hubs on this machine reach us: "http://127.0.0.1:8080". Before fetcher_start(). */
 void fetcher_set_local_url(struct fetcher *f, struct str url);
 
-/* The HTTP status that a hub is to be answered with. Runs once, on some thread: be quick, post on. */
+/* The HTTP status that a hub is to be answered with. Runs once, on some thread: be quick, post on.
+ */
 typedef void hub_done_fn(void *ctx, int status);
 
 /* A hub's GET at a callback (WebSub §5.3, §5.2). Strings may be null; borrowed for the call. */
@@ -111,8 +112,8 @@ struct hub_delivery {
     struct str body; /* as it was sent and signed */
 };
 
-/* The status, or 0: `done` gives it when the entries are on disk, or it is known that there are none
- * to take. */
+/* The status, or 0: `done` gives it when the entries are on disk, or it is known that there are
+ * none to take. */
 int fetcher_hub_deliver(struct fetcher *f, const struct hub_delivery *d, hub_done_fn *done,
                         void *ctx);
 

@@ -32,8 +32,8 @@ struct fetcher {
     struct loop *loop;
     struct sweeper *sweeper;
     struct sweeper *contents; /* when the content of a record of a feed is due */
-    struct queue *parse; /* struct job, loop -> workers */
-    atomic_bool give_up; /* workers wait for room in the storer no more */
+    struct queue *parse;      /* struct job, loop -> workers */
+    atomic_bool give_up;      /* workers wait for room in the storer no more */
 
     /* of the thread that starts, reloads and stops */
     struct fetcher_cfg cfg;  /* strings are not to be used but in fetcher_new() */
@@ -43,9 +43,9 @@ struct fetcher {
     bool is_started;
     struct subscriber *subscriber; /* any thread */
     struct queue *deliveries;      /* struct job of hubs, any thread -> workers */
-    struct job wake;               /* in the parse queue: there may be deliveries, and nothing else */
-    atomic_llong delivered_bytes;  /* held by deliveries that are not stored yet */
-    atomic_llong n_made; /* feed records made since the start; any thread */
+    struct job wake; /* in the parse queue: there may be deliveries, and nothing else */
+    atomic_llong delivered_bytes; /* held by deliveries that are not stored yet */
+    atomic_llong n_made;          /* feed records made since the start; any thread */
 
     /* the fetch loop's own */
     struct http_client *client;

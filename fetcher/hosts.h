@@ -21,11 +21,11 @@ TAILQ_HEAD(slot_list, slot);
 struct host {
     char *key; /* "host:port" */
     int n_running;
-    int n_holders;           /* slots that point here */
-    int64_t gap_until_ms;    /* no sweep starts before it */
-    int64_t cool_until_ms;   /* nor before this: the host asked for time */
+    int n_holders;            /* slots that point here */
+    int64_t gap_until_ms;     /* no sweep starts before it */
+    int64_t cool_until_ms;    /* nor before this: the host asked for time */
     int64_t content_until_ms; /* no content of a record is asked for before it */
-    int64_t gentle_until_ms; /* after cooling: starts are further apart until then */
+    int64_t gentle_until_ms;  /* after cooling: starts are further apart until then */
 
     /* the work queue's own */
     struct slot_list waiting[WORK_CLASSES];

@@ -135,8 +135,8 @@ enum job_step job_next_candidate(struct job *job);
  * not followed (only once, and not to a host that may not have the credential). */
 enum job_step job_led_to(struct job *job, struct str url);
 
-/* What an archive document led to is no feed: JOB_SEND, the archive document is asked for again to stand
- * for it; JOB_WORK when it is not that, or there is a feed in the store. */
+/* What an archive document led to is no feed: JOB_SEND, the archive document is asked for again to
+ * stand for it; JOB_WORK when it is not that, or there is a feed in the store. */
 enum job_step job_led_back(struct job *job);
 
 /* The feed's document is stored: ask for what is behind job->next_cursor; false when it cannot be

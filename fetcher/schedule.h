@@ -16,7 +16,7 @@ struct schedule_rules {
     int64_t level_period_s[3];
     int64_t backoff_max_s;
     int64_t hub_backup_s; /* longest period of polls while a hub tells of updates */
-    int64_t unused_s; /* unsubscribed feeds are swept so long after a reader asked */
+    int64_t unused_s;     /* unsubscribed feeds are swept so long after a reader asked */
 };
 
 enum schedule_event {
@@ -39,7 +39,7 @@ struct schedule_facts {
     struct doc_hint_row hints;
     int n_subscriptions;
     int64_t wanted_at; /* last reader; TIME_UNKNOWN */
-    int hub_trust;     /* polls in a row that a working hub had told of all; -1: no hub to rely on */
+    int hub_trust; /* polls in a row that a working hub had told of all; -1: no hub to rely on */
 };
 
 struct schedule_decision {

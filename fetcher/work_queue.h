@@ -47,8 +47,8 @@ struct work_queue_cfg {
     int max_per_host;
     int64_t host_gap_ms;
     int64_t content_gap_ms; /* between contents of records on one host (WORK_CONTENT) */
-    int64_t ping_gap_ms; /* between the starts of two fetches of one feed for pings */
-    int64_t remember_ms; /* slots outlive their fetch by it */
+    int64_t ping_gap_ms;    /* between the starts of two fetches of one feed for pings */
+    int64_t remember_ms;    /* slots outlive their fetch by it */
     void (*user_free)(void *user);
 };
 
@@ -71,11 +71,11 @@ struct slot *work_queue_find(struct work_queue *q, int64_t feed_id);
  * out of all lists until work_queue_set_host(), or work_queue_drop() when there is no such feed. */
 size_t work_queue_unread(struct work_queue *q, int64_t *ids, size_t max);
 
-/* The host of a slot that work_queue_unread() gave out. `insists`: a feed that was never fetched, or
- * one with an exact period, both somebody's express wish: it waits for a place at its host, but not
- * for the pause between sweeps, nor because another feed was answered "too many requests". */
-void work_queue_set_host(struct work_queue *q, int64_t feed_id, struct str authority,
-                         bool insists, int64_t now_ms);
+/* The host of a slot that work_queue_unread() gave out. `insists`: a feed that was never fetched,
+ * or one with an exact period, both somebody's express wish: it waits for a place at its host, but
+ * not for the pause between sweeps, nor because another feed was answered "too many requests". */
+void work_queue_set_host(struct work_queue *q, int64_t feed_id, struct str authority, bool insists,
+                         int64_t now_ms);
 
 /* Those ids were not looked up after all: they are unread again. */
 void work_queue_reread(struct work_queue *q, const int64_t *ids, size_t n);

@@ -20,18 +20,18 @@ enum feed_family { FAMILY_NONE, FAMILY_RSS, FAMILY_RDF, FAMILY_ATOM, FAMILY_CDF,
 /* One entry of a document. The normalized fields are read off `obj` by the parser. */
 struct doc_entry {
     struct value *obj;
-    struct str ext;       /* XML fragment, empty when there are no foreign elements */
-    struct str id;        /* the publisher's own id, trimmed; null when there is none */
-    struct str title;     /* normalized: as in obj; null when absent, like the next three */
-    struct str link;      /* absolute where a base was known */
-    struct str summary;   /* description or summary, else the first content */
+    struct str ext;     /* XML fragment, empty when there are no foreign elements */
+    struct str id;      /* the publisher's own id, trimmed; null when there is none */
+    struct str title;   /* normalized: as in obj; null when absent, like the next three */
+    struct str link;    /* absolute where a base was known */
+    struct str summary; /* description or summary, else the first content */
     struct str author;
     int64_t published_at; /* Unix seconds; TIME_UNKNOWN */
     int64_t updated_at;
-    bool is_cut;          /* the document ended within it */
-    bool is_record;       /* no content, but an alternate link with a type: Atom-PMH (feed/history.h) */
-    size_t place;         /* among the items, of a piece of a stream */
-    bool is_blank;        /* an empty content element and no alternate link: there, a deletion */
+    bool is_cut;    /* the document ended within it */
+    bool is_record; /* no content, but an alternate link with a type: Atom-PMH (feed/history.h) */
+    size_t place;   /* among the items, of a piece of a stream */
+    bool is_blank;  /* an empty content element and no alternate link: there, a deletion */
 };
 
 /* A deletion announced by the document (RFC 6721 at:deleted-entry, Atom-PMH deletion entry). */
@@ -45,33 +45,34 @@ struct doc_tombstone {
 
 /* What the document asks of those who poll it. 0 or empty means: says nothing. */
 struct doc_hints {
-    int64_t ttl_s;           /* RSS ttl, as seconds */
-    int64_t sy_period_s;     /* sy:updatePeriod / sy:updateFrequency, as seconds */
-    uint32_t skip_hours;     /* bit h: do not poll in UTC hour h */
-    uint8_t skip_days;       /* bit d: do not poll on weekday d, 0 = Monday */
+    int64_t ttl_s;       /* RSS ttl, as seconds */
+    int64_t sy_period_s; /* sy:updatePeriod / sy:updateFrequency, as seconds */
+    uint32_t skip_hours; /* bit h: do not poll in UTC hour h */
+    uint8_t skip_days;   /* bit d: do not poll on weekday d, 0 = Monday */
 };
 
 struct feed_doc {
     enum feed_family family;
-    struct str version;   /* "rss20", "atom10", ... ; "" when it is no feed */
-    struct str encoding;  /* the one used to read it */
-    bool bozo;            /* not well-formed, or its declared encoding was wrong */
-    struct str bozo_why;  /* one sentence; null when !bozo */
-    bool broken;          /* its markup was: it may have lost its end */
-    struct value *feed;   /* dict of the head; never NULL */
-    struct str ext;       /* foreign elements of the head */
+    struct str version;       /* "rss20", "atom10", ... ; "" when it is no feed */
+    struct str encoding;      /* the one used to read it */
+    bool bozo;                /* not well-formed, or its declared encoding was wrong */
+    struct str bozo_why;      /* one sentence; null when !bozo */
+    bool broken;              /* its markup was: it may have lost its end */
+    struct value *feed;       /* dict of the head; never NULL */
+    struct str ext;           /* foreign elements of the head */
     struct value *namespaces; /* dict prefix -> URI as declared */
     struct doc_entry *entries;
     size_t n_entries;
     struct doc_tombstone *tombstones;
     size_t n_tombstones;
-    bool complete;        /* fh:complete: an entry that is absent is gone */
-    bool archive;         /* fh:archive */
+    bool complete; /* fh:complete: an entry that is absent is gone */
+    bool archive;  /* fh:archive */
     /* A piece of a Smart Feed, which is of a document only when `cursor` is not null: */
-    struct str cursor;      /* where it ends (last_cursor); empty: before the first item */
-    struct str prev_cursor; /* of a push: where the one before it ended; null when it does not say */
-    bool has_next;          /* it links to the piece behind it */
-    int64_t n_total;        /* items of the whole, as it says; 0 when it does not */
+    struct str cursor; /* where it ends (last_cursor); empty: before the first item */
+    struct str
+        prev_cursor; /* of a push: where the one before it ended; null when it does not say */
+    bool has_next;   /* it links to the piece behind it */
+    int64_t n_total; /* items of the whole, as it says; 0 when it does not */
     struct doc_hints hints;
-    size_t n_cut;         /* entries beyond LIMIT_FEED_ENTRIES that were left out */
+    size_t n_cut; /* entries beyond LIMIT_FEED_ENTRIES that were left out */
 };

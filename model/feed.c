@@ -14,9 +14,8 @@ const char *feed_state_name(enum feed_state s)
 const char *fetch_reason_name(enum fetch_reason r)
 {
     static const char *const names[REASON_COUNT_] = {
-        "none", "reader",      "ping",    "period", "max-age", "ttl",
-        "skip", "retry-after", "backoff", "gone",   "new",  "hub",
-        "content"};
+        "none",        "reader",  "ping", "period", "max-age", "ttl",    "skip",
+        "retry-after", "backoff", "gone", "new",    "hub",     "content"};
 
     ASSERT((size_t)r < ARRAY_LEN(names));
     return names[r];

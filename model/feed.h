@@ -13,7 +13,7 @@
 #include "model/marks.h"
 
 enum feed_state {
-    FEED_NEW = 0,     /* never fetched with success */
+    FEED_NEW = 0, /* never fetched with success */
     FEED_OK = 1,
     FEED_FAILING = 2, /* the last fetch failed; what is stored is served */
     FEED_GONE = 3,    /* 410: not polled any more */
@@ -47,15 +47,15 @@ enum upstream_state {
 };
 
 struct upstream {
-    struct str token;     /* last part of the callback's URL, 160 random bits. SECRET */
-    struct str base_url;  /* what stands before "/websub/" in it */
-    struct str secret;    /* signs deliveries. SECRET */
-    struct str hub;       /* canonical URL */
-    struct str topic;     /* as the publisher wrote it */
-    int64_t feed_id;      /* the record may be gone */
-    bool is_current;      /* false: of a hub or topic that the feed had before, or has no more */
-    bool from_page;       /* a page names the hub, the feed itself does not */
-    bool for_subs;        /* subscriptions want it; else readers do */
+    struct str token;    /* last part of the callback's URL, 160 random bits. SECRET */
+    struct str base_url; /* what stands before "/websub/" in it */
+    struct str secret;   /* signs deliveries. SECRET */
+    struct str hub;      /* canonical URL */
+    struct str topic;    /* as the publisher wrote it */
+    int64_t feed_id;     /* the record may be gone */
+    bool is_current;     /* false: of a hub or topic that the feed had before, or has no more */
+    bool from_page;      /* a page names the hub, the feed itself does not */
+    bool for_subs;       /* subscriptions want it; else readers do */
     enum upstream_state state;
     int64_t lease_end_at; /* TIME_UNKNOWN: never verified */
     int64_t next_at;      /* something is to be done then; TIME_UNKNOWN: nothing */
@@ -63,8 +63,8 @@ struct upstream {
     int n_errors;         /* in a row */
     struct str error;     /* null: none */
     /* what polls and deliveries say of the hub; kept by the storer alone: */
-    int trust;            /* polls in a row that found nothing missed; TRUST_FULL after a delivery; -1: a
-                             poll found what was not delivered, and nothing was delivered since */
+    int trust; /* polls in a row that found nothing missed; TRUST_FULL after a delivery; -1: a
+                  poll found what was not delivered, and nothing was delivered since */
     int64_t delivered_at; /* TIME_UNKNOWN: never */
 };
 #define TRUST_FULL 30
@@ -85,12 +85,12 @@ enum sanitize_setting {
 
 struct feed_record {
     int64_t id;
-    struct str url;          /* canonical, without credentials */
-    struct str id_url;       /* the first it had: derived ids are made of it */
-    struct str credential;   /* "user:password", percent-decoded; SECRET; null when none */
-    struct str access_key;   /* opaque user part that stands for the credential in our own links */
-    struct str page_url;     /* the HTML page it was discovered from; null */
-    struct str site_url;     /* the feed's own link */
+    struct str url;        /* canonical, without credentials */
+    struct str id_url;     /* the first it had: derived ids are made of it */
+    struct str credential; /* "user:password", percent-decoded; SECRET; null when none */
+    struct str access_key; /* opaque user part that stands for the credential in our own links */
+    struct str page_url;   /* the HTML page it was discovered from; null */
+    struct str site_url;   /* the feed's own link */
     struct str title;
     struct str etag, last_modified; /* verbatim validators; null when none */
     bool has_body_hash;
@@ -103,14 +103,14 @@ struct feed_record {
     int64_t last_change_at;  /* last new revision; the first document, when it had no entries */
     int64_t next_fetch_at;   /* TIME_UNKNOWN: not scheduled */
     enum fetch_reason next_reason;
-    int64_t wanted_at;       /* last time a reader asked for it */
-    int last_status;         /* HTTP status of the last fetch; 0 when there was no answer */
-    int n_errors;            /* failures in a row */
-    struct str last_error;   /* null when the last fetch succeeded */
-    int64_t version;         /* grows with every visible change; never reused */
-    int64_t n_entries;       /* that are not deleted */
-    int64_t n_items;         /* deleted ones included */
-    int64_t n_pings;         /* taken, ever: a fetch serves those that came before its start */
+    int64_t wanted_at;     /* last time a reader asked for it */
+    int last_status;       /* HTTP status of the last fetch; 0 when there was no answer */
+    int n_errors;          /* failures in a row */
+    struct str last_error; /* null when the last fetch succeeded */
+    int64_t version;       /* grows with every visible change; never reused */
+    int64_t n_entries;     /* that are not deleted */
+    int64_t n_items;       /* deleted ones included */
+    int64_t n_pings;       /* taken, ever: a fetch serves those that came before its start */
     int n_subscriptions;
     struct identity_policy identity;
     struct upstream upstream; /* the present one: hub, topic, state, times, trust; hub null: none */
@@ -120,12 +120,12 @@ struct feed_record {
     int64_t harvest_to;      /* and up to this one when what is pending has been read */
     int content_failures;    /* answers in a row that left the content of a record open */
     int64_t content_wait_at; /* for which none is asked for until then; TIME_UNKNOWN */
-    struct str cursor;       /* Smart Feeds: all items up to it are here; empty: none are; null: the feed
-                                is not followed by cursor */
-    unsigned cursor_state;   /* of enum cursor_state */
-    bool raw_html;           /* HTML is taken in as the publisher wrote it, not sanitized */
-    struct str head;         /* JSON of the feed's dict and the facts beside it (see schema.sql) */
-    struct str ext;          /* foreign elements of the head, XML */
+    struct str cursor; /* Smart Feeds: all items up to it are here; empty: none are; null: the feed
+                          is not followed by cursor */
+    unsigned cursor_state; /* of enum cursor_state */
+    bool raw_html;         /* HTML is taken in as the publisher wrote it, not sanitized */
+    struct str head;       /* JSON of the feed's dict and the facts beside it (see schema.sql) */
+    struct str ext;        /* foreign elements of the head, XML */
     struct doc_hint_row {
         int64_t max_age_s, ttl_s, sy_period_s;
         uint32_t skip_hours;
@@ -143,41 +143,42 @@ struct revision {
     bool gone;         /* the newest one is a deletion */
     int64_t at_us;     /* event time T, strictly increasing over the log */
     int64_t feed_id;
-    int64_t batch;     /* seq of the first revision of the same fetch */
+    int64_t batch; /* seq of the first revision of the same fetch */
     enum revision_kind kind;
-    bool initial;      /* was there when the feed was first fetched */
+    bool initial; /* was there when the feed was first fetched */
     struct str uid;
-    struct str id_url; /* instead of the feed's, for an entry of a record merged into it; else null */
-    int64_t sort_at;   /* entry date that orders merges, Unix seconds */
-    int64_t published_at, updated_at; /* TIME_UNKNOWN */
+    struct str
+        id_url;      /* instead of the feed's, for an entry of a record merged into it; else null */
+    int64_t sort_at; /* entry date that orders merges, Unix seconds */
+    int64_t published_at, updated_at;        /* TIME_UNKNOWN */
     struct str title, link, summary, author; /* normalized; null when absent */
-    struct str doc;    /* JSON object of the entry; empty for REV_DELETED */
-    struct str ext;    /* foreign elements, XML */
+    struct str doc;                          /* JSON object of the entry; empty for REV_DELETED */
+    struct str ext;                          /* foreign elements, XML */
 };
 
 enum sub_state { SUB_ACTIVE = 0, SUB_SUSPENDED = 1 };
 
 struct subscription {
     int64_t id;
-    struct str endpoint;    /* null: polled and listed, nothing is pushed */
-    struct str sink;        /* "xmlrpc", ... */
+    struct str endpoint; /* null: polled and listed, nothing is pushed */
+    struct str sink;     /* "xmlrpc", ... */
     enum sub_state state;
-    int64_t position;       /* everything up to this seq was delivered or is not wanted */
-    bool with_initial;      /* from=...: also what was there before */
+    int64_t position;  /* everything up to this seq was delivered or is not wanted */
+    bool with_initial; /* from=...: also what was there before */
     int64_t created_at;
-    int64_t next_try_at;    /* TIME_UNKNOWN: no failure pending */
-    int64_t failing_since;  /* TIME_UNKNOWN: not failing */
-    int n_failures;         /* in a row */
+    int64_t next_try_at;   /* TIME_UNKNOWN: no failure pending */
+    int64_t failing_since; /* TIME_UNKNOWN: not failing */
+    int n_failures;        /* in a row */
     int64_t n_delivered, n_faults;
     struct str last_error;
     struct sub_feed {
         int64_t feed_id;
-        struct str url;     /* as it was subscribed, without credentials */
+        struct str url; /* as it was subscribed, without credentials */
         /* null when not given: */
         struct str name;     /* the subscriber's own name for the feed */
         struct str folder;   /* JSON list of the names of its folders, outermost first */
         struct str category; /* of OPML: "a,/b/c" */
-    } *feeds;
+    } * feeds;
     size_t n_feeds;
 };
 

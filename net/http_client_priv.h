@@ -58,7 +58,7 @@ struct transfer {        /* of a running call */
     size_t n_addrs, next;
     char peer[INET6_ADDRSTRLEN + 10];
 
-    int status; /* of the answer now coming in; 0 before */
+    int status;                  /* of the answer now coming in; 0 before */
     size_t header_len, body_len; /* as they came */
     struct decoder *decoder;     /* of a coded body; NULL: none, or not yet known */
     struct err body_err;         /* what is wrong with the body; RC_OK: nothing */

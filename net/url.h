@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-struct url_parts { /* arena strings */
+struct url_parts {         /* arena strings */
     struct str scheme;     /* "http" or "https" */
     struct str host;       /* lower case, punycode; IPv6 in brackets */
     int port;              /* explicit or the scheme's */
@@ -17,7 +17,8 @@ struct url_parts { /* arena strings */
  * port and fragment dropped, dot segments resolved, empty path "/", characters that may not stand
  * in a URL percent-encoded; percent-encodings otherwise kept as written. `feed:` and `feed://` map
  * to http(s). RC_INPUT says what is wrong: no scheme, not http(s), no host, too long. */
-enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out, struct err *err) NODISCARD;
+enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out,
+                  struct err *err) NODISCARD;
 
 /* `ref` resolved against absolute `base`; any scheme. The trimmed ref itself when there is no base
  * or it cannot be resolved. */

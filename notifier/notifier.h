@@ -16,9 +16,9 @@ struct notifier;
 
 struct topic_document;
 
-/* Draw the document of a WebSub topic for who has everything up to `after_seq`: *doc (strings in the
- * arena, position as far as was looked) and its bytes. RC_OK with no entries: nothing to deliver.
- * RC_LIMIT: it passed the body's maximum. Reader threads. */
+/* Draw the document of a WebSub topic for who has everything up to `after_seq`: *doc (strings in
+ * the arena, position as far as was looked) and its bytes. RC_OK with no entries: nothing to
+ * deliver. RC_LIMIT: it passed the body's maximum. Reader threads. */
 typedef enum rc topic_draw_fn(void *ctx, struct reader *r, struct str topic, int64_t after_seq,
                               size_t max_entries, struct arena *a, struct buf *body,
                               struct topic_document *doc, struct err *err);

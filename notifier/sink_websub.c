@@ -1,8 +1,8 @@
 /* notifier/sink_websub.c - content distribution (WebSub 7): the topic's document, signed.
  *
  * What the document holds is drawn elsewhere (notifier.h, the port `draw`). Any answer 2xx means
- * delivered, whatever its body, and whether that comes or not; 410 ends the subscription; a redirect is a failure, for a callback
- * that has moved is to be subscribed anew.
+ * delivered, whatever its body, and whether that comes or not; 410 ends the subscription; a
+ * redirect is a failure, for a callback that has moved is to be subscribed anew.
  */
 #include "notifier/sink.h"
 

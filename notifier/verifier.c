@@ -193,10 +193,10 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
         f->confirmed = str_eqz(answer->body, f->challenge);
     if (rc == RC_LIMIT || rc == RC_DENIED)
         unreached = false; /* it will be no better the next time */
-    if (rc == RC_DENIED) /* nobody hears of it else: the subscriber has got 202, and no call */
-        log_info("notifier", "hub_closed", "callback=%s error=%s --allow-callback CIDR would open it",
-                 log_quote(url_public(&f->arena, f->intent.callback)),
-                 log_quote(str_from(err->text)));
+    if (rc == RC_DENIED)   /* nobody hears of it else: the subscriber has got 202, and no call */
+        log_info(
+            "notifier", "hub_closed", "callback=%s error=%s --allow-callback CIDR would open it",
+            log_quote(url_public(&f->arena, f->intent.callback)), log_quote(str_from(err->text)));
     log_debug("notifier", "hub_verify", "mode=%s callback=%s status=%d confirmed=%d error=%s",
               modes[f->intent.mode], log_quote(url_public(&f->arena, f->intent.callback)), status,
               (int)f->confirmed, log_quote(rc == RC_OK ? STR("") : str_from(err->text)));

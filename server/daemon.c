@@ -92,11 +92,10 @@ static enum rc draw_topic(void *ctx, struct reader *r, struct str topic, int64_t
 {
     struct daemon *d = ctx;
     struct api_delivery out = {0};
-    enum rc rc =
-        api_draw_topic(d->api, r, topic, after_seq, max_entries, a, body, &out, err);
+    enum rc rc = api_draw_topic(d->api, r, topic, after_seq, max_entries, a, body, &out, err);
 
-    *doc = (struct topic_document){out.media_type, out.self, out.hub, out.n_entries, out.position,
-                                    out.is_last};
+    *doc = (struct topic_document){out.media_type, out.self,     out.hub,
+                                   out.n_entries,  out.position, out.is_last};
     return rc;
 }
 

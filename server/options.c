@@ -40,7 +40,7 @@ struct loading {
 static const struct {
     const char *suffix;
     int64_t ms;
-} time_units[] = {{"ms", 1},           {"s", 1000},         {"m", 60 * 1000},
+} time_units[] = {{"ms", 1},          {"s", 1000},         {"m", 60 * 1000},
                   {"h", 3600 * 1000}, {"d", 86400 * 1000}, {"w", 7 * 86400 * 1000}};
 
 /* "90s", "1.5h" is not allowed: whole numbers and one unit. */
@@ -199,8 +199,8 @@ static enum rc read_flags(struct loading *l, int argc, char **argv, bool *help)
             return RC_OK;
         }
         if (strncmp(arg, "--", 2) != 0)
-            return err_set(l->err, RC_INPUT, "\"%s\" is no option; feedmill serve --help lists them",
-                           arg);
+            return err_set(l->err, RC_INPUT,
+                           "\"%s\" is no option; feedmill serve --help lists them", arg);
         eq = strchr(arg, '=');
         i = find_row(arg + 2, eq != NULL ? (size_t)(eq - arg) - 2 : strlen(arg + 2));
         if (i == N_ROWS)

@@ -43,10 +43,10 @@ struct feed_notice {
     int64_t feed_id;
     int64_t merged_into;   /* the record became part of that one and is gone; else 0 */
     int64_t next_fetch_at; /* TIME_UNKNOWN: not scheduled */
-    int64_t content_at;    /* the content of a record is to be asked for then; TIME_UNKNOWN: of none */
-    int64_t first_seq;     /* of this commit's revisions of the feed; 0: none */
-    bool is_new;           /* the record was made */
-    bool is_pinged;        /* store_ping() named it */
+    int64_t content_at; /* the content of a record is to be asked for then; TIME_UNKNOWN: of none */
+    int64_t first_seq;  /* of this commit's revisions of the feed; 0: none */
+    bool is_new;        /* the record was made */
+    bool is_pinged;     /* store_ping() named it */
 };
 
 struct commit_notice {
@@ -90,9 +90,10 @@ bool store_brief(struct store *s, int64_t feed_id, struct feed_brief *out);
 /* The access key that stands for the feed's credential in links of ours; null: it has none. */
 struct str store_access_key(struct store *s, int64_t feed_id, struct arena *a);
 
-/* The feed's credential, and the URL it was given with: of the page that led to the feed, or its own.
- * Null: it has none. SECRET. */
-struct str store_credential(struct store *s, int64_t feed_id, struct arena *a, struct str *given_at);
+/* The feed's credential, and the URL it was given with: of the page that led to the feed, or its
+ * own. Null: it has none. SECRET. */
+struct str store_credential(struct store *s, int64_t feed_id, struct arena *a,
+                            struct str *given_at);
 
 /* Feeds that have this canonical URL as their own, as an alias, page or site, whatever their
  * credential. Writes at most `max` ids, returns how many there are. */
@@ -217,10 +218,10 @@ struct doc_grave {
 
 /* Where a document leads, and what it says of its time. */
 struct doc_past {
-    struct str older;         /* canonical URL of the document with what came before; null: none */
-    bool whole;               /* it was read to its end: what it does not lead to is not wanted */
-    bool records;             /* of Atom-PMH: older documents are read until one goes back behind ... */
-    int64_t oldest, newest;   /* ... the newest that was known; of its entries; TIME_UNKNOWN */
+    struct str older; /* canonical URL of the document with what came before; null: none */
+    bool whole;       /* it was read to its end: what it does not lead to is not wanted */
+    bool records;     /* of Atom-PMH: older documents are read until one goes back behind ... */
+    int64_t oldest, newest; /* ... the newest that was known; of its entries; TIME_UNKNOWN */
     const struct doc_grave *graves;
     size_t n_graves;
 };
@@ -228,11 +229,11 @@ struct doc_past {
 /* The place of a document in the stream of a Smart Feed: what is in it follows `from`. It is taken
  * when the record is still there. */
 struct doc_piece {
-    bool known;         /* else nothing of this counts */
-    struct str from;    /* the record's cursor when it was asked for; null: it had none */
-    struct str cursor;  /* the record's from now on; null: the feed is not followed any more */
-    bool more;          /* there is more behind it */
-    bool is_refused;    /* the record's cursor was: this is the first piece of all */
+    bool known;        /* else nothing of this counts */
+    struct str from;   /* the record's cursor when it was asked for; null: it had none */
+    struct str cursor; /* the record's from now on; null: the feed is not followed any more */
+    bool more;         /* there is more behind it */
+    bool is_refused;   /* the record's cursor was: this is the first piece of all */
 };
 
 /* What a fetch came to. Empty strings clear, null strings keep what is stored. */
@@ -249,8 +250,9 @@ struct fetch_outcome {
     struct str etag, last_modified;
     bool has_body_hash;
     unsigned char body_hash[16];
-    /* Not null: this is no fetch of the feed but of this document of its past. Then feed_id, checked_at,
-     * ok, past, changes and docs count, and changes only for what is unknown or of a later date. */
+    /* Not null: this is no fetch of the feed but of this document of its past. Then feed_id,
+     * checked_at, ok, past, changes and docs count, and changes only for what is unknown or of a
+     * later date. */
     struct str archive;
     bool has_document; /* then the following count */
     bool complete;
@@ -272,8 +274,8 @@ struct fetch_outcome {
     /* A hub delivered the document: entries of it are taken, nothing else of the record changes. */
     bool is_delivery;
     int trust_was, trust; /* of the record's hub, before and after this poll (struct upstream) */
-    bool raw_html; /* the setting that the document was read under */
-    int64_t n_pings; /* of the record when the fetch began: a later ping keeps the feed due */
+    bool raw_html;        /* the setting that the document was read under */
+    int64_t n_pings;      /* of the record when the fetch began: a later ping keeps the feed due */
 };
 enum rc store_fetch_outcome(struct store *s, const struct fetch_outcome *o, store_done_fn *done,
                             void *ctx) NODISCARD;
@@ -294,7 +296,8 @@ struct content_outcome {
     int64_t retry_after_s; /* ANSWER_OPEN: the publisher asks for it; -1 */
     bool is_ours;          /* ANSWER_OPEN: nobody is charged for it */
     bool is_lone;          /* ANSWER_OPEN: it says nothing of other records */
-    struct str doc, ext, summary, author; /* ANSWER_CONTENT: of the entry with it, as in struct entry_change */
+    struct str doc, ext, summary,
+        author; /* ANSWER_CONTENT: of the entry with it, as in struct entry_change */
 };
 /* `done` gets RC_OK also when it is void. */
 enum rc store_content_outcome(struct store *s, const struct content_outcome *o, store_done_fn *done,
@@ -308,8 +311,9 @@ void store_touch(struct store *s, const int64_t *ids, size_t n);
 enum rc store_ping(struct store *s, const int64_t *ids, size_t n, store_done_fn *done,
                    void *ctx) NODISCARD;
 
-/* Keep our subscription at a publisher's hub, under its token; all but trust and delivered_at. When it
- * works no more, a feed that is polled less for its sake gets its own pace again. Or forget it. */
+/* Keep our subscription at a publisher's hub, under its token; all but trust and delivered_at. When
+ * it works no more, a feed that is polled less for its sake gets its own pace again. Or forget it.
+ */
 enum rc store_upstream_put(struct store *s, const struct upstream *u, store_done_fn *done,
                            void *ctx) NODISCARD;
 enum rc store_upstream_drop(struct store *s, struct str token) NODISCARD;
@@ -323,9 +327,9 @@ enum rc store_set_level(struct store *s, int64_t feed_id, int level, int64_t per
 enum rc store_hub_request(struct store *s, const struct hub_intent *in, store_done_fn *done,
                           void *ctx) NODISCARD;
 
-/* The subscriber has confirmed it or not: the lease begins (or is replaced, or ends), and the intent is
- * gone. A new lease's position is the end of the log, a replaced one's stays. RC_NOT_FOUND: it was
- * settled before. */
+/* The subscriber has confirmed it or not: the lease begins (or is replaced, or ends), and the
+ * intent is gone. A new lease's position is the end of the log, a replaced one's stays.
+ * RC_NOT_FOUND: it was settled before. */
 enum rc store_hub_settle(struct store *s, struct hub_settled settled, store_done_fn *done,
                          void *ctx) NODISCARD;
 
@@ -364,8 +368,9 @@ enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct aren
 /* The same records as they were at a place in the log: url, title, site_url, head and ext are those
  * under which a revision with this seq appeared (a feed's first ones when it came later), so that a
  * document of old revisions never changes. At 0: the very first, from which permanent ids come. */
-enum rc reader_feeds_at(struct reader *r, const int64_t *ids, size_t n, int64_t seq, struct arena *a,
-                        struct feed_record **out, size_t *n_out, struct err *err) NODISCARD;
+enum rc reader_feeds_at(struct reader *r, const int64_t *ids, size_t n, int64_t seq,
+                        struct arena *a, struct feed_record **out, size_t *n_out,
+                        struct err *err) NODISCARD;
 
 /* When the entries of these rows were first seen (microseconds): out[n]. */
 enum rc reader_created(struct reader *r, const struct revision *rows, size_t n, int64_t *out,
@@ -377,12 +382,13 @@ enum rc reader_elders(struct reader *r, const int64_t *ids, size_t n_ids,
                       const struct revision *rows, size_t n, bool *out, struct err *err) NODISCARD;
 
 /* How many entries these feeds have together, deleted ones included or not. */
-enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_deleted, int64_t *out,
-                     struct err *err) NODISCARD;
+enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_deleted,
+                     int64_t *out, struct err *err) NODISCARD;
 
-/* A page of the log of a set of feeds: its revisions of every kind in order of addition, `size` to a
- * page, numbered from 0. All pages but the newest are full and never change: archive documents.
- * (When records merge, those of the record that is gone end, and those of the other one may shift.) */
+/* A page of the log of a set of feeds: its revisions of every kind in order of addition, `size` to
+ * a page, numbered from 0. All pages but the newest are full and never change: archive documents.
+ * (When records merge, those of the record that is gone end, and those of the other one may shift.)
+ */
 struct log_page {
     int64_t n;                   /* its number */
     int64_t n_pages;             /* how many there are */
@@ -395,7 +401,8 @@ struct log_page {
 enum rc reader_page(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t n,
                     struct log_page *out, struct err *err) NODISCARD;
 
-/* The date by which the oldest of a feed's entries stands in merges; TIME_UNKNOWN: there are none. */
+/* The date by which the oldest of a feed's entries stands in merges; TIME_UNKNOWN: there are none.
+ */
 enum rc reader_oldest(struct reader *r, int64_t feed_id, int64_t *at, struct err *err) NODISCARD;
 
 /* The record of a feed whose content is to be asked for next. entry_id 0: none, now. Arena. */
@@ -416,19 +423,19 @@ enum rc reader_content_feeds(struct reader *r, reader_content_fn *fn, void *ctx,
 enum rc reader_page_at(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t seq,
                        struct log_page *out, struct err *err) NODISCARD;
 
-/* Of the entries whose newest revision is at or after `seq`: how many there are, and how many of them
- * are deletions. */
+/* Of the entries whose newest revision is at or after `seq`: how many there are, and how many of
+ * them are deletions. */
 enum rc reader_changed_since(struct reader *r, int64_t feed_id, int64_t seq, int64_t *n,
                              int64_t *n_deleted, struct err *err) NODISCARD;
 
 /* What is known of a feed's entries, for the comparison: those that have one of these uids or of
- * these keys (marks_keys()), each once; of a key the newest IDENTITY_CANDIDATES. An index look-up for each
- * that is asked. Arena. */
+ * these keys (marks_keys()), each once; of a key the newest IDENTITY_CANDIDATES. An index look-up
+ * for each that is asked. Arena. */
 struct known_entry {
     struct identity_known identity;
     int64_t id;
     bool deleted;
-    int64_t first_seq, seq; /* of its first and newest revision */
+    int64_t first_seq, seq;     /* of its first and newest revision */
     unsigned char doc_hash[16]; /* digest_content() of doc and ext, one after the other */
     int64_t sort_at;            /* of an undated entry: when this version of it came in */
 };
@@ -452,7 +459,8 @@ enum rc reader_endpoint_credential(struct reader *r, int64_t sub_id, struct aren
 enum rc reader_hub_intents(struct reader *r, int64_t after_id, size_t max, struct arena *a,
                            struct hub_intent **out, size_t *n_out, struct err *err) NODISCARD;
 
-/* The lease of a WebSub subscription, with its secret; for the notifier only. RC_NOT_FOUND: none. */
+/* The lease of a WebSub subscription, with its secret; for the notifier only. RC_NOT_FOUND: none.
+ */
 enum rc reader_hub_lease(struct reader *r, int64_t sub_id, struct arena *a, struct hub_lease *out,
                          struct err *err) NODISCARD;
 

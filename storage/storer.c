@@ -53,8 +53,7 @@ struct storer {
 
 /* When the content of a record of the feed is to be asked for: not of a feed that is itself not
  * fetched, or fails. */
-static enum rc content_due(struct db *db, const struct feed_record *r, int64_t *at,
-                           struct err *err)
+static enum rc content_due(struct db *db, const struct feed_record *r, int64_t *at, struct err *err)
 {
     enum rc rc = RC_OK;
 
@@ -310,17 +309,16 @@ static void notify(struct storer *s, const struct news *news)
     if (t->n_feeds == 0 && t->n_subs == 0 && t->n_settled == 0 && !t->has_hub_news)
         return;
     for (i = 0; i < t->n_feeds; i++)
-        feeds[i] = (struct feed_notice){.feed_id = t->feeds[i].id,
-                                        .merged_into = t->feeds[i].merged_into,
-                                        .next_fetch_at = news->feeds[i].brief.id == 0
-                                                             ? TIME_UNKNOWN
-                                                             : news->feeds[i].brief.next_fetch_at,
-                                        .content_at = news->feeds[i].brief.id == 0
-                                                          ? TIME_UNKNOWN
-                                                          : news->feeds[i].brief.content_at,
-                                        .first_seq = t->feeds[i].first_seq,
-                                        .is_new = t->feeds[i].is_new,
-                                        .is_pinged = t->feeds[i].is_pinged};
+        feeds[i] = (struct feed_notice){
+            .feed_id = t->feeds[i].id,
+            .merged_into = t->feeds[i].merged_into,
+            .next_fetch_at =
+                news->feeds[i].brief.id == 0 ? TIME_UNKNOWN : news->feeds[i].brief.next_fetch_at,
+            .content_at =
+                news->feeds[i].brief.id == 0 ? TIME_UNKNOWN : news->feeds[i].brief.content_at,
+            .first_seq = t->feeds[i].first_seq,
+            .is_new = t->feeds[i].is_new,
+            .is_pinged = t->feeds[i].is_pinged};
     for (i = 0; i < s->n_listeners; i++)
         s->listeners[i].fn(s->listeners[i].ctx, &notice);
 }

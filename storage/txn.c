@@ -8,7 +8,7 @@
 
 struct txn_mark txn_mark(const struct txn *t)
 {
-    return (struct txn_mark){t->n_feeds,  t->n_subs,     t->n_keys,  t->n_settled,
+    return (struct txn_mark){t->n_feeds,  t->n_subs,     t->n_keys, t->n_settled,
                              t->last_seq, t->last_at_us, t->version};
 }
 

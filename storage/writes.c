@@ -263,8 +263,8 @@ enum rc store_hub_request(struct store *s, const struct hub_intent *in, store_do
     struct hub_intent *copy = &op->as.hub_request;
 
     for (size_t i = 0; i < in->n_feeds; i++)
-        feeds[i] = (struct sub_feed){.feed_id = in->feeds[i].feed_id,
-                                     .url = keep(op, in->feeds[i].url)};
+        feeds[i] =
+            (struct sub_feed){.feed_id = in->feeds[i].feed_id, .url = keep(op, in->feeds[i].url)};
     *copy = *in;
     copy->topic = keep(op, in->topic);
     copy->callback = keep(op, in->callback);

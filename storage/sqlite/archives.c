@@ -22,11 +22,11 @@ enum rc archives_want(struct db *db, int64_t feed_id, struct str url, int64_t wa
 enum rc archives_find(struct db *db, int64_t feed_id, struct str url, struct archive_row *out,
                       bool *found, struct err *err)
 {
-    sqlite3_stmt *st = stmt_start(
-        db, err,
-        "SELECT place, walk, failures FROM archives WHERE feed_id = ?1 AND url = ?2"
-        " AND state IN (0, 3)",
-        "is", feed_id, url);
+    sqlite3_stmt *st =
+        stmt_start(db, err,
+                   "SELECT place, walk, failures FROM archives WHERE feed_id = ?1 AND url = ?2"
+                   " AND state IN (0, 3)",
+                   "is", feed_id, url);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
     if (got < 0)

@@ -33,15 +33,15 @@ enum rc archives_next(struct db *db, int64_t feed_id, int64_t now, struct arena 
 /* Does any wait to be read? */
 enum rc archives_pending(struct db *db, int64_t feed_id, bool *out, struct err *err) NODISCARD;
 
-/* Those unread that were led to before `place` are not wanted any more; at INT64_MAX all, also those
- * that are only to be read once more. */
+/* Those unread that were led to before `place` are not wanted any more; at INT64_MAX all, also
+ * those that are only to be read once more. */
 enum rc archives_forget(struct db *db, int64_t feed_id, int64_t place, struct err *err) NODISCARD;
 
 /* Give all of a record to another one, which keeps what it has. */
 enum rc archives_move(struct db *db, int64_t from, int64_t to, struct err *err) NODISCARD;
 
-/* Deletions: the latest of a uid counts. *when_us (microseconds): TIME_UNKNOWN when there is none. At
- * GRAVES_MAX of a feed the caller stops. */
+/* Deletions: the latest of a uid counts. *when_us (microseconds): TIME_UNKNOWN when there is none.
+ * At GRAVES_MAX of a feed the caller stops. */
 #define GRAVES_MAX 100000
 enum rc graves_count(struct db *db, int64_t feed_id, int64_t *n, struct err *err) NODISCARD;
 enum rc graves_put(struct db *db, int64_t feed_id, struct str uid, int64_t when_us,

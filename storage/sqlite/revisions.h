@@ -61,7 +61,8 @@ enum rc overlays_drop(struct db *db, int64_t seq, struct err *err) NODISCARD;
 /* Newest seq of a feed; 0: none. */
 enum rc revisions_last(struct db *db, int64_t feed_id, int64_t *seq, struct err *err) NODISCARD;
 
-/* Entries of a feed whose newest revision is at or after `seq`; and those of them that are deleted. */
+/* Entries of a feed whose newest revision is at or after `seq`; and those of them that are deleted.
+ */
 enum rc entries_since(struct db *db, int64_t feed_id, int64_t seq, int64_t *n, int64_t *n_deleted,
                       struct err *err) NODISCARD;
 

@@ -3,8 +3,8 @@
 
 #include "base/assert.h"
 
-/* The same entries, told that all of them are known. With many that share a mark some are not looked
- * at. */
+/* The same entries, told that all of them are known. With many that share a mark some are not
+ * looked at. */
 static void see_again(struct arena *a, const struct identity_entry *list, size_t n,
                       const struct str *uids, enum identity_rule rule)
 {
@@ -17,8 +17,8 @@ static void see_again(struct arena *a, const struct identity_entry *list, size_t
         owner[i] = n_known;
         if (list[i].is_double)
             continue;
-        known[n_known] = (struct identity_known){
-            .uid = uids[i], .has_marks = true, .marks = list[i].marks};
+        known[n_known] =
+            (struct identity_known){.uid = uids[i], .has_marks = true, .marks = list[i].marks};
         memcpy(known[n_known++].essence, list[i].essence, sizeof list[i].essence);
     }
     identity_match(list, n, known, n_known, rule, who);

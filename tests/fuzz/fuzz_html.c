@@ -50,8 +50,8 @@ static struct str take_name(struct str s, size_t *at)
     return str_slice(s, from, *at);
 }
 
-/* The value between quotes as a browser has it: references, which may stay as they were written, are
- * replaced. */
+/* The value between quotes as a browser has it: references, which may stay as they were written,
+ * are replaced. */
 static struct str unquote(struct arena *a, struct str value)
 {
     for (size_t i = 0; i < value.len; i++)

@@ -36,7 +36,7 @@ struct world {
     bool stop;
     atomic_int n_fetches, n_documents, n_pings;
     atomic_bool lists_fail;
-    char pinged[512]; /* "url rss_url" of the last ping */
+    char pinged[512];         /* "url rss_url" of the last ping */
     store_done_fn *lost_done; /* of a ping that the disk did not take */
     void *lost_ctx;
 };

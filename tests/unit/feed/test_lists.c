@@ -152,7 +152,8 @@ static void test_opml__writes_what_it_reads(void **state)
     struct opml list = {.title = STR("T"), .feeds = feeds, .n_feeds = 3}, l;
 
     (void)state;
-    opml_write(&b, &list, TIME_UNKNOWN, TIME_UNKNOWN); /* OPML-03: no date rather than a wrong one */
+    opml_write(&b, &list, TIME_UNKNOWN,
+               TIME_UNKNOWN); /* OPML-03: no date rather than a wrong one */
     assert_null(strstr(b.ptr, "<date"));
     buf_reset(&b);
     opml_write(&b, &list, 0, 86400);

@@ -285,8 +285,8 @@ static void test_schedule__levels_move_by_table(void **state)
                          rows[i].next);
 }
 
-/* SUBR-306: each poll that a hub had told of doubles the period, up to the backup's; publishers who ask
- * for more get it, exact periods and hubs without trust change nothing. */
+/* SUBR-306: each poll that a hub had told of doubles the period, up to the backup's; publishers who
+ * ask for more get it, exact periods and hubs without trust change nothing. */
 static void test_schedule__a_working_hub_slows_polls(void **state)
 {
     static const struct {
@@ -294,10 +294,14 @@ static void test_schedule__a_working_hub_slows_polls(void **state)
         int64_t ttl_s, wait_s;
         enum fetch_reason reason;
     } rows[] = {
-        {2, -1, 0, 300, REASON_PERIOD},       {2, 0, 0, 300, REASON_PERIOD},
-        {2, 1, 0, 600, REASON_HUB},           {2, 3, 0, 2400, REASON_HUB},
-        {2, TRUST_FULL, 0, 6 * HOUR, REASON_HUB}, {1, TRUST_FULL, 0, 6 * HOUR, REASON_HUB},
-        {2, TRUST_FULL, 7 * HOUR, 7 * HOUR, REASON_TTL}, {0, TRUST_FULL, 0, DAY, REASON_PERIOD},
+        {2, -1, 0, 300, REASON_PERIOD},
+        {2, 0, 0, 300, REASON_PERIOD},
+        {2, 1, 0, 600, REASON_HUB},
+        {2, 3, 0, 2400, REASON_HUB},
+        {2, TRUST_FULL, 0, 6 * HOUR, REASON_HUB},
+        {1, TRUST_FULL, 0, 6 * HOUR, REASON_HUB},
+        {2, TRUST_FULL, 7 * HOUR, 7 * HOUR, REASON_TTL},
+        {0, TRUST_FULL, 0, DAY, REASON_PERIOD},
         {LEVEL_EXACT, TRUST_FULL, 0, 10, REASON_PERIOD},
     };
     struct schedule_rules slow = rules;

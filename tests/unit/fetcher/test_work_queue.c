@@ -307,8 +307,8 @@ static void test_work_queue__look_up_again(void **state)
     work_queue_free(&q);
 }
 
-/* PMHC-09: contents of records come behind fetches of feeds, one at a time on a host; what is wanted
- * of the feed while one is in flight is not lost. */
+/* PMHC-09: contents of records come behind fetches of feeds, one at a time on a host; what is
+ * wanted of the feed while one is in flight is not lost. */
 static void test_work_queue__contents_come_last(void **state)
 {
     struct work_queue *q = make_queue(10, 10, 0);

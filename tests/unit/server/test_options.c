@@ -110,8 +110,9 @@ static void test_options__long_lines_of_the_file(void **state)
 
 static void test_options__what_a_file_may_hold(void **state)
 {
-    static const char text[] = "\xEF\xBB\xBF; one comment\n  # another\r\n\nreaders=3\r\n\tdb : a=b.db ; why\n"
-                               "token = a;b\nlisten = 127.0.0.1:81";
+    static const char text[] =
+        "\xEF\xBB\xBF; one comment\n  # another\r\n\nreaders=3\r\n\tdb : a=b.db ; why\n"
+        "token = a;b\nlisten = 127.0.0.1:81";
     struct err err = ERR_INIT;
     struct options *o = load_text(text, sizeof text - 1, &err);
 

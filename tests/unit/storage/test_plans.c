@@ -147,7 +147,8 @@ static void read_everything(struct fixture *f)
         RC_OK, reader_next_push(f->reader, &subs[0], 9, &f->arena, &rows, &n, &text, &seq, NULL));
     assert_int_equal(RC_OK,
                      reader_endpoint_credential(f->reader, subs[0].id, &f->arena, &text, NULL));
-    assert_int_equal(RC_OK, reader_known(f->reader, id, &uid, 1, &key, 1, &f->arena, &known, &n, NULL));
+    assert_int_equal(RC_OK,
+                     reader_known(f->reader, id, &uid, 1, &key, 1, &f->arena, &known, &n, NULL));
     assert_int_equal(RC_OK, reader_oldest(f->reader, id, &seq, NULL));
     assert_int_equal(RC_OK, reader_open_content(f->reader, id, 9, &f->arena, &content, NULL));
     assert_int_equal(RC_OK, reader_content_feeds(f->reader, on_content, NULL, NULL));

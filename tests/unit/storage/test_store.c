@@ -261,7 +261,8 @@ static void test_store__deletion(void **state)
     assert_string_equal("two", view_titles(f, &v));
     assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &rec, &n, NULL));
     assert_int_equal(1, rec->n_entries);
-    assert_int_equal(RC_OK, reader_known(f->reader, id, uids, 3, NULL, 0, &f->arena, &known, &n, NULL));
+    assert_int_equal(RC_OK,
+                     reader_known(f->reader, id, uids, 3, NULL, 0, &f->arena, &known, &n, NULL));
     assert_int_equal(2, n);
     assert_true(str_eqz(known[0].identity.uid, "1") && known[0].deleted);
     assert_true(str_eqz(known[1].identity.uid, "2") && !known[1].deleted);
