@@ -195,6 +195,8 @@ class Lists(Case):
         self.assertEqual("subscription 1: 2 feeds, 1 named again, 1 left out\n", done.stdout)
         self.assertIn("outline 3 (ftp://x/", done.stderr)
         self.assertNotIn("\x1b", done.stderr)
+        for url in self.f[:2]:                           # until then it has no title of its own
+            self.wait(lambda: self.d.record(url)["last_check"])
         done = subprocess.run([BINARY, "export"], capture_output=True, env=env, timeout=120)
         self.assertEqual(self.d.get("/sub").body, done.stdout)
 
