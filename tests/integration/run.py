@@ -75,6 +75,8 @@ def main():
         n[:-3] for n in os.listdir(HERE) if n.startswith("test_") and n.endswith(".py"))
     if args.jobs > 1 and len(names) > 1:
         passed = failed = 0
+        # long ones first, so that none runs alone at the end
+        names.sort(key=lambda n: -os.path.getsize(os.path.join(HERE, n + ".py")))
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             for text, good, bad in pool.map(lambda n: run_apart(n, args.k, args.report), names):
                 sys.stdout.write(text)
