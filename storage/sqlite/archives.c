@@ -62,14 +62,8 @@ enum rc archives_next(struct db *db, int64_t feed_id, int64_t now, struct arena 
                                   " WHERE feed_id = ?1 AND state IN (0, 3) AND try_at <= ?2"
                                   " ORDER BY place DESC LIMIT 1",
                                   "ii", feed_id, now);
-    int got = st == NULL ? -1 : stmt_next(db, st, err);
 
-    if (got < 0)
-        return RC_IO;
-    *url = got > 0 ? col_str(st, 0, a) : STR_NULL;
-    if (got > 0)
-        stmt_end(st);
-    return RC_OK;
+    return stmt_text(db, st, a, url, err);
 }
 
 enum rc archives_pending(struct db *db, int64_t feed_id, bool *out, struct err *err)
@@ -78,14 +72,8 @@ enum rc archives_pending(struct db *db, int64_t feed_id, bool *out, struct err *
                                   "SELECT 1 FROM archives INDEXED BY archives_place"
                                   " WHERE feed_id = ?1 AND state IN (0, 2, 3) LIMIT 1",
                                   "i", feed_id);
-    int got = st == NULL ? -1 : stmt_next(db, st, err);
 
-    if (got < 0)
-        return RC_IO;
-    *out = got > 0;
-    if (got > 0)
-        stmt_end(st);
-    return RC_OK;
+    return stmt_any(db, st, out, err);
 }
 
 enum rc archives_forget(struct db *db, int64_t feed_id, int64_t place, struct err *err)
@@ -134,14 +122,8 @@ enum rc graves_find(struct db *db, int64_t feed_id, struct str uid, int64_t *whe
 {
     sqlite3_stmt *st = stmt_start(
         db, err, "SELECT when_us FROM graves WHERE feed_id = ?1 AND uid = ?2", "ie", feed_id, uid);
-    int got = st == NULL ? -1 : stmt_next(db, st, err);
 
-    if (got < 0)
-        return RC_IO;
-    *when_us = got > 0 ? col_int(st, 0) : TIME_UNKNOWN;
-    if (got > 0)
-        stmt_end(st);
-    return RC_OK;
+    return stmt_time(db, st, when_us, err);
 }
 
 enum rc graves_clear(struct db *db, int64_t feed_id, struct err *err)

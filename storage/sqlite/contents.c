@@ -76,14 +76,8 @@ enum rc contents_due(struct db *db, int64_t feed_id, int64_t *at, struct err *er
                                   "SELECT try_at FROM contents INDEXED BY contents_open"
                                   " WHERE state = 0 AND feed_id = ?1 ORDER BY try_at LIMIT 1",
                                   "i", feed_id);
-    int got = st == NULL ? -1 : stmt_next(db, st, err);
 
-    if (got < 0)
-        return RC_IO;
-    *at = got > 0 ? col_int(st, 0) : TIME_UNKNOWN;
-    if (got > 0)
-        stmt_end(st);
-    return RC_OK;
+    return stmt_time(db, st, at, err);
 }
 
 enum rc contents_move(struct db *db, int64_t from, int64_t to, struct err *err)

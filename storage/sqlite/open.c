@@ -264,16 +264,56 @@ enum rc stmt_run(struct db *db, struct err *err, const char *sql, const char *ki
     return got == 0 ? RC_OK : RC_IO;
 }
 
-enum rc stmt_number(struct db *db, sqlite3_stmt *st, int64_t *out, struct err *err)
+/* The first row, to be ended by stmt_end() when there is one. */
+static enum rc first_row(struct db *db, sqlite3_stmt *st, bool *found, struct err *err)
 {
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
-    if (got < 0)
-        return RC_IO;
-    *out = got > 0 ? col_int(st, 0) : 0;
-    if (got > 0)
+    *found = got > 0;
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+enum rc stmt_number(struct db *db, sqlite3_stmt *st, int64_t *out, struct err *err)
+{
+    bool found;
+    enum rc rc = first_row(db, st, &found, err);
+
+    *out = found ? col_int(st, 0) : 0;
+    if (found)
         stmt_end(st);
-    return RC_OK;
+    return rc;
+}
+
+enum rc stmt_time(struct db *db, sqlite3_stmt *st, int64_t *out, struct err *err)
+{
+    bool found;
+    enum rc rc = first_row(db, st, &found, err);
+
+    *out = found ? col_time(st, 0) : TIME_UNKNOWN;
+    if (found)
+        stmt_end(st);
+    return rc;
+}
+
+enum rc stmt_text(struct db *db, sqlite3_stmt *st, struct arena *a, struct str *out,
+                  struct err *err)
+{
+    bool found;
+    enum rc rc = first_row(db, st, &found, err);
+
+    *out = found ? col_str(st, 0, a) : STR_NULL;
+    if (found)
+        stmt_end(st);
+    return rc;
+}
+
+enum rc stmt_any(struct db *db, sqlite3_stmt *st, bool *out, struct err *err)
+{
+    enum rc rc = first_row(db, st, out, err);
+
+    if (*out)
+        stmt_end(st);
+    return rc;
 }
 
 int64_t stmt_changes(struct db *db)
@@ -608,14 +648,8 @@ enum rc db_meta_text(struct db *db, const char *name, struct arena *a, struct st
                      struct err *err)
 {
     sqlite3_stmt *st = stmt_start(db, err, meta_get, "s", str_from(name));
-    int got = st == NULL ? -1 : stmt_next(db, st, err);
 
-    if (got < 0)
-        return RC_IO;
-    *out = got > 0 ? col_str(st, 0, a) : STR_NULL;
-    if (got > 0)
-        stmt_end(st);
-    return RC_OK;
+    return stmt_text(db, st, a, out, err);
 }
 
 enum rc db_meta_set_number(struct db *db, const char *name, int64_t n, struct err *err)

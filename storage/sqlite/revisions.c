@@ -79,12 +79,8 @@ enum rc entries_elder(struct db *db, struct str feeds, struct str uid, int64_t f
                                   " ON e.feed_id = f.value AND e.uid = ?2"
                                   " WHERE e.first_seq < ?3 LIMIT 1",
                                   "sei", feeds, uid, first_seq);
-    int got = st == NULL ? -1 : stmt_next(db, st, err);
 
-    *out = got > 0;
-    if (got > 0)
-        stmt_end(st);
-    return got < 0 ? RC_IO : RC_OK;
+    return stmt_any(db, st, out, err);
 }
 
 enum rc entries_of_key(struct db *db, int64_t feed_id, int64_t key, size_t max, struct arena *a,
@@ -338,14 +334,8 @@ enum rc revisions_shown_at(struct db *db, int64_t seq, int64_t *at, struct err *
                                   "SELECT coalesce(updated_at, published_at, at_us / 1000000)"
                                   " FROM revisions WHERE seq = ?1",
                                   "i", seq);
-    int got = st == NULL ? -1 : stmt_next(db, st, err);
 
-    if (got < 0)
-        return RC_IO;
-    *at = got > 0 ? col_time(st, 0) : TIME_UNKNOWN;
-    if (got > 0)
-        stmt_end(st);
-    return RC_OK;
+    return stmt_time(db, st, at, err);
 }
 
 enum rc revisions_merge(struct db *db, int64_t from, int64_t to, struct arena *a,
@@ -432,14 +422,8 @@ enum rc entries_oldest(struct db *db, int64_t feed_id, int64_t *at, struct err *
                                   "SELECT sort_at FROM entries INDEXED BY entries_newest"
                                   " WHERE feed_id = ?1 AND deleted = 0 ORDER BY sort_at LIMIT 1",
                                   "i", feed_id);
-    int got = st == NULL ? -1 : stmt_next(db, st, err);
 
-    if (got < 0)
-        return RC_IO;
-    *at = got > 0 ? col_int(st, 0) : TIME_UNKNOWN;
-    if (got > 0)
-        stmt_end(st);
-    return RC_OK;
+    return stmt_time(db, st, at, err);
 }
 
 /* Parameters: 1 a feed, 2 after, 3 before, 4 with deleted, 5 limit. Columns: the seq that orders,

@@ -29,6 +29,12 @@ enum rc stmt_run(struct db *db, struct err *err, const char *sql, const char *ki
 /* The one number it gives, or 0; `st` may be NULL, as stmt_start() gives it. */
 enum rc stmt_number(struct db *db, sqlite3_stmt *st, int64_t *out, struct err *err) NODISCARD;
 
+/* The same for a time (TIME_UNKNOWN), a text in the arena (null), and whether there is a row. */
+enum rc stmt_time(struct db *db, sqlite3_stmt *st, int64_t *out, struct err *err) NODISCARD;
+enum rc stmt_text(struct db *db, sqlite3_stmt *st, struct arena *a, struct str *out,
+                  struct err *err) NODISCARD;
+enum rc stmt_any(struct db *db, sqlite3_stmt *st, bool *out, struct err *err) NODISCARD;
+
 /* Rows changed by the last statement; rowid made by the last insert. */
 int64_t stmt_changes(struct db *db);
 int64_t stmt_rowid(struct db *db);
