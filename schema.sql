@@ -1,7 +1,7 @@
 -- schema.sql - the whole current schema of Feedmill's database (SQLite, WAL).
 --
 -- This file is compiled in and makes new databases; changes to it need a row in the table of
--- migrations in storage/sqlite/open.c. Times `..._at` are Unix seconds UTC, NULL when unknown;
+-- migrations in storage/sqlite/migrations.c. Times `..._at` are Unix seconds UTC, NULL when unknown;
 -- `at_us` is in microseconds. Text is UTF-8. Enumerations have the numbers of model/feed.h.
 
 -- Facts of the whole database, read at start and written once per transaction.
@@ -15,7 +15,7 @@ CREATE TABLE meta (
     value ANY NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- One record per upstream URL and credential.
+-- Feeds: one row per URL and credential.
 CREATE TABLE feeds (
     id              INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: clients hold it
     url             TEXT NOT NULL,              -- canonical, without credential
@@ -58,9 +58,9 @@ CREATE TABLE feeds (
     id_better       INTEGER NOT NULL DEFAULT 0, -- documents in a row that proved a better rule
     complete        INTEGER NOT NULL DEFAULT 0, -- 1: its document says that it shows all there is
     partial         INTEGER NOT NULL DEFAULT 0, -- 1: rows of `archives` wait to be read
-    harvest_at      INTEGER,                    -- Atom-PMH: all records up to this time were seen
+    harvest_at      INTEGER,                    -- Atom-PMH: all entries up to this time were seen
     harvest_to      INTEGER,                    -- and up to this one when `archives` has been read
-    content_failures INTEGER NOT NULL DEFAULT 0, -- answers in a row that left a record's content open
+    content_failures INTEGER NOT NULL DEFAULT 0, -- answers in a row that left a content open
     content_wait_at INTEGER,                    -- no content is asked for before
     cursor          TEXT,                       -- Smart Feeds: all items up to it are here; '': none are;
                                                 -- NULL: it is not followed by cursor
@@ -89,7 +89,7 @@ CREATE TABLE head_log (
     PRIMARY KEY (feed_id, since_seq)
 ) STRICT, WITHOUT ROWID;
 
--- Other URLs by which a feed is found: it moved from there, or another record was merged into it.
+-- Other URLs by which a feed is found: it moved from there, or another feed was merged into it.
 CREATE TABLE aliases (
     url        TEXT NOT NULL,
     credential TEXT NOT NULL,
@@ -98,14 +98,14 @@ CREATE TABLE aliases (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX aliases_feed ON aliases (feed_id);
 
--- Our subscriptions at the hubs of publishers (WebSub), and hubs that are only known.
+-- Our subscriptions at upstream hubs (WebSub), and upstream hubs that are only known.
 CREATE TABLE upstreams (
     token        TEXT PRIMARY KEY,           -- last part of the callback's URL; SECRET
     base_url     TEXT NOT NULL,              -- what stands before it; '' while nothing is asked for
     secret       TEXT NOT NULL,              -- signs deliveries; SECRET
     hub          TEXT NOT NULL,
     topic        TEXT NOT NULL,              -- as the publisher wrote it
-    feed_id      INTEGER NOT NULL,           -- no reference: it outlives the record until it is ended
+    feed_id      INTEGER NOT NULL,           -- no reference: it outlives the feed until it is ended
     is_current   INTEGER NOT NULL,           -- 0: of a hub that the feed had before
     from_page    INTEGER NOT NULL,           -- 1: only a page names the hub
     for_subs     INTEGER NOT NULL,           -- 1: wanted by subscriptions; 0: by readers
@@ -135,7 +135,7 @@ CREATE TABLE entries (
     doc_hash  BLOB NOT NULL,              -- 16 bytes: of the document shown, overlay included
     marks     BLOB,                       -- 64 bytes (model/marks.h): what it looked like when last
                                           -- seen; NULL: not since there are marks
-    id_url    TEXT,                       -- of the record it came from, if that was merged into this
+    id_url    TEXT,                       -- of the feed it came from, if that was merged into this
                                           -- one; NULL: feeds.id_url
     updated_us INTEGER,                   -- the publisher's own date, of a deletion too, microseconds:
                                           -- what comes from an archive counts when it is later
@@ -177,8 +177,8 @@ CREATE TABLE graves (
     PRIMARY KEY (feed_id, uid)
 ) STRICT, WITHOUT ROWID;
 
--- Records of Atom-PMH whose entries lead to their content: whether it was fetched. The content itself
--- is part of a revision like any other. A new version of the entry begins anew.
+-- Metadata records (entries of Atom-PMH) that lead to their content: whether it was fetched. The
+-- content itself is part of a revision like any other. A new version of the entry begins anew.
 CREATE TABLE contents (
     entry_id INTEGER PRIMARY KEY REFERENCES entries (id) ON DELETE CASCADE,
     feed_id  INTEGER NOT NULL,           -- of the entry
@@ -192,7 +192,7 @@ CREATE TABLE contents (
 CREATE INDEX contents_open ON contents (feed_id, try_at, entry_id DESC) WHERE state = 0;
 
 -- The log. Rows are only added, and never change: archive pages are made of them and must stay the
--- same byte for byte. (A record that turns out to be another one takes its rows there.) There is no
+-- same byte for byte. (A feed that turns out to be another one takes its rows there.) There is no
 -- reference from entry_id to entries: to check it would need an index that nothing else uses.
 CREATE TABLE revisions (
     seq          INTEGER PRIMARY KEY,     -- in commit order, from meta.last_seq

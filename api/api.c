@@ -1,73 +1,48 @@
 /* api/api.c - the whole API on one screen: the route table, and the way of a request through it. */
 #include "api/api.h"
 
-#include "api/auth.h"
-#include "api/buckets.h"
-#include "api/call.h"
-#include "api/hub.h"
-#include "api/log_wait.h"
-#include "api/opml_list.h"
-#include "api/ping_log.h"
-#include "api/render.h"
-#include "api/reply.h"
-#include "api/resources.h"
+#include "api/http/auth.h"
+#include "api/http/buckets.h"
+#include "api/http/handlers.h"
+#include "api/http/paths.h"
+#include "api/http/reply.h"
+#include "api/hub/hub.h"
+#include "api/lists/list_thread.h"
+#include "api/lists/opml_list.h"
+#include "api/pings/ping_log.h"
+#include "api/views/documents.h"
+#include "api/views/log_wait.h"
 #include "base/mem.h"
 #include "net/http_fields.h"
 #include "net/url.h"
 
-#define FORM_MAX (64 * 1024) /* forms read on the loop */
-
-static void index_get(struct call *c);
+#define BODY_MAX (64 * 1024) /* urlencoded bodies read on the loop */
 
 enum route_flags {
-    BELOW = 1, /* paths below it, too */
-    OPEN = 2,  /* no token is asked for */
-    FORM = 4,  /* parameters come from a form body, too */
+    BELOW = 1,      /* paths below it, too */
+    OPEN = 2,       /* no token is asked for */
+    URLENCODED = 4, /* parameters come from an urlencoded body, too */
 };
 
 static const struct route {
     const char *path, *method;
-    void (*handle)(struct call *c);
+    void (*handle)(struct request *req);
     unsigned flags;
     const char *help;
 } routes[] = {
-    {"/feed", "GET", feed_get, 0, "newest entries of one feed: url, type, len, obj"},
-    {"/feeds", "GET", feeds_get, 0, "newest entries of several feeds, merged: url, type, len, obj"},
-    {"/opml", "GET", opml_get, 0, "newest entries of the feeds of an OPML list: url, type, len"},
-    {"/sub", "GET", sub_get, 0, "subscribed feeds as OPML, or all about them: id, type=json, all"},
-    {"/sub", "POST", sub_post, 0, "subscribe: url, endpoint, freq, from; resume: id, action"},
-    {"/sub", "DELETE", sub_delete, 0, "end a subscription: id, url"},
-    {"/simple", "GET", simple_get, BELOW,
-     "every event, in documents that never change: /recent, url"},
-    {"/archive", "GET", archive_get, BELOW, "every revision and deletion in archives: url, type"},
-    {"/history", "GET", history_get, BELOW, "the same as draft-00 of Feed History has it: url"},
-    {"/pmh", "GET", pmh_get, BELOW, "metadata records to harvest: url, mode=complete"},
-    {"/item", "GET", item_get, BELOW, "one revision of an entry: Atom, JSON or HTML"},
-    {"/smart", "GET", smart_get, 0,
-     "a stream of items: url, order, since, until, max, timeout, callback"},
-    {"/log", "GET", log_get, 0, "revisions after a place: since, url, max, timeout"},
-    {"/hub", "POST", hub_post, FORM,
-     "WebSub: hub.mode, hub.callback, hub.topic, hub.lease_seconds, hub.secret"},
-    {"/RPC2", "POST", rpc_post, 0, "XML-RPC: weblogUpdates.ping, extendedPing"},
-    {"/ping", "GET", ping_any, 0, "a site has changed: name, url, rssurl"},
-    {"/ping", "POST", ping_any, FORM, "the same"},
-    {"/websub", "GET", websub_get, BELOW | OPEN, "for the hubs of publishers: verification"},
-    {"/websub", "POST", websub_post, BELOW | OPEN, "the same: deliveries"},
-    {"/changes.xml", "GET", changes_get, 0, "pings of the last three hours"},
-    {"/demo", "GET", demo_get, BELOW, "the demonstration page"},
-    {"/metrics", "GET", metrics_get, 0, "counters, for Prometheus"},
-    {"/healthz", "GET", healthz_get, OPEN, "is it up?"},
-    {"/", "GET", index_get, 0, "this list"},
+#define ROUTE(path, method, handler, flags, help) {path, method, handler, flags, help},
+#include "api/routes.def"
+#undef ROUTE
 };
 
-static void index_get(struct call *c)
+void index_get(struct request *req)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
 
     buf_puts(&out, "Feedmill " FEEDMILL_VERSION "\n\n");
     for (size_t i = 0; i < ARRAY_LEN(routes); i++)
         buf_printf(&out, "%-6s %-12s %s\n", routes[i].method, routes[i].path, routes[i].help);
-    reply_buf(c, 200, "text/plain; charset=utf-8", &out, STR_NULL);
+    reply_buf(req, 200, "text/plain; charset=utf-8", &out, STR_NULL);
 }
 
 /* ---- life cycle ---- */
@@ -124,8 +99,9 @@ struct api *api_new(const struct api_cfg *cfg)
     pthread_mutex_init(&a->stop_lock, NULL);
     atomic_init(&a->conf, conf_new(cfg));
     atomic_init(&a->n_waits, 0);
-    a->renders = renders_new();
+    a->documents = documents_new();
     a->lists = opml_lists_new();
+    a->list_thread = list_thread_new();
     a->waiters = log_waiters_new();
     a->pings = ping_log_new();
     a->buckets = buckets_new();
@@ -151,6 +127,7 @@ void api_stop(struct api *a)
     a->stopping = true;
     pthread_mutex_unlock(&a->stop_lock);
     log_waiters_end(a->waiters);
+    list_thread_stop(a->list_thread);
 }
 
 void api_free(struct api **ap)
@@ -160,7 +137,8 @@ void api_free(struct api **ap)
 
     if (a == NULL)
         return;
-    renders_free(&a->renders);
+    documents_free(&a->documents);
+    list_thread_free(&a->list_thread);
     opml_lists_free(&a->lists);
     log_waiters_free(&a->waiters);
     ping_log_free(&a->pings);
@@ -214,40 +192,42 @@ static const struct route *find_route(struct str path, struct str method)
     return NULL;
 }
 
-static void reply_options(struct call *c, struct str allow)
+static void reply_options(struct request *req, struct str allow)
 {
     AUTO(buf_release) struct buf fields = BUF_INIT(BUF_ANY);
 
     buf_printf(&fields, "Allow: %.*s\r\n", STR_ARG(allow));
-    if (!str_is_null(c->cfg->cors_origin))
+    if (!str_is_null(req->ask.cfg->cors_origin))
         buf_printf(&fields,
                    "Access-Control-Allow-Origin: %.*s\r\n"
                    "Access-Control-Allow-Methods: GET, HEAD\r\n"
                    "Access-Control-Allow-Headers: Authorization, If-None-Match\r\n"
                    "Access-Control-Max-Age: 86400\r\n",
-                   STR_ARG(c->cfg->cors_origin));
-    http_reply(c->req, 204, buf_view(&fields), NULL);
+                   STR_ARG(req->ask.cfg->cors_origin));
+    http_reply(req->http, 204, buf_view(&fields), NULL);
 }
 
 /* May this caller do this? */
-static bool admit(struct call *c, const struct route *route, struct problem *p)
+static bool admit(struct request *req, const struct route *route, struct problem *p)
 {
-    struct str origin = http_request_field(c->req, "origin");
+    struct str origin = http_request_field(req->http, "origin");
 
     if ((route->flags & OPEN) != 0)
         return true;
-    if (str_is_null(c->cfg->token) &&
-        !auth_host_is_ours(http_request_host(c->req), c->cfg->allow_hosts, c->cfg->n_allow_hosts)) {
+    if (str_is_null(req->ask.cfg->token) &&
+        !auth_host_is_ours(http_request_host(req->http), req->ask.cfg->allow_hosts,
+                           req->ask.cfg->n_allow_hosts)) {
         problem_set(
-            p, c->arena, PROBLEM_MISDIRECTED,
+            p, req->ask.arena, PROBLEM_MISDIRECTED,
             "Without a token this server answers for IP addresses, localhost, and the names "
             "that the options --base-url and --allow-host give it.");
-        p->value = http_request_host(c->req);
+        p->value = http_request_host(req->http);
         return false;
     }
-    if (!str_is_null(c->cfg->token) &&
-        !auth_has_token(c->arena, http_request_field(c->req, "authorization"), c->cfg->token)) {
-        problem_set(p, c->arena, PROBLEM_UNAUTHORIZED,
+    if (!str_is_null(req->ask.cfg->token) &&
+        !auth_has_token(req->ask.arena, http_request_field(req->http, "authorization"),
+                        req->ask.cfg->token)) {
+        problem_set(p, req->ask.arena, PROBLEM_UNAUTHORIZED,
                     "This server asks for a token: as `Authorization: Bearer TOKEN`, or as the "
                     "password of Basic authentication.");
         p->fields = STR("WWW-Authenticate: Basic realm=\"feedmill\", charset=\"UTF-8\"\r\n"
@@ -255,52 +235,54 @@ static bool admit(struct call *c, const struct route *route, struct problem *p)
         return false;
     }
     if (strcmp(route->method, "GET") != 0 &&
-        !auth_origin_may_write(origin, http_request_host(c->req), c->cfg->cors_origin))
-        return problem_set(p, c->arena, PROBLEM_FORBIDDEN,
+        !auth_origin_may_write(origin, http_request_host(req->http), req->ask.cfg->base_url,
+                               req->ask.cfg->cors_origin))
+        return problem_set(p, req->ask.arena, PROBLEM_FORBIDDEN,
                            "A page of another origin may not change anything here.");
     return true;
 }
 
-static bool read_params(struct call *c, const struct route *route, struct problem *p)
+static bool read_params(struct request *req, const struct route *route, struct problem *p)
 {
-    struct str type = http_request_field(c->req, "content-type");
-    struct str body = http_request_body(c->req);
+    struct str type = http_request_field(req->http, "content-type");
+    struct str body = http_request_body(req->http);
 
-    if (!params_add(&c->params, c->arena, http_request_query(c->req), p))
+    if (!params_add(&req->ask.params, req->ask.arena, http_request_query(req->http), p))
         return false;
-    if ((route->flags & FORM) == 0 || body.len == 0)
+    if ((route->flags & URLENCODED) == 0 || body.len == 0)
         return true;
     if (!str_is_null(type) &&
-        !str_eqz(http_media_type(c->arena, type), "application/x-www-form-urlencoded"))
-        return problem_set(p, c->arena, PROBLEM_MEDIA_TYPE,
+        !str_eqz(http_media_type(req->ask.arena, type), "application/x-www-form-urlencoded"))
+        return problem_set(p, req->ask.arena, PROBLEM_MEDIA_TYPE,
                            "The body must be a form (application/x-www-form-urlencoded).");
-    if (body.len > FORM_MAX)
-        return problem_set(p, c->arena, PROBLEM_TOO_LARGE, "A form of %zu bytes; %d are taken.",
-                           body.len, FORM_MAX);
-    return params_add(&c->params, c->arena, str_trim(body), p);
+    if (body.len > BODY_MAX)
+        return problem_set(p, req->ask.arena, PROBLEM_TOO_LARGE,
+                           "A form of %zu bytes; %d are taken.", body.len, BODY_MAX);
+    return params_add(&req->ask.params, req->ask.arena, str_trim(body), p);
 }
 
-void api_handle(void *ctx, struct http_request *req)
+void api_handle(void *ctx, struct http_request *http)
 {
     struct api *a = ctx;
-    struct arena *arena = http_request_arena(req);
-    struct call *c = ARENA_NEW(arena, struct call);
-    struct str path = http_request_path(req), method = http_request_method(req), allow;
+    struct arena *arena = http_request_arena(http);
+    struct request *req = ARENA_NEW(arena, struct request);
+    struct str path = http_request_path(http), method = http_request_method(http), allow;
     const struct route *route;
     struct problem p;
 
-    c->api = a;
-    c->cfg = &atomic_load(&a->conf)->cfg;
-    c->req = req;
-    c->arena = arena;
-    c->target = http_request_target(req);
-    c->accept = http_request_field(req, "accept");
+    req->http = http;
+    req->ask = (struct ask){.api = a,
+                            .cfg = &atomic_load(&a->conf)->cfg,
+                            .arena = arena,
+                            .target = http_request_target(http),
+                            .accept = http_request_field(http, "accept")};
+    req->ask.origin = ask_origin(arena, req->ask.cfg, http_request_host(http));
     route = find_route(path, method);
     if (route != NULL) {
-        if (admit(c, route, &p) && read_params(c, route, &p))
-            route->handle(c);
+        if (admit(req, route, &p) && read_params(req, route, &p))
+            route->handle(req);
         else
-            reply_problem(c, &p);
+            reply_problem(req, &p);
         return;
     }
     allow = allowed_methods(arena, path);
@@ -308,11 +290,11 @@ void api_handle(void *ctx, struct http_request *req)
         problem_set(&p, arena, PROBLEM_NOT_FOUND,
                     "There is no such resource; GET / lists those that are there.");
     } else if (str_eqz(method, "OPTIONS")) {
-        reply_options(c, allow);
+        reply_options(req, allow);
         return;
     } else {
         problem_set(&p, arena, PROBLEM_METHOD, "This resource takes %.*s.", STR_ARG(allow));
         p.fields = str_printf(arena, "Allow: %.*s\r\n", STR_ARG(allow));
     }
-    reply_problem(c, &p);
+    reply_problem(req, &p);
 }

@@ -1,15 +1,17 @@
-/* api/demo.c - GET /demo/...: files of one directory, for the demonstration page.
+/* api/demo.c - GET /demo/...: files of one directory, for the demonstration page (D101). Without
+ * --demo-dir there is no such path; nothing else uses this file.
  *
  * Read on a reader thread at every request (the page watches them change). A path is walked name by
  * name without following links, so it cannot leave the directory.
  */
-#include "api/resources.h"
+#include "api/http/handlers.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/reply.h"
+#include "api/http/reply.h"
+#include "api/http/task.h"
 #include "base/mem.h"
 
 #define FILE_MAX (8 * 1024 * 1024)
@@ -93,7 +95,7 @@ static const char *type_of(struct str path)
     return "application/octet-stream";
 }
 
-static bool work(struct task *t, struct reader *r UNUSED)
+static enum task_step work(struct task *t, struct reader *r UNUSED)
 {
     struct demo_file *f = t->data;
     struct stat st;
@@ -101,7 +103,7 @@ static bool work(struct task *t, struct reader *r UNUSED)
 
     t->rc = RC_NOT_FOUND;
     if (fd < 0)
-        return true;
+        return TASK_ENDS;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= FILE_MAX) {
         char *bytes = mem_alloc((size_t)st.st_size + 1);
 
@@ -115,10 +117,10 @@ static bool work(struct task *t, struct reader *r UNUSED)
         }
     }
     close(fd);
-    return true;
+    return TASK_ENDS;
 }
 
-static void done(struct task *t, struct call *c)
+static void done(struct task *t, struct request *req)
 {
     struct demo_file *f = t->data;
     struct reply r = REPLY_INIT;
@@ -126,35 +128,37 @@ static void done(struct task *t, struct call *c)
     if (t->rc != RC_OK) {
         struct problem p;
 
-        problem_set(&p, c->arena, PROBLEM_NOT_FOUND, "There is no such file in the demonstration.");
-        reply_problem(c, &p);
+        problem_set(&p, req->ask.arena, PROBLEM_NOT_FOUND,
+                    "There is no such file in the demonstration.");
+        reply_problem(req, &p);
         return;
     }
     r.media_type = f->media_type;
     r.cache = "no-cache";
     r.modified_at = f->modified_at;
-    r.etag = reply_etag(c->arena, blob_bytes(f->body));
+    r.etag = reply_etag(req->ask.arena, blob_bytes(f->body));
     r.body = f->body;
-    reply_send(c, &r);
+    reply_send(req, &r);
 }
 
-void demo_get(struct call *c)
+void demo_get(struct request *req)
 {
-    struct str path = http_request_path(c->req);
+    struct str path = http_request_path(req->http);
     struct task *t;
     struct demo_file *f;
 
-    if (str_is_null(c->cfg->demo_dir)) {
+    if (str_is_null(req->ask.cfg->demo_dir)) {
         struct problem p;
 
-        problem_set(&p, c->arena, PROBLEM_NOT_FOUND, "The demonstration is not being served.");
-        reply_problem(c, &p);
+        problem_set(&p, req->ask.arena, PROBLEM_NOT_FOUND,
+                    "The demonstration is not being served.");
+        reply_problem(req, &p);
         return;
     }
     path = str_slice(path, sizeof(PREFIX) - 1, path.len);
-    t = task_new(c, work, done);
+    t = task_new(req, work, done);
     f = ARENA_NEW(&t->arena, struct demo_file);
-    f->dir = str_dup(&t->arena, c->cfg->demo_dir);
+    f->dir = str_dup(&t->arena, req->ask.cfg->demo_dir);
     f->path = path.len > 1 ? str_dup(&t->arena, str_slice(path, 1, path.len)) : STR("index.html");
     t->data = f;
     t->dispose = dispose;

@@ -1,14 +1,17 @@
 /* api/metrics.c - GET /metrics: base/stats.def in the text format of Prometheus; GET /healthz. */
-#include "api/resources.h"
+#include "api/http/handlers.h"
 
-#include "api/log_wait.h"
-#include "api/reply.h"
+#include "api/http/reply.h"
+#include "api/views/log_wait.h"
 #include "base/stats.h"
 
-void metrics_get(struct call *c)
+void metrics_get(struct request *req)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
 
+    /* gauges that are looked up when they are asked for */
+    stats_set(STAT_log_seq, store_last_seq(req->ask.api->store));
+    stats_set(STAT_log_waiters, (int64_t)log_waiters_count(req->ask.api->waiters));
     for (int i = 0; i < STAT_COUNT_; i++) {
         enum stat_id stat = (enum stat_id)i;
         const char *name = stats_name(stat);
@@ -18,21 +21,21 @@ void metrics_get(struct call *c)
                    stats_kind(stat) == STAT_KIND_GAUGE ? "gauge" : "counter", name,
                    (long long)stats_get(stat));
     }
-    buf_printf(&out,
-               "# HELP feedmill_log_seq the last seq of the log\n# TYPE feedmill_log_seq gauge\n"
-               "feedmill_log_seq %lld\n",
-               (long long)store_last_seq(c->api->store));
-    buf_printf(&out,
-               "# HELP feedmill_log_waiters requests waiting for new revisions\n"
-               "# TYPE feedmill_log_waiters gauge\nfeedmill_log_waiters %zu\n",
-               log_waiters_count(c->api->waiters));
-    reply_buf(c, 200, "text/plain; version=0.0.4; charset=utf-8", &out, STR_NULL);
+    reply_buf(req, 200, "text/plain; version=0.0.4; charset=utf-8", &out, STR_NULL);
 }
 
-void healthz_get(struct call *c)
+void healthz_get(struct request *req)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
 
+    enum rc rc = store_health(req->ask.api->store, NULL);
+    struct problem p;
+
+    if (rc != RC_OK) {
+        problem_of_err(&p, req->ask.arena, rc, NULL);
+        reply_problem(req, &p);
+        return;
+    }
     buf_puts(&out, "{\"status\":\"ok\"}\n");
-    reply_buf(c, 200, "application/json", &out, STR_NULL);
+    reply_buf(req, 200, "application/json", &out, STR_NULL);
 }

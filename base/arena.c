@@ -164,7 +164,7 @@ void *arena_alloc_slow(struct arena *a, size_t n)
     ASSERT(need >= n);
     if (size > CHUNK_MAX)
         size = CHUNK_MAX;
-    if (need > size / 2 && a->head != NULL) { /* alone, behind the head, which stays in use */
+    if (need > size / 2 && a->head != NULL) { /* alone, after the head, which stays in use */
         c = take_chunk(need);
         c->next = a->head->next;
         a->head->next = c;
@@ -193,7 +193,7 @@ void arena_rewind(struct arena *a, struct arena_mark m)
         return;
     }
     give_chunks(a->head, m.head);
-    give_chunks(m.head->next, m.next); /* large pieces, which went behind the head */
+    give_chunks(m.head->next, m.next); /* large pieces, which went after the head */
     m.head->next = m.next;
     a->head = m.head;
     a->at = m.at;

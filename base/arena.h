@@ -1,7 +1,7 @@
 /* base/arena.h - the memory of one job, freed at once.
  *
- * A response, its parsed document and their strings die together or travel together to the next
- * thread. An arena belongs to one thread at a time; nothing in it is freed alone.
+ * A response, its parsed document and their strings are freed together, or handed to the next
+ * thread together. An arena belongs to one thread at a time. Single objects in it cannot be freed.
  */
 #pragma once
 
@@ -22,12 +22,13 @@ struct arena {
 /* Free all memory; the arena is empty and usable again. */
 void arena_release(struct arena *a);
 
-/* A heap arena, for jobs that travel; freed with arena_free(), which clears the pointer. */
+/* Make an arena on the heap, for jobs that move from thread to thread. arena_free() frees it and
+ * sets the pointer to NULL. */
 struct arena *arena_new(void);
 void arena_free(struct arena **ap);
 
-/* `n` bytes aligned to 8, which does for all but long double; arena_zalloc() clears them. Never
- * NULL. */
+/* Allocate `n` bytes, aligned to 8, which is enough for all types but long double. arena_zalloc()
+ * sets them to 0. Never NULL. */
 void *arena_alloc_slow(struct arena *a, size_t n);
 void *arena_zalloc(struct arena *a, size_t n);
 
@@ -35,11 +36,12 @@ void *arena_zalloc(struct arena *a, size_t n);
 char *arena_copy(struct arena *a, const void *p, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* A place to go back to. arena_rewind() frees what was allocated since the mark was taken, for work
- * that leaves more behind than its result; take the result out of the arena before. Marks are used
- * in the opposite order of their making, and none outlives arena_release(). */
+/* A state of the arena to which arena_rewind() goes back: it frees everything that was allocated
+ * since the mark was taken. Use it for work that allocates much more than its result, and copy the
+ * result out of the arena first. Go back to the newest mark first. No mark may be used after
+ * arena_release(). */
 struct arena_mark {
-    struct arena_chunk *head, *next; /* the head chunk, and the one behind it */
+    struct arena_chunk *head, *next; /* the head chunk, and the one after it */
     char *at;
     size_t total;
 };

@@ -13,11 +13,6 @@ void thread_set_name(const char *name)
     pthread_setname_np(pthread_self(), name_);
 }
 
-const char *thread_name(void)
-{
-    return name_;
-}
-
 void assert_failed(const char *cond, const char *file, int line, const char *func)
 {
     fprintf(stderr, "feedmill: %s:%d: %s: thread %s: impossible: %s\n", file, line, func, name_,

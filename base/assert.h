@@ -18,6 +18,3 @@ void assert_failed(const char *cond, const char *file, int line, const char *fun
 
 /* Name the calling thread for asserts, logs and debuggers (15 characters are kept). */
 void thread_set_name(const char *name);
-
-/* The name given by thread_set_name(), or "main". Valid while the thread lives. */
-const char *thread_name(void);

@@ -8,6 +8,7 @@
 
 struct blob {
     _Atomic unsigned holders;
+    _Atomic unsigned senders; /* holders that send it */
     size_t len;
     char *bytes;
 };
@@ -18,6 +19,7 @@ struct blob *blob_new(char *bytes, size_t len)
 
     ASSERT(bytes != NULL);
     atomic_init(&b->holders, 1);
+    atomic_init(&b->senders, 0);
     b->bytes = bytes;
     b->len = len;
     return b;
@@ -44,6 +46,16 @@ void blob_unref(struct blob **bp)
         return;
     mem_free(b->bytes);
     mem_free(b);
+}
+
+size_t blob_send_begin(struct blob *b)
+{
+    return atomic_fetch_add(&b->senders, 1) == 0 ? b->len : 0;
+}
+
+size_t blob_send_end(struct blob *b)
+{
+    return atomic_fetch_sub(&b->senders, 1) == 1 ? b->len : 0;
 }
 
 struct str blob_bytes(const struct blob *b)

@@ -26,7 +26,7 @@ struct buf {
 /* Free the memory; the buffer is empty and keeps its maximum. */
 void buf_release(struct buf *b);
 
-/* Empty it, keep the memory. */
+/* Empty the buffer, but keep its memory. */
 void buf_reset(struct buf *b);
 
 /* Make room for `n` more bytes; false, and overflow set, if that passes the maximum. */
@@ -68,10 +68,10 @@ static inline void buf_putc(struct buf *b, char c)
 
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Append one code point as UTF-8; U+FFFD for what is no scalar value. */
+/* Append one code point as UTF-8; U+FFFD if it is not a scalar value. */
 void buf_utf8(struct buf *b, uint32_t cp);
 
-/* Drop what stands at `len` and behind it; `len` may be beyond the end. */
+/* Cut the bytes to the length `len`. If they are shorter already, they stay as they are. */
 static inline void buf_cut(struct buf *b, size_t len)
 {
     if (b->len <= len)

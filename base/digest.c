@@ -37,11 +37,6 @@ static void evp(const EVP_MD *md, struct str s, unsigned char *out)
     ASSERT(ok == 1);
 }
 
-void digest_sha1(struct str s, unsigned char out[DIGEST_SHA1_LEN])
-{
-    evp(EVP_sha1(), s, out);
-}
-
 void digest_sha256(struct str s, unsigned char out[DIGEST_SHA256_LEN])
 {
     evp(EVP_sha256(), s, out);
@@ -92,7 +87,7 @@ static void uuid_text(unsigned char u[16], unsigned version, char out[37])
 
 void digest_uuid5(const unsigned char ns[16], struct str name, char out[37])
 {
-    unsigned char md[DIGEST_SHA1_LEN];
+    unsigned char md[DIGEST_MAX_LEN];
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 
     ASSERT(ctx != NULL);

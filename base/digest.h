@@ -9,7 +9,6 @@
 #include "base/compiler.h"
 #include "base/str.h"
 
-#define DIGEST_SHA1_LEN 20
 #define DIGEST_SHA256_LEN 32
 
 /* Draw the seed of digest_seeded64(). Aborts if the system has no randomness. */
@@ -22,7 +21,6 @@ uint64_t digest_seeded64(const void *p, size_t n);
  * time". Not for secrets. */
 void digest_content(struct str s, unsigned char out[16]);
 
-void digest_sha1(struct str s, unsigned char out[DIGEST_SHA1_LEN]);
 void digest_sha256(struct str s, unsigned char out[DIGEST_SHA256_LEN]);
 
 /* Keyed hashes (RFC 2104), for signatures: writes to `out` and returns how many bytes. */

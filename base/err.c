@@ -1,4 +1,4 @@
-/* base/err.c - error texts, and the table behind enum rc. */
+/* base/err.c - error texts, and the table of enum rc. */
 #include "base/err.h"
 
 #include <stdarg.h>
@@ -9,10 +9,8 @@
 
 static const struct {
     const char *name, *meaning;
-    bool retryable;
-    int http;
 } rows[] = {
-#define RC(code, meaning, retryable, http) {#code, meaning, retryable, http},
+#define RC(code, meaning) {#code, meaning},
 #include "base/rc.def"
 #undef RC
 };
@@ -82,16 +80,4 @@ const char *rc_meaning(enum rc rc)
 {
     ASSERT((size_t)rc < ARRAY_LEN(rows));
     return rows[rc].meaning;
-}
-
-bool rc_is_retryable(enum rc rc)
-{
-    ASSERT((size_t)rc < ARRAY_LEN(rows));
-    return rows[rc].retryable;
-}
-
-int rc_http_status(enum rc rc)
-{
-    ASSERT((size_t)rc < ARRAY_LEN(rows));
-    return rows[rc].http;
 }

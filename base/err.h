@@ -1,8 +1,9 @@
 /* base/err.h - what went wrong: a reaction (enum rc) and a sentence (struct err).
  *
  * A function that can fail returns enum rc and takes `struct err *err` as its last parameter, which
- * may be NULL. The text is set once, where the failure happens, and prefixed on the way up; success
- * leaves it alone, failure leaves outputs alone. The text names the value and what would be right.
+ * may be NULL. The text is set once, where the failure happens; callers may put more text in front
+ * of it. A function that succeeds does not change *err. A function that fails does not change its
+ * outputs. The text names the wrong value, and says what would be right.
  */
 #pragma once
 
@@ -11,7 +12,7 @@
 #include "base/compiler.h"
 
 enum rc {
-#define RC(code, meaning, retryable, http) RC_##code,
+#define RC(code, meaning) RC_##code,
 #include "base/rc.def"
 #undef RC
 };
@@ -32,8 +33,6 @@ enum rc err_set(struct err *err, enum rc rc, const char *fmt, ...) PRINTF_LIKE(3
 /* Put text and ": " in front of what is there, and return err->rc (RC_INTERNAL for NULL). */
 enum rc err_prefix(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* The code's name ("LIMIT"), its meaning, whether trying again may help, its HTTP status. */
+/* The code's name ("LIMIT") and its meaning. */
 const char *rc_name(enum rc rc);
 const char *rc_meaning(enum rc rc);
-bool rc_is_retryable(enum rc rc);
-int rc_http_status(enum rc rc);

@@ -1,8 +1,7 @@
-/* base/limits.h - every maximum of the program by name.
+/* base/limits.h - fixed limits that more than one file must agree on, or that documents promise.
  *
- * Sizes are bytes, times milliseconds, unless the name says otherwise. What an admin may change
- * is an option (server/options.def) whose default stands here; the rest is fixed.
- */
+ * Sizes are bytes, times milliseconds, unless the name says otherwise. A limit of one file alone is
+ * a macro in that file; one that an administrator may change is an option (server/options.def). */
 #pragma once
 
 /* Incoming HTTP */
@@ -11,7 +10,7 @@
 #define LIMIT_REQUEST_FIELDS 128              /* number of fields */
 #define LIMIT_REQUEST_BODY (16 * 1024 * 1024) /* OPML uploads; small calls set less */
 #define LIMIT_RPC_BODY (512 * 1024)           /* an XML-RPC call */
-#define LIMIT_HTTP_CONNECTIONS 16384          /* per loop */
+#define LIMIT_READ_RATE 4096                  /* bytes a second a client must read at least */
 
 /* Outgoing HTTP (requirements: SCHED-15) */
 #define LIMIT_FETCH_BODY (16 * 1024 * 1024) /* decoded body of a fetched document */
@@ -23,6 +22,7 @@
 
 /* Documents */
 #define LIMIT_XML_DEPTH 256
+#define LIMIT_XML_ATTRIBUTES 100 /* of one element; libxml2 compares them pairwise */
 #define LIMIT_JSON_DEPTH 64
 #define LIMIT_JSON_VALUES 1000000     /* of one document; an object or list within counts twice */
 #define LIMIT_BASE 2048               /* of a base that every text repeats */
@@ -32,7 +32,7 @@
 #define LIMIT_OPML_DEPTH 64
 #define LIMIT_LISTS 32       /* OPML lists that one leads to, itself included */
 #define LIMIT_LISTS_DEPTH 3  /* lists within lists */
-#define LIMIT_LISTS_MS 20000 /* after it no further one is asked for */
+#define LIMIT_LISTS_MS 20000 /* after this time no other one is asked for */
 #define LIMIT_URL (16 * 1024)
 
 /* Requests */

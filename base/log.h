@@ -1,9 +1,10 @@
 /* base/log.h - logfmt lines on standard error: time, level, module, event, key=value.
  *
- * error = someone must act; warn = degraded, says what happens instead; info = life cycle; debug =
- * free. A function logs or returns an error, never both. Foreign text goes through log_quote().
- * A line that repeats (same module and event) more than 20 times in 10 s is counted instead of
- * printed, and the count is printed after. Secrets are never formatted. Any thread.
+ * error = someone must act; warn = something does not work fully, and the line says what happens
+ * instead; info = life cycle; debug = anything. A function logs or returns an error, never both.
+ * Foreign text goes through log_quote(). A line that repeats (same module and event) more than 20
+ * times in 10 s is counted instead of printed, and the count is printed after. Secrets are never
+ * formatted. Any thread.
  */
 #pragma once
 

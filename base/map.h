@@ -1,4 +1,4 @@
-/* base/map.h - string-keyed hash map, a thin face on uthash with a seed drawn at start.
+/* base/map.h - string-keyed hash map, a thin wrapper around uthash with a seed drawn at start.
  *
  * Keys are copied; values are borrowed pointers. One thread at a time, or under the owner's lock.
  */
@@ -22,6 +22,12 @@ typedef void map_value_free_fn(void *value);
 /* Forget everything; `value_free` (may be NULL) disposes of each value. */
 void map_release(struct map *m, map_value_free_fn *value_free);
 
+/* The same for values that need no disposal: AUTO(map_forget) struct map m = MAP_INIT; */
+static inline void map_forget(struct map *m)
+{
+    map_release(m, NULL);
+}
+
 /* The value stored for `key`, or NULL. */
 void *map_get(const struct map *m, struct str key);
 
@@ -33,5 +39,6 @@ void *map_del(struct map *m, struct str key);
 
 size_t map_count(const struct map *m);
 
-/* Walk in no order: start with *it = NULL; false at the end. The current key may be deleted. */
+/* Go through the map, in no particular order. Start with *it = NULL. False: there are no more keys.
+ * The current key may be deleted. */
 bool map_next(const struct map *m, void **it, struct str *key, void **value);

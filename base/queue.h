@@ -1,8 +1,8 @@
 /* base/queue.h - bounded FIFO that moves ownership between threads.
  *
  * Any thread may push and any may pop. An item belongs to the caller until a push returns RC_OK,
- * to the queue until a pop returns it, then to the popper. Event loops call only queue_try_push();
- * the waiting calls are for workers.
+ * then to the queue until a pop returns it, then to the caller of that pop. Event loops call only
+ * queue_try_push(); the waiting calls are for workers.
  */
 #pragma once
 
@@ -44,5 +44,6 @@ void queue_close(struct queue *q);
 /* True after queue_close(). Any thread. */
 bool queue_is_closed(struct queue *q);
 
-/* Items queued now; a figure for counters, old when it is read. */
+/* The number of items in the queue. It may already have changed when the caller reads it, so use it
+ * for counters only. */
 size_t queue_len(struct queue *q);

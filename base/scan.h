@@ -1,7 +1,7 @@
 /* base/scan.h - the next byte of a kind, sixteen at once. Pure, any thread.
  *
- * Each function returns the first byte of [p, end) that it looks for, or `end`. Written with vector
- * types that every compiler for every machine turns into what that has.
+ * Each function returns the first byte of [p, end) that it looks for, or `end`. The code uses
+ * vector types of the compiler, which become the vector instructions of each machine.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ static inline scan_bytes scan_load(const char *p)
     return v;
 }
 
-/* Index of the first byte of `hit` that is not 0; 16: none. */
+/* Index of the first byte of `hit` that is not 0; 16: all bytes are 0. */
 static inline size_t scan_first(scan_bytes hit)
 {
     uint64_t half[2];
@@ -36,8 +36,8 @@ static inline size_t scan_first(scan_bytes hit)
 }
 
 /* Define `static inline const char *name(const char *p, const char *end)`. `vector`: which bytes of
- * the scan_bytes `v` hit; `scalar`: whether the unsigned char `c` does. A rest shorter than a
- * vector is looked at together with bytes before it. */
+ * the scan_bytes `v` hit; `scalar`: whether the unsigned char `c` does. When fewer bytes than a
+ * vector are left, they are read together with the bytes before them. */
 #define SCAN_DEFINE(name, vector, scalar)                                                          \
     static inline const char *name(const char *p, const char *end)                                 \
     {                                                                                              \
@@ -66,7 +66,7 @@ static inline size_t scan_first(scan_bytes hit)
 
 SCAN_DEFINE(scan_non_ascii_near, v >= 0x80, c >= 0x80)
 
-/* The same over texts that have none: four vectors at once. */
+/* The same, for texts that rarely have such a byte: reads four vectors at once. */
 static inline const char *scan_non_ascii(const char *p, const char *end)
 {
     for (; end - p >= 64; p += 64) {

@@ -4,19 +4,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "base/assert.h"
-
-static inline unsigned char lower(char c)
-{
-    return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-}
 
 bool str_ieq(struct str a, struct str b)
 {
     if (a.len != b.len)
         return false;
     for (size_t i = 0; i < a.len; i++)
-        if (lower(a.ptr[i]) != lower(b.ptr[i]))
+        if (ascii_lower(a.ptr[i]) != ascii_lower(b.ptr[i]))
             return false;
     return true;
 }
@@ -66,18 +62,13 @@ ssize_t str_ifind(struct str s, struct str needle)
     return -1;
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f';
-}
-
 struct str str_trim(struct str s)
 {
-    while (s.len > 0 && is_blank(s.ptr[0])) {
+    while (s.len > 0 && ascii_is_html_space(s.ptr[0])) {
         s.ptr++;
         s.len--;
     }
-    while (s.len > 0 && is_blank(s.ptr[s.len - 1]))
+    while (s.len > 0 && ascii_is_html_space(s.ptr[s.len - 1]))
         s.len--;
     return s;
 }
@@ -125,7 +116,7 @@ struct str str_lower(struct arena *a, struct str s)
     char *p = arena_copy(a, s.ptr, s.len);
 
     for (size_t i = 0; i < s.len; i++)
-        p[i] = (char)lower(p[i]);
+        p[i] = ascii_lower(p[i]);
     return str_of(p, s.len);
 }
 

@@ -89,7 +89,7 @@ struct str str_split(struct str *rest, char sep);
 /* A whole string of decimal digits with an optional '-', without overflow. False if it is not. */
 bool str_to_i64(struct str s, int64_t *out) NODISCARD;
 
-/* Copies. str_dup() lives in the arena and is NUL-terminated behind its end. */
+/* Copies. str_dup() lives in the arena and is NUL-terminated after its end. */
 struct str str_dup(struct arena *a, struct str s);
 struct str str_lower(struct arena *a, struct str s); /* ASCII */
 char *str_z(struct arena *a, struct str s);          /* NUL-terminated copy */

@@ -1,4 +1,4 @@
-/* bench/bench_fetcher.c - the whole way in, from a new record to its entries on disk, beside a bare
+/* bench/bench_fetcher.c - the whole way in, from a new feed to its entries on disk, beside a bare
  * curl multi loop.
  *
  * bench_fetcher DIR PORT ENTRIES, where bench_origin answers with a feed of so many entries.
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
                               .host_gap_ms = 50,
                               .timeout_ms = 30000,
                               .max_body = 16 << 20,
-                              .level_period_s = {86400, 86400, 86400},
+                              .levels = {{86400, 86400, 86400}},
                               .backoff_max_s = 86400,
                               .unused_s = 30 * 86400,
                               .ping_gap_ms = 1000,

@@ -30,8 +30,8 @@ int main(int argc, char **argv)
         arena_release(&a);
     }
     work_wait();
-    for (unsigned i = 0; i < n_feeds; i++) { /* records are numbered from 1 */
-        struct fetch_outcome o = work_fetch(&a, (int64_t)i + 1, i, 0, n_entries, ENTRY_LEN);
+    for (unsigned i = 0; i < n_feeds; i++) { /* feeds are numbered from 1 */
+        struct poll_outcome o = work_fetch(&a, (int64_t)i + 1, i, 0, n_entries, ENTRY_LEN);
 
         work_outcome(s, &o);
         arena_release(&a);

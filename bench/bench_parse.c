@@ -8,7 +8,7 @@
 #include "base/assert.h"
 #include "base/digest.h"
 #include "documents.h"
-#include "feed/parse.h"
+#include "feed/read/parse.h"
 #include "rounds.h"
 #include "sax.h"
 

@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/digest.h"
 #include "base/mem.h"
-#include "feed/parse.h"
+#include "feed/read/parse.h"
 #include "rounds.h"
 #include "sax.h"
 

@@ -16,7 +16,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "documents.h"
-#include "feed/parse.h"
+#include "feed/read/parse.h"
 #include "sax.h"
 
 /* A line of /proc/self/status in bytes. */

@@ -1,10 +1,10 @@
-/* bench/bench_store.c - entries a second through store_fetch_outcome() beside bare inserts of the
+/* bench/bench_store.c - entries a second through store_poll_outcome() beside bare inserts of the
  * same rows.
  *
  * bench_store DIR. Both write to files of DIR with synchronous=FULL in WAL mode and the same number
  * of rows a transaction. The limit is one table without a second index, a prepared statement, and
  * no look whether an entry is known; ours finds feed and entry, keeps entries and revisions with
- * their indexes, the feed's record and the notices. Wall clock, until the last commit is on disk.
+ * their indexes, the feed's row and the notices. Wall clock, until the last commit is on disk.
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ struct work {
 };
 
 /* Fetch number n: feeds take turns, each time with newer entries. */
-static struct fetch_outcome fetch(struct arena *a, const struct work *w, unsigned n)
+static struct poll_outcome fetch(struct arena *a, const struct work *w, unsigned n)
 {
     return work_fetch(a, w->feeds[n % FEEDS], n % FEEDS, n / FEEDS * ENTRIES, ENTRIES, ENTRY_LEN);
 }
@@ -42,7 +42,7 @@ static double ours(void *ctx, double seconds)
 
     while (rounds_now() - from < seconds) {
         struct arena a = ARENA_INIT;
-        struct fetch_outcome o = fetch(&a, w, w->n_ours++);
+        struct poll_outcome o = fetch(&a, w, w->n_ours++);
 
         work_outcome(w->store, &o);
         arena_release(&a);
@@ -76,12 +76,12 @@ static double limit(void *ctx, double seconds)
         run_sql(w->db, "BEGIN IMMEDIATE");
         for (int k = 0; k < BATCH_FETCHES && rounds_now() - from < seconds; k++) {
             struct arena a = ARENA_INIT;
-            struct fetch_outcome o = fetch(&a, w, w->n_limit++);
+            struct poll_outcome o = fetch(&a, w, w->n_limit++);
 
-            for (size_t i = 0; i < o.n_changes; i++) {
-                const struct entry_change *c = &o.changes[i];
+            for (size_t i = 0; i < o.entries.n; i++) {
+                const struct entry_change *c = &o.entries.changes[i];
 
-                sqlite3_bind_int64(w->insert, 1, o.feed_id);
+                sqlite3_bind_int64(w->insert, 1, o.check.feed_id);
                 bind(w->insert, 2, c->uid);
                 sqlite3_bind_blob(w->insert, 3, c->essence, sizeof c->essence, SQLITE_STATIC);
                 sqlite3_bind_int64(w->insert, 4, c->published_at);

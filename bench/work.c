@@ -44,7 +44,7 @@ struct store *work_store(const char *dir, const char *name)
                             .batch_ops = 256,
                             .batch_ms = 20,
                             .cache_bytes = 1 << 20,
-                            .level_period_s = {86400, 1800, 300}};
+                            .levels = {{86400, 1800, 300}}};
     struct store *s = NULL;
     struct err err = ERR_INIT;
 
@@ -56,18 +56,18 @@ struct store *work_store(const char *dir, const char *name)
     return s;
 }
 
-void work_outcome(struct store *s, const struct fetch_outcome *o)
+void work_outcome(struct store *s, const struct poll_outcome *o)
 {
     enum rc rc;
 
     atomic_fetch_add(&work_pending, 1);
-    while ((rc = store_fetch_outcome(s, o, work_done, &work_pending)) == RC_FULL)
+    while ((rc = store_poll_outcome(s, o, 0, work_done, &work_pending)) == RC_FULL)
         usleep(PAUSE_US);
     ASSERT(rc == RC_OK);
 }
 
-struct fetch_outcome work_fetch(struct arena *a, int64_t feed_id, unsigned seed, unsigned first,
-                                size_t n, size_t len)
+struct poll_outcome work_fetch(struct arena *a, int64_t feed_id, unsigned seed, unsigned first,
+                               size_t n, size_t len)
 {
     struct entry_change *changes = ARENA_ARRAY(a, struct entry_change, n + 1);
 
@@ -88,20 +88,20 @@ struct fetch_outcome work_fetch(struct arena *a, int64_t feed_id, unsigned seed,
         digest_content(c->doc, c->essence);
         buf_release(&doc);
     }
-    return (struct fetch_outcome){.feed_id = feed_id,
-                                  .checked_at = clock_now_s(),
-                                  .ok = true,
-                                  .status = 200,
-                                  .has_document = true,
-                                  .head = STR("{\"title\":\"A feed\"}"),
-                                  .head_ext = STR(""),
-                                  .title = STR("A feed"),
-                                  .changes = changes,
-                                  .n_changes = n,
-                                  .state = FEED_OK,
-                                  .level = LEVEL_KEEP,
-                                  .next_fetch_at = clock_now_s() + 365 * 86400,
-                                  .next_reason = REASON_PERIOD};
+    return (struct poll_outcome){.check.feed_id = feed_id,
+                                 .check.checked_at = clock_now_s(),
+                                 .check.ok = true,
+                                 .check.status = 200,
+                                 .has_document = true,
+                                 .head.json = STR("{\"title\":\"A feed\"}"),
+                                 .head.ext = STR(""),
+                                 .head.title = STR("A feed"),
+                                 .entries.changes = changes,
+                                 .entries.n = n,
+                                 .check.state = FEED_OK,
+                                 .check.level = LEVEL_KEEP,
+                                 .check.next_fetch_at = clock_now_s() + 365 * 86400,
+                                 .check.next_reason = REASON_PERIOD};
 }
 
 void work_add(struct store *s, const struct feed_ref *ref)

@@ -13,13 +13,13 @@ void work_done(void *ctx, enum rc rc, const struct store_result *res, const stru
 void work_wait(void);
 
 /* Hand an outcome over, waiting while the queue is full. */
-void work_outcome(struct store *s, const struct fetch_outcome *o);
+void work_outcome(struct store *s, const struct poll_outcome *o);
 
 /* A fetch that found `n` new entries of about `len` bytes each, numbered from `first`. */
-struct fetch_outcome work_fetch(struct arena *a, int64_t feed_id, unsigned seed, unsigned first,
-                                size_t n, size_t len);
+struct poll_outcome work_fetch(struct arena *a, int64_t feed_id, unsigned seed, unsigned first,
+                               size_t n, size_t len);
 
-/* Make a feed's record, waiting while the queue is full; or until it is there, for its id. */
+/* Add a feed, waiting while the queue is full; or until it is there, for its id. */
 void work_add(struct store *s, const struct feed_ref *ref);
 int64_t work_feed(struct store *s, const char *url);
 

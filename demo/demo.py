@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""demo.py BINARY [OPTION]...: the daemon with a publisher and a receiver, until Ctrl-C."""
+"""demo.py BINARY [OPTION]...: runs the daemon with a publisher and a receiver, until Ctrl-C."""
 import json
 import os
 import re
@@ -22,7 +22,7 @@ BUGS = "/feed?url=%s/bugs.rss&type=json"
 
 
 class Receiver:
-    """What a user would write: an XML-RPC server with one function."""
+    """What a user would write to be told of new entries: an XML-RPC server with one function."""
 
     def __init__(self):
         self.server = xmlrpc.server.SimpleXMLRPCServer(("localhost", 0), logRequests=False)
@@ -47,13 +47,13 @@ def show(base, path, publisher):
 
 
 def entries(base, path, publisher):
-    """The entries of a view, as the daemon answers them in JSON."""
+    """The entries of a merge, from the daemon's JSON answer."""
     address = base + path.replace("{P}", publisher.base)
     return json.load(urllib.request.urlopen(address, timeout=60))["entries"]
 
 
 def tell(base, binary, publisher):
-    """What a newcomer should see first: feeds that are fetched, a merge, and what to try."""
+    """Prints what a newcomer should see first: fetched feeds, a merge, and commands to try."""
     entries(base, BUGS % publisher.base.replace("//", "//%s:%s@" % PASSWORD), publisher)
     merge = entries(base, MERGE + "&type=json&len=5", publisher)  # waits for the first fetches
     print("Feedmill runs on %s, a publisher of several feeds on %s.\n\nFetched:" %

@@ -1,6 +1,6 @@
-"""The demo's publisher: feeds in several formats, one of them growing, one behind a password.
+"""The demo's publisher: feeds in several formats. One of them grows, one needs a password.
 
-The products (buy.xml) are a file in the folder that the daemon itself serves at /demo/.
+The feed of products (buy.xml) is a file in the folder that the daemon itself serves at /demo/.
 """
 import base64
 import email.utils
@@ -12,7 +12,7 @@ import threading
 import time
 import urllib.parse
 
-# what the shop sells, each with the strokes of its picture in a square of 24
+# what the shop sells; the picture of each, as an SVG path in a square of 24 by 24
 PRODUCTS = [
     ("Laptop 13\"", "M5 5h14v10H5zM2 18h20"),
     ("Camera", "M3 7h5l2-2h4l2 2h5v12H3zM12 9a4 4 0 1 0 .1 0"),
@@ -59,12 +59,12 @@ def picture(strokes, hue):
 
 
 class Publisher:
-    """Serves on port 8090 of loopback, or a free one; tick() publishes something new."""
+    """Serves on port 8090 of loopback, or on a free port if that one is taken; tick() publishes something new."""
 
     def __init__(self, folder):
         self.folder, self.count, self.started = folder, 0, time.time()
         self.lock = threading.Lock()
-        self.news = [(NEWS[0], self.started - 3600)]
+        self.news = [(NEWS[-1], self.started - 3600)]
         publisher = self
 
         class Handler(http.server.BaseHTTPRequestHandler):

@@ -1,76 +1,180 @@
-/* fetcher/content.c - see content.h. */
+/* fetcher/content.c - the source "content": the content of one metadata record (Atom-PMH).
+ *
+ * A harvest does not wait for contents: entries are stored as the feed has them, and what is to be
+ * fetched stands in the database with a time. A turn asks for one alternate of one metadata record,
+ * in the slot of the feed and in a class of its own: after all fetches of feeds, one at a time and
+ * apart from each other on a host. Its answer is stored, and the commit says when the next one is
+ * due. */
 #include "fetcher/content.h"
-
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/stats.h"
-#include "feed/json.h"
-#include "fetcher/work_queue.h"
+#include "feed/text/json.h"
+#include "feed/lists/metadata.h"
+#include "fetcher/fetch_loop.h"
+#include "fetcher/reading.h"
 #include "net/url.h"
 
-#define ROOM_WAIT_MS 5
 #define TEXT_MAX ((size_t)64 * 1024)
 #define CLOSED_RETRY_S 86400 /* an address that is closed here: no request was made */
 
-bool content_is_wanted(unsigned reasons)
+struct content {
+    struct open_content open; /* entry_id 0: nothing is to be asked for */
+    struct value *entry;      /* its present object */
+    struct metadata_alternate alternates[METADATA_ALTERNATES_MAX];
+    size_t n_alternates;
+};
+
+static struct content *state_of(const struct job *job)
 {
-    return reasons == REASON_BIT(REASON_CONTENT);
+    return job->states[SOURCE_ID_content];
 }
 
-static enum rc read_open(struct arena *a, const struct feed_record *rec, struct reader *r,
-                         struct content_job *out, struct err *err)
+static const struct metadata_alternate *alternate_of(const struct content *c)
+{
+    return &c->alternates[c->open.form];
+}
+
+/* ---- where it is asked: before it is queued ----------------------------------------------------
+ */
+
+static enum rc read_pending(struct arena *a, int64_t feed_id, struct str feed_url, struct reader *r,
+                            struct content *out, struct err *err)
 {
     struct url_parts home;
-    enum rc rc = reader_open_content(r, rec->id, clock_now_s(), a, &out->open, err);
+    enum rc rc = reader_open_content(r, feed_id, clock_now_s(), a, &out->open, err);
 
-    out->n_forms = 0;
+    out->n_alternates = 0;
     if (rc != RC_OK || out->open.entry_id == 0)
         return rc;
     if (json_read(a, out->open.doc, &out->entry, NULL) == RC_OK &&
-        url_parse(a, rec->url, &home, NULL) == RC_OK)
-        out->n_forms = record_forms(a, out->entry, home.host, out->forms);
+        url_parse(a, feed_url, &home, NULL) == RC_OK)
+        out->n_alternates = metadata_alternates(a, out->entry, home.host, out->alternates);
     return RC_OK;
 }
 
-/* The canonical URL of the form that is its turn; null when there is none such. */
-static struct str url_of(struct arena *a, const struct content_job *c)
+/* The canonical URL of the alternate whose turn it is; null when there is none such. */
+static struct str url_of(struct arena *a, const struct content *c)
 {
     struct url_parts parts;
 
-    if (c->open.entry_id == 0 || (size_t)c->open.form >= c->n_forms ||
-        url_parse(a, c->forms[c->open.form].href, &parts, NULL) != RC_OK)
+    if (c->open.entry_id == 0 || (size_t)c->open.form >= c->n_alternates ||
+        url_parse(a, alternate_of(c)->href, &parts, NULL) != RC_OK)
         return STR_NULL;
     return parts.url;
 }
 
-enum rc content_begin(struct job *job, struct feed_record *rec, struct reader *r, struct err *err)
-{
-    enum rc rc;
+struct look_up {
+    struct fetcher *f;
+    struct arena arena;
+    size_t n;
+    int64_t *ids;
+    struct str *hosts; /* empty: the feed is gone, or unknown as yet */
+};
 
-    job->content = ARENA_NEW(job->arena, struct content_job);
-    rc = read_open(job->arena, rec, r, job->content, err);
-    job_begin(job, rec);
-    job->target = JOB_CONTENT;
-    job->conditional = false;
-    job->url = rc == RC_OK ? url_of(job->arena, job->content) : STR_NULL;
-    if (rc == RC_OK && !str_is_null(job->url))
-        job->accept = str_printf(job->arena, "%.*s, */*;q=0.1",
-                                 STR_ARG(job->content->forms[job->content->open.form].type));
-    return rc;
+static void free_look_up(struct look_up *look)
+{
+    arena_release(&look->arena);
+    mem_free(look);
 }
 
-struct str content_authority(struct arena *a, const struct feed_record *rec, struct reader *r)
+/* Loop. */
+static void on_looked_up(void *ctx)
 {
-    struct content_job c;
-    struct str url = STR_NULL;
+    struct look_up *look = ctx;
+    struct fetcher *f = look->f;
 
-    if (read_open(a, rec, r, &c, NULL) == RC_OK)
+    for (size_t i = 0; i < look->n && !f->stopping && f->with_contents; i++)
+        if (look->hosts[i].len > 0)
+            work_queue_want_content(f->queue, look->ids[i], look->hosts[i], clock_mono_ms());
+    free_look_up(look);
+    fetch_loop_one_less(f);
+    fetch_loop_pump(f);
+}
+
+/* The host of the next content of the feed, or the feed's own. */
+static struct str host_of(struct look_up *look, int64_t feed_id, struct reader *r)
+{
+    struct arena *a = &look->arena;
+    struct str feed_url = store_feed_url(look->f->store, feed_id, a), url = STR_NULL;
+    struct content c;
+
+    if (str_is_null(feed_url))
+        return STR("");
+    if (r != NULL && read_pending(a, feed_id, feed_url, r, &c, NULL) == RC_OK)
         url = url_of(a, &c);
-    return url_authority(a, str_is_null(url) ? rec->url : url);
+    return url_authority(a, str_is_null(url) ? feed_url : url);
 }
+
+/* On a reader's thread. */
+static void look_up(void *ctx, struct reader *r)
+{
+    struct look_up *look = ctx;
+
+    for (size_t i = 0; i < look->n; i++)
+        look->hosts[i] = host_of(look, look->ids[i], r);
+    loop_post(look->f->loop, on_looked_up, look);
+}
+
+/* Loop. Without a reader, the feeds' own hosts stand for those of the contents: a job that has
+ * another one to ask waits for it. */
+static void on_wanted(void *ctx)
+{
+    struct look_up *look = ctx;
+    struct fetcher *f = look->f;
+
+    if (f->stopping || !f->with_contents) {
+        free_look_up(look);
+        return;
+    }
+    f->n_jobs++;
+    if (store_read(f->store, look_up, look) != RC_OK)
+        look_up(look, NULL);
+}
+
+void content_want(struct fetcher *f, const int64_t *feed_ids, size_t n)
+{
+    struct look_up *look = NEW(struct look_up);
+
+    look->f = f;
+    look->n = n;
+    look->ids = ARENA_ARRAY(&look->arena, int64_t, n + 1);
+    memcpy(look->ids, feed_ids, n * sizeof *feed_ids);
+    look->hosts = ARENA_ARRAY(&look->arena, struct str, n + 1);
+    loop_post(f->loop, on_wanted, look);
+}
+
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+static enum job_step begin(struct job *job, struct reader *r)
+{
+    struct content *c = ARENA_NEW(job->arena, struct content);
+    struct err err = ERR_INIT;
+
+    job->states[SOURCE_ID_content] = c;
+    job->rc = read_pending(job->arena, job->feed_id, job->feed->url, r, c, &err);
+    if (job->rc != RC_OK || c->open.entry_id == 0) /* it was done, or is void */
+        return STEP_END;
+    job_ask(job, url_of(job->arena, c));
+    return str_is_null(job->url) ? STEP_UNDERSTAND : STEP_QUEUE;
+}
+
+static void request(struct job *job, struct http_field *fields, struct http_call *call)
+{
+    fields[call->n_fields++] =
+        (struct http_field){STR("Accept"), str_printf(job->arena, "%.*s, */*;q=0.1",
+                                                      STR_ARG(alternate_of(state_of(job))->type))};
+}
+
+static enum job_step answered(struct job *job UNUSED)
+{
+    return STEP_UNDERSTAND;
+}
+
+/* ---- what it means --------------------------------------------------------------------------- */
 
 static struct str bounded(struct str s)
 {
@@ -79,20 +183,20 @@ static struct str bounded(struct str s)
     return s;
 }
 
-/* Add what came to the entry; false when it is nothing that can be. */
-static bool take(struct arena *a, struct job *job, struct content_outcome *o)
+/* Add what came to the entry; false when it is nothing that can be added. */
+static bool take(struct arena *a, const struct job *job, struct content_outcome *o)
 {
     AUTO(buf_release) struct buf buf = BUF_INIT(LIMIT_ENTRY);
-    struct content_job *c = job->content;
+    struct content *c = state_of(job);
     struct parse_input in = {.body = job->body,
                              .url = job->final_url,
                              .content_type = job->content_type,
                              .content_location = job->content_location,
                              .content_language = job->content_language,
-                             .raw_html = job->rec->raw_html};
+                             .raw_html = job->feed->raw_html};
     struct str ext = c->open.ext;
 
-    if (!record_read(a, &in, c->forms[c->open.form].type, c->entry, &ext) || ext.len > LIMIT_ENTRY)
+    if (!metadata_read(a, &in, alternate_of(c)->type, c->entry, &ext) || ext.len > LIMIT_ENTRY)
         return false;
     json_write(&buf, c->entry);
     if (!buf_ok(&buf))
@@ -104,7 +208,7 @@ static bool take(struct arena *a, struct job *job, struct content_outcome *o)
     return true;
 }
 
-static enum content_answer judge(struct arena *a, struct job *job, struct content_outcome *o)
+static enum content_answer judge(struct arena *a, const struct job *job, struct content_outcome *o)
 {
     const struct response *resp = &job->resp;
 
@@ -122,17 +226,16 @@ static enum content_answer judge(struct arena *a, struct job *job, struct conten
     return ANSWER_OPEN;
 }
 
-enum job_step content_run(const struct parse_worker *w, struct job *job)
+static enum job_step understand(const struct parse_worker *w, struct job *job)
 {
-    const struct timespec pause = {.tv_nsec = ROOM_WAIT_MS * 1000000L};
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    const struct content_job *c = job->content;
+    const struct content *c = state_of(job);
     struct content_outcome o = {.feed_id = job->feed_id,
                                 .entry_id = c->open.entry_id,
                                 .seq = c->open.seq,
                                 .checked_at = clock_now_s(),
                                 .form = c->open.form,
-                                .n_forms = (int)c->n_forms,
+                                .n_forms = (int)c->n_alternates,
                                 .retry_after_s = -1,
                                 .doc = STR(""),
                                 .ext = STR(""),
@@ -143,8 +246,27 @@ enum job_step content_run(const struct parse_worker *w, struct job *job)
     o.answer = judge(&a, job, &o);
     if (o.answer == ANSWER_CONTENT)
         stats_inc(STAT_contents_total);
-    while ((rc = store_content_outcome(w->store, &o, w->stored, job)) == RC_FULL &&
-           !atomic_load(w->give_up))
-        nanosleep(&pause, NULL);
-    return rc == RC_OK ? JOB_WORK : JOB_END;
+    STORE_OUTCOME(rc, w, content, &o, job);
+    if (rc == RC_OK)
+        return STEP_AWAY;
+    job->rc = rc;
+    return STEP_END;
 }
+
+static void stored(struct job *job, enum rc rc, const struct store_result *res,
+                   const struct err *err UNUSED)
+{
+    job->rc = rc;
+    job->wants_feed = rc == RC_OK && res->wants_feed;
+}
+
+const struct source source_content = {
+    .name = "content",
+    .body_max = LIMIT_FETCH_CONTENT,
+    .is_aside = true,
+    .begin = begin,
+    .request = request,
+    .answered = answered,
+    .understand = understand,
+    .stored = stored,
+};

@@ -1,4 +1,11 @@
-/* fetcher/delivery.c - see delivery.h. */
+/* fetcher/delivery.c - the source "delivery": what an upstream hub sends to a callback of ours.
+ *
+ * A delivery is a job without a request and without a slot: it goes to the workers at once, and may
+ * overlap with a poll of the feed, for the storer compares every entry with its row again. It is a
+ * partial document (WebSub section 7 allows a difference): what it leaves out is not gone. When it
+ * is not a feed (the topic is a web page, or the hub sends nothing but a notice), the feed is
+ * fetched.
+ */
 #include "fetcher/delivery.h"
 
 #include <inttypes.h>
@@ -8,84 +15,114 @@
 #include "base/digest.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/stats.h"
-#include "fetcher/parse_job.h"
+#include "feed/lists/history.h"
+#include "feed/lists/metadata.h"
+#include "fetcher/past.h"
+#include "fetcher/stream.h"
 #include "net/decode.h"
 
-#define HELD_MOST ((int64_t)64 * 1024 * 1024) /* bytes of deliveries that wait; beyond it 503 */
+#define HELD_MAX ((int64_t)64 * 1024 * 1024) /* bytes of deliveries that wait */
 
 struct delivery {
-    struct job job; /* first: the queue carries it */
     struct fetcher *f;
     struct str signature, secret, coding;
     int64_t n_bytes;
-    hub_done_fn *done;
+    upstream_done_fn *done;
     void *ctx;
 };
 
-static void end(struct delivery *d, int status)
+static struct delivery *state_of(const struct job *job)
 {
-    struct job *job = &d->job;
+    return job->states[SOURCE_ID_delivery];
+}
 
-    atomic_fetch_sub(&d->f->delivered_bytes, d->n_bytes);
-    d->done(d->ctx, status);
+/* ---- room for those that wait ------------------------------------------------------------------
+ */
+
+static void give_room(struct fetcher *f, int64_t n_bytes)
+{
+    atomic_fetch_sub(&f->delivered_bytes, n_bytes);
+    atomic_fetch_sub(&f->n_deliveries, 1);
+}
+
+static bool take_room(struct fetcher *f, int64_t n_bytes)
+{
+    bool has_room = atomic_fetch_add(&f->delivered_bytes, n_bytes) <= HELD_MAX;
+
+    has_room &= atomic_fetch_add(&f->n_deliveries, 1) < DELIVERIES_MAX;
+    if (!has_room)
+        give_room(f, n_bytes);
+    return has_room;
+}
+
+static void end(struct job *job, enum upstream_verdict verdict)
+{
+    struct delivery *d = state_of(job);
+
+    give_room(d->f, d->n_bytes);
+    d->done(d->ctx, verdict);
     job_free(&job);
 }
 
-int delivery_take(struct fetcher *f, const struct hub_delivery *in, hub_done_fn *done, void *ctx)
-{
-    struct delivery *d = NEW(struct delivery);
-    struct job *job = &d->job;
-    struct upstream_key key = {0};
-    int status;
+/* ---- it comes in (any thread) ------------------------------------------------------------------
+ */
 
-    job->arena = arena_new();
-    status = subscriber_admit(f->subscriber, in->token, job->arena, &key);
-    if (status == 0 && str_trim(in->signature).len == 0)
-        status = 403; /* a secret was given with every subscription (WebSub §7.1.2) */
-    if (status != 0)
-        stats_inc(STAT_hub_deliveries_refused_total);
-    d->n_bytes = (int64_t)in->body.len;
-    if (status == 0 && atomic_fetch_add(&f->delivered_bytes, d->n_bytes) > HELD_MOST) {
-        atomic_fetch_sub(&f->delivered_bytes, d->n_bytes);
-        status = 503;
-    }
-    if (status != 0) {
-        job_free(&job);
-        return status;
-    }
-    job->owner = d->f = f;
-    job->target = JOB_DELIVERY;
-    job->feed_id = job->result_id = key.feed_id;
+static void fill(struct job *job, const struct upstream_delivery *in,
+                 const struct upstream_key *key)
+{
     job->started_at = clock_now_s();
+    job->feed_id = job->result_id = key->feed_id;
     job->resp = (struct response){
         .kind = RESPONSE_DOCUMENT, .status = 200, .partial = true, .max_age_s = -1};
-    job->url = job->final_url = key.topic;
+    job->url = job->final_url = key->topic;
     job->answer_arena = arena_new();
     job->body = str_dup(job->answer_arena, in->body);
     job->content_type = str_dup(job->arena, in->content_type);
     job->content_language = str_dup(job->arena, in->content_language);
     job->content_location = str_dup(job->arena, in->content_location);
-    d->signature = str_dup(job->arena, str_trim(in->signature));
-    d->coding = str_dup(job->arena, in->content_coding);
-    d->secret = key.secret;
-    d->done = done;
-    d->ctx = ctx;
-    if (queue_try_push(f->deliveries, job) != RC_OK) {
-        atomic_fetch_sub(&f->delivered_bytes, d->n_bytes);
-        job_free(&job);
-        return 503;
-    }
-    /* when there is no room for it, a worker is about to take an item anyway, and looks here first
-     */
-    if (queue_try_push(f->parse, &f->wake) != RC_OK)
-        log_debug("fetcher", "workers_busy", "deliveries=%zu", queue_len(f->deliveries));
-    return 0;
 }
 
+enum upstream_verdict delivery_take(struct fetcher *f, const struct upstream_delivery *in,
+                                    upstream_done_fn *done, void *ctx)
+{
+    static const struct schedule_rules no_rules;
+    struct job *job = job_new(f, &source_delivery, 0, 0, &no_rules);
+    struct delivery *d = ARENA_NEW(job->arena, struct delivery);
+    struct upstream_key key = {0};
+    enum upstream_verdict verdict = upstream_subs_admit(f->upstreams, in->token, job->arena, &key);
+
+    if (verdict == VERDICT_TAKEN && str_trim(in->signature).len == 0)
+        verdict = VERDICT_UNSIGNED; /* a secret was given with every subscription (7.1.2) */
+    if (verdict != VERDICT_TAKEN)
+        stats_inc(STAT_upstream_deliveries_refused_total);
+    else if (!take_room(f, (int64_t)in->body.len))
+        verdict = VERDICT_BUSY;
+    if (verdict != VERDICT_TAKEN) {
+        job_free(&job);
+        return verdict;
+    }
+    fill(job, in, &key);
+    job->states[SOURCE_ID_delivery] = d;
+    *d = (struct delivery){.f = f,
+                           .signature = str_dup(job->arena, in->signature),
+                           .secret = key.secret,
+                           .coding = str_dup(job->arena, in->content_coding),
+                           .n_bytes = (int64_t)in->body.len,
+                           .done = done,
+                           .ctx = ctx};
+    if (queue_try_push(f->parse, job) == RC_OK)
+        return VERDICT_PENDING;
+    give_room(f, d->n_bytes);
+    job_free(&job);
+    return VERDICT_BUSY;
+}
+
+/* ---- it is read (a worker) ---------------------------------------------------------------------
+ */
+
 /* "sha256=hex": of the body, keyed by the secret (WebSub §7.1). */
-static bool is_signed(const struct delivery *d)
+bool delivery_is_signed(struct str signature, struct str secret, struct str body)
 {
     static const struct {
         const char *name;
@@ -94,7 +131,7 @@ static bool is_signed(const struct delivery *d)
                    {"sha256", DIGEST_SHA256},
                    {"sha384", DIGEST_SHA384},
                    {"sha512", DIGEST_SHA512}};
-    struct str hex = d->signature, method = str_trim(str_split(&hex, '='));
+    struct str hex = str_trim(signature), method = str_trim(str_split(&hex, '='));
     unsigned char mac[DIGEST_MAX_LEN];
     char want[2 * DIGEST_MAX_LEN + 1], got[2 * DIGEST_MAX_LEN];
     size_t n;
@@ -103,7 +140,7 @@ static bool is_signed(const struct delivery *d)
     for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
         if (!str_ieqz(method, methods[i].name))
             continue;
-        n = digest_hmac(methods[i].kind, d->secret, d->job.body, mac);
+        n = digest_hmac(methods[i].kind, secret, body, mac);
         digest_hex(mac, n, want);
         if (hex.len != 2 * n)
             return false;
@@ -114,18 +151,16 @@ static bool is_signed(const struct delivery *d)
     return false;
 }
 
-/* Undo the content coding: 0, or the status to answer with. The signature was of the bytes as sent.
- */
-static int decode(struct delivery *d)
+/* Undo the content coding. The signature was of the bytes as sent. */
+static enum upstream_verdict decode(struct job *job)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(LIMIT_FETCH_BODY);
-    struct job *job = &d->job;
     struct decoder *decoder;
     struct err why = ERR_INIT;
-    enum rc rc = decoder_new(d->coding, LIMIT_FETCH_BODY, &decoder, &why);
+    enum rc rc = decoder_new(state_of(job)->coding, LIMIT_FETCH_BODY, &decoder, &why);
 
     if (rc == RC_OK && decoder == NULL)
-        return 0;
+        return VERDICT_TAKEN;
     if (rc == RC_OK)
         rc = decoder_feed(decoder, job->body.ptr, job->body.len, &out, &why);
     if (rc == RC_OK)
@@ -133,83 +168,158 @@ static int decode(struct delivery *d)
     decoder_free(&decoder);
     if (rc == RC_OK) {
         job->body = str_dup(job->answer_arena, buf_view(&out));
-        return 0;
+        return VERDICT_TAKEN;
     }
     log_info("fetcher", "delivery_undecoded", "feed=%" PRId64 " error=%s", job->feed_id,
              log_quote(str_from(why.text)));
-    return rc == RC_LIMIT ? 413 : 400;
+    return rc == RC_LIMIT ? VERDICT_TOO_LARGE : VERDICT_UNDECODED;
+}
+
+static enum upstream_verdict verdict_of(enum rc rc)
+{
+    return rc == RC_OK ? VERDICT_TAKEN : rc == RC_NOT_FOUND ? VERDICT_ENDED : VERDICT_BUSY;
 }
 
 /* The storer's thread. */
 static void on_pinged(void *ctx, enum rc rc, const struct store_result *res UNUSED,
                       const struct err *err UNUSED)
 {
-    end(ctx, rc == RC_OK ? 200 : 503);
+    end(ctx, verdict_of(rc));
+}
+
+/* What was sent cannot be taken, but says that there is something new: the feed is fetched. */
+static void ask_feed(struct job *job)
+{
+    struct delivery *d = state_of(job);
+
+    if (store_ping(d->f->store, &job->feed_id, 1, on_pinged, job) != RC_OK)
+        end(job, VERDICT_BUSY);
 }
 
 /* The storer's thread. */
-static void on_stored(void *ctx, enum rc rc, const struct store_result *res,
-                      const struct err *err UNUSED)
+static void stored(struct job *job, enum rc rc, const struct store_result *res,
+                   const struct err *err UNUSED)
 {
-    struct delivery *d = ctx;
-
     if (rc == RC_OK && res->is_overtaken) { /* by a poll: the next one finds what is missing */
-        if (store_ping(d->f->store, &d->job.feed_id, 1, on_pinged, d) != RC_OK)
-            end(d, 503);
+        ask_feed(job);
         return;
     }
     if (rc == RC_OK)
-        stats_inc(STAT_hub_deliveries_total);
-    end(d, rc == RC_OK ? 200 : rc == RC_NOT_FOUND ? 410 : 503);
+        stats_inc(STAT_upstream_deliveries_total);
+    end(job, verdict_of(rc));
 }
 
-static void run(struct worker *w, struct job *job)
+/* What a delivery comes to. */
+enum taken {
+    DELIVERY_STORED, /* the storer has it */
+    DELIVERY_NO_FEED,
+    DELIVERY_FAILED, /* the store could not be read, or has no room */
+};
+
+/* Is the document to be stored? Else the feed is asked. */
+static bool is_next(struct reading *r, struct delivery_outcome *o)
 {
-    struct delivery *d = CONTAINER_OF(job, struct delivery, job);
-    struct fetcher *f = w->f;
-    struct parse_worker worker = {f->store, w->reader, &f->give_up, on_stored};
-    size_t n = 0;
-    enum job_step step;
-    int status;
+    switch (stream_place_push(r->job->feed, r->doc, &o->piece)) {
+    case STREAM_PLAIN:
+        return true;
+    case STREAM_TAKE:
+        o->has_piece = true;
+        return true;
+    case STREAM_KNOWN:
+        o->has_piece = true;
+        r->doc->n_entries = r->doc->n_tombstones = 0;
+        return true;
+    case STREAM_PULL:
+        break;
+    }
+    return false;
+}
+
+/* Metadata records are told apart from other entries; the rest of a history says nothing here. */
+static bool read_history(struct reading *r, struct delivery_outcome *o)
+{
+    struct feed_history history;
+
+    if (!str_is_null(r->doc->cursor)) {
+        stream_date_deletions(r);
+        return false;
+    }
+    history_read(r->doc, past_is_harvested(r->job->feed), &history);
+    o->metadata = history.metadata;
+    if (!str_is_null(history.older) || history.archive || history.metadata)
+        history_settle(&r->a, r->doc, history.metadata);
+    return history.metadata && metadata_is_evident(&r->a, r->doc);
+}
+
+static enum taken take(struct reading *r)
+{
+    struct job *job = r->job;
+    struct delivery_outcome o = {.feed_id = job->feed_id, .received_at = r->now};
+    bool is_stream = !str_is_null(job->feed->cursor), describes;
+    struct str base = is_stream ? stream_base_url(&r->a, job->final_url) : job->final_url;
     enum rc rc;
 
-    if (!is_signed(d)) { /* ignored, and the sender is not told (WebSub §7.1.2) */
-        stats_inc(STAT_hub_deliveries_refused_total);
-        end(d, 202);
-        return;
-    }
-    status = decode(d);
-    if (status != 0) {
-        stats_inc(STAT_hub_deliveries_refused_total);
-        end(d, status);
-        return;
-    }
-    rc = reader_feeds(w->reader, &job->feed_id, 1, job->arena, &job->rec, &n, NULL);
-    if (rc != RC_OK || n == 0) {
-        end(d, rc == RC_OK ? 410 : 503);
-        return;
-    }
-    /* a page that led to no feed has no entries to which some could be added */
-    step = job_has_document(job) ? parse_job_run(&worker, job) : JOB_END;
-    switch (step) {
-    case JOB_WORK: /* the storer has it */
-        break;
-    case JOB_SEND:
-    case JOB_END:
-        if (!job_has_document(job))
-            job->rc = RC_UNSUPPORTED;
-        if (job->rc != RC_UNSUPPORTED)
-            end(d, 503);
-        else if (store_ping(f->store, &job->feed_id, 1, on_stored, d) != RC_OK)
-            end(d, 503); /* it is no feed, but says that there is something new */
-        break;
-    }
+    if (!reading_parse(r, base) || !stream_is_whole(r) || !is_next(r, &o))
+        return DELIVERY_NO_FEED;
+    describes = read_history(r, &o);
+    if (reading_compare(r, &job->feed->identity, describes, NULL) != RC_OK)
+        return DELIVERY_FAILED;
+    o.entries = reading_batch(r);
+    o.identity = reading_identity(r);
+    o.loaded = job->loaded;
+    STORE_OUTCOME(rc, r->w, delivery, &o, job);
+    return rc == RC_OK ? DELIVERY_STORED : DELIVERY_FAILED;
 }
 
-void delivery_run_all(struct worker *w)
+/* A web page that led to no feed has no entries to which some could be added. */
+static void run(struct reading *r)
 {
-    void *item;
+    struct job *job = r->job;
+    enum rc rc = job_read_feed(job, r->w->store, r->w->reader, job->arena, NULL);
 
-    while (queue_pop(w->f->deliveries, &item, 1, 0) > 0)
-        run(w, item);
+    if (rc != RC_OK) {
+        end(job, verdict_of(rc));
+        return;
+    }
+    job->feed = job->loaded.row;
+    switch (job_has_document(job) ? take(r) : DELIVERY_NO_FEED) {
+    case DELIVERY_STORED:
+        break;
+    case DELIVERY_NO_FEED:
+        stats_inc(STAT_upstream_deliveries_total); /* it says that there is something new */
+        ask_feed(job);
+        break;
+    case DELIVERY_FAILED:
+        end(job, VERDICT_BUSY);
+        break;
+    }
 }
+
+static enum job_step understand(const struct parse_worker *w, struct job *job)
+{
+    const struct delivery *d = state_of(job);
+    enum upstream_verdict verdict;
+    struct reading r;
+
+    if (!delivery_is_signed(d->signature, d->secret, job->body)) {
+        stats_inc(STAT_upstream_deliveries_refused_total);
+        end(job, VERDICT_IGNORED); /* ignored, and the sender is not told (WebSub section 7.1.2) */
+        return STEP_AWAY;
+    }
+    verdict = decode(job);
+    if (verdict != VERDICT_TAKEN) {
+        stats_inc(STAT_upstream_deliveries_refused_total);
+        end(job, verdict);
+        return STEP_AWAY;
+    }
+    reading_begin(&r, w, job);
+    run(&r); /* the job may be gone after it */
+    reading_end(&r);
+    return STEP_AWAY;
+}
+
+const struct source source_delivery = {
+    .name = "delivery",
+    .understand = understand,
+    .stored = stored,
+};

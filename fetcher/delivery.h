@@ -1,18 +1,16 @@
-/* fetcher/delivery.h - what a hub sends to a callback: authenticated, parsed, merged.
- *
- * A delivery is a job without a request and without a slot: it may overlap with a poll of the feed,
- * for the storer compares every entry with its row again. It is a partial document (WebSub §7
- * allows a difference): what it leaves out is not gone. One that is no feed (the topic is a page,
- * the hub sends nothing but a notice) has the feed fetched.
- */
+/* fetcher/delivery.h - the source "delivery": what an upstream hub sends (delivery.c). */
 #pragma once
 
 #include "fetcher/fetcher_priv.h"
 
-/* As fetcher_hub_deliver(). Any thread. */
-int delivery_take(struct fetcher *f, const struct hub_delivery *d, hub_done_fn *done, void *ctx);
+/* So many deliveries may wait at once; more are refused for now. */
+#define DELIVERIES_MAX 4096
 
-/* Run what waits. On a parse worker, for each item of the parse queue. */
-void delivery_run_all(struct worker *w);
+/* Does the work of fetcher_upstream_deliver(); see there. Any thread. */
+enum upstream_verdict delivery_take(struct fetcher *f, const struct upstream_delivery *d,
+                                    upstream_done_fn *done, void *ctx);
 
-#define DELIVERIES_MOST 4096 /* that wait; beyond it 503 */
+/* Returns true when the signature is the HMAC of the body with the secret as its key (WebSub
+ * section 7.1). The signature is "sha256=" and hex digits; sha1, sha384 and sha512 are allowed,
+ * too. Pure. */
+bool delivery_is_signed(struct str signature, struct str secret, struct str body);

@@ -7,9 +7,9 @@
 #include "base/digest.h"
 #include "base/limits.h"
 #include "base/map.h"
-#include "feed/complete.h"
-#include "feed/date.h"
-#include "feed/json.h"
+#include "feed/identity/complete.h"
+#include "feed/text/date.h"
+#include "feed/text/json.h"
 
 #define TEXT_MAX ((size_t)64 * 1024) /* one normalized text; the document has the whole */
 
@@ -42,11 +42,11 @@ void diff_begin(struct arena *a, struct diff *d, const struct feed_doc *doc,
 
     *d = (struct diff){.doc = doc, .policy = *policy};
     d->entries = ARENA_ARRAY(a, struct identity_entry, doc->n_entries + 1);
-    d->graves = ARENA_ARRAY(a, struct entry_marks, doc->n_tombstones + 1);
+    d->tombstone_marks = ARENA_ARRAY(a, struct entry_marks, doc->n_tombstones + 1);
     d->known = ARENA_ARRAY(a, struct known_entry, 1);
     identity_read(a, doc, d->entries);
     for (size_t i = 0; i < doc->n_tombstones; i++)
-        identity_read_ref(a, doc->tombstones[i].ref, &d->graves[i]);
+        identity_read_ref(a, doc->tombstones[i].ref, &d->tombstone_marks[i]);
     if (has_ids(doc)) {
         trust_ids(d, now);
         return;
@@ -77,11 +77,6 @@ static struct guid_count *count_of(struct arena *a, struct map *counts, int64_t 
         map_put(counts, key, c);
     }
     return c;
-}
-
-static void map_forget(struct map *m)
-{
-    map_release(m, NULL);
 }
 
 /* settled[i]: its id says all: it is told apart by ids, and one entry here and one in the store
@@ -127,11 +122,11 @@ static size_t without_doubles(int64_t *list, size_t n)
 
 static void ask_ids(struct arena *a, const struct diff *d, struct diff_question *q)
 {
-    size_t n = d->doc->n_entries, n_graves = d->doc->n_tombstones;
+    size_t n = d->doc->n_entries, n_tombstones = d->doc->n_tombstones;
     int64_t keys[MARKS_KEYS];
 
-    q->keys = ARENA_ARRAY(a, int64_t, n + n_graves + 1);
-    q->uids = ARENA_ARRAY(a, struct str, n + n_graves + 1);
+    q->keys = ARENA_ARRAY(a, int64_t, n + n_tombstones + 1);
+    q->uids = ARENA_ARRAY(a, struct str, n + n_tombstones + 1);
     for (size_t i = 0; i < n; i++) {
         if (d->policy.rule == IDENTITY_GUID && d->entries[i].marks.guid != 0 &&
             marks_keys(&d->entries[i].marks, keys) > 0)
@@ -139,11 +134,11 @@ static void ask_ids(struct arena *a, const struct diff *d, struct diff_question 
         if (d->by_id)
             q->uids[q->n_uids++] = d->entries[i].names[IDENTITY_GUID];
     }
-    for (size_t i = 0; i < n_graves; i++) {
+    for (size_t i = 0; i < n_tombstones; i++) {
         if (str_is_null(d->doc->tombstones[i].ref))
             continue;
         q->uids[q->n_uids++] = d->doc->tombstones[i].ref;
-        if (marks_keys(&d->graves[i], keys) > 0)
+        if (marks_keys(&d->tombstone_marks[i], keys) > 0)
             q->keys[q->n_keys++] = keys[0];
     }
 }
@@ -267,7 +262,7 @@ static bool is_same(const struct doc_entry *e, const struct identity_entry *it,
  * not. */
 static bool compare_entry(struct arena *a, struct arena *docs, const struct doc_entry *e,
                           const struct identity_entry *it, struct str uid, int64_t received_at,
-                          const struct known_entry *known, bool upheaval, bool is_record,
+                          const struct known_entry *known, bool upheaval, bool is_metadata,
                           struct entry_change *c)
 {
     struct arena_mark before = arena_mark(docs);
@@ -280,7 +275,7 @@ static bool compare_entry(struct arena *a, struct arena *docs, const struct doc_
         ext = STR("");
     *c = (struct entry_change){.kind = there ? REV_CHANGED : REV_NEW, .uid = uid};
     c->volatile_only = same;
-    c->is_record = is_record;
+    c->is_metadata = is_metadata;
     c->marks = it->marks;
     memcpy(c->essence, it->essence, sizeof c->essence);
     /* an undated entry keeps the time it came in until it changes */
@@ -320,7 +315,7 @@ static void find_buried(const struct diff *d, const struct known_entry **dead)
     }
     for (size_t i = 0; i < d->doc->n_tombstones; i++) {
         const struct doc_tombstone *t = &d->doc->tombstones[i];
-        const int64_t *guid = &d->graves[i].guid;
+        const int64_t *guid = &d->tombstone_marks[i].guid;
 
         if (str_is_null(t->ref) || t->when_at == TIME_UNKNOWN)
             continue;
@@ -391,7 +386,7 @@ static void recognise(struct arena *a, struct diff *d, int64_t now, size_t *who,
 size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_t received_at,
                      struct entry_change **out)
 {
-    AUTO(map_forget) struct map graves = MAP_INIT;
+    AUTO(map_forget) struct map tombstones = MAP_INIT;
     const struct feed_doc *doc = d->doc;
     struct entry_change *changes =
         ARENA_ARRAY(a, struct entry_change, doc->n_entries + doc->n_tombstones + 1);
@@ -404,7 +399,7 @@ size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_
     recognise(a, d, received_at, who, &seen);
     upheaval = identity_is_upheaval(&seen);
     find_buried(d, dead);
-    index_tombstones(d, dead, &graves);
+    index_tombstones(d, dead, &tombstones);
     for (size_t i = 0; i < doc->n_entries; i++) {
         const struct doc_entry *e = &doc->entries[i];
         const struct known_entry *known = who[i] == IDENTITY_NEW ? NULL : &d->known[who[i]];
@@ -415,15 +410,15 @@ size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_
         /* of an entry that lost its end, what is known is no less; and the past is read again */
         if (e->is_cut && (d->places != NULL || (known != NULL && !known->deleted)))
             continue;
-        t = map_get(&graves, d->uids[i]);
+        t = map_get(&tombstones, d->uids[i]);
         if (t != NULL && e->updated_at != TIME_UNKNOWN && e->updated_at > t->when_at) {
-            map_del(&graves, d->uids[i]); /* it rose again */
+            map_del(&tombstones, d->uids[i]); /* the entry has come back */
             t = NULL;
         }
         if (t == NULL &&
             compare_entry(a, docs, e, &d->entries[i], d->uids[i],
                           d->places != NULL ? d->places[i] : received_at, known, upheaval,
-                          d->records && e->is_record && e->updated_at != TIME_UNKNOWN,
+                          d->metadata && e->is_metadata && e->updated_at != TIME_UNKNOWN,
                           &changes[n])) {
             changes[n].place = e->place;
             changes[n++].stands_at = d->places != NULL ? d->places[i] : 0;
@@ -432,7 +427,7 @@ size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_
     for (size_t i = 0; i < doc->n_tombstones; i++) {
         const struct doc_tombstone *t = &doc->tombstones[i];
 
-        if (dead[i] == NULL || dead[i]->deleted || map_get(&graves, dead[i]->identity.uid) != t)
+        if (dead[i] == NULL || dead[i]->deleted || map_get(&tombstones, dead[i]->identity.uid) != t)
             continue;
         changes[n] = diff_deletion(dead[i]->identity.uid, t->when_at,
                                    str_is_null(t->ext) ? STR("") : t->ext);

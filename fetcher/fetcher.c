@@ -1,8 +1,9 @@
-/* fetcher/fetcher.c - life cycle and public calls; the fetch loop itself is in dispatch.c.
+/* fetcher/fetcher.c - life cycle and public calls; the fetch loop itself is in fetch_loop.c.
  *
- * Public calls are messages to the loop. Start is recovery: what is due stands in the database.
- * Stop goes with the data: no new reasons, no new transfers, the answers that come until the
- * deadline to the storer, the rest is due again at the next start. */
+ * Public calls are messages to the loop. Start loads the feeds that are due from the database, so
+ * it is also the recovery after a crash. Stop goes step by step: it takes no new reasons, then
+ * starts no new transfers. Answers that come before the deadline go to the storer. All other feeds
+ * are due again at the next start. */
 #include "fetcher/fetcher.h"
 
 #include <stdio.h>
@@ -12,8 +13,11 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "fetcher/content.h"
 #include "fetcher/delivery.h"
+#include "fetcher/fetch_loop.h"
 #include "fetcher/fetcher_priv.h"
+#include "fetcher/parse_worker.h"
 #include "fetcher/waiting.h"
 #include "net/url.h"
 
@@ -38,10 +42,9 @@ static void on_want(void *ctx)
     int64_t now_ms = clock_mono_ms();
 
     for (size_t i = 0; i < msg->n && !f->stopping; i++)
-        if (msg->reason != REASON_CONTENT || f->with_contents)
-            work_queue_want(f->queue, msg->ids[i], msg->reason, now_ms);
+        work_queue_want(f->queue, msg->ids[i], msg->reason, now_ms);
     mem_free(msg);
-    dispatch_pump(f);
+    fetch_loop_pump(f);
 }
 
 static void post_wants(struct fetcher *f, const int64_t *ids, size_t n, enum fetch_reason reason)
@@ -83,7 +86,7 @@ static void on_await(void *ctx)
     } else {
         slot = work_queue_want(f->queue, msg->ids[0], msg->reason, now_ms);
         waiting_add(slot, msg->done, msg->ctx);
-        dispatch_pump(f);
+        fetch_loop_pump(f);
     }
     mem_free(msg);
 }
@@ -107,7 +110,7 @@ struct id_set {
     size_t n, cap;
 };
 
-/* The feeds known by this URL, behind those that are there; a number that grows meanwhile is asked
+/* The feeds known by this URL, after those that are there; a number that grows meanwhile is asked
  * for again. */
 static void add_known(struct fetcher *f, struct str url, struct id_set *set)
 {
@@ -165,7 +168,7 @@ static void on_due(void *ctx, const int64_t *feed_ids, size_t n)
 
 static void on_content_due(void *ctx, const int64_t *feed_ids, size_t n)
 {
-    post_wants(ctx, feed_ids, n, REASON_CONTENT);
+    content_want(ctx, feed_ids, n);
 }
 
 static int64_t on_monitor_known(void *ctx)
@@ -191,7 +194,7 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
         if (feed->is_pinged)
             fetcher_want(f, feed->feed_id, REASON_PING);
     }
-    subscriber_notice(f->subscriber, notice);
+    upstream_subs_notice(f->upstreams, notice);
 }
 
 /* ---- documents that are not stored --------------------------------------------------------- */
@@ -285,6 +288,19 @@ void fetcher_get(struct fetcher *f, struct str url, struct str credential, docum
 
 /* ---- life cycle ---------------------------------------------------------------------------- */
 
+static struct feed_host find_host(void *ctx, int64_t feed_id, struct arena *a)
+{
+    const struct fetcher *f = ctx;
+    struct feed_brief brief;
+    struct str url = store_feed_url(f->store, feed_id, a);
+
+    if (str_is_null(url) || !store_brief(f->store, feed_id, &brief))
+        return (struct feed_host){.authority = STR("")};
+    return (struct feed_host){.authority = url_authority(a, url),
+                              .insists = brief.last_check_at == TIME_UNKNOWN ||
+                                         brief.level == LEVEL_EXACT};
+}
+
 static struct work_queue_cfg queue_cfg(const struct fetcher_cfg *cfg)
 {
     return (struct work_queue_cfg){
@@ -300,8 +316,7 @@ static struct work_queue_cfg queue_cfg(const struct fetcher_cfg *cfg)
 
 static void take_settings(struct fetcher *f, const struct fetcher_cfg *cfg)
 {
-    for (size_t i = 0; i < ARRAY_LEN(cfg->level_period_s); i++)
-        f->rules.level_period_s[i] = cfg->level_period_s[i];
+    f->rules.levels = cfg->levels;
     f->rules.backoff_max_s = cfg->backoff_max_s;
     f->rules.hub_backup_s = cfg->hub_backup_s;
     f->rules.unused_s = cfg->unused_s;
@@ -312,9 +327,9 @@ static void take_settings(struct fetcher *f, const struct fetcher_cfg *cfg)
     f->timeout_ms = cfg->timeout_ms;
 }
 
-static struct subscriber_cfg subscriber_config(const struct fetcher_cfg *cfg)
+static struct upstream_subs_cfg upstream_subs_config(const struct fetcher_cfg *cfg)
 {
-    return (struct subscriber_cfg){cfg->base_url, cfg->unused_s, cfg->timeout_ms};
+    return (struct upstream_subs_cfg){cfg->base_url, cfg->unused_s, cfg->timeout_ms};
 }
 
 static void init_on_loop(void *ctx)
@@ -329,8 +344,9 @@ static void init_on_loop(void *ctx)
 struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
 {
     struct fetcher *f = NEW(struct fetcher);
+    int n_workers = cfg->n_workers > 0 ? cfg->n_workers : 1;
     struct work_queue_cfg queue = queue_cfg(cfg);
-    struct subscriber_cfg subscriber;
+    struct upstream_subs_cfg upstreams;
     AUTO(arena_release) struct arena a = ARENA_INIT;
     pthread_condattr_t attr;
 
@@ -341,7 +357,7 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
     f->full_user_agent = mem_strdup(arena_printf(&a, "%s)", cfg->user_agent));
     atomic_init(&f->give_up, false);
     take_settings(f, cfg);
-    STAILQ_INIT(&f->to_read);
+    STAILQ_INIT(&f->to_load);
     STAILQ_INIT(&f->parked);
     f->retry_at_ms = INT64_MAX;
     pthread_mutex_init(&f->idle_lock, NULL);
@@ -349,15 +365,16 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&f->idle_cond, &attr);
     pthread_condattr_destroy(&attr);
+    queue.find_host = find_host;
+    queue.ctx = f;
     f->queue = work_queue_new(&queue);
     f->sweeper = sweeper_new(on_due, f);
     f->contents = sweeper_new(on_content_due, f);
-    f->parse =
-        queue_new((size_t)(cfg->n_workers > 0 ? cfg->n_workers : 1) * PARSE_QUEUE_PER_WORKER, NULL);
-    f->deliveries = queue_new(DELIVERIES_MOST, NULL);
+    f->parsing_max = n_workers * PARSE_QUEUE_PER_WORKER;
+    f->parse = queue_new((size_t)f->parsing_max + DELIVERIES_MAX, NULL);
     f->loop = loop_new("fetch");
-    subscriber = subscriber_config(cfg);
-    f->subscriber = subscriber_new(f->store, f->loop, &subscriber);
+    upstreams = upstream_subs_config(cfg);
+    f->upstreams = upstream_subs_new(f->store, f->loop, &upstreams);
     loop_call(f->loop, init_on_loop, f);
     store_listen(f->store, on_commit, f);
     return f;
@@ -432,7 +449,7 @@ static void run_on_loop(void *ctx)
 {
     struct fetcher *f = ctx;
 
-    subscriber_run(f->subscriber, f->client);
+    upstream_subs_run(f->upstreams, f->client);
 }
 
 enum rc fetcher_start(struct fetcher *f, struct err *err)
@@ -445,7 +462,7 @@ enum rc fetcher_start(struct fetcher *f, struct err *err)
     if (rc == RC_OK)
         rc = reader_content_feeds(workers[0].reader, on_content_feed, f, err);
     if (rc == RC_OK)
-        rc = subscriber_load(f->subscriber, workers[0].reader, err);
+        rc = upstream_subs_load(f->upstreams, workers[0].reader, err);
     if (rc != RC_OK) {
         for (int i = 0; i < n; i++)
             reader_close(&workers[i].reader);
@@ -456,7 +473,7 @@ enum rc fetcher_start(struct fetcher *f, struct err *err)
     for (f->n_workers = 0; f->n_workers < n; f->n_workers++) {
         struct worker *w = &workers[f->n_workers];
 
-        ASSERT(pthread_create(&w->thread, NULL, dispatch_worker_main, w) == 0);
+        ASSERT(pthread_create(&w->thread, NULL, parse_worker_main, w) == 0);
     }
     sweeper_start(f->sweeper);
     sweeper_start(f->contents);
@@ -468,15 +485,15 @@ enum rc fetcher_start(struct fetcher *f, struct err *err)
 
 static void stop_on_loop(void *ctx)
 {
-    dispatch_stop(ctx);
+    fetch_loop_stop(ctx);
 }
 
 static void cut_on_loop(void *ctx)
 {
     struct fetcher *f = ctx;
 
-    subscriber_stop(f->subscriber);
-    dispatch_cut(f);
+    upstream_subs_stop(f->upstreams);
+    fetch_loop_cut(f);
 }
 
 /* Wait until no job is anywhere; false when that took longer than `ms` (-1: no limit). */
@@ -519,12 +536,11 @@ void fetcher_free(struct fetcher **fp)
         return;
     fetcher_stop(f, 0);
     loop_free(&f->loop);
-    subscriber_free(&f->subscriber);
+    upstream_subs_free(&f->upstreams);
     sweeper_free(&f->sweeper);
     sweeper_free(&f->contents);
     work_queue_free(&f->queue);
     queue_free(&f->parse);
-    queue_free(&f->deliveries);
     pthread_mutex_destroy(&f->idle_lock);
     pthread_cond_destroy(&f->idle_cond);
     mem_free(f->workers);
@@ -546,37 +562,39 @@ static void reload_on_loop(void *ctx)
 
     take_settings(r->f, r->cfg);
     work_queue_set(r->f->queue, &queue);
-    dispatch_pump(r->f);
+    fetch_loop_pump(r->f);
 }
 
 void fetcher_reload(struct fetcher *f, const struct fetcher_cfg *cfg)
 {
     struct reload r = {f, cfg};
 
-    struct subscriber_cfg subscriber = subscriber_config(cfg);
+    struct upstream_subs_cfg upstreams = upstream_subs_config(cfg);
 
     loop_call(f->loop, reload_on_loop, &r);
     if (cfg->content_rate > 0 && store_read(f->store, load_contents, f) != RC_OK)
         log_warn("fetcher", "contents_unread", "effect=\"contents wait for their feeds\"");
-    subscriber_set(f->subscriber, &subscriber);
+    upstream_subs_set(f->upstreams, &upstreams);
     set_monitor(f, cfg);
 }
 
-/* ---- hubs ---------------------------------------------------------------------------------- */
+/* ---- upstream hubs
+ * ---------------------------------------------------------------------------------- */
 
 void fetcher_set_local_url(struct fetcher *f, struct str url)
 {
-    subscriber_local(f->subscriber, url);
+    upstream_subs_local(f->upstreams, url);
 }
 
-int fetcher_hub_verify(struct fetcher *f, const struct hub_verification *v, hub_done_fn *done,
-                       void *ctx)
+enum upstream_verdict fetcher_upstream_verify(struct fetcher *f,
+                                              const struct upstream_verification *v,
+                                              upstream_done_fn *done, void *ctx)
 {
-    return subscriber_verify(f->subscriber, v, done, ctx);
+    return upstream_subs_verify(f->upstreams, v, done, ctx);
 }
 
-int fetcher_hub_deliver(struct fetcher *f, const struct hub_delivery *d, hub_done_fn *done,
-                        void *ctx)
+enum upstream_verdict fetcher_upstream_deliver(struct fetcher *f, const struct upstream_delivery *d,
+                                               upstream_done_fn *done, void *ctx)
 {
     return delivery_take(f, d, done, ctx);
 }

@@ -1,5 +1,5 @@
-/* fetcher/fetcher_priv.h - what fetcher.c (life cycle, public calls) and dispatch.c (the fetch
- * loop) share.
+/* fetcher/fetcher_priv.h - the fetcher as its own files see it: fetcher.c (life cycle, public
+ * calls), fetch_loop.c, parse_worker.c, delivery.c.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "fetcher/job.h"
 #include "fetcher/monitor.h"
 #include "fetcher/outage.h"
-#include "fetcher/subscriber.h"
+#include "fetcher/upstream_subs.h"
 #include "fetcher/sweeper.h"
 #include "fetcher/work_queue.h"
 #include "net/http_client.h"
@@ -31,21 +31,21 @@ struct fetcher {
     char *full_user_agent; /* with it */
     struct loop *loop;
     struct sweeper *sweeper;
-    struct sweeper *contents; /* when the content of a record of a feed is due */
-    struct queue *parse;      /* struct job, loop -> workers */
-    atomic_bool give_up;      /* workers wait for room in the storer no more */
+    struct sweeper *contents; /* when the content of a metadata record of a feed is due */
+    struct queue *parse;      /* struct job, loop and deliveries -> workers */
+    atomic_bool give_up;      /* workers do not wait for room in the storer any more */
 
     /* of the thread that starts, reloads and stops */
-    struct fetcher_cfg cfg;  /* strings are not to be used but in fetcher_new() */
+    struct fetcher_cfg cfg;  /* its strings are valid only during fetcher_new() */
     struct monitor *monitor; /* NULL: no ping servers */
     struct worker *workers;
     int n_workers; /* running */
     bool is_started;
-    struct subscriber *subscriber; /* any thread */
-    struct queue *deliveries;      /* struct job of hubs, any thread -> workers */
-    struct job wake; /* in the parse queue: there may be deliveries, and nothing else */
-    atomic_llong delivered_bytes; /* held by deliveries that are not stored yet */
-    atomic_llong n_made;          /* feed records made since the start; any thread */
+    struct upstream_subs *upstreams; /* any thread */
+    atomic_int n_parsing;            /* jobs of the loop in the parse queue */
+    atomic_int n_deliveries;         /* that are not stored yet */
+    atomic_llong delivered_bytes;    /* held by them */
+    atomic_llong n_made;             /* feeds added since the start */
 
     /* the fetch loop's own */
     struct http_client *client;
@@ -56,29 +56,17 @@ struct fetcher {
     int catch_up;
     size_t max_body;
     int64_t timeout_ms;
-    struct job_list to_read; /* started, their records not asked for yet */
-    struct job_list parked;  /* answered, the workers' queue is full: nothing starts meanwhile */
-    bool is_looking;         /* a look-up of hosts is under way */
+    int parsing_max;         /* of n_parsing */
+    struct job_list to_load; /* started, their rows not asked for yet */
+    struct job_list parked;  /* answered, the workers have enough: nothing starts meanwhile */
     struct outage outage;
     struct loop_timer *timer;
     int64_t timer_at_ms;
     int64_t retry_at_ms; /* something was refused and is tried again then; INT64_MAX: no */
-    size_t n_jobs;       /* anywhere, look-ups counted */
+    size_t n_jobs;       /* anywhere; look-ups of content hosts counted */
     bool stopping;
 
     pthread_mutex_t idle_lock; /* guards is_idle */
     pthread_cond_t idle_cond;  /* CLOCK_MONOTONIC */
     bool is_idle;              /* stopping, and n_jobs is 0 */
 };
-
-/* Start what may start, and wake again when time alone lets more start. Loop. */
-void dispatch_pump(struct fetcher *f);
-
-/* The threads of parse workers; arg: struct worker. */
-void *dispatch_worker_main(void *arg);
-
-/* Start nothing more; those who wait for what has not begun are told. Loop. */
-void dispatch_stop(struct fetcher *f);
-
-/* Cut the transfers that still run. Loop. */
-void dispatch_cut(struct fetcher *f);

@@ -1,6 +1,8 @@
 /* fetcher/hosts.c - see hosts.h. */
 #include "fetcher/hosts.h"
 
+#include <string.h>
+
 #include "base/assert.h"
 #include "base/mem.h"
 
@@ -21,6 +23,7 @@ static void host_free(void *p)
 {
     struct host *h = p;
 
+    mem_free(h->starts_ms);
     mem_free(h->key);
     mem_free(h);
 }
@@ -72,15 +75,28 @@ void hosts_prune(struct hosts *hs, int64_t now_ms)
     }
 }
 
+/* When a reader or a ping may have a place. */
+static int64_t place_ms(const struct hosts *hs, const struct host *h, int64_t now_ms)
+{
+    int n_slow = 0;
+
+    while (n_slow < h->n_running && n_slow < hs->max_per_host &&
+           h->starts_ms[n_slow] + HOST_SLOW_MS <= now_ms)
+        n_slow++;
+    if (h->n_running - n_slow < hs->max_per_host)
+        return now_ms;
+    return n_slow < hs->max_per_host ? h->starts_ms[n_slow] + HOST_SLOW_MS : INT64_MAX;
+}
+
 int64_t host_ready_ms(const struct hosts *hs, const struct host *h, enum work_class cls,
                       int64_t now_ms)
 {
     int64_t at = now_ms;
 
+    if (cls < WORK_SWEEP)
+        return place_ms(hs, h, now_ms);
     if (h->n_running >= hs->max_per_host)
         return INT64_MAX;
-    if (cls < WORK_SWEEP)
-        return now_ms;
     if (cls == WORK_CONTENT && h->n_running > 0)
         return INT64_MAX;
     if (h->gap_until_ms > at)
@@ -98,16 +114,24 @@ void host_start(const struct hosts *hs, struct host *h, enum work_class cls, int
 
     if (now_ms < h->gentle_until_ms && gap < GENTLE_GAP_MS)
         gap = GENTLE_GAP_MS;
-    h->n_running++;
+    h->starts_ms =
+        mem_grow(h->starts_ms, &h->cap_starts, (size_t)h->n_running + 1, sizeof *h->starts_ms);
+    h->starts_ms[h->n_running++] = now_ms;
     h->gap_until_ms = now_ms + gap;
     if (cls == WORK_CONTENT)
         h->content_until_ms = now_ms + hs->content_gap_ms;
 }
 
-void host_end(struct host *h)
+void host_end(struct host *h, int64_t started_ms)
 {
+    int i = 0;
+
     ASSERT(h->n_running > 0);
+    while (i < h->n_running - 1 && h->starts_ms[i] != started_ms)
+        i++;
     h->n_running--;
+    memmove(&h->starts_ms[i], &h->starts_ms[i + 1],
+            (size_t)(h->n_running - i) * sizeof *h->starts_ms);
 }
 
 void host_cool(struct host *h, int64_t wait_ms, int64_t now_ms)

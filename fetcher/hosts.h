@@ -1,7 +1,8 @@
-/* fetcher/hosts.h - politeness per host: how many at once, how soon again, and cooling down. Pure.
+/* fetcher/hosts.h - limits for each host: how many transfers at once, the gap between starts, and
+ * pauses that the host asked for. Pure.
  *
- * Times are monotonic milliseconds given by the caller. One thread. The work queue keeps its lists
- * of waiting feeds in the host's record.
+ * The caller passes all times, in milliseconds of the monotonic clock. All calls come from one
+ * thread. The work queue keeps its lists of waiting feeds in struct host.
  */
 #pragma once
 
@@ -19,17 +20,20 @@ struct slot;
 TAILQ_HEAD(slot_list, slot);
 
 struct host {
-    char *key; /* "host:port" */
-    int n_running;
-    int n_holders;            /* slots that point here */
-    int64_t gap_until_ms;     /* no sweep starts before it */
-    int64_t cool_until_ms;    /* nor before this: the host asked for time */
-    int64_t content_until_ms; /* no content of a record is asked for before it */
-    int64_t gentle_until_ms;  /* after cooling: starts are further apart until then */
+    char *key;          /* "host:port" */
+    int n_running;      /* transfers */
+    int64_t *starts_ms; /* start of each transfer, the oldest first */
+    size_t cap_starts;
+    int n_holders;         /* slots that point to this struct */
+    int64_t gap_until_ms;  /* no sweep starts before this time */
+    int64_t cool_until_ms; /* no sweep starts before this time, because the host asked us to wait */
+    int64_t content_until_ms; /* no request for a content of a metadata record starts before this
+                                 time */
+    int64_t gentle_until_ms;  /* after cooling: until this time, the gap between starts is longer */
 
     /* the work queue's own */
     struct slot_list waiting[WORK_CLASSES];
-    int ring; /* class whose ring it is in; -1: none */
+    int ring; /* class in whose ring the host is; -1: it is in no ring */
     TAILQ_ENTRY(host) ring_link;
     struct time_node timer; /* when a sweep may start */
 };
@@ -38,27 +42,36 @@ struct hosts {
     struct map table;
     int max_per_host;
     int64_t gap_ms;
-    int64_t content_gap_ms; /* between contents of records */
+    int64_t content_gap_ms; /* between contents of metadata records */
 };
 
 void hosts_init(struct hosts *hs, int max_per_host, int64_t gap_ms, int64_t content_gap_ms);
 void hosts_release(struct hosts *hs);
 
-/* The record of a host, made when missing; hold it until hosts_drop(), which clears the pointer. */
+/* Return the struct of a host; it is made if it does not exist. It stays valid until hosts_drop(),
+ * which sets *hp to NULL. */
 struct host *hosts_hold(struct hosts *hs, struct str key);
 void hosts_drop(struct host **hp);
 
-/* Forget hosts that nobody holds and nothing is to be remembered of. */
+/* Free the hosts that nobody holds and whose times are all over. */
 void hosts_prune(struct hosts *hs, int64_t now_ms);
 
-/* May a request start? now_ms: yes; a later time: not before; INT64_MAX: when one has ended.
- * Readers and pings do not wait for the gap or the cooling, sweeps do; contents of records have the
- * host for themselves, and a longer gap. */
+/* A transfer that has run for this time is slow. Slow transfers do not count against the host's
+ * limit for readers, pings and first fetches, as long as the host has fewer than twice its limit.
+ * So feeds that hang do not delay a new feed. */
+#define HOST_SLOW_MS 2000
+
+/* Returns when a request may start. now_ms: it may start now. A later time: not before that time.
+ * INT64_MAX: not before a transfer has ended. Sweeps wait for the gap and the cooling; readers and
+ * pings do not. A content starts only while nothing else runs at the host, and has a longer gap. */
 int64_t host_ready_ms(const struct hosts *hs, const struct host *h, enum work_class cls,
                       int64_t now_ms);
 
 void host_start(const struct hosts *hs, struct host *h, enum work_class cls, int64_t now_ms);
-void host_end(struct host *h);
 
-/* The host asked for `wait_ms` (429, 503, Retry-After): sweeps wait, then come one by one. */
+/* The transfer that started at `started_ms` has ended. */
+void host_end(struct host *h, int64_t started_ms);
+
+/* The host asked us to wait for `wait_ms` (429, 503, Retry-After). Sweeps wait so long, and then
+ * start one by one. */
 void host_cool(struct host *h, int64_t wait_ms, int64_t now_ms);

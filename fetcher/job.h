@@ -1,15 +1,13 @@
-/* fetcher/job.h - one poll of one feed as a step machine, without threads or I/O.
+/* fetcher/job.h - one turn of a feed in the fetcher: what all sources need of it, and its present
+ * step.
  *
- * A job belongs to one thread at a time and travels: fetch loop (send, answered) -> parse worker
- * (work) -> loop again when there is more to ask, or the storer -> loop (end). What is asked for is
- * first the feed's URL; a page that was found there or that the feed came from before; then up to
- * JOB_ANNOUNCED feeds that the page announces, or when it announces none, up to JOB_GUESSES
- * addresses that may be one, until one is. An archive document leads to the one to subscribe to.
- * When that is stored, documents of the feed's past follow, one by one, as the storer names them;
- * or, of a Smart Feed, the next pieces of it, each as a poll of its own.
+ * A job belongs to one thread at a time: the fetch loop, a reader that loads its row, a worker that
+ * reads its document, or the storer. It is always in one step (steps.def) and has one source
+ * (source.h). A source keeps its own data in `states`. This file starts no threads and does no I/O.
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -17,144 +15,126 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "fetcher/follow.h"
-#include "fetcher/hub_links.h"
+#include "fetcher/upstream_links.h"
 #include "fetcher/response.h"
 #include "fetcher/schedule.h"
 #include "model/feed.h"
+#include "model/ports.h"
 #include "net/http_client.h"
+#include "storage/store.h"
 
-#define JOB_ANNOUNCED 3
-#define JOB_GUESSES 13
-#define JOB_FIELDS 4
+#define JOB_FIELDS 4 /* of a request, at most */
 
 enum job_step {
-    JOB_SEND, /* ask job->url */
-    JOB_WORK, /* to a worker: understand what came, store what it means */
-    JOB_END,  /* the storer has it, or nothing can be stored */
+#define STEP(NAME, name, meaning) STEP_##NAME,
+#include "fetcher/steps.def"
+#undef STEP
+    STEP_AWAY, /* another thread, a queue or a timer has the job */
 };
 
-enum job_target {
-    JOB_FEED,
-    JOB_PAGE,
-    JOB_CANDIDATE,
-    JOB_ARCHIVE,  /* a document of the feed's past */
-    JOB_CONTENT,  /* of a metadata record, and nothing else (content.h) */
-    JOB_DELIVERY, /* nothing is asked: a hub sent it (delivery.h) */
+enum source_id {
+#define SOURCE(name) SOURCE_ID_##name,
+#include "fetcher/sources.def"
+#undef SOURCE
+    SOURCE_COUNT_
 };
 
+struct source;
 struct loop_timer;
 STAILQ_HEAD(job_list, job);
 
 struct job {
-    STAILQ_ENTRY(job) link;     /* in a list of its present owner */
-    struct arena *arena;        /* record and small strings; lives as long as the job */
-    struct arena *answer_arena; /* of the last answer; NULL when there is none */
-    void *owner;                /* the fetcher */
+    STAILQ_ENTRY(job) link; /* in a list of its present owner */
+    const struct source *source;
+    enum job_step step;
+    void *states[SOURCE_COUNT_]; /* of each source that had a turn; its own file knows the type */
+    struct arena *arena;         /* lives as long as the job */
+    struct arena *answer_arena;  /* of the last answer; NULL: none */
+    struct arena *feed_arena;    /* of `loaded`, when it was read again after `feed`; or NULL */
+    struct arena *own_arena; /* of `feed`, when it was read again; NULL: it was not read again */
+    void *owner;             /* the fetcher */
     int64_t feed_id;
     unsigned reasons; /* REASON_BITs */
     struct schedule_rules rules;
-    int64_t started_at;      /* first request, Unix seconds */
-    struct feed_record *rec; /* as read before the first request; NULL: none */
+    bool announced_only;       /* a setting: the usual addresses of a site are not tried */
+    int64_t started_at;        /* Unix seconds */
+    struct feed *feed;         /* as it was when the job began; NULL: not read yet */
+    struct loaded_feed loaded; /* as it was read last, for outcomes */
 
-    enum job_target target;
-    struct str url;   /* asked now or next; canonical */
-    bool conditional; /* with the record's validators */
-    struct str page;  /* where the candidates were found; null */
-    struct str candidates[JOB_GUESSES];
-    size_t n_candidates, next_candidate;
-    bool guesses;        /* the candidates are not announced */
-    bool announced_only; /* a setting: no usual addresses are tried */
-    bool is_led;         /* by an archive document at the URL that was asked first */
-    bool is_back;        /* there was nothing: the archive document stands for the feed */
+    /* what is asked now or next */
+    struct str url;   /* canonical */
+    bool conditional; /* the request is sent with the feed's validators */
 
-    struct content_job *content; /* JOB_CONTENT: content.c's own */
-    struct str accept;           /* null: what feeds are asked for with */
-    bool wants_feed;             /* the feed is to be fetched next */
-    struct follow_state follow;
-    struct str base;         /* of a Smart Feed: what job->url asks a piece of; null before one */
-    struct str asked_cursor; /* behind which job->url asks */
-    struct str next_cursor;  /* there is more behind it, as the storer says; null: no */
-    struct arena *rec_arena; /* of a record read after the first piece */
+    /* the last answer, or what stands for it */
+    struct response resp;
+    struct str body, content_type, content_location, content_language;
+    struct str final_url;       /* where the document was */
+    struct str link_field;      /* Link fields, joined; null: none */
+    bool outage;                /* the failure is ours */
+    struct upstream_links hubs; /* upstream hubs; strings in `arena` */
 
-    struct str next_archive;     /* as the storer says; null: none */
-    int n_archives;              /* asked for so far */
-    struct loop_timer *patience; /* who waits is told before the past has been read */
+    /* what is asked after what was stored */
+    struct {
+        const struct source *source; /* NULL: nothing */
+        struct str what;             /* the source's: a URL, a cursor */
+    } next;
+    int n_more;                  /* documents asked for in this way */
+    struct loop_timer *patience; /* when it fires, waiters are told before all were read */
+    struct fetch_result so_far;  /* what the waiters are told then; belongs to the loop, even while
+                                    another thread has the job */
 
-    struct response resp;      /* the last answer, or what stands for it */
-    struct response own;       /* what the feed's own URL answered before its page was asked */
-    struct response page_resp; /* what the page answered */
-    struct hub_links hubs;     /* strings in `arena` */
-    struct str link_field;     /* Link fields of the answer, joined; null */
-    struct str body, content_type, content_location, content_language, final_url;
-    bool outage; /* the failure is ours */
-
-    /* the end, for those who wait */
+    /* how the job ended, for its waiters */
     enum rc rc;
     int status;
     struct str text;   /* why it failed; null */
-    int64_t result_id; /* the record after discovery and redirects */
-    int64_t retry_ms;  /* nothing was stored: try again then; 0: no */
+    int64_t result_id; /* the feed after discovery and redirects */
+    int64_t retry_ms;  /* nothing was stored: try again after this time; 0: do not try again */
+    bool wants_feed;   /* the feed itself is to be fetched next */
 };
 
-struct job *job_new(void *owner, int64_t feed_id, unsigned reasons,
+struct job *job_new(void *owner, const struct source *source, int64_t feed_id, unsigned reasons,
                     const struct schedule_rules *rules);
 void job_free(struct job **jp);
 
-/* The document has been read: give its memory back. What else the answer said is kept. */
-void job_drop_body(struct job *job);
-
-/* The record is there: what is asked first. */
-void job_begin(struct job *job, struct feed_record *rec);
-
-/* The call for job->url. `fields` must live until it was started. `user_agent` is its
+/* The request of a feed document: with the validators, when job->conditional. `user_agent` is its
  * beginning, as fetcher_cfg has it: the number of subscribers is added. */
+void job_request(struct job *job, struct http_field *fields, struct http_call *call);
 void job_call(struct job *job, const char *user_agent, struct http_field fields[JOB_FIELDS],
               struct http_call *call);
 
-/* The answer to it; takes over answer->arena. JOB_SEND or JOB_WORK. */
-enum job_step job_answered(struct job *job, enum rc rc, struct http_answer *answer,
-                           const struct err *err);
+/* Judge the answer to the request, and take it over with answer->arena. */
+void job_take_answer(struct job *job, enum rc rc, struct http_answer *answer,
+                     const struct err *err);
 
-/* The document is a page that announces these (absolute URLs, the best first), or announces none
- * and may lead to these; JOB_SEND, or JOB_WORK when none can be asked: then job->resp says why. */
-enum job_step job_discovered(struct job *job, const struct str *hrefs, size_t n, bool guesses);
+/* Ask for this URL next, without the feed's validators. Returns STEP_QUEUE. */
+enum job_step job_ask(struct job *job, struct str url);
 
-/* The candidate is a list of feeds (an Atom service document): its feeds are tried in its place, as
- * far as there is room. As job_next_candidate(). */
-enum job_step job_expanded(struct job *job, const struct str *hrefs, size_t n);
+/* Free the memory of the document, which has been read. The rest of the answer is kept. */
+void job_drop_body(struct job *job);
 
-/* May the usual addresses of the page's site be tried? Not when it was done before: the page was
- * there at the last fetch and led nowhere. */
-bool job_may_guess(const struct job *job);
-
-/* The candidate is no feed: the next one, or the end of them. As job_discovered(). */
-enum job_step job_next_candidate(struct job *job);
-
-/* What came is an archive document, and this the URL to subscribe to: JOB_SEND; JOB_WORK when it is
- * not followed (only once, and not to a host that may not have the credential). */
-enum job_step job_led_to(struct job *job, struct str url);
-
-/* What an archive document led to is no feed: JOB_SEND, the archive document is asked for again to
- * stand for it; JOB_WORK when it is not that, or there is a feed in the store. */
-enum job_step job_led_back(struct job *job);
-
-/* The feed's document is stored: ask for what is behind job->next_cursor; false when it cannot be
- * asked for. */
-bool job_ask_more(struct job *job);
-
-/* The URL that the answer is of, without what asks for a piece; where it has moved to for good. */
-struct str job_own_url(struct job *job);
-
-/* The feed's document is stored: ask for job->next_archive. */
-void job_ask_archive(struct job *job);
-
-/* The job has failed for this reason, whatever was answered. */
+/* Let the job fail for this reason, whatever the answer was. */
 void job_fail(struct job *job, enum rc rc, struct str text);
 
-/* Has the feed a document in the store? */
+/* End the job, because nothing could be stored; it is tried again later. Returns STEP_END. */
+enum job_step job_give_back(struct job *job, enum rc rc, const struct err *err);
+
+/* Read the feed's row into job->loaded, in the arena. RC_NOT_FOUND: the feed does not exist. Runs
+ * on a thread that has a reader. */
+enum rc job_read_feed(struct job *job, struct store *store, struct reader *r, struct arena *a,
+                      struct err *err) NODISCARD;
+
+/* Returns true when the store has a document of the feed. */
 bool job_has_document(const struct job *job);
 
-/* May the credential of the record be sent to this URL? Only to the host it was given for (the
- * page's when the feed was found there); a change from http to https on it is allowed. */
-bool job_may_identify(const struct feed_record *rec, struct str url);
+/* Returns true when the next request should be sent without validators or cursor. Wrong validators
+ * or a wrong cursor would hide all changes of a feed for ever. So a feed that has not changed for a
+ * week is now and then asked without them. */
+bool job_is_in_doubt(const struct job *job);
+
+/* Returns true when the feed's credential may be sent to this URL. It may be sent only to the host
+ * for which it was given. When the feed was found on a web page, this is the host of the page. A
+ * change from http to https on the same host is allowed. */
+bool job_may_identify(const struct feed *feed, struct str url);
+
+/* "load", "queue", ... */
+const char *job_step_name(enum job_step step);

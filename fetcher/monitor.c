@@ -12,7 +12,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/stats.h"
-#include "feed/changes.h"
+#include "feed/lists/changes.h"
 #include "net/http_client.h"
 #include "net/loop.h"
 #include "net/url.h"

@@ -1,8 +1,8 @@
 /* fetcher/monitor.h - watches the change logs (changes.xml) of ping servers.
  *
- * A thread with a loop and an HTTP client of its own: the logs are asked conditionally once a
- * period, and each change of a known site or feed is passed on once. What is remembered grows with
- * the known feeds only, not with what a server lists.
+ * The monitor has its own thread, loop and HTTP client. Once in each period it fetches every log
+ * with a conditional request. It passes on each change of a known site or feed once. Its memory
+ * grows with the number of known feeds, not with the number of rows that a server lists.
  */
 #pragma once
 
@@ -14,12 +14,13 @@
 
 struct monitor;
 
-/* A row of a change log, in canonical URLs (either may be null). Returns how many known feeds it
- * names. Called on the monitor's thread. */
+/* Takes one row of a change log. Both URLs are canonical, and either may be null. Returns the
+ * number of known feeds that the row names. Called on the monitor's thread. */
 typedef size_t monitor_change_fn(void *ctx, struct str url, struct str rss_url);
 
-/* A number that is another whenever feeds became known: then an unchanged log may name one of them,
- * and is read once more. Called on the monitor's thread. */
+/* Returns a number that changes whenever new feeds become known. After such a change the monitor
+ * reads a log again even if the log is unchanged, because it may name one of the new feeds. Called
+ * on the monitor's thread. */
 typedef int64_t monitor_known_fn(void *ctx);
 
 struct monitor_cfg {
@@ -30,7 +31,7 @@ struct monitor_cfg {
     int64_t period_s;
     int64_t timeout_ms;
     size_t max_body;
-    monitor_change_fn *change; /* is this known to anyone? and if so, fetch it */
+    monitor_change_fn *change; /* fetches the feeds that the row names, if they are known */
     monitor_known_fn *known;
     void *ctx;
 };
@@ -38,8 +39,9 @@ struct monitor_cfg {
 /* Starts the thread and asks each server at once. */
 struct monitor *monitor_new(const struct monitor_cfg *cfg);
 
-/* Other servers, or another period; what is remembered of servers that stay is kept. */
+/* Take over new servers and a new period. The monitor keeps what it remembers of servers that are
+ * still in the list. */
 void monitor_reload(struct monitor *m, const struct monitor_cfg *cfg);
 
-/* Cancels what runs, ends the thread. */
+/* Cancels the running calls and ends the thread. */
 void monitor_free(struct monitor **mp);

@@ -1,7 +1,8 @@
-/* fetcher/outage.h - is it us? Pure.
+/* fetcher/outage.h - recognises that our own connection to the network is down. Pure.
  *
- * When every one of the last transfers to several hosts failed to resolve or connect within a
- * minute, the fault is our own line, and no feed is charged for it.
+ * There is an outage when the last OUTAGE_TRANSFERS transfers, to at least OUTAGE_HOSTS hosts, all
+ * failed to resolve or to connect within OUTAGE_WINDOW_MS. Then our own connection is at fault, and
+ * the failures do not count as errors of the feeds.
  */
 #pragma once
 
@@ -18,11 +19,11 @@ struct outage {
     struct {
         int64_t at_ms;
         unsigned char host[16];   /* digest of "host:port" */
-    } failures[OUTAGE_TRANSFERS]; /* ring: the last ones in a row, since the last success */
+    } failures[OUTAGE_TRANSFERS]; /* ring of the last failures since the last success */
     uint64_t n;                   /* failures in a row */
-    bool is_on;                   /* what was said last */
+    bool is_on;                   /* the caller's: whether the log was last told of an outage */
 };
 
-/* Note how a transfer to a host ended: `reached` when anything answered. Returns whether there is
- * an outage now. */
+/* Note how a transfer to a host ended. `reached`: the host answered in some way. Returns true when
+ * there is an outage now. */
 bool outage_note(struct outage *o, struct str authority, bool reached, int64_t now_ms);

@@ -88,6 +88,14 @@ static enum response_kind kind_of(const struct http_answer *answer, const struct
     }
 }
 
+/* Null when the field is absent or empty: an empty one says nothing. */
+static struct str value_of_field(const struct http_answer *answer, const char *name)
+{
+    struct str value = http_answer_field(answer, name);
+
+    return str_trim(value).len == 0 ? STR_NULL : value;
+}
+
 struct response response_judge(struct arena *a, enum rc rc, const struct http_answer *answer,
                                const struct err *err, bool conditional, int64_t now)
 {
@@ -109,8 +117,8 @@ struct response response_judge(struct arena *a, enum rc rc, const struct http_an
     r.max_age_s = fresh_for_s(answer, now);
     if (r.kind == RESPONSE_DOCUMENT || r.kind == RESPONSE_NOT_MODIFIED) {
         r.partial = answer->status == 226;
-        r.etag = http_answer_field(answer, "etag");
-        r.last_modified = http_answer_field(answer, "last-modified");
+        r.etag = value_of_field(answer, "etag");
+        r.last_modified = value_of_field(answer, "last-modified");
         return r;
     }
     r.rc = RC_PEER;

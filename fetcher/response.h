@@ -21,15 +21,15 @@ enum response_kind {
 
 struct response {
     enum response_kind kind;
-    enum rc rc;                     /* for those who wait; RC_OK for the first two */
+    enum rc rc;                     /* the result for waiters; RC_OK for the first two kinds */
     int status;                     /* 0: none */
-    bool partial;                   /* 226: what is absent is not gone */
+    bool partial;                   /* 226: entries that are absent are not deleted */
     bool moved;                     /* every hop was permanent: final_url may be adopted */
     bool unreached;                 /* nothing answered: name or connection failed */
-    int64_t max_age_s;              /* -1: the answer says nothing */
-    int64_t retry_after_s;          /* -1: none */
+    int64_t max_age_s;              /* -1: the answer does not say */
+    int64_t retry_after_s;          /* -1: the answer does not say */
     struct str etag, last_modified; /* null when absent */
-    struct str text;                /* why it is no success; null */
+    struct str text;                /* why the answer is not a success; null if it is */
 };
 
 /* Judge an answer (borrowed; strings of the result are in `a` or in the answer). `conditional`:

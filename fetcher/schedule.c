@@ -31,13 +31,6 @@ static int64_t spread(const struct schedule_facts *facts, int64_t n)
     return (int64_t)(x % (uint64_t)n);
 }
 
-int64_t schedule_period_s(const struct schedule_rules *rules, int level, int64_t period_s)
-{
-    if (level == LEVEL_EXACT)
-        return max_i64(period_s, 1);
-    return max_i64(rules->level_period_s[level < 0 || level > 2 ? 1 : level], 1);
-}
-
 int schedule_level(int level, bool pinged, bool updated)
 {
     if (level == 1 && pinged)
@@ -53,13 +46,13 @@ int schedule_level(int level, bool pinged, bool updated)
 static struct schedule_decision after_error(const struct schedule_rules *rules,
                                             const struct schedule_facts *facts)
 {
-    int64_t period = schedule_period_s(rules, facts->level, facts->period_s);
+    int64_t period = levels_period_s(&rules->levels, facts->level, facts->period_s);
     int64_t ceiling = max_i64(rules->backoff_max_s, 1);
     int64_t wait, tenth;
     int doublings = facts->n_errors > 1 ? facts->n_errors - 1 : 0;
 
     if (facts->level == 0)
-        period = min_i64(period, schedule_period_s(rules, 1, 0));
+        period = min_i64(period, levels_period_s(&rules->levels, 1, 0));
     wait = min_i64(period, ceiling);
     while (doublings-- > 0 && wait < ceiling)
         wait = min_i64(wait * 2, ceiling);
@@ -72,7 +65,7 @@ static struct schedule_decision after_error(const struct schedule_rules *rules,
 static struct schedule_decision after_limit(const struct schedule_rules *rules,
                                             const struct schedule_facts *facts)
 {
-    int64_t period = schedule_period_s(rules, facts->level, facts->period_s);
+    int64_t period = levels_period_s(&rules->levels, facts->level, facts->period_s);
     int64_t asked = min_i64(max_i64(facts->retry_after_s, 0), DAY_S);
     int64_t wait = max_i64(asked, min_i64(period, DAY_S));
 
@@ -107,8 +100,8 @@ static int64_t skip_forward(const struct schedule_facts *facts, int64_t at)
 static struct schedule_decision after_success(const struct schedule_rules *rules,
                                               const struct schedule_facts *facts)
 {
-    int64_t period = schedule_period_s(rules, facts->level, facts->period_s);
-    int64_t ceiling = max_i64(DAY_S, rules->level_period_s[0]);
+    int64_t period = levels_period_s(&rules->levels, facts->level, facts->period_s);
+    int64_t ceiling = max_i64(DAY_S, rules->levels.period_s[0]);
     int64_t own = max_i64(facts->hints.ttl_s, facts->hints.sy_period_s);
     struct schedule_decision d = {0, REASON_PERIOD};
     int64_t at;
@@ -163,7 +156,7 @@ struct schedule_decision schedule_next(const struct schedule_rules *rules,
         return after_limit(rules, facts);
     case SCHEDULE_OUTAGE:
         return (struct schedule_decision){
-            facts->now + min_i64(schedule_period_s(rules, facts->level, facts->period_s),
+            facts->now + min_i64(levels_period_s(&rules->levels, facts->level, facts->period_s),
                                  OUTAGE_RETRY_S + spread(facts, OUTAGE_RETRY_S)),
             REASON_BACKOFF};
     default:

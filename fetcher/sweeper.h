@@ -1,7 +1,8 @@
 /* fetcher/sweeper.h - the thread that knows when each feed is due.
  *
- * A heap of due times in memory, filled from the database at start and kept up to date from commit
- * notices; the database has the truth, so nothing is written here. Any thread may call.
+ * It keeps a heap of due times in memory. The heap is filled from the database at start and kept up
+ * to date from commit notices. The sweeper writes nothing, because the times are stored in the
+ * database. Any thread may call.
  */
 #pragma once
 
@@ -10,25 +11,25 @@
 
 struct sweeper;
 
-/* These feeds are due; called on the sweeper's thread. A feed given here is not in the heap until
- * it is put there again. */
+/* Called on the sweeper's thread with the feeds that are due. These feeds are then not in the heap
+ * until they are put there again. */
 typedef void sweeper_due_fn(void *ctx, const int64_t *feed_ids, size_t n);
 
 #define SWEEPER_BATCH 256
 
-/* No thread yet: sweeper_start(). */
+/* sweeper_new() makes the sweeper without a thread; sweeper_start() starts the thread. */
 struct sweeper *sweeper_new(sweeper_due_fn *due, void *ctx);
 void sweeper_start(struct sweeper *s);
 
-/* End the thread. Times may still be put; nothing comes of them. */
+/* End the thread. sweeper_put() may still be called, but has no effect any more. */
 void sweeper_stop(struct sweeper *s);
 void sweeper_free(struct sweeper **sp);
 
-/* A feed is due at this time (Unix seconds); TIME_UNKNOWN: never. */
+/* Set the time at which the feed is due (Unix seconds). TIME_UNKNOWN: it is never due. */
 void sweeper_put(struct sweeper *s, int64_t feed_id, int64_t due_at);
 
-/* The same, unless the feed has a time already: for the initial load, which may be older than a
- * notice that has come meanwhile. */
+/* The same, unless the feed has a time already. This is for the initial load: a commit notice that
+ * came in the meantime may be newer. */
 void sweeper_put_if_absent(struct sweeper *s, int64_t feed_id, int64_t due_at);
 
 /* Take at most `max` feeds that are due at `now_us` (microseconds), earliest first. When `now_us`

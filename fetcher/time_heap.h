@@ -1,6 +1,7 @@
 /* fetcher/time_heap.h - binary heap of times, for nodes that live inside other structs. Pure.
  *
- * A node knows its place, so moving or removing one costs log n. The unit of `at` is the caller's.
+ * Each node has its index in the heap, so it takes O(log n) time to move or remove a node. The
+ * caller chooses the unit of `at`.
  */
 #pragma once
 
@@ -28,10 +29,10 @@ struct time_heap {
 /* Free the heap's own memory; the nodes are the caller's. */
 void time_heap_release(struct time_heap *h);
 
-/* Put a node in at this time, or move the one that is in. */
+/* Put a node into the heap at this time. If it is in the heap already, move it. */
 void time_heap_put(struct time_heap *h, struct time_node *node, int64_t at);
 
-/* Take a node out; one that is not in is left alone. */
+/* Take a node out of the heap. If it is not in the heap, nothing happens. */
 void time_heap_remove(struct time_heap *h, struct time_node *node);
 
 /* Move all times by so much. */

@@ -1,5 +1,6 @@
-/* fetcher/waiting.h - what the fetch loop keeps beside a slot of the work queue: the job in flight,
- * who waits for its end, and how the last one failed. The loop's own thread.
+/* fetcher/waiting.h - what the fetch loop keeps with each slot of the work queue: the job in
+ * flight, the callers that wait for its end, and the failure of the last fetch. All calls come from
+ * the loop's thread.
  */
 #pragma once
 
@@ -9,7 +10,8 @@
 #include "fetcher/job.h"
 #include "fetcher/work_queue.h"
 
-/* A failure answers for so long without another request. */
+/* For this time after a failed fetch, its failure is returned to callers, and the feed is not
+ * fetched again. */
 #define FAILURE_HOLDS_MS 1000
 
 struct waiter {
@@ -19,23 +21,25 @@ struct waiter {
 };
 
 struct waiting {
-    struct job *job; /* in flight and here; NULL while another thread has it, or none is */
+    struct job *job; /* the job, if the loop has it; NULL while another thread has it, or when no
+                        job is in flight */
     STAILQ_HEAD(, waiter) waiters;
-    struct arena *failure_arena; /* NULL: the last fetch did not fail, or is forgotten */
+    struct arena *failure_arena; /* memory of `failure`; NULL: the last fetch did not fail, or its
+                                    failure is forgotten */
     struct fetch_result failure;
-    int64_t failed_ms; /* monotonic */
+    int64_t failed_ms; /* when it failed: milliseconds of the monotonic clock */
 };
 
-/* The slot's, made when missing. */
+/* Return the slot's struct; it is made if it does not exist. */
 struct waiting *waiting_of(struct slot *slot);
 
-/* For work_queue_cfg.user_free: nobody may wait any more. */
+/* Free it. This is the user_free of work_queue_cfg. No waiter may be left. */
 void waiting_free(void *waiting);
 
 void waiting_add(struct slot *slot, fetch_done_fn *done, void *ctx);
 
-/* Tell all who wait, and remember a failure. */
+/* Tell all waiters the result, and remember it if it is a failure. */
 void waiting_tell(struct slot *slot, const struct fetch_result *res, int64_t now_ms);
 
-/* The failure that still answers for the feed, or NULL. */
+/* The failure of the last fetch, if it is not older than FAILURE_HOLDS_MS; otherwise NULL. */
 const struct fetch_result *waiting_failure(const struct slot *slot, int64_t now_ms);

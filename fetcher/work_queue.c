@@ -1,9 +1,9 @@
 /* fetcher/work_queue.c - slots by feed; lists of waiting slots per host and class; a ring per class
  * of the hosts that may start one now; a heap of the hosts that must wait for a time.
  *
- * A host stands in the ring of the best class that may start, or in the heap when only its gap or
- * cooling is in the way, or nowhere when it is at its limit or nothing waits there: place_host() is
- * called after every change and is the only function that decides. */
+ * A host is in the ring of the best class that may start. It is in the heap when it waits only for
+ * its gap or its cooling. It is in neither when it is at its limit or when no slot waits for it.
+ * Only place_host() decides this; it is called after every change. */
 #include "fetcher/work_queue.h"
 
 #include "base/assert.h"
@@ -17,7 +17,6 @@ struct work_queue {
     struct work_queue_cfg cfg;
     struct map slots; /* by feed id */
     struct hosts hosts;
-    struct slot_list unread[WORK_CLASSES]; /* SLOT_UNREAD, not handed out */
     struct host_list rings[WORK_CLASSES];
     struct time_heap host_times; /* struct host */
     struct time_heap slot_times; /* struct slot: SLOT_DELAYED and SLOT_IDLE */
@@ -46,10 +45,8 @@ struct work_queue *work_queue_new(const struct work_queue_cfg *cfg)
 
     q->cfg = *cfg;
     hosts_init(&q->hosts, cfg->max_per_host, cfg->host_gap_ms, cfg->content_gap_ms);
-    for (int i = 0; i < WORK_CLASSES; i++) {
-        TAILQ_INIT(&q->unread[i]);
+    for (int i = 0; i < WORK_CLASSES; i++)
         TAILQ_INIT(&q->rings[i]);
-    }
     return q;
 }
 
@@ -85,10 +82,12 @@ static void place_host(struct work_queue *q, struct host *h, int64_t now_ms)
 
 void work_queue_set(struct work_queue *q, const struct work_queue_cfg *cfg)
 {
-    void (*user_free)(void *) = q->cfg.user_free;
+    struct work_queue_cfg old = q->cfg;
 
     q->cfg = *cfg;
-    q->cfg.user_free = user_free;
+    q->cfg.find_host = old.find_host;
+    q->cfg.ctx = old.ctx;
+    q->cfg.user_free = old.user_free;
     q->hosts.max_per_host = cfg->max_per_host;
     q->hosts.gap_ms = cfg->host_gap_ms;
     q->hosts.content_gap_ms = cfg->content_gap_ms;
@@ -98,10 +97,6 @@ void work_queue_set(struct work_queue *q, const struct work_queue_cfg *cfg)
 static void unlist(struct work_queue *q, struct slot *s, int64_t now_ms)
 {
     switch (s->state) {
-    case SLOT_UNREAD:
-        if (s->link.tqe_prev != NULL)
-            TAILQ_REMOVE(&q->unread[s->cls], s, link);
-        break;
     case SLOT_WAITING:
     case SLOT_BETWEEN:
         TAILQ_REMOVE(&s->host->waiting[s->cls], s, link);
@@ -121,8 +116,9 @@ static void slot_free(struct work_queue *q, struct slot *s)
 {
     map_del(&q->slots, id_key(&s->feed_id));
     if (s->on_host)
-        host_end(s->host);
+        host_end(s->host, s->request_ms);
     hosts_drop(&s->host);
+    mem_free(s->content_host);
     if (s->user != NULL)
         q->cfg.user_free(s->user);
     mem_free(s);
@@ -151,20 +147,39 @@ struct slot *work_queue_find(struct work_queue *q, int64_t feed_id)
     return map_get(&q->slots, id_key(&feed_id));
 }
 
-/* Put a slot that is nowhere into its host's list, or to the unread ones. */
+static void set_host(struct work_queue *q, struct slot *s, struct str authority)
+{
+    struct host *host = hosts_hold(&q->hosts, authority);
+
+    hosts_drop(&s->host);
+    s->host = host;
+}
+
+static void find_host(struct work_queue *q, struct slot *s)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    bool is_content = class_of(s->reasons) == WORK_CONTENT && s->content_host != NULL;
+    struct feed_host found = {.insists = false};
+
+    if (is_content)
+        found.authority = str_from(s->content_host);
+    else
+        found = q->cfg.find_host(q->cfg.ctx, s->feed_id, &a);
+    set_host(q, s, found.authority);
+    s->insists = found.insists;
+}
+
+/* Put a slot that is nowhere into its host's list. */
 static void list_slot(struct work_queue *q, struct slot *s, int64_t now_ms)
 {
+    if (s->host == NULL)
+        find_host(q, s);
     s->cls = class_of(s->reasons);
     if (s->cls == WORK_SWEEP && s->insists)
         s->cls = WORK_PING;
-    if (s->host == NULL) {
-        s->state = SLOT_UNREAD;
-        TAILQ_INSERT_TAIL(&q->unread[s->cls], s, link);
-    } else {
-        s->state = SLOT_WAITING;
-        TAILQ_INSERT_TAIL(&s->host->waiting[s->cls], s, link);
-        place_host(q, s->host, now_ms);
-    }
+    s->state = SLOT_WAITING;
+    TAILQ_INSERT_TAIL(&s->host->waiting[s->cls], s, link);
+    place_host(q, s->host, now_ms);
 }
 
 /* Queue a slot that is nowhere; pings wait until the feed's last start is ping_gap_ms old. */
@@ -180,23 +195,31 @@ static void enqueue(struct work_queue *q, struct slot *s, int64_t now_ms)
     }
 }
 
+/* The slot of a feed, made when missing. */
+static struct slot *slot_of(struct work_queue *q, int64_t feed_id)
+{
+    struct slot *s = work_queue_find(q, feed_id);
+
+    if (s != NULL)
+        return s;
+    s = NEW(struct slot);
+    s->feed_id = feed_id;
+    s->started_ms = INT64_MIN;
+    map_put(&q->slots, id_key(&feed_id), s);
+    return s;
+}
+
 struct slot *work_queue_want(struct work_queue *q, int64_t feed_id, enum fetch_reason reason,
                              int64_t now_ms)
 {
-    struct slot *s = work_queue_find(q, feed_id);
+    struct slot *s = slot_of(q, feed_id);
     enum work_class cls = class_of(REASON_BIT(reason));
 
-    if (s == NULL) {
-        s = NEW(struct slot);
-        s->feed_id = feed_id;
-        s->started_ms = INT64_MIN;
-        map_put(&q->slots, id_key(&feed_id), s);
-    }
     switch (s->state) {
     case SLOT_RUNNING:
     case SLOT_BETWEEN:
-        /* what is in flight serves a reader and a sweep, unless it is the content of a record; it
-         * may have started before the news of a ping, and does not look for contents */
+        /* what is in flight serves a reader and a sweep, unless it is the content of a metadata
+         * record; it may have started before the news of a ping, and does not look for contents */
         if (reason == REASON_PING || reason == REASON_CONTENT ||
             s->reasons == REASON_BIT(REASON_CONTENT))
             s->again |= REASON_BIT(reason);
@@ -213,71 +236,25 @@ struct slot *work_queue_want(struct work_queue *q, int64_t feed_id, enum fetch_r
             list_slot(q, s, now_ms);
         }
         break;
-    case SLOT_UNREAD:
     case SLOT_WAITING:
         s->reasons |= REASON_BIT(reason);
         if (cls < s->cls) {
-            bool handed_out = s->state == SLOT_UNREAD && s->link.tqe_prev == NULL;
-
-            if (handed_out) {
-                s->cls = cls; /* set_host() lists it */
-            } else {
-                unlist(q, s, now_ms);
-                list_slot(q, s, now_ms);
-            }
+            unlist(q, s, now_ms);
+            list_slot(q, s, now_ms);
         }
         break;
     }
     return s;
 }
 
-size_t work_queue_unread(struct work_queue *q, int64_t *ids, size_t max)
+struct slot *work_queue_want_content(struct work_queue *q, int64_t feed_id, struct str authority,
+                                     int64_t now_ms)
 {
-    size_t n = 0;
+    struct slot *s = slot_of(q, feed_id);
 
-    for (int cls = 0; cls < WORK_CLASSES; cls++) {
-        struct slot *s;
-
-        while (n < max && (s = TAILQ_FIRST(&q->unread[cls])) != NULL) {
-            TAILQ_REMOVE(&q->unread[cls], s, link);
-            s->link.tqe_prev = NULL;
-            ids[n++] = s->feed_id;
-        }
-    }
-    return n;
-}
-
-void work_queue_reread(struct work_queue *q, const int64_t *ids, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct slot *s = work_queue_find(q, ids[i]);
-
-        if (s != NULL && s->state == SLOT_UNREAD && s->link.tqe_prev == NULL) {
-            s->cls = class_of(s->reasons);
-            TAILQ_INSERT_TAIL(&q->unread[s->cls], s, link);
-        }
-    }
-}
-
-static void set_host(struct work_queue *q, struct slot *s, struct str authority)
-{
-    struct host *host = hosts_hold(&q->hosts, authority);
-
-    hosts_drop(&s->host);
-    s->host = host;
-}
-
-void work_queue_set_host(struct work_queue *q, int64_t feed_id, struct str authority, bool insists,
-                         int64_t now_ms)
-{
-    struct slot *s = work_queue_find(q, feed_id);
-
-    if (s == NULL || s->state != SLOT_UNREAD)
-        return;
-    unlist(q, s, now_ms);
-    set_host(q, s, authority);
-    s->insists = insists;
-    list_slot(q, s, now_ms);
+    mem_free(s->content_host);
+    s->content_host = mem_strndup(authority.ptr, authority.len);
+    return work_queue_want(q, feed_id, REASON_CONTENT, now_ms);
 }
 
 void work_queue_drop(struct work_queue *q, struct slot *s, int64_t now_ms)
@@ -349,6 +326,7 @@ struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
     }
     s->state = SLOT_RUNNING;
     s->on_host = true;
+    s->request_ms = now_ms;
     host_start(&q->hosts, s->host, s->cls, now_ms);
     leave_ring(q, s->host); /* to the end: hosts take turns */
     place_host(q, s->host, now_ms);
@@ -375,7 +353,7 @@ void work_queue_leave_host(struct work_queue *q, struct slot *s, int64_t now_ms)
     if (!s->on_host)
         return;
     s->on_host = false;
-    host_end(s->host);
+    host_end(s->host, s->request_ms);
     place_host(q, s->host, now_ms);
 }
 
@@ -404,7 +382,7 @@ void work_queue_end(struct work_queue *q, struct slot *s, int64_t now_ms)
         q->n_between--;
     }
     work_queue_leave_host(q, s, now_ms);
-    hosts_drop(&s->host); /* the feed may have moved: it is looked up again */
+    hosts_drop(&s->host); /* the feed may have moved */
     q->n_running--;
     s->state = SLOT_IDLE;
     s->reasons = s->again;

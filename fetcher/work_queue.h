@@ -1,9 +1,11 @@
-/* fetcher/work_queue.h - which feed is fetched next: one slot a feed, classes, hosts. Pure.
+/* fetcher/work_queue.h - decides which feed is fetched next. It is pure, except that it calls the
+ * caller's `find_host`.
  *
- * A feed is idle, queued, in flight, or in flight and asked for again, however many reasons ask
- * for it. Readers come before pings, pings before sweeps, and all of them before contents of
- * records; hosts of one class take turns. Times are monotonic milliseconds given by the caller. One
- * thread (the fetch loop).
+ * Each feed has one slot, however many reasons ask for a fetch. The feed is idle, queued, in
+ * flight, or in flight and asked for again. Work is done in this order: fetches for readers,
+ * fetches for pings, sweeps, and last the contents of metadata records. Within a class, hosts take
+ * turns. The caller passes all times, in milliseconds of the monotonic clock. All calls come from
+ * one thread (the fetch loop).
  */
 #pragma once
 
@@ -11,6 +13,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "base/arena.h"
 #include "base/map.h"
 #include "fetcher/hosts.h"
 #include "fetcher/time_heap.h"
@@ -19,9 +22,9 @@
 #define REASON_BIT(reason) (1u << (reason))
 
 enum slot_state {
-    SLOT_IDLE,    /* remembered for a moment: when it was fetched, and how that failed */
-    SLOT_UNREAD,  /* wanted; its host is not known yet */
-    SLOT_DELAYED, /* wanted, but a burst of pings is one ping */
+    SLOT_IDLE,    /* not queued; kept for a while to remember when the last fetch began and how it
+                     failed */
+    SLOT_DELAYED, /* wanted by a ping soon after the last fetch; queued when ping_gap_ms is over */
     SLOT_WAITING, /* in its host's list */
     SLOT_RUNNING, /* in flight */
     SLOT_BETWEEN, /* in flight, waiting for the host of its next request */
@@ -30,25 +33,39 @@ enum slot_state {
 struct slot {
     int64_t feed_id;
     enum slot_state state;
-    enum work_class cls;    /* of the list it is in */
-    unsigned reasons;       /* REASON_BITs of what is queued or in flight */
-    unsigned again;         /* in flight: reasons that came meanwhile and need another fetch */
-    int64_t started_ms;     /* of the last fetch; INT64_MIN before the first */
-    struct host *host;      /* held; NULL while unknown */
-    bool insists;           /* its sweeps do not wait for the host's gap and cooling */
-    bool on_host;           /* counted in host->n_running */
-    struct time_node timer; /* SLOT_DELAYED: until when; SLOT_IDLE: when it is forgotten */
+    enum work_class cls; /* the class of the list that the slot is in */
+    unsigned reasons;    /* REASON_BITs of the fetch that is queued or in flight */
+    unsigned again;      /* in flight: REASON_BITs that came since; they need another fetch */
+    int64_t started_ms;  /* start of the last fetch; INT64_MIN before the first */
+    struct host *host;   /* held; NULL while SLOT_IDLE or SLOT_DELAYED */
+    char *content_host;  /* host of the content that was wanted last; NULL: no content was wanted */
+    bool insists;        /* its sweeps do not wait for the host's gap and cooling */
+    bool on_host;        /* counted in host->n_running */
+    int64_t request_ms;  /* start of the request, while on_host */
+    struct time_node timer; /* SLOT_DELAYED: end of the delay; SLOT_IDLE: when the slot is freed */
     TAILQ_ENTRY(slot) link;
-    void *user; /* the caller's; given to slot_free */
+    void *user; /* the caller's; given to user_free */
 };
+
+/* Where a feed is fetched. */
+struct feed_host {
+    struct str authority; /* "host:port"; empty: the feed does not exist any more */
+    /* The feed was never fetched, or has an exact period, so a user has asked for this fetch. It
+     * waits until its host has room. It does not wait for the gap between sweeps, nor when the
+     * host answered "too many requests" for another feed. */
+    bool insists;
+};
+typedef struct feed_host find_host_fn(void *ctx, int64_t feed_id, struct arena *a);
 
 struct work_queue_cfg {
     int max_running; /* slots in flight */
     int max_per_host;
     int64_t host_gap_ms;
-    int64_t content_gap_ms; /* between contents of records on one host (WORK_CONTENT) */
-    int64_t ping_gap_ms;    /* between the starts of two fetches of one feed for pings */
-    int64_t remember_ms;    /* slots outlive their fetch by it */
+    int64_t content_gap_ms;  /* between contents on one host (WORK_CONTENT) */
+    int64_t ping_gap_ms;     /* between the starts of two fetches of one feed for pings */
+    int64_t remember_ms;     /* how long a slot is kept after its fetch */
+    find_host_fn *find_host; /* asked when a slot is queued */
+    void *ctx;
     void (*user_free)(void *user);
 };
 
@@ -57,58 +74,52 @@ struct work_queue;
 struct work_queue *work_queue_new(const struct work_queue_cfg *cfg);
 void work_queue_free(struct work_queue **qp);
 
-/* Take over new limits; user_free stays. */
+/* Take over new limits. The functions in `cfg` are not taken over. */
 void work_queue_set(struct work_queue *q, const struct work_queue_cfg *cfg);
 
-/* Someone wants this feed. Returns its slot. */
+/* Ask for a fetch of the feed, for this reason. Returns its slot. */
 struct slot *work_queue_want(struct work_queue *q, int64_t feed_id, enum fetch_reason reason,
                              int64_t now_ms);
 
 /* The slot of a feed, or NULL. */
 struct slot *work_queue_find(struct work_queue *q, int64_t feed_id);
 
-/* Feeds whose hosts are not known: at most `max` of them, best class first, into ids. They stay
- * out of all lists until work_queue_set_host(), or work_queue_drop() when there is no such feed. */
-size_t work_queue_unread(struct work_queue *q, int64_t *ids, size_t max);
+/* Ask for the content of one of the feed's metadata records, from this host ("host:port"). Returns
+ * the feed's slot. */
+struct slot *work_queue_want_content(struct work_queue *q, int64_t feed_id, struct str authority,
+                                     int64_t now_ms);
 
-/* The host of a slot that work_queue_unread() gave out. `insists`: a feed that was never fetched,
- * or one with an exact period, both somebody's express wish: it waits for a place at its host, but
- * not for the pause between sweeps, nor because another feed was answered "too many requests". */
-void work_queue_set_host(struct work_queue *q, int64_t feed_id, struct str authority, bool insists,
-                         int64_t now_ms);
-
-/* Those ids were not looked up after all: they are unread again. */
-void work_queue_reread(struct work_queue *q, const int64_t *ids, size_t n);
-
-/* A queued slot is wanted no more; the slot is freed. */
+/* Take a slot out of the queue and free it, because its feed is not wanted any more. */
 void work_queue_drop(struct work_queue *q, struct slot *slot, int64_t now_ms);
 
-/* Move on what time alone moves on: pings that waited for their gap become unread slots. Before
- * work_queue_unread(); work_queue_take() does it too. */
+/* Queue the slots in SLOT_DELAYED whose delay is over. work_queue_take() does this, too. */
 void work_queue_tick(struct work_queue *q, int64_t now_ms);
 
-/* The slot to start (or, from SLOT_BETWEEN, to go on with), now in flight and counted at its host;
- * NULL when nothing may start now. */
+/* Choose the slot to start, or a slot in SLOT_BETWEEN that may go on. It is then in flight and
+ * counted at its host. Returns NULL when no slot may start now. */
 struct slot *work_queue_take(struct work_queue *q, int64_t now_ms);
 
-/* Milliseconds until work_queue_take() may give something by time alone; -1: never. */
+/* Milliseconds until work_queue_take() may return a slot even if no other call is made before. -1:
+ * it will not. */
 int64_t work_queue_wait_ms(struct work_queue *q, int64_t now_ms);
 
-/* The slot's request has ended: its host is free for another. */
+/* The slot's request has ended, so its host has room for another one. */
 void work_queue_leave_host(struct work_queue *q, struct slot *slot, int64_t now_ms);
 
-/* The job in flight asks another host (or the same again) next: it waits as a reader does, or one
- * for a record's content in its class. */
+/* The slot's job, which is in flight, will ask this host next; it may be the same host as before.
+ * The slot waits in WORK_READER, or in WORK_CONTENT if its job is for a content. */
 void work_queue_go_on(struct work_queue *q, struct slot *slot, struct str authority,
                       int64_t now_ms);
 
-/* The fetch has ended: idle, or queued again when it was wanted meanwhile. */
+/* The fetch has ended. The slot becomes idle, or is queued again if it was wanted in the meantime.
+ */
 void work_queue_end(struct work_queue *q, struct slot *slot, int64_t now_ms);
 
-/* The slot's host asked for time. */
+/* The slot's host asked us to wait for `wait_ms`. */
 void work_queue_cool(struct work_queue *q, struct slot *slot, int64_t wait_ms, int64_t now_ms);
 
-/* Walk all slots, in no order: start with *it = NULL. The current one may be dropped. */
+/* Return the next of all slots, in no particular order. Start with *it = NULL. The caller may drop
+ * the slot that was returned last. */
 struct slot *work_queue_next(struct work_queue *q, void **it);
 
 size_t work_queue_queued(const struct work_queue *q);

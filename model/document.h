@@ -1,4 +1,4 @@
-/* model/document.h - a parsed feed document: what a parser makes and a writer takes.
+/* model/document.h - a parsed feed document, which a parser makes and a writer reads.
  *
  * Plain structs in one arena. `obj` dicts have the object form of model/value.h. `ext` is what the
  * object form cannot carry without loss: the foreign elements of a feed or entry (everything that
@@ -17,7 +17,7 @@
 
 enum feed_family { FAMILY_NONE, FAMILY_RSS, FAMILY_RDF, FAMILY_ATOM, FAMILY_CDF, FAMILY_JSON };
 
-/* One entry of a document. The normalized fields are read off `obj` by the parser. */
+/* One entry of a document. The parser takes the normalized fields from `obj`. */
 struct doc_entry {
     struct value *obj;
     struct str ext;     /* XML fragment, empty when there are no foreign elements */
@@ -28,10 +28,11 @@ struct doc_entry {
     struct str author;
     int64_t published_at; /* Unix seconds; TIME_UNKNOWN */
     int64_t updated_at;
-    bool is_cut;    /* the document ended within it */
-    bool is_record; /* no content, but an alternate link with a type: Atom-PMH (feed/history.h) */
-    size_t place;   /* among the items, of a piece of a stream */
-    bool is_blank;  /* an empty content element and no alternate link: there, a deletion */
+    bool is_cut;      /* the document ended in the middle of this entry */
+    bool is_metadata; /* no content, but an alternate link with a type: Atom-PMH
+                       (feed/lists/history.h) */
+    size_t place;     /* among the items, of a piece of a stream */
+    bool is_blank;    /* an empty content element and no alternate link: there, a deletion */
 };
 
 /* A deletion announced by the document (RFC 6721 at:deleted-entry, Atom-PMH deletion entry). */
@@ -43,7 +44,7 @@ struct doc_tombstone {
     size_t place;    /* among the items, of a piece of a stream */
 };
 
-/* What the document asks of those who poll it. 0 or empty means: says nothing. */
+/* What the document asks of programs that poll it. 0 or empty: the document does not say. */
 struct doc_hints {
     int64_t ttl_s;       /* RSS ttl, as seconds */
     int64_t sy_period_s; /* sy:updatePeriod / sy:updateFrequency, as seconds */
@@ -53,13 +54,13 @@ struct doc_hints {
 
 struct feed_doc {
     enum feed_family family;
-    struct str version;       /* "rss20", "atom10", ... ; "" when it is no feed */
-    struct str encoding;      /* the one used to read it */
-    bool bozo;                /* not well-formed, or its declared encoding was wrong */
-    struct str bozo_why;      /* one sentence; null when !bozo */
-    bool broken;              /* its markup was: it may have lost its end */
-    struct value *feed;       /* dict of the head; never NULL */
-    struct str ext;           /* foreign elements of the head */
+    struct str version;  /* "rss20", "atom10", ... ; "" when it is not a feed */
+    struct str encoding; /* the encoding with which the document was read */
+    bool bozo;           /* not well-formed, or its declared encoding was wrong */
+    struct str bozo_why; /* one sentence; null when !bozo */
+    bool broken;        /* the markup was not well-formed, so the end of the document may be lost */
+    struct value *feed; /* dict of the head; never NULL */
+    struct str ext;     /* foreign elements of the head */
     struct value *namespaces; /* dict prefix -> URI as declared */
     struct doc_entry *entries;
     size_t n_entries;
@@ -71,8 +72,11 @@ struct feed_doc {
     struct str cursor; /* where it ends (last_cursor); empty: before the first item */
     struct str
         prev_cursor; /* of a push: where the one before it ended; null when it does not say */
-    bool has_next;   /* it links to the piece behind it */
-    int64_t n_total; /* items of the whole, as it says; 0 when it does not */
+    bool has_next;   /* the piece has a link to the next piece */
+    int64_t n_total; /* items of the whole feed, as the document says; 0: it does not say */
     struct doc_hints hints;
+    /* The publisher's word that the feed has moved: RSS newLocation in a document of its own
+     * (`redirect`) or in the head, or itunes:new-feed-url. Absolute http(s); null: no such word. */
+    struct str moved_to;
     size_t n_cut; /* entries beyond LIMIT_FEED_ENTRIES that were left out */
 };

@@ -1,6 +1,6 @@
-/* model/feed.h - the stored records: feed, revision, subscription. Plain data.
+/* model/feed.h - what is stored: feeds, revisions, subscriptions. Plain data.
  *
- * Strings of a record live in the arena it was read into.
+ * The strings of a struct live in the arena into which it was read.
  */
 #pragma once
 
@@ -33,60 +33,62 @@ enum fetch_reason {
     REASON_GONE,        /* 410, or nobody has asked for it for 30 days: not scheduled */
     REASON_NEW,         /* just added */
     REASON_HUB,         /* the publisher's hub tells of updates: polled now and then, as a check */
-    REASON_CONTENT,     /* not of the feed: a record's content (Atom-PMH) is to be fetched */
+    REASON_CONTENT, /* not the feed itself: the content of a metadata record (Atom-PMH) is due */
     REASON_COUNT_
 };
 
-/* A subscription of ours at a publisher's hub (WebSub). Stored, shown by name. */
+/* A subscription of ours at an upstream hub (WebSub). Stored, shown by name. */
 enum upstream_state {
     UPSTREAM_IDLE = 0,   /* the hub is known; nobody wants the feed, or the hub cannot reach us */
-    UPSTREAM_ASKING = 1, /* to be asked for, or not verified yet */
+    UPSTREAM_ASKING = 1, /* not requested yet, or not verified yet */
     UPSTREAM_ACTIVE = 2, /* verified, and its lease has not ended */
     UPSTREAM_FAILED = 3, /* refused, denied, or its lease has ended; tried again */
-    UPSTREAM_ENDING = 4, /* wanted no more; the hub has not confirmed it yet */
+    UPSTREAM_ENDING = 4, /* no longer wanted; the hub has not confirmed the end yet */
 };
 
 struct upstream {
     struct str token;    /* last part of the callback's URL, 160 random bits. SECRET */
-    struct str base_url; /* what stands before "/websub/" in it */
+    struct str base_url; /* the part of the callback's URL before "/websub/" */
     struct str secret;   /* signs deliveries. SECRET */
     struct str hub;      /* canonical URL */
     struct str topic;    /* as the publisher wrote it */
-    int64_t feed_id;     /* the record may be gone */
-    bool is_current;     /* false: of a hub or topic that the feed had before, or has no more */
-    bool from_page;      /* a page names the hub, the feed itself does not */
-    bool for_subs;       /* subscriptions want it; else readers do */
+    int64_t feed_id;     /* the feed may be gone */
+    bool is_current;     /* false: the feed has another hub or topic now, or none */
+    bool from_page;      /* a web page names the hub; the feed itself does not */
+    bool for_subs;       /* true: the feed is wanted for subscriptions; false: for readers */
     enum upstream_state state;
     int64_t lease_end_at; /* TIME_UNKNOWN: never verified */
-    int64_t next_at;      /* something is to be done then; TIME_UNKNOWN: nothing */
-    int64_t ended_at;     /* readers before it do not count; TIME_UNKNOWN */
+    int64_t next_at;      /* when the next action is due; TIME_UNKNOWN: nothing is planned */
+    int64_t ended_at;     /* clients that asked for the feed before this time do not count;
+                             TIME_UNKNOWN: all count */
     int n_errors;         /* in a row */
     struct str error;     /* null: none */
-    /* what polls and deliveries say of the hub; kept by the storer alone: */
+    /* what polls and deliveries have shown about the hub; only the storer changes these: */
     int trust; /* polls in a row that found nothing missed; TRUST_FULL after a delivery; -1: a
                   poll found what was not delivered, and nothing was delivered since */
     int64_t delivered_at; /* TIME_UNKNOWN: never */
 };
 #define TRUST_FULL 30
 
-/* Of a Smart Feed that is followed by cursor; bits, stored. */
+/* State of a Smart Feed that is read by cursor: bits, stored. */
 enum cursor_state {
-    CURSOR_FIRST = 1,   /* its end was not reached yet: what comes was there before anyone looked */
-    CURSOR_REFUSED = 2, /* the last cursor was refused, and it is read from the beginning */
+    CURSOR_FIRST = 1,   /* the end of the stream has not been reached yet: the items that come were
+                           there at the first look */
+    CURSOR_REFUSED = 2, /* the last cursor was refused: reading begins at the start again */
 };
 
 #define LEVEL_EXACT (-1) /* freq gave a period in seconds */
 
 enum sanitize_setting {
-    SANITIZE_KEEP = 0, /* nothing is said about it */
+    SANITIZE_KEEP = 0, /* the request says nothing about sanitizing */
     SANITIZE_ON,
     SANITIZE_OFF,
 };
 
-struct feed_record {
+struct feed {
     int64_t id;
     struct str url;        /* canonical, without credentials */
-    struct str id_url;     /* the first it had: derived ids are made of it */
+    struct str id_url;     /* the first URL of the feed: derived ids are made from it */
     struct str credential; /* "user:password", percent-decoded; SECRET; null when none */
     struct str access_key; /* opaque user part that stands for the credential in our own links */
     struct str page_url;   /* the HTML page it was discovered from; null */
@@ -110,16 +112,17 @@ struct feed_record {
     int64_t version;       /* grows with every visible change; never reused */
     int64_t n_entries;     /* that are not deleted */
     int64_t n_items;       /* deleted ones included */
-    int64_t n_pings;       /* taken, ever: a fetch serves those that came before its start */
+    int64_t n_pings; /* all pings so far; a fetch answers the pings that came before it began */
     int n_subscriptions;
     struct identity_policy identity;
     struct upstream upstream; /* the present one: hub, topic, state, times, trust; hub null: none */
     bool complete;           /* its document says that it shows all there is (RFC 5005 section 2) */
-    bool partial;            /* documents of its past are known that could not be read yet */
-    int64_t harvest_at;      /* Atom-PMH: all records up to this time were seen; TIME_UNKNOWN */
-    int64_t harvest_to;      /* and up to this one when what is pending has been read */
-    int content_failures;    /* answers in a row that left the content of a record open */
-    int64_t content_wait_at; /* for which none is asked for until then; TIME_UNKNOWN */
+    bool partial;            /* documents of its past are known that have not been read */
+    int64_t harvest_at;      /* Atom-PMH: all metadata records up to here were seen; TIME_UNKNOWN */
+    int64_t harvest_to;      /* the same, when the pending documents of the past have been read */
+    int content_failures;    /* answers in a row that left the content of an entry open */
+    int64_t content_wait_at; /* no content is requested before this time; TIME_UNKNOWN: there is no
+                                such time */
     struct str cursor; /* Smart Feeds: all items up to it are here; empty: none are; null: the feed
                           is not followed by cursor */
     unsigned cursor_state; /* of enum cursor_state */
@@ -139,8 +142,8 @@ enum revision_kind { REV_NEW = 0, REV_CHANGED = 1, REV_DELETED = 2 };
 struct revision {
     int64_t seq;
     int64_t first_seq; /* seq of the entry's first revision */
-    int64_t last_seq;  /* seq of its newest one: equal to seq for the current state */
-    bool gone;         /* the newest one is a deletion */
+    int64_t last_seq;  /* seq of the entry's newest revision; equal to seq for the current state */
+    bool gone;         /* the entry's newest revision is a deletion */
     int64_t at_us;     /* event time T, strictly increasing over the log */
     int64_t feed_id;
     int64_t batch; /* seq of the first revision of the same fetch */
@@ -148,7 +151,7 @@ struct revision {
     bool initial; /* was there when the feed was first fetched */
     struct str uid;
     struct str
-        id_url;      /* instead of the feed's, for an entry of a record merged into it; else null */
+        id_url;      /* of an entry that came from a merged feed: id_url of that feed; else null */
     int64_t sort_at; /* entry date that orders merges, Unix seconds */
     int64_t published_at, updated_at;        /* TIME_UNKNOWN */
     struct str title, link, summary, author; /* normalized; null when absent */

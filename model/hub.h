@@ -1,8 +1,8 @@
-/* model/hub.h - what a WebSub subscriber has asked for, and what was agreed with it.
+/* model/hub.h - what a WebSub subscriber has asked our hub for, and what was agreed with it.
  *
- * A request is an intent until the subscriber's callback has confirmed it; then it is a lease,
- * which stands beside an ordinary subscription (sink "websub") and ends with it. The hub's own wish
- * to tell a subscriber that it gets nothing more is an intent, too.
+ * A request is an intent until the subscriber's callback has confirmed it. Then it is a lease,
+ * which belongs to a subscription with the sink "websub" and ends with it. An intent also stands
+ * for a message that the hub must send: that the subscriber gets nothing more.
  */
 #pragma once
 
@@ -29,8 +29,9 @@ struct hub_intent {
     struct str verify_token; /* of PubSubHubbub 0.3, given back; null */
     struct str reason;       /* HUB_DENIED */
     bool legacy;             /* PubSubHubbub 0.3: signatures are SHA-1 */
-    bool renews;             /* no lease was asked for: it is verified again before it ends */
-    bool waits;              /* a request waits for what comes of it: no second try */
+    bool renews; /* the subscriber named no lease: the hub verifies the subscription again before it
+                    ends */
+    bool waits;  /* a client waits for the result, so the hub tries only once */
     int64_t lease_s;
     const struct sub_feed *feeds; /* HUB_SUBSCRIBE: of the topic; ids and URLs count */
     size_t n_feeds;
@@ -42,11 +43,11 @@ struct hub_lease {
     bool legacy, renews;
     int64_t lease_s;
     int64_t ends_at;  /* nothing is delivered from then on */
-    int64_t renew_at; /* TIME_UNKNOWN: it just ends */
+    int64_t renew_at; /* TIME_UNKNOWN: it ends without being renewed */
 };
 
 struct hub_settled {
     int64_t intent_id;
     bool confirmed;
-    bool unreached; /* nobody answered: it may be asked again later */
+    bool unreached; /* the callback did not answer: the hub may ask it again later */
 };

@@ -136,7 +136,7 @@ int64_t value_get_int(const struct value *dict, struct str key, int64_t otherwis
     return v == NULL || v->kind != VAL_INT ? otherwise : v->i;
 }
 
-/* Room for one more element of `size` bytes behind items[0..len). */
+/* Room for one more element of `size` bytes after items[0..len). */
 static void *room(struct arena *a, void *items, uint32_t len, uint32_t *cap, size_t size)
 {
     uint32_t n = *cap == 0 ? 2 : *cap * 2;

@@ -39,9 +39,9 @@ struct value { /* 24 bytes: a feed has many */
     };
 };
 
-/* New values in the arena. Text is borrowed: it must live as long as the arena (str_dup it first
- * where it does not). Null, bools and small integers are shared by all who make them: a scalar is
- * never written to, another one takes its place. */
+/* New values in the arena. Text is borrowed: it must live as long as the arena. If it does not,
+ * copy it with str_dup() first. Null, bools and small integers are shared, so a scalar must never
+ * be changed: replace it by another value. */
 struct value *value_null(struct arena *a);
 struct value *value_bool(struct arena *a, bool b);
 struct value *value_int(struct arena *a, int64_t i);
@@ -50,22 +50,22 @@ struct value *value_text(struct arena *a, struct str s);
 struct value *value_list(struct arena *a);
 struct value *value_dict(struct arena *a);
 
-/* A dict or list that is about to have `n` members or items. */
+/* Make room in a dict or list for `n` members or items. */
 struct value *value_dict_for(struct arena *a, uint32_t n);
 struct value *value_list_for(struct arena *a, uint32_t n);
 
-/* The value of `key`, or NULL; NULL also when `dict` is NULL or no dict. */
+/* The value of `key`. NULL: the key is absent, or `dict` is NULL or not a dict. */
 struct value *value_get(const struct value *dict, struct str key);
 #define value_getz(dict, literal) value_get((dict), STR(literal))
 
-/* The text of `key`; STR_NULL when it is absent or no text. */
+/* The text of `key`. STR_NULL: the key is absent, or its value is not a text. */
 struct str value_get_text(const struct value *dict, struct str key);
 #define value_get_textz(dict, literal) value_get_text((dict), STR(literal))
 
 /* The whole number of `key`, or `otherwise`. */
 int64_t value_get_int(const struct value *dict, struct str key, int64_t otherwise);
 
-/* Set `key`, replacing the value in place when it is there. The key is borrowed as text is. */
+/* Set `key`, replacing the value in place when it is there. The key is borrowed, like text. */
 void value_set(struct arena *a, struct value *dict, struct str key, struct value *val);
 void value_set_text(struct arena *a, struct value *dict, struct str key, struct str text);
 #define value_setz(a, dict, literal, val) value_set((a), (dict), STR(literal), (val))
@@ -77,13 +77,14 @@ bool value_del(struct value *dict, struct str key);
 /* Append to a list. */
 void value_push(struct arena *a, struct value *list, struct value *val);
 
-/* Element `i` of a list, or NULL past its end or when `list` is NULL or no list. */
+/* Element `i` of a list. NULL: the list has no such element, or `list` is NULL or not a list. */
 static inline struct value *value_at(const struct value *list, size_t i)
 {
     return list == NULL || list->kind != VAL_LIST || i >= list->len ? NULL : list->items[i];
 }
 
-/* Elements or members; 0 for NULL and for what has none. */
+/* The number of elements or members. 0 for NULL, and for values that are neither a list nor a dict.
+ */
 static inline size_t value_len(const struct value *v)
 {
     return v == NULL || (v->kind != VAL_LIST && v->kind != VAL_DICT) ? 0 : v->len;
@@ -92,7 +93,7 @@ static inline size_t value_len(const struct value *v)
 /* The list at `key`, made and set when it is absent. */
 struct value *value_list_at(struct arena *a, struct value *dict, struct str key);
 
-/* Same kinds and contents; members in any order. */
+/* Do both values have the same kinds and contents? The order of members does not matter. */
 bool value_equal(const struct value *x, const struct value *y);
 
 /* A copy that lives in `a` alone. */

@@ -1,14 +1,16 @@
-/* model/view.h - a view of the log: what a request, an archive, a cursor or a push asks for.
+/* model/view.h - a view: a question to the log.
  *
- * Parsed once from a request, and then the same for pull, archives, streams, long polls and
- * deliveries. Feeds, order, range and filter are what storage looks at (reader_rows()); form and
- * format are how the rows leave (api/draw.h). Every protocol is a use of this struct.
+ * Each request is read into a view. Pulls, archives, streams, long polls and deliveries differ only
+ * in the values of their views. Storage uses the feeds, the order and the range (reader_rows()).
+ * Form and format say how the rows are written (api/views/).
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "model/format.h"
 
 enum view_order {
     VIEW_NEWEST,        /* entry date, newest first; then arrival, newest first */
@@ -20,40 +22,26 @@ enum view_order {
     VIEW_CREATED_DESC,
 };
 
-/* What a revision becomes in a document: a protocol each (api/form.h has the rules). */
+/* What a revision becomes in a document: one for each protocol. api/views/forms.def has the
+ * rules. */
 enum form {
-    FORM_NEWEST,  /* /feed, /feeds, /opml: current entries, newest first */
-    FORM_EVENTS,  /* /simple: every revision an event with an id of its own (Simplefeed) */
-    FORM_ARCHIVE, /* /archive: every revision under its entry's id, and tombstones (RFC 5005, 6721)
-                   */
-    FORM_HISTORY, /* /history: the same for draft-00 of Feed History */
-    FORM_RECORDS, /* /pmh: metadata records (Atom-PMH) */
-    FORM_STREAM,  /* /smart: current items by change or creation, deleted ones marked (Smart Feeds)
-                   */
+    FORM_NEWEST,   /* /feed, /feeds, /opml: current entries, newest first */
+    FORM_EVENTS,   /* /simple: each revision is an event with an id of its own (Simplefeed) */
+    FORM_ARCHIVE,  /* /archive: each revision under its entry's id; tombstones (RFC 5005, 6721) */
+    FORM_HISTORY,  /* /history: the same as draft-00 of Feed History has it */
+    FORM_METADATA, /* /pmh: metadata records (Atom-PMH) */
+    FORM_STREAM,   /* /smart: current items by change or creation, deleted ones marked */
     FORM_COUNT_
 };
 
-enum feed_format {
-    FORMAT_ATOM,
-    FORMAT_RSS,
-    FORMAT_JSON,
-    FORMAT_JSON_OBJ,
-    FORMAT_JSONFEED,
-    FORMAT_ACTIVITIES, /* streams only */
-};
-
 struct view {
-    const int64_t *feed_ids; /* where documents come of it: ascending */
-    size_t n_feeds;
-    bool all_feeds; /* then feed_ids is not looked at */
-    enum view_order order;
-    int64_t after_seq;  /* exclusive; 0: from the beginning */
-    int64_t before_seq; /* exclusive; INT64_MAX: to the end */
-    size_t len;         /* at most so many rows */
-    size_t skip;        /* VIEW_NEWEST: rows to pass over first (paging) */
-    bool with_deleted;  /* deleted entries too; VIEW_LOG and its kin */
-    enum form form;
-    enum feed_format format;
+#define IDS(ids, n)                                                                                \
+    const int64_t *ids;                                                                            \
+    size_t n;
+#define NUMBER(type, name) type name;
+#include "model/view_fields.def"
+#undef IDS
+#undef NUMBER
 };
 
 /* The current items of streams: by creation or by change, from old to new or back. */
@@ -73,10 +61,10 @@ static inline enum view_order order_of_items(bool by_creation, bool descends)
                        : (descends ? VIEW_MODIFIED_DESC : VIEW_MODIFIED);
 }
 
-/* Ids ascending, without doubles, in place; how many are left. */
+/* Sort the ids in place, remove doubles, and return how many ids are left. */
 size_t view_ids_sort(int64_t *ids, size_t n);
 
-/* The newest entries, behind the first `skip`. */
+/* A view of the newest entries, without the first `skip` of them. */
 static inline struct view view_of_newest(size_t len, size_t skip)
 {
     return (struct view){.order = VIEW_NEWEST, .before_seq = INT64_MAX, .len = len, .skip = skip};

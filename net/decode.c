@@ -1,4 +1,4 @@
-/* net/decode.c - zlib and brotli behind one face; headers and check sums of gzip are read here.
+/* net/decode.c - zlib and brotli with one interface; headers and check sums of gzip are read here.
  *
  * inflate() gets the bare deflate data: so that the end of the data and a check sum that is missing
  * can be told from data that are missing. */
@@ -27,7 +27,7 @@ enum stage {
     STAGE_COMMENT,
     STAGE_HEAD_SUM,
     STAGE_DATA,
-    STAGE_SUM,  /* check sum and length behind a gzip member */
+    STAGE_SUM,  /* check sum and length after a gzip member */
     STAGE_DONE, /* what comes now is ignored */
 };
 
@@ -161,7 +161,7 @@ static bool collect(struct layer *l, size_t want, struct str *in)
     return true;
 }
 
-/* Behind the fixed part of a gzip header, or one of the parts after it. */
+/* After the fixed part of a gzip header, or one of the parts after it. */
 static void next_part(struct layer *l)
 {
     do

@@ -12,7 +12,7 @@
 struct range {
     int family;        /* AF_INET or AF_INET6 */
     int bits;          /* leading bits that count */
-    uint8_t bytes[16]; /* the address, bits behind `bits` zero */
+    uint8_t bytes[16]; /* the address, the bits after `bits` are zero */
 };
 
 struct guard {
@@ -103,13 +103,13 @@ static enum rc parse_cidr(struct str raw, struct range *out, struct err *err)
     if (r.family == AF_UNSPEC)
         return err_set(
             err, RC_INPUT,
-            "\"%.*s\" is no address range: write it as 10.1.0.0/16, 127.0.0.1 or fd00::/8",
+            "\"%.*s\" is not an address range: write it as 10.1.0.0/16, 127.0.0.1 or fd00::/8",
             STR_ARG(str_slice(raw, 0, 100)));
     max = r.family == AF_INET ? 32 : 128;
     bits = max;
     if (!str_is_null(rest) &&
         (str_chr(rest, '-') >= 0 || !str_to_i64(rest, &bits) || bits < 0 || bits > max))
-        return err_set(err, RC_INPUT, "\"%.*s\": the number behind the slash must be 0 to %d",
+        return err_set(err, RC_INPUT, "\"%.*s\": the number after the slash must be 0 to %d",
                        STR_ARG(str_slice(raw, 0, 100)), max);
     r.bits = (int)bits;
     if (r.family == AF_INET6 && r.bits >= 96 && range_has(&holders[0].range, AF_INET6, r.bytes)) {

@@ -1,7 +1,7 @@
-/* net/host_turns.h - who may call its host next: a bounded number of calls at once, in all and to
- * one host, so that a host that is slow or silent keeps nobody else from being called. In the order
- * of arrival per host. No threads, no clock: under the owner's lock.
- */
+/* net/host_turns.h - which waiting call may start next. The number of calls at once is bounded, in
+ * all and for each host, so a slow or silent host does not hold up calls to other hosts. Calls to
+ * one host start in the order in which they began to wait. The code uses neither threads nor a
+ * clock; the owner's lock must be held. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,28 +11,29 @@
 #include "base/str.h"
 
 struct turn_host;
-struct host_turn { /* lives inside another struct; zeroed: it waits for nothing */
+struct host_turn { /* part of another struct; all zero: it is not waiting */
     struct turn_host *host;
     TAILQ_ENTRY(host_turn) waiting;
 };
 
-struct host_turns { /* the rest zeroed: nobody waits */
-    int max;        /* calls at once */
-    int max_host;   /* of them to one host; 1 while it gives no answer */
+struct host_turns { /* set `max` and `max_host`; all else zero: no call waits */
+    int max;        /* most calls at once, in all */
+    int max_host;   /* most of them to one host; 1 while that host gives no answer */
     int n_calls;
     struct map hosts;
 };
 
-/* Free what belongs to it; the turns are the caller's. */
+/* Free the memory of `t`. The turns belong to the caller and are not freed. */
 void host_turns_release(struct host_turns *t);
 
-/* Wait for a turn at the host of this URL, unless it does so already; wait no more, if it did. */
+/* Put the turn in the queue for the host of this URL, unless it already waits. host_turns_leave()
+ * takes it out of the queue if it waits. */
 void host_turns_wait(struct host_turns *t, struct host_turn *turn, struct str url);
 void host_turns_leave(struct host_turns *t, struct host_turn *turn);
 
-/* The next one, which waits no more: its call is counted until host_turns_done(). NULL: nobody
- * may. */
+/* Take the next turn that may start out of its queue. Its call is counted until host_turns_done().
+ * NULL: no waiting turn may start now. */
 struct host_turn *host_turns_next(struct host_turns *t);
 
-/* A call to this URL is over; was there any answer? */
+/* A call to this URL is over. `answered`: the host gave some answer. */
 void host_turns_done(struct host_turns *t, struct str url, bool answered);

@@ -206,7 +206,7 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
     return c;
 }
 
-/* Copy `s` to *at, with a NUL behind it. */
+/* Copy `s` to *at, and a NUL after it. */
 static struct str pack(char **at, struct str s)
 {
     char *p = *at;
@@ -263,8 +263,7 @@ void http_client_cancel(struct http_client *c, uint64_t number)
     for (size_t i = 0; i < ARRAY_LEN(queues); i++) {
         struct call *k;
 
-        TAILQ_FOREACH(k, &queues[i]->list, link)
-        {
+        TAILQ_FOREACH (k, &queues[i]->list, link) {
             if (k->number != number)
                 continue;
             if (k->t != NULL)

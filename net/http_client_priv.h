@@ -29,7 +29,7 @@ struct call {
     uint64_t number;
     http_done_fn *done;
     void *ctx;
-    struct http_call given; /* strings behind the struct; body borrowed */
+    struct http_call given; /* strings stand after the struct; body borrowed */
     struct transfer *t;     /* NULL while waiting */
 };
 
@@ -60,8 +60,9 @@ struct transfer {        /* of a running call */
 
     int status;                  /* of the answer now coming in; 0 before */
     size_t header_len, body_len; /* as they came */
-    struct decoder *decoder;     /* of a coded body; NULL: none, or not yet known */
-    struct err body_err;         /* what is wrong with the body; RC_OK: nothing */
+    struct decoder
+        *decoder; /* of a coded body; NULL: the body is not coded, or this is not yet known */
+    struct err body_err; /* what is wrong with the body; RC_OK: nothing */
     struct http_field *answer;
     size_t n_answer;
     struct buf body;
@@ -87,16 +88,16 @@ struct http_client {
 /* The one callback of a call; the call is gone afterwards. */
 void http_call_end(struct call *k, enum rc rc, const struct err *err);
 
-/* The same for a failure, whose text gets the URL in front. */
+/* The same for a failure. The URL is put in front of the text. */
 void http_call_fail(struct call *k, enum rc rc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void http_call_fail_late(struct call *k);
 
-/* What is left of the call's time; 0: nothing. */
+/* How many milliseconds are left for the call; 0: its time is over. */
 int64_t http_time_left_ms(const struct transfer *t);
 
 /* ---- http_hop.c ---- */
 
-/* Go for the transfer's `url` and `parts`. May end the call. */
+/* Start a hop to the transfer's `url` and `parts`. May end the call. */
 void http_hop_start(struct call *k);
 
 /* For http_multi: a try ended. */
@@ -110,13 +111,13 @@ struct str http_origin(struct arena *a, const struct url_parts *p);
 /* Try the next address. May end the call when its time is over. */
 void http_try_start(struct call *k);
 
-/* Is the answer a redirect that is to be followed, or counted as one too many? */
+/* Is the answer a redirect that must be followed, or counted as one too many? */
 bool http_try_redirects(const struct transfer *t);
 
 /* A field of the answer, by lower-case name; null when absent. */
 struct str http_try_field(const struct transfer *t, const char *name);
 
-/* What has come of a body is of no use. */
+/* Drop the part of the body that has come so far. */
 void http_try_forget_body(struct transfer *t);
 
 /* "10.0.0.1:80", "[::1]:80". */

@@ -5,17 +5,25 @@
  * requests need no recursion. A connection is freed at the end of a run, never inside a step.
  */
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "net/http_server_priv.h"
+
+#define LARGE_BODY                                                                                 \
+    (64 * 1024)              /* longer ones are counted before they are sent; see count_body()     \
+                              */
+#define JUDGED_AFTER_MS 2000 /* a client's rate of reading is known after it */
 
 enum step { STEP_ON, STEP_WAIT };
 
@@ -106,6 +114,9 @@ static void drop_output(struct connection *c)
     mem_free(c->out_head);
     c->out_head = NULL;
     c->out_head_len = c->out_head_at = c->out_body_at = 0;
+    if (c->out_counted)
+        server_unsent_drop(c->sl, blob_send_end(c->out_body));
+    c->out_counted = false;
     blob_unref(&c->out_body);
 }
 
@@ -196,36 +207,103 @@ static bool push_output(struct connection *c, const char *head, size_t head_len,
     return true;
 }
 
+/* Bytes of the reply that the client has read: what was given to the kernel and what it does not
+ * hold any more. */
+static int64_t bytes_read(const struct connection *c)
+{
+    int held = 0;
+
+    if (ioctl(c->fd, SIOCOUTQ, &held) != 0)
+        held = 0;
+    return c->out_given - held;
+}
+
+int64_t connection_read_rate(const struct connection *c)
+{
+    int64_t ms = c->sl->now_mono_ms - c->out_began_mono_ms, n = bytes_read(c);
+
+    return ms < JUDGED_AFTER_MS ? -1 : n < 0 ? 0 : n * 1000 / ms;
+}
+
+/* Has the client read enough since this was asked last? */
+static bool reads_on(struct connection *c)
+{
+    int64_t n = bytes_read(c), before = c->out_read;
+
+    c->out_read = n;
+    return (n - before) * 1000 >= LIMIT_READ_RATE * c->sl->durations_ms[DEADLINE_WRITE];
+}
+
+/* Count out_body among what is being sent. False: there is no memory left for it. */
+static bool count_body(struct connection *c)
+{
+    if (c->out_counted)
+        return true;
+    c->out_counted = server_unsent_add(c->sl, c, blob_send_begin(c->out_body));
+    if (!c->out_counted)
+        server_unsent_drop(c->sl, blob_send_end(c->out_body));
+    return c->out_counted;
+}
+
 static size_t body_left(const struct connection *c)
 {
     return c->out_body != NULL ? blob_bytes(c->out_body).len - c->out_body_at : 0;
 }
 
+/* A problem document (RFC 9457) of the server's own. */
+#define PROBLEM_FIELDS "Content-Type: application/problem+json\r\nCache-Control: no-store\r\n"
+static struct blob *problem_body(struct refusal why)
+{
+    char text[512];
+    int n = snprintf(text, sizeof text,
+                     "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,"
+                     "\"detail\":\"%s\"}\n",
+                     http_status_str((enum http_status)why.status), why.status, why.detail);
+
+    ASSERT(n > 0 && (size_t)n < sizeof text);
+    return blob_copy(str_of(text, (size_t)n));
+}
+
 void connection_reply(struct connection *c, int status, struct str fields, struct blob *body,
                       bool is_head)
 {
-    size_t max = http_reply_head_max(fields), head_len, sent;
-    char room[REPLY_HEAD_ROOM], *head = max <= sizeof room ? room : mem_alloc(max);
+    size_t max, head_len, sent;
+    char room[REPLY_HEAD_ROOM], *head;
     struct http_request *r = c->req;
-    bool ok;
+    bool is_bare = is_head || status == 204 || status == 304, ok;
 
     if (!c->running)
         c->sl->now_mono_ms = clock_mono_ms();
+    c->out_body = body;
+    c->out_body_at = 0;
+    if (!is_bare && blob_bytes(body).len > LARGE_BODY && !count_body(c)) {
+        static const struct refusal full = {503, "too many answers are being read; try again soon"};
+
+        stats_inc(STAT_http_refused_total);
+        log_debug("http", "refused", "status=503 detail=\"%s\"", full.detail);
+        blob_unref(&c->out_body);
+        c->out_body = problem_body(full);
+        status = full.status;
+        fields = STR(PROBLEM_FIELDS "Retry-After: 5\r\n");
+    }
+    max = http_reply_head_max(fields);
+    head = max <= sizeof room ? room : mem_alloc(max);
     if (c->sl->stopping || (r != NULL && !r->keep_alive))
         c->close_after = true;
     if (c->close_after && (c->running ? c->data_len : c->in_len) > 0)
         c->linger_after = true;
-    head_len = http_reply_head(c->sl, head, status, fields, body, c->close_after,
+    head_len = http_reply_head(c->sl, head, status, fields, c->out_body, c->close_after,
                                r != NULL && r->is_http10);
     /* the fields may lie in the request's arena: they are copied now */
     c->req = NULL;
     if (r != NULL)
         request_free(r);
-    if (is_head || status == 204 || status == 304)
-        blob_unref(&body);
-    c->out_body = body;
-    c->out_body_at = 0;
+    if (is_bare)
+        blob_unref(&c->out_body);
+    c->out_began_mono_ms = c->sl->now_mono_ms;
+    c->out_read = 0;
     ok = push_output(c, head, head_len, &sent);
+    c->out_given = (int64_t)sent;
     if (ok && sent < head_len) {
         c->out_head_len = head_len - sent;
         c->out_head_at = 0;
@@ -242,6 +320,10 @@ void connection_reply(struct connection *c, int status, struct str fields, struc
         return;
     }
     c->out_body_at = sent - head_len;
+    if (body_left(c) > 0 && !count_body(c)) { /* a small one, to a client that does not read */
+        die(c);
+        return;
+    }
     if (c->out_head == NULL && body_left(c) == 0) {
         bool running = c->running;
 
@@ -261,8 +343,7 @@ static enum step step_write(struct connection *c)
         die(c);
         return STEP_ON;
     }
-    if (sent > 0)
-        c->restart = true;
+    c->out_given += (int64_t)sent;
     if (sent < left) {
         c->out_head_at += sent;
         return STEP_WAIT;
@@ -278,20 +359,12 @@ static enum step step_write(struct connection *c)
 /* Answer what cannot be understood or goes over a bound, and close. */
 static void refuse(struct connection *c, struct refusal why)
 {
-    char text[512];
     bool is_head = c->req != NULL && c->req->is_head;
-    int n;
 
     stats_inc(STAT_http_refused_total);
     log_debug("http", "refused", "status=%d detail=\"%s\"", why.status, why.detail);
-    n = snprintf(text, sizeof text,
-                 "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"}\n",
-                 http_status_str((enum http_status)why.status), why.status, why.detail);
-    ASSERT(n > 0 && (size_t)n < sizeof text);
     c->close_after = c->linger_after = true;
-    connection_reply(c, why.status,
-                     STR("Content-Type: application/problem+json\r\nCache-Control: no-store\r\n"),
-                     blob_copy(str_of(text, (size_t)n)), is_head);
+    connection_reply(c, why.status, STR(PROBLEM_FIELDS), problem_body(why), is_head);
 }
 
 /* ---- input ---- */
@@ -487,7 +560,7 @@ static void on_eof(struct connection *c)
         die(c);
         return;
     }
-    /* It may wait for the answer all the same (http_request_hold() says more). If it does not, the
+    /* It may still wait for the answer (http_request_hold() says more). If it does not, the
      * kernel finds out by itself and resets the connection. */
     setsockopt(c->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
@@ -578,8 +651,12 @@ void connection_late(struct connection *c)
         refuse(c, (struct refusal){408, "the body did not come in time"});
         return;
     case CONN_WRITE:
-        stats_inc(STAT_http_refused_total);
-        log_debug("http", "slow_reader", "unsent=%zu", body_left(c));
+        if (reads_on(c)) {
+            server_set_deadline(c, DEADLINE_WRITE);
+            return;
+        }
+        stats_inc(STAT_http_slow_total);
+        log_debug("http", "slow_reader", "unsent=%zu effect=closed", body_left(c));
         die(c);
         return;
     default:

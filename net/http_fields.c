@@ -2,23 +2,14 @@
  */
 #include "net/http_fields.h"
 
+#include "base/ascii.h"
 #include "base/clock.h"
 
 /* ---- scanning ---- */
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static void skip_spaces(struct str *s)
 {
-    while (s->len > 0 && is_space(s->ptr[0]))
+    while (s->len > 0 && ascii_is_blank(s->ptr[0]))
         *s = str_slice(*s, 1, s->len);
 }
 
@@ -82,7 +73,7 @@ static bool next_element(struct str *rest, struct str *element)
     return false;
 }
 
-/* One `; name=value` of an element; *rest stands behind the value or a former parameter. The value
+/* One `; name=value` of an element; *rest begins after the value or a former parameter. The value
  * is raw, *quoted tells whether it stood in quotes; null without '='. False at the end. */
 static bool next_param(struct str *rest, struct str *name, struct str *value, bool *quoted)
 {
@@ -129,7 +120,7 @@ static bool take_number(struct str *s, size_t n, int *out)
     size_t i = 0;
     int value = 0;
 
-    while (i < s->len && i < (n ? n : 9) && is_digit(s->ptr[i]))
+    while (i < s->len && i < (n ? n : 9) && ascii_is_digit(s->ptr[i]))
         value = value * 10 + (s->ptr[i++] - '0');
     if (i == 0 || (n != 0 && i != n))
         return false;
@@ -251,7 +242,7 @@ int64_t http_date(struct str value)
     return at + c.hour * 3600 + c.minute * 60 + c.second;
 }
 
-/* delta-seconds (RFC 9111 §1.2.2): digits; what does not fit is 2^31. -1 if it is none. */
+/* delta-seconds (RFC 9111 §1.2.2): digits; what does not fit is 2^31. -1 if it is not one. */
 static int64_t delta_seconds(struct str s)
 {
     int64_t n = 0;
@@ -259,7 +250,7 @@ static int64_t delta_seconds(struct str s)
     if (s.len == 0)
         return -1;
     for (size_t i = 0; i < s.len; i++) {
-        if (!is_digit(s.ptr[i]))
+        if (!ascii_is_digit(s.ptr[i]))
             return -1;
         if (n < INT64_C(1) << 31)
             n = n * 10 + (s.ptr[i] - '0');
@@ -340,7 +331,7 @@ bool http_list_has(struct str list, struct str token)
 
 /* ---- negotiation ---- */
 
-/* A weight "0", "0.5", "1.000" in thousandths; what is none counts as 1000, as if it were absent.
+/* A weight "0", "0.5", "1.000" in thousandths; anything else counts as 1000, as if it were absent.
  */
 static int weight(struct str s)
 {
@@ -351,7 +342,7 @@ static int weight(struct str s)
         return 1000;
     q = (s.ptr[0] - '0') * 1000;
     for (size_t i = 2; i < s.len; i++, unit /= 10) {
-        if (!is_digit(s.ptr[i]))
+        if (!ascii_is_digit(s.ptr[i]))
             return 1000;
         q += (s.ptr[i] - '0') * unit;
     }
@@ -492,15 +483,4 @@ struct str http_media_type(struct arena *a, struct str value)
 {
     value = str_trim(value);
     return str_lower(a, take_until(&value, ";,"));
-}
-
-struct str http_media_param(struct arena *a, struct str value, struct str name)
-{
-    struct str param, raw;
-    bool quoted;
-
-    while (next_param(&value, &param, &raw, &quoted))
-        if (str_ieq(param, name) && !str_is_null(raw))
-            return unquote(a, raw, quoted);
-    return STR_NULL;
 }

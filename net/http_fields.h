@@ -41,6 +41,5 @@ bool http_list_has(struct str list, struct str token);
 bool http_next_link(struct arena *a, struct str *rest, struct str *href, struct str *rel,
                     struct str *type);
 
-/* Media type without parameters, lower case; and one parameter's value, unquoted (null: none). */
+/* Media type without parameters, lower case. */
 struct str http_media_type(struct arena *a, struct str value);
-struct str http_media_param(struct arena *a, struct str value, struct str name);

@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "base/assert.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -39,8 +40,7 @@ void http_parse_init(void)
     for (int i = 0; i < 256; i++) {
         if ((i >= 0x20 && i != 0x7F) || i == '\t')
             char_classes[i] |= CHAR_TEXT;
-        if ((i >= '0' && i <= '9') || (i >= 'a' && i <= 'z') || (i >= 'A' && i <= 'Z') ||
-            (i != 0 && strchr(token_marks, i) != NULL))
+        if (ascii_is_alnum((char)i) || (i != 0 && strchr(token_marks, i) != NULL))
             char_classes[i] |= CHAR_TOKEN;
     }
     /* sizes are bounded by http_scan_head() and the framing count, by server and not by process */
@@ -289,8 +289,7 @@ static bool is_authority(struct str s)
 
     for (size_t i = 0; i < s.len; i++) {
         char c = s.ptr[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-              (c != '\0' && strchr(marks, c) != NULL)))
+        if (!(ascii_is_alnum(c) || (c != '\0' && strchr(marks, c) != NULL)))
             return false;
     }
     return true;
@@ -305,16 +304,8 @@ static struct refusal read_host(struct http_request *r)
     if (n == 0 && !r->is_http10)
         return REFUSE(400, "HTTP/1.1 needs a Host field");
     if (!is_authority(r->host))
-        return REFUSE(400, "Host is no name or address with an optional port");
+        return REFUSE(400, "Host is neither a name nor an address, with an optional port");
     return FINE;
-}
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static struct refusal decode_path(struct http_request *r, struct str raw)
@@ -333,8 +324,8 @@ static struct refusal decode_path(struct http_request *r, struct str raw)
                 out[n++] = raw.ptr[i];
                 continue;
             }
-            high = i + 2 < raw.len ? hex_value(raw.ptr[i + 1]) : -1;
-            low = i + 2 < raw.len ? hex_value(raw.ptr[i + 2]) : -1;
+            high = i + 2 < raw.len ? ascii_hex(raw.ptr[i + 1]) : -1;
+            low = i + 2 < raw.len ? ascii_hex(raw.ptr[i + 2]) : -1;
             if (high < 0 || low < 0 || (high == 0 && low == 0))
                 return REFUSE(400, "a percent sign in the path is not followed by two hexadecimal "
                                    "digits of a character");
@@ -373,7 +364,7 @@ static struct refusal read_target(struct http_request *r)
                 break;
             }
         if (authority.len == 0 || !is_authority(authority))
-            return REFUSE(400, "the host of the target is no name or address");
+            return REFUSE(400, "the host of the target is neither a name nor an address");
         r->host = authority; /* it counts, not Host (§3.2.2) */
         r->target = str_slice(r->target, scheme + authority.len, r->target.len);
         if (r->target.len == 0 || r->target.ptr[0] != '/')
@@ -391,8 +382,7 @@ static void lower_names(struct http_request *r)
     for (size_t i = 0; i < r->n_fields; i++) {
         char *p = (char *)r->fields[i].name.ptr; /* in our copy of the head */
         for (size_t k = 0; k < r->fields[i].name.len; k++)
-            if (p[k] >= 'A' && p[k] <= 'Z')
-                p[k] |= 0x20;
+            p[k] = ascii_lower(p[k]);
     }
 }
 
@@ -426,7 +416,7 @@ struct refusal http_parse_head(struct http_request *r, const char *head, size_t 
     r->is_http10 = str_eqz(version, "1.0");
     r->is_head = str_eqz(r->method, "HEAD");
     if (str_eqz(r->method, "CONNECT"))
-        return REFUSE(501, "this is no proxy: CONNECT is not offered");
+        return REFUSE(501, "this server is not a proxy: CONNECT is not offered");
 
     http_parser_init(&r->parser, HTTP_REQUEST);
     r->parser.data = r;
@@ -466,7 +456,7 @@ struct refusal http_parse_head(struct http_request *r, const char *head, size_t 
 /* ---- the body ---- */
 
 /* The bytes between chunk data: CR and LF only as pairs, no other control characters, exactly CR LF
- * behind the data of a chunk, and not too many of them. */
+ * after the data of a chunk, and not too many of them. */
 static bool framing_ok(struct http_request *r, const char *p, size_t len)
 {
     for (size_t i = 0; i < len; i++) {

@@ -130,7 +130,7 @@ struct str http_request_field(const struct http_request *r, const char *name)
         const struct request_field *f = &r->fields[i];
         if (!str_eq(f->name, wanted))
             continue;
-        /* joining needs the request's arena, which is no part of what the caller sees as const */
+        /* joining needs the request's arena, which is not const though the request is */
         value = str_is_null(value) ? f->value
                                    : str_printf(&((struct http_request *)r)->arena, "%.*s, %.*s",
                                                 STR_ARG(value), STR_ARG(f->value));

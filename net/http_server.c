@@ -5,6 +5,7 @@
  * of time, so the timer looks at the first of each list only.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "net/hostport.h"
 #include "net/http_server_priv.h"
 
 #define ACCEPT_TURN 256     /* connections accepted before others get their turn */
@@ -78,9 +80,55 @@ static void on_clock(evutil_socket_t fd, short what, void *arg)
         set_clock(sl, next);
 }
 
+/* ---- memory of answers ---- */
+
+#define SLOW_RATE (64 * 1024) /* bytes a second; faster readers are not closed for others */
+
+/* Close the slowest reader of this loop. False: all are fast, or too new to judge. */
+static bool close_slowest(struct server_loop *sl, const struct connection *except)
+{
+    struct connection *c, *slowest = NULL;
+    int64_t least = SLOW_RATE;
+
+    TAILQ_FOREACH (c, &sl->lists[DEADLINE_WRITE], link) {
+        int64_t rate = c != except && c->out_counted ? connection_read_rate(c) : -1;
+
+        if (rate >= 0 && rate < least) {
+            least = rate;
+            slowest = c;
+        }
+    }
+    if (slowest == NULL)
+        return false;
+    stats_inc(STAT_http_slow_total);
+    log_debug("http", "slow_reader", "rate=%" PRId64 " effect=closed_for_another", least);
+    connection_kill(slowest);
+    return true;
+}
+
+bool server_unsent_add(struct server_loop *sl, const struct connection *by, size_t len)
+{
+    struct http_server *s = sl->server;
+    size_t all = atomic_fetch_add(&s->unsent, len) + len;
+
+    stats_add(STAT_http_unsent_bytes, (int64_t)len);
+    while (len > 0 && all > s->cfg.max_unsent && all > len) {
+        if (!close_slowest(sl, by))
+            return false;
+        all = atomic_load(&s->unsent);
+    }
+    return true;
+}
+
+void server_unsent_drop(struct server_loop *sl, size_t len)
+{
+    atomic_fetch_sub(&sl->server->unsent, len);
+    stats_add(STAT_http_unsent_bytes, -(int64_t)len);
+}
+
 /* ---- accepting ---- */
 
-/* Tell a client that there is no room, as well as one can without serving it. */
+/* Tell a client that there is no room, as far as that is possible without serving it. */
 static void turn_away(int fd)
 {
     static const char body[] =
@@ -182,26 +230,16 @@ static enum rc resolve(struct str listen, struct addrinfo **out, struct err *err
                              .ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct str host, port;
-    ssize_t colon = -1;
-    int64_t n;
+    struct hostport hp;
     int code;
 
-    for (size_t i = 0; i < listen.len; i++)
-        if (listen.ptr[i] == ':')
-            colon = (ssize_t)i;
-    host = str_slice(listen, 0, colon < 0 ? 0 : (size_t)colon);
-    port = str_slice(listen, (size_t)colon + 1, listen.len);
-    if (host.len > 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']')
-        host = str_slice(host, 1, host.len - 1);
-    else if (str_chr(host, ':') >= 0)
-        host.len = 0; /* an IPv6 address without brackets */
-    if (host.len == 0 || !str_to_i64(port, &n) || n < 0 || n > 65535)
-        return err_set(err, RC_INPUT,
-                       "\"%.*s\" is no address to listen on; write HOST:PORT or [IPV6]:PORT, as in "
-                       "127.0.0.1:8080 or [::1]:8080",
-                       STR_ARG(listen));
-    code = getaddrinfo(str_z(&a, host), str_z(&a, port), &hints, out);
+    if (!hostport_parse(listen, &hp) || hp.port < 0)
+        return err_set(
+            err, RC_INPUT,
+            "\"%.*s\" is not an address to listen on; write HOST:PORT or [IPV6]:PORT, as "
+            "in 127.0.0.1:8080 or [::1]:8080",
+            STR_ARG(listen));
+    code = getaddrinfo(str_z(&a, hp.host), arena_printf(&a, "%d", hp.port), &hints, out);
     if (code != 0)
         return err_set(err, RC_INPUT, "cannot listen on \"%.*s\": %s", STR_ARG(listen),
                        code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code));

@@ -1,9 +1,11 @@
-/* net/http_server.h - a thin, strict HTTP/1.1 server on libevent loops, one a core.
+/* net/http_server.h - a thin, strict HTTP/1.1 server on several libevent loops, one for each core.
  *
- * Requests are parsed with http-parser; framing that two parsers could read differently is refused
- * and the connection closed (RFC 9112 §6). Every connection has bounds and deadlines for header,
- * body and reading of the answer. A request gets exactly one reply, on its own loop. Pipelined
- * requests are answered in order. HEAD is handled here (a reply's body is counted and not sent).
+ * Requests are parsed with http-parser. When two parsers could read the framing of a request
+ * differently, the server refuses the request and closes the connection (RFC 9112 §6). Each
+ * connection has size limits and deadlines for the header and the body, and the client must read
+ * its answer fast enough. Each request gets exactly one reply, on its own loop. Pipelined requests
+ * are answered in order. The server handles HEAD: it sends the length of the reply's body, but not
+ * the body.
  */
 #pragma once
 
@@ -15,35 +17,42 @@
 #include "base/str.h"
 #include "net/loop.h"
 
-struct http_server;  /* one listening socket a loop, shared address (SO_REUSEPORT) */
-struct http_request; /* lives until it was replied to, on its loop */
+struct http_server;  /* each loop has a listening socket at the same address (SO_REUSEPORT) */
+struct http_request; /* belongs to its loop, and lives until the reply */
 
 struct http_server_cfg {
-    struct str listen;           /* "HOST:PORT", "[::1]:0"; port 0: the kernel chooses */
-    int n_loops;                 /* >= 1 */
-    size_t max_connections;      /* per loop; over it the oldest idle one is closed, else 503 */
+    struct str listen;      /* "HOST:PORT", "[::1]:0"; port 0: the kernel chooses */
+    int n_loops;            /* >= 1 */
+    size_t max_connections; /* per loop; when there are more, the oldest idle connection is closed;
+                               if no connection is idle, the new one gets 503 */
     size_t max_header, max_body; /* bytes */
     int64_t header_ms, body_ms;  /* deadlines from the first byte */
     int64_t idle_ms;             /* keep-alive */
-    int64_t write_ms;            /* without progress of the reader */
+    int64_t write_ms;  /* how often it is checked that a client reads its answer fast enough:
+                          LIMIT_READ_RATE bytes a second, or the connection is closed */
+    size_t max_unsent; /* bytes of answers that clients are still reading, over all connections and
+                          loops; an answer that several clients read counts once. Above this the
+                          connections of the slowest clients are closed, or a new answer is replaced
+                          by 503. A single answer may be longer */
 };
 
-/* Handler of a complete request, on its loop. It replies now, or keeps the pointer and replies
- * later on the same loop: see http_request_hold(). */
+/* The handler of a complete request. It runs on the request's loop. It replies at once, or keeps
+ * the pointer and replies later on the same loop; see http_request_hold(). */
 typedef void http_handler_fn(void *ctx, struct http_request *req);
 
-/* Bind and listen; RC_INPUT (address unreadable), RC_IO (bind). Serving starts with
- * http_server_start(). */
+/* Bind the address and listen. RC_INPUT: the address cannot be read. RC_IO: it cannot be bound.
+ * http_server_start() begins to serve. */
 enum rc http_server_new(const struct http_server_cfg *cfg, http_handler_fn *handler, void *ctx,
                         struct http_server **out, struct err *err) NODISCARD;
 void http_server_start(struct http_server *s);
 
-/* The port bound. */
+/* The port to which the server is bound. */
 int http_server_port(const struct http_server *s);
 
-/* Stop accepting (what waits in the queues is still accepted), let requests in flight end within
- * `ms`, close connections. The loops go on running posted messages until http_server_free(). Main
- * thread, as new, start and free. */
+/* Stop accepting connections, give running requests `ms` milliseconds to end, then close all
+ * connections. Connections that already wait in the kernel's queues are still accepted. The loops
+ * go on running posted messages until http_server_free(). Call it on the main thread; the same
+ * holds for http_server_new(), http_server_start() and http_server_free(). */
 void http_server_stop(struct http_server *s, int64_t ms);
 void http_server_free(struct http_server **sp);
 
@@ -62,27 +71,31 @@ struct arena *http_request_arena(struct http_request *r); /* freed with the requ
 struct loop *http_request_loop(struct http_request *r);
 
 /* ---- holding: for answers that come from another thread ---- */
-/* Call it in the handler, before the handler returns; a request that is kept without holding cannot
- * be found, and its reply is dropped when the client has left. Holding again replaces the callbacks
- * and the deadline; the number stays.
+/* Hold a request. Call this in the handler, before the handler returns. A request that the handler
+ * keeps without holding it cannot be found by number, and its reply is dropped if the client has
+ * left. A second call for the same request replaces the callbacks and the deadline; the number
+ * stays the same.
  *
- * A number by which the loop finds the request again; 0 is never used. `gone` (may be NULL) runs on
- * the loop when the client left or the server stops before the reply; after it the request is freed
- * and the number means nothing. `deadline_ms` > 0: `late` runs then, and must reply (504 if it does
- * not).
+ * Returns a number by which the loop finds the request again. The number is never 0. `gone` (may be
+ * NULL) runs on the loop if the client leaves or the server stops before the reply; after that the
+ * request is freed, and its number is no longer valid. If `deadline_ms` is above 0, `late` runs
+ * when this time is over. It must reply; if it does not, the client gets 504.
  *
- * "Left" is a reset, or the end of the client's stream more than a second after the request was
- * complete. An end that comes sooner is taken for a client that has said all it wants to say and
- * waits (`printf ... | nc`): it gets its answer; should it have left, keep-alive probes tell within
- * about a minute and a half. */
+ * A client has left when it resets the connection, or ends its stream more than a second after its
+ * request was complete. If it ends its stream sooner, the server assumes that the client has sent
+ * everything and waits for the answer (`printf ... | nc`). It then gets its answer. If it has left
+ * all the same, keep-alive probes show this within about a minute and a half.
+ */
 typedef void http_gone_fn(void *ctx, uint64_t serial);
 uint64_t http_request_hold(struct http_request *r, http_gone_fn *gone, http_gone_fn *late,
                            int64_t deadline_ms, void *ctx);
-/* The held request, or NULL when it is gone. Loop's own thread. */
+/* The held request with this number; NULL: the request is gone. Call it on the loop's own thread.
+ */
 struct http_request *http_request_find(struct loop *l, uint64_t serial);
 
 /* ---- the reply ---- */
-/* Reply once. `fields`: complete lines "Name: value\r\n" (may be null); Date, Content-Length,
- * Connection are added here. `body` is given (NULL: none): the caller's hold goes with it. Status
- * 204 and 304 send no body and no Content-Length. After it the request pointer is dead. */
+/* Reply to a request; call this once. `fields` has complete lines "Name: value\r\n", and may be
+ * null. The server adds Date, Content-Length and Connection. It takes over the caller's reference
+ * to `body`; NULL: the reply has no body. Replies with status 204 and 304 are sent without body and
+ * Content-Length. The request pointer must not be used after this call. */
 void http_reply(struct http_request *r, int status, struct str fields, struct blob *body);

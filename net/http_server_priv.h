@@ -23,12 +23,12 @@
 
 #define INPUT_CHUNK (64 * 1024) /* bytes of one read; also the scratch room of a loop */
 #define INPUT_AHEAD (16 * 1024) /* bytes taken in while a request is being answered */
-#define LINGER_MS 2000          /* how long to listen after the last word (connection_linger) */
-#define HALF_CLOSE_MS 1000      /* see http_request_hold() */
-#define BODIES_AT_ONCE 16       /* bodies of full size that a loop holds together, ... */
-#define BODY_SMALL (64 * 1024)  /* ... not counting those that are smaller than this */
-#define REQUESTS_KEPT 32        /* request objects a loop keeps for reuse */
-#define REQUEST_HEAD_ROOM 2048  /* heads up to this need no memory of their own */
+#define LINGER_MS 2000     /* how long to go on reading after the last reply (connection_linger) */
+#define HALF_CLOSE_MS 1000 /* see http_request_hold() */
+#define BODIES_AT_ONCE 16  /* bodies of full size that a loop holds together, ... */
+#define BODY_SMALL (64 * 1024) /* ... not counting those that are smaller than this */
+#define REQUESTS_KEPT 32       /* request objects a loop keeps for reuse */
+#define REQUEST_HEAD_ROOM 2048 /* heads up to this need no memory of their own */
 #define REQUEST_FIELDS_ROOM 24
 #define REPLY_HEAD_ROOM 1024
 
@@ -86,13 +86,14 @@ enum conn_state {
     CONN_HANDLED, /* with the handler, or held */
     CONN_WRITE,   /* the reply did not fit into the socket at once */
     CONN_LINGER,  /* last reply sent; reading so that the client gets it */
-    CONN_DEAD,    /* to be freed by whoever runs it */
+    CONN_DEAD,    /* the function that runs the connection must free it */
     CONN_STATES_
 };
 
-/* One list for each: constant durations keep them in order of time. */
+/* There is one list for each kind. All deadlines of a kind have the same duration, so each list is
+ * in order of time. */
 enum deadline_kind {
-    DEADLINE_NONE, /* handled: the handler's business */
+    DEADLINE_NONE, /* the handler has the request: no deadline here */
     DEADLINE_HEADER,
     DEADLINE_BODY,
     DEADLINE_IDLE,
@@ -126,11 +127,15 @@ struct connection {
     unsigned n_lines;        /* complete lines of the head */
 
     /* output not sent yet */
-    struct event *write_event; /* only while the reader lags */
+    struct event *write_event; /* only while the client reads more slowly than the server writes */
     char *out_head;
     size_t out_head_len, out_head_at;
     struct blob *out_body;
     size_t out_body_at;
+    bool out_counted;          /* out_body is part of http_server.unsent */
+    int64_t out_began_mono_ms; /* when the reply began */
+    int64_t out_given;         /* bytes of the reply that the kernel took */
+    int64_t out_read;          /* of these, what the client had read at the last deadline */
 
     struct event read_event;
     union {
@@ -181,15 +186,22 @@ struct http_server {
     void *ctx;
     int port;
     bool started, stopped;
-    pthread_mutex_t lock;        /* guards n_drained */
-    pthread_cond_t drained;      /* n_drained grew; CLOCK_MONOTONIC */
-    int n_drained;               /* stopping loops without connections */
+    _Atomic size_t unsent;  /* bytes of the bodies that connections are sending, each body once */
+    pthread_mutex_t lock;   /* guards n_drained */
+    pthread_cond_t drained; /* n_drained grew; CLOCK_MONOTONIC */
+    int n_drained;          /* stopping loops without connections */
     struct server_loop *loops[]; /* cfg.n_loops */
 };
 
 /* ---- http_server.c ---- */
-/* Put the connection under the deadline, counted from now. */
+/* Give the connection a deadline of this kind, counted from now. */
 void server_set_deadline(struct connection *c, enum deadline_kind kind);
+/* Count a body of `len` bytes that a connection of this loop begins to send. False: unsent bodies
+ * would use more memory than is allowed, even after the slowest clients of this loop were closed;
+ * then drop the body, and do not send it. `len` 0: other connections are already sending the same
+ * body. */
+bool server_unsent_add(struct server_loop *sl, const struct connection *by, size_t len);
+void server_unsent_drop(struct server_loop *sl, size_t len);
 /* Take it out of the list of its deadline. */
 void server_unlist(struct connection *c);
 /* A connection was freed. */
@@ -201,13 +213,16 @@ void http_server_adopt(struct http_server *s, int fd);
 /* Serve an accepted socket, which is taken over. */
 struct connection *connection_new(struct server_loop *sl, int fd, const struct sockaddr *peer,
                                   socklen_t peer_len);
-/* Its deadline has passed. */
+/* Handle a connection whose deadline has passed. */
 void connection_late(struct connection *c);
-/* The server stops: end it as soon as its request is answered; at once when it has none, but a
- * fresh one may still bring it. */
+/* The server stops: close the connection as soon as its request is answered. If it has no request,
+ * close it at once, unless it is new and may still send its first request. */
 void connection_stop(struct connection *c);
-/* End it now, whatever it does. */
+/* Close the connection now, whatever its state is. */
 void connection_kill(struct connection *c);
+/* How many bytes of the present reply the client reads each second; -1: it is too early to
+ * tell. */
+int64_t connection_read_rate(const struct connection *c);
 /* Has any byte of a request come? */
 bool connection_is_quiet(const struct connection *c);
 /* Send a reply and go on. `fields`: complete lines. Takes the count of `body`. */

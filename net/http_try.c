@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/assert.h"
 
 #define CONNECT_MS 10000    /* when the call names no bound */
@@ -19,7 +20,7 @@
 
 /* ---- what may go to another origin ---- */
 
-/* Fields that say nothing about who asks; others go to the first origin only. */
+/* Fields that say nothing about the user; others go to the first origin only. */
 static bool is_ordinary_field(struct str name)
 {
     static const char *const names[] = {
@@ -42,8 +43,7 @@ static bool is_sendable(const struct http_field *f)
     for (size_t i = 0; i < f->name.len; i++) {
         char c = f->name.ptr[i];
 
-        if (!((c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') ||
-              (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL)))
+        if (!(ascii_is_alnum(c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL)))
             return false;
     }
     return str_chr(f->value, '\r') < 0 && str_chr(f->value, '\n') < 0 &&
@@ -167,7 +167,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     return rc == RC_OK ? len : 0;
 }
 
-/* The second line behind the judgement of the hop: the address really connected to. */
+/* After the check of the hop, a second one: of the address that is really connected to. */
 static curl_socket_t on_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *sa)
 {
     struct transfer *t = ctx;

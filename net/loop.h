@@ -23,11 +23,12 @@ struct loop *loop_new(const char *name);
  * still accepted and are run before the thread ends, or, when it has ended, by loop_free(). */
 void loop_post(struct loop *l, loop_fn *fn, void *ctx);
 
-/* Run fn(ctx) on the loop's thread and wait for it; when the thread has ended, run it here. Not
- * from the loop's own thread. */
+/* Run fn(ctx) on the loop's thread, and wait until it has returned. If the thread has ended, run
+ * fn(ctx) on the calling thread. Do not call it from the loop's own thread. */
 void loop_call(struct loop *l, loop_fn *fn, void *ctx);
 
-/* Ask the thread to end after what is posted before, and wait for it. Not from its own thread. */
+/* Ask the thread to end after it has run the messages that were posted before, and wait until it
+ * has ended. Do not call it from the loop's own thread. */
 void loop_stop(struct loop *l);
 
 /* Stop if needed, run what is left in the mailbox on the calling thread, free, clear the pointer.
@@ -40,8 +41,8 @@ struct event_base *loop_base(struct loop *l);
 /* True on the loop's own thread. */
 bool loop_is_own(const struct loop *l);
 
-/* A pointer for whoever made the loop (the HTTP server keeps its state of this loop there). Set it
- * before others use the loop; NULL at first. */
+/* A pointer that belongs to the maker of the loop (the HTTP server keeps its state of this loop
+ * there). Set it before other threads use the loop. It is NULL at first. */
 void loop_set_owner(struct loop *l, void *owner);
 void *loop_owner(const struct loop *l);
 

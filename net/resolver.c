@@ -100,9 +100,9 @@ static void on_sock_state(void *ctx, ares_socket_t fd, int readable, int writabl
     struct resolver *r = ctx;
     struct watch *w;
 
-    LIST_FOREACH(w, &r->watches, link)
-    if (w->fd == fd)
-        break;
+    LIST_FOREACH (w, &r->watches, link)
+        if (w->fd == fd)
+            break;
     if (w != NULL) {
         event_free(w->event);
         w->event = NULL;
@@ -158,7 +158,7 @@ static void entry_forget(struct resolver *r, struct entry *e)
     entry_free(e);
 }
 
-/* Call who waits. A callback may ask and cancel, so nothing is held across it. */
+/* Call those that wait. A callback may ask and cancel, so nothing is held across it. */
 static void on_deliver(evutil_socket_t fd, short what, void *ctx)
 {
     struct resolver *r = ctx;

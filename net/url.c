@@ -8,6 +8,7 @@
 #include <idn2.h>
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -20,7 +21,7 @@ enum {
     C_PATH = 2,       /* may stand in a path as it is */
     C_QUERY = 4,      /* may stand in a query as it is */
     C_HOST = 8,       /* may stand in a host name */
-    C_SCHEME = 16,    /* may stand in a scheme behind its first letter */
+    C_SCHEME = 16,    /* may stand in a scheme after its first letter */
 };
 
 /* Class of each ASCII byte. `[` and `]` may not stand in paths and queries (RFC 3986 §3.3, §3.4).
@@ -29,7 +30,7 @@ static unsigned url_class(unsigned char c)
 {
     static const char other_path[] = "!$&'()*+,;=:@/";
 
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
+    if (ascii_is_alnum((char)c))
         return C_UNRESERVED | C_PATH | C_QUERY | C_HOST | C_SCHEME;
     if (c == '-' || c == '.')
         return C_UNRESERVED | C_PATH | C_QUERY | C_HOST | C_SCHEME;
@@ -44,17 +45,6 @@ static unsigned url_class(unsigned char c)
     return 0;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 /* The byte written as %XX at `i`, or -1. */
 static int escaped_byte(struct str s, size_t i)
 {
@@ -62,8 +52,8 @@ static int escaped_byte(struct str s, size_t i)
 
     if (i + 2 >= s.len || s.ptr[i] != '%')
         return -1;
-    hi = hex_digit(s.ptr[i + 1]);
-    lo = hex_digit(s.ptr[i + 2]);
+    hi = ascii_hex(s.ptr[i + 1]);
+    lo = ascii_hex(s.ptr[i + 2]);
     return hi < 0 || lo < 0 ? -1 : hi * 16 + lo;
 }
 
@@ -100,7 +90,7 @@ static size_t scheme_len(struct str s)
 {
     size_t i;
 
-    if (s.len == 0 || !((s.ptr[0] | 32) >= 'a' && (s.ptr[0] | 32) <= 'z'))
+    if (s.len == 0 || !ascii_is_alpha(s.ptr[0]))
         return 0;
     for (i = 1; i < s.len; i++) {
         if (s.ptr[i] == ':')
@@ -129,7 +119,7 @@ static ssize_t last_at(struct str s)
 
 /* ---- the public form ---- */
 
-/* Schemes in which `x@y` names somebody and is no credential. */
+/* Schemes in which `x@y` is the name of somebody, not a credential. */
 static bool is_naming_scheme(struct str scheme)
 {
     static const char *const names[] = {"mailto", "tag",  "acct", "xmpp", "sip", "sips",
@@ -174,7 +164,7 @@ struct str url_public(struct arena *a, struct str raw)
     authority = str_slice(rest, 0, find_any(rest, 0, "/\\?#"));
     sign = last_at(authority);
     colon = str_chr(authority, ':');
-    /* "http://user:pa/ss@host/" is no URL, but its author meant a password. */
+    /* "http://user:pa/ss@host/" is not a URL, but its author meant a password. */
     if (sign < 0 && colon >= 0 && authority.ptr[0] != '[' &&
         find_any(authority, (size_t)colon + 1, "0123456789") != (size_t)colon + 1 &&
         (size_t)colon + 1 < authority.len)
@@ -202,7 +192,7 @@ static enum rc host_ipv6(struct arena *a, struct str raw, struct str shown, stru
 
     if (raw.len < 4 || raw.ptr[raw.len - 1] != ']' ||
         inet_pton(AF_INET6, str_z(a, str_slice(raw, 1, raw.len - 1)), &addr) != 1)
-        return host_error(err, shown, "the host in brackets is no IPv6 address");
+        return host_error(err, shown, "the host in brackets is not an IPv6 address");
     inet_ntop(AF_INET6, &addr, text, sizeof text);
     *out = str_printf(a, "[%s]", text);
     return RC_OK;
@@ -339,7 +329,7 @@ static enum rc port_number(struct str text, int otherwise, struct str shown, int
         return RC_OK;
     }
     if (find_any(text, 0, "+-") != text.len || !str_to_i64(text, &n) || n < 1 || n > 65535)
-        return err_set(err, RC_INPUT, "URL \"%.*s\": the port is no number from 1 to 65535",
+        return err_set(err, RC_INPUT, "URL \"%.*s\": the port is not a number from 1 to 65535",
                        STR_ARG(shown));
     *out = (int)n;
     return RC_OK;
@@ -428,7 +418,7 @@ enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out, struct
     n = scheme_len(s);
     if (n == 0)
         return err_set(err, RC_INPUT,
-                       "\"%.*s\" is no absolute URL: it must start with http:// or https://",
+                       "\"%.*s\" is not an absolute URL: it must start with http:// or https://",
                        STR_ARG(shown));
     parts.scheme = str_lower(a, str_slice(s, 0, n));
     if (!str_eqz(parts.scheme, "http") && !str_eqz(parts.scheme, "https"))

@@ -20,11 +20,12 @@ struct url_parts {         /* arena strings */
 enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out,
                   struct err *err) NODISCARD;
 
-/* `ref` resolved against absolute `base`; any scheme. The trimmed ref itself when there is no base
- * or it cannot be resolved. */
+/* Resolve `ref` against the absolute URL `base`, whatever its scheme. When `base` is missing, or
+ * `ref` cannot be resolved, the result is `ref` without blanks around it. */
 struct str url_resolve(struct arena *a, struct str base, struct str ref);
 
-/* The URL without user, password and fragment, for links, logs and errors; whatever it is. */
+/* The URL without user, password and fragment, for links, logs and errors. `raw` may be any text.
+ */
 struct str url_public(struct arena *a, struct str raw);
 
 /* "host:port" of a canonical URL. */

@@ -150,14 +150,35 @@ static void writer_release(struct writer *w)
     arena_release(&w->arena);
 }
 
+/* Append what the library wrote, with <int> for its <i4>: the same type by the specification, and
+ * the name that the signatures of receivers say. No text holds a '<'. */
+static void put_document(struct buf *out, struct str s)
+{
+    const struct str i4 = STR("i4>");
+    size_t from = 0;
+
+    for (;;) {
+        struct str rest = str_slice(s, from, s.len);
+        ssize_t at = str_find(rest, i4);
+
+        if (at < 1) {
+            unshim_document(out, rest);
+            return;
+        }
+        unshim_document(out, str_slice(rest, 0, (size_t)at));
+        buf_puts(out, rest.ptr[at - 1] == '<' || rest.ptr[at - 1] == '/' ? "int>" : "i4>");
+        from += (size_t)at + i4.len;
+    }
+}
+
 /* Append what the library wrote; RC_LIMIT when it does not fit. */
 static enum rc writer_emit(struct writer *w, xmlrpc_mem_block *block, struct buf *out,
                            struct err *err)
 {
     if (w->env.fault_occurred)
         return env_error(&w->env, err);
-    unshim_document(
-        out, str_of(XMLRPC_MEMBLOCK_CONTENTS(char, block), XMLRPC_MEMBLOCK_SIZE(char, block)));
+    put_document(out,
+                 str_of(XMLRPC_MEMBLOCK_CONTENTS(char, block), XMLRPC_MEMBLOCK_SIZE(char, block)));
     if (!buf_ok(out))
         return err_set(err, RC_LIMIT, "the XML-RPC message is longer than %zu bytes", out->max);
     return RC_OK;
@@ -215,7 +236,7 @@ static struct str read_mapped(struct reader *r, xmlrpc_value *x)
     return s;
 }
 
-/* Bytes as text: what is no UTF-8, or no character of XML, goes the way it goes in strings. */
+/* Bytes as text: bytes that are not UTF-8, or not a character of XML, are treated as in strings. */
 static struct str read_base64(struct reader *r, xmlrpc_value *x)
 {
     const unsigned char *p = NULL;

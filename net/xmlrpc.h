@@ -19,13 +19,13 @@ void rpc_init(void);
 enum rc rpc_write_call(struct buf *out, struct str method, const struct value *const *params,
                        size_t n_params, struct err *err) NODISCARD;
 
-/* What an answer says. Never fails: a body that is no methodResponse is RPC_GARBAGE. */
+/* What an answer says. Never fails: a body that is not a methodResponse is RPC_GARBAGE. */
 enum rpc_answer { RPC_RESULT, RPC_FAULT, RPC_GARBAGE };
 enum rpc_answer rpc_read_answer(struct arena *a, struct str body, struct value **result,
                                 int *fault_code, struct str *fault_text);
 
-/* The server side: a table of methods; an unknown one, wrong parameters or unreadable XML becomes a
- * fault. */
+/* The server side: a table of methods. The answer to an unknown method, wrong parameters or
+ * unreadable XML is a fault. */
 typedef enum rc rpc_method_fn(void *ctx, struct arena *a, const struct value *params,
                               struct value **result, struct err *err); /* params: a list */
 struct rpc_method {

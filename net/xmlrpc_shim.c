@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <iconv.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 
 #define PAIR_HIGH 0xE000
@@ -197,11 +198,6 @@ void unshim_document(struct buf *out, struct str s)
 
 /* ---- encodings ---- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* The value that follows `key` and "=", quoted or not, up to a blank or `;`; null when absent. */
 static struct str value_after(struct str s, struct str key)
 {
@@ -220,7 +216,7 @@ static struct str value_after(struct str s, struct str key)
 
         return close < 0 ? STR_NULL : str_slice(v, 1, (size_t)close + 1);
     }
-    for (n = 0; n < v.len && !is_blank(v.ptr[n]) && v.ptr[n] != ';';)
+    for (n = 0; n < v.len && !ascii_is_space(v.ptr[n]) && v.ptr[n] != ';';)
         n++;
     return str_slice(v, 0, n);
 }
@@ -231,7 +227,7 @@ static struct str declared_encoding(struct str body)
     struct str head = str_slice(body, 0, 400);
     ssize_t end;
 
-    while (head.len > 0 && is_blank(head.ptr[0]))
+    while (head.len > 0 && ascii_is_space(head.ptr[0]))
         head = str_slice(head, 1, head.len);
     if (!str_starts(head, STR("<?xml")) || (end = str_find(head, STR("?>"))) < 0)
         return STR_NULL;
@@ -252,8 +248,7 @@ static struct str to_utf8(struct arena *a, struct str body, struct str encoding,
     for (size_t i = 0; i < encoding.len; i++) {
         char c = encoding.ptr[i];
 
-        if (!((c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '-' ||
-              c == '_' || c == '.' || c == ':'))
+        if (!(ascii_is_alnum(c) || c == '-' || c == '_' || c == '.' || c == ':'))
             return STR_NULL;
     }
     if (!wide && (str_istarts(encoding, STR("utf-16")) || str_istarts(encoding, STR("utf-32")) ||
@@ -345,7 +340,7 @@ static struct str scan_rest(const struct scan *sc)
     return str_slice(sc->s, sc->at, sc->s.len);
 }
 
-/* Skip to behind `end`; false when it does not come. */
+/* Skip to the byte after `end`; false when it does not come. */
 static bool scan_past(struct scan *sc, struct str end)
 {
     ssize_t n = str_find(scan_rest(sc), end);
@@ -416,15 +411,11 @@ static enum rc scan_reference(struct scan *sc, struct err *err)
         size_t digits = hex ? 2 : 1, i = digits;
 
         for (; i < name.len && cp <= 0x10FFFF; i++) {
-            char c = name.ptr[i];
-            uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
-                             : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
-                             : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
-                                                    : 16;
+            int digit = ascii_hex(name.ptr[i]);
 
-            if (digit >= (hex ? 16 : 10))
+            if (digit < 0 || digit >= (hex ? 16 : 10))
                 break;
-            cp = cp * (hex ? 16 : 10) + digit;
+            cp = cp * (hex ? 16 : 10) + (uint32_t)digit;
         }
         if ((i == name.len && i > digits) || cp > 0x10FFFF) {
             scan_char(sc, cp);
@@ -436,8 +427,7 @@ static enum rc scan_reference(struct scan *sc, struct err *err)
 
 static bool is_name_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '-' || c == '_' || c == ':';
+    return ascii_is_alnum(c) || c == '.' || c == '-' || c == '_' || c == ':';
 }
 
 /* A tag, without its attributes: XML-RPC has none. */
@@ -453,7 +443,7 @@ static enum rc scan_tag(struct scan *sc, struct err *err)
     for (from = i; i < s.len && is_name_byte(s.ptr[i]);)
         i++;
     if (i == from || i - from > 64)
-        return err_set(err, RC_INPUT, "byte %zu: a tag was expected behind \"<\"", sc->at);
+        return err_set(err, RC_INPUT, "byte %zu: a tag was expected after \"<\"", sc->at);
     name = str_slice(s, from, i);
     is_i8 = str_eqz(name, "i8") || str_eqz(name, "ex:i8");
     if (is_i8)
@@ -475,7 +465,7 @@ static enum rc scan_tag(struct scan *sc, struct err *err)
         return err_set(err, RC_INPUT, "byte %zu: the tag does not end", sc->at);
     empty = !closing && s.ptr[i - 1] == '/';
     if (is_i8 && empty)
-        return err_set(err, RC_INPUT, "byte %zu: an empty <i8> is no number", sc->at);
+        return err_set(err, RC_INPUT, "byte %zu: an empty <i8> is not a number", sc->at);
     buf_puts(&sc->out, empty ? "/>" : ">");
     if (is_i8 && !closing)
         buf_str(&sc->out, SHIM_I8);

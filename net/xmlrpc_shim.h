@@ -11,16 +11,16 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* UTF-8 text as xmlrpc-c may have it, and back. Broken bytes become U+FFFD. The result may be the
- * argument itself. */
+/* Map UTF-8 text to the form that xmlrpc-c can carry, and back. Invalid bytes become U+FFFD. The
+ * result may be the argument itself. */
 struct str shim_text(struct arena *a, struct str s);
 struct str unshim_text(struct arena *a, struct str s);
 
 /* Append a document that xmlrpc-c wrote, with its texts mapped back: finished XML, UTF-8. */
 void unshim_document(struct buf *out, struct str s);
 
-/* What an <i8> becomes: a string that starts with this mark, which no text does. The library
- * crashes on an <i8> that is no number. */
+/* An <i8> becomes a string that starts with this mark. No other text starts with it. The library
+ * crashes on an <i8> that is not a number. */
 #define SHIM_I8 STR("\xEE\xA0\x80\xEE\xA0\x82")
 
 /* A document from outside, in any encoding named by its byte order mark, its XML declaration or

@@ -1,5 +1,5 @@
-/* notifier/announcer.c - commit notices -> a batch read on a reader thread -> one POST a feed and
- * server. */
+/* notifier/announcer.c - from commit notices to a batch that is read on a reader thread, to one
+ * POST for each feed and server. */
 #include "notifier/announcer.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@
 #define CALL_MAX (64 * 1024)
 #define ANSWER_MAX (64 * 1024)
 #define HEADER_MAX (16 * 1024)
-#define NAME_MAX_LEN 1024 /* characters of the interface; bytes here, to be on the safe side */
+#define NAME_MAX_LEN 1024 /* the interface counts characters; these are bytes, which is safe */
 
 struct announcer {
     struct announcer_cfg cfg; /* strings in `texts`; the loop, while it runs */
@@ -53,7 +53,8 @@ static void sending_free(struct sending *s)
     mem_free(s);
 }
 
-/* Did the server take it? An answer that is none counts as yes: many send but a line of text. */
+/* Did the server take it? An answer that is not XML-RPC counts as yes: many servers send one line
+ * of text. */
 static bool is_taken(struct arena *a, const struct http_answer *answer)
 {
     struct value *result = NULL;
@@ -101,7 +102,7 @@ static struct str own_url(const struct announcer *n, struct arena *a, struct str
     return str_printf(a, "%.*s/feed?url=%.*s", STR_ARG(base), STR_ARG(url_encode(a, url)));
 }
 
-static void send_one(struct announcer *n, struct str server, const struct feed_record *feed)
+static void send_one(struct announcer *n, struct str server, const struct feed *feed)
 {
     struct http_field type = {STR("Content-Type"), STR("text/xml")};
     struct sending *s = NEW(struct sending);
@@ -136,7 +137,7 @@ static void send_one(struct announcer *n, struct str server, const struct feed_r
     http_client_start(n->client, &call, on_answer, s);
 }
 
-/* ---- records (a reader thread) --------------------------------------------------------------- */
+/* ---- feeds (a reader thread) ----------------------------------------------------------------- */
 
 struct batch {
     struct announcer *n;
@@ -144,7 +145,7 @@ struct batch {
     struct fresh *fresh;
     size_t n_fresh;
     struct arena *arena;
-    struct feed_record **feeds; /* to announce */
+    struct feed **feeds; /* to announce */
     size_t n_feeds;
 };
 
@@ -167,7 +168,7 @@ static void on_read(void *ctx)
 }
 
 /* The feed, unless it is not to be announced. */
-static struct feed_record *read_one(struct reader *r, const struct fresh *fresh, struct arena *a)
+static struct feed *read_one(struct reader *r, const struct fresh *fresh, struct arena *a)
 {
     struct view first = {.feed_ids = &fresh->feed_id,
                          .n_feeds = 1,
@@ -176,16 +177,16 @@ static struct feed_record *read_one(struct reader *r, const struct fresh *fresh,
                          .before_seq = INT64_MAX,
                          .len = 1,
                          .with_deleted = true};
-    struct feed_record *feed;
+    struct feed *feed;
     struct revision *rows;
     struct err err = ERR_INIT;
-    size_t n_rows = 0, n = 0;
+    size_t n_rows = 0;
 
     if (reader_rows(r, &first, a, &rows, &n_rows, &err) == RC_OK && n_rows == 1 &&
-        !rows[0].initial && reader_feeds(r, &fresh->feed_id, 1, a, &feed, &n, &err) == RC_OK &&
-        n == 1 && str_is_null(feed->credential))
+        !rows[0].initial && reader_feed(r, fresh->feed_id, a, &feed, &err) == RC_OK &&
+        str_is_null(feed->credential))
         return feed;
-    if (err.rc != RC_OK)
+    if (err.rc != RC_OK && err.rc != RC_NOT_FOUND)
         log_warn("announcer", "unread", "feed=%lld error=%s", (long long)fresh->feed_id,
                  log_quote(str_from(err.text)));
     return NULL;
@@ -195,9 +196,9 @@ static void read_batch(void *ctx, struct reader *r)
 {
     struct batch *b = ctx;
 
-    b->feeds = ARENA_ARRAY(b->arena, struct feed_record *, b->n_fresh + 1);
+    b->feeds = ARENA_ARRAY(b->arena, struct feed *, b->n_fresh + 1);
     for (size_t i = 0; i < b->n_fresh; i++) {
-        struct feed_record *feed = read_one(r, &b->fresh[i], b->arena);
+        struct feed *feed = read_one(r, &b->fresh[i], b->arena);
 
         if (feed != NULL)
             b->feeds[b->n_feeds++] = feed;
@@ -284,7 +285,7 @@ static void on_start(void *ctx)
     n->client = http_client_new(n->loop, &cfg);
 }
 
-/* The loop is there as soon as there is somebody to tell, and then for good. */
+/* The loop is made when there is a server for the first time, and stays. */
 static void start_if_needed(struct announcer *n)
 {
     struct loop *loop;

@@ -1,9 +1,9 @@
-/* notifier/announcer.h - tells ping servers which feeds have news: weblogUpdates.ping.
+/* notifier/announcer.h - tells ping servers which feeds have news (weblogUpdates.ping).
  *
- * A loop of its own, which exists while there are servers. A ping is a hint, so it is sent once,
- * and when too many wait it is not sent at all; nothing is remembered over a restart. Not announced
- * are what a feed held when it was first fetched, and feeds with a credential, which are nobody's
- * business. Public calls: the main thread.
+ * It starts a loop of its own when the first server is set. A ping is a hint: it is sent once, it
+ * is dropped when too many wait, and nothing is remembered across a restart. The entries of a
+ * feed's first fetch are not announced. Feeds with a credential are private, so they are not
+ * announced, either. Public calls: the main thread.
  */
 #pragma once
 
@@ -23,13 +23,13 @@ struct announcer_cfg {
     int64_t timeout_ms;  /* one call */
 };
 
-/* Make it and listen to the store's commits: before the first write. */
+/* Make it, and listen to the store's commits. Before the first write. */
 struct announcer *announcer_new(const struct announcer_cfg *cfg);
 
 /* From now on news is announced. */
 void announcer_start(struct announcer *n);
 
-/* Announce no more, cut what is under way. */
+/* Announce no more, and cancel what is under way. */
 void announcer_stop(struct announcer *n);
 
 /* Free it, after store_close(). NULL is allowed. */

@@ -1,4 +1,4 @@
-/* notifier/attempt.c - the table. A row is a state, a column an event; 0 keeps the state. */
+/* notifier/attempt.c - the table. A row is a state, a column is an event; 0 keeps the state. */
 #include "notifier/attempt.h"
 
 #include "base/assert.h"
@@ -27,7 +27,7 @@ static const unsigned char next_states[ATTEMPT_STATES_][ATTEMPT_EVENTS_] = {
             [ATTEMPT_POSTPONED] = TO(WAITING),
             [ATTEMPT_GAVE_UP] = TO(SUSPENDED),
         },
-    /* what was read may be older than the news: "nothing" and "suspended" are looked at again */
+    /* what was read may be older than the news: after "nothing" and "suspended" it is read again */
     [ATTEMPT_REREADING] =
         {
             [ATTEMPT_NOTHING] = TO(DUE),
@@ -77,4 +77,14 @@ const char *attempt_state_name(enum attempt_state state)
 
     ASSERT((unsigned)state < ATTEMPT_STATES_);
     return names[state];
+}
+
+const char *attempt_event_name(enum attempt_event event)
+{
+    static const char *const names[ATTEMPT_EVENTS_] = {
+        "news",      "turn",    "nothing", "found",   "settled",    "postponed",
+        "delivered", "drained", "failed",  "gave_up", "pause_over", "resumed"};
+
+    ASSERT((unsigned)event < ATTEMPT_EVENTS_);
+    return names[event];
 }

@@ -1,5 +1,5 @@
-/* notifier/bodies.c - a ring of finished calls. Few at a time have many receivers, so a handful is
- * searched in order. */
+/* notifier/bodies.c - a ring of bodies. Only a few at a time have many receivers, so the ring is
+ * short and is searched in order. */
 #include "notifier/bodies.h"
 
 #include <pthread.h>
@@ -64,8 +64,8 @@ static struct kept *find_locked(struct bodies *b, const unsigned char *key)
     return NULL;
 }
 
-/* The place of the oldest that nobody is making, for another one; NULL: there is none. */
-static struct kept *take_place_locked(struct bodies *b)
+/* Free the oldest one that nobody is making, for another one. NULL: there is none. */
+static struct kept *take_oldest_locked(struct bodies *b)
 {
     for (size_t i = 0; i < KEPT; i++) {
         struct kept *k = &b->ring[b->next++ % KEPT];
@@ -93,7 +93,7 @@ bool bodies_get(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], struc
         blob_ref(out->bytes);
         out->doc.self = str_dup(a, out->doc.self);
         out->doc.hub = str_dup(a, out->doc.hub);
-    } else if ((k = take_place_locked(b)) != NULL) {
+    } else if ((k = take_oldest_locked(b)) != NULL) {
         k->state = MAKING;
         memcpy(k->key, key, BODIES_KEY_LEN);
     }

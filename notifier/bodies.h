@@ -1,20 +1,23 @@
-/* notifier/bodies.h - the calls made last, for the many subscriptions that get the same ones.
+/* notifier/bodies.h - keeps the bodies that were made last, because many subscriptions get the same
+ * body.
  *
- * What is kept does not depend on the subscription, and its key is made of all that it depends on,
- * so nothing is ever out of date. It is made once: who asks for what another thread is making just
- * now waits for it. Any thread.
+ * A body that is kept does not depend on the subscription. Its key is made of everything that it
+ * does depend on, so it is never out of date. Each body is made once: when a thread asks for a body
+ * that another thread is making, it waits until that body is made. Any thread.
  */
 #pragma once
 
 #include <stddef.h>
 
 #include "base/blob.h"
-#include "notifier/sink.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/ports.h"
 
 #define BODIES_KEY_LEN 16
 
-/* What came of making it: RC_OK and bytes (NULL: there is nothing to send), or why it cannot be.
- * `doc` is set for documents of topics. */
+/* A body, or the reason why it cannot be made. With RC_OK, `bytes` is the body; NULL: there is
+ * nothing to send. `doc` is set for documents of topics. */
 struct body {
     enum rc rc;
     struct blob *bytes; /* held: blob_unref() */
@@ -25,17 +28,18 @@ struct bodies;
 struct bodies *bodies_new(void);
 void bodies_free(struct bodies **bp);
 
-/* True: *out is what is kept under the key, strings in the arena. False: the caller makes it, and
- * calls bodies_put() or bodies_give_up() soon, for others wait. */
+/* Look for the body with this key. True: *out is that body, with its strings in the arena. False:
+ * the caller must make the body, and then call bodies_put() or bodies_give_up() soon, because other
+ * threads wait for it. */
 bool bodies_get(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], struct arena *a,
                 struct body *out) NODISCARD;
 
-/* Keep it, with a hold of its own on the bytes; the oldest go when there are too many, or too many
- * bytes. */
+/* Keep a body, with a hold of its own on the bytes. When there are too many bodies, or too many
+ * bytes, the oldest bodies are dropped. */
 void bodies_put(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], const struct body *made);
 
-/* It was not made: who waits makes it. */
+/* The caller has not made the body. The next thread that waits for it will make it. */
 void bodies_give_up(struct bodies *b, const unsigned char key[BODIES_KEY_LEN]);
 
-/* Keep nothing of what is there: it was made by other settings. */
+/* Forget all bodies, because they were made with other settings. */
 void bodies_clear(struct bodies *b);

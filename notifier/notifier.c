@@ -1,160 +1,43 @@
-/* notifier/notifier.c - start and stop, and the roster kept true to the database.
+/* notifier/notifier.c - start and stop, and what commits tell.
  *
  * Commits leave ids under a lock; the loop takes them. A feed with new revisions makes its members
- * due. A subscription that was made, changed or ended is read again, many at a time, one read at a
- * time: what a commit told before the read was asked for is in its snapshot.
+ * due (turns.h). A subscription that was made, changed or ended is read again (reload.h).
  */
 #include "notifier/notifier.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
 #include "base/assert.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/mem.h"
-#include "notifier/dispatch.h"
+#include "notifier/reload.h"
+#include "notifier/turns.h"
 #include "notifier/verifier.h"
 
-#define LOAD_AGAIN_MS 100
+#define NOTIFIER_MAGIC 0x6e6f7469u
 
-/* ---- subscriptions -------------------------------------------------------------------------- */
+/* What commits have told, until the loop takes it. */
+struct news {
+    int64_t *feeds; /* with new revisions */
+    int64_t *moved; /* feeds that became part of another one */
+    int64_t *subs;  /* subscriptions made, changed or ended */
+    size_t n_feeds, n_moved, n_subs;
+    size_t cap_feeds, cap_moved, cap_subs;
+};
 
-static struct reload *reload_new(struct notifier *n, uint64_t number)
-{
-    struct reload *l = NEW(struct reload);
+struct notifier {
+    unsigned magic;
+    struct notifier_cfg cfg; /* the loop's, once it runs */
+    struct loop *loop;       /* NULL before the start */
+    struct http_client *client;
+    struct verifier *verifier; /* NULL: there is no hub */
+    struct turns turns;
+    struct reload reload;
 
-    l->n = n;
-    l->number = number;
-    return l;
-}
-
-static void reload_free(struct reload *l)
-{
-    arena_free(&l->arena);
-    mem_free(l->ids);
-    mem_free(l);
-}
-
-/* Bring the member of a subscription up to date with its record. */
-static void apply(struct notifier *n, uint64_t number, const struct subscription *sub)
-{
-    struct member *m = roster_find(&n->roster, sub->id);
-    int64_t *ids;
-
-    if (m != NULL && !str_eq(sub->endpoint, str_from(m->endpoint->url))) {
-        dispatch_remove(n, m);
-        m = NULL;
-    }
-    if (str_is_null(sub->endpoint))
-        return;
-    if (m == NULL) {
-        m = roster_add(&n->roster, sub->id, sub->endpoint);
-        m->notifier = n;
-    }
-    ids = mem_alloc((sub->n_feeds + 1) * sizeof *ids);
-    for (size_t i = 0; i < sub->n_feeds; i++)
-        ids[i] = sub->feeds[i].feed_id;
-    roster_set_feeds(&n->roster, m, ids, sub->n_feeds);
-    mem_free(ids);
-    if (sub->state == SUB_SUSPENDED) {
-        if (m->turn == NULL && m->ack == NULL) /* a turn under way finds out for itself */
-            dispatch_event(n, m, ATTEMPT_GAVE_UP);
-    } else if (sub->next_try_at == TIME_UNKNOWN) {
-        dispatch_event(n, m, ATTEMPT_RESUMED);
-    }
-    dispatch_event(n, m, ATTEMPT_NEWS);
-    dispatch_reloaded(n, m, number, sub->position);
-}
-
-static void reload_run(struct notifier *n);
-static void reload_send(struct notifier *n);
-
-static void on_load_again(void *ctx)
-{
-    struct notifier *n = ctx;
-
-    n->load_again = NULL;
-    reload_send(n);
-}
-
-static void on_loaded(void *ctx)
-{
-    struct reload *l = ctx;
-    struct notifier *n = l->n;
-    size_t k = 0;
-
-    if (n->stopped) {
-        reload_free(l);
-        return;
-    }
-    if (l->rc != RC_OK) {
-        log_warn("notifier", "subscriptions_unread", "error=%s tried again",
-                 log_quote(str_from(l->err.text)));
-        n->load_again = loop_timer_start(n->loop, LOAD_AGAIN_MS * 10, on_load_again, n);
-        return;
-    }
-    n->loading = NULL;
-    n->reload_done = l->number;
-    for (size_t i = 0; i < l->n_subs; i++)
-        apply(n, l->number, &l->subs[i]);
-    for (size_t i = 0; i < l->n_ids; i++) { /* the records are in the order of the ids */
-        struct member *m = roster_find(&n->roster, l->ids[i]);
-
-        if (k < l->n_subs && l->subs[k].id == l->ids[i])
-            k++;
-        else if (m != NULL)
-            dispatch_remove(n, m);
-    }
-    if (l->all)
-        log_info("notifier", "started", "subscriptions=%zu endpoints=%zu",
-                 map_count(&n->roster.members), map_count(&n->roster.endpoints));
-    reload_free(l);
-    reload_run(n);
-    dispatch_run(n);
-}
-
-/* On a reader thread. */
-static void load(void *ctx, struct reader *r)
-{
-    struct reload *l = ctx;
-
-    arena_free(&l->arena);
-    l->arena = arena_new();
-    l->err = (struct err)ERR_INIT;
-    l->rc =
-        reader_subs(r, l->all ? NULL : l->ids, l->n_ids, l->arena, &l->subs, &l->n_subs, &l->err);
-    loop_post(l->n->loop, on_loaded, l);
-}
-
-static void reload_send(struct notifier *n)
-{
-    if (store_read(n->cfg.store, load, n->loading) != RC_OK)
-        n->load_again = loop_timer_start(n->loop, LOAD_AGAIN_MS, on_load_again, n);
-}
-
-/* Read what has been collected, unless a read is under way: then after it. */
-static void reload_run(struct notifier *n)
-{
-    if (n->loading != NULL || (n->collecting->n_ids == 0 && !n->collecting->all))
-        return;
-    n->loading = n->collecting;
-    n->collecting = reload_new(n, n->loading->number + 1);
-    reload_send(n);
-}
-
-static void reload_want(struct notifier *n, int64_t sub_id)
-{
-    struct reload *l = n->collecting;
-    struct member *m = roster_find(&n->roster, sub_id);
-
-    if (m != NULL && m->reload == l->number)
-        return; /* it is among them */
-    if (m != NULL)
-        m->reload = l->number;
-    l->ids = mem_grow(l->ids, &l->cap_ids, l->n_ids + 1, sizeof *l->ids);
-    l->ids[l->n_ids++] = sub_id;
-}
+    pthread_mutex_t lock; /* any thread; guards the rest */
+    bool listening;
+    bool posted; /* the loop has been told of `news` */
+    bool hub_news;
+    struct news news;
+};
 
 /* ---- commit notices ------------------------------------------------------------------------- */
 
@@ -166,7 +49,7 @@ static void news_release(struct news *news)
     *news = (struct news){0};
 }
 
-void notifier_take_news(struct notifier *n)
+static void take_news(struct notifier *n)
 {
     struct news news;
     struct member *const *members;
@@ -176,23 +59,23 @@ void notifier_take_news(struct notifier *n)
     news = n->news;
     n->news = (struct news){0};
     pthread_mutex_unlock(&n->lock);
-    for (size_t i = 0; i < news.n_subs && !n->stopped; i++)
-        reload_want(n, news.subs[i]);
-    for (size_t i = 0; i < news.n_moved && !n->stopped; i++) {
-        members = roster_of_feed(&n->roster, news.moved[i], &n_members);
+    for (size_t i = 0; i < news.n_subs && !n->turns.stopped; i++)
+        reload_want(&n->reload, news.subs[i]);
+    for (size_t i = 0; i < news.n_moved && !n->turns.stopped; i++) {
+        members = roster_of_feed(&n->turns.roster, news.moved[i], &n_members);
         for (size_t k = 0; k < n_members; k++)
-            reload_want(n, members[k]->id);
+            reload_want(&n->reload, members[k]->id);
     }
-    for (size_t i = 0; i < news.n_feeds && !n->stopped; i++) {
-        members = roster_of_feed(&n->roster, news.feeds[i], &n_members);
+    for (size_t i = 0; i < news.n_feeds && !n->turns.stopped; i++) {
+        members = roster_of_feed(&n->turns.roster, news.feeds[i], &n_members);
         for (size_t k = 0; k < n_members; k++)
-            dispatch_event(n, members[k], ATTEMPT_NEWS);
+            turns_event(&n->turns, members[k], ATTEMPT_NEWS);
     }
     news_release(&news);
-    if (n->stopped)
+    if (n->turns.stopped)
         return;
-    reload_run(n);
-    dispatch_run(n);
+    reload_run(&n->reload);
+    turns_run(&n->turns);
 }
 
 static void on_news(void *ctx)
@@ -205,7 +88,7 @@ static void on_news(void *ctx)
     hub_news = n->hub_news;
     n->hub_news = false;
     pthread_mutex_unlock(&n->lock);
-    notifier_take_news(n);
+    take_news(n);
     if (hub_news && n->verifier != NULL)
         verifier_wake(n->verifier);
 }
@@ -249,18 +132,12 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
 struct notifier *notifier_new(const struct notifier_cfg *cfg)
 {
     struct notifier *n = NEW(struct notifier);
-    pthread_condattr_t attr;
 
     n->magic = NOTIFIER_MAGIC;
     n->cfg = *cfg;
-    roster_init(&n->roster);
-    n->bodies = bodies_new();
-    n->collecting = reload_new(n, 1);
+    turns_init(&n->turns, &n->cfg);
+    reload_init(&n->reload, &n->turns, cfg->store);
     pthread_mutex_init(&n->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&n->drained, &attr);
-    pthread_condattr_destroy(&attr);
     store_listen(cfg->store, on_commit, n);
     return n;
 }
@@ -268,16 +145,18 @@ struct notifier *notifier_new(const struct notifier_cfg *cfg)
 static void on_start(void *ctx)
 {
     struct notifier *n = ctx;
-    struct http_client_cfg cfg = {
-        .guard = n->cfg.guard, .user_agent = n->cfg.user_agent, .max_total = n->cfg.max_calls};
+    struct http_client_cfg cfg = {.guard = n->cfg.guard,
+                                  .user_agent = n->cfg.user_agent,
+                                  .max_total = n->cfg.max_calls + VERIFIER_CALLS_MAX};
 
     n->client = http_client_new(n->loop, &cfg);
     if (n->cfg.draw != NULL) {
         n->verifier = verifier_new(n->loop, n->client, &n->cfg);
         verifier_wake(n->verifier);
     }
-    n->collecting->all = true;
-    reload_run(n);
+    turns_start(&n->turns, n->loop, n->client);
+    reload_want_all(&n->reload);
+    reload_run(&n->reload);
 }
 
 enum rc notifier_start(struct notifier *n, struct err *err)
@@ -296,21 +175,15 @@ static void on_stop_begin(void *ctx)
 {
     struct notifier *n = ctx;
 
-    n->stopping = true;
-    dispatch_check_drained(n);
+    turns_drain(&n->turns);
 }
 
 static void on_stop_end(void *ctx)
 {
     struct notifier *n = ctx;
 
-    n->stopped = true;
-    if (n->load_again != NULL) { /* then nobody else has it */
-        loop_timer_cancel(&n->load_again);
-        reload_free(n->loading);
-    }
-    n->loading = NULL;
-    dispatch_abandon(n);
+    turns_stop(&n->turns);
+    reload_stop(&n->reload);
     if (n->verifier != NULL)
         verifier_stop(n->verifier);
     http_client_free(&n->client);
@@ -320,16 +193,13 @@ void notifier_stop(struct notifier *n, int64_t ms)
 {
     struct timespec until = clock_mono_after_ms(ms);
 
-    if (n->loop == NULL || n->stopped)
+    if (n->loop == NULL || n->turns.stopped)
         return;
     pthread_mutex_lock(&n->lock);
     n->listening = false;
     pthread_mutex_unlock(&n->lock);
     loop_call(n->loop, on_stop_begin, n);
-    pthread_mutex_lock(&n->lock);
-    while (!n->is_drained && pthread_cond_timedwait(&n->drained, &n->lock, &until) != ETIMEDOUT)
-        ;
-    pthread_mutex_unlock(&n->lock);
+    turns_wait_drained(&n->turns, &until);
     loop_call(n->loop, on_stop_end, n);
     loop_stop(n->loop);
 }
@@ -344,12 +214,10 @@ void notifier_free(struct notifier **np)
     notifier_stop(n, 0);
     loop_free(&n->loop); /* late answers of readers and storer are disposed of here */
     verifier_free(&n->verifier);
-    roster_release(&n->roster);
-    bodies_free(&n->bodies);
-    reload_free(n->collecting);
+    reload_release(&n->reload);
+    turns_release(&n->turns);
     news_release(&n->news);
     pthread_mutex_destroy(&n->lock);
-    pthread_cond_destroy(&n->drained);
     mem_free(n);
 }
 
@@ -370,9 +238,9 @@ static void on_reconfigure(void *ctx)
     cfg->draw = draw;
     cfg->store = store; /* these three stay for life */
     cfg->guard = guard;
-    bodies_clear(r->n->bodies);
-    if (!r->n->stopped && r->n->client != NULL)
-        dispatch_run(r->n);
+    bodies_clear(r->n->turns.bodies);
+    if (!r->n->turns.stopped && r->n->client != NULL)
+        turns_run(&r->n->turns);
 }
 
 void notifier_reload(struct notifier *n, const struct notifier_cfg *cfg)

@@ -1,24 +1,26 @@
 /* notifier/notifier.h - pushes new entries to endpoints.
  *
- * One loop, woken by commits. Per endpoint strictly in log order and one call at a time, hundreds
- * of endpoints at once. A position moves only when the endpoint has acknowledged and the storer has
- * written it: at least once, across kill -9. Failures are retried with growing pauses for days,
- * then the subscription is suspended, visible and resumable. Public calls: any thread.
+ * One loop, woken by commits. An endpoint gets one call at a time, in the order of the log;
+ * hundreds of endpoints are called at once. A position moves only after the endpoint has
+ * acknowledged the delivery and the storer has written the new position. So each entry arrives at
+ * least once, even after kill -9. A call that fails is made again with growing pauses for days.
+ * Then the subscription is suspended: it is listed, keeps its position, and can be resumed. Public
+ * calls: any thread.
  */
 #pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "model/ports.h"
 #include "net/guard.h"
 #include "storage/store.h"
 
 struct notifier;
 
-struct topic_document;
-
-/* Draw the document of a WebSub topic for who has everything up to `after_seq`: *doc (strings in
- * the arena, position as far as was looked) and its bytes. RC_OK with no entries: nothing to
- * deliver. RC_LIMIT: it passed the body's maximum. Reader threads. */
+/* Draw the document of a WebSub topic for a subscriber that has everything up to `after_seq`. *doc:
+ * its strings are in the arena, its position is how far the log was read. `body` gets the bytes.
+ * RC_OK without entries: there is nothing to deliver. RC_LIMIT: it passed the maximum of `body`.
+ * Reader threads. */
 typedef enum rc topic_draw_fn(void *ctx, struct reader *r, struct str topic, int64_t after_seq,
                               size_t max_entries, struct arena *a, struct buf *body,
                               struct topic_document *doc, struct err *err);
@@ -32,22 +34,23 @@ struct notifier_cfg {
     int64_t timeout_ms;     /* one call */
     int64_t first_retry_ms; /* <= 5000 */
     int64_t max_retry_ms;
-    int64_t suspend_after_s; /* failing so long: suspended */
+    int64_t suspend_after_s; /* a subscription that fails for so long is suspended */
     topic_draw_fn *draw;     /* NULL: there is no hub */
     void *draw_ctx;
 };
 
-/* Make it and listen to the store's commits: before the first write. Never fails. */
+/* Make it, and listen to the store's commits. Before the first write. Never fails. */
 struct notifier *notifier_new(const struct notifier_cfg *cfg);
 
-/* Load the subscriptions and begin; whatever is due is pushed. Once only (RC_CONFLICT). */
+/* Load the subscriptions and begin: whatever is due is pushed. RC_CONFLICT: it was started before.
+ */
 enum rc notifier_start(struct notifier *n, struct err *err) NODISCARD;
 
-/* Start no more calls, let those in flight end until the deadline, join. */
+/* Start no more calls, wait at most `ms` milliseconds for the calls in flight, and end the loop. */
 void notifier_stop(struct notifier *n, int64_t ms);
 
-/* Free it, after store_close(): the store's last commits still call the listener, and its readers
- * and storer may hold the last answers. NULL is allowed. */
+/* Free it, after store_close(): the last commits still call the listener, and readers and storer
+ * may hold the last answers. NULL is allowed. */
 void notifier_free(struct notifier **np);
 
 /* Take over the numbers and the user agent; store and guard stay. */

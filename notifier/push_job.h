@@ -1,8 +1,8 @@
-/* notifier/push_job.h - prepare one call on a reader thread: what is next for a subscription, as
- * bytes ready to be sent.
+/* notifier/push_job.h - one delivery, from "what is next for this subscription?" to what is sent.
  *
- * The subscription is read anew each time, so position, feeds and state are of one snapshot with
- * the revisions. The loop makes a job, gives it to a reader, and gets it back.
+ * The loop makes a job and gives it to a reader, which fills it and gives it back. The subscription
+ * is read again for each job, so that its position, feeds and state come from the same snapshot as
+ * the revisions.
  */
 #pragma once
 
@@ -12,39 +12,29 @@
 #include "notifier/sink.h"
 #include "storage/store.h"
 
-enum push_found {
-    PUSH_NOTHING,    /* up to date */
-    PUSH_SKIP,       /* nothing to push, but the position may move to `position` */
-    PUSH_CALL,       /* `call` is ready */
-    PUSH_UNSENDABLE, /* there is something, and it can never be sent as it is: err says why */
-    PUSH_SUSPENDED,  /* the subscription is */
-    PUSH_ENDED,      /* the subscription is gone, or has no endpoint */
-    PUSH_UNREAD,     /* the database failed: try again; err says why */
-};
-
 struct push_job {
-    struct bodies *bodies; /* borrowed, like the next */
-    struct store *store;   /* for WebSub, like the next two; may be NULL */
-    topic_draw_fn *draw;
+    struct bodies *bodies; /* borrowed, like the store */
+    struct store *store;
+    topic_draw_fn *draw; /* NULL: there is no hub */
     void *draw_ctx;
     int64_t sub_id;
-    size_t max_entries;  /* in one call */
+    size_t max_entries;  /* in one delivery */
     struct arena *arena; /* of everything below; push_job_free() frees it */
 
     enum push_found found;
-    struct subscription *sub; /* as it was read; NULL when it was not */
-    const struct sink *sink;
-    bool is_leased; /* by a WebSub subscriber: it is never suspended, and may end */
-    struct sink_call call;
+    struct subscription *sub; /* as it was read; NULL: it was not read */
+    const struct sink *sink;  /* NULL: no sink has its name */
+    struct carrier_load load;
     struct str credential; /* of the endpoint; null. SECRET */
     int64_t feed_id;       /* whose entries they are; 0: of several */
-    int64_t position;      /* everything up to it is delivered once the call is */
+    int64_t position;      /* everything up to it is delivered once this is */
     size_t n_entries;
-    bool is_last; /* nothing follows, as far as the snapshot shows */
+    bool is_last; /* nothing follows in the snapshot */
     struct err err;
 };
 
-struct push_job *push_job_new(int64_t sub_id, size_t max_entries, struct bodies *bodies);
+struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bodies,
+                              int64_t sub_id);
 void push_job_free(struct push_job **jp);
 
 /* Fill the job. Reader threads. */

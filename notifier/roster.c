@@ -15,11 +15,10 @@ static struct str key_of(const int64_t *id)
     return str_of((const char *)id, sizeof *id);
 }
 
-void roster_init(struct roster *r)
+void roster_init(struct roster *r, size_t max_turns)
 {
     *r = (struct roster){.members = MAP_INIT, .feeds = MAP_INIT, .endpoints = MAP_INIT};
-    TAILQ_INIT(&r->ready);
-    TAILQ_INIT(&r->ready_suspect);
+    lanes_init(&r->lanes, max_turns);
 }
 
 static void member_free(void *value)
@@ -51,7 +50,8 @@ void roster_release(struct roster *r)
     map_release(&r->members, member_free);
     map_release(&r->feeds, feed_members_free);
     map_release(&r->endpoints, endpoint_free);
-    roster_init(r);
+    lanes_release(&r->lanes);
+    roster_init(r, r->lanes.max);
 }
 
 struct member *roster_find(const struct roster *r, int64_t id)
@@ -59,33 +59,23 @@ struct member *roster_find(const struct roster *r, int64_t id)
     return map_get(&r->members, key_of(&id));
 }
 
-/* Keep the endpoint in the list it belongs to, or in none. */
+/* An endpoint that is not busy waits for its turn while a member is due. */
 static void endpoint_place(struct roster *r, struct endpoint *e)
 {
-    bool wanted = !e->busy && !TAILQ_EMPTY(&e->due);
-
-    if (wanted == e->queued)
-        return;
-    e->queued = wanted;
-    if (wanted && e->suspect)
-        TAILQ_INSERT_TAIL(&r->ready_suspect, e, ready);
-    else if (wanted)
-        TAILQ_INSERT_TAIL(&r->ready, e, ready);
-    else if (e->suspect)
-        TAILQ_REMOVE(&r->ready_suspect, e, ready);
-    else
-        TAILQ_REMOVE(&r->ready, e, ready);
+    if (!e->lane.is_busy)
+        lanes_wait(&r->lanes, &e->lane, !TAILQ_EMPTY(&e->due));
 }
 
 static void endpoint_drop_unused(struct roster *r, struct endpoint *e)
 {
-    if (e->n_members > 0 || e->busy)
+    if (e->n_members > 0 || e->lane.is_busy)
         return;
+    lanes_leave(&r->lanes, &e->lane);
     map_del(&r->endpoints, str_from(e->url));
     endpoint_free(e);
 }
 
-struct member *roster_add(struct roster *r, int64_t id, struct str endpoint)
+struct member *roster_add(struct roster *r, int64_t id, struct str endpoint, bool is_failing)
 {
     struct member *m = NEW(struct member);
     struct endpoint *e = map_get(&r->endpoints, endpoint);
@@ -94,6 +84,7 @@ struct member *roster_add(struct roster *r, int64_t id, struct str endpoint)
         e = NEW(struct endpoint);
         e->url = mem_strndup(endpoint.ptr, endpoint.len);
         TAILQ_INIT(&e->due);
+        lanes_join(&r->lanes, &e->lane, endpoint, is_failing);
         map_put(&r->endpoints, endpoint, e);
     }
     e->n_members++;
@@ -193,34 +184,31 @@ void roster_undue(struct roster *r, struct member *m)
     endpoint_place(r, m->endpoint);
 }
 
-struct member *roster_next(struct roster *r, size_t max_suspect)
+struct member *roster_next(struct roster *r)
 {
-    struct endpoint *e = NULL;
+    struct lane *lane = lanes_next(&r->lanes);
+    struct endpoint *e;
     struct member *m;
 
-    /* suspects first while they may: they are few at a time, and must not starve either */
-    if (r->n_busy_suspect < max_suspect)
-        e = TAILQ_FIRST(&r->ready_suspect);
-    if (e == NULL)
-        e = TAILQ_FIRST(&r->ready);
-    if (e == NULL)
+    if (lane == NULL)
         return NULL;
+    e = CONTAINER_OF(lane, struct endpoint, lane);
     m = TAILQ_FIRST(&e->due);
     TAILQ_REMOVE(&e->due, m, due);
-    e->busy = true;
-    if (e->suspect)
-        r->n_busy_suspect++;
-    endpoint_place(r, e);
     return m;
 }
 
-void roster_done(struct roster *r, struct endpoint *e, bool suspect)
+struct endpoint *roster_look(struct roster *r, int64_t mono_ms)
 {
-    ASSERT(e->busy);
-    if (e->suspect)
-        r->n_busy_suspect--;
-    e->busy = false;
-    e->suspect = suspect; /* not queued now, so it may change its list */
+    struct lane *lane = lanes_look(&r->lanes, mono_ms);
+
+    return lane == NULL ? NULL : CONTAINER_OF(lane, struct endpoint, lane);
+}
+
+void roster_done(struct roster *r, struct endpoint *e, enum lanes_end end, int64_t mono_ms)
+{
+    e->turn = NULL;
+    lanes_done(&r->lanes, &e->lane, end, mono_ms);
     endpoint_place(r, e);
     endpoint_drop_unused(r, e);
 }

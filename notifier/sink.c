@@ -1,12 +1,24 @@
-/* notifier/sink.c - the table of push protocols. */
+/* notifier/sink.c - the table of sinks. */
 #include "notifier/sink.h"
 
-static const struct sink *const sinks[] = {&sink_xmlrpc, &sink_websub};
+#include "base/compiler.h"
+
+static const struct sink *const sinks[] = {
+#define SINK(id, name, offered) &sink_##id,
+#include "model/sinks.def"
+#undef SINK
+};
+
+static const char *const names[] = {
+#define SINK(id, name, offered) name,
+#include "model/sinks.def"
+#undef SINK
+};
 
 const struct sink *sink_find(struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(sinks); i++)
-        if (str_eqz(name, sinks[i]->name))
+        if (str_eqz(name, names[i]))
             return sinks[i];
     return NULL;
 }

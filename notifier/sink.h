@@ -1,42 +1,41 @@
-/* notifier/sink.h - a push protocol: how revisions become a call, and what its answer means.
+/* notifier/sink.h - a sink makes the next delivery of a subscription, and decides what the answer
+ * to it means.
  *
- * judge() runs on the notify loop, the others on reader threads. All are pure.
+ * A sink is a row of model/sinks.def, which names it, and a struct sink in a file of its own. To
+ * add one: write notifier/sink_NAME.c, add the row, and add the file to notifier/meson.build.
+ *
+ * A sink that sends entries takes entries_draw() as its draw(), and says in `entries` how it writes
+ * them. A sink that sends something else, as WebSub sends documents, has a draw() of its own. What
+ * a sink keeps for each subscription (a lease, a secret) it reads itself in draw(), from the same
+ * snapshot as the rest.
+ *
+ * judge() runs on the notify loop, the others on reader threads. All are pure, but for what draw()
+ * reads.
  */
 #pragma once
 
 #include "base/arena.h"
-#include "base/blob.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/feed.h"
-#include "model/hub.h"
-#include "net/http_client.h"
+#include "notifier/carrier.h"
 
-#define SINK_FIELDS_MAX 8
-/* Bytes of one call; what does not fit goes with fewer entries at once. */
+struct push_job;
+struct reader;
+
+/* Maximum of bytes in one delivery. When the entries do not fit, fewer entries are sent at once. */
 #define SINK_BODY_MAX ((size_t)32 * 1024 * 1024)
 
-/* What is to be pushed: revisions (new and changed) of one feed, oldest first. */
-struct sink_push {
-    int64_t sub_id;
-    struct str url; /* as it was subscribed */
-    const struct revision *revisions;
-    size_t n;
+/* What draw() found. */
+enum push_found {
+    PUSH_NOTHING,    /* up to date */
+    PUSH_SKIP,       /* nothing to push, but the position may move to `position` */
+    PUSH_READY,      /* `load` can be sent */
+    PUSH_UNSENDABLE, /* there is something that can never be sent as it is: err says why */
+    PUSH_SUSPENDED,  /* the subscription is suspended */
+    PUSH_ENDED,      /* the subscription is gone, or has no endpoint */
+    PUSH_UNREAD,     /* the database failed: try again; err says why */
 };
-
-struct sink_call {
-    struct str method;
-    struct http_field fields[SINK_FIELDS_MAX]; /* the content type among them */
-    size_t n_fields;
-    struct buf body;     /* of the caller, with its maximum set */
-    struct blob *shared; /* the bytes to be sent instead, held; NULL: those of `body` */
-};
-
-/* The bytes that are sent. */
-static inline struct str sink_call_bytes(const struct sink_call *call)
-{
-    return call->shared != NULL ? blob_bytes(call->shared) : buf_view(&call->body);
-}
 
 enum sink_verdict {
     SINK_DELIVERED,
@@ -45,43 +44,50 @@ enum sink_verdict {
     SINK_GONE,   /* the receiver wants no more: suspended at once */
 };
 
-/* The document of a topic, for one delivery: what is new behind a position. */
-struct topic_document {
-    const char *media_type;
-    struct str self, hub; /* URLs */
-    size_t n_entries;     /* new in it; 0: there is nothing to deliver */
-    int64_t position;     /* everything up to it is delivered once this is */
-    bool is_last;         /* nothing followed, when it was drawn */
+/* Entries to be pushed: revisions (new and changed) of one feed, oldest first. */
+struct sink_push {
+    int64_t sub_id;
+    struct str url; /* as it was subscribed */
+    const struct revision *revisions;
+    size_t n;
 };
 
-/* render() and head() are NULL where the call is a topic's document. */
-struct sink {
-    const char *name; /* as in struct subscription */
+/* How entries are written: for a sink whose draw() is entries_draw(). */
+struct sink_entries {
+    /* What the carrier needs beside the bytes; strings in `a` or static. */
+    void (*head)(struct arena *a, const struct sink_push *push, struct carrier_load *load);
 
-    /* Method and fields of the call; strings in `a` or static. */
-    void (*head)(struct arena *a, const struct sink_push *push, struct sink_call *call);
+    /* The bytes. RC_LIMIT: they passed the maximum of `body`. */
+    enum rc (*body)(struct arena *a, const struct sink_push *push, struct buf *body,
+                    struct err *err);
 
-    /* Its body. RC_LIMIT: it passed its maximum. */
-    enum rc (*render)(struct arena *a, const struct sink_push *push, struct buf *body,
-                      struct err *err);
-
-    /* Append the bytes at the front of a body that name the subscription; what follows them is the
-     * same for all subscriptions of these entries by this URL, and may be shared. NULL: no such
-     * front. */
+    /* Append the bytes at the front of a body that name the subscription. What follows them is the
+     * same for all subscriptions of these entries by this URL, and is shared. NULL: nothing can be
+     * shared. */
     void (*front)(struct buf *body, int64_t sub_id);
+};
 
-    /* `rc`, `answer` and `err` as the HTTP client gave them. When the verdict is no delivery, or a
-     * fault, *why gets a sentence in `a`. */
-    enum sink_verdict (*judge)(struct arena *a, enum rc rc, const struct http_answer *answer,
-                               const struct err *err, struct str *why);
+struct sink {
+    const struct carrier *carrier;
+    bool is_leased; /* its subscriptions are never suspended: they end when their lease does, or
+                       when the receiver wants no more */
+
+    /* Find what is next after the position of job->sub, and fill the job: load, position, n_entries
+     * and the rest of what push_job.h says. */
+    enum push_found (*draw)(struct push_job *job, struct reader *r);
+    struct sink_entries entries;
+
+    /* When the verdict is not a delivery, or is a fault, *why gets a sentence in `a`. */
+    enum sink_verdict (*judge)(struct arena *a, const struct carrier_answer *answer,
+                               struct str *why);
 };
 
 /* The sink of this name, or NULL. */
 const struct sink *sink_find(struct str name);
 
-extern const struct sink sink_xmlrpc; /* sink_xmlrpc.c: feedReceived(id, url, entries) */
-extern const struct sink sink_websub; /* sink_websub.c: documents of topics, by leases */
+/* The next entries of the subscription: a draw() for sinks that send entries (entries.c). */
+enum push_found entries_draw(struct push_job *job, struct reader *r);
 
-/* Method and fields of a delivery whose body is there: its type, its links, its signature. */
-void websub_head(struct arena *a, const struct hub_lease *lease, const struct topic_document *doc,
-                 struct sink_call *call);
+#define SINK(id, name, offered) extern const struct sink sink_##id;
+#include "model/sinks.def"
+#undef SINK

@@ -1,48 +1,145 @@
-/* notifier/sink_websub.c - content distribution (WebSub 7): the topic's document, signed.
+/* notifier/sink_websub.c - content distribution (WebSub 7): the document of a topic, signed.
  *
- * What the document holds is drawn elsewhere (notifier.h, the port `draw`). Any answer 2xx means
- * delivered, whatever its body, and whether that comes or not; 410 ends the subscription; a
- * redirect is a failure, for a callback that has moved is to be subscribed anew.
+ * The document is drawn elsewhere (the port `draw` of notifier.h), once for all subscribers that
+ * have got the same so far. A delivery succeeds by any status 2xx, whatever the body of the answer
+ * is, and whether it comes or not. 410 ends the subscription. A redirect is a failure: a callback
+ * that has moved is to be subscribed anew.
  */
-#include "notifier/sink.h"
+#include <inttypes.h>
 
+#include "base/clock.h"
 #include "base/digest.h"
+#include "base/stats.h"
+#include "model/hub.h"
+#include "notifier/push_job.h"
 
-void websub_head(struct arena *a, const struct hub_lease *lease, const struct topic_document *doc,
-                 struct sink_call *call)
+/* All that a topic's document depends on: the topic, what its reader has, and the version of the
+ * feeds, taken before anything of them is read. */
+static void key_of(const struct push_job *job, const struct hub_lease *lease, size_t max,
+                   unsigned char key[BODIES_KEY_LEN])
+{
+    const struct subscription *sub = job->sub;
+    int64_t *ids = ARENA_ARRAY(job->arena, int64_t, sub->n_feeds + 1);
+    struct buf all = BUF_INIT(BUF_ANY);
+
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        ids[i] = sub->feeds[i].feed_id;
+    buf_printf(&all, HUB_SINK "\n%" PRId64 " %" PRId64 " %zu\n",
+               store_version(job->store, ids, sub->n_feeds), sub->position, max);
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        buf_printf(&all, "%" PRId64 ",", ids[i]);
+    buf_str(&all, lease->topic);
+    digest_content(buf_view(&all), key);
+    buf_release(&all);
+}
+
+/* The topic's document with at most so many entries: one drawing for all who have got the same so
+ * far. */
+static enum rc draw_once(struct push_job *job, struct reader *r, const struct hub_lease *lease,
+                         size_t max, struct body *out)
+{
+    struct buf drawn = BUF_INIT(SINK_BODY_MAX);
+    unsigned char key[BODIES_KEY_LEN];
+
+    key_of(job, lease, max, key);
+    if (bodies_get(job->bodies, key, job->arena, out))
+        return out->rc;
+    *out = (struct body){.doc = {.position = job->sub->position}};
+    out->rc = job->draw(job->draw_ctx, r, lease->topic, job->sub->position, max, job->arena, &drawn,
+                        &out->doc, &job->err);
+    stats_inc(STAT_hub_drawn_total);
+    if (out->rc == RC_OK && drawn.len > 0) {
+        size_t len;
+        char *bytes = buf_detach(&drawn, &len);
+
+        out->bytes = blob_new(bytes, len);
+    }
+    if (out->rc == RC_OK || out->rc == RC_LIMIT)
+        bodies_put(job->bodies, key, out);
+    else
+        bodies_give_up(job->bodies, key);
+    buf_release(&drawn);
+    return out->rc;
+}
+
+/* Method and fields of a delivery whose bytes are there: their type, links and signature. */
+static void fill_head(struct arena *a, const struct hub_lease *lease,
+                      const struct topic_document *doc, struct carrier_load *load)
 {
     unsigned char mac[DIGEST_MAX_LEN];
     char hex[2 * DIGEST_MAX_LEN + 1];
     size_t n;
 
-    call->method = STR("POST");
-    call->fields[0] = (struct http_field){STR("Content-Type"), str_from(doc->media_type)};
-    call->fields[1] =
+    load->method = STR("POST");
+    load->fields[0] = (struct http_field){STR("Content-Type"), str_from(doc->media_type)};
+    load->fields[1] =
         (struct http_field){STR("Link"), str_printf(a, "<%.*s>; rel=\"hub\", <%.*s>; rel=\"self\"",
                                                     STR_ARG(doc->hub), STR_ARG(doc->self))};
-    call->n_fields = 2;
+    load->n_fields = 2;
     if (str_is_null(lease->secret))
         return;
     n = digest_hmac(lease->legacy ? DIGEST_SHA1 : DIGEST_SHA256, lease->secret,
-                    sink_call_bytes(call), mac);
+                    carrier_load_bytes(load), mac);
     digest_hex(mac, n, hex);
-    call->fields[call->n_fields++] = (struct http_field){
+    load->fields[load->n_fields++] = (struct http_field){
         STR("X-Hub-Signature"), str_printf(a, "%s=%s", lease->legacy ? "sha1" : "sha256", hex)};
 }
 
-static enum sink_verdict websub_judge(struct arena *a, enum rc rc, const struct http_answer *answer,
-                                      const struct err *err, struct str *why)
+/* The topic's document with as many entries as fit into one delivery. */
+static enum push_found draw_topic(struct push_job *job, struct reader *r,
+                                  const struct hub_lease *lease)
 {
-    int status = answer == NULL ? 0 : answer->status;
+    size_t max = job->max_entries;
+    struct body body;
+    enum rc rc;
+
+    while ((rc = draw_once(job, r, lease, max, &body)) == RC_LIMIT && max > 1)
+        max /= 2;
+    if (rc == RC_LIMIT)
+        err_set(&job->err, RC_LIMIT, "one entry makes a delivery of more than %zu bytes",
+                SINK_BODY_MAX);
+    if (rc == RC_LIMIT || rc == RC_NOT_FOUND)
+        return PUSH_UNSENDABLE;
+    if (rc != RC_OK)
+        return PUSH_UNREAD;
+    job->load.shared = body.bytes;
+    job->position = body.doc.position;
+    job->n_entries = body.doc.n_entries;
+    job->is_last = body.doc.is_last;
+    if (body.doc.n_entries == 0)
+        return body.doc.position > job->sub->position ? PUSH_SKIP : PUSH_NOTHING;
+    fill_head(job->arena, lease, &body.doc, &job->load);
+    return PUSH_READY;
+}
+
+static enum push_found websub_draw(struct push_job *job, struct reader *r)
+{
+    struct hub_lease lease;
+    enum rc rc = reader_hub_lease(r, job->sub_id, job->arena, &lease, &job->err);
+
+    if (rc == RC_NOT_FOUND)
+        return PUSH_ENDED;
+    if (rc != RC_OK)
+        return PUSH_UNREAD;
+    if (lease.ends_at <= clock_now_s() || job->draw == NULL)
+        return PUSH_ENDED;
+    return draw_topic(job, r, &lease);
+}
+
+static enum sink_verdict websub_judge(struct arena *a, const struct carrier_answer *answer,
+                                      struct str *why)
+{
+    int status = answer->status;
 
     if (status >= 200 && status < 300)
         return SINK_DELIVERED;
-    if (rc != RC_OK) {
-        *why = str_dup(a, err == NULL ? str_from(rc_meaning(rc)) : str_from(err->text));
+    if (answer->rc != RC_OK) {
+        *why = str_dup(a, str_from(answer->err));
         return SINK_FAILED;
     }
     *why = str_printf(a, "the callback answered with status %d; 2xx means delivered", status);
     return status == 410 ? SINK_GONE : SINK_FAILED;
 }
 
-const struct sink sink_websub = {.name = HUB_SINK, .judge = websub_judge};
+const struct sink sink_websub = {
+    .carrier = &carrier_http, .is_leased = true, .draw = websub_draw, .judge = websub_judge};

@@ -1,13 +1,13 @@
 /* notifier/sink_xmlrpc.c - feedReceived(int subscription_id, string url, array of struct entries)
  * by XML-RPC.
  *
- * An entry is the very object that /feed?type=json shows: the stored one, which was completed when
- * it was taken in (feed/complete.h). Any answer 2xx means delivered: also a fault, which is what a
- * listener that returns nothing sends, and also bytes that are no answer at all.
+ * An entry is the same object that /feed?type=json shows: the stored one, which was completed when
+ * it was taken in (feed/identity/complete.h). Any status 2xx means delivered. So does a fault: a
+ * listener that returns nothing sends one. So does an answer that is not XML-RPC.
  */
 #include "notifier/sink.h"
 
-#include "feed/json.h"
+#include "feed/text/json.h"
 #include "net/xmlrpc.h"
 
 /* An entry whose document cannot be read, by its normalized columns. */
@@ -44,11 +44,11 @@ static struct value *entry_list(struct arena *a, const struct sink_push *push)
 }
 
 static void xmlrpc_head(struct arena *a UNUSED, const struct sink_push *push UNUSED,
-                        struct sink_call *call)
+                        struct carrier_load *load)
 {
-    call->method = STR("POST");
-    call->fields[0] = (struct http_field){STR("Content-Type"), STR("text/xml")};
-    call->n_fields = 1;
+    load->method = STR("POST");
+    load->fields[0] = (struct http_field){STR("Content-Type"), STR("text/xml")};
+    load->n_fields = 1;
 }
 
 /* Everything up to the end of the first parameter. */
@@ -66,8 +66,8 @@ static void xmlrpc_front(struct buf *body, int64_t sub_id)
     arena_release(&a);
 }
 
-static enum rc xmlrpc_render(struct arena *a, const struct sink_push *push, struct buf *body,
-                             struct err *err)
+static enum rc xmlrpc_body(struct arena *a, const struct sink_push *push, struct buf *body,
+                           struct err *err)
 {
     const struct value *params[] = {value_int(a, push->sub_id), value_text(a, push->url),
                                     entry_list(a, push)};
@@ -75,20 +75,20 @@ static enum rc xmlrpc_render(struct arena *a, const struct sink_push *push, stru
     return rpc_write_call(body, STR("feedReceived"), params, ARRAY_LEN(params), err);
 }
 
-static enum sink_verdict xmlrpc_judge(struct arena *a, enum rc rc, const struct http_answer *answer,
-                                      const struct err *err, struct str *why)
+static enum sink_verdict xmlrpc_judge(struct arena *a, const struct carrier_answer *answer,
+                                      struct str *why)
 {
     struct value *result = NULL;
     struct str text = STR_NULL;
-    int status = answer == NULL ? 0 : answer->status;
+    int status = answer->status;
     int code = 0;
     bool taken = status >= 200 && status < 300;
 
-    /* an answer too long to be read is an answer still */
-    if (rc == RC_LIMIT && taken)
+    /* an answer that is too long to be read is still an answer */
+    if (answer->rc == RC_LIMIT && taken)
         return SINK_DELIVERED;
-    if (rc != RC_OK) {
-        *why = str_dup(a, err == NULL ? str_from(rc_meaning(rc)) : str_from(err->text));
+    if (answer->rc != RC_OK) {
+        *why = str_dup(a, str_from(answer->err));
         return SINK_FAILED;
     }
     if (!taken) {
@@ -101,8 +101,8 @@ static enum sink_verdict xmlrpc_judge(struct arena *a, enum rc rc, const struct 
     return SINK_FAULT;
 }
 
-const struct sink sink_xmlrpc = {.name = "xmlrpc",
-                                 .head = xmlrpc_head,
-                                 .render = xmlrpc_render,
-                                 .front = xmlrpc_front,
-                                 .judge = xmlrpc_judge};
+const struct sink sink_xmlrpc = {
+    .carrier = &carrier_http,
+    .draw = entries_draw,
+    .entries = {.head = xmlrpc_head, .body = xmlrpc_body, .front = xmlrpc_front},
+    .judge = xmlrpc_judge};

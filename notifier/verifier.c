@@ -1,5 +1,4 @@
-/* notifier/verifier.c - verification of intent (WebSub 5.3, PubSubHubbub 0.3 6.2), denials, leases.
- */
+/* notifier/verifier.c - intents from the database to calls, and what came of them back to it. */
 #include "notifier/verifier.h"
 
 #include <inttypes.h>
@@ -14,20 +13,19 @@
 #include "base/stats.h"
 #include "net/host_turns.h"
 #include "net/url.h"
+#include "notifier/intent.h"
 
-#define AT_ONCE 64        /* calls in flight */
-#define AT_ONCE_HOST 8    /* of them to one host */
-#define LOAD_MAX 256      /* intents read at once */
-#define KNOWN_MAX 10000   /* in memory: those to a host that is dead do not hide the others */
-#define TRIES 3           /* of a callback that cannot be reached */
-#define TRY_AGAIN_MS 2000 /* then four times as long */
-#define TROUBLE_MS 1000   /* the database has no room, or fails */
-#define SWEEP_MAX_S 3600  /* leases are looked after at least so often */
+#define AT_ONCE_HOST 8   /* calls in flight to one host */
+#define LOAD_MAX 256     /* intents read at once */
+#define KNOWN_MAX 10000  /* intents in memory: more than one dead host can have */
+#define TROUBLE_MS 1000  /* the database has no room, or fails */
+#define SWEEP_MAX_S 3600 /* between looks at the leases, at most */
+#define CONNECT_MS 10000
 #define CHALLENGE_BYTES 24
 #define ANSWER_MAX 4096
 
-/* What waits for one callback and topic, in the order in which it came: the first one is under way.
- */
+/* The intents of one callback and topic, in the order in which they came. The first one is under
+ * way, the others wait for it. */
 struct verify;
 TAILQ_HEAD(pair, verify);
 
@@ -40,8 +38,8 @@ struct verify {
     struct host_turn turn; /* at the callback's host, while it is the first of its pair */
     char challenge[2 * CHALLENGE_BYTES + 1];
     int n_tries;
-    bool confirmed, unreached;
-    enum rc rc;
+    struct intent_verdict verdict; /* of the last try */
+    enum rc rc;                    /* the storer's answer */
     struct loop_timer *timer;
     TAILQ_ENTRY(verify) next, of_pair;
 };
@@ -91,7 +89,7 @@ static void verify_free(struct verify *f)
     mem_free(f);
 }
 
-/* Behind those of its callback and topic. */
+/* Put it after those of its callback and topic. */
 static void enter(struct verifier *v, struct verify *f)
 {
     f->pair = map_get(&v->pairs, f->pair_key);
@@ -109,13 +107,13 @@ static void enter(struct verifier *v, struct verify *f)
 static void forget(struct verify *f)
 {
     struct verifier *v = f->v;
-    struct verify *follower;
+    struct verify *next;
 
     host_turns_leave(&v->turns, &f->turn);
     TAILQ_REMOVE(f->pair, f, of_pair);
-    follower = TAILQ_FIRST(f->pair);
-    if (follower != NULL)
-        host_turns_wait(&v->turns, &follower->turn, follower->intent.callback);
+    next = TAILQ_FIRST(f->pair);
+    if (next != NULL)
+        host_turns_wait(&v->turns, &next->turn, next->intent.callback);
     else
         mem_free(map_del(&v->pairs, f->pair_key));
     TAILQ_REMOVE(&v->all, f, next);
@@ -160,7 +158,7 @@ static void on_settle_again(void *ctx)
 
 static void settle(struct verify *f)
 {
-    struct hub_settled settled = {f->intent.id, f->confirmed, f->unreached};
+    struct hub_settled settled = {f->intent.id, f->verdict.confirmed, f->verdict.unreached};
     enum rc rc;
 
     rc = store_hub_settle(f->v->cfg->store, settled, on_storer_settled, f);
@@ -179,37 +177,40 @@ static void on_try_again(void *ctx)
     run(f->v);
 }
 
+static void tell(struct verify *f, enum rc rc, int status, const struct err *err)
+{
+    struct str callback = url_public(&f->arena, f->intent.callback);
+    struct str why = rc == RC_OK ? STR("") : str_from(err->text);
+
+    if (rc == RC_DENIED) /* nothing else tells of it: the subscriber got 202, and is not called */
+        log_info("notifier", "hub_closed",
+                 "callback=%s error=%s --allow-callback CIDR would open it", log_quote(callback),
+                 log_quote(why));
+    log_debug("notifier", "hub_verify", "mode=%s callback=%s status=%d confirmed=%d error=%s",
+              intent_mode_name(f->intent.mode), log_quote(callback), status,
+              (int)f->verdict.confirmed, log_quote(why));
+}
+
 static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
 {
-    static const char *const modes[] = {"subscribe", "unsubscribe", "denied"};
     struct verify *f = ctx;
     struct verifier *v = f->v;
     struct arena *arena = answer == NULL ? NULL : answer->arena;
     int status = answer == NULL ? 0 : answer->status;
-    bool unreached = rc != RC_OK || status >= 500;
+    int64_t pause_ms;
 
     host_turns_done(&v->turns, f->intent.callback, rc == RC_OK);
-    if (rc == RC_OK && status >= 200 && status < 300)
-        f->confirmed = str_eqz(answer->body, f->challenge);
-    if (rc == RC_LIMIT || rc == RC_DENIED)
-        unreached = false; /* it will be no better the next time */
-    if (rc == RC_DENIED)   /* nobody hears of it else: the subscriber has got 202, and no call */
-        log_info(
-            "notifier", "hub_closed", "callback=%s error=%s --allow-callback CIDR would open it",
-            log_quote(url_public(&f->arena, f->intent.callback)), log_quote(str_from(err->text)));
-    log_debug("notifier", "hub_verify", "mode=%s callback=%s status=%d confirmed=%d error=%s",
-              modes[f->intent.mode], log_quote(url_public(&f->arena, f->intent.callback)), status,
-              (int)f->confirmed, log_quote(rc == RC_OK ? STR("") : str_from(err->text)));
-    f->unreached = unreached;
+    f->verdict =
+        intent_judge(rc, status, answer == NULL ? STR_NULL : answer->body, str_from(f->challenge));
+    tell(f, rc, status, err);
     arena_free(&arena);
     if (v->stopped)
         return; /* the intent stays: it is asked again after the next start */
-    if (unreached && ++f->n_tries < TRIES && !f->intent.waits) {
-        int64_t pause = f->n_tries == 1 ? TRY_AGAIN_MS : 4 * TRY_AGAIN_MS;
-
-        f->timer = loop_timer_start(v->loop, pause, on_try_again, f);
+    pause_ms = intent_pause_ms(&f->intent, f->verdict, ++f->n_tries);
+    if (pause_ms >= 0) {
+        f->timer = loop_timer_start(v->loop, pause_ms, on_try_again, f);
     } else {
-        stats_inc(f->confirmed                   ? STAT_hub_confirmed_total
+        stats_inc(f->verdict.confirmed           ? STAT_hub_confirmed_total
                   : f->intent.mode == HUB_DENIED ? STAT_hub_denied_total
                                                  : STAT_hub_refused_total);
         settle(f);
@@ -217,48 +218,24 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     run(v);
 }
 
-static void put(struct arena *a, struct buf *url, const char *name, struct str value)
-{
-    struct str text = buf_view(url);
-
-    if (str_chr(text, '?') < 0)
-        buf_putc(url, '?');
-    else if (!str_ends(text, STR("?")))
-        buf_putc(url, '&');
-    buf_printf(url, "hub.%s=%.*s", name, STR_ARG(url_encode(a, value)));
-}
-
 static void call(struct verify *f)
 {
     AUTO(buf_release) struct buf url = BUF_INIT(BUF_ANY);
-    const struct hub_intent *in = &f->intent;
     unsigned char random[CHALLENGE_BYTES];
     int64_t timeout_ms = f->v->cfg->timeout_ms;
     struct http_call call = {.method = STR("GET"),
-                             .credential = in->credential,
+                             .credential = f->intent.credential,
                              .user_agent = str_from(f->v->cfg->user_agent),
                              .max_redirects = 0,
                              .max_body = ANSWER_MAX,
                              .max_header = LIMIT_FETCH_HEADER,
                              .timeout_ms = timeout_ms,
-                             .connect_timeout_ms = timeout_ms < 10000 ? timeout_ms : 10000};
+                             .connect_timeout_ms =
+                                 timeout_ms < CONNECT_MS ? timeout_ms : CONNECT_MS};
 
-    digest_random(random, sizeof random); /* of every try another one: none is of use twice */
+    digest_random(random, sizeof random); /* each try has its own: none can be used twice */
     digest_hex(random, sizeof random, f->challenge);
-    buf_str(&url, in->callback);
-    put(&f->arena, &url, "mode",
-        in->mode == HUB_SUBSCRIBE     ? STR("subscribe")
-        : in->mode == HUB_UNSUBSCRIBE ? STR("unsubscribe")
-                                      : STR("denied"));
-    put(&f->arena, &url, "topic", in->topic);
-    if (in->mode == HUB_DENIED)
-        put(&f->arena, &url, "reason", in->reason);
-    else
-        put(&f->arena, &url, "challenge", str_from(f->challenge));
-    if (in->mode == HUB_SUBSCRIBE)
-        put(&f->arena, &url, "lease_seconds", str_printf(&f->arena, "%" PRId64, in->lease_s));
-    if (!str_is_null(in->verify_token))
-        put(&f->arena, &url, "verify_token", in->verify_token);
+    intent_url(&url, &f->arena, &f->intent, str_from(f->challenge));
     call.url = buf_view(&url);
     http_client_start(f->v->client, &call, on_answer, f);
 }
@@ -424,7 +401,7 @@ struct verifier *verifier_new(struct loop *loop, struct http_client *client,
     v->loop = loop;
     v->client = client;
     v->cfg = cfg;
-    v->turns.max = AT_ONCE;
+    v->turns.max = VERIFIER_CALLS_MAX;
     v->turns.max_host = AT_ONCE_HOST;
     TAILQ_INIT(&v->all);
     return v;
@@ -444,9 +421,9 @@ void verifier_stop(struct verifier *v)
     struct verify *f;
 
     v->stopped = true;
-    TAILQ_FOREACH(f, &v->all, next)
-    if (f->timer != NULL)
-        loop_timer_cancel(&f->timer);
+    TAILQ_FOREACH (f, &v->all, next)
+        if (f->timer != NULL)
+            loop_timer_cancel(&f->timer);
     if (v->load_timer != NULL)
         loop_timer_cancel(&v->load_timer);
     if (v->sweep_timer != NULL)

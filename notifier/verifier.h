@@ -1,15 +1,17 @@
-/* notifier/verifier.h - asks WebSub subscribers whether they meant it, tells them when it is over,
- * and sees to it that leases end.
+/* notifier/verifier.h - asks WebSub subscribers to confirm what was requested in their name, tells
+ * them when a subscription has ended, and ends leases in time.
  *
- * What a subscriber asked for is an intent in the database; it stays there until its callback has
- * answered, so none is lost over a restart. Of one callback and topic one intent is under way, in
- * the order in which they came. Belongs to the notify loop's thread.
+ * What a subscriber asked for is an intent in the database. It stays there until the callback has
+ * answered, so no intent is lost by a restart. The intents of one callback and topic are verified
+ * one by one, in the order in which they came. Belongs to the notify loop's thread.
  */
 #pragma once
 
 #include "net/http_client.h"
 #include "net/loop.h"
 #include "notifier/notifier.h"
+
+#define VERIFIER_CALLS_MAX 64 /* in flight at once, besides those of the notifier */
 
 struct verifier;
 
@@ -18,11 +20,11 @@ struct verifier;
 struct verifier *verifier_new(struct loop *loop, struct http_client *client,
                               const struct notifier_cfg *cfg);
 
-/* A commit said that there is something new. */
+/* A commit has brought intents, or changed leases. */
 void verifier_wake(struct verifier *v);
 
 /* Start nothing more: before the client is freed. */
 void verifier_stop(struct verifier *v);
 
-/* Free it when the loop has ended and all its messages have run. NULL is allowed. */
+/* After the loop has ended, and all its messages have run. NULL is allowed. */
 void verifier_free(struct verifier **vp);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""check_docs.py BINARY [--write]: docs/config.md and docs/metrics.md are what the tables of the
-sources say. Prints what is stale, then "1 0" or "0 1"; --write renews them."""
+"""check_docs.py BINARY [--write]: docs/config.md, docs/metrics.md and the tables of docs/api.md are
+what the tables of the sources say. Prints what is stale, then "1 0" or "0 1"; --write renews them,
+but for the problems of docs/api.md, which say more than the source."""
 import re
 import subprocess
 import sys
@@ -12,18 +13,45 @@ def metrics():
     text = open("base/stats.def", encoding="utf-8").read()
     for name, kind, meaning in re.findall(r'^STAT\((\w+), (\w+), "(.*)"\)$', text, re.M):
         out.append("| `%s` | %s | %s |" % (name, kind.lower(), meaning))
-    # those that are asked for when needed, not counted
-    text = open("api/metrics.c", encoding="utf-8").read()
-    for name, meaning in re.findall(r"# HELP feedmill_(\w+) ([^\\%]+)\\n", text):
-        kind = re.search(r"# TYPE feedmill_%s (\w+)" % name, text).group(1)
-        out.append("| `%s` | %s | %s |" % (name, kind, meaning))
     return "\n".join(out) + "\n"
+
+
+def formats():
+    """The table of docs/api.md between its marks, from model/formats.def."""
+    out = ["<!-- formats -->", "| `type` | media type | suffix of archives | archives | streams |",
+           "| --- | --- | --- | --- | --- |"]
+    text = open("model/formats.def", encoding="utf-8").read()
+    rows = re.findall(r'^FORMAT\(\w+, "(\w+)",\s*"([^"]*)",\s*"[^"]*",\s*"([^"]*)",\s*\w+,\s*([^)]*)\)',
+                      text, re.M)
+    streamed = {name for name, _, _, traits in rows if "FORMAT_IS_STREAMED" in traits}
+    for name, media_type, suffix, traits in rows:
+        if "FORMAT_IS_OFFERED" not in traits:
+            continue
+        archived = "FORMAT_IS_ARCHIVED" in traits
+        out.append("| `%s` | `%s` | %s | %s | %s |" % (
+            name, media_type, "`%s`" % suffix if suffix else "-", "yes" if archived else "-",
+            "yes" if name in streamed else "-"))
+    return "\n".join(out) + "\n<!-- /formats -->"
+
+
+def api():
+    text = open("docs/api.md", encoding="utf-8").read()
+    return re.sub(r"<!-- formats -->.*?<!-- /formats -->", lambda _: formats(), text, flags=re.S)
+
+
+def missing_problems():
+    """Problems of api/http/problems.def that docs/api.md does not list with their status."""
+    text = open("docs/api.md", encoding="utf-8").read()
+    table = open("api/http/problems.def", encoding="utf-8").read()
+    return [name for name, status in re.findall(r'^PROBLEM\(\w+, "([\w-]+)", (\d+),', table, re.M)
+            if not re.search(r"^\| `%s` \|[^|]*\b%s\b" % (name, status), text, re.M)]
 
 
 wanted = {
     "docs/config.md": subprocess.run([sys.argv[1], "serve", "--help-markdown"], check=True,
                                      capture_output=True, text=True).stdout,
     "docs/metrics.md": metrics(),
+    "docs/api.md": api(),
 }
 stale = []
 for path, text in wanted.items():
@@ -36,5 +64,8 @@ for path, text in wanted.items():
         stale.append(path)
 for path in stale:
     print("%s is stale: python3 scripts/check_docs.py build/feedmill --write" % path)
-print("0 1" if stale else "1 0")
-sys.exit(1 if stale else 0)
+missing = missing_problems()
+for name in missing:
+    print("docs/api.md does not list the problem %s with its status" % name)
+print("0 1" if stale or missing else "1 0")
+sys.exit(1 if stale or missing else 0)

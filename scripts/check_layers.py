@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Reads every #include and checks that it points down (docs/architecture.md, "Layers"), that
-third-party headers stay in their folders, and that no SQL stands outside storage/.
+third-party headers stay in their folders, that no SQL stands outside storage/, and that the comment
+at the top of a file names that file.
 Prints what is wrong, then "1 0" or "0 1"."""
 import os
 import re
@@ -16,15 +17,41 @@ MAY = {
     "notifier": {"base", "model", "net", "feed", "notifier"},
     "api": {"base", "model", "net", "feed", "api"},
 }
+# rooms within a folder -> the rooms of the same folder they may include; "" is the folder itself,
+# which stands on top
+ROOMS = {
+    "api": {
+        "http": {"http"},
+        "views": {"http", "views"},
+        "hub": {"http", "views", "hub"},
+        "lists": {"http", "views", "lists"},
+        "pings": {"http", "pings"},
+        "": {"", "http", "views", "hub", "lists", "pings"},
+    },
+    "feed": {
+        "text": {"text"},
+        "read": {"text", "read"},
+        "write": {"text", "write"},
+        "identity": {"text", "identity"},
+        "lists": {"text", "read", "lists"},
+    },
+}
 USES_STORE = {"fetcher", "notifier", "api"}
 # third-party header -> where it may be included
 HOME = {
     "sqlite3.h": r"storage/", "libmemcached/": r"storage/", "curl/curl.h": r"net/",
     "xmlrpc-c/": r"net/", "http_parser.h": r"net/", "ares.h": r"net/", "event2/": r"net/",
-    "libxml/": r"(feed/|server/main\.c)", "jansson.h": r"(feed/|api/)", "uchardet": r"feed/",
+    "libxml/": r"(feed/|server/main\.c)", "jansson.h": r"(feed/|api/)", "uchardet": r"feed/", "idn2.h": r"(net|feed)/",
     "uthash.h": r"base/", "openssl/": r"(base|net)/",
 }
 bad = []
+
+
+def room_of(path):
+    parts = path.split("/")
+    return parts[1] if len(parts) > 2 else ""
+
+
 for folder in list(MAY) + ["server"]:
     for top, _, names in os.walk(folder):
         for name in sorted(names):
@@ -32,8 +59,13 @@ for folder in list(MAY) + ["server"]:
             if not path.endswith((".c", ".h")):
                 continue
             text = open(path, encoding="utf-8").read()
+            if not text.startswith("/* %s - " % path):
+                bad.append("%s: its first line does not name it" % path)
             if text.count("\n") > 800:
-                bad.append("%s: %d lines: a second subject?" % (path, text.count("\n")))
+                print("advice: %s has %d lines: is there a second subject?"
+                      % (path, text.count("\n")))
+            if folder in ROOMS and room_of(path) not in ROOMS[folder]:
+                bad.append("%s: it stands in no room of %s/" % (path, folder))
             for kind, target in re.findall(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', text, re.M):
                 if kind == "<":
                     for header, home in HOME.items():
@@ -44,6 +76,10 @@ for folder in list(MAY) + ["server"]:
                     door = folder in USES_STORE and target == "storage/store.h"
                     if room not in MAY[folder] and not door and not target.endswith(".def"):
                         bad.append('%s: "%s" points up or sideways' % (path, target))
+                    if (folder in ROOMS and room == folder and not target.endswith(".def")
+                            and room_of(target) not in ROOMS[folder].get(room_of(path), set())):
+                        bad.append('%s: "%s" points up or sideways within %s/'
+                                   % (path, target, folder))
             if folder != "storage" and re.search(r"\bsqlite3_|\bPQexec", text):
                 bad.append("%s: SQL outside storage/" % path)
 for line in bad:

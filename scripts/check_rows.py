@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""check_rows.py [--write] [--requirements FILE]: holds docs/conformance.md against the tests.
+"""check_rows.py [--write] [--requirements FILE]: holds docs/conformance.md and docs/decisions.md against the tree.
 
-Every row there is an id of a demand, what is done about it, and tests that name the id. An id that no test
-names, an id twice, and a last column that is empty or has a test that does not name it are errors; --write brings
-that column up to date. With --requirements, the ids of that file's tables (`| ID | level | ...`) that have no row are printed, with
-their level, and those that only some test names; they are no error. The last line is "PASSED FAILED".
+Every row of docs/conformance.md is the id of a demand, what is done about it, and the tests that name the id. It is
+an error if no test names an id, if an id has two rows, or if the last column is empty or names a test that does not
+name the id; --write brings that column up to date.
+Every D-number (D1, D48) in a comment, a test or a document is a row of docs/decisions.md, or it is an error. A row
+that nobody cites is fine.
+With --requirements, the ids of that file's tables (`| ID | level | ...`) that have no row are printed with their
+level, and those that only some test names; they are not errors. The last line is "PASSED FAILED".
 """
 import argparse
 import os
@@ -15,6 +18,8 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 TABLE = os.path.join(ROOT, "docs", "conformance.md")
 ID = r"[A-Z]{2,6}-\d{2,3}"
 ROW = re.compile(r"^\| (%s) \| (.*?) \| (.*?) \|$" % ID)
+DECISIONS = os.path.join(ROOT, "docs", "decisions.md")
+CITED_IN = (".c", ".h", ".def", ".py", ".sql", ".md", ".sh", ".build")  # kinds of files that may cite a decision
 SHOWN = 3  # files named in a row
 
 
@@ -69,6 +74,32 @@ def check(found, write):
     return errors, seen
 
 
+def cited():
+    """number of a decision -> the files that cite it."""
+    found = {}
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = [f for f in folders if f not in ("fixtures", "seeds", "__pycache__")
+                      and not f.startswith((".", "build"))]
+        for name in files:
+            path = os.path.join(folder, name)
+            if not name.endswith(CITED_IN) or os.path.samefile(path, DECISIONS):
+                continue
+            with open(path, encoding="utf-8", errors="replace") as text:
+                for one in re.findall(r"\bD[1-9]\d{0,2}\b", text.read()):
+                    found.setdefault(one, set()).add(os.path.relpath(path, ROOT))
+    return found
+
+
+def check_decisions():
+    with open(DECISIONS, encoding="utf-8") as table:
+        rows = re.findall(r"^\| (D\d+) \| .+ \| .+ \| .+ \|$", table.read(), re.M)
+    errors = ["docs/decisions.md: %s has two rows" % one for one in sorted(set(rows)) if rows.count(one) > 1]
+    for one, files in sorted(cited().items()):
+        if one not in rows:
+            errors.append("docs/decisions.md has no row %s, which is cited in %s" % (one, ", ".join(sorted(files))))
+    return errors if rows else ["docs/decisions.md has no rows"]
+
+
 def compare(path, seen, found):
     with open(path, encoding="utf-8") as text:
         wanted = dict(re.findall(r"^\| (%s) \| ([MSO]) \|" % ID, text.read(), re.M))
@@ -87,6 +118,7 @@ def main():
     args = options.parse_args()
     found = named_in_tests()
     errors, seen = check(found, args.write)
+    errors += check_decisions()
     for error in errors:
         print(error)
     if args.requirements:

@@ -7,48 +7,107 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "server/suggest.h"
 
 const struct cli_command cli_commands[] = {
-    {"add", "[--freq N] [--no-sanitize] [--title NAME] [--folder A/B] URL...",
-     "subscribe to feeds or pages (polled and listed)", cli_add},
-    {"ls", "[--all]", "feeds with state, last and next fetch and why, last error", cli_ls},
-    {"show", "FEED", "all that is known of one feed, by URL or id", cli_show},
-    {"get", "[--type atom|rss|json|jsonfeed] [--len N] URL...", "print a feed or a merge of feeds",
-     cli_get},
-    {"import", "FILE.opml", "subscribe to every feed of a list and of those it includes",
-     cli_import},
-    {"export", "", "print the subscribed feeds as OPML", cli_export},
+    {"add", "[FLAG]... URL...", "subscribe to feeds, or to web pages that lead to one",
+     "feedmill add --folder News/Linux planet.debian.org", cli_add},
+    {"rm", "FEED...", "end subscriptions to feeds, by URL or by the id that ls shows",
+     "feedmill rm planet.debian.org", cli_rm},
+    {"ls", "[--all]", "list feeds: state, last and next fetch and why, last error",
+     "feedmill ls --all", cli_ls},
+    {"show", "FEED", "show all that is known of one feed, by URL or id", "feedmill show 3",
+     cli_show},
+    {"get", "[FLAG]... URL...", "print a feed, or several merged into one",
+     "feedmill get --type json --len 10 planet.debian.org", cli_get},
+    {"import", "FILE.opml", "subscribe to every feed of a list and of the lists it includes",
+     "feedmill import subscriptions.opml", cli_import},
+    {"export", "", "print the subscribed feeds as OPML", "feedmill export >subscriptions.opml",
+     cli_export},
     {"sub", "[add [--from start] ENDPOINT URL... | rm ID [URL...] | resume ID]",
-     "list, make, end or resume subscriptions", cli_sub},
-    {"tail", "[--since SEQ] [URL...]", "print new entries as they come", cli_tail},
+     "list, make, end or resume subscriptions that push entries to an endpoint",
+     "feedmill sub add http://localhost:8000/ planet.debian.org", cli_sub},
+    {"tail", "[--since start|SEQ] [URL...]", "print new entries as they come",
+     "feedmill tail --since start planet.debian.org", cli_tail},
     {"archive", "--out DIR [--base URL] URL...",
-     "write the documents of /simple as files for any web server; again: what is new", cli_archive},
-    {"parse", "[--url URL] [--header 'Name: value'] [--out DIR] [FILE...]",
-     "parse documents without a daemon, print JSON", cli_parse},
-    {"discover", "[--url URL] [--out DIR] [FILE...]", "feeds that HTML pages announce, as JSON",
-     cli_discover},
-    {"opml", "[--out DIR] [FILE...]", "feeds of OPML lists, as JSON", cli_opml},
-    {NULL, NULL, NULL, NULL},
+     "write the documents of /simple as files for any web server; again: what is new",
+     "feedmill archive --out public planet.debian.org", cli_archive},
+    {"parse", "[FLAG]... [FILE...]", "parse documents without a daemon, print JSON",
+     "curl -s https://example.org/feed | feedmill parse --url https://example.org/feed", cli_parse},
+    {"discover", "[FLAG]... [FILE...]", "print the feeds that web pages announce, as JSON",
+     "curl -s https://example.org/ | feedmill discover --url https://example.org/", cli_discover},
+    {"opml", "[FLAG]... [FILE...]", "print the feeds of OPML lists, as JSON",
+     "feedmill opml subscriptions.opml", cli_opml},
+    {"version", "", "print the version", "feedmill version", cli_version},
+    {NULL, NULL, NULL, NULL, NULL},
 };
+
+static void complain(const char *name, const char *fmt, va_list ap)
+{
+    fprintf(stderr, "feedmill %s: ", name);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+}
 
 int cli_fail(const char *name, const char *fmt, ...)
 {
     va_list ap;
 
-    fprintf(stderr, "feedmill %s: ", name);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    complain(name, fmt, ap);
     va_end(ap);
-    fputc('\n', stderr);
-    return 1;
+    return CLI_FAILED;
+}
+
+int cli_misuse(const char *name, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    complain(name, fmt, ap);
+    va_end(ap);
+    return CLI_USAGE;
+}
+
+static const struct cli_command *find_command(const char *name)
+{
+    const struct cli_command *c = cli_commands;
+
+    while (c->name != NULL && strcmp(c->name, name) != 0)
+        c++;
+    return c;
 }
 
 int cli_usage(const char *name)
 {
-    for (const struct cli_command *c = cli_commands; c->name != NULL; c++)
-        if (strcmp(c->name, name) == 0)
-            fprintf(stderr, "usage: feedmill %s %s\n  %s\n", c->name, c->args, c->help);
-    return 2;
+    const struct cli_command *c = find_command(name);
+
+    return cli_misuse(name, "usage: feedmill %s%s%s (feedmill help %s explains it)", name,
+                      c->args[0] != '\0' ? " " : "", c->args, name);
+}
+
+int cli_finish(const char *name, int code)
+{
+    bool failed = ferror(stdout) != 0;
+
+    if (fflush(stdout) == 0 && !failed)
+        return code;
+    cli_fail(name, "standard output cannot be written: %s", strerror(errno));
+    return code == CLI_OK ? CLI_FAILED : code;
+}
+
+/* ---- flags ---- */
+
+static void print_help(const char *name, const struct cli_flag *flags, size_t n)
+{
+    const struct cli_command *c = find_command(name);
+
+    printf("usage: feedmill %s%s%s\n  %s\n\n", name, c->args[0] != '\0' ? " " : "", c->args,
+           c->help);
+    for (size_t i = 0; i < n; i++)
+        printf("  %s%s%s\n      %s\n", flags[i].name, flags[i].arg != NULL ? " " : "",
+               flags[i].arg != NULL ? flags[i].arg : "", flags[i].help);
+    printf("  -h, --help\n      Print this.\n\nexample: %s\n", c->example);
 }
 
 static const struct cli_flag *find_flag(const struct cli_flag *flags, size_t n, const char *arg,
@@ -60,7 +119,30 @@ static const struct cli_flag *find_flag(const struct cli_flag *flags, size_t n, 
     return NULL;
 }
 
-bool cli_take_flags(int *argc, char **argv, const struct cli_flag *flags, size_t n)
+static int unknown_flag(const char *name, const struct cli_flag *flags, size_t n, const char *arg)
+{
+    struct suggestion s = {.typed = arg};
+
+    for (size_t i = 0; i < n; i++)
+        suggest_consider(&s, flags[i].name);
+    if (s.best != NULL)
+        return cli_misuse(name, "unknown flag %s; did you mean %s?", arg, s.best);
+    return cli_misuse(name, "unknown flag %s (feedmill help %s lists the flags)", arg, name);
+}
+
+/* Store the value of a flag; false when it was given too often. */
+static bool take_value(const struct cli_flag *f, struct str value)
+{
+    if (f->list == NULL)
+        *f->value = value;
+    else if (*f->n < f->max)
+        f->list[(*f->n)++] = value;
+    else
+        return false;
+    return true;
+}
+
+int cli_take_flags(int *argc, char **argv, const struct cli_flag *flags, size_t n)
 {
     int out = 1;
     bool operands_only = false;
@@ -68,42 +150,46 @@ bool cli_take_flags(int *argc, char **argv, const struct cli_flag *flags, size_t
     for (int k = 1; k < *argc; k++) {
         const char *arg = argv[k], *eq = strchr(arg, '=');
         const struct cli_flag *f;
-        struct str value;
-        if (operands_only || strncmp(arg, "--", 2) != 0) {
+
+        if (!operands_only && (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0)) {
+            print_help(argv[0], flags, n);
+            return CLI_OK;
+        }
+        if (operands_only || arg[0] != '-' || arg[1] == '\0') { /* "-" is standard input */
             argv[out++] = argv[k];
             continue;
         }
-        if (arg[2] == '\0') {
+        if (strcmp(arg, "--") == 0) {
             operands_only = true;
             continue;
         }
         f = find_flag(flags, n, arg, eq != NULL ? (size_t)(eq - arg) : strlen(arg));
-        if (f == NULL) {
-            cli_fail(argv[0], "unknown flag %s", arg);
-            cli_usage(argv[0]);
-            return false;
-        }
-        if (f->max == 1 && f->list == NULL) { /* a switch */
-            *f->value = STR("yes");
-            continue;
-        }
-        if (eq == NULL && k + 1 == *argc) {
-            cli_fail(argv[0], "%s needs a value", arg);
-            return false;
-        }
-        value = str_from(eq != NULL ? eq + 1 : argv[++k]);
-        if (f->list == NULL) {
-            *f->value = value;
-        } else if (*f->n < f->max) {
-            f->list[(*f->n)++] = value;
-        } else {
-            cli_fail(argv[0], "%s is given more than %zu times", f->name, f->max);
-            return false;
-        }
+        if (f == NULL)
+            return unknown_flag(argv[0], flags, n, arg);
+        if (f->arg == NULL && eq != NULL)
+            return cli_misuse(argv[0], "%s takes no value", f->name);
+        if (f->arg != NULL && eq == NULL && k + 1 == *argc)
+            return cli_misuse(argv[0], "%s needs a value: %s %s", f->name, f->name, f->arg);
+        if (!take_value(f, f->arg == NULL ? STR("yes") : str_from(eq != NULL ? eq + 1 : argv[++k])))
+            return cli_misuse(argv[0], "%s is given more than %zu times", f->name, f->max);
     }
     *argc = out;
-    return true;
+    return -1;
 }
+
+int cli_version(int argc, char **argv)
+{
+    int code = cli_take_flags(&argc, argv, NULL, 0);
+
+    if (code >= 0)
+        return code;
+    if (argc != 1)
+        return cli_usage(argv[0]);
+    puts("feedmill " FEEDMILL_VERSION);
+    return CLI_OK;
+}
+
+/* ---- texts and files ---- */
 
 struct str cli_plain(struct arena *a, struct str text)
 {

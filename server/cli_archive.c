@@ -1,10 +1,11 @@
 /* server/cli_archive.c - `feedmill archive`: the Simplefeed documents of a feed as files that any
  * web server can serve.
  *
- * The chain is walked from the newest document to the first one that is there already as an
- * archive, which never changes. What is new waits under names of its own; then documents that were
- * not there take their places, to which nothing leads yet, and after them those that were, oldest
- * first: whoever reads meanwhile, or after a run that was cut off, finds a whole chain. */
+ * The chain is read from the newest document back to the first one that is already there as an
+ * archive: archives never change. New documents are first written under waiting names. Then those
+ * that did not exist get their names (nothing links to them yet), and after them those that replace
+ * a file, oldest first. So a reader finds a whole chain at any moment, also after a run that was
+ * cut off. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include "base/buf.h"
 #include "base/digest.h"
 #include "base/mem.h"
-#include "feed/fragment.h"
+#include "feed/text/fragment.h"
 #include "net/url.h"
 #include "server/cli.h"
 
@@ -33,9 +34,8 @@ struct archive {
     struct str dir, base;
 };
 
-/* Where a document of the daemon is to be found among the files. Its series is part of the name:
- * that of other feeds, or cut into pages of another size, would have other entries under the
- * number. */
+/* The name of the file of a document. The series is part of the name: under the same number,
+ * another feed, or the same feed cut into pages of another size, has other entries. */
 static struct str file_of(struct arena *a, struct str url)
 {
     struct str path = url, last = url, series = STR("");
@@ -54,7 +54,7 @@ static struct str file_of(struct arena *a, struct str url)
     return str_printf(a, "%.*s-%.*s.atom", SERIES_DIGITS, hex, STR_ARG(last));
 }
 
-/* The next tag of the head's links in *rest; false behind them. */
+/* The next link tag of the document's head in *rest; false after the last one. */
 static bool next_link(struct str *rest, struct str *before, struct str *tag)
 {
     ssize_t at = str_find(*rest, STR("<link ")), entry = str_find(*rest, STR("<entry"));
@@ -166,7 +166,7 @@ static bool take_place(struct archive *x, struct str file)
 struct kept {
     struct str file;
     struct str prev, next, via; /* paths and queries of its links; null */
-    unsigned char entries[16];  /* hash of what is behind its head */
+    unsigned char entries[16];  /* hash of what follows its head */
 };
 
 /* One document, kept under its waiting name. */
@@ -269,16 +269,19 @@ int cli_archive(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct archive x = {.name = argv[0], .a = &a, .dir = STR_NULL, .base = STR("")};
-    const struct cli_flag flags[] = {{"--server", &x.srv.url, NULL, 0, NULL},
-                                     {"--token", &x.srv.token, NULL, 0, NULL},
-                                     {"--out", &x.dir, NULL, 0, NULL},
-                                     {"--base", &x.base, NULL, 0, NULL}};
+    const struct cli_flag flags[] = {
+        {"--out", "DIR", "The folder for the files; made when it is missing.", &x.dir, NULL, 0,
+         NULL},
+        {"--base", "URL", "Where the folder will be served, for links; default: relative links.",
+         &x.base, NULL, 0, NULL},
+        CLI_SERVER_FLAGS(x.srv)};
+    int code;
     struct file_list l = {0};
     AUTO(buf_release) struct buf path = BUF_INIT(BUF_ANY);
     bool done;
 
-    if (!cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags)))
-        return 2;
+    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+        return code;
     if (argc < 2 || str_is_null(x.dir))
         return cli_usage(argv[0]);
     if (mkdir(str_z(&a, x.dir), 0777) != 0 && errno != EEXIST)
@@ -286,14 +289,11 @@ int cli_archive(int argc, char **argv)
     if (x.base.len > 0 && !str_ends(x.base, STR("/")))
         x.base = str_concat(&a, x.base, STR("/"));
     buf_puts(&path, "/simple/recent?");
-    for (int i = 1; i < argc; i++) {
-        buf_puts(&path, i > 1 ? "&url=" : "url=");
-        buf_str(&path, url_encode(&a, str_from(argv[i])));
-    }
+    buf_str(&path, cli_urls_query(&a, 1, argc, argv));
     done = walk(&x, buf_view(&path), &l);
     done = done && take_places(&x, &l);
     if (done)
         printf("%zu documents written to %.*s; begin at " GROWING "\n", l.n, STR_ARG(x.dir));
     mem_free(l.names);
-    return done ? 0 : 1;
+    return done ? CLI_OK : CLI_FAILED;
 }

@@ -4,34 +4,15 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/map.h"
 #include "base/mem.h"
-#include "feed/json.h"
+#include "feed/text/json.h"
+#include "model/format.h"
 #include "net/url.h"
 #include "server/cli.h"
 
 #define WAIT_MS 60000
 #define FORM STR("application/x-www-form-urlencoded")
-
-#define SERVER_FLAGS(srv)                                                                          \
-    {"--server", &(srv).url, NULL, 0, NULL},                                                       \
-    {                                                                                              \
-        "--token", &(srv).token, NULL, 0, NULL                                                     \
-    }
-
-/* "url=A&url=B..." of the operands argv[from..argc). */
-static struct str urls_query(struct arena *a, int from, int argc, char **argv)
-{
-    struct buf b = BUF_INIT(BUF_ANY);
-    struct str s;
-
-    for (int k = from; k < argc; k++) {
-        buf_puts(&b, k == from ? "url=" : "&url=");
-        buf_str(&b, url_encode(a, str_from(argv[k])));
-    }
-    s = str_dup(a, buf_view(&b));
-    buf_release(&b);
-    return s;
-}
 
 static struct str with_field(struct arena *a, struct str form, const char *name, struct str value)
 {
@@ -40,174 +21,286 @@ static struct str with_field(struct arena *a, struct str form, const char *name,
                : str_printf(a, "%.*s&%s=%.*s", STR_ARG(form), name, STR_ARG(url_encode(a, value)));
 }
 
+/* ---- add ---- */
+
+/* The subscription that has this URL already, by the answer to POST /sub; 0: none. */
+static int64_t known_in(const struct value *made, struct str url)
+{
+    const struct value *known = value_getz(made, "known");
+
+    for (size_t i = 0; i < value_len(known); i++)
+        if (str_eq(value_get_textz(value_at(known, i), "url"), url))
+            return value_get_int(value_at(known, i), STR("id"), 0);
+    return 0;
+}
+
+/* The feed that a URL of the subscription led to, by the answer to GET /sub?id=N. */
+static const struct value *feed_of(struct arena *a, const struct value *sub, struct str url)
+{
+    const struct value *s = value_at(value_getz(sub, "subscriptions"), 0);
+    const struct value *urls = value_getz(s, "urls"), *ids = value_getz(s, "feeds");
+
+    for (size_t i = 0; i < value_len(urls); i++)
+        if (cli_same_address(a, url, value_at(urls, i)->s))
+            return cli_find_feed(a, sub, str_printf(a, "%" PRId64, value_at(ids, i)->i));
+    return NULL;
+}
+
+/* One line: the feed, its title, and the page when that was asked for. */
+static void say_added(struct arena *a, const struct value *feed, struct str url)
+{
+    struct str title = value_get_textz(feed, "title"), own = value_get_textz(feed, "url");
+
+    fputs("  ", stdout);
+    cli_print_plain(own.len > 0 ? own : url);
+    if (title.len > 0) {
+        fputs("  ", stdout);
+        cli_print_plain(title);
+    }
+    if (own.len > 0 && !cli_same_address(a, url, own)) {
+        fputs("  (by way of ", stdout);
+        cli_print_plain(url);
+        putchar(')');
+    }
+    putchar('\n');
+}
+
+/* Wait until a subscribed URL has been fetched, and tell what it came to. */
+static bool follow_up(const char *name, const struct cli_server *srv, struct arena *a, int64_t sub,
+                      struct str url)
+{
+    struct cli_answer answer;
+    struct value *v;
+    struct str fetch = str_printf(a, "/feed?type=json&len=1&url=%.*s", STR_ARG(url_encode(a, url)));
+
+    if (!cli_ask(srv, a, "GET", fetch, STR_NULL, STR_NULL, WAIT_MS, &answer)) {
+        if (str_starts(answer.problem, url)) /* as most problems of publishers do */
+            url = STR_NULL;
+        cli_fail(name, "%.*s%s%.*s", STR_ARG(cli_plain(a, url)), url.len > 0 ? ": " : "",
+                 STR_ARG(answer.problem));
+        return false;
+    }
+    v = cli_call_json(name, srv, a, "GET", str_printf(a, "/sub?type=json&id=%" PRId64, sub),
+                      STR_NULL, STR_NULL, WAIT_MS);
+    if (v == NULL)
+        return false;
+    say_added(a, feed_of(a, v, url), url);
+    return true;
+}
+
+/* Tell what each address came to. */
+static int say_all(const char *name, const struct cli_server *srv, struct arena *a,
+                   const struct value *made, bool has_settings, int argc, char **argv)
+{
+    int code = CLI_OK;
+
+    for (int k = 1; k < argc; k++) {
+        struct str url = cli_url(a, str_from(argv[k]));
+        struct url_parts parts;
+        int64_t known;
+
+        if (url_parse(a, url, &parts, NULL) == RC_OK)
+            url = parts.url;
+        known = known_in(made, url);
+        if (known == 0) {
+            if (!follow_up(name, srv, a, value_get_int(made, STR("id"), 0), url))
+                code = CLI_FAILED;
+        } else if (has_settings) {
+            code = cli_fail(name,
+                            "%.*s is subscribed already (subscription %" PRId64 "), and its "
+                            "settings stay as they are; \"feedmill rm\" it first to change them",
+                            STR_ARG(url), known);
+        } else {
+            printf("  %.*s  subscribed already (subscription %" PRId64 ")\n", STR_ARG(url), known);
+        }
+    }
+    return code;
+}
+
 int cli_add(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
     struct str freq = STR_NULL, title = STR_NULL, folder = STR_NULL, raw = STR_NULL, form;
-    const struct cli_flag flags[] = {SERVER_FLAGS(srv),
-                                     {"--freq", &freq, NULL, 0, NULL},
-                                     {"--title", &title, NULL, 0, NULL},
-                                     {"--folder", &folder, NULL, 0, NULL},
-                                     {"--no-sanitize", &raw, NULL, 1, NULL}};
-    struct value *v;
+    const struct cli_flag flags[] = {
+        {"--freq", "N", "Level 0 (daily), 1 (every 30 minutes), 2 (every 5), or seconds.", &freq,
+         NULL, 0, NULL},
+        {"--title", "NAME", "A name of your own for the feed.", &title, NULL, 0, NULL},
+        {"--folder", "A/B", "The folder it is listed in.", &folder, NULL, 0, NULL},
+        {"--no-sanitize", NULL, "Keep HTML as the publisher wrote it, scripts included.", &raw,
+         NULL, 0, NULL},
+        CLI_SERVER_FLAGS(srv)};
+    struct value *made;
+    size_t n_new;
+    int code;
 
-    if (!cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags)))
-        return 2;
+    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+        return code;
     if (argc < 2)
         return cli_usage(argv[0]);
-    form = urls_query(&a, 1, argc, argv);
+    form = str_concat(&a, STR("known=skip&"), cli_urls_query(&a, 1, argc, argv));
     form = with_field(&a, form, "freq", freq);
     form = with_field(&a, form, "title", title);
     form = with_field(&a, form, "folder", folder);
     form = with_field(&a, form, "sanitize", str_is_null(raw) ? STR_NULL : STR("no"));
-    v = cli_call_json(argv[0], &srv, &a, "POST", STR("/sub"), FORM, form, WAIT_MS);
-    if (v == NULL)
-        return 1;
-    printf("subscription %" PRId64 ": %d feed%s\n", value_get_int(v, STR("id"), 0), argc - 1,
-           argc == 2 ? "" : "s");
-    return 0;
+    made = cli_call_json(argv[0], &srv, &a, "POST", STR("/sub"), FORM, form, WAIT_MS);
+    if (made == NULL)
+        return CLI_FAILED;
+    n_new = value_len(value_getz(made, "urls"));
+    if (n_new > 0)
+        printf("subscription %" PRId64 ": %zu feed%s\n", value_get_int(made, STR("id"), 0), n_new,
+               n_new == 1 ? "" : "s");
+    fflush(stdout); /* what follows may take as long as the publishers do */
+    return say_all(argv[0], &srv, &a, made,
+                   !str_is_null(freq) || !str_is_null(title) || !str_is_null(folder) ||
+                       !str_is_null(raw),
+                   argc, argv);
 }
 
-static const char *or_dash(struct arena *a, const struct value *v, const char *key)
-{
-    const struct value *m = value_get(v, str_from(key));
-
-    if (m == NULL || m->kind == VAL_NULL)
-        return "-";
-    if (m->kind == VAL_BOOL)
-        return m->b ? "yes" : "no";
-    if (m->kind == VAL_INT)
-        return arena_printf(a, "%" PRId64, m->i);
-    return m->kind == VAL_TEXT && m->s.len > 0 ? str_z(a, m->s) : "-";
-}
+/* ---- ls and show ---- */
 
 /* The level, or the exact period. */
 static const char *pace(struct arena *a, const struct value *feed)
 {
-    const char *level = or_dash(a, feed, "level");
+    const char *level = cli_text(a, feed, "level");
 
     return strcmp(level, "-") != 0
                ? level
                : arena_printf(a, "%" PRId64 "s", value_get_int(feed, STR("period"), 0));
 }
 
+/* "1,4" for each feed: the ids of its subscriptions, by the feed's id. */
+static void read_subs(struct arena *a, const struct value *all, struct map *out)
+{
+    const struct value *subs = value_getz(all, "subscriptions");
+
+    for (size_t i = 0; i < value_len(subs); i++) {
+        const struct value *s = value_at(subs, i), *ids = value_getz(s, "feeds");
+        int64_t sub = value_get_int(s, STR("id"), 0);
+
+        for (size_t k = 0; k < value_len(ids); k++) {
+            const int64_t *feed = &value_at(ids, k)->i;
+            struct str key = str_of((const char *)feed, sizeof *feed);
+            const char *before = map_get(out, key);
+
+            map_put(out, key,
+                    before == NULL ? arena_printf(a, "%" PRId64, sub)
+                                   : arena_printf(a, "%s,%" PRId64, before, sub));
+        }
+    }
+}
+
+static void print_row(struct arena *a, const struct value *f, const struct map *subs)
+{
+    int64_t id = value_get_int(f, STR("id"), 0);
+    const char *sub = map_get(subs, str_of((const char *)&id, sizeof id));
+    const char *error = cli_text(a, f, "last_error");
+
+    printf("%-5" PRId64 " %-7s %-8s %-6s %-5s %-20s %-20s %-11s ", id, sub != NULL ? sub : "-",
+           cli_text(a, f, "state"), pace(a, f), cli_text(a, f, "status"),
+           cli_text(a, f, "last_check"), cli_text(a, f, "next_check"),
+           cli_text(a, f, "next_reason"));
+    cli_print_plain(value_get_textz(f, "url"));
+    if (strcmp(error, "-") != 0) {
+        fputs("\n      error: ", stdout);
+        cli_print_plain(str_from(error));
+    }
+    putchar('\n');
+}
+
 int cli_ls(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
+    AUTO(map_forget) struct map subs = MAP_INIT;
     struct cli_server srv = {0};
     struct str all = STR_NULL;
-    const struct cli_flag flags[] = {SERVER_FLAGS(srv), {"--all", &all, NULL, 1, NULL}};
+    const struct cli_flag flags[] = {
+        {"--all", NULL, "Also feeds that nobody is subscribed to.", &all, NULL, 0, NULL},
+        CLI_SERVER_FLAGS(srv)};
     struct value *v, *feeds;
+    int code;
 
-    if (!cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags)))
-        return 2;
+    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+        return code;
     if (argc != 1)
         return cli_usage(argv[0]);
     v = cli_call_json(argv[0], &srv, &a, "GET",
                       str_is_null(all) ? STR("/sub?type=json") : STR("/sub?type=json&all=1"),
                       STR_NULL, STR_NULL, WAIT_MS);
     if (v == NULL)
-        return 1;
+        return CLI_FAILED;
+    read_subs(&a, v, &subs);
     feeds = value_getz(v, "feeds");
-    printf("%-5s %-8s %-6s %-5s %-20s %-20s %-11s %s\n", "id", "state", "level", "http",
-           "last fetch", "next fetch", "why", "feed");
-    for (size_t i = 0; i < value_len(feeds); i++) {
-        const struct value *f = value_at(feeds, i);
-        const char *error = or_dash(&a, f, "last_error");
-        printf("%-5s %-8s %-6s %-5s %-20s %-20s %-11s ", or_dash(&a, f, "id"),
-               or_dash(&a, f, "state"), pace(&a, f), or_dash(&a, f, "status"),
-               or_dash(&a, f, "last_check"), or_dash(&a, f, "next_check"),
-               or_dash(&a, f, "next_reason"));
-        cli_print_plain(str_from(or_dash(&a, f, "url")));
-        if (strcmp(error, "-") != 0) {
-            fputs("\n      error: ", stdout);
-            cli_print_plain(str_from(error));
-        }
-        putchar('\n');
-    }
-    return 0;
+    printf("%-5s %-7s %-8s %-6s %-5s %-20s %-20s %-11s %s\n", "feed", "sub", "state", "level",
+           "http", "last fetch", "next fetch", "why", "url");
+    for (size_t i = 0; i < value_len(feeds); i++)
+        print_row(&a, value_at(feeds, i), &subs);
+    return CLI_OK;
 }
 
-/* The record named by id or URL among all feeds. */
-static const struct value *find_record(const struct value *all, struct str name)
+static void print_entry(struct arena *a, const struct value *e)
 {
-    const struct value *feeds = value_getz(all, "feeds");
-    int64_t id = 0;
-    bool by_id = str_to_i64(name, &id);
-
-    for (size_t i = 0; i < value_len(feeds); i++) {
-        const struct value *f = value_at(feeds, i);
-        if (by_id ? value_get_int(f, STR("id"), 0) == id
-                  : str_eq(value_get_textz(f, "url"), name) ||
-                        str_eq(value_get_textz(f, "page_url"), name))
-            return f;
-    }
-    return NULL;
+    printf("  %-25s ", cli_text(a, e, "updated"));
+    cli_print_plain(str_from(cli_text(a, e, "title")));
+    fputs("\n    ", stdout);
+    cli_print_plain(str_from(cli_text(a, e, "link")));
+    putchar('\n');
 }
 
 int cli_show(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
-    const struct cli_flag flags[] = {SERVER_FLAGS(srv)};
-    struct url_parts parts;
-    struct str name;
+    const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
     struct value *all, *doc, *entries;
     const struct value *f;
+    int code;
 
-    if (!cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags)))
-        return 2;
-    if (argc != 2)
+    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+        return code;
+    if (argc != 2 || argv[1][0] == '\0')
         return cli_usage(argv[0]);
     all = cli_call_json(argv[0], &srv, &a, "GET", STR("/sub?type=json&all=1"), STR_NULL, STR_NULL,
                         WAIT_MS);
     if (all == NULL)
-        return 1;
-    name = str_from(argv[1]);
-    if (url_parse(&a, name, &parts, NULL) == RC_OK)
-        name = parts.url;
-    if ((f = find_record(all, name)) == NULL)
-        return cli_fail(argv[0], "no feed \"%s\" is known; feedmill ls --all lists them", argv[1]);
+        return CLI_FAILED;
+    if ((f = cli_find_feed(&a, all, str_from(argv[1]))) == NULL)
+        return cli_fail(argv[0], "no feed \"%s\" is known; \"feedmill ls --all\" lists them",
+                        argv[1]);
     for (uint32_t i = 0; i < f->len; i++) {
         printf("%-14.*s ", STR_ARG(f->members[i].key));
-        cli_print_plain(str_from(or_dash(&a, f, str_z(&a, f->members[i].key))));
+        cli_print_plain(str_from(cli_text(&a, f, str_z(&a, f->members[i].key))));
         putchar('\n');
     }
     if (value_get_int(f, STR("entries"), 0) == 0)
-        return 0;
+        return CLI_OK;
     doc = cli_call_json(argv[0], &srv, &a, "GET",
                         str_printf(&a, "/feed?type=json&len=10&url=%.*s",
                                    STR_ARG(url_encode(&a, value_get_textz(f, "url")))),
                         STR_NULL, STR_NULL, WAIT_MS);
     if (doc == NULL)
-        return 1;
+        return CLI_FAILED;
     puts("newest entries");
     entries = value_getz(doc, "entries");
-    for (size_t i = 0; i < value_len(entries); i++) {
-        const struct value *e = value_at(entries, i);
-        printf("  %-25s ", or_dash(&a, e, "updated"));
-        cli_print_plain(str_from(or_dash(&a, e, "title")));
-        fputs("\n    ", stdout);
-        cli_print_plain(str_from(or_dash(&a, e, "link")));
-        putchar('\n');
-    }
-    return 0;
+    for (size_t i = 0; i < value_len(entries); i++)
+        print_entry(&a, value_at(entries, i));
+    return CLI_OK;
 }
+
+/* ---- get ---- */
 
 /* Call, and copy the body to standard output. */
 static int print_body(const char *name, const struct cli_server *srv, struct arena *a,
                       struct str path)
 {
-    struct cli_answer answer = {0};
+    struct cli_answer answer;
 
     if (!cli_call(name, srv, a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, &answer))
-        return 1;
-    if (fwrite(answer.body.ptr, 1, answer.body.len, stdout) != answer.body.len)
-        return cli_fail(name, "standard output cannot be written");
+        return CLI_FAILED;
+    fwrite(answer.body.ptr, 1, answer.body.len, stdout); /* cli_finish() sees errors */
     if (!str_ends(answer.body, STR("\n")))
         putchar('\n');
-    return 0;
+    return CLI_OK;
 }
 
 int cli_get(int argc, char **argv)
@@ -215,18 +308,26 @@ int cli_get(int argc, char **argv)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
     struct str type = STR("atom"), len = STR("50");
+    char names[FORMAT_NAMES_MAX], formats[FORMAT_NAMES_MAX + 40];
     const struct cli_flag flags[] = {
-        SERVER_FLAGS(srv), {"--type", &type, NULL, 0, NULL}, {"--len", &len, NULL, 0, NULL}};
+        {"--type", "TYPE", formats, &type, NULL, 0, NULL},
+        {"--len", "N", "At most so many entries; default: 50.", &len, NULL, 0, NULL},
+        CLI_SERVER_FLAGS(srv)};
+    int code;
 
-    if (!cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags)))
-        return 2;
+    format_names(FORMAT_IS_OFFERED, names, sizeof names);
+    snprintf(formats, sizeof formats, "The format: %s. Default: atom.", names);
+    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+        return code;
     if (argc < 2)
         return cli_usage(argv[0]);
     return print_body(argv[0], &srv, &a,
                       str_printf(&a, "/%s?type=%.*s&len=%.*s&%.*s", argc == 2 ? "feed" : "feeds",
                                  STR_ARG(url_encode(&a, type)), STR_ARG(url_encode(&a, len)),
-                                 STR_ARG(urls_query(&a, 1, argc, argv))));
+                                 STR_ARG(cli_urls_query(&a, 1, argc, argv))));
 }
+
+/* ---- import and export ---- */
 
 /* "list http://..., outline 3 (ftp://...), freq: why" */
 static void say_problem(const char *name, struct arena *a, const struct value *p)
@@ -254,8 +355,12 @@ static void say_import(const char *name, struct arena *a, const struct value *v)
     int64_t left_out = value_get_int(v, STR("left_out"), 0);
     int64_t n = value_get_int(v, STR("problem_count"), 0);
 
+    size_t n_known = value_len(value_getz(v, "known"));
+
     printf("subscription %" PRId64 ": %zu feeds", value_get_int(v, STR("id"), 0),
            value_len(value_getz(v, "urls")));
+    if (n_known > 0)
+        printf(", %zu subscribed already", n_known);
     if (doubles > 0)
         printf(", %" PRId64 " named again", doubles);
     if (left_out > 0)
@@ -272,32 +377,34 @@ int cli_import(int argc, char **argv)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     AUTO(mem_autofree) char *bytes = NULL;
     struct cli_server srv = {0};
-    const struct cli_flag flags[] = {SERVER_FLAGS(srv)};
+    const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
     struct value *v;
     size_t len;
+    int code;
 
-    if (!cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags)))
-        return 2;
+    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+        return code;
     if (argc != 2)
         return cli_usage(argv[0]);
     if ((bytes = cli_read_file(argv[0], argv[1], LIMIT_REQUEST_BODY, &len)) == NULL)
-        return 1;
-    v = cli_call_json(argv[0], &srv, &a, "POST", STR("/sub"), STR("text/x-opml"),
+        return CLI_FAILED;
+    v = cli_call_json(argv[0], &srv, &a, "POST", STR("/sub?known=skip"), STR("text/x-opml"),
                       str_of(bytes, len), WAIT_MS);
     if (v == NULL)
-        return 1;
+        return CLI_FAILED;
     say_import(argv[0], &a, v);
-    return 0;
+    return CLI_OK;
 }
 
 int cli_export(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
-    const struct cli_flag flags[] = {SERVER_FLAGS(srv)};
+    const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
+    int code;
 
-    if (!cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags)))
-        return 2;
+    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+        return code;
     if (argc != 1)
         return cli_usage(argv[0]);
     return print_body(argv[0], &srv, &a, STR("/sub"));

@@ -11,11 +11,11 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "feed/date.h"
-#include "feed/discover.h"
-#include "feed/json.h"
-#include "feed/opml.h"
-#include "feed/parse.h"
+#include "feed/lists/discover.h"
+#include "feed/lists/opml.h"
+#include "feed/read/parse.h"
+#include "feed/text/date.h"
+#include "feed/text/json.h"
 #include "server/cli.h"
 
 #define HEADERS_MAX 32
@@ -49,7 +49,7 @@ static void set_text(struct arena *a, struct value *dict, const char *key, struc
         value_set_text(a, dict, str_from(key), s);
 }
 
-/* What the address and the header fields say, beside what the document says. */
+/* Add what the address and the header fields say to what the document says. */
 static void add_transport(const struct job *job, struct arena *a, struct value *result)
 {
     struct value *headers = value_dict(a);
@@ -268,24 +268,26 @@ static int convert_all(int argc, char **argv, convert_fn *convert)
 {
     struct job job = {.url = STR_NULL};
     const struct cli_flag flags[] = {
-        {"--url", &job.url, NULL, 0, NULL},
-        {"--out", &job.out_dir, NULL, 0, NULL},
-        {"--header", NULL, job.headers, HEADERS_MAX, &job.n_headers},
+        {"--url", "URL", "Where the document came from: the base of its relative references.",
+         &job.url, NULL, 0, NULL},
+        {"--header", "'NAME: VALUE'",
+         "A field of the answer that brought it, such as Content-Type. Repeatable.", NULL,
+         job.headers, HEADERS_MAX, &job.n_headers},
+        {"--out", "DIR", "Write the result of each FILE to DIR/FILE.json.", &job.out_dir, NULL, 0,
+         NULL},
     };
-    int worst = 0;
+    int worst = CLI_OK, code;
     size_t skip;
 
-    if (!cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags)))
-        return 2;
-    if (argc > 2 && str_is_null(job.out_dir)) {
-        cli_fail(argv[0], "several files need --out DIR");
-        return cli_usage(argv[0]);
-    }
+    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+        return code;
+    if (argc > 2 && str_is_null(job.out_dir))
+        return cli_misuse(argv[0], "several files need --out DIR");
     if (argc == 1)
         return convert_file(argv[0], &job, convert, "-", 0);
     skip = common_folder(argc, argv);
     for (int k = 1; k < argc; k++) {
-        int code = convert_file(argv[0], &job, convert, argv[k], skip);
+        code = convert_file(argv[0], &job, convert, argv[k], skip);
         worst = code > worst ? code : worst;
     }
     return worst;

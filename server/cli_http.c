@@ -1,15 +1,17 @@
 /* server/cli_http.c - one request to the daemon at a time, on a loop of its own. */
-#include <inttypes.h>
-#include <stdio.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/queue.h"
-#include "feed/json.h"
+#include "feed/text/json.h"
 #include "net/http_client.h"
 #include "net/url.h"
 #include "server/cli.h"
+
+#define OUTPUT_LOOK_MS 250 /* how often it is looked whether the output is still read */
 
 struct exchange {
     struct loop *loop;
@@ -57,23 +59,65 @@ static void end(void *ctx)
     http_client_free(&x->client);
 }
 
-/* What a problem says, or the status alone. */
-static void say_problem(const char *name, struct arena *a, const struct cli_answer *answer)
+/* What a problem document says, or the status alone. */
+static struct str problem_of(struct arena *a, const struct cli_answer *answer, bool has_token)
 {
     struct value *v = NULL;
     struct str detail = STR_NULL;
 
+    if (answer->status == 401)
+        return has_token ? STR("the daemon does not accept this token; --token or FEEDMILL_TOKEN "
+                               "must be what it was started with")
+                         : STR("the daemon asks for a token; give it by --token TEXT or "
+                               "FEEDMILL_TOKEN");
     if (json_read(a, answer->body, &v, NULL) == RC_OK)
         detail = value_get_textz(v, "detail");
-    if (str_is_null(detail))
-        cli_fail(name, "the daemon answered with status %d", answer->status);
-    else
-        cli_fail(name, "%.*s", STR_ARG(detail));
+    return str_is_null(detail) ? str_printf(a, "the daemon answered with status %d", answer->status)
+                               : cli_plain(a, detail);
 }
 
-bool cli_call(const char *name, const struct cli_server *srv, struct arena *a, const char *method,
-              struct str path, struct str content_type, struct str body, int64_t timeout_ms,
-              struct cli_answer *out)
+/* Nobody reads standard output any more. */
+static bool is_output_gone(void)
+{
+    struct pollfd p = {.fd = STDOUT_FILENO};
+
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0;
+}
+
+static void await(struct exchange *x, bool ends_with_output)
+{
+    void *item;
+
+    while (queue_pop(x->done, &item, 1, ends_with_output ? OUTPUT_LOOK_MS : -1) == 0)
+        if (is_output_gone())
+            exit(CLI_OK);
+}
+
+/* Run the call to its end on a loop of its own. */
+static void run(struct exchange *x, bool ends_with_output)
+{
+    x->done = queue_new(1, NULL);
+    x->loop = loop_new("cli");
+    loop_call(x->loop, begin, x);
+    await(x, ends_with_output);
+    loop_call(x->loop, end, x);
+    loop_free(&x->loop);
+    queue_free(&x->done);
+}
+
+/* Why no answer came. */
+static struct str silence(struct arena *a, struct str origin, const struct exchange *x)
+{
+    if (x->rc == RC_PEER)
+        return str_printf(a,
+                          "no daemon answers at %.*s; start one with \"feedmill serve\", or name "
+                          "another one with --server URL",
+                          STR_ARG(origin));
+    return str_printf(a, "no answer from the daemon at %.*s: %s", STR_ARG(origin), x->err.text);
+}
+
+bool cli_ask(const struct cli_server *srv, struct arena *a, const char *method, struct str path,
+             struct str content_type, struct str body, int64_t timeout_ms, struct cli_answer *out)
 {
     struct str origin = str_is_null(srv->url) ? str_from(getenv("FEEDMILL_SERVER")) : srv->url;
     struct str token = str_is_null(srv->token) ? str_from(getenv("FEEDMILL_TOKEN")) : srv->token;
@@ -90,58 +134,59 @@ bool cli_call(const char *name, const struct cli_server *srv, struct arena *a, c
                              .max_header = LIMIT_FETCH_HEADER,
                              .timeout_ms = timeout_ms};
     struct exchange x = {.cfg = &cfg, .call = &call, .arena = a, .out = out};
-    void *item;
 
-    if (str_is_null(origin))
-        origin = STR("http://127.0.0.1:8080");
+    *out = (struct cli_answer){.problem = STR_NULL};
+    origin = origin.len == 0 ? STR("http://127.0.0.1:8080") : cli_url(a, origin);
     if (str_ends(origin, STR("/")))
         origin.len--;
     if (url_parse(a, str_concat(a, origin, path), &parts, &err) != RC_OK) {
-        cli_fail(name, "--server %.*s: %s", STR_ARG(origin), err.text);
+        out->problem = str_printf(a, "--server %.*s: %s", STR_ARG(origin), err.text);
         return false;
     }
     call.url = parts.url;
     if (!str_is_null(content_type))
         fields[call.n_fields++] = (struct http_field){STR("Content-Type"), content_type};
-    if (!str_is_null(token))
+    if (token.len > 0)
         fields[call.n_fields++] =
             (struct http_field){STR("Authorization"), str_concat(a, STR("Bearer "), token)};
-    if (guard_new(everywhere, 2, &guard, &err) != RC_OK) {
-        cli_fail(name, "%s", err.text);
+    if (guard_new(everywhere, ARRAY_LEN(everywhere), &guard, &err) != RC_OK) {
+        out->problem = str_dup(a, str_from(err.text));
         return false;
     }
     cfg.guard = guard;
-    x.done = queue_new(1, NULL);
-    x.loop = loop_new("cli");
-    loop_call(x.loop, begin, &x);
-    queue_pop(x.done, &item, 1, -1);
-    loop_call(x.loop, end, &x);
-    loop_free(&x.loop);
-    queue_free(&x.done);
+    if (srv->ends_with_output && is_output_gone())
+        exit(CLI_OK);
+    run(&x, srv->ends_with_output);
     guard_free(&guard);
-    if (x.rc != RC_OK) {
-        cli_fail(name, "no answer from the daemon at %.*s: %s", STR_ARG(origin), x.err.text);
-        return false;
-    }
-    if (out->status >= 400) {
-        say_problem(name, a, out);
-        return false;
-    }
-    return true;
+    if (x.rc != RC_OK)
+        out->problem = silence(a, origin, &x);
+    else if (out->status >= 400)
+        out->problem = problem_of(a, out, token.len > 0);
+    return str_is_null(out->problem);
+}
+
+bool cli_call(const char *name, const struct cli_server *srv, struct arena *a, const char *method,
+              struct str path, struct str content_type, struct str body, int64_t timeout_ms,
+              struct cli_answer *out)
+{
+    if (cli_ask(srv, a, method, path, content_type, body, timeout_ms, out))
+        return true;
+    cli_fail(name, "%.*s", STR_ARG(out->problem));
+    return false;
 }
 
 struct value *cli_call_json(const char *name, const struct cli_server *srv, struct arena *a,
                             const char *method, struct str path, struct str content_type,
                             struct str body, int64_t timeout_ms)
 {
-    struct cli_answer answer = {0};
+    struct cli_answer answer;
     struct value *v = NULL;
     struct err err = ERR_INIT;
 
     if (!cli_call(name, srv, a, method, path, content_type, body, timeout_ms, &answer))
         return NULL;
     if (json_read(a, answer.body, &v, &err) != RC_OK) {
-        cli_fail(name, "the daemon's answer is no JSON: %s", err.text);
+        cli_fail(name, "the daemon's answer is not JSON: %s", err.text);
         return NULL;
     }
     return v;

@@ -1,15 +1,36 @@
-/* server/cli_subs.c - sub and tail: subscriptions, and the log as it grows. */
+/* server/cli_subs.c - sub and rm: subscriptions. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "feed/json.h"
 #include "net/url.h"
 #include "server/cli.h"
 
 #define WAIT_MS 60000
-#define POLL_S 50
 #define FORM STR("application/x-www-form-urlencoded")
+
+/* ---- sub ---- */
+
+static void print_sub(const struct value *s)
+{
+    const struct value *urls = value_getz(s, "urls");
+    struct str endpoint = value_get_textz(s, "endpoint"), error = value_get_textz(s, "last_error");
+
+    printf("%-5" PRId64 " %-10.*s ", value_get_int(s, STR("id"), 0),
+           STR_ARG(value_get_textz(s, "state")));
+    cli_print_plain(endpoint.len > 0 ? endpoint : STR("- (listed only)"));
+    putchar('\n');
+    if (error.len > 0) {
+        fputs("      error: ", stdout);
+        cli_print_plain(error);
+        putchar('\n');
+    }
+    for (size_t k = 0; k < value_len(urls); k++) {
+        fputs("      ", stdout);
+        cli_print_plain(value_at(urls, k)->s);
+        putchar('\n');
+    }
+}
 
 static int list_subs(const struct cli_server *srv, struct arena *a, const char *name)
 {
@@ -17,70 +38,97 @@ static int list_subs(const struct cli_server *srv, struct arena *a, const char *
 
     v = cli_call_json(name, srv, a, "GET", STR("/sub?type=json"), STR_NULL, STR_NULL, WAIT_MS);
     if (v == NULL)
-        return 1;
+        return CLI_FAILED;
     subs = value_getz(v, "subscriptions");
-    for (size_t i = 0; i < value_len(subs); i++) {
-        const struct value *s = value_at(subs, i), *urls = value_getz(s, "urls");
-        struct str endpoint = value_get_textz(s, "endpoint");
-        struct str error = value_get_textz(s, "last_error");
-        printf("%" PRId64 " %.*s -> %.*s\n", value_get_int(s, STR("id"), 0),
-               STR_ARG(value_get_textz(s, "state")),
-               STR_ARG(endpoint.len > 0 ? endpoint : STR("(listed only)")));
-        if (error.len > 0) {
-            fputs("    error: ", stdout);
-            cli_print_plain(error);
-            putchar('\n');
-        }
-        for (size_t k = 0; k < value_len(urls); k++) {
-            fputs("    ", stdout);
-            cli_print_plain(value_at(urls, k)->s);
-            putchar('\n');
-        }
-    }
-    return 0;
+    if (value_len(subs) > 0)
+        printf("%-5s %-10s %s\n", "sub", "state", "endpoint");
+    for (size_t i = 0; i < value_len(subs); i++)
+        print_sub(value_at(subs, i));
+    return CLI_OK;
 }
 
 static int add_sub(const struct cli_server *srv, struct arena *a, struct str from, int argc,
                    char **argv)
 {
-    struct buf form = BUF_INIT(BUF_ANY);
+    struct str endpoint = cli_url(a, str_from(argv[2]));
+    struct str form = str_printf(a, "endpoint=%.*s&%.*s", STR_ARG(url_encode(a, endpoint)),
+                                 STR_ARG(cli_urls_query(a, 3, argc, argv)));
     struct value *v;
 
-    buf_puts(&form, "endpoint=");
-    buf_str(&form, url_encode(a, str_from(argv[2])));
-    if (!str_is_null(from)) {
-        buf_puts(&form, "&from=");
-        buf_str(&form, url_encode(a, from));
-    }
-    for (int k = 3; k < argc; k++) {
-        buf_puts(&form, "&url=");
-        buf_str(&form, url_encode(a, str_from(argv[k])));
-    }
-    v = cli_call_json(argv[0], srv, a, "POST", STR("/sub"), FORM, buf_view(&form), WAIT_MS);
-    buf_release(&form);
+    if (!str_is_null(from))
+        form = str_printf(a, "%.*s&from=%.*s", STR_ARG(form), STR_ARG(url_encode(a, from)));
+    v = cli_call_json(argv[0], srv, a, "POST", STR("/sub"), FORM, form, WAIT_MS);
     if (v == NULL)
-        return 1;
+        return CLI_FAILED;
     printf("subscription %" PRId64 "\n", value_get_int(v, STR("id"), 0));
-    return 0;
+    return CLI_OK;
 }
 
-/* One call about subscription argv[2], with feed URLs argv[3..]. */
-static int change_sub(const struct cli_server *srv, struct arena *a, const char *method,
-                      const char *action, int argc, char **argv)
+/* DELETE /sub: all of the subscription, or with `url` one feed of it. */
+static bool end_sub(const char *name, const struct cli_server *srv, struct arena *a, int64_t id,
+                    struct str url)
 {
-    struct buf path = BUF_INIT(BUF_ANY);
-    struct cli_answer answer = {0};
-    bool ok;
+    struct str path = str_printf(a, "/sub?id=%" PRId64, id);
+    struct cli_answer answer;
 
-    buf_printf(&path, "/sub?id=%.*s", STR_ARG(url_encode(a, str_from(argv[2]))));
-    buf_puts(&path, action);
+    if (!str_is_null(url))
+        path = str_printf(a, "%.*s&url=%.*s", STR_ARG(path), STR_ARG(url_encode(a, url)));
+    return cli_call(name, srv, a, "DELETE", path, STR_NULL, STR_NULL, WAIT_MS, &answer);
+}
+
+/* The URL under which a subscription has a feed: as typed, or that of the feed `feed` (NULL: none).
+ * Null: it does not have it. */
+static struct str url_in(struct arena *a, const struct value *sub, struct str typed,
+                         const struct value *feed)
+{
+    const struct value *urls = value_getz(sub, "urls"), *ids = value_getz(sub, "feeds");
+
+    for (size_t i = 0; i < value_len(urls); i++)
+        if (cli_same_address(a, typed, value_at(urls, i)->s) ||
+            (feed != NULL && value_at(ids, i)->i == value_get_int(feed, STR("id"), 0)))
+            return value_at(urls, i)->s;
+    return STR_NULL;
+}
+
+/* End feeds argv[3..] of subscription `id`; none when one of them is not in it. */
+static int end_feeds(const struct cli_server *srv, struct arena *a, int64_t id, int argc,
+                     char **argv)
+{
+    struct value *v =
+        cli_call_json(argv[0], srv, a, "GET", str_printf(a, "/sub?type=json&id=%" PRId64, id),
+                      STR_NULL, STR_NULL, WAIT_MS);
+    struct str *urls = ARENA_ARRAY(a, struct str, (size_t)argc);
+
+    if (v == NULL)
+        return CLI_FAILED;
     for (int k = 3; k < argc; k++) {
-        buf_puts(&path, "&url=");
-        buf_str(&path, url_encode(a, str_from(argv[k])));
+        struct str typed = str_from(argv[k]);
+
+        urls[k] = url_in(a, value_at(value_getz(v, "subscriptions"), 0), typed,
+                         cli_find_feed(a, v, typed));
+        if (str_is_null(urls[k]))
+            return cli_fail(argv[0], "subscription %" PRId64 " has no feed \"%s\"", id, argv[k]);
     }
-    ok = cli_call(argv[0], srv, a, method, buf_view(&path), STR_NULL, STR_NULL, WAIT_MS, &answer);
-    buf_release(&path);
-    return ok ? 0 : 1;
+    for (int k = 3; k < argc; k++)
+        if (!end_sub(argv[0], srv, a, id, urls[k]))
+            return CLI_FAILED;
+    return CLI_OK;
+}
+
+static int rm_sub(const struct cli_server *srv, struct arena *a, int64_t id, int argc, char **argv)
+{
+    if (argc > 3)
+        return end_feeds(srv, a, id, argc, argv);
+    return end_sub(argv[0], srv, a, id, STR_NULL) ? CLI_OK : CLI_FAILED;
+}
+
+static int resume_sub(const struct cli_server *srv, struct arena *a, int64_t id, const char *name)
+{
+    struct str path = str_printf(a, "/sub?id=%" PRId64 "&action=resume", id);
+    struct cli_answer answer;
+
+    return cli_call(name, srv, a, "POST", path, STR_NULL, STR_NULL, WAIT_MS, &answer) ? CLI_OK
+                                                                                      : CLI_FAILED;
 }
 
 int cli_sub(int argc, char **argv)
@@ -88,77 +136,92 @@ int cli_sub(int argc, char **argv)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
     struct str from = STR_NULL;
-    const struct cli_flag flags[] = {{"--server", &srv.url, NULL, 0, NULL},
-                                     {"--token", &srv.token, NULL, 0, NULL},
-                                     {"--from", &from, NULL, 0, NULL}};
+    const struct cli_flag flags[] = {
+        {"--from", "start",
+         "With add: push what is there already, too. A position of the log is allowed as well.",
+         &from, NULL, 0, NULL},
+        CLI_SERVER_FLAGS(srv)};
+    int64_t id = 0;
+    int code;
 
-    if (!cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags)))
-        return 2;
+    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+        return code;
     if (argc == 1)
         return list_subs(&srv, &a, argv[0]);
     if (strcmp(argv[1], "add") == 0 && argc >= 4)
         return add_sub(&srv, &a, from, argc, argv);
-    if (strcmp(argv[1], "rm") == 0 && argc >= 3)
-        return change_sub(&srv, &a, "DELETE", "", argc, argv);
-    if (strcmp(argv[1], "resume") == 0 && argc == 3)
-        return change_sub(&srv, &a, "POST", "&action=resume", argc, argv);
-    return cli_usage(argv[0]);
+    if (argc < 3 || (strcmp(argv[1], "rm") != 0 && strcmp(argv[1], "resume") != 0))
+        return cli_usage(argv[0]);
+    if (!str_to_i64(str_from(argv[2]), &id) || id <= 0)
+        return cli_misuse(
+            argv[0],
+            "\"%s\" is not the number of a subscription; \"feedmill sub\" lists them, "
+            "and \"feedmill rm\" takes URLs",
+            argv[2]);
+    if (strcmp(argv[1], "rm") == 0)
+        return rm_sub(&srv, &a, id, argc, argv);
+    return argc == 3 ? resume_sub(&srv, &a, id, argv[0]) : cli_usage(argv[0]);
 }
 
-static void print_revision(const struct value *r)
+/* ---- rm ---- */
+
+/* End what lists one feed. Subscriptions with an endpoint belong to who receives: they are named.
+ */
+static int rm_feed(const char *name, const struct cli_server *srv, struct arena *a,
+                   const struct value *all, const char *typed)
 {
-    const struct value *e = value_getz(r, "entry");
-    struct str title = value_get_textz(e, "title"), link = value_get_textz(e, "link");
+    const struct value *feed = cli_find_feed(a, all, str_from(typed));
+    const struct value *subs = value_getz(all, "subscriptions");
+    size_t n_ended = 0;
+    int64_t pushed = 0;
 
-    printf("%" PRId64 " %.*s %.*s\n    ", value_get_int(r, STR("seq"), 0),
-           STR_ARG(value_get_textz(r, "kind")), STR_ARG(value_get_textz(r, "url")));
-    cli_print_plain(title);
-    if (link.len > 0) {
-        fputs(" <", stdout);
-        cli_print_plain(link);
-        putchar('>');
+    for (size_t i = 0; i < value_len(subs); i++) {
+        const struct value *s = value_at(subs, i);
+        int64_t id = value_get_int(s, STR("id"), 0);
+        struct str url = url_in(a, s, str_from(typed), feed);
+
+        if (str_is_null(url))
+            continue;
+        if (value_get_textz(s, "endpoint").len > 0) {
+            pushed = id;
+            continue;
+        }
+        if (!end_sub(name, srv, a, id, url))
+            return CLI_FAILED;
+        printf("subscription %" PRId64 ": ended ", id);
+        cli_print_plain(url);
+        putchar('\n');
+        n_ended++;
     }
-    putchar('\n');
+    if (n_ended > 0)
+        return CLI_OK;
+    if (pushed != 0)
+        return cli_fail(name,
+                        "\"%s\" is pushed to an endpoint only; \"feedmill sub rm %" PRId64
+                        "\" ends that subscription",
+                        typed, pushed);
+    return cli_fail(name, "no subscription has a feed \"%s\"; \"feedmill ls\" lists them", typed);
 }
 
-int cli_tail(int argc, char **argv)
+int cli_rm(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    AUTO(arena_release) struct arena keep = ARENA_INIT;
     struct cli_server srv = {0};
-    struct str since = STR_NULL;
-    const struct cli_flag flags[] = {{"--server", &srv.url, NULL, 0, NULL},
-                                     {"--token", &srv.token, NULL, 0, NULL},
-                                     {"--since", &since, NULL, 0, NULL}};
-    struct str feeds;
-    struct buf b = BUF_INIT(BUF_ANY);
-    int64_t seq = -1;
+    const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
+    struct value *all;
+    int code;
 
-    if (!cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags)))
-        return 2;
-    if (!str_is_null(since) && (!str_to_i64(since, &seq) || seq < 0))
-        return cli_fail(argv[0], "--since: \"%.*s\" is no position in the log (a number from 0 on)",
-                        STR_ARG(since));
-    for (int k = 1; k < argc; k++) {
-        buf_puts(&b, "&url=");
-        buf_str(&b, url_encode(&keep, str_from(argv[k])));
-    }
-    feeds = str_dup(&keep, buf_view(&b));
-    buf_release(&b);
-    for (;;) {
-        struct value *v, *items;
-        struct str path =
-            seq < 0 ? str_printf(&a, "/log?since=end&max=0%.*s", STR_ARG(feeds)) /* where is it? */
-                    : str_printf(&a, "/log?since=%" PRId64 "&timeout=%d%.*s", seq, POLL_S,
-                                 STR_ARG(feeds));
-        v = cli_call_json(argv[0], &srv, &a, "GET", path, STR_NULL, STR_NULL, 2 * WAIT_MS);
-        if (v == NULL)
-            return 1;
-        items = value_getz(v, "revisions");
-        for (size_t i = 0; i < value_len(items); i++)
-            print_revision(value_at(items, i));
-        fflush(stdout);
-        seq = value_get_int(v, STR("seq"), seq < 0 ? 0 : seq); /* one answer may not hold all */
-        arena_release(&a);
-    }
+    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+        return code;
+    if (argc < 2)
+        return cli_usage(argv[0]);
+    all =
+        cli_call_json(argv[0], &srv, &a, "GET", STR("/sub?type=json"), STR_NULL, STR_NULL, WAIT_MS);
+    if (all == NULL)
+        return CLI_FAILED;
+    code = CLI_OK;
+    for (int k = 1; k < argc; k++)
+        if (rm_feed(argv[0], &srv, &a, all, argv[k]) != CLI_OK)
+            code = CLI_FAILED;
+    return code;
 }

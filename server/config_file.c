@@ -62,7 +62,7 @@ enum rc config_file_read(const char *path, config_line_fn *fn, void *ctx, struct
         while (at < line.len && line.ptr[at] != '=' && line.ptr[at] != ':')
             at++;
         if (at == 0 || at == line.len || str_chr(line, '\0') >= 0)
-            return err_set(err, RC_INPUT, "config file %s: line %d is no 'name = value'", path, n);
+            return err_set(err, RC_INPUT, "config file %s: line %d is not 'name = value'", path, n);
         rc = fn(ctx, str_z(&a, str_trim(str_slice(line, 0, at))),
                 str_z(&a, without_comment(str_slice(line, at + 1, line.len))), err);
         if (rc != RC_OK)

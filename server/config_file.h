@@ -1,6 +1,6 @@
 /* server/config_file.h - a file of lines 'name = value'.
  *
- * Blanks around name and value do not count; '#' or ';' at the start of a line, and " ;" behind a
+ * Blanks around name and value do not count; '#' or ';' at the start of a line, and " ;" after a
  * value, begin a comment. Lines may be of any length, the file of CONFIG_FILE_MAX bytes.
  */
 #pragma once
@@ -12,7 +12,7 @@
 /* A line; both strings end with a NUL. Anything but RC_OK, with *err set, ends the reading. */
 typedef enum rc config_line_fn(void *ctx, const char *name, const char *value, struct err *err);
 
-/* RC_INPUT, and *err says which line and why: the file cannot be read, or a line is none of these.
+/* RC_INPUT: the file cannot be read, or a line is not one of these; *err says which line and why.
  */
 enum rc config_file_read(const char *path, config_line_fn *fn, void *ctx,
                          struct err *err) NODISCARD;

@@ -10,16 +10,18 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "base/assert.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "fetcher/fetcher.h"
 #include "net/guard.h"
+#include "net/hostport.h"
 #include "net/http_server.h"
 #include "net/url.h"
 #include "notifier/announcer.h"
 #include "notifier/notifier.h"
-#include "notifier/sink.h"
+#include "server/part_options.h"
 #include "storage/store.h"
 
 #define AGENT_NAME "Feedmill/" FEEDMILL_VERSION
@@ -47,13 +49,6 @@ static int cores(void)
     return n < 1 ? 1 : n > 64 ? 64 : (int)n;
 }
 
-static void level_periods(const struct options *o, int64_t out[3])
-{
-    out[0] = o->level0_period;
-    out[1] = o->level1_period;
-    out[2] = o->level2_period;
-}
-
 static struct fetcher_cfg fetcher_config(const struct daemon *d, const struct options *o)
 {
     struct fetcher_cfg cfg = {
@@ -63,25 +58,9 @@ static struct fetcher_cfg fetcher_config(const struct daemon *d, const struct op
         .n_workers = (int)(o->workers        ? o->workers
                            : cores() / 2 < 2 ? 2
                                              : cores() / 2),
-        .max_transfers = (int)o->fetch_transfers,
-        .max_per_host = (int)o->fetch_per_host,
-        .host_gap_ms = o->fetch_host_gap,
-        .timeout_ms = o->fetch_timeout,
-        .max_body = (size_t)o->fetch_size,
-        .catch_up = (int)o->catch_up,
-        .content_rate = (int)o->content_rate,
-        .announced_only = o->announced_only,
-        .backoff_max_s = o->backoff_max,
-        .hub_backup_s = o->hub_backup_period,
-        .base_url = o->base_url,
-        .unused_s = o->unused_after,
-        .ping_gap_ms = o->ping_gap,
-        .ping_servers = o->ping_server.items,
-        .n_ping_servers = o->ping_server.n,
-        .monitor_period_s = o->monitor_period,
     };
 
-    level_periods(o, cfg.level_period_s);
+    options_for_fetcher(o, &cfg);
     return cfg;
 }
 
@@ -91,96 +70,51 @@ static enum rc draw_topic(void *ctx, struct reader *r, struct str topic, int64_t
                           struct topic_document *doc, struct err *err)
 {
     struct daemon *d = ctx;
-    struct api_delivery out = {0};
-    enum rc rc = api_draw_topic(d->api, r, topic, after_seq, max_entries, a, body, &out, err);
 
-    *doc = (struct topic_document){out.media_type, out.self,     out.hub,
-                                   out.n_entries,  out.position, out.is_last};
-    return rc;
+    return api_draw_topic(d->api, r, topic, after_seq, max_entries, a, body, doc, err);
 }
 
 static struct notifier_cfg notifier_config(struct daemon *d, const struct options *o)
 {
-    return (struct notifier_cfg){
+    struct notifier_cfg cfg = {
         .store = d->store,
         .guard = d->push_guard,
         .user_agent = AGENT_NAME,
-        .max_calls = (int)o->push_calls,
-        .max_entries = (size_t)o->push_entries,
-        .timeout_ms = o->push_timeout,
-        .first_retry_ms = o->push_first_retry,
-        .max_retry_ms = o->push_max_retry,
-        .suspend_after_s = o->push_suspend_after,
         .draw = o->hub ? draw_topic : NULL,
         .draw_ctx = d,
     };
+
+    options_for_notifier(o, &cfg);
+    return cfg;
 }
 
 static struct announcer_cfg announcer_config(const struct daemon *d, const struct options *o)
 {
-    return (struct announcer_cfg){
+    struct announcer_cfg cfg = {
         .store = d->store,
         .guard = d->push_guard,
         .user_agent = AGENT_NAME,
-        .servers = o->announce.items,
-        .n_servers = o->announce.n,
-        .base_url = o->base_url,
-        .timeout_ms = o->push_timeout,
     };
+
+    options_for_announcer(o, &cfg);
+    return cfg;
 }
 
 /* ---- the API's ports ------------------------------------------------------------------------- */
 
-struct relay { /* carries an answer of the fetcher to the API in the API's own words */
-    api_fetched_fn *fetched;
-    api_document_fn *document;
-    void *ctx;
-};
-
-static struct relay *relay_new(api_fetched_fn *fetched, api_document_fn *document, void *ctx)
-{
-    struct relay *r = NEW(struct relay);
-
-    *r = (struct relay){fetched, document, ctx};
-    return r;
-}
-
-static void on_fetched(void *ctx, const struct fetch_result *res)
-{
-    struct relay *r = ctx;
-    struct api_fetched out = {res->rc, res->feed_id, res->status, res->url, res->text};
-
-    r->fetched(r->ctx, &out);
-    mem_free(r);
-}
-
-static void port_await_feed(void *ctx, int64_t feed_id, api_fetched_fn *done, void *done_ctx)
+static void port_await_feed(void *ctx, int64_t feed_id, fetch_done_fn *done, void *done_ctx)
 {
     struct daemon *d = ctx;
 
-    fetcher_await(d->fetcher, feed_id, REASON_READER, on_fetched, relay_new(done, NULL, done_ctx));
-}
-
-static void on_document(void *ctx, const struct document_result *res)
-{
-    struct relay *r = ctx;
-    struct api_document out = {.rc = res->rc,
-                               .status = res->status,
-                               .body = res->body,
-                               .content_type = res->content_type,
-                               .text = res->text,
-                               .url = res->url};
-
-    r->document(r->ctx, &out);
-    mem_free(r);
+    fetcher_await(d->fetcher, feed_id, REASON_READER, done, done_ctx);
 }
 
 static void port_get_document(void *ctx, struct str url, struct str credential,
-                              api_document_fn *done, void *done_ctx)
+                              document_done_fn *done, void *done_ctx)
 {
     struct daemon *d = ctx;
 
-    fetcher_get(d->fetcher, url, credential, on_document, relay_new(NULL, done, done_ctx));
+    fetcher_get(d->fetcher, url, credential, done, done_ctx);
 }
 
 static enum rc port_ping(void *ctx, struct str url, struct str rss_url, size_t *n,
@@ -191,63 +125,52 @@ static enum rc port_ping(void *ctx, struct str url, struct str rss_url, size_t *
     return fetcher_ping(d->fetcher, url, rss_url, n, done, done_ctx);
 }
 
-static int port_hub_call(void *ctx, const struct api_hub_call *call, api_hub_fn *done,
-                         void *done_ctx)
+static enum upstream_verdict port_upstream_verify(void *ctx, const struct upstream_verification *v,
+                                                  upstream_done_fn *done, void *done_ctx)
 {
     struct daemon *d = ctx;
-    struct hub_verification v = {call->token, call->mode, call->topic, call->lease, call->reason};
-    struct hub_delivery delivery = {call->token,
-                                    call->signature,
-                                    call->content_type,
-                                    call->content_coding,
-                                    call->content_language,
-                                    call->content_location,
-                                    call->body};
 
-    return call->is_delivery ? fetcher_hub_deliver(d->fetcher, &delivery, done, done_ctx)
-                             : fetcher_hub_verify(d->fetcher, &v, done, done_ctx);
+    return fetcher_upstream_verify(d->fetcher, v, done, done_ctx);
+}
+
+static enum upstream_verdict port_upstream_deliver(void *ctx,
+                                                   const struct upstream_delivery *delivery,
+                                                   upstream_done_fn *done, void *done_ctx)
+{
+    struct daemon *d = ctx;
+
+    return fetcher_upstream_deliver(d->fetcher, delivery, done, done_ctx);
 }
 
 static struct api_cfg api_config(struct daemon *d, const struct options *o)
 {
     struct api_cfg cfg = {
         .store = d->store,
-        .ports = {d, port_await_feed, port_get_document, port_ping, port_hub_call},
-        .base_url = o->base_url,
-        .allow_hosts = o->allow_host.items,
-        .n_allow_hosts = o->allow_host.n,
-        .cors_origin = o->cors_origin,
-        .token = o->token,
-        .rpc_validator = o->rpc_validator,
-        .demo_dir = o->demo_dir,
-        .fetch_wait_ms = o->fetch_wait,
-        .ping_rate = (int)o->ping_rate,
-        .ping_burst = (int)o->ping_burst,
-        .list_ttl_s = o->list_ttl,
-        .archive_size = (size_t)o->archive_size,
-        .min_period_s = o->min_period,
-        .hub = o->hub,
-        .lease_default_s = o->hub_lease,
-        .lease_min_s = o->hub_lease_min,
-        .lease_max_s = o->hub_lease_max,
+        .ports = {d, port_await_feed, port_get_document, port_ping, port_upstream_verify,
+                  port_upstream_deliver},
     };
 
-    level_periods(o, cfg.level_period_s);
+    options_for_api(o, &cfg);
     return cfg;
+}
+
+/* Of an option that check_options() has let pass. */
+static struct hostport listen_address(struct str listen)
+{
+    struct hostport hp;
+
+    ASSERT(hostport_parse(listen, &hp));
+    return hp;
 }
 
 /* Hubs on this machine reach us at the port that was bound, whatever the address. */
 static void tell_local_url(struct daemon *d)
 {
-    struct str host = d->o->listen;
+    struct hostport at = listen_address(d->o->listen);
+    struct str host = at.written;
 
-    while (host.len > 0 && host.ptr[host.len - 1] != ':')
-        host.len--;
-    host = str_slice(host, 0, host.len > 0 ? host.len - 1 : 0);
-    if (host.len == 0 || str_eqz(host, "0.0.0.0") || str_eqz(host, "*"))
-        host = STR("127.0.0.1");
-    else if (str_eqz(host, "[::]"))
-        host = STR("[::1]");
+    if (hostport_is_any(&at))
+        host = at.kind == HOST_IPV6 ? STR("[::1]") : STR("127.0.0.1");
     fetcher_set_local_url(d->fetcher, str_printf(&d->arena, "http://%.*s:%d", STR_ARG(host),
                                                  http_server_port(d->http)));
 }
@@ -274,23 +197,21 @@ static enum rc set_log_level(struct str name, struct err *err)
             log_set_level((enum log_level)i);
             return RC_OK;
         }
-    return err_set(err, RC_INPUT, "option log-level: \"%.*s\" is none of error, warn, info, debug",
+    return err_set(err, RC_INPUT, "option log-level: \"%.*s\" is not error, warn, info or debug",
                    STR_ARG(name));
 }
 
-/* Nobody outside this machine gets in without the token. */
-static enum rc check_exposure(struct str listen, struct str token, struct err *err)
+/* Can we listen there, and does nobody outside this machine get in without the token? */
+static enum rc check_listen(struct str listen, struct str token, struct err *err)
 {
-    struct str host = listen;
-    ssize_t colon = -1;
+    struct hostport hp;
 
-    for (size_t i = 0; i < host.len; i++)
-        if (host.ptr[i] == ':')
-            colon = (ssize_t)i;
-    if (colon >= 0)
-        host.len = (size_t)colon;
-    if (!str_is_null(token) || str_starts(host, STR("127.")) || str_eqz(host, "localhost") ||
-        str_eqz(host, "[::1]"))
+    if (!hostport_parse(listen, &hp) || hp.port < 0)
+        return err_set(err, RC_INPUT,
+                       "option listen: \"%.*s\" is not an address to listen on; write HOST:PORT or "
+                       "[IPV6]:PORT, as in 127.0.0.1:8080 or [::1]:8080",
+                       STR_ARG(listen));
+    if (!str_is_null(token) || hostport_is_loopback(&hp))
         return RC_OK;
     return err_set(err, RC_INPUT,
                    "option listen: %.*s can be reached from other machines; set --token (or "
@@ -314,11 +235,11 @@ static enum rc check_options(const struct options *o, struct str listen, struct 
         if (str_chr(name, '/') >= 0 || str_chr(name, ':') >= 0)
             return err_set(
                 err, RC_INPUT,
-                "option allow-host: \"%.*s\" is no host name; give it without scheme and "
+                "option allow-host: \"%.*s\" is not a host name; give it without scheme and "
                 "port",
                 STR_ARG(name));
     }
-    return check_exposure(listen, o->token, err);
+    return check_listen(listen, o->token, err);
 }
 
 /* Threads, databases and sockets of a daemon at rest; clients and publishers come on top. */
@@ -340,20 +261,14 @@ static enum rc start(struct daemon *d, struct err *err)
 {
     const struct options *o = d->o;
     struct store_cfg store_cfg = {
-        .path = o->db,
-        .n_readers = (int)o->readers,
         .queue_len = 8192,
         .batch_ops = 256,
         .batch_ms = 20,
-        .cache_bytes = (size_t)o->cache_size,
-        .memcached = o->memcached,
     };
     struct http_server_cfg http_cfg = {
-        .listen = o->listen,
         .n_loops = (int)(o->http_loops ? o->http_loops
                          : cores() > 4 ? 4
                                        : cores()),
-        .max_connections = (size_t)o->http_connections,
         .max_header = LIMIT_REQUEST_HEADER,
         .max_body = LIMIT_REQUEST_BODY,
         .header_ms = 10000,
@@ -367,8 +282,9 @@ static enum rc start(struct daemon *d, struct err *err)
     struct api_cfg api_cfg;
     enum rc rc;
 
+    options_for_store(o, &store_cfg);
+    options_for_http(o, &http_cfg);
     d->agent = arena_printf(&d->arena, AGENT_NAME " (+%.*s", STR_ARG(o->contact_url));
-    level_periods(o, store_cfg.level_period_s);
     if ((rc = set_log_level(o->log_level, err)) != RC_OK ||
         (rc = check_options(o, o->listen, err)) != RC_OK ||
         (rc = check_descriptors(o, err)) != RC_OK)
@@ -472,6 +388,7 @@ static void reload_options(struct daemon *d, daemon_reload_fn *reload, struct op
     notifier_cfg = notifier_config(d, o);
     announcer_cfg = announcer_config(d, o);
     api_cfg = api_config(d, o);
+    store_reload(d->store, &fetcher_cfg.levels);
     fetcher_reload(d->fetcher, &fetcher_cfg);
     notifier_reload(d->notifier, &notifier_cfg);
     announcer_reload(d->announcer, &announcer_cfg);
@@ -487,7 +404,7 @@ enum rc daemon_run(const struct options *o, daemon_reload_fn *reload, struct err
     struct daemon d = {.o = o, .started = o};
     struct options *loaded = NULL;
     sigset_t set = waited_for();
-    struct str host = o->listen;
+    struct str host;
     enum rc rc;
     int sig = 0;
 
@@ -496,15 +413,15 @@ enum rc daemon_run(const struct options *o, daemon_reload_fn *reload, struct err
         stop(&d);
         return rc;
     }
-    while (host.len > 0 && host.ptr[host.len - 1] != ':')
-        host.len--;
-    printf("feedmill: ready on http://%.*s%d\n", STR_ARG(host), http_server_port(d.http));
+    host = listen_address(o->listen).written;
+    printf("feedmill: ready on http://%.*s:%d\n", STR_ARG(host), http_server_port(d.http));
     fflush(stdout);
     while (sigwait(&set, &sig) == 0 && sig == SIGHUP)
         reload_options(&d, reload, &loaded);
     log_info("server", "stopping", "signal=%s", sig == SIGINT ? "INT" : "TERM");
     signal(SIGINT, SIG_DFL); /* a second one ends it at once */
     signal(SIGTERM, SIG_DFL);
+    sigdelset(&set, SIGHUP); /* stays blocked: it would end the process in the middle of the stop */
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     stop(&d);
     options_free(&loaded);

@@ -15,6 +15,7 @@
 #include "net/xmlrpc.h"
 #include "server/cli.h"
 #include "server/daemon.h"
+#include "server/suggest.h"
 
 static struct {
     int argc;
@@ -42,34 +43,41 @@ static int serve(int argc, char **argv)
         return 0;
     }
     if (options_load(argc - 1, argv + 1, &o, &help, &err) != RC_OK) {
-        cli_fail("serve", "%s", err.text);
-        return 2;
+        options_free(&o);
+        return cli_misuse("serve", "%s", err.text);
     }
     if (help) {
-        puts(
-            "usage: feedmill serve [OPTION]...\n"
-            "Run the daemon. Each option can also be set as FEEDMILL_NAME in the environment or as "
-            "a line\n'name = value' of a config file.\n");
+        puts("usage: feedmill serve [OPTION]...\n"
+             "  run the daemon\n\n"
+             "Each option can also be set as FEEDMILL_NAME in the environment, or by a line\n"
+             "'name = value' of a config file.\n");
         options_print_help(stdout);
+        puts("\nexample: feedmill serve --db /var/lib/feedmill/feeds.db --listen 127.0.0.1:8080");
         options_free(&o);
         return 0;
     }
     rc = daemon_run(o, reload, &err);
     options_free(&o);
-    return rc == RC_OK ? 0 : cli_fail("serve", "%s", err.text);
+    if (rc == RC_INPUT) /* an option that cannot be */
+        return cli_misuse("serve", "%s", err.text);
+    return rc == RC_OK ? CLI_OK : cli_fail("serve", "%s", err.text);
 }
 
-static void usage(FILE *to)
+static int usage(FILE *to, int code)
 {
     fputs("Feedmill " FEEDMILL_VERSION ": fetches, stores, merges and delivers web feeds.\n"
-          "usage: feedmill COMMAND [ARGUMENT]...\n\n"
-          "  serve [OPTION]...\n      run the daemon (feedmill serve --help)\n",
+          "usage: feedmill COMMAND [FLAG]... [ARGUMENT]...\n\n"
+          "  serve [OPTION]...\n      run the daemon\n",
           to);
     for (const struct cli_command *c = cli_commands; c->name != NULL; c++)
-        fprintf(to, "  %s %s\n      %s\n", c->name, c->args, c->help);
-    fputs("\nCommands that talk to a daemon take --server URL and --token TEXT (or FEEDMILL_SERVER "
-          "and\nFEEDMILL_TOKEN); the default is http://127.0.0.1:8080.\n",
+        fprintf(to, "  %s%s%s\n      %s\n", c->name, c->args[0] != '\0' ? " " : "", c->args,
+                c->help);
+    fputs("\n\"feedmill help COMMAND\" explains a command and its flags. Commands that talk to a "
+          "daemon take\n--server URL and --token TEXT (or FEEDMILL_SERVER and FEEDMILL_TOKEN); the "
+          "default is\nhttp://127.0.0.1:8080. Exit codes: 0 done, 1 it failed, 2 it was used "
+          "wrongly.\n",
           to);
+    return code;
 }
 
 /* Memory of a large document goes back to the system when it is freed. Left to itself, glibc raises
@@ -92,39 +100,59 @@ static void start_libraries(void)
     rpc_init();
 }
 
-static bool is_help(const char *arg)
+static int unknown_command(const char *name)
 {
-    return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+    struct suggestion s = {.typed = name};
+
+    suggest_consider(&s, "serve");
+    suggest_consider(&s, "help");
+    for (const struct cli_command *c = cli_commands; c->name != NULL; c++)
+        suggest_consider(&s, c->name);
+    fprintf(stderr, "feedmill: \"%s\" is not a command; ", name);
+    if (s.best != NULL)
+        fprintf(stderr, "did you mean \"%s\"? ", s.best);
+    fputs("\"feedmill help\" lists them\n", stderr);
+    return CLI_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+    if (strcmp(argv[0], "serve") == 0) {
+        set_up_heap();
+        daemon_block_signals();
+        return serve(argc, argv);
+    }
+    for (const struct cli_command *c = cli_commands; c->name != NULL; c++)
+        if (strcmp(c->name, argv[0]) == 0)
+            return c->fn(argc, argv);
+    return unknown_command(argv[0]);
+}
+
+/* help [COMMAND] */
+static int help(int argc, char **argv)
+{
+    char flag[] = "--help", *args[] = {argc > 1 ? argv[1] : flag, flag, NULL};
+
+    if (argc < 2 || strcmp(argv[1], "help") == 0)
+        return usage(stdout, CLI_OK);
+    return run(2, args);
+}
+
+static bool is_one_of(const char *arg, const char *x, const char *y, const char *z)
+{
+    return strcmp(arg, x) == 0 || strcmp(arg, y) == 0 || strcmp(arg, z) == 0;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        usage(stderr);
-        return 2;
-    }
-    if (is_help(argv[1]) || strcmp(argv[1], "help") == 0) {
-        usage(stdout);
-        return 0;
-    }
-    if (strcmp(argv[1], "--version") == 0) {
-        puts("feedmill " FEEDMILL_VERSION);
-        return 0;
-    }
+    char version[] = "version", *args[] = {version, NULL};
+
+    if (argc < 2)
+        return usage(stderr, CLI_USAGE);
+    if (is_one_of(argv[1], "help", "--help", "-h"))
+        return cli_finish("help", help(argc - 1, argv + 1));
+    if (is_one_of(argv[1], "--version", "-V", "-v"))
+        return cli_finish(version, run(1, args));
     start_libraries();
-    if (strcmp(argv[1], "serve") == 0) {
-        set_up_heap();
-        daemon_block_signals();
-        return serve(argc - 1, argv + 1);
-    }
-    for (const struct cli_command *c = cli_commands; c->name != NULL; c++)
-        if (strcmp(c->name, argv[1]) == 0) {
-            if (argc == 3 && is_help(argv[2])) {
-                printf("usage: feedmill %s %s\n  %s\n", c->name, c->args, c->help);
-                return 0;
-            }
-            return c->fn(argc - 1, argv + 1);
-        }
-    fprintf(stderr, "feedmill: \"%s\" is no command; feedmill --help lists them\n", argv[1]);
-    return 2;
+    return cli_finish(argv[1], run(argc - 1, argv + 1));
 }

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "server/config_file.h"
+#include "server/suggest.h"
 
 enum type { T_TEXT, T_LIST, T_INT, T_BOOL, T_MS, T_S, T_SIZE };
 enum { RELOAD = 1, SECRET = 2 };
@@ -24,7 +25,7 @@ static const struct row {
     const char *metavar, *help;
     size_t offset;
 } rows[] = {
-#define OPT(name, type, def, min, max, flags, metavar, help)                                       \
+#define OPT(name, type, def, min, max, flags, to, metavar, help)                                   \
     {#name, T_##type, def, min, max, flags, metavar, help, offsetof(struct options, name)},
 #include "server/options.def"
 #undef OPT
@@ -176,14 +177,32 @@ static size_t find_row(const char *name, size_t len)
     return N_ROWS;
 }
 
+/* Why `typed`, a name with or without leading dashes, is refused. */
+static enum rc refuse_unknown(struct loading *l, const char *typed, struct err *err)
+{
+    struct suggestion s = {.typed = arena_printf(&l->o->arena, "--%s",
+                                                 strncmp(typed, "--", 2) == 0 ? typed + 2 : typed)};
+
+    for (size_t i = 0; i < N_ROWS; i++) {
+        char *name = arena_printf(&l->o->arena, "--%s", rows[i].name);
+
+        for (char *p = name; *p != '\0'; p++)
+            *p = *p == '_' ? '-' : *p;
+        suggest_consider(&s, name);
+    }
+    if (s.best != NULL)
+        return err_set(err, RC_INPUT, "unknown option %.100s; did you mean %s?", typed, s.best);
+    return err_set(err, RC_INPUT, "unknown option %.100s (feedmill help serve lists the options)",
+                   typed);
+}
+
 static enum rc on_line(void *ctx, const char *name, const char *value, struct err *err)
 {
     struct loading *l = ctx;
     size_t i = find_row(name, strlen(name));
 
     if (i == N_ROWS || strcmp(rows[i].name, "config") == 0)
-        return err_set(err, RC_INPUT, "unknown option \"%.100s\"; feedmill serve --help lists them",
-                       name);
+        return refuse_unknown(l, name, err);
     return set_value(l, i, value, FROM_FILE);
 }
 
@@ -200,12 +219,15 @@ static enum rc read_flags(struct loading *l, int argc, char **argv, bool *help)
         }
         if (strncmp(arg, "--", 2) != 0)
             return err_set(l->err, RC_INPUT,
-                           "\"%s\" is no option; feedmill serve --help lists them", arg);
+                           "\"%s\" is not an option (feedmill help serve lists them)", arg);
         eq = strchr(arg, '=');
         i = find_row(arg + 2, eq != NULL ? (size_t)(eq - arg) - 2 : strlen(arg + 2));
         if (i == N_ROWS)
-            return err_set(l->err, RC_INPUT, "unknown option %s; feedmill serve --help lists them",
-                           arg);
+            return refuse_unknown(
+                l,
+                str_z(&l->o->arena,
+                      str_slice(str_from(arg), 0, eq != NULL ? (size_t)(eq - arg) : SIZE_MAX)),
+                l->err);
         if (eq != NULL)
             value = eq + 1;
         else if (rows[i].type == T_BOOL)

@@ -28,7 +28,7 @@ struct option_list {
 
 struct options {
     struct arena arena; /* holds every text */
-#define OPT(name, type, def, min, max, flags, metavar, help) OPT_FIELD_##type(name);
+#define OPT(name, type, def, min, max, flags, to, metavar, help) OPT_FIELD_##type(name);
 #include "server/options.def"
 #undef OPT
 };

@@ -1,15 +1,16 @@
-/* storage/apply_content.c - what came of asking for the content of a record (Atom-PMH).
+/* storage/apply_content.c - what came of asking for the content of a metadata record (Atom-PMH).
  *
- * Content becomes a revision of its entry, so that every consumer learns of it; the entry's essence
- * stays what the feed shows, with which the feed's next document is compared. An answer is void
- * when the entry has a newer revision than the one that led there. A record that is nowhere any
- * more is deleted, when it is so twice, and the feed that still shows it was not old.
+ * Content becomes a revision of its entry, so every consumer learns of it. The entry's essence
+ * stays the one that the feed shows, because the feed's next document is compared with it. An
+ * answer is void when the entry has a newer revision than the one that led to the request. A
+ * metadata record whose alternates are all gone is deleted after two such checks, provided the feed
+ * was fetched in between.
  */
 #include "base/clock.h"
-#include "storage/op.h"
+#include "storage/apply_parts.h"
 #include "storage/sqlite/contents.h"
 
-#define RETRY_S 2 /* after the first failure of a record or feed; doubled by each that follows */
+#define RETRY_S 2 /* after the first failure of an entry or feed; each that follows doubles it */
 #define RETRY_MOST_S 86400
 #define WAIT_MOST_S 3600 /* of a whole feed */
 #define OURS_S 60        /* when nobody can be reached */
@@ -49,14 +50,14 @@ static enum rc store_content(struct txn *t, struct op *op, struct feed_row *row,
     return apply_revision(t, row, e, &r, &op->err);
 }
 
-/* The deletion has the date of what is known to be gone: a later version brings the record back. */
-static enum rc delete_record(struct txn *t, struct op *op, struct feed_row *row,
-                             struct entry_row *e)
+/* The deletion has the date of what is known to be gone: a later version brings the entry back. */
+static enum rc delete_metadata(struct txn *t, struct op *op, struct feed_row *row,
+                               struct entry_row *e)
 {
     int64_t now = op->as.content.checked_at;
     struct revision r = {.seq = txn_next_seq(t),
                          .at_us = txn_next_at_us(t),
-                         .feed_id = row->rec.id,
+                         .feed_id = row->feed.id,
                          .kind = REV_DELETED,
                          .sort_at = e->sort_at,
                          .published_at = TIME_UNKNOWN,
@@ -81,7 +82,7 @@ static enum rc go_on(struct txn *t, struct op *op, struct feed_row *row, struct 
                      struct content_row *c)
 {
     const struct content_outcome *o = &op->as.content;
-    struct feed_record *r = &row->rec;
+    struct feed *r = &row->feed;
 
     c->n_gone += o->answer == ANSWER_GONE;
     c->form = o->form + 1;
@@ -105,11 +106,11 @@ static enum rc go_on(struct txn *t, struct op *op, struct feed_row *row, struct 
         return RC_OK;
     }
     c->state = CONTENT_GONE;
-    return delete_record(t, op, row, e);
+    return delete_metadata(t, op, row, e);
 }
 
 /* It may be there another time. A publisher in trouble is left alone as a whole. */
-static void wait_for(const struct content_outcome *o, struct feed_record *r, struct content_row *c)
+static void wait_for(const struct content_outcome *o, struct feed *r, struct content_row *c)
 {
     int64_t wait_s = later(doubled(c->failures, RETRY_MOST_S), o->retry_after_s);
     int64_t feed_s = later(doubled(r->content_failures - 1, WAIT_MOST_S), o->retry_after_s);
@@ -147,8 +148,8 @@ enum rc apply_content(struct txn *t, struct op *op)
     if (e.id == 0 || e.deleted || e.seq != o->seq || e.feed_id != o->feed_id)
         return RC_OK;
     if (o->answer != ANSWER_OPEN) {
-        row.rec.content_failures = 0;
-        row.rec.content_wait_at = TIME_UNKNOWN;
+        row.feed.content_failures = 0;
+        row.feed.content_wait_at = TIME_UNKNOWN;
     }
     switch (o->answer) {
     case ANSWER_CONTENT:
@@ -160,7 +161,7 @@ enum rc apply_content(struct txn *t, struct op *op)
         rc = go_on(t, op, &row, &e, &c);
         break;
     case ANSWER_OPEN:
-        wait_for(o, &row.rec, &c);
+        wait_for(o, &row.feed, &c);
         break;
     }
     if (rc == RC_OK)
@@ -168,8 +169,8 @@ enum rc apply_content(struct txn *t, struct op *op)
     if (rc == RC_OK && t->last_seq >= since) {
         txn_feed(t, o->feed_id)->first_seq = since;
         op->result.last_seq = t->last_seq;
-        row.rec.last_change_at = o->checked_at;
-        row.rec.version = txn_next_version(t);
+        row.feed.last_change_at = o->checked_at;
+        row.feed.version = txn_next_version(t);
     }
     return rc == RC_OK ? feeds_save(t->db, &row, &op->err) : rc;
 }

@@ -1,8 +1,7 @@
-/* storage/apply_hub.c - WebSub subscribers: their requests, what was confirmed, how it ends. */
-#include "storage/op.h"
-
+/* storage/apply_hub.c - WebSub subscribers: their requests, the leases that follow from confirmed
+ * ones, the ends and renewals of leases. */
 #include "base/clock.h"
-#include "storage/sqlite/feeds.h"
+#include "storage/apply_parts.h"
 #include "storage/sqlite/hub.h"
 #include "storage/sqlite/subscriptions.h"
 
@@ -25,49 +24,10 @@ enum rc apply_hub_request(struct txn *t, struct op *op)
     return rc;
 }
 
-enum rc hub_deny(struct txn *t, int64_t sub_id, struct str reason, struct arena *a, struct err *err)
-{
-    struct hub_intent in = {.mode = HUB_DENIED, .reason = reason};
-    struct subscription sub;
-    struct hub_lease lease;
-    enum rc rc = hub_lease_load(t->db, sub_id, a, &lease, err);
-
-    if (rc == RC_OK)
-        rc = subs_load(t->db, sub_id, false, a, &sub, err);
-    if (rc == RC_OK)
-        rc = subs_credential(t->db, sub_id, a, &in.credential, err);
-    if (rc != RC_OK)
-        return rc;
-    in.topic = lease.topic;
-    in.callback = sub.endpoint;
-    in.legacy = lease.legacy;
-    t->has_hub_news = true;
-    return hub_intent_insert(t->db, &in, err);
-}
-
-enum rc hub_feed_gone(struct txn *t, int64_t feed_id, struct arena *a, struct err *err)
-{
-    int64_t *ids;
-    size_t n;
-    enum rc rc = subs_of_feed(t->db, feed_id, a, &ids, &n, err);
-
-    for (size_t i = 0; rc == RC_OK && i < n; i++) {
-        struct subscription sub;
-
-        rc = subs_load(t->db, ids[i], true, a, &sub, err);
-        if (rc != RC_OK || !str_eqz(sub.sink, HUB_SINK) || sub.n_feeds != 1)
-            continue; /* of several feeds others go on */
-        rc = hub_deny(t, sub.id, STR("the publisher has ended this feed"), a, err);
-        if (rc == RC_OK)
-            rc = apply_sub_end(t, sub.id, a, err);
-    }
-    return rc;
-}
-
 /* ---- confirmed ------------------------------------------------------------------------------- */
 
-/* Records may have merged since the request was made: what is gone is looked up by its URL. */
-static enum rc take_feed(struct txn *t, int64_t sub_id, size_t place, const struct sub_feed *asked,
+/* Feeds may have merged since the request was made: a missing one is looked up by its URL. */
+static enum rc take_feed(struct txn *t, int64_t sub_id, size_t index, const struct sub_feed *asked,
                          struct op *op)
 {
     struct sub_feed feed = *asked;
@@ -79,7 +39,7 @@ static enum rc take_feed(struct txn *t, int64_t sub_id, size_t place, const stru
     if (rc != RC_OK || feed.feed_id == 0)
         return rc;
     txn_feed(t, feed.feed_id);
-    return sub_feeds_add(t->db, sub_id, place, &feed, &op->err);
+    return sub_feeds_add(t->db, sub_id, index, &feed, &op->err);
 }
 
 static enum rc make_sub(struct txn *t, struct op *op, const struct hub_intent *in, int64_t *id)
@@ -97,18 +57,11 @@ static enum rc make_sub(struct txn *t, struct op *op, const struct hub_intent *i
     return rc;
 }
 
-/* The subscriber is there again: what failed before is tried at once. The position stays. */
+/* The position stays. */
 static enum rc revive_sub(struct txn *t, struct op *op, const struct hub_intent *in, int64_t id)
 {
-    struct subscription sub;
-    enum rc rc = subs_load(t->db, id, false, &op->arena, &sub, &op->err);
+    enum rc rc = apply_sub_revive(t, id, -1, &op->arena, &op->err);
 
-    if (rc != RC_OK)
-        return rc;
-    sub.state = SUB_ACTIVE;
-    sub.next_try_at = sub.failing_since = TIME_UNKNOWN;
-    sub.n_failures = 0;
-    rc = subs_save(t->db, &sub, &op->err);
     return rc == RC_OK ? subs_set_credential(t->db, id, in->credential, &op->err) : rc;
 }
 
@@ -127,7 +80,7 @@ static enum rc confirm(struct txn *t, struct op *op, const struct hub_intent *in
     if (rc != RC_OK || (in->mode == HUB_UNSUBSCRIBE && lease.sub_id == 0))
         return rc;
     if (in->mode == HUB_UNSUBSCRIBE)
-        return apply_sub_end(t, lease.sub_id, &op->arena, &op->err);
+        return apply_sub_end(t, lease.sub_id, STR_NULL, &op->arena, &op->err);
     if (lease.renews)
         lease.renew_at = lease.ends_at - lease.lease_s / RENEW_LEFT - 1;
     rc = lease.sub_id == 0 ? make_sub(t, op, in, &lease.sub_id)
@@ -215,7 +168,7 @@ enum rc apply_hub_sweep(struct txn *t, struct op *op)
 
     rc = hub_leases_ended(t->db, now, SWEEP_MAX, &op->arena, &ids, &n, &op->err);
     for (size_t i = 0; rc == RC_OK && i < n; i++)
-        rc = apply_sub_end(t, ids[i], &op->arena, &op->err);
+        rc = apply_sub_end(t, ids[i], STR_NULL, &op->arena, &op->err);
     if (rc == RC_OK)
         rc = hub_leases_to_renew(t->db, now, SWEEP_MAX, &op->arena, &ids, &n, &op->err);
     for (size_t i = 0; rc == RC_OK && i < n; i++) {

@@ -36,10 +36,9 @@ struct cache {
 struct cache *cache_new(size_t bytes)
 {
     struct cache *c = NEW(struct cache);
-    int i;
 
     c->shard_bytes = bytes / N_SHARDS;
-    for (i = 0; i < N_SHARDS; i++) {
+    for (int i = 0; i < N_SHARDS; i++) {
         pthread_mutex_init(&c->shards[i].lock, NULL);
         TAILQ_INIT(&c->shards[i].recent);
     }
@@ -66,11 +65,10 @@ void cache_free(struct cache **cp)
 {
     struct cache *c = *cp;
     struct item *it;
-    int i;
 
     if (c == NULL)
         return;
-    for (i = 0; i < N_SHARDS; i++) {
+    for (int i = 0; i < N_SHARDS; i++) {
         while ((it = TAILQ_FIRST(&c->shards[i].recent)) != NULL)
             drop(&c->shards[i], it);
         map_release(&c->shards[i].items, NULL);

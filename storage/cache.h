@@ -1,5 +1,7 @@
-/* storage/cache.h - finished documents in memory: shards, each with a lock and a list from the one
- * used last to the one to go next, bounded in bytes. Any thread.
+/* storage/cache.h - finished documents in memory, bounded in bytes. Any thread.
+ *
+ * It has several shards, each with a lock of its own. When a shard is full, the documents that were
+ * not used for longest make room.
  */
 #pragma once
 
@@ -7,7 +9,7 @@
 
 struct cache;
 
-/* Room for `bytes` in all; 0 holds nothing. A document larger than a shard's part is not kept. */
+/* Room for `bytes` in all; 0: nothing is kept. A document larger than a shard is not kept. */
 struct cache *cache_new(size_t bytes);
 void cache_free(struct cache **cp);
 

@@ -1,8 +1,7 @@
 /* storage/directory.c - one table by id, one by URL, under one lock.
  *
- * Ids are given out in order and never reused, so the table by id is an array. A URL leads to a
- * chain of places: the same text can be one record's own URL, another's page and the site of many.
- */
+ * Ids are given out in order and never reused, so the table by id is an array. A URL has a chain of
+ * meanings: it can be the own URL of one feed, the web page of another and the site of many. */
 #include "storage/directory.h"
 
 #include <pthread.h>
@@ -16,8 +15,9 @@
 /* Ordered by precedence. */
 enum role { ROLE_URL, ROLE_ALIAS, ROLE_PAGE, ROLE_SITE };
 
-struct place {
-    struct place *next; /* of the same URL */
+/* A URL means this feed. */
+struct meaning {
+    struct meaning *next; /* of the same URL */
     int64_t feed_id;
     enum role role;
 };
@@ -40,8 +40,9 @@ struct directory {
     pthread_rwlock_t lock;   /* guards everything below */
     struct dir_feed **feeds; /* by id; NULL: none */
     size_t cap;              /* ids below it have a slot */
-    struct map places;       /* URL -> chain of struct place */
+    struct map meanings;     /* URL -> chain of struct meaning */
     int64_t last_seq;
+    int64_t edition; /* given out last */
 };
 
 struct directory *directory_new(void)
@@ -59,9 +60,7 @@ struct directory *directory_new(void)
 
 static void free_feed(struct dir_feed *f)
 {
-    size_t i;
-
-    for (i = 0; i < f->n_links; i++)
+    for (size_t i = 0; i < f->n_links; i++)
         mem_free(f->links[i].url);
     mem_free(f->links);
     mem_free(f->credential);
@@ -72,7 +71,7 @@ static void free_feed(struct dir_feed *f)
 
 static void free_chain(void *chain)
 {
-    struct place *p = chain, *next;
+    struct meaning *p = chain, *next;
 
     for (; p != NULL; p = next) {
         next = p->next;
@@ -83,15 +82,14 @@ static void free_chain(void *chain)
 void directory_free(struct directory **dp)
 {
     struct directory *d = *dp;
-    size_t i;
 
     if (d == NULL)
         return;
-    for (i = 0; i < d->cap; i++)
+    for (size_t i = 0; i < d->cap; i++)
         if (d->feeds[i] != NULL)
             free_feed(d->feeds[i]);
     mem_free(d->feeds);
-    map_release(&d->places, free_chain);
+    map_release(&d->meanings, free_chain);
     pthread_rwlock_destroy(&d->lock);
     mem_free(d);
     *dp = NULL;
@@ -112,19 +110,19 @@ static struct dir_feed *feed_at(const struct directory *d, int64_t id)
     return id > 0 && (uint64_t)id < d->cap ? d->feeds[id] : NULL;
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- meanings of URLs ------------------------------------------------------------------------ */
 
-static void add_place(struct directory *d, struct str url, int64_t feed_id, enum role role)
+static void add_meaning(struct directory *d, struct str url, int64_t feed_id, enum role role)
 {
-    struct place *p = NEW(struct place);
+    struct meaning *p = NEW(struct meaning);
 
-    *p = (struct place){.next = map_get(&d->places, url), .feed_id = feed_id, .role = role};
-    map_put(&d->places, url, p);
+    *p = (struct meaning){.next = map_get(&d->meanings, url), .feed_id = feed_id, .role = role};
+    map_put(&d->meanings, url, p);
 }
 
-static void drop_place(struct directory *d, struct str url, int64_t feed_id, enum role role)
+static void drop_meaning(struct directory *d, struct str url, int64_t feed_id, enum role role)
 {
-    struct place *head = map_get(&d->places, url), *gone, **at = &head;
+    struct meaning *head = map_get(&d->meanings, url), *gone, **at = &head;
 
     while (*at != NULL && ((*at)->feed_id != feed_id || (*at)->role != role))
         at = &(*at)->next;
@@ -133,17 +131,17 @@ static void drop_place(struct directory *d, struct str url, int64_t feed_id, enu
     *at = gone->next;
     mem_free(gone);
     if (head == NULL)
-        map_del(&d->places, url);
+        map_del(&d->meanings, url);
     else
-        map_put(&d->places, url, head);
+        map_put(&d->meanings, url, head);
 }
 
-/* Looks around `place` first: the lists before and after a change are nearly the same. */
-static bool has_link(const struct link *links, size_t n, const struct link *wanted, size_t place)
+/* Looks around index `hint` first: the lists before and after a change are nearly the same. */
+static bool has_link(const struct link *links, size_t n, const struct link *wanted, size_t hint)
 {
-    size_t i, at = place < 4 ? 0 : place - 4;
+    size_t at = hint < 4 ? 0 : hint - 4;
 
-    for (i = 0; i < n; i++, at++) {
+    for (size_t i = 0; i < n; i++, at++) {
         if (at >= n)
             at = 0;
         if (links[at].role == wanted->role && strcmp(links[at].url, wanted->url) == 0)
@@ -158,24 +156,24 @@ static void add_link(struct link *links, size_t *n, struct str url, enum role ro
         links[(*n)++] = (struct link){mem_strndup(url.ptr, url.len), role};
 }
 
-/* Most of the time nothing has changed, and no place is touched. */
+/* Most of the time nothing has changed, and no meaning is touched. */
 static void set_links(struct directory *d, struct dir_feed *f, const struct directory_feed *in)
 {
     struct link *links = mem_alloc((3 + in->n_aliases) * sizeof *links);
-    size_t n = 0, i;
+    size_t n = 0;
 
     add_link(links, &n, in->url, ROLE_URL);
     add_link(links, &n, in->page_url, ROLE_PAGE);
     add_link(links, &n, in->site_url, ROLE_SITE);
-    for (i = 0; i < in->n_aliases; i++)
+    for (size_t i = 0; i < in->n_aliases; i++)
         add_link(links, &n, in->aliases[i], ROLE_ALIAS);
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (!has_link(f->links, f->n_links, &links[i], i))
-            add_place(d, str_from(links[i].url), in->brief.id, links[i].role);
-    for (i = 0; i < f->n_links; i++)
+            add_meaning(d, str_from(links[i].url), in->brief.id, links[i].role);
+    for (size_t i = 0; i < f->n_links; i++)
         if (!has_link(links, n, &f->links[i], i))
-            drop_place(d, str_from(f->links[i].url), in->brief.id, f->links[i].role);
-    for (i = 0; i < f->n_links; i++)
+            drop_meaning(d, str_from(f->links[i].url), in->brief.id, f->links[i].role);
+    for (size_t i = 0; i < f->n_links; i++)
         mem_free(f->links[i].url);
     mem_free(f->links);
     f->links = links;
@@ -203,29 +201,37 @@ void directory_put(struct directory *d, const struct directory_feed *in)
             f->access_key = mem_strndup(in->access_key.ptr, in->access_key.len);
     }
     f->brief = in->brief;
+    f->brief.edition = ++d->edition;
     f->last_seq = in->last_seq;
     set_links(d, f, in);
+}
+
+void directory_edited(struct directory *d, int64_t feed_id)
+{
+    struct dir_feed *f = feed_at(d, feed_id);
+
+    if (f != NULL)
+        f->brief.edition = ++d->edition;
 }
 
 void directory_remove(struct directory *d, int64_t feed_id)
 {
     struct dir_feed *f = feed_at(d, feed_id);
-    size_t i;
 
     if (f == NULL)
         return;
-    for (i = 0; i < f->n_links; i++)
-        drop_place(d, str_from(f->links[i].url), feed_id, f->links[i].role);
+    for (size_t i = 0; i < f->n_links; i++)
+        drop_meaning(d, str_from(f->links[i].url), feed_id, f->links[i].role);
     free_feed(f);
     d->feeds[feed_id] = NULL;
 }
 
 static void drop_key(struct dir_feed *f, int64_t seq)
 {
-    size_t i;
+    size_t i = 0;
 
-    for (i = 0; i < f->n_keys && f->keys[i].seq != seq; i++)
-        ;
+    while (i < f->n_keys && f->keys[i].seq != seq)
+        i++;
     if (i == f->n_keys)
         return;
     f->n_keys--;
@@ -311,10 +317,10 @@ bool directory_find(struct directory *d, struct str url, struct str credential,
                     struct feed_brief *out)
 {
     struct str key = access_key_of(credential);
-    const struct place *p, *best = NULL;
+    const struct meaning *p, *best = NULL;
 
     pthread_rwlock_rdlock(&d->lock);
-    for (p = map_get(&d->places, url); p != NULL; p = p->next) {
+    for (p = map_get(&d->meanings, url); p != NULL; p = p->next) {
         if (p->role == ROLE_SITE || !opens(d->feeds[p->feed_id], credential, key))
             continue;
         if (best == NULL || p->role < best->role ||
@@ -352,6 +358,27 @@ struct str directory_access_key(struct directory *d, int64_t feed_id, struct are
     return key;
 }
 
+int64_t directory_edition(struct directory *d, int64_t feed_id)
+{
+    struct feed_brief brief;
+
+    return directory_brief(d, feed_id, &brief) ? brief.edition : 0;
+}
+
+struct str directory_url(struct directory *d, int64_t feed_id, struct arena *a)
+{
+    struct str url = STR_NULL;
+    const struct dir_feed *f;
+
+    pthread_rwlock_rdlock(&d->lock);
+    f = feed_at(d, feed_id);
+    for (size_t i = 0; f != NULL && i < f->n_links; i++)
+        if (f->links[i].role == ROLE_URL)
+            url = str_dup(a, str_from(f->links[i].url));
+    pthread_rwlock_unlock(&d->lock);
+    return url;
+}
+
 struct str directory_credential(struct directory *d, int64_t feed_id, struct arena *a,
                                 struct str *given_at)
 {
@@ -375,9 +402,7 @@ struct str directory_credential(struct directory *d, int64_t feed_id, struct are
 /* A feed may have a URL in several roles; it counts by the first of them. */
 static bool is_first_role(const struct dir_feed *f, struct str url, enum role role)
 {
-    size_t i;
-
-    for (i = 0; i < f->n_links; i++)
+    for (size_t i = 0; i < f->n_links; i++)
         if (f->links[i].role < role && str_eqz(url, f->links[i].url))
             return false;
     return true;
@@ -385,11 +410,11 @@ static bool is_first_role(const struct dir_feed *f, struct str url, enum role ro
 
 size_t directory_find_any(struct directory *d, struct str url, int64_t *ids, size_t max)
 {
-    const struct place *p;
+    const struct meaning *p;
     size_t n = 0;
 
     pthread_rwlock_rdlock(&d->lock);
-    for (p = map_get(&d->places, url); p != NULL; p = p->next) {
+    for (p = map_get(&d->meanings, url); p != NULL; p = p->next) {
         if (!is_first_role(d->feeds[p->feed_id], url, p->role))
             continue;
         if (n < max)
@@ -403,10 +428,9 @@ size_t directory_find_any(struct directory *d, struct str url, int64_t *ids, siz
 int64_t directory_version(struct directory *d, const int64_t *ids, size_t n)
 {
     int64_t version = 0;
-    size_t i;
 
     pthread_rwlock_rdlock(&d->lock);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct dir_feed *f = feed_at(d, ids[i]);
 
         if (f != NULL && f->brief.version > version)
@@ -419,10 +443,9 @@ int64_t directory_version(struct directory *d, const int64_t *ids, size_t n)
 int64_t directory_seq_of(struct directory *d, const int64_t *ids, size_t n)
 {
     int64_t seq = 0;
-    size_t i;
 
     pthread_rwlock_rdlock(&d->lock);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct dir_feed *f = feed_at(d, ids[i]);
 
         if (f != NULL && f->last_seq > seq)
@@ -446,11 +469,10 @@ bool directory_with_news(struct directory *d, const struct sub_feed *feeds, size
                          size_t *out, size_t *n_out)
 {
     bool all_there = true;
-    size_t i;
 
     *n_out = 0;
     pthread_rwlock_rdlock(&d->lock);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct dir_feed *f = feed_at(d, feeds[i].feed_id);
 
         all_there &= f != NULL;
@@ -463,11 +485,11 @@ bool directory_with_news(struct directory *d, const struct sub_feed *feeds, size
 
 size_t directory_ids(struct directory *d, struct arena *a, int64_t **out)
 {
-    size_t i, n = 0;
+    size_t n = 0;
 
     pthread_rwlock_rdlock(&d->lock);
     *out = ARENA_ARRAY(a, int64_t, d->cap + 1);
-    for (i = 0; i < d->cap; i++)
+    for (size_t i = 0; i < d->cap; i++)
         if (d->feeds[i] != NULL)
             (*out)[n++] = (int64_t)i;
     pthread_rwlock_unlock(&d->lock);
@@ -479,11 +501,11 @@ bool directory_merge(struct directory *d, const int64_t *ids, size_t n,
                      size_t *n_out)
 {
     struct merge_run *runs = arena_alloc(scratch, n * sizeof *runs + 1);
-    size_t i, n_runs = 0;
+    size_t n_runs = 0;
     bool deep_enough;
 
     pthread_rwlock_rdlock(&d->lock);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct dir_feed *f = feed_at(d, ids[i]);
 
         if (f != NULL)
@@ -497,11 +519,11 @@ bool directory_merge(struct directory *d, const int64_t *ids, size_t n,
 size_t directory_touch(struct directory *d, const int64_t *ids, size_t n, int64_t now,
                        int64_t before, int64_t *out)
 {
-    size_t i, n_out = 0;
+    size_t n_out = 0;
 
     /* looked at first: nearly always there is nothing to write */
     pthread_rwlock_rdlock(&d->lock);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct dir_feed *f = feed_at(d, ids[i]);
 
         if (f != NULL && f->brief.wanted_at < before)
@@ -511,7 +533,9 @@ size_t directory_touch(struct directory *d, const int64_t *ids, size_t n, int64_
     if (n_out == 0)
         return 0;
     pthread_rwlock_wrlock(&d->lock);
-    for (i = 0, n = n_out, n_out = 0; i < n; i++) {
+    n = n_out;
+    n_out = 0;
+    for (size_t i = 0; i < n; i++) {
         struct dir_feed *f = feed_at(d, out[i]);
 
         if (f == NULL || f->brief.wanted_at >= before)

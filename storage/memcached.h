@@ -1,9 +1,9 @@
-/* storage/memcached.h - the shared cache beside the one in memory: any failure is a miss.
+/* storage/memcached.h - the cache that several processes share. Any failure counts as a miss.
  *
- * A handle belongs to one reader thread; its calls may take up to MEMCACHED_MS. After two failures
- * in a row it is not asked for two seconds, then twice as long, up to half a minute. Values carry a
- * checksum, keys are hashes of the caller's key and the log's id, so that several databases can
- * share one server.
+ * A handle belongs to one reader thread; a call may take up to MEMCACHED_MS. After two failures in
+ * a row the server is not asked for two seconds, then for twice as long, up to half a minute.
+ * Values carry a checksum. Keys are hashes of the caller's key and the log's id, so several
+ * databases can share one server.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 struct far_cache;
 
-/* `server`: "HOST:PORT". RC_INPUT when it is no such thing. Does not connect. */
+/* `server`: "HOST:PORT", else RC_INPUT. Does not connect. */
 enum rc far_open(struct str server, struct str log_id, struct far_cache **out,
                  struct err *err) NODISCARD;
 void far_close(struct far_cache **mp);

@@ -75,13 +75,13 @@ static bool settle(struct head *h, const struct merge_run *run, const struct mer
 bool merge_runs(const struct merge_run *runs, size_t n_runs, const struct merge_range *range,
                 struct arena *scratch, int64_t *out, size_t *n_out)
 {
-    size_t n_heap = 0, i, taken = 0, wanted = range->skip + range->len;
+    size_t n_heap = 0, taken = 0, wanted = range->skip + range->len;
     struct head *heap = arena_alloc(scratch, n_runs * sizeof *heap + 1);
     bool exhausted = false;
     struct iri_set seen;
 
     iri_set_init(&seen, scratch, wanted);
-    for (i = 0; i < n_runs; i++) {
+    for (size_t i = 0; i < n_runs; i++) {
         struct head h = {.run = i, .at = 0};
 
         if (settle(&h, &runs[i], range, &exhausted))
@@ -89,7 +89,7 @@ bool merge_runs(const struct merge_run *runs, size_t n_runs, const struct merge_
         else if (exhausted)
             return false;
     }
-    for (i = n_heap / 2; i-- > 0;)
+    for (size_t i = n_heap / 2; i-- > 0;)
         sift_down(heap, n_heap, i);
     while (n_heap > 0 && taken < wanted) {
         struct head *top = &heap[0];

@@ -1,8 +1,8 @@
-/* storage/merge.h - the newest entries of several feeds, by keys alone. Pure.
+/* storage/merge.h - finds the newest entries of several feeds from their keys alone. Pure.
  *
- * The directory keeps the newest keys of each feed in memory; this walks them with a heap. When the
- * walk would pass the end of keys that are not all of a feed's, it says so, and the retriever asks
- * the database's index instead.
+ * The directory keeps the newest keys of each feed in memory. merge_runs() goes through them with a
+ * heap. When it reaches the last key in memory of a feed that has more keys in the database, it
+ * returns false, and the retriever asks the database instead.
  */
 #pragma once
 
@@ -15,14 +15,15 @@
 struct merge_key {
     int64_t sort_at;
     int64_t seq; /* newest revision of the entry */
-    int64_t iri; /* hash of a uid that is an absolute IRI; 0: none, never a double */
+    int64_t iri; /* hash of a uid that is an absolute IRI; 0: the uid is not an absolute IRI, and
+                    counts as unique */
 };
 
 /* Keys of one feed, newest first: sort_at, then seq, both descending. */
 struct merge_run {
     const struct merge_key *keys;
     size_t n;
-    bool complete; /* there is nothing older */
+    bool complete; /* the feed has no older keys */
 };
 
 struct merge_range {
@@ -33,13 +34,13 @@ struct merge_range {
 /* True when `a` comes before `b`. */
 bool merge_key_before(const struct merge_key *a, const struct merge_key *b);
 
-/* Write the seqs of rows skip .. skip+len of the merged runs to out[len], entries with the same iri
- * but the newest left out, and their number to *n_out. False when the runs do not reach so deep;
- * then nothing is written to *n_out. */
+/* Merge the runs. Of the entries with the same iri only the newest is kept. The seqs of the rows
+ * skip .. skip+len are written to out[len], and their number to *n_out. False: the answer needs
+ * older keys than the runs have; then *n_out is not written. */
 bool merge_runs(const struct merge_run *runs, size_t n_runs, const struct merge_range *range,
                 struct arena *scratch, int64_t *out, size_t *n_out);
 
-/* A set of iris, for walks that bring keys one by one. */
+/* A set of iris, for callers that get keys one at a time. */
 struct iri_set {
     int64_t *slots; /* open addressing; 0 is free */
     size_t cap, n;
@@ -48,5 +49,6 @@ struct iri_set {
 /* Room for `n` members in the arena. */
 void iri_set_init(struct iri_set *s, struct arena *a, size_t n);
 
-/* True when it was not there. Always true for 0. At most `n` of init may be added. */
+/* Add a member. True: it was not in the set before; for 0 always true. At most as many members may
+ * be added as iri_set_init() has made room for. */
 bool iri_set_add(struct iri_set *s, int64_t iri);

@@ -1,11 +1,12 @@
 /* storage/op.h - one queued write: a copy of the caller's request, and what came of it.
  *
- * Made by the calls of store.h on any thread (writes.c), carried out by the storer (apply.c,
- * apply_outcome.c), answered and freed by it after the commit.
+ * Made by the calls of store.h on any thread (writes.c), carried out by the storer (apply*.c),
+ * answered and freed by it after the commit.
  */
 #pragma once
 
 #include "storage/sqlite/feeds.h"
+#include "storage/sqlite/entries.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/store.h"
 #include "storage/txn.h"
@@ -16,11 +17,13 @@ enum op_kind {
     OP_UNSUBSCRIBE,
     OP_PUSH_OUTCOME,
     OP_RESUME,
-    OP_FETCH_OUTCOME,
+    OP_POLL_OUTCOME,
+    OP_STREAM_OUTCOME,
+    OP_ARCHIVE_OUTCOME,
+    OP_DELIVERY_OUTCOME,
     OP_CONTENT_OUTCOME,
     OP_TOUCH,
     OP_PING,
-    OP_SET_LEVEL,
     OP_UPSTREAM_PUT,
     OP_UPSTREAM_DROP,
     OP_HUB_REQUEST,
@@ -46,16 +49,15 @@ struct op {
         struct {
             int64_t sub_id, position;
         } resume;
-        struct fetch_outcome outcome;
+        struct poll_outcome poll;
+        struct stream_outcome stream;
+        struct archive_outcome archive;
+        struct delivery_outcome delivery;
         struct content_outcome content;
         struct {
             int64_t *ids;
             size_t n;
         } touch, ping;
-        struct {
-            int64_t feed_id, period_s;
-            int level;
-        } set_level;
         struct upstream upstream; /* OP_UPSTREAM_DROP: its token */
         struct hub_intent hub_request;
         struct hub_settled hub_settle;
@@ -67,42 +69,34 @@ struct op {
 
 void op_free(struct op *op);
 
-/* Carry out one operation inside the transaction. What it noted and wrote is to be undone when this
- * is not RC_OK. */
+/* Carry out one operation inside the transaction. If it does not return RC_OK, the caller must undo
+ * its notes and writes. */
 enum rc op_apply(struct txn *t, struct op *op) NODISCARD;
 
-/* The one for OP_FETCH_OUTCOME. */
-enum rc apply_outcome(struct txn *t, struct op *op) NODISCARD;
+/* Is it the outcome of a source of news? */
+bool op_brings_news(const struct op *op);
 
-/* End a subscription, and what it had asked for its feeds. */
-enum rc apply_sub_end(struct txn *t, int64_t id, struct arena *a, struct err *err) NODISCARD;
+/* The outcomes of sources: each in a file of its name. */
+enum rc apply_poll(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_stream(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_archive(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_delivery(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_content(struct txn *t, struct op *op) NODISCARD;
 
-/* The ones for OP_HUB_REQUEST, OP_HUB_SETTLE, OP_HUB_SWEEP. */
+/* Feeds and upstream hubs (apply_feeds.c). */
+enum rc apply_add_feed(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_touch(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_ping(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_upstream_put(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_upstream_drop(struct txn *t, struct op *op) NODISCARD;
+
+/* Subscriptions (apply_subs.c). */
+enum rc apply_subscribe(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_unsubscribe(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_push_outcome(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_resume(struct txn *t, struct op *op) NODISCARD;
+
+/* Requests of WebSub subscribers, and their leases (apply_hub.c). */
 enum rc apply_hub_request(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_hub_settle(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_hub_sweep(struct txn *t, struct op *op) NODISCARD;
-
-/* The subscriber is told that it gets nothing more; its subscription is for the caller to end. */
-enum rc hub_deny(struct txn *t, int64_t sub_id, struct str reason, struct arena *a,
-                 struct err *err) NODISCARD;
-
-/* The publisher has ended the feed: so end the leases of those who have no other. */
-enum rc hub_feed_gone(struct txn *t, int64_t feed_id, struct arena *a, struct err *err) NODISCARD;
-
-/* The changes of an outcome become revisions of the record. *visible: something is shown anew. */
-enum rc apply_changes(struct txn *t, struct op *op, struct feed_row *row, int64_t received,
-                      bool merged, bool *visible) NODISCARD;
-
-/* Append r to the log as the newest revision of *e, which is made when its id is 0, and write what
- * the caller has set of it: all but seq, first_seq, sort_at, deleted, iri_hash, which follow. */
-enum rc apply_revision(struct txn *t, struct feed_row *row, struct entry_row *e,
-                       const struct revision *r, struct err *err) NODISCARD;
-
-/* The one for OP_CONTENT_OUTCOME. */
-enum rc apply_content(struct txn *t, struct op *op) NODISCARD;
-
-/* The same outcome where it is of a document of the feed's past; and what the feed's own document
- * says of its past, after its changes. */
-enum rc apply_archive(struct txn *t, struct op *op) NODISCARD;
-enum rc apply_past(struct txn *t, struct op *op, struct feed_row *row, int64_t received,
-                   bool *visible) NODISCARD;

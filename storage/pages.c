@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "storage/sqlite/revisions.h"
+#include "storage/sqlite/views.h"
 #include "storage/store_priv.h"
 
 #define INDEXES_MAX 1024 /* sets of feeds; then all are forgotten */
@@ -122,7 +122,7 @@ static enum rc grow(struct page_index *x, struct reader *r, const int64_t *ids, 
     struct view v = {.feed_ids = ids,
                      .n_feeds = n_ids,
                      .order = VIEW_LOG,
-                     .before_seq = INT64_MAX,
+                     .before_seq = reader_end(r), /* pages count what reader_rows() shows */
                      .with_deleted = true};
     size_t ask = size, n;
     enum rc rc;
@@ -167,29 +167,18 @@ static enum rc find_end(struct reader *r, const int64_t *ids, size_t n_ids, int6
     return view_keys(r->db, &v, 1, &scratch, &out->last_seq, &n, err);
 }
 
-/* Which page: by number, or when n is INT64_MAX the one of `seq`. */
-static enum rc find(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t n,
-                    int64_t seq, struct log_page *out, struct err *err)
+enum rc reader_page(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t n,
+                    struct log_page *out, struct err *err)
 {
     struct page_index *x = take(r->store->pages, ids, n_ids, size);
-    size_t i = 0, end, middle;
+    size_t i = 0;
     int64_t next = 0;
     enum rc rc;
 
     pthread_mutex_lock(&x->lock);
     rc = grow(x, r, ids, n_ids, size, err);
-    if (rc == RC_OK && n == INT64_MAX) {
-        for (end = x->n; i < end;) { /* how many pages begin at or before seq */
-            middle = (i + end) / 2;
-            if (x->first[middle] <= seq)
-                i = middle + 1;
-            else
-                end = middle;
-        }
-        i = i > 0 ? i - 1 : 0;
-    } else {
-        i = n >= 0 ? (size_t)n : x->n - 1; /* an empty index: SIZE_MAX, refused below */
-    }
+    if (rc == RC_OK)
+        i = n >= 0 ? (size_t)n : x->n - 1; /* of an empty index SIZE_MAX, refused below */
     if (rc == RC_OK && i >= x->n) {
         rc = err_set(err, RC_NOT_FOUND, "%s",
                      x->n == 0 ? "there are no entries yet" : "there is no such page yet");
@@ -200,16 +189,4 @@ static enum rc find(struct reader *r, const int64_t *ids, size_t n_ids, size_t s
     pthread_mutex_unlock(&x->lock);
     give_back(r->store->pages, x);
     return rc == RC_OK && next != 0 ? find_end(r, ids, n_ids, next, out, err) : rc;
-}
-
-enum rc reader_page(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t n,
-                    struct log_page *out, struct err *err)
-{
-    return find(r, ids, n_ids, size, n == INT64_MAX ? INT64_MAX - 1 : n, 0, out, err);
-}
-
-enum rc reader_page_at(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t seq,
-                       struct log_page *out, struct err *err)
-{
-    return find(r, ids, n_ids, size, INT64_MAX, seq, out, err);
 }

@@ -1,4 +1,4 @@
-/* storage/retriever.c - the reading calls of store.h: views of the log, records, pushes.
+/* storage/retriever.c - the reading calls of store.h: views of the log, feeds, pushes.
  *
  * A view's order is settled on keys alone: for the newest entries from the directory in memory,
  * else from an index. Its rows are then fetched by seq. Each call holds its snapshot no longer than
@@ -11,7 +11,9 @@
 #include "base/mem.h"
 #include "storage/sqlite/contents.h"
 #include "storage/sqlite/feeds.h"
+#include "storage/sqlite/entries.h"
 #include "storage/sqlite/revisions.h"
+#include "storage/sqlite/views.h"
 #include "storage/sqlite/hub.h"
 #include "storage/sqlite/subscriptions.h"
 #include "storage/sqlite/upstreams.h"
@@ -25,9 +27,9 @@ static enum rc load_rows(struct reader *r, const int64_t *seqs, size_t n, bool w
 {
     struct revision *rows = ARENA_ARRAY(a, struct revision, n + 1);
     enum rc rc = RC_OK;
-    size_t i, kept = 0;
+    size_t kept = 0;
 
-    for (i = 0; i < n && rc == RC_OK; i++) {
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
         rc = revisions_load(r->db, seqs[i], with_overlays, a, &rows[kept], err);
         if (rc == RC_OK && rows[kept].seq != 0)
             kept++;
@@ -44,7 +46,7 @@ static enum rc load_rows(struct reader *r, const int64_t *seqs, size_t n, bool w
 static enum rc newest_by_index(struct reader *r, const struct view *v, struct arena *scratch,
                                int64_t *out, size_t *n_out, struct err *err)
 {
-    size_t wanted = v->skip + v->len, ask = wanted + wanted / 4 + 8, n, i, taken;
+    size_t wanted = v->skip + v->len, ask = wanted + wanted / 4 + 8, n, taken;
     int64_t *seqs, *iris;
     struct iri_set seen;
     enum rc rc;
@@ -56,7 +58,8 @@ static enum rc newest_by_index(struct reader *r, const struct view *v, struct ar
         if (rc != RC_OK)
             return rc;
         iri_set_init(&seen, scratch, wanted);
-        for (i = 0, taken = 0; i < n && taken < wanted; i++) {
+        taken = 0;
+        for (size_t i = 0; i < n && taken < wanted; i++) {
             if (!iri_set_add(&seen, iris[i]))
                 continue;
             if (taken >= v->skip)
@@ -100,10 +103,15 @@ static enum rc rows_of_view(struct reader *r, const struct view *v, struct arena
     size_t n = 0;
     enum rc rc;
 
-    if (v->order == VIEW_NEWEST)
+    if (v->order == VIEW_NEWEST) { /* no cursor comes of it */
         rc = newest_keys(r, v, &scratch, seqs, &n, err);
-    else
-        rc = view_keys(r->db, v, v->len, &scratch, seqs, &n, err);
+    } else {
+        struct view announced = *v;
+        int64_t end = reader_end(r);
+
+        announced.before_seq = v->before_seq < end ? v->before_seq : end;
+        rc = view_keys(r->db, &announced, v->len, &scratch, seqs, &n, err);
+    }
     return rc == RC_OK ? load_rows(r, seqs, n, !shows_log(v->order), a, out, n_out, err) : rc;
 }
 
@@ -147,7 +155,7 @@ enum rc reader_without_doubles(struct reader *r, const int64_t *feed_ids, size_t
     return rc;
 }
 
-/* ---- records --------------------------------------------------------------------------------- */
+/* ---- feeds ----------------------------------------------------------------------------------- */
 
 struct id_list {
     int64_t *ids;
@@ -164,17 +172,17 @@ static void add_id(void *ctx, int64_t feed_id, int64_t next_fetch_at UNUSED,
 }
 
 static enum rc load_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
-                          struct feed_record **out, size_t *n_out, struct err *err)
+                          struct feed **out, size_t *n_out, struct err *err)
 {
-    struct feed_record *list = ARENA_ARRAY(a, struct feed_record, n + 1);
+    struct feed *list = ARENA_ARRAY(a, struct feed, n + 1);
     struct feed_row row;
     enum rc rc = RC_OK;
-    size_t i, kept = 0;
+    size_t kept = 0;
 
-    for (i = 0; i < n && rc == RC_OK; i++) {
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
         rc = feeds_load(r->db, ids[i], true, a, &row, err);
         if (rc == RC_OK)
-            list[kept++] = row.rec;
+            list[kept++] = row.feed;
         else if (rc == RC_NOT_FOUND)
             rc = RC_OK;
     }
@@ -185,8 +193,21 @@ static enum rc load_feeds(struct reader *r, const int64_t *ids, size_t n, struct
     return RC_OK;
 }
 
+enum rc reader_feed(struct reader *r, int64_t id, struct arena *a, struct feed **out,
+                    struct err *err)
+{
+    struct feed_row row;
+    enum rc rc = feeds_load(r->db, id, true, a, &row, err);
+
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_NEW(a, struct feed);
+    **out = row.feed;
+    return RC_OK;
+}
+
 enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
-                     struct feed_record **out, size_t *n_out, struct err *err)
+                     struct feed **out, size_t *n_out, struct err *err)
 {
     struct id_list all = {0};
     struct err skipped = ERR_INIT;
@@ -202,7 +223,7 @@ enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct aren
     if (rc == RC_OK) {
         rc = load_feeds(r, ids, n, a, out, n_out, &skipped);
         if (rc != RC_OK && err != NULL)
-            *err = skipped; /* a missing record is no error, and must not leave its text */
+            *err = skipped; /* a missing feed is not an error, and must not leave its text */
     }
     db_snapshot_end(r->db);
     mem_free(all.ids);
@@ -210,17 +231,16 @@ enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct aren
 }
 
 enum rc reader_feeds_at(struct reader *r, const int64_t *ids, size_t n, int64_t seq,
-                        struct arena *a, struct feed_record **out, size_t *n_out, struct err *err)
+                        struct arena *a, struct feed **out, size_t *n_out, struct err *err)
 {
     enum rc rc = reader_feeds(r, ids, n, a, out, n_out, err);
-    size_t i;
 
     if (rc != RC_OK)
         return rc;
     rc = db_snapshot(r->db, err);
     if (rc != RC_OK)
         return rc;
-    for (i = 0; i < *n_out && rc == RC_OK; i++)
+    for (size_t i = 0; i < *n_out && rc == RC_OK; i++)
         rc = head_log_at(r->db, seq, a, &(*out)[i], err);
     db_snapshot_end(r->db);
     return rc;
@@ -230,11 +250,10 @@ enum rc reader_created(struct reader *r, const struct revision *rows, size_t n, 
                        struct err *err)
 {
     enum rc rc = db_snapshot(r->db, err);
-    size_t i;
 
     if (rc != RC_OK)
         return rc;
-    for (i = 0; i < n && rc == RC_OK; i++) {
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
         out[i] = rows[i].at_us;
         if (rows[i].first_seq != rows[i].seq)
             rc = revisions_time(r->db, rows[i].first_seq, &out[i], err);
@@ -249,11 +268,10 @@ enum rc reader_elders(struct reader *r, const int64_t *ids, size_t n_ids,
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
     struct str feeds = id_list(&scratch, ids, n_ids);
     enum rc rc = db_snapshot(r->db, err);
-    size_t i;
 
     if (rc != RC_OK)
         return rc;
-    for (i = 0; i < n && rc == RC_OK; i++)
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
         rc = entries_elder(r->db, feeds, rows[i].uid, rows[i].first_seq, &out[i], err);
     db_snapshot_end(r->db);
     return rc;
@@ -306,21 +324,21 @@ enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, 
 {
     AUTO(mem_autofree) struct known_entry *list = NULL;
     struct entry_row rows[IDENTITY_CANDIDATES];
-    size_t n = 0, cap = 0, n_rows, i, k, kept = 0;
+    size_t n = 0, cap = 0, n_rows, kept = 0;
     enum rc rc = db_snapshot(r->db, err);
 
     if (rc != RC_OK)
         return rc;
-    for (i = 0; i < n_uids && rc == RC_OK; i++) {
+    for (size_t i = 0; i < n_uids && rc == RC_OK; i++) {
         list = mem_grow(list, &cap, n + 1, sizeof *list);
         rc = entries_find(r->db, feed_id, uids[i], &rows[0], err);
         if (rc == RC_OK)
             add_known(&rows[0], a, list, &n);
     }
-    for (i = 0; i < n_keys && rc == RC_OK; i++) {
+    for (size_t i = 0; i < n_keys && rc == RC_OK; i++) {
         list = mem_grow(list, &cap, n + IDENTITY_CANDIDATES, sizeof *list);
         rc = entries_of_key(r->db, feed_id, keys[i], IDENTITY_CANDIDATES, a, rows, &n_rows, err);
-        for (k = 0; rc == RC_OK && k < n_rows; k++)
+        for (size_t k = 0; rc == RC_OK && k < n_rows; k++)
             add_known(&rows[k], a, list, &n);
     }
     db_snapshot_end(r->db);
@@ -329,7 +347,7 @@ enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, 
     if (n > 1)
         qsort(list, n, sizeof *list, by_id);
     *out = ARENA_ARRAY(a, struct known_entry, n + 1);
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (i == 0 || list[i].id != list[i - 1].id)
             (*out)[kept++] = list[i];
     *n_out = kept;
@@ -341,9 +359,9 @@ static enum rc load_subs(struct reader *r, const int64_t *ids, size_t n, struct 
 {
     struct subscription *list = ARENA_ARRAY(a, struct subscription, n + 1);
     enum rc rc = RC_OK;
-    size_t i, kept = 0;
+    size_t kept = 0;
 
-    for (i = 0; i < n && rc == RC_OK; i++) {
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
         rc = subs_load(r->db, ids[i], true, a, &list[kept], err);
         if (rc == RC_OK)
             kept++;
@@ -355,6 +373,21 @@ static enum rc load_subs(struct reader *r, const int64_t *ids, size_t n, struct 
     *out = list;
     *n_out = kept;
     return RC_OK;
+}
+
+enum rc reader_sub(struct reader *r, int64_t id, struct arena *a, struct subscription **out,
+                   struct err *err)
+{
+    struct subscription *sub = ARENA_NEW(a, struct subscription);
+    enum rc rc = db_snapshot(r->db, err);
+
+    if (rc != RC_OK)
+        return rc;
+    rc = subs_load(r->db, id, true, a, sub, err);
+    db_snapshot_end(r->db);
+    if (rc == RC_OK)
+        *out = sub;
+    return rc;
 }
 
 enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
@@ -448,6 +481,8 @@ enum rc reader_seq_at(struct reader *r, int64_t at_us, int64_t *seq_out, struct 
     if (rc != RC_OK)
         return rc;
     rc = db_meta_number(r->db, "last_seq", &last, err);
+    if (rc == RC_OK && last >= reader_end(r))
+        last = reader_end(r) - 1;
     if (rc == RC_OK)
         rc = revisions_at(r->db, at_us, last, seq_out, err);
     db_snapshot_end(r->db);
@@ -457,7 +492,7 @@ enum rc reader_seq_at(struct reader *r, int64_t at_us, int64_t *seq_out, struct 
 /* ---- pushes ---------------------------------------------------------------------------------- */
 
 /* The feed of the subscription whose next revision comes first. Feeds without news, which are
- * nearly all, cost a look at the directory. *stale: a record has become part of another one since
+ * nearly all, cost a look at the directory. *stale: a feed has become part of another one since
  * the subscription was read, and what was to be pushed from it is to be found there. */
 static enum rc next_feed(struct reader *r, const struct subscription *sub, size_t *feed,
                          int64_t *first, bool *stale, struct err *err)
@@ -466,12 +501,12 @@ static enum rc next_feed(struct reader *r, const struct subscription *sub, size_
     size_t *with_news = ARENA_ARRAY(&scratch, size_t, sub->n_feeds + 1);
     int64_t seq;
     enum rc rc;
-    size_t n, i;
+    size_t n;
 
     *first = 0;
     *stale =
         !directory_with_news(r->store->dir, sub->feeds, sub->n_feeds, sub->position, with_news, &n);
-    for (i = 0; i < n && !*stale; i++) {
+    for (size_t i = 0; i < n && !*stale; i++) {
         rc = push_first(r->db, sub->feeds[with_news[i]].feed_id, sub->position, sub->with_initial,
                         &seq, err);
         if (rc != RC_OK)

@@ -1,11 +1,6 @@
-/* storage/store.c - opening and closing: the lock on the file, the directory, the storer, the
- * reader threads; and the calls of store.h that another part answers in one line. */
-#include <errno.h>
-#include <fcntl.h>
+/* storage/store.c - opens and closes the parts of the store: the database file, the directory, the
+ * storer, the reader threads. Also the calls of store.h that one of these parts answers. */
 #include <pthread.h>
-#include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/log.h"
@@ -24,7 +19,7 @@ struct read_job {
 enum rc reader_make(struct store *s, struct reader **out, struct err *err)
 {
     struct reader *r = NEW(struct reader);
-    enum rc rc = db_open_reader(s->path, &r->db, err);
+    enum rc rc = db_open_reader(db_file_path(s->file), &r->db, err);
 
     r->store = s;
     if (rc == RC_OK && s->memcached != NULL)
@@ -89,20 +84,17 @@ enum rc store_read(struct store *s, store_read_fn *fn, void *ctx)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* Two processes on one file would each trust a directory that the other makes wrong. The lock is on
- * a file of its own, because closing any other descriptor of the database's would drop the
- * engine's own locks. */
-static enum rc lock_file(struct store *s, struct err *err)
+/* Open and lock the database. Two processes on one database would each trust a directory that the
+ * other makes wrong. */
+static enum rc claim_file(struct store *s, const struct store_cfg *cfg, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    const char *path = arena_printf(&a, "%s-lock", s->path);
+    const char *path = arena_printf(&a, "%.*s", STR_ARG(cfg->path));
+    enum rc rc = db_file_claim(path, &s->file, err);
 
-    s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (s->lock_fd < 0)
-        return err_set(err, RC_IO, "cannot open %s: %s", path, strerror(errno));
-    if (flock(s->lock_fd, LOCK_EX | LOCK_NB) != 0)
-        return err_set(err, RC_IO, "%s is in use by another process (lock %s)", s->path, path);
-    return RC_OK;
+    if (rc == RC_OK && cfg->check)
+        rc = db_check(db_file_path(s->file), err);
+    return rc;
 }
 
 static enum rc start_readers(struct store *s, int n, struct err *err)
@@ -141,17 +133,16 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
         .queue_len = cfg->queue_len, .batch_ops = cfg->batch_ops, .batch_ms = cfg->batch_ms};
     enum rc rc;
 
-    s->path = mem_strndup(cfg->path.ptr, cfg->path.len);
     if (cfg->memcached.len > 0)
         s->memcached = mem_strndup(cfg->memcached.ptr, cfg->memcached.len);
     s->dir = directory_new();
     s->cache = cache_new(cfg->cache_bytes);
     s->pages = pages_new();
     s->reads = queue_new(READS_MAX, mem_free);
-    storer.path = s->path;
     storer.dir = s->dir;
-    memcpy(storer.level_period_s, cfg->level_period_s, sizeof storer.level_period_s);
-    rc = lock_file(s, err);
+    storer.levels = cfg->levels;
+    rc = claim_file(s, cfg, err);
+    storer.file = s->file;
     if (rc == RC_OK)
         rc = storer_new(&storer, &s->storer, err);
     if (rc == RC_OK)
@@ -167,26 +158,33 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     return rc;
 }
 
+void store_reload(struct store *s, const struct levels *levels)
+{
+    storer_reload(s->storer, levels);
+}
+
+enum rc store_health(struct store *s, struct err *err)
+{
+    return storer_health(s->storer, err);
+}
+
 void store_close(struct store **sp)
 {
     struct store *s = *sp;
-    int i;
 
     if (s == NULL)
         return;
     queue_close(s->reads);
-    for (i = 0; i < s->n_threads; i++)
+    for (int i = 0; i < s->n_threads; i++)
         pthread_join(s->threads[i], NULL);
     storer_free(&s->storer);
     queue_free(&s->reads);
     cache_free(&s->cache);
     pages_free(&s->pages);
     directory_free(&s->dir);
-    if (s->lock_fd >= 0)
-        close(s->lock_fd);
+    db_file_release(&s->file); /* after the last connection */
     mem_free(s->threads);
     mem_free(s->memcached);
-    mem_free(s->path);
     mem_free(s);
     *sp = NULL;
 }
@@ -211,6 +209,11 @@ bool store_brief(struct store *s, int64_t feed_id, struct feed_brief *out)
 struct str store_access_key(struct store *s, int64_t feed_id, struct arena *a)
 {
     return directory_access_key(s->dir, feed_id, a);
+}
+
+struct str store_feed_url(struct store *s, int64_t feed_id, struct arena *a)
+{
+    return directory_url(s->dir, feed_id, a);
 }
 
 struct str store_credential(struct store *s, int64_t feed_id, struct arena *a, struct str *given_at)

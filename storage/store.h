@@ -1,10 +1,19 @@
-/* storage/store.h - the one door to storage: typed reads, queued writes, commit notices.
+/* storage/store.h - the one door to storage: queued writes, typed reads, commit notices.
  *
- * No SQL and no engine's name passes this header. Writes are operations that any thread hands over;
- * the storer (one thread) commits many in one transaction, a savepoint each, and answers after the
- * commit is on disk: what `done` was told has happened survives kill -9. Reads run on reader
- * threads, or on a thread that opened a reader of its own; they see a snapshot and never wait for
- * the storer. A seq once announced is on disk, and no lower one appears later.
+ * No SQL and no name of an engine passes this header.
+ *
+ * Writes: any thread hands over an operation. One thread, the storer, commits many of them in one
+ * transaction, and calls `done` after the commit is on disk: what `done` was told survives kill -9.
+ * When an operation fails, the other operations of its transaction are still carried out.
+ *
+ * Reads: they run on reader threads, or on a thread that has opened a reader of its own. Each sees
+ * a snapshot and never waits for the storer.
+ *
+ * The log: when a seq has been announced, it is on disk, and no lower one will appear.
+ *
+ * Words: a "feed" is our stored row of it; "arena" means that strings and arrays of a result live
+ * in the arena that was given. Times are Unix seconds unless a name ends in _us (microseconds) or
+ * _ms; TIME_UNKNOWN: there is none.
  */
 #pragma once
 
@@ -14,57 +23,70 @@
 #include "base/str.h"
 #include "model/feed.h"
 #include "model/hub.h"
+#include "model/levels.h"
 #include "model/view.h"
 
 struct store;
 struct reader;
 
 struct store_cfg {
-    struct str path;           /* database file; made with mode 0600 when missing */
-    int n_readers;             /* reader threads, >= 1 */
-    size_t queue_len;          /* writes that may wait; then RC_FULL */
-    int batch_ops, batch_ms;   /* group commit: at most so many operations, so long */
-    size_t cache_bytes;        /* in-process document cache */
-    struct str memcached;      /* "HOST:PORT"; null: none */
-    int64_t level_period_s[3]; /* levels 0, 1, 2: when a feed is due after its level was set */
+    struct str path;         /* database file; made with mode 0600 when it is missing */
+    int n_readers;           /* reader threads, >= 1 */
+    size_t queue_len;        /* how many writes may wait; one more is refused (RC_FULL) */
+    int batch_ops, batch_ms; /* a transaction has at most so many operations, and waits at most so
+                                long for them */
+    size_t cache_bytes;      /* size of the cache of documents in this process */
+    struct str memcached;    /* "HOST:PORT"; null: none */
+    bool check;              /* look for damage in the whole database before anything else */
+    struct levels levels;    /* when a feed is due after its level was set */
 };
 
-/* Open or make the database, bring its schema up to date, load the directory, start the storer and
- * the readers. RC_IO; RC_UNSUPPORTED when the file is of a newer Feedmill or no Feedmill database.
- */
+/* Open or make the database, lock it for this process, bring its schema up to date, load the
+ * directory, start the storer and the readers.
+ * RC_IO           the file cannot be used, is damaged, or another process has it;
+ * RC_UNSUPPORTED  it belongs to a newer Feedmill or to another program. */
 enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *err) NODISCARD;
 
-/* Let queued writes finish, checkpoint, join all threads, free. */
+/* Use these periods for all writes that are handed over from now on. Any thread. */
+void store_reload(struct store *s, const struct levels *levels);
+
+/* RC_OK, or RC_UNAVAILABLE while writes are refused because a file of the database was deleted or
+ * replaced; *err says which. Noticed at the next write, or within seconds. Any thread. */
+enum rc store_health(struct store *s, struct err *err) NODISCARD;
+
+/* Carry out the queued writes, move the write-ahead log into the database file, join all threads,
+ * free, set to NULL. NULL is allowed. */
 void store_close(struct store **sp);
 
 /* ---- commit notices ------------------------------------------------------------------------- */
 
 struct feed_notice {
     int64_t feed_id;
-    int64_t merged_into;   /* the record became part of that one and is gone; else 0 */
+    int64_t merged_into;   /* it became part of this feed and is gone; 0: it is still there */
     int64_t next_fetch_at; /* TIME_UNKNOWN: not scheduled */
-    int64_t content_at; /* the content of a record is to be asked for then; TIME_UNKNOWN: of none */
-    int64_t first_seq;  /* of this commit's revisions of the feed; 0: none */
-    bool is_new;        /* the record was made */
-    bool is_pinged;     /* store_ping() named it */
+    int64_t content_at;    /* when the content of the next metadata record is due; TIME_UNKNOWN: no
+                              such content is due */
+    int64_t first_seq;     /* the first revision of the feed in this commit; 0: it has none */
+    bool is_new;           /* the feed was made */
+    bool is_pinged;        /* store_ping() named it */
 };
 
 struct commit_notice {
     int64_t last_seq; /* of the log */
     const struct feed_notice *feeds;
     size_t n_feeds;
-    const int64_t *sub_ids; /* subscriptions made, changed or ended; by a push only when it
-                               changed the state */
+    const int64_t *sub_ids; /* subscriptions that were made, changed or ended. The outcome of a push
+                               counts only when it changed the state */
     size_t n_subs;
-    const struct hub_settled *settled; /* requests of WebSub subscribers */
+    const struct hub_settled *settled; /* requests of WebSub subscribers that have been settled */
     size_t n_settled;
-    bool has_hub_news; /* there is such a request, or a new lease */
+    bool has_hub_news; /* a WebSub subscriber's request was stored, or a lease began */
 };
 
-/* Called on the storer's thread after each commit that changed a feed or a subscription, or what a
- * WebSub subscriber asked for, before the
- * operations' `done`, in commit order: be quick, post to a mailbox. At most 8 listeners, all added
- * before the first write. */
+/* Called on the storer's thread after each commit that changed something a notice can report. The
+ * calls come in commit order, and before `done` of the operations is called. The listener must be
+ * quick, so it should only post to a mailbox. There can be at most 8 listeners, and all must be
+ * added before the first write. */
 typedef void store_notice_fn(void *ctx, const struct commit_notice *notice);
 void store_listen(struct store *s, store_notice_fn *fn, void *ctx);
 
@@ -72,73 +94,91 @@ void store_listen(struct store *s, store_notice_fn *fn, void *ctx);
 
 struct feed_brief {
     int64_t id, version;
+    int64_t edition; /* grows whenever the feed's row may have changed; kept in memory only */
     enum feed_state state;
-    bool fetched; /* a document of it is stored */
-    bool partial; /* but not all of its past that is known of */
+    bool fetched; /* a document of it was stored */
+    bool partial; /* some documents of its past are known, but have not been read */
     int64_t last_check_at, next_fetch_at, wanted_at;
     int64_t content_at; /* as in struct feed_notice */
     int last_status;
+    int level; /* 0, 1, 2 or LEVEL_EXACT */
     int n_subscriptions;
 };
 
-/* The feed of a canonical URL (its own, an alias, or a page it was discovered from) with this
- * credential: the very one, or the feed's access key as user; null: none. */
+/* Find a feed by a canonical URL: its own, an alias, or the web page it was discovered from.
+ * `credential`: the feed's own ("user:password"), or its access key as the user; null: look for a
+ * feed without credential. False: there is no such feed. */
 bool store_find_feed(struct store *s, struct str url, struct str credential,
                      struct feed_brief *out);
 bool store_brief(struct store *s, int64_t feed_id, struct feed_brief *out);
 
-/* The access key that stands for the feed's credential in links of ours; null: it has none. */
+/* The access key that stands for the feed's credential in our own links; null: it has none. */
 struct str store_access_key(struct store *s, int64_t feed_id, struct arena *a);
 
-/* The feed's credential, and the URL it was given with: of the page that led to the feed, or its
- * own. Null: it has none. SECRET. */
+/* The feed's credential; null: the feed has no credential. *given_at: the URL with which the
+ * credential was given. This is the web page that led to the feed, or the feed's own URL. SECRET.
+ * Arena. */
 struct str store_credential(struct store *s, int64_t feed_id, struct arena *a,
                             struct str *given_at);
 
-/* Feeds that have this canonical URL as their own, as an alias, page or site, whatever their
- * credential. Writes at most `max` ids, returns how many there are. */
+/* The feed's canonical URL, in the arena; null: there is no such feed. */
+struct str store_feed_url(struct store *s, int64_t feed_id, struct arena *a);
+
+/* Feeds of any credential that have this canonical URL as their own, as an alias, as their web page
+ * or as their site. Writes at most `max` ids; returns how many there are. */
 size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size_t max);
 
 /* The highest version among these feeds: the version of any view of them. */
 int64_t store_version(struct store *s, const int64_t *ids, size_t n);
 
+/* The last seq that has been announced; 0: the log is empty. */
 int64_t store_last_seq(struct store *s);
 
-/* The newest revision of these feeds, by seq; 0: none. */
+/* Seq of the newest revision of these feeds; 0: they have none. */
 int64_t store_seq_of(struct store *s, const int64_t *ids, size_t n);
 
-/* Identity of this log (a UUID made with the database): part of every cursor. Lives with the store.
- */
+/* Identity of this log, a UUID made with the database. It is part of every cursor. Lives as long as
+ * the store. */
 struct str store_log_id(struct store *s);
 
-/* 64 hex digits made with the database, for signing what we hand out for our own use. SECRET. Lives
- * with the store. */
+/* 64 hex digits made with the database. They are the key of the signatures by which Feedmill
+ * recognises what it has handed out itself. SECRET. Lives as long as the store. */
 struct str store_secret(struct store *s);
 
 /* ---- writes. Any thread. Everything is copied -------------------------------------------- */
 
-/* RC_FULL or RC_CLOSED: refused, `done` is not called. RC_OK: `done` (may be NULL) is called once,
- * on the storer's thread. Its results are borrowed for the call. */
+/* A writing call returns
+ * RC_OK      `done` (may be NULL) will be called once, on the storer's thread;
+ * RC_FULL    too many writes wait: nothing happens, and `done` is not called;
+ * RC_CLOSED  the store is closing: nothing happens, and `done` is not called.
+ * `done` gets RC_OK after the commit, or why the operation failed: RC_IO, RC_UNAVAILABLE (see
+ * store_health()), or what the call says. Its results are borrowed for the call. */
 struct store_result {
-    int64_t id; /* feed or subscription made or found; feed of an outcome */
-    const struct subscription *sub;
-    int64_t n_new, n_changed, n_deleted, last_seq;
-    struct str next_archive; /* of an outcome: what is to be read next of the feed's past; null */
-    bool wants_feed;         /* of a content that is gone: what does the feed say? */
-    struct str next_cursor;  /* of an outcome: there is more behind it; null: not known of any */
-    bool is_overtaken;       /* of an outcome: its piece is not the one that was next; not taken */
+    int64_t
+        id; /* the feed, subscription or intent that was made or found; the feed of an outcome */
+    const struct subscription *sub;                /* as it is now; NULL: it has ended */
+    int64_t n_new, n_changed, n_deleted, last_seq; /* revisions that were added */
+    /* of outcomes: */
+    struct str next_archive; /* the document of the feed's past to read next; null: none */
+    struct str
+        next_cursor; /* the stream can be read on from this cursor; null: no more of it is known */
+    bool is_overtaken; /* the outcome was not used, because the stream has moved on since the
+                          request */
+    bool wants_feed; /* the content of a metadata record is gone: fetch the feed to see what it says
+                        now */
 };
 typedef void store_done_fn(void *ctx, enum rc rc, const struct store_result *res,
                            const struct err *err);
 
-/* What is said of a feed beside its URL. All zero: nothing. */
+/* What a caller says about a feed apart from its URL. All zero: nothing. */
 struct feed_wish {
-    bool has_level; /* then the next two count (as in struct sub_request) */
+    bool has_level; /* `level` and `period_s` are set; they mean what they mean in struct
+                       sub_request */
     int level;
     int64_t period_s;
     enum sanitize_setting sanitize;
-    struct str name, folder, category; /* of struct sub_feed */
-    struct str title, site_url;        /* what is known of a new record until it is fetched */
+    struct str name, folder, category; /* as in struct sub_feed */
+    struct str title, site_url;        /* shown for a new feed until it is fetched */
 };
 
 struct feed_ref {
@@ -148,43 +188,51 @@ struct feed_ref {
     struct feed_wish wish; /* for subscriptions */
 };
 
-/* Make the feed's record unless it is there (level 1, due at once). */
+/* Make the feed, with level 1 and due at once, unless it already exists. result.id: the feed. */
 enum rc store_add_feed(struct store *s, const struct feed_ref *ref, store_done_fn *done,
                        void *ctx) NODISCARD;
 
-/* Subscribe: makes records as needed; position is the end of the log unless said otherwise. */
+/* Subscribe to feeds. A feed that does not exist yet is made. RC_INPUT: no feed is named, or a
+ * level is wrong. result.sub: the subscription. */
 struct sub_request {
     struct str endpoint; /* canonical URL without credential; null: nothing is pushed */
     struct str endpoint_credential;
     struct str sink; /* "xmlrpc" */
     const struct feed_ref *feeds;
     size_t n_feeds;
-    int level; /* 0..2, LEVEL_EXACT, or LEVEL_KEEP; of feeds that have no wish of their own */
-    int64_t period_s;
-    enum sanitize_setting sanitize; /* the same */
-    bool from_given;                /* from=...: what was there before, too */
-    int64_t from_seq;               /* exclusive */
+    /* for feeds that have no wish of their own: */
+    int level;        /* 0..2, LEVEL_EXACT, or LEVEL_KEEP */
+    int64_t period_s; /* for LEVEL_EXACT */
+    enum sanitize_setting sanitize;
+    bool from_given;  /* from=... was given: push older revisions, too; else the position is the end
+                         of the log */
+    int64_t from_seq; /* push the revisions after this seq */
 };
 #define LEVEL_KEEP (-2)
 enum rc store_subscribe(struct store *s, const struct sub_request *req, store_done_fn *done,
                         void *ctx) NODISCARD;
 
-/* Take feeds (by canonical URL or as subscribed, with any credential) out of a subscription, or all
- * when n is 0; an empty subscription is gone. RC_NOT_FOUND: no such subscription. */
+/* Take feeds out of a subscription. `urls` names them by canonical URL or by the URL that was
+ * subscribed; credentials do not matter. When n is 0, all feeds are taken out. A subscription
+ * without feeds ends. RC_NOT_FOUND: there is no such subscription. result.n_deleted: how many feeds
+ * were taken out. */
 enum rc store_unsubscribe(struct store *s, int64_t sub_id, const struct str *urls, size_t n,
                           store_done_fn *done, void *ctx) NODISCARD;
 
-/* What a push came to. */
+/* The result of a push. The position of the subscription moves from `from_position` to `position`.
+ * If the stored position is no longer `from_position`, somebody has set it in the meantime, and it
+ * stays as it is. The rest of the outcome is stored in any case. */
 struct push_outcome {
     int64_t sub_id;
-    int64_t position; /* new position, or 0: unmoved */
-    bool fault;
-    int64_t n_entries; /* delivered */
-    bool failed;
-    struct str error;
-    int64_t next_try_at; /* TIME_UNKNOWN when none is pending */
-    enum sub_state state;
-    bool ended; /* the subscription ends with it */
+    int64_t from_position; /* where the push began */
+    int64_t position;      /* the new position; 0: the position does not move */
+    bool fault;            /* the endpoint answered with a fault, which counts as delivered */
+    int64_t n_entries;     /* that were delivered */
+    bool failed;           /* nothing was delivered */
+    struct str error;      /* of a fault or failure */
+    int64_t next_try_at;   /* TIME_UNKNOWN: no further try is pending */
+    enum sub_state state;  /* from now on */
+    bool ended;            /* the endpoint wants no more: the subscription ends */
 };
 enum rc store_push_outcome(struct store *s, const struct push_outcome *o, store_done_fn *done,
                            void *ctx) NODISCARD;
@@ -193,191 +241,300 @@ enum rc store_push_outcome(struct store *s, const struct push_outcome *o, store_
 enum rc store_resume(struct store *s, int64_t sub_id, int64_t position, store_done_fn *done,
                      void *ctx) NODISCARD;
 
-/* One entry as a fetch found it: new, changed or deleted against what was known. `updated_at` of a
- * deletion is its own time; a stored entry that is dated later outlives it. */
+/* ---- outcomes: the results of the sources of news, one type each (fetcher/source.h) ---------
+ *
+ * The strings of an outcome are declared in a list. The code that copies them (writes.c) uses the
+ * same list, so it cannot forget a string. In all outcomes a null string keeps the stored value,
+ * and an empty string clears it.
+ *
+ * `wait_ms`: how long the caller waits for room in the storer's queue, as queue_push(): 0 on event
+ * loops. RC_FULL: the queue had no room in that time; the outcome still belongs to the caller.
+ */
+#define OUTCOME_STRING(name) struct str name;
+
+/* One entry as a document shows it: new, changed or deleted, compared with what was known. In a
+ * deletion, `updated_at` is the time of the deletion; a stored entry with a later date is not
+ * deleted. */
+#define ENTRY_CHANGE_STRINGS(S) S(uid) S(title) S(link) S(summary) S(author) S(ext)
 struct entry_change {
     enum revision_kind kind;
-    struct str uid;
+    ENTRY_CHANGE_STRINGS(OUTCOME_STRING)
+    struct str doc; /* JSON; see struct entry_batch, docs */
     unsigned char essence[16];
-    unsigned char old_essence[16]; /* of the known entry that was compared */
+    unsigned char old_essence[16]; /* of the stored entry with which it was compared */
     struct entry_marks marks;      /* not for a deletion */
     int64_t published_at, updated_at;
     int64_t updated_us; /* the fraction of that second */
-    struct str title, link, summary, author, doc, ext;
-    bool volatile_only; /* no event: replaces document and marks in place */
-    int64_t stands_at;  /* of an undated entry of the past: its place; 0: when it came in */
-    bool is_record;     /* of Atom-PMH: its content is to be fetched */
+    bool volatile_only; /* true: the change makes no revision, but replaces the stored document and
+                           marks */
+    int64_t stands_at;  /* of an undated entry from the past: the time by which it is sorted; 0: the
+                           time when it came in */
+    bool is_metadata;   /* of Atom-PMH: its content is to be fetched */
     size_t place;       /* in a piece of a stream: the order of events */
 };
 
-/* A deletion of an entry that may not be known. */
-struct doc_grave {
-    struct str uid;
-    int64_t when_us; /* microseconds */
-};
-
-/* Where a document leads, and what it says of its time. */
-struct doc_past {
-    struct str older; /* canonical URL of the document with what came before; null: none */
-    bool whole;       /* it was read to its end: what it does not lead to is not wanted */
-    bool records;     /* of Atom-PMH: older documents are read until one goes back behind ... */
-    int64_t oldest, newest; /* ... the newest that was known; of its entries; TIME_UNKNOWN */
-    const struct doc_grave *graves;
-    size_t n_graves;
-};
-
-/* The place of a document in the stream of a Smart Feed: what is in it follows `from`. It is taken
- * when the record is still there. */
-struct doc_piece {
-    bool known;        /* else nothing of this counts */
-    struct str from;   /* the record's cursor when it was asked for; null: it had none */
-    struct str cursor; /* the record's from now on; null: the feed is not followed any more */
-    bool more;         /* there is more behind it */
-    bool is_refused;   /* the record's cursor was: this is the first piece of all */
-};
-
-/* What a fetch came to. Empty strings clear, null strings keep what is stored. */
-struct fetch_outcome {
-    int64_t feed_id;
-    int64_t checked_at;
-    bool ok; /* a document was understood, or 304, or the same body */
-    int status;
-    struct str error; /* when !ok */
-    struct str url;   /* the record's URL from now on; another record that has it takes over */
-    struct str page_url;
-    const struct str *aliases;
-    size_t n_aliases;
-    struct str etag, last_modified;
-    bool has_body_hash;
-    unsigned char body_hash[16];
-    /* Not null: this is no fetch of the feed but of this document of its past. Then feed_id,
-     * checked_at, ok, past, changes and docs count, and changes only for what is unknown or of a
-     * later date. */
-    struct str archive;
-    bool has_document; /* then the following count */
-    bool complete;
-    struct doc_past past;
-    struct doc_piece piece;
-    struct str head, head_ext, title, site_url;
-    struct doc_hint_row hints;
-    bool has_identity; /* then this replaces the feed's */
-    struct identity_policy identity;
-    const struct entry_change *changes; /* in document order */
-    size_t n_changes;
-    /* Holds each change's `doc`; moved on RC_OK, and empty then. NULL: all strings are copied. */
+/* The entries of a document as they were found: in document order. */
+struct entry_batch {
+    const struct entry_change *changes;
+    size_t n;
+    /* The arena that holds the `doc` of each change. When the call returns RC_OK, its contents have
+     * moved to the store, and it is empty. NULL: everything is copied. */
     struct arena *docs;
+};
+
+/* A deletion that a document reports. The deleted entry may be unknown. */
+struct past_deletion {
+    struct str uid;
+    int64_t when_us; /* microseconds since 1970 */
+};
+
+/* The documents to which a document leads, and the time that it covers. */
+#define DOC_PAST_STRINGS(S) S(older) /* canonical URL of the document before it; null: none */
+struct doc_past {
+    DOC_PAST_STRINGS(OUTCOME_STRING)
+    bool whole; /* it was read to its end: documents to which it does not lead need not be read */
+    bool metadata; /* of Atom-PMH: older documents are read until one reaches back beyond ... */
+    int64_t oldest, newest; /* ... the newest that was known; of its entries; TIME_UNKNOWN */
+    const struct past_deletion *deletions;
+    size_t n_deletions;
+};
+
+/* The position of a document in the stream of a Smart Feed. The document follows the cursor `from`.
+ * It is used only if this is still the feed's cursor. */
+#define DOC_PIECE_STRINGS(S)                                                                       \
+    S(from)   /* the feed's cursor when it was asked for; null: it had none */                     \
+    S(cursor) /* the feed's from now on */
+struct doc_piece {
+    DOC_PIECE_STRINGS(OUTCOME_STRING)
+    bool more;       /* the stream goes on after this piece */
+    bool is_refused; /* the server refused the feed's cursor, so this is the first piece of the
+                        stream */
+};
+
+/* The head of a document, and what it says of the feed beside its entries. */
+#define DOC_HEAD_STRINGS(S)                                                                        \
+    S(json) /* the feed's dict and the facts of the answer (schema.sql, feeds.head) */             \
+    S(ext)  /* foreign elements, XML */                                                            \
+    S(title)                                                                                       \
+    S(site_url)
+struct doc_head {
+    DOC_HEAD_STRINGS(OUTCOME_STRING)
+    struct doc_hint_row hints;
+};
+
+/* How entries of the feed are told apart from now on. */
+struct new_identity {
+    bool is_set; /* else the feed's policy stays */
+    struct identity_policy policy;
+};
+
+/* The feed's row as the source has read it. The storer reads the row again only if the edition has
+ * changed since then. */
+struct loaded_feed {
+    struct feed *row; /* borrowed until `done` has run; NULL: not read */
+    bool fetched;     /* of the brief (struct feed_brief) that was asked for ... */
+    int64_t edition;  /* ... before the row was read */
+};
+
+/* The result of a request for the feed itself: the new state of the feed's row. */
+#define FEED_CHECK_STRINGS(S)                                                                      \
+    S(error)    /* when !ok */                                                                     \
+    S(url)      /* the feed's URL from now on; another feed that has it takes over */              \
+    S(page_url) /* the web page that led to it */                                                  \
+    S(etag)                                                                                        \
+    S(last_modified)
+struct feed_check {
+    int64_t feed_id;
+    struct loaded_feed loaded;
+    int64_t checked_at; /* Unix seconds */
+    bool ok; /* a document was understood, or the answer was 304 or had the same body as before */
+    int status; /* HTTP; 0: no answer */
+    FEED_CHECK_STRINGS(OUTCOME_STRING)
+    const struct str *aliases; /* other URLs that mean the feed */
+    size_t n_aliases;
     enum feed_state state;
     int level; /* LEVEL_KEEP or the new one */
     int n_errors;
-    int64_t next_fetch_at;
+    int64_t next_fetch_at; /* TIME_UNKNOWN: not scheduled */
     enum fetch_reason next_reason;
-    /* A hub delivered the document: entries of it are taken, nothing else of the record changes. */
-    bool is_delivery;
-    int trust_was, trust; /* of the record's hub, before and after this poll (struct upstream) */
+    int trust_was, trust; /* of the feed's upstream hub, before and after (struct upstream) */
     bool raw_html;        /* the setting that the document was read under */
-    int64_t n_pings;      /* of the record when the fetch began: a later ping keeps the feed due */
+    int64_t n_pings; /* the feed's count of pings when the request began; after a later ping the
+                        feed stays due */
 };
-enum rc store_fetch_outcome(struct store *s, const struct fetch_outcome *o, store_done_fn *done,
-                            void *ctx) NODISCARD;
 
-/* What the request for the content of a record came to. */
-enum content_answer {
-    ANSWER_CONTENT, /* it is there */
-    ANSWER_OTHER,   /* nothing that can be taken in */
-    ANSWER_GONE,    /* 403, 404, 410 */
-    ANSWER_OPEN,    /* to be asked again: refused, failed, or not reached */
+/* The feed's own document was asked for. */
+#define POLL_OUTCOME_STRINGS(S)                                                                    \
+    S(left_cursor) /* not null: the feed was a stream until this document, and stood there */
+struct poll_outcome {
+    struct feed_check check;
+    bool has_document; /* then the rest counts */
+    bool has_body_hash;
+    unsigned char body_hash[16];
+    struct doc_head head;
+    struct new_identity identity;
+    struct entry_batch entries;
+    bool complete; /* the document says that it shows all there is (RFC 5005 section 2) */
+    bool has_tombstones;
+    struct doc_past past;
+    POLL_OUTCOME_STRINGS(OUTCOME_STRING)
 };
+enum rc store_poll_outcome(struct store *s, const struct poll_outcome *o, int64_t wait_ms,
+                           store_done_fn *done, void *ctx) NODISCARD;
+
+/* A piece of a Smart Feed was asked for. */
+struct stream_outcome {
+    struct feed_check check;
+    bool has_document; /* then the rest counts */
+    struct doc_head head;
+    struct new_identity identity;
+    struct entry_batch entries;
+    struct doc_piece piece;
+};
+enum rc store_stream_outcome(struct store *s, const struct stream_outcome *o, int64_t wait_ms,
+                             store_done_fn *done, void *ctx) NODISCARD;
+
+/* The result of a request for a document of the feed's past. An entry is stored only if it is
+ * unknown, or has a later date than the stored entry. */
+#define ARCHIVE_OUTCOME_STRINGS(S) S(url) /* the document's */
+struct archive_outcome {
+    int64_t feed_id;
+    struct loaded_feed loaded;
+    int64_t checked_at;
+    ARCHIVE_OUTCOME_STRINGS(OUTCOME_STRING)
+    bool ok; /* it was understood; then the rest counts */
+    struct doc_past past;
+    struct entry_batch entries;
+};
+enum rc store_archive_outcome(struct store *s, const struct archive_outcome *o, int64_t wait_ms,
+                              store_done_fn *done, void *ctx) NODISCARD;
+
+/* An upstream hub delivered entries. Apart from these entries, nothing in the feed changes. */
+struct delivery_outcome {
+    int64_t feed_id;
+    struct loaded_feed loaded;
+    int64_t received_at;
+    bool metadata;  /* of Atom-PMH */
+    bool has_piece; /* the feed is a stream, and this the next piece of it */
+    struct doc_piece piece;
+    struct new_identity identity;
+    struct entry_batch entries;
+};
+enum rc store_delivery_outcome(struct store *s, const struct delivery_outcome *o, int64_t wait_ms,
+                               store_done_fn *done, void *ctx) NODISCARD;
+
+/* The content of a metadata record was requested from one of its alternates. */
+enum content_answer {
+    ANSWER_CONTENT, /* the content came */
+    ANSWER_OTHER,   /* the answer has a form that cannot be stored */
+    ANSWER_GONE,    /* 403, 404, 410 */
+    ANSWER_OPEN,    /* refused, failed, or the server was not reached: ask again later */
+};
+#define CONTENT_OUTCOME_STRINGS(S) /* ANSWER_CONTENT: of the entry with its content */             \
+    S(doc)                                                                                         \
+    S(ext)                                                                                         \
+    S(summary)                                                                                     \
+    S(author)
 struct content_outcome {
     int64_t feed_id, entry_id;
-    int64_t seq; /* of the revision that led there: a later one makes this void */
+    int64_t seq; /* of the revision that led to the request; if the entry has a later revision, the
+                    outcome is void */
     int64_t checked_at;
     enum content_answer answer;
-    int form, n_forms;     /* which alternate it was, and how many could be asked */
-    int64_t retry_after_s; /* ANSWER_OPEN: the publisher asks for it; -1 */
-    bool is_ours;          /* ANSWER_OPEN: nobody is charged for it */
-    bool is_lone;          /* ANSWER_OPEN: it says nothing of other records */
-    struct str doc, ext, summary,
-        author; /* ANSWER_CONTENT: of the entry with it, as in struct entry_change */
+    int form, n_forms;     /* the alternate that was asked, and how many alternates there are */
+    int64_t retry_after_s; /* ANSWER_OPEN: from the publisher's Retry-After; -1: not given */
+    bool is_ours; /* ANSWER_OPEN: the cause is on our side, so no failure is counted for the record
+                     or the feed */
+    bool is_lone; /* ANSWER_OPEN: the failure counts for this record only, not for the feed */
+    CONTENT_OUTCOME_STRINGS(OUTCOME_STRING)
 };
-/* `done` gets RC_OK also when it is void. */
-enum rc store_content_outcome(struct store *s, const struct content_outcome *o, store_done_fn *done,
-                              void *ctx) NODISCARD;
+/* `done` gets RC_OK even if the outcome is void. */
+enum rc store_content_outcome(struct store *s, const struct content_outcome *o, int64_t wait_ms,
+                              store_done_fn *done, void *ctx) NODISCARD;
 
-/* A reader asked for these feeds now: keeps them swept. Coalesced: written at most once an hour. */
+/* ---- other writes ------------------------------------------------------------------------------
+ */
+
+/* Note that a client asks for these feeds now, so that they continue to be fetched. For each feed
+ * this is written at most once an hour. */
 void store_touch(struct store *s, const int64_t *ids, size_t n);
 
-/* A ping named these feeds: they are due now, with REASON_PING, until a fetch that begins after it
- * has ended. Records that are gone are passed over. */
+/* A ping named these feeds. They are due now, with REASON_PING, until a fetch that begins after the
+ * ping has ended. Feeds that are gone are left out. */
 enum rc store_ping(struct store *s, const int64_t *ids, size_t n, store_done_fn *done,
                    void *ctx) NODISCARD;
 
-/* Keep our subscription at a publisher's hub, under its token; all but trust and delivered_at. When
- * it works no more, a feed that is polled less for its sake gets its own pace again. Or forget it.
- */
+/* Store our subscription at an upstream hub, under its token. `trust` and `delivered_at` are not
+ * taken over: the storer keeps them. When the subscription is not active, a feed that was polled
+ * less because of it gets its own pace again. store_upstream_drop() forgets one. */
 enum rc store_upstream_put(struct store *s, const struct upstream *u, store_done_fn *done,
                            void *ctx) NODISCARD;
 enum rc store_upstream_drop(struct store *s, struct str token) NODISCARD;
 
-/* Set level or exact period of a feed (freq), without a subscription. */
-enum rc store_set_level(struct store *s, int64_t feed_id, int level, int64_t period_s,
-                        store_done_fn *done, void *ctx) NODISCARD;
-
-/* WebSub. Keep what a subscriber has asked for until it is settled; result.id is the intent's.
- * RC_FULL from `done`: too many wait. */
+/* Keep the request of a WebSub subscriber until it is settled. result.id: the intent's id. `done`
+ * gets RC_FULL when too many wait. */
 enum rc store_hub_request(struct store *s, const struct hub_intent *in, store_done_fn *done,
                           void *ctx) NODISCARD;
 
-/* The subscriber has confirmed it or not: the lease begins (or is replaced, or ends), and the
- * intent is gone. A new lease's position is the end of the log, a replaced one's stays.
- * RC_NOT_FOUND: it was settled before. */
+/* The subscriber has confirmed its request, or not. If it has, the lease begins, is replaced, or
+ * ends. The intent is gone in any case. The position of a new lease is the end of the log; that of
+ * a replaced one stays. RC_NOT_FOUND: it was settled before. */
 enum rc store_hub_settle(struct store *s, struct hub_settled settled, store_done_fn *done,
                          void *ctx) NODISCARD;
 
-/* End the leases that are over, and ask for those to be renewed (as intents). result.id: when it is
- * to be called again; TIME_UNKNOWN: when there is a new lease. */
+/* End the leases whose time is over, and make an intent for each that is to be renewed. result.id:
+ * when to call it again (Unix seconds); TIME_UNKNOWN: not before there is a new lease. */
 enum rc store_hub_sweep(struct store *s, store_done_fn *done, void *ctx) NODISCARD;
 
 /* ---- reads ------------------------------------------------------------------------------- */
 
-/* Run fn on a reader thread. RC_FULL: too many wait, do less. */
+/* Run fn on a reader thread. RC_FULL: too many wait; do less. RC_CLOSED. */
 typedef void store_read_fn(void *ctx, struct reader *r);
 enum rc store_read(struct store *s, store_read_fn *fn, void *ctx) NODISCARD;
 
-/* A reader of one's own, for a worker thread; closed before the store. */
+/* Open a reader for the calling thread alone. Close it before the store. NULL: it failed, and the
+ * log says why. */
 struct reader *reader_open(struct store *s);
 void reader_close(struct reader **rp);
 
-/* The rows of a view, in its order. Arrays and strings in the arena. Merged views of several feeds
- * leave out all but the newest of entries that share an absolute IRI as id (VIEW_NEWEST). The range
- * of a view bounds the seq that orders it: the first one's for VIEW_CREATED, else the row's.
- * RC_LIMIT: more than a million rows to show or to pass over. */
+/* The rows of a view, in its order. Arena. A VIEW_NEWEST of several feeds has only the newest of
+ * the entries that share an absolute IRI as id. after_seq and before_seq bound the seq that orders
+ * the view: for VIEW_CREATED that of the entry's first revision, else the row's own. RC_LIMIT: more
+ * than a million rows to show or to skip. */
 enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, struct revision **out,
                     size_t *n_out, struct err *err) NODISCARD;
 
-/* Keep of these rows (VIEW_MODIFIED of these feeds after `after_seq`; deletions always) those that
- * are news in a view of the newest: where entries of several feeds have one id, such a view shows
- * the newest of them only, and when it showed the same already, it is none. */
+/* Drop rows that a merged view of the newest entries would not show. `rows` are a VIEW_MODIFIED of
+ * these feeds after `after_seq`. Of entries that share an id only the newest counts, and not if a
+ * client that has everything up to `after_seq` has already seen that version. Deletions are always
+ * kept. */
 enum rc reader_without_doubles(struct reader *r, const int64_t *feed_ids, size_t n_feeds,
                                int64_t after_seq, struct revision *rows, size_t *n_rows,
                                struct err *err) NODISCARD;
 
-/* Records by id (in that order, missing ones left out), or all (ids NULL, by id). */
-enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
-                     struct feed_record **out, size_t *n_out, struct err *err) NODISCARD;
+/* One feed, with its head. RC_NOT_FOUND. Arena. */
+enum rc reader_feed(struct reader *r, int64_t id, struct arena *a, struct feed **out,
+                    struct err *err) NODISCARD;
 
-/* The same records as they were at a place in the log: url, title, site_url, head and ext are those
- * under which a revision with this seq appeared (a feed's first ones when it came later), so that a
- * document of old revisions never changes. At 0: the very first, from which permanent ids come. */
+/* Feeds by their ids, in that order, without those that are missing; or all of them by id (ids
+ * NULL). Arena. */
+enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
+                     struct feed **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* The same feeds as they were when the log ended with `seq`: url, title, site_url, head and ext are
+ * the ones under which that revision appeared, so a document of old revisions never changes. A feed
+ * that came later has its first ones. At 0 all have their first ones: permanent ids are made of
+ * them. */
 enum rc reader_feeds_at(struct reader *r, const int64_t *ids, size_t n, int64_t seq,
-                        struct arena *a, struct feed_record **out, size_t *n_out,
+                        struct arena *a, struct feed **out, size_t *n_out,
                         struct err *err) NODISCARD;
 
 /* When the entries of these rows were first seen (microseconds): out[n]. */
 enum rc reader_created(struct reader *r, const struct revision *rows, size_t n, int64_t *out,
                        struct err *err) NODISCARD;
 
-/* Which of these rows' entries came after an entry of another of the feeds with the same uid:
- * out[n]. One look-up for each row and feed. */
+/* out[i]: is there an entry with the same uid in another of these feeds that came before the entry
+ * of rows[i]? One look-up for each row and feed. */
 enum rc reader_elders(struct reader *r, const int64_t *ids, size_t n_ids,
                       const struct revision *rows, size_t n, bool *out, struct err *err) NODISCARD;
 
@@ -385,10 +542,9 @@ enum rc reader_elders(struct reader *r, const int64_t *ids, size_t n_ids,
 enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_deleted,
                      int64_t *out, struct err *err) NODISCARD;
 
-/* A page of the log of a set of feeds: its revisions of every kind in order of addition, `size` to
- * a page, numbered from 0. All pages but the newest are full and never change: archive documents.
- * (When records merge, those of the record that is gone end, and those of the other one may shift.)
- */
+/* The log of a set of feeds, cut into pages: `size` revisions of every kind to a page, in order of
+ * addition, numbered from 0. All pages but the newest are full and never change: they are archive
+ * documents. (When two feeds merge, the pages of the one end, and those of the other may shift.) */
 struct log_page {
     int64_t n;                   /* its number */
     int64_t n_pages;             /* how many there are */
@@ -396,41 +552,37 @@ struct log_page {
     size_t n_rows;
 };
 
-/* Page `n`, or the newest for n < 0. RC_NOT_FOUND: there is no such page, or the log of the set is
- * empty. `ids` sorted, without doubles. */
+/* Page `n`, or the newest one for n < 0. `ids` are sorted, each once. RC_NOT_FOUND: there is no
+ * such page, or the log of the set is empty. */
 enum rc reader_page(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t n,
                     struct log_page *out, struct err *err) NODISCARD;
 
-/* The date by which the oldest of a feed's entries stands in merges; TIME_UNKNOWN: there are none.
- */
+/* sort_at of the oldest entry of a feed that is not deleted; TIME_UNKNOWN: it has none. */
 enum rc reader_oldest(struct reader *r, int64_t feed_id, int64_t *at, struct err *err) NODISCARD;
 
-/* The record of a feed whose content is to be asked for next. entry_id 0: none, now. Arena. */
+/* The metadata record of a feed whose content is to be asked for next. entry_id 0: none is due now.
+ * Arena. */
 struct open_content {
     int64_t entry_id, seq;
-    int form; /* which of its alternates, as feed/record.h orders them */
+    int form; /* which of its alternates to ask for, as feed/lists/metadata.h orders them */
     struct str doc, ext;
 };
 enum rc reader_open_content(struct reader *r, int64_t feed_id, int64_t now, struct arena *a,
                             struct open_content *out, struct err *err) NODISCARD;
 
-/* The feeds that have some, whenever it is to be asked for. */
+/* All feeds that have such metadata records, whether due or not. */
 typedef void reader_content_fn(void *ctx, int64_t feed_id);
 enum rc reader_content_feeds(struct reader *r, reader_content_fn *fn, void *ctx,
                              struct err *err) NODISCARD;
 
-/* The page that holds the first revision of the set at or after `seq`. */
-enum rc reader_page_at(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t seq,
-                       struct log_page *out, struct err *err) NODISCARD;
-
-/* Of the entries whose newest revision is at or after `seq`: how many there are, and how many of
- * them are deletions. */
+/* How many entries of a feed have their newest revision at or after `seq`, and of how many of them
+ * it is a deletion. */
 enum rc reader_changed_since(struct reader *r, int64_t feed_id, int64_t seq, int64_t *n,
                              int64_t *n_deleted, struct err *err) NODISCARD;
 
-/* What is known of a feed's entries, for the comparison: those that have one of these uids or of
- * these keys (marks_keys()), each once; of a key the newest IDENTITY_CANDIDATES. An index look-up
- * for each that is asked. Arena. */
+/* What is known of those entries of a feed that have one of these uids or one of these keys
+ * (marks_keys()), each entry once; of the entries with one key only the newest
+ * IDENTITY_CANDIDATES. One index look-up for each uid and key. Arena. */
 struct known_entry {
     struct identity_known identity;
     int64_t id;
@@ -443,57 +595,65 @@ enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, 
                      const int64_t *keys, size_t n_keys, struct arena *a, struct known_entry **out,
                      size_t *n_out, struct err *err) NODISCARD;
 
-/* Subscriptions by id, or all (ids NULL), with their feeds. */
+/* One subscription, with its feeds. RC_NOT_FOUND. Arena. */
+enum rc reader_sub(struct reader *r, int64_t id, struct arena *a, struct subscription **out,
+                   struct err *err) NODISCARD;
+
+/* Subscriptions with their feeds: by ids, in that order, without those that are missing; or all of
+ * them by id (ids NULL). Arena. */
 enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                     struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
 
-/* All our subscriptions at hubs, tokens and secrets included. */
+/* All our subscriptions at upstream hubs. Tokens and secrets are SECRET. Arena. */
 enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **out, size_t *n_out,
                          struct err *err) NODISCARD;
 
-/* The endpoint's credential of a subscription, for the notifier only. SECRET. */
+/* The credential of a subscription's endpoint; null: it has none. SECRET: only for the notifier.
+ * RC_NOT_FOUND. Arena. */
 enum rc reader_endpoint_credential(struct reader *r, int64_t sub_id, struct arena *a,
                                    struct str *out, struct err *err) NODISCARD;
 
-/* Intents after an id, ascending, at most `max`, with their secrets; for the notifier only. */
+/* Intents with an id above `after_id`, by id, at most `max`. They hold secrets: only for the
+ * notifier. Arena. */
 enum rc reader_hub_intents(struct reader *r, int64_t after_id, size_t max, struct arena *a,
                            struct hub_intent **out, size_t *n_out, struct err *err) NODISCARD;
 
-/* The lease of a WebSub subscription, with its secret; for the notifier only. RC_NOT_FOUND: none.
- */
+/* The lease of a WebSub subscription. It holds a secret: only for the notifier. RC_NOT_FOUND.
+ * Arena. */
 enum rc reader_hub_lease(struct reader *r, int64_t sub_id, struct arena *a, struct hub_lease *out,
                          struct err *err) NODISCARD;
 
-/* The next push of a subscription: the revisions (new and changed) of the next fetch of one feed
- * after its position, oldest first, at most `max`; n = 0 when there is nothing, or when a commit
- * has changed `sub` since it was read (its notice follows). *shown_url is the URL it was subscribed
- * by, *skip_to a seq up to which nothing is to be pushed (may be moved to). */
+/* What a subscription gets next: revisions (new and changed) of one feed from one fetch, the first
+ * after its position, oldest first, at most `max`. *n_out is 0 when there is nothing, or when `sub`
+ * has changed since it was read; then a notice follows. *shown_url: the URL by which the feed was
+ * subscribed. *skip_to: nothing is to be pushed up to this seq, so the position may move there.
+ * Arena. */
 enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_t max,
                          struct arena *a, struct revision **out, size_t *n_out,
                          struct str *shown_url, int64_t *skip_to, struct err *err) NODISCARD;
 
-/* Due times of all scheduled feeds, for the sweeper's start. REASON_PING: a ping has not been
- * followed by a fetch yet. */
+/* Calls fn with the due time of each scheduled feed: for the sweeper's start. REASON_PING: no fetch
+ * has followed the ping yet. */
 typedef void reader_due_fn(void *ctx, int64_t feed_id, int64_t next_fetch_at,
                            enum fetch_reason reason);
 enum rc reader_due(struct reader *r, reader_due_fn *fn, void *ctx, struct err *err) NODISCARD;
 
-/* Seq of the last revision at or before a time (microseconds). */
+/* Seq of the last revision at or before a time (microseconds); 0: there is none. */
 enum rc reader_seq_at(struct reader *r, int64_t at_us, int64_t *seq_out, struct err *err) NODISCARD;
 
 /* ---- the cache: finished documents under versioned keys ------------------------------------- */
 
-/* A key names everything the document depends on, its version included, so nothing is ever
- * invalidated. In process first (any thread, short lock); memcached beside it, only through the
- * calls that take a reader (they may take milliseconds: never on a loop). */
+/* A key names everything that the document depends on, including the version of its feeds, so an
+ * entry of the cache is never out of date. cache_get() looks into the memory of this process: any
+ * thread, short lock. The calls that take a reader also use memcached, which may take milliseconds:
+ * never on an event loop. */
 struct cached_doc {
     struct str meta;   /* opaque to the cache: the API's header fields */
     struct blob *body; /* identity */
     struct blob *gzip; /* NULL: not made */
 };
 
-/* A hit fills *out with references and a copy of meta; give it, and nothing else, to
- * cached_doc_release(). */
+/* True: *out holds references to the bodies and a copy of meta, until cached_doc_release(). */
 bool cache_get(struct store *s, struct str key, struct cached_doc *out);
 bool cache_get_far(struct reader *r, struct str key, struct cached_doc *out);
 void cache_put(struct reader *r, struct str key, const struct cached_doc *doc);

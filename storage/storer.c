@@ -6,8 +6,8 @@
  * is committed at once. */
 #include "storage/storer.h"
 
+#include <inttypes.h>
 #include <pthread.h>
-#include <string.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
@@ -18,10 +18,15 @@
 #include "storage/sqlite/contents.h"
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/revisions.h"
+#include "storage/sqlite/views.h"
 
 #define LISTENERS_MAX 8
 #define LINGER_MS 1   /* when nothing came for so long, nothing will */
-#define QUIET_MS 3000 /* then the write-ahead log is emptied */
+#define QUIET_MS 3000 /* after so long without a write the write-ahead log is emptied */
+
+/* When a file of the database is lost: how long to wait for readers who need the log's older part,
+ * which keep it from being emptied. */
+#define RESCUE_WAIT_MS 1000
 
 /* Readers that overlap keep the write-ahead log from starting anew. When it is so long, commits
  * wait for those who need its older part (new ones do not); in vain once, it may first grow once
@@ -43,6 +48,10 @@ struct storer {
     size_t n_listeners;
     struct arena arena; /* lives with the storer */
     struct str log_id, secret;
+    struct db_file *file;
+    pthread_mutex_t lock;   /* guards the next two */
+    struct levels levels;   /* for the next transaction */
+    struct err lost;        /* which file of the database was lost; RC_OK: none */
     struct txn txn;         /* the storer's thread */
     bool had_company;       /* the last batch had more than one operation */
     bool has_unmoved_pages; /* something was committed since the last checkpoint */
@@ -51,9 +60,9 @@ struct storer {
 
 /* ---- the directory --------------------------------------------------------------------------- */
 
-/* When the content of a record of the feed is to be asked for: not of a feed that is itself not
- * fetched, or fails. */
-static enum rc content_due(struct db *db, const struct feed_record *r, int64_t *at, struct err *err)
+/* When the content of a metadata record of the feed is due; TIME_UNKNOWN for a feed that is not
+ * scheduled, or fails. */
+static enum rc content_due(struct db *db, const struct feed *r, int64_t *at, struct err *err)
 {
     enum rc rc = RC_OK;
 
@@ -65,19 +74,23 @@ static enum rc content_due(struct db *db, const struct feed_record *r, int64_t *
     return rc;
 }
 
-/* Read what the directory keeps of a feed. */
-static enum rc read_feed(struct db *db, int64_t id, struct arena *a, struct directory_feed *out,
-                         struct err *err)
+/* What the directory keeps of a feed. `saved`: its row as it is now; NULL: it is read. */
+static enum rc read_feed(struct db *db, int64_t id, const struct feed_row *saved, struct arena *a,
+                         struct directory_feed *out, struct err *err)
 {
     struct feed_row row;
     struct str *aliases;
     size_t n_aliases;
     int64_t last_seq;
     int64_t content_at;
-    enum rc rc = feeds_load(db, id, false, a, &row, err);
+    enum rc rc = RC_OK;
 
+    if (saved != NULL)
+        row = *saved;
+    else
+        rc = feeds_load(db, id, false, a, &row, err);
     if (rc == RC_OK)
-        rc = content_due(db, &row.rec, &content_at, err);
+        rc = content_due(db, &row.feed, &content_at, err);
     if (rc == RC_OK)
         rc = aliases_load(db, id, a, &aliases, &n_aliases, err);
     if (rc == RC_OK)
@@ -85,21 +98,22 @@ static enum rc read_feed(struct db *db, int64_t id, struct arena *a, struct dire
     if (rc != RC_OK)
         return rc;
     *out = (struct directory_feed){.brief = {.id = id,
-                                             .version = row.rec.version,
-                                             .state = row.rec.state,
+                                             .version = row.feed.version,
+                                             .state = row.feed.state,
                                              .fetched = row.fetched,
-                                             .partial = row.rec.partial,
-                                             .last_check_at = row.rec.last_check_at,
-                                             .next_fetch_at = row.rec.next_fetch_at,
+                                             .partial = row.feed.partial,
+                                             .last_check_at = row.feed.last_check_at,
+                                             .next_fetch_at = row.feed.next_fetch_at,
                                              .content_at = content_at,
-                                             .wanted_at = row.rec.wanted_at,
-                                             .last_status = row.rec.last_status,
-                                             .n_subscriptions = row.rec.n_subscriptions},
-                                   .url = row.rec.url,
-                                   .credential = row.rec.credential,
-                                   .access_key = row.rec.access_key,
-                                   .page_url = row.rec.page_url,
-                                   .site_url = row.rec.site_url,
+                                             .wanted_at = row.feed.wanted_at,
+                                             .last_status = row.feed.last_status,
+                                             .level = row.feed.level,
+                                             .n_subscriptions = row.feed.n_subscriptions},
+                                   .url = row.feed.url,
+                                   .credential = row.feed.credential,
+                                   .access_key = row.feed.access_key,
+                                   .page_url = row.feed.page_url,
+                                   .site_url = row.feed.site_url,
                                    .aliases = aliases,
                                    .n_aliases = n_aliases,
                                    .last_seq = last_seq};
@@ -146,7 +160,7 @@ static void load_one(void *ctx, int64_t feed_id, int64_t next_fetch_at UNUSED,
     struct directory_feed f;
 
     if (l->rc == RC_OK)
-        l->rc = read_feed(l->db, feed_id, &a, &f, l->err);
+        l->rc = read_feed(l->db, feed_id, NULL, &a, &f, l->err);
     if (l->rc == RC_OK)
         l->rc = read_keys(l->db, feed_id, &l->run, l->err);
     if (l->rc != RC_OK)
@@ -180,10 +194,8 @@ struct news {
 
 static void fail_all(struct op **ops, size_t n, const struct err *why)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        ops[i]->rc = RC_IO;
+    for (size_t i = 0; i < n; i++) {
+        ops[i]->rc = why->rc == RC_UNAVAILABLE ? RC_UNAVAILABLE : RC_IO;
         ops[i]->err = *why;
         ops[i]->result = (struct store_result){0};
     }
@@ -224,17 +236,17 @@ static enum rc read_news(struct storer *s, struct news *news, struct err *err)
 {
     struct txn *t = &s->txn;
     enum rc rc = RC_OK;
-    size_t i;
 
     txn_fold(t);
     news->feeds = ARENA_ARRAY(&news->arena, struct directory_feed, t->n_feeds + 1);
     news->runs = ARENA_ARRAY(&news->arena, struct key_run *, t->n_feeds + 1);
-    for (i = 0; i < t->n_feeds && rc == RC_OK; i++) {
+    for (size_t i = 0; i < t->n_feeds && rc == RC_OK; i++) {
         const struct txn_feed *f = &t->feeds[i];
 
         if (f->merged_into != 0)
             continue;
-        rc = read_feed(s->db, f->id, &news->arena, &news->feeds[i], err);
+        rc =
+            read_feed(s->db, f->id, f->is_read ? NULL : f->row, &news->arena, &news->feeds[i], err);
         if (rc == RC_NOT_FOUND) { /* touched, but gone before */
             news->feeds[i].brief.id = 0;
             rc = RC_OK;
@@ -247,19 +259,60 @@ static enum rc read_news(struct storer *s, struct news *news, struct err *err)
     return rc;
 }
 
+/* When a file of the database has lost its name, we still have it open. Move what was committed
+ * before from the log into the database file, which may still have its name: then a restart finds
+ * it there. */
+static void rescue(struct storer *s)
+{
+    if (s->has_unmoved_pages && db_checkpoint(s->db, RESCUE_WAIT_MS))
+        s->has_unmoved_pages = false;
+}
+
+/* A commit to a file that has lost its name would be acknowledged, and gone after a restart. */
+static enum rc check_files(struct storer *s, struct err *err)
+{
+    struct err now = ERR_INIT;
+    enum rc rc = db_file_check(s->file, &now);
+    bool changed;
+
+    pthread_mutex_lock(&s->lock);
+    changed = s->lost.rc != rc;
+    s->lost = now;
+    pthread_mutex_unlock(&s->lock);
+    stats_set(STAT_store_unavailable, rc != RC_OK);
+    if (changed && rc != RC_OK)
+        log_error("storage", "files_lost", "error=%s effect=writes_refused",
+                  log_quote(str_from(now.text)));
+    else if (changed)
+        log_info("storage", "files_back", "%s", "effect=writes_taken");
+    if (rc != RC_OK && err != NULL)
+        *err = now;
+    return rc;
+}
+
+/* A reload that has returned counts for every operation that is pushed after it. */
+static void take_settings(struct storer *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->txn.levels = s->levels;
+    pthread_mutex_unlock(&s->lock);
+}
+
 static enum rc run_transaction(struct storer *s, struct op **ops, size_t n, struct news *news,
                                struct err *err)
 {
     struct txn_mark before = txn_mark(&s->txn);
     enum rc rc = db_begin(s->db, err);
-    size_t i;
 
-    for (i = 0; i < n && rc == RC_OK; i++)
+    take_settings(s);
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
         rc = apply_one(s, ops[i], err);
     if (rc == RC_OK)
         rc = write_numbers(s, &before, err);
     if (rc == RC_OK)
         rc = read_news(s, news, err);
+    if (rc == RC_OK)
+        rc = check_files(s, err);
     if (rc == RC_OK)
         rc = db_commit(s->db, err);
     if (rc != RC_OK) {
@@ -272,18 +325,19 @@ static enum rc run_transaction(struct storer *s, struct op **ops, size_t n, stru
 static void publish(struct storer *s, const struct news *news)
 {
     const struct txn *t = &s->txn;
-    size_t i;
 
     directory_lock(s->dir);
-    for (i = 0; i < t->n_feeds; i++) {
+    for (size_t i = 0; i < t->n_feeds; i++) {
         if (news->feeds[i].brief.id == 0)
             directory_remove(s->dir, t->feeds[i].id);
         else
             directory_put(s->dir, &news->feeds[i]);
     }
-    for (i = 0; i < t->n_keys; i++)
+    for (size_t i = 0; i < t->n_edited; i++)
+        directory_edited(s->dir, t->edited[i]);
+    for (size_t i = 0; i < t->n_keys; i++)
         directory_key(s->dir, &t->keys[i]);
-    for (i = 0; i < t->n_feeds; i++)
+    for (size_t i = 0; i < t->n_feeds; i++)
         if (news->runs[i] != NULL)
             directory_set_keys(s->dir, t->feeds[i].id, news->runs[i]->keys, news->runs[i]->n,
                                news->runs[i]->complete);
@@ -304,11 +358,10 @@ static void notify(struct storer *s, const struct news *news)
                                    .settled = t->settled,
                                    .n_settled = t->n_settled,
                                    .has_hub_news = t->has_hub_news};
-    size_t i;
 
     if (t->n_feeds == 0 && t->n_subs == 0 && t->n_settled == 0 && !t->has_hub_news)
         return;
-    for (i = 0; i < t->n_feeds; i++)
+    for (size_t i = 0; i < t->n_feeds; i++)
         feeds[i] = (struct feed_notice){
             .feed_id = t->feeds[i].id,
             .merged_into = t->feeds[i].merged_into,
@@ -319,7 +372,7 @@ static void notify(struct storer *s, const struct news *news)
             .first_seq = t->feeds[i].first_seq,
             .is_new = t->feeds[i].is_new,
             .is_pinged = t->feeds[i].is_pinged};
-    for (i = 0; i < s->n_listeners; i++)
+    for (size_t i = 0; i < s->n_listeners; i++)
         s->listeners[i].fn(s->listeners[i].ctx, &notice);
 }
 
@@ -328,9 +381,8 @@ static void refill_keys(struct storer *s)
 {
     struct key_run *run = NULL;
     struct err err = ERR_INIT;
-    size_t i;
 
-    for (i = 0; i < s->txn.n_keys; i++) {
+    for (size_t i = 0; i < s->txn.n_keys; i++) {
         int64_t id = s->txn.keys[i].feed_id;
 
         if (!directory_wants_keys(s->dir, id))
@@ -338,8 +390,8 @@ static void refill_keys(struct storer *s)
         if (run == NULL)
             run = NEW(struct key_run);
         if (read_keys(s->db, id, run, &err) != RC_OK) {
-            log_warn("storage", "keys_unread", "feed=%lld error=%s effect=slower_reads",
-                     (long long)id, log_quote(str_from(err.text)));
+            log_warn("storage", "keys_unread", "feed=%" PRId64 " error=%s effect=slower_reads", id,
+                     log_quote(str_from(err.text)));
             break;
         }
         directory_lock(s->dir);
@@ -351,14 +403,12 @@ static void refill_keys(struct storer *s)
 
 static void count(struct op **ops, size_t n)
 {
-    size_t i;
-
     stats_inc(STAT_store_commits_total);
     stats_add(STAT_store_ops_total, (int64_t)n);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         stats_add(STAT_entries_new_total, ops[i]->result.n_new);
         stats_add(STAT_entries_changed_total, ops[i]->result.n_changed);
-        if (ops[i]->kind == OP_FETCH_OUTCOME || ops[i]->kind == OP_CONTENT_OUTCOME)
+        if (op_brings_news(ops[i]))
             stats_add(STAT_entries_deleted_total, ops[i]->result.n_deleted);
     }
 }
@@ -378,7 +428,6 @@ static void run_batch(struct storer *s, struct op **ops, size_t n)
     struct news news = {.arena = ARENA_INIT};
     struct err err = ERR_INIT;
     enum rc rc = run_transaction(s, ops, n, &news, &err);
-    size_t i;
 
     if (rc == RC_OK) {
         publish(s, &news);
@@ -387,17 +436,20 @@ static void run_batch(struct storer *s, struct op **ops, size_t n)
         count(ops, n);
         s->has_unmoved_pages = true;
     } else {
-        log_error("storage", "commit_failed", "operations=%zu error=%s", n,
-                  log_quote(str_from(err.text)));
+        if (rc != RC_UNAVAILABLE) /* check_files() has said that once */
+            log_error("storage", "commit_failed", "operations=%zu error=%s", n,
+                      log_quote(str_from(err.text)));
         fail_all(ops, n, &err);
     }
     txn_reset(&s->txn);
     arena_release(&news.arena);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (ops[i]->done != NULL)
             ops[i]->done(ops[i]->ctx, ops[i]->rc, &ops[i]->result, &ops[i]->err);
         op_free(ops[i]);
     }
+    if (rc == RC_UNAVAILABLE)
+        rescue(s);
     bound_log(s);
 }
 
@@ -409,7 +461,7 @@ static size_t gather(struct storer *s, void **ops)
     size_t max = (size_t)s->batch_ops, n, got;
     int64_t until;
 
-    n = queue_pop(s->queue, ops, max, s->has_unmoved_pages ? QUIET_MS : -1);
+    n = queue_pop(s->queue, ops, max, QUIET_MS);
     if (n == 0 || !s->had_company)
         return n;
     until = clock_mono_ms() + s->batch_ms;
@@ -420,6 +472,15 @@ static size_t gather(struct storer *s, void **ops)
         n += got;
     }
     return n;
+}
+
+/* Empty the write-ahead log, and see whether the files are still there. */
+static void in_quiet(struct storer *s)
+{
+    if (s->has_unmoved_pages && db_checkpoint(s->db, 0))
+        s->has_unmoved_pages = false;
+    if (check_files(s, NULL) != RC_OK)
+        rescue(s);
 }
 
 static void *storer_main(void *arg)
@@ -437,8 +498,8 @@ static void *storer_main(void *arg)
             run_batch(s, (struct op **)ops, n);
         } else if (queue_is_closed(s->queue) && queue_len(s->queue) == 0) {
             break;
-        } else if (s->has_unmoved_pages && db_checkpoint(s->db, 0)) {
-            s->has_unmoved_pages = false;
+        } else {
+            in_quiet(s);
         }
     }
     mem_free(ops);
@@ -455,15 +516,21 @@ static void free_op(void *op)
 enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err *err)
 {
     struct storer *s = NEW(struct storer);
-    enum rc rc = db_open_writer(cfg->path, &s->db, err);
+    enum rc rc = db_open_writer(db_file_path(cfg->file), &s->db, err);
 
     ASSERT(cfg->batch_ops > 0 && cfg->queue_len > 0);
     s->dir = cfg->dir;
+    s->has_unmoved_pages = true; /* in a log that a killed process left */
     s->batch_ops = cfg->batch_ops;
     s->batch_ms = cfg->batch_ms;
     s->txn.db = s->db;
-    memcpy(s->txn.level_period_s, cfg->level_period_s, sizeof s->txn.level_period_s);
+    s->txn.dir = s->dir;
+    pthread_mutex_init(&s->lock, NULL);
+    s->file = cfg->file;
+    s->levels = cfg->levels;
     s->queue = queue_new(cfg->queue_len, free_op);
+    if (rc == RC_OK)
+        rc = db_file_note_companions(cfg->file, err);
     if (rc == RC_OK)
         rc = db_meta_text(s->db, "log_id", &s->arena, &s->log_id, err);
     if (rc == RC_OK)
@@ -512,9 +579,28 @@ enum rc storer_start(struct storer *s, struct err *err)
     return RC_OK;
 }
 
-enum rc storer_push(struct storer *s, struct op *op)
+void storer_reload(struct storer *s, const struct levels *levels)
 {
-    return queue_try_push(s->queue, op);
+    pthread_mutex_lock(&s->lock);
+    s->levels = *levels;
+    pthread_mutex_unlock(&s->lock);
+}
+
+enum rc storer_health(struct storer *s, struct err *err)
+{
+    enum rc rc;
+
+    pthread_mutex_lock(&s->lock);
+    rc = s->lost.rc;
+    if (rc != RC_OK && err != NULL)
+        *err = s->lost;
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+enum rc storer_push(struct storer *s, struct op *op, int64_t wait_ms)
+{
+    return queue_push(s->queue, op, wait_ms);
 }
 
 void storer_free(struct storer **sp)
@@ -532,6 +618,7 @@ void storer_free(struct storer **sp)
     queue_free(&s->queue);
     db_close(&s->db);
     txn_release(&s->txn);
+    pthread_mutex_destroy(&s->lock);
     arena_release(&s->arena);
     mem_free(s);
     *sp = NULL;

@@ -1,19 +1,20 @@
-/* storage/storer.h - the one writer: takes queued operations, commits many in one transaction,
- * tells the directory, then the listeners, then those who asked.
- */
+/* storage/storer.h - the one thread that writes. It takes queued operations, commits many of them
+ * in one transaction, then tells the directory, the listeners and the callers of the operations, in
+ * this order. */
 #pragma once
 
 #include "storage/directory.h"
 #include "storage/op.h"
+#include "storage/sqlite/file.h"
 
 struct storer;
 
 struct storer_cfg {
-    const char *path;
+    struct db_file *file;  /* borrowed; claimed */
     struct directory *dir; /* borrowed; filled by storer_new() */
     size_t queue_len;
     int batch_ops, batch_ms;
-    int64_t level_period_s[3];
+    struct levels levels;
 };
 
 /* Open the database for writing and fill the directory. RC_IO, RC_UNSUPPORTED. */
@@ -29,8 +30,15 @@ void storer_listen(struct storer *s, store_notice_fn *fn, void *ctx);
 /* Start the thread. RC_IO. */
 enum rc storer_start(struct storer *s, struct err *err) NODISCARD;
 
-/* Hand an operation over. RC_FULL, RC_CLOSED: it stays the caller's. Any thread. */
-enum rc storer_push(struct storer *s, struct op *op) NODISCARD;
+/* Hand an operation over; wait at most `wait_ms` for room, as queue_push(). RC_FULL, RC_CLOSED: the
+ * operation still belongs to the caller. Any thread may call it; only worker threads may wait. */
+enum rc storer_push(struct storer *s, struct op *op, int64_t wait_ms) NODISCARD;
+
+/* As store_health(). Any thread. */
+enum rc storer_health(struct storer *s, struct err *err) NODISCARD;
+
+/* Use these periods from the next transaction on. Any thread. */
+void storer_reload(struct storer *s, const struct levels *levels);
 
 /* Carry out what is queued, empty the write-ahead log, close, free. NULL is allowed. */
 void storer_free(struct storer **sp);

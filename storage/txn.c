@@ -8,8 +8,8 @@
 
 struct txn_mark txn_mark(const struct txn *t)
 {
-    return (struct txn_mark){t->n_feeds,  t->n_subs,     t->n_keys, t->n_settled,
-                             t->last_seq, t->last_at_us, t->version};
+    return (struct txn_mark){t->n_feeds,  t->n_subs,   t->n_keys,     t->n_settled,
+                             t->n_edited, t->last_seq, t->last_at_us, t->version};
 }
 
 void txn_undo(struct txn *t, struct txn_mark mark)
@@ -18,6 +18,7 @@ void txn_undo(struct txn *t, struct txn_mark mark)
     t->n_subs = mark.n_subs;
     t->n_keys = mark.n_keys;
     t->n_settled = mark.n_settled;
+    t->n_edited = mark.n_edited;
     t->last_seq = mark.last_seq;
     t->last_at_us = mark.last_at_us;
     t->version = mark.version;
@@ -25,7 +26,7 @@ void txn_undo(struct txn *t, struct txn_mark mark)
 
 void txn_reset(struct txn *t)
 {
-    t->n_feeds = t->n_subs = t->n_keys = t->n_settled = 0;
+    t->n_feeds = t->n_subs = t->n_keys = t->n_settled = t->n_edited = 0;
     t->has_hub_news = false;
 }
 
@@ -35,6 +36,7 @@ void txn_release(struct txn *t)
     mem_free(t->subs);
     mem_free(t->keys);
     mem_free(t->settled);
+    mem_free(t->edited);
     *t = (struct txn){0};
 }
 
@@ -49,6 +51,23 @@ void txn_sub(struct txn *t, int64_t id)
 {
     t->subs = mem_grow(t->subs, &t->cap_subs, t->n_subs + 1, sizeof *t->subs);
     t->subs[t->n_subs++] = id;
+}
+
+void txn_edited(struct txn *t, int64_t feed_id)
+{
+    t->edited = mem_grow(t->edited, &t->cap_edited, t->n_edited + 1, sizeof *t->edited);
+    t->edited[t->n_edited++] = feed_id;
+}
+
+bool txn_has_changed(const struct txn *t, int64_t feed_id)
+{
+    for (size_t i = 0; i < t->n_feeds; i++)
+        if (t->feeds[i].id == feed_id)
+            return true;
+    for (size_t i = 0; i < t->n_edited; i++)
+        if (t->edited[i] == feed_id)
+            return true;
+    return false;
 }
 
 void txn_key(struct txn *t, const struct directory_key *k)
@@ -79,23 +98,34 @@ static int by_number(const void *x, const void *y)
     return *a < *b ? -1 : *a > *b;
 }
 
+/* A note that does not say what the row is from now on. One that tells of revisions is followed by
+ * one that does. */
+static bool is_unknown(const struct txn_feed *f)
+{
+    return f->row == NULL && f->first_seq == 0;
+}
+
 void txn_fold(struct txn *t)
 {
-    size_t i, n = 0;
+    size_t n = 0;
 
     if (t->n_feeds > 1)
         qsort(t->feeds, t->n_feeds, sizeof *t->feeds, by_id_and_order);
-    for (i = 0; i < t->n_feeds; i++) {
+    for (size_t i = 0; i < t->n_feeds; i++) {
         const struct txn_feed *f = &t->feeds[i];
         struct txn_feed *last = n > 0 ? &t->feeds[n - 1] : NULL;
 
         if (last == NULL || last->id != f->id) {
-            t->feeds[n++] = *f;
+            t->feeds[n] = *f;
+            t->feeds[n++].is_read = is_unknown(f);
             continue;
         }
         last->is_new |= f->is_new;
         last->is_pinged |= f->is_pinged;
         last->reload_keys |= f->reload_keys;
+        if (f->row != NULL)
+            last->row = f->row;
+        last->is_read |= is_unknown(f);
         if (f->merged_into != 0)
             last->merged_into = f->merged_into;
         if (last->first_seq == 0)
@@ -104,7 +134,8 @@ void txn_fold(struct txn *t)
     t->n_feeds = n;
     if (t->n_subs > 1)
         qsort(t->subs, t->n_subs, sizeof *t->subs, by_number);
-    for (i = 0, n = 0; i < t->n_subs; i++)
+    n = 0;
+    for (size_t i = 0; i < t->n_subs; i++)
         if (n == 0 || t->subs[n - 1] != t->subs[i])
             t->subs[n++] = t->subs[i];
     t->n_subs = n;

@@ -1,8 +1,8 @@
-/* storage/txn.h - what one transaction of the storer does beside its rows: the numbers it gives
- * out, the feeds, subscriptions and keys it changes. The storer's thread.
+/* storage/txn.h - the notes of one transaction of the storer: the numbers that it has given out,
+ * and the feeds, subscriptions and keys that it has changed. Only the storer's thread uses it.
  *
- * Operations note their changes here; an operation that fails is taken back to its mark. After the
- * commit the storer carries the notes to the directory and the listeners.
+ * Operations note their changes here. When an operation fails, its notes are removed (txn_mark(),
+ * txn_undo()). After the commit the storer passes the notes on to the directory and the listeners.
  */
 #pragma once
 
@@ -10,33 +10,42 @@
 #include "storage/sqlite/db.h"
 #include "storage/store.h"
 
+struct feed_row;
+
 struct txn_feed {
     int64_t id;
-    size_t order; /* of noting, for the sort */
+    size_t order; /* the order in which the notes were made, for sorting */
     bool is_new, is_pinged;
     int64_t merged_into; /* 0: it is still there */
     int64_t first_seq;   /* 0: no revisions */
     bool reload_keys;    /* its keys are to be read again */
+    const struct feed_row
+        *row;     /* the row as it was saved, in the operation's arena; NULL: not known */
+    bool is_read; /* set by txn_fold(): the row must be read, because other operations have changed
+                     it */
 };
 
 struct txn_mark {
-    size_t n_feeds, n_subs, n_keys, n_settled;
+    size_t n_feeds, n_subs, n_keys, n_settled, n_edited;
     int64_t last_seq, last_at_us, version;
 };
 
 struct txn {
     struct db *db;
-    int64_t level_period_s[3];
+    struct directory *dir;                 /* knows which edition of a feed was published last */
+    struct levels levels;                  /* of this transaction */
     int64_t last_seq, last_at_us, version; /* given out so far; see schema.sql, table meta */
     struct txn_feed *feeds;
     int64_t *subs;
     struct directory_key *keys;
     struct hub_settled *settled;
+    int64_t *edited; /* feeds whose rows have changed only in members that no notice reports */
     size_t n_feeds, cap_feeds, n_subs, cap_subs, n_keys, cap_keys, n_settled, cap_settled;
+    size_t n_edited, cap_edited;
     bool has_hub_news; /* a request or a lease of a WebSub subscriber came in */
 };
 
-/* Where to go back to. */
+/* txn_mark() returns the present state of the notes; txn_undo() goes back to it. */
 struct txn_mark txn_mark(const struct txn *t);
 void txn_undo(struct txn *t, struct txn_mark mark);
 
@@ -47,13 +56,19 @@ void txn_release(struct txn *t);
 /* Note a feed; the result is valid until the next note. */
 struct txn_feed *txn_feed(struct txn *t, int64_t id);
 void txn_sub(struct txn *t, int64_t id);
+void txn_edited(struct txn *t, int64_t feed_id);
 void txn_key(struct txn *t, const struct directory_key *k);
 void txn_settled(struct txn *t, struct hub_settled settled);
 
-/* One note a feed, by id: the notes of each are joined. Subscriptions without doubles. */
+/* Has the feed's row changed in this transaction? */
+bool txn_has_changed(const struct txn *t, int64_t feed_id);
+
+/* Join the notes of each feed into one, and sort them by feed id. Remove doubles from the list of
+ * subscriptions. */
 void txn_fold(struct txn *t);
 
-/* The next numbers. Times and versions rise strictly, also when the clock does not. */
+/* Give out the next number. Times and versions always grow, even when the clock stands still or
+ * goes back. */
 int64_t txn_next_seq(struct txn *t);
 int64_t txn_next_at_us(struct txn *t);
 int64_t txn_next_version(struct txn *t);

@@ -1,5 +1,7 @@
 /* storage/writes.c - the writing calls of store.h: copy the request into an operation and hand it
- * to the storer. Any thread; nothing here waits. */
+ * to the storer. Any thread. Only the calls for outcomes may wait, when their caller says so.
+ *
+ * Copies of outcomes go by the lists that declare their strings (store.h). */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "storage/store_priv.h"
@@ -18,7 +20,7 @@ static struct op *op_new(enum op_kind kind, store_done_fn *done, void *ctx)
 
 static enum rc hand_over(struct store *s, struct op *op)
 {
-    enum rc rc = storer_push(s->storer, op);
+    enum rc rc = storer_push(s->storer, op, 0);
 
     if (rc != RC_OK)
         op_free(op);
@@ -49,9 +51,8 @@ static struct feed_ref keep_ref(struct op *op, const struct feed_ref *ref)
 static struct str *keep_list(struct op *op, const struct str *list, size_t n)
 {
     struct str *copy = ARENA_ARRAY(&op->arena, struct str, n + 1);
-    size_t i;
 
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         copy[i] = keep(op, list[i]);
     return copy;
 }
@@ -69,9 +70,8 @@ enum rc store_subscribe(struct store *s, const struct sub_request *req, store_do
 {
     struct op *op = op_new(OP_SUBSCRIBE, done, ctx);
     struct feed_ref *feeds = ARENA_ARRAY(&op->arena, struct feed_ref, req->n_feeds + 1);
-    size_t i;
 
-    for (i = 0; i < req->n_feeds; i++)
+    for (size_t i = 0; i < req->n_feeds; i++)
         feeds[i] = keep_ref(op, &req->feeds[i]);
     op->as.subscribe = *req;
     op->as.subscribe.endpoint = keep(op, req->endpoint);
@@ -112,91 +112,161 @@ enum rc store_resume(struct store *s, int64_t sub_id, int64_t position, store_do
     return hand_over(s, op);
 }
 
-/* `has_docs`: their documents are in the operation's arena already. */
-static struct entry_change *keep_changes(struct op *op, const struct entry_change *list, size_t n,
-                                         bool has_docs)
-{
-    struct entry_change *copy = ARENA_ARRAY(&op->arena, struct entry_change, n + 1);
-    size_t i;
+/* ---- outcomes ------------------------------------------------------------------------------- */
 
-    for (i = 0; i < n; i++) {
-        copy[i] = list[i];
-        copy[i].uid = keep(op, list[i].uid);
-        copy[i].title = keep(op, list[i].title);
-        copy[i].link = keep(op, list[i].link);
-        copy[i].summary = keep(op, list[i].summary);
-        copy[i].author = keep(op, list[i].author);
-        copy[i].doc = has_docs ? list[i].doc : keep(op, list[i].doc);
-        copy[i].ext = keep(op, list[i].ext);
+#define KEEP_STRING(name) copy->name = keep(op, copy->name);
+
+/* Fill in an entry batch whose operation has taken over the arena of the documents, if any. */
+static struct entry_batch keep_batch(struct op *op, const struct entry_batch *in)
+{
+    struct entry_change *list = ARENA_ARRAY(&op->arena, struct entry_change, in->n + 1);
+
+    for (size_t i = 0; i < in->n; i++) {
+        struct entry_change *copy = &list[i];
+
+        *copy = in->changes[i];
+        ENTRY_CHANGE_STRINGS(KEEP_STRING)
+        if (in->docs == NULL)
+            copy->doc = keep(op, copy->doc);
     }
-    return copy;
+    return (struct entry_batch){.changes = list, .n = in->n};
 }
 
-static struct doc_grave *keep_graves(struct op *op, const struct doc_grave *list, size_t n)
+static void keep_past(struct op *op, struct doc_past *copy)
 {
-    struct doc_grave *copy = ARENA_ARRAY(&op->arena, struct doc_grave, n + 1);
+    struct past_deletion *list =
+        ARENA_ARRAY(&op->arena, struct past_deletion, copy->n_deletions + 1);
 
-    for (size_t i = 0; i < n; i++)
-        copy[i] = (struct doc_grave){keep(op, list[i].uid), list[i].when_us};
-    return copy;
+    DOC_PAST_STRINGS(KEEP_STRING)
+    for (size_t i = 0; i < copy->n_deletions; i++)
+        list[i] =
+            (struct past_deletion){keep(op, copy->deletions[i].uid), copy->deletions[i].when_us};
+    copy->deletions = list;
 }
 
-enum rc store_fetch_outcome(struct store *s, const struct fetch_outcome *o, store_done_fn *done,
-                            void *ctx)
+static void keep_piece(struct op *op, struct doc_piece *copy)
 {
-    struct op *op = op_new(OP_FETCH_OUTCOME, done, ctx);
-    struct fetch_outcome *copy = &op->as.outcome;
+    DOC_PIECE_STRINGS(KEEP_STRING)
+}
+
+static void keep_head(struct op *op, struct doc_head *copy)
+{
+    DOC_HEAD_STRINGS(KEEP_STRING)
+}
+
+static void keep_check(struct op *op, struct feed_check *copy)
+{
+    FEED_CHECK_STRINGS(KEEP_STRING)
+    copy->aliases = keep_list(op, copy->aliases, copy->n_aliases);
+}
+
+/* The documents of a batch are most of an outcome: they travel on without a copy. */
+static struct arena_mark take_docs(struct op *op, const struct entry_batch *in)
+{
     struct arena_mark given = {0};
-    enum rc rc;
 
-    *copy = *o;
-    copy->docs = NULL;
-    if (o->docs != NULL) { /* the documents, which are most of it, travel on */
-        given = arena_mark(o->docs);
-        op->arena = *o->docs;
-        *o->docs = (struct arena)ARENA_INIT;
-    }
-    copy->error = keep(op, o->error);
-    copy->url = keep(op, o->url);
-    copy->page_url = keep(op, o->page_url);
-    copy->aliases = keep_list(op, o->aliases, o->n_aliases);
-    copy->etag = keep(op, o->etag);
-    copy->last_modified = keep(op, o->last_modified);
-    copy->head = keep(op, o->head);
-    copy->head_ext = keep(op, o->head_ext);
-    copy->title = keep(op, o->title);
-    copy->site_url = keep(op, o->site_url);
-    copy->identity.why = keep(op, o->identity.why);
-    copy->archive = keep(op, o->archive);
-    copy->piece.from = keep(op, o->piece.from);
-    copy->piece.cursor = keep(op, o->piece.cursor);
-    copy->past.older = keep(op, o->past.older);
-    copy->past.graves = keep_graves(op, o->past.graves, o->past.n_graves);
-    copy->changes = keep_changes(op, o->changes, o->n_changes, o->docs != NULL);
-    rc = storer_push(s->storer, op);
+    if (in->docs == NULL)
+        return given;
+    given = arena_mark(in->docs);
+    op->arena = *in->docs;
+    *in->docs = (struct arena)ARENA_INIT;
+    return given;
+}
+
+/* Hand the operation over; when it is refused, the documents go back to the caller. */
+static enum rc hand_over_docs(struct store *s, struct op *op, const struct entry_batch *in,
+                              struct arena_mark given, int64_t wait_ms)
+{
+    enum rc rc = storer_push(s->storer, op, wait_ms);
+
     if (rc == RC_OK)
         return RC_OK;
-    if (o->docs != NULL) {
+    if (in->docs != NULL) {
         arena_rewind(&op->arena, given);
-        *o->docs = op->arena;
+        *in->docs = op->arena;
         op->arena = (struct arena)ARENA_INIT;
     }
     op_free(op);
     return rc;
 }
 
-enum rc store_content_outcome(struct store *s, const struct content_outcome *o, store_done_fn *done,
-                              void *ctx)
+enum rc store_poll_outcome(struct store *s, const struct poll_outcome *o, int64_t wait_ms,
+                           store_done_fn *done, void *ctx)
+{
+    struct op *op = op_new(OP_POLL_OUTCOME, done, ctx);
+    struct poll_outcome *copy = &op->as.poll;
+    struct arena_mark given = take_docs(op, &o->entries);
+
+    *copy = *o;
+    POLL_OUTCOME_STRINGS(KEEP_STRING)
+    keep_check(op, &copy->check);
+    keep_head(op, &copy->head);
+    keep_past(op, &copy->past);
+    copy->identity.policy.why = keep(op, o->identity.policy.why);
+    copy->entries = keep_batch(op, &o->entries);
+    return hand_over_docs(s, op, &o->entries, given, wait_ms);
+}
+
+enum rc store_stream_outcome(struct store *s, const struct stream_outcome *o, int64_t wait_ms,
+                             store_done_fn *done, void *ctx)
+{
+    struct op *op = op_new(OP_STREAM_OUTCOME, done, ctx);
+    struct stream_outcome *copy = &op->as.stream;
+    struct arena_mark given = take_docs(op, &o->entries);
+
+    *copy = *o;
+    keep_check(op, &copy->check);
+    keep_head(op, &copy->head);
+    keep_piece(op, &copy->piece);
+    copy->identity.policy.why = keep(op, o->identity.policy.why);
+    copy->entries = keep_batch(op, &o->entries);
+    return hand_over_docs(s, op, &o->entries, given, wait_ms);
+}
+
+enum rc store_archive_outcome(struct store *s, const struct archive_outcome *o, int64_t wait_ms,
+                              store_done_fn *done, void *ctx)
+{
+    struct op *op = op_new(OP_ARCHIVE_OUTCOME, done, ctx);
+    struct archive_outcome *copy = &op->as.archive;
+    struct arena_mark given = take_docs(op, &o->entries);
+
+    *copy = *o;
+    ARCHIVE_OUTCOME_STRINGS(KEEP_STRING)
+    keep_past(op, &copy->past);
+    copy->entries = keep_batch(op, &o->entries);
+    return hand_over_docs(s, op, &o->entries, given, wait_ms);
+}
+
+enum rc store_delivery_outcome(struct store *s, const struct delivery_outcome *o, int64_t wait_ms,
+                               store_done_fn *done, void *ctx)
+{
+    struct op *op = op_new(OP_DELIVERY_OUTCOME, done, ctx);
+    struct delivery_outcome *copy = &op->as.delivery;
+    struct arena_mark given = take_docs(op, &o->entries);
+
+    *copy = *o;
+    keep_piece(op, &copy->piece);
+    copy->identity.policy.why = keep(op, o->identity.policy.why);
+    copy->entries = keep_batch(op, &o->entries);
+    return hand_over_docs(s, op, &o->entries, given, wait_ms);
+}
+
+enum rc store_content_outcome(struct store *s, const struct content_outcome *o, int64_t wait_ms,
+                              store_done_fn *done, void *ctx)
 {
     struct op *op = op_new(OP_CONTENT_OUTCOME, done, ctx);
+    struct content_outcome *copy = &op->as.content;
+    enum rc rc;
 
-    op->as.content = *o;
-    op->as.content.doc = keep(op, o->doc);
-    op->as.content.ext = keep(op, o->ext);
-    op->as.content.summary = keep(op, o->summary);
-    op->as.content.author = keep(op, o->author);
-    return hand_over(s, op);
+    *copy = *o;
+    CONTENT_OUTCOME_STRINGS(KEEP_STRING)
+    rc = storer_push(s->storer, op, wait_ms);
+    if (rc != RC_OK)
+        op_free(op);
+    return rc;
 }
+
+/* ---- other writes ---------------------------------------------------------------------------- */
 
 void store_touch(struct store *s, const int64_t *ids, size_t n)
 {
@@ -241,17 +311,6 @@ enum rc store_upstream_drop(struct store *s, struct str token)
     struct op *op = op_new(OP_UPSTREAM_DROP, NULL, NULL);
 
     op->as.upstream = (struct upstream){.token = keep(op, token)};
-    return hand_over(s, op);
-}
-
-enum rc store_set_level(struct store *s, int64_t feed_id, int level, int64_t period_s,
-                        store_done_fn *done, void *ctx)
-{
-    struct op *op = op_new(OP_SET_LEVEL, done, ctx);
-
-    op->as.set_level.feed_id = feed_id;
-    op->as.set_level.level = level;
-    op->as.set_level.period_s = period_s;
     return hand_over(s, op);
 }
 

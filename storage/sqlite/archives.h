@@ -1,4 +1,5 @@
-/* storage/sqlite/archives.h - the SQL of what a publisher keeps elsewhere: tables archives, graves.
+/* storage/sqlite/archives.h - the SQL of a feed's past: tables archives (documents of it) and
+ * graves (tombstones of entries that are not known).
  *
  * Called inside the storer's transaction. All may give RC_IO.
  */
@@ -7,45 +8,57 @@
 #include "base/arena.h"
 #include "storage/sqlite/db.h"
 
-/* A document that the feed leads to: it is to be read unless it was. One that was read in another
- * walk (not 0) is read again. A feed has at most ARCHIVES_MAX; one more is only noted. */
+/* ---- archive documents ----------------------------------------------------------------------- */
+
+/* Note that a document of the feed leads to this one. It must be read, unless it was read already.
+ * If it was read in another walk (`walk` not 0), it is read again. At most ARCHIVES_MAX documents
+ * of a feed are read. One more is noted, which shows that the past is not complete. */
 #define ARCHIVES_MAX 10000
 enum rc archives_want(struct db *db, int64_t feed_id, struct str url, int64_t walk,
                       struct err *err) NODISCARD;
 
-/* The row of a document; *found is false when there is none. */
+/* A document that is to be read. *found is false when there is no such document. */
 struct archive_row {
-    int64_t place, walk;
-    int failures;
+    int64_t order; /* in which the feed led to its documents; larger is later */
+    int64_t walk;  /* the harvest (Atom-PMH) that asked for it; else 0 */
+    int failures;  /* in a row */
 };
 enum rc archives_find(struct db *db, int64_t feed_id, struct str url, struct archive_row *out,
                       bool *found, struct err *err) NODISCARD;
 
-/* It was read; or it could not be, or not to its end, and is asked for again from try_at on. */
+/* Note that the document was read. */
 enum rc archives_read(struct db *db, int64_t feed_id, struct str url, struct err *err) NODISCARD;
+
+/* Note that the document could not be read, or not to its end (`was_cut`). From `try_at` on it is
+ * requested again. */
 enum rc archives_failed(struct db *db, int64_t feed_id, struct str url, int64_t try_at,
                         bool was_cut, struct err *err) NODISCARD;
 
-/* The one to read next, of those that may be asked for now the last that was led to: null, none. */
+/* The document to read next. Of the documents that may be requested at `now`, it is the last one to
+ * which the feed led. *url is null when there is no such document. Arena. */
 enum rc archives_next(struct db *db, int64_t feed_id, int64_t now, struct arena *a, struct str *url,
                       struct err *err) NODISCARD;
 
-/* Does any wait to be read? */
+/* Does the feed have documents that must be read, now or later? */
 enum rc archives_pending(struct db *db, int64_t feed_id, bool *out, struct err *err) NODISCARD;
 
-/* Those unread that were led to before `place` are not wanted any more; at INT64_MAX all, also
- * those that are only to be read once more. */
-enum rc archives_forget(struct db *db, int64_t feed_id, int64_t place, struct err *err) NODISCARD;
+/* Forget unread documents with a lower `order`. INT64_MAX: forget all, including those that are to
+ * be read once more. */
+enum rc archives_forget(struct db *db, int64_t feed_id, int64_t order, struct err *err) NODISCARD;
 
-/* Give all of a record to another one, which keeps what it has. */
+/* Give the documents and tombstones of feed `from` to feed `to`, which keeps what it has. */
 enum rc archives_move(struct db *db, int64_t from, int64_t to, struct err *err) NODISCARD;
 
-/* Deletions: the latest of a uid counts. *when_us (microseconds): TIME_UNKNOWN when there is none.
- * At GRAVES_MAX of a feed the caller stops. */
-#define GRAVES_MAX 100000
-enum rc graves_count(struct db *db, int64_t feed_id, int64_t *n, struct err *err) NODISCARD;
-enum rc graves_put(struct db *db, int64_t feed_id, struct str uid, int64_t when_us,
-                   struct err *err) NODISCARD;
-enum rc graves_find(struct db *db, int64_t feed_id, struct str uid, int64_t *when_us,
-                    struct err *err) NODISCARD;
-enum rc graves_clear(struct db *db, int64_t feed_id, struct err *err) NODISCARD;
+/* ---- tombstones ------------------------------------------------------------------------------ */
+
+/* Deletions that a document told of entries which are not known; of those with one uid the latest
+ * counts. At TOMBSTONES_MAX of a feed the caller adds no more. */
+#define TOMBSTONES_MAX 100000
+enum rc tombstones_count(struct db *db, int64_t feed_id, int64_t *n, struct err *err) NODISCARD;
+enum rc tombstones_put(struct db *db, int64_t feed_id, struct str uid, int64_t when_us,
+                       struct err *err) NODISCARD;
+
+/* *when_us: microseconds; TIME_UNKNOWN: there is none. */
+enum rc tombstones_find(struct db *db, int64_t feed_id, struct str uid, int64_t *when_us,
+                        struct err *err) NODISCARD;
+enum rc tombstones_clear(struct db *db, int64_t feed_id, struct err *err) NODISCARD;

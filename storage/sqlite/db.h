@@ -1,8 +1,8 @@
-/* storage/sqlite/db.h - one connection: opening, migrations, transactions, facts of the database.
+/* storage/sqlite/db.h - a connection: opening, migrations, transactions, the facts in `meta`.
  *
- * The storer has the only writing connection, each reader thread a read-only one; a connection
- * belongs to one thread at a time. Statements are prepared once per connection and kept. Errors of
- * the engine are RC_IO with its words; credentials are never part of them.
+ * The storer has the only connection that writes; each reader thread has one that only reads. A
+ * connection belongs to one thread at a time. Statements are prepared once per connection and kept.
+ * Errors of the engine are RC_IO with its words; credentials are never part of them.
  */
 #pragma once
 
@@ -16,24 +16,28 @@
 struct db;
 struct sqlite3;
 
-/* Open the file for writing, making it (mode 0600) when it is missing, and bring its schema up to
- * date. RC_UNSUPPORTED: of a newer Feedmill, or not ours. */
+/* Open the file for writing, and bring its schema up to date; an empty file becomes a database.
+ * RC_UNSUPPORTED: it belongs to a newer Feedmill or to another program. */
 enum rc db_open_writer(const char *path, struct db **out, struct err *err) NODISCARD;
 
-/* Open it for reading only; a writer has opened it before. */
+/* Open it for reading only. A writer has opened it before. */
 enum rc db_open_reader(const char *path, struct db **out, struct err *err) NODISCARD;
+
+/* Read the whole file and look for damage (PRAGMA quick_check): seconds for each gigabyte.
+ * RC_IO: damaged, and *err says where. A file that is not a database passes. */
+enum rc db_check(const char *path, struct err *err) NODISCARD;
 
 /* Close and set to NULL. NULL is allowed. */
 void db_close(struct db **dbp);
 
-/* What brings a file of schema version `from` to version `to`. */
+/* The SQL that brings a file from schema version `from` to version `to`. */
 struct migration {
     int from, to;
     const char *sql;
 };
 
-/* Walk the file from its version to `target`, each step in a transaction. RC_UNSUPPORTED when the
- * file is newer than `target`, or no row leads on. */
+/* Bring the file from its version to `target`, with one transaction for each step. RC_UNSUPPORTED:
+ * the file is newer than `target`, or the list has no migration for its version. */
 enum rc db_migrate(struct db *db, const struct migration *list, size_t n, int target,
                    struct err *err) NODISCARD;
 
@@ -52,12 +56,14 @@ bool db_in_transaction(const struct db *db);
 enum rc db_snapshot(struct db *db, struct err *err) NODISCARD;
 void db_snapshot_end(struct db *db);
 
-/* Move the write-ahead log into the file and empty it, waiting at most `wait_ms` for readers of
- * what is older. False when they are in the way; that is no error, the next call may succeed. */
+/* Move the write-ahead log into the file and empty it. Waits at most `wait_ms` for readers that
+ * need older pages. False: readers still need them. This is not an error; the next call may
+ * succeed. */
 bool db_checkpoint(struct db *db, int wait_ms);
 
-/* Pages in the write-ahead log after the last commit. Beyond a few thousand each commit moves what
- * no reader needs, but the log starts anew only in a moment when there is none. */
+/* Pages in the write-ahead log after the last commit. Beyond a few thousand, each commit moves
+ * those that no reader needs into the file, but the log starts anew only at a moment without
+ * readers. */
 int db_log_pages(const struct db *db);
 
 /* The facts in `meta`. A missing number is 0, a missing text is null. */

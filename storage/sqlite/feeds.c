@@ -1,10 +1,12 @@
 /* storage/sqlite/feeds.c - see feeds.h. */
 #include "storage/sqlite/feeds.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/digest.h"
-#include "storage/sqlite/stmt.h"
+#include "base/stats.h"
+#include "storage/sqlite/fields.h"
 
 struct str access_key_of(struct str credential)
 {
@@ -81,93 +83,93 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
     return rc;
 }
 
-/* Order as in read_row(). */
-#define FEED_COLUMNS                                                                               \
-    "f.id, f.url, f.credential, f.access_key, f.page_url, f.site_url, f.title, f.etag,"            \
-    " f.last_modified, f.body_hash, f.fetched, f.state, f.level, f.period_s, f.last_check_at,"     \
-    " f.last_success_at, f.last_change_at, f.next_fetch_at, f.next_reason, f.wanted_at,"           \
-    " f.last_status, f.n_errors, f.last_error, f.version, f.n_entries, f.n_items,"                 \
-    " f.hint_max_age_s,"                                                                           \
-    " f.hint_ttl_s, f.hint_sy_s, f.hint_skip_hours, f.hint_skip_days, f.raw_html, f.n_pings,"      \
-    " f.id_url, f.id_rule, f.id_since_at, f.id_why, f.id_against, f.id_better,"                    \
-    " f.complete, f.partial, f.harvest_at, f.harvest_to, f.content_failures, f.content_wait_at,"   \
-    " f.cursor, f.cursor_state,"                                                                   \
-    " (SELECT count(*) FROM sub_feeds s WHERE s.feed_id = f.id),"                                  \
-    " u.hub, u.topic, u.state, u.lease_end_at, u.n_errors, u.error, u.trust, u.delivered_at"
-#define FEED_TABLES "feeds f LEFT JOIN upstreams u ON u.feed_id = f.id AND u.is_current = 1"
+/* ---- the row --------------------------------------------------------------------------------- */
 
-static struct str null_if_empty(struct str s)
-{
-    return s.len == 0 ? STR_NULL : s;
-}
+/* Columns that feeds_save() writes. A new column of feeds is one row here, one in struct feed, and
+ * one migration. */
+#define SAVED(X)                                                                                   \
+    X(TEXT, site_url, feed.site_url)                                                               \
+    X(TEXT, title, feed.title)                                                                     \
+    X(TEXT, etag, feed.etag)                                                                       \
+    X(TEXT, last_modified, feed.last_modified)                                                     \
+    X(HASH, body_hash, feed.body_hash)                                                             \
+    X(INT, fetched, fetched)                                                                       \
+    X(INT, state, feed.state)                                                                      \
+    X(INT, level, feed.level)                                                                      \
+    X(INT, period_s, feed.period_s)                                                                \
+    X(TIME, last_check_at, feed.last_check_at)                                                     \
+    X(TIME, last_success_at, feed.last_success_at)                                                 \
+    X(TIME, last_change_at, feed.last_change_at)                                                   \
+    X(TIME, next_fetch_at, feed.next_fetch_at)                                                     \
+    X(INT, next_reason, feed.next_reason)                                                          \
+    X(TIME, wanted_at, feed.wanted_at)                                                             \
+    X(INT, last_status, feed.last_status)                                                          \
+    X(INT, n_errors, feed.n_errors)                                                                \
+    X(TEXT, last_error, feed.last_error)                                                           \
+    X(INT, n_entries, feed.n_entries)                                                              \
+    X(INT, n_items, feed.n_items)                                                                  \
+    X(INT, hint_max_age_s, feed.hints.max_age_s)                                                   \
+    X(INT, hint_ttl_s, feed.hints.ttl_s)                                                           \
+    X(INT, hint_sy_s, feed.hints.sy_period_s)                                                      \
+    X(INT, hint_skip_hours, feed.hints.skip_hours)                                                 \
+    X(INT, hint_skip_days, feed.hints.skip_days)                                                   \
+    X(INT, raw_html, feed.raw_html)                                                                \
+    X(INT, complete, feed.complete)                                                                \
+    X(INT, partial, feed.partial)                                                                  \
+    X(TIME, harvest_at, feed.harvest_at)                                                           \
+    X(TIME, harvest_to, feed.harvest_to)                                                           \
+    X(INT, content_failures, feed.content_failures)                                                \
+    X(TIME, content_wait_at, feed.content_wait_at)                                                 \
+    X(TEXT, cursor, feed.cursor)                                                                   \
+    X(INT, cursor_state, feed.cursor_state)
+
+/* Columns that have statements of their own, except `version`: it is the last that feeds_save()
+ * writes. */
+#define READ_ONLY(X)                                                                               \
+    X(INT, id, feed.id)                                                                            \
+    X(TEXT, url, feed.url)                                                                         \
+    X(EMPTY, credential, feed.credential)                                                          \
+    X(TEXT, access_key, feed.access_key)                                                           \
+    X(TEXT, page_url, feed.page_url)                                                               \
+    X(TEXT, id_url, feed.id_url)                                                                   \
+    X(INT, id_rule, feed.identity.rule)                                                            \
+    X(TIME, id_since_at, feed.identity.since_at)                                                   \
+    X(TEXT, id_why, feed.identity.why)                                                             \
+    X(INT, id_against, feed.identity.n_against)                                                    \
+    X(INT, id_better, feed.identity.n_better)                                                      \
+    X(INT, n_pings, feed.n_pings)                                                                  \
+    X(INT, version, feed.version)
+
+/* Columns of the feed's current row of `upstreams`. */
+#define UPSTREAM(X)                                                                                \
+    X(TEXT, hub, feed.upstream.hub)                                                                \
+    X(TEXT, topic, feed.upstream.topic)                                                            \
+    X(INT, state, feed.upstream.state)                                                             \
+    X(TIME, lease_end_at, feed.upstream.lease_end_at)                                              \
+    X(INT, n_errors, feed.upstream.n_errors)                                                       \
+    X(TEXT, error, feed.upstream.error)                                                            \
+    X(INT, trust, feed.upstream.trust)                                                             \
+    X(TIME, delivered_at, feed.upstream.delivered_at)
+
+/* The kind of body_hash: 16 bytes, or NULL when the feed has none. */
+#define FIELD_LETTER_HASH "h"
+#define FIELD_BIND_HASH(member) row->feed.has_body_hash ? (member) : NULL
+#define FIELD_READ_HASH(member)                                                                    \
+    row->feed.has_body_hash = sqlite3_column_type(st, i) != SQLITE_NULL;                           \
+    col_hash(st, i++, (member))
 
 static void read_row(sqlite3_stmt *st, struct arena *a, struct feed_row *row)
 {
-    struct feed_record *r = &row->rec;
     int i = 0;
 
-    r->id = col_int(st, i++);
-    r->url = col_str(st, i++, a);
-    r->credential = null_if_empty(col_str(st, i++, a));
-    r->access_key = col_str(st, i++, a);
-    r->page_url = col_str(st, i++, a);
-    r->site_url = col_str(st, i++, a);
-    r->title = col_str(st, i++, a);
-    r->etag = col_str(st, i++, a);
-    r->last_modified = col_str(st, i++, a);
-    r->has_body_hash = sqlite3_column_type(st, i) != SQLITE_NULL;
-    col_hash(st, i++, r->body_hash);
-    row->fetched = col_int(st, i++) != 0;
-    r->state = (enum feed_state)col_int(st, i++);
-    r->level = (int)col_int(st, i++);
-    r->period_s = col_int(st, i++);
-    r->last_check_at = col_time(st, i++);
-    r->last_success_at = col_time(st, i++);
-    r->last_change_at = col_time(st, i++);
-    r->next_fetch_at = col_time(st, i++);
-    r->next_reason = (enum fetch_reason)col_int(st, i++);
-    r->wanted_at = col_time(st, i++);
-    r->last_status = (int)col_int(st, i++);
-    r->n_errors = (int)col_int(st, i++);
-    r->last_error = col_str(st, i++, a);
-    r->version = col_int(st, i++);
-    r->n_entries = col_int(st, i++);
-    r->n_items = col_int(st, i++);
-    r->hints.max_age_s = col_int(st, i++);
-    r->hints.ttl_s = col_int(st, i++);
-    r->hints.sy_period_s = col_int(st, i++);
-    r->hints.skip_hours = (uint32_t)col_int(st, i++);
-    r->hints.skip_days = (uint8_t)col_int(st, i++);
-    r->raw_html = col_int(st, i++) != 0;
-    r->n_pings = col_int(st, i++);
-    r->id_url = col_str(st, i++, a);
-    r->identity.rule = (enum identity_rule)col_int(st, i++);
-    r->identity.since_at = col_time(st, i++);
-    r->identity.why = col_str(st, i++, a);
-    r->identity.n_against = (int)col_int(st, i++);
-    r->identity.n_better = (int)col_int(st, i++);
-    r->complete = col_int(st, i++) != 0;
-    r->partial = col_int(st, i++) != 0;
-    r->harvest_at = col_time(st, i++);
-    r->harvest_to = col_time(st, i++);
-    r->content_failures = (int)col_int(st, i++);
-    r->content_wait_at = col_time(st, i++);
-    r->cursor = col_str(st, i++, a);
-    r->cursor_state = (unsigned)col_int(st, i++);
-    r->n_subscriptions = (int)col_int(st, i++);
-    r->upstream = (struct upstream){.hub = col_str(st, i, a), .is_current = true};
-    r->upstream.topic = col_str(st, i + 1, a);
-    r->upstream.state = (enum upstream_state)col_int(st, i + 2);
-    r->upstream.lease_end_at = col_time(st, i + 3);
-    r->upstream.n_errors = (int)col_int(st, i + 4);
-    r->upstream.error = col_str(st, i + 5, a);
-    r->upstream.trust = (int)col_int(st, i + 6);
-    r->upstream.delivered_at = col_time(st, i + 7);
-    r->head = STR_NULL;
-    r->ext = STR_NULL;
+    *row = (struct feed_row){.feed.upstream.is_current = true};
+    READ_ONLY(FIELD_READ)
+    SAVED(FIELD_READ)
+    row->feed.n_subscriptions = (int)col_int(st, i++);
+    UPSTREAM(FIELD_READ)
 }
 
-static enum rc load_head(struct db *db, int64_t id, struct arena *a, struct feed_record *r,
+static enum rc load_head(struct db *db, int64_t id, struct arena *a, struct feed *r,
                          struct err *err)
 {
     sqlite3_stmt *st =
@@ -188,44 +190,30 @@ enum rc feeds_load(struct db *db, int64_t id, bool with_head, struct arena *a, s
                    struct err *err)
 {
     sqlite3_stmt *st = stmt_start(
-        db, err, "SELECT " FEED_COLUMNS " FROM " FEED_TABLES " WHERE f.id = ?1", "i", id);
+        db, err,
+        "SELECT " READ_ONLY(FIELD_SELECT_F)
+            SAVED(FIELD_SELECT_F) "(SELECT count(*) FROM sub_feeds s WHERE s.feed_id = "
+                                  "f.id)" UPSTREAM(
+                                      FIELD_SELECT_U) " FROM feeds f LEFT JOIN upstreams u ON "
+                                                      "u.feed_id = f.id AND u.is_current = 1"
+                                                      " WHERE f.id = ?1",
+        "i", id);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
     if (got < 0)
         return RC_IO;
     if (got == 0)
-        return err_set(err, RC_NOT_FOUND, "there is no feed %lld", (long long)id);
+        return err_set(err, RC_NOT_FOUND, "there is no feed %" PRId64, id);
     read_row(st, a, out);
     stmt_end(st);
-    return with_head ? load_head(db, id, a, &out->rec, err) : RC_OK;
+    stats_inc(STAT_feed_loads_total);
+    return with_head ? load_head(db, id, a, &out->feed, err) : RC_OK;
 }
 
 enum rc feeds_save(struct db *db, const struct feed_row *row, struct err *err)
 {
-    const struct feed_record *r = &row->rec;
-
-    return stmt_run(
-        db, err,
-        "UPDATE feeds SET site_url = ?2, title = ?3, etag = ?4, last_modified = ?5,"
-        " body_hash = ?6, fetched = ?7, state = ?8, level = ?9, period_s = ?10,"
-        " last_check_at = ?11, last_success_at = ?12, last_change_at = ?13,"
-        " next_fetch_at = ?14, next_reason = ?15, wanted_at = ?16, last_status = ?17,"
-        " n_errors = ?18, last_error = ?19, version = ?20, n_entries = ?21,"
-        " hint_max_age_s = ?22, hint_ttl_s = ?23, hint_sy_s = ?24,"
-        " hint_skip_hours = ?25, hint_skip_days = ?26, n_items = ?27,"
-        " raw_html = ?28, complete = ?29, partial = ?30, harvest_at = ?31,"
-        " harvest_to = ?32, content_failures = ?33, content_wait_at = ?34,"
-        " cursor = ?35, cursor_state = ?36"
-        " WHERE id = ?1",
-        "isssshiiiittttitiisiiiiiiiiiiittitsi", r->id, r->site_url, r->title, r->etag,
-        r->last_modified, r->has_body_hash ? r->body_hash : NULL, (int64_t)row->fetched,
-        (int64_t)r->state, (int64_t)r->level, r->period_s, r->last_check_at, r->last_success_at,
-        r->last_change_at, r->next_fetch_at, (int64_t)r->next_reason, r->wanted_at,
-        (int64_t)r->last_status, (int64_t)r->n_errors, r->last_error, r->version, r->n_entries,
-        r->hints.max_age_s, r->hints.ttl_s, r->hints.sy_period_s, (int64_t)r->hints.skip_hours,
-        (int64_t)r->hints.skip_days, r->n_items, (int64_t)r->raw_html, (int64_t)r->complete,
-        (int64_t)r->partial, r->harvest_at, r->harvest_to, (int64_t)r->content_failures,
-        r->content_wait_at, r->cursor, (int64_t)r->cursor_state);
+    return stmt_run(db, err, "UPDATE feeds SET " SAVED(FIELD_SET) "version = ? WHERE id = ?",
+                    SAVED(FIELD_LETTER) "ii", SAVED(FIELD_BIND) row->feed.version, row->feed.id);
 }
 
 enum rc feeds_save_identity(struct db *db, int64_t id, const struct identity_policy *p,
@@ -253,7 +241,7 @@ enum rc feeds_save_head(struct db *db, int64_t id, struct str head, struct str e
                     "iee", id, head, ext);
 }
 
-enum rc head_log_add(struct db *db, int64_t since_seq, const struct feed_record *r, struct err *err)
+enum rc head_log_add(struct db *db, int64_t since_seq, const struct feed *r, struct err *err)
 {
     return stmt_run(db, err,
                     "INSERT INTO head_log (feed_id, since_seq, url, title, site_url, head, ext)"
@@ -264,8 +252,7 @@ enum rc head_log_add(struct db *db, int64_t since_seq, const struct feed_record 
                     "iisssee", r->id, since_seq, r->url, r->title, r->site_url, r->head, r->ext);
 }
 
-enum rc head_log_at(struct db *db, int64_t seq, struct arena *a, struct feed_record *r,
-                    struct err *err)
+enum rc head_log_at(struct db *db, int64_t seq, struct arena *a, struct feed *r, struct err *err)
 {
     sqlite3_stmt *st = stmt_start(
         db, err,

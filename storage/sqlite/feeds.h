@@ -1,4 +1,4 @@
-/* storage/sqlite/feeds.h - the SQL of feed records: tables feeds, heads, aliases.
+/* storage/sqlite/feeds.h - the SQL of feeds: tables feeds, heads, head_log, aliases.
  *
  * Writing calls run inside the storer's transaction. All may give RC_IO.
  */
@@ -7,30 +7,31 @@
 #include "model/feed.h"
 #include "storage/sqlite/db.h"
 
-/* A row of `feeds`, without head and ext unless asked for. */
+/* A row of `feeds`. */
 struct feed_row {
-    struct feed_record rec;
-    bool fetched;
+    struct feed feed; /* head and ext are null unless they were asked for */
+    bool fetched;     /* a document of it was stored */
 };
 
-/* The record of a URL and credential (or access key): its own URL, else an alias, else a page it
- * was discovered from. *id is 0 when there is none. */
+/* The feed that a URL means: the feed's own URL, else an alias, else the web page it was discovered
+ * from; with this credential, or with the access key in it. *id is 0 when there is none. */
 enum rc feeds_find(struct db *db, struct str url, struct str credential, int64_t *id,
                    struct err *err) NODISCARD;
 
-/* The same, by the record's own URL and very credential only. */
+/* The same, but only by the feed's own URL and its very credential. */
 enum rc feeds_find_own(struct db *db, struct str url, struct str credential, int64_t *id,
                        struct err *err) NODISCARD;
 
-/* Make a record: level 1, due at `now`. */
+/* Make a feed: level 1, due at `now`. */
 enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64_t now,
                      int64_t version, int64_t *id, struct err *err) NODISCARD;
 
-/* RC_NOT_FOUND when there is no such record. */
+/* RC_NOT_FOUND: there is no such feed. Arena. */
 enum rc feeds_load(struct db *db, int64_t id, bool with_head, struct arena *a, struct feed_row *out,
                    struct err *err) NODISCARD;
 
-/* Write back everything but id, URLs, credential, head, identity policy and the count of pings. */
+/* Write back everything but id, URLs, credential, head, identity policy and the count of pings,
+ * which have statements of their own. */
 enum rc feeds_save(struct db *db, const struct feed_row *row, struct err *err) NODISCARD;
 enum rc feeds_save_identity(struct db *db, int64_t id, const struct identity_policy *p,
                             struct err *err) NODISCARD;
@@ -39,30 +40,33 @@ enum rc feeds_save_urls(struct db *db, int64_t id, struct str url, struct str pa
 enum rc feeds_save_head(struct db *db, int64_t id, struct str head, struct str ext,
                         struct err *err) NODISCARD;
 
-/* Note the head under which revisions from `since_seq` on appear; and put into *r the URL, title,
- * site and head in force at `seq`, or the first ones when they came later. A record without any is
- * left as it is. head_log_take() gives the heads of one record to another. */
-enum rc head_log_add(struct db *db, int64_t since_seq, const struct feed_record *r,
+/* head_log_add(): revisions from `since_seq` on appear under this feed's URL, title, site and head.
+ * head_log_at(): put into *r those in force at `seq`, or the first ones when `seq` is before them;
+ * a feed that has none is left as it is. head_log_take(): give those of feed `from` to feed `to`.
+ */
+enum rc head_log_add(struct db *db, int64_t since_seq, const struct feed *r,
                      struct err *err) NODISCARD;
-enum rc head_log_at(struct db *db, int64_t seq, struct arena *a, struct feed_record *r,
+enum rc head_log_at(struct db *db, int64_t seq, struct arena *a, struct feed *r,
                     struct err *err) NODISCARD;
 enum rc head_log_take(struct db *db, int64_t from, int64_t to, struct err *err) NODISCARD;
 
-/* How many entries these feeds have, deleted ones included or not. `ids`: a JSON list. */
+/* How many entries these feeds have, with or without deleted ones. `ids`: as id_list() makes it. */
 enum rc feeds_count(struct db *db, struct str ids, bool with_deleted, int64_t *out,
                     struct err *err) NODISCARD;
 
-/* Delete a record that nothing refers to any more. */
+/* Delete a feed that nothing refers to any more. */
 enum rc feeds_delete(struct db *db, int64_t id, struct err *err) NODISCARD;
 
-/* Note the time a reader asked for a feed. */
+/* A reader asked for the feed at `now`. If it was no longer scheduled, because nobody had asked for
+ * it for a long time, it is due now. */
 enum rc feeds_touch(struct db *db, int64_t id, int64_t now, struct err *err) NODISCARD;
 
-/* A ping named the feed: it is due now. *found: there is such a record. */
+/* A ping named the feed: it is due now. *found: there is such a feed. */
 enum rc feeds_ping(struct db *db, int64_t id, int64_t now, bool *found, struct err *err) NODISCARD;
 
-/* Aliases. One that is some record's own URL is left out, and so is one when the feed has `most` of
- * them; one of another record moves here. */
+/* Aliases: other URLs that mean the feed. A URL is not added if it is the own URL of any feed, or
+ * if the feed already has `most` aliases. A URL that means another feed means this one from now on.
+ */
 enum rc aliases_add(struct db *db, int64_t feed_id, struct str url, struct str credential,
                     int64_t most, struct err *err) NODISCARD;
 enum rc aliases_drop(struct db *db, struct str url, struct str credential,
@@ -71,14 +75,15 @@ enum rc aliases_move(struct db *db, int64_t from, int64_t to, struct err *err) N
 enum rc aliases_load(struct db *db, int64_t feed_id, struct arena *a, struct str **out,
                      size_t *n_out, struct err *err) NODISCARD;
 
-/* All records by id; those that are scheduled, with their due times and reasons. A feed that was
- * last checked after `now`, by a clock that ran ahead, is due now. */
+/* Call fn for all feeds, by id (feeds_each()), or only for the scheduled ones (feeds_each_due()). A
+ * feed whose last check is later than `now` was checked by a clock that ran ahead: it is due now.
+ */
 typedef void feeds_each_fn(void *ctx, int64_t feed_id, int64_t next_fetch_at,
                            enum fetch_reason reason);
 enum rc feeds_each(struct db *db, feeds_each_fn *fn, void *ctx, struct err *err) NODISCARD;
 enum rc feeds_each_due(struct db *db, int64_t now, feeds_each_fn *fn, void *ctx,
                        struct err *err) NODISCARD;
 
-/* The access key in a credential as a URL carries it ("fm-..." with or without ":"); null when it
- * is none. Pure. */
+/* The access key in a credential as a URL carries it ("fm-..." with or without ":"); null: it is
+ * not an access key. Pure. */
 struct str access_key_of(struct str credential);

@@ -7,16 +7,16 @@
 #include "model/hub.h"
 #include "storage/sqlite/db.h"
 
-/* Sets in->id. */
+/* Store an intent; sets in->id. */
 enum rc hub_intent_insert(struct db *db, struct hub_intent *in, struct err *err) NODISCARD;
 
-/* RC_NOT_FOUND: it was settled. */
+/* RC_NOT_FOUND: it was settled before. */
 enum rc hub_intent_load(struct db *db, int64_t id, struct arena *a, struct hub_intent *out,
                         struct err *err) NODISCARD;
 enum rc hub_intent_delete(struct db *db, int64_t id, struct err *err) NODISCARD;
 enum rc hub_intent_count(struct db *db, int64_t *n, struct err *err) NODISCARD;
 
-/* Those after an id, ascending, at most `max`. */
+/* Intents with an id above `id`, ascending, at most `max`. */
 enum rc hub_intents_after(struct db *db, int64_t id, size_t max, struct arena *a,
                           struct hub_intent **out, size_t *n_out, struct err *err) NODISCARD;
 
@@ -28,7 +28,7 @@ enum rc hub_lease_save(struct db *db, const struct hub_lease *lease, struct str 
 enum rc hub_lease_load(struct db *db, int64_t sub_id, struct arena *a, struct hub_lease *out,
                        struct err *err) NODISCARD;
 
-/* The subscription of this callback to this topic; 0: none. */
+/* The subscription of this callback to this topic; *sub_id is 0 when there is none. */
 enum rc hub_lease_find(struct db *db, struct str callback, struct str topic, int64_t *sub_id,
                        struct err *err) NODISCARD;
 
@@ -38,7 +38,7 @@ enum rc hub_leases_ended(struct db *db, int64_t now, int64_t max, struct arena *
 enum rc hub_leases_to_renew(struct db *db, int64_t now, int64_t max, struct arena *a, int64_t **out,
                             size_t *n_out, struct err *err) NODISCARD;
 
-/* When it is to be renewed; TIME_UNKNOWN: it is being renewed, or just ends. */
+/* Set when the lease is to be renewed; TIME_UNKNOWN: it is being renewed, or is not renewed. */
 enum rc hub_lease_renew_at(struct db *db, int64_t sub_id, int64_t at, struct err *err) NODISCARD;
 
 /* When the next lease ends or is to be renewed; TIME_UNKNOWN: there is none. */

@@ -23,13 +23,15 @@ int stmt_next(struct db *db, sqlite3_stmt *st, struct err *err);
 /* End a statement before its last row was read. */
 void stmt_end(sqlite3_stmt *st);
 
-/* All of it, for statements that give no rows. */
+/* Start, run and end a statement that gives no rows. */
 enum rc stmt_run(struct db *db, struct err *err, const char *sql, const char *kinds, ...) NODISCARD;
 
-/* The one number it gives, or 0; `st` may be NULL, as stmt_start() gives it. */
+/* The number in the statement's first row; 0: it gives no row. `st` is from stmt_start(), and may
+ * be NULL. */
 enum rc stmt_number(struct db *db, sqlite3_stmt *st, int64_t *out, struct err *err) NODISCARD;
 
-/* The same for a time (TIME_UNKNOWN), a text in the arena (null), and whether there is a row. */
+/* The same for a time (TIME_UNKNOWN: no row) and for a text in the arena (null: no row). stmt_any()
+ * tells whether the statement gives a row. */
 enum rc stmt_time(struct db *db, sqlite3_stmt *st, int64_t *out, struct err *err) NODISCARD;
 enum rc stmt_text(struct db *db, sqlite3_stmt *st, struct arena *a, struct str *out,
                   struct err *err) NODISCARD;

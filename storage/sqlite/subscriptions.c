@@ -1,9 +1,10 @@
 /* storage/sqlite/subscriptions.c - see subscriptions.h. */
 #include "storage/sqlite/subscriptions.h"
 
+#include <inttypes.h>
 #include <string.h>
 
-#include "storage/sqlite/stmt.h"
+#include "storage/sqlite/fields.h"
 
 enum rc subs_insert(struct db *db, struct subscription *sub, struct str endpoint_credential,
                     struct err *err)
@@ -47,47 +48,58 @@ static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena 
     return got < 0 ? RC_IO : RC_OK;
 }
 
+/* Columns that subs_save() writes; `last_error` too, as the last. */
+#define SAVED(X)                                                                                   \
+    X(INT, state, state)                                                                           \
+    X(INT, position, position)                                                                     \
+    X(TIME, next_try_at, next_try_at)                                                              \
+    X(TIME, failing_since, failing_since)                                                          \
+    X(INT, n_failures, n_failures)                                                                 \
+    X(INT, n_delivered, n_delivered)                                                               \
+    X(INT, n_faults, n_faults)
+
+/* Columns that stay as subs_insert() wrote them. */
+#define READ_ONLY(X)                                                                               \
+    X(INT, id, id)                                                                                 \
+    X(TEXT, endpoint, endpoint)                                                                    \
+    X(TEXT, sink, sink)                                                                            \
+    X(INT, with_initial, with_initial)                                                             \
+    X(INT, created_at, created_at)
+
+static void read_row(sqlite3_stmt *st, struct arena *a, struct subscription *row)
+{
+    int i = 0;
+
+    *row = (struct subscription){.id = 0};
+    READ_ONLY(FIELD_READ)
+    SAVED(FIELD_READ)
+    row->last_error = col_str(st, i, a);
+}
+
 enum rc subs_load(struct db *db, int64_t id, bool with_feeds, struct arena *a,
                   struct subscription *out, struct err *err)
 {
     sqlite3_stmt *st =
         stmt_start(db, err,
-                   "SELECT id, endpoint, sink, state, position, with_initial, created_at,"
-                   " next_try_at, failing_since, n_failures, n_delivered, n_faults, last_error"
-                   " FROM subscriptions WHERE id = ?1",
+                   "SELECT " READ_ONLY(FIELD_SELECT)
+                       SAVED(FIELD_SELECT) "last_error FROM subscriptions WHERE id = ?1",
                    "i", id);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
     if (got < 0)
         return RC_IO;
     if (got == 0)
-        return err_set(err, RC_NOT_FOUND, "there is no subscription %lld", (long long)id);
-    *out = (struct subscription){.id = col_int(st, 0)};
-    out->endpoint = col_str(st, 1, a);
-    out->sink = col_str(st, 2, a);
-    out->state = (enum sub_state)col_int(st, 3);
-    out->position = col_int(st, 4);
-    out->with_initial = col_int(st, 5) != 0;
-    out->created_at = col_int(st, 6);
-    out->next_try_at = col_time(st, 7);
-    out->failing_since = col_time(st, 8);
-    out->n_failures = (int)col_int(st, 9);
-    out->n_delivered = col_int(st, 10);
-    out->n_faults = col_int(st, 11);
-    out->last_error = col_str(st, 12, a);
+        return err_set(err, RC_NOT_FOUND, "there is no subscription %" PRId64, id);
+    read_row(st, a, out);
     stmt_end(st);
     return with_feeds ? load_feeds(db, out, a, err) : RC_OK;
 }
 
-enum rc subs_save(struct db *db, const struct subscription *sub, struct err *err)
+enum rc subs_save(struct db *db, const struct subscription *row, struct err *err)
 {
     return stmt_run(db, err,
-                    "UPDATE subscriptions SET state = ?2, position = ?3, next_try_at = ?4,"
-                    " failing_since = ?5, n_failures = ?6, n_delivered = ?7, n_faults = ?8,"
-                    " last_error = ?9 WHERE id = ?1",
-                    "iiittiiis", sub->id, (int64_t)sub->state, sub->position, sub->next_try_at,
-                    sub->failing_since, (int64_t)sub->n_failures, sub->n_delivered, sub->n_faults,
-                    sub->last_error);
+                    "UPDATE subscriptions SET " SAVED(FIELD_SET) "last_error = ? WHERE id = ?",
+                    SAVED(FIELD_LETTER) "si", SAVED(FIELD_BIND) row->last_error, row->id);
 }
 
 enum rc subs_delete(struct db *db, int64_t id, struct err *err)
@@ -111,7 +123,7 @@ enum rc subs_credential(struct db *db, int64_t id, struct arena *a, struct str *
     if (got < 0)
         return RC_IO;
     if (got == 0)
-        return err_set(err, RC_NOT_FOUND, "there is no subscription %lld", (long long)id);
+        return err_set(err, RC_NOT_FOUND, "there is no subscription %" PRId64, id);
     *out = col_str(st, 0, a);
     stmt_end(st);
     return RC_OK;
@@ -155,13 +167,13 @@ enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **
         out, n_out, err);
 }
 
-enum rc sub_feeds_add(struct db *db, int64_t sub_id, size_t place, const struct sub_feed *feed,
+enum rc sub_feeds_add(struct db *db, int64_t sub_id, size_t index, const struct sub_feed *feed,
                       struct err *err)
 {
     return stmt_run(db, err,
                     "INSERT INTO sub_feeds (sub_id, feed_id, place, url, name, folder, category)"
                     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
-                    "iiiesss", sub_id, feed->feed_id, (int64_t)place, feed->url, feed->name,
+                    "iiiesss", sub_id, feed->feed_id, (int64_t)index, feed->url, feed->name,
                     feed->folder, feed->category);
 }
 

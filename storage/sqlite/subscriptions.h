@@ -16,28 +16,29 @@ enum rc subs_load(struct db *db, int64_t id, bool with_feeds, struct arena *a,
                   struct subscription *out, struct err *err) NODISCARD;
 
 /* Write back what pushes change: state, position, failures, counts. */
-enum rc subs_save(struct db *db, const struct subscription *sub, struct err *err) NODISCARD;
+enum rc subs_save(struct db *db, const struct subscription *row, struct err *err) NODISCARD;
 enum rc subs_delete(struct db *db, int64_t id, struct err *err) NODISCARD;
 enum rc subs_set_credential(struct db *db, int64_t id, struct str credential,
                             struct err *err) NODISCARD;
 enum rc subs_credential(struct db *db, int64_t id, struct arena *a, struct str *out,
                         struct err *err) NODISCARD;
 
-/* Ids of all, ascending, or of those that have a feed. */
+/* Ids of all subscriptions, ascending; or of those that have this feed. */
 enum rc subs_ids(struct db *db, struct arena *a, int64_t **out, size_t *n_out,
                  struct err *err) NODISCARD;
 enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **out, size_t *n_out,
                      struct err *err) NODISCARD;
 
-/* One that is there already is left as it is. */
-enum rc sub_feeds_add(struct db *db, int64_t sub_id, size_t place, const struct sub_feed *feed,
+/* Add a feed at `index` of the list. If the subscription already has the feed, nothing changes. */
+enum rc sub_feeds_add(struct db *db, int64_t sub_id, size_t index, const struct sub_feed *feed,
                       struct err *err) NODISCARD;
 enum rc sub_feeds_drop(struct db *db, int64_t sub_id, int64_t feed_id, struct err *err) NODISCARD;
 
-/* Feeds of a subscription that are meant by a URL: as it was subscribed, the record's own, an
- * alias or the page it was found on. */
+/* Which feeds of a subscription does this URL mean? It is the URL by which the feed was subscribed,
+ * the feed's own, an alias, or the web page it was discovered from. */
 enum rc sub_feeds_match(struct db *db, int64_t sub_id, struct str url, struct arena *a,
                         int64_t **out, size_t *n_out, struct err *err) NODISCARD;
 
-/* Subscriptions of `from` become ones of `to`, without doubles. */
+/* Make all subscriptions to feed `from` subscriptions to feed `to`. A subscription that has both
+ * then has `to` once. */
 enum rc sub_feeds_move(struct db *db, int64_t from, int64_t to, struct err *err) NODISCARD;

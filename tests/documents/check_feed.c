@@ -4,12 +4,12 @@
 #include <libxml/parser.h>
 
 #include "base/assert.h"
-#include "feed/complete.h"
-#include "feed/fragment.h"
-#include "feed/json.h"
-#include "feed/writer.h"
-#include "tests/fuzz/bound.h"
+#include "feed/identity/complete.h"
+#include "feed/text/fragment.h"
+#include "feed/text/json.h"
+#include "feed/write/writer.h"
 #include "tests/documents/identify.h"
+#include "tests/fuzz/bound.h"
 
 #define URL STR("http://e.org/a/feed")
 #define MEMORY_PER_BYTE 4096

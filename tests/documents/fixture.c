@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "feed/json.h"
+#include "feed/text/json.h"
 
 #define GOLDEN STR(".want.json")
 

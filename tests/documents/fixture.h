@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "feed/parse.h"
+#include "feed/read/parse.h"
 
 enum fixture_kind { FIXTURE_FEED, FIXTURE_PAGE, FIXTURE_LIST, FIXTURE_CHANGES };
 

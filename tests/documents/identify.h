@@ -1,7 +1,7 @@
 /* tests/documents/identify.h - the uids that a document's entries get at first sight. */
 #pragma once
 
-#include "feed/identity.h"
+#include "feed/identity/identity.h"
 
 /* uids has room for doc->n_entries; null for doubles. Aborts when the same document, seen again,
  * would not be the same entries, whatever rule tells them apart. */

@@ -13,9 +13,9 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "feed/identity.h"
-#include "feed/json.h"
-#include "feed/opml.h"
+#include "feed/identity/identity.h"
+#include "feed/lists/opml.h"
+#include "feed/text/json.h"
 #include "tests/documents/check_feed.h"
 #include "tests/fuzz/bound.h"
 
@@ -148,6 +148,36 @@ static const struct bomb bombs[] = {
     {"rss_roots", "", RSS, "", 0},
 };
 
+/* Lists; tried at LIST_SIZE and four times that, since reading one is quick. */
+#define LIST_SIZE (256 * 1024)
+#define OPML "<opml version=\"2.0\"><body><outline text=\"a\""
+#define OPML_END "/></body></opml>"
+
+static const struct bomb lists[] = {
+    {"list_of_attributes", OPML, " a@=\"v\"", OPML_END, LIST_SIZE},
+    {"list_of_attributes_of_one_name", OPML, " a=\"v\"", OPML_END, LIST_SIZE},
+    {"list_of_attributes_with_prefixes", OPML, " p:a@=\"v\"", OPML_END, LIST_SIZE},
+    {"list_of_attributes_without_values", OPML, " a@", OPML_END, LIST_SIZE},
+    {"list_of_attributes_unclosed", OPML, " a@=\"v\"", "", LIST_SIZE},
+    {"list_of_namespaces", OPML, " xmlns:n@=\"urn:@\"", OPML_END, LIST_SIZE},
+    {"list_of_namespaces_in_elements", "<opml><body>", "<outline xmlns:n@=\"urn:@\">", "",
+     LIST_SIZE},
+    {"list_of_default_attributes", "<!DOCTYPE opml [<!ATTLIST outline", " a@ CDATA \"v\"",
+     ">]>" OPML OPML_END, LIST_SIZE},
+    {"list_of_elements_with_default_attributes",
+     "<!DOCTYPE opml [<!ATTLIST o a CDATA 'v' b CDATA 'v' c CDATA 'v' d CDATA 'v' e CDATA 'v' "
+     "f CDATA 'v' g CDATA 'v' h CDATA 'v' i CDATA 'v' j CDATA 'v' k CDATA 'v' l CDATA 'v'>]><opml>",
+     "<o/>", "</opml>", LIST_SIZE},
+    {"list_of_entities_in_a_value",
+     "<!DOCTYPE opml [<!ENTITY a \"" LONG_2000 LONG_2000 "\">]><opml><body><outline text=\"", "&a;",
+     "\"/></body></opml>", LIST_SIZE},
+    {"list_of_elements_nested", "<opml>", "<x>", "", LIST_SIZE},
+    {"list_of_declarations", "<!DOCTYPE opml [", "<!ENTITY e@ \"x\">", "]>" OPML OPML_END,
+     LIST_SIZE},
+    {"list_of_folders_named_at_length", "<opml><body><outline text=\"" LONG_2000 "\">",
+     "<outline xmlUrl=\"http://h/@\"/>", "</outline></body></opml>", LIST_SIZE},
+};
+
 static struct str build(const struct bomb *b, size_t size)
 {
     struct buf out = BUF_INIT(BUF_ANY);
@@ -186,6 +216,33 @@ static void test_bomb(void **state)
     if (four_times > 8 * once + SLACK_NS)
         fail_msg("%zu bytes: %lld ms, four times as many: %lld ms", size, (long long)once / 1000000,
                  (long long)four_times / 1000000);
+}
+
+static int64_t cost_of_list(const struct bomb *b, size_t size)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    struct str body = build(b, size);
+    int64_t from = bound_clock();
+    struct err err = ERR_INIT;
+    struct opml list;
+
+    if (opml_read(&a, body, STR_NULL, &list, &err) == RC_OK) {
+        opml_group(&a, &list);
+        opml_write(&out, &list, 0, 0);
+    }
+    mem_free((char *)(uintptr_t)body.ptr);
+    return bound_clock() - from;
+}
+
+static void test_list(void **state)
+{
+    const struct bomb *b = *state;
+    int64_t once = cost_of_list(b, b->size), four_times = cost_of_list(b, b->size * 4);
+
+    if (four_times > 8 * once + SLACK_NS)
+        fail_msg("%zu bytes: %lld ms, four times as many: %lld ms", b->size,
+                 (long long)once / 1000000, (long long)four_times / 1000000);
 }
 
 /* ---------------------------------------------------------------- limits by number */
@@ -278,17 +335,43 @@ static void test_bombs__lists_nested_or_long_beyond_the_limit_are_refused(void *
     }
 }
 
+static void test_bombs__a_list_of_attributes_says_why_it_is_refused(void **state)
+{
+    static const struct bomb crowded[] = {
+        {"", OPML, " a@=\"v\"", OPML_END, 0},
+        {"", OPML, " xmlns:n@=\"urn:@\"", OPML_END, 0},
+        {"", "<opml><x", " a@='v'", "/><body></body></opml>", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof crowded / sizeof crowded[0]; i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct str body = build(&crowded[i], 1000000);
+        struct err err = ERR_INIT;
+        struct opml list;
+
+        assert_int_equal(opml_read(&a, body, STR_NULL, &list, &err), RC_LIMIT);
+        assert_string_equal(err.text, "an element has more than 100 attributes");
+        mem_free((char *)(uintptr_t)body.ptr);
+    }
+}
+
+#define N_BOMBS (sizeof bombs / sizeof bombs[0])
+#define N_LISTS (sizeof lists / sizeof lists[0])
+
 int main(void)
 {
-    struct CMUnitTest tests[sizeof bombs / sizeof bombs[0] + 5];
-    char names[sizeof bombs / sizeof bombs[0]][80];
+    struct CMUnitTest tests[N_BOMBS + N_LISTS + 6];
+    char names[N_BOMBS + N_LISTS][80];
     size_t n = 0;
 
-    for (; n < sizeof bombs / sizeof bombs[0]; n++) {
-        (void)snprintf(names[n], sizeof names[n], "test_bombs__%s", bombs[n].name);
+    for (; n < N_BOMBS + N_LISTS; n++) {
+        const struct bomb *b = n < N_BOMBS ? &bombs[n] : &lists[n - N_BOMBS];
+
+        (void)snprintf(names[n], sizeof names[n], "test_bombs__%s", b->name);
         tests[n] = (struct CMUnitTest){.name = names[n],
-                                       .test_func = test_bomb,
-                                       .initial_state = (void *)(uintptr_t)&bombs[n]};
+                                       .test_func = n < N_BOMBS ? test_bomb : test_list,
+                                       .initial_state = (void *)(uintptr_t)b};
     }
     tests[n++] =
         (struct CMUnitTest)cmocka_unit_test(test_bombs__entries_beyond_the_limit_are_counted);
@@ -298,5 +381,7 @@ int main(void)
         test_bombs__references_under_a_long_base_grow_within_bounds);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(
         test_bombs__lists_nested_or_long_beyond_the_limit_are_refused);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(
+        test_bombs__a_list_of_attributes_says_why_it_is_refused);
     return _cmocka_run_group_tests("bombs", tests, n, NULL, NULL);
 }

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "feed/changes.h"
-#include "feed/discover.h"
-#include "feed/json.h"
-#include "feed/opml.h"
+#include "feed/lists/changes.h"
+#include "feed/lists/discover.h"
+#include "feed/lists/opml.h"
+#include "feed/text/json.h"
 #include "tests/documents/fixture.h"
 #include "tests/documents/identify.h"
 

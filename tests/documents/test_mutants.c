@@ -1,9 +1,16 @@
 /* tests/documents/test_mutants.c - every fixture damaged in many ways (OBJ-08, OBJ-12): cut at each
- * eighth, wrongly labelled, with bytes turned over. Whatever comes of it: no crash, no endless run,
- * no growth beyond its size, and what leaves is as well-formed as ever (check_feed.h).
+ * eighth, wrongly labelled, with bytes turned over.
  *
- * Damage is drawn from numbers that depend on the name of the fixture alone, so a failure comes
- * again. What is being tried stands on standard error when it breaks. */
+ * The test functions have no assertion of their own, because nobody knows what a damaged document
+ * should become. What they claim is checked by try(), for each of the thousands of documents:
+ * - nothing crashes or reads what is not its own: the sanitizers, with a copy of just its size;
+ * - it ends: alarm(), and the bounds of time and memory in check_feed();
+ * - what leaves is valid UTF-8, well-formed XML and strict JSON: check_feed(), and for pages, lists
+ *   and change logs the assertions in try().
+ * set_up() fails when there are too few fixtures, so the loops are not empty.
+ *
+ * The damage depends on the name of the fixture alone, so a failure comes again. What is being
+ * tried is written to standard error when the program dies. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,9 +26,9 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "feed/changes.h"
-#include "feed/discover.h"
-#include "feed/opml.h"
+#include "feed/lists/changes.h"
+#include "feed/lists/discover.h"
+#include "feed/lists/opml.h"
 #include "tests/documents/check_feed.h"
 #include "tests/documents/fixture.h"
 

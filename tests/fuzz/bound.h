@@ -17,7 +17,7 @@ struct bound {
     int64_t since_ns;
 };
 
-/* Processor time of this thread, so that a busy machine is no reason to fail. */
+/* Processor time of this thread, so that a busy machine does not make it fail. */
 static inline int64_t bound_clock(void)
 {
     struct timespec t;

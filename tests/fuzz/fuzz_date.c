@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "feed/date.h"
+#include "feed/text/date.h"
 #include "tests/fuzz/bound.h"
 
 #define YEAR_1 (-62135596800)

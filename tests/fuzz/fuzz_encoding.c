@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "feed/encoding.h"
+#include "feed/read/encoding.h"
 #include "tests/fuzz/bound.h"
 
 #define MEMORY_PER_BYTE 64

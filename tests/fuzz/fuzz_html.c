@@ -8,9 +8,9 @@
 
 #include "base/assert.h"
 #include "base/buf.h"
-#include "feed/discover.h"
-#include "feed/html.h"
-#include "feed/sanitize.h"
+#include "feed/lists/discover.h"
+#include "feed/text/html.h"
+#include "feed/text/sanitize.h"
 #include "tests/fuzz/bound.h"
 
 #define URL STR("http://e.org/a/page")
@@ -56,7 +56,7 @@ static struct str unquote(struct arena *a, struct str value)
 {
     for (size_t i = 0; i < value.len; i++)
         ASSERT(value.ptr[i] != '<' && value.ptr[i] != '>');
-    return html_decode(a, value, true);
+    return html_decode(a, value);
 }
 
 /* The scheme a browser finds: it drops controls in front and line ends and tabs anywhere. */

@@ -58,7 +58,8 @@ static void open_server(void)
                                         .header_ms = 60000,
                                         .body_ms = 60000,
                                         .idle_ms = 60000,
-                                        .write_ms = 60000};
+                                        .write_ms = 60000,
+                                        .max_unsent = 1024 * 1024};
 
     ASSERT(http_server_new(&cfg, handle, NULL, &server, NULL) == RC_OK);
     atexit(close_server);

@@ -3,8 +3,8 @@
 #include <stdint.h>
 
 #include "base/assert.h"
-#include "feed/changes.h"
-#include "feed/opml.h"
+#include "feed/lists/changes.h"
+#include "feed/lists/opml.h"
 #include "tests/fuzz/bound.h"
 
 #define NOW 1000000000

@@ -1,22 +1,57 @@
 #!/usr/bin/env python3
 """Runs the integration tests against FEEDMILL_BINARY (default build/feedmill).
 
-  run.py [--quick] [--jobs N] [--count FILE] [--report FILE] [-k PATTERN]... [MODULE]...
+  run.py [--quick] [--jobs N] [--slowest N] [-k PATTERN]... [MODULE | MODULE.CLASS | MODULE.CLASS.TEST]...
 
---quick leaves out the tests marked slow; --jobs runs N modules at a time (they mostly wait); --count
-writes "PASSED FAILED" to FILE, --report appends to FILE which tests failed and the end of what they said.
+MODULE is a file of this folder without ".py"; no name means all of them. -k keeps the tests whose name
+has PATTERN in it (shell wildcards are understood). --quick leaves out the tests marked slow.
+--jobs runs N classes of tests at a time, the longest first: they mostly wait. How long each takes is read
+from seconds.txt, which --write-seconds renews. --slowest lists the N tests that took longest.
+--count writes "PASSED FAILED" to a file, --report appends to a file which tests failed and the end of what
+they said. FEEDMILL_PATIENCE multiplies every deadline of a test: 3 for sanitizers, more on a busy machine.
 """
 import argparse
 import concurrent.futures
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+SECONDS = os.path.join(HERE, "seconds.txt")
 TAIL = 60  # lines of a failed test that are reported
+
+
+class Timed(unittest.TextTestResult):
+    """Also keeps how long each test took, set-up and clean-up included."""
+
+    def __init__(self, *args, **kw):
+        super().__init__(*args, **kw)
+        self.seconds, self.began = {}, 0
+
+    def startTest(self, test):
+        self.began = time.monotonic()
+        super().startTest(test)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.seconds[test.id()] = time.monotonic() - self.began
+
+
+class Outcome:
+    """What a run came to: how many passed and failed, the seconds of each test by its id."""
+
+    def __init__(self, passed=0, failed=0, seconds=()):
+        self.passed, self.failed, self.seconds = passed, failed, dict(seconds)
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.seconds.update(other.seconds)
 
 
 def report(to, what, text):
@@ -25,69 +60,138 @@ def report(to, what, text):
             out.write("integration test %s\n  %s\n" % (what, "\n  ".join(text.strip().split("\n")[-TAIL:])))
 
 
-def run_here(names, patterns, report_to):
-    """Run modules in this process; returns (passed, failed)."""
-    sys.path.insert(0, os.path.dirname(HERE))
-    sys.dont_write_bytecode = True
+def load(names, patterns):
+    """The suite of these names ("test_push", "test_push.Push", "test_push.Push.test_...")."""
     loader = unittest.TestLoader()
     if patterns:
         loader.testNamePatterns = [p if "*" in p else "*%s*" % p for p in patterns]
     suite = unittest.TestSuite(loader.loadTestsFromName("integration." + n) for n in names)
-    result = unittest.TextTestRunner(verbosity=2, stream=sys.stdout).run(suite)
+    return suite, loader.errors
+
+
+def tests_of(suite):
+    for part in suite:
+        if isinstance(part, unittest.TestSuite):
+            yield from tests_of(part)
+        else:
+            yield part
+
+
+def run_here(names, patterns, report_to):
+    """Run these tests in this process."""
+    suite, _ = load(names, patterns)
+    result = unittest.TextTestRunner(verbosity=2, stream=sys.stdout, resultclass=Timed).run(suite)
     for test, trace in result.failures + result.errors:
         report(report_to, test.id(), trace)
-    failed = len(result.failures) + len(result.errors)
-    # what failed in the set-up of a class was not counted as run
-    apart = sum(isinstance(test, unittest.suite._ErrorHolder) for test, _ in result.errors)
-    return result.testsRun - (failed - apart) - len(result.skipped), failed
+    # a test may fail several times, by its subtests; the set-up of a class fails without being a test
+    bad = {getattr(test, "test_case", test).id() for test, _ in result.failures + result.errors}
+    good = set(result.seconds) - bad - {test.id() for test, _ in result.skipped}
+    return Outcome(len(good), len(bad), result.seconds)
 
 
 def run_apart(name, patterns, report_to):
-    """Run a module in a process of its own; returns (its output, passed, failed)."""
-    with tempfile.NamedTemporaryFile("r") as count:
-        command = [sys.executable, os.path.abspath(__file__), "--count", count.name, name]
+    """Run a class in a process of its own; returns its output and its outcome."""
+    with tempfile.NamedTemporaryFile("r") as outcome:
+        command = [sys.executable, os.path.abspath(__file__), "--outcome", outcome.name, name]
         if report_to:
             command += ["--report", report_to]
         for pattern in patterns or ():
             command += ["-k", pattern]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace")
-        numbers = count.read().split()
-    if len(numbers) != 2:  # it died
-        report(report_to, "%s: the whole module ended with code %d" % (name, done.returncode), done.stdout)
-        return done.stdout, 0, 1
-    return done.stdout, int(numbers[0]), int(numbers[1])
+        written = outcome.read()
+    if not written:  # it died
+        report(report_to, "%s: the whole class ended with code %d" % (name, done.returncode), done.stdout)
+        return done.stdout, Outcome(failed=1)
+    return done.stdout, Outcome(**json.loads(written))
+
+
+def known_seconds():
+    """seconds.txt: class -> seconds."""
+    try:
+        with open(SECONDS) as lines:
+            return {name: float(seconds) for name, seconds in (line.split() for line in lines)}
+    except FileNotFoundError:
+        return {}
+
+
+def write_seconds(outcome):
+    found = known_seconds()
+    measured = {}
+    for test, seconds in outcome.seconds.items():
+        name = class_of(test)
+        measured[name] = measured.get(name, 0) + seconds
+    found.update(measured)
+    with open(SECONDS, "w") as out:
+        for name in sorted(found):
+            out.write("%s %.0f\n" % (name, found[name]))
+
+
+def class_of(test_id):
+    return ".".join(test_id.split(".")[1:3])
+
+
+def run_jobs(names, patterns, jobs, report_to):
+    """Run these tests, `jobs` classes at a time; a test that was named itself runs apart, too."""
+    suite, errors = load(names, patterns)
+    if errors:  # a module that cannot be read: it says so when it is run as any other
+        return run_here(names, patterns, report_to)
+    classes = {class_of(test.id()) for test in tests_of(suite)}
+    units = {n for n in names if n.count(".") == 2} or classes
+    seconds = known_seconds()
+    # a class that nobody has measured may be the longest
+    order = sorted(units, key=lambda n: (-seconds.get(n, float("inf")), n))
+    total = Outcome()
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        running = [pool.submit(run_apart, n, patterns, report_to) for n in order]
+        for done in concurrent.futures.as_completed(running):
+            text, outcome = done.result()
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            total.add(outcome)
+    print("integration: %d passed, %d failed" % (total.passed, total.failed), flush=True)
+    return total
 
 
 def main():
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits it ignored
-    options = argparse.ArgumentParser(description=__doc__)
+    options = argparse.ArgumentParser(description=__doc__,
+                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--quick", action="store_true")
     options.add_argument("--jobs", type=int, default=1)
+    options.add_argument("--slowest", type=int, default=0)
+    options.add_argument("--write-seconds", action="store_true")
     options.add_argument("--count")
     options.add_argument("--report")
+    options.add_argument("--outcome", help=argparse.SUPPRESS)
     options.add_argument("-k", action="append")
-    options.add_argument("modules", nargs="*")
+    options.add_argument("names", nargs="*", metavar="NAME")
     args = options.parse_args()
+    if not os.access(os.environ.get("FEEDMILL_BINARY", "build/feedmill"), os.X_OK):
+        options.error("FEEDMILL_BINARY does not name the daemon (and there is no build/feedmill)")
     if args.quick:
         os.environ["FEEDMILL_QUICK"] = "1"
-    names = [n.replace(".py", "") for n in args.modules] or sorted(
+    sys.path.insert(0, os.path.dirname(HERE))
+    sys.dont_write_bytecode = True
+    names = [n[:-3] if n.endswith(".py") else n for n in args.names] or sorted(
         n[:-3] for n in os.listdir(HERE) if n.startswith("test_") and n.endswith(".py"))
-    if args.jobs > 1 and len(names) > 1:
-        passed = failed = 0
-        # long ones first, so that none runs alone at the end
-        names.sort(key=lambda n: -os.path.getsize(os.path.join(HERE, n + ".py")))
-        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            for text, good, bad in pool.map(lambda n: run_apart(n, args.k, args.report), names):
-                sys.stdout.write(text)
-                passed, failed = passed + good, failed + bad
-        print("integration: %d passed, %d failed" % (passed, failed), flush=True)
+    if args.jobs > 1:
+        outcome = run_jobs(names, args.k, args.jobs, args.report)
     else:
-        passed, failed = run_here(names, args.k, args.report)
+        outcome = run_here(names, args.k, args.report)
+    if not outcome.seconds and not outcome.failed:
+        print("no test has such a name")
+    for test, seconds in sorted(outcome.seconds.items(), key=lambda t: -t[1])[:args.slowest]:
+        print("%6.1f s  %s" % (seconds, test.partition(".")[2]))
+    if args.write_seconds:
+        write_seconds(outcome)
     if args.count:
         with open(args.count, "w") as out:
-            out.write("%d %d\n" % (passed, failed))
-    return 1 if failed or not passed else 0
+            out.write("%d %d\n" % (outcome.passed, outcome.failed))
+    if args.outcome:
+        with open(args.outcome, "w") as out:
+            json.dump(vars(outcome), out)
+    return 1 if outcome.failed or not outcome.passed else 0
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ class Paged(Case):
 
     def setUp(self):
         self.o = self.origin()
-        self.d = self.daemon("--archive-size", str(self.SIZE), "--ping-gap", "0")
+        self.d = self.daemon("--archive-size", str(self.SIZE))
         self.p = Publisher(self.o)
 
     def sync(self):
@@ -203,7 +203,7 @@ class Simplefeed(Paged):
             date = before[path].header("Last-Modified")
             self.assertEqual(200, self.d.get(path, If_Modified_Since=date).status, path)
             self.assertEqual(after[path].body, self.d.get(path, If_Modified_Since=date).body)
-        time.sleep(1.1)
+        self.next_second()
         self.fill(1, 50)
         for path in paths:
             date = self.d.get(path).header("Last-Modified")
@@ -310,7 +310,7 @@ class Simplefeed(Paged):
             document = Document(self.d.base + view + urls)
             return {i: tree.tostring(e) for i, e in zip(document.ids, document.entries)}
         before = {view: entries(view) for view in views}
-        time.sleep(1.1)                                  # so that dates of heads would differ
+        self.next_second()                               # so that dates of heads would differ
         show("New name", "b", "a")
         self.d.ping(named)
         self.wait(lambda: len(entries("/archive")) == 3, 10, "the new entry", self.d)
@@ -726,7 +726,7 @@ class Newest(Paged):
                               "</channel></rss>" % title)
         url = show("Old")
         date = self.d.feed(url, type="atom").header("Last-Modified")
-        time.sleep(1.1)
+        self.next_second()
         show("New")
         self.d.ping(url)
         self.wait(lambda: b"New" in self.d.feed(url, type="atom").body, 10, "the title", self.d)

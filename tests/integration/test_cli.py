@@ -1,7 +1,9 @@
 """The command line for people."""
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -18,9 +20,9 @@ class Commands(Case):
         self.o, self.d = self.origin(), self.daemon()
         self.u = self.o.set("/f.xml", rss("one", "two"))
 
-    def run_it(self, *args, code=0, text=None):
+    def run_it(self, *args, code=0, text=None, **env):
         done = subprocess.run([BINARY] + list(args), input=text, capture_output=True, text=True, timeout=120 * PATIENCE,
-                              env=dict(os.environ, FEEDMILL_SERVER=self.d.base))
+                              env=dict(os.environ, **{"FEEDMILL_SERVER": self.d.base, **env}))
         self.assertEqual(code, done.returncode, (args, done.stdout, done.stderr))
         if code:
             self.assertEqual(1, done.stderr.strip().count("\n") + 1, done.stderr)
@@ -41,7 +43,7 @@ class Commands(Case):
 
     def test_ls_shows_errors(self):
         bad = self.o.set("/bad", Reply(500))
-        self.run_it("add", bad)
+        self.assertIn("500", self.run_it("add", bad, code=1))
         self.wait(lambda: self.d.record(bad)["last_error"])
         listed = self.run_it("ls")
         self.assertIn("error: ", listed)
@@ -55,6 +57,90 @@ class Commands(Case):
         self.d.ping(odd)
         self.wait(lambda: len(self.o.seen("/odd")) == 2)
         self.assertEqual('"\xff\xc3"', self.o.seen("/odd")[1].headers["If-None-Match"])
+
+    def test_add_tells_what_each_address_came_to(self):
+        page = self.o.set("/page", Reply(200, '<link rel="alternate" type="application/rss+xml" href="/f.xml">',
+                                         Content_Type="text/html"))
+        said = self.run_it("add", page)
+        self.assertIn(self.u, said)
+        self.assertIn("A feed", said)
+        self.assertIn(page, said)
+        none = self.o.set("/none", Reply(200, "<p>nothing</p>", Content_Type="text/html"))
+        done = subprocess.run([BINARY, "add", "--server", self.d.base, none, self.o.url("/404"), "http://127.0.0.1:1/",
+                               "http://10.1.2.3/f"], capture_output=True, text=True, timeout=120 * PATIENCE)
+        self.assertEqual(1, done.returncode)
+        lines = done.stderr.splitlines()
+        self.assertEqual(4, len(lines), done.stderr)
+        for url, word, line in zip((none, "/404", ":1/", "10.1.2.3"), ("feed", "404", "connect", "closed"), lines):
+            self.assertIn(url, line)
+            self.assertIn(word, line)
+
+    def subscriptions(self):
+        return self.d.get("/sub?type=json").json["subscriptions"]
+
+    def test_what_is_subscribed_is_not_subscribed_again(self):
+        page = self.o.set("/page", Reply(200, '<link rel="alternate" type="application/rss+xml" href="/f.xml">',
+                                         Content_Type="text/html"))
+        self.run_it("add", page)
+        for again in (page, self.u):
+            self.assertIn("already (subscription 1)", self.run_it("add", again))
+        self.assertIn("already", self.run_it("add", "--title", "Mine", page, code=1))
+        self.assertEqual(1, len(self.subscriptions()))
+        v = self.o.set("/g.xml", rss("three"))
+        self.run_it("add", page, v)                                      # what is new is subscribed
+        self.assertEqual([[page], [v]], [s["urls"] for s in self.subscriptions()])
+        with tempfile.NamedTemporaryFile("w", suffix=".opml") as f:
+            f.write('<opml version="2.0"><body>%s</body></opml>' % "".join(
+                '<outline xmlUrl="%s"/>' % u for u in (self.u, v, self.o.set("/h.xml", rss("four")))))
+            f.flush()
+            self.assertIn("1 feeds, 2 subscribed already", self.run_it("import", f.name))
+            self.assertIn("0 feeds, 3 subscribed already", self.run_it("import", f.name))
+        self.assertEqual(3, len(self.subscriptions()))
+        answer = self.d.call("POST", "/sub?known=skip&endpoint=http://127.0.0.1:1/&url=" + self.u)
+        self.assert_problem(answer, 400, parameter="known")
+
+    def test_rm(self):
+        v = self.o.set("/g.xml", rss("three"))
+        self.run_it("add", self.u, v)
+        self.run_it("rm", self.u[len("http://"):])                       # as people type it
+        self.assertEqual([[v]], [s["urls"] for s in self.subscriptions()])
+        self.assertIn("no subscription", self.run_it("rm", self.u, code=1))
+        listed = self.run_it("ls").splitlines()
+        self.assertEqual(["feed", "sub"], listed[0].split()[:2])
+        self.assertEqual(["2", "1"], listed[1].split()[:2])
+        self.run_it("rm", "2")                                           # the feed, as ls shows it
+        self.assertEqual([], self.subscriptions())
+        r = self.receiver()
+        self.run_it("sub", "add", r.url, v)
+        self.assertIn("sub rm 2", self.run_it("rm", v, code=1))
+
+    def test_wrong_ids_are_told(self):
+        self.run_it("add", self.u)
+        self.assertIn("no subscription 7", self.run_it("sub", "rm", "7", code=1))
+        self.assertIn("number", self.run_it("sub", "rm", self.u, code=2))
+        self.assertIn("http://x.example/", self.run_it("sub", "rm", "1", "http://x.example/", code=1))
+        self.assertEqual(1, len(self.subscriptions()))
+        self.run_it("sub", "rm", "1", self.u)
+        self.assertEqual([], self.subscriptions())
+        self.assertIn("usage", self.run_it("show", "", code=2))
+        self.assertIn("99", self.run_it("show", "99", code=1))
+
+    def test_write_errors_are_seen(self):
+        self.run_it("add", self.u)
+        for args in (["export"], ["get", self.u], ["ls"], ["show", self.u], ["sub"], ["add", self.u], ["help"],
+                     ["help", "ls"], ["ls", "--help"], ["version"], ["serve", "--help"], ["--help"], ["parse"],
+                     ["tail", "--since", "start"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([BINARY] + args, input=rss("a"), stdout=full, stderr=subprocess.PIPE, text=True,
+                                      env=dict(os.environ, FEEDMILL_SERVER=self.d.base), timeout=60 * PATIENCE)
+            self.assertEqual(1, done.returncode, args)
+            self.assertIn("No space left", done.stderr, args)
+
+    def test_addresses_need_no_scheme(self):
+        self.run_it("add", self.u[len("http://"):])
+        self.assertIn(self.u, self.run_it("ls", FEEDMILL_SERVER="127.0.0.1:%d" % self.d.port))
+        self.assertIn("one", self.run_it("get", self.u[len("http://"):]))
+        self.assertIn(self.u, self.run_it("show", self.u[len("http://"):]))
 
     def test_import_export(self):
         with tempfile.NamedTemporaryFile("w", suffix=".opml") as f:
@@ -82,6 +168,7 @@ class Commands(Case):
         self.o.set("/f.xml", rss("three", "one", "two"))
         self.d.ping(self.u)
         lines = [tail.stdout.readline(), tail.stdout.readline()]
+        self.assertRegex(lines[0], r"^3 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S* ")
         self.assertIn("new", lines[0])
         self.assertIn(self.u, lines[0])
         self.assertIn("three", lines[1])
@@ -109,7 +196,54 @@ class Commands(Case):
         begin = time.monotonic()
         self.d.stop()
         self.assertLess(time.monotonic() - begin, 3 * PATIENCE)
-        self.assertIn("cannot connect", tail.communicate(timeout=60 * PATIENCE)[1])    # its call before was answered
+        self.assertIn("no daemon answers", tail.stderr.readline())       # its call before was answered
+        tail.kill()
+        tail.communicate(timeout=60 * PATIENCE)
+
+    def test_a_reload_does_not_break_a_stop(self):
+        """What is in progress when it stops is still ended in order."""
+        late = socket.create_connection(("127.0.0.1", self.d.port))
+        self.addCleanup(late.close)
+        late.sendall(b"POST /ping HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n"
+                     b"Content-Type: application/x-www-form-urlencoded\r\n\r\nname")
+        self.wait(lambda: self.d.counter("http_connections") == 2)       # that one, and the one that asks
+        self.d.process.send_signal(signal.SIGTERM)
+        self.d.wait_log("event=stopping")
+        self.d.process.send_signal(signal.SIGHUP)
+        late.sendall(b"=x")
+        self.assertIn(b"HTTP/1.1 ", late.recv(1000))
+        self.assertEqual(0, self.d.process.wait(60 * PATIENCE))
+
+    def test_tail_survives_a_restart(self):
+        self.d.subscribe(self.u)
+        self.wait(lambda: self.d.record(self.u)["last_check"])
+        tail = subprocess.Popen([BINARY, "tail", "--server", self.d.base, "--since", "start"], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+        self.addCleanup(tail.communicate)
+        self.addCleanup(tail.kill)
+        heard = [tail.stdout.readline() for _ in range(4)]
+        self.assertEqual(["1", "2"], [line.split()[0] for line in heard[::2]])
+        self.d.kill()
+        self.assertIn("waiting", tail.stderr.readline())
+        self.d.start()
+        self.o.set("/f.xml", rss("three", "one", "two"))
+        self.d.ping(self.u)
+        self.assertEqual("3", tail.stdout.readline().split()[0])
+        self.assertIn("three", tail.stdout.readline())
+
+    def test_tail_ends_when_nobody_reads(self):
+        self.d.subscribe(self.u)
+        self.wait(lambda: self.d.record(self.u)["last_check"])
+        done = subprocess.run(["sh", "-c", '"$0" tail --since start --server "$1" | head -4', BINARY, self.d.base],
+                              capture_output=True, text=True, timeout=30 * PATIENCE)
+        self.assertEqual(4, len(done.stdout.splitlines()))
+
+    def test_a_token_is_asked_for_in_words_of_the_command_line(self):
+        d = self.daemon("--token", "t0p")
+        for extra in ([], ["--token", "t0"]):
+            self.assertIn("--token", self.run_it("ls", "--server", d.base, *extra, code=1))
+        self.run_it("ls", "--server", d.base, "--token", "t0p")
+        self.run_it("ls", "--server", d.base, FEEDMILL_TOKEN="t0p")
 
     def test_tail_leaves_nothing_out(self):
         u = self.o.set("/many.xml", rss(*["item %d" % i for i in range(130)]))
@@ -129,8 +263,21 @@ class Commands(Case):
         self.assertIn("yaml", self.run_it("get", "--type", "yaml", self.u, code=1))
         self.assertIn("nonsense", self.run_it("add", "nonsense", code=1))
         self.assertIn("nowhere", self.run_it("show", "nowhere", code=1))
-        self.assertIn("no command", self.run_it("frobnicate", code=2))
+        self.assertIn("not a command", self.run_it("frobnicate", code=2))
+        self.assertIn("not a command", self.run_it("help", "frobnicate", code=2))
+        self.assertEqual(self.run_it("help"), self.run_it("help", "help"))
         self.assertIn("--frob", self.run_it("serve", "--frob", code=2))
+        for typed, meant in ((["improt"], '"import"'), (["sl"], '"ls"'), (["ls", "--al"], "--all"),
+                             (["serve", "--listne", "x"], "--listen"), (["serve", "--fetch_sise=1"], "--fetch-size")):
+            self.assertIn("did you mean " + meant, self.run_it(*typed, code=2))
+        for wrong in (["add"], ["ls", "x"], ["show"], ["get"], ["import"], ["export", "x"], ["sub", "x"], ["sub", "rm"],
+                      ["archive"], ["rm"], ["version", "x"], ["parse", "a", "b"], ["get", "--len"], ["ls", "--all=1"],
+                      ["serve", "--listen", "nope"], ["serve", "--log-level", "loud"]):
+            self.run_it(*wrong, code=2)
+        done = subprocess.run([BINARY, "ls", "--server", "127.0.0.1:1"], capture_output=True, text=True)
+        self.assertEqual(1, done.stderr.count("127.0.0.1:1"))
+        self.assertIn("feedmill serve", done.stderr)
+        self.assertIn("--server", done.stderr)
         for option, value in (("--listen", "nowhere"), ("--allow-fetch", "10.0.0.0/99"),
                               ("--level1-period", "soon"), ("--log-level", "loud"), ("--listen", "0.0.0.0:0")):
             done = subprocess.run([BINARY, "serve", "--db", ":memory:", option, value], capture_output=True,
@@ -212,8 +359,18 @@ class Files(Case):
         self.assertEqual(1, self.run_it("opml", text=b"hello").returncode)
 
     def test_help(self):
-        for args in (("--help",), ("-h",), ("serve", "--help"), ("ls", "--help"), ("--version",)):
+        for args in (("--help",), ("-h",), ("serve", "--help"), ("ls", "--help"), ("--version",), ("version",), ("help",)):
             self.assertEqual(0, self.run_it(*args).returncode)
+        commands = re.findall(r"^  (\w+)", self.run_it("help").stdout.decode(), re.M)
+        self.assertGreater(len(commands), 12)
+        for command in commands:
+            for args in (("help", command), (command, "--help"), (command, "-h")):
+                done = self.run_it(*args)
+                self.assertEqual(0, done.returncode, args)
+                self.assertIn("example: ", done.stdout.decode())
+            self.assertIn("usage: feedmill " + command, done.stdout.decode())
+        for flag in ("--title NAME", "--folder A/B", "--freq N", "--no-sanitize", "--server URL", "--token TEXT"):
+            self.assertIn("  %s\n      " % flag, self.run_it("help", "add").stdout.decode())
         out = self.run_it("serve", "--help").stdout.decode()
         for option in ("--listen", "--db", "--memcached", "--ping-server", "--allow-fetch", "--allow-callback"):
             self.assertIn(option, out)

@@ -2,7 +2,6 @@
 of either."""
 import random
 import sqlite3
-import time
 
 from .env.case import Case
 from .env.daemon import quote
@@ -12,8 +11,8 @@ from .env.publisher import Publisher
 class Federation(Case):
     def setUp(self):
         self.o = self.origin()
-        self.d = self.daemon("--archive-size", "5", "--ping-gap", "0")     # near the publisher
-        self.far = self.daemon("--ping-gap", "0")                          # takes from the first
+        self.d = self.daemon("--archive-size", "5")     # near the publisher
+        self.far = self.daemon()                          # takes from the first
         self.p = Publisher(self.o)
 
     def mirrored(self, url):
@@ -95,16 +94,19 @@ class Federation(Case):
     def pushed(self, more):
         url = self.follow(3, {}, False, more)
         self.wait(lambda: self.far.record(url)["hub_state"] == "active", daemon=self.far)
-        chance, n_pulls, n = random.Random(12), 0, self.far.counter("hub_deliveries_total")
+        chance, n_pulls, n = random.Random(12), 0, self.far.counter("upstream_deliveries_total")
         for turn in range(6):
             self.stir(chance, 100 + turn)
             self.p.sync(self)
             self.wait(lambda: self.mirrored(url) == self.state(), 20, "the push", self.far)
             if turn == 1:                                   # what came before the hub was pulled
-                time.sleep(0.5)
+                polls = self.far.counter("polls_total")
+                self.far.ping(url)
+                self.far.wait_metric("polls_total", polls + 1)
+                self.far.wait_idle()
                 n_pulls = self.far.counter("fetch_total")
         self.assertEqual(n_pulls, self.far.counter("fetch_total"))      # each push follows the last
-        self.assertGreaterEqual(self.far.counter("hub_deliveries_total"), n + 4)
+        self.assertGreaterEqual(self.far.counter("upstream_deliveries_total"), n + 4)
 
     def test_a_stream_is_mirrored_by_push(self):                             # SMARTC-12 SMARTC-09
         self.pushed("")

@@ -1,7 +1,6 @@
 """Smart Feeds of others, followed by cursor: each item once, in order, across whatever breaks: SMARTC-*."""
 import random
 import sqlite3
-import time
 
 from .env.case import Case
 from .env.smart_server import SmartServer
@@ -9,7 +8,7 @@ from .env.websub_hub import Hub
 
 
 class Followed(Case):
-    ARGS = ("--ping-gap", "0")
+    ARGS = ()
 
     def smart(self, n=0, **kw):
         server = SmartServer(**kw)
@@ -74,7 +73,7 @@ class Pull(Followed):
         self.assertEqual("since=cursor%%3A%s&timeout=0" % last, s.queries()[n])
         self.assertTrue(all("If-None-Match" not in a.headers for a in s.asked))
         self.wait(lambda: len(r.titles()) >= 2, daemon=d)
-        self.assertEqual(["new", "edited"], r.titles())             # the backlog is no news
+        self.assertEqual(["new", "edited"], r.titles())             # the backlog is not news
 
     def test_json_is_followed_as_atom_is(self):                              # SMARTC-01 -04
         s, d = self.smart(130, kinds=("json",)), self.daemon(*self.ARGS)
@@ -200,8 +199,7 @@ class Pull(Followed):
     def test_a_long_stream_is_read_in_turns(self):                           # SMARTC-01
         s, d = self.smart(450, most=50), self.daemon(*self.ARGS, "--catch-up", "3")
         d.subscribe(s.url())
-        self.wait(lambda: len(s.asked) == 4, daemon=d)
-        time.sleep(1)
+        d.wait_metric("polls_total", 1)
         self.assertEqual(4, len(s.asked))
         self.assertTrue(d.feed(s.url()).json["partial"])
         self.wait(lambda: len(s.asked) > 4, 20, "that it goes on by itself", d)
@@ -326,17 +324,13 @@ class Impostors(Followed):
 
     def rests(self, s, d, most):
         """It comes to rest after at most so many requests, and so does each poll."""
-        def rest():
-            n = len(s.asked)
-            time.sleep(0.5)
-            return len(s.asked) == n and n > 0
-        self.wait(rest, 30, "rest", d)
+        d.wait_metric("polls_total", 1, 30)
         self.assertLessEqual(len(s.asked), most, s.queries())
         for _ in range(2):
-            n = len(s.asked)
+            n, polls = len(s.asked), d.counter("polls_total")
             d.ping(s.url())
-            self.wait(lambda: len(s.asked) > n, daemon=d)
-            self.wait(rest, 30, "rest", d)
+            d.wait_metric("polls_total", polls + 1, 30)
+            self.assertGreater(len(s.asked), n)
             self.assertLessEqual(len(s.asked) - n, most, s.queries()[n:])
         self.assertNotIn("partial", d.feed(s.url()).json)
 

@@ -165,7 +165,7 @@ class Harvest(Followed):
     def test_a_harvest_of_our_own_records(self):                      # PMHC-01 PMHC-05
         """One daemon harvests another through pages of three."""
         url = self.o.set("/src", doc(*(entry("e%d" % n, n) for n in range(7))))
-        first = self.daemon("--archive-size", "3", "--ping-gap", "0")
+        first = self.daemon("--archive-size", "3")
         first.feed(url)
         view = "%s/pmh?url=%s" % (first.base, quote(url))
         self.assertEqual(["e%d" % n for n in range(7)], self.titles(view))

@@ -50,6 +50,16 @@ class Lists(Case):
         return sorted(e["title"] for e in answer.json["entries"])
 
     # ---- in ----
+    def test_a_list_of_attributes_is_refused_at_once(self):              # OPML-10
+        """Uploaded, or fetched for a GET. A ratio of processor times shows in test_bombs."""
+        crowd = opml('<outline text="a" %s/>' % " ".join('a%d="v"' % n for n in range(50000)))
+        answer = self.post(crowd)
+        self.assertEqual(413, answer.status, answer.body)
+        self.assertIn("an element has more than 100 attributes", answer.json["detail"])
+        answer = self.d.get("/opml?type=json&url=" + quote(self.o.set("/crowd", crowd)))
+        self.assertEqual(422, answer.status, answer.body)
+        self.assertIn("an element has more than 100 attributes", answer.json["detail"])
+
     def test_included_lists_are_followed_three_deep(self):               # OPML-06
         f = self.f
         self.o.set("/l4", opml(feed(f[4])))

@@ -57,7 +57,7 @@ class Harvester:
 class Records(Case):
     def setUp(self):
         self.o = self.origin()
-        self.d = self.daemon("--archive-size", "5", "--ping-gap", "0")
+        self.d = self.daemon("--archive-size", "5")
         self.p = Publisher(self.o)
 
     def fill(self, n, start=0):

@@ -381,7 +381,7 @@ class Subscriptions(Case):
         first = self.d.get("/sub")
         self.d.feed(self.b)
         self.d.ping(self.a)
-        time.sleep(1)
+        self.d.wait_metric("polls_total", 3)
         again = self.d.get("/sub")
         self.assertEqual((first.header("ETag"), first.body), (again.header("ETag"), again.body))
         self.assertEqual(304, self.d.get("/sub", If_None_Match=first.header("ETag")).status)
@@ -420,6 +420,21 @@ class Subscriptions(Case):
             self.assertEqual(parameter, problem["parameter"], problem)
         self.assertEqual([], self.listed())
 
+    def test_a_look_over_what_is_not_shown_is_bounded(self):
+        """Entries of a protected feed that a look leaves out are in memory until it ends."""
+        o, d = self.origin(), self.daemon()
+        u = o.set("/big.xml", rss(*[("entry %d" % n, None, "<x:y xmlns:x='urn:x'>%s</x:y>" % ("text %d " % n * 100000))
+                                    for n in range(14)]))
+        v = o.set("/f.xml", rss("shown"))
+        self.assertEqual(200, d.feed(u.replace("://", "://me:pw@"), len=1).status)
+        self.assertEqual(200, d.feed(v).status)
+        looks, shown, since = 0, [], "start"
+        while not shown and looks < 10:
+            answer = d.get("/log?max=2&since=" + since).json
+            shown, since, looks = answer["revisions"], answer["cursor"], looks + 1
+        self.assertEqual([v], [r["url"] for r in shown])
+        self.assertGreater(looks, 1)
+
     def test_urls_are_shown_without_password(self):                      # D48
         self.d.subscribe(self.o.url("/a.xml", user="me:hunter2"), endpoint="http://me:hunter2@127.0.0.1:9/")
         for path in ("/sub", "/sub?type=json", "/sub?type=json&all=1"):
@@ -451,7 +466,7 @@ class Refusals(Case):
         o = self.origin()
         d = self.daemon("--fetch-timeout", "5s")
         good = o.set("/good.xml", rss("fine"))
-        bad = [o.set("/not-xml", "this is no feed"), o.set("/endless", Reply(endless=True)),
+        bad = [o.set("/not-xml", "this is not a feed"), o.set("/endless", Reply(endless=True)),
                o.set("/loop", Reply(302, Location="/loop")),
                o.set("/lies", Reply(200, rss("cut"), length=100000)),
                o.set("/bomb", Reply(200, b" " * (300 << 20), Content_Encoding="gzip"))]

@@ -1,6 +1,8 @@
 """Sweeper, monitor, fetcher as seen from outside: SCHED-*, PING-07."""
 import email.utils
 import gzip
+import os
+import signal
 import threading
 import time
 import zlib
@@ -66,7 +68,6 @@ class Schedule(Case):
         d.subscribe(v, freq=2)
         self.fetched(d, u)
         self.fetched(d, v)
-        time.sleep(1.1)
         for x in (u, v):
             d.ping(x)
         self.fetched(d, u, 2, 2)
@@ -84,16 +85,22 @@ class Schedule(Case):
         self.wait(lambda: d.record(u)["level"] == 1, 10, daemon=d)
 
     def test_bursts_of_pings_are_merged(self):                           # SCHED-07 SCHED-10
-        d = self.daemon()
-        u = self.o.set("/f.xml", Reply(200, rss("a"), delay=0.3))
-        d.subscribe(u)
-        self.fetched(d, u)
+        d = self.daemon("--ping-gap", "1s")
+        u, other = self.o.set("/f.xml", Reply(200, rss("a"), delay=0.05)), self.o.set("/g.xml", rss("b"))
+        for url in (u, other):
+            d.subscribe(url)
+            self.fetched(d, url)
         n = len(self.o.seen("/f.xml"))
         began = time.monotonic()
-        for _ in range(100):
+        for _ in range(100):                        # for two seconds: 40 fetches, were they not merged
             d.ping(u)
-        most = 3 + int(time.monotonic() - began)    # one a second, if the burst takes that long
-        time.sleep(4)
+            time.sleep(0.02)
+        ended = time.monotonic()
+        most = 3 + int(ended - began)               # one a second, if the burst takes that long
+        self.wait(lambda: self.o.seen("/f.xml")[-1].at > ended, 10, "the fetch for the last ping", d)
+        for i in (2, 3):                            # what would follow it comes before the other's second
+            d.ping(other)
+            self.fetched(d, other, i)
         self.assertTrue(1 <= len(self.o.seen("/f.xml")) - n <= most, len(self.o.seen("/f.xml")) - n)
         self.assertEqual(1, self.o.open_most["/f.xml"])
 
@@ -157,11 +164,10 @@ class Schedule(Case):
         d.subscribe(gone, freq=3)
         self.fetched(d, gone, 2, 15)
         self.wait(lambda: d.record(gone)["state"] == "gone")
-        time.sleep(4.5)
-        self.assertEqual(2, len(self.o.seen("/gone")))
         self.assertIsNone(d.record(gone)["next_check"])
         d.subscribe(other, freq=3)
-        seen = self.fetched(d, other, 3, 30)
+        seen = self.fetched(d, other, 3, 30)     # of the same period, so the other was due, too
+        self.assertEqual(2, len(self.o.seen("/gone")))
         self.assertGreater(seen[2].at - seen[1].at, (seen[1].at - seen[0].at) * 1.2)
         self.assertEqual("backoff", d.record(other)["next_reason"])
         d.subscribe(busy, freq=3)
@@ -183,6 +189,12 @@ class Schedule(Case):
         self.assertIn("+https://company.example/bot", agent)
         self.assertIn("2 subscribers", agent)
 
+    def read_again(self, d):
+        """The change log is read twice, and what that brings about is fetched."""
+        n = len(self.o.seen("/changes.xml"))
+        self.wait(lambda: len(self.o.seen("/changes.xml")) >= n + 3, 10, "two readings", d)
+        d.wait_idle()
+
     def test_the_monitor_reads_change_logs(self):                        # SCHED-08 PING-07
         updated = email.utils.formatdate(time.time() - 30, usegmt=True)
 
@@ -199,7 +211,7 @@ class Schedule(Case):
         self.o.set("/changes.xml", log(u, 2))
         self.fetched(d, u, 2, 10)
         self.wait(lambda: d.record(u)["level"] == 0)
-        time.sleep(3)
+        self.read_again(d)
         self.assertEqual(2, len(self.o.seen("/f.xml")))
         updated = email.utils.formatdate(time.time() + 2, usegmt=True)
         self.o.set("/changes.xml", log("http://site.example/", 1))
@@ -214,7 +226,7 @@ class Schedule(Case):
         self.wait(lambda: len(self.o.seen("/changes.xml")) >= 2)
         d.subscribe(u)
         self.fetched(d, u, 2)
-        time.sleep(3)
+        self.read_again(d)
         self.assertEqual(2, len(self.o.seen("/f.xml")))
 
     def test_a_busy_path_holds_no_other_feed_of_its_host(self):          # SCHED-02 SCHED-14
@@ -226,9 +238,6 @@ class Schedule(Case):
         self.fetched(d, other, 3, 15)
 
     def test_reload_changes_periods(self):
-        import os
-        import signal
-        path = None
         d = self.daemon(env={"FEEDMILL_CONFIG": "/dev/null"})
         path = os.path.join(d.folder, "conf")
         d.env["FEEDMILL_CONFIG"] = path
@@ -242,13 +251,16 @@ class Schedule(Case):
         with open(path, "w") as out:
             out.write("level1-period = 40m\n")
         d.process.send_signal(signal.SIGHUP)
-        self.wait(lambda: any("event=reloaded" in line for line in d.log))
+        d.wait_log("event=reloaded")
         d.ping(u)
         self.fetched(d, u, 2)
+        self.wait(lambda: d.record(u)["level"] == 0)     # the fetch that the ping asked for has ended
         d.subscribe(u, freq=1)
-        self.wait(lambda: d.record(u)["period"] == 2400)
+        shown = d.record(u)
+        self.assertEqual(2400, shown["period"])
+        self.assertEqual(2400, self.seconds(shown["next_check"]) - self.seconds(shown["last_check"]))
         with open(path, "w") as out:
             out.write("no-such-option = 1\n")
         d.process.send_signal(signal.SIGHUP)
-        self.wait(lambda: any("reload_refused" in line for line in d.log))
+        d.wait_log("reload_refused")
         self.assertEqual(200, d.get("/sub").status)

@@ -19,7 +19,7 @@ UTC = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
 
 class Smart(Case):
     def setUp(self):
-        self.o, self.d = self.origin(), self.daemon("--ping-gap", "0")
+        self.o, self.d = self.origin(), self.daemon()
         self.p = Publisher(self.o)
 
     def sync(self):
@@ -368,7 +368,7 @@ class Waiting(Smart):
         late = threading.Thread(target=hold, kwargs=dict(since="cursor:" + created, order="created"))
         for t in threads + [late]:
             t.start()
-        time.sleep(0.5)
+        self.d.wait_metric("log_waiters", 9)
         self.p.put("e0", "edited")       # no item is created: the last one goes on waiting
         self.sync()
         stored = time.monotonic()

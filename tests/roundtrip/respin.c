@@ -13,11 +13,11 @@
 #include <libxml/parser.h>
 
 #include "base/compiler.h"
-#include "feed/complete.h"
+#include "feed/identity/complete.h"
+#include "feed/read/parse.h"
+#include "feed/text/json.h"
+#include "feed/write/writer.h"
 #include "tests/documents/identify.h"
-#include "feed/json.h"
-#include "feed/parse.h"
-#include "feed/writer.h"
 
 #define URL "http://example.org/dir/feed"
 #define RECEIVED ((int64_t)1000000000) /* 2001-09-09T01:46:40Z */
@@ -140,7 +140,7 @@ static void respin(const char *dir, size_t i, const char *path)
     for (size_t k = 0; k < ARRAY_LEN(formats); k++) {
         struct out_link hub = {STR("hub"), STR_NULL, STR("http://me/hub")};
         struct out_doc doc = {.self_url = str_printf(&a, "http://me/feed/?url=" URL "&type=%s",
-                                                     feed_format_name(formats[k].format)),
+                                                     format_name(formats[k].format)),
                               .id = STR_NULL,
                               .title = STR_NULL,
                               .feeds = &first.feed,

@@ -103,7 +103,7 @@ class Checker:
             self.bad.append("%s: %s" % (where, b))
 
     def uri(self, text, where, ascii_only=False):
-        self.want(text is not None and (URI if ascii_only else IRI).match(text), where, "is no absolute reference:", repr(text))
+        self.want(text is not None and (URI if ascii_only else IRI).match(text), where, "is not an absolute reference:", repr(text))
         self.want(not (text or "").lower().startswith(SCRIPTS), where, "is a script:", repr(text))
 
 
@@ -194,6 +194,8 @@ def atom(data):
                 c.want(entry.all("atom:summary"), "content src without summary")
                 c.want("type" not in node.attributes or MEDIA_TYPE.match(node.attributes["type"]), "content type",
                        node.attributes.get("type"))
+            elif re.search(r"[+/]xml$", node.attributes.get("type", "")):  # RFC 4287, 4.1.3.3
+                c.want(len(node.children) == 1 and not node.text.strip(), "content of XML is not one element")
             else:
                 atom_text(c, node, "content")
         for source in entry.all("atom:source"):
@@ -276,7 +278,7 @@ def rss(data):
             c.want(guid[0].text not in seen, "guid twice:", guid[0].text)
             seen.add(guid[0].text)
             permalink = guid[0].attributes.get("isPermaLink", "true")
-            c.want(permalink == "false" or re.match("https?://", guid[0].text, re.I), "guid is no permalink:", guid[0].text)
+            c.want(permalink == "false" or re.match("https?://", guid[0].text, re.I), "guid is not a permalink:", guid[0].text)
         for enclosure in item.all("enclosure"):
             at = enclosure.attributes
             c.want(re.match("https?://", at.get("url", ""), re.I) and URI.match(at["url"]), "enclosure url", at.get("url"))

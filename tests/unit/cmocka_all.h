@@ -1,4 +1,5 @@
-/* tests/unit/cmocka_all.h - cmocka with the headers it wants before it. */
+/* tests/unit/cmocka_all.h - cmocka with the headers it wants before it, and what all unit tests share.
+ * With FEEDMILL_TESTS=PATTERN in the environment a program runs only the functions that match. */
 #pragma once
 
 #include <setjmp.h>
@@ -11,6 +12,14 @@
 #include <time.h>
 
 #include <cmocka.h>
+
+__attribute__((constructor)) static void only_what_was_asked_for(void)
+{
+    const char *pattern = getenv("FEEDMILL_TESTS");
+
+    if (pattern != NULL)
+        cmocka_set_test_filter(pattern);
+}
 
 /* Processor time of this thread so far, in nanoseconds: what work costs, however busy the machine
  * is. */

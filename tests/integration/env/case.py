@@ -1,6 +1,7 @@
 """The base of every test class: parts that are closed at the end, and the daemon's log on failure.
 """
 import os
+import time
 import unittest
 
 from .daemon import Daemon, wait_for
@@ -28,6 +29,11 @@ class Case(unittest.TestCase):
 
     def wait(self, condition, seconds=10, what="the condition", daemon=None):
         return wait_for(condition, seconds, what, daemon)
+
+    def next_second(self):
+        """Wait until the clock shows another second: dates of HTTP and of change logs count seconds."""
+        now = int(time.time())
+        self.wait(lambda: int(time.time()) > now, 2, "the next second")
 
     def assert_problem(self, answer, status, kind=None, **members):
         """An RFC 9457 answer of this status; `kind` is the last part of its type."""

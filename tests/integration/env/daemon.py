@@ -44,14 +44,15 @@ def quote(text):
 
 
 class Daemon:
-    """A daemon with `args`; its folder lives until close(), across restarts."""
+    """A daemon with `args`; its folder lives until close(), across restarts. A ping causes a fetch at
+    once (--ping-gap is 0, if no argument says otherwise)."""
 
     def __init__(self, *args, env=None, open_loopback=True):
         self.folder = tempfile.mkdtemp(prefix="feedmill-test-")
         self.args = list(args)
         if open_loopback:
             self.args += ["--allow-fetch", "127.0.0.0/8", "--allow-callback", "127.0.0.0/8"]
-        self.env = dict(os.environ, **(env or {}))
+        self.env = dict(os.environ, FEEDMILL_PING_GAP="0", **(env or {}))
         self.process, self.port, self.log = None, 0, []
         self.start()
 
@@ -153,6 +154,31 @@ class Daemon:
             if url in (feed["url"], feed.get("page_url")):
                 return feed
         return None
+
+    def wait_metric(self, name, value, seconds=10):
+        """Wait until this counter has come to `value`; returns what it is."""
+        def there():
+            now = self.counter(name)
+            return (now,) if now >= value else None
+        return wait_for(there, seconds, "%s of %d" % (name, value), self)[0]
+
+    def wait_log(self, text, n=1, seconds=10):
+        """Wait until n lines of the log have this text; returns the last of them."""
+        def there():
+            found = [line for line in list(self.log) if text in line]
+            return found[n - 1] if len(found) >= n else None
+        return wait_for(there, seconds, "line %d with %r in the log" % (n, text), self)
+
+    def wait_idle(self, seconds=10):
+        """Wait until nothing is fetched, stored or pushed, and nothing waits for that."""
+        names = ("fetch_queued", "fetch_running", "store_queued", "push_running")
+        wait_for(lambda: not any(self.counter(n) for n in names), seconds, "rest", self)
+
+    def stored(self, url):
+        """Return when all that was handed to the storer before is committed: it takes what it is given
+        in turn, and this is one more subscription to a known feed, and its end."""
+        answer = self.call("DELETE", "/sub?id=%d" % self.subscribe(url))
+        assert answer.status == 204, (answer.status, answer.body)
 
     def counter(self, name):
         for line in self.get("/metrics").body.decode().splitlines():

@@ -3,9 +3,8 @@ import contextlib
 import os
 import sqlite3
 import threading
-import time
 
-from .daemon import PATIENCE
+from .daemon import PATIENCE, wait_for
 
 
 @contextlib.contextmanager
@@ -21,13 +20,15 @@ def held(daemon):
         db.close()
 
 
-def answers(daemon, call, seconds=1):
+def answers(daemon, call):
     """What `call` returned while nothing could be committed (None: it was waiting), and in the end."""
     got = []
     thread = threading.Thread(target=lambda: got.append(call()))
     with held(daemon):
         thread.start()
-        time.sleep(seconds)
+        wait_for(lambda: got or daemon.counter("http_held") > 0, 20, "that it waits", daemon)
+        for _ in range(3):  # all that it waits for but a commit comes before these are answered
+            assert daemon.get("/sub?type=json").status == 200
         early = list(got)
     thread.join(60 * PATIENCE)
     return early[0] if early else None, got[0] if got else None

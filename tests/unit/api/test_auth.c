@@ -1,6 +1,6 @@
 #include "../cmocka_all.h"
 
-#include "api/auth.h"
+#include "api/http/auth.h"
 #include "base/compiler.h"
 
 static void test_auth__token(void **state)
@@ -61,7 +61,10 @@ static void test_auth__host(void **state)
                 {"[::1", false},
                 {"::1", false},
                 {":80", false},
-                {".", false}};
+                {".", false},
+                {"127.0.0.1:80:x", false},
+                {"127.0.0.1:x", false},
+                {"[::1]x", false}};
     const struct str names[] = {STR("other"), STR("feeds.example")};
 
     (void)state;
@@ -72,13 +75,41 @@ static void test_auth__host(void **state)
 
 static void test_auth__origin(void **state)
 {
+    struct str host = STR("b:1"), none = STR_NULL, base = STR("https://B:1/feedmill/");
+
     (void)state;
-    assert_true(auth_origin_may_write(STR_NULL, STR("b:1"), STR_NULL));
-    assert_true(auth_origin_may_write(STR("http://b:1"), STR("b:1"), STR_NULL));
-    assert_false(auth_origin_may_write(STR("http://e:1"), STR("b:1"), STR_NULL));
-    assert_false(auth_origin_may_write(STR("null"), STR("b:1"), STR_NULL));
-    assert_true(auth_origin_may_write(STR("http://p"), STR("b:1"), STR("http://p")));
-    assert_false(auth_origin_may_write(STR("http://e"), STR("b:1"), STR("*")));
+    assert_true(auth_origin_may_write(none, host, none, none));
+    assert_true(auth_origin_may_write(STR("http://b:1"), host, none, none));
+    assert_false(auth_origin_may_write(STR("http://e:1"), host, none, none));
+    assert_false(auth_origin_may_write(STR("https://b:1"), host, none, none));
+    assert_false(auth_origin_may_write(STR("ftp://b:1"), host, none, none));
+    assert_false(auth_origin_may_write(STR("b:1"), host, none, none));
+    assert_false(auth_origin_may_write(STR("null"), host, none, none));
+    assert_true(auth_origin_may_write(STR("http://p"), host, none, STR("http://p")));
+    assert_false(auth_origin_may_write(STR("http://e"), host, none, STR("*")));
+    /* the scheme of --base-url is ours where it names this host, and its origin is always ours */
+    assert_true(auth_origin_may_write(STR("https://b:1"), host, base, none));
+    assert_false(auth_origin_may_write(STR("http://b:1"), host, base, none));
+    assert_true(auth_origin_may_write(STR("https://b:1"), STR("127.0.0.1:8080"), base, none));
+    assert_true(
+        auth_origin_may_write(STR("http://127.0.0.1:8080"), STR("127.0.0.1:8080"), base, none));
+    assert_false(auth_origin_may_write(STR("https://b:11"), host, base, none));
+}
+
+static void test_auth__foreign_pages(void **state)
+{
+    struct str cross = STR("cross-site"), page = STR("http://p"), none = STR_NULL;
+
+    (void)state;
+    assert_false(auth_is_foreign(none, none, none, none));
+    assert_false(auth_is_foreign(STR("none"), none, none, none));
+    assert_true(auth_is_foreign(cross, none, none, none));
+    assert_true(auth_is_foreign(cross, page, none, none));
+    assert_false(auth_is_foreign(cross, page, none, STR("*")));
+    assert_false(auth_is_foreign(cross, page, none, page));
+    assert_false(auth_is_foreign(cross, none, STR("http://p/x"), page));
+    assert_true(auth_is_foreign(cross, none, STR("http://p.evil/x"), page));
+    assert_true(auth_is_foreign(cross, STR("http://e"), STR("http://p/x"), page));
 }
 
 int main(void)
@@ -87,6 +118,7 @@ int main(void)
         cmocka_unit_test(test_auth__token),
         cmocka_unit_test(test_auth__host),
         cmocka_unit_test(test_auth__origin),
+        cmocka_unit_test(test_auth__foreign_pages),
     };
 
     return cmocka_run_group_tests_name("auth", tests, NULL, NULL);

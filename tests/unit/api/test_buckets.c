@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "api/buckets.h"
+#include "api/http/buckets.h"
 #include "base/digest.h"
 
 static bool take4(struct buckets *b, uint32_t address, int64_t ms)

@@ -253,6 +253,41 @@ static void test_calls__foreign_pages_change_nothing(void **state)
     assert_int_equal(201, ans.status);
 }
 
+/* a page of another site may neither read by JSON-P nor make us fetch */
+static void test_calls__foreign_pages_cause_nothing(void **state)
+{
+    static const char *const targets[] = {
+        "/smart?url=http://p.test/ok&callback=f",
+        "/feed?url=http://p.test/ok-unknown",
+        "/feeds?url=http://p.test/ok,http://p.test/ok-unknown",
+        "/archive?url=http://p.test/ok-unknown",
+        "/opml?url=http://l.test/list.opml",
+        "/ping?name=n&url=http://p.test/known",
+    };
+    const char *foreign = "Sec-Fetch-Site: cross-site\r\nReferer: http://page.test/x\r\n";
+    struct world *w = *state;
+    struct api_cfg cfg = w->cfg;
+    struct answer ans = get(w, &arena, "/feed?url=http://p.test/ok");
+
+    assert_int_equal(200, ans.status);
+    for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
+        ans = ask(w, &arena, "GET", targets[i], foreign, NULL);
+        assert_problem(&arena, &ans, 403, "forbidden");
+    }
+    assert_int_equal(1, atomic_load(&w->n_fetches));
+    assert_int_equal(0, atomic_load(&w->n_documents) + atomic_load(&w->n_pings));
+    ans = ask(w, &arena, "GET", "/feed?url=http://p.test/ok", foreign, NULL); /* as a link does */
+    assert_int_equal(200, ans.status);
+    ans = ask(w, &arena, "GET", targets[0], "Sec-Fetch-Site: same-origin\r\n", NULL);
+    assert_int_equal(200, ans.status);
+    cfg.cors_origin = STR("http://page.test");
+    api_reload(w->api, &cfg);
+    for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
+        ans = ask(w, &arena, "GET", targets[i], foreign, NULL);
+        assert_int_equal(200, ans.status);
+    }
+}
+
 static void test_calls__token(void **state)
 {
     struct world *w = *state;
@@ -357,6 +392,7 @@ int main(void)
         T(unknown_paths_and_methods),
         T(cors),
         T(foreign_pages_change_nothing),
+        T(foreign_pages_cause_nothing),
         T(token),
         T(demo),
         T(metrics_health_index),

@@ -1,7 +1,7 @@
 /* tests/unit/api/test_feedset.c - the word for a set of feeds in a path. */
 #include "tests/unit/cmocka_all.h"
 
-#include "api/feedset.h"
+#include "api/views/feedset.h"
 #include "base/digest.h"
 
 #define SECRET STR("0123456789abcdef")
@@ -27,7 +27,7 @@ static void test_feedset__round_trip(void **state)
     arena_release(&a);
 }
 
-/* No other set by guessing, and nothing of what is no word. */
+/* No other set by guessing, and nothing from text that is not such a word. */
 static void test_feedset__only_our_words(void **state)
 {
     int64_t id = 7;

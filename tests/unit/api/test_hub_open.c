@@ -1,4 +1,4 @@
-/* test_hub_open.c - bounds of requests that wait for their verification. */
+/* tests/unit/api/test_hub_open.c - bounds of requests that wait for their verification. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "api/hub_open.h"
+#include "api/hub/hub_open.h"
 #include "base/arena.h"
 #include "base/compiler.h"
 #include "model/hub.h"

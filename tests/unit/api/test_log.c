@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include <poll.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -95,6 +96,60 @@ static int64_t waiting(struct world *w)
     return atoi(ans.body.ptr + at + strlen("\nfeedmill_log_waiters "));
 }
 
+/* What the storer has committed and not yet announced: a copy of the log's last row, one seq on. */
+static void commit_in_silence(struct world *w)
+{
+    char path[96], *error = NULL;
+    sqlite3 *sq;
+
+    snprintf(path, sizeof path, "%s/f.db", w->dir);
+    assert_int_equal(SQLITE_OK, sqlite3_open(path, &sq));
+    sqlite3_busy_timeout(sq, 10000); /* the storer may be at work */
+    sqlite3_exec(sq,
+                 "INSERT INTO revisions (seq, entry_id, feed_id, batch, kind, initial, at_us,"
+                 " sort_at, doc, ext) SELECT seq + 1, entry_id, feed_id, seq + 1, 1, 0, at_us + 1,"
+                 " sort_at, doc, ext FROM revisions ORDER BY seq DESC LIMIT 1;"
+                 "UPDATE meta SET value = value + 1 WHERE name = 'last_seq'",
+                 NULL, NULL, &error);
+    assert_null(error);
+    assert_int_equal(1, sqlite3_changes(sq));
+    sqlite3_close(sq);
+}
+
+/* no seq in an answer is behind the end that the same answer names, and its cursors can be used */
+static void test_log__shows_only_what_is_announced(void **state)
+{
+    static const char *const since[] = {"start", "end", "3", "2024-01-01", "time:1"};
+    struct world *w = *state;
+
+    get(w, &arena, "/feed?url=" OK);
+    commit_in_silence(w);
+    for (size_t i = 0; i < ARRAY_LEN(since); i++) {
+        struct answer ans = get(w, &arena, str_printf(&arena, "/log?since=%s", since[i]).ptr);
+        struct value *v = json_of(&arena, &ans);
+        int64_t seq = value_get_int(v, STR("seq"), -1);
+
+        assert_int_equal(3, value_get_int(v, STR("last_seq"), 0));
+        assert_int_equal(3, seq);
+        ans = get(w, &arena, str_printf(&arena, "/log?since=%lld", (long long)seq).ptr);
+        assert_int_equal(200, ans.status);
+    }
+}
+
+/* a page of the log holds what its documents show */
+static void test_log__pages_count_only_what_is_announced(void **state)
+{
+    struct world *w = *state;
+    struct answer ans;
+
+    get(w, &arena, "/feed?url=" OK);
+    commit_in_silence(w);
+    ans = get(w, &arena, "/history?url=" OK);
+    assert_int_equal(200, ans.status);
+    assert_true(has(&ans, "/0-3\""));
+    assert_false(has(&ans, "-4\""));
+}
+
 static void test_log__forgets_clients_that_left(void **state)
 {
     struct world *w = *state;
@@ -163,6 +218,61 @@ static void test_log__the_end_answers_those_who_wait(void **state)
     assert_true(clock_mono_ms() - start < 20000);
 }
 
+static struct str key_in(const struct answer *ans)
+{
+    ssize_t at = str_find(ans->body, STR("http%3A%2F%2F"));
+    struct str rest;
+
+    assert_true(at > 0);
+    rest = str_slice(ans->body, (size_t)at + strlen("http%3A%2F%2F"), ans->body.len);
+    return str_slice(rest, 0, (size_t)str_find(rest, STR("%40")));
+}
+
+/* what a password opens is shown to those who name it, or who hold the token */
+static void test_log__protected_feeds_are_shown_to_those_who_may_see_them(void **state)
+{
+    struct world *w = *state;
+    struct api_cfg cfg = w->cfg;
+    struct answer ans = get(w, &arena, "/feed?type=atom&url=http://me:pw@p.test/ok");
+    struct str key = key_in(&ans);
+    struct value *v;
+
+    get(w, &arena, "/feed?url=" OK "2");
+    ans = get(w, &arena, "/log?max=2");
+    v = json_of(&arena, &ans);
+    assert_int_equal(2, value_len(value_getz(v, "revisions")));
+    assert_str(value_get_textz(value_at(value_getz(v, "revisions"), 0), "url"), OK "2");
+    ans = get(w, &arena, "/log");
+    assert_int_equal(3, value_len(value_getz(json_of(&arena, &ans), "revisions")));
+    assert_int_equal(6, value_get_int(json_of(&arena, &ans), STR("seq"), 0));
+    ans = get(w, &arena, "/log?url=http://me:pw@p.test/ok");
+    assert_int_equal(3, value_len(value_getz(json_of(&arena, &ans), "revisions")));
+    ans = get(w, &arena, str_printf(&arena, "/log?url=http://%.*s@p.test/ok", STR_ARG(key)).ptr);
+    assert_int_equal(3, value_len(value_getz(json_of(&arena, &ans), "revisions")));
+    cfg.token = STR("t0ken");
+    api_reload(w->api, &cfg);
+    ans = ask(w, &arena, "GET", "/log", "Authorization: Bearer t0ken\r\n", NULL);
+    assert_int_equal(6, value_len(value_getz(json_of(&arena, &ans), "revisions")));
+}
+
+/* a wait is not ended by what may not be shown, and goes on from there */
+static void test_log__protected_news_wake_nobody(void **state)
+{
+    struct world *w = *state;
+    struct answer ans;
+    int fd;
+
+    get(w, &arena, "/feed?url=" OK);
+    fd = open_request(w, "GET", "/log?since=end&timeout=20", NULL, NULL);
+    until(waiting(w) == 1);
+    get(w, &arena, "/feed?url=http://me:pw@p.test/ok2");
+    until(waiting(w) == 1);
+    publish(w, OK, 7, 1);
+    ans = read_answer(&arena, fd, false);
+    assert_int_equal(1, value_len(value_getz(json_of(&arena, &ans), "revisions")));
+    assert_true(has(&ans, "Entry 7"));
+}
+
 /* ERR-04 */
 static void test_log__bad_parameters(void **state)
 {
@@ -184,10 +294,14 @@ int main(void)
         T(pages_through_everything_in_order),
         T(answers_at_once_without_timeout),
         T(waits_for_a_commit),
+        T(shows_only_what_is_announced),
+        T(pages_count_only_what_is_announced),
         T(forgets_clients_that_left),
         T(every_waiter_sees_every_commit),
         T(stop_ends_waiting),
         T(the_end_answers_those_who_wait),
+        T(protected_feeds_are_shown_to_those_who_may_see_them),
+        T(protected_news_wake_nobody),
         T(bad_parameters),
     };
 

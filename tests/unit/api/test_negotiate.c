@@ -1,6 +1,6 @@
 #include "../cmocka_all.h"
 
-#include "api/negotiate.h"
+#include "api/http/negotiate.h"
 #include "base/compiler.h"
 
 /* NEG-01, NEG-02, REST-07 */
@@ -31,7 +31,9 @@ static void test_negotiate__accept(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         enum feed_format format = FORMAT_ATOM;
-        int got = negotiate_format(str_from(rows[i].accept), &format) ? (int)format : -1;
+        int got = negotiate_format(str_from(rows[i].accept), FORMAT_IS_OFFERED, &format)
+                      ? (int)format
+                      : -1;
 
         if (got != rows[i].format)
             fail_msg("%s: %d", rows[i].accept, got);

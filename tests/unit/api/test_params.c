@@ -1,6 +1,6 @@
 #include "../cmocka_all.h"
 
-#include "api/params.h"
+#include "api/http/params.h"
 #include "base/limits.h"
 #include "model/feed.h"
 #include "storage/store.h"
@@ -162,7 +162,7 @@ static void test_params__format(void **state)
         enum feed_format format = FORMAT_ATOM;
         struct problem p;
         bool given = true;
-        bool ok = params_format(&ps, &arena, &format, &given, &p);
+        bool ok = params_format(&ps, &arena, FORMAT_IS_OFFERED, &format, &given, &p);
         int got = !ok ? -1 : !given ? -2 : (int)format;
 
         if (got != rows[i].format)

@@ -1,9 +1,9 @@
 #include "../cmocka_all.h"
 
-#include "api/ping_log.h"
+#include "api/pings/ping_log.h"
 #include "base/clock.h"
 #include "base/digest.h"
-#include "feed/changes.h"
+#include "feed/lists/changes.h"
 
 #define NOW 1700000000
 

@@ -1,7 +1,7 @@
 #include "../cmocka_all.h"
 
-#include "api/problem.h"
-#include "feed/json.h"
+#include "api/http/problem.h"
+#include "feed/text/json.h"
 
 static struct arena arena;
 

@@ -1,8 +1,11 @@
 /* GET /feed, /feeds, /opml, over real sockets. */
 #include "world.h"
 
+#include <semaphore.h>
 #include <unistd.h>
 
+#include "api/http/context.h"
+#include "api/lists/list_thread.h"
 #include "net/http_fields.h"
 
 #define OK "http://p.test/ok"
@@ -125,6 +128,52 @@ static void test_pull__links_to_the_other_types(void **state)
         str_find(link, STR("type=atom>; rel=\"alternate\"; type=\"application/atom+xml\"")) > 0);
     assert_true(str_find(link, STR("type=rss>; rel=\"alternate\"")) < 0);
     assert_true(str_find(link, STR("type=rss>; rel=\"self\"")) > 0);
+}
+
+/* some clients split the Link field at every comma */
+static void test_pull__no_link_target_has_a_comma(void **state)
+{
+    struct answer ans = get(*state, &arena, "/feeds?url=" OK "," OK "2&x=a,b");
+    struct str link = field(&ans, "Link");
+    size_t n = 0;
+
+    for (size_t i = 0; i < link.len; i++)
+        if (link.ptr[i] == ',') { /* each stands between two links */
+            assert_int_equal(0, strncmp(link.ptr + i, ", <", 3));
+            n++;
+        }
+    assert_true(n >= 3);
+    assert_true(str_find(link, STR(OK "%2C" OK "2&x=a%2Cb")) > 0);
+}
+
+static void wait_for(void *ctx)
+{
+    sem_wait(ctx);
+}
+
+/* lists that take long make lists wait, and nobody else */
+static void test_pull__a_slow_list_holds_no_reader(void **state)
+{
+    struct world *w = *state;
+    struct answer ans;
+    sem_t slow;
+    int fd;
+
+    sem_init(&slow, 0, 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(RC_OK, list_thread_run(w->api->list_thread, wait_for, &slow));
+    fd = open_request(w, "GET", "/opml?url=http://l.test/list.opml", NULL, NULL);
+    until(atomic_load(&w->n_documents) == 1);
+    ans = get(w, &arena, "/log"); /* takes a reader */
+    assert_int_equal(200, ans.status);
+    ans = get(w, &arena, "/feed?url=" OK);
+    assert_int_equal(200, ans.status);
+    for (int i = 0; i < 4; i++)
+        sem_post(&slow);
+    ans = read_answer(&arena, fd, false);
+    assert_int_equal(200, ans.status);
+    assert_true(has(&ans, "My list"));
+    sem_destroy(&slow);
 }
 
 /* REST-08, REST-11, REST-15 */
@@ -547,6 +596,8 @@ int main(void)
         T(accept_decides_without_type),
         T(nothing_acceptable_is_406),
         T(links_to_the_other_types),
+        T(no_link_target_has_a_comma),
+        T(a_slow_list_holds_no_reader),
         T(bad_parameters),
         T(len),
         T(merges),

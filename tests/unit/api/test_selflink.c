@@ -1,6 +1,6 @@
 #include "../cmocka_all.h"
 
-#include "api/selflink.h"
+#include "api/views/selflink.h"
 #include "base/compiler.h"
 
 #define ORIGIN STR("http://b:1")
@@ -60,6 +60,44 @@ static void test_selflink__set_replaces(void **state)
     assert_str(selflink_set(&arena, STR("http://b/f"), "type", STR("rss")), "http://b/f?type=rss");
 }
 
+static void test_selflink__unset_removes(void **state)
+{
+    (void)state;
+    assert_str(selflink_unset(&arena, STR("http://b/f?a=1&skip=5&b=2&skip=6"), "skip"),
+               "http://b/f?a=1&b=2");
+    assert_str(selflink_unset(&arena, STR("http://b/f?sk%69p=5"), "skip"), "http://b/f");
+    assert_str(selflink_unset(&arena, STR("http://b/f"), "skip"), "http://b/f");
+}
+
+/* Feed 7 has an access key, feed 8 has none. */
+static struct str key_of(void *ctx, int64_t feed_id)
+{
+    (void)ctx;
+    return feed_id == 7 ? STR("fm-key") : STR_NULL;
+}
+
+static void test_selflink__marks_are_filled_in(void **state)
+{
+    const struct wanted_url urls[] = {{STR("http://a/"), STR("me:pw"), STR("http://a/")},
+                                      {STR("http://b/"), STR("me:pw"), STR("http://b/")}};
+    const int64_t ids[] = {7, 8};
+    struct str link =
+        selflink_make(&arena, STR("http://us"), STR("/feeds?url=x&len=2"), NULL, urls, ids, 2);
+
+    (void)state;
+    assert_true(str_find(link, STR("pw")) < 0);
+    assert_str(selflink_fill(&arena, link, key_of, NULL),
+               "http://us/feeds?url=http%3A%2F%2Ffm-key%40a%2F%2Chttp%3A%2F%2Fb%2F&len=2");
+    assert_str(selflink_fill(&arena, STR("http://us/feed"), key_of, NULL), "http://us/feed");
+}
+
+static void test_selflink__a_target_has_no_comma(void **state)
+{
+    (void)state;
+    assert_str(selflink_target(&arena, STR("http://b/f?url=x,y,")), "http://b/f?url=x%2Cy%2C");
+    assert_str(selflink_target(&arena, STR("http://b/f")), "http://b/f");
+}
+
 static int release(void **state)
 {
     (void)state;
@@ -73,6 +111,9 @@ int main(void)
         cmocka_unit_test(test_selflink__target_as_received),
         cmocka_unit_test(test_selflink__credentials_become_access_keys),
         cmocka_unit_test(test_selflink__set_replaces),
+        cmocka_unit_test(test_selflink__unset_removes),
+        cmocka_unit_test(test_selflink__marks_are_filled_in),
+        cmocka_unit_test(test_selflink__a_target_has_no_comma),
     };
 
     return cmocka_run_group_tests_name("selflink", tests, NULL, release);

@@ -1,7 +1,7 @@
 /* GET, POST, DELETE /sub, over real sockets. */
 #include "world.h"
 
-#include "api/shapes.h"
+#include "api/views/shapes.h"
 
 #define FORM "Content-Type: application/x-www-form-urlencoded\r\n"
 #define OPML "Content-Type: text/x-opml\r\n"

@@ -11,15 +11,15 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "feed/json.h"
+#include "feed/text/json.h"
 #include "net/xmlrpc.h"
 
 struct job {
     struct job *next;
     int64_t feed_id; /* 0: a document */
     char *url;
-    api_fetched_fn *fetched;
-    api_document_fn *document;
+    fetch_done_fn *fetched;
+    document_done_fn *document;
     void *ctx;
     struct world *w;
 };
@@ -42,11 +42,11 @@ static bool path_is(const char *url, const char *path)
 static void on_stored(void *ctx, enum rc rc, const struct store_result *res, const struct err *err)
 {
     struct job *job = ctx;
-    struct api_fetched out = {.rc = rc,
-                              .feed_id = res != NULL ? res->id : 0,
-                              .status = 200,
-                              .url = str_from(job->url),
-                              .text = err != NULL ? str_from(err->text) : STR_NULL};
+    struct fetch_result out = {.rc = rc,
+                               .feed_id = res != NULL ? res->id : 0,
+                               .status = 200,
+                               .url = str_from(job->url),
+                               .text = err != NULL ? str_from(err->text) : STR_NULL};
 
     job->fetched(job->ctx, &out);
     mem_free(job->url);
@@ -87,28 +87,28 @@ static enum rc store_entries(struct store *s, int64_t feed_id, const char *url, 
                              store_done_fn *done, void *ctx)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct fetch_outcome o = {.feed_id = feed_id,
-                              .checked_at = clock_now_s(),
-                              .ok = true,
-                              .status = 200,
-                              .has_document = true,
-                              .head =
-                                  str_printf(&a,
-                                             "{\"feed\":{\"title\":\"Feed %s\",\"link\":\"%s\"},"
-                                             "\"version\":\"rss20\",\"encoding\":\"utf-8\","
-                                             "\"bozo\":0,\"namespaces\":{},\"href\":\"%s\","
-                                             "\"status\":200}",
-                                             url, url, url),
-                              .title = str_printf(&a, "Feed %s", url),
-                              .site_url = str_from(url),
-                              .changes = entries_of(&a, url, from, n),
-                              .n_changes = (size_t)n,
-                              .state = FEED_OK,
-                              .level = LEVEL_KEEP,
-                              .next_fetch_at = clock_now_s() + 1800,
-                              .next_reason = REASON_PERIOD};
+    struct poll_outcome o = {.check.feed_id = feed_id,
+                             .check.checked_at = clock_now_s(),
+                             .check.ok = true,
+                             .check.status = 200,
+                             .has_document = true,
+                             .head.json =
+                                 str_printf(&a,
+                                            "{\"feed\":{\"title\":\"Feed %s\",\"link\":\"%s\"},"
+                                            "\"version\":\"rss20\",\"encoding\":\"utf-8\","
+                                            "\"bozo\":0,\"namespaces\":{},\"href\":\"%s\","
+                                            "\"status\":200}",
+                                            url, url, url),
+                             .head.title = str_printf(&a, "Feed %s", url),
+                             .head.site_url = str_from(url),
+                             .entries.changes = entries_of(&a, url, from, n),
+                             .entries.n = (size_t)n,
+                             .check.state = FEED_OK,
+                             .check.level = LEVEL_KEEP,
+                             .check.next_fetch_at = clock_now_s() + 1800,
+                             .check.next_reason = REASON_PERIOD};
 
-    return store_fetch_outcome(s, &o, done, ctx);
+    return store_poll_outcome(s, &o, 0, done, ctx);
 }
 
 static void fetch_feed(struct job *job)
@@ -129,11 +129,11 @@ static void fetch_feed(struct job *job)
         !(store_brief(job->w->store, job->feed_id, &brief) && brief.fetched))
         nap(300);
     for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
-        struct api_fetched res = {.rc = failures[i].rc,
-                                  .feed_id = job->feed_id,
-                                  .status = failures[i].status,
-                                  .url = str_from(job->url),
-                                  .text = str_from(failures[i].text)};
+        struct fetch_result res = {.rc = failures[i].rc,
+                                   .feed_id = job->feed_id,
+                                   .status = failures[i].status,
+                                   .url = str_from(job->url),
+                                   .text = str_from(failures[i].text)};
 
         if (!path_is(job->url, failures[i].path))
             continue;
@@ -161,7 +161,7 @@ static void list_of_tree(struct buf *out, const char *url)
 
 static void fetch_document(struct job *job)
 {
-    struct api_document res = {.rc = RC_OK, .status = 200, .content_type = STR("text/x-opml")};
+    struct document_result res = {.rc = RC_OK, .status = 200, .content_type = STR("text/x-opml")};
     AUTO(buf_release) struct buf deep = BUF_INIT(BUF_ANY);
 
     atomic_fetch_add(&job->w->n_documents, 1);
@@ -224,7 +224,7 @@ static void *publishers(void *ctx)
     pthread_mutex_unlock(&w->lock);
     while (hanging != NULL) { /* a fetcher that stops tells everyone */
         struct job *job = hanging;
-        struct api_fetched res = {.rc = RC_CLOSED, .feed_id = job->feed_id};
+        struct fetch_result res = {.rc = RC_CLOSED, .feed_id = job->feed_id};
 
         hanging = job->next;
         job->fetched(job->ctx, &res);
@@ -250,16 +250,15 @@ static void on_record(void *ctx, struct reader *r)
 {
     struct job *job = ctx;
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct feed_record *rec;
-    size_t n;
+    struct feed *feed;
 
-    if (reader_feeds(r, &job->feed_id, 1, &a, &rec, &n, NULL) != RC_OK || n != 1)
+    if (reader_feed(r, job->feed_id, &a, &feed, NULL) != RC_OK)
         abort();
-    job->url = mem_strndup(rec[0].url.ptr, rec[0].url.len);
+    job->url = mem_strndup(feed->url.ptr, feed->url.len);
     push_job(job->w, job);
 }
 
-static void port_await(void *ctx, int64_t feed_id, api_fetched_fn *done, void *done_ctx)
+static void port_await(void *ctx, int64_t feed_id, fetch_done_fn *done, void *done_ctx)
 {
     struct world *w = ctx;
     struct job *job = NEW(struct job);
@@ -273,7 +272,7 @@ static void port_await(void *ctx, int64_t feed_id, api_fetched_fn *done, void *d
 }
 
 static void port_document(void *ctx, struct str url, struct str credential UNUSED,
-                          api_document_fn *done, void *done_ctx)
+                          document_done_fn *done, void *done_ctx)
 {
     struct world *w = ctx;
     struct job *job = NEW(struct job);
@@ -329,14 +328,15 @@ static void start(struct world *w)
                                    .header_ms = 10000,
                                    .body_ms = 10000,
                                    .idle_ms = 10000,
-                                   .write_ms = 10000};
+                                   .write_ms = 10000,
+                                   .max_unsent = 64 * 1024 * 1024};
     char path[96];
     struct store_cfg store = {.n_readers = 2,
                               .queue_len = 1000,
                               .batch_ops = 64,
                               .batch_ms = 2,
                               .cache_bytes = 1 << 20,
-                              .level_period_s = {86400, 1800, 300}};
+                              .levels = {{86400, 1800, 300}}};
     struct err err = ERR_INIT;
 
     snprintf(path, sizeof(path), "%s/f.db", w->dir);
@@ -355,6 +355,7 @@ static void start(struct world *w)
 
 static void stop(struct world *w)
 {
+    api_stop(w->api);
     http_server_stop(w->server, 1000);
     pthread_mutex_lock(&w->lock);
     w->stop = true;
@@ -389,7 +390,7 @@ int world_setup(void **state)
                                         .get_document = port_document,
                                         .ping = port_ping},
                               .fetch_wait_ms = 3000,
-                              .level_period_s = {86400, 1800, 300},
+                              .levels = {{86400, 1800, 300}},
                               .ping_rate = 10,
                               .ping_burst = 120,
                               .list_ttl_s = 60,

@@ -1,6 +1,7 @@
 /* Slices: comparison, search, numbers, UTF-8; the search of sixteen bytes at once. */
 #include "tests/unit/cmocka_all.h"
 
+#include "base/ascii.h"
 #include "base/scan.h"
 #include "base/str.h"
 
@@ -19,6 +20,34 @@ static void test_str__case_folds_ascii_only(void **state)
     assert_false(str_ieq(STR("\xC3\x84"), STR("\xC3\xA4")));
     assert_int_equal(str_ifind(STR("abcDEF"), STR("cde")), 2);
     assert_int_equal(str_ifind(STR("abc"), STR("abcd")), -1);
+}
+
+static void test_ascii__each_byte_has_its_classes(void **state)
+{
+    static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    (void)state;
+    for (int i = 0; i < 256; i++) {
+        char c = (char)i;
+        const char *digit = i != 0 ? strchr(base64, c) : NULL;
+
+        assert_int_equal(ascii_is_digit(c), i >= '0' && i <= '9');
+        assert_int_equal(ascii_is_alnum(c), digit != NULL && c != '+' && c != '/');
+        assert_int_equal(ascii_is_alpha(c), digit != NULL && digit - base64 < 52);
+        assert_int_equal(ascii_is_blank(c), i != 0 && strchr(" \t", c) != NULL);
+        assert_int_equal(ascii_is_space(c), i != 0 && strchr(" \t\r\n", c) != NULL);
+        assert_int_equal(ascii_is_html_space(c), i != 0 && strchr(" \t\r\n\f", c) != NULL);
+        assert_int_equal(ascii_base64(c), digit != NULL ? digit - base64 : -1);
+    }
+    assert_int_equal(ascii_hex('0'), 0);
+    assert_int_equal(ascii_hex('f'), 15);
+    assert_int_equal(ascii_hex('F'), 15);
+    assert_int_equal(ascii_hex('g'), -1);
+    assert_int_equal(ascii_hex('@'), -1);
+    assert_int_equal(ascii_hex('\x10'), -1); /* with bit 0x20 it would be a digit */
+    assert_int_equal(ascii_lower('Z'), 'z');
+    assert_int_equal(ascii_lower('['), '[');
+    assert_int_equal(ascii_lower('\xC4'), '\xC4');
 }
 
 static void test_str__split_gives_every_part(void **state)
@@ -102,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_str__null_and_empty_differ),
         cmocka_unit_test(test_str__case_folds_ascii_only),
+        cmocka_unit_test(test_ascii__each_byte_has_its_classes),
         cmocka_unit_test(test_str__split_gives_every_part),
         cmocka_unit_test(test_str__numbers_without_overflow),
         cmocka_unit_test(test_str__utf8_valid_stops_at_the_first_bad_byte),

@@ -1,7 +1,7 @@
 /* What every stored entry has (PUSH-03). */
 #include "tests/unit/cmocka_all.h"
 
-#include "feed/complete.h"
+#include "feed/identity/complete.h"
 
 static struct arena arena;
 
@@ -113,6 +113,16 @@ static void test_complete__a_licence_is_no_place_to_read_it(void **state)
     assert_str(value_get_textz(e.obj, "link"), "http://h/enclosure");
 }
 
+static void test_complete__a_guid_that_is_no_permalink_is_no_link(void **state)
+{
+    struct doc_entry e = entry();
+
+    (void)state;
+    value_setz(&arena, e.obj, "guidislink", value_bool(&arena, false));
+    e.obj = entry_complete(&arena, &e, STR("https://h/only-an-id"), 0);
+    assert_str(value_get_textz(e.obj, "link"), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +132,7 @@ int main(void)
         cmocka_unit_test(test_complete__the_id_stays),
         cmocka_unit_test(test_complete__publication_stands_for_an_update),
         cmocka_unit_test(test_complete__links_and_contents_are_used),
+        cmocka_unit_test(test_complete__a_guid_that_is_no_permalink_is_no_link),
         cmocka_unit_test(test_complete__a_licence_is_no_place_to_read_it),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "feed/date.h"
+#include "feed/text/date.h"
 
 struct row {
     const char *text, *utc; /* RFC 3339; NULL: no date */
@@ -38,6 +38,10 @@ static void test_date__rfc822_and_its_liberties(void **state) /* OBJ-07 */
         {"31 Dec 1999", "1999-12-31T00:00:00Z"},
         {"Thu, 31 Dec 98 24:00:00 Z", "1999-01-01T00:00:00Z"},
         {"Jan 1, 2004", "2004-01-01T00:00:00Z"},
+        {"Tue, 003 Jun 2003 09:39:21 GMT", "2003-06-03T09:39:21Z"},
+        {"Tue, 03 Jun 2003 012:039:021 GMT", "2003-06-03T12:39:21Z"},
+        {"2003-06-03T012:39:21Z", "2003-06-03T12:39:21Z"},
+        {"Tue, 03 Jun 2003 112:39:21 GMT", NULL},
         {"Thu 01 Mai 2008 10:00:00 +0200", "2008-05-01T08:00:00Z"},
     };
 

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/compiler.h"
-#include "feed/encoding.h"
+#include "feed/read/encoding.h"
 
 static void check(struct str body, const char *content_type, const char *want_text,
                   const char *want_encoding, bool is_doubtful)
@@ -60,6 +60,24 @@ static void test_encoding__wrong_declaration_is_passed_over(void **state)
     (void)state;
     check(STR("<?xml encoding='us-ascii'?>ü"), NULL, "<?xml encoding='us-ascii'?>ü", "utf-8", true);
     check(STR("<?xml encoding='x-none'?>ü"), NULL, "<?xml encoding='x-none'?>ü", "utf-8", true);
+}
+
+/* Places count, not bytes: three broken bytes in a row are one place. */
+static void test_encoding__utf8_with_a_broken_place(void **state)
+{
+    (void)state;
+    check(STR("<?xml version='1.0' encoding='utf-8'?><a>Caf\u00E9 \u2013 na\u00EFve "
+              "\u201Cd\u00E9j\u00E0 vu\u201D ma\u00F1ana x\xff\xfe\xe2( y</a>"),
+          NULL,
+          "<?xml version='1.0' encoding='utf-8'?><a>Caf\u00E9 \u2013 na\u00EFve "
+          "\u201Cd\u00E9j\u00E0 vu\u201D ma\u00F1ana x\u00FF\u00FE\u00E2( y</a>",
+          "utf-8", true);
+    check(STR("<?xml version='1.0' encoding='utf-8'?><a>Caf\u00E9\u2013na\u00EFve\u00E0"
+              "\xff\xfe\xe2( y</a>"),
+          NULL,
+          "<?xml version='1.0' encoding='utf-8'?><a>Caf\u00E9\u2013na\u00EFve\u00E0"
+          "\u00FF\u00FE\u00E2( y</a>",
+          "utf-8", true);
 }
 
 static void test_encoding__utf8_declaration_over_single_bytes(void **state)
@@ -301,6 +319,7 @@ int main(void)
         cmocka_unit_test(test_encoding__mark_wins_over_all),
         cmocka_unit_test(test_encoding__utf16_with_and_without_mark),
         cmocka_unit_test(test_encoding__wrong_declaration_is_passed_over),
+        cmocka_unit_test(test_encoding__utf8_with_a_broken_place),
         cmocka_unit_test(test_encoding__utf8_declaration_over_single_bytes),
         cmocka_unit_test(test_encoding__few_bad_bytes_in_utf8),
         cmocka_unit_test(test_encoding__utf16_with_what_is_no_character),

@@ -3,8 +3,8 @@
 #include "../cmocka_all.h"
 
 #include "base/arena.h"
-#include "feed/history.h"
-#include "feed/parse.h"
+#include "feed/lists/history.h"
+#include "feed/read/parse.h"
 
 #define HEAD                                                                                       \
     "<feed xmlns='http://www.w3.org/2005/Atom'"                                                    \
@@ -57,7 +57,7 @@ static void test_history__older(void **state)
 
         history_read(parsed(&a, rows[i].head), false, &h);
         assert_int_equal(rows[i].complete, h.complete);
-        assert_false(h.records);
+        assert_false(h.metadata);
         if (rows[i].older == NULL)
             assert_true(str_is_null(h.older));
         else
@@ -76,7 +76,7 @@ static void test_history__settle(void **state)
 {
     static const struct {
         const char *entries, *titles;
-        bool records;
+        bool metadata;
         size_t n_tombstones;
     } rows[] = {
         {ENTRY("a", "01", FORM) ENTRY("a", "02", FORM), "02", true, 0},
@@ -102,8 +102,8 @@ static void test_history__settle(void **state)
         struct feed_history h;
 
         history_read(doc, false, &h);
-        assert_int_equal(rows[i].records, h.records);
-        history_settle(&a, doc, h.records);
+        assert_int_equal(rows[i].metadata, h.metadata);
+        history_settle(&a, doc, h.metadata);
         for (size_t k = 0; k < doc->n_entries; k++)
             titles = str_printf(&a, "%.*s%s%.*s", STR_ARG(titles), k == 0 ? "" : " ",
                                 STR_ARG(doc->entries[k].title));

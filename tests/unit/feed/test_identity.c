@@ -1,8 +1,8 @@
 /* tests/unit/feed/test_identity.c - feed/identity. */
 #include "tests/unit/cmocka_all.h"
 
-#include "feed/identity.h"
-#include "feed/json.h"
+#include "feed/identity/identity.h"
+#include "feed/text/json.h"
 
 static struct doc_entry entry(struct arena *a, const char *json, const char *ext)
 {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "feed/json.h"
+#include "feed/text/json.h"
 
 static void expect_written(const struct value *v, const char *text)
 {

@@ -1,4 +1,4 @@
-/* tests/unit/feed/test_lists.c - feed/opml, feed/discover, feed/changes. */
+/* tests/unit/feed/test_lists.c - feed/lists: OPML, discovery, change logs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "feed/changes.h"
-#include "feed/discover.h"
-#include "feed/opml.h"
+#include "feed/lists/changes.h"
+#include "feed/lists/discover.h"
+#include "feed/lists/opml.h"
 
 static struct opml read_list(struct arena *a, const char *text)
 {

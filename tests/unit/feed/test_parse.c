@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "feed/json.h"
-#include "feed/parse.h"
+#include "feed/read/parse.h"
+#include "feed/text/json.h"
 
 static struct feed_doc *parse(struct arena *a, struct str body)
 {
@@ -140,7 +140,7 @@ static void test_parse__foreign_elements_as_xml(void **state)
     check_text(value_get_textz(doc->entries[0].obj, "author"), "Jo");
 }
 
-/* What holds an entry is no foreign element: never does half of one remain. */
+/* An element that holds an entry is not kept as foreign: half of it never remains. */
 static void test_parse__entries_in_foreign_elements(void **state)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -203,7 +203,7 @@ static void test_parse__reasons_are_text(void **state)
 
     (void)state;
     check_text(feed_parse(&a, &in)->bozo_why,
-               "It was sent as image/?png , which is no type for XML");
+               "It was sent as image/?png , which is not a type for XML");
 }
 
 /* Names with two colons or none where one should be, and attributes given twice, would make any
@@ -431,7 +431,7 @@ static void test_parse__what_is_no_feed_says_why(void **state)
                 {"{\"a\": 1}", "JSON"},
                 {"{", "JSON"},
                 {"", "element"},
-                {"<foo>bar</foo>", "no feed"},
+                {"<foo>bar</foo>", "not a feed"},
                 {"plain text", "root"}};
 
     (void)state;
@@ -582,7 +582,8 @@ static void test_parse__a_long_address_is_not_repeated(void **state)
     assert_true(str_eqz(doc->entries[0].link, "http://h.org/x"));
 }
 
-/* A piece of a Smart Feed: deleted items are deletions, and its cursors are no news of the feed. */
+/* A piece of a Smart Feed: deleted items are deletions, and a change of its cursors is not news of
+ * the feed. */
 static void test_parse__smart_feed(void **state)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;

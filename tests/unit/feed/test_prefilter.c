@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
-#include "feed/prefilter.h"
+#include "feed/read/prefilter.h"
 
 /* A document put together again: its tags, and between them its text with '<' and '&' escaped. */
 struct whole {
@@ -64,7 +64,7 @@ static void check(const char *in, const char *want, const char *why)
     AUTO(whole_release) struct whole whole = WHOLE_INIT;
     struct prefilter_result r;
 
-    prefilter(str_from(in), true, collect, &whole, &r);
+    prefilter(str_from(in), PREFILTER_GUESSES, collect, &whole, &r);
     if (!str_eqz(buf_view(&whole.out), want))
         fail_msg("%s became %s", in, whole.out.ptr);
     if (why == NULL ? r.why != NULL : r.why == NULL || strstr(r.why, why) == NULL)
@@ -112,8 +112,8 @@ static void test_prefilter__tags_are_balanced(void **state) /* OBJ-08 */
     check("<a><b>x</a>", "<a><b>x</b></a>", "match");
     check("<a>x</b></a>", "<a>x</a>", "match");
     check("<a><B>x</b></a>", "<a><B>x</B></a>", "match");
-    check("<a/><b/>", "<a/>", "behind the end");
-    check("<a>x</a><a>y</a>", "<a>xy</a>", "behind the end");
+    check("<a/><b/>", "<a/>", "after the end");
+    check("<a>x</a><a>y</a>", "<a>xy</a>", "after the end");
     check("<a><b>x", "<a><b>x", "cut off");
 }
 
@@ -176,7 +176,7 @@ static void test_prefilter__no_entity_bomb(void **state)
     for (int i = 0; i < 100000; i++)
         buf_puts(&in, "&e;");
     buf_puts(&in, "</a>");
-    prefilter(buf_view(&in), true, collect, &whole, &r);
+    prefilter(buf_view(&in), PREFILTER_GUESSES, collect, &whole, &r);
     assert_true(whole.out.len < 2 * 1024 * 1024);
     assert_non_null(r.why);
 }
@@ -194,7 +194,7 @@ static void test_prefilter__depth_is_bounded(void **state)
     buf_puts(&in, "x");
     for (int i = 0; i < 100000; i++)
         buf_puts(&in, "</a>");
-    prefilter(buf_view(&in), true, collect, &whole, &r);
+    prefilter(buf_view(&in), PREFILTER_GUESSES, collect, &whole, &r);
     for (size_t i = 0; i + 2 < whole.out.len; i++)
         n += memcmp(whole.out.ptr + i, "<a>", 3) == 0;
     assert_int_equal(n, LIMIT_XML_DEPTH);
@@ -214,7 +214,7 @@ static int64_t time_of(const char *first, const char *piece, size_t n)
     while (in.len < n)
         buf_puts(&in, piece);
     from = cpu_ns();
-    prefilter(buf_view(&in), true, collect, &whole, &r);
+    prefilter(buf_view(&in), PREFILTER_GUESSES, collect, &whole, &r);
     return cpu_ns() - from;
 }
 
@@ -272,7 +272,7 @@ static void test_prefilter__what_is_no_tag_stays_as_text(void **state) /* OBJ-08
     }
     buf_puts(&in, "<x>y</x></r>");
     buf_puts(&expected, "<x>y</x></r>");
-    prefilter(buf_view(&in), true, collect, &whole, &r);
+    prefilter(buf_view(&in), PREFILTER_GUESSES, collect, &whole, &r);
     assert_true(str_eq(buf_view(&whole.out), buf_view(&expected)));
 }
 
@@ -293,7 +293,7 @@ static void test_prefilter__text_and_tags_keep_their_order_over_batches(void **s
         for (size_t i = 0; i < 5000; i++)
             buf_puts(&in, i % 3 == 0 ? "<b/>&lt;\n" : "<b c=\"d\">]e&amp;</b>");
         buf_puts(&in, "f</a>");
-        prefilter(buf_view(&in), true, collect, &whole, &r);
+        prefilter(buf_view(&in), PREFILTER_GUESSES, collect, &whole, &r);
         assert_null(r.why);
         assert_true(str_eq(buf_view(&whole.out), buf_view(&in)));
     }

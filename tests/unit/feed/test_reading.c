@@ -5,8 +5,8 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
-#include "feed/json.h"
-#include "feed/parse.h"
+#include "feed/read/parse.h"
+#include "feed/text/json.h"
 
 /* One claim a row: what `path` of the object form of a document must be, as JSON. */
 struct claim {
@@ -169,6 +169,256 @@ static void test_reading__moved_feed_names_its_new_address(void **state)
     CHECK(claims);
 }
 
+/* A second author brings nothing of the first one's. */
+static void test_reading__details_of_the_last_author(void **state)
+{
+    static const struct claim claims[] = {
+        {ATOM("<author><name>Ann</name><email>ann@e.org</email></author>"
+              "<author><name>Bob</name><uri>http://b.org/</uri></author>"),
+         "entries/0/author_detail", "{\"name\":\"Bob\",\"href\":\"http://b.org/\"}"},
+        {ATOM("<author><name>Ann</name><email>ann@e.org</email></author>"
+              "<author><name>Bob</name><uri>http://b.org/</uri></author>"),
+         "entries/0/authors/0", "{\"name\":\"Ann\",\"email\":\"ann@e.org\"}"},
+    };
+
+    (void)state;
+    CHECK(claims);
+}
+
+static void test_reading__brackets_of_an_author_stay_together(void **state)
+{
+    static const struct claim claims[] = {
+        {RSS("<author>Ann (Editor) ann@e.org</author>"), "entries/0/author_detail/name",
+         "\"Ann (Editor)\""},
+        {RSS("<author>ann@e.org (Ann)</author>"), "entries/0/author_detail/name", "\"Ann\""},
+        {RSS("<author>ann@e.org (Ann (Editor))</author>"), "entries/0/author_detail/name",
+         "\"Ann (Editor)\""},
+        {RSS("<author>ann@e.org (Ann</author>"), "entries/0/author_detail/name", "\"Ann\""},
+        {RSS("<author>ann@e.org Ann)</author>"), "entries/0/author_detail/name", "\"Ann\""},
+    };
+
+    (void)state;
+    CHECK(claims);
+}
+
+/* What is understood has a name, so that nobody takes it for something else. */
+static void test_reading__every_dialect_is_named(void **state)
+{
+    static const struct claim claims[] = {
+        {"<r:RDF xmlns:r='http://www.w3.org/1999/02/22-rdf-syntax-ns#' "
+         "xmlns='http://channel.netscape.com/rdf/simple/0.9/'><item><title>a</title></item></"
+         "r:RDF>",
+         "version", "\"rss090\""},
+        {"<r:RDF xmlns:r='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='urn:unknown'>"
+         "<item><title>a</title></item></r:RDF>",
+         "version", "\"rss\""},
+        {"<news><item><description>a</description></item></news>", "version", "\"rss\""},
+        {"<news><story>a</story></news>", "version", "\"\""},
+    };
+
+    (void)state;
+    CHECK(claims);
+}
+
+#define WITH_BASE(base)                                                                            \
+    ATOM("<content type='html' xml:base='" base "'>&lt;img src='i.png'></content>")
+#define IN_BASE(base)                                                                              \
+    "<feed xmlns='http://www.w3.org/2005/Atom'><entry xml:base='http://e.org/d/'>"                 \
+    "<content type='html' xml:base='" base "'>&lt;img src='i.png'></content></entry></feed>"
+
+/* OBJ-10 */
+static void test_reading__a_base_that_is_none_is_passed_over(void **state)
+{
+    static const char inner[] = "\"<img src=\\\"http://e.org/d/i.png\\\" />\"";
+    static const struct claim claims[] = {
+        {IN_BASE("mailto:x@y"), "entries/0/content/0/value", inner},
+        {IN_BASE("javascript:alert(1)"), "entries/0/content/0/value", inner},
+        {IN_BASE("data:text/plain,x"), "entries/0/content/0/value", inner},
+        {IN_BASE("urn:x"), "entries/0/content/0/value", inner},
+        {WITH_BASE("mailto:x@y"), "entries/0/content/0/value",
+         "\"<img src=\\\"http://base.org/i.png\\\" />\""},
+        {IN_BASE("ftp://f.org/"), "entries/0/content/0/value",
+         "\"<img src=\\\"ftp://f.org/i.png\\\" />\""},
+    };
+
+    (void)state;
+    CHECK(claims);
+}
+
+static void test_reading__a_content_location_that_is_no_base_is_passed_over(void **state)
+{
+    static const char *const documents[] = {
+        "<rss version='2.0'><channel><link>a</link></channel></rss>",
+        "{\"version\":\"https://jsonfeed.org/version/1.1\",\"home_page_url\":\"a\",\"items\":[]}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(documents); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct parse_input in = {.body = str_from(documents[i]),
+                                 .url = STR("http://base.org/feed"),
+                                 .content_location = STR("mailto:x@y")};
+
+        assert_true(
+            str_eqz(value_get_textz(feed_parse(&a, &in)->feed, "link"), "http://base.org/a"));
+    }
+}
+
+/* Controls of C1 are characters of windows-1252, in attributes as in text. */
+static void test_reading__c1_controls_in_attributes(void **state)
+{
+    static const struct claim claims[] = {
+        {RSS("<enclosure url='http://h/' title='a\xC2\x96z'/>"), "entries/0/links/0/title",
+         "\"a\xE2\x80\x93z\""},
+        {RSS("<p:x xmlns:p='urn:p' t='\xC2\x93q\xC2\x94'/>"), "entries/0/p_x/t",
+         "\"\xE2\x80\x9Cq\xE2\x80\x9D\""},
+    };
+
+    (void)state;
+    CHECK(claims);
+}
+
+static void test_reading__kept_references_are_percent_encoded(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct parse_input in = {.body = STR(RSS("<p:x xmlns:p='urn:p' href='a b'/>")),
+                             .url = STR("http://base.org/feed")};
+    struct feed_doc *doc = feed_parse(&a, &in);
+
+    (void)state;
+    assert_true(str_find(doc->entries[0].ext, STR("href=\"http://base.org/a%20b\"")) > 0);
+}
+
+static void test_reading__media_types_of_xml(void **state)
+{
+    static const char *const types[] = {"text/xml-external-parsed-entity; charset=utf-8",
+                                        "application/xml-external-parsed-entity", "text/xml",
+                                        "image/svg+xml"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct parse_input in = {.body = STR("<rss version='2.0'><channel/></rss>"),
+                                 .url = STR("http://base.org/feed"),
+                                 .content_type = str_from(types[i])};
+
+        assert_int_equal(feed_parse(&a, &in)->bozo, i == 3);
+    }
+}
+
+static struct str moved(struct arena *a, const char *document)
+{
+    struct parse_input in = {.body = str_from(document), .url = STR("http://base.org/feed")};
+
+    return feed_parse(a, &in)->moved_to;
+}
+
+static void test_reading__where_a_feed_has_moved_to(void **state)
+{
+    static const struct {
+        const char *document, *to;
+    } rows[] = {
+        {"<redirect><newLocation>http://n.org/feed</newLocation></redirect>", "http://n.org/feed"},
+        {"<?xml version='1.0'?>\n<redirect>\n<newLocation>/new</newLocation></redirect>",
+         "http://base.org/new"},
+        {"<rss version='2.0'><channel><newLocation> http://n.org/feed "
+         "</newLocation></channel></rss>",
+         "http://n.org/feed"},
+        {"<rss version='2.0' xmlns:itunes='http://www.itunes.com/dtds/podcast-1.0.dtd'><channel>"
+         "<itunes:new-feed-url>https://n.org/p</itunes:new-feed-url><item/></channel></rss>",
+         "https://n.org/p"},
+        {"<rss version='2.0'><channel><newLocation>mailto:x@y</newLocation></channel></rss>", NULL},
+        {"<rss version='2.0'><channel><newLocation>feed</newLocation></channel></rss>", NULL},
+        {RSS("<newLocation>http://n.org/</newLocation>"), NULL},
+        {RSS("<title>a</title>"), NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct str to = moved(&a, rows[i].document);
+
+        if (!str_eq(to, str_from(rows[i].to)) || str_is_null(to) != (rows[i].to == NULL))
+            fail_msg("%s\nleads to %.*s", rows[i].document, STR_ARG(to));
+    }
+}
+
+/* Where no tag is a word of HTML, the text is what it looks like. */
+static void test_reading__text_with_brackets_is_not_markup(void **state)
+{
+    static const struct claim claims[] = {
+        {RSS("<description>%&lt;bitfield>x</description>"), "entries/0/summary",
+         "\"%&lt;bitfield&gt;x\""},
+        {RSS("<description>ann &lt;ann at host></description>"), "entries/0/summary",
+         "\"ann &lt;ann at host&gt;\""},
+        {RSS("<description>&lt;x onclick='a()'>y</description>"), "entries/0/summary", "\"y\""},
+        {RSS("<description>&lt;custom-tag>y&lt;/custom-tag></description>"), "entries/0/summary",
+         "\"y\""},
+        {RSS("<description>a &lt;word> &lt;b>c&lt;/b></description>"), "entries/0/summary",
+         "\"a  <b>c<\\/b>\""},
+        {RSS("<description>&lt;word> &amp;amp; x</description>"), "entries/0/summary",
+         "\"&amp; x\""},
+        {ATOM("<summary type='html'>%&lt;bitfield>x</summary>"), "entries/0/summary", "\"%x\""},
+    };
+
+    (void)state;
+    CHECK(claims);
+}
+
+#define DOUBLED "<item><title>d\xC3\x83\xC2\xA9j\xC3\x83\xC2\xA0 vu</title></item>" /* surely */
+#define CHANNEL(items) "<rss version='2.0'><channel>" items "</channel></rss>"
+
+/* Whether a text was encoded twice is decided by what all texts of the document say. */
+static void test_reading__doubled_text_by_the_document(void **state)
+{
+    static const struct claim claims[] = {
+        {CHANNEL("<item><title>Be\xC3\x84\xC2\x8D</title></item>" DOUBLED), "entries/0/title",
+         "\"Be\xC4\x8D\""},
+        {CHANNEL(DOUBLED "<item><title>Be\xC3\x84\xC2\x8D</title></item>"), "entries/1/title",
+         "\"Be\xC4\x8D\""},
+        {CHANNEL(DOUBLED), "entries/0/title", "\"d\xC3\xA9j\xC3\xA0 vu\""},
+        /* no other text says so, or one says otherwise */
+        {CHANNEL("<item><title>Be\xC3\x84\xC2\x8D</title></item>"), "entries/0/title",
+         "\"Be\xC3\x84\xC2\x8D\""},
+        {CHANNEL("<item><title>CAF\xC3\x89\xC2\xAE</title></item>" DOUBLED
+                 "<item><title>caf\xC3\xA9</title></item>"),
+         "entries/0/title", "\"CAF\xC3\x89\xC2\xAE\""},
+        /* the no-break space at the end is half a letter */
+        {CHANNEL("<item><title>citt\xC3\x83\xC2\xA0</title></item>" DOUBLED), "entries/0/title",
+         "\"citt\xC3\xA0\""},
+        {CHANNEL("<item><title>d\xC3\x83\xC2\xA9j\xC3\x83\xC2\xA0 </title></item>"),
+         "entries/0/title", "\"d\xC3\xA9j\xC3\xA0\""},
+        {CHANNEL("<item><title>AMANH\xC3\x83\xC2\xA0</title></item>"), "entries/0/title",
+         "\"AMANH\xC3\x83\""},
+    };
+
+    (void)state;
+    CHECK(claims);
+}
+
+#define XML_CONTENT(inner) ATOM("<id>urn:a</id><content type='application/xml'>" inner "</content>")
+
+/* Content that is XML stays the XML it was. */
+static void test_reading__content_of_xml_keeps_names_and_namespaces(void **state)
+{
+    static const struct claim claims[] = {
+        {XML_CONTENT("<Invoice xmlns='urn:a' Total='5'><p:Line xmlns:p='urn:p' p:No='1'>a &amp; b"
+                     "</p:Line></Invoice>"),
+         "entries/0/content/0/xml",
+         "\"<Invoice xmlns=\\\"urn:a\\\" Total=\\\"5\\\"><p:Line xmlns:p=\\\"urn:p\\\" "
+         "p:No=\\\"1\\\">a &amp; b<\\/p:Line><\\/Invoice>\""},
+        {XML_CONTENT("<Invoice xmlns='urn:a' Total='5'/>"), "entries/0/content/0/value", "\"\""},
+        /* a script is left out, with what is in it */
+        {XML_CONTENT(
+             "<a xmlns='urn:a'><x:script xmlns:x='http://www.w3.org/1999/xhtml'>s<x:b>t</x:b>"
+             "</x:script>u</a>"),
+         "entries/0/content/0/xml", "\"<a xmlns=\\\"urn:a\\\">u<\\/a>\""},
+    };
+
+    (void)state;
+    CHECK(claims);
+}
+
 #define JSON_FEED(items) "{\"version\":\"https://jsonfeed.org/version/1.1\",\"items\":" items "}"
 
 static void test_reading__json_that_is_none(void **state) /* OBJ-08, OBJ-09 */
@@ -249,6 +499,18 @@ int main(void)
         cmocka_unit_test(test_reading__json_that_is_none),
         cmocka_unit_test(test_reading__json_cut_off),
         cmocka_unit_test(test_reading__moved_feed_names_its_new_address),
+        cmocka_unit_test(test_reading__details_of_the_last_author),
+        cmocka_unit_test(test_reading__brackets_of_an_author_stay_together),
+        cmocka_unit_test(test_reading__every_dialect_is_named),
+        cmocka_unit_test(test_reading__a_base_that_is_none_is_passed_over),
+        cmocka_unit_test(test_reading__a_content_location_that_is_no_base_is_passed_over),
+        cmocka_unit_test(test_reading__c1_controls_in_attributes),
+        cmocka_unit_test(test_reading__kept_references_are_percent_encoded),
+        cmocka_unit_test(test_reading__media_types_of_xml),
+        cmocka_unit_test(test_reading__where_a_feed_has_moved_to),
+        cmocka_unit_test(test_reading__content_of_xml_keeps_names_and_namespaces),
+        cmocka_unit_test(test_reading__doubled_text_by_the_document),
+        cmocka_unit_test(test_reading__text_with_brackets_is_not_markup),
     };
 
     return cmocka_run_group_tests_name("reading", tests, NULL, NULL);

@@ -1,10 +1,11 @@
 /* tests/unit/feed/test_sanitize.c - feed/sanitize (OBJ-10, OBJ-11). */
 #include "tests/unit/cmocka_all.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "feed/sanitize.h"
-#include "feed/sanitize_priv.h"
+#include "feed/text/sanitize.h"
+#include "feed/text/sanitize_priv.h"
 
 struct pair {
     const char *in, *out;
@@ -40,6 +41,77 @@ static void test_sanitize__script_goes_with_its_text(void **state)
            {"a<scr<script>ipt>x</script>b", "aipt>xb"});
 }
 
+/* In HTML a slash at the end of a start tag means nothing. */
+static void test_sanitize__script_with_a_slash_is_open(void **state)
+{
+    (void)state;
+    EXPECT(NULL, {"a<script/>alert(1)</script>b", "ab"}, {"a<style />p{}</style>b", "ab"},
+           {"a<script src=\"x\" />b<script>c</script>d", "ad"}, {"a<script/>b", "ab"},
+           {"a<script/>b<style/>c</style>d", "abd"}, {"a<style/>b<style/>c", "abc"});
+}
+
+static void test_sanitize__what_is_written_is_balanced(void **state)
+{
+    (void)state;
+    EXPECT(NULL, {"a</div></div>b", "ab"}, {"<b>open", "<b>open</b>"},
+           {"<div><b>x</div>y", "<div><b>x</b></div>y"}, {"<b><i>x</b>y</i>z", "<b><i>x</i></b>yz"},
+           {"<p>a<p>b", "<p>a</p><p>b</p>"},
+           {"<p>a<ul><li>b<li>c</ul>", "<p>a</p><ul><li>b</li><li>c</li></ul>"},
+           {"<dl><dt>a<dd>b<dt>c</dl>", "<dl><dt>a</dt><dd>b</dd><dt>c</dt></dl>"},
+           {"<table><tr><td>a<td>b<tr><td>c</table>d",
+            "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>d"},
+           {"<div><table><tr><td>a</div></td></tr></table>b</div>",
+            "<div><table><tr><td>a</td></tr></table>b</div>"},
+           {"<ul><li>a<ul><li>b</li></li></ul></ul>c", "<ul><li>a<ul><li>b</li></ul></li></ul>c"},
+           {"<p>a</p></p>b", "<p>a</p>b"}, {"<br>a</br>", "<br />a"},
+           {"<svg><g>a</svg>b</g>c", "<svg xmlns=\"http://www.w3.org/2000/svg\"><g>a</svg>bc"});
+}
+
+/* However deep elements are nested, what is written closes what it opens. */
+static void test_sanitize__deep_nesting_is_cut(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct buf in = BUF_INIT(BUF_ANY);
+    size_t n_open = 0, n_close = 0;
+    struct str out;
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        buf_puts(&in, "<b>");
+    buf_puts(&in, "x");
+    for (int i = 0; i < 1000; i++)
+        buf_puts(&in, "</b>");
+    buf_puts(&in, "<i>y</i>");
+    out = sanitize_html(&a, buf_view(&in), STR_NULL);
+    for (size_t i = 0; i + 3 < out.len; i++) {
+        n_open += str_starts(str_slice(out, i, out.len), STR("<b>"));
+        n_close += str_starts(str_slice(out, i, out.len), STR("</b>"));
+    }
+    assert_true(n_open > 100 && n_open < 1000);
+    assert_int_equal(n_open, n_close);
+    assert_true(str_ends(out, STR("</b><i>y</i>")));
+    buf_release(&in);
+    arena_release(&a);
+}
+
+static void test_sanitize__media_do_not_start_by_themselves(void **state)
+{
+    (void)state;
+    EXPECT(NULL,
+           {"<video autoplay controls src=\"http://h/v\"></video>",
+            "<video controls=\"controls\" src=\"http://h/v\"></video>"},
+           {"<input autofocus name=a>", "<input name=\"a\" />"});
+}
+
+static void test_sanitize__references_without_semicolon(void **state)
+{
+    (void)state;
+    EXPECT(NULL, {"&copy 2007", "&copy; 2007"}, {"caf&eacute", "caf&eacute;"},
+           {"a &amp x", "a &amp; x"}, {"AT&T &zwj x", "AT&amp;T &amp;zwj x"},
+           {"?a=1&copy=2&reg=3", "?a=1&amp;copy=2&amp;reg=3"}, {"&copyright", "&amp;copyright"},
+           {"&lt &copy;&copy", "&lt; &copy;&copy;"});
+}
+
 static void test_sanitize__foreign_elements_keep_their_text(void **state)
 {
     (void)state;
@@ -53,8 +125,8 @@ static void test_sanitize__event_attributes_go(void **state)
 {
     (void)state;
     EXPECT(NULL, {"<img src=\"http://h/i\" onerror=x ONLOAD='y'/>", "<img src=\"http://h/i\" />"},
-           {"<p/onclick=x class=c>", "<p class=\"c\">"},
-           {"<b onmouseover\n=\n\"x\" title=t>", "<b title=\"t\">"});
+           {"<p/onclick=x class=c>", "<p class=\"c\"></p>"},
+           {"<b onmouseover\n=\n\"x\" title=t>", "<b title=\"t\"></b>"});
 }
 
 static void test_sanitize__unsafe_schemes_go(void **state)
@@ -62,22 +134,23 @@ static void test_sanitize__unsafe_schemes_go(void **state)
     (void)state;
     EXPECT(NULL, {"<a href=\"javascript:x\">y</a>", "<a href=\"\">y</a>"},
            {"<a href=\" java\nscript:x\">y</a>", "<a href=\"\">y</a>"},
-           {"<a href=\"&#106;avascript&colon;x\">", "<a href=\"\">"},
-           {"<a href=\"jav&#x09;ascript&#58;x\">", "<a href=\"\">"},
-           {"<a href=\"\x01vbscript:x\">", "<a href=\"\">"},
+           {"<a href=\"&#106;avascript&colon;x\">", "<a href=\"\"></a>"},
+           {"<a href=\"jav&#x09;ascript&#58;x\">", "<a href=\"\"></a>"},
+           {"<a href=\"\x01vbscript:x\">", "<a href=\"\"></a>"},
            {"<img src=\"data:text/html,x\"><img src=\"data:image/svg+xml,x\">", "<img /><img />"},
            {"<img src=\"data:image/png;base64,AA\">", "<img src=\"data:image/png;base64,AA\" />"},
-           {"<a href=\"mailto:a@b\">", "<a href=\"mailto:a@b\">"});
+           {"<a href=\"mailto:a@b\">", "<a href=\"mailto:a@b\"></a>"});
 }
 
 static void test_sanitize__references_become_absolute(void **state)
 {
     (void)state;
-    EXPECT("http://h/d/f.xml", {"<a href=\"x?a=1&b=2\">", "<a href=\"http://h/d/x?a=1&amp;b=2\">"},
+    EXPECT("http://h/d/f.xml",
+           {"<a href=\"x?a=1&b=2\">", "<a href=\"http://h/d/x?a=1&amp;b=2\"></a>"},
            {"<img src=\"/i.png\">", "<img src=\"http://h/i.png\" />"},
-           {"<a href=\"#top\">", "<a href=\"http://h/d/f.xml#top\">"},
-           {"<q cite=\"../c\">", "<q cite=\"http://h/c\">"},
-           {"<a href=\"http://o/\">", "<a href=\"http://o/\">"});
+           {"<a href=\"#top\">", "<a href=\"http://h/d/f.xml#top\"></a>"},
+           {"<q cite=\"../c\">", "<q cite=\"http://h/c\"></q>"},
+           {"<a href=\"http://o/\">", "<a href=\"http://o/\"></a>"});
 }
 
 /* The base is the publisher's word (xml:base), so no scheme may come from there either. */
@@ -86,23 +159,24 @@ static void test_sanitize__unsafe_base_makes_no_reference(void **state)
     (void)state;
     EXPECT("javascript:/x/,alert(1)//", {"<a href=\"#y\">t</a>", "<a href=\"\">t</a>"},
            {"<a href=y>t</a>", "<a href=\"\">t</a>"}, {"<img src=y>", "<img />"},
-           {"<a href=\"http://h/\">", "<a href=\"http://h/\">"});
+           {"<a href=\"http://h/\">", "<a href=\"http://h/\"></a>"});
 }
 
 static void test_sanitize__style_is_weighed_by_property(void **state)
 {
     (void)state;
     EXPECT(
-        NULL, {"<p style=\"color: red; position: fixed\">", "<p style=\"color: red;\">"},
-        {"<p style=\"width:expression(alert(1))\">", "<p>"},
-        {"<p style=\"background: url( http://x/ ) yellow\">", "<p style=\"background: yellow;\">"},
-        {"<p style=\"margin: 0px !important\">", "<p style=\"margin: 0px !important;\">"},
-        {"<p style=\"margin: 99999em\">", "<p>"}, {"<p style=\"color: \\72 ed\">", "<p>"},
-        {"<p style=\"font-family: 'Comic Sans'\">", "<p style=\"font-family: 'Comic Sans';\">"},
-        {"<p style=\"border: 3px solid #ccc\">", "<p style=\"border: 3px solid #ccc;\">"},
-        {"<p style=\"-moz-x: y\">", "<p>"}, {"<p style=\"color: red;;\">", "<p>"},
-        {"<p style=\"color: url(url( x) red\">", "<p>"},
-        {"<p style=\"color: url(url(x) red\">", "<p style=\"color: red;\">"});
+        NULL, {"<p style=\"color: red; position: fixed\">", "<p style=\"color: red;\"></p>"},
+        {"<p style=\"width:expression(alert(1))\">", "<p></p>"},
+        {"<p style=\"background: url( http://x/ ) yellow\">",
+         "<p style=\"background: yellow;\"></p>"},
+        {"<p style=\"margin: 0px !important\">", "<p style=\"margin: 0px !important;\"></p>"},
+        {"<p style=\"margin: 99999em\">", "<p></p>"}, {"<p style=\"color: \\72 ed\">", "<p></p>"},
+        {"<p style=\"font-family: 'Comic Sans'\">", "<p style=\"font-family: 'Comic Sans';\"></p>"},
+        {"<p style=\"border: 3px solid #ccc\">", "<p style=\"border: 3px solid #ccc;\"></p>"},
+        {"<p style=\"-moz-x: y\">", "<p></p>"}, {"<p style=\"color: red;;\">", "<p></p>"},
+        {"<p style=\"color: url(url( x) red\">", "<p></p>"},
+        {"<p style=\"color: url(url(x) red\">", "<p style=\"color: red;\"></p>"});
 }
 
 static void test_sanitize__markup_in_attributes_is_escaped(void **state)
@@ -110,8 +184,9 @@ static void test_sanitize__markup_in_attributes_is_escaped(void **state)
     (void)state;
     EXPECT(NULL,
            {"<noscript><p title=\"</noscript><img src=x onerror=alert(1)>\">",
-            "<noscript><p title=\"&lt;/noscript&gt;&lt;img src=x onerror=alert(1)&gt;\">"},
-           {"<a title='\"x\"'>", "<a title=\"&quot;x&quot;\">"});
+            "<noscript><p title=\"&lt;/noscript&gt;&lt;img src=x "
+            "onerror=alert(1)&gt;\"></p></noscript>"},
+           {"<a title='\"x\"'>", "<a title=\"&quot;x&quot;\"></a>"});
 }
 
 static void test_sanitize__comments_and_declarations_go(void **state)
@@ -134,10 +209,10 @@ static void test_sanitize__stray_signs_are_escaped(void **state)
 static void test_sanitize__quote_never_closed_ends_with_the_tag(void **state)
 {
     (void)state;
-    EXPECT(NULL, {"<a href=\"x>y <b>z</b>", "<a href=\"x\">y <b>z</b>"},
+    EXPECT(NULL, {"<a href=\"x>y <b>z</b>", "<a href=\"x\">y <b>z</b></a>"},
            {"<i title='x>y</i> <b title=\"z\">w</b>", "<i title=\"x\">y</i> <b title=\"z\">w</b>"},
            {"<i title=\"x'>y</i> <b title='z>w</b>", "<i title=\"x'\">y</i> <b title=\"z\">w</b>"},
-           {"<i title=\"<script>alert(1)</script>", "<i title=\"&lt;script\">alert(1)"});
+           {"<i title=\"<script>alert(1)</script>", "<i title=\"&lt;script\">alert(1)</i>"});
 }
 
 static void test_sanitize__references_in_attributes_stay_as_written(void **state)
@@ -239,14 +314,14 @@ static void test_sanitize__attributes_leave_in_order(void **state)
     (void)state;
     EXPECT(
         "http://h/",
-        {"<a title=t href=/x class=c>", "<a class=\"c\" href=\"http://h/x\" title=\"t\">"},
+        {"<a title=t href=/x class=c>", "<a class=\"c\" href=\"http://h/x\" title=\"t\"></a>"},
         {"<td width=1 valign=2 title=3 style='color: red' scope=5 rowspan=6 nowrap=7 lang=8 id=9 "
          "height=a headers=b dir=c colspan=d class=e charoff=f char=g bgcolor=h axis=i align=j "
          "abbr=k>",
          "<td abbr=\"k\" align=\"j\" axis=\"i\" bgcolor=\"h\" char=\"g\" charoff=\"f\" "
          "class=\"e\" colspan=\"d\" dir=\"c\" headers=\"b\" height=\"a\" id=\"9\" lang=\"8\" "
          "nowrap=\"7\" rowspan=\"6\" scope=\"5\" style=\"color: red;\" title=\"3\" valign=\"2\" "
-         "width=\"1\">"});
+         "width=\"1\"></td>"});
 }
 
 int main(void)
@@ -254,6 +329,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sanitize__plain_text_stays),
         cmocka_unit_test(test_sanitize__script_goes_with_its_text),
+        cmocka_unit_test(test_sanitize__script_with_a_slash_is_open),
+        cmocka_unit_test(test_sanitize__what_is_written_is_balanced),
+        cmocka_unit_test(test_sanitize__deep_nesting_is_cut),
+        cmocka_unit_test(test_sanitize__media_do_not_start_by_themselves),
+        cmocka_unit_test(test_sanitize__references_without_semicolon),
         cmocka_unit_test(test_sanitize__foreign_elements_keep_their_text),
         cmocka_unit_test(test_sanitize__event_attributes_go),
         cmocka_unit_test(test_sanitize__unsafe_schemes_go),

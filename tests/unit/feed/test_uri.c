@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
-#include "feed/uri.h"
+#include "feed/text/uri.h"
 
 static void check(const char *base, const char *ref, const char *want)
 {

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "feed/json.h"
-#include "feed/writer.h"
+#include "feed/text/json.h"
+#include "feed/write/writer.h"
 
 /* Write one entry, single or merged; the caller releases the buffer. */
 static struct buf written(enum feed_format format, const char *head, const char *entry,
@@ -271,6 +271,57 @@ static void test_writer__rss_head(void **state)
     expect_not(FORMAT_RSS, "{}", "<own xmlns=\"\">x</own>", "<own");
 }
 
+/* RSS-10: hosts as the DNS has them; what IDNA does not take is percent-encoded. */
+static void test_writer__rss_hosts_are_ascii(void **state)
+{
+    (void)state;
+    expect_has(FORMAT_RSS,
+               "{\"links\":[{\"rel\":\"enclosure\",\"href\":\"http://www.\u8a79.com:80/\u00e4\"}]}",
+               "", false, "url=\"http://www.xn--g32a.com:80/%C3%A4\"");
+    expect_has(FORMAT_RSS, "{\"link\":\"http://u@b\u00fccher.example/?q=\u00fc\"}", "", false,
+               "<link>http://u@xn--bcher-kva.example/?q=%C3%BC</link>");
+    expect_has(FORMAT_RSS, "{\"link\":\"http://a\u2026b/\"}", "", false, "<link>http://a");
+    expect_has(FORMAT_ATOM, "{\"link\":\"http://b\u00fccher.example/\"}", "", false,
+               "href=\"http://b\xC3\xBC"
+               "cher.example/\"");
+}
+
+/* Content of an XML media type leaves in Atom as what it is, unless a browser would act on it. */
+static void test_writer__atom_content_of_xml(void **state)
+{
+    (void)state;
+    expect_has(FORMAT_ATOM,
+               "{\"content\":[{\"type\":\"application/xml\",\"value\":\"\",\"xml\":\"<I "
+               "xmlns=\\\"urn:a\\\" "
+               "T=\\\"5\\\"></I>\"}]}",
+               "", false,
+               "<content type=\"application/xml\"><I xmlns=\"urn:a\" T=\"5\"></I></content>");
+    expect_not(FORMAT_ATOM,
+               "{\"content\":[{\"type\":\"image/svg+xml\",\"value\":\"\",\"xml\":\"<svg xmlns=\\\""
+               "http://www.w3.org/2000/svg\\\"></svg>\"}]}",
+               "", "<svg");
+    expect_not(FORMAT_ATOM,
+               "{\"content\":[{\"type\":\"application/xml\",\"value\":\"\",\"xml\":\"<a></a>\"}]}",
+               "", "<a>");
+}
+
+/* A relation in the long form of the registry is that relation; the address of the document is
+ * ours. */
+static void test_writer__relations_in_full(void **state)
+{
+    struct buf b =
+        written(FORMAT_ATOM,
+                "{\"title\":\"F\",\"links\":[{\"rel\":\"http://www.iana.org/assignments/"
+                "relation/self\",\"href\":\"http://h/own\"},{\"rel\":\"http://www.iana.org/"
+                "assignments/relation/related\",\"href\":\"http://h/rel\"}]}",
+                "{\"title\":\"a\"}", "", "u 1", false);
+
+    (void)state;
+    assert_null(strstr(b.ptr, "http://h/own"));
+    assert_non_null(strstr(b.ptr, "<link rel=\"related\" href=\"http://h/rel\"/>"));
+    buf_release(&b);
+}
+
 /* RSS-06 */
 static void test_writer__rss_item_has_one_enclosure(void **state)
 {
@@ -346,6 +397,9 @@ int main(void)
         cmocka_unit_test(test_writer__languages_are_effective),
         cmocka_unit_test(test_writer__atom_head_is_passed_on),
         cmocka_unit_test(test_writer__rss_head),
+        cmocka_unit_test(test_writer__rss_hosts_are_ascii),
+        cmocka_unit_test(test_writer__relations_in_full),
+        cmocka_unit_test(test_writer__atom_content_of_xml),
         cmocka_unit_test(test_writer__rss_item_has_one_enclosure),
         cmocka_unit_test(test_writer__rss_content_is_the_description_too),
         cmocka_unit_test(test_writer__addresses_are_absolute_and_valid),

@@ -5,7 +5,7 @@
 #include "base/digest.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "feed/identity.h"
+#include "feed/identity/identity.h"
 #include "fetcher/diff.h"
 
 #define RECEIVED_AT 1600000000
@@ -116,7 +116,7 @@ static void test_diff__new_same_changed(void **state)
     arena_release(&c.docs);
 }
 
-/* D9: other bytes with the same essence are no event, but are stored. */
+/* D9: other bytes with the same essence are not an event, but are stored. */
 static void test_diff__volatile_only(void **state)
 {
     struct case_ctx c;

@@ -35,7 +35,7 @@ static void test_fetcher_times__burst_of_pings(void **state)
     rest_ms(1000);
     assert_in_range(origin_count(w->origin, "/f") - before, 1, 3);
     assert_int_equal(origin_most(w->origin, "/f"), 1);
-    assert_int_equal(record(w, id)->level, 0); /* SCHED-04 */
+    assert_int_equal(feed_of(w, id)->level, 0); /* SCHED-04 */
     assert_int_equal(ping(w, str_from(origin_url(w->origin, "/unknown")), STR_NULL), 0);
     /* site URLs are known, too, whichever way their last slash is */
     assert_int_equal(ping(w, STR("http://example.org/"), STR_NULL), 1);
@@ -55,9 +55,9 @@ static void test_fetcher_times__exact_period(void **state)
     assert_in_range(clock_mono_ms() - begun_ms, 2000, 20000);
     ping(w, str_from(origin_url(w->origin, "/f")), STR_NULL);
     rest_ms(1200);
-    assert_int_equal(record(w, id)->level, LEVEL_EXACT);
-    assert_int_equal(record(w, id)->period_s, 1);
-    assert_int_equal(record(w, id)->hints.ttl_s, 7200);
+    assert_int_equal(feed_of(w, id)->level, LEVEL_EXACT);
+    assert_int_equal(feed_of(w, id)->period_s, 1);
+    assert_int_equal(feed_of(w, id)->hints.ttl_s, 7200);
 }
 
 /* SCHED-09: hanging publishers delay nobody. */
@@ -100,6 +100,35 @@ static void test_fetcher_times__hanging_origin_beside_others(void **state)
     assert_true(clock_mono_ms() - begun_ms < 20000);
 }
 
+/* SCHED-09: feeds that hang do not hold up the first fetch of another feed of their host until they
+ * time out. */
+static void test_fetcher_times__first_fetch_beside_hanging_ones(void **state)
+{
+    struct world *w = *state;
+    struct ticket t = TICKET;
+    struct fetcher_cfg cfg = w->cfg;
+    int64_t begun_ms;
+
+    cfg.max_per_host = 3;
+    fetcher_reload(w->fetcher, &cfg);
+    for (int i = 0; i < cfg.max_per_host; i++) {
+        char path[16];
+
+        snprintf(path, sizeof path, "/hang%d", i);
+        origin_set(w->origin, path, &(struct origin_page){.hangs = true});
+        subscribe(w, origin_url(w->origin, path), NULL, 1, 0);
+        wait_count(w, path, 1);
+    }
+    serve(w, "/f", NULL, RSS(ITEM("a", "A")));
+    begun_ms = clock_mono_ms();
+    fetcher_await(w->fetcher, subscribe(w, origin_url(w->origin, "/f"), NULL, 1, 0), REASON_READER,
+                  on_fetched, &t);
+    wait_for(&t);
+    assert_int_equal(t.rc, RC_OK);
+    assert_true(clock_mono_ms() - begun_ms < w->cfg.timeout_ms - 2000);
+    fetcher_stop(w->fetcher, 50);
+}
+
 /* SCHED-10, the host's limit is kept for readers, too. */
 static void test_fetcher_times__host_limit(void **state)
 {
@@ -131,18 +160,18 @@ static void test_fetcher_times__unannounced_update_raises_level_0(void **state)
     struct fetcher_cfg cfg = w->cfg;
     int64_t id;
 
-    cfg.level_period_s[0] = 1;
+    cfg.levels.period_s[0] = 1;
     fetcher_reload(w->fetcher, &cfg);
     serve(w, "/f", NULL, RSS(ITEM("a", "A")));
     id = subscribe(w, origin_url(w->origin, "/f"), NULL, 0, 0);
     wait_count(w, "/f", 2);
-    assert_int_equal(record(w, id)->level, 0);
+    assert_int_equal(feed_of(w, id)->level, 0);
     serve(w, "/f", NULL, RSS(ITEM("b", "B") ITEM("a", "A")));
     wait_count(w, "/f", 3);
-    for (int i = 0; i < 100 && record(w, id)->level != 1; i++)
+    for (int i = 0; i < 100 && feed_of(w, id)->level != 1; i++)
         rest_ms(50);
-    assert_int_equal(record(w, id)->level, 1);
-    assert_true(record(w, id)->next_fetch_at > clock_now_s() + 1000);
+    assert_int_equal(feed_of(w, id)->level, 1);
+    assert_true(feed_of(w, id)->next_fetch_at > clock_now_s() + 1000);
 }
 
 /* D49: what a reader asked for is swept while it is asked for, and no longer. */
@@ -160,15 +189,15 @@ static void test_fetcher_times__unused_feeds_rest_until_a_reader_comes(void **st
     wait_for(&t);
     id = t.id;
     assert_int_equal(fetch(w, id), RC_OK);
-    assert_true(record(w, id)->next_fetch_at > clock_now_s() + 1000);
+    assert_true(feed_of(w, id)->next_fetch_at > clock_now_s() + 1000);
     cfg.unused_s = -1;
     fetcher_reload(w->fetcher, &cfg);
     assert_int_equal(fetch_into(w, id, REASON_PERIOD, &t), RC_OK);
-    assert_true(record(w, id)->next_fetch_at == TIME_UNKNOWN);
-    assert_int_equal(record(w, id)->state, FEED_OK);
+    assert_true(feed_of(w, id)->next_fetch_at == TIME_UNKNOWN);
+    assert_int_equal(feed_of(w, id)->state, FEED_OK);
     fetcher_reload(w->fetcher, &w->cfg);
     assert_int_equal(fetch(w, id), RC_OK);
-    assert_true(record(w, id)->next_fetch_at > clock_now_s() + 1000);
+    assert_true(feed_of(w, id)->next_fetch_at > clock_now_s() + 1000);
 }
 
 /* A full storer and full queues slow the loop down; nothing is lost. */
@@ -205,16 +234,16 @@ static void test_fetcher_times__full_queues_lose_nothing(void **state)
 static void test_fetcher_times__retry_after(void **state)
 {
     struct world *w = *state;
-    struct feed_record *rec;
+    struct feed *feed;
     int64_t id;
 
     origin_set(w->origin, "/f",
                &(struct origin_page){.status = 503, .fields = "Retry-After: 7200\r\n"});
     id = subscribe(w, origin_url(w->origin, "/f"), NULL, LEVEL_EXACT, 1);
     assert_int_equal(fetch(w, id), RC_PEER);
-    rec = record(w, id);
-    assert_true(rec->next_fetch_at >= clock_now_s() + 7195);
-    assert_int_equal(rec->next_reason, REASON_RETRY_AFTER);
+    feed = feed_of(w, id);
+    assert_true(feed->next_fetch_at >= clock_now_s() + 7195);
+    assert_int_equal(feed->next_reason, REASON_RETRY_AFTER);
     serve(w, "/g", NULL, RSS(ITEM("a", "A"))); /* one with an exact period goes its own way */
     id = subscribe(w, origin_url(w->origin, "/g"), NULL, LEVEL_EXACT, 1);
     rest_ms(2500);
@@ -336,6 +365,76 @@ static void test_fetcher_times__stop_tells_those_who_wait(void **state)
     wait_count(w, "/b", 1);
 }
 
+struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    bool is_held, is_open;
+};
+
+/* The storer's thread stands here until the gate is opened. */
+static void hold_storer(void *ctx, enum rc rc, const struct store_result *res UNUSED,
+                        const struct err *err UNUSED)
+{
+    struct gate *g = ctx;
+
+    assert_int_equal(rc, RC_OK);
+    pthread_mutex_lock(&g->lock);
+    g->is_held = true;
+    pthread_cond_broadcast(&g->moved);
+    while (!g->is_open)
+        pthread_cond_wait(&g->moved, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void wait_until_held(struct gate *g)
+{
+    pthread_mutex_lock(&g->lock);
+    while (!g->is_held)
+        pthread_cond_wait(&g->moved, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void open_gate(struct gate *g)
+{
+    pthread_mutex_lock(&g->lock);
+    g->is_open = true;
+    pthread_cond_broadcast(&g->moved);
+    pthread_mutex_unlock(&g->lock);
+}
+
+#define PIECE                                                                                      \
+    "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:fo='http://fanout.org/protocol/atom'>"        \
+    "<title>T</title><fo:last_cursor>c1</fo:last_cursor><entry><id>urn:a</id><title>a</title>"     \
+    "<updated>2020-01-01T00:00:00Z</updated></entry></feed>"
+
+/* Those who wait for a long stream are told of what is stored by then, though the next piece has
+ * failed and its outcome waits for the storer. */
+static void test_fetcher_times__the_impatient_are_told_what_is_stored(void **state)
+{
+    static const char more[] = "/s?since=cursor%3Ac1&timeout=0&max=1000";
+    struct world *w = *state;
+    struct ticket t = TICKET;
+    struct gate gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
+    struct fetcher_cfg cfg = w->cfg;
+    int64_t id;
+
+    cfg.catch_up = 1;
+    fetcher_reload(w->fetcher, &cfg);
+    serve(w, "/s", NULL, PIECE);
+    origin_set(w->origin, more, &(struct origin_page){.status = 500, .waits = true});
+    id = subscribe(w, origin_url(w->origin, "/s"), NULL, 1, 0);
+    fetcher_await(w->fetcher, id, REASON_READER, on_fetched, &t);
+    wait_count(w, more, 1);
+    assert_int_equal(store_ping(w->store, &id, 0, hold_storer, &gate), RC_OK);
+    wait_until_held(&gate);
+    origin_release(w->origin);
+    wait_for(&t);
+    open_gate(&gate);
+    assert_int_equal(t.rc, RC_OK);
+    assert_int_equal(t.id, id);
+    assert_int_equal(count_revisions(w, id), 1);
+}
+
 int main(int argc UNUSED, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -344,10 +443,12 @@ int main(int argc UNUSED, char **argv)
         TEST(burst_of_pings),
         TEST(exact_period),
         TEST(hanging_origin_beside_others),
+        TEST(first_fetch_beside_hanging_ones),
         TEST(host_limit),
         TEST(unannounced_update_raises_level_0),
         TEST(unused_feeds_rest_until_a_reader_comes),
         TEST(full_queues_lose_nothing),
+        TEST(the_impatient_are_told_what_is_stored),
         TEST(retry_after),
         TEST(monitor_passes_each_change_once),
         TEST(start_without_descriptors),

@@ -17,10 +17,39 @@ static void test_hosts__limit_at_once(void **state)
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1000), 1000);
     host_start(&hs, h, WORK_SWEEP, 1000);
     for (int cls = 0; cls < WORK_CLASSES; cls++)
-        assert_true(host_ready_ms(&hs, h, (enum work_class)cls, 9000) == INT64_MAX);
-    host_end(h);
+        assert_true(host_ready_ms(&hs, h, (enum work_class)cls, 2000) >= 3000);
+    host_end(h, 1000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_READER, 2000), 2000);
+    host_end(h, 1000);
+    hosts_drop(&h);
+    hosts_release(&hs);
+}
+
+/* SCHED-09, SCHED-10: transfers that take long do not hold up readers and pings, up to twice the
+ * limit; sweeps wait for them. */
+static void test_hosts__slow_transfers_make_room(void **state)
+{
+    struct hosts hs;
+    struct host *h;
+
+    (void)state;
+    hosts_init(&hs, 2, 0, 0);
+    h = hosts_hold(&hs, STR("a:80"));
+    host_start(&hs, h, WORK_SWEEP, 1000);
+    host_start(&hs, h, WORK_SWEEP, 1500);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_READER, 1600), 1000 + HOST_SLOW_MS);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_PING, 3000), 3000);
+    assert_true(host_ready_ms(&hs, h, WORK_SWEEP, 9000) == INT64_MAX);
+    host_start(&hs, h, WORK_READER, 3000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_READER, 3000), 1500 + HOST_SLOW_MS);
+    host_start(&hs, h, WORK_READER, 3500);
+    assert_true(host_ready_ms(&hs, h, WORK_READER, 9000) == INT64_MAX); /* four are enough */
+    host_end(h, 3000);
     assert_int_equal(host_ready_ms(&hs, h, WORK_READER, 9000), 9000);
-    host_end(h);
+    host_end(h, 1000); /* in any order */
+    host_end(h, 3500);
+    host_end(h, 1500);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 9000), 9000);
     hosts_drop(&h);
     hosts_release(&hs);
 }
@@ -40,7 +69,7 @@ static void test_hosts__gap_is_for_sweeps(void **state)
     assert_int_equal(host_ready_ms(&hs, h, WORK_PING, 1010), 1010);
     assert_int_equal(host_ready_ms(&hs, h, WORK_READER, 1010), 1010);
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1250), 1250);
-    host_end(h);
+    host_end(h, 1000);
     hosts_drop(&h);
     hosts_release(&hs);
 }
@@ -63,12 +92,13 @@ static void test_hosts__cooling_spreads_what_follows(void **state)
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 31000), 32000);
     host_cool(h, (int64_t)365 * 86400 * 1000, 40000); /* one answer does not end a host */
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 40000), 40000 + 6 * 3600 * 1000);
-    host_end(h);
+    host_end(h, 31000);
     hosts_drop(&h);
     hosts_release(&hs);
 }
 
-/* PMHC-09: contents of records have the host for themselves, and are apart from each other. */
+/* PMHC-09: contents of metadata records have the host for themselves, and are apart from each
+ * other. */
 static void test_hosts__contents_come_one_by_one(void **state)
 {
     struct hosts hs;
@@ -79,11 +109,11 @@ static void test_hosts__contents_come_one_by_one(void **state)
     h = hosts_hold(&hs, STR("a:80"));
     host_start(&hs, h, WORK_SWEEP, 1000);
     assert_true(host_ready_ms(&hs, h, WORK_CONTENT, 5000) == INT64_MAX);
-    host_end(h);
+    host_end(h, 1000);
     assert_int_equal(host_ready_ms(&hs, h, WORK_CONTENT, 1010), 1050);
     host_start(&hs, h, WORK_CONTENT, 2000);
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 2010), 2050);
-    host_end(h);
+    host_end(h, 2000);
     assert_int_equal(host_ready_ms(&hs, h, WORK_CONTENT, 2010), 2200);
     host_cool(h, 30000, 2010);
     assert_int_equal(host_ready_ms(&hs, h, WORK_CONTENT, 2010), 32010);
@@ -104,7 +134,7 @@ static void test_hosts__pruned_when_idle(void **state)
     hosts_prune(&hs, 1000);
     assert_int_equal(map_count(&hs.table), 1);
     host_start(&hs, h, WORK_SWEEP, 1000);
-    host_end(h);
+    host_end(h, 1000);
     hosts_drop(&h);
     assert_null(h);
     hosts_prune(&hs, 1050);
@@ -118,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hosts__limit_at_once),
+        cmocka_unit_test(test_hosts__slow_transfers_make_room),
         cmocka_unit_test(test_hosts__gap_is_for_sweeps),
         cmocka_unit_test(test_hosts__cooling_spreads_what_follows),
         cmocka_unit_test(test_hosts__contents_come_one_by_one),

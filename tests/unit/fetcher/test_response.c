@@ -114,6 +114,18 @@ static void test_response__validators_verbatim(void **state)
 }
 
 /* DISC-08: only a way of permanent hops moves a feed. */
+/* an empty field has no value */
+static void test_response__an_empty_validator_is_none(void **state)
+{
+    static const struct field_row fields[] = {{"etag", ""}, {"last-modified", " "}};
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct response r = judge(&a, 200, false, fields, ARRAY_LEN(fields));
+
+    (void)state;
+    assert_true(str_is_null(r.etag));
+    assert_true(str_is_null(r.last_modified));
+}
+
 static void test_response__moved_needs_permanent_hops(void **state)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -160,6 +172,7 @@ static void test_response__unreached(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_response__an_empty_validator_is_none),
         cmocka_unit_test(test_response__kinds_by_status),
         cmocka_unit_test(test_response__freshness),
         cmocka_unit_test(test_response__validators_verbatim),

@@ -8,7 +8,7 @@
 #define DAY 86400
 
 static const struct schedule_rules rules = {
-    .level_period_s = {DAY, 1800, 300}, .backoff_max_s = DAY, .unused_s = 30 * (int64_t)DAY};
+    .levels = {{DAY, 1800, 300}}, .backoff_max_s = DAY, .unused_s = 30 * (int64_t)DAY};
 
 static struct schedule_facts facts_of(int level, int64_t period_s)
 {
@@ -249,7 +249,7 @@ static void test_schedule__ceiling_follows_level_0(void **state)
     struct schedule_facts facts = facts_of(0, 0);
 
     (void)state;
-    slow.level_period_s[0] = 3 * DAY;
+    slow.levels.period_s[0] = 3 * DAY;
     assert_within(schedule_next(&slow, &facts).next_at, 3 * DAY, 3 * DAY + 3 * DAY / 50);
 }
 

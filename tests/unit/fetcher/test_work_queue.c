@@ -4,26 +4,33 @@
 #include "base/digest.h"
 #include "fetcher/work_queue.h"
 
+/* What the queue is told of a feed when it asks: the last that a test said. */
+static struct feed_host hosts[10];
+
+static struct feed_host find_host(void *ctx, int64_t feed_id, struct arena *a)
+{
+    (void)ctx;
+    (void)a;
+    return hosts[feed_id];
+}
+
 static struct work_queue *make_queue(int max_running, int max_per_host, int64_t gap_ms)
 {
     const struct work_queue_cfg cfg = {.max_running = max_running,
                                        .max_per_host = max_per_host,
                                        .host_gap_ms = gap_ms,
                                        .ping_gap_ms = 1000,
+                                       .find_host = find_host,
                                        .remember_ms = 1000};
 
     return work_queue_new(&cfg);
 }
 
-/* Want a feed of a host; the look-up answers at once. */
 static void want(struct work_queue *q, int64_t id, const char *host, enum fetch_reason reason,
                  int64_t now_ms)
 {
-    int64_t ids[1];
-
+    hosts[id] = (struct feed_host){.authority = str_from(host)};
     work_queue_want(q, id, reason, now_ms);
-    if (work_queue_unread(q, ids, 1) == 1)
-        work_queue_set_host(q, ids[0], str_from(host), false, now_ms);
 }
 
 static int64_t take_id(struct work_queue *q, int64_t now_ms)
@@ -82,7 +89,6 @@ static void test_work_queue__dirty_again_by_ping_only(void **state)
     want(q, 1, "a:80", REASON_PING, 9200);
     assert_int_equal(take_id(q, 9300), 0);
     end(q, 1, 12000);
-    want(q, 1, "a:80", REASON_PING, 12000); /* answers the look-up */
     assert_int_equal(take_id(q, 12000), 1);
     end(q, 1, 12100);
     assert_int_equal(take_id(q, 20000), 0);
@@ -100,8 +106,6 @@ static void test_work_queue__burst_of_pings(void **state)
     for (int64_t ms = 5000; ms < 9000; ms += 10) {
         if (ms < 6000)
             want(q, 1, "a:80", REASON_PING, ms);
-        else
-            want(q, 2, "a:80", REASON_PERIOD, ms); /* look-ups go on */
         while (take_id(q, ms) == 1) {
             assert_true(n_fetches == 0 || ms - last_ms >= 1000);
             last_ms = ms;
@@ -134,22 +138,16 @@ static void test_work_queue__reader_lifts_a_delayed_ping(void **state)
     work_queue_free(&q);
 }
 
-/* Readers before pings before sweeps, also for look-ups. */
+/* Readers before pings before sweeps. */
 static void test_work_queue__classes(void **state)
 {
     struct work_queue *q = make_queue(1, 10, 0);
-    int64_t ids[4];
 
     (void)state;
-    work_queue_want(q, 1, REASON_PERIOD, 5000);
-    work_queue_want(q, 2, REASON_PING, 5000);
-    work_queue_want(q, 3, REASON_NEW, 5000);
-    work_queue_want(q, 4, REASON_READER, 5000);
-    assert_int_equal(work_queue_unread(q, ids, 4), 4);
-    assert_int_equal(ids[0], 4);
-    assert_int_equal(ids[1], 2);
-    for (int i = 3; i >= 0; i--)
-        work_queue_set_host(q, ids[i], STR("a:80"), false, 5000);
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    want(q, 2, "a:80", REASON_PING, 5000);
+    want(q, 3, "a:80", REASON_NEW, 5000);
+    want(q, 4, "a:80", REASON_READER, 5000);
     assert_int_equal(take_id(q, 5000), 4);
     assert_int_equal(take_id(q, 5000), 0); /* one at once in all */
     end(q, 4, 5000);
@@ -207,16 +205,14 @@ static void test_work_queue__gap_and_turns(void **state)
 static void test_work_queue__one_that_insists(void **state)
 {
     struct work_queue *q = make_queue(100, 10, 0);
-    int64_t ids[1];
 
     (void)state;
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 1);
     work_queue_cool(q, work_queue_find(q, 1), 20000, 5000);
     end(q, 1, 5001);
+    hosts[2] = (struct feed_host){STR("a:80"), true};
     work_queue_want(q, 2, REASON_PERIOD, 5002);
-    assert_int_equal(work_queue_unread(q, ids, 1), 1);
-    work_queue_set_host(q, 2, STR("a:80"), true, 5002);
     want(q, 3, "a:80", REASON_PERIOD, 5002);
     assert_int_equal(take_id(q, 5002), 2);
     end(q, 2, 5003);
@@ -288,27 +284,27 @@ static void test_work_queue__forgets(void **state)
     work_queue_free(&q);
 }
 
-/* A look-up that failed is done again. */
-static void test_work_queue__look_up_again(void **state)
+/* The host is looked up when the feed is queued, for it may have moved since. One that is gone
+ * waits for no other: what starts it finds that out. */
+static void test_work_queue__hosts_are_asked_for(void **state)
 {
-    struct work_queue *q = make_queue(10, 10, 0);
-    int64_t ids[2];
+    struct work_queue *q = make_queue(10, 1, 0);
 
     (void)state;
-    work_queue_want(q, 1, REASON_PERIOD, 5000);
-    assert_int_equal(work_queue_unread(q, ids, 2), 1);
-    work_queue_want(q, 1, REASON_READER, 5000);
-    assert_int_equal(work_queue_unread(q, ids, 2), 0);
-    work_queue_reread(q, ids, 1);
-    assert_int_equal(work_queue_unread(q, ids, 2), 1);
-    work_queue_set_host(q, 1, STR("a:80"), false, 5000);
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 1);
-    assert_int_equal(work_queue_find(q, 1)->cls, WORK_READER);
+    assert_string_equal(work_queue_find(q, 1)->host->key, "a:80");
+    want(q, 1, "b:80", REASON_PING, 5000);
+    end(q, 1, 9000);
+    assert_int_equal(take_id(q, 9000), 1);
+    assert_string_equal(work_queue_find(q, 1)->host->key, "b:80");
+    want(q, 2, "", REASON_PERIOD, 9000);
+    assert_int_equal(take_id(q, 9000), 2);
     work_queue_free(&q);
 }
 
-/* PMHC-09: contents of records come behind fetches of feeds, one at a time on a host; what is
- * wanted of the feed while one is in flight is not lost. */
+/* PMHC-09: contents of metadata records come after fetches of feeds, one at a time on a host; what
+ * is wanted of the feed while one is in flight is not lost. */
 static void test_work_queue__contents_come_last(void **state)
 {
     struct work_queue *q = make_queue(10, 10, 0);
@@ -335,10 +331,39 @@ static void test_work_queue__contents_come_last(void **state)
     work_queue_free(&q);
 }
 
+/* A content waits at the host that it is asked of; a fetch of the feed that is wanted later, too,
+ * until its request is made. */
+static void test_work_queue__contents_wait_at_their_host(void **state)
+{
+    struct work_queue *q = make_queue(10, 1, 0);
+    struct slot *s;
+
+    (void)state;
+    want(q, 1, "b:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    hosts[2] = (struct feed_host){.authority = STR("a:80")};
+    work_queue_want_content(q, 2, STR("b:80"), 5000);
+    work_queue_want_content(q, 3, STR("c:80"), 5000);
+    assert_int_equal(take_id(q, 5000), 3);
+    assert_int_equal(take_id(q, 5000), 0);
+    end(q, 1, 5000);
+    s = work_queue_take(q, 5000);
+    assert_non_null(s);
+    assert_int_equal(s->feed_id, 2);
+    assert_string_equal(s->host->key, "b:80");
+    work_queue_want(q, 2, REASON_PERIOD, 5000);
+    end(q, 2, 5000);
+    s = work_queue_take(q, 5000);
+    assert_non_null(s);
+    assert_string_equal(s->host->key, "a:80"); /* now it is the feed itself */
+    work_queue_free(&q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_work_queue__contents_come_last),
+        cmocka_unit_test(test_work_queue__contents_wait_at_their_host),
         cmocka_unit_test(test_work_queue__one_slot_a_feed),
         cmocka_unit_test(test_work_queue__dirty_again_by_ping_only),
         cmocka_unit_test(test_work_queue__burst_of_pings),
@@ -350,7 +375,7 @@ int main(void)
         cmocka_unit_test(test_work_queue__cooled_host),
         cmocka_unit_test(test_work_queue__going_on_to_another_host),
         cmocka_unit_test(test_work_queue__forgets),
-        cmocka_unit_test(test_work_queue__look_up_again),
+        cmocka_unit_test(test_work_queue__hosts_are_asked_for),
     };
 
     digest_init();

@@ -98,7 +98,7 @@ void open_world(struct world *w)
                               .batch_ops = 256,
                               .batch_ms = 5,
                               .cache_bytes = 1 << 20,
-                              .level_period_s = {86400, 1800, 300}};
+                              .levels = {{86400, 1800, 300}}};
     struct err err = ERR_INIT;
 
     snprintf(path, sizeof path, "%s/feeds.db", w->dir);
@@ -128,7 +128,7 @@ int world_setup(void **state)
              getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
     assert_non_null(mkdtemp(w->dir));
     assert_int_equal(guard_new(&loopback, 1, &w->guard, NULL), RC_OK);
-    w->origin = origin_new();
+    w->origin = origin_new(NULL, NULL, false);
     w->store_queue_len = 1024;
     w->cfg = (struct fetcher_cfg){
         .user_agent = "Feedmill/1 (+http://feedmill.example/",
@@ -137,7 +137,7 @@ int world_setup(void **state)
         .max_per_host = 64,
         .timeout_ms = 10000,
         .max_body = 1 << 20,
-        .level_period_s = {86400, 1800, 300},
+        .levels = {{86400, 1800, 300}},
         .backoff_max_s = 86400,
         .unused_s = 30 * 86400,
         .ping_gap_ms = 300,
@@ -163,7 +163,7 @@ int world_teardown(void **state)
     return 0;
 }
 
-/* Make a subscribed record without waiting for its fetch. */
+/* Make a subscribed feed without waiting for its fetch. */
 int64_t subscribe(struct world *w, const char *url, const char *credential, int level,
                   int64_t period_s)
 {
@@ -197,15 +197,15 @@ enum rc fetch(struct world *w, int64_t id)
     return fetch_into(w, id, REASON_READER, &t);
 }
 
-struct feed_record *record(struct world *w, int64_t id)
+struct feed *feed_of(struct world *w, int64_t id)
 {
     struct reader *r = reader_open(w->store);
-    struct feed_record *rec = NULL;
-    size_t n = 0;
+    struct feed *feed = NULL;
+    enum rc rc = reader_feed(r, id, &w->arena, &feed, NULL);
 
-    assert_int_equal(reader_feeds(r, &id, 1, &w->arena, &rec, &n, NULL), RC_OK);
+    assert_true(rc == RC_OK || rc == RC_NOT_FOUND);
     reader_close(&r);
-    return n == 1 ? rec : NULL;
+    return feed;
 }
 
 /* Revisions of a feed in the order of the log. */

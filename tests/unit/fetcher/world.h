@@ -8,8 +8,8 @@
 #include <pthread.h>
 
 #include "fetcher/fetcher.h"
-#include "origin.h"
 #include "storage/store.h"
+#include "tests/unit/support/origin.h"
 
 #define RSS(items)                                                                                 \
     "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>T</title>"                        \
@@ -64,7 +64,7 @@ int64_t subscribe(struct world *w, const char *url, const char *credential, int 
                   int64_t period_s);
 enum rc fetch_into(struct world *w, int64_t id, enum fetch_reason reason, struct ticket *t);
 enum rc fetch(struct world *w, int64_t id);
-struct feed_record *record(struct world *w, int64_t id);
+struct feed *feed_of(struct world *w, int64_t id);
 struct revision *revisions(struct world *w, int64_t id, size_t *n);
 size_t count_revisions(struct world *w, int64_t id);
 void serve(struct world *w, const char *path, const char *etag, const char *body);

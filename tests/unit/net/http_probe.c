@@ -99,6 +99,8 @@ static void handle(void *ctx, struct http_request *r)
         http_reply(r, 200, STR("Content-Type: text/plain\r\n"), blob_copy(STR("hello\n")));
     } else if (str_eqz(path, "/big")) {
         http_reply(r, 200, STR_NULL, blob_ref(f->big));
+    } else if (str_eqz(path, "/own")) {
+        http_reply(r, 200, STR_NULL, blob_copy(blob_bytes(f->big)));
     } else if (str_eqz(path, "/none")) {
         http_reply(r, 304, STR("ETag: \"x\"\r\n"), NULL);
     } else if (str_eqz(path, "/sink")) {
@@ -130,6 +132,7 @@ const struct http_server_cfg default_cfg = {
     .body_ms = 5000,
     .idle_ms = 5000,
     .write_ms = 5000,
+    .max_unsent = 64 * 1024 * 1024,
 };
 
 void open_server(struct fixture *f, const struct http_server_cfg *cfg)

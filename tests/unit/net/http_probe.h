@@ -1,8 +1,9 @@
 /* tests/unit/net/http_probe.h - a server on a loopback port, and a client that talks to it in
  * bytes.
  *
- * The server's handler knows: /hello, /big, /none (304), /sink (length of the body), /hold, /late
- * (held, with 20 ms), /keep (kept without holding); any other path describes the request.
+ * The server's handler knows: /hello, /big (one blob for all), /own (as long, a blob each), /none
+ * (304), /sink (length of the body), /hold, /late (held, with 20 ms), /keep (kept without holding);
+ * any other path describes the request.
  */
 #pragma once
 
@@ -61,7 +62,7 @@ void hang_up(struct client *c);
 /* Close with a reset. */
 void slam(struct client *c);
 
-/* All of it; what the server does not want any more is no failure here. */
+/* Send all of it. It does not count as a failure when the server stops reading. */
 void say(struct client *c, struct str s);
 void sayz(struct client *c, const char *z);
 

@@ -195,7 +195,7 @@ static void test_decode__cut_and_damaged(void **state UNUSED)
     add(&two, TEXT, 31);
     two.len -= 12;
     assert_fails("gzip", &two, 1000000, RC_PEER);
-    add_raw(&plain, "<rss>this is no gzip</rss>", 26);
+    add_raw(&plain, "<rss>this is not gzip</rss>", 27);
     assert_fails("gzip", &plain, 1000000, RC_PEER);
     add_raw(&none, "\xff\xff\xff\xff", 4);
     assert_fails("deflate", &none, 1000000, RC_PEER);

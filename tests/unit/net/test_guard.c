@@ -28,7 +28,7 @@ static union any address(const char *text)
     else if (inet_pton(AF_INET6, text, &addr.v6.sin6_addr) == 1)
         addr.v6.sin6_family = AF_INET6;
     else
-        fail_msg("%s is no address", text);
+        fail_msg("%s is not an address", text);
     return addr;
 }
 

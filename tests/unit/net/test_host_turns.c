@@ -1,4 +1,4 @@
-/* test_host_turns.c - who may call its host next. */
+/* tests/unit/net/test_host_turns.c - who may call its host next. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -17,7 +17,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "net/http_client.h"
-#include "origin.h"
+#include "http_script.h"
+#include "tests/unit/support/names.h"
 
 #define CALLS_MAX 64
 
@@ -70,8 +71,8 @@ static int setup(void **state)
     struct bench *b = NEW(struct bench);
 
     b->loop = loop_new("test");
-    b->origin = origin_new();
-    b->other = origin_new();
+    b->origin = origin_new(http_script, NULL, false);
+    b->other = origin_new(http_script, NULL, false);
     b->names = names_new();
     snprintf(b->dns, sizeof b->dns, "127.0.0.1:%d", names_port(b->names));
     assert_int_equal(guard_new(cidrs, 1, &b->guard, NULL), RC_OK);
@@ -220,7 +221,7 @@ static void test_http_client__get(void **state)
     assert_true(str_eqz(http_answer_field(&r->answer, "etag"), "\"x\""));
     r = get_ok(b, "http://127.0.0.1:%d/chunked");
     assert_body(r, "hello world");
-    assert_int_equal(origin_most(b->origin), 1); /* the connection was used again */
+    assert_int_equal(origin_most_connections(b->origin), 1); /* the connection was used again */
 }
 
 static void test_http_client__what_is_sent(void **state)
@@ -299,7 +300,7 @@ static void test_http_client__redirects(void **state)
     assert_false(r->all_permanent);
     r = get_ok(b, "http://127.0.0.1:%d/to/301/http://127.0.0.1:%d/echo%%20x");
     assert_true(body_has(r, "GET /echo%20x "));
-    assert_int_equal(origin_requests(b->other), 1);
+    assert_int_equal(origin_count(b->other, NULL), 1);
     r = get_ok(b, "http://127.0.0.1:%d/to/304//ok"); /* no redirect, whatever Location says */
     assert_int_equal(r->status, 304);
     r = get_ok(b, "http://127.0.0.1:%d/to/300//ok"); /* and the body that came is not read here */
@@ -319,7 +320,7 @@ static void test_http_client__redirects_that_are_not_followed(void **state)
     b->call.max_redirects = 2;
     r = get_bad(b, "http://127.0.0.1:%d/to/301//to/301//to/301//ok", RC_PEER,
                 "more than 2 redirects");
-    assert_int_equal(origin_requests(b->origin), 3);
+    assert_int_equal(origin_count(b->origin, NULL), 3);
     assert_int_equal(r->status, 301);
     get_bad(b, "http://127.0.0.1:%d/to/301/ftp://127.0.0.1/x", RC_PEER, "only http://");
     get_bad(b, "http://127.0.0.1:%d/to/301/file:///etc/passwd", RC_PEER, "only http://");
@@ -369,13 +370,13 @@ static void test_http_client__secrets_stay_at_the_first_origin(void **state)
     b->call.n_fields = 2;
     r = get_ok(b, "http://127.0.0.1:%d/to/302/http://127.0.0.1:%d/basic");
     assert_int_equal(r->status, 401);
-    assert_null(strstr(origin_last(b->other), "secret1"));
-    assert_null(strstr(origin_last(b->other), "Authorization"));
-    assert_non_null(strstr(origin_last(b->other), "If-None-Match"));
-    assert_non_null(strstr(origin_last(b->origin), "secret1"));
+    assert_null(strstr(origin_last(b->other, NULL), "secret1"));
+    assert_null(strstr(origin_last(b->other, NULL), "Authorization"));
+    assert_non_null(strstr(origin_last(b->other, NULL), "If-None-Match"));
+    assert_non_null(strstr(origin_last(b->origin, NULL), "secret1"));
     r = get_ok(b, "http://127.0.0.1:%d/to/302//basic"); /* the same origin */
     assert_int_equal(r->status, 200);
-    assert_non_null(strstr(origin_last(b->origin), "secret1"));
+    assert_non_null(strstr(origin_last(b->origin, NULL), "secret1"));
     b->call.credential = STR_NULL; /* those of a redirect's URL are nobody's */
     r = get_ok(b, "http://127.0.0.1:%d/to/302/http://u:p@127.0.0.1:%d/basic");
     assert_int_equal(r->status, 401);
@@ -396,12 +397,12 @@ static void test_http_client__credentials(void **state)
     assert_int_equal(r->status, 200);
     assert_true(body_has(r, "Digest username=\"user\""));
     r = get_ok(b, "http://127.0.0.1:%d/ok"); /* nobody asked */
-    assert_null(strstr(origin_last(b->origin), "Authorization"));
+    assert_null(strstr(origin_last(b->origin, NULL), "Authorization"));
     b->call.method = STR("POST");
     b->call.body = STR("<body/>");
     r = get_ok(b, "http://127.0.0.1:%d/digest");
     assert_int_equal(r->status, 200);
-    assert_non_null(strstr(origin_last(b->origin), "\r\n\r\n<body/>"));
+    assert_non_null(strstr(origin_last(b->origin, NULL), "\r\n\r\n<body/>"));
     b->call.credential = STR_NULL;
     r = get_ok(b, "http://127.0.0.1:%d/basic"); /* nothing is left over in the handle */
     assert_int_equal(r->status, 401);
@@ -543,7 +544,7 @@ static void test_http_client__more_calls_than_transfers(void **state)
     wait_done(b, 40);
     for (int i = 0; i < 40; i++)
         assert_int_equal(b->results[i].rc, RC_OK);
-    assert_true(origin_most(b->origin) <= 3); /* one may be closing */
+    assert_true(origin_most_connections(b->origin) <= 3); /* one may be closing */
 }
 
 /* With one transfer at a time, calls end in the order in which they were started. */
@@ -591,7 +592,7 @@ static void test_http_client__cancel(void **state)
     wait_done(b, 2);
     assert_int_equal(resolving->rc, RC_CLOSED);
     assert_int_equal(next->rc, RC_OK); /* it got the room */
-    while (origin_requests(b->origin) < 2)
+    while (origin_count(b->origin, NULL) < 2)
         usleep(1000);
     loop_call(b->loop, cancel_call, running);
     wait_done(b, 1);
@@ -639,7 +640,7 @@ static void test_http_client__calls_from_callbacks(void **state)
     loop_call(b->loop, start_again, r);
     wait_done(b, 1);
     assert_int_equal(r->rc, RC_OK);
-    assert_int_equal(origin_requests(b->origin), 2);
+    assert_int_equal(origin_count(b->origin, NULL), 2);
 }
 
 static int init(void **state)

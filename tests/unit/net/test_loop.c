@@ -124,7 +124,7 @@ static void test_loop__what_is_posted_after_the_end_is_run_by_free(void **state)
 
 struct probe {
     struct loop *loop;
-    const char *name;
+    char name[16];
     bool own, signals_blocked;
     void *owner;
 };
@@ -135,12 +135,10 @@ static void look(void *ctx)
     sigset_t set;
 
     p->own = loop_is_own(p->loop);
-    p->name = thread_name();
+    pthread_getname_np(pthread_self(), p->name, sizeof p->name);
     p->owner = loop_owner(p->loop);
     pthread_sigmask(SIG_SETMASK, NULL, &set);
     p->signals_blocked = sigismember(&set, SIGTERM) == 1 && sigismember(&set, SIGHUP) == 1;
-    if (p->name != NULL)
-        p->name = mem_strdup(p->name);
 }
 
 static void test_loop__calls_wait_and_run_on_the_thread(void **state)
@@ -154,12 +152,10 @@ static void test_loop__calls_wait_and_run_on_the_thread(void **state)
     assert_true(p.signals_blocked);
     assert_string_equal(p.name, "a-thread");
     assert_ptr_equal(p.owner, &p);
-    mem_free((char *)p.name);
     loop_stop(p.loop);
     p.own = false;
     loop_call(p.loop, look, &p); /* no thread any more: here */
     assert_true(p.own);
-    mem_free((char *)p.name);
     loop_free(&p.loop);
 }
 

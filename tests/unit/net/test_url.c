@@ -86,17 +86,17 @@ static void test_url__canonical_form(void **state)
     }
 }
 
-/* REST-15: what is no absolute http(s) URL is refused, and the text says why. */
+/* REST-15: what is not an absolute http(s) URL is refused, and the text says why. */
 static void test_url__what_is_refused(void **state)
 {
     static const struct {
         const char *raw, *why;
     } rows[] = {
-        {"", "no absolute URL"},
-        {"foo", "no absolute URL"},
-        {"/x", "no absolute URL"},
-        {"//example.com/", "no absolute URL"},
-        {"1http://x/", "no absolute URL"},
+        {"", "not an absolute URL"},
+        {"foo", "not an absolute URL"},
+        {"/x", "not an absolute URL"},
+        {"//example.com/", "not an absolute URL"},
+        {"1http://x/", "not an absolute URL"},
         {"ftp://example.com/", "only http:// and https://"},
         {"javascript:alert(1)", "only http:// and https://"},
         {"file:///etc/passwd", "only http:// and https://"},
@@ -112,14 +112,14 @@ static void test_url__what_is_refused(void **state)
         {"http://a..b/", "a part of the host is empty"},
         {"http://.b/", "a part of the host is empty"},
         {"http://./", "a part of the host is empty"},
-        {"http://x:0/", "the port is no number"},
-        {"http://x:65536/", "the port is no number"},
-        {"http://x:-1/", "the port is no number"},
-        {"http://x:8a/", "the port is no number"},
-        {"http://[::1/", "no IPv6 address"},
-        {"http://[::g]/", "no IPv6 address"},
-        {"http://[fe80::1%25eth0]/", "no IPv6 address"},
-        {"http://[::1]x/", "no IPv6 address"},
+        {"http://x:0/", "the port is not a number"},
+        {"http://x:65536/", "the port is not a number"},
+        {"http://x:-1/", "the port is not a number"},
+        {"http://x:8a/", "the port is not a number"},
+        {"http://[::1/", "not an IPv6 address"},
+        {"http://[::g]/", "not an IPv6 address"},
+        {"http://[fe80::1%25eth0]/", "not an IPv6 address"},
+        {"http://[::1]x/", "not an IPv6 address"},
         {"http://\xFF\xFE/", "the host is not UTF-8"},
         {"http://u%0d%0a:p@x/", "a control character"},
         {"http://u%3Av:p@x/", "a colon in the user name"},

@@ -302,6 +302,22 @@ static void test_xmlrpc__call_over_a_bound(void **state)
     assert_int_equal(b->out.len, 0);
 }
 
+/* XRPC-05: integers leave as <int>, whatever texts beside them say. */
+static void test_xmlrpc__integers_leave_as_int(void **state)
+{
+    struct bench *b = *state;
+    struct value *list = value_list(&b->a);
+    const struct value *param = list;
+
+    value_push(&b->a, list, value_int(&b->a, -7));
+    value_push(&b->a, list, value_text(&b->a, STR("<i4>i4></i4>")));
+    buf_reset(&b->out);
+    assert_int_equal(rpc_write_call(&b->out, STR("x"), &param, 1, NULL), RC_OK);
+    assert_true(has(&b->out, "<int>-7</int>"));
+    assert_false(has(&b->out, "<i4>"));
+    assert_true(has(&b->out, "&lt;i4&gt;i4&gt;&lt;/i4&gt;"));
+}
+
 /* XRPC-05: an untyped value is a string, i4 is int; and the types others add. */
 static void test_xmlrpc__types_that_come_in(void **state)
 {
@@ -671,6 +687,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_xmlrpc__forbidden_characters_are_dropped, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_xmlrpc__call_on_the_wire, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_xmlrpc__integers_leave_as_int, setup, teardown),
         cmocka_unit_test_setup_teardown(test_xmlrpc__base_types_only, setup, teardown),
         cmocka_unit_test_setup_teardown(test_xmlrpc__call_over_a_bound, setup, teardown),
         cmocka_unit_test_setup_teardown(test_xmlrpc__types_that_come_in, setup, teardown),

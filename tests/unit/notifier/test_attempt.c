@@ -1,4 +1,4 @@
-/* test_attempt.c - the table of states, each cell. */
+/* tests/unit/notifier/test_attempt.c - the table of states, each cell. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ static void test_attempt__suspended_until_resumed(void **state UNUSED)
                          e == ATTEMPT_RESUMED ? S(DUE) : S(SUSPENDED));
 }
 
-/* News that come while a read is under way lead to another look, however the read ends. */
+/* After news that came during a read there is another read, however this one ends. */
 static void test_attempt__news_during_a_read_are_not_lost(void **state UNUSED)
 {
     enum attempt_state s = attempt_next(S(READING), ATTEMPT_NEWS);
@@ -68,6 +68,33 @@ static void test_attempt__news_during_a_read_are_not_lost(void **state UNUSED)
     s = attempt_next(s, ATTEMPT_FOUND);
     s = attempt_next(s, ATTEMPT_SETTLED);
     assert_int_equal(attempt_next(s, ATTEMPT_DELIVERED), S(DUE));
+}
+
+/* The whole life of a delivery: found, called, written; failed, waited, called again. */
+static void test_attempt__a_delivery_that_fails_once(void **state UNUSED)
+{
+    static const struct {
+        enum attempt_event event;
+        enum attempt_state to;
+    } steps[] = {{S(NEWS), S(DUE)},      {S(TURN), S(READING)},   {S(FOUND), S(CALLING)},
+                 {S(NEWS), S(CALLING)},  {S(SETTLED), S(ACKING)}, {S(FAILED), S(WAITING)},
+                 {S(NEWS), S(WAITING)},  {S(PAUSE_OVER), S(DUE)}, {S(TURN), S(READING)},
+                 {S(FOUND), S(CALLING)}, {S(SETTLED), S(ACKING)}, {S(DELIVERED), S(DUE)},
+                 {S(TURN), S(READING)},  {S(NOTHING), S(IDLE)}};
+    enum attempt_state at = S(IDLE);
+
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        at = attempt_next(at, steps[i].event);
+        assert_int_equal(at, steps[i].to);
+    }
+}
+
+static void test_attempt__events_have_distinct_names(void **state UNUSED)
+{
+    for (int e = 0; e < ATTEMPT_EVENTS_; e++)
+        for (int f = 0; f < e; f++)
+            assert_string_not_equal(attempt_event_name((enum attempt_event)e),
+                                    attempt_event_name((enum attempt_event)f));
 }
 
 static void test_attempt__states_have_distinct_names(void **state UNUSED)
@@ -85,6 +112,8 @@ int main(void)
         cmocka_unit_test(test_attempt__only_a_read_leads_to_a_call),
         cmocka_unit_test(test_attempt__suspended_until_resumed),
         cmocka_unit_test(test_attempt__news_during_a_read_are_not_lost),
+        cmocka_unit_test(test_attempt__a_delivery_that_fails_once),
+        cmocka_unit_test(test_attempt__events_have_distinct_names),
         cmocka_unit_test(test_attempt__states_have_distinct_names),
     };
 

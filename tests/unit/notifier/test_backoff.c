@@ -1,4 +1,4 @@
-/* test_backoff.c - pauses and their bounds. */
+/* tests/unit/notifier/test_backoff.c - pauses and their bounds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* test_notifier.c - the notifier on a real store, calling a real endpoint on the loopback. */
+/* tests/unit/notifier/test_notifier.c - the notifier on a real store, calling a real endpoint on
+ * the loopback. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,9 +55,9 @@ static void publish(struct world *w, int64_t feed, const char *uid)
 
 /* Does the i-th call to this path carry exactly these entries, in this order? `titles` as
  * "|a |b |". */
-static void assert_titles(struct world *w, const char *path, size_t i, const char *titles)
+static void assert_titles(struct world *w, const char *path, int i, const char *titles)
 {
-    const char *at = receiver_get(w->receiver, path, i).body, *end;
+    const char *at = origin_get(w->receiver, path, i).body, *end;
     char found[1024] = "|";
 
     while ((at = strstr(at, "<name>title</name>")) != NULL) {
@@ -68,9 +69,9 @@ static void assert_titles(struct world *w, const char *path, size_t i, const cha
     assert_string_equal(found, titles);
 }
 
-static bool carries(struct world *w, const char *path, size_t i, const char *text)
+static bool carries(struct world *w, const char *path, int i, const char *text)
 {
-    return strstr(receiver_get(w->receiver, path, i).body, text) != NULL;
+    return strstr(origin_get(w->receiver, path, i).body, text) != NULL;
 }
 
 /* PUSH-04, PUSH-08, PUSH-13: one call a fetch, new and changed entries, oldest first. */
@@ -86,9 +87,9 @@ static void test_notifier__new_and_changed_entries_in_order(void **state)
     id = world_subscribe(w, "/ok", one_feed, 1, false);
     world_publish(w, feed, both, 2, "");
     world_publish(w, feed, &both[0], 1, "edited");
-    assert_true(receiver_wait(w->receiver, "/ok", 2));
+    assert_true(origin_wait(w->receiver, "/ok", 2));
     assert_true(world_wait_delivered(w, id, 3));
-    assert_int_equal(receiver_count(w->receiver, NULL), 2);
+    assert_int_equal(origin_count(w->receiver, NULL), 2);
     assert_true(carries(w, "/ok", 0, "a ") && carries(w, "/ok", 0, "b "));
     assert_titles(w, "/ok", 1, "|a edited|");
     assert_true(world_sub(w, id, &sub));
@@ -106,8 +107,8 @@ static void test_notifier__fields_of_the_request(void **state)
     feed = world_feed(w, FEED);
     world_subscribe(w, "/ok", one_feed, 1, false);
     publish(w, feed, "a");
-    assert_true(receiver_wait(w->receiver, "/ok", 1));
-    head = receiver_get(w->receiver, "/ok", 0).head;
+    assert_true(origin_wait(w->receiver, "/ok", 1));
+    head = origin_get(w->receiver, "/ok", 0).head;
     assert_int_equal(strncmp(head, "POST /ok HTTP/1.1\r\n", 19), 0);
     assert_non_null(strcasestr(head, "\r\nHost: 127.0.0.1:"));
     assert_non_null(strcasestr(head, "\r\nContent-Type: text/xml"));
@@ -129,7 +130,7 @@ static void test_notifier__id_and_url_of_the_subscription(void **state)
     other = world_feed(w, OTHER);
     id = world_subscribe(w, "/ok", two_feeds, 2, false);
     publish(w, other, "a");
-    assert_true(receiver_wait(w->receiver, "/ok", 1));
+    assert_true(origin_wait(w->receiver, "/ok", 1));
     snprintf(text, sizeof text, "4>%" PRId64 "</", id);
     if (!carries(w, "/ok", 0, text)) {
         snprintf(text, sizeof text, "<int>%" PRId64 "</int>", id);
@@ -150,7 +151,7 @@ static void test_notifier__nothing_from_before(void **state)
     id = world_subscribe(w, "/ok", one_feed, 1, false);
     publish(w, feed, "new");
     assert_true(world_wait_delivered(w, id, 1));
-    assert_int_equal(receiver_count(w->receiver, NULL), 1);
+    assert_int_equal(origin_count(w->receiver, NULL), 1);
     assert_titles(w, "/ok", 0, "|new |");
 }
 
@@ -181,8 +182,8 @@ static void test_notifier__tried_again_after_500(void **state)
     publish(w, feed, "a");
     publish(w, feed, "b");
     assert_true(world_wait_delivered(w, id, 2));
-    assert_int_equal(receiver_count(w->receiver, NULL), 5);
-    for (size_t i = 0; i < 4; i++)
+    assert_int_equal(origin_count(w->receiver, NULL), 5);
+    for (int i = 0; i < 4; i++)
         assert_titles(w, "/fail3", i, "|a |");
     assert_titles(w, "/fail3", 4, "|b |");
     assert_true(world_sub(w, id, &sub));
@@ -207,11 +208,11 @@ static void test_notifier__tried_again_after_refused(void **state)
     assert_true(sub.n_failures >= 3);
     assert_true(sub.last_error.len > 0);
     assert_int_not_equal(sub.next_try_at, TIME_UNKNOWN);
-    receiver_open(w->receiver);
+    origin_open(w->receiver);
     assert_true(world_wait_delivered(w, id, 1));
 }
 
-/* PUSH-09: a redirect is no delivery, and is not followed. */
+/* PUSH-09: a redirect does not count as delivered, and is not followed. */
 static void test_notifier__redirect_is_a_failure(void **state)
 {
     struct world *w = *state;
@@ -221,8 +222,8 @@ static void test_notifier__redirect_is_a_failure(void **state)
     feed = world_feed(w, FEED);
     world_subscribe(w, "/moved", one_feed, 1, false);
     publish(w, feed, "a");
-    assert_true(receiver_wait(w->receiver, "/moved", 2));
-    assert_int_equal(receiver_count(w->receiver, "/ok"), 0);
+    assert_true(origin_wait(w->receiver, "/moved", 2));
+    assert_int_equal(origin_count(w->receiver, "/ok"), 0);
 }
 
 /* PUSH-10, PUSH-11 */
@@ -240,8 +241,8 @@ static void test_notifier__fault_and_garbage_are_delivered(void **state)
     publish(w, feed, "b");
     assert_true(world_wait_delivered(w, fault, 2));
     assert_true(world_wait_delivered(w, garbage, 2));
-    assert_int_equal(receiver_count(w->receiver, "/fault"), 2);
-    assert_int_equal(receiver_count(w->receiver, "/garbage"), 2);
+    assert_int_equal(origin_count(w->receiver, "/fault"), 2);
+    assert_int_equal(origin_count(w->receiver, "/garbage"), 2);
     assert_true(world_sub(w, fault, &sub));
     assert_int_equal(sub.n_faults, 2);
     assert_true(world_sub(w, garbage, &sub));
@@ -259,12 +260,12 @@ static void test_notifier__slow_endpoint_delays_nobody(void **state)
     slow = world_subscribe(w, "/hold", one_feed, 1, false);
     quick = world_subscribe(w, "/ok", one_feed, 1, false);
     publish(w, feed, "a");
-    assert_true(receiver_wait(w->receiver, "/hold", 1));
+    assert_true(origin_wait(w->receiver, "/hold", 1));
     for (int i = 0; i < 10; i++)
         publish(w, feed, i % 2 == 0 ? "b" : "c");
     assert_true(world_wait_delivered(w, quick, 11));
-    assert_int_equal(receiver_count(w->receiver, "/hold"), 1);
-    receiver_release(w->receiver);
+    assert_int_equal(origin_count(w->receiver, "/hold"), 1);
+    origin_release(w->receiver);
     assert_true(world_wait_delivered(w, slow, 11));
 }
 
@@ -281,12 +282,12 @@ static void test_notifier__one_call_at_a_time_for_an_endpoint(void **state)
     assert_int_not_equal(a, b);
     for (int i = 0; i < 5; i++)
         publish(w, feed, "a");
-    assert_true(receiver_wait(w->receiver, "/hold", 1));
-    receiver_release(w->receiver);
+    assert_true(origin_wait(w->receiver, "/hold", 1));
+    origin_release(w->receiver);
     assert_true(world_wait_delivered(w, a, 5));
     assert_true(world_wait_delivered(w, b, 5));
-    assert_int_equal(receiver_most_of_a_path(w->receiver), 1);
-    assert_int_equal(receiver_count(w->receiver, NULL), 10);
+    assert_int_equal(origin_most_of_a_path(w->receiver), 1);
+    assert_int_equal(origin_count(w->receiver, NULL), 10);
 }
 
 /* PUSH-18: a thousand endpoints, one update, bounded sockets. */
@@ -304,14 +305,14 @@ static void test_notifier__thousand_subscriptions(void **state)
         last = world_subscribe(w, path, one_feed, 1, false);
     }
     publish(w, feed, "a");
-    assert_true(receiver_wait(w->receiver, NULL, 1000));
+    assert_true(origin_wait(w->receiver, NULL, 1000));
     assert_true(world_wait_delivered(w, last, 1));
     for (int i = 0; i < 1000; i++) {
         snprintf(path, sizeof path, "/ok/%d", i);
-        assert_int_equal(receiver_count(w->receiver, path), 1);
+        assert_int_equal(origin_count(w->receiver, path), 1);
     }
-    assert_true(receiver_most_at_once(w->receiver) <= 16);
-    assert_true(receiver_most_connections(w->receiver) <= 32);
+    assert_true(origin_most(w->receiver, NULL) <= 16);
+    assert_true(origin_most_connections(w->receiver) <= 32);
 }
 
 /* PUSH-09, nothing lost: after a stop with pushes pending, exactly the missing ones. */
@@ -325,16 +326,16 @@ static void test_notifier__restart_resumes_at_the_position(void **state)
     id = world_subscribe(w, "/down", one_feed, 1, false);
     publish(w, feed, "a");
     assert_true(world_wait_delivered(w, id, 1));
-    receiver_down(w->receiver, true);
+    world_down(w, true);
     publish(w, feed, "b");
     publish(w, feed, "c");
-    assert_true(receiver_wait(w->receiver, "/down", 3));
+    assert_true(origin_wait(w->receiver, "/down", 3));
     world_stop(w, 1000);
-    receiver_down(w->receiver, false);
+    world_down(w, false);
     world_start(w);
     assert_true(world_wait_delivered(w, id, 3));
-    assert_titles(w, "/down", receiver_count(w->receiver, NULL) - 2, "|b |");
-    assert_titles(w, "/down", receiver_count(w->receiver, NULL) - 1, "|c |");
+    assert_titles(w, "/down", origin_count(w->receiver, NULL) - 2, "|b |");
+    assert_titles(w, "/down", origin_count(w->receiver, NULL) - 1, "|c |");
 }
 
 /* PUSH-09: suspended with its position; resumed, it goes on from there. */
@@ -342,22 +343,22 @@ static void test_notifier__suspended_and_resumed(void **state)
 {
     struct world *w = *state;
     struct subscription sub;
-    size_t n;
+    int n;
     int64_t feed, id;
 
     w->cfg.suspend_after_s = 1;
     world_start(w);
     feed = world_feed(w, FEED);
     id = world_subscribe(w, "/down", one_feed, 1, false);
-    receiver_down(w->receiver, true);
+    world_down(w, true);
     publish(w, feed, "a");
     assert_true(world_wait_suspended(w, id));
-    n = receiver_count(w->receiver, NULL);
-    receiver_down(w->receiver, false);
+    n = origin_count(w->receiver, NULL);
+    world_down(w, false);
     publish(w, feed, "b");
     assert_true(world_sub(w, id, &sub));
     assert_true(sub.position < store_last_seq(w->store) - 1);
-    assert_int_equal(receiver_count(w->receiver, NULL), n);
+    assert_int_equal(origin_count(w->receiver, NULL), n);
     world_resume(w, id, -1);
     assert_true(world_wait_delivered(w, id, 2));
     assert_titles(w, "/down", n, "|a |");
@@ -374,11 +375,11 @@ static void test_notifier__suspended_survives_a_restart(void **state)
     world_start(w);
     feed = world_feed(w, FEED);
     id = world_subscribe(w, "/down", one_feed, 1, false);
-    receiver_down(w->receiver, true);
+    world_down(w, true);
     publish(w, feed, "a");
     assert_true(world_wait_suspended(w, id));
     world_stop(w, 1000);
-    receiver_down(w->receiver, false);
+    world_down(w, false);
     world_start(w);
     other = world_subscribe(w, "/ok", one_feed, 1, false);
     publish(w, feed, "b");
@@ -423,12 +424,12 @@ static void test_notifier__replay_during_a_call(void **state)
     before = sub.position;
     publish(w, feed, "a");
     assert_true(world_wait_delivered(w, id, 1));
-    receiver_hold(w->receiver, "/down");
+    origin_hold(w->receiver, "/down");
     publish(w, feed, "b");
-    assert_true(receiver_wait(w->receiver, "/down", 2)); /* b is in flight */
+    assert_true(origin_wait(w->receiver, "/down", 2)); /* b is in flight */
     world_resume(w, id, before);
-    receiver_release(w->receiver);
-    assert_true(receiver_wait(w->receiver, "/down", 4));
+    origin_release(w->receiver);
+    assert_true(origin_wait(w->receiver, "/down", 4));
     assert_titles(w, "/down", 2, "|a |");
     assert_titles(w, "/down", 3, "|b |");
 }
@@ -447,15 +448,15 @@ static void test_notifier__replay_long_before_the_answer(void **state)
     before = sub.position;
     publish(w, feed, "a");
     assert_true(world_wait_delivered(w, id, 1));
-    receiver_hold(w->receiver, "/down");
+    origin_hold(w->receiver, "/down");
     publish(w, feed, "b");
-    assert_true(receiver_wait(w->receiver, "/down", 2)); /* b is in flight */
+    assert_true(origin_wait(w->receiver, "/down", 2)); /* b is in flight */
     world_resume(w, id, before);
     other = world_subscribe(w, "/ok", one_feed, 1, false); /* read after the one above */
     publish(w, feed, "c");
     assert_true(world_wait_delivered(w, other, 1));
-    receiver_release(w->receiver);
-    assert_true(receiver_wait(w->receiver, "/down", 5));
+    origin_release(w->receiver);
+    assert_true(origin_wait(w->receiver, "/down", 5));
     assert_titles(w, "/down", 2, "|a |");
     assert_titles(w, "/down", 3, "|b |");
     assert_titles(w, "/down", 4, "|c |");
@@ -465,25 +466,25 @@ static void test_notifier__replay_long_before_the_answer(void **state)
 static void test_notifier__ended_subscription_is_left_alone(void **state)
 {
     struct world *w = *state;
-    size_t n;
+    int n;
     int64_t feed, id, other;
 
     world_start(w);
     feed = world_feed(w, FEED);
     id = world_subscribe(w, "/down", one_feed, 1, false);
-    receiver_down(w->receiver, true);
+    world_down(w, true);
     publish(w, feed, "a");
-    assert_true(receiver_wait(w->receiver, "/down", 2));
+    assert_true(origin_wait(w->receiver, "/down", 2));
     world_unsubscribe(w, id);
     other = world_subscribe(w, "/ok", one_feed, 1, false);
     publish(w, feed, "b");
     assert_true(world_wait_delivered(w, other, 1));
-    n = receiver_count(w->receiver, "/down");
+    n = origin_count(w->receiver, "/down");
     publish(w, feed, "c");
     assert_true(world_wait_delivered(w, other, 2));
     publish(w, feed, "d");
     assert_true(world_wait_delivered(w, other, 3));
-    assert_int_equal(receiver_count(w->receiver, "/down"), n);
+    assert_int_equal(origin_count(w->receiver, "/down"), n);
 }
 
 /* A call in flight of a subscription that ends is cancelled; the endpoint serves others again. */
@@ -496,12 +497,12 @@ static void test_notifier__ended_during_a_call(void **state)
     feed = world_feed(w, FEED);
     id = world_subscribe(w, "/hold", one_feed, 1, false);
     publish(w, feed, "a");
-    assert_true(receiver_wait(w->receiver, "/hold", 1));
+    assert_true(origin_wait(w->receiver, "/hold", 1));
     world_unsubscribe(w, id);
     other = world_subscribe(w, "/hold", one_feed, 1, false);
     publish(w, feed, "b");
-    assert_true(receiver_wait(w->receiver, "/hold", 2));
-    receiver_release(w->receiver);
+    assert_true(origin_wait(w->receiver, "/hold", 2));
+    origin_release(w->receiver);
     assert_true(world_wait_delivered(w, other, 1));
 }
 
@@ -519,7 +520,7 @@ static void test_notifier__deletions_are_no_entries(void **state)
     world_delete(w, feed, "a");
     publish(w, feed, "b");
     assert_true(world_wait_delivered(w, id, 2));
-    assert_int_equal(receiver_count(w->receiver, NULL), 2);
+    assert_int_equal(origin_count(w->receiver, NULL), 2);
     assert_titles(w, "/ok", 1, "|b |");
 }
 
@@ -536,13 +537,13 @@ static void test_notifier__large_fetch_in_parts(void **state)
     id = world_subscribe(w, "/ok", one_feed, 1, false);
     world_publish(w, feed, five, 5, "");
     assert_true(world_wait_delivered(w, id, 5));
-    assert_int_equal(receiver_count(w->receiver, NULL), 3);
+    assert_int_equal(origin_count(w->receiver, NULL), 3);
     for (size_t i = 0; i < 5; i++) {
         size_t calls = 0;
         char title[32];
 
         snprintf(title, sizeof title, "<string>%s </string>", five[i]);
-        for (size_t k = 0; k < 3; k++)
+        for (int k = 0; k < 3; k++)
             calls += carries(w, "/ok", k, title);
         assert_int_equal(calls, 1);
     }
@@ -553,7 +554,7 @@ static void *release_soon(void *arg)
     struct timespec pause = {0, 100000000};
 
     nanosleep(&pause, NULL); /* the stop below has begun by then; either way the test holds */
-    receiver_release(arg);
+    origin_release(arg);
     return NULL;
 }
 
@@ -568,7 +569,7 @@ static void test_notifier__stop_waits_for_the_call_in_flight(void **state)
     feed = world_feed(w, FEED);
     id = world_subscribe(w, "/hold", one_feed, 1, false);
     publish(w, feed, "a");
-    assert_true(receiver_wait(w->receiver, "/hold", 1));
+    assert_true(origin_wait(w->receiver, "/hold", 1));
     assert_int_equal(pthread_create(&thread, NULL, release_soon, w->receiver), 0);
     world_stop(w, 10000);
     pthread_join(thread, NULL);
@@ -587,14 +588,14 @@ static void test_notifier__stop_is_bounded(void **state)
     feed = world_feed(w, FEED);
     id = world_subscribe(w, "/hold", one_feed, 1, false);
     publish(w, feed, "a");
-    assert_true(receiver_wait(w->receiver, "/hold", 1));
+    assert_true(origin_wait(w->receiver, "/hold", 1));
     began = clock_mono_ms();
     world_stop(w, 50);
     assert_true(clock_mono_ms() - began < 20000);
     world_start(w);
     assert_true(world_sub(w, id, &sub));
     assert_int_equal(sub.n_delivered, 0);
-    assert_true(receiver_wait(w->receiver, "/hold", 2)); /* it is pushed again */
+    assert_true(origin_wait(w->receiver, "/hold", 2)); /* it is pushed again */
 }
 
 /* A storer without room: positions wait, and each entry is pushed once all the same. */
@@ -614,7 +615,7 @@ static void test_notifier__full_storer_is_waited_for(void **state)
     publish(w, feed, "a");
     for (size_t i = 0; i < ARRAY_LEN(ids); i++)
         assert_true(world_wait_delivered(w, ids[i], 1));
-    assert_int_equal(receiver_count(w->receiver, NULL), ARRAY_LEN(ids));
+    assert_int_equal(origin_count(w->receiver, NULL), ARRAY_LEN(ids));
 }
 
 /* PUSH-09: an endpoint that does not answer in time has failed; the time can be set anew. */
@@ -636,7 +637,7 @@ static void test_notifier__time_out_and_reload(void **state)
         assert_true(world_sub(w, id, &sub));
     } while (sub.n_failures == 0 && clock_mono_ms() < until);
     assert_true(sub.n_failures > 0);
-    receiver_release(w->receiver);
+    origin_release(w->receiver);
     assert_true(world_wait_delivered(w, id, 1));
 }
 
@@ -652,7 +653,7 @@ static void test_notifier__credential_of_the_endpoint(void **state)
     id = world_subscribe(w, "/auth", one_feed, 1, false);
     publish(w, feed, "a");
     assert_true(world_wait_delivered(w, id, 1));
-    assert_titles(w, "/auth", receiver_count(w->receiver, "/auth") - 1, "|a |");
+    assert_titles(w, "/auth", origin_count(w->receiver, "/auth") - 1, "|a |");
     assert_true(world_sub(w, id, &sub));
     assert_int_equal(str_find(sub.endpoint, STR("secret")), -1);
 }
@@ -683,7 +684,7 @@ static void test_notifier__guard_is_asked(void **state)
     } while (sub.n_failures == 0 && clock_mono_ms() < until);
     assert_true(sub.n_failures > 0);
     assert_true(str_find(sub.last_error, STR("--allow-callback")) >= 0);
-    assert_int_equal(receiver_count(w->receiver, NULL), 0);
+    assert_int_equal(origin_count(w->receiver, NULL), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_notifier__##name, setup, teardown)

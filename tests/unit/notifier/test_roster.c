@@ -1,4 +1,4 @@
-/* test_roster.c - who waits for which feed, and whose turn it is. */
+/* tests/unit/notifier/test_roster.c - who waits for which feed, and whose turn it is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 static struct member *member(struct roster *r, int64_t id, const char *endpoint)
 {
-    return roster_add(r, id, str_from(endpoint));
+    return roster_add(r, id, str_from(endpoint), false);
 }
 
 static void due(struct roster *r, struct member *m)
@@ -22,7 +22,7 @@ static void due(struct roster *r, struct member *m)
 
 static struct member *next(struct roster *r)
 {
-    struct member *m = roster_next(r, 1);
+    struct member *m = roster_next(r);
 
     if (m != NULL)
         m->state = ATTEMPT_READING;
@@ -43,7 +43,7 @@ static void test_roster__finds_by_id_and_by_feed(void **state UNUSED)
     struct member *a, *b;
     size_t n;
 
-    roster_init(&r);
+    roster_init(&r, 8);
     a = member(&r, 1, "http://a/");
     b = member(&r, 2, "http://b/");
     assert_true(roster_set_feeds(&r, a, (int64_t[]){30, 10, 20, 10}, 4));
@@ -63,7 +63,7 @@ static void test_roster__feeds_can_change(void **state UNUSED)
     struct roster r;
     struct member *a;
 
-    roster_init(&r);
+    roster_init(&r, 8);
     a = member(&r, 1, "http://a/");
     roster_set_feeds(&r, a, (int64_t[]){1, 2, 5}, 3);
     assert_false(roster_set_feeds(&r, a, (int64_t[]){5, 1, 2}, 3));
@@ -80,7 +80,7 @@ static void test_roster__a_removed_member_leaves_nothing(void **state UNUSED)
     struct roster r;
     struct member *a;
 
-    roster_init(&r);
+    roster_init(&r, 8);
     a = member(&r, 1, "http://a/");
     roster_set_feeds(&r, a, (int64_t[]){1, 2}, 2);
     due(&r, a);
@@ -98,7 +98,7 @@ static void test_roster__members_of_an_endpoint_take_turns(void **state UNUSED)
     struct roster r;
     struct member *a, *b, *c;
 
-    roster_init(&r);
+    roster_init(&r, 8);
     a = member(&r, 1, "http://a/");
     b = member(&r, 2, "http://a/");
     c = member(&r, 3, "http://a/");
@@ -107,14 +107,14 @@ static void test_roster__members_of_an_endpoint_take_turns(void **state UNUSED)
     due(&r, a);
     assert_ptr_equal(next(&r), b);
     assert_null(next(&r));
-    roster_done(&r, b->endpoint, false);
-    due(&r, b); /* again: behind the others */
+    roster_done(&r, b->endpoint, LANES_UNCALLED, 0);
+    due(&r, b); /* again: after the others */
     assert_ptr_equal(next(&r), c);
-    roster_done(&r, c->endpoint, false);
+    roster_done(&r, c->endpoint, LANES_UNCALLED, 0);
     assert_ptr_equal(next(&r), a);
-    roster_done(&r, a->endpoint, false);
+    roster_done(&r, a->endpoint, LANES_UNCALLED, 0);
     assert_ptr_equal(next(&r), b);
-    roster_done(&r, b->endpoint, false);
+    roster_done(&r, b->endpoint, LANES_UNCALLED, 0);
     assert_null(next(&r));
     roster_release(&r);
 }
@@ -124,7 +124,7 @@ static void test_roster__endpoints_do_not_wait_for_each_other(void **state UNUSE
     struct roster r;
     struct member *a, *b;
 
-    roster_init(&r);
+    roster_init(&r, 8);
     a = member(&r, 1, "http://a/");
     b = member(&r, 2, "http://b/");
     due(&r, a);
@@ -134,31 +134,42 @@ static void test_roster__endpoints_do_not_wait_for_each_other(void **state UNUSE
     roster_release(&r);
 }
 
-/* PUSH-12: endpoints known to be slow share a bounded number of calls. */
-static void test_roster__suspects_leave_room_for_others(void **state UNUSED)
+/* PUSH-12: an endpoint whose last call failed before a restart shares the room of the slow ones. */
+static void test_roster__an_endpoint_that_failed_before_is_suspect(void **state UNUSED)
 {
     struct roster r;
-    struct member *m[4];
 
-    roster_init(&r);
-    m[0] = member(&r, 1, "http://slow0/");
-    m[1] = member(&r, 2, "http://slow1/");
-    m[2] = member(&r, 3, "http://good2/");
-    m[3] = member(&r, 4, "http://good3/");
-    for (size_t i = 0; i < 4; i++)
-        due(&r, m[i]);
-    for (size_t i = 0; i < 4; i++)
-        assert_ptr_equal(next(&r), m[i]); /* nobody is suspect yet */
-    for (size_t i = 0; i < 4; i++) {
-        roster_done(&r, m[i]->endpoint, i < 2);
-        due(&r, m[i]);
-    }
-    assert_ptr_equal(next(&r), m[0]); /* the one suspect that may */
-    assert_ptr_equal(next(&r), m[2]);
-    assert_ptr_equal(next(&r), m[3]);
+    roster_init(&r, 8);
+    due(&r, roster_add(&r, 1, STR("http://failed0/"), true));
+    due(&r, roster_add(&r, 2, STR("http://failed1/"), true));
+    due(&r, roster_add(&r, 3, STR("http://failed2/"), true));
+    due(&r, member(&r, 4, "http://good/"));
+    assert_int_equal(next(&r)->id, 1);
+    assert_int_equal(next(&r)->id, 2);
+    assert_int_equal(next(&r)->id, 4);
     assert_null(next(&r));
-    roster_done(&r, m[0]->endpoint, false); /* was quick: no suspect any more */
-    assert_ptr_equal(next(&r), m[1]);
+    roster_release(&r);
+}
+
+/* A call that takes too long while others wait: the roster names its endpoint. */
+static void test_roster__looks_at_calls_under_way(void **state UNUSED)
+{
+    struct roster r;
+    struct member *a;
+
+    roster_init(&r, 1);
+    a = member(&r, 1, "http://a/");
+    due(&r, a);
+    assert_ptr_equal(next(&r), a);
+    lanes_called(&a->endpoint->lane, 1000);
+    due(&r, member(&r, 2, "http://b/"));
+    assert_null(next(&r));
+    assert_null(roster_look(&r, 1000 + LANES_LATE_MS)); /* there is room for one slow call */
+    due(&r, member(&r, 3, "http://c/"));
+    assert_null(next(&r));
+    roster_done(&r, a->endpoint, LANES_ANSWERED, 1000 + LANES_LATE_MS);
+    assert_int_equal(a->endpoint->lane.standing, STANDING_SUSPECT);
+    assert_int_equal(next(&r)->id, 2);
     roster_release(&r);
 }
 
@@ -169,7 +180,7 @@ static void test_roster__a_busy_endpoint_outlives_its_members(void **state UNUSE
     struct member *a;
     struct endpoint *e;
 
-    roster_init(&r);
+    roster_init(&r, 8);
     a = member(&r, 1, "http://a/");
     e = a->endpoint;
     due(&r, a);
@@ -177,10 +188,10 @@ static void test_roster__a_busy_endpoint_outlives_its_members(void **state UNUSE
     roster_del(&r, a);
     due(&r, member(&r, 2, "http://a/"));
     assert_null(next(&r)); /* still one at a time */
-    roster_done(&r, e, false);
+    roster_done(&r, e, LANES_UNCALLED, 0);
     assert_int_equal(next(&r)->id, 2);
     roster_del(&r, roster_find(&r, 2));
-    roster_done(&r, e, false);
+    roster_done(&r, e, LANES_UNCALLED, 0);
     assert_int_equal(map_count(&r.endpoints), 0);
     roster_release(&r);
 }
@@ -190,7 +201,7 @@ static void test_roster__out_of_the_queue(void **state UNUSED)
     struct roster r;
     struct member *a, *b;
 
-    roster_init(&r);
+    roster_init(&r, 8);
     a = member(&r, 1, "http://a/");
     b = member(&r, 2, "http://a/");
     due(&r, a);
@@ -198,7 +209,7 @@ static void test_roster__out_of_the_queue(void **state UNUSED)
     roster_undue(&r, a);
     a->state = ATTEMPT_SUSPENDED;
     assert_ptr_equal(next(&r), b);
-    roster_done(&r, b->endpoint, false);
+    roster_done(&r, b->endpoint, LANES_UNCALLED, 0);
     assert_null(next(&r));
     roster_release(&r);
 }
@@ -211,7 +222,8 @@ int main(void)
         cmocka_unit_test(test_roster__a_removed_member_leaves_nothing),
         cmocka_unit_test(test_roster__members_of_an_endpoint_take_turns),
         cmocka_unit_test(test_roster__endpoints_do_not_wait_for_each_other),
-        cmocka_unit_test(test_roster__suspects_leave_room_for_others),
+        cmocka_unit_test(test_roster__an_endpoint_that_failed_before_is_suspect),
+        cmocka_unit_test(test_roster__looks_at_calls_under_way),
         cmocka_unit_test(test_roster__a_busy_endpoint_outlives_its_members),
         cmocka_unit_test(test_roster__out_of_the_queue),
     };

@@ -1,4 +1,4 @@
-/* world.c - a small world around a notifier. */
+/* tests/unit/notifier/world.c - a small world around a notifier. */
 #include "world.h"
 
 #include <inttypes.h>
@@ -54,6 +54,39 @@ static int64_t finish(enum rc rc)
     return waiting.id;
 }
 
+#define RESPONSE(inside) "<?xml version=\"1.0\"?><methodResponse>" inside "</methodResponse>"
+
+static const char taken[] = RESPONSE("<params><param><value><int>1</int></value></param></params>");
+static const char fault[] = RESPONSE(
+    "<fault><value><struct><member><name>faultCode</name><value><int>1</int></value></member>"
+    "<member><name>faultString</name><value><string>no</string></value></member></struct></value>"
+    "</fault>");
+
+/* What the endpoint does, see world.h. */
+static void endpoint_script(void *ctx, const struct origin_request *request,
+                            struct origin_page *out)
+{
+    struct world *w = ctx;
+    const char *path = request->path;
+
+    *out = (struct origin_page){
+        .fields = "Content-Type: text/xml\r\nLocation: /ok\r\n"
+                  "WWW-Authenticate: Basic realm=\"test\"\r\n",
+        .body = strncmp(path, "/fault", 6) == 0     ? fault
+                : strncmp(path, "/garbage", 8) == 0 ? "\xff<not a response"
+                                                    : taken,
+        .waits = strncmp(path, "/hold", 5) == 0,
+    };
+    if (strncmp(path, "/moved", 6) == 0)
+        out->status = 302;
+    else if (strncmp(path, "/auth", 5) == 0 &&
+             strcasestr(request->head, "\r\nAuthorization: Basic dXNlcjpzZWNyZXQ=") == NULL)
+        out->status = 401;
+    else if ((strncmp(path, "/fail", 5) == 0 && request->nth <= strtoul(path + 5, NULL, 10)) ||
+             (strncmp(path, "/down", 5) == 0 && w->is_down))
+        out->status = 500;
+}
+
 void world_init(struct world *w, bool refusing)
 {
     struct str loopback = STR("127.0.0.0/8");
@@ -70,7 +103,12 @@ void world_init(struct world *w, bool refusing)
              getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
     ASSERT(mkdtemp(w->dir) != NULL);
     ASSERT(guard_new(&loopback, 1, &w->guard, NULL) == RC_OK);
-    w->receiver = receiver_new(refusing);
+    w->receiver = origin_new(endpoint_script, w, refusing);
+}
+
+void world_down(struct world *w, bool down)
+{
+    w->is_down = down;
 }
 
 void world_start(struct world *w)
@@ -81,7 +119,7 @@ void world_start(struct world *w)
                             .batch_ops = 256,
                             .batch_ms = 5,
                             .cache_bytes = 1 << 20,
-                            .level_period_s = {3600, 3600, 3600}};
+                            .levels = {{3600, 3600, 3600}}};
     struct err err = ERR_INIT;
 
     snprintf(path, sizeof path, "%s/feedmill.db", w->dir);
@@ -108,7 +146,7 @@ void world_release(struct world *w)
 
     if (w->store != NULL)
         world_stop(w, 5000);
-    receiver_free(&w->receiver);
+    origin_free(&w->receiver);
     guard_free(&w->guard);
     arena_release(&records);
     snprintf(command, sizeof command, "rm -r %s", w->dir);
@@ -138,7 +176,7 @@ int64_t world_subscribe(struct world *w, const char *path, const char *const *ur
     for (size_t i = 0; i < n; i++)
         refs[i] = (struct feed_ref){.url = str_from(urls[i]), .shown_url = str_from(urls[i])};
     if (path != NULL)
-        req.endpoint = str_from(receiver_url(w->receiver, path));
+        req.endpoint = str_from(origin_url(w->receiver, path));
     req.endpoint_credential = str_from(w->credential);
     return finish(store_subscribe(w->store, &req, on_done, &waiting));
 }
@@ -155,21 +193,21 @@ void world_resume(struct world *w, int64_t sub_id, int64_t position)
 
 static void publish(struct world *w, int64_t feed_id, const struct entry_change *changes, size_t n)
 {
-    struct fetch_outcome o = {.feed_id = feed_id,
-                              .checked_at = clock_now_s(),
-                              .ok = true,
-                              .status = 200,
-                              .has_document = true,
-                              .head = STR("{}"),
-                              .head_ext = STR(""),
-                              .title = STR("A feed"),
-                              .changes = changes,
-                              .n_changes = n,
-                              .state = FEED_OK,
-                              .level = LEVEL_KEEP,
-                              .next_fetch_at = TIME_UNKNOWN};
+    struct poll_outcome o = {.check.feed_id = feed_id,
+                             .check.checked_at = clock_now_s(),
+                             .check.ok = true,
+                             .check.status = 200,
+                             .has_document = true,
+                             .head.json = STR("{}"),
+                             .head.ext = STR(""),
+                             .head.title = STR("A feed"),
+                             .entries.changes = changes,
+                             .entries.n = n,
+                             .check.state = FEED_OK,
+                             .check.level = LEVEL_KEEP,
+                             .check.next_fetch_at = TIME_UNKNOWN};
 
-    finish(store_fetch_outcome(w->store, &o, on_done, &waiting));
+    finish(store_poll_outcome(w->store, &o, 0, on_done, &waiting));
 }
 
 void world_publish(struct world *w, int64_t feed_id, const char *const *uids, size_t n,
@@ -207,15 +245,16 @@ void world_delete(struct world *w, int64_t feed_id, const char *uid)
 bool world_sub(struct world *w, int64_t sub_id, struct subscription *out)
 {
     struct reader *r = reader_open(w->store);
-    struct subscription *subs = NULL;
-    size_t n = 0;
+    struct subscription *sub = NULL;
+    enum rc rc;
 
     arena_release(&records);
-    ASSERT(reader_subs(r, &sub_id, 1, &records, &subs, &n, NULL) == RC_OK);
+    rc = reader_sub(r, sub_id, &records, &sub, NULL);
+    ASSERT(rc == RC_OK || rc == RC_NOT_FOUND);
     reader_close(&r);
-    if (n > 0)
-        *out = subs[0];
-    return n > 0;
+    if (rc == RC_OK)
+        *out = *sub;
+    return rc == RC_OK;
 }
 
 /* Look again and again: the storer's answer to the notifier cannot be waited for from outside. */

@@ -1,8 +1,17 @@
-/* world.h - a store in a directory of its own, a notifier and a receiver, for tests. */
+/* tests/unit/notifier/world.h - a store in a directory of its own, a notifier, and an endpoint that
+ * receives its pushes, for tests.
+ *
+ * What the endpoint answers follows from the path: /ok..., /fault..., /garbage..., /moved... (302),
+ * /auth... (401 unless Basic user:secret comes), /fail<N>... (500 the first N times, then 200),
+ * /down... (500 from world_down(true) to world_down(false)), /hold... (waits until
+ * origin_release()).
+ */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "notifier/notifier.h"
-#include "receiver.h"
+#include "tests/unit/support/origin.h"
 
 struct world {
     char dir[64];
@@ -10,7 +19,8 @@ struct world {
     struct guard *guard;
     struct notifier *notifier;
     struct notifier_cfg cfg; /* change it before world_start() */
-    struct receiver *receiver;
+    struct origin *receiver;
+    atomic_bool is_down;    /* see world_down() */
     int64_t n_published;    /* makes essences differ */
     size_t queue_len;       /* of the store; change it before world_start(), like cfg */
     const char *credential; /* of the endpoints subscribed from now on; NULL: none */
@@ -19,6 +29,9 @@ struct world {
 /* Make the directory and a configuration with short pauses; nothing runs yet. */
 void world_init(struct world *w, bool refusing);
 
+/* /down... fails from now on, or works again. */
+void world_down(struct world *w, bool down);
+
 /* Open the store, start the notifier. */
 void world_start(struct world *w);
 
@@ -26,7 +39,7 @@ void world_start(struct world *w);
 void world_stop(struct world *w, int64_t ms);
 void world_release(struct world *w);
 
-/* The feed's record, fetched once with nothing in it. */
+/* The feed, fetched once with nothing in it. */
 int64_t world_feed(struct world *w, const char *url);
 
 /* Subscribe an endpoint (a path of the receiver) to feeds; a null endpoint is given as NULL. */
@@ -41,7 +54,7 @@ void world_publish(struct world *w, int64_t feed_id, const char *const *uids, si
                    const char *text);
 void world_delete(struct world *w, int64_t feed_id, const char *uid);
 
-/* The subscription's record; strings live until the next call. False when there is none. */
+/* The subscription as stored; strings live until the next call. False when there is none. */
 bool world_sub(struct world *w, int64_t sub_id, struct subscription *out);
 
 /* Wait at most ten seconds until everything was delivered up to the end of the log, or until the

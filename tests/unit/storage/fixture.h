@@ -37,7 +37,7 @@ static inline struct store_cfg fixture_cfg(const struct fixture *f)
                               .batch_ops = 64,
                               .batch_ms = 5,
                               .cache_bytes = 1 << 20,
-                              .level_period_s = {86400, 1800, 300}};
+                              .levels = {{86400, 1800, 300}}};
 }
 
 static inline void fixture_open(struct fixture *f)
@@ -75,7 +75,7 @@ static inline int fixture_setup(void **state)
 
 static inline int fixture_teardown(void **state)
 {
-    static const char *const names[] = {"f.db", "f.db-wal", "f.db-shm", "f.db-lock"};
+    static const char *const names[] = {"f.db", "f.db-wal", "f.db-shm"};
     struct fixture *f = *state;
     char path[160];
     size_t i;
@@ -171,33 +171,33 @@ static inline struct entry_change change(struct fixture *f, const char *uid, con
     return c;
 }
 
-static inline struct fetch_outcome outcome(int64_t feed_id, const struct entry_change *changes,
-                                           size_t n)
+static inline struct poll_outcome outcome(int64_t feed_id, const struct entry_change *changes,
+                                          size_t n)
 {
-    return (struct fetch_outcome){.feed_id = feed_id,
-                                  .checked_at = clock_now_s(),
-                                  .ok = true,
-                                  .status = 200,
-                                  .has_document = true,
-                                  .head = STR("{\"title\":\"T\"}"),
-                                  .head_ext = STR(""),
-                                  .title = STR("T"),
-                                  .site_url = STR("http://site.example/"),
-                                  .changes = changes,
-                                  .n_changes = n,
-                                  .state = FEED_OK,
-                                  .level = LEVEL_KEEP,
-                                  .next_fetch_at = clock_now_s() + 1800,
-                                  .next_reason = REASON_PERIOD};
+    return (struct poll_outcome){.check.feed_id = feed_id,
+                                 .check.checked_at = clock_now_s(),
+                                 .check.ok = true,
+                                 .check.status = 200,
+                                 .has_document = true,
+                                 .head.json = STR("{\"title\":\"T\"}"),
+                                 .head.ext = STR(""),
+                                 .head.title = STR("T"),
+                                 .head.site_url = STR("http://site.example/"),
+                                 .entries.changes = changes,
+                                 .entries.n = n,
+                                 .check.state = FEED_OK,
+                                 .check.level = LEVEL_KEEP,
+                                 .check.next_fetch_at = clock_now_s() + 1800,
+                                 .check.next_reason = REASON_PERIOD};
 }
 
 static inline struct answer store_changes(struct fixture *f, int64_t feed_id,
                                           const struct entry_change *changes, size_t n)
 {
-    struct fetch_outcome o = outcome(feed_id, changes, n);
+    struct poll_outcome o = outcome(feed_id, changes, n);
     struct answer a;
 
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     if (a.rc != RC_OK)
         fail_msg("outcome: %s", a.text);
     return a;

@@ -1,24 +1,24 @@
-/* tests/unit/storage/test_contents.c - contents of records (PMHC-09): what is asked for, and what
- * answers come to. */
+/* tests/unit/storage/test_contents.c - contents of metadata records (PMHC-09): what is asked for,
+ * and what answers come to. */
 #include "fixture.h"
 
-/* A harvested feed with these records, all of one date. */
+/* A harvested feed with these metadata records, all of one date. */
 static int64_t harvest(struct fixture *f, const char *const *uids, size_t n, const char *text)
 {
     int64_t id = add_feed(f, "http://a.example/", NULL);
     struct entry_change *c = ARENA_ARRAY(&f->arena, struct entry_change, n);
-    struct fetch_outcome o;
+    struct poll_outcome o;
     struct answer a;
 
     for (size_t i = 0; i < n; i++) {
         c[i] = change(f, uids[i], text, TIME_UNKNOWN);
         c[i].updated_at = text[0]; /* a later text is a later date */
-        c[i].is_record = true;
+        c[i].is_metadata = true;
     }
     o = outcome(id, c, n);
     o.past = (struct doc_past){
-        .older = STR_NULL, .whole = true, .records = true, .oldest = 100, .newest = 100};
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+        .older = STR_NULL, .whole = true, .metadata = true, .oldest = 100, .newest = 100};
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     assert_int_equal(RC_OK, a.rc);
     return id;
 }
@@ -49,7 +49,7 @@ static struct answer answered(struct fixture *f, int64_t id, const struct open_c
                                 .author = STR_NULL};
     struct answer a;
 
-    WRITE(a, store_content_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_content_outcome(f->store, &o, 0, on_answer, &a));
     assert_int_equal(RC_OK, a.rc);
     return a;
 }
@@ -75,7 +75,7 @@ static int64_t due_at(struct fixture *f, int64_t id)
     return brief.content_at;
 }
 
-/* Content is a revision; what the feed shows again is no change of it. */
+/* Content is a revision; what the feed shows again does not change it. */
 static void test_contents__content_is_a_revision(void **state)
 {
     struct fixture *f = *state;
@@ -175,7 +175,7 @@ static void test_contents__gone_needs_the_feed(void **state)
     assert_string_equal(docs(f, id), "");
 }
 
-/* Failures: pauses grow, of the record first, then of the feed; any other answer ends them. */
+/* Failures: pauses grow, of the entry first, then of the feed; any other answer ends them. */
 static void test_contents__pauses_grow(void **state)
 {
     struct fixture *f = *state;
@@ -215,21 +215,21 @@ static void test_contents__rest_with_their_feed(void **state)
     struct fixture *f = *state;
     static const char *const uids[] = {"x"};
     int64_t id = harvest(f, uids, 1, "1");
-    struct fetch_outcome o = outcome(id, NULL, 0);
+    struct poll_outcome o = outcome(id, NULL, 0);
     struct answer a;
 
-    o.ok = o.has_document = false;
-    o.state = FEED_FAILING;
-    o.error = STR("no");
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    o.check.ok = o.has_document = false;
+    o.check.state = FEED_FAILING;
+    o.check.error = STR("no");
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     assert_true(due_at(f, id) == TIME_UNKNOWN);
-    o.ok = true;
-    o.state = FEED_OK;
-    o.next_fetch_at = TIME_UNKNOWN;
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    o.check.ok = true;
+    o.check.state = FEED_OK;
+    o.check.next_fetch_at = TIME_UNKNOWN;
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     assert_true(due_at(f, id) == TIME_UNKNOWN);
-    o.next_fetch_at = clock_now_s() + 60;
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    o.check.next_fetch_at = clock_now_s() + 60;
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     assert_int_equal(0, due_at(f, id));
 }
 

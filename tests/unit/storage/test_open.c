@@ -69,7 +69,7 @@ static void test_open__strangers_are_refused(void **state)
     fputs("These are the notes of somebody else, and no database at all. ............", text);
     fclose(text);
     assert_int_equal(RC_UNSUPPORTED, try_open(f->path, &err));
-    assert_non_null(strstr(err.text, "no database"));
+    assert_non_null(strstr(err.text, "not a database"));
     unlink(f->path);
     fixture_open(f);
 }
@@ -132,7 +132,7 @@ static void test_open__the_first_schema_is_brought_up_to_date(void **state)
     struct view v = view_of(VIEW_NEWEST, NULL, 1);
     struct str fresh, old;
     struct feed_brief brief;
-    struct feed_record *rec;
+    struct feed *feed;
     size_t n;
 
     fixture_close(f);
@@ -153,11 +153,12 @@ static void test_open__the_first_schema_is_brought_up_to_date(void **state)
     assert_true(store_find_feed(f->store, STR("http://a.example/f"), STR_NULL, &brief));
     v.feed_ids = &brief.id;
     assert_string_equal("one", view_titles(f, &v));
-    assert_int_equal(RC_OK, reader_feeds_at(f->reader, &brief.id, 1, 1, &f->arena, &rec, &n, NULL));
-    assert_true(str_eqz(rec->title, "A"));
-    assert_int_equal(2, rec->n_items);
-    assert_true(str_eqz(rec->id_url, "http://a.example/f"));
-    assert_int_equal(IDENTITY_UNSET, rec->identity.rule);
+    assert_int_equal(RC_OK,
+                     reader_feeds_at(f->reader, &brief.id, 1, 1, &f->arena, &feed, &n, NULL));
+    assert_true(str_eqz(feed->title, "A"));
+    assert_int_equal(2, feed->n_items);
+    assert_true(str_eqz(feed->id_url, "http://a.example/f"));
+    assert_int_equal(IDENTITY_UNSET, feed->identity.rule);
     assert_int_equal(64, store_secret(f->store).len);
     fixture_close(f);
     old = shape_of(f->path, &f->arena);
@@ -170,7 +171,7 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
 {
     struct fixture *f = *state;
     struct subscription *subs;
-    struct feed_record *feeds;
+    struct feed *feeds;
     struct str fresh, old;
     size_t n;
 
@@ -202,7 +203,7 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
 static void test_open__streams_of_an_older_schema_are_read_again(void **state)
 {
     struct fixture *f = *state;
-    struct feed_record *rec;
+    struct feed *feed;
     size_t n;
 
     fixture_close(f);
@@ -215,12 +216,12 @@ static void test_open__streams_of_an_older_schema_are_read_again(void **state)
         "INSERT INTO heads VALUES (1, '{\"namespaces\":{\"fo\":"
         "\"http://fanout.org/protocol/atom\"}}', ''), (2, '{\"title\":\"t\"}', '');");
     fixture_open(f);
-    assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &rec, &n, NULL));
+    assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &feed, &n, NULL));
     assert_int_equal(2, n);
-    assert_true(str_is_null(rec[0].etag));
-    assert_true(str_is_null(rec[0].cursor));
-    assert_int_equal(0, rec[0].cursor_state);
-    assert_true(str_eqz(rec[1].etag, "y"));
+    assert_true(str_is_null(feed[0].etag));
+    assert_true(str_is_null(feed[0].cursor));
+    assert_int_equal(0, feed[0].cursor_state);
+    assert_true(str_eqz(feed[1].etag, "y"));
 }
 
 static void test_open__no_such_directory(void **state)

@@ -72,21 +72,21 @@ static void write_everything(struct fixture *f)
     struct sub_request req = {
         .sink = STR("xmlrpc"), .feeds = &ref, .n_feeds = 1, .level = 1, .endpoint = url};
     struct push_outcome push = {.position = 1, .next_try_at = TIME_UNKNOWN};
-    struct fetch_outcome o = outcome(id, c, 2);
+    struct poll_outcome o = outcome(id, c, 2);
     struct content_outcome content = {
         .feed_id = id, .entry_id = 1, .seq = 1, .answer = ANSWER_GONE, .n_forms = 1};
     struct str alias = STR("http://alias.example/");
     struct answer a;
 
-    c[0].is_record = true;
+    c[0].is_metadata = true;
     c[0].updated_at = 9;
-    o.past = (struct doc_past){.older = STR_NULL, .records = true, .oldest = 9, .newest = 9};
-    o.aliases = &alias;
-    o.n_aliases = 1;
-    o.url = STR("http://moved.example/");
-    o.page_url = STR("http://page.example/");
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
-    WRITE(a, store_content_outcome(f->store, &content, on_answer, &a));
+    o.past = (struct doc_past){.older = STR_NULL, .metadata = true, .oldest = 9, .newest = 9};
+    o.check.aliases = &alias;
+    o.check.n_aliases = 1;
+    o.check.url = STR("http://moved.example/");
+    o.check.page_url = STR("http://page.example/");
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
+    WRITE(a, store_content_outcome(f->store, &content, 0, on_answer, &a));
     store_changes(f, id, &edit, 1);
     edit.doc = STR("{}");
     store_changes(f, id, &edit, 1);
@@ -100,8 +100,8 @@ static void write_everything(struct fixture *f)
     WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
     WRITE(a, store_unsubscribe(f->store, a.res.id, &url, 1, on_answer, &a));
     o = outcome(add_feed(f, "http://c.example/", NULL), c, 2);
-    o.url = STR("http://moved.example/");
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    o.check.url = STR("http://moved.example/");
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     assert_int_equal(RC_OK, a.rc);
     (void)other;
 }
@@ -124,7 +124,7 @@ static void read_everything(struct fixture *f)
     struct open_content content;
     struct known_entry *known;
     int64_t key = 4;
-    struct feed_record *feeds;
+    struct feed *feeds;
     struct subscription *subs;
     struct revision *rows;
     size_t n, i;

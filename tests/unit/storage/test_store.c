@@ -1,4 +1,4 @@
-/* tests/unit/storage/test_store.c - records, outcomes and views through the public calls. */
+/* tests/unit/storage/test_store.c - feeds, outcomes and views through the public calls. */
 #include "fixture.h"
 
 #define DAY 86400
@@ -24,7 +24,7 @@ static void test_store__credential_and_access_key(void **state)
 {
     struct fixture *f = *state;
     int64_t id = add_feed(f, "http://a.example/f", "u:p");
-    struct feed_record *rec;
+    struct feed *feed;
     struct feed_brief b;
     struct str key, key_as_user;
     size_t n;
@@ -32,12 +32,12 @@ static void test_store__credential_and_access_key(void **state)
     assert_false(store_find_feed(f->store, STR("http://a.example/f"), STR_NULL, &b));
     assert_false(store_find_feed(f->store, STR("http://a.example/f"), STR("u:q"), &b));
     assert_true(store_find_feed(f->store, STR("http://a.example/f"), STR("u:p"), &b));
-    assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &rec, &n, NULL));
+    assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &feed, &n, NULL));
     assert_int_equal(1, n);
-    key = rec->access_key;
+    key = feed->access_key;
     assert_true(str_starts(key, STR("fm-")));
     assert_int_equal(35, key.len);
-    assert_true(str_eqz(rec->credential, "u:p"));
+    assert_true(str_eqz(feed->credential, "u:p"));
     assert_true(store_find_feed(f->store, STR("http://a.example/f"), key, &b));
     assert_int_equal(id, b.id);
     key_as_user = str_concat(&f->arena, key, STR(":"));
@@ -239,7 +239,7 @@ static void test_store__deletion(void **state)
                                    .published_at = TIME_UNKNOWN,
                                    .updated_at = TIME_UNKNOWN}};
     struct view v = view_of(VIEW_NEWEST, &id, 1);
-    struct feed_record *rec;
+    struct feed *feed;
     struct known_entry *known;
     struct str uids[] = {STR("1"), STR("2"), STR("3")};
     struct answer a;
@@ -259,8 +259,8 @@ static void test_store__deletion(void **state)
     v.order = VIEW_CREATED;
     v.with_deleted = false;
     assert_string_equal("two", view_titles(f, &v));
-    assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &rec, &n, NULL));
-    assert_int_equal(1, rec->n_entries);
+    assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &feed, &n, NULL));
+    assert_int_equal(1, feed->n_entries);
     assert_int_equal(RC_OK,
                      reader_known(f->reader, id, uids, 3, NULL, 0, &f->arena, &known, &n, NULL));
     assert_int_equal(2, n);
@@ -457,61 +457,62 @@ static void test_store__outcome_fields(void **state)
 {
     struct fixture *f = *state;
     int64_t id = add_feed(f, "http://a.example/f", NULL);
-    struct fetch_outcome o = outcome(id, NULL, 0);
-    struct feed_record *rec;
+    struct poll_outcome o = outcome(id, NULL, 0);
+    struct feed *feed;
     struct answer a;
     size_t n;
 
-    o.etag = STR("\"v1\"");
-    o.last_modified = STR("yesterday");
-    o.hints = (struct doc_hint_row){1, 2, 3, 0x800001, 0x41};
+    o.check.etag = STR("\"v1\"");
+    o.check.last_modified = STR("yesterday");
+    o.head.hints = (struct doc_hint_row){1, 2, 3, 0x800001, 0x41};
     o.has_body_hash = true;
     memset(o.body_hash, 7, 16);
-    o.checked_at = 1000;
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    o.check.checked_at = 1000;
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     o = outcome(id, NULL, 0); /* a failure: keeps what it does not know */
-    o.ok = o.has_document = false;
-    o.state = FEED_FAILING;
-    o.status = 500;
-    o.error = STR("no luck");
-    o.n_errors = 3;
-    o.checked_at = 2000;
-    o.etag = STR("");
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
-    assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &rec, &n, NULL));
+    o.check.ok = o.has_document = false;
+    o.check.state = FEED_FAILING;
+    o.check.status = 500;
+    o.check.error = STR("no luck");
+    o.check.n_errors = 3;
+    o.check.checked_at = 2000;
+    o.check.etag = STR("");
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
+    assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &feed, &n, NULL));
     assert_int_equal(1, n);
-    assert_true(str_is_null(rec->etag));
-    assert_true(str_eqz(rec->last_modified, "yesterday"));
-    assert_true(str_eqz(rec->title, "T"));
-    assert_true(str_eqz(rec->head, "{\"title\":\"T\"}"));
-    assert_true(str_eqz(rec->last_error, "no luck"));
-    assert_int_equal(FEED_FAILING, rec->state);
-    assert_int_equal(500, rec->last_status);
-    assert_int_equal(3, rec->n_errors);
-    assert_int_equal(2000, rec->last_check_at);
-    assert_int_equal(1000, rec->last_success_at);
-    assert_int_equal(1000, rec->last_change_at); /* the first document, without entries (ATOM-14) */
-    assert_true(rec->has_body_hash);
-    assert_int_equal(7, rec->body_hash[15]);
-    assert_int_equal(0x800001, rec->hints.skip_hours);
-    assert_int_equal(0x41, rec->hints.skip_days);
-    assert_int_equal(1, rec->level);
+    assert_true(str_is_null(feed->etag));
+    assert_true(str_eqz(feed->last_modified, "yesterday"));
+    assert_true(str_eqz(feed->title, "T"));
+    assert_true(str_eqz(feed->head, "{\"title\":\"T\"}"));
+    assert_true(str_eqz(feed->last_error, "no luck"));
+    assert_int_equal(FEED_FAILING, feed->state);
+    assert_int_equal(500, feed->last_status);
+    assert_int_equal(3, feed->n_errors);
+    assert_int_equal(2000, feed->last_check_at);
+    assert_int_equal(1000, feed->last_success_at);
+    assert_int_equal(1000,
+                     feed->last_change_at); /* the first document, without entries (ATOM-14) */
+    assert_true(feed->has_body_hash);
+    assert_int_equal(7, feed->body_hash[15]);
+    assert_int_equal(0x800001, feed->hints.skip_hours);
+    assert_int_equal(0x41, feed->hints.skip_days);
+    assert_int_equal(1, feed->level);
 }
 
 static void test_store__head_change_is_visible(void **state)
 {
     struct fixture *f = *state;
     int64_t id = add_feed(f, "http://a.example/f", NULL), versions[4];
-    struct fetch_outcome o = outcome(id, NULL, 0);
+    struct poll_outcome o = outcome(id, NULL, 0);
     struct answer a;
 
     versions[0] = store_version(f->store, &id, 1);
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     versions[1] = store_version(f->store, &id, 1);
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     versions[2] = store_version(f->store, &id, 1);
-    o.head = STR("{\"title\":\"other\"}");
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    o.head.json = STR("{\"title\":\"other\"}");
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     versions[3] = store_version(f->store, &id, 1);
     assert_true(versions[1] > versions[0]);
     assert_int_equal(versions[1], versions[2]);
@@ -521,14 +522,16 @@ static void test_store__head_change_is_visible(void **state)
 static void test_store__unknown_feed(void **state)
 {
     struct fixture *f = *state;
-    struct fetch_outcome o = outcome(77, NULL, 0);
+    struct poll_outcome o = outcome(77, NULL, 0);
+    struct subscription *sub;
+    struct feed *feed;
     struct answer a;
 
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(RC_NOT_FOUND, reader_feed(f->reader, 77, &f->arena, &feed, NULL));
+    assert_int_equal(RC_NOT_FOUND, reader_sub(f->reader, 77, &f->arena, &sub, NULL));
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     assert_int_equal(RC_NOT_FOUND, a.rc);
     assert_non_null(strstr(a.text, "77"));
-    WRITE(a, store_set_level(f->store, 77, 2, 0, on_answer, &a));
-    assert_int_equal(RC_NOT_FOUND, a.rc);
 }
 
 /* A head is kept beside the revisions that came with it, and the first one for good. */
@@ -537,29 +540,30 @@ static void test_store__heads_of_the_past(void **state)
     struct fixture *f = *state;
     int64_t id = add_feed(f, "http://a.example/f", NULL), gone = 77;
     struct entry_change one = change(f, "1", "one", 100), two = change(f, "2", "two", 200);
-    struct fetch_outcome o;
-    struct feed_record *rec;
+    struct poll_outcome o;
+    struct feed *feed;
     struct answer a;
     size_t n;
 
     store_changes(f, id, &one, 1);
     o = outcome(id, &two, 1);
-    o.title = STR("T2");
-    o.head = STR("{\"title\":\"T2\"}");
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    o.head.title = STR("T2");
+    o.head.json = STR("{\"title\":\"T2\"}");
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     assert_int_equal(RC_OK, a.rc);
     o = outcome(id, NULL, 0); /* its dates alone are new: no entry in the log of heads */
-    o.title = STR("T2");
-    o.head = STR("{\"title\":\"T2\",\"updated\":\"later\"}");
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    o.head.title = STR("T2");
+    o.head.json = STR("{\"title\":\"T2\",\"updated\":\"later\"}");
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     for (int64_t seq = 0; seq <= 3; seq++) {
-        assert_int_equal(RC_OK, reader_feeds_at(f->reader, &id, 1, seq, &f->arena, &rec, &n, NULL));
+        assert_int_equal(RC_OK,
+                         reader_feeds_at(f->reader, &id, 1, seq, &f->arena, &feed, &n, NULL));
         assert_int_equal(1, n);
-        assert_true(str_eqz(rec->title, seq < 2 ? "T" : "T2"));
-        assert_true(str_eqz(rec->head, seq < 2 ? "{\"title\":\"T\"}" : "{\"title\":\"T2\"}"));
-        assert_true(str_eqz(rec->url, "http://a.example/f"));
+        assert_true(str_eqz(feed->title, seq < 2 ? "T" : "T2"));
+        assert_true(str_eqz(feed->head, seq < 2 ? "{\"title\":\"T\"}" : "{\"title\":\"T2\"}"));
+        assert_true(str_eqz(feed->url, "http://a.example/f"));
     }
-    assert_int_equal(RC_OK, reader_feeds_at(f->reader, &gone, 1, 1, &f->arena, &rec, &n, NULL));
+    assert_int_equal(RC_OK, reader_feeds_at(f->reader, &gone, 1, 1, &f->arena, &feed, &n, NULL));
     assert_int_equal(0, n);
 }
 

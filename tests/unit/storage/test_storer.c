@@ -46,7 +46,7 @@ static void test_storer__notices(void **state)
     struct fixture *f = *state;
     struct watch w = {.store = f->store};
     struct entry_change c[] = {change(f, "1", "one", 1), change(f, "2", "two", 2)};
-    struct fetch_outcome o;
+    struct poll_outcome o;
     struct answer a;
     int64_t id;
 
@@ -58,9 +58,9 @@ static void test_storer__notices(void **state)
     assert_int_equal(0, w.first_seq);
     assert_true(w.next_fetch_at <= clock_now_s());
     o = outcome(id, c, 2);
-    o.next_fetch_at = 4242;
+    o.check.next_fetch_at = 4242;
     w.answer = &a;
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     assert_int_equal(2, w.calls);
     assert_int_equal(0, w.answered);
     assert_int_equal(2, w.last_seq);
@@ -113,7 +113,7 @@ static void test_storer__groups_what_waits(void **state)
         struct feed_ref ref = {.url = str_printf(&f->arena, "http://%d.example/", i)};
 
         assert_int_equal(RC_OK, store_add_feed(f->store, &ref, on_answer, &a));
-        assert_int_equal(RC_OK, store_set_level(f->store, 9999, 1, 0, on_answer, &a));
+        assert_int_equal(RC_OK, store_resume(f->store, 9999, -1, on_answer, &a));
     }
     answer_wait(&a);
     assert_int_equal(N, store_find_by_any_url(f->store, STR("http://0.example/"), NULL, 0) +
@@ -158,7 +158,7 @@ static void test_storer__failed_commit(void **state)
     struct fixture *f = *state;
     struct watch w = {.store = f->store};
     struct entry_change c = change(f, "1", "one", 1);
-    struct fetch_outcome o;
+    struct poll_outcome o;
     int64_t id, version, left = 1;
     int refusals = 1;
     struct view v = view_of(VIEW_LOG, &id, 1);
@@ -169,7 +169,7 @@ static void test_storer__failed_commit(void **state)
     store_listen(f->store, on_notice, &w);
     sqlite3_commit_hook(db_handle(storer_db(f->store->storer)), refuse, &refusals);
     o = outcome(id, &c, 1);
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     assert_int_equal(RC_IO, a.rc);
     assert_true(a.text[0] != '\0');
     assert_int_equal(0, a.res.n_new);
@@ -177,7 +177,7 @@ static void test_storer__failed_commit(void **state)
     assert_int_equal(0, store_last_seq(f->store));
     assert_int_equal(version, store_version(f->store, &id, 1));
     assert_string_equal("", view_titles(f, &v));
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a)); /* and the next succeeds */
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a)); /* and the next succeeds */
     assert_int_equal(RC_OK, a.rc);
     assert_int_equal(left, a.res.last_seq);
     assert_string_equal("one", view_titles(f, &v));
@@ -191,18 +191,18 @@ static void test_storer__no_room(void **state)
     struct entry_change big = change(f, "1", "one", 1), small = change(f, "2", "two", 2);
     int64_t id = add_feed(f, "http://a.example/", NULL);
     struct view v = view_of(VIEW_LOG, &id, 1);
-    struct fetch_outcome o = outcome(id, &big, 1);
+    struct poll_outcome o = outcome(id, &big, 1);
     sqlite3 *sq = db_handle(storer_db(f->store->storer));
     struct answer a;
 
     big.doc = str_of(arena_zalloc(&f->arena, 3000000), 3000000);
     memset((char *)(uintptr_t)big.doc.ptr, 'x', big.doc.len);
     assert_int_equal(SQLITE_OK, sqlite3_exec(sq, "PRAGMA max_page_count = 200", NULL, NULL, NULL));
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     assert_int_equal(RC_IO, a.rc);
     assert_string_equal("", view_titles(f, &v));
-    o.changes = &small;
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    o.entries.changes = &small;
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     assert_int_equal(RC_OK, a.rc);
     assert_string_equal("two", view_titles(f, &v));
 }
@@ -272,7 +272,7 @@ static void test_storer__given_documents(void **state)
     struct answer a = answer_init(0), done;
     struct entry_change c = change(f, "1", "one", 1);
     struct arena docs = ARENA_INIT;
-    struct fetch_outcome o;
+    struct poll_outcome o;
     struct revision *rows;
     struct err err = ERR_INIT;
     size_t size, n;
@@ -281,13 +281,13 @@ static void test_storer__given_documents(void **state)
     size = arena_size(&docs);
     a.wanted = fill_queue(f, &a);
     o = outcome(id, &c, 1);
-    o.docs = &docs;
-    assert_int_equal(RC_FULL, store_fetch_outcome(f->store, &o, on_answer, &done));
+    o.entries.docs = &docs;
+    assert_int_equal(RC_FULL, store_poll_outcome(f->store, &o, 0, on_answer, &done));
     assert_true(str_eqz(c.doc, "{\"given\":1}"));
     assert_int_equal(size, arena_size(&docs));
     pthread_mutex_unlock(&gate);
     answer_wait(&a);
-    WRITE(done, store_fetch_outcome(f->store, &o, on_answer, &done));
+    WRITE(done, store_poll_outcome(f->store, &o, 0, on_answer, &done));
     assert_int_equal(RC_OK, done.rc);
     assert_int_equal(0, arena_size(&docs));
     store_close(&f->store);
@@ -363,11 +363,11 @@ static void test_storer__readers_see_whole_commits(void **state)
     }
     for (i = 0; i < WRITES; i++) {
         struct entry_change c[5];
-        struct fetch_outcome o = outcome(id, c, 5);
+        struct poll_outcome o = outcome(id, c, 5);
 
         for (k = 0; k < 5; k++)
             c[k] = change(f, str_printf(&f->arena, "%d/%d", i, k).ptr, "x", 1000 + i);
-        assert_int_equal(RC_OK, store_fetch_outcome(f->store, &o, on_answer, &writes));
+        assert_int_equal(RC_OK, store_poll_outcome(f->store, &o, 0, on_answer, &writes));
     }
     answer_wait(&writes);
     answer_wait(&reads);
@@ -464,12 +464,12 @@ static void child_main(const char *path, int fd)
     id = add_feed(&f, "http://a.example/", NULL);
     for (i = 0;; i++) {
         struct entry_change c = change(&f, str_printf(&f.arena, "urn:n:%d", i).ptr, "x", 1000 + i);
-        struct fetch_outcome o = outcome(id, &c, 1);
+        struct poll_outcome o = outcome(id, &c, 1);
         struct feed_ref ref = {.url = str_printf(&f.arena, "http://%d.example/", i)};
         struct sub_request req = {
             .sink = STR("xmlrpc"), .feeds = &ref, .n_feeds = 1, .level = LEVEL_KEEP};
 
-        if (store_fetch_outcome(f.store, &o, tell_parent, NULL) != RC_OK)
+        if (store_poll_outcome(f.store, &o, 0, tell_parent, NULL) != RC_OK)
             _exit(4);
         WRITE(a, store_subscribe(f.store, &req, on_answer, &a));
     }

@@ -1,44 +1,81 @@
 /* tests/unit/storage/test_streams.c - pieces of a Smart Feed: what is stored with which cursor. */
 #include "fixture.h"
 
-static struct feed_record *record_of(struct fixture *f, int64_t feed_id)
+static struct feed *feed_of(struct fixture *f, int64_t feed_id)
 {
-    struct feed_record *rec;
+    struct feed *feed;
     size_t n;
 
-    assert_int_equal(RC_OK, reader_feeds(f->reader, &feed_id, 1, &f->arena, &rec, &n, NULL));
+    assert_int_equal(RC_OK, reader_feeds(f->reader, &feed_id, 1, &f->arena, &feed, &n, NULL));
     assert_int_equal(1, n);
-    return rec;
+    return feed;
 }
 
 static void assert_at(struct fixture *f, int64_t feed_id, const char *cursor, unsigned state)
 {
-    const struct feed_record *rec = record_of(f, feed_id);
+    const struct feed *feed = feed_of(f, feed_id);
 
-    assert_int_equal(cursor == NULL, str_is_null(rec->cursor));
-    assert_true(str_eqz(rec->cursor, cursor == NULL ? "" : cursor));
-    assert_int_equal(state, rec->cursor_state);
-    assert_int_equal((state & CURSOR_FIRST) != 0, rec->partial);
+    assert_int_equal(cursor == NULL, str_is_null(feed->cursor));
+    assert_true(str_eqz(feed->cursor, cursor == NULL ? "" : cursor));
+    assert_int_equal(state, feed->cursor_state);
+    assert_int_equal((state & CURSOR_FIRST) != 0, feed->partial);
 }
 
-static struct fetch_outcome piece(struct fixture *f, int64_t feed_id, const char *from,
-                                  const char *to, bool more, const char *uid, const char *text)
+static struct stream_outcome piece(struct fixture *f, int64_t feed_id, const char *from,
+                                   const char *to, bool more, const char *uid, const char *text)
 {
     struct entry_change *c = ARENA_NEW(&f->arena, struct entry_change);
-    struct fetch_outcome o;
+    struct poll_outcome o;
 
     *c = change(f, uid, text, 1000);
     o = outcome(feed_id, c, 1);
-    o.piece = (struct doc_piece){
-        .known = true, .from = str_from(from), .cursor = str_from(to), .more = more};
-    return o;
+    return (struct stream_outcome){
+        .check = o.check,
+        .has_document = true,
+        .head = o.head,
+        .entries = o.entries,
+        .piece = {.from = str_from(from), .cursor = str_from(to), .more = more},
+    };
 }
 
-static struct answer put(struct fixture *f, const struct fetch_outcome *o)
+static struct answer put(struct fixture *f, const struct stream_outcome *o)
 {
     struct answer a;
 
-    WRITE(a, store_fetch_outcome(f->store, o, on_answer, &a));
+    WRITE(a, store_stream_outcome(f->store, o, 0, on_answer, &a));
+    if (a.rc != RC_OK)
+        fail_msg("outcome: %s", a.text);
+    return a;
+}
+
+/* The same piece, when a hub delivers it. */
+static struct answer push(struct fixture *f, const struct stream_outcome *o)
+{
+    struct delivery_outcome d = {.feed_id = o->check.feed_id,
+                                 .received_at = o->check.checked_at,
+                                 .has_piece = true,
+                                 .piece = o->piece,
+                                 .entries = o->entries};
+    struct answer a;
+
+    WRITE(a, store_delivery_outcome(f->store, &d, 0, on_answer, &a));
+    if (a.rc != RC_OK)
+        fail_msg("outcome: %s", a.text);
+    return a;
+}
+
+/* The same document, when it stands in no stream. `left`: the cursor of the stream that the feed
+ * was until now; NULL: it was none. */
+static struct answer put_plain(struct fixture *f, const struct stream_outcome *o, const char *left)
+{
+    struct poll_outcome poll = {.check = o->check,
+                                .has_document = true,
+                                .head = o->head,
+                                .entries = o->entries,
+                                .left_cursor = str_from(left)};
+    struct answer a;
+
+    WRITE(a, store_poll_outcome(f->store, &poll, 0, on_answer, &a));
     if (a.rc != RC_OK)
         fail_msg("outcome: %s", a.text);
     return a;
@@ -72,11 +109,11 @@ static void test_streams__the_backlog_is_initial_and_what_follows_is_not(void **
 {
     struct fixture *f = *state;
     int64_t id = add_feed(f, "http://a.example/", NULL);
-    struct fetch_outcome first = piece(f, id, NULL, "c1", true, "a", "a"),
-                         second = piece(f, id, "c1", "c2", true, "b", "b"),
-                         last = piece(f, id, "c2", "c3", false, "c", "c"),
-                         news = piece(f, id, "c3", "c4", true, "d", "d"),
-                         more = piece(f, id, "c4", "c5", false, "e", "e");
+    struct stream_outcome first = piece(f, id, NULL, "c1", true, "a", "a"),
+                          second = piece(f, id, "c1", "c2", true, "b", "b"),
+                          last = piece(f, id, "c2", "c3", false, "c", "c"),
+                          news = piece(f, id, "c3", "c4", true, "d", "d"),
+                          more = piece(f, id, "c4", "c5", false, "e", "e");
 
     assert_string_equal("c1", put(f, &first).next_cursor);
     assert_at(f, id, "c1", CURSOR_FIRST);
@@ -93,26 +130,24 @@ static void test_streams__the_backlog_is_initial_and_what_follows_is_not(void **
     assert_string_equal("11100", initials(f, id));
 }
 
-/* SMARTC-03: a poll and a delivery may overlap: who comes second is not taken. */
+/* SMARTC-03: a poll and a delivery may overlap: the second one is not taken. */
 static void test_streams__a_piece_that_was_overtaken_is_not_taken(void **state)
 {
     struct fixture *f = *state;
     int64_t id = add_feed(f, "http://a.example/", NULL);
-    struct fetch_outcome first = piece(f, id, NULL, "c1", false, "a", "a"),
-                         push = piece(f, id, "c1", "c3", false, "b", "newer"),
-                         poll = piece(f, id, "c1", "c2", false, "b", "older"),
-                         late = piece(f, id, "c1", "c4", false, "b", "late");
+    struct stream_outcome first = piece(f, id, NULL, "c1", false, "a", "a"),
+                          delivered = piece(f, id, "c1", "c3", false, "b", "newer"),
+                          poll = piece(f, id, "c1", "c2", false, "b", "older"),
+                          late = piece(f, id, "c1", "c4", false, "b", "late");
     struct answer a;
 
     put(f, &first);
-    push.is_delivery = true;
-    assert_false(put(f, &push).res.is_overtaken);
+    assert_false(push(f, &delivered).res.is_overtaken);
     assert_at(f, id, "c3", 0);
     a = put(f, &poll);
     assert_true(a.res.is_overtaken);
     assert_string_equal("c3", a.next_cursor);
-    late.is_delivery = true;
-    assert_true(put(f, &late).res.is_overtaken);
+    assert_true(push(f, &late).res.is_overtaken);
     assert_at(f, id, "c3", 0);
     assert_string_equal("a newer", titles(f, id));
     assert_string_equal("10", initials(f, id));
@@ -122,11 +157,11 @@ static void test_streams__a_feed_that_was_empty(void **state)
 {
     struct fixture *f = *state;
     int64_t id = add_feed(f, "http://a.example/", NULL);
-    struct fetch_outcome none = piece(f, id, NULL, "", false, "a", "a"),
-                         some = piece(f, id, "", "c1", true, "a", "a"),
-                         rest = piece(f, id, "c1", "c2", false, "b", "b");
+    struct stream_outcome none = piece(f, id, NULL, "", false, "a", "a"),
+                          some = piece(f, id, "", "c1", true, "a", "a"),
+                          rest = piece(f, id, "c1", "c2", false, "b", "b");
 
-    none.n_changes = 0;
+    none.entries.n = 0;
     put(f, &none);
     assert_at(f, id, "", 0);
     put(f, &some);
@@ -141,11 +176,11 @@ static void test_streams__refused_twice(void **state)
 {
     struct fixture *f = *state;
     int64_t id = add_feed(f, "http://a.example/", NULL);
-    struct fetch_outcome first = piece(f, id, NULL, "c1", true, "a", "a"),
-                         again = piece(f, id, "c1", "c1", false, "b", "b"),
-                         once = piece(f, id, "c1", "c1", false, "c", "c"),
-                         more = piece(f, id, "c1", "c1", false, "d", "d"),
-                         good = piece(f, id, "c1", "c2", false, "e", "e");
+    struct stream_outcome first = piece(f, id, NULL, "c1", true, "a", "a"),
+                          again = piece(f, id, "c1", "c1", false, "b", "b"),
+                          once = piece(f, id, "c1", "c1", false, "c", "c"),
+                          more = piece(f, id, "c1", "c1", false, "d", "d"),
+                          good = piece(f, id, "c1", "c2", false, "e", "e");
 
     put(f, &first);
     again.piece.is_refused = once.piece.is_refused = more.piece.is_refused = true;
@@ -164,8 +199,8 @@ static void test_streams__deletions_go_by_order(void **state)
 {
     struct fixture *f = *state;
     int64_t id = add_feed(f, "http://a.example/", NULL);
-    struct fetch_outcome first = piece(f, id, NULL, "c1", false, "a", "a"),
-                         dead = piece(f, id, "c1", "c2", false, "a", "");
+    struct stream_outcome first = piece(f, id, NULL, "c1", false, "a", "a"),
+                          dead = piece(f, id, "c1", "c2", false, "a", "");
     struct entry_change c = {.kind = REV_DELETED,
                              .uid = STR("a"),
                              .published_at = TIME_UNKNOWN,
@@ -174,14 +209,14 @@ static void test_streams__deletions_go_by_order(void **state)
                              .ext = STR("")};
 
     put(f, &first);
-    dead.changes = &c;
+    dead.entries.changes = &c;
     put(f, &dead);
     assert_string_equal("a -", titles(f, id));
-    dead.piece.known = false; /* elsewhere a deletion that is older than the entry is none */
     first.piece.from = STR("c2");
     first.piece.cursor = STR("c3");
     put(f, &first);
-    put(f, &dead);
+    put_plain(f, &dead,
+              NULL); /* elsewhere a deletion that is older than the entry does not count */
     assert_string_equal("a - a", titles(f, id));
 }
 
@@ -189,25 +224,27 @@ static void test_streams__another_setting_reads_it_anew(void **state)
 {
     struct fixture *f = *state;
     int64_t id = add_feed(f, "http://a.example/", NULL);
-    struct fetch_outcome first = piece(f, id, NULL, "c1", true, "a", "a"),
-                         next = piece(f, id, "c1", "c2", true, "b", "b");
+    struct stream_outcome first = piece(f, id, NULL, "c1", true, "a", "a"),
+                          next = piece(f, id, "c1", "c2", true, "b", "b");
 
     put(f, &first);
-    next.raw_html = true;
+    next.check.raw_html = true;
     assert_string_equal("", put(f, &next).next_cursor);
-    assert_true(str_eqz(record_of(f, id)->cursor, ""));
-    assert_false(str_is_null(record_of(f, id)->cursor));
+    assert_true(str_eqz(feed_of(f, id)->cursor, ""));
+    assert_false(str_is_null(feed_of(f, id)->cursor));
 }
 
 static void test_streams__an_ordinary_feed_again(void **state)
 {
     struct fixture *f = *state;
     int64_t id = add_feed(f, "http://a.example/", NULL);
-    struct fetch_outcome first = piece(f, id, NULL, "c1", true, "a", "a"),
-                         plain = piece(f, id, "c1", NULL, false, "b", "b");
+    struct stream_outcome first = piece(f, id, NULL, "c1", true, "a", "a"),
+                          plain = piece(f, id, "c1", NULL, false, "b", "b");
 
     put(f, &first);
-    put(f, &plain);
+    assert_true(put_plain(f, &plain, "c0").res.is_overtaken);
+    assert_at(f, id, "c1", CURSOR_FIRST);
+    put_plain(f, &plain, "c1");
     assert_at(f, id, NULL, 0);
     assert_string_equal("10", initials(f, id));
 }

@@ -47,7 +47,10 @@ static int64_t feed_id(struct fixture *f, const char *url)
 static const char *push(struct fixture *f, int64_t id, size_t max)
 {
     struct subscription *sub = sub_at(f, id);
-    struct push_outcome o = {.sub_id = id, .next_try_at = TIME_UNKNOWN, .state = sub->state};
+    struct push_outcome o = {.sub_id = id,
+                             .from_position = sub->position,
+                             .next_try_at = TIME_UNKNOWN,
+                             .state = sub->state};
     struct revision *rows;
     struct str url;
     const char *text = "";
@@ -251,6 +254,30 @@ static void test_subscriptions__failing_and_resuming(void **state)
     assert_int_equal(42, sub_at(f, sub)->position);
 }
 
+/* DELIV-01: a position that is set during a push stays, however the push ends */
+static void test_subscriptions__a_position_set_meanwhile_stays(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(1);
+    int64_t sub = subscribe(f, &req);
+    struct push_outcome o = {.sub_id = sub,
+                             .from_position = 7,
+                             .position = 9,
+                             .n_entries = 2,
+                             .next_try_at = TIME_UNKNOWN};
+    struct answer a;
+
+    WRITE(a, store_resume(f->store, sub, 7, on_answer, &a)); /* the push begins here */
+    WRITE(a, store_resume(f->store, sub, 3, on_answer, &a)); /* a replay */
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    assert_int_equal(3, sub_at(f, sub)->position);
+    assert_int_equal(2, sub_at(f, sub)->n_delivered);
+    o.from_position = 3;
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(9, sub_at(f, sub)->position);
+}
+
 /* PUSH-10: a fault counts as delivered */
 static void test_subscriptions__fault(void **state)
 {
@@ -306,17 +333,17 @@ static void test_subscriptions__leaving_by_other_names(void **state)
     struct sub_request req = request(2);
     int64_t sub = subscribe(f, &req), other = subscribe(f, &req), a_id, b_id;
     struct str by_page = STR("http://page.example/"), by_alias = STR("http://a.example/f");
-    struct fetch_outcome o;
+    struct poll_outcome o;
     struct answer a;
 
     a_id = feed_id(f, "http://a.example/f");
     b_id = feed_id(f, "http://b.example/f");
     o = outcome(a_id, NULL, 0);
-    o.url = STR("http://moved.example/");
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    o.check.url = STR("http://moved.example/");
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     o = outcome(b_id, NULL, 0);
-    o.page_url = by_page;
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    o.check.page_url = by_page;
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     WRITE(a, store_unsubscribe(f->store, sub, &by_alias, 1, on_answer, &a));
     assert_int_equal(1, a.res.n_deleted);
     assert_int_equal(b_id, sub_at(f, sub)->feeds[0].feed_id);
@@ -356,7 +383,7 @@ static void test_subscriptions__level(void **state)
 {
     struct fixture *f = *state;
     struct sub_request req = request(2);
-    struct feed_record *rec;
+    struct feed *feed;
     int64_t id;
     size_t n;
 
@@ -364,14 +391,14 @@ static void test_subscriptions__level(void **state)
     req.period_s = 10;
     subscribe(f, &req);
     id = feed_id(f, "http://b.example/f");
-    assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &rec, &n, NULL));
-    assert_int_equal(LEVEL_EXACT, rec->level);
-    assert_int_equal(10, rec->period_s);
-    assert_int_equal(REASON_NEW, rec->next_reason);
-    assert_int_equal(1, rec->n_subscriptions);
+    assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &feed, &n, NULL));
+    assert_int_equal(LEVEL_EXACT, feed->level);
+    assert_int_equal(10, feed->period_s);
+    assert_int_equal(REASON_NEW, feed->next_reason);
+    assert_int_equal(1, feed->n_subscriptions);
 }
 
-/* A turn that read its subscription before two records became one must not pass over what is now
+/* A turn that read its subscription before two feeds became one must not pass over what is now
  * the other's: there is nothing for it, and its position stays. */
 static void test_subscriptions__merge_behind_a_turn(void **state)
 {
@@ -381,7 +408,7 @@ static void test_subscriptions__merge_behind_a_turn(void **state)
     int64_t b_id = feed_id(f, "http://b.example/f"), skip_to = -1;
     struct entry_change one = change(f, "1", "one", 100), two = change(f, "2", "two", 200);
     struct subscription *sub;
-    struct fetch_outcome o;
+    struct poll_outcome o;
     struct revision *rows;
     struct answer a;
     struct str url;
@@ -392,9 +419,9 @@ static void test_subscriptions__merge_behind_a_turn(void **state)
     store_changes(f, a_id, &one, 1);
     sub = sub_at(f, id);
     o = outcome(a_id, NULL, 0);
-    o.url = STR("http://c.example/f");
+    o.check.url = STR("http://c.example/f");
     assert_int_not_equal(0, add_feed(f, "http://c.example/f", NULL));
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     assert_int_equal(feed_id(f, "http://c.example/f"), a.res.id);
     store_changes(f, b_id, &two, 1);
     assert_int_equal(
@@ -405,14 +432,14 @@ static void test_subscriptions__merge_behind_a_turn(void **state)
     assert_string_equal("two", push(f, id, 10));
 }
 
-static struct feed_record *record_of(struct fixture *f, int64_t id)
+static struct feed *feed_of(struct fixture *f, int64_t id)
 {
-    struct feed_record *rec;
+    struct feed *feed;
     size_t n;
 
-    assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &rec, &n, NULL));
+    assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &feed, &n, NULL));
     assert_int_equal(1, n);
-    return rec;
+    return feed;
 }
 
 /* What a feed is said to be: by its own wish, else by that of the request, else as it is. */
@@ -440,24 +467,24 @@ static void test_subscriptions__wishes(void **state)
     assert_true(str_eqz(feed[0].folder, "[\"A\",\"B\"]"));
     assert_true(str_eqz(feed[0].category, "x,/y/z"));
     assert_true(str_is_null(feed[1].name) && str_is_null(feed[1].folder));
-    assert_int_equal(LEVEL_EXACT, record_of(f, feed[0].feed_id)->level);
-    assert_int_equal(90, record_of(f, feed[0].feed_id)->period_s);
-    assert_true(record_of(f, feed[0].feed_id)->raw_html);
-    assert_true(str_eqz(record_of(f, feed[0].feed_id)->title, "Its title"));
-    assert_true(str_eqz(record_of(f, feed[0].feed_id)->site_url, "http://a.example/"));
-    assert_int_equal(2, record_of(f, feed[1].feed_id)->level);
-    assert_false(record_of(f, feed[1].feed_id)->raw_html);
+    assert_int_equal(LEVEL_EXACT, feed_of(f, feed[0].feed_id)->level);
+    assert_int_equal(90, feed_of(f, feed[0].feed_id)->period_s);
+    assert_true(feed_of(f, feed[0].feed_id)->raw_html);
+    assert_true(str_eqz(feed_of(f, feed[0].feed_id)->title, "Its title"));
+    assert_true(str_eqz(feed_of(f, feed[0].feed_id)->site_url, "http://a.example/"));
+    assert_int_equal(2, feed_of(f, feed[1].feed_id)->level);
+    assert_false(feed_of(f, feed[1].feed_id)->raw_html);
 
-    /* no wish keeps; a title is for new records only */
+    /* no wish keeps; a title is for new feeds only */
     refs[0].wish = (struct feed_wish){.title = STR("Another")};
     req.level = LEVEL_KEEP;
     subscribe(f, &req);
-    assert_true(record_of(f, feed[0].feed_id)->raw_html);
-    assert_int_equal(90, record_of(f, feed[0].feed_id)->period_s);
-    assert_true(str_eqz(record_of(f, feed[0].feed_id)->title, "Its title"));
+    assert_true(feed_of(f, feed[0].feed_id)->raw_html);
+    assert_int_equal(90, feed_of(f, feed[0].feed_id)->period_s);
+    assert_true(str_eqz(feed_of(f, feed[0].feed_id)->title, "Its title"));
     req.sanitize = SANITIZE_ON;
     subscribe(f, &req);
-    assert_false(record_of(f, feed[0].feed_id)->raw_html);
+    assert_false(feed_of(f, feed[0].feed_id)->raw_html);
 
     refs[1].wish = (struct feed_wish){.has_level = true, .level = 7};
     WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
@@ -471,25 +498,25 @@ static void test_subscriptions__sanitize_forgets_validators(void **state)
     struct fixture *f = *state;
     struct sub_request req = request(1);
     int64_t id = sub_at(f, subscribe(f, &req))->feeds[0].feed_id;
-    struct fetch_outcome o = outcome(id, NULL, 0);
+    struct poll_outcome o = outcome(id, NULL, 0);
     struct answer a;
 
-    o.etag = STR("\"1\"");
+    o.check.etag = STR("\"1\"");
     o.has_body_hash = true;
     for (int k = 0; k < 2; k++) {
-        WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
-        assert_true(record_of(f, id)->has_body_hash);
-        assert_true(str_eqz(record_of(f, id)->etag, "\"1\""));
-        req.sanitize = k == 0 ? SANITIZE_ON : SANITIZE_OFF; /* the first is no change */
+        WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
+        assert_true(feed_of(f, id)->has_body_hash);
+        assert_true(str_eqz(feed_of(f, id)->etag, "\"1\""));
+        req.sanitize = k == 0 ? SANITIZE_ON : SANITIZE_OFF; /* the first changes nothing */
         subscribe(f, &req);
     }
-    assert_false(record_of(f, id)->has_body_hash);
-    assert_int_equal(0, record_of(f, id)->etag.len);
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a)); /* read under the old setting */
-    assert_false(record_of(f, id)->has_body_hash);
-    o.raw_html = true;
-    WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
-    assert_true(record_of(f, id)->has_body_hash);
+    assert_false(feed_of(f, id)->has_body_hash);
+    assert_int_equal(0, feed_of(f, id)->etag.len);
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a)); /* read under the old setting */
+    assert_false(feed_of(f, id)->has_body_hash);
+    o.check.raw_html = true;
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
+    assert_true(feed_of(f, id)->has_body_hash);
 }
 
 /* Unsafe HTML was let in for who asked for it: it ends with the last of them. */
@@ -506,12 +533,12 @@ static void test_subscriptions__sanitize_comes_back_with_the_last_to_leave(void 
     two = subscribe(f, &req);
     id = sub_at(f, one)->feeds[0].feed_id;
     WRITE(a, store_unsubscribe(f->store, one, NULL, 0, on_answer, &a));
-    assert_true(record_of(f, id)->raw_html);
+    assert_true(feed_of(f, id)->raw_html);
     WRITE(a, store_unsubscribe(f->store, two, NULL, 0, on_answer, &a));
-    assert_false(record_of(f, id)->raw_html);
+    assert_false(feed_of(f, id)->raw_html);
 }
 
-/* A record that turns out to be another one brings no unsafe HTML with it. */
+/* A feed that turns out to be another one brings no unsafe HTML with it. */
 static void test_subscriptions__merged_feed_is_sanitized_unless_both_are_not(void **state)
 {
     struct fixture *f = *state;
@@ -520,7 +547,7 @@ static void test_subscriptions__merged_feed_is_sanitized_unless_both_are_not(voi
         struct feed_ref raw = {.url = str_printf(&f->arena, "http://raw%d.example/", both)};
         struct feed_ref other = {.url = str_printf(&f->arena, "http://other%d.example/", both)};
         struct sub_request req = request(1);
-        struct fetch_outcome o;
+        struct poll_outcome o;
         struct answer a;
 
         req.feeds = &raw;
@@ -529,11 +556,11 @@ static void test_subscriptions__merged_feed_is_sanitized_unless_both_are_not(voi
         req.feeds = &other;
         req.sanitize = both ? SANITIZE_OFF : SANITIZE_ON;
         subscribe(f, &req);
-        o.url = other.url;
-        o.raw_html = true;
-        WRITE(a, store_fetch_outcome(f->store, &o, on_answer, &a));
+        o.check.url = other.url;
+        o.check.raw_html = true;
+        WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
         assert_int_equal(RC_OK, a.rc);
-        assert_int_equal(both, record_of(f, a.res.id)->raw_html);
+        assert_int_equal(both, feed_of(f, a.res.id)->raw_html);
     }
 }
 
@@ -549,6 +576,7 @@ int main(void)
         T(from),
         T(pushes),
         T(failing_and_resuming),
+        T(a_position_set_meanwhile_stays),
         T(fault),
         T(leaving),
         T(leaving_by_other_names),

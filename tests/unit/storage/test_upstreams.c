@@ -32,19 +32,19 @@ static void put(struct fixture *f, const struct upstream *u)
 
 static const struct upstream *of(struct fixture *f, int64_t feed_id)
 {
-    struct feed_record *rec;
+    struct feed *feed;
     size_t n;
 
-    assert_int_equal(RC_OK, reader_feeds(f->reader, &feed_id, 1, &f->arena, &rec, &n, NULL));
+    assert_int_equal(RC_OK, reader_feeds(f->reader, &feed_id, 1, &f->arena, &feed, &n, NULL));
     assert_int_equal(1, n);
-    return &rec->upstream;
+    return &feed->upstream;
 }
 
-static struct answer send_outcome(struct fixture *f, const struct fetch_outcome *o)
+static struct answer send_outcome(struct fixture *f, const struct poll_outcome *o)
 {
     struct answer a;
 
-    WRITE(a, store_fetch_outcome(f->store, o, on_answer, &a));
+    WRITE(a, store_poll_outcome(f->store, o, 0, on_answer, &a));
     if (a.rc != RC_OK)
         fail_msg("outcome: %s", a.text);
     return a;
@@ -81,13 +81,13 @@ static void test_upstreams__one_is_current(void **state)
     struct upstream a = upstream(id, "t1", UPSTREAM_ACTIVE),
                     b = upstream(id, "t2", UPSTREAM_ASKING);
     struct upstream *all;
-    struct feed_record *recs;
+    struct feed *feeds;
     size_t n;
 
     put(f, &a);
     put(f, &b);
     assert_int_equal(UPSTREAM_ASKING, of(f, id)->state);
-    assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &recs, &n, NULL));
+    assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &feeds, &n, NULL));
     assert_int_equal(1, n);
     assert_int_equal(RC_OK, store_upstream_drop(f->store, STR("t2")));
     put(f, &a);
@@ -102,25 +102,20 @@ static void test_upstreams__delivery(void **state)
     int64_t id = add_feed(f, "http://a.example/", NULL);
     struct upstream u = upstream(id, "t1", UPSTREAM_ACTIVE);
     struct entry_change old = change(f, "old", "old", 10), fresh = change(f, "new", "new", 20);
-    struct fetch_outcome o = outcome(id, &old, 1);
+    struct poll_outcome o = outcome(id, &old, 1);
+    struct delivery_outcome d = {
+        .feed_id = id, .received_at = clock_now_s(), .entries = {.changes = &fresh, .n = 1}};
     struct view v = view_of(VIEW_NEWEST, &id, 1);
-    struct feed_record *before, *after;
+    struct feed *before, *after;
     struct answer a;
     size_t n;
 
-    o.etag = STR("\"e\"");
-    o.next_fetch_at = 4000000000;
+    o.check.etag = STR("\"e\"");
+    o.check.next_fetch_at = 4000000000;
     send_outcome(f, &o);
     put(f, &u);
     assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &before, &n, NULL));
-    o = (struct fetch_outcome){.feed_id = id,
-                               .is_delivery = true,
-                               .checked_at = clock_now_s(),
-                               .ok = true,
-                               .has_document = true,
-                               .changes = &fresh,
-                               .n_changes = 1};
-    a = send_outcome(f, &o);
+    WRITE(a, store_delivery_outcome(f->store, &d, 0, on_answer, &a));
     assert_int_equal(1, a.res.n_new);
     assert_string_equal("new old", view_titles(f, &v));
     assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &after, &n, NULL));
@@ -130,7 +125,7 @@ static void test_upstreams__delivery(void **state)
     assert_true(after->version > before->version);
     assert_int_equal(TRUST_FULL, after->upstream.trust);
     assert_true(after->upstream.delivered_at != TIME_UNKNOWN);
-    send_outcome(f, &o); /* again: no entry, no version */
+    WRITE(a, store_delivery_outcome(f->store, &d, 0, on_answer, &a)); /* no entry, no version */
     assert_int_equal(after->version,
                      reader_feeds(f->reader, &id, 1, &f->arena, &before, &n, NULL) == RC_OK
                          ? before->version
@@ -144,19 +139,19 @@ static void test_upstreams__trust(void **state)
     struct fixture *f = *state;
     int64_t id = add_feed(f, "http://a.example/", NULL);
     struct upstream u = upstream(id, "t1", UPSTREAM_ACTIVE);
-    struct fetch_outcome o = outcome(id, NULL, 0);
+    struct poll_outcome o = outcome(id, NULL, 0);
 
     put(f, &u);
     assert_int_equal(0, of(f, id)->trust);
-    o.trust = 1;
+    o.check.trust = 1;
     send_outcome(f, &o);
     put(f, &u);
     assert_int_equal(1, of(f, id)->trust);
-    o.trust_was = 0;
-    o.trust = -1;
+    o.check.trust_was = 0;
+    o.check.trust = -1;
     send_outcome(f, &o);
     assert_int_equal(1, of(f, id)->trust);
-    o.trust_was = 1;
+    o.check.trust_was = 1;
     send_outcome(f, &o);
     assert_int_equal(-1, of(f, id)->trust);
 }
@@ -167,19 +162,19 @@ static void test_upstreams__failure_gives_the_pace_back(void **state)
     struct fixture *f = *state;
     int64_t id = add_feed(f, "http://a.example/", NULL);
     struct upstream u = upstream(id, "t1", UPSTREAM_ACTIVE);
-    struct fetch_outcome o = outcome(id, NULL, 0);
+    struct poll_outcome o = outcome(id, NULL, 0);
     struct feed_brief brief;
 
-    o.next_fetch_at = o.checked_at + 80000;
-    o.next_reason = REASON_HUB;
+    o.check.next_fetch_at = o.check.checked_at + 80000;
+    o.check.next_reason = REASON_HUB;
     send_outcome(f, &o);
     put(f, &u);
     assert_true(store_brief(f->store, id, &brief));
-    assert_int_equal(o.checked_at + 80000, brief.next_fetch_at);
+    assert_int_equal(o.check.checked_at + 80000, brief.next_fetch_at);
     u.state = UPSTREAM_FAILED;
     put(f, &u);
     assert_true(store_brief(f->store, id, &brief));
-    assert_int_equal(o.checked_at + 1800, brief.next_fetch_at);
+    assert_int_equal(o.check.checked_at + 1800, brief.next_fetch_at);
 }
 
 int main(void)

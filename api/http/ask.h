@@ -1,0 +1,27 @@
+/* api/http/ask.h - what a request asks for, without its connection.
+ *
+ * A GET asks through a connection (request.h). A topic of the hub and a delivery have no
+ * connection: their URL alone says what they ask for. All functions that read parameters and
+ * describe documents take an ask, so they work for all three.
+ *
+ * An ask lives in its arena, and belongs to one thread at a time.
+ */
+#pragma once
+
+#include "api/http/context.h"
+#include "api/http/params.h"
+
+struct ask {
+    struct api *api;
+    const struct api_cfg *cfg;
+    struct arena *arena;
+    struct str target;    /* path and query, as they were given */
+    struct str accept;    /* the media types that are liked (RFC 9110 section 12.5.1); null: any */
+    struct str origin;    /* of links to ourselves: "http://host:port", no slash at the end */
+    struct params params; /* of the query; of a request also those of an urlencoded body */
+    bool negotiated;      /* `accept` decided something: the answer varies with it */
+};
+
+/* The origin of links for a request that came with this Host field: as configured, else from the
+ * field. In the arena. */
+struct str ask_origin(struct arena *a, const struct api_cfg *cfg, struct str host);

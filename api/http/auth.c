@@ -1,0 +1,121 @@
+/* api/http/auth.c - the token and the origin of a request. */
+#include "api/http/auth.h"
+
+#include <string.h>
+
+#include "base/ascii.h"
+#include "base/digest.h"
+#include "net/hostport.h"
+
+/* Base64 (RFC 4648 §4); null when it is none. */
+static struct str base64_decode(struct arena *a, struct str s)
+{
+    char *out = arena_alloc(a, s.len + 1);
+    size_t n = 0;
+    uint32_t bits = 0;
+    int n_bits = 0;
+
+    while (s.len > 0 && s.ptr[s.len - 1] == '=')
+        s.len--;
+    for (size_t i = 0; i < s.len; i++) {
+        int digit = ascii_base64(s.ptr[i]);
+
+        if (digit < 0)
+            return STR_NULL;
+        bits = bits << 6 | (uint32_t)digit;
+        n_bits += 6;
+        if (n_bits >= 8) {
+            n_bits -= 8;
+            out[n++] = (char)(bits >> n_bits & 0xff);
+        }
+    }
+    return str_of(out, n);
+}
+
+/* Digests are compared, so that the length does not tell either. */
+static bool same_secret(struct str x, struct str y)
+{
+    unsigned char a[DIGEST_SHA256_LEN], b[DIGEST_SHA256_LEN];
+
+    digest_sha256(x, a);
+    digest_sha256(y, b);
+    return digest_same(a, b, sizeof(a));
+}
+
+bool auth_has_token(struct arena *a, struct str authorization, struct str token)
+{
+    struct str rest = str_trim(authorization), scheme, user_password;
+    ssize_t colon;
+
+    if (rest.len == 0)
+        return false;
+    scheme = str_split(&rest, ' ');
+    if (str_is_null(rest))
+        return false;
+    rest = str_trim(rest);
+    if (str_ieqz(scheme, "bearer"))
+        return same_secret(rest, token);
+    if (!str_ieqz(scheme, "basic"))
+        return false;
+    user_password = base64_decode(a, rest);
+    colon = str_chr(user_password, ':');
+    return colon >= 0 &&
+           same_secret(str_slice(user_password, (size_t)colon + 1, user_password.len), token);
+}
+
+bool auth_host_is_ours(struct str field, const struct str *names, size_t n)
+{
+    struct hostport hp;
+
+    if (field.len == 0)
+        return true;
+    if (!hostport_parse(field, &hp))
+        return false;
+    if (hp.kind != HOST_NAME || hostport_is_loopback(&hp))
+        return true;
+    if (hp.host.ptr[hp.host.len - 1] == '.') /* the root of all names */
+        hp.host.len--;
+    for (size_t i = 0; i < n; i++)
+        if (str_ieq(hp.host, names[i]))
+            return true;
+    return false;
+}
+
+/* The part of an URL after "://" and before its path; null when it has none. */
+static struct str authority_of(struct str url)
+{
+    ssize_t at = str_find(url, STR("://"));
+    struct str rest = at < 0 ? STR_NULL : str_slice(url, (size_t)at + 3, url.len);
+
+    return str_is_null(rest) ? rest : str_split(&rest, '/');
+}
+
+bool auth_origin_may_write(struct str origin, struct str host, struct str base_url,
+                           struct str cors_origin)
+{
+    struct str authority = authority_of(origin), ours = authority_of(base_url);
+
+    if (str_is_null(origin))
+        return true;
+    if (str_eq(cors_origin, origin)) /* "*" permits reading only */
+        return true;
+    if (authority.len == 0)
+        return false;
+    if (str_ieq(authority, ours))
+        return str_istarts(base_url, origin);
+    return str_istarts(origin, STR("http://")) && str_ieq(str_slice(origin, 7, origin.len), host);
+}
+
+bool auth_is_foreign(struct str sec_fetch_site, struct str origin, struct str referer,
+                     struct str cors_origin)
+{
+    if (!str_ieqz(str_trim(sec_fetch_site), "cross-site"))
+        return false;
+    if (str_is_null(cors_origin))
+        return true;
+    if (str_eqz(cors_origin, "*") || str_eq(origin, cors_origin))
+        return false;
+    /* a referrer is an origin and a path, or cut to the origin and a slash */
+    return !str_is_null(origin) || !str_starts(referer, cors_origin) ||
+           referer.len == cors_origin.len || referer.ptr[cors_origin.len] != '/';
+}

@@ -1,0 +1,45 @@
+/* api/http/config.h - what the API is given: its options, and the ports to other rooms.
+ *
+ * server/daemon.c fills both in. A reload replaces the options as a whole (context.h).
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/str.h"
+#include "model/levels.h"
+#include "model/ports.h"
+#include "storage/store.h"
+
+struct api_ports {
+    void *ctx;
+    void (*await_feed)(void *ctx, int64_t feed_id, fetch_done_fn *done, void *done_ctx);
+    void (*get_document)(void *ctx, struct str url, struct str credential, document_done_fn *done,
+                         void *done_ctx);
+    enum rc (*ping)(void *ctx, struct str url, struct str rss_url, size_t *n, store_done_fn *done,
+                    void *done_ctx); /* as fetcher_ping() */
+    /* A publisher's hub calls us. The HTTP status to answer with, or 0: `done` says it, once. */
+    enum upstream_verdict (*upstream_verify)(void *ctx, const struct upstream_verification *v,
+                                             upstream_done_fn *done, void *done_ctx);
+    enum upstream_verdict (*upstream_deliver)(void *ctx, const struct upstream_delivery *delivery,
+                                              upstream_done_fn *done, void *done_ctx);
+};
+
+struct api_cfg {
+    struct store *store; /* borrowed */
+    struct api_ports ports;
+    struct str base_url;           /* public origin for links; null: taken from Host */
+    const struct str *allow_hosts; /* further names of this server, for requests without a token */
+    size_t n_allow_hosts;
+    struct str cors_origin; /* Access-Control-Allow-Origin; null: none */
+    struct str token;       /* when set, requests need it (Bearer, or Basic password). SECRET */
+    bool rpc_validator;     /* offer the validator1 methods at /RPC2 */
+    struct str demo_dir;    /* served at /demo/; null: no such path */
+    int64_t fetch_wait_ms;  /* how long a first request may wait for publishers */
+    struct levels levels;
+    int ping_rate, ping_burst; /* per source address: per second, at once */
+    int64_t list_ttl_s;        /* how long an OPML list is kept */
+    size_t archive_size;       /* entries of an archive document */
+    int64_t min_period_s;      /* least freq in seconds (10) */
+    bool hub;                  /* offer a WebSub hub; the next three are its leases, in seconds */
+    int64_t lease_default_s, lease_min_s, lease_max_s;
+};

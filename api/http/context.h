@@ -1,0 +1,35 @@
+/* api/http/context.h - what all requests share: configuration, store, ports, and the tables of each
+ * room (owned by the file named beside it). Any thread.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "api/http/config.h"
+#include "base/arena.h"
+
+/* What a reload replaces as a whole. Snapshots live until api_free(): readers need no lock. */
+struct api_conf {
+    struct api_cfg cfg; /* strings in `arena` */
+    struct arena arena;
+    struct api_conf *older;
+};
+
+struct api {
+    _Atomic(struct api_conf *) conf;
+    pthread_mutex_t reload_lock;
+    struct store *store;
+    struct api_ports ports;
+    struct documents *documents;     /* views/documents.c */
+    struct opml_lists *lists;        /* lists/opml_list.c */
+    struct list_thread *list_thread; /* lists/list_thread.c */
+    struct log_waiters *waiters;     /* log.c */
+    struct ping_log *pings;          /* ping_log.c */
+    struct buckets *buckets;         /* buckets.c: pings */
+    struct buckets *hub_calls;       /* calls at /websub */
+    struct hub_waiters *hub;         /* hub.c */
+    atomic_long n_waits;             /* fetches that requests wait for */
+    pthread_mutex_t stop_lock;       /* for threads that are not http loops */
+    bool stopping;                   /* under stop_lock: publishers are not asked any more */
+};

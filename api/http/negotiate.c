@@ -1,0 +1,74 @@
+/* api/http/negotiate.c - see negotiate.h. */
+#include "api/http/negotiate.h"
+
+#include <stdio.h>
+
+#include "base/compiler.h"
+#include "net/http_fields.h"
+
+/* All our documents are UTF-8; a client may ask for that. */
+static int q_of_type(struct str accept, struct str bare)
+{
+    char type[128];
+
+    snprintf(type, sizeof type, "%.*s; charset=utf-8", STR_ARG(bare));
+    return http_accept_q(accept, str_from(type));
+}
+
+static int q_of_others(struct str accept, enum feed_format format)
+{
+    struct str rest = str_from(format_accepts(format));
+    int best = 0;
+
+    while (!str_is_null(rest)) {
+        struct str type = str_split(&rest, '|');
+        int q = type.len == 0 ? 0 : http_accept_q(accept, type);
+
+        best = q > best ? q : best;
+    }
+    return best;
+}
+
+int negotiate_q(struct str accept, enum feed_format format)
+{
+    int own = q_of_type(accept, format_bare_type(format)), others = q_of_others(accept, format);
+
+    return own > others ? own : others;
+}
+
+bool negotiate_format(struct str accept, enum format_trait use, enum feed_format *out)
+{
+    int best = 0;
+
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < FORMAT_COUNT_; i++) {
+            enum feed_format format = (enum feed_format)i;
+            int q = 0;
+
+            if (format_has(format, use))
+                q = pass == 0 ? q_of_type(accept, format_bare_type(format))
+                              : q_of_others(accept, format);
+            if (q > best) {
+                best = q;
+                *out = format;
+            }
+        }
+    return best > 0;
+}
+
+const char *negotiate_offers(struct arena *a, enum format_trait use)
+{
+    char *types = arena_alloc(a, FORMAT_NAMES_MAX);
+
+    format_bare_types(use, types, FORMAT_NAMES_MAX);
+    return types;
+}
+
+bool negotiate_gzip(struct str accept_encoding)
+{
+    int gzip = http_accept_encoding_q(accept_encoding, STR("gzip"));
+
+    /* a weight below 1 is a wish against others that are named */
+    return gzip > 0 && (str_ifind(accept_encoding, STR("identity")) < 0 ||
+                        gzip >= http_accept_encoding_q(accept_encoding, STR("identity")));
+}

@@ -1,0 +1,352 @@
+/* api/http/params.c - each rule of docs/api.md about a parameter stands here, once. */
+#include "api/http/params.h"
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "model/feed.h"
+#include "net/url.h"
+#include "storage/store.h"
+
+#define MAX_PERIOD_S (366 * 86400)
+
+bool params_add(struct params *ps, struct arena *a, struct str urlencoded, struct problem *p)
+{
+    struct str rest = urlencoded;
+
+    while (!str_is_null(rest) && rest.len > 0) {
+        struct str pair = str_split(&rest, '&');
+        ssize_t eq = str_chr(pair, '=');
+        struct param one;
+
+        if (pair.len == 0)
+            continue;
+        if (ps->n == LIMIT_PARAMS)
+            return problem_set(p, a, PROBLEM_TOO_LARGE, "More than %d parameters were given.",
+                               LIMIT_PARAMS);
+        one.name = url_decode(a, eq < 0 ? pair : str_slice(pair, 0, (size_t)eq), true);
+        one.value =
+            eq < 0 ? STR("") : url_decode(a, str_slice(pair, (size_t)eq + 1, pair.len), true);
+        if (ps->n == ps->cap) {
+            size_t cap = ps->cap == 0 ? 8 : ps->cap * 2;
+            struct param *grown = ARENA_ARRAY(a, struct param, cap);
+
+            if (ps->n > 0)
+                memcpy(grown, ps->items, ps->n * sizeof(*grown));
+            ps->items = grown;
+            ps->cap = cap;
+        }
+        ps->items[ps->n++] = one;
+    }
+    return true;
+}
+
+bool params_one(const struct params *ps, struct arena *a, const char *name, struct str *out,
+                struct problem *p)
+{
+    *out = STR_NULL;
+    for (size_t i = 0; i < ps->n; i++) {
+        if (!str_eqz(ps->items[i].name, name))
+            continue;
+        if (str_is_null(*out))
+            *out = ps->items[i].value;
+        else if (!str_eq(*out, ps->items[i].value))
+            return problem_parameter(p, a, name, ps->items[i].value, NULL,
+                                     "The parameter `%s` may be given once, and was given with "
+                                     "different values.",
+                                     name);
+    }
+    return true;
+}
+
+bool params_optional(const struct params *ps, struct arena *a, const char *name, struct str *out,
+                     struct problem *p)
+{
+    if (!params_one(ps, a, name, out, p))
+        return false;
+    if (str_trim(*out).len == 0)
+        *out = STR_NULL;
+    return true;
+}
+
+bool wanted_url_read(struct arena *a, const char *name, struct str raw, struct wanted_url *out,
+                     struct problem *p)
+{
+    struct url_parts parts;
+    struct err err = ERR_INIT;
+
+    raw = str_trim(raw);
+    if (raw.len == 0)
+        return problem_parameter(p, a, name, raw, NULL,
+                                 "The parameter `%s` is empty; it must be an absolute http or "
+                                 "https URL.",
+                                 name);
+    if (url_parse(a, raw, &parts, &err) != RC_OK)
+        return problem_parameter(p, a, name, raw, NULL,
+                                 "The parameter `%s` must be an absolute http or https URL: %s.",
+                                 name, err.text);
+    *out = (struct wanted_url){.url = parts.url,
+                               .credential = parts.credential,
+                               .shown = str_is_null(parts.credential) ? raw : url_public(a, raw)};
+    if (str_utf8_valid(raw) != raw.len) /* no document can carry it as written */
+        out->shown = parts.url;
+    return true;
+}
+
+bool params_url(const struct params *ps, struct arena *a, const char *name, struct wanted_url *out,
+                struct problem *p)
+{
+    struct str raw;
+
+    if (!params_one(ps, a, name, &raw, p))
+        return false;
+    if (str_is_null(raw))
+        return problem_parameter(p, a, name, raw, NULL,
+                                 "The parameter `%s` is missing; it must be an absolute http or "
+                                 "https URL.",
+                                 name);
+    return wanted_url_read(a, name, raw, out, p);
+}
+
+/* Do a scheme and ':' follow, after white space? (RFC 3986 §3.1) */
+static bool scheme_follows(struct str s)
+{
+    size_t i = 0;
+
+    while (i < s.len && strchr(" \t\r\n\f", s.ptr[i]) != NULL && s.ptr[i] != '\0')
+        i++;
+    if (i == s.len || !((s.ptr[i] | 0x20) >= 'a' && (s.ptr[i] | 0x20) <= 'z'))
+        return false;
+    for (; i < s.len; i++) {
+        char c = s.ptr[i];
+
+        if (c == ':')
+            return true;
+        if (!((c | 0x20) >= 'a' && (c | 0x20) <= 'z') && !(c >= '0' && c <= '9') && c != '+' &&
+            c != '-' && c != '.')
+            return false;
+    }
+    return false;
+}
+
+/* Take the first URL off a list. */
+static struct str next_url(struct str *rest)
+{
+    struct str all = *rest;
+
+    for (size_t i = 0; i < all.len; i++) {
+        if (all.ptr[i] == ',' && scheme_follows(str_slice(all, i + 1, all.len))) {
+            *rest = str_slice(all, i + 1, all.len);
+            return str_slice(all, 0, i);
+        }
+    }
+    *rest = STR_NULL;
+    return all;
+}
+
+bool params_urls(const struct params *ps, struct arena *a, bool required, struct wanted_url **out,
+                 size_t *n_out, struct problem *p)
+{
+    struct wanted_url *urls = NULL;
+    size_t n = 0, cap = 0;
+
+    for (size_t i = 0; i < ps->n; i++) {
+        struct str rest = ps->items[i].value;
+
+        if (!str_eqz(ps->items[i].name, "url"))
+            continue;
+        while (!str_is_null(rest)) {
+            struct str raw = next_url(&rest);
+
+            if (n == LIMIT_URLS)
+                return problem_set(p, a, PROBLEM_TOO_LARGE,
+                                   "More than %d URLs were given in one request.", LIMIT_URLS);
+            if (n == cap) {
+                struct wanted_url *grown = ARENA_ARRAY(a, struct wanted_url, cap * 2 + 4);
+
+                if (n > 0)
+                    memcpy(grown, urls, n * sizeof(*urls));
+                urls = grown;
+                cap = cap * 2 + 4;
+            }
+            if (!wanted_url_read(a, "url", raw, &urls[n], p))
+                return false;
+            n++;
+        }
+    }
+    if (n == 0 && required)
+        return problem_parameter(p, a, "url", STR_NULL, NULL,
+                                 "The parameter `url` is missing; it must be one or more absolute "
+                                 "http or https URLs, separated by commas.");
+    *out = urls;
+    *n_out = n;
+    return true;
+}
+
+bool params_flag(const struct params *ps, struct arena *a, const char *name, bool *out,
+                 struct problem *p)
+{
+    struct str value;
+
+    if (!params_one(ps, a, name, &value, p))
+        return false;
+    if (!str_is_null(value) && value.len > 0 && !str_eqz(value, "1") && !str_eqz(value, "0"))
+        return problem_parameter(p, a, name, value, "1|0",
+                                 "The flag `%s` stands alone, or is 1 or 0.", name);
+    *out = !str_is_null(value) && !str_eqz(value, "0");
+    return true;
+}
+
+/* The values of `type` that have these traits, "|" between them, in the arena. */
+static const char *names_of_formats(struct arena *a, unsigned traits)
+{
+    char *names = arena_alloc(a, FORMAT_NAMES_MAX);
+
+    format_names(traits, names, FORMAT_NAMES_MAX);
+    return names;
+}
+
+bool params_obj(const struct params *ps, struct arena *a, enum feed_format *format,
+                struct problem *p)
+{
+    bool obj = false;
+
+    if (*format != FORMAT_JSON)
+        return true;
+    if (!params_flag(ps, a, "obj", &obj, p))
+        return false;
+    *format = obj ? FORMAT_JSON_OBJ : FORMAT_JSON;
+    return true;
+}
+
+bool params_format(const struct params *ps, struct arena *a, enum format_trait use,
+                   enum feed_format *out, bool *given, struct problem *p)
+{
+    struct str type;
+
+    if (!params_optional(ps, a, "type", &type, p))
+        return false;
+    *given = !str_is_null(type);
+    if (!*given)
+        return true;
+    if (!format_find(type, FORMAT_IS_OFFERED, out))
+        return problem_parameter(p, a, "type", type, names_of_formats(a, FORMAT_IS_OFFERED),
+                                 "The parameter `type` does not name a type that is offered.");
+    if (format_find(type, use, out))
+        return use != FORMAT_IS_OFFERED || params_obj(ps, a, out, p);
+    problem_set(p, a, PROBLEM_NOT_ACCEPTABLE,
+                "This document is not offered in the type that `type` names.");
+    p->allowed = names_of_formats(a, use);
+    return false;
+}
+
+/* Are these digits, and at least one? Larger than any int64_t is fine. */
+static bool is_digits(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.ptr[i] < '0' || s.ptr[i] > '9')
+            return false;
+    return s.len > 0;
+}
+
+bool params_count(const struct params *ps, struct arena *a, const char *name, int64_t otherwise,
+                  int64_t max, int64_t *out, struct problem *p)
+{
+    struct str value;
+    int64_t n;
+
+    if (!params_optional(ps, a, name, &value, p))
+        return false;
+    if (str_is_null(value)) {
+        *out = otherwise;
+        return true;
+    }
+    if (!is_digits(value))
+        return problem_parameter(p, a, name, value, NULL,
+                                 "The parameter `%s` must be a whole number that is not negative; "
+                                 "above %lld it counts as that.",
+                                 name, (long long)max);
+    *out = str_to_i64(value, &n) && n < max ? n : max;
+    return true;
+}
+
+bool params_id(const struct params *ps, struct arena *a, bool required, int64_t *out,
+               struct problem *p)
+{
+    struct str value;
+
+    if (!params_one(ps, a, "id", &value, p))
+        return false;
+    *out = 0;
+    if (str_is_null(value)) {
+        if (required)
+            return problem_parameter(p, a, "id", value, NULL,
+                                     "The parameter `id` is missing; it is the number that POST "
+                                     "/sub answered.");
+        return true;
+    }
+    if (!is_digits(value) || !str_to_i64(value, out) || *out == 0)
+        return problem_parameter(p, a, "id", value, NULL,
+                                 "The parameter `id` must be a number that POST /sub answered.");
+    return true;
+}
+
+bool freq_read(struct str value, int64_t min_period_s, int *level, int64_t *period_s)
+{
+    int64_t n;
+
+    if (!is_digits(value) || !str_to_i64(value, &n) || (n > 2 && n < min_period_s) ||
+        n > MAX_PERIOD_S)
+        return false;
+    *level = n <= 2 ? (int)n : LEVEL_EXACT;
+    *period_s = n <= 2 ? 0 : n;
+    return true;
+}
+
+bool params_freq(const struct params *ps, struct arena *a, int64_t min_period_s, int *level,
+                 int64_t *period_s, struct problem *p)
+{
+    struct str value;
+
+    if (!params_optional(ps, a, "freq", &value, p))
+        return false;
+    *level = LEVEL_KEEP;
+    *period_s = 0;
+    if (!str_is_null(value) && !freq_read(value, min_period_s, level, period_s))
+        return problem_parameter(p, a, "freq", value, NULL,
+                                 "The parameter `freq` must be a level (0 daily, 1 half-hourly, 2 "
+                                 "every five minutes) or a period of %lld to %d seconds.",
+                                 (long long)min_period_s, MAX_PERIOD_S);
+    return true;
+}
+
+bool switch_read(struct str value, bool *out)
+{
+    static const char *const words[][2] = {{"no", "yes"}, {"false", "true"}, {"0", "1"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        for (int on = 0; on < 2; on++)
+            if (str_ieqz(value, words[i][on])) {
+                *out = on != 0;
+                return true;
+            }
+    return false;
+}
+
+bool params_sanitize(const struct params *ps, struct arena *a, enum sanitize_setting *out,
+                     struct problem *p)
+{
+    struct str value;
+    bool on = true;
+
+    if (!params_optional(ps, a, "sanitize", &value, p))
+        return false;
+    *out = SANITIZE_KEEP;
+    if (str_is_null(value))
+        return true;
+    if (!switch_read(value, &on))
+        return problem_parameter(p, a, "sanitize", value, "yes|no",
+                                 "The parameter `sanitize` must be yes (HTML is made safe when it "
+                                 "comes in) or no (it is kept as the publisher wrote it).");
+    *out = on ? SANITIZE_ON : SANITIZE_OFF;
+    return true;
+}

@@ -1,0 +1,54 @@
+/* api/http/problem.h - describes what was wrong with a request, as in RFC 9457
+ * (application/problem+json). Pure.
+ *
+ * A problem says what was wrong, which value was wrong, and what would be right. Values that may
+ * contain a URL are shown in their public form, so a password is never shown.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+
+enum problem_kind {
+#define PROBLEM(kind, name, status, title) PROBLEM_##kind,
+#include "api/http/problems.def"
+#undef PROBLEM
+    PROBLEM_COUNT_
+};
+
+struct problem {
+    enum problem_kind kind;
+    int status; /* 0: the kind's own */
+    struct str detail;
+    struct str parameter; /* null: no parameter is to blame, like the next two */
+    struct str value;
+    const char *allowed; /* alternatives, separated by '|' */
+    struct str upstream; /* public URL of the publisher; null */
+    int upstream_status; /* its HTTP status; 0: it gave none */
+    int retry_after_s;   /* > 0: field Retry-After */
+    struct str fields;   /* further complete header lines; null */
+};
+
+/* Set *p to a kind and a sentence, in the arena. Returns false, so that `return problem_set(...)`
+ * reads well in a check. */
+bool problem_set(struct problem *p, struct arena *a, enum problem_kind kind, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
+
+/* The same for a parameter. `value` is shown in its public form, cut to what helps; the sentence
+ * ends with it unless it has it already. */
+bool problem_parameter(struct problem *p, struct arena *a, const char *parameter, struct str value,
+                       const char *allowed, const char *fmt, ...) PRINTF_LIKE(6, 7);
+
+/* What an error of storage or a port means to the caller. Causes inside the server are not told
+ * (they may name files): the caller of this function logs them. */
+void problem_of_err(struct problem *p, struct arena *a, enum rc rc, const struct err *err);
+
+int problem_status(const struct problem *p);
+
+/* "no-feed" */
+const char *problem_name(enum problem_kind kind);
+
+/* The JSON object. */
+void problem_write(struct buf *out, const struct problem *p);

@@ -1,0 +1,212 @@
+/* api/http/reply.c - every answer of the API passes here. */
+#include "api/http/reply.h"
+
+#include <stdio.h>
+#include <zlib.h>
+
+#include "api/http/negotiate.h"
+#include "base/digest.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "net/http_fields.h"
+
+#define GZIP_LEAST 1024
+#define GZIP_LEVEL 5
+#define GZIP_SUFFIX "-gz"
+#define FIELDS_MAX (256 * 1024)
+
+struct str reply_etag(struct arena *a, struct str bytes)
+{
+    unsigned char hash[16];
+    char *hex = arena_alloc(a, 33);
+
+    digest_content(bytes, hash);
+    digest_hex(hash, sizeof(hash), hex);
+    return str_of(hex, 32);
+}
+
+struct blob *reply_gzip(struct str bytes)
+{
+    z_stream z = {0};
+    uLong bound;
+    char *out;
+    int rc;
+
+    if (bytes.len < GZIP_LEAST || bytes.len > UINT32_MAX / 2 ||
+        deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return NULL;
+    bound = deflateBound(&z, (uLong)bytes.len);
+    out = mem_alloc(bound);
+    z.next_in = (unsigned char *)(uintptr_t)bytes.ptr; /* zlib's API is not const */
+    z.avail_in = (uInt)bytes.len;
+    z.next_out = (unsigned char *)out;
+    z.avail_out = (uInt)bound;
+    rc = deflate(&z, Z_FINISH);
+    deflateEnd(&z);
+    if (rc != Z_STREAM_END || z.total_out >= bytes.len) {
+        mem_free(out);
+        return NULL;
+    }
+    out = mem_realloc(out, z.total_out); /* the bound is about the size of the input */
+    return blob_new(out, z.total_out);
+}
+
+static bool is_reading(struct request *req)
+{
+    struct str method = http_request_method(req->http);
+
+    return str_eqz(method, "GET") || str_eqz(method, "HEAD");
+}
+
+static void put_field(struct buf *out, const char *name, const char *value)
+{
+    buf_puts(out, name);
+    buf_puts(out, value);
+    buf_puts(out, "\r\n");
+}
+
+/* The fields that 200 and 304 have in common (RFC 9110 §15.4.5). */
+static void put_fields(struct buf *out, struct request *req, const struct reply *r,
+                       const char *suffix)
+{
+    char date[CLOCK_TEXT];
+
+    if (!str_is_null(r->etag)) {
+        buf_puts(out, "ETag: \"");
+        buf_str(out, r->etag);
+        buf_puts(out, suffix);
+        buf_puts(out, "\"\r\n");
+    }
+    if (r->modified_at != TIME_UNKNOWN) {
+        clock_http_date(r->modified_at, date);
+        put_field(out, "Last-Modified: ", date);
+    }
+    if (r->cache != NULL)
+        put_field(out, "Cache-Control: ", r->cache);
+    if (req->ask.negotiated || r->varies_encoding)
+        put_field(out, "Vary: ",
+                  !req->ask.negotiated  ? "Accept-Encoding"
+                  : !r->varies_encoding ? "Accept"
+                                        : "Accept, Accept-Encoding");
+    if (!str_is_null(req->ask.cfg->cors_origin) && is_reading(req))
+        buf_printf(out, "Access-Control-Allow-Origin: %.*s\r\n",
+                   STR_ARG(req->ask.cfg->cors_origin));
+    buf_str(out, r->fields);
+}
+
+static void send_unmodified(struct request *req, const struct reply *r, const char *suffix)
+{
+    AUTO(buf_release) struct buf fields = BUF_INIT(FIELDS_MAX);
+
+    put_fields(&fields, req, r, suffix);
+    http_reply(req->http, 304, buf_view(&fields), NULL);
+}
+
+/* The tag of ours that If-None-Match names, as its suffix; NULL when it names none. */
+static const char *matching_suffix(struct request *req, struct str if_none_match, struct str etag)
+{
+    static const char *const suffixes[] = {"", GZIP_SUFFIX};
+    bool any = str_eqz(str_trim(if_none_match), "*");
+
+    if (any)
+        return negotiate_gzip(http_request_field(req->http, "accept-encoding")) ? GZIP_SUFFIX : "";
+    for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
+        AUTO(buf_release) struct buf tag = BUF_INIT(BUF_ANY);
+
+        buf_putc(&tag, '"');
+        buf_str(&tag, etag);
+        buf_puts(&tag, suffixes[i]);
+        buf_putc(&tag, '"');
+        if (http_etag_matches(if_none_match, buf_view(&tag)))
+            return suffixes[i];
+    }
+    return NULL;
+}
+
+bool reply_unmodified(struct request *req, const struct reply *r)
+{
+    struct str if_none_match = http_request_field(req->http, "if-none-match");
+    const char *suffix;
+
+    if (str_is_null(if_none_match) || str_is_null(r->etag) || !is_reading(req))
+        return false;
+    suffix = matching_suffix(req, if_none_match, r->etag);
+    if (suffix == NULL)
+        return false;
+    send_unmodified(req, r, suffix);
+    return true;
+}
+
+/* If-Modified-Since counts only without If-None-Match; a date that cannot be read is none
+ * (RFC 9110 §13.1.3). */
+static bool is_unmodified_since(struct request *req, const struct reply *r)
+{
+    struct str value = http_request_field(req->http, "if-modified-since");
+    int64_t since;
+
+    if (str_is_null(value) || r->modified_at == TIME_UNKNOWN ||
+        !str_is_null(http_request_field(req->http, "if-none-match")))
+        return false;
+    since = http_date(value);
+    return since != TIME_UNKNOWN && r->modified_at + (r->is_doubtful ? 1 : 0) <= since;
+}
+
+void reply_send(struct request *req, const struct reply *r)
+{
+    bool gzip = r->gzip != NULL && negotiate_gzip(http_request_field(req->http, "accept-encoding"));
+    const char *suffix = gzip ? GZIP_SUFFIX : "";
+    int status = r->status == 0 ? 200 : r->status;
+    AUTO(buf_release) struct buf fields = BUF_INIT(FIELDS_MAX);
+
+    if (status == 200 && is_reading(req)) {
+        if (reply_unmodified(req, r))
+            return;
+        if (is_unmodified_since(req, r)) {
+            send_unmodified(req, r, suffix);
+            return;
+        }
+    }
+    if (r->media_type != NULL)
+        put_field(&fields, "Content-Type: ", r->media_type);
+    if (gzip)
+        buf_puts(&fields, "Content-Encoding: gzip\r\n");
+    put_fields(&fields, req, r, suffix);
+    http_reply(req->http, status, buf_view(&fields), blob_ref(gzip ? r->gzip : r->body));
+}
+
+void reply_problem(struct request *req, const struct problem *p)
+{
+    AUTO(buf_release) struct buf fields = BUF_INIT(FIELDS_MAX);
+    struct buf body = BUF_INIT(BUF_ANY);
+    size_t len;
+    char *bytes;
+
+    problem_write(&body, p);
+    buf_puts(&fields, "Content-Type: application/problem+json\r\nCache-Control: no-store\r\n");
+    if (p->retry_after_s > 0)
+        buf_printf(&fields, "Retry-After: %d\r\n", p->retry_after_s);
+    if (!str_is_null(req->ask.cfg->cors_origin) && is_reading(req))
+        buf_printf(&fields, "Access-Control-Allow-Origin: %.*s\r\n",
+                   STR_ARG(req->ask.cfg->cors_origin));
+    buf_str(&fields, p->fields);
+    log_debug("api", "problem", "status=%d problem=%s detail=%s", problem_status(p),
+              problem_name(p->kind), log_quote(p->detail));
+    bytes = buf_detach(&body, &len);
+    http_reply(req->http, problem_status(p), buf_view(&fields), blob_new(bytes, len));
+}
+
+void reply_buf(struct request *req, int status, const char *media_type, struct buf *out,
+               struct str fields)
+{
+    struct reply r = REPLY_INIT;
+    size_t len;
+    char *bytes = buf_detach(out, &len);
+
+    r.status = status;
+    r.media_type = media_type;
+    r.cache = "no-store";
+    r.fields = fields;
+    r.body = blob_new(bytes, len);
+    reply_send(req, &r);
+    blob_unref(&r.body);
+}

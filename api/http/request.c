@@ -1,0 +1,48 @@
+/* api/http/request.c - see request.h. */
+#include "api/http/request.h"
+
+#include "api/http/auth.h"
+#include "api/http/reply.h"
+#include "base/compiler.h"
+
+static void on_gone(void *ctx, uint64_t serial UNUSED)
+{
+    struct request *req = ctx;
+
+    if (req->on_gone != NULL)
+        req->on_gone(req);
+}
+
+static void on_late(void *ctx, uint64_t serial UNUSED)
+{
+    struct request *req = ctx;
+    struct problem p;
+
+    if (req->on_gone != NULL)
+        req->on_gone(req);
+    problem_set(&p, req->ask.arena, PROBLEM_BUSY, "No answer could be made in time.");
+    p.retry_after_s = 5;
+    reply_problem(req, &p);
+}
+
+void request_hold(struct request *req, int64_t deadline_ms)
+{
+    if (req->serial == 0)
+        req->serial = http_request_hold(req->http, on_gone, on_late, deadline_ms, req);
+}
+
+bool request_is_foreign(const struct request *req)
+{
+    return auth_is_foreign(http_request_field(req->http, "sec-fetch-site"),
+                           http_request_field(req->http, "origin"),
+                           http_request_field(req->http, "referer"), req->ask.cfg->cors_origin);
+}
+
+void request_refuse_foreign(struct request *req, const char *what)
+{
+    struct problem p;
+
+    problem_set(&p, req->ask.arena, PROBLEM_FORBIDDEN,
+                "A page of another site may not %s; --cors-origin names pages that may.", what);
+    reply_problem(req, &p);
+}

@@ -1,0 +1,62 @@
+/* api/http/task.c - see task.h. */
+#include "api/http/task.h"
+
+#include "api/http/reply.h"
+#include "base/mem.h"
+
+#define TASK_MS 60000 /* a reader thread that has not come to it by then is stuck */
+
+struct task *task_new(struct request *req, task_work_fn *work, task_done_fn *done)
+{
+    struct task *t = NEW(struct task);
+
+    t->api = req->ask.api;
+    t->cfg = req->ask.cfg;
+    t->work = work;
+    t->done = done;
+    t->ticket = ticket_take(req, TASK_MS);
+    return t;
+}
+
+static void task_free(struct task *t)
+{
+    if (t->dispose != NULL)
+        t->dispose(t);
+    arena_release(&t->arena);
+    mem_free(t);
+}
+
+static void on_home(struct request *req, void *work)
+{
+    struct task *t = work;
+
+    if (req != NULL)
+        t->done(t, req);
+    task_free(t);
+}
+
+void task_finish(struct task *t)
+{
+    ticket_post(&t->ticket, on_home, t);
+}
+
+static void on_reader(void *ctx, struct reader *r)
+{
+    struct task *t = ctx;
+
+    if (t->work(t, r) == TASK_ENDS)
+        task_finish(t);
+}
+
+void task_start(struct task *t)
+{
+    struct request *req = t->ticket.request; /* we are on its loop, and it has just been held */
+    enum rc rc = store_read(t->api->store, on_reader, t);
+    struct problem p;
+
+    if (rc == RC_OK)
+        return;
+    problem_of_err(&p, req->ask.arena, rc, NULL);
+    reply_problem(req, &p);
+    task_free(t);
+}

@@ -1,0 +1,41 @@
+/* api/http/task.h - work for a request on a reader thread: a query, or something long. */
+#pragma once
+
+#include "api/http/ticket.h"
+
+/* What happens after `work` has returned. */
+enum task_step {
+    TASK_ENDS,    /* `done` runs next */
+    TASK_GOES_ON, /* on another thread: task_finish() will be called there, or has been called
+                     already */
+};
+
+struct task;
+/* Runs on a reader thread. It may touch the task, but nothing of the request. After it has given
+ * the task to another thread (TASK_GOES_ON) it must not touch the task either. */
+typedef enum task_step task_work_fn(struct task *t, struct reader *r);
+/* Runs on the request's loop, unless the client has left. It replies, or starts more work. */
+typedef void task_done_fn(struct task *t, struct request *req);
+
+struct task {
+    struct arena arena; /* freed with the task */
+    struct api *api;
+    const struct api_cfg *cfg;
+    task_work_fn *work;
+    task_done_fn *done;
+    void *data;                      /* the resource's own, in `arena` */
+    void (*dispose)(struct task *t); /* frees what `data` holds outside the arena; NULL: nothing */
+    enum rc rc;                      /* set by `work`; RC_OK at first */
+    struct err err;
+    struct ticket ticket;
+};
+
+/* A task for this request, which becomes held. */
+struct task *task_new(struct request *req, task_work_fn *work, task_done_fn *done);
+
+/* Give it to a reader thread. When too many wait there, the request is answered 503 and the task is
+ * freed. */
+void task_start(struct task *t);
+
+/* End a task whose work went on elsewhere. Any thread. */
+void task_finish(struct task *t);

@@ -1,0 +1,72 @@
+/* api/hub/delivery.c - see delivery.h. A delivery draws the same document as a GET of its topic,
+ * from the subscriber's position on. */
+#include "api/hub/delivery.h"
+
+#include "api/http/paths.h"
+#include "api/hub/topic.h"
+#include "api/views/draw.h"
+#include "api/views/queries.h"
+#include "net/url.h"
+
+/* Split a topic's URL into an origin of ours and a target below it. It was taken because it began
+ * with our origin of that time, which may have another name now. False: it cannot be read. */
+static bool split(struct arena *a, struct str url, struct str *origin, struct str *target)
+{
+    struct url_parts parts;
+    struct str path;
+    size_t at;
+
+    if (url_parse(a, url, &parts, NULL) != RC_OK)
+        return false;
+    path = parts.url;
+    if (!query_path_ends(str_split(&path, '?'), &at))
+        return false;
+    *origin = str_slice(parts.url, 0, at);
+    *target = str_slice(parts.url, at, parts.url.len);
+    return true;
+}
+
+/* The feeds of the query that have a document, found without waiting. */
+static struct gathered *find_feeds(struct api *api, struct arena *a, const struct query *q)
+{
+    struct gathered *items = ARENA_ARRAY(a, struct gathered, q->n_urls + 1);
+
+    for (size_t i = 0; i < q->n_urls; i++) {
+        items[i].want = q->urls[i];
+        gather_find(api, &items[i]);
+    }
+    return items;
+}
+
+enum rc api_draw_topic(struct api *api, struct reader *r, struct str url, int64_t after_seq,
+                       size_t max_entries, struct arena *a, struct buf *body,
+                       struct topic_document *out, struct err *err)
+{
+    struct document_spec spec = {0};
+    struct drawn drawn = {.position = after_seq};
+    struct str origin, target;
+    struct problem p;
+    struct query q;
+    struct ask ask;
+    enum rc rc;
+
+    if (!split(a, url, &origin, &target))
+        return err_set(err, RC_NOT_FOUND, "the topic cannot be read any more");
+    ask = topic_ask(api, a, origin, target);
+    if (!query_read(&ask, &q, &p))
+        return err_set(err, RC_NOT_FOUND, "the topic cannot be read any more");
+    q.describe(&ask, q.own, find_feeds(api, a, &q), q.n_urls, &spec);
+    if (spec.view.n_feeds == 0)
+        return err_set(err, RC_NOT_FOUND, "there is no feed of this topic any more");
+    spec.extent = EXTENT_DELIVERY;
+    spec.view.after_seq = after_seq;
+    spec.new_max = max_entries;
+    rc = draw_document(&spec, ask.cfg, api->store, r, body, &drawn, err);
+    *out = (struct topic_document){.media_type = format_media_type(spec.view.format),
+                                   .self = url,
+                                   .hub = str_concat(a, origin, STR(PATH_HUB)),
+                                   .n_entries = drawn.n_new,
+                                   .position = drawn.position,
+                                   .is_last = drawn.is_last};
+    return rc;
+}

@@ -1,0 +1,500 @@
+/* api/hub/hub.c - POST /hub: what WebSub and PubSubHubbub 0.3 subscribers and publishers wish for.
+ *
+ * A request is checked, its topic is read and its feeds are fetched if they are not known; then it
+ * is written down as an intent, and 202 is the answer. The notifier asks the callback. With
+ * hub.verify=sync the answer waits for what comes of that, which a commit notice tells. */
+#include "api/hub/hub.h"
+
+#include <inttypes.h>
+
+#include "api/http/buckets.h"
+#include "api/http/handlers.h"
+#include "api/http/reply.h"
+#include "api/http/ticket.h"
+#include "api/hub/hub_open.h"
+#include "api/hub/topic.h"
+#include "api/views/queries.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "net/hostport.h"
+#include "net/url.h"
+
+#define STORE_MS 60000 /* a storer that has not answered by then is stuck */
+#define SYNC_MS 120000 /* so long a request waits for its verification */
+#define PUBLISH_MAX 100
+#define LATER_S 10 /* Retry-After of who comes when there is no room */
+#define PINGED_MAX 1000
+#define TOKEN_MAX 1024
+
+/* A request to subscribe or unsubscribe; in the request's arena. */
+struct hub_change {
+    struct hub_intent intent;
+    struct query topic; /* what the topic shows */
+};
+
+/* A request on its way through the storer, and perhaps the notifier. */
+struct hub_wait {
+    struct hub_waiters *waiters;
+    struct hub_place *place; /* until the storer has answered; NULL: publish */
+    struct ticket ticket;
+    bool is_sync, is_publish;
+    enum rc rc; /* of the storer */
+    bool confirmed;
+};
+
+struct hub_waiters {
+    pthread_mutex_t lock;
+    struct map by_intent; /* id -> struct hub_wait */
+    struct hub_open *open;
+};
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void answer(struct request *req, int status, struct str text)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    buf_printf(&out, "%.*s\n", STR_ARG(text));
+    reply_buf(req, status, "text/plain; charset=utf-8", &out, STR_NULL);
+}
+
+/* Not now. */
+static void put_off(struct request *req, int status, const char *text)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    buf_printf(&out, "%s Try again in %d seconds.\n", text, LATER_S);
+    reply_buf(req, status, "text/plain; charset=utf-8", &out,
+              str_printf(req->ask.arena, "Retry-After: %d\r\n", LATER_S));
+}
+
+static void refuse(struct request *req, const char *text)
+{
+    answer(req, 400, str_from(text));
+}
+
+/* A problem, in the words of a text. */
+static void refuse_problem(struct request *req, const struct problem *p)
+{
+    if (p->retry_after_s > 0)
+        put_off(req, problem_status(p), str_z(req->ask.arena, p->detail));
+    else
+        answer(req, problem_status(p), p->detail);
+}
+
+static void on_over(struct request *req, void *work)
+{
+    struct hub_wait *w = work;
+
+    if (req == NULL)
+        ; /* the client has left */
+    else if (w->rc == RC_OK && (w->is_publish || (w->is_sync && w->confirmed)))
+        http_reply(req->http, 204, STR("Cache-Control: no-store\r\n"), NULL);
+    else if (w->rc == RC_OK && w->is_sync)
+        answer(req, 409, STR("The callback did not confirm the request."));
+    else if (w->rc == RC_OK)
+        answer(req, 202, STR("Accepted; the callback will be asked to confirm it."));
+    else
+        put_off(req, 503, "Too many requests wait here.");
+    mem_free(w);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static struct str key_of(const int64_t *id)
+{
+    return str_of((const char *)id, sizeof *id);
+}
+
+struct hub_waiters *hub_waiters_new(void)
+{
+    struct hub_waiters *w = NEW(struct hub_waiters);
+
+    pthread_mutex_init(&w->lock, NULL);
+    w->open = hub_open_new();
+    return w;
+}
+
+static void wait_free(void *value)
+{
+    mem_free(value);
+}
+
+void hub_waiters_free(struct hub_waiters **wp)
+{
+    if (*wp == NULL)
+        return;
+    map_release(&(*wp)->by_intent, wait_free);
+    hub_open_free(&(*wp)->open);
+    pthread_mutex_destroy(&(*wp)->lock);
+    mem_free(*wp);
+    *wp = NULL;
+}
+
+void hub_waiters_notice(struct hub_waiters *all, const struct commit_notice *notice)
+{
+    for (size_t i = 0; i < notice->n_settled; i++) {
+        struct str key = key_of(&notice->settled[i].intent_id);
+        struct hub_wait *w;
+
+        hub_open_settled(all->open, notice->settled[i].intent_id);
+        pthread_mutex_lock(&all->lock);
+        w = map_get(&all->by_intent, key);
+        if (w != NULL)
+            map_del(&all->by_intent, key);
+        pthread_mutex_unlock(&all->lock);
+        if (w == NULL)
+            continue;
+        w->confirmed = notice->settled[i].confirmed;
+        ticket_post(&w->ticket, on_over, w);
+    }
+}
+
+static struct hub_wait *wait_new(struct request *req, int64_t ms)
+{
+    struct hub_wait *w = NEW(struct hub_wait);
+
+    w->ticket = ticket_take(req, ms);
+    w->waiters = req->ask.api->hub;
+    return w;
+}
+
+/* The storer's thread: nothing is settled before this returns. */
+static void on_stored(void *ctx, enum rc rc, const struct store_result *res,
+                      const struct err *err UNUSED)
+{
+    struct hub_wait *w = ctx;
+
+    w->rc = rc;
+    if (w->place != NULL && rc == RC_OK)
+        hub_open_keep(w->waiters->open, &w->place, res->id);
+    else if (w->place != NULL)
+        hub_open_leave(w->waiters->open, &w->place);
+    if (rc == RC_OK && w->is_sync) {
+        pthread_mutex_lock(&w->waiters->lock);
+        map_put(&w->waiters->by_intent, key_of(&res->id), w);
+        pthread_mutex_unlock(&w->waiters->lock);
+        return;
+    }
+    ticket_post(&w->ticket, on_over, w);
+}
+
+/* ---- publish --------------------------------------------------------------------------------- */
+
+static size_t add_known(struct request *req, struct str url, int64_t *ids, size_t n)
+{
+    size_t found = store_find_by_any_url(req->ask.api->store, url, ids + n, PINGED_MAX - n);
+
+    return n + (found < PINGED_MAX - n ? found : PINGED_MAX - n);
+}
+
+/* What a topic asks for, read apart from the request that names it. */
+static bool read_topic_of(struct request *req, struct str origin, struct str target,
+                          struct query *out, struct problem *p)
+{
+    struct ask ask = topic_ask(req->ask.api, req->ask.arena, origin, target);
+
+    return query_read(&ask, out, p);
+}
+
+/* A publisher names its feeds, or our views of them. */
+static void publish(struct request *req, const struct str *origins, size_t n_origins)
+{
+    int64_t *ids = ARENA_ARRAY(req->ask.arena, int64_t, PINGED_MAX);
+    size_t n_urls = 0, n = 0;
+    struct hub_wait *w;
+
+    if (!buckets_take(req->ask.api->buckets, http_request_peer(req->http), req->ask.cfg->ping_rate,
+                      req->ask.cfg->ping_burst, clock_mono_ms())) {
+        put_off(req, 429, "Too many announcements from your address.");
+        return;
+    }
+    for (size_t i = 0; i < req->ask.params.n; i++) {
+        const struct param *param = &req->ask.params.items[i];
+        struct str origin, target;
+        struct url_parts parts;
+        struct problem p;
+        struct query topic;
+
+        if (!str_eqz(param->name, "hub.url") && !str_eqz(param->name, "hub.topic"))
+            continue;
+        if (++n_urls > PUBLISH_MAX ||
+            url_parse(req->ask.arena, param->value, &parts, NULL) != RC_OK) {
+            refuse(req, n_urls > PUBLISH_MAX ? "At most 100 URLs can be announced at once."
+                                             : "hub.url must be an absolute http or https URL.");
+            return;
+        }
+        target = topic_target(req->ask.arena, param->value, origins, n_origins, &origin);
+        if (!str_is_null(target) && read_topic_of(req, origin, target, &topic, &p))
+            for (size_t k = 0; k < topic.n_urls; k++)
+                n = add_known(req, topic.urls[k].url, ids, n);
+        else
+            n = add_known(req, parts.url, ids, n);
+    }
+    if (n_urls == 0) {
+        refuse(req, "hub.url is missing: the feed that has changed.");
+        return;
+    }
+    if (n == 0) { /* nobody here wants it */
+        http_reply(req->http, 204, STR("Cache-Control: no-store\r\n"), NULL);
+        return;
+    }
+    w = wait_new(req, STORE_MS);
+    w->is_publish = true;
+    if (store_ping(req->ask.api->store, ids, n, on_stored, w) != RC_OK) {
+        w->rc = RC_FULL;
+        on_over(req, w);
+    }
+}
+
+/* ---- subscribe, unsubscribe ------------------------------------------------------------------ */
+
+static void hand_over(struct request *req, struct hub_change *change)
+{
+    struct hub_open *open = req->ask.api->hub->open;
+    const struct hub_full *full;
+    struct hub_place *place = hub_open_take(open, http_request_peer(req->http),
+                                            change->intent.callback, change->intent.topic, &full);
+    struct hub_wait *w;
+
+    if (place == NULL) {
+        put_off(req, full->status, full->why);
+        return;
+    }
+    w = wait_new(req, change->intent.waits ? SYNC_MS : STORE_MS);
+    w->is_sync = change->intent.waits;
+    w->place = place;
+    if (store_hub_request(req->ask.api->store, &change->intent, on_stored, w) != RC_OK) {
+        hub_open_leave(open, &w->place);
+        w->rc = RC_FULL;
+        on_over(req, w);
+    }
+}
+
+static void on_gathered(struct request *req, struct gathered *items, size_t n, void *ctx)
+{
+    struct hub_change *change = ctx;
+    struct sub_feed *feeds = ARENA_ARRAY(req->ask.arena, struct sub_feed, n + 1);
+    int64_t *touched;
+    struct problem p;
+    size_t n_feeds = 0, missing = n;
+
+    for (size_t i = 0; i < n; i++) {
+        if (items[i].ready)
+            feeds[n_feeds++] =
+                (struct sub_feed){.feed_id = items[i].id, .url = items[i].want.shown};
+        else if (missing == n)
+            missing = i;
+    }
+    if (n_feeds == 0 || (missing < n && change->topic.needs_all)) {
+        gather_problem(req, n_feeds == 0 ? items : &items[missing], n_feeds == 0 ? n : 1, &p);
+        refuse_problem(req, &p);
+        return;
+    }
+    touched = ARENA_ARRAY(req->ask.arena, int64_t, n_feeds);
+    for (size_t i = 0; i < n_feeds; i++)
+        touched[i] = feeds[i].feed_id;
+    store_touch(req->ask.api->store, touched,
+                n_feeds); /* from the subscription on it is kept swept */
+    change->intent.feeds = feeds;
+    change->intent.n_feeds = n_feeds;
+    hand_over(req, change);
+}
+
+/* Without what cannot stand in a URL: the callback is called as it was given, or not at all. */
+static bool is_callback(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if ((unsigned char)s.ptr[i] <= ' ' || s.ptr[i] == 127 ||
+            strchr("#<>\"\\", s.ptr[i]) != NULL)
+            return false;
+    return str_istarts(s, STR("http://")) || str_istarts(s, STR("https://"));
+}
+
+static bool read_callback(struct request *req, struct hub_change *change)
+{
+    struct wanted_url url;
+    struct problem p;
+    struct str raw;
+
+    if (!params_optional(&req->ask.params, req->ask.arena, "hub.callback", &raw, &p) ||
+        str_is_null(raw)) {
+        refuse(req, "hub.callback is missing, or was given twice.");
+        return false;
+    }
+    if (!is_callback(raw) || !wanted_url_read(req->ask.arena, "hub.callback", raw, &url, &p)) {
+        refuse(req, "hub.callback must be an absolute http or https URL without a fragment.");
+        return false;
+    }
+    change->intent.callback = url.url;
+    change->intent.credential = url.credential;
+    return true;
+}
+
+static bool read_topic(struct request *req, struct hub_change *change, const struct str *origins,
+                       size_t n_origins)
+{
+    struct str origin, target;
+    struct problem p;
+
+    if (!params_optional(&req->ask.params, req->ask.arena, "hub.topic", &change->intent.topic,
+                         &p) ||
+        str_is_null(change->intent.topic)) {
+        refuse(req, "hub.topic is missing, or was given twice.");
+        return false;
+    }
+    target = topic_target(req->ask.arena, change->intent.topic, origins, n_origins, &origin);
+    if (str_is_null(target)) {
+        refuse(req,
+               "hub.topic must be a URL of this server, percent-encoded, without a fragment: the "
+               "rel=self link of one of its documents. This hub delivers no others.");
+        return false;
+    }
+    if (!read_topic_of(req, origin, target, &change->topic, &p)) {
+        refuse_problem(req, &p);
+        return false;
+    }
+    for (size_t i = 0; i < change->topic.n_urls; i++) {
+        struct str credential = change->topic.urls[i].credential;
+        ssize_t colon = str_chr(credential, ':');
+
+        if (colon >= 0 && (size_t)colon + 1 < credential.len) {
+            refuse(req,
+                   "hub.topic holds a password; take the document's rel=self link, which stands "
+                   "for it.");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_lease(struct request *req, struct hub_change *change)
+{
+    const struct api_cfg *cfg = req->ask.cfg;
+    struct problem p;
+    struct str text;
+    int64_t *lease = &change->intent.lease_s;
+
+    if (!params_optional(&req->ask.params, req->ask.arena, "hub.lease_seconds", &text, &p) ||
+        !params_count(&req->ask.params, req->ask.arena, "hub.lease_seconds", cfg->lease_default_s,
+                      INT32_MAX, lease, &p) ||
+        (!str_is_null(text) && *lease == 0)) {
+        refuse(req, "hub.lease_seconds must be a whole number above 0.");
+        return false;
+    }
+    change->intent.renews = change->intent.legacy && str_is_null(text);
+    if (*lease < cfg->lease_min_s)
+        *lease = cfg->lease_min_s;
+    if (*lease > cfg->lease_max_s)
+        *lease = cfg->lease_max_s;
+    return true;
+}
+
+static bool read_secret(struct request *req, struct hub_change *change)
+{
+    struct problem p;
+
+    if (!params_optional(&req->ask.params, req->ask.arena, "hub.secret", &change->intent.secret,
+                         &p) ||
+        change->intent.secret.len > HUB_SECRET_MAX) {
+        refuse(req, "hub.secret must be shorter than 200 bytes.");
+        return false;
+    }
+    if (!params_optional(&req->ask.params, req->ask.arena, "hub.verify_token",
+                         &change->intent.verify_token, &p) ||
+        change->intent.verify_token.len > TOKEN_MAX) {
+        refuse(req, "hub.verify_token is too long, or was given twice.");
+        return false;
+    }
+    return true;
+}
+
+/* D33: hub.verify makes it a request of PubSubHubbub 0.3; its first word that we know counts. */
+static bool read_verify(struct request *req, struct hub_change *change)
+{
+    bool known = false;
+
+    for (size_t i = 0; i < req->ask.params.n; i++) {
+        struct str rest = req->ask.params.items[i].value;
+
+        if (!str_eqz(req->ask.params.items[i].name, "hub.verify"))
+            continue;
+        change->intent.legacy = true;
+        while (!known && !str_is_null(rest)) {
+            struct str word = str_trim(str_split(&rest, ','));
+
+            known = str_eqz(word, "sync") || str_eqz(word, "async");
+            change->intent.waits = str_eqz(word, "sync");
+        }
+    }
+    if (known || !change->intent.legacy)
+        return true;
+    refuse(req, "hub.verify names neither sync nor async.");
+    return false;
+}
+
+static void subscribe(struct request *req, enum hub_mode mode, const struct str *origins,
+                      size_t n_origins)
+{
+    struct hub_change *change = ARENA_NEW(req->ask.arena, struct hub_change);
+    struct gathered *items;
+
+    *change = (struct hub_change){.intent = {.mode = mode, .reason = STR_NULL}};
+    if (!read_callback(req, change) || !read_topic(req, change, origins, n_origins) ||
+        !read_verify(req, change) || !read_secret(req, change) ||
+        (mode == HUB_SUBSCRIBE && !read_lease(req, change)))
+        return;
+    if (mode == HUB_UNSUBSCRIBE) { /* whatever has become of the topic */
+        hand_over(req, change);
+        return;
+    }
+    items = ARENA_ARRAY(req->ask.arena, struct gathered, change->topic.n_urls);
+    for (size_t i = 0; i < change->topic.n_urls; i++)
+        items[i].want = change->topic.urls[i];
+    gather_start(req, items, change->topic.n_urls, on_gathered, change);
+}
+
+/* A request at one of these may name a topic at another one. */
+static const char *const loopback_names[] = {"localhost", "127.0.0.1", "[::1]"};
+
+/* As links name us: with and without --base-url. On the own machine its names are one: a
+ * program that asks by one of them may have the topic from a program that uses another. */
+static size_t origins_of(struct request *req, struct str *out)
+{
+    struct str host = http_request_host(req->http), port;
+    struct hostport hp;
+    size_t n = 0;
+
+    out[n++] = req->ask.origin;
+    out[n++] = str_concat(req->ask.arena, STR("http://"), host);
+    if (!hostport_parse(host, &hp) || !hostport_is_loopback(&hp))
+        return n;
+    port = str_slice(host, hp.written.len, host.len);
+    for (size_t i = 0; i < ARRAY_LEN(loopback_names); i++)
+        out[n++] = str_printf(req->ask.arena, "http://%s%.*s", loopback_names[i], STR_ARG(port));
+    return n;
+}
+
+void hub_post(struct request *req)
+{
+    struct str origins[2 + ARRAY_LEN(loopback_names)];
+    size_t n_origins = origins_of(req, origins);
+    struct problem p;
+    struct str mode;
+
+    if (!req->ask.cfg->hub) {
+        answer(req, 404, STR("There is no hub here."));
+        return;
+    }
+    if (!params_optional(&req->ask.params, req->ask.arena, "hub.mode", &mode, &p))
+        mode = STR_NULL;
+    if (str_eqz(mode, "subscribe"))
+        subscribe(req, HUB_SUBSCRIBE, origins, n_origins);
+    else if (str_eqz(mode, "unsubscribe"))
+        subscribe(req, HUB_UNSUBSCRIBE, origins, n_origins);
+    else if (str_eqz(mode, "publish"))
+        publish(req, origins, n_origins);
+    else
+        refuse(req, "hub.mode must be subscribe, unsubscribe or publish.");
+}

@@ -1,0 +1,50 @@
+/* api/hub/topic.c - see topic.h. */
+#include "api/hub/topic.h"
+
+#include "net/url.h"
+
+#define URL_MAX 8192 /* a topic stands in a header field; a longer one breaks clients */
+
+/* What a topic's document is when its URL leaves the type open. */
+#define TOPIC_ACCEPT "application/atom+xml, */*;q=0.1"
+
+struct str topic_target(struct arena *a, struct str url, const struct str *origins,
+                        size_t n_origins, struct str *origin)
+{
+    struct url_parts topic, ours;
+
+    /* what cannot stand in a URL cannot stand in a header field either */
+    for (size_t i = 0; i < url.len; i++)
+        if (url.ptr[i] <= ' ' || url.ptr[i] > '~' || strchr("<>\"\\", url.ptr[i]) != NULL)
+            return STR_NULL;
+    if (url.len > URL_MAX || str_chr(url, '#') >= 0 || url_parse(a, url, &topic, NULL) != RC_OK ||
+        !str_is_null(topic.credential))
+        return STR_NULL;
+    for (size_t i = 0; i < n_origins; i++) {
+        struct str base;
+
+        if (url_parse(a, origins[i], &ours, NULL) != RC_OK)
+            continue;
+        base = ours.url;
+        while (str_ends(base, STR("/")))
+            base.len--;
+        if (!str_starts(topic.url, base) || topic.url.len == base.len ||
+            topic.url.ptr[base.len] != '/')
+            continue;
+        *origin = origins[i];
+        while (str_ends(*origin, STR("/")))
+            origin->len--;
+        return str_slice(topic.url, base.len, topic.url.len);
+    }
+    return STR_NULL;
+}
+
+struct ask topic_ask(struct api *api, struct arena *a, struct str origin, struct str target)
+{
+    return (struct ask){.api = api,
+                        .cfg = &atomic_load(&api->conf)->cfg,
+                        .arena = a,
+                        .origin = origin,
+                        .target = target,
+                        .accept = STR(TOPIC_ACCEPT)};
+}

@@ -1,0 +1,196 @@
+/* api/hub/websub.c - /websub/{token}: where the hubs of publishers verify our subscriptions and
+ * deliver.
+ *
+ * Open to all, for hubs have no token of ours. The 160 random bits of the path and the signature
+ * of a delivery decide who may call. The answer comes when what was said is on disk. */
+#include "api/http/buckets.h"
+#include "api/http/handlers.h"
+#include "api/http/paths.h"
+#include "api/http/reply.h"
+#include "api/http/ticket.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "net/decode.h"
+
+#define ANSWER_MS 30000
+#define TOKEN_MAX 64                   /* bytes */
+#define DELIVERY_MAX (8 * 1024 * 1024) /* a delivery */
+/* calls a second from one address, and at once: a hub may serve many feeds */
+#define HUB_RATE 200
+#define HUB_BURST 4000
+
+struct hub_wait { /* freed on the loop after the answer */
+    struct ticket ticket;
+    struct str challenge; /* in the request's arena; null: a delivery */
+    enum upstream_verdict verdict;
+};
+
+static void refuse(struct request *req, enum upstream_verdict verdict)
+{
+    struct problem p;
+
+    switch (verdict) {
+    case VERDICT_UNDECODED:
+        problem_set(&p, req->ask.arena, PROBLEM_BAD_BODY,
+                    "The body is not coded as its Content-Encoding says.");
+        break;
+    case VERDICT_UNSIGNED:
+        problem_set(&p, req->ask.arena, PROBLEM_FORBIDDEN,
+                    "A delivery must be signed with the secret of its subscription.");
+        break;
+    case VERDICT_UNKNOWN:
+        problem_set(&p, req->ask.arena, PROBLEM_NOT_FOUND,
+                    "There is no such subscription at this callback.");
+        break;
+    case VERDICT_ENDED:
+        problem_set(&p, req->ask.arena, PROBLEM_GONE, "The subscription has ended.");
+        break;
+    case VERDICT_TOO_LARGE:
+        problem_set(&p, req->ask.arena, PROBLEM_TOO_LARGE,
+                    "A delivery of more than %d bytes, decoded.", LIMIT_FETCH_BODY);
+        break;
+    default:
+        problem_set(&p, req->ask.arena, PROBLEM_BUSY,
+                    "Too much is waiting; call again in a moment.");
+        p.retry_after_s = 5;
+        break;
+    }
+    reply_problem(req, &p);
+}
+
+static void answer(struct request *req, enum upstream_verdict verdict, struct str challenge)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    if (verdict == VERDICT_TAKEN) {
+        buf_str(&out, challenge);
+        reply_buf(req, 200, "text/plain; charset=utf-8", &out,
+                  STR("X-Content-Type-Options: nosniff\r\n"));
+    } else if (verdict == VERDICT_IGNORED) {
+        reply_buf(req, 202, "text/plain; charset=utf-8", &out, STR_NULL);
+    } else {
+        refuse(req, verdict);
+    }
+}
+
+/* The request's loop. */
+static void on_answered(struct request *req, void *work)
+{
+    struct hub_wait *w = work;
+
+    if (req != NULL)
+        answer(req, w->verdict, w->challenge);
+    mem_free(w);
+}
+
+/* Any thread. */
+static void on_done(void *ctx, enum upstream_verdict verdict)
+{
+    struct hub_wait *w = ctx;
+
+    w->verdict = verdict;
+    ticket_post(&w->ticket, on_answered, w);
+}
+
+static bool is_within_rate(struct request *req)
+{
+    struct problem p;
+
+    if (buckets_take(req->ask.api->hub_calls, http_request_peer(req->http), HUB_RATE, HUB_BURST,
+                     clock_mono_ms()))
+        return true;
+    problem_set(&p, req->ask.arena, PROBLEM_TOO_MANY, "Too many calls from your address.");
+    p.retry_after_s = 1;
+    reply_problem(req, &p);
+    return false;
+}
+
+/* The token of the callback; false: there is no such callback, and that was said. */
+static bool read_token(struct request *req, struct str *out)
+{
+    struct str path = http_request_path(req->http);
+
+    *out = str_slice(path, strlen(PATH_WEBSUB "/"), path.len);
+    if (out->len > 0 && out->len <= TOKEN_MAX)
+        return true;
+    answer(req, VERDICT_UNKNOWN, STR_NULL);
+    return false;
+}
+
+static struct hub_wait *wait_new(struct request *req, struct str challenge)
+{
+    struct hub_wait *w = NEW(struct hub_wait);
+
+    w->ticket = ticket_take(req, ANSWER_MS);
+    w->challenge = challenge;
+    return w;
+}
+
+/* The port has answered at once, unless the verdict is pending: then on_done() gets it. */
+static void end_wait(struct request *req, struct hub_wait *w, enum upstream_verdict verdict)
+{
+    struct str challenge;
+
+    if (verdict == VERDICT_PENDING)
+        return; /* on_done() has it, and may have freed it */
+    challenge = w->challenge;
+    mem_free(w);
+    answer(req, verdict, challenge);
+}
+
+void websub_get(struct request *req)
+{
+    struct upstream_verification hub = {0};
+    struct hub_wait *w;
+    struct str challenge;
+    struct problem p;
+
+    if (!is_within_rate(req))
+        return;
+    if (!params_one(&req->ask.params, req->ask.arena, "hub.mode", &hub.mode, &p) ||
+        !params_one(&req->ask.params, req->ask.arena, "hub.topic", &hub.topic, &p) ||
+        !params_one(&req->ask.params, req->ask.arena, "hub.challenge", &challenge, &p) ||
+        !params_one(&req->ask.params, req->ask.arena, "hub.lease_seconds", &hub.lease, &p) ||
+        !params_one(&req->ask.params, req->ask.arena, "hub.reason", &hub.reason, &p)) {
+        reply_problem(req, &p);
+        return;
+    }
+    if (challenge.len == 0 && !str_eqz(hub.mode, "denied"))
+        hub.mode = STR_NULL; /* nothing to echo: it verifies nothing */
+    if (!read_token(req, &hub.token))
+        return;
+    w = wait_new(req, challenge);
+    end_wait(req, w,
+             req->ask.api->ports.upstream_verify(req->ask.api->ports.ctx, &hub, on_done, w));
+}
+
+void websub_post(struct request *req)
+{
+    struct upstream_delivery hub = {
+        .signature = http_request_field(req->http, "x-hub-signature"),
+        .content_type = http_request_field(req->http, "content-type"),
+        .content_coding = http_request_field(req->http, "content-encoding"),
+        .content_language = http_request_field(req->http, "content-language"),
+        .content_location = http_request_field(req->http, "content-location"),
+        .body = http_request_body(req->http),
+    };
+    struct hub_wait *w;
+    struct problem p;
+
+    if (!is_within_rate(req))
+        return;
+    if (hub.body.len > DELIVERY_MAX) {
+        problem_set(&p, req->ask.arena, PROBLEM_TOO_LARGE, "A delivery of %zu bytes; %d are taken.",
+                    hub.body.len, DELIVERY_MAX);
+        reply_problem(req, &p);
+    } else if (!decoder_knows(hub.content_coding)) {
+        problem_set(&p, req->ask.arena, PROBLEM_MEDIA_TYPE,
+                    "The content coding of a delivery can be one of: " DECODER_ACCEPTS ".");
+        p.fields = STR("Accept-Encoding: " DECODER_ACCEPTS "\r\n");
+        reply_problem(req, &p);
+    } else if (read_token(req, &hub.token)) {
+        w = wait_new(req, STR_NULL);
+        end_wait(req, w,
+                 req->ask.api->ports.upstream_deliver(req->ask.api->ports.ctx, &hub, on_done, w));
+    }
+}

@@ -1,0 +1,497 @@
+/* api/lists/sub.c - POST /sub: subscribe, or resume; DELETE /sub: end it.
+ *
+ * `from` may need a query, and a body of ten thousand URLs takes time, so all is done on a reader
+ * thread; an OPML list is read on the list thread. What was acknowledged is on disk.
+ */
+#include "api/http/handlers.h"
+
+#include <stdio.h>
+
+#include "api/http/reply.h"
+#include "api/http/task.h"
+#include "api/lists/list_thread.h"
+#include "api/lists/list_tree.h"
+#include "api/lists/sub_import.h"
+#include "api/lists/sub_known.h"
+#include "api/views/cursor_find.h"
+#include "base/limits.h"
+#include "base/map.h"
+#include "feed/text/json.h"
+#include "model/sinks.h"
+#include "net/http_fields.h"
+
+#define TITLE_MAX 1024 /* bytes of a subscriber's own name for a feed */
+
+/* What all requests here have in common. */
+struct change {
+    struct str query, body, content_type;
+    struct params params;
+    int64_t id;  /* of the subscription: asked for, or made */
+    bool failed; /* then problem says why */
+    struct problem problem;
+};
+
+/* A request that subscribes. */
+struct subscribing {
+    struct change change;  /* first: see change_of() */
+    struct feed_wish wish; /* of each feed that the request names */
+    struct sub_request req;
+    struct str endpoint;       /* public form */
+    struct list_tree *tree;    /* NULL: the body is not a list */
+    struct sub_import *import; /* what came of it */
+    bool skips_known;          /* leave out feeds that are subscribed without an endpoint already */
+    struct sub_known listed;   /* those, all of them */
+    struct sub_known known;    /* those that the request names */
+};
+
+static struct change *change_of(const struct task *t)
+{
+    return t->data;
+}
+
+/* The problem has been set. */
+static enum task_step fail(struct task *t)
+{
+    change_of(t)->failed = true;
+    return TASK_ENDS;
+}
+
+/* The storer's thread. */
+static void on_stored(void *ctx, enum rc rc, const struct store_result *res, const struct err *err)
+{
+    struct task *t = ctx;
+    struct change *c = change_of(t);
+
+    if (rc != RC_OK) {
+        c->failed = true;
+        problem_of_err(&c->problem, &t->arena, rc, err);
+        if (rc == RC_NOT_FOUND)
+            problem_set(&c->problem, &t->arena, PROBLEM_NOT_FOUND, "There is no subscription %lld.",
+                        (long long)c->id);
+    } else if (c->id == 0) {
+        c->id = res->id;
+    }
+    task_finish(t);
+}
+
+/* What came of giving the task to the storer or the list thread. After RC_OK it is theirs, and may
+ * be gone. */
+static enum task_step handed_over(struct task *t, enum rc rc)
+{
+    if (rc == RC_OK)
+        return TASK_GOES_ON;
+    problem_of_err(&change_of(t)->problem, &t->arena, rc, NULL);
+    return fail(t);
+}
+
+static bool is_opml_type(struct arena *a, struct str content_type)
+{
+    static const char *const types[] = {"text/x-opml", "text/x-opml+xml", "application/opml+xml",
+                                        "text/xml",    "application/xml", "text/opml"};
+    struct str type = http_media_type(a, content_type);
+
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (str_eqz(type, types[i]))
+            return true;
+    return false;
+}
+
+static bool is_form_type(struct arena *a, struct str content_type)
+{
+    return str_is_null(content_type) || str_trim(content_type).len == 0 ||
+           str_eqz(http_media_type(a, content_type), "application/x-www-form-urlencoded");
+}
+
+/* Read query and body; *opml: the body is a list. */
+static bool read_body(struct task *t, struct change *c, bool *opml)
+{
+    struct arena *a = &t->arena;
+
+    *opml = false;
+    if (!params_add(&c->params, a, c->query, &c->problem))
+        return false;
+    if (c->body.len == 0)
+        return true;
+    if (is_opml_type(a, c->content_type) || str_trim(c->body).ptr[0] == '<') {
+        *opml = true;
+        return true;
+    }
+    if (!is_form_type(a, c->content_type)) {
+        problem_set(&c->problem, a, PROBLEM_MEDIA_TYPE,
+                    "The body must be a form (application/x-www-form-urlencoded) or an OPML list "
+                    "(text/x-opml).");
+        c->problem.value = str_slice(c->content_type, 0, str_utf8_valid(c->content_type));
+        return false;
+    }
+    return params_add(&c->params, a, str_trim(c->body), &c->problem);
+}
+
+/* The feeds to subscribe, each once. */
+static void take_urls(struct task *t, struct subscribing *s, const struct wanted_url *urls,
+                      size_t n)
+{
+    struct feed_ref *refs = ARENA_ARRAY(&t->arena, struct feed_ref, n + 1);
+    struct map seen = MAP_INIT;
+    size_t n_refs = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct str key =
+            str_printf(&t->arena, "%.*s %.*s", STR_ARG(urls[i].url), STR_ARG(urls[i].credential));
+
+        if (map_put(&seen, key, s) != NULL)
+            continue;
+        refs[n_refs++] = (struct feed_ref){.url = urls[i].url,
+                                           .credential = urls[i].credential,
+                                           .shown_url = urls[i].shown,
+                                           .wish = s->wish};
+    }
+    map_release(&seen, NULL);
+    s->req.feeds = refs;
+    s->req.n_feeds = n_refs;
+}
+
+/* `title` and `folder` of feeds that are named in the request. */
+static bool read_wish(struct task *t, struct subscribing *s, size_t n_urls)
+{
+    struct str title, folder, names[LIMIT_OPML_DEPTH];
+    size_t n = 0;
+
+    if (!params_optional(&s->change.params, &t->arena, "title", &title, &s->change.problem) ||
+        !params_optional(&s->change.params, &t->arena, "folder", &folder, &s->change.problem))
+        return false;
+    if (!str_is_null(title) && n_urls > 1)
+        return problem_parameter(&s->change.problem, &t->arena, "title", title, NULL,
+                                 "The parameter `title` names one feed, and %zu are given.",
+                                 n_urls);
+    if (title.len > TITLE_MAX || str_utf8_valid(title) != title.len)
+        return problem_parameter(&s->change.problem, &t->arena, "title", title, NULL,
+                                 "The parameter `title` must be UTF-8 of at most %d bytes.",
+                                 TITLE_MAX);
+    s->wish.name = str_is_null(title) ? title : str_trim(title);
+    for (struct str rest = folder; !str_is_null(rest) && n < ARRAY_LEN(names);) {
+        struct str name = str_trim(str_split(&rest, '/'));
+
+        if (name.len > 0)
+            names[n++] = name;
+    }
+    s->wish.folder = folder_json(&t->arena, names, n);
+    if ((n > 0 && str_is_null(s->wish.folder)) || str_utf8_valid(folder) != folder.len)
+        return problem_parameter(&s->change.problem, &t->arena, "folder", folder, NULL,
+                                 "The parameter `folder` must be a path of fewer than %d names in "
+                                 "UTF-8, not over 4096 bytes, with / between them.",
+                                 LIMIT_OPML_DEPTH);
+    return true;
+}
+
+/* Take out of the request what is subscribed already, if it asks for that; then subscribe the rest.
+ * Any thread. */
+static enum task_step subscribe(struct task *t)
+{
+    struct subscribing *s = t->data;
+    struct feed_ref *rest;
+    size_t n;
+
+    if (s->skips_known) {
+        sub_known_split(t->api->store, &t->arena, &s->listed, s->req.feeds, s->req.n_feeds, &rest,
+                        &n, &s->known);
+        s->req.feeds = rest;
+        s->req.n_feeds = n;
+    }
+    if (s->req.n_feeds == 0 && s->known.n > 0) {
+        s->change.id = s->known.feeds[0].sub_id;
+        return TASK_ENDS;
+    }
+    return handed_over(t, store_subscribe(t->api->store, &s->req, on_stored, t));
+}
+
+/* The list has been read, with all that it includes: subscribe. Any thread. */
+static enum task_step subscribe_list(struct task *t)
+{
+    struct subscribing *s = t->data;
+
+    s->import = ARENA_NEW(&t->arena, struct sub_import);
+    sub_import_take(&t->arena, s->tree, t->cfg->min_period_s, s->import);
+    if (s->import->n_refs == 0) {
+        problem_set(&s->change.problem, &t->arena, PROBLEM_NOT_OPML,
+                    "The OPML list names no feed with an http or https address.");
+        return fail(t);
+    }
+    for (size_t i = 0; i < s->import->n_refs; i++) { /* what the request says counts for all */
+        struct feed_wish *wish = &s->import->refs[i].wish;
+
+        if (s->req.level != LEVEL_KEEP)
+            wish->has_level = false;
+        if (s->req.sanitize != SANITIZE_KEEP)
+            wish->sanitize = SANITIZE_KEEP;
+    }
+    s->req.feeds = s->import->refs;
+    s->req.n_feeds = s->import->n_refs;
+    return subscribe(t);
+}
+
+static void on_list_followed(void *ctx)
+{
+    struct task *t = ctx;
+
+    if (subscribe_list(t) == TASK_ENDS)
+        task_finish(t);
+}
+
+static enum task_step import(struct task *t)
+{
+    struct subscribing *s = t->data;
+    struct err err = ERR_INIT;
+    enum rc rc;
+
+    s->tree = list_tree_new();
+    rc = list_tree_read(s->tree, NULL, STR_NULL, s->change.body, s->change.content_type, &err);
+    if (rc != RC_OK) {
+        problem_set(&s->change.problem, &t->arena,
+                    rc == RC_LIMIT ? PROBLEM_TOO_LARGE : PROBLEM_NOT_OPML,
+                    "The body is not an OPML list that can be taken: %s.", err.text);
+        return fail(t);
+    }
+    return list_tree_follow(s->tree, t->api, on_list_followed, t) ? subscribe_list(t)
+                                                                  : TASK_GOES_ON;
+}
+
+static void on_list_thread(void *ctx)
+{
+    struct task *t = ctx;
+
+    if (import(t) == TASK_ENDS)
+        task_finish(t);
+}
+
+static bool read_endpoint(struct task *t, struct subscribing *s)
+{
+    struct wanted_url endpoint;
+    struct str raw;
+
+    if (!params_one(&s->change.params, &t->arena, "endpoint", &raw, &s->change.problem))
+        return false;
+    if (str_is_null(raw))
+        return true;
+    if (!wanted_url_read(&t->arena, "endpoint", raw, &endpoint, &s->change.problem))
+        return false;
+    s->req.endpoint = endpoint.url;
+    s->req.endpoint_credential = endpoint.credential;
+    s->req.sink = sinks_default();
+    s->endpoint = endpoint.shown;
+    return true;
+}
+
+/* `from` as a seq (exclusive). */
+static bool read_from(struct task *t, struct reader *r, struct change *c, bool *given, int64_t *seq)
+{
+    struct cursor_log log = {store_log_id(t->api->store), store_last_seq(t->api->store)};
+    struct view view = {.all_feeds = true, .order = VIEW_LOG};
+    struct cursor_spec at;
+    struct str from;
+    enum rc rc;
+
+    if (!params_optional(&c->params, &t->arena, "from", &from, &c->problem) ||
+        !cursor_spec_read(&t->arena, "from", from, CURSOR_TAKES_PLAIN, &log, &at, &c->problem))
+        return false;
+    *given = at.kind != CURSOR_NONE;
+    rc = cursor_find(r, &at, &view, true, seq, &t->err);
+    if (rc != RC_OK)
+        problem_of_err(&c->problem, &t->arena, rc, &t->err);
+    return rc == RC_OK;
+}
+
+/* `action` and `id`; *resumes is false for a request that subscribes. */
+static bool read_resume(struct task *t, struct change *c, bool *resumes)
+{
+    struct str action;
+
+    if (!params_one(&c->params, &t->arena, "action", &action, &c->problem) ||
+        !params_id(&c->params, &t->arena, !str_is_null(action), &c->id, &c->problem))
+        return false;
+    *resumes = !str_is_null(action);
+    if (*resumes)
+        return str_eqz(action, "resume") ||
+               problem_parameter(&c->problem, &t->arena, "action", action, "resume",
+                                 "The parameter `action` can only be resume.");
+    c->id = 0; /* one is made */
+    return true;
+}
+
+/* The parameter `known`. */
+static bool read_known(struct task *t, struct reader *r, struct subscribing *s)
+{
+    struct str known;
+    enum rc rc;
+
+    if (!params_one(&s->change.params, &t->arena, "known", &known, &s->change.problem))
+        return false;
+    if (str_is_null(known))
+        return true;
+    if (!str_eqz(known, "skip"))
+        return problem_parameter(&s->change.problem, &t->arena, "known", known, "skip",
+                                 "The parameter `known` can only be skip.");
+    if (!str_is_null(s->req.endpoint))
+        return problem_parameter(&s->change.problem, &t->arena, "known", known, NULL,
+                                 "The parameter `known` is for subscriptions without an endpoint.");
+    s->skips_known = true;
+    rc = sub_known_read(r, &t->arena, &s->listed, &t->err);
+    if (rc != RC_OK)
+        problem_of_err(&s->change.problem, &t->arena, rc, &t->err);
+    return rc == RC_OK;
+}
+
+static void reply_made(struct task *t, struct request *req)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    const struct subscribing *s = t->data;
+    char location[64];
+
+    if (s->change.failed) {
+        reply_problem(req, &s->change.problem);
+        return;
+    }
+    buf_printf(&out, "{\"id\":%lld,\"endpoint\":", (long long)s->change.id);
+    if (str_is_null(s->endpoint))
+        buf_puts(&out, "null");
+    else
+        json_write_text(&out, s->endpoint);
+    buf_puts(&out, ",\"urls\":[");
+    for (size_t i = 0; i < s->req.n_feeds; i++) {
+        if (i > 0)
+            buf_putc(&out, ',');
+        json_write_text(&out, s->req.feeds[i].shown_url);
+    }
+    buf_putc(&out, ']');
+    if (s->import != NULL)
+        sub_import_write(&out, s->import);
+    if (s->skips_known)
+        sub_known_write(&out, &s->known);
+    if (s->skips_known)
+        sub_known_write(&out, &s->known);
+    buf_puts(&out, "}\n");
+    snprintf(location, sizeof(location), "Location: /sub?id=%lld\r\n", (long long)s->change.id);
+    reply_buf(req, s->req.n_feeds > 0 ? 201 : 200, "application/json", &out, str_from(location));
+}
+
+static void reply_resumed(struct task *t, struct request *req)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    const struct change *c = change_of(t);
+
+    if (c->failed) {
+        reply_problem(req, &c->problem);
+        return;
+    }
+    buf_printf(&out, "{\"id\":%lld,\"state\":\"active\"}\n", (long long)c->id);
+    reply_buf(req, 200, "application/json", &out, STR_NULL);
+}
+
+static void reply_ended(struct task *t, struct request *req)
+{
+    const struct change *c = change_of(t);
+    struct reply r = REPLY_INIT;
+
+    if (c->failed) {
+        reply_problem(req, &c->problem);
+        return;
+    }
+    r.status = 204;
+    r.cache = "no-store";
+    reply_send(req, &r);
+}
+
+static enum task_step read_subscription(struct task *t, struct reader *r, bool opml)
+{
+    struct subscribing *s = t->data;
+    struct change *c = &s->change;
+    struct wanted_url *urls;
+    size_t n;
+
+    if (!read_endpoint(t, s) || !read_known(t, r, s) ||
+        !params_freq(&c->params, &t->arena, t->cfg->min_period_s, &s->req.level, &s->req.period_s,
+                     &c->problem) ||
+        !params_sanitize(&c->params, &t->arena, &s->req.sanitize, &c->problem))
+        return fail(t);
+    if (opml) {
+        enum rc rc = list_thread_run(t->api->list_thread, on_list_thread, t);
+
+        return handed_over(t, rc);
+    }
+    if (!params_urls(&c->params, &t->arena, true, &urls, &n, &c->problem) || !read_wish(t, s, n))
+        return fail(t);
+    take_urls(t, s, urls, n);
+    return subscribe(t);
+}
+
+static enum task_step work_post(struct task *t, struct reader *r)
+{
+    struct subscribing *s = t->data;
+    struct change *c = &s->change;
+    bool opml, resumes, given;
+    int64_t seq = 0;
+
+    if (!read_body(t, c, &opml) || !read_resume(t, c, &resumes) ||
+        !read_from(t, r, c, &given, &seq))
+        return fail(t);
+    if (resumes) {
+        t->done = reply_resumed;
+        return handed_over(t, store_resume(t->api->store, c->id, given ? seq : -1, on_stored, t));
+    }
+    s->req.from_given = given;
+    s->req.from_seq = seq;
+    return read_subscription(t, r, opml);
+}
+
+static enum task_step work_delete(struct task *t, struct reader *r UNUSED)
+{
+    struct change *c = change_of(t);
+    struct arena *a = &t->arena;
+    struct wanted_url *urls;
+    struct str *names;
+    size_t n;
+    bool opml;
+
+    if (!read_body(t, c, &opml) || !params_id(&c->params, a, true, &c->id, &c->problem) ||
+        !params_urls(&c->params, a, false, &urls, &n, &c->problem))
+        return fail(t);
+    names = ARENA_ARRAY(a, struct str, 2 * n + 1);
+    for (size_t i = 0; i < n; i++) { /* as subscribed, or canonical */
+        names[2 * i] = urls[i].url;
+        names[2 * i + 1] = urls[i].shown;
+    }
+    return handed_over(t, store_unsubscribe(t->api->store, c->id, names, 2 * n, on_stored, t));
+}
+
+/* What the loop alone can read of the request. */
+static void copy_request(struct task *t, struct request *req)
+{
+    struct change *c = change_of(t);
+
+    c->query = str_dup(&t->arena, http_request_query(req->http));
+    c->body = str_dup(&t->arena, http_request_body(req->http));
+    c->content_type = str_dup(&t->arena, http_request_field(req->http, "content-type"));
+}
+
+static void free_tree(struct task *t)
+{
+    list_tree_free(&((struct subscribing *)t->data)->tree);
+}
+
+void sub_post(struct request *req)
+{
+    struct task *t = task_new(req, work_post, reply_made);
+
+    t->data = ARENA_NEW(&t->arena, struct subscribing);
+    t->dispose = free_tree;
+    copy_request(t, req);
+    task_start(t);
+}
+
+void sub_delete(struct request *req)
+{
+    struct task *t = task_new(req, work_delete, reply_ended);
+
+    t->data = ARENA_NEW(&t->arena, struct change);
+    copy_request(t, req);
+    task_start(t);
+}

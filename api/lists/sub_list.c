@@ -1,0 +1,219 @@
+/* api/lists/sub_list.c - GET /sub: the subscribed feeds as OPML, or everything about them as JSON.
+ */
+#include "api/http/handlers.h"
+
+#include "api/http/reply.h"
+#include "api/http/task.h"
+#include "api/views/shapes.h"
+#include "base/limits.h"
+#include "base/map.h"
+#include "feed/lists/opml.h"
+#include "feed/text/json.h"
+
+#define LIST_MAX ((size_t)512 * 1024 * 1024)
+
+struct sub_listing {
+    int64_t id; /* 0: all */
+    bool json, all;
+    struct buf out;
+    /* what was read */
+    struct subscription *subs;
+    size_t n_subs;
+    struct feed *feeds;
+    size_t n_feeds;
+};
+
+static void dispose(struct task *t)
+{
+    struct sub_listing *l = t->data;
+
+    buf_release(&l->out);
+}
+
+static void write_json(struct task *t, struct sub_listing *l)
+{
+    struct arena *a = &t->arena;
+    struct value *v = value_dict(a), *subs = value_list(a), *feeds = value_list(a);
+
+    for (size_t i = 0; i < l->n_subs; i++)
+        value_push(a, subs, shape_sub(a, &l->subs[i]));
+    for (size_t i = 0; i < l->n_feeds; i++)
+        if (l->all || l->id != 0 || l->feeds[i].n_subscriptions > 0)
+            value_push(a, feeds, shape_feed(a, &l->feeds[i], t->cfg));
+    value_setz(a, v, "subscriptions", subs);
+    value_setz(a, v, "feeds", feeds);
+    value_setz(a, v, "last_seq", value_int(a, store_last_seq(t->api->store)));
+    json_write(&l->out, v);
+    buf_putc(&l->out, '\n');
+}
+
+/* Levels 0 and 1 change by themselves; as settings they would change the list (OPML-03). */
+static struct str lasting_freq(struct arena *a, const struct feed *feed)
+{
+    if (feed->level == 0 || feed->level == 1)
+        return STR_NULL;
+    return str_printf(a, "%lld", (long long)(feed->level == 2 ? 2 : feed->period_s));
+}
+
+static void set_folders(struct arena *a, struct str stored, struct opml_feed *f)
+{
+    const struct value *names = shape_folder(a, stored);
+
+    f->folders = ARENA_ARRAY(a, struct str, value_len(names) + 1);
+    for (size_t i = 0; i < value_len(names); i++)
+        if (value_at(names, i)->kind == VAL_TEXT)
+            f->folders[f->n_folders++] = value_at(names, i)->s;
+}
+
+/* What subscribers say of each feed of the listing: the first one that says anything is heard. */
+static const struct sub_feed **given_for(struct task *t, const struct sub_listing *l)
+{
+    static const struct sub_feed nothing = {.feed_id = 0};
+    const struct sub_feed **given = ARENA_ARRAY(&t->arena, const struct sub_feed *, l->n_feeds + 1);
+    struct map by_id = MAP_INIT;
+
+    for (size_t i = 0; i < l->n_subs; i++)
+        for (size_t k = 0; k < l->subs[i].n_feeds; k++) {
+            struct sub_feed *f = &l->subs[i].feeds[k];
+            struct str id = str_of((const char *)&f->feed_id, sizeof f->feed_id);
+
+            if ((!str_is_null(f->name) || !str_is_null(f->folder) || !str_is_null(f->category)) &&
+                map_get(&by_id, id) == NULL)
+                map_put(&by_id, id, f);
+        }
+    for (size_t i = 0; i < l->n_feeds; i++) {
+        const int64_t *id = &l->feeds[i].id;
+
+        given[i] = map_get(&by_id, str_of((const char *)id, sizeof *id));
+        if (given[i] == NULL)
+            given[i] = &nothing;
+    }
+    map_release(&by_id, NULL);
+    return given;
+}
+
+/* The dates are those of subscribing, so that the document changes with the list alone. */
+static void write_opml(struct task *t, struct sub_listing *l)
+{
+    struct opml list = {.title = STR("Feedmill subscriptions")};
+    const struct sub_feed **given = given_for(t, l);
+    int64_t created_at = TIME_UNKNOWN, modified_at = TIME_UNKNOWN;
+
+    list.feeds = ARENA_ARRAY(&t->arena, struct opml_feed, l->n_feeds + 1);
+    for (size_t i = 0; i < l->n_feeds; i++) {
+        const struct feed *feed = &l->feeds[i];
+        struct opml_feed *f = &list.feeds[list.n_feeds];
+
+        if (!l->all && l->id == 0 && feed->n_subscriptions == 0)
+            continue;
+        f->xml_url = feed->url;
+        f->html_url = feed->site_url.len > 0 ? feed->site_url : feed->page_url;
+        f->text = given[i]->name;
+        f->title = feed->title.len > 0 ? feed->title : feed->url;
+        if (str_is_null(f->text))
+            f->text = f->title;
+        f->category = given[i]->category;
+        f->freq = lasting_freq(&t->arena, feed);
+        f->sanitize = feed->raw_html ? STR("no") : STR_NULL; /* yes goes without saying */
+        set_folders(&t->arena, given[i]->folder, f);
+        list.n_feeds++;
+    }
+    opml_group(&t->arena, &list);
+    for (size_t i = 0; i < l->n_subs; i++) {
+        int64_t at = l->subs[i].created_at;
+
+        if (created_at == TIME_UNKNOWN || at < created_at)
+            created_at = at;
+        if (modified_at == TIME_UNKNOWN || at > modified_at)
+            modified_at = at;
+    }
+    opml_write(&l->out, &list, created_at, modified_at);
+}
+
+static enum rc read_feeds_of(struct reader *r, struct task *t, struct sub_listing *l)
+{
+    const struct subscription *sub = &l->subs[0];
+    int64_t *ids = ARENA_ARRAY(&t->arena, int64_t, sub->n_feeds + 1);
+
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        ids[i] = sub->feeds[i].feed_id;
+    return reader_feeds(r, ids, sub->n_feeds, &t->arena, &l->feeds, &l->n_feeds, &t->err);
+}
+
+static enum task_step work(struct task *t, struct reader *r)
+{
+    struct sub_listing *l = t->data;
+    struct arena *a = &t->arena;
+
+    if (l->id != 0) {
+        t->rc = reader_sub(r, l->id, a, &l->subs, &t->err);
+        l->n_subs = t->rc == RC_OK;
+        if (t->rc == RC_NOT_FOUND)
+            t->rc =
+                err_set(&t->err, RC_NOT_FOUND, "There is no subscription %lld.", (long long)l->id);
+        if (t->rc == RC_OK)
+            t->rc = read_feeds_of(r, t, l);
+    } else {
+        t->rc = reader_subs(r, NULL, 0, a, &l->subs, &l->n_subs, &t->err);
+        if (t->rc == RC_OK)
+            t->rc = reader_feeds(r, NULL, 0, a, &l->feeds, &l->n_feeds, &t->err);
+    }
+    if (t->rc != RC_OK)
+        return TASK_ENDS;
+    if (l->json)
+        write_json(t, l);
+    else
+        write_opml(t, l);
+    return TASK_ENDS;
+}
+
+static void done(struct task *t, struct request *req)
+{
+    struct sub_listing *l = t->data;
+    struct reply r = REPLY_INIT;
+    size_t len;
+    char *bytes;
+
+    if (t->rc != RC_OK) {
+        struct problem p;
+
+        problem_of_err(&p, req->ask.arena, t->rc, &t->err);
+        if (t->rc == RC_NOT_FOUND)
+            p.parameter = STR("id");
+        reply_problem(req, &p);
+        return;
+    }
+    r.media_type = l->json ? "application/json" : "text/x-opml; charset=utf-8";
+    r.cache = "private, no-cache";
+    r.etag = reply_etag(req->ask.arena, buf_view(&l->out));
+    bytes = buf_detach(&l->out, &len);
+    r.body = blob_new(bytes, len);
+    reply_send(req, &r);
+    blob_unref(&r.body);
+}
+
+void sub_get(struct request *req)
+{
+    struct sub_listing listing = {.out = BUF_INIT(LIST_MAX)};
+    struct str type;
+    struct problem p;
+    struct task *t;
+
+    if (!params_id(&req->ask.params, req->ask.arena, false, &listing.id, &p) ||
+        !params_flag(&req->ask.params, req->ask.arena, "all", &listing.all, &p) ||
+        !params_optional(&req->ask.params, req->ask.arena, "type", &type, &p)) {
+        reply_problem(req, &p);
+        return;
+    }
+    listing.json = str_eqz(type, "json");
+    if (!str_is_null(type) && !listing.json && !str_eqz(type, "opml")) {
+        problem_parameter(&p, req->ask.arena, "type", type, "opml|json",
+                          "The parameter `type` is not one of opml, json.");
+        reply_problem(req, &p);
+        return;
+    }
+    t = task_new(req, work, done);
+    t->data = arena_copy(&t->arena, &listing, sizeof(listing));
+    t->dispose = dispose;
+    task_start(t);
+}

@@ -1,0 +1,335 @@
+/* api/views/archive.c - the log in pages: /simple, /archive, /history, /pmh.
+ *
+ * The entry document of each shows the newest page and is named by `url`, as /feed is; the others
+ * are found by following its links. What a settled page is called tells everything about it, so it
+ * is answered from the cache without a look at anything else. */
+#include "api/http/handlers.h"
+
+#include "api/http/task.h"
+#include "api/views/documents.h"
+#include "api/views/feedset.h"
+#include "api/views/forms.h"
+#include "api/views/gather.h"
+#include "api/views/pull.h"
+#include "api/views/queries.h"
+#include "api/views/selflink.h"
+
+#define FRESH "max-age=2"
+#define FRESH_PRIVATE "private, max-age=2"
+#define SEALED "max-age=300" /* its link to the next page is to come */
+#define SEALED_PRIVATE "private, max-age=300"
+#define SETTLED "public, max-age=31536000, immutable"
+#define SETTLED_PRIVATE "private, max-age=31536000, immutable"
+
+struct paged { /* in the request's arena */
+    struct document_spec spec;
+    struct reply reply;
+    struct wanted_url *urls;
+    size_t n_urls;
+    bool secret; /* a feed of it is behind a password */
+};
+
+static void refuse(struct request *req, enum problem_kind kind, const char *text)
+{
+    struct problem p;
+
+    problem_set(&p, req->ask.arena, kind, "%s", text);
+    reply_problem(req, &p);
+}
+
+static void no_page(struct request *req)
+{
+    refuse(req, PROBLEM_NOT_FOUND,
+           "There is no such document. The documents of a feed are found by following links from "
+           "its entry document, not by making up URLs.");
+}
+
+static void set_freshness(struct request *req, struct paged *g, const char *all, const char *own)
+{
+    g->reply.cache = str_is_null(req->ask.cfg->token) && !g->secret ? all : own;
+    g->reply.private_cache = own;
+}
+
+static void answer(struct request *req, struct paged *g)
+{
+    if (!document_unmodified(req, &g->spec, &g->reply))
+        document_reply(req, &g->spec, &g->reply);
+}
+
+/* ---- entry documents ------------------------------------------------------------------------- */
+
+static void describe(struct ask *ask, void *own, const struct gathered *items, size_t n,
+                     struct document_spec *out)
+{
+    struct paged *g = own;
+    int64_t *link_ids = query_feeds(ask->arena, items, n, &g->spec);
+
+    g->spec.merged = g->spec.view.n_feeds > 1;
+    g->spec.origin = ask->origin;
+    g->spec.self =
+        selflink_make(ask->arena, g->spec.origin, ask->target, NULL, g->urls, link_ids, n);
+    /* a complete document names itself alone (ARCH-12) */
+    g->spec.hub = g->spec.part == PART_ALL ? STR_NULL : query_hub(ask);
+    *out = g->spec;
+}
+
+static void on_gathered(struct request *req, struct gathered *items, size_t n, void *ctx)
+{
+    struct paged *g = ctx;
+    struct document_spec spec;
+
+    for (size_t i = 0; i < n; i++) {
+        g->secret = g->secret || !str_is_null(items[i].want.credential);
+        if (!items[i].ready) {
+            /* part of a set would be another log, with other documents */
+            struct problem p;
+
+            gather_problem(req, &items[i], 1, &p);
+            reply_problem(req, &p);
+            return;
+        }
+    }
+    describe(&req->ask, g, items, n, &spec);
+    store_touch(req->ask.api->store, spec.view.feed_ids, spec.view.n_feeds);
+    g->reply.fields = query_link_field(&req->ask, spec.self, true, STR_NULL);
+    set_freshness(req, g, FRESH, FRESH_PRIVATE);
+    answer(req, g);
+}
+
+/* Archives are written in few formats, and Accept does not choose among them: their links name one
+ * document each. */
+static bool read_format(struct ask *ask, enum feed_format *out, struct problem *p)
+{
+    bool given;
+
+    if (!params_format(&ask->params, ask->arena, FORMAT_IS_ARCHIVED, out, &given, p))
+        return false;
+    if (!given)
+        *out = FORMAT_ATOM;
+    return true;
+}
+
+/* `mode`, which metadata records alone have: all current ones in one document. */
+static bool read_part(struct ask *ask, enum form form, enum log_part *out, struct problem *p)
+{
+    struct str mode;
+
+    *out = PART_NEWEST;
+    if (!params_optional(&ask->params, ask->arena, "mode", &mode, p))
+        return false;
+    if (form != FORM_METADATA || str_is_null(mode))
+        return true;
+    *out = PART_ALL;
+    return str_eqz(mode, "complete") ||
+           problem_parameter(p, ask->arena, "mode", mode, "complete",
+                             "The parameter `mode` can be `complete`, or be left out.");
+}
+
+/* The entry document of a form, by its parameters. */
+static bool entry_query(struct ask *ask, enum form form, struct query *q, struct problem *p)
+{
+    struct paged *g = ARENA_NEW(ask->arena, struct paged);
+
+    *g = (struct paged){.reply = REPLY_INIT};
+    g->reply.varies_encoding = true;
+    g->spec.view.form = form;
+    if (!params_urls(&ask->params, ask->arena, true, &g->urls, &g->n_urls, p) ||
+        !read_format(ask, &g->spec.view.format, p) || !read_part(ask, form, &g->spec.part, p))
+        return false;
+    if (g->n_urls > FEEDSET_MAX) {
+        problem_set(p, ask->arena, PROBLEM_TOO_LARGE, "An archive of %zu feeds; %d can be in one.",
+                    g->n_urls, FEEDSET_MAX);
+        p->status = 422;
+        return false;
+    }
+    g->spec.page_size = ask->cfg->archive_size;
+    *q = (struct query){
+        .urls = g->urls, .n_urls = g->n_urls, .needs_all = true, .describe = describe, .own = g};
+    return true;
+}
+
+static void serve_entry(struct request *req, enum form form)
+{
+    struct gathered *items;
+    struct query q;
+    struct problem p;
+
+    if (!entry_query(&req->ask, form, &q, &p)) {
+        reply_problem(req, &p);
+        return;
+    }
+    items = ARENA_ARRAY(req->ask.arena, struct gathered, q.n_urls);
+    for (size_t i = 0; i < q.n_urls; i++)
+        items[i].want = q.urls[i];
+    gather_start(req, items, q.n_urls, on_gathered, q.own);
+}
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+struct look {
+    struct paged *paged; /* in the request's arena: only the loop looks at it */
+    struct feedset set;
+    int64_t page;
+    struct log_page found;
+};
+
+static enum task_step find_page(struct task *t, struct reader *r)
+{
+    struct look *l = t->data;
+
+    t->rc = reader_page(r, l->set.ids, l->set.n, l->set.page_size, l->page, &l->found, &t->err);
+    return TASK_ENDS;
+}
+
+/* The page was not in the cache as a settled one: where does it stand? */
+static void on_found(struct task *t, struct request *req)
+{
+    struct look *l = t->data;
+    struct paged *g = l->paged;
+    enum form form = g->spec.view.form;
+    bool has_own_url = form_has(form, FORM_HAS_OWN_URL);
+    struct form_page page = {.n = l->found.n, .n_pages = l->found.n_pages};
+    bool newest = page.n + 1 >= page.n_pages;
+
+    if (t->rc == RC_NOT_FOUND && l->page == 0 &&
+        (g->spec.part == PART_STATE ? g->spec.log_rows == 0 : has_own_url))
+        t->rc = RC_OK; /* the growing page of a log that has no entries yet */
+    if (t->rc == RC_NOT_FOUND || (t->rc == RC_OK && newest && !has_own_url) ||
+        (t->rc == RC_OK && g->spec.part == PART_STATE && g->spec.log_rows > l->found.n_rows)) {
+        no_page(req);
+        return;
+    }
+    if (t->rc != RC_OK) {
+        struct problem p;
+
+        problem_of_err(&p, req->ask.arena, t->rc, &t->err);
+        reply_problem(req, &p);
+        return;
+    }
+    g->spec.is_settled = form_page_is_settled(form, &page);
+    if (g->spec.is_settled)
+        set_freshness(req, g, SETTLED, SETTLED_PRIVATE);
+    else if (newest)
+        set_freshness(req, g, FRESH, FRESH_PRIVATE);
+    else
+        set_freshness(req, g, SEALED, SEALED_PRIVATE);
+    answer(req, g);
+}
+
+/* In the one way in which we write it: what is to be kept for ever has one name. */
+static bool is_number(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.ptr[i] < '0' || s.ptr[i] > '9')
+            return false;
+    return s.len > 0 && (s.ptr[0] != '0' || s.len == 1);
+}
+
+/* Take the suffix of a format off a page's name. Atom has none, and is what is left. */
+static enum feed_format take_suffix(struct str *name)
+{
+    for (int i = 0; i < FORMAT_COUNT_; i++) {
+        struct str suffix = str_from(format_suffix((enum feed_format)i));
+
+        if (suffix.len == 0 || !str_ends(*name, suffix))
+            continue;
+        name->len -= suffix.len;
+        return (enum feed_format)i;
+    }
+    return FORMAT_ATOM;
+}
+
+/* "12", "12.rss"; "12-50" for instances. */
+static bool read_number(struct str s, bool is_instance, struct document_spec *spec)
+{
+    struct str rest = s, number;
+    int64_t rows = 0;
+
+    spec->view.format = take_suffix(&rest);
+    spec->part = is_instance ? PART_STATE : PART_PAGE;
+    number = is_instance ? str_split(&rest, '-') : rest;
+    if (number.len > 19 || !is_number(number) || !str_to_i64(number, &spec->log_page))
+        return false;
+    if (!is_instance)
+        return true;
+    if (str_is_null(rest) || rest.len > 19 || !is_number(rest) || !str_to_i64(rest, &rows))
+        return false;
+    spec->log_rows = (size_t)rows;
+    return rows > 0 || spec->log_page == 0; /* without rows: of a log without entries */
+}
+
+static void serve_page(struct request *req, struct paged *g, struct str path)
+{
+    struct str rest = path, word = str_split(&rest, '/'),
+               secret = store_secret(req->ask.api->store);
+    struct feedset set;
+    struct task *t;
+    struct look *l;
+
+    if (str_is_null(rest) || !feedset_read(req->ask.arena, word, secret, &set) ||
+        !read_number(rest, form_has(g->spec.view.form, FORM_IS_INSTANCE), &g->spec) ||
+        g->spec.log_rows > set.page_size) {
+        no_page(req);
+        return;
+    }
+    g->spec.view.feed_ids = set.ids;
+    g->spec.view.n_feeds = set.n;
+    g->spec.merged = set.n > 1;
+    g->spec.page_size = set.page_size;
+    for (size_t i = 0; i < set.n && !g->secret; i++) /* a 304 tells it as a 200 does */
+        g->secret = !str_is_null(store_access_key(req->ask.api->store, set.ids[i], req->ask.arena));
+    g->spec.is_settled = true; /* if it is one, this is its name */
+    set_freshness(req, g, SETTLED, SETTLED_PRIVATE);
+    if (document_unmodified(req, &g->spec, &g->reply) ||
+        document_from_cache(req, &g->spec, &g->reply))
+        return;
+    t = task_new(req, find_page, on_found);
+    l = ARENA_NEW(&t->arena, struct look);
+    l->paged = g;
+    l->page = g->spec.log_page;
+    l->set = set;
+    l->set.ids = (int64_t *)(uintptr_t)arena_copy(&t->arena, set.ids, set.n * sizeof *set.ids);
+    t->data = l;
+    task_start(t);
+}
+
+static void serve(struct request *req, enum form form)
+{
+    const struct form_ops *rules = form_ops(form);
+    struct paged *g = ARENA_NEW(req->ask.arena, struct paged);
+    struct str path = http_request_path(req->http);
+
+    *g = (struct paged){.reply = REPLY_INIT};
+    g->reply.varies_encoding = true;
+    g->spec.view.form = form;
+    g->spec.origin = req->ask.origin;
+    while (path.len > 1 && path.ptr[path.len - 1] == '/')
+        path.len--;
+    if (str_eqz(path, rules->entry_path))
+        serve_entry(req, form);
+    else if (path.len > strlen(rules->path))
+        serve_page(req, g, str_slice(path, strlen(rules->path) + 1, path.len));
+    else
+        no_page(req);
+}
+
+/* The handler of all forms that are made of pages. */
+void archive_get(struct request *req)
+{
+    enum form form;
+
+    if (form_of_path(http_request_path(req->http), &form))
+        serve(req, form);
+    else
+        no_page(req);
+}
+
+bool archive_query(struct ask *ask, struct query *q, struct problem *p)
+{
+    struct str rest = ask->target;
+    enum form form;
+
+    if (form_of_path(str_split(&rest, '?'), &form))
+        return entry_query(ask, form, q, p);
+    return problem_set(p, ask->arena, PROBLEM_NOT_FOUND, "There is no such document.");
+}

@@ -1,0 +1,62 @@
+/* api/views/cursor_spec.h - positions in the log as callers write them. Pure.
+ *
+ * One grammar for /log, /sub and /smart:
+ *
+ *   start, end              the beginning and the present end of the log
+ *   fm1.LOG.SEQ.TIME        a cursor, as an answer gave it; LOG: first digits of the log's id
+ *   cursor:CURSOR           the same; "cursor:" alone is before the first item
+ *   cursor:T_O_C            a Smart Feeds cursor of another server: time, index, checksum
+ *   SEQ                     the number of a revision, where the caller takes it
+ *   time:TIME, TIME         Unix seconds, or RFC 3339 (a date alone is its first moment, UTC)
+ *   id:ID                   an item of a stream
+ *
+ * A cursor that another log made (an older backup, another node) is taken by its time: what comes
+ * may repeat, but nothing is left out (D25).
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "api/http/problem.h"
+#include "base/arena.h"
+#include "base/str.h"
+
+enum cursor_kind {
+    CURSOR_NONE, /* not given */
+    CURSOR_SEQ,
+    CURSOR_TIME,
+    CURSOR_GROUP, /* counts as its time if the checksum does not hold */
+    CURSOR_ITEM,
+};
+
+struct cursor_spec {
+#define NUMBER(type, name) type name;
+#define TEXT(name) struct str name;
+#include "api/views/cursor_fields.def"
+#undef NUMBER
+#undef TEXT
+};
+
+/* Which of the forms above a caller takes. time:TIME is taken by all. */
+enum cursor_forms {
+    CURSOR_TAKES_PLAIN = 1, /* start, end, and a cursor or time without a type in front */
+    CURSOR_TAKES_SEQ = 2,   /* a plain number is a seq, else Unix seconds */
+    CURSOR_TAKES_ITEMS = 4, /* as Smart Feeds writes them: cursor:... and id:ID */
+};
+
+/* The log that a cursor is read for. */
+struct cursor_log {
+    struct str id;
+    int64_t last_seq; /* its end, as announced */
+};
+
+/* Understand a parameter. Null: CURSOR_NONE. False: *p is a problem (bad-position-spec). Strings
+ * are borrowed from `text`. */
+bool cursor_spec_read(struct arena *a, const char *parameter, struct str text, unsigned forms,
+                      const struct cursor_log *log, struct cursor_spec *out,
+                      struct problem *p) NODISCARD;
+
+#define CURSOR_TEXT 64
+
+/* Write the cursor of a reader that has everything up to `seq`, whose event time is `at_us`. */
+void cursor_write(char out[CURSOR_TEXT], struct str log_id, int64_t seq, int64_t at_us);

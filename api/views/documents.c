@@ -1,0 +1,327 @@
+/* api/views/documents.c - see documents.h. One drawing for all who wait; gzip; both caches. */
+#include "api/views/documents.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/http/ticket.h"
+#include "api/views/draw.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/stats.h"
+
+#define DRAW_MS 60000
+
+struct documents {
+    pthread_mutex_t lock; /* guards the map and the waiters of what is in it */
+    struct map running;   /* key -> struct draw_job */
+};
+
+struct result {
+    struct blob *body, *gzip;
+    int64_t modified_at;
+    bool is_private, is_doubtful, is_empty;
+};
+
+struct waiter {
+    struct ticket ticket;
+    struct reply *reply; /* in the request's arena: only the loop looks at it */
+    struct waiter *next;
+    enum rc rc; /* what came of it, like the next two */
+    struct err err;
+    struct result result;
+};
+
+struct draw_job {
+    struct arena arena;
+    struct api *api;
+    const struct api_cfg *cfg;
+    struct str key;
+    struct document_spec spec;
+    struct waiter *waiters; /* under documents->lock while in the map */
+};
+
+struct documents *documents_new(void)
+{
+    struct documents *r = NEW(struct documents);
+
+    pthread_mutex_init(&r->lock, NULL);
+    return r;
+}
+
+void documents_free(struct documents **rp)
+{
+    if (*rp == NULL)
+        return;
+    map_release(&(*rp)->running, NULL);
+    pthread_mutex_destroy(&(*rp)->lock);
+    mem_free(*rp);
+    *rp = NULL;
+}
+
+static struct str key_at(struct ask *ask, const struct document_spec *spec, int64_t version)
+{
+    return document_key(ask->arena, store_log_id(ask->api->store), spec, version);
+}
+
+/* A settled document does not depend on the versions of its feeds: its name alone says that it
+ * stays. */
+static int64_t version_of(struct ask *ask, const struct document_spec *spec)
+{
+    return spec->is_settled
+               ? 0
+               : store_version(ask->api->store, spec->view.feed_ids, spec->view.n_feeds);
+}
+
+/* What the tags of a document have in common at all versions. */
+static struct str tag_name(struct ask *ask, const struct document_spec *spec)
+{
+    return str_slice(reply_etag(ask->arena, key_at(ask, spec, 0)), 0, 16);
+}
+
+/* The tag of a document of newest entries: its name, its version, and the newest revision of its
+ * feeds. So a client's tag says from where on it lacks news. */
+static struct str tag_of(struct ask *ask, const struct document_spec *spec, int64_t version)
+{
+    return str_printf(ask->arena, "%.*s-%" PRIx64 "-%" PRIx64, STR_ARG(tag_name(ask, spec)),
+                      version,
+                      store_seq_of(ask->api->store, spec->view.feed_ids, spec->view.n_feeds));
+}
+
+/* ---- on the reader thread ---- */
+
+/* What a request gets; the holder of references. */
+static void result_release(struct result *res)
+{
+    blob_unref(&res->body);
+    blob_unref(&res->gzip);
+}
+
+static enum rc draw(struct draw_job *job, struct reader *r, struct result *res, struct err *err)
+{
+    struct buf out = BUF_INIT(DRAW_MAX);
+    struct drawn drawn;
+    enum rc rc = draw_document(&job->spec, job->cfg, job->api->store, r, &out, &drawn, err);
+
+    if (rc == RC_OK) {
+        struct cached_doc doc = {0};
+        size_t len;
+        char *bytes = buf_detach(&out, &len);
+
+        res->modified_at = drawn.modified_at;
+        res->is_private = drawn.is_private;
+        res->is_doubtful = drawn.is_doubtful;
+        res->is_empty = drawn.is_empty;
+        res->body = blob_new(bytes, len);
+        res->gzip = reply_gzip(blob_bytes(res->body));
+        doc.meta = str_printf(&job->arena, "%" PRId64 " %c%c%c", res->modified_at,
+                              res->is_private ? 'p' : '-', res->is_doubtful ? 'd' : '-',
+                              res->is_empty ? 'e' : '-');
+        doc.body = res->body;
+        doc.gzip = res->gzip;
+        cache_put(r, job->key, &doc);
+    }
+    buf_release(&out);
+    return rc;
+}
+
+/* Take over what the cache gave. */
+static void take_cached(struct result *res, struct cached_doc *doc)
+{
+    struct str rest = doc->meta;
+
+    res->body = blob_ref(doc->body);
+    res->gzip = blob_ref(doc->gzip);
+    if (!str_to_i64(str_split(&rest, ' '), &res->modified_at))
+        res->modified_at = TIME_UNKNOWN;
+    res->is_private = str_starts(rest, STR("p"));
+    res->is_doubtful = str_chr(rest, 'd') >= 0;
+    res->is_empty = str_ends(rest, STR("e"));
+    cached_doc_release(doc);
+}
+
+/* ---- back on the loop ---- */
+
+static void reply_result(struct request *req, struct reply *r, const struct result *res)
+{
+    if (res->is_empty && r->on_empty != NULL && r->on_empty(req, r))
+        return;
+    r->modified_at = res->modified_at;
+    r->is_doubtful = res->is_doubtful;
+    if (res->is_private && r->private_cache != NULL)
+        r->cache = r->private_cache;
+    r->body = res->body;
+    r->gzip = res->gzip;
+    if (r->media_type == NULL)
+        r->media_type = format_media_type((enum feed_format)r->format);
+    reply_send(req, r);
+}
+
+static void on_drawn(struct request *req, void *work)
+{
+    struct waiter *w = work;
+
+    if (req != NULL && w->rc == RC_OK) {
+        reply_result(req, w->reply, &w->result);
+    } else if (req != NULL) {
+        struct problem p;
+
+        problem_of_err(&p, req->ask.arena, w->rc, &w->err);
+        if (w->rc == RC_LIMIT)
+            p.status = 422; /* it is the answer that is too large, not the request */
+        reply_problem(req, &p);
+    }
+    result_release(&w->result);
+    mem_free(w);
+}
+
+static void on_reader(void *ctx, struct reader *r)
+{
+    struct draw_job *job = ctx;
+    struct documents *all = job->api->documents;
+    struct result res = {.modified_at = TIME_UNKNOWN};
+    struct cached_doc doc = {0};
+    struct err err = ERR_INIT;
+    enum rc rc = RC_OK;
+    struct waiter *w;
+
+    if (cache_get_far(r, job->key, &doc))
+        take_cached(&res, &doc);
+    else
+        rc = draw(job, r, &res, &err);
+    if (rc != RC_OK && rc != RC_NOT_FOUND && rc != RC_LIMIT)
+        log_error("api", "draw_failed", "rc=%s error=%s", rc_name(rc),
+                  log_quote(str_from(err.text)));
+    pthread_mutex_lock(&all->lock);
+    map_del(&all->running, job->key);
+    w = job->waiters;
+    pthread_mutex_unlock(&all->lock);
+    while (w != NULL) {
+        struct waiter *next = w->next;
+
+        w->rc = rc;
+        w->err = err;
+        w->result = (struct result){.body = blob_ref(res.body),
+                                    .gzip = blob_ref(res.gzip),
+                                    .modified_at = res.modified_at,
+                                    .is_private = res.is_private,
+                                    .is_doubtful = res.is_doubtful,
+                                    .is_empty = res.is_empty};
+        ticket_post(&w->ticket, on_drawn, w);
+        w = next;
+    }
+    result_release(&res);
+    arena_release(&job->arena);
+    mem_free(job);
+}
+
+/* ---- the request's loop ---- */
+
+static struct draw_job *job_new(struct request *req, struct str key,
+                                const struct document_spec *spec)
+{
+    struct draw_job *job = NEW(struct draw_job);
+
+    job->api = req->ask.api;
+    job->cfg = req->ask.cfg;
+    job->key = str_dup(&job->arena, key);
+    document_copy(&job->arena, spec, &job->spec);
+    return job;
+}
+
+void document_name(struct ask *ask, struct document_spec *spec)
+{
+    spec->key = key_at(ask, spec, version_of(ask, spec));
+}
+
+bool document_unmodified(struct request *req, struct document_spec *spec, struct reply *r)
+{
+    int64_t version = version_of(&req->ask, spec);
+
+    spec->key = key_at(&req->ask, spec, version);
+    r->etag = spec->view.form == FORM_NEWEST ? tag_of(&req->ask, spec, version)
+                                             : reply_etag(req->ask.arena, spec->key);
+    return reply_unmodified(req, r);
+}
+
+int64_t document_base(struct request *req, const struct document_spec *spec)
+{
+    struct str rest = http_request_field(req->http, "if-none-match");
+    struct str name = tag_name(&req->ask, spec);
+    int64_t best = 0;
+
+    while (!str_is_null(rest)) {
+        struct str tag = str_trim(str_split(&rest, ',')), seq;
+
+        if (str_starts(tag, STR("W/")))
+            tag = str_slice(tag, 2, tag.len);
+        if (tag.len < 2 || tag.ptr[0] != '"' || tag.ptr[tag.len - 1] != '"')
+            continue;
+        tag = str_slice(tag, 1, tag.len - 1);
+        if (!str_eq(str_split(&tag, '-'), name) || str_is_null(tag))
+            continue;
+        (void)str_split(&tag, '-');
+        seq = str_is_null(tag) ? STR_NULL : str_split(&tag, '-');
+        if (!str_is_null(seq) && seq.len > 0 && seq.len <= 15) {
+            int64_t n = strtoll(str_z(req->ask.arena, seq), NULL, 16);
+
+            best = n > best ? n : best;
+        }
+    }
+    return best;
+}
+
+bool document_from_cache(struct request *req, const struct document_spec *spec, struct reply *r)
+{
+    struct result res = {.modified_at = TIME_UNKNOWN};
+    struct cached_doc doc = {0};
+
+    if (!cache_get(req->ask.api->store, spec->key, &doc))
+        return false;
+    r->format = (int)spec->view.format;
+    take_cached(&res, &doc);
+    reply_result(req, r, &res);
+    result_release(&res);
+    return true;
+}
+
+void document_reply(struct request *req, const struct document_spec *spec, struct reply *r)
+{
+    struct documents *all = req->ask.api->documents;
+    struct str key = spec->key;
+    struct draw_job *job;
+    struct waiter *w;
+    enum rc rc = RC_OK;
+
+    if (document_from_cache(req, spec, r))
+        return;
+    r->format = (int)spec->view.format;
+    w = NEW(struct waiter);
+    w->ticket = ticket_take(req, DRAW_MS);
+    w->reply = r;
+    pthread_mutex_lock(&all->lock);
+    job = map_get(&all->running, key);
+    if (job == NULL) {
+        job = job_new(req, key, spec);
+        job->waiters = w;
+        rc = store_read(req->ask.api->store, on_reader, job);
+        if (rc == RC_OK)
+            map_put(&all->running, job->key, job); /* it cannot end before we unlock */
+    } else {
+        w->next = job->waiters;
+        job->waiters = w;
+    }
+    pthread_mutex_unlock(&all->lock);
+    if (rc != RC_OK) {
+        struct problem p;
+
+        arena_release(&job->arena);
+        mem_free(job);
+        mem_free(w);
+        problem_of_err(&p, req->ask.arena, rc, NULL);
+        reply_problem(req, &p);
+    }
+}

@@ -1,0 +1,145 @@
+/* api/views/draw.c - what all documents have in common, and which of them a view asks for. See
+ * draw.h. */
+#include "api/views/draw.h"
+
+#include "api/views/drawing.h"
+#include "api/views/feedset.h"
+#include "feed/text/json.h"
+#include "feed/write/writer.h"
+
+/* Add the link to the hub that delivers the document, before its other links. */
+static void add_hub(struct drawing *d)
+{
+    struct out_link *links;
+
+    if (str_is_null(d->spec->hub))
+        return;
+    links = ARENA_ARRAY(&d->arena, struct out_link, d->doc.n_links + 1);
+    links[0] = (struct out_link){STR("hub"), STR_NULL, d->spec->hub};
+    if (d->doc.n_links > 0)
+        memcpy(links + 1, d->doc.links, d->doc.n_links * sizeof *links);
+    d->doc.links = links;
+    d->doc.n_links++;
+}
+
+/* JSON-P: a call with the document as its argument; one that is not JSON as one JSON string (D31).
+ * The comment keeps the first bytes from being the caller's. */
+static void wrap(struct buf *out, struct buf *doc, const struct document_spec *spec)
+{
+    buf_puts(out, "/**/");
+    buf_str(out, spec->callback);
+    buf_putc(out, '(');
+    if (format_has(spec->view.format, FORMAT_IS_JSON))
+        buf_str(out, str_trim(buf_view(doc)));
+    else
+        json_write_text(out, buf_view(doc));
+    buf_puts(out, ");\n");
+}
+
+/* The feeds of the set that changed in the second of the document's date: more than one gave it
+ * several states, unless they were only fetched for the first time then, for before that a set is
+ * not served. */
+static enum rc find_other_feeds(struct drawing *d, struct reader *r, bool *doubtful,
+                                struct err *err)
+{
+    int64_t id;
+    struct view v = drawing_view(d, VIEW_LOG_DESC, 0, INT64_MAX, 1);
+    size_t n_now = 0;
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < d->n_feeds; i++)
+        n_now += d->feeds[i].version / 1000000 >= d->modified_at;
+    *doubtful = n_now > FEEDSET_MAX; /* not worth so many queries */
+    if (n_now < 2)
+        return RC_OK;
+    v.feed_ids = &id;
+    v.n_feeds = 1;
+    for (size_t i = 0; i < d->n_feeds && rc == RC_OK && !*doubtful; i++) {
+        struct revision *newest;
+        size_t n = 0;
+
+        id = d->feeds[i].id;
+        if (d->feeds[i].version / 1000000 < d->modified_at)
+            continue;
+        rc = reader_rows(r, &v, &d->arena, &newest, &n, err);
+        *doubtful =
+            rc == RC_OK && (n == 0 || !newest->initial || newest->at_us / 1000000 < d->modified_at);
+    }
+    return rc;
+}
+
+/* Was there another state within the second that Last-Modified names (RFC 9110 section 8.8.2.2)? */
+static enum rc find_doubt(struct drawing *d, struct reader *r, bool *doubtful, struct err *err)
+{
+    int64_t *ids = ARENA_ARRAY(&d->arena, int64_t, d->n_feeds + 1);
+    struct view v = drawing_view(d, VIEW_LOG_DESC, 0, INT64_MAX, 1);
+    struct revision *newest, *other;
+    size_t n = 0, n_other = 0;
+    enum rc rc;
+
+    v.feed_ids = ids;
+    v.n_feeds = 0;
+    for (size_t i = 0; i < d->n_feeds; i++) /* stored within a minute after it was fetched */
+        if (d->feeds[i].last_change_at + 60 >= d->modified_at)
+            ids[v.n_feeds++] = d->feeds[i].id;
+    if (v.n_feeds == 0)
+        return find_other_feeds(d, r, doubtful, err);
+    rc = reader_rows(r, &v, &d->arena, &newest, &n, err);
+    if (rc == RC_OK && n > 0) {
+        v.before_seq = newest->batch;
+        rc = reader_rows(r, &v, &d->arena, &other, &n_other, err);
+    }
+    *doubtful = rc == RC_OK && n_other > 0 && other->at_us / 1000000 >= d->modified_at &&
+                !(newest->initial && other->initial && newest->feed_id != other->feed_id);
+    return rc != RC_OK || *doubtful ? rc : find_other_feeds(d, r, doubtful, err);
+}
+
+static enum rc (*const draw_ops[FORM_COUNT_])(struct drawing *, struct reader *, struct err *) = {
+#define FORM(id, path, entry_path, draw, entry, traits) [FORM_##id] = draw,
+#include "api/views/forms.def"
+#undef FORM
+};
+
+enum rc draw_document(const struct document_spec *spec, const struct api_cfg *cfg,
+                      struct store *store, struct reader *r, struct buf *out, struct drawn *drawn,
+                      struct err *err)
+{
+    struct drawing d = {.spec = spec,
+                        .cfg = cfg,
+                        .store = store,
+                        .modified_at = TIME_UNKNOWN,
+                        .position = spec->view.after_seq};
+    enum rc rc = draw_ops[spec->view.form](&d, r, err);
+
+    if (rc == RC_OK)
+        add_hub(&d);
+    if (rc == RC_OK && spec->extent == EXTENT_DELIVERY && d.n_new == 0) {
+        /* nobody will see it */
+    } else if (rc == RC_OK && !str_is_null(spec->callback)) {
+        AUTO(buf_release) struct buf bare = BUF_INIT(DRAW_MAX);
+
+        feed_write(&bare, spec->view.format, &d.doc);
+        wrap(out, &bare, spec);
+    } else if (rc == RC_OK) {
+        feed_write(out, spec->view.format, &d.doc);
+    }
+    if (rc == RC_OK) {
+        if (!buf_ok(out))
+            rc = err_set(err, RC_LIMIT, "The document would pass %zu bytes; ask for fewer entries.",
+                         DRAW_MAX);
+    }
+    drawn->is_doubtful = false;
+    if (rc == RC_OK && spec->extent != EXTENT_DELIVERY && !spec->is_settled &&
+        d.modified_at != TIME_UNKNOWN)
+        rc = find_doubt(&d, r, &drawn->is_doubtful, err);
+    drawn->modified_at = d.modified_at;
+    drawn->is_empty = d.doc.n_entries == 0;
+    drawn->n_new = d.n_new;
+    drawn->position = d.position;
+    drawn->is_last = d.is_last;
+    drawn->is_private = false;
+    for (size_t i = 0; i < d.n_feeds; i++)
+        drawn->is_private = drawn->is_private || !str_is_null(d.feeds[i].access_key);
+    arena_release(&d.arena);
+    return rc;
+}

@@ -1,0 +1,198 @@
+/* api/views/draw_newest.c - the newest entries: /feed, /feeds, /opml, and deliveries of them. See
+ * drawing.h. */
+#include "api/views/drawing.h"
+
+#include "api/views/feedset.h"
+#include "api/views/selflink.h"
+
+/* How long a document stays as it is, by the plan: the smallest period of its feeds; 0 when there
+ * is none. */
+static int64_t ttl_of(const struct api_cfg *cfg, const struct feed *feeds, size_t n)
+{
+    int64_t ttl = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        int64_t s = levels_period_s(&cfg->levels, feeds[i].level, feeds[i].period_s);
+
+        if (s > 0 && (ttl == 0 || s < ttl))
+            ttl = s;
+    }
+    return ttl;
+}
+
+static void add_page_link(struct drawing *d, const char *rel, size_t n)
+{
+    drawing_add_link(
+        d, rel, selflink_set(&d->arena, d->doc.self_url, "page", str_printf(&d->arena, "%zu", n)));
+}
+
+/* RFC 5005 section 3. How many pages a merge has is not known without reading it. */
+static enum rc link_pages(struct drawing *d, struct reader *r, bool more, struct err *err)
+{
+    const struct document_spec *spec = d->spec;
+    size_t last = 0;
+    int64_t n = 0;
+    enum rc rc = RC_OK;
+
+    if (!spec->merged)
+        rc = reader_count(r, spec->view.feed_ids, spec->view.n_feeds, false, &n, err);
+    add_page_link(d, "first", 1);
+    if (n > 0 && spec->view.len > 0)
+        last = ((size_t)n + spec->view.len - 1) / spec->view.len;
+    if (spec->page_no > 1) /* after the end: back to what is there */
+        add_page_link(d, "previous", last > 0 && spec->page_no > last ? last : spec->page_no - 1);
+    if (more)
+        add_page_link(d, "next", spec->page_no + 1);
+    if (last > 0)
+        add_page_link(d, "last", last);
+    return rc;
+}
+
+/* A link to the archives, if this document and they lose nothing: every entry that has changed
+ * since the newest full page is here, and none of the deletions since then would be missed
+ * (ARCH-06). */
+static enum rc link_archive(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct document_spec *spec = d->spec;
+    struct feedset set = {.ids = (int64_t *)(uintptr_t)spec->view.feed_ids,
+                          .n = spec->view.n_feeds,
+                          .page_size = spec->page_size};
+    struct form_page page = {.suffix = format_suffix(spec->view.format)};
+    struct err none = ERR_INIT;
+    int64_t n, n_deleted, shown = 0, newest = 0;
+    struct log_page p;
+    enum rc rc;
+
+    if (!format_has(spec->view.format, FORMAT_IS_ARCHIVED))
+        return RC_OK;
+    rc = reader_page(r, spec->view.feed_ids, spec->view.n_feeds, spec->page_size, -1, &p, &none);
+    if (rc == RC_NOT_FOUND || (rc == RC_OK && p.n == 0))
+        return RC_OK;
+    if (rc == RC_OK)
+        rc = reader_changed_since(r, spec->view.feed_ids[0], p.first_seq, &n, &n_deleted, err);
+    if (rc != RC_OK)
+        return rc;
+    for (size_t i = 0; i < d->n_rows; i++)
+        shown += d->rows[i].seq >= p.first_seq;
+    if (n_deleted > 0 || shown < n)
+        return RC_OK;
+    page.base =
+        str_printf(&d->arena, "%.*s%s/%.*s/", STR_ARG(spec->origin), form_ops(FORM_ARCHIVE)->path,
+                   STR_ARG(feedset_write(&d->arena, &set, store_secret(d->store))));
+    drawing_add_link(d, "prev-archive",
+                     form_page_url(FORM_ARCHIVE, &d->arena, &page, p.n - 1, spec->page_size));
+    for (size_t i = 0; i < d->n_rows; i++) /* as in the archives: see draw_pages() */
+        newest = d->rows[i].at_us > newest ? d->rows[i].at_us : newest;
+    if (newest / 1000000 >= d->doc.updated_at)
+        d->doc.updated_us = newest;
+    return RC_OK;
+}
+
+/* Of a feed's newest entries (D35): in Atom and RSS those that are new or changed, newest first;
+ * else the whole document, if there is any news. What was there before anyone looked is none,
+ * nor is what a merged document does not show. */
+static enum rc read_newest_news(struct drawing *d, struct reader *r, const struct view *whole,
+                                struct err *err)
+{
+    bool is_xml = format_has(d->spec->view.format, FORMAT_IS_XML);
+    enum rc rc = drawing_read_news(d, r, VIEW_MODIFIED, err);
+    size_t n = 0;
+
+    if (rc != RC_OK)
+        return rc;
+    for (size_t i = 0; i < d->n_rows; i++)
+        if (!d->rows[i].initial && (!is_xml || d->rows[i].kind != REV_DELETED))
+            d->rows[n++] = d->rows[i];
+    if (d->spec->merged)
+        rc = reader_without_doubles(r, d->spec->view.feed_ids, d->spec->view.n_feeds,
+                                    d->spec->view.after_seq, d->rows, &n, err);
+    if (rc != RC_OK)
+        return rc;
+    d->n_rows = d->n_new = n;
+    if (is_xml)
+        drawing_reverse(d->rows, d->n_rows);
+    else if (n > 0)
+        rc = reader_rows(r, whole, &d->arena, &d->rows, &d->n_rows, err);
+    return rc;
+}
+
+/* A delta cannot say that an entry was deleted: then it is left without entries, and who asked gets
+ * the whole document instead (on_no_delta() in pull.c). */
+static enum rc keep_delta(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct view *v = &d->spec->view;
+    int64_t n, n_deleted = 0;
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < v->n_feeds && rc == RC_OK && n_deleted == 0; i++)
+        rc = reader_changed_since(r, v->feed_ids[i], v->after_seq + 1, &n, &n_deleted, err);
+    if (n_deleted > 0)
+        d->n_rows = 0;
+    return rc;
+}
+
+enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct document_spec *spec = d->spec;
+    /* one row more tells whether another page follows */
+    struct view view = spec->view;
+    struct out_doc *doc = &d->doc;
+    enum rc rc = RC_OK;
+    bool more;
+
+    if (view.len > 0)
+        view.len++;
+    if (drawing_is_delivery(d))
+        view.after_seq = 0;
+    if (drawing_is_delivery(d))
+        rc = read_newest_news(d, r, &view, err);
+    else if (spec->view.len > 0 && spec->view.n_feeds > 0)
+        rc = reader_rows(r, &view, &d->arena, &d->rows, &d->n_rows, err);
+    if (rc == RC_OK && !drawing_is_delivery(d) && view.after_seq > 0)
+        rc = keep_delta(d, r, err);
+    if (rc == RC_OK && spec->view.n_feeds > 0)
+        rc = reader_feeds(r, spec->view.feed_ids, spec->view.n_feeds, &d->arena, &d->feeds,
+                          &d->n_feeds, err);
+    if (rc != RC_OK)
+        return rc;
+    if (!spec->merged && d->n_feeds == 0)
+        return err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
+    more = d->n_rows > spec->view.len &&
+           (!drawing_is_delivery(d) || format_has(spec->view.format, FORMAT_IS_JSON));
+    if (more)
+        d->n_rows = spec->view.len;
+    drawing_entries(d);
+    for (size_t i = 0; i < d->n_feeds; i++)
+        if (d->feeds[i].last_change_at > d->modified_at)
+            d->modified_at = d->feeds[i].last_change_at;
+    for (size_t i = 0; i < d->n_rows; i++)
+        if (d->rows[i].at_us / 1000000 > d->modified_at)
+            d->modified_at = d->rows[i].at_us / 1000000;
+    doc->self_url = selflink_fill(&d->arena, spec->self, drawing_access_key, d);
+    doc->id = spec->merged ? spec->id : STR_NULL;
+    doc->title = spec->title;
+    /* never before a date that is shown, though it be in the future */
+    doc->updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;
+    for (size_t i = 0; i < d->n_rows; i++)
+        if (d->rows[i].updated_at > doc->updated_at)
+            doc->updated_at = d->rows[i].updated_at;
+    /* a head changes the document, too; versions follow the clock */
+    for (size_t i = 0; i < d->n_feeds; i++)
+        if (d->feeds[i].version / 1000000 > d->modified_at)
+            d->modified_at = d->feeds[i].version / 1000000;
+    doc->ttl_s = ttl_of(d->cfg, d->feeds, d->n_feeds);
+    for (size_t i = 0; i < d->n_feeds; i++)
+        doc->partial |= d->feeds[i].partial;
+    /* what the publisher says of all its entries is true of all of them only */
+    doc->complete = !spec->merged && !drawing_is_delivery(d) && d->feeds[0].complete &&
+                    spec->view.skip == 0 && spec->page_no == 0 &&
+                    (int64_t)d->n_rows == d->feeds[0].n_entries;
+    if (more && !str_is_null(spec->next))
+        doc->next_url = selflink_fill(&d->arena, spec->next, drawing_access_key, d);
+    if (spec->page_no > 0)
+        return link_pages(d, r, more, err);
+    /* a complete document belongs to no archived feed (RFC 5005 section 1) */
+    return spec->merged || spec->view.skip > 0 || spec->view.after_seq > 0 || doc->complete
+               ? RC_OK
+               : link_archive(d, r, err);
+}

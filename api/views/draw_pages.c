@@ -1,0 +1,324 @@
+/* api/views/draw_pages.c - pages of the log: /simple, /archive, /history, /pmh, and deliveries of
+ * what is new in them. See drawing.h. */
+#include "api/views/drawing.h"
+
+#include <inttypes.h>
+
+#include "api/http/paths.h"
+#include "api/views/feedset.h"
+#include "api/views/selflink.h"
+#include "net/url.h"
+
+/* "http://host/archive?url=...": the URL at which the newest page is to be had, by the feeds' first
+ * addresses, so that it stays the same. */
+static struct str entry_url(struct drawing *d, const struct feed *first, size_t n)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    buf_str(&out, d->spec->origin);
+    buf_puts(&out, form_ops(d->spec->view.form)->entry_path);
+    for (size_t i = 0; i < n; i++) {
+        struct str url = first[i].url;
+        ssize_t at = str_find(url, STR("://"));
+        size_t host = at < 0 ? 0 : (size_t)at + 3;
+
+        buf_puts(&out, i == 0 ? "?url=" : "&url=");
+        buf_str(&out, url_encode(&d->arena, str_slice(url, 0, host)));
+        if (!str_is_null(first[i].access_key)) {
+            buf_str(&out, url_encode(&d->arena, first[i].access_key));
+            buf_puts(&out, "%40");
+        }
+        buf_str(&out, url_encode(&d->arena, str_slice(url, host, url.len)));
+    }
+    if (d->spec->view.format != FORMAT_ATOM) /* which it is without a type */
+        buf_printf(&out, "&type=%s", format_name(d->spec->view.format));
+    return str_dup(&d->arena, buf_view(&out));
+}
+
+/* The id that all documents of a merged log share. */
+static struct str merged_id(struct drawing *d)
+{
+    AUTO(buf_release) struct buf name = BUF_INIT(BUF_ANY);
+
+    buf_str(&name, store_log_id(d->store));
+    for (size_t i = 0; i < d->spec->view.n_feeds; i++)
+        buf_printf(&name, "\n%" PRId64, d->spec->view.feed_ids[i]);
+    return form_urn(&d->arena, buf_view(&name));
+}
+
+/* Where a metadata record is found whole, in several formats. */
+static void add_alternates(struct drawing *d)
+{
+    static const struct {
+        const char *suffix, *type;
+    } offers[] = {
+        {".atom", "application/atom+xml"}, {".json", "application/json"}, {".html", "text/html"}};
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n_rows; i++) {
+        const struct revision *row = &d->rows[i];
+        struct feedset set = {.ids = (int64_t[]){row->feed_id}, .n = 1, .page_size = 1};
+        struct out_entry *e = &d->entries[n];
+        struct out_link *links;
+        struct str word;
+
+        if (drawing_feed(d, row->feed_id) == d->n_feeds)
+            continue;
+        n++;
+        if (e->kind != OUT_METADATA)
+            continue;
+        word = feedset_write(&d->arena, &set, store_secret(d->store));
+        links = ARENA_ARRAY(&d->arena, struct out_link, ARRAY_LEN(offers));
+        for (size_t k = 0; k < ARRAY_LEN(offers); k++)
+            links[k] = (struct out_link){.rel = STR("alternate"),
+                                         .type = str_from(offers[k].type),
+                                         .href = str_printf(&d->arena,
+                                                            "%.*s" PATH_ITEM "/%.*s/%" PRId64 "%s",
+                                                            STR_ARG(d->spec->origin), STR_ARG(word),
+                                                            row->seq, offers[k].suffix)};
+        e->links = links;
+        e->n_links = ARRAY_LEN(offers);
+    }
+}
+
+/* The first rows of a page, newest first. */
+static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p, struct err *err)
+{
+    const struct document_spec *spec = d->spec;
+    struct view v;
+    enum rc rc;
+
+    if (spec->part == PART_STATE && spec->log_rows == 0) {
+        *p = (struct log_page){0};
+        return RC_OK;
+    }
+    rc = reader_page(r, spec->view.feed_ids, spec->view.n_feeds, spec->page_size,
+                     document_is_entry(spec) ? -1 : spec->log_page, p, err);
+    /* a log without entries: an empty document */
+    if (rc == RC_NOT_FOUND && (document_is_entry(spec) || spec->log_page == 0)) {
+        *p = (struct log_page){0};
+        return RC_OK;
+    }
+    if (rc != RC_OK)
+        return rc;
+    if (spec->part == PART_STATE && spec->log_rows > p->n_rows)
+        return err_set(err, RC_NOT_FOUND, "There is no such document yet.");
+    if (drawing_is_delivery(d)) {
+        rc = drawing_read_news(d, r, VIEW_LOG, err);
+        drawing_reverse(d->rows, d->n_rows);
+        return rc;
+    }
+    v = drawing_view(d, VIEW_LOG, p->first_seq - 1, p->last_seq + 1,
+                     spec->part == PART_STATE ? spec->log_rows : p->n_rows);
+    rc = reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
+    if (rc == RC_OK)
+        drawing_reverse(d->rows, d->n_rows);
+    return rc;
+}
+
+/* All current metadata records, newest first. */
+static enum rc read_current(struct drawing *d, struct reader *r, struct err *err)
+{
+    struct view v;
+    int64_t n;
+    enum rc rc = reader_count(r, d->spec->view.feed_ids, d->spec->view.n_feeds, false, &n, err);
+
+    if (rc != RC_OK)
+        return rc;
+    /* with room for what comes meanwhile */
+    v = drawing_view(d, VIEW_MODIFIED_DESC, 0, INT64_MAX, (size_t)n + 1000);
+    v.with_deleted = false;
+    return reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
+}
+
+/* Draft-00 section 3: a feed without a past is one document, and leads nowhere. */
+static enum rc find_stateless(struct drawing *d, struct reader *r, bool *stateless, struct err *err)
+{
+    const struct document_spec *spec = d->spec;
+    struct feed *feed;
+    size_t n = 0;
+    enum rc rc = RC_OK;
+
+    if (spec->view.form == FORM_HISTORY && spec->view.n_feeds == 1 && document_is_entry(spec) &&
+        !drawing_is_delivery(d))
+        rc = reader_feeds(r, spec->view.feed_ids, 1, &d->arena, &feed, &n, err);
+    *stateless = rc == RC_OK && n == 1 && feed[0].complete;
+    return rc;
+}
+
+/* Of entries that several feeds have under one id only the first keeps it as an event: the ids of a
+ * log are unique (D10). */
+static enum rc tell_events_apart(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct view *v = &d->spec->view;
+    struct str *uids = ARENA_ARRAY(&d->arena, struct str, d->n_rows + 1);
+    enum rc rc = RC_OK;
+
+    for (size_t f = 0; f < v->n_feeds && rc == RC_OK; f++) {
+        struct known_entry *known;
+        size_t n_known = 0, n_uids = 0, at = 0;
+
+        for (size_t i = 0; i < d->n_rows; i++)
+            if (d->rows[i].feed_id != v->feed_ids[f] && d->rows[i].seq == d->rows[i].first_seq)
+                uids[n_uids++] = d->rows[i].uid;
+        rc = reader_known(r, v->feed_ids[f], uids, n_uids, NULL, 0, &d->arena, &known, &n_known,
+                          err);
+        for (size_t i = 0; i < d->n_rows && rc == RC_OK && n_known > 0; i++) {
+            const struct revision *row = &d->rows[i];
+            struct out_entry *e = &d->entries[at];
+
+            if (drawing_feed(d, row->feed_id) == d->n_feeds)
+                continue;
+            at++;
+            if (row->seq != row->first_seq || row->feed_id == v->feed_ids[f] ||
+                !str_is_null(e->id) || !str_eq(out_entry_iri(&d->arena, e), row->uid))
+                continue;
+            for (size_t k = 0; k < n_known; k++)
+                if (known[k].first_seq < row->seq && str_eq(known[k].identity.uid, row->uid)) {
+                    form_own_id(&d->arena, row, store_log_id(d->store), e);
+                    break;
+                }
+        }
+    }
+    return rc;
+}
+
+/* The source of an entry in a merged log is its feed as it was when the entry came, in the page
+ * that still grows, too: an entry that was given out does not change (Simplefeed, rule 2). */
+static enum rc read_sources(struct drawing *d, struct reader *r, struct err *err)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < d->n_rows; i++) {
+        const struct revision *row = &d->rows[i];
+        struct feed *feed;
+        struct out_feed *out;
+        size_t n;
+        enum rc rc;
+
+        if (drawing_feed(d, row->feed_id) == d->n_feeds)
+            continue;
+        rc = reader_feeds_at(r, &row->feed_id, 1, row->seq, &d->arena, &feed, &n, err);
+        if (rc == RC_OK && n == 0)
+            rc = err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
+        if (rc != RC_OK)
+            return rc;
+        feed->last_change_at = row->at_us / 1000000;
+        out = ARENA_NEW(&d->arena, struct out_feed);
+        drawing_head(&d->arena, feed, out);
+        d->entries[at++].feed = out;
+    }
+    return RC_OK;
+}
+
+/* Times and ids of a page follow from its rows and from the heads of its time alone. */
+static enum rc read_heads(struct drawing *d, struct reader *r, struct str *current, struct err *err)
+{
+    const struct document_spec *spec = d->spec;
+    int64_t at = d->n_rows > 0 ? d->rows[0].seq : INT64_MAX;
+    struct feed *first;
+    size_t n_first;
+    enum rc rc = reader_feeds_at(r, spec->view.feed_ids, spec->view.n_feeds, at, &d->arena,
+                                 &d->feeds, &d->n_feeds, err);
+
+    if (rc == RC_OK)
+        rc = reader_feeds_at(r, spec->view.feed_ids, spec->view.n_feeds, 0, &d->arena, &first,
+                             &n_first, err);
+    if (rc != RC_OK)
+        return rc;
+    if (d->n_feeds == 0 || n_first != d->n_feeds)
+        return err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
+    for (size_t i = 0; i < d->n_feeds; i++) {
+        if (d->n_rows > 0)
+            d->feeds[i].last_change_at = d->rows[0].at_us / 1000000;
+        else if (d->feeds[i].last_change_at > d->modified_at)
+            d->modified_at = d->feeds[i].last_change_at;
+    }
+    *current = entry_url(d, first, n_first);
+    drawing_entries(d);
+    if (spec->merged)
+        rc = read_sources(d, r, err);
+    if (rc == RC_OK && spec->merged && spec->view.form == FORM_EVENTS)
+        rc = tell_events_apart(d, r, err);
+    if (spec->merged) {
+        d->doc.id = merged_id(d);
+        d->doc.title = str_printf(&d->arena, "%zu feeds merged", spec->view.n_feeds);
+    } else {
+        struct out_feed head;
+
+        drawing_head(&d->arena, &first[0], &head);
+        d->doc.id = feed_iri(&d->arena, &head);
+        d->doc.title = STR_NULL;
+    }
+    return rc;
+}
+
+enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct document_spec *spec = d->spec;
+    struct feedset set = {.ids = (int64_t *)(uintptr_t)spec->view.feed_ids,
+                          .n = spec->view.n_feeds,
+                          .page_size = spec->page_size};
+    struct str word = feedset_write(&d->arena, &set, store_secret(d->store));
+    struct out_doc *doc = &d->doc;
+    struct log_page p = {0};
+    struct form_page page;
+    struct out_link *links = NULL;
+    bool complete =
+        spec->part == PART_ALL && !drawing_is_delivery(d); /* what is new is never all */
+    bool stateless;
+    enum rc rc = find_stateless(d, r, &stateless, err);
+
+    if (rc == RC_OK)
+        rc = complete || stateless ? read_current(d, r, err) : read_page(d, r, &p, err);
+    page = (struct form_page){
+        .n = p.n,
+        .n_pages = p.n_pages,
+        .rows = p.n_rows,
+        .shown = d->n_rows,
+        .by_entry = document_is_entry(spec),
+        .is_page = !drawing_is_delivery(d) || (spec->view.after_seq < p.first_seq &&
+                                               d->position == p.last_seq && d->n_rows == p.n_rows),
+        .reaches_back = !drawing_is_delivery(d) || spec->view.after_seq < p.first_seq,
+        .base = str_printf(&d->arena, "%.*s%s/%.*s/", STR_ARG(spec->origin),
+                           form_ops(spec->view.form)->path, STR_ARG(word)),
+        .suffix = format_suffix(spec->view.format),
+        .media_type = str_z(&d->arena, format_bare_type(spec->view.format)),
+    };
+    if (rc == RC_OK && !stateless && form_has(spec->view.form, FORM_SHOWS_NEWEST_VERSIONS))
+        d->n_rows = form_newest_versions(&d->arena, d->rows, d->n_rows);
+    if (rc == RC_OK)
+        rc = read_heads(d, r, &page.entry, err);
+    if (rc != RC_OK)
+        return rc;
+    if (spec->view.form == FORM_METADATA)
+        add_alternates(d);
+    doc->repeats = true;
+    doc->self_url = document_is_entry(spec)
+                        ? selflink_fill(&d->arena, spec->self, drawing_access_key, d)
+                        : form_page_url(spec->view.form, &d->arena, &page, p.n, page.shown);
+    if (d->n_rows > 0)
+        d->modified_at = d->rows[0].at_us / 1000000;
+    doc->updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;
+    /* where the newest document's entry counts (RFC 5005 section 4.2), or entries are measured by
+     * the document (Atom-PMH), those of one second are told apart */
+    if (d->n_rows > 0 && form_has(spec->view.form, FORM_COUNTS_MICROSECONDS))
+        doc->updated_us = d->rows[0].at_us;
+    if (complete) { /* its head names itself and nothing else; the Link field has the hub */
+        for (size_t i = 0; i < d->n_feeds; i++) {
+            value_del(d->heads[i].obj, STR("links"));
+            value_del(d->heads[i].obj, STR("link"));
+        }
+        links = ARENA_NEW(&d->arena, struct out_link);
+        *links = (struct out_link){STR("current"), str_from(page.media_type), doc->self_url};
+        doc->n_links = 1;
+    } else if (!stateless) {
+        doc->n_links = form_links(spec->view.form, &d->arena, &page, spec->page_size, &links);
+    }
+    doc->links = links;
+    doc->complete = complete;
+    doc->archive = form_page_is_archive(spec->view.form, &page);
+    if (spec->view.form == FORM_HISTORY)
+        doc->state = stateless ? OUT_STATELESS : OUT_STATEFUL;
+    return RC_OK;
+}

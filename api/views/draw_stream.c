@@ -1,0 +1,199 @@
+/* api/views/draw_stream.c - a piece of a Smart Feed: /smart, and deliveries of it. See drawing.h.
+ */
+#include "api/views/drawing.h"
+
+#include <stdio.h>
+
+#include "api/views/cursor_find.h"
+#include "api/views/selflink.h"
+#include "net/url.h"
+
+/* The cursor of a row: the seq by which the order goes, and its time. */
+static struct str cursor_of(struct drawing *d, int64_t seq, int64_t at_us)
+{
+    char *text = arena_alloc(&d->arena, CURSOR_TEXT);
+
+    cursor_write(text, store_log_id(d->store), seq, at_us);
+    return str_from(text);
+}
+
+/* The cursor of the stream's last item below `before`: of the newest revision there, which may have
+ * been changed since, or, by creation, of the newest entry. Empty: there is none. */
+static enum rc last_cursor(struct drawing *d, struct reader *r, int64_t before, struct str *out,
+                           struct err *err)
+{
+    bool by_creation = order_is_by_creation(d->spec->view.order);
+    struct view v = drawing_view(d, by_creation ? VIEW_CREATED_DESC : VIEW_LOG_DESC, 0, before, 1);
+    struct revision *rows;
+    int64_t at_us;
+    size_t n;
+    enum rc rc = reader_rows(r, &v, &d->arena, &rows, &n, err);
+
+    *out = STR("");
+    if (rc != RC_OK || n == 0)
+        return rc;
+    if (!by_creation) {
+        *out = cursor_of(d, rows[0].seq, rows[0].at_us);
+        return RC_OK;
+    }
+    rc = reader_created(r, rows, 1, &at_us, err);
+    *out = cursor_of(d, rows[0].first_seq, at_us);
+    return rc;
+}
+
+/* Where a reader stands who got nothing: where he said, or at the end of the feed (D27). */
+static enum rc cursor_of_nothing(struct drawing *d, struct reader *r, struct str *out,
+                                 struct err *err)
+{
+    const struct cursor_spec *since = &d->spec->since;
+
+    if (str_is_null(since->token))
+        return last_cursor(d, r, INT64_MAX, out, err);
+    *out = since->token;
+    return RC_OK;
+}
+
+/* The rows that are asked for, and one more, which tells whether a page follows; or those of a
+ * delivery, which is always from old to new. */
+static enum rc read_items(struct drawing *d, struct reader *r, struct out_stream *stream,
+                          struct err *err)
+{
+    const struct document_spec *spec = d->spec;
+    bool by_creation = order_is_by_creation(spec->view.order);
+    int64_t since, until;
+    struct view v;
+    enum rc rc;
+
+    if (drawing_is_delivery(d)) {
+        v = drawing_view(d, order_of_items(by_creation, false), spec->view.after_seq, INT64_MAX,
+                         spec->new_max);
+        rc = last_cursor(d, r, spec->view.after_seq + 1, &stream->prev_cursor, err);
+    } else {
+        rc = cursor_find(r, &spec->since, &spec->view, true, &since, err);
+        if (rc == RC_OK)
+            rc = cursor_find(r, &spec->until, &spec->view, false, &until, err);
+        if (rc == RC_OK)
+            v = order_descends(spec->view.order)
+                    ? drawing_view(d, spec->view.order, until, since, spec->view.len + 1)
+                    : drawing_view(d, spec->view.order, since, until, spec->view.len + 1);
+    }
+    return rc != RC_OK ? rc : reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
+}
+
+/* The URL of the items that follow these, up to the same end. */
+static void add_next(struct drawing *d, struct out_stream *stream)
+{
+    const struct cursor_spec *until = &d->spec->until;
+    char max[24];
+
+    snprintf(max, sizeof max, "%zu", d->spec->view.len);
+    stream->next =
+        selflink_set(&d->arena,
+                     selflink_set(&d->arena, d->doc.self_url, "since",
+                                  str_concat(&d->arena, STR("cursor%3A"), stream->last_cursor)),
+                     "max", str_dup(&d->arena, str_from(max)));
+    if (until->kind != CURSOR_NONE)
+        stream->next =
+            selflink_set(&d->arena, stream->next, "until", url_encode(&d->arena, until->given));
+}
+
+/* Items of several feeds that share an id: the oldest keeps it, the others get one of their own and
+ * say which entry they are about. */
+static enum rc tell_twins_apart(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct view *view = &d->spec->view;
+    bool *elders = ARENA_ARRAY(&d->arena, bool, d->n_rows + 1);
+    enum rc rc;
+
+    if (view->n_feeds < 2)
+        return RC_OK;
+    rc = reader_elders(r, view->feed_ids, view->n_feeds, d->rows, d->n_rows, elders, err);
+    for (size_t i = 0, k = 0; i < d->n_rows && rc == RC_OK; i++) {
+        size_t feed = drawing_feed(d, d->rows[i].feed_id);
+        struct out_entry *e;
+        struct out_link *about;
+
+        if (feed == d->n_feeds)
+            continue;
+        e = &d->entries[k++];
+        if (!elders[i])
+            continue;
+        e->id = form_item_id(&d->arena, &d->rows[i], &d->feeds[feed], true);
+        if (e->kind == OUT_EMPTY)
+            continue; /* stripped of all else */
+        about = ARENA_NEW(&d->arena, struct out_link);
+        *about = (struct out_link){STR("related"), STR_NULL, out_entry_iri(&d->arena, e)};
+        e->links = about;
+        e->n_links = 1;
+    }
+    return rc;
+}
+
+enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct document_spec *spec = d->spec;
+    const struct view *view = &spec->view;
+    bool by_creation = order_is_by_creation(view->order), more;
+    struct out_stream *stream = ARENA_NEW(&d->arena, struct out_stream);
+    struct out_link *next = ARENA_NEW(&d->arena, struct out_link);
+    int64_t *created;
+    enum rc rc;
+
+    *stream = (struct out_stream){.prev_cursor = STR_NULL, .next = STR_NULL};
+    rc = read_items(d, r, stream, err);
+    if (rc == RC_OK)
+        rc = reader_feeds(r, view->feed_ids, view->n_feeds, &d->arena, &d->feeds, &d->n_feeds, err);
+    if (rc == RC_OK)
+        rc = reader_count(r, view->feed_ids, view->n_feeds, true, &stream->total, err);
+    if (rc != RC_OK)
+        return rc;
+    if (d->n_feeds == 0)
+        return err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
+    more = !drawing_is_delivery(d) && d->n_rows > view->len;
+    if (more)
+        d->n_rows = view->len;
+    d->n_new = d->n_rows;
+    d->is_last = d->n_rows < spec->new_max;
+    d->position = view->after_seq;
+    if (d->n_rows > 0)
+        d->position = by_creation ? d->rows[d->n_rows - 1].first_seq : d->rows[d->n_rows - 1].seq;
+    created = ARENA_ARRAY(&d->arena, int64_t, d->n_rows + 1);
+    rc = reader_created(r, d->rows, d->n_rows, created, err);
+    if (rc != RC_OK)
+        return rc;
+    drawing_entries(d);
+    rc = tell_twins_apart(d, r, err);
+    if (rc != RC_OK)
+        return rc;
+    for (size_t i = 0, k = 0; i < d->n_rows; i++) {
+        if (drawing_feed(d, d->rows[i].feed_id) == d->n_feeds)
+            continue;
+        d->entries[k++].created_at = created[i] / 1000000;
+        if (d->rows[i].at_us / 1000000 > d->modified_at)
+            d->modified_at = d->rows[i].at_us / 1000000;
+    }
+    d->doc.repeats = true; /* two feeds' items of one id are two items */
+    d->doc.self_url = selflink_fill(&d->arena, spec->self, drawing_access_key, d);
+    d->doc.id = spec->id;
+    d->doc.title = spec->title;
+    d->doc.stream = stream;
+    if (d->n_rows == 0) {
+        rc = cursor_of_nothing(d, r, &stream->last_cursor, err);
+    } else {
+        const struct revision *last = &d->rows[d->n_rows - 1];
+
+        stream->last_cursor = by_creation ? cursor_of(d, last->first_seq, created[d->n_rows - 1])
+                                          : cursor_of(d, last->seq, last->at_us);
+    }
+    for (size_t i = 0; i < d->n_feeds; i++)
+        if (d->feeds[i].last_change_at > d->modified_at)
+            d->modified_at = d->feeds[i].last_change_at;
+    d->doc.updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;
+    if (more) {
+        add_next(d, stream);
+        *next = (struct out_link){STR("next"), STR("application/atom+xml"), stream->next};
+        d->doc.links = next;
+        d->doc.n_links = 1;
+    }
+    return rc;
+}

@@ -1,0 +1,128 @@
+/* api/views/drawing.c - see drawing.h. */
+#include "api/views/drawing.h"
+
+#include "feed/text/json.h"
+
+struct str drawing_access_key(void *ctx, int64_t feed_id)
+{
+    const struct drawing *d = ctx;
+
+    for (size_t i = 0; i < d->n_feeds; i++)
+        if (d->feeds[i].id == feed_id)
+            return d->feeds[i].access_key;
+    return STR_NULL;
+}
+
+/* The stored head: {"feed": {...}, facts...} -> the dict of the head and the facts beside it. */
+void drawing_head(struct arena *a, const struct feed *feed, struct out_feed *out)
+{
+    struct value *head = NULL;
+
+    if (feed->head.len == 0 || json_read(a, feed->head, &head, NULL) != RC_OK)
+        head = value_dict(a);
+    out->obj = value_getz(head, "feed");
+    if (out->obj == NULL || out->obj->kind != VAL_DICT)
+        out->obj = value_dict(a);
+    value_del(head, STR("feed"));
+    if (value_getz(head, "href") == NULL)
+        value_set_textz(a, head, "href", feed->url);
+    out->meta = head;
+    out->url = feed->url;
+    out->id_url = feed->id_url;
+    out->ext = feed->ext;
+    out->updated_at = feed->last_change_at;
+}
+
+size_t drawing_feed(const struct drawing *d, int64_t feed_id)
+{
+    size_t lo = 0, hi = d->n_feeds;
+
+    while (lo < hi) { /* the ids of a view are sorted */
+        size_t mid = (lo + hi) / 2;
+
+        if (d->feeds[mid].id < feed_id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < d->n_feeds && d->feeds[lo].id == feed_id ? lo : d->n_feeds;
+}
+
+void drawing_entries(struct drawing *d)
+{
+    enum feed_format format = d->spec->view.format;
+    bool copies = format_has(format, FORMAT_IS_STORED);
+    struct str log_id = store_log_id(d->store);
+    size_t n = 0;
+
+    d->heads = ARENA_ARRAY(&d->arena, struct out_feed, d->n_feeds + 1);
+    d->entries = ARENA_ARRAY(&d->arena, struct out_entry, d->n_rows + 1);
+    for (size_t i = 0; i < d->n_feeds; i++)
+        drawing_head(&d->arena, &d->feeds[i], &d->heads[i]);
+    for (size_t i = 0; i < d->n_rows; i++) {
+        const struct revision *row = &d->rows[i];
+        size_t feed = drawing_feed(d, row->feed_id);
+        struct out_entry *e = &d->entries[n];
+
+        if (feed == d->n_feeds)
+            continue;
+        form_entry(d->spec->view.form, &d->arena, row, &d->heads[feed], log_id, e);
+        if (!copies && row->doc.len > 0 && json_read(&d->arena, row->doc, &e->obj, NULL) != RC_OK)
+            e->obj = value_dict(&d->arena);
+        n++;
+    }
+    d->doc.merged = d->spec->merged;
+    d->doc.feeds = d->heads;
+    d->doc.n_feeds = d->n_feeds;
+    d->doc.entries = d->entries;
+    d->doc.n_entries = n;
+}
+
+void drawing_reverse(struct revision *rows, size_t n)
+{
+    for (size_t i = 0; i + 1 < n - i; i++) {
+        struct revision swap = rows[i];
+
+        rows[i] = rows[n - 1 - i];
+        rows[n - 1 - i] = swap;
+    }
+}
+
+enum rc drawing_read_news(struct drawing *d, struct reader *r, enum view_order order,
+                          struct err *err)
+{
+    struct view v = drawing_view(d, order, d->spec->view.after_seq, INT64_MAX, d->spec->new_max);
+    enum rc rc = reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
+
+    d->position = d->spec->view.after_seq;
+    if (rc == RC_OK && d->n_rows > 0)
+        d->position = d->rows[d->n_rows - 1].seq;
+    d->n_new = d->n_rows;
+    d->is_last = d->n_rows < d->spec->new_max;
+    return rc;
+}
+
+struct view drawing_view(const struct drawing *d, enum view_order order, int64_t after,
+                         int64_t before, size_t len)
+{
+    struct view v = d->spec->view;
+
+    v.order = order;
+    v.after_seq = after;
+    v.before_seq = before;
+    v.len = len;
+    v.skip = 0;
+    v.with_deleted = true;
+    return v;
+}
+
+void drawing_add_link(struct drawing *d, const char *rel, struct str href)
+{
+    struct out_link *links = ARENA_ARRAY(&d->arena, struct out_link, d->doc.n_links + 1);
+
+    if (d->doc.n_links > 0)
+        memcpy(links, d->doc.links, d->doc.n_links * sizeof *links);
+    links[d->doc.n_links++] =
+        (struct out_link){str_from(rel), format_bare_type(d->spec->view.format), href};
+    d->doc.links = links;
+}

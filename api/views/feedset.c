@@ -1,0 +1,88 @@
+/* api/views/feedset.c - hex of: a signature of 8 bytes, then as variable-length numbers the page
+ * size, the first id, and the steps to each further one. */
+#include "api/views/feedset.h"
+
+#include "base/buf.h"
+#include "base/digest.h"
+
+#define SIGNATURE 8
+#define WORD_MAX ((SIGNATURE + 10 * (FEEDSET_MAX + 1)) * 2)
+
+static void put_number(struct buf *out, uint64_t n)
+{
+    for (; n >= 128; n >>= 7)
+        buf_putc(out, (char)(n | 128));
+    buf_putc(out, (char)n);
+}
+
+static bool take_number(struct str *in, uint64_t *n)
+{
+    *n = 0;
+    for (unsigned shift = 0; in->len > 0 && shift < 63; shift += 7) {
+        unsigned char c = (unsigned char)in->ptr[0];
+
+        *in = str_slice(*in, 1, in->len);
+        *n |= (uint64_t)(c & 127) << shift;
+        if (c < 128)
+            return true;
+    }
+    return false;
+}
+
+struct str feedset_write(struct arena *a, const struct feedset *set, struct str secret)
+{
+    AUTO(buf_release) struct buf numbers = BUF_INIT(BUF_ANY);
+    unsigned char mac[DIGEST_MAX_LEN];
+    char *word;
+
+    put_number(&numbers, set->page_size);
+    for (size_t i = 0; i < set->n; i++)
+        put_number(&numbers, (uint64_t)(set->ids[i] - (i == 0 ? 0 : set->ids[i - 1])));
+    digest_hmac(DIGEST_SHA256, secret, buf_view(&numbers), mac);
+    word = arena_alloc(a, 2 * (SIGNATURE + numbers.len) + 1);
+    digest_hex(mac, SIGNATURE, word);
+    digest_hex((const unsigned char *)buf_view(&numbers).ptr, numbers.len, word + 2 * SIGNATURE);
+    return str_from(word);
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool unhex(struct arena *a, struct str word, struct str *out)
+{
+    char *bytes = arena_alloc(a, word.len / 2 + 1);
+
+    for (size_t i = 0; i + 1 < word.len; i += 2) {
+        int high = hex_digit(word.ptr[i]), low = hex_digit(word.ptr[i + 1]);
+
+        if (high < 0 || low < 0)
+            return false;
+        bytes[i / 2] = (char)(high << 4 | low);
+    }
+    *out = str_of(bytes, word.len / 2);
+    return word.len % 2 == 0;
+}
+
+bool feedset_read(struct arena *a, struct str word, struct str secret, struct feedset *out)
+{
+    unsigned char mac[DIGEST_MAX_LEN];
+    struct str bytes, numbers;
+    uint64_t n, last = 0;
+
+    if (word.len <= 2 * SIGNATURE || word.len > WORD_MAX || !unhex(a, word, &bytes))
+        return false;
+    numbers = str_slice(bytes, SIGNATURE, bytes.len);
+    digest_hmac(DIGEST_SHA256, secret, numbers, mac);
+    if (!digest_same(mac, bytes.ptr, SIGNATURE) || !take_number(&numbers, &n) || n == 0)
+        return false;
+    out->page_size = (size_t)n;
+    out->ids = ARENA_ARRAY(a, int64_t, numbers.len + 1);
+    for (out->n = 0; numbers.len > 0; last = (uint64_t)out->ids[out->n++]) {
+        if (!take_number(&numbers, &n))
+            return false;
+        out->ids[out->n] = (int64_t)(last + n);
+    }
+    return out->n > 0;
+}

@@ -1,0 +1,368 @@
+/* api/views/gather.c - look up, add what is unknown, await what was never fetched.
+ *
+ * A `struct gather` stands for one waiting request; each feed it waits for has a `struct wait` that
+ * travels through storer and fetcher and comes home to the loop exactly once. When the request has
+ * been answered meanwhile, what comes home is only counted; the last one frees the gather.
+ */
+#include "api/views/gather.h"
+
+#include "api/http/reply.h"
+#include "api/http/ticket.h"
+#include "base/mem.h"
+#include "net/url.h"
+
+#define WAITS_MAX 65536 /* of all requests together */
+#define WINDOW 128      /* additions of one request that the storer may hold at once */
+#define RETRY_MS 20     /* the storer had no room */
+#define MARGIN_MS 60000 /* beyond fetch_wait_ms, for the query that follows */
+
+struct gather {
+    struct ticket ticket; /* its request is valid while !over */
+    struct api *api;
+    struct gathered *items;
+    size_t n;
+    size_t next;            /* items before it were looked up */
+    size_t n_adding, n_out; /* with the storer; with anybody */
+    bool over;
+    struct loop_timer *deadline, *retry;
+    gather_done_fn *done;
+    void *ctx;
+};
+
+struct wait {
+    struct ticket ticket;
+    struct gather *g;
+    size_t index;
+    enum rc rc;
+    int64_t feed_id;
+    int status;
+    char *text; /* NULL: none */
+};
+
+static void pump(struct gather *g);
+
+bool gather_find(struct api *api, struct gathered *item)
+{
+    struct feed_brief brief;
+    struct str credential = item->want.credential;
+    bool known = store_find_feed(api->store, item->want.url, credential, &brief);
+
+    /* a user name alone may be the access key of one of our links */
+    if (!known && str_ends(credential, STR(":")))
+        known = store_find_feed(api->store, item->want.url,
+                                str_slice(credential, 0, credential.len - 1), &brief);
+    if (known) {
+        item->id = brief.id;
+        item->ready = brief.fetched;
+    }
+    return known;
+}
+
+static void gather_free(struct gather *g)
+{
+    if (g->over && g->n_out == 0)
+        mem_free(g);
+}
+
+static void gather_leave(struct gather *g)
+{
+    g->over = true;
+    if (g->deadline != NULL)
+        loop_timer_cancel(&g->deadline);
+    if (g->retry != NULL)
+        loop_timer_cancel(&g->retry);
+}
+
+static void on_gone(struct request *req)
+{
+    struct gather *g = req->gone_ctx;
+
+    gather_leave(g);
+    gather_free(g);
+}
+
+/* Hand the request back. */
+static void gather_end(struct gather *g)
+{
+    struct request *req = g->ticket.request;
+    struct gathered *items = g->items;
+    size_t n = g->n;
+    gather_done_fn *done = g->done;
+    void *ctx = g->ctx;
+
+    gather_leave(g);
+    req->on_gone = NULL;
+    gather_free(g);
+    done(req, items, n, ctx);
+}
+
+static void on_deadline(void *ctx)
+{
+    struct gather *g = ctx;
+
+    g->deadline = NULL;
+    for (size_t i = 0; i < g->n; i++) {
+        if (!g->items[i].ready && !g->items[i].failed)
+            gather_find(g->api,
+                        &g->items[i]); /* what is there is shown, though its fetch goes on */
+        if (g->items[i].ready || g->items[i].failed)
+            continue;
+        g->items[i].failed = true;
+        g->items[i].rc = RC_TIMEOUT;
+        g->items[i].text = str_printf(g->ticket.request->ask.arena, "no answer within %lld ms",
+                                      (long long)g->ticket.request->ask.cfg->fetch_wait_ms);
+    }
+    gather_end(g);
+}
+
+static void wait_free(struct wait *w)
+{
+    atomic_fetch_sub(&w->g->api->n_waits, 1);
+    mem_free(w->text);
+    mem_free(w);
+}
+
+/* Home: what the fetch came to. */
+static void on_home(struct request *req UNUSED, void *work)
+{
+    struct wait *w = work;
+    struct gather *g = w->g;
+
+    g->n_out--;
+    if (!g->over && !g->items[w->index].failed) {
+        struct gathered *item = &g->items[w->index];
+        struct feed_brief brief;
+
+        if (w->feed_id != 0)
+            item->id = w->feed_id;
+        item->ready =
+            item->id != 0 && store_brief(g->api->store, item->id, &brief) && brief.fetched;
+        if (!item->ready) {
+            item->failed = true;
+            item->rc = w->rc == RC_OK ? RC_PEER : w->rc;
+            item->status = w->status;
+            item->text = str_dup(g->ticket.request->ask.arena, str_from(w->text));
+        }
+    }
+    wait_free(w);
+    if (g->over)
+        gather_free(g);
+    else
+        pump(g);
+}
+
+/* Any thread. */
+static void on_fetched(void *ctx, const struct fetch_result *res)
+{
+    struct wait *w = ctx;
+
+    w->rc = res->rc;
+    w->feed_id = res->feed_id;
+    w->status = res->status;
+    if (!str_is_null(res->text))
+        w->text = mem_strndup(res->text.ptr, res->text.len);
+    ticket_post(&w->ticket, on_home, w);
+}
+
+static void await(struct gather *g, struct wait *w, int64_t feed_id)
+{
+    g->api->ports.await_feed(g->api->ports.ctx, feed_id, on_fetched, w);
+}
+
+/* Back on the loop with a feed. */
+static void on_added_home(struct request *req, void *work)
+{
+    struct wait *w = work;
+    struct gather *g = w->g;
+    struct feed_brief brief;
+
+    g->n_adding--;
+    if (w->rc != RC_OK || g->over || /* it was due at once, and may be there already */
+        (store_brief(g->api->store, w->feed_id, &brief) && brief.fetched && !brief.partial)) {
+        on_home(req, w);
+        return;
+    }
+    await(g, w, w->feed_id);
+    pump(g);
+}
+
+/* The storer's thread. */
+static void on_added(void *ctx, enum rc rc, const struct store_result *res, const struct err *err)
+{
+    struct wait *w = ctx;
+
+    w->rc = rc;
+    if (rc == RC_OK)
+        w->feed_id = res->id;
+    else if (err != NULL)
+        w->text = mem_strdup(err->text);
+    ticket_post(&w->ticket, on_added_home, w);
+}
+
+static void on_retry(void *ctx)
+{
+    struct gather *g = ctx;
+
+    g->retry = NULL;
+    pump(g);
+}
+
+/* Set item `i` on its way. RC_FULL: not now. */
+static enum rc start_item(struct gather *g, size_t i)
+{
+    struct gathered *item = &g->items[i];
+    struct wait *w;
+    enum rc rc = RC_OK;
+    bool known;
+
+    known = gather_find(g->api, item);
+    if (item->ready)
+        return RC_OK;
+    w = NEW(struct wait);
+    w->ticket = g->ticket;
+    w->g = g;
+    w->index = i;
+    atomic_fetch_add(&g->api->n_waits, 1);
+    if (!known) {
+        struct feed_ref ref = {.url = item->want.url,
+                               .credential = item->want.credential,
+                               .shown_url = item->want.shown};
+
+        rc = store_add_feed(g->api->store, &ref, on_added, w);
+    }
+    if (rc != RC_OK) {
+        wait_free(w);
+        return rc;
+    }
+    g->n_out++;
+    if (known)
+        await(g, w, item->id);
+    else
+        g->n_adding++;
+    return RC_OK;
+}
+
+static void pump(struct gather *g)
+{
+    bool full = false;
+
+    while (g->next < g->n && g->n_adding < WINDOW && g->retry == NULL) {
+        enum rc rc = start_item(g, g->next);
+
+        if (rc == RC_FULL) {
+            g->retry = loop_timer_start(g->ticket.loop, RETRY_MS, on_retry, g);
+            full = true;
+            break;
+        }
+        if (rc != RC_OK) {
+            g->items[g->next].failed = true;
+            g->items[g->next].rc = rc;
+            g->items[g->next].text = str_from(rc_meaning(rc));
+        }
+        g->next++;
+    }
+    if (!full && g->next == g->n && g->n_out == 0)
+        gather_end(g);
+}
+
+void gather_start(struct request *req, struct gathered *items, size_t n, gather_done_fn *done,
+                  void *ctx)
+{
+    size_t n_ready = 0, n_known = 0;
+    struct gather *g;
+
+    for (size_t i = 0; i < n; i++) {
+        n_known += gather_find(req->ask.api, &items[i]) ? 1 : 0;
+        n_ready += items[i].ready ? 1 : 0;
+    }
+    if (n_ready == n) {
+        done(req, items, n, ctx);
+        return;
+    }
+    if (n_known < n && request_is_foreign(req)) {
+        request_refuse_foreign(req, "make this server fetch a feed that it does not know");
+        return;
+    }
+    if (atomic_load(&req->ask.api->n_waits) > WAITS_MAX) {
+        struct problem p;
+
+        problem_set(&p, req->ask.arena, PROBLEM_BUSY, "Too many requests wait for publishers.");
+        p.retry_after_s = 5;
+        reply_problem(req, &p);
+        return;
+    }
+    g = NEW(struct gather);
+    g->ticket = ticket_take(req, req->ask.cfg->fetch_wait_ms + MARGIN_MS);
+    g->api = req->ask.api;
+    g->items = items;
+    g->n = n;
+    g->done = done;
+    g->ctx = ctx;
+    g->deadline = loop_timer_start(g->ticket.loop, req->ask.cfg->fetch_wait_ms, on_deadline, g);
+    req->on_gone = on_gone;
+    req->gone_ctx = g;
+    pump(g);
+}
+
+/* "URL: why", or the why alone where it names the URL already. */
+static struct str told(struct arena *a, struct str upstream, enum rc rc, struct str text)
+{
+    if (text.len == 0)
+        text = str_from(rc_meaning(rc));
+    return str_find(text, upstream) >= 0
+               ? text
+               : str_printf(a, "%.*s: %.*s", STR_ARG(upstream), STR_ARG(text));
+}
+
+void gather_failure(struct request *req, enum rc rc, int status, struct str text, struct str url,
+                    struct problem *p)
+{
+    struct str upstream = url_public(req->ask.arena, url);
+    struct str why = told(req->ask.arena, upstream, rc, text);
+
+    switch (rc) {
+    case RC_TIMEOUT:
+        problem_set(p, req->ask.arena, PROBLEM_UPSTREAM_TIMEOUT, "%.*s.", STR_ARG(why));
+        break;
+    case RC_UNSUPPORTED:
+        problem_set(p, req->ask.arena, PROBLEM_NO_FEED, "%.*s.", STR_ARG(why));
+        break;
+    case RC_DENIED:
+        problem_set(p, req->ask.arena, PROBLEM_UPSTREAM_FAILED,
+                    "%.*s. Private and special addresses are closed; --allow-fetch opens a range "
+                    "of them.",
+                    STR_ARG(why));
+        p->status = 403;
+        break;
+    case RC_AGAIN:
+    case RC_FULL:
+    case RC_CLOSED:
+    case RC_UNAVAILABLE:
+    case RC_IO:
+    case RC_INTERNAL:
+        problem_of_err(p, req->ask.arena, rc, NULL);
+        return;
+    default:
+        problem_set(p, req->ask.arena, PROBLEM_UPSTREAM_FAILED, "%.*s.", STR_ARG(why));
+        break;
+    }
+    p->upstream = upstream;
+    p->upstream_status = status;
+}
+
+void gather_problem(struct request *req, const struct gathered *items, size_t n, struct problem *p)
+{
+    const struct gathered *shown = &items[0];
+    bool same = true;
+
+    for (size_t i = 1; i < n; i++) {
+        same = same && items[i].rc == shown->rc;
+        if (shown->rc == RC_TIMEOUT && items[i].rc != RC_TIMEOUT)
+            shown = &items[i]; /* an answer says more than none */
+    }
+    gather_failure(req, same || shown->rc == RC_PEER ? shown->rc : RC_PEER, shown->status,
+                   shown->text, shown->want.url, p);
+    if (n > 1)
+        p->detail = str_printf(req->ask.arena, "None of the %zu feeds can be served; for one, %.*s",
+                               n, STR_ARG(p->detail));
+}

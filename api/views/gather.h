@@ -1,0 +1,42 @@
+/* api/views/gather.h - finds the feeds that a request names. Known feeds are found at once; unknown
+ * feeds are fetched first.
+ *
+ * The request waits for all unknown feeds in parallel, for at most fetch_wait_ms. It never waits
+ * for a feed of which a document is stored. Only the request's loop may call this, except where
+ * noted.
+ */
+#pragma once
+
+#include "api/http/request.h"
+
+struct gathered {
+    struct wanted_url want;
+    int64_t id;  /* id of the feed, once it is known */
+    bool ready;  /* a document of the feed is stored */
+    bool failed; /* the fetch failed; the next three members say why */
+    enum rc rc;
+    int status; /* HTTP status from the publisher; 0: none came */
+    struct str text;
+};
+
+/* Called when all feeds are found or the wait is over: either before gather_start() returns or
+ * later. `items` is the array that was given to gather_start(). From now on the caller must answer
+ * the request. */
+typedef void gather_done_fn(struct request *req, struct gathered *items, size_t n, void *ctx);
+
+/* Start to look for the feeds. In `items`, `want` is filled in. `items` and `ctx` live in the
+ * request's arena. This function may answer the request itself, with 403 (the page of another site
+ * asks for an unknown feed) or 503 (too many requests wait); then `done` is not called. */
+void gather_start(struct request *req, struct gathered *items, size_t n, gather_done_fn *done,
+                  void *ctx);
+
+/* Look up the feed of an item without waiting. False: the feed is not known. Any thread. */
+bool gather_find(struct api *api, struct gathered *item);
+
+/* Set *p to the problem that explains why no item is ready: 504 when all timed out, 422 when no URL
+ * leads to a feed, 403 when the guard forbids all addresses, else 502. */
+void gather_problem(struct request *req, const struct gathered *items, size_t n, struct problem *p);
+
+/* Set *p to the problem for one failed fetch of a document. */
+void gather_failure(struct request *req, enum rc rc, int status, struct str text, struct str url,
+                    struct problem *p);

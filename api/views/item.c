@@ -1,0 +1,223 @@
+/* api/views/item.c - GET /item: one revision of an entry as a document, in several formats; where
+ * metadata records lead (Atom-PMH). A deleted entry is gone. */
+#include "api/http/handlers.h"
+
+#include <inttypes.h>
+
+#include "api/http/paths.h"
+#include "api/http/reply.h"
+#include "api/http/task.h"
+#include "api/views/drawing.h"
+#include "api/views/feedset.h"
+#include "api/views/forms.h"
+#include "feed/text/json.h"
+#include "net/http_fields.h"
+
+#define FRESH "max-age=300"
+#define FRESH_PRIVATE "private, max-age=300"
+#define DELETED_TYPE "application/atomdeleted+xml"
+#define DOCUMENT_MAX ((size_t)64 * 1024 * 1024)
+
+static const struct {
+    const char *suffix, *media_type, *fields;
+} formats[] = {
+    [ENTRY_ATOM] = {".atom", "application/atom+xml; charset=utf-8", NULL},
+    [ENTRY_JSON] = {".json", "application/json", NULL},
+    /* what a publisher wrote must not act in our name */
+    [ENTRY_HTML] = {".html", "text/html; charset=utf-8",
+                    "Content-Security-Policy: sandbox; default-src 'none'; img-src *; media-src *; "
+                    "style-src 'unsafe-inline'\r\nX-Content-Type-Options: nosniff\r\n"},
+};
+
+struct item { /* in the task's arena */
+    int64_t feed_id, seq;
+    enum entry_format format;
+    struct str self;
+    bool wants_tombstone;
+    bool gone, is_private;
+    int64_t at;
+    struct buf out;
+};
+
+static void dispose(struct task *t)
+{
+    buf_release(&((struct item *)t->data)->out);
+}
+
+/* The newest revision of an entry that is gone is its deletion. */
+static enum rc find_deletion(struct reader *r, const struct revision *row, struct arena *a,
+                             struct revision *out, struct err *err)
+{
+    struct view v = {.feed_ids = &row->feed_id,
+                     .n_feeds = 1,
+                     .order = VIEW_LOG,
+                     .after_seq = row->last_seq - 1,
+                     .before_seq = row->last_seq + 1,
+                     .len = 1,
+                     .with_deleted = true};
+    struct revision *rows;
+    size_t n;
+    enum rc rc = reader_rows(r, &v, a, &rows, &n, err);
+
+    *out = rc == RC_OK && n == 1 ? rows[0] : *row;
+    return rc;
+}
+
+static enum task_step read_item(struct task *t, struct reader *r)
+{
+    struct item *item = t->data;
+    struct arena *a = &t->arena;
+    struct view v = {.feed_ids = &item->feed_id,
+                     .n_feeds = 1,
+                     .order = VIEW_LOG,
+                     .after_seq = item->seq - 1,
+                     .before_seq = item->seq + 1,
+                     .len = 1,
+                     .with_deleted = true};
+    struct out_link self = {STR("self"), STR("application/atom+xml"), item->self};
+    struct feed *feed;
+    struct revision *rows;
+    struct out_entry e;
+    struct out_feed out_feed = {.obj = NULL};
+    size_t n;
+
+    t->rc = reader_rows(r, &v, a, &rows, &n, &t->err);
+    if (t->rc == RC_OK)
+        t->rc = reader_feed(r, item->feed_id, a, &feed, &t->err);
+    if (t->rc == RC_NOT_FOUND || (t->rc == RC_OK && n == 0))
+        t->rc = err_set(&t->err, RC_NOT_FOUND, "There is no such entry.");
+    if (t->rc != RC_OK)
+        return TASK_ENDS;
+    drawing_head(a, feed, &out_feed);
+    item->is_private = !str_is_null(feed->access_key);
+    item->at = rows[0].at_us / 1000000;
+    item->gone = rows[0].gone || rows[0].kind == REV_DELETED;
+    if (item->gone) {
+        struct revision deletion;
+
+        t->rc = find_deletion(r, &rows[0], a, &deletion, &t->err);
+        form_entry(FORM_ARCHIVE, a, &deletion, &out_feed, store_log_id(t->api->store), &e);
+        if (t->rc == RC_OK && item->wants_tombstone && e.kind == OUT_TOMBSTONE)
+            feed_write_deleted(&item->out, &e);
+        return TASK_ENDS;
+    }
+    form_entry(FORM_NEWEST, a, &rows[0], &out_feed, store_log_id(t->api->store), &e);
+    if (json_read(a, rows[0].doc, &e.obj, NULL) != RC_OK)
+        e.obj = value_dict(a);
+    e.links = &self;
+    e.n_links = 1;
+    feed_write_entry(&item->out, item->format, &e);
+    if (!buf_ok(&item->out))
+        t->rc = err_set(&t->err, RC_LIMIT, "The document would pass %zu bytes.", DOCUMENT_MAX);
+    return TASK_ENDS;
+}
+
+static void on_item(struct task *t, struct request *req)
+{
+    struct item *item = t->data;
+    struct reply reply = REPLY_INIT;
+    struct problem p;
+
+    if (t->rc == RC_OK && !item->gone) {
+        bool is_private = item->is_private || !str_is_null(req->ask.cfg->token);
+        struct str etag = reply_etag(req->ask.arena, buf_view(&item->out));
+        size_t len;
+        char *bytes = buf_detach(&item->out, &len);
+
+        reply.media_type = formats[item->format].media_type;
+        reply.cache = is_private ? FRESH_PRIVATE : FRESH;
+        reply.etag = etag;
+        reply.modified_at = item->at;
+        reply.body = blob_new(bytes, len);
+        if (formats[item->format].fields != NULL)
+            reply.fields = str_from(formats[item->format].fields);
+        reply_send(req, &reply);
+        blob_unref(&reply.body);
+        return;
+    }
+    if (t->rc == RC_OK && item->out.len > 0) {
+        reply_buf(req, 410, DELETED_TYPE "; charset=utf-8", &item->out, STR("Vary: Accept\r\n"));
+        return;
+    }
+    if (t->rc == RC_OK || t->rc == RC_NOT_FOUND) {
+        problem_set(&p, req->ask.arena, PROBLEM_NOT_FOUND,
+                    item->gone ? "The publisher has deleted this entry."
+                               : "There is no such entry.");
+        p.status = item->gone ? 410 : 404;
+        p.fields = item->gone ? STR("Vary: Accept\r\n") : STR_NULL;
+    } else {
+        problem_of_err(&p, req->ask.arena, t->rc, &t->err);
+    }
+    reply_problem(req, &p);
+}
+
+/* A suffix names the format, else Accept does. */
+static bool read_format(struct request *req, struct str *number, struct item *item)
+{
+    struct str accept = http_request_field(req->http, "accept");
+    int best = 0;
+
+    item->wants_tombstone = !str_is_null(accept) && str_ifind(accept, STR(DELETED_TYPE)) >= 0 &&
+                            http_accept_q(accept, STR(DELETED_TYPE)) > 0;
+    for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
+        struct str suffix = str_from(formats[i].suffix);
+
+        if (!str_ends(*number, suffix))
+            continue;
+        number->len -= suffix.len;
+        item->format = (enum entry_format)i;
+        return true;
+    }
+    req->ask.negotiated = true;
+    for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
+        int q = http_accept_q(accept, str_from(formats[i].media_type));
+
+        if (q > best) {
+            best = q;
+            item->format = (enum entry_format)i;
+        }
+    }
+    return best > 0 || item->wants_tombstone;
+}
+
+void item_get(struct request *req)
+{
+    struct str rest = http_request_path(req->http), word;
+    struct item wanted = {.out = BUF_INIT(DOCUMENT_MAX)};
+    struct feedset set;
+    struct problem p;
+    struct task *t;
+    struct item *item;
+
+    rest = str_slice(rest, strlen(PATH_ITEM), rest.len);
+    if (str_starts(rest, STR("/")))
+        rest = str_slice(rest, 1, rest.len);
+    word = str_split(&rest, '/');
+    if (!str_is_null(rest) && !read_format(req, &rest, &wanted)) {
+        problem_set(&p, req->ask.arena, PROBLEM_NOT_ACCEPTABLE,
+                    "The Accept field permits none of the types offered here.");
+        p.allowed = "application/atom+xml|application/json|text/html";
+        p.fields = STR("Vary: Accept\r\n");
+        reply_problem(req, &p);
+        return;
+    }
+    if (str_is_null(rest) ||
+        !feedset_read(req->ask.arena, word, store_secret(req->ask.api->store), &set) ||
+        set.n != 1 || !str_to_i64(rest, &wanted.seq) || wanted.seq < 1 || wanted.seq == INT64_MAX ||
+        rest.ptr[0] == '0' || rest.ptr[0] == '+') {
+        problem_set(&p, req->ask.arena, PROBLEM_NOT_FOUND,
+                    "There is no such entry. Entries are found by following links.");
+        reply_problem(req, &p);
+        return;
+    }
+    wanted.feed_id = set.ids[0];
+    t = task_new(req, read_item, on_item);
+    item = ARENA_NEW(&t->arena, struct item);
+    *item = wanted;
+    item->self =
+        str_printf(&t->arena, "%.*s" PATH_ITEM "/%.*s/%" PRId64 "%s", STR_ARG(req->ask.origin),
+                   STR_ARG(word), wanted.seq, formats[ENTRY_ATOM].suffix);
+    t->data = item;
+    t->dispose = dispose;
+    task_start(t);
+}

@@ -1,0 +1,313 @@
+/* api/views/log.c - GET /log: the revisions after a place in the log, with a long poll.
+ *
+ * The base of `feedmill tail`: whoever keeps the cursor of the last answer misses nothing.
+ */
+#include "api/http/handlers.h"
+
+#include "api/http/reply.h"
+#include "api/http/task.h"
+#include "api/views/cursor_find.h"
+#include "api/views/gather.h"
+#include "api/views/log_wait.h"
+#include "api/views/shapes.h"
+#include "base/limits.h"
+#include "feed/text/json.h"
+
+#define WAIT_MAX_S 300
+#define MARGIN_MS 60000
+#define LOOK_MAX 20000 /* rows that one look reads, shown or not */
+/* Bytes of entries after which a look reads no further: it holds what it has left out, too. */
+#define LOOK_BYTES ((size_t)8 * 1024 * 1024)
+#define ANSWER_MAX ((size_t)256 * 1024 * 1024)
+
+/* What a request asks for; in the request's arena. */
+struct log_query {
+    struct cursor_spec from; /* what comes after it is shown */
+    struct view view;
+    bool public_only; /* without feeds that are protected by a password */
+    int64_t until_ms; /* monotonic: waits so long */
+};
+
+struct log_look { /* one look at the log */
+    struct log_query query;
+    int64_t seen; /* the end of the log before the look */
+    size_t n_rows;
+    int64_t end; /* where it ended: everything up to it was looked at */
+    bool is_cut; /* at LOOK_MAX or LOOK_BYTES */
+    struct buf out;
+};
+
+static void look(struct request *req, struct log_query *query);
+
+static void dispose(struct task *t)
+{
+    struct log_look *l = t->data;
+
+    buf_release(&l->out);
+}
+
+/* The event time of a seq, for a cursor that stands where no row is at hand. */
+static enum rc time_of(struct reader *r, struct arena *a, int64_t seq, int64_t *at_us,
+                       struct err *err)
+{
+    struct view view = {.all_feeds = true,
+                        .order = VIEW_LOG_DESC,
+                        .before_seq = seq == INT64_MAX ? seq : seq + 1,
+                        .len = 1,
+                        .with_deleted = true};
+    struct revision *rows;
+    size_t n;
+    enum rc rc = reader_rows(r, &view, a, &rows, &n, err);
+
+    if (rc == RC_OK)
+        *at_us = n > 0 ? rows[0].at_us : 0;
+    return rc;
+}
+
+/* The feeds of the rows, by id. */
+static enum rc read_feeds(struct reader *r, struct arena *a, const struct revision *rows, size_t n,
+                          struct feed **feeds, size_t *n_feeds, struct err *err)
+{
+    int64_t *ids = ARENA_ARRAY(a, int64_t, n + 1);
+    size_t n_ids;
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = rows[i].feed_id;
+    n_ids = view_ids_sort(ids, n);
+    *n_feeds = 0;
+    return n_ids == 0 ? RC_OK : reader_feeds(r, ids, n_ids, a, feeds, n_feeds, err);
+}
+
+static struct str url_of(const struct feed *feeds, size_t n, int64_t id)
+{
+    for (size_t lo = 0, hi = n; lo < hi;) {
+        size_t mid = (lo + hi) / 2;
+
+        if (feeds[mid].id == id)
+            return feeds[mid].url;
+        if (feeds[mid].id < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return STR_NULL;
+}
+
+static void write_rows(struct buf *out, struct arena *a, const struct revision *rows, size_t n,
+                       const struct feed *feeds, size_t n_feeds, struct str log_id)
+{
+    buf_puts(out, "{\"revisions\":[");
+    for (size_t i = 0; i < n; i++) {
+        struct str url = url_of(feeds, n_feeds, rows[i].feed_id);
+
+        if (i > 0)
+            buf_putc(out, ',');
+        json_write(out, shape_revision(a, &rows[i], url, log_id));
+        if (rows[i].doc.len > 0 && buf_ok(out)) {
+            out->len--; /* reopen the object: the stored document is copied, not parsed */
+            buf_puts(out, ",\"entry\":");
+            buf_str(out, rows[i].doc);
+            buf_putc(out, '}');
+        }
+    }
+    buf_puts(out, "]");
+}
+
+/* Keep the rows of feeds that everybody may see; how many are left. */
+static size_t without_protected(struct store *s, struct arena *a, struct revision *rows, size_t n)
+{
+    size_t kept = 0;
+    int64_t feed_id = 0;
+    bool is_public = false;
+
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].feed_id != feed_id) {
+            feed_id = rows[i].feed_id;
+            is_public = str_is_null(store_access_key(s, feed_id, a));
+        }
+        if (is_public)
+            rows[kept++] = rows[i];
+    }
+    return kept;
+}
+
+/* The rows after l->after, at most view.len, and where the look ended: at the last row, or further
+ * on where rows were left out. */
+static enum rc read_rows(struct task *t, struct reader *r, struct revision **out, int64_t *at_us)
+{
+    struct log_look *l = t->data;
+    struct view view = l->query.view;
+    struct revision *all = ARENA_ARRAY(&t->arena, struct revision, view.len + 1), *rows;
+    size_t looked = 0, bytes = 0, n = view.len, kept;
+
+    while (l->n_rows < l->query.view.len && n == view.len && !l->is_cut) {
+        enum rc rc;
+
+        view.after_seq = l->end;
+        view.len = l->query.view.len - l->n_rows;
+        rc = reader_rows(r, &view, &t->arena, &rows, &n, &t->err);
+        if (rc != RC_OK)
+            return rc;
+        looked += n;
+        if (n > 0) {
+            l->end = rows[n - 1].seq;
+            *at_us = rows[n - 1].at_us;
+        }
+        for (size_t i = 0; i < n; i++)
+            bytes += rows[i].doc.len;
+        l->is_cut = looked >= LOOK_MAX || bytes >= LOOK_BYTES;
+        kept = l->query.public_only ? without_protected(t->api->store, &t->arena, rows, n) : n;
+        for (size_t i = 0; i < kept; i++)
+            all[l->n_rows++] = rows[i];
+    }
+    *out = all;
+    return RC_OK;
+}
+
+static enum task_step work(struct task *t, struct reader *r)
+{
+    struct log_look *l = t->data;
+    struct arena *a = &t->arena;
+    struct str log_id = store_log_id(t->api->store);
+    struct revision *rows = NULL;
+    struct feed *feeds = NULL;
+    size_t n_feeds = 0;
+    int64_t seq, at_us = 0;
+    char cursor[CURSOR_TEXT];
+
+    t->rc = cursor_find(r, &l->query.from, &l->query.view, true, &seq, &t->err);
+    l->end = seq;
+    if (t->rc == RC_OK && l->query.view.len > 0)
+        t->rc = read_rows(t, r, &rows, &at_us);
+    if (t->rc == RC_OK)
+        t->rc = read_feeds(r, a, rows, l->n_rows, &feeds, &n_feeds, &t->err);
+    if (t->rc == RC_OK && l->end == seq)
+        t->rc = time_of(r, a, seq, &at_us, &t->err);
+    if (t->rc != RC_OK)
+        return TASK_ENDS;
+    seq = l->end;
+    write_rows(&l->out, a, rows, l->n_rows, feeds, n_feeds, log_id);
+    cursor_write(cursor, log_id, seq, at_us);
+    buf_printf(&l->out, ",\"seq\":%lld,\"cursor\":\"%s\",\"last_seq\":%lld,\"log\":\"%.*s\"}\n",
+               (long long)seq, cursor, (long long)store_last_seq(t->api->store), STR_ARG(log_id));
+    if (!buf_ok(&l->out))
+        t->rc = err_set(&t->err, RC_LIMIT,
+                        "The answer would pass %zu bytes; ask for fewer "
+                        "revisions with `max`.",
+                        ANSWER_MAX);
+    return TASK_ENDS;
+}
+
+static void own_ids(struct arena *a, struct view *view)
+{
+    int64_t *copy = ARENA_ARRAY(a, int64_t, view->n_feeds + 1);
+
+    if (view->n_feeds > 0)
+        memcpy(copy, view->feed_ids, view->n_feeds * sizeof(*copy));
+    view->feed_ids = copy;
+}
+
+static void on_wake(struct request *req, bool timed_out, void *ctx)
+{
+    struct log_query *query = ctx;
+
+    if (timed_out)
+        query->until_ms = 0; /* one last look makes the empty answer */
+    look(req, query);
+}
+
+static void done(struct task *t, struct request *req)
+{
+    struct log_look *l = t->data;
+    int64_t wait_ms = l->query.until_ms - clock_mono_ms();
+
+    if (t->rc != RC_OK) {
+        struct problem p;
+
+        problem_of_err(&p, req->ask.arena, t->rc, &t->err);
+        if (t->rc == RC_LIMIT)
+            p.status = 422;
+        reply_problem(req, &p);
+    } else if (l->n_rows == 0 && !l->is_cut && l->query.view.len > 0 && wait_ms > 0) {
+        struct log_query *query = ARENA_NEW(req->ask.arena, struct log_query);
+
+        *query = l->query;
+        query->from = (struct cursor_spec){.kind = CURSOR_SEQ, .seq = l->end};
+        own_ids(req->ask.arena, &query->view);
+        log_wait_start(req, query->view.feed_ids, query->view.n_feeds, query->view.all_feeds,
+                       l->seen, wait_ms, on_wake, query);
+    } else {
+        reply_buf(req, 200, "application/json", &l->out, STR_NULL);
+    }
+}
+
+static void look(struct request *req, struct log_query *query)
+{
+    struct task *t = task_new(req, work, done);
+    struct log_look *l = ARENA_NEW(&t->arena, struct log_look);
+
+    *l = (struct log_look){.query = *query, .out = BUF_INIT(ANSWER_MAX)};
+    l->seen = store_last_seq(req->ask.api->store);
+    own_ids(&t->arena, &l->query.view);
+    t->data = l;
+    t->dispose = dispose;
+    task_start(t);
+}
+
+/* The feeds of `url`, which must be known: this request fetches nothing. */
+static bool read_ids(struct request *req, struct log_query *query, struct problem *p)
+{
+    struct wanted_url *urls;
+    int64_t *ids;
+    size_t n;
+
+    if (!params_urls(&req->ask.params, req->ask.arena, false, &urls, &n, p))
+        return false;
+    ids = ARENA_ARRAY(req->ask.arena, int64_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        struct gathered item = {.want = urls[i]};
+
+        if (!gather_find(req->ask.api, &item)) {
+            problem_parameter(p, req->ask.arena, "url", urls[i].shown, NULL,
+                              "No feed is known by this URL; GET /feed or POST /sub makes it "
+                              "known.");
+            p->kind = PROBLEM_NOT_FOUND;
+            return false;
+        }
+        ids[i] = item.id;
+    }
+    query->view.all_feeds = n == 0;
+    query->public_only =
+        n == 0 && str_is_null(req->ask.cfg->token); /* else the caller has shown it */
+    query->view.feed_ids = ids;
+    query->view.n_feeds = view_ids_sort(ids, n);
+    return true;
+}
+
+void log_get(struct request *req)
+{
+    struct log_query query = {
+        .from = {.kind = CURSOR_SEQ, .seq = 0},
+        .view = {.order = VIEW_LOG, .before_seq = INT64_MAX, .with_deleted = true},
+    };
+    struct cursor_log log = {store_log_id(req->ask.api->store),
+                             store_last_seq(req->ask.api->store)};
+    int64_t max, timeout_s;
+    struct str since;
+    struct problem p;
+
+    if (!read_ids(req, &query, &p) ||
+        !params_one(&req->ask.params, req->ask.arena, "since", &since, &p) ||
+        !params_count(&req->ask.params, req->ask.arena, "max", DEFAULT_LEN, LIMIT_LEN, &max, &p) ||
+        !params_count(&req->ask.params, req->ask.arena, "timeout", 0, WAIT_MAX_S, &timeout_s, &p) ||
+        (!str_is_null(since) &&
+         !cursor_spec_read(req->ask.arena, "since", since, CURSOR_TAKES_PLAIN | CURSOR_TAKES_SEQ,
+                           &log, &query.from, &p))) {
+        reply_problem(req, &p);
+        return;
+    }
+    query.view.len = (size_t)max;
+    query.until_ms = clock_mono_ms() + timeout_s * 1000;
+    request_hold(req, timeout_s * 1000 + MARGIN_MS);
+    look(req, &query);
+}

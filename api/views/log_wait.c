@@ -1,0 +1,210 @@
+/* api/views/log_wait.c - a list of waits; whoever unlinks one has the right to wake it.
+ *
+ * A wait is unlinked by the notice (any thread), which posts it to its loop, or by its own loop
+ * (time-out, client gone). The loop frees it, always.
+ */
+#include "api/views/log_wait.h"
+
+#include <sys/queue.h>
+
+#include "api/http/ticket.h"
+#include "base/mem.h"
+
+struct log_wait {
+    TAILQ_ENTRY(log_wait) link;
+    bool linked;    /* under the list's lock */
+    bool timed_out; /* said by whoever unlinks it */
+    struct log_waiters *all_waits;
+    struct ticket ticket;
+    struct loop_timer *timer;
+    bool all;
+    size_t n;
+    log_wake_fn *wake;
+    void *ctx;
+    int64_t ids[];
+};
+
+TAILQ_HEAD(wait_list, log_wait);
+
+struct log_waiters {
+    pthread_mutex_t lock;
+    struct wait_list list;
+    size_t n;
+    bool ended; /* goes false -> true once: nobody waits any more */
+};
+
+struct log_waiters *log_waiters_new(void)
+{
+    struct log_waiters *w = NEW(struct log_waiters);
+
+    pthread_mutex_init(&w->lock, NULL);
+    TAILQ_INIT(&w->list);
+    return w;
+}
+
+void log_waiters_free(struct log_waiters **wp)
+{
+    struct log_waiters *w = *wp;
+    struct log_wait *one;
+
+    if (w == NULL)
+        return;
+    while ((one = TAILQ_FIRST(&w->list)) != NULL) { /* their loops are gone */
+        TAILQ_REMOVE(&w->list, one, link);
+        mem_free(one);
+    }
+    pthread_mutex_destroy(&w->lock);
+    mem_free(w);
+    *wp = NULL;
+}
+
+static bool unlink_locked(struct log_wait *w)
+{
+    if (!w->linked)
+        return false;
+    w->linked = false;
+    TAILQ_REMOVE(&w->all_waits->list, w, link);
+    w->all_waits->n--;
+    return true;
+}
+
+/* True: this caller unlinked it. */
+static bool unlink_wait(struct log_wait *w)
+{
+    bool mine;
+
+    pthread_mutex_lock(&w->all_waits->lock);
+    mine = unlink_locked(w);
+    pthread_mutex_unlock(&w->all_waits->lock);
+    return mine;
+}
+
+static void end(struct log_wait *w)
+{
+    struct request *req = w->ticket.request;
+    bool timed_out = w->timed_out;
+    log_wake_fn *wake = w->wake;
+    void *ctx = w->ctx;
+
+    if (w->timer != NULL)
+        loop_timer_cancel(&w->timer);
+    req->on_gone = NULL;
+    mem_free(w);
+    wake(req, timed_out, ctx);
+}
+
+static void on_woken(struct request *req, void *work)
+{
+    struct log_wait *w = work;
+
+    if (req != NULL)
+        end(w);
+    else
+        mem_free(w);
+}
+
+static void on_timeout(void *ctx)
+{
+    struct log_wait *w = ctx;
+
+    w->timer = NULL;
+    if (unlink_wait(w)) {
+        w->timed_out = true;
+        end(w);
+    }
+}
+
+static void on_gone(struct request *req)
+{
+    struct log_wait *w = req->gone_ctx;
+
+    if (w->timer != NULL)
+        loop_timer_cancel(&w->timer);
+    if (unlink_wait(w))
+        mem_free(w); /* else a wake is on its way, and frees it */
+}
+
+void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all, int64_t seen,
+                    int64_t ms, log_wake_fn *wake, void *ctx)
+{
+    struct log_waiters *waits = req->ask.api->waiters;
+    struct log_wait *w = mem_zalloc(sizeof(*w) + n * sizeof(*ids));
+
+    w->all_waits = waits;
+    w->ticket = ticket_take(req, 0); /* it is held already */
+    w->all = all;
+    w->n = n;
+    w->wake = wake;
+    w->ctx = ctx;
+    if (n > 0)
+        memcpy(w->ids, ids, n * sizeof(*ids));
+    req->on_gone = on_gone;
+    req->gone_ctx = w;
+    w->timer = loop_timer_start(w->ticket.loop, ms, on_timeout, w);
+    pthread_mutex_lock(&waits->lock);
+    TAILQ_INSERT_TAIL(&waits->list, w, link);
+    w->linked = true;
+    waits->n++;
+    w->timed_out = waits->ended;
+    /* a commit between the look and now has told nobody of us */
+    if ((waits->ended || store_last_seq(req->ask.api->store) != seen) && unlink_locked(w))
+        ticket_post(&w->ticket, on_woken, w);
+    pthread_mutex_unlock(&waits->lock);
+}
+
+static bool concerns(const struct log_wait *w, int64_t feed_id)
+{
+    size_t lo = 0, hi = w->n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+
+        if (w->ids[mid] < feed_id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < w->n && w->ids[lo] == feed_id;
+}
+
+void log_waiters_notice(struct log_waiters *waits, const struct commit_notice *notice)
+{
+    struct log_wait *w, *next;
+
+    pthread_mutex_lock(&waits->lock);
+    for (w = TAILQ_FIRST(&waits->list); w != NULL; w = next) {
+        bool hit = false;
+
+        next = TAILQ_NEXT(w, link);
+        for (size_t i = 0; i < notice->n_feeds && !hit; i++)
+            hit = notice->feeds[i].first_seq != 0 &&
+                  (w->all || concerns(w, notice->feeds[i].feed_id));
+        if (hit && unlink_locked(w))
+            ticket_post(&w->ticket, on_woken, w);
+    }
+    pthread_mutex_unlock(&waits->lock);
+}
+
+void log_waiters_end(struct log_waiters *waits)
+{
+    struct log_wait *w;
+
+    pthread_mutex_lock(&waits->lock);
+    waits->ended = true;
+    while ((w = TAILQ_FIRST(&waits->list)) != NULL) {
+        (void)unlink_locked(w);
+        w->timed_out = true;
+        ticket_post(&w->ticket, on_woken, w);
+    }
+    pthread_mutex_unlock(&waits->lock);
+}
+
+size_t log_waiters_count(struct log_waiters *waits)
+{
+    size_t n;
+
+    pthread_mutex_lock(&waits->lock);
+    n = waits->n;
+    pthread_mutex_unlock(&waits->lock);
+    return n;
+}

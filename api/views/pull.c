@@ -1,0 +1,214 @@
+/* api/views/pull.c - see pull.h.
+ *
+ * The version of the feeds and the request name the document (documents.c). So an answer 304 needs
+ * no query, and a second request for the same document needs only the cache. */
+#include "api/views/pull.h"
+
+#include "api/http/negotiate.h"
+#include "api/views/documents.h"
+#include "api/views/gather.h"
+#include "api/views/query.h"
+#include "api/views/selflink.h"
+#include "base/digest.h"
+#include "base/limits.h"
+#include "base/mem.h"
+
+/* Short: shields from bursts, and nobody sees news late. Then a 304 tells that nothing is new. */
+#define FRESH "max-age=2"
+#define FRESH_PRIVATE "private, max-age=2"
+#define SKIP_MAX 1000000
+
+bool pull_read(struct ask *ask, struct pull *q, struct problem *p)
+{
+    enum feed_format format;
+    int64_t len, skip, page;
+    struct str page_text;
+
+    if (!params_format(&ask->params, ask->arena, FORMAT_IS_OFFERED, &format, &q->type_given, p) ||
+        !params_count(&ask->params, ask->arena, "len", DEFAULT_LEN, LIMIT_LEN, &len, p) ||
+        !params_count(&ask->params, ask->arena, "skip", 0, SKIP_MAX, &skip, p) ||
+        !params_one(&ask->params, ask->arena, "page", &page_text, p) ||
+        !params_count(&ask->params, ask->arena, "page", 0, SKIP_MAX, &page, p))
+        return false;
+    if (page == 0 && page_text.len > 0)
+        return problem_parameter(p, ask->arena, "page", page_text, NULL,
+                                 "The parameter `page` counts from 1.");
+    if (page > 0)
+        skip = (page - 1) * len > SKIP_MAX ? SKIP_MAX : (page - 1) * len;
+    q->page = (size_t)page;
+    q->view = view_of_newest((size_t)len, (size_t)skip);
+    q->view.format = format;
+    if (q->type_given)
+        return true;
+    ask->negotiated = true;
+    if (!negotiate_format(ask->accept, FORMAT_IS_OFFERED, &q->view.format)) {
+        problem_set(p, ask->arena, PROBLEM_NOT_ACCEPTABLE,
+                    "The Accept field permits none of the types offered here; `type` in the query "
+                    "overrides it.");
+        p->value = ask->accept;
+        p->value = str_slice(p->value, 0, str_utf8_valid(p->value));
+        p->allowed = negotiate_offers(ask->arena, FORMAT_IS_OFFERED);
+        p->fields = STR("Vary: Accept\r\n");
+        return false;
+    }
+    /* `obj` is said of the JSON form however it was chosen */
+    return params_obj(&ask->params, ask->arena, &q->view.format, p);
+}
+
+struct str pull_merged_id(struct arena *a, struct str seed)
+{
+    static const unsigned char ns[16] = {0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1,
+                                         0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
+    char uuid[37];
+
+    digest_uuid5(ns, seed, uuid);
+    return str_printf(a, "urn:uuid:%s", uuid);
+}
+
+/* The same document in other types (RFC 8288). */
+static struct str alternates(struct arena *a, const struct pull *q, struct str self)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    for (int i = 0; i < FORMAT_COUNT_; i++) {
+        enum feed_format format = (enum feed_format)i;
+        struct str href;
+
+        if (format == q->view.format || !format_has(format, FORMAT_IS_OFFERED))
+            continue;
+        href = selflink_set(a, self, "type", str_from(format_name(format)));
+        buf_printf(&out, "%s<%.*s>; rel=\"alternate\"; type=\"%.*s\"", out.len == 0 ? "" : ", ",
+                   STR_ARG(selflink_target(a, href)), STR_ARG(format_bare_type(format)));
+    }
+    return str_dup(a, buf_view(&out));
+}
+
+static bool is_private(struct ask *ask, const struct pull *q)
+{
+    if (!str_is_null(ask->cfg->token))
+        return true;
+    for (size_t i = 0; i < q->n_link_urls; i++)
+        if (!str_is_null(q->link_urls[i].credential))
+            return true;
+    return false;
+}
+
+/* "q=0", "q=0.00": the parameter by which a manipulation is said to be unwelcome. */
+static bool is_refused(struct str parameters)
+{
+    struct str q = str_trim(parameters);
+
+    if (!str_istarts(q, STR("q=0")))
+        return false;
+    for (size_t i = 3; i < q.len; i++)
+        if (q.ptr[i] != '.' && q.ptr[i] != '0')
+            return false;
+    return true;
+}
+
+/* The answer that a delta stands for. */
+struct whole {
+    struct document_spec spec;
+    struct reply reply;
+};
+
+/* There is no delta: something was deleted, or what came is outside of the document. */
+static bool on_no_delta(struct request *req, struct reply *r)
+{
+    struct whole *w = r->empty_ctx;
+
+    document_reply(req, &w->spec, &w->reply);
+    return true;
+}
+
+/* RFC 3229 with "feed": a client that says by an entity tag what it has gets what came since.
+ * Caches that do not know of this must not keep it. */
+static void take_delta(struct request *req, struct document_spec *spec, struct reply *r)
+{
+    struct str wanted = http_request_field(req->http, "a-im");
+    struct whole *whole;
+    int64_t base = 0;
+
+    while (!str_is_null(wanted) && base == 0) {
+        struct str one = str_split(&wanted, ',');
+
+        if (str_ieq(str_trim(str_split(&one, ';')), STR("feed")) && !is_refused(one))
+            base = document_base(req, spec);
+    }
+    if (base == 0 ||
+        base >= store_seq_of(req->ask.api->store, spec->view.feed_ids, spec->view.n_feeds) ||
+        !format_has(spec->view.format, FORMAT_IS_XML))
+        return;
+    whole = ARENA_NEW(req->ask.arena, struct whole);
+    *whole = (struct whole){.spec = *spec, .reply = *r};
+    r->on_empty = on_no_delta;
+    r->empty_ctx = whole;
+    spec->extent = EXTENT_DELTA;
+    spec->view.after_seq = base;
+    document_name(&req->ask, spec);
+    r->status = 226;
+    r->cache = r->private_cache = "no-store, im";
+    r->fields = str_concat(req->ask.arena, STR("IM: feed\r\n"), r->fields);
+}
+
+void pull_describe(struct ask *ask, void *own, const struct gathered *items, size_t n,
+                   struct document_spec *out)
+{
+    const struct pull *q = own;
+    int64_t *link_ids;
+
+    *out = (struct document_spec){.view = q->view,
+                                  .merged = q->merged,
+                                  .page_no = q->page,
+                                  .page_size = ask->cfg->archive_size,
+                                  .origin = ask->origin,
+                                  .title = q->title};
+    link_ids = query_feeds(ask->arena, items, n, out);
+    if (!q->link_is_feed) /* the links name a list */
+        link_ids = ARENA_ARRAY(ask->arena, int64_t, q->n_link_urls + 1);
+    else
+        out->hub = query_hub(ask);
+    out->self = selflink_make(ask->arena, ask->origin, ask->target,
+                              q->type_given ? NULL : format_name(q->view.format), q->link_urls,
+                              link_ids, q->n_link_urls);
+    if (format_has(q->view.format, FORMAT_TELLS_NEXT) && q->view.len > 0)
+        out->next = selflink_set(ask->arena, out->self, "skip",
+                                 str_printf(ask->arena, "%zu", q->view.skip + q->view.len));
+    if (q->merged)
+        out->id = pull_merged_id(ask->arena, q->id_seed);
+}
+
+static void on_gathered(struct request *req, struct gathered *items, size_t n, void *ctx)
+{
+    struct pull *q = ctx;
+    struct document_spec spec;
+    struct reply *r = ARENA_NEW(req->ask.arena, struct reply);
+
+    pull_describe(&req->ask, q, items, n, &spec);
+    if (spec.view.n_feeds == 0 && n > 0) {
+        struct problem p;
+
+        gather_problem(req, items, n, &p);
+        reply_problem(req, &p);
+        return;
+    }
+    store_touch(req->ask.api->store, spec.view.feed_ids, spec.view.n_feeds);
+    *r = (struct reply)REPLY_INIT;
+    r->cache = is_private(&req->ask, q) ? FRESH_PRIVATE : FRESH;
+    r->varies_encoding = true;
+    if (document_unmodified(req, &spec, r))
+        return;
+    r->fields = query_link_field(&req->ask, spec.self, q->link_is_feed,
+                                 alternates(req->ask.arena, q, spec.self));
+    take_delta(req, &spec, r);
+    document_reply(req, &spec, r);
+}
+
+void pull_serve(struct request *req, struct pull *q, const struct wanted_url *urls, size_t n)
+{
+    struct gathered *items = ARENA_ARRAY(req->ask.arena, struct gathered, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        items[i].want = urls[i];
+    gather_start(req, items, n, on_gathered, q);
+}

@@ -1,0 +1,155 @@
+/* api/views/shapes.c - the members of a feed, a subscription and a revision, in their order. */
+#include "api/views/shapes.h"
+
+#include "api/views/cursor_spec.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "feed/text/json.h"
+
+/* RFC 3339 text, or null for TIME_UNKNOWN. */
+static struct value *shape_time(struct arena *a, int64_t at)
+{
+    char text[CLOCK_TEXT];
+
+    if (at == TIME_UNKNOWN)
+        return value_null(a);
+    clock_rfc3339(at, text);
+    return value_text(a, str_dup(a, str_from(text)));
+}
+
+/* `s`, with U+FFFD for bytes that are not UTF-8. */
+static struct str utf8_of(struct arena *a, struct str s)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    size_t n = str_utf8_valid(s);
+
+    if (n == s.len)
+        return s;
+    for (; s.len > 0; n = str_utf8_valid(s)) {
+        buf_str(&out, str_slice(s, 0, n));
+        if (n < s.len)
+            buf_utf8(&out, 0xFFFD);
+        s = str_slice(s, n + 1, s.len);
+    }
+    return str_dup(a, buf_view(&out));
+}
+
+struct value *shape_text(struct arena *a, struct str s)
+{
+    return str_is_null(s) ? value_null(a) : value_text(a, utf8_of(a, s));
+}
+
+static struct value *name(struct arena *a, const char *z)
+{
+    return value_text(a, str_from(z));
+}
+
+struct value *shape_feed(struct arena *a, const struct feed *feed, const struct api_cfg *cfg)
+{
+    bool exact = feed->level < 0 || feed->level > 2;
+    struct value *v = value_dict(a);
+
+    value_setz(a, v, "id", value_int(a, feed->id));
+    value_set_textz(a, v, "url", feed->url);
+    value_setz(a, v, "title", shape_text(a, feed->title));
+    value_setz(a, v, "state", name(a, feed_state_name(feed->state)));
+    value_setz(a, v, "level", exact ? value_null(a) : value_int(a, feed->level));
+    value_setz(a, v, "period",
+               value_int(a, levels_period_s(&cfg->levels, feed->level, feed->period_s)));
+    value_setz(a, v, "last_check", shape_time(a, feed->last_check_at));
+    value_setz(a, v, "last_success", shape_time(a, feed->last_success_at));
+    value_setz(a, v, "last_change", shape_time(a, feed->last_change_at));
+    value_setz(a, v, "next_check", shape_time(a, feed->next_fetch_at));
+    value_setz(a, v, "next_reason", name(a, fetch_reason_name(feed->next_reason)));
+    value_setz(a, v, "status",
+               feed->last_status == 0 ? value_null(a) : value_int(a, feed->last_status));
+    value_setz(a, v, "etag", shape_text(a, feed->etag));
+    value_setz(a, v, "last_modified", shape_text(a, feed->last_modified));
+    value_setz(a, v, "errors", value_int(a, feed->n_errors));
+    value_setz(a, v, "last_error", shape_text(a, feed->last_error));
+    value_setz(a, v, "entries", value_int(a, feed->n_entries));
+    value_setz(a, v, "partial", value_bool(a, feed->partial));
+    value_setz(a, v, "identity", name(a, identity_rule_name(feed->identity.rule)));
+    value_setz(a, v, "identity_reason", shape_text(a, feed->identity.why));
+    value_setz(a, v, "identity_since", shape_time(a, feed->identity.since_at));
+    value_setz(a, v, "subscribers", value_int(a, feed->n_subscriptions));
+    value_setz(a, v, "page_url", shape_text(a, feed->page_url));
+    value_setz(a, v, "site_url", shape_text(a, feed->site_url));
+    value_setz(a, v, "cursor", shape_text(a, feed->cursor));
+    value_setz(a, v, "hub", shape_text(a, feed->upstream.hub));
+    value_setz(a, v, "hub_topic", shape_text(a, feed->upstream.topic));
+    value_setz(a, v, "hub_state",
+               feed->upstream.hub.len > 0 ? name(a, upstream_state_name(feed->upstream.state))
+                                          : value_null(a));
+    value_setz(
+        a, v, "hub_lease_end",
+        shape_time(a, feed->upstream.hub.len > 0 ? feed->upstream.lease_end_at : TIME_UNKNOWN));
+    value_setz(
+        a, v, "hub_delivered",
+        shape_time(a, feed->upstream.hub.len > 0 ? feed->upstream.delivered_at : TIME_UNKNOWN));
+    value_setz(a, v, "hub_missed",
+               value_bool(a, feed->upstream.hub.len > 0 && feed->upstream.trust < 0));
+    value_setz(a, v, "hub_error", shape_text(a, feed->upstream.error));
+    value_setz(a, v, "sanitize", value_bool(a, !feed->raw_html));
+    return v;
+}
+
+struct value *shape_folder(struct arena *a, struct str stored)
+{
+    struct value *v = NULL;
+
+    return stored.len > 0 && json_read(a, stored, &v, NULL) == RC_OK && v->kind == VAL_LIST
+               ? v
+               : value_list(a);
+}
+
+struct value *shape_sub(struct arena *a, const struct subscription *sub)
+{
+    struct value *v = value_dict(a), *urls = value_list(a), *ids = value_list(a);
+    struct value *names = value_list(a), *folders = value_list(a), *categories = value_list(a);
+
+    value_setz(a, v, "id", value_int(a, sub->id));
+    value_setz(a, v, "endpoint", shape_text(a, sub->endpoint));
+    value_setz(a, v, "sink", shape_text(a, sub->sink));
+    for (size_t i = 0; i < sub->n_feeds; i++) {
+        value_push(a, urls, shape_text(a, sub->feeds[i].url));
+        value_push(a, ids, value_int(a, sub->feeds[i].feed_id));
+        value_push(a, names, shape_text(a, sub->feeds[i].name));
+        value_push(a, folders, shape_folder(a, sub->feeds[i].folder));
+        value_push(a, categories, shape_text(a, sub->feeds[i].category));
+    }
+    value_setz(a, v, "urls", urls);
+    value_setz(a, v, "feeds", ids);
+    value_setz(a, v, "names", names);
+    value_setz(a, v, "folders", folders);
+    value_setz(a, v, "categories", categories);
+    value_setz(a, v, "state", name(a, sub_state_name(sub->state)));
+    value_setz(a, v, "position", value_int(a, sub->position));
+    value_setz(a, v, "created", shape_time(a, sub->created_at));
+    value_setz(a, v, "next_try", shape_time(a, sub->next_try_at));
+    value_setz(a, v, "failing_since", shape_time(a, sub->failing_since));
+    value_setz(a, v, "failures", value_int(a, sub->n_failures));
+    value_setz(a, v, "delivered", value_int(a, sub->n_delivered));
+    value_setz(a, v, "faults", value_int(a, sub->n_faults));
+    value_setz(a, v, "last_error", shape_text(a, sub->last_error));
+    return v;
+}
+
+struct value *shape_revision(struct arena *a, const struct revision *rev, struct str url,
+                             struct str log_id)
+{
+    struct value *v = value_dict(a);
+    char text[CURSOR_TEXT];
+
+    value_setz(a, v, "seq", value_int(a, rev->seq));
+    cursor_write(text, log_id, rev->seq, rev->at_us);
+    value_setz(a, v, "cursor", value_text(a, str_dup(a, str_from(text))));
+    clock_rfc3339_us(rev->at_us, text);
+    value_setz(a, v, "at", value_text(a, str_dup(a, str_from(text))));
+    value_setz(a, v, "kind", name(a, revision_kind_name(rev->kind)));
+    value_setz(a, v, "initial", value_bool(a, rev->initial));
+    value_setz(a, v, "feed", value_int(a, rev->feed_id));
+    value_setz(a, v, "url", shape_text(a, url));
+    value_setz(a, v, "uid", value_text(a, rev->uid));
+    return v;
+}

@@ -1,0 +1,313 @@
+/* api/views/smart.c - GET /smart: a Smart Feed over HTTP, with a long poll and JSON-P.
+ *
+ * A piece of the stream is a document like any other (documents.c): thousands of clients that wait
+ * for the same news are answered with one drawing. */
+#include "api/http/handlers.h"
+
+#include "api/http/negotiate.h"
+#include "api/views/documents.h"
+#include "api/views/gather.h"
+#include "api/views/log_wait.h"
+#include "api/views/pull.h"
+#include "api/views/queries.h"
+#include "api/views/selflink.h"
+#include "base/limits.h"
+#include "net/http_fields.h"
+
+#define FRESH "max-age=2"
+#define FRESH_PRIVATE "private, max-age=2"
+#define NEVER_STORED "no-store"
+#define WAIT_DEFAULT_S 55
+#define WAIT_MAX_S 300
+#define MARGIN_MS 60000
+#define CALLBACK_MAX 128
+
+struct smart { /* in the request's arena */
+    struct document_spec spec;
+    struct reply reply;
+    struct wanted_url *urls;
+    size_t n_urls;
+    bool type_given;
+    int64_t until_ms; /* monotonic: waits so long; 0: not at all */
+    int64_t seen;     /* end of the log before the last look */
+};
+
+static void look(struct request *req, struct smart *s);
+
+/* ---- the request ----------------------------------------------------------------------------- */
+
+static bool read_order(struct ask *ask, struct smart *s, struct problem *p)
+{
+    static const struct {
+        const char *name;
+        enum view_order order;
+    } orders[] = {{"modified", VIEW_MODIFIED},
+                  {"-modified", VIEW_MODIFIED_DESC},
+                  {"created", VIEW_CREATED},
+                  {"-created", VIEW_CREATED_DESC}};
+    struct str order;
+
+    if (!params_optional(&ask->params, ask->arena, "order", &order, p))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(orders); i++) {
+        if (!str_eqz(str_is_null(order) ? STR("modified") : order, orders[i].name))
+            continue;
+        s->spec.view.order = orders[i].order;
+        return true;
+    }
+    return problem_parameter(p, ask->arena, "order", order, "modified|-modified|created|-created",
+                             "The parameter `order` does not name an order of this feed.");
+}
+
+/* A dotted identifier: nothing that could be more than a name in a page. */
+static bool is_callback(struct str s)
+{
+    bool start = true;
+
+    for (size_t i = 0; i < s.len; i++) {
+        char ch = s.ptr[i];
+        bool letter =
+            (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_' || ch == '$';
+
+        if (ch == '.' ? start : !letter && (start || ch < '0' || ch > '9'))
+            return false;
+        start = ch == '.';
+    }
+    return s.len > 0 && s.len <= CALLBACK_MAX && !start;
+}
+
+static bool read_callback(struct ask *ask, struct smart *s, struct problem *p)
+{
+    if (!params_one(&ask->params, ask->arena, "callback", &s->spec.callback, p))
+        return false;
+    if (str_is_null(s->spec.callback))
+        return true;
+    if (!is_callback(s->spec.callback))
+        return problem_parameter(
+            p, ask->arena, "callback", s->spec.callback, NULL,
+            "The parameter `callback` must be names joined by dots, of letters, "
+            "digits, `_` and `$`, at most %d characters.",
+            CALLBACK_MAX);
+    s->reply.media_type = "application/javascript; charset=utf-8";
+    s->reply.fields = STR("X-Content-Type-Options: nosniff\r\n");
+    return true;
+}
+
+/* JSON unless Atom is liked better. */
+static bool read_format(struct ask *ask, struct smart *s, struct problem *p)
+{
+    int json, atom, script;
+
+    if (!params_format(&ask->params, ask->arena, FORMAT_IS_STREAMED, &s->spec.view.format,
+                       &s->type_given, p))
+        return false;
+    if (s->type_given)
+        return true;
+    ask->negotiated = true;
+    json = negotiate_q(ask->accept, FORMAT_ACTIVITIES);
+    atom = http_accept_q(ask->accept, STR("application/atom+xml; charset=utf-8"));
+    script = str_is_null(s->spec.callback)
+                 ? 0
+                 : http_accept_q(ask->accept, STR("application/javascript; charset=utf-8"));
+    s->spec.view.format = atom > json ? FORMAT_ATOM : FORMAT_ACTIVITIES;
+    if (json > 0 || atom > 0 || script > 0)
+        return true;
+    problem_set(p, ask->arena, PROBLEM_NOT_ACCEPTABLE,
+                "The Accept field permits none of the types in which a stream is offered.");
+    p->allowed = negotiate_offers(ask->arena, FORMAT_IS_STREAMED);
+    p->fields = STR("Vary: Accept\r\n");
+    return false;
+}
+
+static bool read_max(struct ask *ask, struct smart *s, struct problem *p)
+{
+    struct str text;
+    int64_t max;
+
+    if (!params_one(&ask->params, ask->arena, "max", &text, p) ||
+        !params_count(&ask->params, ask->arena, "max", DEFAULT_LEN, LIMIT_LEN, &max, p))
+        return false;
+    if (max == 0)
+        return problem_parameter(p, ask->arena, "max", text, NULL,
+                                 "The parameter `max` must be at least 1.");
+    s->spec.view.len = (size_t)max;
+    return true;
+}
+
+static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
+{
+    struct cursor_log log = {store_log_id(ask->api->store), store_last_seq(ask->api->store)};
+    struct str since, until;
+    int64_t timeout_s;
+
+    if (!params_urls(&ask->params, ask->arena, true, &s->urls, &s->n_urls, p) ||
+        !read_order(ask, s, p) || !read_callback(ask, s, p) || !read_format(ask, s, p) ||
+        !read_max(ask, s, p) || !params_one(&ask->params, ask->arena, "since", &since, p) ||
+        !params_one(&ask->params, ask->arena, "until", &until, p) ||
+        !cursor_spec_read(ask->arena, "since", since, CURSOR_TAKES_ITEMS, &log, &s->spec.since,
+                          p) ||
+        !cursor_spec_read(ask->arena, "until", until, CURSOR_TAKES_ITEMS, &log, &s->spec.until,
+                          p) ||
+        !params_count(&ask->params, ask->arena, "timeout", WAIT_DEFAULT_S, WAIT_MAX_S, &timeout_s,
+                      p))
+        return false;
+    if (order_descends(s->spec.view.order) && s->spec.since.kind == CURSOR_SEQ &&
+        s->spec.since.token.len == 0)
+        s->spec.since.kind = CURSOR_NONE; /* before the first item, which here is the newest */
+    if (s->spec.since.kind != CURSOR_NONE && s->spec.until.kind == CURSOR_NONE && /* D28 */
+        !order_descends(s->spec.view.order))
+        s->until_ms = clock_mono_ms() + timeout_s * 1000;
+    return true;
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void on_wake(struct request *req, bool timed_out, void *ctx)
+{
+    struct smart *s = ctx;
+
+    if (timed_out)
+        s->until_ms = 0; /* one last look makes the empty answer */
+    look(req, s);
+}
+
+static bool wait_for_news(struct request *req, struct smart *s)
+{
+    int64_t ms = s->until_ms - clock_mono_ms();
+
+    if (s->until_ms == 0 || ms <= 0)
+        return false;
+    log_wait_start(req, s->spec.view.feed_ids, s->spec.view.n_feeds, false, s->seen, ms, on_wake,
+                   s);
+    return true;
+}
+
+static bool on_empty(struct request *req, struct reply *r)
+{
+    return wait_for_news(req, r->empty_ctx);
+}
+
+static void look(struct request *req, struct smart *s)
+{
+    s->seen = store_last_seq(req->ask.api->store);
+    /* that nothing has come is known without a query */
+    if (s->spec.since.kind == CURSOR_SEQ && s->until_ms != 0 &&
+        store_seq_of(req->ask.api->store, s->spec.view.feed_ids, s->spec.view.n_feeds) <=
+            s->spec.since.seq &&
+        wait_for_news(req, s))
+        return;
+    if (!document_unmodified(req, &s->spec, &s->reply))
+        document_reply(req, &s->spec, &s->reply);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+/* The base URL with the slash at the end of its path, where it was asked for so (SMART-04). */
+static struct str with_slash(struct arena *a, struct str self, struct str target)
+{
+    ssize_t query = str_chr(target, '?'), at = str_chr(self, '?');
+    struct str path = query < 0 ? target : str_slice(target, 0, (size_t)query);
+
+    if (at < 0 || !str_ends(path, STR("/")))
+        return self;
+    return str_printf(a, "%.*s/%.*s", (int)at, self.ptr,
+                      STR_ARG(str_slice(self, (size_t)at, self.len)));
+}
+
+static void describe(struct ask *ask, void *own, const struct gathered *items, size_t n,
+                     struct document_spec *out)
+{
+    static const char *const of_a_piece[] = {"since", "until", "max", "timeout", "callback"};
+    struct smart *s = own;
+    struct document_spec *spec = &s->spec;
+    int64_t *link_ids = query_feeds(ask->arena, items, n, spec);
+
+    spec->merged = s->n_urls > 1;
+    spec->self = selflink_make(ask->arena, ask->origin, ask->target, NULL, s->urls, link_ids, n);
+    for (size_t i = 0; i < ARRAY_LEN(of_a_piece); i++)
+        spec->self = selflink_unset(ask->arena, spec->self, of_a_piece[i]);
+    if (spec->merged) {
+        spec->id = pull_merged_id(ask->arena, spec->self);
+        spec->title = str_printf(ask->arena, "%zu feeds merged", s->n_urls);
+    }
+    spec->self = with_slash(ask->arena, spec->self, ask->target);
+    spec->hub = query_hub(ask);
+    *out = *spec;
+}
+
+/* The URL of the stream in this type alone, for the Link field. */
+static struct str typed_self(struct ask *ask, const struct smart *s)
+{
+    return s->type_given ? s->spec.self
+                         : selflink_set(ask->arena, s->spec.self, "type",
+                                        str_from(format_name(s->spec.view.format)));
+}
+
+static void on_gathered(struct request *req, struct gathered *items, size_t n, void *ctx)
+{
+    struct smart *s = ctx;
+    bool secret = !str_is_null(req->ask.cfg->token);
+    bool waits = s->until_ms != 0;
+    struct document_spec spec;
+    struct str links;
+
+    for (size_t i = 0; i < n; i++)
+        secret = secret || !str_is_null(items[i].want.credential);
+    describe(&req->ask, s, items, n, &spec);
+    if (spec.view.n_feeds == 0) {
+        struct problem p;
+
+        gather_problem(req, items, n, &p);
+        reply_problem(req, &p);
+        return;
+    }
+    store_touch(req->ask.api->store, spec.view.feed_ids, spec.view.n_feeds);
+    links = query_link_field(&req->ask, typed_self(&req->ask, s), true, STR_NULL);
+    if (!str_is_null(links))
+        s->reply.fields = str_concat(req->ask.arena, links, s->reply.fields);
+    s->reply.cache = waits ? NEVER_STORED : secret ? FRESH_PRIVATE : FRESH;
+    s->reply.private_cache = waits ? NEVER_STORED : FRESH_PRIVATE;
+    s->reply.varies_encoding = true;
+    s->reply.on_empty = on_empty;
+    s->reply.empty_ctx = s;
+    if (waits)
+        request_hold(req, s->until_ms - clock_mono_ms() + MARGIN_MS);
+    look(req, s);
+}
+
+/* A subscriber gets what comes: positions and pieces are none of its business. */
+bool smart_query(struct ask *ask, struct query *q, struct problem *p)
+{
+    struct smart *s = ARENA_NEW(ask->arena, struct smart);
+
+    *s = (struct smart){.reply = REPLY_INIT};
+    s->spec.view.form = FORM_STREAM;
+    if (!read_request(ask, s, p))
+        return false;
+    s->spec.since.kind = s->spec.until.kind = CURSOR_NONE;
+    s->spec.callback = STR_NULL;
+    *q = (struct query){.urls = s->urls, .n_urls = s->n_urls, .describe = describe, .own = s};
+    return true;
+}
+
+void smart_get(struct request *req)
+{
+    struct smart *s = ARENA_NEW(req->ask.arena, struct smart);
+    struct gathered *items;
+    struct problem p;
+
+    *s = (struct smart){.reply = REPLY_INIT};
+    s->spec.view.form = FORM_STREAM;
+    if (!read_request(&req->ask, s, &p)) {
+        reply_problem(req, &p);
+        return;
+    }
+    if (!str_is_null(s->spec.callback) && request_is_foreign(req)) {
+        request_refuse_foreign(req, "read an answer through `callback`");
+        return;
+    }
+    items = ARENA_ARRAY(req->ask.arena, struct gathered, s->n_urls);
+    for (size_t i = 0; i < s->n_urls; i++)
+        items[i].want = s->urls[i];
+    gather_start(req, items, s->n_urls, on_gathered, s);
+}

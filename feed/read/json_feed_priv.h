@@ -1,0 +1,46 @@
+/* feed/read/json_feed_priv.h - reading members of JSON objects, shared by json_feed.c and
+ * activities.c. json_feed.c calls activities.c; both stand on json_members.c. */
+#pragma once
+
+#include "feed/read/parse.h"
+
+struct reading {
+    struct arena *a;
+    struct str base;
+    struct str lang;                /* of the feed; null */
+    const struct value *namespaces; /* prefixes that the document explains; may be NULL */
+    bool raw_html;                  /* as in struct parse_input */
+    size_t uri_grown;               /* as in uri_resolve_within() */
+};
+
+/* Put a member's value into `out`. `name`: that of the object form, unless it says otherwise. */
+typedef void member_fn(struct reading *r, struct value *out, const char *name, struct value *v);
+
+struct member {
+    const char *json, *name;
+    member_fn *read;
+};
+
+member_fn json_member_text, json_member_id, json_member_plain, json_member_html, json_member_date,
+    json_member_uri, json_member_number;
+member_fn json_member_page;    /* and a link rel=alternate */
+member_fn json_member_content; /* name: its media type */
+
+/* The text of a string, without white space around it; null for anything else. Borrowed. */
+struct str json_text_of(const struct value *v);
+
+/* The detail of a text construct: its media type, the language and base of the document, and the
+ * text itself. In the arena. */
+struct value *json_detail(struct reading *r, const char *type, struct str text);
+
+/* A link, which is returned; `type` may be NULL. */
+struct value *json_add_link(struct reading *r, struct value *out, const char *rel, const char *type,
+                            struct str href);
+
+/* The members of `from` that the table knows, in its order. */
+void json_members(struct reading *r, struct value *out, const struct value *from,
+                  const struct member *table, size_t n);
+
+/* Fill `doc` if the document is a collection of ActivityStreams 1.0 with the members of a Smart
+ * Feed. False: it is not such a collection. */
+bool activities_read(struct reading *r, const struct value *root, struct feed_doc *doc);

@@ -1,0 +1,16 @@
+/* feed/read/xml_check.h - checks whether a document is well-formed XML. Used for lists, which are
+ * then read by their tags whether they are well-formed or not. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct xml_verdict {
+    bool is_well_formed;
+    bool is_crowded; /* an element has more than LIMIT_XML_ATTRIBUTES attributes; the check ended */
+};
+
+/* Check `text`, which must be valid UTF-8. The time is proportional to the length, whatever the
+ * document holds: a DOCTYPE is passed over, attributes and depth are bounded. Any thread. */
+struct xml_verdict xml_check(struct str text);

@@ -1,0 +1,172 @@
+/* feed/write/write_json.c - the object form as JSON: stored entry texts copied, not parsed.
+ *
+ * Stored entries are complete (feed/identity/complete.h). In merged output each says where it comes
+ * from: a look at the top level of the text tells whether it does so already.
+ */
+#include "feed/text/html.h"
+#include "feed/text/json.h"
+#include "feed/write/writer_priv.h"
+
+/* The offset after the string that begins with the quote at i. */
+static size_t string_end(struct str s, size_t i)
+{
+    for (i++; i < s.len; i++) {
+        if (s.ptr[i] == '\\')
+            i++;
+        else if (s.ptr[i] == '"')
+            return i + 1;
+    }
+    return s.len;
+}
+
+/* Does the top level of a JSON object have a member `source`? *any: has it one at all? */
+static bool has_source(struct str json, bool *any)
+{
+    bool found = false;
+    int depth = 0;
+    bool key = false; /* a string here is a key */
+
+    *any = false;
+    for (size_t i = 0; i < json.len;) {
+        char c = json.ptr[i];
+        if (c == '"') {
+            size_t end = string_end(json, i);
+            if (depth == 1 && key) {
+                struct str name = str_slice(json, i + 1, end - 1);
+                found = found || str_eqz(name, "source");
+                *any = true;
+                key = false;
+            }
+            i = end;
+            continue;
+        }
+        if (c == '{' || c == '[')
+            key = ++depth == 1;
+        else if (c == '}' || c == ']')
+            depth--;
+        else if (c == ',')
+            key = depth == 1;
+        i++;
+    }
+    return found;
+}
+
+static void put_member(struct buf *out, bool *comma, const char *name, struct str text)
+{
+    if (*comma)
+        buf_putc(out, ',');
+    *comma = true;
+    json_write_text(out, str_from(name));
+    buf_putc(out, ':');
+    json_write_text(out, text);
+}
+
+/* The source of an entry in merged output: enough to show and to ask for the feed. */
+static void write_source(struct arena *a, struct buf *out, const struct out_feed *feed)
+{
+    struct out_parts v;
+    bool comma = false;
+
+    out_parts_read(a, feed->obj, STR(""), feed->url, true, &v);
+    buf_putc(out, '{');
+    put_member(out, &comma, "title", out_feed_name(a, part_plain(a, v.title), feed->url));
+    if (!str_is_null(v.link))
+        put_member(out, &comma, "link", v.link);
+    put_member(out, &comma, "id", feed_iri(a, feed));
+    put_member(out, &comma, "href", feed->url);
+    buf_putc(out, '}');
+}
+
+static void write_entry(struct arena *a, struct buf *out, const struct out_doc *doc,
+                        const struct out_entry *e)
+{
+    struct buf own = BUF_INIT(BUF_ANY);
+    struct str json = str_trim(e->json);
+    bool any;
+
+    if (json.len < 2 || json.ptr[0] != '{' || json.ptr[json.len - 1] != '}') {
+        if (e->obj != NULL)
+            json_write(&own, e->obj);
+        json = own.len > 1 ? buf_view(&own) : STR("{}");
+    }
+    if (!doc->merged || has_source(json, &any)) {
+        buf_str(out, json);
+    } else {
+        buf_append(out, json.ptr, json.len - 1);
+        buf_puts(out, any ? ",\"source\":" : "\"source\":");
+        write_source(a, out, e->feed);
+        buf_putc(out, '}');
+    }
+    buf_release(&own);
+}
+
+static void write_entries(struct buf *out, const struct out_doc *doc)
+{
+    struct arena ids = ARENA_INIT;
+    struct map seen = MAP_INIT;
+    bool comma = false;
+
+    buf_putc(out, '[');
+    for (size_t i = 0; i < doc->n_entries && buf_ok(out); i++) {
+        struct arena a = ARENA_INIT;
+        if (out_entry_is_first(&ids, &seen, doc, &doc->entries[i])) {
+            buf_puts(out, comma ? ",\n" : "\n");
+            write_entry(&a, out, doc, &doc->entries[i]);
+            comma = true;
+        }
+        arena_release(&a);
+    }
+    buf_putc(out, ']');
+    map_release(&seen, NULL);
+    arena_release(&ids);
+}
+
+/* The head: a single feed's own dict, a merged document's made up. */
+static void write_head(struct arena *a, struct buf *out, const struct out_doc *doc,
+                       const struct out_feed *feed)
+{
+    char text[CLOCK_TEXT];
+    bool comma = false;
+
+    if (feed != NULL) {
+        json_write(out, feed->obj != NULL ? feed->obj : value_dict(a));
+        return;
+    }
+    clock_rfc3339(doc->updated_at, text);
+    buf_putc(out, '{');
+    put_member(out, &comma, "title", str_is_null(doc->title) ? STR("") : doc->title);
+    put_member(out, &comma, "id", str_is_null(doc->id) ? doc->self_url : doc->id);
+    put_member(out, &comma, "updated", str_from(text));
+    buf_putc(out, '}');
+}
+
+void write_json_array(struct buf *out, const struct out_doc *doc)
+{
+    write_entries(out, doc);
+    buf_putc(out, '\n');
+}
+
+void write_json(struct buf *out, const struct out_doc *doc)
+{
+    const struct out_feed *feed = doc->merged || doc->n_feeds == 0 ? NULL : &doc->feeds[0];
+    const struct value *meta = feed == NULL ? NULL : feed->meta;
+    struct arena a = ARENA_INIT;
+
+    buf_puts(out, "{\"feed\":");
+    write_head(&a, out, doc, feed);
+    for (uint32_t i = 0; i < value_len(meta); i++) {
+        struct str key = meta->members[i].key;
+        if (str_eqz(key, "feed") || str_eqz(key, "entries") || str_eqz(key, "partial"))
+            continue;
+        buf_putc(out, ',');
+        json_write_text(out, key);
+        buf_putc(out, ':');
+        json_write(out, meta->members[i].val);
+    }
+    if (doc->partial)
+        buf_puts(out, ",\"partial\":true");
+    buf_puts(out, ",\"entries\":");
+    write_entries(out, doc);
+    buf_puts(out, "}\n");
+    arena_release(&a);
+}

@@ -1,0 +1,267 @@
+/* fetcher/check.c - see check.h. */
+#include "fetcher/check.h"
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "feed/text/json.h"
+#include "fetcher/work_queue.h"
+#include "net/url.h"
+
+#define TITLE_MAX ((size_t)64 * 1024)
+
+/* ---- the head -------------------------------------------------------------------------------- */
+
+static struct str text_or_empty(struct str s)
+{
+    return str_is_null(s) ? STR("") : s;
+}
+
+static void write_head(struct arena *a, struct buf *buf, struct str href,
+                       const struct feed_doc *doc, struct value *feed)
+{
+    struct value *head = value_dict(a);
+
+    value_setz(a, head, "feed", feed);
+    value_set_textz(a, head, "version", doc->version);
+    value_set_textz(a, head, "encoding", text_or_empty(doc->encoding));
+    value_setz(a, head, "bozo", value_bool(a, doc->bozo));
+    if (doc->bozo)
+        value_set_textz(a, head, "bozo_exception", text_or_empty(doc->bozo_why));
+    if (doc->namespaces != NULL)
+        value_setz(a, head, "namespaces", doc->namespaces);
+    value_set_textz(a, head, "href", url_public(a, href));
+    json_write(buf, head);
+}
+
+/* The head's JSON; null when it is what is stored. Facts of the one answer stand last and do not
+ * count in the comparison. */
+static struct str head_json(struct arena *a, const struct job *job, const struct feed_doc *doc,
+                            struct str href, struct str stored)
+{
+    AUTO(buf_release) struct buf buf = BUF_INIT(LIMIT_ENTRY);
+    size_t core_len;
+
+    write_head(a, &buf, href, doc, doc->feed);
+    if (!buf_ok(&buf)) {
+        struct value *less = value_dict(a);
+        struct str title = value_get_textz(doc->feed, "title");
+
+        if (!str_is_null(title) && title.len <= TITLE_MAX)
+            value_set_textz(a, less, "title", title);
+        buf_reset(&buf);
+        write_head(a, &buf, href, doc, less);
+    }
+    if (!buf_ok(&buf) || buf.len == 0)
+        return STR_NULL;
+    core_len = --buf.len; /* without the closing brace */
+    if (stored.len > core_len && memcmp(stored.ptr, buf.ptr, core_len) == 0 &&
+        (stored.ptr[core_len] == '}' ||
+         str_starts(str_slice(stored, core_len, stored.len), STR(",\"status\":"))))
+        return STR_NULL;
+    buf_printf(&buf, ",\"status\":%d", job->resp.status);
+    if (!str_is_null(job->resp.etag)) {
+        buf_puts(&buf, ",\"etag\":");
+        json_write_text(&buf, job->resp.etag);
+    }
+    if (!str_is_null(job->resp.last_modified)) {
+        buf_puts(&buf, ",\"modified\":");
+        json_write_text(&buf, job->resp.last_modified);
+    }
+    buf_puts(&buf, "}");
+    return buf_ok(&buf) ? str_dup(a, buf_view(&buf)) : STR_NULL;
+}
+
+static struct str bounded(struct str s)
+{
+    if (s.len > TITLE_MAX)
+        s.len = str_utf8_valid(str_of(s.ptr, TITLE_MAX));
+    return text_or_empty(s);
+}
+
+/* The site of the feed, canonical; empty when its link is not a web address (it may be an id). */
+static struct str site_of(struct arena *a, const struct feed_doc *doc)
+{
+    struct url_parts parts;
+
+    return url_parse(a, value_get_textz(doc->feed, "link"), &parts, NULL) == RC_OK ? parts.url
+                                                                                   : STR("");
+}
+
+void check_head(struct arena *a, const struct job *job, const struct feed *fresh,
+                const struct feed_doc *doc, struct str href, struct doc_head *o)
+{
+    struct str ext = doc->ext.len > LIMIT_ENTRY ? STR("") : text_or_empty(doc->ext);
+
+    o->json = head_json(a, job, doc, href, fresh->head);
+    o->ext = str_eq(ext, fresh->ext) ? STR_NULL : ext;
+    o->title = bounded(value_get_textz(doc->feed, "title"));
+    o->site_url = site_of(a, doc);
+}
+
+/* ---- where the feed lives -------------------------------------------------------------------- */
+
+/* Known only from a document that was understood there. */
+static void fill_url(struct arena *a, const struct feed *fresh, const struct found_at *at,
+                     struct feed_check *o)
+{
+    struct str *aliases = ARENA_ARRAY(a, struct str, 3);
+
+    o->aliases = aliases;
+    o->page_url = at->page_url;
+    if (str_is_null(at->page_url) && str_is_null(fresh->page_url) &&
+        !str_is_null(fresh->credential) && !job_may_identify(fresh, at->url))
+        return; /* the credential would go to another host */
+    if (!str_is_null(at->for_url) && !str_eq(at->for_url, fresh->url))
+        return; /* the feed has moved since the job began: its row knows better */
+    if (str_eq(at->url, fresh->url))
+        return;
+    o->url = at->url;
+    aliases[o->n_aliases++] = fresh->url;
+    if (!str_eq(at->asked, at->url) && !str_eq(at->asked, fresh->url))
+        aliases[o->n_aliases++] = at->asked;
+}
+
+void check_keep_date(struct store *store, const struct feed *fresh, struct feed_check *o)
+{
+    struct feed_brief target;
+
+    if (str_is_null(o->url) || !store_find_feed(store, o->url, fresh->credential, &target) ||
+        target.id == o->feed_id || target.next_fetch_at == TIME_UNKNOWN)
+        return;
+    if (o->next_fetch_at == TIME_UNKNOWN || target.next_fetch_at < o->next_fetch_at) {
+        o->next_fetch_at = target.next_fetch_at;
+        o->next_reason = REASON_PERIOD;
+    }
+}
+
+/* ---- when it is asked next ------------------------------------------------------------------- */
+
+static bool hub_works(const struct feed *feed, int64_t now)
+{
+    return feed->upstream.hub.len > 0 && feed->upstream.state == UPSTREAM_ACTIVE &&
+           feed->upstream.lease_end_at > now;
+}
+
+/* What this answer says of the feed's upstream hub, whose lease is good: a hub that did not tell of
+ * an update is not trusted until it delivers. A ping may have been faster than the hub. */
+static void judge_hub(const struct job *job, const struct feed *fresh, bool has_news,
+                      struct feed_check *o)
+{
+    bool pinged = (job->reasons & REASON_BIT(REASON_PING)) != 0;
+
+    if (!o->ok || !job_has_document(job))
+        return;
+    if (has_news && !pinged && (fresh->cursor_state & CURSOR_FIRST) == 0)
+        o->trust = -1;
+    else if (o->trust >= 0 && o->trust < TRUST_FULL)
+        o->trust++;
+}
+
+static enum schedule_event event_of(const struct job *job, const struct feed_check *o)
+{
+    if (job->outage)
+        return SCHEDULE_OUTAGE;
+    if (job->resp.kind == RESPONSE_GONE)
+        return SCHEDULE_GONE;
+    if (job->resp.kind == RESPONSE_LIMITED && job->resp.retry_after_s >= 0)
+        return SCHEDULE_LIMITED;
+    return o->ok ? SCHEDULE_OK : SCHEDULE_ERROR;
+}
+
+struct doc_hint_row check_hints(const struct job *job, const struct feed_doc *doc)
+{
+    return (struct doc_hint_row){
+        .max_age_s = job->resp.max_age_s > 0 ? job->resp.max_age_s : 0,
+        .ttl_s = doc->hints.ttl_s,
+        .sy_period_s = doc->hints.sy_period_s,
+        .skip_hours = doc->hints.skip_hours,
+        .skip_days = doc->hints.skip_days,
+    };
+}
+
+static void fill_schedule(const struct job *job, const struct feed *fresh,
+                          const struct check_facts *found, int64_t now, struct feed_check *o)
+{
+    bool pinged = (job->reasons & REASON_BIT(REASON_PING)) != 0;
+    bool is_first = (fresh->cursor_state & CURSOR_FIRST) != 0;
+    bool updated = job_has_document(job) && !is_first && found->has_news;
+    int level = schedule_level(fresh->level, pinged, updated);
+    struct schedule_facts facts = {
+        .event = event_of(job, o),
+        .now = now,
+        .started_at = job->started_at,
+        .feed_id = job->feed_id,
+        .level = level,
+        .period_s = fresh->period_s,
+        .n_errors = o->n_errors,
+        .retry_after_s = job->resp.retry_after_s,
+        .hints = found->doc != NULL ? check_hints(job, found->doc) : fresh->hints,
+        .n_subscriptions = fresh->n_subscriptions,
+        .wanted_at = fresh->wanted_at,
+        .hub_trust = -1,
+    };
+    struct schedule_decision next;
+
+    if (hub_works(fresh, now)) {
+        o->trust = o->trust_was = fresh->upstream.trust;
+        judge_hub(job, fresh, found->has_news, o);
+        facts.hub_trust = o->trust;
+    }
+    /* whoever had the feed added wants it, too */
+    if ((job->reasons & REASON_BIT(REASON_READER)) != 0 || fresh->last_check_at == TIME_UNKNOWN)
+        facts.wanted_at = now;
+    if (job->resp.max_age_s >= 0)
+        facts.hints.max_age_s = job->resp.max_age_s;
+    next = schedule_next(&job->rules, &facts);
+    o->level = level == fresh->level ? LEVEL_KEEP : level;
+    o->next_fetch_at = next.next_at;
+    o->next_reason = next.reason;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static void fill_success(struct arena *a, const struct job *job, const struct feed *fresh,
+                         const struct found_at *at, struct feed_check *o)
+{
+    o->state = FEED_OK;
+    /* a 304 may leave validators out; a 200 without them has none */
+    o->etag = job->resp.etag;
+    o->last_modified = job->resp.last_modified;
+    if (job->resp.kind != RESPONSE_DOCUMENT)
+        return;
+    o->etag = text_or_empty(o->etag);
+    o->last_modified = text_or_empty(o->last_modified);
+    fill_url(a, fresh, at, o);
+}
+
+static void fill_failure(const struct job *job, const struct feed *fresh, struct feed_check *o)
+{
+    o->error = job->resp.text;
+    o->n_errors = fresh->n_errors + (job->outage ? 0 : 1);
+    o->state = job->outage                       ? fresh->state
+               : job->resp.kind == RESPONSE_GONE ? FEED_GONE
+               : job_has_document(job)           ? FEED_FAILING
+                                                 : FEED_NEW;
+}
+
+void check_fill(struct arena *a, struct job *job, const struct feed *fresh,
+                const struct check_facts *facts, const struct found_at *at, int64_t now,
+                struct feed_check *o)
+{
+    *o = (struct feed_check){
+        .feed_id = job->feed_id,
+        .checked_at = now,
+        .ok = facts->is_ok || job->resp.kind == RESPONSE_NOT_MODIFIED,
+        .status = job->resp.status,
+        .raw_html = job->feed->raw_html,
+        .n_pings = job->feed->n_pings,
+    };
+    if (o->ok)
+        fill_success(a, job, fresh, at, o);
+    else
+        fill_failure(job, fresh, o);
+    fill_schedule(job, fresh, facts, now, o);
+    job->rc = o->ok ? RC_OK : job->resp.rc;
+    job->status = job->resp.status;
+    job->text = job->resp.text;
+}

@@ -1,0 +1,558 @@
+/* fetcher/fetch_loop.c - see fetch_loop.h.
+ *
+ * A slot of the work queue that may start becomes a job, and the job goes from step to step. Each
+ * step is a function here that returns the next one, or STEP_AWAY when another thread, a queue or a
+ * timer has the job; fetch_loop_give() brings it back. A job in flight is in exactly one place; its
+ * slot stays here and is found by the feed's id.
+ *
+ * The loop never waits: rows are read on the store's reader threads, documents are read by workers.
+ * When something is refused for lack of room, it is kept, and the timer tries it again. No transfer
+ * starts while answered jobs wait for a worker. */
+#include "fetcher/fetch_loop.h"
+
+#include <inttypes.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "fetcher/source.h"
+#include "fetcher/waiting.h"
+#include "net/url.h"
+
+#define READ_BATCH 32
+#define ROOM_RETRY_MS 10     /* a full queue is tried again after it */
+#define BROKEN_RETRY_MS 1000 /* a failing database */
+#define LIMITED_COOL_S 60    /* for a 429 that does not say how long */
+#define COOL_S_MAX 86400     /* whatever it says */
+#define PATIENCE_MS 5000     /* after the document: those who wait are told now at the latest */
+
+static void run_job(struct fetcher *f, struct job *job, enum job_step step);
+
+static void retry_in(struct fetcher *f, int64_t ms)
+{
+    int64_t at = clock_mono_ms() + ms;
+
+    if (at < f->retry_at_ms)
+        f->retry_at_ms = at;
+}
+
+void fetch_loop_one_less(struct fetcher *f)
+{
+    f->n_jobs--;
+    if (!f->stopping || f->n_jobs > 0)
+        return;
+    pthread_mutex_lock(&f->idle_lock);
+    f->is_idle = true;
+    pthread_cond_signal(&f->idle_cond);
+    pthread_mutex_unlock(&f->idle_lock);
+}
+
+static struct slot *slot_of(struct fetcher *f, const struct job *job)
+{
+    struct slot *slot = work_queue_find(f->queue, job->feed_id);
+
+    ASSERT(slot != NULL && (slot->state == SLOT_RUNNING || slot->state == SLOT_BETWEEN));
+    return slot;
+}
+
+static enum job_step fail(struct job *job, enum rc rc, struct str text)
+{
+    job->rc = rc;
+    job->text = str_dup(job->arena, text);
+    return STEP_END;
+}
+
+static enum job_step fail_closed(struct job *job)
+{
+    return fail(job, RC_CLOSED, STR("shutting down"));
+}
+
+/* ---- step "load": the feed's row ---------------------------------------------------------------
+ */
+
+struct read_batch {
+    struct fetcher *f;
+    struct job_list jobs;
+};
+
+static void on_rows(void *ctx)
+{
+    struct read_batch *batch = ctx;
+    struct fetcher *f = batch->f;
+    struct job *job;
+
+    while ((job = STAILQ_FIRST(&batch->jobs)) != NULL) {
+        STAILQ_REMOVE_HEAD(&batch->jobs, link);
+        run_job(f, job, f->stopping && job->step != STEP_END ? fail_closed(job) : job->step);
+    }
+    mem_free(batch);
+    fetch_loop_pump(f);
+}
+
+static enum job_step load_row(struct job *job, struct reader *r)
+{
+    const struct fetcher *f = job->owner;
+    struct err err = ERR_INIT;
+    enum rc rc = job_read_feed(job, f->store, r, job->arena, &err);
+
+    if (rc == RC_NOT_FOUND)
+        return fail(job, rc, STR("there is no such feed any more"));
+    if (rc != RC_OK)
+        return job_give_back(job, rc, &err);
+    job->feed = job->loaded.row;
+    job->started_at = clock_now_s();
+    return job->source->begin(job, r);
+}
+
+/* On a reader thread. */
+static void read_rows(void *ctx, struct reader *r)
+{
+    struct read_batch *batch = ctx;
+    struct job *job;
+
+    STAILQ_FOREACH (job, &batch->jobs, link)
+        job->step = load_row(job, r);
+    loop_post(batch->f->loop, on_rows, batch);
+}
+
+/* Have the rows of those that were started read. */
+static void ask_rows(struct fetcher *f)
+{
+    while (!STAILQ_EMPTY(&f->to_load)) {
+        struct read_batch *batch = NEW(struct read_batch);
+        struct job *job;
+        enum rc rc;
+
+        batch->f = f;
+        STAILQ_INIT(&batch->jobs);
+        for (int n = 0; n < READ_BATCH && (job = STAILQ_FIRST(&f->to_load)) != NULL; n++) {
+            STAILQ_REMOVE_HEAD(&f->to_load, link);
+            STAILQ_INSERT_TAIL(&batch->jobs, job, link);
+        }
+        rc = store_read(f->store, read_rows, batch);
+        if (rc == RC_OK)
+            continue;
+        STAILQ_CONCAT(&batch->jobs, &f->to_load); /* keeps their order */
+        STAILQ_CONCAT(&f->to_load, &batch->jobs);
+        mem_free(batch);
+        retry_in(f, rc == RC_FULL ? ROOM_RETRY_MS : BROKEN_RETRY_MS);
+        return;
+    }
+}
+
+static enum job_step step_load(struct fetcher *f, struct job *job)
+{
+    STAILQ_INSERT_TAIL(&f->to_load, job, link);
+    return STEP_AWAY;
+}
+
+/* ---- steps "queue" and "request": the host, the transfer ----------------------------------------
+ */
+
+/* A job that was just started holds the host that its feed had when it was queued. */
+static enum job_step step_queue(struct fetcher *f, struct job *job)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct slot *slot = slot_of(f, job);
+    struct str host = url_authority(&a, job->url);
+
+    if (f->stopping)
+        return fail_closed(job);
+    if (slot->on_host && str_eqz(host, slot->host->key))
+        return STEP_REQUEST;
+    waiting_of(slot)->job = job;
+    work_queue_go_on(f->queue, slot, host, clock_mono_ms());
+    return STEP_AWAY;
+}
+
+/* Did anything answer? Refusals of our own guard say nothing about the line. */
+static void note_line(struct fetcher *f, struct job *job, enum rc rc, int status)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    bool unreached = status == 0 && (rc == RC_PEER || rc == RC_TIMEOUT);
+    bool is_out;
+
+    if (rc == RC_DENIED)
+        return;
+    is_out = outage_note(&f->outage, url_authority(&a, job->url), !unreached, clock_mono_ms());
+    if (is_out != f->outage.is_on) {
+        if (is_out)
+            log_warn("fetcher", "outage",
+                     "text=\"no publisher can be reached: errors are not charged to feeds\"");
+        else
+            log_info("fetcher", "outage_over", "text=\"publishers answer again\"");
+        f->outage.is_on = is_out;
+    }
+    job->outage = is_out && unreached;
+}
+
+/* How long the host of a 429 or 503 is left alone. */
+static int64_t cool_ms(const struct response *resp)
+{
+    if (resp->retry_after_s < 0)
+        return LIMITED_COOL_S * (int64_t)1000;
+    return 1000 * (resp->retry_after_s < COOL_S_MAX ? resp->retry_after_s : COOL_S_MAX);
+}
+
+static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
+{
+    struct job *job = ctx;
+    struct fetcher *f = job->owner;
+    struct slot *slot = slot_of(f, job);
+    int64_t now_ms = clock_mono_ms();
+
+    stats_add(STAT_fetch_running, -1);
+    work_queue_leave_host(f->queue, slot, now_ms);
+    if (rc == RC_CLOSED) {
+        arena_free(&job->answer_arena);
+        job->answer_arena = answer->arena;
+        run_job(f, job, fail_closed(job));
+        return;
+    }
+    stats_add(STAT_fetch_bytes_total, (int64_t)answer->body.len);
+    if (rc == RC_OK && answer->status == 304)
+        stats_inc(STAT_fetch_304_total);
+    note_line(f, job, rc, answer->status);
+    job_take_answer(job, rc, answer, err);
+    if (job->resp.kind == RESPONSE_LIMITED)
+        work_queue_cool(f->queue, slot, cool_ms(&job->resp), now_ms);
+    run_job(f, job, STEP_ANSWERED);
+    fetch_loop_pump(f);
+}
+
+static enum job_step step_request(struct fetcher *f, struct job *job)
+{
+    struct http_field fields[JOB_FIELDS];
+    struct http_call call;
+    size_t body_max = job->source->body_max;
+
+    waiting_of(slot_of(f, job))->job = NULL;
+    job_call(job, f->user_agent, fields, &call);
+    call.max_body = body_max > 0 && body_max < f->max_body ? body_max : f->max_body;
+    call.timeout_ms = f->timeout_ms;
+    stats_inc(STAT_fetch_total);
+    stats_add(STAT_fetch_running, 1);
+    http_client_start(f->client, &call, on_answer, job);
+    return STEP_AWAY;
+}
+
+static enum job_step step_answered(struct fetcher *f UNUSED, struct job *job)
+{
+    return job->source->answered(job);
+}
+
+/* ---- step "understand": a worker
+ * ----------------------------------------------------------------- */
+
+/* False: the workers have enough to do. Deliveries come by the same queue and have room of their
+ * own in it. */
+static bool push_to_worker(struct fetcher *f, struct job *job)
+{
+    if (atomic_fetch_add(&f->n_parsing, 1) < f->parsing_max &&
+        queue_try_push(f->parse, job) == RC_OK)
+        return true;
+    atomic_fetch_sub(&f->n_parsing, 1);
+    return false;
+}
+
+static enum job_step step_understand(struct fetcher *f, struct job *job)
+{
+    if (STAILQ_EMPTY(&f->parked) && push_to_worker(f, job))
+        return STEP_AWAY;
+    STAILQ_INSERT_TAIL(&f->parked, job, link);
+    retry_in(f, ROOM_RETRY_MS);
+    return STEP_AWAY;
+}
+
+static void unpark(struct fetcher *f)
+{
+    struct job *job;
+
+    while ((job = STAILQ_FIRST(&f->parked)) != NULL) {
+        STAILQ_REMOVE_HEAD(&f->parked, link);
+        if (!push_to_worker(f, job)) {
+            STAILQ_INSERT_HEAD(&f->parked, job, link);
+            retry_in(f, ROOM_RETRY_MS);
+            return;
+        }
+    }
+}
+
+/* ---- step "stored": is there more to ask?
+ * -------------------------------------------------------- */
+
+/* What the feed's own document came to. */
+static struct fetch_result result_of(struct arena *a, const struct job *job)
+{
+    return (struct fetch_result){
+        .rc = job->rc,
+        .feed_id = job->result_id,
+        .status = job->status,
+        .url = job->feed == NULL ? STR("") : url_public(a, job->feed->url),
+        .text = str_is_null(job->text) ? STR("") : job->text,
+    };
+}
+
+/* Reading the past takes its time: what there is can be shown. A worker or the storer may have the
+ * job: what they write into it is not read here. */
+static void on_impatient(void *ctx)
+{
+    struct job *job = ctx;
+    struct fetcher *f = job->owner;
+
+    job->patience = NULL;
+    waiting_tell(slot_of(f, job), &job->so_far, clock_mono_ms());
+}
+
+static void begin_patience(struct fetcher *f, struct job *job)
+{
+    job->so_far = result_of(job->arena, job);
+    job->patience = loop_timer_start(f->loop, PATIENCE_MS, on_impatient, job);
+}
+
+/* The feed itself is due again, and the source gives way to it. */
+static bool gives_way(const struct fetcher *f, const struct job *job)
+{
+    struct feed_brief brief;
+
+    return job->source->gives_way && store_brief(f->store, job->feed_id, &brief) &&
+           brief.next_fetch_at != TIME_UNKNOWN && brief.next_fetch_at <= clock_now_s();
+}
+
+/* A publisher who asks for time gets it. */
+static bool may_go_on(struct fetcher *f, const struct job *job)
+{
+    return job->rc == RC_OK && job->n_more < f->catch_up && job->result_id == job->feed_id &&
+           job->resp.kind != RESPONSE_LIMITED && !f->stopping &&
+           (slot_of(f, job)->again & ~REASON_BIT(REASON_CONTENT)) == 0 && !gives_way(f, job);
+}
+
+static enum job_step step_stored(struct fetcher *f, struct job *job)
+{
+    enum job_step step;
+
+    if (job->next.source == NULL || !may_go_on(f, job))
+        return STEP_END;
+    job->source = job->next.source;
+    step = job->source->begin(job, NULL);
+    if (step == STEP_END)
+        return STEP_END;
+    if (++job->n_more == 1)
+        begin_patience(f, job);
+    return step;
+}
+
+/* ---- step "end"
+ * ---------------------------------------------------------------------------------- */
+
+/* A turn that was not a fetch of the feed: those who wait for the feed wait on. */
+static void end_aside(struct fetcher *f, struct job *job, int64_t now_ms)
+{
+    if (job->rc != RC_OK)
+        sweeper_put(f->contents, job->feed_id, clock_now_s() + 60 * BROKEN_RETRY_MS / 1000);
+    if (job->wants_feed)
+        work_queue_want(f->queue, job->feed_id, REASON_PERIOD, now_ms);
+}
+
+static void log_end(const struct job *job, const struct fetch_result *res)
+{
+    stats_inc(STAT_polls_total);
+    if (job->rc != RC_OK && job->rc != RC_CLOSED)
+        stats_inc(STAT_fetch_failed_total);
+    log_debug("fetcher", "fetched", "feed=%" PRId64 " rc=%s status=%d url=%s", job->feed_id,
+              rc_name(job->rc), job->status, log_quote(res->url));
+    if (job->retry_ms > 0)
+        log_error("fetcher", "not_stored", "feed=%" PRId64 " rc=%s why=%s", job->feed_id,
+                  rc_name(job->rc), log_quote(res->text));
+}
+
+/* The feed became part of another one: what is still wanted of it is wanted there. */
+static void pass_on(struct fetcher *f, const struct job *job, struct slot *slot, int64_t now_ms)
+{
+    if (slot->again != 0) {
+        slot->again = 0;
+        work_queue_want(f->queue, job->result_id, REASON_PING, now_ms);
+    } else if (job->next.source == &source_archive) { /* its past is read there */
+        work_queue_want(f->queue, job->result_id, REASON_PERIOD, now_ms);
+    }
+}
+
+/* Tell those who wait, and see to when the feed is fetched next. */
+static void end_fetch(struct fetcher *f, struct job *job, struct slot *slot, int64_t now_ms)
+{
+    struct fetch_result res = result_of(job->arena, job);
+    struct feed_brief brief;
+
+    if (job->patience != NULL)
+        loop_timer_cancel(&job->patience);
+    log_end(job, &res);
+    if (job->retry_ms > 0)
+        sweeper_put(f->sweeper, job->feed_id, clock_now_s() + job->retry_ms / 1000);
+    upstream_subs_found(f->upstreams, job->result_id, &job->hubs);
+    waiting_tell(slot, &res, now_ms);
+    if (job->result_id != job->feed_id)
+        pass_on(f, job, slot, now_ms);
+    /* it may have been due while its past was read */
+    if (!f->stopping && store_brief(f->store, job->feed_id, &brief))
+        sweeper_put_if_absent(f->sweeper, job->feed_id, brief.next_fetch_at);
+}
+
+static enum job_step step_end(struct fetcher *f, struct job *job)
+{
+    struct slot *slot = slot_of(f, job);
+    int64_t now_ms = clock_mono_ms();
+
+    if (job->source->is_aside && f->stopping)
+        fail_closed(job);
+    waiting_of(slot)->job = NULL;
+    if (job->source->is_aside && !f->stopping)
+        end_aside(f, job, now_ms);
+    else
+        end_fetch(f, job, slot, now_ms);
+    work_queue_end(f->queue, slot, now_ms);
+    job_free(&job);
+    fetch_loop_one_less(f);
+    return STEP_AWAY;
+}
+
+/* ---- the machine
+ * --------------------------------------------------------------------------------- */
+
+typedef enum job_step step_fn(struct fetcher *f, struct job *job);
+
+static step_fn *const steps[] = {
+#define STEP(NAME, name, meaning) [STEP_##NAME] = step_##name,
+#include "fetcher/steps.def"
+#undef STEP
+};
+
+static void run_job(struct fetcher *f, struct job *job, enum job_step step)
+{
+    while (step != STEP_AWAY) {
+        job->step = step;
+        log_debug("fetcher", "step", "feed=%" PRId64 " source=%s step=%s", job->feed_id,
+                  job->source->name, job_step_name(step));
+        step = steps[step](f, job);
+    }
+}
+
+static void on_given(void *ctx)
+{
+    struct job *job = ctx;
+    struct fetcher *f = job->owner;
+
+    run_job(f, job, job->step);
+    fetch_loop_pump(f);
+}
+
+void fetch_loop_give(struct job *job, enum job_step step)
+{
+    struct fetcher *f = job->owner;
+
+    job->step = step;
+    loop_post(f->loop, on_given, job);
+}
+
+/* ---- the pump
+ * ------------------------------------------------------------------------------------ */
+
+static void start(struct fetcher *f, struct slot *slot)
+{
+    bool is_content = slot->reasons == REASON_BIT(REASON_CONTENT);
+    struct job *job = waiting_of(slot)->job;
+
+    if (job != NULL) { /* it waited for a host and goes on */
+        run_job(f, job, STEP_REQUEST);
+        return;
+    }
+    job = job_new(f, is_content ? &source_content : &source_poll, slot->feed_id, slot->reasons,
+                  &f->rules);
+    job->announced_only = f->announced_only;
+    f->n_jobs++;
+    run_job(f, job, STEP_LOAD);
+}
+
+static void on_timer(void *ctx)
+{
+    struct fetcher *f = ctx;
+
+    f->timer = NULL;
+    fetch_loop_pump(f);
+}
+
+static void arm_timer(struct fetcher *f)
+{
+    int64_t now_ms = clock_mono_ms();
+    int64_t wait_ms = -1, at_ms;
+
+    if (!f->stopping && STAILQ_EMPTY(&f->parked))
+        wait_ms = work_queue_wait_ms(f->queue, now_ms);
+    at_ms = wait_ms < 0 ? INT64_MAX : now_ms + wait_ms;
+    if (f->retry_at_ms < at_ms)
+        at_ms = f->retry_at_ms;
+    if (at_ms == INT64_MAX || (f->timer != NULL && f->timer_at_ms <= at_ms))
+        return;
+    if (f->timer != NULL)
+        loop_timer_cancel(&f->timer);
+    f->timer = loop_timer_start(f->loop, at_ms - now_ms, on_timer, f);
+    f->timer_at_ms = at_ms;
+}
+
+void fetch_loop_pump(struct fetcher *f)
+{
+    struct slot *slot;
+
+    f->retry_at_ms = INT64_MAX;
+    unpark(f);
+    if (!f->stopping) {
+        work_queue_tick(f->queue, clock_mono_ms());
+        while (STAILQ_EMPTY(&f->parked) &&
+               (slot = work_queue_take(f->queue, clock_mono_ms())) != NULL)
+            start(f, slot);
+        ask_rows(f);
+        stats_set(STAT_fetch_queued, (int64_t)work_queue_queued(f->queue));
+    }
+    arm_timer(f);
+}
+
+static void drop_slot(struct fetcher *f, struct slot *slot)
+{
+    struct fetch_result res = {
+        .rc = RC_CLOSED, .feed_id = slot->feed_id, .url = STR(""), .text = STR("shutting down")};
+
+    waiting_tell(slot, &res, clock_mono_ms());
+    work_queue_drop(f->queue, slot, clock_mono_ms());
+}
+
+void fetch_loop_stop(struct fetcher *f)
+{
+    struct slot *slot;
+    struct job *job;
+    void *it = NULL;
+
+    f->stopping = true;
+    while ((job = STAILQ_FIRST(&f->to_load)) != NULL) {
+        STAILQ_REMOVE_HEAD(&f->to_load, link);
+        run_job(f, job, fail_closed(job));
+    }
+    while ((slot = work_queue_next(f->queue, &it)) != NULL) {
+        if (slot->state == SLOT_BETWEEN)
+            run_job(f, waiting_of(slot)->job, fail_closed(waiting_of(slot)->job));
+        else if (slot->state != SLOT_RUNNING)
+            drop_slot(f, slot);
+    }
+    pthread_mutex_lock(&f->idle_lock);
+    f->is_idle = f->n_jobs == 0;
+    pthread_mutex_unlock(&f->idle_lock);
+}
+
+void fetch_loop_cut(struct fetcher *f)
+{
+    http_client_free(&f->client);
+    if (f->timer != NULL)
+        loop_timer_cancel(&f->timer);
+    fetch_loop_pump(f); /* what is parked still goes to the workers */
+}

@@ -1,0 +1,242 @@
+/* fetcher/reading.c - see reading.h. */
+#include "fetcher/reading.h"
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "feed/read/parse.h"
+#include "net/http_fields.h"
+
+#define ABSENT_PAGE 500 /* entries of a feed looked at together */
+
+void reading_begin(struct reading *r, const struct parse_worker *w, struct job *job)
+{
+    *r = (struct reading){.w = w,
+                          .job = job,
+                          .a = ARENA_INIT,
+                          .docs = ARENA_INIT,
+                          .now = clock_now_s(),
+                          .err = ERR_INIT};
+    digest_content(job->body, r->hash);
+}
+
+void reading_end(struct reading *r)
+{
+    arena_release(&r->docs);
+    arena_release(&r->a);
+}
+
+bool reading_parse(struct reading *r, struct str base)
+{
+    const struct job *job = r->job;
+    struct parse_input in = {.body = job->body,
+                             .url = base,
+                             .content_type = job->content_type,
+                             .content_location = job->content_location,
+                             .content_language = job->content_language,
+                             .raw_html = job->feed->raw_html};
+
+    r->doc = feed_parse(&r->a, &in);
+    if (r->doc->version.len == 0)
+        return false;
+    stats_inc(STAT_parse_total);
+    if (r->doc->bozo)
+        stats_inc(STAT_parse_bozo_total);
+    return true;
+}
+
+bool reading_is_web_page(struct reading *r)
+{
+    struct str type = http_media_type(&r->a, r->job->content_type);
+
+    return feed_looks_like_html(r->job->body) || str_eqz(type, "text/html") ||
+           str_eqz(type, "application/xhtml+xml");
+}
+
+/* What the store knows of the document's entries. */
+static enum rc read_known(struct reading *r)
+{
+    struct diff_question q;
+    struct known_entry *known;
+    size_t n;
+    enum rc rc = RC_OK;
+
+    while (rc == RC_OK && diff_ask(&r->a, &r->diff, &q)) {
+        rc = reader_known(r->w->reader, r->job->feed_id, q.uids, q.n_uids, q.keys, q.n_keys, &r->a,
+                          &known, &n, &r->err);
+        if (rc == RC_OK)
+            diff_learn(&r->a, &r->diff, known, n);
+    }
+    return rc;
+}
+
+enum rc reading_compare(struct reading *r, const struct identity_policy *policy, bool describes,
+                        const int64_t *dates)
+{
+    struct entry_change *changes;
+    enum rc rc;
+
+    job_drop_body(r->job);
+    diff_begin(&r->a, &r->diff, r->doc, policy, r->now);
+    r->diff.metadata = describes;
+    r->diff.places = dates;
+    rc = read_known(r);
+    if (rc != RC_OK)
+        return rc;
+    r->n_changes = diff_document(&r->a, &r->docs, &r->diff, r->now, &changes);
+    r->changes = changes;
+    return RC_OK;
+}
+
+/* ---- what a complete document leaves out -------------------------------------------------------
+ */
+
+static int64_t later(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+struct change_list {
+    struct entry_change *list;
+    size_t n, cap;
+};
+
+/* Add the deletion of a row that is not shown; not before the entry's own date, which would
+ * outlive it. */
+static void add_deletion(struct reading *r, struct change_list *to, const struct revision *row)
+{
+    int64_t when_at = later(r->now, later(row->updated_at, row->published_at));
+
+    to->list = mem_grow(to->list, &to->cap, to->n + 1, sizeof *to->list);
+    to->list[to->n++] = diff_deletion(str_dup(&r->a, row->uid), when_at, STR(""));
+}
+
+/* Walk over all entries of the feed. */
+static enum rc add_unshown(struct reading *r, const struct map *shown, struct change_list *to)
+{
+    AUTO(arena_release) struct arena page = ARENA_INIT;
+    struct view view = {.feed_ids = &r->job->feed_id,
+                        .n_feeds = 1,
+                        .order = VIEW_MODIFIED,
+                        .before_seq = INT64_MAX,
+                        .len = ABSENT_PAGE};
+    struct revision *rows;
+    size_t n;
+    enum rc rc;
+
+    do {
+        rc = reader_rows(r->w->reader, &view, &page, &rows, &n, &r->err);
+        for (size_t i = 0; rc == RC_OK && i < n; i++) {
+            view.after_seq = rows[i].seq;
+            if (map_get(shown, rows[i].uid) == NULL)
+                add_deletion(r, to, &rows[i]);
+        }
+        arena_release(&page);
+    } while (rc == RC_OK && n == ABSENT_PAGE);
+    return rc;
+}
+
+enum rc reading_add_absent(struct reading *r)
+{
+    AUTO(map_forget) struct map shown = MAP_INIT;
+    struct change_list all = {.list = NULL};
+    enum rc rc;
+
+    for (size_t i = 0; i < r->doc->n_entries; i++)
+        if (!str_is_null(r->diff.uids[i]))
+            map_put(&shown, r->diff.uids[i], r);
+    all.list = mem_grow(all.list, &all.cap, r->n_changes + 1, sizeof *all.list);
+    for (size_t i = 0; i < r->n_changes; i++) { /* a tombstone has deleted it already */
+        all.list[all.n++] = r->changes[i];
+        map_put(&shown, r->changes[i].uid, r);
+    }
+    rc = add_unshown(r, &shown, &all);
+    if (rc == RC_OK) {
+        void *copy = arena_copy(&r->a, all.list, all.n * sizeof *all.list);
+
+        r->changes = copy;
+        r->n_changes = all.n;
+    }
+    mem_free(all.list);
+    return rc;
+}
+
+/* ---- for outcomes ------------------------------------------------------------------------------
+ */
+
+bool reading_has_news(const struct reading *r)
+{
+    for (size_t i = 0; i < r->n_changes; i++)
+        if (!r->changes[i].volatile_only)
+            return true;
+    return false;
+}
+
+struct entry_batch reading_batch(struct reading *r)
+{
+    return (struct entry_batch){.changes = r->changes, .n = r->n_changes, .docs = &r->docs};
+}
+
+struct new_identity reading_identity(const struct reading *r)
+{
+    return (struct new_identity){r->diff.policy_changed, r->diff.policy};
+}
+
+static bool read_row(struct reading *r, struct arena *a)
+{
+    if (job_read_feed(r->job, r->w->store, r->w->reader, a, &r->err) == RC_OK)
+        return true;
+    if (r->err.rc == RC_NOT_FOUND)
+        err_set(&r->err, RC_NOT_FOUND, "the feed was removed while it was fetched");
+    return false;
+}
+
+const struct feed *reading_fresh(struct reading *r)
+{
+    struct job *job = r->job;
+    struct feed_brief now;
+    struct arena *a;
+
+    if (store_brief(r->w->store, job->feed_id, &now) && now.edition == job->loaded.edition)
+        return job->loaded.row;
+    a = arena_new();
+    if (!read_row(r, a)) {
+        arena_free(&a);
+        return NULL;
+    }
+    arena_free(&job->feed_arena); /* a walk through the past reads the row after each document */
+    job->feed_arena = a;
+    return job->loaded.row;
+}
+
+bool reading_renew(struct reading *r)
+{
+    struct job *job = r->job;
+    struct arena *a = arena_new();
+    int64_t n_pings = job->feed->n_pings;
+
+    if (!read_row(r, a)) {
+        arena_free(&a);
+        return false;
+    }
+    job->feed = ARENA_NEW(a, struct feed);
+    *job->feed = *job->loaded.row;
+    job->feed->n_pings = n_pings;
+    arena_free(&job->feed_arena);
+    arena_free(&job->own_arena);
+    job->own_arena = a;
+    return true;
+}
+
+enum job_step reading_failed(struct reading *r)
+{
+    struct job *job = r->job;
+
+    if (r->err.rc != RC_NOT_FOUND)
+        return job_give_back(job, r->err.rc, &r->err);
+    job->rc = RC_NOT_FOUND;
+    job->text = str_dup(job->arena, str_from(r->err.text));
+    return STEP_END;
+}

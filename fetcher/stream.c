@@ -1,0 +1,290 @@
+/* fetcher/stream.c - see stream.h. */
+#include "fetcher/stream.h"
+
+#include "fetcher/poll.h"
+
+#define GIVE_UP_AFTER 8 /* a cursor that makes a server fail is given up now and then: failures */
+#define MORE_S 10       /* there is more, and the job does not ask for it: seconds until the next */
+
+struct stream_state *stream_state_of(struct job *job)
+{
+    if (job->states[SOURCE_ID_stream] == NULL)
+        job->states[SOURCE_ID_stream] = ARENA_NEW(job->arena, struct stream_state);
+    return job->states[SOURCE_ID_stream];
+}
+
+static bool is_after_cursor(const struct job *job)
+{
+    const struct stream_state *s = job->states[SOURCE_ID_stream];
+
+    return s != NULL && s->ask == STREAM_AFTER;
+}
+
+struct str stream_document_url(struct job *job)
+{
+    return is_after_cursor(job) ? stream_base_url(job->arena, job->final_url) : job->final_url;
+}
+
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+/* Ask for what comes after the cursor; false when it makes too long a URL. */
+static bool ask_after(struct job *job, struct str cursor, bool with_max)
+{
+    struct stream_state *s = stream_state_of(job);
+    bool bounded = with_max && !s->no_max;
+    struct str url = stream_url_after(job->arena, s->base, cursor, bounded ? STREAM_ITEMS : 0);
+
+    if (str_is_null(url))
+        return false;
+    s->is_redirected = false;
+    s->ask = STREAM_AFTER;
+    s->cursor = cursor;
+    s->with_max = bounded;
+    job_ask(job, url);
+    return true;
+}
+
+/* The first piece is asked for when servers fail for long with the cursor, and now and then when
+ * there is nothing new: a cursor that leads nowhere must not freeze the feed. */
+void stream_begin(struct job *job)
+{
+    const struct feed *feed = job->feed;
+    struct stream_state *s = stream_state_of(job);
+
+    s->base = feed->url;
+    job_ask(job, feed->url);
+    if (feed->cursor.len == 0)
+        return;
+    s->no_max = feed->n_errors > 0;
+    if (feed->last_status != 0 && feed->n_errors % GIVE_UP_AFTER == GIVE_UP_AFTER - 1)
+        s->ask = STREAM_REFUSED;
+    else if (job_is_in_doubt(job))
+        s->ask = STREAM_CHECK;
+    else if (!ask_after(job, feed->cursor, feed->cursor_state != 0))
+        s->ask = STREAM_REFUSED;
+}
+
+struct found_at stream_found_at(struct job *job)
+{
+    const struct stream_state *s = stream_state_of(job);
+    struct found_at at = {.asked = job->url, .url = job->url, .page_url = STR_NULL};
+
+    if (s->ask == STREAM_AFTER)
+        at.asked = at.url = s->base;
+    if (job->resp.moved)
+        at.url =
+            s->ask == STREAM_AFTER ? stream_base_url(job->arena, job->final_url) : job->final_url;
+    at.for_url = at.asked;
+    return at;
+}
+
+bool stream_ask_more(struct job *job, struct str cursor)
+{
+    stream_state_of(job)->base = stream_found_at(job).url;
+    return ask_after(job, cursor, true);
+}
+
+static enum job_step begin(struct job *job, struct reader *r)
+{
+    if (r == NULL)
+        return stream_ask_more(job, job->next.what) ? STEP_QUEUE : STEP_END;
+    stream_begin(job);
+    return STEP_QUEUE;
+}
+
+/* ---- what was answered ----------------------------------------------------------------------- */
+
+/* A redirection for now has lost the cursor: it is named again where that led. One for good gives
+ * the feed its new URL, of which the next request is made. */
+static bool ask_there(struct job *job)
+{
+    struct stream_state *s = stream_state_of(job);
+    struct str url;
+
+    if (s->ask != STREAM_AFTER || s->is_redirected || job->resp.moved ||
+        job->resp.kind != RESPONSE_DOCUMENT || stream_has_since(job->arena, job->final_url))
+        return false;
+    s->is_redirected = true;
+    url = stream_url_after(job->arena, job->final_url, s->cursor, s->with_max ? STREAM_ITEMS : 0);
+    if (str_is_null(url))
+        return false;
+    job_ask(job, url);
+    return true;
+}
+
+/* The server does not like what the request says. A refusal that is not about that is an error. */
+static bool is_refusal(int status)
+{
+    static const int others[] = {401, 402, 403, 407, 408, 421, 423, 425, 429, 451};
+
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        if (status == others[i])
+            return false;
+    return status >= 400 && status < 500;
+}
+
+/* Ask in another way: for as many as the server likes, then for the first piece. */
+static bool ask_otherwise(struct job *job)
+{
+    struct stream_state *s = stream_state_of(job);
+    bool is_refused = is_refusal(job->resp.status);
+
+    if (s->ask != STREAM_AFTER || (!is_refused && job->resp.rc != RC_LIMIT))
+        return false;
+    if (s->with_max) {
+        s->no_max = true;
+        return ask_after(job, s->cursor, false);
+    }
+    if (!is_refused)
+        return false;
+    s->ask = STREAM_REFUSED;
+    job_ask(job, s->base);
+    return true;
+}
+
+static enum job_step answered(struct job *job)
+{
+    return ask_there(job) || ask_otherwise(job) ? STEP_QUEUE : poll_look_elsewhere(job);
+}
+
+/* ---- what it means --------------------------------------------------------------------------- */
+
+bool stream_is_whole(const struct reading *r)
+{
+    return str_is_null(r->doc->cursor) || !r->doc->broken || stream_is_text_whole(r->job->body);
+}
+
+void stream_date_deletions(struct reading *r)
+{
+    for (size_t i = 0; i < r->doc->n_tombstones; i++)
+        if (r->doc->tombstones[i].when_at == TIME_UNKNOWN)
+            r->doc->tombstones[i].when_at = r->now;
+}
+
+bool stream_judge(struct reading *r, struct str base, struct stream_piece *out)
+{
+    struct job *job = r->job;
+
+    out->left_cursor = STR_NULL;
+    if (str_is_null(job->feed->cursor) && str_is_null(r->doc->cursor))
+        return false;
+    if (!stream_place_piece(stream_state_of(job), job->feed, base, r->doc, reading_has_news(r),
+                            &out->piece))
+        return false;
+    if (!str_is_null(out->piece.cursor))
+        return true;
+    out->left_cursor = job->feed->cursor;
+    return false;
+}
+
+/* What is left of a stream is not waited for: the next piece, where something came with this job;
+ * and the first pieces after a failure, as documents of a feed's past are. */
+static void hurry(const struct job *job, const struct feed *fresh, const struct doc_piece *piece,
+                  struct feed_check *o, int64_t now)
+{
+    const struct stream_state *s = job->states[SOURCE_ID_stream];
+    bool is_first = (fresh->cursor_state & CURSOR_FIRST) != 0;
+    int64_t wait_s = MORE_S;
+    bool is_urgent = is_first;
+
+    if (job->outage || job->resp.kind == RESPONSE_GONE ||
+        (job->resp.kind == RESPONSE_LIMITED && job->resp.retry_after_s >= 0))
+        return;
+    if (!o->ok)
+        wait_s = (int64_t)2 << (o->n_errors < 15 ? o->n_errors : 15);
+    else
+        is_urgent =
+            piece != NULL && ((piece->is_refused && (fresh->cursor_state & CURSOR_REFUSED) == 0) ||
+                              (piece->more && s != NULL && s->brings_news));
+    if (!is_urgent || o->next_fetch_at == TIME_UNKNOWN || o->next_fetch_at <= now + wait_s)
+        return;
+    o->next_fetch_at = now + wait_s;
+    o->next_reason = o->ok ? REASON_PERIOD : REASON_BACKOFF;
+}
+
+void stream_outcome_fill(struct arena *a, struct job *job, const struct feed *fresh,
+                         const struct check_facts *facts, const struct doc_piece *piece,
+                         const struct found_at *at, int64_t now, struct stream_outcome *o)
+{
+    const struct feed_doc *doc = facts->doc;
+
+    *o = (struct stream_outcome){.has_document = doc != NULL};
+    check_fill(a, job, fresh, facts, at, now, &o->check);
+    hurry(job, fresh, piece, &o->check, now);
+    if (doc == NULL)
+        return;
+    o->piece = *piece;
+    o->check.etag = o->check.last_modified = STR("");
+    o->head.hints = check_hints(job, doc);
+    /* a piece without items may not say whose it is */
+    if (fresh->head.len > 0 && doc->n_entries == 0)
+        return;
+    check_head(a, job, fresh, doc, is_after_cursor(job) ? at->url : job->final_url, &o->head);
+}
+
+enum job_step stream_take(struct reading *r, const struct stream_piece *piece,
+                          const struct found_at *at)
+{
+    struct check_facts facts = {.is_ok = piece != NULL};
+    const struct doc_piece *place = piece == NULL ? NULL : &piece->piece;
+    const struct feed *fresh = reading_fresh(r);
+    struct stream_outcome o;
+    enum rc rc;
+
+    if (fresh == NULL)
+        return reading_failed(r);
+    if (piece != NULL) {
+        facts.has_news = reading_has_news(r);
+        facts.doc = r->doc;
+    }
+    stream_outcome_fill(&r->a, r->job, fresh, &facts, place, at, r->now, &o);
+    o.check.loaded = r->job->loaded;
+    check_keep_date(r->w->store, fresh, &o.check);
+    if (o.has_document) {
+        o.entries = reading_batch(r);
+        o.identity = reading_identity(r);
+    }
+    r->job->source = &source_stream;
+    STORE_OUTCOME(rc, r->w, stream, &o, r->job);
+    if (rc == RC_OK)
+        return STEP_AWAY;
+    err_set(&r->err, rc, "the outcome of the fetch could not be stored: %s", rc_meaning(rc));
+    return job_give_back(r->job, rc, &r->err);
+}
+
+/* ---- the row --------------------------------------------------------------------------------- */
+
+static enum job_step understand_document(struct reading *r)
+{
+    struct job *job = r->job;
+    struct found_at at = stream_found_at(job);
+
+    if (job->resp.kind != RESPONSE_DOCUMENT)
+        return stream_take(r, NULL, &at);
+    /* one base for all pieces, for it stands in what is read */
+    return reading_parse(r, stream_base_url(&r->a, job->final_url)) ? poll_take(r, &at)
+                                                                    : poll_take_other(r);
+}
+
+static enum job_step understand(const struct parse_worker *w, struct job *job)
+{
+    struct reading r;
+    enum job_step step;
+
+    reading_begin(&r, w, job);
+    if (job->n_more > 0 && !reading_renew(&r)) /* the piece before this one has moved the cursor */
+        step = reading_failed(&r);
+    else
+        step = understand_document(&r);
+    reading_end(&r);
+    return step;
+}
+
+const struct source source_stream = {
+    .name = "stream",
+    .begin = begin,
+    .request = job_request,
+    .answered = answered,
+    .understand = understand,
+    .stored = poll_stored,
+};

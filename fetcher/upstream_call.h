@@ -1,0 +1,33 @@
+/* fetcher/upstream_call.h - a subscription request to a hub (WebSub §5.1), over its redirects.
+ * Loop. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "net/http_client.h"
+
+struct upstream_request {
+    struct str token, hub; /* given back with the answer */
+    struct str topic, callback;
+    struct str secret;     /* with `ends`: not sent */
+    struct str credential; /* for the hub's origin; null: none. SECRET */
+    int64_t lease_s;       /* the lease that is asked for; with `ends`: not sent */
+    bool ends;             /* unsubscribe */
+    int64_t timeout_ms;
+};
+
+/* Gets the answer of the hub. `why` is null when the hub took the request, which it has verified or
+ * will verify. RC_CLOSED: the client is being freed. The strings are borrowed until the function
+ * returns. */
+typedef void upstream_answer_fn(void *ctx, const struct upstream_request *req, enum rc rc,
+                                struct str why);
+
+/* The part of the text of a hub that may be shown: its beginning. Empty when the text repeats the
+ * token or the secret, which only the hub and we may know. Borrowed from `text`. */
+struct str upstream_said(struct str text, struct str token, struct str secret);
+
+/* POST the request. `done` is called once, after this function has returned. Everything in *req is
+ * copied. */
+void upstream_call_start(struct http_client *client, const struct upstream_request *req,
+                         upstream_answer_fn *done, void *ctx);

@@ -1,0 +1,93 @@
+/* fetcher/upstream_rules.c - see upstream_rules.h. */
+#include "fetcher/upstream_rules.h"
+
+#include "base/assert.h"
+
+#define RETRY_S 30
+#define DAY_S 86400
+#define STATES (UPSTREAM_ENDING + 1)
+#define STAYS (-1)
+
+/* Where the lease still holds, REFUSED leaves an active one as it is: upstream_next(). */
+static const signed char table[STATES][UPSTREAM_EVENTS_] = {
+    [UPSTREAM_IDLE] = {[UPSTREAM_WANTED] = UPSTREAM_ASKING,
+                       [UPSTREAM_UNWANTED] = UPSTREAM_ENDING,
+                       [UPSTREAM_VERIFIED] = STAYS,
+                       [UPSTREAM_REFUSED] = UPSTREAM_FAILED,
+                       [UPSTREAM_EXPIRED] = STAYS,
+                       [UPSTREAM_OVER] = UPSTREAM_IDLE},
+    [UPSTREAM_ASKING] = {[UPSTREAM_WANTED] = STAYS,
+                         [UPSTREAM_UNWANTED] = UPSTREAM_ENDING,
+                         [UPSTREAM_VERIFIED] = UPSTREAM_ACTIVE,
+                         [UPSTREAM_REFUSED] = UPSTREAM_FAILED,
+                         [UPSTREAM_EXPIRED] = STAYS,
+                         [UPSTREAM_OVER] = UPSTREAM_IDLE},
+    [UPSTREAM_ACTIVE] = {[UPSTREAM_WANTED] = STAYS,
+                         [UPSTREAM_UNWANTED] = UPSTREAM_ENDING,
+                         [UPSTREAM_VERIFIED] = UPSTREAM_ACTIVE,
+                         [UPSTREAM_REFUSED] = UPSTREAM_FAILED,
+                         [UPSTREAM_EXPIRED] = UPSTREAM_FAILED,
+                         [UPSTREAM_OVER] = UPSTREAM_IDLE},
+    [UPSTREAM_FAILED] = {[UPSTREAM_WANTED] = STAYS,
+                         [UPSTREAM_UNWANTED] = UPSTREAM_ENDING,
+                         [UPSTREAM_VERIFIED] = UPSTREAM_ACTIVE,
+                         [UPSTREAM_REFUSED] = UPSTREAM_FAILED,
+                         [UPSTREAM_EXPIRED] = STAYS,
+                         [UPSTREAM_OVER] = UPSTREAM_IDLE},
+    [UPSTREAM_ENDING] = {[UPSTREAM_WANTED] = UPSTREAM_ASKING,
+                         [UPSTREAM_UNWANTED] = STAYS,
+                         [UPSTREAM_VERIFIED] = STAYS,
+                         [UPSTREAM_REFUSED] = STAYS,
+                         [UPSTREAM_EXPIRED] = STAYS,
+                         [UPSTREAM_OVER] = UPSTREAM_IDLE},
+};
+
+enum upstream_state upstream_next(enum upstream_state state, enum upstream_event event,
+                                  bool has_lease)
+{
+    int next;
+
+    ASSERT((int)state < STATES && event < UPSTREAM_EVENTS_);
+    next = table[state][event];
+    if (state == UPSTREAM_ACTIVE && event == UPSTREAM_REFUSED && has_lease)
+        next = STAYS;
+    return next == STAYS ? state : (enum upstream_state)next;
+}
+
+bool upstream_is_asked(enum upstream_state state)
+{
+    return state == UPSTREAM_ASKING || state == UPSTREAM_ACTIVE || state == UPSTREAM_FAILED;
+}
+
+int64_t upstream_retry_s(int n_errors)
+{
+    int64_t wait = RETRY_S;
+
+    while (--n_errors > 0 && wait < DAY_S)
+        wait *= 2;
+    return wait < DAY_S ? wait : DAY_S;
+}
+
+int64_t upstream_lease_s(struct str text)
+{
+    int64_t lease;
+
+    if (!str_to_i64(str_trim(text), &lease) || lease <= 0)
+        return UPSTREAM_LEASE_S;
+    return lease < UPSTREAM_LEASE_S_MAX ? lease : UPSTREAM_LEASE_S_MAX;
+}
+
+int64_t upstream_renew_s(int64_t lease_s)
+{
+    int64_t before = lease_s / 3 < DAY_S ? lease_s / 3 : DAY_S;
+
+    return lease_s - (before > 0 ? before : lease_s > 1);
+}
+
+struct str upstream_choose_hub(const struct str *hubs, size_t n, struct str failed)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(hubs[i], failed))
+            return hubs[(i + 1) % n];
+    return hubs[0];
+}

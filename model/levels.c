@@ -1,0 +1,12 @@
+/* model/levels.c - see levels.h. */
+#include "model/levels.h"
+
+#include "model/feed.h"
+
+int64_t levels_period_s(const struct levels *levels, int level, int64_t exact_s)
+{
+    int64_t s =
+        level == LEVEL_EXACT ? exact_s : levels->period_s[level < 0 || level > 2 ? 1 : level];
+
+    return s < 1 ? 1 : s;
+}

@@ -1,0 +1,16 @@
+/* model/levels.h - how often the feeds of a level are polled. Plain data, pure; any thread.
+ *
+ * The storage, the fetcher and the API each have a copy, because each computes a time from it.
+ * After a reload all three get the same new copy.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct levels {
+    int64_t period_s[3]; /* of levels 0, 1, 2 */
+};
+
+/* Seconds between two polls of a feed: `exact_s` for LEVEL_EXACT (model/feed.h), else the period of
+ * its level. An unknown level counts as level 1. At least 1. */
+int64_t levels_period_s(const struct levels *levels, int level, int64_t exact_s);

@@ -1,0 +1,30 @@
+/* model/sinks.c - the table of names. */
+#include "model/sinks.h"
+
+#include "base/compiler.h"
+
+static const struct {
+    const char *name;
+    bool offered;
+} sinks[] = {
+#define SINK(id, name, offered) {name, offered},
+#include "model/sinks.def"
+#undef SINK
+};
+
+bool sinks_is_offered(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(sinks); i++)
+        if (str_eqz(name, sinks[i].name))
+            return sinks[i].offered;
+    return false;
+}
+
+struct str sinks_default(void)
+{
+    size_t i = 0;
+
+    while (!sinks[i].offered)
+        i++;
+    return str_from(sinks[i].name);
+}

@@ -1,0 +1,12 @@
+/* model/sinks.h - the names of the sinks (model/sinks.def). Pure; any thread. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+/* Is this the name of a sink that a request may ask for? */
+bool sinks_is_offered(struct str name);
+
+/* The sink of a request that names none. */
+struct str sinks_default(void);

@@ -1,0 +1,60 @@
+/* notifier/carrier_http.c - a delivery as one HTTP call. */
+#include "base/limits.h"
+#include "base/mem.h"
+#include "notifier/carrier.h"
+#include "notifier/notifier.h"
+
+#define CONNECT_MS 10000
+
+struct sending {
+    carrier_done_fn *done;
+    void *ctx;
+};
+
+static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
+{
+    struct sending *s = ctx;
+    struct arena *arena = answer == NULL ? NULL : answer->arena;
+    struct carrier_answer out = {.rc = rc};
+
+    if (rc != RC_OK)
+        out.err = err == NULL ? rc_meaning(rc) : err->text;
+    if (answer != NULL) {
+        out.status = answer->status;
+        out.body = answer->body;
+    }
+    s->done(s->ctx, &out);
+    mem_free(s);
+    arena_free(&arena);
+}
+
+static uint64_t send_http(struct carriers *c, const struct carrier_load *load, struct str url,
+                          struct str credential, carrier_done_fn *done, void *ctx)
+{
+    const struct notifier_cfg *cfg = c->cfg;
+    struct sending *s = NEW(struct sending);
+    struct http_call call = {
+        .method = load->method,
+        .url = url,
+        .credential = credential,
+        .fields = load->fields,
+        .n_fields = load->n_fields,
+        .user_agent = str_from(cfg->user_agent),
+        .body = carrier_load_bytes(load),
+        .max_redirects = 0, /* an endpoint that has moved says so to its owner, not to us */
+        .max_body = LIMIT_PUSH_ANSWER,
+        .max_header = LIMIT_FETCH_HEADER,
+        .timeout_ms = cfg->timeout_ms,
+        .connect_timeout_ms = cfg->timeout_ms < CONNECT_MS ? cfg->timeout_ms : CONNECT_MS,
+    };
+
+    *s = (struct sending){done, ctx};
+    return http_client_start(c->http, &call, on_answer, s);
+}
+
+static void cancel_http(struct carriers *c, uint64_t number)
+{
+    http_client_cancel(c->http, number);
+}
+
+const struct carrier carrier_http = {.name = "http", .send = send_http, .cancel = cancel_http};

@@ -1,0 +1,59 @@
+/* notifier/intent.c - the question to a subscriber, and its answer. */
+#include "notifier/intent.h"
+
+#include <inttypes.h>
+
+#include "net/url.h"
+
+#define TRIES 3           /* of a callback that cannot be reached */
+#define TRY_AGAIN_MS 2000 /* before the second try; four times as long before the third */
+
+const char *intent_mode_name(enum hub_mode mode)
+{
+    static const char *const names[] = {"subscribe", "unsubscribe", "denied"};
+
+    return names[mode];
+}
+
+static void put(struct arena *a, struct buf *url, const char *name, struct str value)
+{
+    struct str text = buf_view(url);
+
+    if (str_chr(text, '?') < 0)
+        buf_putc(url, '?');
+    else if (!str_ends(text, STR("?")))
+        buf_putc(url, '&');
+    buf_printf(url, "hub.%s=%.*s", name, STR_ARG(url_encode(a, value)));
+}
+
+void intent_url(struct buf *url, struct arena *a, const struct hub_intent *in, struct str challenge)
+{
+    buf_str(url, in->callback);
+    put(a, url, "mode", str_from(intent_mode_name(in->mode)));
+    put(a, url, "topic", in->topic);
+    if (in->mode == HUB_DENIED)
+        put(a, url, "reason", in->reason);
+    else
+        put(a, url, "challenge", challenge);
+    if (in->mode == HUB_SUBSCRIBE)
+        put(a, url, "lease_seconds", str_printf(a, "%" PRId64, in->lease_s));
+    if (!str_is_null(in->verify_token))
+        put(a, url, "verify_token", in->verify_token);
+}
+
+struct intent_verdict intent_judge(enum rc rc, int status, struct str body, struct str challenge)
+{
+    bool is_2xx = rc == RC_OK && status >= 200 && status < 300;
+    /* a body that is too long, and an address that is closed, will be the same the next time */
+    bool is_final = rc == RC_LIMIT || rc == RC_DENIED;
+
+    return (struct intent_verdict){.confirmed = is_2xx && str_eq(body, challenge),
+                                   .unreached = !is_final && (rc != RC_OK || status >= 500)};
+}
+
+int64_t intent_pause_ms(const struct hub_intent *in, struct intent_verdict v, int n_tries)
+{
+    if (!v.unreached || n_tries >= TRIES || in->waits)
+        return -1;
+    return n_tries == 1 ? TRY_AGAIN_MS : 4 * TRY_AGAIN_MS;
+}

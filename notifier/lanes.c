@@ -1,0 +1,339 @@
+/* notifier/lanes.c - turns shared out among trusted, fresh and slow endpoints. */
+#include "notifier/lanes.h"
+
+#include "base/arena.h"
+#include "base/assert.h"
+#include "base/mem.h"
+#include "net/url.h"
+
+#define NEEDED_MAX 48 /* quick answers in a row, at the most, to be trusted again */
+#define FORGIVEN 100  /* so many in a row: what was before does not count any more */
+#define LATE_TIMES 2  /* how much longer than usual is late while others wait */
+
+struct lanes_host {
+    char *name;
+    size_t n_lanes;
+    struct lanes_count count;
+    struct {
+        struct lane_list lanes;
+        bool is_listed; /* in the list of hosts that are ready */
+        TAILQ_ENTRY(lanes_host) next;
+    } ready[STANDINGS_];
+};
+
+/* A share of `max`, at least 1. */
+static size_t share(size_t max, size_t n, size_t of)
+{
+    size_t part = max * n / of;
+
+    return part < 1 ? 1 : part;
+}
+
+/* The bounds: of `fresh`, together with the slow. */
+static struct lanes_count bounds(size_t max, size_t slow)
+{
+    return (struct lanes_count){.busy = max, .fresh = share(max, 3, 4), .slow = slow};
+}
+
+static struct lanes_count bounds_of_all(const struct lanes *l)
+{
+    return bounds(l->max, share(l->max, 1, 4));
+}
+
+static struct lanes_count bounds_of_host(const struct lanes *l)
+{
+    return bounds(share(l->max, 3, 4), share(l->max, 1, 8));
+}
+
+/* Is there room for one more turn of this standing? */
+static bool has_room(const struct lanes_count *c, struct lanes_count max, enum standing s)
+{
+    if (c->busy >= max.busy)
+        return false;
+    if (s == STANDING_SUSPECT)
+        return c->slow < max.slow;
+    return s == STANDING_TRUSTED || c->fresh + c->slow < max.fresh;
+}
+
+static bool host_has_room(const struct lanes *l, const struct lanes_host *h, enum standing s)
+{
+    return has_room(&h->count, bounds_of_host(l), s);
+}
+
+static bool all_have_room(const struct lanes *l, enum standing s)
+{
+    return has_room(&l->count, bounds_of_all(l), s);
+}
+
+/* ---- hosts ---------------------------------------------------------------------------------- */
+
+/* Keep the host in the lists of those whose endpoints may be called, as far as the host goes. */
+static void host_place(struct lanes *l, struct lanes_host *h)
+{
+    for (enum standing s = 0; s < STANDINGS_; s++) {
+        bool is_ready = !TAILQ_EMPTY(&h->ready[s].lanes) && host_has_room(l, h, s);
+
+        if (is_ready == h->ready[s].is_listed)
+            continue;
+        h->ready[s].is_listed = is_ready;
+        if (is_ready)
+            TAILQ_INSERT_TAIL(&l->ready[s], h, ready[s].next);
+        else
+            TAILQ_REMOVE(&l->ready[s], h, ready[s].next);
+    }
+}
+
+static struct lanes_host *host_of(struct lanes *l, struct str url)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str name = url_authority(&a, url);
+    struct lanes_host *h = map_get(&l->hosts, name);
+
+    if (h != NULL)
+        return h;
+    h = NEW(struct lanes_host);
+    h->name = mem_strndup(name.ptr, name.len);
+    for (enum standing s = 0; s < STANDINGS_; s++)
+        TAILQ_INIT(&h->ready[s].lanes);
+    map_put(&l->hosts, name, h);
+    return h;
+}
+
+static void host_free(void *value)
+{
+    struct lanes_host *h = value;
+
+    mem_free(h->name);
+    mem_free(h);
+}
+
+/* ---- waiting -------------------------------------------------------------------------------- */
+
+void lanes_init(struct lanes *l, size_t max)
+{
+    *l = (struct lanes){.max = max < 1 ? 1 : max, .hosts = MAP_INIT};
+    for (enum standing s = 0; s < STANDINGS_; s++)
+        TAILQ_INIT(&l->ready[s]);
+    TAILQ_INIT(&l->busy);
+}
+
+void lanes_release(struct lanes *l)
+{
+    map_release(&l->hosts, host_free);
+}
+
+void lanes_join(struct lanes *l, struct lane *lane, struct str url, bool is_suspect)
+{
+    *lane = (struct lane){.host = host_of(l, url),
+                          .standing = is_suspect ? STANDING_SUSPECT : STANDING_FRESH,
+                          .n_needed = LANES_TRUST};
+    lane->host->n_lanes++;
+}
+
+void lanes_leave(struct lanes *l, struct lane *lane)
+{
+    struct lanes_host *h = lane->host;
+
+    ASSERT(!lane->is_waiting && !lane->is_busy);
+    if (--h->n_lanes > 0)
+        return;
+    map_del(&l->hosts, str_from(h->name));
+    host_free(h);
+}
+
+static void set_waiting(struct lanes *l, struct lane *lane, bool waits)
+{
+    size_t n = waits ? 1 : (size_t)-1;
+
+    lane->is_waiting = waits;
+    if (lane->standing == STANDING_SUSPECT)
+        return;
+    l->count.waiting += n;
+    lane->host->count.waiting += n;
+}
+
+void lanes_wait(struct lanes *l, struct lane *lane, bool waits)
+{
+    struct lanes_host *h = lane->host;
+
+    if (waits == lane->is_waiting)
+        return;
+    ASSERT(!lane->is_busy);
+    set_waiting(l, lane, waits);
+    if (waits)
+        TAILQ_INSERT_TAIL(&h->ready[lane->standing].lanes, lane, next);
+    else
+        TAILQ_REMOVE(&h->ready[lane->standing].lanes, lane, next);
+    host_place(l, h);
+}
+
+/* ---- turns ---------------------------------------------------------------------------------- */
+
+/* A turn under way is counted (n = 1), or counted no longer (n = -1). */
+static void count(struct lanes *l, const struct lane *lane, int n)
+{
+    struct lanes_count *counts[] = {&l->count, &lane->host->count};
+
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+        counts[i]->busy += (size_t)n;
+        if (lane->is_slow)
+            counts[i]->slow += (size_t)n;
+        else if (lane->standing == STANDING_FRESH)
+            counts[i]->fresh += (size_t)n;
+    }
+}
+
+/* The next one of this standing, or NULL. */
+static struct lane *first_of(struct lanes *l, enum standing s)
+{
+    struct lanes_host *h = TAILQ_FIRST(&l->ready[s]);
+
+    return h == NULL || !all_have_room(l, s) ? NULL : TAILQ_FIRST(&h->ready[s].lanes);
+}
+
+struct lane *lanes_next(struct lanes *l)
+{
+    enum standing first = l->fresh_first ? STANDING_FRESH : STANDING_TRUSTED;
+    enum standing second = l->fresh_first ? STANDING_TRUSTED : STANDING_FRESH;
+    struct lane *lane = first_of(l, STANDING_SUSPECT); /* few at a time, but they must not starve */
+    struct lanes_host *h;
+
+    if (lane == NULL)
+        lane = first_of(l, first);
+    if (lane == NULL)
+        lane = first_of(l, second);
+    if (lane == NULL)
+        return NULL;
+    h = lane->host;
+    if (lane->standing != STANDING_SUSPECT)
+        l->fresh_first = lane->standing == STANDING_TRUSTED;
+    TAILQ_REMOVE(&l->ready[lane->standing], h, ready[lane->standing].next);
+    h->ready[lane->standing].is_listed = false; /* host_place() puts it after the other hosts */
+    TAILQ_REMOVE(&h->ready[lane->standing].lanes, lane, next);
+    set_waiting(l, lane, false);
+    lane->is_busy = true;
+    lane->is_slow = lane->standing == STANDING_SUSPECT;
+    lane->mono_called = 0;
+    TAILQ_INSERT_TAIL(&l->busy, lane, next);
+    count(l, lane, 1);
+    host_place(l, h);
+    return lane;
+}
+
+void lanes_called(struct lane *lane, int64_t mono_ms)
+{
+    lane->mono_called = mono_ms;
+}
+
+/* ---- late calls ----------------------------------------------------------------------------- */
+
+/* Does an endpoint that is not a suspect wait for nothing but that a turn of others ends, and for
+ * more of them than are being cut? */
+static bool is_full(const struct lanes *l)
+{
+    if (l->count.waiting <= l->count.cut)
+        return false;
+    return (!TAILQ_EMPTY(&l->ready[STANDING_TRUSTED]) && !all_have_room(l, STANDING_TRUSTED)) ||
+           (!TAILQ_EMPTY(&l->ready[STANDING_FRESH]) && !all_have_room(l, STANDING_FRESH));
+}
+
+/* The same among the endpoints of one host. */
+static bool host_is_full(const struct lanes *l, const struct lanes_host *h)
+{
+    if (h->count.waiting <= h->count.cut)
+        return false;
+    for (enum standing s = STANDING_TRUSTED; s <= STANDING_FRESH; s++)
+        if (!TAILQ_EMPTY(&h->ready[s].lanes) && !host_has_room(l, h, s))
+            return true;
+    return false;
+}
+
+static bool is_longer_than_usual(const struct lane *lane, int64_t ran_ms)
+{
+    return lane->usual_ms > 0 && ran_ms >= LANES_SOON_MS && ran_ms >= LATE_TIMES * lane->usual_ms;
+}
+
+/* Count the call among the slow from now on. */
+static void become_slow(struct lanes *l, struct lane *lane)
+{
+    count(l, lane, -1);
+    lane->is_slow = true;
+    count(l, lane, 1);
+    host_place(l, lane->host);
+}
+
+/* What becomes of a call that is not among the slow. Returns whether it has to be cut. For the sake
+ * of other endpoints of its own host that is done only when it takes longer than usual: a host that
+ * is slow as a whole gains nothing when its calls are cut. */
+static bool look_at(struct lanes *l, struct lane *lane, int64_t ran_ms)
+{
+    struct lanes_host *h = lane->host;
+    bool all_wait = is_full(l), host_waits = host_is_full(l, h);
+    bool is_overdue = is_longer_than_usual(lane, ran_ms);
+
+    if (ran_ms < LANES_LATE_MS && !(is_overdue && (all_wait || host_waits)))
+        return false;
+    if (l->count.slow >= bounds_of_all(l).slow)
+        return all_wait || (host_waits && is_overdue);
+    if (h->count.slow >= bounds_of_host(l).slow)
+        return host_waits && is_overdue;
+    become_slow(l, lane);
+    return false;
+}
+
+struct lane *lanes_look(struct lanes *l, int64_t mono_ms)
+{
+    struct lane *lane;
+
+    TAILQ_FOREACH (lane, &l->busy, next) {
+        if (lane->mono_called == 0 || lane->is_slow || lane->is_cut)
+            continue;
+        if (!look_at(l, lane, mono_ms - lane->mono_called))
+            continue;
+        lane->is_cut = true;
+        l->count.cut++;
+        lane->host->count.cut++;
+        return lane;
+    }
+    return NULL;
+}
+
+/* ---- ends ----------------------------------------------------------------------------------- */
+
+static void was_slow(struct lane *lane)
+{
+    if (lane->standing == STANDING_TRUSTED && lane->n_needed < NEEDED_MAX)
+        lane->n_needed *= 2;
+    lane->standing = STANDING_SUSPECT;
+    lane->n_quick = 0;
+}
+
+static void was_quick(struct lane *lane, int64_t ran_ms)
+{
+    int64_t remembered = lane->usual_ms * 7 / 8; /* one slower answer is not forgotten at once */
+
+    lane->usual_ms = ran_ms > remembered ? ran_ms : remembered;
+    if (lane->usual_ms < 1)
+        lane->usual_ms = 1;
+    if (lane->n_quick < FORGIVEN && ++lane->n_quick == FORGIVEN)
+        lane->n_needed = LANES_TRUST;
+    if (lane->n_quick >= lane->n_needed)
+        lane->standing = STANDING_TRUSTED;
+}
+
+void lanes_done(struct lanes *l, struct lane *lane, enum lanes_end end, int64_t mono_ms)
+{
+    int64_t ran_ms = mono_ms - lane->mono_called;
+
+    ASSERT(lane->is_busy);
+    count(l, lane, -1);
+    l->count.cut -= lane->is_cut;
+    lane->host->count.cut -= lane->is_cut;
+    TAILQ_REMOVE(&l->busy, lane, next);
+    lane->is_busy = lane->is_slow = lane->is_cut = false;
+    if (end == LANES_CUT || (end != LANES_UNCALLED && ran_ms >= LANES_LATE_MS))
+        was_slow(lane);
+    else if (end == LANES_ANSWERED)
+        was_quick(lane, ran_ms);
+    host_place(l, lane->host);
+}

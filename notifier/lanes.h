@@ -1,0 +1,112 @@
+/* notifier/lanes.h - decides which endpoint is called next, and how long its turn may last.
+ *
+ * At most `max` turns run at once. (A turn is a read of what is next, and the call that follows.)
+ * Endpoints that hang must not use up all turns, so each kind of endpoint gets a share:
+ *
+ *   standing   who                                       turns at once     at one host
+ *   trusted    several quick answers in a row            max               3/4 of max
+ *   fresh      never slow, but not yet trusted           3/4 of max        9/16 of max
+ *              (the slow ones are counted with these)
+ *   suspect    was slow, and is not trusted again yet    1/4 of max: slow  1/8 of max: slow
+ *
+ * The turn of a suspect counts as slow from its start. Any other turn counts as slow as soon as its
+ * call is late. A call is late when it has run for LANES_LATE_MS. While other endpoints wait, it is
+ * late when it has run for twice the usual time of its endpoint. When no more turns may count as
+ * slow, a late call goes on until another endpoint needs its turn. Then the call is cut: its
+ * endpoint becomes a suspect and is called again in a slow turn, where the call has its full time.
+ *
+ * An endpoint becomes trusted after LANES_TRUST quick answers in a row. Each time it loses the
+ * trust, it needs twice as many. A quick failure does not change the standing, because it does not
+ * hold a turn for long. Hosts take turns, and so do the endpoints of a host. So many endpoints at
+ * one host do not delay an endpoint at another host.
+ *
+ * Pure: the time is passed in (milliseconds of the monotonic clock). Belongs to the notify loop's
+ * thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "base/map.h"
+#include "base/str.h"
+
+#define LANES_LATE_MS 2000 /* a call that runs longer is late, whatever its endpoint */
+#define LANES_SOON_MS 200  /* no call is late before this time */
+#define LANES_TRUST 3      /* quick answers in a row that make an endpoint trusted */
+
+enum standing { STANDING_TRUSTED, STANDING_FRESH, STANDING_SUSPECT, STANDINGS_ };
+
+struct lanes_host;
+struct lane { /* lives inside an endpoint; lanes_join() fills it */
+    struct lanes_host *host;
+    enum standing standing;
+    int n_quick;      /* quick answers in a row */
+    int n_needed;     /* quick answers in a row that make it trusted */
+    int64_t usual_ms; /* about the time of its last quick answers, >= 1; 0: it gave no quick answer
+                         yet */
+    int64_t mono_called; /* when its call began; 0: no call is under way */
+    bool is_waiting;     /* for its turn */
+    bool is_busy;        /* it has its turn */
+    bool is_slow;        /* busy, and counted among the slow */
+    bool is_cut;         /* busy, and lanes_look() has returned it */
+    TAILQ_ENTRY(lane) next;
+};
+TAILQ_HEAD(lane_list, lane);
+TAILQ_HEAD(lanes_host_list, lanes_host);
+
+/* Endpoints of all hosts, or of one. */
+struct lanes_count {
+    size_t busy;    /* all their turns that are under way */
+    size_t fresh;   /* turns of fresh endpoints that are not slow */
+    size_t slow;    /* turns that are slow */
+    size_t cut;     /* turns that are being cut */
+    size_t waiting; /* endpoints that wait and are not suspects */
+};
+
+struct lanes {
+    size_t max;
+    struct map hosts; /* by "host:port"; they live while they have endpoints */
+    struct lanes_count count;
+    struct lanes_host_list ready[STANDINGS_]; /* hosts with endpoints that wait */
+    struct lane_list busy;
+    bool fresh_first; /* trusted and fresh endpoints take turns too */
+};
+
+/* How a turn ended. */
+enum lanes_end {
+    LANES_UNCALLED, /* the turn ended without a call */
+    LANES_ANSWERED, /* the endpoint took the delivery */
+    LANES_FAILED, /* the endpoint did not take the delivery; it may have answered, quickly or not */
+    LANES_CUT,    /* the call was cut because another endpoint needed its turn */
+};
+
+void lanes_init(struct lanes *l, size_t max);
+
+/* Forget the hosts. The lanes are the caller's. */
+void lanes_release(struct lanes *l);
+
+/* lanes_join() adds an endpoint with this URL. It is fresh, or a suspect when it is known to have
+ * failed. lanes_leave() removes it; it must neither wait nor be busy. */
+void lanes_join(struct lanes *l, struct lane *lane, struct str url, bool is_suspect);
+void lanes_leave(struct lanes *l, struct lane *lane);
+
+/* Set whether the endpoint waits for a turn. A call that does not change this has no effect. */
+void lanes_wait(struct lanes *l, struct lane *lane, bool waits);
+
+/* Choose the endpoint that has the next turn, or NULL. It is busy until lanes_done(), and it does
+ * not wait any more. */
+struct lane *lanes_next(struct lanes *l);
+
+/* The call of the turn begins. */
+void lanes_called(struct lane *lane, int64_t mono_ms);
+
+/* Look at the calls under way, and count the late ones as slow. Returns a lane whose call must be
+ * cut, or NULL. The caller cancels that call. The lane stays busy until lanes_done(), and is not
+ * returned again in this turn. */
+struct lane *lanes_look(struct lanes *l, int64_t mono_ms);
+
+/* The turn is over. */
+void lanes_done(struct lanes *l, struct lane *lane, enum lanes_end end, int64_t mono_ms);

@@ -1,0 +1,188 @@
+/* notifier/reload.c - subscriptions from the database to the roster. */
+#include "notifier/reload.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "model/view.h"
+
+#define AGAIN_MS 100    /* the readers have no room */
+#define TROUBLE_MS 1000 /* the database fails */
+
+/* One read. */
+struct reload_read {
+    struct reload *l;
+    bool all;
+    int64_t *ids; /* ascending */
+    size_t n_ids;
+    struct arena *arena; /* of what follows, filled by the reader */
+    struct subscription *subs;
+    size_t n_subs;
+    enum rc rc;
+    struct err err;
+};
+
+static void read_free(struct reload_read *read)
+{
+    arena_free(&read->arena);
+    mem_free(read->ids);
+    mem_free(read);
+}
+
+/* The member of the subscription, made anew when it is new or has another endpoint now; NULL: it
+ * has no endpoint. */
+static struct member *member_of(struct turns *ts, const struct subscription *sub)
+{
+    struct member *m = roster_find(&ts->roster, sub->id);
+
+    if (m != NULL && !str_eq(sub->endpoint, str_from(m->endpoint->url))) {
+        turns_remove(ts, m);
+        m = NULL;
+    }
+    if (m != NULL || str_is_null(sub->endpoint))
+        return m;
+    m = roster_add(&ts->roster, sub->id, sub->endpoint, sub->n_failures > 0);
+    m->turns = ts;
+    return m;
+}
+
+/* Bring the member of a subscription up to date. */
+static void apply(struct turns *ts, const struct subscription *sub)
+{
+    struct member *m = member_of(ts, sub);
+    int64_t *ids;
+
+    if (m == NULL)
+        return;
+    ids = mem_alloc((sub->n_feeds + 1) * sizeof *ids);
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        ids[i] = sub->feeds[i].feed_id;
+    roster_set_feeds(&ts->roster, m, ids, sub->n_feeds);
+    mem_free(ids);
+    if (sub->state == SUB_SUSPENDED) {
+        if (m->turn == NULL && m->ack == NULL) /* a turn under way finds out for itself */
+            turns_event(ts, m, ATTEMPT_GAVE_UP);
+    } else if (sub->next_try_at == TIME_UNKNOWN) {
+        turns_event(ts, m, ATTEMPT_RESUMED);
+    }
+    turns_event(ts, m, ATTEMPT_NEWS);
+}
+
+static void read_send(struct reload *l);
+
+static void on_again(void *ctx)
+{
+    struct reload *l = ctx;
+
+    l->again = NULL;
+    read_send(l);
+}
+
+/* Those that were asked for and are not among the subscriptions have ended. Both ascend. */
+static void remove_ended(struct turns *ts, const struct reload_read *read)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < read->n_ids; i++) {
+        struct member *m = roster_find(&ts->roster, read->ids[i]);
+
+        while (k < read->n_subs && read->subs[k].id < read->ids[i])
+            k++;
+        if (m != NULL && (k == read->n_subs || read->subs[k].id != read->ids[i]))
+            turns_remove(ts, m);
+    }
+}
+
+static void on_read(void *ctx)
+{
+    struct reload_read *read = ctx;
+    struct reload *l = read->l;
+    struct turns *ts = l->turns;
+
+    if (ts->stopped) {
+        read_free(read);
+        return;
+    }
+    if (read->rc != RC_OK) {
+        log_warn("notifier", "subscriptions_unread", "error=%s tried again",
+                 log_quote(str_from(read->err.text)));
+        l->again = loop_timer_start(ts->loop, TROUBLE_MS, on_again, l);
+        return;
+    }
+    l->read = NULL;
+    for (size_t i = 0; i < read->n_subs; i++)
+        apply(ts, &read->subs[i]);
+    remove_ended(ts, read);
+    if (read->all)
+        log_info("notifier", "started", "subscriptions=%zu endpoints=%zu",
+                 map_count(&ts->roster.members), map_count(&ts->roster.endpoints));
+    read_free(read);
+    reload_run(l);
+    turns_run(ts);
+}
+
+/* On a reader thread. */
+static void read_subs(void *ctx, struct reader *r)
+{
+    struct reload_read *read = ctx;
+
+    arena_free(&read->arena);
+    read->arena = arena_new();
+    read->err = (struct err)ERR_INIT;
+    read->rc = reader_subs(r, read->all ? NULL : read->ids, read->n_ids, read->arena, &read->subs,
+                           &read->n_subs, &read->err);
+    loop_post(read->l->turns->loop, on_read, read);
+}
+
+static void read_send(struct reload *l)
+{
+    if (store_read(l->store, read_subs, l->read) != RC_OK)
+        l->again = loop_timer_start(l->turns->loop, AGAIN_MS, on_again, l);
+}
+
+void reload_init(struct reload *l, struct turns *turns, struct store *store)
+{
+    *l = (struct reload){.turns = turns, .store = store};
+}
+
+void reload_release(struct reload *l)
+{
+    mem_free(l->ids);
+}
+
+void reload_want(struct reload *l, int64_t sub_id)
+{
+    l->ids = mem_grow(l->ids, &l->cap_ids, l->n_ids + 1, sizeof *l->ids);
+    l->ids[l->n_ids++] = sub_id;
+}
+
+void reload_want_all(struct reload *l)
+{
+    l->all = true;
+}
+
+void reload_run(struct reload *l)
+{
+    struct reload_read *read;
+
+    if (l->read != NULL || (l->n_ids == 0 && !l->all))
+        return;
+    read = NEW(struct reload_read);
+    read->l = l;
+    read->all = l->all;
+    read->ids = l->ids;
+    read->n_ids = view_ids_sort(l->ids, l->n_ids);
+    l->all = false;
+    l->ids = NULL;
+    l->n_ids = l->cap_ids = 0;
+    l->read = read;
+    read_send(l);
+}
+
+void reload_stop(struct reload *l)
+{
+    if (l->again != NULL) { /* then nobody else has the read */
+        loop_timer_cancel(&l->again);
+        read_free(l->read);
+    }
+    l->read = NULL;
+}

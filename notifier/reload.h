@@ -1,0 +1,36 @@
+/* notifier/reload.h - reads subscriptions again, and brings the roster up to date with them.
+ *
+ * Subscriptions that were made, changed or ended are collected, and read many at a time. One read
+ * is under way at a time; what is collected meanwhile is read after it. The snapshot of a read has
+ * all commits that were announced before the read was requested. Belongs to the notify loop's
+ * thread.
+ */
+#pragma once
+
+#include "notifier/turns.h"
+
+struct reload_read;
+struct reload {
+    struct turns *turns; /* borrowed, with its roster, like the store */
+    struct store *store;
+    int64_t *ids; /* to be read next */
+    size_t n_ids, cap_ids;
+    bool all;                 /* all subscriptions are to be read next */
+    struct reload_read *read; /* the one under way; NULL: none */
+    struct loop_timer *again; /* the timer for asking for the read again */
+};
+
+void reload_init(struct reload *l, struct turns *turns, struct store *store);
+
+/* After the loop has ended, and all its messages have run. */
+void reload_release(struct reload *l);
+
+/* This subscription is to be read again; all are. Nothing happens before reload_run(). */
+void reload_want(struct reload *l, int64_t sub_id);
+void reload_want_all(struct reload *l);
+
+/* Read what was collected, unless a read is under way: then after it. */
+void reload_run(struct reload *l);
+
+/* The loop ends. */
+void reload_stop(struct reload *l);

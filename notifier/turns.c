@@ -1,0 +1,535 @@
+/* notifier/turns.c - from a member that is due to an outcome that is written. */
+#include "notifier/turns.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "notifier/backoff.h"
+
+#define READS_MAX 16    /* at the readers at once: the requests of the API wait for these */
+#define FULL_MS 50      /* pause when the readers or the storer have no room */
+#define TROUBLE_MS 1000 /* pause when the database fails */
+#define LOOK_MS 25      /* between looks at calls that may take too long */
+
+/* From the endpoint's turn to the end of its call. */
+struct turn {
+    struct turns *ts;
+    struct endpoint *endpoint; /* busy */
+    struct push_job *job;
+    uint64_t call;        /* the carrier's number of it; 0: not started */
+    int64_t mono_started; /* ms */
+    bool is_cut;          /* it took too long while others waited, and is cancelled */
+};
+
+/* The outcome of a turn, on its way to the database. */
+struct ack {
+    struct turns *ts;
+    struct push_outcome outcome; /* error: bytes of `error` */
+    char *error;
+    enum attempt_event event; /* once it is written */
+    int64_t pause_ms;         /* then */
+    bool at_storer;           /* then the storer's answer frees it, nobody else */
+    enum rc rc;               /* the storer's answer */
+};
+
+static void write_ack(struct turns *ts, struct member *m);
+
+/* ---- states ------------------------------------------------------------------------------- */
+
+/* A member's timer: the pause is over, or the outcome is to be handed over again. */
+static void on_member_timer(void *ctx)
+{
+    struct member *m = ctx;
+    struct turns *ts = m->turns;
+
+    m->timer = NULL;
+    if (m->state == ATTEMPT_ACKING)
+        write_ack(ts, m);
+    else
+        turns_event(ts, m, ATTEMPT_PAUSE_OVER);
+    turns_run(ts);
+}
+
+static void timer_start(struct turns *ts, struct member *m, int64_t ms)
+{
+    ASSERT(m->timer == NULL);
+    m->timer = loop_timer_start(ts->loop, ms, on_member_timer, m);
+}
+
+static void timer_cancel(struct member *m)
+{
+    if (m->timer != NULL)
+        loop_timer_cancel(&m->timer);
+    m->timer = NULL;
+}
+
+void turns_event(struct turns *ts, struct member *m, enum attempt_event event)
+{
+    enum attempt_state from = m->state, to = attempt_next(from, event);
+
+    if (event == ATTEMPT_NEWS || event == ATTEMPT_RESUMED || event == ATTEMPT_TURN)
+        m->has_news = event != ATTEMPT_TURN;
+    if (to == from)
+        return;
+    log_debug("notifier", "state", "sub=%" PRId64 " event=%s from=%s to=%s", m->id,
+              attempt_event_name(event), attempt_state_name(from), attempt_state_name(to));
+    if (from == ATTEMPT_DUE && event != ATTEMPT_TURN) /* a turn has taken it out already */
+        roster_undue(&ts->roster, m);
+    if (from == ATTEMPT_WAITING)
+        timer_cancel(m);
+    m->state = to;
+    if (to == ATTEMPT_DUE)
+        roster_due(&ts->roster, m);
+    if (to == ATTEMPT_WAITING)
+        timer_start(ts, m, m->pause_ms);
+}
+
+static void postpone(struct turns *ts, struct member *m, int64_t ms)
+{
+    m->pause_ms = ms;
+    turns_event(ts, m, ATTEMPT_POSTPONED);
+}
+
+static void check_drained(struct turns *ts)
+{
+    if (!ts->stopping || ts->n_reading + ts->n_calling + ts->n_acks > 0)
+        return;
+    pthread_mutex_lock(&ts->lock);
+    ts->is_drained = true;
+    pthread_mutex_unlock(&ts->lock);
+    pthread_cond_signal(&ts->drained);
+}
+
+/* ---- outcomes ------------------------------------------------------------------------------- */
+
+static struct ack *ack_new(struct turns *ts, const struct push_job *job)
+{
+    struct ack *ack = NEW(struct ack);
+
+    ack->ts = ts;
+    ack->event = ATTEMPT_DELIVERED;
+    ack->outcome = (struct push_outcome){.sub_id = job->sub_id,
+                                         .from_position = job->sub->position,
+                                         .next_try_at = TIME_UNKNOWN,
+                                         .state = SUB_ACTIVE};
+    ts->n_acks++;
+    return ack;
+}
+
+static void ack_free(struct ack *ack)
+{
+    ack->ts->n_acks--;
+    mem_free(ack->error);
+    mem_free(ack);
+}
+
+static void ack_tell(struct ack *ack, struct str why)
+{
+    ack->error = mem_strndup(why.ptr == NULL ? "" : why.ptr, why.len);
+    ack->outcome.error = str_of(ack->error, why.len);
+}
+
+static struct ack *ack_delivered(struct turns *ts, const struct push_job *job)
+{
+    struct ack *ack = ack_new(ts, job);
+
+    if (job->is_last)
+        ack->event = ATTEMPT_DRAINED;
+    ack->outcome.position = job->position;
+    ack->outcome.n_entries = (int64_t)job->n_entries;
+    return ack;
+}
+
+/* `at_once`: the endpoint wants no more, so it is not tried again. */
+static struct ack *ack_failed(struct turns *ts, const struct push_job *job, struct str why,
+                              bool at_once)
+{
+    struct backoff b = {ts->cfg->first_retry_ms, ts->cfg->max_retry_ms};
+    struct ack *ack = ack_new(ts, job);
+    const struct subscription *sub = job->sub;
+    int64_t now = clock_now_s();
+    int64_t failing_s = sub->failing_since == TIME_UNKNOWN ? 0 : now - sub->failing_since;
+    int n_failures = sub->n_failures + 1;
+    bool is_leased = job->sink != NULL && job->sink->is_leased;
+    uint32_t random;
+
+    ack_tell(ack, why);
+    ack->outcome.failed = true;
+    if (at_once ||
+        (!is_leased && backoff_is_over(&b, n_failures, failing_s, ts->cfg->suspend_after_s))) {
+        ack->event = ATTEMPT_GAVE_UP;
+        ack->outcome.state = SUB_SUSPENDED;
+        ack->outcome.ended = is_leased;
+        return ack;
+    }
+    digest_random(&random, sizeof random);
+    ack->event = ATTEMPT_FAILED;
+    ack->pause_ms = backoff_pause_ms(&b, n_failures, random);
+    ack->outcome.next_try_at = now + (ack->pause_ms + 999) / 1000;
+    return ack;
+}
+
+/* The storer answered, and its answer has come to the loop. */
+static void on_written(void *ctx)
+{
+    struct ack *ack = ctx;
+    struct turns *ts = ack->ts;
+    struct member *m = ts->stopped ? NULL : roster_find(&ts->roster, ack->outcome.sub_id);
+
+    ack->at_storer = false;
+    if (m == NULL || m->ack != ack) { /* ended meanwhile */
+        ack_free(ack);
+    } else if (ack->rc == RC_OK) {
+        m->ack = NULL;
+        m->pause_ms = ack->pause_ms;
+        if (ack->outcome.ended)
+            log_info("notifier", "hub_ended", "sub=%" PRId64 " callback=%s error=%s", m->id,
+                     log_quote(str_from(m->endpoint->url)), log_quote(ack->outcome.error));
+        else if (ack->event == ATTEMPT_GAVE_UP)
+            log_warn("notifier", "suspended",
+                     "sub=%" PRId64 " endpoint=%s error=%s position is kept until it is resumed",
+                     m->id, log_quote(str_from(m->endpoint->url)), log_quote(ack->outcome.error));
+        turns_event(ts, m,
+                    ack->event == ATTEMPT_DRAINED && m->has_news ? ATTEMPT_DELIVERED : ack->event);
+        ack_free(ack);
+    } else if (ack->rc == RC_NOT_FOUND) {
+        turns_remove(ts, m);
+    } else {
+        log_warn("notifier", "outcome_unwritten", "sub=%" PRId64 " rc=%s it is handed over again",
+                 m->id, rc_name(ack->rc));
+        timer_start(ts, m, TROUBLE_MS);
+    }
+    check_drained(ts);
+    if (!ts->stopped)
+        turns_run(ts);
+}
+
+/* On the storer's thread. */
+static void on_storer_answer(void *ctx, enum rc rc, const struct store_result *res UNUSED,
+                             const struct err *err UNUSED)
+{
+    struct ack *ack = ctx;
+
+    ack->rc = rc;
+    loop_post(ack->ts->loop, on_written, ack);
+}
+
+static void write_ack(struct turns *ts, struct member *m)
+{
+    struct ack *ack = m->ack;
+    enum rc rc;
+
+    ack->at_storer = true; /* before the call: its answer may be quicker than the return */
+    rc = store_push_outcome(ts->cfg->store, &ack->outcome, on_storer_answer, ack);
+    if (rc == RC_OK)
+        return;
+    ack->at_storer = false;
+    if (rc != RC_CLOSED) {
+        timer_start(ts, m, FULL_MS);
+        return;
+    }
+    m->ack = NULL; /* the position stays: it is pushed again after the next start */
+    ack_free(ack);
+    postpone(ts, m, TROUBLE_MS);
+}
+
+/* The turn came to this outcome. */
+static void settle(struct turns *ts, struct member *m, struct ack *ack)
+{
+    m->ack = ack;
+    turns_event(ts, m, ATTEMPT_SETTLED);
+    write_ack(ts, m);
+}
+
+/* ---- turns ---------------------------------------------------------------------------------- */
+
+/* The member that has this turn; NULL when it has ended meanwhile. */
+static struct member *turn_member(const struct turn *t)
+{
+    struct member *m = t->ts->stopped ? NULL : roster_find(&t->ts->roster, t->job->sub_id);
+
+    return m != NULL && m->turn == t ? m : NULL;
+}
+
+static void turn_end(struct turn *t, struct member *m, enum lanes_end end)
+{
+    if (m != NULL)
+        m->turn = NULL;
+    if (!t->ts->stopped)
+        roster_done(&t->ts->roster, t->endpoint, end, clock_mono_ms());
+    push_job_free(&t->job);
+    mem_free(t);
+}
+
+/* What the answer means, as an outcome. */
+static struct ack *judge(struct turn *t, const struct carrier_answer *answer)
+{
+    struct push_job *job = t->job;
+    struct str why = STR_NULL;
+    enum sink_verdict verdict = job->sink->judge(job->arena, answer, &why);
+    int64_t ms = clock_mono_ms() - t->mono_started;
+    struct ack *ack;
+
+    if (answer->rc == RC_DENIED) /* the carrier does not know which of the two lists it was given */
+        why = str_concat(job->arena, why, STR("; --allow-callback CIDR would open it"));
+    log_debug("notifier", "push",
+              "sub=%" PRId64 " feed=%" PRId64 " entries=%zu position=%" PRId64
+              " status=%d ms=%" PRId64 " why=%s",
+              job->sub_id, job->feed_id, job->n_entries, job->position, answer->status, ms,
+              log_quote(why));
+    if (verdict == SINK_FAILED || verdict == SINK_GONE) {
+        stats_inc(STAT_push_failed_total);
+        return ack_failed(t->ts, job, why, verdict == SINK_GONE);
+    }
+    stats_add(STAT_push_entries_total, (int64_t)job->n_entries);
+    ack = ack_delivered(t->ts, job);
+    if (verdict == SINK_FAULT) {
+        stats_inc(STAT_push_fault_total);
+        ack->outcome.fault = true;
+        ack_tell(ack, why);
+    }
+    return ack;
+}
+
+/* The answer, as it is judged: a call that was cut has failed. */
+static struct carrier_answer answer_of(const struct turn *t, const struct carrier_answer *answer)
+{
+    struct carrier_answer a = *answer;
+
+    if (!t->is_cut || a.rc != RC_CLOSED)
+        return a;
+    a.rc = RC_TIMEOUT;
+    a.err = "no answer came so far, and others wait: it is called again with more time";
+    return a;
+}
+
+static void on_answer(void *ctx, const struct carrier_answer *given)
+{
+    struct turn *t = ctx;
+    struct turns *ts = t->ts;
+    struct carrier_answer answer = answer_of(t, given);
+    struct member *m = turn_member(t);
+    enum lanes_end end = t->is_cut && given->rc == RC_CLOSED ? LANES_CUT : LANES_FAILED;
+    struct ack *ack = NULL;
+
+    ts->n_calling--;
+    stats_set(STAT_push_running, (int64_t)ts->n_calling);
+    if (m != NULL && answer.rc != RC_CLOSED)
+        ack = judge(t, &answer);
+    if (ack != NULL && !ack->outcome.failed)
+        end = LANES_ANSWERED;
+    turn_end(t, m, end);
+    if (ack != NULL)
+        settle(ts, m, ack);
+    else if (m != NULL)
+        postpone(ts, m, TROUBLE_MS);
+    if (ts->stopped)
+        return;
+    check_drained(ts);
+    turns_run(ts);
+}
+
+/* The turn ends when the carrier has called back. */
+static void call_cancel(struct turn *t)
+{
+    t->job->sink->carrier->cancel(&t->ts->carriers, t->call);
+}
+
+/* Calls that take too long make room for others. */
+static void on_look(void *ctx)
+{
+    struct turns *ts = ctx;
+    struct endpoint *e;
+
+    ts->look = NULL;
+    while ((e = roster_look(&ts->roster, clock_mono_ms())) != NULL) {
+        e->turn->is_cut = true;
+        stats_inc(STAT_push_cut_total);
+        call_cancel(e->turn);
+    }
+    if (ts->n_calling > 0)
+        ts->look = loop_timer_start(ts->loop, LOOK_MS, on_look, ts);
+    turns_run(ts);
+}
+
+static void call_start(struct turns *ts, struct turn *t)
+{
+    struct push_job *job = t->job;
+
+    ts->n_calling++;
+    stats_inc(STAT_push_total);
+    stats_set(STAT_push_running, (int64_t)ts->n_calling);
+    t->mono_started = clock_mono_ms();
+    lanes_called(&t->endpoint->lane, t->mono_started);
+    t->call = job->sink->carrier->send(&ts->carriers, &job->load, str_from(t->endpoint->url),
+                                       job->credential, on_answer, t);
+    if (ts->look == NULL)
+        ts->look = loop_timer_start(ts->loop, LOOK_MS, on_look, ts);
+}
+
+/* The job has come back from its reader. */
+static void on_read(void *ctx)
+{
+    struct turn *t = ctx;
+    struct turns *ts = t->ts;
+    struct push_job *job = t->job;
+    struct member *m = turn_member(t);
+    enum push_found found = job->found;
+    struct ack *ack = NULL;
+
+    ts->n_reading--;
+    if (m != NULL && found == PUSH_READY && !ts->stopping) {
+        turns_event(ts, m, ATTEMPT_FOUND);
+        call_start(ts, t);
+        turns_run(ts); /* another read may start */
+        return;
+    }
+    if (m != NULL && found == PUSH_SKIP)
+        ack = ack_delivered(ts, job);
+    if (m != NULL && found == PUSH_UNSENDABLE)
+        ack = ack_failed(ts, job, str_from(job->err.text), false);
+    if (m != NULL && found == PUSH_UNREAD)
+        log_warn("notifier", "unread", "sub=%" PRId64 " error=%s tried again", job->sub_id,
+                 log_quote(str_from(job->err.text)));
+    turn_end(t, m, LANES_UNCALLED);
+    if (ts->stopped)
+        return;
+    if (ack != NULL)
+        settle(ts, m, ack);
+    else if (m != NULL && found == PUSH_NOTHING)
+        turns_event(ts, m, ATTEMPT_NOTHING);
+    else if (m != NULL && found == PUSH_SUSPENDED)
+        turns_event(ts, m, ATTEMPT_GAVE_UP);
+    else if (m != NULL && found == PUSH_ENDED)
+        turns_remove(ts, m);
+    else if (m != NULL)
+        postpone(ts, m, TROUBLE_MS);
+    check_drained(ts);
+    turns_run(ts);
+}
+
+/* On a reader thread. */
+static void read_next(void *ctx, struct reader *r)
+{
+    struct turn *t = ctx;
+
+    push_job_read(t->job, r);
+    loop_post(t->ts->loop, on_read, t);
+}
+
+static void on_again(void *ctx)
+{
+    struct turns *ts = ctx;
+
+    ts->again = NULL;
+    turns_run(ts);
+}
+
+static bool has_room(const struct turns *ts)
+{
+    return !ts->stopping && ts->again == NULL && ts->n_reading < READS_MAX;
+}
+
+void turns_run(struct turns *ts)
+{
+    struct member *m;
+    struct turn *t;
+
+    while (has_room(ts) && (m = roster_next(&ts->roster)) != NULL) {
+        t = NEW(struct turn);
+        t->ts = ts;
+        t->endpoint = m->endpoint;
+        t->endpoint->turn = t;
+        t->job = push_job_new(ts->cfg, ts->bodies, m->id);
+        m->turn = t;
+        ts->n_reading++;
+        turns_event(ts, m, ATTEMPT_TURN);
+        if (store_read(ts->cfg->store, read_next, t) == RC_OK)
+            continue;
+        ts->n_reading--;
+        turn_end(t, m, LANES_UNCALLED);
+        postpone(ts, m, FULL_MS);
+        ts->again = loop_timer_start(ts->loop, FULL_MS, on_again, ts);
+    }
+}
+
+/* ---- removal -------------------------------------------------------------------------------- */
+
+void turns_remove(struct turns *ts, struct member *m)
+{
+    timer_cancel(m);
+    if (m->turn != NULL && m->turn->call != 0)
+        call_cancel(m->turn);
+    if (m->ack != NULL && !m->ack->at_storer)
+        ack_free(m->ack);
+    roster_del(&ts->roster, m);
+}
+
+/* ---- life cycle ----------------------------------------------------------------------------- */
+
+void turns_init(struct turns *ts, const struct notifier_cfg *cfg)
+{
+    pthread_condattr_t attr;
+
+    *ts = (struct turns){.cfg = cfg, .carriers = {.cfg = cfg}, .bodies = bodies_new()};
+    roster_init(&ts->roster, (size_t)cfg->max_calls);
+    pthread_mutex_init(&ts->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&ts->drained, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+void turns_release(struct turns *ts)
+{
+    roster_release(&ts->roster);
+    bodies_free(&ts->bodies);
+    pthread_mutex_destroy(&ts->lock);
+    pthread_cond_destroy(&ts->drained);
+}
+
+void turns_start(struct turns *ts, struct loop *loop, struct http_client *client)
+{
+    ts->loop = loop;
+    ts->carriers.http = client;
+}
+
+void turns_drain(struct turns *ts)
+{
+    ts->stopping = true;
+    check_drained(ts);
+}
+
+void turns_wait_drained(struct turns *ts, const struct timespec *until)
+{
+    pthread_mutex_lock(&ts->lock);
+    while (!ts->is_drained && pthread_cond_timedwait(&ts->drained, &ts->lock, until) != ETIMEDOUT)
+        ;
+    pthread_mutex_unlock(&ts->lock);
+}
+
+void turns_stop(struct turns *ts)
+{
+    struct str key;
+    void *it = NULL, *value;
+
+    ts->stopped = true;
+    if (ts->again != NULL)
+        loop_timer_cancel(&ts->again);
+    if (ts->look != NULL)
+        loop_timer_cancel(&ts->look);
+    while (map_next(&ts->roster.members, &it, &key, &value)) {
+        struct member *m = value;
+
+        timer_cancel(m);
+        if (m->ack != NULL && !m->ack->at_storer)
+            ack_free(m->ack);
+        m->ack = NULL;
+    }
+}

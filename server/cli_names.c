@@ -1,0 +1,94 @@
+/* server/cli_names.c - addresses and feeds as people type them. */
+#include "base/buf.h"
+#include "net/hostport.h"
+#include "net/url.h"
+#include "server/cli.h"
+
+/* The host of an address without scheme; false: it has none that could be one. */
+static bool read_host(struct str typed, struct hostport *out)
+{
+    size_t n = 0;
+
+    while (n < typed.len && strchr("/?#", typed.ptr[n]) == NULL)
+        n++;
+    return hostport_parse(str_slice(typed, 0, n), out) &&
+           (out->kind != HOST_NAME || hostport_is_loopback(out) || str_chr(out->host, '.') > 0);
+}
+
+struct str cli_url(struct arena *a, struct str typed)
+{
+    struct hostport hp;
+
+    if (str_find(typed, STR("://")) >= 0 || !read_host(typed, &hp))
+        return typed;
+    return str_concat(a,
+                      hp.kind != HOST_NAME || hp.port >= 0 || hostport_is_loopback(&hp)
+                          ? STR("http://")
+                          : STR("https://"),
+                      typed);
+}
+
+struct str cli_urls_query(struct arena *a, int from, int argc, char **argv)
+{
+    AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
+
+    for (int k = from; k < argc; k++) {
+        buf_puts(&b, k == from ? "url=" : "&url=");
+        buf_str(&b, url_encode(a, cli_url(a, str_from(argv[k]))));
+    }
+    return str_dup(a, buf_view(&b));
+}
+
+static struct str canonical(struct arena *a, struct str url)
+{
+    struct url_parts parts;
+
+    return url_parse(a, url, &parts, NULL) == RC_OK ? parts.url : url;
+}
+
+static struct str without_scheme(struct str url)
+{
+    ssize_t at = str_find(url, STR("://"));
+
+    return at < 0 ? url : str_slice(url, (size_t)at + 3, url.len);
+}
+
+bool cli_same_address(struct arena *a, struct str typed, struct str url)
+{
+    if (url.len == 0 || typed.len == 0)
+        return false;
+    if (str_eq(typed, url) || str_eq(canonical(a, typed), url))
+        return true;
+    return str_find(typed, STR("://")) < 0 &&
+           str_eq(without_scheme(canonical(a, cli_url(a, typed))), without_scheme(url));
+}
+
+const struct value *cli_find_feed(struct arena *a, const struct value *all, struct str typed)
+{
+    const struct value *feeds = value_getz(all, "feeds");
+    int64_t id = 0;
+    bool by_id = str_to_i64(typed, &id);
+
+    for (size_t i = 0; i < value_len(feeds); i++) {
+        const struct value *f = value_at(feeds, i);
+
+        if (by_id ? value_get_int(f, STR("id"), 0) == id
+                  : cli_same_address(a, typed, value_get_textz(f, "url")) ||
+                        cli_same_address(a, typed, value_get_textz(f, "page_url")))
+            return f;
+    }
+    return NULL;
+}
+
+const char *cli_text(struct arena *a, const struct value *v, const char *key)
+{
+    const struct value *m = value_get(v, str_from(key));
+
+    if (m == NULL || m->kind == VAL_NULL)
+        return "-";
+    if (m->kind == VAL_BOOL)
+        return m->b ? "yes" : "no";
+    if (m->kind == VAL_INT)
+        return arena_printf(a, "%lld", (long long)m->i);
+    return m->kind == VAL_TEXT && m->s.len > 0 ? str_z(a, m->s) : "-";
+}

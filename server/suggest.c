@@ -1,0 +1,46 @@
+/* server/suggest.c - distances between words (optimal string alignment). */
+#include "server/suggest.h"
+
+#include <string.h>
+
+#define WORD_MAX 31 /* longer words get no suggestion */
+
+static unsigned min3(unsigned a, unsigned b, unsigned c)
+{
+    unsigned ab = a < b ? a : b;
+
+    return ab < c ? ab : c;
+}
+
+static unsigned distance(const char *x, size_t n, const char *y, size_t m)
+{
+    unsigned rows[WORD_MAX + 1][WORD_MAX + 1];
+
+    for (size_t i = 0; i <= n; i++)
+        for (size_t k = 0; k <= m; k++) {
+            if (i == 0 || k == 0) {
+                rows[i][k] = (unsigned)(i + k);
+                continue;
+            }
+            rows[i][k] = min3(rows[i - 1][k] + 1, rows[i][k - 1] + 1,
+                              rows[i - 1][k - 1] + (x[i - 1] != y[k - 1]));
+            if (i > 1 && k > 1 && x[i - 1] == y[k - 2] && x[i - 2] == y[k - 1] &&
+                rows[i - 2][k - 2] + 1 < rows[i][k])
+                rows[i][k] = rows[i - 2][k - 2] + 1;
+        }
+    return rows[n][m];
+}
+
+void suggest_consider(struct suggestion *s, const char *candidate)
+{
+    size_t n = strlen(s->typed), m = strlen(candidate);
+    unsigned d, max = n < 4 ? 1 : 2;
+
+    if (n > WORD_MAX || m > WORD_MAX)
+        return;
+    d = distance(s->typed, n, candidate, m);
+    if (d <= max && (s->best == NULL || d < s->distance)) {
+        s->best = candidate;
+        s->distance = d;
+    }
+}

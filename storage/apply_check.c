@@ -1,0 +1,135 @@
+/* storage/apply_check.c - what all requests for a feed itself have in common: the state of its row,
+ * its head, and the entries of the document. */
+#include "base/clock.h"
+#include "storage/apply_parts.h"
+#include "storage/sqlite/upstreams.h"
+
+/* Null keeps, empty clears. True when that is a change. */
+static bool take(struct str *field, struct str value)
+{
+    if (str_is_null(value) || str_eq(*field, value)) /* null and empty are equal */
+        return false;
+    *field = value.len == 0 ? STR_NULL : value;
+    return true;
+}
+
+/* `since`: seq of the first revision that may come with this head. A new head is kept in the log of
+ * heads only when its title or site is new: its dates and counters change with every document. */
+static enum rc store_head(struct txn *t, const struct doc_head *h, struct feed_row *row,
+                          int64_t since, bool *visible, struct err *err)
+{
+    bool changed = take(&row->feed.head, h->json), renamed;
+    enum rc rc = RC_OK;
+
+    changed |= take(&row->feed.ext, h->ext);
+    renamed = take(&row->feed.title, h->title);
+    renamed |= take(&row->feed.site_url, h->site_url);
+    *visible |= renamed;
+    row->feed.hints = h->hints;
+    if (renamed || !row->fetched)
+        rc = head_log_add(t->db, since, &row->feed, err);
+    if (rc != RC_OK || (!changed && row->fetched))
+        return rc;
+    *visible = true;
+    return feeds_save_head(t->db, row->feed.id, row->feed.head, row->feed.ext, err);
+}
+
+static void store_state(const struct feed_check *c, struct checked *out)
+{
+    struct feed *feed = &out->row.feed;
+
+    feed->last_check_at = out->at;
+    if (c->ok)
+        feed->last_success_at = out->at;
+    feed->last_error = c->ok ? STR_NULL : c->error;
+    feed->last_status = c->status;
+    feed->state = c->state;
+    feed->n_errors = c->n_errors;
+    feed->next_fetch_at = c->next_fetch_at;
+    feed->next_reason = c->next_reason;
+    /* the level was weighed against the row that is gone after a merge */
+    if (c->level != LEVEL_KEEP && !out->merged) {
+        feed->level = c->level;
+        if (c->level != LEVEL_EXACT)
+            feed->period_s = 0;
+    }
+    if (out->reads_anew) {
+        feed->etag = feed->last_modified = STR_NULL;
+        feed->has_body_hash = false;
+    } else {
+        take(&feed->etag, c->etag);
+        take(&feed->last_modified, c->last_modified);
+    }
+}
+
+enum rc apply_load(struct txn *t, struct op *op, int64_t feed_id, const struct loaded_feed *loaded,
+                   bool with_head, struct feed_row *out)
+{
+    if (loaded->row == NULL || loaded->edition != directory_edition(t->dir, feed_id) ||
+        txn_has_changed(t, feed_id))
+        return feeds_load(t->db, feed_id, with_head, &op->arena, out, &op->err);
+    *out = (struct feed_row){*loaded->row, loaded->fetched};
+    return RC_OK;
+}
+
+enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bool with_head,
+                    struct checked *out)
+{
+    struct moved moved;
+    bool pinged;
+    enum rc rc;
+
+    *out = (struct checked){.at = c->checked_at > 0 ? c->checked_at : clock_now_s(),
+                            .since = t->last_seq + 1};
+    rc = apply_load(t, op, c->feed_id, &c->loaded, with_head, &out->row);
+    if (rc == RC_OK && c->trust != c->trust_was)
+        rc = upstreams_trust(t->db, c->feed_id, c->trust_was, c->trust, &op->err);
+    if (rc == RC_OK && c->state == FEED_GONE && out->row.feed.state != FEED_GONE)
+        rc = apply_subs_of_gone_feed(t, c->feed_id, &op->arena, &op->err);
+    if (rc != RC_OK)
+        return rc;
+    pinged = out->row.feed.n_pings != c->n_pings;
+    rc = apply_move(t, c, &out->row, &moved, &op->arena, &op->err);
+    if (rc != RC_OK)
+        return rc;
+    out->merged = moved.is_merged;
+    out->visible = moved.is_moved || moved.is_merged;
+    /* a feed without a document of its own (a web page that led here) was compared with nothing, so
+     * all of the document is in the row that it became part of */
+    out->reads_anew = moved.had_document || c->raw_html != out->row.feed.raw_html;
+    pinged |= moved.is_merged && out->row.feed.next_reason == REASON_PING;
+    store_state(c, out);
+    if (pinged) { /* after the request began, whose answer may not show what the ping announced */
+        out->row.feed.next_fetch_at = out->at;
+        out->row.feed.next_reason = REASON_PING;
+    }
+    return RC_OK;
+}
+
+enum rc apply_document(struct txn *t, struct op *op, const struct doc_head *head,
+                       const struct new_identity *identity, const struct arrived *in,
+                       struct checked *c)
+{
+    enum rc rc = apply_entries(t, op, &c->row, in, &c->visible);
+
+    if (rc == RC_OK && identity->is_set && !c->merged)
+        rc = feeds_save_identity(t->db, c->row.feed.id, &identity->policy, &op->err);
+    if (rc == RC_OK)
+        rc = store_head(t, head, &c->row, c->since, &c->visible, &op->err);
+    if (c->row.feed.last_change_at == TIME_UNKNOWN) /* a feed without entries has a date, too */
+        c->row.feed.last_change_at = c->at;
+    c->row.fetched = true;
+    return rc;
+}
+
+enum rc apply_save(struct txn *t, struct op *op, struct feed_row *row, bool visible)
+{
+    struct feed_row *saved = ARENA_NEW(&op->arena, struct feed_row);
+
+    if (visible)
+        row->feed.version = txn_next_version(t);
+    *saved = *row;
+    txn_feed(t, row->feed.id)->row = saved;
+    op->result.id = row->feed.id;
+    return feeds_save(t->db, row, &op->err);
+}

@@ -1,0 +1,408 @@
+/* storage/apply_entries.c - the entries of a document become revisions, in the order in which they
+ * are to be read and pushed.
+ *
+ * The fetcher compared the document with what was known when it was parsed. Here every change is
+ * checked again against its row, so that two documents that overlapped cannot store an entry twice.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/map.h"
+#include "storage/apply_parts.h"
+#include "storage/sqlite/archives.h"
+#include "storage/sqlite/contents.h"
+#include "storage/sqlite/entries.h"
+#include "storage/sqlite/revisions.h"
+
+#define DAY_S 86400
+
+/* ---- one change beside its row --------------------------------------------------------------- */
+
+struct pending {
+    const struct entry_change *change;
+    struct entry_row entry;
+    size_t index; /* in the document */
+    int64_t sort_at;
+    bool dated;
+    enum revision_kind kind;
+    unsigned char doc_hash[16];
+};
+
+/* An absolute IRI: a scheme, a colon, something, and no blank or quote in it. Two feeds that carry
+ * the same one carry the same entry; other ids mean something only within their feed. */
+static int64_t iri_hash(struct str uid)
+{
+    unsigned char hash[16];
+    int64_t n;
+    ssize_t colon = str_chr(uid, ':');
+
+    if (colon < 2 || (size_t)colon + 1 == uid.len)
+        return 0;
+    for (size_t i = 0; i < uid.len; i++) {
+        unsigned char c = (unsigned char)uid.ptr[i];
+        bool letter = (c | 32) >= 'a' && (c | 32) <= 'z';
+        bool in_scheme =
+            letter || (i > 0 && ((c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.'));
+
+        if (c <= ' ' || c == '"' || c == '<' || c == '>' || (i < (size_t)colon && !in_scheme))
+            return 0;
+    }
+    digest_content(uid, hash);
+    memcpy(&n, hash, sizeof n);
+    n &= INT64_MAX;
+    return n == 0 ? 1 : n;
+}
+
+/* The date that orders merges. An entry without one has the time it came in, and a later version
+ * of it the time that came in: it moves to the front. One of the past stands where its document
+ * does. */
+static void date_of(struct pending *p, int64_t received)
+{
+    int64_t at = p->change->published_at;
+
+    if (p->change->updated_at > at)
+        at = p->change->updated_at; /* TIME_UNKNOWN is less than any time */
+    p->dated = at != TIME_UNKNOWN;
+    if (!p->dated)
+        at = p->change->stands_at != 0 && p->change->stands_at < received ? p->change->stands_at
+                                                                          : received;
+    else if (at > received + DAY_S)
+        at = received + DAY_S; /* a date far ahead would stay on top for ever */
+    p->sort_at = at;
+}
+
+/* The publisher's own date, by which versions of an entry are told apart: microseconds. */
+static int64_t own_date(const struct entry_change *c)
+{
+    if (c->updated_at != TIME_UNKNOWN)
+        return c->updated_at * 1000000 + c->updated_us;
+    return c->published_at != TIME_UNKNOWN ? c->published_at * 1000000 : TIME_UNKNOWN;
+}
+
+/* Oldest first; entries of one date from the document's last to its first, so that the newest of
+ * all comes to be the first in the document. */
+static int by_age(const void *x, const void *y)
+{
+    const struct pending *a = x, *b = y;
+
+    if (a->sort_at != b->sort_at)
+        return a->sort_at < b->sort_at ? -1 : 1;
+    return a->index > b->index ? -1 : a->index < b->index;
+}
+
+/* As the stream has them. */
+static int by_place(const void *x, const void *y)
+{
+    const struct pending *a = x, *b = y;
+
+    return a->change->place < b->change->place ? -1 : a->change->place > b->change->place;
+}
+
+/* No event: the essence is what it was, or was found to be by the one who compared. */
+static bool is_quiet(const struct pending *p)
+{
+    const struct entry_change *c = p->change;
+
+    return memcmp(p->entry.essence, c->essence, sizeof c->essence) == 0 ||
+           (c->volatile_only &&
+            memcmp(p->entry.essence, c->old_essence, sizeof c->old_essence) == 0);
+}
+
+static enum rc keep_marks(struct txn *t, struct pending *p, struct err *err)
+{
+    if (p->kind == REV_DELETED ||
+        (p->entry.has_marks && marks_same(&p->entry.marks, &p->change->marks)))
+        return RC_OK;
+    return entries_mark(t->db, &p->entry, &p->change->marks, err);
+}
+
+/* The same entry with another document: shown from now on, but no event. */
+static enum rc replace_document(struct txn *t, struct pending *p, bool *visible, struct err *err)
+{
+    const struct entry_change *c = p->change;
+    bool differs = memcmp(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash) != 0, shown;
+    bool same = memcmp(p->entry.essence, c->essence, sizeof c->essence) == 0;
+    struct content_row content = {.entry_id = 0};
+    enum rc rc = keep_marks(t, p, err);
+
+    if (rc == RC_OK && differs && c->is_metadata) /* what is shown has more than the feed says */
+        rc = contents_find(t->db, p->entry.id, &content, err);
+    shown = differs && (content.entry_id == 0 || content.state != CONTENT_STORED);
+    if (rc == RC_OK && shown) {
+        *visible = true;
+        rc = overlays_put(t->db, p->entry.seq, c->doc, c->ext, err);
+    }
+    if (rc != RC_OK || (!differs && same))
+        return rc;
+    memcpy(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash);
+    memcpy(p->entry.essence, c->essence, sizeof c->essence);
+    p->entry.updated_us = own_date(c);
+    return entries_update(t->db, &p->entry, err);
+}
+
+/* A deletion that is older than the entry's own date does not count (RFC 6721 §3), unless the order
+ * of arrival says that it is later. */
+static bool is_deletion(const struct pending *p, enum arrival by)
+{
+    const struct entry_change *c = p->change;
+
+    if (p->entry.id == 0 || p->entry.deleted)
+        return false;
+    if (by == ARRIVAL_STREAM)
+        return true;
+    if (by == ARRIVAL_ARCHIVE &&
+        p->entry.updated_us == TIME_UNKNOWN) /* a later document has shown it */
+        return false;
+    /* whole seconds: nothing is known of its place in the second */
+    return c->updated_at == TIME_UNKNOWN || p->entry.updated_us == TIME_UNKNOWN ||
+           own_date(c) >= p->entry.updated_us ||
+           (c->updated_us == 0 && c->updated_at == p->entry.updated_us / 1000000);
+}
+
+/* What an archive shows is the past: it counts when the entry is not known and was not deleted
+ * after it, or when it is the later version of it by the publisher's own dates (RFC 5005
+ * section 4.2). */
+static enum rc check_archived(struct txn *t, int64_t feed_id, const struct pending *p, bool *counts,
+                              struct err *err)
+{
+    int64_t at = own_date(p->change), dead_us;
+    enum rc rc;
+
+    if (p->entry.id != 0) {
+        *counts = p->entry.updated_us != TIME_UNKNOWN && at > p->entry.updated_us;
+        return RC_OK;
+    }
+    rc = tombstones_find(t->db, feed_id, p->change->uid, &dead_us, err);
+    *counts = rc == RC_OK && (dead_us == TIME_UNKNOWN || at > dead_us);
+    return rc;
+}
+
+/* Deliveries may come late, when a poll or another one has brought what followed: what is older by
+ * the publisher's dates does not take its place, nor that of a deletion. */
+static bool is_late(const struct pending *p)
+{
+    return p->change->updated_at != TIME_UNKNOWN && p->entry.updated_us != TIME_UNKNOWN &&
+           own_date(p->change) < p->entry.updated_us;
+}
+
+/* Does a change count although its metadata record was deleted? A harvested document may still show
+ * how the entry was before its deletion. A complete one shows what there is now; but an entry that
+ * was deleted because its content is gone stays deleted. */
+static enum rc check_metadata(struct txn *t, const struct arrived *in, const struct pending *p,
+                              bool *counts, struct err *err)
+{
+    struct content_row content;
+    enum rc rc = RC_OK;
+
+    if (!in->metadata || !p->entry.deleted || own_date(p->change) > p->entry.updated_us)
+        return RC_OK;
+    *counts = in->complete;
+    if (*counts) {
+        rc = contents_find(t->db, p->entry.id, &content, err);
+        *counts = rc == RC_OK && (content.entry_id == 0 || content.state != CONTENT_GONE);
+    }
+    return rc;
+}
+
+/* The row of a change. `merged`: it was compared with a feed that has become part of this one,
+ * where the entry may have another uid. */
+static enum rc find_entry(struct txn *t, int64_t feed_id, const struct entry_change *c, bool merged,
+                          struct arena *a, struct entry_row *out, struct err *err)
+{
+    enum rc rc = entries_find(t->db, feed_id, c->uid, out, err);
+
+    if (rc != RC_OK || out->id != 0 || !merged || c->kind == REV_DELETED)
+        return rc;
+    rc = entries_twin(t->db, feed_id, &c->marks, a, out, err);
+    if (rc == RC_OK && out->id == 0)
+        rc = entries_find(t->db, feed_id, c->uid, out, err);
+    return rc;
+}
+
+/* What the change is beside its row: *kind is set, or *counts is false when it does not make a
+ * revision. A quiet change is written at once. */
+static enum rc check_change(struct txn *t, const struct arrived *in, int64_t feed_id,
+                            struct pending *p, bool *counts, bool *visible, struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    *counts = true;
+    if (p->change->kind == REV_DELETED) {
+        *counts = is_deletion(p, in->by);
+        p->sort_at = p->entry.sort_at;
+        p->dated = p->entry.dated;
+        p->kind = REV_DELETED;
+        return RC_OK;
+    }
+    if (in->by == ARRIVAL_ARCHIVE)
+        rc = check_archived(t, feed_id, p, counts, err);
+    if (rc == RC_OK && *counts)
+        rc = check_metadata(t, in, p, counts, err);
+    if (rc != RC_OK || !*counts)
+        return rc;
+    p->kind = p->entry.id == 0 ? REV_NEW : REV_CHANGED;
+    if (p->kind == REV_CHANGED && !p->entry.deleted && is_quiet(p)) {
+        *counts = false;
+        return replace_document(t, p, visible, err);
+    }
+    if (p->kind == REV_CHANGED && in->by == ARRIVAL_DELIVERY && is_late(p))
+        *counts = false;
+    return RC_OK;
+}
+
+/* Look at each change beside its row, and keep those that are revisions. */
+static enum rc check_changes(struct txn *t, const struct arrived *in, int64_t feed_id,
+                             struct arena *a, struct pending **out, size_t *n_out, bool *visible,
+                             struct err *err)
+{
+    struct pending *list = ARENA_ARRAY(a, struct pending, in->batch->n + 1);
+    struct map seen = MAP_INIT;
+    enum rc rc = RC_OK;
+    size_t n = 0;
+
+    for (size_t i = 0; i < in->batch->n && rc == RC_OK; i++) {
+        struct pending p = {.change = &in->batch->changes[i], .index = i};
+        bool counts;
+
+        if (map_put(&seen, p.change->uid, list) != NULL)
+            continue; /* twice in one document: the first counts */
+        rc = find_entry(t, feed_id, p.change, in->merged, a, &p.entry, err);
+        if (rc != RC_OK)
+            break;
+        if (!str_eq(p.entry.uid, p.change->uid) && map_put(&seen, p.entry.uid, list) != NULL)
+            continue;
+        digest_content(str_concat(a, p.change->doc, p.change->ext), p.doc_hash);
+        date_of(&p, in->at);
+        rc = check_change(t, in, feed_id, &p, &counts, visible, err);
+        if (rc == RC_OK && counts)
+            list[n++] = p;
+    }
+    map_release(&seen, NULL);
+    if (n > 1)
+        qsort(list, n, sizeof *list, in->by == ARRIVAL_STREAM ? by_place : by_age);
+    *out = list;
+    *n_out = n;
+    return rc;
+}
+
+/* The date under which a revision is shown. It does not go back from one version to the next, a
+ * tombstone is not older than what it deletes, and what comes after it is later than it, whatever
+ * the publisher says: readers go by these dates alone (RFC 5005 section 4.2, RFC 6721 section 3).
+ */
+static enum rc shown_date(struct txn *t, const struct pending *p, int64_t received, int64_t *out,
+                          struct err *err)
+{
+    int64_t at = p->change->updated_at, dead_at = p->entry.dead_at, before, shown;
+    enum rc rc = RC_OK;
+
+    if (p->kind != REV_NEW) {
+        shown = at != TIME_UNKNOWN                        ? at
+                : p->change->published_at != TIME_UNKNOWN ? p->change->published_at
+                : p->kind == REV_DELETED                  ? TIME_UNKNOWN
+                                                          : received;
+        rc = revisions_shown_at(t->db, p->entry.seq, &before, err);
+        if (rc == RC_OK && before > shown)
+            at = before;
+    }
+    if (p->kind != REV_DELETED && dead_at != TIME_UNKNOWN && at <= dead_at) {
+        at = received > dead_at ? received : dead_at + 1;
+    }
+    *out = at;
+    return rc;
+}
+
+enum rc apply_revision(struct txn *t, struct feed_row *row, struct entry_row *e,
+                       const struct revision *r, struct err *err)
+{
+    struct directory_key key = {.feed_id = row->feed.id, .old_seq = e->seq};
+    bool was_there = e->id != 0 && !e->deleted;
+    enum rc rc;
+
+    e->seq = r->seq;
+    e->sort_at = r->sort_at;
+    e->deleted = r->kind == REV_DELETED;
+    if (e->id == 0) {
+        row->feed.n_items++;
+        e->first_seq = r->seq;
+        e->iri_hash = iri_hash(e->uid);
+        rc = entries_insert(t->db, e, err);
+    } else {
+        rc = entries_update(t->db, e, err);
+        if (rc == RC_OK)
+            rc = overlays_drop(t->db, key.old_seq, err);
+    }
+    if (rc == RC_OK)
+        rc = revisions_append(t->db, r, e->id, err);
+    if (!e->deleted)
+        key.key = (struct merge_key){e->sort_at, e->seq, e->iri_hash};
+    txn_key(t, &key);
+    row->feed.n_entries += (e->deleted ? 0 : 1) - (was_there ? 1 : 0);
+    return rc;
+}
+
+static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, int64_t received,
+                      bool initial, int64_t batch, struct err *err)
+{
+    const struct entry_change *c = p->change;
+    struct entry_row *e = &p->entry;
+    struct revision r = {.seq = txn_next_seq(t),
+                         .at_us = txn_next_at_us(t),
+                         .feed_id = row->feed.id,
+                         .batch = batch,
+                         .kind = p->kind,
+                         .initial = initial,
+                         .sort_at = p->sort_at,
+                         .published_at = c->published_at,
+                         .updated_at = c->updated_at,
+                         .title = c->title,
+                         .link = c->link,
+                         .summary = c->summary,
+                         .author = c->author,
+                         .doc = c->doc,
+                         .ext = c->ext};
+    enum rc rc = shown_date(t, p, received, &r.updated_at, err);
+
+    if (rc != RC_OK)
+        return rc;
+    e->updated_us = own_date(c);
+    if (p->kind == REV_DELETED)
+        e->dead_at = r.updated_at > r.at_us / 1000000 ? r.updated_at : r.at_us / 1000000;
+    e->dated = p->dated;
+    memcpy(e->essence, c->essence, sizeof e->essence);
+    memcpy(e->doc_hash, p->doc_hash, sizeof e->doc_hash);
+    rc = apply_revision(t, row, e, &r, err);
+    if (rc == RC_OK)
+        rc = keep_marks(t, p, err);
+    if (rc == RC_OK && c->is_metadata && p->kind != REV_DELETED)
+        rc = contents_want(t->db, e->id, row->feed.id, err);
+    else if (rc == RC_OK && row->feed.harvest_to != TIME_UNKNOWN && p->kind != REV_NEW)
+        rc = contents_drop(t->db, e->id, err);
+    return rc;
+}
+
+enum rc apply_entries(struct txn *t, struct op *op, struct feed_row *row, const struct arrived *in,
+                      bool *visible)
+{
+    bool first = in->by == ARRIVAL_STREAM && (row->feed.cursor_state & CURSOR_FIRST) != 0;
+    bool initial = !row->fetched || in->by == ARRIVAL_ARCHIVE || first;
+    int64_t *counts[] = {[REV_NEW] = &op->result.n_new,
+                         [REV_CHANGED] = &op->result.n_changed,
+                         [REV_DELETED] = &op->result.n_deleted};
+    int64_t batch = t->last_seq + 1;
+    struct pending *list;
+    size_t n;
+    enum rc rc = check_changes(t, in, row->feed.id, &op->arena, &list, &n, visible, &op->err);
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        rc = append(t, row, &list[i], in->at, initial, batch, &op->err);
+        ++*counts[list[i].kind];
+    }
+    if (rc != RC_OK || n == 0)
+        return rc;
+    *visible = true;
+    row->feed.last_change_at = in->at;
+    txn_feed(t, row->feed.id)->first_seq = batch;
+    op->result.last_seq = t->last_seq;
+    return RC_OK;
+}

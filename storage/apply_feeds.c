@@ -1,0 +1,178 @@
+/* storage/apply_feeds.c - feeds apart from their documents: new ones, what subscriptions ask for
+ * them, readers and pings that name them, and our subscriptions at publishers' hubs. */
+#include "base/clock.h"
+#include "storage/apply_parts.h"
+#include "storage/sqlite/upstreams.h"
+
+/* ---- new feeds ------------------------------------------------------------------------------- */
+
+/* Until its document says something else, a new feed has the title of the list that named it. */
+static enum rc set_first_texts(struct txn *t, int64_t id, const struct feed_wish *wish,
+                               struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_row row;
+    enum rc rc = feeds_load(t->db, id, false, &a, &row, err);
+
+    if (rc != RC_OK)
+        return rc;
+    row.feed.title = wish->title;
+    row.feed.site_url = wish->site_url;
+    return feeds_save(t->db, &row, err);
+}
+
+enum rc apply_find_or_insert(struct txn *t, const struct feed_ref *ref, int64_t *id,
+                             struct err *err)
+{
+    enum rc rc = feeds_find(t->db, ref->url, ref->credential, id, err);
+
+    if (rc != RC_OK || *id != 0)
+        return rc;
+    rc =
+        feeds_insert(t->db, ref->url, ref->credential, clock_now_s(), txn_next_version(t), id, err);
+    if (rc == RC_OK)
+        txn_feed(t, *id)->is_new = true;
+    if (rc == RC_OK && (ref->wish.title.len > 0 || ref->wish.site_url.len > 0))
+        rc = set_first_texts(t, *id, &ref->wish, err);
+    return rc;
+}
+
+enum rc apply_add_feed(struct txn *t, struct op *op)
+{
+    return apply_find_or_insert(t, &op->as.add, &op->result.id, &op->err);
+}
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+/* The next fetch after a new level or period. A subscriber does not overrule a publisher's refusal
+ * (backoff, Retry-After, 410), and overrules the publisher's wish for longer pauses only by an
+ * exact period. */
+static void reschedule(const struct txn *t, struct feed *feed)
+{
+    int64_t period = levels_period_s(&t->levels, feed->level, feed->period_s);
+    int64_t now = clock_now_s();
+    int64_t due = feed->last_check_at == TIME_UNKNOWN ? now : feed->last_check_at + period;
+
+    if (feed->state == FEED_GONE || feed->next_reason == REASON_BACKOFF ||
+        feed->next_reason == REASON_RETRY_AFTER)
+        return;
+    if (feed->next_fetch_at != TIME_UNKNOWN && feed->level != LEVEL_EXACT &&
+        feed->next_fetch_at > due &&
+        (feed->next_reason == REASON_MAX_AGE || feed->next_reason == REASON_TTL ||
+         feed->next_reason == REASON_SKIP))
+        return;
+    if ((feed->next_reason == REASON_NEW || feed->next_reason == REASON_PING) &&
+        feed->next_fetch_at != TIME_UNKNOWN)
+        return;
+    feed->next_fetch_at = due > now ? due : now;
+    feed->next_reason = REASON_PERIOD;
+}
+
+/* The next document is read whole, because what is stored was read under the other setting. True
+ * when the setting is another one. */
+static bool set_sanitize(struct feed *feed, enum sanitize_setting sanitize)
+{
+    bool raw = sanitize == SANITIZE_OFF;
+
+    if (sanitize == SANITIZE_KEEP || feed->raw_html == raw)
+        return false;
+    feed->raw_html = raw;
+    feed->etag = feed->last_modified = STR_NULL;
+    feed->has_body_hash = false;
+    if (!str_is_null(feed->cursor))
+        feed->cursor = STR("");
+    return true;
+}
+
+enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_settings *settings,
+                       struct arena *a, struct err *err)
+{
+    struct feed_row row;
+    enum rc rc = feeds_load(t->db, feed_id, false, a, &row, err);
+    bool changed;
+
+    if (rc != RC_OK)
+        return rc;
+    changed = set_sanitize(&row.feed, settings->sanitize);
+    if (settings->level != LEVEL_KEEP) {
+        row.feed.level = settings->level;
+        row.feed.period_s = settings->level == LEVEL_EXACT ? settings->period_s : 0;
+        reschedule(t, &row.feed);
+    } else if (row.feed.next_fetch_at == TIME_UNKNOWN) {
+        reschedule(t, &row.feed); /* nobody had asked for it for long; now somebody does */
+    } else if (!changed) {
+        return RC_OK;
+    }
+    txn_feed(t, feed_id);
+    return feeds_save(t->db, &row, err);
+}
+
+enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, struct err *err)
+{
+    struct feed_row row;
+    struct feed_settings plain = {.level = LEVEL_KEEP, .sanitize = SANITIZE_ON};
+    enum rc rc = feeds_load(t->db, feed_id, false, a, &row, err);
+
+    if (rc != RC_OK || row.feed.n_subscriptions > 0)
+        return rc;
+    if (row.feed.level == LEVEL_EXACT || row.feed.level == 2)
+        plain.level = 1;
+    else if (!row.feed.raw_html)
+        return RC_OK;
+    return apply_settings(t, feed_id, &plain, a, err);
+}
+
+/* ---- readers and pings ----------------------------------------------------------------------- */
+
+enum rc apply_touch(struct txn *t, struct op *op)
+{
+    int64_t now = clock_now_s();
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < op->as.touch.n && rc == RC_OK; i++) {
+        rc = feeds_touch(t->db, op->as.touch.ids[i], now, &op->err);
+        txn_feed(t, op->as.touch.ids[i]);
+    }
+    return rc;
+}
+
+enum rc apply_ping(struct txn *t, struct op *op)
+{
+    int64_t now = clock_now_s();
+    enum rc rc = RC_OK;
+    bool found;
+
+    for (size_t i = 0; i < op->as.ping.n && rc == RC_OK; i++) {
+        rc = feeds_ping(t->db, op->as.ping.ids[i], now, &found, &op->err);
+        if (rc == RC_OK && found)
+            txn_feed(t, op->as.ping.ids[i])->is_pinged = true;
+    }
+    return rc;
+}
+
+/* ---- upstream hubs --------------------------------------------------------------------------- */
+
+enum rc apply_upstream_put(struct txn *t, struct op *op)
+{
+    const struct upstream *u = &op->as.upstream;
+    struct feed_row row;
+    enum rc rc = upstreams_put(t->db, u, &op->err);
+
+    if (rc == RC_OK)
+        txn_edited(t, u->feed_id);
+    if (rc != RC_OK || !u->is_current || u->state == UPSTREAM_ACTIVE)
+        return rc;
+    rc = feeds_load(t->db, u->feed_id, false, &op->arena, &row, NULL);
+    if (rc == RC_NOT_FOUND || (rc == RC_OK && row.feed.next_reason != REASON_HUB))
+        return RC_OK;
+    if (rc != RC_OK)
+        return err_set(&op->err, rc, "the feed of an upstream hub cannot be read");
+    reschedule(t, &row.feed);
+    txn_feed(t, u->feed_id);
+    return feeds_save(t->db, &row, &op->err);
+}
+
+enum rc apply_upstream_drop(struct txn *t, struct op *op)
+{
+    return upstreams_drop(t->db, op->as.upstream.token, &op->err);
+}

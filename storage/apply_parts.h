@@ -1,0 +1,138 @@
+/* storage/apply_parts.h - the parts from which operations are built.
+ *
+ * All run inside the storer's transaction; strings they keep must live as long as op->arena. When a
+ * part fails, the whole operation is taken back.
+ */
+#pragma once
+
+#include "storage/op.h"
+
+/* ---- feeds (apply_feeds.c) ------------------------------------------------------------------- */
+
+/* The feed of this URL and credential, made when there is none. */
+enum rc apply_find_or_insert(struct txn *t, const struct feed_ref *ref, int64_t *id,
+                             struct err *err) NODISCARD;
+
+/* What a subscription asks for a feed. */
+struct feed_settings {
+    int level;        /* 0..2, LEVEL_EXACT or LEVEL_KEEP */
+    int64_t period_s; /* for LEVEL_EXACT */
+    enum sanitize_setting sanitize;
+};
+
+/* Give them to the feed, and schedule it anew. RC_NOT_FOUND. */
+enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_settings *settings,
+                       struct arena *a, struct err *err) NODISCARD;
+
+/* A subscription of the feed has ended. If it was the last one, the settings that subscriptions
+ * asked for end, too: the pace, and HTML that is not sanitized. */
+enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a,
+                           struct err *err) NODISCARD;
+
+/* ---- subscriptions (apply_subs.c) ------------------------------------------------------------ */
+
+/* End a subscription. All subscriptions end by this function. `reason`: the reason that a WebSub
+ * subscriber is told; null: it is told nothing, because it already knows. */
+enum rc apply_sub_end(struct txn *t, int64_t id, struct str reason, struct arena *a,
+                      struct err *err) NODISCARD;
+
+/* The subscriber can be reached again: a push that failed before is tried at once. `position` < 0:
+ * the position stays as it is. */
+enum rc apply_sub_revive(struct txn *t, int64_t id, int64_t position, struct arena *a,
+                         struct err *err) NODISCARD;
+
+/* The publisher has ended the feed: end the WebSub subscriptions that have no other one. */
+enum rc apply_subs_of_gone_feed(struct txn *t, int64_t feed_id, struct arena *a,
+                                struct err *err) NODISCARD;
+
+/* ---- entries (apply_entries.c) --------------------------------------------------------------- */
+
+/* How entries came. It says what they may replace. */
+enum arrival {
+    ARRIVAL_POLL,     /* the document as the feed shows it now */
+    ARRIVAL_STREAM,   /* in order: an entry that comes later is newer, whatever its dates are */
+    ARRIVAL_ARCHIVE,  /* the past: an entry counts only if it is unknown, or has a later date */
+    ARRIVAL_DELIVERY, /* perhaps late: an older date does not replace a later one */
+};
+
+struct arrived {
+    const struct entry_batch *batch;
+    enum arrival by;
+    int64_t at;    /* Unix seconds; the date of undated entries */
+    bool metadata; /* of Atom-PMH: a document may still show what was deleted */
+    bool complete; /* it shows all there is */
+    bool merged;   /* they were compared with another row of the feed, which is gone */
+};
+
+/* Entries become revisions of *row. *visible becomes true when something is shown anew. */
+enum rc apply_entries(struct txn *t, struct op *op, struct feed_row *row, const struct arrived *in,
+                      bool *visible) NODISCARD;
+
+/* Append r to the log as the newest revision of *e, which is made when its id is 0, and write what
+ * the caller has set of it: all but seq, first_seq, sort_at, deleted, iri_hash, which follow. */
+enum rc apply_revision(struct txn *t, struct feed_row *row, struct entry_row *e,
+                       const struct revision *r, struct err *err) NODISCARD;
+
+/* ---- moves (apply_moves.c) ------------------------------------------------------------------- */
+
+struct moved {
+    bool is_moved;     /* the feed has another URL */
+    bool is_merged;    /* it has become part of another feed, which *row is then */
+    bool had_document; /* is_merged: the feed that is gone had entries to compare with */
+};
+
+/* Give the feed the URLs of the check. */
+enum rc apply_move(struct txn *t, const struct feed_check *c, struct feed_row *row,
+                   struct moved *out, struct arena *a, struct err *err) NODISCARD;
+
+/* ---- requests for a feed itself (apply_check.c) ---------------------------------------------- */
+
+struct checked {
+    struct feed_row row; /* as it is to be saved */
+    int64_t at;          /* Unix seconds */
+    int64_t since;       /* seq of the first revision that this operation may add */
+    bool merged;         /* as in struct moved */
+    bool reads_anew;     /* the row does not hold all that was compared, or was read under another
+                            setting: validators are dropped, and the feed is read whole next time */
+    bool visible;        /* something is shown anew */
+};
+
+/* The feed's row: what the source has read of it, when nothing has changed it since; else it is
+ * read. */
+enum rc apply_load(struct txn *t, struct op *op, int64_t feed_id, const struct loaded_feed *loaded,
+                   bool with_head, struct feed_row *out) NODISCARD;
+
+/* Load the feed, move it, set its state. */
+enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bool with_head,
+                    struct checked *out) NODISCARD;
+
+/* Entries, identity and head of its document. */
+enum rc apply_document(struct txn *t, struct op *op, const struct doc_head *head,
+                       const struct new_identity *identity, const struct arrived *in,
+                       struct checked *c) NODISCARD;
+
+/* Write the row, with a new version when something is shown anew. */
+enum rc apply_save(struct txn *t, struct op *op, struct feed_row *row, bool visible) NODISCARD;
+
+/* ---- the cursor of a stream (apply_stream.c) ------------------------------------------------- */
+
+/* Was another piece stored after this one was requested? The stored piece may be newer. */
+bool apply_is_overtaken(const struct doc_piece *piece, const struct feed *feed);
+
+/* Move the feed's cursor to the end of the piece. */
+void apply_advance(const struct doc_piece *piece, struct feed *feed);
+
+/* ---- the past (apply_past.c) ----------------------------------------------------------------- */
+
+/* What the feed's own document says of its past; `past` NULL: no document was read, or it says
+ * nothing. Then which document of the past is next: op->result.next_archive. */
+enum rc apply_past(struct txn *t, struct op *op, struct feed_row *row, const struct doc_past *past,
+                   int64_t at, bool *visible) NODISCARD;
+
+/* What a document of the past leads to; `order`, `walk`: its own (struct archive_row). */
+enum rc apply_lead_on(struct txn *t, const struct feed *feed, const struct doc_past *past,
+                      int64_t order, int64_t walk, struct err *err) NODISCARD;
+
+/* Find out how much of the past is left to read, and which document of it is next. */
+enum rc apply_look_ahead(struct txn *t, struct op *op, struct feed *feed, bool has_deletions,
+                         int64_t at, bool *visible) NODISCARD;

@@ -1,0 +1,65 @@
+/* storage/apply_poll.c - what a request for the feed's own document came to. */
+#include "storage/apply_parts.h"
+
+#include <string.h>
+
+/* The feed was a stream until this document. */
+static void leave_stream(struct feed *feed)
+{
+    feed->cursor = STR_NULL;
+    feed->cursor_state = 0;
+}
+
+/* What the document deletes, or leaves out though it is complete, was not looked for in this feed.
+ */
+static void read_anew(struct checked *c)
+{
+    c->reads_anew = true;
+    c->row.feed.etag = c->row.feed.last_modified = STR_NULL;
+    c->row.feed.has_body_hash = false;
+}
+
+static enum rc take_document(struct txn *t, struct op *op, struct checked *c)
+{
+    const struct poll_outcome *o = &op->as.poll;
+    struct arrived in = {.batch = &o->entries,
+                         .by = ARRIVAL_POLL,
+                         .at = c->at,
+                         .metadata = o->past.metadata,
+                         .complete = o->complete,
+                         .merged = c->merged};
+    enum rc rc = apply_document(t, op, &o->head, &o->identity, &in, c);
+
+    if (c->merged && (o->complete || o->has_tombstones))
+        read_anew(c);
+    if (o->has_body_hash && !c->reads_anew) {
+        c->row.feed.has_body_hash = true;
+        memcpy(c->row.feed.body_hash, o->body_hash, sizeof o->body_hash);
+    }
+    if (!str_is_null(o->left_cursor))
+        leave_stream(&c->row.feed);
+    return rc;
+}
+
+enum rc apply_poll(struct txn *t, struct op *op)
+{
+    const struct poll_outcome *o = &op->as.poll;
+    struct checked c;
+    enum rc rc = apply_check(t, op, &o->check, o->has_document, &c);
+    struct feed *feed = &c.row.feed;
+
+    if (rc != RC_OK)
+        return rc;
+    op->result.is_overtaken = !str_is_null(o->left_cursor) && !str_eq(o->left_cursor, feed->cursor);
+    if (op->result.is_overtaken)
+        op->result.next_cursor = feed->cursor;
+    else if (o->has_document)
+        rc = take_document(t, op, &c);
+    if (o->has_document) {
+        c.visible |= feed->complete != o->complete;
+        feed->complete = o->complete;
+    }
+    if (rc == RC_OK)
+        rc = apply_past(t, op, &c.row, o->has_document ? &o->past : NULL, c.at, &c.visible);
+    return rc == RC_OK ? apply_save(t, op, &c.row, c.visible) : rc;
+}

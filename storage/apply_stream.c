@@ -1,0 +1,59 @@
+/* storage/apply_stream.c - what a request for a piece of a Smart Feed came to.
+ *
+ * Entries and cursor move in one transaction, and only when the feed still stands where the piece
+ * begins: a crash loses and doubles nothing, and pieces that overlap do not mix.
+ */
+#include "storage/apply_parts.h"
+
+bool apply_is_overtaken(const struct doc_piece *piece, const struct feed *feed)
+{
+    return !str_eq(piece->from, feed->cursor); /* null and empty are equal */
+}
+
+/* A cursor that is refused twice in a row proves that the end of this stream cannot be
+ * reached. */
+void apply_advance(const struct doc_piece *piece, struct feed *feed)
+{
+    bool is_new = str_is_null(feed->cursor);
+    unsigned first = is_new ? CURSOR_FIRST : feed->cursor_state & CURSOR_FIRST;
+
+    if (piece->is_refused)
+        feed->cursor_state = (feed->cursor_state & CURSOR_REFUSED ? 0 : first) | CURSOR_REFUSED;
+    else
+        feed->cursor_state = piece->more ? first : 0;
+    feed->cursor = piece->cursor;
+    if (str_is_null(feed->cursor))
+        feed->cursor_state = 0;
+    else
+        feed->has_body_hash = false; /* the body says nothing of the piece that is asked for next */
+}
+
+enum rc apply_stream(struct txn *t, struct op *op)
+{
+    const struct stream_outcome *o = &op->as.stream;
+    struct checked c;
+    enum rc rc = apply_check(t, op, &o->check, o->has_document, &c);
+    struct feed *feed = &c.row.feed;
+    struct arrived in = {.batch = &o->entries, .by = ARRIVAL_STREAM};
+
+    if (rc != RC_OK)
+        return rc;
+    in.at = c.at;
+    in.merged = c.merged;
+    op->result.is_overtaken = o->has_document && apply_is_overtaken(&o->piece, feed);
+    if (o->has_document && !op->result.is_overtaken) {
+        rc = apply_document(t, op, &o->head, &o->identity, &in, &c);
+        apply_advance(&o->piece, feed);
+    }
+    if (o->check.raw_html != feed->raw_html && !str_is_null(feed->cursor))
+        feed->cursor = STR(""); /* the stream is read anew, under the other setting */
+    else if (op->result.is_overtaken || (o->has_document && o->piece.more))
+        op->result.next_cursor = feed->cursor;
+    if (o->has_document) { /* a piece says nothing of the whole */
+        c.visible |= feed->complete;
+        feed->complete = false;
+    }
+    if (rc == RC_OK)
+        rc = apply_past(t, op, &c.row, NULL, c.at, &c.visible);
+    return rc == RC_OK ? apply_save(t, op, &c.row, c.visible) : rc;
+}

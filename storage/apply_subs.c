@@ -1,0 +1,254 @@
+/* storage/apply_subs.c - subscriptions from their beginning to their end.
+ *
+ * Every end goes through apply_sub_end(): somebody unsubscribes, the subscriber's endpoint is gone,
+ * a WebSub lease is over, or the publisher has ended the only feed. */
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "storage/apply_parts.h"
+#include "storage/sqlite/hub.h"
+#include "storage/sqlite/subscriptions.h"
+
+/* The subscription as it is now, for the caller. */
+static enum rc show_sub(struct txn *t, struct op *op, int64_t id)
+{
+    struct subscription *sub = ARENA_NEW(&op->arena, struct subscription);
+    enum rc rc = subs_load(t->db, id, true, &op->arena, sub, &op->err);
+
+    op->result.id = id;
+    op->result.sub = rc == RC_OK ? sub : NULL;
+    return rc;
+}
+
+/* ---- subscribing ----------------------------------------------------------------------------- */
+
+/* What the request asks for its feed `i`. */
+static struct feed_settings settings_of(const struct sub_request *req, size_t i)
+{
+    const struct feed_wish *wish = &req->feeds[i].wish;
+
+    return (struct feed_settings){.level = wish->has_level ? wish->level : req->level,
+                                  .period_s = wish->has_level ? wish->period_s : req->period_s,
+                                  .sanitize = wish->sanitize != SANITIZE_KEEP ? wish->sanitize
+                                                                              : req->sanitize};
+}
+
+static enum rc check_level(int level, int64_t period_s, struct err *err)
+{
+    if (level == LEVEL_KEEP || (level >= 0 && level <= 2) || (level == LEVEL_EXACT && period_s > 0))
+        return RC_OK;
+    return err_set(err, RC_INPUT,
+                   "level %d with a period of %" PRId64 " s: there are levels 0 to 2, or "
+                   "-1 with a period of at least a second",
+                   level, period_s);
+}
+
+static enum rc check_request(const struct sub_request *req, struct err *err)
+{
+    enum rc rc = check_level(req->level, req->period_s, err);
+
+    if (req->n_feeds == 0)
+        return err_set(err, RC_INPUT, "a subscription needs at least one feed");
+    for (size_t i = 0; i < req->n_feeds && rc == RC_OK; i++) {
+        struct feed_settings s = settings_of(req, i);
+
+        rc = check_level(s.level, s.period_s, err);
+    }
+    return rc;
+}
+
+/* Take feed `i` of the request into the subscription. */
+static enum rc subscribe_feed(struct txn *t, struct op *op, int64_t sub_id, size_t i)
+{
+    const struct feed_ref *ref = &op->as.subscribe.feeds[i];
+    struct feed_settings settings = settings_of(&op->as.subscribe, i);
+    struct sub_feed feed = {.url = str_is_null(ref->shown_url) ? ref->url : ref->shown_url,
+                            .name = ref->wish.name,
+                            .folder = ref->wish.folder,
+                            .category = ref->wish.category};
+    enum rc rc = apply_find_or_insert(t, ref, &feed.feed_id, &op->err);
+
+    if (rc == RC_OK)
+        rc = sub_feeds_add(t->db, sub_id, i, &feed, &op->err);
+    if (rc == RC_OK)
+        rc = apply_settings(t, feed.feed_id, &settings, &op->arena, &op->err);
+    if (rc == RC_OK)
+        txn_feed(t, feed.feed_id);
+    return rc;
+}
+
+enum rc apply_subscribe(struct txn *t, struct op *op)
+{
+    const struct sub_request *req = &op->as.subscribe;
+    struct subscription sub = {.endpoint = req->endpoint,
+                               .sink = req->sink,
+                               .state = SUB_ACTIVE,
+                               .position = req->from_given ? req->from_seq : t->last_seq,
+                               .with_initial = req->from_given,
+                               .created_at = clock_now_s()};
+    enum rc rc = check_request(req, &op->err);
+
+    if (rc == RC_OK)
+        rc = subs_insert(t->db, &sub, req->endpoint_credential, &op->err);
+    for (size_t i = 0; i < req->n_feeds && rc == RC_OK; i++)
+        rc = subscribe_feed(t, op, sub.id, i);
+    if (rc != RC_OK)
+        return rc;
+    txn_sub(t, sub.id);
+    return show_sub(t, op, sub.id);
+}
+
+/* ---- pushing --------------------------------------------------------------------------------- */
+
+enum rc apply_push_outcome(struct txn *t, struct op *op)
+{
+    const struct push_outcome *o = &op->as.push;
+    struct subscription sub;
+    enum rc rc = subs_load(t->db, o->sub_id, false, &op->arena, &sub, &op->err);
+
+    op->result.id = o->sub_id;
+    if (rc == RC_OK && o->ended)
+        return apply_sub_end(t, sub.id, STR_NULL, &op->arena, &op->err);
+    if (rc != RC_OK)
+        return rc;
+    if (sub.state != o->state)
+        txn_sub(t, sub.id);
+    sub.state = o->state;
+    if (o->position != 0 && sub.position == o->from_position)
+        sub.position = o->position;
+    sub.next_try_at = o->next_try_at;
+    sub.n_delivered += o->n_entries;
+    sub.n_faults += o->fault;
+    if (o->failed) {
+        sub.n_failures++;
+        if (sub.failing_since == TIME_UNKNOWN)
+            sub.failing_since = clock_now_s();
+    } else {
+        sub.n_failures = 0;
+        sub.failing_since = TIME_UNKNOWN;
+    }
+    sub.last_error = o->failed || o->fault ? o->error : STR_NULL;
+    return subs_save(t->db, &sub, &op->err);
+}
+
+enum rc apply_sub_revive(struct txn *t, int64_t id, int64_t position, struct arena *a,
+                         struct err *err)
+{
+    struct subscription sub;
+    enum rc rc = subs_load(t->db, id, false, a, &sub, err);
+
+    if (rc != RC_OK)
+        return rc;
+    sub.state = SUB_ACTIVE;
+    sub.next_try_at = sub.failing_since = TIME_UNKNOWN;
+    sub.n_failures = 0;
+    if (position >= 0)
+        sub.position = position;
+    txn_sub(t, id);
+    return subs_save(t->db, &sub, err);
+}
+
+enum rc apply_resume(struct txn *t, struct op *op)
+{
+    int64_t id = op->as.resume.sub_id;
+    enum rc rc = apply_sub_revive(t, id, op->as.resume.position, &op->arena, &op->err);
+
+    return rc == RC_OK ? show_sub(t, op, id) : rc;
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
+/* A WebSub subscriber is told by a request of mode "denied", which waits among the intents. */
+static enum rc deny(struct txn *t, const struct subscription *sub, struct str reason,
+                    struct arena *a, struct err *err)
+{
+    struct hub_intent in = {.mode = HUB_DENIED, .reason = reason, .callback = sub->endpoint};
+    struct hub_lease lease;
+    enum rc rc = hub_lease_load(t->db, sub->id, a, &lease, err);
+
+    if (rc == RC_OK)
+        rc = subs_credential(t->db, sub->id, a, &in.credential, err);
+    if (rc != RC_OK)
+        return rc;
+    in.topic = lease.topic;
+    in.legacy = lease.legacy;
+    t->has_hub_news = true;
+    return hub_intent_insert(t->db, &in, err);
+}
+
+enum rc apply_sub_end(struct txn *t, int64_t id, struct str reason, struct arena *a,
+                      struct err *err)
+{
+    struct subscription sub;
+    enum rc rc = subs_load(t->db, id, true, a, &sub, err);
+
+    if (rc == RC_OK && !str_is_null(reason) && str_eqz(sub.sink, HUB_SINK))
+        rc = deny(t, &sub, reason, a, err);
+    if (rc == RC_OK)
+        rc = subs_delete(t->db, id, err);
+    if (rc != RC_OK)
+        return rc;
+    txn_sub(t, id);
+    for (size_t i = 0; i < sub.n_feeds && rc == RC_OK; i++) {
+        txn_feed(t, sub.feeds[i].feed_id);
+        rc = apply_settings_end(t, sub.feeds[i].feed_id, a, err);
+    }
+    return rc;
+}
+
+/* Take the feeds of the request out. */
+static enum rc drop_matches(struct txn *t, struct op *op, int64_t sub_id)
+{
+    int64_t *ids;
+    size_t n;
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < op->as.unsubscribe.n && rc == RC_OK; i++) {
+        rc = sub_feeds_match(t->db, sub_id, op->as.unsubscribe.urls[i], &op->arena, &ids, &n,
+                             &op->err);
+        for (size_t k = 0; rc == RC_OK && k < n; k++) {
+            txn_feed(t, ids[k]);
+            op->result.n_deleted++;
+            rc = sub_feeds_drop(t->db, sub_id, ids[k], &op->err);
+            if (rc == RC_OK)
+                rc = apply_settings_end(t, ids[k], &op->arena, &op->err);
+        }
+    }
+    return rc;
+}
+
+enum rc apply_unsubscribe(struct txn *t, struct op *op)
+{
+    int64_t id = op->as.unsubscribe.sub_id;
+    enum rc rc = drop_matches(t, op, id);
+
+    if (rc == RC_OK)
+        rc = show_sub(t, op, id);
+    if (rc != RC_OK)
+        return rc;
+    txn_sub(t, id);
+    if (op->as.unsubscribe.n > 0 && op->result.sub->n_feeds > 0)
+        return RC_OK;
+    if (op->as.unsubscribe.n == 0)
+        op->result.n_deleted = (int64_t)op->result.sub->n_feeds;
+    op->result.sub = NULL;
+    /* a WebSub subscriber did not ask for it */
+    return apply_sub_end(t, id, STR("the subscription was ended here"), &op->arena, &op->err);
+}
+
+enum rc apply_subs_of_gone_feed(struct txn *t, int64_t feed_id, struct arena *a, struct err *err)
+{
+    int64_t *ids;
+    size_t n;
+    enum rc rc = subs_of_feed(t->db, feed_id, a, &ids, &n, err);
+
+    for (size_t i = 0; rc == RC_OK && i < n; i++) {
+        struct subscription sub;
+
+        rc = subs_load(t->db, ids[i], true, a, &sub, err);
+        if (rc != RC_OK || !str_eqz(sub.sink, HUB_SINK) || sub.n_feeds != 1)
+            continue; /* of several feeds others go on */
+        rc = apply_sub_end(t, sub.id, STR("the publisher has ended this feed"), a, err);
+    }
+    return rc;
+}

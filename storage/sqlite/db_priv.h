@@ -1,0 +1,30 @@
+/* storage/sqlite/db_priv.h - what the files that make up a connection share: open.c, stmt.c,
+ * migrations.c, transactions.c. */
+#pragma once
+
+#include "storage/sqlite/stmt.h"
+
+#define BUSY_MS 5000
+#define N_SLOTS 256 /* a power of two, well above the number of statements in the sources */
+
+struct db {
+    sqlite3 *sq;
+    int log_pages; /* in the write-ahead log after the last commit */
+    size_t n_statements;
+    struct stmt_slot {
+        const char *sql;
+        sqlite3_stmt *st;
+    } slots[N_SLOTS]; /* prepared statements: open addressing by the text's address */
+};
+
+/* Set *err to the engine's words for what it just refused. Always RC_IO. */
+enum rc db_fail(struct db *db, struct err *err);
+
+/* Run statements that give no rows and are not worth keeping. */
+enum rc db_script(struct db *db, const char *sql, struct err *err) NODISCARD;
+
+/* The number that a statement gives which is not worth keeping. */
+enum rc db_number(struct db *db, const char *sql, int64_t *out, struct err *err) NODISCARD;
+
+/* Bring the schema up to date. RC_UNSUPPORTED: it is newer than this program. */
+enum rc db_upgrade(struct db *db, struct err *err) NODISCARD;

@@ -1,0 +1,283 @@
+/* storage/sqlite/entries.c - see entries.h. */
+#include "storage/sqlite/entries.h"
+
+#include "base/mem.h"
+#include "storage/sqlite/contents.h"
+#include "storage/sqlite/stmt.h"
+#include "storage/sqlite/views.h"
+
+#define ENTRY_COLUMNS                                                                              \
+    "e.id, e.first_seq, e.seq, e.sort_at, e.dated, e.deleted, e.iri_hash, e.essence, e.doc_hash,"  \
+    " e.marks, e.updated_us, e.dead_at"
+
+static void read_entry(sqlite3_stmt *st, struct entry_row *out)
+{
+    out->id = col_int(st, 0);
+    out->first_seq = col_int(st, 1);
+    out->seq = col_int(st, 2);
+    out->sort_at = col_int(st, 3);
+    out->dated = col_int(st, 4) != 0;
+    out->deleted = col_int(st, 5) != 0;
+    out->iri_hash = col_int(st, 6);
+    col_hash(st, 7, out->essence);
+    col_hash(st, 8, out->doc_hash);
+    out->has_marks = marks_unpack(col_bytes(st, 9), &out->marks);
+    out->updated_us = col_time(st, 10);
+    out->dead_at = col_time(st, 11);
+}
+
+enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entry_row *out,
+                     struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(
+        db, err, "SELECT " ENTRY_COLUMNS " FROM entries e WHERE e.feed_id = ?1 AND e.uid = ?2",
+        "ie", feed_id, uid);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    *out = (struct entry_row){
+        .feed_id = feed_id, .uid = uid, .updated_us = TIME_UNKNOWN, .dead_at = TIME_UNKNOWN};
+    if (got == 0)
+        return RC_OK;
+    read_entry(st, out);
+    stmt_end(st);
+    return RC_OK;
+}
+
+enum rc entries_load(struct db *db, int64_t id, struct arena *a, struct entry_row *out,
+                     struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(
+        db, err, "SELECT " ENTRY_COLUMNS ", e.uid, e.feed_id FROM entries e WHERE e.id = ?1", "i",
+        id);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    *out = (struct entry_row){.id = 0};
+    if (got == 0)
+        return RC_OK;
+    read_entry(st, out);
+    out->uid = col_str(st, 12, a);
+    out->feed_id = col_int(st, 13);
+    stmt_end(st);
+    return RC_OK;
+}
+
+enum rc entries_elder(struct db *db, struct str feeds, struct str uid, int64_t first_seq, bool *out,
+                      struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT 1 FROM json_each(?1) f CROSS JOIN entries e"
+                                  " ON e.feed_id = f.value AND e.uid = ?2"
+                                  " WHERE e.first_seq < ?3 LIMIT 1",
+                                  "sei", feeds, uid, first_seq);
+
+    return stmt_any(db, st, out, err);
+}
+
+enum rc entries_of_key(struct db *db, int64_t feed_id, int64_t key, size_t max, struct arena *a,
+                       struct entry_row *out, size_t *n_out, struct err *err)
+{
+    sqlite3_stmt *st =
+        stmt_start(db, err,
+                   "SELECT " ENTRY_COLUMNS ", e.uid FROM entry_keys k"
+                   " CROSS JOIN entries e ON e.id = k.entry_id WHERE k.feed_id = ?1 AND k.key = ?2"
+                   " ORDER BY k.entry_id DESC LIMIT ?3",
+                   "iii", feed_id, key, (int64_t)max);
+    size_t n = 0;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        out[n] = (struct entry_row){.feed_id = feed_id};
+        read_entry(st, &out[n]);
+        out[n++].uid = col_str(st, 12, a);
+    }
+    if (got < 0)
+        return RC_IO;
+    *n_out = n;
+    return RC_OK;
+}
+
+enum rc entries_insert(struct db *db, struct entry_row *e, struct err *err)
+{
+    enum rc rc = stmt_run(db, err,
+                          "INSERT INTO entries (feed_id, uid, first_seq, seq, sort_at, dated,"
+                          " deleted, iri_hash, essence, doc_hash, updated_us)"
+                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                          "ieiiiiiihht", e->feed_id, e->uid, e->first_seq, e->seq, e->sort_at,
+                          (int64_t)e->dated, (int64_t)e->deleted, e->iri_hash, e->essence,
+                          e->doc_hash, e->updated_us);
+
+    if (rc == RC_OK)
+        e->id = stmt_rowid(db);
+    return rc;
+}
+
+enum rc entries_update(struct db *db, const struct entry_row *e, struct err *err)
+{
+    return stmt_run(db, err,
+                    "UPDATE entries SET seq = ?2, sort_at = ?3, dated = ?4, deleted = ?5,"
+                    " essence = ?6, doc_hash = ?7, updated_us = ?8, dead_at = ?9 WHERE id = ?1",
+                    "iiiiihhtt", e->id, e->seq, e->sort_at, (int64_t)e->dated, (int64_t)e->deleted,
+                    e->essence, e->doc_hash, e->updated_us, e->dead_at);
+}
+
+enum rc entries_since(struct db *db, int64_t feed_id, int64_t seq, int64_t *n, int64_t *n_deleted,
+                      struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT count(*), coalesce(sum(e.deleted), 0) FROM revisions r"
+                                  " INDEXED BY revisions_feed CROSS JOIN entries e"
+                                  " ON e.id = r.entry_id WHERE r.feed_id = ?1 AND r.seq >= ?2"
+                                  " AND e.seq = r.seq",
+                                  "ii", feed_id, seq);
+
+    if (st == NULL || stmt_next(db, st, err) < 0)
+        return RC_IO;
+    *n = col_int(st, 0);
+    *n_deleted = col_int(st, 1);
+    stmt_end(st);
+    return RC_OK;
+}
+
+/* ---- by their marks -------------------------------------------------------------------------- */
+
+static bool has_key(const int64_t *keys, size_t n, int64_t key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (keys[i] == key)
+            return true;
+    return false;
+}
+
+enum rc entries_mark(struct db *db, struct entry_row *e, const struct entry_marks *marks,
+                     struct err *err)
+{
+    unsigned char packed[MARKS_BYTES];
+    int64_t old[MARKS_KEYS], new[MARKS_KEYS];
+    size_t n_old = e->has_marks ? marks_keys(&e->marks, old) : 0, n_new = marks_keys(marks, new);
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < n_old && rc == RC_OK; i++)
+        if (!has_key(new, n_new, old[i]))
+            rc = stmt_run(
+                db, err, "DELETE FROM entry_keys WHERE feed_id = ?1 AND key = ?2 AND entry_id = ?3",
+                "iii", e->feed_id, old[i], e->id);
+    for (size_t i = 0; i < n_new && rc == RC_OK; i++)
+        if (!has_key(old, n_old, new[i]))
+            rc = stmt_run(db, err,
+                          "INSERT OR IGNORE INTO entry_keys (feed_id, key, entry_id)"
+                          " VALUES (?1, ?2, ?3)",
+                          "iii", e->feed_id, new[i], e->id);
+    if (rc != RC_OK)
+        return rc;
+    marks_pack(marks, packed);
+    e->has_marks = true;
+    e->marks = *marks;
+    return stmt_run(db, err, "UPDATE entries SET marks = ?2 WHERE id = ?1", "ib", e->id,
+                    str_of((const char *)packed, sizeof packed));
+}
+
+/* Entries with one key that are compared. More share a key only by chance, or in feeds without ids.
+ */
+#define TWINS 8
+
+enum rc entries_twin(struct db *db, int64_t feed_id, const struct entry_marks *marks,
+                     struct arena *a, struct entry_row *out, struct err *err)
+{
+    struct entry_row rows[TWINS];
+    int64_t keys[MARKS_KEYS];
+    size_t n_keys = marks_keys(marks, keys), n;
+    enum rc rc = RC_OK;
+
+    *out = (struct entry_row){.id = 0};
+    for (size_t k = 0; k < n_keys && rc == RC_OK; k++) {
+        rc = entries_of_key(db, feed_id, keys[k], TWINS, a, rows, &n, err);
+        for (size_t i = 0; rc == RC_OK && i < n; i++) {
+            if (rows[i].has_marks && marks_certain(marks, &rows[i].marks)) {
+                *out = rows[i];
+                return RC_OK;
+            }
+        }
+    }
+    return rc;
+}
+
+/* ---- merging of feeds ------------------------------------------------------------------------ */
+
+/* What is compared when two feeds merge. */
+struct merging {
+    int64_t id;
+    struct str uid;
+    bool has_marks;
+    struct entry_marks marks;
+};
+
+static enum rc load_merging(struct db *db, int64_t feed_id, struct arena *a, struct merging **out,
+                            size_t *n_out, struct err *err)
+{
+    sqlite3_stmt *st =
+        stmt_start(db, err, "SELECT id, uid, marks FROM entries WHERE feed_id = ?1", "i", feed_id);
+    struct merging *list = NULL;
+    size_t n = 0, cap = 0;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        list = mem_grow(list, &cap, n + 1, sizeof *list);
+        list[n].id = col_int(st, 0);
+        list[n].uid = col_str(st, 1, a);
+        list[n].has_marks = marks_unpack(col_bytes(st, 2), &list[n].marks);
+        n++;
+    }
+    *out = list;
+    *n_out = n;
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+enum rc entries_merge(struct db *db, int64_t from, int64_t to, struct arena *a, struct err *err)
+{
+    struct merging *list;
+    struct entry_row twin;
+    size_t n, n_twins = 0;
+    enum rc rc = load_merging(db, from, a, &list, &n, err);
+    int64_t *twins = ARENA_ARRAY(a, int64_t, n + 1);
+    struct str ids;
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        AUTO(arena_release) struct arena tmp = ARENA_INIT;
+
+        rc = entries_find(db, to, list[i].uid, &twin, err);
+        if (rc == RC_OK && twin.id == 0 && list[i].has_marks)
+            rc = entries_twin(db, to, &list[i].marks, &tmp, &twin, err);
+        if (rc == RC_OK && twin.id != 0)
+            twins[n_twins++] = list[i].id;
+    }
+    mem_free(list);
+    ids = id_list(a, twins, n_twins);
+    if (rc == RC_OK)
+        rc = stmt_run(db, err,
+                      "DELETE FROM revisions WHERE feed_id = ?1 AND entry_id IN"
+                      " (SELECT value FROM json_each(?2))",
+                      "is", from, ids);
+    if (rc == RC_OK)
+        rc = stmt_run(db, err,
+                      "DELETE FROM entry_keys WHERE feed_id = ?1 AND entry_id IN"
+                      " (SELECT value FROM json_each(?2))",
+                      "is", from, ids);
+    if (rc == RC_OK)
+        rc = stmt_run(db, err, "DELETE FROM entries WHERE id IN (SELECT value FROM json_each(?1))",
+                      "s", ids);
+    if (rc == RC_OK)
+        rc = stmt_run(db, err, "UPDATE entry_keys SET feed_id = ?2 WHERE feed_id = ?1", "ii", from,
+                      to);
+    if (rc == RC_OK)
+        rc = contents_move(db, from, to, err);
+    if (rc == RC_OK)
+        rc = stmt_run(db, err,
+                      "UPDATE entries SET feed_id = ?2, id_url = coalesce(id_url,"
+                      " (SELECT f.id_url FROM feeds f WHERE f.id = ?1)) WHERE feed_id = ?1",
+                      "ii", from, to);
+    return rc;
+}

@@ -1,0 +1,64 @@
+/* storage/sqlite/entries.h - the SQL of tables entries and entry_keys: what is known of an entry
+ * beside its revisions.
+ *
+ * Writing calls run inside the storer's transaction. All may give RC_IO.
+ */
+#pragma once
+
+#include "model/marks.h"
+#include "storage/sqlite/db.h"
+
+struct entry_row {
+    int64_t id, feed_id;
+    struct str uid;         /* entries_find() does not read it, but copies its own */
+    int64_t first_seq, seq; /* of its first and its newest revision */
+    int64_t sort_at;        /* Unix seconds; orders views of the newest entries */
+    bool dated;             /* sort_at is the publisher's date */
+    bool deleted;           /* the newest revision is a deletion */
+    int64_t iri_hash; /* hash of an id that is an absolute IRI; 0: the id is not an absolute IRI */
+    unsigned char essence[16];   /* digest by which a change is noticed */
+    unsigned char doc_hash[16];  /* digest of doc and ext */
+    int64_t updated_us, dead_at; /* as in schema.sql; TIME_UNKNOWN */
+    bool has_marks;
+    struct entry_marks marks; /* only entries_mark() writes them */
+};
+
+/* The entry of a feed with this uid; out->id is 0 when there is none. */
+enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entry_row *out,
+                     struct err *err) NODISCARD;
+
+/* The entry with this id, its uid in the arena; out->id is 0 when there is none. */
+enum rc entries_load(struct db *db, int64_t id, struct arena *a, struct entry_row *out,
+                     struct err *err) NODISCARD;
+
+/* Has another of these feeds (id_list()) an entry with this uid whose first_seq is below this one?
+ */
+enum rc entries_elder(struct db *db, struct str feeds, struct str uid, int64_t first_seq, bool *out,
+                      struct err *err) NODISCARD;
+
+/* Insert sets e->id. Update writes what a new revision or document changes. */
+enum rc entries_insert(struct db *db, struct entry_row *e, struct err *err) NODISCARD;
+enum rc entries_update(struct db *db, const struct entry_row *e, struct err *err) NODISCARD;
+
+/* How many entries of a feed have their newest revision at or after `seq`, and how many of those
+ * are deleted. */
+enum rc entries_since(struct db *db, int64_t feed_id, int64_t seq, int64_t *n, int64_t *n_deleted,
+                      struct err *err) NODISCARD;
+
+/* Replace the marks of an entry, and the keys by which it is found. */
+enum rc entries_mark(struct db *db, struct entry_row *e, const struct entry_marks *marks,
+                     struct err *err) NODISCARD;
+
+/* The newest entries of a feed that have this key, uids in the arena; at most `max`. */
+enum rc entries_of_key(struct db *db, int64_t feed_id, int64_t key, size_t max, struct arena *a,
+                       struct entry_row *out, size_t *n_out, struct err *err) NODISCARD;
+
+/* The entry of a feed whose marks leave no doubt that it is the same; out->id is 0 when there is
+ * none. */
+enum rc entries_twin(struct db *db, int64_t feed_id, const struct entry_marks *marks,
+                     struct arena *a, struct entry_row *out, struct err *err) NODISCARD;
+
+/* Give the entries of feed `from` and their keys to feed `to`. Where both have an entry, the one of
+ * `from` is deleted, with its revisions. */
+enum rc entries_merge(struct db *db, int64_t from, int64_t to, struct arena *a,
+                      struct err *err) NODISCARD;

@@ -1,0 +1,31 @@
+/* storage/sqlite/file.h - the files of the database: locks them for one process, and checks that
+ * they are still there.
+ *
+ * The lock is on the database file itself, not on its name: a symbolic link, a hard link or a
+ * deleted lock file does not let a second process in. The storer asks before each commit whether
+ * the files it writes are still the ones that a restart would read.
+ */
+#pragma once
+
+#include "base/err.h"
+
+struct db_file;
+
+/* Open the database file, or make it (mode 0600), and lock it for this process. Call it before any
+ * connection is opened, and release it after the last one is closed.
+ * RC_IO: it cannot be opened, another process has it, or it has several names (hard links). */
+enum rc db_file_claim(const char *path, struct db_file **out, struct err *err) NODISCARD;
+
+/* Its absolute path without symbolic links: connections are opened by this one. Borrowed. */
+const char *db_file_path(const struct db_file *f);
+
+/* Remember the write-ahead log and the shared-memory file, which the first connection has made.
+ * RC_IO: they are not there. */
+enum rc db_file_note_companions(struct db_file *f, struct err *err) NODISCARD;
+
+/* Are all three files still under their names? A few microseconds.
+ * RC_UNAVAILABLE: one was deleted, moved or replaced; *err says which, and what to do about it. */
+enum rc db_file_check(const struct db_file *f, struct err *err) NODISCARD;
+
+/* Unlock, free, set to NULL. NULL is allowed. */
+void db_file_release(struct db_file **fp);

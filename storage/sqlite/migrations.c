@@ -1,0 +1,168 @@
+/* storage/sqlite/migrations.c - from each older schema to the newest.
+ *
+ * A new column or table is a change of schema.sql, a higher SCHEMA_VERSION, and a row here. */
+#include <inttypes.h>
+
+#include "base/compiler.h"
+#include "storage/sqlite/db_priv.h"
+
+#define SCHEMA_VERSION 10
+
+static const char schema_sql[] = {
+#include "storage/schema.inc"
+    0};
+
+/* A new file has version 0. Each later version adds a row, and schema.sql stays the newest whole:
+ * the row from 0 always leads straight to it. */
+static const struct migration migrations[] = {
+    {0, SCHEMA_VERSION, schema_sql},
+    {1, 2,
+     "ALTER TABLE feeds ADD COLUMN n_items INTEGER NOT NULL DEFAULT 0;"
+     "UPDATE feeds SET n_items = (SELECT count(*) FROM entries e WHERE e.feed_id = feeds.id);"
+     "CREATE TABLE head_log ("
+     " feed_id INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,"
+     " since_seq INTEGER NOT NULL, url TEXT NOT NULL, title TEXT, site_url TEXT,"
+     " head TEXT NOT NULL, ext TEXT NOT NULL,"
+     " PRIMARY KEY (feed_id, since_seq)) STRICT, WITHOUT ROWID;"
+     "INSERT INTO head_log (feed_id, since_seq, url, title, site_url, head, ext)"
+     " SELECT f.id, 0, f.url, f.title, f.site_url, h.head, h.ext"
+     " FROM feeds f JOIN heads h ON h.feed_id = f.id;"},
+    {2, 3,
+     "ALTER TABLE feeds ADD COLUMN raw_html INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE sub_feeds ADD COLUMN name TEXT;"
+     "ALTER TABLE sub_feeds ADD COLUMN folder TEXT;"
+     "ALTER TABLE sub_feeds ADD COLUMN category TEXT;"},
+    {3, 4, "ALTER TABLE feeds ADD COLUMN n_pings INTEGER NOT NULL DEFAULT 0"},
+    {4, 5, /* what is published is read whole the next time, so that its entries get marks */
+     "ALTER TABLE feeds ADD COLUMN id_url TEXT;"
+     "ALTER TABLE feeds ADD COLUMN id_rule INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN id_since_at INTEGER;"
+     "ALTER TABLE feeds ADD COLUMN id_why TEXT;"
+     "ALTER TABLE feeds ADD COLUMN id_against INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN id_better INTEGER NOT NULL DEFAULT 0;"
+     "UPDATE feeds SET id_url = url, body_hash = NULL, etag = NULL, last_modified = NULL;"
+     "ALTER TABLE entries ADD COLUMN marks BLOB;"
+     "ALTER TABLE entries ADD COLUMN id_url TEXT;"
+     "CREATE TABLE entry_keys ("
+     " feed_id INTEGER NOT NULL, key INTEGER NOT NULL, entry_id INTEGER NOT NULL,"
+     " PRIMARY KEY (feed_id, key, entry_id)) STRICT, WITHOUT ROWID;"},
+    {5, 6, /* feeds that name a hub are read whole the next time, so that it is found */
+     "CREATE TABLE upstreams ("
+     " token TEXT PRIMARY KEY, base_url TEXT NOT NULL, secret TEXT NOT NULL, hub TEXT NOT NULL,"
+     " topic TEXT NOT NULL, feed_id INTEGER NOT NULL, is_current INTEGER NOT NULL,"
+     " from_page INTEGER NOT NULL, for_subs INTEGER NOT NULL, state INTEGER NOT NULL,"
+     " lease_end_at INTEGER, next_at INTEGER, ended_at INTEGER, n_errors INTEGER NOT NULL,"
+     " error TEXT, trust INTEGER NOT NULL DEFAULT 0, delivered_at INTEGER) STRICT, WITHOUT ROWID;"
+     "CREATE UNIQUE INDEX upstreams_feed ON upstreams (feed_id) WHERE is_current = 1;"
+     "UPDATE feeds SET body_hash = NULL, etag = NULL, last_modified = NULL"
+     " WHERE id IN (SELECT feed_id FROM heads WHERE head LIKE '%\"hub\"%');"},
+    {6, 7,
+     "CREATE TABLE hub_leases ( sub_id INTEGER PRIMARY KEY REFERENCES subscriptions (id) "
+     "ON DELETE CASCADE, topic TEXT NOT NULL, callback TEXT NOT NULL, secret TEXT, "
+     "verify_token TEXT, legacy INTEGER NOT NULL, renews INTEGER NOT NULL, lease_s INTEGER "
+     "NOT NULL, ends_at INTEGER NOT NULL, renew_at INTEGER, UNIQUE (callback, topic) ) "
+     "STRICT;"
+     "CREATE INDEX hub_leases_end ON hub_leases (ends_at);"
+     "CREATE INDEX hub_leases_renew ON hub_leases (renew_at) WHERE renew_at IS NOT NULL;"
+     "CREATE TABLE hub_intents ( id INTEGER PRIMARY KEY AUTOINCREMENT, mode INTEGER NOT "
+     "NULL, topic TEXT NOT NULL, callback TEXT NOT NULL, credential TEXT, secret TEXT, "
+     "verify_token TEXT, reason TEXT, legacy INTEGER NOT NULL, renews INTEGER NOT NULL, "
+     "waits INTEGER NOT NULL, "
+     "lease_s INTEGER NOT NULL, feeds TEXT NOT NULL ) STRICT;"},
+    {7, 8, /* feeds that have a past are read whole the next time, which leads there */
+     "ALTER TABLE feeds ADD COLUMN complete INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN partial INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN harvest_at INTEGER;"
+     "ALTER TABLE feeds ADD COLUMN harvest_to INTEGER;"
+     "UPDATE feeds SET body_hash = NULL, etag = NULL, last_modified = NULL;"
+     "ALTER TABLE entries ADD COLUMN updated_us INTEGER;"
+     "ALTER TABLE entries ADD COLUMN dead_at INTEGER;"
+     "UPDATE entries SET updated_us = (SELECT 1000000 * coalesce(r.updated_at, r.published_at)"
+     " FROM revisions r"
+     " WHERE r.seq = entries.seq);"
+     "UPDATE entries SET dead_at = d.at FROM (SELECT entry_id,"
+     " max(max(coalesce(updated_at, 0), at_us / 1000000)) AS at FROM revisions WHERE kind = 2"
+     " GROUP BY entry_id) AS d WHERE d.entry_id = entries.id;"
+     "CREATE TABLE archives ("
+     " feed_id INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE, url TEXT NOT NULL,"
+     " state INTEGER NOT NULL DEFAULT 0, place INTEGER NOT NULL,"
+     " walk INTEGER NOT NULL DEFAULT 0, try_at INTEGER NOT NULL DEFAULT 0,"
+     " failures INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (feed_id, url)) STRICT, WITHOUT ROWID;"
+     "CREATE INDEX archives_place ON archives (feed_id, state, place);"
+     "CREATE TABLE graves ("
+     " feed_id INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE, uid TEXT NOT NULL,"
+     " when_us INTEGER NOT NULL, PRIMARY KEY (feed_id, uid)) STRICT, WITHOUT ROWID;"},
+    {8, 9, /* metadata records that are there wait for their next version */
+     "ALTER TABLE feeds ADD COLUMN content_failures INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN content_wait_at INTEGER;"
+     "CREATE TABLE contents ("
+     " entry_id INTEGER PRIMARY KEY REFERENCES entries (id) ON DELETE CASCADE,"
+     " feed_id INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0,"
+     " form INTEGER NOT NULL DEFAULT 0, n_gone INTEGER NOT NULL DEFAULT 0, gone_at INTEGER,"
+     " try_at INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0) STRICT;"
+     "CREATE INDEX contents_open ON contents (feed_id, try_at, entry_id DESC) WHERE state = 0;"},
+    {9, 10, /* Smart Feeds are read whole the next time, so that their cursor is found */
+     "ALTER TABLE feeds ADD COLUMN cursor TEXT;"
+     "ALTER TABLE feeds ADD COLUMN cursor_state INTEGER NOT NULL DEFAULT 0;"
+     "UPDATE feeds SET body_hash = NULL, etag = NULL, last_modified = NULL WHERE id IN"
+     " (SELECT feed_id FROM heads WHERE head LIKE '%//fanout.org/protocol/atom%');"},
+};
+
+static enum rc set_version(struct db *db, int version, struct err *err)
+{
+    char sql[64];
+
+    sqlite3_snprintf(sizeof sql, sql, "PRAGMA user_version = %d", version);
+    return db_script(db, sql, err);
+}
+
+static enum rc migrate_step(struct db *db, const struct migration *m, struct err *err)
+{
+    enum rc rc = db_script(db, "BEGIN IMMEDIATE", err);
+
+    if (rc == RC_OK)
+        rc = db_script(db, m->sql, err);
+    if (rc == RC_OK)
+        rc = set_version(db, m->to, err);
+    if (rc == RC_OK)
+        rc = db_script(db, "COMMIT", err);
+    if (rc != RC_OK) {
+        db_rollback(db);
+        return err_prefix(err, "schema from version %d to %d", m->from, m->to);
+    }
+    return RC_OK;
+}
+
+enum rc db_migrate(struct db *db, const struct migration *list, size_t n, int target,
+                   struct err *err)
+{
+    int64_t version = 0;
+    size_t i;
+    enum rc rc;
+
+    for (;;) {
+        rc = db_number(db, "PRAGMA user_version", &version, err);
+        if (rc != RC_OK || version == target)
+            return rc;
+        if (version > target)
+            return err_set(err, RC_UNSUPPORTED,
+                           "the database has schema version %" PRId64 ", this program knows %d: "
+                           "it belongs to a newer Feedmill",
+                           version, target);
+        for (i = 0; i < n && list[i].from != version; i++)
+            ;
+        if (i == n)
+            return err_set(err, RC_UNSUPPORTED,
+                           "the database has schema version %" PRId64
+                           ", from which no way leads to %d",
+                           version, target);
+        rc = migrate_step(db, &list[i], err);
+        if (rc != RC_OK)
+            return rc;
+    }
+}
+
+enum rc db_upgrade(struct db *db, struct err *err)
+{
+    return db_migrate(db, migrations, ARRAY_LEN(migrations), SCHEMA_VERSION, err);
+}

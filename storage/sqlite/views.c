@@ -1,0 +1,222 @@
+/* storage/sqlite/views.c - see views.h.
+ *
+ * Each view has a statement that reads nothing but an index; its rows are then fetched one by one
+ * by seq. The statements name their indexes: when the schema or the query planner changes, that is
+ * an error and not a slow answer. */
+#include "storage/sqlite/views.h"
+
+#include <inttypes.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "storage/sqlite/stmt.h"
+
+enum rc keys_of_feed(struct db *db, int64_t feed_id, size_t max, key_fn *fn, void *ctx,
+                     struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT sort_at, seq, iri_hash FROM entries"
+                                  " INDEXED BY entries_newest WHERE feed_id = ?1 AND deleted = 0"
+                                  " ORDER BY sort_at DESC, seq DESC LIMIT ?2",
+                                  "ii", feed_id, (int64_t)max);
+    struct merge_key k;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        k = (struct merge_key){col_int(st, 0), col_int(st, 1), col_int(st, 2)};
+        fn(ctx, &k);
+    }
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+struct twin {
+    struct merge_key key;
+    int64_t feed_id;
+    unsigned char essence[16];
+};
+
+enum rc entries_is_news(struct db *db, struct str feeds, const struct revision *row,
+                        int64_t after_seq, bool *out, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT sort_at, seq, feed_id, essence FROM entries"
+                                  " WHERE feed_id IN (SELECT value FROM json_each(?1))"
+                                  " AND uid = ?2 AND deleted = 0 AND iri_hash <> 0",
+                                  "ss", feeds, row->uid);
+    struct twin now = {.feed_id = row->feed_id}, before = {.feed_id = 0}, t;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        t = (struct twin){.key = {.sort_at = col_int(st, 0), .seq = col_int(st, 1)},
+                          .feed_id = col_int(st, 2)};
+        col_hash(st, 3, t.essence);
+        if (now.key.seq == 0 || merge_key_before(&t.key, &now.key))
+            now = t;
+        if (t.key.seq <= after_seq &&
+            (before.feed_id == 0 || merge_key_before(&t.key, &before.key)))
+            before = t;
+    }
+    if (got < 0)
+        return RC_IO;
+    /* one that has changed may have been shown before, as it was then: what it was is not known */
+    *out = now.feed_id == row->feed_id &&
+           (before.feed_id == 0 || row->first_seq <= after_seq ||
+            memcmp(before.essence, now.essence, sizeof now.essence) != 0);
+    return RC_OK;
+}
+
+enum rc entries_oldest(struct db *db, int64_t feed_id, int64_t *at, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT sort_at FROM entries INDEXED BY entries_newest"
+                                  " WHERE feed_id = ?1 AND deleted = 0 ORDER BY sort_at LIMIT 1",
+                                  "i", feed_id);
+
+    return stmt_time(db, st, at, err);
+}
+
+/* Parameters: 1 a feed, 2 after, 3 before, 4 with deleted, 5 limit. Columns: the seq that orders,
+ * the seq to show. The entry of a revision is the current (or first) one when its row says so: the
+ * log itself is the index for these orders. A view of several feeds reads each in its order, no
+ * further than what the others have left room for. */
+#define OF_FEED " r.feed_id = ?1 AND"
+#define OF_ALL " ?1 = 0 AND"
+#define IN_RANGE " r.seq > ?2 AND r.seq < ?3"
+#define BY_FEED "revisions r INDEXED BY revisions_feed"
+#define BY_SEQ "revisions r NOT INDEXED"
+_Static_assert(REV_DELETED == 2, "a number in the next statement");
+#define LOG(from, where, direction)                                                                \
+    "SELECT r.seq, r.seq FROM " from " WHERE" where IN_RANGE                                       \
+    " AND (?4 OR r.kind <> 2) ORDER BY r.seq " direction " LIMIT ?5"
+#define CURRENT(column, from, where, direction)                                                    \
+    "SELECT r.seq, e.seq FROM " from                                                               \
+    " CROSS JOIN entries e ON e.id = r.entry_id WHERE" where IN_RANGE " AND e." column             \
+    " = r.seq AND (?4 OR e.deleted = 0) ORDER BY r.seq " direction " LIMIT ?5"
+
+static const struct {
+    const char *of_feed, *of_all;
+    bool descends;
+} view_sql[] = {
+    [VIEW_NEWEST] = {NULL, NULL, true},
+    [VIEW_LOG] = {LOG(BY_FEED, OF_FEED, "ASC"), LOG(BY_SEQ, OF_ALL, "ASC"), false},
+    [VIEW_LOG_DESC] = {LOG(BY_FEED, OF_FEED, "DESC"), LOG(BY_SEQ, OF_ALL, "DESC"), true},
+    [VIEW_MODIFIED] = {CURRENT("seq", BY_FEED, OF_FEED, "ASC"),
+                       CURRENT("seq", BY_SEQ, OF_ALL, "ASC"), false},
+    [VIEW_CREATED] = {CURRENT("first_seq", BY_FEED, OF_FEED, "ASC"),
+                      CURRENT("first_seq", BY_SEQ, OF_ALL, "ASC"), false},
+    [VIEW_MODIFIED_DESC] = {CURRENT("seq", BY_FEED, OF_FEED, "DESC"),
+                            CURRENT("seq", BY_SEQ, OF_ALL, "DESC"), true},
+    [VIEW_CREATED_DESC] = {CURRENT("first_seq", BY_FEED, OF_FEED, "DESC"),
+                           CURRENT("first_seq", BY_SEQ, OF_ALL, "DESC"), true},
+};
+
+struct str id_list(struct arena *a, const int64_t *ids, size_t n)
+{
+    AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
+
+    buf_putc(&b, '[');
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&b, i == 0 ? "%" PRId64 : ",%" PRId64, ids[i]);
+    buf_putc(&b, ']');
+    return str_dup(a, buf_view(&b));
+}
+
+enum rc newest_keys_of(struct db *db, const struct view *v, size_t max, struct arena *scratch,
+                       int64_t *seqs, int64_t *iris, size_t *n_out, struct err *err)
+{
+    sqlite3_stmt *st =
+        stmt_start(db, err,
+                   "SELECT seq, iri_hash FROM entries INDEXED BY entries_newest"
+                   " WHERE feed_id IN (SELECT value FROM json_each(?1)) AND deleted = 0"
+                   " AND seq > ?2 AND seq < ?3 ORDER BY sort_at DESC, seq DESC LIMIT ?4",
+                   "siii", id_list(scratch, v->feed_ids, v->n_feeds), v->after_seq, v->before_seq,
+                   (int64_t)max);
+    size_t n = 0;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        seqs[n] = col_int(st, 0);
+        iris[n++] = col_int(st, 1);
+    }
+    if (got < 0)
+        return RC_IO;
+    *n_out = n;
+    return RC_OK;
+}
+
+struct log_key {
+    int64_t by, seq; /* orders; is shown */
+};
+
+/* Keys of one feed (0: of all). */
+static enum rc run_of(struct db *db, const struct view *v, int64_t feed_id, size_t max,
+                      struct log_key *out, size_t *n_out, struct err *err)
+{
+    const char *sql = feed_id == 0 ? view_sql[v->order].of_all : view_sql[v->order].of_feed;
+    sqlite3_stmt *st = stmt_start(db, err, sql, "iiiii", feed_id, v->after_seq, v->before_seq,
+                                  (int64_t)v->with_deleted, (int64_t)max);
+    size_t n = 0;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0)
+        out[n++] = (struct log_key){col_int(st, 0), col_int(st, 1)};
+    if (got < 0)
+        return RC_IO;
+    *n_out = n;
+    return RC_OK;
+}
+
+/* The first `max` of two runs in order. */
+static size_t join_runs(const struct log_key *x, size_t n_x, const struct log_key *y, size_t n_y,
+                        bool descends, size_t max, struct log_key *out)
+{
+    size_t n = 0, i = 0, k = 0;
+
+    while (n < max && (i < n_x || k < n_y)) {
+        bool from_x = k == n_y || (i < n_x && (x[i].by < y[k].by) != descends);
+
+        out[n++] = from_x ? x[i++] : y[k++];
+    }
+    return n;
+}
+
+enum rc view_keys(struct db *db, const struct view *v, size_t max, struct arena *scratch,
+                  int64_t *seqs, size_t *n_out, struct err *err)
+{
+    bool descends = view_sql[v->order].descends;
+    struct log_key *best = ARENA_ARRAY(scratch, struct log_key, max + 1);
+    struct log_key *run, *joined, *swap;
+    struct view rest = *v;
+    size_t n = 0, n_run;
+    enum rc rc = RC_OK;
+
+    if (max == 0) {
+        *n_out = 0;
+        return RC_OK;
+    }
+    if (v->all_feeds) {
+        rc = run_of(db, v, 0, max, best, &n, err);
+    } else if (v->n_feeds == 1) {
+        rc = run_of(db, v, v->feed_ids[0], max, best, &n, err);
+    } else {
+        run = ARENA_ARRAY(scratch, struct log_key, max + 1);
+        joined = ARENA_ARRAY(scratch, struct log_key, max + 1);
+        for (size_t i = 0; i < v->n_feeds && rc == RC_OK; i++) {
+            rc = run_of(db, &rest, v->feed_ids[i], max, run, &n_run, err);
+            if (rc != RC_OK || n_run == 0)
+                continue;
+            n = join_runs(best, n, run, n_run, descends, max, joined);
+            swap = best;
+            best = joined;
+            joined = swap;
+            if (n == max && descends)
+                rest.after_seq = best[n - 1].by;
+            else if (n == max)
+                rest.before_seq = best[n - 1].by;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        seqs[i] = best[i].seq;
+    *n_out = n;
+    return rc;
+}
