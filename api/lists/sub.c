@@ -366,8 +366,6 @@ static void reply_made(struct task *t, struct request *req)
         sub_import_write(&out, s->import);
     if (s->skips_known)
         sub_known_write(&out, &s->known);
-    if (s->skips_known)
-        sub_known_write(&out, &s->known);
     buf_puts(&out, "}\n");
     snprintf(location, sizeof(location), "Location: /sub?id=%lld\r\n", (long long)s->change.id);
     reply_buf(req, s->req.n_feeds > 0 ? 201 : 200, "application/json", &out, str_from(location));

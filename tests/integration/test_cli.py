@@ -98,6 +98,8 @@ class Commands(Case):
         self.assertEqual(3, len(self.subscriptions()))
         answer = self.d.call("POST", "/sub?known=skip&endpoint=http://127.0.0.1:1/&url=" + self.u)
         self.assert_problem(answer, 400, parameter="known")
+        known = self.d.call("POST", "/sub?known=skip&url=" + self.u).json["known"]
+        self.assertEqual([self.u], [k["url"] for k in known])
 
     def test_rm(self):
         v = self.o.set("/g.xml", rss("three"))
