@@ -7,15 +7,7 @@
 
 #include "base/clock.h"
 
-#define CURSOR_PREFIX "fm1."
-#define LOG_DIGITS 8
 #define MAX_S INT64_C(253402300799) /* the end of year 9999 */
-
-void cursor_write(char out[CURSOR_TEXT], struct str log_id, int64_t seq, int64_t at_us)
-{
-    snprintf(out, CURSOR_TEXT, CURSOR_PREFIX "%.*s.%" PRId64 ".%" PRId64,
-             (int)(log_id.len < LOG_DIGITS ? log_id.len : LOG_DIGITS), log_id.ptr, seq, at_us);
-}
 
 /* Exactly `n` digits at s[*i]; moves *i. */
 static bool digits(struct str s, size_t *i, size_t n, int *out)
@@ -113,7 +105,7 @@ static bool read_token(struct str s, const struct cursor_log *log, struct cursor
     if (str_is_null(rest) || !str_to_i64(str_split(&rest, '.'), &seq) || str_is_null(rest) ||
         !str_to_i64(rest, &at_us) || seq < 0 || at_us < 0)
         return false;
-    if (str_eq(made_by, str_slice(log->id, 0, LOG_DIGITS)) && seq <= log->last_seq) {
+    if (str_eq(made_by, str_slice(log->id, 0, CURSOR_LOG_DIGITS)) && seq <= log->last_seq) {
         out->kind = CURSOR_SEQ;
         out->seq = seq;
     } else {

@@ -20,6 +20,7 @@
 #include "api/http/problem.h"
 #include "base/arena.h"
 #include "base/str.h"
+#include "model/cursor.h"
 
 enum cursor_kind {
     CURSOR_NONE, /* not given */
@@ -55,8 +56,3 @@ struct cursor_log {
 bool cursor_spec_read(struct arena *a, const char *parameter, struct str text, unsigned forms,
                       const struct cursor_log *log, struct cursor_spec *out,
                       struct problem *p) NODISCARD;
-
-#define CURSOR_TEXT 64
-
-/* Write the cursor of a reader that has everything up to `seq`, whose event time is `at_us`. */
-void cursor_write(char out[CURSOR_TEXT], struct str log_id, int64_t seq, int64_t at_us);

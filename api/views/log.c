@@ -9,9 +9,8 @@
 #include "api/views/cursor_find.h"
 #include "api/views/gather.h"
 #include "api/views/log_wait.h"
-#include "api/views/shapes.h"
 #include "base/limits.h"
-#include "feed/text/json.h"
+#include "feed/write/log_object.h"
 
 #define WAIT_MAX_S 300
 #define MARGIN_MS 60000
@@ -93,22 +92,14 @@ static struct str url_of(const struct feed *feeds, size_t n, int64_t id)
     return STR_NULL;
 }
 
-static void write_rows(struct buf *out, struct arena *a, const struct revision *rows, size_t n,
+static void write_rows(struct buf *out, const struct revision *rows, size_t n,
                        const struct feed *feeds, size_t n_feeds, struct str log_id)
 {
     buf_puts(out, "{\"revisions\":[");
     for (size_t i = 0; i < n; i++) {
-        struct str url = url_of(feeds, n_feeds, rows[i].feed_id);
-
         if (i > 0)
             buf_putc(out, ',');
-        json_write(out, shape_revision(a, &rows[i], url, log_id));
-        if (rows[i].doc.len > 0 && buf_ok(out)) {
-            out->len--; /* reopen the object: the stored document is copied, not parsed */
-            buf_puts(out, ",\"entry\":");
-            buf_str(out, rows[i].doc);
-            buf_putc(out, '}');
-        }
+        log_object_write(out, &rows[i], url_of(feeds, n_feeds, rows[i].feed_id), log_id);
     }
     buf_puts(out, "]");
 }
@@ -186,7 +177,7 @@ static enum task_step work(struct task *t, struct reader *r)
     if (t->rc != RC_OK)
         return TASK_ENDS;
     seq = l->end;
-    write_rows(&l->out, a, rows, l->n_rows, feeds, n_feeds, log_id);
+    write_rows(&l->out, rows, l->n_rows, feeds, n_feeds, log_id);
     cursor_write(cursor, log_id, seq, at_us);
     buf_printf(&l->out, ",\"seq\":%lld,\"cursor\":\"%s\",\"last_seq\":%lld,\"log\":\"%.*s\"}\n",
                (long long)seq, cursor, (long long)store_last_seq(t->api->store), STR_ARG(log_id));

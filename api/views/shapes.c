@@ -1,7 +1,6 @@
-/* api/views/shapes.c - the members of a feed, a subscription and a revision, in their order. */
+/* api/views/shapes.c - the members of a feed and of a subscription, in their order. */
 #include "api/views/shapes.h"
 
-#include "api/views/cursor_spec.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "feed/text/json.h"
@@ -132,24 +131,5 @@ struct value *shape_sub(struct arena *a, const struct subscription *sub)
     value_setz(a, v, "delivered", value_int(a, sub->n_delivered));
     value_setz(a, v, "faults", value_int(a, sub->n_faults));
     value_setz(a, v, "last_error", shape_text(a, sub->last_error));
-    return v;
-}
-
-struct value *shape_revision(struct arena *a, const struct revision *rev, struct str url,
-                             struct str log_id)
-{
-    struct value *v = value_dict(a);
-    char text[CURSOR_TEXT];
-
-    value_setz(a, v, "seq", value_int(a, rev->seq));
-    cursor_write(text, log_id, rev->seq, rev->at_us);
-    value_setz(a, v, "cursor", value_text(a, str_dup(a, str_from(text))));
-    clock_rfc3339_us(rev->at_us, text);
-    value_setz(a, v, "at", value_text(a, str_dup(a, str_from(text))));
-    value_setz(a, v, "kind", name(a, revision_kind_name(rev->kind)));
-    value_setz(a, v, "initial", value_bool(a, rev->initial));
-    value_setz(a, v, "feed", value_int(a, rev->feed_id));
-    value_setz(a, v, "url", shape_text(a, url));
-    value_setz(a, v, "uid", value_text(a, rev->uid));
     return v;
 }

@@ -14,7 +14,3 @@ struct value *shape_feed(struct arena *a, const struct feed *feed, const struct 
 struct value *shape_folder(struct arena *a, struct str stored);
 
 struct value *shape_sub(struct arena *a, const struct subscription *sub);
-
-/* A revision without its document. `url`: its feed's. */
-struct value *shape_revision(struct arena *a, const struct revision *rev, struct str url,
-                             struct str log_id);

@@ -1,0 +1,16 @@
+/* model/cursor.h - a position in the log as text, as clients keep it: fm1.LOG.SEQ.TIME.
+ *
+ * Pure; any thread. How a client's position is read: api/views/cursor_spec.h.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+#define CURSOR_PREFIX "fm1."
+#define CURSOR_LOG_DIGITS 8 /* of the log's id */
+#define CURSOR_TEXT 64      /* bytes of a cursor with its final zero, at most */
+
+/* Write the cursor of a reader that has everything up to `seq`, whose event time is `at_us`. */
+void cursor_write(char out[CURSOR_TEXT], struct str log_id, int64_t seq, int64_t at_us);
