@@ -1,7 +1,7 @@
 /* base/arena.c - chunks that double from 4 KiB to 1 MiB; a large piece gets a chunk of its own.
  *
- * What an arena gives back its thread keeps for the next one, up to KEPT_MAX: a job after a job in
- * fresh memory would have the kernel clear every page of it. */
+ * A thread keeps the chunks that its arenas free, up to KEPT_MAX bytes, and uses them for the next
+ * arena. Otherwise each job would get fresh memory, and the kernel would clear every page of it. */
 #include "base/arena.h"
 
 #include <pthread.h>
@@ -16,22 +16,22 @@
 
 #define CHUNK_MIN 4096
 #define CHUNK_MAX (1024 * 1024)
-#define CLASSES 33 /* sizes of chunks that are kept: four to each doubling of CHUNK_MIN */
+#define CLASSES 33 /* sizes of kept chunks: four for each doubling, from CHUNK_MIN to CHUNK_MAX */
 
 #if defined(__SANITIZE_ADDRESS__)
-#define KEPT_MAX 0 /* what is freed shall be known as freed */
+#define KEPT_MAX 0 /* the sanitizer must see what is freed */
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define KEPT_MAX 0
 #endif
 #endif
 #ifndef KEPT_MAX
-#define KEPT_MAX (2 * 1024 * 1024) /* a thread, of chunks that are in no arena */
+#define KEPT_MAX (2 * 1024 * 1024) /* bytes of unused chunks that each thread keeps */
 #endif
 
 struct arena_chunk {
     struct arena_chunk *next;
-    size_t size; /* of all of it */
+    size_t size; /* this header included */
     _Alignas(16) char data[];
 };
 
@@ -40,7 +40,7 @@ struct arena_chunk {
 struct kept {
     struct arena_chunk *lists[CLASSES];
     size_t size;
-    bool is_known; /* to the key below, which frees it with its thread */
+    bool is_known; /* kept_key has it, and frees it when the thread ends */
 };
 
 static _Thread_local struct kept kept;
@@ -67,7 +67,8 @@ static void make_key(void)
     ASSERT(pthread_key_create(&kept_key, free_kept) == 0);
 }
 
-/* The smallest class that holds `size` bytes, at most CHUNK_MAX; *size becomes its size. */
+/* The smallest class whose chunks hold *size bytes (at most CHUNK_MAX). Sets *size to the size of
+ * its chunks. */
 static size_t class_of(size_t *size)
 {
     size_t class = 0, step = CHUNK_MIN / 4, at = CHUNK_MIN;
@@ -81,7 +82,7 @@ static size_t class_of(size_t *size)
     return class;
 }
 
-/* A chunk for `need` bytes of data or somewhat more. */
+/* A chunk with room for at least `need` bytes. */
 static struct arena_chunk *take_chunk(size_t need)
 {
     size_t size = need + sizeof(struct arena_chunk);
@@ -124,7 +125,7 @@ static void give_chunk(struct arena_chunk *c)
 
 /* ---------------------------------------------------------------- arenas */
 
-/* Give back the chunks from `c` to before `end`. */
+/* Keep or free the chunks from `c` up to `end`, without `end`. */
 static void give_chunks(struct arena_chunk *c, const struct arena_chunk *end)
 {
     struct arena_chunk *next;
@@ -164,7 +165,7 @@ void *arena_alloc_slow(struct arena *a, size_t n)
     ASSERT(need >= n);
     if (size > CHUNK_MAX)
         size = CHUNK_MAX;
-    if (need > size / 2 && a->head != NULL) { /* alone, after the head, which stays in use */
+    if (need > size / 2 && a->head != NULL) { /* in a chunk of its own; the head stays in use */
         c = take_chunk(need);
         c->next = a->head->next;
         a->head->next = c;
@@ -193,7 +194,7 @@ void arena_rewind(struct arena *a, struct arena_mark m)
         return;
     }
     give_chunks(a->head, m.head);
-    give_chunks(m.head->next, m.next); /* large pieces, which went after the head */
+    give_chunks(m.head->next, m.next); /* chunks of large pieces, which are after the head */
     m.head->next = m.next;
     a->head = m.head;
     a->at = m.at;

@@ -1,4 +1,4 @@
-/* base/assert.c - the last words of a process that met an impossible state. */
+/* base/assert.c - the message and the abort of a failed ASSERT, and names of threads. */
 #include "base/assert.h"
 
 #include <pthread.h>

@@ -8,7 +8,7 @@
 
 struct blob {
     _Atomic unsigned holders;
-    _Atomic unsigned senders; /* holders that send it */
+    _Atomic unsigned senders; /* holders that are sending it now */
     size_t len;
     char *bytes;
 };

@@ -28,14 +28,14 @@ bool buf_reserve(struct buf *b, size_t n)
 
     if (b->overflow || n > b->max - b->len) {
         b->overflow = true;
-        b->cap = b->len; /* so that the inline path takes nothing more, however short */
+        b->cap = b->len; /* so that the inline functions append nothing more, not even one byte */
         return false;
     }
     if (b->cap - b->len > n)
         return true;
     while (cap - b->len <= n)
         cap *= 2;
-    if (cap > b->max + 1) /* never more: the inline path looks at the capacity only */
+    if (cap > b->max + 1) /* the inline functions check the capacity only, not the maximum */
         cap = b->max + 1;
     b->ptr = mem_realloc(b->ptr, cap);
     b->cap = cap;

@@ -1,4 +1,4 @@
-/* base/clock.c - time, and the calendar (days-from-civil after Howard Hinnant's description). */
+/* base/clock.c - time and calendar; the conversion of days is Howard Hinnant's days_from_civil. */
 #include "base/clock.h"
 
 #include <stdatomic.h>

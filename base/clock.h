@@ -1,6 +1,7 @@
-/* base/clock.h - wall and monotonic time, replaceable in tests. Any thread.
+/* base/clock.h - wall and monotonic time, and dates as text. Any thread.
  *
- * `..._at` is Unix time in seconds UTC, `..._us` in microseconds, `mono_...` monotonic.
+ * A name that ends in `_at` is Unix time in seconds, one that ends in `_at_us` in microseconds. A
+ * name with `mono_` is monotonic time, which can only be compared with other monotonic times.
  */
 #pragma once
 
@@ -9,20 +10,25 @@
 
 #include "base/compiler.h"
 
-#define TIME_UNKNOWN INT64_MIN
+#define TIME_UNKNOWN INT64_MIN /* in place of a time that is not known; NULL in the database */
 
+/* Wall time: Unix time in seconds, and in microseconds. */
 int64_t clock_now_s(void);
 int64_t clock_now_us(void);
+
+/* Monotonic time in milliseconds, and in microseconds. */
 int64_t clock_mono_ms(void);
 int64_t clock_mono_us(void);
 
-/* CLOCK_MONOTONIC time `wait_ms` from now; -1: a century. For pthread_cond_timedwait. */
+/* The CLOCK_MONOTONIC time `wait_ms` milliseconds from now, for pthread_cond_timedwait(). If
+ * `wait_ms` is negative, the time is a century from now. */
 struct timespec clock_mono_after_ms(int64_t wait_ms);
 
-/* Tests: freeze wall time at `us` (0: the real clock again). */
+/* For tests: stop wall time at `us`, in microseconds. 0: use the real clock again. */
 void clock_fake_us(int64_t us);
 
-/* Civil date of a Unix time, UTC, proleptic Gregorian, and back. Pure. */
+/* The date and time of day of a Unix time, and back: UTC, proleptic Gregorian calendar. Pure.
+ * clock_from_civil() does not check its arguments: 31 February becomes a day in March. */
 struct civil {
     int64_t year;
     int month, day, hour, minute, second; /* 1..12, 1..31, 0..23, 0..59, 0..59 */
@@ -32,8 +38,14 @@ struct civil {
 struct civil clock_civil(int64_t at);
 int64_t clock_from_civil(int64_t year, int month, int day, int hour, int minute, int second);
 
-/* Formats, NUL-terminated. RFC 9110 §5.6.7 IMF-fixdate; RFC 3339 in UTC with `Z`; RFC 822 with a
- * four-digit year and GMT. Years outside 0..9999 are clamped. */
+/* Write a time to `out` as NUL-terminated text, in UTC. A time outside the years 0 to 9999 is
+ * replaced by the nearest time inside. Pure.
+ *
+ * clock_http_date    IMF-fixdate of RFC 9110 §5.6.7: Sun, 06 Nov 1994 08:49:37 GMT
+ * clock_rfc3339      RFC 3339: 1994-11-06T08:49:37Z
+ * clock_rfc3339_us   the same with microseconds; `at_us` is in microseconds
+ * clock_rfc822       RFC 822 with a year of four digits
+ */
 #define CLOCK_TEXT 40
 void clock_http_date(int64_t at, char out[CLOCK_TEXT]);
 void clock_rfc3339(int64_t at, char out[CLOCK_TEXT]);

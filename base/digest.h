@@ -1,6 +1,6 @@
 /* base/digest.h - hashes, random bytes and constant-time comparison (libcrypto, xxHash).
  *
- * Any thread; digest_init() once before threads start.
+ * Call digest_init() once, before other threads start. After that any thread may call everything.
  */
 #pragma once
 
@@ -11,36 +11,38 @@
 
 #define DIGEST_SHA256_LEN 32
 
-/* Draw the seed of digest_seeded64(). Aborts if the system has no randomness. */
+/* Choose the random seed of digest_seeded64(). Aborts if the system has no random bytes. */
 void digest_init(void);
 
-/* Hash of this process only: for hash tables. */
+/* A hash for hash tables. Its seed is different in each process, so do not store it. */
 uint64_t digest_seeded64(const void *p, size_t n);
 
-/* Stable content hash (XXH3, 128 bits, canonical byte order): "is this the same document as last
- * time". Not for secrets. */
+/* A hash that says whether a document is the same as last time: XXH3, 128 bits, canonical byte
+ * order. It is the same in all processes and may be stored. Not for secrets. */
 void digest_content(struct str s, unsigned char out[16]);
 
+/* SHA-256 of `s`. */
 void digest_sha256(struct str s, unsigned char out[DIGEST_SHA256_LEN]);
 
-/* Keyed hashes (RFC 2104), for signatures: writes to `out` and returns how many bytes. */
+/* HMAC (RFC 2104) of `data` with `key`, for signatures. Writes the hash to `out` and returns its
+ * length in bytes. */
 enum digest_kind { DIGEST_SHA1, DIGEST_SHA256, DIGEST_SHA384, DIGEST_SHA512 };
 #define DIGEST_MAX_LEN 64
 size_t digest_hmac(enum digest_kind kind, struct str key, struct str data,
                    unsigned char out[DIGEST_MAX_LEN]);
 
-/* Lower-case hex of n bytes into out[2n+1]. */
+/* Write `n` bytes as lower-case hexadecimal digits and a NUL. `out` needs 2 * n + 1 bytes. */
 void digest_hex(const unsigned char *p, size_t n, char *out);
 
-/* Cryptographically strong random bytes. Aborts if there are none. */
+/* Write `n` cryptographically strong random bytes. Aborts if the system has none. */
 void digest_random(void *out, size_t n);
 
-/* RFC 9562 name-based UUID, version 5, as 36 characters and a NUL, of `name` in the namespace of
- * 16 bytes `ns`. */
+/* The UUID of `name` in the namespace `ns`: version 5 of RFC 9562, as 36 characters and a NUL. */
 void digest_uuid5(const unsigned char ns[16], struct str name, char out[37]);
 
-/* A random version 4 UUID. */
+/* A random UUID: version 4, as 36 characters and a NUL. */
 void digest_uuid4(char out[37]);
 
-/* Compare secrets without telling where they differ. */
+/* Are the `n` bytes the same? The time that this takes does not depend on where they differ, so it
+ * is safe for secrets. */
 bool digest_same(const void *a, const void *b, size_t n);

@@ -15,7 +15,7 @@ static const struct {
 #undef RC
 };
 
-/* Drop a UTF-8 sequence that the end of the array cut in two. */
+/* If the end of the array cut a UTF-8 sequence in two, remove its first part. */
 static void mend_tail(char *text, size_t len)
 {
     size_t i = len;

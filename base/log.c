@@ -42,7 +42,8 @@ static unsigned text_hash(const char *s, unsigned h)
     return h;
 }
 
-/* May this line be printed? *dropped_out tells how many of its kind were held back before. */
+/* May this line be printed? Sets *dropped_out to the number of lines of its kind that were not
+ * printed since the last one. */
 static bool may_print(const char *module, const char *event, unsigned *dropped_out)
 {
     struct slot *s = &slots[text_hash(event, text_hash(module, 7)) % SLOTS];
@@ -90,7 +91,7 @@ void log_line(enum log_level level, const char *module, const char *event, const
         len += (size_t)snprintf(line + len, sizeof line - len - 1, " not_shown=%u", dropped);
     line[len++] = '\n';
     if (write(STDERR_FILENO, line, len) < 0)
-        return; /* nowhere left to say it */
+        return; /* there is nowhere to report this */
 }
 
 const char *log_quote(struct str s)

@@ -1,5 +1,5 @@
-/* base/queue.c - ring buffer under one mutex. A job costs tens of microseconds at least and the
- * critical section well under one, so one lock is enough. */
+/* base/queue.c - a ring buffer with one mutex. A job takes tens of microseconds at least, and the
+ * lock is held for well under one microsecond, so one lock is enough. */
 #include "base/queue.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* base/stats.c - relaxed atomics, a cache line each, so that threads do not disturb one another. */
+/* base/stats.c - relaxed atomics, each in a cache line of its own, so that threads do not slow each
+ * other down. */
 #include "base/stats.h"
 
 #include <stdatomic.h>

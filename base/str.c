@@ -154,7 +154,7 @@ struct str str_printf(struct arena *a, const char *fmt, ...)
     return str_of(p, (size_t)n);
 }
 
-/* The number of ASCII bytes at `p`, at least 1, which the first is. */
+/* The number of ASCII bytes in a row at `p`. The first byte must be ASCII. */
 static inline size_t ascii_run(const unsigned char *p, size_t len)
 {
     size_t i = 1;

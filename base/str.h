@@ -1,7 +1,8 @@
-/* base/str.h - a borrowed slice of bytes: look, do not own.
+/* base/str.h - a slice: some bytes that belong to somebody else.
  *
- * Not NUL-terminated. `ptr` may be NULL only when `len` is 0: that is "absent" (str_is_null);
- * a present empty string has a pointer. Pure functions, any thread.
+ * The bytes need not be followed by a NUL. A slice with a NULL pointer is "null": it stands for an
+ * absent string, and its length is 0. An empty string that is present has a pointer. All functions
+ * are pure, so any thread may call them.
  */
 #pragma once
 
@@ -48,7 +49,7 @@ static inline bool str_eqz(struct str a, const char *z)
     return str_eq(a, str_from(z));
 }
 
-/* ASCII letters compare equal in either case. */
+/* Functions with `i` in their name do not distinguish the case of ASCII letters. */
 bool str_ieq(struct str a, struct str b);
 bool str_ieqz(struct str a, const char *z);
 static inline bool str_starts(struct str s, struct str prefix)
@@ -57,9 +58,10 @@ static inline bool str_starts(struct str s, struct str prefix)
 }
 bool str_istarts(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);
-int str_cmp(struct str a, struct str b); /* byte order, as memcmp */
+/* Less than, equal to or greater than 0, in the order of bytes, as memcmp(). */
+int str_cmp(struct str a, struct str b);
 
-/* Offset of the first occurrence, or -1. */
+/* The offset of the first occurrence; -1: there is none. */
 ssize_t str_find(struct str s, struct str needle);
 ssize_t str_ifind(struct str s, struct str needle);
 static inline ssize_t str_chr(struct str s, char c)
@@ -69,7 +71,8 @@ static inline ssize_t str_chr(struct str s, char c)
     return p == NULL ? -1 : p - s.ptr;
 }
 
-/* Bytes [from, to) clamped to the string. */
+/* The bytes from offset `from` up to offset `to`, without the byte at `to`. Offsets after the end
+ * count as the end. */
 static inline struct str str_slice(struct str s, size_t from, size_t to)
 {
     if (to > s.len)
@@ -79,22 +82,26 @@ static inline struct str str_slice(struct str s, size_t from, size_t to)
     return s.ptr == NULL ? s : str_of(s.ptr + from, to - from);
 }
 
-/* Without leading and trailing space, tab, CR, LF, FF. */
+/* `s` without the white space at its start and end: space, tab, CR, LF, FF. */
 struct str str_trim(struct str s);
 
-/* Take the part before `sep` off *rest and return it; when there is no `sep`, all of it, and
- * *rest becomes null. Loop: `while (!str_is_null(rest)) { part = str_split(&rest, ','); ... }` */
+/* Return the part of *rest before the first `sep`, and set *rest to the part after it. If there is
+ * no `sep`, return all of *rest, and set *rest to null.
+ * Loop: `while (!str_is_null(rest)) { part = str_split(&rest, ','); ... }` */
 struct str str_split(struct str *rest, char sep);
 
-/* A whole string of decimal digits with an optional '-', without overflow. False if it is not. */
+/* Read a decimal number, with an optional '-' in front. False: `s` has anything else in it, or the
+ * number does not fit; *out is unchanged. */
 bool str_to_i64(struct str s, int64_t *out) NODISCARD;
 
-/* Copies. str_dup() lives in the arena and is NUL-terminated after its end. */
+/* Copies in the arena. Each is followed by a NUL, which is not part of its length. str_dup() of a
+ * null slice is null. */
 struct str str_dup(struct arena *a, struct str s);
-struct str str_lower(struct arena *a, struct str s); /* ASCII */
-char *str_z(struct arena *a, struct str s);          /* NUL-terminated copy */
+struct str str_lower(struct arena *a, struct str s); /* ASCII letters in lower case */
+char *str_z(struct arena *a, struct str s);
 struct str str_concat(struct arena *a, struct str x, struct str y);
 struct str str_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Length of the leading part that is valid UTF-8 (no surrogates, no overlong forms). */
+/* The length of the part at the start of `s` that is valid UTF-8 (no surrogates, no overlong
+ * forms). It is s.len if all of `s` is valid. */
 size_t str_utf8_valid(struct str s);

@@ -1,7 +1,7 @@
 /* net/decode.c - zlib and brotli with one interface; headers and check sums of gzip are read here.
  *
- * inflate() gets the bare deflate data: so that the end of the data and a check sum that is missing
- * can be told from data that are missing. */
+ * inflate() gets only the deflate data, without header and check sum. So a missing check sum, which
+ * is allowed, can be distinguished from missing data. */
 #include "net/decode.h"
 
 #include <brotli/decode.h>
@@ -13,22 +13,22 @@
 
 #define PIECE 16384 /* bytes decoded at a time */
 
-/* Deflate makes at most 1032 bytes of one. What makes more of the bytes that came is coded twice,
- * or brotli of the same byte over and over. */
+/* A byte of deflate decodes to at most 1032 bytes. A higher ratio means that the body was coded
+ * twice, or that it is brotli of one byte repeated. */
 #define RATIO_MAX 2000
-#define RATIO_FROM (1024 * 1024) /* less does no harm */
+#define RATIO_FROM (1024 * 1024) /* shorter results do no harm */
 
 enum coding { CODING_NONE, CODING_GZIP, CODING_DEFLATE, CODING_BROTLI };
 
 enum stage {
     STAGE_HEAD,  /* of a gzip member, or perhaps of zlib */
-    STAGE_EXTRA, /* parts of a gzip header that may be there, in their order */
+    STAGE_EXTRA, /* optional parts of a gzip header, in their order */
     STAGE_NAME,
     STAGE_COMMENT,
     STAGE_HEAD_SUM,
     STAGE_DATA,
     STAGE_SUM,  /* check sum and length after a gzip member */
-    STAGE_DONE, /* what comes now is ignored */
+    STAGE_DONE, /* further bytes are ignored */
 };
 
 #define GZIP_HEAD 10
@@ -39,11 +39,11 @@ enum { FLAG_HEAD_SUM = 2, FLAG_EXTRA = 4, FLAG_NAME = 8, FLAG_COMMENT = 16, FLAG
 struct layer {
     enum coding coding;
     enum stage stage;
-    unsigned char few[GZIP_HEAD]; /* bytes of the header or check sum now coming in */
+    unsigned char few[GZIP_HEAD]; /* bytes of an incomplete header or check sum */
     size_t n_few;
     unsigned flags;
     size_t extra;    /* bytes of the extra field to come */
-    bool later;      /* not the first member */
+    bool later;      /* it is not the first member */
     uint32_t sum, n; /* of the member's data so far */
     z_stream z;      /* not for brotli */
     BrotliDecoderState *brotli;
@@ -142,13 +142,12 @@ static enum rc broken(const struct layer *l, struct err *err, const char *why)
     static const char *const names[] = {
         [CODING_GZIP] = "gzip", [CODING_DEFLATE] = "deflate", [CODING_BROTLI] = "br"};
 
-    return err_set(err, RC_PEER, "the body is not coded as announced (%s): %s", names[l->coding],
-                   why);
+    return err_set(err, RC_PEER, "the body is not valid %s: %s", names[l->coding], why);
 }
 
 /* ---- headers and check sums ------------------------------------------------------------------ */
 
-/* Collect `want` bytes; true when they are there. */
+/* Collect `want` bytes. True: all of them have come. */
 static bool collect(struct layer *l, size_t want, struct str *in)
 {
     while (l->n_few < want && in->len > 0) {
@@ -161,7 +160,7 @@ static bool collect(struct layer *l, size_t want, struct str *in)
     return true;
 }
 
-/* After the fixed part of a gzip header, or one of the parts after it. */
+/* A part of a gzip header is complete: go on to the next part that this header has. */
 static void next_part(struct layer *l)
 {
     do
@@ -172,7 +171,8 @@ static void next_part(struct layer *l)
            (l->stage == STAGE_HEAD_SUM && (l->flags & FLAG_HEAD_SUM) == 0));
 }
 
-/* The wrong byte tells at once, so that garbage of two bytes is not taken for a cut header. */
+/* Could the bytes so far begin a gzip header? Each byte is checked when it comes, so that two bytes
+ * of garbage are not taken for a header that was cut. */
 static bool may_be_gzip(const struct layer *l)
 {
     static const unsigned char magic[] = {0x1f, 0x8b, Z_DEFLATED};
@@ -252,7 +252,7 @@ static enum rc read_sum(struct layer *l, struct str *in, struct err *err)
 
 static enum rc feed(struct decoder *d, size_t i, struct str in, struct buf *out, struct err *err);
 
-/* What layer i made goes to the next one, or out. */
+/* Give the bytes that layer `i` has decoded to the next layer, or append them to `out`. */
 static enum rc pass_on(struct decoder *d, size_t i, struct str made, struct buf *out,
                        struct err *err)
 {
@@ -264,7 +264,7 @@ static enum rc pass_on(struct decoder *d, size_t i, struct str made, struct buf 
     if (l->made > d->max)
         return err_set(err, RC_LIMIT, "the decoded body is longer than %zu bytes", d->max);
     if (l->made > RATIO_FROM && l->made / RATIO_MAX > d->came)
-        return err_set(err, RC_LIMIT, "%zu bytes came to more than %zu decoded", d->came, l->made);
+        return err_set(err, RC_LIMIT, "%zu bytes decode to more than %zu", d->came, l->made);
     if (l->coding == CODING_GZIP) {
         l->sum = (uint32_t)crc32(l->sum, (const Bytef *)made.ptr, (uInt)made.len);
         l->n += (uint32_t)made.len;
@@ -327,7 +327,7 @@ static enum rc unbrotli_some(struct decoder *d, size_t i, struct str *in, struct
     return rc;
 }
 
-/* Deflate without the header that it should have (RFC 9110 §8.4.1.2, note). */
+/* Begin deflate data. The header of zlib may be missing (RFC 9110 §8.4.1.2, note). */
 static enum rc begin_deflate(struct decoder *d, size_t i, struct str *in, struct buf *out,
                              struct err *err)
 {

@@ -1,6 +1,5 @@
-/* net/guard.c - addresses against the special-purpose registries of IANA (IPv4 and IPv6, as of
- * 2025). Of IPv6 only 2000::/3 is given out for general use, so what lies outside is closed whole.
- */
+/* net/guard.c - checks addresses against IANA's registries of special-purpose addresses (IPv4 and
+ * IPv6, as of 2025). In IPv6, only 2000::/3 is for general use, so everything outside is closed. */
 #include "net/guard.h"
 
 #include <arpa/inet.h>

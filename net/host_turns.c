@@ -1,4 +1,4 @@
-/* net/host_turns.c - hosts while calls to them are in flight or wait. */
+/* net/host_turns.c - the queues of hosts. A host is in the map while calls to it run or wait. */
 #include "net/host_turns.h"
 
 #include "base/arena.h"

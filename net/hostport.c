@@ -1,4 +1,4 @@
-/* net/hostport.c - see hostport.h. */
+/* net/hostport.c - hosts with an optional port (RFC 3986 section 3.2). */
 #include "net/hostport.h"
 
 #include <arpa/inet.h>
@@ -37,7 +37,7 @@ static bool is_name(struct str s)
     return s.len > 0;
 }
 
-/* What follows the host: nothing, or a colon and at most five digits. */
+/* Read what follows the host: nothing, or a colon and at most five digits. */
 static bool read_port(struct str s, int *out)
 {
     *out = -1;
@@ -46,7 +46,7 @@ static bool read_port(struct str s, int *out)
     if (s.ptr[0] != ':' || s.len > 6)
         return false;
     if (s.len == 1)
-        return true; /* "host:" is the same as "host" (RFC 3986 section 3.2.3) */
+        return true; /* "host:" means "host" (RFC 3986 section 3.2.3) */
     *out = 0;
     for (size_t i = 1; i < s.len; i++) {
         if (!ascii_is_digit(s.ptr[i]))
@@ -84,7 +84,7 @@ bool hostport_is_loopback(const struct hostport *hp)
     if (hp->kind != HOST_NAME)
         return to_address(hp->kind == HOST_IPV4 ? AF_INET : AF_INET6, hp->host, &address) &&
                guard_is_loopback(&address.sa);
-    if (name.len > 0 && name.ptr[name.len - 1] == '.') /* the root of all names */
+    if (name.len > 0 && name.ptr[name.len - 1] == '.') /* "localhost." means "localhost" */
         name.len--;
     return str_ieqz(name, "localhost") ||
            (name.len > 10 && str_ieqz(str_slice(name, name.len - 10, name.len), ".localhost"));

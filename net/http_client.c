@@ -1,7 +1,8 @@
 /* net/http_client.c - the queues of calls, and how a call ends.
  *
- * A waiting call is one block of memory; what a running one needs is made when its turn comes.
- * Calls start and end from the loop, never from inside http_client_start() or http_client_cancel().
+ * A waiting call is one block of memory. The memory for the transfer is allocated when the call
+ * begins to run. Calls begin and end from the loop, never from inside http_client_start() or
+ * http_client_cancel().
  */
 #include "net/http_client.h"
 
@@ -16,8 +17,8 @@
 #include "base/mem.h"
 #include "net/http_client_priv.h"
 
-#define IDLE_MIN 16 /* idle connections kept at least, and at most */
-#define IDLE_MAX 256
+#define IDLE_MIN 16  /* at least so many idle connections are kept, ... */
+#define IDLE_MAX 256 /* ... and at most so many */
 
 void http_client_global_init(void)
 {
@@ -68,7 +69,7 @@ static void kick(struct http_client *c)
         evtimer_add(c->kick, &now);
 }
 
-/* From queue to queue; NULL: out of all. */
+/* Move the call from its queue to another one; NULL: to none. */
 static void call_move(struct call *k, struct call_queue *to)
 {
     if (k->queue != NULL) {
@@ -82,8 +83,8 @@ static void call_move(struct call *k, struct call_queue *to)
     }
 }
 
-/* The body is copied once, into the arena, which the callback may keep and give to another thread;
- * what came of it before a failure is of no use. */
+/* The body is copied once, into the arena. The callback may keep the arena and give it to another
+ * thread. After a failure, the part of the body that has come is dropped. */
 void http_call_end(struct call *k, enum rc rc, const struct err *err)
 {
     struct http_client *c = k->c;
@@ -92,7 +93,7 @@ void http_call_end(struct call *k, enum rc rc, const struct err *err)
     bool nested = c->in_callback;
 
     call_move(k, NULL);
-    kick(c); /* there may be room for a waiting one */
+    kick(c); /* a waiting call may start now */
     answer.arena = t != NULL ? t->arena : arena_new();
     if (t != NULL) {
         t->arena = NULL;
@@ -173,7 +174,7 @@ static void fail_closed(struct call *k)
     http_call_fail(k, RC_CLOSED, "the call was cancelled");
 }
 
-/* Cancelled calls get their callbacks, waiting ones their turn. */
+/* Run the callbacks of cancelled calls, and start waiting calls. */
 static void on_kick(evutil_socket_t fd, short what, void *ctx)
 {
     struct http_client *c = ctx;

@@ -24,12 +24,12 @@
 
 struct call {
     TAILQ_ENTRY(call) link;
-    struct call_queue *queue; /* of the client, in which it is */
+    struct call_queue *queue; /* the queue of the client in which the call is */
     struct http_client *c;
     uint64_t number;
     http_done_fn *done;
     void *ctx;
-    struct http_call given; /* strings stand after the struct; body borrowed */
+    struct http_call given; /* its strings follow the struct; its body is borrowed */
     struct transfer *t;     /* NULL while waiting */
 };
 
@@ -45,12 +45,12 @@ struct transfer {        /* of a running call */
     bool in_multi; /* libcurl works on `easy` */
     struct curl_slist *fields, *connect_to;
     struct resolver_query *query;
-    struct event *deadline; /* while resolving; libcurl keeps time afterwards */
+    struct event *deadline; /* while resolving; after that, libcurl has a timeout */
     int64_t deadline_ms;
 
     struct str method, url; /* of this hop */
     struct url_parts parts; /* of `url` */
-    struct str first;       /* authority and scheme of the first hop, whose secrets are sent */
+    struct str first;       /* origin of the first hop; secrets are sent to it only */
     int n_redirects;
     bool all_permanent, drop_body;
 
@@ -59,7 +59,7 @@ struct transfer {        /* of a running call */
     char peer[INET6_ADDRSTRLEN + 10];
 
     int status;                  /* of the answer now coming in; 0 before */
-    size_t header_len, body_len; /* as they came */
+    size_t header_len, body_len; /* bytes received, before decoding */
     struct decoder
         *decoder; /* of a coded body; NULL: the body is not coded, or this is not yet known */
     struct err body_err; /* what is wrong with the body; RC_OK: nothing */
@@ -85,10 +85,11 @@ struct http_client {
 
 /* ---- http_client.c ---- */
 
-/* The one callback of a call; the call is gone afterwards. */
+/* Run the callback of a call, and free the call. */
 void http_call_end(struct call *k, enum rc rc, const struct err *err);
 
-/* The same for a failure. The URL is put in front of the text. */
+/* The same for a failure. The URL is put in front of the text. http_call_fail_late() is for a call
+ * whose time is over. */
 void http_call_fail(struct call *k, enum rc rc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void http_call_fail_late(struct call *k);
 
@@ -100,10 +101,10 @@ int64_t http_time_left_ms(const struct transfer *t);
 /* Start a hop to the transfer's `url` and `parts`. May end the call. */
 void http_hop_start(struct call *k);
 
-/* For http_multi: a try ended. */
+/* http_multi calls this when a try has ended. */
 void http_hop_done(void *ctx, CURL *easy, CURLcode code);
 
-/* Scheme, host and port. */
+/* "http://host:80": the scheme, host and port of a URL. */
 struct str http_origin(struct arena *a, const struct url_parts *p);
 
 /* ---- http_try.c ---- */
@@ -114,11 +115,11 @@ void http_try_start(struct call *k);
 /* Is the answer a redirect that must be followed, or counted as one too many? */
 bool http_try_redirects(const struct transfer *t);
 
-/* A field of the answer, by lower-case name; null when absent. */
+/* The first field of the answer with this lower-case name; null: there is none. */
 struct str http_try_field(const struct transfer *t, const char *name);
 
 /* Drop the part of the body that has come so far. */
 void http_try_forget_body(struct transfer *t);
 
-/* "10.0.0.1:80", "[::1]:80". */
+/* Write the address as text: "10.0.0.1:80", "[::1]:80". */
 void http_address_text(const union address *addr, int port, char *out, size_t size);

@@ -1,8 +1,8 @@
 /* net/http_connection.c - the steps of one connection.
  *
- * connection_run() repeats the step of the present state until it has to wait; an event, a reply or
- * a deadline runs it again. A reply given inside the handler only changes the state, so pipelined
- * requests need no recursion. A connection is freed at the end of a run, never inside a step.
+ * connection_run() repeats the step of the present state until it has to wait. An event, a reply or
+ * a deadline runs it again. A reply from inside the handler only changes the state, so pipelined
+ * requests do not cause recursion. A connection is freed at the end of a run, never inside a step.
  */
 #include <errno.h>
 #include <linux/sockios.h>
@@ -20,10 +20,8 @@
 #include "base/stats.h"
 #include "net/http_server_priv.h"
 
-#define LARGE_BODY                                                                                 \
-    (64 * 1024)              /* longer ones are counted before they are sent; see count_body()     \
-                              */
-#define JUDGED_AFTER_MS 2000 /* a client's rate of reading is known after it */
+#define LARGE_BODY (64 * 1024) /* longer bodies are counted before they are sent (count_body) */
+#define JUDGED_AFTER_MS 2000   /* a client's rate of reading is known after this time */
 
 enum step { STEP_ON, STEP_WAIT };
 
@@ -58,16 +56,16 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
     connection_run(c);
 }
 
-/* Room for input while a request is being answered. */
+/* While a request is being answered: is there room for more input? */
 static bool has_room(const struct connection *c)
 {
     return c->in_len < INPUT_AHEAD;
 }
 
-/* What must be heard in this state. With the client's side ended, or no room for more, a level
- * would fire for ever: the edge still tells when the connection is reset. Edge and level cannot be
- * mixed on one socket, so while a reply waits for room only the level of writing is used, which
- * reports a reset as well. */
+/* Listen for the events that this state needs. When the client has ended its side, or there is no
+ * room for more input, a level-triggered event would fire for ever. An edge-triggered one does not,
+ * and still reports a reset. One socket cannot have both kinds, so while a reply waits for room,
+ * only the level-triggered write event is used; it reports a reset, too. */
 static void update_events(struct connection *c)
 {
     enum listening wanted = LISTEN_LEVEL;
@@ -140,8 +138,8 @@ static void connection_free(struct connection *c)
     server_connection_gone(sl);
 }
 
-/* End it: now, or at the end of the run that is on the stack. A request that is still being read
- * is forgotten; one that was handed over is abandoned by connection_free(). */
+/* End the connection: now, or at the end of the run that is on the stack. A request that is still
+ * being read is freed. A request that the handler has is abandoned by connection_free(). */
 static void die(struct connection *c)
 {
     if (c->req != NULL && c->state != CONN_HANDLED) {
@@ -165,7 +163,7 @@ bool connection_is_quiet(const struct connection *c)
 
 /* ---- output ---- */
 
-/* The answer was sent. */
+/* The reply was sent. */
 static void end_reply(struct connection *c)
 {
     drop_output(c);
@@ -175,8 +173,8 @@ static void end_reply(struct connection *c)
         return;
     }
     if (c->linger_after && !c->eof) {
-        /* Closing with unread input resets the connection, and the client may lose the answer:
-         * end our side and let the client end its own (RFC 9112 §9.6). */
+        /* Closing with unread input would reset the connection, and the client might lose the
+         * answer. So end our side, and let the client end its own (RFC 9112 §9.6). */
         shutdown(c->fd, SHUT_WR);
         c->state = CONN_LINGER;
         return;
@@ -184,7 +182,8 @@ static void end_reply(struct connection *c)
     die(c);
 }
 
-/* Send what is left of the reply; *sent tells how much went. False: the connection is broken. */
+/* Send what is left of the reply. Sets *sent to the number of bytes that the kernel took. False:
+ * the connection is broken. */
 static bool push_output(struct connection *c, const char *head, size_t head_len, size_t *sent)
 {
     struct str body = c->out_body != NULL ? blob_bytes(c->out_body) : STR_NULL;
@@ -207,8 +206,8 @@ static bool push_output(struct connection *c, const char *head, size_t head_len,
     return true;
 }
 
-/* Bytes of the reply that the client has read: what was given to the kernel and what it does not
- * hold any more. */
+/* Bytes of the reply that the client has read: those that were given to the kernel and are no
+ * longer in its buffer. */
 static int64_t bytes_read(const struct connection *c)
 {
     int held = 0;
@@ -225,7 +224,7 @@ int64_t connection_read_rate(const struct connection *c)
     return ms < JUDGED_AFTER_MS ? -1 : n < 0 ? 0 : n * 1000 / ms;
 }
 
-/* Has the client read enough since this was asked last? */
+/* Has the client read enough since the last call of this function? */
 static bool reads_on(struct connection *c)
 {
     int64_t n = bytes_read(c), before = c->out_read;
@@ -234,7 +233,7 @@ static bool reads_on(struct connection *c)
     return (n - before) * 1000 >= LIMIT_READ_RATE * c->sl->durations_ms[DEADLINE_WRITE];
 }
 
-/* Count out_body among what is being sent. False: there is no memory left for it. */
+/* Count out_body in the bytes that are being sent (max_unsent). False: that would be too much. */
 static bool count_body(struct connection *c)
 {
     if (c->out_counted)
@@ -250,7 +249,7 @@ static size_t body_left(const struct connection *c)
     return c->out_body != NULL ? blob_bytes(c->out_body).len - c->out_body_at : 0;
 }
 
-/* A problem document (RFC 9457) of the server's own. */
+/* A problem document (RFC 9457) for an answer that the server makes itself. */
 #define PROBLEM_FIELDS "Content-Type: application/problem+json\r\nCache-Control: no-store\r\n"
 static struct blob *problem_body(struct refusal why)
 {
@@ -294,7 +293,7 @@ void connection_reply(struct connection *c, int status, struct str fields, struc
         c->linger_after = true;
     head_len = http_reply_head(c->sl, head, status, fields, c->out_body, c->close_after,
                                r != NULL && r->is_http10);
-    /* the fields may lie in the request's arena: they are copied now */
+    /* The fields may be in the request's arena. They are copied now. */
     c->req = NULL;
     if (r != NULL)
         request_free(r);
@@ -320,14 +319,14 @@ void connection_reply(struct connection *c, int status, struct str fields, struc
         return;
     }
     c->out_body_at = sent - head_len;
-    if (body_left(c) > 0 && !count_body(c)) { /* a small one, to a client that does not read */
+    if (body_left(c) > 0 && !count_body(c)) { /* a small body; the client does not read it */
         die(c);
         return;
     }
     if (c->out_head == NULL && body_left(c) == 0) {
         bool running = c->running;
 
-        c->running = true; /* so that the end of the connection is left to the run below */
+        c->running = true; /* end_reply() must not free the connection; the run below does */
         end_reply(c);
         c->running = running;
     }
@@ -356,7 +355,7 @@ static enum step step_write(struct connection *c)
     return STEP_ON;
 }
 
-/* Answer what cannot be understood or goes over a bound, and close. */
+/* Answer a request that cannot be read or is over a limit, and close the connection. */
 static void refuse(struct connection *c, struct refusal why)
 {
     bool is_head = c->req != NULL && c->req->is_head;
@@ -387,8 +386,8 @@ static enum step hand_over(struct connection *c)
     return c->state == CONN_HANDLED ? STEP_WAIT : STEP_ON;
 }
 
-/* 100 (Continue), unless the client did not wait for it. Nothing else is in the socket's buffer, so
- * these few bytes go at once or the connection is broken. */
+/* Send 100 (Continue), unless the client did not wait for it. The socket's buffer is empty, so if
+ * these few bytes cannot be sent at once, the connection is broken. */
 static bool send_continue(struct connection *c)
 {
     struct str line = STR("HTTP/1.1 100 Continue\r\n\r\n");
@@ -497,7 +496,7 @@ static enum deadline_kind wanted_deadline(const struct connection *c)
     return DEADLINE_NONE;
 }
 
-/* Keep the input that was not used; give memory back when there is none. */
+/* Keep the input that was not used. If there is none, free the memory. */
 static void keep_input(struct connection *c)
 {
     if (c->data_len == 0) {
@@ -517,7 +516,7 @@ static void keep_input(struct connection *c)
     c->data_len = 0;
 }
 
-/* Run with the input in c->data. */
+/* Run the connection with the input in c->data. */
 static void run_on_data(struct connection *c)
 {
     enum deadline_kind deadline;
@@ -560,8 +559,8 @@ static void on_eof(struct connection *c)
         die(c);
         return;
     }
-    /* It may still wait for the answer (http_request_hold() says more). If it does not, the
-     * kernel finds out by itself and resets the connection. */
+    /* The client may still wait for the answer (see http_request_hold()). If it does not, the
+     * kernel's keep-alive probes find out and reset the connection. */
     setsockopt(c->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
     setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle_s, sizeof idle_s);
@@ -569,7 +568,7 @@ static void on_eof(struct connection *c)
     update_events(c);
 }
 
-/* Append what was read into the loop's scratch room to the input kept before. */
+/* Append `n` bytes, which were read into the loop's scratch room, to the input kept before. */
 static void append_input(struct connection *c, size_t n)
 {
     if (c->in_len + n > c->in_cap) {
@@ -599,7 +598,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 
     (void)what;
     sl->now_mono_ms = clock_mono_ms();
-    if (room == 0) { /* only an edge brings us here */
+    if (room == 0) { /* the event was edge-triggered */
         if (is_reset(fd))
             die(c);
         return;
@@ -611,18 +610,18 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
         if (errno != EAGAIN && errno != EWOULDBLOCK)
             die(c);
         else if (sl->stopping)
-            connection_run(c); /* ends it when it is between requests */
+            connection_run(c); /* ends the connection if it is between requests */
         return;
     }
     if (n == 0 && c->eof) {
-        if (is_reset(fd)) /* recv() goes on saying 0 after a FIN */
+        if (is_reset(fd)) /* after a FIN, recv() returns 0 again and again */
             die(c);
         return;
     }
     if (n == 0)
         on_eof(c);
     if (n == 0 && busy)
-        return; /* it may be freed by now */
+        return; /* `c` may have been freed */
     if (c->in_len == 0 && !busy) {
         c->data = sl->scratch;
         c->data_len = (size_t)n;
@@ -669,5 +668,5 @@ void connection_stop(struct connection *c)
 {
     if (!connection_is_quiet(c))
         return;
-    on_readable(c->fd, EV_READ, c); /* what has come meanwhile; ends it when nothing has */
+    on_readable(c->fd, EV_READ, c); /* read what has come; if nothing has, end the connection */
 }

@@ -1,5 +1,4 @@
-/* net/http_fields.c - small readers over slices; each takes what it understands and skips the rest.
- */
+/* net/http_fields.c - small readers of field values. They skip what they cannot read. */
 #include "net/http_fields.h"
 
 #include "base/ascii.h"
@@ -21,7 +20,7 @@ static bool take_char(struct str *s, char c)
     return true;
 }
 
-/* Bytes before the first of `stops`, without trailing spaces. */
+/* Take the bytes before the first byte that is in `stops`. Spaces at their end are removed. */
 static struct str take_until(struct str *s, const char *stops)
 {
     size_t n = 0;
@@ -34,8 +33,8 @@ static struct str take_until(struct str *s, const char *stops)
     return taken;
 }
 
-/* A quoted-string at the start of *s (its opening quote is there): the raw part between the quotes.
- * Takes everything when the closing quote is missing. */
+/* Take the quoted-string at the start of *s, which must be a quote. Returns the raw text between
+ * the quotes. If the closing quote is missing, it takes everything. */
 static struct str take_quoted(struct str *s)
 {
     size_t n = 1;
@@ -50,8 +49,8 @@ static struct str take_quoted(struct str *s)
     return taken;
 }
 
-/* The next element of a comma-separated list, trimmed; commas in quotes do not separate. False at
- * the end. Empty elements are skipped (RFC 9110 §5.6.1). */
+/* Take the next element of a comma-separated list, and trim it. A comma in quotes does not separate
+ * elements. Empty elements are skipped (RFC 9110 §5.6.1). False: there are no more elements. */
 static bool next_element(struct str *rest, struct str *element)
 {
     while (rest->len > 0) {
@@ -73,8 +72,8 @@ static bool next_element(struct str *rest, struct str *element)
     return false;
 }
 
-/* One `; name=value` of an element; *rest begins after the value or a former parameter. The value
- * is raw, *quoted tells whether it stood in quotes; null without '='. False at the end. */
+/* Take the next parameter `; name=value` of an element. *value is raw, and null when there is no
+ * '='. *quoted: it was in quotes. False: there are no more parameters. */
 static bool next_param(struct str *rest, struct str *name, struct str *value, bool *quoted)
 {
     for (;;) {
@@ -114,7 +113,7 @@ static struct str unquote(struct arena *a, struct str raw, bool quoted)
 
 /* ---- dates ---- */
 
-/* `n` digits, or with n = 0 one to nine of them. */
+/* Take a number of `n` digits; n = 0: of one to nine digits. */
 static bool take_number(struct str *s, size_t n, int *out)
 {
     size_t i = 0;
@@ -152,7 +151,7 @@ static bool take_month(struct str *s, int *out)
 
 static bool take_weekday(struct str *s)
 {
-    /* the long forms first: the short ones are their beginnings */
+    /* the long names first, because they begin with the short ones */
     static const char *const names[] = {"Monday",   "Tuesday", "Wednesday", "Thursday", "Friday",
                                         "Saturday", "Sunday",  "Mon",       "Tue",      "Wed",
                                         "Thu",      "Fri",     "Sat",       "Sun"};
@@ -186,7 +185,8 @@ static bool take_day_first(struct str *s, struct civil *c)
         return false;
     n_digits -= (int)s->len;
     if (sep == '-' && n_digits == 2) {
-        /* RFC 9110 §5.6.7: a year that looks more than 50 years ahead is in the past */
+        /* RFC 9110 §5.6.7: a year of two digits that seems more than 50 years in the future is in
+         * the past */
         int64_t this_year = clock_civil(clock_now_s()).year;
         c->year = this_year - this_year % 100 + year;
         if (c->year > this_year + 50)
@@ -242,7 +242,8 @@ int64_t http_date(struct str value)
     return at + c.hour * 3600 + c.minute * 60 + c.second;
 }
 
-/* delta-seconds (RFC 9111 §1.2.2): digits; what does not fit is 2^31. -1 if it is not one. */
+/* Read delta-seconds (RFC 9111 §1.2.2). A number that does not fit counts as 2^31. -1: it is not a
+ * number. */
 static int64_t delta_seconds(struct str s)
 {
     int64_t n = 0;
@@ -285,11 +286,11 @@ struct cache_control http_cache_control(struct str value)
             skip_spaces(&arg);
             arg = arg.len > 0 && arg.ptr[0] == '"' ? take_quoted(&arg) : str_trim(arg);
         }
-        /* given twice, the shorter time holds (RFC 9111 §4.2.1 lets us choose) */
+        /* if it is given twice, the shorter time is used (RFC 9111 §4.2.1 lets us choose) */
         if (str_ieqz(name, "max-age")) {
             int64_t s = delta_seconds(arg);
             if (s < 0)
-                s = 0; /* unreadable: stale, as the same section advises */
+                s = 0; /* not readable: stale, as the same section recommends */
             if (cc.max_age_s < 0 || s < cc.max_age_s)
                 cc.max_age_s = s;
         } else if (str_ieqz(name, "no-cache")) {
@@ -331,8 +332,7 @@ bool http_list_has(struct str list, struct str token)
 
 /* ---- negotiation ---- */
 
-/* A weight "0", "0.5", "1.000" in thousandths; anything else counts as 1000, as if it were absent.
- */
+/* Read a weight ("0", "0.5", "1.000"), in thousandths. Anything else is ignored and gives 1000. */
 static int weight(struct str s)
 {
     int q, unit = 100;
@@ -349,7 +349,8 @@ static int weight(struct str s)
     return q < 1000 ? q : 1000;
 }
 
-/* The weight among the parameters; *n_params counts those before it that narrow the range. */
+/* The weight (q) in these parameters. *n_params: how many parameters are before it; each makes the
+ * range more specific. */
 static int element_weight(struct str params, int *n_params)
 {
     struct str name, value;
@@ -364,7 +365,7 @@ static int element_weight(struct str params, int *n_params)
     return 1000;
 }
 
-/* Does `media_type` carry every parameter of the range (before its q)? */
+/* Does `media_type` have every parameter of the range (those before its q)? */
 static bool has_params(struct str media_type, struct str range)
 {
     struct str name, value, rest, other_name, other_value;
@@ -397,11 +398,11 @@ int http_accept_q(struct str accept, struct str media_type)
 
         any = true;
         if (str_ieq(range, bare))
-            rank = has_params(full, params) ? 3 + n_params : 2; /* "...;type=feed" means us too */
+            rank = has_params(full, params) ? 3 + n_params : 2; /* "...;type=feed" matches, too */
         else if (str_ends(range, STR("/*")) && range.len == type.len + 2 &&
                  str_istarts(range, type))
             rank = 1;
-        else if (str_eqz(range, "*/*") || str_eqz(range, "*")) /* `*` alone: old Java clients */
+        else if (str_eqz(range, "*/*") || str_eqz(range, "*")) /* old Java clients send `*` */
             rank = 0;
         if (rank > best_rank || (rank == best_rank && rank >= 0 && q > best_q)) {
             best_rank = rank;
@@ -449,7 +450,7 @@ bool http_next_link(struct arena *a, struct str *rest, struct str *href, struct 
         end = rest->ptr[0] == '<' ? str_chr(*rest, '>') : -1;
         if (end >= 0)
             break;
-        take_until(rest, ","); /* no target: skip to the next */
+        take_until(rest, ","); /* it has no target: go on to the next link */
     }
     *href = str_dup(a, str_trim(str_slice(*rest, 1, (size_t)end)));
     *rest = str_slice(*rest, (size_t)end + 1, rest->len);

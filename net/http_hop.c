@@ -1,5 +1,5 @@
-/* net/http_hop.c - one hop: one URL, its name, the addresses that the guard allows, what libcurl
- * made of them, and where the answer points to. */
+/* net/http_hop.c - one hop: one URL. Its host is resolved, the guard chooses from the addresses,
+ * libcurl tries them, and then the call ends or goes on to the URL of a redirect. */
 #include "net/http_client_priv.h"
 
 #include <inttypes.h>
@@ -28,7 +28,7 @@ static void on_resolved(void *ctx, enum rc rc, const union address *addrs, size_
         return;
     }
     t->n_addrs = t->next = 0;
-    for (size_t i = 0; i < n; i++) /* the order is the resolver's, best first */
+    for (size_t i = 0; i < n; i++) /* in the order of the resolver, best first */
         if (guard_allows(k->c->cfg.guard, &addrs[i].sa))
             t->addrs[t->n_addrs++] = addrs[i];
     if (t->n_addrs == 0) {
@@ -68,7 +68,7 @@ void http_hop_start(struct call *k)
     t->query = resolver_ask(k->c->resolver, host, on_resolved, k);
 }
 
-/* Go where the answer points to (RFC 9110 §15.4). */
+/* Follow the redirect of the answer (RFC 9110 §15.4). */
 static void redirect(struct call *k)
 {
     struct transfer *t = k->t;
@@ -102,7 +102,7 @@ static void redirect(struct call *k)
     http_hop_start(k);
 }
 
-/* Was no connection made, so that another address may do better? */
+/* Could libcurl not connect? Then another address is tried. */
 static bool is_connect_failure(const struct transfer *t, CURLcode code)
 {
     curl_off_t connected_us = 0;
@@ -115,7 +115,7 @@ static bool is_connect_failure(const struct transfer *t, CURLcode code)
     return connected_us == 0;
 }
 
-/* What libcurl said as a reaction and a sentence. */
+/* End the call with the result and the text for libcurl's error `code`. */
 static void try_failed(struct call *k, CURLcode code)
 {
     struct transfer *t = k->t;

@@ -1,5 +1,5 @@
-/* net/http_multi.c - curl_multi_socket_action() on libevent: a timeout of 0 becomes a timer of no
- * delay, never a call from inside curl's own callback. */
+/* net/http_multi.c - curl_multi_socket_action() on libevent. When curl asks for a timeout of 0, a
+ * timer without delay is set, because curl must not be called from its own callback. */
 #include "net/http_multi.h"
 
 #include <event2/event.h>
@@ -8,7 +8,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
-struct watch { /* a socket; kept by curl as the socket's pointer */
+struct watch { /* of one socket; curl keeps the pointer to it (curl_multi_assign) */
     LIST_ENTRY(watch) link;
     struct http_multi *m;
     struct event *event;
@@ -31,7 +31,7 @@ static void act(struct http_multi *m, curl_socket_t fd, int mask)
     (void)curl_multi_socket_action(m->multi, fd, mask, &running);
     while ((msg = curl_multi_info_read(m->multi, &left)) != NULL) {
         CURL *easy = msg->easy_handle;
-        CURLcode code = msg->data.result; /* the message dies with the removal */
+        CURLcode code = msg->data.result; /* removing the handle frees the message */
 
         if (msg->msg != CURLMSG_DONE)
             continue;

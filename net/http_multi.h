@@ -1,7 +1,7 @@
-/* net/http_multi.h - a curl multi handle driven by one loop's events; part of http_client.
+/* net/http_multi.h - a curl multi handle on the events of one loop; part of the HTTP client.
  *
- * All on the loop's own thread. Nothing in here calls out but `done`, and that only from the loop,
- * never from inside multi_add() or multi_remove().
+ * All functions are called on the loop's own thread. The only callback is `done`. It runs from the
+ * loop, never from inside http_multi_add() or http_multi_remove().
  */
 #pragma once
 
@@ -11,15 +11,17 @@
 struct event_base;
 struct http_multi;
 
-/* A transfer ended, and is no longer in the multi handle. */
+/* The transfer of `easy` has ended with `code`, and has been removed from the multi handle. */
 typedef void http_multi_fn(void *ctx, CURL *easy, CURLcode code);
 
-/* `max_connections`: open ones, in use or idle. */
+/* Make a multi handle. `max_connections`: how many connections may be open, in use or idle. Never
+ * fails. */
 struct http_multi *http_multi_new(struct event_base *base, long max_connections,
                                   http_multi_fn *done, void *ctx);
 
-/* No transfer may be left in it. */
+/* Free the multi handle. It must not have any transfers. */
 void http_multi_free(struct http_multi **mp);
 
+/* Start the transfer of `easy`, which is borrowed until `done`; end it without calling `done`. */
 void http_multi_add(struct http_multi *m, CURL *easy);
 void http_multi_remove(struct http_multi *m, CURL *easy);

@@ -1,9 +1,9 @@
-/* net/http_parse.c - one request from bytes, in the way that leaves no second reading.
+/* net/http_parse.c - reads a request, and refuses what could be read in two ways.
  *
- * http-parser finds the parts. The packaged build runs in its non-strict mode and is generous with
- * line ends, spaces and lengths, so each line is checked here before it is shown to the parser, and
- * what the parser makes of the framing is compared with what is written there. Whatever another
- * parser on the way could read otherwise is refused (RFC 9112 §2.2, §3, §5, §6, §11.2).
+ * http-parser finds the parts of a request. The packaged build is not strict: it accepts unusual
+ * line ends, spaces and lengths. So each line is checked here before the parser gets it, and the
+ * parser's view of the framing is compared with the fields. A request that a proxy on the way could
+ * read differently is refused (RFC 9112 §2.2, §3, §5, §6, §11.2).
  */
 #include <stdio.h>
 
@@ -19,9 +19,8 @@
 
 static struct refusal too_large(struct http_request *r)
 {
-    return REFUSE(413,
-                  arena_printf(&r->arena, "the body is larger than the %zu bytes that are taken",
-                               r->sl->server->cfg.max_body));
+    return REFUSE(413, arena_printf(&r->arena, "the body is longer than the limit of %zu bytes",
+                                    r->sl->server->cfg.max_body));
 }
 
 /* ---- characters ---- */
@@ -43,7 +42,8 @@ void http_parse_init(void)
         if (ascii_is_alnum((char)i) || (i != 0 && strchr(token_marks, i) != NULL))
             char_classes[i] |= CHAR_TOKEN;
     }
-    /* sizes are bounded by http_scan_head() and the framing count, by server and not by process */
+    /* The parser's limit holds for the whole process. http_scan_head() and framing_ok() have limits
+     * for each server, so the parser's is not needed. */
     http_parser_set_max_header_size(UINT32_MAX / 2);
 }
 
@@ -80,13 +80,13 @@ static struct refusal check_request_line(const char *p, size_t len)
     if (space == 0 || version.len != 8 || !str_starts(version, STR("HTTP/")) ||
         version.ptr[5] < '0' || version.ptr[5] > '9' || version.ptr[6] != '.' ||
         version.ptr[7] < '0' || version.ptr[7] > '9')
-        return REFUSE(400, "the request line is not: METHOD, one space, target, one space, "
-                           "HTTP/1.1; spaces in the target are written %20");
+        return REFUSE(400, "the request line must be: METHOD, one space, target, one space, "
+                           "HTTP/1.1; write a space in the target as %20");
     if (version.ptr[5] != '1')
-        return REFUSE(505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+        return REFUSE(505, "only HTTP/1.1 and HTTP/1.0 are supported");
     for (ssize_t i = 0; i < space; i++)
         if (rest.ptr[i] <= ' ' || rest.ptr[i] == 0x7F || rest.ptr[i] == '#')
-            return REFUSE(400, "the target holds a character that may not stand in a URL; "
+            return REFUSE(400, "the target has a character that is not allowed in a URL; "
                                "percent-encode it");
     return FINE;
 }
@@ -100,8 +100,8 @@ static struct refusal check_field_line(const char *p, size_t len)
     if (n == len)
         return REFUSE(400, "a header line has no colon");
     if (n == 0 || p[n] != ':')
-        return REFUSE(400, "a field name is followed by something else than a colon, or holds "
-                           "characters that no name has");
+        return REFUSE(400, "a field name has a character that is not allowed there, or is not "
+                           "followed by a colon");
     return FINE;
 }
 
@@ -135,7 +135,7 @@ enum head_scan http_scan_head(struct connection *c, size_t *head_len, struct ref
     *why = FINE;
     if (c->scanned == 0 && !is_class(p[0], CHAR_TOKEN)) {
         *why = REFUSE(400, "this is not HTTP: a request begins with a method, as in: "
-                           "GET /path HTTP/1.1 (and TLS is not spoken on this port)");
+                           "GET /path HTTP/1.1 (this port does not support TLS)");
         return HEAD_REFUSED;
     }
     for (i = c->scanned; i < len; i++) {
@@ -145,7 +145,7 @@ enum head_scan http_scan_head(struct connection *c, size_t *head_len, struct ref
             continue;
         if (p[i] == '\r') {
             if (i + 1 == len)
-                break; /* look again when the next byte is here */
+                break; /* wait for the next byte */
             if (p[i + 1] != '\n') {
                 *why = REFUSE(400, "a carriage return without a line feed");
                 return HEAD_REFUSED;
@@ -206,8 +206,8 @@ static int on_field_name(http_parser *parser, const char *at, size_t len)
         r->fields_cap = LIMIT_REQUEST_FIELDS + 1;
     }
     f = &r->fields[r->n_fields++];
-    /* The line was checked: a colon follows, and somewhere CR LF. Taken from there the value is
-     * known even if the parser gives up on it. */
+    /* The line was checked: a colon follows, and a CR LF after it. So the value can be taken from
+     * the line, even if the parser does not accept it. */
     f->name = str_of(at, len);
     value = at + len + 1;
     f->value = str_trim(str_of(value, (size_t)((const char *)rawmemchr(value, '\r') - value)));
@@ -216,7 +216,7 @@ static int on_field_name(http_parser *parser, const char *at, size_t len)
 
 static int on_head_complete(http_parser *parser)
 {
-    parser->upgrade = 0; /* nothing is upgraded to; the message is framed as any other */
+    parser->upgrade = 0; /* upgrades are not offered; the body is read as in any other request */
     return 0;
 }
 
@@ -226,7 +226,7 @@ static const http_parser_settings head_settings = {
     .on_headers_complete = on_head_complete,
 };
 
-/* How often a field stands there; *value is the last one's. */
+/* How often the request has this field. *value: the value of the last one. */
 static int count_field(const struct http_request *r, const char *name, struct str *value)
 {
     struct str wanted = str_from(name);
@@ -251,11 +251,11 @@ static struct refusal read_framing(struct http_request *r)
         return REFUSE(400, "Content-Length is given more than once");
     if (n_codings > 0) {
         if (n_lengths > 0)
-            return REFUSE(400, "Content-Length and Transfer-Encoding exclude each other");
+            return REFUSE(400, "a request cannot have both Content-Length and Transfer-Encoding");
         if (r->is_http10)
-            return REFUSE(400, "HTTP/1.0 knows no Transfer-Encoding");
+            return REFUSE(400, "HTTP/1.0 does not have Transfer-Encoding");
         if (n_codings > 1 || !str_ieqz(coding, "chunked"))
-            return REFUSE(501, "the only transfer coding read here is: chunked");
+            return REFUSE(501, "the only supported transfer coding is: chunked");
         if ((r->parser.flags & F_CHUNKED) == 0)
             return REFUSE(400, "the framing of the body is ambiguous");
         r->body_kind = BODY_CHUNKED;
@@ -282,7 +282,7 @@ static struct refusal read_framing(struct http_request *r)
     return FINE;
 }
 
-/* uri-host [ ":" port ], by its characters: names are not resolved, only echoed in links. */
+/* Is it uri-host [ ":" port ]? Names are not resolved: they are only used in links. */
 static bool is_authority(struct str s)
 {
     static const char marks[] = "-._~%!$&'()*+;=:[]";
@@ -304,7 +304,7 @@ static struct refusal read_host(struct http_request *r)
     if (n == 0 && !r->is_http10)
         return REFUSE(400, "HTTP/1.1 needs a Host field");
     if (!is_authority(r->host))
-        return REFUSE(400, "Host is neither a name nor an address, with an optional port");
+        return REFUSE(400, "Host must be a name or an address, with an optional port");
     return FINE;
 }
 
@@ -340,7 +340,8 @@ static struct refusal decode_path(struct http_request *r, struct str raw)
     return FINE;
 }
 
-/* Origin form, or absolute form, whose scheme and authority are cut off (RFC 9112 §3.2). */
+/* Read the target in origin form or absolute form (RFC 9112 §3.2). The scheme and the authority of
+ * the absolute form are removed. */
 static struct refusal read_target(struct http_request *r)
 {
     struct str path;
@@ -348,7 +349,8 @@ static struct refusal read_target(struct http_request *r)
 
     if (str_eqz(r->target, "*")) {
         r->path = r->target;
-        return str_eqz(r->method, "OPTIONS") ? FINE : REFUSE(400, "only OPTIONS has the target *");
+        return str_eqz(r->method, "OPTIONS") ? FINE
+                                             : REFUSE(400, "the target * is only for OPTIONS");
     }
     if (r->target.len > 0 && r->target.ptr[0] != '/') {
         size_t scheme = str_istarts(r->target, STR("http://"))    ? 7
@@ -364,8 +366,8 @@ static struct refusal read_target(struct http_request *r)
                 break;
             }
         if (authority.len == 0 || !is_authority(authority))
-            return REFUSE(400, "the host of the target is neither a name nor an address");
-        r->host = authority; /* it counts, not Host (§3.2.2) */
+            return REFUSE(400, "the host of the target must be a name or an address");
+        r->host = authority; /* it is used in place of Host (§3.2.2) */
         r->target = str_slice(r->target, scheme + authority.len, r->target.len);
         if (r->target.len == 0 || r->target.ptr[0] != '/')
             r->target = str_concat(&r->arena, STR("/"), r->target);
@@ -390,13 +392,14 @@ static struct refusal parser_refusal(const struct http_request *r)
 {
     switch (HTTP_PARSER_ERRNO(&r->parser)) {
     case HPE_INVALID_METHOD:
-        return REFUSE(501, "no such method is known here");
+        return REFUSE(501, "this method is unknown");
     case HPE_INVALID_TRANSFER_ENCODING:
-        return REFUSE(501, "the only transfer coding read here is: chunked");
+        return REFUSE(501, "the only supported transfer coding is: chunked");
     case HPE_INVALID_CONTENT_LENGTH:
     case HPE_UNEXPECTED_CONTENT_LENGTH:
-        return REFUSE(400, "Content-Length is wrong: it is given once, in digits, and never beside "
-                           "Transfer-Encoding");
+        return REFUSE(400,
+                      "Content-Length is wrong: write it once, in digits, and not together with "
+                      "Transfer-Encoding");
     default:
         return REFUSE(400, http_errno_description(HTTP_PARSER_ERRNO(&r->parser)));
     }
@@ -423,7 +426,7 @@ struct refusal http_parse_head(struct http_request *r, const char *head, size_t 
     parsed = http_parser_execute(&r->parser, &head_settings, copy, len) == len &&
              HTTP_PARSER_ERRNO(&r->parser) == HPE_OK;
     lower_names(r);
-    /* lengths first: our words for them are better than the parser's */
+    /* first the lengths, because our error messages for them are better than the parser's */
     why = read_framing(r);
     if (!parsed && (why.status == 0 || HTTP_PARSER_ERRNO(&r->parser) == HPE_INVALID_METHOD))
         why = parser_refusal(r);
@@ -446,7 +449,7 @@ struct refusal http_parse_head(struct http_request *r, const char *head, size_t 
         r->keep_alive = false;
     if (count_field(r, "expect", &expect) > 0 && !r->is_http10) {
         if (!str_ieqz(expect, "100-continue"))
-            return REFUSE(417, "the only expectation met here is: 100-continue");
+            return REFUSE(417, "the only supported expectation is: 100-continue");
         r->expects_continue = r->body_kind != BODY_NONE;
     }
     r->body.max = r->sl->server->cfg.max_body;
@@ -455,8 +458,9 @@ struct refusal http_parse_head(struct http_request *r, const char *head, size_t 
 
 /* ---- the body ---- */
 
-/* The bytes between chunk data: CR and LF only as pairs, no other control characters, exactly CR LF
- * after the data of a chunk, and not too many of them. */
+/* Are these bytes valid between the data of chunks? CR and LF occur only as a pair, there are no
+ * other control characters, CR LF follows the data of a chunk at once, and there are not too many
+ * bytes. */
 static bool framing_ok(struct http_request *r, const char *p, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -474,8 +478,9 @@ static bool framing_ok(struct http_request *r, const char *p, size_t len)
     return r->framing_len <= r->sl->server->cfg.max_header + 16 * r->body.len;
 }
 
-/* Keep body bytes, unless the loop has too much of them in memory: a large body is the cheapest way
- * to take much of it, and its sender need not be known yet. */
+/* Keep bytes of the body. False: the bodies of this loop take too much memory. Without this limit,
+ * anybody could fill the memory with large bodies, because they are read before the sender is
+ * authenticated. */
 static bool keep_body(struct http_request *r, const char *data, size_t len)
 {
     struct server_loop *sl = r->sl;
@@ -512,7 +517,7 @@ static int on_chunk_size(http_parser *parser)
 {
     struct http_request *r = parser->data;
 
-    /* said early, so that nobody sends megabytes in vain */
+    /* refused before the client sends megabytes for nothing */
     if (parser->content_length > r->body.max - r->body.len) {
         r->refusal = too_large(r);
         return 1;
@@ -525,7 +530,7 @@ static int on_body_complete(http_parser *parser)
     struct http_request *r = parser->data;
 
     r->body_done = true;
-    http_parser_pause(parser, 1); /* what follows is another request */
+    http_parser_pause(parser, 1); /* the bytes that follow are the next request */
     return 0;
 }
 

@@ -73,7 +73,7 @@ void request_abandon(struct http_request *r)
         LIST_INSERT_HEAD(&r->sl->orphans, r, link);
         return;
     }
-    unhold(r); /* so that the callback cannot find and answer it any more */
+    unhold(r); /* first, so that the callback cannot find and answer the request */
     if (gone != NULL)
         gone(ctx, serial);
     request_free(r);
@@ -130,7 +130,7 @@ struct str http_request_field(const struct http_request *r, const char *name)
         const struct request_field *f = &r->fields[i];
         if (!str_eq(f->name, wanted))
             continue;
-        /* joining needs the request's arena, which is not const though the request is */
+        /* Joined values are allocated in the arena, so the const of the request is cast away. */
         value = str_is_null(value) ? f->value
                                    : str_printf(&((struct http_request *)r)->arena, "%.*s, %.*s",
                                                 STR_ARG(value), STR_ARG(f->value));
@@ -184,7 +184,7 @@ static void on_held_late(void *arg)
         r->late(r->ctx, serial);
     if (slot_of(sl, serial) == NULL)
         return;
-    /* nobody answered; the client shall not wait for ever */
+    /* nobody has answered; the client must not wait for ever */
     http_reply(r, 504, STR("Content-Type: application/problem+json\r\nCache-Control: no-store\r\n"),
                blob_copy(STR("{\"type\":\"about:blank\",\"title\":\"Gateway Timeout\","
                              "\"status\":504,\"detail\":\"no answer was ready in time\"}\n")));
@@ -272,7 +272,7 @@ static struct str date_line(struct server_loop *sl)
 static struct str reason(int status)
 {
     switch (status) {
-    case 200: /* the most frequent ones, without asking the library's switch */
+    case 200: /* the most frequent ones do not need the library's switch */
         return STR("OK");
     case 304:
         return STR("Not Modified");
@@ -312,7 +312,7 @@ void http_reply(struct http_request *r, int status, struct str fields, struct bl
 
     ASSERT(status >= 200 && status <= 599);
     ASSERT(loop_is_own(r->sl->loop));
-    if (c == NULL) { /* the client left; the handler did not hold the request and did not know */
+    if (c == NULL) { /* the client left, and the handler did not hold the request */
         LIST_REMOVE(r, link);
         request_free(r);
         blob_unref(&body);

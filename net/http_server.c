@@ -1,8 +1,8 @@
 /* net/http_server.c - listeners, deadlines, start and stop.
  *
- * The loops bind one address with SO_REUSEPORT and the kernel spreads the connections. A loop has
- * one timer for all its connections: those under the same kind of deadline stand in a list in order
- * of time, so the timer looks at the first of each list only.
+ * All loops bind the same address with SO_REUSEPORT, and the kernel distributes the connections. A
+ * loop has one timer for all its connections. Connections with the same kind of deadline are in a
+ * list in order of time, so the timer needs to look only at the first of each list.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,10 +19,10 @@
 #include "net/hostport.h"
 #include "net/http_server_priv.h"
 
-#define ACCEPT_TURN 256     /* connections accepted before others get their turn */
-#define ACCEPT_PAUSE_MS 100 /* after the system had no descriptor left */
+#define ACCEPT_TURN 256     /* connections accepted at once, before other events are handled */
+#define ACCEPT_PAUSE_MS 100 /* when no file descriptor is left */
 #define STOP_GRACE_MS 200   /* for connections that have not sent anything yet */
-#define LISTEN_QUEUE 4096   /* cut by net.core.somaxconn */
+#define LISTEN_QUEUE 4096   /* the kernel may cut it (net.core.somaxconn) */
 
 /* ---- deadlines ---- */
 
@@ -82,7 +82,7 @@ static void on_clock(evutil_socket_t fd, short what, void *arg)
 
 /* ---- memory of answers ---- */
 
-#define SLOW_RATE (64 * 1024) /* bytes a second; faster readers are not closed for others */
+#define SLOW_RATE (64 * 1024) /* bytes a second; faster readers are not closed to make room */
 
 /* Close the slowest reader of this loop. False: all are fast, or too new to judge. */
 static bool close_slowest(struct server_loop *sl, const struct connection *except)
@@ -128,7 +128,8 @@ void server_unsent_drop(struct server_loop *sl, size_t len)
 
 /* ---- accepting ---- */
 
-/* Tell a client that there is no room, as far as that is possible without serving it. */
+/* Tell a client that there are too many connections. Its request is not read, and the answer may
+ * not reach it. */
 static void turn_away(int fd)
 {
     static const char body[] =
@@ -149,7 +150,7 @@ static void turn_away(int fd)
     log_debug("http", "refused", "status=503 detail=\"too many connections\"");
     if (send(fd, text, (size_t)n, MSG_NOSIGNAL) > 0 && shutdown(fd, SHUT_WR) == 0)
         while (recv(fd, drop, sizeof drop, MSG_DONTWAIT) > 0)
-            ; /* unread input would turn the close into a reset */
+            ; /* with unread input, close() would reset the connection */
     close(fd);
 }
 
@@ -294,7 +295,7 @@ static enum rc bind_socket(const struct addrinfo *ai, int port, bool shared, int
     return RC_OK;
 }
 
-/* Bind and listen, once for each loop, all on one port. */
+/* Bind and listen once for each loop, all on the same port. */
 static enum rc bind_all(struct http_server *s, const struct addrinfo *ai, struct err *err)
 {
     int port = ntohs(ai->ai_family == AF_INET6
@@ -303,8 +304,8 @@ static enum rc bind_all(struct http_server *s, const struct addrinfo *ai, struct
     enum rc rc;
     int fd;
 
-    /* SO_REUSEPORT would let a second process of the same user share the port silently: ask
-     * without it first */
+    /* With SO_REUSEPORT, a second process of the same user could share the port without an error.
+     * So the port is first bound without it. */
     if (port != 0) {
         rc = bind_socket(ai, port, false, &fd, err);
         if (rc != RC_OK)
@@ -460,8 +461,8 @@ void server_connection_gone(struct server_loop *sl)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Run fn on every connection. What fn does may free any of them, or move it: to be answered, and
- * then it needs no visit. */
+/* Run fn on every connection. fn may free any connection, or answer it, which moves it to another
+ * list; a connection that was moved need not be visited. */
 static void each_connection(struct server_loop *sl, void (*fn)(struct connection *c))
 {
     struct connection *c;
@@ -492,7 +493,7 @@ static void stop_loop(void *arg)
     struct server_loop *sl = arg;
 
     sl->now_mono_ms = clock_mono_ms();
-    sl->stopping = true; /* from here on every reply closes its connection */
+    sl->stopping = true; /* from now on, every reply closes its connection */
     loop_timer_cancel(&sl->accept_pause);
     if (sl->server->started)
         accept_some(sl, INT32_MAX);

@@ -1,8 +1,9 @@
-/* net/http_try.c - one try: libcurl with one address, and what comes in.
+/* net/http_try.c - one try: libcurl with one address, and the answer as it comes in.
  *
- * libcurl gets one hop at a time, pinned to an address that the guard allowed (CONNECT_TO, and once
- * more when the socket is opened), so it neither resolves nor redirects. Header and body are
- * bounded as they arrive, the body as it came and decoded. */
+ * libcurl gets one hop at a time and one address that the guard allowed (CONNECT_TO; the address is
+ * checked again when the socket is opened). So libcurl neither resolves names nor follows
+ * redirects. The sizes of header and body are checked as they arrive; the size of the body is
+ * checked before and after decoding. */
 #include "net/http_client_priv.h"
 
 #include <arpa/inet.h>
@@ -12,15 +13,16 @@
 #include "base/ascii.h"
 #include "base/assert.h"
 
-#define CONNECT_MS 10000    /* when the call names no bound */
-#define REDIRECT_BODY 65536 /* bytes of a redirect's body that are read to keep the connection */
+#define CONNECT_MS 10000    /* when the call does not set connect_timeout_ms */
+#define REDIRECT_BODY 65536 /* a redirect's body is read up to here, to keep the connection */
 #define CODED_MORE 65536    /* bytes that headers and padding may add to a coded body */
 #define FIELDS_MAX 512      /* of one answer */
-#define FOLDED_MAX 4096     /* bytes of a value made of several lines, which is copied at each */
+#define FOLDED_MAX 4096     /* bytes of a folded value; each further line copies all of it */
 
 /* ---- what may go to another origin ---- */
 
-/* Fields that say nothing about the user; others go to the first origin only. */
+/* Is it a field that may be sent to any origin? The others may have secrets of the user, and are
+ * sent to the first origin only. */
 static bool is_ordinary_field(struct str name)
 {
     static const char *const names[] = {
@@ -35,7 +37,7 @@ static bool is_ordinary_field(struct str name)
     return false;
 }
 
-/* A name that is a token (RFC 9110 §5.6.2) and a value that cannot end its line. */
+/* Is the name a token (RFC 9110 §5.6.2), and the value without line breaks? */
 static bool is_sendable(const struct http_field *f)
 {
     if (f->name.len == 0)
@@ -82,7 +84,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
         t->header_over = true;
         return 0;
     }
-    if (str_starts(line, STR("HTTP/"))) { /* also 1xx, and what a 401 is followed by */
+    if (str_starts(line, STR("HTTP/"))) { /* a new answer; the last one was a 1xx or a 401 */
         struct str rest = line;
         int64_t status = 0;
 
@@ -94,7 +96,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
         return line.len;
     }
     if (str_trim(line).len == 0) {
-        /* These have no body; a server that sends one would answer the next request with it. */
+        /* These answers have no body. If a server sends one all the same, its bytes would be taken
+         * for the answer to the next request on this connection. */
         struct str len = http_try_field(t, "content-length");
 
         if ((t->status == 304 || t->status == 204) && len.len > 0 && !str_eqz(len, "0"))
@@ -128,7 +131,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
     return size * n;
 }
 
-/* The values of all fields Content-Encoding. */
+/* The values of all Content-Encoding fields, joined. */
 static struct str codings_of(const struct transfer *t)
 {
     struct str all = STR_NULL;
@@ -148,16 +151,15 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     enum rc rc = RC_OK;
 
     t->body_len += len;
-    if (http_try_redirects(
-            t)) { /* of no use; a short one is read so that the connection lives on */
+    if (http_try_redirects(t)) { /* a short body is read, so that the connection can be kept */
         t->redirect_cut = t->body_len > REDIRECT_BODY;
         return t->redirect_cut ? 0 : len;
     }
-    if (t->body_len == len) { /* the beginning */
+    if (t->body_len == len) { /* the first bytes of the body */
         decoder_free(&t->decoder);
         rc = decoder_new(codings_of(t), max, &t->decoder, &t->body_err);
     }
-    /* codings make a body longer by little; more is not the body any more */
+    /* A coding makes a body only a little longer. If much more comes, stop. */
     if (rc == RC_OK && t->body_len > max + (t->decoder != NULL ? max / 16 + CODED_MORE : 0))
         rc = err_set(&t->body_err, RC_LIMIT, "the answer's body is longer than %zu bytes", max);
     if (rc == RC_OK && t->decoder != NULL)
@@ -167,7 +169,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     return rc == RC_OK ? len : 0;
 }
 
-/* After the check of the hop, a second one: of the address that is really connected to. */
+/* Check the address to which libcurl really connects. The hop has checked it before. */
 static curl_socket_t on_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *sa)
 {
     struct transfer *t = ctx;
@@ -205,7 +207,7 @@ void http_address_text(const union address *addr, int port, char *out, size_t si
 
 static void add_field(struct transfer *t, struct str name, struct str value)
 {
-    /* An empty value is spelled with a semicolon; "Name:" would remove libcurl's own field. */
+    /* libcurl sends an empty value only for "Name;". "Name:" would remove libcurl's own field. */
     const char *line = value.len > 0
                            ? arena_printf(t->arena, "%.*s: %.*s", STR_ARG(name), STR_ARG(value))
                            : arena_printf(t->arena, "%.*s;", STR_ARG(name));
@@ -261,7 +263,7 @@ static CURL *easy_get(struct http_client *c)
     return easy;
 }
 
-/* Everything that does not change from address to address. */
+/* Set the options that are the same for all addresses of a hop. */
 static void set_options(struct call *k)
 {
     struct http_client *c = k->c;
@@ -277,7 +279,8 @@ static void set_options(struct call *k)
     curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, DECODER_ACCEPTS);
-    curl_easy_setopt(e, CURLOPT_HTTP_CONTENT_DECODING, 0L); /* it refuses a second gzip member */
+    curl_easy_setopt(e, CURLOPT_HTTP_CONTENT_DECODING,
+                     0L); /* libcurl refuses a second gzip member; net/decode.h does not */
     curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_text);
     curl_easy_setopt(e, CURLOPT_USERAGENT,
                      k->given.user_agent.len > 0 ? str_z(t->arena, k->given.user_agent)
@@ -288,7 +291,8 @@ static void set_options(struct call *k)
     curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, t);
-    /* libcurl asks without, and answers the challenge: Digest where it is offered, else Basic. */
+    /* libcurl first asks without a credential, and then answers the challenge: with Digest if the
+     * server offers it, otherwise with Basic. */
     if (first_origin && !str_is_null(k->given.credential)) {
         curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST));
         curl_easy_setopt(e, CURLOPT_USERPWD, str_z(t->arena, k->given.credential));
@@ -309,7 +313,7 @@ void http_try_start(struct call *k)
     }
     if (left < connect)
         connect = left;
-    connect /= (int64_t)(t->n_addrs - t->next); /* each address gets its share */
+    connect /= (int64_t)(t->n_addrs - t->next); /* addresses that are left share the time */
     if (t->easy == NULL)
         t->easy = easy_get(k->c);
     set_options(k);

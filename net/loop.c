@@ -1,4 +1,7 @@
-/* net/loop.c - the mailbox is a list under a mutex with an eventfd; timers are libevent's heap. */
+/* net/loop.c - the mailbox is a list with a mutex and an eventfd; timers are events of libevent.
+ *
+ * The eventfd is written only when the mailbox was empty. The thread takes the whole list out of
+ * the mailbox under the lock, and runs it without the lock. */
 #include "net/loop.h"
 
 #include <errno.h>
@@ -29,20 +32,20 @@ struct loop_timer {
 };
 
 struct loop {
-    struct event_base *base; /* touched by the thread only, while it runs */
+    struct event_base *base; /* only the thread may use it, while it runs */
     struct event *wake;      /* the eventfd in the base */
     int wake_fd;
     pthread_t thread;
     bool joined;                    /* by the owner of the loop */
     void *owner;                    /* see loop_set_owner() */
-    char name[16];                  /* as long as the kernel keeps */
+    char name[16];                  /* the kernel keeps no more */
     LIST_HEAD(, loop_timer) timers; /* pending ones; own thread */
     pthread_mutex_t lock;           /* guards mail and ended */
     struct mail_list mail;
     bool ended; /* goes false -> true once: the thread runs no more mail */
 };
 
-/* The loop whose thread this is; in loop_free() also the one whose left-over mail is run. */
+/* The loop of this thread; in loop_free(), the loop whose last messages are run. */
 static _Thread_local struct loop *own_loop;
 
 static struct mail_list detach_mail(struct loop *l)
@@ -77,8 +80,8 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
     run_mail(arg);
 }
 
-/* After the loop has ended: run mail until there is none, and say so under the lock, so that
- * nothing can be posted in between and be forgotten. */
+/* After the loop has ended: run messages until there are none, and set `ended` under the same lock,
+ * so that no message that is posted meanwhile is lost. */
 static void run_last_mail(struct loop *l)
 {
     bool ended;
@@ -130,7 +133,7 @@ struct loop *loop_new(const char *name)
     return l;
 }
 
-/* Put it in the mailbox; false when the thread has ended and nobody would run it. */
+/* Put a message in the mailbox. False: the thread has ended, and nobody would run it. */
 static bool try_post(struct loop *l, loop_fn *fn, void *ctx, bool even_ended)
 {
     struct mail *m = NEW(struct mail);
@@ -148,7 +151,7 @@ static bool try_post(struct loop *l, loop_fn *fn, void *ctx, bool even_ended)
     if (!posted)
         mem_free(m);
     else if (was_empty && write(l->wake_fd, &one, sizeof one) < 0)
-        ASSERT(errno == EAGAIN); /* the counter is full: it wakes up anyway */
+        ASSERT(errno == EAGAIN); /* the counter is full, so the thread will wake up */
     return posted;
 }
 
@@ -187,7 +190,7 @@ void loop_call(struct loop *l, loop_fn *fn, void *ctx)
         while (!call.done)
             pthread_cond_wait(&call.done_cond, &call.lock);
         pthread_mutex_unlock(&call.lock);
-    } else { /* the thread has ended: nobody else touches the loop */
+    } else { /* the thread has ended, so nobody else uses the loop */
         own_loop = l;
         fn(ctx);
         own_loop = before;

@@ -1,8 +1,8 @@
 /* net/loop.h - one thread's event loop with a mailbox.
  *
- * The loop owns an event_base without locks: only its own thread touches events. Other threads
- * post messages; the eventfd is written only when the mailbox was empty, and the list is detached
- * under the lock and run outside it. Created and freed by the thread that starts it.
+ * The event_base has no locks: only the loop's own thread may use its events. Other threads post
+ * messages, which are functions to run on the loop's thread. One thread makes the loop, stops it
+ * and frees it.
  */
 #pragma once
 
@@ -15,8 +15,7 @@ struct event_base;
 struct loop;
 typedef void loop_fn(void *ctx);
 
-/* Make a loop and start its thread, named `name`. Never fails (a missing kernel facility aborts).
- */
+/* Make a loop and start its thread, named `name`. Never fails; aborts if the kernel refuses. */
 struct loop *loop_new(const char *name);
 
 /* Run fn(ctx) on the loop's thread. Any thread; order is kept. After loop_stop() messages are

@@ -1,4 +1,5 @@
-/* net/resolver.c - a channel of c-ares, one entry a name, and queries that wait on entries. */
+/* net/resolver.c - a channel of c-ares, an entry for each name, and queries that wait for the
+ * answer of an entry. */
 #include "net/resolver.h"
 
 #include <ares.h>
@@ -18,7 +19,7 @@
 #define ENTRIES_MAX 20000
 #define TRY_MS 2000 /* first try; later ones wait longer */
 #define TRIES 3
-#define CHANNEL_MS 60000 /* an older idle channel is made anew: resolv.conf may differ by now */
+#define CHANNEL_MS 60000 /* an older, idle channel is replaced: resolv.conf may have changed */
 
 TAILQ_HEAD(query_list, resolver_query);
 
@@ -32,8 +33,8 @@ struct resolver_query {
 struct entry { /* of one name */
     struct resolver *r;
     TAILQ_ENTRY(entry) ready_link;
-    bool is_pending; /* c-ares works on it */
-    bool is_ready;   /* in the resolver's `ready`: an answer came and somebody waits */
+    bool is_pending; /* c-ares is asking for it */
+    bool is_ready;   /* in the resolver's `ready`: an answer came, and queries wait for it */
     int64_t expires_ms;
     struct query_list waiting;
     char *host;
@@ -94,7 +95,7 @@ static void on_socket(evutil_socket_t fd, short what, void *ctx)
     resolver_arm(r);
 }
 
-/* c-ares tells what it waits for on a socket; nothing: it is about to close it. */
+/* c-ares says which events it waits for on a socket. No events: it is about to close the socket. */
 static void on_sock_state(void *ctx, ares_socket_t fd, int readable, int writable)
 {
     struct resolver *r = ctx;
@@ -158,7 +159,8 @@ static void entry_forget(struct resolver *r, struct entry *e)
     entry_free(e);
 }
 
-/* Call those that wait. A callback may ask and cancel, so nothing is held across it. */
+/* Run the callbacks of waiting queries. A callback may start and cancel queries, so no pointer to
+ * an entry or a query is kept while it runs. */
 static void on_deliver(evutil_socket_t fd, short what, void *ctx)
 {
     struct resolver *r = ctx;
@@ -199,7 +201,7 @@ static void entry_ready(struct entry *e)
     evtimer_add(e->r->deliver, &now);
 }
 
-/* May be called from inside ares_getaddrinfo(). */
+/* c-ares has an answer. It may call this from inside ares_getaddrinfo(). */
 static void on_addrinfo(void *ctx, int status, int timeouts, struct ares_addrinfo *info)
 {
     struct entry *e = ctx;
@@ -293,7 +295,7 @@ bool resolver_numeric(struct str host, union address *out)
     return false;
 }
 
-/* Drop what nobody waits for: first what has expired, or else all of it. */
+/* Free entries for which nobody waits: those that have expired, or all of them if none has. */
 static void make_room(struct resolver *r)
 {
     int64_t now = clock_mono_ms();

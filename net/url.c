@@ -24,8 +24,8 @@ enum {
     C_SCHEME = 16,    /* may stand in a scheme after its first letter */
 };
 
-/* Class of each ASCII byte. `[` and `]` may not stand in paths and queries (RFC 3986 §3.3, §3.4).
- */
+/* The classes of an ASCII byte. `[` and `]` are not allowed in paths and queries (RFC 3986 §3.3,
+ * §3.4). */
 static unsigned url_class(unsigned char c)
 {
     static const char other_path[] = "!$&'()*+,;=:@/";
@@ -45,7 +45,7 @@ static unsigned url_class(unsigned char c)
     return 0;
 }
 
-/* The byte written as %XX at `i`, or -1. */
+/* The byte that is written as %XX at `i`; -1: there is no %XX. */
 static int escaped_byte(struct str s, size_t i)
 {
     int hi, lo;
@@ -62,8 +62,8 @@ static bool is_break(char c)
     return c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Without blanks and controls around it, and without tabs and line breaks in it, as browsers read
- * an attribute or a typed address. */
+/* Remove blanks and controls at both ends, and tabs and line breaks everywhere, as browsers do with
+ * the URL in an attribute. */
 static struct str url_clean(struct arena *a, struct str raw)
 {
     char *p;
@@ -85,7 +85,7 @@ static struct str url_clean(struct arena *a, struct str raw)
     return str_of(p, n);
 }
 
-/* Length of the scheme in front of a colon; 0 when there is none. */
+/* The length of the scheme, without its colon; 0: there is no scheme. */
 static size_t scheme_len(struct str s)
 {
     size_t i;
@@ -101,7 +101,8 @@ static size_t scheme_len(struct str s)
     return 0;
 }
 
-/* Offset of the first byte of `s` from `from` on that is one of `set`, or its length. */
+/* The offset of the first byte of `s`, at or after `from`, that is in `set`; s.len: there is none.
+ */
 static size_t find_any(struct str s, size_t from, const char *set)
 {
     while (from < s.len && (s.ptr[from] == '\0' || strchr(set, s.ptr[from]) == NULL))
@@ -119,7 +120,7 @@ static ssize_t last_at(struct str s)
 
 /* ---- the public form ---- */
 
-/* Schemes in which `x@y` is the name of somebody, not a credential. */
+/* Is it a scheme in which `x@y` is an address of a person, not a credential? */
 static bool is_naming_scheme(struct str scheme)
 {
     static const char *const names[] = {"mailto", "tag",  "acct", "xmpp", "sip", "sips",
@@ -149,7 +150,7 @@ struct str url_public(struct arena *a, struct str raw)
         if (!known && !has_slashes) {
             if (is_naming_scheme(scheme))
                 return str_slice(s, 0, end);
-            break; /* "user:password@host": the user looks like a scheme */
+            break; /* "user:password@host": the user was taken for a scheme */
         }
         at += n + 1;
         while (at < s.len && (s.ptr[at] == '/' || s.ptr[at] == '\\'))
@@ -164,7 +165,7 @@ struct str url_public(struct arena *a, struct str raw)
     authority = str_slice(rest, 0, find_any(rest, 0, "/\\?#"));
     sign = last_at(authority);
     colon = str_chr(authority, ':');
-    /* "http://user:pa/ss@host/" is not a URL, but its author meant a password. */
+    /* "http://user:pa/ss@host/" is not a valid URL, but "pa/ss" is meant as a password. */
     if (sign < 0 && colon >= 0 && authority.ptr[0] != '[' &&
         find_any(authority, (size_t)colon + 1, "0123456789") != (size_t)colon + 1 &&
         (size_t)colon + 1 < authority.len)
@@ -198,8 +199,9 @@ static enum rc host_ipv6(struct arena *a, struct str raw, struct str shown, stru
     return RC_OK;
 }
 
-/* A name in lower case and ASCII: percent-decoded, international labels to punycode (UTS #46,
- * non-transitional). ASCII names are only checked: registries are stricter than resolvers. */
+/* A host name in lower case and ASCII: percent-decoded, with international labels in punycode
+ * (UTS #46, non-transitional). Names in ASCII are only checked for their characters and lengths,
+ * because resolvers accept names that registries do not. */
 static enum rc host_name(struct arena *a, struct str raw, struct str shown, struct str *out,
                          struct err *err)
 {
@@ -214,7 +216,7 @@ static enum rc host_name(struct arena *a, struct str raw, struct str shown, stru
 
         if (str_utf8_valid(s) != s.len)
             return host_error(err, shown, "the host is not UTF-8");
-        if (s.len > 4 * HOST_MAX) /* before a library works on it */
+        if (s.len > 4 * HOST_MAX) /* the library must not get very long names */
             return host_error(err, shown, "the host is longer than 253 characters");
         n = idn2_lookup_u8((const uint8_t *)str_z(a, s), &puny,
                            IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
@@ -256,8 +258,8 @@ static enum rc host_canonical(struct arena *a, struct str raw, struct str shown,
 
 /* ---- parts ---- */
 
-/* Append `s`, percent-encoding what is not of class `keep`; a `%` that starts no %XX becomes %25.
- */
+/* Append `s`, and percent-encode the bytes that are not of class `keep`. A `%` that does not begin
+ * a %XX becomes %25. */
 static void append_part(struct buf *b, struct str s, unsigned keep)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -277,7 +279,7 @@ static void append_part(struct buf *b, struct str s, unsigned keep)
         buf_append(b, s.ptr + from, s.len - from);
 }
 
-/* Is this path segment "." or "..", with dots maybe written %2e? Returns how many dots. */
+/* 1 for the path segment ".", 2 for "..", 0 for all others. The dots may be written as %2e. */
 static int dot_segment(struct str s)
 {
     int dots = 0;
@@ -293,7 +295,7 @@ static int dot_segment(struct str s)
     return dots <= 2 ? dots : 0;
 }
 
-/* `path` (it starts with a slash, or is empty) without dot segments (RFC 3986 §5.2.4). */
+/* `path` without its dot segments (RFC 3986 §5.2.4). `path` is empty or starts with a slash. */
 static struct str remove_dots(struct arena *a, struct str path)
 {
     char *out = arena_alloc(a, path.len + 2);
@@ -335,7 +337,8 @@ static enum rc port_number(struct str text, int otherwise, struct str shown, int
     return RC_OK;
 }
 
-/* user:password, decoded; null when both are empty. Controls could end a header field early. */
+/* "user:password", decoded; null: both are empty. Control characters are refused, because they
+ * could end a header field. */
 static enum rc credential_of(struct arena *a, struct str userinfo, struct str shown,
                              struct str *out, struct err *err)
 {
@@ -355,7 +358,7 @@ static enum rc credential_of(struct arena *a, struct str userinfo, struct str sh
         return err_set(err, RC_INPUT, "URL \"%.*s\": a colon in the user name cannot be sent",
                        STR_ARG(shown));
     *out = str_printf(a, "%.*s:%.*s", STR_ARG(user), STR_ARG(password));
-    if (out->len != user.len + 1 + password.len) /* printf stopped at a NUL */
+    if (out->len != user.len + 1 + password.len) /* it has a NUL, at which printf stopped */
         *out = STR("\1");
     for (size_t i = 0; i < out->len; i++)
         if ((unsigned char)out->ptr[i] < ' ' || out->ptr[i] == 0x7f) {
@@ -367,7 +370,7 @@ static enum rc credential_of(struct arena *a, struct str userinfo, struct str sh
     return RC_OK;
 }
 
-/* feed://host/x, feed:http://host/x and feed://https://host/x are what readers' links look like. */
+/* The URL in a link for feed readers: feed://host/x, feed:http://host/x, feed://https://host/x. */
 static struct str without_feed(struct arena *a, struct str s)
 {
     struct str rest;
@@ -382,7 +385,7 @@ static struct str without_feed(struct arena *a, struct str s)
     return str_concat(a, STR("http://"), rest);
 }
 
-/* What libcurl makes of `url`: its host, which for numbers is a dotted address. */
+/* The host of `url` as libcurl reads it. libcurl turns a host like 0x7f000001 into 127.0.0.1. */
 static enum rc curl_host(struct arena *a, const char *url, struct str shown, struct str *host,
                          struct err *err)
 {
@@ -411,7 +414,7 @@ enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out, struct
     enum rc rc;
 
     if (raw.len > LIMIT_URL)
-        return err_set(err, RC_INPUT, "URL of %zu bytes: at most %d are taken", raw.len, LIMIT_URL);
+        return err_set(err, RC_INPUT, "URL of %zu bytes: the limit is %d", raw.len, LIMIT_URL);
     s = url_clean(a, raw);
     shown = str_slice(url_public(a, s), 0, 300);
     s = without_feed(a, s);
@@ -422,7 +425,7 @@ enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out, struct
                        STR_ARG(shown));
     parts.scheme = str_lower(a, str_slice(s, 0, n));
     if (!str_eqz(parts.scheme, "http") && !str_eqz(parts.scheme, "https"))
-        return err_set(err, RC_INPUT, "URL \"%.*s\": only http:// and https:// are fetched",
+        return err_set(err, RC_INPUT, "URL \"%.*s\": only http:// and https:// are supported",
                        STR_ARG(shown));
     s = str_slice(s, n + 1, s.len);
     if (s.len < 2 || find_any(s, 0, "/\\") != 0 || find_any(s, 1, "/\\") != 1)
@@ -477,7 +480,7 @@ enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out, struct
         parts.url = str_dup(a, buf_view(&b));
     }
     if (parts.url.len > LIMIT_URL)
-        return err_set(err, RC_INPUT, "URL of %zu bytes when encoded: at most %d are taken",
+        return err_set(err, RC_INPUT, "URL of %zu bytes when encoded: the limit is %d",
                        parts.url.len, LIMIT_URL);
     *out = parts;
     return RC_OK;
@@ -485,7 +488,7 @@ enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out, struct
 
 /* ---- resolving (RFC 3986 §5.2) ---- */
 
-struct split { /* parts as written, with their punctuation; absent is null */
+struct split { /* parts as written, with their punctuation; null: the part is absent */
     struct str scheme, authority, path, query, fragment;
 };
 
@@ -515,7 +518,7 @@ static struct split url_split(struct str s)
     return p;
 }
 
-/* The base's directory and the reference's path. */
+/* The path of the reference, after the directory of the base's path. */
 static struct str merge_paths(struct arena *a, const struct split *base, struct str ref)
 {
     size_t n = base->path.len;
@@ -536,7 +539,7 @@ struct str url_resolve(struct arena *a, struct str base, struct str ref)
         return r;
     b = url_split(url_clean(a, base));
     if (str_is_null(b.scheme) || (str_is_null(b.authority) && !str_starts(b.path, STR("/"))))
-        return r; /* no base, or one like "urn:x", which has no hierarchy */
+        return r; /* there is no base, or it has no hierarchy, as "urn:x" */
     p = url_split(r);
     if (str_is_null(p.authority)) {
         p.authority = b.authority;

@@ -14,9 +14,10 @@ struct url_parts {         /* arena strings */
 };
 
 /* Canonical form of an absolute http(s) URL: scheme and host lower case, IDN to punycode, default
- * port and fragment dropped, dot segments resolved, empty path "/", characters that may not stand
- * in a URL percent-encoded; percent-encodings otherwise kept as written. `feed:` and `feed://` map
- * to http(s). RC_INPUT says what is wrong: no scheme, not http(s), no host, too long. */
+ * port and fragment dropped, dot segments resolved, empty path "/", characters that are not allowed
+ * in a URL percent-encoded. Existing percent-encodings stay as they are. `feed:` and `feed://` map
+ * to http(s). RC_INPUT: it has no scheme or host, is not http(s), or is too long; *err says which.
+ */
 enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out,
                   struct err *err) NODISCARD;
 
@@ -28,9 +29,9 @@ struct str url_resolve(struct arena *a, struct str base, struct str ref);
  */
 struct str url_public(struct arena *a, struct str raw);
 
-/* "host:port" of a canonical URL. */
+/* "host:port" of a canonical URL, always with the port. */
 struct str url_authority(struct arena *a, struct str url);
 
-/* Percent-encode everything but unreserved characters; decode %XX (and + to space for forms). */
+/* Percent-encode everything but unreserved characters. Decode %XX; with `form`, also + to space. */
 struct str url_encode(struct arena *a, struct str s);
 struct str url_decode(struct arena *a, struct str s, bool form);

@@ -1,8 +1,9 @@
-/* net/xmlrpc.c - values, calls and answers through xmlrpc-c; text through net/xmlrpc_shim.
+/* net/xmlrpc.c - values, calls and answers by xmlrpc-c; their text is mapped by net/xmlrpc_shim.
  *
- * Of the library are used its values, its writer and its parser; its reference counts are plain
- * integers, so every value made here dies here. Methods are dispatched on a table of our own: the
- * library's registry would also offer system.multicall and system.shutdown. */
+ * Only the values, the writer and the parser of the library are used. Its reference counts are not
+ * safe across threads, so each value is freed by the function that made it. Methods are looked up
+ * in our own table, because the library's registry would also offer system.multicall and
+ * system.shutdown. */
 #include "net/xmlrpc.h"
 
 #include <inttypes.h>
@@ -16,11 +17,11 @@
 #include "base/mem.h"
 #include "net/xmlrpc_shim.h"
 
-#define DEPTH_MAX 64     /* of values; the library's own bound for what it parses */
-#define MEMBERS_MAX 4096 /* of one incoming struct: they are looked up one by one */
-#define GROWTH_MAX 5     /* times: an incoming `>` becomes "&gt;" in the shim */
+#define DEPTH_MAX 64     /* of values within values; the library's parser has the same limit */
+#define MEMBERS_MAX 4096 /* of one incoming struct; the library looks at one after the other */
+#define GROWTH_MAX 5     /* times longer: `>` becomes "&gt;" in the shim */
 
-/* Exported, but declared in none of the library's installed headers. */
+/* The library exports this function, but none of its installed headers declares it. */
 extern void xmlrpc_strfree(const char *string);
 
 void rpc_init(void)
@@ -35,7 +36,7 @@ void rpc_init(void)
     xmlrpc_limit_set(XMLRPC_NESTING_LIMIT_ID, DEPTH_MAX);
 }
 
-/* The library's complaint as ours. */
+/* Set *err to the library's error. */
 static enum rc env_error(const xmlrpc_env *env, struct err *err)
 {
     return err_set(err, env->fault_code == XMLRPC_LIMIT_EXCEEDED_ERROR ? RC_LIMIT : RC_INPUT, "%s",
@@ -96,8 +97,8 @@ static xmlrpc_value *write_dict(struct writer *w, const struct value *v)
     return dict;
 }
 
-/* The value for the library; NULL, and the environment's fault set, when it cannot be. A null
- * element of a list becomes an empty string, which keeps its neighbours' places. */
+/* The value for the library. NULL: it cannot be made, and the fault is in the environment. A null
+ * element of a list becomes an empty string, so that the elements after it keep their indexes. */
 static xmlrpc_value *write_value(struct writer *w, const struct value *v)
 {
     xmlrpc_value *x;
@@ -125,7 +126,7 @@ static xmlrpc_value *write_value(struct writer *w, const struct value *v)
     }
     if (w->depth >= DEPTH_MAX) {
         xmlrpc_env_set_fault_formatted(&w->env, XMLRPC_LIMIT_EXCEEDED_ERROR,
-                                       "more than %d values inside each other", DEPTH_MAX);
+                                       "values are nested more than %d deep", DEPTH_MAX);
         return NULL;
     }
     w->depth++;
@@ -150,8 +151,8 @@ static void writer_release(struct writer *w)
     arena_release(&w->arena);
 }
 
-/* Append what the library wrote, with <int> for its <i4>: the same type by the specification, and
- * the name that the signatures of receivers say. No text holds a '<'. */
+/* Append what the library wrote, with <int> in place of <i4>. Both are the same type, and receivers
+ * have <int> in their signatures. A '<' in a text is always escaped, so only tags are replaced. */
 static void put_document(struct buf *out, struct str s)
 {
     const struct str i4 = STR("i4>");
@@ -221,7 +222,7 @@ struct reader {
     struct arena *a;
 };
 
-/* A string as the library has it: still mapped. */
+/* A string as the library has it, still mapped. */
 static struct str read_mapped(struct reader *r, xmlrpc_value *x)
 {
     const char *p = NULL;
@@ -236,7 +237,8 @@ static struct str read_mapped(struct reader *r, xmlrpc_value *x)
     return s;
 }
 
-/* Bytes as text: bytes that are not UTF-8, or not a character of XML, are treated as in strings. */
+/* A <base64> as text. Bytes that are not UTF-8, or not characters of XML, are treated as in
+ * strings. */
 static struct str read_base64(struct reader *r, xmlrpc_value *x)
 {
     const unsigned char *p = NULL;
@@ -259,7 +261,7 @@ static struct str read_datetime(struct reader *r, xmlrpc_value *x)
     return str_printf(r->a, "%04u%02u%02uT%02u:%02u:%02u", t.Y, t.M, t.D, t.h, t.m, t.s);
 }
 
-/* A string, or the number that stands in one: see SHIM_I8. */
+/* A string, or the number that the shim has put into a string (SHIM_I8). */
 static struct value *read_text(struct reader *r, xmlrpc_value *x)
 {
     struct str s = read_mapped(r, x);
@@ -269,7 +271,7 @@ static struct value *read_text(struct reader *r, xmlrpc_value *x)
         return value_text(r->a, unshim_text(r->a, s));
     s = str_trim(str_slice(s, SHIM_I8.len, s.len));
     if (!str_to_i64(s, &i))
-        xmlrpc_env_set_fault(&r->env, XMLRPC_PARSE_ERROR, "an <i8> holds no 64-bit number");
+        xmlrpc_env_set_fault(&r->env, XMLRPC_PARSE_ERROR, "an <i8> is not a 64-bit number");
     return value_int(r->a, i);
 }
 
@@ -299,8 +301,7 @@ static struct value *read_dict(struct reader *r, xmlrpc_value *x)
 
     if (n > MEMBERS_MAX)
         xmlrpc_env_set_fault_formatted(&r->env, XMLRPC_LIMIT_EXCEEDED_ERROR,
-                                       "a struct of %d members, at most %d are taken", n,
-                                       MEMBERS_MAX);
+                                       "a struct of %d members; the limit is %d", n, MEMBERS_MAX);
     for (int i = 0; i < n && !r->env.fault_occurred; i++) {
         xmlrpc_value *key = NULL, *item = NULL;
 
@@ -314,7 +315,7 @@ static struct value *read_dict(struct reader *r, xmlrpc_value *x)
     return dict;
 }
 
-/* Never NULL; check the environment's fault at the end. */
+/* Read a value of the library. Never NULL; check the environment's fault at the end. */
 static struct value *read_value(struct reader *r, xmlrpc_value *x)
 {
     xmlrpc_bool flag = 0;
@@ -341,7 +342,7 @@ static struct value *read_value(struct reader *r, xmlrpc_value *x)
         return read_list(r, x);
     case XMLRPC_TYPE_STRUCT:
         return read_dict(r, x);
-    default: /* nil; the others are in no document that the shim let pass */
+    default: /* nil; the shim does not let other types pass */
         return value_null(r->a);
     }
 }
@@ -412,7 +413,7 @@ void rpc_server_free(struct rpc_server **sp)
     *sp = NULL;
 }
 
-/* The method of this name and the context it gets; NULL when there is none. */
+/* The method of this name, and its context; NULL: there is no such method. */
 static const struct rpc_method *find_method(struct rpc_server *s, struct str name, void **ctx)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -460,7 +461,7 @@ static enum rc on_method_help(void *ctx, struct arena *a, const struct value *pa
     return RC_OK;
 }
 
-/* Codes as xmlrpc-c's own servers give them. */
+/* The fault codes that xmlrpc-c's own servers use. */
 static int fault_code_of(enum rc rc)
 {
     switch (rc) {
@@ -482,7 +483,7 @@ static int fault_code_of(enum rc rc)
     }
 }
 
-/* The answer `v`, or when that is NULL the library's own value `raw`. */
+/* Write a methodResponse with the value `v`; if that is NULL, with the library's value `raw`. */
 static enum rc write_answer(struct buf *out, const struct value *v, xmlrpc_value *raw,
                             struct err *err)
 {
@@ -516,14 +517,14 @@ static void write_fault(struct buf *out, int code, const char *text)
     XMLRPC_MEMBLOCK_INIT(char, &w.env, &block, 0);
     xmlrpc_env_set_fault(&fault, code, str_z(&w.arena, shim_text(&w.arena, str_from(text))));
     xmlrpc_serialize_fault(&w.env, &block, &fault);
-    (void)writer_emit(&w, &block, out, NULL); /* a fault that does not fit has no better answer */
+    (void)writer_emit(&w, &block, out, NULL); /* if it does not fit, there is nothing to send */
     XMLRPC_MEMBLOCK_CLEAN(char, &block);
     xmlrpc_env_clean(&fault);
     writer_release(&w);
 }
 
-/* Method name and parameters of a call; *raw, the parameters as the library has them, is to be
- * released unless it is NULL. */
+/* Read the method name and the parameters of a call. *raw has the parameters as values of the
+ * library; the caller releases it, unless it is NULL. */
 static enum rc read_call(struct arena *a, struct str body, struct str content_type,
                          struct str *method, struct value **params, xmlrpc_value **raw,
                          struct err *err)
@@ -586,7 +587,7 @@ void rpc_server_answer(struct rpc_server *s, struct str body, struct str content
     if (rc == RC_OK)
         return;
     if (!buf_ok(out)) {
-        out->overflow = false; /* part of an answer may stand there */
+        out->overflow = false; /* `out` may have a part of an answer */
         out->len = start;
     }
     write_fault(out, code, err.text);

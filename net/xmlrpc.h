@@ -1,10 +1,12 @@
-/* net/xmlrpc.h - XML-RPC calls and answers as values, without transport; a shim that makes xmlrpc-c
- * safe and lossless.
+/* net/xmlrpc.h - XML-RPC calls and answers as values, without transport, by xmlrpc-c.
  *
- * xmlrpc-c cannot carry characters beyond the BMP, control characters or DOCTYPEs safely: text is
- * mapped around it and mapped back (see xmlrpc.c). Outgoing values use base types only: no nil, no
- * i8 (D51): null members are left out, larger numbers are strings, characters XML 1.0 forbids are
- * dropped. Call rpc_init() once before threads. Any thread afterwards.
+ * xmlrpc-c cannot handle characters beyond the BMP, control characters or DOCTYPEs safely, so text
+ * is mapped before the library gets it, and mapped back after (net/xmlrpc_shim.h). Outgoing values
+ * have base types only, without nil and i8 (D51): null members are left out, numbers beyond 32 bits
+ * are strings, and characters that XML 1.0 forbids are dropped.
+ *
+ * Call rpc_init() once, before other threads start. After that any thread may call everything. A
+ * server does not change; its methods must be safe for the threads that use it.
  */
 #pragma once
 
@@ -15,11 +17,12 @@
 
 void rpc_init(void);
 
-/* A methodCall with these parameters, UTF-8. RC_LIMIT when `out` overflows. */
+/* Append a methodCall with these parameters to `out`, in UTF-8. RC_LIMIT: it does not fit. */
 enum rc rpc_write_call(struct buf *out, struct str method, const struct value *const *params,
                        size_t n_params, struct err *err) NODISCARD;
 
-/* What an answer says. Never fails: a body that is not a methodResponse is RPC_GARBAGE. */
+/* Read an answer. RPC_RESULT sets *result; RPC_FAULT sets *fault_code and *fault_text; RPC_GARBAGE:
+ * the body is not a methodResponse. */
 enum rpc_answer { RPC_RESULT, RPC_FAULT, RPC_GARBAGE };
 enum rpc_answer rpc_read_answer(struct arena *a, struct str body, struct value **result,
                                 int *fault_code, struct str *fault_text);
@@ -37,6 +40,6 @@ struct rpc_method {
 struct rpc_server;
 struct rpc_server *rpc_server_new(const struct rpc_method *methods, size_t n, void *ctx);
 void rpc_server_free(struct rpc_server **sp);
-/* Answer one call: always a methodResponse in `out`. `content_type` may name a charset. */
+/* Answer one call: append a methodResponse to `out`. `content_type` may name a charset. */
 void rpc_server_answer(struct rpc_server *s, struct str body, struct str content_type,
                        struct buf *out);

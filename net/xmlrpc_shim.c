@@ -5,9 +5,9 @@
  *   U+E000..U+E800       E, itself
  *   <i8>                 E, U+E802 in front of the digits
  *
- * Every pair is six bytes, and every first half starts with the byte EE, so that text without that
- * byte, CR and four-byte sequences needs no work. Incoming documents are rewritten in one pass:
- * what the library's old XML parser gets to see are tags, text and five entities. */
+ * Every pair is six bytes, and its first half starts with the byte EE. So text without this byte,
+ * without CR and without sequences of four bytes stays as it is. Incoming documents are rewritten
+ * in one pass. The library's old XML parser sees only tags, text and five entities. */
 #include "net/xmlrpc_shim.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define ESCAPED_CR 0xE801
 #define DEPTH_MAX 320 /* of elements; 64 nested values need at most 5 each */
 
-/* The code point at `i` and its length in bytes; U+FFFD and 1 for a broken byte. */
+/* The code point at `i`, and its length in bytes. For an invalid byte: U+FFFD and 1. */
 static uint32_t utf8_at(struct str s, size_t i, size_t *len_out)
 {
     const unsigned char *p = (const unsigned char *)s.ptr + i;
@@ -63,7 +63,7 @@ static bool is_xml_char(uint32_t cp)
     return cp < 0xD800 || (cp >= 0xE000 && cp <= 0xFFFD) || (cp >= 0x10000 && cp <= 0x10FFFF);
 }
 
-/* Append one character as the library may have it; nothing for a forbidden one. */
+/* Append one character in its mapped form. A forbidden character is dropped. */
 static void shim_char(struct buf *b, uint32_t cp)
 {
     if (!is_xml_char(cp))
@@ -81,7 +81,7 @@ static void shim_char(struct buf *b, uint32_t cp)
     }
 }
 
-/* Length of the leading part that both sides write alike. */
+/* The length of the part at the start of `s` that the mapping does not change. */
 static size_t same_len(struct str s)
 {
     size_t i = 0, n;
@@ -90,7 +90,7 @@ static size_t same_len(struct str s)
         unsigned char c = (unsigned char)s.ptr[i];
         uint64_t eight;
 
-        if (i + 8 <= s.len) { /* most text is plain: no byte with the high bit, none below 0x20 */
+        if (i + 8 <= s.len) { /* most text is ASCII without control characters: skip 8 at once */
             memcpy(&eight, s.ptr + i, 8);
             if (((eight | (eight - 0x2020202020202020)) & 0x8080808080808080) == 0) {
                 i += 8;
@@ -130,8 +130,8 @@ struct str shim_text(struct arena *a, struct str s)
     return str_dup(a, buf_view(&b));
 }
 
-/* The character that the pair at `i` stands for; 0 when there is none. A lone half is itself: this
- * side wrote every pair, so none is met but in a document that never passed the other side. */
+/* The character that the pair at `i` stands for; 0: there is no pair. Half of a pair stays as it
+ * is; it occurs only in text that was never mapped. */
 static uint32_t pair_at(struct str s, size_t i)
 {
     uint32_t first, second;
@@ -198,7 +198,8 @@ void unshim_document(struct buf *out, struct str s)
 
 /* ---- encodings ---- */
 
-/* The value that follows `key` and "=", quoted or not, up to a blank or `;`; null when absent. */
+/* The value after `key` and "=", with or without quotes, up to a blank or `;`; null: there is none.
+ */
 static struct str value_after(struct str s, struct str key)
 {
     ssize_t at = str_ifind(s, key);
@@ -221,7 +222,7 @@ static struct str value_after(struct str s, struct str key)
     return str_slice(v, 0, n);
 }
 
-/* The encoding of the XML declaration at the start; null when none is named. */
+/* The encoding that the XML declaration names; null: it does not name one. */
 static struct str declared_encoding(struct str body)
 {
     struct str head = str_slice(body, 0, 400);
@@ -234,8 +235,8 @@ static struct str declared_encoding(struct str body)
     return value_after(str_slice(head, 0, (size_t)end), STR("encoding"));
 }
 
-/* `body` as UTF-8; null when `encoding` is unknown, or cannot be that of a text whose `<` is one
- * byte. Bytes that are wrong in it become U+FFFD. */
+/* `body` as UTF-8. Invalid bytes become U+FFFD. Null: `encoding` is unknown, or it has wide
+ * characters, and `wide` is false because the text has `<` as one byte. */
 static struct str to_utf8(struct arena *a, struct str body, struct str encoding, bool wide)
 {
     AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
@@ -257,7 +258,7 @@ static struct str to_utf8(struct arena *a, struct str body, struct str encoding,
     if (str_ieqz(encoding, "utf-8") || str_ieqz(encoding, "utf8"))
         return body;
     name = str_z(a, encoding);
-    /* As the web reads them: 0x80 to 0x9F are never control characters. */
+    /* As in browsers, these names mean windows-1252: 0x80 to 0x9F are not control characters. */
     if (str_ieqz(encoding, "iso-8859-1") || str_ieqz(encoding, "latin1") ||
         str_ieqz(encoding, "us-ascii") || str_ieqz(encoding, "ascii"))
         name = str_z(a, STR("WINDOWS-1252"));
@@ -285,7 +286,7 @@ static const struct {
     const char *mark;
     size_t len;
     const char *encoding;
-    bool skip; /* a byte order mark; else the first characters of a document without one */
+    bool skip; /* true: a byte order mark; false: the first characters of a document without one */
 } marks[] = {
     {"\xEF\xBB\xBF", 3, "UTF-8", true},    {"\xFF\xFE\0\0", 4, "UTF-32LE", true},
     {"\0\0\xFE\xFF", 4, "UTF-32BE", true}, {"\xFF\xFE", 2, "UTF-16LE", true},
@@ -311,7 +312,7 @@ static enum rc decode(struct arena *a, struct str body, struct str content_type,
             continue;
         given = str_is_null(given) ? names[i] : given;
         text = to_utf8(a, body, names[i], false);
-        /* "UTF-8" is often said by software that never looked. */
+        /* Software often declares UTF-8 without checking the text. */
         if (text.ptr == body.ptr && str_utf8_valid(body) != body.len)
             text = STR_NULL;
     }
@@ -340,7 +341,7 @@ static struct str scan_rest(const struct scan *sc)
     return str_slice(sc->s, sc->at, sc->s.len);
 }
 
-/* Skip to the byte after `end`; false when it does not come. */
+/* Skip to the byte after `end`. False: `end` does not occur. */
 static bool scan_past(struct scan *sc, struct str end)
 {
     ssize_t n = str_find(scan_rest(sc), end);
@@ -368,7 +369,7 @@ static void scan_char(struct scan *sc, uint32_t cp)
     }
 }
 
-/* Literal text up to `end`: line ends are normalised as XML 1.0 §2.11 says. */
+/* Copy the text up to offset `end`, with line ends normalised (XML 1.0 §2.11). */
 static void scan_text(struct scan *sc, size_t end)
 {
     struct str s = str_slice(sc->s, 0, end);
@@ -430,7 +431,7 @@ static bool is_name_byte(char c)
     return ascii_is_alnum(c) || c == '.' || c == '-' || c == '_' || c == ':';
 }
 
-/* A tag, without its attributes: XML-RPC has none. */
+/* Copy a tag without its attributes; XML-RPC does not have attributes. */
 static enum rc scan_tag(struct scan *sc, struct err *err)
 {
     struct str s = sc->s;
@@ -443,7 +444,7 @@ static enum rc scan_tag(struct scan *sc, struct err *err)
     for (from = i; i < s.len && is_name_byte(s.ptr[i]);)
         i++;
     if (i == from || i - from > 64)
-        return err_set(err, RC_INPUT, "byte %zu: a tag was expected after \"<\"", sc->at);
+        return err_set(err, RC_INPUT, "byte %zu: expected a tag after \"<\"", sc->at);
     name = str_slice(s, from, i);
     is_i8 = str_eqz(name, "i8") || str_eqz(name, "ex:i8");
     if (is_i8)
@@ -471,7 +472,7 @@ static enum rc scan_tag(struct scan *sc, struct err *err)
         buf_str(&sc->out, SHIM_I8);
     sc->depth += closing ? -1 : empty ? 0 : 1;
     if (sc->depth > DEPTH_MAX)
-        return err_set(err, RC_LIMIT, "more than %d elements inside each other", DEPTH_MAX);
+        return err_set(err, RC_LIMIT, "elements are nested more than %d deep", DEPTH_MAX);
     sc->at = i + 1;
     return RC_OK;
 }
@@ -513,7 +514,7 @@ enum rc shim_document(struct arena *a, struct str body, struct str content_type,
     enum rc rc;
 
     if (body.len > max)
-        return err_set(err, RC_LIMIT, "%zu bytes of XML, at most %zu are taken", body.len, max);
+        return err_set(err, RC_LIMIT, "%zu bytes of XML; the limit is %zu", body.len, max);
     if ((rc = decode(a, body, content_type, &sc.s, err)) != RC_OK)
         return rc;
     while (rc == RC_OK && sc.at < sc.s.len) {
@@ -524,7 +525,7 @@ enum rc shim_document(struct arena *a, struct str body, struct str content_type,
         if (sc.depth > 0)
             scan_text(&sc, end);
         else
-            sc.at = end; /* blanks around the document, or junk, which has no meaning */
+            sc.at = end; /* blanks around the document, or junk, which is ignored */
         if (sc.at < sc.s.len)
             rc = sc.s.ptr[sc.at] == '<' ? scan_markup(&sc, err) : scan_reference(&sc, err);
     }

@@ -1,8 +1,8 @@
-/* net/xmlrpc_shim.h - text on its way through xmlrpc-c, which cannot carry all of it.
+/* net/xmlrpc_shim.h - maps text for xmlrpc-c, which cannot handle all characters, and maps it back.
  *
- * Inside the library, characters beyond the BMP, carriage returns and the private-use characters
- * that stand for them are written as pairs of private-use characters; what XML 1.0 forbids is
- * dropped. The mapping is lossless for everything else. Pure functions, any thread.
+ * For the library, each character beyond the BMP, each carriage return, and each private-use
+ * character that the mapping itself uses becomes a pair of private-use characters. Characters that
+ * XML 1.0 forbids are dropped. All others come back unchanged. Pure functions, any thread.
  */
 #pragma once
 
@@ -16,17 +16,18 @@
 struct str shim_text(struct arena *a, struct str s);
 struct str unshim_text(struct arena *a, struct str s);
 
-/* Append a document that xmlrpc-c wrote, with its texts mapped back: finished XML, UTF-8. */
+/* Append a document that xmlrpc-c wrote, with its texts mapped back. The result is XML in UTF-8. */
 void unshim_document(struct buf *out, struct str s);
 
 /* An <i8> becomes a string that starts with this mark. No other text starts with it. The library
  * crashes on an <i8> that is not a number. */
 #define SHIM_I8 STR("\xEE\xA0\x80\xEE\xA0\x82")
 
-/* A document from outside, in any encoding named by its byte order mark, its XML declaration or
- * the charset of `content_type` (in this order; else UTF-8), as plain XML without declaration,
- * attributes, comments, CDATA sections and numeric references, ready for xmlrpc-c. RC_INPUT: a
- * DOCTYPE, markup that is not well-formed, an unknown entity or encoding. RC_LIMIT: longer than
- * `max` bytes, or deeper than XML-RPC can be. */
+/* Make a document from outside ready for xmlrpc-c. *out is mapped XML without declaration,
+ * attributes, comments, CDATA sections and numeric references. The encoding is the one of the byte
+ * order mark, of the XML declaration, or of the charset of `content_type`, in this order; without
+ * any of them it is UTF-8, or windows-1252 if the bytes are not UTF-8. RC_INPUT: the document has a
+ * DOCTYPE, an unknown entity or an unknown encoding, or is not well-formed. RC_LIMIT: it is longer
+ * than `max` bytes, or nested deeper than XML-RPC can be. */
 enum rc shim_document(struct arena *a, struct str body, struct str content_type, size_t max,
                       struct str *out, struct err *err) NODISCARD;

@@ -1,4 +1,4 @@
-/* server/cli.c - the table of commands and what they share. */
+/* server/cli.c - the table of commands, and the functions that they share. */
 #include "server/cli.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ const struct cli_command cli_commands[] = {
      "feedmill rm planet.debian.org", cli_rm},
     {"ls", "[--all]", "list feeds: state, last and next fetch and why, last error",
      "feedmill ls --all", cli_ls},
-    {"show", "FEED", "show all that is known of one feed, by URL or id", "feedmill show 3",
+    {"show", "FEED", "show all that is known about a feed, by URL or id", "feedmill show 3",
      cli_show},
     {"get", "[FLAG]... URL...", "print a feed, or several merged into one",
      "feedmill get --type json --len 10 planet.debian.org", cli_get},
@@ -30,7 +30,7 @@ const struct cli_command cli_commands[] = {
     {"tail", "[--since start|SEQ] [URL...]", "print new entries as they come",
      "feedmill tail --since start planet.debian.org", cli_tail},
     {"archive", "--out DIR [--base URL] URL...",
-     "write the documents of /simple as files for any web server; again: what is new",
+     "write the documents of /simple as files for any web server; run it again to add new ones",
      "feedmill archive --out public planet.debian.org", cli_archive},
     {"parse", "[FLAG]... [FILE...]", "parse documents without a daemon, print JSON",
      "curl -s https://example.org/feed | feedmill parse --url https://example.org/feed", cli_parse},
@@ -130,7 +130,7 @@ static int unknown_flag(const char *name, const struct cli_flag *flags, size_t n
     return cli_misuse(name, "unknown flag %s (feedmill help %s lists the flags)", arg, name);
 }
 
-/* Store the value of a flag; false when it was given too often. */
+/* Store the value of a flag. False: the flag was given too often. */
 static bool take_value(const struct cli_flag *f, struct str value)
 {
     if (f->list == NULL)

@@ -1,7 +1,8 @@
 /* server/cli.h - the commands for people: a table of names, and what they share.
  *
- * A command gets its own arguments (argv[0] is its name) and returns the exit code: 0 done, 1 it
- * failed, 2 it was used wrongly. One line on standard error says why. Main thread.
+ * A command gets its own arguments (argv[0] is its name) and returns the exit code. If it failed or
+ * was used wrongly, it has written one line to standard error that says why. All functions are
+ * called on the main thread.
  */
 #pragma once
 
@@ -10,9 +11,9 @@
 #include "base/str.h"
 #include "model/value.h"
 
-#define CLI_OK 0
-#define CLI_FAILED 1
-#define CLI_USAGE 2
+#define CLI_OK 0     /* done */
+#define CLI_FAILED 1 /* the command failed */
+#define CLI_USAGE 2  /* wrong arguments */
 
 typedef int cli_fn(int argc, char **argv);
 
@@ -22,47 +23,50 @@ struct cli_command {
 };
 extern const struct cli_command cli_commands[]; /* ends with a NULL name */
 
-/* One line on standard error, "feedmill NAME: ...". Returns CLI_FAILED or CLI_USAGE. */
+/* Write one line to standard error: "feedmill NAME: ...". cli_fail() returns CLI_FAILED,
+ * cli_misuse() returns CLI_USAGE. */
 int cli_fail(const char *name, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int cli_misuse(const char *name, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* cli_misuse() with "usage: feedmill NAME ARGS". */
 int cli_usage(const char *name);
 
-/* The end of every command: write out what standard output still holds. When that fails, or failed
- * before, it says so and a code of CLI_OK becomes CLI_FAILED. */
+/* Every command ends with this: flush standard output, and return the exit code. If something could
+ * not be written, now or before, it says so and returns CLI_FAILED in place of CLI_OK. */
 int cli_finish(const char *name, int code);
 
-/* A flag of a command: "--name VALUE" or "--name=VALUE"; without `arg` a switch, whose value
- * becomes "yes". */
+/* A flag of a command: "--name VALUE" or "--name=VALUE". Without `arg` it is a switch, "--name",
+ * and its value becomes "yes". */
 struct cli_flag {
     const char *name;  /* "--type" */
     const char *arg;   /* what the help calls its value; NULL: a switch */
     const char *help;  /* one sentence */
-    struct str *value; /* the last one given */
-    struct str *list;  /* or, for one that may be repeated, room for `max` */
-    size_t max, *n;
+    struct str *value; /* gets the value; if the flag is repeated, the last one */
+    struct str *list;  /* or gets all values of a flag that may be repeated, at most `max` */
+    size_t max, *n;    /* *n: how many there are */
 };
 
-/* Take the flags out of argv and store their values; what remains are the operands. Returns -1 to
- * go on, or the exit code: after --help or -h, which print the help of the command, or after saying
- * which flag is wrong. */
+/* Take the flags out of argv and store their values. The operands remain in argv. Returns -1: go
+ * on. Otherwise it returns the exit code, because the help was printed (--help, -h), or because a
+ * flag was wrong; it has said which one. */
 int cli_take_flags(int *argc, char **argv, const struct cli_flag *flags, size_t n);
 
-/* Remove the bytes that control a terminal, because texts of publishers may hold any bytes. The
- * first function returns the text in the arena, the second writes it to standard output. */
+/* Replace the bytes that control a terminal by spaces, because the text of a publisher may have any
+ * bytes. cli_plain() returns the text in the arena, cli_print_plain() writes it to standard output.
+ */
 struct str cli_plain(struct arena *a, struct str text);
 void cli_print_plain(struct str text);
 
-/* A whole file, or standard input for "-". malloc'ed; NULL after saying why not. */
+/* Read a whole file, or standard input for "-", of at most `max` bytes. Free the bytes with free().
+ * NULL: it cannot be read; the function has said why. */
 char *cli_read_file(const char *name, const char *path, size_t max, size_t *len_out);
 
 /* ---- talking to the daemon (server/cli_http.c) ---- */
 
 /* The flags of all commands that talk to the daemon. */
 struct cli_server {
-    struct str url, token; /* null: FEEDMILL_SERVER and FEEDMILL_TOKEN count */
-    bool ends_with_output; /* while waiting: exit when nobody reads standard output any more */
+    struct str url, token; /* null: use FEEDMILL_SERVER and FEEDMILL_TOKEN */
+    bool ends_with_output; /* while waiting, exit if standard output is closed by its reader */
 };
 #define CLI_SERVER_FLAGS(srv)                                                                      \
     {"--server", "URL", "The daemon; default: FEEDMILL_SERVER, or http://127.0.0.1:8080.",         \
@@ -74,44 +78,45 @@ struct cli_server {
     }
 
 struct cli_answer {
-    int status; /* 0: none came */
+    int status; /* 0: no answer came */
     struct str body, content_type;
-    struct str problem; /* why it failed: a sentence; null: it did not */
+    struct str problem; /* a sentence that says why the request failed; null: it did not fail */
 };
 
-/* One request; strings of the answer are in the arena. False for a status of 400 and more, and when
- * no answer came: out->problem says why. */
+/* Send one request, and wait for the answer for at most `timeout_ms`. The strings of the answer are
+ * in the arena. False: no answer came, or its status is 400 or more; out->problem says why. */
 bool cli_ask(const struct cli_server *srv, struct arena *a, const char *method, struct str path,
              struct str content_type, struct str body, int64_t timeout_ms, struct cli_answer *out);
 
-/* The same; the problem is printed. */
+/* The same, but print the problem. */
 bool cli_call(const char *name, const struct cli_server *srv, struct arena *a, const char *method,
               struct str path, struct str content_type, struct str body, int64_t timeout_ms,
               struct cli_answer *out);
 
-/* The same, and the answer read as JSON. NULL after saying why. */
+/* The same, and read the answer as JSON. NULL: it failed; the function has said why. */
 struct value *cli_call_json(const char *name, const struct cli_server *srv, struct arena *a,
                             const char *method, struct str path, struct str content_type,
                             struct str body, int64_t timeout_ms);
 
 /* ---- what people type (server/cli_names.c) ---- */
 
-/* The URL of an address as typed: without a scheme, a host name means https, an IP address, a name
- * of this machine or a host with a port means http. Anything else is left as it is. */
+/* The URL of an address as a person typed it. If it has no scheme, it gets http:// if its host is
+ * an IP address or a name of this machine, or has a port; otherwise it gets https://. Text that is
+ * not an address stays as it is. */
 struct str cli_url(struct arena *a, struct str typed);
 
-/* "url=A&url=B..." of argv[from..argc), percent-encoded. */
+/* "url=A&url=B..." for the arguments from argv[from] on, percent-encoded. */
 struct str cli_urls_query(struct arena *a, int from, int argc, char **argv);
 
-/* Do both texts name the same address? The typed one may lack the scheme and the slash at the end.
- */
+/* Do both texts name the same address? The typed one may be without scheme, and without the slash
+ * at the end. */
 bool cli_same_address(struct arena *a, struct str typed, struct str url);
 
-/* Among the feeds of GET /sub: the one with this id, or this URL (its own, or its page's). NULL:
- * none. */
+/* Find a feed in the answer to GET /sub: by its id, its URL, or the URL of its page. NULL: there is
+ * no such feed. */
 const struct value *cli_find_feed(struct arena *a, const struct value *all, struct str typed);
 
-/* A member as text: "-" for null and absent, "yes" and "no". */
+/* A member as text. "-": it is null or absent; "yes" and "no": it is a boolean. */
 const char *cli_text(struct arena *a, const struct value *v, const char *key);
 
 cli_fn cli_archive;

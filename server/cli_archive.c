@@ -1,11 +1,13 @@
 /* server/cli_archive.c - `feedmill archive`: the Simplefeed documents of a feed as files that any
  * web server can serve.
  *
- * The chain is read from the newest document back to the first one that is already there as an
- * archive: archives never change. New documents are first written under waiting names. Then those
- * that did not exist get their names (nothing links to them yet), and after them those that replace
- * a file, oldest first. So a reader finds a whole chain at any moment, also after a run that was
- * cut off. */
+ * The chain is read from the newest document back to the first archive document that is already in
+ * the folder. Archive documents never change, so those before it are there, too.
+ *
+ * A reader must find a complete chain at any moment, even after a run that was interrupted. So new
+ * documents are first written under temporary names. Then the documents that did not exist get
+ * their names; nothing links to them yet. At last come the documents that replace a file, oldest
+ * first. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,7 +27,7 @@
 #define GROWING "recent.atom"
 #define WAITING ".new"
 #define SERIES_DIGITS 8
-#define TRIES 10 /* to read the newest documents between two changes of them */
+#define TRIES 10 /* to read the newest documents before the feed changes again */
 
 struct archive {
     const char *name; /* of the command */
@@ -34,8 +36,8 @@ struct archive {
     struct str dir, base;
 };
 
-/* The name of the file of a document. The series is part of the name: under the same number,
- * another feed, or the same feed cut into pages of another size, has other entries. */
+/* The name of the file of a document. The series is part of the name, because document N of another
+ * feed, or of the same feed with another archive size, has other entries. */
 static struct str file_of(struct arena *a, struct str url)
 {
     struct str path = url, last = url, series = STR("");
@@ -54,7 +56,7 @@ static struct str file_of(struct arena *a, struct str url)
     return str_printf(a, "%.*s-%.*s.atom", SERIES_DIGITS, hex, STR_ARG(last));
 }
 
-/* The next link tag of the document's head in *rest; false after the last one. */
+/* Find the next link tag of the document's head in *rest. False: there are no more. */
 static bool next_link(struct str *rest, struct str *before, struct str *tag)
 {
     ssize_t at = str_find(*rest, STR("<link ")), entry = str_find(*rest, STR("<entry"));
@@ -68,7 +70,7 @@ static bool next_link(struct str *rest, struct str *before, struct str *tag)
     return tag->len > 0;
 }
 
-/* The path and query of the link with this relation; null when there is none. */
+/* The path and query of the link with this relation; null: there is no such link. */
 static struct str link_path(struct arena *a, struct str body, const char *rel)
 {
     struct str rest = body, before, tag;
@@ -86,8 +88,8 @@ static struct str link_path(struct arena *a, struct str body, const char *rel)
     return STR_NULL;
 }
 
-/* The document with its links to others of the chain, and to itself, led to the files. No hub
- * delivers those. */
+/* The document with links to the files, in place of its links to itself and to other documents of
+ * the chain. Links to a hub are removed, because no hub delivers the files. */
 static struct str relinked(struct archive *x, struct str body)
 {
     static const char *const ours[] = {"self", "via", "current", "prev-archive", "next-archive"};
@@ -123,7 +125,7 @@ static const char *path_in(struct archive *x, struct str file, const char *suffi
     return arena_printf(x->a, "%.*s/%.*s%s", STR_ARG(x->dir), STR_ARG(file), suffix);
 }
 
-/* Is it there, and an archive that will not change any more? */
+/* Does the file exist, and is it an archive document, which never changes? */
 static bool is_archived(struct archive *x, struct str file)
 {
     const char *path = path_in(x, file, "");
@@ -166,10 +168,10 @@ static bool take_place(struct archive *x, struct str file)
 struct kept {
     struct str file;
     struct str prev, next, via; /* paths and queries of its links; null */
-    unsigned char entries[16];  /* hash of what follows its head */
+    unsigned char entries[16];  /* hash of the part after its head */
 };
 
-/* One document, kept under its waiting name. */
+/* Read one document, and write it under its temporary name. */
 static bool keep(struct archive *x, struct str path, struct kept *out)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -187,7 +189,7 @@ static bool keep(struct archive *x, struct str path, struct kept *out)
                          .via = link_path(all, answer.body, "via")};
     digest_content(at < 0 ? STR("") : str_slice(answer.body, (size_t)at, answer.body.len),
                    out->entries);
-    x->a = &a; /* a document's text lives no longer than this */
+    x->a = &a; /* for the text of this document only */
     kept = write_file(x, out->file, relinked(x, answer.body));
     x->a = all;
     return kept;
@@ -204,9 +206,9 @@ static void note(struct file_list *l, struct str file)
     l->names[l->n++] = file;
 }
 
-/* The entry document, and the same entries under their permanent name. When the daemon has added
- * some in between, both are read again: the one must not say more than the other, nor lead to a
- * document that is not there. */
+/* Read the entry document, and the document that has the same entries under a permanent name. If
+ * the daemon has added entries between the two reads, read both again: both must have the same
+ * entries, and link to documents that exist. */
 static bool keep_newest(struct archive *x, struct str path, struct kept *newest,
                         struct file_list *l)
 {
@@ -231,7 +233,7 @@ static bool keep_newest(struct archive *x, struct str path, struct kept *newest,
     return false;
 }
 
-/* From the entry document back to what is there already. */
+/* Read the chain from the entry document back to a document that is already in the folder. */
 static bool walk(struct archive *x, struct str path, struct file_list *l)
 {
     struct kept doc;
@@ -245,13 +247,13 @@ static bool walk(struct archive *x, struct str path, struct file_list *l)
     return done;
 }
 
-/* All of them from their waiting names to their own. */
+/* Rename all files from their temporary names to their own. */
 static bool take_places(struct archive *x, const struct file_list *l)
 {
     bool *was_there = ARENA_ARRAY(x->a, bool, l->n + 1), done = true;
     int dir;
 
-    for (size_t i = 0; i < l->n; i++) /* the last one to be replaced is what readers begin with */
+    for (size_t i = 0; i < l->n; i++) /* the entry document (0), where readers begin, comes last */
         was_there[i] = i == 0 || access(path_in(x, l->names[i], ""), F_OK) == 0;
     for (size_t i = l->n; i-- > 0 && done;)
         done = was_there[i] || take_place(x, l->names[i]);

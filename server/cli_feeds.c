@@ -1,4 +1,4 @@
-/* server/cli_feeds.c - add, ls, show, get, import, export: feeds through the daemon's own API. */
+/* server/cli_feeds.c - the commands add, ls, show, get, import and export. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -23,7 +23,7 @@ static struct str with_field(struct arena *a, struct str form, const char *name,
 
 /* ---- add ---- */
 
-/* The subscription that has this URL already, by the answer to POST /sub; 0: none. */
+/* From the answer to POST /sub: the id of the subscription that already has this URL; 0: none. */
 static int64_t known_in(const struct value *made, struct str url)
 {
     const struct value *known = value_getz(made, "known");
@@ -34,7 +34,7 @@ static int64_t known_in(const struct value *made, struct str url)
     return 0;
 }
 
-/* The feed that a URL of the subscription led to, by the answer to GET /sub?id=N. */
+/* From the answer to GET /sub?id=N: the feed to which a URL of the subscription has led. */
 static const struct value *feed_of(struct arena *a, const struct value *sub, struct str url)
 {
     const struct value *s = value_at(value_getz(sub, "subscriptions"), 0);
@@ -46,7 +46,7 @@ static const struct value *feed_of(struct arena *a, const struct value *sub, str
     return NULL;
 }
 
-/* One line: the feed, its title, and the page when that was asked for. */
+/* Print one line: the feed, its title, and the page if the URL was that of a page. */
 static void say_added(struct arena *a, const struct value *feed, struct str url)
 {
     struct str title = value_get_textz(feed, "title"), own = value_get_textz(feed, "url");
@@ -58,14 +58,14 @@ static void say_added(struct arena *a, const struct value *feed, struct str url)
         cli_print_plain(title);
     }
     if (own.len > 0 && !cli_same_address(a, url, own)) {
-        fputs("  (by way of ", stdout);
+        fputs("  (found through ", stdout);
         cli_print_plain(url);
         putchar(')');
     }
     putchar('\n');
 }
 
-/* Wait until a subscribed URL has been fetched, and tell what it came to. */
+/* Wait until a subscribed URL has been fetched, and print the result. */
 static bool follow_up(const char *name, const struct cli_server *srv, struct arena *a, int64_t sub,
                       struct str url)
 {
@@ -74,7 +74,7 @@ static bool follow_up(const char *name, const struct cli_server *srv, struct are
     struct str fetch = str_printf(a, "/feed?type=json&len=1&url=%.*s", STR_ARG(url_encode(a, url)));
 
     if (!cli_ask(srv, a, "GET", fetch, STR_NULL, STR_NULL, WAIT_MS, &answer)) {
-        if (str_starts(answer.problem, url)) /* as most problems of publishers do */
+        if (str_starts(answer.problem, url)) /* most problems of publishers name the URL */
             url = STR_NULL;
         cli_fail(name, "%.*s%s%.*s", STR_ARG(cli_plain(a, url)), url.len > 0 ? ": " : "",
                  STR_ARG(answer.problem));
@@ -88,7 +88,7 @@ static bool follow_up(const char *name, const struct cli_server *srv, struct are
     return true;
 }
 
-/* Tell what each address came to. */
+/* Print the result for each address. */
 static int say_all(const char *name, const struct cli_server *srv, struct arena *a,
                    const struct value *made, bool has_settings, int argc, char **argv)
 {
@@ -108,7 +108,8 @@ static int say_all(const char *name, const struct cli_server *srv, struct arena 
         } else if (has_settings) {
             code = cli_fail(name,
                             "%.*s is subscribed already (subscription %" PRId64 "), and its "
-                            "settings stay as they are; \"feedmill rm\" it first to change them",
+                            "settings stay as they are; to change them, end it with \"feedmill "
+                            "rm\" first",
                             STR_ARG(url), known);
         } else {
             printf("  %.*s  subscribed already (subscription %" PRId64 ")\n", STR_ARG(url), known);
@@ -123,10 +124,11 @@ int cli_add(int argc, char **argv)
     struct cli_server srv = {0};
     struct str freq = STR_NULL, title = STR_NULL, folder = STR_NULL, raw = STR_NULL, form;
     const struct cli_flag flags[] = {
-        {"--freq", "N", "Level 0 (daily), 1 (every 30 minutes), 2 (every 5), or seconds.", &freq,
+        {"--freq", "N",
+         "How often to fetch: 0 (daily), 1 (every 30 minutes), 2 (every 5), or seconds.", &freq,
          NULL, 0, NULL},
         {"--title", "NAME", "A name of your own for the feed.", &title, NULL, 0, NULL},
-        {"--folder", "A/B", "The folder it is listed in.", &folder, NULL, 0, NULL},
+        {"--folder", "A/B", "The folder in which it is listed.", &folder, NULL, 0, NULL},
         {"--no-sanitize", NULL, "Keep HTML as the publisher wrote it, scripts included.", &raw,
          NULL, 0, NULL},
         CLI_SERVER_FLAGS(srv)};
@@ -150,7 +152,7 @@ int cli_add(int argc, char **argv)
     if (n_new > 0)
         printf("subscription %" PRId64 ": %zu feed%s\n", value_get_int(made, STR("id"), 0), n_new,
                n_new == 1 ? "" : "s");
-    fflush(stdout); /* what follows may take as long as the publishers do */
+    fflush(stdout); /* publishers may take long to answer */
     return say_all(argv[0], &srv, &a, made,
                    !str_is_null(freq) || !str_is_null(title) || !str_is_null(folder) ||
                        !str_is_null(raw),
@@ -169,7 +171,7 @@ static const char *pace(struct arena *a, const struct value *feed)
                : arena_printf(a, "%" PRId64 "s", value_get_int(feed, STR("period"), 0));
 }
 
-/* "1,4" for each feed: the ids of its subscriptions, by the feed's id. */
+/* Fill *out: from the id of each feed to the ids of its subscriptions, as "1,4". */
 static void read_subs(struct arena *a, const struct value *all, struct map *out)
 {
     const struct value *subs = value_getz(all, "subscriptions");
@@ -265,7 +267,7 @@ int cli_show(int argc, char **argv)
     if (all == NULL)
         return CLI_FAILED;
     if ((f = cli_find_feed(&a, all, str_from(argv[1]))) == NULL)
-        return cli_fail(argv[0], "no feed \"%s\" is known; \"feedmill ls --all\" lists them",
+        return cli_fail(argv[0], "there is no feed \"%s\"; \"feedmill ls --all\" lists all feeds",
                         argv[1]);
     for (uint32_t i = 0; i < f->len; i++) {
         printf("%-14.*s ", STR_ARG(f->members[i].key));
@@ -289,7 +291,7 @@ int cli_show(int argc, char **argv)
 
 /* ---- get ---- */
 
-/* Call, and copy the body to standard output. */
+/* Send a request, and write the body of the answer to standard output. */
 static int print_body(const char *name, const struct cli_server *srv, struct arena *a,
                       struct str path)
 {
@@ -297,7 +299,7 @@ static int print_body(const char *name, const struct cli_server *srv, struct are
 
     if (!cli_call(name, srv, a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, &answer))
         return CLI_FAILED;
-    fwrite(answer.body.ptr, 1, answer.body.len, stdout); /* cli_finish() sees errors */
+    fwrite(answer.body.ptr, 1, answer.body.len, stdout); /* cli_finish() checks for errors */
     if (!str_ends(answer.body, STR("\n")))
         putchar('\n');
     return CLI_OK;
@@ -329,7 +331,7 @@ int cli_get(int argc, char **argv)
 
 /* ---- import and export ---- */
 
-/* "list http://..., outline 3 (ftp://...), freq: why" */
+/* Print a problem of an import: "list http://..., outline 3 (ftp://...), freq: why". */
 static void say_problem(const char *name, struct arena *a, const struct value *p)
 {
     struct str list = value_get_textz(p, "list"), setting = value_get_textz(p, "setting");
@@ -347,7 +349,7 @@ static void say_problem(const char *name, struct arena *a, const struct value *p
     cli_fail(name, "%.*s", STR_ARG(cli_plain(a, where)));
 }
 
-/* What became of a list: one line, and one on standard error for each problem. */
+/* Print the result of an import: one line, and a line on standard error for each problem. */
 static void say_import(const char *name, struct arena *a, const struct value *v)
 {
     const struct value *problems = value_getz(v, "problems");

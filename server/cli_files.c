@@ -1,8 +1,8 @@
 /* server/cli_files.c - parse, discover and opml: documents without a daemon.
  *
- * One file (or standard input) goes to standard output; with --out DIR each result is written to
- * DIR/FILE.json, where relative paths keep their folders, and absolute ones what follows the
- * folder common to all files.
+ * The result of one file, or of standard input, goes to standard output. With --out DIR the result
+ * of each file is written to DIR/FILE.json. There, a relative path keeps its folders. An absolute
+ * path keeps the part after the folder that all absolute paths have in common.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ struct job {
     size_t n_headers;
 };
 
-/* Bytes of a document to a result; NULL after saying why not. */
+/* Make a result from the bytes of a document. NULL: it failed; the function has said why. */
 typedef struct value *convert_fn(const char *name, const struct job *job, struct arena *a,
                                  struct str body);
 
@@ -49,7 +49,7 @@ static void set_text(struct arena *a, struct value *dict, const char *key, struc
         value_set_text(a, dict, str_from(key), s);
 }
 
-/* Add what the address and the header fields say to what the document says. */
+/* Add to the result of the document what its address and the header fields say. */
 static void add_transport(const struct job *job, struct arena *a, struct value *result)
 {
     struct value *headers = value_dict(a);
@@ -112,10 +112,10 @@ static struct value *convert_discover(const char *name, const struct job *job, s
     (void)name;
     discover_page(a, body, job->url, header(job, "content-type"), &found);
     value_setz(a, v, "feeds", found_list(a, found.feeds, found.n_feeds));
-    if (found.n_feeds > 1) { /* the one that the daemon takes */
+    if (found.n_feeds > 1) { /* first the one that the daemon would take */
         discover_order(job->url, found.feeds, found.n_feeds);
         value_set_textz(a, v, "best", found.feeds[0].href);
-    } else if (found.n_feeds == 0 && found.n_guesses > 0) { /* what it tries */
+    } else if (found.n_feeds == 0 && found.n_guesses > 0) { /* the addresses that it would try */
         discover_order(job->url, found.guesses, found.n_guesses);
         value_setz(a, v, "guesses", found_list(a, found.guesses, found.n_guesses));
     }
@@ -143,7 +143,7 @@ static struct value *convert_opml(const char *name, const struct job *job, struc
         set_text(a, row, "html_url", f->html_url);
         for (size_t k = 0; k < f->n_folders; k++)
             value_push(a, folder, value_text(a, f->folders[k]));
-        if (!list.bozo) /* what encloses what is not known of an ill-formed one */
+        if (!list.bozo) /* in a list that is not well-formed, the folders are uncertain */
             value_setz(a, row, "folder", folder);
         set_text(a, row, "category", f->category);
         set_text(a, row, "freq", f->freq);
@@ -157,7 +157,7 @@ static struct value *convert_opml(const char *name, const struct job *job, struc
     return v;
 }
 
-/* Bytes of `path` up to and including the last '/' that all absolute operands share. */
+/* The length of the folder that all absolute operands have in common, with its last '/'. */
 static size_t common_folder(int argc, char **argv)
 {
     size_t n = 0;
@@ -180,7 +180,7 @@ static size_t common_folder(int argc, char **argv)
     return n;
 }
 
-/* Open DIR/FILE.json for writing, making folders on the way. */
+/* Open DIR/FILE.json for writing. Folders that are missing are made. */
 static FILE *open_result(const char *name, struct arena *a, struct str dir, const char *file)
 {
     char *path = arena_printf(a, "%.*s/%s.json", STR_ARG(dir), file);
@@ -199,7 +199,7 @@ static FILE *open_result(const char *name, struct arena *a, struct str dir, cons
     return f;
 }
 
-/* Write what has come together once it is `enough` bytes. */
+/* Write the collected text if it has at least `enough` bytes. */
 static bool pass_on(FILE *to, struct buf *text, size_t enough)
 {
     bool ok = text->len < enough || fwrite(text->ptr, 1, text->len, to) == text->len;
@@ -209,8 +209,8 @@ static bool pass_on(FILE *to, struct buf *text, size_t enough)
     return ok;
 }
 
-/* The dict as one line of JSON. Items of its lists go out one by one, so that the text of a large
- * document is never there as a whole. */
+/* Write the dict as one line of JSON. The items of its lists are written one by one, so that the
+ * text of a large document need not be in memory as a whole. */
 static bool write_result(FILE *to, const struct value *v)
 {
     AUTO(buf_release) struct buf text = BUF_INIT(BUF_ANY);
@@ -252,7 +252,7 @@ static int convert_file(const char *name, const struct job *job, convert_fn *con
     if ((bytes = cli_read_file(name, path, (size_t)1 << 30, &len)) == NULL)
         return 1;
     if (strstr(path, "..") != NULL && !str_is_null(job->out_dir))
-        return cli_fail(name, "%s: with --out, files are named without \"..\"", path);
+        return cli_fail(name, "%s: with --out, the name of a file must not have \"..\"", path);
     if ((v = convert(name, job, &a, str_of(bytes, len))) == NULL)
         return 1;
     if (!str_is_null(job->out_dir) && strcmp(path, "-") != 0 &&
@@ -271,7 +271,7 @@ static int convert_all(int argc, char **argv, convert_fn *convert)
         {"--url", "URL", "Where the document came from: the base of its relative references.",
          &job.url, NULL, 0, NULL},
         {"--header", "'NAME: VALUE'",
-         "A field of the answer that brought it, such as Content-Type. Repeatable.", NULL,
+         "A header field of the answer with the document, such as Content-Type. Repeatable.", NULL,
          job.headers, HEADERS_MAX, &job.n_headers},
         {"--out", "DIR", "Write the result of each FILE to DIR/FILE.json.", &job.out_dir, NULL, 0,
          NULL},

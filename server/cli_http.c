@@ -1,4 +1,4 @@
-/* server/cli_http.c - one request to the daemon at a time, on a loop of its own. */
+/* server/cli_http.c - requests to the daemon: each on a loop of its own, one at a time. */
 #include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,15 +11,15 @@
 #include "net/url.h"
 #include "server/cli.h"
 
-#define OUTPUT_LOOK_MS 250 /* how often it is looked whether the output is still read */
+#define OUTPUT_LOOK_MS 250 /* how often to check whether somebody still reads the output */
 
 struct exchange {
     struct loop *loop;
     struct http_client *client;
     const struct http_client_cfg *cfg;
     const struct http_call *call;
-    struct arena *arena; /* the caller's; written before `done`, read after */
-    struct queue *done;  /* one item when the answer is there */
+    struct arena *arena; /* the caller's; the loop uses it before `done`, the caller after */
+    struct queue *done;  /* gets one item when the call has ended */
     enum rc rc;
     struct err err;
     struct cli_answer *out;
@@ -41,7 +41,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     if (answer != NULL)
         arena_free(&answer->arena);
     pushed = queue_try_push(x->done, x);
-    (void)pushed; /* room for one, used once */
+    (void)pushed; /* it has room for one item */
 }
 
 static void begin(void *ctx)
@@ -59,7 +59,7 @@ static void end(void *ctx)
     http_client_free(&x->client);
 }
 
-/* What a problem document says, or the status alone. */
+/* The detail of a problem document; if the answer is not one, a sentence with its status. */
 static struct str problem_of(struct arena *a, const struct cli_answer *answer, bool has_token)
 {
     struct value *v = NULL;
@@ -67,8 +67,8 @@ static struct str problem_of(struct arena *a, const struct cli_answer *answer, b
 
     if (answer->status == 401)
         return has_token ? STR("the daemon does not accept this token; --token or FEEDMILL_TOKEN "
-                               "must be what it was started with")
-                         : STR("the daemon asks for a token; give it by --token TEXT or "
+                               "must have the token with which it was started")
+                         : STR("the daemon requires a token; set it by --token TEXT or "
                                "FEEDMILL_TOKEN");
     if (json_read(a, answer->body, &v, NULL) == RC_OK)
         detail = value_get_textz(v, "detail");
@@ -76,7 +76,7 @@ static struct str problem_of(struct arena *a, const struct cli_answer *answer, b
                                : cli_plain(a, detail);
 }
 
-/* Nobody reads standard output any more. */
+/* Is standard output a pipe or socket that nobody reads any more? */
 static bool is_output_gone(void)
 {
     struct pollfd p = {.fd = STDOUT_FILENO};
@@ -93,7 +93,7 @@ static void await(struct exchange *x, bool ends_with_output)
             exit(CLI_OK);
 }
 
-/* Run the call to its end on a loop of its own. */
+/* Run the call on a loop of its own, and wait until it has ended. */
 static void run(struct exchange *x, bool ends_with_output)
 {
     x->done = queue_new(1, NULL);
@@ -105,13 +105,13 @@ static void run(struct exchange *x, bool ends_with_output)
     queue_free(&x->done);
 }
 
-/* Why no answer came. */
+/* A sentence that says why no answer came. */
 static struct str silence(struct arena *a, struct str origin, const struct exchange *x)
 {
     if (x->rc == RC_PEER)
         return str_printf(a,
-                          "no daemon answers at %.*s; start one with \"feedmill serve\", or name "
-                          "another one with --server URL",
+                          "no daemon answers at %.*s; start one with \"feedmill serve\", or give "
+                          "the URL of another one with --server URL",
                           STR_ARG(origin));
     return str_printf(a, "no answer from the daemon at %.*s: %s", STR_ARG(origin), x->err.text);
 }

@@ -1,10 +1,10 @@
-/* server/cli_names.c - addresses and feeds as people type them. */
+/* server/cli_names.c - finds the addresses and feeds that people mean by what they type. */
 #include "base/buf.h"
 #include "net/hostport.h"
 #include "net/url.h"
 #include "server/cli.h"
 
-/* The host of an address without scheme; false: it has none that could be one. */
+/* Read the host of an address without scheme. False: it does not start with a host. */
 static bool read_host(struct str typed, struct hostport *out)
 {
     size_t n = 0;

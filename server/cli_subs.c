@@ -1,4 +1,4 @@
-/* server/cli_subs.c - sub and rm: subscriptions. */
+/* server/cli_subs.c - the commands sub and rm: subscriptions. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -64,7 +64,7 @@ static int add_sub(const struct cli_server *srv, struct arena *a, struct str fro
     return CLI_OK;
 }
 
-/* DELETE /sub: all of the subscription, or with `url` one feed of it. */
+/* DELETE /sub: end the whole subscription, or with `url` only one feed of it. */
 static bool end_sub(const char *name, const struct cli_server *srv, struct arena *a, int64_t id,
                     struct str url)
 {
@@ -76,8 +76,8 @@ static bool end_sub(const char *name, const struct cli_server *srv, struct arena
     return cli_call(name, srv, a, "DELETE", path, STR_NULL, STR_NULL, WAIT_MS, &answer);
 }
 
-/* The URL under which a subscription has a feed: as typed, or that of the feed `feed` (NULL: none).
- * Null: it does not have it. */
+/* The URL by which a subscription has a feed. `typed`: what the user typed; `feed`: the feed that
+ * it names, or NULL. Null: the subscription does not have this feed. */
 static struct str url_in(struct arena *a, const struct value *sub, struct str typed,
                          const struct value *feed)
 {
@@ -90,7 +90,8 @@ static struct str url_in(struct arena *a, const struct value *sub, struct str ty
     return STR_NULL;
 }
 
-/* End feeds argv[3..] of subscription `id`; none when one of them is not in it. */
+/* End the feeds argv[3], argv[4] and so on of subscription `id`. If it does not have one of them,
+ * none is ended. */
 static int end_feeds(const struct cli_server *srv, struct arena *a, int64_t id, int argc,
                      char **argv)
 {
@@ -138,7 +139,8 @@ int cli_sub(int argc, char **argv)
     struct str from = STR_NULL;
     const struct cli_flag flags[] = {
         {"--from", "start",
-         "With add: push what is there already, too. A position of the log is allowed as well.",
+         "With add: also push the entries that are stored already. A position of the log is "
+         "allowed, too: push the entries after it.",
          &from, NULL, 0, NULL},
         CLI_SERVER_FLAGS(srv)};
     int64_t id = 0;
@@ -165,8 +167,8 @@ int cli_sub(int argc, char **argv)
 
 /* ---- rm ---- */
 
-/* End what lists one feed. Subscriptions with an endpoint belong to who receives: they are named.
- */
+/* End all subscriptions that only list this feed. Those with an endpoint belong to a receiver; they
+ * are not ended, and the message names one of them. */
 static int rm_feed(const char *name, const struct cli_server *srv, struct arena *a,
                    const struct value *all, const char *typed)
 {

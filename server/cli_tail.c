@@ -1,7 +1,7 @@
-/* server/cli_tail.c - tail: the log as it grows.
+/* server/cli_tail.c - the command tail: prints new revisions of the log as they come.
  *
- * The position is the cursor of the last answer, so nothing is left out or repeated when the daemon
- * is away for a while: tail asks again until it is back. */
+ * If the daemon does not answer, tail asks again until it does. It goes on at the cursor of the
+ * last answer, so no revision is left out or repeated. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
@@ -14,7 +14,7 @@
 
 #define WAIT_MS 120000
 #define POLL_S 50
-#define AGAIN_MS 500 /* between two tries to find the daemon again */
+#define AGAIN_MS 500 /* pause between two tries to reach the daemon */
 
 static void print_revision(const struct value *r)
 {
@@ -34,7 +34,7 @@ static void print_revision(const struct value *r)
     putchar('\n');
 }
 
-/* Print the revisions of an answer; its cursor, or null when it is not one. */
+/* Print the revisions of an answer. Returns its cursor; null: it is not such an answer. */
 static struct str print_answer(struct arena *a, const struct cli_answer *answer)
 {
     struct value *v = NULL, *items;
@@ -54,13 +54,13 @@ static void wait_a_little(void)
     nanosleep(&ts, NULL);
 }
 
-/* No answer, or none that says anything about the request: the daemon may come back. */
+/* Is the daemon away? There was no answer, or one that does not concern the request. */
 static bool is_away(const struct cli_answer *answer)
 {
     return answer->status == 0 || answer->status >= 500;
 }
 
-/* Ask from `cursor` on, again and again. */
+/* Ask for revisions after `cursor`, again and again. */
 static int follow(const char *name, const struct cli_server *srv, struct str cursor,
                   struct str feeds)
 {
@@ -90,7 +90,7 @@ static int follow(const char *name, const struct cli_server *srv, struct str cur
             wait_a_little();
         }
         if (fflush(stdout) != 0)
-            return CLI_FAILED; /* cli_finish() says so */
+            return CLI_FAILED; /* cli_finish() prints the error */
     }
 }
 
@@ -101,8 +101,8 @@ int cli_tail(int argc, char **argv)
     struct str since = STR("end"), feeds = STR("");
     const struct cli_flag flags[] = {
         {"--since", "POSITION",
-         "Begin with what came after it: start, a number that tail shows, or a time such as "
-         "2025-01-31T12:00:00Z. Default: what comes from now on.",
+         "Begin after this point: start, a number that tail shows, or a time such as "
+         "2025-01-31T12:00:00Z. Default: begin now.",
          &since, NULL, 0, NULL},
         CLI_SERVER_FLAGS(srv)};
     struct cli_answer answer;
@@ -113,7 +113,7 @@ int cli_tail(int argc, char **argv)
         return code;
     if (argc > 1)
         feeds = str_concat(&a, STR("&"), cli_urls_query(&a, 1, argc, argv));
-    /* the first answer tells whether the request is understood, and where it begins */
+    /* the first answer says whether the request is valid, and has the cursor to begin with */
     if (!cli_call(argv[0], &srv, &a, "GET",
                   str_printf(&a, "/log?since=%.*s&max=0%.*s", STR_ARG(url_encode(&a, since)),
                              STR_ARG(feeds)),

@@ -1,4 +1,4 @@
-/* server/config_file.c - see config_file.h. */
+/* server/config_file.c - reads the file as a whole, and then goes through its lines. */
 #include "server/config_file.h"
 
 #include <errno.h>
@@ -55,10 +55,11 @@ enum rc config_file_read(const char *path, config_line_fn *fn, void *ctx, struct
         if (line.len == 0 || line.ptr[0] == '#' || line.ptr[0] == ';')
             continue;
         if (line.ptr[0] == '[')
-            return err_set(err, RC_INPUT,
-                           "config file %s: line %d: the file has no sections, only lines 'name = "
-                           "value'",
-                           path, n);
+            return err_set(
+                err, RC_INPUT,
+                "config file %s: line %d: sections are not supported, only lines 'name = "
+                "value'",
+                path, n);
         while (at < line.len && line.ptr[at] != '=' && line.ptr[at] != ':')
             at++;
         if (at == 0 || at == line.len || str_chr(line, '\0') >= 0)

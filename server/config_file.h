@@ -1,7 +1,8 @@
 /* server/config_file.h - a file of lines 'name = value'.
  *
- * Blanks around name and value do not count; '#' or ';' at the start of a line, and " ;" after a
- * value, begin a comment. Lines may be of any length, the file of CONFIG_FILE_MAX bytes.
+ * Blanks around name and value are ignored. A comment begins with '#' or ';' at the start of a
+ * line, or with " ;" after a value. The file may have at most CONFIG_FILE_MAX bytes; its lines may
+ * have any length. Main thread.
  */
 #pragma once
 
@@ -9,10 +10,11 @@
 
 #define CONFIG_FILE_MAX (1024 * 1024)
 
-/* A line; both strings end with a NUL. Anything but RC_OK, with *err set, ends the reading. */
+/* Called for each line. The strings are borrowed for the call. If it returns anything but RC_OK, it
+ * has set *err, and the reading ends. */
 typedef enum rc config_line_fn(void *ctx, const char *name, const char *value, struct err *err);
 
-/* RC_INPUT: the file cannot be read, or a line is not one of these; *err says which line and why.
- */
+/* Read a file. RC_INPUT: the file cannot be read, or a line is not 'name = value'; *err says which
+ * line, and why. Other errors are those of `fn`. */
 enum rc config_file_read(const char *path, config_line_fn *fn, void *ctx,
                          struct err *err) NODISCARD;

@@ -1,4 +1,4 @@
-/* server/daemon.c - the life of the daemon, and the wires between its parts. */
+/* server/daemon.c - the start and stop of the daemon, and the connections between its parts. */
 #include "server/daemon.h"
 
 #include <errno.h>
@@ -27,10 +27,10 @@
 #define AGENT_NAME "Feedmill/" FEEDMILL_VERSION
 
 struct daemon {
-    const struct options *o;       /* those in force */
-    const struct options *started; /* those of the start: what no reload changes is still theirs */
-    struct arena arena;            /* texts the parts borrow */
-    char *agent;                   /* "Feedmill/1.0 (+URL", completed per feed */
+    const struct options *o;       /* the present ones */
+    const struct options *started; /* those of the start; parts still borrow texts of them */
+    struct arena arena;            /* texts that the parts borrow */
+    char *agent; /* "Feedmill/1.0 (+URL"; the fetcher adds the rest for each feed */
     struct guard *fetch_guard, *push_guard;
     struct store *store;
     struct fetcher *fetcher;
@@ -64,7 +64,7 @@ static struct fetcher_cfg fetcher_config(const struct daemon *d, const struct op
     return cfg;
 }
 
-/* The notifier asks the API for what a topic shows. */
+/* The notifier calls this to get the document of a topic from the API. */
 static enum rc draw_topic(void *ctx, struct reader *r, struct str topic, int64_t after_seq,
                           size_t max_entries, struct arena *a, struct buf *body,
                           struct topic_document *doc, struct err *err)
@@ -154,7 +154,7 @@ static struct api_cfg api_config(struct daemon *d, const struct options *o)
     return cfg;
 }
 
-/* Of an option that check_options() has let pass. */
+/* The address of an option that check_options() has accepted. */
 static struct hostport listen_address(struct str listen)
 {
     struct hostport hp;
@@ -163,7 +163,8 @@ static struct hostport listen_address(struct str listen)
     return hp;
 }
 
-/* Hubs on this machine reach us at the port that was bound, whatever the address. */
+/* Tell the fetcher the URL at which hubs on this machine reach us: with the port that was bound,
+ * and with the loopback address if we listen on all addresses. */
 static void tell_local_url(struct daemon *d)
 {
     struct hostport at = listen_address(d->o->listen);
@@ -177,7 +178,8 @@ static void tell_local_url(struct daemon *d)
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-/* Thousands of clients and transfers need descriptors: take what the hard limit gives. */
+/* Thousands of clients and transfers need file descriptors, so raise the soft limit to the hard
+ * limit. */
 static void raise_descriptor_limit(void)
 {
     struct rlimit rl;
@@ -201,7 +203,7 @@ static enum rc set_log_level(struct str name, struct err *err)
                    STR_ARG(name));
 }
 
-/* Can we listen there, and does nobody outside this machine get in without the token? */
+/* Is it an address to listen on? If other machines can reach it, there must be a token. */
 static enum rc check_listen(struct str listen, struct str token, struct err *err)
 {
     struct hostport hp;
@@ -219,7 +221,7 @@ static enum rc check_listen(struct str listen, struct str token, struct err *err
                    STR_ARG(listen));
 }
 
-/* What the options may say, whether at the start or by a reload. */
+/* Check the options, at the start and after a reload. `listen`: the address in use. */
 static enum rc check_options(const struct options *o, struct str listen, struct err *err)
 {
     for (size_t i = 0; i < o->announce.n; i++) {
@@ -242,7 +244,8 @@ static enum rc check_options(const struct options *o, struct str listen, struct 
     return check_listen(listen, o->token, err);
 }
 
-/* Threads, databases and sockets of a daemon at rest; clients and publishers come on top. */
+/* Are there enough file descriptors for the threads, databases and sockets of the daemon, without
+ * clients and publishers? */
 static enum rc check_descriptors(const struct options *o, struct err *err)
 {
     rlim_t threads = (rlim_t)(o->http_loops + o->readers + o->workers) + 2 * (rlim_t)cores();
@@ -365,7 +368,8 @@ void daemon_block_signals(void)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-/* SIGHUP: give the parts what may change while they run. `old` stays in use where it may not. */
+/* SIGHUP: load the options again, and give the parts those that may change while they run. The
+ * others keep the value of the start. */
 static void reload_options(struct daemon *d, daemon_reload_fn *reload, struct options **loaded)
 {
     struct err err = ERR_INIT;
@@ -394,7 +398,7 @@ static void reload_options(struct daemon *d, daemon_reload_fn *reload, struct op
     announcer_reload(d->announcer, &announcer_cfg);
     api_reload(d->api, &api_cfg);
     d->o = o;
-    options_free(loaded); /* the parts have copied what they need of the one before */
+    options_free(loaded); /* the parts do not borrow texts of the last reload */
     *loaded = o;
     log_info("server", "reloaded", "%s", "");
 }
@@ -419,9 +423,9 @@ enum rc daemon_run(const struct options *o, daemon_reload_fn *reload, struct err
     while (sigwait(&set, &sig) == 0 && sig == SIGHUP)
         reload_options(&d, reload, &loaded);
     log_info("server", "stopping", "signal=%s", sig == SIGINT ? "INT" : "TERM");
-    signal(SIGINT, SIG_DFL); /* a second one ends it at once */
+    signal(SIGINT, SIG_DFL); /* a second signal ends the process at once */
     signal(SIGTERM, SIG_DFL);
-    sigdelset(&set, SIGHUP); /* stays blocked: it would end the process in the middle of the stop */
+    sigdelset(&set, SIGHUP); /* stays blocked, as it would end the process during the stop */
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     stop(&d);
     options_free(&loaded);

@@ -1,18 +1,18 @@
-/* server/daemon.h - `feedmill serve`: start order, wiring, signals, stop order.
+/* server/daemon.h - `feedmill serve`: starts, connects and stops the parts, and handles signals.
  *
- * The one place that knows every part. Start is recovery: whatever must survive is in the store.
- * Stop follows the data: no new requests, no new fetches, no new pushes, then the storer's last
- * commit. Main thread only.
+ * Only the daemon knows all parts. Everything that must survive a stop or a crash is in the store,
+ * so every start is a recovery. The parts are stopped in the order in which data flow: requests,
+ * fetches, pushes, and then the storer with its last commit. Main thread only.
  */
 #pragma once
 
 #include "base/err.h"
 #include "server/options.h"
 
-/* Block the signals that daemon_run() waits for. Before any thread starts. */
+/* Block the signals for which daemon_run() waits. Call it before any thread starts. */
 void daemon_block_signals(void);
 
-/* Start everything, print the ready line, wait for SIGTERM or SIGINT, stop everything.
- * `reload` loads the options again (SIGHUP). Errors are those of a start that failed. */
+/* Start all parts, print the ready line, wait for SIGTERM or SIGINT, and stop all parts. At SIGHUP,
+ * `reload` loads the options again. If a part cannot start, the error of its start is returned. */
 typedef enum rc daemon_reload_fn(struct options **out, struct err *err);
 enum rc daemon_run(const struct options *o, daemon_reload_fn *reload, struct err *err) NODISCARD;

@@ -1,6 +1,6 @@
-/* server/main.c - the command line: find the command, start libraries, run it.
+/* server/main.c - the command line: finds the command, and runs it.
  *
- * Libraries with global state are started here, before any thread exists.
+ * Libraries with global state are set up here, before any thread starts.
  */
 #include <libxml/parser.h>
 #include <locale.h>
@@ -58,7 +58,7 @@ static int serve(int argc, char **argv)
     }
     rc = daemon_run(o, reload, &err);
     options_free(&o);
-    if (rc == RC_INPUT) /* an option that cannot be */
+    if (rc == RC_INPUT) /* an option is wrong */
         return cli_misuse("serve", "%s", err.text);
     return rc == RC_OK ? CLI_OK : cli_fail("serve", "%s", err.text);
 }
@@ -80,9 +80,9 @@ static int usage(FILE *to, int code)
     return code;
 }
 
-/* Memory of a large document goes back to the system when it is freed. Left to itself, glibc raises
- * the size from which it maps pieces to the largest one freed, and keeps them on the heaps of the
- * threads for good. */
+/* Large pieces of memory shall go back to the system when they are freed. By default, glibc raises
+ * the size from which it maps pieces each time a larger one is freed, and then keeps such pieces on
+ * the heaps of the threads for ever. */
 static void set_up_heap(void)
 {
 #ifdef __GLIBC__

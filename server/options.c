@@ -1,4 +1,4 @@
-/* server/options.c - one table, four sources. */
+/* server/options.c - reads the options from their four sources by one table. */
 #include "server/options.h"
 
 #include <ctype.h>
@@ -44,7 +44,7 @@ static const struct {
 } time_units[] = {{"ms", 1},          {"s", 1000},         {"m", 60 * 1000},
                   {"h", 3600 * 1000}, {"d", 86400 * 1000}, {"w", 7 * 86400 * 1000}};
 
-/* "90s", "1.5h" is not allowed: whole numbers and one unit. */
+/* Read a time: a whole number with one unit, as "90s". "1.5h" and "1h30m" are not allowed. */
 static bool read_time(const char *text, int64_t unit_ms, int64_t *out)
 {
     char *end;
@@ -114,7 +114,7 @@ static enum rc set_value(struct loading *l, size_t i, const char *text, enum sou
     case T_LIST: {
         struct option_list *list = at;
         struct str *items;
-        if (from > l->from[i]) /* a stronger source replaces the list, the same one adds to it */
+        if (from > l->from[i]) /* a stronger source replaces the list; the same source adds to it */
             list->n = 0;
         l->from[i] = from;
         if (text[0] == '\0')
@@ -151,7 +151,7 @@ static enum rc set_value(struct loading *l, size_t i, const char *text, enum sou
     if (r->type != T_BOOL) {
         if (n < r->min || n > r->max)
             return err_set(l->err, RC_INPUT,
-                           "option %s (%s): %s is out of range, allowed is %" PRId64 " to %" PRId64
+                           "option %s (%s): %s is out of range; allowed are %" PRId64 " to %" PRId64
                            "%s",
                            r->name, where[from], text, r->min, r->max,
                            r->type == T_MS  ? " ms"
@@ -163,7 +163,7 @@ static enum rc set_value(struct loading *l, size_t i, const char *text, enum sou
     return RC_OK;
 }
 
-/* The row of a name in which '-' and '_' are the same; N_ROWS: none. */
+/* The index of the row with this name; '-' and '_' are the same. N_ROWS: there is none. */
 static size_t find_row(const char *name, size_t len)
 {
     for (size_t i = 0; i < N_ROWS; i++) {
@@ -177,7 +177,7 @@ static size_t find_row(const char *name, size_t len)
     return N_ROWS;
 }
 
-/* Why `typed`, a name with or without leading dashes, is refused. */
+/* The error for an unknown option. `typed`: its name, with or without dashes in front. */
 static enum rc refuse_unknown(struct loading *l, const char *typed, struct err *err)
 {
     struct suggestion s = {.typed = arena_printf(&l->o->arena, "--%s",
@@ -259,7 +259,8 @@ static enum rc read_environment(struct loading *l)
             rc = set_value(l, i, value, FROM_ENV);
             continue;
         }
-        value = str_z(&l->o->arena, str_from(value)); /* lists: separated by white space */
+        value =
+            str_z(&l->o->arena, str_from(value)); /* white space separates the items of a list */
         for (char *p = strtok_r(value, " \t\n", &save); p != NULL && rc == RC_OK;
              p = strtok_r(NULL, " \t\n", &save))
             rc = set_value(l, i, p, FROM_ENV);
@@ -297,7 +298,7 @@ void options_free(struct options **op)
     *op = NULL;
 }
 
-/* "--ping-server URL"; returns its length. */
+/* Write the flag with its value, as "--ping-server URL". Returns the length. */
 static int flag_text(const struct row *r, char *out, size_t size)
 {
     int n = snprintf(out, size, "--%s%s%s", r->name, r->type == T_BOOL ? "" : " ",
@@ -327,10 +328,11 @@ void options_print_markdown(FILE *to)
     char flag[128];
 
     fputs("# Configuration\n\n"
-          "Every option can be given as a flag, in the environment, or in the config file named by "
-          "`--config`;\nthe flag wins over the environment, the environment over the file. Lists: "
-          "repeat the flag or the line, or\nseparate by white space in the environment. SIGHUP "
-          "reads the file again; options marked *start* keep\ntheir value until the next start.\n\n"
+          "An option can be set by a flag, in the environment, or in the config file that "
+          "`--config` names. A flag\nwins over the environment, and the environment wins over the "
+          "file.\n\nTo set a list, repeat the flag or the line of the file; in the environment, "
+          "separate the items by white\nspace. SIGHUP reads the file again. Options marked *start* "
+          "keep their value until the next start.\n\n"
           "| flag | environment | default | from | meaning |\n| --- | --- | --- | --- | --- |\n",
           to);
     for (size_t i = 0; i < N_ROWS; i++) {

@@ -1,7 +1,8 @@
 /* server/options.h - the options of `feedmill serve`, all from server/options.def.
  *
- * Precedence: flag, environment, config file, default. Read once by main; a reload reads the file
- * again. Plain data, immutable after options_load().
+ * A flag wins over the environment, the environment over the config file, and the file over the
+ * default. The options do not change after options_load(); a reload (SIGHUP) loads new ones. Main
+ * thread.
  */
 #pragma once
 
@@ -27,23 +28,24 @@ struct option_list {
 #define OPT_FIELD_SIZE(name) int64_t name
 
 struct options {
-    struct arena arena; /* holds every text */
+    struct arena arena; /* has all texts */
 #define OPT(name, type, def, min, max, flags, to, metavar, help) OPT_FIELD_##type(name);
 #include "server/options.def"
 #undef OPT
 };
 
-/* Read command line (argv after the command), environment and config file over the defaults.
- * RC_INPUT: an unknown option or a value out of range; *err names it and what is allowed.
- * *help_out: --help was among the flags (nothing else was checked then). Free with options_free().
- */
+/* Read the options from the command line (argv without the command), the environment and the config
+ * file. RC_INPUT: an option is unknown, or its value is not allowed; *err names it and says what is
+ * allowed. *help_out: --help is among the flags; then nothing else was checked. Free the options
+ * with options_free(). */
 enum rc options_load(int argc, char **argv, struct options **out, bool *help_out,
                      struct err *err) NODISCARD;
 void options_free(struct options **op);
 
-/* The table for people: --help's lines; docs/config.md. */
+/* Write all options, as the lines of --help and as docs/config.md. */
 void options_print_help(FILE *to);
 void options_print_markdown(FILE *to);
 
-/* Which options differ between two loads but only count at a start; NULL when none. For SIGHUP. */
+/* After a reload: the names of the options that have changed but cannot change without a restart.
+ * NULL: there are none. */
 const char *options_changed_fixed(const struct options *old, const struct options *new_);

@@ -1,9 +1,13 @@
-/* server/part_options.c - see part_options.h.
+/* server/part_options.c - one function for each part, all made from options.def.
  *
- * The last column of a row of options.def says where its value goes: FETCHER(timeout_ms) is the
- * member `timeout_ms` of the fetcher's configuration, FETCHER_LIST(x) the members `x` and `n_x`,
- * LEVELS(i) the period of level i in every part that has levels; HERE is for server/ itself. In
- * each function below the macros of one part assign, and those of the others are empty. */
+ * A column of options.def says where the value of an option goes:
+ *
+ *   FETCHER(timeout_ms)   to the member `timeout_ms` of struct fetcher_cfg
+ *   FETCHER_LIST(x)       to its members `x` and `n_x`
+ *   LEVELS(i)             to the period of level i in every part that has levels
+ *   HERE                  to server/ itself
+ *
+ * In each function, the macros of its own part assign, and those of the other parts are empty. */
 #include "server/part_options.h"
 
 #include "api/api.h"
@@ -13,7 +17,7 @@
 #include "notifier/notifier.h"
 #include "storage/store.h"
 
-/* Values are int64_t, members may be narrower: options_load() has seen to it that they fit. */
+/* Values are int64_t, and members may be narrower. options_load() has checked that they fit. */
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 

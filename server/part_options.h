@@ -1,7 +1,7 @@
-/* server/part_options.h - the options in the words of the parts.
+/* server/part_options.h - copies the options to the configurations of the parts.
  *
- * Each function sets the members that options.def names for the part, and leaves the others alone.
- * Texts are borrowed from the options.
+ * Each function sets the members that options.def names for its part, and leaves the others as they
+ * are. Texts are borrowed from the options. Main thread.
  */
 #pragma once
 

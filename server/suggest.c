@@ -1,4 +1,4 @@
-/* server/suggest.c - distances between words (optimal string alignment). */
+/* server/suggest.c - the distance between two words (optimal string alignment). */
 #include "server/suggest.h"
 
 #include <string.h>

@@ -120,9 +120,9 @@ static void test_http_parse__refuses_what_can_be_read_in_two_ways(void **state)
         {BYTES("GET / HTTP/1.1\r\n\r\n"), 400, "needs a Host"},
         {BYTES("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"), 400, "more than once"},
         {BYTES("GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n"), 400, "more than once"},
-        {BYTES("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n"), 400, "Host is neither a name"},
-        {BYTES("GET / HTTP/1.1\r\nHost: a b\r\n\r\n"), 400, "Host is neither a name"},
-        {BYTES("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n"), 400, "Host is neither a name"},
+        {BYTES("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n"), 400, "Host must be a name"},
+        {BYTES("GET / HTTP/1.1\r\nHost: a b\r\n\r\n"), 400, "Host must be a name"},
+        {BYTES("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n"), 400, "Host must be a name"},
         {BYTES(HOST "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"), 400, "more than once"},
         {BYTES(HOST "Content-Length: 1\r\nContent-Length: 1\r\n\r\na"), 400, "more than once"},
         {BYTES(HOST "Content-Length: 1, 1\r\n\r\na"), 400, "in digits"},
@@ -131,12 +131,12 @@ static void test_http_parse__refuses_what_can_be_read_in_two_ways(void **state)
         {BYTES(HOST "Content-Length: 0x5\r\n\r\nabcde"), 400, "in digits"},
         {BYTES(HOST "Content-Length: 5 5\r\n\r\nabcde"), 400, "in digits"},
         {BYTES(HOST "Content-Length: \r\n\r\nabcde"), 400, "empty"},
-        {BYTES(HOST "Content-Length: 99999999999999999999999\r\n\r\n"), 413, "larger"},
-        {BYTES(HOST "Content-Length: 18446744073709551617\r\n\r\na"), 413, "larger"},
+        {BYTES(HOST "Content-Length: 99999999999999999999999\r\n\r\n"), 413, "longer than"},
+        {BYTES(HOST "Content-Length: 18446744073709551617\r\n\r\na"), 413, "longer than"},
         {BYTES(HOST "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400,
-         "exclude"},
+         "both"},
         {BYTES(HOST "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"), 400,
-         "exclude"},
+         "both"},
         {BYTES(HOST "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n"), 501, "chunked"},
         {BYTES(HOST "Transfer-Encoding: identity\r\n\r\n"), 501, "chunked"},
         {BYTES(HOST "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"), 501, "chunked"},
@@ -256,14 +256,15 @@ static void test_http_parse__bounds_everything(void **state)
     expect_refused(*state, long_text(&b, HOST "X: ", "x", 300000, end), 431, "too large");
     expect_refused(*state, long_text(&b, HOST, "X: y\r\n", 128, end), 431, "too many");
     expect_refused(*state, long_text(&b, HOST "Content-Length: 1048577\r\n\r\n", "x", 1048577, ""),
-                   413, "larger");
+                   413, "longer than");
     expect_refused(*state, STR(HOST "Content-Length: 1048577\r\nExpect: 100-continue\r\n\r\n"), 413,
-                   "larger");
+                   "longer than");
     expect_refused(*state,
                    long_text(&b, HOST "Transfer-Encoding: chunked\r\n\r\n",
                              "10\r\n0123456789abcdef\r\n", 70000, ""),
-                   413, "larger");
-    expect_refused(*state, STR(HOST "Transfer-Encoding: chunked\r\n\r\n100001\r\n"), 413, "larger");
+                   413, "longer than");
+    expect_refused(*state, STR(HOST "Transfer-Encoding: chunked\r\n\r\n100001\r\n"), 413,
+                   "longer than");
     /* endless extension, endless trailer */
     expect_refused(*state,
                    long_text(&b, HOST "Transfer-Encoding: chunked\r\n\r\n5;", "x", 200000, ""), 400,

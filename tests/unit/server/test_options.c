@@ -132,7 +132,7 @@ static void test_options__bad_lines_are_named(void **state)
         const char *text, *why;
     } rows[] = {{"readers = 3\n\nhello\n", "line 3 is not 'name = value'"},
                 {"= 3\n", "line 1 is not"},
-                {"[main]\nreaders = 3\n", "line 1: the file has no sections"},
+                {"[main]\nreaders = 3\n", "line 1: sections are not supported"},
                 {"readers = 3\nfrob = 1\n", "line 2: unknown option frob"},
                 {"config = other\n", "line 1: unknown option config"},
                 {"\nreaders = many\n", "line 2: option readers"}};
