@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "net/url.h"
 #include "server/cli.h"
 
@@ -90,6 +91,20 @@ static struct str url_in(struct arena *a, const struct value *sub, struct str ty
     return STR_NULL;
 }
 
+/* End this feed of the subscription, unless `ended` says that this command has ended it already: a
+ * feed may be named twice, also once by its URL and once by its number. */
+static bool end_once(const char *name, const struct cli_server *srv, struct arena *a,
+                     struct map *ended, int64_t id, struct str url, bool *is_first)
+{
+    struct str key = str_printf(a, "%" PRId64 " %.*s", id, STR_ARG(url));
+
+    *is_first = map_get(ended, key) == NULL;
+    if (!*is_first)
+        return true;
+    map_put(ended, key, a);
+    return end_sub(name, srv, a, id, url);
+}
+
 /* End the feeds argv[3], argv[4] and so on of subscription `id`. If it does not have one of them,
  * none is ended. */
 static int end_feeds(const struct cli_server *srv, struct arena *a, int64_t id, int argc,
@@ -99,6 +114,8 @@ static int end_feeds(const struct cli_server *srv, struct arena *a, int64_t id, 
         cli_call_json(argv[0], srv, a, "GET", str_printf(a, "/sub?type=json&id=%" PRId64, id),
                       STR_NULL, STR_NULL, WAIT_MS);
     struct str *urls = ARENA_ARRAY(a, struct str, (size_t)argc);
+    AUTO(map_forget) struct map ended = MAP_INIT;
+    bool is_first;
 
     if (v == NULL)
         return CLI_FAILED;
@@ -111,7 +128,7 @@ static int end_feeds(const struct cli_server *srv, struct arena *a, int64_t id, 
             return cli_fail(argv[0], "subscription %" PRId64 " has no feed \"%s\"", id, argv[k]);
     }
     for (int k = 3; k < argc; k++)
-        if (!end_sub(argv[0], srv, a, id, urls[k]))
+        if (!end_once(argv[0], srv, a, &ended, id, urls[k], &is_first))
             return CLI_FAILED;
     return CLI_OK;
 }
@@ -168,9 +185,10 @@ int cli_sub(int argc, char **argv)
 /* ---- rm ---- */
 
 /* End all subscriptions that only list this feed. Those with an endpoint belong to a receiver; they
- * are not ended, and the message names one of them. */
+ * are not ended, and the message names one of them.
+ * `ended` is for end_once(). */
 static int rm_feed(const char *name, const struct cli_server *srv, struct arena *a,
-                   const struct value *all, const char *typed)
+                   const struct value *all, const char *typed, struct map *ended)
 {
     const struct value *feed = cli_find_feed(a, all, str_from(typed));
     const struct value *subs = value_getz(all, "subscriptions");
@@ -181,6 +199,7 @@ static int rm_feed(const char *name, const struct cli_server *srv, struct arena 
         const struct value *s = value_at(subs, i);
         int64_t id = value_get_int(s, STR("id"), 0);
         struct str url = url_in(a, s, str_from(typed), feed);
+        bool is_first;
 
         if (str_is_null(url))
             continue;
@@ -188,12 +207,14 @@ static int rm_feed(const char *name, const struct cli_server *srv, struct arena 
             pushed = id;
             continue;
         }
-        if (!end_sub(name, srv, a, id, url))
+        if (!end_once(name, srv, a, ended, id, url, &is_first))
             return CLI_FAILED;
+        n_ended++;
+        if (!is_first)
+            continue;
         printf("subscription %" PRId64 ": ended ", id);
         cli_print_plain(url);
         putchar('\n');
-        n_ended++;
     }
     if (n_ended > 0)
         return CLI_OK;
@@ -210,6 +231,7 @@ int cli_rm(int argc, char **argv)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
     const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
+    AUTO(map_forget) struct map ended = MAP_INIT;
     struct value *all;
     int code;
 
@@ -223,7 +245,7 @@ int cli_rm(int argc, char **argv)
         return CLI_FAILED;
     code = CLI_OK;
     for (int k = 1; k < argc; k++)
-        if (rm_feed(argv[0], &srv, &a, all, argv[k]) != CLI_OK)
+        if (rm_feed(argv[0], &srv, &a, all, argv[k], &ended) != CLI_OK)
             code = CLI_FAILED;
     return code;
 }

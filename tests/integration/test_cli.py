@@ -116,6 +116,14 @@ class Commands(Case):
         self.run_it("sub", "add", r.url, v)
         self.assertIn("sub rm 2", self.run_it("rm", v, code=1))
 
+    def test_one_feed_named_twice_is_removed_once(self):
+        self.run_it("add", self.u)
+        self.assertEqual(1, self.run_it("rm", self.u, self.u[len("http://"):], "1").count("ended"))
+        self.assertEqual([], self.subscriptions())
+        self.run_it("add", self.u)
+        self.run_it("sub", "rm", "2", self.u, self.u)
+        self.assertEqual([], self.subscriptions())
+
     def test_wrong_ids_are_told(self):
         self.run_it("add", self.u)
         self.assertIn("no subscription 7", self.run_it("sub", "rm", "7", code=1))
