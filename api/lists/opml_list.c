@@ -335,7 +335,7 @@ void opml_list_get(struct request *req, const struct wanted_url *url, opml_list_
 
     pthread_mutex_lock(&lists->lock);
     slot = map_get(&lists->slots, key);
-    if (slot == NULL && request_is_foreign(req)) {
+    if ((slot == NULL || (slot->kept == NULL && !slot->fetching)) && request_is_foreign(req)) {
         pthread_mutex_unlock(&lists->lock);
         request_refuse_foreign(req, "make this server fetch a list that it does not know");
         return;

@@ -288,6 +288,21 @@ static void test_calls__foreign_pages_cause_nothing(void **state)
     }
 }
 
+/* A list that could not be fetched is not known, so each request for it would fetch again. */
+static void test_calls__foreign_pages_do_not_fetch_a_failed_list_again(void **state)
+{
+    static const char target[] = "/opml?url=http://l.test/404";
+    const char *foreign = "Sec-Fetch-Site: cross-site\r\nReferer: http://page.test/x\r\n";
+    struct world *w = *state;
+    struct answer ans = get(w, &arena, target);
+
+    assert_problem(&arena, &ans, 502, "upstream-failed");
+    assert_int_equal(1, atomic_load(&w->n_documents));
+    ans = ask(w, &arena, "GET", target, foreign, NULL);
+    assert_problem(&arena, &ans, 403, "forbidden");
+    assert_int_equal(1, atomic_load(&w->n_documents));
+}
+
 static void test_calls__token(void **state)
 {
     struct world *w = *state;
@@ -393,6 +408,7 @@ int main(void)
         T(cors),
         T(foreign_pages_change_nothing),
         T(foreign_pages_cause_nothing),
+        T(foreign_pages_do_not_fetch_a_failed_list_again),
         T(token),
         T(demo),
         T(metrics_health_index),
