@@ -156,7 +156,7 @@ static void free_sub(void *p)
 /* Forget it, here and in the database. */
 static void drop_locked(struct upstream_subs *s, struct upstream_sub *sub)
 {
-    if (store_upstream_drop(s->store, sub->row.token) != RC_OK)
+    if (store_upstream_drop(s->store, sub->row.feed_id, sub->row.token) != RC_OK)
         log_debug("fetcher", "upstream_kept", "feed=%" PRId64 " effect=dropped_at_next_start",
                   sub->row.feed_id);
     not_current_locked(s, sub);

@@ -152,27 +152,42 @@ enum rc apply_ping(struct txn *t, struct op *op)
 
 /* ---- upstream hubs --------------------------------------------------------------------------- */
 
+/* A feed that is polled less for the sake of a hub gets its own pace again, unless a hub tells of
+ * its updates still. */
+static enum rc give_pace_back(struct txn *t, struct op *op, int64_t feed_id)
+{
+    struct feed_row row;
+    enum rc rc = feeds_load(t->db, feed_id, false, &op->arena, &row, NULL);
+
+    if (rc == RC_NOT_FOUND)
+        return RC_OK;
+    if (rc != RC_OK)
+        return err_set(&op->err, rc, "the feed of an upstream hub cannot be read");
+    if (row.feed.next_reason != REASON_HUB ||
+        (row.feed.upstream.hub.len > 0 && row.feed.upstream.state == UPSTREAM_ACTIVE))
+        return RC_OK;
+    reschedule(t, &row.feed);
+    txn_feed(t, feed_id);
+    return feeds_save(t->db, &row, &op->err);
+}
+
 enum rc apply_upstream_put(struct txn *t, struct op *op)
 {
     const struct upstream *u = &op->as.upstream;
-    struct feed_row row;
     enum rc rc = upstreams_put(t->db, u, &op->err);
 
     if (rc == RC_OK)
         txn_edited(t, u->feed_id);
-    if (rc != RC_OK || !u->is_current || u->state == UPSTREAM_ACTIVE)
+    if (rc != RC_OK || (u->is_current && u->state == UPSTREAM_ACTIVE))
         return rc;
-    rc = feeds_load(t->db, u->feed_id, false, &op->arena, &row, NULL);
-    if (rc == RC_NOT_FOUND || (rc == RC_OK && row.feed.next_reason != REASON_HUB))
-        return RC_OK;
-    if (rc != RC_OK)
-        return err_set(&op->err, rc, "the feed of an upstream hub cannot be read");
-    reschedule(t, &row.feed);
-    txn_feed(t, u->feed_id);
-    return feeds_save(t->db, &row, &op->err);
+    return give_pace_back(t, op, u->feed_id);
 }
 
 enum rc apply_upstream_drop(struct txn *t, struct op *op)
 {
-    return upstreams_drop(t->db, op->as.upstream.token, &op->err);
+    const struct upstream *u = &op->as.upstream;
+    enum rc rc = upstreams_drop(t->db, u->token, &op->err);
+
+    txn_edited(t, u->feed_id);
+    return rc == RC_OK ? give_pace_back(t, op, u->feed_id) : rc;
 }

@@ -465,11 +465,12 @@ enum rc store_ping(struct store *s, const int64_t *ids, size_t n, store_done_fn 
                    void *ctx) NODISCARD;
 
 /* Store our subscription at an upstream hub, under its token. `trust` and `delivered_at` are not
- * taken over: the storer keeps them. When the subscription is not active, a feed that was polled
- * less because of it gets its own pace again. store_upstream_drop() forgets one. */
+ * taken over: the storer keeps them. store_upstream_drop() forgets that of a feed with this token.
+ * When the feed has no active current subscription then, but was polled less because of one, it
+ * gets its own pace again. */
 enum rc store_upstream_put(struct store *s, const struct upstream *u, store_done_fn *done,
                            void *ctx) NODISCARD;
-enum rc store_upstream_drop(struct store *s, struct str token) NODISCARD;
+enum rc store_upstream_drop(struct store *s, int64_t feed_id, struct str token) NODISCARD;
 
 /* Keep the request of a WebSub subscriber until it is settled. result.id: the intent's id. `done`
  * gets RC_FULL when too many wait. */

@@ -306,11 +306,11 @@ enum rc store_upstream_put(struct store *s, const struct upstream *u, store_done
     return hand_over(s, op);
 }
 
-enum rc store_upstream_drop(struct store *s, struct str token)
+enum rc store_upstream_drop(struct store *s, int64_t feed_id, struct str token)
 {
     struct op *op = op_new(OP_UPSTREAM_DROP, NULL, NULL);
 
-    op->as.upstream = (struct upstream){.token = keep(op, token)};
+    op->as.upstream = (struct upstream){.token = keep(op, token), .feed_id = feed_id};
     return hand_over(s, op);
 }
 

@@ -89,10 +89,29 @@ static void test_upstreams__one_is_current(void **state)
     assert_int_equal(UPSTREAM_ASKING, of(f, id)->state);
     assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &feeds, &n, NULL));
     assert_int_equal(1, n);
-    assert_int_equal(RC_OK, store_upstream_drop(f->store, STR("t2")));
+    assert_int_equal(RC_OK, store_upstream_drop(f->store, id, STR("t2")));
     put(f, &a);
     assert_int_equal(RC_OK, reader_upstreams(f->reader, &f->arena, &all, &n, NULL));
     assert_int_equal(1, n);
+}
+
+/* A row of the feed that was read before is read again when its upstream subscription is gone. */
+static void test_upstreams__a_drop_is_an_edit(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    int64_t other_id = add_feed(f, "http://b.example/", NULL);
+    struct upstream u = upstream(id, "t1", UPSTREAM_IDLE),
+                    other = upstream(other_id, "t2", UPSTREAM_IDLE);
+    struct feed_brief before, after;
+
+    put(f, &u);
+    assert_true(store_brief(f->store, id, &before));
+    assert_int_equal(RC_OK, store_upstream_drop(f->store, id, STR("t1")));
+    put(f, &other); /* it is written after the drop */
+    assert_true(str_is_null(of(f, id)->hub));
+    assert_true(store_brief(f->store, id, &after));
+    assert_true(after.edition > before.edition);
 }
 
 /* SUBR-300, SUBR-308: a delivery adds entries, and touches nothing that polls go by */
@@ -177,12 +196,44 @@ static void test_upstreams__failure_gives_the_pace_back(void **state)
     assert_int_equal(o.check.checked_at + 1800, brief.next_fetch_at);
 }
 
+/* SUBR-306: the same when the feed names that hub no longer, unless another one tells of updates */
+static void test_upstreams__a_hub_that_is_left_gives_the_pace_back(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    struct upstream old = upstream(id, "t1", UPSTREAM_ACTIVE),
+                    other = upstream(id, "t2", UPSTREAM_ACTIVE);
+    struct poll_outcome o = outcome(id, NULL, 0);
+    struct feed_brief brief;
+
+    o.check.next_fetch_at = o.check.checked_at + 80000;
+    o.check.next_reason = REASON_HUB;
+    send_outcome(f, &o);
+    put(f, &old);
+    put(f, &other);
+    old.is_current = false;
+    old.state = UPSTREAM_ENDING;
+    put(f, &old);
+    assert_true(store_brief(f->store, id, &brief));
+    assert_int_equal(o.check.checked_at + 80000, brief.next_fetch_at);
+    other.is_current = false;
+    other.state = UPSTREAM_ENDING;
+    put(f, &other);
+    assert_true(store_brief(f->store, id, &brief));
+    assert_int_equal(o.check.checked_at + 1800, brief.next_fetch_at);
+}
+
 int main(void)
 {
 #define T(name)                                                                                    \
     cmocka_unit_test_setup_teardown(test_upstreams__##name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {T(survive_a_restart), T(one_is_current), T(delivery),
-                                       T(trust), T(failure_gives_the_pace_back)};
+    const struct CMUnitTest tests[] = {T(survive_a_restart),
+                                       T(one_is_current),
+                                       T(a_drop_is_an_edit),
+                                       T(delivery),
+                                       T(trust),
+                                       T(failure_gives_the_pace_back),
+                                       T(a_hub_that_is_left_gives_the_pace_back)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
