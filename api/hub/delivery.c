@@ -61,7 +61,7 @@ enum rc api_draw_topic(struct api *api, struct reader *r, struct str url, int64_
     spec.extent = EXTENT_DELIVERY;
     spec.view.after_seq = after_seq;
     spec.new_max = max_entries;
-    rc = draw_document(&spec, ask.cfg, api->store, r, body, &drawn, err);
+    rc = draw_document(&spec, api->store, r, body, &drawn, err);
     *out = (struct topic_document){.media_type = format_media_type(spec.view.format),
                                    .self = url,
                                    .hub = str_concat(a, origin, STR(PATH_HUB)),

@@ -38,7 +38,6 @@ struct waiter {
 struct draw_job {
     struct arena arena;
     struct api *api;
-    const struct api_cfg *cfg;
     struct str key;
     struct document_spec spec;
     struct waiter *waiters; /* under documents->lock while in the map */
@@ -104,7 +103,7 @@ static enum rc draw(struct draw_job *job, struct reader *r, struct result *res, 
 {
     struct buf out = BUF_INIT(DRAW_MAX);
     struct drawn drawn;
-    enum rc rc = draw_document(&job->spec, job->cfg, job->api->store, r, &out, &drawn, err);
+    enum rc rc = draw_document(&job->spec, job->api->store, r, &out, &drawn, err);
 
     if (rc == RC_OK) {
         struct cached_doc doc = {0};
@@ -226,7 +225,6 @@ static struct draw_job *job_new(struct request *req, struct str key,
     struct draw_job *job = NEW(struct draw_job);
 
     job->api = req->ask.api;
-    job->cfg = req->ask.cfg;
     job->key = str_dup(&job->arena, key);
     document_copy(&job->arena, spec, &job->spec);
     return job;

@@ -100,12 +100,10 @@ static enum rc (*const draw_ops[FORM_COUNT_])(struct drawing *, struct reader *,
 #undef FORM
 };
 
-enum rc draw_document(const struct document_spec *spec, const struct api_cfg *cfg,
-                      struct store *store, struct reader *r, struct buf *out, struct drawn *drawn,
-                      struct err *err)
+enum rc draw_document(const struct document_spec *spec, struct store *store, struct reader *r,
+                      struct buf *out, struct drawn *drawn, struct err *err)
 {
     struct drawing d = {.spec = spec,
-                        .cfg = cfg,
                         .store = store,
                         .modified_at = TIME_UNKNOWN,
                         .position = spec->view.after_seq};

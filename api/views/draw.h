@@ -25,6 +25,5 @@ struct drawn {
 
 /* Append the document to `out`. RC_NOT_FOUND: the feed or page no longer exists. RC_LIMIT: the
  * document is larger than the maximum of `out`. */
-enum rc draw_document(const struct document_spec *spec, const struct api_cfg *cfg,
-                      struct store *store, struct reader *r, struct buf *out, struct drawn *drawn,
-                      struct err *err) NODISCARD;
+enum rc draw_document(const struct document_spec *spec, struct store *store, struct reader *r,
+                      struct buf *out, struct drawn *drawn, struct err *err) NODISCARD;

@@ -6,13 +6,14 @@
 #include "api/views/selflink.h"
 
 /* How long a document stays as it is, by the plan: the smallest period of its feeds; 0 when there
- * is none. */
-static int64_t ttl_of(const struct api_cfg *cfg, const struct feed *feeds, size_t n)
+ * is none. The periods are those of the spec: a cached document does not outlive their reload. */
+static int64_t ttl_of(const struct document_spec *spec, const struct feed *feeds, size_t n)
 {
+    const struct levels levels = {{spec->level0_s, spec->level1_s, spec->level2_s}};
     int64_t ttl = 0;
 
     for (size_t i = 0; i < n; i++) {
-        int64_t s = levels_period_s(&cfg->levels, feeds[i].level, feeds[i].period_s);
+        int64_t s = levels_period_s(&levels, feeds[i].level, feeds[i].period_s);
 
         if (s > 0 && (ttl == 0 || s < ttl))
             ttl = s;
@@ -180,7 +181,7 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
     for (size_t i = 0; i < d->n_feeds; i++)
         if (d->feeds[i].version / 1000000 > d->modified_at)
             d->modified_at = d->feeds[i].version / 1000000;
-    doc->ttl_s = ttl_of(d->cfg, d->feeds, d->n_feeds);
+    doc->ttl_s = ttl_of(spec, d->feeds, d->n_feeds);
     for (size_t i = 0; i < d->n_feeds; i++)
         doc->partial |= d->feeds[i].partial;
     /* what the publisher says of all its entries is true of all of them only */

@@ -12,7 +12,6 @@
 
 struct drawing {
     const struct document_spec *spec;
-    const struct api_cfg *cfg;
     struct store *store;
     struct arena arena;
     struct feed *feeds; /* by id */

@@ -160,6 +160,9 @@ void pull_describe(struct ask *ask, void *own, const struct gathered *items, siz
     *out = (struct document_spec){.view = q->view,
                                   .merged = q->merged,
                                   .page_no = q->page,
+                                  .level0_s = ask->cfg->levels.period_s[0],
+                                  .level1_s = ask->cfg->levels.period_s[1],
+                                  .level2_s = ask->cfg->levels.period_s[2],
                                   .page_size = ask->cfg->archive_size,
                                   .origin = ask->origin,
                                   .title = q->title};

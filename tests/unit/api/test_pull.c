@@ -288,6 +288,20 @@ static void test_pull__deadline_passes(void **state)
     assert_int_equal(3, count_entries(w, "/feeds?url=http://p.test/hang," OK "&type=json"));
 }
 
+/* How long a document is good for follows the periods of now, also when it is in the cache. */
+static void test_pull__ttl_follows_a_reload(void **state)
+{
+    struct world *w = *state;
+    struct api_cfg cfg = w->cfg;
+    struct answer ans = get(w, &arena, "/feed?url=" OK "&type=rss");
+
+    assert_true(has(&ans, "<ttl>30</ttl>"));
+    cfg.levels.period_s[1] = 600;
+    api_reload(w->api, &cfg);
+    ans = get(w, &arena, "/feed?url=" OK "&type=rss");
+    assert_true(has(&ans, "<ttl>10</ttl>"));
+}
+
 static void test_pull__client_leaves_while_waiting(void **state)
 {
     struct world *w = *state;
@@ -604,6 +618,7 @@ int main(void)
         T(serves_what_is_reachable),
         T(publisher_failures),
         T(deadline_passes),
+        T(ttl_follows_a_reload),
         T(client_leaves_while_waiting),
         T(clients_come_and_go),
         T(credentials_do_not_leave),
