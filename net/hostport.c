@@ -6,6 +6,7 @@
 
 #include "base/ascii.h"
 #include "net/guard.h"
+#include "net/url.h"
 
 union address {
     struct sockaddr sa;
@@ -56,7 +57,19 @@ static bool read_port(struct str s, int *out)
     return *out <= 65535;
 }
 
-bool hostport_parse(struct str s, struct hostport *out)
+/* Take the zone off the address in brackets. False: an empty one follows the "%". */
+static bool split_zone(struct hostport *hp)
+{
+    ssize_t percent = str_chr(hp->host, '%');
+
+    if (percent < 0)
+        return true;
+    hp->zone = str_slice(hp->host, (size_t)percent + 1, hp->host.len);
+    hp->host = str_slice(hp->host, 0, (size_t)percent);
+    return hp->zone.len > 0;
+}
+
+static bool parse(struct str s, bool may_have_zone, struct hostport *out)
 {
     bool in_brackets = s.len > 0 && s.ptr[0] == '[';
     ssize_t end = str_chr(s, in_brackets ? ']' : ':');
@@ -64,16 +77,34 @@ bool hostport_parse(struct str s, struct hostport *out)
 
     if (in_brackets && end < 0)
         return false;
+    out->zone = STR_NULL;
     out->written = str_slice(s, 0, end < 0 ? s.len : (size_t)end + (in_brackets ? 1 : 0));
     out->host = in_brackets ? str_slice(s, 1, (size_t)end) : out->written;
     if (!read_port(str_slice(s, out->written.len, s.len), &out->port))
         return false;
     if (in_brackets) {
         out->kind = HOST_IPV6;
-        return to_address(AF_INET6, out->host, &address);
+        return (!may_have_zone || split_zone(out)) && to_address(AF_INET6, out->host, &address);
     }
     out->kind = to_address(AF_INET, out->host, &address) ? HOST_IPV4 : HOST_NAME;
     return is_name(out->host);
+}
+
+bool hostport_parse(struct str s, struct hostport *out)
+{
+    return parse(s, false, out);
+}
+
+bool hostport_parse_listen(struct str s, struct hostport *out)
+{
+    return parse(s, true, out);
+}
+
+struct str hostport_in_url(struct arena *a, const struct hostport *hp)
+{
+    if (str_is_null(hp->zone))
+        return hp->written;
+    return str_printf(a, "[%.*s%%25%.*s]", STR_ARG(hp->host), STR_ARG(url_encode(a, hp->zone)));
 }
 
 bool hostport_is_loopback(const struct hostport *hp)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/str.h"
 
 enum host_kind { HOST_NAME, HOST_IPV4, HOST_IPV6 };
@@ -14,13 +15,22 @@ enum host_kind { HOST_NAME, HOST_IPV4, HOST_IPV6 };
 struct hostport {
     enum host_kind kind;
     struct str host;    /* without the brackets of an IPv6 address, without port */
-    struct str written; /* the host with its brackets */
+    struct str zone;    /* the interface that an IPv6 address names; null: none */
+    struct str written; /* the host with its zone, and in brackets if it is an IPv6 address */
     int port;           /* 0 to 65535; -1: there is none */
 };
 
 /* Read all of `s`. False: it is not a host with an optional port. An IPv6 address must have
  * brackets. A name may have only the characters that RFC 3986 section 3.2.2 allows. */
 bool hostport_parse(struct str s, struct hostport *out);
+
+/* The same for an address to listen on. There an IPv6 address may name an interface of this
+ * machine: "[fe80::1%eth0]:80" (RFC 4007 section 11). Whether it exists is not looked at. */
+bool hostport_parse_listen(struct str s, struct hostport *out);
+
+/* The host as it stands in a URL; the "%" before a zone is written "%25" (RFC 6874). In the arena.
+ */
+struct str hostport_in_url(struct arena *a, const struct hostport *hp);
 
 /* Is the host a loopback address, or a name of it (localhost, *.localhost)? */
 bool hostport_is_loopback(const struct hostport *hp);

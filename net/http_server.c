@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -224,7 +225,34 @@ static void start_accepting(void *arg)
 
 /* ---- the address ---- */
 
-/* "HOST:PORT" or "[HOST]:PORT". */
+/* The number of an interface of this machine, from its name or its number; 0: there is none. */
+static uint32_t interface_number(struct str zone)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    uint32_t found = if_nametoindex(str_z(&a, zone));
+    char name[IF_NAMESIZE];
+    int64_t n;
+
+    if (found == 0 && str_to_i64(zone, &n) && n > 0 && n <= UINT32_MAX &&
+        if_indextoname((uint32_t)n, name) != NULL)
+        found = (uint32_t)n;
+    return found;
+}
+
+/* An address that is valid on one link only needs the interface of that link (RFC 4007). */
+static enum rc set_zone(struct sockaddr_in6 *at, struct str zone, struct err *err)
+{
+    if (!str_is_null(zone) && (at->sin6_scope_id = interface_number(zone)) == 0)
+        return err_set(err, RC_INPUT, "this machine has no network interface \"%.*s\"",
+                       STR_ARG(zone));
+    if (IN6_IS_ADDR_LINKLOCAL(&at->sin6_addr) && at->sin6_scope_id == 0)
+        return err_set(err, RC_INPUT,
+                       "a link-local address needs the name of an interface, as in "
+                       "[fe80::1%%eth0]:8080");
+    return RC_OK;
+}
+
+/* "HOST:PORT", "[HOST]:PORT" or "[HOST%ZONE]:PORT". */
 static enum rc resolve(struct str listen, struct addrinfo **out, struct err *err)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC,
@@ -232,9 +260,10 @@ static enum rc resolve(struct str listen, struct addrinfo **out, struct err *err
                              .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct hostport hp;
+    enum rc rc = RC_OK;
     int code;
 
-    if (!hostport_parse(listen, &hp) || hp.port < 0)
+    if (!hostport_parse_listen(listen, &hp) || hp.port < 0)
         return err_set(
             err, RC_INPUT,
             "\"%.*s\" is not an address to listen on; write HOST:PORT or [IPV6]:PORT, as "
@@ -244,7 +273,12 @@ static enum rc resolve(struct str listen, struct addrinfo **out, struct err *err
     if (code != 0)
         return err_set(err, RC_INPUT, "cannot listen on \"%.*s\": %s", STR_ARG(listen),
                        code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code));
-    return RC_OK;
+    if (hp.kind == HOST_IPV6)
+        rc = set_zone((struct sockaddr_in6 *)(void *)(*out)->ai_addr, hp.zone, err);
+    if (rc == RC_OK)
+        return RC_OK;
+    freeaddrinfo(*out);
+    return err_prefix(err, "cannot listen on \"%.*s\"", STR_ARG(listen));
 }
 
 static int port_of(int fd)
@@ -402,6 +436,7 @@ enum rc http_server_new(const struct http_server_cfg *cfg, http_handler_fn *hand
     rc = bind_all(s, ai, err);
     if (getnameinfo(ai->ai_addr, ai->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST) != 0)
         snprintf(host, sizeof host, "localhost");
+    host[strcspn(host, "%")] = '\0'; /* the zone means nothing to clients */
     snprintf(text, sizeof text, ai->ai_family == AF_INET6 ? "[%s]:%d" : "%s:%d", host, s->port);
     s->cfg.listen = str_from(mem_strdup(text));
     freeaddrinfo(ai);

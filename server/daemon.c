@@ -159,7 +159,7 @@ static struct hostport listen_address(struct str listen)
 {
     struct hostport hp;
 
-    ASSERT(hostport_parse(listen, &hp));
+    ASSERT(hostport_parse_listen(listen, &hp));
     return hp;
 }
 
@@ -168,7 +168,7 @@ static struct hostport listen_address(struct str listen)
 static void tell_local_url(struct daemon *d)
 {
     struct hostport at = listen_address(d->o->listen);
-    struct str host = at.written;
+    struct str host = hostport_in_url(&d->arena, &at);
 
     if (hostport_is_any(&at))
         host = at.kind == HOST_IPV6 ? STR("[::1]") : STR("127.0.0.1");
@@ -208,7 +208,7 @@ static enum rc check_listen(struct str listen, struct str token, struct err *err
 {
     struct hostport hp;
 
-    if (!hostport_parse(listen, &hp) || hp.port < 0)
+    if (!hostport_parse_listen(listen, &hp) || hp.port < 0)
         return err_set(err, RC_INPUT,
                        "option listen: \"%.*s\" is not an address to listen on; write HOST:PORT or "
                        "[IPV6]:PORT, as in 127.0.0.1:8080 or [::1]:8080",
@@ -408,7 +408,7 @@ enum rc daemon_run(const struct options *o, daemon_reload_fn *reload, struct err
     struct daemon d = {.o = o, .started = o};
     struct options *loaded = NULL;
     sigset_t set = waited_for();
-    struct str host;
+    struct hostport at;
     enum rc rc;
     int sig = 0;
 
@@ -417,8 +417,9 @@ enum rc daemon_run(const struct options *o, daemon_reload_fn *reload, struct err
         stop(&d);
         return rc;
     }
-    host = listen_address(o->listen).written;
-    printf("feedmill: ready on http://%.*s:%d\n", STR_ARG(host), http_server_port(d.http));
+    at = listen_address(o->listen);
+    printf("feedmill: ready on http://%.*s:%d\n", STR_ARG(hostport_in_url(&d.arena, &at)),
+           http_server_port(d.http));
     fflush(stdout);
     while (sigwait(&set, &sig) == 0 && sig == SIGHUP)
         reload_options(&d, reload, &loaded);

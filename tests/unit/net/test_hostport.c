@@ -49,6 +49,29 @@ static void test_hostport__refuses_all_else(void **state)
     assert_false(hostport_parse(STR("a\0b"), &hp));
 }
 
+static void test_hostport__an_address_to_listen_on_may_have_a_zone(void **state)
+{
+    static const char *const wrong[] = {"[fe80::1%]:80", "[%eth0]:80", "127.0.0.1%lo",
+                                        "fe80::1%lo"};
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct hostport hp;
+
+    (void)state;
+    assert_true(hostport_parse_listen(STR("[fe80::1%eth0]:80"), &hp));
+    assert_int_equal(hp.kind, HOST_IPV6);
+    assert_str(hp.host, "fe80::1");
+    assert_str(hp.zone, "eth0");
+    assert_str(hp.written, "[fe80::1%eth0]");
+    assert_int_equal(hp.port, 80);
+    assert_str(hostport_in_url(&a, &hp), "[fe80::1%25eth0]");
+    assert_true(hostport_parse_listen(STR("[::1%lo]:80"), &hp) && hostport_is_loopback(&hp));
+    assert_true(hostport_parse_listen(STR("[::1]:80"), &hp) && str_is_null(hp.zone));
+    assert_str(hostport_in_url(&a, &hp), "[::1]");
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+        if (hostport_parse_listen(str_from(wrong[i]), &hp) && hp.kind == HOST_IPV6)
+            fail_msg("%s", wrong[i]);
+}
+
 static void test_hostport__knows_this_machine(void **state)
 {
     static const struct {
@@ -78,6 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hostport__reads_hosts_and_ports),
         cmocka_unit_test(test_hostport__refuses_all_else),
+        cmocka_unit_test(test_hostport__an_address_to_listen_on_may_have_a_zone),
         cmocka_unit_test(test_hostport__knows_this_machine),
     };
 

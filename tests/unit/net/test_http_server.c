@@ -834,6 +834,33 @@ static void test_http_server__listens_on_ipv6_and_names(void **state)
     cfg.listen = STR("[::1]:0");
     reopen(f, &cfg);
     assert_true(http_server_port(f->server) > 0);
+    cfg.listen = STR("[::1%lo]:0");
+    reopen(f, &cfg);
+    assert_true(http_server_port(f->server) > 0);
+    cfg.listen = STR("[::1%1]:0");
+    reopen(f, &cfg);
+    assert_true(http_server_port(f->server) > 0);
+}
+
+static void test_http_server__says_which_interface_is_missing(void **state)
+{
+    static const struct {
+        const char *listen, *says;
+    } rows[] = {{"[fe80::1%nosuch0]:0", "interface \"nosuch0\""},
+                {"[fe80::1%4000000000]:0", "interface \"4000000000\""},
+                {"[fe80::1]:0", "%eth0"}};
+    struct http_server_cfg cfg = default_cfg;
+    struct http_server *s = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+
+        cfg.listen = str_from(rows[i].listen);
+        assert_int_equal(http_server_new(&cfg, never, NULL, &s, &err), RC_INPUT);
+        if (!has(str_from(err.text), rows[i].says) || !has(str_from(err.text), rows[i].listen))
+            fail_msg("%s", err.text);
+    }
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(test_http_server__##name, setup, teardown)
@@ -880,6 +907,7 @@ int main(void)
         T(refuses_a_port_in_use),
         T(outlives_a_lack_of_descriptors),
         T(listens_on_ipv6_and_names),
+        T(says_which_interface_is_missing),
     };
 
     return cmocka_run_group_tests_name("http_server", tests, NULL, NULL);
