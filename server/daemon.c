@@ -21,6 +21,7 @@
 #include "net/url.h"
 #include "notifier/announcer.h"
 #include "notifier/notifier.h"
+#include "server/option_checks.h"
 #include "server/part_options.h"
 #include "storage/store.h"
 
@@ -154,7 +155,7 @@ static struct api_cfg api_config(struct daemon *d, const struct options *o)
     return cfg;
 }
 
-/* The address of an option that check_options() has accepted. */
+/* The address of an option that options_check() has accepted. */
 static struct hostport listen_address(struct str listen)
 {
     struct hostport hp;
@@ -203,47 +204,6 @@ static enum rc set_log_level(struct str name, struct err *err)
                    STR_ARG(name));
 }
 
-/* Is it an address to listen on? If other machines can reach it, there must be a token. */
-static enum rc check_listen(struct str listen, struct str token, struct err *err)
-{
-    struct hostport hp;
-
-    if (!hostport_parse_listen(listen, &hp) || hp.port < 0)
-        return err_set(err, RC_INPUT,
-                       "option listen: \"%.*s\" is not an address to listen on; write HOST:PORT or "
-                       "[IPV6]:PORT, as in 127.0.0.1:8080 or [::1]:8080",
-                       STR_ARG(listen));
-    if (!str_is_null(token) || hostport_is_loopback(&hp))
-        return RC_OK;
-    return err_set(err, RC_INPUT,
-                   "option listen: %.*s can be reached from other machines; set --token (or "
-                   "FEEDMILL_TOKEN), or listen on 127.0.0.1",
-                   STR_ARG(listen));
-}
-
-/* Check the options, at the start and after a reload. `listen`: the address in use. */
-static enum rc check_options(const struct options *o, struct str listen, struct err *err)
-{
-    for (size_t i = 0; i < o->announce.n; i++) {
-        AUTO(arena_release) struct arena a = ARENA_INIT;
-        struct url_parts parts;
-
-        if (url_parse(&a, o->announce.items[i], &parts, err) != RC_OK)
-            return err_prefix(err, "option announce");
-    }
-    for (size_t i = 0; i < o->allow_host.n; i++) {
-        struct str name = o->allow_host.items[i];
-
-        if (str_chr(name, '/') >= 0 || str_chr(name, ':') >= 0)
-            return err_set(
-                err, RC_INPUT,
-                "option allow-host: \"%.*s\" is not a host name; give it without scheme and "
-                "port",
-                STR_ARG(name));
-    }
-    return check_listen(listen, o->token, err);
-}
-
 /* Are there enough file descriptors for the threads, databases and sockets of the daemon, without
  * clients and publishers? */
 static enum rc check_descriptors(const struct options *o, struct err *err)
@@ -289,7 +249,7 @@ static enum rc start(struct daemon *d, struct err *err)
     options_for_http(o, &http_cfg);
     d->agent = arena_printf(&d->arena, AGENT_NAME " (+%.*s", STR_ARG(o->contact_url));
     if ((rc = set_log_level(o->log_level, err)) != RC_OK ||
-        (rc = check_options(o, o->listen, err)) != RC_OK ||
+        (rc = options_check(o, o->listen, err)) != RC_OK ||
         (rc = check_descriptors(o, err)) != RC_OK)
         return rc;
     if ((rc = guard_new(o->allow_fetch.items, o->allow_fetch.n, &d->fetch_guard, err)) != RC_OK) {
@@ -380,7 +340,7 @@ static void reload_options(struct daemon *d, daemon_reload_fn *reload, struct op
     struct api_cfg api_cfg;
     const char *fixed;
 
-    if (reload(&o, &err) != RC_OK || check_options(o, d->started->listen, &err) != RC_OK ||
+    if (reload(&o, &err) != RC_OK || options_check(o, d->started->listen, &err) != RC_OK ||
         set_log_level(o->log_level, &err) != RC_OK) {
         log_error("server", "reload_refused", "error=%s", log_quote(str_from(err.text)));
         options_free(&o);

@@ -289,7 +289,8 @@ class Commands(Case):
         self.assertIn("feedmill serve", done.stderr)
         self.assertIn("--server", done.stderr)
         for option, value in (("--listen", "nowhere"), ("--allow-fetch", "10.0.0.0/99"),
-                              ("--level1-period", "soon"), ("--log-level", "loud"), ("--listen", "0.0.0.0:0")):
+                              ("--level1-period", "soon"), ("--log-level", "loud"), ("--listen", "0.0.0.0:0"),
+                              ("--listen", "[fe80::1%nosuch0]:0"), ("--base-url", "x"), ("--cors-origin", "a b")):
             done = subprocess.run([BINARY, "serve", "--db", ":memory:", option, value], capture_output=True,
                                   text=True, timeout=60 * PATIENCE)
             self.assertNotEqual(0, done.returncode, option)

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "server/option_checks.h"
 #include "server/options.h"
 
 static struct options *load(const char *const *argv, struct err *err)
@@ -194,9 +195,83 @@ static void test_options__a_reload_knows_what_it_cannot_change(void **state)
     options_free(&c);
 }
 
+/* Options that are texts: the first word of the answer names the option, and it says what is right.
+ */
+static void check(const char *flag, const char *value, const char *says)
+{
+    const char *argv[] = {flag, value, NULL};
+    struct err err = ERR_INIT;
+    struct options *o = load(argv, &err);
+    enum rc rc;
+
+    assert_non_null(o);
+    rc = options_check(o, o->listen, &err);
+    if (says == NULL ? rc != RC_OK : rc != RC_INPUT || strstr(err.text, says) == NULL)
+        fail_msg("%s \"%s\": \"%s\"", flag, value, err.text);
+    options_free(&o);
+}
+
+static void test_options__the_base_url_is_an_address(void **state)
+{
+    static const char *const good[] = {"", "https://Feeds.example:8443",
+                                       "http://feeds.example/mill/", "http://[::1]:80",
+                                       "HTTPS://feeds.example"};
+    static const char *const bad[] = {"x",
+                                      "feeds.example",
+                                      "ftp://feeds.example",
+                                      "feed://feeds.example",
+                                      "http://",
+                                      "http:///x",
+                                      "http://a b/",
+                                      "http://feeds.example/?a",
+                                      "http://feeds.example/#a",
+                                      "http://feeds.example:99999/",
+                                      " http://feeds.example"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        check("--base-url", good[i], NULL);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        check("--base-url", bad[i], "option base-url: \"");
+    check("--base-url", "http://u:secret@feeds.example", "\"http://feeds.example\" is not");
+}
+
+static void test_options__a_page_is_named_by_its_origin(void **state)
+{
+    static const char *const good[] = {"",
+                                       "*",
+                                       "https://app.example",
+                                       "http://localhost:3000",
+                                       "http://[::1]:3000",
+                                       "http://192.0.2.7",
+                                       "moz-extension://2c127fa4-62c7-7e4f-90e5-472b45eecfdc"};
+    static const char *const bad[] = {"a b",
+                                      "app.example",
+                                      "null",
+                                      "://a",
+                                      "https://",
+                                      "https://a.example https://b.example",
+                                      "https://a.example,https://b.example",
+                                      "https://app.example/x",
+                                      "https://app.example?x",
+                                      "https://u@app.example",
+                                      "https://*.example",
+                                      "https://app.example:x"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        check("--cors-origin", good[i], NULL);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        check("--cors-origin", bad[i], "is not an origin; write one, as in https://app.example");
+    check("--cors-origin", "https://app.example/", "write https://app.example");
+    check("--cors-origin", "HTTPS://App.example:443", "write https://app.example");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_options__the_base_url_is_an_address),
+        cmocka_unit_test(test_options__a_page_is_named_by_its_origin),
         cmocka_unit_test(test_options__defaults_are_in_range),
         cmocka_unit_test(test_options__flags_beat_environment_beats_file),
         cmocka_unit_test(test_options__bad_values_are_named),

@@ -1,0 +1,120 @@
+/* server/option_checks.c - see option_checks.h. */
+#include "server/option_checks.h"
+
+#include "base/ascii.h"
+#include "net/hostport.h"
+#include "net/url.h"
+
+/* Is it an address to listen on? If other machines can reach it, there must be a token. */
+static enum rc check_listen(struct str listen, struct str token, struct err *err)
+{
+    struct hostport hp;
+
+    if (!hostport_parse_listen(listen, &hp) || hp.port < 0)
+        return err_set(err, RC_INPUT,
+                       "option listen: \"%.*s\" is not an address to listen on; write HOST:PORT or "
+                       "[IPV6]:PORT, as in 127.0.0.1:8080 or [::1]:8080",
+                       STR_ARG(listen));
+    if (!str_is_null(token) || hostport_is_loopback(&hp))
+        return RC_OK;
+    return err_set(err, RC_INPUT,
+                   "option listen: %.*s can be reached from other machines; set --token (or "
+                   "FEEDMILL_TOKEN), or listen on 127.0.0.1",
+                   STR_ARG(listen));
+}
+
+static bool has_one_of(struct str s, const char *marks)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (strchr(marks, s.ptr[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* The links in documents begin with this text. */
+static enum rc check_base_url(struct str url, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    bool is_web = str_istarts(url, STR("http://")) || str_istarts(url, STR("https://"));
+    struct url_parts parts;
+
+    if (str_is_null(url))
+        return RC_OK;
+    if (is_web && !has_one_of(url, "?#\\ \t\r\n") && url_parse(&a, url, &parts, NULL) == RC_OK &&
+        str_is_null(parts.credential))
+        return RC_OK;
+    url = url_public(&a, url);
+    return err_set(err, RC_INPUT,
+                   "option base-url: \"%.*s\" is not a public address of this server; write "
+                   "http:// or https:// and a host, without user, query and fragment, as in "
+                   "https://feeds.example.org",
+                   STR_ARG(url));
+}
+
+/* The origin (RFC 6454) that `typed` means, as browsers write it: "scheme://host[:port]" with small
+ * letters, without the scheme's own port. Null: it means none. */
+static struct str origin_of(struct arena *a, struct str typed)
+{
+    ssize_t at = str_find(typed, STR("://"));
+    size_t start = (size_t)at + 3; /* of host and port */
+    struct url_parts parts;
+    struct hostport hp;
+
+    if (at <= 0 || has_one_of(typed, "*?#\\ \t\r\n") ||
+        has_one_of(str_slice(typed, 0, (size_t)at), ":/"))
+        return STR_NULL;
+    if (url_parse(a, typed, &parts, NULL) == RC_OK) {
+        start = parts.scheme.len + 3;
+        at = str_chr(str_slice(parts.url, start, parts.url.len), '/');
+        return start + (size_t)at + 1 == parts.url.len && str_is_null(parts.credential)
+                   ? str_slice(parts.url, 0, start + (size_t)at)
+                   : STR_NULL;
+    }
+    return hostport_parse(str_slice(typed, start, typed.len), &hp) ? str_lower(a, typed) : STR_NULL;
+}
+
+/* It is compared with the Origin field byte by byte. */
+static enum rc check_cors_origin(struct str typed, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str origin = origin_of(&a, typed);
+
+    if (str_is_null(typed) || str_eqz(typed, "*") ||
+        (!str_is_null(origin) && str_eq(typed, origin)))
+        return RC_OK;
+    if (!str_is_null(origin))
+        return err_set(err, RC_INPUT,
+                       "option cors-origin: \"%.*s\" is not what browsers send; write %.*s",
+                       STR_ARG(typed), STR_ARG(origin));
+    return err_set(err, RC_INPUT,
+                   "option cors-origin: \"%.*s\" is not an origin; write one, as in "
+                   "https://app.example or http://localhost:3000, or * for any",
+                   STR_ARG(typed));
+}
+
+enum rc options_check(const struct options *o, struct str listen, struct err *err)
+{
+    enum rc rc;
+
+    for (size_t i = 0; i < o->announce.n; i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct url_parts parts;
+
+        if (url_parse(&a, o->announce.items[i], &parts, err) != RC_OK)
+            return err_prefix(err, "option announce");
+    }
+    for (size_t i = 0; i < o->allow_host.n; i++) {
+        struct str name = o->allow_host.items[i];
+
+        if (str_chr(name, '/') >= 0 || str_chr(name, ':') >= 0)
+            return err_set(
+                err, RC_INPUT,
+                "option allow-host: \"%.*s\" is not a host name; give it without scheme and "
+                "port",
+                STR_ARG(name));
+    }
+    if ((rc = check_base_url(o->base_url, err)) != RC_OK ||
+        (rc = check_cors_origin(o->cors_origin, err)) != RC_OK)
+        return rc;
+    return check_listen(listen, o->token, err);
+}
