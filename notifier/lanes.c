@@ -9,6 +9,8 @@
 #define NEEDED_MAX 48 /* quick answers in a row, at the most, to be trusted again */
 #define FORGIVEN 100  /* so many in a row: what was before does not count any more */
 #define LATE_TIMES 2  /* how much longer than usual is late while others wait */
+#define FIRST_MS 500  /* the usual time of first calls, as long as none was answered or cut */
+#define FIRST_PART 32 /* by this part of it a first call makes that time shorter */
 
 struct lanes_host {
     char *name;
@@ -29,10 +31,12 @@ static size_t share(size_t max, size_t n, size_t of)
     return part < 1 ? 1 : part;
 }
 
-/* The bounds: of `fresh`, together with the slow. */
+/* The bounds: of `fresh`, together with the unheard and the slow; of `unheard`, together with the
+ * slow. */
 static struct lanes_count bounds(size_t max, size_t slow)
 {
-    return (struct lanes_count){.busy = max, .fresh = share(max, 3, 4), .slow = slow};
+    return (struct lanes_count){
+        .busy = max, .fresh = share(max, 3, 4), .unheard = share(max, 5, 8), .slow = slow};
 }
 
 static struct lanes_count bounds_of_all(const struct lanes *l)
@@ -50,9 +54,18 @@ static bool has_room(const struct lanes_count *c, struct lanes_count max, enum s
 {
     if (c->busy >= max.busy)
         return false;
-    if (s == STANDING_SUSPECT)
+    switch (s) {
+    case STANDING_SUSPECT:
         return c->slow < max.slow;
-    return s == STANDING_TRUSTED || c->fresh + c->slow < max.fresh;
+    case STANDING_UNHEARD:
+        return c->unheard + c->slow < max.unheard && c->fresh + c->unheard + c->slow < max.fresh;
+    case STANDING_FRESH:
+        return c->fresh + c->unheard + c->slow < max.fresh;
+    case STANDING_TRUSTED:
+    case STANDINGS_:
+        break;
+    }
+    return true;
 }
 
 static bool host_has_room(const struct lanes *l, const struct lanes_host *h, enum standing s)
@@ -111,7 +124,7 @@ static void host_free(void *value)
 
 void lanes_init(struct lanes *l, size_t max)
 {
-    *l = (struct lanes){.max = max < 1 ? 1 : max, .hosts = MAP_INIT};
+    *l = (struct lanes){.max = max < 1 ? 1 : max, .hosts = MAP_INIT, .first_ms = FIRST_MS};
     for (enum standing s = 0; s < STANDINGS_; s++)
         TAILQ_INIT(&l->ready[s]);
     TAILQ_INIT(&l->busy);
@@ -146,10 +159,8 @@ static void set_waiting(struct lanes *l, struct lane *lane, bool waits)
     size_t n = waits ? 1 : (size_t)-1;
 
     lane->is_waiting = waits;
-    if (lane->standing == STANDING_SUSPECT)
-        return;
-    l->count.waiting += n;
-    lane->host->count.waiting += n;
+    l->count.waiting[lane->standing] += n;
+    lane->host->count.waiting[lane->standing] += n;
 }
 
 void lanes_wait(struct lanes *l, struct lane *lane, bool waits)
@@ -180,6 +191,8 @@ static void count(struct lanes *l, const struct lane *lane, int n)
             counts[i]->slow += (size_t)n;
         else if (lane->standing == STANDING_FRESH)
             counts[i]->fresh += (size_t)n;
+        else if (lane->standing == STANDING_UNHEARD)
+            counts[i]->unheard += (size_t)n;
     }
 }
 
@@ -191,21 +204,30 @@ static struct lane *first_of(struct lanes *l, enum standing s)
     return h == NULL || !all_have_room(l, s) ? NULL : TAILQ_FIRST(&h->ready[s].lanes);
 }
 
-struct lane *lanes_next(struct lanes *l)
+static struct lane *choose(struct lanes *l)
 {
     enum standing first = l->fresh_first ? STANDING_FRESH : STANDING_TRUSTED;
     enum standing second = l->fresh_first ? STANDING_TRUSTED : STANDING_FRESH;
     struct lane *lane = first_of(l, STANDING_SUSPECT); /* few at a time, but they must not starve */
-    struct lanes_host *h;
 
+    if (lane == NULL && l->count.unheard < share(l->max, 1, 16)) /* nor these */
+        lane = first_of(l, STANDING_UNHEARD);
     if (lane == NULL)
         lane = first_of(l, first);
     if (lane == NULL)
         lane = first_of(l, second);
+    return lane != NULL ? lane : first_of(l, STANDING_UNHEARD);
+}
+
+struct lane *lanes_next(struct lanes *l)
+{
+    struct lane *lane = choose(l);
+    struct lanes_host *h;
+
     if (lane == NULL)
         return NULL;
     h = lane->host;
-    if (lane->standing != STANDING_SUSPECT)
+    if (lane->standing <= STANDING_FRESH)
         l->fresh_first = lane->standing == STANDING_TRUSTED;
     TAILQ_REMOVE(&l->ready[lane->standing], h, ready[lane->standing].next);
     h->ready[lane->standing].is_listed = false; /* host_place() puts it after the other hosts */
@@ -227,30 +249,49 @@ void lanes_called(struct lane *lane, int64_t mono_ms)
 
 /* ---- late calls ----------------------------------------------------------------------------- */
 
-/* Does an endpoint that is not a suspect wait for nothing but that a turn of others ends, and for
- * more of them than are being cut? */
-static bool is_full(const struct lanes *l)
+/* Do more endpoints of these standings wait than turns are being cut? */
+static bool more_wait(const struct lanes_count *c, enum standing last)
 {
-    if (l->count.waiting <= l->count.cut)
-        return false;
-    return (!TAILQ_EMPTY(&l->ready[STANDING_TRUSTED]) && !all_have_room(l, STANDING_TRUSTED)) ||
-           (!TAILQ_EMPTY(&l->ready[STANDING_FRESH]) && !all_have_room(l, STANDING_FRESH));
+    size_t n = 0;
+
+    for (enum standing s = STANDING_TRUSTED; s <= last; s++)
+        n += c->waiting[s];
+    return n > c->cut;
+}
+
+/* Does an endpoint of the standings up to `last` wait for nothing but that a turn of others ends,
+ * and for more of them than are being cut? */
+static bool is_full(const struct lanes *l, enum standing last)
+{
+    for (enum standing s = STANDING_TRUSTED; s <= last; s++)
+        if (!TAILQ_EMPTY(&l->ready[s]) && !all_have_room(l, s))
+            return more_wait(&l->count, last);
+    return false;
 }
 
 /* The same among the endpoints of one host. */
 static bool host_is_full(const struct lanes *l, const struct lanes_host *h)
 {
-    if (h->count.waiting <= h->count.cut)
-        return false;
-    for (enum standing s = STANDING_TRUSTED; s <= STANDING_FRESH; s++)
+    for (enum standing s = STANDING_TRUSTED; s <= STANDING_UNHEARD; s++)
         if (!TAILQ_EMPTY(&h->ready[s].lanes) && !host_has_room(l, h, s))
-            return true;
+            return more_wait(&h->count, STANDING_UNHEARD);
     return false;
 }
 
 static bool is_longer_than_usual(const struct lane *lane, int64_t ran_ms)
 {
     return lane->usual_ms > 0 && ran_ms >= LANES_SOON_MS && ran_ms >= LATE_TIMES * lane->usual_ms;
+}
+
+static bool is_first(const struct lane *lane)
+{
+    return lane->standing == STANDING_FRESH && lane->usual_ms == 0;
+}
+
+/* Is it the first call of an endpoint, and has it run for longer than those that are answered? */
+static bool is_longer_than_first(const struct lanes *l, const struct lane *lane, int64_t ran_ms)
+{
+    return is_first(lane) && ran_ms >= LANES_SOON_MS && ran_ms >= LATE_TIMES * l->first_ms;
 }
 
 /* Count the call among the slow from now on. */
@@ -268,10 +309,12 @@ static void become_slow(struct lanes *l, struct lane *lane)
 static bool look_at(struct lanes *l, struct lane *lane, int64_t ran_ms)
 {
     struct lanes_host *h = lane->host;
-    bool all_wait = is_full(l), host_waits = host_is_full(l, h);
+    bool all_wait = is_full(l, STANDING_UNHEARD), host_waits = host_is_full(l, h);
     bool is_overdue = is_longer_than_usual(lane, ran_ms);
+    bool is_late = ran_ms >= LANES_LATE_MS || (is_overdue && (all_wait || host_waits)) ||
+                   (is_longer_than_first(l, lane, ran_ms) && is_full(l, STANDING_FRESH));
 
-    if (ran_ms < LANES_LATE_MS && !(is_overdue && (all_wait || host_waits)))
+    if (!is_late)
         return false;
     if (l->count.slow >= bounds_of_all(l).slow)
         return all_wait || (host_waits && is_overdue);
@@ -300,6 +343,15 @@ struct lane *lanes_look(struct lanes *l, int64_t mono_ms)
 
 /* ---- ends ----------------------------------------------------------------------------------- */
 
+/* Learn in which time first calls are answered. One that was cut says that they are not: then the
+ * next ones are cut sooner, as far as the bounds allow. */
+static void learn_first(struct lanes *l, int64_t answered_ms)
+{
+    l->first_ms -= l->first_ms / FIRST_PART;
+    if (answered_ms > l->first_ms)
+        l->first_ms = answered_ms;
+}
+
 static void was_slow(struct lane *lane)
 {
     if (lane->standing == STANDING_TRUSTED && lane->n_needed < NEEDED_MAX)
@@ -319,6 +371,8 @@ static void was_quick(struct lane *lane, int64_t ran_ms)
         lane->n_needed = LANES_TRUST;
     if (lane->n_quick >= lane->n_needed)
         lane->standing = STANDING_TRUSTED;
+    else if (lane->standing == STANDING_UNHEARD)
+        lane->standing = STANDING_FRESH;
 }
 
 void lanes_done(struct lanes *l, struct lane *lane, enum lanes_end end, int64_t mono_ms)
@@ -331,7 +385,11 @@ void lanes_done(struct lanes *l, struct lane *lane, enum lanes_end end, int64_t 
     lane->host->count.cut -= lane->is_cut;
     TAILQ_REMOVE(&l->busy, lane, next);
     lane->is_busy = lane->is_slow = lane->is_cut = false;
-    if (end == LANES_CUT || (end != LANES_UNCALLED && ran_ms >= LANES_LATE_MS))
+    if (lane->usual_ms == 0 && (end == LANES_CUT || end == LANES_ANSWERED))
+        learn_first(l, end == LANES_CUT ? 0 : ran_ms);
+    if (end == LANES_CUT && is_first(lane) && ran_ms < LANES_LATE_MS)
+        lane->standing = STANDING_UNHEARD;
+    else if (end == LANES_CUT || (end != LANES_UNCALLED && ran_ms >= LANES_LATE_MS))
         was_slow(lane);
     else if (end == LANES_ANSWERED)
         was_quick(lane, ran_ms);

@@ -6,6 +6,8 @@
  *   standing   who                                       turns at once     at one host
  *   trusted    several quick answers in a row            max               3/4 of max
  *   fresh      never slow, but not yet trusted           3/4 of max        9/16 of max
+ *              (the unheard and the slow are counted with these)
+ *   unheard    its first call was cut                    5/8 of max        15/32 of max
  *              (the slow ones are counted with these)
  *   suspect    was slow, and is not trusted again yet    1/4 of max: slow  1/8 of max: slow
  *
@@ -14,6 +16,12 @@
  * late when it has run for twice the usual time of its endpoint. When no more turns may count as
  * slow, a late call goes on until another endpoint needs its turn. Then the call is cut: its
  * endpoint becomes a suspect and is called again in a slow turn, where the call has its full time.
+ *
+ * Of an endpoint that has never answered nobody knows whether it ever will. So that a thousand new
+ * ones that hang do not delay a new one that answers, its first call is late sooner while other
+ * fresh or trusted endpoints wait: after twice the time in which first calls were answered of late,
+ * which each cut first call makes shorter. An endpoint whose first call is cut so is unheard. It is
+ * called again after the fresh ones, with the time that other calls have.
  *
  * An endpoint becomes trusted after LANES_TRUST quick answers in a row. Each time it loses the
  * trust, it needs twice as many. A quick failure does not change the standing, because it does not
@@ -37,7 +45,8 @@
 #define LANES_SOON_MS 200  /* no call is late before this time */
 #define LANES_TRUST 3      /* quick answers in a row that make an endpoint trusted */
 
-enum standing { STANDING_TRUSTED, STANDING_FRESH, STANDING_SUSPECT, STANDINGS_ };
+/* In the order of the turns; but each kind has some, whoever else waits. */
+enum standing { STANDING_TRUSTED, STANDING_FRESH, STANDING_UNHEARD, STANDING_SUSPECT, STANDINGS_ };
 
 struct lanes_host;
 struct lane { /* lives inside an endpoint; lanes_join() fills it */
@@ -59,11 +68,12 @@ TAILQ_HEAD(lanes_host_list, lanes_host);
 
 /* Endpoints of all hosts, or of one. */
 struct lanes_count {
-    size_t busy;    /* all their turns that are under way */
-    size_t fresh;   /* turns of fresh endpoints that are not slow */
-    size_t slow;    /* turns that are slow */
-    size_t cut;     /* turns that are being cut */
-    size_t waiting; /* endpoints that wait and are not suspects */
+    size_t busy;                /* all their turns that are under way */
+    size_t fresh;               /* turns of fresh endpoints that are not slow */
+    size_t unheard;             /* the same of unheard ones */
+    size_t slow;                /* turns that are slow */
+    size_t cut;                 /* turns that are being cut */
+    size_t waiting[STANDINGS_]; /* endpoints that wait */
 };
 
 struct lanes {
@@ -73,6 +83,7 @@ struct lanes {
     struct lanes_host_list ready[STANDINGS_]; /* hosts with endpoints that wait */
     struct lane_list busy;
     bool fresh_first; /* trusted and fresh endpoints take turns too */
+    int64_t first_ms; /* about the time in which first calls were answered of late */
 };
 
 /* How a turn ended. */

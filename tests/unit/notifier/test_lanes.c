@@ -12,7 +12,7 @@
 #include "base/digest.h"
 #include "notifier/lanes.h"
 
-#define MAX 32 /* turns: 8 slow, 24 fresh and slow; at one host 24, 4, 18 */
+#define MAX 32 /* turns: 8 slow, 20 unheard and slow, 24 fresh too; at one host 24, 4, 15, 18 */
 #define ENDPOINTS 100
 
 /* Endpoints /0, /1 ... at one host, or at one each. */
@@ -44,7 +44,7 @@ static void world_release(struct world *w)
     }
     assert_int_equal(map_count(&w->lanes.hosts), 0);
     assert_int_equal(w->lanes.count.busy + w->lanes.count.fresh + w->lanes.count.slow +
-                         w->lanes.count.cut + w->lanes.count.waiting,
+                         w->lanes.count.cut + w->lanes.count.unheard,
                      0);
     lanes_release(&w->lanes);
 }
@@ -305,6 +305,96 @@ static void test_lanes__a_host_that_hangs_is_left_sooner(void **state UNUSED)
     world_release(&w);
 }
 
+/* How long it takes until this endpoint, which waits, has its turn while all others hang. */
+static int64_t time_to_turn(struct world *w, int i)
+{
+    int64_t began = w->now;
+
+    while (!w->lane[i].is_busy && w->now - began < 60000) {
+        w->now += 25;
+        cut(w);
+        while (start(w) != NULL)
+            ;
+    }
+    return w->now - began;
+}
+
+/* DELIV-07: new endpoints that hang do not delay a new one much: one after the other they would
+ * hold it up for 10 s. */
+static void test_lanes__first_calls_that_hang_make_room_soon(void **state UNUSED)
+{
+    struct world w;
+
+    world_init(&w, false);
+    assert_int_equal(start_all(&w, 0), 24);
+    assert_in_range(time_to_turn(&w, ENDPOINTS - 1), 200, 3000);
+    assert_int_equal(w.lane[20].standing, STANDING_UNHEARD);
+    world_release(&w);
+}
+
+/* Nobody is cut soon when first calls are answered, slowly though it be. */
+static void test_lanes__first_calls_have_the_time_that_others_took(void **state UNUSED)
+{
+    struct world w;
+
+    world_init(&w, false);
+    for (int i = 0; i < 30; i++)
+        call(&w, i, 800, LANES_ANSWERED);
+    assert_int_equal(start_all(&w, 30), 24);
+    w.now += 1599;
+    assert_int_equal(cut(&w), 0);
+    w.now++;
+    assert_int_equal(cut(&w), 24 - 8);
+    world_release(&w);
+}
+
+/* An unheard endpoint has the time of others, and is fresh when it has answered. */
+static void test_lanes__unheard_ones_have_more_time(void **state UNUSED)
+{
+    struct world w;
+    struct lane *lane;
+
+    world_init(&w, false);
+    assert_int_equal(start_all(&w, 0), 24);
+    w.now += 1000;
+    assert_int_equal(cut(&w), 24 - 8);
+    for (int i = 24; i < ENDPOINTS; i++)
+        lanes_wait(&w.lanes, &w.lane[i], false);
+    lane = &w.lane[8];
+    assert_int_equal(lane->standing, STANDING_UNHEARD);
+    assert_int_equal(start_all(&w, ENDPOINTS), 0);
+    for (int i = 8; i < 24; i++)
+        lanes_wait(&w.lanes, &w.lane[i], true);
+    assert_int_equal(start_all(&w, ENDPOINTS), 20 - 8);
+    assert_true(lane->is_busy);
+    w.now += LANES_LATE_MS - 1;
+    assert_int_equal(cut(&w), 0);
+    lanes_done(&w.lanes, lane, LANES_ANSWERED, w.now);
+    assert_int_equal(lane->standing, STANDING_FRESH);
+    world_release(&w);
+}
+
+/* They leave room for fresh ones, and fresh ones do not keep all turns from them. */
+static void test_lanes__fresh_and_unheard_ones_share(void **state UNUSED)
+{
+    struct world w;
+
+    world_init(&w, false);
+    for (int i = 0; i < 50; i++)
+        w.lane[i].standing = STANDING_UNHEARD;
+    for (int i = 0; i < 50; i++)
+        lanes_wait(&w.lanes, &w.lane[i], true);
+    assert_int_equal(start_all(&w, ENDPOINTS), 20);
+    assert_int_equal(start_all(&w, 50), 4);
+    assert_int_equal(w.lanes.count.fresh, 4);
+    for (int i = 0; i < 20; i++)
+        lanes_done(&w.lanes, &w.lane[i], LANES_FAILED, w.now);
+    assert_int_equal(start_all(&w, ENDPOINTS), 20);
+    assert_int_equal(w.lanes.count.unheard, 2);
+    assert_int_equal(w.lanes.count.fresh, 22);
+    world_release(&w);
+}
+
 /* A turn may end before its call began. */
 static void test_lanes__a_turn_without_a_call(void **state UNUSED)
 {
@@ -335,6 +425,10 @@ int main(void)
         cmocka_unit_test(test_lanes__late_is_longer_than_usual),
         cmocka_unit_test(test_lanes__a_slow_host_keeps_its_calls),
         cmocka_unit_test(test_lanes__a_host_that_hangs_is_left_sooner),
+        cmocka_unit_test(test_lanes__first_calls_that_hang_make_room_soon),
+        cmocka_unit_test(test_lanes__first_calls_have_the_time_that_others_took),
+        cmocka_unit_test(test_lanes__unheard_ones_have_more_time),
+        cmocka_unit_test(test_lanes__fresh_and_unheard_ones_share),
         cmocka_unit_test(test_lanes__a_turn_without_a_call),
     };
 
