@@ -46,7 +46,7 @@ static struct lanes_count bounds_of_all(const struct lanes *l)
 
 static struct lanes_count bounds_of_host(const struct lanes *l)
 {
-    return bounds(share(l->max, 3, 4), share(l->max, 1, 8));
+    return bounds(l->max_host, share(l->max_host, 1, 6));
 }
 
 /* Is there room for one more turn of this standing? */
@@ -125,6 +125,7 @@ static void host_free(void *value)
 void lanes_init(struct lanes *l, size_t max)
 {
     *l = (struct lanes){.max = max < 1 ? 1 : max, .hosts = MAP_INIT, .first_ms = FIRST_MS};
+    l->max_host = share(l->max, 3, 4);
     for (enum standing s = 0; s < STANDINGS_; s++)
         TAILQ_INIT(&l->ready[s]);
     TAILQ_INIT(&l->busy);

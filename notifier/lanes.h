@@ -78,6 +78,7 @@ struct lanes_count {
 
 struct lanes {
     size_t max;
+    size_t max_host;  /* turns at once at one host; lanes_init() sets 3/4 of max */
     struct map hosts; /* by "host:port"; they live while they have endpoints */
     struct lanes_count count;
     struct lanes_host_list ready[STANDINGS_]; /* hosts with endpoints that wait */

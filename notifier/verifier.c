@@ -11,11 +11,12 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/stats.h"
-#include "net/host_turns.h"
 #include "net/url.h"
 #include "notifier/intent.h"
+#include "notifier/lanes.h"
 
-#define AT_ONCE_HOST 8   /* calls in flight to one host */
+#define AT_ONCE_HOST 8   /* turns at one host: 6 calls, 1 of them slow */
+#define LOOK_MS 25       /* between looks at calls that may take too long */
 #define LOAD_MAX 256     /* intents read at once */
 #define KNOWN_MAX 10000  /* intents in memory: more than one dead host can have */
 #define TROUBLE_MS 1000  /* the database has no room, or fails */
@@ -27,7 +28,10 @@
 /* The intents of one callback and topic, in the order in which they came. The first one is under
  * way, the others wait for it. */
 struct verify;
-TAILQ_HEAD(pair, verify);
+struct pair {
+    TAILQ_HEAD(, verify) list;
+    struct lane lane;
+};
 
 struct verify {
     struct verifier *v;
@@ -35,7 +39,8 @@ struct verify {
     struct hub_intent intent;
     struct str pair_key; /* callback and topic */
     struct pair *pair;
-    struct host_turn turn; /* at the callback's host, while it is the first of its pair */
+    uint64_t call; /* the client's number of it */
+    bool is_cut;   /* the call is cancelled to make room for others */
     char challenge[2 * CHALLENGE_BYTES + 1];
     int n_tries;
     struct intent_verdict verdict; /* of the last try */
@@ -67,12 +72,12 @@ struct verifier {
     struct verify_list all; /* by id */
     size_t n;
     struct map pairs; /* struct pair */
-    struct host_turns turns;
+    struct lanes lanes;
     int64_t last_id; /* intents up to it have been read */
     bool loading, more;
     bool sweeping, sweep_more;
     bool stopped;
-    struct loop_timer *load_timer, *sweep_timer;
+    struct loop_timer *load_timer, *sweep_timer, *look_timer;
 };
 
 static void load_more(struct verifier *v);
@@ -95,11 +100,12 @@ static void enter(struct verifier *v, struct verify *f)
     f->pair = map_get(&v->pairs, f->pair_key);
     if (f->pair == NULL) {
         f->pair = NEW(struct pair);
-        TAILQ_INIT(f->pair);
+        TAILQ_INIT(&f->pair->list);
         map_put(&v->pairs, f->pair_key, f->pair);
-        host_turns_wait(&v->turns, &f->turn, f->intent.callback);
+        lanes_join(&v->lanes, &f->pair->lane, f->intent.callback, false);
+        lanes_wait(&v->lanes, &f->pair->lane, true);
     }
-    TAILQ_INSERT_TAIL(f->pair, f, of_pair);
+    TAILQ_INSERT_TAIL(&f->pair->list, f, of_pair);
     TAILQ_INSERT_TAIL(&v->all, f, next);
     v->n++;
 }
@@ -107,15 +113,14 @@ static void enter(struct verifier *v, struct verify *f)
 static void forget(struct verify *f)
 {
     struct verifier *v = f->v;
-    struct verify *next;
+    struct pair *pair = f->pair;
 
-    host_turns_leave(&v->turns, &f->turn);
-    TAILQ_REMOVE(f->pair, f, of_pair);
-    next = TAILQ_FIRST(f->pair);
-    if (next != NULL)
-        host_turns_wait(&v->turns, &next->turn, next->intent.callback);
-    else
+    TAILQ_REMOVE(&pair->list, f, of_pair);
+    lanes_wait(&v->lanes, &pair->lane, !TAILQ_EMPTY(&pair->list));
+    if (TAILQ_EMPTY(&pair->list)) {
+        lanes_leave(&v->lanes, &pair->lane);
         mem_free(map_del(&v->pairs, f->pair_key));
+    }
     TAILQ_REMOVE(&v->all, f, next);
     v->n--;
     verify_free(f);
@@ -173,7 +178,7 @@ static void on_try_again(void *ctx)
     struct verify *f = ctx;
 
     f->timer = NULL;
-    host_turns_wait(&f->v->turns, &f->turn, f->intent.callback);
+    lanes_wait(&f->v->lanes, &f->pair->lane, true);
     run(f->v);
 }
 
@@ -197,15 +202,25 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     struct verifier *v = f->v;
     struct arena *arena = answer == NULL ? NULL : answer->arena;
     int status = answer == NULL ? 0 : answer->status;
+    bool is_cut = f->is_cut && rc == RC_CLOSED;
     int64_t pause_ms;
 
-    host_turns_done(&v->turns, f->intent.callback, rc == RC_OK);
+    lanes_done(&v->lanes, &f->pair->lane,
+               is_cut        ? LANES_CUT
+               : rc == RC_OK ? LANES_ANSWERED
+                             : LANES_FAILED,
+               clock_mono_ms());
     f->verdict =
         intent_judge(rc, status, answer == NULL ? STR_NULL : answer->body, str_from(f->challenge));
     tell(f, rc, status, err);
     arena_free(&arena);
     if (v->stopped)
-        return; /* the intent stays: it is asked again after the next start */
+        return;   /* the intent stays: it is asked again after the next start */
+    if (is_cut) { /* it is called again with more time */
+        lanes_wait(&v->lanes, &f->pair->lane, true);
+        run(v);
+        return;
+    }
     pause_ms = intent_pause_ms(&f->intent, f->verdict, ++f->n_tries);
     if (pause_ms >= 0) {
         f->timer = loop_timer_start(v->loop, pause_ms, on_try_again, f);
@@ -237,15 +252,40 @@ static void call(struct verify *f)
     digest_hex(random, sizeof random, f->challenge);
     intent_url(&url, &f->arena, &f->intent, str_from(f->challenge));
     call.url = buf_view(&url);
-    http_client_start(f->v->client, &call, on_answer, f);
+    f->is_cut = false;
+    f->call = http_client_start(f->v->client, &call, on_answer, f);
+}
+
+/* The one of this lane that is under way. */
+static struct verify *first_of(struct lane *lane)
+{
+    return TAILQ_FIRST(&CONTAINER_OF(lane, struct pair, lane)->list);
+}
+
+/* Calls that take too long make room for others. */
+static void on_look(void *ctx)
+{
+    struct verifier *v = ctx;
+    struct lane *lane;
+
+    v->look_timer = NULL;
+    while ((lane = lanes_look(&v->lanes, clock_mono_ms())) != NULL) {
+        first_of(lane)->is_cut = true;
+        http_client_cancel(v->client, first_of(lane)->call);
+    }
+    run(v);
 }
 
 static void run(struct verifier *v)
 {
-    struct host_turn *turn;
+    struct lane *lane;
 
-    while ((turn = host_turns_next(&v->turns)) != NULL)
-        call(CONTAINER_OF(turn, struct verify, turn));
+    while ((lane = lanes_next(&v->lanes)) != NULL) {
+        call(first_of(lane));
+        lanes_called(lane, clock_mono_ms());
+    }
+    if (v->look_timer == NULL && v->lanes.count.busy > 0)
+        v->look_timer = loop_timer_start(v->loop, LOOK_MS, on_look, v);
 }
 
 /* ---- intents --------------------------------------------------------------------------------- */
@@ -401,8 +441,8 @@ struct verifier *verifier_new(struct loop *loop, struct http_client *client,
     v->loop = loop;
     v->client = client;
     v->cfg = cfg;
-    v->turns.max = VERIFIER_CALLS_MAX;
-    v->turns.max_host = AT_ONCE_HOST;
+    lanes_init(&v->lanes, VERIFIER_CALLS_MAX);
+    v->lanes.max_host = AT_ONCE_HOST;
     TAILQ_INIT(&v->all);
     return v;
 }
@@ -428,6 +468,8 @@ void verifier_stop(struct verifier *v)
         loop_timer_cancel(&v->load_timer);
     if (v->sweep_timer != NULL)
         loop_timer_cancel(&v->sweep_timer);
+    if (v->look_timer != NULL)
+        loop_timer_cancel(&v->look_timer);
 }
 
 void verifier_free(struct verifier **vp)
@@ -441,6 +483,6 @@ void verifier_free(struct verifier **vp)
     while ((f = TAILQ_FIRST(&v->all)) != NULL)
         forget(f);
     map_release(&v->pairs, NULL);
-    host_turns_release(&v->turns);
+    lanes_release(&v->lanes);
     mem_free(v);
 }

@@ -11,7 +11,7 @@
 #include "net/loop.h"
 #include "notifier/notifier.h"
 
-#define VERIFIER_CALLS_MAX 64 /* in flight at once, besides those of the notifier */
+#define VERIFIER_CALLS_MAX 256 /* in flight at once, besides those of the notifier */
 
 struct verifier;
 

@@ -1,4 +1,5 @@
 """WebSub: publisher (PUBL-*) and hub (HUB-*), and the pushes of Smart Feeds (SMART-50..55)."""
+import http.server
 import json
 import re
 import threading
@@ -404,6 +405,46 @@ class Subscribe(Hub):
             answer = self.post(mode="subscribe", callback=self.s.url,
                                topic=self.topic().replace("127.0.0.1:" + port, name, 1))
             self.assertEqual(400, answer.status, name)
+
+
+class Confirming(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        challenge = urllib.parse.parse_qs(self.path.split("?")[1])["hub.challenge"][0].encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(challenge)))
+        self.end_headers()
+        self.wfile.write(challenge)
+
+    def log_message(self, *args):
+        pass
+
+
+class Hanging(http.server.ThreadingHTTPServer):
+    """Takes connections at all loopback addresses, and answers when it is started."""
+    request_queue_size, daemon_threads = 1024, True
+
+    def __init__(self):
+        super().__init__(("0.0.0.0", 0), Confirming)
+
+    def handle_error(self, request, client_address):
+        pass                                                               # the hub has hung up
+
+
+class Flooded(Hub):
+    options = ("--push-timeout", "10m")
+
+    def test_callbacks_that_hang_delay_no_other(self):                                     # HUB-02
+        hanging, n = Hanging(), 300
+        self.addCleanup(hanging.server_close)
+        for i in range(n):
+            callback = "http://127.1.%d.%d:%d/" % (i // 200, i % 200 + 1, hanging.server_port)
+            self.assertEqual(202, self.post(mode="subscribe", topic=self.topic(),
+                                            callback=callback).status)
+        self.ask()
+        threading.Thread(target=hanging.serve_forever, daemon=True).start()
+        self.addCleanup(hanging.shutdown)
+        # those whose calls were cut are called again
+        self.wait(lambda: self.d.counter("hub_confirmed_total") == n + 1, 60, "all", self.d)
 
 
 class Deliver(Hub):
