@@ -1,4 +1,4 @@
-/* model/cursor.c - see cursor.h. */
+/* model/cursor.c - writes cursors. */
 #include "model/cursor.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* model/feed.c - the names of stored states. */
+/* model/feed.c - the names of states, reasons and kinds. */
 #include "model/feed.h"
 
 #include "base/assert.h"

@@ -1,4 +1,4 @@
-/* model/format.c - answers from the table of formats. */
+/* model/format.c - functions that look into the table of formats. */
 #include "model/format.h"
 
 #include <stdio.h>
@@ -63,7 +63,7 @@ bool format_find(struct str name, unsigned traits, enum feed_format *out)
     return false;
 }
 
-/* Append `s` with a bar in front of it, unless it is the first. */
+/* Append `s`, after a "|" if it is not the first. */
 static void append(char *out, size_t size, struct str s)
 {
     size_t len = strlen(out);

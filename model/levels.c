@@ -1,4 +1,4 @@
-/* model/levels.c - see levels.h. */
+/* model/levels.c - the period of a level. */
 #include "model/levels.h"
 
 #include "model/feed.h"

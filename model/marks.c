@@ -1,10 +1,10 @@
-/* model/marks.c - see marks.h. */
+/* model/marks.c - makes keys from marks, and packs marks for storage. */
 #include "model/marks.h"
 
 #include "base/assert.h"
 #include "base/compiler.h"
 
-/* The low bits say what was hashed: keys of different kinds never meet. */
+/* The kind of a key is in its low bits, so keys of different kinds are never equal. */
 enum { KEY_GUID, KEY_GUID_WEAK, KEY_LINK, KEY_TITLE, KEY_KINDS };
 
 static int64_t key_of(uint64_t hash, unsigned kind)
@@ -12,7 +12,7 @@ static int64_t key_of(uint64_t hash, unsigned kind)
     return (int64_t)((hash & ~(uint64_t)(KEY_KINDS - 1)) | kind);
 }
 
-/* Both numbers in one (the finisher of splitmix64). */
+/* A hash of both numbers (the last step of splitmix64). */
 static uint64_t mix(uint64_t x, uint64_t y)
 {
     x += y * 0x9E3779B97F4A7C15u;

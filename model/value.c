@@ -1,5 +1,5 @@
-/* model/value.c - the object form. Dicts hold a few dozen members at most, so a search compares
- * lengths and bytes in order. */
+/* model/value.c - the object form. A dict has a few dozen members at most, so a search goes through
+ * all of them. */
 #include "model/value.h"
 
 #include "base/assert.h"
@@ -13,8 +13,8 @@ static struct value *new_value(struct arena *a, enum value_kind kind)
     return v;
 }
 
-/* Scalars that occur everywhere, so that they take no room: null, the bools, and the parts of dates
- * (the day of the year is the highest). */
+/* Scalars that occur very often are shared constants, so that they take no memory: null, the bools,
+ * and the numbers in dates, of which the day of the year is the highest. */
 #define INT_1(n)                                                                                   \
     {                                                                                              \
         .kind = VAL_INT, .i = (n)                                                                  \
@@ -99,7 +99,7 @@ struct value *value_list_for(struct arena *a, uint32_t n)
     return v;
 }
 
-/* Keys are mostly literals, and those of the compiler are one. */
+/* Most keys are literals, and equal literals have the same address, which is compared first. */
 static inline bool is_same_key(struct str x, struct str y)
 {
     return x.len == y.len && (x.ptr == y.ptr || str_eq(x, y));
@@ -136,7 +136,7 @@ int64_t value_get_int(const struct value *dict, struct str key, int64_t otherwis
     return v == NULL || v->kind != VAL_INT ? otherwise : v->i;
 }
 
-/* Room for one more element of `size` bytes after items[0..len). */
+/* Make room for one more element of `size` bytes in an array of `len` elements. */
 static void *room(struct arena *a, void *items, uint32_t len, uint32_t *cap, size_t size)
 {
     uint32_t n = *cap == 0 ? 2 : *cap * 2;

@@ -1,4 +1,4 @@
-/* model/view.c - see view.h. */
+/* model/view.c - sorts the feed ids of a view. */
 #include "model/view.h"
 
 #include <stdlib.h>

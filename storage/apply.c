@@ -1,4 +1,4 @@
-/* storage/apply.c - which function carries out which operation. */
+/* storage/apply.c - the table of the functions that carry out operations. */
 #include "base/assert.h"
 #include "base/mem.h"
 #include "storage/op.h"

@@ -1,11 +1,11 @@
-/* storage/apply_archive.c - what a request for a document of the feed's past came to: what was
- * found there, and when it is asked for again. */
+/* storage/apply_archive.c - stores the result of a request for a document of the feed's past. If
+ * the request failed, the document is requested again later. */
 #include "storage/apply_parts.h"
 #include "storage/sqlite/archives.h"
 
-#define RETRY_S 2 /* after the first failure; doubled by each that follows */
+#define RETRY_S 2 /* pause after the first failure; each further failure doubles it */
 #define RETRY_S_MAX 86400
-#define BROKEN_READS 3 /* of a document that is not whole: it may have been cut on its way */
+#define BROKEN_READS 3 /* how often a document is read that seems to be cut */
 
 static int64_t retry_s(int failures)
 {
@@ -46,7 +46,7 @@ enum rc apply_archive(struct txn *t, struct op *op)
     op->result.next_archive = STR_NULL;
     if (rc == RC_OK)
         rc = archives_find(t->db, o->feed_id, o->url, &self, &found, &op->err);
-    if (rc != RC_OK || !found) /* it is not to be read any more */
+    if (rc != RC_OK || !found) /* it need not be read any more */
         return rc;
     if (o->ok)
         rc = take_document(t, op, &row, &self, &visible);

@@ -1,20 +1,21 @@
-/* storage/apply_check.c - what all requests for a feed itself have in common: the state of its row,
- * its head, and the entries of the document. */
+/* storage/apply_check.c - stores what all requests for a feed itself bring: the state of the feed's
+ * row, the head, and the entries of the document. */
 #include "base/clock.h"
 #include "storage/apply_parts.h"
 #include "storage/sqlite/upstreams.h"
 
-/* Null keeps, empty clears. True when that is a change. */
+/* Set a field: null keeps it, empty clears it. True: the field has changed. */
 static bool take(struct str *field, struct str value)
 {
-    if (str_is_null(value) || str_eq(*field, value)) /* null and empty are equal */
+    if (str_is_null(value) || str_eq(*field, value)) /* str_eq(): null and empty are equal */
         return false;
     *field = value.len == 0 ? STR_NULL : value;
     return true;
 }
 
-/* `since`: seq of the first revision that may come with this head. A new head is kept in the log of
- * heads only when its title or site is new: its dates and counters change with every document. */
+/* Store the head. `since`: seq of the first revision that may come with this head. The log of heads
+ * gets a new head only if the title or the site has changed, because dates and counters in a head
+ * change with every document. */
 static enum rc store_head(struct txn *t, const struct doc_head *h, struct feed_row *row,
                           int64_t since, bool *visible, struct err *err)
 {
@@ -47,7 +48,7 @@ static void store_state(const struct feed_check *c, struct checked *out)
     feed->n_errors = c->n_errors;
     feed->next_fetch_at = c->next_fetch_at;
     feed->next_reason = c->next_reason;
-    /* the level was weighed against the row that is gone after a merge */
+    /* after a merge, the new level was computed for the row that is gone */
     if (c->level != LEVEL_KEEP && !out->merged) {
         feed->level = c->level;
         if (c->level != LEVEL_EXACT)
@@ -94,12 +95,12 @@ enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bo
         return rc;
     out->merged = moved.is_merged;
     out->visible = moved.is_moved || moved.is_merged;
-    /* a feed without a document of its own (a web page that led here) was compared with nothing, so
-     * all of the document is in the row that it became part of */
+    /* A feed that had no document yet (a web page that led here) was not compared with anything. So
+     * nothing of the document is missing in the row into which it was merged. */
     out->reads_anew = moved.had_document || c->raw_html != out->row.feed.raw_html;
     pinged |= moved.is_merged && out->row.feed.next_reason == REASON_PING;
     store_state(c, out);
-    if (pinged) { /* after the request began, whose answer may not show what the ping announced */
+    if (pinged) { /* the ping came after the request began, so the answer may be too old */
         out->row.feed.next_fetch_at = out->at;
         out->row.feed.next_reason = REASON_PING;
     }
@@ -116,7 +117,7 @@ enum rc apply_document(struct txn *t, struct op *op, const struct doc_head *head
         rc = feeds_save_identity(t->db, c->row.feed.id, &identity->policy, &op->err);
     if (rc == RC_OK)
         rc = store_head(t, head, &c->row, c->since, &c->visible, &op->err);
-    if (c->row.feed.last_change_at == TIME_UNKNOWN) /* a feed without entries has a date, too */
+    if (c->row.feed.last_change_at == TIME_UNKNOWN) /* so that a feed without entries has a date */
         c->row.feed.last_change_at = c->at;
     c->row.fetched = true;
     return rc;

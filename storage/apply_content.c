@@ -1,20 +1,21 @@
-/* storage/apply_content.c - what came of asking for the content of a metadata record (Atom-PMH).
+/* storage/apply_content.c - stores the result of a request for the content of a metadata record
+ * (Atom-PMH).
  *
- * Content becomes a revision of its entry, so every consumer learns of it. The entry's essence
- * stays the one that the feed shows, because the feed's next document is compared with it. An
- * answer is void when the entry has a newer revision than the one that led to the request. A
- * metadata record whose alternates are all gone is deleted after two such checks, provided the feed
- * was fetched in between.
+ * The content becomes a revision of its entry, so all consumers get it. The essence of the entry
+ * does not change: the next document of the feed, which has no content, is compared with it. If the
+ * entry has a newer revision than the one that led to the request, the answer is void. If all
+ * alternates of a metadata record are gone in two checks, and the feed was fetched between them,
+ * the entry is deleted.
  */
 #include "base/clock.h"
 #include "storage/apply_parts.h"
 #include "storage/sqlite/contents.h"
 
-#define RETRY_S 2 /* after the first failure of an entry or feed; each that follows doubles it */
+#define RETRY_S 2 /* pause after the first failure of an entry or feed; further ones double it */
 #define RETRY_MOST_S 86400
-#define WAIT_MOST_S 3600 /* of a whole feed */
-#define OURS_S 60        /* when nobody can be reached */
-#define GONE_AGAIN_S 5   /* between the two times */
+#define WAIT_MOST_S 3600 /* longest pause of a whole feed */
+#define OURS_S 60        /* pause when the cause is on our side */
+#define GONE_AGAIN_S 5   /* pause between the two checks of a content that is gone */
 #define FEED_OLD_S 60
 
 static int64_t later(int64_t x, int64_t y)
@@ -29,7 +30,7 @@ static int64_t doubled(int failures, int64_t most)
     return s < most ? s : most;
 }
 
-/* The entry with its content, in the place of the revision that led there. */
+/* Store the entry with its content, as a revision that replaces the one without. */
 static enum rc store_content(struct txn *t, struct op *op, struct feed_row *row,
                              struct entry_row *e)
 {
@@ -50,7 +51,8 @@ static enum rc store_content(struct txn *t, struct op *op, struct feed_row *row,
     return apply_revision(t, row, e, &r, &op->err);
 }
 
-/* The deletion has the date of what is known to be gone: a later version brings the entry back. */
+/* Delete the entry. The deletion has the date of the version that is gone, so that a later version
+ * brings the entry back. */
 static enum rc delete_metadata(struct txn *t, struct op *op, struct feed_row *row,
                                struct entry_row *e)
 {
@@ -76,8 +78,8 @@ static enum rc delete_metadata(struct txn *t, struct op *op, struct feed_row *ro
     return apply_revision(t, row, e, &r, &op->err);
 }
 
-/* The alternate that was asked for leads to nothing: the next one, or what the end of them means.
- */
+/* The alternate has no content that can be stored: go on to the next one. After the last one, the
+ * entry stays without content, or is gone. */
 static enum rc go_on(struct txn *t, struct op *op, struct feed_row *row, struct entry_row *e,
                      struct content_row *c)
 {
@@ -100,7 +102,7 @@ static enum rc go_on(struct txn *t, struct op *op, struct feed_row *row, struct 
         op->result.wants_feed = r->last_success_at < o->checked_at - FEED_OLD_S;
         return RC_OK;
     }
-    if (r->last_success_at < c->gone_at - FEED_OLD_S) { /* it did not come */
+    if (r->last_success_at < c->gone_at - FEED_OLD_S) { /* the feed was not fetched meanwhile */
         c->try_at = o->checked_at + FEED_OLD_S;
         op->result.wants_feed = true;
         return RC_OK;
@@ -109,7 +111,7 @@ static enum rc go_on(struct txn *t, struct op *op, struct feed_row *row, struct 
     return delete_metadata(t, op, row, e);
 }
 
-/* It may be there another time. A publisher in trouble is left alone as a whole. */
+/* Request the content again later. If the publisher has trouble, all contents of its feed wait. */
 static void wait_for(const struct content_outcome *o, struct feed *r, struct content_row *c)
 {
     int64_t wait_s = later(doubled(c->failures, RETRY_MOST_S), o->retry_after_s);
@@ -123,7 +125,7 @@ static void wait_for(const struct content_outcome *o, struct feed *r, struct con
     c->failures++;
     if (o->is_lone)
         return;
-    if (r->content_failures > 0 || o->retry_after_s > 0) /* one alone may be its own */
+    if (r->content_failures > 0 || o->retry_after_s > 0) /* a single failure is the record's own */
         r->content_wait_at = o->checked_at + (feed_s < RETRY_MOST_S ? feed_s : RETRY_MOST_S);
     r->content_failures++;
 }
@@ -144,7 +146,7 @@ enum rc apply_content(struct txn *t, struct op *op)
         rc = feeds_load(t->db, o->feed_id, false, &op->arena, &row, &op->err);
     if (rc != RC_OK)
         return rc;
-    txn_feed(t, o->feed_id); /* what is next is told with the commit, also when this is void */
+    txn_feed(t, o->feed_id); /* the notice must say what is due next, even if this is void */
     if (e.id == 0 || e.deleted || e.seq != o->seq || e.feed_id != o->feed_id)
         return RC_OK;
     if (o->answer != ANSWER_OPEN) {

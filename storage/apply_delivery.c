@@ -1,5 +1,5 @@
-/* storage/apply_delivery.c - what an upstream hub delivered: entries, and that the hub works. Head,
- * validators and times of the feed stay those of the last poll. */
+/* storage/apply_delivery.c - stores the entries that an upstream hub has delivered, and that the
+ * hub works. The head, validators and times of the feed stay those of the last poll. */
 #include "storage/apply_parts.h"
 #include "storage/sqlite/upstreams.h"
 

@@ -1,8 +1,9 @@
-/* storage/apply_entries.c - the entries of a document become revisions, in the order in which they
- * are to be read and pushed.
+/* storage/apply_entries.c - makes revisions from the entries of a document, in the order in which
+ * they are read and pushed.
  *
- * The fetcher compared the document with what was known when it was parsed. Here every change is
- * checked again against its row, so that two documents that overlapped cannot store an entry twice.
+ * The fetcher has compared the document with the entries that were known when it was parsed. Here
+ * each change is compared again with the stored row, so that two documents at the same time cannot
+ * store an entry twice.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 
 #define DAY_S 86400
 
-/* ---- one change beside its row --------------------------------------------------------------- */
+/* ---- one change and its row ------------------------------------------------------------------ */
 
 struct pending {
     const struct entry_change *change;
@@ -29,8 +30,9 @@ struct pending {
     unsigned char doc_hash[16];
 };
 
-/* An absolute IRI: a scheme, a colon, something, and no blank or quote in it. Two feeds that carry
- * the same one carry the same entry; other ids mean something only within their feed. */
+/* The hash of a uid that is an absolute IRI: a scheme, a colon, some more text, without blanks and
+ * quotes. Entries of two feeds with the same absolute IRI are the same entry; other ids are unique
+ * only within their feed. 0: it is not an absolute IRI. */
 static int64_t iri_hash(struct str uid)
 {
     unsigned char hash[16];
@@ -54,9 +56,9 @@ static int64_t iri_hash(struct str uid)
     return n == 0 ? 1 : n;
 }
 
-/* The date that orders merges. An entry without one has the time it came in, and a later version
- * of it the time that came in: it moves to the front. One of the past stands where its document
- * does. */
+/* Set the date by which views are ordered. An entry without a date gets the time when it came in; a
+ * later version gets the time when that version came in, so the entry moves to the front. An entry
+ * from the past without a date gets the time of its document. */
 static void date_of(struct pending *p, int64_t received)
 {
     int64_t at = p->change->published_at;
@@ -68,11 +70,11 @@ static void date_of(struct pending *p, int64_t received)
         at = p->change->stands_at != 0 && p->change->stands_at < received ? p->change->stands_at
                                                                           : received;
     else if (at > received + DAY_S)
-        at = received + DAY_S; /* a date far ahead would stay on top for ever */
+        at = received + DAY_S; /* with a date far in the future it would stay on top for ever */
     p->sort_at = at;
 }
 
-/* The publisher's own date, by which versions of an entry are told apart: microseconds. */
+/* The publisher's own date of this version, in microseconds. */
 static int64_t own_date(const struct entry_change *c)
 {
     if (c->updated_at != TIME_UNKNOWN)
@@ -80,8 +82,8 @@ static int64_t own_date(const struct entry_change *c)
     return c->published_at != TIME_UNKNOWN ? c->published_at * 1000000 : TIME_UNKNOWN;
 }
 
-/* Oldest first; entries of one date from the document's last to its first, so that the newest of
- * all comes to be the first in the document. */
+/* Oldest first. Of entries with the same date, the last one in the document comes first, so that
+ * the first one in the document becomes the newest. */
 static int by_age(const void *x, const void *y)
 {
     const struct pending *a = x, *b = y;
@@ -91,7 +93,7 @@ static int by_age(const void *x, const void *y)
     return a->index > b->index ? -1 : a->index < b->index;
 }
 
-/* As the stream has them. */
+/* In the order of the stream. */
 static int by_place(const void *x, const void *y)
 {
     const struct pending *a = x, *b = y;
@@ -99,7 +101,7 @@ static int by_place(const void *x, const void *y)
     return a->change->place < b->change->place ? -1 : a->change->place > b->change->place;
 }
 
-/* No event: the essence is what it was, or was found to be by the one who compared. */
+/* True: the change does not make a revision, because the essence has not changed. */
 static bool is_quiet(const struct pending *p)
 {
     const struct entry_change *c = p->change;
@@ -117,7 +119,7 @@ static enum rc keep_marks(struct txn *t, struct pending *p, struct err *err)
     return entries_mark(t->db, &p->entry, &p->change->marks, err);
 }
 
-/* The same entry with another document: shown from now on, but no event. */
+/* Replace the stored document of an entry without a revision. */
 static enum rc replace_document(struct txn *t, struct pending *p, bool *visible, struct err *err)
 {
     const struct entry_change *c = p->change;
@@ -126,7 +128,7 @@ static enum rc replace_document(struct txn *t, struct pending *p, bool *visible,
     struct content_row content = {.entry_id = 0};
     enum rc rc = keep_marks(t, p, err);
 
-    if (rc == RC_OK && differs && c->is_metadata) /* what is shown has more than the feed says */
+    if (rc == RC_OK && differs && c->is_metadata) /* the stored document may have the content */
         rc = contents_find(t->db, p->entry.id, &content, err);
     shown = differs && (content.entry_id == 0 || content.state != CONTENT_STORED);
     if (rc == RC_OK && shown) {
@@ -141,8 +143,8 @@ static enum rc replace_document(struct txn *t, struct pending *p, bool *visible,
     return entries_update(t->db, &p->entry, err);
 }
 
-/* A deletion that is older than the entry's own date does not count (RFC 6721 §3), unless the order
- * of arrival says that it is later. */
+/* Does this deletion count? Not if it is older than the entry's own date (RFC 6721 §3), unless the
+ * order of arrival shows that it is later. */
 static bool is_deletion(const struct pending *p, enum arrival by)
 {
     const struct entry_change *c = p->change;
@@ -152,17 +154,17 @@ static bool is_deletion(const struct pending *p, enum arrival by)
     if (by == ARRIVAL_STREAM)
         return true;
     if (by == ARRIVAL_ARCHIVE &&
-        p->entry.updated_us == TIME_UNKNOWN) /* a later document has shown it */
+        p->entry.updated_us == TIME_UNKNOWN) /* a later document has shown the entry */
         return false;
-    /* whole seconds: nothing is known of its place in the second */
+    /* compare whole seconds: the fraction of the second may be unknown */
     return c->updated_at == TIME_UNKNOWN || p->entry.updated_us == TIME_UNKNOWN ||
            own_date(c) >= p->entry.updated_us ||
            (c->updated_us == 0 && c->updated_at == p->entry.updated_us / 1000000);
 }
 
-/* What an archive shows is the past: it counts when the entry is not known and was not deleted
- * after it, or when it is the later version of it by the publisher's own dates (RFC 5005
- * section 4.2). */
+/* Does an entry of an archive document count? It shows the past, so it counts only if the entry is
+ * unknown and was not deleted later, or if it is a later version by the publisher's own dates
+ * (RFC 5005 section 4.2). */
 static enum rc check_archived(struct txn *t, int64_t feed_id, const struct pending *p, bool *counts,
                               struct err *err)
 {
@@ -178,8 +180,8 @@ static enum rc check_archived(struct txn *t, int64_t feed_id, const struct pendi
     return rc;
 }
 
-/* Deliveries may come late, when a poll or another one has brought what followed: what is older by
- * the publisher's dates does not take its place, nor that of a deletion. */
+/* Is a delivered entry older than the stored version or deletion, by the publisher's dates? A
+ * delivery may come late, after a poll or another delivery has brought a newer version. */
 static bool is_late(const struct pending *p)
 {
     return p->change->updated_at != TIME_UNKNOWN && p->entry.updated_us != TIME_UNKNOWN &&
@@ -205,8 +207,8 @@ static enum rc check_metadata(struct txn *t, const struct arrived *in, const str
     return rc;
 }
 
-/* The row of a change. `merged`: it was compared with a feed that has become part of this one,
- * where the entry may have another uid. */
+/* Find the row of a change. `merged`: the document was compared with a feed that has become part of
+ * this one; here, the entry may have another uid. */
 static enum rc find_entry(struct txn *t, int64_t feed_id, const struct entry_change *c, bool merged,
                           struct arena *a, struct entry_row *out, struct err *err)
 {
@@ -220,8 +222,8 @@ static enum rc find_entry(struct txn *t, int64_t feed_id, const struct entry_cha
     return rc;
 }
 
-/* What the change is beside its row: *kind is set, or *counts is false when it does not make a
- * revision. A quiet change is written at once. */
+/* Compare a change with its row. *kind: the kind of revision that it makes; *counts false: it does
+ * not make a revision. A change that only replaces the document is written at once. */
 static enum rc check_change(struct txn *t, const struct arrived *in, int64_t feed_id,
                             struct pending *p, bool *counts, bool *visible, struct err *err)
 {
@@ -251,7 +253,7 @@ static enum rc check_change(struct txn *t, const struct arrived *in, int64_t fee
     return RC_OK;
 }
 
-/* Look at each change beside its row, and keep those that are revisions. */
+/* Compare each change with its row, and collect those that make a revision. */
 static enum rc check_changes(struct txn *t, const struct arrived *in, int64_t feed_id,
                              struct arena *a, struct pending **out, size_t *n_out, bool *visible,
                              struct err *err)
@@ -266,7 +268,7 @@ static enum rc check_changes(struct txn *t, const struct arrived *in, int64_t fe
         bool counts;
 
         if (map_put(&seen, p.change->uid, list) != NULL)
-            continue; /* twice in one document: the first counts */
+            continue; /* it is twice in the document; the first one counts */
         rc = find_entry(t, feed_id, p.change, in->merged, a, &p.entry, err);
         if (rc != RC_OK)
             break;
@@ -286,10 +288,10 @@ static enum rc check_changes(struct txn *t, const struct arrived *in, int64_t fe
     return rc;
 }
 
-/* The date under which a revision is shown. It does not go back from one version to the next, a
- * tombstone is not older than what it deletes, and what comes after it is later than it, whatever
- * the publisher says: readers go by these dates alone (RFC 5005 section 4.2, RFC 6721 section 3).
- */
+/* The date with which a revision is shown. Clients decide by these dates alone (RFC 5005 section
+ * 4.2, RFC 6721 section 3). So whatever the publisher says, a version is not older than the version
+ * before it, a tombstone is not older than the entry that it deletes, and a version after a
+ * tombstone is later than the tombstone. */
 static enum rc shown_date(struct txn *t, const struct pending *p, int64_t received, int64_t *out,
                           struct err *err)
 {

@@ -1,12 +1,12 @@
-/* storage/apply_feeds.c - feeds apart from their documents: new ones, what subscriptions ask for
- * them, readers and pings that name them, and our subscriptions at publishers' hubs. */
+/* storage/apply_feeds.c - stores what concerns feeds but not their documents: new feeds, settings
+ * from subscriptions, requests and pings that name feeds, and subscriptions at upstream hubs. */
 #include "base/clock.h"
 #include "storage/apply_parts.h"
 #include "storage/sqlite/upstreams.h"
 
 /* ---- new feeds ------------------------------------------------------------------------------- */
 
-/* Until its document says something else, a new feed has the title of the list that named it. */
+/* Until a new feed is fetched, it has the title that the list or the request gave it. */
 static enum rc set_first_texts(struct txn *t, int64_t id, const struct feed_wish *wish,
                                struct err *err)
 {
@@ -44,9 +44,9 @@ enum rc apply_add_feed(struct txn *t, struct op *op)
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* The next fetch after a new level or period. A subscriber does not overrule a publisher's refusal
- * (backoff, Retry-After, 410), and overrules the publisher's wish for longer pauses only by an
- * exact period. */
+/* Set the time of the next fetch after a new level or period. A subscriber cannot overrule the
+ * refusal of a publisher (backoff, Retry-After, 410). If the publisher wishes longer pauses, only
+ * an exact period overrules that. */
 static void reschedule(const struct txn *t, struct feed *feed)
 {
     int64_t period = levels_period_s(&t->levels, feed->level, feed->period_s);
@@ -68,8 +68,8 @@ static void reschedule(const struct txn *t, struct feed *feed)
     feed->next_reason = REASON_PERIOD;
 }
 
-/* The next document is read whole, because what is stored was read under the other setting. True
- * when the setting is another one. */
+/* Set whether HTML is sanitized. After a change the next document is read whole, because the stored
+ * entries were read with the other setting. True: the setting has changed. */
 static bool set_sanitize(struct feed *feed, enum sanitize_setting sanitize)
 {
     bool raw = sanitize == SANITIZE_OFF;
@@ -99,7 +99,7 @@ enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_setting
         row.feed.period_s = settings->level == LEVEL_EXACT ? settings->period_s : 0;
         reschedule(t, &row.feed);
     } else if (row.feed.next_fetch_at == TIME_UNKNOWN) {
-        reschedule(t, &row.feed); /* nobody had asked for it for long; now somebody does */
+        reschedule(t, &row.feed); /* nobody had asked for the feed for a long time */
     } else if (!changed) {
         return RC_OK;
     }

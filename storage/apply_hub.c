@@ -1,12 +1,12 @@
-/* storage/apply_hub.c - WebSub subscribers: their requests, the leases that follow from confirmed
- * ones, the ends and renewals of leases. */
+/* storage/apply_hub.c - stores the requests of WebSub subscribers, and begins, renews and ends
+ * their leases. */
 #include "base/clock.h"
 #include "storage/apply_parts.h"
 #include "storage/sqlite/hub.h"
 #include "storage/sqlite/subscriptions.h"
 
-#define SWEEP_MAX 500     /* leases ended or renewed by one operation */
-#define RENEW_LEFT 4      /* a lease is renewed when this part of it is left */
+#define SWEEP_MAX 500     /* leases that one operation ends or renews */
+#define RENEW_LEFT 4      /* a lease is renewed when 1/4 of it is left */
 #define RENEW_AGAIN_MIN 5 /* seconds */
 
 enum rc apply_hub_request(struct txn *t, struct op *op)
@@ -26,7 +26,8 @@ enum rc apply_hub_request(struct txn *t, struct op *op)
 
 /* ---- confirmed ------------------------------------------------------------------------------- */
 
-/* Feeds may have merged since the request was made: a missing one is looked up by its URL. */
+/* Add a feed to the subscription. Feeds may have merged since the request, so a missing feed is
+ * looked up by its URL. */
 static enum rc take_feed(struct txn *t, int64_t sub_id, size_t index, const struct sub_feed *asked,
                          struct op *op)
 {
@@ -57,7 +58,7 @@ static enum rc make_sub(struct txn *t, struct op *op, const struct hub_intent *i
     return rc;
 }
 
-/* The position stays. */
+/* Renew an existing subscription; its position stays. */
 static enum rc revive_sub(struct txn *t, struct op *op, const struct hub_intent *in, int64_t id)
 {
     enum rc rc = apply_sub_revive(t, id, -1, &op->arena, &op->err);
@@ -92,7 +93,7 @@ static enum rc confirm(struct txn *t, struct op *op, const struct hub_intent *in
     return rc;
 }
 
-/* A renewal that nobody answered: half of what is left of the lease later the callback may be back.
+/* The callback did not answer a renewal. Try again when half of the time that is left has passed.
  */
 static enum rc renew_later(struct txn *t, struct op *op, const struct hub_intent *in)
 {
@@ -159,7 +160,7 @@ static enum rc renew(struct txn *t, struct op *op, int64_t sub_id)
     return hub_intent_insert(t->db, &in, &op->err);
 }
 
-/* result.id: when there is something to do again. */
+/* result.id: when this must be called again. */
 enum rc apply_hub_sweep(struct txn *t, struct op *op)
 {
     int64_t now = clock_now_s(), *ids;

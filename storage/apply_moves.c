@@ -1,14 +1,14 @@
-/* storage/apply_moves.c - a feed that has another URL from now on, and feeds that turn out to be
- * one. */
+/* storage/apply_moves.c - gives a feed another URL, and merges feeds that turn out to be the same.
+ */
 #include "storage/apply_parts.h"
 #include "storage/sqlite/archives.h"
 #include "storage/sqlite/entries.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
 
-/* Names that a feed gets by moving: a publisher that moves with every answer is not followed for
- * ever. The first ones stay, for those were known. Feeds that merge bring theirs: somebody made
- * them. */
+/* How many aliases a feed may get because it moves. Without this limit, a publisher that moves with
+ * every answer would fill the table. The first ones are kept, because clients know them. Aliases
+ * that come with a merged feed are not limited. */
 #define MOVES_NAMED 64
 
 static enum rc note_subs_of(struct txn *t, int64_t feed_id, struct arena *a, struct err *err)
@@ -22,7 +22,7 @@ static enum rc note_subs_of(struct txn *t, int64_t feed_id, struct arena *a, str
     return rc;
 }
 
-/* A period that is shorter than the default was asked for: it is kept. */
+/* Keep the shorter period, if it is shorter than the default: a subscriber asked for it. */
 static void keep_level(struct feed *to, const struct feed *from)
 {
     if (from->level == LEVEL_EXACT && (to->level != LEVEL_EXACT || from->period_s < to->period_s)) {
@@ -33,13 +33,13 @@ static void keep_level(struct feed *to, const struct feed *from)
     }
 }
 
-/* Unsafe HTML is let in only where both were told to. */
+/* HTML is not sanitized only if this was set for both feeds. */
 static void keep_sanitize(struct feed *to, const struct feed *from)
 {
     to->raw_html = to->raw_html && from->raw_html;
 }
 
-/* A feed that has no document yet takes that of the other. */
+/* If the feed has no document yet, it gets the head and document of the other feed. */
 static enum rc inherit_document(struct txn *t, int64_t from, struct feed_row *to, struct arena *a,
                                 struct err *err)
 {
@@ -59,7 +59,7 @@ static enum rc inherit_document(struct txn *t, int64_t from, struct feed_row *to
     return rc == RC_OK ? feeds_save_head(t->db, to->feed.id, to->feed.head, to->feed.ext, err) : rc;
 }
 
-/* `from` turned out to be the same feed as `to`: *to gets its subscriptions, names and entries. */
+/* `from` is the same feed as `to`: give its subscriptions, aliases and entries to *to. */
 static enum rc merge_feeds(struct txn *t, const struct feed_row *from, struct feed_row *to,
                            struct arena *a, struct err *err)
 {
@@ -95,7 +95,8 @@ static enum rc merge_feeds(struct txn *t, const struct feed_row *from, struct fe
     return rc;
 }
 
-/* The feed gets a URL: another feed that has it takes this one over, and is *row then. */
+/* Give the feed a URL. If another feed has it, the feed becomes part of that one, which is *row
+ * then. */
 static enum rc take_url(struct txn *t, struct str url, struct feed_row *row, struct moved *out,
                         struct arena *a, struct err *err)
 {

@@ -1,9 +1,10 @@
-/* storage/apply_past.c - the documents in which a publisher keeps what its feed does not show any
- * more: which of them are still to be read.
+/* storage/apply_past.c - finds out which documents of a feed's past must still be read. A publisher
+ * keeps there the entries that the feed does not show any more.
  *
- * Each is read once, newest first, as documents lead to one another. What is left unread stands in
- * the table `archives`, so that a catch-up goes on where it was cut. A harvest (Atom-PMH) reads
- * them again, for such documents may change, but none that is older than the harvest before it.
+ * Each document leads to an older one. Each is read once, newest first. Those that were not read
+ * are in the table `archives`, so that a catch-up can go on where it was interrupted. A harvest
+ * (Atom-PMH) reads documents again, because they may change; but it does not read those that are
+ * older than the last harvest.
  */
 #include "base/clock.h"
 #include "storage/apply_parts.h"
@@ -14,7 +15,7 @@ static int64_t earlier(int64_t x, int64_t y)
     return x < y ? x : y;
 }
 
-/* The document reaches back to what the last harvest knew: nothing older need be read. */
+/* Does the document reach back to the last harvest, so that no older one need be read? */
 static bool is_enough(const struct feed *feed, const struct doc_past *past)
 {
     return past->metadata && feed->harvest_at != TIME_UNKNOWN && past->oldest != TIME_UNKNOWN &&
@@ -54,14 +55,14 @@ enum rc apply_look_ahead(struct txn *t, struct op *op, struct feed *feed, bool h
     return before || has_deletions ? tombstones_clear(t->db, feed->id, &op->err) : RC_OK;
 }
 
-/* The walk through the past in which documents that were read are read again; 0: in none. A harvest
- * that was read to its end has a new walk. */
+/* The number of the walk through the past. In a new walk, documents are read again. A harvest whose
+ * document was read to its end begins a new walk. 0: documents are not read again. */
 static int64_t begin_walk(struct feed *feed, const struct doc_past *past, int64_t at)
 {
     if (!past->metadata || feed->partial || past->newest == TIME_UNKNOWN)
         return 0;
     feed->harvest_to =
-        earlier(past->newest, at); /* a date ahead would hide what comes until then */
+        earlier(past->newest, at); /* a date in the future would hide entries before it */
     if (feed->harvest_at == TIME_UNKNOWN)
         return 0;
     if (feed->harvest_to < feed->harvest_at)

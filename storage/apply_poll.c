@@ -1,17 +1,17 @@
-/* storage/apply_poll.c - what a request for the feed's own document came to. */
+/* storage/apply_poll.c - stores the result of a request for the feed's own document. */
 #include "storage/apply_parts.h"
 
 #include <string.h>
 
-/* The feed was a stream until this document. */
+/* The feed was a stream before, and is not any more. */
 static void leave_stream(struct feed *feed)
 {
     feed->cursor = STR_NULL;
     feed->cursor_state = 0;
 }
 
-/* What the document deletes, or leaves out though it is complete, was not looked for in this feed.
- */
+/* The document has deletions, or is complete and leaves entries out. These were not compared with
+ * this row, so the feed must be read whole next time. */
 static void read_anew(struct checked *c)
 {
     c->reads_anew = true;

@@ -1,7 +1,8 @@
-/* storage/apply_stream.c - what a request for a piece of a Smart Feed came to.
+/* storage/apply_stream.c - stores the result of a request for a piece of a Smart Feed.
  *
- * Entries and cursor move in one transaction, and only when the feed still stands where the piece
- * begins: a crash loses and doubles nothing, and pieces that overlap do not mix.
+ * The entries and the new cursor are stored in one transaction, so a crash does not lose or repeat
+ * entries. They are stored only if the feed's cursor is still the one at which the piece begins, so
+ * that two pieces cannot overlap.
  */
 #include "storage/apply_parts.h"
 
@@ -25,7 +26,7 @@ void apply_advance(const struct doc_piece *piece, struct feed *feed)
     if (str_is_null(feed->cursor))
         feed->cursor_state = 0;
     else
-        feed->has_body_hash = false; /* the body says nothing of the piece that is asked for next */
+        feed->has_body_hash = false; /* the next request is for another piece, with another body */
 }
 
 enum rc apply_stream(struct txn *t, struct op *op)
@@ -46,10 +47,10 @@ enum rc apply_stream(struct txn *t, struct op *op)
         apply_advance(&o->piece, feed);
     }
     if (o->check.raw_html != feed->raw_html && !str_is_null(feed->cursor))
-        feed->cursor = STR(""); /* the stream is read anew, under the other setting */
+        feed->cursor = STR(""); /* the stream is read again, with the other setting */
     else if (op->result.is_overtaken || (o->has_document && o->piece.more))
         op->result.next_cursor = feed->cursor;
-    if (o->has_document) { /* a piece says nothing of the whole */
+    if (o->has_document) { /* a piece is never the complete feed */
         c.visible |= feed->complete;
         feed->complete = false;
     }

@@ -1,7 +1,7 @@
-/* storage/apply_subs.c - subscriptions from their beginning to their end.
+/* storage/apply_subs.c - makes, changes and ends subscriptions.
  *
- * Every end goes through apply_sub_end(): somebody unsubscribes, the subscriber's endpoint is gone,
- * a WebSub lease is over, or the publisher has ended the only feed. */
+ * All subscriptions end by apply_sub_end(), whatever the reason: somebody unsubscribes, the
+ * endpoint is gone, a WebSub lease is over, or the publisher has ended the only feed. */
 #include <inttypes.h>
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include "storage/sqlite/hub.h"
 #include "storage/sqlite/subscriptions.h"
 
-/* The subscription as it is now, for the caller. */
+/* Read the subscription as it is now, for the result. */
 static enum rc show_sub(struct txn *t, struct op *op, int64_t id)
 {
     struct subscription *sub = ARENA_NEW(&op->arena, struct subscription);
@@ -22,7 +22,7 @@ static enum rc show_sub(struct txn *t, struct op *op, int64_t id)
 
 /* ---- subscribing ----------------------------------------------------------------------------- */
 
-/* What the request asks for its feed `i`. */
+/* The settings that the request has for its feed `i`. */
 static struct feed_settings settings_of(const struct sub_request *req, size_t i)
 {
     const struct feed_wish *wish = &req->feeds[i].wish;
@@ -38,8 +38,8 @@ static enum rc check_level(int level, int64_t period_s, struct err *err)
     if (level == LEVEL_KEEP || (level >= 0 && level <= 2) || (level == LEVEL_EXACT && period_s > 0))
         return RC_OK;
     return err_set(err, RC_INPUT,
-                   "level %d with a period of %" PRId64 " s: there are levels 0 to 2, or "
-                   "-1 with a period of at least a second",
+                   "level %d with a period of %" PRId64 " s is not allowed: use a level from 0 "
+                   "to 2, or -1 with a period of at least 1 s",
                    level, period_s);
 }
 
@@ -57,7 +57,7 @@ static enum rc check_request(const struct sub_request *req, struct err *err)
     return rc;
 }
 
-/* Take feed `i` of the request into the subscription. */
+/* Add feed `i` of the request to the subscription. */
 static enum rc subscribe_feed(struct txn *t, struct op *op, int64_t sub_id, size_t i)
 {
     const struct feed_ref *ref = &op->as.subscribe.feeds[i];
@@ -158,7 +158,7 @@ enum rc apply_resume(struct txn *t, struct op *op)
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-/* A WebSub subscriber is told by a request of mode "denied", which waits among the intents. */
+/* Tell a WebSub subscriber that its subscription has ended: store an intent of mode "denied". */
 static enum rc deny(struct txn *t, const struct subscription *sub, struct str reason,
                     struct arena *a, struct err *err)
 {
@@ -196,7 +196,7 @@ enum rc apply_sub_end(struct txn *t, int64_t id, struct str reason, struct arena
     return rc;
 }
 
-/* Take the feeds of the request out. */
+/* Take the feeds that the request names out of the subscription. */
 static enum rc drop_matches(struct txn *t, struct op *op, int64_t sub_id)
 {
     int64_t *ids;
@@ -232,7 +232,7 @@ enum rc apply_unsubscribe(struct txn *t, struct op *op)
     if (op->as.unsubscribe.n == 0)
         op->result.n_deleted = (int64_t)op->result.sub->n_feeds;
     op->result.sub = NULL;
-    /* a WebSub subscriber did not ask for it */
+    /* a WebSub subscriber did not ask for this end, so it is told the reason */
     return apply_sub_end(t, id, STR("the subscription was ended here"), &op->arena, &op->err);
 }
 
@@ -247,7 +247,7 @@ enum rc apply_subs_of_gone_feed(struct txn *t, int64_t feed_id, struct arena *a,
 
         rc = subs_load(t->db, ids[i], true, a, &sub, err);
         if (rc != RC_OK || !str_eqz(sub.sink, HUB_SINK) || sub.n_feeds != 1)
-            continue; /* of several feeds others go on */
+            continue; /* it has other feeds, so it goes on */
         rc = apply_sub_end(t, sub.id, STR("the publisher has ended this feed"), a, err);
     }
     return rc;

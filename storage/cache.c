@@ -1,5 +1,7 @@
-/* storage/cache.c - see cache.h. Keys name a version, so an entry is never wrong, only old: what
- * nobody asks for any more sinks to the end of its list and goes. */
+/* storage/cache.c - shards, each with a map and a list in order of use.
+ *
+ * A key names the version of its document, so a document in the cache is never wrong. When nobody
+ * asks for it any more, it moves to the end of the list, and is removed. */
 #include "storage/cache.h"
 
 #include <pthread.h>
@@ -24,7 +26,7 @@ struct item {
 struct shard {
     pthread_mutex_t lock; /* guards the rest */
     struct map items;
-    TAILQ_HEAD(item_list, item) recent; /* used last first */
+    TAILQ_HEAD(item_list, item) recent; /* the most recently used one first */
     size_t bytes;
 };
 
@@ -80,7 +82,7 @@ void cache_free(struct cache **cp)
 
 static struct shard *shard_of(struct cache *c, struct str key)
 {
-    /* not the low bits: the shard's map uses those */
+    /* the high bits, because the shard's map uses the low ones */
     return &c->shards[(digest_seeded64(key.ptr, key.len) >> 48) % N_SHARDS];
 }
 

@@ -1,7 +1,7 @@
-/* storage/cache.h - finished documents in memory, bounded in bytes. Any thread.
+/* storage/cache.h - a cache of finished documents in the memory of this process. Any thread.
  *
  * It has several shards, each with a lock of its own. When a shard is full, the documents that were
- * not used for longest make room.
+ * not used for the longest time are removed.
  */
 #pragma once
 
@@ -9,10 +9,11 @@
 
 struct cache;
 
-/* Room for `bytes` in all; 0: nothing is kept. A document larger than a shard is not kept. */
+/* Make a cache for `bytes` bytes in all; 0: it keeps nothing. A document that is larger than a
+ * shard is not kept. */
 struct cache *cache_new(size_t bytes);
 void cache_free(struct cache **cp);
 
-/* As cache_get() and cache_put() of store.h, without memcached. */
+/* Find a document: as cache_get() in store.h. Add a document: as cache_put(), without memcached. */
 bool cache_find(struct cache *c, struct str key, struct cached_doc *out);
 void cache_add(struct cache *c, struct str key, const struct cached_doc *doc);

@@ -1,7 +1,8 @@
-/* storage/directory.c - one table by id, one by URL, under one lock.
+/* storage/directory.c - a table of feeds by id and one by URL, with one lock.
  *
- * Ids are given out in order and never reused, so the table by id is an array. A URL has a chain of
- * meanings: it can be the own URL of one feed, the web page of another and the site of many. */
+ * Ids are given out in order and never used again, so the table by id is an array. A URL has a
+ * chain of meanings: it can be the own URL of one feed, the web page of another, and the site of
+ * many. */
 #include "storage/directory.h"
 
 #include <pthread.h>
@@ -12,10 +13,10 @@
 #include "base/mem.h"
 #include "storage/sqlite/feeds.h"
 
-/* Ordered by precedence. */
+/* What a URL is for a feed. A role wins over those after it. */
 enum role { ROLE_URL, ROLE_ALIAS, ROLE_PAGE, ROLE_SITE };
 
-/* A URL means this feed. */
+/* A feed that a URL means. */
 struct meaning {
     struct meaning *next; /* of the same URL */
     int64_t feed_id;
@@ -33,16 +34,16 @@ struct dir_feed {
     int64_t last_seq;
     struct merge_key *keys; /* newest first */
     size_t n_keys, cap_keys;
-    bool complete; /* keys are all there are */
+    bool complete; /* the feed has no other keys */
 };
 
 struct directory {
     pthread_rwlock_t lock;   /* guards everything below */
     struct dir_feed **feeds; /* by id; NULL: none */
-    size_t cap;              /* ids below it have a slot */
+    size_t cap;              /* of `feeds` */
     struct map meanings;     /* URL -> chain of struct meaning */
     int64_t last_seq;
-    int64_t edition; /* given out last */
+    int64_t edition; /* the last one that was given out */
 };
 
 struct directory *directory_new(void)
@@ -50,7 +51,7 @@ struct directory *directory_new(void)
     struct directory *d = NEW(struct directory);
     pthread_rwlockattr_t attr;
 
-    /* readers come all the time: without this the storer might never get in */
+    /* Without this, the storer might never get the lock, because there is always some reader. */
     pthread_rwlockattr_init(&attr);
     pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
     pthread_rwlock_init(&d->lock, &attr);
@@ -136,7 +137,8 @@ static void drop_meaning(struct directory *d, struct str url, int64_t feed_id, e
         map_put(&d->meanings, url, head);
 }
 
-/* Looks around index `hint` first: the lists before and after a change are nearly the same. */
+/* Is the link in the list? It looks first near index `hint`, because the lists before and after a
+ * change are nearly the same. */
 static bool has_link(const struct link *links, size_t n, const struct link *wanted, size_t hint)
 {
     size_t at = hint < 4 ? 0 : hint - 4;
@@ -156,7 +158,7 @@ static void add_link(struct link *links, size_t *n, struct str url, enum role ro
         links[(*n)++] = (struct link){mem_strndup(url.ptr, url.len), role};
 }
 
-/* Most of the time nothing has changed, and no meaning is touched. */
+/* Update the URLs of a feed. Most of the time none has changed, and there is nothing to do. */
 static void set_links(struct directory *d, struct dir_feed *f, const struct directory_feed *in)
 {
     struct link *links = mem_alloc((3 + in->n_aliases) * sizeof *links);
@@ -250,7 +252,7 @@ static void add_key(struct dir_feed *f, const struct merge_key *k)
             high = middle;
     }
     if (low == f->n_keys && !f->complete)
-        return; /* others that we do not see may lie between */
+        return; /* keys that are only in the database may come before it */
     if (f->n_keys == DIRECTORY_KEYS) {
         f->complete = false;
         if (low == f->n_keys)
@@ -399,7 +401,8 @@ struct str directory_credential(struct directory *d, int64_t feed_id, struct are
     return credential;
 }
 
-/* A feed may have a URL in several roles; it counts by the first of them. */
+/* Is this the first role of the URL for the feed? A feed may have a URL in several roles, and the
+ * first one counts. */
 static bool is_first_role(const struct dir_feed *f, struct str url, enum role role)
 {
     for (size_t i = 0; i < f->n_links; i++)
@@ -521,7 +524,7 @@ size_t directory_touch(struct directory *d, const int64_t *ids, size_t n, int64_
 {
     size_t n_out = 0;
 
-    /* looked at first: nearly always there is nothing to write */
+    /* First only read: nearly always there is nothing to write. */
     pthread_rwlock_rdlock(&d->lock);
     for (size_t i = 0; i < n; i++) {
         const struct dir_feed *f = feed_at(d, ids[i]);

@@ -1,8 +1,10 @@
-/* storage/memcached.c - see memcached.h.
+/* storage/memcached.c - calls of libmemcached, and the form of the values.
  *
- * libmemcached waits its whole poll timeout on every call to a hung server and does not learn from
- * it, hence the breaker. A value is: magic, lengths of meta, body and gzip (little endian, gzip
- * 0xFFFFFFFF when there is none), checksum of all that follows, then the three. */
+ * When a server hangs, libmemcached waits for the whole timeout in each call. The breaker prevents
+ * this.
+ *
+ * A value has: magic; the lengths of meta, body and gzip (little endian; gzip 0xFFFFFFFF: there is
+ * none); a checksum of the rest; meta, body and gzip. */
 #include "storage/memcached.h"
 
 #include <libmemcached/memcached.h>
@@ -45,7 +47,7 @@ void breaker_note(struct breaker *b, bool ok, int64_t now_ms)
     }
     b->n_failures++;
     if (b->n_failures < FAILURES_MAX)
-        return; /* after the first pause every failure counts: it was tried and is still down */
+        return; /* before the first pause, one failure is allowed */
     b->pause_ms = b->pause_ms == 0 ? PAUSE_MIN_MS : b->pause_ms * 2;
     if (b->pause_ms > PAUSE_MAX_MS)
         b->pause_ms = PAUSE_MAX_MS;
@@ -65,7 +67,7 @@ enum rc far_open(struct str server, struct str log_id, struct far_cache **out, s
         return err_set(err, RC_INPUT, "memcached server %s is not HOST:PORT", log_quote(server));
     m = NEW(struct far_cache);
     m->st = memcached_create(NULL);
-    ASSERT(m->st != NULL); /* fails only without memory */
+    ASSERT(m->st != NULL); /* it fails only when memory is out */
     snprintf(m->log_id, sizeof m->log_id, "%.*s", STR_ARG(log_id));
     host = mem_strndup(server.ptr, at - 1);
     memcached_behavior_set(m->st, MEMCACHED_BEHAVIOR_NO_BLOCK, 1);
@@ -111,7 +113,7 @@ static void note(struct far_cache *m, memcached_return_t got)
         stats_inc(STAT_memcached_error_total);
         log_warn("storage", "memcached_failed", "error=%s failures=%d",
                  log_quote(str_from(memcached_strerror(m->st, got))), m->breaker.n_failures + 1);
-        memcached_quit(m->st); /* a late answer must not be read as the next one's */
+        memcached_quit(m->st); /* a late answer must not be taken for the answer to the next call */
     }
     breaker_note(&m->breaker, ok, clock_mono_ms());
 }

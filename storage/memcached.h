@@ -1,9 +1,9 @@
-/* storage/memcached.h - the cache that several processes share. Any failure counts as a miss.
+/* storage/memcached.h - a cache of documents that several processes share. A failure is a miss.
  *
- * A handle belongs to one reader thread; a call may take up to MEMCACHED_MS. After two failures in
- * a row the server is not asked for two seconds, then for twice as long, up to half a minute.
- * Values carry a checksum. Keys are hashes of the caller's key and the log's id, so several
- * databases can share one server.
+ * A handle belongs to one reader thread. A call may take up to MEMCACHED_MS milliseconds. After two
+ * failures in a row, the server is not asked for two seconds. If it fails again, the pause is
+ * doubled, up to half a minute. Values have a checksum. Keys are hashes of the caller's key and the
+ * log's id, so several databases can share one server.
  */
 #pragma once
 
@@ -14,22 +14,24 @@
 
 struct far_cache;
 
-/* `server`: "HOST:PORT", else RC_INPUT. Does not connect. */
+/* Make a handle for a server; it connects later. `server`: "HOST:PORT"; RC_INPUT: it is something
+ * else. Close it with far_close(). */
 enum rc far_open(struct str server, struct str log_id, struct far_cache **out,
                  struct err *err) NODISCARD;
 void far_close(struct far_cache **mp);
 
-/* A hit fills *out as cache_get() does. */
+/* Find a document. True: *out is filled as by cache_get() in store.h. */
 bool far_find(struct far_cache *m, struct str key, struct cached_doc *out);
 
-/* Larger documents than MEMCACHED_VALUE_MAX are not sent. */
+/* Store a document. One that is larger than MEMCACHED_VALUE_MAX is not sent. */
 void far_add(struct far_cache *m, struct str key, const struct cached_doc *doc);
 
-/* When to ask a server that fails, and when to leave it alone. Pure. */
+/* When to ask a server that fails. All zero: ask it. Pure. breaker_allows(): may the server be
+ * asked at `now_ms`? breaker_note(): a call has succeeded (`ok`) or failed. */
 struct breaker {
     int n_failures;    /* in a row */
-    int64_t pause_ms;  /* of the last time it opened; 0: never since a success */
-    int64_t closed_at; /* monotonic ms: not asked before it */
+    int64_t pause_ms;  /* the last pause; 0: there was none since the last success */
+    int64_t closed_at; /* monotonic ms: the server is not asked before this time */
 };
 bool breaker_allows(const struct breaker *b, int64_t now_ms);
 void breaker_note(struct breaker *b, bool ok, int64_t now_ms);

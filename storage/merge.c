@@ -1,6 +1,6 @@
 /* storage/merge.c - a binary heap of runs, the newest key on top.
  *
- * The heap holds copies of the keys, not of the runs: a sift touches one cache line a level. */
+ * The heap has copies of the keys, so moving an item reads only one cache line for each level. */
 #include "storage/merge.h"
 
 #include "base/assert.h"
@@ -26,7 +26,7 @@ void iri_set_init(struct iri_set *s, struct arena *a, size_t n)
 
 bool iri_set_add(struct iri_set *s, int64_t iri)
 {
-    size_t i = (size_t)iri & (s->cap - 1); /* a hash already */
+    size_t i = (size_t)iri & (s->cap - 1); /* `iri` is a hash already */
 
     if (iri == 0)
         return true;
@@ -55,8 +55,8 @@ static void sift_down(struct head *heap, size_t n, size_t i)
     heap[i] = moving;
 }
 
-/* Move the head to the next key within the range. False at the end of the run, and *exhausted when
- * the run goes on where we cannot see. */
+/* Move the head to the next key within the range. False: the run has no more keys; *exhausted: but
+ * the feed has more in the database. */
 static bool settle(struct head *h, const struct merge_run *run, const struct merge_range *range,
                    bool *exhausted)
 {

@@ -1,7 +1,7 @@
-/* storage/op.h - one queued write: a copy of the caller's request, and what came of it.
+/* storage/op.h - one queued write: a copy of the caller's request, and its result.
  *
- * Made by the calls of store.h on any thread (writes.c), carried out by the storer (apply*.c),
- * answered and freed by it after the commit.
+ * The writing calls of store.h make it, on any thread (writes.c). The storer carries it out
+ * (apply*.c). After the commit the storer calls `done`, and frees it.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ enum op_kind {
 
 struct op {
     enum op_kind kind;
-    struct arena arena; /* all that the request and the result point to */
+    struct arena arena; /* has everything to which the request and the result point */
     store_done_fn *done;
     void *ctx;
     union {

@@ -1,7 +1,7 @@
-/* storage/pages.c - see pages.h, and reader_page() in store.h.
+/* storage/pages.c - one index of pages for each set of feeds and each size; reader_page().
  *
- * An index belongs to one set of feeds and one size. It is under a lock of its own while it grows,
- * so that a long count keeps nobody but those who want the same pages. */
+ * An index has a lock of its own while it grows. So a long count delays only requests for the same
+ * pages. */
 #include "storage/pages.h"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include "storage/sqlite/views.h"
 #include "storage/store_priv.h"
 
-#define INDEXES_MAX 1024 /* sets of feeds; then all are forgotten */
+#define INDEXES_MAX 1024 /* when there are more, all are forgotten */
 #define COUNT_AT_ONCE 16384
 
 struct page_index {
@@ -115,14 +115,14 @@ static void count_rows(struct page_index *x, const int64_t *seqs, size_t n, size
     }
 }
 
-/* Count what has come since. */
+/* Count the revisions that were added since the last call. */
 static enum rc grow(struct page_index *x, struct reader *r, const int64_t *ids, size_t n_ids,
                     size_t size, struct err *err)
 {
     struct view v = {.feed_ids = ids,
                      .n_feeds = n_ids,
                      .order = VIEW_LOG,
-                     .before_seq = reader_end(r), /* pages count what reader_rows() shows */
+                     .before_seq = reader_end(r), /* count the rows that reader_rows() shows */
                      .with_deleted = true};
     size_t ask = size, n;
     enum rc rc;
@@ -152,7 +152,7 @@ static void describe(const struct page_index *x, size_t size, size_t i, struct l
                              .n_rows = newest ? x->tail_rows : size};
 }
 
-/* The last seq of a sealed page is that of the set's last revision before the next page. */
+/* Find the last seq of a sealed page: that of the last revision of the set before the next page. */
 static enum rc find_end(struct reader *r, const int64_t *ids, size_t n_ids, int64_t next_first,
                         struct log_page *out, struct err *err)
 {
@@ -178,7 +178,7 @@ enum rc reader_page(struct reader *r, const int64_t *ids, size_t n_ids, size_t s
     pthread_mutex_lock(&x->lock);
     rc = grow(x, r, ids, n_ids, size, err);
     if (rc == RC_OK)
-        i = n >= 0 ? (size_t)n : x->n - 1; /* of an empty index SIZE_MAX, refused below */
+        i = n >= 0 ? (size_t)n : x->n - 1; /* SIZE_MAX if the index is empty; refused below */
     if (rc == RC_OK && i >= x->n) {
         rc = err_set(err, RC_NOT_FOUND, "%s",
                      x->n == 0 ? "there are no entries yet" : "there is no such page yet");

@@ -1,8 +1,8 @@
-/* storage/pages.h - where the pages of the log begin, for sets of feeds: kept in memory.
+/* storage/pages.h - remembers where the pages of the log begin, for each set of feeds.
  *
- * A page is a fixed number of revisions in order of addition, so the log alone says where it
- * begins. Counting from the start would cost more with every page. So what was counted once is
- * kept, one number a page, and counting goes on from there. Any thread.
+ * A page has a fixed number of revisions, in the order in which they were added. To find its first
+ * revision, all revisions before it must be counted. So the first seq of each counted page is kept
+ * in memory, and counting goes on from the last one. Any thread. reader_page() in store.h uses it.
  */
 #pragma once
 
@@ -12,5 +12,6 @@ struct pages;
 struct pages *pages_new(void);
 void pages_free(struct pages **pp);
 
-/* Forget all: two feeds were merged, which changes the past of their logs. */
+/* Forget all pages. This is necessary when two feeds were merged, because that changes the past of
+ * their logs. */
 void pages_forget(struct pages *p);

@@ -1,8 +1,8 @@
 /* storage/retriever.c - the reading calls of store.h: views of the log, feeds, pushes.
  *
- * A view's order is settled on keys alone: for the newest entries from the directory in memory,
- * else from an index. Its rows are then fetched by seq. Each call holds its snapshot no longer than
- * it runs, so that the write-ahead log can be emptied. */
+ * The order of a view is found from keys alone: for the newest entries from the directory in
+ * memory, for other views from an index. Then the rows are read by seq. A call holds its snapshot
+ * only while it runs, so that the write-ahead log can be emptied. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +19,9 @@
 #include "storage/sqlite/upstreams.h"
 #include "storage/store_priv.h"
 
-#define LIMIT_VIEW_ROWS (1 << 20) /* skip and len together: what one request may make us sort */
+#define LIMIT_VIEW_ROWS (1 << 20) /* skip and len together; that many keys are sorted */
 
-/* Fetch the rows of these seqs; what has gone meanwhile is left out. */
+/* Read the rows with these seqs. Rows that are gone meanwhile are left out. */
 static enum rc load_rows(struct reader *r, const int64_t *seqs, size_t n, bool with_overlays,
                          struct arena *a, struct revision **out, size_t *n_out, struct err *err)
 {
@@ -41,8 +41,8 @@ static enum rc load_rows(struct reader *r, const int64_t *seqs, size_t n, bool w
     return RC_OK;
 }
 
-/* The newest entries by the index. Doubles are found only by looking, so the number of keys to ask
- * for is a guess that grows. */
+/* Find the newest entries by the index. It is not known how many entries share an id, so the number
+ * of keys to read is a guess, which grows until there are enough. */
 static enum rc newest_by_index(struct reader *r, const struct view *v, struct arena *scratch,
                                int64_t *out, size_t *n_out, struct err *err)
 {
@@ -103,7 +103,7 @@ static enum rc rows_of_view(struct reader *r, const struct view *v, struct arena
     size_t n = 0;
     enum rc rc;
 
-    if (v->order == VIEW_NEWEST) { /* no cursor comes of it */
+    if (v->order == VIEW_NEWEST) { /* this order has no cursors */
         rc = newest_keys(r, v, &scratch, seqs, &n, err);
     } else {
         struct view announced = *v;
@@ -223,7 +223,7 @@ enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct aren
     if (rc == RC_OK) {
         rc = load_feeds(r, ids, n, a, out, n_out, &skipped);
         if (rc != RC_OK && err != NULL)
-            *err = skipped; /* a missing feed is not an error, and must not leave its text */
+            *err = skipped; /* a missing feed is not an error: restore the old *err */
     }
     db_snapshot_end(r->db);
     mem_free(all.ids);
@@ -491,9 +491,9 @@ enum rc reader_seq_at(struct reader *r, int64_t at_us, int64_t *seq_out, struct 
 
 /* ---- pushes ---------------------------------------------------------------------------------- */
 
-/* The feed of the subscription whose next revision comes first. Feeds without news, which are
- * nearly all, cost a look at the directory. *stale: a feed has become part of another one since
- * the subscription was read, and what was to be pushed from it is to be found there. */
+/* Find the feed of the subscription that has the first revision to push. Most feeds have none; for
+ * them a look at the directory is enough. *stale: since the subscription was read, one of its feeds
+ * has become part of another feed, which now has the revisions to push. */
 static enum rc next_feed(struct reader *r, const struct subscription *sub, size_t *feed,
                          int64_t *first, bool *stale, struct err *err)
 {
@@ -535,7 +535,7 @@ enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_
                          struct arena *a, struct revision **out, size_t *n_out,
                          struct str *shown_url, int64_t *skip_to, struct err *err)
 {
-    int64_t last = directory_last_seq(r->store->dir), first = 0; /* last: before any other look */
+    int64_t last = directory_last_seq(r->store->dir), first = 0; /* `last` must be read first */
     size_t feed = 0;
     bool stale;
     enum rc rc = db_snapshot(r->db, err);

@@ -1,5 +1,5 @@
-/* storage/store.c - opens and closes the parts of the store: the database file, the directory, the
- * storer, the reader threads. Also the calls of store.h that one of these parts answers. */
+/* storage/store.c - opens and closes the parts of the store (database file, directory, storer,
+ * reader threads), and has the calls of store.h that only pass on to one of them. */
 #include <pthread.h>
 
 #include "base/assert.h"
@@ -84,8 +84,8 @@ enum rc store_read(struct store *s, store_read_fn *fn, void *ctx)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* Open and lock the database. Two processes on one database would each trust a directory that the
- * other makes wrong. */
+/* Open the database and lock it. If two processes wrote to one database, the directory of each
+ * would soon be wrong. */
 static enum rc claim_file(struct store *s, const struct store_cfg *cfg, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -108,7 +108,7 @@ static enum rc start_readers(struct store *s, int n, struct err *err)
         rc = reader_make(s, &r, err);
         if (rc == RC_OK && pthread_create(&s->threads[s->n_threads], NULL, reader_main, r) != 0) {
             reader_close(&r);
-            rc = err_set(err, RC_IO, "cannot start a reader's thread");
+            rc = err_set(err, RC_IO, "cannot start a reader thread");
         }
         if (rc == RC_OK)
             s->n_threads++;
@@ -116,7 +116,7 @@ static enum rc start_readers(struct store *s, int n, struct err *err)
     return rc;
 }
 
-/* The storer's thread, before anybody else hears of the commit. */
+/* Runs on the storer's thread, before the other listeners. */
 static void on_commit(void *ctx, const struct commit_notice *notice)
 {
     struct store *s = ctx;
@@ -182,7 +182,7 @@ void store_close(struct store **sp)
     cache_free(&s->cache);
     pages_free(&s->pages);
     directory_free(&s->dir);
-    db_file_release(&s->file); /* after the last connection */
+    db_file_release(&s->file); /* all connections are closed now */
     mem_free(s->threads);
     mem_free(s->memcached);
     mem_free(s);

@@ -1,10 +1,10 @@
-/* storage/store.h - the one door to storage: queued writes, typed reads, commit notices.
+/* storage/store.h - the only interface of storage: queued writes, typed reads, commit notices.
  *
- * No SQL and no name of an engine passes this header.
+ * Nothing in it depends on SQL or on the database engine.
  *
  * Writes: any thread hands over an operation. One thread, the storer, commits many of them in one
- * transaction, and calls `done` after the commit is on disk: what `done` was told survives kill -9.
- * When an operation fails, the other operations of its transaction are still carried out.
+ * transaction, and calls `done` after the commit is on disk. So a result that `done` got survives
+ * kill -9. When an operation fails, the other operations of its transaction are still carried out.
  *
  * Reads: they run on reader threads, or on a thread that has opened a reader of its own. Each sees
  * a snapshot and never waits for the storer.
@@ -37,12 +37,12 @@ struct store_cfg {
                                 long for them */
     size_t cache_bytes;      /* size of the cache of documents in this process */
     struct str memcached;    /* "HOST:PORT"; null: none */
-    bool check;              /* look for damage in the whole database before anything else */
+    bool check;              /* first check the whole database for damage */
     struct levels levels;    /* when a feed is due after its level was set */
 };
 
 /* Open or make the database, lock it for this process, bring its schema up to date, load the
- * directory, start the storer and the readers.
+ * directory, start the storer and the readers. Close the store with store_close().
  * RC_IO           the file cannot be used, is damaged, or another process has it;
  * RC_UNSUPPORTED  it belongs to a newer Feedmill or to another program. */
 enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *err) NODISCARD;
@@ -50,8 +50,8 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
 /* Use these periods for all writes that are handed over from now on. Any thread. */
 void store_reload(struct store *s, const struct levels *levels);
 
-/* RC_OK, or RC_UNAVAILABLE while writes are refused because a file of the database was deleted or
- * replaced; *err says which. Noticed at the next write, or within seconds. Any thread. */
+/* Can the store write? RC_UNAVAILABLE: no, because a file of the database was deleted or replaced;
+ * *err says which. This is noticed at the next write, or within seconds. Any thread. */
 enum rc store_health(struct store *s, struct err *err) NODISCARD;
 
 /* Carry out the queued writes, move the write-ahead log into the database file, join all threads,
@@ -107,7 +107,7 @@ struct feed_brief {
 
 /* Find a feed by a canonical URL: its own, an alias, or the web page it was discovered from.
  * `credential`: the feed's own ("user:password"), or its access key as the user; null: look for a
- * feed without credential. False: there is no such feed. */
+ * feed without credential. store_brief() finds a feed by its id. False: there is no such feed. */
 bool store_find_feed(struct store *s, struct str url, struct str credential,
                      struct feed_brief *out);
 bool store_brief(struct store *s, int64_t feed_id, struct feed_brief *out);
@@ -141,8 +141,8 @@ int64_t store_seq_of(struct store *s, const int64_t *ids, size_t n);
  * the store. */
 struct str store_log_id(struct store *s);
 
-/* 64 hex digits made with the database. They are the key of the signatures by which Feedmill
- * recognises what it has handed out itself. SECRET. Lives as long as the store. */
+/* 64 hex digits that were made with the database: the key with which Feedmill signs its own links.
+ * SECRET. Lives as long as the store. */
 struct str store_secret(struct store *s);
 
 /* ---- writes. Any thread. Everything is copied -------------------------------------------- */
@@ -154,16 +154,15 @@ struct str store_secret(struct store *s);
  * `done` gets RC_OK after the commit, or why the operation failed: RC_IO, RC_UNAVAILABLE (see
  * store_health()), or what the call says. Its results are borrowed for the call. */
 struct store_result {
-    int64_t
-        id; /* the feed, subscription or intent that was made or found; the feed of an outcome */
+    int64_t id; /* the feed, subscription or intent that was made or found; the outcome's feed */
     const struct subscription *sub;                /* as it is now; NULL: it has ended */
     int64_t n_new, n_changed, n_deleted, last_seq; /* revisions that were added */
     /* of outcomes: */
     struct str next_archive; /* the document of the feed's past to read next; null: none */
-    struct str
-        next_cursor; /* the stream can be read on from this cursor; null: no more of it is known */
-    bool is_overtaken; /* the outcome was not used, because the stream has moved on since the
-                          request */
+    struct str next_cursor;  /* the next piece of the stream is after this cursor; null: there is no
+                                next piece yet */
+    bool is_overtaken;       /* the outcome was not used, because the stream has moved on since the
+                                request */
     bool wants_feed; /* the content of a metadata record is gone: fetch the feed to see what it says
                         now */
 };
@@ -293,8 +292,9 @@ struct past_deletion {
 struct doc_past {
     DOC_PAST_STRINGS(OUTCOME_STRING)
     bool whole; /* it was read to its end: documents to which it does not lead need not be read */
-    bool metadata; /* of Atom-PMH: older documents are read until one reaches back beyond ... */
-    int64_t oldest, newest; /* ... the newest that was known; of its entries; TIME_UNKNOWN */
+    bool metadata; /* of Atom-PMH: older documents are read until one has entries that are older
+                      than the newest entry that was known before */
+    int64_t oldest, newest; /* dates of its oldest and newest entry; TIME_UNKNOWN */
     const struct past_deletion *deletions;
     size_t n_deletions;
 };
@@ -302,8 +302,8 @@ struct doc_past {
 /* The position of a document in the stream of a Smart Feed. The document follows the cursor `from`.
  * It is used only if this is still the feed's cursor. */
 #define DOC_PIECE_STRINGS(S)                                                                       \
-    S(from)   /* the feed's cursor when it was asked for; null: it had none */                     \
-    S(cursor) /* the feed's from now on */
+    S(from)   /* the feed's cursor when the document was requested; null: it had none */           \
+    S(cursor) /* the feed's cursor from now on */
 struct doc_piece {
     DOC_PIECE_STRINGS(OUTCOME_STRING)
     bool more;       /* the stream goes on after this piece */
@@ -311,7 +311,7 @@ struct doc_piece {
                         stream */
 };
 
-/* The head of a document, and what it says of the feed beside its entries. */
+/* The head of a document: what it says about the feed itself. */
 #define DOC_HEAD_STRINGS(S)                                                                        \
     S(json) /* the feed's dict and the facts of the answer (schema.sql, feeds.head) */             \
     S(ext)  /* foreign elements, XML */                                                            \
@@ -332,8 +332,8 @@ struct new_identity {
  * changed since then. */
 struct loaded_feed {
     struct feed *row; /* borrowed until `done` has run; NULL: not read */
-    bool fetched;     /* of the brief (struct feed_brief) that was asked for ... */
-    int64_t edition;  /* ... before the row was read */
+    bool fetched;     /* as in the struct feed_brief that was read before the row */
+    int64_t edition;  /* the same */
 };
 
 /* The result of a request for the feed itself: the new state of the feed's row. */
@@ -358,14 +358,14 @@ struct feed_check {
     int64_t next_fetch_at; /* TIME_UNKNOWN: not scheduled */
     enum fetch_reason next_reason;
     int trust_was, trust; /* of the feed's upstream hub, before and after (struct upstream) */
-    bool raw_html;        /* the setting that the document was read under */
+    bool raw_html;        /* the setting with which the document was read */
     int64_t n_pings; /* the feed's count of pings when the request began; after a later ping the
                         feed stays due */
 };
 
-/* The feed's own document was asked for. */
+/* The result of a request for the feed's own document. */
 #define POLL_OUTCOME_STRINGS(S)                                                                    \
-    S(left_cursor) /* not null: the feed was a stream until this document, and stood there */
+    S(left_cursor) /* not null: the feed was a stream before, and this was its cursor */
 struct poll_outcome {
     struct feed_check check;
     bool has_document; /* then the rest counts */
@@ -382,7 +382,7 @@ struct poll_outcome {
 enum rc store_poll_outcome(struct store *s, const struct poll_outcome *o, int64_t wait_ms,
                            store_done_fn *done, void *ctx) NODISCARD;
 
-/* A piece of a Smart Feed was asked for. */
+/* The result of a request for a piece of a Smart Feed. */
 struct stream_outcome {
     struct feed_check check;
     bool has_document; /* then the rest counts */
@@ -423,7 +423,7 @@ struct delivery_outcome {
 enum rc store_delivery_outcome(struct store *s, const struct delivery_outcome *o, int64_t wait_ms,
                                store_done_fn *done, void *ctx) NODISCARD;
 
-/* The content of a metadata record was requested from one of its alternates. */
+/* The result of a request for the content of a metadata record, from one of its alternates. */
 enum content_answer {
     ANSWER_CONTENT, /* the content came */
     ANSWER_OTHER,   /* the answer has a form that cannot be stored */
@@ -489,26 +489,32 @@ enum rc store_hub_sweep(struct store *s, store_done_fn *done, void *ctx) NODISCA
 
 /* ---- reads ------------------------------------------------------------------------------- */
 
-/* Run fn on a reader thread. RC_FULL: too many wait; do less. RC_CLOSED. */
+/* Run fn(ctx, reader) on a reader thread; the reader is valid during the call. RC_FULL: too many
+ * jobs wait, so the caller must do less. RC_CLOSED: the store is closing. In both cases fn does not
+ * run. Any thread. */
 typedef void store_read_fn(void *ctx, struct reader *r);
 enum rc store_read(struct store *s, store_read_fn *fn, void *ctx) NODISCARD;
 
-/* Open a reader for the calling thread alone. Close it before the store. NULL: it failed, and the
- * log says why. */
+/* Open a reader for the calling thread only, and close it before the store is closed. NULL: it
+ * failed, and the log says why.
+ *
+ * All calls that follow take a reader, and are made on its thread. They may take milliseconds, so
+ * an event loop must not make them. Besides the errors that they name, they give RC_IO. "Arena":
+ * the result is in the arena. */
 struct reader *reader_open(struct store *s);
 void reader_close(struct reader **rp);
 
-/* The rows of a view, in its order. Arena. A VIEW_NEWEST of several feeds has only the newest of
- * the entries that share an absolute IRI as id. after_seq and before_seq bound the seq that orders
- * the view: for VIEW_CREATED that of the entry's first revision, else the row's own. RC_LIMIT: more
- * than a million rows to show or to skip. */
+/* The rows of a view, in its order. Arena. When several feeds have entries with the same absolute
+ * IRI as id, a VIEW_NEWEST has only the newest of these entries. after_seq and before_seq limit the
+ * seq by which the view is ordered: in a VIEW_CREATED, the seq of the entry's first revision; in
+ * the others, the row's own. RC_LIMIT: more than a million rows must be shown or skipped. */
 enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, struct revision **out,
                     size_t *n_out, struct err *err) NODISCARD;
 
-/* Drop rows that a merged view of the newest entries would not show. `rows` are a VIEW_MODIFIED of
- * these feeds after `after_seq`. Of entries that share an id only the newest counts, and not if a
- * client that has everything up to `after_seq` has already seen that version. Deletions are always
- * kept. */
+/* Remove the rows that a merged view of the newest entries would not show. `rows` are a
+ * VIEW_MODIFIED of these feeds after `after_seq`. Of several entries with the same id, only the
+ * newest is kept. It is removed, too, if a client that has everything up to `after_seq` has already
+ * seen that version. Deletions are always kept. */
 enum rc reader_without_doubles(struct reader *r, const int64_t *feed_ids, size_t n_feeds,
                                int64_t after_seq, struct revision *rows, size_t *n_rows,
                                struct err *err) NODISCARD;
@@ -517,25 +523,25 @@ enum rc reader_without_doubles(struct reader *r, const int64_t *feed_ids, size_t
 enum rc reader_feed(struct reader *r, int64_t id, struct arena *a, struct feed **out,
                     struct err *err) NODISCARD;
 
-/* Feeds by their ids, in that order, without those that are missing; or all of them by id (ids
- * NULL). Arena. */
+/* The feeds with these ids, in the order of `ids`, without those that are missing. `ids` NULL: all
+ * feeds, in order of their ids. Arena. */
 enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                      struct feed **out, size_t *n_out, struct err *err) NODISCARD;
 
-/* The same feeds as they were when the log ended with `seq`: url, title, site_url, head and ext are
- * the ones under which that revision appeared, so a document of old revisions never changes. A feed
- * that came later has its first ones. At 0 all have their first ones: permanent ids are made of
- * them. */
+/* The same feeds with the url, title, site_url, head and ext that they had when the log ended with
+ * `seq`. With them a document of old revisions never changes. A feed that did not exist then has
+ * its first ones. With `seq` 0 all feeds have their first ones; permanent ids are made from these.
+ */
 enum rc reader_feeds_at(struct reader *r, const int64_t *ids, size_t n, int64_t seq,
                         struct arena *a, struct feed **out, size_t *n_out,
                         struct err *err) NODISCARD;
 
-/* When the entries of these rows were first seen (microseconds): out[n]. */
+/* Write to out[i] when the entry of rows[i] was first seen, in microseconds since 1970. */
 enum rc reader_created(struct reader *r, const struct revision *rows, size_t n, int64_t *out,
                        struct err *err) NODISCARD;
 
-/* out[i]: is there an entry with the same uid in another of these feeds that came before the entry
- * of rows[i]? One look-up for each row and feed. */
+/* Write to out[i]: does another of these feeds have an entry with the same uid that came before the
+ * entry of rows[i]? This takes one look-up for each row and feed. */
 enum rc reader_elders(struct reader *r, const int64_t *ids, size_t n_ids,
                       const struct revision *rows, size_t n, bool *out, struct err *err) NODISCARD;
 
@@ -543,9 +549,10 @@ enum rc reader_elders(struct reader *r, const int64_t *ids, size_t n_ids,
 enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_deleted,
                      int64_t *out, struct err *err) NODISCARD;
 
-/* The log of a set of feeds, cut into pages: `size` revisions of every kind to a page, in order of
- * addition, numbered from 0. All pages but the newest are full and never change: they are archive
- * documents. (When two feeds merge, the pages of the one end, and those of the other may shift.) */
+/* The log of a set of feeds is divided into pages of `size` revisions of every kind, in the order
+ * in which they were added. Pages are numbered from 0. All pages but the newest are full and never
+ * change, so they can be archive documents. (When two feeds merge, the pages of the feed that is
+ * gone end, and the revisions of the other feed may move to other pages.) */
 struct log_page {
     int64_t n;                   /* its number */
     int64_t n_pages;             /* how many there are */
@@ -553,15 +560,15 @@ struct log_page {
     size_t n_rows;
 };
 
-/* Page `n`, or the newest one for n < 0. `ids` are sorted, each once. RC_NOT_FOUND: there is no
- * such page, or the log of the set is empty. */
+/* Find page `n`; n < 0: the newest page. `ids` must be sorted, without duplicates. RC_NOT_FOUND:
+ * there is no such page, or the log of the set is empty. */
 enum rc reader_page(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t n,
                     struct log_page *out, struct err *err) NODISCARD;
 
 /* sort_at of the oldest entry of a feed that is not deleted; TIME_UNKNOWN: it has none. */
 enum rc reader_oldest(struct reader *r, int64_t feed_id, int64_t *at, struct err *err) NODISCARD;
 
-/* The metadata record of a feed whose content is to be asked for next. entry_id 0: none is due now.
+/* The metadata record of a feed whose content must be requested next. entry_id 0: none is due now.
  * Arena. */
 struct open_content {
     int64_t entry_id, seq;
@@ -571,19 +578,19 @@ struct open_content {
 enum rc reader_open_content(struct reader *r, int64_t feed_id, int64_t now, struct arena *a,
                             struct open_content *out, struct err *err) NODISCARD;
 
-/* All feeds that have such metadata records, whether due or not. */
+/* Call fn for each feed that has metadata records without content, due or not. */
 typedef void reader_content_fn(void *ctx, int64_t feed_id);
 enum rc reader_content_feeds(struct reader *r, reader_content_fn *fn, void *ctx,
                              struct err *err) NODISCARD;
 
-/* How many entries of a feed have their newest revision at or after `seq`, and of how many of them
- * it is a deletion. */
+/* *n: how many entries of a feed have their newest revision at or after `seq`. *n_deleted: how many
+ * of these are deleted. */
 enum rc reader_changed_since(struct reader *r, int64_t feed_id, int64_t seq, int64_t *n,
                              int64_t *n_deleted, struct err *err) NODISCARD;
 
-/* What is known of those entries of a feed that have one of these uids or one of these keys
- * (marks_keys()), each entry once; of the entries with one key only the newest
- * IDENTITY_CANDIDATES. One index look-up for each uid and key. Arena. */
+/* The entries of a feed that have one of these uids or one of these keys (marks_keys()), each entry
+ * once. Of the entries with the same key, only the newest IDENTITY_CANDIDATES are returned. This
+ * takes one look-up for each uid and key. Arena. */
 struct known_entry {
     struct identity_known identity;
     int64_t id;
@@ -600,8 +607,8 @@ enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, 
 enum rc reader_sub(struct reader *r, int64_t id, struct arena *a, struct subscription **out,
                    struct err *err) NODISCARD;
 
-/* Subscriptions with their feeds: by ids, in that order, without those that are missing; or all of
- * them by id (ids NULL). Arena. */
+/* The subscriptions with these ids, with their feeds, in the order of `ids`, without those that are
+ * missing. `ids` NULL: all subscriptions, in order of their ids. Arena. */
 enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                     struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
 
@@ -614,27 +621,27 @@ enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **ou
 enum rc reader_endpoint_credential(struct reader *r, int64_t sub_id, struct arena *a,
                                    struct str *out, struct err *err) NODISCARD;
 
-/* Intents with an id above `after_id`, by id, at most `max`. They hold secrets: only for the
- * notifier. Arena. */
+/* The intents with an id above `after_id`, in order of their ids, at most `max`. They have secrets,
+ * so only the notifier may call this. Arena. */
 enum rc reader_hub_intents(struct reader *r, int64_t after_id, size_t max, struct arena *a,
                            struct hub_intent **out, size_t *n_out, struct err *err) NODISCARD;
 
-/* The lease of a WebSub subscription. It holds a secret: only for the notifier. RC_NOT_FOUND.
- * Arena. */
+/* The lease of a WebSub subscription. It has a secret, so only the notifier may call this.
+ * RC_NOT_FOUND. Arena. */
 enum rc reader_hub_lease(struct reader *r, int64_t sub_id, struct arena *a, struct hub_lease *out,
                          struct err *err) NODISCARD;
 
-/* What a subscription gets next: revisions (new and changed) of one feed from one fetch, the first
- * after its position, oldest first, at most `max`. *n_out is 0 when there is nothing, or when `sub`
- * has changed since it was read; then a notice follows. *shown_url: the URL by which the feed was
- * subscribed. *skip_to: nothing is to be pushed up to this seq, so the position may move there.
- * Arena. */
+/* Find the revisions that must be pushed to a subscription next: at most `max` new and changed
+ * entries of one feed from one fetch, oldest first, after the position of the subscription. *n_out
+ * 0: there are none, or `sub` has changed since it was read; in the second case a notice follows.
+ * *shown_url: the URL by which the feed was subscribed. *skip_to: up to this seq there is nothing
+ * to push, so the position may move there. Arena. */
 enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_t max,
                          struct arena *a, struct revision **out, size_t *n_out,
                          struct str *shown_url, int64_t *skip_to, struct err *err) NODISCARD;
 
-/* Calls fn with the due time of each scheduled feed: for the sweeper's start. REASON_PING: no fetch
- * has followed the ping yet. */
+/* Call fn with the due time of each scheduled feed, for the start of the sweeper. REASON_PING: the
+ * feed was not fetched since the ping. */
 typedef void reader_due_fn(void *ctx, int64_t feed_id, int64_t next_fetch_at,
                            enum fetch_reason reason);
 enum rc reader_due(struct reader *r, reader_due_fn *fn, void *ctx, struct err *err) NODISCARD;
@@ -644,17 +651,19 @@ enum rc reader_seq_at(struct reader *r, int64_t at_us, int64_t *seq_out, struct 
 
 /* ---- the cache: finished documents under versioned keys ------------------------------------- */
 
-/* A key names everything that the document depends on, including the version of its feeds, so an
- * entry of the cache is never out of date. cache_get() looks into the memory of this process: any
- * thread, short lock. The calls that take a reader also use memcached, which may take milliseconds:
- * never on an event loop. */
+/* A key names everything on which the document depends, including the version of its feeds. So a
+ * document in the cache is never out of date. cache_get() looks only into the memory of this
+ * process; any thread may call it. The calls that take a reader also use memcached. This may take
+ * milliseconds, so an event loop must not call them. */
 struct cached_doc {
     struct str meta;   /* opaque to the cache: the API's header fields */
     struct blob *body; /* identity */
     struct blob *gzip; /* NULL: not made */
 };
 
-/* True: *out holds references to the bodies and a copy of meta, until cached_doc_release(). */
+/* Find a document. True: *out has references to the bodies and a copy of meta; release it with
+ * cached_doc_release(). cache_get_far() looks only into memcached. cache_put() adds a document to
+ * both caches. */
 bool cache_get(struct store *s, struct str key, struct cached_doc *out);
 bool cache_get_far(struct reader *r, struct str key, struct cached_doc *out);
 void cache_put(struct reader *r, struct str key, const struct cached_doc *doc);

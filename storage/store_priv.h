@@ -1,4 +1,5 @@
-/* storage/store_priv.h - the store and its readers, for the files of this folder. */
+/* storage/store_priv.h - the structs of the store and of its readers, for the files of this folder.
+ */
 #pragma once
 
 #include "base/queue.h"
@@ -17,7 +18,7 @@ struct reader {
 };
 
 struct store {
-    struct db_file *file; /* locked for this process */
+    struct db_file *file; /* this process has locked it */
     char *memcached;      /* "HOST:PORT"; NULL: none */
     struct directory *dir;
     struct storer *storer;
@@ -25,16 +26,16 @@ struct store {
     struct pages *pages;
     struct queue *reads; /* struct read_job */
     pthread_t *threads;
-    int n_threads; /* that were started */
+    int n_threads; /* how many were started */
 };
 
-/* Views end here (exclusive). Between a commit and its announcement a snapshot holds revisions that
- * nobody has been told of: a cursor made from one of them would lie beyond the end that
- * store_last_seq() names. So no view shows them. Any thread. */
+/* The seq at which all views end; they do not show it. Between a commit and its announcement, a
+ * snapshot has revisions that are not announced yet. A view does not show them, because a cursor of
+ * one of them would be after the end of the log, as store_last_seq() returns it. Any thread. */
 static inline int64_t reader_end(const struct reader *r)
 {
     return directory_last_seq(r->store->dir) + 1;
 }
 
-/* As reader_open(), but *err says why it failed. */
+/* The same as reader_open(), but *err says why it failed. */
 enum rc reader_make(struct store *s, struct reader **out, struct err *err) NODISCARD;

@@ -1,9 +1,9 @@
-/* storage/storer.c - group commit.
+/* storage/storer.c - commits many operations in one transaction.
  *
- * A commit costs one wait for the disk whatever is in it. While one is under way the next
- * operations queue up, so they are grouped by themselves; only under load (the last batch had
- * company) does the storer linger for stragglers, and never for longer than batch_ms. A lone write
- * is committed at once. */
+ * A commit waits for the disk once, however many operations it has. During a commit the next
+ * operations collect in the queue, and form the next batch. A single operation is committed at
+ * once. Only under load, when the last batch had more than one operation, does the storer wait for
+ * more of them, for batch_ms at most. */
 #include "storage/storer.h"
 
 #include <inttypes.h>
@@ -21,16 +21,16 @@
 #include "storage/sqlite/views.h"
 
 #define LISTENERS_MAX 8
-#define LINGER_MS 1   /* when nothing came for so long, nothing will */
-#define QUIET_MS 3000 /* after so long without a write the write-ahead log is emptied */
+#define LINGER_MS 1   /* under load, wait for the next operation so long */
+#define QUIET_MS 3000 /* after this time without a write, the write-ahead log is emptied */
 
-/* When a file of the database is lost: how long to wait for readers who need the log's older part,
- * which keep it from being emptied. */
+/* When a file of the database is lost, the write-ahead log must be emptied. Wait so long for
+ * readers that still need its older part. */
 #define RESCUE_WAIT_MS 1000
 
-/* Readers that overlap keep the write-ahead log from starting anew. When it is so long, commits
- * wait for those who need its older part (new ones do not); in vain once, it may first grow once
- * more. */
+/* As long as there is always some reader, the write-ahead log cannot start anew, and grows. When it
+ * has so many pages, the next commit waits for the readers that need its older part; new readers do
+ * not need it. If that does not help, the log may grow by the same size before the next wait. */
 #define LOG_LONG_PAGES 16384
 #define LOG_WAIT_MS 250
 
@@ -52,10 +52,10 @@ struct storer {
     pthread_mutex_t lock;   /* guards the next two */
     struct levels levels;   /* for the next transaction */
     struct err lost;        /* which file of the database was lost; RC_OK: none */
-    struct txn txn;         /* the storer's thread */
+    struct txn txn;         /* only the storer's thread uses this and the next members */
     bool had_company;       /* the last batch had more than one operation */
     bool has_unmoved_pages; /* something was committed since the last checkpoint */
-    int log_max_pages;      /* a longer write-ahead log is emptied though there are readers */
+    int log_max_pages;      /* when the write-ahead log is longer, wait for its readers */
 };
 
 /* ---- the directory --------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ static enum rc content_due(struct db *db, const struct feed *r, int64_t *at, str
     return rc;
 }
 
-/* What the directory keeps of a feed. `saved`: its row as it is now; NULL: it is read. */
+/* Read what the directory keeps of a feed. `saved`: the present row of the feed; NULL: read it. */
 static enum rc read_feed(struct db *db, int64_t id, const struct feed_row *saved, struct arena *a,
                          struct directory_feed *out, struct err *err)
 {
@@ -120,7 +120,7 @@ static enum rc read_feed(struct db *db, int64_t id, const struct feed_row *saved
     return RC_OK;
 }
 
-/* The newest keys of one feed as they come from the index. */
+/* The newest keys of one feed, in the order of the index. */
 struct key_run {
     size_t n;
     bool complete;
@@ -185,11 +185,11 @@ static enum rc load_directory(struct storer *s, struct err *err)
 
 /* ---- one batch ------------------------------------------------------------------------------- */
 
-/* What a commit changes in the directory, read inside the transaction. */
+/* The changes that a commit makes in the directory. They are read inside the transaction. */
 struct news {
     struct arena arena;
-    struct directory_feed *feeds; /* beside txn.feeds; brief.id 0: it is gone */
-    struct key_run **runs;        /* beside txn.feeds; NULL: keys come one by one */
+    struct directory_feed *feeds; /* one for each of txn.feeds; brief.id 0: the feed is gone */
+    struct key_run **runs;        /* the same; NULL: only single keys have changed (txn.keys) */
 };
 
 static void fail_all(struct op **ops, size_t n, const struct err *why)
@@ -213,7 +213,7 @@ static enum rc apply_one(struct storer *s, struct op *op, struct err *err)
         return db_release(s->db, err);
     txn_undo(&s->txn, mark);
     op->result = (struct store_result){0};
-    if (!db_in_transaction(s->db)) /* a full disk ends all of it */
+    if (!db_in_transaction(s->db)) /* a full disk ends the whole transaction */
         return err_set(err, RC_IO, "%s", op->err.text);
     return db_undo(s->db, err);
 }
@@ -247,7 +247,7 @@ static enum rc read_news(struct storer *s, struct news *news, struct err *err)
             continue;
         rc =
             read_feed(s->db, f->id, f->is_read ? NULL : f->row, &news->arena, &news->feeds[i], err);
-        if (rc == RC_NOT_FOUND) { /* touched, but gone before */
+        if (rc == RC_NOT_FOUND) { /* it was noted, but does not exist any more */
             news->feeds[i].brief.id = 0;
             rc = RC_OK;
         }
@@ -259,16 +259,17 @@ static enum rc read_news(struct storer *s, struct news *news, struct err *err)
     return rc;
 }
 
-/* When a file of the database has lost its name, we still have it open. Move what was committed
- * before from the log into the database file, which may still have its name: then a restart finds
- * it there. */
+/* A file of the database has lost its name, but we still have it open. Move earlier commits from
+ * the write-ahead log to the database file. If the database file still has its name, a restart
+ * finds them there. */
 static void rescue(struct storer *s)
 {
     if (s->has_unmoved_pages && db_checkpoint(s->db, RESCUE_WAIT_MS))
         s->has_unmoved_pages = false;
 }
 
-/* A commit to a file that has lost its name would be acknowledged, and gone after a restart. */
+/* Are the files of the database still there? Without this check, a commit to a file that has lost
+ * its name would be acknowledged, and would be gone after a restart. */
 static enum rc check_files(struct storer *s, struct err *err)
 {
     struct err now = ERR_INIT;
@@ -290,7 +291,8 @@ static enum rc check_files(struct storer *s, struct err *err)
     return rc;
 }
 
-/* A reload that has returned counts for every operation that is pushed after it. */
+/* Take the settings for this batch. After a reload has returned, all operations that are pushed
+ * must get the new settings. */
 static void take_settings(struct storer *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -376,7 +378,8 @@ static void notify(struct storer *s, const struct news *news)
         s->listeners[i].fn(s->listeners[i].ctx, &notice);
 }
 
-/* Deletions can use up the keys in memory of a feed that has more. */
+/* Deletions remove keys from the directory. If a feed has few left, but has more in the database,
+ * read them. */
 static void refill_keys(struct storer *s)
 {
     struct key_run *run = NULL;
@@ -436,7 +439,7 @@ static void run_batch(struct storer *s, struct op **ops, size_t n)
         count(ops, n);
         s->has_unmoved_pages = true;
     } else {
-        if (rc != RC_UNAVAILABLE) /* check_files() has said that once */
+        if (rc != RC_UNAVAILABLE) /* check_files() has already logged that */
             log_error("storage", "commit_failed", "operations=%zu error=%s", n,
                       log_quote(str_from(err.text)));
         fail_all(ops, n, &err);
@@ -455,7 +458,8 @@ static void run_batch(struct storer *s, struct op **ops, size_t n)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* The operations of the next batch; 0: nothing came for QUIET_MS, or closed and drained. */
+/* Take the operations of the next batch from the queue. 0: none came for QUIET_MS, or the queue is
+ * closed and empty. */
 static size_t gather(struct storer *s, void **ops)
 {
     size_t max = (size_t)s->batch_ops, n, got;
@@ -474,7 +478,7 @@ static size_t gather(struct storer *s, void **ops)
     return n;
 }
 
-/* Empty the write-ahead log, and see whether the files are still there. */
+/* When there are no writes: empty the write-ahead log, and check that the files are still there. */
 static void in_quiet(struct storer *s)
 {
     if (s->has_unmoved_pages && db_checkpoint(s->db, 0))
@@ -520,7 +524,7 @@ enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err
 
     ASSERT(cfg->batch_ops > 0 && cfg->queue_len > 0);
     s->dir = cfg->dir;
-    s->has_unmoved_pages = true; /* in a log that a killed process left */
+    s->has_unmoved_pages = true; /* perhaps a process that was killed has left a write-ahead log */
     s->batch_ops = cfg->batch_ops;
     s->batch_ms = cfg->batch_ms;
     s->txn.db = s->db;

@@ -1,6 +1,6 @@
-/* storage/storer.h - the one thread that writes. It takes queued operations, commits many of them
- * in one transaction, then tells the directory, the listeners and the callers of the operations, in
- * this order. */
+/* storage/storer.h - the only thread that writes. It takes operations from its queue, and commits
+ * many of them in one transaction. Then it updates the directory, calls the listeners, and calls
+ * `done` of the operations, in this order. */
 #pragma once
 
 #include "storage/directory.h"
@@ -17,17 +17,17 @@ struct storer_cfg {
     struct levels levels;
 };
 
-/* Open the database for writing and fill the directory. RC_IO, RC_UNSUPPORTED. */
+/* Open the database for writing, and fill the directory. RC_IO, RC_UNSUPPORTED: as store_open(). */
 enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err *err) NODISCARD;
 
-/* Identity of the log; lives with the storer. */
+/* As store_log_id() and store_secret(). They live as long as the storer. */
 struct str storer_log_id(const struct storer *s);
 struct str storer_secret(const struct storer *s);
 
-/* Before the first operation. */
+/* As store_listen(). Call it before the first operation is pushed. */
 void storer_listen(struct storer *s, store_notice_fn *fn, void *ctx);
 
-/* Start the thread. RC_IO. */
+/* Start the thread. RC_IO: it cannot be started. */
 enum rc storer_start(struct storer *s, struct err *err) NODISCARD;
 
 /* Hand an operation over; wait at most `wait_ms` for room, as queue_push(). RC_FULL, RC_CLOSED: the
@@ -40,7 +40,8 @@ enum rc storer_health(struct storer *s, struct err *err) NODISCARD;
 /* Use these periods from the next transaction on. Any thread. */
 void storer_reload(struct storer *s, const struct levels *levels);
 
-/* Carry out what is queued, empty the write-ahead log, close, free. NULL is allowed. */
+/* Carry out the queued operations, empty the write-ahead log, end the thread, close the database,
+ * free. NULL is allowed. */
 void storer_free(struct storer **sp);
 
 /* The writing connection, for tests while nothing is queued. */

@@ -1,4 +1,4 @@
-/* storage/txn.c - see txn.h. */
+/* storage/txn.c - the notes are lists in the order of the changes; txn_fold() sorts them. */
 #include "storage/txn.h"
 
 #include <stdlib.h>
@@ -98,8 +98,8 @@ static int by_number(const void *x, const void *y)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* A note that does not say what the row is from now on. One that tells of revisions is followed by
- * one that does. */
+/* Does the note leave open what the feed's row is now? A note of revisions does not: another note
+ * with the row follows it. */
 static bool is_unknown(const struct txn_feed *f)
 {
     return f->row == NULL && f->first_seq == 0;
@@ -158,8 +158,8 @@ int64_t txn_next_version(struct txn *t)
 {
     int64_t now = clock_now_us();
 
-    /* a clock, so that a database restored from a backup does not give numbers out again that stand
-     * for something else in clients' tags and in the shared cache */
+    /* Versions are made from the clock. Otherwise a database that was restored from a backup would
+     * give out numbers again that mean something else in clients' ETags and in memcached. */
     t->version = now > t->version ? now : t->version + 1;
     return t->version;
 }

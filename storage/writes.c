@@ -1,7 +1,8 @@
-/* storage/writes.c - the writing calls of store.h: copy the request into an operation and hand it
- * to the storer. Any thread. Only the calls for outcomes may wait, when their caller says so.
+/* storage/writes.c - the writing calls of store.h. They copy the request into an operation, and
+ * hand the operation over to the storer. Any thread. Only the calls for outcomes can wait
+ * (`wait_ms`).
  *
- * Copies of outcomes go by the lists that declare their strings (store.h). */
+ * The strings of outcomes are copied by the lists that declare them (store.h). */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "storage/store_priv.h"
@@ -27,7 +28,7 @@ static enum rc hand_over(struct store *s, struct op *op)
     return rc;
 }
 
-/* Null stays null, and empty stays present. */
+/* A copy of `s`; null if it is null, empty if it is empty. */
 static struct str keep(struct op *op, struct str s)
 {
     return str_is_null(s) ? s : str_dup(&op->arena, s);
@@ -116,7 +117,7 @@ enum rc store_resume(struct store *s, int64_t sub_id, int64_t position, store_do
 
 #define KEEP_STRING(name) copy->name = keep(op, copy->name);
 
-/* Fill in an entry batch whose operation has taken over the arena of the documents, if any. */
+/* A copy of an entry batch, without the documents if the operation has taken over their arena. */
 static struct entry_batch keep_batch(struct op *op, const struct entry_batch *in)
 {
     struct entry_change *list = ARENA_ARRAY(&op->arena, struct entry_change, in->n + 1);
@@ -160,7 +161,8 @@ static void keep_check(struct op *op, struct feed_check *copy)
     copy->aliases = keep_list(op, copy->aliases, copy->n_aliases);
 }
 
-/* The documents of a batch are most of an outcome: they travel on without a copy. */
+/* Take over the arena of the documents. They are the largest part of an outcome, so they are not
+ * copied. */
 static struct arena_mark take_docs(struct op *op, const struct entry_batch *in)
 {
     struct arena_mark given = {0};
@@ -173,7 +175,7 @@ static struct arena_mark take_docs(struct op *op, const struct entry_batch *in)
     return given;
 }
 
-/* Hand the operation over; when it is refused, the documents go back to the caller. */
+/* Hand the operation over. If it is refused, give the documents back to the caller. */
 static enum rc hand_over_docs(struct store *s, struct op *op, const struct entry_batch *in,
                               struct arena_mark given, int64_t wait_ms)
 {
@@ -278,7 +280,7 @@ void store_touch(struct store *s, const int64_t *ids, size_t n)
     if (op->as.touch.n == 0)
         op_free(op);
     else if (hand_over(s, op) != RC_OK)
-        return; /* only a courtesy: the next hour's request will do */
+        return; /* it can be left out: a request in the next hour writes it */
 }
 
 enum rc store_ping(struct store *s, const int64_t *ids, size_t n, store_done_fn *done, void *ctx)

@@ -1,14 +1,14 @@
-/* storage/sqlite/archives.c - see archives.h. */
+/* storage/sqlite/archives.c - statements of the table archives, and of tombstones. */
 #include "storage/sqlite/archives.h"
 
 #include "base/clock.h"
 #include "storage/sqlite/stmt.h"
 
-/* State of a row, as schema.sql has it: parts of the statements below. */
+/* The state of a row (see schema.sql), as parts of the statements below. */
 #define UNREAD "0"
 #define READ "1"
-#define TOO_MANY "2" /* noted, but never asked for */
-#define CUT "3"      /* read without its end: it is read once more */
+#define TOO_MANY "2" /* noted, but never requested */
+#define CUT "3"      /* it was read without its end, and is read once more */
 
 enum rc archives_want(struct db *db, int64_t feed_id, struct str url, int64_t walk, struct err *err)
 {

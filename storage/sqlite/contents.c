@@ -1,4 +1,4 @@
-/* storage/sqlite/contents.c - see contents.h. */
+/* storage/sqlite/contents.c - statements of the table contents. */
 #include "storage/sqlite/contents.h"
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@ enum rc contents_want(struct db *db, int64_t entry_id, int64_t feed_id, struct e
                     "ii", entry_id, feed_id);
 }
 
-/* The row of a statement that gives at most one; `st` may be NULL. */
+/* Read the row of a statement that gives at most one row. `st` may be NULL. */
 static enum rc read_one(struct db *db, sqlite3_stmt *st, struct content_row *out, struct err *err)
 {
     int got = st == NULL ? -1 : stmt_next(db, st, err);

@@ -1,4 +1,4 @@
-/* storage/sqlite/entries.c - see entries.h. */
+/* storage/sqlite/entries.c - statements of the tables entries and entry_keys. */
 #include "storage/sqlite/entries.h"
 
 #include "base/mem.h"
@@ -180,8 +180,8 @@ enum rc entries_mark(struct db *db, struct entry_row *e, const struct entry_mark
                     str_of((const char *)packed, sizeof packed));
 }
 
-/* Entries with one key that are compared. More share a key only by chance, or in feeds without ids.
- */
+/* How many entries with the same key are compared. More of them share a key only by chance, or in
+ * feeds without ids. */
 #define TWINS 8
 
 enum rc entries_twin(struct db *db, int64_t feed_id, const struct entry_marks *marks,
@@ -207,7 +207,7 @@ enum rc entries_twin(struct db *db, int64_t feed_id, const struct entry_marks *m
 
 /* ---- merging of feeds ------------------------------------------------------------------------ */
 
-/* What is compared when two feeds merge. */
+/* The entries that are compared when two feeds merge. */
 struct merging {
     int64_t id;
     struct str uid;

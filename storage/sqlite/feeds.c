@@ -1,4 +1,4 @@
-/* storage/sqlite/feeds.c - see feeds.h. */
+/* storage/sqlite/feeds.c - statements of the tables feeds, heads, head_log and aliases. */
 #include "storage/sqlite/feeds.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@ struct str access_key_of(struct str credential)
     if (!str_starts(credential, STR("fm-")))
         return STR_NULL;
     if (colon >= 0 && (size_t)colon + 1 < credential.len)
-        return STR_NULL; /* it has a password: somebody's real name */
+        return STR_NULL; /* it has a password, so it is a real user name */
     return colon < 0 ? credential : str_slice(credential, 0, (size_t)colon);
 }
 
@@ -123,8 +123,8 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
     X(TEXT, cursor, feed.cursor)                                                                   \
     X(INT, cursor_state, feed.cursor_state)
 
-/* Columns that have statements of their own, except `version`: it is the last that feeds_save()
- * writes. */
+/* Columns that feeds_save() does not write, because they have statements of their own. The
+ * exception is `version`, which feeds_save() writes as the last column. */
 #define READ_ONLY(X)                                                                               \
     X(INT, id, feed.id)                                                                            \
     X(TEXT, url, feed.url)                                                                         \
@@ -301,7 +301,8 @@ _Static_assert(FEED_GONE == 3 && REASON_READER == 1 && REASON_PING == 2,
 
 enum rc feeds_touch(struct db *db, int64_t id, int64_t now, struct err *err)
 {
-    /* a feed that was left because nobody asked for it is due again; one that is gone stays so */
+    /* a feed that is not scheduled because nobody asked for it is due again; a feed that is gone
+     * stays unscheduled */
     return stmt_run(db, err,
                     "UPDATE feeds SET wanted_at = ?2,"
                     " next_reason = iif(next_fetch_at IS NULL AND state <> 3, 1, next_reason),"

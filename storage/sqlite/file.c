@@ -1,8 +1,8 @@
-/* storage/sqlite/file.c - see file.h.
+/* storage/sqlite/file.c - the lock on the database file, and the check of its three files.
  *
- * Closing any descriptor of the database file drops the locks that the engine of this process holds
- * on it (POSIX). So the descriptor that carries our lock is opened before the engine's first
- * connection and closed after its last. */
+ * When a process closes any descriptor of a file, it loses all its POSIX locks on that file, and so
+ * the locks of SQLite. So the descriptor of our lock is opened before the first connection of
+ * SQLite and closed after the last one. */
 #include "storage/sqlite/file.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@
 
 #define CLAIM_TRIES 10 /* the file may be replaced between opening and locking it */
 
-/* The byte that is locked. The engine locks those from 0x40000000 to 0x400001ff; a lock has no
- * effect on what stands there. */
+/* The byte that is locked. SQLite locks bytes from 0x40000000 to 0x400001ff. A lock does not change
+ * the byte. */
 #define LOCK_BYTE 0x46656564
 #define ENGINE_LOCKS_END 0x40000200
 _Static_assert(LOCK_BYTE >= ENGINE_LOCKS_END, "our lock must not meet the engine's");
@@ -29,21 +29,22 @@ enum { DATABASE, LOG, SHARED_MEMORY, N_FILES };
 static const char *const suffixes[N_FILES] = {"", "-wal", "-shm"};
 
 struct db_file {
-    int fd; /* holds the lock */
+    int fd; /* of the lock */
     struct watched {
         char *path;
         dev_t dev;
         ino_t ino;
-    } files[N_FILES]; /* path NULL: not noted yet */
+    } files[N_FILES]; /* path NULL: the file is not noted yet */
 };
 
 /* ---- claiming -------------------------------------------------------------------------------- */
 
-/* 0, or an errno: EAGAIN or EACCES when another open file has the lock. */
+/* Lock the file. Returns 0, or an errno: EAGAIN or EACCES if another open file has the lock. */
 static int lock_file(int fd)
 {
 #ifdef F_OFD_SETLK
-    /* of the open file, not of the process: the engine closing its descriptors does not drop it */
+    /* the lock belongs to the open file, not to the process, so it stays when SQLite closes one of
+     * its descriptors */
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_BYTE, .l_len = 1};
 
     if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
@@ -59,7 +60,7 @@ static bool is_same(const struct stat *st, const struct watched *w)
     return st->st_dev == w->dev && st->st_ino == w->ino;
 }
 
-/* Note the file that has this name now, or say why it cannot be done. */
+/* Note which file has this name now. RC_IO: it cannot be read. */
 static enum rc note(struct watched *w, char *path, struct err *err)
 {
     struct stat st;
@@ -67,7 +68,7 @@ static enum rc note(struct watched *w, char *path, struct err *err)
     mem_free(w->path);
     w->path = path;
     if (stat(path, &st) != 0)
-        return err_set(err, RC_IO, "cannot look at %s: %s", path, strerror(errno));
+        return err_set(err, RC_IO, "cannot read the status of %s: %s", path, strerror(errno));
     w->dev = st.st_dev;
     w->ino = st.st_ino;
     return RC_OK;
@@ -83,7 +84,7 @@ static enum rc refuse_lock(const char *path, int why, struct err *err)
     return err_set(err, RC_IO, "cannot lock the database %s: %s", path, strerror(why));
 }
 
-/* One try. *again: the name has come to mean another file since it was opened. */
+/* Try once to open and lock the file. *again: after it was opened, another file got its name. */
 static enum rc claim_once(struct db_file *f, const char *path, bool *again, struct err *err)
 {
     struct watched *db = &f->files[DATABASE];
@@ -108,8 +109,8 @@ static enum rc claim_once(struct db_file *f, const char *path, bool *again, stru
     if (st.st_nlink > 1)
         return err_set(
             err, RC_IO,
-            "the database %s has %llu names (hard links), and its write-ahead log stands "
-            "beside only one of them: opened by another name it would lose what is in "
+            "the database %s has %llu names (hard links), but its write-ahead log belongs to "
+            "only one of them: opened by another name, the database would lose what is in "
             "the log; remove the other names (find DIR -samefile %s shows them)",
             path, (unsigned long long)st.st_nlink, path);
     return RC_OK;
@@ -128,7 +129,9 @@ enum rc db_file_claim(const char *path, struct db_file **out, struct err *err)
         rc = claim_once(f, path, &again, err);
     }
     if (rc == RC_OK && again)
-        rc = err_set(err, RC_IO, "cannot open the database %s: it is replaced all the time", path);
+        rc = err_set(err, RC_IO,
+                     "cannot open the database %s: another program replaces it again and again",
+                     path);
     if (rc != RC_OK)
         db_file_release(&f);
     else
@@ -177,18 +180,18 @@ enum rc db_file_note_companions(struct db_file *f, struct err *err)
     return rc;
 }
 
-/* A lost log is made anew at the next start. A lost database lives on in our open descriptor only.
- */
+/* Set *err for a lost file. A lost log is made again at the next start. A lost database exists only
+ * as long as we have it open, so the operator must put it back. */
 static enum rc say_lost(const struct db_file *f, int i, const char *what, struct err *err)
 {
     const char *path = f->files[i].path;
 
     if (i != DATABASE)
-        return err_set(err, RC_UNAVAILABLE, "%s %s while it was in use; a restart mends it", path,
-                       what);
+        return err_set(err, RC_UNAVAILABLE, "%s %s while it was in use; a restart repairs this",
+                       path, what);
     return err_set(err, RC_UNAVAILABLE,
-                   "%s %s while it was in use; before a restart put it back: move it there again, "
-                   "or copy /proc/%d/fd/%d there",
+                   "%s %s while it was in use; before a restart, put it back: move the file there "
+                   "again, or copy /proc/%d/fd/%d there",
                    path, what, (int)getpid(), f->fd);
 }
 

@@ -1,4 +1,4 @@
-/* storage/sqlite/hub.c - see hub.h. */
+/* storage/sqlite/hub.c - statements of the tables hub_leases and hub_intents. */
 #include "storage/sqlite/hub.h"
 
 #include <inttypes.h>
@@ -9,8 +9,8 @@
 
 /* ---- intents --------------------------------------------------------------------------------- */
 
-/* The feeds of an intent, a line each: "12 http://example.org/feed". A canonical URL has no line
- * breaks, and what a subscriber wrote is taken without them. */
+/* Write the feeds of an intent, one per line: "12 http://example.org/feed". URLs do not have line
+ * breaks. */
 static void write_feeds(struct buf *out, const struct hub_intent *in)
 {
     for (size_t i = 0; i < in->n_feeds; i++) {
@@ -114,7 +114,7 @@ enum rc hub_intent_delete(struct db *db, int64_t id, struct err *err)
     return stmt_run(db, err, "DELETE FROM hub_intents WHERE id = ?1", "i", id);
 }
 
-/* One number; NULL is TIME_UNKNOWN, no row is 0. */
+/* Read one number. TIME_UNKNOWN: it is NULL; 0: there is no row. */
 static enum rc one_number(struct db *db, sqlite3_stmt *st, int64_t *out, struct err *err)
 {
     int got = st == NULL ? -1 : stmt_next(db, st, err);

@@ -10,36 +10,40 @@
 /* Store an intent; sets in->id. */
 enum rc hub_intent_insert(struct db *db, struct hub_intent *in, struct err *err) NODISCARD;
 
-/* RC_NOT_FOUND: it was settled before. */
+/* Load an intent; its strings are in the arena. RC_NOT_FOUND: it was settled before. */
 enum rc hub_intent_load(struct db *db, int64_t id, struct arena *a, struct hub_intent *out,
                         struct err *err) NODISCARD;
 enum rc hub_intent_delete(struct db *db, int64_t id, struct err *err) NODISCARD;
+
+/* How many intents there are. */
 enum rc hub_intent_count(struct db *db, int64_t *n, struct err *err) NODISCARD;
 
-/* Intents with an id above `id`, ascending, at most `max`. */
+/* Intents with an id above `id`, ascending, at most `max`. Arena. */
 enum rc hub_intents_after(struct db *db, int64_t id, size_t max, struct arena *a,
                           struct hub_intent **out, size_t *n_out, struct err *err) NODISCARD;
 
-/* Make or replace the lease of lease->sub_id. */
+/* Make the lease of lease->sub_id, or replace it. `callback`: canonical URL. */
 enum rc hub_lease_save(struct db *db, const struct hub_lease *lease, struct str callback,
                        struct err *err) NODISCARD;
 
-/* RC_NOT_FOUND: the subscription has none. */
+/* Load the lease of a subscription. RC_NOT_FOUND: it has none. Arena. */
 enum rc hub_lease_load(struct db *db, int64_t sub_id, struct arena *a, struct hub_lease *out,
                        struct err *err) NODISCARD;
 
-/* The subscription of this callback to this topic; *sub_id is 0 when there is none. */
+/* Find the subscription of this callback to this topic. *sub_id 0: there is none. */
 enum rc hub_lease_find(struct db *db, struct str callback, struct str topic, int64_t *sub_id,
                        struct err *err) NODISCARD;
 
-/* Subscriptions whose lease has ended, or is to be renewed, at `now`; at most `max`. */
+/* The ids of subscriptions whose lease has ended at `now`, or must be renewed; at most `max`.
+ * Arena.
+ */
 enum rc hub_leases_ended(struct db *db, int64_t now, int64_t max, struct arena *a, int64_t **out,
                          size_t *n_out, struct err *err) NODISCARD;
 enum rc hub_leases_to_renew(struct db *db, int64_t now, int64_t max, struct arena *a, int64_t **out,
                             size_t *n_out, struct err *err) NODISCARD;
 
-/* Set when the lease is to be renewed; TIME_UNKNOWN: it is being renewed, or is not renewed. */
+/* Set when the lease must be renewed. TIME_UNKNOWN: it is being renewed, or will not be renewed. */
 enum rc hub_lease_renew_at(struct db *db, int64_t sub_id, int64_t at, struct err *err) NODISCARD;
 
-/* When the next lease ends or is to be renewed; TIME_UNKNOWN: there is none. */
+/* When the next lease ends or must be renewed; TIME_UNKNOWN: there is no lease. */
 enum rc hub_next_due(struct db *db, int64_t *at, struct err *err) NODISCARD;

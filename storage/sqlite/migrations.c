@@ -1,6 +1,6 @@
-/* storage/sqlite/migrations.c - from each older schema to the newest.
+/* storage/sqlite/migrations.c - the steps from each older schema to the newest.
  *
- * A new column or table is a change of schema.sql, a higher SCHEMA_VERSION, and a row here. */
+ * To add a column or table, change schema.sql, raise SCHEMA_VERSION, and add a row here. */
 #include <inttypes.h>
 
 #include "base/compiler.h"
@@ -12,8 +12,8 @@ static const char schema_sql[] = {
 #include "storage/schema.inc"
     0};
 
-/* A new file has version 0. Each later version adds a row, and schema.sql stays the newest whole:
- * the row from 0 always leads straight to it. */
+/* A new file has version 0. The row from 0 makes the newest schema in one step, by schema.sql. The
+ * other rows lead from one version to the next. */
 static const struct migration migrations[] = {
     {0, SCHEMA_VERSION, schema_sql},
     {1, 2,
@@ -33,7 +33,7 @@ static const struct migration migrations[] = {
      "ALTER TABLE sub_feeds ADD COLUMN folder TEXT;"
      "ALTER TABLE sub_feeds ADD COLUMN category TEXT;"},
     {3, 4, "ALTER TABLE feeds ADD COLUMN n_pings INTEGER NOT NULL DEFAULT 0"},
-    {4, 5, /* what is published is read whole the next time, so that its entries get marks */
+    {4, 5, /* all feeds are read whole the next time, so that their entries get marks */
      "ALTER TABLE feeds ADD COLUMN id_url TEXT;"
      "ALTER TABLE feeds ADD COLUMN id_rule INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE feeds ADD COLUMN id_since_at INTEGER;"
@@ -46,7 +46,7 @@ static const struct migration migrations[] = {
      "CREATE TABLE entry_keys ("
      " feed_id INTEGER NOT NULL, key INTEGER NOT NULL, entry_id INTEGER NOT NULL,"
      " PRIMARY KEY (feed_id, key, entry_id)) STRICT, WITHOUT ROWID;"},
-    {5, 6, /* feeds that name a hub are read whole the next time, so that it is found */
+    {5, 6, /* feeds that name a hub are read whole the next time, so that the hub is found */
      "CREATE TABLE upstreams ("
      " token TEXT PRIMARY KEY, base_url TEXT NOT NULL, secret TEXT NOT NULL, hub TEXT NOT NULL,"
      " topic TEXT NOT NULL, feed_id INTEGER NOT NULL, is_current INTEGER NOT NULL,"
@@ -69,7 +69,7 @@ static const struct migration migrations[] = {
      "verify_token TEXT, reason TEXT, legacy INTEGER NOT NULL, renews INTEGER NOT NULL, "
      "waits INTEGER NOT NULL, "
      "lease_s INTEGER NOT NULL, feeds TEXT NOT NULL ) STRICT;"},
-    {7, 8, /* feeds that have a past are read whole the next time, which leads there */
+    {7, 8, /* all feeds are read whole the next time, so that their past is found */
      "ALTER TABLE feeds ADD COLUMN complete INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE feeds ADD COLUMN partial INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE feeds ADD COLUMN harvest_at INTEGER;"
@@ -92,7 +92,7 @@ static const struct migration migrations[] = {
      "CREATE TABLE graves ("
      " feed_id INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE, uid TEXT NOT NULL,"
      " when_us INTEGER NOT NULL, PRIMARY KEY (feed_id, uid)) STRICT, WITHOUT ROWID;"},
-    {8, 9, /* metadata records that are there wait for their next version */
+    {8, 9, /* stored metadata records get their content with their next version */
      "ALTER TABLE feeds ADD COLUMN content_failures INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE feeds ADD COLUMN content_wait_at INTEGER;"
      "CREATE TABLE contents ("
@@ -146,7 +146,8 @@ enum rc db_migrate(struct db *db, const struct migration *list, size_t n, int ta
             return rc;
         if (version > target)
             return err_set(err, RC_UNSUPPORTED,
-                           "the database has schema version %" PRId64 ", this program knows %d: "
+                           "the database has schema version %" PRId64
+                           ", and this program knows %d: "
                            "it belongs to a newer Feedmill",
                            version, target);
         for (i = 0; i < n && list[i].from != version; i++)
@@ -154,7 +155,7 @@ enum rc db_migrate(struct db *db, const struct migration *list, size_t n, int ta
         if (i == n)
             return err_set(err, RC_UNSUPPORTED,
                            "the database has schema version %" PRId64
-                           ", from which no way leads to %d",
+                           ", which this program cannot bring to %d",
                            version, target);
         rc = migrate_step(db, &list[i], err);
         if (rc != RC_OK)

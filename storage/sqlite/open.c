@@ -1,7 +1,7 @@
 /* storage/sqlite/open.c - opens, checks and closes connections.
  *
- * WAL mode with synchronous=FULL: a commit returns when it is on disk, because other machines hold
- * what it announced as their cursor. */
+ * WAL mode with synchronous=FULL: a commit returns when it is on disk. This is necessary because
+ * other machines keep the announced positions as their cursors. */
 #include <string.h>
 
 #include "base/compiler.h"
@@ -11,9 +11,9 @@
 #include "storage/sqlite/db_priv.h"
 
 #define APPLICATION_ID 0x46656564 /* "Feed" */
-#define LOG_PAGES 4000            /* a shorter write-ahead log is left alone */
+#define LOG_PAGES 4000            /* a commit moves pages when the write-ahead log is longer */
 
-/* Ours, or empty? An empty file is claimed. */
+/* Is it a database of Feedmill? An empty file becomes one. */
 static enum rc claim(struct db *db, const char *path, struct err *err)
 {
     int64_t id = 0, n = 0;
@@ -96,7 +96,7 @@ enum rc db_open_writer(const char *path, struct db **out, struct err *err)
     if (rc == RC_OK)
         rc = make_identity(db, err);
     if (rc == RC_OK)
-        sqlite3_wal_hook(db->sq, on_log_grown, db); /* in the place of the engine's own */
+        sqlite3_wal_hook(db->sq, on_log_grown, db); /* replaces SQLite's own hook */
     if (rc != RC_OK)
         db_close(&db);
     else
@@ -107,7 +107,7 @@ enum rc db_open_writer(const char *path, struct db **out, struct err *err)
 enum rc db_open_reader(const char *path, struct db **out, struct err *err)
 {
     struct db *db = NULL;
-    /* not SQLITE_OPEN_READONLY: a reader may have to make the shared-memory file anew */
+    /* not SQLITE_OPEN_READONLY: a reader may have to make the shared-memory file */
     enum rc rc = open_file(path, SQLITE_OPEN_READWRITE, &db, err);
 
     if (rc != RC_OK)
@@ -123,7 +123,7 @@ enum rc db_open_reader(const char *path, struct db **out, struct err *err)
     return rc;
 }
 
-/* The first finding, which stands below a title; or "ok". */
+/* Read the result of the check: "ok", or a title and then the first damage. */
 static enum rc read_check(struct db *db, const char *path, sqlite3_stmt *st, struct err *err)
 {
     struct str found;
@@ -151,7 +151,7 @@ enum rc db_check(const char *path, struct err *err)
         return rc;
     if (sqlite3_prepare_v2(db->sq, "PRAGMA quick_check(1)", -1, &st, NULL) == SQLITE_OK)
         rc = read_check(db, path, st, err);
-    else if (sqlite3_errcode(db->sq) != SQLITE_NOTADB) /* db_open_writer() says whose it is */
+    else if (sqlite3_errcode(db->sq) != SQLITE_NOTADB) /* db_open_writer() reports that */
         rc = db_fail(db, err);
     sqlite3_finalize(st);
     db_close(&db);

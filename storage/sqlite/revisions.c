@@ -1,4 +1,4 @@
-/* storage/sqlite/revisions.c - see revisions.h. */
+/* storage/sqlite/revisions.c - statements of the tables revisions and overlays. */
 #include "storage/sqlite/revisions.h"
 
 #include "storage/sqlite/entries.h"
@@ -152,7 +152,7 @@ enum rc push_batch(struct db *db, int64_t feed_id, int64_t first, bool with_init
     while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
         if (n == 0)
             batch = col_int(st, 1);
-        if (col_int(st, 1) != batch) { /* a batch has no gaps within its feed */
+        if (col_int(st, 1) != batch) { /* the revisions of a batch follow each other in a feed */
             stmt_end(st);
             got = 0;
             break;
@@ -165,7 +165,7 @@ enum rc push_batch(struct db *db, int64_t feed_id, int64_t first, bool with_init
     return RC_OK;
 }
 
-/* Bisection by seq: times rise with it, and gaps do not matter. */
+/* A binary search by seq. It works because times grow with the seq; missing seqs do not matter. */
 enum rc revisions_at(struct db *db, int64_t at_us, int64_t last, int64_t *seq, struct err *err)
 {
     static const char sql[] =
@@ -184,7 +184,8 @@ enum rc revisions_at(struct db *db, int64_t at_us, int64_t last, int64_t *seq, s
             at = col_int(st, 1);
             stmt_end(st);
         }
-        if (here == 0 || at <= at_us) { /* nothing at or below the middle, or early enough */
+        if (here == 0 ||
+            at <= at_us) { /* there is no row up to the middle, or it is early enough */
             found = here == 0 ? found : here;
             low = middle;
         } else {

@@ -1,4 +1,4 @@
-/* storage/sqlite/stmt.c - see stmt.h; and what the engine's errors become. */
+/* storage/sqlite/stmt.c - prepared statements, and the errors of SQLite. */
 #include "storage/sqlite/stmt.h"
 
 #include <stdarg.h>
@@ -10,7 +10,9 @@
 #include "base/stats.h"
 #include "storage/sqlite/db_priv.h"
 
-/* Damage is logged here, where every statement passes: somebody must act, whoever asked. */
+/* Damage is logged here, because the errors of all statements come here, and the operator must
+ * know.
+ */
 enum rc db_fail(struct db *db, struct err *err)
 {
     int code = sqlite3_errcode(db->sq) & 0xff;
@@ -50,7 +52,8 @@ static sqlite3_stmt *prepared(struct db *db, const char *sql, struct err *err)
         i = (i + 1) % N_SLOTS;
     if (db->slots[i].sql == sql)
         return db->slots[i].st;
-    ASSERT(db->n_statements < N_SLOTS / 2); /* statements are constants: their number is known */
+    ASSERT(db->n_statements <
+           N_SLOTS / 2); /* statements are constants, so there are only so many */
     if (sqlite3_prepare_v3(db->sq, sql, -1, SQLITE_PREPARE_PERSISTENT, &db->slots[i].st, NULL) !=
         SQLITE_OK) {
         db_fail(db, err);
@@ -158,7 +161,7 @@ enum rc stmt_run(struct db *db, struct err *err, const char *sql, const char *ki
     return got == 0 ? RC_OK : RC_IO;
 }
 
-/* The first row, to be ended by stmt_end() when there is one. */
+/* Read the first row. *found: there is one; then the caller ends the statement by stmt_end(). */
 static enum rc first_row(struct db *db, sqlite3_stmt *st, bool *found, struct err *err)
 {
     int got = st == NULL ? -1 : stmt_next(db, st, err);

@@ -1,4 +1,4 @@
-/* storage/sqlite/subscriptions.c - see subscriptions.h. */
+/* storage/sqlite/subscriptions.c - statements of the tables subscriptions and sub_feeds. */
 #include "storage/sqlite/subscriptions.h"
 
 #include <inttypes.h>
@@ -48,7 +48,7 @@ static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena 
     return got < 0 ? RC_IO : RC_OK;
 }
 
-/* Columns that subs_save() writes; `last_error` too, as the last. */
+/* Columns that subs_save() writes. It writes `last_error`, too, as the last column. */
 #define SAVED(X)                                                                                   \
     X(INT, state, state)                                                                           \
     X(INT, position, position)                                                                     \
@@ -58,7 +58,7 @@ static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena 
     X(INT, n_delivered, n_delivered)                                                               \
     X(INT, n_faults, n_faults)
 
-/* Columns that stay as subs_insert() wrote them. */
+/* Columns that do not change after subs_insert(). */
 #define READ_ONLY(X)                                                                               \
     X(INT, id, id)                                                                                 \
     X(TEXT, endpoint, endpoint)                                                                    \
@@ -129,7 +129,7 @@ enum rc subs_credential(struct db *db, int64_t id, struct arena *a, struct str *
     return RC_OK;
 }
 
-/* The first column of all rows. */
+/* Collect the first column of all rows. */
 static enum rc collect(struct db *db, sqlite3_stmt *st, struct arena *a, int64_t **out,
                        size_t *n_out, struct err *err)
 {
@@ -186,7 +186,8 @@ enum rc sub_feeds_drop(struct db *db, int64_t sub_id, int64_t feed_id, struct er
 enum rc sub_feeds_match(struct db *db, int64_t sub_id, struct str url, struct arena *a,
                         int64_t **out, size_t *n_out, struct err *err)
 {
-    /* each part starts from the URL: lists of many URLs leave subscriptions of many feeds */
+    /* Each part starts from the URL, because a request may name many URLs of a subscription with
+     * many feeds. */
     return collect(db,
                    stmt_start(db, err,
                               "SELECT feed_id FROM sub_feeds WHERE sub_id = ?1 AND url = ?2"

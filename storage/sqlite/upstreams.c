@@ -1,4 +1,4 @@
-/* storage/sqlite/upstreams.c - see upstreams.h. */
+/* storage/sqlite/upstreams.c - statements of the table upstreams. */
 #include "storage/sqlite/upstreams.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ enum rc upstreams_put(struct db *db, const struct upstream *u, struct err *err)
 {
     enum rc rc = RC_OK;
 
-    if (u->is_current) /* it takes the place of another one */
+    if (u->is_current) /* it replaces the current one of the feed */
         rc = stmt_run(db, err,
                       "UPDATE upstreams SET is_current = 0"
                       " WHERE feed_id = ?1 AND is_current = 1 AND token <> ?2",

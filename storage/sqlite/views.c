@@ -1,8 +1,8 @@
-/* storage/sqlite/views.c - see views.h.
+/* storage/sqlite/views.c - a statement for each view.
  *
- * Each view has a statement that reads nothing but an index; its rows are then fetched one by one
- * by seq. The statements name their indexes: when the schema or the query planner changes, that is
- * an error and not a slow answer. */
+ * A statement reads only an index. The rows are then read one by one, by seq. The statements name
+ * their indexes, so a change of the schema or of the query planner causes an error and not slow
+ * answers. */
 #include "storage/sqlite/views.h"
 
 #include <inttypes.h>
@@ -58,7 +58,8 @@ enum rc entries_is_news(struct db *db, struct str feeds, const struct revision *
     }
     if (got < 0)
         return RC_IO;
-    /* one that has changed may have been shown before, as it was then: what it was is not known */
+    /* An entry that has changed may have been shown before in another version, which is not known.
+     */
     *out = now.feed_id == row->feed_id &&
            (before.feed_id == 0 || row->first_seq <= after_seq ||
             memcmp(before.essence, now.essence, sizeof now.essence) != 0);
@@ -75,10 +76,10 @@ enum rc entries_oldest(struct db *db, int64_t feed_id, int64_t *at, struct err *
     return stmt_time(db, st, at, err);
 }
 
-/* Parameters: 1 a feed, 2 after, 3 before, 4 with deleted, 5 limit. Columns: the seq that orders,
- * the seq to show. The entry of a revision is the current (or first) one when its row says so: the
- * log itself is the index for these orders. A view of several feeds reads each in its order, no
- * further than what the others have left room for. */
+/* Parameters: 1 feed, 2 after, 3 before, 4 with deleted, 5 limit. Columns: the seq by which the
+ * view is ordered, and the seq of the row to show. The row of the entry says whether a revision is
+ * its newest or its first one, so these orders need no index but the log. A view of several feeds
+ * reads the feeds one after the other, each only as far as it can still contribute rows. */
 #define OF_FEED " r.feed_id = ?1 AND"
 #define OF_ALL " ?1 = 0 AND"
 #define IN_RANGE " r.seq > ?2 AND r.seq < ?3"
@@ -145,10 +146,10 @@ enum rc newest_keys_of(struct db *db, const struct view *v, size_t max, struct a
 }
 
 struct log_key {
-    int64_t by, seq; /* orders; is shown */
+    int64_t by, seq; /* the seq that orders the row, and the seq of the row to show */
 };
 
-/* Keys of one feed (0: of all). */
+/* Read the keys of one feed; 0: of all feeds. */
 static enum rc run_of(struct db *db, const struct view *v, int64_t feed_id, size_t max,
                       struct log_key *out, size_t *n_out, struct err *err)
 {
@@ -166,7 +167,7 @@ static enum rc run_of(struct db *db, const struct view *v, int64_t feed_id, size
     return RC_OK;
 }
 
-/* The first `max` of two runs in order. */
+/* Merge two runs, and return the first `max` keys in order. */
 static size_t join_runs(const struct log_key *x, size_t n_x, const struct log_key *y, size_t n_y,
                         bool descends, size_t max, struct log_key *out)
 {
