@@ -1,4 +1,4 @@
-/* fetcher/hosts.c - see hosts.h. */
+/* fetcher/hosts.c - the map of hosts, and the rules for the start of a transfer. */
 #include "fetcher/hosts.h"
 
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "base/mem.h"
 
 #define COOL_MAX_MS                                                                                \
-    ((int64_t)6 * 3600 * 1000)              /* one feed's answer must not silence a host longer */
-#define GENTLE_MS ((int64_t)10 * 60 * 1000) /* how long starts stay apart after cooling, ... */
-#define GENTLE_GAP_MS 1000                  /* ... and how far */
+    ((int64_t)6 * 3600 * 1000) /* longest pause; one answer must not stop a whole host longer */
+#define GENTLE_MS ((int64_t)10 * 60 * 1000) /* for this time after cooling, ... */
+#define GENTLE_GAP_MS 1000                  /* ... starts have this gap */
 
 void hosts_init(struct hosts *hs, int max_per_host, int64_t gap_ms, int64_t content_gap_ms)
 {
@@ -75,7 +75,7 @@ void hosts_prune(struct hosts *hs, int64_t now_ms)
     }
 }
 
-/* When a reader or a ping may have a place. */
+/* When the host has room for the transfer of a reader or a ping. */
 static int64_t place_ms(const struct hosts *hs, const struct host *h, int64_t now_ms)
 {
     int n_slow = 0;

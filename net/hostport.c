@@ -57,7 +57,8 @@ static bool read_port(struct str s, int *out)
     return *out <= 65535;
 }
 
-/* Take the zone off the address in brackets. False: an empty one follows the "%". */
+/* Remove the zone from the address in brackets, and set it in the result. False: the zone after the
+ * "%" is empty. */
 static bool split_zone(struct hostport *hp)
 {
     ssize_t percent = str_chr(hp->host, '%');

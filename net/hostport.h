@@ -25,11 +25,10 @@ struct hostport {
 bool hostport_parse(struct str s, struct hostport *out);
 
 /* The same for an address to listen on. There an IPv6 address may name an interface of this
- * machine: "[fe80::1%eth0]:80" (RFC 4007 section 11). Whether it exists is not looked at. */
+ * machine: "[fe80::1%eth0]:80" (RFC 4007 section 11). It is not checked whether it exists. */
 bool hostport_parse_listen(struct str s, struct hostport *out);
 
-/* The host as it stands in a URL; the "%" before a zone is written "%25" (RFC 6874). In the arena.
- */
+/* The host as it is written in a URL, with "%25" for the "%" before a zone (RFC 6874). Arena. */
 struct str hostport_in_url(struct arena *a, const struct hostport *hp);
 
 /* Is the host a loopback address, or a name of it (localhost, *.localhost)? */

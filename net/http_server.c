@@ -239,7 +239,8 @@ static uint32_t interface_number(struct str zone)
     return found;
 }
 
-/* An address that is valid on one link only needs the interface of that link (RFC 4007). */
+/* Set the interface of an address. A link-local address is valid on one link only, so it needs the
+ * interface of that link (RFC 4007). */
 static enum rc set_zone(struct sockaddr_in6 *at, struct str zone, struct err *err)
 {
     if (!str_is_null(zone) && (at->sin6_scope_id = interface_number(zone)) == 0)

@@ -91,8 +91,8 @@ static struct str url_in(struct arena *a, const struct value *sub, struct str ty
     return STR_NULL;
 }
 
-/* End this feed of the subscription, unless `ended` says that this command has ended it already: a
- * feed may be named twice, also once by its URL and once by its number. */
+/* End this feed of the subscription, unless this command has already ended it (`ended`). A command
+ * may name a feed twice, for example by its URL and by its id. */
 static bool end_once(const char *name, const struct cli_server *srv, struct arena *a,
                      struct map *ended, int64_t id, struct str url, bool *is_first)
 {

@@ -1,4 +1,4 @@
-/* server/option_checks.c - see option_checks.h. */
+/* server/option_checks.c - checks of single options, and of options that depend on each other. */
 #include "server/option_checks.h"
 
 #include "base/ascii.h"
@@ -31,7 +31,7 @@ static bool has_one_of(struct str s, const char *marks)
     return false;
 }
 
-/* The links in documents begin with this text. */
+/* Is it an http(s) URL to which the paths of links can be added? */
 static enum rc check_base_url(struct str url, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -51,8 +51,8 @@ static enum rc check_base_url(struct str url, struct err *err)
                    STR_ARG(url));
 }
 
-/* The origin (RFC 6454) that `typed` means, as browsers write it: "scheme://host[:port]" with small
- * letters, without the scheme's own port. Null: it means none. */
+/* The origin (RFC 6454) that `typed` means, as browsers write it: "scheme://host[:port]" in lower
+ * case, without the default port of the scheme. Null: it is not an origin. */
 static struct str origin_of(struct arena *a, struct str typed)
 {
     ssize_t at = str_find(typed, STR("://"));
@@ -73,7 +73,7 @@ static struct str origin_of(struct arena *a, struct str typed)
     return hostport_parse(str_slice(typed, start, typed.len), &hp) ? str_lower(a, typed) : STR_NULL;
 }
 
-/* It is compared with the Origin field byte by byte. */
+/* Is it an origin as browsers write it? It is compared with the Origin field byte by byte. */
 static enum rc check_cors_origin(struct str typed, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;

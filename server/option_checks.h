@@ -1,5 +1,5 @@
-/* server/option_checks.h - what options may say, as far as their types (options.def) do not tell.
- * Any thread; nothing is resolved or opened.
+/* server/option_checks.h - checks of options that their types and ranges (options.def) do not
+ * cover. Any thread. Nothing is resolved or opened.
  */
 #pragma once
 

@@ -152,8 +152,8 @@ enum rc apply_ping(struct txn *t, struct op *op)
 
 /* ---- upstream hubs --------------------------------------------------------------------------- */
 
-/* A feed that is polled less for the sake of a hub gets its own pace again, unless a hub tells of
- * its updates still. */
+/* If the feed is polled less because of a hub, give it its own pace again, unless there still is a
+ * hub that announces its updates. */
 static enum rc give_pace_back(struct txn *t, struct op *op, int64_t feed_id)
 {
     struct feed_row row;

@@ -465,9 +465,9 @@ enum rc store_ping(struct store *s, const int64_t *ids, size_t n, store_done_fn 
                    void *ctx) NODISCARD;
 
 /* Store our subscription at an upstream hub, under its token. `trust` and `delivered_at` are not
- * taken over: the storer keeps them. store_upstream_drop() forgets that of a feed with this token.
- * When the feed has no active current subscription then, but was polled less because of one, it
- * gets its own pace again. */
+ * stored: the storer keeps its own. store_upstream_drop() deletes the one with this token. If after
+ * one of these calls the feed has no active current subscription, but was polled less because of
+ * one, it gets its own pace again. */
 enum rc store_upstream_put(struct store *s, const struct upstream *u, store_done_fn *done,
                            void *ctx) NODISCARD;
 enum rc store_upstream_drop(struct store *s, int64_t feed_id, struct str token) NODISCARD;

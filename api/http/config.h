@@ -1,6 +1,7 @@
-/* api/http/config.h - what the API is given: its options, and the ports to other rooms.
+/* api/http/config.h - the options of the API, and its ports: functions of other parts that it
+ * calls.
  *
- * server/daemon.c fills both in. A reload replaces the options as a whole (context.h).
+ * server/daemon.c sets both. A reload replaces the options as a whole (context.h).
  */
 #pragma once
 
@@ -17,7 +18,8 @@ struct api_ports {
                          void *done_ctx);
     enum rc (*ping)(void *ctx, struct str url, struct str rss_url, size_t *n, store_done_fn *done,
                     void *done_ctx); /* as fetcher_ping() */
-    /* A publisher's hub calls us. The HTTP status to answer with, or 0: `done` says it, once. */
+    /* The hub of a publisher has called us. They return the verdict. VERDICT_PENDING: `done` gets it
+     * later, once. */
     enum upstream_verdict (*upstream_verify)(void *ctx, const struct upstream_verification *v,
                                              upstream_done_fn *done, void *done_ctx);
     enum upstream_verdict (*upstream_deliver)(void *ctx, const struct upstream_delivery *delivery,

@@ -1,4 +1,4 @@
-/* api/http/negotiate.c - see negotiate.h. */
+/* api/http/negotiate.c - compares formats by the q values of http_accept_q(). */
 #include "api/http/negotiate.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "net/http_fields.h"
 
-/* All our documents are UTF-8; a client may ask for that. */
+/* The q of a media type, also with "charset=utf-8", because all our documents are UTF-8. */
 static int q_of_type(struct str accept, struct str bare)
 {
     char type[128];
@@ -68,7 +68,7 @@ bool negotiate_gzip(struct str accept_encoding)
 {
     int gzip = http_accept_encoding_q(accept_encoding, STR("gzip"));
 
-    /* a weight below 1 is a wish against others that are named */
+    /* gzip with a weight below 1 is compared with identity, if the field names identity */
     return gzip > 0 && (str_ifind(accept_encoding, STR("identity")) < 0 ||
                         gzip >= http_accept_encoding_q(accept_encoding, STR("identity")));
 }

@@ -1,4 +1,5 @@
-/* api/http/negotiate.h - which representation a client gets. Pure. RFC 9110 section 12.5. */
+/* api/http/negotiate.h - chooses the representation that a client gets (RFC 9110 section 12.5).
+ * Pure, any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,17 +8,17 @@
 #include "base/str.h"
 #include "model/format.h"
 
-/* How much an Accept field (null: none) likes a format, by all media types that mean it: 0 (not at
- * all) to 1000. */
+/* How much an Accept field prefers a format, 0 (not at all) to 1000, by any of the media types that
+ * mean it. `accept` null: there is no such field. */
 int negotiate_q(struct str accept, enum feed_format format);
 
-/* The format with this trait that an Accept field likes best. Of formats that it likes equally the
- * first one is taken, and one that is named before one that another type means. False: none of them
- * is acceptable. */
+/* Find the format with this trait that an Accept field prefers. If it prefers several formats
+ * equally, a format that it names by its own media type wins, and then the first one in the table.
+ * False: the field accepts none of them. */
 bool negotiate_format(struct str accept, enum format_trait use, enum feed_format *out);
 
-/* The media types of the formats with this trait, for a problem: "|" between them. */
+/* The media types of the formats with this trait, with "|" between them, for a problem. Arena. */
 const char *negotiate_offers(struct arena *a, enum format_trait use);
 
-/* Shall the gzip variant be sent? */
+/* Does an Accept-Encoding field want the gzip variant? */
 bool negotiate_gzip(struct str accept_encoding);

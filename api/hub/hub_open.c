@@ -1,4 +1,5 @@
-/* api/hub/hub_open.c - counters by name, and the names that each request counts under. */
+/* api/hub/hub_open.c - counters of pending requests by name, and the names under which each request
+ * is counted. */
 #include "api/hub/hub_open.h"
 
 #include <pthread.h>
@@ -32,7 +33,7 @@ struct hub_place {
 
 struct hub_open {
     pthread_mutex_t lock; /* guards the rest */
-    struct map counts;    /* key -> how many, as a number in the pointer */
+    struct map counts;    /* key -> the count, stored in the pointer */
     struct map by_intent; /* id -> struct hub_place */
 };
 

@@ -1,6 +1,8 @@
-/* api/lists/list_tree.c - round by round: a few lists are fetched, then read on the list thread,
- * and what they include joins the queue. The tree belongs to one thread at a time: to whoever takes
- * the last answer of a round, then to the list thread. */
+/* api/lists/list_tree.c - reads a list and the lists that it includes, in rounds.
+ *
+ * In a round, a few lists are fetched. Then the list thread reads them, and puts the lists that
+ * they include in the queue. The tree belongs to one thread at a time: first to the thread that
+ * gets the last answer of a round, then to the list thread. */
 #include "api/lists/list_tree.h"
 
 #include "api/lists/list_thread.h"
@@ -12,22 +14,22 @@
 
 #define ROUND 4 /* lists fetched at a time */
 
-/* One list being fetched. */
+/* One list that is being fetched. */
 struct list_get {
     struct list_tree *tree;
     struct list_node *node;
-    struct arena arena; /* of the two strings; the answers of a round come on any threads */
-    struct blob *body;  /* NULL: it failed */
+    struct arena arena; /* of the strings; the answers of a round come on any thread */
+    struct blob *body;  /* NULL: the fetch failed */
     struct str content_type, base, why;
 };
 
 struct list_tree {
     struct arena arena;
     struct list_node root;
-    struct map seen;                 /* lists that were named, by URL and credential */
-    struct list_node *first, **last; /* to fetch */
+    struct map seen;                 /* lists that were named so far, by URL and credential */
+    struct list_node *first, **last; /* the queue of lists to fetch */
     size_t n_lists, n_bytes, n_outlines;
-    int64_t until_ms; /* monotonic */
+    int64_t until_ms; /* monotonic; no further list is fetched after this time */
     struct api *api;
     list_tree_done_fn *done;
     void *ctx;
@@ -63,7 +65,7 @@ const struct list_node *list_tree_root(const struct list_tree *t)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* True when it is named for the first time. */
+/* Note that a list was named. True: for the first time. */
 static bool note_list(struct list_tree *t, const struct wanted_url *url)
 {
     struct str key =
@@ -72,7 +74,7 @@ static bool note_list(struct list_tree *t, const struct wanted_url *url)
     return map_put(&t->seen, key, t) == NULL;
 }
 
-/* What an outline includes joins the queue, or says why not. */
+/* Put the list that an outline includes in the queue, or note why that is not possible. */
 static void take_include(struct list_tree *t, const struct list_node *from,
                          const struct opml_include *in, struct list_node *node)
 {
@@ -146,7 +148,7 @@ enum rc list_tree_read(struct list_tree *t, const struct wanted_url *url, struct
 
 static void next_round(struct list_tree *t);
 
-/* Nothing more is fetched. */
+/* Fetch no more lists; those in the queue fail with this text. */
 static void give_up(struct list_tree *t, struct str why)
 {
     for (; t->first != NULL; t->first = t->first->next)
@@ -168,7 +170,7 @@ static void take_answer(struct list_tree *t, struct list_get *g)
     arena_release(&g->arena);
 }
 
-/* The list thread. */
+/* Runs on the list thread: read the lists of a round. */
 static void on_round(void *ctx)
 {
     struct list_tree *t = ctx;
@@ -197,7 +199,7 @@ static void on_document(void *ctx, const struct document_result *res)
         return;
     rc = list_thread_run(t->api->list_thread, on_round, t);
     if (rc == RC_OK)
-        return; /* it is the list thread's */
+        return; /* the tree belongs to the list thread now */
     for (size_t i = 0; i < t->n_gets; i++) {
         blob_unref(&t->gets[i].body);
         t->gets[i].why = str_from(rc_meaning(rc));
@@ -214,8 +216,8 @@ static void next_round(struct list_tree *t)
     size_t n = 0;
 
     pthread_mutex_lock(&api->stop_lock);
-    if (api->stopping) /* no publisher would be asked in time */
-        give_up(t, STR("the daemon stops"));
+    if (api->stopping) /* publishers would not answer in time */
+        give_up(t, STR("the daemon is stopping"));
     else if (clock_mono_ms() >= t->until_ms)
         give_up(t, STR("the lists before it took all the time there is"));
     for (; t->first != NULL && n < ROUND; t->first = t->first->next) {
@@ -226,7 +228,7 @@ static void next_round(struct list_tree *t)
         t->last = &t->first;
     t->n_gets = n;
     atomic_store(&t->n_pending, n);
-    for (size_t i = 0; i < n; i++) { /* after the last of them the tree is somebody else's */
+    for (size_t i = 0; i < n; i++) { /* after the last one, the tree may belong to another thread */
         struct list_get *get = &t->gets[i];
 
         api->ports.get_document(api->ports.ctx, nodes[i]->url.url, nodes[i]->url.credential,
@@ -249,7 +251,7 @@ bool list_tree_follow(struct list_tree *t, struct api *api, list_tree_done_fn *d
     return false;
 }
 
-/* ---- what came of it ------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 static struct str *joined(struct arena *a, const struct str *x, size_t n_x, const struct str *y,
                           size_t n_y)
@@ -263,7 +265,9 @@ static struct str *joined(struct arena *a, const struct str *x, size_t n_x, cons
     return all;
 }
 
-/* Not deeper than LIMIT_LISTS_DEPTH. */
+/* Append the contents of a list and of the lists within it. They are at most LIMIT_LISTS_DEPTH
+ * deep.
+ */
 static void visit(struct arena *a, struct list_contents *out, const struct list_node *node,
                   const struct str *folders, size_t n_folders)
 {

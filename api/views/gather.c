@@ -1,8 +1,9 @@
-/* api/views/gather.c - look up, add what is unknown, await what was never fetched.
+/* api/views/gather.c - finds the feeds of a request, adds unknown ones, and waits for those that
+ * were never fetched.
  *
- * A `struct gather` stands for one waiting request; each feed it waits for has a `struct wait` that
- * travels through storer and fetcher and comes home to the loop exactly once. When the request has
- * been answered meanwhile, what comes home is only counted; the last one frees the gather.
+ * A `struct gather` is one waiting request. Each feed for which it waits has a `struct wait`, which
+ * is handed to the storer, then to the fetcher, and comes back to the loop exactly once. If the
+ * request was answered meanwhile, the wait is only counted. The last wait frees the gather.
  */
 #include "api/views/gather.h"
 
@@ -12,17 +13,17 @@
 #include "net/url.h"
 
 #define WAITS_MAX 65536 /* of all requests together */
-#define WINDOW 128      /* additions of one request that the storer may hold at once */
-#define RETRY_MS 20     /* the storer had no room */
-#define MARGIN_MS 60000 /* beyond fetch_wait_ms, for the query that follows */
+#define WINDOW 128      /* feeds of one request that the storer may be adding at once */
+#define RETRY_MS 20     /* pause when the storer's queue is full */
+#define MARGIN_MS 60000 /* time after fetch_wait_ms for the query that follows */
 
 struct gather {
     struct ticket ticket; /* its request is valid while !over */
     struct api *api;
     struct gathered *items;
     size_t n;
-    size_t next;            /* items before it were looked up */
-    size_t n_adding, n_out; /* with the storer; with anybody */
+    size_t next;            /* items before this index were looked up */
+    size_t n_adding, n_out; /* waits that the storer has; waits that have not come back yet */
     bool over;
     struct loop_timer *deadline, *retry;
     gather_done_fn *done;
@@ -47,7 +48,7 @@ bool gather_find(struct api *api, struct gathered *item)
     struct str credential = item->want.credential;
     bool known = store_find_feed(api->store, item->want.url, credential, &brief);
 
-    /* a user name alone may be the access key of one of our links */
+    /* a user name without password may be the access key of one of our links */
     if (!known && str_ends(credential, STR(":")))
         known = store_find_feed(api->store, item->want.url,
                                 str_slice(credential, 0, credential.len - 1), &brief);
@@ -103,8 +104,7 @@ static void on_deadline(void *ctx)
     g->deadline = NULL;
     for (size_t i = 0; i < g->n; i++) {
         if (!g->items[i].ready && !g->items[i].failed)
-            gather_find(g->api,
-                        &g->items[i]); /* what is there is shown, though its fetch goes on */
+            gather_find(g->api, &g->items[i]); /* what is stored is shown; the fetch goes on */
         if (g->items[i].ready || g->items[i].failed)
             continue;
         g->items[i].failed = true;
@@ -122,7 +122,7 @@ static void wait_free(struct wait *w)
     mem_free(w);
 }
 
-/* Home: what the fetch came to. */
+/* The wait has come back to the loop, with the result of the fetch. */
 static void on_home(struct request *req UNUSED, void *work)
 {
     struct wait *w = work;
@@ -151,7 +151,7 @@ static void on_home(struct request *req UNUSED, void *work)
         pump(g);
 }
 
-/* Any thread. */
+/* The fetcher calls this on any thread. */
 static void on_fetched(void *ctx, const struct fetch_result *res)
 {
     struct wait *w = ctx;
@@ -169,7 +169,7 @@ static void await(struct gather *g, struct wait *w, int64_t feed_id)
     g->api->ports.await_feed(g->api->ports.ctx, feed_id, on_fetched, w);
 }
 
-/* Back on the loop with a feed. */
+/* The wait has come back to the loop, with the feed that was added. */
 static void on_added_home(struct request *req, void *work)
 {
     struct wait *w = work;
@@ -177,7 +177,7 @@ static void on_added_home(struct request *req, void *work)
     struct feed_brief brief;
 
     g->n_adding--;
-    if (w->rc != RC_OK || g->over || /* it was due at once, and may be there already */
+    if (w->rc != RC_OK || g->over || /* the feed was due at once, and may be fetched already */
         (store_brief(g->api->store, w->feed_id, &brief) && brief.fetched && !brief.partial)) {
         on_home(req, w);
         return;
@@ -186,7 +186,7 @@ static void on_added_home(struct request *req, void *work)
     pump(g);
 }
 
-/* The storer's thread. */
+/* Runs on the storer's thread. */
 static void on_added(void *ctx, enum rc rc, const struct store_result *res, const struct err *err)
 {
     struct wait *w = ctx;
@@ -207,7 +207,7 @@ static void on_retry(void *ctx)
     pump(g);
 }
 
-/* Set item `i` on its way. RC_FULL: not now. */
+/* Start adding or awaiting item `i`. RC_FULL: try again later. */
 static enum rc start_item(struct gather *g, size_t i)
 {
     struct gathered *item = &g->items[i];
@@ -304,7 +304,7 @@ void gather_start(struct request *req, struct gathered *items, size_t n, gather_
     pump(g);
 }
 
-/* "URL: why", or the why alone where it names the URL already. */
+/* "URL: why"; only the why, if it already names the URL. */
 static struct str told(struct arena *a, struct str upstream, enum rc rc, struct str text)
 {
     if (text.len == 0)
@@ -358,7 +358,7 @@ void gather_problem(struct request *req, const struct gathered *items, size_t n,
     for (size_t i = 1; i < n; i++) {
         same = same && items[i].rc == shown->rc;
         if (shown->rc == RC_TIMEOUT && items[i].rc != RC_TIMEOUT)
-            shown = &items[i]; /* an answer says more than none */
+            shown = &items[i]; /* an answer of a publisher says more than a missing answer */
     }
     gather_failure(req, same || shown->rc == RC_PEER ? shown->rc : RC_PEER, shown->status,
                    shown->text, shown->want.url, p);

@@ -1,7 +1,7 @@
-/* api/views/log_wait.c - a list of waits; whoever unlinks one has the right to wake it.
+/* api/views/log_wait.c - a list of waits. Only the function that unlinks a wait may wake it.
  *
- * A wait is unlinked by the notice (any thread), which posts it to its loop, or by its own loop
- * (time-out, client gone). The loop frees it, always.
+ * A commit notice unlinks a wait on any thread, and posts it to its loop. The loop unlinks it
+ * itself when its time is over or the client has left. The loop always frees it.
  */
 #include "api/views/log_wait.h"
 
@@ -12,8 +12,8 @@
 
 struct log_wait {
     TAILQ_ENTRY(log_wait) link;
-    bool linked;    /* under the list's lock */
-    bool timed_out; /* said by whoever unlinks it */
+    bool linked;    /* in the list; guarded by the list's lock */
+    bool timed_out; /* set when it is unlinked */
     struct log_waiters *all_waits;
     struct ticket ticket;
     struct loop_timer *timer;
@@ -30,7 +30,7 @@ struct log_waiters {
     pthread_mutex_t lock;
     struct wait_list list;
     size_t n;
-    bool ended; /* goes false -> true once: nobody waits any more */
+    bool ended; /* goes false -> true once: no request may wait any more */
 };
 
 struct log_waiters *log_waiters_new(void)
@@ -49,7 +49,7 @@ void log_waiters_free(struct log_waiters **wp)
 
     if (w == NULL)
         return;
-    while ((one = TAILQ_FIRST(&w->list)) != NULL) { /* their loops are gone */
+    while ((one = TAILQ_FIRST(&w->list)) != NULL) { /* the loops of these waits are gone */
         TAILQ_REMOVE(&w->list, one, link);
         mem_free(one);
     }
@@ -68,7 +68,7 @@ static bool unlink_locked(struct log_wait *w)
     return true;
 }
 
-/* True: this caller unlinked it. */
+/* Unlink a wait. True: this call has unlinked it; false: another one had done so before. */
 static bool unlink_wait(struct log_wait *w)
 {
     bool mine;
@@ -121,7 +121,7 @@ static void on_gone(struct request *req)
     if (w->timer != NULL)
         loop_timer_cancel(&w->timer);
     if (unlink_wait(w))
-        mem_free(w); /* else a wake is on its way, and frees it */
+        mem_free(w); /* otherwise a wake has been posted, which frees it */
 }
 
 void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all, int64_t seen,
@@ -131,7 +131,7 @@ void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all,
     struct log_wait *w = mem_zalloc(sizeof(*w) + n * sizeof(*ids));
 
     w->all_waits = waits;
-    w->ticket = ticket_take(req, 0); /* it is held already */
+    w->ticket = ticket_take(req, 0); /* the request is held already */
     w->all = all;
     w->n = n;
     w->wake = wake;
@@ -146,7 +146,7 @@ void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all,
     w->linked = true;
     waits->n++;
     w->timed_out = waits->ended;
-    /* a commit between the look and now has told nobody of us */
+    /* a commit since the caller looked at the log did not know of this wait */
     if ((waits->ended || store_last_seq(req->ask.api->store) != seen) && unlink_locked(w))
         ticket_post(&w->ticket, on_woken, w);
     pthread_mutex_unlock(&waits->lock);
