@@ -1,7 +1,7 @@
 /* storage/apply_parts.h - the parts from which operations are built.
  *
- * All run inside the storer's transaction; strings they keep must live as long as op->arena. When a
- * part fails, the whole operation is taken back.
+ * All run on the storer's thread, inside its transaction. Strings that they keep must live as long
+ * as op->arena. When a part fails, the whole operation is undone. All may give RC_IO.
  */
 #pragma once
 
@@ -9,18 +9,19 @@
 
 /* ---- feeds (apply_feeds.c) ------------------------------------------------------------------- */
 
-/* The feed of this URL and credential, made when there is none. */
+/* Find the feed of this URL and credential. If there is none, make it. */
 enum rc apply_find_or_insert(struct txn *t, const struct feed_ref *ref, int64_t *id,
                              struct err *err) NODISCARD;
 
-/* What a subscription asks for a feed. */
+/* The settings that a subscription asks for a feed. */
 struct feed_settings {
     int level;        /* 0..2, LEVEL_EXACT or LEVEL_KEEP */
     int64_t period_s; /* for LEVEL_EXACT */
     enum sanitize_setting sanitize;
 };
 
-/* Give them to the feed, and schedule it anew. RC_NOT_FOUND. */
+/* Give the feed these settings, and set the time of its next fetch. RC_NOT_FOUND: there is no such
+ * feed. */
 enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_settings *settings,
                        struct arena *a, struct err *err) NODISCARD;
 
@@ -59,17 +60,18 @@ struct arrived {
     const struct entry_batch *batch;
     enum arrival by;
     int64_t at;    /* Unix seconds; the date of undated entries */
-    bool metadata; /* of Atom-PMH: a document may still show what was deleted */
-    bool complete; /* it shows all there is */
-    bool merged;   /* they were compared with another row of the feed, which is gone */
+    bool metadata; /* of Atom-PMH: the document may still show entries that were deleted */
+    bool complete; /* the document shows all entries that the feed has */
+    bool merged;   /* they were compared with another feed, which has become part of this one */
 };
 
-/* Entries become revisions of *row. *visible becomes true when something is shown anew. */
+/* Make revisions of *row from the entries. Sets *visible to true if readers see a change. */
 enum rc apply_entries(struct txn *t, struct op *op, struct feed_row *row, const struct arrived *in,
                       bool *visible) NODISCARD;
 
-/* Append r to the log as the newest revision of *e, which is made when its id is 0, and write what
- * the caller has set of it: all but seq, first_seq, sort_at, deleted, iri_hash, which follow. */
+/* Append r to the log as the newest revision of the entry *e, and write the entry; if its id is 0,
+ * make it. The caller has set *e, except seq, first_seq, sort_at, deleted and iri_hash, which this
+ * function sets. */
 enum rc apply_revision(struct txn *t, struct feed_row *row, struct entry_row *e,
                        const struct revision *r, struct err *err) NODISCARD;
 
@@ -78,7 +80,7 @@ enum rc apply_revision(struct txn *t, struct feed_row *row, struct entry_row *e,
 struct moved {
     bool is_moved;     /* the feed has another URL */
     bool is_merged;    /* it has become part of another feed, which *row is then */
-    bool had_document; /* is_merged: the feed that is gone had entries to compare with */
+    bool had_document; /* is_merged: the feed that is gone had a document to compare with */
 };
 
 /* Give the feed the URLs of the check. */
@@ -88,30 +90,30 @@ enum rc apply_move(struct txn *t, const struct feed_check *c, struct feed_row *r
 /* ---- requests for a feed itself (apply_check.c) ---------------------------------------------- */
 
 struct checked {
-    struct feed_row row; /* as it is to be saved */
+    struct feed_row row; /* as it will be saved */
     int64_t at;          /* Unix seconds */
     int64_t since;       /* seq of the first revision that this operation may add */
     bool merged;         /* as in struct moved */
-    bool reads_anew;     /* the row does not hold all that was compared, or was read under another
-                            setting: validators are dropped, and the feed is read whole next time */
-    bool visible;        /* something is shown anew */
+    bool reads_anew;     /* the document was compared with another row, or read with another
+                            setting: drop the validators, so that it is read whole next time */
+    bool visible;        /* readers see a change */
 };
 
-/* The feed's row: what the source has read of it, when nothing has changed it since; else it is
- * read. */
+/* Get the feed's row. If nothing has changed it since the source read it, use that; else read it
+ * again. */
 enum rc apply_load(struct txn *t, struct op *op, int64_t feed_id, const struct loaded_feed *loaded,
                    bool with_head, struct feed_row *out) NODISCARD;
 
-/* Load the feed, move it, set its state. */
+/* Load the feed, give it its new URL, and set its state. */
 enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bool with_head,
                     struct checked *out) NODISCARD;
 
-/* Entries, identity and head of its document. */
+/* Store the entries, identity and head of the feed's document. */
 enum rc apply_document(struct txn *t, struct op *op, const struct doc_head *head,
                        const struct new_identity *identity, const struct arrived *in,
                        struct checked *c) NODISCARD;
 
-/* Write the row, with a new version when something is shown anew. */
+/* Write the row. If readers see a change (`visible`), it gets a new version. */
 enum rc apply_save(struct txn *t, struct op *op, struct feed_row *row, bool visible) NODISCARD;
 
 /* ---- the cursor of a stream (apply_stream.c) ------------------------------------------------- */
@@ -124,12 +126,13 @@ void apply_advance(const struct doc_piece *piece, struct feed *feed);
 
 /* ---- the past (apply_past.c) ----------------------------------------------------------------- */
 
-/* What the feed's own document says of its past; `past` NULL: no document was read, or it says
- * nothing. Then which document of the past is next: op->result.next_archive. */
+/* Store what the feed's own document says about its past; `past` NULL: no document was read, or it
+ * says nothing. Then set op->result.next_archive to the document of the past to read next. */
 enum rc apply_past(struct txn *t, struct op *op, struct feed_row *row, const struct doc_past *past,
                    int64_t at, bool *visible) NODISCARD;
 
-/* What a document of the past leads to; `order`, `walk`: its own (struct archive_row). */
+/* Note the document to which a document of the past leads. `order` and `walk` are those of the
+ * document itself (struct archive_row). */
 enum rc apply_lead_on(struct txn *t, const struct feed *feed, const struct doc_past *past,
                       int64_t order, int64_t walk, struct err *err) NODISCARD;
 
