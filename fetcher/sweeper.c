@@ -152,9 +152,9 @@ static void *sweeper_main(void *arg)
         size_t n = take_due_locked(s, clock_now_us(), ids, SWEEPER_BATCH);
 
         if (n > 0) {
-            pthread_mutex_unlock(&s->lock);
+            /* under the lock: who puts a later time for a feed finds it either in the heap or
+             * handed over, and never on the way, which would fetch it once more after its fetch */
             s->due(s->ctx, ids, n);
-            pthread_mutex_lock(&s->lock);
         } else {
             int64_t wait_us = wait_us_locked(s, clock_now_us(), SLEEP_MAX_US);
             struct timespec until = clock_mono_after_ms((wait_us + 999) / 1000);

@@ -12,7 +12,7 @@
 struct sweeper;
 
 /* Called on the sweeper's thread with the feeds that are due. These feeds are then not in the heap
- * until they are put there again. */
+ * until they are put there again. It hands them over and returns; it may not call the sweeper. */
 typedef void sweeper_due_fn(void *ctx, const int64_t *feed_ids, size_t n);
 
 #define SWEEPER_BATCH 256

@@ -2,6 +2,8 @@
 #include "tests/unit/cmocka_all.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -145,6 +147,46 @@ static void test_sweeper__thread_hands_over_due_feeds(void **state)
     sweeper_free(&s);
 }
 
+/* The feeds are handed over under the lock: one that is put again at that moment is either among
+ * them or still in the heap, so it does not come out for its old time after it has got a new one.
+ */
+struct handover {
+    atomic_bool is_new;
+    atomic_int n_late;
+};
+
+static void on_handover(void *ctx, const int64_t *ids, size_t n)
+{
+    struct handover *h = ctx;
+
+    (void)ids;
+    (void)n;
+    sched_yield();
+    if (atomic_load(&h->is_new))
+        atomic_fetch_add(&h->n_late, 1);
+}
+
+static void test_sweeper__a_new_time_counts_at_once(void **state)
+{
+    struct handover h = {false, 0};
+    struct sweeper *s = sweeper_new(on_handover, &h);
+
+    (void)state;
+    sweeper_start(s);
+    for (int i = 0; i < 2000; i++) {
+        atomic_store(&h.is_new, false);
+        sweeper_put(s, 1, 0);
+        if (i % 2 == 0)
+            sched_yield();
+        sweeper_put(s, 1, clock_now_s() + 1000);
+        atomic_store(&h.is_new, true);
+        sched_yield();
+    }
+    sweeper_stop(s);
+    assert_int_equal(atomic_load(&h.n_late), 0);
+    sweeper_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +195,7 @@ int main(void)
         cmocka_unit_test(test_sweeper__clock_is_set_back),
         cmocka_unit_test(test_sweeper__heap_order_survives_changes),
         cmocka_unit_test(test_sweeper__thread_hands_over_due_feeds),
+        cmocka_unit_test(test_sweeper__a_new_time_counts_at_once),
     };
 
     digest_init();
