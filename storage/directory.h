@@ -1,5 +1,5 @@
-/* storage/directory.h - what can be known of every feed without a query to the database: the feed
- * that a URL means, its version and times, and the newest keys of its entries.
+/* storage/directory.h - what is kept in memory of every feed, so that the database need not be
+ * asked: the URLs that mean the feed, its version and times, and the newest keys of its entries.
  *
  * It is read from the database at the start. After each commit the storer updates it, before the
  * commit is announced. Callers hold its lock for microseconds only, so any thread may call it,
@@ -42,7 +42,9 @@ struct directory_key {
 void directory_lock(struct directory *d);
 void directory_unlock(struct directory *d);
 
-/* Call these with the lock held. */
+/* Call these with the lock held. directory_put() adds a feed, or replaces what is kept of it,
+ * except its keys and its credential. directory_key() changes one key; directory_set_keys()
+ * replaces all keys of a feed, newest first, and `complete` says that the feed has no others. */
 void directory_put(struct directory *d, const struct directory_feed *f);
 void directory_remove(struct directory *d, int64_t feed_id);
 void directory_key(struct directory *d, const struct directory_key *k);
@@ -53,8 +55,7 @@ void directory_set_last_seq(struct directory *d, int64_t last_seq);
 /* Note that the feed's row has changed, but only in members that the directory does not keep. */
 void directory_edited(struct directory *d, int64_t feed_id);
 
-/* True when so many keys were deleted that the feed's keys should be read from the database again.
- */
+/* Were so many keys deleted that the keys of the feed should be read from the database again? */
 bool directory_wants_keys(struct directory *d, int64_t feed_id);
 
 /* ---- everybody ------------------------------------------------------------------------------- */
@@ -79,7 +80,7 @@ int64_t directory_last_seq(struct directory *d);
 bool directory_with_news(struct directory *d, const struct sub_feed *feeds, size_t n, int64_t seq,
                          size_t *out, size_t *n_out);
 
-/* All ids, ascending. */
+/* Write the ids of all feeds to *out, ascending, and return how many there are. Arena. */
 size_t directory_ids(struct directory *d, struct arena *a, int64_t **out);
 
 /* Find the newest entries of these feeds, as merge_runs() does. False: the answer needs older keys
