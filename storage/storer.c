@@ -55,6 +55,7 @@ struct storer {
     struct txn txn;         /* only the storer's thread uses this and the next members */
     bool had_company;       /* the last batch had more than one operation */
     bool has_unmoved_pages; /* something was committed since the last checkpoint */
+    bool has_file_news;     /* `lost` has changed, and the log does not say so yet */
     int log_max_pages;      /* when the write-ahead log is longer, wait for its readers */
 };
 
@@ -281,14 +282,26 @@ static enum rc check_files(struct storer *s, struct err *err)
     s->lost = now;
     pthread_mutex_unlock(&s->lock);
     stats_set(STAT_store_unavailable, rc != RC_OK);
-    if (changed && rc != RC_OK)
-        log_error("storage", "files_lost", "error=%s effect=writes_refused",
-                  log_quote(str_from(now.text)));
-    else if (changed)
-        log_info("storage", "files_back", "%s", "effect=writes_taken");
+    s->has_file_news |= changed;
     if (rc != RC_OK && err != NULL)
         *err = now;
     return rc;
+}
+
+/* After check_files(), when no transaction is open. Whoever reads the log, or gets an answer, may
+ * copy the file that we still have open: all must be in it then. */
+static void mind_files(struct storer *s)
+{
+    bool is_lost = s->lost.rc != RC_OK; /* no other thread changes it */
+
+    if (is_lost)
+        rescue(s);
+    if (s->has_file_news && is_lost)
+        log_error("storage", "files_lost", "error=%s effect=writes_refused",
+                  log_quote(str_from(s->lost.text)));
+    else if (s->has_file_news)
+        log_info("storage", "files_back", "%s", "effect=writes_taken");
+    s->has_file_news = false;
 }
 
 /* Take the settings for this batch. After a reload has returned, all operations that are pushed
@@ -439,20 +452,19 @@ static void run_batch(struct storer *s, struct op **ops, size_t n)
         count(ops, n);
         s->has_unmoved_pages = true;
     } else {
-        if (rc != RC_UNAVAILABLE) /* check_files() has already logged that */
+        if (rc != RC_UNAVAILABLE) /* mind_files() logs that */
             log_error("storage", "commit_failed", "operations=%zu error=%s", n,
                       log_quote(str_from(err.text)));
         fail_all(ops, n, &err);
     }
     txn_reset(&s->txn);
     arena_release(&news.arena);
+    mind_files(s);
     for (size_t i = 0; i < n; i++) {
         if (ops[i]->done != NULL)
             ops[i]->done(ops[i]->ctx, ops[i]->rc, &ops[i]->result, &ops[i]->err);
         op_free(ops[i]);
     }
-    if (rc == RC_UNAVAILABLE)
-        rescue(s);
     bound_log(s);
 }
 
@@ -483,8 +495,8 @@ static void in_quiet(struct storer *s)
 {
     if (s->has_unmoved_pages && db_checkpoint(s->db, 0))
         s->has_unmoved_pages = false;
-    if (check_files(s, NULL) != RC_OK)
-        rescue(s);
+    (void)!check_files(s, NULL);
+    mind_files(s);
 }
 
 static void *storer_main(void *arg)
