@@ -54,7 +54,8 @@ void breaker_note(struct breaker *b, bool ok, int64_t now_ms)
     b->closed_at = now_ms + b->pause_ms;
 }
 
-enum rc far_open(struct str server, struct str log_id, struct far_cache **out, struct err *err)
+enum rc far_open(struct str server, struct str log_id, int call_ms, struct far_cache **out,
+                 struct err *err)
 {
     size_t at = server.len;
     int64_t port = 0;
@@ -72,8 +73,8 @@ enum rc far_open(struct str server, struct str log_id, struct far_cache **out, s
     host = mem_strndup(server.ptr, at - 1);
     memcached_behavior_set(m->st, MEMCACHED_BEHAVIOR_NO_BLOCK, 1);
     memcached_behavior_set(m->st, MEMCACHED_BEHAVIOR_TCP_NODELAY, 1);
-    memcached_behavior_set(m->st, MEMCACHED_BEHAVIOR_CONNECT_TIMEOUT, MEMCACHED_MS);
-    memcached_behavior_set(m->st, MEMCACHED_BEHAVIOR_POLL_TIMEOUT, MEMCACHED_MS);
+    memcached_behavior_set(m->st, MEMCACHED_BEHAVIOR_CONNECT_TIMEOUT, (uint64_t)call_ms);
+    memcached_behavior_set(m->st, MEMCACHED_BEHAVIOR_POLL_TIMEOUT, (uint64_t)call_ms);
     memcached_behavior_set(m->st, MEMCACHED_BEHAVIOR_RETRY_TIMEOUT, 0); /* the breaker decides */
     memcached_behavior_set(m->st, MEMCACHED_BEHAVIOR_SERVER_FAILURE_LIMIT, 0);
     memcached_server_add(m->st, host, (in_port_t)port);

@@ -1,6 +1,6 @@
 /* storage/memcached.h - a cache of documents that several processes share. A failure is a miss.
  *
- * A handle belongs to one reader thread. A call may take up to MEMCACHED_MS milliseconds. After two
+ * A handle belongs to one reader thread. A call may take up to `call_ms` milliseconds. After two
  * failures in a row, the server is not asked for two seconds. If it fails again, the pause is
  * doubled, up to half a minute. Values have a checksum. Keys are hashes of the caller's key and the
  * log's id, so several databases can share one server.
@@ -9,14 +9,14 @@
 
 #include "storage/store.h"
 
-#define MEMCACHED_MS 50
+#define MEMCACHED_MS 50                   /* `call_ms` of the daemon */
 #define MEMCACHED_VALUE_MAX (1000 * 1000) /* the server's limit is 1 MiB with key and header */
 
 struct far_cache;
 
 /* Make a handle for a server; it connects later. `server`: "HOST:PORT"; RC_INPUT: it is something
  * else. Close it with far_close(). */
-enum rc far_open(struct str server, struct str log_id, struct far_cache **out,
+enum rc far_open(struct str server, struct str log_id, int call_ms, struct far_cache **out,
                  struct err *err) NODISCARD;
 void far_close(struct far_cache **mp);
 

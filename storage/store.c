@@ -23,7 +23,7 @@ enum rc reader_make(struct store *s, struct reader **out, struct err *err)
 
     r->store = s;
     if (rc == RC_OK && s->memcached != NULL)
-        rc = far_open(str_from(s->memcached), storer_log_id(s->storer), &r->far, err);
+        rc = far_open(str_from(s->memcached), storer_log_id(s->storer), MEMCACHED_MS, &r->far, err);
     if (rc != RC_OK)
         reader_close(&r);
     else
