@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/stats.h"
 
 struct queue {
     pthread_mutex_t lock;  /* guards every field below */
@@ -47,6 +48,7 @@ void queue_free(struct queue **qp)
     for (size_t i = 0; i < q->len; i++)
         if (q->item_free != NULL)
             q->item_free(q->ring[(q->head + i) % q->cap]);
+    queue_done(q->len);
     pthread_mutex_destroy(&q->lock);
     pthread_cond_destroy(&q->filled);
     pthread_cond_destroy(&q->room);
@@ -66,8 +68,10 @@ enum rc queue_push(struct queue *q, void *item, int64_t wait_ms)
             rc = RC_FULL;
     if (q->closed)
         rc = RC_CLOSED;
-    if (rc == RC_OK)
+    if (rc == RC_OK) {
         q->ring[(q->head + q->len++) % q->cap] = item;
+        stats_inc(STAT_work_pending);
+    }
     pthread_mutex_unlock(&q->lock);
     if (rc == RC_OK)
         pthread_cond_signal(&q->filled); /* after unlock: the woken thread can run */
@@ -97,6 +101,11 @@ size_t queue_pop(struct queue *q, void **items, size_t n, int64_t wait_ms)
     if (got > 0)
         pthread_cond_broadcast(&q->room);
     return got;
+}
+
+void queue_done(size_t n)
+{
+    stats_add(STAT_work_pending, -(int64_t)n);
 }
 
 void queue_close(struct queue *q)

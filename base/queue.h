@@ -37,6 +37,10 @@ enum rc queue_push(struct queue *q, void *item, int64_t wait_ms) NODISCARD;
  * drained. */
 size_t queue_pop(struct queue *q, void **items, size_t n, int64_t wait_ms);
 
+/* Say that `n` items which were popped are done. Until then they count as pending work
+ * (STAT_work_pending), so say it after what they lead to was handed over. Any thread. */
+void queue_done(size_t n);
+
 /* Refuse further pushes and wake all waiters; what is queued can still be popped. May be called
  * from any thread, and more than once. */
 void queue_close(struct queue *q);

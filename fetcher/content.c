@@ -130,7 +130,7 @@ static void on_wanted(void *ctx)
         free_look_up(look);
         return;
     }
-    f->n_jobs++;
+    fetch_loop_one_more(f);
     if (store_read(f->store, look_up, look) != RC_OK)
         look_up(look, NULL);
 }

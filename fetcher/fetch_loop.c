@@ -39,9 +39,16 @@ static void retry_in(struct fetcher *f, int64_t ms)
         f->retry_at_ms = at;
 }
 
+void fetch_loop_one_more(struct fetcher *f)
+{
+    f->n_jobs++;
+    stats_inc(STAT_work_pending);
+}
+
 void fetch_loop_one_less(struct fetcher *f)
 {
     f->n_jobs--;
+    stats_add(STAT_work_pending, -1);
     if (!f->stopping || f->n_jobs > 0)
         return;
     pthread_mutex_lock(&f->idle_lock);
@@ -471,7 +478,7 @@ static void start(struct fetcher *f, struct slot *slot)
     job = job_new(f, is_content ? &source_content : &source_poll, slot->feed_id, slot->reasons,
                   &f->rules);
     job->announced_only = f->announced_only;
-    f->n_jobs++;
+    fetch_loop_one_more(f);
     run_job(f, job, STEP_LOAD);
 }
 
@@ -501,6 +508,15 @@ static void arm_timer(struct fetcher *f)
     f->timer_at_ms = at_ms;
 }
 
+static void count_queued(struct fetcher *f)
+{
+    size_t n = work_queue_queued(f->queue);
+
+    stats_set(STAT_fetch_queued, (int64_t)n);
+    stats_add(STAT_work_pending, (int64_t)n - (int64_t)f->n_counted);
+    f->n_counted = n;
+}
+
 void fetch_loop_pump(struct fetcher *f)
 {
     struct slot *slot;
@@ -513,8 +529,8 @@ void fetch_loop_pump(struct fetcher *f)
                (slot = work_queue_take(f->queue, clock_mono_ms())) != NULL)
             start(f, slot);
         ask_rows(f);
-        stats_set(STAT_fetch_queued, (int64_t)work_queue_queued(f->queue));
     }
+    count_queued(f);
     arm_timer(f);
 }
 

@@ -11,8 +11,9 @@ void fetch_loop_pump(struct fetcher *f);
  * loop. Any thread. */
 void fetch_loop_give(struct job *job, enum job_step step);
 
-/* Count one less in f->n_jobs: a job, or something else that is counted there, has ended. Runs on
- * the loop. */
+/* Count one more, or one less, in f->n_jobs: a job, or something else that is counted there, begins
+ * or has ended. Run on the loop. */
+void fetch_loop_one_more(struct fetcher *f);
 void fetch_loop_one_less(struct fetcher *f);
 
 /* Start no more jobs. Callers that wait for a fetch that has not begun are told so. Runs on the

@@ -63,6 +63,7 @@ struct fetcher {
     struct loop_timer *timer;
     int64_t timer_at_ms;
     int64_t retry_at_ms; /* something was refused and is tried again then; INT64_MAX: no */
+    size_t n_counted;    /* slots of the queue, as the counters have them */
     size_t n_jobs;       /* anywhere; look-ups of content hosts counted */
     bool stopping;
 

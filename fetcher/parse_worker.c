@@ -34,6 +34,7 @@ void *parse_worker_main(void *arg)
         step = job->source->understand(&w, job);
         if (step != STEP_AWAY)
             fetch_loop_give(job, step);
+        queue_done(1);
     }
     reader_close(&worker->reader);
     return NULL;

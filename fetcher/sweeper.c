@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/stats.h"
 #include "fetcher/time_heap.h"
 
 #define SLEEP_MAX_US 5000000     /* wall time may be set while we sleep */
@@ -24,6 +25,7 @@ struct sweeper {
     struct map dues;      /* struct due by feed id */
     struct time_heap heap;
     int64_t seen_us; /* wall time at the last look */
+    bool has_work;   /* a feed was put that is due already: the thread has to take it */
     bool is_running, stopping;
 
     pthread_t thread;
@@ -58,6 +60,13 @@ static void forget_locked(struct sweeper *s, struct due *d)
     mem_free(d);
 }
 
+/* What is due already is pending work from the moment at which it is put. */
+static void set_work_locked(struct sweeper *s, bool has_work)
+{
+    stats_add(STAT_work_pending, (int64_t)has_work - (int64_t)s->has_work);
+    s->has_work = has_work;
+}
+
 static void put_locked(struct sweeper *s, struct due *d, int64_t feed_id, int64_t due_at)
 {
     if (d == NULL) {
@@ -66,6 +75,8 @@ static void put_locked(struct sweeper *s, struct due *d, int64_t feed_id, int64_
         map_put(&s->dues, id_key(&feed_id), d);
     }
     time_heap_put(&s->heap, &d->node, due_at);
+    if (due_at <= clock_now_s())
+        set_work_locked(s, true);
     if (time_heap_first(&s->heap) == &d->node)
         pthread_cond_signal(&s->moved);
 }
@@ -159,6 +170,7 @@ static void *sweeper_main(void *arg)
             int64_t wait_us = wait_us_locked(s, clock_now_us(), SLEEP_MAX_US);
             struct timespec until = clock_mono_after_ms((wait_us + 999) / 1000);
 
+            set_work_locked(s, false);
             pthread_cond_timedwait(&s->moved, &s->lock, &until);
         }
     }
@@ -193,6 +205,7 @@ void sweeper_free(struct sweeper **sp)
     if (s == NULL)
         return;
     sweeper_stop(s);
+    set_work_locked(s, false);
     while (time_heap_first(&s->heap) != NULL)
         forget_locked(s, CONTAINER_OF(time_heap_first(&s->heap), struct due, node));
     map_release(&s->dues, NULL);

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/stats.h"
 #include "net/http_client_priv.h"
 
 #define IDLE_MIN 16  /* at least so many idle connections are kept, ... */
@@ -114,6 +115,7 @@ void http_call_end(struct call *k, enum rc rc, const struct err *err)
     k->done(k->ctx, rc, &answer, err);
     c->in_callback = nested;
     mem_free(k);
+    stats_add(STAT_work_pending, -1);
 }
 
 void http_call_fail(struct call *k, enum rc rc, const char *fmt, ...)
@@ -252,6 +254,7 @@ uint64_t http_client_start(struct http_client *c, const struct http_call *call, 
     if (k->given.timeout_ms <= 0)
         k->given.timeout_ms = LIMIT_FETCH_MS;
     call_move(k, &c->waiting);
+    stats_inc(STAT_work_pending);
     if (c->running.n < (size_t)c->cfg.max_total)
         kick(c);
     return k->number;

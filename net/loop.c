@@ -15,6 +15,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "base/stats.h"
 
 struct mail {
     STAILQ_ENTRY(mail) link;
@@ -67,6 +68,7 @@ static void run_mail(struct loop *l)
         STAILQ_REMOVE_HEAD(&list, link);
         m->fn(m->ctx);
         mem_free(m);
+        stats_add(STAT_work_pending, -1); /* what it led to is counted by now */
     }
 }
 
@@ -145,8 +147,10 @@ static bool try_post(struct loop *l, loop_fn *fn, void *ctx, bool even_ended)
     pthread_mutex_lock(&l->lock);
     posted = even_ended || !l->ended;
     was_empty = STAILQ_EMPTY(&l->mail);
-    if (posted)
+    if (posted) {
         STAILQ_INSERT_TAIL(&l->mail, m, link);
+        stats_inc(STAT_work_pending);
+    }
     pthread_mutex_unlock(&l->lock);
     if (!posted)
         mem_free(m);

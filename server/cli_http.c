@@ -91,6 +91,7 @@ static void await(struct exchange *x, bool ends_with_output)
     while (queue_pop(x->done, &item, 1, ends_with_output ? OUTPUT_LOOK_MS : -1) == 0)
         if (is_output_gone())
             exit(CLI_OK);
+    queue_done(1);
 }
 
 /* Run the call on a loop of its own, and wait until it has ended. */

@@ -65,6 +65,7 @@ static void *reader_main(void *arg)
 
         mem_free(item);
         job.fn(job.ctx, r);
+        queue_done(1);
     }
     reader_close(&r);
     return NULL;

@@ -446,10 +446,10 @@ static void run_batch(struct storer *s, struct op **ops, size_t n)
     enum rc rc = run_transaction(s, ops, n, &news, &err);
 
     if (rc == RC_OK) {
+        count(ops, n); /* before anybody can see the news */
         publish(s, &news);
         notify(s, &news);
         refill_keys(s);
-        count(ops, n);
         s->has_unmoved_pages = true;
     } else {
         if (rc != RC_UNAVAILABLE) /* mind_files() logs that */
@@ -465,6 +465,7 @@ static void run_batch(struct storer *s, struct op **ops, size_t n)
             ops[i]->done(ops[i]->ctx, ops[i]->rc, &ops[i]->result, &ops[i]->err);
         op_free(ops[i]);
     }
+    queue_done(n);
     bound_log(s);
 }
 

@@ -30,6 +30,7 @@ static void *run(void *ctx)
 
         work->fn(work->ctx);
         mem_free(work);
+        queue_done(1);
     }
     return NULL;
 }
