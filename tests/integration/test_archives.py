@@ -13,7 +13,7 @@ import xml.etree.ElementTree as tree
 
 from .env.archives import (AT, ATOM, FH, Document, SimplefeedConsumer, chain, reconstruct, when)
 from .env.case import Case
-from .env.daemon import BINARY, PATIENCE, quote
+from .env.daemon import BINARY, HUNG, PATIENCE, quote
 from .env.publisher import Publisher
 
 RELATIONS = {"first", "last", "next", "previous", "prev-archive", "next-archive", "current", "this"}
@@ -48,12 +48,11 @@ class SharedCache:
     """Keeps an answer for its max-age, then asks whether it is still good."""
 
     def __init__(self, daemon):
-        self.daemon, self.kept, self.hits = daemon, None, 0
+        self.daemon, self.kept, self.asked = daemon, None, 0
 
     def get(self, path):
-        if self.kept and time.monotonic() - self.at < self.max_age:
-            self.hits += 1
-        else:
+        if not self.kept or time.monotonic() - self.at >= self.max_age:
+            self.asked += 1
             tag = {"If_None_Match": self.kept.headers["ETag"]} if self.kept else {}
             answer = self.daemon.get(path, **tag)
             if answer.status != 304:
@@ -215,10 +214,8 @@ class Simplefeed(Paged):
         path = self.recent()[len(self.d.base):]
         self.assertEqual(3, len(cache.get(path).ids))
         self.fill(1, 3)
-        began = time.monotonic()
-        self.wait(lambda: len(cache.get(path).ids) == 4, cache.max_age + 5, "the news", self.d)
-        self.assertLess(time.monotonic() - began, cache.max_age + 1 * PATIENCE)
-        self.assertGreater(cache.hits, 0)           # it was a cache, and asked no more than it had to
+        self.wait(lambda: len(cache.get(path).ids) == 4, cache.max_age + HUNG, "the news", self.d)
+        self.assertEqual(2, cache.asked)            # as soon as max-age was over, and no sooner
 
     def test_parameters_change_no_page(self):                                       # SIMP-17
         self.fill(12)
@@ -313,7 +310,7 @@ class Simplefeed(Paged):
         self.next_second()                               # so that dates of heads would differ
         show("New name", "b", "a")
         self.d.ping(named)
-        self.wait(lambda: len(entries("/archive")) == 3, 10, "the new entry", self.d)
+        self.wait(lambda: len(entries("/archive")) == 3, what="the new entry", daemon=self.d)
         for view in views:
             after = entries(view)
             self.assertEqual(before[view], {i: after[i] for i in before[view]})
@@ -453,7 +450,7 @@ class Archive(Paged):
         self.assertEqual(2, len(chain(archive)))
         show(("a", "edited", early), ("b", "edited", ""), ("c", "edited", early), *rest)
         self.d.ping(url)
-        self.wait(lambda: b"edited" in self.d.feed(url).body, 10, "the edit", self.d)
+        self.wait(lambda: b"edited" in self.d.feed(url).body, what="the edit", daemon=self.d)
         state = reconstruct(chain(archive))
         self.assertEqual(["edited"] * 3, [state["urn:r:" + n].findtext(ATOM + "title") for n in "abc"])
 
@@ -729,7 +726,7 @@ class Newest(Paged):
         self.next_second()
         show("New")
         self.d.ping(url)
-        self.wait(lambda: b"New" in self.d.feed(url, type="atom").body, 10, "the title", self.d)
+        self.wait(lambda: b"New" in self.d.feed(url, type="atom").body, what="the title", daemon=self.d)
         path = "/feed?type=atom&url=" + quote(url)
         self.assertEqual(200, self.d.get(path, If_Modified_Since=date).status)
         date = self.d.get(path).header("Last-Modified")

@@ -34,10 +34,11 @@ class Crash(Case):
         for u in urls:
             acknowledged[d.subscribe(u, endpoint=r.url, freq=3)] = u
         self.wait(lambda: all((d.record(u) or {}).get("last_check") for u in urls), daemon=d)
-        stop = threading.Event()
+        stop, up = threading.Event(), threading.Event()
 
-        def publish():
+        def publish():              # only while the daemon runs: a document shows no more than 61 entries
             while not stop.wait(0.05):
+                up.wait()
                 with lock:
                     numbers[dice.randrange(FEEDS)] += 1
 
@@ -45,6 +46,7 @@ class Crash(Case):
         publisher.start()
         try:
             for _ in range(KILLS):
+                up.set()
                 until = time.monotonic() + dice.uniform(0.05, 1.2)
                 while time.monotonic() < until:
                     k = dice.randrange(FEEDS)
@@ -55,24 +57,26 @@ class Crash(Case):
                             acknowledged[sub] = urls[k]
                     except OSError:
                         pass
+                up.clear()
                 d.kill()
                 d.start()
         finally:
             stop.set()
+            up.set()
             publisher.join()
         for u in urls:
             d.ping(u)
         for k, u in enumerate(urls):
             want = {"f%d-%d" % (k, n) for n in range(numbers[k] + 1)}
-            self.wait(lambda: {e["title"] for e in d.feed(u, len=1000).json["entries"]} == want, 20,
-                      "every entry of %s in the store" % u, d)
+            self.wait(lambda: {e["title"] for e in d.feed(u, len=1000).json["entries"]} == want,
+                      what="every entry of %s in the store" % u, daemon=d)
         known = {s["id"]: s["urls"] for s in d.get("/sub?type=json").json["subscriptions"]}
         for sub, u in acknowledged.items():
             self.assertEqual([u], known.get(sub), sub)
         for sub in list(acknowledged)[:FEEDS]:
             k = urls.index(acknowledged[sub])
             want = ["f%d-%d" % (k, n) for n in range(1, numbers[k] + 1)]
-            self.wait(lambda: set(want) <= set(r.titles(sub)), 30, "every entry of f%d delivered" % k, d)
+            self.wait(lambda: set(want) <= set(r.titles(sub)), what="every entry of f%d delivered" % k, daemon=d)
             first_seen = list(dict.fromkeys(r.titles(sub)))
             self.assertEqual(want, first_seen, "order of feed %d" % k)
 
@@ -80,13 +84,13 @@ class Crash(Case):
         o, d = self.origin(), self.daemon("--ping-gap", "1m")
         u = o.set("/f.xml", rss("a"))
         d.subscribe(u)
-        self.wait(lambda: (d.record(u) or {}).get("last_check"), 20, "the first fetch", d)
+        self.wait(lambda: (d.record(u) or {}).get("last_check"), what="the first fetch", daemon=d)
         self.assertFalse(d.ping(u)["flerror"])       # its fetch waits: the last one is not a minute old
         d.kill()
         self.assertEqual(1, len(o.seen("/f.xml")))
         d.start()
-        self.wait(lambda: len(o.seen("/f.xml")) == 2, 20, "the fetch that the ping asks for", d)
-        self.wait(lambda: d.record(u)["level"] == 0, 20, "level 0 after a ping", d)     # SCHED-04
+        self.wait(lambda: len(o.seen("/f.xml")) == 2, what="the fetch that the ping asks for", daemon=d)
+        self.wait(lambda: d.record(u)["level"] == 0, what="level 0 after a ping", daemon=d)     # SCHED-04
         self.assertEqual("period", d.record(u)["next_reason"])
 
     def test_a_ping_during_a_fetch_is_not_forgotten(self):               # SCHED-07, "Nothing lost"
@@ -100,16 +104,16 @@ class Crash(Case):
         o, d = self.origin(), self.daemon("--ping-gap", "1m")
         u = o.set("/f.xml", held)
         d.subscribe(u)
-        self.wait(lambda: len(o.seen("/f.xml")) == 1, 20, "the first fetch", d)
+        self.wait(lambda: len(o.seen("/f.xml")) == 1, what="the first fetch", daemon=d)
         self.assertFalse(d.ping(u)["flerror"])       # what is in flight may be older than its news
         gate.set()
-        self.wait(lambda: d.record(u)["last_check"], 20, "the end of the fetch", d)
+        self.wait(lambda: d.record(u)["last_check"], what="the end of the fetch", daemon=d)
         self.assertEqual("ping", d.record(u)["next_reason"])
         d.kill()
         self.assertEqual(1, len(o.seen("/f.xml")))
         d.start()
-        self.wait(lambda: len(o.seen("/f.xml")) == 2, 20, "the fetch that the ping asks for", d)
-        self.wait(lambda: d.record(u)["next_reason"] == "period", 20, "the end of the second fetch", d)
+        self.wait(lambda: len(o.seen("/f.xml")) == 2, what="the fetch that the ping asks for", daemon=d)
+        self.wait(lambda: d.record(u)["next_reason"] == "period", what="the end of the second fetch", daemon=d)
 
 
 class Acknowledged(Case):
@@ -141,7 +145,7 @@ class Acknowledged(Case):
         topic = "%s/feed?type=atom&url=%s" % (self.d.base, quote(self.u))
         rest = "&hub.callback=%s&hub.topic=%s" % (quote(s.url), quote(topic))
         self.assertEqual((None, 202), answers(self.d, self.post("/hub", "hub.mode=subscribe" + rest)))
-        self.wait(lambda: s.verifications, 10, "the verification", self.d)
+        self.wait(lambda: s.verifications, what="the verification", daemon=self.d)
         self.assertEqual((None, 202), answers(self.d, self.post("/hub", "hub.mode=unsubscribe" + rest)))
 
     def test_what_hubs_say_and_deliver(self):                                        # SUBR-300
@@ -149,7 +153,7 @@ class Acknowledged(Case):
         self.addCleanup(hub.close)
         self.o.set("/f.atom", atom("old", hub=hub.url(), self_=u))
         self.d.subscribe(u)
-        self.wait(hub.subscribers, 10, "the request", self.d)
+        self.wait(hub.subscribers, what="the request", daemon=self.d)
         asked = hub.subscribers()[0]
         self.assertEqual((None, 200), answers(self.d, lambda: hub.say(
             asked, "subscribe", challenge="c", lease_seconds=1000)[0]))

@@ -93,7 +93,7 @@ class Vanished(Files):
         self.o, self.d = self.origin(), self.daemon()
         self.u, self.v = self.o.set("/f.xml", rss("a")), self.o.set("/g.xml", rss("b"))
         self.sub = self.d.subscribe(self.u)
-        self.wait(lambda: self.d.record(self.u)["last_check"], 10, "the first fetch", self.d)
+        self.d.wait_idle()
 
     def post(self, url):
         return self.d.call("POST", "/sub", urllib.parse.urlencode({"url": url}), FORM)
@@ -143,7 +143,7 @@ class Vanished(Files):
 
     def test_it_is_noticed_without_a_write(self):                        # REST-36
         os.unlink(self.database(self.d, "-shm"))
-        self.wait(lambda: self.d.get("/healthz").status == 503, 20, "healthz to fail", self.d)
+        self.wait(lambda: self.d.get("/healthz").status == 503, what="healthz to fail", daemon=self.d)
         self.refuses()
 
 
@@ -153,8 +153,8 @@ class Damaged(Files):
         self.u = self.o.set("/f.xml", rss(*["needle%03d " % n + "x" * 500 for n in range(200)]))
         self.d = self.daemon()
         self.d.subscribe(self.u)
-        self.wait(lambda: len(self.d.feed(self.u, len=1000).json["entries"]) == 200, 10,
-                  "the entries", self.d)
+        self.wait(lambda: len(self.d.feed(self.u, len=1000).json["entries"]) == 200,
+                  what="the entries", daemon=self.d)
         self.d.stop()
         with open(self.database(self.d), "r+b") as file:
             whole = file.read()

@@ -173,6 +173,6 @@ class Harvest(Followed):
             '<at:deleted-entry ref="urn:cat:e3" when="%s"/>' % date(40), entry("e1", 41, "edited"),
             entry("new", 42)))
         first.ping(url)
-        self.wait(lambda: first.feed(url).json["entries"][0]["title"] == "new", 10, "new", first)
+        self.wait(lambda: first.feed(url).json["entries"][0]["title"] == "new", what="new", daemon=first)
         self.d.ping(view)
         self.wait_titles(view, "e0", "e2", "e4", "e5", "e6", "edited", "new")

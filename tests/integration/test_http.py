@@ -210,7 +210,7 @@ class Raw(Case):
         time.sleep(1.1)  # in the first second an end is taken for a half-close, and is answered
         for s in waiting:
             s.close()
-        self.wait(lambda: self.d.counter("http_held") == 0, 3)
+        self.wait(lambda: self.d.counter("http_held") == 0, 8)       # before the fetch is over
 
     def test_thousands_of_idle_connections(self):
         idle = []

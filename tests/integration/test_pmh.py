@@ -178,7 +178,7 @@ class Records(Case):
         def moved():
             self.d.ping(url)
             return self.d.record(self.o.url("/new.xml"))
-        self.wait(moved, 30, "the move", self.d)
+        self.wait(moved, what="the move", daemon=self.d)
         entry = Document(self.d.base + "/pmh?url=" + quote(url)).entries[0]
         link = [l.get("href") for l in entry.findall(ATOM + "link")
                 if l.get("type") == "application/atom+xml"][0]

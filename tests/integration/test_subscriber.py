@@ -13,7 +13,7 @@ import urllib.parse
 import zlib
 
 from .env.case import Case, slow
-from .env.daemon import BINARY, PATIENCE
+from .env.daemon import BINARY, HUNG, PATIENCE
 from .env.origin import Reply, rss
 from .env.websub_hub import Hub, atom
 
@@ -27,14 +27,14 @@ class Subscriber(Case):
         self.addCleanup(hub.close)
         return hub
 
-    def asked(self, n=1, mode="subscribe", hub=None, seconds=10, daemon=None):
+    def asked(self, n=1, mode="subscribe", hub=None, seconds=HUNG, daemon=None):
         """The n-th request of this mode at the hub."""
         hub = hub or self.h
         self.wait(lambda: len(hub.subscribers(mode)) >= n, seconds, "%s %d" % (mode, n), daemon)
         return hub.subscribers(mode)[n - 1]
 
     def active(self, d, u, state="active"):
-        self.wait(lambda: (d.record(u) or {}).get("hub_state") == state, 10, state, d)
+        self.wait(lambda: (d.record(u) or {}).get("hub_state") == state, what=state, daemon=d)
         return d.record(u)
 
     def marker(self, d):
@@ -90,9 +90,9 @@ class Subscriber(Case):
         self.active(d, page)
         # what the hub sends is the page: it says that there is something new
         self.o.set("/feed.rss", rss("a", "b"))
-        status, _, _ = self.h.deliver(asked, "<html><body>new</body></html>", content_type="text/html")
+        status, _ = self.h.deliver(asked, "<html><body>new</body></html>", content_type="text/html")
         self.assertIn(status, (200, 202))
-        self.wait(lambda: "b" in self.titles(d, feed), 10, "the fetch", d)
+        self.wait(lambda: "b" in self.titles(d, feed), what="the fetch", daemon=d)
 
     def test_a_page_without_a_feed(self):                                # SUBR-101
         d = self.daemon("--announced-only")
@@ -111,7 +111,7 @@ class Subscriber(Case):
             'type="application/rss+xml" href="%s"></head></html>') % (self.h.url(), page, feed),
             Content_Type="text/html"))
         self.assertIn(self.h.deliver(asked, "<html>", content_type="text/html")[0], (200, 202))
-        self.wait(lambda: "a" in self.titles(d, feed), 10, "the feed", d)
+        self.wait(lambda: "a" in self.titles(d, feed), what="the feed", daemon=d)
 
     def test_readers_are_interest_enough(self):                          # SUBR-100
         d, u = self.daemon(), self.o.url("/f.atom")
@@ -223,25 +223,23 @@ class Subscriber(Case):
         self.assertEqual("the hub refused with status 400",
                          self.active(d, u, "failed")["hub_error"])
         self.assertEqual(200, self.h.say(asked, "denied", reason="no " + asked.callback)[0])
-        self.wait(lambda: "denied" in d.record(u)["hub_error"], 10, "denial", d)
+        self.wait(lambda: "denied" in d.record(u)["hub_error"], what="denial", daemon=d)
         token = asked.callback.rsplit("/", 1)[1]
         for text in (d.get("/sub?type=json&all=1").body.decode(), d.text()):
             self.assertNotIn(token, text)
             self.assertNotIn(asked.secret, text)
 
     def test_a_silent_hub_keeps_no_other_waiting(self):                  # SUBR-100
-        silent, d = self.hub(raw=b""), self.daemon()
+        silent, d = self.hub(raw=b""), self.daemon("--fetch-timeout", "10m")
         urls = []
         for i in range(60):
             path = "/s%d.atom" % i
             urls.append(self.o.set(path, atom("old", hub=silent.url(), self_=self.o.url(path))))
         d.subscribe(*urls)
-        self.wait(lambda: len(silent.asked) >= 4, 10, "four requests", d)
+        self.wait(lambda: len(silent.asked) >= 4, what="four requests", daemon=d)
         u = self.o.set("/f.atom", atom("old", hub=self.h.url(), self_=self.o.url("/f.atom")))
-        began = time.monotonic()
         d.subscribe(u)
         self.active(d, u)
-        self.assertLess(time.monotonic() - began, 4 * PATIENCE)
         self.assertEqual(4, len(silent.asked))
 
     def test_verifications_that_were_not_asked_for(self):                # SUBR-205 SUBR-206
@@ -275,11 +273,10 @@ class Subscriber(Case):
         r = self.receiver()
         d, u, asked = self.subscribed(endpoint=r.url)
         before = len(self.o.seen("/f.atom"))
-        status, _, seconds = self.h.deliver(asked, atom("new"))
+        status, _ = self.h.deliver(asked, atom("new"))
         self.assertEqual(2, status // 100)
-        self.assertLess(seconds, 1 * PATIENCE)
         self.assertEqual({"old", "new"}, self.titles(d, u))              # merged: old is not gone
-        self.wait(lambda: r.titles() == ["new"], 10, "the push", d)
+        self.wait(lambda: r.titles() == ["new"], what="the push", daemon=d)
         self.assertEqual(before, len(self.o.seen("/f.atom")))
         self.assertTrue(d.record(u)["hub_delivered"])
         self.h.deliver(asked, atom("newer").replace("<title>F<", "<title>Only what is new<"))
@@ -333,7 +330,7 @@ class Subscriber(Case):
                 self.assertIn(title, self.titles(d, u))
         body = gzip.compress(atom("forged").encode())       # signed are the bytes as sent
         signed = hmac.new(asked.secret.encode(), atom("forged").encode(), "sha256").hexdigest()
-        status, _, _ = self.h.call("POST", asked.callback, body, {
+        status, _ = self.h.call("POST", asked.callback, body, {
             "Content-Type": "application/atom+xml", "Content-Encoding": "gzip",
             "X-Hub-Signature": "sha256=" + signed})
         self.assertEqual(202, status)
@@ -347,7 +344,7 @@ class Subscriber(Case):
                 ("gzip", atom("plain").encode(), 400), ("gzip", bomb, 413),
                 ("gzip", gzip.compress(atom("cut").encode())[:-20], 400)):
             with self.subTest(coding=coding, expected=expected):
-                status, answer, _ = self.h.deliver(asked, body, coding=coding)
+                status, answer = self.h.deliver(asked, body, coding=coding)
                 self.assertEqual(expected, status, answer)
         self.assertEqual(200, self.h.deliver(asked, atom("good"))[0])
         self.assertEqual({"old", "good"}, self.titles(d, u))
@@ -398,37 +395,38 @@ class Subscriber(Case):
 
     # ---- leases ----
     def test_a_lease_is_renewed_before_its_end(self):                    # SUBR-306
-        self.h.lease = 4
+        self.h.lease = int(4 * PATIENCE)
         d, u, first = self.subscribed()
-        second = self.asked(2, seconds=4, daemon=d)
-        self.assertLess(second.at - first.at, 4)
+        second = self.asked(2, daemon=d)
+        self.assertLess(second.at - first.at, self.h.lease)
         self.assertEqual((first.callback, first.secret), (second.callback, second.secret))
         self.asked(3, daemon=d)
         self.assertEqual("active", d.record(u)["hub_state"])
 
     def test_polling_slows_down_while_the_hub_works(self):               # SUBR-306
-        d, u, asked = self.subscribed("--level2-period", "1s", "--hub-backup-period", "60s", freq=2)
+        d, u, asked = self.subscribed("--level2-period", "1s", "--hub-backup-period", "1h", freq=2)
         self.h.deliver(asked, atom("new"))
-        self.wait(lambda: d.record(u)["next_reason"] == "hub", 10, "the slow pace", d)
+        d.wait_idle()
+        self.wait(lambda: d.record(u)["next_reason"] == "hub", what="the slow pace", daemon=d)
         before = len(self.o.seen("/f.atom"))
         other = self.o.set("/other.xml", rss("a"))             # without a hub: at the usual pace
         d.subscribe(other, freq=2)
-        self.wait(lambda: len(self.o.seen("/other.xml")) >= 3, 10, "three polls", d)
+        self.wait(lambda: len(self.o.seen("/other.xml")) >= 3, what="three polls", daemon=d)
         self.assertEqual(before, len(self.o.seen("/f.atom")))
         # the hub withdraws: the usual pace is back at once
         self.assertEqual(200, self.h.say(asked, "denied", reason="not any more")[0])
-        self.wait(lambda: len(self.o.seen("/f.atom")) >= before + 3, 10, "the usual pace", d)
+        self.wait(lambda: len(self.o.seen("/f.atom")) >= before + 3, what="the usual pace", daemon=d)
         shown = d.record(u)
         self.assertEqual(("failed", "the hub denied it: not any more", "period"),
                          (shown["hub_state"], shown["hub_error"], shown["next_reason"]))
 
     def test_a_silent_hub_leaves_the_usual_pace(self):                   # SUBR-306
-        d, u, _ = self.subscribed("--level2-period", "1s", "--hub-backup-period", "60s", freq=2)
+        d, u, _ = self.subscribed("--level2-period", "1s", "--hub-backup-period", "1h", freq=2)
         self.o.set("/f.atom", atom("old", "missed", hub=self.h.url(), self_=u))
-        self.wait(lambda: "missed" in self.titles(d, u), 30, "the update", d)
+        self.wait(lambda: "missed" in self.titles(d, u), what="the update", daemon=d)
         self.assertTrue(d.record(u)["hub_missed"])
         before = len(self.o.seen("/f.atom"))
-        self.wait(lambda: len(self.o.seen("/f.atom")) >= before + 4, 12, "polls", d)
+        self.wait(lambda: len(self.o.seen("/f.atom")) >= before + 4, what="polls", daemon=d)
         self.assertEqual("period", d.record(u)["next_reason"])
 
     def test_a_hub_that_never_verifies_leaves_the_usual_pace(self):      # SUBR-306
@@ -438,19 +436,19 @@ class Subscriber(Case):
         d = self.daemon("--level2-period", "1s")
         d.subscribe(u, freq=2)
         self.asked(daemon=d)
-        self.wait(lambda: len(self.o.seen("/f.atom")) >= 4, 10, "polls", d)
+        self.wait(lambda: len(self.o.seen("/f.atom")) >= 4, what="polls", daemon=d)
         self.assertEqual(("asking", "period"),
                          (d.record(u)["hub_state"], d.record(u)["next_reason"]))
 
     def test_a_lease_that_ends_gives_the_usual_pace_back(self):          # SUBR-306
-        self.h.lease = 6
-        d, u, asked = self.subscribed("--level2-period", "1s", "--hub-backup-period", "60s", freq=2)
+        self.h.lease = int(6 * PATIENCE)
+        d, u, asked = self.subscribed("--level2-period", "1s", "--hub-backup-period", "1h", freq=2)
         self.h.status = 500
         self.h.deliver(asked, atom("new"))
-        self.wait(lambda: d.record(u)["next_reason"] == "hub", 5, "the slow pace", d)
+        self.wait(lambda: d.record(u)["next_reason"] == "hub", what="the slow pace", daemon=d)
         self.active(d, u, "failed")
         before = len(self.o.seen("/f.atom"))
-        self.wait(lambda: len(self.o.seen("/f.atom")) >= before + 3, 10, "the usual pace", d)
+        self.wait(lambda: len(self.o.seen("/f.atom")) >= before + 3, what="the usual pace", daemon=d)
         self.assertIn("500", d.record(u)["hub_error"])
 
     def test_a_refused_request_is_tried_again_at_the_next_hub(self):
@@ -510,7 +508,8 @@ class Subscriber(Case):
         self.o.set("/f.atom", atom("old", hub=other.url(), self_=u))
         self.asked(hub=other, daemon=d)
         self.asked(1, "unsubscribe", daemon=d)
-        self.assertEqual(other.url(), self.active(d, u)["hub"])
+        self.wait(lambda: d.record(u)["hub"] == other.url(), what="the other hub", daemon=d)
+        self.active(d, u)
         self.o.set("/f.atom", atom("old"))
         self.asked(1, "unsubscribe", hub=other, daemon=d)
         self.wait(lambda: d.record(u)["hub"] is None, daemon=d)
@@ -536,12 +535,12 @@ class Subscriber(Case):
         self.h.lease = 3
         d, u, first = self.subscribed()
         d.kill()
-        n = len(self.h.subscribers())
         time.sleep(self.h.lease + 0.5)
+        n, n_verified = len(self.h.subscribers()), len(self.h.verified)
         self.h.lease = 1000
         d.start()
         self.assertEqual(first.callback, self.asked(n + 1, daemon=d).callback)
-        self.wait(lambda: len(self.h.verified) > n, daemon=d)
+        self.wait(lambda: len(self.h.verified) > n_verified, daemon=d)
         self.active(d, u)
 
     # ---- one Feedmill behind another ----
@@ -563,7 +562,7 @@ class Subscriber(Case):
         checked = shown["last_check"]
         self.o.set("/f.xml", rss("b", "a"))
         first.ping(u)
-        self.wait(lambda: self.titles(second, v) == {"a", "b"}, 10, "the delivery", second)
+        self.wait(lambda: self.titles(second, v) == {"a", "b"}, what="the delivery", daemon=second)
         self.assertEqual(checked, second.record(v)["last_check"])
         self.end(second, v, *[s["id"] for s in second.get("/sub?type=json").json["subscriptions"]])
         self.active(second, v, "idle")
@@ -574,7 +573,7 @@ class Subscriber(Case):
         u, v, first, second = self.federated("/smart?url=%s&type=atom&order=-modified")
         self.o.set("/f.xml", rss("b", "a"))
         first.ping(u)
-        self.wait(lambda: self.titles(second, v) == {"a", "b"}, 10, "the delivery", second)
+        self.wait(lambda: self.titles(second, v) == {"a", "b"}, what="the delivery", daemon=second)
         self.assertTrue(second.record(v)["hub_delivered"])
 
     def test_a_feedmill_behind_one_with_a_token(self):                   # SUBR-300
@@ -584,11 +583,11 @@ class Subscriber(Case):
         v = "%s/archive?url=%s" % (first.base.replace("//", "//any:t0ken@"), urllib.parse.quote(u, ""))
         second.subscribe(v)
         self.wait(lambda: [f["hub_state"] for f in second.get("/sub?type=json").json["feeds"]]
-                  == ["active"], 10, "the subscription", second)
+                  == ["active"], what="the subscription", daemon=second)
         self.o.set("/f.xml", rss("b", "a"))
         token = {"Authorization": "Bearer t0ken"}
         self.assertEqual(200, first.call("GET", "/ping?url=" + urllib.parse.quote(u), headers=token).status)
-        self.wait(lambda: self.titles(second, v) == {"a", "b"}, 10, "the delivery", second)
+        self.wait(lambda: self.titles(second, v) == {"a", "b"}, what="the delivery", daemon=second)
         self.assertTrue(second.get("/sub?type=json").json["feeds"][0]["hub_delivered"])
         self.assertNotIn("t0ken", second.get("/sub?type=json").body.decode() + second.text())
 

@@ -4,7 +4,7 @@ import os
 import time
 import unittest
 
-from .daemon import Daemon, wait_for
+from .daemon import HUNG, Daemon, wait_for
 from .origin import Origin
 from .receiver import Receiver
 
@@ -27,7 +27,7 @@ class Case(unittest.TestCase):
         self.addCleanup(receiver.close)
         return receiver
 
-    def wait(self, condition, seconds=10, what="the condition", daemon=None):
+    def wait(self, condition, seconds=HUNG, what="the condition", daemon=None):
         return wait_for(condition, seconds, what, daemon)
 
     def next_second(self):

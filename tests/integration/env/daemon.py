@@ -14,6 +14,7 @@ import urllib.parse
 BINARY = os.environ.get("FEEDMILL_BINARY", "build/feedmill")
 # sanitizers and slow machines: every deadline of a test is multiplied by this
 PATIENCE = float(os.environ.get("FEEDMILL_PATIENCE", "1"))
+HUNG = 60  # seconds, times PATIENCE: what has not come by then does not come
 REPORTS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:", "impossible:")
 
 
@@ -155,24 +156,24 @@ class Daemon:
                 return feed
         return None
 
-    def wait_metric(self, name, value, seconds=10):
+    def wait_metric(self, name, value, seconds=HUNG):
         """Wait until this counter has come to `value`; returns what it is."""
         def there():
             now = self.counter(name)
             return (now,) if now >= value else None
         return wait_for(there, seconds, "%s of %d" % (name, value), self)[0]
 
-    def wait_log(self, text, n=1, seconds=10):
+    def wait_log(self, text, n=1, seconds=HUNG):
         """Wait until n lines of the log have this text; returns the last of them."""
         def there():
             found = [line for line in list(self.log) if text in line]
             return found[n - 1] if len(found) >= n else None
         return wait_for(there, seconds, "line %d with %r in the log" % (n, text), self)
 
-    def wait_idle(self, seconds=10):
-        """Wait until nothing is fetched, stored or pushed, and nothing waits for that."""
-        names = ("fetch_queued", "fetch_running", "store_queued", "push_running")
-        wait_for(lambda: not any(self.counter(n) for n in names), seconds, "rest", self)
+    def wait_idle(self, seconds=HUNG):
+        """Wait until all that came so far is fetched, stored, pushed and counted, with all that follows
+        from it. What has its time later (a retry, the next poll) is not waited for."""
+        wait_for(lambda: self.counter("work_pending") == 0, seconds, "rest", self)
 
     def stored(self, url):
         """Return when all that was handed to the storer before is committed: it takes what it is given
@@ -192,7 +193,7 @@ class Daemon:
             return proxy.weblogUpdates.ping(name, url)
 
 
-def wait_for(condition, seconds=10, what="the condition", daemon=None):
+def wait_for(condition, seconds=HUNG, what="the condition", daemon=None):
     """Poll until condition() is true; returns what it returned."""
     deadline = time.monotonic() + seconds * PATIENCE
     while True:

@@ -47,11 +47,11 @@ class Fickle:
             if self.hangs(path, len(calls)):
                 await reader.read(1)  # until the caller gives up
                 raise ConnectionResetError
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: %d\r\n\r\n"
-                         % len(ANSWER) + ANSWER)
-            await writer.drain()
         finally:
-            self.running -= 1
+            self.running -= 1  # before the answer goes out, which may bring the next call
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: %d\r\n\r\n"
+                     % len(ANSWER) + ANSWER)
+        await writer.drain()
 
     def url(self, path, host=1):
         """The endpoint at this path of the host-th host (from 1)."""

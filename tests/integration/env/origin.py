@@ -95,13 +95,16 @@ class Origin:
             self.send(handler, seen, reply or Reply(404, "nothing here"))
         except (BrokenPipeError, ConnectionResetError):
             handler.close_connection = True
-        finally:
-            with self.lock:
-                self.open_now[handler.path] -= 1
+
+    def leave(self, seen):
+        """The request is open no longer: said before its answer goes out, which may bring the next one."""
+        with self.lock:
+            self.open_now[seen.path] -= 1
 
     def send(self, handler, seen, reply):
         if reply.delay:
             time.sleep(reply.delay)
+        self.leave(seen)
         if reply.reset:
             handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                                           b"\x01\x00\x00\x00\x00\x00\x00\x00")

@@ -34,23 +34,28 @@ class Receiver:
                     receiver.most_at_once = max(receiver.most_at_once, receiver.running)
                     step = receiver.script.pop(0) if receiver.script else None
                     receiver.fields.append(dict(self.headers.items()))
-                self.step = step
-                try:
-                    if isinstance(step, float):
-                        time.sleep(step)
-                    if step == "close":
-                        self.close_connection = True
-                        self.connection.close()
-                    elif isinstance(step, int):
-                        self.rfile.read(int(self.headers["Content-Length"]))
-                        self.send_response(step)
-                        self.send_header("Content-Length", "0")
-                        self.end_headers()
-                    else:
-                        super().do_POST()
-                finally:
-                    with receiver.lock:
-                        receiver.running -= 1
+                if isinstance(step, float):
+                    time.sleep(step)
+                if step == "close":
+                    self.leave()
+                    self.close_connection = True
+                    self.connection.close()
+                elif isinstance(step, int):
+                    self.rfile.read(int(self.headers["Content-Length"]))
+                    self.send_response(step)
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                else:
+                    super().do_POST()
+
+            def leave(self):
+                """The call is over: said before its answer goes out, which may bring the next one."""
+                with receiver.lock:
+                    receiver.running -= 1
+
+            def end_headers(self):
+                self.leave()
+                super().end_headers()
 
             def decode_request_content(self, data):
                 with receiver.lock:

@@ -8,6 +8,7 @@ import threading
 import time
 import urllib.parse
 
+from .daemon import PATIENCE
 
 
 class Asked:
@@ -39,12 +40,12 @@ class Hub:
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if self.path.startswith("/moved"):
+                    with hub.lock:
+                        hub.moved = (self.headers["Content-Type"], body)
                     self.send_response(int(self.path[len("/moved"):]))
                     self.send_header("Location", "/hub")
                     self.send_header("Content-Length", "0")
                     self.end_headers()
-                    with hub.lock:
-                        hub.moved = (self.headers["Content-Type"], body)
                     return
                 assert self.headers["Content-Type"] == "application/x-www-form-urlencoded"
                 asked = Asked(body, self.path, self.headers)
@@ -91,15 +92,14 @@ class Hub:
     # ---- calls of callbacks ----
     @staticmethod
     def call(method, url, body=None, headers=None):
-        """Status and body of the answer, and the seconds it took."""
+        """Status and body of the answer."""
         parts = urllib.parse.urlsplit(url)
-        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
-        began = time.monotonic()
+        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60 * PATIENCE)
         try:
             connection.request(method, parts.path + ("?" + parts.query if parts.query else ""),
                                body=body, headers=headers or {})
             answer = connection.getresponse()
-            return answer.status, answer.read(), time.monotonic() - began
+            return answer.status, answer.read()
         finally:
             connection.close()
 
@@ -113,13 +113,13 @@ class Hub:
     def verify(self, asked):
         challenge = "c%d &?=ä+ok" % time.monotonic_ns()
         more = {"lease_seconds": self.lease} if asked.mode == "subscribe" else {}
-        status, body, _ = self.say(asked, asked.mode, challenge=challenge, **more)
+        status, body = self.say(asked, asked.mode, challenge=challenge, **more)
         with self.lock:
             self.verified.append((asked.mode, status, body == challenge.encode()))
 
     def deliver(self, asked, body, method="sha256", secret=None, content_type="application/atom+xml",
                 coding=None):
-        """POST the body; method None: not signed. (status, body, seconds)"""
+        """POST the body; method None: not signed. (status, body)"""
         body = body.encode() if isinstance(body, str) else body
         headers = {"Content-Type": content_type,
                    "Link": '<%s>; rel="hub", <%s>; rel="self"' % (self.url(), asked.topic)}

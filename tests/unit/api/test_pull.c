@@ -280,6 +280,7 @@ static void test_pull__deadline_passes(void **state)
     struct api_cfg cfg = w->cfg;
     struct answer ans;
 
+    assert_int_equal(200, get(w, &arena, "/feed?url=" OK).status);
     cfg.fetch_wait_ms = 100;
     api_reload(w->api, &cfg);
     ans = get(w, &arena, "/feed?url=http://p.test/hang");

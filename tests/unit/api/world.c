@@ -457,7 +457,7 @@ int open_request(struct world *w, const char *method, const char *target, const 
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
     struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons((uint16_t)w->port)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    struct timeval limit = {.tv_sec = 20};
+    struct timeval limit = {.tv_sec = 120}; /* longer than a long poll of the tests */
     size_t sent = 0;
 
     sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -86,7 +86,7 @@ void publish(struct world *w, const char *url, int from, int n);
     do {                                                                                           \
         int tries_ = 0;                                                                            \
         while (!(cond)) {                                                                          \
-            if (++tries_ > 1000)                                                                   \
+            if (++tries_ > 12000)                                                                  \
                 fail_msg("never: %s", #cond);                                                      \
             nap(5);                                                                                \
         }                                                                                          \

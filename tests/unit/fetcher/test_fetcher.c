@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/stats.h"
 #include "fetcher/reading.h"
+#include "fetcher/waiting.h"
 
 /* SCHED-11, SCHED-12, D9, D44: first, not modified, same body, other document, changed entry. */
 static void test_fetcher__documents_become_revisions(void **state)
@@ -323,17 +324,20 @@ static void test_fetcher__failures(void **state)
 {
     struct world *w = *state;
     struct ticket t;
-    int64_t id;
+    int64_t id, begun_ms, n_errors;
 
     serve(w, "/f", NULL, RSS(ITEM("a", "A")));
     id = subscribe(w, origin_url(w->origin, "/f"), NULL, 1, 0);
     assert_int_equal(fetch(w, id), RC_OK);
     origin_set(w->origin, "/f", &(struct origin_page){.status = 500});
+    begun_ms = clock_mono_ms();
     assert_int_equal(fetch_into(w, id, REASON_READER, &t), RC_PEER);
     assert_int_equal(t.status, 500);
     assert_int_equal(origin_count(w->origin, "/f"), 2);
     assert_int_equal(fetch_into(w, id, REASON_READER, &t), RC_PEER);
-    assert_int_equal(origin_count(w->origin, "/f"), 2);
+    if (clock_mono_ms() - begun_ms < FAILURE_HOLDS_MS) /* a busy machine may take longer */
+        assert_int_equal(origin_count(w->origin, "/f"), 2);
+    n_errors = feed_of(w, id)->n_errors;
     assert_int_equal(feed_of(w, id)->state, FEED_FAILING);
     assert_int_equal(feed_of(w, id)->next_reason, REASON_BACKOFF);
     assert_int_equal(count_revisions(w, id), 1);
@@ -342,7 +346,7 @@ static void test_fetcher__failures(void **state)
     serve(w, "/f", NULL, PAGE(LINK("/other")));
     assert_int_equal(fetch(w, id), RC_UNSUPPORTED);
     assert_int_equal(origin_count(w->origin, "/other"), 0);
-    assert_int_equal(feed_of(w, id)->n_errors, 2);
+    assert_int_equal(feed_of(w, id)->n_errors, n_errors + 1);
     assert_int_equal(fetch_into(w, 12345, REASON_READER, &t), RC_NOT_FOUND);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/stats.h"
 #include "fetcher/sweeper.h"
 #include "fetcher/time_heap.h"
 
@@ -147,6 +148,30 @@ static void test_sweeper__thread_hands_over_due_feeds(void **state)
     sweeper_free(&s);
 }
 
+/* What is due already is pending work as soon as it is put, until it was handed over; what is due
+ * later is none. */
+static void test_sweeper__due_feeds_are_pending_work(void **state)
+{
+    struct seen seen = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, {0}};
+    struct sweeper *s = sweeper_new(on_due, &seen);
+
+    (void)state;
+    assert_int_equal(stats_get(STAT_work_pending), 0);
+    sweeper_put(s, 1, clock_now_s() + 1000);
+    assert_int_equal(stats_get(STAT_work_pending), 0);
+    sweeper_put(s, 2, clock_now_s());
+    sweeper_put(s, 3, clock_now_s());
+    assert_int_equal(stats_get(STAT_work_pending), 1);
+    sweeper_start(s);
+    while (stats_get(STAT_work_pending) > 0)
+        sched_yield();
+    sweeper_stop(s);
+    assert_int_equal(seen.n, 2);
+    sweeper_put(s, 2, 0); /* the thread has ended: nobody takes it any more */
+    sweeper_free(&s);
+    assert_int_equal(stats_get(STAT_work_pending), 0);
+}
+
 /* The feeds are handed over under the lock: one that is put again at that moment is either among
  * them or still in the heap, so it does not come out for its old time after it has got a new one.
  */
@@ -195,6 +220,7 @@ int main(void)
         cmocka_unit_test(test_sweeper__clock_is_set_back),
         cmocka_unit_test(test_sweeper__heap_order_survives_changes),
         cmocka_unit_test(test_sweeper__thread_hands_over_due_feeds),
+        cmocka_unit_test(test_sweeper__due_feeds_are_pending_work),
         cmocka_unit_test(test_sweeper__a_new_time_counts_at_once),
     };
 

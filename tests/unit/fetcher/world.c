@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "net/http_client.h"
 
-#define WAIT_MS 15000
+#define WAIT_MS 60000 /* what has not come by then does not come */
 
 static void ticket_end(struct ticket *t)
 {

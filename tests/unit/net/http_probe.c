@@ -41,7 +41,7 @@ bool wait_for(struct fixture *f, const int *counter, int n)
     bool ok = true;
 
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 5;
+    until.tv_sec += 60;
     pthread_mutex_lock(&f->lock);
     while (*counter < n && ok)
         ok = pthread_cond_timedwait(&f->changed, &f->lock, &until) == 0;
@@ -52,7 +52,7 @@ bool wait_for(struct fixture *f, const int *counter, int n)
 
 bool wait_stat(enum stat_id stat, int64_t n)
 {
-    for (int i = 0; i < 500 && stats_get(stat) != n; i++)
+    for (int i = 0; i < 6000 && stats_get(stat) != n; i++)
         poll(NULL, 0, 10);
     return stats_get(stat) == n;
 }

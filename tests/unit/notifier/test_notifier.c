@@ -196,7 +196,7 @@ static void test_notifier__tried_again_after_refused(void **state)
 {
     struct world *w = *state;
     struct subscription sub;
-    int64_t feed, id, until = clock_mono_ms() + 10000;
+    int64_t feed, id, until = clock_mono_ms() + 60000;
 
     world_start(w);
     feed = world_feed(w, FEED);
@@ -624,7 +624,7 @@ static void test_notifier__time_out_and_reload(void **state)
     struct world *w = *state;
     struct notifier_cfg cfg;
     struct subscription sub;
-    int64_t feed, id, until = clock_mono_ms() + 10000;
+    int64_t feed, id, until = clock_mono_ms() + 60000;
 
     world_start(w);
     cfg = w->cfg;
@@ -671,7 +671,7 @@ static void test_notifier__guard_is_asked(void **state)
 {
     struct world *w = *state;
     struct subscription sub;
-    int64_t feed, id, until = clock_mono_ms() + 10000;
+    int64_t feed, id, until = clock_mono_ms() + 60000;
 
     guard_free(&w->guard);
     assert_int_equal(guard_new(NULL, 0, &w->guard, NULL), RC_OK);

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 
-#define WAIT_MS 10000
+#define WAIT_MS 60000 /* what has not come by then does not come */
 
 /* An operation of the store that is waited for. */
 struct waiting {

@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define WAIT_MS 10000
+#define WAIT_MS 60000 /* what has not come by then does not come */
 #define DRIP_MS 50
 
 struct path {
@@ -36,6 +36,7 @@ struct origin_talk {
     struct origin *o;
     int fd;
     bool ends;
+    struct path *path; /* of the request, while it is open; or NULL */
     struct origin_request request;
     LIST_ENTRY(origin_talk) next;
 };
@@ -132,8 +133,23 @@ static void wait_released(struct origin *o, const char *path, bool waits)
     pthread_mutex_unlock(&o->lock);
 }
 
+/* The request is open no longer. Said before its answer goes out, which may bring the next one. */
+static void leave(struct origin_talk *t)
+{
+    struct origin *o = t->o;
+
+    if (t->path == NULL)
+        return;
+    pthread_mutex_lock(&o->lock);
+    t->path->open--;
+    o->open--;
+    pthread_mutex_unlock(&o->lock);
+    t->path = NULL;
+}
+
 bool origin_say(struct origin_talk *t, const void *bytes, size_t n)
 {
+    leave(t);
     for (size_t done = 0; done < n;) {
         ssize_t sent = send(t->fd, (const char *)bytes + done, n - done, MSG_NOSIGNAL);
 
@@ -279,8 +295,10 @@ static void serve(struct origin_talk *t, struct seen *seen)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct origin *o = t->o;
-    struct path copy = {.name = NULL}, *p = note(o, seen, &copy);
+    struct path copy = {.name = NULL};
     struct origin_page page = {.status = 404};
+
+    t->path = note(o, seen, &copy);
 
     t->request = (struct origin_request){
         .path = seen->path, .head = seen->head, .body = seen->body, .nth = seen->nth, .arena = &a};
@@ -290,10 +308,7 @@ static void serve(struct origin_talk *t, struct seen *seen)
         o->script(o->ctx, &t->request, &page);
     answer(t, page);
     path_free(&copy);
-    pthread_mutex_lock(&o->lock);
-    p->open--;
-    o->open--;
-    pthread_mutex_unlock(&o->lock);
+    leave(t);
 }
 
 static void *talk_main(void *arg)
