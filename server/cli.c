@@ -223,6 +223,12 @@ char *cli_read_file(const char *name, const char *path, size_t max, size_t *len_
     size_t n;
     bool bad;
 
+    if (f == NULL && errno == ENOENT && strstr(path, "://") != NULL) {
+        cli_fail(name,
+                 "%s is a URL, and a file is needed; try \"curl -sL %s | feedmill %s --url %s\"",
+                 path, path, name, path);
+        return NULL;
+    }
     if (f == NULL) {
         cli_fail(name, "%s: %s", path, strerror(errno));
         return NULL;

@@ -264,6 +264,22 @@ static int convert_file(const char *name, const struct job *job, convert_fn *con
     return bad ? cli_fail(name, "%s: the result cannot be written: %s", path, strerror(errno)) : 0;
 }
 
+/* CLI_OK, or what is wrong with the flags has been printed. */
+static int check_job(const char *name, const struct job *job)
+{
+    if (job->url.len > 0 && str_find(job->url, STR("://")) <= 0)
+        return cli_misuse(name,
+                          "--url \"%.*s\" is not an absolute URL, such as http://example.org/",
+                          STR_ARG(job->url));
+    for (size_t i = 0; i < job->n_headers; i++)
+        if (str_chr(job->headers[i], ':') <= 0)
+            return cli_misuse(name,
+                              "--header \"%.*s\" is not a header field, such as 'Content-Type: "
+                              "text/xml'",
+                              STR_ARG(job->headers[i]));
+    return CLI_OK;
+}
+
 static int convert_all(int argc, char **argv, convert_fn *convert)
 {
     struct job job = {.url = STR_NULL};
@@ -280,6 +296,8 @@ static int convert_all(int argc, char **argv, convert_fn *convert)
     size_t skip;
 
     if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+        return code;
+    if ((code = check_job(argv[0], &job)) != CLI_OK)
         return code;
     if (argc > 2 && str_is_null(job.out_dir))
         return cli_misuse(argv[0], "several files need --out DIR");

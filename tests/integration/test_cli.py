@@ -345,6 +345,17 @@ class Files(Case):
                     self.assertEqual(letter, json.load(f)["entries"][0]["title"])
             self.assertEqual(2, self.run_it("parse", *names).returncode)
 
+    def test_what_cannot_be_meant_is_told(self):
+        for flag, value, says in (("--url", "nonsense", "absolute URL"), ("--header", "text/xml", "Content-Type: "),
+                                  ("--header", ": x", "Content-Type: ")):
+            done = self.run_it("parse", flag, value, text=rss("a").encode())
+            self.assertEqual(2, done.returncode, value)
+            self.assertIn('%s "%s"' % (flag, value), done.stderr.decode())
+            self.assertIn(says, done.stderr.decode())
+        done = self.run_it("parse", "http://h.example/f")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("parse --url http://h.example/f", done.stderr.decode())
+
     def test_discover_and_opml(self):
         done = self.run_it("discover", "--url", "http://h.example/d/p", text=(
             b'<link rel=alternate type=application/atom+xml href=f title=T>'))
