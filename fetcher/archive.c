@@ -22,7 +22,7 @@ static enum job_step answered(struct job *job UNUSED)
     return STEP_UNDERSTAND;
 }
 
-/* Only what is new, changed or deleted. */
+/* Keep only entries that are new, changed or deleted. */
 static void keep_events(struct reading *r, struct archive_outcome *o)
 {
     struct entry_change *events = ARENA_ARRAY(&r->a, struct entry_change, r->n_changes + 1);

@@ -33,8 +33,8 @@ static void write_head(struct arena *a, struct buf *buf, struct str href,
     json_write(buf, head);
 }
 
-/* The head's JSON; null when it is what is stored. Facts of the one answer stand last and do not
- * count in the comparison. */
+/* Returns the head's JSON, or null when it is the same as the stored one. Members that come from
+ * this answer alone are written last and are not compared. */
 static struct str head_json(struct arena *a, const struct job *job, const struct feed_doc *doc,
                             struct str href, struct str stored)
 {
@@ -78,7 +78,8 @@ static struct str bounded(struct str s)
     return text_or_empty(s);
 }
 
-/* The site of the feed, canonical; empty when its link is not a web address (it may be an id). */
+/* Returns the canonical URL of the feed's site. Empty when the feed's link is not a web address: it
+ * may be an id. */
 static struct str site_of(struct arena *a, const struct feed_doc *doc)
 {
     struct url_parts parts;
@@ -100,7 +101,7 @@ void check_head(struct arena *a, const struct job *job, const struct feed *fresh
 
 /* ---- where the feed lives -------------------------------------------------------------------- */
 
-/* Known only from a document that was understood there. */
+/* The feed's URL is taken over only when a document was understood there. */
 static void fill_url(struct arena *a, const struct feed *fresh, const struct found_at *at,
                      struct feed_check *o)
 {
@@ -112,7 +113,7 @@ static void fill_url(struct arena *a, const struct feed *fresh, const struct fou
         !str_is_null(fresh->credential) && !job_may_identify(fresh, at->url))
         return; /* the credential would go to another host */
     if (!str_is_null(at->for_url) && !str_eq(at->for_url, fresh->url))
-        return; /* the feed has moved since the job began: its row knows better */
+        return; /* the feed has moved since the job began, so its row is newer than this answer */
     if (str_eq(at->url, fresh->url))
         return;
     o->url = at->url;
@@ -142,8 +143,9 @@ static bool hub_works(const struct feed *feed, int64_t now)
            feed->upstream.lease_end_at > now;
 }
 
-/* What this answer says of the feed's upstream hub, whose lease is good: a hub that did not tell of
- * an update is not trusted until it delivers. A ping may have been faster than the hub. */
+/* Judge the feed's upstream hub, whose lease has not ended. If the hub did not tell of an update,
+ * it is not trusted until it delivers again. After a ping, news do not count against the hub,
+ * because the ping may have been faster. */
 static void judge_hub(const struct job *job, const struct feed *fresh, bool has_news,
                       struct feed_check *o)
 {
@@ -207,7 +209,7 @@ static void fill_schedule(const struct job *job, const struct feed *fresh,
         judge_hub(job, fresh, found->has_news, o);
         facts.hub_trust = o->trust;
     }
-    /* whoever had the feed added wants it, too */
+    /* the user who had the feed added counts as a reader, too */
     if ((job->reasons & REASON_BIT(REASON_READER)) != 0 || fresh->last_check_at == TIME_UNKNOWN)
         facts.wanted_at = now;
     if (job->resp.max_age_s >= 0)
@@ -224,7 +226,7 @@ static void fill_success(struct arena *a, const struct job *job, const struct fe
                          const struct found_at *at, struct feed_check *o)
 {
     o->state = FEED_OK;
-    /* a 304 may leave validators out; a 200 without them has none */
+    /* a 304 may leave out validators that are still valid; a 200 without validators has none */
     o->etag = job->resp.etag;
     o->last_modified = job->resp.last_modified;
     if (job->resp.kind != RESPONSE_DOCUMENT)

@@ -1,10 +1,10 @@
 /* fetcher/content.c - the source "content": the content of one metadata record (Atom-PMH).
  *
- * A harvest does not wait for contents: entries are stored as the feed has them, and what is to be
- * fetched stands in the database with a time. A turn asks for one alternate of one metadata record,
- * in the slot of the feed and in a class of its own: after all fetches of feeds, one at a time and
- * apart from each other on a host. Its answer is stored, and the commit says when the next one is
- * due. */
+ * A harvest does not wait for contents. Entries are stored as the feed has them, and the database
+ * has a row with a due time for each content that is still to be fetched. A job asks for one
+ * alternate of one metadata record. It uses the slot of the feed, in a class of its own: contents
+ * come after all fetches of feeds, one at a time per host and with a gap between them. The answer
+ * is stored, and the commit notice says when the next content is due. */
 #include "fetcher/content.h"
 
 #include "base/buf.h"
@@ -19,11 +19,11 @@
 #include "net/url.h"
 
 #define TEXT_MAX ((size_t)64 * 1024)
-#define CLOSED_RETRY_S 86400 /* an address that is closed here: no request was made */
+#define CLOSED_RETRY_S 86400 /* the guard forbids the address, so no request was made */
 
 struct content {
-    struct open_content open; /* entry_id 0: nothing is to be asked for */
-    struct value *entry;      /* its present object */
+    struct open_content open; /* entry_id 0: nothing is pending */
+    struct value *entry;      /* the entry as it is stored now */
     struct metadata_alternate alternates[METADATA_ALTERNATES_MAX];
     size_t n_alternates;
 };
@@ -38,8 +38,7 @@ static const struct metadata_alternate *alternate_of(const struct content *c)
     return &c->alternates[c->open.form];
 }
 
-/* ---- where it is asked: before it is queued ----------------------------------------------------
- */
+/* ---- where it is asked: before it is queued -------------------------------------------------- */
 
 static enum rc read_pending(struct arena *a, int64_t feed_id, struct str feed_url, struct reader *r,
                             struct content *out, struct err *err)
@@ -56,7 +55,7 @@ static enum rc read_pending(struct arena *a, int64_t feed_id, struct str feed_ur
     return RC_OK;
 }
 
-/* The canonical URL of the alternate whose turn it is; null when there is none such. */
+/* Returns the canonical URL of the alternate that is next; null when there is none. */
 static struct str url_of(struct arena *a, const struct content *c)
 {
     struct url_parts parts;
@@ -72,7 +71,7 @@ struct look_up {
     struct arena arena;
     size_t n;
     int64_t *ids;
-    struct str *hosts; /* empty: the feed is gone, or unknown as yet */
+    struct str *hosts; /* empty: the feed was removed, or is not known yet */
 };
 
 static void free_look_up(struct look_up *look)
@@ -95,7 +94,7 @@ static void on_looked_up(void *ctx)
     fetch_loop_pump(f);
 }
 
-/* The host of the next content of the feed, or the feed's own. */
+/* Returns the host of the feed's next content, or the feed's own host. */
 static struct str host_of(struct look_up *look, int64_t feed_id, struct reader *r)
 {
     struct arena *a = &look->arena;
@@ -119,8 +118,8 @@ static void look_up(void *ctx, struct reader *r)
     loop_post(look->f->loop, on_looked_up, look);
 }
 
-/* Loop. Without a reader, the feeds' own hosts stand for those of the contents: a job that has
- * another one to ask waits for it. */
+/* Runs on the loop. If there was no reader, the feeds' own hosts are used instead of those of the
+ * contents. A job that needs another host then waits for that one. */
 static void on_wanted(void *ctx)
 {
     struct look_up *look = ctx;
@@ -156,7 +155,7 @@ static enum job_step begin(struct job *job, struct reader *r)
 
     job->states[SOURCE_ID_content] = c;
     job->rc = read_pending(job->arena, job->feed_id, job->feed->url, r, c, &err);
-    if (job->rc != RC_OK || c->open.entry_id == 0) /* it was done, or is void */
+    if (job->rc != RC_OK || c->open.entry_id == 0) /* it is done already, or not needed any more */
         return STEP_END;
     job_ask(job, url_of(job->arena, c));
     return str_is_null(job->url) ? STEP_UNDERSTAND : STEP_QUEUE;
@@ -183,7 +182,7 @@ static struct str bounded(struct str s)
     return s;
 }
 
-/* Add what came to the entry; false when it is nothing that can be added. */
+/* Add the answer to the entry. False: the answer cannot be added. */
 static bool take(struct arena *a, const struct job *job, struct content_outcome *o)
 {
     AUTO(buf_release) struct buf buf = BUF_INIT(LIMIT_ENTRY);

@@ -1,11 +1,10 @@
 /* fetcher/delivery.c - the source "delivery": what an upstream hub sends to a callback of ours.
  *
- * A delivery is a job without a request and without a slot: it goes to the workers at once, and may
- * overlap with a poll of the feed, for the storer compares every entry with its row again. It is a
- * partial document (WebSub section 7 allows a difference): what it leaves out is not gone. When it
- * is not a feed (the topic is a web page, or the hub sends nothing but a notice), the feed is
- * fetched.
- */
+ * A delivery is a job without a request and without a slot. It goes to the workers at once, and may
+ * overlap with a poll of the feed, because the storer compares every entry with its row again. A
+ * delivery is a partial document (WebSub section 7 allows a difference), so entries that it leaves
+ * out are not deleted. When it is not a feed, because the topic is a web page or the hub sends only
+ * a notice, the feed is fetched. */
 #include "fetcher/delivery.h"
 
 #include <inttypes.h>
@@ -22,7 +21,7 @@
 #include "fetcher/stream.h"
 #include "net/decode.h"
 
-#define HELD_MAX ((int64_t)64 * 1024 * 1024) /* bytes of deliveries that wait */
+#define HELD_MAX ((int64_t)64 * 1024 * 1024) /* bytes of all waiting deliveries */
 
 struct delivery {
     struct fetcher *f;
@@ -37,8 +36,7 @@ static struct delivery *state_of(const struct job *job)
     return job->states[SOURCE_ID_delivery];
 }
 
-/* ---- room for those that wait ------------------------------------------------------------------
- */
+/* ---- room for those that wait ---------------------------------------------------------------- */
 
 static void give_room(struct fetcher *f, int64_t n_bytes)
 {
@@ -65,8 +63,7 @@ static void end(struct job *job, enum upstream_verdict verdict)
     job_free(&job);
 }
 
-/* ---- it comes in (any thread) ------------------------------------------------------------------
- */
+/* ---- it comes in (any thread) ---------------------------------------------------------------- */
 
 static void fill(struct job *job, const struct upstream_delivery *in,
                  const struct upstream_key *key)
@@ -93,7 +90,7 @@ enum upstream_verdict delivery_take(struct fetcher *f, const struct upstream_del
     enum upstream_verdict verdict = upstream_subs_admit(f->upstreams, in->token, job->arena, &key);
 
     if (verdict == VERDICT_TAKEN && str_trim(in->signature).len == 0)
-        verdict = VERDICT_UNSIGNED; /* a secret was given with every subscription (7.1.2) */
+        verdict = VERDICT_UNSIGNED; /* every subscription has a secret (7.1.2) */
     if (verdict != VERDICT_TAKEN)
         stats_inc(STAT_upstream_deliveries_refused_total);
     else if (!take_room(f, (int64_t)in->body.len))
@@ -118,10 +115,8 @@ enum upstream_verdict delivery_take(struct fetcher *f, const struct upstream_del
     return VERDICT_BUSY;
 }
 
-/* ---- it is read (a worker) ---------------------------------------------------------------------
- */
+/* ---- it is read (a worker) ------------------------------------------------------------------- */
 
-/* "sha256=hex": of the body, keyed by the secret (WebSub §7.1). */
 bool delivery_is_signed(struct str signature, struct str secret, struct str body)
 {
     static const struct {
@@ -151,7 +146,8 @@ bool delivery_is_signed(struct str signature, struct str secret, struct str body
     return false;
 }
 
-/* Undo the content coding. The signature was of the bytes as sent. */
+/* Undo the content coding. This comes after the check of the signature, which is of the coded
+ * bytes. */
 static enum upstream_verdict decode(struct job *job)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(LIMIT_FETCH_BODY);
@@ -187,7 +183,7 @@ static void on_pinged(void *ctx, enum rc rc, const struct store_result *res UNUS
     end(ctx, verdict_of(rc));
 }
 
-/* What was sent cannot be taken, but says that there is something new: the feed is fetched. */
+/* The delivery cannot be used, but it shows that there is something new: have the feed fetched. */
 static void ask_feed(struct job *job)
 {
     struct delivery *d = state_of(job);
@@ -200,7 +196,7 @@ static void ask_feed(struct job *job)
 static void stored(struct job *job, enum rc rc, const struct store_result *res,
                    const struct err *err UNUSED)
 {
-    if (rc == RC_OK && res->is_overtaken) { /* by a poll: the next one finds what is missing */
+    if (rc == RC_OK && res->is_overtaken) { /* by a poll; the next poll finds what is missing */
         ask_feed(job);
         return;
     }
@@ -209,14 +205,14 @@ static void stored(struct job *job, enum rc rc, const struct store_result *res,
     end(job, verdict_of(rc));
 }
 
-/* What a delivery comes to. */
+/* What became of a delivery. */
 enum taken {
     DELIVERY_STORED, /* the storer has it */
     DELIVERY_NO_FEED,
     DELIVERY_FAILED, /* the store could not be read, or has no room */
 };
 
-/* Is the document to be stored? Else the feed is asked. */
+/* Returns true when the document can be stored; false when the feed must be asked instead. */
 static bool is_next(struct reading *r, struct delivery_outcome *o)
 {
     switch (stream_place_push(r->job->feed, r->doc, &o->piece)) {
@@ -235,7 +231,8 @@ static bool is_next(struct reading *r, struct delivery_outcome *o)
     return false;
 }
 
-/* Metadata records are told apart from other entries; the rest of a history says nothing here. */
+/* Find out whether the entries are metadata records, because these are told apart in another way.
+ * Nothing else of the document's history is used here. */
 static bool read_history(struct reading *r, struct delivery_outcome *o)
 {
     struct feed_history history;
@@ -271,7 +268,8 @@ static enum taken take(struct reading *r)
     return rc == RC_OK ? DELIVERY_STORED : DELIVERY_FAILED;
 }
 
-/* A web page that led to no feed has no entries to which some could be added. */
+/* Parse and store the delivery. A feed that was last seen as a web page that leads to no feed has
+ * no entries, so nothing can be added to it. */
 static void run(struct reading *r)
 {
     struct job *job = r->job;
@@ -286,7 +284,8 @@ static void run(struct reading *r)
     case DELIVERY_STORED:
         break;
     case DELIVERY_NO_FEED:
-        stats_inc(STAT_upstream_deliveries_total); /* it says that there is something new */
+        /* without a document, but it shows that there is something new */
+        stats_inc(STAT_upstream_deliveries_total);
         ask_feed(job);
         break;
     case DELIVERY_FAILED:
@@ -303,7 +302,8 @@ static enum job_step understand(const struct parse_worker *w, struct job *job)
 
     if (!delivery_is_signed(d->signature, d->secret, job->body)) {
         stats_inc(STAT_upstream_deliveries_refused_total);
-        end(job, VERDICT_IGNORED); /* ignored, and the sender is not told (WebSub section 7.1.2) */
+        /* the sender is not told that it is ignored (WebSub section 7.1.2) */
+        end(job, VERDICT_IGNORED);
         return STEP_AWAY;
     }
     verdict = decode(job);
@@ -313,7 +313,7 @@ static enum job_step understand(const struct parse_worker *w, struct job *job)
         return STEP_AWAY;
     }
     reading_begin(&r, w, job);
-    run(&r); /* the job may be gone after it */
+    run(&r); /* the job may be freed already when this returns */
     reading_end(&r);
     return STEP_AWAY;
 }

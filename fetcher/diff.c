@@ -11,7 +11,7 @@
 #include "feed/text/date.h"
 #include "feed/text/json.h"
 
-#define TEXT_MAX ((size_t)64 * 1024) /* one normalized text; the document has the whole */
+#define TEXT_MAX ((size_t)64 * 1024) /* bytes of one normalized text that count */
 
 static bool has_ids(const struct feed_doc *doc)
 {
@@ -60,8 +60,7 @@ void diff_begin(struct arena *a, struct diff *d, const struct feed_doc *doc,
         identity_find_doubles(d->entries, doc->n_entries, d->policy.rule);
 }
 
-/* ---- what is to be asked ---------------------------------------------------------------------
- */
+/* ---- what is to be asked --------------------------------------------------------------------- */
 
 struct guid_count {
     size_t n_shown, n_known;
@@ -79,8 +78,8 @@ static struct guid_count *count_of(struct arena *a, struct map *counts, int64_t 
     return c;
 }
 
-/* settled[i]: its id says all: it is told apart by ids, and one entry here and one in the store
- * have this one. */
+/* settled[i] becomes true when the id of entry i is enough to recognise it: entries are told apart
+ * by ids, and the id occurs once in the document and once in the store. */
 static void find_settled(struct arena *a, const struct diff *d, bool *settled)
 {
     AUTO(map_forget) struct map counts = MAP_INIT;
@@ -179,7 +178,7 @@ void diff_learn(struct arena *a, struct diff *d, const struct known_entry *known
     struct known_entry *all = ARENA_ARRAY(a, struct known_entry, d->n_known + n + 1);
     size_t i = 0, k = 0, kept = 0;
 
-    while (i < d->n_known || k < n) { /* both by id */
+    while (i < d->n_known || k < n) { /* both are sorted by id */
         bool old = k == n || (i < d->n_known && d->known[i].id <= known[k].id);
 
         if (old && k < n && known[k].id == d->known[i].id)
@@ -192,7 +191,7 @@ void diff_learn(struct arena *a, struct diff *d, const struct known_entry *known
 
 /* ---- what has changed ------------------------------------------------------------------------ */
 
-/* At most TEXT_MAX bytes, cut between characters. */
+/* Returns at most TEXT_MAX bytes of the text, without cutting a character in two. */
 static struct str bounded(struct str s)
 {
     if (s.len > TEXT_MAX)
@@ -200,7 +199,7 @@ static struct str bounded(struct str s)
     return s;
 }
 
-/* The JSON, in `docs`. */
+/* Returns the entry's JSON, allocated in `docs`. */
 static struct str entry_json(struct arena *a, struct arena *docs, const struct value *obj)
 {
     static const char *const bulky[] = {"content", "summary", "summary_detail", "description"};
@@ -216,7 +215,7 @@ static struct str entry_json(struct arena *a, struct arena *docs, const struct v
             json_write(&buf, less);
         }
     }
-    if (!buf_ok(&buf)) { /* something we have no name for is huge: what identifies it stays */
+    if (!buf_ok(&buf)) { /* the entry is too large, so keep only what identifies it */
         static const char *const kept[] = {"id", "title", "link", "published", "updated"};
 
         less = value_dict(a);
@@ -241,7 +240,7 @@ static void doc_hash(struct str doc, struct str ext, unsigned char out[16])
     digest_content(buf_view(&both), out);
 }
 
-/* Is it the known entry without news? */
+/* Returns true when the entry is known and nothing in it has changed. */
 static bool is_same(const struct doc_entry *e, const struct identity_entry *it,
                     const struct known_entry *known, bool upheaval)
 {
@@ -258,8 +257,8 @@ static bool is_same(const struct doc_entry *e, const struct identity_entry *it,
     return memcmp(known->identity.essence, old, sizeof old) == 0;
 }
 
-/* Fill *c when the entry is new (`known` NULL), or differs from what is known; false when it does
- * not. */
+/* Fill *c when the entry is new (`known` is NULL) or has changed. Returns false when it has not
+ * changed. */
 static bool compare_entry(struct arena *a, struct arena *docs, const struct doc_entry *e,
                           const struct identity_entry *it, struct str uid, int64_t received_at,
                           const struct known_entry *known, bool upheaval, bool is_metadata,
@@ -278,7 +277,7 @@ static bool compare_entry(struct arena *a, struct arena *docs, const struct doc_
     c->is_metadata = is_metadata;
     c->marks = it->marks;
     memcpy(c->essence, it->essence, sizeof c->essence);
-    /* an undated entry keeps the time it came in until it changes */
+    /* until an undated entry changes, it keeps the time at which it came in */
     c->doc = entry_json(a, docs, entry_complete(a, e, uid, same ? known->sort_at : received_at));
     if (there) {
         memcpy(c->old_essence, known->identity.essence, sizeof c->old_essence);
@@ -300,7 +299,8 @@ static bool compare_entry(struct arena *a, struct arena *docs, const struct doc_
     return true;
 }
 
-/* The stored entries that the tombstones mean; NULL: none. By its present id, else by its uid. */
+/* Find the known entry of each tombstone: the one that has its id now, or else the one with its
+ * uid. NULL: there is none. */
 static void find_buried(const struct diff *d, const struct known_entry **dead)
 {
     AUTO(map_forget) struct map by_guid = MAP_INIT, by_uid = MAP_INIT;
@@ -325,7 +325,8 @@ static void find_buried(const struct diff *d, const struct known_entry **dead)
     }
 }
 
-/* The latest tombstone of each entry, by uid; of one that is not known, by its ref. */
+/* Map each entry to its latest tombstone. The key is the entry's uid, or the tombstone's ref when
+ * the entry is not known. */
 static void index_tombstones(const struct diff *d, const struct known_entry *const *dead,
                              struct map *latest)
 {
@@ -355,7 +356,7 @@ struct entry_change diff_deletion(struct str uid, int64_t when_at, struct str ex
     };
 }
 
-/* Who is who, and what that says of the feed's policy. */
+/* Match the entries with the known ones, and learn from that which policy suits the feed. */
 static void recognise(struct arena *a, struct diff *d, int64_t now, size_t *who,
                       struct identity_evidence *seen)
 {
@@ -376,7 +377,7 @@ static void recognise(struct arena *a, struct diff *d, int64_t now, size_t *who,
     if (d->by_id)
         return;
     identity_observe(d->entries, n, known, who, seen);
-    if (d->policy_changed) /* the first document has spoken */
+    if (d->policy_changed) /* the first document has set the policy */
         return;
     d->policy_changed = identity_decide(a, &d->policy, seen, now) ||
                         d->policy.n_against != before.n_against ||
@@ -407,7 +408,7 @@ size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_
 
         if (str_is_null(d->uids[i]))
             continue;
-        /* of an entry that lost its end, what is known is no less; and the past is read again */
+        /* a cut entry is not better than what is known; archive documents are read again later */
         if (e->is_cut && (d->places != NULL || (known != NULL && !known->deleted)))
             continue;
         t = map_get(&tombstones, d->uids[i]);

@@ -7,7 +7,7 @@
 #include "net/url.h"
 
 #define LINKS_MAX 32     /* in the Link fields of an answer */
-#define LINKED_GUESSES 3 /* of what a page links to and does not announce */
+#define LINKED_GUESSES 3 /* of the URLs that a page links to but does not announce */
 
 enum phase { PHASE_PAGE, PHASE_CANDIDATE };
 
@@ -17,7 +17,7 @@ struct search {
     struct str candidates[DISCOVERY_GUESSES];
     size_t n_candidates, next; /* `next` of them were asked */
     bool are_guesses;          /* they are not announced */
-    struct response missing;   /* what the feed's own URL answered; status 0: it led here itself */
+    struct response missing;   /* answer of the feed's own URL; status 0: it led here itself */
     struct response page_resp;
 };
 
@@ -43,18 +43,18 @@ bool discovery_may_guess(const struct job *job)
            !(was_there && job->feed->n_errors > 0);
 }
 
-/* Nothing was found. */
+/* Set the text that says why no feed was found. */
 static void explain(struct job *job, const struct search *s)
 {
     struct str page = url_public(job->arena, s->page), why;
 
-    job->resp = s->page_resp; /* rather than what some candidate answered */
+    job->resp = s->page_resp; /* more useful than the answer of some candidate */
     if (s->n_candidates == 0)
         why = str_printf(job->arena, "%.*s is a page that announces no feed", STR_ARG(page));
     else if (s->are_guesses)
         why = str_printf(job->arena,
-                         "%.*s is a page that announces no feed, and none is where they use to be "
-                         "(%zu addresses tried)",
+                         "%.*s is a page that announces no feed, and none is at the usual "
+                         "addresses (%zu tried)",
                          STR_ARG(page), s->next);
     else
         why = str_printf(job->arena,
@@ -71,15 +71,15 @@ enum job_step discovery_next(struct job *job)
         s->phase = PHASE_CANDIDATE;
         return job_ask(job, s->candidates[s->next++]);
     }
-    if (s->missing.status != 0) /* the feed is missing, and its page knows no other */
+    if (s->missing.status != 0) /* the feed is missing, and its page announces no other */
         job->resp = s->missing;
     else
         explain(job, s);
     return STEP_UNDERSTAND;
 }
 
-/* Add what can be asked, up to `max` in all: each once, neither the page again, nor the feed whose
- * absence led to it. */
+/* Add candidates that can be asked, up to `max` in all. Each is added once. The page itself and the
+ * missing feed that led to it are left out. */
 static void add_candidates(struct job *job, struct search *s, const struct str *hrefs, size_t n,
                            size_t max)
 {
@@ -135,7 +135,7 @@ struct found_at discovery_found_at(const struct job *job)
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-/* What the answer's Link fields lead to (RFC 8288). */
+/* Read the Link fields of the answer (RFC 8288). */
 static size_t read_link_fields(struct arena *a, const struct job *job, struct discovered_feed *out)
 {
     struct str rest = job->link_field, href, rel, type;
@@ -152,7 +152,7 @@ static size_t read_link_fields(struct arena *a, const struct job *job, struct di
     return n;
 }
 
-/* What page and Link fields announce; or, when that is nothing, where they may lead. */
+/* What the page and the Link fields announce; if that is nothing, the URLs where a feed may be. */
 struct leads {
     struct discovered_feed *list; /* the best first */
     size_t n;
@@ -179,7 +179,7 @@ static struct leads read_leads(struct arena *a, const struct job *job, const str
     return out;
 }
 
-/* Go on with the search, or store that it has led nowhere. */
+/* Go on with the search, or store that it found nothing. */
 static enum job_step go_on(struct reading *r, enum job_step step)
 {
     struct found_at at = discovery_found_at(r->job);
@@ -238,7 +238,8 @@ static enum job_step answered(struct job *job)
         return STEP_UNDERSTAND;
     }
     if (s->are_guesses && (job->resp.kind == RESPONSE_BROKEN || job->resp.kind == RESPONSE_LIMITED))
-        s->n_candidates = s->next; /* a site in trouble is left alone */
+        /* the site is in trouble, so its other candidates are not asked */
+        s->n_candidates = s->next;
     return job->resp.kind == RESPONSE_DOCUMENT ? STEP_UNDERSTAND : discovery_next(job);
 }
 

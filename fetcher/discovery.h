@@ -25,8 +25,7 @@ enum job_step discovery_of_page(struct reading *r, bool may_guess);
  * Returns the same as discovery_of_page(). */
 enum job_step discovery_of_list(struct reading *r, const struct str *hrefs, size_t n);
 
-/* ---- the walk over candidates: pure, for discovery.c and tests ---------------------------------
- */
+/* ---- the walk over candidates: pure, for discovery.c and tests ------------------------------- */
 
 /* Try these candidates, the best first. `are_guesses`: no page announces them. Returns STEP_QUEUE,
  * or STEP_UNDERSTAND when no candidate can be asked: then job->resp says why. */

@@ -1,13 +1,13 @@
 /* fetcher/fetch_loop.c - see fetch_loop.h.
  *
- * A slot of the work queue that may start becomes a job, and the job goes from step to step. Each
- * step is a function here that returns the next one, or STEP_AWAY when another thread, a queue or a
- * timer has the job; fetch_loop_give() brings it back. A job in flight is in exactly one place; its
- * slot stays here and is found by the feed's id.
+ * When a slot of the work queue may start, a job is made for it, and the job goes from step to
+ * step. Each step is a function here that returns the next step. It returns STEP_AWAY when another
+ * thread, a queue or a timer has the job; fetch_loop_give() brings the job back. A job in flight is
+ * in exactly one place. Its slot stays here and is found by the feed's id.
  *
- * The loop never waits: rows are read on the store's reader threads, documents are read by workers.
- * When something is refused for lack of room, it is kept, and the timer tries it again. No transfer
- * starts while answered jobs wait for a worker. */
+ * The loop never waits. Rows are read on the store's reader threads, and documents are read by
+ * workers. When a queue refuses something because it is full, the loop keeps it and tries again
+ * when the timer fires. No transfer starts while answered jobs wait for a worker. */
 #include "fetcher/fetch_loop.h"
 
 #include <inttypes.h>
@@ -23,11 +23,12 @@
 #include "net/url.h"
 
 #define READ_BATCH 32
-#define ROOM_RETRY_MS 10     /* a full queue is tried again after it */
-#define BROKEN_RETRY_MS 1000 /* a failing database */
-#define LIMITED_COOL_S 60    /* for a 429 that does not say how long */
-#define COOL_S_MAX 86400     /* whatever it says */
-#define PATIENCE_MS 5000     /* after the document: those who wait are told now at the latest */
+#define ROOM_RETRY_MS 10     /* pause before a full queue is tried again */
+#define BROKEN_RETRY_MS 1000 /* pause after the database failed */
+#define LIMITED_COOL_S 60    /* pause of a host after a 429 without Retry-After */
+#define COOL_S_MAX 86400     /* longest pause, whatever Retry-After says */
+/* waiters are told at the latest so long after the document was stored */
+#define PATIENCE_MS 5000
 
 static void run_job(struct fetcher *f, struct job *job, enum job_step step);
 
@@ -77,8 +78,7 @@ static enum job_step fail_closed(struct job *job)
     return fail(job, RC_CLOSED, STR("shutting down"));
 }
 
-/* ---- step "load": the feed's row ---------------------------------------------------------------
- */
+/* ---- step "load": the feed's row ------------------------------------------------------------- */
 
 struct read_batch {
     struct fetcher *f;
@@ -106,7 +106,7 @@ static enum job_step load_row(struct job *job, struct reader *r)
     enum rc rc = job_read_feed(job, f->store, r, job->arena, &err);
 
     if (rc == RC_NOT_FOUND)
-        return fail(job, rc, STR("there is no such feed any more"));
+        return fail(job, rc, STR("this feed does not exist any more"));
     if (rc != RC_OK)
         return job_give_back(job, rc, &err);
     job->feed = job->loaded.row;
@@ -125,7 +125,7 @@ static void read_rows(void *ctx, struct reader *r)
     loop_post(batch->f->loop, on_rows, batch);
 }
 
-/* Have the rows of those that were started read. */
+/* Have the rows of the started jobs read. */
 static void ask_rows(struct fetcher *f)
 {
     while (!STAILQ_EMPTY(&f->to_load)) {
@@ -142,7 +142,7 @@ static void ask_rows(struct fetcher *f)
         rc = store_read(f->store, read_rows, batch);
         if (rc == RC_OK)
             continue;
-        STAILQ_CONCAT(&batch->jobs, &f->to_load); /* keeps their order */
+        STAILQ_CONCAT(&batch->jobs, &f->to_load); /* in the same order */
         STAILQ_CONCAT(&f->to_load, &batch->jobs);
         mem_free(batch);
         retry_in(f, rc == RC_FULL ? ROOM_RETRY_MS : BROKEN_RETRY_MS);
@@ -156,10 +156,10 @@ static enum job_step step_load(struct fetcher *f, struct job *job)
     return STEP_AWAY;
 }
 
-/* ---- steps "queue" and "request": the host, the transfer ----------------------------------------
- */
+/* ---- steps "queue" and "request": the host, the transfer ------------------------------------- */
 
-/* A job that was just started holds the host that its feed had when it was queued. */
+/* A job that was just started needs no other host: it holds the host that its feed had when it was
+ * queued. */
 static enum job_step step_queue(struct fetcher *f, struct job *job)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -175,7 +175,7 @@ static enum job_step step_queue(struct fetcher *f, struct job *job)
     return STEP_AWAY;
 }
 
-/* Did anything answer? Refusals of our own guard say nothing about the line. */
+/* Note whether anything answered. A refusal by our own guard tells nothing about our connection. */
 static void note_line(struct fetcher *f, struct job *job, enum rc rc, int status)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -188,7 +188,8 @@ static void note_line(struct fetcher *f, struct job *job, enum rc rc, int status
     if (is_out != f->outage.is_on) {
         if (is_out)
             log_warn("fetcher", "outage",
-                     "text=\"no publisher can be reached: errors are not charged to feeds\"");
+                     "text=\"no publisher can be reached; these failures do not count as errors of "
+                     "the feeds\"");
         else
             log_info("fetcher", "outage_over", "text=\"publishers answer again\"");
         f->outage.is_on = is_out;
@@ -196,7 +197,7 @@ static void note_line(struct fetcher *f, struct job *job, enum rc rc, int status
     job->outage = is_out && unreached;
 }
 
-/* How long the host of a 429 or 503 is left alone. */
+/* For how many milliseconds a host is left alone after a 429 or 503. */
 static int64_t cool_ms(const struct response *resp)
 {
     if (resp->retry_after_s < 0)
@@ -251,11 +252,10 @@ static enum job_step step_answered(struct fetcher *f UNUSED, struct job *job)
     return job->source->answered(job);
 }
 
-/* ---- step "understand": a worker
- * ----------------------------------------------------------------- */
+/* ---- step "understand": a worker ------------------------------------------------------------- */
 
-/* False: the workers have enough to do. Deliveries come by the same queue and have room of their
- * own in it. */
+/* Returns false when the workers have enough to do. Deliveries use the same queue, but have room of
+ * their own in it. */
 static bool push_to_worker(struct fetcher *f, struct job *job)
 {
     if (atomic_fetch_add(&f->n_parsing, 1) < f->parsing_max &&
@@ -288,10 +288,9 @@ static void unpark(struct fetcher *f)
     }
 }
 
-/* ---- step "stored": is there more to ask?
- * -------------------------------------------------------- */
+/* ---- step "stored": is there more to ask? ---------------------------------------------------- */
 
-/* What the feed's own document came to. */
+/* The result of the fetch of the feed's own document. */
 static struct fetch_result result_of(struct arena *a, const struct job *job)
 {
     return (struct fetch_result){
@@ -303,8 +302,8 @@ static struct fetch_result result_of(struct arena *a, const struct job *job)
     };
 }
 
-/* Reading the past takes its time: what there is can be shown. A worker or the storer may have the
- * job: what they write into it is not read here. */
+/* Reading the past takes long, so tell the waiters now; what is stored can be shown. A worker or
+ * the storer may have the job, so nothing that they write is read here. */
 static void on_impatient(void *ctx)
 {
     struct job *job = ctx;
@@ -320,7 +319,7 @@ static void begin_patience(struct fetcher *f, struct job *job)
     job->patience = loop_timer_start(f->loop, PATIENCE_MS, on_impatient, job);
 }
 
-/* The feed itself is due again, and the source gives way to it. */
+/* Returns true when the feed itself is due again and the source gives way to it. */
 static bool gives_way(const struct fetcher *f, const struct job *job)
 {
     struct feed_brief brief;
@@ -329,7 +328,7 @@ static bool gives_way(const struct fetcher *f, const struct job *job)
            brief.next_fetch_at != TIME_UNKNOWN && brief.next_fetch_at <= clock_now_s();
 }
 
-/* A publisher who asks for time gets it. */
+/* When a publisher asks for a pause, the job does not go on. */
 static bool may_go_on(struct fetcher *f, const struct job *job)
 {
     return job->rc == RC_OK && job->n_more < f->catch_up && job->result_id == job->feed_id &&
@@ -352,10 +351,9 @@ static enum job_step step_stored(struct fetcher *f, struct job *job)
     return step;
 }
 
-/* ---- step "end"
- * ---------------------------------------------------------------------------------- */
+/* ---- step "end" ------------------------------------------------------------------------------ */
 
-/* A turn that was not a fetch of the feed: those who wait for the feed wait on. */
+/* End a job that did not fetch the feed. Callers that wait for the feed go on waiting. */
 static void end_aside(struct fetcher *f, struct job *job, int64_t now_ms)
 {
     if (job->rc != RC_OK)
@@ -376,18 +374,18 @@ static void log_end(const struct job *job, const struct fetch_result *res)
                   rc_name(job->rc), log_quote(res->text));
 }
 
-/* The feed became part of another one: what is still wanted of it is wanted there. */
+/* The feed was merged into another one: what is still wanted of it is now wanted of the other. */
 static void pass_on(struct fetcher *f, const struct job *job, struct slot *slot, int64_t now_ms)
 {
     if (slot->again != 0) {
         slot->again = 0;
         work_queue_want(f->queue, job->result_id, REASON_PING, now_ms);
-    } else if (job->next.source == &source_archive) { /* its past is read there */
+    } else if (job->next.source == &source_archive) { /* the other feed goes on with it */
         work_queue_want(f->queue, job->result_id, REASON_PERIOD, now_ms);
     }
 }
 
-/* Tell those who wait, and see to when the feed is fetched next. */
+/* Tell the waiters, and arrange the next fetch of the feed. */
 static void end_fetch(struct fetcher *f, struct job *job, struct slot *slot, int64_t now_ms)
 {
     struct fetch_result res = result_of(job->arena, job);
@@ -402,7 +400,7 @@ static void end_fetch(struct fetcher *f, struct job *job, struct slot *slot, int
     waiting_tell(slot, &res, now_ms);
     if (job->result_id != job->feed_id)
         pass_on(f, job, slot, now_ms);
-    /* it may have been due while its past was read */
+    /* the feed may have become due while its past was read */
     if (!f->stopping && store_brief(f->store, job->feed_id, &brief))
         sweeper_put_if_absent(f->sweeper, job->feed_id, brief.next_fetch_at);
 }
@@ -425,8 +423,7 @@ static enum job_step step_end(struct fetcher *f, struct job *job)
     return STEP_AWAY;
 }
 
-/* ---- the machine
- * --------------------------------------------------------------------------------- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 typedef enum job_step step_fn(struct fetcher *f, struct job *job);
 
@@ -463,15 +460,14 @@ void fetch_loop_give(struct job *job, enum job_step step)
     loop_post(f->loop, on_given, job);
 }
 
-/* ---- the pump
- * ------------------------------------------------------------------------------------ */
+/* ---- the pump -------------------------------------------------------------------------------- */
 
 static void start(struct fetcher *f, struct slot *slot)
 {
     bool is_content = slot->reasons == REASON_BIT(REASON_CONTENT);
     struct job *job = waiting_of(slot)->job;
 
-    if (job != NULL) { /* it waited for a host and goes on */
+    if (job != NULL) { /* it waited for a host and can go on */
         run_job(f, job, STEP_REQUEST);
         return;
     }
@@ -570,5 +566,5 @@ void fetch_loop_cut(struct fetcher *f)
     http_client_free(&f->client);
     if (f->timer != NULL)
         loop_timer_cancel(&f->timer);
-    fetch_loop_pump(f); /* what is parked still goes to the workers */
+    fetch_loop_pump(f); /* parked jobs still go to the workers */
 }

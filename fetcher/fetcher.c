@@ -1,9 +1,9 @@
 /* fetcher/fetcher.c - life cycle and public calls; the fetch loop itself is in fetch_loop.c.
  *
- * Public calls are messages to the loop. Start loads the feeds that are due from the database, so
- * it is also the recovery after a crash. Stop goes step by step: it takes no new reasons, then
- * starts no new transfers. Answers that come before the deadline go to the storer. All other feeds
- * are due again at the next start. */
+ * Public calls are messages to the loop. The start loads the feeds that are due from the database,
+ * so it is also the recovery after a crash. The stop has an order: first no new reasons are taken,
+ * then no new transfers are started. Answers that come before the deadline go to the storer. All
+ * other feeds are due again at the next start. */
 #include "fetcher/fetcher.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #include "net/url.h"
 
 #define PARSE_QUEUE_PER_WORKER 16
-#define MATCHES 64 /* feeds of one site, at first try */
+#define MATCHES 64 /* feeds of one site; when there are more, the store is asked again */
 
 /* ---- messages to the loop ------------------------------------------------------------------ */
 
@@ -110,8 +110,8 @@ struct id_set {
     size_t n, cap;
 };
 
-/* The feeds known by this URL, after those that are there; a number that grows meanwhile is asked
- * for again. */
+/* Add the feeds that are known by this URL to the set. When their number grows in the meantime, ask
+ * again. */
 static void add_known(struct fetcher *f, struct str url, struct id_set *set)
 {
     size_t room, n = MATCHES;
@@ -124,7 +124,8 @@ static void add_known(struct fetcher *f, struct str url, struct id_set *set)
     set->n += n;
 }
 
-/* Sites are known as their feeds write them, and pinged with or without the last slash. */
+/* Add the feeds of a site. Publishers write its URL with or without the last slash, and so do
+ * pings. */
 static void add_site(struct fetcher *f, struct str url, struct id_set *set)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -149,7 +150,8 @@ enum rc fetcher_ping(struct fetcher *f, struct str url, struct str rss_url, size
         add_site(f, rss_url, &set);
     *n = set.n;
     if (set.n > 0)
-        rc = store_ping(f->store, set.ids, set.n, done, ctx); /* on_commit() brings it back */
+        /* after the commit, on_commit() asks for the fetch */
+        rc = store_ping(f->store, set.ids, set.n, done, ctx);
     mem_free(set.ids);
     return rc;
 }
@@ -380,7 +382,7 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
     return f;
 }
 
-/* What was pinged before the end has not been fetched since. */
+/* A ping that came before the last stop was not followed by a fetch yet. */
 static void on_loaded(void *ctx, int64_t feed_id, int64_t next_fetch_at, enum fetch_reason reason)
 {
     struct fetcher *f = ctx;
@@ -409,7 +411,7 @@ static void load_contents(void *ctx, struct reader *r)
         log_error("fetcher", "read_failed", "why=%s", log_quote(str_from(err.text)));
 }
 
-/* Bring the monitor to what is configured; it runs only while there are servers. */
+/* Make the monitor fit the configuration. It runs only while there are ping servers. */
 static void set_monitor(struct fetcher *f, const struct fetcher_cfg *cfg)
 {
     struct monitor_cfg m = {
@@ -433,14 +435,14 @@ static void set_monitor(struct fetcher *f, const struct fetcher_cfg *cfg)
         monitor_reload(f->monitor, &m);
 }
 
-/* The readers of the workers, and what is due by the first of them. */
+/* Open the readers of the workers. Use the first of them to read what is due. */
 static enum rc read_due(struct fetcher *f, struct worker *workers, int n, struct err *err)
 {
     for (int i = 0; i < n; i++) {
         workers[i].f = f;
         workers[i].reader = reader_open(f->store);
         if (workers[i].reader == NULL)
-            return err_set(err, RC_IO, "the database cannot be opened once more for reading");
+            return err_set(err, RC_IO, "the database cannot be opened for another reader");
     }
     return reader_due(workers[0].reader, on_loaded, f, err);
 }
@@ -496,7 +498,7 @@ static void cut_on_loop(void *ctx)
     fetch_loop_cut(f);
 }
 
-/* Wait until no job is anywhere; false when that took longer than `ms` (-1: no limit). */
+/* Wait until there is no job left. Returns false when that took longer than `ms` (-1: no limit). */
 static bool wait_idle(struct fetcher *f, int64_t ms)
 {
     struct timespec until = clock_mono_after_ms(ms);
@@ -517,10 +519,11 @@ void fetcher_stop(struct fetcher *f, int64_t ms)
     sweeper_stop(f->contents);
     loop_call(f->loop, stop_on_loop, f);
     if (!wait_idle(f, ms < 0 ? 0 : ms))
-        log_info("fetcher", "cut", "text=\"transfers are cut, their feeds stay due\"");
+        log_info("fetcher", "cut",
+                 "text=\"running transfers were cancelled; their feeds stay due\"");
     atomic_store(&f->give_up, true);
     loop_call(f->loop, cut_on_loop, f);
-    wait_idle(f, -1); /* what the storer and its readers have comes back */
+    wait_idle(f, -1); /* jobs that the storer or its readers have come back */
     queue_close(f->parse);
     for (int i = 0; i < f->n_workers; i++)
         pthread_join(f->workers[i].thread, NULL);
@@ -573,13 +576,13 @@ void fetcher_reload(struct fetcher *f, const struct fetcher_cfg *cfg)
 
     loop_call(f->loop, reload_on_loop, &r);
     if (cfg->content_rate > 0 && store_read(f->store, load_contents, f) != RC_OK)
-        log_warn("fetcher", "contents_unread", "effect=\"contents wait for their feeds\"");
+        log_warn("fetcher", "contents_unread",
+                 "effect=\"contents are fetched only after the next fetch of their feed\"");
     upstream_subs_set(f->upstreams, &upstreams);
     set_monitor(f, cfg);
 }
 
-/* ---- upstream hubs
- * ---------------------------------------------------------------------------------- */
+/* ---- upstream hubs --------------------------------------------------------------------------- */
 
 void fetcher_set_local_url(struct fetcher *f, struct str url)
 {

@@ -1,6 +1,5 @@
-/* fetcher/fetcher_priv.h - the fetcher as its own files see it: fetcher.c (life cycle, public
- * calls), fetch_loop.c, parse_worker.c, delivery.c.
- */
+/* fetcher/fetcher_priv.h - the fetcher's structs, for its own files only: fetcher.c (life cycle,
+ * public calls), fetch_loop.c, parse_worker.c, delivery.c. */
 #pragma once
 
 #include <pthread.h>
@@ -31,9 +30,9 @@ struct fetcher {
     char *full_user_agent; /* with it */
     struct loop *loop;
     struct sweeper *sweeper;
-    struct sweeper *contents; /* when the content of a metadata record of a feed is due */
+    struct sweeper *contents; /* when the next content of a metadata record is due, by feed */
     struct queue *parse;      /* struct job, loop and deliveries -> workers */
-    atomic_bool give_up;      /* workers do not wait for room in the storer any more */
+    atomic_bool give_up;      /* workers must not wait for room in the storer any more */
 
     /* of the thread that starts, reloads and stops */
     struct fetcher_cfg cfg;  /* its strings are valid only during fetcher_new() */
@@ -43,8 +42,8 @@ struct fetcher {
     bool is_started;
     struct upstream_subs *upstreams; /* any thread */
     atomic_int n_parsing;            /* jobs of the loop in the parse queue */
-    atomic_int n_deliveries;         /* that are not stored yet */
-    atomic_llong delivered_bytes;    /* held by them */
+    atomic_int n_deliveries;         /* deliveries that are not stored yet */
+    atomic_llong delivered_bytes;    /* their bytes */
     atomic_llong n_made;             /* feeds added since the start */
 
     /* the fetch loop's own */
@@ -57,8 +56,8 @@ struct fetcher {
     size_t max_body;
     int64_t timeout_ms;
     int parsing_max;         /* of n_parsing */
-    struct job_list to_load; /* started, their rows not asked for yet */
-    struct job_list parked;  /* answered, the workers have enough: nothing starts meanwhile */
+    struct job_list to_load; /* started; their rows are not requested yet */
+    struct job_list parked;  /* answered, but the workers are busy; nothing new is started */
     struct outage outage;
     struct loop_timer *timer;
     int64_t timer_at_ms;

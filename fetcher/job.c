@@ -75,8 +75,9 @@ enum rc job_read_feed(struct job *job, struct store *store, struct reader *r, st
     struct feed *row;
     enum rc rc;
 
-    if (!store_brief(store, job->feed_id, &brief)) /* before the row, which may change in between */
-        return err_set(err, RC_NOT_FOUND, "there is no such feed any more");
+    /* read before the row, so that a change in between is noticed */
+    if (!store_brief(store, job->feed_id, &brief))
+        return err_set(err, RC_NOT_FOUND, "this feed does not exist any more");
     rc = reader_feed(r, job->feed_id, a, &row, err);
     if (rc == RC_OK)
         job->loaded = (struct loaded_feed){row, brief.fetched, brief.edition};
@@ -157,14 +158,14 @@ void job_call(struct job *job, const char *user_agent, struct http_field fields[
 
 enum job_step job_ask(struct job *job, struct str url)
 {
-    job->url = str_dup(job->arena, url); /* the row that it comes from may be read again */
+    job->url = str_dup(job->arena, url); /* the URL may be in a row that is read again and freed */
     job->conditional = false;
     return STEP_QUEUE;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* The first Link fields of an answer as one. */
+/* Join the first Link fields of an answer into one. */
 static struct str joined_links(const struct http_answer *answer)
 {
     struct str all = STR_NULL;
@@ -186,7 +187,7 @@ static void take_document(struct job *job, struct http_answer *answer)
     arena_free(&job->answer_arena);
     job->answer_arena = answer->arena;
     job->body = answer->body;
-    job->final_url = str_dup(job->arena, answer->final_url); /* it is kept beyond the body */
+    job->final_url = str_dup(job->arena, answer->final_url); /* needed after the body is freed */
     job->content_type = http_answer_field(answer, "content-type");
     job->content_location = http_answer_field(answer, "content-location");
     job->content_language = http_answer_field(answer, "content-language");

@@ -65,7 +65,7 @@ struct job {
     struct str url;   /* canonical */
     bool conditional; /* the request is sent with the feed's validators */
 
-    /* the last answer, or what stands for it */
+    /* the last answer, or what is used instead of it */
     struct response resp;
     struct str body, content_type, content_location, content_language;
     struct str final_url;       /* where the document was */

@@ -18,15 +18,15 @@
 #include "net/url.h"
 
 #define MAX_TRANSFERS 8
-#define WHEN_SLACK_S                                                                               \
-    1 /* `when` and `updated` are rounded apart: the same change may move by it                    \
-       */
+/* Servers round `when` and `updated` separately, so the time of the same change may differ by this
+ */
+#define WHEN_SLACK_S 1
 
 #define FORGET_S 86400 /* logs reach back some hours */
 
 struct seen {
     int64_t when_at; /* newest change, by the server's clock */
-    unsigned log;    /* the last log that had the row */
+    unsigned log;    /* number of the last log that had the row */
 };
 
 struct ping_server {
@@ -37,7 +37,7 @@ struct ping_server {
     struct map seen; /* struct seen by the row's URLs; known feeds only */
     unsigned n_logs; /* read so far */
     bool is_asked;   /* a call is open */
-    bool wanted;     /* still configured */
+    bool wanted;     /* still in the configuration */
     int64_t known;   /* cfg.known() when it was last asked */
     struct ping_server *next;
     struct monitor *monitor;
@@ -68,7 +68,7 @@ static void set_text(char **z, struct str s)
     *z = s.len == 0 ? NULL : mem_strndup(s.ptr, s.len);
 }
 
-/* Canonical form, or null for what is no URL. */
+/* Returns the canonical URL, or null when `raw` is not a URL. */
 static struct str canonical(struct arena *a, struct str raw)
 {
     struct url_parts parts;
@@ -78,7 +78,8 @@ static struct str canonical(struct arena *a, struct str raw)
     return parts.url;
 }
 
-/* Is the change newer than what was seen of this row? Remembers it when it concerns anyone. */
+/* Pass on the change if it is newer than the last one of this row. Remember it if the row names a
+ * known feed. */
 static void handle_row(struct arena *a, struct ping_server *ps, const struct change_row *row)
 {
     struct str url = canonical(a, row->url);
@@ -104,7 +105,7 @@ static void handle_row(struct arena *a, struct ping_server *ps, const struct cha
     *seen = (struct seen){row->when_at, ps->n_logs};
 }
 
-/* Drop rows that have left the log and are a day older than its newest. */
+/* Forget rows that have left the log and are a day older than its newest change. */
 static void forget_old(struct ping_server *ps, int64_t newest_at)
 {
     struct str key;
@@ -135,7 +136,8 @@ static void handle_log(struct ping_server *ps, const struct http_answer *answer)
                  log_quote(str_from(err.text)));
         return;
     }
-    /* newest first in the log: the oldest goes first, so that `seen` ends at the newest */
+    /* a log has the newest change first; start with the oldest, so that `seen` ends with the newest
+     */
     ps->n_logs++;
     for (size_t i = n; i-- > 0;) {
         handle_row(answer->arena, ps, &rows[i]);
@@ -221,7 +223,7 @@ static void on_period(void *ctx)
     m->timer = loop_timer_start(m->loop, m->cfg.period_s * 1000, on_period, m);
 }
 
-/* Take over configuration: servers that stay keep their memory. */
+/* Take over a configuration. Servers that are still in it keep what is remembered of them. */
 static void configure(struct monitor *m, const struct monitor_cfg *cfg)
 {
     m->cfg = *cfg;

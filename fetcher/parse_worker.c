@@ -10,7 +10,8 @@
 static void on_stored(void *ctx, enum rc rc, const struct store_result *res, const struct err *err)
 {
     struct job *job = ctx;
-    bool is_of_loop = job->source != &source_delivery; /* which ends by itself */
+    /* a delivery ends by itself, without the loop */
+    bool is_of_loop = job->source != &source_delivery;
 
     job->source->stored(job, rc, res, err);
     if (is_of_loop)

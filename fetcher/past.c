@@ -8,8 +8,8 @@ bool past_is_harvested(const struct feed *feed)
     return feed->harvest_to != TIME_UNKNOWN;
 }
 
-/* The URL of the document with what came before; null when there is none, or when it leads to
- * itself. */
+/* Returns the URL of the document with older entries. Null when there is none, or when it is the
+ * URL of this document. */
 static struct str older_of(struct arena *a, const struct job *job,
                            const struct feed_history *history, bool may_be_feed)
 {

@@ -11,11 +11,11 @@
 
 /* Which document is asked for. */
 enum poll_way {
-    POLL_OWN = 0,   /* the feed's */
-    POLL_LED,       /* the one that an archive document at the feed's URL names as current */
-    POLL_STANDS_IN, /* that was not a feed: the archive document stands for it */
-    POLL_TOLD,      /* the one at the URL to which the feed's own says that it has moved */
-    POLL_STAYS,     /* that was not a feed: the feed's own after all */
+    POLL_OWN = 0,   /* the feed's own document */
+    POLL_LED,       /* the document that an archive document at the feed's URL names as current */
+    POLL_STANDS_IN, /* that one was not a feed: the archive document is used instead */
+    POLL_TOLD,      /* the document at the URL to which the feed says that it has moved */
+    POLL_STAYS,     /* that one was not a feed: the feed's own document again */
 };
 
 struct poll {
@@ -60,8 +60,8 @@ static enum job_step begin(struct job *job, struct reader *r)
     return STEP_QUEUE;
 }
 
-/* What came is an archive document, and this the URL to subscribe to. STEP_UNDERSTAND when it is
- * not followed: only once, and not to a host that may not have the credential. */
+/* An archive document came, and `url` is the URL to subscribe to. Returns STEP_UNDERSTAND when that
+ * URL is not asked: it is asked only once, and not on a host that may not get the credential. */
 static enum job_step ask_current(struct job *job, struct str url)
 {
     struct url_parts parts;
@@ -74,8 +74,9 @@ static enum job_step ask_current(struct job *job, struct str url)
     return job_ask(job, parts.url);
 }
 
-/* Where the document says that the feed has moved to; null: nowhere. An address that the feed had
- * before does not count, for two documents that name each other would make it go to and fro. */
+/* Returns the URL to which the feed has moved by the word of its document; null when it has not
+ * moved. A URL that the feed had before does not count: otherwise two documents that name each
+ * other would send the feed to and fro. */
 static struct str successor_of(const struct reading *r)
 {
     const struct job *job = r->job;
@@ -92,7 +93,8 @@ static struct str successor_of(const struct reading *r)
     return parts.url;
 }
 
-/* A document's word alone moves nothing: the feed must be there, as after a permanent redirect. */
+/* The word of a document alone does not move a feed. There must be a feed at the new URL, as after
+ * a permanent redirect. */
 static enum job_step ask_successor(struct reading *r)
 {
     struct job *job = r->job;
@@ -107,7 +109,7 @@ static enum job_step ask_successor(struct reading *r)
     return job_ask(job, url);
 }
 
-/* Does the document lead to another URL that is to be asked at the next poll? */
+/* Returns true when the document leads to another URL that the next poll must ask. */
 static bool leads_on(const struct reading *r)
 {
     const struct poll *p = r->job->states[SOURCE_ID_poll];
@@ -117,8 +119,9 @@ static bool leads_on(const struct reading *r)
     return way_of(r->job) == POLL_STAYS ? p->is_delayed : !str_is_null(successor_of(r));
 }
 
-/* Where the feed's own document led is not a feed: its own is asked for again. An archive document
- * then stands for the feed, unless there is a feed in the store. */
+/* The URL to which the feed's own document led has no feed, so ask for the feed's own document
+ * again. If it is an archive document, it is then used as the feed, unless the store has a document
+ * of the feed. */
 static enum job_step ask_own_again(struct job *job)
 {
     if (way_of(job) == POLL_TOLD) {
@@ -145,7 +148,7 @@ enum job_step poll_look_elsewhere(struct job *job)
 
 /* ---- a feed ---------------------------------------------------------------------------------- */
 
-/* What the document says of its past. STEP_QUEUE: it leads to another one. */
+/* Read what the document says of the feed's past. STEP_QUEUE: it leads to another document. */
 static enum job_step read_history(struct reading *r, struct poll_facts *facts, bool *describes)
 {
     struct feed_history *h = &facts->history;
@@ -168,7 +171,8 @@ void poll_outcome_fill(struct arena *a, struct job *job, const struct feed *fres
 
     *o = (struct poll_outcome){.left_cursor = facts->left_cursor};
     check_fill(a, job, fresh, &facts->check, at, now, &o->check);
-    if (o->check.ok && facts->leads_on) /* next time it is read again */
+    /* keep no validators, so that the document is read again next time */
+    if (o->check.ok && facts->leads_on)
         o->check.etag = o->check.last_modified = STR("");
     if (doc == NULL)
         return;
@@ -221,8 +225,8 @@ enum job_step poll_take_state(struct reading *r, bool is_same, const struct foun
     return hand_over(r, &facts, at);
 }
 
-/* A document that says that it is complete deletes what it does not show; but one that may have
- * lost something on its way proves nothing. */
+/* Returns true when entries that the document does not show can be deleted: the document says that
+ * it is complete, and nothing of it can have been lost on the way. */
 static bool is_all_there_is(const struct reading *r, const struct poll_facts *facts)
 {
     return facts->history.complete && !r->doc->broken && r->doc->n_cut == 0 &&
@@ -238,7 +242,7 @@ enum job_step poll_take(struct reading *r, const struct found_at *at)
     bool describes = false;
 
     if (!stream_is_whole(r)) {
-        job_fail(job, RC_PEER, STR("the document ends in its middle"));
+        job_fail(job, RC_PEER, STR("the document is cut off"));
         return poll_take_state(r, false, at);
     }
     if (ask_successor(r) == STEP_QUEUE)
@@ -271,7 +275,7 @@ struct found_at poll_found_at(const struct job *job)
                              .page_url = STR_NULL};
 }
 
-/* Why it is not a feed. */
+/* Set the text that says why the document is not a feed. */
 static void explain(struct reading *r, bool is_page)
 {
     struct str why = r->doc->bozo_why;

@@ -9,7 +9,7 @@
 #include "feed/read/parse.h"
 #include "net/http_fields.h"
 
-#define ABSENT_PAGE 500 /* entries of a feed looked at together */
+#define ABSENT_PAGE 500 /* entries of the feed that are read at once */
 
 void reading_begin(struct reading *r, const struct parse_worker *w, struct job *job)
 {
@@ -55,7 +55,7 @@ bool reading_is_web_page(struct reading *r)
            str_eqz(type, "application/xhtml+xml");
 }
 
-/* What the store knows of the document's entries. */
+/* Ask the store for the known entries that the document may show. */
 static enum rc read_known(struct reading *r)
 {
     struct diff_question q;
@@ -90,8 +90,7 @@ enum rc reading_compare(struct reading *r, const struct identity_policy *policy,
     return RC_OK;
 }
 
-/* ---- what a complete document leaves out -------------------------------------------------------
- */
+/* ---- what a complete document leaves out ----------------------------------------------------- */
 
 static int64_t later(int64_t x, int64_t y)
 {
@@ -103,8 +102,8 @@ struct change_list {
     size_t n, cap;
 };
 
-/* Add the deletion of a row that is not shown; not before the entry's own date, which would
- * outlive it. */
+/* Add the deletion of an entry that is not shown. Its time is not before the entry's own date,
+ * because otherwise the entry would count as the newer one. */
 static void add_deletion(struct reading *r, struct change_list *to, const struct revision *row)
 {
     int64_t when_at = later(r->now, later(row->updated_at, row->published_at));
@@ -113,7 +112,7 @@ static void add_deletion(struct reading *r, struct change_list *to, const struct
     to->list[to->n++] = diff_deletion(str_dup(&r->a, row->uid), when_at, STR(""));
 }
 
-/* Walk over all entries of the feed. */
+/* Go through all entries of the feed, and add the deletion of each that is not shown. */
 static enum rc add_unshown(struct reading *r, const struct map *shown, struct change_list *to)
 {
     AUTO(arena_release) struct arena page = ARENA_INIT;
@@ -163,8 +162,7 @@ enum rc reading_add_absent(struct reading *r)
     return rc;
 }
 
-/* ---- for outcomes ------------------------------------------------------------------------------
- */
+/* ---- for outcomes ---------------------------------------------------------------------------- */
 
 bool reading_has_news(const struct reading *r)
 {
@@ -189,7 +187,7 @@ static bool read_row(struct reading *r, struct arena *a)
     if (job_read_feed(r->job, r->w->store, r->w->reader, a, &r->err) == RC_OK)
         return true;
     if (r->err.rc == RC_NOT_FOUND)
-        err_set(&r->err, RC_NOT_FOUND, "the feed was removed while it was fetched");
+        err_set(&r->err, RC_NOT_FOUND, "the feed was removed while it was being fetched");
     return false;
 }
 
@@ -206,7 +204,8 @@ const struct feed *reading_fresh(struct reading *r)
         arena_free(&a);
         return NULL;
     }
-    arena_free(&job->feed_arena); /* a walk through the past reads the row after each document */
+    /* when the past is read, the row is read again after each document */
+    arena_free(&job->feed_arena);
     job->feed_arena = a;
     return job->loaded.row;
 }

@@ -6,7 +6,8 @@
 #include "base/clock.h"
 #include "net/http_fields.h"
 
-/* How long the answer is fresh (RFC 9111 §4.2.1), less the time it spent in caches. */
+/* For how many seconds the answer stays fresh (RFC 9111 §4.2.1), without the time that it spent in
+ * caches. */
 static int64_t fresh_for_s(const struct http_answer *answer, int64_t now)
 {
     struct str value = http_answer_field(answer, "cache-control");
@@ -30,7 +31,8 @@ static int64_t fresh_for_s(const struct http_answer *answer, int64_t now)
     date_at = http_date(http_answer_field(answer, "date"));
     if (date_at == TIME_UNKNOWN)
         date_at = now;
-    if (expires_at == TIME_UNKNOWN || expires_at <= date_at) /* "0" and the like: stale already */
+    /* also "0" and other invalid dates: the answer is stale already */
+    if (expires_at == TIME_UNKNOWN || expires_at <= date_at)
         return 0;
     return expires_at - date_at;
 }
@@ -41,15 +43,15 @@ static const char *explain(int status)
         int status;
         const char *text;
     } known[] = {
-        {304, "304 (not modified), though it was asked without condition"},
+        {304, "304 (not modified), although the request had no condition"},
         {400, "400 (bad request)"},
-        {401, "401: it wants a user name and a password, or refuses those that were given"},
+        {401, "401: it needs a user name and a password, or the given ones are wrong"},
         {402, "402 (payment required)"},
         {403, "403 (forbidden)"},
         {404, "404 (not found)"},
-        {406, "406: it has no feed in a format that is understood here"},
-        {410, "410 (gone): the feed was given up and is not polled any more"},
-        {429, "429 (too many requests): it asks for time"},
+        {406, "406: it has no feed in a format that Feedmill understands"},
+        {410, "410 (gone): the feed is gone for good and is not polled any more"},
+        {429, "429 (too many requests): it asks us to come less often"},
         {500, "500 (internal error)"},
         {502, "502 (bad gateway)"},
         {503, "503 (unavailable)"},
@@ -88,7 +90,7 @@ static enum response_kind kind_of(const struct http_answer *answer, const struct
     }
 }
 
-/* Null when the field is absent or empty: an empty one says nothing. */
+/* Returns null when the field is absent or empty. */
 static struct str value_of_field(const struct http_answer *answer, const char *name)
 {
     struct str value = http_answer_field(answer, name);

@@ -1,4 +1,4 @@
-/* fetcher/schedule.c - the ladder of schedule.h, a function a rung. */
+/* fetcher/schedule.c - the rules of schedule.h in their order, one function each. */
 #include "fetcher/schedule.h"
 
 #include "base/digest.h"
@@ -16,7 +16,8 @@ static int64_t min_i64(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* A number in [0, n) that stays the same for a feed and a moment, and differs between feeds. */
+/* Returns a number in [0, n). It is the same for the same feed and time, and differs between feeds.
+ */
 static int64_t spread(const struct schedule_facts *facts, int64_t n)
 {
     int64_t key[2] = {facts->feed_id, facts->started_at};
@@ -40,9 +41,9 @@ int schedule_level(int level, bool pinged, bool updated)
     return level;
 }
 
-/* Errors double the period, within 10 % of it, and never beyond the ceiling. A feed that is only
- * swept once a day is tried again at level 1's pace first: the ping that woke it may be the last.
- */
+/* Errors double the period, give or take 10 %, up to the limit. A feed that is swept only once a
+ * day is first tried again with the period of level 1, because the ping that started this fetch may
+ * be the last one. */
 static struct schedule_decision after_error(const struct schedule_rules *rules,
                                             const struct schedule_facts *facts)
 {
@@ -57,7 +58,7 @@ static struct schedule_decision after_error(const struct schedule_rules *rules,
     while (doublings-- > 0 && wait < ceiling)
         wait = min_i64(wait * 2, ceiling);
     tenth = wait / 10;
-    if (facts->n_errors > 1) /* the first retry keeps the period */
+    if (facts->n_errors > 1) /* the first retry comes after the normal period */
         wait = min_i64(wait - tenth + spread(facts, 2 * tenth + 1), ceiling);
     return (struct schedule_decision){facts->now + wait, REASON_BACKOFF};
 }
@@ -69,7 +70,7 @@ static struct schedule_decision after_limit(const struct schedule_rules *rules,
     int64_t asked = min_i64(max_i64(facts->retry_after_s, 0), DAY_S);
     int64_t wait = max_i64(asked, min_i64(period, DAY_S));
 
-    /* feeds of one host must not come back together, and none earlier than asked */
+    /* feeds of one host must not come back at the same time, nor earlier than the host asked */
     wait += spread(facts, min_i64(wait / 10, 600) + 1);
     return (struct schedule_decision){facts->now + wait, REASON_RETRY_AFTER};
 }
@@ -79,8 +80,8 @@ static bool is_skipped(const struct doc_hint_row *hints, const struct civil *t)
     return (hints->skip_hours >> t->hour & 1) != 0 || (hints->skip_days >> t->weekday & 1) != 0;
 }
 
-/* The first moment from `at` on that the feed does not ask to be left alone in; `at` when it asks
- * that for a whole week. */
+/* Returns the first time from `at` on that is outside skipHours and skipDays. Returns `at` when
+ * these cover the whole week. */
 static int64_t skip_forward(const struct schedule_facts *facts, int64_t at)
 {
     struct civil t = clock_civil(at);
@@ -132,11 +133,11 @@ static struct schedule_decision after_success(const struct schedule_rules *rules
     }
     period = min_i64(period, ceiling);
     at = max_i64(facts->started_at + period, facts->now + 1);
-    at += spread(facts, period / 50 + 1); /* feeds added together drift apart */
+    at += spread(facts, period / 50 + 1); /* so that feeds that were added together drift apart */
     d.next_at = skip_forward(facts, at);
     if (d.next_at != at)
         d.reason = REASON_SKIP;
-    /* a day is the longest whatever the feed asks; the drift above may pass it */
+    /* the publisher cannot make the period longer than a day; the spread above can */
     d.next_at = min_i64(d.next_at, max_i64(facts->started_at + ceiling, at));
     return d;
 }

@@ -3,8 +3,10 @@
 
 #include "fetcher/poll.h"
 
-#define GIVE_UP_AFTER 8 /* a cursor that makes a server fail is given up now and then: failures */
-#define MORE_S 10       /* there is more, and the job does not ask for it: seconds until the next */
+/* A cursor with which the server fails is given up now and then: after so many failures */
+#define GIVE_UP_AFTER 8
+/* When there is more, but this job does not ask for it: seconds until the next job */
+#define MORE_S 10
 
 struct stream_state *stream_state_of(struct job *job)
 {
@@ -27,7 +29,7 @@ struct str stream_document_url(struct job *job)
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
-/* Ask for what comes after the cursor; false when it makes too long a URL. */
+/* Ask for what comes after the cursor. Returns false when the URL would be too long. */
 static bool ask_after(struct job *job, struct str cursor, bool with_max)
 {
     struct stream_state *s = stream_state_of(job);
@@ -44,8 +46,9 @@ static bool ask_after(struct job *job, struct str cursor, bool with_max)
     return true;
 }
 
-/* The first piece is asked for when servers fail for long with the cursor, and now and then when
- * there is nothing new: a cursor that leads nowhere must not freeze the feed. */
+/* The first piece is asked for when the server has failed for long with the cursor. It is also
+ * asked for now and then when there is nothing new, because the cursor may be wrong and hide all
+ * news. */
 void stream_begin(struct job *job)
 {
     const struct feed *feed = job->feed;
@@ -94,8 +97,8 @@ static enum job_step begin(struct job *job, struct reader *r)
 
 /* ---- what was answered ----------------------------------------------------------------------- */
 
-/* A redirection for now has lost the cursor: it is named again where that led. One for good gives
- * the feed its new URL, of which the next request is made. */
+/* A temporary redirect has lost the cursor, so ask again with the cursor at the URL to which it
+ * led. A permanent redirect changes the feed's URL, and the next request is made from that. */
 static bool ask_there(struct job *job)
 {
     struct stream_state *s = stream_state_of(job);
@@ -112,7 +115,8 @@ static bool ask_there(struct job *job)
     return true;
 }
 
-/* The server does not like what the request says. A refusal that is not about that is an error. */
+/* Returns true for a status that means that the server does not accept the parameters of the
+ * request. Other failures are errors. */
 static bool is_refusal(int status)
 {
     static const int others[] = {401, 402, 403, 407, 408, 421, 423, 425, 429, 451};
@@ -123,7 +127,7 @@ static bool is_refusal(int status)
     return status >= 400 && status < 500;
 }
 
-/* Ask in another way: for as many as the server likes, then for the first piece. */
+/* Ask in another way: first without a number of items, then for the first piece. */
 static bool ask_otherwise(struct job *job)
 {
     struct stream_state *s = stream_state_of(job);
@@ -177,8 +181,9 @@ bool stream_judge(struct reading *r, struct str base, struct stream_piece *out)
     return false;
 }
 
-/* What is left of a stream is not waited for: the next piece, where something came with this job;
- * and the first pieces after a failure, as documents of a feed's past are. */
+/* Fetch the feed again soon when there is more of the stream and this job brought news. While the
+ * first pieces are read, fetch it soon after a failure, too; the pause doubles with each failure.
+ */
 static void hurry(const struct job *job, const struct feed *fresh, const struct doc_piece *piece,
                   struct feed_check *o, int64_t now)
 {
@@ -216,7 +221,7 @@ void stream_outcome_fill(struct arena *a, struct job *job, const struct feed *fr
     o->piece = *piece;
     o->check.etag = o->check.last_modified = STR("");
     o->head.hints = check_hints(job, doc);
-    /* a piece without items may not say whose it is */
+    /* a piece without items may have no head */
     if (fresh->head.len > 0 && doc->n_entries == 0)
         return;
     check_head(a, job, fresh, doc, is_after_cursor(job) ? at->url : job->final_url, &o->head);
@@ -261,7 +266,7 @@ static enum job_step understand_document(struct reading *r)
 
     if (job->resp.kind != RESPONSE_DOCUMENT)
         return stream_take(r, NULL, &at);
-    /* one base for all pieces, for it stands in what is read */
+    /* all pieces have the same base URL, because it becomes part of their entries */
     return reading_parse(r, stream_base_url(&r->a, job->final_url)) ? poll_take(r, &at)
                                                                     : poll_take_other(r);
 }

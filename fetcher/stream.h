@@ -1,10 +1,10 @@
 /* fetcher/stream.h - the source "stream": a Smart Feed, read piece by piece by its cursor.
  *
- * Smart Feeds, "Updates/Synchronization via Pull" and "via Push", "HTTP Pull". The feed has the
- * cursor (model/feed.h). It moves in the same transaction that stores the entries before it. While
- * the stream has more, the job asks for the next piece at once. stream_rules.h decides what is
- * asked, and what is asked after each answer.
- */
+ * The row of the feed has the cursor (model/feed.h). The cursor moves in the same transaction that
+ * stores the entries before it. While the stream has more, the job asks for the next piece at once.
+ * stream_rules.h decides what is asked first, and what is asked after each answer.
+ *
+ * Source: Smart Feeds, "Updates/Synchronization via Pull" and "via Push", "HTTP Pull". */
 #pragma once
 
 #include "fetcher/check.h"
@@ -39,8 +39,7 @@ enum job_step stream_take(struct reading *r, const struct stream_piece *piece,
 /* Returns the URL of the job's document, without the parameters for a piece of a stream. */
 struct str stream_document_url(struct job *job);
 
-/* ---- pure, for stream.c and tests --------------------------------------------------------------
- */
+/* ---- pure, for stream.c and tests ------------------------------------------------------------ */
 
 /* Set the first request for job->feed, which has a cursor. */
 void stream_begin(struct job *job);

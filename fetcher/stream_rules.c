@@ -8,12 +8,11 @@
 #include "base/limits.h"
 #include "net/url.h"
 
-#define IDLE_MAX 8 /* pieces without news, unless they may all be of what is known */
+#define IDLE_MAX 8 /* pieces without news, unless they may all show known entries */
 #define LOOKS_FULL                                                                                 \
-    10 /* items of a piece that has no link to the next one but may have a next one */
+    10 /* a piece with so many items may have a next one, even without a link to it */
 
-/* ---- URLs -------------------------------------------------------------------------------------
- */
+/* ---- URLs ------------------------------------------------------------------------------------ */
 
 static bool is_ours(struct arena *a, struct str parameter)
 {
@@ -60,7 +59,7 @@ struct str stream_url_after(struct arena *a, struct str base, struct str cursor,
     return url.len <= LIMIT_URL ? url : STR_NULL;
 }
 
-/* The first value of a parameter; null: there is none. */
+/* Returns the first value of a parameter; null when the URL does not have it. */
 static struct str parameter_of(struct arena *a, struct str url, const char *wanted)
 {
     ssize_t at = str_chr(url, '?');
@@ -99,8 +98,7 @@ bool stream_is_text_whole(struct str body)
            str_ends(text, STR(">"));
 }
 
-/* ---- pieces -----------------------------------------------------------------------------------
- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 static uint64_t hash_of(struct str cursor)
 {
@@ -112,7 +110,7 @@ static uint64_t hash_of(struct str cursor)
     return n;
 }
 
-/* Was this cursor given before? */
+/* Returns true when this cursor was seen before in this job. */
 static bool is_repeated(struct stream_state *f, struct str cursor)
 {
     uint64_t hash = hash_of(cursor);
@@ -124,7 +122,7 @@ static bool is_repeated(struct stream_state *f, struct str cursor)
     return false;
 }
 
-/* Nothing new in so many pieces that the stream as a whole cannot explain it. */
+/* Returns true when so many pieces had no news that they cannot all show known entries. */
 static bool is_stuck(struct stream_state *f, const struct feed_doc *doc, size_t n, bool has_news)
 {
     f->brings_news |= has_news;
@@ -133,7 +131,8 @@ static bool is_stuck(struct stream_state *f, const struct feed_doc *doc, size_t 
     return f->n_idle >= IDLE_MAX && f->n_idle_items > doc->n_total;
 }
 
-/* Does the piece say that there is another one, or leave it open? */
+/* Returns true when the piece says that there is another one, or does not say that there is none.
+ */
 static bool leads_on(struct stream_state *f, const struct feed *feed, const struct feed_doc *doc,
                      size_t n)
 {
@@ -161,7 +160,7 @@ bool stream_place_piece(struct stream_state *f, const struct feed *feed, struct 
     if (!str_is_null(doc->cursor) && fits && !stream_descends(&a, url))
         out->cursor = doc->cursor;
     advances = out->cursor.len > 0 && !str_eq(out->cursor, feed->cursor);
-    /* a piece without items may leave out where it ends; a cursor that cannot be kept is none */
+    /* a piece without items need not have a cursor; a cursor that is too long counts as none */
     if (f->ask == STREAM_AFTER && !advances && (n == 0 || !str_is_null(doc->cursor)))
         out->cursor = feed->cursor;
     if (f->ask == STREAM_CHECK && !has_news) {
@@ -187,7 +186,7 @@ enum stream_push stream_place_push(const struct feed *feed, const struct feed_do
         return STREAM_PULL;
     if (str_eq(doc->cursor, feed->cursor))
         return STREAM_KNOWN;
-    /* items may have other ids in another format */
+    /* ids may differ between formats */
     return !str_is_null(doc->prev_cursor) && str_eq(doc->prev_cursor, feed->cursor) &&
                    feed->cursor_state == 0 && str_find(feed->head, format) >= 0
                ? STREAM_TAKE

@@ -1,4 +1,4 @@
-/* fetcher/sweeper.c - a heap under one mutex; its thread sleeps until the earliest time. */
+/* fetcher/sweeper.c - a heap under one mutex. The thread sleeps until the earliest time. */
 #include "fetcher/sweeper.h"
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #include "fetcher/time_heap.h"
 
 #define SLEEP_MAX_US 5000000     /* wall time may be set while we sleep */
-#define SET_BACK_MIN_US 60000000 /* a clock that goes back by less is only corrected */
+#define SET_BACK_MIN_US 60000000 /* if the clock goes back by less, it was only corrected */
 
 struct due {
     int64_t feed_id;
@@ -129,7 +129,8 @@ static size_t take_due_locked(struct sweeper *s, int64_t now_us, int64_t *feed_i
     struct time_node *first;
     size_t n = 0;
 
-    if (now_us < s->seen_us - SET_BACK_MIN_US) /* the clock was set back: pauses stay as long */
+    /* the clock was set back; the remaining waits stay the same */
+    if (now_us < s->seen_us - SET_BACK_MIN_US)
         time_heap_shift(&s->heap, (now_us - s->seen_us) / 1000000);
     s->seen_us = now_us;
     while (n < max && (first = time_heap_first(&s->heap)) != NULL &&

@@ -1,4 +1,4 @@
-/* fetcher/time_heap.c - the usual binary heap, with places written back into the nodes. */
+/* fetcher/time_heap.c - a binary heap that writes the index of each node into the node. */
 #include "fetcher/time_heap.h"
 
 #include "base/mem.h"

@@ -9,10 +9,10 @@
 #include "net/url.h"
 
 #define HOPS_MAX 5
-#define SAID_MOST 100 /* of a refusal's body, shown */
+#define SAID_MOST 100 /* bytes of a refusal's body that are shown */
 
 struct upstream_call {
-    struct arena *arena; /* holds this */
+    struct arena *arena; /* this struct is in it */
     struct http_client *client;
     struct upstream_request req;
     struct str url, body, credential;
@@ -43,7 +43,8 @@ static void post(struct upstream_call *call)
     http_client_start(call->client, &http, on_answer, call);
 }
 
-/* The status is the answer: a body that is too long, breaks off or never ends changes nothing. */
+/* Only the status of the answer counts. A body that is too long, breaks off or never ends changes
+ * nothing. */
 static bool is_answered(enum rc rc, const struct http_answer *answer)
 {
     return rc == RC_OK ||
@@ -58,8 +59,8 @@ static bool is_same_origin(struct arena *a, struct str url, const struct url_par
            str_eq(parts.host, other->host) && parts.port == other->port;
 }
 
-/* 307 and 308 say: the same, there (WebSub §5.1.2). No other status does, and none takes a secret
- * that was sent by TLS to where there is none. */
+/* 307 and 308 mean that the same request must be sent to another URL (WebSub §5.1.2); other
+ * redirects are not followed. A secret that was sent by TLS is never sent to a URL without TLS. */
 static bool is_sent_on(struct upstream_call *call, const struct http_answer *answer)
 {
     struct str location = http_answer_field(answer, "location");
@@ -132,7 +133,7 @@ void upstream_call_start(struct http_client *client, const struct upstream_reque
     add(a, &form, "hub.mode", req->ends ? STR("unsubscribe") : STR("subscribe"));
     add(a, &form, "hub.topic", req->topic);
     add(a, &form, "hub.callback", req->callback);
-    add(a, &form, "hub.verify", STR("async")); /* hubs of PubSubHubbub 0.3 want it */
+    add(a, &form, "hub.verify", STR("async")); /* hubs of PubSubHubbub 0.3 need it */
     if (!req->ends) {
         add(a, &form, "hub.lease_seconds", str_printf(a, "%" PRId64, req->lease_s));
         add(a, &form, "hub.secret", req->secret);

@@ -22,7 +22,7 @@ static bool has_rel(struct str rels, const char *rel)
     return false;
 }
 
-/* The topic goes to the hub as the publisher wrote it; what is relative is made absolute. */
+/* The hub gets the topic as the publisher wrote it. Only a relative URL is made absolute. */
 static struct str absolute(struct arena *a, const struct job *job, struct str href)
 {
     struct url_parts parts;
@@ -60,7 +60,7 @@ static struct upstream_links from_fields(struct job *job)
     return l;
 }
 
-/* What the fields leave open, the document says. */
+/* Use the links of the document where the Link fields name none. */
 static struct upstream_links joined(struct job *job, struct upstream_links fields,
                                     const struct upstream_links *doc, struct str url)
 {
@@ -95,7 +95,7 @@ void upstream_links_of_feed(struct job *job, const struct feed_doc *doc, struct 
         add(job, &in_doc, value_get_textz(value_at(links, i), "rel"),
             value_get_textz(value_at(links, i), "href"));
     l = joined(job, from_fields(job), &in_doc, url);
-    if (l.n > 0 || job->hubs.n == 0) /* else the page has named one */
+    if (l.n > 0 || job->hubs.n == 0) /* otherwise the hub of the page is kept */
         job->hubs = l;
 }
 

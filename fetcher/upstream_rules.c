@@ -8,7 +8,7 @@
 #define STATES (UPSTREAM_ENDING + 1)
 #define STAYS (-1)
 
-/* Where the lease still holds, REFUSED leaves an active one as it is: upstream_next(). */
+/* While the lease has not ended, REFUSED does not change ACTIVE; upstream_next() sees to that. */
 static const signed char table[STATES][UPSTREAM_EVENTS_] = {
     [UPSTREAM_IDLE] = {[UPSTREAM_WANTED] = UPSTREAM_ASKING,
                        [UPSTREAM_UNWANTED] = UPSTREAM_ENDING,

@@ -1,9 +1,9 @@
 /* fetcher/upstream_subs.c - see upstream_subs.h.
  *
- * A row is asked for when its feed is wanted and the hub can reach us, renewed before its lease
- * ends, and ended at the hub when nobody wants the feed any more or another hub takes its place. A
- * new subscription has a new token and secret; a renewal keeps them, so that no delivery falls
- * between. */
+ * A subscription is requested when its feed is wanted and the hub can reach us. It is renewed
+ * before its lease ends. It is ended at the hub when nobody wants the feed any more, or when
+ * another hub takes its place. A new subscription has a new token and a new secret. A renewal keeps
+ * them, so that no delivery is lost during it. */
 #include "fetcher/upstream_subs.h"
 
 #include <inttypes.h>
@@ -26,23 +26,23 @@
 #include "net/url.h"
 
 #define TOKEN_BYTES 20    /* 160 random bits */
-#define SECRET_BYTES 32   /* 64 characters; a hub takes fewer than 200 */
-#define VERIFY_WAIT_S 600 /* a hub that took a request verifies it within */
+#define SECRET_BYTES 32   /* 64 characters; WebSub requires fewer than 200 */
+#define VERIFY_WAIT_S 600 /* for so long a hub may take to verify a request that it accepted */
 #define DAY_S 86400
 #define SLEEP_MAX_S 60 /* wall time may be set while we sleep */
 #define SAVE_RETRY_MS 500
 #define REASON_TEXT 200
 
 struct upstream_sub {
-    struct upstream row; /* strings in `arena`, but the error */
+    struct upstream row; /* its strings are in `arena`, except the error */
     struct arena arena;
     char error[REASON_TEXT];
     struct time_node node; /* row.next_at, while no call is in flight */
-    struct host_turn turn; /* it is time, and others are before it */
+    struct host_turn turn; /* due, but other requests come first */
     bool is_calling;
-    bool is_waiting;   /* the hub took the request and has not verified it yet */
-    bool is_confirmed; /* it has, while the call was in flight */
-    bool is_unsaved;   /* the storer had no room */
+    bool is_waiting;   /* the hub has accepted the request but not verified it yet */
+    bool is_confirmed; /* the hub has verified it while the call was in flight */
+    bool is_unsaved;   /* must be saved again, because the storer had no room */
 };
 
 struct upstream_subs {
@@ -51,10 +51,10 @@ struct upstream_subs {
 
     pthread_mutex_t lock; /* guards what follows */
     struct map by_token;  /* struct upstream_sub */
-    struct map by_feed;   /* those that are current, by feed id */
+    struct map by_feed;   /* the current subscription of each feed, by feed id */
     struct time_heap heap;
     struct host_turns turns;
-    struct arena arena; /* the next two; a reload adds to it */
+    struct arena arena; /* holds the next two; each reload adds to it */
     struct str base_url, local_url;
     int64_t unused_s, timeout_ms;
     size_t n_unsaved;
@@ -103,7 +103,7 @@ static void set_next_locked(struct upstream_subs *s, struct upstream_sub *sub, i
         kick_locked(s);
 }
 
-/* Put the row into the database; false when the storer has no room: tried again. */
+/* Hand the row to the storer. Returns false when the storer has no room; then it is tried again. */
 static bool save_locked(struct upstream_subs *s, struct upstream_sub *sub, store_done_fn *done,
                         void *ctx)
 {
@@ -153,7 +153,7 @@ static void free_sub(void *p)
     mem_free(sub);
 }
 
-/* Forget it, here and in the database. */
+/* Remove the row here and from the database. */
 static void drop_locked(struct upstream_subs *s, struct upstream_sub *sub)
 {
     if (store_upstream_drop(s->store, sub->row.feed_id, sub->row.token) != RC_OK)
@@ -174,7 +174,7 @@ static struct upstream_sub *of_feed_locked(struct upstream_subs *s, int64_t feed
 
 /* ---- who wants it, and can the hub reach us? ---- */
 
-/* Where the hub is to call back; null: it cannot. */
+/* Returns the origin of our callback for this hub; null when the hub cannot reach us. */
 static struct str base_locked(const struct upstream_subs *s, struct str hub)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -189,8 +189,8 @@ static struct str base_locked(const struct upstream_subs *s, struct str hub)
     return STR_NULL;
 }
 
-/* Subscriptions want their feeds. Readers do for a while; but those of the time when there was a
- * subscription do not keep it alive. *changed: the row is to be saved. */
+/* A feed is wanted while it has subscriptions, and for a while after a reader asked for it. Readers
+ * that asked while there were subscriptions do not count. *changed: the row must be saved. */
 static bool is_wanted_locked(const struct upstream_subs *s, struct upstream_sub *sub, bool *changed)
 {
     struct feed_brief feed;
@@ -209,8 +209,7 @@ static bool is_wanted_locked(const struct upstream_subs *s, struct upstream_sub 
                        now - feed.wanted_at <= s->unused_s);
 }
 
-/* A subscription at a hub in the place of what was known of it, with a token and secret of its own.
- */
+/* Replace the subscription by a new one at the hub, with a new token and secret. */
 static void ask_anew_locked(struct upstream_subs *s, struct upstream_sub *old, struct str base)
 {
     struct upstream row = old->row;
@@ -233,7 +232,7 @@ static void ask_anew_locked(struct upstream_subs *s, struct upstream_sub *old, s
     save_locked(s, sub, NULL, NULL);
 }
 
-/* Tell the hub that we want no more. */
+/* Ask the hub to end the subscription. */
 static void end_locked(struct upstream_subs *s, struct upstream_sub *sub, bool stays_known)
 {
     bool is_known_there = sub->row.state == UPSTREAM_ACTIVE || sub->is_calling || sub->is_waiting ||
@@ -257,7 +256,7 @@ static void end_locked(struct upstream_subs *s, struct upstream_sub *sub, bool s
     }
 }
 
-/* The hub has confirmed the end, or will not. */
+/* The hub has confirmed the end, or will not confirm it. */
 static void ended_locked(struct upstream_subs *s, struct upstream_sub *sub)
 {
     if (!sub->row.is_current) {
@@ -271,7 +270,7 @@ static void ended_locked(struct upstream_subs *s, struct upstream_sub *sub)
     save_locked(s, sub, NULL, NULL);
 }
 
-/* Bring a row to what is wanted now. */
+/* Bring the row in line with what is wanted now. */
 static void check_locked(struct upstream_subs *s, struct upstream_sub *sub)
 {
     bool changed, wanted = is_wanted_locked(s, sub, &changed);
@@ -294,7 +293,7 @@ static void check_locked(struct upstream_subs *s, struct upstream_sub *sub)
 
 /* ---- requests to hubs ---- */
 
-/* What was asked of the hub did not come to pass. */
+/* The hub did not do what it was asked to do. */
 PRINTF_LIKE(3, 4)
 static void fail_locked(struct upstream_subs *s, struct upstream_sub *sub, const char *fmt, ...)
 {
@@ -342,7 +341,7 @@ static void ask_hub_locked(struct upstream_subs *s, struct upstream_sub *sub)
     };
     struct feed given = {.page_url = STR_NULL};
 
-    /* a publisher that is its own hub asks for the same there */
+    /* a publisher that is its own hub needs the same credential there */
     given.credential = store_credential(s->store, sub->row.feed_id, &a, &given.url);
     if (job_may_identify(&given, req.hub))
         req.credential = given.credential;
@@ -357,7 +356,7 @@ static void answered_locked(struct upstream_subs *s, struct upstream_sub *sub, b
     int64_t until = clock_now_s() + VERIFY_WAIT_S;
 
     sub->is_calling = false;
-    if (ends != (sub->row.state == UPSTREAM_ENDING)) { /* it is wanted otherwise by now */
+    if (ends != (sub->row.state == UPSTREAM_ENDING)) { /* in the meantime the opposite is wanted */
         set_next_locked(s, sub, sub->row.state == UPSTREAM_IDLE ? TIME_UNKNOWN : clock_now_s());
     } else if (!str_is_null(why)) {
         fail_locked(s, sub, "%.*s", STR_ARG(why));
@@ -399,7 +398,7 @@ static void step_locked(struct upstream_subs *s, struct upstream_sub *sub)
         save_locked(s, sub, NULL, NULL);
     }
     if (was_waiting) {
-        fail_locked(s, sub, "the hub took the request, and has not verified it");
+        fail_locked(s, sub, "the hub accepted the request but did not verify it");
     } else if (sub->row.state == UPSTREAM_IDLE) {
         set_next_locked(s, sub, TIME_UNKNOWN);
     } else {
@@ -447,7 +446,7 @@ static void arm_locked(struct upstream_subs *s)
     s->timer = loop_timer_start(s->loop, ms, on_timer, s);
 }
 
-/* The loop's turn: what is due. */
+/* The timer fired: do what is due. Runs on the loop. */
 static void on_turn(void *ctx)
 {
     struct upstream_subs *s = ctx;
@@ -455,7 +454,7 @@ static void on_turn(void *ctx)
     struct host_turn *turn;
 
     pthread_mutex_lock(&s->lock);
-    s->is_kicked = true; /* what follows needs no further turn */
+    s->is_kicked = true; /* changes below need no further wake-up */
     if (s->client != NULL) {
         save_again_locked(s);
         while ((first = time_heap_first(&s->heap)) != NULL && first->at <= clock_now_s())
@@ -495,7 +494,8 @@ static void take_links_locked(struct upstream_subs *s, int64_t feed_id,
     bool has_failed = sub != NULL && links->n > 1 && sub->row.state == UPSTREAM_FAILED &&
                       sub->row.n_errors >= UPSTREAM_OTHER_HUB_AFTER;
 
-    if (links->n == 0) { /* the feed itself is silent on what its page said */
+    /* the feed itself says nothing about hubs, so the hub of its page is kept */
+    if (links->n == 0) {
         if (sub != NULL && !sub->row.from_page)
             end_locked(s, sub, false);
         return;
@@ -526,7 +526,7 @@ void upstream_subs_found(struct upstream_subs *s, int64_t feed_id,
     pthread_mutex_unlock(&s->lock);
 }
 
-/* The feed became part of another one. */
+/* The feed was merged into another one. */
 static void move_locked(struct upstream_subs *s, struct upstream_sub *sub, int64_t to)
 {
     if (of_feed_locked(s, to) != NULL) {
@@ -606,7 +606,7 @@ static void denied_locked(struct upstream_subs *s, struct upstream_sub *sub, str
     sub->is_confirmed = true;
     fail_locked(s, sub, "the hub denied it%s%.*s", shown.len > 0 ? ": " : "", STR_ARG(shown));
     if (sub->row.n_errors < UPSTREAM_OTHER_HUB_AFTER)
-        sub->row.n_errors = UPSTREAM_OTHER_HUB_AFTER; /* another hub need not wait for more */
+        sub->row.n_errors = UPSTREAM_OTHER_HUB_AFTER; /* so that another hub may be used at once */
     set_next_locked(s, sub, clock_now_s() + DAY_S);
 }
 
@@ -690,7 +690,7 @@ enum rc upstream_subs_load(struct upstream_subs *s, struct reader *r, struct err
         struct upstream_sub *sub = add_locked(s, &rows[i]);
 
         if (!sub->row.is_current && sub->row.state != UPSTREAM_ENDING)
-            drop_locked(s, sub); /* the storer had no room for that */
+            drop_locked(s, sub); /* the storer had no room to delete it before */
         else
             set_next_locked(s, sub, sub->row.next_at);
     }
@@ -698,7 +698,7 @@ enum rc upstream_subs_load(struct upstream_subs *s, struct reader *r, struct err
     return rc;
 }
 
-/* Check all: with a list, for a check may add and drop rows. */
+/* Check all rows. They are listed first, because a check may add and remove rows. */
 static void check_all_locked(struct upstream_subs *s)
 {
     struct upstream_sub **list =
@@ -742,7 +742,7 @@ void upstream_subs_run(struct upstream_subs *s, struct http_client *client)
 {
     pthread_mutex_lock(&s->lock);
     s->client = client;
-    check_all_locked(s); /* interest may have come or gone before the end */
+    check_all_locked(s); /* readers and subscriptions may have changed before the last stop */
     kick_locked(s);
     pthread_mutex_unlock(&s->lock);
 }

@@ -1,5 +1,8 @@
-/* fetcher/work_queue.c - slots by feed; lists of waiting slots per host and class; a ring per class
- * of the hosts that may start one now; a heap of the hosts that must wait for a time.
+/* fetcher/work_queue.c - see work_queue.h.
+ *
+ * Slots are found by feed id. Each host has a list of waiting slots per class. Each class has a
+ * ring of the hosts that may start a slot of this class now. A heap has the hosts that must wait
+ * for a time.
  *
  * A host is in the ring of the best class that may start. It is in the heap when it waits only for
  * its gap or its cooling. It is in neither when it is at its limit or when no slot waits for it.
@@ -21,7 +24,7 @@ struct work_queue {
     struct time_heap host_times; /* struct host */
     struct time_heap slot_times; /* struct slot: SLOT_DELAYED and SLOT_IDLE */
     size_t n_queued, n_running;
-    size_t n_between; /* of n_running */
+    size_t n_between; /* how many of n_running are SLOT_BETWEEN */
     int64_t prune_at_ms;
 };
 
@@ -68,7 +71,7 @@ static void place_host(struct work_queue *q, struct host *h, int64_t now_ms)
         at = host_ready_ms(&q->hosts, h, (enum work_class)cls, now_ms);
     if (at == now_ms)
         ring = cls;
-    if (ring != h->ring) { /* one that stays keeps its turn */
+    if (ring != h->ring) { /* a host that stays in its ring keeps its turn */
         leave_ring(q, h);
         if (ring >= 0)
             TAILQ_INSERT_TAIL(&q->rings[ring], h, ring_link);
@@ -93,7 +96,7 @@ void work_queue_set(struct work_queue *q, const struct work_queue_cfg *cfg)
     q->hosts.content_gap_ms = cfg->content_gap_ms;
 }
 
-/* Take a slot out of whatever list it is in. It is then nowhere: the caller says where it goes. */
+/* Take a slot out of the list that it is in. The caller must put it into another list. */
 static void unlist(struct work_queue *q, struct slot *s, int64_t now_ms)
 {
     switch (s->state) {
@@ -169,7 +172,7 @@ static void find_host(struct work_queue *q, struct slot *s)
     s->insists = found.insists;
 }
 
-/* Put a slot that is nowhere into its host's list. */
+/* Put a slot that is in no list into its host's list. */
 static void list_slot(struct work_queue *q, struct slot *s, int64_t now_ms)
 {
     if (s->host == NULL)
@@ -182,7 +185,7 @@ static void list_slot(struct work_queue *q, struct slot *s, int64_t now_ms)
     place_host(q, s->host, now_ms);
 }
 
-/* Queue a slot that is nowhere; pings wait until the feed's last start is ping_gap_ms old. */
+/* Queue a slot that is in no list. Pings wait until ping_gap_ms after the feed's last start. */
 static void enqueue(struct work_queue *q, struct slot *s, int64_t now_ms)
 {
     q->n_queued++;
@@ -195,7 +198,7 @@ static void enqueue(struct work_queue *q, struct slot *s, int64_t now_ms)
     }
 }
 
-/* The slot of a feed, made when missing. */
+/* Return the slot of a feed; it is made if it does not exist. */
 static struct slot *slot_of(struct work_queue *q, int64_t feed_id)
 {
     struct slot *s = work_queue_find(q, feed_id);
@@ -218,8 +221,9 @@ struct slot *work_queue_want(struct work_queue *q, int64_t feed_id, enum fetch_r
     switch (s->state) {
     case SLOT_RUNNING:
     case SLOT_BETWEEN:
-        /* what is in flight serves a reader and a sweep, unless it is the content of a metadata
-         * record; it may have started before the news of a ping, and does not look for contents */
+        /* The fetch in flight also serves a reader and a sweep, unless it fetches the content of a
+         * metadata record. It does not serve a ping, because it may have started before the news
+         * was there; and it does not fetch contents. */
         if (reason == REASON_PING || reason == REASON_CONTENT ||
             s->reasons == REASON_BIT(REASON_CONTENT))
             s->again |= REASON_BIT(reason);
@@ -287,7 +291,8 @@ void work_queue_tick(struct work_queue *q, int64_t now_ms)
     }
 }
 
-/* The first slot of a class that may start. One that is in flight already needs no room. */
+/* Returns the first slot of a class that may start. A slot that is in flight already needs no room.
+ */
 static struct slot *first_startable(struct work_queue *q, int cls)
 {
     struct host *h = TAILQ_FIRST(&q->rings[cls]);
@@ -297,7 +302,7 @@ static struct slot *first_startable(struct work_queue *q, int cls)
     if (cls != WORK_READER || q->n_between == 0) /* jobs that go on wait as readers */
         return NULL;
     for (; h != NULL; h = TAILQ_NEXT(h, ring_link)) {
-        struct slot *s = TAILQ_FIRST(&h->waiting[cls]); /* they stand before the others */
+        struct slot *s = TAILQ_FIRST(&h->waiting[cls]); /* slots that go on are before the others */
 
         if (s->state == SLOT_BETWEEN)
             return s;
@@ -328,7 +333,7 @@ struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
     s->on_host = true;
     s->request_ms = now_ms;
     host_start(&q->hosts, s->host, s->cls, now_ms);
-    leave_ring(q, s->host); /* to the end: hosts take turns */
+    leave_ring(q, s->host); /* it goes to the end of the ring, so hosts take turns */
     place_host(q, s->host, now_ms);
     return s;
 }
@@ -382,7 +387,7 @@ void work_queue_end(struct work_queue *q, struct slot *s, int64_t now_ms)
         q->n_between--;
     }
     work_queue_leave_host(q, s, now_ms);
-    hosts_drop(&s->host); /* the feed may have moved */
+    hosts_drop(&s->host); /* the feed may have another host next time */
     q->n_running--;
     s->state = SLOT_IDLE;
     s->reasons = s->again;

@@ -1,6 +1,5 @@
-/* tests/unit/fetcher/world.h - a fetcher over a real store, against a publisher on the loopback;
- * and waiting for what comes of it.
- */
+/* tests/unit/fetcher/world.h - a fetcher with a real store and a publisher on the loopback, and
+ * functions that wait for results. */
 #pragma once
 
 #include "tests/unit/cmocka_all.h"
@@ -47,7 +46,7 @@ struct ticket {
         .lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER                        \
     }
 
-/* Once a program; `filter`: run only tests of this name, NULL: all. */
+/* Call it once per program. `filter`: run only tests with this name; NULL: all tests. */
 void world_init(const char *filter);
 
 void on_op(void *ctx, enum rc rc, const struct store_result *res, const struct err *err);
