@@ -1,4 +1,4 @@
-/* feed/identity/complete.c - what an entry lacks, made from what else is known of it. */
+/* feed/identity/complete.c - see complete.h. */
 #include "feed/identity/complete.h"
 
 #include "feed/text/uri.h"
@@ -16,7 +16,8 @@ static void ensure_text(struct arena *a, struct value *obj, struct str key, stru
         value_set_text(a, obj, key, otherwise);
 }
 
-/* Where a reader may be sent who wants the entry: not to its licence, nor to where it is edited. */
+/* Returns an address that leads readers to the entry, but not its licence or the address for
+ * editing it. */
 static struct str any_link(struct arena *a, const struct value *obj)
 {
     static const char *const fit[] = {"alternate", "related", "via", "enclosure", "self"};
@@ -36,7 +37,7 @@ static struct str any_link(struct arena *a, const struct value *obj)
         return STR(""); /* the publisher says that the id leads nowhere */
     if (!str_istarts(id, STR("http://")) && !str_istarts(id, STR("https://")))
         return STR("");
-    return uri_mend_references(a, id); /* an id may hold its ampersands as they were written */
+    return uri_mend_references(a, id); /* ampersands in an id may still be escaped */
 }
 
 static struct value *nine_numbers(struct arena *a, int64_t at)
@@ -74,7 +75,8 @@ struct value *entry_complete(struct arena *a, const struct doc_entry *e, struct 
 {
     struct value *obj = value_dict(a);
     struct str content = text_at(value_at(value_getz(e->obj, "content"), 0), STR("value"));
-    struct str id = str_trim(text_at(e->obj, STR("id"))); /* an empty one names nothing */
+    /* an empty id does not identify anything */
+    struct str id = str_trim(text_at(e->obj, STR("id")));
 
     for (size_t i = 0; i < value_len(e->obj); i++)
         value_set(a, obj, e->obj->members[i].key, e->obj->members[i].val);

@@ -9,9 +9,9 @@
 #include "feed/text/fragment.h"
 #include "feed/text/iri.h"
 
-/* Members that move without the entry being edited: counters kept by comment and media services.
- * Everything else is essence. `inner`, when given, is the one member of that dict (or of each dict
- * of that list) that is meant. */
+/* Members that change although nobody has edited the entry: counters of comment and media services.
+ * All other members are essence. `inner`: only this member counts as volatile, in the dict or in
+ * each dict of the list. */
 static const struct {
     const char *member, *inner;
 } volatile_members[] = {
@@ -24,7 +24,7 @@ static const struct {
 
 #define NS_FEEDBURNER "http://rssnamespace.org/feedburner/ext/1.0"
 
-/* The same among foreign elements, by local name and namespace name. */
+/* The same for foreign elements, by local name and namespace name. */
 static const struct {
     const char *ns, *local;
 } volatile_elements[] = {
@@ -38,22 +38,24 @@ static const struct {
     {NS_FEEDBURNER, "origLink"},
 };
 
-/* Says nothing of its own: derived from a sibling, or the address by which references were resolved
- * (they stand there absolute), which is another when the feed moves. */
+/* Returns true for members that add nothing to the essence. They are derived from another member,
+ * or are the base URL. References are stored absolute, and the base URL changes when the feed
+ * moves. */
 static bool is_derived(struct str key, bool top)
 {
     return str_ends(key, STR("_parsed")) || (!top && str_eqz(key, "base"));
 }
 
-/* How an essence is put together. */
+/* How an essence is made. */
 struct essence {
     struct arena *a;
     struct buf *out;
-    bool raw; /* with ids and addresses as they are: as before there were marks */
+    bool raw; /* with ids and addresses as they are, as it was before there were marks */
 };
 
-/* Says who an entry is, not what: it is recognised by other means. FeedBurner's members name the
- * address that its own link hides, which stands for it here. */
+/* Returns true for members that only say which entry it is; marks are used for that.
+ * feedburner_origlink is one of them, because it is used in place of FeedBurner's own link; see
+ * original(). */
 static bool is_identity(const struct essence *es, struct str member)
 {
     static const char *const names[] = {"id", "guidislink", "feedburner_origlink"};
@@ -104,8 +106,9 @@ static int by_key(const void *x, const void *y)
     return str_cmp((*a)->key, (*b)->key);
 }
 
-/* A form with one spelling for each value: tagged, lengths in front, members in order of their
- * keys. `member`: the top-level member that v belongs to; null at the top. */
+/* Write the value so that equal values have equal bytes: with a tag for its type, with lengths
+ * before texts, and with members in the order of their keys. `member`: the top-level member to
+ * which v belongs; null at the top. */
 static void put_value(const struct essence *es, const struct value *v, struct str member)
 {
     const struct value_member **sorted;
@@ -154,16 +157,16 @@ static void put_value(const struct essence *es, const struct value *v, struct st
     }
 }
 
-/* How far into a tag a namespace declaration is looked for, and how many bytes of top tags may be
- * looked at for all elements within them, for each byte of the fragment: bounds on the time that a
- * hostile document can cost. */
+/* Limits for the time that a hostile document can cost: how many bytes of a tag are searched for a
+ * namespace declaration, and how many bytes of top tags are searched in all, per byte of the
+ * fragment. */
 #define DECLARATION_REACH 8192
 #define TOP_FACTOR 16
 
-/* The top element of a fragment, whose declarations those within it lean on. */
+/* The top element of a fragment. Elements within it use its declarations. */
 struct top_tag {
     struct str tag;
-    size_t reach; /* bytes that may still be looked at */
+    size_t reach; /* how many bytes may still be searched */
 };
 
 static struct str declared_at_top(struct top_tag *top, struct str key)
@@ -176,8 +179,8 @@ static struct str declared_at_top(struct top_tag *top, struct str key)
     return fragment_attr(tag, key);
 }
 
-/* True when the element of `tag` is in the table. Its prefix is declared there or in the tag of the
- * top element: so does the maker of the fragment. */
+/* Returns true when the element of `tag` is in the table. Its prefix is declared in the tag itself
+ * or in the tag of the top element, as the writer of fragments does it. */
 static bool is_volatile_element(const struct essence *es, struct top_tag *top, struct str tag)
 {
     struct str name, key = STR("xmlns"), ns;
@@ -204,13 +207,12 @@ static bool is_volatile_element(const struct essence *es, struct top_tag *top, s
     return false;
 }
 
-/* `ext` (well-formed) without its volatile elements, however deep they stand. */
+/* Write `ext` (well-formed) without its volatile elements, at whatever depth they are. */
 static void put_ext(const struct essence *es, struct str ext)
 {
     struct buf *out = es->out;
     struct top_tag top = {STR_NULL, TOP_FACTOR * ext.len + DECLARATION_REACH};
-    int depth = 0,
-        hidden_at = 0; /* hidden_at: depth outside the element that is left out, plus 1 */
+    int depth = 0, hidden_at = 0; /* depth of the element that is left out, plus 1; 0: none */
 
     while (ext.len > 0) {
         size_t n;
@@ -241,7 +243,7 @@ static void put_ext(const struct essence *es, struct str ext)
     }
 }
 
-/* The object as FeedBurner got it: with the address after its own. */
+/* Returns the object with the original link, instead of the link that FeedBurner put in. */
 static const struct value *original(struct arena *a, const struct value *obj)
 {
     struct str link = value_get_textz(obj, "feedburner_origlink");

@@ -1,8 +1,9 @@
-/* feed/identity/match.c - the entries of a document paired with stored ones.
+/* feed/identity/match.c - pairs the entries of a document with stored ones.
  *
- * Levels of evidence, strongest first. At each level an entry takes a stored one only when that is
- * the only one left that fits and nobody else of the document fits it as well: what is doubtful is
- * left to the next level, and in the end is a new entry. */
+ * There are levels of evidence, and the strongest comes first. At each level an entry is paired
+ * with a stored one only when that is the only stored one left that fits, and no other entry of the
+ * document fits it, too. Doubtful cases are left to the next level. What is left in the end are new
+ * entries. */
 #include "feed/identity/identity.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "base/digest.h"
 #include "base/map.h"
 
-#define FEW 3 /* entries: with less, half of them prove nothing */
+#define FEW 3 /* with fewer entries, half of them do not prove anything */
 
 /* ---- marks ----------------------------------------------------------------------------------- */
 
@@ -30,7 +31,7 @@ static int64_t mark_of(struct str s)
     return n == 0 ? 1 : n;
 }
 
-/* Without runs of white space and the case of ASCII letters. */
+/* Returns the title in lower case (ASCII only), with each run of white space as one space. */
 static struct str plain_title(struct arena *a, struct str title)
 {
     AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
@@ -41,13 +42,13 @@ static struct str plain_title(struct arena *a, struct str title)
 
         if (!blank)
             buf_putc(&b, s.ptr[i] >= 'A' && s.ptr[i] <= 'Z' ? (char)(s.ptr[i] | 32) : s.ptr[i]);
-        else if ((unsigned char)s.ptr[i + 1] > ' ') /* trimmed: there is a next one */
+        else if ((unsigned char)s.ptr[i + 1] > ' ') /* trimmed, so there is a next byte */
             buf_putc(&b, ' ');
     }
     return str_dup(a, buf_view(&b));
 }
 
-/* Of all its texts, one after the other. */
+/* Hash of all the entry's texts, one after the other. */
 static int64_t mark_of_body(const struct doc_entry *e)
 {
     const struct value *list = value_getz(e->obj, "content");
@@ -87,7 +88,7 @@ static void read_marks(struct arena *a, const struct doc_entry *e, struct entry_
     m->body = mark_of_body(e);
 }
 
-/* What we derive has no scheme, so that it never passes for an IRI. */
+/* A derived uid has no scheme, so that it cannot be mistaken for an IRI. */
 static struct str derived(struct arena *a, const char *kind, const unsigned char md[16])
 {
     char hex[33];
@@ -174,7 +175,7 @@ static void index_sort(struct index *ix)
         qsort(ix->list, ix->n, sizeof *ix->list, by_key);
 }
 
-/* Where the first row with this key or a higher one is. */
+/* Returns the index of the first row with this key or a higher one. */
 static size_t index_from(const struct index *ix, int64_t key)
 {
     size_t lo = 0, hi = ix->n;
@@ -190,14 +191,15 @@ static size_t index_from(const struct index *ix, int64_t key)
     return lo;
 }
 
-/* The rows of a key: from *first on, returns their number. */
+/* Returns the number of rows with this key; they begin at *first. */
 static size_t index_rows(const struct index *ix, int64_t key, size_t *first)
 {
     *first = index_from(ix, key);
     return (key == INT64_MAX ? ix->n : index_from(ix, key + 1)) - *first;
 }
 
-/* Most stored ones that are compared with one entry: of each of its keys, and of its names. */
+/* At most so many stored entries are compared with one entry: those of each of its keys and of its
+ * names. */
 #define PEERS ((size_t)MARKS_KEYS * IDENTITY_CANDIDATES + IDENTITY_RULES)
 
 struct matching {
@@ -207,8 +209,8 @@ struct matching {
     size_t n, n_known;
     enum identity_rule rule;
     size_t *who;    /* the result */
-    bool *taken;    /* of known */
-    size_t **peers; /* of each entry: indexes into known, rising */
+    bool *taken;    /* for each known entry: it is paired already */
+    size_t **peers; /* for each entry: indexes into known, ascending */
     size_t *n_peers;
     size_t *n_claims;                                           /* of known, at this level */
     size_t *wanted;                                             /* of each entry, at this level */
@@ -266,7 +268,7 @@ static void find_peers(struct matching *m)
         for (size_t k = 0; k < n && !m->list[i].is_double; k++) {
             size_t rows = index_rows(&keys, key[k], &first);
 
-            for (size_t r = 0; r < rows && r < IDENTITY_CANDIDATES; r++) /* the newest first */
+            for (size_t r = 0; r < rows && r < IDENTITY_CANDIDATES; r++) /* newest first */
                 add_peer(found, &n_found, keys.list[first + rows - 1 - r].index);
         }
         for (int r = IDENTITY_GUID; r < IDENTITY_RULES && !m->list[i].is_double; r++) {
@@ -295,7 +297,8 @@ static bool same_essence(const struct matching *m, size_t i, size_t j)
     return memcmp(m->list[i].essence, m->known[j].essence, 16) == 0;
 }
 
-/* How many stored peers of entry i have its mark at `offset`, taken ones too. */
+/* Returns how many stored peers of entry i have the same mark at `offset`, including those that are
+ * paired already. */
 static size_t n_rivals(const struct matching *m, size_t i, size_t offset)
 {
     int64_t own, other;
@@ -312,14 +315,14 @@ static size_t n_rivals(const struct matching *m, size_t i, size_t offset)
 }
 
 #define MARK(field) offsetof(struct entry_marks, field)
-/* One in the document has this mark, and at most one that is stored. */
+/* Only this entry of the document has the mark, and at most one stored entry has it. */
 #define IS_CLEAR(m, i, field)                                                                      \
     (is_alone(&(m)->field, (m)->list[i].marks.field) && n_rivals(m, i, MARK(field)) <= 1)
 
 typedef bool level_fn(const struct matching *m, size_t i, size_t j);
 
-/* Nothing has changed, not even the spelling of the id (which does not count when ids are
- * not the rule). */
+/* Returns true when nothing has changed. The spelling of the id counts only when entries are told
+ * apart by ids. */
 static bool is_unchanged(const struct matching *m, size_t i, size_t j)
 {
     const struct entry_marks *x = &m->list[i].marks, *y = &m->known[j].marks;
@@ -328,7 +331,7 @@ static bool is_unchanged(const struct matching *m, size_t i, size_t j)
            (m->rule != IDENTITY_GUID || x->guid == y->guid);
 }
 
-/* Stored before there were marks: the name is all we have. */
+/* The entry was stored before there were marks, so there is only its name to compare. */
 static bool has_name(const struct matching *m, size_t i, size_t j, enum identity_rule r)
 {
     return !m->known[j].has_marks && !str_is_null(m->list[i].names[r]) &&
@@ -340,7 +343,8 @@ static bool is_named_by_guid(const struct matching *m, size_t i, size_t j)
     return has_name(m, i, j, IDENTITY_GUID) && is_alone(&m->guid, m->list[i].marks.guid);
 }
 
-/* Of doubles that shared a guid the first was named by it: the one that nothing else names. */
+/* When doubles shared a guid, the first one got it as its name. This is the entry with that name
+ * that has no other name. */
 static bool is_named_by_shared_guid(const struct matching *m, size_t i, size_t j)
 {
     return has_name(m, i, j, IDENTITY_GUID);
@@ -402,7 +406,8 @@ static bool weak_guid_and_more(const struct matching *m, size_t i, size_t j)
             (same(x->title, y->title) && x->at == y->at && x->body == y->body));
 }
 
-/* Does the link count alone between these two? When it is the rule, or one of them has no id. */
+/* Returns true when the link alone decides about these two: the rule is by link, or one of them has
+ * no id. */
 static bool is_by_link(const struct matching *m, size_t i, size_t j)
 {
     return m->rule == IDENTITY_LINK || (m->rule == IDENTITY_GUID && (m->list[i].marks.guid == 0 ||
@@ -441,7 +446,8 @@ static bool title_and_date(const struct matching *m, size_t i, size_t j)
     return by_title && same(x->title, y->title) && same(x->at, y->at);
 }
 
-/* Nothing differs but the id, or id and link of an entry that has a date and a text. */
+/* Returns true when only the id differs. Id and link may both differ if the entry has a date and a
+ * text. */
 static bool all_but_address(const struct matching *m, size_t i, size_t j)
 {
     const struct entry_marks *x = &m->list[i].marks, *y = &m->known[j].marks;
@@ -451,8 +457,8 @@ static bool all_but_address(const struct matching *m, size_t i, size_t j)
            ((link && (dated || IS_CLEAR(m, i, link))) || (dated && x->body != 0));
 }
 
-/* When nearly everything that the feed's rule trusts is new at once. Of one or two entries that
- * have neither date nor link we cannot say it: "Build failed" may come twice. */
+/* For documents in which nearly everything that the feed's rule trusts is new at once. One or two
+ * entries without date and link are not decided here: "Build failed" may come twice. */
 static bool burst_same_content(const struct matching *m, size_t i, size_t j)
 {
     const struct entry_marks *x = &m->list[i].marks;
@@ -490,7 +496,8 @@ static bool burst_link(const struct matching *m, size_t i, size_t j)
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
-/* Pair what fits: only pairs without a rival, or each entry with the first that is left. */
+/* Pair the entries that fit: only pairs without a rival; or, with `first_come`, each entry with the
+ * first stored one that is left. */
 static void run_level(struct matching *m, level_fn *fits, bool first_come)
 {
     for (size_t j = 0; j < m->n_known; j++)
@@ -541,7 +548,8 @@ static level_fn *const other_levels[] = {
     title_and_date,
 };
 
-/* How many entries have what the rule trusts, and how many of them were recognised. */
+/* Count the entries that have the mark that the rule trusts, and how many of them were
+ * recognised. */
 static size_t count_trusted(const struct matching *m, size_t *n_found)
 {
     size_t n = 0;
@@ -558,9 +566,9 @@ static size_t count_trusted(const struct matching *m, size_t *n_found)
     return n;
 }
 
-/* A publisher that gives all its entries other ids or links at once (another program, each answer
- * another session) gives itself away: nothing in the document is known any more, but the rest of
- * it is. */
+/* A publisher may give all its entries other ids or links at once, because of another program, or
+ * because each answer starts a new session. This shows when no id or link of the document is known
+ * any more, but the rest of the entries is. */
 static void match_rest(struct matching *m)
 {
     size_t n_found, n = count_trusted(m, &n_found);
@@ -582,7 +590,7 @@ static void match_rest(struct matching *m)
         run_level(m, burst_link, false);
         return;
     }
-    /* a turnover of the document, in which some links happen to come again */
+    /* the document has new entries, and some old links are used again by chance */
     memcpy(m->who, before, m->n * sizeof *before);
 }
 
@@ -657,8 +665,8 @@ void identity_match_ids(const struct identity_entry *list, size_t n,
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Which name to try first: an id that no other entry of the document has, whatever the rule is,
- * because it is what the publisher calls it; else by the rule. */
+/* Returns the name to try first. An id that no other entry of the document has is used whatever the
+ * rule is, because the publisher uses it. Otherwise the rule decides. */
 static enum identity_rule first_name(const struct identity_entry *list, size_t i,
                                      const struct map *guids, enum identity_rule rule)
 {
@@ -673,7 +681,7 @@ void identity_names(struct arena *a, const struct identity_entry *list, size_t n
                     const struct identity_known *known, size_t n_known, const size_t *who,
                     enum identity_rule rule, int64_t salt, struct str *uids)
 {
-    struct map used = MAP_INIT, guids = MAP_INIT; /* guids: of one entry each */
+    struct map used = MAP_INIT, guids = MAP_INIT; /* guids: those that only one entry has */
 
     for (size_t j = 0; j < n_known; j++)
         map_put(&used, known[j].uid, &used);
@@ -693,7 +701,7 @@ void identity_names(struct arena *a, const struct identity_entry *list, size_t n
              r = r < (int)rule ? (int)rule : r + 1)
             if (!str_is_null(list[i].names[r]) && map_get(&used, list[i].names[r]) == NULL)
                 uids[i] = str_dup(a, list[i].names[r]);
-        if (str_is_null(uids[i])) /* even its content is that of another one */
+        if (str_is_null(uids[i])) /* even its content is the same as that of another entry */
             uids[i] = str_printf(a, "%.*s.%lld.%zu", STR_ARG(list[i].names[IDENTITY_HASH]),
                                  (long long)salt, i);
         map_put(&used, uids[i], &used);

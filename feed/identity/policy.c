@@ -1,12 +1,12 @@
-/* feed/identity/policy.c - which mark the entries of a feed are told apart by, and what it takes to
- * change that. */
+/* feed/identity/policy.c - decides by which mark the entries of a feed are told apart, and when
+ * this changes. */
 #include "feed/identity/identity.h"
 
 #include <stdlib.h>
 
 #include "base/compiler.h"
 
-/* What of one entry lasts while a rule holds; 0: it lacks it. */
+/* Returns the mark that stays the same as long as the rule holds; 0: the entry does not have it. */
 static int64_t mark_by(const struct entry_marks *m, enum identity_rule rule)
 {
     switch (rule) {
@@ -99,7 +99,8 @@ static const char *const mark_name[IDENTITY_RULES] = {
     "", "guids", "links", "titles and dates", "contents",
 };
 
-/* What speaks against the rule in this document: a sentence without end; NULL: nothing. */
+/* Returns what this document shows against the rule, as a clause without a full stop. NULL:
+ * nothing. */
 static const char *objection(struct arena *a, const struct identity_evidence *e,
                              enum identity_rule rule)
 {
@@ -108,7 +109,7 @@ static const char *objection(struct arena *a, const struct identity_evidence *e,
     if (rule == IDENTITY_HASH)
         return NULL;
     if (s->n_have * 2 <= e->n)
-        return arena_printf(a, "%zu of %zu entries lack them", e->n - s->n_have, e->n);
+        return arena_printf(a, "%zu of %zu entries have none", e->n - s->n_have, e->n);
     if (s->n_shared * 2 > s->n_have)
         return arena_printf(a, "%zu of %zu entries share theirs with another", s->n_shared, e->n);
     if (s->n_moved > s->n_kept)
@@ -128,7 +129,7 @@ static enum identity_rule best_rule(struct arena *a, const struct identity_evide
     return r;
 }
 
-/* A better rule that this document proves: it fits, and was seen to last. */
+/* Returns a better rule that this document proves: its mark is unique, and stayed the same. */
 static enum identity_rule proved_rule(struct arena *a, const struct identity_evidence *e,
                                       enum identity_rule now)
 {

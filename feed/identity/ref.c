@@ -1,12 +1,13 @@
-/* feed/identity/ref.c - ids and links less what their publishers change without meaning another
- * entry. Linear in the length of the text. */
+/* feed/identity/ref.c - ids and links without the parts that publishers change although the entry
+ * is the same. Takes linear time. */
 #include "feed/identity/identity.h"
 
 #include "base/buf.h"
 #include "base/compiler.h"
 #include "feed/text/iri.h"
 
-/* Parameters that say who asks or where from, never what. A name that ends in `*` is a prefix. */
+/* Parameters that say who asks or from where, but never what is asked for. A name that ends in `*`
+ * is a prefix. */
 static const char *const noise[] = {
     "utm_*",
     "fbclid",
@@ -33,7 +34,7 @@ static const char *const noise[] = {
     "zenid",
 };
 
-/* The same for most sites; others number their entries by them. */
+/* The same on most sites; but some sites number their entries by them. */
 static const char *const likely_noise[] = {
     "sid", "session", "sessionid", "session_id", "sess", "sessid", "token",   "_",  "t",
     "ts",  "time",    "timestamp", "rnd",        "rand", "random", "nocache", "cb",
@@ -76,7 +77,7 @@ static bool is_unreserved(int c)
            c == '.' || c == '_' || c == '~';
 }
 
-/* One spelling of each character (RFC 3986 §6.2.2): %7e is ~, %2f is %2F. */
+/* Write each character in one spelling (RFC 3986 §6.2.2): %7e becomes ~, %2f becomes %2F. */
 static void put_part(struct buf *out, struct str s, bool weak)
 {
     for (size_t i = 0; i < s.len; i++) {
@@ -102,7 +103,8 @@ static struct str name_of(struct str param)
     return eq < 0 ? param : str_slice(param, 0, (size_t)eq);
 }
 
-/* One segment, less session ids: ";jsessionid=1", and the "(S(1))" of ASP.NET as a whole. */
+/* Write one segment of the path without session ids: ";jsessionid=1", and a whole segment "(S(1))"
+ * of ASP.NET. */
 static void put_segment(struct buf *out, struct str segment, bool weak)
 {
     struct str part;
@@ -121,7 +123,7 @@ static void put_segment(struct buf *out, struct str segment, bool weak)
     }
 }
 
-/* "b;=2" is "b=2" whose `&` was read as the begin of a reference. */
+/* "b;=2" was "&b=2" whose "&b" was taken for a character reference. Returns "b=2". */
 static struct str mend_param(struct arena *a, struct str param)
 {
     size_t n = 0;
@@ -140,7 +142,7 @@ static void put_query(struct arena *a, struct buf *out, struct str query, bool w
     while (!str_is_null(query)) {
         struct str param = str_split(&query, '&');
 
-        if (str_istarts(param, STR("amp;"))) /* escaped once too often */
+        if (str_istarts(param, STR("amp;"))) /* it was escaped twice */
             param = str_slice(param, 4, param.len);
         param = mend_param(a, param);
         if (param.len == 0 || is_noise(name_of(param), weak))
@@ -151,7 +153,7 @@ static void put_query(struct arena *a, struct buf *out, struct str query, bool w
     }
 }
 
-/* "//host/path?query#fragment" without scheme. */
+/* Write "//host/path?query#fragment", without the scheme. */
 static void put_url(struct arena *a, struct buf *out, struct str url, bool weak)
 {
     struct str rest = str_slice(url, iri_scheme(url).len + 3, url.len), host, path;
@@ -182,7 +184,7 @@ static void put_url(struct arena *a, struct buf *out, struct str url, bool weak)
         buf_putc(out, lower(host.ptr[i]));
     while (path.len > 0 && path.ptr[path.len - 1] == '/')
         path.len--;
-    path = str_slice(path, 1, path.len); /* the first slash comes with the segment */
+    path = str_slice(path, 1, path.len); /* put_segment() writes the slash */
     while (path.len > 0 && !str_is_null(path))
         put_segment(out, str_split(&path, '/'), weak);
     put_query(a, out, query, weak);
@@ -192,7 +194,7 @@ static void put_url(struct arena *a, struct buf *out, struct str url, bool weak)
     }
 }
 
-/* 8-4-4-4-12 hexadecimal digits. */
+/* Returns true for hexadecimal digits in groups of 8-4-4-4-12. */
 static bool is_uuid(struct str s)
 {
     if (s.len != 36)

@@ -1,5 +1,5 @@
-/* feed/lists/changes.c - weblogUpdates documents. Read by tags, as OPML is, and for the same
- * reasons. */
+/* feed/lists/changes.c - weblogUpdates documents. They are read tag by tag, for the same reasons as
+ * OPML (opml.c). */
 #include "feed/lists/changes.h"
 
 #include "base/clock.h"
@@ -16,7 +16,7 @@ static struct str attr(struct arena *a, const struct html_token *t, const char *
     return value.len == 0 ? STR_NULL : value;
 }
 
-/* The row of a weblog element; false when it names no site. */
+/* Read the row of a weblog element. False: it does not name a site. */
 static bool read_row(struct arena *a, const struct html_token *t, int64_t updated,
                      struct change_row *row)
 {

@@ -1,4 +1,4 @@
-/* feed/lists/discover.c - link and a elements of an HTML page that lead to feeds. */
+/* feed/lists/discover.c - finds link and a elements of an HTML page that lead to feeds. */
 #include "feed/lists/discover.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "feed/text/html.h"
 #include "feed/text/uri.h"
 
-#define FEEDS_MAX 1000  /* of one page, and as many guesses */
-#define META_REACH 4096 /* bytes in which a page names its charset */
+#define FEEDS_MAX 1000  /* announced by one page, and as many guesses */
+#define META_REACH 4096 /* bytes at the start of a page that are searched for its charset */
 
 static bool is_listed(struct str type, const char *const *list, size_t n)
 {
@@ -37,7 +37,7 @@ static bool is_feed_type(struct str type)
     return is_listed(type, types, ARRAY_LEN(types));
 }
 
-/* Types that feeds are sent as, and other things too. */
+/* Types of feeds that other documents have, too. */
 static bool is_vague_type(struct str type)
 {
     static const char *const types[] = {"text/html", "text/xml", "application/xml",
@@ -68,7 +68,7 @@ static struct str attr(struct arena *a, const struct html_token *t, const char *
     return str_trim(html_decode(a, html_attr_get(t, name)));
 }
 
-/* A media type, lower case, without parameters; null when empty. */
+/* Returns the media type in lower case, without parameters; null when it is empty. */
 static struct str media_type(struct arena *a, struct str s)
 {
     struct str type = str_trim(str_split(&s, ';'));
@@ -76,7 +76,7 @@ static struct str media_type(struct arena *a, struct str s)
     return type.len == 0 ? STR_NULL : str_lower(a, type);
 }
 
-/* Elements whose content is text to a browser, whatever it looks like. */
+/* Returns true for elements whose content a browser takes as text, even if it looks like markup. */
 static bool is_raw(struct str name)
 {
     static const char *const names[] = {"script", "style",  "textarea", "xmp",     "template",
@@ -85,7 +85,8 @@ static bool is_raw(struct str name)
     return is_listed(name, names, ARRAY_LEN(names));
 }
 
-/* The Content-Type to decode by: the header's, else what a meta element near the top says. */
+/* Returns the Content-Type that names the charset: that of the answer, or else that of a meta
+ * element near the top. */
 static struct str charset_source(struct arena *a, struct str html, struct str content_type)
 {
     struct str head = str_slice(html, 0, META_REACH), value;
@@ -127,7 +128,8 @@ enum discover_kind discover_link(struct str rel, struct str type)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* Up to the path: "http://host:80"; empty when it is not an absolute http(s) URL. */
+/* Returns the URL up to its path: "http://host:80". Empty when it is not an absolute http(s)
+ * URL. */
 static struct str origin_of(struct str url)
 {
     size_t at = str_istarts(url, STR("http://")) ? 7 : str_istarts(url, STR("https://")) ? 8 : 0;
@@ -147,7 +149,7 @@ static struct str path_of(struct str url)
     return str_split(&path, '?');
 }
 
-/* Without user, port and "www."; as written. */
+/* Returns the host without user, port and "www.", as written. */
 static struct str site_of(struct str url)
 {
     struct str host = origin_of(url);
@@ -175,7 +177,7 @@ static bool same_site(struct str x, struct str y)
     return str_ieq(a, b) || is_below(a, b) || is_below(b, a);
 }
 
-/* Is the last part of its path called as feeds are? */
+/* Returns true when the last part of the path is a usual name of a feed. */
 static bool has_feed_name(struct str url)
 {
     static const char *const names[] = {"feed",      "feeds",     "rss",        "rss2",
@@ -277,9 +279,9 @@ void discover_order(struct str page_url, struct discovered_feed *list, size_t n)
 struct finder {
     struct arena *a;
     struct str page_url, base;
-    struct discovered_feed *found; /* of all kinds; hrefs as written until the end */
+    struct discovered_feed *found; /* of all kinds; hrefs stay as written until resolve_all() */
     size_t n, n_announced;
-    bool is_head; /* neither its end nor the body's start was met */
+    bool is_head; /* neither the end of the head nor the start of the body has come */
     struct str hubs[DISCOVER_HUBS], self;
     size_t n_hubs;
 };
@@ -301,7 +303,7 @@ static void add(struct finder *f, const struct html_token *t, enum discover_kind
                                  .kind = kind};
 }
 
-/* In the head only: what visitors write stands in the body. */
+/* Look only in the head, because the body may have what visitors wrote. */
 static void look_for_hub(struct finder *f, const struct html_token *t, struct str rel)
 {
     struct str href = f->is_head ? attr(f->a, t, "href") : STR("");
@@ -338,8 +340,8 @@ static void look_at(struct finder *f, const struct html_token *t)
     }
 }
 
-/* hrefs made absolute (the base element may stand after the links), doubles and what leads to
- * another site by its name alone dropped. */
+/* Make the hrefs absolute; this comes last, because the base element may come after the links. Drop
+ * doubles, and links that only look like feeds of this site but lead to another site. */
 static void resolve_all(struct finder *f, struct discovery *out)
 {
     struct map known = MAP_INIT;
@@ -407,7 +409,7 @@ void discover_page(struct arena *a, struct str html, struct str page_url, struct
 
 /* ---- service documents ----------------------------------------------------------------------- */
 
-/* Without its prefix. */
+/* The name without its prefix. */
 static struct str local_name(struct str name)
 {
     ssize_t at = str_chr(name, ':');
@@ -432,7 +434,7 @@ size_t discover_service(struct arena *a, struct str body, struct str url, struct
             continue;
         if (!is_service && !str_eqz(local_name(t.name), "service"))
             break;
-        is_service = true; /* that was the root */
+        is_service = true; /* the root element */
         if (str_eqz(local_name(t.name), "collection")) {
             struct str href = attr(a, &t, "href");
 

@@ -1,10 +1,11 @@
-/* feed/lists/discover.h - feeds that an HTML page announces, and where else they may be. Pure.
+/* feed/lists/discover.h - finds feeds that an HTML page announces, and other places where they may
+ * be. Pure.
  *
- * Announced is every link element outside comments, scripts and the like whose rel has `alternate`
- * and whose type is a feed type (RSS, Atom, RDF, JSON Feed and their x- and text/ forms), or whose
- * rel has `feed`. The rest are guesses: worth a try when nothing is announced. href is resolved
- * against the first base element, else the page's URL; doubles are dropped; document order.
- */
+ * A page announces a feed by a link element whose rel has `alternate` and whose type is a feed type
+ * (RSS, Atom, RDF, JSON Feed, and their x- and text/ variants), or whose rel has `feed`. Elements
+ * in comments, scripts and the like do not count. All other finds are guesses: they are worth a try
+ * when nothing is announced. Each href is resolved against the first base element, or else against
+ * the page's URL. Doubles are dropped. The order is that of the document. */
 #pragma once
 
 #include "base/arena.h"
@@ -33,13 +34,14 @@ struct discovered_feed {
 struct discovery {
     struct discovered_feed *feeds, *guesses;
     size_t n_feeds, n_guesses;
-    /* link elements in the page's head (WebSub §4): rel=hub, in their order, and the first
-     * rel=self; absolute as href is. null: none */
+    /* link elements in the page's head (WebSub §4): those with rel=hub in their order, and the
+     * first with rel=self. Absolute like href; null: none */
     struct str hubs[DISCOVER_HUBS], self;
     size_t n_hubs;
 };
 
-/* What the page holds, in the arena. `content_type` (may be null) may name the charset. */
+/* Find feeds and hubs in a page. *out is in the arena. `content_type` (may be null) may name the
+ * charset. */
 void discover_page(struct arena *a, struct str html, struct str page_url, struct str content_type,
                    struct discovery *out);
 

@@ -36,7 +36,7 @@ static void read_links(const struct value *feed, struct links *out)
     }
 }
 
-/* The flag of drafts 0 to 4 under any of its names: 1, 0, or -1 when it is not there. */
+/* Returns the flag of drafts 0 to 4, under any of its names: 1, 0, or -1 when it is missing. */
 static int read_flag(const struct value *feed)
 {
     struct str text = value_get_textz(feed, "fh_stateful");
@@ -118,7 +118,7 @@ void history_read(const struct feed_doc *doc, bool metadata, struct feed_history
 
 /* ---- entries without a date ------------------------------------------------------------------ */
 
-#define FRESH_S 3600 /* a document as new as this was made when it was asked for */
+#define FRESH_S 3600 /* a document that is not older than this was made for the request */
 
 static int64_t date_of(const struct doc_entry *e)
 {
@@ -159,7 +159,7 @@ const int64_t *history_places(struct arena *a, const struct feed_doc *doc, int64
 
 /* ---- entries of one id ----------------------------------------------------------------------- */
 
-/* Microseconds; TIME_UNKNOWN. */
+/* In microseconds; or TIME_UNKNOWN. */
 static int64_t updated_us(const struct doc_entry *e)
 {
     if (e->updated_at == TIME_UNKNOWN)

@@ -29,7 +29,7 @@ static enum alternate_kind kind_of(struct str type)
     return str_starts(type, STR("text/")) ? ALTERNATE_TEXT : ALTERNATE_KINDS;
 }
 
-/* Without parameters, lower case. */
+/* Returns the media type in lower case, without parameters. */
 static struct str media_type(struct arena *a, struct str value)
 {
     return str_lower(a, str_trim(str_split(&value, ';')));
@@ -95,8 +95,7 @@ bool metadata_is_evident(struct arena *a, const struct feed_doc *doc)
     return false;
 }
 
-/* ---- what was found there ---------------------------------------------------------------------
- */
+/* ---- what was found there -------------------------------------------------------------------- */
 
 static bool is_listed(struct str key, const char *const *list, size_t n)
 {
@@ -115,7 +114,7 @@ static bool has_link(const struct value *links, struct str rel, struct str href)
     return false;
 }
 
-/* Relations of the metadata record to others; not where it is itself. */
+/* Add the links of the representation, except those that say where it is itself. */
 static void add_links(struct arena *a, struct value *entry, const struct value *more)
 {
     static const char *const own[] = {"self", "alternate", "edit", "edit-media"};
@@ -139,7 +138,7 @@ static void add_links(struct arena *a, struct value *entry, const struct value *
 static bool read_atom(struct arena *a, const struct parse_input *in, struct value *entry,
                       struct str *ext)
 {
-    /* what the feed itself says of the entry */
+    /* members that are taken from the feed, not from the representation */
     static const char *const admin[] = {
         "id",      "guidislink",    "source_id",      "title",     "title_detail",     "link",
         "links",   "updated",       "updated_parsed", "published", "published_parsed", "source",
@@ -148,7 +147,7 @@ static bool read_atom(struct arena *a, const struct parse_input *in, struct valu
     const struct value *obj;
     struct str summary;
 
-    /* an entry of Atom, and no feed around it */
+    /* it must be an Atom entry document, without a feed */
     if (doc->family != FAMILY_NONE || !str_starts(doc->version, STR("atom")) || doc->n_entries != 1)
         return false;
     obj = doc->entries[0].obj;
@@ -168,7 +167,7 @@ static bool read_atom(struct arena *a, const struct parse_input *in, struct valu
     return true;
 }
 
-/* What stands in the body of a page; a fragment as a whole. */
+/* Returns the content of the body element; a fragment is returned as a whole. */
 static struct str body_of(struct arena *a, struct str page)
 {
     struct html_lexer *lx = arena_alloc(a, sizeof *lx);
@@ -192,8 +191,8 @@ static struct str body_of(struct arena *a, struct str page)
     return str_slice(page, from, page.len);
 }
 
-/* As what the content was asked for, unless the answer says that it is a page: sites that are in
- * trouble send those. */
+/* Read the answer as the type that was requested, unless it says that it is an HTML page: sites in
+ * trouble send pages. */
 static bool read_other(struct arena *a, const struct parse_input *in, struct str type,
                        enum alternate_kind kind, struct value *entry)
 {

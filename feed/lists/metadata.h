@@ -26,9 +26,9 @@ struct metadata_alternate {
 size_t metadata_alternates(struct arena *a, const struct value *entry, struct str host,
                            struct metadata_alternate *out);
 
-/* Are the document's entries certainly metadata records? True if it has a deletion entry, or an
- * alternate that a feed reader cannot show. Entries that link only to web pages prove nothing,
- * because ordinary feeds have them too. */
+/* Returns true when the document's entries are certainly metadata records: it has a deletion entry,
+ * or an alternate that a feed reader cannot show. Entries that link only to web pages prove
+ * nothing, because ordinary feeds have them too. */
 bool metadata_is_evident(struct arena *a, const struct feed_doc *doc);
 
 /* Read a representation that was requested as `type` (the type of an alternate). Add it to `entry`

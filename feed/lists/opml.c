@@ -1,9 +1,8 @@
-/* feed/lists/opml.c - subscription lists, in and out.
+/* feed/lists/opml.c - reads and writes subscription lists.
  *
- * Reading goes by tags, not by a tree: lists in the wild have bare ampersands, unclosed outlines
- * and wrong encodings, and all that matters stands in attributes. xml_check() only says whether the
- * list was well-formed.
- */
+ * Lists are read tag by tag, without a tree. Many real lists have bare ampersands, unclosed
+ * outlines or wrong encodings, and everything of interest is in attributes. xml_check() only says
+ * whether the list was well-formed. */
 #include "feed/lists/opml.h"
 
 #include <stdlib.h>
@@ -23,21 +22,22 @@ struct open_outline {
 
 struct binding {
     struct str prefix;
-    bool is_own; /* it stands for OPML_NS */
+    bool is_own; /* it is bound to OPML_NS */
 };
 
 struct reader {
     struct arena *a;
     struct opml *list;
     size_t cap, includes_cap;
-    struct binding bound[16]; /* by the root and the body */
+    struct binding bound[16]; /* those that the root and the body declare */
     size_t n_bound;
-    int comment_at; /* depth of the outline that comments its subtree out, plus 1; 0: none */
+    int comment_at; /* depth of the outline whose subtree is commented out, plus 1; 0: none */
     int depth, n_folders;
     struct open_outline open[LIMIT_OPML_DEPTH];
 };
 
-/* An attribute by lower-case name: decoded, trimmed; null when missing or empty. */
+/* Returns an attribute by its lower-case name, decoded and trimmed; null when it is missing or
+ * empty. */
 static struct str attr(struct arena *a, const struct html_token *t, const char *name)
 {
     struct str value = str_trim(html_decode(a, html_attr_get(t, name)));
@@ -45,7 +45,8 @@ static struct str attr(struct arena *a, const struct html_token *t, const char *
     return value.len == 0 ? STR_NULL : value;
 }
 
-/* feed:http://x, feed://x and feed:x are what browsers once used for "subscribe". */
+/* Browsers once used feed:http://x, feed://x and feed:x for "subscribe". Returns the http(s)
+ * URL. */
 static struct str without_feed_scheme(struct arena *a, struct str url)
 {
     while (str_istarts(url, STR("feed:"))) {
@@ -56,7 +57,8 @@ static struct str without_feed_scheme(struct arena *a, struct str url)
     return url.len == 0 ? STR_NULL : url;
 }
 
-/* Does the prefix stand for our namespace? One that is declared nowhere is taken by custom. */
+/* Returns true when the prefix is bound to our namespace. If it is declared nowhere, the usual
+ * prefix counts as ours. */
 static bool is_own_prefix(const struct reader *r, const struct html_token *t, struct str prefix)
 {
     for (size_t i = 0; i < t->n_attrs; i++)
@@ -69,7 +71,7 @@ static bool is_own_prefix(const struct reader *r, const struct html_token *t, st
     return str_eqz(prefix, "feedmill");
 }
 
-/* Note the prefixes that the root or the body declares. */
+/* Remember the prefixes that the root or the body declares. */
 static void bind_prefixes(struct reader *r, const struct html_token *t)
 {
     for (size_t i = 0; i < t->n_attrs && r->n_bound < ARRAY_LEN(r->bound); i++) {
@@ -82,7 +84,7 @@ static void bind_prefixes(struct reader *r, const struct html_token *t)
     }
 }
 
-/* One of our own attributes; null when missing or empty. */
+/* Returns one of our own attributes; null when it is missing or empty. */
 static struct str own_attr(const struct reader *r, const struct html_token *t, const char *local)
 {
     for (size_t i = 0; i < t->n_attrs; i++) {
@@ -94,7 +96,7 @@ static struct str own_attr(const struct reader *r, const struct html_token *t, c
     return STR_NULL;
 }
 
-/* The folders that are open. */
+/* Returns the names of the open folders. */
 static struct str *open_folders(struct reader *r, size_t *n_out)
 {
     struct str *folders = ARENA_ARRAY(r->a, struct str, (size_t)r->n_folders + 1);
@@ -127,7 +129,7 @@ static void add_feed(struct reader *r, const struct html_token *t, struct str ur
     r->list->feeds[r->list->n_feeds++] = f;
 }
 
-/* Is the path of the URL one of a list? */
+/* Returns true when the path of the URL ends like that of a list. */
 static bool names_list(struct str url)
 {
     struct str path = str_split(&url, '#');
@@ -167,7 +169,7 @@ static enum rc start_outline(struct reader *r, const struct html_token *t, struc
 
     if (++r->list->n_outlines > LIMIT_OPML_OUTLINES)
         return err_set(err, RC_LIMIT, "more than %d outlines", LIMIT_OPML_OUTLINES);
-    /* in a broken list a feed that is still open was meant to be closed: feeds do not nest */
+    /* feeds do not nest, so in a broken list a feed that is still open was meant to be closed */
     while (r->list->bozo && r->depth > 0 && str_is_null(r->open[r->depth - 1].name))
         pop(r);
     if (r->depth >= LIMIT_OPML_DEPTH)
@@ -190,7 +192,7 @@ static enum rc start_outline(struct reader *r, const struct html_token *t, struc
     return RC_OK;
 }
 
-/* For the error: what kind of document it is instead of a list. */
+/* For the error message: says what the text is, if it is not a list. */
 static const char *kind_of(struct str text)
 {
     struct str head = str_slice(text, 0, 4096);
@@ -208,7 +210,7 @@ static const char *kind_of(struct str text)
     return text.ptr[0] == '<' ? "another kind of XML" : "plain text";
 }
 
-/* Walk the tags of a decoded list. *found: there was an opml element or an outline. */
+/* Read the tags of a decoded list. *found: it has an opml element or an outline. */
 static enum rc read_tags(struct reader *r, struct str text, bool *found, struct err *err)
 {
     struct html_lexer *lx = arena_alloc(r->a, sizeof *lx);
@@ -293,7 +295,7 @@ static void write_feed(struct buf *out, const struct opml_feed *f)
     buf_puts(out, "/>\n");
 }
 
-/* How many folders two feeds share from the outermost on. */
+/* Returns how many folders two feeds have in common, counted from the outermost. */
 static size_t shared_folders(const struct opml_feed *x, const struct opml_feed *y)
 {
     size_t n = 0;
@@ -347,7 +349,8 @@ void opml_write(struct buf *out, const struct opml *list, int64_t created_at, in
 
 struct placed {
     const struct opml_feed *feed;
-    size_t *keys; /* n_folders + 1 places: of the first feed in each of its folders, and its own */
+    size_t *keys; /* n_folders + 1 indexes: that of the first feed in each of its folders, and its
+                     own */
 };
 
 static int by_place(const void *x, const void *y)
@@ -357,14 +360,14 @@ static int by_place(const void *x, const void *y)
     for (size_t i = 0; i <= a->feed->n_folders && i <= b->feed->n_folders; i++)
         if (a->keys[i] != b->keys[i])
             return a->keys[i] < b->keys[i] ? -1 : 1;
-    return 0; /* not reached by two feeds: the last place of each is its own */
+    return 0; /* never happens for two feeds: the last index of each is its own */
 }
 
 void opml_group(struct arena *a, struct opml *list)
 {
     struct placed *all = ARENA_ARRAY(a, struct placed, list->n_feeds + 1);
     struct opml_feed *feeds = ARENA_ARRAY(a, struct opml_feed, list->n_feeds + 1);
-    struct map first = MAP_INIT; /* of a path of folders: the keys of its first feed */
+    struct map first = MAP_INIT; /* for each path of folders: the keys of its first feed */
 
     for (size_t i = 0; i < list->n_feeds; i++) {
         const struct opml_feed *f = &list->feeds[i];

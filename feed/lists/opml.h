@@ -20,7 +20,7 @@ struct opml_feed {
     size_t n_folders;
     /* our own attributes, by their names in OPML_NS, as written */
     struct str freq, sanitize;
-    size_t place; /* its number among the outlines of the document, from 1 */
+    size_t place; /* number of its outline in the document, from 1 */
 };
 
 /* An outline that includes another list: of type include, or of type link to an address that ends

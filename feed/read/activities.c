@@ -1,12 +1,12 @@
-/* feed/read/activities.c - collections of ActivityStreams 1.0 (JSON), as Smart Feeds have them, to
- * the object form.
+/* feed/read/activities.c - reads collections of ActivityStreams 1.0 (JSON), as Smart Feeds have
+ * them, into the object form.
  *
- * An item is an activity whose `object` is the entry, or the entry itself. What is said of the
- * object counts before what is said of the activity of posting it. */
+ * An item is either an activity whose `object` is the entry, or the entry itself. Members of the
+ * object take precedence over those of the activity of posting it. */
 #include "base/limits.h"
 #include "feed/read/json_feed_priv.h"
 
-#define PARTS_MAX 500 /* tags, attachments */
+#define PARTS_MAX 500 /* tags, or attachments, of one entry */
 
 static const struct value *dict_of(const struct value *from, const char *key)
 {
@@ -15,7 +15,7 @@ static const struct value *dict_of(const struct value *from, const char *key)
     return v != NULL && v->kind == VAL_DICT ? v : NULL;
 }
 
-/* A text, or the whole number that stands for one; null: neither. */
+/* Returns a text, or an integer as text; null: it is neither. */
 static struct str text_of(struct arena *a, const struct value *from, const char *key)
 {
     const struct value *v = value_get(from, str_from(key));
@@ -25,8 +25,7 @@ static struct str text_of(struct arena *a, const struct value *from, const char 
     return v != NULL && v->kind == VAL_TEXT ? v->s : STR_NULL;
 }
 
-/* The first of the members that `table` names, of all of them that are given: one row, one place.
- */
+/* Take the first member of the table that is given in `object` or `item`. */
 static void read_first(struct reading *r, struct value *out, const struct value *object,
                        const struct value *item, const struct member *table, size_t n)
 {
@@ -43,10 +42,9 @@ static void read_first(struct reading *r, struct value *out, const struct value 
         }
 }
 
-/* ---- parts of an entry ------------------------------------------------------------------------
- */
+/* ---- parts of an entry ----------------------------------------------------------------------- */
 
-/* Programs and feeds that post are not authors. */
+/* Programs and feeds can post, but are not authors. */
 static bool is_person(const struct value *who)
 {
     struct str type = value_get_textz(who, "objectType");
@@ -113,7 +111,7 @@ static void read_attachments(struct reading *r, struct value *out, const struct 
     }
 }
 
-/* A content that says the same as the summary is none. */
+/* A content that is the same as the summary is dropped. */
 static void read_texts(struct reading *r, struct value *out, const struct value *object,
                        const struct value *item)
 {
@@ -134,7 +132,7 @@ static void read_dates(struct reading *r, struct value *out, const struct value 
     static const struct member updated[] = {{"updated", "updated", json_member_date}};
     bool has_own = value_getz(object, "published") != NULL || value_getz(object, "updated") != NULL;
 
-    if (deleted) { /* when that was, which the object does not know */
+    if (deleted) { /* the time of the deletion; the object does not have it */
         read_first(r, out, item, object, updated, ARRAY_LEN(updated));
         return;
     }
@@ -142,10 +140,9 @@ static void read_dates(struct reading *r, struct value *out, const struct value 
     read_first(r, out, object, has_own ? NULL : item, updated, ARRAY_LEN(updated));
 }
 
-/* ---- entries ----------------------------------------------------------------------------------
- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
-/* Smart Feeds leave the mark open: whatever says yes. */
+/* Smart Feeds do not define the value of this mark, so any value that means yes is accepted. */
 static bool is_deleted(const struct value *item)
 {
     const struct value *v = value_getz(item, "deleted");
@@ -172,7 +169,7 @@ static struct value *read_item(struct reading *r, const struct value *item)
     bool deleted = is_deleted(item);
     struct str url = value_get_textz(image, "url");
 
-    read_first(r, out, item, object, ids, ARRAY_LEN(ids)); /* what is unique is the item */
+    read_first(r, out, item, object, ids, ARRAY_LEN(ids)); /* the item's id is unique */
     read_dates(r, out, object, item, deleted);
     if (deleted) {
         value_set_textz(r->a, out, "fo_deleted", STR("true"));
@@ -191,10 +188,9 @@ static struct value *read_item(struct reading *r, const struct value *item)
     return out;
 }
 
-/* ---- the collection ---------------------------------------------------------------------------
- */
+/* ---- the collection -------------------------------------------------------------------------- */
 
-/* `name` is the link's rel. */
+/* `name` is the rel of the link. */
 static void read_link(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str href = v->kind == VAL_TEXT ? str_trim(v->s) : STR_NULL;
@@ -220,7 +216,7 @@ static void read_head(struct reading *r, const struct value *root, const struct 
                                            {"totalItems", "fo_total"}};
 
     json_members(r, doc->feed, root, members, ARRAY_LEN(members));
-    /* a collection has no name: that of the feed whose items these are */
+    /* a collection has no name, so take that of the feed to which its items belong */
     read_first(r, doc->feed, root, dict_of(value_at(items, 0), "provider"), titles,
                ARRAY_LEN(titles));
     for (size_t i = 0; i < ARRAY_LEN(facts); i++) {

@@ -13,7 +13,7 @@
 #define TEXT_MAX ((size_t)LIMIT_FETCH_BODY * 4)
 #define MEMBERS_MAX 512 /* members that one dict takes from unknown elements */
 #define NAMESPACES_MAX 256
-#define LANGUAGE_MAX 100 /* it stands in every object of the document; longer ones are nobody's */
+#define LANGUAGE_MAX 100 /* it is repeated in every object; real ones are shorter */
 
 void builder_init(struct builder *b, struct arena *a, const struct parse_input *in,
                   struct feed_doc *doc)
@@ -25,7 +25,8 @@ void builder_init(struct builder *b, struct arena *a, const struct parse_input *
     b->entry_ext = (struct buf)BUF_INIT(LIMIT_ENTRY);
     b->head_ext = (struct buf)BUF_INIT(LIMIT_ENTRY);
     b->tombstone_ext = (struct buf)BUF_INIT(LIMIT_ENTRY);
-    b->frames = arena_alloc(a, sizeof *b->frames * (LIMIT_XML_DEPTH + 1)); /* set when used */
+    /* not cleared: each is set when it is used */
+    b->frames = arena_alloc(a, sizeof *b->frames * (LIMIT_XML_DEPTH + 1));
     b->raw_html = in->raw_html;
     b->base = in->url;
     if (location.len > 0)
@@ -118,7 +119,7 @@ static void track_namespace(struct builder *b, const struct ns_decl *d)
     const struct ns *ns;
 
     if (str_eq(uri, b->last_uri) && str_eq(d->prefix, b->last_prefix))
-        return; /* as when every entry's content declares XHTML */
+        return; /* for example when the content of every entry declares XHTML */
     b->last_uri = str_dup(b->a, uri);
     b->last_prefix = prefix;
     ns = ns_find(uri);
@@ -177,8 +178,8 @@ static bool is_div(const struct name *n)
     return str_eqz(n->tag, "div") || str_eqz(n->tag, "xhtml:div");
 }
 
-/* Is it an element of content whose XML is kept as it came? Not within something that is copied
- * as a whole. */
+/* Returns true for an element of content whose XML is kept unchanged, unless it is inside an
+ * element that is copied as a whole. */
 static bool is_copied_content(const struct builder *b, const struct frame *f)
 {
     const struct frame *content = &b->frames[b->content.depth - 1];
@@ -196,10 +197,11 @@ static void markup_start(struct builder *b, struct frame *f, const struct attrs 
     f->is_markup = true;
     if (!ends_with_xml(c->type)) {
         if (is_div(f->name)) {
-            f->is_void = true; /* some say text/html and wrap it in a div */
+            f->is_void = true; /* some publishers write text/html but wrap it in a div */
             return;
         }
-        c->type = STR("application/xhtml+xml"); /* it said escaped, and is not */
+        /* its type says that it is escaped, but it is not */
+        c->type = STR("application/xhtml+xml");
     }
     if (!str_eqz(c->type, "application/xhtml+xml") && is_copied_content(b, f)) {
         f->is_xml = true;
@@ -268,7 +270,7 @@ static void unknown_start(struct builder *b, struct frame *f, const struct attrs
     }
 }
 
-/* Of an element without text the attributes are all there is: they are its member too. */
+/* When an unknown element has only attributes, and no text, they become its member. */
 static void unknown_end(struct builder *b, struct frame *f)
 {
     struct value *context = builder_context(b), *stored;
@@ -285,7 +287,7 @@ void builder_start(struct builder *b, const struct name *name, const struct attr
     struct frame *f;
     struct str s;
 
-    ASSERT(b->depth <= LIMIT_XML_DEPTH); /* the prefilter keeps to one less */
+    ASSERT(b->depth <= LIMIT_XML_DEPTH); /* the prefilter allows one less */
     f = &b->frames[b->depth++];
     *f = (struct frame){.name = name, .text_at = b->text.len, .base = b->base, .lang = b->lang};
     for (size_t i = 0; i < n_decls; i++)
@@ -297,7 +299,7 @@ void builder_start(struct builder *b, const struct name *name, const struct attr
             s = attrs_get(at, "base");
         if (s.len > 0)
             s = uri_resolve_within(b->a, b->base, s, &b->uri_grown);
-        /* one against which nothing can be resolved is passed over: the next outer one counts */
+        /* a base against which nothing can be resolved is ignored; the next outer one is used */
         if (s.len > 0 && s.len <= LIMIT_BASE && (uri_is_base(s) || !uri_is_absolute(s)))
             b->base = str_dup(b->a, s);
         s = attrs_get(at, "xml:lang");
@@ -319,7 +321,7 @@ void builder_start(struct builder *b, const struct name *name, const struct attr
     }
     if (name->element == NULL || !(name->element->flags & EL_KEEPS_AREA)) {
         if (!name->is_foreign) {
-            b->in_textinput = false; /* not all who open them close them */
+            b->in_textinput = false; /* some publishers do not close them */
             b->in_image = false;
         }
     }
@@ -341,7 +343,7 @@ bool builder_is_xml_content(const struct builder *b, const struct frame *f)
            !str_eqz(b->content.type, "application/xhtml+xml");
 }
 
-/* Mind how each '&' of an id was written. */
+/* Remember how each '&' of an id was written. */
 static void note_amps(struct builder *b, const char *p, size_t len)
 {
     const char *end = p + len;
@@ -398,7 +400,7 @@ void builder_end(struct builder *b)
     if (f->is_markup)
         markup_end(b, f);
     else if (b->depth > 1 && f[-1].is_opaque)
-        ; /* part of something that was taken as a whole */
+        ; /* part of an element that is copied as a whole */
     else if (f->name->element == NULL)
         unknown_end(b, f);
     else if (f->name->element->end != NULL)
@@ -464,11 +466,12 @@ static const struct element_table *const tables[] = {&elements_core, &elements_e
 #define ROWS_MAX 1024
 #define SLOTS 2048 /* a power of two */
 
-/* All tables as one hash table with open addressing, the same in every process: made once. */
+/* All tables as one hash table with open addressing. It is made once, and is the same in every
+ * process. */
 static const struct element *slots[SLOTS];
 static pthread_once_t slots_once = PTHREAD_ONCE_INIT;
 
-/* The slot of the row of `tag`, or the free one where it belongs. */
+/* Returns the slot of the row of `tag`, or the free slot where it belongs. */
 static size_t find_slot(struct str tag)
 {
     uint32_t h = 2166136261u;
@@ -491,7 +494,7 @@ static void make_slots(void)
             size_t slot = find_slot(str_from(tables[t]->rows[i].tag));
 
             ASSERT(++n_rows <= ROWS_MAX);
-            if (slots[slot] == NULL) /* the first row of a tag holds */
+            if (slots[slot] == NULL) /* the first row of a tag is used */
                 slots[slot] = &tables[t]->rows[i];
         }
 }

@@ -188,8 +188,8 @@ void builder_push_content(struct builder *b, struct frame *f, struct str member,
                           const struct attrs *at, const char *type, bool stores);
 struct str builder_pop(struct builder *b, struct frame *f);
 
-/* Is this an atom:content of an XML media type other than HTML? Then its text is collected as XML.
- */
+/* Returns true for an atom:content of an XML media type other than HTML. Its text is collected as
+ * XML. */
 bool builder_is_xml_content(const struct builder *b, const struct frame *f);
 
 /* The text collected so far, with its white space. Borrowed until the element ends. */

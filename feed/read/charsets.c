@@ -1,13 +1,14 @@
-/* feed/read/charsets.c - a table of names, and three tables of characters that iconv lacks. */
+/* feed/read/charsets.c - a table of names, and three tables of characters that iconv does not
+ * have. */
 #include "feed/read/charsets.h"
 
 #include "base/compiler.h"
 
 #define NAME_MAX_LEN 60
 
-/* Labels in lower case without punctuation: those of the WHATWG Encoding standard, of IANA and
- * those that program libraries gave currency to. What is decoded is what publishers mean by a
- * label, which may be a superset of what it says. */
+/* Labels in lower case without punctuation: those of the WHATWG Encoding standard, of IANA, and
+ * those of widespread program libraries. A text is decoded as what publishers mean by the label,
+ * which may be a superset of that encoding. */
 static const struct charset {
     const char *iconv_name, *labels;
 } charsets[] = {
@@ -123,7 +124,8 @@ static const struct charset_table tables[] = {
       0xAF,   0x2D8,  0x2D9,  0x2DA,  0xB8,   0x2DD, 0x2DB,  0x2C7}},
 };
 
-/* `name` in lower case without punctuation, a blank on either side; false when it is too long. */
+/* Write `name` in lower case without punctuation, with a space on either side. False: it is too
+ * long. */
 static bool strip(struct str name, char out[NAME_MAX_LEN + 3])
 {
     size_t n = 0;

@@ -1,4 +1,4 @@
-/* feed/read/charsets.h - what the name of a character encoding stands for. Pure, any thread. */
+/* feed/read/charsets.h - finds character encodings by their names. Pure, any thread. */
 #pragma once
 
 #include <stdint.h>
@@ -8,12 +8,12 @@
 /* A single-byte encoding that iconv does not know. */
 struct charset_table {
     const char *labels;
-    uint16_t upper[128]; /* what 0x80 to 0xFF stand for */
+    uint16_t upper[128]; /* code points of the bytes 0x80 to 0xFF */
 };
 
-/* The name that iconv has for the encoding `name`. Letter case, dashes, underscores and similar
- * characters do not matter. NULL: the table lacks it; iconv may still know it. */
+/* Returns the name that iconv has for the encoding `name`. Letter case, dashes, underscores and
+ * similar characters do not matter. NULL: it is not in our table, but iconv may know it. */
 const char *charset_iconv_name(struct str name);
 
-/* The table of an encoding that iconv lacks, or NULL. */
+/* Returns the table of an encoding that iconv does not have, or NULL. */
 const struct charset_table *charset_table_find(struct str name);

@@ -1,5 +1,5 @@
-/* feed/read/elements.c - the elements of the feed formats themselves: RSS 0.9x to 2.0, RSS 1.0,
- * Atom 0.3 and 1.0, CDF. They share one table, since publishers mix them. */
+/* feed/read/elements.c - the elements of the feed formats: RSS 0.9x to 2.0, RSS 1.0, Atom 0.3 and
+ * 1.0, CDF. They are in one table, because publishers mix them. */
 #include "feed/read/builder.h"
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include "feed/text/html.h"
 #include "feed/text/uri.h"
 
-#define ENTRY_MEMBERS 20 /* that most entries make do with */
+#define ENTRY_MEMBERS 20 /* enough for most entries */
 
 /* ---------------------------------------------------------------- generic rows */
 
@@ -63,7 +63,7 @@ static void start_rss(struct builder *b, struct frame *f, const struct attrs *at
     struct feed_doc *doc = b->doc;
 
     (void)f;
-    if (doc->family != FAMILY_NONE) /* the first of the roots says what it is */
+    if (doc->family != FAMILY_NONE) /* only the first root decides */
         return;
     doc->family = FAMILY_RSS;
     if (str_eqz(doc->version, "rss091n"))
@@ -133,7 +133,7 @@ static void start_feed(struct builder *b, struct frame *f, const struct attrs *a
             b->doc->version = str_from(versions[i].version);
 }
 
-/* A document that only says where the feed has gone: <redirect><newLocation>. */
+/* A document that only says to which URL the feed has moved: <redirect><newLocation>. */
 static void start_redirect(struct builder *b, struct frame *f, const struct attrs *at)
 {
     (void)at;
@@ -150,7 +150,7 @@ static void end_feed(struct builder *b, struct frame *f)
 void builder_begin_entry(struct builder *b)
 {
     builder_copy_drop(b);
-    if (b->in_entry) /* the one before was not closed */
+    if (b->in_entry) /* the entry before was not closed */
         builder_finish_entry(b);
     if (b->doc->n_entries == 0)
         b->repeats_summaries = b->has_content;
@@ -165,7 +165,7 @@ void builder_begin_entry(struct builder *b)
     buf_reset(&b->entry_ext);
 }
 
-/* Its content element holds nothing, and nothing is elsewhere. */
+/* Returns true when its content element is empty and there is no content elsewhere. */
 static bool is_content_empty(const struct value *entry)
 {
     const struct value *list = value_getz(entry, "content"), *content = value_at(list, 0);
@@ -376,8 +376,8 @@ void start_content(struct builder *b, struct frame *f, const struct attrs *at)
         b->content.src = builder_resolve(b, src);
 }
 
-/* XML that is no HTML is not for reading: the content's value is the text between its elements, and
- * the whole stands beside it. */
+/* XML that is not HTML is not meant for people. The content's value becomes the text between the
+ * elements; the whole XML is kept in another member. */
 static void set_xml_aside(struct builder *b, struct value *content)
 {
     struct str xml = value_get_textz(content, "value");
@@ -404,7 +404,7 @@ static void set_xml_aside(struct builder *b, struct value *content)
     buf_release(&text);
 }
 
-/* What the Universal Feed Parser makes of a content beyond its text. */
+/* Do what the Universal Feed Parser does with content apart from its text. */
 static void finish_content(struct builder *b, const struct frame *f)
 {
     struct value *list = value_getz(builder_context(b), "content");
@@ -415,7 +415,7 @@ static void finish_content(struct builder *b, const struct frame *f)
         return;
     if (builder_is_xml_content(b, f))
         set_xml_aside(b, last);
-    if (b->content.has_body) { /* which ends it: after it there is another, of nothing */
+    if (b->content.has_body) { /* the body ended the content; an empty content follows it */
         rest = value_dict_for(b->a, 2);
         value_set_textz(b->a, rest, "type", type);
         value_set_textz(b->a, rest, "value", STR(""));
@@ -438,8 +438,8 @@ void end_content(struct builder *b, struct frame *f)
 }
 
 /* Publishers whose head has a content, or a summary and a description, write every text twice. In
- * such a feed a second summary of an entry is not its content: the longer one is the summary, and
- * the other, if it says something else, one of `summaries`. */
+ * such a feed the second summary of an entry is not its content. The longer one becomes the
+ * summary. The other one is added to `summaries`, if it is different. */
 static void unite_summaries(struct builder *b)
 {
     struct value *list = value_getz(b->entry, "content"), *second = value_at(list, 0), *first;
@@ -461,7 +461,7 @@ static void unite_summaries(struct builder *b)
     (void)value_del(b->entry, STR("content"));
 }
 
-/* A second summary of an entry that has no content yet is its content. */
+/* When an entry has no content yet, its second summary is its content. */
 static bool is_second_summary(struct builder *b)
 {
     return value_getz(builder_context(b), "summary") != NULL && !b->has_content;
@@ -555,8 +555,8 @@ static void start_guid(struct builder *b, struct frame *f, const struct attrs *a
     builder_push(f, STR("id"), true);
 }
 
-/* Keep `id` with the "&amp;" that it was written with: should the document turn out to be not
- * well-formed, that is its id. */
+/* Keep `id` also as it was written, with "&amp;". It is used as the id if the document turns out
+ * not to be well-formed. */
 static void keep_written(struct builder *b, struct value *context, struct str id)
 {
     struct buf written = BUF_INIT(BUF_ANY);
@@ -683,7 +683,7 @@ static void end_hour(struct builder *b, struct frame *f)
     int64_t h;
 
     if (str_to_i64(builder_pop(b, f), &h) && h >= 0 && h <= 24)
-        b->doc->hints.skip_hours |= (uint32_t)1 << (h % 24); /* 24 is what 0.91 calls midnight */
+        b->doc->hints.skip_hours |= (uint32_t)1 << (h % 24); /* RSS 0.91 writes midnight as 24 */
 }
 
 static void end_day(struct builder *b, struct frame *f)

@@ -1,6 +1,6 @@
 /* feed/read/elements_ext.c - extension modules whose elements mean more than their text: Dublin
  * Core, content, iTunes, Creative Commons, admin, syndication hints, feed history, tombstones,
- * chapters. An element without a row becomes "prefix_name" as it stands. */
+ * chapters. The text of an element without a row becomes the member "prefix_name". */
 #include "feed/read/builder.h"
 
 #include "base/clock.h"
@@ -26,7 +26,7 @@ static void end_dc_contributor(struct builder *b, struct frame *f)
     builder_merge_person(b, STR("contributors"));
 }
 
-/* "start=2003-12-31T10:14:55Z; end=..." of dcterms:valid. */
+/* dcterms:valid has text like "start=2003-12-31T10:14:55Z; end=...". */
 static void end_valid(struct builder *b, struct frame *f)
 {
     struct str rest = builder_pop(b, f), part, key;
@@ -120,7 +120,8 @@ static void start_cc_license(struct builder *b, struct frame *f, const struct at
     struct str href = attrs_get(at, "rdf:resource");
 
     (void)f;
-    add_license(b, href.len == 0 ? href : builder_resolve(b, href)); /* not the document itself */
+    /* an empty href would be the document itself */
+    add_license(b, href.len == 0 ? href : builder_resolve(b, href));
 }
 
 static void end_creativecommons(struct builder *b, struct frame *f)
@@ -147,7 +148,7 @@ static void start_errorreportsto(struct builder *b, struct frame *f, const struc
 
 /* ---------------------------------------------------------------- threading */
 
-/* An empty element that is all attributes: its member is their dict. */
+/* An empty element with attributes only: its member is the dict of the attributes. */
 static void start_attributes(struct builder *b, struct frame *f, const struct attrs *at)
 {
     value_set(b->a, builder_context(b), f->name->key, attrs_dict(b, at));
@@ -200,7 +201,7 @@ static void start_fh_archive(struct builder *b, struct frame *f, const struct at
     b->doc->archive = b->doc->archive || !b->in_entry;
 }
 
-/* Drafts 1 to 4 name the older document in an element of its own. */
+/* Drafts 1 to 4 have a separate element for the URL of the older document. */
 static void end_fh_prev(struct builder *b, struct frame *f)
 {
     struct str ref = str_trim(builder_pop(b, f));
@@ -215,7 +216,7 @@ static void start_deleted_entry(struct builder *b, struct frame *f, const struct
     struct str ref = str_trim(attrs_get(at, "ref"));
     int64_t when = TIME_UNKNOWN;
 
-    /* what is in it (by, comment, link) speaks of the deletion, not of the feed */
+    /* its children (by, comment, link) are about the deletion, not about the feed */
     f->is_opaque = true;
     if (b->in_entry || ref.len == 0 || doc->n_tombstones >= LIMIT_FEED_ENTRIES)
         return;
@@ -251,7 +252,7 @@ static void end_deleted_entry(struct builder *b, struct frame *f)
 
 /* ---------------------------------------------------------------- chapters */
 
-/* "01:02:03.5", "02:03", "3" as seconds; -1: no time. */
+/* Returns the seconds of "01:02:03.5", "02:03" or "3"; -1: it is not a time. */
 static double chapter_start(struct str s)
 {
     double total = 0;
@@ -284,7 +285,7 @@ static void start_chapters(struct builder *b, struct frame *f, const struct attr
 
     (void)f;
     if (value_getz(context, "psc_chapters") != NULL)
-        return; /* the first list counts */
+        return; /* only the first list is used */
     b->in_chapters = true;
     chapters = attrs_dict(b, at);
     value_setz(b->a, chapters, "chapters", value_list(b->a));

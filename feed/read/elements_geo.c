@@ -1,5 +1,5 @@
-/* feed/read/elements_geo.c - GeoRSS Simple and GML: `where` as a GeoJSON geometry, longitude first.
- */
+/* feed/read/elements_geo.c - GeoRSS Simple and GML. `where` becomes a GeoJSON geometry, longitude
+ * first. */
 #include "feed/read/builder.h"
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void start_geometry(struct builder *b, struct frame *f, const struct attr
     builder_push(f, STR("geometry"), false);
 }
 
-/* GML: the element names the geometry, its numbers stand further within. */
+/* GML: the element has the name of the geometry; the numbers are in an element inside it. */
 static void start_gml(struct builder *b, struct frame *f, const struct attrs *at)
 {
     const char *kind = f->name->element->type;
@@ -61,7 +61,8 @@ static void end_gml(struct builder *b, struct frame *f)
     b->geometry = GEO_NONE;
 }
 
-/* Latitude comes first unless the reference system is a projected one ("EPSG:26913"). */
+/* Returns true when latitude comes first. That is so unless the reference system is projected
+ * ("EPSG:26913"). */
 static bool is_latitude_first(const struct value *w)
 {
     struct str name = value_get_textz(w, "srsName");
@@ -75,8 +76,8 @@ static bool is_latitude_first(const struct value *w)
     return str_to_i64(name, &code) && code >= 4000 && code < 5000;
 }
 
-/* Positions of a text of numbers, as a list of [x, y] or [x, y, z]; NULL when they do not come
- * out even. */
+/* Read the numbers of a text as positions: a list of [x, y] or [x, y, z]. NULL: the last position
+ * is incomplete. */
 static struct value *positions(struct builder *b, struct str text)
 {
     struct value *w = where(b), *list = value_list(b->a);
@@ -116,7 +117,7 @@ static void set_geometry(struct builder *b, const char *type, struct value *coor
     value_setz(b->a, w, "coordinates", coordinates);
 }
 
-/* The least number of positions that each kind needs. */
+/* Store the geometry, if it has at least as many positions as its kind needs. */
 static void save_geometry(struct builder *b, const char *type, struct str text)
 {
     struct value *list = positions(b, text), *ring;

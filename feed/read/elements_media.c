@@ -1,8 +1,8 @@
-/* feed/read/elements_media.c - Media RSS: lists and dicts of attributes with the text beside them.
- */
+/* feed/read/elements_media.c - Media RSS: lists and dicts of attributes, together with the
+ * element's text. */
 #include "feed/read/builder.h"
 
-/* One more dict of attributes in the list named by the element. */
+/* Add a dict of attributes to the list named after the element. */
 static void start_in_list(struct builder *b, struct frame *f, const struct attrs *at)
 {
     struct value *list = value_list_at(b->a, builder_context(b), f->name->key);
@@ -11,7 +11,7 @@ static void start_in_list(struct builder *b, struct frame *f, const struct attrs
     builder_push(f, f->name->key, false);
 }
 
-/* The dict of attributes named by the element; the first one counts. */
+/* Make the dict of attributes named after the element. Only the first element counts. */
 static void start_in_dict(struct builder *b, struct frame *f, const struct attrs *at)
 {
     struct value *context = builder_context(b);
@@ -28,7 +28,7 @@ static struct value *dict_of(struct builder *b, const struct frame *f)
     return v != NULL && v->kind == VAL_LIST ? value_at(v, value_len(v) - 1) : v;
 }
 
-/* The text goes into the dict under the name of the row. */
+/* Put the text into the dict, as the member that the row names. */
 static void end_with_text(struct builder *b, struct frame *f)
 {
     struct value *dict = dict_of(b, f);
@@ -38,7 +38,7 @@ static void end_with_text(struct builder *b, struct frame *f)
         value_set_text(b->a, dict, key, text);
 }
 
-/* Countries as a list. */
+/* The countries become a list. */
 static void end_restriction(struct builder *b, struct frame *f)
 {
     struct value *dict = dict_of(b, f), *list = value_list(b->a);
@@ -61,7 +61,8 @@ static void start_keywords(struct builder *b, struct frame *f, const struct attr
     builder_push(f, f->name->key, false);
 }
 
-/* It names the picture, not the entry: a title of the entry's own wins, wherever it stands. */
+/* This title is that of the picture. A title of the entry itself takes precedence, wherever it
+ * is. */
 static void end_media_title(struct builder *b, struct frame *f)
 {
     ssize_t title_depth = b->title_depth;

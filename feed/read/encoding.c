@@ -28,7 +28,8 @@ static bool is_ascii(struct str s)
     return scan_non_ascii(s.ptr, s.ptr + s.len) == s.ptr + s.len;
 }
 
-/* A name in lower case; bytes that stand in no name, and in no message of ours, are '?'. */
+/* Returns the name in lower case. Bytes that cannot be in a name, nor in a message of ours, become
+ * '?'. */
 static struct str clean_name(struct arena *a, struct str name)
 {
     char *z = arena_copy(a, name.ptr, name.len);
@@ -58,7 +59,8 @@ struct str content_type_charset(struct arena *a, struct str content_type)
     return n == 0 ? STR_NULL : clean_name(a, str_slice(v, 0, n));
 }
 
-/* The encoding of an XML declaration at the beginning of `s`, lower case; null. */
+/* Returns the encoding that the XML declaration at the beginning of `s` names, in lower case; or
+ * null. */
 static struct str declared_encoding(struct arena *a, struct str s)
 {
     struct str decl;
@@ -92,7 +94,8 @@ static bool is_name_char(char c)
            (c != '\0' && strchr("-_.:+()", c) != NULL);
 }
 
-/* iconv takes suffixes such as //IGNORE, and a name without a letter for that of the locale. */
+/* iconv accepts suffixes such as //IGNORE, and takes a name without letters for the locale's
+ * encoding. Returns false for such names. */
 static bool is_name(struct str name)
 {
     for (size_t i = 0; i < name.len; i++)
@@ -132,7 +135,7 @@ static bool is_wide(struct str name)
            str_istarts(name, STR("ucs-")) || str_istarts(name, STR("iso-10646"));
 }
 
-/* Bytes of one code unit: so many are passed over where the text does not fit. */
+/* Returns the bytes of one code unit: so many are skipped where the text does not fit. */
 static size_t unit_size(struct str name)
 {
     if (!is_wide(name))
@@ -142,10 +145,11 @@ static size_t unit_size(struct str name)
 
 enum strictness { STRICT, LENIENT };
 
-#define ASCII_RUN 64 /* bytes from which on it pays to pass iconv by */
+/* for runs of ASCII of at least so many bytes, it is faster not to use iconv */
+#define ASCII_RUN 64
 
-/* An encoding of single bytes, ASCII among them, each of which is a character whatever stands
- * beside it: those of Hebrew and Vietnamese compose. */
+/* Returns true for a single-byte encoding that contains ASCII and in which each byte is a character
+ * of its own. In those of Hebrew and Vietnamese, bytes combine. */
 static bool holds_ascii(struct str iconv_name)
 {
     return str_starts(iconv_name, STR("ISO-8859-")) ||
@@ -153,8 +157,8 @@ static bool holds_ascii(struct str iconv_name)
             iconv_name.ptr[5] <= '4');
 }
 
-/* Append `bytes` to `out` as UTF-8. STRICT: false when the name is unknown or the bytes do not fit;
- * LENIENT: what does not fit becomes U+FFFD. */
+/* Append `bytes` to `out` as UTF-8. STRICT: returns false when the name is unknown or the bytes do
+ * not fit. LENIENT: bytes that do not fit become U+FFFD. */
 static bool convert(struct arena *a, struct str name, struct str bytes, enum strictness how,
                     struct buf *out)
 {
@@ -205,7 +209,8 @@ static bool convert(struct arena *a, struct str name, struct str bytes, enum str
             if (!is_windows && how == STRICT) {
                 ok = false;
             } else {
-                buf_utf8(out, is_windows ? (unsigned char)*in : 0xFFFD); /* 0x81 and other holes */
+                /* 0x81 and other unused bytes */
+                buf_utf8(out, is_windows ? (unsigned char)*in : 0xFFFD);
                 unit = unit < in_left ? unit : in_left;
                 in += unit;
                 in_left -= unit;
@@ -213,11 +218,11 @@ static bool convert(struct arena *a, struct str name, struct str bytes, enum str
         }
     }
     iconv_close(cd);
-    /* it lets through what is no Unicode: names such as "utf-???8" lead to its own loose reading */
+    /* iconv may return invalid Unicode: names such as "utf-???8" select its own tolerant decoder */
     return ok && str_utf8_valid(buf_view(out)) == out->len;
 }
 
-/* UTF-8 with bytes of windows-1252 strewn in, as template systems make it. */
+/* Convert UTF-8 in which some bytes are windows-1252, as template systems make it. */
 static void convert_mixed(struct str s, struct buf *out)
 {
     while (s.len > 0) {
@@ -230,9 +235,9 @@ static void convert_mixed(struct str s, struct buf *out)
     }
 }
 
-/* Is what is not valid UTF-8 the exception? Bytes that break it side by side are one place: what
- * was damaged there says no more than once that the rest is something else. Looks at the first
- * 64 KiB of non-ASCII bytes. */
+/* Returns true when invalid UTF-8 is the exception. Invalid bytes next to each other count as one
+ * place, because damage in one place proves only once that the text is something else. Looks at the
+ * first 64 KiB of non-ASCII bytes. */
 static bool is_mostly_utf8(struct str s)
 {
     size_t n_good = 0, n_bad = 0, n_looks = 0, bad_end = SIZE_MAX;
@@ -258,7 +263,8 @@ static bool is_mostly_utf8(struct str s)
     return n_good >= n_bad * 4;
 }
 
-/* Fewer bytes than this beyond ASCII tell a single-byte encoding from another by chance only. */
+/* With fewer non-ASCII bytes than this, it is only chance which single-byte encoding seems to
+ * fit. */
 #define STATISTICS_MIN 16
 
 static bool is_little_to_go_by(struct str body)
@@ -270,7 +276,7 @@ static bool is_little_to_go_by(struct str body)
     return n < STATISTICS_MIN;
 }
 
-/* By the names that feeds know them by, rather than those of their supersets. */
+/* The names by which feeds know them, instead of those of their supersets. */
 static const char *const guessed[][2] = {
     {"uhc", "EUC-KR"}, {"gb18030", "GB2312"}, {"big5", "Big5"}};
 
@@ -296,15 +302,16 @@ struct bom {
     const char *encoding;
 };
 
-/* Byte order marks, UTF-32 before UTF-16, which it begins with; and "<?xm" in EBCDIC. */
+/* Byte order marks (UTF-32 comes before UTF-16, because its mark begins with that of UTF-16), and
+ * "<?xm" in EBCDIC. */
 static const struct bom boms[] = {
     {"\x00\x00\xFE\xFF", 4, 4, "utf-32be"}, {"\xFF\xFE\x00\x00", 4, 4, "utf-32le"},
     {"\xFE\xFF", 2, 2, "utf-16be"},         {"\xFF\xFE", 2, 2, "utf-16le"},
     {"\xEF\xBB\xBF", 3, 3, "utf-8"},        {"\x4C\x6F\xA7\x94", 4, 0, "ibm037"},
 };
 
-/* The wide encoding of a document that says nothing of it: what a feed begins with, a bracket, a
- * brace or white space, has its zeros on one side. */
+/* Returns the wide encoding of a document that does not name one. A feed begins with a bracket, a
+ * brace or white space, which has its zero bytes on one side. */
 static struct str unmarked_wide(struct str body)
 {
     size_t first = 0;
@@ -332,17 +339,18 @@ static bool is_ascii_name(struct str name)
     return str_eqz(name, "us-ascii") || str_eqz(name, "ascii");
 }
 
-/* May the label `by` stand on a document whose zeros say that it is `wide`? */
+/* Returns true when the label `by` is possible for a document whose zero bytes show that it is
+ * `wide`. */
 static bool fits_zeros(struct str by, struct str wide)
 {
     struct str known = str_from(charset_iconv_name(by));
     struct str seen = str_from(charset_iconv_name(wide));
 
-    /* without a byte order, the label says no more than the size of a unit */
+    /* a label without byte order says only the size of a unit */
     return str_starts(seen, known) && known.len >= 6;
 }
 
-/* What servers are set to when nobody set them. */
+/* The default of servers that nobody has configured. */
 static bool is_latin_name(struct str name)
 {
     struct str known = str_from(charset_iconv_name(name));
@@ -350,7 +358,7 @@ static bool is_latin_name(struct str name)
     return is_ascii_name(name) || str_eqz(known, "ISO-8859-1") || str_eqz(known, "CP1252");
 }
 
-/* Read the body by `name`; true on success with `text` (and maybe `owned`) set. */
+/* Decode the body as `name`. True: `text` (and maybe `owned`) is set. */
 static bool try_encoding(struct arena *a, struct str name, struct str body, struct decoded *out)
 {
     if (str_is_null(name))
@@ -364,11 +372,13 @@ static bool try_encoding(struct arena *a, struct str name, struct str body, stru
             return false;
         out->text = buf_view(&out->owned);
     }
-    out->encoding = str_eqz(name, "gb2312") ? STR("gb18030") : name; /* what it is read as */
+    /* gb2312 is decoded as its superset */
+    out->encoding = str_eqz(name, "gb2312") ? STR("gb18030") : name;
     return true;
 }
 
-/* The same, with U+FFFD for what does not fit: a text cut in the middle of a character, say. */
+/* The same, but bytes that do not fit become U+FFFD: for a text that was cut within a character,
+ * for example. */
 static bool force_encoding(struct arena *a, struct str name, struct str body, struct decoded *out)
 {
     if (!convert(a, name, body, LENIENT, &out->owned))
@@ -392,7 +402,7 @@ void decode_document(struct arena *a, struct str body, struct str content_type, 
         body = str_slice(body, boms[i].skip, body.len);
     }
     if (has_mark)
-        out->encoding = bom; /* also when nothing follows it */
+        out->encoding = bom; /* also when the body is empty */
     if (body.len == 0)
         return;
     if (str_is_null(bom))
@@ -407,12 +417,13 @@ void decode_document(struct arena *a, struct str body, struct str content_type, 
         if (str_is_null(xml) || is_wide(xml))
             xml = bom;
     } else if (!str_is_null(xml) && is_wide(xml)) {
-        /* readable as ASCII, so that is not it; only then is it a lie */
-        out->why = str_printf(a, "The XML declaration says %.*s, which it is not", STR_ARG(xml));
+        /* the declaration can be read as ASCII, so the encoding cannot be a wide one */
+        out->why = str_printf(a, "The XML declaration says %.*s, but that is wrong", STR_ARG(xml));
         xml = STR_NULL;
     }
-    /* RFC 7303: a mark wins over the charset parameter, which wins over the declaration. Of text
-     * types without charset only pure ASCII is taken as such. */
+    /* RFC 7303: a byte order mark takes precedence over the charset parameter, and that over the
+     * declaration. A document of a text type without charset is decoded as ASCII only if it is pure
+     * ASCII. */
     is_text = str_istarts(str_trim(content_type), STR("text/"));
     if (has_mark && try_encoding(a, bom, body, out)) {
         if (!str_is_null(xml) && !str_eq(xml, bom) && !is_utf8_name(xml))
@@ -421,12 +432,12 @@ void decode_document(struct arena *a, struct str body, struct str content_type, 
         return;
     }
     if (has_mark && is_wide(bom) && force_encoding(a, bom, body, out)) {
-        out->why = str_printf(a, "It is %.*s, but not all of it", STR_ARG(bom));
+        out->why = str_printf(a, "Some bytes are not valid in %.*s", STR_ARG(bom));
         return;
     }
     if (is_latin_name(http) && (str_is_null(xml) || is_utf8_name(xml)) && !is_ascii(body) &&
         try_encoding(a, STR("utf-8"), body, out)) {
-        /* what the server says of all its files; nothing but UTF-8 looks like UTF-8 */
+        /* the server says this of all its files; and only UTF-8 is valid as UTF-8 */
         out->why = str_printf(a, "The Content-Type says %.*s, but it is utf-8", STR_ARG(http));
         return;
     }
@@ -440,10 +451,10 @@ void decode_document(struct arena *a, struct str body, struct str content_type, 
     }
     if (is_wide(bom) && try_encoding(a, bom, body, out)) {
         if (fits_zeros(by, bom))
-            out->encoding = by; /* which may leave the order of bytes open */
+            out->encoding = by; /* it may leave out the byte order */
         else
-            out->why =
-                str_printf(a, "It was said to be %.*s, but it is %.*s", STR_ARG(by), STR_ARG(bom));
+            out->why = str_printf(a, "The declared encoding is %.*s, but the document is %.*s",
+                                  STR_ARG(by), STR_ARG(bom));
         return;
     }
     if (try_encoding(a, by, body, out))

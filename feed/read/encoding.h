@@ -14,19 +14,20 @@
 
 struct decoded {
     struct str text;     /* valid UTF-8 without byte order mark; the input itself or `owned` */
-    struct str encoding; /* the declared name in lower case when that was right */
-    struct str why;      /* one sentence when what was declared was wrong; else null */
+    struct str encoding; /* in lower case: the declared one, if it was right */
+    struct str why;      /* a sentence, if the declared encoding was wrong; otherwise null */
     struct buf owned;
 };
 
-/* Decode. `content_type` may be null. Names are arena strings. Release with decoded_release(). */
+/* Decode the body. `content_type` may be null. Names are arena strings. Release *out with
+ * decoded_release(). */
 void decode_document(struct arena *a, struct str body, struct str content_type,
                      struct decoded *out);
 void decoded_release(struct decoded *d);
 
-/* The charset parameter of a media type, lower case; null. */
+/* Returns the charset parameter of a media type in lower case; null when there is none. */
 struct str content_type_charset(struct arena *a, struct str content_type);
 
-/* The code point of windows-1252 for a C1 control (0x80 to 0x9F); others are returned as they are.
- * Publishers mean this by them. */
+/* Returns the code point of windows-1252 that publishers mean by a C1 control (0x80 to 0x9F). Other
+ * code points are returned unchanged. */
 uint32_t c1_to_windows1252(uint32_t cp);

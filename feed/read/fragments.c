@@ -1,9 +1,10 @@
-/* feed/read/fragments.c - foreign elements and attributes as XML, copied while they are read.
+/* feed/read/fragments.c - keeps foreign elements and attributes as XML, which is copied while it is
+ * read.
  *
- * The object form has no place for what is nested, or repeated, or of an unknown namespace. It is
- * copied into the fragment of its entry or head (model/document.h) element by element, with each
- * namespace declared where it is needed, so that a writer may put it into any document as it is.
- */
+ * The object form has no member for what is nested, repeated, or in an unknown namespace. It is
+ * copied element by element into the fragment of its entry or head (model/document.h). Each
+ * namespace is declared where it is needed, so that a writer can put the fragment into any document
+ * unchanged. */
 #include "base/compiler.h"
 #include "base/scan.h"
 #include "feed/read/builder.h"
@@ -13,7 +14,7 @@
 #include "feed/text/uri.h"
 #include "feed/text/xml_out.h"
 
-#define NAMESPACE_URI_MAX 1024 /* it may be repeated in each element; longer ones are nobody's */
+#define NAMESPACE_URI_MAX 1024 /* it may be repeated in each element; real ones are shorter */
 
 static const char *const escapes[256] = {
     ['&'] = "&amp;",  ['<'] = "&lt;",   ['>'] = "&gt;",  ['\r'] = "&#13;",
@@ -43,7 +44,8 @@ void builder_put_escaped(struct buf *out, struct str s, bool in_attribute)
     buf_append(out, from, (size_t)(end - from));
 }
 
-/* The URI of a name; that of a customary prefix that was not declared. Null: none. */
+/* Returns the URI of a name. If a usual prefix was not declared, it has its usual URI. Null: there
+ * is none. */
 static struct str name_uri(const struct name *n)
 {
     if (!str_is_null(n->uri) || n->prefix.len == 0)
@@ -51,8 +53,8 @@ static struct str name_uri(const struct name *n)
     return str_from(ns_uri_of_prefix(n->prefix));
 }
 
-/* Declare prefix -> uri in the fragment unless it is in force already. False when no more
- * declarations can be kept in mind. */
+/* Declare prefix -> uri in the fragment, unless it is declared already. False: there is no room for
+ * more declarations. */
 static bool declare(struct builder *b, struct buf *out, struct str prefix, struct str uri)
 {
     if (str_eqz(prefix, "xml"))
@@ -74,8 +76,8 @@ static bool declare(struct builder *b, struct buf *out, struct str prefix, struc
     return true;
 }
 
-/* An element that the format does not know, but that is in no namespace of its own: kept under a
- * name that may stand in any document, and that the parser takes as it was. */
+/* Returns true for an element that the format does not know and that has no namespace of its own.
+ * It is kept under a name that any document may have, and that the parser takes as it was. */
 static bool is_unknown(const struct builder *b, const struct name *n)
 {
     return !n->is_foreign &&
@@ -107,7 +109,8 @@ void builder_copy_drop(struct builder *b)
     b->n_scope = 0;
 }
 
-/* Did an attribute of this name come before? Mended tags may have one twice. */
+/* Returns true when an attribute before this one has the same name, as may happen in repaired
+ * tags. */
 static bool is_repeated(const struct attrs *at, size_t i)
 {
     const struct name *n = at->list[i].name;
@@ -121,7 +124,7 @@ static bool is_repeated(const struct attrs *at, size_t i)
     return false;
 }
 
-/* The value of an attribute that is kept: what is surely a reference is absolute. */
+/* Returns the value of a kept attribute. A value that is certainly a reference is made absolute. */
 static struct str kept_value(struct builder *b, const struct name *n, struct str value)
 {
     static const char *const names[] = {"href", "url", "src", "resource"};
@@ -134,7 +137,7 @@ static struct str kept_value(struct builder *b, const struct name *n, struct str
     return value;
 }
 
-/* False when it breaks off for want of room for declarations. */
+/* Write the start tag. False: there was no room for its declarations. */
 static bool put_start(struct builder *b, struct frame *f, const struct attrs *at)
 {
     struct str uri = name_uri(f->name);
@@ -142,7 +145,8 @@ static bool put_start(struct builder *b, struct frame *f, const struct attrs *at
     buf_putc(f->ext, '<');
     if (f->is_unknown) {
         buf_str(f->ext, f->name->local);
-        (void)declare(b, f->ext, STR(""), STR(NS_UNKNOWN)); /* the first there is */
+        /* never fails: it is the first declaration */
+        (void)declare(b, f->ext, STR(""), STR(NS_UNKNOWN));
     } else {
         put_qname(f->ext, f->name);
         if (!declare(b, f->ext, f->name->prefix, str_is_null(uri) ? STR("") : uri))
@@ -202,7 +206,7 @@ void builder_copy_end(struct builder *b, struct frame *f)
 /* ---------------------------------------------------------------- attributes of our own elements
  */
 
-/* A row's tag is what elements.c has a row for. */
+/* Each tag must have a row in elements.c. */
 static const struct {
     const char *tag;
     enum kept_on on;
@@ -238,7 +242,7 @@ static const struct {
     {"contributor", KEPT_CONTRIBUTOR},
 };
 
-/* Prefixes that the writers' documents bind themselves. */
+/* Prefixes that the documents of our writers declare. */
 static const char *const taken[] = {"atom", "content", "dc", "fh", "media", "f"};
 
 static enum kept_on kept_of(struct str tag)
@@ -249,7 +253,7 @@ static enum kept_on kept_of(struct str tag)
     return KEPT_NONE;
 }
 
-/* Namespaces that are grammar, not information, and one that a browser may act on. */
+/* Namespaces of syntax, without information, and one on which browsers act, are not kept. */
 static bool is_kept(const struct name *n)
 {
     static const char *const not_kept[] = {
@@ -273,7 +277,8 @@ static void put_prefix(struct buf *out, struct str prefix)
     buf_str(out, prefix);
 }
 
-/* Its prefix was declared for one before it; or, `*clashes`, means something else there. */
+/* Returns true when the prefix was declared for an attribute before this one. *clashes: it has
+ * another meaning there. */
 static bool is_declared(const struct attrs *at, size_t i, bool *clashes)
 {
     const struct name *n = at->list[i].name;
@@ -324,7 +329,7 @@ static bool put_kept(struct buf *ext, enum kept_on on, size_t n, const struct at
     return any;
 }
 
-/* The place that a link, tag or person just begun has in its list. */
+/* Returns the index of the link, tag or person that has just begun. */
 static size_t place_of(struct builder *b, enum kept_on on, size_t n_tags)
 {
     static const struct {
@@ -334,7 +339,7 @@ static size_t place_of(struct builder *b, enum kept_on on, size_t n_tags)
         {KEPT_LINK, "links"}, {KEPT_AUTHOR, "authors"}, {KEPT_CONTRIBUTOR, "contributors"}};
     size_t n;
 
-    if (on == KEPT_TAG) /* a tag without attributes is added when its text is known */
+    if (on == KEPT_TAG) /* a tag without attributes is added only when its text is known */
         return n_tags;
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         if (lists[i].on == on) {
@@ -344,7 +349,7 @@ static size_t place_of(struct builder *b, enum kept_on on, size_t n_tags)
     return 0;
 }
 
-/* A foreign element directly in an author or contributor of an entry or head. */
+/* Copy a foreign element that is a child of an author or contributor of an entry or head. */
 static void copy_inner(struct builder *b, struct frame *f, const struct attrs *at)
 {
     struct buf *out = b->in_entry ? &b->entry_ext : &b->head_ext;
@@ -374,7 +379,6 @@ void builder_copy_content(struct builder *b, struct frame *f, const struct attrs
     copy_start(b, f, at);
 }
 
-/* Decide whether this element is kept as XML, and where. */
 void builder_choose_ext(struct builder *b, struct frame *f, const struct attrs *at)
 {
     struct frame *parent = b->depth > 1 ? f - 1 : NULL;
@@ -383,7 +387,7 @@ void builder_choose_ext(struct builder *b, struct frame *f, const struct attrs *
     if (parent == NULL)
         return;
     if (parent->ext != NULL) {
-        /* a barred name or an undeclared prefix within ends the copying of that branch */
+        /* inside a copy, an element with a barred name or an undeclared prefix is left out */
         if (n->is_barred || (n->prefix.len > 0 && str_is_null(name_uri(n))))
             return;
         f->ext = parent->ext;
@@ -401,8 +405,6 @@ void builder_choose_ext(struct builder *b, struct frame *f, const struct attrs *
     builder_copy(b, f, b->in_entry ? &b->entry_ext : &b->head_ext, at);
 }
 
-/* Foreign attributes of an element of the format itself, which stands directly in an entry or head,
- * or is one. `n_tags`: tags before it. */
 void builder_keep_attributes(struct builder *b, const struct frame *f, const struct attrs *at,
                              size_t n_tags)
 {

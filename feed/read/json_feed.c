@@ -1,6 +1,5 @@
-/* feed/read/json_feed.c - a table of members: what each is called in the object form, and how it is
- * read. Members that the format does not know (its extensions begin with '_') are taken as they
- * are. */
+/* feed/read/json_feed.c - a table of members: how each is called in the object form, and how it is
+ * read. Members that the format does not know are taken unchanged; extensions begin with '_'. */
 #include "feed/read/json_feed.h"
 
 #include "base/limits.h"
@@ -10,11 +9,11 @@
 #include "feed/text/names.h"
 #include "feed/text/uri.h"
 
-#define MEMBERS_MAX 512 /* of one object, those that the format does not know included */
+#define MEMBERS_MAX 512 /* of one object, including unknown members */
 #define TAGS_MAX 500
 #define MENDED_MAX ((size_t)LIMIT_FETCH_BODY * 4)
 
-/* `name` is the link's rel. */
+/* `name` is the rel of the link. */
 static void read_link(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s = json_text_of(v);
@@ -61,7 +60,7 @@ static void read_authors(struct reading *r, struct value *out, const char *name,
         add_author(r, out, value_at(v, i));
 }
 
-/* Version 1 had one author; where both are given, the list says more. */
+/* Version 1 had a single author. When both are given, the list has more information. */
 static void read_author(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     (void)name;
@@ -124,10 +123,9 @@ static void read_hubs(struct reading *r, struct value *out, const char *name, st
     }
 }
 
-/* ---------------------------------------------------------------- extensions, as write_jsonfeed.c
- * makes them */
+/* ---- extensions, as write_jsonfeed.c writes them ---- */
 
-/* The texts of `from` that `names` names. */
+/* Returns the texts of those members of `from` that are in `names`. */
 static struct value *texts_of(struct reading *r, const struct value *from, const char *const *names)
 {
     struct value *o = value_dict(r->a);
@@ -177,7 +175,8 @@ static void read_categories(struct reading *r, struct value *out, const char *na
     }
 }
 
-/* `url` and `external_url`, which stand first, once more and in full. */
+/* The extension has the links of `url` and `external_url` in full. Replace the short ones, which
+ * are the first of the list. */
 static bool replace_link(struct value *out, const char *name, struct value *link)
 {
     struct value *list = value_get(out, str_from(name));
@@ -224,7 +223,7 @@ static void read_elsewhere(struct reading *r, struct value *out, const char *nam
     d = json_detail(r, "", STR(""));
     value_set_textz(r->a, d, "type", type.len == 0 ? STR("text/plain") : type);
     value_set_textz(r->a, d, "src", uri_resolve_within(r->a, r->base, src, &r->uri_grown));
-    value_del(out, str_from(name)); /* the title, since JSON Feed asks for a content */
+    value_del(out, str_from(name)); /* it was the title, because JSON Feed requires a content */
     value_push(r->a, value_list_at(r->a, out, str_from(name)), d);
 }
 
@@ -260,8 +259,8 @@ static void read_source(struct reading *r, struct value *out, const char *name, 
         value_set(r->a, out, str_from(name), source);
 }
 
-/* Members whose texts the writers take for HTML or an address: only what has been looked at may be
- * called so. */
+/* Members whose texts the writers take for HTML or for addresses. Only checked values may have
+ * these names. */
 static bool is_guarded(struct str key)
 {
     static const char *const names[] = {"rights",    "subtitle",    "tagline", "info",
@@ -274,8 +273,8 @@ static bool is_guarded(struct str key)
     return member_is_shaped(key);
 }
 
-/* The members of an object `_prefix` under their own names, `prefix_name`; those of `_feedmill`
- * have no prefix. */
+/* Take the members of an object `_prefix` as `prefix_name`. Members of `_feedmill` get no
+ * prefix. */
 static void spread(struct reading *r, struct value *out, struct str prefix,
                    const struct value *from)
 {
@@ -296,7 +295,7 @@ static void spread(struct reading *r, struct value *out, struct str prefix,
     }
 }
 
-/* Is it an object `_prefix` of a prefix that the document explains? */
+/* If this is an object `_prefix` whose prefix the document explains, read it and return true. */
 static bool read_extension(struct reading *r, struct value *out, struct str key,
                            const struct value *v)
 {
@@ -320,7 +319,7 @@ static void read_nothing(struct reading *r, struct value *out, const char *name,
     (void)v;
 }
 
-/* In the order in which they are looked for: the list of authors before the single one. */
+/* They are read in this order, so the list of authors comes before the single author. */
 static const struct member feed_members[] = {
     {"title", "title", json_member_plain},
     {"home_page_url", "link", json_member_page},
@@ -382,7 +381,7 @@ static struct value *read_object(struct reading *r, const struct value *from,
     return out;
 }
 
-/* Once more, after what is wrong with it has been put right. */
+/* Repair the JSON and read it again. */
 static bool read_mended(struct arena *a, struct str text, struct value **root)
 {
     AUTO(buf_release) struct buf mended = BUF_INIT(MENDED_MAX);

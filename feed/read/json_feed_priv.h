@@ -1,5 +1,5 @@
-/* feed/read/json_feed_priv.h - reading members of JSON objects, shared by json_feed.c and
- * activities.c. json_feed.c calls activities.c; both stand on json_members.c. */
+/* feed/read/json_feed_priv.h - reads members of JSON objects. Shared by json_feed.c and
+ * activities.c; json_feed.c calls activities.c, and both use json_members.c. Pure. */
 #pragma once
 
 #include "feed/read/parse.h"
@@ -13,7 +13,8 @@ struct reading {
     size_t uri_grown;               /* as in uri_resolve_within() */
 };
 
-/* Put a member's value into `out`. `name`: that of the object form, unless it says otherwise. */
+/* Put a member's value into `out`. `name` is the name in the object form, unless the function says
+ * otherwise. */
 typedef void member_fn(struct reading *r, struct value *out, const char *name, struct value *v);
 
 struct member {
@@ -23,21 +24,22 @@ struct member {
 
 member_fn json_member_text, json_member_id, json_member_plain, json_member_html, json_member_date,
     json_member_uri, json_member_number;
-member_fn json_member_page;    /* and a link rel=alternate */
+member_fn json_member_page;    /* also adds a link rel=alternate */
 member_fn json_member_content; /* name: its media type */
 
-/* The text of a string, without white space around it; null for anything else. Borrowed. */
+/* Returns the text of a string, without white space around it; null for any other value.
+ * Borrowed. */
 struct str json_text_of(const struct value *v);
 
-/* The detail of a text construct: its media type, the language and base of the document, and the
- * text itself. In the arena. */
+/* Make the detail of a text construct: media type, language and base of the document, and the text
+ * itself. In the arena. */
 struct value *json_detail(struct reading *r, const char *type, struct str text);
 
-/* A link, which is returned; `type` may be NULL. */
+/* Add a link, and return it. `type` may be NULL. */
 struct value *json_add_link(struct reading *r, struct value *out, const char *rel, const char *type,
                             struct str href);
 
-/* The members of `from` that the table knows, in its order. */
+/* Read the members of `from` that are in the table, in the order of the table. */
 void json_members(struct reading *r, struct value *out, const struct value *from,
                   const struct member *table, size_t n);
 

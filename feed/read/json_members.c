@@ -1,4 +1,4 @@
-/* feed/read/json_members.c - how the value of one member of a JSON object is read. */
+/* feed/read/json_members.c - reads the value of one member of a JSON object. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ void json_member_text(struct reading *r, struct value *out, const char *name, st
         value_set_text(r->a, out, str_from(name), s);
 }
 
-/* An id may be a number, as many are; "1.5" must not become "1.5000000000000000". */
+/* Many ids are numbers; "1.5" must not become "1.5000000000000000". */
 void json_member_id(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s;
@@ -124,12 +124,12 @@ void json_member_content(struct reading *r, struct value *out, const char *name,
         if (!r->raw_html)
             s = sanitize_html_within(r->a, s, r->base, &r->uri_grown);
     } else if (value_len(value_getz(out, "content")) > 0) {
-        return; /* the same content as HTML is there already */
+        return; /* there is already the same content as HTML */
     }
     value_push(r->a, value_list_at(r->a, out, STR("content")), json_detail(r, name, s));
 }
 
-/* A text, or a number as it is. */
+/* Take a text, or a number unchanged. */
 void json_member_number(struct reading *r, struct value *out, const char *name, struct value *v)
 {
     if (v->kind == VAL_INT || v->kind == VAL_REAL)

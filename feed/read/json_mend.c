@@ -1,6 +1,6 @@
 /* feed/read/json_mend.c - one pass with a stack of open brackets. A comma is written only when a
- * value follows it, and the end of the last complete value is kept in mind: there the output is cut
- * when the input breaks off. */
+ * value follows it. The end of the last complete value is remembered; if the input breaks off, the
+ * output is cut there. */
 #include "feed/read/json_mend.h"
 
 #include <string.h>
@@ -13,8 +13,8 @@ struct mend {
     char open[LIMIT_JSON_DEPTH + 1];
     size_t depth;
     size_t good_len, good_depth; /* output up to the last complete value, and brackets open there */
-    bool has_comma;              /* one was read and not written yet */
-    bool has_colon;              /* one was read, so a value of an object comes */
+    bool has_comma;              /* a comma was read but not written yet */
+    bool has_colon;              /* a colon was read, so the value of a member comes next */
 };
 
 static int hex_digit(char c)
@@ -25,7 +25,7 @@ static int hex_digit(char c)
                                   : -1;
 }
 
-/* The code unit of the "\\uXXXX" at `p`; -1: it is none. */
+/* Returns the code unit of the "\\uXXXX" at `p`; -1: there is none. */
 static int32_t code_unit(const char *p, const char *end)
 {
     int32_t v = 0;
@@ -42,7 +42,7 @@ static int32_t code_unit(const char *p, const char *end)
     return v;
 }
 
-/* What stands at the backslash at m->p; false when the input breaks off in it. */
+/* Write the character that the escape at m->p means. False: the input breaks off in it. */
 static bool escape(struct mend *m)
 {
     int32_t unit = code_unit(m->p, m->end), next;
@@ -70,11 +70,11 @@ static bool escape(struct mend *m)
         m->p += 2;
         return true;
     }
-    m->p++; /* "\\'" and the like: what stands after it was meant */
+    m->p++; /* "\\'" and the like: the character after the backslash is meant */
     return true;
 }
 
-/* The string at m->p, with its quotes; false when the input breaks off in it. */
+/* Copy the string at m->p, with its quotes. False: the input breaks off in it. */
 static bool string(struct mend *m)
 {
     buf_putc(m->out, *m->p++);
@@ -103,7 +103,7 @@ static bool is_word_byte(char c)
            c == '-' || c == '.' || c == '_';
 }
 
-/* A number, true, false, null; false when the input breaks off after it: it may be cut. */
+/* Copy a number, true, false or null. False: the input breaks off after it, so it may be cut. */
 static bool word(struct mend *m)
 {
     static const char *const nothing[] = {"NaN", "Infinity", "-Infinity", "undefined", "None"};
@@ -127,7 +127,7 @@ static void separate(struct mend *m)
     m->has_comma = false;
 }
 
-/* Is the next string a key, and not a value? */
+/* Returns true when the next string is a key, not a value. */
 static bool is_key(const struct mend *m)
 {
     return m->depth > 0 && m->open[m->depth - 1] == '{' && !m->has_colon;
@@ -140,7 +140,7 @@ static void complete(struct mend *m)
     m->has_colon = false;
 }
 
-/* One token; false at the end of what can be read. */
+/* Copy one token. False: nothing more can be read. */
 static bool step(struct mend *m)
 {
     char c = *m->p;

@@ -1,5 +1,5 @@
-/* feed/read/members.c - from the text of an element to a member of the object form: what kind of
- * text it is, what is mended and made safe in it, and which dict it goes to. */
+/* feed/read/members.c - makes a member of the object form from the text of an element: what kind of
+ * text it is, how it is repaired and made safe, and into which dict it goes. */
 #include "feed/read/builder.h"
 
 #include "base/ascii.h"
@@ -14,7 +14,7 @@
 
 /* ---------------------------------------------------------------- kinds of text */
 
-/* The media type of a text construct: "html" is short for text/html. */
+/* Returns the media type of a text construct: "html" stands for text/html. */
 static struct str media_type(struct arena *a, struct str type)
 {
     type = str_lower(a, str_trim(type));
@@ -33,12 +33,12 @@ static bool is_html_type(struct str type)
 }
 
 enum kind {
-    MARKUP = 1,    /* may hold markup */
+    MARKUP = 1,    /* may have markup */
     REFERENCE = 2, /* may be a relative reference */
     TAG = 4        /* becomes a tag, not a member */
 };
 
-/* What is known of a member by its name. */
+/* Returns what is known of a member by its name. */
 static unsigned kind_of(struct str member)
 {
 #define ROW(name, kind)                                                                            \
@@ -75,8 +75,8 @@ static bool is_word_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Text that RSS calls plain but that is HTML: it has an end tag or a reference, and every tag and
- * every named reference in it is one of HTML. */
+/* Returns true for text that RSS calls plain but that is HTML: it has an end tag or a reference,
+ * and all its tags and named references are those of HTML. */
 static bool looks_like_html(struct str s)
 {
     bool has_evidence = false;
@@ -114,9 +114,9 @@ static bool looks_like_html(struct str s)
     return has_evidence;
 }
 
-/* Text that is called HTML by custom only, and whose "tags" are not words of HTML: "%<bitfield>x",
- * "<name at host>". RSS 1.0 calls such a description plain text. A tag with an attribute's value,
- * an end tag, a comment or a reference says that markup was meant. */
+/* Returns true for text that is called HTML only by custom, and whose "tags" are not elements of
+ * HTML: "%<bitfield>x", "<name at host>". RSS 1.0 calls such a description plain text. A tag with
+ * an attribute value, an end tag, a comment or a reference shows that markup was meant. */
 static bool is_plain_after_all(struct str s)
 {
     bool has_word = false;
@@ -146,7 +146,7 @@ static bool is_plain_after_all(struct str s)
     return has_word;
 }
 
-/* `s` as HTML that shows it to the letter. */
+/* Returns `s` escaped as HTML, so that it is shown as it is. */
 static struct str escape_html(struct arena *a, struct str s)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
@@ -157,7 +157,7 @@ static struct str escape_html(struct arena *a, struct str s)
 
 /* ---------------------------------------------------------------- mending */
 
-/* The decoded text when it is UTF-8 without control characters, else as it was. */
+/* Returns the decoded text if it is UTF-8 without control characters, otherwise `s`. */
 static struct str decode_base64(struct arena *a, struct str s)
 {
     char *out = arena_alloc(a, s.len + 1);
@@ -177,13 +177,14 @@ static struct str decode_base64(struct arena *a, struct str s)
             out[n++] = (char)(acc >> n_bits & 0xFF);
         }
     }
-    for (size_t i = 0; i < n; i++) /* what XML cannot hold is not text either */
+    for (size_t i = 0; i < n; i++) /* characters that XML forbids are not text either */
         if ((unsigned char)out[i] < ' ' && !ascii_is_space(out[i]))
             return s;
     return str_utf8_valid(str_of(out, n)) == n ? str_of(out, n) : s;
 }
 
-/* An id with a blank in it is not a reference, whatever its guid element claims (ATOM-08). */
+/* Returns true when there is a space in the id. Then it is not a reference, whatever its guid
+ * element says (ATOM-08). */
 static bool has_blank(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)
@@ -192,7 +193,8 @@ static bool has_blank(struct str s)
     return false;
 }
 
-/* The one place where HTML is made safe and its references absolute, unless told not to. */
+/* Make HTML safe and its references absolute, unless raw HTML was requested. All HTML passes
+ * through here. */
 static struct str safe_html(struct builder *b, struct str html, struct str base)
 {
     if (b->raw_html)
@@ -204,7 +206,8 @@ static struct str safe_html(struct builder *b, struct str html, struct str base)
 
 /* ---------------------------------------------------------------- storing */
 
-/* Shallower elements win over deeper ones of the same name, whatever their order. */
+/* When several elements have the same name, the one at the lowest depth is taken, whatever their
+ * order. */
 static bool may_store(struct builder *b, struct str member)
 {
     for (size_t i = 0; i < b->n_seen; i++)
@@ -295,7 +298,7 @@ void builder_store(struct builder *b, struct str member, struct str text)
     }
 }
 
-/* Without the one div that Atom wraps around XHTML. */
+/* Returns the text without the div that Atom puts around XHTML. */
 static struct str inside_div(struct builder *b, struct frame *f, struct str text)
 {
     const struct content *c = &b->content;
@@ -344,7 +347,7 @@ struct str builder_pop(struct builder *b, struct frame *f)
     text = builder_mend_characters(b, text);
     if (text.len == 0)
         text = STR("");
-    else if (text.ptr == raw.ptr) /* still that of the buffer, or of nobody knows whom */
+    else if (text.ptr == raw.ptr) /* it may still be in the buffer, or belong to somebody else */
         text = str_dup(b->a, text);
     if (kind & TAG)
         return text;
@@ -400,9 +403,8 @@ static void set_text_or_null(struct builder *b, struct value *d, const char *key
               str_is_null(s) ? value_null(b->a) : value_text(b->a, str_dup(b->a, s)));
 }
 
-/* Tags begin with their term, by which most differ: an answer at once, before the whole is
- * compared.
- */
+/* A quick test that comes before the full comparison: most tags differ already in the beginning of
+ * their terms. */
 static bool may_be_same_tag(const struct value *x, const struct value *y)
 {
     const struct value *xt, *yt;
@@ -435,15 +437,16 @@ void builder_add_tag(struct builder *b, struct str term, struct str scheme, stru
             str_eq(value_get_textz(other, "term"), term) &&
             str_eq(value_get_textz(other, "scheme"), value_get_textz(tag, "scheme"))) {
             value_set(b->a, other, STR("label"),
-                      value_getz(tag, "label")); /* the same, and its name */
+                      value_getz(tag, "label")); /* the same tag, but this one has a label */
             return;
         }
     }
     value_push(b->a, tags, tag);
 }
 
-/* The last person of a list is one named before: `dc:creator` and `itunes:author`, or RSS's author
- * and Atom's. What the later one adds is added to the earlier one. */
+/* When the last person of a list was named before, merge the two: `dc:creator` and `itunes:author`,
+ * or the author of RSS and that of Atom. What the later one has in addition is added to the earlier
+ * one. */
 void builder_merge_person(struct builder *b, struct str key)
 {
     static const char *const parts[] = {"name", "email", "href"};
@@ -464,7 +467,7 @@ void builder_merge_person(struct builder *b, struct str key)
                    y = value_get_text(last, str_from(parts[i]));
 
         if (x.len > 0 && y.len > 0 && !str_eq(x, y))
-            return; /* namesakes */
+            return; /* two persons with the same name */
     }
     for (uint32_t i = 0; i < value_len(last); i++)
         if (value_get_text(old, last->members[i].key).len == 0)
@@ -472,7 +475,7 @@ void builder_merge_person(struct builder *b, struct str key)
     list->len--;
 }
 
-/* The last dict of a list member, made when there is none. */
+/* Returns the last dict of a list member; it is made when there is none. */
 static struct value *last_of(struct builder *b, struct value *context, struct str key)
 {
     struct value *list = value_list_at(b->a, context, key);
@@ -513,7 +516,7 @@ static bool is_mail_char(char c, bool in_domain)
            c == '.' || (!in_domain && (c == '_' || c == '+'));
 }
 
-/* The first thing that looks like a mail address. */
+/* Returns the first text that looks like a mail address. */
 static struct str find_email(struct str s)
 {
     for (size_t i = 0; i < s.len; i++) {
@@ -554,7 +557,7 @@ static struct str without(struct arena *a, struct str s, struct str part)
     return s;
 }
 
-/* "(Ann)" and "(Ann" are Ann; "Ann (Editor)" keeps what belongs together. */
+/* "(Ann)" and "(Ann" become "Ann"; "Ann (Editor)" stays as it is. */
 static struct str without_odd_brackets(struct str name)
 {
     int open = 0, lowest = 0;
@@ -608,7 +611,7 @@ static void sync_person(struct builder *b, const char *key)
         value_set_textz(b->a, detail, "email", email);
     if (value_get(context, detail_name) == NULL)
         value_set(b->a, context, detail_name,
-                  value_copy(b->a, detail)); /* not the one in the list */
+                  value_copy(b->a, detail)); /* a copy, because the list has the original */
 }
 
 void builder_sync_person(struct builder *b, const char *key)

@@ -1,9 +1,10 @@
-/* feed/read/mend.c - characters of a text as they were meant, and its ends. */
+/* feed/read/mend.c - repairs characters that were encoded wrongly, and trims texts. */
 #include "base/scan.h"
 #include "feed/read/builder.h"
 #include "feed/read/encoding.h"
 
-/* White space as people see it, at both ends. */
+/* Returns the length of the white space character at the beginning of `s`; 0: there is none.
+ * No-break spaces and the like count as white space. */
 static size_t space_len(struct str s)
 {
     static const char *const wide[] = {"\xC2\xA0", "\xC2\x85", "\xE3\x80\x80", NULL};
@@ -42,9 +43,9 @@ static struct str trim(struct str s)
 
 enum doubled { DOUBLED_NO, DOUBLED_MAYBE, DOUBLED_SURELY };
 
-/* Is it UTF-8 that was taken for Latin-1 and encoded once more? A lone letter with a sign after
- * it ("CAF\u00C9\u2014") can look so by chance; what people double is Latin letters, quotes,
- * or whole words. */
+/* Finds out whether the bytes are UTF-8 that was taken for Latin-1 and encoded once more. A single
+ * letter with a sign after it ("CAF\u00C9\u2014") can look so by chance. Texts that are really
+ * doubled have Latin letters, quotes, or whole words of it. */
 static enum doubled is_doubled(struct str bytes)
 {
     size_t n_rare = 0;
@@ -65,15 +66,16 @@ static enum doubled is_doubled(struct str bytes)
     return is_usual || n_rare >= 3 ? DOUBLED_SURELY : DOUBLED_MAYBE;
 }
 
-/* Note what one more text says of the document, and whether to mend that text. A text that only may
- * be doubled is, if others surely are and none says otherwise: parse.c reads the document again
- * then. */
+/* Count this text for the whole document, and decide whether to repair it. A text that is only
+ * perhaps doubled is repaired if other texts certainly are, and none is certainly not. For that,
+ * parse.c reads the document a second time. */
 static bool mends_doubled(struct builder *b, enum doubled found)
 {
     size_t *count[] = {&b->doubling.n_no, &b->doubling.n_may, &b->doubling.n_sure};
 
     if (b->doubling.is_half && found == DOUBLED_NO)
-        found = DOUBLED_MAYBE; /* what there is of it cannot be mended, but says nothing else */
+        /* it is incomplete: it cannot be repaired, but it does not speak against doubling */
+        found = DOUBLED_MAYBE;
     ++*count[found];
     if (b->doubling.is_half) {
         b->doubling.is_half = false;
@@ -107,8 +109,8 @@ struct str builder_mend_c1(struct builder *b, struct str s)
     return s;
 }
 
-/* The bytes that the characters of Latin-1 in `s` stand for, in the arena; null: there are others.
- */
+/* Returns the bytes that the Latin-1 characters of `s` stand for, in the arena; null: `s` has other
+ * characters. */
 static struct str latin1_bytes(struct arena *a, struct str s)
 {
     char *bytes;
@@ -136,7 +138,7 @@ struct str builder_mend_characters(struct builder *b, struct str s)
 
     if (first == end)
         return s;
-    /* one doubled character is two of Latin-1, which are four bytes */
+    /* one doubled character is two Latin-1 characters, so four bytes */
     if (end - first >= 4 && (unsigned char)first[2] >= 0x80)
         bytes = latin1_bytes(b->a, s);
     if (!str_is_null(bytes))
@@ -147,8 +149,8 @@ struct str builder_mend_characters(struct builder *b, struct str s)
     return builder_mend_c1(b, s);
 }
 
-/* A doubled "\xC3\xA0" at the end of a text ends in a no-break space, which belongs to the text if
- * the rest of it, or of the document, is doubled. */
+/* A doubled "\xC3\xA0" at the end of a text ends in a no-break space. This space belongs to the
+ * text if the rest of the text, or of the document, is doubled. */
 static struct str with_doubled_end(struct builder *b, struct str trimmed, const char *end)
 {
     struct arena_mark before = arena_mark(b->a);

@@ -1,5 +1,5 @@
-/* feed/read/parse.c - what kind of document is it, who reads it, and the fields read off the
- * result. */
+/* feed/read/parse.c - finds out the kind of a document, has it read, and fills the fields that
+ * follow from the result. */
 #include "feed/read/parse.h"
 
 #include "base/limits.h"
@@ -20,7 +20,7 @@ static bool is_tag_end(struct str s, size_t at)
     return at >= s.len || strchr(" \t\r\n/>", s.ptr[at]) != NULL;
 }
 
-/* The local name of the tag at `s` ("<rdf:RDF ..."), as written. */
+/* Returns the local name of the tag at `s` ("<rdf:RDF ..."), as written. */
 static struct str tag_name(struct str s)
 {
     size_t from = 1, to = 1;
@@ -43,8 +43,8 @@ static bool is_feed_root(struct str name)
     return false;
 }
 
-/* str_find() from `at` on for what may be missing, which *is_missing remembers: no input makes it
- * search for that again and again. */
+/* str_find() from `at` on. *is_missing remembers that `end` does not occur, so that no input makes
+ * it search again and again. */
 static ssize_t find_end(struct str head, size_t at, struct str end, bool *is_missing)
 {
     ssize_t found = *is_missing ? -1 : str_find(str_slice(head, at, head.len), end);
@@ -53,8 +53,8 @@ static ssize_t find_end(struct str head, size_t at, struct str end, bool *is_mis
     return found;
 }
 
-/* Where the document begins: 0, or after the junk (error messages, HTML) that some server put in
- * front of it. `*is_feed_out`: a root element of a feed was seen. */
+/* Returns the offset at which the document begins: 0, or after the junk (error messages, HTML) that
+ * a server put before it. `*is_feed_out`: there is a root element of a feed. */
 static size_t find_document(struct str text, bool *is_feed_out)
 {
     struct str head = str_slice(text, 0, SNIFF_LEN);
@@ -115,7 +115,7 @@ bool feed_looks_like_html(struct str body)
     return false;
 }
 
-/* A media type that XML may come as; null counts as such. */
+/* Returns true for media types that XML may be sent as, and for null. */
 static bool is_xml_type(struct str content_type)
 {
     static const char *const types[] = {"application/xml", "text/xml", "application/xml-dtd",
@@ -141,7 +141,7 @@ static struct str null_if_empty(struct str s)
     return s.len == 0 ? STR_NULL : s;
 }
 
-/* The links that are enclosures once more, as a list of their own (OBJ-02). */
+/* Add a list of those links that are enclosures (OBJ-02). */
 static void list_enclosures(struct arena *a, struct value *obj)
 {
     const struct value *links = value_getz(obj, "links");
@@ -160,7 +160,7 @@ static void list_enclosures(struct arena *a, struct value *obj)
     }
 }
 
-/* A member that a page may follow or load. */
+/* Members that a web page may follow or load. */
 static bool is_followed(struct str key)
 {
     switch (key.len) {
@@ -184,7 +184,7 @@ static inline void drop_scripts_within(struct value *v)
         drop_scripts(v);
 }
 
-/* Members that a page may follow or load hold no scripts: nothing is left of those that do. */
+/* Remove scripts from members that a web page may follow or load: such a member becomes empty. */
 static void drop_scripts(struct value *v)
 {
     for (uint32_t i = 0; v->kind == VAL_LIST && i < v->len; i++)
@@ -227,7 +227,7 @@ static void drop_stream_facts(struct value *dict)
         value_del(dict, str_from(facts[i]));
 }
 
-/* Take the links of a relation off the feed; false when there is none. */
+/* Remove the links with this relation from the feed. False: there are none. */
 static bool take_links(struct value *feed, const char *rel)
 {
     struct value *links = value_getz(feed, "links");
@@ -241,8 +241,8 @@ static bool take_links(struct value *feed, const char *rel)
     return kept < n;
 }
 
-/* A piece of a stream: where it ends is a fact of the transport, and items that are marked as
- * deleted are deletions, at the time at which they changed last. */
+/* The document is a piece of a stream. Its end is only that of the piece. Items that are marked as
+ * deleted become deletions, at the time of their last change. */
 static void read_stream(struct arena *a, struct feed_doc *doc)
 {
     struct doc_tombstone *all;
@@ -281,7 +281,8 @@ static void read_stream(struct arena *a, struct feed_doc *doc)
     doc->n_entries = kept;
 }
 
-/* Where the publisher says that the feed is now. An address that it came from says nothing. */
+/* Returns the URL to which the publisher says that the feed has moved. The URL at which the
+ * document was found does not count. */
 static struct str moved_to(const struct feed_doc *doc, struct str url)
 {
     static const char *const members[] = {"newlocation", "itunes_new-feed-url"};
@@ -304,14 +305,14 @@ static void set_bozo(struct feed_doc *doc, struct str why)
     doc->bozo = true;
 }
 
-/* How a document is read, and what its reading tells. */
+/* How a document is read, and what was found out while reading it. */
 struct pass {
-    size_t from; /* where it begins */
+    size_t from; /* offset at which it begins */
     bool guesses, crossed;
     struct doubling doubling;
 };
 
-/* One reading of the document; NULL, or what was wrong there. */
+/* Read the document once. Returns NULL, or what was wrong with it. */
 static const char *build(struct arena *a, const struct parse_input *in, struct str text,
                          struct pass *pass, struct feed_doc *doc)
 {
@@ -344,17 +345,19 @@ static void read_xml(struct arena *a, const struct parse_input *in, struct str t
         return;
     }
     if (pass.from > 0)
-        set_bozo(doc, STR("There is text in front of the document"));
+        set_bozo(doc, STR("There is text before the document"));
     mark = arena_mark(a);
     before = *doc;
     for (;;) {
         doc->feed = value_dict(a);
         doc->namespaces = value_dict(a);
         why = build(a, in, text, &pass, doc);
-        if (pass.crossed && !pass.guesses) /* once more, as one who knows what feeds look like */
+        /* read it again, with guesses about what feeds look like */
+        if (pass.crossed && !pass.guesses)
             pass.guesses = true;
         else if (!pass.doubling.is_sure && pass.doubling.n_sure > 0 && pass.doubling.n_may > 0 &&
-                 pass.doubling.n_no == 0) /* and once more: what may be doubled is */
+                 /* read it again, and take what may be doubled as doubled */
+                 pass.doubling.n_no == 0)
             pass.doubling.is_sure = true;
         else
             break;
@@ -366,11 +369,11 @@ static void read_xml(struct arena *a, const struct parse_input *in, struct str t
     doc->broken = why != NULL;
     if (doc->family == FAMILY_NONE && doc->n_entries == 0)
         set_bozo(doc, STR("It is not a feed of a known format"));
-    else if (doc->version.len == 0) /* its items are understood, whatever dialect they are */
+    else if (doc->version.len == 0) /* its items were understood, although the dialect is unknown */
         doc->version = STR("rss");
 }
 
-/* Reasons quote what came in: bytes that are not text are removed here. */
+/* Returns `s` without bytes that are not text: messages quote what came in. */
 static struct str printable(struct arena *a, struct str s)
 {
     char *z = str_z(a, s);

@@ -1,10 +1,10 @@
-/* feed/read/parse.h - bytes of a document, as fetched or from a file, to the object form.
+/* feed/read/parse.h - parses the bytes of a document into the object form. Pure, any thread.
  *
- * Pure: no clock, no network, no globals (call xmlInitParser() once before threads). Same bytes,
- * same result. Understands RSS 0.9x/1.0/2.0, Atom 0.3/1.0 and JSON Feed by content, not by media
- * type. Never fails on content: a document that is not a feed has version "" and says why in
- * `bozo_why`. Bounded: depth, entries, attributes and output by base/limits.h.
- */
+ * It uses no clock, no network and no globals; call xmlInitParser() once before threads start.
+ * The same bytes give the same result. RSS 0.9x/1.0/2.0, Atom 0.3/1.0 and JSON Feed are
+ * recognised by their content, not by media type. Parsing never fails: a document that is not a
+ * feed has version "", and `bozo_why` says why. Depth, entries, attributes and output are limited
+ * (base/limits.h). */
 #pragma once
 
 #include "base/arena.h"
@@ -12,22 +12,23 @@
 #include "model/document.h"
 
 struct parse_input {
-    struct str body;             /* decoded from Content-Encoding, not from its charset */
-    struct str url;              /* where it came from, for relative references; null: unknown */
-    struct str content_type;     /* whole header field value; null: unknown */
-    struct str content_location; /* base before url, when present */
-    struct str content_language; /* default language */
+    struct str body;             /* without content coding, in its own charset */
+    struct str url;              /* its URL, for relative references; null: unknown */
+    struct str content_type;     /* whole value of the field; null: unknown */
+    struct str content_location; /* used as base instead of `url`; may be null */
+    struct str content_language; /* default language; may be null */
     bool raw_html;               /* HTML is kept as it was written: neither made safe, nor its
                                     references absolute */
 };
 
-/* Parse into the arena; the result lives as long as the arena, and borrows nothing of the input.
- * Never NULL. Any thread, one arena each. */
+/* Parse a document. The result is in the arena, is never NULL, and borrows nothing of the input.
+ * Each thread needs its own arena. */
 struct feed_doc *feed_parse(struct arena *a, const struct parse_input *in);
 
-/* True when the bytes look like an HTML page rather than a feed: then discovery is worth a try. */
+/* Returns true when the bytes look like an HTML page rather than a feed. Then the page may lead to
+ * feeds. */
 bool feed_looks_like_html(struct str body);
 
-/* The whole document as one dict: bozo, bozo_exception, version, encoding, namespaces, feed,
- * entries; what `feedmill parse` prints. */
+/* Returns the whole document as one dict, as `feedmill parse` prints it: bozo, bozo_exception,
+ * version, encoding, namespaces, feed, entries. */
 struct value *feed_doc_object(struct arena *a, const struct feed_doc *doc);

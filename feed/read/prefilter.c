@@ -1,15 +1,15 @@
 /* feed/read/prefilter.c - one pass over the text with a stack of open elements.
  *
- * Every search for an end that may be missing ("-->", a quote) remembers that it failed, or where
- * it succeeded, so that no input makes it look at the same bytes again and again. */
+ * A search for an end that may be missing ("-->", a quote) remembers that it failed, or where it
+ * succeeded. So no input makes it look at the same bytes again and again. */
 #include "feed/read/prefilter_priv.h"
 
 #include "base/mem.h"
 
 /* ---------------------------------------------------------------- declarations */
 
-/* <!ENTITY name "value"> within the DOCTYPE: kept when the value is plain text with no reference
- * but to characters, and not long. */
+/* Take <!ENTITY name "value"> within the DOCTYPE. It is kept when the value is short plain text,
+ * with no references except to characters. */
 static void declare_entity(struct prefilter *f, const char *p, const char *end)
 {
     struct str name, value;
@@ -35,18 +35,18 @@ static void declare_entity(struct prefilter *f, const char *p, const char *end)
     }
     for (size_t i = 0; i < f->n_entities; i++)
         if (str_eq(f->entities[i].name, name))
-            return; /* the first declaration holds */
+            return; /* the first declaration counts */
     f->entities[f->n_entities++] = (struct declared_entity){name, value};
 }
 
-/* Pass over <!DOCTYPE ... [ ... ]>. */
+/* Skip <!DOCTYPE ... [ ... ]>. */
 static void doctype(struct prefilter *f)
 {
     const char *p = f->p + 9, *from = f->p;
     bool in_subset = false;
 
     if (f->had_root || f->depth > 0)
-        mended(f, "A DOCTYPE stands within the document");
+        mended(f, "A DOCTYPE is not at the beginning of the document");
     while (p < f->end && !f->no_doctype_end) {
         char c = *p;
 
@@ -79,7 +79,7 @@ static void doctype(struct prefilter *f)
             break;
         p++;
     }
-    if (p == f->end || f->no_doctype_end) { /* without end: give up on it at the first '>' */
+    if (p == f->end || f->no_doctype_end) { /* it has no end, so skip only to the first '>' */
         f->no_doctype_end = true;
         mended(f, "The DOCTYPE has no end");
         p = memchr(from, '>', (size_t)(f->end - from));
@@ -92,7 +92,7 @@ static void doctype(struct prefilter *f)
         f->result->is_netscape = true;
 }
 
-/* Find `needle` after f->p + skip; remembers in *is_missing that there is none. */
+/* Find `needle` after f->p + skip. *is_missing remembers that there is none. */
 static const char *find_end(struct prefilter *f, size_t skip, struct str needle, bool *is_missing)
 {
     const char *q = f->p + skip, *last = f->end - needle.len;
@@ -109,8 +109,8 @@ static const char *find_end(struct prefilter *f, size_t skip, struct str needle,
     return NULL;
 }
 
-/* Where the CDATA section at f->p, which nothing closes, must end: before the end tag of the
- * element it is in, or else with the document. */
+/* Returns where the CDATA section at f->p ends, if it is not closed: before the end tag of its
+ * element, or at the end of the document. */
 static const char *unclosed_cdata_end(const struct prefilter *f)
 {
     const char *q = f->p;
@@ -144,7 +144,7 @@ static void declaration(struct prefilter *f)
         }
         if (q > f->p + 4 && memmem(f->p + 4, (size_t)(q - f->p) - 3, "--", 2) < (const void *)q &&
             memmem(f->p + 4, (size_t)(q - f->p) - 3, "--", 2) != NULL)
-            mended(f, "A comment holds two dashes");
+            mended(f, "A comment has two dashes in it");
         f->p = q + 3;
     } else if (str_starts(rest, STR("<![CDATA["))) {
         const char *behind = f->end;
@@ -250,7 +250,7 @@ void prefilter(struct str text, enum prefilter_mode mode, prefilter_sink_fn *sin
             prefilter_text_reference(f);
         } else if (*q == ']') {
             if (f->end - q >= 3 && memcmp(q, "]]>", 3) == 0)
-                mended(f, "The end of a CDATA section stands by itself");
+                mended(f, "There is the end of a CDATA section without its beginning");
             prefilter_put_text(f, q, 1);
             f->p++;
         } else {
@@ -260,7 +260,7 @@ void prefilter(struct str text, enum prefilter_mode mode, prefilter_sink_fn *sin
     if (f->depth > 0 && !f->has_ended)
         mended(f, "The document is cut off or an end tag is missing");
     else if (!f->had_root)
-        mended(f, "There is no element in it");
+        mended(f, "The document has no element");
     if (f->depth > 0 && f->has_ended)
         prefilter_close_one(f);
     prefilter_flush(f);

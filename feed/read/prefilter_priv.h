@@ -1,4 +1,4 @@
-/* feed/read/prefilter_priv.h - what the files of the prefilter share: its state, its output,
+/* feed/read/prefilter_priv.h - shared by the files of the prefilter: its state and its output,
  * references and text (prefilter_text.c), tags and their balance (prefilter_tags.c). */
 #pragma once
 
@@ -9,14 +9,15 @@
 #define ATTRIBUTE_LEN_MAX (1024 * 1024)
 #define NAME_LEN_MAX 256
 #define NAMESPACES_MAX 512 /* in force at once */
-#define NAMES_FREE 20000   /* names that may come by before anyone counts */
-#define NAMES_MAX 16384    /* different ones after that: libxml2 keeps them all, slowly */
+#define NAMES_FREE 20000   /* so many names are not counted */
+/* different names after these; libxml2 keeps all of them, which is slow */
+#define NAMES_MAX 16384
 #define NAMES_BITS ((size_t)1 << 20)
-#define ENTITIES_MAX 64             /* declared in the document */
-#define VAIN_FACTOR 4               /* how often a byte may be read in vain, on average */
-#define EXPANSION_MAX (1024 * 1024) /* bytes all declared entities may yield together */
-#define TEXTS_MAX 1024              /* of a batch */
-#define TEXT_SHORT 512              /* text that is rather copied than given by itself */
+#define ENTITIES_MAX 64             /* declared by the document */
+#define VAIN_FACTOR 4               /* a byte may be read in vain so often, on average */
+#define EXPANSION_MAX (1024 * 1024) /* bytes of all expanded entities together */
+#define TEXTS_MAX 1024              /* in one batch */
+#define TEXT_SHORT 512              /* shorter text is copied instead of being passed by itself */
 
 struct declared_entity {
     struct str name, value;
@@ -33,29 +34,29 @@ struct prefilter {
     struct prefilter_result *result;
     bool guesses, refuses_crowds;
     bool had_root;
-    bool has_ended; /* the end tag of the root was seen; it is written last */
+    bool has_ended; /* the end tag of the root was read; it is written last */
     bool done;
     size_t depth;
-    size_t n_namespaces;          /* by all of them */
-    size_t misended;              /* depth of the text that met the end tag of another; 0: none */
-    size_t n_too_deep;            /* open elements beyond the stack, which are dropped */
-    uint32_t n_open_by_hash[256]; /* says quickly that a name is not open */
+    size_t n_namespaces; /* declared by all open elements */
+    size_t misended;     /* depth of the text element that came upon another's end tag; 0: none */
+    size_t n_too_deep;   /* number of open elements that do not fit on the stack and are dropped */
+    uint32_t n_open_by_hash[256]; /* quick test whether a name can be open */
     bool no_comment_end, no_cdata_end, no_pi_end, no_doctype_end;
-    size_t vain_left; /* bytes that may be read as tags which turn out to be none */
+    size_t vain_left; /* so many bytes may still be read as tags that turn out not to be tags */
     struct quote_cache quotes[2];
     size_t n_entities, n_expanded;
-    size_t n_names;              /* of elements and attributes that came by */
+    size_t n_names;              /* elements and attributes so far */
     unsigned char *names;        /* bitmap of the hashes of names since NAMES_FREE, or NULL */
-    size_t n_bits;               /* set in it */
-    size_t n_tags;               /* written so far, as struct prefilter_text counts them */
-    size_t n, n_copied, n_texts; /* of the batch being made */
-    /* what is beyond the counts was never set */
+    size_t n_bits;               /* number of bits set in it */
+    size_t n_tags;               /* tags written so far, as struct prefilter_text counts them */
+    size_t n, n_copied, n_texts; /* bytes and texts in the present batch */
+    /* the elements after the counts are not initialised */
     struct prefilter_text texts[TEXTS_MAX];
     struct str open[LIMIT_XML_DEPTH];          /* names of open elements, in the input */
     unsigned char n_declared[LIMIT_XML_DEPTH]; /* namespaces, by each open element */
     struct declared_entity entities[ENTITIES_MAX];
     char out[PREFILTER_CHUNK];    /* tags */
-    char copied[PREFILTER_CHUNK]; /* text that does not stand so in the document */
+    char copied[PREFILTER_CHUNK]; /* text that is not in the document in this form */
 };
 
 static inline void mended(struct prefilter *f, const char *why)
@@ -90,7 +91,7 @@ static inline const char *prefilter_skip_space(const char *p, const char *end)
 
 enum reference { REF_NONE, REF_CHAR, REF_NOTHING, REF_VALUE };
 
-/* Bytes that need a look: in text, in CDATA sections and in attribute values. */
+/* Bytes that need special handling in text, in CDATA sections and in attribute values. */
 enum scan_mask { TEXT = 1, CDATA = 2, VALUE = 4 };
 
 /* ---- prefilter_text.c ---- */
@@ -108,19 +109,22 @@ static inline void prefilter_put(struct prefilter *f, const char *p, size_t len)
 }
 #define PUT(f, literal) prefilter_put((f), (literal), sizeof(literal) - 1)
 
-/* Text of the document, or static. */
+/* Pass on text. It must be in the document or static, because it is borrowed. */
 void prefilter_put_text(struct prefilter *f, const char *p, size_t len);
 
-/* One decoded character as text, and as a numeric reference. */
+/* Write one decoded character, as text or as a numeric reference. */
 void prefilter_put_char(struct prefilter *f, uint32_t cp);
 void prefilter_put_numeric(struct prefilter *f, uint32_t cp);
 
-/* What stands at `p` (an '&'); *len_out: its length. */
+/* Read the reference at `p` (an '&'): a character, nothing (a forbidden character), the value of a
+ * declared entity, or no reference. *len_out: its length. */
 enum reference prefilter_reference(struct prefilter *f, const char *p, const char *end,
                                    uint32_t *cp_out, struct str *value_out, size_t *len_out);
 void prefilter_text_reference(struct prefilter *f);
 
-/* The next byte that needs a look (`mask`), and what to do with one special in all text. */
+/* prefilter_scan() returns the next byte that needs special handling (`mask`). prefilter_odd_byte()
+ * handles a byte that is special in all text: a control character, a line end, a noncharacter. It
+ * writes the replacement and returns the byte's length in the input. */
 const char *prefilter_scan(const char *p, const char *end, enum scan_mask mask);
 size_t prefilter_odd_byte(struct prefilter *f, const char *p, const char *end);
 void prefilter_cdata_content(struct prefilter *f, const char *p, const char *end);

@@ -38,8 +38,9 @@ void prefilter_close_one(struct prefilter *f)
     f->n_tags++;
 }
 
-/* The innermost element ends where that around it does, or where another begins. If it met a wrong
- * end tag before, nobody knows whose its text is. */
+/* The innermost element has no end tag. It ends where the element around it ends, or where another
+ * one begins. If it came upon a wrong end tag before, nobody knows to which element its text
+ * belongs. */
 static void close_unended(struct prefilter *f)
 {
     if (f->misended == f->depth) {
@@ -62,8 +63,8 @@ static bool is_text_construct(struct str name)
     return false;
 }
 
-/* The innermost element has its end tag. That of the root is kept back: some servers send two
- * documents in a row. */
+/* The innermost element has its end tag. The root's end tag is written last, because some servers
+ * send two documents one after the other. */
 static void end_element(struct prefilter *f)
 {
     if (f->depth > 1)
@@ -78,7 +79,7 @@ void prefilter_end_tag(struct prefilter *f)
     struct str name;
     size_t at;
 
-    if (f->depth > 1 && f->n_too_deep == 0 && !f->has_ended) { /* as nearly always */
+    if (f->depth > 1 && f->n_too_deep == 0 && !f->has_ended) { /* the usual case */
         name = f->open[f->depth - 1];
         if ((size_t)(f->end - q) > name.len && q[name.len] == '>' &&
             memcmp(q, name.ptr, name.len) == 0) {
@@ -93,7 +94,7 @@ void prefilter_end_tag(struct prefilter *f)
     for (gt = q; gt < f->end && is_space(*gt);)
         gt++;
     if (gt < f->end && *gt != '>') {
-        mended(f, "An end tag holds more than its name");
+        mended(f, "An end tag has more than its name");
         while (gt < f->end && *gt != '>' && *gt != '<')
             gt++;
     }
@@ -148,7 +149,8 @@ static bool is_wide_name_char(uint32_t cp, bool at_start)
            (cp == 0xB7 || (cp >= 0x300 && cp <= 0x36F) || cp == 0x203F || cp == 0x2040);
 }
 
-/* True when XML takes `name`, of name characters by prefilter_is_name_char(), for a name. */
+/* Returns true when `name` is a valid name of XML. It has only characters of
+ * prefilter_is_name_char(). */
 static bool is_name(struct str name)
 {
     if (scan_non_ascii(name.ptr, name.ptr + name.len) == name.ptr + name.len)
@@ -162,7 +164,7 @@ static bool is_name(struct str name)
             return false;
         while (++i < from + n)
             cp = cp << 6 | ((unsigned char)name.ptr[i] & 63);
-        /* where a colon ends the prefix, what is after it begins anew */
+        /* after the colon of a prefix, the local name begins */
         if (c >= 0x80 && !is_wide_name_char(cp, from == 0 || name.ptr[from - 1] == ':'))
             return false;
     }
@@ -183,19 +185,20 @@ const char *prefilter_find_quote(struct prefilter *f, const char *from, char quo
 }
 
 struct attribute {
-    struct str name, value; /* value null: none was given */
+    struct str name, value; /* value null: it has none */
 };
 
 struct tag {
     struct str name;
-    bool is_empty, is_odd; /* odd: cannot leave as it is */
+    bool is_empty, is_odd; /* odd: it must be repaired */
     const char *end;       /* after the '>' */
-    size_t n_namespaces;   /* attributes that declare one */
+    size_t n_namespaces;   /* number of attributes that declare a namespace */
     size_t n;
     struct attribute attributes[LIMIT_XML_ATTRIBUTES];
 };
 
-/* May this name, or URI of a namespace, go to the parser, or are there too many already? */
+/* Returns true when this name, or URI of a namespace, may go to the parser. False: there are too
+ * many already. */
 static bool admit(struct prefilter *f, struct str name)
 {
     uint32_t h = 2166136261u;
@@ -220,8 +223,8 @@ static bool admit(struct prefilter *f, struct str name)
     return true;
 }
 
-/* Is what stands between two quotes, with a '>' in it, text and tags after a value that has only
- * one quote: x="1>text</a>? */
+/* Between the two quotes there is a '>'. Returns true when the value has only one quote, and text
+ * and tags follow it: x="1>text</a> */
 static bool is_left_open(const char *from, const char *gt, const char *to)
 {
     const char *lt = memchr(gt, '<', (size_t)(to - gt));
@@ -230,13 +233,13 @@ static bool is_left_open(const char *from, const char *gt, const char *to)
            lt[1] == '/';
 }
 
-/* The end of a value, or what may have to be mended in front of it. */
+/* Stops at the end of a value, or at a byte that may have to be repaired before it. */
 #define MAY_BE_ODD(b) (((b) < 0x20) | ((b) == 0xEF) | ((b) == '<') | ((b) == '&'))
 SCAN_DEFINE(scan_double_quoted, MAY_BE_ODD(v) | (v == '"'), MAY_BE_ODD(c) || c == '"')
 SCAN_DEFINE(scan_quoted, MAY_BE_ODD(v) | (v == '\''), MAY_BE_ODD(c) || c == '\'')
 
-/* The value of an attribute at `p`, after '='. Returns what is after it; NULL: there is no end.
- */
+/* Read the value of an attribute at `p`, after '='. Returns what is after it; NULL: it has no
+ * end. */
 static const char *attribute_value(struct prefilter *f, const char *p, struct tag *t,
                                    struct str *value)
 {
@@ -244,7 +247,7 @@ static const char *attribute_value(struct prefilter *f, const char *p, struct ta
 
     if (*p == '"' || *p == '\'') {
         q = *p == '"' ? scan_double_quoted(p + 1, f->end) : scan_quoted(p + 1, f->end);
-        if (q < f->end && *q == *p && q - p <= ATTRIBUTE_LEN_MAX) { /* nothing to mend in it */
+        if (q < f->end && *q == *p && q - p <= ATTRIBUTE_LEN_MAX) { /* nothing in it needs repair */
             *value = str_of(p + 1, (size_t)(q - p - 1));
             return q + 1;
         }
@@ -275,8 +278,7 @@ static const char *attribute_value(struct prefilter *f, const char *p, struct ta
     return q;
 }
 
-/* Take the start tag at f->p apart; false when it is none after all: t->end is how far it was read
- * then. */
+/* Read the start tag at f->p. False: it is not a tag; then t->end is how far it was read. */
 static bool scan_tag(struct prefilter *f, struct tag *t)
 {
     const char *p = f->p + 1, *q;
@@ -305,8 +307,8 @@ static bool scan_tag(struct prefilter *f, struct tag *t)
             t->end = q + 2;
             return true;
         }
-        if (!is_name_start(*q)) { /* a byte that has no business here */
-            mended(f, "A tag holds stray characters");
+        if (!is_name_start(*q)) { /* a byte that must not be here */
+            mended(f, "A tag has stray characters");
             t->is_odd = true;
             p = q + 1;
             continue;
@@ -329,7 +331,7 @@ static bool scan_tag(struct prefilter *f, struct tag *t)
         }
         is_namespace = str_starts(a.name, STR("xmlns"));
         if (!is_name(a.name)) {
-            mended(f, "A tag holds stray characters");
+            mended(f, "A tag has stray characters");
             t->is_odd = true;
         } else if (t->n == LIMIT_XML_ATTRIBUTES) {
             mended(f, "A tag has too many attributes");
@@ -369,7 +371,7 @@ static void put_value(struct prefilter *f, struct str v)
         if (*p == '&') {
             switch (prefilter_reference(f, p, end, &cp, &value, &len)) {
             case REF_NONE:
-                mended(f, "An ampersand stands by itself");
+                mended(f, "An ampersand is not escaped");
                 prefilter_put_numeric(f, '&');
                 len = 1;
                 break;
@@ -388,7 +390,7 @@ static void put_value(struct prefilter *f, struct str v)
             }
             p += len;
         } else if (*p == '<') {
-            mended(f, "An attribute value holds a less-than sign");
+            mended(f, "A less-than sign in an attribute value is not escaped");
             prefilter_put_numeric(f, '<');
             p++;
         } else {
@@ -397,7 +399,7 @@ static void put_value(struct prefilter *f, struct str v)
     }
 }
 
-/* Write the tag anew, with quotes. */
+/* Write the repaired tag, with quotes. */
 static void put_mended_tag(struct prefilter *f, const struct tag *t)
 {
     PUT(f, "<");
@@ -421,7 +423,7 @@ static void put_mended_tag(struct prefilter *f, const struct tag *t)
 
 void prefilter_stray_less_than(struct prefilter *f)
 {
-    mended(f, "A less-than sign stands by itself");
+    mended(f, "A less-than sign is not escaped");
     if (f->depth > 0)
         prefilter_put_char(f, '<');
     f->p++;
@@ -435,8 +437,8 @@ static bool is_one_of(struct str name, const char *const *list)
     return false;
 }
 
-/* Elements whose content is text, by the length of their names; those of the second list may hold
- * markup that nobody escaped. */
+/* Elements whose content is text, by the length of their names. Those of the second list may have
+ * markup that was not escaped. */
 static const char *const plain_texts[12][4] = {
     [2] = {"id"},       [4] = {"link", "guid"},
     [5] = {"title"},    [7] = {"pubdate", "updated"},
@@ -445,8 +447,8 @@ static const char *const plain_texts[12][4] = {
 static const char *const rich_texts[12][2] = {
     [6] = {"author"}, [7] = {"summary"}, [8] = {"category"}, [11] = {"description"}};
 
-/* Does an element of a feed that cannot stand in the innermost one begin here? Then that one was
- * left open: "<title>a<link>", "<link href='a'><title>". */
+/* Returns true when an element of a feed begins that cannot be inside the innermost one. Then that
+ * one was not closed: "<title>a<link>", "<link href='a'><title>". */
 static bool ends_innermost(const struct prefilter *f, struct str name)
 {
     static const char *const marks[] = {"item",    "entry",     "channel",  "guid",
@@ -463,8 +465,8 @@ static bool ends_innermost(const struct prefilter *f, struct str name)
     return is_one_of(inner, rich_texts[inner.len]) && is_one_of(name, marks);
 }
 
-/* What looked like a tag up to `end` is text. Tags may begin in what it took for attributes, so it
- * is looked at again, unless that happened too often. */
+/* What looked like a tag up to `end` is text. There may be tags in what looked like its attributes,
+ * so it is read again, unless that has happened too often. */
 static void not_a_tag(struct prefilter *f, const char *end)
 {
     size_t n = (size_t)(end - f->p);
@@ -493,11 +495,11 @@ void prefilter_start_tag(struct prefilter *f)
         close_unended(f);
     }
     if (!admit(f, t.name)) {
-        f->p = t.end; /* its end tag will find nothing to close */
+        f->p = t.end; /* its end tag will have nothing to close */
         return;
     }
     if (f->depth == LIMIT_XML_DEPTH) {
-        mended(f, "Elements are nested too deep");
+        mended(f, "Elements are nested too deeply");
         f->n_too_deep += !t.is_empty;
         f->p = t.end;
         return;
@@ -506,7 +508,8 @@ void prefilter_start_tag(struct prefilter *f)
         mended(f, "There is something after the end of the document");
         f->p = t.end;
         if (f->depth == 1 && !t.is_empty && str_eq(f->open[0], t.name))
-            f->has_ended = false; /* the same kind of document once more: go on within the first */
+            /* a second document of the same kind: go on as if it were part of the first */
+            f->has_ended = false;
         else
             f->done = true;
         return;

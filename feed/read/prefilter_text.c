@@ -1,4 +1,4 @@
-/* feed/read/prefilter_text.c - text and references on their way to the parser. */
+/* feed/read/prefilter_text.c - passes text and references on to the parser. */
 #include "feed/read/prefilter_priv.h"
 
 #include "base/compiler.h"
@@ -31,7 +31,7 @@ void prefilter_put_slow(struct prefilter *f, const char *p, size_t len)
     }
 }
 
-/* Short text that does not stand like this in the document. */
+/* Copy short text that is not in the document in this form. */
 static void copy_text(struct prefilter *f, const char *p, size_t len)
 {
     struct prefilter_text *last = NULL;
@@ -61,7 +61,6 @@ void prefilter_put_text(struct prefilter *f, const char *p, size_t len)
         f->texts[f->n_texts++] = (struct prefilter_text){str_of(p, len), f->n_tags};
 }
 
-/* One decoded character as text. */
 void prefilter_put_char(struct prefilter *f, uint32_t cp)
 {
     char utf8[4];
@@ -106,7 +105,8 @@ static bool is_xml_char(uint32_t cp)
            (cp >= 0x10000 && cp <= 0x10FFFF) || cp == '\t' || cp == '\n' || cp == '\r';
 }
 
-/* The character of the references that XML has by itself at `p`, and their length; 0: none. */
+/* Read a reference that XML itself defines at `p`. *out: its character. Returns its length; 0:
+ * there is none. */
 static size_t usual_reference(const char *p, const char *end, char *out)
 {
     if (end - p < 6)
@@ -129,8 +129,6 @@ static size_t usual_reference(const char *p, const char *end, char *out)
     }
 }
 
-/* What stands at `p` (an '&'): a character, nothing (a forbidden character), the value of a
- * declared entity, or no reference at all. *len_out: its length. */
 enum reference prefilter_reference(struct prefilter *f, const char *p, const char *end,
                                    uint32_t *cp_out, struct str *value_out, size_t *len_out)
 {
@@ -195,7 +193,7 @@ enum reference prefilter_reference(struct prefilter *f, const char *p, const cha
     return REF_CHAR;
 }
 
-/* The value of a declared entity: characters and character references, nothing else. */
+/* Write the value of a declared entity: characters and character references, nothing else. */
 static void put_entity_value(struct prefilter *f, struct str value)
 {
     for (size_t i = 0; i < value.len;) {
@@ -233,7 +231,7 @@ static void put_written_amp(struct prefilter *f)
     f->texts[f->n_texts++] = (struct prefilter_text){str_of(prefilter_written_amp, 1), f->n_tags};
 }
 
-/* What may be in the name of an entity of SGML. */
+/* Returns true for characters that the name of an SGML entity may have. */
 static bool is_entity_char(char c, bool at_start)
 {
     unsigned char u = (unsigned char)c;
@@ -242,7 +240,7 @@ static bool is_entity_char(char c, bool at_start)
            (!at_start && ((u >= '0' && u <= '9') || u == '-' || u == '.'));
 }
 
-/* "&b" of "?a=1&b=2" in an id, which the Universal Feed Parser makes "&b;". Returns its length. */
+/* "&b" of "?a=1&b=2" in an id; the Universal Feed Parser writes it as "&b;". Returns its length. */
 static size_t unended_reference(struct prefilter *f)
 {
     const char *q = f->p + 1;
@@ -273,7 +271,7 @@ void prefilter_text_reference(struct prefilter *f)
     len = 1;
     switch (prefilter_reference(f, f->p, f->end, &cp, &value, &len)) {
     case REF_NONE:
-        mended(f, "An ampersand stands by itself");
+        mended(f, "An ampersand is not escaped");
         if (is_in_id(f)) {
             len = unended_reference(f);
             break;
@@ -282,7 +280,8 @@ void prefilter_text_reference(struct prefilter *f)
         len = 1;
         break;
     case REF_CHAR:
-        if (cp == '&' && f->p[2] != '0' && is_in_id(f)) /* but "&#038;" is a character */
+        /* but "&#038;" means the character itself */
+        if (cp == '&' && f->p[2] != '0' && is_in_id(f))
             put_written_amp(f);
         else
             prefilter_put_char(f, cp);
@@ -305,7 +304,7 @@ static const unsigned char special[256] = {
     [29] = 7, [30] = 7, [31] = 7, ['<'] = 5, ['&'] = 5, [']'] = 1, [0xEF] = 7,
 };
 
-/* The same for vectors, and somewhat more: the table decides. */
+/* The same for vectors. They may stop at a few more bytes; the table then decides. */
 #define IS_ODD(v) (((v) < 0x20) & ((v) != '\n') & ((v) != '\t'))
 SCAN_DEFINE(scan_cdata, IS_ODD(v) | (v == 0xEF), special[c] & CDATA)
 SCAN_DEFINE(scan_value, IS_ODD(v) | (v == 0xEF) | (v == '<') | (v == '&'), special[c] & VALUE)
@@ -335,8 +334,6 @@ const char *prefilter_scan(const char *p, const char *end, enum scan_mask mask)
     return p;
 }
 
-/* A byte at `p` that is special in all text: a control character, a line end, a noncharacter. Puts
- * what stands for it and returns its length. */
 size_t prefilter_odd_byte(struct prefilter *f, const char *p, const char *end)
 {
     unsigned char c = (unsigned char)*p;
@@ -354,7 +351,7 @@ size_t prefilter_odd_byte(struct prefilter *f, const char *p, const char *end)
     return 1;
 }
 
-/* An '&' in a CDATA section was written as one might write "&amp;". */
+/* In a CDATA section of an id, an '&' counts as written "&amp;". */
 static const char *put_id_text(struct prefilter *f, const char *p, const char *end)
 {
     const char *amp;

@@ -1,9 +1,9 @@
 /* feed/read/xml_check.c - see xml_check.h.
  *
- * libxml2 compares the attributes of an element pairwise, and those that a DOCTYPE adds too, so it
- * never gets a document as it came. The prefilter goes first, as for feeds: it bounds attributes,
- * drops the DOCTYPE and says what it had to mend. libxml2 then finds what the prefilter does not
- * look for, such as two attributes of one name. */
+ * libxml2 compares the attributes of an element pairwise, including those that a DOCTYPE adds. So
+ * it never gets a document unchanged. The prefilter comes first, as for feeds: it limits
+ * attributes, drops the DOCTYPE and tells what it had to repair. libxml2 then finds what the
+ * prefilter does not check, such as two attributes with the same name. */
 #include "feed/read/xml_check.h"
 
 #include <libxml/parser.h>
@@ -27,7 +27,7 @@ struct xml_verdict xml_check(struct str text)
 
     parser = xmlCreatePushParserCtxt(&nothing, NULL, NULL, 0, NULL);
     if (parser == NULL)
-        abort(); /* only for want of memory */
+        abort(); /* only when there is no memory */
     (void)xmlCtxtUseOptions(parser, XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
                                         XML_PARSE_IGNORE_ENC);
     prefilter(text, PREFILTER_REFUSES_CROWDS, on_batch, parser, &mended);

@@ -11,6 +11,6 @@ struct xml_verdict {
     bool is_crowded; /* an element has more than LIMIT_XML_ATTRIBUTES attributes; the check ended */
 };
 
-/* Check `text`, which must be valid UTF-8. The time is proportional to the length, whatever the
- * document holds: a DOCTYPE is passed over, attributes and depth are bounded. Any thread. */
+/* Check `text`, which must be valid UTF-8. The time is proportional to its length, whatever it
+ * contains: a DOCTYPE is skipped, and attributes and depth are limited. Any thread. */
 struct xml_verdict xml_check(struct str text);

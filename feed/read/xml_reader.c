@@ -1,10 +1,12 @@
-/* feed/read/xml_reader.c - the one place where libxml2 meets a feed.
+/* feed/read/xml_reader.c - passes feeds to libxml2; no other file does.
  *
- * What it gets are tags, well-formed already, with no references but numeric ones, so none of its
- * entity machinery ever runs: it resolves namespaces and takes attributes apart. Text has been read
- * by the prefilter and would only be copied through it; it waits here for the tags in front of it.
- * Names are interned: one is looked up by its three pointers and costs a hash of them after its
- * first occurrence. */
+ * libxml2 gets only tags, which are well-formed already and have only numeric references. So its
+ * code for entities never runs; it resolves namespaces and splits attributes. Text was already read
+ * by the prefilter, and libxml2 would only copy it. So the text waits here until the tags before it
+ * have come back.
+ *
+ * Each name is made once. It is looked up by its three pointers, so after its first occurrence it
+ * costs only one hash. */
 #include "feed/read/xml_reader.h"
 
 #include <libxml/parser.h>
@@ -18,7 +20,7 @@
 
 #define ATTRS_MAX 128
 #define DECLS_MAX 128
-#define NAMES_MAX 16384 /* different names of one document; further ones are all "x" */
+#define NAMES_MAX 16384 /* different names of one document; all others become "x" */
 
 struct cached_name {
     const xmlChar *local, *prefix, *uri;
@@ -35,17 +37,17 @@ struct reader {
     xmlParserCtxtPtr ctxt;
     struct cached_name *cache; /* open addressing, at most half full */
     size_t cache_cap, n_cached;
-    struct name other; /* stands for names beyond NAMES_MAX */
+    struct name other; /* used for all names after NAMES_MAX */
     struct known_namespace namespaces[16];
     struct str root_uri;
     bool has_root;
     const char *why;                    /* first error; static or in the arena */
-    size_t n_tags;                      /* that came back, as the prefilter counts them */
+    size_t n_tags;                      /* tags that came back, as the prefilter counts them */
     const struct prefilter_text *texts; /* of this batch, next one first */
     size_t n_texts;
-    struct prefilter_text *late; /* of batches before, whose tags the parser has kept back */
+    struct prefilter_text *late; /* texts of earlier batches: their tags have not come back yet */
     size_t n_late, late_cap, next_late;
-    struct attr attrs[ATTRS_MAX]; /* these two are set before they are used */
+    struct attr attrs[ATTRS_MAX]; /* not cleared: these two are set before they are used */
     struct ns_decl decls[DECLS_MAX];
 };
 
@@ -56,9 +58,9 @@ static struct str from_xml(const xmlChar *s)
 
 /* ---------------------------------------------------------------- names */
 
-/* Namespaces whose elements a browser acts on wherever they stand in an XML document: a script of
- * the publisher's must not run as part of a document of ours. And one that XML tools act on: it
- * would have them read files of whoever reads our documents. */
+/* Namespaces whose elements a browser executes anywhere in an XML document: a script of a publisher
+ * must not run as part of our documents. Also a namespace that XML tools act on: it would make them
+ * read files of the people who read our documents. */
 static bool is_executable(struct str uri)
 {
     static const char *const uris[] = {"http://www.w3.org/1999/xhtml", "http://www.w3.org/2000/svg",
@@ -71,7 +73,7 @@ static bool is_executable(struct str uri)
     return false;
 }
 
-/* No URI can hold these; the namespace is made of a tag without its quotes. */
+/* A URI never has these characters. The namespace is written into a tag without escaping. */
 static bool is_uri_text(struct str uri)
 {
     for (size_t i = 0; i < uri.len; i++)
@@ -80,7 +82,8 @@ static bool is_uri_text(struct str uri)
     return true;
 }
 
-/* As ns_find(), remembering the answer for some URIs, which the parser has but once each. */
+/* As ns_find(), but it remembers the results. The parser keeps each URI only once, so pointers can
+ * be compared. */
 static const struct ns *find_namespace(struct reader *r, const xmlChar *uri, struct str text)
 {
     struct known_namespace *known = &r->namespaces[(uintptr_t)uri / 8 % ARRAY_LEN(r->namespaces)];
@@ -92,8 +95,9 @@ static const struct ns *find_namespace(struct reader *r, const xmlChar *uri, str
     return known->ns;
 }
 
-/* What may not be kept as XML is `is_barred`: names with a second colon too, which would make every
- * document that they are copied to ill-formed where namespaces are understood. */
+/* Names that must not be kept as XML are `is_barred`. Among them are names with a second colon:
+ * they would make every document with a copy of them ill-formed for parsers that know
+ * namespaces. */
 static struct name *make_name(struct reader *r, const xmlChar *local, const xmlChar *prefix,
                               const xmlChar *uri)
 {
@@ -110,7 +114,7 @@ static struct name *make_name(struct reader *r, const xmlChar *local, const xmlC
     bound = uri != NULL || n->prefix.len == 0 ? n->uri : str_from(ns_uri_of_prefix(n->prefix));
     if (!str_is_null(bound))
         ns = find_namespace(r, uri, bound);
-    /* an unknown default namespace is foreign, unless the whole document is in it */
+    /* an unknown default namespace is foreign, unless it is that of the root */
     is_own = ns != NULL ? ns->prefix[0] == '\0'
                         : n->prefix.len == 0 && (uri == NULL || str_eq(n->uri, r->root_uri));
     n->is_foreign = !is_own;
@@ -186,7 +190,7 @@ static const struct name *find_name(struct reader *r, const xmlChar *local, cons
 
 /* ---------------------------------------------------------------- text */
 
-/* Give the builder the texts whose turn has come. */
+/* Give the builder the texts whose tags have come. */
 static void put_texts(struct reader *r)
 {
     for (; r->next_late < r->n_late && r->late[r->next_late].at <= r->n_tags; r->next_late++)
@@ -197,7 +201,8 @@ static void put_texts(struct reader *r)
         builder_text(r->b, r->texts->text.ptr, r->texts->text.len);
 }
 
-/* The batch ends, but the parser has not worked off its tags: keep a copy of the other texts. */
+/* The batch ends, but the parser has not returned all its tags: keep a copy of the remaining
+ * texts. */
 static void keep_texts(struct reader *r)
 {
     if (r->next_late == r->n_late)
@@ -214,8 +219,8 @@ static void keep_texts(struct reader *r)
 
 /* ---------------------------------------------------------------- callbacks */
 
-/* libxml2 leaves "&#38;" for each '&' of an attribute value, for a second parse that SAX users
- * never make. */
+/* libxml2 leaves "&#38;" for each '&' of an attribute value. It expects a second parse, which users
+ * of SAX do not make. */
 static struct str attribute_value(struct reader *r, const xmlChar *from, const xmlChar *to)
 {
     struct str v = {(const char *)from, (size_t)(to - from)};
@@ -319,7 +324,7 @@ const char *xml_read(struct builder *b, struct str text, bool guesses, bool *cro
     grow_cache(r);
     r->ctxt = xmlCreatePushParserCtxt(&sax, r, NULL, 0, NULL);
     if (r->ctxt == NULL)
-        abort(); /* only for want of memory */
+        abort(); /* only when there is no memory */
     (void)xmlCtxtUseOptions(r->ctxt, XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_IGNORE_ENC);
     prefilter(text, guesses ? PREFILTER_GUESSES : PREFILTER_PLAIN, on_batch, r, &mended);
     *crossed = mended.is_crossed;

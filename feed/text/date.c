@@ -1,8 +1,8 @@
-/* feed/text/date.c - a table of dialects, most common first; the first that fits decides.
+/* feed/text/date.c - a table of date dialects, most common first. The first one that fits decides.
  *
- * Numbers are looked at by their place, words by a table of names, so that the many small liberties
+ * A number is understood by its position, a word by a table of names. So the many small deviations
  * of real feeds (missing weekday, missing comma, two-digit years, a full month name, "24:00") need
- * no dialect of their own. */
+ * no dialects of their own. */
 #include "feed/text/date.h"
 
 #include "base/ascii.h"
@@ -40,7 +40,7 @@ static void skip_space(struct cursor *c)
         c->at++;
 }
 
-/* A run of `min` to `max` digits; the digits after `max` are not looked at. */
+/* Read `min` to `max` digits; any digits after these are left. */
 static bool number(struct cursor *c, int min, int max, int64_t *out, int *n_out)
 {
     int64_t v = 0;
@@ -56,7 +56,7 @@ static bool number(struct cursor *c, int min, int max, int64_t *out, int *n_out)
     return n >= min;
 }
 
-/* A word of letters (and bytes of other scripts), maybe empty. */
+/* Read a word of letters (and bytes of other scripts). It may be empty. */
 static struct str word(struct cursor *c)
 {
     const char *from = c->at;
@@ -76,7 +76,8 @@ static int64_t days_in_month(int64_t y, int64_t m)
     return m == 2 && is_leap ? 29 : days[m - 1];
 }
 
-/* Fields to Unix seconds; false when one is out of its range. Hour 24 and second 60 roll over. */
+/* Convert the fields to Unix seconds. False: a field is out of range. Hour 24 and second 60 roll
+ * over. */
 static bool to_unix(const struct fields *f, int64_t *out)
 {
     int64_t at;
@@ -110,14 +111,16 @@ static bool lookup(const struct name *table, size_t n, struct str s, int *out)
     return false;
 }
 
-/* Does `s`, of three letters or more, begin with those at `low`, in any case? */
+/* Returns true when `s` (at least three letters) begins with the three letters at `low`, in any
+ * case. */
 static bool begins_with_3(struct str s, const char *low)
 {
     return ascii_lower(s.ptr[0]) == low[0] && ascii_lower(s.ptr[1]) == low[1] &&
            ascii_lower(s.ptr[2]) == low[2];
 }
 
-/* A month by the first letters of its name: three of the English one, or those of the table. */
+/* Find a month by the beginning of its name: three letters of the English name, or a name from the
+ * table. */
 static bool month_name(struct str s, int64_t *out)
 {
     static const char names[] = "janfebmaraprmayjunjulaugsepoctnovdec";
@@ -219,7 +222,7 @@ static bool month_name(struct str s, int64_t *out)
 
     for (int m = 0; s.len >= 3 && m < 12; m++)
         if (begins_with_3(s, names + 3 * m)) {
-            *out = m + 1; /* what is foreign and begins so means the same */
+            *out = m + 1; /* foreign names that begin with these letters mean the same month */
             return true;
         }
     first = s.len > 0 ? ascii_lower(s.ptr[0]) : '\0';
@@ -241,7 +244,8 @@ static bool is_weekday(struct str s)
     return false;
 }
 
-/* Zone names in minutes east of UTC. Single letters are the military zones as RFC 822 has them. */
+/* Find a zone by its name; zones are minutes east of UTC. Single letters are the military zones of
+ * RFC 822. */
 static bool zone_name(struct str s, int64_t *zone_s)
 {
     static const struct name zones[] = {
@@ -264,7 +268,8 @@ static bool zone_name(struct str s, int64_t *zone_s)
     return true;
 }
 
-/* "Z", "+01:00", "-0500", "+1", "GMT+2", "EST", "(PST)" ... Always leaves the cursor after it. */
+/* Read a zone: "Z", "+01:00", "-0500", "+1", "GMT+2", "EST", "(PST)" ... The cursor is then always
+ * after it. */
 static void zone(struct cursor *c, int64_t *zone_s)
 {
     int64_t h, m = 0;
@@ -291,7 +296,7 @@ static void zone(struct cursor *c, int64_t *zone_s)
         *zone_s = sign * (h * 3600 + m * 60);
 }
 
-/* An hour, minute or second: one digit or two, after zeros that say nothing ("012"). */
+/* Read an hour, minute or second: one or two digits, with leading zeros allowed ("012"). */
 static bool clock_part(struct cursor *c, int64_t *out)
 {
     const char *end = c->at;
@@ -303,8 +308,8 @@ static bool clock_part(struct cursor *c, int64_t *out)
     return number(c, 1, 2, out, NULL);
 }
 
-/* "19:48", "19:48:21", "19:48:21.25", "7:48 PM", the same with another separator. False when there
- * is no time of day. */
+/* Read a time of day: "19:48", "19:48:21", "19:48:21.25", "7:48 PM", or the same with another
+ * separator. False: there is no time of day. */
 static bool clock_time_by(struct cursor *c, char sep, struct fields *f)
 {
     struct cursor back;
@@ -332,7 +337,7 @@ static bool clock_time(struct cursor *c, struct fields *f)
     return clock_time_by(c, ':', f);
 }
 
-/* RFC 2822 section 4.3: two digits are 1950 to 2049, three digits count from 1900. */
+/* RFC 2822 section 4.3: two digits mean 1950 to 2049; three digits count from 1900. */
 static int64_t full_year(int64_t y, int n_digits)
 {
     if (n_digits == 3 || (n_digits <= 2 && y >= 50))
@@ -340,7 +345,7 @@ static int64_t full_year(int64_t y, int n_digits)
     return n_digits <= 2 ? y + 2000 : y;
 }
 
-/* The date that is `days` after January 1st. */
+/* Set the date that is `days` after January 1st. */
 static void set_day_of_year(struct fields *f, int64_t days)
 {
     struct civil day = clock_civil(clock_from_civil(f->year, 1, 1, 0, 0, 0) + days * 86400);
@@ -352,7 +357,7 @@ static void set_day_of_year(struct fields *f, int64_t days)
 
 /* ---------------------------------------------------------------- dialects */
 
-/* What may follow the date in ISO notation: a time, with or without colons, and a zone. */
+/* Read what may follow an ISO date: a time, with or without colons, and a zone. */
 static bool iso_time(struct cursor *c, struct fields *f)
 {
     skip_space(c);
@@ -377,8 +382,8 @@ static bool iso_time(struct cursor *c, struct fields *f)
     return true;
 }
 
-/* ISO 8601 with the century left out: YYMMDD, YY-MM-DD, YYDDD, YY-DDD, -YYMM, -YY-MM, -YY. Six
- * digits are a year and a month where they can be. */
+/* ISO 8601 without the century: YYMMDD, YY-MM-DD, YYDDD, YY-DDD, -YYMM, -YY-MM, -YY. Six digits
+ * that can be a year and a month (YYYYMM) do not fit. */
 static bool dialect_short_iso(struct cursor c, struct fields *f)
 {
     bool has_dash = take(&c, '-');
@@ -417,7 +422,8 @@ static bool dialect_short_iso(struct cursor c, struct fields *f)
     return iso_time(&c, f);
 }
 
-/* After the year: W05-1 or W051; the week of January 4th is the first, Monday the first day. */
+/* Read the week after the year: W05-1 or W051. Week 1 is the week of January 4th; day 1 is
+ * Monday. */
 static bool iso_week(struct cursor *c, struct fields *f)
 {
     int64_t week, day = 1;
@@ -469,8 +475,8 @@ static bool dialect_iso(struct cursor c, struct fields *f)
     return iso_time(&c, f);
 }
 
-/* RFC 822 and its relatives, asctime and date(1): words and numbers are told apart by what they
- * are: a weekday, a month, a day (first number), a year, a time, a zone. */
+/* RFC 822 and similar dates, asctime and date(1). Words and numbers are recognised by what they
+ * are: a weekday, a month, a day (the first number), a year, a time, a zone. */
 static bool dialect_rfc822(struct cursor c, struct fields *f)
 {
     bool has_day = false, has_month = false, has_year = false, has_time = false;
@@ -511,7 +517,7 @@ static bool dialect_rfc822(struct cursor c, struct fields *f)
             struct str w = word(&c);
 
             n_words++;
-            /* "mar., 05 oct. 2004": what came first was a Tuesday */
+            /* "mar., 05 oct. 2004": the first word was a Tuesday, not a month */
             if ((!has_month || (month_word == 1 && !has_year)) && !is_weekday(w) &&
                 month_name(w, &f->month)) {
                 has_month = true;
@@ -522,7 +528,7 @@ static bool dialect_rfc822(struct cursor c, struct fields *f)
                 if (c.at == w.ptr)
                     c.at += w.len;
             } else if (!is_weekday(w) && !has_month && (has_day || w.len < 2)) {
-                /* a word of no meaning between the day and the month: "1st", "de" */
+                /* a word without meaning between the day and the month: "1st", "de" */
                 if (w.len > 3)
                     return false;
             }
@@ -533,8 +539,8 @@ static bool dialect_rfc822(struct cursor c, struct fields *f)
     return has_day && has_month && has_year;
 }
 
-/* 01/31/2004 10:00:00 AM, and 31/01/2004 where the first number cannot be a month; dots and dashes
- * mean day first. */
+/* 01/31/2004 10:00:00 AM; also 31/01/2004, if the first number cannot be a month. With dots and
+ * dashes, the day comes first. */
 static bool dialect_numeric(struct cursor c, struct fields *f)
 {
     char sep;
@@ -561,8 +567,8 @@ static bool dialect_numeric(struct cursor c, struct fields *f)
     return true;
 }
 
-/* Korean: 2004년 05월 28일  01:31:15 and 2004-05-25 오후 11:23:17, both in Korean time; Chinese and
- * Japanese, which share the signs: 2004年05月28日 01:31:15. */
+/* Korean: 2004년 05월 28일  01:31:15 and 2004-05-25 오후 11:23:17, both in Korean time. Also
+ * Chinese and Japanese, which have the same signs: 2004年05月28日 01:31:15. */
 static bool dialect_korean(struct cursor c, struct fields *f)
 {
     bool afternoon, is_korean;

@@ -1,4 +1,4 @@
-/* feed/text/date.h - the dates of feeds in all their dialects. Pure, any thread. */
+/* feed/text/date.h - parses dates as feeds write them. Pure, any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,17 +8,18 @@
 #include "base/str.h"
 #include "model/value.h"
 
-/* Unix seconds of a date as written in a feed; false when no dialect fits. A missing time of day is
- * midnight, a missing zone UTC; the result lies in the years 1 to 9999. */
+/* Parse a date of a feed to Unix seconds. False: no dialect fits. If the time of day is missing, it
+ * is midnight; if the zone is missing, it is UTC. The result is in the years 1 to 9999. */
 bool date_parse(struct str text, int64_t *at_out) NODISCARD;
 
-/* The fraction of a second in a date of RFC 3339, which date_parse() drops: microseconds, 0 when
+/* Returns the fraction of a second in an RFC 3339 date, in microseconds; date_parse() drops it. 0:
  * there is none. */
 int64_t date_fraction_us(struct str text);
 
-/* The nine numbers of a UTC time: year, month, day, hour, minute, second, weekday (0 = Monday), day
- * of the year (1 = January 1), 0. */
+/* Returns a UTC time (Unix seconds) as a list of nine numbers: year, month, day, hour, minute,
+ * second, weekday (0 = Monday), day of the year (1 = January 1), 0. In the arena. */
 struct value *date_nine(struct arena *a, int64_t at);
 
-/* Back again, from the first six of them; TIME_UNKNOWN when the value is not such a list. */
+/* Returns the Unix seconds of such a list, from its first six numbers. TIME_UNKNOWN: the value is
+ * not such a list. */
 int64_t date_of_nine(const struct value *nine);

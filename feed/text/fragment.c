@@ -1,4 +1,4 @@
-/* feed/text/fragment.c - cutting fragments at their tags. */
+/* feed/text/fragment.c - cuts fragments at their tags. */
 #include "feed/text/fragment.h"
 
 #include "base/ascii.h"
@@ -50,8 +50,8 @@ struct str fragment_attr(struct str tag, struct str name)
     return STR_NULL;
 }
 
-/* Length of the element at the beginning of `s`, up to its matching end tag; 0 when there is none.
- */
+/* Returns the length of the element at the beginning of `s`, including its end tag; 0 when there is
+ * none. */
 static size_t element_len(struct str s)
 {
     size_t at = 0;
@@ -91,7 +91,7 @@ bool fragment_next(struct str *rest, struct fragment_element *out)
         return false;
     *rest = str_slice(*rest, (size_t)from, rest->len);
     out->text = str_slice(*rest, 0, element_len(*rest));
-    if (out->text.len == 0) /* cut short: half an element must not leave */
+    if (out->text.len == 0) /* the fragment was cut; half an element must not be used */
         return false;
     *rest = str_slice(*rest, out->text.len, rest->len);
     out->tag = str_slice(out->text, 0, fragment_tag_len(out->text));

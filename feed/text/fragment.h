@@ -1,9 +1,8 @@
-/* feed/text/fragment.h - the top elements of a foreign-element fragment (`ext` of
- * model/document.h).
+/* feed/text/fragment.h - splits a fragment of foreign elements (`ext` of model/document.h) into its
+ * top elements. Pure.
  *
- * The fragment is well-formed, and each top element declares the namespaces it needs: so it can be
- * cut by looking at tags alone. Pure.
- */
+ * The fragment is well-formed, and each top element declares the namespaces that it needs. So it
+ * can be cut by looking at tags alone. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +12,7 @@
 struct fragment_element {
     struct str text;  /* the whole element */
     struct str tag;   /* its start tag */
-    struct str ns;    /* namespace name as written in the tag; empty: in none */
+    struct str ns;    /* namespace name as written in the tag; empty: no namespace */
     struct str local; /* local name */
 };
 
@@ -21,8 +20,10 @@ struct fragment_element {
  * dropped. */
 bool fragment_next(struct str *rest, struct fragment_element *out);
 
-/* Length of the tag at the beginning of `s`, whose `>` may stand in quotes. */
+/* Returns the length of the tag at the beginning of `s`. A `>` within quotes does not end the
+ * tag. */
 size_t fragment_tag_len(struct str s);
 
-/* The value of attribute `name` ("xmlns:media") in a start tag, as written; null when absent. */
+/* Returns the value of the attribute `name` ("xmlns:media") in a start tag, as written; null when
+ * it is missing. */
 struct str fragment_attr(struct str tag, struct str name);

@@ -1,4 +1,4 @@
-/* feed/text/html.c - the tokenizer, after the states of the HTML standard, section 13.2.5. */
+/* feed/text/html.c - the tokenizer. It follows the states of the HTML standard, section 13.2.5. */
 #include "feed/text/html.h"
 
 #include "base/ascii.h"
@@ -12,7 +12,7 @@ void html_lexer_init(struct html_lexer *lx, struct arena *a, struct str in)
     lx->tail = lx->no_quote[0] = lx->no_quote[1] = false;
 }
 
-/* Offset of `needle` at or after `from`, or the length of the input. */
+/* Returns the offset of `needle` at or after `from`, or the length of the input. */
 static size_t find_from(const struct html_lexer *lx, size_t from, struct str needle)
 {
     struct str rest = str_slice(lx->in, from, lx->in.len);
@@ -21,8 +21,9 @@ static size_t find_from(const struct html_lexer *lx, size_t from, struct str nee
     return at < 0 ? lx->in.len : from + (size_t)at;
 }
 
-/* The byte after the comment whose `<!--` is at `from`. One that is not closed reaches to the
- * end: half of it shown as text could bring hidden markup to light. */
+/* Returns the offset after the comment whose `<!--` is at `from`. A comment that is not closed
+ * extends to the end of the input, because a part of it shown as text could reveal hidden
+ * markup. */
 static size_t comment_end(const struct html_lexer *lx, size_t from)
 {
     struct str in = lx->in;
@@ -43,7 +44,7 @@ static size_t comment_end(const struct html_lexer *lx, size_t from)
     return in.len;
 }
 
-/* `s` in lower case; itself when it is that already, as most names are. */
+/* Returns `s` in lower case. It is `s` itself when nothing changes, as with most names. */
 static struct str lower_name(struct arena *a, struct str s)
 {
     for (size_t i = 0; i < s.len; i++)
@@ -52,9 +53,9 @@ static struct str lower_name(struct arena *a, struct str s)
     return s;
 }
 
-/* The value whose quote is at *at, which moves after it; null when the input ends within it. One
- * whose quote is never closed ends before the next `>`: HTML swallows all the rest, which nobody
- * meant. */
+/* Returns the value whose quote is at *at, and moves *at after it. Null: the input ends within it.
+ * If the quote is never closed, the value ends before the next `>`. By the HTML standard it would
+ * take all the rest, which no author meant. */
 static struct str quoted_value(struct html_lexer *lx, size_t *at)
 {
     const char *p = lx->in.ptr + *at + 1, *end = NULL;
@@ -72,7 +73,7 @@ static struct str quoted_value(struct html_lexer *lx, size_t *at)
     return str_of(p, (size_t)(end - p));
 }
 
-/* Read the tag whose name begins at `at`; false when the input ends within it. */
+/* Read the tag whose name begins at `at`. False: the input ends within it. */
 static bool read_tag(struct html_lexer *lx, size_t at, struct html_token *t)
 {
     const char *p = lx->in.ptr;
@@ -126,8 +127,8 @@ static bool read_tag(struct html_lexer *lx, size_t at, struct html_token *t)
     return true;
 }
 
-/* What is passed over at lx->at: comments, declarations, processing instructions, end tags without
- * a name. Returns the offset after it, or lx->at when it is none of these. */
+/* Skip what is ignored at lx->at: comments, declarations, processing instructions, end tags without
+ * a name. Returns the offset after it, or lx->at when there is nothing to ignore. */
 static size_t skippable_end(const struct html_lexer *lx)
 {
     struct str rest = str_slice(lx->in, lx->at, lx->in.len);
@@ -173,7 +174,7 @@ enum html_kind html_next(struct html_lexer *lx, struct html_token *t)
     *t = (struct html_token){.kind = HTML_END_OF_INPUT};
     if (lx->at >= in.len)
         return HTML_END_OF_INPUT;
-    from = lx->at++; /* text, possibly with a first `<` that opens nothing */
+    from = lx->at++; /* text; it may begin with a `<` that does not open a tag */
     lx->at = find_from(lx, lx->at, STR("<"));
     t->text = str_slice(in, from, lx->at);
     return t->kind = HTML_TEXT;
@@ -205,7 +206,8 @@ struct str html_attr_get(const struct html_token *t, const char *name)
     return STR_NULL;
 }
 
-/* The numeric reference that begins after `&#` at p[i]; 0 digits when it is none. */
+/* Read the numeric reference after `&#` at s[i]. Returns the length of its `x` and digits; 0: there
+ * is none. */
 static size_t numeric(struct str s, size_t i, uint32_t *value)
 {
     bool hex = i < s.len && (s.ptr[i] == 'x' || s.ptr[i] == 'X');
@@ -293,7 +295,7 @@ struct str html_decode(struct arena *a, struct str s)
     return out;
 }
 
-/* Elements between whose words a reader sees a gap. */
+/* Elements that separate the words before and after them. */
 static bool is_block(struct str name)
 {
     static const char *const blocks[] = {
@@ -308,7 +310,7 @@ static bool is_block(struct str name)
     return false;
 }
 
-/* `s` with white space runs made one space, ends trimmed. */
+/* Returns `s` with each run of white space as one space, and with the ends trimmed. */
 static struct str squeeze(struct arena *a, struct str s)
 {
     char *p = arena_alloc(a, s.len + 1);
@@ -335,7 +337,7 @@ struct str html_to_text(struct arena *a, struct str html)
     struct html_lexer *lx;
     struct html_token t;
     struct str text;
-    bool no_end[2] = {false, false}; /* no end tag of a script, of a style comes any more */
+    bool no_end[2] = {false, false}; /* there are no more end tags of scripts, of styles */
 
     if (str_chr(html, '<') < 0 && str_chr(html, '&') < 0)
         return squeeze(a, html);
@@ -354,7 +356,7 @@ struct str html_to_text(struct arena *a, struct str html)
             if (t.self_closing && *none)
                 continue;
             *none = !html_skip_raw(lx, t.name);
-            if (*none && t.self_closing) /* meant as in XHTML */
+            if (*none && t.self_closing) /* it was meant as an empty element of XHTML */
                 lx->at = at;
         }
     }

@@ -1,8 +1,7 @@
-/* feed/text/html.h - HTML as it is found: tokens, character references, plain text. Pure.
+/* feed/text/html.h - reads real-world HTML: tokens, character references, plain text. Pure.
  *
- * No tree is built and no rule of nesting applied: every byte is looked at a constant number of
- * times, whatever the input. sanitize, discover and the writers stand on this.
- */
+ * It builds no tree and applies no rules of nesting. It takes linear time, whatever the input. The
+ * sanitizer, the search for feeds and the writers use it. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,17 +16,17 @@ enum html_kind { HTML_END_OF_INPUT, HTML_TEXT, HTML_START_TAG, HTML_END_TAG };
 struct html_attr {
     struct str name;  /* lower case */
     struct str value; /* as written, references not decoded; null when there was no `=` */
-    bool is_decoded;  /* not by the lexer, but by its caller */
+    bool is_decoded;  /* set by the caller: the references are decoded already */
 };
 
-#define HTML_ATTRS_MAX 128 /* further attributes of a tag are passed over */
+#define HTML_ATTRS_MAX 128 /* of one tag; any others are ignored */
 
 struct html_lexer {
     struct arena *a;
     struct str in;
     size_t at;
-    bool tail;        /* a tag ran into the end of the input: no later `<` can open one */
-    bool no_quote[2]; /* neither ' nor " comes any more */
+    bool tail;        /* the end of the input came within a tag, so no later `<` can open a tag */
+    bool no_quote[2]; /* there are no more ' or no more " in the rest */
     struct html_attr attrs[HTML_ATTRS_MAX];
 };
 
@@ -40,43 +39,45 @@ struct html_token {
     bool self_closing;
 };
 
-/* The character named at the beginning of `s`, which follows an ampersand, without the semicolon
- * that should end it: "copy 2007", "eacute". Only the names of Latin-1 and & < > " do without, and
- * only where no letter, digit, semicolon or `=` follows. 0: none; *len_out: the length of the name.
- */
+/* Returns the character whose name is at the beginning of `s`, after an ampersand, when the
+ * semicolon at its end is missing: "copy 2007", "eacute". This is allowed only for the names of
+ * Latin-1 and for & < > ", and only if no letter, digit, semicolon or `=` follows. 0: there is
+ * none. *len_out: the length of the name. */
 uint32_t html_open_entity(struct str s, size_t *len_out);
 
-/* Read `in`, which must outlive the lexer and the tokens; what is not in lower case there is
- * lowered in the arena. */
+/* Start to read `in`, which must live longer than the lexer and the tokens. Names that are not in
+ * lower case are copied to the arena. */
 void html_lexer_init(struct html_lexer *lx, struct arena *a, struct str in);
 
-/* The next token. Comments, declarations and processing instructions are passed over in silence;
- * a `<` that opens nothing is text. HTML_END_OF_INPUT stays so. */
+/* Read the next token. Comments, declarations and processing instructions are skipped. A `<` that
+ * does not open a tag is text. After HTML_END_OF_INPUT, every call returns HTML_END_OF_INPUT. */
 enum html_kind html_next(struct html_lexer *lx, struct html_token *t);
 
-/* After the start tag `name` of an element whose content is not markup (script, style): pass over
- * all up to and including its end tag, or to the end of the input. False: there was no end tag. */
+/* After the start tag `name` of an element whose content is not markup (script, style): skip
+ * everything up to and including its end tag. False: there was no end tag, and the input is at its
+ * end. */
 bool html_skip_raw(struct html_lexer *lx, struct str name);
 
-/* The value of an attribute (lower-case name), null when absent; the last one wins. */
+/* Returns the value of an attribute by its lower-case name; null when it is missing. If there are
+ * several, the last one counts. */
 struct str html_attr_get(const struct html_token *t, const char *name);
 
-/* `s` with its character references decoded, as in text: itself when it holds none, else in the
- * arena. References to something that is not a character become U+FFFD. */
+/* Returns `s` with its character references decoded as in text. It is `s` itself when it has none;
+ * otherwise it is in the arena. References to something that is not a character become U+FFFD. */
 struct str html_decode(struct arena *a, struct str s);
 
-/* Is it the name of an element of HTML, SVG or MathML, current or obsolete, in upper or lower case?
- */
+/* Returns true for the name of an element of HTML, SVG or MathML, current or obsolete, in upper or
+ * lower case. */
 bool html_is_element(struct str name);
 
-/* The code point of an entity name of HTML 4 (or apos, or the likeliest of HTML 5); 0 when there is
- * no such name. */
+/* Returns the code point for an entity name of HTML 4, for apos, or for one of the most common
+ * names of HTML 5. 0: the name is not known. */
 uint32_t html_entity(struct str name);
 
-/* The code point that a numeric reference means: Windows-1252 for 128..159, U+FFFD for what is not
- * a character. */
+/* Returns the code point that a numeric reference means. 128 to 159 are read as Windows-1252. What
+ * is not a character becomes U+FFFD. */
 uint32_t html_char_ref(uint32_t value);
 
-/* The text a reader sees: without markup, references decoded, white space runs to one space, ends
- * trimmed; block elements and br separate words. */
+/* Returns the text that a reader sees: without markup, references decoded, each run of white space
+ * as one space, ends trimmed. Block elements and br separate words. In the arena. */
 struct str html_to_text(struct arena *a, struct str html);

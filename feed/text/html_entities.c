@@ -1,5 +1,5 @@
-/* feed/text/html_entities.c - the character entities of HTML 4 (section 24), XML's apos, and of
- * those that HTML 5 added the ones that are letters, signs of ASCII and punctuation. */
+/* feed/text/html_entities.c - the character entities of HTML 4 (section 24), apos of XML, and those
+ * entities of HTML 5 that are letters, ASCII signs or punctuation. */
 #include <stdlib.h>
 
 #include "base/compiler.h"
@@ -113,7 +113,7 @@ uint32_t html_entity(struct str name)
 
 uint32_t html_char_ref(uint32_t value)
 {
-    /* what authors mean by the C1 controls: the bytes of Windows-1252 */
+    /* authors who write C1 controls mean the bytes of Windows-1252 */
     static const uint16_t cp1252[32] = {
         0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
         0x2039, 0x0152, 0x8D,   0x017D, 0x8F,   0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022,

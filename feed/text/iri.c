@@ -1,4 +1,4 @@
-/* feed/text/iri.c - parts of a reference, and characters that may not stand in one (RFC 3986,
+/* feed/text/iri.c - parts of a reference, and characters that it must not contain (RFC 3986,
  * 3987). */
 #include "feed/text/iri.h"
 
@@ -49,7 +49,7 @@ bool iri_is_script(struct str s)
         return false;
     for (size_t i = 0; i < ARRAY_LEN(media); i++)
         if (str_istarts(seen, str_from(media[i])))
-            return str_istarts(seen, STR("data:image/svg")); /* which has scripts */
+            return str_istarts(seen, STR("data:image/svg")); /* SVG can have scripts */
     return true;
 }
 
@@ -95,7 +95,7 @@ struct str iri_relation(struct str rel)
     return str_starts(rel, registry) ? str_slice(rel, registry.len, rel.len) : rel;
 }
 
-/* What may not stand in an IRI as it is. `%` and `#` are looked at by iri_escape(). */
+/* Returns true for bytes that an IRI must not contain. iri_escape() handles `%` and `#` itself. */
 static bool is_unfit(unsigned char c, bool ascii)
 {
     if (c >= 0x80)
@@ -103,10 +103,10 @@ static bool is_unfit(unsigned char c, bool ascii)
     return c <= ' ' || c == 0x7F || strchr("\"<>\\^`{|}", c) != NULL;
 }
 
-#define HOST_MAX 1024 /* bytes of a host that is looked at; a name has at most 253 in the end */
+#define HOST_MAX 1024 /* longer hosts are not converted; the DNS allows 253 bytes */
 
-/* A web address with its host as the DNS has it; `s` itself when the host is ASCII, or is not a
- * name that IDNA takes. */
+/* Returns a web address with its host in ASCII (IDNA). Returns `s` itself when the host is ASCII
+ * already or is not a valid name. */
 static struct str with_ascii_host(struct arena *a, struct str s)
 {
     struct str host = iri_is_http(s) ? iri_host(s) : STR_NULL, ascii;
@@ -135,7 +135,7 @@ struct str iri_escape(struct arena *a, struct str s, bool ascii)
         return s;
     if (ascii)
         s = with_ascii_host(a, s);
-    /* brackets are for an IPv6 host only */
+    /* only an IPv6 host may have brackets */
     ssize_t open = str_find(s, STR("://["));
     ssize_t close = open < 0 ? -1 : str_chr(str_slice(s, (size_t)open, s.len), ']');
     host_end = close < 0 ? 0 : (size_t)(open + close) + 1;

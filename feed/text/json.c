@@ -1,4 +1,4 @@
-/* feed/text/json.c - JSON out by a scanner that copies runs, JSON in through jansson. */
+/* feed/text/json.c - JSON is written by our own scanner, which copies runs, and read by jansson. */
 #include "feed/text/json.h"
 
 #include <jansson.h>
@@ -8,7 +8,8 @@
 
 #include "base/limits.h"
 
-/* 0: plain; 'u': \u00XX; 'x': look closer; else the letter after the backslash. */
+/* 0: plain; 'u': \u00XX; 'x': depends on the bytes that follow; else the letter after the
+ * backslash. */
 static const unsigned char escapes[256] = {
     ['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
     ['\t'] = 't', [0] = 'u',     [1] = 'u',    [2] = 'u',    [3] = 'u',    [4] = 'u',
@@ -21,13 +22,14 @@ static const unsigned char escapes[256] = {
 #define ONES 0x0101010101010101u
 #define HIGHS 0x8080808080808080u
 
-/* Non-zero when one of the eight bytes of w is zero. */
+/* Returns a non-zero number when one of the eight bytes of w is zero. */
 static uint64_t zero_byte(uint64_t w)
 {
     return (w - ONES) & ~w & HIGHS;
 }
 
-/* Offset of the first byte at or after `i` that may need an escape: eight bytes at a step. */
+/* Returns the offset of the first byte at or after `i` that may need an escape. Looks at eight
+ * bytes at a time. */
 static size_t next_special(const unsigned char *p, size_t i, size_t len)
 {
     while (i + 8 <= len) {
@@ -97,7 +99,7 @@ static void write_int(struct buf *out, int64_t v)
     buf_append(out, digits + n, sizeof digits - n);
 }
 
-/* The shortest text that reads back as the same number, and as a real. */
+/* Write the shortest text that is read back as the same real number. */
 static void write_real(struct buf *out, double d)
 {
     char text[40];
@@ -118,7 +120,7 @@ static void write_real(struct buf *out, double d)
         buf_puts(out, ".0");
 }
 
-/* A line break and two spaces a level; nothing when indent < 0. */
+/* Write a line break and two spaces per level; nothing when indent < 0. */
 static void new_line(struct buf *out, int indent)
 {
     if (indent < 0)
@@ -188,7 +190,7 @@ void json_write_pretty(struct buf *out, const struct value *v)
     buf_putc(out, '\n');
 }
 
-/* A text out of jansson, copied; U+0000 becomes U+FFFD. */
+/* Copy a text of jansson; U+0000 becomes U+FFFD. */
 static struct str text_of(struct arena *a, const char *p, size_t n)
 {
     size_t zeros = 0, len = 0;
@@ -211,7 +213,7 @@ static struct str text_of(struct arena *a, const char *p, size_t n)
     return str_of(copy, len);
 }
 
-/* The value of `j`, or NULL when it is nested too deep. */
+/* Convert `j`. NULL: it is nested too deep. */
 static struct value *convert(struct arena *a, json_t *j, bool wide, int depth)
 {
     const char *key;
@@ -248,7 +250,7 @@ static struct value *convert(struct arena *a, json_t *j, bool wide, int depth)
         }
         return v;
     case JSON_OBJECT:
-        /* jansson has made the keys unique: no search for each, which would square the time */
+        /* the keys are unique already; a search for each would take quadratic time */
         v = value_dict(a);
         v->cap = (uint32_t)json_object_size(j);
         v->members = ARENA_ARRAY(a, struct value_member, v->cap);
@@ -263,8 +265,8 @@ static struct value *convert(struct arena *a, json_t *j, bool wide, int depth)
     return NULL;
 }
 
-/* More values than a document may have? Each costs far more memory than its two bytes. Counted by
- * the brackets that open and the commas. */
+/* Returns true when the text may have more values than allowed: each costs far more memory than its
+ * two bytes. Counts the opening brackets and the commas. */
 static bool has_too_many(struct str text)
 {
     bool in_string = false;

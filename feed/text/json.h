@@ -12,10 +12,11 @@
 #include "model/value.h"
 
 void json_write(struct buf *out, const struct value *v);
-void json_write_text(struct buf *out, struct str s);            /* with its quotes */
+void json_write_text(struct buf *out, struct str s);            /* with quotes around it */
 void json_write_pretty(struct buf *out, const struct value *v); /* two spaces, for people */
 
-/* Parse one JSON text. RC_INPUT with place and reason, RC_LIMIT over LIMIT_JSON_DEPTH or
- * LIMIT_JSON_VALUES. Numbers that fit become VAL_INT, others VAL_REAL; U+0000 in a string becomes
- * U+FFFD; a key given twice keeps the last value. */
+/* Parse one JSON text. RC_INPUT: the error has position and reason. RC_LIMIT: more than
+ * LIMIT_JSON_DEPTH levels or LIMIT_JSON_VALUES values. Integers that fit become VAL_INT, all other
+ * numbers VAL_REAL. U+0000 in a string becomes U+FFFD. If a key occurs twice, the last value
+ * counts. */
 enum rc json_read(struct arena *a, struct str text, struct value **out, struct err *err) NODISCARD;

@@ -1,5 +1,4 @@
-/* feed/text/kept.c - foreign attributes of a format's own elements, written and read in one place.
- */
+/* feed/text/kept.c - see kept.h. */
 #include "feed/text/kept.h"
 
 #include "base/compiler.h"
@@ -62,7 +61,7 @@ const struct kept *kept_read(struct arena *a, struct str ext)
             continue;
         m->list[m->n].on = on_of(fragment_attr(el.tag, STR("e")));
         m->list[m->n].n = (size_t)place;
-        if (str_eqz(el.local, "on")) /* after the quote that ends `n` */
+        if (str_eqz(el.local, "on")) /* what follows the value of `n` */
             m->list[m->n].text =
                 str_slice(el.tag, (size_t)(n.ptr - el.tag.ptr) + n.len + 1, el.tag.len - 2);
         else

@@ -1,5 +1,6 @@
-/* feed/text/names.c - the namespaces of feeds with the prefixes that the Universal Feed Parser
- * gives them, whatever a document calls them. The first row of a prefix is the URI to write. */
+/* feed/text/names.c - the namespaces of feeds, with the prefixes that the Universal Feed Parser
+ * gives them, whatever prefix a document uses. The first row of a prefix has the URI that is
+ * written. */
 #include "feed/text/names.h"
 
 #include "base/compiler.h"
@@ -84,8 +85,8 @@ static const struct ns table[] = {
     {"http://www.w3.org/xml/1998/namespace", "xml"},
 };
 
-/* What tells namespaces apart: neither the scheme, which some "upgrade" to https, nor a slash at
- * the end, which some forget. */
+/* Returns the part that tells namespaces apart: without the scheme, because some publishers change
+ * it to https, and without the slash at the end, because some forget it. */
 static struct str essence(struct str uri)
 {
     if (str_istarts(uri, STR("https://")))
@@ -97,7 +98,8 @@ static struct str essence(struct str uri)
     return uri;
 }
 
-/* Is `uri`, which is an essence, that of the row `z`, in any case? */
+/* Returns true when `uri`, from essence(), is the URI of the row `z`. Letter case does not
+ * matter. */
 static bool is_essence_of(struct str uri, const char *z)
 {
     size_t i = 0;

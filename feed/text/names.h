@@ -1,5 +1,4 @@
-/* feed/text/names.h - namespaces and elements by name: what a tag is to the parser. Pure, any
- * thread. */
+/* feed/text/names.h - namespaces by URI and prefix. Pure, any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,10 +14,12 @@ struct ns {
  * not allow such elements. When read, they count as elements without a namespace. */
 #define NS_UNKNOWN "urn:feedmill:unknown"
 
-/* The row of a URI, or NULL. Letter case, http or https and a slash at the end do not matter. */
+/* Returns the row of a URI, or NULL. Letter case, http or https, and a slash at the end do not
+ * matter. */
 const struct ns *ns_find(struct str uri);
 
-/* The URI usually bound to a prefix, for documents that forgot to; NULL when there is none. */
+/* Returns the usual URI of a prefix, for documents that do not declare it; NULL when there is
+ * none. */
 const char *ns_uri_of_prefix(struct str prefix);
 
 /* True for a member that has a fixed structure in the object form (a list of links, nine numbers).

@@ -1,9 +1,9 @@
-/* feed/text/sanitize.c - one pass from tokens to safe text.
+/* feed/text/sanitize.c - makes safe text from tokens, in one pass.
  *
- * Whatever is written here is written anew: names from our lists, values decoded, judged and
- * escaped again, text with every `<` escaped. So nothing that a browser might read otherwise than
- * the tokenizer did gets through as markup; attribute values cannot close raw text elements either.
- */
+ * Everything is written anew: names come from our lists, values are decoded, judged and escaped
+ * again, and in text every `<` is escaped. So nothing gets through as markup that a browser might
+ * read in another way than the tokenizer did. Attribute values cannot close raw text elements
+ * either. */
 #include "feed/text/sanitize.h"
 
 #include <stdlib.h>
@@ -13,8 +13,9 @@
 #include "feed/text/sanitize_priv.h"
 #include "feed/text/uri.h"
 
-#define DEPTH_MAX 256                           /* of elements; browsers stop at 512 */
-enum { ROW_P = 1, ROW_LI = 11, ROW_TABLE = 3 }; /* of sanitize_name.row; the last one: tens */
+#define DEPTH_MAX 256 /* levels of elements; browsers stop at 512 */
+/* values of sanitize_name.row; ROW_TABLE: of its tens */
+enum { ROW_P = 1, ROW_LI = 11, ROW_TABLE = 3 };
 #define XLINK "http://www.w3.org/1999/xlink"
 #define SVG "http://www.w3.org/2000/svg"
 #define MATHML "http://www.w3.org/1998/Math/MathML"
@@ -24,12 +25,12 @@ struct cleaner {
     struct buf out;
     struct str base;
     size_t *grown; /* as in uri_resolve_within() */
-    int hidden;    /* open elements whose text is left out too */
+    int hidden;    /* number of open elements whose text is left out, too */
     int math, svg;
-    unsigned no_end;   /* bit: no end tag of this hidden element comes any more */
-    size_t n_too_deep; /* open elements beyond the stack, which are left out */
+    unsigned no_end;   /* a bit per hidden element: there are no more end tags of it */
+    size_t n_too_deep; /* number of open elements that do not fit on the stack and are left out */
     size_t n_open;
-    const struct sanitize_name *open[DEPTH_MAX]; /* written, innermost last */
+    const struct sanitize_name *open[DEPTH_MAX]; /* those that were written, innermost last */
 };
 
 SCAN_DEFINE(scan_text, (v == '<') | (v == '&') | (v == '\r'), c == '<' || c == '&' || c == '\r')
@@ -37,8 +38,8 @@ SCAN_DEFINE(scan_value, (v == '<') | (v == '>') | (v == '&') | (v == '"'),
             c == '<' || c == '>' || c == '&' || c == '"')
 SCAN_DEFINE(scan_control, v < 0x20, c < 0x20)
 
-/* A numeric reference with its semicolon, in the spelling of the Universal Feed Parser: as written,
- * but quotes as themselves and Windows-1252 numbers corrected. False when it is not a reference. */
+/* Write a numeric reference with its semicolon, as the Universal Feed Parser writes it: unchanged,
+ * but quotes as characters, and Windows-1252 numbers corrected. False: it is not a reference. */
 static bool write_char_ref(struct cleaner *c, struct str ref)
 {
     bool hex = ref.ptr[2] == 'x' || ref.ptr[2] == 'X';
@@ -77,7 +78,7 @@ static void write_reference(struct cleaner *c, struct str name)
     buf_putc(&c->out, ';');
 }
 
-/* Text as written, with stray `<` and `&` escaped and references in a uniform spelling. */
+/* Write text. Stray `<` and `&` are escaped, and references get one spelling. */
 static void write_text(struct cleaner *c, struct str s)
 {
     size_t from = 0, i = 0, n;
@@ -94,7 +95,7 @@ static void write_text(struct cleaner *c, struct str s)
         rest = str_slice(s, i, s.len);
         buf_append(&c->out, s.ptr + from, i - from);
         from = ++i;
-        if (ch == '\r') { /* CRLF and CR are one line end */
+        if (ch == '\r') { /* CRLF and CR become one line end */
             if (i >= s.len || s.ptr[i] != '\n')
                 buf_putc(&c->out, '\n');
             continue;
@@ -126,8 +127,8 @@ static void write_text(struct cleaner *c, struct str s)
     buf_append(&c->out, s.ptr + from, s.len - from);
 }
 
-/* Is every `&` in it the beginning of a reference in full form, to a character of its own? Then it
- * may leave as it was written. */
+/* Returns true when every `&` begins a complete reference to a valid character. Then the text can
+ * be written unchanged. */
 static bool has_plain_references(struct str s)
 {
     ssize_t at;
@@ -175,7 +176,7 @@ static void write_attr(struct buf *out, const struct html_attr *attr)
     buf_putc(out, '"');
 }
 
-/* `url` as a browser takes it: without control characters, which it drops while reading. */
+/* Returns `url` without control characters, because browsers drop them, too. */
 static struct str strip_controls(struct arena *a, struct str url)
 {
     size_t len = 0;
@@ -192,7 +193,7 @@ static struct str strip_controls(struct arena *a, struct str url)
     return str_trim(str_of(p, len));
 }
 
-/* Pictures inline are harmless as pictures (SVG is not one). */
+/* Returns true for an inline image. It is harmless, unless it is SVG. */
 static bool is_inline_picture(struct str url)
 {
     static const char *const types[] = {"png", "gif", "jpeg", "jpg", "webp", "avif", "bmp"};
@@ -209,7 +210,7 @@ static bool is_inline_picture(struct str url)
     return false;
 }
 
-/* Everything before a first colon counts as a scheme, if no path, query or fragment began. */
+/* If no path, query or fragment has begun, everything before the first colon counts as a scheme. */
 static bool is_safe_url(struct str url)
 {
     for (size_t i = 0; i < url.len; i++) {
@@ -223,7 +224,7 @@ static bool is_safe_url(struct str url)
     return true;
 }
 
-/* A web address that says where it leads, as most are. */
+/* Returns true for an absolute web address without anything unusual; most URLs are like that. */
 static bool is_plain_url(struct str url)
 {
     size_t n = str_starts(url, STR("http://")) ? 7 : str_starts(url, STR("https://")) ? 8 : 0;
@@ -231,7 +232,7 @@ static bool is_plain_url(struct str url)
     return n > 0 && url.len > n && url.ptr[n] != '/';
 }
 
-/* The attribute's value for output; null: leave the attribute out. */
+/* Returns the attribute's value for output; null: the attribute must be left out. */
 static struct str clean_url(struct cleaner *c, struct str element, const struct sanitize_name *attr,
                             struct str url)
 {
@@ -245,7 +246,7 @@ static struct str clean_url(struct cleaner *c, struct str element, const struct 
     is_safe = is_safe_url(url);
     if (is_safe && url.len > 0 && sanitize_is(attr, SANITIZE_RESOLVED_ATTRIBUTES)) {
         url = uri_resolve_within(c->a, c->base, url, c->grown);
-        is_safe = is_safe_url(url); /* the base is the publisher's word too */
+        is_safe = is_safe_url(url); /* the base is the publisher's input, too */
     }
     return is_safe ? url : str_eqz(attr->own, "href") ? STR("") : STR_NULL;
 }
@@ -257,7 +258,7 @@ static int by_attr_name(const void *x, const void *y)
     return str_cmp(a->name, b->name);
 }
 
-/* By name; the few that most tags have without the call. */
+/* Sort by name. For few attributes, as most tags have, without a call of qsort(). */
 static void sort_attrs(struct html_attr *attrs, size_t n)
 {
     if (n > 16) {
@@ -274,7 +275,8 @@ static void sort_attrs(struct html_attr *attrs, size_t n)
     }
 }
 
-/* The tag's attributes, decoded and judged, in `attrs`; the last of a name counts. */
+/* Decode and judge the tag's attributes, and put them into `attrs`. If a name occurs twice, the
+ * last one counts. */
 static size_t clean_attrs(struct cleaner *c, const struct html_token *t, enum sanitize_list list,
                           struct html_attr *attrs)
 {
@@ -310,8 +312,8 @@ static size_t clean_attrs(struct cleaner *c, const struct html_token *t, enum sa
     return n;
 }
 
-/* The list that allows the attributes of the start tag's element, counting open MathML and SVG;
- * false when the element may not stay. */
+/* Find the list of attributes that the start tag's element may have. Also counts open MathML and
+ * SVG elements. False: the element must be left out. */
 static bool admit(struct cleaner *c, const struct html_token *t, const struct sanitize_name *name,
                   enum sanitize_list *list)
 {
@@ -329,7 +331,7 @@ static bool admit(struct cleaner *c, const struct html_token *t, const struct sa
     return true;
 }
 
-/* Namespaces of inline MathML and SVG, so that the fragment is good XML too. */
+/* Add the namespaces of inline MathML and SVG, so that the fragment is also good XML. */
 static size_t add_namespaces(const struct html_token *t, struct html_attr *attrs, size_t n)
 {
     bool xmlns = false, xlink = false, uses_xlink = false;
@@ -351,8 +353,7 @@ static size_t add_namespaces(const struct html_token *t, struct html_attr *attrs
     return n;
 }
 
-/* ---- balance: what is written closes what it opens, and nothing else of the page around it ----
- */
+/* ---- balance: what is written closes what it opens, and nothing of the page around it ---- */
 
 /* Write the end tag of the innermost open element. */
 static void close_innermost(struct cleaner *c)
@@ -369,7 +370,7 @@ static void close_innermost(struct cleaner *c)
     buf_putc(&c->out, '>');
 }
 
-/* End what cannot hold the element `name`: "<li>a<li>b", "<p>a<ul>". */
+/* Close elements that cannot contain the element `name`: "<li>a<li>b", "<p>a<ul>". */
 static void close_siblings(struct cleaner *c, const struct sanitize_name *name)
 {
     bool ends_p = sanitize_is(name, SANITIZE_BLOCKS);
@@ -384,8 +385,8 @@ static void close_siblings(struct cleaner *c, const struct sanitize_name *name)
     }
 }
 
-/* The end tag `name` was met: end its element and those within that are still open. One that would
- * reach out of a table's cell, or an inner list, is that of nothing. */
+/* Handle the end tag `name`: close its element and all open elements within it. The end tag is
+ * ignored if it would close a table cell or an inner list around it. */
 static void close_element(struct cleaner *c, const struct sanitize_name *name)
 {
     bool is_of_table = name->row / 10 == ROW_TABLE || str_eqz(name->own, "caption");
@@ -404,8 +405,7 @@ static void close_element(struct cleaner *c, const struct sanitize_name *name)
     if (i == 0)
         return;
     if (sanitize_is(name, SANITIZE_AREAS))
-        c->n_open =
-            i; /* its end tag is that of all within, which were written as UFP writes them */
+        c->n_open = i; /* elements within it get no end tags, as in the Universal Feed Parser */
     while (c->n_open >= i)
         close_innermost(c);
 }
@@ -441,7 +441,7 @@ static void write_start(struct cleaner *c, const struct html_token *t,
     buf_putc(&c->out, '>');
     c->open[c->n_open++] = name;
     if (t->self_closing && t->n_attrs == 0)
-        /* <b/> is meant to be empty; with attributes HTML's own rule holds: the slash is noise */
+        /* <b/> is meant to be empty; with attributes, the slash is ignored as in HTML */
         close_innermost(c);
 }
 
@@ -449,7 +449,7 @@ static void write_end(struct cleaner *c, const struct sanitize_name *name)
 {
     if (name == NULL || sanitize_is(name, SANITIZE_VOID_ELEMENTS))
         return;
-    if (c->n_open > 0 && c->open[c->n_open - 1] == name) { /* as nearly always */
+    if (c->n_open > 0 && c->open[c->n_open - 1] == name) { /* the usual case */
         close_innermost(c);
         return;
     }
@@ -459,16 +459,16 @@ static void write_end(struct cleaner *c, const struct sanitize_name *name)
         close_element(c, name);
 }
 
-/* ---- elements that go with their text ---- */
+/* ---- elements that are dropped with their text ---- */
 
-/* A bit for each of them that is raw text to a browser. */
+/* Returns a bit for each element that is raw text to a browser. */
 static unsigned raw_bit(struct str name)
 {
     return str_eqz(name, "script") ? 1 : 2;
 }
 
-/* After the start tag of a script or the like. In HTML a slash at its end means nothing; if no end
- * tag comes, it was meant as in XHTML. */
+/* After the start tag of a script or the like: skip its content. In HTML a slash at the end of the
+ * tag has no meaning; but if no end tag comes, it was meant as in XHTML. */
 static void skip_hidden(struct cleaner *c, struct html_lexer *lx, const struct html_token *t)
 {
     size_t at = lx->at;
@@ -491,7 +491,7 @@ struct str sanitize_html(struct arena *a, struct str html, struct str base)
 
 struct str sanitize_html_within(struct arena *a, struct str html, struct str base, size_t *grown)
 {
-    struct cleaner c; /* the stack is set as it grows */
+    struct cleaner c; /* not cleared: the stack is set as it grows */
     struct arena_mark before = arena_mark(a);
     struct html_lexer *lx;
     struct html_token t;
@@ -533,7 +533,8 @@ struct str sanitize_html_within(struct arena *a, struct str html, struct str bas
     }
     while (c.n_open > 0)
         close_innermost(&c);
-    arena_rewind(a, before); /* names, values and the lexer: often more than the result */
+    /* free names, values and the lexer; they often need more memory than the result */
+    arena_rewind(a, before);
     safe = str_dup(a, str_trim(buf_view(&c.out)));
     buf_release(&c.out);
     return safe;

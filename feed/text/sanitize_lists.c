@@ -1,7 +1,6 @@
-/* feed/text/sanitize_lists.c - what may stay. Close to the lists of the Universal Feed Parser, so
- * that programs that rely on its results find the same; where they differ, ours are stricter on
- * what can run, or know newer harmless elements.
- */
+/* feed/text/sanitize_lists.c - lists of what is allowed. They are close to those of the Universal
+ * Feed Parser, so that programs that rely on its results find the same. Where they differ, ours are
+ * stricter about what can run, or have newer harmless elements. */
 #include "feed/text/html.h"
 #include "feed/text/sanitize_priv.h"
 
@@ -11,7 +10,8 @@
 #include "base/assert.h"
 #include "base/compiler.h"
 
-/* HTML: what text, tables, media and forms need, nothing that runs, embeds or restyles */
+/* HTML elements for text, tables, media and forms; none that run scripts, embed documents or change
+ * the style of the page */
 static const char *const elements[] = {
     "a",          "abbr",       "acronym",  "address",  "area",     "article",
     "aside",      "audio",      "b",        "bdi",      "bdo",      "big",
@@ -289,8 +289,8 @@ static const char *const mathml_attributes[] = {
     "xmlns:xlink",
 };
 
-/* no animation (it can write an href), no use and no foreignObject (they bring in others'
- * markup) */
+/* without animation, which can write an href, and without use and foreignObject, which bring in
+ * markup from elsewhere */
 static const char *const svg_elements[] = {
     "a",
     "circle",
@@ -443,7 +443,7 @@ static const char *const svg_attributes[] = {
     "zoomAndPan",
 };
 
-/* what cannot lay one thing over another nor fetch anything */
+/* properties that cannot place one thing over another, nor fetch anything */
 static const char *const css_properties[] = {
     "azimuth",
     "background-color",
@@ -520,7 +520,7 @@ static const char *const schemes[] = {
     "snews", "ssh",    "svn",    "svn+ssh",  "tel",   "telnet", "wais",  "xmpp",     "ymsg",
 };
 
-/* attributes whose value is followed or fetched */
+/* attributes whose value a browser follows or fetches */
 static const char *const url_attributes[] = {
     "action",        "altimg",     "background", "cite",     "data",   "datasrc",
     "dynsrc",        "href",       "icon",       "longdesc", "lowsrc", "ping",
@@ -528,7 +528,7 @@ static const char *const url_attributes[] = {
     "xlink:arcrole", "xlink:href", "xlink:role", "xml:base",
 };
 
-/* what a browser resolves; the other URL attributes are history and stay as they are */
+/* those of them that browsers resolve; the others are obsolete and stay as they are */
 static const char *const resolved_attributes[] = {
     "href", "src", "cite", "action", "longdesc", "poster", "usemap",
 };
@@ -585,14 +585,15 @@ static const struct {
 #define SLOTS 4096 /* a power of two */
 #define LEN_MAX 32
 
-/* All lists as one hash table with open addressing, the same in every process: made once, from the
- * lists above. */
+/* All lists as one hash table with open addressing. It is made once from the lists above, and is
+ * the same in every process. */
 static struct sanitize_name names[NAMES_MAX];
 static uint16_t slots[SLOTS]; /* index in `names` + 1; 0: free */
 static pthread_once_t names_once = PTHREAD_ONCE_INIT;
 static atomic_bool are_made;
 
-/* The first and the last eight bytes of a name of up to sixteen, in lower case: all of it. */
+/* A name of at most sixteen bytes as its first and its last eight bytes, in lower case. Together
+ * they are the whole name. */
 struct words {
     uint64_t first, last;
 };
@@ -613,7 +614,7 @@ static inline uint64_t load_4(const char *p)
     return w;
 }
 
-/* Eight bytes with the ASCII letters among them in lower case. */
+/* Returns eight bytes with their ASCII letters in lower case. */
 static inline uint64_t lower(uint64_t w)
 {
     const uint64_t ones = 0x0101010101010101, high = ones * 0x80;
@@ -647,7 +648,7 @@ static inline bool is_same(const struct sanitize_name *known, struct str name, s
     return k.first == w.first && k.last == w.last && (name.len <= 16 || str_ieq(known->own, name));
 }
 
-/* The slot of `name`, or the free one where it belongs. */
+/* Returns the slot of `name`, or the free slot where it belongs. */
 static inline size_t find_slot(struct str name)
 {
     struct words w = words_of(name);
@@ -673,7 +674,7 @@ static void make_names(void)
                 names[n].own = name;
                 slots[slot] = (uint16_t)++n;
             }
-            /* one spelling whatever the list */
+            /* a name has the same spelling in all lists */
             ASSERT(str_eq(names[slots[slot] - 1].own, name));
             names[slots[slot] - 1].lists |= 1u << l;
         }

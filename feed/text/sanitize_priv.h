@@ -1,4 +1,4 @@
-/* feed/text/sanitize_priv.h - what sanitize.c asks of its lists and of the style reader. Pure. */
+/* feed/text/sanitize_priv.h - the lists and the style reader, for sanitize.c. Pure, any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,24 +19,24 @@ enum sanitize_list {
     SANITIZE_VOID_ELEMENTS,
     SANITIZE_SCHEMES,
     SANITIZE_URL_ATTRIBUTES,
-    SANITIZE_RESOLVED_ATTRIBUTES, /* of these, those that a browser resolves */
-    SANITIZE_HIDDEN_ELEMENTS,     /* which go with their text */
-    SANITIZE_BLOCKS,              /* whose start tag ends a p */
+    SANITIZE_RESOLVED_ATTRIBUTES, /* those URL attributes that a browser resolves */
+    SANITIZE_HIDDEN_ELEMENTS,     /* elements that are dropped with their text */
+    SANITIZE_BLOCKS,              /* elements whose start tag ends a p */
     SANITIZE_AREAS,               /* svg and math */
-    SANITIZE_FENCES,              /* no end tag within ends an element outside */
+    SANITIZE_FENCES, /* an end tag inside such an element does not end an element outside */
 };
 
-/* A name that stands in one list or more. */
+/* A name that is in at least one list. */
 struct sanitize_name {
     struct str own; /* the spelling of the lists: SVG has mixed case */
     unsigned lists; /* bit per enum sanitize_list */
-    /* Of an element whose end tag may be left out, else 0. The tens are its group (p; list; terms;
-     * table; options). Where an element begins, open ones of its group with its row or a higher one
-     * end. */
+    /* For elements whose end tag may be left out; otherwise 0. The tens are its group (p; list;
+     * terms; table; options). When an element begins, open elements of its group end if their row
+     * is the same or higher. */
     unsigned char row;
 };
 
-/* The name that is spelled `name` in whatever case; NULL when it stands in no list. */
+/* Returns the name with this spelling, in any letter case; NULL when it is in no list. */
 const struct sanitize_name *sanitize_name(struct str name);
 
 static inline bool sanitize_is(const struct sanitize_name *name, enum sanitize_list list)
@@ -44,9 +44,9 @@ static inline bool sanitize_is(const struct sanitize_name *name, enum sanitize_l
     return name != NULL && (name->lists >> list & 1) != 0;
 }
 
-/* True when `name`, in whatever case, stands in the list. */
+/* Returns true when `name`, in any letter case, is in the list. */
 bool sanitize_listed(enum sanitize_list list, struct str name);
 
-/* A style attribute's decoded value with only harmless declarations; empty when nothing is left, or
- * when the value is anything but plain declarations. `svg`: inside an svg element. */
+/* Returns a style attribute's decoded value with only its harmless declarations. Empty when none is
+ * left, or when the value is not a plain list of declarations. `svg`: inside an svg element. */
 struct str sanitize_style(struct arena *a, struct str style, bool svg);

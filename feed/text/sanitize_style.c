@@ -1,8 +1,7 @@
-/* feed/text/sanitize_style.c - style attributes: declarations of listed properties, word for word.
+/* feed/text/sanitize_style.c - style attributes: keeps declarations of listed properties.
  *
- * The rules are those of the Universal Feed Parser, which reads with regular expressions; here one
- * pass over the text does the same without backtracking.
- */
+ * The rules are those of the Universal Feed Parser, which uses regular expressions. Here one pass
+ * over the text does the same without backtracking. */
 #include "feed/text/sanitize_priv.h"
 
 #include "base/ascii.h"
@@ -18,10 +17,10 @@ static bool is_alnum(char c)
     return ascii_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Append `style` to `out` with every url(...) made a space. */
+/* Append `style` to `out`, with a space instead of each url(...). */
 static void cut_urls(struct buf *out, struct str style)
 {
-    size_t unclosed = 0; /* what begins in front of this, a url( in another, is not closed either */
+    size_t unclosed = 0; /* a url( that begins before this offset is not closed */
 
     for (size_t i = 0; i < style.len; i++) {
         struct str rest = str_slice(style, i, style.len);
@@ -41,7 +40,7 @@ static void cut_urls(struct buf *out, struct str style)
             while (n < rest.len && !is_space(rest.ptr[n]) && rest.ptr[n] != ')')
                 n++;
         }
-        if (n == from) { /* not url(x): what remains is for the check below */
+        if (n == from) { /* not url(x): is_plain() refuses what remains */
             buf_putc(out, style.ptr[i]);
             continue;
         }
@@ -61,7 +60,8 @@ static void cut_urls(struct buf *out, struct str style)
     }
 }
 
-/* The offset after the quoted words or the bracketed numbers that begin at s[i]; 0: neither. */
+/* Returns the offset after the quoted words or bracketed numbers that begin at s[i]; 0: there are
+ * none. */
 static size_t group_end(struct str s, size_t i)
 {
     char open = s.ptr[i], close = open == '(' ? ')' : open;
@@ -82,11 +82,11 @@ static bool is_punctuation(char c)
     return c == ':' || c == ';' || c == '.' || c == ',' || c == '#' || c == '%' || c == '!';
 }
 
-/* True when `s` has nothing but letters, digits, plain punctuation, quoted words, bracketed numbers
- * and hyphens between word characters: no escapes, no functions, no comments. */
+/* Returns true when `s` has only letters, digits, plain punctuation, quoted words, bracketed
+ * numbers, and hyphens between word characters. Escapes, functions and comments are refused. */
 static bool is_plain(struct str s)
 {
-    bool word = false; /* the byte before can stand on the left of a hyphen */
+    bool word = false; /* the byte before may be followed by a hyphen */
 
     for (size_t i = 0; i < s.len;) {
         char c = s.ptr[i];
@@ -109,7 +109,8 @@ static bool is_plain(struct str s)
     return true;
 }
 
-/* A colour, or a size with at most two digits before and after the point: 9999em hides a page. */
+/* Returns true for a colour, or for a size with at most two digits before and after the point,
+ * because 9999em would hide a page. */
 static bool is_measure(struct str v)
 {
     static const char *const units[] = {"",   "cm", "em", "ex", "in", "mm",
@@ -172,7 +173,7 @@ static bool is_allowed(struct str prop, struct str value, bool svg)
     return svg && sanitize_is(name, SANITIZE_SVG_CSS_PROPERTIES);
 }
 
-/* Split one declaration; false when it is none. */
+/* Split one declaration into property and value. False: it is not a declaration. */
 static bool read_declaration(struct str part, struct str *prop, struct str *value)
 {
     ssize_t colon = str_chr(part, ':');

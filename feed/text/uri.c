@@ -1,12 +1,12 @@
-/* feed/text/uri.c - RFC 3986 section 5.2 on slices. Nothing is decoded, encoded or rejected: what a
- * publisher wrote stays as it is, only its missing front is taken from the base. */
+/* feed/text/uri.c - RFC 3986 section 5.2 on slices. Nothing is decoded, encoded or rejected. What a
+ * publisher wrote stays as it is; only its missing beginning is taken from the base. */
 #include "feed/text/uri.h"
 
 #include "base/ascii.h"
 #include "feed/text/iri.h"
 
 struct uri_parts {
-    struct str scheme, authority, path, query, fragment; /* null when the part is absent */
+    struct str scheme, authority, path, query, fragment; /* null when the part is missing */
 };
 
 bool uri_is_absolute(struct str ref)
@@ -50,13 +50,15 @@ bool uri_is_base(struct str s)
            (!str_is_null(p.authority) || str_starts(p.path, STR("/")));
 }
 
-/* Section 5.2.4, in place: path[0..len) without "." and ".." segments. */
+/* RFC 3986 section 5.2.4: remove "." and ".." segments from path[0..len), in place. Returns the new
+ * length. */
 static size_t remove_dots(char *path, size_t len)
 {
     size_t in = 0, out = 0;
 
     while (in < len) {
-        size_t end = in + 1; /* of the segment, which begins with its slash if it has one */
+        /* end of the segment; a segment begins with its slash, if it has one */
+        size_t end = in + 1;
 
         while (end < len && path[end] != '/')
             end++;
@@ -85,7 +87,7 @@ static char *put(char *at, struct str s)
     return at + s.len;
 }
 
-/* "http:///host/" is a web address with a slash too many. */
+/* "http:///host/" is a web address with one slash too many. */
 static struct str without_extra_slashes(struct arena *a, struct str s)
 {
     size_t from = 0;

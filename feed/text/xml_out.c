@@ -1,7 +1,9 @@
-/* feed/text/xml_out.c - escaping in one place: runs are copied, the rest is looked up by byte. */
+/* feed/text/xml_out.c - escapes XML in one place. Runs are copied; other bytes are looked up in a
+ * table. */
 #include "feed/text/xml_out.h"
 
-/* 1: escape in text and attributes; 2: in attributes only; 3: never leaves; 4: look closer. */
+/* 1: escape in text and attributes; 2: in attributes only; 3: left out; 4: depends on the bytes
+ * that follow. */
 static const unsigned char classes[256] = {
     [0] = 3,   [1] = 3,    [2] = 3,    [3] = 3,   [4] = 3,    [5] = 3,    [6] = 3,    [7] = 3,
     [8] = 3,   ['\t'] = 2, ['\n'] = 2, [11] = 3,  [12] = 3,   ['\r'] = 1, [14] = 3,   [15] = 3,

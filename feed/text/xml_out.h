@@ -1,25 +1,24 @@
-/* feed/text/xml_out.h - XML text written piece by piece into a buffer, always well-formed
- * characters.
+/* feed/text/xml_out.h - writes XML piece by piece into a buffer. Pure, any thread.
  *
- * What XML 1.0 forbids (controls, U+FFFE, U+FFFF, broken UTF-8) is left out. Names are ours and
- * written as they are. Pure.
- */
+ * Characters that XML 1.0 forbids (controls, U+FFFE, U+FFFF, broken UTF-8) are left out. Names are
+ * written as they are, so they must be our own. */
 #pragma once
 
 #include "base/buf.h"
 #include "base/str.h"
 
-/* Character data: `&`, `<`, `>` escaped, CR as a reference. */
+/* Write character data: `&`, `<` and `>` are escaped, CR becomes a reference. */
 void xml_text(struct buf *out, struct str s);
 
-/* An attribute value without its quotes: as xml_text, and quotes, tabs and line ends too. */
+/* Write an attribute value without its quotes: as xml_text(), and quotes, tabs and line ends are
+ * escaped, too. */
 void xml_attr_text(struct buf *out, struct str s);
 
-/* ` name="value"`; nothing when `value` is null. */
+/* Write ` name="value"`; nothing when `value` is null. */
 void xml_attr(struct buf *out, const char *name, struct str value);
 
-/* `<name>text</name>` and a line end; nothing when `text` is null. */
+/* Write `<name>text</name>` and a line end; nothing when `text` is null. */
 void xml_element(struct buf *out, const char *name, struct str text);
 
-/* The same with attributes in its start tag: `attrs` is XML, a blank in front of each. */
+/* The same with attributes in the start tag. `attrs` is XML, with a space before each attribute. */
 void xml_element_at(struct buf *out, const char *name, struct str text, struct str attrs);

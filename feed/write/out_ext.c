@@ -1,11 +1,12 @@
-/* feed/write/out_ext.c - the foreign elements that may leave, and the elements of Dublin Core and
- * Media RSS for what a format cannot say itself. */
+/* feed/write/out_ext.c - decides which foreign elements are written, and writes elements of Dublin
+ * Core and Media RSS for members that the format has no element for. */
 #include "base/compiler.h"
 #include "feed/text/fragment.h"
 #include "feed/text/xml_out.h"
 #include "feed/write/writer_priv.h"
 
-/* Rows: namespace, local name (NULL: all of the namespace), uses that must not have it. */
+/* Rows: namespace, local name (NULL: the whole namespace), and the uses in which it must not be
+ * written. */
 #define IN_ATOM (1u << EXT_ATOM_HEAD | 1u << EXT_ATOM_ENTRY)
 #define IN_RSS (1u << EXT_RSS_HEAD | 1u << EXT_RSS_ITEM)
 static const struct {
@@ -49,7 +50,7 @@ void out_ext_write(struct buf *out, struct str ext, enum ext_use use)
     }
 }
 
-/* Is there an element of this name among the foreign ones? */
+/* Returns true when the fragment has an element with this name. */
 static bool has_element(struct str ext, const char *ns, const char *local)
 {
     struct fragment_element el;

@@ -1,15 +1,16 @@
-/* feed/write/out_ids.c - which id and which time an entry or a feed leaves with, in all formats. */
+/* feed/write/out_ids.c - the ids and times with which entries and feeds are written, in all
+ * formats. */
 #include "base/digest.h"
 #include "feed/text/date.h"
 #include "feed/text/iri.h"
 #include "feed/write/writer_priv.h"
 
-/* RFC 9562: the namespace of names that are URLs. */
+/* The namespace for names that are URLs (RFC 9562). */
 static const unsigned char ns_url[16] = {0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1,
                                          0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
 
-/* What the id's scheme asks for beside that ("urn:e1" lacks a namespace) is the publisher's affair:
- * readers compare ids, so they must find the one that was published. */
+/* Other rules of the id's scheme are not checked (the namespace in "urn:e1" is missing). Readers
+ * compare ids, so they must get the id that was published. */
 bool out_is_atom_id(struct arena *a, struct str s)
 {
     return iri_is_permanent(s) && !iri_is_script(s) && str_eq(iri_escape(a, s, false), s);
@@ -27,7 +28,7 @@ struct str feed_entry_iri(struct arena *a, struct str id_url, struct str uid)
 {
     if (out_is_atom_id(a, uid))
         return uid;
-    /* a line end stands in no URL: no two pairs give the same name */
+    /* a URL has no line end, so two different pairs never give the same name */
     return uuid_of(a, str_printf(a, "%.*s\n%.*s", STR_ARG(id_url), STR_ARG(uid)));
 }
 

@@ -1,4 +1,4 @@
-/* feed/write/out_parts.c - the object form read for output. */
+/* feed/write/out_parts.c - reads the object form for output. */
 #include "feed/write/writer_priv.h"
 
 #include "base/compiler.h"
@@ -9,10 +9,10 @@
 #include "feed/text/sanitize_priv.h"
 #include "feed/text/uri.h"
 
-#define LINKS_MAX 256 /* of one entry; each is compared with those before */
+#define LINKS_MAX 256 /* of one entry; each is compared with all before it */
 #define TAGS_MAX 256
 
-/* Null for what is empty or blank. */
+/* Returns null for an empty or blank text. */
 static struct str some(struct str s)
 {
     s = str_trim(s);
@@ -32,7 +32,8 @@ static bool is_html_type(struct str type)
            str_ieqz(type, "html") || str_ieqz(type, "xhtml");
 }
 
-/* BCP 47 in outline: subtags of letters and digits, at most eight each. */
+/* Returns the text if it looks like a language tag (BCP 47): subtags of letters and digits, each of
+ * at most eight characters. Otherwise null. */
 static struct str language(struct str s)
 {
     size_t n = 0;
@@ -50,7 +51,7 @@ static struct str language(struct str s)
     return n == 0 ? STR_NULL : s;
 }
 
-/* A text construct: `key` and its `key_detail`. */
+/* Read a text construct: the members `key` and `key`_detail. */
 static struct part_text read_text(struct arena *a, const struct value *obj, const char *key)
 {
     const struct value *detail = value_get(obj, str_printf(a, "%s_detail", key));
@@ -60,12 +61,12 @@ static struct part_text read_text(struct arena *a, const struct value *obj, cons
     t.value = some(value_get_textz(detail, "value"));
     if (str_is_null(t.value))
         t.value = some(value_get_text(obj, str_from(key)));
-    /* HTML without any markup is plain text, and simpler said so */
+    /* HTML without markup is written as plain text, which is simpler */
     t.html = has_markup(t.value) && (type.len == 0 || is_html_type(type));
     return t;
 }
 
-/* `x/y` of a media type, or null. */
+/* Returns the `x/y` of a media type, or null. */
 static struct str media_type(struct str s)
 {
     struct str type = some(s);
@@ -85,8 +86,8 @@ static struct str media_type(struct str s)
     return slash ? type : STR_NULL;
 }
 
-/* Can it be Atom's content: one element, which says its namespace, and nothing beside it? Nothing
- * that a browser or an XML tool acts on leaves so. */
+/* Returns true when the XML can be Atom's content: a single element that declares its namespace,
+ * with nothing beside it, and without elements on which a browser or an XML tool acts. */
 static bool is_fit_xml(struct str xml, struct str text)
 {
     static const char *const barred[] = {
@@ -104,8 +105,8 @@ static bool is_fit_xml(struct str xml, struct str text)
     return true;
 }
 
-/* The best of the contents: one that the summary does not say already before one that it does, HTML
- * before text, the longer one. */
+/* Choose the best content: one that differs from the summary before one that is the same, HTML
+ * before text, and the longer one. */
 static void read_content(const struct value *obj, struct out_parts *v)
 {
     const struct value *list = value_getz(obj, "content"), *more = value_getz(obj, "summaries");
@@ -140,7 +141,7 @@ static void read_content(const struct value *obj, struct out_parts *v)
     }
 }
 
-/* A summary that was made from a content (feed/identity/complete.h) is of the content's type. */
+/* A summary that was made from the content (feed/identity/complete.h) has the content's type. */
 static void summary_like_content(const struct value *obj, struct out_parts *v)
 {
     const struct value *list = value_getz(obj, "content");
@@ -157,7 +158,7 @@ static void summary_like_content(const struct value *obj, struct out_parts *v)
     }
 }
 
-/* A reference fit to be printed, or null. */
+/* Returns a reference that may be written, or null. */
 static struct str read_href(struct arena *a, struct str href, struct str base)
 {
     struct str scheme;
@@ -185,9 +186,9 @@ static int64_t length_of(const struct value *link)
     return n;
 }
 
-/* Relations that may leave with an entry or a head: absolute ones, and those that are registered
- * for documents like these. What concerns paging, archives, hubs and the address of the document is
- * the middleware's own to say, not the publisher's. */
+/* Returns true for relations that may be written for an entry or a head: absolute ones, and
+ * registered ones that make sense there. Links for paging, archives, hubs and the document's own
+ * address are set by Feedmill, not by the publisher. */
 static bool is_relation(struct str rel, bool head)
 {
     static const char *const names[] = {"about",
@@ -251,8 +252,8 @@ static bool is_relation(struct str rel, bool head)
     return false;
 }
 
-/* Add a link unless one says the same: two alternates of one type and language, or the same
- * relation to the same target. */
+/* Add a link, unless there is an equal one: an alternate with the same type and language, or the
+ * same relation to the same target. */
 static void add_link(struct out_parts *v, struct part_link l)
 {
     bool alternate = str_eqz(l.rel, "alternate");
@@ -303,13 +304,14 @@ static void read_links(struct arena *a, const struct value *obj, struct str base
                               .at = SIZE_MAX};
 
     v->links = ARENA_ARRAY(a, struct part_link, LINKS_MAX);
-    /* `link` is the one to show: it comes first, with what `links` knows of it */
+    /* `link` is the one to show, so it comes first, with the details that `links` has for it */
     for (size_t i = 0; i < value_len(links) && i < LINKS_MAX; i++) {
         struct part_link l = read_link(a, value_at(links, i), base, NULL);
         l.at = i;
         if (str_eqz(l.rel, "alternate") && str_eq(l.href, first.href)) {
             first = l;
-            if (!str_is_null(l.title)) /* RSS's link has none, the atom:link after it has */
+            /* RSS's link cannot have a title, so an atom:link follows it */
+            if (!str_is_null(l.title))
                 break;
         }
     }
@@ -333,7 +335,7 @@ static void read_links(struct arena *a, const struct value *obj, struct str base
                                    .at = SIZE_MAX});
 }
 
-/* `x@y` without blanks, or null. */
+/* Returns `x@y` if it has no spaces, or null. */
 static struct str email_of(struct str s)
 {
     ssize_t at;
@@ -350,7 +352,7 @@ static struct str email_of(struct str s)
     return s;
 }
 
-/* False when nothing can stand as a name. */
+/* Read a person. False: nothing can be used as a name. */
 static bool read_person(struct arena *a, const struct value *p, struct str base,
                         struct part_person *out)
 {
@@ -471,7 +473,7 @@ void out_parts_read(struct arena *a, const struct value *obj, struct str ext, st
     out->generator_version = some(value_get_textz(generator, "version"));
     out->publisher = some(value_get_textz(obj, "publisher"));
     out->created = some(value_get_textz(obj, "created"));
-    /* a description and a content that say the same are one */
+    /* a description that is the same as the content is left out */
     if (!str_is_null(out->summary.value) && str_eq(out->summary.value, out->content.value)) {
         out->summary.value = STR_NULL; /* it was made from the content */
         out->is_summary_content = true;

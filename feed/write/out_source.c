@@ -1,10 +1,10 @@
-/* feed/write/out_source.c - the source that the publisher named for an entry. */
+/* feed/write/out_source.c - reads the source that the publisher gave for an entry. */
 #include "feed/text/date.h"
 #include "feed/text/iri.h"
 #include "feed/text/uri.h"
 #include "feed/write/writer_priv.h"
 
-/* The address of the feed that an entry was taken from: RSS's url, or Atom's self link. */
+/* Returns the URL of the feed from which the entry was taken: RSS's url, or Atom's self link. */
 static struct str source_url(struct arena *a, const struct value *source, struct str base)
 {
     const struct value *links = value_getz(source, "links");
@@ -33,7 +33,7 @@ bool out_source_read(struct arena *a, const struct value *obj, struct str base,
                               .updated_at = date_of_nine(value_getz(source, "updated_parsed"))};
     id = str_trim(value_get_textz(source, "id"));
     if (str_is_null(feed->url) && str_is_null(out->link) && !out_is_atom_id(a, id))
-        return false; /* nothing that says which */
+        return false; /* nothing tells which feed it is */
     if (str_is_null(out->title.value))
         out->title.value =
             out_feed_name(a, STR_NULL, str_is_null(feed->url) ? out->link : feed->url);

@@ -1,8 +1,8 @@
-/* feed/write/write_activities.c - ActivityStreams 1.0 (JSON) collections: the stream form of Smart
- * Feeds.
+/* feed/write/write_activities.c - collections of ActivityStreams 1.0 (JSON), for the streams of
+ * Smart Feeds.
  *
- * An item is the activity of posting an entry, which stands whole in `object`; a deleted one keeps
- * its place without its content. */
+ * An item is the activity of posting an entry; the entry is in `object`. The item of a deleted
+ * entry keeps its position, but has no content. */
 #include "feed/text/iri.h"
 #include "feed/text/json.h"
 #include "feed/write/writer_priv.h"
@@ -31,7 +31,7 @@ static struct value *object_of(struct arena *a, const char *type)
     return o;
 }
 
-/* Who posted: the first author, else the feed. */
+/* Returns who posted the entry: its first author, or else the feed. */
 static struct value *actor_of(struct arena *a, const struct out_parts *v,
                               const struct out_feed *feed)
 {
@@ -108,7 +108,7 @@ static struct value *whole_object(struct arena *a, const struct out_entry *e,
 static struct value *item_of(struct arena *a, const struct out_entry *e)
 {
     struct value *item = value_dict(a), *object, *provider;
-    struct str id = out_entry_iri(a, e); /* the item may have one of its own */
+    struct str id = out_entry_iri(a, e); /* the item may have another id */
     bool deleted = e->kind == OUT_EMPTY;
     struct out_parts v;
 

@@ -1,4 +1,4 @@
-/* feed/write/write_atom.c - Atom 1.0 (RFC 4287): what leaves is valid whatever came in. */
+/* feed/write/write_atom.c - Atom 1.0 (RFC 4287). The output is valid whatever the input was. */
 #include "feed/text/html.h"
 #include "feed/text/iri.h"
 #include "feed/text/uri.h"
@@ -99,7 +99,8 @@ static void write_own_links(struct buf *out, const struct out_entry *e)
         write_link_to(out, e->links[i].rel, e->links[i].type, e->links[i].href);
 }
 
-/* Does the document name itself in the entry? Then the publisher's own name for it stays out. */
+/* Returns true when the entry gets a link to the document itself. Then the publisher's own such
+ * link is left out. */
 static bool names_itself(const struct out_entry *e)
 {
     for (size_t i = 0; i < e->n_links; i++)
@@ -172,8 +173,8 @@ void atom_source(struct arena *a, struct buf *out, const struct out_feed *feed,
     buf_puts(out, "</source>\n");
 }
 
-/* Where an entry of a merged document comes from: the head of its feed. An entry that its feed took
- * from elsewhere says so by itself. */
+/* Write the source of an entry in a merged document: the head of its feed. If the feed took the
+ * entry from another feed, the entry has a source already. */
 static void write_source(struct arena *a, struct buf *out, const struct out_doc *doc,
                          const struct out_entry *e, const struct value *obj)
 {
@@ -197,9 +198,9 @@ static void write_source(struct arena *a, struct buf *out, const struct out_doc 
     }
 }
 
-/* Summary, foreign elements and content. An entry without an alternate link has content, whatever
- * there is. The foreign elements stand between them: what the parser takes a summary among them for
- * (members.c) depends on what came before. */
+/* Write summary, foreign elements and content. An entry without an alternate link always gets a
+ * content. The foreign elements come between summary and content, because what the parser does with
+ * a summary among them (members.c) depends on what came before. */
 static void write_body(struct arena *a, struct buf *out, const struct out_parts *v, struct str ext,
                        struct str lang)
 {
@@ -210,8 +211,10 @@ static void write_body(struct arena *a, struct buf *out, const struct out_parts 
 
     if (v->is_summary_content &&
         (str_find(ext, STR("summary")) >= 0 || str_find(ext, STR("description")) >= 0))
-        summary = content;                       /* or one of those would be read as the summary */
-    if (elsewhere && str_is_null(summary.value)) /* RFC 4287, 4.1.2: src asks for a summary */
+        /* otherwise a foreign element would be read as the summary */
+        summary = content;
+    /* RFC 4287, 4.1.2: an entry with src must have a summary */
+    if (elsewhere && str_is_null(summary.value))
         summary = (struct part_text){.value = parts_title(a, v), .lang = STR_NULL};
     if (!elsewhere && !is_xml && str_is_null(content.value) && str_is_null(v->link)) {
         content = summary;
@@ -239,7 +242,7 @@ static void write_body(struct arena *a, struct buf *out, const struct out_parts 
     atom_text(a, out, "content", content, lang, kept);
 }
 
-/* A deletion, or a metadata record: no text but a title. */
+/* Write a deletion or a metadata record, which has no text except the title. */
 static void write_bare_entry(struct arena *a, struct buf *out, const struct out_doc *doc,
                              const struct out_entry *e, struct str lang)
 {
@@ -383,7 +386,8 @@ void write_atom(struct buf *out, const struct out_doc *doc)
 
 void write_atom_entry(struct buf *out, const struct out_entry *e)
 {
-    struct out_doc doc = {.merged = true, .title = STR_NULL, .id = STR_NULL}; /* with its source */
+    /* the entry gets its source */
+    struct out_doc doc = {.merged = true, .title = STR_NULL, .id = STR_NULL};
     struct buf entry = BUF_INIT(BUF_ANY);
     struct arena a = ARENA_INIT;
 

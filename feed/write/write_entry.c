@@ -1,6 +1,5 @@
-/* feed/write/write_entry.c - one entry as a document: for clients that ask for the content of a
- * metadata record.
- */
+/* feed/write/write_entry.c - writes one entry as a document, for clients that ask for the content
+ * of a metadata record. */
 #include "feed/text/iri.h"
 #include "feed/text/json.h"
 #include "feed/text/xml_out.h"
@@ -16,8 +15,8 @@ static void write_line(struct buf *out, struct str by, struct str date)
     buf_puts(out, "</p>\n");
 }
 
-/* The content was sanitized when it came in, unless somebody switched that off for its feed: so the
- * answer that carries the page forbids scripts, too. */
+/* The content was made safe when it was stored, unless that was switched off for its feed. So the
+ * answer with this page must also forbid scripts. */
 static void write_page(struct buf *out, const struct out_entry *e)
 {
     struct arena a = ARENA_INIT;

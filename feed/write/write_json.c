@@ -1,13 +1,13 @@
-/* feed/write/write_json.c - the object form as JSON: stored entry texts copied, not parsed.
+/* feed/write/write_json.c - the object form as JSON. Stored entries are copied as text, without
+ * parsing.
  *
- * Stored entries are complete (feed/identity/complete.h). In merged output each says where it comes
- * from: a look at the top level of the text tells whether it does so already.
- */
+ * Stored entries are complete (feed/identity/complete.h). In merged output each entry needs its
+ * source. A scan of the top level of its text shows whether it has one. */
 #include "feed/text/html.h"
 #include "feed/text/json.h"
 #include "feed/write/writer_priv.h"
 
-/* The offset after the string that begins with the quote at i. */
+/* Returns the offset after the string whose first quote is at i. */
 static size_t string_end(struct str s, size_t i)
 {
     for (i++; i < s.len; i++) {
@@ -19,12 +19,13 @@ static size_t string_end(struct str s, size_t i)
     return s.len;
 }
 
-/* Does the top level of a JSON object have a member `source`? *any: has it one at all? */
+/* Returns true when the top level of a JSON object has a member `source`. *any: the object has at
+ * least one member. */
 static bool has_source(struct str json, bool *any)
 {
     bool found = false;
     int depth = 0;
-    bool key = false; /* a string here is a key */
+    bool key = false; /* the next string is a key */
 
     *any = false;
     for (size_t i = 0; i < json.len;) {
@@ -61,7 +62,7 @@ static void put_member(struct buf *out, bool *comma, const char *name, struct st
     json_write_text(out, text);
 }
 
-/* The source of an entry in merged output: enough to show and to ask for the feed. */
+/* Write the source of an entry in merged output: enough to show it and to ask for its feed. */
 static void write_source(struct arena *a, struct buf *out, const struct out_feed *feed)
 {
     struct out_parts v;
@@ -121,7 +122,7 @@ static void write_entries(struct buf *out, const struct out_doc *doc)
     arena_release(&ids);
 }
 
-/* The head: a single feed's own dict, a merged document's made up. */
+/* Write the head: the dict of the single feed, or one made for the merged document. */
 static void write_head(struct arena *a, struct buf *out, const struct out_doc *doc,
                        const struct out_feed *feed)
 {

@@ -6,7 +6,7 @@
 #include "feed/text/names.h"
 #include "feed/write/writer_priv.h"
 
-#define NAMESPACES_MAX 1024 /* of one document */
+#define NAMESPACES_MAX 1024 /* at most, of one document */
 
 static void put_text(struct arena *a, struct value *dict, const char *key, struct str text)
 {
@@ -62,7 +62,7 @@ static void put_attachments(struct arena *a, struct value *dict, const struct ou
     }
 }
 
-/* external_url: a page elsewhere that the entry is about. */
+/* external_url is a page of another site that the entry is about. */
 static void put_external(struct arena *a, struct value *dict, const struct out_parts *v)
 {
     for (size_t i = 0; i < v->n_links; i++) {
@@ -73,7 +73,7 @@ static void put_external(struct arena *a, struct value *dict, const struct out_p
     }
 }
 
-/* Exactly one of content_html and content_text; summary only beside a content. */
+/* Write either content_html or content_text. A summary is written only together with a content. */
 static void put_body(struct arena *a, struct value *dict, const struct out_parts *v)
 {
     const struct part_text *body = &v->content;
@@ -90,11 +90,12 @@ static void put_body(struct arena *a, struct value *dict, const struct out_parts
 
 /* ---------------------------------------------------------------- extensions (JF-10)
  *
- * An object `_prefix` holds what XML feeds say in elements of that prefix, in the object form
- * without the prefix: `itunes_duration` is `_itunes`.`duration`. `_namespaces` of the feed says
- * what the prefixes mean. Two of them are ours: `_atom` has what Atom can say and JSON Feed cannot,
- * texts as HTML;
- * `_feedmill` has elements without a namespace. json_feed.c reads all of it back. */
+ * An object `_prefix` has the members that XML feeds have as elements of that prefix, in the object
+ * form without the prefix: `itunes_duration` is `_itunes`.`duration`. `_namespaces` of the feed
+ * says what the prefixes mean. Two of them are ours: `_atom` has what Atom can say and JSON Feed
+ * cannot, with texts as HTML; `_feedmill` has elements without a namespace. json_feed.c reads all
+ * of this.
+ */
 
 static struct value *object_at(struct arena *a, struct value *dict, const char *key)
 {
@@ -124,7 +125,7 @@ static void put_persons(struct arena *a, struct value *dict, const char *key,
         value_push(a, value_list_at(a, dict, str_from(key)), person_of(a, &list[i]));
 }
 
-/* Nothing but a relation and an address. */
+/* Returns true when the link has only a relation and a URL. */
 static bool is_bare(const struct part_link *l)
 {
     return str_is_null(l->title) && str_is_null(l->hreflang) && l->length < 0 &&
@@ -144,7 +145,7 @@ static void put_links(struct arena *a, struct value *item, const struct out_part
             (str_eqz(l->rel, "replies") && str_eq(l->href, v->comments)) ||
             (str_eqz(l->rel, "alternate") && str_eq(l->href, v->link) && iri_is_http(l->href) &&
              is_bare(l)))
-            continue; /* a member of JSON Feed says it */
+            continue; /* JSON Feed has a member for it */
         o = value_dict(a);
         put_text(a, o, "rel", l->rel);
         put_text(a, o, "href", l->href);
@@ -172,7 +173,7 @@ static void put_categories(struct arena *a, struct value *item, const struct out
     }
 }
 
-/* A text that is more than the words JSON Feed takes of it. */
+/* Write a text as HTML when JSON Feed gets only its words. */
 static void put_html(struct arena *a, struct value *item, const char *key, struct part_text t,
                      bool always)
 {
@@ -240,7 +241,7 @@ static void put_atom(struct arena *a, struct value *item, const struct value *ob
     put_source(a, item, obj, e);
 }
 
-/* Members that the view has read, and what follows from them. */
+/* Members that out_parts_read() uses, and members derived from them. */
 static bool is_read(struct str key)
 {
     static const char *const names[] = {
@@ -264,7 +265,7 @@ static void put_extensions(struct arena *a, struct value *item, const struct val
         const char *name = "_feedmill";
         if (is_read(key))
             continue;
-        if (at == 0) { /* an extension as it came */
+        if (at == 0) { /* an extension, which is written unchanged */
             if (obj->members[i].val->kind == VAL_DICT)
                 value_set(a, item, key, obj->members[i].val);
             continue;
@@ -279,7 +280,7 @@ static void put_extensions(struct arena *a, struct value *item, const struct val
     }
 }
 
-/* The prefixes of all feeds in the document; the last one counts. */
+/* Collect the prefixes of all feeds in the document. If they differ, the last one counts. */
 static struct value *namespaces_of(struct arena *a, const struct out_doc *doc)
 {
     struct value *all = value_dict(a);

@@ -1,10 +1,11 @@
-/* feed/write/write_rss.c - RSS 2.0 after the Advisory Board's specification and profile. */
+/* feed/write/write_rss.c - RSS 2.0, by the Advisory Board's specification and profile. */
 #include "feed/text/html.h"
 #include "feed/text/iri.h"
 #include "feed/text/xml_out.h"
 #include "feed/write/writer_priv.h"
 
-/* A reference as RSS wants it: ASCII, http(s) or what else readers follow. */
+/* Returns a reference as RSS needs it: in ASCII, and http(s) or another scheme that readers
+ * follow. */
 static struct str ascii(struct arena *a, struct str href)
 {
     return str_is_null(href) ? href : iri_escape(a, href, true);
@@ -36,8 +37,8 @@ static void write_date(struct buf *out, const char *name, int64_t at, struct str
     xml_element_at(out, name, str_from(text), kept);
 }
 
-/* RSS has no way to say of a title whether it is HTML. One that could be misread stands once more
- * as Atom's, which says it; in front, since the first one counts. */
+/* RSS cannot say whether a title is HTML. A title that could be misread is also written as Atom's
+ * title, which says it. That comes first, because parsers take the first title. */
 static void write_title(struct arena *a, struct buf *out, const struct out_parts *v,
                         struct str title)
 {
@@ -48,7 +49,7 @@ static void write_title(struct arena *a, struct buf *out, const struct out_parts
     xml_element_at(out, "title", title.len == 0 ? STR_NULL : title, kept);
 }
 
-/* What the simplest of programs know as an address. */
+/* Returns true for mail addresses that even the simplest programs recognise. */
 static bool is_plain_email(struct str s)
 {
     ssize_t at = str_chr(s, '@');
@@ -66,9 +67,9 @@ static bool is_plain_email(struct str s)
     return at > 0 && dot > at + 1 && (size_t)dot + 2 < s.len;
 }
 
-/* `author` is an address with a name; an author without one is a dc:creator. One author at
- * most. An author of whom more is known is an atom:author as well, which the parser takes for the
- * same person. */
+/* Write at most one `author`, which is a mail address with a name. An author without an address
+ * becomes a dc:creator. When more is known of an author, an atom:author is added, which the parser
+ * merges with the first. */
 static void write_authors(struct arena *a, struct buf *out, const struct out_parts *v, bool head)
 {
     const char *name = head ? "managingEditor" : "author";
@@ -116,7 +117,8 @@ static void write_tags(struct buf *out, const struct out_parts *v)
     }
 }
 
-/* Links but for the first alternate, which is `link`, and the first enclosure, which is RSS's. */
+/* Write all links except the first alternate, which is RSS's `link`, and the first enclosure, which
+ * is RSS's `enclosure`. */
 static void write_links(struct arena *a, struct buf *out, const struct out_parts *v,
                         struct str title)
 {
@@ -128,9 +130,9 @@ static void write_links(struct arena *a, struct buf *out, const struct out_parts
         if (str_eqz(l->rel, "alternate") && str_eq(l->href, v->link) &&
             (str_is_null(l->type) || str_eqz(l->type, "text/html")) && str_is_null(l->hreflang) &&
             (str_is_null(l->title) || str_eq(l->title, title)))
-            continue; /* all of it is in `link`, and `title` */
+            continue; /* all of it is in `link` and `title` already */
         if (str_eqz(l->rel, "replies") && str_eq(l->href, v->comments))
-            continue; /* likewise in `comments` */
+            continue; /* all of it is in `comments` already */
         if (!str_eqz(l->rel, "enclosure") || enclosed || !iri_is_http(l->href)) {
             write_atom_link(a, out, l, kept);
             continue;
@@ -156,7 +158,7 @@ static void write_source(struct arena *a, struct buf *out, struct str url, struc
     buf_puts(out, "</source>\n");
 }
 
-/* Has a source more to tell than an address and a title? */
+/* Returns true when more is known of a source than a URL and a title. */
 static bool is_rich_source(const struct value *source)
 {
     for (size_t i = 0; i < value_len(source); i++) {
@@ -167,7 +169,8 @@ static bool is_rich_source(const struct value *source)
     return false;
 }
 
-/* `source` names a feed and its address; the rest of what is known of it is told by Atom's. */
+/* `source` has the name and URL of a feed. Anything else that is known of it is written as Atom's
+ * source. */
 static void write_sources(struct arena *a, struct buf *out, const struct out_doc *doc,
                           const struct out_entry *e, const struct value *obj)
 {
@@ -186,9 +189,9 @@ static void write_sources(struct arena *a, struct buf *out, const struct out_doc
     }
 }
 
-/* Description, foreign elements and content, in this order for the parser's sake: see
- * write_atom.c. A content without a summary is the description too, for the many programs that know
- * nothing else. */
+/* Write description, foreign elements and content. The order matters to the parser; see
+ * write_atom.c. When there is no summary, the content is written as description, too, because many
+ * programs know only that. */
 static void write_body(struct arena *a, struct buf *out, const struct out_parts *v, struct str ext)
 {
     struct str content = part_html(a, v->content), summary = part_html(a, v->summary);
@@ -250,7 +253,7 @@ static void write_item(struct arena *a, struct buf *out, const struct out_doc *d
     buf_puts(out, "</item>\n");
 }
 
-/* A deletion, or a metadata record: no text but a title. */
+/* Write a deletion or a metadata record, which has no text except the title. */
 static void write_bare_item(struct arena *a, struct buf *out, const struct out_entry *e)
 {
     struct str title = STR("Deleted");

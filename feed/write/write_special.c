@@ -1,5 +1,6 @@
-/* feed/write/write_special.c - what only archives and streams hold: times to the microsecond,
- * tombstones (RFC 6721), and the kept of feed histories (RFC 5005, Feed History draft-00). */
+/* feed/write/write_special.c - parts that only archive documents and streams have: times to the
+ * microsecond, tombstones (RFC 6721), cursors, and the kind of a feed history (RFC 5005, Feed
+ * History draft-00). */
 #include "feed/text/fragment.h"
 #include "feed/text/xml_out.h"
 #include "feed/write/writer_priv.h"
@@ -28,7 +29,7 @@ void out_history_write(struct buf *out, const struct out_doc *doc)
         buf_puts(out, "<fh:archive xmlns:fh=\"" NS_HISTORY "\"/>\n");
     if (doc->state == OUT_PLAIN)
         return;
-    /* as draft 0 writes it, and as draft 4 does, whose readers look for an element */
+    /* in the form of draft 0, and in that of draft 4, whose readers look for this element */
     buf_printf(out, "<fh:Stateful xmlns:fh=\"" NS_HISTORY "\">%d</fh:Stateful>\n",
                doc->state == OUT_STATEFUL);
     buf_printf(out, "<fh:incremental xmlns:fh=\"" NS_HISTORY "\">%s</fh:incremental>\n",
@@ -41,8 +42,8 @@ void out_history_write(struct buf *out, const struct out_doc *doc)
         }
 }
 
-/* The publisher's own element, which tells by whom and why, with our ref and time in its tag; `tag`
- * is cut at the two values. */
+/* Write the publisher's own tombstone, which says by whom and why the entry was deleted, with our
+ * ref and time in its tag. The tag is cut at these two values. */
 static void write_own_tombstone(struct buf *out, const struct fragment_element *el, struct str ref,
                                 struct str when)
 {

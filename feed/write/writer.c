@@ -1,4 +1,4 @@
-/* feed/write/writer.c - which writer writes a format. */
+/* feed/write/writer.c - see writer.h. */
 #include "feed/write/writer.h"
 
 #include "base/assert.h"

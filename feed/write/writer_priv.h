@@ -77,8 +77,8 @@ struct str part_html(struct arena *a, struct part_text t);
  * "Untitled". */
 struct str parts_title(struct arena *a, const struct out_parts *v);
 
-/* Can `s` be an atom:id as it stands: an absolute IRI without a byte that would have to be escaped
- * (RFC 4287 section 4.2.6)? */
+/* Returns true when `s` can be an atom:id unchanged: it is an absolute IRI without a byte that must
+ * be escaped (RFC 4287 section 4.2.6). */
 bool out_is_atom_id(struct arena *a, struct str s);
 
 /* The name to use when no author is named: the feed's title, else its host. */
