@@ -1,5 +1,5 @@
-/* notifier/announcer.c - from commit notices to a batch that is read on a reader thread, to one
- * POST for each feed and server. */
+/* notifier/announcer.c - see announcer.h. Commit notices are collected into a batch, which is read
+ * on a reader thread. Then each feed is announced to each server with one POST. */
 #include "notifier/announcer.h"
 
 #include <pthread.h>
@@ -16,17 +16,18 @@
 #include "net/xmlrpc.h"
 
 #define CALLS_AT_ONCE 8
-#define CALLS_MAX 5000 /* waiting or under way */
+#define CALLS_MAX 5000 /* calls that wait or are under way */
 #define NEWS_MAX 10000 /* feeds that wait for a reader */
 #define CALL_MAX (64 * 1024)
 #define ANSWER_MAX (64 * 1024)
 #define HEADER_MAX (16 * 1024)
-#define NAME_MAX_LEN 1024 /* the interface counts characters; these are bytes, which is safe */
+/* the specification's limit is in characters; this one is in bytes, so it is stricter */
+#define NAME_MAX_LEN 1024
 
 struct announcer {
-    struct announcer_cfg cfg; /* strings in `texts`; the loop, while it runs */
+    struct announcer_cfg cfg; /* its strings are in `texts`; belongs to the loop while it runs */
     struct arena *texts;
-    struct http_client *client; /* the loop; NULL: it is stopping */
+    struct http_client *client; /* belongs to the loop; NULL: the loop is stopping */
     bool is_started;
 
     pthread_mutex_t lock; /* guards the rest */
@@ -53,8 +54,8 @@ static void sending_free(struct sending *s)
     mem_free(s);
 }
 
-/* Did the server take it? An answer that is not XML-RPC counts as yes: many servers send one line
- * of text. */
+/* Returns true when the server accepted the ping. An answer that is not XML-RPC counts as yes,
+ * because many servers send one line of text. */
 static bool is_taken(struct arena *a, const struct http_answer *answer)
 {
     struct value *result = NULL;
@@ -92,7 +93,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     arena_free(&a);
 }
 
-/* Our view of the feed. */
+/* Returns the URL of our view of the feed. */
 static struct str own_url(const struct announcer *n, struct arena *a, struct str url)
 {
     struct str base = n->cfg.base_url;
@@ -167,7 +168,7 @@ static void on_read(void *ctx)
     batch_free(b);
 }
 
-/* The feed, unless it is not to be announced. */
+/* Returns the feed; NULL: it must not be announced. */
 static struct feed *read_one(struct reader *r, const struct fresh *fresh, struct arena *a)
 {
     struct view first = {.feed_ids = &fresh->feed_id,
@@ -285,7 +286,7 @@ static void on_start(void *ctx)
     n->client = http_client_new(n->loop, &cfg);
 }
 
-/* The loop is made when there is a server for the first time, and stays. */
+/* The loop is made when the first server is set, and is kept from then on. */
 static void start_if_needed(struct announcer *n)
 {
     struct loop *loop;
@@ -330,7 +331,7 @@ void announcer_free(struct announcer **np)
     announcer_stop(n);
     if (n->loop != NULL)
         loop_stop(n->loop);
-    loop_free(&n->loop); /* late batches are disposed of here */
+    loop_free(&n->loop); /* frees the batches that came too late */
     mem_free(n->fresh);
     arena_free(&n->texts);
     pthread_mutex_destroy(&n->lock);

@@ -23,17 +23,17 @@ struct announcer_cfg {
     int64_t timeout_ms;  /* one call */
 };
 
-/* Make it, and listen to the store's commits. Before the first write. */
+/* Make the announcer, and listen to the store's commits. Call it before the first write. */
 struct announcer *announcer_new(const struct announcer_cfg *cfg);
 
-/* From now on news is announced. */
+/* Announce all news from now on. */
 void announcer_start(struct announcer *n);
 
-/* Announce no more, and cancel what is under way. */
+/* Announce nothing more, and cancel the calls that are under way. */
 void announcer_stop(struct announcer *n);
 
-/* Free it, after store_close(). NULL is allowed. */
+/* Free it. Call it after store_close(). NULL is allowed. */
 void announcer_free(struct announcer **np);
 
-/* Take over servers, base_url and the time-out. */
+/* Take over servers, base_url and timeout_ms. */
 void announcer_reload(struct announcer *n, const struct announcer_cfg *cfg);

@@ -1,4 +1,5 @@
-/* notifier/attempt.c - the table. A row is a state, a column is an event; 0 keeps the state. */
+/* notifier/attempt.c - the table of attempt.h. A row is a state, a column is an event; 0: the state
+ * stays the same. */
 #include "notifier/attempt.h"
 
 #include "base/assert.h"
@@ -27,7 +28,7 @@ static const unsigned char next_states[ATTEMPT_STATES_][ATTEMPT_EVENTS_] = {
             [ATTEMPT_POSTPONED] = TO(WAITING),
             [ATTEMPT_GAVE_UP] = TO(SUSPENDED),
         },
-    /* what was read may be older than the news: after "nothing" and "suspended" it is read again */
+    /* the read may be older than the news, so after "nothing" and "suspended" it is read again */
     [ATTEMPT_REREADING] =
         {
             [ATTEMPT_NOTHING] = TO(DUE),

@@ -1,11 +1,11 @@
-/* notifier/backoff.c - pauses between tries. */
+/* notifier/backoff.c - see backoff.h. */
 #include "notifier/backoff.h"
 
 #include "base/compiler.h"
 
 #define TRIED_ENOUGH_MS (3600 * (int64_t)1000)
 
-static const int steps[] = {1, 2, 4, 10, 30, 60}; /* times the first pause */
+static const int steps[] = {1, 2, 4, 10, 30, 60}; /* multiples of the first pause */
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -45,5 +45,5 @@ bool backoff_is_over(const struct backoff *b, int n_failures, int64_t failing_s,
         return false;
     for (int i = 1; i < n_failures && tried_ms < enough_ms; i++)
         tried_ms += backoff_nominal_ms(b, i);
-    return tried_ms >= enough_ms * 9 / 10; /* jitter may have shortened every pause */
+    return tried_ms >= enough_ms * 9 / 10; /* the random part may have made each pause shorter */
 }

@@ -1,5 +1,5 @@
-/* notifier/bodies.c - a ring of bodies. Only a few at a time have many receivers, so the ring is
- * short and is searched in order. */
+/* notifier/bodies.c - a ring of bodies. Only a few bodies have many receivers at the same time, so
+ * the ring is short and is searched from its start. */
 #include "notifier/bodies.h"
 
 #include <pthread.h>
@@ -13,14 +13,14 @@
 struct kept {
     enum { FREE, MAKING, MADE } state;
     unsigned char key[BODIES_KEY_LEN];
-    struct body body; /* MADE; strings of body.doc in `texts` */
+    struct body body; /* when MADE; the strings of body.doc are in `texts` */
     char *texts;
 };
 
 struct bodies {
     pthread_mutex_t lock; /* guards the rest */
-    pthread_cond_t made;  /* something is not MAKING any more */
-    size_t next;          /* in the ring: the oldest */
+    pthread_cond_t made;  /* some body is not MAKING any more */
+    size_t next;          /* index of the oldest in the ring */
     size_t n_bytes;
     struct kept ring[KEPT];
 };
@@ -64,7 +64,8 @@ static struct kept *find_locked(struct bodies *b, const unsigned char *key)
     return NULL;
 }
 
-/* Free the oldest one that nobody is making, for another one. NULL: there is none. */
+/* Free the oldest body that no thread is making, so that its room can be used. NULL: there is
+ * none. */
 static struct kept *take_oldest_locked(struct bodies *b)
 {
     for (size_t i = 0; i < KEPT; i++) {
@@ -110,7 +111,7 @@ void bodies_put(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], const
     pthread_mutex_lock(&b->lock);
     k = find_locked(b, key);
     if (k != NULL && k->state == MAKING) {
-        k->state = FREE; /* out of the way of what makes room */
+        k->state = FREE; /* so that it is not chosen when room is needed */
         for (size_t i = 0; i < KEPT && b->n_bytes + n > KEPT_BYTES; i++)
             if (b->ring[(b->next + i) % KEPT].state == MADE)
                 drop_locked(b, &b->ring[(b->next + i) % KEPT]);

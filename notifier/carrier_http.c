@@ -1,4 +1,4 @@
-/* notifier/carrier_http.c - a delivery as one HTTP call. */
+/* notifier/carrier_http.c - sends a delivery as one HTTP call. */
 #include "base/limits.h"
 #include "base/mem.h"
 #include "notifier/carrier.h"
@@ -41,7 +41,8 @@ static uint64_t send_http(struct carriers *c, const struct carrier_load *load, s
         .n_fields = load->n_fields,
         .user_agent = str_from(cfg->user_agent),
         .body = carrier_load_bytes(load),
-        .max_redirects = 0, /* an endpoint that has moved says so to its owner, not to us */
+        /* redirects are not followed: the owner of a moved endpoint must subscribe again */
+        .max_redirects = 0,
         .max_body = LIMIT_PUSH_ANSWER,
         .max_header = LIMIT_FETCH_HEADER,
         .timeout_ms = cfg->timeout_ms,

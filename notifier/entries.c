@@ -1,17 +1,16 @@
-/* notifier/entries.c - the entries after a position, as the body of a delivery.
+/* notifier/entries.c - makes the body of a delivery from the entries after a position.
  *
- * Many subscriptions get the same entries: what is the same in their bodies is made once
- * (bodies.h).
- */
+ * Many subscriptions get the same entries. The part of the body that is the same for all of them is
+ * made once (bodies.h). */
 #include "base/digest.h"
 #include "notifier/push_job.h"
 
-/* A position that lags behind revisions which nobody wants costs nothing but the length of a
- * search. So it is written only when it can move by this much. */
+/* When the position is behind revisions that the subscription does not get, only a search takes
+ * longer. So the position is written only when it can move by at least this much. */
 #define SKIP_MIN 256
 
-/* All that the shared part of a body depends on. A revision never changes, except that its document
- * is replaced when something volatile in it changes. */
+/* Make the key from everything that the shared part of a body depends on. A revision does not
+ * change, but its document is replaced when something volatile in it changes. */
 static void key_of(const struct sink *sink, const struct sink_push *push,
                    unsigned char key[BODIES_KEY_LEN])
 {
@@ -30,8 +29,8 @@ static void key_of(const struct sink *sink, const struct sink_push *push,
     buf_release(&all);
 }
 
-/* The body: what follows its front was made already for another subscription, or is made here and
- * shared. */
+/* Make the body. The part after its front may have been made for another subscription; otherwise it
+ * is made here and shared. */
 static enum rc draw_body(struct push_job *job, const struct sink_push *push)
 {
     const struct sink_entries *entries = &job->sink->entries;
@@ -62,7 +61,7 @@ static enum rc draw_body(struct push_job *job, const struct sink_push *push)
     return rc;
 }
 
-/* As many of the revisions as fit into one body: all, or a half, a quarter ... of them. */
+/* Put as many of the revisions as fit into one body: all, half, a quarter and so on. */
 static enum push_found draw_some(struct push_job *job, struct str url, const struct revision *revs,
                                  size_t n)
 {
@@ -83,7 +82,8 @@ static enum push_found draw_some(struct push_job *job, struct str url, const str
     return rc == RC_OK ? PUSH_READY : PUSH_UNSENDABLE;
 }
 
-/* Does nothing follow what has been drawn? Most deliveries need no second turn then. */
+/* Returns true when nothing follows the entries of this body. Then most deliveries need no second
+ * turn. */
 static bool is_last(struct push_job *job, struct reader *r)
 {
     struct subscription sub = *job->sub;

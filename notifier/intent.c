@@ -1,11 +1,11 @@
-/* notifier/intent.c - the question to a subscriber, and its answer. */
+/* notifier/intent.c - see intent.h. */
 #include "notifier/intent.h"
 
 #include <inttypes.h>
 
 #include "net/url.h"
 
-#define TRIES 3           /* of a callback that cannot be reached */
+#define TRIES 3           /* tries to call a callback that cannot be reached */
 #define TRY_AGAIN_MS 2000 /* before the second try; four times as long before the third */
 
 const char *intent_mode_name(enum hub_mode mode)
@@ -44,7 +44,7 @@ void intent_url(struct buf *url, struct arena *a, const struct hub_intent *in, s
 struct intent_verdict intent_judge(enum rc rc, int status, struct str body, struct str challenge)
 {
     bool is_2xx = rc == RC_OK && status >= 200 && status < 300;
-    /* a body that is too long, and an address that is closed, will be the same the next time */
+    /* a body that is too long, or a forbidden address, will be the same the next time */
     bool is_final = rc == RC_LIMIT || rc == RC_DENIED;
 
     return (struct intent_verdict){.confirmed = is_2xx && str_eq(body, challenge),

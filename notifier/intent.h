@@ -1,8 +1,6 @@
-/* notifier/intent.h - the rules by which a subscriber confirms what was asked for in its name
- * (WebSub 5.3, PubSubHubbub 0.3 section 6.2): what it is asked, and what its answer means.
- *
- * Pure; any thread.
- */
+/* notifier/intent.h - rules for the confirmation of a request by its subscriber (WebSub 5.3,
+ * PubSubHubbub 0.3 section 6.2): what the subscriber is asked, and what its answer means. Pure, any
+ * thread. */
 #pragma once
 
 #include "base/arena.h"
@@ -10,17 +8,17 @@
 #include "base/err.h"
 #include "model/hub.h"
 
-/* Append the URL that is called: the callback with its own query, and our parameters after it. A
- * denial has no challenge. */
+/* Append the URL to be called: the callback with its own query, and our parameters after it.
+ * `challenge` is not used in a denial. */
 void intent_url(struct buf *url, struct arena *a, const struct hub_intent *in,
                 struct str challenge);
 
 struct intent_verdict {
-    bool confirmed; /* it answered 2xx with the challenge, and nothing else, as the body */
-    bool unreached; /* it did not answer, or 5xx: it may answer at another time */
+    bool confirmed; /* it answered 2xx, and the body was exactly the challenge */
+    bool unreached; /* it did not answer, or with 5xx; it may answer later */
 };
 
-/* `rc`, `status` (0: none) and `body` as the HTTP client gave them. */
+/* Judge the answer. `rc`, `status` (0: none) and `body` are from the HTTP client. */
 struct intent_verdict intent_judge(enum rc rc, int status, struct str body, struct str challenge);
 
 /* The pause before the next try, in milliseconds. `n_tries` (>= 1) tries have been made, and `v` is

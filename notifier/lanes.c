@@ -1,4 +1,4 @@
-/* notifier/lanes.c - turns shared out among trusted, fresh and slow endpoints. */
+/* notifier/lanes.c - see lanes.h. */
 #include "notifier/lanes.h"
 
 #include "base/arena.h"
@@ -6,11 +6,12 @@
 #include "base/mem.h"
 #include "net/url.h"
 
-#define NEEDED_MAX 48 /* quick answers in a row, at the most, to be trusted again */
-#define FORGIVEN 100  /* so many in a row: what was before does not count any more */
-#define LATE_TIMES 2  /* how much longer than usual is late while others wait */
-#define FIRST_MS 500  /* the usual time of first calls, as long as none was answered or cut */
-#define FIRST_PART 32 /* by this part of it a first call makes that time shorter */
+#define NEEDED_MAX 48 /* at most so many quick answers in a row make an endpoint trusted again */
+#define FORGIVEN 100  /* after so many in a row, earlier slow answers do not count any more */
+/* while others wait, a call is late when it takes so many times the usual time */
+#define LATE_TIMES 2
+#define FIRST_MS 500  /* the usual time of first calls until one of them was answered or cut */
+#define FIRST_PART 32 /* each first call makes that time shorter by one part of so many */
 
 struct lanes_host {
     char *name;
@@ -23,7 +24,7 @@ struct lanes_host {
     } ready[STANDINGS_];
 };
 
-/* A share of `max`, at least 1. */
+/* Returns n/of of `max`, at least 1. */
 static size_t share(size_t max, size_t n, size_t of)
 {
     size_t part = max * n / of;
@@ -31,8 +32,8 @@ static size_t share(size_t max, size_t n, size_t of)
     return part < 1 ? 1 : part;
 }
 
-/* The bounds: of `fresh`, together with the unheard and the slow; of `unheard`, together with the
- * slow. */
+/* Returns the limits. That of `fresh` is for fresh, unheard and slow turns together; that of
+ * `unheard` is for unheard and slow turns. */
 static struct lanes_count bounds(size_t max, size_t slow)
 {
     return (struct lanes_count){
@@ -49,7 +50,7 @@ static struct lanes_count bounds_of_host(const struct lanes *l)
     return bounds(l->max_host, share(l->max_host, 1, 6));
 }
 
-/* Is there room for one more turn of this standing? */
+/* Returns true when there is room for one more turn of this standing. */
 static bool has_room(const struct lanes_count *c, struct lanes_count max, enum standing s)
 {
     if (c->busy >= max.busy)
@@ -80,7 +81,8 @@ static bool all_have_room(const struct lanes *l, enum standing s)
 
 /* ---- hosts ---------------------------------------------------------------------------------- */
 
-/* Keep the host in the lists of those whose endpoints may be called, as far as the host goes. */
+/* Put the host into the lists of hosts whose endpoints may be called, or take it out, by the host's
+ * own limits. */
 static void host_place(struct lanes *l, struct lanes_host *h)
 {
     for (enum standing s = 0; s < STANDINGS_; s++) {
@@ -181,7 +183,7 @@ void lanes_wait(struct lanes *l, struct lane *lane, bool waits)
 
 /* ---- turns ---------------------------------------------------------------------------------- */
 
-/* A turn under way is counted (n = 1), or counted no longer (n = -1). */
+/* Count a turn that begins (n = 1) or ends (n = -1). */
 static void count(struct lanes *l, const struct lane *lane, int n)
 {
     struct lanes_count *counts[] = {&l->count, &lane->host->count};
@@ -197,7 +199,7 @@ static void count(struct lanes *l, const struct lane *lane, int n)
     }
 }
 
-/* The next one of this standing, or NULL. */
+/* Returns the endpoint of this standing that is next, or NULL. */
 static struct lane *first_of(struct lanes *l, enum standing s)
 {
     struct lanes_host *h = TAILQ_FIRST(&l->ready[s]);
@@ -209,9 +211,10 @@ static struct lane *choose(struct lanes *l)
 {
     enum standing first = l->fresh_first ? STANDING_FRESH : STANDING_TRUSTED;
     enum standing second = l->fresh_first ? STANDING_TRUSTED : STANDING_FRESH;
-    struct lane *lane = first_of(l, STANDING_SUSPECT); /* few at a time, but they must not starve */
+    /* they come first: there are only a few at a time, and they must not starve */
+    struct lane *lane = first_of(l, STANDING_SUSPECT);
 
-    if (lane == NULL && l->count.unheard < share(l->max, 1, 16)) /* nor these */
+    if (lane == NULL && l->count.unheard < share(l->max, 1, 16)) /* nor must these */
         lane = first_of(l, STANDING_UNHEARD);
     if (lane == NULL)
         lane = first_of(l, first);
@@ -250,7 +253,7 @@ void lanes_called(struct lane *lane, int64_t mono_ms)
 
 /* ---- late calls ----------------------------------------------------------------------------- */
 
-/* Do more endpoints of these standings wait than turns are being cut? */
+/* Returns true when more endpoints of the standings up to `last` wait than turns are being cut. */
 static bool more_wait(const struct lanes_count *c, enum standing last)
 {
     size_t n = 0;
@@ -260,8 +263,8 @@ static bool more_wait(const struct lanes_count *c, enum standing last)
     return n > c->cut;
 }
 
-/* Does an endpoint of the standings up to `last` wait for nothing but that a turn of others ends,
- * and for more of them than are being cut? */
+/* Returns true when an endpoint of the standings up to `last` waits only for the end of other
+ * turns, and more such endpoints wait than turns are being cut. */
 static bool is_full(const struct lanes *l, enum standing last)
 {
     for (enum standing s = STANDING_TRUSTED; s <= last; s++)
@@ -270,7 +273,7 @@ static bool is_full(const struct lanes *l, enum standing last)
     return false;
 }
 
-/* The same among the endpoints of one host. */
+/* The same for the endpoints of one host. */
 static bool host_is_full(const struct lanes *l, const struct lanes_host *h)
 {
     for (enum standing s = STANDING_TRUSTED; s <= STANDING_UNHEARD; s++)
@@ -289,13 +292,14 @@ static bool is_first(const struct lane *lane)
     return lane->standing == STANDING_FRESH && lane->usual_ms == 0;
 }
 
-/* Is it the first call of an endpoint, and has it run for longer than those that are answered? */
+/* Returns true for the first call of an endpoint that has run longer than first calls that were
+ * answered. */
 static bool is_longer_than_first(const struct lanes *l, const struct lane *lane, int64_t ran_ms)
 {
     return is_first(lane) && ran_ms >= LANES_SOON_MS && ran_ms >= LATE_TIMES * l->first_ms;
 }
 
-/* Count the call among the slow from now on. */
+/* Count the call as slow from now on. */
 static void become_slow(struct lanes *l, struct lane *lane)
 {
     count(l, lane, -1);
@@ -304,9 +308,9 @@ static void become_slow(struct lanes *l, struct lane *lane)
     host_place(l, lane->host);
 }
 
-/* What becomes of a call that is not among the slow. Returns whether it has to be cut. For the sake
- * of other endpoints of its own host that is done only when it takes longer than usual: a host that
- * is slow as a whole gains nothing when its calls are cut. */
+/* Decide about a call that does not count as slow. Returns true when it must be cut. For other
+ * endpoints of its own host it is cut only when it takes longer than usual, because cutting the
+ * calls of a host that is slow as a whole would not help. */
 static bool look_at(struct lanes *l, struct lane *lane, int64_t ran_ms)
 {
     struct lanes_host *h = lane->host;
@@ -344,8 +348,8 @@ struct lane *lanes_look(struct lanes *l, int64_t mono_ms)
 
 /* ---- ends ----------------------------------------------------------------------------------- */
 
-/* Learn in which time first calls are answered. One that was cut says that they are not: then the
- * next ones are cut sooner, as far as the bounds allow. */
+/* Learn how long it takes until first calls are answered. When one was cut, the next ones are cut
+ * sooner, down to LANES_SOON_MS. */
 static void learn_first(struct lanes *l, int64_t answered_ms)
 {
     l->first_ms -= l->first_ms / FIRST_PART;
@@ -363,7 +367,7 @@ static void was_slow(struct lane *lane)
 
 static void was_quick(struct lane *lane, int64_t ran_ms)
 {
-    int64_t remembered = lane->usual_ms * 7 / 8; /* one slower answer is not forgotten at once */
+    int64_t remembered = lane->usual_ms * 7 / 8; /* a slower answer is remembered for a while */
 
     lane->usual_ms = ran_ms > remembered ? ran_ms : remembered;
     if (lane->usual_ms < 1)

@@ -17,11 +17,11 @@
  * slow, a late call goes on until another endpoint needs its turn. Then the call is cut: its
  * endpoint becomes a suspect and is called again in a slow turn, where the call has its full time.
  *
- * Of an endpoint that has never answered nobody knows whether it ever will. So that a thousand new
- * ones that hang do not delay a new one that answers, its first call is late sooner while other
- * fresh or trusted endpoints wait: after twice the time in which first calls were answered of late,
- * which each cut first call makes shorter. An endpoint whose first call is cut so is unheard. It is
- * called again after the fresh ones, with the time that other calls have.
+ * A new endpoint may never answer, and a thousand new ones that hang must not delay a new one that
+ * answers. So while other fresh or trusted endpoints wait, a first call is late sooner: after twice
+ * the time in which recent first calls were answered. Each first call that is cut makes this time
+ * shorter. An endpoint whose first call was cut in this way is unheard. It is called again after
+ * the fresh ones, and then has as much time as other calls.
  *
  * An endpoint becomes trusted after LANES_TRUST quick answers in a row. Each time it loses the
  * trust, it needs twice as many. A quick failure does not change the standing, because it does not
@@ -45,7 +45,7 @@
 #define LANES_SOON_MS 200  /* no call is late before this time */
 #define LANES_TRUST 3      /* quick answers in a row that make an endpoint trusted */
 
-/* In the order of the turns; but each kind has some, whoever else waits. */
+/* In the order in which they get turns; but each kind always gets some. */
 enum standing { STANDING_TRUSTED, STANDING_FRESH, STANDING_UNHEARD, STANDING_SUSPECT, STANDINGS_ };
 
 struct lanes_host;
@@ -70,7 +70,7 @@ TAILQ_HEAD(lanes_host_list, lanes_host);
 struct lanes_count {
     size_t busy;                /* all their turns that are under way */
     size_t fresh;               /* turns of fresh endpoints that are not slow */
-    size_t unheard;             /* the same of unheard ones */
+    size_t unheard;             /* turns of unheard endpoints that are not slow */
     size_t slow;                /* turns that are slow */
     size_t cut;                 /* turns that are being cut */
     size_t waiting[STANDINGS_]; /* endpoints that wait */

@@ -1,8 +1,8 @@
-/* notifier/notifier.c - start and stop, and what commits tell.
+/* notifier/notifier.c - start and stop, and the listener for commits.
  *
- * Commits leave ids under a lock; the loop takes them. A feed with new revisions makes its members
- * due (turns.h). A subscription that was made, changed or ended is read again (reload.h).
- */
+ * The listener puts ids into lists under a lock, and the loop takes them. A feed with new revisions
+ * makes its members due (turns.h). A subscription that was made, changed or ended is read again
+ * (reload.h). */
 #include "notifier/notifier.h"
 
 #include "base/assert.h"
@@ -14,10 +14,10 @@
 
 #define NOTIFIER_MAGIC 0x6e6f7469u
 
-/* What commits have told, until the loop takes it. */
+/* What the commits have announced, until the loop takes it. */
 struct news {
-    int64_t *feeds; /* with new revisions */
-    int64_t *moved; /* feeds that became part of another one */
+    int64_t *feeds; /* feeds with new revisions */
+    int64_t *moved; /* feeds that were merged into another one */
     int64_t *subs;  /* subscriptions made, changed or ended */
     size_t n_feeds, n_moved, n_subs;
     size_t cap_feeds, cap_moved, cap_subs;
@@ -25,7 +25,7 @@ struct news {
 
 struct notifier {
     unsigned magic;
-    struct notifier_cfg cfg; /* the loop's, once it runs */
+    struct notifier_cfg cfg; /* belongs to the loop once it runs */
     struct loop *loop;       /* NULL before the start */
     struct http_client *client;
     struct verifier *verifier; /* NULL: there is no hub */
@@ -164,7 +164,8 @@ enum rc notifier_start(struct notifier *n, struct err *err)
     if (n->loop != NULL)
         return err_set(err, RC_CONFLICT, "the notifier was started already");
     n->loop = loop_new("notify");
-    pthread_mutex_lock(&n->lock); /* from here on nothing is missed: the first read comes later */
+    /* from here on no commit is missed, because the first read comes later */
+    pthread_mutex_lock(&n->lock);
     n->listening = true;
     pthread_mutex_unlock(&n->lock);
     loop_call(n->loop, on_start, n);
@@ -212,7 +213,7 @@ void notifier_free(struct notifier **np)
     if (n == NULL)
         return;
     notifier_stop(n, 0);
-    loop_free(&n->loop); /* late answers of readers and storer are disposed of here */
+    loop_free(&n->loop); /* frees late answers of readers and storer */
     verifier_free(&n->verifier);
     reload_release(&n->reload);
     turns_release(&n->turns);
@@ -236,7 +237,7 @@ static void on_reconfigure(void *ctx)
 
     *cfg = *r->cfg;
     cfg->draw = draw;
-    cfg->store = store; /* these three stay for life */
+    cfg->store = store; /* these three never change */
     cfg->guard = guard;
     bodies_clear(r->n->turns.bodies);
     if (!r->n->turns.stopped && r->n->client != NULL)

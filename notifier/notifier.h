@@ -17,10 +17,10 @@
 
 struct notifier;
 
-/* Draw the document of a WebSub topic for a subscriber that has everything up to `after_seq`. *doc:
- * its strings are in the arena, its position is how far the log was read. `body` gets the bytes.
- * RC_OK without entries: there is nothing to deliver. RC_LIMIT: it passed the maximum of `body`.
- * Reader threads. */
+/* Draw the document of a WebSub topic for a subscriber that has everything up to `after_seq`.
+ * Strings of *doc are in the arena; its position is how far the log was read. `body` gets the
+ * bytes. RC_OK without entries: there is nothing to deliver. RC_LIMIT: the document is larger than
+ * the maximum of `body`. Runs on reader threads. */
 typedef enum rc topic_draw_fn(void *ctx, struct reader *r, struct str topic, int64_t after_seq,
                               size_t max_entries, struct arena *a, struct buf *body,
                               struct topic_document *doc, struct err *err);
@@ -39,19 +39,19 @@ struct notifier_cfg {
     void *draw_ctx;
 };
 
-/* Make it, and listen to the store's commits. Before the first write. Never fails. */
+/* Make the notifier, and listen to the store's commits. Call it before the first write. Never
+ * fails. */
 struct notifier *notifier_new(const struct notifier_cfg *cfg);
 
-/* Load the subscriptions and begin: whatever is due is pushed. RC_CONFLICT: it was started before.
- */
+/* Load the subscriptions and begin to deliver. RC_CONFLICT: it was started before. */
 enum rc notifier_start(struct notifier *n, struct err *err) NODISCARD;
 
 /* Start no more calls, wait at most `ms` milliseconds for the calls in flight, and end the loop. */
 void notifier_stop(struct notifier *n, int64_t ms);
 
-/* Free it, after store_close(): the last commits still call the listener, and readers and storer
- * may hold the last answers. NULL is allowed. */
+/* Free it. Call it after store_close(): the last commits still call the listener, and readers and
+ * the storer may still have answers for the loop. NULL is allowed. */
 void notifier_free(struct notifier **np);
 
-/* Take over the numbers and the user agent; store and guard stay. */
+/* Take over the numbers and the user agent. Store and guard stay the same. */
 void notifier_reload(struct notifier *n, const struct notifier_cfg *cfg);

@@ -1,4 +1,4 @@
-/* notifier/push_job.c - the subscription, its sink, and what that draws. */
+/* notifier/push_job.c - see push_job.h. */
 #include "notifier/push_job.h"
 
 #include "base/mem.h"
@@ -31,7 +31,7 @@ void push_job_free(struct push_job **jp)
     mem_free(job);
 }
 
-/* Read the subscription. PUSH_READY: it may get something. */
+/* Read the subscription. PUSH_READY: it may be due a delivery. */
 static enum push_found read_sub(struct push_job *job, struct reader *r)
 {
     enum rc rc = reader_sub(r, job->sub_id, job->arena, &job->sub, &job->err);

@@ -27,9 +27,9 @@ struct push_job {
     struct carrier_load load;
     struct str credential; /* of the endpoint; null. SECRET */
     int64_t feed_id;       /* whose entries they are; 0: of several */
-    int64_t position;      /* everything up to it is delivered once this is */
+    int64_t position;      /* after this delivery, the subscription has everything up to this seq */
     size_t n_entries;
-    bool is_last; /* nothing follows in the snapshot */
+    bool is_last; /* nothing follows in the same snapshot of the log */
     struct err err;
 };
 
@@ -37,5 +37,5 @@ struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bod
                               int64_t sub_id);
 void push_job_free(struct push_job **jp);
 
-/* Fill the job. Reader threads. */
+/* Fill the job. Runs on reader threads. */
 void push_job_read(struct push_job *job, struct reader *r);

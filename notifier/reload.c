@@ -1,12 +1,12 @@
-/* notifier/reload.c - subscriptions from the database to the roster. */
+/* notifier/reload.c - see reload.h. */
 #include "notifier/reload.h"
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "model/view.h"
 
-#define AGAIN_MS 100    /* the readers have no room */
-#define TROUBLE_MS 1000 /* the database fails */
+#define AGAIN_MS 100    /* pause when the readers have no room */
+#define TROUBLE_MS 1000 /* pause when the database fails */
 
 /* One read. */
 struct reload_read {
@@ -28,8 +28,8 @@ static void read_free(struct reload_read *read)
     mem_free(read);
 }
 
-/* The member of the subscription, made anew when it is new or has another endpoint now; NULL: it
- * has no endpoint. */
+/* Returns the member of the subscription. It is made when there is none, and made again when its
+ * endpoint has changed. NULL: the subscription has no endpoint. */
 static struct member *member_of(struct turns *ts, const struct subscription *sub)
 {
     struct member *m = roster_find(&ts->roster, sub->id);
@@ -59,7 +59,7 @@ static void apply(struct turns *ts, const struct subscription *sub)
     roster_set_feeds(&ts->roster, m, ids, sub->n_feeds);
     mem_free(ids);
     if (sub->state == SUB_SUSPENDED) {
-        if (m->turn == NULL && m->ack == NULL) /* a turn under way finds out for itself */
+        if (m->turn == NULL && m->ack == NULL) /* a turn under way will find out by itself */
             turns_event(ts, m, ATTEMPT_GAVE_UP);
     } else if (sub->next_try_at == TIME_UNKNOWN) {
         turns_event(ts, m, ATTEMPT_RESUMED);
@@ -77,7 +77,7 @@ static void on_again(void *ctx)
     read_send(l);
 }
 
-/* Those that were asked for and are not among the subscriptions have ended. Both ascend. */
+/* Subscriptions that were asked for but not found have ended. Both lists are ascending. */
 static void remove_ended(struct turns *ts, const struct reload_read *read)
 {
     size_t k = 0;
@@ -180,7 +180,7 @@ void reload_run(struct reload *l)
 
 void reload_stop(struct reload *l)
 {
-    if (l->again != NULL) { /* then nobody else has the read */
+    if (l->again != NULL) { /* then the read is here, not with a reader */
         loop_timer_cancel(&l->again);
         read_free(l->read);
     }

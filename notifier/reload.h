@@ -1,9 +1,9 @@
 /* notifier/reload.h - reads subscriptions again, and brings the roster up to date with them.
  *
  * Subscriptions that were made, changed or ended are collected, and read many at a time. One read
- * is under way at a time; what is collected meanwhile is read after it. The snapshot of a read has
- * all commits that were announced before the read was requested. Belongs to the notify loop's
- * thread.
+ * is under way at a time; what is collected in the meantime is read after it. The snapshot of a
+ * read has all commits that were announced before the read was requested. Belongs to the notify
+ * loop's thread.
  */
 #pragma once
 
@@ -13,24 +13,25 @@ struct reload_read;
 struct reload {
     struct turns *turns; /* borrowed, with its roster, like the store */
     struct store *store;
-    int64_t *ids; /* to be read next */
+    int64_t *ids; /* these are read next */
     size_t n_ids, cap_ids;
-    bool all;                 /* all subscriptions are to be read next */
+    bool all;                 /* all subscriptions are read next */
     struct reload_read *read; /* the one under way; NULL: none */
-    struct loop_timer *again; /* the timer for asking for the read again */
+    struct loop_timer *again; /* when it fires, the read is requested again */
 };
 
 void reload_init(struct reload *l, struct turns *turns, struct store *store);
 
-/* After the loop has ended, and all its messages have run. */
+/* Call it after the loop has ended and all its messages have run. */
 void reload_release(struct reload *l);
 
-/* This subscription is to be read again; all are. Nothing happens before reload_run(). */
+/* reload_want(): read this subscription again; reload_want_all(): all of them. Nothing happens
+ * before reload_run(). */
 void reload_want(struct reload *l, int64_t sub_id);
 void reload_want_all(struct reload *l);
 
-/* Read what was collected, unless a read is under way: then after it. */
+/* Read what was collected. If a read is under way, this happens after it. */
 void reload_run(struct reload *l);
 
-/* The loop ends. */
+/* Call it when the loop ends. */
 void reload_stop(struct reload *l);

@@ -1,4 +1,4 @@
-/* notifier/roster.c - subscriptions by id, by feed and by endpoint. */
+/* notifier/roster.c - see roster.h. */
 #include "notifier/roster.h"
 
 #include "base/assert.h"
@@ -59,7 +59,7 @@ struct member *roster_find(const struct roster *r, int64_t id)
     return map_get(&r->members, key_of(&id));
 }
 
-/* An endpoint that is not busy waits for its turn while a member is due. */
+/* An endpoint waits for its turn when it is not busy and one of its members is due. */
 static void endpoint_place(struct roster *r, struct endpoint *e)
 {
     if (!e->lane.is_busy)
@@ -149,7 +149,7 @@ bool roster_set_feeds(struct roster *r, struct member *m, const int64_t *ids, si
         mem_free(sorted);
         return false;
     }
-    /* both lists ascend: a step goes to the smaller id, or past both */
+    /* both lists are ascending: each step passes the smaller id, or both if they are equal */
     for (size_t i = 0, k = 0; i < m->n_feeds || k < kept;) {
         if (k == kept || (i < m->n_feeds && m->feeds[i] < sorted[k]))
             feed_drop_member(r, m->feeds[i++], m);

@@ -1,8 +1,8 @@
-/* notifier/roster.h - the subscriptions in memory, as members: by id, by feed and by endpoint.
+/* notifier/roster.h - the subscriptions in memory, as members. They are found by id, by feed and by
+ * endpoint.
  *
- * A cache of the database: ids, endpoints, sets of feeds, and the state of each delivery. An idle
- * member costs no timer and waits in no queue. Belongs to the notify loop's thread.
- */
+ * The roster is a cache of the database: ids, endpoints, sets of feeds, and the state of each
+ * delivery. An idle member has no timer and is in no queue. Belongs to the notify loop's thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,14 +22,14 @@ struct ack;
 struct member;
 TAILQ_HEAD(member_list, member);
 
-/* One callback URL: its subscriptions take turns, one call at a time. Lives while it has members or
- * is busy. */
+/* One callback URL. Its subscriptions take turns, one call at a time. It lives as long as it has
+ * members or is busy. */
 struct endpoint {
     char *url;
     size_t n_members;
-    struct member_list due; /* in the order in which they became due */
+    struct member_list due; /* members that are due, in the order in which they became due */
     struct lane lane;       /* busy: a read or call of a member is under way */
-    struct turn *turn;      /* note of turns.c: that read or call */
+    struct turn *turn;      /* set by turns.c: that read or call */
 };
 
 struct member {
@@ -40,10 +40,10 @@ struct member {
     size_t n_feeds;
     TAILQ_ENTRY(member) due; /* in endpoint->due while the state is ATTEMPT_DUE */
 
-    /* notes of turns.c */
+    /* set by turns.c */
     struct turns *turns;
     struct loop_timer *timer; /* ATTEMPT_WAITING; or a write that is tried again */
-    int64_t pause_ms;         /* of the next wait */
+    int64_t pause_ms;         /* length of the next wait */
     struct turn *turn;        /* ATTEMPT_READING, _REREADING, _CALLING until the answer came */
     struct ack *ack;          /* ATTEMPT_ACKING: the outcome that is being written */
     bool has_news;            /* news came since the turn began */
@@ -56,30 +56,31 @@ struct roster {
     struct lanes lanes;   /* whose turn it is */
 };
 
-/* `max_turns`: reads and calls at once. */
+/* `max_turns`: at most so many reads and calls at once. */
 void roster_init(struct roster *r, size_t max_turns);
 
-/* Forget all members and endpoints, busy ones too. The notes of turns.c are not freed. */
+/* Forget all members and endpoints, including busy ones. What turns.c has set is not freed. */
 void roster_release(struct roster *r);
 
-/* The member of a subscription, or NULL. */
+/* Returns the member of a subscription, or NULL. */
 struct member *roster_find(const struct roster *r, int64_t id);
 
-/* A new member of this endpoint, idle, without feeds. The id must not be there. `is_failing`: its
- * last call failed; an endpoint that is new here becomes a suspect by that. */
+/* Add a member of this endpoint. It is idle and has no feeds. There must be no member with this
+ * id. `is_failing`: its last call failed; if the endpoint is new in the roster, it becomes a
+ * suspect. */
 struct member *roster_add(struct roster *r, int64_t id, struct str endpoint, bool is_failing);
 
-/* Remove and free. */
+/* Remove the member and free it. */
 void roster_del(struct roster *r, struct member *m);
 
-/* Set its feeds, in any order. False: they were the same. */
+/* Set the member's feeds, in any order. False: it had the same feeds before. */
 bool roster_set_feeds(struct roster *r, struct member *m, const int64_t *ids, size_t n);
 
-/* Members that have the feed, in the order in which they came to it. NULL when n is 0. Borrowed
- * until a member's feeds change. */
+/* Returns the members that have the feed, in the order in which they got it. NULL when n is 0.
+ * Borrowed until the feeds of a member change. */
 struct member *const *roster_of_feed(const struct roster *r, int64_t feed_id, size_t *n_out);
 
-/* Put the member at the end of its endpoint's queue; take it out. */
+/* roster_due() puts the member at the end of its endpoint's queue; roster_undue() takes it out. */
 void roster_due(struct roster *r, struct member *m);
 void roster_undue(struct roster *r, struct member *m);
 
@@ -88,8 +89,8 @@ void roster_undue(struct roster *r, struct member *m);
  */
 struct member *roster_next(struct roster *r);
 
-/* An endpoint whose call takes too long now that others wait (lanes_look()), or NULL. */
+/* Returns an endpoint whose call must be cut because others wait (lanes_look()), or NULL. */
 struct endpoint *roster_look(struct roster *r, int64_t mono_ms);
 
-/* The turn is over. The endpoint may be gone afterwards. */
+/* The turn is over. The endpoint may be freed by this call. */
 void roster_done(struct roster *r, struct endpoint *e, enum lanes_end end, int64_t mono_ms);

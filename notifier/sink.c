@@ -1,4 +1,4 @@
-/* notifier/sink.c - the table of sinks. */
+/* notifier/sink.c - see sink.h. */
 #include "notifier/sink.h"
 
 #include "base/compiler.h"

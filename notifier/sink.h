@@ -31,61 +31,62 @@ enum push_found {
     PUSH_NOTHING,    /* up to date */
     PUSH_SKIP,       /* nothing to push, but the position may move to `position` */
     PUSH_READY,      /* `load` can be sent */
-    PUSH_UNSENDABLE, /* there is something that can never be sent as it is: err says why */
+    PUSH_UNSENDABLE, /* there is something, but it can never be sent; err says why */
     PUSH_SUSPENDED,  /* the subscription is suspended */
     PUSH_ENDED,      /* the subscription is gone, or has no endpoint */
-    PUSH_UNREAD,     /* the database failed: try again; err says why */
+    PUSH_UNREAD,     /* the database failed; try again. err says why */
 };
 
 enum sink_verdict {
     SINK_DELIVERED,
     SINK_FAULT,  /* delivered; the receiver said that something went wrong on its side */
-    SINK_FAILED, /* to be tried again */
-    SINK_GONE,   /* the receiver wants no more: suspended at once */
+    SINK_FAILED, /* must be tried again */
+    SINK_GONE,   /* the receiver wants no more, so it is suspended at once */
 };
 
-/* Entries to be pushed: revisions (new and changed) of one feed, oldest first. */
+/* The entries of a delivery: revisions (new and changed) of one feed, oldest first. */
 struct sink_push {
     int64_t sub_id;
-    struct str url; /* as it was subscribed */
+    struct str url; /* the URL by which the feed was subscribed */
     const struct revision *revisions;
     size_t n;
 };
 
-/* How entries are written: for a sink whose draw() is entries_draw(). */
+/* How entries are written. For sinks whose draw() is entries_draw(). */
 struct sink_entries {
-    /* What the carrier needs beside the bytes; strings in `a` or static. */
+    /* Set what the carrier needs besides the bytes. Strings are in `a` or static. */
     void (*head)(struct arena *a, const struct sink_push *push, struct carrier_load *load);
 
-    /* The bytes. RC_LIMIT: they passed the maximum of `body`. */
+    /* Write the bytes. RC_LIMIT: they are more than the maximum of `body`. */
     enum rc (*body)(struct arena *a, const struct sink_push *push, struct buf *body,
                     struct err *err);
 
-    /* Append the bytes at the front of a body that name the subscription. What follows them is the
-     * same for all subscriptions of these entries by this URL, and is shared. NULL: nothing can be
+    /* Append the beginning of the body, which names the subscription. What follows is the same for
+     * all subscriptions that get these entries by this URL, and is shared. NULL: nothing can be
      * shared. */
     void (*front)(struct buf *body, int64_t sub_id);
 };
 
 struct sink {
     const struct carrier *carrier;
-    bool is_leased; /* its subscriptions are never suspended: they end when their lease does, or
+    bool is_leased; /* its subscriptions are never suspended: they end with their lease, or
                        when the receiver wants no more */
 
-    /* Find what is next after the position of job->sub, and fill the job: load, position, n_entries
-     * and the rest of what push_job.h says. */
+    /* Find what comes next after the position of job->sub, and fill the job: load, position,
+     * n_entries and so on, as push_job.h says. */
     enum push_found (*draw)(struct push_job *job, struct reader *r);
     struct sink_entries entries;
 
-    /* When the verdict is not a delivery, or is a fault, *why gets a sentence in `a`. */
+    /* Judge the answer. Unless it means a plain success, *why gets a sentence in `a`. */
     enum sink_verdict (*judge)(struct arena *a, const struct carrier_answer *answer,
                                struct str *why);
 };
 
-/* The sink of this name, or NULL. */
+/* Returns the sink with this name, or NULL. */
 const struct sink *sink_find(struct str name);
 
-/* The next entries of the subscription: a draw() for sinks that send entries (entries.c). */
+/* Draws the next entries of the subscription: the draw() of sinks that send entries (entries.c).
+ * Runs on reader threads. */
 enum push_found entries_draw(struct push_job *job, struct reader *r);
 
 #define SINK(id, name, offered) extern const struct sink sink_##id;

@@ -1,10 +1,9 @@
-/* notifier/sink_websub.c - content distribution (WebSub 7): the document of a topic, signed.
+/* notifier/sink_websub.c - content distribution (WebSub 7): sends the document of a topic, signed.
  *
- * The document is drawn elsewhere (the port `draw` of notifier.h), once for all subscribers that
- * have got the same so far. A delivery succeeds by any status 2xx, whatever the body of the answer
- * is, and whether it comes or not. 410 ends the subscription. A redirect is a failure: a callback
- * that has moved is to be subscribed anew.
- */
+ * The document is drawn elsewhere (topic_draw_fn in notifier.h), once for all subscribers that have
+ * received the same so far. Any status 2xx means delivered, whatever the body of the answer is, and
+ * even if it does not come. 410 ends the subscription. A redirect is a failure: a callback that has
+ * moved must be subscribed again. */
 #include <inttypes.h>
 
 #include "base/clock.h"
@@ -13,8 +12,8 @@
 #include "model/hub.h"
 #include "notifier/push_job.h"
 
-/* All that a topic's document depends on: the topic, what its reader has, and the version of the
- * feeds, taken before anything of them is read. */
+/* Make the key from everything that a topic's document depends on: the topic, the subscriber's
+ * position, and the version of the feeds, which is read before anything else. */
 static void key_of(const struct push_job *job, const struct hub_lease *lease, size_t max,
                    unsigned char key[BODIES_KEY_LEN])
 {
@@ -33,8 +32,8 @@ static void key_of(const struct push_job *job, const struct hub_lease *lease, si
     buf_release(&all);
 }
 
-/* The topic's document with at most so many entries: one drawing for all who have got the same so
- * far. */
+/* Draw the topic's document with at most `max` entries, once for all subscribers that have received
+ * the same so far. */
 static enum rc draw_once(struct push_job *job, struct reader *r, const struct hub_lease *lease,
                          size_t max, struct body *out)
 {
@@ -62,7 +61,7 @@ static enum rc draw_once(struct push_job *job, struct reader *r, const struct hu
     return out->rc;
 }
 
-/* Method and fields of a delivery whose bytes are there: their type, links and signature. */
+/* Set method and fields of a delivery whose bytes are ready: content type, links and signature. */
 static void fill_head(struct arena *a, const struct hub_lease *lease,
                       const struct topic_document *doc, struct carrier_load *load)
 {
@@ -85,7 +84,7 @@ static void fill_head(struct arena *a, const struct hub_lease *lease,
         STR("X-Hub-Signature"), str_printf(a, "%s=%s", lease->legacy ? "sha1" : "sha256", hex)};
 }
 
-/* The topic's document with as many entries as fit into one delivery. */
+/* Draw the topic's document with as many entries as fit into one delivery. */
 static enum push_found draw_topic(struct push_job *job, struct reader *r,
                                   const struct hub_lease *lease)
 {

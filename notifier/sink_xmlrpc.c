@@ -2,15 +2,15 @@
  * by XML-RPC.
  *
  * An entry is the same object that /feed?type=json shows: the stored one, which was completed when
- * it was taken in (feed/identity/complete.h). Any status 2xx means delivered. So does a fault: a
- * listener that returns nothing sends one. So does an answer that is not XML-RPC.
- */
+ * it was taken in (feed/identity/complete.h). Any status 2xx means delivered. A fault also means
+ * delivered, because a listener that returns nothing sends one. An answer that is not XML-RPC means
+ * delivered, too. */
 #include "notifier/sink.h"
 
 #include "feed/text/json.h"
 #include "net/xmlrpc.h"
 
-/* An entry whose document cannot be read, by its normalized columns. */
+/* Make an entry from its normalized columns, when its document cannot be read. */
 static struct value *from_columns(struct arena *a, const struct revision *rev)
 {
     const struct {
@@ -26,7 +26,7 @@ static struct value *from_columns(struct arena *a, const struct revision *rev)
     return obj;
 }
 
-/* A list of structs. A document that cannot be read must not hold up what comes after it. */
+/* Make the list of structs. A document that cannot be read must not stop the entries after it. */
 static struct value *entry_list(struct arena *a, const struct sink_push *push)
 {
     struct value *list = value_list(a), *obj;
@@ -51,7 +51,7 @@ static void xmlrpc_head(struct arena *a UNUSED, const struct sink_push *push UNU
     load->n_fields = 1;
 }
 
-/* Everything up to the end of the first parameter. */
+/* Write everything up to the end of the first parameter. */
 static void xmlrpc_front(struct buf *body, int64_t sub_id)
 {
     struct arena a = ARENA_INIT;

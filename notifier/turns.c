@@ -1,4 +1,4 @@
-/* notifier/turns.c - from a member that is due to an outcome that is written. */
+/* notifier/turns.c - see turns.h. */
 #include "notifier/turns.h"
 
 #include <errno.h>
@@ -12,19 +12,19 @@
 #include "base/stats.h"
 #include "notifier/backoff.h"
 
-#define READS_MAX 16    /* at the readers at once: the requests of the API wait for these */
+#define READS_MAX 16    /* reads at the readers at once; requests of the API wait for these reads */
 #define FULL_MS 50      /* pause when the readers or the storer have no room */
 #define TROUBLE_MS 1000 /* pause when the database fails */
-#define LOOK_MS 25      /* between looks at calls that may take too long */
+#define LOOK_MS 25      /* between checks for calls that take too long */
 
-/* From the endpoint's turn to the end of its call. */
+/* A turn, from its start to the end of the call. */
 struct turn {
     struct turns *ts;
     struct endpoint *endpoint; /* busy */
     struct push_job *job;
-    uint64_t call;        /* the carrier's number of it; 0: not started */
+    uint64_t call;        /* the carrier's number of the call; 0: not started */
     int64_t mono_started; /* ms */
-    bool is_cut;          /* it took too long while others waited, and is cancelled */
+    bool is_cut;          /* it took too long while others waited, and was cancelled */
 };
 
 /* The outcome of a turn, on its way to the database. */
@@ -32,9 +32,9 @@ struct ack {
     struct turns *ts;
     struct push_outcome outcome; /* error: bytes of `error` */
     char *error;
-    enum attempt_event event; /* once it is written */
-    int64_t pause_ms;         /* then */
-    bool at_storer;           /* then the storer's answer frees it, nobody else */
+    enum attempt_event event; /* the event once it is written */
+    int64_t pause_ms;         /* the pause after that */
+    bool at_storer;           /* the storer has it; only its answer frees this struct */
     enum rc rc;               /* the storer's answer */
 };
 
@@ -42,7 +42,8 @@ static void write_ack(struct turns *ts, struct member *m);
 
 /* ---- states ------------------------------------------------------------------------------- */
 
-/* A member's timer: the pause is over, or the outcome is to be handed over again. */
+/* A member's timer has fired: the pause is over, or the outcome must be given to the storer
+ * again. */
 static void on_member_timer(void *ctx)
 {
     struct member *m = ctx;
@@ -79,7 +80,7 @@ void turns_event(struct turns *ts, struct member *m, enum attempt_event event)
         return;
     log_debug("notifier", "state", "sub=%" PRId64 " event=%s from=%s to=%s", m->id,
               attempt_event_name(event), attempt_state_name(from), attempt_state_name(to));
-    if (from == ATTEMPT_DUE && event != ATTEMPT_TURN) /* a turn has taken it out already */
+    if (from == ATTEMPT_DUE && event != ATTEMPT_TURN) /* at a turn, it was taken out already */
         roster_undue(&ts->roster, m);
     if (from == ATTEMPT_WAITING)
         timer_cancel(m);
@@ -146,7 +147,7 @@ static struct ack *ack_delivered(struct turns *ts, const struct push_job *job)
     return ack;
 }
 
-/* `at_once`: the endpoint wants no more, so it is not tried again. */
+/* `at_once`: the endpoint wants no more, so the call is not made again. */
 static struct ack *ack_failed(struct turns *ts, const struct push_job *job, struct str why,
                               bool at_once)
 {
@@ -175,7 +176,7 @@ static struct ack *ack_failed(struct turns *ts, const struct push_job *job, stru
     return ack;
 }
 
-/* The storer answered, and its answer has come to the loop. */
+/* The storer has answered. Runs on the loop. */
 static void on_written(void *ctx)
 {
     struct ack *ack = ctx;
@@ -183,7 +184,7 @@ static void on_written(void *ctx)
     struct member *m = ts->stopped ? NULL : roster_find(&ts->roster, ack->outcome.sub_id);
 
     ack->at_storer = false;
-    if (m == NULL || m->ack != ack) { /* ended meanwhile */
+    if (m == NULL || m->ack != ack) { /* it has ended in the meantime */
         ack_free(ack);
     } else if (ack->rc == RC_OK) {
         m->ack = NULL;
@@ -225,7 +226,7 @@ static void write_ack(struct turns *ts, struct member *m)
     struct ack *ack = m->ack;
     enum rc rc;
 
-    ack->at_storer = true; /* before the call: its answer may be quicker than the return */
+    ack->at_storer = true; /* set before the call, because the answer may come before it returns */
     rc = store_push_outcome(ts->cfg->store, &ack->outcome, on_storer_answer, ack);
     if (rc == RC_OK)
         return;
@@ -234,12 +235,12 @@ static void write_ack(struct turns *ts, struct member *m)
         timer_start(ts, m, FULL_MS);
         return;
     }
-    m->ack = NULL; /* the position stays: it is pushed again after the next start */
+    m->ack = NULL; /* the position does not move, so it is delivered again after the next start */
     ack_free(ack);
     postpone(ts, m, TROUBLE_MS);
 }
 
-/* The turn came to this outcome. */
+/* The turn has this outcome: have it written. */
 static void settle(struct turns *ts, struct member *m, struct ack *ack)
 {
     m->ack = ack;
@@ -249,7 +250,7 @@ static void settle(struct turns *ts, struct member *m, struct ack *ack)
 
 /* ---- turns ---------------------------------------------------------------------------------- */
 
-/* The member that has this turn; NULL when it has ended meanwhile. */
+/* Returns the member that has this turn; NULL: it has ended in the meantime. */
 static struct member *turn_member(const struct turn *t)
 {
     struct member *m = t->ts->stopped ? NULL : roster_find(&t->ts->roster, t->job->sub_id);
@@ -267,7 +268,7 @@ static void turn_end(struct turn *t, struct member *m, enum lanes_end end)
     mem_free(t);
 }
 
-/* What the answer means, as an outcome. */
+/* Returns the outcome that follows from the answer. */
 static struct ack *judge(struct turn *t, const struct carrier_answer *answer)
 {
     struct push_job *job = t->job;
@@ -276,7 +277,7 @@ static struct ack *judge(struct turn *t, const struct carrier_answer *answer)
     int64_t ms = clock_mono_ms() - t->mono_started;
     struct ack *ack;
 
-    if (answer->rc == RC_DENIED) /* the carrier does not know which of the two lists it was given */
+    if (answer->rc == RC_DENIED) /* the carrier does not know which option opens its guard */
         why = str_concat(job->arena, why, STR("; --allow-callback CIDR would open it"));
     log_debug("notifier", "push",
               "sub=%" PRId64 " feed=%" PRId64 " entries=%zu position=%" PRId64
@@ -297,7 +298,7 @@ static struct ack *judge(struct turn *t, const struct carrier_answer *answer)
     return ack;
 }
 
-/* The answer, as it is judged: a call that was cut has failed. */
+/* Returns the answer to be judged. A call that was cut counts as failed. */
 static struct carrier_answer answer_of(const struct turn *t, const struct carrier_answer *answer)
 {
     struct carrier_answer a = *answer;
@@ -335,13 +336,13 @@ static void on_answer(void *ctx, const struct carrier_answer *given)
     turns_run(ts);
 }
 
-/* The turn ends when the carrier has called back. */
+/* Cancel the call. The turn ends when the carrier has called back. */
 static void call_cancel(struct turn *t)
 {
     t->job->sink->carrier->cancel(&t->ts->carriers, t->call);
 }
 
-/* Calls that take too long make room for others. */
+/* Cut calls that take too long, so that others get a turn. */
 static void on_look(void *ctx)
 {
     struct turns *ts = ctx;

@@ -1,17 +1,15 @@
 /* notifier/turns.h - the turns of endpoints: read what is next for a subscription, call its
- * endpoint, have the outcome written.
+ * endpoint, and have the outcome written.
  *
- * Each subscription is a member of the roster and always in one of the states of attempt.h.
- * turns_event() is the only way from one state to another. A turn comes to an outcome, the outcome
- * is written to the database, and the answer of the storer is the next event: nothing here waits
- * for anything else, and nothing here calls the notifier.
+ * Each subscription is a member of the roster and is always in one of the states of attempt.h. Only
+ * turns_event() changes the state. A turn has an outcome, which the storer writes to the database;
+ * the storer's answer is the next event. Nothing here waits, and nothing here calls the notifier.
  *
- * The position moves only from where the turn found it: if it was set meanwhile (replay, skip), the
- * storer keeps it as it was set (struct push_outcome). The commit that set it makes the
- * subscription due again.
+ * The position moves only from the value that the turn has read. If somebody set it in the meantime
+ * (replay, skip), the storer keeps that value (struct push_outcome), and the commit notice makes
+ * the subscription due again.
  *
- * Everything belongs to the notify loop's thread, except turns_wait_drained().
- */
+ * Everything belongs to the notify loop's thread, except turns_wait_drained(). */
 #pragma once
 
 #include <pthread.h>
@@ -29,24 +27,25 @@ struct turns {
     struct bodies *bodies;
     size_t n_reading, n_calling;
     size_t n_acks;            /* outcomes that are not yet written */
-    struct loop_timer *again; /* turns_run() is tried again: the readers had no room */
-    struct loop_timer *look;  /* the calls under way are looked at; NULL: there are none */
+    struct loop_timer *again; /* tries turns_run() again, because the readers had no room */
+    struct loop_timer *look;  /* checks the calls under way; NULL: there are none */
     bool stopping;            /* no new turns */
-    bool stopped;             /* late messages are only disposed of */
+    bool stopped;             /* late messages are only freed */
 
     pthread_mutex_t lock;   /* guards the rest */
     pthread_cond_t drained; /* CLOCK_MONOTONIC; is_drained was set */
     bool is_drained;
 };
 
-/* `cfg` is borrowed. turns_release(): after the loop has ended, and all its messages have run. */
+/* `cfg` is borrowed. Call turns_release() after the loop has ended and all its messages have
+ * run. */
 void turns_init(struct turns *ts, const struct notifier_cfg *cfg);
 void turns_release(struct turns *ts);
 
-/* On the loop, once, before anything is due. */
+/* Runs on the loop. Call it once, before anything is due. */
 void turns_start(struct turns *ts, struct loop *loop, struct http_client *client);
 
-/* Let the event change the member's state, with all that follows from it. */
+/* Change the member's state by this event, and do everything that follows from the change. */
 void turns_event(struct turns *ts, struct member *m, enum attempt_event event);
 
 /* Start as many turns as there is room for. */
@@ -58,10 +57,10 @@ void turns_remove(struct turns *ts, struct member *m);
 /* Start no more turns. */
 void turns_drain(struct turns *ts);
 
-/* Wait until no turn is under way and all outcomes are written, or until that time of the monotonic
- * clock. After turns_drain(); any thread but the loop's. */
+/* Wait until no turn is under way and all outcomes are written, but not longer than until this time
+ * of the monotonic clock. Call it after turns_drain(). Any thread except the loop's. */
 void turns_wait_drained(struct turns *ts, const struct timespec *until);
 
-/* The loop ends: drop timers, and outcomes that are not at the storer. What comes back later is
- * only disposed of. */
+/* Call it when the loop ends. Drops timers, and outcomes that the storer does not have. Answers
+ * that come later are only freed. */
 void turns_stop(struct turns *ts);

@@ -1,4 +1,4 @@
-/* notifier/verifier.c - intents from the database to calls, and what came of them back to it. */
+/* notifier/verifier.c - see verifier.h. */
 #include "notifier/verifier.h"
 
 #include <inttypes.h>
@@ -16,17 +16,17 @@
 #include "notifier/lanes.h"
 
 #define AT_ONCE_HOST 8   /* turns at one host: 6 calls, 1 of them slow */
-#define LOOK_MS 25       /* between looks at calls that may take too long */
+#define LOOK_MS 25       /* between checks for calls that take too long */
 #define LOAD_MAX 256     /* intents read at once */
-#define KNOWN_MAX 10000  /* intents in memory: more than one dead host can have */
-#define TROUBLE_MS 1000  /* the database has no room, or fails */
-#define SWEEP_MAX_S 3600 /* between looks at the leases, at most */
+#define KNOWN_MAX 10000  /* intents in memory; more than one dead host can have */
+#define TROUBLE_MS 1000  /* pause when there is no room, or the database fails */
+#define SWEEP_MAX_S 3600 /* longest time between checks of the leases */
 #define CONNECT_MS 10000
 #define CHALLENGE_BYTES 24
 #define ANSWER_MAX 4096
 
-/* The intents of one callback and topic, in the order in which they came. The first one is under
- * way, the others wait for it. */
+/* The intents of one callback and topic, in the order in which they came. The first one is being
+ * verified, and the others wait for it. */
 struct verify;
 struct pair {
     TAILQ_HEAD(, verify) list;
@@ -39,8 +39,8 @@ struct verify {
     struct hub_intent intent;
     struct str pair_key; /* callback and topic */
     struct pair *pair;
-    uint64_t call; /* the client's number of it */
-    bool is_cut;   /* the call is cancelled to make room for others */
+    uint64_t call; /* the client's number of the call */
+    bool is_cut;   /* the call was cancelled to make room for others */
     char challenge[2 * CHALLENGE_BYTES + 1];
     int n_tries;
     struct intent_verdict verdict; /* of the last try */
@@ -73,7 +73,7 @@ struct verifier {
     size_t n;
     struct map pairs; /* struct pair */
     struct lanes lanes;
-    int64_t last_id; /* intents up to it have been read */
+    int64_t last_id; /* all intents up to this id have been read */
     bool loading, more;
     bool sweeping, sweep_more;
     bool stopped;
@@ -94,7 +94,7 @@ static void verify_free(struct verify *f)
     mem_free(f);
 }
 
-/* Put it after those of its callback and topic. */
+/* Add it after the others of its callback and topic. */
 static void enter(struct verifier *v, struct verify *f)
 {
     f->pair = map_get(&v->pairs, f->pair_key);
@@ -126,7 +126,7 @@ static void forget(struct verify *f)
     verify_free(f);
 }
 
-/* The loop, after the storer. */
+/* The storer has answered. Runs on the loop. */
 static void on_settled(void *ctx)
 {
     struct verify *f = ctx;
@@ -169,7 +169,7 @@ static void settle(struct verify *f)
     rc = store_hub_settle(f->v->cfg->store, settled, on_storer_settled, f);
     if (rc == RC_OK)
         return;
-    if (rc != RC_CLOSED) /* else it is asked again after the next start */
+    if (rc != RC_CLOSED) /* otherwise the callback is asked again after the next start */
         f->timer = loop_timer_start(f->v->loop, TROUBLE_MS, on_settle_again, f);
 }
 
@@ -187,7 +187,8 @@ static void tell(struct verify *f, enum rc rc, int status, const struct err *err
     struct str callback = url_public(&f->arena, f->intent.callback);
     struct str why = rc == RC_OK ? STR("") : str_from(err->text);
 
-    if (rc == RC_DENIED) /* nothing else tells of it: the subscriber got 202, and is not called */
+    /* this line is the only trace of it: the subscriber got 202, and is not called */
+    if (rc == RC_DENIED)
         log_info("notifier", "hub_closed",
                  "callback=%s error=%s --allow-callback CIDR would open it", log_quote(callback),
                  log_quote(why));
@@ -215,7 +216,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     tell(f, rc, status, err);
     arena_free(&arena);
     if (v->stopped)
-        return;   /* the intent stays: it is asked again after the next start */
+        return;   /* the intent stays in the database and is tried again after the next start */
     if (is_cut) { /* it is called again with more time */
         lanes_wait(&v->lanes, &f->pair->lane, true);
         run(v);
@@ -248,7 +249,8 @@ static void call(struct verify *f)
                              .connect_timeout_ms =
                                  timeout_ms < CONNECT_MS ? timeout_ms : CONNECT_MS};
 
-    digest_random(random, sizeof random); /* each try has its own: none can be used twice */
+    /* each try has its own challenge, so that no answer can be used twice */
+    digest_random(random, sizeof random);
     digest_hex(random, sizeof random, f->challenge);
     intent_url(&url, &f->arena, &f->intent, str_from(f->challenge));
     call.url = buf_view(&url);
@@ -256,13 +258,13 @@ static void call(struct verify *f)
     f->call = http_client_start(f->v->client, &call, on_answer, f);
 }
 
-/* The one of this lane that is under way. */
+/* Returns the verification of this lane that is under way. */
 static struct verify *first_of(struct lane *lane)
 {
     return TAILQ_FIRST(&CONTAINER_OF(lane, struct pair, lane)->list);
 }
 
-/* Calls that take too long make room for others. */
+/* Cut calls that take too long, so that others get a turn. */
 static void on_look(void *ctx)
 {
     struct verifier *v = ctx;
@@ -303,7 +305,7 @@ static struct verify *verify_new(struct verifier *v, const struct hub_intent *in
     f->intent.verify_token =
         str_is_null(in->verify_token) ? STR_NULL : str_dup(&f->arena, in->verify_token);
     f->intent.reason = str_is_null(in->reason) ? STR("") : str_dup(&f->arena, in->reason);
-    f->intent.secret = STR_NULL; /* for the storer only */
+    f->intent.secret = STR_NULL; /* only the storer needs it */
     f->intent.feeds = NULL;
     f->pair_key = str_printf(&f->arena, "%.*s\n%.*s", STR_ARG(in->callback), STR_ARG(in->topic));
     return f;
@@ -330,7 +332,7 @@ static void on_loaded(void *ctx)
         enter(v, f);
     }
     if (l->rc == RC_OK && l->n == LOAD_MAX)
-        v->more = true; /* there may be others */
+        v->more = true; /* there may be more intents */
     if (l->rc != RC_OK && !v->stopped) {
         log_warn("notifier", "hub_unread", "error=%s tried again",
                  log_quote(str_from(l->err.text)));

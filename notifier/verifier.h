@@ -20,11 +20,11 @@ struct verifier;
 struct verifier *verifier_new(struct loop *loop, struct http_client *client,
                               const struct notifier_cfg *cfg);
 
-/* A commit has brought intents, or changed leases. */
+/* Call it after a commit that has brought intents or changed leases. */
 void verifier_wake(struct verifier *v);
 
-/* Start nothing more: before the client is freed. */
+/* Start nothing more. Call it before the client is freed. */
 void verifier_stop(struct verifier *v);
 
-/* After the loop has ended, and all its messages have run. NULL is allowed. */
+/* Free it. Call it after the loop has ended and all its messages have run. NULL is allowed. */
 void verifier_free(struct verifier **vp);
