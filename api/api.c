@@ -1,4 +1,4 @@
-/* api/api.c - the whole API on one screen: the route table, and the way of a request through it. */
+/* api/api.c - the route table, and what happens to every request before its handler runs. */
 #include "api/api.h"
 
 #include "api/http/auth.h"
@@ -16,11 +16,11 @@
 #include "net/http_fields.h"
 #include "net/url.h"
 
-#define BODY_MAX (64 * 1024) /* urlencoded bodies read on the loop */
+#define BODY_MAX (64 * 1024) /* bytes of an urlencoded body that is read on the loop */
 
 enum route_flags {
     BELOW = 1,      /* paths below it, too */
-    OPEN = 2,       /* no token is asked for */
+    OPEN = 2,       /* needs no token */
     URLENCODED = 4, /* parameters come from an urlencoded body, too */
 };
 
@@ -47,13 +47,14 @@ void index_get(struct request *req)
 
 /* ---- life cycle ---- */
 
-/* An empty option is one that was not given. */
+/* Returns null for an empty text: an empty option counts as not given. */
 static struct str given(struct arena *a, struct str s)
 {
     return s.len > 0 ? str_dup(a, s) : STR_NULL;
 }
 
-/* The names by which this server may be asked: those configured, and that of its public address. */
+/* Returns the names by which this server may be addressed: the configured ones, and that of its
+ * public URL. */
 static struct str *own_hosts(struct arena *a, const struct api_cfg *cfg, size_t *n)
 {
     struct str *names = ARENA_ARRAY(a, struct str, cfg->n_allow_hosts + 1);
@@ -170,7 +171,7 @@ static bool matches(const struct route *r, struct str path)
            str_starts(path, str_from(r->path));
 }
 
-/* "GET, HEAD, POST"; empty when there is no such path. */
+/* Returns "GET, HEAD, POST" for example; empty when there is no such path. */
 static struct str allowed_methods(struct arena *a, struct str path)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
@@ -207,7 +208,7 @@ static void reply_options(struct request *req, struct str allow)
     http_reply(req->http, 204, buf_view(&fields), NULL);
 }
 
-/* May this caller do this? */
+/* Returns true when this caller may make this request. Otherwise *p says why not. */
 static bool admit(struct request *req, const struct route *route, struct problem *p)
 {
     struct str origin = http_request_field(req->http, "origin");
@@ -219,8 +220,8 @@ static bool admit(struct request *req, const struct route *route, struct problem
                            req->ask.cfg->n_allow_hosts)) {
         problem_set(
             p, req->ask.arena, PROBLEM_MISDIRECTED,
-            "Without a token this server answers for IP addresses, localhost, and the names "
-            "that the options --base-url and --allow-host give it.");
+            "Without a token this server answers only to IP addresses, localhost, and the names "
+            "given by the options --base-url and --allow-host.");
         p->value = http_request_host(req->http);
         return false;
     }
@@ -228,7 +229,7 @@ static bool admit(struct request *req, const struct route *route, struct problem
         !auth_has_token(req->ask.arena, http_request_field(req->http, "authorization"),
                         req->ask.cfg->token)) {
         problem_set(p, req->ask.arena, PROBLEM_UNAUTHORIZED,
-                    "This server asks for a token: as `Authorization: Bearer TOKEN`, or as the "
+                    "This server requires a token: as `Authorization: Bearer TOKEN`, or as the "
                     "password of Basic authentication.");
         p->fields = STR("WWW-Authenticate: Basic realm=\"feedmill\", charset=\"UTF-8\"\r\n"
                         "WWW-Authenticate: Bearer realm=\"feedmill\"\r\n");
@@ -257,7 +258,7 @@ static bool read_params(struct request *req, const struct route *route, struct p
                            "The body must be a form (application/x-www-form-urlencoded).");
     if (body.len > BODY_MAX)
         return problem_set(p, req->ask.arena, PROBLEM_TOO_LARGE,
-                           "A form of %zu bytes; %d are taken.", body.len, BODY_MAX);
+                           "The form has %zu bytes; at most %d are allowed.", body.len, BODY_MAX);
     return params_add(&req->ask.params, req->ask.arena, str_trim(body), p);
 }
 
@@ -288,12 +289,12 @@ void api_handle(void *ctx, struct http_request *http)
     allow = allowed_methods(arena, path);
     if (allow.len == 0) {
         problem_set(&p, arena, PROBLEM_NOT_FOUND,
-                    "There is no such resource; GET / lists those that are there.");
+                    "There is no such resource; GET / lists all resources.");
     } else if (str_eqz(method, "OPTIONS")) {
         reply_options(req, allow);
         return;
     } else {
-        problem_set(&p, arena, PROBLEM_METHOD, "This resource takes %.*s.", STR_ARG(allow));
+        problem_set(&p, arena, PROBLEM_METHOD, "This resource allows only %.*s.", STR_ARG(allow));
         p.fields = str_printf(arena, "Allow: %.*s\r\n", STR_ARG(allow));
     }
     reply_problem(req, &p);

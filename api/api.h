@@ -1,9 +1,8 @@
-/* api/api.h - the HTTP interface: one route table, one file a resource.
+/* api/api.h - the HTTP interface: one route table, and one file for each resource.
  *
- * Handlers run on the http loops and never wait: what needs a fetch or a query is held and answered
- * when it comes (net/http_server.h). The API knows neither fetcher nor notifier: server/ wires them
- * through the ports below.
- */
+ * Handlers run on the http loops and never wait. A request that needs a fetch or a query is held,
+ * and answered when the result comes (net/http_server.h). The API knows neither fetcher nor
+ * notifier: server/ connects them through the ports in api/http/config.h. */
 #pragma once
 
 #include "api/http/config.h"
@@ -13,21 +12,20 @@
 
 struct api;
 
-/* Make it, before the first write to the store: it becomes a listener of commits. The configuration
- * is copied. */
+/* Make the API. Call it before the first write to the store, because it listens to commits. The
+ * configuration is copied. */
 struct api *api_new(const struct api_cfg *cfg);
 
-/* Stop waiting for news: requests that wait are answered with nothing new. Lists that wait to be
- * parsed are parsed, and no more are taken. Any thread. */
+/* Stop waiting for news: waiting requests are answered with nothing new. Lists that wait to be
+ * parsed are still parsed, but no more are accepted. Any thread. */
 void api_stop(struct api *a);
 
 /* Free it. Requests are answered from other threads, so the order of a stop is: api_stop(),
- * http_server_stop(), then what the ports lead to, then store_close(), then
- * http_server_free(), then this. */
+ * http_server_stop(), stop what the ports lead to, store_close(), http_server_free(), then this. */
 void api_free(struct api **ap);
 
 /* The handler for http_server_new(); ctx is the struct api. */
 void api_handle(void *ctx, struct http_request *req);
 
-/* Replace what a reload may change: all but store and ports. Any thread. */
+/* Replace what a reload may change: everything except store and ports. Any thread. */
 void api_reload(struct api *a, const struct api_cfg *cfg);

@@ -1,9 +1,8 @@
 /* api/demo.c - GET /demo/...: files of one directory, for the demonstration page (D101). Without
- * --demo-dir there is no such path; nothing else uses this file.
+ * --demo-dir this path does not exist. Nothing else uses this file.
  *
- * Read on a reader thread at every request (the page watches them change). A path is walked name by
- * name without following links, so it cannot leave the directory.
- */
+ * The files are read on a reader thread at every request, because the page watches them change. A
+ * path is opened name by name, without following links, so it cannot leave the directory. */
 #include "api/http/handlers.h"
 
 #include <fcntl.h>
@@ -37,7 +36,7 @@ static const struct {
 };
 
 struct demo_file {
-    struct str dir, path; /* path: below /demo, without leading slash */
+    struct str dir, path; /* path: the part after "/demo/" */
     struct blob *body;
     int64_t modified_at;
     const char *media_type;
@@ -55,7 +54,7 @@ static bool is_plain_name(struct str name)
     return name.len > 0 && name.ptr[0] != '.' && memchr(name.ptr, '\0', name.len) == NULL;
 }
 
-/* The file opened, or -1. */
+/* Open the file. Returns its descriptor, or -1. */
 static int open_below(struct arena *a, struct str dir, struct str path)
 {
     int fd = open(str_z(a, dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -81,7 +80,8 @@ static bool read_all(int fd, size_t size, char *out)
         ssize_t n = read(fd, out + got, size - got);
 
         if (n <= 0)
-            return false; /* it shrank: the next request sees it whole */
+            /* it became shorter in the meantime; the next request will read it whole */
+            return false;
         got += (size_t)n;
     }
     return true;
@@ -151,7 +151,7 @@ void demo_get(struct request *req)
         struct problem p;
 
         problem_set(&p, req->ask.arena, PROBLEM_NOT_FOUND,
-                    "The demonstration is not being served.");
+                    "This server does not serve the demonstration.");
         reply_problem(req, &p);
         return;
     }

@@ -9,7 +9,7 @@ void metrics_get(struct request *req)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
 
-    /* gauges that are looked up when they are asked for */
+    /* gauges that are set only when they are requested */
     stats_set(STAT_log_seq, store_last_seq(req->ask.api->store));
     stats_set(STAT_log_waiters, (int64_t)log_waiters_count(req->ask.api->waiters));
     for (int i = 0; i < STAT_COUNT_; i++) {

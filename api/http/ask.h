@@ -16,12 +16,12 @@ struct ask {
     const struct api_cfg *cfg;
     struct arena *arena;
     struct str target;    /* path and query, as they were given */
-    struct str accept;    /* the media types that are liked (RFC 9110 section 12.5.1); null: any */
+    struct str accept;    /* the Accept field (RFC 9110 section 12.5.1); null: any type */
     struct str origin;    /* of links to ourselves: "http://host:port", no slash at the end */
-    struct params params; /* of the query; of a request also those of an urlencoded body */
-    bool negotiated;      /* `accept` decided something: the answer varies with it */
+    struct params params; /* those of the query; for a request also those of an urlencoded body */
+    bool negotiated;      /* set when `accept` was used: the answer varies with it */
 };
 
-/* The origin of links for a request that came with this Host field: as configured, else from the
- * field. In the arena. */
+/* Returns the origin of links for a request with this Host field: the configured one, or else that
+ * of the field. In the arena. */
 struct str ask_origin(struct arena *a, const struct api_cfg *cfg, struct str host);

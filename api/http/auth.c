@@ -1,4 +1,4 @@
-/* api/http/auth.c - the token and the origin of a request. */
+/* api/http/auth.c - see auth.h. */
 #include "api/http/auth.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/digest.h"
 #include "net/hostport.h"
 
-/* Base64 (RFC 4648 §4); null when it is none. */
+/* Decode base64 (RFC 4648 §4). Null: it is not base64. */
 static struct str base64_decode(struct arena *a, struct str s)
 {
     char *out = arena_alloc(a, s.len + 1);
@@ -32,7 +32,7 @@ static struct str base64_decode(struct arena *a, struct str s)
     return str_of(out, n);
 }
 
-/* Digests are compared, so that the length does not tell either. */
+/* Compares digests, so that the time does not tell the length either. */
 static bool same_secret(struct str x, struct str y)
 {
     unsigned char a[DIGEST_SHA256_LEN], b[DIGEST_SHA256_LEN];
@@ -73,7 +73,7 @@ bool auth_host_is_ours(struct str field, const struct str *names, size_t n)
         return false;
     if (hp.kind != HOST_NAME || hostport_is_loopback(&hp))
         return true;
-    if (hp.host.ptr[hp.host.len - 1] == '.') /* the root of all names */
+    if (hp.host.ptr[hp.host.len - 1] == '.') /* a dot at the end, for the root of the DNS */
         hp.host.len--;
     for (size_t i = 0; i < n; i++)
         if (str_ieq(hp.host, names[i]))
@@ -81,7 +81,7 @@ bool auth_host_is_ours(struct str field, const struct str *names, size_t n)
     return false;
 }
 
-/* The part of an URL after "://" and before its path; null when it has none. */
+/* Returns the part of a URL between "://" and its path; null when it has no "://". */
 static struct str authority_of(struct str url)
 {
     ssize_t at = str_find(url, STR("://"));
@@ -97,7 +97,7 @@ bool auth_origin_may_write(struct str origin, struct str host, struct str base_u
 
     if (str_is_null(origin))
         return true;
-    if (str_eq(cors_origin, origin)) /* "*" permits reading only */
+    if (str_eq(cors_origin, origin)) /* "*" allows reading, not writing */
         return true;
     if (authority.len == 0)
         return false;
@@ -115,7 +115,7 @@ bool auth_is_foreign(struct str sec_fetch_site, struct str origin, struct str re
         return true;
     if (str_eqz(cors_origin, "*") || str_eq(origin, cors_origin))
         return false;
-    /* a referrer is an origin and a path, or cut to the origin and a slash */
+    /* a referrer has an origin and a path; the path may be cut to a slash */
     return !str_is_null(origin) || !str_starts(referer, cors_origin) ||
            referer.len == cors_origin.len || referer.ptr[cors_origin.len] != '/';
 }

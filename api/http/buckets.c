@@ -1,5 +1,5 @@
-/* api/http/buckets.c - a map from address to tokens; full buckets are forgotten when room is
- * needed. */
+/* api/http/buckets.c - see buckets.h. A map from address to bucket. Full buckets are forgotten when
+ * room is needed. */
 #include "api/http/buckets.h"
 
 #include <netinet/in.h>
@@ -10,17 +10,17 @@
 #include "base/mem.h"
 
 #define SOURCES_MAX 4096
-#define SWEEP_MS 1000 /* a sweep looks at all sources: not for every newcomer */
+#define SWEEP_MS 1000 /* a sweep checks all sources, so it is not made for every new source */
 
 struct bucket {
     int64_t milli; /* thousandths of a token */
-    int64_t at_ms; /* when that was counted */
+    int64_t at_ms; /* the time for which this is right */
 };
 
 struct buckets {
     pthread_mutex_t lock;
     struct map sources;
-    struct bucket others; /* who found no room */
+    struct bucket others; /* shared by the sources that found no room */
     int64_t swept_ms;     /* when full buckets were last forgotten; -1: never */
 };
 

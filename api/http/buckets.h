@@ -1,8 +1,8 @@
-/* api/http/buckets.h - a token bucket per source address. Any thread, short lock.
+/* api/http/buckets.h - a token bucket for each source address. Any thread; its lock is held only
+ * briefly.
  *
- * IPv6 sources are told apart by their /64. The table is bounded: when it is full of sources that
- * have spent tokens, all newcomers share one bucket.
- */
+ * IPv6 sources are distinguished by their /64. The table is limited: when it is full of sources
+ * that have used tokens, all new sources share one bucket. */
 #pragma once
 
 #include <stdbool.h>

@@ -18,8 +18,8 @@ struct api_ports {
                          void *done_ctx);
     enum rc (*ping)(void *ctx, struct str url, struct str rss_url, size_t *n, store_done_fn *done,
                     void *done_ctx); /* as fetcher_ping() */
-    /* The hub of a publisher has called us. They return the verdict. VERDICT_PENDING: `done` gets it
-     * later, once. */
+    /* The hub of a publisher has called us. They return the verdict. VERDICT_PENDING: `done` gets
+     * it later, once. */
     enum upstream_verdict (*upstream_verify)(void *ctx, const struct upstream_verification *v,
                                              upstream_done_fn *done, void *done_ctx);
     enum upstream_verdict (*upstream_deliver)(void *ctx, const struct upstream_delivery *delivery,
@@ -30,7 +30,7 @@ struct api_cfg {
     struct store *store; /* borrowed */
     struct api_ports ports;
     struct str base_url;           /* public origin for links; null: taken from Host */
-    const struct str *allow_hosts; /* further names of this server, for requests without a token */
+    const struct str *allow_hosts; /* other names of this server, for requests without a token */
     size_t n_allow_hosts;
     struct str cors_origin; /* Access-Control-Allow-Origin; null: none */
     struct str token;       /* when set, requests need it (Bearer, or Basic password). SECRET */
@@ -38,10 +38,10 @@ struct api_cfg {
     struct str demo_dir;    /* served at /demo/; null: no such path */
     int64_t fetch_wait_ms;  /* how long a first request may wait for publishers */
     struct levels levels;
-    int ping_rate, ping_burst; /* per source address: per second, at once */
+    int ping_rate, ping_burst; /* pings of one source address: per second, and at once */
     int64_t list_ttl_s;        /* how long an OPML list is kept */
     size_t archive_size;       /* entries of an archive document */
-    int64_t min_period_s;      /* least freq in seconds (10) */
-    bool hub;                  /* offer a WebSub hub; the next three are its leases, in seconds */
+    int64_t min_period_s;      /* the shortest period that `freq` may ask for (10) */
+    bool hub; /* offer a WebSub hub; the next three are lengths of its leases in seconds */
     int64_t lease_default_s, lease_min_s, lease_max_s;
 };

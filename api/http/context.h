@@ -1,6 +1,5 @@
 /* api/http/context.h - what all requests share: configuration, store, ports, and the tables of each
- * room (owned by the file named beside it). Any thread.
- */
+ * room. The comment names the file to which a table belongs. Any thread. */
 #pragma once
 
 #include <pthread.h>
@@ -9,7 +8,7 @@
 #include "api/http/config.h"
 #include "base/arena.h"
 
-/* What a reload replaces as a whole. Snapshots live until api_free(): readers need no lock. */
+/* What a reload replaces as a whole. Snapshots live until api_free(), so readers need no lock. */
 struct api_conf {
     struct api_cfg cfg; /* strings in `arena` */
     struct arena arena;

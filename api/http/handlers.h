@@ -1,8 +1,7 @@
-/* api/http/handlers.h - the handlers of the route table, declared from it.
+/* api/http/handlers.h - declares the handlers of the route table.
  *
- * A handler runs on the loop of its request, with the parameters read. It replies, or holds the
- * request and replies later.
- */
+ * A handler runs on the loop of its request, after the parameters have been read. It replies, or
+ * holds the request and replies later. */
 #pragma once
 
 #include "api/http/request.h"

@@ -1,4 +1,4 @@
-/* api/http/params.c - each rule of docs/api.md about a parameter stands here, once. */
+/* api/http/params.c - the rules of docs/api.md about parameters. */
 #include "api/http/params.h"
 
 #include "base/limits.h"
@@ -51,7 +51,7 @@ bool params_one(const struct params *ps, struct arena *a, const char *name, stru
             *out = ps->items[i].value;
         else if (!str_eq(*out, ps->items[i].value))
             return problem_parameter(p, a, name, ps->items[i].value, NULL,
-                                     "The parameter `%s` may be given once, and was given with "
+                                     "The parameter `%s` was given more than once, with "
                                      "different values.",
                                      name);
     }
@@ -87,7 +87,7 @@ bool wanted_url_read(struct arena *a, const char *name, struct str raw, struct w
     *out = (struct wanted_url){.url = parts.url,
                                .credential = parts.credential,
                                .shown = str_is_null(parts.credential) ? raw : url_public(a, raw)};
-    if (str_utf8_valid(raw) != raw.len) /* no document can carry it as written */
+    if (str_utf8_valid(raw) != raw.len) /* it cannot be written into a document */
         out->shown = parts.url;
     return true;
 }
@@ -107,7 +107,7 @@ bool params_url(const struct params *ps, struct arena *a, const char *name, stru
     return wanted_url_read(a, name, raw, out, p);
 }
 
-/* Do a scheme and ':' follow, after white space? (RFC 3986 §3.1) */
+/* Returns true when a scheme and ':' follow, after white space (RFC 3986 §3.1). */
 static bool scheme_follows(struct str s)
 {
     size_t i = 0;
@@ -128,7 +128,7 @@ static bool scheme_follows(struct str s)
     return false;
 }
 
-/* Take the first URL off a list. */
+/* Take the first URL from a list. */
 static struct str next_url(struct str *rest)
 {
     struct str all = *rest;
@@ -191,12 +191,12 @@ bool params_flag(const struct params *ps, struct arena *a, const char *name, boo
         return false;
     if (!str_is_null(value) && value.len > 0 && !str_eqz(value, "1") && !str_eqz(value, "0"))
         return problem_parameter(p, a, name, value, "1|0",
-                                 "The flag `%s` stands alone, or is 1 or 0.", name);
+                                 "The flag `%s` must have no value, or be 1 or 0.", name);
     *out = !str_is_null(value) && !str_eqz(value, "0");
     return true;
 }
 
-/* The values of `type` that have these traits, "|" between them, in the arena. */
+/* Returns the values of `type` with these traits, separated by "|", in the arena. */
 static const char *names_of_formats(struct arena *a, unsigned traits)
 {
     char *names = arena_alloc(a, FORMAT_NAMES_MAX);
@@ -239,7 +239,8 @@ bool params_format(const struct params *ps, struct arena *a, enum format_trait u
     return false;
 }
 
-/* Are these digits, and at least one? Larger than any int64_t is fine. */
+/* Returns true when these are digits, and there is at least one. The number may be too large for
+ * int64_t. */
 static bool is_digits(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)
@@ -262,8 +263,8 @@ bool params_count(const struct params *ps, struct arena *a, const char *name, in
     }
     if (!is_digits(value))
         return problem_parameter(p, a, name, value, NULL,
-                                 "The parameter `%s` must be a whole number that is not negative; "
-                                 "above %lld it counts as that.",
+                                 "The parameter `%s` must be a whole number, at least 0; "
+                                 "larger numbers count as %lld.",
                                  name, (long long)max);
     *out = str_to_i64(value, &n) && n < max ? n : max;
     return true;
@@ -286,7 +287,7 @@ bool params_id(const struct params *ps, struct arena *a, bool required, int64_t 
     }
     if (!is_digits(value) || !str_to_i64(value, out) || *out == 0)
         return problem_parameter(p, a, "id", value, NULL,
-                                 "The parameter `id` must be a number that POST /sub answered.");
+                                 "The parameter `id` must be a number returned by POST /sub.");
     return true;
 }
 

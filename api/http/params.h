@@ -1,9 +1,8 @@
 /* api/http/params.h - parameters of a request, typed and checked. Pure.
  *
  * They come from the query and, for forms, from the body. Names and values are decoded first (`+`
- * is a space), so a raw URL may stand in a value as long as it has no `&`, `#`, `+` or `%` of its
- * own. Unknown names are ignored. A check that fails sets *p and returns false.
- */
+ * is a space). So a raw URL may be a value if it has no `&`, `#`, `+` or `%`. Unknown names are
+ * ignored. A check that fails sets *p and returns false. */
 #pragma once
 
 #include "api/http/problem.h"
@@ -22,18 +21,18 @@ struct params {
     size_t n, cap;
 };
 
-#define LIMIT_PARAMS 20000 /* names in one request */
+#define LIMIT_PARAMS 20000 /* parameters in one request */
 
-/* Add what an urlencoded string says. */
+/* Add the parameters of an urlencoded string. */
 bool params_add(struct params *ps, struct arena *a, struct str urlencoded,
                 struct problem *p) NODISCARD;
 
-/* The value of a name that may be given once; null when absent. If it is given twice with the same
- * value, it counts as given once. */
+/* Get the value of a parameter that may be given once; null when it is missing. If it is given
+ * twice with the same value, it counts as given once. */
 bool params_one(const struct params *ps, struct arena *a, const char *name, struct str *out,
                 struct problem *p) NODISCARD;
 
-/* The same for an optional parameter: an empty value, as HTML forms send it, counts as absent. */
+/* The same for an optional parameter: an empty value, as HTML forms send it, counts as missing. */
 bool params_optional(const struct params *ps, struct arena *a, const char *name, struct str *out,
                      struct problem *p) NODISCARD;
 
@@ -41,52 +40,52 @@ bool params_optional(const struct params *ps, struct arena *a, const char *name,
 struct wanted_url {
     struct str url;        /* canonical, without credential */
     struct str credential; /* null: none. SECRET */
-    struct str shown;      /* as written, trimmed, without credential; canonical if no UTF-8 */
+    struct str shown; /* as written, trimmed, without credential; canonical if it is not UTF-8 */
 };
 
-/* The URLs of all `url` parameters; each value is a list: it is split at a comma only where, after
- * optional white space, a scheme and ':' follow. None: a problem when `required`. Over LIMIT_URLS:
- * too-large. */
+/* Get the URLs of all `url` parameters. Each value is a list. It is split at a comma only if a
+ * scheme and ':' follow, after optional white space. No URL is a problem when `required`. More than
+ * LIMIT_URLS: too-large. */
 bool params_urls(const struct params *ps, struct arena *a, bool required, struct wanted_url **out,
                  size_t *n_out, struct problem *p) NODISCARD;
 
-/* The one URL of `name`; not split. */
+/* Get the one URL of `name`; it is not split. */
 bool params_url(const struct params *ps, struct arena *a, const char *name, struct wanted_url *out,
                 struct problem *p) NODISCARD;
 
-/* `type`, as a format that has the trait `use`, and `obj` with FORMAT_IS_OFFERED. *given is false
- * when there is no type: then Accept decides, or the resource. 406 (not-acceptable) for a type that
- * is offered elsewhere. */
+/* Get `type` as a format with the trait `use`; `obj` only with FORMAT_IS_OFFERED. *given is false
+ * when there is no `type`: then Accept decides, or the resource. A type that is only offered
+ * elsewhere is a problem (406, not-acceptable). */
 bool params_format(const struct params *ps, struct arena *a, enum format_trait use,
                    enum feed_format *out, bool *given, struct problem *p) NODISCARD;
 
-/* `obj`: makes FORMAT_JSON the bare array of entries. Other formats are left alone. */
+/* Get `obj`: it changes FORMAT_JSON to the bare array of entries. Other formats stay. */
 bool params_obj(const struct params *ps, struct arena *a, enum feed_format *format,
                 struct problem *p) NODISCARD;
 
-/* A flag: absent or 0 is false; alone, empty or 1 is true. */
+/* Get a flag: missing or 0 is false; without value, empty or 1 is true. */
 bool params_flag(const struct params *ps, struct arena *a, const char *name, bool *out,
                  struct problem *p) NODISCARD;
 
-/* A whole number of [0, max]; larger ones count as max, absent ones as `otherwise`. */
+/* Get a whole number in [0, max]. A larger number counts as max, a missing one as `otherwise`. */
 bool params_count(const struct params *ps, struct arena *a, const char *name, int64_t otherwise,
                   int64_t max, int64_t *out, struct problem *p) NODISCARD;
 
-/* `id` of a subscription; a problem when it is absent and `required`, else 0. */
+/* Get `id` of a subscription. If it is missing, it is a problem when `required`, otherwise 0. */
 bool params_id(const struct params *ps, struct arena *a, bool required, int64_t *out,
                struct problem *p) NODISCARD;
 
-/* What `freq` may say: 0, 1, 2 or seconds >= min_period_s, as level and period. */
+/* Read what `freq` may be, as level and period: 0, 1, 2 or a number of seconds >= min_period_s. */
 bool freq_read(struct str value, int64_t min_period_s, int *level, int64_t *period_s) NODISCARD;
 
 /* Read a switch: yes, true or 1 is on; no, false or 0 is off. */
 bool switch_read(struct str value, bool *out) NODISCARD;
 
-/* `sanitize`; absent: SANITIZE_KEEP. */
+/* Get `sanitize`; missing: SANITIZE_KEEP. */
 bool params_sanitize(const struct params *ps, struct arena *a, enum sanitize_setting *out,
                      struct problem *p) NODISCARD;
 
-/* `freq`; absent: LEVEL_KEEP. */
+/* Get `freq`; missing: LEVEL_KEEP. */
 bool params_freq(const struct params *ps, struct arena *a, int64_t min_period_s, int *level,
                  int64_t *period_s, struct problem *p) NODISCARD;
 

@@ -1,4 +1,4 @@
-/* api/http/problem.c - the table of problems and the one place that writes them. */
+/* api/http/problem.c - the table of problems, and the one place that writes them. */
 #include "api/http/problem.h"
 
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static const struct {
 #undef PROBLEM
 };
 
-/* Text that JSON can carry: the part that is valid UTF-8, at most `max` bytes. */
+/* Returns the text that JSON can have: the part of `s` that is valid UTF-8, at most `max` bytes. */
 static struct str shown(struct str s, size_t max)
 {
     size_t valid;

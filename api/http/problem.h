@@ -20,35 +20,35 @@ enum problem_kind {
 
 struct problem {
     enum problem_kind kind;
-    int status; /* 0: the kind's own */
+    int status; /* 0: that of the kind */
     struct str detail;
-    struct str parameter; /* null: no parameter is to blame, like the next two */
+    struct str parameter; /* null: no parameter is wrong; so for the next two */
     struct str value;
     const char *allowed; /* alternatives, separated by '|' */
     struct str upstream; /* public URL of the publisher; null */
     int upstream_status; /* its HTTP status; 0: it gave none */
     int retry_after_s;   /* > 0: field Retry-After */
-    struct str fields;   /* further complete header lines; null */
+    struct str fields;   /* other fields, as complete lines; or null */
 };
 
-/* Set *p to a kind and a sentence, in the arena. Returns false, so that `return problem_set(...)`
- * reads well in a check. */
+/* Set *p to a kind and a sentence, in the arena. Always returns false, so that a check can end with
+ * `return problem_set(...)`. */
 bool problem_set(struct problem *p, struct arena *a, enum problem_kind kind, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 
-/* The same for a parameter. `value` is shown in its public form, cut to what helps; the sentence
- * ends with it unless it has it already. */
+/* The same for a parameter. `value` is shown in its public form, cut to a useful length. It is
+ * added to the sentence, unless the sentence has it already. */
 bool problem_parameter(struct problem *p, struct arena *a, const char *parameter, struct str value,
                        const char *allowed, const char *fmt, ...) PRINTF_LIKE(6, 7);
 
-/* What an error of storage or a port means to the caller. Causes inside the server are not told
- * (they may name files): the caller of this function logs them. */
+/* Set *p to what an error of storage or of a port means to the caller. Causes inside the server are
+ * not told, because they may name files; the caller of this function must log them. */
 void problem_of_err(struct problem *p, struct arena *a, enum rc rc, const struct err *err);
 
 int problem_status(const struct problem *p);
 
-/* "no-feed" */
+/* Returns the kind's name: "no-feed". */
 const char *problem_name(enum problem_kind kind);
 
-/* The JSON object. */
+/* Write the problem as a JSON object. */
 void problem_write(struct buf *out, const struct problem *p);

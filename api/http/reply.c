@@ -1,4 +1,4 @@
-/* api/http/reply.c - every answer of the API passes here. */
+/* api/http/reply.c - see reply.h. Every answer of the API is sent from here. */
 #include "api/http/reply.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ struct blob *reply_gzip(struct str bytes)
         mem_free(out);
         return NULL;
     }
-    out = mem_realloc(out, z.total_out); /* the bound is about the size of the input */
+    out = mem_realloc(out, z.total_out); /* the upper bound was about the size of the input */
     return blob_new(out, z.total_out);
 }
 
@@ -102,7 +102,7 @@ static void send_unmodified(struct request *req, const struct reply *r, const ch
     http_reply(req->http, 304, buf_view(&fields), NULL);
 }
 
-/* The tag of ours that If-None-Match names, as its suffix; NULL when it names none. */
+/* Returns the suffix with which If-None-Match names our tag; NULL when it does not name it. */
 static const char *matching_suffix(struct request *req, struct str if_none_match, struct str etag)
 {
     static const char *const suffixes[] = {"", GZIP_SUFFIX};
@@ -137,7 +137,7 @@ bool reply_unmodified(struct request *req, const struct reply *r)
     return true;
 }
 
-/* If-Modified-Since counts only without If-None-Match; a date that cannot be read is none
+/* If-Modified-Since counts only without If-None-Match. A date that cannot be read counts as missing
  * (RFC 9110 §13.1.3). */
 static bool is_unmodified_since(struct request *req, const struct reply *r)
 {

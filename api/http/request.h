@@ -1,9 +1,8 @@
 /* api/http/request.h - one request from its parameters to its reply: an ask with a connection.
  *
  * It lives in the arena of its HTTP request, and belongs to the loop of its connection. A handler
- * replies at once, or holds it and replies later. What runs elsewhere meanwhile carries a ticket
- * (ticket.h), by which it finds the request again if the client is still there.
- */
+ * replies at once, or holds the request and replies later. Work for it on other threads has a
+ * ticket (ticket.h), which finds the request again if the client is still there. */
 #pragma once
 
 #include "api/http/ask.h"
@@ -13,20 +12,20 @@ struct request {
     struct ask ask;
     struct http_request *http;
     uint64_t serial; /* 0: not held */
-    /* the client has left; on the loop; NULL: nothing to do */
+    /* called on the loop when the client has left; NULL: nothing to do */
     void (*on_gone)(struct request *req);
     void *gone_ctx;
-    struct ping_wait *ping; /* taken, but perhaps not on disk yet (pings/ping.c); NULL: none */
+    struct ping_wait *ping; /* taken, but maybe not on disk yet (pings/ping.c); NULL: none */
 };
 
-/* Hold the request. It is answered 503 if nothing has answered it after `deadline_ms`. Only the
- * first call counts. */
+/* Hold the request. If it is not answered within `deadline_ms`, the answer is 503. Only the first
+ * call counts. */
 void request_hold(struct request *req, int64_t deadline_ms);
 
-/* Was the request caused by a page of another site to which --cors-origin gives no access (auth.h)?
- */
+/* Returns true when the request was caused by a page of another site to which --cors-origin gives
+ * no access (auth.h). */
 bool request_is_foreign(const struct request *req);
 
-/* Refuse, with 403, a request that a page of another site must not cause. `what` completes "A page
- * of another site may not". The request is over. */
+/* Refuse with 403 a request that a page of another site must not cause. `what` completes the
+ * sentence "A page of another site may not". The request is over. */
 void request_refuse_foreign(struct request *req, const char *what);

@@ -4,7 +4,7 @@
 #include "api/http/reply.h"
 #include "base/mem.h"
 
-#define TASK_MS 60000 /* a reader thread that has not come to it by then is stuck */
+#define TASK_MS 60000 /* if no reader thread has started it by then, they are stuck */
 
 struct task *task_new(struct request *req, task_work_fn *work, task_done_fn *done)
 {

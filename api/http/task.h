@@ -18,7 +18,7 @@ typedef enum task_step task_work_fn(struct task *t, struct reader *r);
 typedef void task_done_fn(struct task *t, struct request *req);
 
 struct task {
-    struct arena arena; /* freed with the task */
+    struct arena arena; /* freed together with the task */
     struct api *api;
     const struct api_cfg *cfg;
     task_work_fn *work;
@@ -30,12 +30,12 @@ struct task {
     struct ticket ticket;
 };
 
-/* A task for this request, which becomes held. */
+/* Make a task for this request, which is then held. */
 struct task *task_new(struct request *req, task_work_fn *work, task_done_fn *done);
 
-/* Give it to a reader thread. When too many wait there, the request is answered 503 and the task is
- * freed. */
+/* Give the task to a reader thread. When too many wait there, the request is answered with 503 and
+ * the task is freed. */
 void task_start(struct task *t);
 
-/* End a task whose work went on elsewhere. Any thread. */
+/* End a task whose work went on on another thread. Any thread. */
 void task_finish(struct task *t);

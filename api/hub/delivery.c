@@ -1,5 +1,5 @@
 /* api/hub/delivery.c - see delivery.h. A delivery draws the same document as a GET of its topic,
- * from the subscriber's position on. */
+ * but only what comes after the subscriber's position. */
 #include "api/hub/delivery.h"
 
 #include "api/http/paths.h"
@@ -8,8 +8,8 @@
 #include "api/views/queries.h"
 #include "net/url.h"
 
-/* Split a topic's URL into an origin of ours and a target below it. It was taken because it began
- * with our origin of that time, which may have another name now. False: it cannot be read. */
+/* Split a topic's URL into our origin and a target. The URL began with our origin when it was
+ * subscribed to; the origin may have changed since. False: it cannot be read. */
 static bool split(struct arena *a, struct str url, struct str *origin, struct str *target)
 {
     struct url_parts parts;
@@ -26,7 +26,7 @@ static bool split(struct arena *a, struct str url, struct str *origin, struct st
     return true;
 }
 
-/* The feeds of the query that have a document, found without waiting. */
+/* Find the feeds of the query that have a document, without waiting. */
 static struct gathered *find_feeds(struct api *api, struct arena *a, const struct query *q)
 {
     struct gathered *items = ARENA_ARRAY(a, struct gathered, q->n_urls + 1);
@@ -57,7 +57,7 @@ enum rc api_draw_topic(struct api *api, struct reader *r, struct str url, int64_
         return err_set(err, RC_NOT_FOUND, "the topic cannot be read any more");
     q.describe(&ask, q.own, find_feeds(api, a, &q), q.n_urls, &spec);
     if (spec.view.n_feeds == 0)
-        return err_set(err, RC_NOT_FOUND, "there is no feed of this topic any more");
+        return err_set(err, RC_NOT_FOUND, "the feeds of this topic do not exist any more");
     spec.extent = EXTENT_DELIVERY;
     spec.view.after_seq = after_seq;
     spec.new_max = max_entries;

@@ -1,8 +1,8 @@
-/* api/hub/hub.c - POST /hub: what WebSub and PubSubHubbub 0.3 subscribers and publishers wish for.
+/* api/hub/hub.c - POST /hub: requests of WebSub and PubSubHubbub 0.3 subscribers and publishers.
  *
- * A request is checked, its topic is read and its feeds are fetched if they are not known; then it
- * is written down as an intent, and 202 is the answer. The notifier asks the callback. With
- * hub.verify=sync the answer waits for what comes of that, which a commit notice tells. */
+ * A request is checked, its topic is read, and its feeds are fetched if they are not known. Then it
+ * is stored as an intent, and answered with 202. The notifier asks the callback. With
+ * hub.verify=sync the answer comes after that; a commit notice tells the result. */
 #include "api/hub/hub.h"
 
 #include <inttypes.h>
@@ -20,26 +20,26 @@
 #include "net/hostport.h"
 #include "net/url.h"
 
-#define STORE_MS 60000 /* a storer that has not answered by then is stuck */
-#define SYNC_MS 120000 /* so long a request waits for its verification */
+#define STORE_MS 60000 /* if the storer has not answered by then, it is stuck */
+#define SYNC_MS 120000 /* longest wait of a request for its verification */
 #define PUBLISH_MAX 100
-#define LATER_S 10 /* Retry-After of who comes when there is no room */
+#define LATER_S 10 /* Retry-After when there is no room */
 #define PINGED_MAX 1000
 #define TOKEN_MAX 1024
 
-/* A request to subscribe or unsubscribe; in the request's arena. */
+/* A request to subscribe or unsubscribe. It is in the request's arena. */
 struct hub_change {
     struct hub_intent intent;
     struct query topic; /* what the topic shows */
 };
 
-/* A request on its way through the storer, and perhaps the notifier. */
+/* A request that waits for the storer, and perhaps for the notifier. */
 struct hub_wait {
     struct hub_waiters *waiters;
-    struct hub_place *place; /* until the storer has answered; NULL: publish */
+    struct hub_place *place; /* held until the storer has answered; NULL: publish */
     struct ticket ticket;
     bool is_sync, is_publish;
-    enum rc rc; /* of the storer */
+    enum rc rc; /* result of the storer */
     bool confirmed;
 };
 
@@ -59,7 +59,7 @@ static void answer(struct request *req, int status, struct str text)
     reply_buf(req, status, "text/plain; charset=utf-8", &out, STR_NULL);
 }
 
-/* Not now. */
+/* Refuse for now, with Retry-After. */
 static void put_off(struct request *req, int status, const char *text)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
@@ -74,7 +74,7 @@ static void refuse(struct request *req, const char *text)
     answer(req, 400, str_from(text));
 }
 
-/* A problem, in the words of a text. */
+/* Answer with the text of a problem. */
 static void refuse_problem(struct request *req, const struct problem *p)
 {
     if (p->retry_after_s > 0)
@@ -96,7 +96,7 @@ static void on_over(struct request *req, void *work)
     else if (w->rc == RC_OK)
         answer(req, 202, STR("Accepted; the callback will be asked to confirm it."));
     else
-        put_off(req, 503, "Too many requests wait here.");
+        put_off(req, 503, "Too many requests are waiting.");
     mem_free(w);
 }
 
@@ -160,7 +160,7 @@ static struct hub_wait *wait_new(struct request *req, int64_t ms)
     return w;
 }
 
-/* The storer's thread: nothing is settled before this returns. */
+/* Runs on the storer's thread. Nothing is settled before this returns. */
 static void on_stored(void *ctx, enum rc rc, const struct store_result *res,
                       const struct err *err UNUSED)
 {
@@ -189,7 +189,7 @@ static size_t add_known(struct request *req, struct str url, int64_t *ids, size_
     return n + (found < PINGED_MAX - n ? found : PINGED_MAX - n);
 }
 
-/* What a topic asks for, read apart from the request that names it. */
+/* Read what a topic asks for, independently of the request that names it. */
 static bool read_topic_of(struct request *req, struct str origin, struct str target,
                           struct query *out, struct problem *p)
 {
@@ -198,7 +198,7 @@ static bool read_topic_of(struct request *req, struct str origin, struct str tar
     return query_read(&ask, out, p);
 }
 
-/* A publisher names its feeds, or our views of them. */
+/* A publisher announces its feeds, or our views of them. */
 static void publish(struct request *req, const struct str *origins, size_t n_origins)
 {
     int64_t *ids = ARENA_ARRAY(req->ask.arena, int64_t, PINGED_MAX);
@@ -236,7 +236,7 @@ static void publish(struct request *req, const struct str *origins, size_t n_ori
         refuse(req, "hub.url is missing: the feed that has changed.");
         return;
     }
-    if (n == 0) { /* nobody here wants it */
+    if (n == 0) { /* none of the feeds is known here */
         http_reply(req->http, 204, STR("Cache-Control: no-store\r\n"), NULL);
         return;
     }
@@ -296,13 +296,14 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     for (size_t i = 0; i < n_feeds; i++)
         touched[i] = feeds[i].feed_id;
     store_touch(req->ask.api->store, touched,
-                n_feeds); /* from the subscription on it is kept swept */
+                n_feeds); /* once it is subscribed, the feed is swept */
     change->intent.feeds = feeds;
     change->intent.n_feeds = n_feeds;
     hand_over(req, change);
 }
 
-/* Without what cannot stand in a URL: the callback is called as it was given, or not at all. */
+/* Returns true when all characters are allowed in a URL. A callback is called exactly as given, or
+ * refused. */
 static bool is_callback(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)
@@ -348,7 +349,7 @@ static bool read_topic(struct request *req, struct hub_change *change, const str
     if (str_is_null(target)) {
         refuse(req,
                "hub.topic must be a URL of this server, percent-encoded, without a fragment: the "
-               "rel=self link of one of its documents. This hub delivers no others.");
+               "rel=self link of one of its documents. This hub delivers nothing else.");
         return false;
     }
     if (!read_topic_of(req, origin, target, &change->topic, &p)) {
@@ -360,9 +361,8 @@ static bool read_topic(struct request *req, struct hub_change *change, const str
         ssize_t colon = str_chr(credential, ':');
 
         if (colon >= 0 && (size_t)colon + 1 < credential.len) {
-            refuse(req,
-                   "hub.topic holds a password; take the document's rel=self link, which stands "
-                   "for it.");
+            refuse(req, "hub.topic has a password; use the document's rel=self link, which needs "
+                        "none.");
             return false;
         }
     }
@@ -410,7 +410,8 @@ static bool read_secret(struct request *req, struct hub_change *change)
     return true;
 }
 
-/* D33: hub.verify makes it a request of PubSubHubbub 0.3; its first word that we know counts. */
+/* hub.verify makes it a request of PubSubHubbub 0.3. Of the words in it, the first one that is
+ * known counts (D33). */
 static bool read_verify(struct request *req, struct hub_change *change)
 {
     bool known = false;
@@ -430,7 +431,7 @@ static bool read_verify(struct request *req, struct hub_change *change)
     }
     if (known || !change->intent.legacy)
         return true;
-    refuse(req, "hub.verify names neither sync nor async.");
+    refuse(req, "hub.verify must be sync or async.");
     return false;
 }
 
@@ -445,7 +446,8 @@ static void subscribe(struct request *req, enum hub_mode mode, const struct str 
         !read_verify(req, change) || !read_secret(req, change) ||
         (mode == HUB_SUBSCRIBE && !read_lease(req, change)))
         return;
-    if (mode == HUB_UNSUBSCRIBE) { /* whatever has become of the topic */
+    /* one can unsubscribe even if the topic does not exist any more */
+    if (mode == HUB_UNSUBSCRIBE) {
         hand_over(req, change);
         return;
     }
@@ -455,11 +457,12 @@ static void subscribe(struct request *req, enum hub_mode mode, const struct str 
     gather_start(req, items, change->topic.n_urls, on_gathered, change);
 }
 
-/* A request at one of these may name a topic at another one. */
+/* A request at one of these names may have a topic at another one. */
 static const char *const loopback_names[] = {"localhost", "127.0.0.1", "[::1]"};
 
-/* As links name us: with and without --base-url. On the own machine its names are one: a
- * program that asks by one of them may have the topic from a program that uses another. */
+/* Get the origins by which links name us: with and without --base-url. On the own machine, its
+ * names count as the same, because a program that uses one name may have got the topic from a
+ * program that uses another one. */
 static size_t origins_of(struct request *req, struct str *out)
 {
     struct str host = http_request_host(req->http), port;

@@ -1,4 +1,4 @@
-/* api/hub/hub.h - the requests that wait for a verification (hub.verify=sync). */
+/* api/hub/hub.h - requests that wait for their verification (hub.verify=sync). */
 #pragma once
 
 #include "storage/store.h"
@@ -6,8 +6,8 @@
 struct hub_waiters;
 struct hub_waiters *hub_waiters_new(void);
 
-/* Free it after the last commit. */
+/* Free it. Call it after the last commit. */
 void hub_waiters_free(struct hub_waiters **wp);
 
-/* Answer the waiting requests whose intents have been settled. The storer's thread. */
+/* Answer the waiting requests whose intents have been settled. Runs on the storer's thread. */
 void hub_waiters_notice(struct hub_waiters *w, const struct commit_notice *notice);

@@ -19,7 +19,7 @@ static const struct {
 } bounds[BOUNDS] = {
     [ALL] = {HUB_OPEN_MAX, {503, "Too many requests wait for their verification."}},
     [CLIENT] = {HUB_OPEN_CLIENT,
-                {429, "Too many requests of your address wait for their verification."}},
+                {429, "Too many requests from your address wait for their verification."}},
     [HOST] = {HUB_OPEN_HOST,
               {429, "Too many requests wait for their verification by callbacks at this host."}},
     [PAIR] = {HUB_OPEN_PAIR,

@@ -3,9 +3,9 @@
 
 #include "net/url.h"
 
-#define URL_MAX 8192 /* a topic stands in a header field; a longer one breaks clients */
+#define URL_MAX 8192 /* a topic is sent in a field; some clients fail when it is longer */
 
-/* What a topic's document is when its URL leaves the type open. */
+/* The type of a topic's document when its URL does not say. */
 #define TOPIC_ACCEPT "application/atom+xml, */*;q=0.1"
 
 struct str topic_target(struct arena *a, struct str url, const struct str *origins,
@@ -13,7 +13,7 @@ struct str topic_target(struct arena *a, struct str url, const struct str *origi
 {
     struct url_parts topic, ours;
 
-    /* what cannot stand in a URL cannot stand in a header field either */
+    /* characters that a URL cannot have are not allowed in a field either */
     for (size_t i = 0; i < url.len; i++)
         if (url.ptr[i] <= ' ' || url.ptr[i] > '~' || strchr("<>\"\\", url.ptr[i]) != NULL)
             return STR_NULL;

@@ -1,17 +1,16 @@
 /* api/hub/topic.h - topics of our hub: URLs of our documents to which one can subscribe.
  *
- * A topic asks for the same as a GET of its URL, but without a connection, and it prefers Atom. So
- * it has an ask of its own. Pure, except that it reads the configuration; any thread.
- */
+ * A topic asks for the same document as a GET of its URL, but without a connection, and it prefers
+ * Atom. So it has its own ask. Pure, except that it reads the configuration; any thread. */
 #pragma once
 
 #include "api/http/ask.h"
 
-/* The part of a topic's URL after one of `origins`, as a target ("/feed?..."). *origin is set to
- * that origin. URLs are normalised before they are compared. Null: the URL does not begin with one
- * of `origins`, or cannot stand in a header field. */
+/* Returns the part of a topic's URL after one of `origins`, as a target ("/feed?..."). *origin is
+ * set to that origin. URLs are normalised before they are compared. Null: the URL does not begin
+ * with one of `origins`, or cannot be sent in a field. */
 struct str topic_target(struct arena *a, struct str url, const struct str *origins,
                         size_t n_origins, struct str *origin);
 
-/* What a topic asks for: read it with query_read(). Strings are borrowed. */
+/* Returns the ask of a topic, to be read with query_read(). Strings are borrowed. */
 struct ask topic_ask(struct api *api, struct arena *a, struct str origin, struct str target);

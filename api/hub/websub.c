@@ -1,8 +1,8 @@
-/* api/hub/websub.c - /websub/{token}: where the hubs of publishers verify our subscriptions and
- * deliver.
+/* api/hub/websub.c - /websub/{token}: the callback at which the hubs of publishers verify our
+ * subscriptions and deliver.
  *
- * Open to all, for hubs have no token of ours. The 160 random bits of the path and the signature
- * of a delivery decide who may call. The answer comes when what was said is on disk. */
+ * It needs no token of ours, because hubs do not have one. The 160 random bits in the path and the
+ * signature of a delivery decide who may call. The answer is sent when the result is on disk. */
 #include "api/http/buckets.h"
 #include "api/http/handlers.h"
 #include "api/http/paths.h"
@@ -14,14 +14,14 @@
 
 #define ANSWER_MS 30000
 #define TOKEN_MAX 64                   /* bytes */
-#define DELIVERY_MAX (8 * 1024 * 1024) /* a delivery */
-/* calls a second from one address, and at once: a hub may serve many feeds */
+#define DELIVERY_MAX (8 * 1024 * 1024) /* bytes of a delivery */
+/* calls from one address per second, and at once; one hub may serve many feeds */
 #define HUB_RATE 200
 #define HUB_BURST 4000
 
 struct hub_wait { /* freed on the loop after the answer */
     struct ticket ticket;
-    struct str challenge; /* in the request's arena; null: a delivery */
+    struct str challenge; /* in the request's arena; null: it is a delivery */
     enum upstream_verdict verdict;
 };
 
@@ -32,7 +32,7 @@ static void refuse(struct request *req, enum upstream_verdict verdict)
     switch (verdict) {
     case VERDICT_UNDECODED:
         problem_set(&p, req->ask.arena, PROBLEM_BAD_BODY,
-                    "The body is not coded as its Content-Encoding says.");
+                    "The body does not have the content coding that Content-Encoding names.");
         break;
     case VERDICT_UNSIGNED:
         problem_set(&p, req->ask.arena, PROBLEM_FORBIDDEN,
@@ -40,18 +40,18 @@ static void refuse(struct request *req, enum upstream_verdict verdict)
         break;
     case VERDICT_UNKNOWN:
         problem_set(&p, req->ask.arena, PROBLEM_NOT_FOUND,
-                    "There is no such subscription at this callback.");
+                    "This callback has no such subscription.");
         break;
     case VERDICT_ENDED:
         problem_set(&p, req->ask.arena, PROBLEM_GONE, "The subscription has ended.");
         break;
     case VERDICT_TOO_LARGE:
         problem_set(&p, req->ask.arena, PROBLEM_TOO_LARGE,
-                    "A delivery of more than %d bytes, decoded.", LIMIT_FETCH_BODY);
+                    "The delivery has more than %d bytes when decoded.", LIMIT_FETCH_BODY);
         break;
     default:
         problem_set(&p, req->ask.arena, PROBLEM_BUSY,
-                    "Too much is waiting; call again in a moment.");
+                    "Too many deliveries are waiting; try again in a moment.");
         p.retry_after_s = 5;
         break;
     }
@@ -105,7 +105,8 @@ static bool is_within_rate(struct request *req)
     return false;
 }
 
-/* The token of the callback; false: there is no such callback, and that was said. */
+/* Get the token of the callback. False: it cannot be one of ours, and the request has been
+ * answered. */
 static bool read_token(struct request *req, struct str *out)
 {
     struct str path = http_request_path(req->http);
@@ -126,13 +127,14 @@ static struct hub_wait *wait_new(struct request *req, struct str challenge)
     return w;
 }
 
-/* The port has answered at once, unless the verdict is pending: then on_done() gets it. */
+/* End the wait, if the port has answered at once. If the verdict is pending, on_done() will get
+ * it. */
 static void end_wait(struct request *req, struct hub_wait *w, enum upstream_verdict verdict)
 {
     struct str challenge;
 
     if (verdict == VERDICT_PENDING)
-        return; /* on_done() has it, and may have freed it */
+        return; /* on_done() has `w`, and may have freed it */
     challenge = w->challenge;
     mem_free(w);
     answer(req, verdict, challenge);
@@ -156,7 +158,7 @@ void websub_get(struct request *req)
         return;
     }
     if (challenge.len == 0 && !str_eqz(hub.mode, "denied"))
-        hub.mode = STR_NULL; /* nothing to echo: it verifies nothing */
+        hub.mode = STR_NULL; /* without a challenge to echo, it does not verify anything */
     if (!read_token(req, &hub.token))
         return;
     w = wait_new(req, challenge);
@@ -180,12 +182,13 @@ void websub_post(struct request *req)
     if (!is_within_rate(req))
         return;
     if (hub.body.len > DELIVERY_MAX) {
-        problem_set(&p, req->ask.arena, PROBLEM_TOO_LARGE, "A delivery of %zu bytes; %d are taken.",
-                    hub.body.len, DELIVERY_MAX);
+        problem_set(&p, req->ask.arena, PROBLEM_TOO_LARGE,
+                    "The delivery has %zu bytes; at most %d are allowed.", hub.body.len,
+                    DELIVERY_MAX);
         reply_problem(req, &p);
     } else if (!decoder_knows(hub.content_coding)) {
         problem_set(&p, req->ask.arena, PROBLEM_MEDIA_TYPE,
-                    "The content coding of a delivery can be one of: " DECODER_ACCEPTS ".");
+                    "The content coding of a delivery must be one of: " DECODER_ACCEPTS ".");
         p.fields = STR("Accept-Encoding: " DECODER_ACCEPTS "\r\n");
         reply_problem(req, &p);
     } else if (read_token(req, &hub.token)) {

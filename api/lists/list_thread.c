@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/queue.h"
 
-#define WAITING_MAX 64 /* documents of up to LIMIT_FETCH_BODY bytes each */
+#define WAITING_MAX 64 /* waiting documents, each of up to LIMIT_FETCH_BODY bytes */
 
 struct list_work {
     list_work_fn *fn;

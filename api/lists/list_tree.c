@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "net/url.h"
 
-#define ROUND 4 /* lists fetched at a time */
+#define ROUND 4 /* lists that are fetched at a time */
 
 /* One list that is being fetched. */
 struct list_get {
@@ -92,8 +92,8 @@ static void take_include(struct list_tree *t, const struct list_node *from,
     if (!note_list(t, &node->url))
         return;
     if (node->depth > LIMIT_LISTS_DEPTH) {
-        node->why =
-            str_printf(&t->arena, "lists within lists are followed %d deep", LIMIT_LISTS_DEPTH);
+        node->why = str_printf(&t->arena, "lists in lists are read only to a depth of %d",
+                               LIMIT_LISTS_DEPTH);
     } else if (t->n_lists == LIMIT_LISTS) {
         node->why = str_printf(&t->arena, "more than %d lists", LIMIT_LISTS);
     } else {
@@ -219,7 +219,7 @@ static void next_round(struct list_tree *t)
     if (api->stopping) /* publishers would not answer in time */
         give_up(t, STR("the daemon is stopping"));
     else if (clock_mono_ms() >= t->until_ms)
-        give_up(t, STR("the lists before it took all the time there is"));
+        give_up(t, STR("the time limit for all lists together was reached before it"));
     for (; t->first != NULL && n < ROUND; t->first = t->first->next) {
         t->gets[n] = (struct list_get){.tree = t, .node = t->first};
         nodes[n++] = t->first;

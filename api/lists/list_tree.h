@@ -27,8 +27,8 @@ struct list_tree;
 struct list_tree *list_tree_new(void);
 void list_tree_free(struct list_tree **tp);
 
-/* Read the tree's own list. `url` NULL: the client sent the list itself. `base` is the base of
- * addresses in the list; null: `url` is. Errors are those of opml_read(). */
+/* Read the tree's own list. `url`: its URL; NULL: the client sent the list itself. `base`: the base
+ * of addresses in the list; null: `url` is used. Errors are those of opml_read(). */
 enum rc list_tree_read(struct list_tree *t, const struct wanted_url *url, struct str base,
                        struct str body, struct str content_type, struct err *err) NODISCARD;
 
@@ -38,7 +38,7 @@ typedef void list_tree_done_fn(void *ctx);
 bool list_tree_follow(struct list_tree *t, struct api *api, list_tree_done_fn *done,
                       void *ctx) NODISCARD;
 
-/* The tree's own list. It lives as long as the tree. */
+/* Returns the tree's own list, which lives as long as the tree. */
 const struct list_node *list_tree_root(const struct list_tree *t);
 
 /* The feeds of a tree, in the order of the documents. The feeds of an included list come where the
@@ -54,6 +54,6 @@ struct list_contents {
     size_t n_feeds, n_failures;
 };
 
-/* The feeds of a tree. The arrays are in `a`; they are valid as long as both `a` and the tree live.
- */
+/* Returns the feeds of a tree. The arrays are in `a`; they are valid as long as both `a` and the
+ * tree live. */
 struct list_contents list_tree_contents(struct arena *a, const struct list_tree *t);

@@ -1,4 +1,4 @@
-/* api/lists/opml.c - GET /opml: the merged feeds of an OPML list. */
+/* api/lists/opml.c - GET /opml: the entries of all feeds of an OPML list, merged. */
 #include "api/http/handlers.h"
 
 #include "api/http/reply.h"
@@ -26,7 +26,8 @@ static void on_list(struct request *req, const struct feed_list *list,
         problem_set(&p, req->ask.arena,
                     failure->rc == RC_LIMIT ? PROBLEM_TOO_LARGE : PROBLEM_NOT_OPML, "%.*s: %.*s.",
                     STR_ARG(shown), STR_ARG(failure->text));
-        p.status = 422; /* too large or not: it is the publisher's document, not the request */
+        /* even if it is too large, because the publisher's document is wrong, not the request */
+        p.status = 422;
         p.upstream = shown;
         p.upstream_status = failure->status;
     } else {

@@ -1,9 +1,9 @@
-/* api/lists/opml_list.c - the lists by URL and credential, under one lock.
+/* api/lists/opml_list.c - see opml_list.h. The lists are found by URL and credential, under one
+ * lock.
  *
- * Life of a list: asked for -> ports.get_document -> (any thread) bytes copied -> list thread
- * parses -> what it includes is fetched and parsed (list_tree.h) -> kept, and everyone who waits
- * gets a copy of its URLs.
- */
+ * Life of a list: it is requested -> ports.get_document -> its bytes are copied (any thread) -> it
+ * is parsed on the list thread -> the lists that it includes are fetched and parsed (list_tree.h)
+ * -> it is kept, and each waiting request gets a copy of its URLs. */
 #include "api/lists/opml_list.h"
 
 #include "api/http/ticket.h"
@@ -15,13 +15,12 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-#define LISTS_MAX 256   /* kept at once; the oldest goes */
-#define MARGIN_MS 60000 /* beyond fetch_wait_ms, for what follows */
-#define RETRY_MS                                                                                   \
-    10000 /* a publisher that failed is not asked again sooner, while a copy is kept               \
-           */
+#define LISTS_MAX 256   /* kept at most; then the oldest is dropped */
+#define MARGIN_MS 60000 /* time for what follows, after fetch_wait_ms */
+/* While a copy is kept, a publisher that failed is not asked again within this time */
+#define RETRY_MS 10000
 
-struct kept { /* a parsed list, immutable; counted */
+struct kept { /* a parsed list; immutable, with a count of holders */
     atomic_int holders;
     struct arena arena;
     struct feed_list list;
@@ -32,7 +31,7 @@ struct list_waiter {
     opml_list_fn *done;
     void *ctx;
     struct list_waiter *next;
-    struct kept *kept; /* what came of it; NULL: failed, like this: */
+    struct kept *kept; /* the result; NULL: it failed, and the next members say why */
     enum rc rc;
     int status;
     bool not_opml;
@@ -52,7 +51,7 @@ struct opml_lists {
     struct map slots;
 };
 
-/* One fetch under way. */
+/* A fetch that is under way. */
 struct list_fetch {
     struct api *api;
     int64_t ttl_ms;
@@ -63,7 +62,7 @@ struct list_fetch {
     bool not_opml;
     struct blob *body;
     struct wanted_url url;
-    struct str base; /* where it was in the end */
+    struct str base; /* its URL after redirects */
     struct list_tree *tree;
 };
 
@@ -108,7 +107,7 @@ void opml_lists_free(struct opml_lists **lp)
     *lp = NULL;
 }
 
-/* The feeds of a list and of those it includes. */
+/* Take the feeds of a list and of the lists that it includes. */
 static void take_feeds(struct arena *a, const struct list_tree *tree,
                        const struct list_contents *in, struct feed_list *out)
 {
@@ -122,7 +121,7 @@ static void take_feeds(struct arena *a, const struct list_tree *tree,
         struct problem p;
 
         if (!wanted_url_read(a, "xmlUrl", in->feeds[i].feed->xml_url, u, &p))
-            continue; /* ftp:, nonsense: a list is taken as far as it goes */
+            continue; /* ftp: or not a URL; the other feeds of the list are used */
         key = str_printf(a, "%.*s %.*s", STR_ARG(u->url), STR_ARG(u->credential));
         if (map_put(&seen, key, u) == NULL)
             out->n++;
@@ -142,7 +141,7 @@ static void copy_list(struct arena *a, const struct feed_list *from, struct feed
 
 /* ---- back on the loop ---- */
 
-/* Hand the request a copy of its own. */
+/* Give the request its own copy of the list. */
 static void answer(struct request *req, const struct kept *kept, opml_list_fn *done, void *ctx)
 {
     struct feed_list list;
@@ -172,7 +171,7 @@ static void on_answered(struct request *req, void *work)
 
 /* ---- the fetch, on other threads ---- */
 
-/* Tell everyone. `kept` (given) is NULL when there is no list. */
+/* Tell all waiting requests. `kept` is given; NULL: there is no list. */
 static void settle(struct list_fetch *f, struct kept *kept)
 {
     struct opml_lists *lists = f->api->lists;
@@ -181,7 +180,8 @@ static void settle(struct list_fetch *f, struct kept *kept)
     struct slot *slot;
 
     pthread_mutex_lock(&lists->lock);
-    slot = map_get(&lists->slots, f->key); /* there: a slot that fetches is not evicted */
+    /* it is there, because a slot with a fetch is not dropped */
+    slot = map_get(&lists->slots, f->key);
     slot->fetching = false;
     if (kept != NULL) {
         kept_unref(&slot->kept);
@@ -213,7 +213,7 @@ static void settle(struct list_fetch *f, struct kept *kept)
     mem_free(f);
 }
 
-/* Any thread. The documents are not kept, only what they name. */
+/* Any thread. The documents are dropped, and only the feeds that they name are kept. */
 static void on_followed(void *ctx)
 {
     struct list_fetch *f = ctx;
@@ -267,7 +267,7 @@ static void on_document(void *ctx, const struct document_result *res)
         f->body = blob_copy(res->body);
         rc = list_thread_run(f->api->list_thread, on_list_thread, f);
         if (rc == RC_OK)
-            return; /* it is the list thread's: it may be gone already */
+            return; /* it belongs to the list thread, and may be freed already */
         f->rc = rc;
     }
     settle(f, NULL);
@@ -337,7 +337,7 @@ void opml_list_get(struct request *req, const struct wanted_url *url, opml_list_
     slot = map_get(&lists->slots, key);
     if ((slot == NULL || (slot->kept == NULL && !slot->fetching)) && request_is_foreign(req)) {
         pthread_mutex_unlock(&lists->lock);
-        request_refuse_foreign(req, "make this server fetch a list that it does not know");
+        request_refuse_foreign(req, "make this server fetch an unknown list");
         return;
     }
     if (slot == NULL) {

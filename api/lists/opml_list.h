@@ -1,9 +1,8 @@
-/* api/lists/opml_list.h - OPML lists that requests name: they are fetched, parsed, and kept for a
+/* api/lists/opml_list.h - OPML lists that requests name. They are fetched, parsed, and kept for a
  * while.
  *
  * Requests that wait for the same list share one fetch. While the publisher fails, the old list is
- * used.
- */
+ * used. */
 #pragma once
 
 #include "api/http/request.h"
@@ -22,9 +21,9 @@ struct feed_list {
 /* Why there is no list. */
 struct list_failure {
     enum rc rc;
-    int status; /* publisher's; 0: none */
+    int status; /* HTTP status of the publisher; 0: none */
     struct str text;
-    bool not_opml; /* a document came, but not a list */
+    bool not_opml; /* a document came, but it is not a list */
 };
 
 /* Called on the request's loop, either before opml_list_get() returns or later, unless the client

@@ -1,8 +1,8 @@
-/* api/lists/sub.c - POST /sub: subscribe, or resume; DELETE /sub: end it.
+/* api/lists/sub.c - POST /sub: subscribe, or resume; DELETE /sub: end a subscription.
  *
- * `from` may need a query, and a body of ten thousand URLs takes time, so all is done on a reader
- * thread; an OPML list is read on the list thread. What was acknowledged is on disk.
- */
+ * `from` may need a query, and a body with ten thousand URLs takes time, so all work is done on a
+ * reader thread. An OPML list is read on the list thread. When a request is answered, the change is
+ * on disk. */
 #include "api/http/handlers.h"
 
 #include <stdio.h>
@@ -22,11 +22,11 @@
 
 #define TITLE_MAX 1024 /* bytes of a subscriber's own name for a feed */
 
-/* What all requests here have in common. */
+/* Part of all requests here. */
 struct change {
     struct str query, body, content_type;
     struct params params;
-    int64_t id;  /* of the subscription: asked for, or made */
+    int64_t id;  /* of the subscription: the one in the request, or the new one */
     bool failed; /* then problem says why */
     struct problem problem;
 };
@@ -34,14 +34,14 @@ struct change {
 /* A request that subscribes. */
 struct subscribing {
     struct change change;  /* first: see change_of() */
-    struct feed_wish wish; /* of each feed that the request names */
+    struct feed_wish wish; /* used for each feed that the request names */
     struct sub_request req;
     struct str endpoint;       /* public form */
     struct list_tree *tree;    /* NULL: the body is not a list */
-    struct sub_import *import; /* what came of it */
+    struct sub_import *import; /* the feeds of the list */
     bool skips_known;          /* leave out feeds that are subscribed without an endpoint already */
-    struct sub_known listed;   /* those, all of them */
-    struct sub_known known;    /* those that the request names */
+    struct sub_known listed;   /* all feeds that are subscribed without an endpoint */
+    struct sub_known known;    /* those of them that the request names */
 };
 
 static struct change *change_of(const struct task *t)
@@ -49,7 +49,7 @@ static struct change *change_of(const struct task *t)
     return t->data;
 }
 
-/* The problem has been set. */
+/* End the task; its problem has been set. */
 static enum task_step fail(struct task *t)
 {
     change_of(t)->failed = true;
@@ -74,8 +74,8 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res, con
     task_finish(t);
 }
 
-/* What came of giving the task to the storer or the list thread. After RC_OK it is theirs, and may
- * be gone. */
+/* Returns what follows after the task was given to the storer or the list thread. After RC_OK the
+ * task belongs to them, and may be freed already. */
 static enum task_step handed_over(struct task *t, enum rc rc)
 {
     if (rc == RC_OK)
@@ -102,7 +102,7 @@ static bool is_form_type(struct arena *a, struct str content_type)
            str_eqz(http_media_type(a, content_type), "application/x-www-form-urlencoded");
 }
 
-/* Read query and body; *opml: the body is a list. */
+/* Read query and body. *opml: the body is a list. */
 static bool read_body(struct task *t, struct change *c, bool *opml)
 {
     struct arena *a = &t->arena;
@@ -126,7 +126,7 @@ static bool read_body(struct task *t, struct change *c, bool *opml)
     return params_add(&c->params, a, str_trim(c->body), &c->problem);
 }
 
-/* The feeds to subscribe, each once. */
+/* Take the feeds to subscribe, each once. */
 static void take_urls(struct task *t, struct subscribing *s, const struct wanted_url *urls,
                       size_t n)
 {
@@ -150,7 +150,7 @@ static void take_urls(struct task *t, struct subscribing *s, const struct wanted
     s->req.n_feeds = n_refs;
 }
 
-/* `title` and `folder` of feeds that are named in the request. */
+/* Read `title` and `folder`, which are for the feeds that the request names. */
 static bool read_wish(struct task *t, struct subscribing *s, size_t n_urls)
 {
     struct str title, folder, names[LIMIT_OPML_DEPTH];
@@ -161,7 +161,7 @@ static bool read_wish(struct task *t, struct subscribing *s, size_t n_urls)
         return false;
     if (!str_is_null(title) && n_urls > 1)
         return problem_parameter(&s->change.problem, &t->arena, "title", title, NULL,
-                                 "The parameter `title` names one feed, and %zu are given.",
+                                 "The parameter `title` is for one feed; the request names %zu.",
                                  n_urls);
     if (title.len > TITLE_MAX || str_utf8_valid(title) != title.len)
         return problem_parameter(&s->change.problem, &t->arena, "title", title, NULL,
@@ -177,13 +177,13 @@ static bool read_wish(struct task *t, struct subscribing *s, size_t n_urls)
     s->wish.folder = folder_json(&t->arena, names, n);
     if ((n > 0 && str_is_null(s->wish.folder)) || str_utf8_valid(folder) != folder.len)
         return problem_parameter(&s->change.problem, &t->arena, "folder", folder, NULL,
-                                 "The parameter `folder` must be a path of fewer than %d names in "
-                                 "UTF-8, not over 4096 bytes, with / between them.",
+                                 "The parameter `folder` must be a path in UTF-8: fewer than %d "
+                                 "names, separated by /, of at most 4096 bytes in all.",
                                  LIMIT_OPML_DEPTH);
     return true;
 }
 
-/* Take out of the request what is subscribed already, if it asks for that; then subscribe the rest.
+/* If the request wants it, leave out the feeds that are subscribed already. Subscribe the others.
  * Any thread. */
 static enum task_step subscribe(struct task *t)
 {
@@ -204,7 +204,7 @@ static enum task_step subscribe(struct task *t)
     return handed_over(t, store_subscribe(t->api->store, &s->req, on_stored, t));
 }
 
-/* The list has been read, with all that it includes: subscribe. Any thread. */
+/* The list has been read, with all lists that it includes: subscribe. Any thread. */
 static enum task_step subscribe_list(struct task *t)
 {
     struct subscribing *s = t->data;
@@ -213,10 +213,11 @@ static enum task_step subscribe_list(struct task *t)
     sub_import_take(&t->arena, s->tree, t->cfg->min_period_s, s->import);
     if (s->import->n_refs == 0) {
         problem_set(&s->change.problem, &t->arena, PROBLEM_NOT_OPML,
-                    "The OPML list names no feed with an http or https address.");
+                    "The OPML list has no feed with an http or https address.");
         return fail(t);
     }
-    for (size_t i = 0; i < s->import->n_refs; i++) { /* what the request says counts for all */
+    /* settings of the request are used for all feeds */
+    for (size_t i = 0; i < s->import->n_refs; i++) {
         struct feed_wish *wish = &s->import->refs[i].wish;
 
         if (s->req.level != LEVEL_KEEP)
@@ -248,7 +249,7 @@ static enum task_step import(struct task *t)
     if (rc != RC_OK) {
         problem_set(&s->change.problem, &t->arena,
                     rc == RC_LIMIT ? PROBLEM_TOO_LARGE : PROBLEM_NOT_OPML,
-                    "The body is not an OPML list that can be taken: %s.", err.text);
+                    "The body cannot be used as an OPML list: %s.", err.text);
         return fail(t);
     }
     return list_tree_follow(s->tree, t->api, on_list_followed, t) ? subscribe_list(t)
@@ -281,7 +282,7 @@ static bool read_endpoint(struct task *t, struct subscribing *s)
     return true;
 }
 
-/* `from` as a seq (exclusive). */
+/* Read `from` as a seq (exclusive). */
 static bool read_from(struct task *t, struct reader *r, struct change *c, bool *given, int64_t *seq)
 {
     struct cursor_log log = {store_log_id(t->api->store), store_last_seq(t->api->store)};
@@ -300,7 +301,7 @@ static bool read_from(struct task *t, struct reader *r, struct change *c, bool *
     return rc == RC_OK;
 }
 
-/* `action` and `id`; *resumes is false for a request that subscribes. */
+/* Read `action` and `id`. *resumes is false for a request that subscribes. */
 static bool read_resume(struct task *t, struct change *c, bool *resumes)
 {
     struct str action;
@@ -313,11 +314,11 @@ static bool read_resume(struct task *t, struct change *c, bool *resumes)
         return str_eqz(action, "resume") ||
                problem_parameter(&c->problem, &t->arena, "action", action, "resume",
                                  "The parameter `action` can only be resume.");
-    c->id = 0; /* one is made */
+    c->id = 0; /* a new one is made */
     return true;
 }
 
-/* The parameter `known`. */
+/* Read the parameter `known`. */
 static bool read_known(struct task *t, struct reader *r, struct subscribing *s)
 {
     struct str known;
@@ -453,14 +454,14 @@ static enum task_step work_delete(struct task *t, struct reader *r UNUSED)
         !params_urls(&c->params, a, false, &urls, &n, &c->problem))
         return fail(t);
     names = ARENA_ARRAY(a, struct str, 2 * n + 1);
-    for (size_t i = 0; i < n; i++) { /* as subscribed, or canonical */
+    for (size_t i = 0; i < n; i++) { /* each URL as it was subscribed, or in its canonical form */
         names[2 * i] = urls[i].url;
         names[2 * i + 1] = urls[i].shown;
     }
     return handed_over(t, store_unsubscribe(t->api->store, c->id, names, 2 * n, on_stored, t));
 }
 
-/* What the loop alone can read of the request. */
+/* Copy those parts of the request that only the loop may read. */
 static void copy_request(struct task *t, struct request *req)
 {
     struct change *c = change_of(t);

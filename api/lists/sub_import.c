@@ -6,7 +6,7 @@
 #include "feed/text/json.h"
 #include "net/url.h"
 
-#define NAME_MAX_LEN ((size_t)64 * 1024) /* bytes of a name or title; the rest is cut */
+#define NAME_MAX_LEN ((size_t)64 * 1024) /* bytes of a name or title; the rest is cut off */
 #define PATH_MAX_LEN 4096                /* bytes of a category, or of folders as stored */
 
 struct taking {
@@ -51,7 +51,8 @@ struct str folder_json(struct arena *a, const struct str *names, size_t n)
     return buf_ok(&out) ? str_dup(a, buf_view(&out)) : STR_NULL;
 }
 
-/* What the list calls the feed: two different names are its title and a name of one's own. */
+/* Read the names of the feed. If the list has two different names, one is the title and the other
+ * is the subscriber's own name. */
 static void take_names(struct taking *t, struct feed_wish *wish)
 {
     const struct opml_feed *f = t->at->feed;
@@ -59,14 +60,14 @@ static void take_names(struct taking *t, struct feed_wish *wish)
 
     if (!str_is_null(f->text) && !str_eq(f->text, f->title))
         wish->name = cut(f->text);
-    if (!str_eq(f->title, f->xml_url)) /* or it has none, and the address stands for it */
+    if (!str_eq(f->title, f->xml_url)) /* some programs write the URL when there is no title */
         wish->title = cut(f->title);
     if (url_parse(t->a, f->html_url, &parts, NULL) == RC_OK)
         wish->site_url = parts.url;
     wish->folder = folder_json(t->a, t->at->folders, t->at->n_folders);
     if (str_is_null(wish->folder) && t->at->n_folders > 0)
         note(t, "folder",
-             str_printf(t->a, "its folders are more than %d, or their names too long",
+             str_printf(t->a, "it has more than %d folders, or their names are too long",
                         LIMIT_OPML_DEPTH - 1));
     if (f->category.len <= PATH_MAX_LEN)
         wish->category = f->category;

@@ -1,5 +1,5 @@
-/* api/lists/sub_list.c - GET /sub: the subscribed feeds as OPML, or everything about them as JSON.
- */
+/* api/lists/sub_list.c - GET /sub: the subscribed feeds, as OPML, or with all their details as
+ * JSON. */
 #include "api/http/handlers.h"
 
 #include "api/http/reply.h"
@@ -47,7 +47,8 @@ static void write_json(struct task *t, struct sub_listing *l)
     buf_putc(&l->out, '\n');
 }
 
-/* Levels 0 and 1 change by themselves; as settings they would change the list (OPML-03). */
+/* Returns the freq that the list should have. Levels 0 and 1 change by themselves; in the list they
+ * would become fixed settings (OPML-03). */
 static struct str lasting_freq(struct arena *a, const struct feed *feed)
 {
     if (feed->level == 0 || feed->level == 1)
@@ -65,7 +66,8 @@ static void set_folders(struct arena *a, struct str stored, struct opml_feed *f)
             f->folders[f->n_folders++] = value_at(names, i)->s;
 }
 
-/* What subscribers say of each feed of the listing: the first one that says anything is heard. */
+/* Find the subscribers' settings for each feed of the listing. If several have settings for a feed,
+ * the first one counts. */
 static const struct sub_feed **given_for(struct task *t, const struct sub_listing *l)
 {
     static const struct sub_feed nothing = {.feed_id = 0};
@@ -92,7 +94,8 @@ static const struct sub_feed **given_for(struct task *t, const struct sub_listin
     return given;
 }
 
-/* The dates are those of subscribing, so that the document changes with the list alone. */
+/* The dates are those of the subscriptions, so that the document changes only when the list
+ * changes. */
 static void write_opml(struct task *t, struct sub_listing *l)
 {
     struct opml list = {.title = STR("Feedmill subscriptions")};
@@ -114,7 +117,8 @@ static void write_opml(struct task *t, struct sub_listing *l)
             f->text = f->title;
         f->category = given[i]->category;
         f->freq = lasting_freq(&t->arena, feed);
-        f->sanitize = feed->raw_html ? STR("no") : STR_NULL; /* yes goes without saying */
+        /* "yes" is the default, so it is left out */
+        f->sanitize = feed->raw_html ? STR("no") : STR_NULL;
         set_folders(&t->arena, given[i]->folder, f);
         list.n_feeds++;
     }

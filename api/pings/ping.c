@@ -1,4 +1,4 @@
-/* api/pings/ping.c - the rules of a ping, and the plain HTTP form at /ping. */
+/* api/pings/ping.c - the rules for pings, and GET and POST /ping. */
 #include "api/pings/ping.h"
 
 #include "api/http/buckets.h"
@@ -12,7 +12,7 @@
 #include "feed/text/json.h"
 #include "net/url.h"
 
-/* Limits of the Weblogs.com interface, in characters there, in bytes here. */
+/* Limits of the Weblogs.com interface. There they are in characters, here in bytes. */
 #define NAME_MAX_LEN 1024
 #define URL_MAX_LEN 255
 
@@ -47,13 +47,13 @@ static size_t characters(struct str s)
 
 /* ---- from taken to acknowledged ---- */
 
-#define STORE_MS 60000 /* a storer that has not answered by then is stuck */
+#define STORE_MS 60000 /* if the storer has not answered by then, it is stuck */
 
 struct ping_wait { /* freed on the loop after the storer's answer */
     struct ticket ticket;
     const char *media_type;
     struct str answer; /* in the request's arena */
-    enum rc rc;        /* of the storer */
+    enum rc rc;        /* result of the storer */
 };
 
 /* The request's loop. */
@@ -83,7 +83,7 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res UNUS
     ticket_post(&w->ticket, on_kept, w);
 }
 
-/* Hand it on; *n: feeds that will be fetched. */
+/* Pass the ping on. *n: number of feeds that will be fetched. */
 static enum rc wake(struct request *req, struct str url, struct str rss_url, size_t *n)
 {
     struct ping_wait *w = NEW(struct ping_wait);
@@ -105,7 +105,7 @@ void ping_answer(struct request *req, const char *media_type, struct buf *out)
         reply_buf(req, 200, media_type, out, STR_NULL);
         return;
     }
-    req->ping->media_type = media_type; /* on_kept() comes by this loop, after us */
+    req->ping->media_type = media_type; /* on_kept() runs on this loop, so after this function */
     req->ping->answer = str_dup(req->ask.arena, buf_view(out));
 }
 
@@ -122,7 +122,7 @@ enum ping_result ping_take(struct request *req, const struct ping *ping, struct 
     if (!buckets_take(req->ask.api->buckets, http_request_peer(req->http), req->ask.cfg->ping_rate,
                       req->ask.cfg->ping_burst, clock_mono_ms())) {
         stats_inc(STAT_pings_refused_total);
-        *message = str_printf(a, "Too many pings from your address; %d a second are taken.",
+        *message = str_printf(a, "Too many pings from your address; %d per second are allowed.",
                               req->ask.cfg->ping_rate);
         return PING_TOO_MANY;
     }
@@ -144,7 +144,7 @@ enum ping_result ping_take(struct request *req, const struct ping *ping, struct 
                  : rss_url,
              &n) != RC_OK) {
         stats_inc(STAT_pings_refused_total);
-        *message = STR("Too much is waiting to be stored; ping again in a moment.");
+        *message = STR("The server is busy; ping again in a moment.");
         return PING_BUSY;
     }
     stats_inc(STAT_pings_total);

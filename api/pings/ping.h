@@ -1,5 +1,5 @@
-/* api/pings/ping.h - takes pings, by whatever protocol they come: checks, limits and logs them, and
- * hands them on. */
+/* api/pings/ping.h - takes pings, whatever their protocol: checks them, limits and logs them, and
+ * passes them on. */
 #pragma once
 
 #include "api/http/request.h"
@@ -8,7 +8,7 @@ struct ping {
     struct str name;        /* null: none was given */
     struct str url;         /* site or feed */
     struct str rss_url;     /* null or empty: not given */
-    struct str changes_url; /* of weblogUpdates.ping: another URL of the site or feed; null */
+    struct str changes_url; /* another URL of the site or feed (weblogUpdates.ping); null */
 };
 
 enum ping_result { PING_TAKEN, PING_BAD, PING_TOO_MANY, PING_BUSY };

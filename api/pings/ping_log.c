@@ -1,4 +1,4 @@
-/* api/pings/ping_log.c - a ring of pings. */
+/* api/pings/ping_log.c - see ping_log.h. A ring of pings. */
 #include "api/pings/ping_log.h"
 
 #include <pthread.h>
@@ -75,7 +75,7 @@ void ping_log_add(struct ping_log *l, struct str name, struct str url, struct st
     pthread_mutex_lock(&l->lock);
     r = map_del(&l->by_url, url);
     if (r != NULL)
-        row_clear(r); /* its place stays empty until it is the oldest */
+        row_clear(r); /* the row stays empty until it is the oldest one */
     if (l->n == ROWS_MAX)
         drop_oldest_locked(l);
     r = &l->rows[(l->head + l->n++) % ROWS_MAX];

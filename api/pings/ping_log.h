@@ -1,5 +1,5 @@
-/* api/pings/ping_log.h - the pings of the last three hours, for /changes.xml. Any thread, short
- * lock. */
+/* api/pings/ping_log.h - the pings of the last three hours, for /changes.xml. Any thread; its lock
+ * is held only briefly. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,8 +1,7 @@
 /* api/pings/rpc.c - POST /RPC2: the ping interface of Weblogs.com (weblogUpdates.*).
  *
- * A bad or surplus ping is answered by flerror; only a body that is not a call of the method is a
- * fault.
- */
+ * A ping that is wrong or refused is answered with flerror. A fault is sent only when the body is
+ * not a call of the method. */
 #include "api/http/handlers.h"
 
 #include <string.h>
@@ -15,14 +14,14 @@
 
 #define ANSWER_MAX (1024 * 1024)
 
-/* Parameter i, which must be a text. */
+/* Get parameter i, which must be a string. */
 static enum rc text_at(const struct value *params, size_t i, const char *name, struct str *out,
                        struct err *err)
 {
     const struct value *v = value_at(params, i);
 
     if (v == NULL)
-        return err_set(err, RC_INPUT, "parameter %zu (%s) is missing; a string is wanted", i + 1,
+        return err_set(err, RC_INPUT, "parameter %zu (%s) is missing; it must be a string", i + 1,
                        name);
     if (v->kind != VAL_TEXT)
         return err_set(err, RC_INPUT, "parameter %zu (%s) must be a string", i + 1, name);
@@ -52,8 +51,7 @@ static enum rc on_ping(void *ctx, struct arena *a, const struct value *params,
     size_t n = value_len(params);
 
     if (n > 4)
-        return err_set(err, RC_INPUT, "%zu parameters; name, url, changesurl, category are taken",
-                       n);
+        return err_set(err, RC_INPUT, "%zu parameters; at most name, url, changesurl, category", n);
     if (text_at(params, 0, "name", &ping.name, err) != RC_OK ||
         text_at(params, 1, "url", &ping.url, err) != RC_OK ||
         (n > 2 && text_at(params, 2, "changesurl", &ping.changes_url, err) != RC_OK) ||
@@ -62,7 +60,8 @@ static enum rc on_ping(void *ctx, struct arena *a, const struct value *params,
     return take(ctx, a, &ping, result);
 }
 
-/* (name, url, checkurl, rssurl[, tags]): tags, separated by vertical bars, are taken and ignored */
+/* (name, url, checkurl, rssurl[, tags]): tags, separated by vertical bars, are accepted but
+ * ignored */
 static enum rc on_extended_ping(void *ctx, struct arena *a, const struct value *params,
                                 struct value **result, struct err *err)
 {
@@ -71,7 +70,7 @@ static enum rc on_extended_ping(void *ctx, struct arena *a, const struct value *
     size_t n = value_len(params);
 
     if (n > 5)
-        return err_set(err, RC_INPUT, "%zu parameters; name, url, checkurl, rssurl, tags are taken",
+        return err_set(err, RC_INPUT, "%zu parameters; at most name, url, checkurl, rssurl, tags",
                        n);
     if (text_at(params, 0, "name", &ping.name, err) != RC_OK ||
         text_at(params, 1, "url", &ping.url, err) != RC_OK ||
@@ -102,8 +101,8 @@ void rpc_post(struct request *req)
     if (body.len > LIMIT_RPC_BODY) {
         struct problem p;
 
-        problem_set(&p, req->ask.arena, PROBLEM_TOO_LARGE, "A call of %zu bytes; %d are taken.",
-                    body.len, LIMIT_RPC_BODY);
+        problem_set(&p, req->ask.arena, PROBLEM_TOO_LARGE,
+                    "The call has %zu bytes; at most %d are allowed.", body.len, LIMIT_RPC_BODY);
         reply_problem(req, &p);
         return;
     }

@@ -1,5 +1,5 @@
-/* api/pings/rpc_validator.c - the validator1 suite of xmlrpc.com: answers from which a tester sees
- * whether a server reads and writes all that XML-RPC has. Offered under --rpc-validator only
+/* api/pings/rpc_validator.c - the validator1 methods of xmlrpc.com. From their answers a tester
+ * sees whether a server reads and writes everything that XML-RPC has. Only with --rpc-validator
  * (D101). */
 #include "api/pings/rpc_validator.h"
 
@@ -8,7 +8,7 @@ static enum rc wrong(struct err *err, const char *wanted)
     return err_set(err, RC_INPUT, "the parameter must be %s", wanted);
 }
 
-/* The only parameter, when it is of this kind; else NULL. */
+/* Returns the parameter, if there is only one and it is of this kind; otherwise NULL. */
 static const struct value *only(const struct value *params, enum value_kind kind)
 {
     const struct value *v = value_at(params, 0);
@@ -16,7 +16,7 @@ static const struct value *only(const struct value *params, enum value_kind kind
     return value_len(params) == 1 && v->kind == kind ? v : NULL;
 }
 
-/* The member, added to *sum. */
+/* Add the member to *sum. False: it is not an integer. */
 static bool add(const struct value *dict, const char *name, int64_t *sum)
 {
     const struct value *v = value_get(dict, str_from(name));
@@ -140,7 +140,7 @@ const struct rpc_method rpc_validator_methods[RPC_VALIDATOR_METHODS] = {
     {"validator1.countTheEntities", "Counts < > & ' and \".", on_count_entities, false},
     {"validator1.easyStructTest", "moe + larry + curly.", on_easy_struct, false},
     {"validator1.echoStructTest", "The struct itself.", on_echo_struct, false},
-    {"validator1.manyTypesTest", "All parameters in an array, as they came.", NULL, true},
+    {"validator1.manyTypesTest", "Returns all parameters in an array, unchanged.", NULL, true},
     {"validator1.moderateSizeArrayCheck", "First and last string, joined.", on_moderate_array,
      false},
     {"validator1.nestedStructTest", "moe + larry + curly of 1 April 2000.", on_nested_struct,

@@ -1,8 +1,8 @@
 /* api/views/archive.c - the log in pages: /simple, /archive, /history, /pmh.
  *
- * The entry document of each shows the newest page and is named by `url`, as /feed is; the others
- * are found by following its links. What a settled page is called tells everything about it, so it
- * is answered from the cache without a look at anything else. */
+ * The entry document of each shows the newest page. Its parameter is `url`, as for /feed. The other
+ * documents are found by following links. The name of a settled page tells everything about it, so
+ * it is answered from the cache without reading anything else. */
 #include "api/http/handlers.h"
 
 #include "api/http/task.h"
@@ -16,7 +16,7 @@
 
 #define FRESH "max-age=2"
 #define FRESH_PRIVATE "private, max-age=2"
-#define SEALED "max-age=300" /* its link to the next page is to come */
+#define SEALED "max-age=300" /* the page will still get its link to the next page */
 #define SEALED_PRIVATE "private, max-age=300"
 #define SETTLED "public, max-age=31536000, immutable"
 #define SETTLED_PRIVATE "private, max-age=31536000, immutable"
@@ -26,7 +26,7 @@ struct paged { /* in the request's arena */
     struct reply reply;
     struct wanted_url *urls;
     size_t n_urls;
-    bool secret; /* a feed of it is behind a password */
+    bool secret; /* one of its feeds needs a password */
 };
 
 static void refuse(struct request *req, enum problem_kind kind, const char *text)
@@ -68,7 +68,7 @@ static void describe(struct ask *ask, void *own, const struct gathered *items, s
     g->spec.origin = ask->origin;
     g->spec.self =
         selflink_make(ask->arena, g->spec.origin, ask->target, NULL, g->urls, link_ids, n);
-    /* a complete document names itself alone (ARCH-12) */
+    /* the head of a complete document has only a link to itself (ARCH-12) */
     g->spec.hub = g->spec.part == PART_ALL ? STR_NULL : query_hub(ask);
     *out = g->spec;
 }
@@ -81,7 +81,7 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     for (size_t i = 0; i < n; i++) {
         g->secret = g->secret || !str_is_null(items[i].want.credential);
         if (!items[i].ready) {
-            /* part of a set would be another log, with other documents */
+            /* only some of the feeds would be another log, with other documents */
             struct problem p;
 
             gather_problem(req, &items[i], 1, &p);
@@ -96,8 +96,8 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     answer(req, g);
 }
 
-/* Archives are written in few formats, and Accept does not choose among them: their links name one
- * document each. */
+/* Archives are offered in few formats. Accept does not choose among them, because their links each
+ * name one document. */
 static bool read_format(struct ask *ask, enum feed_format *out, struct problem *p)
 {
     bool given;
@@ -109,7 +109,7 @@ static bool read_format(struct ask *ask, enum feed_format *out, struct problem *
     return true;
 }
 
-/* `mode`, which metadata records alone have: all current ones in one document. */
+/* Read `mode`, which only /pmh has: all current metadata records in one document. */
 static bool read_part(struct ask *ask, enum form form, enum log_part *out, struct problem *p)
 {
     struct str mode;
@@ -125,7 +125,7 @@ static bool read_part(struct ask *ask, enum form form, enum log_part *out, struc
                              "The parameter `mode` can be `complete`, or be left out.");
 }
 
-/* The entry document of a form, by its parameters. */
+/* Read the parameters of the entry document of a form. */
 static bool entry_query(struct ask *ask, enum form form, struct query *q, struct problem *p)
 {
     struct paged *g = ARENA_NEW(ask->arena, struct paged);
@@ -181,7 +181,7 @@ static enum task_step find_page(struct task *t, struct reader *r)
     return TASK_ENDS;
 }
 
-/* The page was not in the cache as a settled one: where does it stand? */
+/* The page was not in the cache as a settled page: find its position in the log. */
 static void on_found(struct task *t, struct request *req)
 {
     struct look *l = t->data;
@@ -193,7 +193,7 @@ static void on_found(struct task *t, struct request *req)
 
     if (t->rc == RC_NOT_FOUND && l->page == 0 &&
         (g->spec.part == PART_STATE ? g->spec.log_rows == 0 : has_own_url))
-        t->rc = RC_OK; /* the growing page of a log that has no entries yet */
+        t->rc = RC_OK; /* the newest page of a log that has no entries yet */
     if (t->rc == RC_NOT_FOUND || (t->rc == RC_OK && newest && !has_own_url) ||
         (t->rc == RC_OK && g->spec.part == PART_STATE && g->spec.log_rows > l->found.n_rows)) {
         no_page(req);
@@ -216,7 +216,8 @@ static void on_found(struct task *t, struct request *req)
     answer(req, g);
 }
 
-/* In the one way in which we write it: what is to be kept for ever has one name. */
+/* Returns true for a number as we write it. A document that is kept for ever must have only one
+ * name. */
 static bool is_number(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)
@@ -225,7 +226,7 @@ static bool is_number(struct str s)
     return s.len > 0 && (s.ptr[0] != '0' || s.len == 1);
 }
 
-/* Take the suffix of a format off a page's name. Atom has none, and is what is left. */
+/* Cut the suffix of a format off the name of a page. Atom has no suffix. */
 static enum feed_format take_suffix(struct str *name)
 {
     for (int i = 0; i < FORMAT_COUNT_; i++) {
@@ -239,7 +240,7 @@ static enum feed_format take_suffix(struct str *name)
     return FORMAT_ATOM;
 }
 
-/* "12", "12.rss"; "12-50" for instances. */
+/* Read "12" or "12.rss"; for instances "12-50". */
 static bool read_number(struct str s, bool is_instance, struct document_spec *spec)
 {
     struct str rest = s, number;
@@ -255,7 +256,7 @@ static bool read_number(struct str s, bool is_instance, struct document_spec *sp
     if (str_is_null(rest) || rest.len > 19 || !is_number(rest) || !str_to_i64(rest, &rows))
         return false;
     spec->log_rows = (size_t)rows;
-    return rows > 0 || spec->log_page == 0; /* without rows: of a log without entries */
+    return rows > 0 || spec->log_page == 0; /* without rows: the page of a log without entries */
 }
 
 static void serve_page(struct request *req, struct paged *g, struct str path)
@@ -276,9 +277,10 @@ static void serve_page(struct request *req, struct paged *g, struct str path)
     g->spec.view.n_feeds = set.n;
     g->spec.merged = set.n > 1;
     g->spec.page_size = set.page_size;
-    for (size_t i = 0; i < set.n && !g->secret; i++) /* a 304 tells it as a 200 does */
+    /* also before a 304, which has the same Cache-Control */
+    for (size_t i = 0; i < set.n && !g->secret; i++)
         g->secret = !str_is_null(store_access_key(req->ask.api->store, set.ids[i], req->ask.arena));
-    g->spec.is_settled = true; /* if it is one, this is its name */
+    g->spec.is_settled = true; /* a settled page would have this name in the cache */
     set_freshness(req, g, SETTLED, SETTLED_PRIVATE);
     if (document_unmodified(req, &g->spec, &g->reply) ||
         document_from_cache(req, &g->spec, &g->reply))
@@ -313,7 +315,7 @@ static void serve(struct request *req, enum form form)
         no_page(req);
 }
 
-/* The handler of all forms that are made of pages. */
+/* The handler of all forms that have pages. */
 void archive_get(struct request *req)
 {
     enum form form;

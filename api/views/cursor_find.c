@@ -6,12 +6,13 @@
 #include "api/views/forms.h"
 #include "feed/write/writer.h"
 
-#define GROUP_MAX 10000   /* items of one instant that are looked at for a check */
-#define ELDERS_MAX 200000 /* look-ups for a check; beyond, the cursor counts as its time */
+#define GROUP_MAX 10000 /* at most so many items of the same time are read for a checksum */
+/* look-ups for a checksum; when it needs more, only the time of the cursor counts */
+#define ELDERS_MAX 200000
 #define SCAN_ROWS 1000
-#define SCAN_MAX 100000 /* items that are looked at for an id that was made here */
+#define SCAN_MAX 100000 /* items that are searched for an id that was made here */
 
-/* Items of the stream from old to new, deleted ones too. */
+/* Returns a view of the stream's items from old to new, including deleted ones. */
 static struct view ascending(const struct view *s, int64_t after, int64_t before, size_t len)
 {
     return (struct view){.feed_ids = s->feed_ids,
@@ -32,8 +33,8 @@ static struct str item_id(struct arena *a, const struct revision *row, const str
     return row->uid;
 }
 
-/* The check over the ids of a group. `elders`: which of them are not the first of their id, or
- * NULL. */
+/* Returns the checksum of the ids of a group. `elders`: for which of them an older item has the
+ * same id; or NULL. */
 static uint32_t check_of(struct arena *a, const struct revision *rows, size_t n,
                          const struct feed *feeds, size_t n_feeds, const bool *elders)
 {
@@ -49,7 +50,7 @@ static uint32_t check_of(struct arena *a, const struct revision *rows, size_t n,
     return (uint32_t)sum;
 }
 
-/* The seq of the O-th item of the instant T, if the check over the ids up to it holds; else 0. */
+/* Find the O-th item at the time T. *seq is 0 when the checksum of the ids up to it is wrong. */
 static enum rc find_in_group(struct reader *r, const struct cursor_spec *cursor,
                              const struct view *s, int64_t *seq, struct err *err)
 {
@@ -84,7 +85,8 @@ static enum rc find_in_group(struct reader *r, const struct cursor_spec *cursor,
     return rc;
 }
 
-/* Publishers' own ids are looked up; those made here are compared, as far as is bearable. */
+/* Publishers' own ids are looked up. Ids that were made here are compared, with at most SCAN_MAX
+ * items. */
 static enum rc find_id(struct reader *r, const struct cursor_spec *cursor, const struct view *s,
                        int64_t *seq, struct err *err)
 {
@@ -101,7 +103,7 @@ static enum rc find_id(struct reader *r, const struct cursor_spec *cursor, const
         rc = reader_known(r, s->feed_ids[i], &cursor->id, 1, NULL, 0, &a, &known, &n_known, err);
         if (rc != RC_OK || n_known == 0 || known->first_seq > first)
             continue;
-        first = known->first_seq; /* of several feeds' items the oldest has the id */
+        first = known->first_seq; /* if several feeds have the id, it belongs to the oldest item */
         *seq = order_is_by_creation(s->order) ? first : known->seq;
     }
     if (rc == RC_OK && first != INT64_MAX)
@@ -134,7 +136,7 @@ static enum rc find_id(struct reader *r, const struct cursor_spec *cursor, const
 enum rc cursor_find(struct reader *r, const struct cursor_spec *cursor, const struct view *view,
                     bool since, int64_t *bound, struct err *err)
 {
-    bool below = since != order_descends(view->order); /* the items wanted have greater seqs */
+    bool below = since != order_descends(view->order); /* the requested items have greater seqs */
     int64_t seq = 0;
     enum rc rc = RC_OK;
 

@@ -9,7 +9,7 @@
 
 #define MAX_S INT64_C(253402300799) /* the end of year 9999 */
 
-/* Exactly `n` digits at s[*i]; moves *i. */
+/* Read exactly `n` digits at s[*i], and move *i after them. */
 static bool digits(struct str s, size_t *i, size_t n, int *out)
 {
     *out = 0;
@@ -26,7 +26,7 @@ static bool literal(struct str s, size_t *i, const char *any)
     return *i < s.len && s.ptr[*i] != '\0' && strchr(any, s.ptr[(*i)++]) != NULL;
 }
 
-/* An RFC 3339 date and time, or a date, in microseconds. */
+/* Read an RFC 3339 date and time, or only a date, as microseconds. */
 static bool read_rfc3339(struct str s, int64_t *at_us)
 {
     int year, month, day, hour = 0, minute = 0, second = 0, zone_h = 0, zone_m = 0;
@@ -36,7 +36,7 @@ static bool read_rfc3339(struct str s, int64_t *at_us)
     if (!digits(s, &i, 4, &year) || !literal(s, &i, "-") || !digits(s, &i, 2, &month) ||
         !literal(s, &i, "-") || !digits(s, &i, 2, &day))
         return false;
-    if (i < s.len) { /* a date alone is its first moment, UTC */
+    if (i < s.len) { /* a date without time means its beginning, in UTC */
         if (!literal(s, &i, "Tt ") || !digits(s, &i, 2, &hour) || !literal(s, &i, ":") ||
             !digits(s, &i, 2, &minute) || !literal(s, &i, ":") || !digits(s, &i, 2, &second))
             return false;
@@ -51,7 +51,7 @@ static bool read_rfc3339(struct str s, int64_t *at_us)
         if (s.ptr[i] == 'Z' || s.ptr[i] == 'z') {
             i++;
         } else {
-            /* an unescaped '+' of a query has become a space */
+            /* in a query, an unescaped '+' has become a space */
             int sign = s.ptr[i] == '-' ? -1 : 1;
 
             if (!literal(s, &i, "+- ") || !digits(s, &i, 2, &zone_h) || !literal(s, &i, ":") ||
@@ -76,7 +76,7 @@ static void set_time(struct cursor_spec *out, int64_t from_us)
 {
     out->kind = CURSOR_TIME;
     out->from_us = from_us;
-    /* a whole second is all of it; a fraction is a moment */
+    /* without a fraction it means the whole second */
     out->to_us = from_us % 1000000 == 0 ? from_us + 999999 : from_us;
 }
 
@@ -92,7 +92,7 @@ static bool read_time(struct str s, struct cursor_spec *out)
     return true;
 }
 
-/* fm1.LOG.SEQ.TIME */
+/* Read fm1.LOG.SEQ.TIME. */
 static bool read_token(struct str s, const struct cursor_log *log, struct cursor_spec *out)
 {
     struct str rest = s, made_by;
@@ -115,7 +115,7 @@ static bool read_token(struct str s, const struct cursor_log *log, struct cursor
     return true;
 }
 
-/* T_O_C */
+/* Read T_O_C. */
 static bool read_group(struct str s, struct cursor_spec *out)
 {
     struct str rest = s;
@@ -140,7 +140,7 @@ static bool refuse(struct problem *p, struct arena *a, const char *parameter, st
     return false;
 }
 
-/* What has a type in front; *typed is false when there is none of ours. */
+/* Read a position with a type before it. *typed: it has a type that we know. */
 static const char *read_typed(struct str text, unsigned forms, const struct cursor_log *log,
                               struct cursor_spec *out, bool *typed)
 {
@@ -156,12 +156,11 @@ static const char *read_typed(struct str text, unsigned forms, const struct curs
         }
         return read_token(value, log, out) || read_group(value, out)
                    ? NULL
-                   : "has a cursor that was not given here.";
+                   : "has a cursor that this server did not give.";
     }
     if (*typed && str_eqz(type, "time"))
-        return read_time(value, out)
-                   ? NULL
-                   : "has a time that is neither Unix seconds nor an RFC 3339 date.";
+        return read_time(value, out) ? NULL
+                                     : "has a time that is not Unix seconds or an RFC 3339 date.";
     if (*typed && has_items && str_eqz(type, "id")) {
         out->kind = CURSOR_ITEM;
         out->id = value;
@@ -210,7 +209,8 @@ bool cursor_spec_read(struct arena *a, const char *parameter, struct str text, u
                 : "must be `start`, `end`, a cursor, or a time (Unix seconds or RFC "
                   "3339).");
     if (out->kind == CURSOR_SEQ && out->seq > log->last_seq)
-        /* of another log, or a slip: a reader that waited there would miss what comes before */
+        /* the seq is wrong or of another log; a reader that waited there would miss all before it
+         */
         return refuse(
             p, a, parameter, text,
             str_z(a, str_printf(a, "is a seq after the end of the log, which is %" PRId64 ".",

@@ -3,15 +3,15 @@
  * One grammar for /log, /sub and /smart:
  *
  *   start, end              the beginning and the present end of the log
- *   fm1.LOG.SEQ.TIME        a cursor, as an answer gave it; LOG: first digits of the log's id
- *   cursor:CURSOR           the same; "cursor:" alone is before the first item
+ *   fm1.LOG.SEQ.TIME        a cursor from an answer; LOG: the first digits of the log's id
+ *   cursor:CURSOR           the same; "cursor:" alone means before the first item
  *   cursor:T_O_C            a Smart Feeds cursor of another server: time, index, checksum
- *   SEQ                     the number of a revision, where the caller takes it
- *   time:TIME, TIME         Unix seconds, or RFC 3339 (a date alone is its first moment, UTC)
+ *   SEQ                     the number of a revision, where the caller allows it
+ *   time:TIME, TIME         Unix seconds, or RFC 3339 (a date alone means its beginning, UTC)
  *   id:ID                   an item of a stream
  *
- * A cursor that another log made (an older backup, another node) is taken by its time: what comes
- * may repeat, but nothing is left out (D25).
+ * A cursor that another log made (an older backup, another node) is read as its time. So entries
+ * may come twice, but none is left out (D25).
  */
 #pragma once
 
@@ -26,7 +26,7 @@ enum cursor_kind {
     CURSOR_NONE, /* not given */
     CURSOR_SEQ,
     CURSOR_TIME,
-    CURSOR_GROUP, /* counts as its time if the checksum does not hold */
+    CURSOR_GROUP, /* counts as its time if the checksum is wrong */
     CURSOR_ITEM,
 };
 
@@ -38,21 +38,21 @@ struct cursor_spec {
 #undef TEXT
 };
 
-/* Which of the forms above a caller takes. time:TIME is taken by all. */
+/* Which of these a caller allows. time:TIME is always allowed. */
 enum cursor_forms {
-    CURSOR_TAKES_PLAIN = 1, /* start, end, and a cursor or time without a type in front */
-    CURSOR_TAKES_SEQ = 2,   /* a plain number is a seq, else Unix seconds */
+    CURSOR_TAKES_PLAIN = 1, /* start, end, and a cursor or time without a type before it */
+    CURSOR_TAKES_SEQ = 2,   /* a plain number is a seq; otherwise it is Unix seconds */
     CURSOR_TAKES_ITEMS = 4, /* as Smart Feeds writes them: cursor:... and id:ID */
 };
 
 /* The log that a cursor is read for. */
 struct cursor_log {
     struct str id;
-    int64_t last_seq; /* its end, as announced */
+    int64_t last_seq; /* the end of the log, as it was announced */
 };
 
-/* Understand a parameter. Null: CURSOR_NONE. False: *p is a problem (bad-position-spec). Strings
- * are borrowed from `text`. */
+/* Read a parameter. If `text` is null, the result is CURSOR_NONE. False: *p is a problem
+ * (bad-position-spec). Strings are borrowed from `text`. */
 bool cursor_spec_read(struct arena *a, const char *parameter, struct str text, unsigned forms,
                       const struct cursor_log *log, struct cursor_spec *out,
                       struct problem *p) NODISCARD;

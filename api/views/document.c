@@ -1,15 +1,15 @@
-/* api/views/document.c - see document.h. All functions are made from the lists of fields. */
+/* api/views/document.c - see document.h. All functions are made from the same lists of members. */
 #include "api/views/document.h"
 
 #include "base/buf.h"
 
-/* Numbers as they are in memory: a key is compared and hashed, never read. */
+/* Numbers are written as they are in memory, because a key is only compared and hashed. */
 static void key_number(struct buf *key, int64_t n)
 {
     buf_append(key, (const char *)&n, sizeof n);
 }
 
-/* The length first: what two texts hold together cannot be split in another way. */
+/* The length comes first, so that two texts next to each other cannot be split in another way. */
 static void key_text(struct buf *key, struct str s)
 {
     key_number(key, str_is_null(s) ? -1 : (int64_t)s.len);

@@ -40,7 +40,8 @@ struct document_spec {
     struct str key; /* its name in the cache, made of all other members; set by document_name() */
 };
 
-/* Is the document shown under the URL of the entry document (form_ops.entry_path)? */
+/* Returns true when the document is shown at the URL of the entry document (form_ops.entry_path).
+ */
 static inline bool document_is_entry(const struct document_spec *spec)
 {
     return spec->part == PART_NEWEST || spec->part == PART_ALL;

@@ -1,4 +1,5 @@
-/* api/views/documents.c - see documents.h. One drawing for all who wait; gzip; both caches. */
+/* api/views/documents.c - see documents.h. Shares drawings, makes the gzip variants, and uses both
+ * caches. */
 #include "api/views/documents.h"
 
 #include <inttypes.h>
@@ -16,7 +17,7 @@
 #define DRAW_MS 60000
 
 struct documents {
-    pthread_mutex_t lock; /* guards the map and the waiters of what is in it */
+    pthread_mutex_t lock; /* guards the map and the waiters of its jobs */
     struct map running;   /* key -> struct draw_job */
 };
 
@@ -28,9 +29,9 @@ struct result {
 
 struct waiter {
     struct ticket ticket;
-    struct reply *reply; /* in the request's arena: only the loop looks at it */
+    struct reply *reply; /* in the request's arena; only the loop may use it */
     struct waiter *next;
-    enum rc rc; /* what came of it, like the next two */
+    enum rc rc; /* result, like the next two */
     struct err err;
     struct result result;
 };
@@ -66,8 +67,7 @@ static struct str key_at(struct ask *ask, const struct document_spec *spec, int6
     return document_key(ask->arena, store_log_id(ask->api->store), spec, version);
 }
 
-/* A settled document does not depend on the versions of its feeds: its name alone says that it
- * stays. */
+/* A settled document does not depend on the versions of its feeds, because it never changes. */
 static int64_t version_of(struct ask *ask, const struct document_spec *spec)
 {
     return spec->is_settled
@@ -75,14 +75,14 @@ static int64_t version_of(struct ask *ask, const struct document_spec *spec)
                : store_version(ask->api->store, spec->view.feed_ids, spec->view.n_feeds);
 }
 
-/* What the tags of a document have in common at all versions. */
+/* Returns the part of the document's tags that is the same at all versions. */
 static struct str tag_name(struct ask *ask, const struct document_spec *spec)
 {
     return str_slice(reply_etag(ask->arena, key_at(ask, spec, 0)), 0, 16);
 }
 
-/* The tag of a document of newest entries: its name, its version, and the newest revision of its
- * feeds. So a client's tag says from where on it lacks news. */
+/* Returns the tag of a document of newest entries: its name, its version, and the newest revision
+ * of its feeds. So a client's tag tells up to where it has everything. */
 static struct str tag_of(struct ask *ask, const struct document_spec *spec, int64_t version)
 {
     return str_printf(ask->arena, "%.*s-%" PRIx64 "-%" PRIx64, STR_ARG(tag_name(ask, spec)),
@@ -92,7 +92,7 @@ static struct str tag_of(struct ask *ask, const struct document_spec *spec, int6
 
 /* ---- on the reader thread ---- */
 
-/* What a request gets; the holder of references. */
+/* The result of a request. It holds references. */
 static void result_release(struct result *res)
 {
     blob_unref(&res->body);
@@ -127,7 +127,7 @@ static enum rc draw(struct draw_job *job, struct reader *r, struct result *res, 
     return rc;
 }
 
-/* Take over what the cache gave. */
+/* Take over a document from the cache. */
 static void take_cached(struct result *res, struct cached_doc *doc)
 {
     struct str rest = doc->meta;
@@ -170,7 +170,7 @@ static void on_drawn(struct request *req, void *work)
 
         problem_of_err(&p, req->ask.arena, w->rc, &w->err);
         if (w->rc == RC_LIMIT)
-            p.status = 422; /* it is the answer that is too large, not the request */
+            p.status = 422; /* the answer is too large, not the request */
         reply_problem(req, &p);
     }
     result_release(&w->result);
@@ -307,7 +307,7 @@ void document_reply(struct request *req, const struct document_spec *spec, struc
         job->waiters = w;
         rc = store_read(req->ask.api->store, on_reader, job);
         if (rc == RC_OK)
-            map_put(&all->running, job->key, job); /* it cannot end before we unlock */
+            map_put(&all->running, job->key, job); /* the job cannot end before the unlock */
     } else {
         w->next = job->waiters;
         job->waiters = w;

@@ -1,5 +1,5 @@
-/* api/views/draw.c - what all documents have in common, and which of them a view asks for. See
- * draw.h. */
+/* api/views/draw.c - see draw.h. What all documents have in common, and the call of the drawing
+ * function for the form. */
 #include "api/views/draw.h"
 
 #include "api/views/drawing.h"
@@ -22,8 +22,8 @@ static void add_hub(struct drawing *d)
     d->doc.n_links++;
 }
 
-/* JSON-P: a call with the document as its argument; one that is not JSON as one JSON string (D31).
- * The comment keeps the first bytes from being the caller's. */
+/* Write JSON-P: a call with the document as its argument. A document that is not JSON becomes one
+ * JSON string (D31). The comment before it keeps the caller from choosing the first bytes. */
 static void wrap(struct buf *out, struct buf *doc, const struct document_spec *spec)
 {
     buf_puts(out, "/**/");
@@ -36,9 +36,9 @@ static void wrap(struct buf *out, struct buf *doc, const struct document_spec *s
     buf_puts(out, ");\n");
 }
 
-/* The feeds of the set that changed in the second of the document's date: more than one gave it
- * several states, unless they were only fetched for the first time then, for before that a set is
- * not served. */
+/* Find the feeds of the set that changed in the second of the document's date. If there is more
+ * than one, the document had several states in that second. First fetches do not count, because a
+ * set is not served before all its feeds were fetched. */
 static enum rc find_other_feeds(struct drawing *d, struct reader *r, bool *doubtful,
                                 struct err *err)
 {
@@ -49,7 +49,7 @@ static enum rc find_other_feeds(struct drawing *d, struct reader *r, bool *doubt
 
     for (size_t i = 0; i < d->n_feeds; i++)
         n_now += d->feeds[i].version / 1000000 >= d->modified_at;
-    *doubtful = n_now > FEEDSET_MAX; /* not worth so many queries */
+    *doubtful = n_now > FEEDSET_MAX; /* too many queries would be needed */
     if (n_now < 2)
         return RC_OK;
     v.feed_ids = &id;
@@ -68,7 +68,8 @@ static enum rc find_other_feeds(struct drawing *d, struct reader *r, bool *doubt
     return rc;
 }
 
-/* Was there another state within the second that Last-Modified names (RFC 9110 section 8.8.2.2)? */
+/* Find out whether the document had another state within the second that Last-Modified names (RFC
+ * 9110 section 8.8.2.2). */
 static enum rc find_doubt(struct drawing *d, struct reader *r, bool *doubtful, struct err *err)
 {
     int64_t *ids = ARENA_ARRAY(&d->arena, int64_t, d->n_feeds + 1);
@@ -79,7 +80,7 @@ static enum rc find_doubt(struct drawing *d, struct reader *r, bool *doubtful, s
 
     v.feed_ids = ids;
     v.n_feeds = 0;
-    for (size_t i = 0; i < d->n_feeds; i++) /* stored within a minute after it was fetched */
+    for (size_t i = 0; i < d->n_feeds; i++) /* a change is stored within a minute after the fetch */
         if (d->feeds[i].last_change_at + 60 >= d->modified_at)
             ids[v.n_feeds++] = d->feeds[i].id;
     if (v.n_feeds == 0)
@@ -112,7 +113,7 @@ enum rc draw_document(const struct document_spec *spec, struct store *store, str
     if (rc == RC_OK)
         add_hub(&d);
     if (rc == RC_OK && spec->extent == EXTENT_DELIVERY && d.n_new == 0) {
-        /* nobody will see it */
+        /* nobody will see this document */
     } else if (rc == RC_OK && !str_is_null(spec->callback)) {
         AUTO(buf_release) struct buf bare = BUF_INIT(DRAW_MAX);
 
@@ -123,7 +124,8 @@ enum rc draw_document(const struct document_spec *spec, struct store *store, str
     }
     if (rc == RC_OK) {
         if (!buf_ok(out))
-            rc = err_set(err, RC_LIMIT, "The document would pass %zu bytes; ask for fewer entries.",
+            rc = err_set(err, RC_LIMIT,
+                         "The document would have more than %zu bytes; ask for fewer entries.",
                          DRAW_MAX);
     }
     drawn->is_doubtful = false;

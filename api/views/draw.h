@@ -1,8 +1,7 @@
 /* api/views/draw.h - makes the bytes of a document from its spec: rows, heads, links, writer.
- * Reader threads.
  *
- * Every document is made by draw_document(), for GETs and for deliveries.
- */
+ * All documents are made by draw_document(), for GETs and for deliveries. Runs on reader
+ * threads. */
 #pragma once
 
 #include "api/http/config.h"
@@ -16,10 +15,10 @@ struct drawn {
     int64_t modified_at;
     bool is_doubtful; /* it had another state in the same second (modified_at) */
     bool is_empty;    /* it has no entries */
-    bool is_private;  /* one of its feeds is protected by a password */
+    bool is_private;  /* one of its feeds needs a password */
     /* of a delivery: */
     size_t n_new;     /* new entries in it; 0: no bytes were written */
-    int64_t position; /* it has everything up to this position */
+    int64_t position; /* with it, the subscriber has everything up to this position */
     bool is_last;     /* nothing follows the position */
 };
 

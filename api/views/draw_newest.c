@@ -1,12 +1,13 @@
-/* api/views/draw_newest.c - the newest entries: /feed, /feeds, /opml, and deliveries of them. See
- * drawing.h. */
+/* api/views/draw_newest.c - see drawing.h. Documents of newest entries: /feed, /feeds, /opml, and
+ * their deliveries. */
 #include "api/views/drawing.h"
 
 #include "api/views/feedset.h"
 #include "api/views/selflink.h"
 
-/* How long a document stays as it is, by the plan: the smallest period of its feeds; 0 when there
- * is none. The periods are those of the spec: a cached document does not outlive their reload. */
+/* Returns for how many seconds the document is expected to stay the same: the shortest period of
+ * its feeds; 0 when no feed has one. The periods of levels are in the spec, so that a cached
+ * document is not used after their reload. */
 static int64_t ttl_of(const struct document_spec *spec, const struct feed *feeds, size_t n)
 {
     const struct levels levels = {{spec->level0_s, spec->level1_s, spec->level2_s}};
@@ -27,7 +28,8 @@ static void add_page_link(struct drawing *d, const char *rel, size_t n)
         d, rel, selflink_set(&d->arena, d->doc.self_url, "page", str_printf(&d->arena, "%zu", n)));
 }
 
-/* RFC 5005 section 3. How many pages a merge has is not known without reading it. */
+/* Add the links to other pages (RFC 5005 section 3). The number of pages of a merged document is
+ * not known without reading it. */
 static enum rc link_pages(struct drawing *d, struct reader *r, bool more, struct err *err)
 {
     const struct document_spec *spec = d->spec;
@@ -40,7 +42,7 @@ static enum rc link_pages(struct drawing *d, struct reader *r, bool more, struct
     add_page_link(d, "first", 1);
     if (n > 0 && spec->view.len > 0)
         last = ((size_t)n + spec->view.len - 1) / spec->view.len;
-    if (spec->page_no > 1) /* after the end: back to what is there */
+    if (spec->page_no > 1) /* after the end, "previous" leads to the last page */
         add_page_link(d, "previous", last > 0 && spec->page_no > last ? last : spec->page_no - 1);
     if (more)
         add_page_link(d, "next", spec->page_no + 1);
@@ -49,9 +51,9 @@ static enum rc link_pages(struct drawing *d, struct reader *r, bool more, struct
     return rc;
 }
 
-/* A link to the archives, if this document and they lose nothing: every entry that has changed
- * since the newest full page is here, and none of the deletions since then would be missed
- * (ARCH-06). */
+/* Add a link to the archives, if a reader of both misses nothing: this document has every entry
+ * that has changed since the newest full page, and there was no deletion since then that it would
+ * miss (ARCH-06). */
 static enum rc link_archive(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct document_spec *spec = d->spec;
@@ -89,9 +91,10 @@ static enum rc link_archive(struct drawing *d, struct reader *r, struct err *err
     return RC_OK;
 }
 
-/* Of a feed's newest entries (D35): in Atom and RSS those that are new or changed, newest first;
- * else the whole document, if there is any news. What was there before anyone looked is none,
- * nor is what a merged document does not show. */
+/* Read the news for a subscriber of a feed's newest entries (D35). In Atom and RSS these are the
+ * new and changed entries, newest first; in other formats the whole document, if there is any
+ * news. Entries of a feed's first fetch, and entries that a merged document does not show, are not
+ * news. */
 static enum rc read_newest_news(struct drawing *d, struct reader *r, const struct view *whole,
                                 struct err *err)
 {
@@ -117,8 +120,8 @@ static enum rc read_newest_news(struct drawing *d, struct reader *r, const struc
     return rc;
 }
 
-/* A delta cannot say that an entry was deleted: then it is left without entries, and who asked gets
- * the whole document instead (on_no_delta() in pull.c). */
+/* A delta cannot tell that an entry was deleted. If one was, the delta is left without entries, and
+ * the client gets the whole document instead (on_no_delta() in pull.c). */
 static enum rc keep_delta(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct view *v = &d->spec->view;
@@ -135,7 +138,7 @@ static enum rc keep_delta(struct drawing *d, struct reader *r, struct err *err)
 enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct document_spec *spec = d->spec;
-    /* one row more tells whether another page follows */
+    /* read one row more, to know whether another page follows */
     struct view view = spec->view;
     struct out_doc *doc = &d->doc;
     enum rc rc = RC_OK;
@@ -157,7 +160,7 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
     if (rc != RC_OK)
         return rc;
     if (!spec->merged && d->n_feeds == 0)
-        return err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
+        return err_set(err, RC_NOT_FOUND, "The feed was removed just now.");
     more = d->n_rows > spec->view.len &&
            (!drawing_is_delivery(d) || format_has(spec->view.format, FORMAT_IS_JSON));
     if (more)
@@ -172,19 +175,19 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
     doc->self_url = selflink_fill(&d->arena, spec->self, drawing_access_key, d);
     doc->id = spec->merged ? spec->id : STR_NULL;
     doc->title = spec->title;
-    /* never before a date that is shown, though it be in the future */
+    /* never earlier than a date in the document, even if that is in the future */
     doc->updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;
     for (size_t i = 0; i < d->n_rows; i++)
         if (d->rows[i].updated_at > doc->updated_at)
             doc->updated_at = d->rows[i].updated_at;
-    /* a head changes the document, too; versions follow the clock */
+    /* a new head changes the document, too; versions are times */
     for (size_t i = 0; i < d->n_feeds; i++)
         if (d->feeds[i].version / 1000000 > d->modified_at)
             d->modified_at = d->feeds[i].version / 1000000;
     doc->ttl_s = ttl_of(spec, d->feeds, d->n_feeds);
     for (size_t i = 0; i < d->n_feeds; i++)
         doc->partial |= d->feeds[i].partial;
-    /* what the publisher says of all its entries is true of all of them only */
+    /* a feed is complete only if all its entries are shown */
     doc->complete = !spec->merged && !drawing_is_delivery(d) && d->feeds[0].complete &&
                     spec->view.skip == 0 && spec->page_no == 0 &&
                     (int64_t)d->n_rows == d->feeds[0].n_entries;
@@ -192,7 +195,7 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
         doc->next_url = selflink_fill(&d->arena, spec->next, drawing_access_key, d);
     if (spec->page_no > 0)
         return link_pages(d, r, more, err);
-    /* a complete document belongs to no archived feed (RFC 5005 section 1) */
+    /* a complete document cannot be part of an archived feed (RFC 5005 section 1) */
     return spec->merged || spec->view.skip > 0 || spec->view.after_seq > 0 || doc->complete
                ? RC_OK
                : link_archive(d, r, err);

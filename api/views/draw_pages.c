@@ -1,5 +1,5 @@
-/* api/views/draw_pages.c - pages of the log: /simple, /archive, /history, /pmh, and deliveries of
- * what is new in them. See drawing.h. */
+/* api/views/draw_pages.c - see drawing.h. Pages of the log: /simple, /archive, /history, /pmh, and
+ * their deliveries. */
 #include "api/views/drawing.h"
 
 #include <inttypes.h>
@@ -9,8 +9,8 @@
 #include "api/views/selflink.h"
 #include "net/url.h"
 
-/* "http://host/archive?url=...": the URL at which the newest page is to be had, by the feeds' first
- * addresses, so that it stays the same. */
+/* Returns the URL of the entry document: "http://host/archive?url=...". It is made of the first
+ * addresses of the feeds, so that it stays the same. */
 static struct str entry_url(struct drawing *d, const struct feed *first, size_t n)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
@@ -30,12 +30,12 @@ static struct str entry_url(struct drawing *d, const struct feed *first, size_t 
         }
         buf_str(&out, url_encode(&d->arena, str_slice(url, host, url.len)));
     }
-    if (d->spec->view.format != FORMAT_ATOM) /* which it is without a type */
+    if (d->spec->view.format != FORMAT_ATOM) /* Atom is the default */
         buf_printf(&out, "&type=%s", format_name(d->spec->view.format));
     return str_dup(&d->arena, buf_view(&out));
 }
 
-/* The id that all documents of a merged log share. */
+/* Returns the id that all documents of a merged log have. */
 static struct str merged_id(struct drawing *d)
 {
     AUTO(buf_release) struct buf name = BUF_INIT(BUF_ANY);
@@ -46,7 +46,7 @@ static struct str merged_id(struct drawing *d)
     return form_urn(&d->arena, buf_view(&name));
 }
 
-/* Where a metadata record is found whole, in several formats. */
+/* Add links to the whole entry of a metadata record, in several formats. */
 static void add_alternates(struct drawing *d)
 {
     static const struct {
@@ -81,7 +81,7 @@ static void add_alternates(struct drawing *d)
     }
 }
 
-/* The first rows of a page, newest first. */
+/* Read the first rows of a page, newest first. */
 static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p, struct err *err)
 {
     const struct document_spec *spec = d->spec;
@@ -94,7 +94,7 @@ static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p
     }
     rc = reader_page(r, spec->view.feed_ids, spec->view.n_feeds, spec->page_size,
                      document_is_entry(spec) ? -1 : spec->log_page, p, err);
-    /* a log without entries: an empty document */
+    /* the log has no entries, so the document is empty */
     if (rc == RC_NOT_FOUND && (document_is_entry(spec) || spec->log_page == 0)) {
         *p = (struct log_page){0};
         return RC_OK;
@@ -116,7 +116,7 @@ static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p
     return rc;
 }
 
-/* All current metadata records, newest first. */
+/* Read all current metadata records, newest first. */
 static enum rc read_current(struct drawing *d, struct reader *r, struct err *err)
 {
     struct view v;
@@ -125,13 +125,13 @@ static enum rc read_current(struct drawing *d, struct reader *r, struct err *err
 
     if (rc != RC_OK)
         return rc;
-    /* with room for what comes meanwhile */
+    /* with room for rows that come in the meantime */
     v = drawing_view(d, VIEW_MODIFIED_DESC, 0, INT64_MAX, (size_t)n + 1000);
     v.with_deleted = false;
     return reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
 }
 
-/* Draft-00 section 3: a feed without a past is one document, and leads nowhere. */
+/* A feed without a past is one document without links to others (draft-00 section 3). */
 static enum rc find_stateless(struct drawing *d, struct reader *r, bool *stateless, struct err *err)
 {
     const struct document_spec *spec = d->spec;
@@ -146,8 +146,8 @@ static enum rc find_stateless(struct drawing *d, struct reader *r, bool *statele
     return rc;
 }
 
-/* Of entries that several feeds have under one id only the first keeps it as an event: the ids of a
- * log are unique (D10). */
+/* When several feeds have entries with the same id, only the first entry keeps it for its event,
+ * because ids in a log are unique (D10). */
 static enum rc tell_events_apart(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct view *v = &d->spec->view;
@@ -183,8 +183,8 @@ static enum rc tell_events_apart(struct drawing *d, struct reader *r, struct err
     return rc;
 }
 
-/* The source of an entry in a merged log is its feed as it was when the entry came, in the page
- * that still grows, too: an entry that was given out does not change (Simplefeed, rule 2). */
+/* The source of an entry in a merged log is its feed as it was when the entry came; on the newest
+ * page, too. An entry that was sent once must not change (Simplefeed, rule 2). */
 static enum rc read_sources(struct drawing *d, struct reader *r, struct err *err)
 {
     size_t at = 0;
@@ -200,7 +200,7 @@ static enum rc read_sources(struct drawing *d, struct reader *r, struct err *err
             continue;
         rc = reader_feeds_at(r, &row->feed_id, 1, row->seq, &d->arena, &feed, &n, err);
         if (rc == RC_OK && n == 0)
-            rc = err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
+            rc = err_set(err, RC_NOT_FOUND, "The feed was removed just now.");
         if (rc != RC_OK)
             return rc;
         feed->last_change_at = row->at_us / 1000000;
@@ -211,7 +211,7 @@ static enum rc read_sources(struct drawing *d, struct reader *r, struct err *err
     return RC_OK;
 }
 
-/* Times and ids of a page follow from its rows and from the heads of its time alone. */
+/* Read the heads. Times and ids of a page depend only on its rows and on the heads at that time. */
 static enum rc read_heads(struct drawing *d, struct reader *r, struct str *current, struct err *err)
 {
     const struct document_spec *spec = d->spec;
@@ -227,7 +227,7 @@ static enum rc read_heads(struct drawing *d, struct reader *r, struct str *curre
     if (rc != RC_OK)
         return rc;
     if (d->n_feeds == 0 || n_first != d->n_feeds)
-        return err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
+        return err_set(err, RC_NOT_FOUND, "The feed was removed just now.");
     for (size_t i = 0; i < d->n_feeds; i++) {
         if (d->n_rows > 0)
             d->feeds[i].last_change_at = d->rows[0].at_us / 1000000;
@@ -265,7 +265,8 @@ enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
     struct form_page page;
     struct out_link *links = NULL;
     bool complete =
-        spec->part == PART_ALL && !drawing_is_delivery(d); /* what is new is never all */
+        /* a delivery of news never has all entries */
+        spec->part == PART_ALL && !drawing_is_delivery(d);
     bool stateless;
     enum rc rc = find_stateless(d, r, &stateless, err);
 
@@ -300,11 +301,12 @@ enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
     if (d->n_rows > 0)
         d->modified_at = d->rows[0].at_us / 1000000;
     doc->updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;
-    /* where the newest document's entry counts (RFC 5005 section 4.2), or entries are measured by
-     * the document (Atom-PMH), those of one second are told apart */
+    /* Documents of the same second must be distinguishable where the entry of the newest document
+     * counts (RFC 5005 section 4.2), and where entries are compared with the document (Atom-PMH) */
     if (d->n_rows > 0 && form_has(spec->view.form, FORM_COUNTS_MICROSECONDS))
         doc->updated_us = d->rows[0].at_us;
-    if (complete) { /* its head names itself and nothing else; the Link field has the hub */
+    /* its head has only a link to itself; the link to the hub is in the Link field */
+    if (complete) {
         for (size_t i = 0; i < d->n_feeds; i++) {
             value_del(d->heads[i].obj, STR("links"));
             value_del(d->heads[i].obj, STR("link"));

@@ -1,5 +1,4 @@
-/* api/views/draw_stream.c - a piece of a Smart Feed: /smart, and deliveries of it. See drawing.h.
- */
+/* api/views/draw_stream.c - see drawing.h. A piece of a Smart Feed: /smart, and its deliveries. */
 #include "api/views/drawing.h"
 
 #include <stdio.h>
@@ -8,7 +7,7 @@
 #include "api/views/selflink.h"
 #include "net/url.h"
 
-/* The cursor of a row: the seq by which the order goes, and its time. */
+/* Returns the cursor of a row: the seq by which the rows are ordered, and its time. */
 static struct str cursor_of(struct drawing *d, int64_t seq, int64_t at_us)
 {
     char *text = arena_alloc(&d->arena, CURSOR_TEXT);
@@ -17,8 +16,9 @@ static struct str cursor_of(struct drawing *d, int64_t seq, int64_t at_us)
     return str_from(text);
 }
 
-/* The cursor of the stream's last item below `before`: of the newest revision there, which may have
- * been changed since, or, by creation, of the newest entry. Empty: there is none. */
+/* Get the cursor of the stream's last item below `before`: that of the newest revision, whose entry
+ * may have changed since; or, in the order of creation, that of the newest entry. Empty: there is
+ * no item. */
 static enum rc last_cursor(struct drawing *d, struct reader *r, int64_t before, struct str *out,
                            struct err *err)
 {
@@ -41,7 +41,8 @@ static enum rc last_cursor(struct drawing *d, struct reader *r, int64_t before, 
     return rc;
 }
 
-/* Where a reader stands who got nothing: where he said, or at the end of the feed (D27). */
+/* Get the cursor of an answer without items: the position in the request, or the end of the feed
+ * (D27). */
 static enum rc cursor_of_nothing(struct drawing *d, struct reader *r, struct str *out,
                                  struct err *err)
 {
@@ -53,8 +54,8 @@ static enum rc cursor_of_nothing(struct drawing *d, struct reader *r, struct str
     return RC_OK;
 }
 
-/* The rows that are asked for, and one more, which tells whether a page follows; or those of a
- * delivery, which is always from old to new. */
+/* Read the requested rows, and one more to know whether a page follows. For a delivery, read its
+ * rows, always from old to new. */
 static enum rc read_items(struct drawing *d, struct reader *r, struct out_stream *stream,
                           struct err *err)
 {
@@ -80,7 +81,7 @@ static enum rc read_items(struct drawing *d, struct reader *r, struct out_stream
     return rc != RC_OK ? rc : reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
 }
 
-/* The URL of the items that follow these, up to the same end. */
+/* Add the URL of the items that follow, up to the same end. */
 static void add_next(struct drawing *d, struct out_stream *stream)
 {
     const struct cursor_spec *until = &d->spec->until;
@@ -97,8 +98,8 @@ static void add_next(struct drawing *d, struct out_stream *stream)
             selflink_set(&d->arena, stream->next, "until", url_encode(&d->arena, until->given));
 }
 
-/* Items of several feeds that share an id: the oldest keeps it, the others get one of their own and
- * say which entry they are about. */
+/* When items of several feeds have the same id, the oldest keeps it. The others get their own ids,
+ * and a link to the entry that they are about. */
 static enum rc tell_twins_apart(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct view *view = &d->spec->view;
@@ -120,7 +121,7 @@ static enum rc tell_twins_apart(struct drawing *d, struct reader *r, struct err 
             continue;
         e->id = form_item_id(&d->arena, &d->rows[i], &d->feeds[feed], true);
         if (e->kind == OUT_EMPTY)
-            continue; /* stripped of all else */
+            continue; /* it has nothing besides its id */
         about = ARENA_NEW(&d->arena, struct out_link);
         *about = (struct out_link){STR("related"), STR_NULL, out_entry_iri(&d->arena, e)};
         e->links = about;
@@ -148,7 +149,7 @@ enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
     if (rc != RC_OK)
         return rc;
     if (d->n_feeds == 0)
-        return err_set(err, RC_NOT_FOUND, "The feed has just been removed.");
+        return err_set(err, RC_NOT_FOUND, "The feed was removed just now.");
     more = !drawing_is_delivery(d) && d->n_rows > view->len;
     if (more)
         d->n_rows = view->len;
@@ -172,7 +173,7 @@ enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
         if (d->rows[i].at_us / 1000000 > d->modified_at)
             d->modified_at = d->rows[i].at_us / 1000000;
     }
-    d->doc.repeats = true; /* two feeds' items of one id are two items */
+    d->doc.repeats = true; /* items of two feeds with the same id are two items */
     d->doc.self_url = selflink_fill(&d->arena, spec->self, drawing_access_key, d);
     d->doc.id = spec->id;
     d->doc.title = spec->title;

@@ -13,7 +13,7 @@ struct str drawing_access_key(void *ctx, int64_t feed_id)
     return STR_NULL;
 }
 
-/* The stored head: {"feed": {...}, facts...} -> the dict of the head and the facts beside it. */
+/* Split the stored head, {"feed": {...}, facts...}, into the dict of the head and the facts. */
 void drawing_head(struct arena *a, const struct feed *feed, struct out_feed *out)
 {
     struct value *head = NULL;

@@ -1,9 +1,9 @@
-/* api/views/drawing.h - the state of a document while it is drawn, and functions that the drawing
- * files share. Reader threads.
+/* api/views/drawing.h - the state of a document while it is drawn, and functions that the
+ * drawing files share. Runs on reader threads.
  *
  * draw_newest(), draw_pages() and draw_stream() read the rows of the document and the heads of
- * their feeds, and set the document's links, times and ids. All memory is the arena's.
- */
+ * their feeds, and set the document's links, times and ids. All memory is in the drawing's
+ * arena. */
 #pragma once
 
 #include "api/views/draw.h"
@@ -22,7 +22,7 @@ struct drawing {
     struct out_entry *entries;
     struct out_doc doc;
     int64_t modified_at;
-    size_t n_new; /* of a delivery: new entries in it */
+    size_t n_new; /* for a delivery: number of new entries */
     int64_t position;
     bool is_last; /* nothing follows the position */
 };
@@ -39,10 +39,10 @@ static inline bool drawing_is_delivery(const struct drawing *d)
     return d->spec->extent == EXTENT_DELIVERY;
 }
 
-/* The stored head of a feed in the form that a writer takes, in the arena. */
+/* Get the stored head of a feed in the form that a writer needs, in the arena. */
 void drawing_head(struct arena *a, const struct feed *feed, struct out_feed *out);
 
-/* The view of the spec, but with this order and range, and with deleted entries. */
+/* Returns the view of the spec, but with this order and range, and with deleted entries. */
 struct view drawing_view(const struct drawing *d, enum view_order order, int64_t after,
                          int64_t before, size_t len);
 
@@ -55,13 +55,13 @@ enum rc drawing_read_news(struct drawing *d, struct reader *r, enum view_order o
  * entries are left out. */
 void drawing_entries(struct drawing *d);
 
-/* The index of a feed in d->feeds; d->n_feeds if it is not there. */
+/* Returns the index of a feed in d->feeds; d->n_feeds if it is not there. */
 size_t drawing_feed(const struct drawing *d, int64_t feed_id);
 
 /* Add a link to the head, after the others, with the type of the document. */
 void drawing_add_link(struct drawing *d, const char *rel, struct str href);
 
-/* For selflink_fill(): ctx is the drawing. */
+/* Returns the access key of a feed, for selflink_fill(); ctx is the drawing. */
 struct str drawing_access_key(void *ctx, int64_t feed_id);
 
 void drawing_reverse(struct revision *rows, size_t n);

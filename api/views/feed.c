@@ -1,4 +1,5 @@
-/* api/views/feed.c - GET /feed: the newest entries of one feed; GET /feeds: of several, merged. */
+/* api/views/feed.c - GET /feed: the newest entries of one feed; GET /feeds: those of several feeds,
+ * merged. */
 #include "api/http/handlers.h"
 
 #include <stdlib.h>
@@ -46,7 +47,8 @@ static int by_url(const void *x, const void *y)
     return str_cmp(((const struct wanted_url *)x)->url, ((const struct wanted_url *)y)->url);
 }
 
-/* The set of URLs, in whatever order and however often they were named. */
+/* Returns a text that is the same for the same set of URLs, in whatever order and however often
+ * they are given. */
 static struct str seed_of(struct arena *a, const struct wanted_url *urls, size_t n)
 {
     AUTO(buf_release) struct buf seed = BUF_INIT(BUF_ANY);

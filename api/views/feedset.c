@@ -1,5 +1,6 @@
-/* api/views/feedset.c - hex of: a signature of 8 bytes, then as variable-length numbers the page
- * size, the first id, and the steps to each further one. */
+/* api/views/feedset.c - see feedset.h. The word is, in hex: a signature of 8 bytes; then, as
+ * numbers of variable length, the page size, the first id, and the difference from each id to the
+ * next. */
 #include "api/views/feedset.h"
 
 #include "base/buf.h"

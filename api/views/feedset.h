@@ -18,7 +18,7 @@ struct feedset {
     size_t page_size; /* entries of an archive document */
 };
 
-/* Write the word: digits and lower-case letters. `secret`: store_secret(). In the arena. */
+/* Returns the word: digits and lower-case letters. `secret`: store_secret(). In the arena. */
 struct str feedset_write(struct arena *a, const struct feedset *set, struct str secret);
 
 /* Read the set of a word, in the arena. False: feedset_write() did not make the word with this

@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "base/digest.h"
 
-/* RFC 9562: the namespace of object identifiers, for names that only we give. */
+/* The namespace of object identifiers (RFC 9562), for names that only we make. */
 static const unsigned char ns_oid[16] = {0x6b, 0xa7, 0xb8, 0x12, 0x9d, 0xad, 0x11, 0xd1,
                                          0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
 
@@ -39,15 +39,15 @@ struct str form_item_id(struct arena *a, const struct revision *row, const struc
     struct str base = row->id_url.len > 0 ? row->id_url : feed->id_url;
     struct str id = feed_entry_iri(a, base, row->uid);
 
-    /* an id made here is made of the feed's URL: no other feed has it */
+    /* an id that was made here depends on the feed's URL, so no other feed has it */
     return !has_elder || !str_eq(id, row->uid)
                ? id
                : form_urn(a, str_printf(a, "item\n%.*s\n%.*s\n%.*s", STR_ARG(base),
                                         STR_ARG(feed->access_key), STR_ARG(row->uid)));
 }
 
-/* The time of a tombstone: that of the event, so that no two are equal, unless the publisher's own
- * is later, against which entries are measured (RFC 6721 section 3). */
+/* Returns the time of a tombstone: that of the event, so that no two are equal; or the publisher's
+ * own time if it is later, because entries are compared with it (RFC 6721 section 3). */
 static int64_t time_of_deletion(const struct revision *row)
 {
     int64_t own = row->updated_at;
@@ -61,7 +61,7 @@ static void as_current(struct arena *a UNUSED, const struct revision *row UNUSED
 {
 }
 
-/* The first version keeps the entry's id; every later event gets one of its own. */
+/* The first version of an entry keeps its id; every later event gets its own id. */
 static void as_event(struct arena *a, const struct revision *row, struct str log_id,
                      struct out_entry *out)
 {
@@ -185,7 +185,7 @@ bool form_page_is_settled(enum form form, const struct form_page *page)
         return false;
     if (form_has(form, FORM_IS_INSTANCE))
         return true;
-    /* a sealed page gains its link to the next one when that is sealed, unless it had it before */
+    /* unless links lead to unfinished pages, a page gets its link when the next page is sealed */
     return page->n + (form_has(form, FORM_LINKS_UNFINISHED) ? 1 : 2) < page->n_pages;
 }
 

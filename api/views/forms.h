@@ -1,8 +1,7 @@
 /* api/views/forms.h - the table of forms: how each protocol shows the log. Pure.
  *
- * A form says what a revision becomes in a document, which links a page of the log has, and which
- * pages never change. Storage provides the rows, and the writers make the bytes.
- */
+ * A form decides what a revision becomes in a document, which links a page of the log has, and
+ * which pages never change. Storage provides the rows, and the writers make the bytes. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,23 +10,24 @@
 #include "model/feed.h"
 #include "model/view.h"
 
-/* urn:uuid (version 5) of a name that only we give. In the arena. */
+/* Returns a urn:uuid (version 5) for a name that only we make. In the arena. */
 struct str form_urn(struct arena *a, struct str name);
 
 /* Traits of forms, besides the entries that they make. */
 enum form_trait {
-    FORM_LINKS_UNFINISHED = 1,       /* next-archive leads to the newest page, too (D11) */
-    FORM_HAS_OWN_URL = 2,            /* the newest page can be asked for by its number */
-    FORM_IS_INSTANCE = 4,            /* each state of a page has a URL: {page}-{rows} */
-    FORM_NAMES_ITSELF = 8,           /* the entry document has a link "current", too */
-    FORM_SHOWS_NEWEST_VERSIONS = 16, /* of several versions of an entry on a page only the newest */
-    FORM_COUNTS_MICROSECONDS = 32,   /* the date of a document is to the microsecond */
+    FORM_LINKS_UNFINISHED = 1, /* next-archive leads to the newest page, too (D11) */
+    FORM_HAS_OWN_URL = 2,      /* the newest page can be asked for by its number */
+    FORM_IS_INSTANCE = 4,      /* each state of a page has a URL: {page}-{rows} */
+    FORM_NAMES_ITSELF = 8,     /* the entry document, too, has a link "current" to itself */
+    /* a page shows only the newest of several versions of an entry */
+    FORM_SHOWS_NEWEST_VERSIONS = 16,
+    FORM_COUNTS_MICROSECONDS = 32, /* the date of a document has microseconds */
 };
 
 struct form_ops {
     const char *path;       /* path of its pages; NULL: the form has no pages */
     const char *entry_path; /* path of the entry document, which shows the newest page */
-    /* adds to an entry what only this form says about a revision */
+    /* add to an entry what only this form tells about a revision */
     void (*entry)(struct arena *a, const struct revision *row, struct str log_id,
                   struct out_entry *out);
     unsigned traits; /* enum form_trait */
@@ -40,8 +40,8 @@ const struct form_ops *form_ops(enum form form);
 bool form_of_path(struct str path, enum form *out);
 bool form_has(enum form form, enum form_trait trait);
 
-/* The revision as an entry of a document of this form. `feed`, texts and links live as long as the
- * arena. `obj` is left to the caller. `log_id`: for ids of events. */
+/* Make the revision an entry of a document of this form. `feed`, texts and links must live as long
+ * as the arena. `obj` is not set. `log_id` is used for ids of events. */
 void form_entry(enum form form, struct arena *a, const struct revision *row,
                 const struct out_feed *feed, struct str log_id, struct out_entry *out);
 
@@ -49,8 +49,8 @@ void form_entry(enum form form, struct arena *a, const struct revision *row,
 void form_own_id(struct arena *a, const struct revision *row, struct str log_id,
                  struct out_entry *out);
 
-/* The id of an item of a stream. Usually it is the id of the entry. If an older item of another
- * feed has the same id (has_elder), the item gets an id of its own, because ids are unique in a
+/* Returns the id of an item of a stream. Usually it is the id of the entry. If an older item of
+ * another feed has the same id (has_elder), the item gets its own id, because ids are unique in a
  * stream and both items must be in it (SMART-29). `feed` is the feed of the row. */
 struct str form_item_id(struct arena *a, const struct revision *row, const struct feed *feed,
                         bool has_elder);
@@ -61,7 +61,7 @@ struct str form_item_id(struct arena *a, const struct revision *row, const struc
  * how many are kept. */
 size_t form_newest_versions(struct arena *a, struct revision *rows, size_t n);
 
-/* Where a page stands in its log. */
+/* The position of a page in its log. */
 struct form_page {
     int64_t n, n_pages;
     size_t rows;       /* rows of the page now */
@@ -76,14 +76,14 @@ struct form_page {
     const char *media_type; /* of this format, without parameters */
 };
 
-/* Do the bytes of this page never change? */
+/* Returns true when the bytes of this page never change. */
 bool form_page_is_settled(enum form form, const struct form_page *page);
 
-/* Is this a sealed page that says so (fh:archive, D12)? */
+/* Returns true for a sealed page that must say that it is one (fh:archive, D12). */
 bool form_page_is_archive(enum form form, const struct form_page *page);
 
-/* form_page_url(): the URL of a page. form_links(): the links of its head in *out (at most 4, in
- * the arena); returns how many. */
+/* form_page_url() returns the URL of a page. form_links() sets *out to the links of its head (at
+ * most 4, in the arena), and returns their number. */
 struct str form_page_url(enum form form, struct arena *a, const struct form_page *page, int64_t n,
                          size_t rows);
 size_t form_links(enum form form, struct arena *a, const struct form_page *page, size_t page_size,

@@ -82,7 +82,7 @@ static void on_gone(struct request *req)
     gather_free(g);
 }
 
-/* Hand the request back. */
+/* The gathering is over: call `done`. */
 static void gather_end(struct gather *g)
 {
     struct request *req = g->ticket.request;
@@ -280,7 +280,7 @@ void gather_start(struct request *req, struct gathered *items, size_t n, gather_
         return;
     }
     if (n_known < n && request_is_foreign(req)) {
-        request_refuse_foreign(req, "make this server fetch a feed that it does not know");
+        request_refuse_foreign(req, "make this server fetch an unknown feed");
         return;
     }
     if (atomic_load(&req->ask.api->n_waits) > WAITS_MAX) {
@@ -329,8 +329,8 @@ void gather_failure(struct request *req, enum rc rc, int status, struct str text
         break;
     case RC_DENIED:
         problem_set(p, req->ask.arena, PROBLEM_UPSTREAM_FAILED,
-                    "%.*s. Private and special addresses are closed; --allow-fetch opens a range "
-                    "of them.",
+                    "%.*s. Private and special addresses are forbidden; --allow-fetch allows a "
+                    "range of them.",
                     STR_ARG(why));
         p->status = 403;
         break;

@@ -34,7 +34,7 @@ void gather_start(struct request *req, struct gathered *items, size_t n, gather_
 bool gather_find(struct api *api, struct gathered *item);
 
 /* Set *p to the problem that explains why no item is ready: 504 when all timed out, 422 when no URL
- * leads to a feed, 403 when the guard forbids all addresses, else 502. */
+ * leads to a feed, 403 when the guard forbids all addresses, otherwise 502. */
 void gather_problem(struct request *req, const struct gathered *items, size_t n, struct problem *p);
 
 /* Set *p to the problem for one failed fetch of a document. */

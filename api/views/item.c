@@ -1,5 +1,5 @@
-/* api/views/item.c - GET /item: one revision of an entry as a document, in several formats; where
- * metadata records lead (Atom-PMH). A deleted entry is gone. */
+/* api/views/item.c - GET /item: one revision of an entry as a document, in several formats. The
+ * alternates of metadata records lead here (Atom-PMH). A deleted entry is answered with 410. */
 #include "api/http/handlers.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static const struct {
 } formats[] = {
     [ENTRY_ATOM] = {".atom", "application/atom+xml; charset=utf-8", NULL},
     [ENTRY_JSON] = {".json", "application/json", NULL},
-    /* what a publisher wrote must not act in our name */
+    /* a page by a publisher must not run scripts in our origin */
     [ENTRY_HTML] = {".html", "text/html; charset=utf-8",
                     "Content-Security-Policy: sandbox; default-src 'none'; img-src *; media-src *; "
                     "style-src 'unsafe-inline'\r\nX-Content-Type-Options: nosniff\r\n"},
@@ -44,7 +44,7 @@ static void dispose(struct task *t)
     buf_release(&((struct item *)t->data)->out);
 }
 
-/* The newest revision of an entry that is gone is its deletion. */
+/* The newest revision of a deleted entry is its deletion. */
 static enum rc find_deletion(struct reader *r, const struct revision *row, struct arena *a,
                              struct revision *out, struct err *err)
 {
@@ -108,7 +108,8 @@ static enum task_step read_item(struct task *t, struct reader *r)
     e.n_links = 1;
     feed_write_entry(&item->out, item->format, &e);
     if (!buf_ok(&item->out))
-        t->rc = err_set(&t->err, RC_LIMIT, "The document would pass %zu bytes.", DOCUMENT_MAX);
+        t->rc = err_set(&t->err, RC_LIMIT, "The document would have more than %zu bytes.",
+                        DOCUMENT_MAX);
     return TASK_ENDS;
 }
 
@@ -151,7 +152,7 @@ static void on_item(struct task *t, struct request *req)
     reply_problem(req, &p);
 }
 
-/* A suffix names the format, else Accept does. */
+/* A suffix names the format; otherwise Accept decides. */
 static bool read_format(struct request *req, struct str *number, struct item *item)
 {
     struct str accept = http_request_field(req->http, "accept");
@@ -195,7 +196,7 @@ void item_get(struct request *req)
     word = str_split(&rest, '/');
     if (!str_is_null(rest) && !read_format(req, &rest, &wanted)) {
         problem_set(&p, req->ask.arena, PROBLEM_NOT_ACCEPTABLE,
-                    "The Accept field permits none of the types offered here.");
+                    "The Accept field does not allow any of the types offered here.");
         p.allowed = "application/atom+xml|application/json|text/html";
         p.fields = STR("Vary: Accept\r\n");
         reply_problem(req, &p);

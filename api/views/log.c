@@ -1,7 +1,6 @@
-/* api/views/log.c - GET /log: the revisions after a place in the log, with a long poll.
+/* api/views/log.c - GET /log: the revisions after a position in the log, with a long poll.
  *
- * The base of `feedmill tail`: whoever keeps the cursor of the last answer misses nothing.
- */
+ * `feedmill tail` uses it: a client that keeps the cursor of the last answer misses nothing. */
 #include "api/http/handlers.h"
 
 #include "api/http/reply.h"
@@ -14,25 +13,25 @@
 
 #define WAIT_MAX_S 300
 #define MARGIN_MS 60000
-#define LOOK_MAX 20000 /* rows that one look reads, shown or not */
-/* Bytes of entries after which a look reads no further: it holds what it has left out, too. */
+#define LOOK_MAX 20000 /* rows that one look reads, whether they are shown or not */
+/* After so many bytes of entries, a look stops. Rows that are left out count, too. */
 #define LOOK_BYTES ((size_t)8 * 1024 * 1024)
 #define ANSWER_MAX ((size_t)256 * 1024 * 1024)
 
-/* What a request asks for; in the request's arena. */
+/* What a request asks for. It is in the request's arena. */
 struct log_query {
     struct cursor_spec from; /* what comes after it is shown */
     struct view view;
-    bool public_only; /* without feeds that are protected by a password */
-    int64_t until_ms; /* monotonic: waits so long */
+    bool public_only; /* without feeds that need a password */
+    int64_t until_ms; /* monotonic: the request waits until then */
 };
 
 struct log_look { /* one look at the log */
     struct log_query query;
     int64_t seen; /* the end of the log before the look */
     size_t n_rows;
-    int64_t end; /* where it ended: everything up to it was looked at */
-    bool is_cut; /* at LOOK_MAX or LOOK_BYTES */
+    int64_t end; /* position up to which everything was read */
+    bool is_cut; /* it stopped at LOOK_MAX or LOOK_BYTES */
     struct buf out;
 };
 
@@ -45,7 +44,7 @@ static void dispose(struct task *t)
     buf_release(&l->out);
 }
 
-/* The event time of a seq, for a cursor that stands where no row is at hand. */
+/* Get the event time of a seq, for a cursor when its row was not read. */
 static enum rc time_of(struct reader *r, struct arena *a, int64_t seq, int64_t *at_us,
                        struct err *err)
 {
@@ -63,7 +62,7 @@ static enum rc time_of(struct reader *r, struct arena *a, int64_t seq, int64_t *
     return rc;
 }
 
-/* The feeds of the rows, by id. */
+/* Read the feeds of the rows, by id. */
 static enum rc read_feeds(struct reader *r, struct arena *a, const struct revision *rows, size_t n,
                           struct feed **feeds, size_t *n_feeds, struct err *err)
 {
@@ -104,7 +103,7 @@ static void write_rows(struct buf *out, const struct revision *rows, size_t n,
     buf_puts(out, "]");
 }
 
-/* Keep the rows of feeds that everybody may see; how many are left. */
+/* Keep only the rows of feeds that everybody may see. Returns how many are left. */
 static size_t without_protected(struct store *s, struct arena *a, struct revision *rows, size_t n)
 {
     size_t kept = 0;
@@ -122,8 +121,8 @@ static size_t without_protected(struct store *s, struct arena *a, struct revisio
     return kept;
 }
 
-/* The rows after l->after, at most view.len, and where the look ended: at the last row, or further
- * on where rows were left out. */
+/* Read the rows after l->after, at most view.len. Sets where the look ended: at the last row, or
+ * further on when rows were left out. */
 static enum rc read_rows(struct task *t, struct reader *r, struct revision **out, int64_t *at_us)
 {
     struct log_look *l = t->data;
@@ -183,7 +182,7 @@ static enum task_step work(struct task *t, struct reader *r)
                (long long)seq, cursor, (long long)store_last_seq(t->api->store), STR_ARG(log_id));
     if (!buf_ok(&l->out))
         t->rc = err_set(&t->err, RC_LIMIT,
-                        "The answer would pass %zu bytes; ask for fewer "
+                        "The answer would have more than %zu bytes; ask for fewer "
                         "revisions with `max`.",
                         ANSWER_MAX);
     return TASK_ENDS;
@@ -203,7 +202,7 @@ static void on_wake(struct request *req, bool timed_out, void *ctx)
     struct log_query *query = ctx;
 
     if (timed_out)
-        query->until_ms = 0; /* one last look makes the empty answer */
+        query->until_ms = 0; /* one last look will give the empty answer */
     look(req, query);
 }
 
@@ -245,7 +244,7 @@ static void look(struct request *req, struct log_query *query)
     task_start(t);
 }
 
-/* The feeds of `url`, which must be known: this request fetches nothing. */
+/* Read the feeds of `url`. They must be known, because this request fetches nothing. */
 static bool read_ids(struct request *req, struct log_query *query, struct problem *p)
 {
     struct wanted_url *urls;
@@ -269,7 +268,7 @@ static bool read_ids(struct request *req, struct log_query *query, struct proble
     }
     query->view.all_feeds = n == 0;
     query->public_only =
-        n == 0 && str_is_null(req->ask.cfg->token); /* else the caller has shown it */
+        n == 0 && str_is_null(req->ask.cfg->token); /* with a token, the caller has sent it */
     query->view.feed_ids = ids;
     query->view.n_feeds = view_ids_sort(ids, n);
     return true;

@@ -28,5 +28,5 @@ void log_waiters_end(struct log_waiters *w);
 /* Wake the requests that wait for a feed in this notice. */
 void log_waiters_notice(struct log_waiters *w, const struct commit_notice *notice);
 
-/* The number of waiting requests. */
+/* Returns the number of waiting requests. */
 size_t log_waiters_count(struct log_waiters *w);

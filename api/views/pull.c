@@ -1,7 +1,7 @@
 /* api/views/pull.c - see pull.h.
  *
- * The version of the feeds and the request name the document (documents.c). So an answer 304 needs
- * no query, and a second request for the same document needs only the cache. */
+ * The name of a document is made of the request and the version of the feeds (documents.c). So a
+ * 304 needs no query, and a second request for the same document needs only the cache. */
 #include "api/views/pull.h"
 
 #include "api/http/negotiate.h"
@@ -13,7 +13,8 @@
 #include "base/limits.h"
 #include "base/mem.h"
 
-/* Short: shields from bursts, and nobody sees news late. Then a 304 tells that nothing is new. */
+/* Short, so that nobody gets news late; it only protects against bursts. After that a 304 tells
+ * that nothing is new. */
 #define FRESH "max-age=2"
 #define FRESH_PRIVATE "private, max-age=2"
 #define SKIP_MAX 1000000
@@ -32,7 +33,7 @@ bool pull_read(struct ask *ask, struct pull *q, struct problem *p)
         return false;
     if (page == 0 && page_text.len > 0)
         return problem_parameter(p, ask->arena, "page", page_text, NULL,
-                                 "The parameter `page` counts from 1.");
+                                 "The parameter `page` must be at least 1.");
     if (page > 0)
         skip = (page - 1) * len > SKIP_MAX ? SKIP_MAX : (page - 1) * len;
     q->page = (size_t)page;
@@ -43,15 +44,15 @@ bool pull_read(struct ask *ask, struct pull *q, struct problem *p)
     ask->negotiated = true;
     if (!negotiate_format(ask->accept, FORMAT_IS_OFFERED, &q->view.format)) {
         problem_set(p, ask->arena, PROBLEM_NOT_ACCEPTABLE,
-                    "The Accept field permits none of the types offered here; `type` in the query "
-                    "overrides it.");
+                    "The Accept field does not allow any of the types offered here; `type` in the "
+                    "query overrides it.");
         p->value = ask->accept;
         p->value = str_slice(p->value, 0, str_utf8_valid(p->value));
         p->allowed = negotiate_offers(ask->arena, FORMAT_IS_OFFERED);
         p->fields = STR("Vary: Accept\r\n");
         return false;
     }
-    /* `obj` is said of the JSON form however it was chosen */
+    /* `obj` changes the JSON format, whether `type` or Accept chose it */
     return params_obj(&ask->params, ask->arena, &q->view.format, p);
 }
 
@@ -65,7 +66,7 @@ struct str pull_merged_id(struct arena *a, struct str seed)
     return str_printf(a, "urn:uuid:%s", uuid);
 }
 
-/* The same document in other types (RFC 8288). */
+/* Returns links to the same document in other types (RFC 8288). */
 static struct str alternates(struct arena *a, const struct pull *q, struct str self)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
@@ -93,7 +94,7 @@ static bool is_private(struct ask *ask, const struct pull *q)
     return false;
 }
 
-/* "q=0", "q=0.00": the parameter by which a manipulation is said to be unwelcome. */
+/* Returns true for "q=0", "q=0.00": the client does not accept the manipulation. */
 static bool is_refused(struct str parameters)
 {
     struct str q = str_trim(parameters);
@@ -106,13 +107,13 @@ static bool is_refused(struct str parameters)
     return true;
 }
 
-/* The answer that a delta stands for. */
+/* The answer for which the delta is sent. */
 struct whole {
     struct document_spec spec;
     struct reply reply;
 };
 
-/* There is no delta: something was deleted, or what came is outside of the document. */
+/* There cannot be a delta: something was deleted, or the news is outside the document. */
 static bool on_no_delta(struct request *req, struct reply *r)
 {
     struct whole *w = r->empty_ctx;
@@ -121,8 +122,8 @@ static bool on_no_delta(struct request *req, struct reply *r)
     return true;
 }
 
-/* RFC 3229 with "feed": a client that says by an entity tag what it has gets what came since.
- * Caches that do not know of this must not keep it. */
+/* RFC 3229 with "feed": a client whose entity tag tells what it has gets only what came since.
+ * Caches that do not know this must not keep the answer. */
 static void take_delta(struct request *req, struct document_spec *spec, struct reply *r)
 {
     struct str wanted = http_request_field(req->http, "a-im");
@@ -167,7 +168,7 @@ void pull_describe(struct ask *ask, void *own, const struct gathered *items, siz
                                   .origin = ask->origin,
                                   .title = q->title};
     link_ids = query_feeds(ask->arena, items, n, out);
-    if (!q->link_is_feed) /* the links name a list */
+    if (!q->link_is_feed) /* the URL in the links is that of a list */
         link_ids = ARENA_ARRAY(ask->arena, int64_t, q->n_link_urls + 1);
     else
         out->hub = query_hub(ask);

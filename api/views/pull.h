@@ -1,5 +1,5 @@
-/* api/views/pull.h - what /feed, /feeds and /opml share: they make a document from a list of URLs.
- */
+/* api/views/pull.h - shared by /feed, /feeds and /opml, which make a document from a list of
+ * URLs. */
 #pragma once
 
 #include "api/http/request.h"
@@ -8,28 +8,28 @@
 #include "feed/write/writer.h"
 
 struct pull {
-    struct view view; /* all but its feeds */
+    struct view view; /* without its feeds */
     bool type_given;
     size_t page; /* 0: the document has no pages */
     bool merged;
     struct str id_seed; /* merged: the text from which the document's id is derived */
     struct str title;   /* merged */
-    /* the `url` parameters as they stand in the target, for the self link */
+    /* the `url` parameters as they are in the target, for the self link */
     const struct wanted_url *link_urls;
     size_t n_link_urls;
-    bool link_is_feed; /* they are the feeds themselves */
+    bool link_is_feed; /* link_urls are the feeds themselves */
 };
 
 /* Read the parameters type (or Accept), len and skip. */
 bool pull_read(struct ask *ask, struct pull *q, struct problem *p) NODISCARD;
 
-/* Describe the document for `own`, a struct pull; see query.h. */
+/* Describe the document. `own` is a struct pull; see query.h. */
 void pull_describe(struct ask *ask, void *own, const struct gathered *items, size_t n,
                    struct document_spec *out);
 
 /* Gather the feeds, then answer. `q` lives in the request's arena. */
 void pull_serve(struct request *req, struct pull *q, const struct wanted_url *urls, size_t n);
 
-/* The id of a merged document: a urn:uuid made of what was asked for. It stays the same when some
- * of the feeds cannot be reached. */
+/* Returns the id of a merged document: a urn:uuid made of the URLs in the request. It stays the
+ * same when some of the feeds cannot be reached. */
 struct str pull_merged_id(struct arena *a, struct str seed);

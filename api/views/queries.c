@@ -4,7 +4,7 @@
 #include "api/http/paths.h"
 
 static const struct {
-    const char *path; /* NULL: the form is not made of pages */
+    const char *path; /* NULL: the form has no pages */
     query_read_fn *read;
 } queries[] = {
     {PATH_FEED, feed_query},
@@ -31,8 +31,8 @@ bool query_read(struct ask *ask, struct query *q, struct problem *p)
         if (queries[i].path != NULL && str_eqz(path, queries[i].path))
             return params_add(&ask->params, ask->arena, rest, p) && queries[i].read(ask, q, p);
     return problem_set(p, ask->arena, PROBLEM_NOT_FOUND,
-                       "The topic is not a document that this hub can deliver. Those at /feed, "
-                       "/feeds, /smart, /simple/recent, /archive, /history and /pmh are.");
+                       "This hub cannot deliver this topic. It delivers documents at /feed, "
+                       "/feeds, /smart, /simple/recent, /archive, /history and /pmh.");
 }
 
 bool query_path_ends(struct str path, size_t *at)

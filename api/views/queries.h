@@ -1,7 +1,7 @@
-/* api/views/queries.h - the documents that have a query, by path: which resource reads it.
+/* api/views/queries.h - finds the resource that reads a query, by the path of the document.
  *
- * A topic of the hub is the URL of such a document. Any thread: an ask belongs to one.
- */
+ * A topic of the hub is the URL of a document with a query. Any thread; each ask belongs to one
+ * thread. */
 #pragma once
 
 #include "api/views/query.h"
@@ -15,6 +15,6 @@ bool archive_query(struct ask *ask, struct query *q, struct problem *p); /* arch
  * is not that of a document with a query. */
 bool query_read(struct ask *ask, struct query *q, struct problem *p) NODISCARD;
 
-/* Whether this path (without a query, perhaps with slashes at its end) ends in the path of a
- * document with a query; *at is where that begins. */
+/* Returns true when this path ends in the path of a document with a query; *at is the offset at
+ * which that begins. The path has no query, but may have slashes at its end. */
 bool query_path_ends(struct str path, size_t *at);

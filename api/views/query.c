@@ -4,7 +4,7 @@
 #include "api/http/paths.h"
 #include "api/views/selflink.h"
 
-#define FIELD_MAX 8192 /* a longer field breaks clients */
+#define FIELD_MAX 8192 /* some clients fail when a field is longer */
 
 int64_t *query_feeds(struct arena *a, const struct gathered *items, size_t n,
                      struct document_spec *spec)

@@ -1,10 +1,9 @@
-/* api/views/query.h - what /feed, /feeds, /smart and the entry documents of archives have in
- * common: which feeds they show, and how the document is described once those are known.
+/* api/views/query.h - shared by /feed, /feeds, /smart and the entry documents of archives: which
+ * feeds a document shows, and how it is described once these are known.
  *
- * A GET has its query read by its handler; a topic of the hub is read by query_read()
- * (queries.h). Both end in the same functions, so each parameter has one meaning. Any thread: an
- * ask belongs to one.
- */
+ * The query of a GET is read by its handler, that of a hub's topic by query_read() (queries.h).
+ * Both use the same functions, so each parameter has one meaning. Any thread; each ask belongs to
+ * one thread. */
 #pragma once
 
 #include "api/http/ask.h"
@@ -14,7 +13,7 @@
 struct query {
     struct wanted_url *urls; /* its feeds; in the ask's arena */
     size_t n_urls;
-    bool needs_all; /* if one of the feeds is missing, the document is a different one */
+    bool needs_all; /* without one of the feeds it would be a different document */
     /* Fill in the spec, once it is known which of the feeds are ready. `own` belongs to the
      * resource. */
     void (*describe)(struct ask *ask, void *own, const struct gathered *items, size_t n,
@@ -30,10 +29,11 @@ typedef bool query_read_fn(struct ask *ask, struct query *q, struct problem *p);
 int64_t *query_feeds(struct arena *a, const struct gathered *items, size_t n,
                      struct document_spec *spec);
 
-/* The URL of our hub, or null when there is none. */
+/* Returns the URL of our hub; null when there is none. */
 struct str query_hub(struct ask *ask);
 
-/* `Link: <hub>; rel="hub", <self>; rel="self"` and the links of `more` (null: none), as one line
- * with its end. The hub is left out when there is none or the document is not a topic. Key marks
- * (selflink.h) are filled in. Null: the field would be too long for many clients. */
+/* Returns `Link: <hub>; rel="hub", <self>; rel="self"` and the links of `more` (null: none), as
+ * one line with its end. There is no hub in it if we have none or the document is not a topic.
+ * Marks for access keys (selflink.h) are filled in. Null: the field would be too long for many
+ * clients. */
 struct str query_link_field(struct ask *ask, struct str self, bool is_topic, struct str more);

@@ -1,4 +1,4 @@
-/* api/views/selflink.c - links to ourselves that hold no secret. */
+/* api/views/selflink.c - see selflink.h. */
 #include "api/views/selflink.h"
 
 #include <inttypes.h>
@@ -8,17 +8,18 @@
 #include "base/limits.h"
 #include "net/url.h"
 
-/* Frames the number of a feed: a control character, which stands in no link otherwise. */
+/* Encloses the number of a feed. It is a control character, so it never occurs in a link
+ * otherwise. */
 #define MARK '\001'
 
-/* Characters that may not stand in a URI (RFC 3986 §2). */
+/* Returns true for characters that a URI must not have (RFC 3986 §2). */
 static bool is_unfit(unsigned char ch)
 {
     return ch <= ' ' || ch >= 0x7f || ch == '"' || ch == '<' || ch == '>' || ch == '\\' ||
            ch == '^' || ch == '`' || (ch >= '{' && ch <= '}');
 }
 
-/* They are encoded, the rest stays as received. */
+/* Write `s` with these characters encoded; the rest stays as received. */
 static void put_clean(struct buf *out, struct str s)
 {
     size_t from = 0;
@@ -81,7 +82,8 @@ struct str selflink_make(struct arena *a, struct str origin, struct str target, 
     bool secret = false, urls_done = false;
     char sep = '?';
 
-    while (path.len > 1 && path.ptr[path.len - 1] == '/') /* the same resource (D2), one link */
+    /* with or without the slash it is the same resource (D2), so it has one link */
+    while (path.len > 1 && path.ptr[path.len - 1] == '/')
         path.len--;
     for (size_t i = 0; i < n; i++)
         secret = secret || !str_is_null(urls[i].credential);
@@ -93,7 +95,7 @@ struct str selflink_make(struct arena *a, struct str origin, struct str target, 
         sep = rest.len > 0 ? '&' : '\0';
         rest = STR_NULL;
     }
-    while (!str_is_null(rest)) { /* a link of its own making where there was a credential */
+    while (!str_is_null(rest)) { /* there is a credential, so the parameters are written anew */
         struct str pair = str_split(&rest, '&');
         bool is_url = names_param(a, pair, "url");
 
@@ -116,7 +118,7 @@ struct str selflink_make(struct arena *a, struct str origin, struct str target, 
     return str_dup(a, buf_view(&out));
 }
 
-/* The link without a parameter, and what would stand before another one. */
+/* Write the link without a parameter. *sep: the character to put before another parameter. */
 static void put_without(struct buf *out, struct arena *a, struct str link, const char *name,
                         char *sep)
 {

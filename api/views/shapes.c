@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "feed/text/json.h"
 
-/* RFC 3339 text, or null for TIME_UNKNOWN. */
+/* Returns an RFC 3339 text; null for TIME_UNKNOWN. */
 static struct value *shape_time(struct arena *a, int64_t at)
 {
     char text[CLOCK_TEXT];
@@ -16,7 +16,7 @@ static struct value *shape_time(struct arena *a, int64_t at)
     return value_text(a, str_dup(a, str_from(text)));
 }
 
-/* `s`, with U+FFFD for bytes that are not UTF-8. */
+/* Returns `s` with U+FFFD for bytes that are not UTF-8. */
 static struct str utf8_of(struct arena *a, struct str s)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);

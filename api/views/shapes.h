@@ -6,11 +6,11 @@
 #include "model/feed.h"
 #include "model/value.h"
 
-/* A text, or null for an absent one. Bytes that are not UTF-8 become U+FFFD. */
+/* Returns a text; null when it is missing. Bytes that are not UTF-8 become U+FFFD. */
 struct value *shape_text(struct arena *a, struct str s);
 
 struct value *shape_feed(struct arena *a, const struct feed *feed, const struct api_cfg *cfg);
-/* The stored folders of a feed as a list of names. */
+/* Returns the stored folders of a feed as a list of names. */
 struct value *shape_folder(struct arena *a, struct str stored);
 
 struct value *shape_sub(struct arena *a, const struct subscription *sub);

@@ -1,7 +1,7 @@
 /* api/views/smart.c - GET /smart: a Smart Feed over HTTP, with a long poll and JSON-P.
  *
- * A piece of the stream is a document like any other (documents.c): thousands of clients that wait
- * for the same news are answered with one drawing. */
+ * A piece of the stream is a document like any other (documents.c), so thousands of clients that
+ * wait for the same news are answered with one drawing. */
 #include "api/http/handlers.h"
 
 #include "api/http/negotiate.h"
@@ -28,7 +28,7 @@ struct smart { /* in the request's arena */
     struct wanted_url *urls;
     size_t n_urls;
     bool type_given;
-    int64_t until_ms; /* monotonic: waits so long; 0: not at all */
+    int64_t until_ms; /* monotonic: waits until then; 0: does not wait */
     int64_t seen;     /* end of the log before the last look */
 };
 
@@ -59,7 +59,7 @@ static bool read_order(struct ask *ask, struct smart *s, struct problem *p)
                              "The parameter `order` does not name an order of this feed.");
 }
 
-/* A dotted identifier: nothing that could be more than a name in a page. */
+/* Returns true for names joined by dots, so that a page cannot run anything else. */
 static bool is_callback(struct str s)
 {
     bool start = true;
@@ -93,7 +93,7 @@ static bool read_callback(struct ask *ask, struct smart *s, struct problem *p)
     return true;
 }
 
-/* JSON unless Atom is liked better. */
+/* JSON, unless the client prefers Atom. */
 static bool read_format(struct ask *ask, struct smart *s, struct problem *p)
 {
     int json, atom, script;
@@ -113,7 +113,7 @@ static bool read_format(struct ask *ask, struct smart *s, struct problem *p)
     if (json > 0 || atom > 0 || script > 0)
         return true;
     problem_set(p, ask->arena, PROBLEM_NOT_ACCEPTABLE,
-                "The Accept field permits none of the types in which a stream is offered.");
+                "The Accept field does not allow any of the types offered here.");
     p->allowed = negotiate_offers(ask->arena, FORMAT_IS_STREAMED);
     p->fields = STR("Vary: Accept\r\n");
     return false;
@@ -153,7 +153,8 @@ static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
         return false;
     if (order_descends(s->spec.view.order) && s->spec.since.kind == CURSOR_SEQ &&
         s->spec.since.token.len == 0)
-        s->spec.since.kind = CURSOR_NONE; /* before the first item, which here is the newest */
+        /* the order begins with the newest item, so this means from the beginning */
+        s->spec.since.kind = CURSOR_NONE;
     if (s->spec.since.kind != CURSOR_NONE && s->spec.until.kind == CURSOR_NONE && /* D28 */
         !order_descends(s->spec.view.order))
         s->until_ms = clock_mono_ms() + timeout_s * 1000;
@@ -167,7 +168,7 @@ static void on_wake(struct request *req, bool timed_out, void *ctx)
     struct smart *s = ctx;
 
     if (timed_out)
-        s->until_ms = 0; /* one last look makes the empty answer */
+        s->until_ms = 0; /* one last look will give the empty answer */
     look(req, s);
 }
 
@@ -190,7 +191,7 @@ static bool on_empty(struct request *req, struct reply *r)
 static void look(struct request *req, struct smart *s)
 {
     s->seen = store_last_seq(req->ask.api->store);
-    /* that nothing has come is known without a query */
+    /* no query is needed to know that nothing has come */
     if (s->spec.since.kind == CURSOR_SEQ && s->until_ms != 0 &&
         store_seq_of(req->ask.api->store, s->spec.view.feed_ids, s->spec.view.n_feeds) <=
             s->spec.since.seq &&
@@ -202,7 +203,8 @@ static void look(struct request *req, struct smart *s)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* The base URL with the slash at the end of its path, where it was asked for so (SMART-04). */
+/* Returns the base URL with a slash at the end of its path, if the request had one there
+ * (SMART-04). */
 static struct str with_slash(struct arena *a, struct str self, struct str target)
 {
     ssize_t query = str_chr(target, '?'), at = str_chr(self, '?');
@@ -235,7 +237,7 @@ static void describe(struct ask *ask, void *own, const struct gathered *items, s
     *out = *spec;
 }
 
-/* The URL of the stream in this type alone, for the Link field. */
+/* Returns the URL of the stream in this type only, for the Link field. */
 static struct str typed_self(struct ask *ask, const struct smart *s)
 {
     return s->type_given ? s->spec.self
@@ -275,7 +277,8 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     look(req, s);
 }
 
-/* A subscriber gets what comes: positions and pieces are none of its business. */
+/* A topic of the hub: a subscriber gets what comes, so parameters for positions and pieces have no
+ * meaning. */
 bool smart_query(struct ask *ask, struct query *q, struct problem *p)
 {
     struct smart *s = ARENA_NEW(ask->arena, struct smart);
