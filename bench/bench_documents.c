@@ -1,4 +1,4 @@
-/* bench/bench_documents.c - print a made-up feed: bench_documents rss|atom ENTRIES ENTRY_LEN. */
+/* bench/bench_documents.c - prints a made-up feed: bench_documents rss|atom ENTRIES ENTRY_LEN. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

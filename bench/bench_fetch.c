@@ -1,9 +1,9 @@
-/* bench/bench_fetch.c - fetches through net/http_client beside a bare curl multi loop.
+/* bench/bench_fetch.c - fetches through net/http_client, compared with a bare curl multi loop.
  *
- * bench_fetch PORT, where bench_origin answers. Every fetch goes to another address of 127.0.0.0/8,
- * as feeds lie on many hosts: a new connection each. Processor time of this process: ours judges
- * each address, keeps fields and body for the parser, and bounds them.
- */
+ * Usage: bench_fetch PORT, where bench_origin answers. Each fetch goes to another address of
+ * 127.0.0.0/8, because feeds are on many hosts; so each needs a new connection. Counts the
+ * processor time of this process. Ours also judges each address, keeps fields and body for the
+ * parser, and limits their size. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,10 @@
-/* bench/bench_fetcher.c - the whole way in, from a new feed to its entries on disk, beside a bare
+/* bench/bench_fetcher.c - everything from a new feed to its entries on disk, compared with a bare
  * curl multi loop.
  *
- * bench_fetcher DIR PORT ENTRIES, where bench_origin answers with a feed of so many entries.
- * Records on addresses of their own are made and fetched for the first time: transfer, decoding,
+ * Usage: bench_fetcher DIR PORT ENTRIES, where bench_origin answers with a feed of so many entries.
+ * Feeds, each at its own address, are added and fetched for the first time: transfer, decoding,
  * parsing, sanitizing, comparison, and a commit of every entry with synchronous=FULL. The limit
- * fetches the same bytes and drops them. Wall clock.
- */
+ * fetches the same bytes and drops them. Wall clock. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

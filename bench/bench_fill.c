@@ -1,5 +1,5 @@
-/* bench/bench_fill.c - a database of many feeds, for the memory row: bench_fill DIR FEEDS ENTRIES.
- */
+/* bench/bench_fill.c - makes a database of many feeds, for the row `memory`: bench_fill DIR FEEDS
+ * ENTRIES. */
 #include <stdio.h>
 #include <stdlib.h>
 

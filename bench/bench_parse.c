@@ -1,9 +1,9 @@
-/* bench/bench_parse.c - feed_parse() beside libxml2's bare SAX2 push parser, on made-up feeds.
+/* bench/bench_parse.c - feed_parse() compared with libxml2's bare SAX2 push parser, on made-up
+ * feeds.
  *
- * The limit does no more than read the XML (sax.h), on one core; feed_parse() decides the encoding,
- * sanitizes HTML, reads dates and builds the object form. Processor time of this process, not the
- * wall clock.
- */
+ * The limit only reads the XML (sax.h). feed_parse() also decides the encoding, sanitizes HTML,
+ * reads dates and builds the object form. Each uses one core. Counts the processor time of this
+ * process, not the wall clock. */
 #include "base/arena.h"
 #include "base/assert.h"
 #include "base/digest.h"

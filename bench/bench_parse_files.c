@@ -1,11 +1,10 @@
-/* bench/bench_parse_files.c - an engine of bench/parse: parses sets of files over and over.
+/* bench/bench_parse_files.c - an engine of bench/parse: parses sets of files again and again.
  *
- * bench_parse_files classify LIST   print for each file whether libxml2 finds it well-formed
- * bench_parse_files ENGINE LIST     answer requests on standard input, see peers/README.md
+ * bench_parse_files classify LIST: print for each file whether libxml2 finds it well-formed
+ * bench_parse_files ENGINE LIST: answer requests on standard input, see peers/README.md
  *
  * LIST is a file of lines SET TAB PATH. Engines: feedmill, feedmill-raw (HTML as it was written),
- * sax (libxml2's push parser with handlers that do nothing).
- */
+ * sax (libxml2's push parser with handlers that do nothing). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,7 @@ struct files {
     struct arena a;
 };
 
-/* Parse it; true when an entry came of it. */
+/* Parse the document. True: an entry was found. */
 typedef bool engine_fn(struct str body);
 
 static bool parse(struct str body, bool raw_html)
@@ -54,7 +53,7 @@ static bool feedmill_raw(struct str body)
 static bool sax(struct str body)
 {
     (void)sax_read(body);
-    return true; /* it has no idea of entries */
+    return true; /* it does not know entries */
 }
 
 static const struct engine {
@@ -103,7 +102,7 @@ static void read_list(struct files *fs, const char *path)
     }
 }
 
-/* One pass over a set; how many files had no entry. */
+/* Parse all files of a set once. Returns how many had no entry. */
 static size_t pass(const struct files *fs, struct str set, engine_fn *run)
 {
     size_t n = 0;

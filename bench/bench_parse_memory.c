@@ -1,9 +1,8 @@
 /* bench/bench_parse_memory.c - peak memory of parsing one large document.
  *
- * bench_parse_memory feedmill|sax rss|atom MEGABYTES ENTRY_LEN prints two numbers: the document's
- * bytes, and by how much the resident memory of this process grew at the highest while it was
- * parsed. The document itself was there before and does not count. Linux only.
- */
+ * bench_parse_memory feedmill|sax rss|atom MEGABYTES ENTRY_LEN prints two numbers: the bytes of the
+ * document, and the growth of the resident memory of this process at its peak while it was parsed.
+ * The document was in memory before, so it is not counted. Linux only. */
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@
 #include "feed/read/parse.h"
 #include "sax.h"
 
-/* A line of /proc/self/status in bytes. */
+/* Returns a line of /proc/self/status in bytes. */
 static size_t status(const char *name)
 {
     FILE *f = fopen("/proc/self/status", "r");
@@ -34,7 +33,7 @@ static size_t status(const char *name)
     return kib * 1024;
 }
 
-/* The peak begins anew at what is resident now (proc(5), clear_refs). */
+/* Reset the peak to the present resident memory (proc(5), clear_refs). */
 static void forget_peak(void)
 {
     int fd = open("/proc/self/clear_refs", O_WRONLY);

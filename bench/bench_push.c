@@ -1,15 +1,15 @@
-/* bench/bench_push.c - pushes by the notifier: beside a bare loop, and beside dead endpoints.
+/* bench/bench_push.c - deliveries by the notifier, compared with a bare loop, and with and without
+ * dead endpoints.
  *
- * bench_push DIR PORT, where bench_origin answers. Two rows:
+ * Usage: bench_push DIR PORT, where bench_origin answers. Two rows:
  *
- * One fetch brings an entry of 3 KB to a feed with a thousand subscriptions, each with an endpoint
- * of its own. The notifier reads and draws a thousand calls, makes them, and has a thousand
- * positions written with synchronous=FULL. The limit is a bare curl multi loop that sends the same
- * bytes as often and writes nothing. Wall clock until the last position is on disk.
+ * One fetch brings an entry of 3 KB to a feed with a thousand subscriptions, each with its own
+ * endpoint. The notifier reads and draws a thousand calls, makes them, and has a thousand positions
+ * written with synchronous=FULL. The limit is a bare curl multi loop that sends the same bytes as
+ * often and writes nothing. Wall clock until the last position is on disk.
  *
  * The same to a hundred subscriptions, while a thousand others of the feed have endpoints, each at
- * a host of its own, that take calls and never answer. The limit is the same without those.
- */
+ * its own host, that accept calls and never answer. The limit is the same without those. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdatomic.h>
@@ -30,32 +30,32 @@
 #include "work.h"
 
 #define SUBSCRIPTIONS 1000
-#define LIVING 100 /* of the second row */
+#define LIVING 100 /* endpoints that answer, in the second row */
 #define DEAD 1000
 #define ENTRY_LEN 3000
 #define AT_ONCE 64
-#define CALLS 256       /* of the second row: what the daemon does unless told otherwise */
+#define CALLS 256       /* in the second row: the default of the daemon */
 #define QUIET_US 100000 /* between rounds */
 
-/* A daemon's parts: a store, a notifier, a feed and its subscriptions. */
+/* The parts of a daemon: a store, a notifier, a feed and its subscriptions. */
 struct side {
     struct store *store;
     struct notifier *notifier;
     int64_t feed;
     unsigned n;    /* entries so far */
-    size_t living; /* subscriptions that answer: the ids 1, 2 ... */
+    size_t living; /* number of subscriptions that answer; their ids are 1, 2 ... */
 };
 
 struct work {
     struct side side;
     int port;
     struct buf body; /* of one call */
-    size_t left;     /* of the limit's round */
+    size_t left;     /* calls left in the limit's round */
     char url[64];
 };
 
-/* Has every living subscription been delivered `n` entries? Only the last ones are looked at again.
- */
+/* Returns true when `n` entries have been delivered to each living subscription. Those that were
+ * found to have them are not checked again. */
 static bool all_delivered(const struct side *s, struct reader *r, size_t *from)
 {
     for (; *from < s->living; ++*from) {
@@ -72,7 +72,7 @@ static bool all_delivered(const struct side *s, struct reader *r, size_t *from)
     return true;
 }
 
-/* One entry to all that live, until the last position is written. */
+/* Publish one entry to all living endpoints, and wait until the last position is written. */
 static void publish(struct side *s, struct reader *r)
 {
     int64_t until = stats_get(STAT_push_entries_total) + (int64_t)s->living;
@@ -88,7 +88,7 @@ static void publish(struct side *s, struct reader *r)
         usleep(500);
 }
 
-/* Deliveries per second. */
+/* Returns deliveries per second. */
 static double deliver(struct side *s, double seconds)
 {
     struct reader *r = reader_open(s->store);
@@ -140,7 +140,7 @@ static double limit(void *ctx, double seconds)
     return (double)n / took;
 }
 
-/* The bytes of one call, as the notifier makes them. */
+/* Make the bytes of one call, as the notifier makes them. */
 static void draw(struct work *w)
 {
     struct arena a = ARENA_INIT;
@@ -169,7 +169,8 @@ static void subscribe(struct side *s, const char *endpoint)
     ASSERT(rc == RC_OK);
 }
 
-/* So many endpoints that answer at `port`, and so many at `dead_port`, each at its own host. */
+/* Start a side with `living` endpoints that answer at `port`, and `dead` endpoints at `dead_port`,
+ * each at its own host. */
 static void side_start(struct side *s, const char *dir, const char *name, struct notifier_cfg *cfg,
                        int port, size_t living, int dead_port, size_t dead)
 {
@@ -184,7 +185,7 @@ static void side_start(struct side *s, const char *dir, const char *name, struct
     ASSERT(rc == RC_OK);
     s->feed = work_feed(s->store, "http://example.org/feed");
     first =
-        work_fetch(&a, s->feed, 1, 0, 0, 0); /* later entries are not those of the first fetch */
+        work_fetch(&a, s->feed, 1, 0, 0, 0); /* the entries of the first fetch are not delivered */
     work_outcome(s->store, &first);
     for (size_t i = 0; i < living; i++)
         subscribe(s, str_printf(&a, "http://127.0.0.1:%d/%zu", port, i).ptr);
@@ -205,10 +206,10 @@ static void side_stop(struct side *s)
 /* ---- dead endpoints -------------------------------------------------------------------------- */
 
 struct beside {
-    struct side with, without; /* dead endpoints */
+    struct side with, without; /* with and without dead endpoints */
 };
 
-/* A port that takes connections on every address of the loopback, and never answers. */
+/* Open a port that accepts connections on every loopback address, and never answers. */
 static int dead_listener(int *port)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_ANY)}};
@@ -242,7 +243,7 @@ static void run_beside(const char *dir, struct notifier_cfg *cfg, int port)
     side_start(&b.without, dir, "without", cfg, port, LIVING, 0, 0);
     side_start(&b.with, dir, "with", cfg, port, LIVING, dead_port, DEAD);
     deliver(&b.without, 0.1);
-    deliver(&b.with, 5); /* by now the dead ones hold what they may hold */
+    deliver(&b.with, 5); /* let the dead ones take up as much as they can */
     rounds_run(&r);
     side_stop(&b.with);
     side_stop(&b.without);

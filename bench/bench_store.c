@@ -1,11 +1,11 @@
-/* bench/bench_store.c - entries a second through store_poll_outcome() beside bare inserts of the
- * same rows.
+/* bench/bench_store.c - entries per second through store_poll_outcome(), compared with bare inserts
+ * of the same rows.
  *
- * bench_store DIR. Both write to files of DIR with synchronous=FULL in WAL mode and the same number
- * of rows a transaction. The limit is one table without a second index, a prepared statement, and
- * no look whether an entry is known; ours finds feed and entry, keeps entries and revisions with
- * their indexes, the feed's row and the notices. Wall clock, until the last commit is on disk.
- */
+ * Usage: bench_store DIR. Both write to files in DIR with synchronous=FULL in WAL mode, with the
+ * same number of rows per transaction. The limit is one table without a second index, with a
+ * prepared statement, and does not check whether an entry is known. Ours finds feed and entry, and
+ * writes entries and revisions with their indexes, the feed's row and the notices. Wall clock until
+ * the last commit is on disk. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 #include "work.h"
 
 #define FEEDS 200
-#define ENTRIES 20 /* of a fetch */
+#define ENTRIES 20 /* per fetch */
 #define ENTRY_LEN 2000
-#define BATCH_FETCHES 256 /* of a transaction, as the store's */
+#define BATCH_FETCHES 256 /* per transaction, as in the store */
 
 struct work {
     struct store *store;
@@ -28,7 +28,7 @@ struct work {
     unsigned n_ours, n_limit; /* fetches so far */
 };
 
-/* Fetch number n: feeds take turns, each time with newer entries. */
+/* Returns fetch number n. The feeds take turns, each time with newer entries. */
 static struct poll_outcome fetch(struct arena *a, const struct work *w, unsigned n)
 {
     return work_fetch(a, w->feeds[n % FEEDS], n % FEEDS, n / FEEDS * ENTRIES, ENTRIES, ENTRY_LEN);

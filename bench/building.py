@@ -1,4 +1,4 @@
-"""What bench/run and bench/parse share: the release build of their own, and running programs."""
+"""Shared by bench/run and bench/parse: their release build, and running programs."""
 import os
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ WORK = os.path.join(BUILD, "work")
 
 
 class Missing(Exception):
-    """Something cannot be measured here; the text says what is needed."""
+    """Something cannot be measured on this machine; the text says what is needed."""
 
 
 def need(program, package=None):
@@ -25,7 +25,7 @@ def stop(text):
 
 
 def build(*targets):
-    """Make the programs named (default: all) in build-bench/."""
+    """Build these programs (default: all) in build-bench/."""
     for program in ("meson", "ninja"):
         try:
             need(program)

@@ -1,4 +1,4 @@
-/* bench/curl_loop.c - a bare loop over curl multi. */
+/* bench/curl_loop.c - see curl_loop.h. */
 #include "curl_loop.h"
 
 #include <curl/curl.h>
@@ -14,7 +14,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *ctx)
     return size * n;
 }
 
-/* Give the handle its next transfer; false when there are no more. */
+/* Give the handle its next transfer. False: there are no more. */
 static bool start(struct curl_loop *l, CURLM *multi, CURL *easy)
 {
     const char *url = l->next_url(l->ctx);

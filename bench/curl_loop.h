@@ -1,5 +1,5 @@
-/* bench/curl_loop.h - the limit of the fetch and push rows: libcurl's multi interface in a plain
- * perform-and-poll loop that does nothing with what it gets. */
+/* bench/curl_loop.h - the limit of the rows `fetch` and `push`: libcurl's multi interface in a
+ * plain perform-and-poll loop that drops what it gets. */
 #pragma once
 
 #include <stddef.h>
@@ -8,13 +8,13 @@
 
 struct curl_loop {
     size_t at_once;
-    size_t connections;                 /* kept open at most */
+    size_t connections;                 /* at most so many are kept open */
     struct str body;                    /* to POST as text/xml; null: GET */
-    const char *(*next_url)(void *ctx); /* NULL ends it; the text is copied */
+    const char *(*next_url)(void *ctx); /* NULL ends the loop; the text is copied */
     void *ctx;
-    size_t bytes; /* received, for the caller */
+    size_t bytes; /* result: bytes received */
 };
 
-/* Run transfers until next_url() has no more; how many there were. Ends the program when one fails.
- */
+/* Run transfers until next_url() has no more. Returns how many there were. Ends the program when
+ * one fails. */
 size_t curl_loop_run(struct curl_loop *l);

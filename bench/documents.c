@@ -1,9 +1,10 @@
-/* bench/documents.c - made-up feeds from a small generator of numbers. */
+/* bench/documents.c - see documents.h. Uses a small pseudo-random generator. */
 #include "documents.h"
 
 #include "base/clock.h"
 
-#define BEGINNING 1700000000 /* date of entry 0; an hour between entries */
+/* date of entry 0 (Unix seconds); each later entry is an hour younger */
+#define BEGINNING 1700000000
 
 static const char *const words[] = {
     "river",       "stone",   "letter", "window", "morning",     "engine",
@@ -35,7 +36,7 @@ static const struct escapes plain = {"<", ">", "\"", "&amp;"};
 static const struct escapes in_xml = {"&lt;", "&gt;", "&quot;", "&amp;amp;"};
 static const struct escapes in_json = {"<", ">", "\\\"", "&amp;"};
 
-/* HTML of about `len` bytes. */
+/* Write HTML of about `len` bytes. */
 static void put_html(struct buf *out, unsigned *state, size_t len, const struct escapes *e)
 {
     size_t end = out->len + len;

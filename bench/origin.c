@@ -1,10 +1,9 @@
-/* bench/origin.c - the other side of the fetch and push rows: answers every request at once.
+/* bench/origin.c - the server for the rows `fetch` and `push`: answers every request at once.
  *
- * bench_origin FILE: serve loopback addresses on a free port, print it, and answer each request
- * with the bytes of FILE (text/xml), keeping connections open. Ends with its standard input, a
- * pipe. One thread on epoll that looks only for the end of a request: it is meant to cost next to
- * nothing.
- */
+ * bench_origin FILE: listens on all loopback addresses at a free port, prints the port, and answers
+ * each request with the bytes of FILE (text/xml), keeping connections open. Ends when its standard
+ * input, a pipe, ends. It is one thread on epoll that looks only for the end of a request, so that
+ * it costs almost nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -26,8 +25,8 @@
 struct peer {
     int fd;
     struct buf in;
-    size_t body_left; /* of the request's body, still to come */
-    size_t out_at;    /* sent of the answer */
+    size_t body_left; /* bytes of the request's body that are still to come */
+    size_t out_at;    /* bytes of the answer that were sent */
     bool answering;
 };
 
@@ -48,7 +47,7 @@ static void peer_close(struct peer *p)
     mem_free(p);
 }
 
-/* Take one whole request off the input; false when it is not there yet. */
+/* Take one whole request off the input. False: it is not complete yet. */
 static bool take_request(struct peer *p)
 {
     char *end = p->in.ptr == NULL ? NULL : memmem(p->in.ptr, p->in.len, "\r\n\r\n", 4), *field;
@@ -69,7 +68,7 @@ static bool take_request(struct peer *p)
     return true;
 }
 
-/* False: the connection is over. */
+/* Serve the connection. False: it is over. */
 static bool serve(struct peer *p)
 {
     static char room[256 * 1024];

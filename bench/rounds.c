@@ -1,4 +1,4 @@
-/* bench/rounds.c - interleaved rounds and medians. */
+/* bench/rounds.c - see rounds.h. */
 #include "rounds.h"
 
 #include <stdio.h>

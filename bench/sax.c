@@ -36,7 +36,7 @@ static void be_silent(void *ctx, const char *fmt, ...)
 void sax_init(void)
 {
     xmlInitParser();
-    xmlSetGenericErrorFunc(NULL, be_silent); /* for what does not reach a handler */
+    xmlSetGenericErrorFunc(NULL, be_silent); /* for errors that do not reach a handler */
 }
 
 bool sax_read(struct str document)

@@ -1,4 +1,4 @@
-/* bench/work.c - stores and entries for the rows. */
+/* bench/work.c - see work.h. */
 #include "work.h"
 
 #include <stdatomic.h>
