@@ -1,5 +1,6 @@
-/* tests/unit/cmocka_all.h - cmocka with the headers it wants before it, and what all unit tests share.
- * With FEEDMILL_TESTS=PATTERN in the environment a program runs only the functions that match. */
+/* tests/unit/cmocka_all.h - cmocka with the headers that it needs before it, and what all unit
+ * tests share. With FEEDMILL_TESTS=PATTERN in the environment, a program runs only the functions
+ * that match. */
 #pragma once
 
 #include <setjmp.h>
@@ -21,8 +22,8 @@ __attribute__((constructor)) static void only_what_was_asked_for(void)
         cmocka_set_test_filter(pattern);
 }
 
-/* Processor time of this thread so far, in nanoseconds: what work costs, however busy the machine
- * is. */
+/* Returns the processor time of this thread so far, in nanoseconds. It does not depend on how busy
+ * the machine is. */
 static inline int64_t cpu_ns(void)
 {
     struct timespec t;

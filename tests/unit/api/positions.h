@@ -1,12 +1,15 @@
-/* tests/unit/api/positions.h - texts that name a position, and what each parameter makes of them.
+/* tests/unit/api/positions.h - texts that name a position, and how each parameter reads them.
  *
- * `stream` is what since= and until= of /smart understand (Smart Feeds, "Position Specs"), `log`
- * what since= of /log and from= of POST /sub understand. The log of the test has the id LOG and
- * ends with LAST_SEQ. What is understood is written as text, so that the table does not depend on
- * the structs of a parser: "seq N"              after seq N of this log "time FROM TO"
- * microseconds: the instant, or the second that begins and ends there "time FROM"          the same
- * where only the beginning is known "group T O C"        the O-th item of second T, whose check is
- * C (T_O_C, D25) "id X"               after the item X NULL                 refused (bad-position)
+ * `stream` is how since= and until= of /smart read it (Smart Feeds, "Position Specs"); `log` is how
+ * since= of /log and from= of POST /sub read it. The log of the test has the id LOG and ends with
+ * LAST_SEQ. The result is written as text, so that the table does not depend on a parser's structs:
+ *
+ *   "seq N"         after seq N of this log
+ *   "time FROM TO"  microseconds: a point in time, or a second from its first to its last one
+ *   "time FROM"     the same, where only the beginning is known
+ *   "group T O C"   item O of second T, with the checksum C (T_O_C, D25)
+ *   "id X"          after the item X
+ *   NULL            refused (bad-position-spec)
  */
 #pragma once
 
@@ -18,7 +21,7 @@
 static const struct {
     const char *text, *stream, *log;
 } positions[] = {
-    /* cursors of this log, of another one, and from beyond its end (an older backup): D25 */
+    /* cursors of this log, of another one, and from after its end (an older backup): D25 */
     {"cursor:fm1.0f1e2d3c.42.1700000000123456", "seq 42", NULL},
     {"fm1.0f1e2d3c.42.1700000000123456", NULL, "seq 42"},
     {"cursor:fm1.ffffffff.42.1700000000123456", "time 1700000000123456 1700000000123456", NULL},
@@ -39,7 +42,7 @@ static const struct {
     {"cursor:1389003527_-1_0", NULL, NULL},
     {"cursor:-1_0_0", NULL, NULL},
     {"cursor:1389003527_0_1_2", NULL, NULL},
-    /* times, in seconds and as dates: D26; a whole second is all of it */
+    /* times, in seconds and as dates: D26; without a fraction it means the whole second */
     {"time:1700000000", "time 1700000000000000 1700000000999999", "time 1700000000000000"},
     {"1700000000", NULL, "time 1700000000000000"},
     {"time:2023-11-14T22:13:20Z", "time 1700000000000000 1700000000999999",
@@ -58,7 +61,7 @@ static const struct {
     {"id:urn:x:1", "id urn:x:1", NULL},
     {"id:http://a.example/?a=b:c", "id http://a.example/?a=b:c", NULL},
     {"id:", NULL, NULL},
-    /* nonsense */
+    /* texts that are not positions */
     {"", NULL, NULL},
     {"yesterday", NULL, NULL},
     {"position:1", NULL, NULL},

@@ -1,10 +1,9 @@
-/* tests/unit/net/http_probe.h - a server on a loopback port, and a client that talks to it in
- * bytes.
+/* tests/unit/net/http_probe.h - a server on a loopback port, and a client that talks to it byte by
+ * byte.
  *
- * The server's handler knows: /hello, /big (one blob for all), /own (as long, a blob each), /none
- * (304), /sink (length of the body), /hold, /late (held, with 20 ms), /keep (kept without holding);
- * any other path describes the request.
- */
+ * The server's handler knows: /hello, /big (one blob for all requests), /own (as long, but a blob
+ * for each request), /none (304), /sink (length of the body), /hold, /late (held, with 20 ms),
+ * /keep (kept without holding). Any other path describes the request. */
 #pragma once
 
 #include <pthread.h>
@@ -36,13 +35,13 @@ int teardown(void **state);
 void open_server(struct fixture *f, const struct http_server_cfg *cfg);
 void close_server(struct fixture *f);
 
-/* For tests with a configuration of their own. */
+/* For tests with their own configuration. */
 void reopen(struct fixture *f, const struct http_server_cfg *cfg);
 
-/* Count under the lock; wait until a counter is at least n, or a statistic is n: false after 5 s.
- */
+/* note() counts under the lock. The others wait until a counter is at least n, or until a statistic
+ * is n; false: not within 5 s. */
 void note(struct fixture *f, int *counter);
-/* A counter of the loops, as it is now. */
+/* Returns the present value of a counter of the loops. */
 int noted(struct fixture *f, const int *counter);
 
 bool wait_for(struct fixture *f, const int *counter, int n);
@@ -51,43 +50,44 @@ bool wait_stat(enum stat_id stat, int64_t n);
 struct client {
     int fd;
     struct buf in;
-    size_t at; /* used so far */
+    size_t at; /* bytes that were used so far */
 };
 
-/* `receive_room`: bytes the kernel takes in for it; 0: as usual. */
+/* `receive_room`: how many bytes the kernel buffers for it; 0: the usual number. */
 struct client dial_with(struct fixture *f, int receive_room);
 struct client dial(struct fixture *f);
 void hang_up(struct client *c);
 
-/* Close with a reset. */
+/* Close the connection with a reset. */
 void slam(struct client *c);
 
-/* Send all of it. It does not count as a failure when the server stops reading. */
+/* Send everything. It is not a failure when the server stops reading. */
 void say(struct client *c, struct str s);
 void sayz(struct client *c, const char *z);
 
-/* Read more; false at the end of the stream or after 10 s. */
+/* Read more. False: the stream has ended, or nothing came within 10 s. */
 bool hear(struct client *c);
 struct str rest_of(struct client *c);
 
 struct reply {
     int status;
-    struct str head, body; /* in the client's buffer, until it hears more */
+    struct str head, body; /* in the client's buffer; valid until the next hear() */
 };
 
-/* The next reply; status 0 when the stream ends before, -1 in the middle. */
+/* Returns the next reply. Its status is 0 when the stream ends before it, -1 when it ends within
+ * it. */
 struct reply next_reply(struct client *c);
 struct reply next_reply_of(struct client *c, bool is_head);
 struct str reply_field(struct str head, const char *name);
 
-/* Nothing more comes and the connection is closed, not reset. */
+/* Returns true when nothing more comes and the connection is closed, not reset. */
 bool is_closed(struct client *c);
 
 bool has(struct str s, const char *part);
 
-/* A request on its own connection is refused with this status, a problem that says `detail`, and
- * the end of the connection. */
+/* Send the request on its own connection. It must be refused with this status and a problem with
+ * this `detail`, and the connection must end. */
 void expect_refused(struct fixture *f, struct str request, int status, const char *detail);
 
-/* The server still answers. */
+/* The server must still answer. */
 void expect_works(struct fixture *f);

@@ -1,11 +1,11 @@
 /* tests/unit/net/http_script.h - what the origin of the HTTP client's tests answers, by path.
  *
- * /ok /empty /304              what they say
+ * /ok /empty /304              what their names say
  * /echo...                     the request as it came
  * /to/CODE/TARGET              a redirect, with a body even for 304
  * /gzip /deflate /badgzip      "hello, hello, hello" compressed, or not
- * /bomb                        300 MiB of blanks, compressed
- * /endless /headers            a body, a header without end
+ * /bomb                        300 MiB of spaces, compressed
+ * /endless /headers            a body without end, a header without end
  * /folds                       one field folded into 15,000 lines
  * /short /close                10 of 100 bytes; nothing
  * /slow /drip                  no answer; a byte now and then

@@ -1,4 +1,4 @@
-/* tests/unit/storage/fixture.h - a store in a directory of its own, and writes that wait for their
+/* tests/unit/storage/fixture.h - a store in its own directory, and writes that wait for their
  * answer. */
 #pragma once
 
@@ -99,7 +99,7 @@ struct answer {
     pthread_mutex_t lock;
     pthread_cond_t come;
     int wanted, got; /* calls of done */
-    enum rc rc;      /* of the last */
+    enum rc rc;      /* of the last call */
     struct store_result res;
     char text[512];
     char next_cursor[32];
@@ -119,7 +119,7 @@ static inline void on_answer(void *ctx, enum rc rc, const struct store_result *r
     pthread_mutex_lock(&a->lock);
     a->rc = rc;
     a->res = *res;
-    a->res.sub = NULL; /* borrowed, as the next are */
+    a->res.sub = NULL; /* borrowed, like the next two */
     a->res.next_archive = a->res.next_cursor = STR_NULL;
     snprintf(a->next_cursor, sizeof a->next_cursor, "%.*s", STR_ARG(res->next_cursor));
     snprintf(a->text, sizeof a->text, "%s", err == NULL ? "" : err->text);
@@ -136,7 +136,8 @@ static inline void answer_wait(struct answer *a)
     pthread_mutex_unlock(&a->lock);
 }
 
-/* Run a writing call whose last parameters are on_answer and the answer, and wait. */
+/* Run a writing call and wait for its answer. Its last parameters must be on_answer and the
+ * answer. */
 #define WRITE(answer, call)                                                                        \
     do {                                                                                           \
         (answer) = answer_init(1);                                                                 \
@@ -154,7 +155,7 @@ static inline int64_t add_feed(struct fixture *f, const char *url, const char *c
     return a.res.id;
 }
 
-/* A change whose essence and document follow from uid and text. */
+/* Make a change. Its essence and document are made from uid and text. */
 static inline struct entry_change change(struct fixture *f, const char *uid, const char *text,
                                          int64_t published_at)
 {
@@ -203,7 +204,7 @@ static inline struct answer store_changes(struct fixture *f, int64_t feed_id,
     return a;
 }
 
-/* The titles of a view's rows, joined by blanks; a deleted one is "-". */
+/* Returns the titles of a view's rows, separated by spaces. A deleted entry is "-". */
 static inline const char *view_titles(struct fixture *f, const struct view *v)
 {
     struct revision *rows;

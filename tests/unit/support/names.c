@@ -29,7 +29,7 @@ static const struct {
     {"mixed.test", {{10, 0, 0, 1}, {127, 0, 0, 1}}},
 };
 
-/* The reply to a question of `n` bytes, written over it; RFC 1035 §4.1. */
+/* Write the reply over a question of `n` bytes (RFC 1035 §4.1). Returns its length. */
 static size_t reply(unsigned char *p, size_t n)
 {
     char name[300] = "";
@@ -103,7 +103,8 @@ void names_free(struct names **np)
                              .sin_port = htons((uint16_t)s->port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 
-    (void)sendto(s->fd, "", 1, 0, (struct sockaddr *)&to, sizeof to); /* too short: the end */
+    /* too short for a question: the thread ends */
+    (void)sendto(s->fd, "", 1, 0, (struct sockaddr *)&to, sizeof to);
     pthread_join(s->thread, NULL);
     close(s->fd);
     mem_free(s);

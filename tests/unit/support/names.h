@@ -12,5 +12,5 @@ struct names *names_new(void);
 void names_free(struct names **np);
 int names_port(const struct names *n);
 
-/* Questions so far. */
+/* Returns the number of questions so far. */
 int names_questions(struct names *n);

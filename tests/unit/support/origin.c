@@ -42,7 +42,7 @@ struct origin_talk {
 };
 
 struct seen {
-    char *text, *path, *head, *body; /* text: all of it, as it came */
+    char *text, *path, *head, *body; /* text: the whole request as it came */
     size_t nth;
 };
 
@@ -53,7 +53,7 @@ struct origin {
     pthread_t thread;
     bool has_thread;
     pthread_mutex_t lock;   /* guards the rest */
-    pthread_cond_t changed; /* a request came, a connection ended, or what waits may go on */
+    pthread_cond_t changed; /* a request came, a connection ended, or waiting requests may go on */
     bool released, stopping;
     char *held; /* this path waits, too; NULL: none */
     LIST_HEAD(, origin_talk) talks;
@@ -63,7 +63,7 @@ struct origin {
     int open, most, n_connections, most_connections;
 };
 
-/* ---- what was asked, and what is answered ---- */
+/* ---- requests, and their answers ---- */
 
 static struct path *path_locked(struct origin *o, const char *name)
 {
@@ -78,7 +78,7 @@ static struct path *path_locked(struct origin *o, const char *name)
     return p;
 }
 
-/* The page of `from`, with strings of its own. */
+/* Copy the page, with its strings. */
 static void page_copy(struct path *p, const struct origin_page *from)
 {
     const char *texts[] = {from->fields, NULL, from->etag, from->auth};
@@ -104,7 +104,7 @@ static void path_free(struct path *p)
     mem_free(p->name);
 }
 
-/* Count the request and keep it; its page goes to *copy if the path has one. */
+/* Count the request and keep it. If the path has a page, it is copied to *copy. */
 static struct path *note(struct origin *o, struct seen *seen, struct path *copy)
 {
     struct path *p;
@@ -167,7 +167,8 @@ bool origin_sayz(struct origin_talk *t, const char *text)
     return origin_say(t, text, strlen(text));
 }
 
-/* Has the client left within so many milliseconds? origin_free() makes every client leave. */
+/* Wait up to `ms` for the client to leave. Returns true when it has left. origin_free() makes every
+ * client leave. */
 static bool is_gone(struct origin_talk *t, int ms)
 {
     struct pollfd p = {.fd = t->fd, .events = POLLIN};
@@ -204,7 +205,7 @@ static bool has_field(const char *head, const char *name, const char *value)
     return strncmp(p, value, strlen(value)) == 0 && p[strlen(value)] == '\r';
 }
 
-/* 401 and 304 take the place of the page. */
+/* Answer with 401 or 304 instead of the page, if its conditions say so. */
 static void apply_conditions(const char *head, struct origin_page *page)
 {
     if (page->auth != NULL && !has_field(head, "\r\nAuthorization: ", page->auth))
@@ -256,7 +257,7 @@ static void answer(struct origin_talk *t, struct origin_page page)
 
 /* ---- connections ---- */
 
-/* Read one request. False when the client has gone, or speaks TLS (no method begins so). */
+/* Read one request. False: the client has left, or speaks TLS (no method begins like that). */
 static bool read_request(int fd, struct seen *out)
 {
     size_t len = 0, cap = 65536, want = 0, head_len = 0;
@@ -346,7 +347,7 @@ static void *origin_main(void *arg)
         LIST_INSERT_HEAD(&o->talks, t, next);
         if (++o->n_connections > o->most_connections)
             o->most_connections = o->n_connections;
-        if (o->stopping) /* origin_free() has been through the list already */
+        if (o->stopping) /* origin_free() has gone through the list already */
             shutdown(fd, SHUT_RDWR);
         pthread_mutex_unlock(&o->lock);
         ASSERT(pthread_create(&thread, NULL, talk_main, t) == 0);
@@ -433,7 +434,7 @@ void origin_free(struct origin **op)
     *op = NULL;
 }
 
-/* ---- what tests say and ask ---- */
+/* ---- calls of tests ---- */
 
 int origin_port(const struct origin *o)
 {
@@ -489,7 +490,8 @@ bool origin_wait(struct origin *o, const char *path, int n)
     return came;
 }
 
-/* The i-th of the path; a negative i counts from the end. An empty one when there is none. */
+/* Returns the i-th request of the path; a negative i counts from the end. It is empty when there is
+ * none. */
 static struct seen seen_at(struct origin *o, const char *path, int i)
 {
     struct seen found = {.text = NULL};
