@@ -128,10 +128,10 @@ const struct http_server_cfg default_cfg = {
     .max_connections = 100,
     .max_header = 16384,
     .max_body = 1024 * 1024,
-    .header_ms = 5000,
-    .body_ms = 5000,
-    .idle_ms = 5000,
-    .write_ms = 5000,
+    .header_ms = 60000, /* a test that waits for a deadline sets its own */
+    .body_ms = 60000,
+    .idle_ms = 60000,
+    .write_ms = 60000,
     .max_unsent = 64 * 1024 * 1024,
 };
 

@@ -364,6 +364,7 @@ static void test_http_server__unread_answers_have_a_bound_together(void **state)
     struct fixture *f = *state;
     struct http_server_cfg cfg = default_cfg;
     struct client own[20], shared[20], quick;
+    int64_t closed = stats_get(STAT_http_slow_total);
     int n_refused = 0;
 
     cfg.max_unsent = 3 * BIG_LEN;
@@ -385,7 +386,9 @@ static void test_http_server__unread_answers_have_a_bound_together(void **state)
         }
         assert_true(stats_get(STAT_http_unsent_bytes) <= (int64_t)cfg.max_unsent);
     }
-    assert_int_equal(n_refused, ARRAY_LEN(own) - 3);
+    /* on a busy machine they are judged before all have asked: each that is closed makes room */
+    closed = stats_get(STAT_http_slow_total) - closed;
+    assert_int_equal(n_refused + closed, ARRAY_LEN(own) - 3);
     quick = dial(f); /* a small answer is not held up */
     sayz(&quick, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_int_equal(next_reply(&quick).status, 200);
