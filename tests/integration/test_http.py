@@ -316,7 +316,8 @@ class Access(Case):
             self.assertLessEqual(d.counter("http_unsent_bytes"), 16 << 20)
         self.assertGreater(told.count(b"HTTP/1.1 503"), 0)
         self.assertGreater(told.count(b"HTTP/1.1 200"), 0)
-        self.assertEqual(200, d.get("/sub").status)
+        answer = d.get("/sub")
+        self.assertEqual(200, answer.status, (answer.body, told))
         for s in readers:
             s.close()
         self.wait(lambda: d.counter("http_unsent_bytes") == 0)

@@ -128,7 +128,10 @@ class Daemon:
     def call(self, method, path, body=None, headers=None, timeout=60):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout * PATIENCE)
         try:
-            connection.request(method, path, body=body, headers=headers or {})
+            try:
+                connection.request(method, path, body=body, headers=headers or {})
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # it has answered, and did not wait for the rest of the body
             answer = connection.getresponse()
             return Answer(answer.status, answer.getheaders(), answer.read())
         finally:
