@@ -65,6 +65,7 @@ CREATE TABLE feeds (
     cursor          TEXT,                       -- Smart Feeds: all items up to it are here; '': none are;
                                                 -- NULL: it is not followed by cursor
     cursor_state    INTEGER NOT NULL DEFAULT 0, -- bits of enum cursor_state
+    is_broken       INTEGER NOT NULL DEFAULT 0, -- 1: the event "broken" was told, "recovered" not yet
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;
@@ -227,8 +228,14 @@ CREATE TABLE subscriptions (
     endpoint            TEXT,                       -- without credential; NULL: nothing is pushed
     endpoint_credential TEXT,                       -- "user:password"; SECRET
     sink                TEXT NOT NULL,              -- protocol: "xmlrpc", ...
+    sink_settings       TEXT,                       -- what this sink alone knows, JSON; SECRET
     state               INTEGER NOT NULL DEFAULT 0, -- enum sub_state
+    events              INTEGER NOT NULL DEFAULT 3, -- enum sub_event, bits: what is delivered
+    batch               INTEGER NOT NULL DEFAULT 0, -- entries in one delivery; 0: as configured
     position            INTEGER NOT NULL,           -- up to this seq all is delivered or unwanted
+    generation          INTEGER NOT NULL DEFAULT 0, -- grows when somebody sets the position
+    chain_seq           INTEGER NOT NULL DEFAULT 0, -- last cursor of the last delivery: its seq
+    chain_at_us         INTEGER NOT NULL DEFAULT 0, --   and the time of that revision
     with_initial        INTEGER NOT NULL DEFAULT 0, -- 1: also what was there before
     created_at          INTEGER NOT NULL,
     next_try_at         INTEGER,                    -- NULL: no failure pending
@@ -236,6 +243,9 @@ CREATE TABLE subscriptions (
     n_failures          INTEGER NOT NULL DEFAULT 0, -- in a row
     n_delivered         INTEGER NOT NULL DEFAULT 0, -- entries, ever
     n_faults            INTEGER NOT NULL DEFAULT 0, -- calls answered by a fault, ever
+    n_calls             INTEGER NOT NULL DEFAULT 0, -- rows of deliveries that were written, ever
+    refused_seq         INTEGER NOT NULL DEFAULT 0, -- entry that was refused alone; 0: none
+    n_refusals          INTEGER NOT NULL DEFAULT 0, -- so many times
     last_error          TEXT
 ) STRICT;
 
@@ -251,6 +261,50 @@ CREATE TABLE sub_feeds (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sub_feeds_feed ON sub_feeds (feed_id);
 CREATE INDEX sub_feeds_url ON sub_feeds (sub_id, url);
+
+-- The last deliveries of a subscription: a ring of 100 rows.
+CREATE TABLE deliveries (
+    sub_id      INTEGER NOT NULL REFERENCES subscriptions (id) ON DELETE CASCADE,
+    slot        INTEGER NOT NULL,  -- subscriptions.n_calls modulo 100
+    at_us       INTEGER NOT NULL,  -- when the answer came
+    n_try       INTEGER NOT NULL,  -- from 1
+    n_entries   INTEGER NOT NULL,
+    first_seq   INTEGER NOT NULL,  -- cursors of the first and the last entry; 0: none
+    first_at_us INTEGER NOT NULL,
+    last_seq    INTEGER NOT NULL,
+    last_at_us  INTEGER NOT NULL,
+    status      INTEGER NOT NULL,  -- of the answer; 0: there was none
+    ms          INTEGER NOT NULL,  -- how long the call took
+    verdict     INTEGER NOT NULL,  -- enum delivery_verdict
+    error       TEXT,
+    PRIMARY KEY (sub_id, slot)
+) STRICT, WITHOUT ROWID;
+
+-- Dead letters: entries that an endpoint has refused for good. They wait until somebody has them
+-- delivered again, or drops them.
+CREATE TABLE dead_letters (
+    id     INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: callers name it
+    sub_id INTEGER NOT NULL REFERENCES subscriptions (id) ON DELETE CASCADE,
+    seq    INTEGER NOT NULL,                  -- the revision
+    at_us  INTEGER NOT NULL,                  -- its time, for the cursor
+    uid    TEXT NOT NULL,
+    at     INTEGER NOT NULL,                  -- when it was refused last
+    status INTEGER NOT NULL,                  -- of the answer; 0: there was none
+    answer TEXT NOT NULL,                     -- its first 1024 bytes
+    wanted INTEGER NOT NULL DEFAULT 0         -- 1: to be delivered again
+) STRICT;
+CREATE INDEX dead_letters_sub ON dead_letters (sub_id, wanted, id);
+
+-- What happened to a feed itself. The numbers are from the same counter as revisions.seq, so that
+-- both are told in one order.
+CREATE TABLE feed_events (
+    seq     INTEGER PRIMARY KEY,
+    feed_id INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
+    at_us   INTEGER NOT NULL,
+    kind    INTEGER NOT NULL, -- enum feed_event_kind
+    detail  TEXT              -- the error, or the new URL
+) STRICT;
+CREATE INDEX feed_events_feed ON feed_events (feed_id, seq);
 
 -- What was agreed with a WebSub subscriber; the rest of it is its subscription, whose endpoint is the
 -- callback. It ends at ends_at, whatever happens.

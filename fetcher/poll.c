@@ -201,6 +201,7 @@ static enum job_step hand_over(struct reading *r, const struct poll_facts *facts
     o.check.loaded = r->job->loaded;
     check_keep_date(r->w->store, fresh, &o.check);
     if (o.has_document) {
+        o.is_gap = reading_is_gap(r, fresh);
         o.entries = reading_batch(r);
         o.identity = reading_identity(r);
     }

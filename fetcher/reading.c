@@ -172,6 +172,20 @@ bool reading_has_news(const struct reading *r)
     return false;
 }
 
+bool reading_is_gap(const struct reading *r, const struct feed *feed)
+{
+    size_t n_shown = 0, n_new = 0;
+
+    if (r->job->resp.partial ||
+        feed->n_items == 0) /* a delta shows what is new, and nothing else */
+        return false;
+    for (size_t i = 0; i < r->doc->n_entries; i++)
+        n_shown += !str_is_null(r->diff.uids[i]);
+    for (size_t i = 0; i < r->n_changes; i++)
+        n_new += r->changes[i].kind == REV_NEW && !r->changes[i].volatile_only;
+    return n_shown > 0 && n_new == n_shown;
+}
+
 struct entry_batch reading_batch(struct reading *r)
 {
     return (struct entry_batch){.changes = r->changes, .n = r->n_changes, .docs = &r->docs};

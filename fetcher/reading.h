@@ -49,6 +49,10 @@ enum rc reading_add_absent(struct reading *r) NODISCARD;
 /* Returns true when an entry is new, changed or deleted. */
 bool reading_has_news(const struct reading *r);
 
+/* Returns true when the feed had entries, and the document shows entries and none of those: some
+ * may have come and gone between two fetches. `feed`: as it was before the document. */
+bool reading_is_gap(const struct reading *r, const struct feed *feed);
+
 /* The parts of an outcome: its entries, which take over r->docs; and the identity policy, if it has
  * changed. */
 struct entry_batch reading_batch(struct reading *r);

@@ -39,8 +39,24 @@ const char *revision_kind_name(enum revision_kind k)
 
 const char *sub_state_name(enum sub_state s)
 {
-    static const char *const names[] = {"active", "suspended"};
+    static const char *const names[] = {"active", "suspended", "paused"};
 
     ASSERT((size_t)s < ARRAY_LEN(names));
     return names[s];
+}
+
+const char *feed_event_name(enum feed_event_kind k)
+{
+    static const char *const names[] = {"broken", "recovered", "moved", "gone", "gap"};
+
+    ASSERT((size_t)k < ARRAY_LEN(names));
+    return names[k];
+}
+
+const char *delivery_verdict_name(enum delivery_verdict v)
+{
+    static const char *const names[] = {"delivered", "retry", "refused", "dead", "suspended"};
+
+    ASSERT((size_t)v < ARRAY_LEN(names));
+    return names[v];
 }

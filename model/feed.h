@@ -126,6 +126,7 @@ struct feed {
     struct str cursor; /* Smart Feeds: all items up to it are here; empty: none are; null: the feed
                           is not followed by cursor */
     unsigned cursor_state; /* of enum cursor_state */
+    bool is_broken;        /* the event "broken" was told, and "recovered" not yet */
     bool raw_html;         /* HTML is taken in as the publisher wrote it, not sanitized */
     struct str head;       /* JSON of the feed's dict and the facts beside it (see schema.sql) */
     struct str ext;        /* foreign elements of the head, XML */
@@ -159,20 +160,99 @@ struct revision {
     struct str ext;                          /* foreign elements, XML */
 };
 
-enum sub_state { SUB_ACTIVE = 0, SUB_SUSPENDED = 1 };
+/* Stored. */
+enum sub_state {
+    SUB_ACTIVE = 0,
+    SUB_SUSPENDED = 1, /* its endpoint has failed for too long, or wants no more */
+    SUB_PAUSED = 2,    /* somebody stopped it; the position is kept */
+};
+
+/* What a subscription is told. Bits, stored. Those of revisions are 1 << enum revision_kind. */
+enum sub_event {
+    SUB_NEW = 1,
+    SUB_CHANGED = 2,
+    SUB_DELETED = 4,
+    SUB_LEFT = 8,  /* an entry that was changed and does not match the filter any more */
+    SUB_FEED = 16, /* events of the feed itself: struct feed_event */
+};
+#define SUB_EVENTS_DEFAULT (SUB_NEW | SUB_CHANGED)
+
+/* Something that happened to a feed itself. Stored. */
+enum feed_event_kind {
+    FEED_EVENT_BROKEN,    /* it fails; told once until it recovers */
+    FEED_EVENT_RECOVERED, /* after "broken": it answers again */
+    FEED_EVENT_MOVED,     /* it has another URL from now on */
+    FEED_EVENT_GONE,      /* 410: it is not polled any more */
+    FEED_EVENT_GAP,       /* two documents in a row had no entry in common: some may be missed */
+};
+
+struct feed_event {
+    int64_t seq, at_us; /* of the log */
+    int64_t feed_id;
+    enum feed_event_kind kind;
+    struct str detail; /* the error; the new URL; null */
+};
+
+/* A position in the log with the time of its revision: what a cursor is made of. */
+struct log_mark {
+    int64_t seq, at_us;
+};
+
+/* What became of a delivery. Stored. */
+enum delivery_verdict {
+    DELIVERY_DELIVERED,
+    DELIVERY_RETRY,     /* it failed, and is tried again */
+    DELIVERY_REFUSED,   /* the receiver refused what it was given; a smaller part is tried */
+    DELIVERY_DEAD,      /* one entry was refused for good */
+    DELIVERY_SUSPENDED, /* the receiver wants no more, or has failed for too long */
+};
+
+/* One line of a subscription's delivery log. */
+struct delivery_note {
+    int64_t at_us;               /* when the answer came */
+    int n_try;                   /* from 1 */
+    int64_t n_entries;           /* feed events count, too */
+    struct log_mark first, last; /* seq 0: there was no entry */
+    int status;                  /* 0: no answer */
+    int64_t ms;                  /* how long the call took */
+    enum delivery_verdict verdict;
+    struct str error; /* null: none */
+};
+#define DELIVERIES_KEPT 100 /* for each subscription */
+
+/* An entry that an endpoint refused for good. */
+struct dead_letter {
+    int64_t id;
+    int64_t sub_id;
+    struct log_mark at; /* its revision */
+    struct str uid;
+    int64_t refused_at; /* the last time, Unix seconds */
+    int status;         /* 0: no answer */
+    struct str answer;  /* its first DEAD_ANSWER_MAX bytes, as UTF-8 */
+    bool wanted;        /* to be delivered again */
+};
+#define DEAD_LETTERS_KEPT 1000 /* for each subscription: more push out the oldest */
+#define DEAD_ANSWER_MAX 1024
 
 struct subscription {
     int64_t id;
     struct str endpoint; /* null: polled and listed, nothing is pushed */
     struct str sink;     /* "xmlrpc", ... */
     enum sub_state state;
-    int64_t position;  /* everything up to this seq was delivered or is not wanted */
-    bool with_initial; /* from=...: also what was there before */
+    unsigned events;       /* bits of enum sub_event */
+    int batch;             /* entries in one delivery, at most; 0: as configured */
+    int64_t position;      /* everything up to this seq was delivered or is not wanted */
+    int64_t generation;    /* grows when somebody sets the position: replay, skip */
+    struct log_mark chain; /* where the last delivery ended; first: where it began */
+    bool with_initial;     /* from=...: also what was there before */
     int64_t created_at;
     int64_t next_try_at;   /* TIME_UNKNOWN: no failure pending */
     int64_t failing_since; /* TIME_UNKNOWN: not failing */
     int n_failures;        /* in a row */
     int64_t n_delivered, n_faults;
+    int64_t n_calls;     /* lines of the delivery log that were written, ever */
+    int64_t refused_seq; /* the entry that the endpoint has refused alone; 0: none */
+    int n_refusals;      /* so many times */
     struct str last_error;
     struct sub_feed {
         int64_t feed_id;
@@ -191,3 +271,5 @@ const char *fetch_reason_name(enum fetch_reason r);
 const char *upstream_state_name(enum upstream_state s);
 const char *revision_kind_name(enum revision_kind k);
 const char *sub_state_name(enum sub_state s);
+const char *feed_event_name(enum feed_event_kind k);
+const char *delivery_verdict_name(enum delivery_verdict v);

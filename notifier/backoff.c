@@ -1,11 +1,7 @@
 /* notifier/backoff.c - see backoff.h. */
 #include "notifier/backoff.h"
 
-#include "base/compiler.h"
-
 #define TRIED_ENOUGH_MS (3600 * (int64_t)1000)
-
-static const int steps[] = {1, 2, 4, 10, 30, 60}; /* multiples of the first pause */
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -16,11 +12,8 @@ int64_t backoff_nominal_ms(const struct backoff *b, int n_failures)
 {
     int64_t max_ms = b->max_ms < 1 ? 1 : b->max_ms;
     int64_t ms = b->first_ms < 1 ? 1 : smaller(b->first_ms, BACKOFF_FIRST_MAX_MS);
-    int at = n_failures < 1 ? 0 : n_failures - 1;
-    int last = (int)ARRAY_LEN(steps) - 1;
 
-    ms *= steps[at > last ? last : at];
-    for (; at > last && ms < max_ms; at--)
+    for (int i = 1; i < n_failures && ms < max_ms; i++)
         ms *= 2;
     return smaller(ms, max_ms);
 }

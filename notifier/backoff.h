@@ -1,8 +1,8 @@
 /* notifier/backoff.h - when a failed call is made again, and when it is given up. Pure, any thread.
  *
- * The pauses are 1, 2, 4, 10, 30 and 60 times the first pause. Then they double, up to the longest
- * pause. With a first pause of 2 s they are 2, 4, 8, 20, 60, 120, 240 s ...: eight tries in the
- * first ten minutes. */
+ * The pauses double from the first one to the longest: 2, 4, 8, 16, 32 s and so on to an hour,
+ * which makes nine tries in the first ten minutes.
+ */
 #pragma once
 
 #include <stdbool.h>

@@ -37,7 +37,8 @@ struct carrier_answer {
                         gone; sinks do not see it. Any other: it did not answer properly */
     const char *err; /* a sentence, unless rc is RC_OK */
     int status;      /* of HTTP; 0: none. May be set although rc is not RC_OK */
-    struct str body; /* with RC_OK only */
+    int64_t retry_after_s; /* the endpoint asks for this pause at least; < 0: it does not */
+    struct str body;       /* with RC_OK only */
 };
 
 /* Gets the answer, which is valid until this function returns. */

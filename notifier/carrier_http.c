@@ -1,7 +1,9 @@
 /* notifier/carrier_http.c - sends a delivery as one HTTP call. */
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "notifier/carrier.h"
+#include "net/http_fields.h"
 #include "notifier/notifier.h"
 
 #define CONNECT_MS 10000
@@ -15,13 +17,15 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
 {
     struct sending *s = ctx;
     struct arena *arena = answer == NULL ? NULL : answer->arena;
-    struct carrier_answer out = {.rc = rc};
+    struct carrier_answer out = {.rc = rc, .retry_after_s = -1};
 
     if (rc != RC_OK)
         out.err = err == NULL ? rc_meaning(rc) : err->text;
     if (answer != NULL) {
         out.status = answer->status;
         out.body = answer->body;
+        out.retry_after_s =
+            http_retry_after_s(http_answer_field(answer, "retry-after"), clock_now_s());
     }
     s->done(s->ctx, &out);
     mem_free(s);

@@ -14,12 +14,15 @@
 static void key_of(const struct sink *sink, const struct sink_push *push,
                    unsigned char key[BODIES_KEY_LEN])
 {
+    const struct str texts[] = {push->url, push->log_id, push->feed_url, push->title};
     struct buf all = BUF_INIT(BUF_ANY);
     unsigned char digest[16];
 
     buf_append(&all, &sink, sizeof sink);
-    buf_append(&all, &push->url.len, sizeof push->url.len);
-    buf_str(&all, push->url);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        buf_append(&all, &texts[i].len, sizeof texts[i].len);
+        buf_str(&all, texts[i]);
+    }
     for (size_t i = 0; i < push->n; i++) {
         digest_content(push->revisions[i].doc, digest);
         buf_append(&all, &push->revisions[i].seq, sizeof push->revisions[i].seq);
@@ -40,13 +43,14 @@ static enum rc draw_body(struct push_job *job, const struct sink_push *push)
     struct body rest = {.bytes = NULL};
     enum rc rc = RC_OK;
 
-    if (entries->front == NULL)
+    if (entries->front == NULL || push->event != NULL)
         return entries->body(job->arena, push, body, &job->err);
     key_of(job->sink, push, key);
-    entries->front(&front, push->sub_id);
+    entries->front(&front, push);
     if (bodies_get(job->bodies, key, job->arena, &rest)) {
         buf_str(body, buf_view(&front));
         buf_str(body, blob_bytes(rest.bytes));
+        rc = body->overflow ? RC_LIMIT : RC_OK;
     } else {
         rc = entries->body(job->arena, push, body, &job->err);
         if (rc == RC_OK && str_starts(buf_view(body), buf_view(&front))) {
@@ -61,24 +65,71 @@ static enum rc draw_body(struct push_job *job, const struct sink_push *push)
     return rc;
 }
 
-/* Put as many of the revisions as fit into one body: all, half, a quarter and so on. */
-static enum push_found draw_some(struct push_job *job, struct str url, const struct revision *revs,
-                                 size_t n)
+/* Put as many of the revisions as fit into one body: all, half, a quarter and so on. Which ones
+ * follows from the log and the subscription alone, so a delivery that is tried again, even after a
+ * restart, has the same entries. */
+static enum rc draw_some(struct push_job *job, struct sink_push *push)
 {
+    const struct sink_entries *entries = &job->sink->entries;
     enum rc rc;
 
-    for (;; n /= 2) {
-        struct sink_push push = {job->sub_id, url, revs, n};
-
+    job->load.body.max = SINK_BODY_USUAL;
+    for (;; push->n /= 2) {
+        if (push->n > 0)
+            push->last = (struct log_mark){push->revisions[push->n - 1].seq,
+                                           push->revisions[push->n - 1].at_us};
+        if (push->dead_id != 0)
+            push->last = push->prev;
         buf_reset(&job->load.body);
-        job->sink->entries.head(job->arena, &push, &job->load);
-        rc = draw_body(job, &push);
-        if (rc != RC_LIMIT || n == 1)
+        rc = draw_body(job, push);
+        if (rc != RC_LIMIT)
             break;
+        if (push->n <= 1 && job->load.body.max == SINK_BODY_MAX)
+            break;
+        if (push->n <= 1) {
+            job->load.body.max = SINK_BODY_MAX;
+            push->n *= 2; /* the same again */
+        }
     }
-    job->n_entries = n;
-    job->feed_id = revs[0].feed_id;
-    job->position = revs[n - 1].seq;
+    return rc == RC_OK ? entries->seal(job->arena, push, &job->load, &job->err) : rc;
+}
+
+/* Put the delivery into the job. */
+static enum push_found draw(struct push_job *job, struct reader *r, const struct push_next *next)
+{
+    const struct sink_entries *entries = &job->sink->entries;
+    struct sink_push push = {.sub_id = job->sub_id,
+                             .url = next->shown_url,
+                             .revisions = next->revisions,
+                             .n = next->n,
+                             .event = next->event.seq != 0 ? &next->event : NULL,
+                             .log_id = store_log_id(job->store),
+                             .prev = job->sub->chain,
+                             .last = {next->event.seq, next->event.at_us},
+                             .feed_url = STR_NULL,
+                             .title = STR_NULL,
+                             .settings = STR_NULL,
+                             .generation = job->sub->generation,
+                             .dead_id = next->dead == NULL ? 0 : next->dead->id};
+    enum rc rc = RC_OK;
+
+    if (entries->names_feed)
+        rc = reader_feed_name(r, next->feed_id, job->arena, &push.feed_url, &push.title, &job->err);
+    if (rc == RC_OK && entries->has_settings)
+        rc = reader_sink_settings(r, job->sub_id, job->arena, &push.settings, &job->err);
+    if (rc != RC_OK)
+        return PUSH_UNREAD;
+    rc = draw_some(job, &push);
+    job->feed_id = next->feed_id;
+    job->n_entries = push.event != NULL ? 1 : push.n;
+    job->dead = next->dead;
+    job->last = push.last;
+    job->first = push.last;
+    if (push.event == NULL) {
+        job->first = (struct log_mark){push.revisions[0].seq, push.revisions[0].at_us};
+        job->uid = push.revisions[0].uid;
+    }
+    job->position = next->dead == NULL ? push.last.seq : job->sub->position;
     return rc == RC_OK ? PUSH_READY : PUSH_UNSENDABLE;
 }
 
@@ -87,31 +138,25 @@ static enum push_found draw_some(struct push_job *job, struct str url, const str
 static bool is_last(struct push_job *job, struct reader *r)
 {
     struct subscription sub = *job->sub;
-    struct revision *revs = NULL;
-    struct str url = STR_NULL;
-    size_t n = 1;
-    int64_t skip_to = 0;
+    struct push_next next;
 
+    if (job->dead != NULL)
+        return false;
     sub.position = job->position;
-    return reader_next_push(r, &sub, 1, job->arena, &revs, &n, &url, &skip_to, NULL) == RC_OK &&
-           n == 0;
+    return reader_next_push(r, &sub, 1, job->arena, &next, NULL) == RC_OK && next.feed_id == 0;
 }
 
 enum push_found entries_draw(struct push_job *job, struct reader *r)
 {
-    struct revision *revs = NULL;
-    struct str url = STR_NULL;
+    struct push_next next;
     enum push_found found;
-    size_t n = 0;
-    int64_t skip_to = 0;
 
-    if (reader_next_push(r, job->sub, job->max_entries, job->arena, &revs, &n, &url, &skip_to,
-                         &job->err) != RC_OK)
+    if (reader_next_push(r, job->sub, job->max_entries, job->arena, &next, &job->err) != RC_OK)
         return PUSH_UNREAD;
-    job->position = skip_to;
-    if (n == 0)
-        return skip_to >= job->sub->position + SKIP_MIN ? PUSH_SKIP : PUSH_NOTHING;
-    found = draw_some(job, url, revs, n);
+    job->position = next.skip_to;
+    if (next.feed_id == 0)
+        return next.skip_to >= job->sub->position + SKIP_MIN ? PUSH_SKIP : PUSH_NOTHING;
+    found = draw(job, r, &next);
     if (found == PUSH_READY)
         job->is_last = is_last(job, r);
     return found;

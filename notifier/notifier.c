@@ -113,7 +113,7 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
 
         if (f->merged_into != 0)
             append_id(&news->moved, &news->n_moved, &news->cap_moved, f->feed_id);
-        else if (f->first_seq != 0)
+        else if (f->first_seq != 0 || f->has_event)
             append_id(&news->feeds, &news->n_feeds, &news->cap_feeds, f->feed_id);
     }
     for (size_t i = 0; i < notice->n_subs && n->listening; i++)

@@ -35,6 +35,7 @@ struct notifier_cfg {
     int64_t first_retry_ms; /* <= 5000 */
     int64_t max_retry_ms;
     int64_t suspend_after_s; /* a subscription that fails for so long is suspended */
+    int max_refusals;        /* an entry that is refused so often, alone, becomes a dead letter */
     topic_draw_fn *draw;     /* NULL: there is no hub */
     void *draw_ctx;
 };

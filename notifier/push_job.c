@@ -3,7 +3,8 @@
 
 #include "base/mem.h"
 
-struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bodies, int64_t sub_id)
+struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bodies, int64_t sub_id,
+                              size_t limit)
 {
     struct push_job *job = NEW(struct push_job);
 
@@ -12,6 +13,7 @@ struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bod
     job->draw = cfg->draw;
     job->draw_ctx = cfg->draw_ctx;
     job->sub_id = sub_id;
+    job->limit = limit;
     job->max_entries = cfg->max_entries < 1 ? 1 : cfg->max_entries;
     job->arena = arena_new();
     job->load.body = (struct buf)BUF_INIT(SINK_BODY_MAX);
@@ -41,7 +43,7 @@ static enum push_found read_sub(struct push_job *job, struct reader *r)
     if (rc == RC_NOT_FOUND || str_is_null(job->sub->endpoint))
         return PUSH_ENDED;
     job->sink = sink_find(job->sub->sink);
-    if (job->sub->state == SUB_SUSPENDED)
+    if (job->sub->state != SUB_ACTIVE)
         return PUSH_SUSPENDED;
     if (job->sink != NULL)
         return PUSH_READY;
@@ -49,9 +51,19 @@ static enum push_found read_sub(struct push_job *job, struct reader *r)
     return PUSH_UNSENDABLE;
 }
 
+/* At most so many entries in this delivery. */
+static size_t limit_of(const struct push_job *job)
+{
+    size_t n = job->sub->batch > 0 ? (size_t)job->sub->batch : job->max_entries;
+
+    return job->limit > 0 && job->limit < n ? job->limit : n;
+}
+
 void push_job_read(struct push_job *job, struct reader *r)
 {
     job->found = read_sub(job, r);
+    if (job->found == PUSH_READY)
+        job->max_entries = limit_of(job);
     if (job->found == PUSH_READY)
         job->found = job->sink->draw(job, r);
     if (job->found == PUSH_READY &&

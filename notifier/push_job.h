@@ -18,7 +18,8 @@ struct push_job {
     topic_draw_fn *draw; /* NULL: there is no hub */
     void *draw_ctx;
     int64_t sub_id;
-    size_t max_entries;  /* in one delivery */
+    size_t max_entries;  /* in one delivery, unless the subscription says otherwise */
+    size_t limit;        /* the same, after a refusal of more; 0: there was none */
     struct arena *arena; /* of everything below; push_job_free() frees it */
 
     enum push_found found;
@@ -28,13 +29,17 @@ struct push_job {
     struct str credential; /* of the endpoint; null. SECRET */
     int64_t feed_id;       /* whose entries they are; 0: of several */
     int64_t position;      /* after this delivery, the subscription has everything up to this seq */
-    size_t n_entries;
-    bool is_last; /* nothing follows in the same snapshot of the log */
+    size_t n_entries;      /* or events */
+    struct log_mark first, last; /* of the entries; seq 0: the sink does not say */
+    struct str uid;              /* of the first entry */
+    struct dead_letter *dead;    /* not NULL: it is tried again. The position stays */
+    bool is_last;                /* nothing follows in the same snapshot of the log */
     struct err err;
 };
 
-struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bodies,
-                              int64_t sub_id);
+/* `limit`: see struct push_job. */
+struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bodies, int64_t sub_id,
+                              size_t limit);
 void push_job_free(struct push_job **jp);
 
 /* Fill the job. Runs on reader threads. */

@@ -58,7 +58,7 @@ static void apply(struct turns *ts, const struct subscription *sub)
         ids[i] = sub->feeds[i].feed_id;
     roster_set_feeds(&ts->roster, m, ids, sub->n_feeds);
     mem_free(ids);
-    if (sub->state == SUB_SUSPENDED) {
+    if (sub->state != SUB_ACTIVE) {
         if (m->turn == NULL && m->ack == NULL) /* a turn under way will find out by itself */
             turns_event(ts, m, ATTEMPT_GAVE_UP);
     } else if (sub->next_try_at == TIME_UNKNOWN) {

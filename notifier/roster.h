@@ -47,6 +47,8 @@ struct member {
     struct turn *turn;        /* ATTEMPT_READING, _REREADING, _CALLING until the answer came */
     struct ack *ack;          /* ATTEMPT_ACKING: the outcome that is being written */
     bool has_news;            /* news came since the turn began */
+    size_t limit;             /* entries in a delivery after a refusal; 0: no limit */
+    int64_t limit_until;      /* the limit ends at this position */
 };
 
 struct roster {

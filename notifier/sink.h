@@ -23,7 +23,9 @@
 struct push_job;
 struct reader;
 
-/* Maximum of bytes in one delivery. When the entries do not fit, fewer entries are sent at once. */
+/* Bytes in one delivery. When the entries do not fit, fewer entries are sent at once. One entry
+ * that is larger goes alone, up to the second bound. */
+#define SINK_BODY_USUAL ((size_t)4 * 1024 * 1024)
 #define SINK_BODY_MAX ((size_t)32 * 1024 * 1024)
 
 /* What draw() found. */
@@ -32,39 +34,55 @@ enum push_found {
     PUSH_SKIP,       /* nothing to push, but the position may move to `position` */
     PUSH_READY,      /* `load` can be sent */
     PUSH_UNSENDABLE, /* there is something, but it can never be sent; err says why */
-    PUSH_SUSPENDED,  /* the subscription is suspended */
+    PUSH_SUSPENDED,  /* the subscription is suspended or paused */
     PUSH_ENDED,      /* the subscription is gone, or has no endpoint */
     PUSH_UNREAD,     /* the database failed; try again. err says why */
 };
 
 enum sink_verdict {
     SINK_DELIVERED,
-    SINK_FAULT,  /* delivered; the receiver said that something went wrong on its side */
-    SINK_FAILED, /* must be tried again */
-    SINK_GONE,   /* the receiver wants no more, so it is suspended at once */
+    SINK_FAULT,   /* delivered; the receiver said that something went wrong on its side */
+    SINK_FAILED,  /* must be tried again */
+    SINK_REFUSED, /* the receiver will never take it as it is. Several entries are tried in smaller
+                     parts, until the one that is refused stands alone; it becomes a dead letter */
+    SINK_GONE,    /* the receiver wants no more, so it is suspended at once */
 };
 
-/* The entries of a delivery: revisions (new and changed) of one feed, oldest first. */
+/* What is delivered: revisions of one feed, oldest first, or one event of a feed. */
 struct sink_push {
     int64_t sub_id;
     struct str url; /* the URL by which the feed was subscribed */
     const struct revision *revisions;
     size_t n;
+    const struct feed_event *event; /* NULL: there are revisions */
+
+    struct str log_id;           /* for cursors */
+    struct log_mark prev, last;  /* where the delivery before this one ended, and where this one
+                                    ends: the same for a dead letter, which is out of the order */
+    struct str feed_url, title;  /* of the feed now; null unless the sink names feeds */
+    struct str settings;         /* of the sink for this subscription, JSON; null. SECRET */
+    int64_t generation, dead_id; /* 0: no dead letter. With what is sent they tell one delivery from
+                                    another */
 };
 
-/* How entries are written. For sinks whose draw() is entries_draw(). */
+/* How a delivery is written. For sinks whose draw() is entries_draw(). */
 struct sink_entries {
-    /* Set what the carrier needs besides the bytes. Strings are in `a` or static. */
-    void (*head)(struct arena *a, const struct sink_push *push, struct carrier_load *load);
+    bool names_feed;   /* it wants feed_url and title */
+    bool has_settings; /* it wants the settings */
 
     /* Write the bytes. RC_LIMIT: they are more than the maximum of `body`. */
     enum rc (*body)(struct arena *a, const struct sink_push *push, struct buf *body,
                     struct err *err);
 
-    /* Append the beginning of the body, which names the subscription. What follows is the same for
-     * all subscriptions that get these entries by this URL, and is shared. NULL: nothing can be
+    /* Append the beginning of the body, which is of this subscription alone. What follows is the
+     * same for all subscriptions of these entries by this URL, and is shared. NULL: nothing can be
      * shared. */
-    void (*front)(struct buf *body, int64_t sub_id);
+    void (*front)(struct buf *body, const struct sink_push *push);
+
+    /* What the carrier needs beside the bytes, which are there now; strings in `a` or static. It is
+     * called for each try. RC_INPUT: the settings cannot be used, *err says why. */
+    enum rc (*seal)(struct arena *a, const struct sink_push *push, struct carrier_load *load,
+                    struct err *err);
 };
 
 struct sink {
@@ -85,8 +103,8 @@ struct sink {
 /* Returns the sink with this name, or NULL. */
 const struct sink *sink_find(struct str name);
 
-/* Draws the next entries of the subscription: the draw() of sinks that send entries (entries.c).
- * Runs on reader threads. */
+/* Draws the next entries of the subscription, a feed event, or a dead letter that is wanted: the
+ * draw() of sinks that send entries (entries.c). Runs on reader threads. */
 enum push_found entries_draw(struct push_job *job, struct reader *r);
 
 #define SINK(id, name, offered) extern const struct sink sink_##id;

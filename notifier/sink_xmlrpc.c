@@ -43,20 +43,21 @@ static struct value *entry_list(struct arena *a, const struct sink_push *push)
     return list;
 }
 
-static void xmlrpc_head(struct arena *a UNUSED, const struct sink_push *push UNUSED,
-                        struct carrier_load *load)
+static enum rc xmlrpc_seal(struct arena *a UNUSED, const struct sink_push *push UNUSED,
+                           struct carrier_load *load, struct err *err UNUSED)
 {
     load->method = STR("POST");
     load->fields[0] = (struct http_field){STR("Content-Type"), STR("text/xml")};
     load->n_fields = 1;
+    return RC_OK;
 }
 
 /* Write everything up to the end of the first parameter. */
-static void xmlrpc_front(struct buf *body, int64_t sub_id)
+static void xmlrpc_front(struct buf *body, const struct sink_push *push)
 {
     struct arena a = ARENA_INIT;
     struct buf call = BUF_INIT(SINK_BODY_MAX);
-    const struct value *params[] = {value_int(&a, sub_id)};
+    const struct value *params[] = {value_int(&a, push->sub_id)};
     enum rc rc = rpc_write_call(&call, STR("feedReceived"), params, ARRAY_LEN(params), NULL);
     ssize_t end = str_find(buf_view(&call), STR("</param>"));
 
@@ -104,5 +105,5 @@ static enum sink_verdict xmlrpc_judge(struct arena *a, const struct carrier_answ
 const struct sink sink_xmlrpc = {
     .carrier = &carrier_http,
     .draw = entries_draw,
-    .entries = {.head = xmlrpc_head, .body = xmlrpc_body, .front = xmlrpc_front},
+    .entries = {.body = xmlrpc_body, .front = xmlrpc_front, .seal = xmlrpc_seal},
     .judge = xmlrpc_judge};

@@ -6,11 +6,10 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "base/digest.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
-#include "notifier/backoff.h"
+#include "notifier/outcomes.h"
 
 #define READS_MAX 16    /* reads at the readers at once; requests of the API wait for these reads */
 #define FULL_MS 50      /* pause when the readers or the storer have no room */
@@ -30,12 +29,10 @@ struct turn {
 /* The outcome of a turn, on its way to the database. */
 struct ack {
     struct turns *ts;
-    struct push_outcome outcome; /* error: bytes of `error` */
-    char *error;
-    enum attempt_event event; /* the event once it is written */
-    int64_t pause_ms;         /* the pause after that */
-    bool at_storer;           /* the storer has it; only its answer frees this struct */
-    enum rc rc;               /* the storer's answer */
+    struct outcome outcome; /* strings: in `arena` */
+    struct arena arena;
+    bool at_storer; /* the storer has it; only its answer frees this struct */
+    enum rc rc;     /* the storer's answer */
 };
 
 static void write_ack(struct turns *ts, struct member *m);
@@ -109,16 +106,23 @@ static void check_drained(struct turns *ts)
 
 /* ---- outcomes ------------------------------------------------------------------------------- */
 
-static struct ack *ack_new(struct turns *ts, const struct push_job *job)
+static struct str keep(struct ack *ack, struct str s)
+{
+    return str_is_null(s) ? s : str_dup(&ack->arena, s);
+}
+
+/* Keep the outcome until it is written. Its strings are copied, as the job ends before that. */
+static struct ack *ack_new(struct turns *ts, const struct outcome *outcome)
 {
     struct ack *ack = NEW(struct ack);
+    struct push_outcome *w = &ack->outcome.write;
 
     ack->ts = ts;
-    ack->event = ATTEMPT_DELIVERED;
-    ack->outcome = (struct push_outcome){.sub_id = job->sub_id,
-                                         .from_position = job->sub->position,
-                                         .next_try_at = TIME_UNKNOWN,
-                                         .state = SUB_ACTIVE};
+    ack->outcome = *outcome;
+    w->error = keep(ack, w->error);
+    w->note.error = w->error;
+    w->dead.uid = keep(ack, w->dead.uid);
+    w->dead.answer = keep(ack, w->dead.answer);
     ts->n_acks++;
     return ack;
 }
@@ -126,54 +130,23 @@ static struct ack *ack_new(struct turns *ts, const struct push_job *job)
 static void ack_free(struct ack *ack)
 {
     ack->ts->n_acks--;
-    mem_free(ack->error);
+    arena_release(&ack->arena);
     mem_free(ack);
 }
 
-static void ack_tell(struct ack *ack, struct str why)
+/* Deliveries after a refusal are small, up to the end of what was refused. */
+static void set_limit(struct member *m, const struct outcome *o)
 {
-    ack->error = mem_strndup(why.ptr == NULL ? "" : why.ptr, why.len);
-    ack->outcome.error = str_of(ack->error, why.len);
-}
-
-static struct ack *ack_delivered(struct turns *ts, const struct push_job *job)
-{
-    struct ack *ack = ack_new(ts, job);
-
-    if (job->is_last)
-        ack->event = ATTEMPT_DRAINED;
-    ack->outcome.position = job->position;
-    ack->outcome.n_entries = (int64_t)job->n_entries;
-    return ack;
-}
-
-/* `at_once`: the endpoint wants no more, so the call is not made again. */
-static struct ack *ack_failed(struct turns *ts, const struct push_job *job, struct str why,
-                              bool at_once)
-{
-    struct backoff b = {ts->cfg->first_retry_ms, ts->cfg->max_retry_ms};
-    struct ack *ack = ack_new(ts, job);
-    const struct subscription *sub = job->sub;
-    int64_t now = clock_now_s();
-    int64_t failing_s = sub->failing_since == TIME_UNKNOWN ? 0 : now - sub->failing_since;
-    int n_failures = sub->n_failures + 1;
-    bool is_leased = job->sink != NULL && job->sink->is_leased;
-    uint32_t random;
-
-    ack_tell(ack, why);
-    ack->outcome.failed = true;
-    if (at_once ||
-        (!is_leased && backoff_is_over(&b, n_failures, failing_s, ts->cfg->suspend_after_s))) {
-        ack->event = ATTEMPT_GAVE_UP;
-        ack->outcome.state = SUB_SUSPENDED;
-        ack->outcome.ended = is_leased;
-        return ack;
+    if (o->limit_until != 0) {
+        m->limit = o->limit;
+        m->limit_until = o->limit_until > m->limit_until ? o->limit_until : m->limit_until;
+    } else if (o->limit != 0) {
+        m->limit = o->limit;
     }
-    digest_random(&random, sizeof random);
-    ack->event = ATTEMPT_FAILED;
-    ack->pause_ms = backoff_pause_ms(&b, n_failures, random);
-    ack->outcome.next_try_at = now + (ack->pause_ms + 999) / 1000;
-    return ack;
+    if (o->write.position >= m->limit_until && o->write.position != 0)
+        m->limit = 0;
+    if (m->limit == 0)
+        m->limit_until = 0;
 }
 
 /* The storer has answered. Runs on the loop. */
@@ -181,23 +154,26 @@ static void on_written(void *ctx)
 {
     struct ack *ack = ctx;
     struct turns *ts = ack->ts;
-    struct member *m = ts->stopped ? NULL : roster_find(&ts->roster, ack->outcome.sub_id);
+    struct member *m = ts->stopped ? NULL : roster_find(&ts->roster, ack->outcome.write.sub_id);
 
     ack->at_storer = false;
     if (m == NULL || m->ack != ack) { /* it has ended in the meantime */
         ack_free(ack);
     } else if (ack->rc == RC_OK) {
         m->ack = NULL;
-        m->pause_ms = ack->pause_ms;
-        if (ack->outcome.ended)
+        m->pause_ms = ack->outcome.pause_ms;
+        set_limit(m, &ack->outcome);
+        if (ack->outcome.write.ended)
             log_info("notifier", "hub_ended", "sub=%" PRId64 " callback=%s error=%s", m->id,
-                     log_quote(str_from(m->endpoint->url)), log_quote(ack->outcome.error));
-        else if (ack->event == ATTEMPT_GAVE_UP)
+                     log_quote(str_from(m->endpoint->url)), log_quote(ack->outcome.write.error));
+        else if (ack->outcome.event == ATTEMPT_GAVE_UP)
             log_warn("notifier", "suspended",
                      "sub=%" PRId64 " endpoint=%s error=%s position is kept until it is resumed",
-                     m->id, log_quote(str_from(m->endpoint->url)), log_quote(ack->outcome.error));
+                     m->id, log_quote(str_from(m->endpoint->url)),
+                     log_quote(ack->outcome.write.error));
         turns_event(ts, m,
-                    ack->event == ATTEMPT_DRAINED && m->has_news ? ATTEMPT_DELIVERED : ack->event);
+                    ack->outcome.event == ATTEMPT_DRAINED && m->has_news ? ATTEMPT_DELIVERED
+                                                                         : ack->outcome.event);
         ack_free(ack);
     } else if (ack->rc == RC_NOT_FOUND) {
         turns_remove(ts, m);
@@ -227,7 +203,7 @@ static void write_ack(struct turns *ts, struct member *m)
     enum rc rc;
 
     ack->at_storer = true; /* set before the call, because the answer may come before it returns */
-    rc = store_push_outcome(ts->cfg->store, &ack->outcome, on_storer_answer, ack);
+    rc = store_push_outcome(ts->cfg->store, &ack->outcome.write, on_storer_answer, ack);
     if (rc == RC_OK)
         return;
     ack->at_storer = false;
@@ -268,34 +244,32 @@ static void turn_end(struct turn *t, struct member *m, enum lanes_end end)
     mem_free(t);
 }
 
-/* Returns the outcome that follows from the answer. */
-static struct ack *judge(struct turn *t, const struct carrier_answer *answer)
+/* Find the outcome that follows from the answer. */
+static void judge(struct turn *t, const struct carrier_answer *answer, struct outcome *out)
 {
     struct push_job *job = t->job;
-    struct str why = STR_NULL;
-    enum sink_verdict verdict = job->sink->judge(job->arena, answer, &why);
-    int64_t ms = clock_mono_ms() - t->mono_started;
-    struct ack *ack;
+    struct call_end end = {.status = answer->status,
+                           .retry_after_s = answer->retry_after_s,
+                           .ms = clock_mono_ms() - t->mono_started,
+                           .answer = answer->body,
+                           .why = STR_NULL};
 
+    end.verdict = job->sink->judge(job->arena, answer, &end.why);
     if (answer->rc == RC_DENIED) /* the carrier does not know which option opens its guard */
-        why = str_concat(job->arena, why, STR("; --allow-callback CIDR would open it"));
+        end.why = str_concat(job->arena, end.why, STR("; --allow-callback CIDR would open it"));
     log_debug("notifier", "push",
               "sub=%" PRId64 " feed=%" PRId64 " entries=%zu position=%" PRId64
               " status=%d ms=%" PRId64 " why=%s",
-              job->sub_id, job->feed_id, job->n_entries, job->position, answer->status, ms,
-              log_quote(why));
-    if (verdict == SINK_FAILED || verdict == SINK_GONE) {
+              job->sub_id, job->feed_id, job->n_entries, job->position, end.status, end.ms,
+              log_quote(end.why));
+    outcome_of_call(t->ts->cfg, job, &end, out);
+    if (out->write.failed)
         stats_inc(STAT_push_failed_total);
-        return ack_failed(t->ts, job, why, verdict == SINK_GONE);
-    }
-    stats_add(STAT_push_entries_total, (int64_t)job->n_entries);
-    ack = ack_delivered(t->ts, job);
-    if (verdict == SINK_FAULT) {
+    if (out->write.is_dead)
+        stats_inc(STAT_push_dead_total);
+    if (out->write.fault)
         stats_inc(STAT_push_fault_total);
-        ack->outcome.fault = true;
-        ack_tell(ack, why);
-    }
-    return ack;
+    stats_add(STAT_push_entries_total, out->write.n_entries);
 }
 
 /* Returns the answer to be judged. A call that was cut counts as failed. */
@@ -317,13 +291,16 @@ static void on_answer(void *ctx, const struct carrier_answer *given)
     struct carrier_answer answer = answer_of(t, given);
     struct member *m = turn_member(t);
     enum lanes_end end = t->is_cut && given->rc == RC_CLOSED ? LANES_CUT : LANES_FAILED;
+    struct outcome outcome;
     struct ack *ack = NULL;
 
     ts->n_calling--;
     stats_set(STAT_push_running, (int64_t)ts->n_calling);
-    if (m != NULL && answer.rc != RC_CLOSED)
-        ack = judge(t, &answer);
-    if (ack != NULL && !ack->outcome.failed)
+    if (m != NULL && answer.rc != RC_CLOSED) {
+        judge(t, &answer, &outcome);
+        ack = ack_new(ts, &outcome);
+    }
+    if (ack != NULL && !outcome.write.failed)
         end = LANES_ANSWERED;
     turn_end(t, m, end);
     if (ack != NULL)
@@ -382,6 +359,7 @@ static void on_read(void *ctx)
     struct push_job *job = t->job;
     struct member *m = turn_member(t);
     enum push_found found = job->found;
+    struct outcome outcome;
     struct ack *ack = NULL;
 
     ts->n_reading--;
@@ -391,10 +369,13 @@ static void on_read(void *ctx)
         turns_run(ts); /* another read may start */
         return;
     }
-    if (m != NULL && found == PUSH_SKIP)
-        ack = ack_delivered(ts, job);
-    if (m != NULL && found == PUSH_UNSENDABLE)
-        ack = ack_failed(ts, job, str_from(job->err.text), false);
+    if (m != NULL && (found == PUSH_SKIP || found == PUSH_UNSENDABLE)) {
+        if (found == PUSH_SKIP)
+            outcome_of_skip(job, &outcome);
+        else
+            outcome_of_unsendable(ts->cfg, job, &outcome);
+        ack = ack_new(ts, &outcome);
+    }
     if (m != NULL && found == PUSH_UNREAD)
         log_warn("notifier", "unread", "sub=%" PRId64 " error=%s tried again", job->sub_id,
                  log_quote(str_from(job->err.text)));
@@ -447,7 +428,7 @@ void turns_run(struct turns *ts)
         t->ts = ts;
         t->endpoint = m->endpoint;
         t->endpoint->turn = t;
-        t->job = push_job_new(ts->cfg, ts->bodies, m->id);
+        t->job = push_job_new(ts->cfg, ts->bodies, m->id, m->limit);
         m->turn = t;
         ts->n_reading++;
         turns_event(ts, m, ATTEMPT_TURN);

@@ -77,6 +77,7 @@ enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bo
                     struct checked *out)
 {
     struct moved moved;
+    enum feed_state was;
     bool pinged;
     enum rc rc;
 
@@ -89,6 +90,7 @@ enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bo
         rc = apply_subs_of_gone_feed(t, c->feed_id, &op->arena, &op->err);
     if (rc != RC_OK)
         return rc;
+    was = out->row.feed.state;
     pinged = out->row.feed.n_pings != c->n_pings;
     rc = apply_move(t, c, &out->row, &moved, &op->arena, &op->err);
     if (rc != RC_OK)
@@ -104,7 +106,9 @@ enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bo
         out->row.feed.next_fetch_at = out->at;
         out->row.feed.next_reason = REASON_PING;
     }
-    return RC_OK;
+    if (moved.is_moved)
+        rc = apply_event(t, out->row.feed.id, FEED_EVENT_MOVED, out->row.feed.url, &op->err);
+    return rc == RC_OK ? apply_health_events(t, &out->row, was, out->at, &op->err) : rc;
 }
 
 enum rc apply_document(struct txn *t, struct op *op, const struct doc_head *head,

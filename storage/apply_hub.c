@@ -48,9 +48,11 @@ static enum rc make_sub(struct txn *t, struct op *op, const struct hub_intent *i
     struct subscription sub = {.endpoint = in->callback,
                                .sink = STR(HUB_SINK),
                                .state = SUB_ACTIVE,
+                               .events = SUB_EVENTS_DEFAULT,
                                .position = t->last_seq,
+                               .chain = {t->last_seq, t->last_at_us},
                                .created_at = clock_now_s()};
-    enum rc rc = subs_insert(t->db, &sub, in->credential, &op->err);
+    enum rc rc = subs_insert(t->db, &sub, in->credential, STR_NULL, &op->err);
 
     *id = sub.id;
     for (size_t i = 0; rc == RC_OK && i < in->n_feeds; i++)
@@ -61,7 +63,7 @@ static enum rc make_sub(struct txn *t, struct op *op, const struct hub_intent *i
 /* Renew an existing subscription; its position stays. */
 static enum rc revive_sub(struct txn *t, struct op *op, const struct hub_intent *in, int64_t id)
 {
-    enum rc rc = apply_sub_revive(t, id, -1, &op->arena, &op->err);
+    enum rc rc = apply_sub_revive(t, id, &op->arena, &op->err);
 
     return rc == RC_OK ? subs_set_credential(t->db, id, in->credential, &op->err) : rc;
 }

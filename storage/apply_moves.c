@@ -3,6 +3,7 @@
 #include "storage/apply_parts.h"
 #include "storage/sqlite/archives.h"
 #include "storage/sqlite/entries.h"
+#include "storage/sqlite/feed_events.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
 
@@ -71,6 +72,8 @@ static enum rc merge_feeds(struct txn *t, const struct feed_row *from, struct fe
         rc = aliases_move(t->db, old, id, err);
     if (rc == RC_OK)
         rc = sub_feeds_move(t->db, old, id, err);
+    if (rc == RC_OK)
+        rc = feed_events_move(t->db, old, id, err);
     if (rc == RC_OK)
         rc = archives_move(t->db, old, id, err);
     if (rc == RC_OK)

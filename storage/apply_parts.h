@@ -37,10 +37,11 @@ enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a,
 enum rc apply_sub_end(struct txn *t, int64_t id, struct str reason, struct arena *a,
                       struct err *err) NODISCARD;
 
-/* The subscriber can be reached again: a push that failed before is tried at once. `position` < 0:
- * the position stays as it is. */
-enum rc apply_sub_revive(struct txn *t, int64_t id, int64_t position, struct arena *a,
-                         struct err *err) NODISCARD;
+/* The subscriber can be reached again: a push that failed before is tried at once. */
+enum rc apply_sub_revive(struct txn *t, int64_t id, struct arena *a, struct err *err) NODISCARD;
+
+/* Put the subscription as it is now into the operation's result. */
+enum rc apply_show_sub(struct txn *t, struct op *op, int64_t id) NODISCARD;
 
 /* The publisher has ended the feed: end the WebSub subscriptions that have no other one. */
 enum rc apply_subs_of_gone_feed(struct txn *t, int64_t feed_id, struct arena *a,
@@ -74,6 +75,18 @@ enum rc apply_entries(struct txn *t, struct op *op, struct feed_row *row, const 
  * function sets. */
 enum rc apply_revision(struct txn *t, struct feed_row *row, struct entry_row *e,
                        const struct revision *r, struct err *err) NODISCARD;
+
+/* ---- events of feeds (apply_events.c) -------------------------------------------------------- */
+
+/* Something happened to the feed itself: give it a number, and tell it. `detail`: the error, or the
+ * new URL; may be null. The feed is noted. */
+enum rc apply_event(struct txn *t, int64_t feed_id, enum feed_event_kind kind, struct str detail,
+                    struct err *err) NODISCARD;
+
+/* After a request for the feed itself, whose row is *row now: has it broken, recovered or gone?
+ * `was`: its state before. */
+enum rc apply_health_events(struct txn *t, struct feed_row *row, enum feed_state was, int64_t at,
+                            struct err *err) NODISCARD;
 
 /* ---- moves (apply_moves.c) ------------------------------------------------------------------- */
 

@@ -28,7 +28,12 @@ static enum rc take_document(struct txn *t, struct op *op, struct checked *c)
                          .metadata = o->past.metadata,
                          .complete = o->complete,
                          .merged = c->merged};
-    enum rc rc = apply_document(t, op, &o->head, &o->identity, &in, c);
+    enum rc rc = RC_OK;
+
+    if (o->is_gap && !c->merged)
+        rc = apply_event(t, c->row.feed.id, FEED_EVENT_GAP, STR_NULL, &op->err);
+    if (rc == RC_OK)
+        rc = apply_document(t, op, &o->head, &o->identity, &in, c);
 
     if (c->merged && (o->complete || o->has_tombstones))
         read_anew(c);

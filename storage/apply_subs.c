@@ -7,10 +7,11 @@
 #include "base/clock.h"
 #include "storage/apply_parts.h"
 #include "storage/sqlite/hub.h"
+#include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
 
 /* Read the subscription as it is now, for the result. */
-static enum rc show_sub(struct txn *t, struct op *op, int64_t id)
+enum rc apply_show_sub(struct txn *t, struct op *op, int64_t id)
 {
     struct subscription *sub = ARENA_NEW(&op->arena, struct subscription);
     enum rc rc = subs_load(t->db, id, true, &op->arena, sub, &op->err);
@@ -83,77 +84,110 @@ enum rc apply_subscribe(struct txn *t, struct op *op)
     struct subscription sub = {.endpoint = req->endpoint,
                                .sink = req->sink,
                                .state = SUB_ACTIVE,
+                               .events = req->events == 0 ? SUB_EVENTS_DEFAULT : req->events,
+                               .batch = req->batch,
                                .position = req->from_given ? req->from_seq : t->last_seq,
                                .with_initial = req->from_given,
                                .created_at = clock_now_s()};
     enum rc rc = check_request(req, &op->err);
 
+    sub.chain = (struct log_mark){sub.position, t->last_at_us};
+    if (rc == RC_OK && req->from_given)
+        rc = revisions_time_before(t->db, sub.position, &sub.chain.at_us, &op->err);
     if (rc == RC_OK)
-        rc = subs_insert(t->db, &sub, req->endpoint_credential, &op->err);
+        rc = subs_insert(t->db, &sub, req->endpoint_credential, req->sink_settings, &op->err);
     for (size_t i = 0; i < req->n_feeds && rc == RC_OK; i++)
         rc = subscribe_feed(t, op, sub.id, i);
     if (rc != RC_OK)
         return rc;
     txn_sub(t, sub.id);
-    return show_sub(t, op, sub.id);
+    return apply_show_sub(t, op, sub.id);
 }
 
-/* ---- pushing --------------------------------------------------------------------------------- */
-
-enum rc apply_push_outcome(struct txn *t, struct op *op)
+/* It is pushed to from now on; what failed before is tried at once. */
+static void set_active(struct subscription *sub)
 {
-    const struct push_outcome *o = &op->as.push;
-    struct subscription sub;
-    enum rc rc = subs_load(t->db, o->sub_id, false, &op->arena, &sub, &op->err);
-
-    op->result.id = o->sub_id;
-    if (rc == RC_OK && o->ended)
-        return apply_sub_end(t, sub.id, STR_NULL, &op->arena, &op->err);
-    if (rc != RC_OK)
-        return rc;
-    if (sub.state != o->state)
-        txn_sub(t, sub.id);
-    sub.state = o->state;
-    if (o->position != 0 && sub.position == o->from_position)
-        sub.position = o->position;
-    sub.next_try_at = o->next_try_at;
-    sub.n_delivered += o->n_entries;
-    sub.n_faults += o->fault;
-    if (o->failed) {
-        sub.n_failures++;
-        if (sub.failing_since == TIME_UNKNOWN)
-            sub.failing_since = clock_now_s();
-    } else {
-        sub.n_failures = 0;
-        sub.failing_since = TIME_UNKNOWN;
-    }
-    sub.last_error = o->failed || o->fault ? o->error : STR_NULL;
-    return subs_save(t->db, &sub, &op->err);
+    sub->state = SUB_ACTIVE;
+    sub->next_try_at = sub->failing_since = TIME_UNKNOWN;
+    sub->n_failures = 0;
 }
 
-enum rc apply_sub_revive(struct txn *t, int64_t id, int64_t position, struct arena *a,
-                         struct err *err)
+/* ---- changes --------------------------------------------------------------------------------- */
+
+enum rc apply_sub_revive(struct txn *t, int64_t id, struct arena *a, struct err *err)
 {
     struct subscription sub;
     enum rc rc = subs_load(t->db, id, false, a, &sub, err);
 
     if (rc != RC_OK)
         return rc;
-    sub.state = SUB_ACTIVE;
-    sub.next_try_at = sub.failing_since = TIME_UNKNOWN;
-    sub.n_failures = 0;
-    if (position >= 0)
-        sub.position = position;
+    set_active(&sub);
     txn_sub(t, id);
     return subs_save(t->db, &sub, err);
 }
 
-enum rc apply_resume(struct txn *t, struct op *op)
+/* What is changed of the row itself. */
+static void change_row(const struct sub_change *c, struct subscription *sub)
 {
-    int64_t id = op->as.resume.sub_id;
-    enum rc rc = apply_sub_revive(t, id, op->as.resume.position, &op->arena, &op->err);
+    if (c->has_state && c->state == SUB_ACTIVE)
+        set_active(sub);
+    else if (c->has_state)
+        sub->state = c->state;
+    if (c->has_position) {
+        sub->position = c->position;
+        sub->with_initial |= c->with_initial;
+        sub->generation++;
+        sub->refused_seq = 0;
+        sub->n_refusals = 0;
+    }
+    if (c->events != 0)
+        sub->events = c->events;
+    if (c->has_batch)
+        sub->batch = c->batch;
+    if (!str_is_null(c->endpoint)) {
+        sub->endpoint = c->endpoint;
+        sub->next_try_at = sub->failing_since = TIME_UNKNOWN; /* the failures were another's */
+        sub->n_failures = 0;
+    }
+}
 
-    return rc == RC_OK ? show_sub(t, op, id) : rc;
+/* What is changed of its feeds. */
+static enum rc change_feeds(struct txn *t, const struct sub_change *c,
+                            const struct subscription *sub, struct op *op)
+{
+    struct feed_settings settings = {
+        .level = c->level, .period_s = c->period_s, .sanitize = SANITIZE_KEEP};
+    enum rc rc = RC_OK;
+
+    if (!str_is_null(c->name) || !str_is_null(c->folder))
+        rc = sub_feeds_rename(t->db, c->sub_id, c->name, c->folder, &op->err);
+    for (size_t i = 0; i < sub->n_feeds && rc == RC_OK && c->level != LEVEL_KEEP; i++) {
+        rc = apply_settings(t, sub->feeds[i].feed_id, &settings, &op->arena, &op->err);
+        txn_feed(t, sub->feeds[i].feed_id);
+    }
+    return rc;
+}
+
+enum rc apply_change_sub(struct txn *t, struct op *op)
+{
+    const struct sub_change *c = &op->as.change_sub;
+    struct subscription sub;
+    enum rc rc = check_level(c->level, c->period_s, &op->err);
+
+    if (rc == RC_OK)
+        rc = subs_load(t->db, c->sub_id, true, &op->arena, &sub, &op->err);
+    if (rc != RC_OK)
+        return rc;
+    change_row(c, &sub);
+    rc = subs_save(t->db, &sub, &op->err);
+    if (rc == RC_OK && !str_is_null(c->endpoint))
+        rc = subs_set_credential(t->db, sub.id, c->endpoint_credential, &op->err);
+    if (rc == RC_OK && !str_is_null(c->sink_settings))
+        rc = subs_set_settings(t->db, sub.id, c->sink_settings, &op->err);
+    if (rc == RC_OK)
+        rc = change_feeds(t, c, &sub, op);
+    txn_sub(t, sub.id);
+    return rc == RC_OK ? apply_show_sub(t, op, sub.id) : rc;
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */
@@ -223,7 +257,7 @@ enum rc apply_unsubscribe(struct txn *t, struct op *op)
     enum rc rc = drop_matches(t, op, id);
 
     if (rc == RC_OK)
-        rc = show_sub(t, op, id);
+        rc = apply_show_sub(t, op, id);
     if (rc != RC_OK)
         return rc;
     txn_sub(t, id);

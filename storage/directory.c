@@ -31,7 +31,7 @@ struct dir_feed {
         enum role role;
     } * links;
     size_t n_links;
-    int64_t last_seq;
+    int64_t last_seq, event_seq;
     struct merge_key *keys; /* newest first */
     size_t n_keys, cap_keys;
     bool complete; /* the feed has no other keys */
@@ -205,6 +205,7 @@ void directory_put(struct directory *d, const struct directory_feed *in)
     f->brief = in->brief;
     f->brief.edition = ++d->edition;
     f->last_seq = in->last_seq;
+    f->event_seq = in->event_seq;
     set_links(d, f, in);
 }
 
@@ -479,7 +480,7 @@ bool directory_with_news(struct directory *d, const struct sub_feed *feeds, size
         const struct dir_feed *f = feed_at(d, feeds[i].feed_id);
 
         all_there &= f != NULL;
-        if (f != NULL && f->last_seq > seq)
+        if (f != NULL && (f->last_seq > seq || f->event_seq > seq))
             out[(*n_out)++] = i;
     }
     pthread_rwlock_unlock(&d->lock);

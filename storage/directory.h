@@ -26,7 +26,8 @@ struct directory_feed {
     struct str url, credential, access_key, page_url, site_url;
     const struct str *aliases;
     size_t n_aliases;
-    int64_t last_seq; /* newest revision of the feed */
+    int64_t last_seq;  /* newest revision of the feed */
+    int64_t event_seq; /* newest event of the feed itself */
 };
 
 /* A change of a feed's keys: the entry whose newest revision was `old_seq` now has `key`. old_seq
@@ -74,9 +75,9 @@ int64_t directory_version(struct directory *d, const int64_t *ids, size_t n);
 int64_t directory_seq_of(struct directory *d, const int64_t *ids, size_t n);
 int64_t directory_last_seq(struct directory *d);
 
-/* Which of these feeds of a subscription have a revision after `seq`? Writes their indexes to
- * out[n], and how many there are to *n_out. False when one of the feeds is gone: then the
- * subscription has changed since it was read. */
+/* Which of these feeds of a subscription have a revision or an event after `seq`? Writes their
+ * indexes to out[n], and how many there are to *n_out. False when one of the feeds is gone: then
+ * the subscription has changed since it was read. */
 bool directory_with_news(struct directory *d, const struct sub_feed *feeds, size_t n, int64_t seq,
                          size_t *out, size_t *n_out);
 

@@ -16,7 +16,9 @@ enum op_kind {
     OP_SUBSCRIBE,
     OP_UNSUBSCRIBE,
     OP_PUSH_OUTCOME,
-    OP_RESUME,
+    OP_CHANGE_SUB,
+    OP_DEAD_RETRY,
+    OP_DEAD_DROP,
     OP_POLL_OUTCOME,
     OP_STREAM_OUTCOME,
     OP_ARCHIVE_OUTCOME,
@@ -46,9 +48,10 @@ struct op {
             size_t n;
         } unsubscribe;
         struct push_outcome push;
+        struct sub_change change_sub;
         struct {
-            int64_t sub_id, position;
-        } resume;
+            int64_t sub_id, id; /* 0: all */
+        } dead;
         struct poll_outcome poll;
         struct stream_outcome stream;
         struct archive_outcome archive;
@@ -93,8 +96,12 @@ enum rc apply_upstream_drop(struct txn *t, struct op *op) NODISCARD;
 /* Subscriptions (apply_subs.c). */
 enum rc apply_subscribe(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_unsubscribe(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_change_sub(struct txn *t, struct op *op) NODISCARD;
+
+/* What became of deliveries (apply_push.c). */
 enum rc apply_push_outcome(struct txn *t, struct op *op) NODISCARD;
-enum rc apply_resume(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_dead_retry(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_dead_drop(struct txn *t, struct op *op) NODISCARD;
 
 /* Requests of WebSub subscribers, and their leases (apply_hub.c). */
 enum rc apply_hub_request(struct txn *t, struct op *op) NODISCARD;

@@ -1,4 +1,4 @@
-/* storage/retriever.c - the reading calls of store.h: views of the log, feeds, pushes.
+/* storage/retriever.c - the reading calls of store.h: views of the log, feeds.
  *
  * The order of a view is found from keys alone: for the newest entries from the directory in
  * memory, for other views from an index. Then the rows are read by seq. A call holds its snapshot
@@ -10,8 +10,8 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "storage/sqlite/contents.h"
-#include "storage/sqlite/feeds.h"
 #include "storage/sqlite/entries.h"
+#include "storage/sqlite/feeds.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/views.h"
 #include "storage/sqlite/hub.h"
@@ -21,9 +21,8 @@
 
 #define LIMIT_VIEW_ROWS (1 << 20) /* skip and len together; that many keys are sorted */
 
-/* Read the rows with these seqs. Rows that are gone meanwhile are left out. */
-static enum rc load_rows(struct reader *r, const int64_t *seqs, size_t n, bool with_overlays,
-                         struct arena *a, struct revision **out, size_t *n_out, struct err *err)
+enum rc retriever_rows(struct reader *r, const int64_t *seqs, size_t n, bool with_overlays,
+                       struct arena *a, struct revision **out, size_t *n_out, struct err *err)
 {
     struct revision *rows = ARENA_ARRAY(a, struct revision, n + 1);
     enum rc rc = RC_OK;
@@ -112,7 +111,7 @@ static enum rc rows_of_view(struct reader *r, const struct view *v, struct arena
         announced.before_seq = v->before_seq < end ? v->before_seq : end;
         rc = view_keys(r->db, &announced, v->len, &scratch, seqs, &n, err);
     }
-    return rc == RC_OK ? load_rows(r, seqs, n, !shows_log(v->order), a, out, n_out, err) : rc;
+    return rc == RC_OK ? retriever_rows(r, seqs, n, !shows_log(v->order), a, out, n_out, err) : rc;
 }
 
 enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, struct revision **out,
@@ -485,74 +484,6 @@ enum rc reader_seq_at(struct reader *r, int64_t at_us, int64_t *seq_out, struct 
         last = reader_end(r) - 1;
     if (rc == RC_OK)
         rc = revisions_at(r->db, at_us, last, seq_out, err);
-    db_snapshot_end(r->db);
-    return rc;
-}
-
-/* ---- pushes ---------------------------------------------------------------------------------- */
-
-/* Find the feed of the subscription that has the first revision to push. Most feeds have none; for
- * them a look at the directory is enough. *stale: since the subscription was read, one of its feeds
- * has become part of another feed, which now has the revisions to push. */
-static enum rc next_feed(struct reader *r, const struct subscription *sub, size_t *feed,
-                         int64_t *first, bool *stale, struct err *err)
-{
-    AUTO(arena_release) struct arena scratch = ARENA_INIT;
-    size_t *with_news = ARENA_ARRAY(&scratch, size_t, sub->n_feeds + 1);
-    int64_t seq;
-    enum rc rc;
-    size_t n;
-
-    *first = 0;
-    *stale =
-        !directory_with_news(r->store->dir, sub->feeds, sub->n_feeds, sub->position, with_news, &n);
-    for (size_t i = 0; i < n && !*stale; i++) {
-        rc = push_first(r->db, sub->feeds[with_news[i]].feed_id, sub->position, sub->with_initial,
-                        &seq, err);
-        if (rc != RC_OK)
-            return rc;
-        if (seq != 0 && (*first == 0 || seq < *first)) {
-            *first = seq;
-            *feed = with_news[i];
-        }
-    }
-    return RC_OK;
-}
-
-static enum rc load_push(struct reader *r, const struct subscription *sub, size_t feed,
-                         int64_t first, size_t max, struct arena *a, struct revision **out,
-                         size_t *n_out, struct err *err)
-{
-    int64_t *seqs = ARENA_ARRAY(a, int64_t, max + 1);
-    size_t n;
-    enum rc rc =
-        push_batch(r->db, sub->feeds[feed].feed_id, first, sub->with_initial, max, seqs, &n, err);
-
-    return rc == RC_OK ? load_rows(r, seqs, n, false, a, out, n_out, err) : rc;
-}
-
-enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_t max,
-                         struct arena *a, struct revision **out, size_t *n_out,
-                         struct str *shown_url, int64_t *skip_to, struct err *err)
-{
-    int64_t last = directory_last_seq(r->store->dir), first = 0; /* `last` must be read first */
-    size_t feed = 0;
-    bool stale;
-    enum rc rc = db_snapshot(r->db, err);
-
-    if (rc != RC_OK)
-        return rc;
-    rc = next_feed(r, sub, &feed, &first, &stale, err);
-    if (rc == RC_OK && first == 0) {
-        *n_out = 0;
-        *out = NULL;
-        *shown_url = STR_NULL;
-        *skip_to = last > sub->position && !stale ? last : sub->position;
-    } else if (rc == RC_OK) {
-        rc = load_push(r, sub, feed, first, max, a, out, n_out, err);
-        *shown_url = str_dup(a, sub->feeds[feed].url);
-        *skip_to = first - 1;
-    }
     db_snapshot_end(r->db);
     return rc;
 }

@@ -67,6 +67,7 @@ struct feed_notice {
     int64_t content_at;    /* when the content of the next metadata record is due; TIME_UNKNOWN: no
                               such content is due */
     int64_t first_seq;     /* the first revision of the feed in this commit; 0: it has none */
+    bool has_event;        /* something happened to the feed itself (struct feed_event) */
     bool is_new;           /* the feed was made */
     bool is_pinged;        /* store_ping() named it */
 };
@@ -196,7 +197,10 @@ enum rc store_add_feed(struct store *s, const struct feed_ref *ref, store_done_f
 struct sub_request {
     struct str endpoint; /* canonical URL without credential; null: nothing is pushed */
     struct str endpoint_credential;
-    struct str sink; /* "xmlrpc" */
+    struct str sink;          /* "xmlrpc" */
+    struct str sink_settings; /* what the sink alone knows, JSON; null. SECRET */
+    unsigned events;          /* bits of enum sub_event; 0: SUB_EVENTS_DEFAULT */
+    int batch;                /* entries in one delivery, at most; 0: as configured */
     const struct feed_ref *feeds;
     size_t n_feeds;
     /* for feeds that have no wish of their own: */
@@ -218,27 +222,68 @@ enum rc store_subscribe(struct store *s, const struct sub_request *req, store_do
 enum rc store_unsubscribe(struct store *s, int64_t sub_id, const struct str *urls, size_t n,
                           store_done_fn *done, void *ctx) NODISCARD;
 
-/* The result of a push. The position of the subscription moves from `from_position` to `position`.
- * If the stored position is no longer `from_position`, somebody has set it in the meantime, and it
- * stays as it is. The rest of the outcome is stored in any case. */
+/* The result of a delivery, or of a look that found nothing to deliver. The position moves to
+ * `position` if the subscription still has this generation; else somebody has set the position in
+ * the meantime, and it stays. The rest of the outcome is stored in any case. */
 struct push_outcome {
     int64_t sub_id;
-    int64_t from_position; /* where the push began */
+    int64_t generation;    /* of the subscription when the delivery was drawn */
     int64_t position;      /* the new position; 0: the position does not move */
+    struct log_mark chain; /* where the delivery ended; seq 0: nothing was delivered */
     bool fault;            /* the endpoint answered with a fault, which counts as delivered */
     int64_t n_entries;     /* that were delivered */
-    bool failed;           /* nothing was delivered */
-    struct str error;      /* of a fault or failure */
+    bool failed;           /* nothing was delivered, and the endpoint is at fault */
+    struct str error;      /* of a fault, failure or refusal */
     int64_t next_try_at;   /* TIME_UNKNOWN: no further try is pending */
-    enum sub_state state;  /* from now on */
+    enum sub_state state;  /* from now on; a subscription that is paused stays paused */
     bool ended;            /* the endpoint wants no more: the subscription ends */
+
+    int64_t refused_seq; /* the entry that was refused alone; 0: none was */
+    int n_refusals;      /* so many times */
+
+    /* A dead letter: one that is made (is_dead, all but its id is set), or an old one that was
+     * tried again (dead.id is set): delivered, when neither `failed` nor `is_dead` is true. */
+    struct dead_letter dead;
+    bool is_dead;
+
+    bool has_note; /* `note` goes to the delivery log */
+    struct delivery_note note;
 };
 enum rc store_push_outcome(struct store *s, const struct push_outcome *o, store_done_fn *done,
                            void *ctx) NODISCARD;
 
-/* Make a suspended subscription active again, or set its position (position < 0: keep it). */
+/* What is changed of a subscription. Null strings keep what is there. RC_NOT_FOUND: there is no
+ * such subscription. RC_INPUT: a level is wrong. result.sub: as it is now. */
+struct sub_change {
+    int64_t sub_id;
+    bool has_state;       /* SUB_ACTIVE: what failed before is tried at once */
+    enum sub_state state; /* SUB_ACTIVE or SUB_PAUSED */
+    bool has_position;    /* push the revisions after this seq: a call in flight cannot undo it */
+    int64_t position;
+    bool with_initial; /* has_position: those, too, that were there when a feed was first fetched */
+    unsigned events;   /* 0: they stay */
+    bool has_batch;
+    int batch;
+    struct str endpoint, endpoint_credential; /* the credential counts with an endpoint only */
+    struct str sink_settings;                 /* SECRET */
+    struct str name, folder;                  /* of all its feeds; empty: none from now on */
+    int level;                                /* of all its feeds; LEVEL_KEEP */
+    int64_t period_s;                         /* for LEVEL_EXACT */
+};
+enum rc store_change_sub(struct store *s, const struct sub_change *change, store_done_fn *done,
+                         void *ctx) NODISCARD;
+
+/* Make a suspended or paused subscription active again, or set its position (position < 0: keep
+ * it). */
 enum rc store_resume(struct store *s, int64_t sub_id, int64_t position, store_done_fn *done,
                      void *ctx) NODISCARD;
+
+/* Have a subscription's dead letters delivered again, or drop them: one, or all when dead_id is 0.
+ * RC_NOT_FOUND: there is no such subscription, or it has no dead letter `dead_id`. result.sub. */
+enum rc store_dead_retry(struct store *s, int64_t sub_id, int64_t dead_id, store_done_fn *done,
+                         void *ctx) NODISCARD;
+enum rc store_dead_drop(struct store *s, int64_t sub_id, int64_t dead_id, store_done_fn *done,
+                        void *ctx) NODISCARD;
 
 /* ---- outcomes: the results of the sources of news, one type each (fetcher/source.h) ---------
  *
@@ -376,6 +421,7 @@ struct poll_outcome {
     struct entry_batch entries;
     bool complete; /* the document says that it shows all there is (RFC 5005 section 2) */
     bool has_tombstones;
+    bool is_gap; /* it has no entry in common with the document before it */
     struct doc_past past;
     POLL_OUTCOME_STRINGS(OUTCOME_STRING)
 };
@@ -631,14 +677,49 @@ enum rc reader_hub_intents(struct reader *r, int64_t after_id, size_t max, struc
 enum rc reader_hub_lease(struct reader *r, int64_t sub_id, struct arena *a, struct hub_lease *out,
                          struct err *err) NODISCARD;
 
-/* Find the revisions that must be pushed to a subscription next: at most `max` new and changed
- * entries of one feed from one fetch, oldest first, after the position of the subscription. *n_out
- * 0: there are none, or `sub` has changed since it was read; in the second case a notice follows.
- * *shown_url: the URL by which the feed was subscribed. *skip_to: up to this seq there is nothing
- * to push, so the position may move there. Arena. */
+/* What a subscription gets next: revisions of one feed from one fetch, or an event of a feed. */
+struct push_next {
+    struct revision *revisions; /* the first after its position, oldest first; only those that the
+                                   subscription wants (struct subscription, events) */
+    size_t n;
+    struct feed_event event;  /* seq 0: there are revisions, or nothing */
+    int64_t feed_id;          /* 0: there is nothing */
+    struct str shown_url;     /* by which the feed was subscribed */
+    int64_t skip_to;          /* nothing is to be delivered up to this seq: the position may move */
+    struct dead_letter *dead; /* not NULL: the one revision is a dead letter that is to be delivered
+                                 again */
+};
+
+/* Find it: at most `max` revisions. Nothing is found, too, when `sub` has changed since it was
+ * read; then a notice follows. Dead letters that are wanted come first. Arena. */
 enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_t max,
-                         struct arena *a, struct revision **out, size_t *n_out,
-                         struct str *shown_url, int64_t *skip_to, struct err *err) NODISCARD;
+                         struct arena *a, struct push_next *out, struct err *err) NODISCARD;
+
+/* The address of a feed and its title, which is null when it has none. RC_NOT_FOUND. Arena. */
+enum rc reader_feed_name(struct reader *r, int64_t feed_id, struct arena *a, struct str *url,
+                         struct str *title, struct err *err) NODISCARD;
+
+/* How much a subscription will still be given: revisions and events after its position, counted to
+ * LAG_MAX; and the time of the first one in microseconds, 0: there is none. */
+#define LAG_MAX 1000000
+struct sub_lag {
+    int64_t n;
+    int64_t first_at_us;
+};
+enum rc reader_lag(struct reader *r, const struct subscription *sub, struct sub_lag *out,
+                   struct err *err) NODISCARD;
+
+/* The settings of a subscription's sink: JSON, or null. SECRET: only for the notifier. Arena. */
+enum rc reader_sink_settings(struct reader *r, int64_t sub_id, struct arena *a, struct str *out,
+                             struct err *err) NODISCARD;
+
+/* The last deliveries of a subscription, newest first, at most `max`. Arena. */
+enum rc reader_deliveries(struct reader *r, int64_t sub_id, size_t max, struct arena *a,
+                          struct delivery_note **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* The dead letters of a subscription, oldest first. Arena. */
+enum rc reader_dead_letters(struct reader *r, int64_t sub_id, struct arena *a,
+                            struct dead_letter **out, size_t *n_out, struct err *err) NODISCARD;
 
 /* Call fn with the due time of each scheduled feed, for the start of the sweeper. REASON_PING: the
  * feed was not fetched since the ping. */

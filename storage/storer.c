@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/queue.h"
 #include "base/stats.h"
+#include "storage/sqlite/feed_events.h"
 #include "storage/sqlite/contents.h"
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/revisions.h"
@@ -82,7 +83,7 @@ static enum rc read_feed(struct db *db, int64_t id, const struct feed_row *saved
     struct feed_row row;
     struct str *aliases;
     size_t n_aliases;
-    int64_t last_seq;
+    int64_t last_seq, event_seq;
     int64_t content_at;
     enum rc rc = RC_OK;
 
@@ -96,6 +97,8 @@ static enum rc read_feed(struct db *db, int64_t id, const struct feed_row *saved
         rc = aliases_load(db, id, a, &aliases, &n_aliases, err);
     if (rc == RC_OK)
         rc = revisions_last(db, id, &last_seq, err);
+    if (rc == RC_OK)
+        rc = feed_events_last(db, id, &event_seq, err);
     if (rc != RC_OK)
         return rc;
     *out = (struct directory_feed){.brief = {.id = id,
@@ -117,7 +120,8 @@ static enum rc read_feed(struct db *db, int64_t id, const struct feed_row *saved
                                    .site_url = row.feed.site_url,
                                    .aliases = aliases,
                                    .n_aliases = n_aliases,
-                                   .last_seq = last_seq};
+                                   .last_seq = last_seq,
+                                   .event_seq = event_seq};
     return RC_OK;
 }
 
@@ -385,6 +389,7 @@ static void notify(struct storer *s, const struct news *news)
             .content_at =
                 news->feeds[i].brief.id == 0 ? TIME_UNKNOWN : news->feeds[i].brief.content_at,
             .first_seq = t->feeds[i].first_seq,
+            .has_event = t->feeds[i].has_event,
             .is_new = t->feeds[i].is_new,
             .is_pinged = t->feeds[i].is_pinged};
     for (size_t i = 0; i < s->n_listeners; i++)

@@ -122,6 +122,7 @@ void txn_fold(struct txn *t)
         }
         last->is_new |= f->is_new;
         last->is_pinged |= f->is_pinged;
+        last->has_event |= f->has_event;
         last->reload_keys |= f->reload_keys;
         if (f->row != NULL)
             last->row = f->row;

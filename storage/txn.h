@@ -18,6 +18,7 @@ struct txn_feed {
     bool is_new, is_pinged;
     int64_t merged_into; /* 0: it is still there */
     int64_t first_seq;   /* 0: no revisions */
+    bool has_event;      /* a feed_event was added */
     bool reload_keys;    /* its keys are to be read again */
     const struct feed_row
         *row;     /* the row as it was saved, in the operation's arena; NULL: not known */

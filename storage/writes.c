@@ -78,6 +78,7 @@ enum rc store_subscribe(struct store *s, const struct sub_request *req, store_do
     op->as.subscribe.endpoint = keep(op, req->endpoint);
     op->as.subscribe.endpoint_credential = keep(op, req->endpoint_credential);
     op->as.subscribe.sink = keep(op, req->sink);
+    op->as.subscribe.sink_settings = keep(op, req->sink_settings);
     op->as.subscribe.feeds = feeds;
     return hand_over(s, op);
 }
@@ -100,17 +101,60 @@ enum rc store_push_outcome(struct store *s, const struct push_outcome *o, store_
 
     op->as.push = *o;
     op->as.push.error = keep(op, o->error);
+    op->as.push.dead.uid = keep(op, o->dead.uid);
+    op->as.push.dead.answer = keep(op, o->dead.answer);
+    op->as.push.note.error = keep(op, o->note.error);
+    return hand_over(s, op);
+}
+
+enum rc store_change_sub(struct store *s, const struct sub_change *change, store_done_fn *done,
+                         void *ctx)
+{
+    struct op *op = op_new(OP_CHANGE_SUB, done, ctx);
+    struct sub_change *copy = &op->as.change_sub;
+
+    *copy = *change;
+    copy->endpoint = keep(op, change->endpoint);
+    copy->endpoint_credential = keep(op, change->endpoint_credential);
+    copy->sink_settings = keep(op, change->sink_settings);
+    copy->name = keep(op, change->name);
+    copy->folder = keep(op, change->folder);
     return hand_over(s, op);
 }
 
 enum rc store_resume(struct store *s, int64_t sub_id, int64_t position, store_done_fn *done,
                      void *ctx)
 {
-    struct op *op = op_new(OP_RESUME, done, ctx);
+    struct sub_change change = {.sub_id = sub_id,
+                                .has_state = true,
+                                .state = SUB_ACTIVE,
+                                .has_position = position >= 0,
+                                .position = position,
+                                .level = LEVEL_KEEP};
 
-    op->as.resume.sub_id = sub_id;
-    op->as.resume.position = position;
+    return store_change_sub(s, &change, done, ctx);
+}
+
+static enum rc change_dead(struct store *s, enum op_kind kind, int64_t sub_id, int64_t dead_id,
+                           store_done_fn *done, void *ctx)
+{
+    struct op *op = op_new(kind, done, ctx);
+
+    op->as.dead.sub_id = sub_id;
+    op->as.dead.id = dead_id;
     return hand_over(s, op);
+}
+
+enum rc store_dead_retry(struct store *s, int64_t sub_id, int64_t dead_id, store_done_fn *done,
+                         void *ctx)
+{
+    return change_dead(s, OP_DEAD_RETRY, sub_id, dead_id, done, ctx);
+}
+
+enum rc store_dead_drop(struct store *s, int64_t sub_id, int64_t dead_id, store_done_fn *done,
+                        void *ctx)
+{
+    return change_dead(s, OP_DEAD_DROP, sub_id, dead_id, done, ctx);
 }
 
 /* ---- outcomes ------------------------------------------------------------------------------- */

@@ -121,7 +121,8 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
     X(INT, content_failures, feed.content_failures)                                                \
     X(TIME, content_wait_at, feed.content_wait_at)                                                 \
     X(TEXT, cursor, feed.cursor)                                                                   \
-    X(INT, cursor_state, feed.cursor_state)
+    X(INT, cursor_state, feed.cursor_state)                                                        \
+    X(INT, is_broken, feed.is_broken)
 
 /* Columns that feeds_save() does not write, because they have statements of their own. The
  * exception is `version`, which feeds_save() writes as the last column. */
@@ -208,6 +209,22 @@ enum rc feeds_load(struct db *db, int64_t id, bool with_head, struct arena *a, s
     stmt_end(st);
     stats_inc(STAT_feed_loads_total);
     return with_head ? load_head(db, id, a, &out->feed, err) : RC_OK;
+}
+
+enum rc feeds_name(struct db *db, int64_t id, struct arena *a, struct str *url, struct str *title,
+                   struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err, "SELECT url, title FROM feeds WHERE id = ?1", "i", id);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    if (got == 0)
+        return err_set(err, RC_NOT_FOUND, "there is no feed %" PRId64, id);
+    *url = col_str(st, 0, a);
+    *title = col_str(st, 1, a);
+    stmt_end(st);
+    return RC_OK;
 }
 
 enum rc feeds_save(struct db *db, const struct feed_row *row, struct err *err)

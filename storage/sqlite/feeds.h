@@ -30,6 +30,10 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
 enum rc feeds_load(struct db *db, int64_t id, bool with_head, struct arena *a, struct feed_row *out,
                    struct err *err) NODISCARD;
 
+/* The URL of a feed and its title, which may be null. RC_NOT_FOUND. */
+enum rc feeds_name(struct db *db, int64_t id, struct arena *a, struct str *url, struct str *title,
+                   struct err *err) NODISCARD;
+
 /* Write back everything but id, URLs, credential, head, identity policy and the count of pings,
  * which have statements of their own. */
 enum rc feeds_save(struct db *db, const struct feed_row *row, struct err *err) NODISCARD;

@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "storage/sqlite/db_priv.h"
 
-#define SCHEMA_VERSION 10
+#define SCHEMA_VERSION 11
 
 static const char schema_sql[] = {
 #include "storage/schema.inc"
@@ -106,6 +106,36 @@ static const struct migration migrations[] = {
      "ALTER TABLE feeds ADD COLUMN cursor_state INTEGER NOT NULL DEFAULT 0;"
      "UPDATE feeds SET body_hash = NULL, etag = NULL, last_modified = NULL WHERE id IN"
      " (SELECT feed_id FROM heads WHERE head LIKE '%//fanout.org/protocol/atom%');"},
+    {10,
+     11, /* a delivery names the one before it: those before the migration ended at `position` */
+     "ALTER TABLE feeds ADD COLUMN is_broken INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE subscriptions ADD COLUMN sink_settings TEXT;"
+     "ALTER TABLE subscriptions ADD COLUMN events INTEGER NOT NULL DEFAULT 3;"
+     "ALTER TABLE subscriptions ADD COLUMN batch INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE subscriptions ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE subscriptions ADD COLUMN chain_seq INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE subscriptions ADD COLUMN chain_at_us INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE subscriptions ADD COLUMN n_calls INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE subscriptions ADD COLUMN refused_seq INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE subscriptions ADD COLUMN n_refusals INTEGER NOT NULL DEFAULT 0;"
+     "UPDATE subscriptions SET chain_seq = position, chain_at_us = coalesce((SELECT at_us FROM"
+     " revisions WHERE seq <= position ORDER BY seq DESC LIMIT 1), 0);"
+     "CREATE TABLE deliveries ( sub_id INTEGER NOT NULL REFERENCES subscriptions (id) ON "
+     "DELETE CASCADE, slot INTEGER NOT NULL, at_us INTEGER NOT NULL, n_try INTEGER NOT "
+     "NULL, n_entries INTEGER NOT NULL, first_seq INTEGER NOT NULL, first_at_us INTEGER "
+     "NOT NULL, last_seq INTEGER NOT NULL, last_at_us INTEGER NOT NULL, status INTEGER NOT NULL, "
+     "ms "
+     "INTEGER NOT NULL, verdict INTEGER NOT NULL, error TEXT, PRIMARY KEY (sub_id, slot) ) "
+     "STRICT, WITHOUT ROWID;"
+     "CREATE TABLE dead_letters ( id INTEGER PRIMARY KEY AUTOINCREMENT, sub_id INTEGER NOT "
+     "NULL REFERENCES subscriptions (id) ON DELETE CASCADE, seq INTEGER NOT NULL, at_us "
+     "INTEGER NOT NULL, uid TEXT NOT NULL, at INTEGER NOT NULL, status INTEGER NOT NULL, answer "
+     "TEXT NOT NULL, wanted INTEGER NOT NULL DEFAULT 0 ) STRICT;"
+     "CREATE INDEX dead_letters_sub ON dead_letters (sub_id, wanted, id);"
+     "CREATE TABLE feed_events ( seq INTEGER PRIMARY KEY, feed_id INTEGER NOT NULL "
+     "REFERENCES feeds (id) ON DELETE CASCADE, at_us INTEGER NOT NULL, kind INTEGER NOT "
+     "NULL, detail TEXT ) STRICT;"
+     "CREATE INDEX feed_events_feed ON feed_events (feed_id, seq);"},
 };
 
 static enum rc set_version(struct db *db, int version, struct err *err)

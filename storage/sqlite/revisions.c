@@ -125,26 +125,28 @@ enum rc revisions_load(struct db *db, int64_t seq, bool with_overlay, struct are
 
 /* ---- pushes ---------------------------------------------------------------------------------- */
 
-_Static_assert(REV_NEW < 2 && REV_CHANGED < 2 && REV_DELETED == 2,
-               "a number in the next statement");
+_Static_assert(SUB_NEW == 1 << REV_NEW && SUB_CHANGED == 1 << REV_CHANGED &&
+                   SUB_DELETED == 1 << REV_DELETED,
+               "the next statement looks for the bit of a kind");
 #define PUSHED                                                                                     \
-    " FROM revisions INDEXED BY revisions_feed WHERE feed_id = ?1 AND seq > ?2 AND kind < 2"       \
-    " AND (initial = 0 OR ?3) ORDER BY seq"
+    " FROM revisions INDEXED BY revisions_feed WHERE feed_id = ?1 AND seq > ?2"                    \
+    " AND (1 << kind) & ?3 AND (initial = 0 OR ?4) ORDER BY seq"
 
-enum rc push_first(struct db *db, int64_t feed_id, int64_t after, bool with_initial, int64_t *seq,
+enum rc push_first(struct db *db, int64_t feed_id, const struct subscription *sub, int64_t *seq,
                    struct err *err)
 {
     return stmt_number(db,
-                       stmt_start(db, err, "SELECT seq" PUSHED " LIMIT 1", "iii", feed_id, after,
-                                  (int64_t)with_initial),
+                       stmt_start(db, err, "SELECT seq" PUSHED " LIMIT 1", "iiii", feed_id,
+                                  sub->position, (int64_t)sub->events, (int64_t)sub->with_initial),
                        seq, err);
 }
 
-enum rc push_batch(struct db *db, int64_t feed_id, int64_t first, bool with_initial, size_t max,
-                   int64_t *seqs, size_t *n_out, struct err *err)
+enum rc push_batch(struct db *db, int64_t feed_id, const struct subscription *sub, int64_t first,
+                   size_t max, int64_t *seqs, size_t *n_out, struct err *err)
 {
-    sqlite3_stmt *st = stmt_start(db, err, "SELECT seq, batch" PUSHED " LIMIT ?4", "iiii", feed_id,
-                                  first - 1, (int64_t)with_initial, (int64_t)max);
+    sqlite3_stmt *st =
+        stmt_start(db, err, "SELECT seq, batch" PUSHED " LIMIT ?5", "iiiii", feed_id, first - 1,
+                   (int64_t)sub->events, (int64_t)sub->with_initial, (int64_t)max);
     int64_t batch = 0;
     size_t n = 0;
     int got = -1;
@@ -163,6 +165,26 @@ enum rc push_batch(struct db *db, int64_t feed_id, int64_t first, bool with_init
         return RC_IO;
     *n_out = n;
     return RC_OK;
+}
+
+enum rc push_count(struct db *db, int64_t feed_id, const struct subscription *sub, int64_t max,
+                   int64_t *n, struct err *err)
+{
+    return stmt_number(db,
+                       stmt_start(db, err, "SELECT count(*) FROM (SELECT seq" PUSHED " LIMIT ?5)",
+                                  "iiiii", feed_id, sub->position, (int64_t)sub->events,
+                                  (int64_t)sub->with_initial, max),
+                       n, err);
+}
+
+enum rc revisions_time_before(struct db *db, int64_t seq, int64_t *at_us, struct err *err)
+{
+    return stmt_number(db,
+                       stmt_start(db, err,
+                                  "SELECT at_us FROM revisions WHERE seq <= ?1 ORDER BY seq DESC"
+                                  " LIMIT 1",
+                                  "i", seq),
+                       at_us, err);
 }
 
 /* A binary search by seq. It works because times grow with the seq; missing seqs do not matter. */

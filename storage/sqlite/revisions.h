@@ -36,14 +36,22 @@ enum rc revisions_shown_at(struct db *db, int64_t seq, int64_t *at, struct err *
 enum rc revisions_at(struct db *db, int64_t at_us, int64_t last, int64_t *seq,
                      struct err *err) NODISCARD;
 
-/* The first revision of a feed after position `after` that is to be pushed; *seq is 0 when there is
- * none. */
-enum rc push_first(struct db *db, int64_t feed_id, int64_t after, bool with_initial, int64_t *seq,
+/* The first revision of a feed that is to be pushed to a subscription, of which position, events
+ * and with_initial count; *seq is 0 when there is none. */
+enum rc push_first(struct db *db, int64_t feed_id, const struct subscription *sub, int64_t *seq,
                    struct err *err) NODISCARD;
 
-/* The revision `first`, and the revisions of the same batch that follow it, at most `max`. */
-enum rc push_batch(struct db *db, int64_t feed_id, int64_t first, bool with_initial, size_t max,
-                   int64_t *seqs, size_t *n_out, struct err *err) NODISCARD;
+/* The revision `first`, and those of the same batch that follow it, at most `max`. */
+enum rc push_batch(struct db *db, int64_t feed_id, const struct subscription *sub, int64_t first,
+                   size_t max, int64_t *seqs, size_t *n_out, struct err *err) NODISCARD;
+
+/* How many are to be pushed, counted to `max`. */
+enum rc push_count(struct db *db, int64_t feed_id, const struct subscription *sub, int64_t max,
+                   int64_t *n, struct err *err) NODISCARD;
+
+/* The event time of the last revision at or before `seq`; 0: there is none. */
+enum rc revisions_time_before(struct db *db, int64_t seq, int64_t *at_us,
+                              struct err *err) NODISCARD;
 
 /* Give all entries of feed `from` and their revisions to feed `to`; where both have an entry, the
  * one of `to` stays. *n_entries, *n_items: how many `to` has then, without and with deleted ones.

@@ -7,15 +7,16 @@
 #include "storage/sqlite/fields.h"
 
 enum rc subs_insert(struct db *db, struct subscription *sub, struct str endpoint_credential,
-                    struct err *err)
+                    struct str sink_settings, struct err *err)
 {
     enum rc rc =
         stmt_run(db, err,
-                 "INSERT INTO subscriptions (endpoint, endpoint_credential, sink, state,"
-                 " position, with_initial, created_at)"
-                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                 "sseiiii", sub->endpoint, endpoint_credential, sub->sink, (int64_t)sub->state,
-                 sub->position, (int64_t)sub->with_initial, sub->created_at);
+                 "INSERT INTO subscriptions (endpoint, endpoint_credential, sink, sink_settings,"
+                 " state, events, batch, position, chain_seq, chain_at_us, with_initial,"
+                 " created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                 "ssesiiiiiiii", sub->endpoint, endpoint_credential, sub->sink, sink_settings,
+                 (int64_t)sub->state, (int64_t)sub->events, (int64_t)sub->batch, sub->position,
+                 sub->chain.seq, sub->chain.at_us, (int64_t)sub->with_initial, sub->created_at);
 
     if (rc == RC_OK)
         sub->id = stmt_rowid(db);
@@ -50,20 +51,28 @@ static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena 
 
 /* Columns that subs_save() writes. It writes `last_error`, too, as the last column. */
 #define SAVED(X)                                                                                   \
+    X(TEXT, endpoint, endpoint)                                                                    \
     X(INT, state, state)                                                                           \
+    X(INT, events, events)                                                                         \
+    X(INT, batch, batch)                                                                           \
     X(INT, position, position)                                                                     \
+    X(INT, generation, generation)                                                                 \
+    X(INT, chain_seq, chain.seq)                                                                   \
+    X(INT, chain_at_us, chain.at_us)                                                               \
+    X(INT, with_initial, with_initial)                                                             \
     X(TIME, next_try_at, next_try_at)                                                              \
     X(TIME, failing_since, failing_since)                                                          \
     X(INT, n_failures, n_failures)                                                                 \
     X(INT, n_delivered, n_delivered)                                                               \
-    X(INT, n_faults, n_faults)
+    X(INT, n_faults, n_faults)                                                                     \
+    X(INT, n_calls, n_calls)                                                                       \
+    X(INT, refused_seq, refused_seq)                                                               \
+    X(INT, n_refusals, n_refusals)
 
 /* Columns that do not change after subs_insert(). */
 #define READ_ONLY(X)                                                                               \
     X(INT, id, id)                                                                                 \
-    X(TEXT, endpoint, endpoint)                                                                    \
     X(TEXT, sink, sink)                                                                            \
-    X(INT, with_initial, with_initial)                                                             \
     X(INT, created_at, created_at)
 
 static void read_row(sqlite3_stmt *st, struct arena *a, struct subscription *row)
@@ -113,11 +122,17 @@ enum rc subs_set_credential(struct db *db, int64_t id, struct str credential, st
                     "is", id, credential);
 }
 
-enum rc subs_credential(struct db *db, int64_t id, struct arena *a, struct str *out,
-                        struct err *err)
+enum rc subs_set_settings(struct db *db, int64_t id, struct str settings, struct err *err)
 {
-    sqlite3_stmt *st =
-        stmt_start(db, err, "SELECT endpoint_credential FROM subscriptions WHERE id = ?1", "i", id);
+    return stmt_run(db, err, "UPDATE subscriptions SET sink_settings = ?2 WHERE id = ?1", "is", id,
+                    settings);
+}
+
+/* One text column of a subscription. */
+static enum rc read_text(struct db *db, const char *sql, int64_t id, struct arena *a,
+                         struct str *out, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err, sql, "i", id);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
     if (got < 0)
@@ -127,6 +142,18 @@ enum rc subs_credential(struct db *db, int64_t id, struct arena *a, struct str *
     *out = col_str(st, 0, a);
     stmt_end(st);
     return RC_OK;
+}
+
+enum rc subs_credential(struct db *db, int64_t id, struct arena *a, struct str *out,
+                        struct err *err)
+{
+    return read_text(db, "SELECT endpoint_credential FROM subscriptions WHERE id = ?1", id, a, out,
+                     err);
+}
+
+enum rc subs_settings(struct db *db, int64_t id, struct arena *a, struct str *out, struct err *err)
+{
+    return read_text(db, "SELECT sink_settings FROM subscriptions WHERE id = ?1", id, a, out, err);
 }
 
 /* Collect the first column of all rows. */
@@ -175,6 +202,15 @@ enum rc sub_feeds_add(struct db *db, int64_t sub_id, size_t index, const struct 
                     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
                     "iiiesss", sub_id, feed->feed_id, (int64_t)index, feed->url, feed->name,
                     feed->folder, feed->category);
+}
+
+enum rc sub_feeds_rename(struct db *db, int64_t sub_id, struct str name, struct str folder,
+                         struct err *err)
+{
+    return stmt_run(db, err,
+                    "UPDATE sub_feeds SET name = nullif(coalesce(?2, name), ''),"
+                    " folder = nullif(coalesce(?3, folder), '') WHERE sub_id = ?1",
+                    "iss", sub_id, name, folder);
 }
 
 enum rc sub_feeds_drop(struct db *db, int64_t sub_id, int64_t feed_id, struct err *err)

@@ -98,7 +98,8 @@ void world_init(struct world *w, bool refusing)
                                 .timeout_ms = 30000,
                                 .first_retry_ms = 20,
                                 .max_retry_ms = 100,
-                                .suspend_after_s = 3600}};
+                                .suspend_after_s = 3600,
+                                .max_refusals = 3}};
     snprintf(w->dir, sizeof w->dir, "%s/feedmill-test-XXXXXX",
              getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
     ASSERT(mkdtemp(w->dir) != NULL);

@@ -198,6 +198,43 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
+/* What a file of schema 11 has and one of schema 10 has not. */
+#define FROM_11_TO_10                                                                              \
+    "ALTER TABLE feeds DROP COLUMN is_broken;"                                                     \
+    "ALTER TABLE subscriptions DROP COLUMN sink_settings;"                                         \
+    "ALTER TABLE subscriptions DROP COLUMN events;"                                                \
+    "ALTER TABLE subscriptions DROP COLUMN batch;"                                                 \
+    "ALTER TABLE subscriptions DROP COLUMN generation;"                                            \
+    "ALTER TABLE subscriptions DROP COLUMN chain_seq;"                                             \
+    "ALTER TABLE subscriptions DROP COLUMN chain_at_us;"                                           \
+    "ALTER TABLE subscriptions DROP COLUMN n_calls;"                                               \
+    "ALTER TABLE subscriptions DROP COLUMN refused_seq;"                                           \
+    "ALTER TABLE subscriptions DROP COLUMN n_refusals;"                                            \
+    "DROP TABLE deliveries; DROP TABLE dead_letters; DROP TABLE feed_events;"
+
+/* DELIV-10: the first delivery after the migration names the position as the end of the one before
+ */
+static void test_open__positions_of_an_older_schema_begin_the_chain(void **state)
+{
+    struct fixture *f = *state;
+    struct subscription *sub;
+
+    fixture_close(f);
+    run_sql(f->path, FROM_11_TO_10
+            "PRAGMA user_version = 10;"
+            "INSERT INTO feeds (id, url, version) VALUES (1, 'http://a/', 1);"
+            "INSERT INTO revisions (seq, entry_id, feed_id, batch, kind, initial, at_us, sort_at,"
+            " doc, ext) VALUES (3, 1, 1, 3, 0, 0, 333, 0, '{}', '');"
+            "INSERT INTO subscriptions (id, endpoint, sink, position, created_at)"
+            " VALUES (5, 'http://e/', 'xmlrpc', 4, 0);");
+    fixture_open(f);
+    assert_int_equal(RC_OK, reader_sub(f->reader, 5, &f->arena, &sub, NULL));
+    assert_int_equal(4, sub->chain.seq);
+    assert_int_equal(333, sub->chain.at_us);
+    assert_int_equal(SUB_EVENTS_DEFAULT, sub->events);
+    assert_int_equal(0, sub->batch);
+}
+
 /* A Smart Feed that was stored as an ordinary one is read whole, which shows its cursor; others are
  * not fetched for it. */
 static void test_open__streams_of_an_older_schema_are_read_again(void **state)
@@ -208,7 +245,7 @@ static void test_open__streams_of_an_older_schema_are_read_again(void **state)
 
     fixture_close(f);
     run_sql(
-        f->path,
+        f->path, FROM_11_TO_10
         "ALTER TABLE feeds DROP COLUMN cursor; ALTER TABLE feeds DROP COLUMN cursor_state;"
         "PRAGMA user_version = 9;"
         "INSERT INTO feeds (id, url, version, etag, fetched) VALUES (1, 'http://a/', 1, 'x', 1),"
@@ -293,6 +330,7 @@ int main(void)
         T(the_first_schema_is_brought_up_to_date),
         T(the_second_schema_is_brought_up_to_date),
         T(streams_of_an_older_schema_are_read_again),
+        T(positions_of_an_older_schema_begin_the_chain),
         T(no_such_directory),
         T(bad_memcached_address),
         T(migrations),

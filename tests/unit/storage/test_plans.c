@@ -71,7 +71,13 @@ static void write_everything(struct fixture *f)
     struct feed_ref ref = {.url = url};
     struct sub_request req = {
         .sink = STR("xmlrpc"), .feeds = &ref, .n_feeds = 1, .level = 1, .endpoint = url};
-    struct push_outcome push = {.position = 1, .next_try_at = TIME_UNKNOWN};
+    struct push_outcome push = {.position = 1,
+                                .next_try_at = TIME_UNKNOWN,
+                                .is_dead = true,
+                                .dead = {.at = {1, 1}, .uid = STR("u"), .answer = STR("no")},
+                                .has_note = true,
+                                .note = {.at_us = 1}};
+    struct sub_change rename = {.name = STR("n"), .level = LEVEL_KEEP};
     struct poll_outcome o = outcome(id, c, 2);
     struct content_outcome content = {
         .feed_id = id, .entry_id = 1, .seq = 1, .answer = ANSWER_GONE, .n_forms = 1};
@@ -92,9 +98,14 @@ static void write_everything(struct fixture *f)
     store_changes(f, id, &edit, 1);
     store_changes(f, id, &gone, 1);
     WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
-    push.sub_id = a.res.id;
+    push.sub_id = push.dead.sub_id = rename.sub_id = a.res.id;
+    WRITE(a, store_push_outcome(f->store, &push, on_answer, &a));
+    push.dead.id = 1;
     WRITE(a, store_push_outcome(f->store, &push, on_answer, &a));
     WRITE(a, store_resume(f->store, push.sub_id, 0, on_answer, &a));
+    WRITE(a, store_change_sub(f->store, &rename, on_answer, &a));
+    WRITE(a, store_dead_retry(f->store, push.sub_id, 0, on_answer, &a));
+    WRITE(a, store_dead_drop(f->store, push.sub_id, 0, on_answer, &a));
     store_touch(f->store, &id, 1);
     ref.url = STR("http://moved.example/");
     WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
@@ -126,7 +137,10 @@ static void read_everything(struct fixture *f)
     int64_t key = 4;
     struct feed *feeds;
     struct subscription *subs;
-    struct revision *rows;
+    struct delivery_note *notes;
+    struct dead_letter *dead;
+    struct push_next next;
+    struct sub_lag lag;
     size_t n, i;
 
     directory_lock(f->store->dir);
@@ -143,8 +157,14 @@ static void read_everything(struct fixture *f)
     assert_int_equal(RC_OK, reader_subs(f->reader, NULL, 0, &f->arena, &subs, &n, NULL));
     assert_true(n > 0);
     subs[0].position = 0;
-    assert_int_equal(
-        RC_OK, reader_next_push(f->reader, &subs[0], 9, &f->arena, &rows, &n, &text, &seq, NULL));
+    subs[0].events |= SUB_FEED;
+    assert_int_equal(RC_OK, reader_next_push(f->reader, &subs[0], 9, &f->arena, &next, NULL));
+    assert_int_equal(RC_OK, reader_lag(f->reader, &subs[0], &lag, NULL));
+    assert_int_equal(RC_OK,
+                     reader_deliveries(f->reader, subs[0].id, 9, &f->arena, &notes, &n, NULL));
+    assert_int_equal(RC_OK, reader_dead_letters(f->reader, subs[0].id, &f->arena, &dead, &n, NULL));
+    assert_int_equal(RC_OK, reader_sink_settings(f->reader, subs[0].id, &f->arena, &text, NULL));
+    assert_int_equal(RC_OK, reader_feed_name(f->reader, id, &f->arena, &text, &text, NULL));
     assert_int_equal(RC_OK,
                      reader_endpoint_credential(f->reader, subs[0].id, &f->arena, &text, NULL));
     assert_int_equal(RC_OK,

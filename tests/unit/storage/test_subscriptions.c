@@ -48,22 +48,24 @@ static const char *push(struct fixture *f, int64_t id, size_t max)
 {
     struct subscription *sub = sub_at(f, id);
     struct push_outcome o = {.sub_id = id,
-                             .from_position = sub->position,
+                             .generation = sub->generation,
                              .next_try_at = TIME_UNKNOWN,
                              .state = sub->state};
-    struct revision *rows;
-    struct str url;
     const char *text = "";
-    int64_t skip_to;
+    struct push_next next;
     struct answer a;
-    size_t n, i;
+    size_t i;
 
-    assert_int_equal(
-        RC_OK, reader_next_push(f->reader, sub, max, &f->arena, &rows, &n, &url, &skip_to, NULL));
-    for (i = 0; i < n; i++)
-        text = arena_printf(&f->arena, "%s%s%.*s", text, i == 0 ? "" : " ", STR_ARG(rows[i].title));
-    o.position = n > 0 ? rows[n - 1].seq : skip_to;
-    o.n_entries = (int64_t)n;
+    assert_int_equal(RC_OK, reader_next_push(f->reader, sub, max, &f->arena, &next, NULL));
+    for (i = 0; i < next.n; i++)
+        text = arena_printf(&f->arena, "%s%s%.*s", text, i == 0 ? "" : " ",
+                            STR_ARG(next.revisions[i].title));
+    o.position = next.skip_to;
+    if (next.n > 0) {
+        o.position = next.revisions[next.n - 1].seq;
+        o.chain = (struct log_mark){o.position, next.revisions[next.n - 1].at_us};
+    }
+    o.n_entries = (int64_t)next.n;
     assert_true(o.position >= sub->position);
     WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
     return text;
@@ -192,10 +194,7 @@ static void test_subscriptions__pushes(void **state)
                                 .doc = STR(""),
                                 .published_at = TIME_UNKNOWN,
                                 .updated_at = TIME_UNKNOWN};
-    struct revision *rows;
-    struct str url;
-    int64_t skip_to;
-    size_t n;
+    struct push_next next;
 
     store_changes(f, a, NULL, 0); /* the first document is empty: all that follows is news */
     store_changes(f, b, NULL, 0);
@@ -203,10 +202,10 @@ static void test_subscriptions__pushes(void **state)
     store_changes(f, b, &two, 1);
     store_changes(f, a, three, 2);
     store_changes(f, a, &gone, 1); /* PUSH-17 */
-    assert_int_equal(RC_OK, reader_next_push(f->reader, sub_at(f, sub), 10, &f->arena, &rows, &n,
-                                             &url, &skip_to, NULL));
-    assert_int_equal(2, n);
-    assert_true(str_eqz(url, "HTTP://a.example/f"));
+    assert_int_equal(RC_OK,
+                     reader_next_push(f->reader, sub_at(f, sub), 10, &f->arena, &next, NULL));
+    assert_int_equal(2, next.n);
+    assert_true(str_eqz(next.shown_url, "HTTP://a.example/f"));
     assert_string_equal("a1 a2", push(f, sub, 10));
     assert_string_equal("b1", push(f, sub, 10));
     assert_string_equal("edit", push(f, sub, 1));
@@ -260,11 +259,8 @@ static void test_subscriptions__a_position_set_meanwhile_stays(void **state)
     struct fixture *f = *state;
     struct sub_request req = request(1);
     int64_t sub = subscribe(f, &req);
-    struct push_outcome o = {.sub_id = sub,
-                             .from_position = 7,
-                             .position = 9,
-                             .n_entries = 2,
-                             .next_try_at = TIME_UNKNOWN};
+    struct push_outcome o = {
+        .sub_id = sub, .generation = 1, .position = 9, .n_entries = 2, .next_try_at = TIME_UNKNOWN};
     struct answer a;
 
     WRITE(a, store_resume(f->store, sub, 7, on_answer, &a)); /* the push begins here */
@@ -273,7 +269,7 @@ static void test_subscriptions__a_position_set_meanwhile_stays(void **state)
     assert_int_equal(RC_OK, a.rc);
     assert_int_equal(3, sub_at(f, sub)->position);
     assert_int_equal(2, sub_at(f, sub)->n_delivered);
-    o.from_position = 3;
+    o.generation = 2;
     WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
     assert_int_equal(9, sub_at(f, sub)->position);
 }
@@ -405,14 +401,12 @@ static void test_subscriptions__merge_behind_a_turn(void **state)
     struct fixture *f = *state;
     struct sub_request req = request(2);
     int64_t id = subscribe(f, &req), a_id = feed_id(f, "http://a.example/f");
-    int64_t b_id = feed_id(f, "http://b.example/f"), skip_to = -1;
+    int64_t b_id = feed_id(f, "http://b.example/f");
     struct entry_change one = change(f, "1", "one", 100), two = change(f, "2", "two", 200);
     struct subscription *sub;
     struct poll_outcome o;
-    struct revision *rows;
     struct answer a;
-    struct str url;
-    size_t n;
+    struct push_next next;
 
     store_changes(f, a_id, NULL, 0);
     store_changes(f, b_id, NULL, 0);
@@ -424,10 +418,9 @@ static void test_subscriptions__merge_behind_a_turn(void **state)
     WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     assert_int_equal(feed_id(f, "http://c.example/f"), a.res.id);
     store_changes(f, b_id, &two, 1);
-    assert_int_equal(
-        RC_OK, reader_next_push(f->reader, sub, 10, &f->arena, &rows, &n, &url, &skip_to, NULL));
-    assert_int_equal(0, n);
-    assert_int_equal(sub->position, skip_to);
+    assert_int_equal(RC_OK, reader_next_push(f->reader, sub, 10, &f->arena, &next, NULL));
+    assert_int_equal(0, next.n);
+    assert_int_equal(sub->position, next.skip_to);
     assert_string_equal("one", push(f, id, 10)); /* read again */
     assert_string_equal("two", push(f, id, 10));
 }

@@ -1,0 +1,103 @@
+/* storage/apply_push.c - what became of deliveries: positions, failures, the delivery log, dead
+ * letters. */
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "storage/apply_parts.h"
+#include "storage/sqlite/deliveries.h"
+#include "storage/sqlite/subscriptions.h"
+
+/* Position and chain, as far as nobody has set them since. */
+static void move(const struct push_outcome *o, struct subscription *sub)
+{
+    if (o->chain.seq != 0) /* it was delivered, wherever the position is now */
+        sub->chain = o->chain;
+    if (sub->generation != o->generation)
+        return;
+    if (o->position != 0)
+        sub->position = o->position;
+    sub->refused_seq = o->refused_seq;
+    sub->n_refusals = o->n_refusals;
+}
+
+/* State and failures. */
+static void count(const struct push_outcome *o, struct subscription *sub)
+{
+    if (sub->state != SUB_PAUSED)
+        sub->state = o->state;
+    sub->next_try_at = o->next_try_at;
+    sub->n_delivered += o->n_entries;
+    sub->n_faults += o->fault;
+    if (o->failed) {
+        sub->n_failures++;
+        if (sub->failing_since == TIME_UNKNOWN)
+            sub->failing_since = clock_now_s();
+    } else {
+        sub->n_failures = 0;
+        sub->failing_since = TIME_UNKNOWN;
+    }
+    sub->last_error = o->error;
+}
+
+static enum rc keep_dead(struct txn *t, const struct push_outcome *o, struct err *err)
+{
+    int64_t n;
+
+    if (o->dead.id == 0)
+        return o->is_dead ? dead_add(t->db, &o->dead, err) : RC_OK;
+    if (o->is_dead)
+        return dead_refused(t->db, &o->dead, err);
+    return o->failed ? RC_OK : dead_drop(t->db, o->sub_id, o->dead.id, &n, err);
+}
+
+enum rc apply_push_outcome(struct txn *t, struct op *op)
+{
+    const struct push_outcome *o = &op->as.push;
+    struct subscription sub;
+    enum sub_state before;
+    enum rc rc = subs_load(t->db, o->sub_id, false, &op->arena, &sub, &op->err);
+
+    op->result.id = o->sub_id;
+    if (rc == RC_OK && o->ended)
+        return apply_sub_end(t, sub.id, STR_NULL, &op->arena, &op->err);
+    if (rc != RC_OK)
+        return rc;
+    before = sub.state;
+    move(o, &sub);
+    count(o, &sub);
+    if (sub.state != before)
+        txn_sub(t, sub.id);
+    rc = keep_dead(t, o, &op->err);
+    if (rc == RC_OK && o->has_note)
+        rc = deliveries_add(t->db, sub.id, sub.n_calls++, &o->note, &op->err);
+    return rc == RC_OK ? subs_save(t->db, &sub, &op->err) : rc;
+}
+
+/* ---- dead letters ---------------------------------------------------------------------------- */
+
+typedef enum rc dead_fn(struct db *db, int64_t sub_id, int64_t id, int64_t *n, struct err *err);
+
+static enum rc change_dead(struct txn *t, struct op *op, dead_fn *fn)
+{
+    int64_t sub_id = op->as.dead.sub_id, id = op->as.dead.id, n = 0;
+    struct subscription sub;
+    enum rc rc = subs_load(t->db, sub_id, false, &op->arena, &sub, &op->err);
+
+    if (rc == RC_OK)
+        rc = fn(t->db, sub_id, id, &n, &op->err);
+    if (rc == RC_OK && n == 0 && id != 0)
+        return err_set(&op->err, RC_NOT_FOUND,
+                       "subscription %" PRId64 " has no dead letter %" PRId64, sub_id, id);
+    txn_sub(t, sub_id);
+    return rc == RC_OK ? apply_show_sub(t, op, sub_id) : rc;
+}
+
+enum rc apply_dead_retry(struct txn *t, struct op *op)
+{
+    return change_dead(t, op, dead_want);
+}
+
+enum rc apply_dead_drop(struct txn *t, struct op *op)
+{
+    return change_dead(t, op, dead_drop);
+}

@@ -1,0 +1,197 @@
+/* storage/pushes.c - the reading calls of store.h about subscriptions: what comes next, how far
+ * they lag, and what became of their deliveries. */
+#include "storage/sqlite/deliveries.h"
+#include "storage/sqlite/feed_events.h"
+#include "storage/sqlite/feeds.h"
+#include "storage/sqlite/revisions.h"
+#include "storage/sqlite/subscriptions.h"
+#include "storage/store_priv.h"
+
+/* What comes next of one feed: its first revision, or its first event. */
+static enum rc next_of_feed(struct reader *r, const struct subscription *sub, int64_t feed_id,
+                            struct arena *a, int64_t *first, struct feed_event *event,
+                            struct err *err)
+{
+    enum rc rc = push_first(r->db, feed_id, sub, first, err);
+
+    *event = (struct feed_event){.seq = 0};
+    if (rc == RC_OK && (sub->events & SUB_FEED) != 0)
+        rc = feed_events_next(r->db, feed_id, sub->position, a, event, err);
+    if (event->seq != 0 && *first != 0 && event->seq > *first)
+        event->seq = 0;
+    else if (event->seq != 0)
+        *first = event->seq;
+    return rc;
+}
+
+/* Find the feed of the subscription that comes next, as its index in sub->feeds. Most feeds have no
+ * news; for them a look at the directory is enough. *stale: since the subscription was read, one of
+ * its feeds has become part of another feed, which now has what is to be delivered. */
+static enum rc next_feed(struct reader *r, const struct subscription *sub, struct arena *a,
+                         size_t *feed, int64_t *first, struct feed_event *event, bool *stale,
+                         struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    size_t *with_news = ARENA_ARRAY(&scratch, size_t, sub->n_feeds + 1);
+    struct feed_event ev;
+    int64_t seq;
+    enum rc rc;
+    size_t n;
+
+    *first = 0;
+    *stale =
+        !directory_with_news(r->store->dir, sub->feeds, sub->n_feeds, sub->position, with_news, &n);
+    for (size_t i = 0; i < n && !*stale; i++) {
+        rc = next_of_feed(r, sub, sub->feeds[with_news[i]].feed_id, a, &seq, &ev, err);
+        if (rc != RC_OK)
+            return rc;
+        if (seq != 0 && (*first == 0 || seq < *first)) {
+            *first = seq;
+            *event = ev;
+            *feed = with_news[i];
+        }
+    }
+    return RC_OK;
+}
+
+/* By which URL was this feed subscribed? */
+static struct str shown_url(const struct subscription *sub, int64_t feed_id, struct arena *a)
+{
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        if (sub->feeds[i].feed_id == feed_id)
+            return str_dup(a, sub->feeds[i].url);
+    return STR_NULL;
+}
+
+static enum rc load_push(struct reader *r, const struct subscription *sub, int64_t first,
+                         size_t max, struct arena *a, struct push_next *out, struct err *err)
+{
+    int64_t *seqs = ARENA_ARRAY(a, int64_t, max + 1);
+    size_t n;
+    enum rc rc = push_batch(r->db, out->feed_id, sub, first, max, seqs, &n, err);
+
+    return rc == RC_OK ? retriever_rows(r, seqs, n, false, a, &out->revisions, &out->n, err) : rc;
+}
+
+/* The first dead letter that is wanted, if any. */
+static enum rc next_dead(struct reader *r, const struct subscription *sub, struct arena *a,
+                         struct push_next *out, struct err *err)
+{
+    struct dead_letter *dead;
+    struct revision *rev = ARENA_NEW(a, struct revision);
+    size_t n;
+    enum rc rc = dead_of(r->db, sub->id, true, 1, a, &dead, &n, err);
+
+    if (rc != RC_OK || n == 0)
+        return rc;
+    rc = revisions_load(r->db, dead->at.seq, true, a, rev, err);
+    if (rc != RC_OK)
+        return rc == RC_NOT_FOUND ? RC_OK : rc; /* the log has it no more */
+    out->dead = dead;
+    out->revisions = rev;
+    out->n = 1;
+    out->feed_id = rev->feed_id;
+    out->shown_url = shown_url(sub, rev->feed_id, a);
+    return RC_OK;
+}
+
+static enum rc next_news(struct reader *r, const struct subscription *sub, int64_t last, size_t max,
+                         struct arena *a, struct push_next *out, struct err *err)
+{
+    int64_t first = 0;
+    size_t feed = 0;
+    bool stale;
+    enum rc rc = next_feed(r, sub, a, &feed, &first, &out->event, &stale, err);
+
+    if (rc != RC_OK)
+        return rc;
+    if (first == 0) {
+        out->skip_to = last > sub->position && !stale ? last : sub->position;
+        return RC_OK;
+    }
+    out->skip_to = first - 1;
+    out->feed_id = sub->feeds[feed].feed_id;
+    out->shown_url = shown_url(sub, out->feed_id, a);
+    return out->event.seq == 0 ? load_push(r, sub, first, max, a, out, err) : RC_OK;
+}
+
+enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_t max,
+                         struct arena *a, struct push_next *out, struct err *err)
+{
+    int64_t last = directory_last_seq(r->store->dir); /* before any other look */
+    enum rc rc = db_snapshot(r->db, err);
+
+    *out = (struct push_next){.skip_to = sub->position};
+    if (rc != RC_OK)
+        return rc;
+    rc = next_dead(r, sub, a, out, err);
+    if (rc == RC_OK && out->dead == NULL)
+        rc = next_news(r, sub, last, max, a, out, err);
+    db_snapshot_end(r->db);
+    return rc;
+}
+
+/* What one feed adds to the lag. */
+static enum rc lag_of_feed(struct reader *r, const struct subscription *sub, int64_t feed_id,
+                           struct arena *a, struct sub_lag *out, struct err *err)
+{
+    struct feed_event event;
+    int64_t first, more = 0, at_us = 0;
+    enum rc rc = next_of_feed(r, sub, feed_id, a, &first, &event, err);
+
+    if (rc != RC_OK || first == 0)
+        return rc;
+    rc = push_count(r->db, feed_id, sub, LAG_MAX - out->n, &more, err);
+    out->n += more;
+    if (rc == RC_OK && (sub->events & SUB_FEED) != 0)
+        rc = feed_events_count(r->db, feed_id, sub->position, &out->n, err);
+    if (rc == RC_OK && event.seq != 0)
+        at_us = event.at_us;
+    else if (rc == RC_OK)
+        rc = revisions_time(r->db, first, &at_us, err);
+    if (at_us != 0 && (out->first_at_us == 0 || at_us < out->first_at_us))
+        out->first_at_us = at_us;
+    return rc;
+}
+
+enum rc reader_lag(struct reader *r, const struct subscription *sub, struct sub_lag *out,
+                   struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    size_t *with_news = ARENA_ARRAY(&scratch, size_t, sub->n_feeds + 1);
+    size_t n;
+    enum rc rc = db_snapshot(r->db, err);
+
+    *out = (struct sub_lag){.n = 0};
+    if (rc != RC_OK)
+        return rc;
+    directory_with_news(r->store->dir, sub->feeds, sub->n_feeds, sub->position, with_news, &n);
+    for (size_t i = 0; i < n && rc == RC_OK && out->n < LAG_MAX; i++)
+        rc = lag_of_feed(r, sub, sub->feeds[with_news[i]].feed_id, &scratch, out, err);
+    db_snapshot_end(r->db);
+    return rc;
+}
+
+enum rc reader_feed_name(struct reader *r, int64_t feed_id, struct arena *a, struct str *url,
+                         struct str *title, struct err *err)
+{
+    return feeds_name(r->db, feed_id, a, url, title, err);
+}
+
+enum rc reader_sink_settings(struct reader *r, int64_t sub_id, struct arena *a, struct str *out,
+                             struct err *err)
+{
+    return subs_settings(r->db, sub_id, a, out, err);
+}
+
+enum rc reader_deliveries(struct reader *r, int64_t sub_id, size_t max, struct arena *a,
+                          struct delivery_note **out, size_t *n_out, struct err *err)
+{
+    return deliveries_of(r->db, sub_id, max, a, out, n_out, err);
+}
+
+enum rc reader_dead_letters(struct reader *r, int64_t sub_id, struct arena *a,
+                            struct dead_letter **out, size_t *n_out, struct err *err)
+{
+    return dead_of(r->db, sub_id, false, DEAD_LETTERS_KEPT, a, out, n_out, err);
+}

@@ -1,0 +1,145 @@
+/* storage/sqlite/deliveries.c - see deliveries.h. */
+#include "storage/sqlite/deliveries.h"
+
+#include <string.h>
+
+#include "storage/sqlite/fields.h"
+
+#define NOTE_FIELDS(X)                                                                             \
+    X(INT, at_us, at_us)                                                                           \
+    X(INT, n_try, n_try)                                                                           \
+    X(INT, n_entries, n_entries)                                                                   \
+    X(INT, first_seq, first.seq)                                                                   \
+    X(INT, first_at_us, first.at_us)                                                               \
+    X(INT, last_seq, last.seq)                                                                     \
+    X(INT, last_at_us, last.at_us)                                                                 \
+    X(INT, status, status)                                                                         \
+    X(INT, ms, ms)                                                                                 \
+    X(INT, verdict, verdict)
+
+#define QUESTION_MARK(kind, column, member) "?, "
+
+enum rc deliveries_add(struct db *db, int64_t sub_id, int64_t n_calls,
+                       const struct delivery_note *row, struct err *err)
+{
+    return stmt_run(
+        db, err,
+        "INSERT OR REPLACE INTO deliveries (" NOTE_FIELDS(
+            FIELD_SELECT) "error, sub_id, slot) VALUES (" NOTE_FIELDS(QUESTION_MARK) "?, ?, ?)",
+        NOTE_FIELDS(FIELD_LETTER) "sii", NOTE_FIELDS(FIELD_BIND) row->error, sub_id,
+        n_calls % DELIVERIES_KEPT);
+}
+
+enum rc deliveries_of(struct db *db, int64_t sub_id, size_t max, struct arena *a,
+                      struct delivery_note **out, size_t *n_out, struct err *err)
+{
+    size_t cap = max < DELIVERIES_KEPT ? max : DELIVERIES_KEPT, n = 0;
+    sqlite3_stmt *st =
+        stmt_start(db, err,
+                   "SELECT " NOTE_FIELDS(FIELD_SELECT) "error FROM deliveries"
+                                                       " WHERE sub_id = ?"
+                                                       " ORDER BY at_us DESC LIMIT ?",
+                   "ii", sub_id, (int64_t)cap);
+    int got = -1;
+
+    *out = ARENA_ARRAY(a, struct delivery_note, cap + 1);
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        struct delivery_note *row = &(*out)[n++];
+        int i = 0;
+
+        *row = (struct delivery_note){.at_us = 0};
+        NOTE_FIELDS(FIELD_READ)
+        row->error = col_str(st, i, a);
+    }
+    *n_out = n;
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+#define DEAD_FIELDS(X)                                                                             \
+    X(INT, sub_id, sub_id)                                                                         \
+    X(INT, seq, at.seq)                                                                            \
+    X(INT, at_us, at.at_us)                                                                        \
+    X(EMPTY, uid, uid)                                                                             \
+    X(INT, at, refused_at)                                                                         \
+    X(INT, status, status)                                                                         \
+    X(EMPTY, answer, answer)                                                                       \
+    X(INT, wanted, wanted)
+
+enum rc dead_add(struct db *db, const struct dead_letter *row, struct err *err)
+{
+    enum rc rc =
+        stmt_run(db, err,
+                 "INSERT INTO dead_letters (" DEAD_FIELDS(FIELD_SELECT) "id) VALUES (" DEAD_FIELDS(
+                     QUESTION_MARK) "nullif(?, 0))",
+                 DEAD_FIELDS(FIELD_LETTER) "i", DEAD_FIELDS(FIELD_BIND)(int64_t) 0);
+
+    if (rc != RC_OK)
+        return rc;
+    return stmt_run(db, err,
+                    "DELETE FROM dead_letters WHERE id IN (SELECT id FROM dead_letters"
+                    " WHERE sub_id = ?1 ORDER BY id DESC LIMIT -1 OFFSET ?2)",
+                    "ii", row->sub_id, (int64_t)DEAD_LETTERS_KEPT);
+}
+
+enum rc dead_refused(struct db *db, const struct dead_letter *d, struct err *err)
+{
+    return stmt_run(db, err,
+                    "UPDATE dead_letters SET at = ?3, status = ?4, answer = ?5, wanted = 0"
+                    " WHERE sub_id = ?1 AND id = ?2",
+                    "iiiie", d->sub_id, d->id, d->refused_at, (int64_t)d->status, d->answer);
+}
+
+enum rc dead_of(struct db *db, int64_t sub_id, bool only_wanted, size_t max, struct arena *a,
+                struct dead_letter **out, size_t *n_out, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT " DEAD_FIELDS(FIELD_SELECT) "id FROM dead_letters"
+                                                                      " WHERE sub_id = ?"
+                                                                      " AND wanted >= ?"
+                                                                      " ORDER BY id LIMIT ?",
+                                  "iii", sub_id, (int64_t)only_wanted, (int64_t)max);
+    struct dead_letter *grown;
+    size_t cap = 4, n = 0;
+    int got = -1;
+
+    *out = ARENA_ARRAY(a, struct dead_letter, cap);
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        struct dead_letter *row;
+        int i = 0;
+
+        if (n == cap) {
+            cap *= 2;
+            grown = ARENA_ARRAY(a, struct dead_letter, cap);
+            memcpy(grown, *out, n * sizeof *grown);
+            *out = grown;
+        }
+        row = &(*out)[n++];
+        *row = (struct dead_letter){.id = 0};
+        DEAD_FIELDS(FIELD_READ)
+        row->id = col_int(st, i);
+    }
+    *n_out = n;
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+static enum rc change(struct db *db, const char *sql, int64_t sub_id, int64_t id, int64_t *n,
+                      struct err *err)
+{
+    enum rc rc = stmt_run(db, err, sql, "ii", sub_id, id);
+
+    *n = rc == RC_OK ? stmt_changes(db) : 0;
+    return rc;
+}
+
+enum rc dead_drop(struct db *db, int64_t sub_id, int64_t id, int64_t *n, struct err *err)
+{
+    return change(db, "DELETE FROM dead_letters WHERE sub_id = ?1 AND (?2 = 0 OR id = ?2)", sub_id,
+                  id, n, err);
+}
+
+enum rc dead_want(struct db *db, int64_t sub_id, int64_t id, int64_t *n, struct err *err)
+{
+    return change(db,
+                  "UPDATE dead_letters SET wanted = 1 WHERE sub_id = ?1 AND (?2 = 0 OR id = ?2)",
+                  sub_id, id, n, err);
+}

@@ -1,0 +1,34 @@
+/* storage/sqlite/deliveries.h - the SQL of what became of deliveries: tables deliveries and
+ * dead_letters.
+ *
+ * Writing calls run inside the storer's transaction. All may give RC_IO.
+ */
+#pragma once
+
+#include "model/feed.h"
+#include "storage/sqlite/db.h"
+
+/* Add a line to the delivery log of a subscription that has `n_calls` lines so far: it takes the
+ * place of the oldest one when DELIVERIES_KEPT are there. */
+enum rc deliveries_add(struct db *db, int64_t sub_id, int64_t n_calls,
+                       const struct delivery_note *note, struct err *err) NODISCARD;
+
+/* The last lines, newest first, at most `max`. Arena. */
+enum rc deliveries_of(struct db *db, int64_t sub_id, size_t max, struct arena *a,
+                      struct delivery_note **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* Add a dead letter; d->id is not read. The oldest ones over DEAD_LETTERS_KEPT are dropped. */
+enum rc dead_add(struct db *db, const struct dead_letter *d, struct err *err) NODISCARD;
+
+/* It was refused again: write its time, status and answer, and that it is not wanted now. */
+enum rc dead_refused(struct db *db, const struct dead_letter *d, struct err *err) NODISCARD;
+
+/* The dead letters of a subscription, oldest first. only_wanted: those to be delivered again; then
+ * `max` bounds them. Arena. */
+enum rc dead_of(struct db *db, int64_t sub_id, bool only_wanted, size_t max, struct arena *a,
+                struct dead_letter **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* Drop one, or all when id is 0; ask for one or all to be delivered again. *n: how many there were.
+ */
+enum rc dead_drop(struct db *db, int64_t sub_id, int64_t id, int64_t *n, struct err *err) NODISCARD;
+enum rc dead_want(struct db *db, int64_t sub_id, int64_t id, int64_t *n, struct err *err) NODISCARD;

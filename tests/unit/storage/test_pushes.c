@@ -1,0 +1,377 @@
+/* tests/unit/storage/test_pushes.c - what became of deliveries: the chain, the delivery log, dead
+ * letters, events of feeds, lag. */
+#include "fixture.h"
+
+static int64_t subscribe(struct fixture *f, unsigned events)
+{
+    struct feed_ref ref = {.url = STR("http://a.example/f")};
+    struct sub_request req = {.endpoint = STR("http://sink.example/"),
+                              .sink = STR("xmlrpc"),
+                              .sink_settings = STR("{\"secret\":\"s\"}"),
+                              .events = events,
+                              .batch = 7,
+                              .feeds = &ref,
+                              .n_feeds = 1,
+                              .level = LEVEL_KEEP};
+    struct answer a;
+
+    WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    return a.res.id;
+}
+
+static struct subscription *sub_at(struct fixture *f, int64_t id)
+{
+    struct subscription *sub;
+
+    assert_int_equal(RC_OK, reader_sub(f->reader, id, &f->arena, &sub, NULL));
+    return sub;
+}
+
+static struct push_next next_of(struct fixture *f, int64_t id)
+{
+    struct push_next next;
+
+    assert_int_equal(RC_OK,
+                     reader_next_push(f->reader, sub_at(f, id), 100, &f->arena, &next, NULL));
+    return next;
+}
+
+/* The kinds of the events that the subscription gets, one after the other, with "e" for entries. */
+static const char *told(struct fixture *f, int64_t id)
+{
+    const char *text = "";
+
+    for (;;) {
+        struct push_next next = next_of(f, id);
+        struct push_outcome o = {
+            .sub_id = id, .generation = sub_at(f, id)->generation, .next_try_at = TIME_UNKNOWN};
+        const char *what = "e";
+        struct answer a;
+
+        if (next.feed_id == 0)
+            return text;
+        o.position = next.event.seq;
+        if (next.n > 0)
+            o.position = next.revisions[next.n - 1].seq;
+        else
+            what = feed_event_name(next.event.kind);
+        text = arena_printf(&f->arena, "%s%s%s", text, *text == '\0' ? "" : " ", what);
+        WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    }
+}
+
+static int64_t the_feed(struct fixture *f)
+{
+    return sub_at(f, 1)->feeds[0].feed_id;
+}
+
+static void check(struct fixture *f, struct poll_outcome *o)
+{
+    struct answer a;
+
+    WRITE(a, store_poll_outcome(f->store, o, 0, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+}
+
+static void poll_fails(struct fixture *f, int n_errors, int64_t at)
+{
+    struct poll_outcome o = {.check = {.feed_id = the_feed(f),
+                                       .checked_at = at,
+                                       .error = STR("refused"),
+                                       .state = FEED_FAILING,
+                                       .level = LEVEL_KEEP,
+                                       .n_errors = n_errors,
+                                       .next_fetch_at = at + 60}};
+
+    check(f, &o);
+}
+
+static void succeed(struct fixture *f, int64_t at)
+{
+    struct poll_outcome o = outcome(the_feed(f), NULL, 0);
+
+    o.check.checked_at = at;
+    check(f, &o);
+}
+
+/* DELIV-10: where a delivery ended is kept, whatever is set meanwhile */
+static void test_pushes__chain(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, 0);
+    struct log_mark start = sub_at(f, id)->chain;
+    struct push_outcome o = {
+        .sub_id = id, .position = 9, .chain = {9, 900}, .next_try_at = TIME_UNKNOWN};
+    struct answer a;
+
+    assert_int_equal(SUB_EVENTS_DEFAULT, sub_at(f, id)->events);
+    assert_int_equal(7, sub_at(f, id)->batch);
+    assert_int_equal(0, start.seq);
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(9, sub_at(f, id)->chain.seq);
+    assert_int_equal(900, sub_at(f, id)->chain.at_us);
+    WRITE(a, store_resume(f->store, id, 3, on_answer, &a)); /* replay */
+    assert_int_equal(9, sub_at(f, id)->chain.seq);
+    assert_int_equal(3, sub_at(f, id)->position);
+    o.position = 12;
+    o.chain = (struct log_mark){12, 1200};
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a)); /* it was in flight */
+    assert_int_equal(12, sub_at(f, id)->chain.seq);
+    assert_int_equal(3, sub_at(f, id)->position);
+    o.chain.seq = o.position = 0;
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(12, sub_at(f, id)->chain.seq);
+}
+
+/* DELIV-06 VIEW-18 */
+static void test_pushes__changes(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, SUB_NEW | SUB_DELETED);
+    struct sub_change c = {.sub_id = id,
+                           .has_state = true,
+                           .state = SUB_PAUSED,
+                           .events = SUB_FEED,
+                           .has_batch = true,
+                           .batch = 3,
+                           .endpoint = STR("http://other.example/"),
+                           .endpoint_credential = STR("n:w"),
+                           .sink_settings = STR("{}"),
+                           .name = STR("Name"),
+                           .folder = STR("[\"F\"]"),
+                           .level = LEVEL_EXACT,
+                           .period_s = 120};
+    struct push_outcome o = {.sub_id = id, .next_try_at = TIME_UNKNOWN, .state = SUB_ACTIVE};
+    struct str text;
+    struct answer a;
+
+    assert_int_equal(RC_OK, reader_sink_settings(f->reader, id, &f->arena, &text, NULL));
+    assert_true(str_eqz(text, "{\"secret\":\"s\"}"));
+    WRITE(a, store_change_sub(f->store, &c, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    assert_int_equal(SUB_PAUSED, sub_at(f, id)->state);
+    assert_int_equal(SUB_FEED, sub_at(f, id)->events);
+    assert_int_equal(3, sub_at(f, id)->batch);
+    assert_true(str_eqz(sub_at(f, id)->endpoint, "http://other.example/"));
+    assert_true(str_eqz(sub_at(f, id)->feeds[0].name, "Name"));
+    assert_true(str_eqz(sub_at(f, id)->feeds[0].folder, "[\"F\"]"));
+    assert_int_equal(RC_OK, reader_endpoint_credential(f->reader, id, &f->arena, &text, NULL));
+    assert_true(str_eqz(text, "n:w"));
+    assert_int_equal(RC_OK, reader_sink_settings(f->reader, id, &f->arena, &text, NULL));
+    assert_true(str_eqz(text, "{}"));
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a)); /* of a call in flight */
+    assert_int_equal(SUB_PAUSED, sub_at(f, id)->state);
+    c = (struct sub_change){.sub_id = id, .folder = STR(""), .level = LEVEL_KEEP};
+    WRITE(a, store_change_sub(f->store, &c, on_answer, &a));
+    assert_int_equal(SUB_PAUSED, sub_at(f, id)->state);
+    assert_true(str_eqz(sub_at(f, id)->feeds[0].name, "Name"));
+    assert_true(str_is_null(sub_at(f, id)->feeds[0].folder));
+    c.sub_id = 99;
+    WRITE(a, store_change_sub(f->store, &c, on_answer, &a));
+    assert_int_equal(RC_NOT_FOUND, a.rc);
+}
+
+/* DELIV-04: the last hundred, newest first */
+static void test_pushes__delivery_log(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, 0);
+    struct delivery_note *notes;
+    struct answer a;
+    size_t n;
+
+    for (int i = 1; i <= DELIVERIES_KEPT + 5; i++) {
+        struct push_outcome o = {.sub_id = id,
+                                 .next_try_at = TIME_UNKNOWN,
+                                 .has_note = true,
+                                 .note = {.at_us = i,
+                                          .n_try = 2,
+                                          .n_entries = 3,
+                                          .first = {4, 5},
+                                          .last = {6, 7},
+                                          .status = 503,
+                                          .ms = 8,
+                                          .verdict = DELIVERY_RETRY,
+                                          .error = STR("no")}};
+
+        WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    }
+    assert_int_equal(RC_OK, reader_deliveries(f->reader, id, 1000, &f->arena, &notes, &n, NULL));
+    assert_int_equal(DELIVERIES_KEPT, n);
+    assert_int_equal(DELIVERIES_KEPT + 5, notes[0].at_us);
+    assert_int_equal(6, notes[n - 1].at_us);
+    assert_int_equal(2, notes[0].n_try);
+    assert_int_equal(3, notes[0].n_entries);
+    assert_int_equal(5, notes[0].first.at_us);
+    assert_int_equal(6, notes[0].last.seq);
+    assert_int_equal(503, notes[0].status);
+    assert_int_equal(DELIVERY_RETRY, notes[0].verdict);
+    assert_true(str_eqz(notes[0].error, "no"));
+    assert_int_equal(RC_OK, reader_deliveries(f->reader, id, 2, &f->arena, &notes, &n, NULL));
+    assert_int_equal(2, n);
+}
+
+/* DELIV-05 */
+static void test_pushes__dead_letters(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, 0);
+    struct entry_change c = change(f, "1", "one", 100);
+    struct push_outcome o = {.sub_id = id, .next_try_at = TIME_UNKNOWN, .is_dead = true};
+    struct dead_letter *dead;
+    struct push_next next;
+    struct answer a;
+    size_t n;
+
+    succeed(f, 1000);
+    store_changes(f, the_feed(f), &c, 1);
+    next = next_of(f, id);
+    assert_int_equal(1, next.n);
+    o.dead = (struct dead_letter){.sub_id = id,
+                                  .at = {next.revisions[0].seq, next.revisions[0].at_us},
+                                  .uid = next.revisions[0].uid,
+                                  .refused_at = 5,
+                                  .status = 422,
+                                  .answer = STR("why")};
+    o.position = next.revisions[0].seq;
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(0, next_of(f, id).feed_id);
+    assert_int_equal(RC_OK, reader_dead_letters(f->reader, id, &f->arena, &dead, &n, NULL));
+    assert_int_equal(1, n);
+    assert_int_equal(422, dead[0].status);
+    assert_true(str_eqz(dead[0].answer, "why"));
+    WRITE(a, store_dead_retry(f->store, id, dead[0].id + 1, on_answer, &a));
+    assert_int_equal(RC_NOT_FOUND, a.rc);
+    WRITE(a, store_dead_retry(f->store, id, 0, on_answer, &a));
+    next = next_of(f, id);
+    assert_non_null(next.dead);
+    assert_int_equal(1, next.n);
+    o.dead.id = next.dead->id; /* refused again: it stays, and is not wanted */
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    assert_null(next_of(f, id).dead);
+    WRITE(a, store_dead_retry(f->store, id, o.dead.id, on_answer, &a));
+    o.is_dead = false;
+    o.failed = true; /* the endpoint is down: it is still wanted */
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    assert_non_null(next_of(f, id).dead);
+    o.failed = false; /* delivered */
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(RC_OK, reader_dead_letters(f->reader, id, &f->arena, &dead, &n, NULL));
+    assert_int_equal(0, n);
+    WRITE(a, store_dead_drop(f->store, id, 0, on_answer, &a)); /* all of none */
+    assert_int_equal(RC_OK, a.rc);
+    WRITE(a, store_dead_drop(f->store, 99, 0, on_answer, &a));
+    assert_int_equal(RC_NOT_FOUND, a.rc);
+}
+
+/* DELIV-05: the oldest are dropped */
+static void test_pushes__dead_letters_are_bounded(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, 0);
+    struct push_outcome o = {.sub_id = id,
+                             .next_try_at = TIME_UNKNOWN,
+                             .is_dead = true,
+                             .dead = {.sub_id = id, .uid = STR("u"), .answer = STR("")}};
+    struct answer a = answer_init(DEAD_LETTERS_KEPT + 2);
+    struct dead_letter *dead;
+    size_t n;
+
+    for (int i = 0; i < DEAD_LETTERS_KEPT + 2; i++) {
+        o.dead.at.seq = i;
+        assert_int_equal(RC_OK, store_push_outcome(f->store, &o, on_answer, &a));
+    }
+    answer_wait(&a);
+    assert_int_equal(RC_OK, reader_dead_letters(f->reader, id, &f->arena, &dead, &n, NULL));
+    assert_int_equal(DEAD_LETTERS_KEPT, n);
+    assert_int_equal(2, dead[0].at.seq);
+}
+
+/* DELIV-03: each once, in order with the entries */
+static void test_pushes__feed_events(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, SUB_NEW | SUB_FEED), entries = subscribe(f, SUB_NEW);
+    struct entry_change one = change(f, "1", "one", 100), two = change(f, "2", "two", 200);
+    struct poll_outcome o;
+
+    succeed(f, 1000);
+    poll_fails(f, 1, 1060);
+    poll_fails(f, 2, 1120);
+    assert_string_equal("", told(f, id));
+    poll_fails(f, 3, 1180);
+    poll_fails(f, 4, 1240);
+    store_changes(f, the_feed(f), &one, 1);
+    o = outcome(the_feed(f), &two, 1);
+    o.check.url = STR("http://moved.example/");
+    o.is_gap = true;
+    check(f, &o);
+    o = (struct poll_outcome){.check = {.feed_id = the_feed(f),
+                                        .checked_at = 2000,
+                                        .error = STR("gone"),
+                                        .state = FEED_GONE,
+                                        .level = LEVEL_KEEP,
+                                        .next_fetch_at = TIME_UNKNOWN}};
+    check(f, &o);
+    check(f, &o);
+    assert_string_equal("broken recovered e moved gap e gone", told(f, id));
+    assert_string_equal("e e", told(f, entries));
+}
+
+/* DELIV-03: or after six hours */
+static void test_pushes__broken_for_long(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, SUB_FEED);
+
+    succeed(f, 1000);
+    poll_fails(f, 1, 1000 + 6 * 3600 - 1);
+    assert_string_equal("", told(f, id));
+    poll_fails(f, 2, 1000 + 6 * 3600);
+    assert_string_equal("broken", told(f, id));
+}
+
+/* DELIV-02 */
+static void test_pushes__only_what_is_wanted(void **state)
+{
+    struct fixture *f = *state;
+    int64_t all = subscribe(f, SUB_NEW | SUB_CHANGED | SUB_DELETED);
+    int64_t deleted = subscribe(f, SUB_DELETED), fresh = subscribe(f, SUB_NEW);
+    struct entry_change one = change(f, "1", "one", 100), edit = change(f, "1", "uno", 100);
+    struct entry_change gone = {
+        .kind = REV_DELETED, .uid = STR("1"), .doc = STR(""), .updated_at = TIME_UNKNOWN};
+    struct sub_lag lag;
+
+    succeed(f, 1000);
+    store_changes(f, the_feed(f), &one, 1);
+    edit.kind = REV_CHANGED;
+    store_changes(f, the_feed(f), &edit, 1);
+    store_changes(f, the_feed(f), &gone, 1);
+    assert_int_equal(RC_OK, reader_lag(f->reader, sub_at(f, all), &lag, NULL));
+    assert_int_equal(3, lag.n); /* DELIV-12 */
+    assert_true(lag.first_at_us > 0);
+    assert_int_equal(RC_OK, reader_lag(f->reader, sub_at(f, deleted), &lag, NULL));
+    assert_int_equal(1, lag.n);
+    assert_int_equal(REV_DELETED, next_of(f, deleted).revisions[0].kind);
+    assert_string_equal("e e e", told(f, all));
+    assert_string_equal("e", told(f, deleted));
+    assert_string_equal("e", told(f, fresh));
+    assert_int_equal(RC_OK, reader_lag(f->reader, sub_at(f, all), &lag, NULL));
+    assert_int_equal(0, lag.n);
+    assert_int_equal(0, lag.first_at_us);
+}
+
+int main(void)
+{
+#define T(name)                                                                                    \
+    cmocka_unit_test_setup_teardown(test_pushes__##name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        T(chain),           T(changes),
+        T(delivery_log),    T(dead_letters),
+        T(feed_events),     T(dead_letters_are_bounded),
+        T(broken_for_long), T(only_what_is_wanted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
