@@ -37,19 +37,19 @@ struct arena_chunk {
 
 /* ---------------------------------------------------------------- chunks that are kept */
 
-struct kept {
+struct spare_chunks {
     struct arena_chunk *lists[CLASSES];
     size_t size;
     bool is_known; /* kept_key has it, and frees it when the thread ends */
 };
 
-static _Thread_local struct kept kept;
+static _Thread_local struct spare_chunks kept;
 static pthread_key_t kept_key;
 static pthread_once_t kept_once = PTHREAD_ONCE_INIT;
 
 static void free_kept(void *p)
 {
-    struct kept *k = p;
+    struct spare_chunks *k = p;
 
     for (size_t i = 0; i < CLASSES; i++)
         while (k->lists[i] != NULL) {

@@ -12,18 +12,19 @@
 #define LINE_MAX_LEN 2048
 #define WINDOW_MS 10000
 #define WINDOW_LINES 20
-#define SLOTS 64
+#define KINDS 64
 
 static _Atomic int level_max = LOG_LEVEL_INFO;
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
-struct slot {
+struct line_kind {
     const char *module, *event;
     int64_t since_ms;
     unsigned seen, dropped;
 };
-static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct slot slots[SLOTS]; /* guarded by slots_lock; by hash of the two pointers' texts */
+static pthread_mutex_t kinds_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Guarded by kinds_lock; by hash of the two texts. */
+static struct line_kind kinds[KINDS];
 
 void log_set_level(enum log_level level)
 {
@@ -46,22 +47,22 @@ static unsigned text_hash(const char *s, unsigned h)
  * printed since the last one. */
 static bool may_print(const char *module, const char *event, unsigned *dropped_out)
 {
-    struct slot *s = &slots[text_hash(event, text_hash(module, 7)) % SLOTS];
+    struct line_kind *s = &kinds[text_hash(event, text_hash(module, 7)) % KINDS];
     int64_t now = clock_mono_ms();
     bool ok;
 
     *dropped_out = 0;
-    pthread_mutex_lock(&slots_lock);
+    pthread_mutex_lock(&kinds_lock);
     if (s->module == NULL || strcmp(s->module, module) != 0 || strcmp(s->event, event) != 0 ||
         now - s->since_ms > WINDOW_MS) {
         if (s->module != NULL && strcmp(s->module, module) == 0 && strcmp(s->event, event) == 0)
             *dropped_out = s->dropped;
-        *s = (struct slot){module, event, now, 0, 0};
+        *s = (struct line_kind){module, event, now, 0, 0};
     }
     ok = ++s->seen <= WINDOW_LINES;
     if (!ok)
         s->dropped++;
-    pthread_mutex_unlock(&slots_lock);
+    pthread_mutex_unlock(&kinds_lock);
     return ok;
 }
 

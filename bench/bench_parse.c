@@ -16,13 +16,13 @@
 #define ENTRIES 40
 #define ENTRY_LEN 4000
 
-struct documents {
+struct parse_load {
     struct buf docs[DOCUMENTS];
 };
 
 static double ours(void *ctx, double seconds)
 {
-    struct documents *d = ctx;
+    struct parse_load *d = ctx;
     double from = rounds_cpu(), used = 0, bytes = 0;
 
     for (size_t i = 0; used < seconds; i++, used = rounds_cpu() - from) {
@@ -40,7 +40,7 @@ static double ours(void *ctx, double seconds)
 
 static double limit(void *ctx, double seconds)
 {
-    struct documents *d = ctx;
+    struct parse_load *d = ctx;
     double from = rounds_cpu(), used = 0, bytes = 0;
 
     for (size_t i = 0; used < seconds; i++, used = rounds_cpu() - from) {
@@ -57,7 +57,7 @@ typedef void make_fn(struct buf *out, unsigned seed, unsigned first, unsigned n,
 
 static void run(const char *row, make_fn *make)
 {
-    struct documents d;
+    struct parse_load d;
     struct rounds r = {row, "MB/s of a core", ours, limit, &d, 7, 0.5};
 
     for (unsigned i = 0; i < DOCUMENTS; i++) {

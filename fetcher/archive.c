@@ -57,7 +57,7 @@ static enum rc read_document(struct reading *r, struct archive_outcome *o)
     rc = reader_oldest(r->w->reader, job->feed_id, &oldest, &r->err);
     if (rc == RC_OK)
         rc = reading_compare(r, &fresh->identity, describes,
-                             history_places(&r->a, r->doc, oldest, r->now));
+                             history_dates(&r->a, r->doc, oldest, r->now));
     if (rc != RC_OK)
         return rc;
     keep_events(r, o);

@@ -137,7 +137,7 @@ void check_keep_date(struct store *store, const struct feed *fresh, struct feed_
 
 /* ---- when it is asked next ------------------------------------------------------------------- */
 
-static bool hub_works(const struct feed *feed, int64_t now)
+static bool upstream_works(const struct feed *feed, int64_t now)
 {
     return feed->upstream.hub.len > 0 && feed->upstream.state == UPSTREAM_ACTIVE &&
            feed->upstream.lease_end_at > now;
@@ -146,8 +146,8 @@ static bool hub_works(const struct feed *feed, int64_t now)
 /* Judge the feed's upstream hub, whose lease has not ended. If the hub did not tell of an update,
  * it is not trusted until it delivers again. After a ping, news do not count against the hub,
  * because the ping may have been faster. */
-static void judge_hub(const struct job *job, const struct feed *fresh, bool has_news,
-                      struct feed_check *o)
+static void judge_upstream(const struct job *job, const struct feed *fresh, bool has_news,
+                           struct feed_check *o)
 {
     bool pinged = (job->reasons & REASON_BIT(REASON_PING)) != 0;
 
@@ -200,14 +200,14 @@ static void fill_schedule(const struct job *job, const struct feed *fresh,
         .hints = found->doc != NULL ? check_hints(job, found->doc) : fresh->hints,
         .n_subscriptions = fresh->n_subscriptions,
         .wanted_at = fresh->wanted_at,
-        .hub_trust = -1,
+        .upstream_trust = -1,
     };
     struct schedule_decision next;
 
-    if (hub_works(fresh, now)) {
+    if (upstream_works(fresh, now)) {
         o->trust = o->trust_was = fresh->upstream.trust;
-        judge_hub(job, fresh, found->has_news, o);
-        facts.hub_trust = o->trust;
+        judge_upstream(job, fresh, found->has_news, o);
+        facts.upstream_trust = o->trust;
     }
     /* the user who had the feed added counts as a reader, too */
     if ((job->reasons & REASON_BIT(REASON_READER)) != 0 || fresh->last_check_at == TIME_UNKNOWN)

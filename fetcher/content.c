@@ -22,8 +22,8 @@
 #define CLOSED_RETRY_S 86400 /* the guard forbids the address, so no request was made */
 
 struct content {
-    struct open_content open; /* entry_id 0: nothing is pending */
-    struct value *entry;      /* the entry as it is stored now */
+    struct pending_content pending; /* entry_id 0: nothing is pending */
+    struct value *entry;            /* the entry as it is stored now */
     struct metadata_alternate alternates[METADATA_ALTERNATES_MAX];
     size_t n_alternates;
 };
@@ -35,7 +35,7 @@ static struct content *state_of(const struct job *job)
 
 static const struct metadata_alternate *alternate_of(const struct content *c)
 {
-    return &c->alternates[c->open.form];
+    return &c->alternates[c->pending.form];
 }
 
 /* ---- where it is asked: before it is queued -------------------------------------------------- */
@@ -44,12 +44,12 @@ static enum rc read_pending(struct arena *a, int64_t feed_id, struct str feed_ur
                             struct content *out, struct err *err)
 {
     struct url_parts home;
-    enum rc rc = reader_open_content(r, feed_id, clock_now_s(), a, &out->open, err);
+    enum rc rc = reader_pending_content(r, feed_id, clock_now_s(), a, &out->pending, err);
 
     out->n_alternates = 0;
-    if (rc != RC_OK || out->open.entry_id == 0)
+    if (rc != RC_OK || out->pending.entry_id == 0)
         return rc;
-    if (json_read(a, out->open.doc, &out->entry, NULL) == RC_OK &&
+    if (json_read(a, out->pending.doc, &out->entry, NULL) == RC_OK &&
         url_parse(a, feed_url, &home, NULL) == RC_OK)
         out->n_alternates = metadata_alternates(a, out->entry, home.host, out->alternates);
     return RC_OK;
@@ -60,7 +60,7 @@ static struct str url_of(struct arena *a, const struct content *c)
 {
     struct url_parts parts;
 
-    if (c->open.entry_id == 0 || (size_t)c->open.form >= c->n_alternates ||
+    if (c->pending.entry_id == 0 || (size_t)c->pending.form >= c->n_alternates ||
         url_parse(a, alternate_of(c)->href, &parts, NULL) != RC_OK)
         return STR_NULL;
     return parts.url;
@@ -155,7 +155,8 @@ static enum job_step begin(struct job *job, struct reader *r)
 
     job->states[SOURCE_ID_content] = c;
     job->rc = read_pending(job->arena, job->feed_id, job->feed->url, r, c, &err);
-    if (job->rc != RC_OK || c->open.entry_id == 0) /* it is done already, or not needed any more */
+    if (job->rc != RC_OK ||
+        c->pending.entry_id == 0) /* it is done already, or not needed any more */
         return STEP_END;
     job_ask(job, url_of(job->arena, c));
     return str_is_null(job->url) ? STEP_UNDERSTAND : STEP_QUEUE;
@@ -193,7 +194,7 @@ static bool take(struct arena *a, const struct job *job, struct content_outcome 
                              .content_location = job->content_location,
                              .content_language = job->content_language,
                              .raw_html = job->feed->raw_html};
-    struct str ext = c->open.ext;
+    struct str ext = c->pending.ext;
 
     if (!metadata_read(a, &in, alternate_of(c)->type, c->entry, &ext) || ext.len > LIMIT_ENTRY)
         return false;
@@ -230,10 +231,10 @@ static enum job_step understand(const struct parse_worker *w, struct job *job)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     const struct content *c = state_of(job);
     struct content_outcome o = {.feed_id = job->feed_id,
-                                .entry_id = c->open.entry_id,
-                                .seq = c->open.seq,
+                                .entry_id = c->pending.entry_id,
+                                .seq = c->pending.seq,
                                 .checked_at = clock_now_s(),
-                                .form = c->open.form,
+                                .form = c->pending.form,
                                 .n_forms = (int)c->n_alternates,
                                 .retry_after_s = -1,
                                 .doc = STR(""),

@@ -409,7 +409,7 @@ size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_
         if (str_is_null(d->uids[i]))
             continue;
         /* a cut entry is not better than what is known; archive documents are read again later */
-        if (e->is_cut && (d->places != NULL || (known != NULL && !known->deleted)))
+        if (e->is_cut && (d->dates != NULL || (known != NULL && !known->deleted)))
             continue;
         t = map_get(&tombstones, d->uids[i]);
         if (t != NULL && e->updated_at != TIME_UNKNOWN && e->updated_at > t->when_at) {
@@ -418,11 +418,11 @@ size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_
         }
         if (t == NULL &&
             compare_entry(a, docs, e, &d->entries[i], d->uids[i],
-                          d->places != NULL ? d->places[i] : received_at, known, upheaval,
+                          d->dates != NULL ? d->dates[i] : received_at, known, upheaval,
                           d->metadata && e->is_metadata && e->updated_at != TIME_UNKNOWN,
                           &changes[n])) {
-            changes[n].place = e->place;
-            changes[n++].stands_at = d->places != NULL ? d->places[i] : 0;
+            changes[n].item_index = e->item_index;
+            changes[n++].stands_at = d->dates != NULL ? d->dates[i] : 0;
         }
     }
     for (size_t i = 0; i < doc->n_tombstones; i++) {
@@ -432,7 +432,7 @@ size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_
             continue;
         changes[n] = diff_deletion(dead[i]->identity.uid, t->when_at,
                                    str_is_null(t->ext) ? STR("") : t->ext);
-        changes[n].place = t->place;
+        changes[n].item_index = t->item_index;
         changes[n++].updated_us = t->when_us;
     }
     *out = changes;

@@ -16,7 +16,7 @@ struct diff {
     struct identity_policy policy; /* after diff_document(): the policy from now on */
     bool policy_changed;           /* some member of `policy` has changed */
     bool metadata;                 /* set by the caller: the entries are metadata records */
-    const int64_t *places;         /* set by the caller: dates for undated entries, used instead of
+    const int64_t *dates;          /* set by the caller: dates for undated entries, used instead of
                                       received_at; NULL: received_at is used */
     bool by_id; /* the document is a piece of a Smart Feed: its ids are unique and never change */
     /* the rest is private */

@@ -553,14 +553,14 @@ void fetcher_free(struct fetcher **fp)
     *fp = NULL;
 }
 
-struct reload {
+struct new_fetcher_cfg {
     struct fetcher *f;
     const struct fetcher_cfg *cfg;
 };
 
 static void reload_on_loop(void *ctx)
 {
-    struct reload *r = ctx;
+    struct new_fetcher_cfg *r = ctx;
     struct work_queue_cfg queue = queue_cfg(r->cfg);
 
     take_settings(r->f, r->cfg);
@@ -570,7 +570,7 @@ static void reload_on_loop(void *ctx)
 
 void fetcher_reload(struct fetcher *f, const struct fetcher_cfg *cfg)
 {
-    struct reload r = {f, cfg};
+    struct new_fetcher_cfg r = {f, cfg};
 
     struct upstream_subs_cfg upstreams = upstream_subs_config(cfg);
 

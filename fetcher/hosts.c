@@ -76,7 +76,7 @@ void hosts_prune(struct hosts *hs, int64_t now_ms)
 }
 
 /* When the host has room for the transfer of a reader or a ping. */
-static int64_t place_ms(const struct hosts *hs, const struct host *h, int64_t now_ms)
+static int64_t room_ms(const struct hosts *hs, const struct host *h, int64_t now_ms)
 {
     int n_slow = 0;
 
@@ -94,7 +94,7 @@ int64_t host_ready_ms(const struct hosts *hs, const struct host *h, enum work_cl
     int64_t at = now_ms;
 
     if (cls < WORK_SWEEP)
-        return place_ms(hs, h, now_ms);
+        return room_ms(hs, h, now_ms);
     if (h->n_running >= hs->max_per_host)
         return INT64_MAX;
     if (cls == WORK_CONTENT && h->n_running > 0)

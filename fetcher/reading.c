@@ -81,7 +81,7 @@ enum rc reading_compare(struct reading *r, const struct identity_policy *policy,
     job_drop_body(r->job);
     diff_begin(&r->a, &r->diff, r->doc, policy, r->now);
     r->diff.metadata = describes;
-    r->diff.places = dates;
+    r->diff.dates = dates;
     rc = read_known(r);
     if (rc != RC_OK)
         return rc;

@@ -121,10 +121,10 @@ static struct schedule_decision after_success(const struct schedule_rules *rules
         period = own;
         d.reason = REASON_TTL;
     }
-    if (facts->hub_trust > 0) {
+    if (facts->upstream_trust > 0) {
         int64_t slow = period;
 
-        for (int i = 0; i < facts->hub_trust && slow < rules->hub_backup_s; i++)
+        for (int i = 0; i < facts->upstream_trust && slow < rules->hub_backup_s; i++)
             slow = min_i64(slow * 2, rules->hub_backup_s);
         if (slow > period) {
             period = slow;

@@ -41,9 +41,9 @@ struct schedule_facts {
     int64_t retry_after_s; /* SCHEDULE_LIMITED */
     struct doc_hint_row hints;
     int n_subscriptions;
-    int64_t wanted_at; /* when a reader last asked for the feed; or TIME_UNKNOWN */
-    int hub_trust;     /* polls in a row before which a working hub had told of all updates; -1: the
-                          feed has no such hub */
+    int64_t wanted_at;  /* when a reader last asked for the feed; or TIME_UNKNOWN */
+    int upstream_trust; /* polls in a row before which a working hub had told of all updates; -1:
+                           the feed has no such hub */
 };
 
 struct schedule_decision {

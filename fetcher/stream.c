@@ -231,7 +231,7 @@ enum job_step stream_take(struct reading *r, const struct stream_piece *piece,
                           const struct found_at *at)
 {
     struct check_facts facts = {.is_ok = piece != NULL};
-    const struct doc_piece *place = piece == NULL ? NULL : &piece->piece;
+    const struct doc_piece *shown = piece == NULL ? NULL : &piece->piece;
     const struct feed *fresh = reading_fresh(r);
     struct stream_outcome o;
     enum rc rc;
@@ -242,7 +242,7 @@ enum job_step stream_take(struct reading *r, const struct stream_piece *piece,
         facts.has_news = reading_has_news(r);
         facts.doc = r->doc;
     }
-    stream_outcome_fill(&r->a, r->job, fresh, &facts, place, at, r->now, &o);
+    stream_outcome_fill(&r->a, r->job, fresh, &facts, shown, at, r->now, &o);
     o.check.loaded = r->job->loaded;
     check_keep_date(r->w->store, fresh, &o.check);
     if (o.has_document) {

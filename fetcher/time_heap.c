@@ -3,29 +3,29 @@
 
 #include "base/mem.h"
 
-static void set(struct time_heap *h, size_t place, struct time_node *node)
+static void set(struct time_heap *h, size_t index, struct time_node *node)
 {
-    h->nodes[place - 1] = node;
-    node->place = place;
+    h->nodes[index - 1] = node;
+    node->index = index;
 }
 
 static void sift_up(struct time_heap *h, struct time_node *node)
 {
-    size_t place = node->place;
+    size_t index = node->index;
 
-    while (place > 1 && h->nodes[place / 2 - 1]->at > node->at) {
-        set(h, place, h->nodes[place / 2 - 1]);
-        place /= 2;
+    while (index > 1 && h->nodes[index / 2 - 1]->at > node->at) {
+        set(h, index, h->nodes[index / 2 - 1]);
+        index /= 2;
     }
-    set(h, place, node);
+    set(h, index, node);
 }
 
 static void sift_down(struct time_heap *h, struct time_node *node)
 {
-    size_t place = node->place;
+    size_t index = node->index;
 
     for (;;) {
-        size_t child = place * 2;
+        size_t child = index * 2;
 
         if (child > h->len)
             break;
@@ -33,10 +33,10 @@ static void sift_down(struct time_heap *h, struct time_node *node)
             child++;
         if (h->nodes[child - 1]->at >= node->at)
             break;
-        set(h, place, h->nodes[child - 1]);
-        place = child;
+        set(h, index, h->nodes[child - 1]);
+        index = child;
     }
-    set(h, place, node);
+    set(h, index, node);
 }
 
 void time_heap_release(struct time_heap *h)
@@ -47,7 +47,7 @@ void time_heap_release(struct time_heap *h)
 
 void time_heap_put(struct time_heap *h, struct time_node *node, int64_t at)
 {
-    if (node->place == 0) {
+    if (node->index == 0) {
         h->nodes = mem_grow(h->nodes, &h->cap, h->len + 1, sizeof(struct time_node *));
         set(h, ++h->len, node);
     }
@@ -59,15 +59,15 @@ void time_heap_put(struct time_heap *h, struct time_node *node, int64_t at)
 void time_heap_remove(struct time_heap *h, struct time_node *node)
 {
     struct time_node *last;
-    size_t place = node->place;
+    size_t index = node->index;
 
-    if (place == 0)
+    if (index == 0)
         return;
-    node->place = 0;
+    node->index = 0;
     last = h->nodes[--h->len];
     if (last == node)
         return;
-    set(h, place, last);
+    set(h, index, last);
     sift_up(h, last);
     sift_down(h, last);
 }

@@ -13,7 +13,7 @@
 
 struct time_node {
     int64_t at;
-    size_t place; /* 1-based; 0: in no heap */
+    size_t index; /* 1-based; 0: in no heap */
 };
 
 struct time_heap {

@@ -28,20 +28,20 @@ struct doc_entry {
     struct str author;
     int64_t published_at; /* Unix seconds; TIME_UNKNOWN */
     int64_t updated_at;
-    bool is_cut;      /* the document ended in the middle of this entry */
-    bool is_metadata; /* no content, but an alternate link with a type: Atom-PMH
-                       (feed/lists/history.h) */
-    size_t place;     /* among the items, of a piece of a stream */
-    bool is_blank;    /* an empty content element and no alternate link: there, a deletion */
+    bool is_cut;       /* the document ended in the middle of this entry */
+    bool is_metadata;  /* no content, but an alternate link with a type: Atom-PMH
+                        (feed/lists/history.h) */
+    size_t item_index; /* among the items, of a piece of a stream */
+    bool is_blank;     /* an empty content element and no alternate link: there, a deletion */
 };
 
 /* A deletion announced by the document (RFC 6721 at:deleted-entry, Atom-PMH deletion entry). */
 struct doc_tombstone {
     struct str ref;
-    int64_t when_at; /* TIME_UNKNOWN when missing or unreadable */
-    int64_t when_us; /* and the fraction of that second */
-    struct str ext;  /* the element as XML */
-    size_t place;    /* among the items, of a piece of a stream */
+    int64_t when_at;   /* TIME_UNKNOWN when missing or unreadable */
+    int64_t when_us;   /* and the fraction of that second */
+    struct str ext;    /* the element as XML */
+    size_t item_index; /* among the items, of a piece of a stream */
 };
 
 /* What the document asks of programs that poll it. 0 or empty: the document does not say. */

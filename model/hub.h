@@ -14,8 +14,8 @@
 #include "model/feed.h"
 
 #define HUB_SINK "websub"
-#define HUB_SECRET_MAX 199 /* bytes (WebSub 5.1) */
-#define HUB_OPEN_MAX 10000 /* requests that wait for their verification */
+#define HUB_SECRET_MAX 199    /* bytes (WebSub 5.1) */
+#define HUB_PENDING_MAX 10000 /* requests that wait for their verification */
 
 enum hub_mode { HUB_SUBSCRIBE = 0, HUB_UNSUBSCRIBE = 1, HUB_DENIED = 2 };
 

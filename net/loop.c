@@ -164,7 +164,7 @@ void loop_post(struct loop *l, loop_fn *fn, void *ctx)
     try_post(l, fn, ctx, true);
 }
 
-struct call {
+struct awaited_call {
     loop_fn *fn;
     void *ctx;
     pthread_mutex_t lock;
@@ -174,7 +174,7 @@ struct call {
 
 static void run_call(void *arg)
 {
-    struct call *call = arg;
+    struct awaited_call *call = arg;
 
     call->fn(call->ctx);
     pthread_mutex_lock(&call->lock);
@@ -185,7 +185,8 @@ static void run_call(void *arg)
 
 void loop_call(struct loop *l, loop_fn *fn, void *ctx)
 {
-    struct call call = {fn, ctx, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+    struct awaited_call call = {fn, ctx, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER,
+                                false};
     struct loop *before = own_loop;
 
     ASSERT(!loop_is_own(l));

@@ -217,13 +217,13 @@ enum rc rpc_write_call(struct buf *out, struct str method, const struct value *c
 
 /* ---- incoming values ---- */
 
-struct reader {
+struct rpc_reader {
     xmlrpc_env env;
     struct arena *a;
 };
 
 /* A string as the library has it, still mapped. */
-static struct str read_mapped(struct reader *r, xmlrpc_value *x)
+static struct str read_mapped(struct rpc_reader *r, xmlrpc_value *x)
 {
     const char *p = NULL;
     size_t n = 0;
@@ -239,7 +239,7 @@ static struct str read_mapped(struct reader *r, xmlrpc_value *x)
 
 /* A <base64> as text. Bytes that are not UTF-8, or not characters of XML, are treated as in
  * strings. */
-static struct str read_base64(struct reader *r, xmlrpc_value *x)
+static struct str read_base64(struct rpc_reader *r, xmlrpc_value *x)
 {
     const unsigned char *p = NULL;
     size_t n = 0;
@@ -253,7 +253,7 @@ static struct str read_base64(struct reader *r, xmlrpc_value *x)
     return unshim_text(r->a, shim_text(r->a, s));
 }
 
-static struct str read_datetime(struct reader *r, xmlrpc_value *x)
+static struct str read_datetime(struct rpc_reader *r, xmlrpc_value *x)
 {
     xmlrpc_datetime t = {0};
 
@@ -262,7 +262,7 @@ static struct str read_datetime(struct reader *r, xmlrpc_value *x)
 }
 
 /* A string, or the number that the shim has put into a string (SHIM_I8). */
-static struct value *read_text(struct reader *r, xmlrpc_value *x)
+static struct value *read_text(struct rpc_reader *r, xmlrpc_value *x)
 {
     struct str s = read_mapped(r, x);
     int64_t i = 0;
@@ -275,9 +275,9 @@ static struct value *read_text(struct reader *r, xmlrpc_value *x)
     return value_int(r->a, i);
 }
 
-static struct value *read_value(struct reader *r, xmlrpc_value *x);
+static struct value *read_value(struct rpc_reader *r, xmlrpc_value *x);
 
-static struct value *read_list(struct reader *r, xmlrpc_value *x)
+static struct value *read_list(struct rpc_reader *r, xmlrpc_value *x)
 {
     struct value *list = value_list(r->a);
     int n = xmlrpc_array_size(&r->env, x);
@@ -294,7 +294,7 @@ static struct value *read_list(struct reader *r, xmlrpc_value *x)
     return list;
 }
 
-static struct value *read_dict(struct reader *r, xmlrpc_value *x)
+static struct value *read_dict(struct rpc_reader *r, xmlrpc_value *x)
 {
     struct value *dict = value_dict(r->a);
     int n = xmlrpc_struct_size(&r->env, x);
@@ -316,7 +316,7 @@ static struct value *read_dict(struct reader *r, xmlrpc_value *x)
 }
 
 /* Read a value of the library. Never NULL; check the environment's fault at the end. */
-static struct value *read_value(struct reader *r, xmlrpc_value *x)
+static struct value *read_value(struct rpc_reader *r, xmlrpc_value *x)
 {
     xmlrpc_bool flag = 0;
     double real = 0;
@@ -350,7 +350,7 @@ static struct value *read_value(struct reader *r, xmlrpc_value *x)
 enum rpc_answer rpc_read_answer(struct arena *a, struct str body, struct value **result,
                                 int *fault_code, struct str *fault_text)
 {
-    struct reader r = {.a = a};
+    struct rpc_reader r = {.a = a};
     enum rpc_answer answer = RPC_GARBAGE;
     xmlrpc_value *x = NULL;
     const char *fault = NULL;
@@ -529,7 +529,7 @@ static enum rc read_call(struct arena *a, struct str body, struct str content_ty
                          struct str *method, struct value **params, xmlrpc_value **raw,
                          struct err *err)
 {
-    struct reader r = {.a = a};
+    struct rpc_reader r = {.a = a};
     const char *name = NULL;
     xmlrpc_value *x = NULL;
     struct str xml;

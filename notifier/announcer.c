@@ -41,13 +41,13 @@ struct announcer {
 
 /* ---- calls (the loop) ------------------------------------------------------------------------ */
 
-struct sending {
+struct announcement {
     struct buf body;
     struct str server;
     struct arena arena;
 };
 
-static void sending_free(struct sending *s)
+static void announcement_free(struct announcement *s)
 {
     buf_release(&s->body);
     arena_release(&s->arena);
@@ -78,7 +78,7 @@ static bool is_taken(struct arena *a, const struct http_answer *answer)
 
 static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
 {
-    struct sending *s = ctx;
+    struct announcement *s = ctx;
     struct arena *a = answer->arena;
 
     stats_inc(STAT_announcements_total);
@@ -89,7 +89,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
                      log_quote(url_public(a, s->server)), answer->status,
                      log_quote(str_from(rc == RC_OK ? "the ping was not taken" : err->text)));
     }
-    sending_free(s);
+    announcement_free(s);
     arena_free(&a);
 }
 
@@ -106,7 +106,7 @@ static struct str own_url(const struct announcer *n, struct arena *a, struct str
 static void send_one(struct announcer *n, struct str server, const struct feed *feed)
 {
     struct http_field type = {STR("Content-Type"), STR("text/xml")};
-    struct sending *s = NEW(struct sending);
+    struct announcement *s = NEW(struct announcement);
     struct http_call call = {.method = STR("POST"),
                              .fields = &type,
                              .n_fields = 1,
@@ -129,7 +129,7 @@ static void send_one(struct announcer *n, struct str server, const struct feed *
         rpc_write_call(&s->body, STR("weblogUpdates.ping"), params, is_ours ? 3 : 2, NULL) !=
             RC_OK) {
         stats_inc(STAT_announcements_failed_total);
-        sending_free(s);
+        announcement_free(s);
         return;
     }
     call.url = parts.url;
@@ -338,21 +338,21 @@ void announcer_free(struct announcer **np)
     mem_free(n);
 }
 
-struct reload {
+struct new_announcer_cfg {
     struct announcer *n;
     const struct announcer_cfg *cfg;
 };
 
 static void on_reload(void *ctx)
 {
-    struct reload *r = ctx;
+    struct new_announcer_cfg *r = ctx;
 
     take_settings(r->n, r->cfg);
 }
 
 void announcer_reload(struct announcer *n, const struct announcer_cfg *cfg)
 {
-    struct reload r = {n, cfg};
+    struct new_announcer_cfg r = {n, cfg};
 
     if (n->loop != NULL)
         loop_call(n->loop, on_reload, &r);

@@ -10,7 +10,7 @@
 #define KEPT 32
 #define KEPT_BYTES ((size_t)64 * 1024 * 1024)
 
-struct kept {
+struct kept_body {
     enum { FREE, MAKING, MADE } state;
     unsigned char key[BODIES_KEY_LEN];
     struct body body; /* when MADE; the strings of body.doc are in `texts` */
@@ -22,7 +22,7 @@ struct bodies {
     pthread_cond_t made;  /* some body is not MAKING any more */
     size_t next;          /* index of the oldest in the ring */
     size_t n_bytes;
-    struct kept ring[KEPT];
+    struct kept_body ring[KEPT];
 };
 
 struct bodies *bodies_new(void)
@@ -34,12 +34,12 @@ struct bodies *bodies_new(void)
     return b;
 }
 
-static void drop_locked(struct bodies *b, struct kept *k)
+static void drop_locked(struct bodies *b, struct kept_body *k)
 {
     b->n_bytes -= blob_bytes(k->body.bytes).len;
     blob_unref(&k->body.bytes);
     mem_free(k->texts);
-    *k = (struct kept){.state = FREE};
+    *k = (struct kept_body){.state = FREE};
 }
 
 void bodies_free(struct bodies **bp)
@@ -56,7 +56,7 @@ void bodies_free(struct bodies **bp)
     mem_free(b);
 }
 
-static struct kept *find_locked(struct bodies *b, const unsigned char *key)
+static struct kept_body *find_locked(struct bodies *b, const unsigned char *key)
 {
     for (size_t i = 0; i < KEPT; i++)
         if (b->ring[i].state != FREE && memcmp(b->ring[i].key, key, BODIES_KEY_LEN) == 0)
@@ -66,10 +66,10 @@ static struct kept *find_locked(struct bodies *b, const unsigned char *key)
 
 /* Free the oldest body that no thread is making, so that its room can be used. NULL: there is
  * none. */
-static struct kept *take_oldest_locked(struct bodies *b)
+static struct kept_body *take_oldest_locked(struct bodies *b)
 {
     for (size_t i = 0; i < KEPT; i++) {
-        struct kept *k = &b->ring[b->next++ % KEPT];
+        struct kept_body *k = &b->ring[b->next++ % KEPT];
 
         if (k->state == MAKING)
             continue;
@@ -82,7 +82,7 @@ static struct kept *take_oldest_locked(struct bodies *b)
 bool bodies_get(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], struct arena *a,
                 struct body *out)
 {
-    struct kept *k;
+    struct kept_body *k;
     bool found;
 
     pthread_mutex_lock(&b->lock);
@@ -106,7 +106,7 @@ void bodies_put(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], const
 {
     struct str self = made->doc.self, hub = made->doc.hub;
     size_t n = blob_bytes(made->bytes).len;
-    struct kept *k;
+    struct kept_body *k;
 
     pthread_mutex_lock(&b->lock);
     k = find_locked(b, key);
@@ -133,7 +133,7 @@ void bodies_put(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], const
 
 void bodies_give_up(struct bodies *b, const unsigned char key[BODIES_KEY_LEN])
 {
-    struct kept *k;
+    struct kept_body *k;
 
     pthread_mutex_lock(&b->lock);
     k = find_locked(b, key);

@@ -158,21 +158,21 @@ static bool write_file(struct archive *x, struct str file, struct str text)
     return done;
 }
 
-static bool take_place(struct archive *x, struct str file)
+static bool publish(struct archive *x, struct str file)
 {
     const char *from = path_in(x, file, WAITING), *to = path_in(x, file, "");
 
     return rename(from, to) == 0 || cli_fail(x->name, "%s: %s", to, strerror(errno)) == 0;
 }
 
-struct kept {
+struct kept_document {
     struct str file;
     struct str prev, next, via; /* paths and queries of its links; null */
     unsigned char entries[16];  /* hash of the part after its head */
 };
 
 /* Read one document, and write it under its temporary name. */
-static bool keep(struct archive *x, struct str path, struct kept *out)
+static bool keep(struct archive *x, struct str path, struct kept_document *out)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct arena *all = x->a;
@@ -183,10 +183,10 @@ static bool keep(struct archive *x, struct str path, struct kept *out)
     if (!cli_call(x->name, &x->srv, &a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, &answer))
         return false;
     at = str_find(answer.body, STR("<entry"));
-    *out = (struct kept){.file = file_of(all, path),
-                         .prev = link_path(all, answer.body, "prev-archive"),
-                         .next = link_path(all, answer.body, "next-archive"),
-                         .via = link_path(all, answer.body, "via")};
+    *out = (struct kept_document){.file = file_of(all, path),
+                                  .prev = link_path(all, answer.body, "prev-archive"),
+                                  .next = link_path(all, answer.body, "next-archive"),
+                                  .via = link_path(all, answer.body, "via")};
     digest_content(at < 0 ? STR("") : str_slice(answer.body, (size_t)at, answer.body.len),
                    out->entries);
     x->a = &a; /* for the text of this document only */
@@ -209,10 +209,10 @@ static void note(struct file_list *l, struct str file)
 /* Read the entry document, and the document that has the same entries under a permanent name. If
  * the daemon has added entries between the two reads, read both again: both must have the same
  * entries, and link to documents that exist. */
-static bool keep_newest(struct archive *x, struct str path, struct kept *newest,
+static bool keep_newest(struct archive *x, struct str path, struct kept_document *newest,
                         struct file_list *l)
 {
-    struct kept same;
+    struct kept_document same;
 
     for (int i = 0; i < TRIES; i++) {
         if (!keep(x, path, newest))
@@ -236,7 +236,7 @@ static bool keep_newest(struct archive *x, struct str path, struct kept *newest,
 /* Read the chain from the entry document back to a document that is already in the folder. */
 static bool walk(struct archive *x, struct str path, struct file_list *l)
 {
-    struct kept doc;
+    struct kept_document doc;
     bool done = keep_newest(x, path, &doc, l);
 
     while (done && !str_is_null(doc.prev) && !is_archived(x, file_of(x->a, doc.prev))) {
@@ -248,7 +248,7 @@ static bool walk(struct archive *x, struct str path, struct file_list *l)
 }
 
 /* Rename all files from their temporary names to their own. */
-static bool take_places(struct archive *x, const struct file_list *l)
+static bool publish_all(struct archive *x, const struct file_list *l)
 {
     bool *was_there = ARENA_ARRAY(x->a, bool, l->n + 1), done = true;
     int dir;
@@ -256,9 +256,9 @@ static bool take_places(struct archive *x, const struct file_list *l)
     for (size_t i = 0; i < l->n; i++) /* the entry document (0), where readers begin, comes last */
         was_there[i] = i == 0 || access(path_in(x, l->names[i], ""), F_OK) == 0;
     for (size_t i = l->n; i-- > 0 && done;)
-        done = was_there[i] || take_place(x, l->names[i]);
+        done = was_there[i] || publish(x, l->names[i]);
     for (size_t i = l->n; i-- > 0 && done;)
-        done = !was_there[i] || take_place(x, l->names[i]);
+        done = !was_there[i] || publish(x, l->names[i]);
     dir = open(str_z(x->a, x->dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir >= 0) {
         done = done && fsync(dir) == 0;
@@ -293,7 +293,7 @@ int cli_archive(int argc, char **argv)
     buf_puts(&path, "/simple/recent?");
     buf_str(&path, cli_urls_query(&a, 1, argc, argv));
     done = walk(&x, buf_view(&path), &l);
-    done = done && take_places(&x, &l);
+    done = done && publish_all(&x, &l);
     if (done)
         printf("%zu documents written to %.*s; begin at " GROWING "\n", l.n, STR_ARG(x.dir));
     mem_free(l.names);

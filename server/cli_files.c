@@ -21,17 +21,17 @@
 #define HEADERS_MAX 32
 #define WRITE_PIECE ((size_t)64 * 1024)
 
-struct job {
+struct conversion {
     struct str url, out_dir;
     struct str headers[HEADERS_MAX];
     size_t n_headers;
 };
 
 /* Make a result from the bytes of a document. NULL: it failed; the function has said why. */
-typedef struct value *convert_fn(const char *name, const struct job *job, struct arena *a,
+typedef struct value *convert_fn(const char *name, const struct conversion *job, struct arena *a,
                                  struct str body);
 
-static struct str header(const struct job *job, const char *name)
+static struct str header(const struct conversion *job, const char *name)
 {
     struct str found = STR_NULL;
 
@@ -50,7 +50,7 @@ static void set_text(struct arena *a, struct value *dict, const char *key, struc
 }
 
 /* Add to the result of the document what its address and the header fields say. */
-static void add_transport(const struct job *job, struct arena *a, struct value *result)
+static void add_transport(const struct conversion *job, struct arena *a, struct value *result)
 {
     struct value *headers = value_dict(a);
     struct str modified = header(job, "last-modified");
@@ -71,7 +71,7 @@ static void add_transport(const struct job *job, struct arena *a, struct value *
         value_setz(a, result, "headers", headers);
 }
 
-static struct value *convert_parse(const char *name, const struct job *job, struct arena *a,
+static struct value *convert_parse(const char *name, const struct conversion *job, struct arena *a,
                                    struct str body)
 {
     struct parse_input in = {
@@ -103,8 +103,8 @@ static struct value *found_list(struct arena *a, const struct discovered_feed *f
     return list;
 }
 
-static struct value *convert_discover(const char *name, const struct job *job, struct arena *a,
-                                      struct str body)
+static struct value *convert_discover(const char *name, const struct conversion *job,
+                                      struct arena *a, struct str body)
 {
     struct value *v = value_dict(a);
     struct discovery found;
@@ -122,7 +122,7 @@ static struct value *convert_discover(const char *name, const struct job *job, s
     return v;
 }
 
-static struct value *convert_opml(const char *name, const struct job *job, struct arena *a,
+static struct value *convert_opml(const char *name, const struct conversion *job, struct arena *a,
                                   struct str body)
 {
     struct opml list;
@@ -239,7 +239,7 @@ static bool write_result(FILE *to, const struct value *v)
     return pass_on(to, &text, 0) && ok;
 }
 
-static int convert_file(const char *name, const struct job *job, convert_fn *convert,
+static int convert_file(const char *name, const struct conversion *job, convert_fn *convert,
                         const char *path, size_t skip)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -265,7 +265,7 @@ static int convert_file(const char *name, const struct job *job, convert_fn *con
 }
 
 /* CLI_OK, or what is wrong with the flags has been printed. */
-static int check_job(const char *name, const struct job *job)
+static int check_job(const char *name, const struct conversion *job)
 {
     if (job->url.len > 0 && str_find(job->url, STR("://")) <= 0)
         return cli_misuse(name,
@@ -282,7 +282,7 @@ static int check_job(const char *name, const struct job *job)
 
 static int convert_all(int argc, char **argv, convert_fn *convert)
 {
-    struct job job = {.url = STR_NULL};
+    struct conversion job = {.url = STR_NULL};
     const struct cli_flag flags[] = {
         {"--url", "URL", "Where the document came from: the base of its relative references.",
          &job.url, NULL, 0, NULL},

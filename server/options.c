@@ -32,7 +32,7 @@ static const struct row {
 };
 #define N_ROWS ARRAY_LEN(rows)
 
-struct loading {
+struct option_load {
     struct options *o;
     enum source from[N_ROWS]; /* where the present value came from */
     struct err *err;
@@ -95,7 +95,7 @@ static const char *expected(enum type type)
     }
 }
 
-static enum rc set_value(struct loading *l, size_t i, const char *text, enum source from)
+static enum rc set_value(struct option_load *l, size_t i, const char *text, enum source from)
 {
     const struct row *r = &rows[i];
     void *at = (char *)l->o + r->offset;
@@ -178,7 +178,7 @@ static size_t find_row(const char *name, size_t len)
 }
 
 /* The error for an unknown option. `typed`: its name, with or without dashes in front. */
-static enum rc refuse_unknown(struct loading *l, const char *typed, struct err *err)
+static enum rc refuse_unknown(struct option_load *l, const char *typed, struct err *err)
 {
     struct suggestion s = {.typed = arena_printf(&l->o->arena, "--%s",
                                                  strncmp(typed, "--", 2) == 0 ? typed + 2 : typed)};
@@ -198,7 +198,7 @@ static enum rc refuse_unknown(struct loading *l, const char *typed, struct err *
 
 static enum rc on_line(void *ctx, const char *name, const char *value, struct err *err)
 {
-    struct loading *l = ctx;
+    struct option_load *l = ctx;
     size_t i = find_row(name, strlen(name));
 
     if (i == N_ROWS || strcmp(rows[i].name, "config") == 0)
@@ -206,7 +206,7 @@ static enum rc on_line(void *ctx, const char *name, const char *value, struct er
     return set_value(l, i, value, FROM_FILE);
 }
 
-static enum rc read_flags(struct loading *l, int argc, char **argv, bool *help)
+static enum rc read_flags(struct option_load *l, int argc, char **argv, bool *help)
 {
     enum rc rc;
 
@@ -242,7 +242,7 @@ static enum rc read_flags(struct loading *l, int argc, char **argv, bool *help)
     return RC_OK;
 }
 
-static enum rc read_environment(struct loading *l)
+static enum rc read_environment(struct option_load *l)
 {
     char name[64] = "FEEDMILL_";
     enum rc rc = RC_OK;
@@ -270,7 +270,7 @@ static enum rc read_environment(struct loading *l)
 
 enum rc options_load(int argc, char **argv, struct options **out, bool *help_out, struct err *err)
 {
-    struct loading l = {.o = NEW(struct options), .err = err};
+    struct option_load l = {.o = NEW(struct options), .err = err};
     enum rc rc = RC_OK;
 
     *help_out = false;

@@ -94,11 +94,12 @@ static int by_age(const void *x, const void *y)
 }
 
 /* In the order of the stream. */
-static int by_place(const void *x, const void *y)
+static int by_item_index(const void *x, const void *y)
 {
     const struct pending *a = x, *b = y;
+    size_t i = a->change->item_index, k = b->change->item_index;
 
-    return a->change->place < b->change->place ? -1 : a->change->place > b->change->place;
+    return i < k ? -1 : i > k;
 }
 
 /* True: the change does not make a revision, because the essence has not changed. */
@@ -282,7 +283,7 @@ static enum rc check_changes(struct txn *t, const struct arrived *in, int64_t fe
     }
     map_release(&seen, NULL);
     if (n > 1)
-        qsort(list, n, sizeof *list, in->by == ARRIVAL_STREAM ? by_place : by_age);
+        qsort(list, n, sizeof *list, in->by == ARRIVAL_STREAM ? by_item_index : by_age);
     *out = list;
     *n_out = n;
     return rc;

@@ -7,7 +7,7 @@
 /* ---- new feeds ------------------------------------------------------------------------------- */
 
 /* Until a new feed is fetched, it has the title that the list or the request gave it. */
-static enum rc set_first_texts(struct txn *t, int64_t id, const struct feed_wish *wish,
+static enum rc set_first_texts(struct txn *t, int64_t id, const struct feed_details *details,
                                struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -16,8 +16,8 @@ static enum rc set_first_texts(struct txn *t, int64_t id, const struct feed_wish
 
     if (rc != RC_OK)
         return rc;
-    row.feed.title = wish->title;
-    row.feed.site_url = wish->site_url;
+    row.feed.title = details->title;
+    row.feed.site_url = details->site_url;
     return feeds_save(t->db, &row, err);
 }
 
@@ -32,8 +32,8 @@ enum rc apply_find_or_insert(struct txn *t, const struct feed_ref *ref, int64_t 
         feeds_insert(t->db, ref->url, ref->credential, clock_now_s(), txn_next_version(t), id, err);
     if (rc == RC_OK)
         txn_feed(t, *id)->is_new = true;
-    if (rc == RC_OK && (ref->wish.title.len > 0 || ref->wish.site_url.len > 0))
-        rc = set_first_texts(t, *id, &ref->wish, err);
+    if (rc == RC_OK && (ref->details.title.len > 0 || ref->details.site_url.len > 0))
+        rc = set_first_texts(t, *id, &ref->details, err);
     return rc;
 }
 

@@ -15,8 +15,9 @@ enum rc apply_hub_request(struct txn *t, struct op *op)
     int64_t n;
     enum rc rc = hub_intent_count(t->db, &n, &op->err);
 
-    if (rc == RC_OK && n >= HUB_OPEN_MAX)
-        return err_set(&op->err, RC_FULL, "%d requests wait for their verification", HUB_OPEN_MAX);
+    if (rc == RC_OK && n >= HUB_PENDING_MAX)
+        return err_set(&op->err, RC_FULL, "%d requests wait for their verification",
+                       HUB_PENDING_MAX);
     if (rc == RC_OK)
         rc = hub_intent_insert(t->db, in, &op->err);
     t->has_hub_news = true;

@@ -26,12 +26,12 @@ enum rc apply_show_sub(struct txn *t, struct op *op, int64_t id)
 /* The settings that the request has for its feed `i`. */
 static struct feed_settings settings_of(const struct sub_request *req, size_t i)
 {
-    const struct feed_wish *wish = &req->feeds[i].wish;
+    const struct feed_details *details = &req->feeds[i].details;
 
-    return (struct feed_settings){.level = wish->has_level ? wish->level : req->level,
-                                  .period_s = wish->has_level ? wish->period_s : req->period_s,
-                                  .sanitize = wish->sanitize != SANITIZE_KEEP ? wish->sanitize
-                                                                              : req->sanitize};
+    return (struct feed_settings){
+        .level = details->has_level ? details->level : req->level,
+        .period_s = details->has_level ? details->period_s : req->period_s,
+        .sanitize = details->sanitize != SANITIZE_KEEP ? details->sanitize : req->sanitize};
 }
 
 static enum rc check_level(int level, int64_t period_s, struct err *err)
@@ -64,9 +64,9 @@ static enum rc subscribe_feed(struct txn *t, struct op *op, int64_t sub_id, size
     const struct feed_ref *ref = &op->as.subscribe.feeds[i];
     struct feed_settings settings = settings_of(&op->as.subscribe, i);
     struct sub_feed feed = {.url = str_is_null(ref->shown_url) ? ref->url : ref->shown_url,
-                            .name = ref->wish.name,
-                            .folder = ref->wish.folder,
-                            .category = ref->wish.category};
+                            .name = ref->details.name,
+                            .folder = ref->details.folder,
+                            .category = ref->details.category};
     enum rc rc = apply_find_or_insert(t, ref, &feed.feed_id, &op->err);
 
     if (rc == RC_OK)

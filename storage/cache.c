@@ -15,8 +15,8 @@
 #define N_SHARDS 8
 #define ITEM_OVERHEAD 256 /* this struct, the map's entry, the blobs' headers */
 
-struct item {
-    TAILQ_ENTRY(item) recent;
+struct cache_item {
+    TAILQ_ENTRY(cache_item) recent;
     size_t size;
     struct blob *body, *gzip;
     size_t key_len, meta_len;
@@ -26,7 +26,7 @@ struct item {
 struct shard {
     pthread_mutex_t lock; /* guards the rest */
     struct map items;
-    TAILQ_HEAD(item_list, item) recent; /* the most recently used one first */
+    TAILQ_HEAD(item_list, cache_item) recent; /* the most recently used one first */
     size_t bytes;
 };
 
@@ -47,12 +47,12 @@ struct cache *cache_new(size_t bytes)
     return c;
 }
 
-static struct str item_key(const struct item *it)
+static struct str item_key(const struct cache_item *it)
 {
     return str_of(it->bytes, it->key_len);
 }
 
-static void drop(struct shard *s, struct item *it)
+static void drop(struct shard *s, struct cache_item *it)
 {
     map_del(&s->items, item_key(it));
     TAILQ_REMOVE(&s->recent, it, recent);
@@ -66,7 +66,7 @@ static void drop(struct shard *s, struct item *it)
 void cache_free(struct cache **cp)
 {
     struct cache *c = *cp;
-    struct item *it;
+    struct cache_item *it;
 
     if (c == NULL)
         return;
@@ -89,7 +89,7 @@ static struct shard *shard_of(struct cache *c, struct str key)
 bool cache_find(struct cache *c, struct str key, struct cached_doc *out)
 {
     struct shard *s = shard_of(c, key);
-    struct item *it;
+    struct cache_item *it;
 
     pthread_mutex_lock(&s->lock);
     it = map_get(&s->items, key);
@@ -110,7 +110,7 @@ void cache_add(struct cache *c, struct str key, const struct cached_doc *doc)
     struct shard *s = shard_of(c, key);
     size_t size = ITEM_OVERHEAD + key.len * 2 + doc->meta.len + blob_bytes(doc->body).len +
                   blob_bytes(doc->gzip).len;
-    struct item *it, *old;
+    struct cache_item *it, *old;
 
     if (size > c->shard_bytes)
         return;

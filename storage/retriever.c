@@ -445,15 +445,15 @@ enum rc reader_oldest(struct reader *r, int64_t feed_id, int64_t *at, struct err
     return entries_oldest(r->db, feed_id, at, err);
 }
 
-enum rc reader_open_content(struct reader *r, int64_t feed_id, int64_t now, struct arena *a,
-                            struct open_content *out, struct err *err)
+enum rc reader_pending_content(struct reader *r, int64_t feed_id, int64_t now, struct arena *a,
+                               struct pending_content *out, struct err *err)
 {
     struct content_row row = {.entry_id = 0};
     struct entry_row entry;
     struct revision rev;
     enum rc rc = db_snapshot(r->db, err);
 
-    *out = (struct open_content){.entry_id = 0};
+    *out = (struct pending_content){.entry_id = 0};
     if (rc != RC_OK)
         return rc;
     rc = contents_next(r->db, feed_id, now, &row, err);
@@ -463,7 +463,7 @@ enum rc reader_open_content(struct reader *r, int64_t feed_id, int64_t now, stru
         rc = revisions_load(r->db, entry.seq, true, a, &rev, err);
     db_snapshot_end(r->db);
     if (rc == RC_OK && row.entry_id != 0 && entry.id != 0)
-        *out = (struct open_content){entry.id, entry.seq, row.form, rev.doc, rev.ext};
+        *out = (struct pending_content){entry.id, entry.seq, row.form, rev.doc, rev.ext};
     return rc;
 }
 

@@ -171,7 +171,7 @@ typedef void store_done_fn(void *ctx, enum rc rc, const struct store_result *res
                            const struct err *err);
 
 /* What a caller says about a feed apart from its URL. All zero: nothing. */
-struct feed_wish {
+struct feed_details {
     bool has_level; /* `level` and `period_s` are set; they mean what they mean in struct
                        sub_request */
     int level;
@@ -182,10 +182,10 @@ struct feed_wish {
 };
 
 struct feed_ref {
-    struct str url;        /* canonical, without credential */
-    struct str credential; /* null when none */
-    struct str shown_url;  /* as the caller wrote it, without credential; for subscriptions */
-    struct feed_wish wish; /* for subscriptions */
+    struct str url;              /* canonical, without credential */
+    struct str credential;       /* null when none */
+    struct str shown_url;        /* as the caller wrote it, without credential; for subscriptions */
+    struct feed_details details; /* for subscriptions */
 };
 
 /* Make the feed, with level 1 and due at once, unless it already exists. result.id: the feed. */
@@ -314,7 +314,7 @@ struct entry_change {
     int64_t stands_at;  /* of an undated entry from the past: the time by which it is sorted; 0: the
                            time when it came in */
     bool is_metadata;   /* of Atom-PMH: its content is to be fetched */
-    size_t place;       /* in a piece of a stream: the order of events */
+    size_t item_index;  /* in a piece of a stream: the order of events */
 };
 
 /* The entries of a document as they were found: in document order. */
@@ -616,13 +616,13 @@ enum rc reader_oldest(struct reader *r, int64_t feed_id, int64_t *at, struct err
 
 /* The metadata record of a feed whose content must be requested next. entry_id 0: none is due now.
  * Arena. */
-struct open_content {
+struct pending_content {
     int64_t entry_id, seq;
     int form; /* which of its alternates to ask for, as feed/lists/metadata.h orders them */
     struct str doc, ext;
 };
-enum rc reader_open_content(struct reader *r, int64_t feed_id, int64_t now, struct arena *a,
-                            struct open_content *out, struct err *err) NODISCARD;
+enum rc reader_pending_content(struct reader *r, int64_t feed_id, int64_t now, struct arena *a,
+                               struct pending_content *out, struct err *err) NODISCARD;
 
 /* Call fn for each feed that has metadata records without content, due or not. */
 typedef void reader_content_fn(void *ctx, int64_t feed_id);

@@ -149,7 +149,7 @@ static enum rc read_keys(struct db *db, int64_t feed_id, struct key_run *run, st
     return keys_of_feed(db, feed_id, DIRECTORY_KEYS + 1, add_to_run, run, err);
 }
 
-struct loading {
+struct directory_load {
     struct db *db;
     struct directory *dir;
     struct key_run run;
@@ -160,7 +160,7 @@ struct loading {
 static void load_one(void *ctx, int64_t feed_id, int64_t next_fetch_at UNUSED,
                      enum fetch_reason reason UNUSED)
 {
-    struct loading *l = ctx;
+    struct directory_load *l = ctx;
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct directory_feed f;
 
@@ -176,7 +176,7 @@ static void load_one(void *ctx, int64_t feed_id, int64_t next_fetch_at UNUSED,
 
 static enum rc load_directory(struct storer *s, struct err *err)
 {
-    struct loading l = {.db = s->db, .dir = s->dir, .rc = RC_OK, .err = err};
+    struct directory_load l = {.db = s->db, .dir = s->dir, .rc = RC_OK, .err = err};
     enum rc rc;
 
     directory_lock(s->dir);
@@ -191,7 +191,7 @@ static enum rc load_directory(struct storer *s, struct err *err)
 /* ---- one batch ------------------------------------------------------------------------------- */
 
 /* The changes that a commit makes in the directory. They are read inside the transaction. */
-struct news {
+struct directory_news {
     struct arena arena;
     struct directory_feed *feeds; /* one for each of txn.feeds; brief.id 0: the feed is gone */
     struct key_run **runs;        /* the same; NULL: only single keys have changed (txn.keys) */
@@ -237,7 +237,7 @@ static enum rc write_numbers(struct storer *s, const struct txn_mark *before, st
     return rc;
 }
 
-static enum rc read_news(struct storer *s, struct news *news, struct err *err)
+static enum rc read_news(struct storer *s, struct directory_news *news, struct err *err)
 {
     struct txn *t = &s->txn;
     enum rc rc = RC_OK;
@@ -317,8 +317,8 @@ static void take_settings(struct storer *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-static enum rc run_transaction(struct storer *s, struct op **ops, size_t n, struct news *news,
-                               struct err *err)
+static enum rc run_transaction(struct storer *s, struct op **ops, size_t n,
+                               struct directory_news *news, struct err *err)
 {
     struct txn_mark before = txn_mark(&s->txn);
     enum rc rc = db_begin(s->db, err);
@@ -341,7 +341,7 @@ static enum rc run_transaction(struct storer *s, struct op **ops, size_t n, stru
     return rc;
 }
 
-static void publish(struct storer *s, const struct news *news)
+static void publish(struct storer *s, const struct directory_news *news)
 {
     const struct txn *t = &s->txn;
 
@@ -364,7 +364,7 @@ static void publish(struct storer *s, const struct news *news)
     directory_unlock(s->dir);
 }
 
-static void notify(struct storer *s, const struct news *news)
+static void notify(struct storer *s, const struct directory_news *news)
 {
     const struct txn *t = &s->txn;
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -446,7 +446,7 @@ static void bound_log(struct storer *s)
 
 static void run_batch(struct storer *s, struct op **ops, size_t n)
 {
-    struct news news = {.arena = ARENA_INIT};
+    struct directory_news news = {.arena = ARENA_INIT};
     struct err err = ERR_INIT;
     enum rc rc = run_transaction(s, ops, n, &news, &err);
 

@@ -41,11 +41,11 @@ static struct feed_ref keep_ref(struct op *op, const struct feed_ref *ref)
     copy.url = keep(op, ref->url);
     copy.credential = keep(op, ref->credential);
     copy.shown_url = keep(op, ref->shown_url);
-    copy.wish.name = keep(op, ref->wish.name);
-    copy.wish.folder = keep(op, ref->wish.folder);
-    copy.wish.category = keep(op, ref->wish.category);
-    copy.wish.title = keep(op, ref->wish.title);
-    copy.wish.site_url = keep(op, ref->wish.site_url);
+    copy.details.name = keep(op, ref->details.name);
+    copy.details.folder = keep(op, ref->details.folder);
+    copy.details.category = keep(op, ref->details.category);
+    copy.details.title = keep(op, ref->details.title);
+    copy.details.site_url = keep(op, ref->details.site_url);
     return copy;
 }
 

@@ -11,7 +11,7 @@
 #include "api/http/handlers.h"
 #include "api/http/reply.h"
 #include "api/http/ticket.h"
-#include "api/hub/hub_open.h"
+#include "api/hub/hub_pending.h"
 #include "api/hub/topic.h"
 #include "api/views/queries.h"
 #include "base/clock.h"
@@ -36,7 +36,7 @@ struct hub_change {
 /* A request that waits for the storer, and perhaps for the notifier. */
 struct hub_wait {
     struct hub_waiters *waiters;
-    struct hub_place *place; /* held until the storer has answered; NULL: publish */
+    struct hub_request *counted; /* held until the storer has answered; NULL: publish */
     struct ticket ticket;
     bool is_sync, is_publish;
     enum rc rc; /* result of the storer */
@@ -46,7 +46,7 @@ struct hub_wait {
 struct hub_waiters {
     pthread_mutex_t lock;
     struct map by_intent; /* id -> struct hub_wait */
-    struct hub_open *open;
+    struct hub_pending *pending;
 };
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -112,7 +112,7 @@ struct hub_waiters *hub_waiters_new(void)
     struct hub_waiters *w = NEW(struct hub_waiters);
 
     pthread_mutex_init(&w->lock, NULL);
-    w->open = hub_open_new();
+    w->pending = hub_pending_new();
     return w;
 }
 
@@ -126,7 +126,7 @@ void hub_waiters_free(struct hub_waiters **wp)
     if (*wp == NULL)
         return;
     map_release(&(*wp)->by_intent, wait_free);
-    hub_open_free(&(*wp)->open);
+    hub_pending_free(&(*wp)->pending);
     pthread_mutex_destroy(&(*wp)->lock);
     mem_free(*wp);
     *wp = NULL;
@@ -138,7 +138,7 @@ void hub_waiters_notice(struct hub_waiters *all, const struct commit_notice *not
         struct str key = key_of(&notice->settled[i].intent_id);
         struct hub_wait *w;
 
-        hub_open_settled(all->open, notice->settled[i].intent_id);
+        hub_pending_settled(all->pending, notice->settled[i].intent_id);
         pthread_mutex_lock(&all->lock);
         w = map_get(&all->by_intent, key);
         if (w != NULL)
@@ -167,10 +167,10 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res,
     struct hub_wait *w = ctx;
 
     w->rc = rc;
-    if (w->place != NULL && rc == RC_OK)
-        hub_open_keep(w->waiters->open, &w->place, res->id);
-    else if (w->place != NULL)
-        hub_open_leave(w->waiters->open, &w->place);
+    if (w->counted != NULL && rc == RC_OK)
+        hub_pending_keep(w->waiters->pending, &w->counted, res->id);
+    else if (w->counted != NULL)
+        hub_pending_drop(w->waiters->pending, &w->counted);
     if (rc == RC_OK && w->is_sync) {
         pthread_mutex_lock(&w->waiters->lock);
         map_put(&w->waiters->by_intent, key_of(&res->id), w);
@@ -252,21 +252,22 @@ static void publish(struct request *req, const struct str *origins, size_t n_ori
 
 static void hand_over(struct request *req, struct hub_change *change)
 {
-    struct hub_open *open = req->ask.api->hub->open;
+    struct hub_pending *pending = req->ask.api->hub->pending;
     const struct hub_full *full;
-    struct hub_place *place = hub_open_take(open, http_request_peer(req->http),
-                                            change->intent.callback, change->intent.topic, &full);
+    struct hub_request *counted =
+        hub_pending_add(pending, http_request_peer(req->http), change->intent.callback,
+                        change->intent.topic, &full);
     struct hub_wait *w;
 
-    if (place == NULL) {
+    if (counted == NULL) {
         put_off(req, full->status, full->why);
         return;
     }
     w = wait_new(req, change->intent.waits ? SYNC_MS : STORE_MS);
     w->is_sync = change->intent.waits;
-    w->place = place;
+    w->counted = counted;
     if (store_hub_request(req->ask.api->store, &change->intent, on_stored, w) != RC_OK) {
-        hub_open_leave(open, &w->place);
+        hub_pending_drop(pending, &w->counted);
         w->rc = RC_FULL;
         on_over(req, w);
     }

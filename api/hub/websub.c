@@ -19,7 +19,7 @@
 #define HUB_RATE 200
 #define HUB_BURST 4000
 
-struct hub_wait { /* freed on the loop after the answer */
+struct upstream_wait { /* freed on the loop after the answer */
     struct ticket ticket;
     struct str challenge; /* in the request's arena; null: it is a delivery */
     enum upstream_verdict verdict;
@@ -76,7 +76,7 @@ static void answer(struct request *req, enum upstream_verdict verdict, struct st
 /* The request's loop. */
 static void on_answered(struct request *req, void *work)
 {
-    struct hub_wait *w = work;
+    struct upstream_wait *w = work;
 
     if (req != NULL)
         answer(req, w->verdict, w->challenge);
@@ -86,7 +86,7 @@ static void on_answered(struct request *req, void *work)
 /* Any thread. */
 static void on_done(void *ctx, enum upstream_verdict verdict)
 {
-    struct hub_wait *w = ctx;
+    struct upstream_wait *w = ctx;
 
     w->verdict = verdict;
     ticket_post(&w->ticket, on_answered, w);
@@ -118,9 +118,9 @@ static bool read_token(struct request *req, struct str *out)
     return false;
 }
 
-static struct hub_wait *wait_new(struct request *req, struct str challenge)
+static struct upstream_wait *wait_new(struct request *req, struct str challenge)
 {
-    struct hub_wait *w = NEW(struct hub_wait);
+    struct upstream_wait *w = NEW(struct upstream_wait);
 
     w->ticket = ticket_take(req, ANSWER_MS);
     w->challenge = challenge;
@@ -129,7 +129,7 @@ static struct hub_wait *wait_new(struct request *req, struct str challenge)
 
 /* End the wait, if the port has answered at once. If the verdict is pending, on_done() will get
  * it. */
-static void end_wait(struct request *req, struct hub_wait *w, enum upstream_verdict verdict)
+static void end_wait(struct request *req, struct upstream_wait *w, enum upstream_verdict verdict)
 {
     struct str challenge;
 
@@ -143,7 +143,7 @@ static void end_wait(struct request *req, struct hub_wait *w, enum upstream_verd
 void websub_get(struct request *req)
 {
     struct upstream_verification hub = {0};
-    struct hub_wait *w;
+    struct upstream_wait *w;
     struct str challenge;
     struct problem p;
 
@@ -176,7 +176,7 @@ void websub_post(struct request *req)
         .content_location = http_request_field(req->http, "content-location"),
         .body = http_request_body(req->http),
     };
-    struct hub_wait *w;
+    struct upstream_wait *w;
     struct problem p;
 
     if (!is_within_rate(req))

@@ -20,7 +20,7 @@
 /* While a copy is kept, a publisher that failed is not asked again within this time */
 #define RETRY_MS 10000
 
-struct kept { /* a parsed list; immutable, with a count of holders */
+struct parsed_list { /* a parsed list; immutable, with a count of holders */
     atomic_int holders;
     struct arena arena;
     struct feed_list list;
@@ -31,16 +31,16 @@ struct list_waiter {
     opml_list_fn *done;
     void *ctx;
     struct list_waiter *next;
-    struct kept *kept; /* the result; NULL: it failed, and the next members say why */
+    struct parsed_list *parsed; /* the result; NULL: it failed, and the next members say why */
     enum rc rc;
     int status;
     bool not_opml;
     char *text;
 };
 
-struct slot {
-    struct kept *kept; /* NULL: none yet */
-    int64_t asked_ms;  /* monotonic, like the next */
+struct cached_list {
+    struct parsed_list *parsed; /* NULL: none yet */
+    int64_t asked_ms;           /* monotonic, like the next */
     int64_t good_until_ms;
     bool fetching;
     struct list_waiter *waiters;
@@ -66,13 +66,13 @@ struct list_fetch {
     struct list_tree *tree;
 };
 
-static struct kept *kept_ref(struct kept *k)
+static struct parsed_list *parsed_ref(struct parsed_list *k)
 {
     atomic_fetch_add(&k->holders, 1);
     return k;
 }
 
-static void kept_unref(struct kept **kp)
+static void parsed_unref(struct parsed_list **kp)
 {
     if (*kp != NULL && atomic_fetch_sub(&(*kp)->holders, 1) == 1) {
         arena_release(&(*kp)->arena);
@@ -91,9 +91,9 @@ struct opml_lists *opml_lists_new(void)
 
 static void slot_free(void *value)
 {
-    struct slot *s = value;
+    struct cached_list *s = value;
 
-    kept_unref(&s->kept);
+    parsed_unref(&s->parsed);
     mem_free(s);
 }
 
@@ -142,11 +142,12 @@ static void copy_list(struct arena *a, const struct feed_list *from, struct feed
 /* ---- back on the loop ---- */
 
 /* Give the request its own copy of the list. */
-static void answer(struct request *req, const struct kept *kept, opml_list_fn *done, void *ctx)
+static void answer(struct request *req, const struct parsed_list *parsed, opml_list_fn *done,
+                   void *ctx)
 {
     struct feed_list list;
 
-    copy_list(req->ask.arena, &kept->list, &list);
+    copy_list(req->ask.arena, &parsed->list, &list);
     done(req, &list, NULL, ctx);
 }
 
@@ -154,8 +155,8 @@ static void on_answered(struct request *req, void *work)
 {
     struct list_waiter *w = work;
 
-    if (req != NULL && w->kept != NULL) {
-        answer(req, w->kept, w->done, w->ctx);
+    if (req != NULL && w->parsed != NULL) {
+        answer(req, w->parsed, w->done, w->ctx);
     } else if (req != NULL) {
         struct list_failure failure = {.rc = w->rc,
                                        .status = w->status,
@@ -164,7 +165,7 @@ static void on_answered(struct request *req, void *work)
 
         w->done(req, NULL, &failure, w->ctx);
     }
-    kept_unref(&w->kept);
+    parsed_unref(&w->parsed);
     mem_free(w->text);
     mem_free(w);
 }
@@ -172,23 +173,23 @@ static void on_answered(struct request *req, void *work)
 /* ---- the fetch, on other threads ---- */
 
 /* Tell all waiting requests. `kept` is given; NULL: there is no list. */
-static void settle(struct list_fetch *f, struct kept *kept)
+static void settle(struct list_fetch *f, struct parsed_list *parsed)
 {
     struct opml_lists *lists = f->api->lists;
     int64_t now = clock_mono_ms();
     struct list_waiter *w;
-    struct slot *slot;
+    struct cached_list *slot;
 
     pthread_mutex_lock(&lists->lock);
     /* it is there, because a slot with a fetch is not dropped */
     slot = map_get(&lists->slots, f->key);
     slot->fetching = false;
-    if (kept != NULL) {
-        kept_unref(&slot->kept);
-        slot->kept = kept_ref(kept);
+    if (parsed != NULL) {
+        parsed_unref(&slot->parsed);
+        slot->parsed = parsed_ref(parsed);
         slot->good_until_ms = now + f->ttl_ms;
-    } else if (slot->kept != NULL) {
-        kept = kept_ref(slot->kept);
+    } else if (slot->parsed != NULL) {
+        parsed = parsed_ref(slot->parsed);
         slot->good_until_ms = now + RETRY_MS;
     }
     w = slot->waiters;
@@ -197,8 +198,8 @@ static void settle(struct list_fetch *f, struct kept *kept)
     while (w != NULL) {
         struct list_waiter *next = w->next;
 
-        if (kept != NULL)
-            w->kept = kept_ref(kept);
+        if (parsed != NULL)
+            w->parsed = parsed_ref(parsed);
         w->rc = f->rc;
         w->status = f->status;
         w->not_opml = f->not_opml;
@@ -206,7 +207,7 @@ static void settle(struct list_fetch *f, struct kept *kept)
         ticket_post(&w->ticket, on_answered, w);
         w = next;
     }
-    kept_unref(&kept);
+    parsed_unref(&parsed);
     list_tree_free(&f->tree);
     blob_unref(&f->body);
     arena_release(&f->arena);
@@ -217,7 +218,7 @@ static void settle(struct list_fetch *f, struct kept *kept)
 static void on_followed(void *ctx)
 {
     struct list_fetch *f = ctx;
-    struct kept *kept = NEW(struct kept);
+    struct parsed_list *parsed = NEW(struct parsed_list);
     struct list_contents all = list_tree_contents(&f->arena, f->tree);
     struct feed_list list;
 
@@ -225,9 +226,9 @@ static void on_followed(void *ctx)
         log_warn("api", "list_left_out", "list=%s why=%s", log_quote(all.failures[0]->url.shown),
                  log_quote(all.failures[0]->why));
     take_feeds(&f->arena, f->tree, &all, &list);
-    atomic_init(&kept->holders, 1);
-    copy_list(&kept->arena, &list, &kept->list);
-    settle(f, kept);
+    atomic_init(&parsed->holders, 1);
+    copy_list(&parsed->arena, &list, &parsed->list);
+    settle(f, parsed);
 }
 
 /* The list thread. */
@@ -278,14 +279,14 @@ static void on_document(void *ctx, const struct document_result *res)
 /* Make room for one more slot. */
 static void evict_locked(struct opml_lists *lists)
 {
-    struct slot *oldest = NULL;
+    struct cached_list *oldest = NULL;
     struct str oldest_key = STR_NULL, key;
     void *it = NULL, *value;
 
     if (map_count(&lists->slots) < LISTS_MAX)
         return;
     while (map_next(&lists->slots, &it, &key, &value)) {
-        struct slot *s = value;
+        struct cached_list *s = value;
 
         if (!s->fetching && (oldest == NULL || s->asked_ms < oldest->asked_ms)) {
             oldest = s;
@@ -329,25 +330,25 @@ void opml_list_get(struct request *req, const struct wanted_url *url, opml_list_
     struct str key =
         str_printf(req->ask.arena, "%.*s\n%.*s", STR_ARG(url->url), STR_ARG(url->credential));
     int64_t now = clock_mono_ms();
-    struct kept *kept = NULL;
+    struct parsed_list *parsed = NULL;
     bool start = false;
-    struct slot *slot;
+    struct cached_list *slot;
 
     pthread_mutex_lock(&lists->lock);
     slot = map_get(&lists->slots, key);
-    if ((slot == NULL || (slot->kept == NULL && !slot->fetching)) && request_is_foreign(req)) {
+    if ((slot == NULL || (slot->parsed == NULL && !slot->fetching)) && request_is_foreign(req)) {
         pthread_mutex_unlock(&lists->lock);
         request_refuse_foreign(req, "make this server fetch an unknown list");
         return;
     }
     if (slot == NULL) {
         evict_locked(lists);
-        slot = NEW(struct slot);
+        slot = NEW(struct cached_list);
         map_put(&lists->slots, key, slot);
     }
     slot->asked_ms = now;
-    if (slot->kept != NULL && now < slot->good_until_ms) {
-        kept = kept_ref(slot->kept);
+    if (slot->parsed != NULL && now < slot->good_until_ms) {
+        parsed = parsed_ref(slot->parsed);
     } else {
         struct list_waiter *w = waiter_new(req, done, ctx);
 
@@ -357,9 +358,9 @@ void opml_list_get(struct request *req, const struct wanted_url *url, opml_list_
         slot->fetching = true;
     }
     pthread_mutex_unlock(&lists->lock);
-    if (kept != NULL) {
-        answer(req, kept, done, ctx);
-        kept_unref(&kept);
+    if (parsed != NULL) {
+        answer(req, parsed, done, ctx);
+        parsed_unref(&parsed);
     } else if (start) {
         start_fetch(req, key, url);
     }

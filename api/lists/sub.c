@@ -33,8 +33,8 @@ struct change {
 
 /* A request that subscribes. */
 struct subscribing {
-    struct change change;  /* first: see change_of() */
-    struct feed_wish wish; /* used for each feed that the request names */
+    struct change change;        /* first: see change_of() */
+    struct feed_details details; /* used for each feed that the request names */
     struct sub_request req;
     struct str endpoint;       /* public form */
     struct list_tree *tree;    /* NULL: the body is not a list */
@@ -143,7 +143,7 @@ static void take_urls(struct task *t, struct subscribing *s, const struct wanted
         refs[n_refs++] = (struct feed_ref){.url = urls[i].url,
                                            .credential = urls[i].credential,
                                            .shown_url = urls[i].shown,
-                                           .wish = s->wish};
+                                           .details = s->details};
     }
     map_release(&seen, NULL);
     s->req.feeds = refs;
@@ -151,7 +151,7 @@ static void take_urls(struct task *t, struct subscribing *s, const struct wanted
 }
 
 /* Read `title` and `folder`, which are for the feeds that the request names. */
-static bool read_wish(struct task *t, struct subscribing *s, size_t n_urls)
+static bool read_details(struct task *t, struct subscribing *s, size_t n_urls)
 {
     struct str title, folder, names[LIMIT_OPML_DEPTH];
     size_t n = 0;
@@ -167,15 +167,15 @@ static bool read_wish(struct task *t, struct subscribing *s, size_t n_urls)
         return problem_parameter(&s->change.problem, &t->arena, "title", title, NULL,
                                  "The parameter `title` must be UTF-8 of at most %d bytes.",
                                  TITLE_MAX);
-    s->wish.name = str_is_null(title) ? title : str_trim(title);
+    s->details.name = str_is_null(title) ? title : str_trim(title);
     for (struct str rest = folder; !str_is_null(rest) && n < ARRAY_LEN(names);) {
         struct str name = str_trim(str_split(&rest, '/'));
 
         if (name.len > 0)
             names[n++] = name;
     }
-    s->wish.folder = folder_json(&t->arena, names, n);
-    if ((n > 0 && str_is_null(s->wish.folder)) || str_utf8_valid(folder) != folder.len)
+    s->details.folder = folder_json(&t->arena, names, n);
+    if ((n > 0 && str_is_null(s->details.folder)) || str_utf8_valid(folder) != folder.len)
         return problem_parameter(&s->change.problem, &t->arena, "folder", folder, NULL,
                                  "The parameter `folder` must be a path in UTF-8: fewer than %d "
                                  "names, separated by /, of at most 4096 bytes in all.",
@@ -218,12 +218,12 @@ static enum task_step subscribe_list(struct task *t)
     }
     /* settings of the request are used for all feeds */
     for (size_t i = 0; i < s->import->n_refs; i++) {
-        struct feed_wish *wish = &s->import->refs[i].wish;
+        struct feed_details *details = &s->import->refs[i].details;
 
         if (s->req.level != LEVEL_KEEP)
-            wish->has_level = false;
+            details->has_level = false;
         if (s->req.sanitize != SANITIZE_KEEP)
-            wish->sanitize = SANITIZE_KEEP;
+            details->sanitize = SANITIZE_KEEP;
     }
     s->req.feeds = s->import->refs;
     s->req.n_feeds = s->import->n_refs;
@@ -416,7 +416,7 @@ static enum task_step read_subscription(struct task *t, struct reader *r, bool o
 
         return handed_over(t, rc);
     }
-    if (!params_urls(&c->params, &t->arena, true, &urls, &n, &c->problem) || !read_wish(t, s, n))
+    if (!params_urls(&c->params, &t->arena, true, &urls, &n, &c->problem) || !read_details(t, s, n))
         return fail(t);
     take_urls(t, s, urls, n);
     return subscribe(t);

@@ -24,7 +24,7 @@ static void note(struct taking *t, const char *setting, struct str why)
         return;
     im->notes[im->n_problems - 1] =
         (struct import_note){.list = node->depth == 0 ? STR_NULL : url_public(t->a, node->url.url),
-                             .outline = t->at->feed->place,
+                             .outline = t->at->feed->outline_no,
                              .url = url_public(t->a, t->at->feed->xml_url),
                              .setting = setting,
                              .why = why};
@@ -53,36 +53,36 @@ struct str folder_json(struct arena *a, const struct str *names, size_t n)
 
 /* Read the names of the feed. If the list has two different names, one is the title and the other
  * is the subscriber's own name. */
-static void take_names(struct taking *t, struct feed_wish *wish)
+static void take_names(struct taking *t, struct feed_details *details)
 {
     const struct opml_feed *f = t->at->feed;
     struct url_parts parts;
 
     if (!str_is_null(f->text) && !str_eq(f->text, f->title))
-        wish->name = cut(f->text);
+        details->name = cut(f->text);
     if (!str_eq(f->title, f->xml_url)) /* some programs write the URL when there is no title */
-        wish->title = cut(f->title);
+        details->title = cut(f->title);
     if (url_parse(t->a, f->html_url, &parts, NULL) == RC_OK)
-        wish->site_url = parts.url;
-    wish->folder = folder_json(t->a, t->at->folders, t->at->n_folders);
-    if (str_is_null(wish->folder) && t->at->n_folders > 0)
+        details->site_url = parts.url;
+    details->folder = folder_json(t->a, t->at->folders, t->at->n_folders);
+    if (str_is_null(details->folder) && t->at->n_folders > 0)
         note(t, "folder",
              str_printf(t->a, "it has more than %d folders, or their names are too long",
                         LIMIT_OPML_DEPTH - 1));
     if (f->category.len <= PATH_MAX_LEN)
-        wish->category = f->category;
+        details->category = f->category;
     else
         note(t, "category", str_printf(t->a, "it has more than %d bytes", PATH_MAX_LEN));
 }
 
-static void take_settings(struct taking *t, int64_t min_period_s, struct feed_wish *wish)
+static void take_settings(struct taking *t, int64_t min_period_s, struct feed_details *details)
 {
     const struct opml_feed *f = t->at->feed;
     bool on = true;
 
     if (!str_is_null(f->freq)) {
-        wish->has_level = freq_read(f->freq, min_period_s, &wish->level, &wish->period_s);
-        if (!wish->has_level)
+        details->has_level = freq_read(f->freq, min_period_s, &details->level, &details->period_s);
+        if (!details->has_level)
             note(t, "freq",
                  str_printf(t->a,
                             "\"%.*s\" is neither a level (0, 1, 2) nor a period of at "
@@ -92,7 +92,7 @@ static void take_settings(struct taking *t, int64_t min_period_s, struct feed_wi
     if (str_is_null(f->sanitize))
         return;
     if (switch_read(f->sanitize, &on))
-        wish->sanitize = on ? SANITIZE_ON : SANITIZE_OFF;
+        details->sanitize = on ? SANITIZE_ON : SANITIZE_OFF;
     else
         note(t, "sanitize",
              str_printf(t->a, "\"%.*s\" is neither yes nor no", STR_ARG(cut(f->sanitize))));
@@ -117,9 +117,9 @@ static void take_outline(struct taking *t, struct map *seen, int64_t min_period_
         return;
     }
     *ref = (struct feed_ref){.url = url.url, .credential = url.credential, .shown_url = url.shown};
-    take_names(t, &ref->wish);
+    take_names(t, &ref->details);
     if (t->at->node->depth == 0)
-        take_settings(t, min_period_s, &ref->wish);
+        take_settings(t, min_period_s, &ref->details);
     im->n_refs++;
 }
 

@@ -27,10 +27,10 @@ struct result {
     bool is_private, is_doubtful, is_empty;
 };
 
-struct waiter {
+struct document_waiter {
     struct ticket ticket;
     struct reply *reply; /* in the request's arena; only the loop may use it */
-    struct waiter *next;
+    struct document_waiter *next;
     enum rc rc; /* result, like the next two */
     struct err err;
     struct result result;
@@ -41,7 +41,7 @@ struct draw_job {
     struct api *api;
     struct str key;
     struct document_spec spec;
-    struct waiter *waiters; /* under documents->lock while in the map */
+    struct document_waiter *waiters; /* under documents->lock while in the map */
 };
 
 struct documents *documents_new(void)
@@ -161,7 +161,7 @@ static void reply_result(struct request *req, struct reply *r, const struct resu
 
 static void on_drawn(struct request *req, void *work)
 {
-    struct waiter *w = work;
+    struct document_waiter *w = work;
 
     if (req != NULL && w->rc == RC_OK) {
         reply_result(req, w->reply, &w->result);
@@ -185,7 +185,7 @@ static void on_reader(void *ctx, struct reader *r)
     struct cached_doc doc = {0};
     struct err err = ERR_INIT;
     enum rc rc = RC_OK;
-    struct waiter *w;
+    struct document_waiter *w;
 
     if (cache_get_far(r, job->key, &doc))
         take_cached(&res, &doc);
@@ -199,7 +199,7 @@ static void on_reader(void *ctx, struct reader *r)
     w = job->waiters;
     pthread_mutex_unlock(&all->lock);
     while (w != NULL) {
-        struct waiter *next = w->next;
+        struct document_waiter *next = w->next;
 
         w->rc = rc;
         w->err = err;
@@ -291,13 +291,13 @@ void document_reply(struct request *req, const struct document_spec *spec, struc
     struct documents *all = req->ask.api->documents;
     struct str key = spec->key;
     struct draw_job *job;
-    struct waiter *w;
+    struct document_waiter *w;
     enum rc rc = RC_OK;
 
     if (document_from_cache(req, spec, r))
         return;
     r->format = (int)spec->view.format;
-    w = NEW(struct waiter);
+    w = NEW(struct document_waiter);
     w->ticket = ticket_take(req, DRAW_MS);
     w->reply = r;
     pthread_mutex_lock(&all->lock);

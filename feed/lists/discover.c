@@ -232,7 +232,7 @@ size_t discover_usual(struct arena *a, struct str page_url, struct str **out)
 
 struct ranked {
     struct discovered_feed feed;
-    size_t rank, place;
+    size_t rank, index;
 };
 
 static bool is_about_comments(const struct discovered_feed *f)
@@ -254,7 +254,7 @@ static int by_rank(const void *x, const void *y)
 
     if (a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
-    return a->place < b->place ? -1 : 1;
+    return a->index < b->index ? -1 : 1;
 }
 
 void discover_order(struct str page_url, struct discovered_feed *list, size_t n)
@@ -267,7 +267,7 @@ void discover_order(struct str page_url, struct discovered_feed *list, size_t n)
                                  .rank = 4 * (size_t)list[i].kind +
                                          (is_about_comments(&list[i]) ? 2 : 0) +
                                          (same_site(page_url, list[i].href) ? 0 : 1),
-                                 .place = i};
+                                 .index = i};
     if (n > 1)
         qsort(all, n, sizeof *all, by_rank);
     for (size_t i = 0; i < n; i++)

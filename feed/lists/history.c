@@ -125,10 +125,10 @@ static int64_t date_of(const struct doc_entry *e)
     return e->updated_at > e->published_at ? e->updated_at : e->published_at;
 }
 
-const int64_t *history_places(struct arena *a, const struct feed_doc *doc, int64_t oldest,
-                              int64_t received)
+const int64_t *history_dates(struct arena *a, const struct feed_doc *doc, int64_t oldest,
+                             int64_t received)
 {
-    int64_t *places = ARENA_ARRAY(a, int64_t, doc->n_entries + 1), last = TIME_UNKNOWN;
+    int64_t *dates = ARENA_ARRAY(a, int64_t, doc->n_entries + 1), last = TIME_UNKNOWN;
     int64_t own = date_of_nine(value_getz(doc->feed, "updated_parsed"));
 
     if (own == TIME_UNKNOWN)
@@ -136,25 +136,25 @@ const int64_t *history_places(struct arena *a, const struct feed_doc *doc, int64
     for (size_t i = 0; i < doc->n_entries; i++) {
         if (date_of(&doc->entries[i]) != TIME_UNKNOWN)
             last = date_of(&doc->entries[i]);
-        places[i] = last;
+        dates[i] = last;
     }
     for (size_t i = doc->n_entries; i-- > 0;) {
         if (date_of(&doc->entries[i]) != TIME_UNKNOWN)
             last = date_of(&doc->entries[i]);
-        if (places[i] == TIME_UNKNOWN)
-            places[i] = last;
+        if (dates[i] == TIME_UNKNOWN)
+            dates[i] = last;
     }
     if (last == TIME_UNKNOWN && own != TIME_UNKNOWN && own < received - FRESH_S)
         last = own;
     if (last == TIME_UNKNOWN)
         last = oldest == TIME_UNKNOWN ? received : oldest - 1;
     for (size_t i = 0; i < doc->n_entries; i++) {
-        if (places[i] == TIME_UNKNOWN)
-            places[i] = last;
-        if (places[i] > received)
-            places[i] = received;
+        if (dates[i] == TIME_UNKNOWN)
+            dates[i] = last;
+        if (dates[i] > received)
+            dates[i] = received;
     }
-    return places;
+    return dates;
 }
 
 /* ---- entries of one id ----------------------------------------------------------------------- */

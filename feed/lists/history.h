@@ -29,8 +29,8 @@ void history_read(const struct feed_doc *doc, bool metadata, struct feed_history
  * date of the document, unless it is so recent that the server may have set it while it answered.
  * Otherwise all get a date just before `oldest`, the date of the oldest known entry, or `received`
  * when no entry is known (TIME_UNKNOWN). No date is later than `received`. In the arena. */
-const int64_t *history_places(struct arena *a, const struct feed_doc *doc, int64_t oldest,
-                              int64_t received);
+const int64_t *history_dates(struct arena *a, const struct feed_doc *doc, int64_t oldest,
+                             int64_t received);
 
 /* Of the entries that share an id, keep the one that was updated last; if several have the same
  * date, keep the first of them. Entries without an id or a date stay. With `metadata`, a deletion

@@ -25,7 +25,7 @@ struct binding {
     bool is_own; /* it is bound to OPML_NS */
 };
 
-struct reader {
+struct opml_reader {
     struct arena *a;
     struct opml *list;
     size_t cap, includes_cap;
@@ -59,7 +59,8 @@ static struct str without_feed_scheme(struct arena *a, struct str url)
 
 /* Returns true when the prefix is bound to our namespace. If it is declared nowhere, the usual
  * prefix counts as ours. */
-static bool is_own_prefix(const struct reader *r, const struct html_token *t, struct str prefix)
+static bool is_own_prefix(const struct opml_reader *r, const struct html_token *t,
+                          struct str prefix)
 {
     for (size_t i = 0; i < t->n_attrs; i++)
         if (str_starts(t->attrs[i].name, STR("xmlns:")) &&
@@ -72,7 +73,7 @@ static bool is_own_prefix(const struct reader *r, const struct html_token *t, st
 }
 
 /* Remember the prefixes that the root or the body declares. */
-static void bind_prefixes(struct reader *r, const struct html_token *t)
+static void bind_prefixes(struct opml_reader *r, const struct html_token *t)
 {
     for (size_t i = 0; i < t->n_attrs && r->n_bound < ARRAY_LEN(r->bound); i++) {
         struct str name = t->attrs[i].name;
@@ -85,7 +86,8 @@ static void bind_prefixes(struct reader *r, const struct html_token *t)
 }
 
 /* Returns one of our own attributes; null when it is missing or empty. */
-static struct str own_attr(const struct reader *r, const struct html_token *t, const char *local)
+static struct str own_attr(const struct opml_reader *r, const struct html_token *t,
+                           const char *local)
 {
     for (size_t i = 0; i < t->n_attrs; i++) {
         struct str rest = t->attrs[i].name, prefix = str_split(&rest, ':');
@@ -97,7 +99,7 @@ static struct str own_attr(const struct reader *r, const struct html_token *t, c
 }
 
 /* Returns the names of the open folders. */
-static struct str *open_folders(struct reader *r, size_t *n_out)
+static struct str *open_folders(struct opml_reader *r, size_t *n_out)
 {
     struct str *folders = ARENA_ARRAY(r->a, struct str, (size_t)r->n_folders + 1);
     size_t n = 0;
@@ -109,7 +111,7 @@ static struct str *open_folders(struct reader *r, size_t *n_out)
     return folders;
 }
 
-static void add_feed(struct reader *r, const struct html_token *t, struct str url)
+static void add_feed(struct opml_reader *r, const struct html_token *t, struct str url)
 {
     struct arena *a = r->a;
     struct opml_feed f = {.xml_url = url,
@@ -119,7 +121,7 @@ static void add_feed(struct reader *r, const struct html_token *t, struct str ur
                           .category = attr(a, t, "category"),
                           .freq = own_attr(r, t, "freq"),
                           .sanitize = own_attr(r, t, "sanitize"),
-                          .place = r->list->n_outlines};
+                          .outline_no = r->list->n_outlines};
 
     if (str_is_null(f.title))
         f.title = f.text;
@@ -138,10 +140,11 @@ static bool names_list(struct str url)
     return path.len >= 5 && str_ieq(str_slice(path, path.len - 5, path.len), STR(".opml"));
 }
 
-static void add_include(struct reader *r, const struct html_token *t)
+static void add_include(struct opml_reader *r, const struct html_token *t)
 {
     struct str type = attr(r->a, t, "type"), url = attr(r->a, t, "url");
-    struct opml_include in = {.url = url, .before = r->list->n_feeds, .place = r->list->n_outlines};
+    struct opml_include in = {
+        .url = url, .before = r->list->n_feeds, .outline_no = r->list->n_outlines};
 
     if (str_is_null(url) ||
         !(str_ieqz(type, "include") || (str_ieqz(type, "link") && names_list(url))))
@@ -152,7 +155,7 @@ static void add_include(struct reader *r, const struct html_token *t)
     r->list->includes[r->list->n_includes++] = in;
 }
 
-static void pop(struct reader *r)
+static void pop(struct opml_reader *r)
 {
     if (r->depth == 0)
         return;
@@ -163,7 +166,7 @@ static void pop(struct reader *r)
         r->comment_at = 0;
 }
 
-static enum rc start_outline(struct reader *r, const struct html_token *t, struct err *err)
+static enum rc start_outline(struct opml_reader *r, const struct html_token *t, struct err *err)
 {
     struct str url = without_feed_scheme(r->a, attr(r->a, t, "xmlurl")), name;
 
@@ -211,7 +214,7 @@ static const char *kind_of(struct str text)
 }
 
 /* Read the tags of a decoded list. *found: it has an opml element or an outline. */
-static enum rc read_tags(struct reader *r, struct str text, bool *found, struct err *err)
+static enum rc read_tags(struct opml_reader *r, struct str text, bool *found, struct err *err)
 {
     struct html_lexer *lx = arena_alloc(r->a, sizeof *lx);
     bool in_head = false, in_title = false;
@@ -247,7 +250,7 @@ enum rc opml_read(struct arena *a, struct str body, struct str content_type, str
                   struct err *err)
 {
     struct opml list = {.title = STR_NULL};
-    struct reader *r = ARENA_NEW(a, struct reader);
+    struct opml_reader *r = ARENA_NEW(a, struct opml_reader);
     struct xml_verdict verdict;
     struct decoded d;
     bool found = false;
@@ -347,15 +350,14 @@ void opml_write(struct buf *out, const struct opml *list, int64_t created_at, in
 
 /* ---- order ---- */
 
-struct placed {
+struct grouped {
     const struct opml_feed *feed;
-    size_t *keys; /* n_folders + 1 indexes: that of the first feed in each of its folders, and its
-                     own */
+    size_t *keys; /* n_folders + 1 indexes: of the first feed in each of its folders, and its own */
 };
 
-static int by_place(const void *x, const void *y)
+static int by_keys(const void *x, const void *y)
 {
-    const struct placed *a = x, *b = y;
+    const struct grouped *a = x, *b = y;
 
     for (size_t i = 0; i <= a->feed->n_folders && i <= b->feed->n_folders; i++)
         if (a->keys[i] != b->keys[i])
@@ -365,7 +367,7 @@ static int by_place(const void *x, const void *y)
 
 void opml_group(struct arena *a, struct opml *list)
 {
-    struct placed *all = ARENA_ARRAY(a, struct placed, list->n_feeds + 1);
+    struct grouped *all = ARENA_ARRAY(a, struct grouped, list->n_feeds + 1);
     struct opml_feed *feeds = ARENA_ARRAY(a, struct opml_feed, list->n_feeds + 1);
     struct map first = MAP_INIT; /* for each path of folders: the keys of its first feed */
 
@@ -391,7 +393,7 @@ void opml_group(struct arena *a, struct opml *list)
     }
     map_release(&first, NULL);
     if (list->n_feeds > 1)
-        qsort(all, list->n_feeds, sizeof *all, by_place);
+        qsort(all, list->n_feeds, sizeof *all, by_keys);
     for (size_t i = 0; i < list->n_feeds; i++)
         feeds[i] = *all[i].feed;
     list->feeds = feeds;

@@ -20,7 +20,7 @@ struct opml_feed {
     size_t n_folders;
     /* our own attributes, by their names in OPML_NS, as written */
     struct str freq, sanitize;
-    size_t place; /* number of its outline in the document, from 1 */
+    size_t outline_no; /* number of its outline in the document, from 1 */
 };
 
 /* An outline that includes another list: of type include, or of type link to an address that ends
@@ -30,7 +30,7 @@ struct opml_include {
     struct str *folders;
     size_t n_folders;
     size_t before; /* the included feeds come before feeds[before] */
-    size_t place;
+    size_t outline_no;
 };
 
 struct opml {

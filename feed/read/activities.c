@@ -26,8 +26,8 @@ static struct str text_of(struct arena *a, const struct value *from, const char 
 }
 
 /* Take the first member of the table that is given in `object` or `item`. */
-static void read_first(struct reading *r, struct value *out, const struct value *object,
-                       const struct value *item, const struct member *table, size_t n)
+static void read_first(struct json_reading *r, struct value *out, const struct value *object,
+                       const struct value *item, const struct json_member *table, size_t n)
 {
     const struct value *from[] = {object, item};
 
@@ -52,9 +52,9 @@ static bool is_person(const struct value *who)
     return who != NULL && !str_ieqz(type, "service") && !str_ieqz(type, "application");
 }
 
-static void read_author(struct reading *r, struct value *out, const struct value *who)
+static void read_author(struct json_reading *r, struct value *out, const struct value *who)
 {
-    static const struct member members[] = {
+    static const struct json_member members[] = {
         {"displayName", "name", json_member_text},
         {"url", "href", json_member_uri},
     };
@@ -72,7 +72,7 @@ static void read_author(struct reading *r, struct value *out, const struct value
     }
 }
 
-static void read_tags(struct reading *r, struct value *out, const struct value *object)
+static void read_tags(struct json_reading *r, struct value *out, const struct value *object)
 {
     const struct value *list = value_getz(object, "tags");
 
@@ -90,9 +90,9 @@ static void read_tags(struct reading *r, struct value *out, const struct value *
     }
 }
 
-static void read_attachments(struct reading *r, struct value *out, const struct value *object)
+static void read_attachments(struct json_reading *r, struct value *out, const struct value *object)
 {
-    static const struct member members[] = {
+    static const struct json_member members[] = {
         {"mimeType", "type", json_member_text},
         {"displayName", "title", json_member_text},
         {"fileSize", "length", json_member_number},
@@ -112,11 +112,11 @@ static void read_attachments(struct reading *r, struct value *out, const struct 
 }
 
 /* A content that is the same as the summary is dropped. */
-static void read_texts(struct reading *r, struct value *out, const struct value *object,
+static void read_texts(struct json_reading *r, struct value *out, const struct value *object,
                        const struct value *item)
 {
-    static const struct member summary[] = {{"summary", "summary", json_member_html}};
-    static const struct member content[] = {{"content", "text/html", json_member_content}};
+    static const struct json_member summary[] = {{"summary", "summary", json_member_html}};
+    static const struct json_member content[] = {{"content", "text/html", json_member_content}};
     struct str text = value_get_textz(object, "content"),
                brief = value_get_textz(object, "summary");
 
@@ -125,11 +125,11 @@ static void read_texts(struct reading *r, struct value *out, const struct value 
         read_first(r, out, object, item, content, ARRAY_LEN(content));
 }
 
-static void read_dates(struct reading *r, struct value *out, const struct value *object,
+static void read_dates(struct json_reading *r, struct value *out, const struct value *object,
                        const struct value *item, bool deleted)
 {
-    static const struct member published[] = {{"published", "published", json_member_date}};
-    static const struct member updated[] = {{"updated", "updated", json_member_date}};
+    static const struct json_member published[] = {{"published", "published", json_member_date}};
+    static const struct json_member updated[] = {{"updated", "updated", json_member_date}};
     bool has_own = value_getz(object, "published") != NULL || value_getz(object, "updated") != NULL;
 
     if (deleted) { /* the time of the deletion; the object does not have it */
@@ -156,14 +156,14 @@ static bool is_deleted(const struct value *item)
     return v->kind != VAL_TEXT || (v->s.len > 0 && !str_ieqz(v->s, "false"));
 }
 
-static struct value *read_item(struct reading *r, const struct value *item)
+static struct value *read_item(struct json_reading *r, const struct value *item)
 {
-    static const struct member ids[] = {{"id", "id", json_member_id}};
-    static const struct member titles[] = {
+    static const struct json_member ids[] = {{"id", "id", json_member_id}};
+    static const struct json_member titles[] = {
         {"displayName", "title", json_member_plain},
         {"title", "title", json_member_html},
     };
-    static const struct member links[] = {{"url", "link", json_member_page}};
+    static const struct json_member links[] = {{"url", "link", json_member_page}};
     const struct value *object = dict_of(item, "object"), *image = dict_of(object, "image");
     struct value *out = value_dict(r->a);
     bool deleted = is_deleted(item);
@@ -191,7 +191,7 @@ static struct value *read_item(struct reading *r, const struct value *item)
 /* ---- the collection -------------------------------------------------------------------------- */
 
 /* `name` is the rel of the link. */
-static void read_link(struct reading *r, struct value *out, const char *name, struct value *v)
+static void read_link(struct json_reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str href = v->kind == VAL_TEXT ? str_trim(v->s) : STR_NULL;
 
@@ -199,15 +199,15 @@ static void read_link(struct reading *r, struct value *out, const char *name, st
         (void)json_add_link(r, out, name, NULL, href);
 }
 
-static void read_head(struct reading *r, const struct value *root, const struct value *items,
+static void read_head(struct json_reading *r, const struct value *root, const struct value *items,
                       struct feed_doc *doc)
 {
-    static const struct member members[] = {
+    static const struct json_member members[] = {
         {"url", "self", read_link},
         {"next", "next", read_link},
         {"language", "language", json_member_text},
     };
-    static const struct member titles[] = {
+    static const struct json_member titles[] = {
         {"displayName", "title", json_member_plain},
         {"title", "title", json_member_html},
     };
@@ -227,7 +227,7 @@ static void read_head(struct reading *r, const struct value *root, const struct 
     }
 }
 
-bool activities_read(struct reading *r, const struct value *root, struct feed_doc *doc)
+bool activities_read(struct json_reading *r, const struct value *root, struct feed_doc *doc)
 {
     const struct value *items = value_getz(root, "items");
     bool has_items = items != NULL && items->kind == VAL_LIST;

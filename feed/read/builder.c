@@ -191,7 +191,7 @@ static bool is_copied_content(const struct builder *b, const struct frame *f)
 static void markup_start(struct builder *b, struct frame *f, const struct attrs *at,
                          const struct ns_decl *decls, size_t n_decls)
 {
-    struct content *c = &b->content;
+    struct text_construct *c = &b->content;
     struct str local = local_of_tag(f->name->tag);
 
     f->is_markup = true;
@@ -234,7 +234,7 @@ static void markup_start(struct builder *b, struct frame *f, const struct attrs 
 
 static void markup_end(struct builder *b, struct frame *f)
 {
-    struct content *c = &b->content;
+    struct text_construct *c = &b->content;
     size_t at = b->text.len;
 
     if (f->is_void)

@@ -90,7 +90,7 @@ struct frame {
     struct value *attributes; /* of an element without a row; NULL: no attributes */
 };
 
-struct content { /* of the text construct being read */
+struct text_construct { /* of the text construct being read */
     struct str type, lang, base;
     struct str src; /* null: none */
     bool is_base64, is_type_given;
@@ -125,7 +125,7 @@ struct builder {
     size_t uri_grown;     /* as in uri_resolve_within() */
     struct value *entry;  /* NULL outside of entries */
     struct value *source; /* collects a source element */
-    struct content content;
+    struct text_construct content;
     bool in_content, in_feed, in_entry, in_source, in_image, in_textinput;
     bool in_author, in_contributor, in_publisher, in_chapters;
     bool has_content;                        /* the entry has a content element */

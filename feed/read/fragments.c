@@ -330,7 +330,7 @@ static bool put_kept(struct buf *ext, enum kept_on on, size_t n, const struct at
 }
 
 /* Returns the index of the link, tag or person that has just begun. */
-static size_t place_of(struct builder *b, enum kept_on on, size_t n_tags)
+static size_t index_of(struct builder *b, enum kept_on on, size_t n_tags)
 {
     static const struct {
         enum kept_on on;
@@ -363,7 +363,7 @@ static void copy_inner(struct builder *b, struct frame *f, const struct attrs *a
         return;
     builder_copy_drop(b);
     f->ext_at = out->len;
-    kept_open(out, on, place_of(b, on, 0));
+    kept_open(out, on, index_of(b, on, 0));
     f->ext = out;
     f->is_inner = true;
     (*n)++;
@@ -416,6 +416,6 @@ void builder_keep_attributes(struct builder *b, const struct frame *f, const str
         return;
     on = kept_of(f->name->tag);
     if (on != KEPT_NONE &&
-        put_kept(b->in_entry ? &b->entry_ext : &b->head_ext, on, place_of(b, on, n_tags), at))
+        put_kept(b->in_entry ? &b->entry_ext : &b->head_ext, on, index_of(b, on, n_tags), at))
         (*n)++;
 }

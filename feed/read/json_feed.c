@@ -14,7 +14,7 @@
 #define MENDED_MAX ((size_t)LIMIT_FETCH_BODY * 4)
 
 /* `name` is the rel of the link. */
-static void read_link(struct reading *r, struct value *out, const char *name, struct value *v)
+static void read_link(struct json_reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s = json_text_of(v);
 
@@ -23,7 +23,7 @@ static void read_link(struct reading *r, struct value *out, const char *name, st
                             strcmp(name, "self") == 0 ? "application/feed+json" : NULL, s);
 }
 
-static void read_icon(struct reading *r, struct value *out, const char *name, struct value *v)
+static void read_icon(struct json_reading *r, struct value *out, const char *name, struct value *v)
 {
     struct value *image = value_dict(r->a);
 
@@ -33,7 +33,7 @@ static void read_icon(struct reading *r, struct value *out, const char *name, st
         value_setz(r->a, out, "image", image);
 }
 
-static void add_author(struct reading *r, struct value *out, const struct value *author)
+static void add_author(struct json_reading *r, struct value *out, const struct value *author)
 {
     static const char *const names[][2] = {{"name", "name"}, {"url", "href"}, {"avatar", "avatar"}};
     struct value *person = value_dict(r->a);
@@ -53,7 +53,8 @@ static void add_author(struct reading *r, struct value *out, const struct value 
     }
 }
 
-static void read_authors(struct reading *r, struct value *out, const char *name, struct value *v)
+static void read_authors(struct json_reading *r, struct value *out, const char *name,
+                         struct value *v)
 {
     (void)name;
     for (size_t i = 0; i < value_len(v) && v->kind == VAL_LIST; i++)
@@ -61,14 +62,15 @@ static void read_authors(struct reading *r, struct value *out, const char *name,
 }
 
 /* Version 1 had a single author. When both are given, the list has more information. */
-static void read_author(struct reading *r, struct value *out, const char *name, struct value *v)
+static void read_author(struct json_reading *r, struct value *out, const char *name,
+                        struct value *v)
 {
     (void)name;
     if (value_getz(out, "authors") == NULL)
         add_author(r, out, v);
 }
 
-static void read_tags(struct reading *r, struct value *out, const char *name, struct value *v)
+static void read_tags(struct json_reading *r, struct value *out, const char *name, struct value *v)
 {
     struct value *tags, *tag;
 
@@ -88,7 +90,7 @@ static void read_tags(struct reading *r, struct value *out, const char *name, st
     }
 }
 
-static void read_attachments(struct reading *r, struct value *out, const char *name,
+static void read_attachments(struct json_reading *r, struct value *out, const char *name,
                              struct value *v)
 {
     static const char *const names[][2] = {{"mime_type", "type"},
@@ -113,7 +115,7 @@ static void read_attachments(struct reading *r, struct value *out, const char *n
     }
 }
 
-static void read_hubs(struct reading *r, struct value *out, const char *name, struct value *v)
+static void read_hubs(struct json_reading *r, struct value *out, const char *name, struct value *v)
 {
     for (size_t i = 0; i < value_len(v) && v->kind == VAL_LIST; i++) {
         struct str href = value_get_textz(value_at(v, i), "url");
@@ -126,7 +128,8 @@ static void read_hubs(struct reading *r, struct value *out, const char *name, st
 /* ---- extensions, as write_jsonfeed.c writes them ---- */
 
 /* Returns the texts of those members of `from` that are in `names`. */
-static struct value *texts_of(struct reading *r, const struct value *from, const char *const *names)
+static struct value *texts_of(struct json_reading *r, const struct value *from,
+                              const char *const *names)
 {
     struct value *o = value_dict(r->a);
 
@@ -139,7 +142,7 @@ static struct value *texts_of(struct reading *r, const struct value *from, const
     return o;
 }
 
-static void read_list(struct reading *r, struct value *out, const char *name, struct value *v,
+static void read_list(struct json_reading *r, struct value *out, const char *name, struct value *v,
                       const char *const *names, const char *needed)
 {
     struct value *list = value_list(r->a);
@@ -154,14 +157,16 @@ static void read_list(struct reading *r, struct value *out, const char *name, st
         value_set(r->a, out, str_from(name), list);
 }
 
-static void read_persons(struct reading *r, struct value *out, const char *name, struct value *v)
+static void read_persons(struct json_reading *r, struct value *out, const char *name,
+                         struct value *v)
 {
     static const char *const names[] = {"name", "email", "href", NULL};
 
     read_list(r, out, name, v, names, NULL);
 }
 
-static void read_categories(struct reading *r, struct value *out, const char *name, struct value *v)
+static void read_categories(struct json_reading *r, struct value *out, const char *name,
+                            struct value *v)
 {
     static const char *const names[] = {"term", "scheme", "label", NULL};
 
@@ -193,7 +198,7 @@ static bool replace_link(struct value *out, const char *name, struct value *link
     return false;
 }
 
-static void read_links(struct reading *r, struct value *out, const char *name, struct value *v)
+static void read_links(struct json_reading *r, struct value *out, const char *name, struct value *v)
 {
     static const char *const names[] = {"rel", "type", "hreflang", "href", "title", NULL};
 
@@ -213,7 +218,8 @@ static void read_links(struct reading *r, struct value *out, const char *name, s
     }
 }
 
-static void read_elsewhere(struct reading *r, struct value *out, const char *name, struct value *v)
+static void read_elsewhere(struct json_reading *r, struct value *out, const char *name,
+                           struct value *v)
 {
     struct str src = value_get_textz(v, "src"), type = str_trim(value_get_textz(v, "type"));
     struct value *d;
@@ -227,9 +233,10 @@ static void read_elsewhere(struct reading *r, struct value *out, const char *nam
     value_push(r->a, value_list_at(r->a, out, str_from(name)), d);
 }
 
-static void read_source(struct reading *r, struct value *out, const char *name, struct value *v);
+static void read_source(struct json_reading *r, struct value *out, const char *name,
+                        struct value *v);
 
-static const struct member atom_members[] = {
+static const struct json_member atom_members[] = {
     {"title", "title", json_member_html},
     {"summary", "summary", json_member_html},
     {"rights", "rights", json_member_html},
@@ -243,14 +250,15 @@ static const struct member atom_members[] = {
     {"source", "source", read_source},
 };
 
-static const struct member source_members[] = {
+static const struct json_member source_members[] = {
     {"title", "title", json_member_plain},   {"id", "id", json_member_id},
     {"href", "href", json_member_uri},       {"link", "link", json_member_uri},
     {"rights", "rights", json_member_plain}, {"updated", "updated", json_member_date},
     {"authors", "authors", read_persons},    {"tags", "tags", read_tags},
 };
 
-static void read_source(struct reading *r, struct value *out, const char *name, struct value *v)
+static void read_source(struct json_reading *r, struct value *out, const char *name,
+                        struct value *v)
 {
     struct value *source = value_dict(r->a);
 
@@ -275,7 +283,7 @@ static bool is_guarded(struct str key)
 
 /* Take the members of an object `_prefix` as `prefix_name`. Members of `_feedmill` get no
  * prefix. */
-static void spread(struct reading *r, struct value *out, struct str prefix,
+static void spread(struct json_reading *r, struct value *out, struct str prefix,
                    const struct value *from)
 {
     bool has_prefix = !str_eqz(prefix, "feedmill");
@@ -296,7 +304,7 @@ static void spread(struct reading *r, struct value *out, struct str prefix,
 }
 
 /* If this is an object `_prefix` whose prefix the document explains, read it and return true. */
-static bool read_extension(struct reading *r, struct value *out, struct str key,
+static bool read_extension(struct json_reading *r, struct value *out, struct str key,
                            const struct value *v)
 {
     struct str prefix = str_slice(key, 1, key.len);
@@ -311,7 +319,8 @@ static bool read_extension(struct reading *r, struct value *out, struct str key,
     return true;
 }
 
-static void read_nothing(struct reading *r, struct value *out, const char *name, struct value *v)
+static void read_nothing(struct json_reading *r, struct value *out, const char *name,
+                         struct value *v)
 {
     (void)r;
     (void)out;
@@ -320,7 +329,7 @@ static void read_nothing(struct reading *r, struct value *out, const char *name,
 }
 
 /* They are read in this order, so the list of authors comes before the single author. */
-static const struct member feed_members[] = {
+static const struct json_member feed_members[] = {
     {"title", "title", json_member_plain},
     {"home_page_url", "link", json_member_page},
     {"feed_url", "self", read_link},
@@ -337,7 +346,7 @@ static const struct member feed_members[] = {
     {"_namespaces", NULL, read_nothing},
 };
 
-static const struct member item_members[] = {
+static const struct json_member item_members[] = {
     {"id", "id", json_member_id},
     {"title", "title", json_member_plain},
     {"url", "link", json_member_page},
@@ -356,7 +365,7 @@ static const struct member item_members[] = {
     {"attachments", NULL, read_attachments},
 };
 
-static bool is_known(const struct member *table, size_t n, struct str key)
+static bool is_known(const struct json_member *table, size_t n, struct str key)
 {
     for (size_t i = 0; i < n; i++)
         if (str_eqz(key, table[i].json))
@@ -364,8 +373,8 @@ static bool is_known(const struct member *table, size_t n, struct str key)
     return false;
 }
 
-static struct value *read_object(struct reading *r, const struct value *from,
-                                 const struct member *table, size_t n)
+static struct value *read_object(struct json_reading *r, const struct value *from,
+                                 const struct json_member *table, size_t n)
 {
     struct value *out = value_dict(r->a);
 
@@ -393,7 +402,8 @@ static bool read_mended(struct arena *a, struct str text, struct value **root)
 void json_feed_read(struct arena *a, struct str text, struct str base, bool raw_html,
                     struct feed_doc *doc)
 {
-    struct reading r = {.a = a, .base = str_is_null(base) ? STR("") : base, .raw_html = raw_html};
+    struct json_reading r = {
+        .a = a, .base = str_is_null(base) ? STR("") : base, .raw_html = raw_html};
     struct err err = ERR_INIT;
     struct value *root, *items;
     struct str version;

@@ -4,7 +4,7 @@
 
 #include "feed/read/parse.h"
 
-struct reading {
+struct json_reading {
     struct arena *a;
     struct str base;
     struct str lang;                /* of the feed; null */
@@ -15,9 +15,10 @@ struct reading {
 
 /* Put a member's value into `out`. `name` is the name in the object form, unless the function says
  * otherwise. */
-typedef void member_fn(struct reading *r, struct value *out, const char *name, struct value *v);
+typedef void member_fn(struct json_reading *r, struct value *out, const char *name,
+                       struct value *v);
 
-struct member {
+struct json_member {
     const char *json, *name;
     member_fn *read;
 };
@@ -33,16 +34,16 @@ struct str json_text_of(const struct value *v);
 
 /* Make the detail of a text construct: media type, language and base of the document, and the text
  * itself. In the arena. */
-struct value *json_detail(struct reading *r, const char *type, struct str text);
+struct value *json_detail(struct json_reading *r, const char *type, struct str text);
 
 /* Add a link, and return it. `type` may be NULL. */
-struct value *json_add_link(struct reading *r, struct value *out, const char *rel, const char *type,
-                            struct str href);
+struct value *json_add_link(struct json_reading *r, struct value *out, const char *rel,
+                            const char *type, struct str href);
 
 /* Read the members of `from` that are in the table, in the order of the table. */
-void json_members(struct reading *r, struct value *out, const struct value *from,
-                  const struct member *table, size_t n);
+void json_members(struct json_reading *r, struct value *out, const struct value *from,
+                  const struct json_member *table, size_t n);
 
 /* Fill `doc` if the document is a collection of ActivityStreams 1.0 with the members of a Smart
  * Feed. False: it is not such a collection. */
-bool activities_read(struct reading *r, const struct value *root, struct feed_doc *doc);
+bool activities_read(struct json_reading *r, const struct value *root, struct feed_doc *doc);

@@ -25,7 +25,7 @@ struct str json_text_of(const struct value *v)
     return v->kind == VAL_TEXT ? str_trim(v->s) : STR_NULL;
 }
 
-struct value *json_detail(struct reading *r, const char *type, struct str text)
+struct value *json_detail(struct json_reading *r, const char *type, struct str text)
 {
     struct value *d = value_dict(r->a);
 
@@ -37,7 +37,7 @@ struct value *json_detail(struct reading *r, const char *type, struct str text)
     return d;
 }
 
-void json_member_text(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_text(struct json_reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s = json_text_of(v);
 
@@ -46,7 +46,7 @@ void json_member_text(struct reading *r, struct value *out, const char *name, st
 }
 
 /* Many ids are numbers; "1.5" must not become "1.5000000000000000". */
-void json_member_id(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_id(struct json_reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s;
 
@@ -60,7 +60,7 @@ void json_member_id(struct reading *r, struct value *out, const char *name, stru
         value_set_text(r->a, out, str_from(name), s);
 }
 
-void json_member_plain(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_plain(struct json_reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s = json_text_of(v);
 
@@ -70,7 +70,7 @@ void json_member_plain(struct reading *r, struct value *out, const char *name, s
     value_set(r->a, out, str_printf(r->a, "%s_detail", name), json_detail(r, "text/plain", s));
 }
 
-void json_member_date(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_date(struct json_reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s = json_text_of(v);
     int64_t at;
@@ -82,8 +82,8 @@ void json_member_date(struct reading *r, struct value *out, const char *name, st
         value_set(r->a, out, str_printf(r->a, "%s_parsed", name), date_nine(r->a, at));
 }
 
-struct value *json_add_link(struct reading *r, struct value *out, const char *rel, const char *type,
-                            struct str href)
+struct value *json_add_link(struct json_reading *r, struct value *out, const char *rel,
+                            const char *type, struct str href)
 {
     struct value *link = value_dict(r->a);
 
@@ -95,7 +95,7 @@ struct value *json_add_link(struct reading *r, struct value *out, const char *re
     return link;
 }
 
-void json_member_page(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_page(struct json_reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s = json_text_of(v);
 
@@ -104,7 +104,7 @@ void json_member_page(struct reading *r, struct value *out, const char *name, st
                        value_get_textz(json_add_link(r, out, "alternate", "text/html", s), "href"));
 }
 
-void json_member_uri(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_uri(struct json_reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s = json_text_of(v);
 
@@ -114,7 +114,8 @@ void json_member_uri(struct reading *r, struct value *out, const char *name, str
 }
 
 /* `name` is the media type. */
-void json_member_content(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_content(struct json_reading *r, struct value *out, const char *name,
+                         struct value *v)
 {
     struct str s = json_text_of(v);
 
@@ -130,7 +131,8 @@ void json_member_content(struct reading *r, struct value *out, const char *name,
 }
 
 /* Take a text, or a number unchanged. */
-void json_member_number(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_number(struct json_reading *r, struct value *out, const char *name,
+                        struct value *v)
 {
     if (v->kind == VAL_INT || v->kind == VAL_REAL)
         value_set(r->a, out, str_from(name), v);
@@ -138,7 +140,7 @@ void json_member_number(struct reading *r, struct value *out, const char *name, 
         json_member_text(r, out, name, v);
 }
 
-void json_member_html(struct reading *r, struct value *out, const char *name, struct value *v)
+void json_member_html(struct json_reading *r, struct value *out, const char *name, struct value *v)
 {
     struct str s = json_text_of(v);
 
@@ -149,8 +151,8 @@ void json_member_html(struct reading *r, struct value *out, const char *name, st
     value_set(r->a, out, str_printf(r->a, "%s_detail", name), json_detail(r, "text/html", s));
 }
 
-void json_members(struct reading *r, struct value *out, const struct value *from,
-                  const struct member *table, size_t n)
+void json_members(struct json_reading *r, struct value *out, const struct value *from,
+                  const struct json_member *table, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         struct value *v = value_get(from, str_from(table[i].json));

@@ -225,7 +225,7 @@ static bool may_store(struct builder *b, struct str member)
 static struct value *content_params(struct builder *b, struct str text)
 {
     struct value *d = value_dict_for(b->a, 4);
-    const struct content *c = &b->content;
+    const struct text_construct *c = &b->content;
 
     value_set_textz(b->a, d, "type", c->type);
     value_setz(b->a, d, "language",
@@ -301,7 +301,7 @@ void builder_store(struct builder *b, struct str member, struct str text)
 /* Returns the text without the div that Atom puts around XHTML. */
 static struct str inside_div(struct builder *b, struct frame *f, struct str text)
 {
-    const struct content *c = &b->content;
+    const struct text_construct *c = &b->content;
     struct str all = buf_view(&b->text);
 
     if (c->n_top != 1 || c->div_close_end == 0 ||
@@ -312,7 +312,7 @@ static struct str inside_div(struct builder *b, struct frame *f, struct str text
 
 struct str builder_pop(struct builder *b, struct frame *f)
 {
-    struct content *c = &b->content;
+    struct text_construct *c = &b->content;
     struct str text, raw;
     unsigned kind;
     bool is_html;
@@ -361,11 +361,11 @@ void builder_push_content(struct builder *b, struct frame *f, struct str member,
                           const struct attrs *at, const char *type, bool stores)
 {
     struct str given = attrs_get(at, "type"), lang = b->lang;
-    struct content *c = &b->content;
+    struct text_construct *c = &b->content;
 
     builder_push(f, member, stores);
     f->is_content = true;
-    *c = (struct content){.lang = lang, .base = b->base, .depth = b->depth};
+    *c = (struct text_construct){.lang = lang, .base = b->base, .depth = b->depth};
     c->is_type_given = !str_is_null(given);
     c->type = c->is_type_given ? media_type(b->a, given) : str_from(type);
     if (!str_is_null(lang) && str_chr(lang, '_') >= 0) {

@@ -271,10 +271,10 @@ static void read_stream(struct arena *a, struct feed_doc *doc)
         if (str_ieqz(str_trim(value_get_textz(e->obj, "fo_deleted")), "true") &&
             !str_is_null(e->id)) {
             all[doc->n_tombstones++] = (struct doc_tombstone){
-                .ref = e->id, .when_at = e->updated_at, .ext = STR(""), .place = i};
+                .ref = e->id, .when_at = e->updated_at, .ext = STR(""), .item_index = i};
             continue;
         }
-        e->place = i;
+        e->item_index = i;
         drop_stream_facts(e->obj);
         doc->entries[kept++] = *e;
     }

@@ -32,7 +32,7 @@ struct known_namespace {
     const struct ns *ns;
 };
 
-struct reader {
+struct xml_reader {
     struct builder *b;
     xmlParserCtxtPtr ctxt;
     struct cached_name *cache; /* open addressing, at most half full */
@@ -84,7 +84,7 @@ static bool is_uri_text(struct str uri)
 
 /* As ns_find(), but it remembers the results. The parser keeps each URI only once, so pointers can
  * be compared. */
-static const struct ns *find_namespace(struct reader *r, const xmlChar *uri, struct str text)
+static const struct ns *find_namespace(struct xml_reader *r, const xmlChar *uri, struct str text)
 {
     struct known_namespace *known = &r->namespaces[(uintptr_t)uri / 8 % ARRAY_LEN(r->namespaces)];
 
@@ -98,7 +98,7 @@ static const struct ns *find_namespace(struct reader *r, const xmlChar *uri, str
 /* Names that must not be kept as XML are `is_barred`. Among them are names with a second colon:
  * they would make every document with a copy of them ill-formed for parsers that know
  * namespaces. */
-static struct name *make_name(struct reader *r, const xmlChar *local, const xmlChar *prefix,
+static struct name *make_name(struct xml_reader *r, const xmlChar *local, const xmlChar *prefix,
                               const xmlChar *uri)
 {
     struct arena *a = r->b->a;
@@ -141,7 +141,7 @@ static struct name *make_name(struct reader *r, const xmlChar *local, const xmlC
     return n;
 }
 
-static size_t name_slot(const struct reader *r, const xmlChar *local, const xmlChar *prefix,
+static size_t name_slot(const struct xml_reader *r, const xmlChar *local, const xmlChar *prefix,
                         const xmlChar *uri)
 {
     uint64_t h = (uint64_t)(uintptr_t)local * 0x9E3779B97F4A7C15u ^
@@ -155,7 +155,7 @@ static size_t name_slot(const struct reader *r, const xmlChar *local, const xmlC
     return i;
 }
 
-static void grow_cache(struct reader *r)
+static void grow_cache(struct xml_reader *r)
 {
     struct cached_name *old = r->cache;
     size_t n = r->cache_cap;
@@ -168,8 +168,8 @@ static void grow_cache(struct reader *r)
     mem_free(old);
 }
 
-static const struct name *find_name(struct reader *r, const xmlChar *local, const xmlChar *prefix,
-                                    const xmlChar *uri)
+static const struct name *find_name(struct xml_reader *r, const xmlChar *local,
+                                    const xmlChar *prefix, const xmlChar *uri)
 {
     size_t i = name_slot(r, local, prefix, uri);
 
@@ -191,7 +191,7 @@ static const struct name *find_name(struct reader *r, const xmlChar *local, cons
 /* ---------------------------------------------------------------- text */
 
 /* Give the builder the texts whose tags have come. */
-static void put_texts(struct reader *r)
+static void put_texts(struct xml_reader *r)
 {
     for (; r->next_late < r->n_late && r->late[r->next_late].at <= r->n_tags; r->next_late++)
         builder_text(r->b, r->late[r->next_late].text.ptr, r->late[r->next_late].text.len);
@@ -203,7 +203,7 @@ static void put_texts(struct reader *r)
 
 /* The batch ends, but the parser has not returned all its tags: keep a copy of the remaining
  * texts. */
-static void keep_texts(struct reader *r)
+static void keep_texts(struct xml_reader *r)
 {
     if (r->next_late == r->n_late)
         r->next_late = r->n_late = 0;
@@ -221,7 +221,7 @@ static void keep_texts(struct reader *r)
 
 /* libxml2 leaves "&#38;" for each '&' of an attribute value. It expects a second parse, which users
  * of SAX do not make. */
-static struct str attribute_value(struct reader *r, const xmlChar *from, const xmlChar *to)
+static struct str attribute_value(struct xml_reader *r, const xmlChar *from, const xmlChar *to)
 {
     struct str v = {(const char *)from, (size_t)(to - from)};
     char *out;
@@ -242,7 +242,7 @@ static void on_start(void *ctx, const xmlChar *local, const xmlChar *prefix, con
                      int n_namespaces, const xmlChar **namespaces, int n_attributes,
                      int n_defaulted, const xmlChar **attributes)
 {
-    struct reader *r = ctx;
+    struct xml_reader *r = ctx;
     struct attrs at = {r->attrs, 0};
     size_t n_decls = 0;
 
@@ -268,7 +268,7 @@ static void on_start(void *ctx, const xmlChar *local, const xmlChar *prefix, con
 
 static void on_end(void *ctx, const xmlChar *local, const xmlChar *prefix, const xmlChar *uri)
 {
-    struct reader *r = ctx;
+    struct xml_reader *r = ctx;
 
     (void)local;
     (void)prefix;
@@ -280,7 +280,7 @@ static void on_end(void *ctx, const xmlChar *local, const xmlChar *prefix, const
 
 static void on_error(void *ctx, xmlErrorPtr error)
 {
-    struct reader *r = ctx;
+    struct xml_reader *r = ctx;
     struct str text = str_trim(str_from(error->message));
 
     if (error->level < XML_ERR_ERROR || r->why != NULL)
@@ -290,7 +290,7 @@ static void on_error(void *ctx, xmlErrorPtr error)
 
 static void on_batch(void *ctx, const struct prefilter_batch *batch)
 {
-    struct reader *r = ctx;
+    struct xml_reader *r = ctx;
 
     r->texts = batch->texts;
     r->n_texts = batch->n_texts;
@@ -309,11 +309,11 @@ const char *xml_read(struct builder *b, struct str text, bool guesses, bool *cro
         .endElementNs = on_end,
         .serror = on_error,
     };
-    struct reader *r = mem_alloc(sizeof *r);
+    struct xml_reader *r = mem_alloc(sizeof *r);
     struct prefilter_result mended;
     const char *why;
 
-    memset(r, 0, offsetof(struct reader, attrs));
+    memset(r, 0, offsetof(struct xml_reader, attrs));
     r->b = b;
     r->other = (struct name){.prefix = STR(""),
                              .local = STR("x"),

@@ -96,12 +96,12 @@ static bool to_unix(const struct fields *f, int64_t *out)
 
 /* ---------------------------------------------------------------- words */
 
-struct name {
+struct date_word {
     const char *text;
     int value;
 };
 
-static bool lookup(const struct name *table, size_t n, struct str s, int *out)
+static bool lookup(const struct date_word *table, size_t n, struct str s, int *out)
 {
     for (size_t i = 0; i < n; i++)
         if (str_ieqz(s, table[i].text)) {
@@ -124,7 +124,7 @@ static bool begins_with_3(struct str s, const char *low)
 static bool month_name(struct str s, int64_t *out)
 {
     static const char names[] = "janfebmaraprmayjunjulaugsepoctnovdec";
-    static const struct name foreign[] = {
+    static const struct date_word foreign[] = {
         /* Greek */
         {"Ιαν", 1},
         {"Φεβ", 2},
@@ -248,7 +248,7 @@ static bool is_weekday(struct str s)
  * RFC 822. */
 static bool zone_name(struct str s, int64_t *zone_s)
 {
-    static const struct name zones[] = {
+    static const struct date_word zones[] = {
         {"GMT", 0},    {"UTC", 0},     {"UT", 0},      {"Z", 0},      {"EST", -300},  {"EDT", -240},
         {"CST", -360}, {"CDT", -300},  {"MST", -420},  {"MDT", -360}, {"PST", -480},  {"PDT", -420},
         {"ET", -300},  {"CT", -360},   {"MT", -420},   {"PT", -480},  {"AST", -240},  {"AT", -240},

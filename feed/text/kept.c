@@ -55,12 +55,12 @@ const struct kept *kept_read(struct arena *a, struct str ext)
     m = ARENA_NEW(a, struct kept);
     while (m->n < KEPT_MAX && fragment_next(&ext, &el)) {
         struct str n = fragment_attr(el.tag, STR("n"));
-        int64_t place;
+        int64_t index;
 
-        if (!str_eqz(el.ns, NS_KEPT) || !str_to_i64(n, &place) || place < 0)
+        if (!str_eqz(el.ns, NS_KEPT) || !str_to_i64(n, &index) || index < 0)
             continue;
         m->list[m->n].on = on_of(fragment_attr(el.tag, STR("e")));
-        m->list[m->n].n = (size_t)place;
+        m->list[m->n].n = (size_t)index;
         if (str_eqz(el.local, "on")) /* what follows the value of `n` */
             m->list[m->n].text =
                 str_slice(el.tag, (size_t)(n.ptr - el.tag.ptr) + n.len + 1, el.tag.len - 2);

@@ -129,12 +129,12 @@ static void test_history__span(void **state)
 #define UNDATED(id) "<entry><id>urn:x:" id "</id><title>u</title></entry>"
 
 /* Undated entries of the past stand where their document does, and never among the news. */
-static void test_history__places(void **state)
+static void test_history__dates(void **state)
 {
     const int64_t minute = 1577836800; /* 2020-01-01 */
     static const struct {
         const char *inner;
-        int64_t oldest, places[4]; /* seconds of that minute */
+        int64_t oldest, dates[4]; /* seconds of that minute */
     } rows[] = {
         {UNDATED("a") ENTRY("b", "30", "") UNDATED("c") ENTRY("d", "10", ""), 50, {30, 30, 30, 10}},
         {ENTRY("a", "30", "") ENTRY("b", "10", "") UNDATED("c") UNDATED("d"), 50, {30, 10, 10, 10}},
@@ -150,10 +150,10 @@ static void test_history__places(void **state)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         const struct feed_doc *doc = parsed(&a, rows[i].inner);
-        const int64_t *places = history_places(&a, doc, minute + rows[i].oldest, minute + 7200);
+        const int64_t *dates = history_dates(&a, doc, minute + rows[i].oldest, minute + 7200);
 
         for (size_t k = 0; k < doc->n_entries; k++)
-            assert_int_equal(places[k] - minute, rows[i].places[k]);
+            assert_int_equal(dates[k] - minute, rows[i].dates[k]);
     }
 }
 
@@ -163,7 +163,7 @@ int main(void)
         cmocka_unit_test(test_history__older),
         cmocka_unit_test(test_history__settle),
         cmocka_unit_test(test_history__span),
-        cmocka_unit_test(test_history__places),
+        cmocka_unit_test(test_history__dates),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -243,7 +243,7 @@ static void test_opml__grouping_opens_each_folder_once(void **state)
 }
 
 /* OPML-06: where the feeds of an included list belong. */
-static void test_opml__includes_have_their_place(void **state)
+static void test_opml__includes_are_numbered(void **state)
 {
     struct arena a = ARENA_INIT;
     struct opml l = read_list(
@@ -260,7 +260,7 @@ static void test_opml__includes_have_their_place(void **state)
     assert_int_equal(l.includes[0].before, 1);
     assert_int_equal(l.includes[0].n_folders, 1);
     assert_true(str_eqz(l.includes[0].folders[0], "F"));
-    assert_int_equal(l.includes[0].place, 3);
+    assert_int_equal(l.includes[0].outline_no, 3);
     assert_int_equal(l.includes[1].before, 2);
     assert_int_equal(l.includes[1].n_folders, 0);
     arena_release(&a);
@@ -555,7 +555,7 @@ int main(void)
         cmocka_unit_test(test_opml__writes_what_it_reads),
         cmocka_unit_test(test_opml__own_attributes_by_namespace),
         cmocka_unit_test(test_opml__grouping_opens_each_folder_once),
-        cmocka_unit_test(test_opml__includes_have_their_place),
+        cmocka_unit_test(test_opml__includes_are_numbered),
         cmocka_unit_test(test_discover__knows_the_feed_types),
         cmocka_unit_test(test_discover__resolves_by_base_and_decodes),
         cmocka_unit_test(test_discover__ignores_comments_and_scripts),

@@ -312,7 +312,7 @@ static void test_schedule__a_working_hub_slows_polls(void **state)
         struct schedule_facts facts = facts_of(rows[i].level, 10);
         struct schedule_decision d;
 
-        facts.hub_trust = rows[i].trust;
+        facts.upstream_trust = rows[i].trust;
         facts.hints.ttl_s = rows[i].ttl_s;
         d = schedule_next(&slow, &facts);
         assert_within(d.next_at, rows[i].wait_s, rows[i].wait_s + rows[i].wait_s / 50);

@@ -102,7 +102,7 @@ static void test_sweeper__heap_order_survives_changes(void **state)
         assert_true(first->at >= last);
         last = first->at;
         time_heap_remove(&h, first);
-        assert_int_equal(first->place, 0);
+        assert_int_equal(first->index, 0);
         n_out++;
     }
     assert_true(n_out > N / 2);

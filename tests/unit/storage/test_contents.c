@@ -23,16 +23,16 @@ static int64_t harvest(struct fixture *f, const char *const *uids, size_t n, con
     return id;
 }
 
-static struct open_content next(struct fixture *f, int64_t id, int64_t in_s)
+static struct pending_content next(struct fixture *f, int64_t id, int64_t in_s)
 {
-    struct open_content open;
+    struct pending_content open;
 
     assert_int_equal(
-        RC_OK, reader_open_content(f->reader, id, clock_now_s() + in_s, &f->arena, &open, NULL));
+        RC_OK, reader_pending_content(f->reader, id, clock_now_s() + in_s, &f->arena, &open, NULL));
     return open;
 }
 
-static struct answer answered(struct fixture *f, int64_t id, const struct open_content *open,
+static struct answer answered(struct fixture *f, int64_t id, const struct pending_content *open,
                               enum content_answer what)
 {
     struct content_outcome o = {.feed_id = id,
@@ -81,7 +81,7 @@ static void test_contents__content_is_a_revision(void **state)
     struct fixture *f = *state;
     static const char *const uids[] = {"x"};
     int64_t id = harvest(f, uids, 1, "1");
-    struct open_content open = next(f, id, 0);
+    struct pending_content open = next(f, id, 0);
 
     assert_int_equal(0, due_at(f, id));
     assert_int_equal(1, answered(f, id, &open, ANSWER_CONTENT).res.n_changed);
@@ -101,7 +101,7 @@ static void test_contents__late_answers_are_void(void **state)
     struct fixture *f = *state;
     static const char *const uids[] = {"x"};
     int64_t id = harvest(f, uids, 1, "1");
-    struct open_content old = next(f, id, 0), open;
+    struct pending_content old = next(f, id, 0), open;
 
     harvest(f, uids, 1, "2");
     for (int what = ANSWER_CONTENT; what <= ANSWER_OPEN; what++) {
@@ -123,7 +123,7 @@ static void test_contents__gone_twice(void **state)
     struct fixture *f = *state;
     static const char *const uids[] = {"x"};
     int64_t id = harvest(f, uids, 1, "1");
-    struct open_content open = next(f, id, 0);
+    struct pending_content open = next(f, id, 0);
 
     answered(f, id, &open, ANSWER_GONE);
     open = next(f, id, 0);
@@ -154,7 +154,7 @@ static void test_contents__gone_needs_the_feed(void **state)
     struct fixture *f = *state;
     static const char *const uids[] = {"x"};
     int64_t id, t0 = clock_now_us();
-    struct open_content open;
+    struct pending_content open;
 
     id = harvest(f, uids, 1, "1");
     clock_fake_us(t0 + (int64_t)3600 * 1000000);
@@ -181,7 +181,7 @@ static void test_contents__pauses_grow(void **state)
     struct fixture *f = *state;
     static const char *const uids[] = {"x", "y", "z"};
     int64_t now = clock_now_s(), id, due;
-    struct open_content open;
+    struct pending_content open;
 
     clock_fake_us(now * 1000000);
     id = harvest(f, uids, 3, "1");

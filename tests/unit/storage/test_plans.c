@@ -132,7 +132,7 @@ static void read_everything(struct fixture *f)
                                              VIEW_CREATED};
     int64_t id = 1, seq;
     struct str uid = STR("1"), text;
-    struct open_content content;
+    struct pending_content content;
     struct known_entry *known;
     int64_t key = 4;
     struct feed *feeds;
@@ -170,7 +170,7 @@ static void read_everything(struct fixture *f)
     assert_int_equal(RC_OK,
                      reader_known(f->reader, id, &uid, 1, &key, 1, &f->arena, &known, &n, NULL));
     assert_int_equal(RC_OK, reader_oldest(f->reader, id, &seq, NULL));
-    assert_int_equal(RC_OK, reader_open_content(f->reader, id, 9, &f->arena, &content, NULL));
+    assert_int_equal(RC_OK, reader_pending_content(f->reader, id, 9, &f->arena, &content, NULL));
     assert_int_equal(RC_OK, reader_content_feeds(f->reader, on_content, NULL, NULL));
     assert_int_equal(RC_OK, reader_due(f->reader, on_due, NULL, NULL));
     assert_int_equal(RC_OK, reader_seq_at(f->reader, clock_now_us(), &seq, NULL));

@@ -435,7 +435,7 @@ static struct feed *feed_of(struct fixture *f, int64_t id)
     return feed;
 }
 
-/* What a feed is said to be: by its own wish, else by that of the request, else as it is. */
+/* What a feed is said to be: by its own details, else by that of the request, else as it is. */
 static void test_subscriptions__wishes(void **state)
 {
     struct fixture *f = *state;
@@ -446,15 +446,15 @@ static void test_subscriptions__wishes(void **state)
 
     req.feeds = refs;
     req.level = 2;
-    refs[0].wish = (struct feed_wish){.has_level = true,
-                                      .level = LEVEL_EXACT,
-                                      .period_s = 90,
-                                      .sanitize = SANITIZE_OFF,
-                                      .name = STR("mine"),
-                                      .folder = STR("[\"A\",\"B\"]"),
-                                      .category = STR("x,/y/z"),
-                                      .title = STR("Its title"),
-                                      .site_url = STR("http://a.example/")};
+    refs[0].details = (struct feed_details){.has_level = true,
+                                            .level = LEVEL_EXACT,
+                                            .period_s = 90,
+                                            .sanitize = SANITIZE_OFF,
+                                            .name = STR("mine"),
+                                            .folder = STR("[\"A\",\"B\"]"),
+                                            .category = STR("x,/y/z"),
+                                            .title = STR("Its title"),
+                                            .site_url = STR("http://a.example/")};
     feed = sub_at(f, subscribe(f, &req))->feeds;
     assert_true(str_eqz(feed[0].name, "mine"));
     assert_true(str_eqz(feed[0].folder, "[\"A\",\"B\"]"));
@@ -469,7 +469,7 @@ static void test_subscriptions__wishes(void **state)
     assert_false(feed_of(f, feed[1].feed_id)->raw_html);
 
     /* no wish keeps; a title is for new feeds only */
-    refs[0].wish = (struct feed_wish){.title = STR("Another")};
+    refs[0].details = (struct feed_details){.title = STR("Another")};
     req.level = LEVEL_KEEP;
     subscribe(f, &req);
     assert_true(feed_of(f, feed[0].feed_id)->raw_html);
@@ -479,7 +479,7 @@ static void test_subscriptions__wishes(void **state)
     subscribe(f, &req);
     assert_false(feed_of(f, feed[0].feed_id)->raw_html);
 
-    refs[1].wish = (struct feed_wish){.has_level = true, .level = 7};
+    refs[1].details = (struct feed_details){.has_level = true, .level = 7};
     WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
     assert_int_equal(RC_INPUT, a.rc);
 }

@@ -1,6 +1,6 @@
-/* api/hub/hub_open.c - counters of pending requests by name, and the names under which each request
- * is counted. */
-#include "api/hub/hub_open.h"
+/* api/hub/hub_pending.c - counters of pending requests by name, and the names under which each
+ * request is counted. */
+#include "api/hub/hub_pending.h"
 
 #include <pthread.h>
 
@@ -17,50 +17,50 @@ static const struct {
     uintptr_t max;
     struct hub_full full;
 } bounds[BOUNDS] = {
-    [ALL] = {HUB_OPEN_MAX, {503, "Too many requests wait for their verification."}},
-    [CLIENT] = {HUB_OPEN_CLIENT,
+    [ALL] = {HUB_PENDING_MAX, {503, "Too many requests wait for their verification."}},
+    [CLIENT] = {HUB_PENDING_CLIENT,
                 {429, "Too many requests from your address wait for their verification."}},
-    [HOST] = {HUB_OPEN_HOST,
+    [HOST] = {HUB_PENDING_HOST,
               {429, "Too many requests wait for their verification by callbacks at this host."}},
-    [PAIR] = {HUB_OPEN_PAIR,
+    [PAIR] = {HUB_PENDING_PAIR,
               {429, "Too many requests for this callback and topic wait for their verification."}},
 };
 
-struct hub_place {
+struct hub_request {
     struct arena arena;
     struct str keys[BOUNDS];
 };
 
-struct hub_open {
+struct hub_pending {
     pthread_mutex_t lock; /* guards the rest */
     struct map counts;    /* key -> the count, stored in the pointer */
     struct map by_intent; /* id -> struct hub_place */
 };
 
-struct hub_open *hub_open_new(void)
+struct hub_pending *hub_pending_new(void)
 {
-    struct hub_open *o = NEW(struct hub_open);
+    struct hub_pending *o = NEW(struct hub_pending);
 
     pthread_mutex_init(&o->lock, NULL);
     return o;
 }
 
-static void place_free(void *value)
+static void request_free(void *value)
 {
-    struct hub_place *p = value;
+    struct hub_request *p = value;
 
     arena_release(&p->arena);
     mem_free(p);
 }
 
-void hub_open_free(struct hub_open **op)
+void hub_pending_free(struct hub_pending **op)
 {
-    struct hub_open *o = *op;
+    struct hub_pending *o = *op;
 
     *op = NULL;
     if (o == NULL)
         return;
-    map_release(&o->by_intent, place_free);
+    map_release(&o->by_intent, request_free);
     map_release(&o->counts, NULL);
     pthread_mutex_destroy(&o->lock);
     mem_free(o);
@@ -71,10 +71,10 @@ static struct str id_key(const int64_t *id)
     return str_of((const char *)id, sizeof *id);
 }
 
-static struct hub_place *place_new(const struct sockaddr *client, struct str callback,
-                                   struct str topic)
+static struct hub_request *request_new(const struct sockaddr *client, struct str callback,
+                                       struct str topic)
 {
-    struct hub_place *p = NEW(struct hub_place);
+    struct hub_request *p = NEW(struct hub_request);
     struct arena *a = &p->arena;
 
     p->keys[ALL] = STR("all");
@@ -84,10 +84,11 @@ static struct hub_place *place_new(const struct sockaddr *client, struct str cal
     return p;
 }
 
-struct hub_place *hub_open_take(struct hub_open *o, const struct sockaddr *client,
-                                struct str callback, struct str topic, const struct hub_full **full)
+struct hub_request *hub_pending_add(struct hub_pending *o, const struct sockaddr *client,
+                                    struct str callback, struct str topic,
+                                    const struct hub_full **full)
 {
-    struct hub_place *p = place_new(client, callback, topic);
+    struct hub_request *p = request_new(client, callback, topic);
 
     *full = NULL;
     pthread_mutex_lock(&o->lock);
@@ -98,13 +99,13 @@ struct hub_place *hub_open_take(struct hub_open *o, const struct sockaddr *clien
         map_put(&o->counts, p->keys[i], (void *)((uintptr_t)map_get(&o->counts, p->keys[i]) + 1));
     pthread_mutex_unlock(&o->lock);
     if (*full != NULL) {
-        place_free(p);
+        request_free(p);
         return NULL;
     }
     return p;
 }
 
-static void leave_locked(struct hub_open *o, struct hub_place *p)
+static void drop_locked(struct hub_pending *o, struct hub_request *p)
 {
     for (size_t i = 0; i < BOUNDS; i++) {
         uintptr_t n = (uintptr_t)map_get(&o->counts, p->keys[i]) - 1;
@@ -116,32 +117,32 @@ static void leave_locked(struct hub_open *o, struct hub_place *p)
     }
 }
 
-void hub_open_keep(struct hub_open *o, struct hub_place **place, int64_t intent_id)
+void hub_pending_keep(struct hub_pending *o, struct hub_request **request, int64_t intent_id)
 {
     pthread_mutex_lock(&o->lock);
-    map_put(&o->by_intent, id_key(&intent_id), *place);
+    map_put(&o->by_intent, id_key(&intent_id), *request);
     pthread_mutex_unlock(&o->lock);
-    *place = NULL;
+    *request = NULL;
 }
 
-void hub_open_leave(struct hub_open *o, struct hub_place **place)
+void hub_pending_drop(struct hub_pending *o, struct hub_request **request)
 {
     pthread_mutex_lock(&o->lock);
-    leave_locked(o, *place);
+    drop_locked(o, *request);
     pthread_mutex_unlock(&o->lock);
-    place_free(*place);
-    *place = NULL;
+    request_free(*request);
+    *request = NULL;
 }
 
-void hub_open_settled(struct hub_open *o, int64_t intent_id)
+void hub_pending_settled(struct hub_pending *o, int64_t intent_id)
 {
-    struct hub_place *p;
+    struct hub_request *p;
 
     pthread_mutex_lock(&o->lock);
     p = map_del(&o->by_intent, id_key(&intent_id));
     if (p != NULL)
-        leave_locked(o, p);
+        drop_locked(o, p);
     pthread_mutex_unlock(&o->lock);
     if (p != NULL)
-        place_free(p);
+        request_free(p);
 }
