@@ -32,6 +32,7 @@ static const struct route {
 } routes[] = {
 #define ROUTE(path, method, handler, flags, help) {path, method, handler, flags, help},
 #include "api/routes.def"
+#include "model/media_types.h"
 #undef ROUTE
 };
 
@@ -252,10 +253,9 @@ static bool read_params(struct request *req, const struct route *route, struct p
         return false;
     if ((route->flags & URLENCODED) == 0 || body.len == 0)
         return true;
-    if (!str_is_null(type) &&
-        !str_eqz(http_media_type(req->ask.arena, type), "application/x-www-form-urlencoded"))
+    if (!str_is_null(type) && !str_eqz(http_media_type(req->ask.arena, type), MEDIA_URLENCODED))
         return problem_set(p, req->ask.arena, PROBLEM_MEDIA_TYPE,
-                           "The body must be a form (application/x-www-form-urlencoded).");
+                           "The body must be a form (" MEDIA_URLENCODED ").");
     if (body.len > BODY_MAX)
         return problem_set(p, req->ask.arena, PROBLEM_TOO_LARGE,
                            "The form has %zu bytes; at most %d are allowed.", body.len, BODY_MAX);

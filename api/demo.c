@@ -9,24 +9,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/http/paths.h"
 #include "api/http/reply.h"
 #include "api/http/task.h"
 #include "base/mem.h"
+#include "model/media_types.h"
 
 #define FILE_MAX (8 * 1024 * 1024)
-#define PREFIX "/demo"
 
 static const struct {
     const char *suffix, *media_type;
 } types[] = {
-    {".html", "text/html; charset=utf-8"},
+    {".html", MEDIA_HTML MEDIA_UTF8},
     {".js", "text/javascript; charset=utf-8"},
     {".css", "text/css; charset=utf-8"},
-    {".json", "application/json"},
+    {".json", MEDIA_JSON},
     {".xml", "application/xml"},
-    {".rss", "application/rss+xml"},
-    {".atom", "application/atom+xml"},
-    {".opml", "text/x-opml; charset=utf-8"},
+    {".rss", MEDIA_RSS},
+    {".atom", MEDIA_ATOM},
+    {".opml", MEDIA_OPML MEDIA_UTF8},
     {".svg", "image/svg+xml"},
     {".png", "image/png"},
     {".jpg", "image/jpeg"},
@@ -155,7 +156,7 @@ void demo_get(struct request *req)
         reply_problem(req, &p);
         return;
     }
-    path = str_slice(path, sizeof(PREFIX) - 1, path.len);
+    path = str_slice(path, sizeof(PATH_DEMO) - 1, path.len);
     t = task_new(req, work, done);
     f = ARENA_NEW(&t->arena, struct demo_file);
     f->dir = str_dup(&t->arena, req->ask.cfg->demo_dir);

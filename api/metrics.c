@@ -4,6 +4,7 @@
 #include "api/http/reply.h"
 #include "api/views/log_wait.h"
 #include "base/stats.h"
+#include "model/media_types.h"
 
 void metrics_get(struct request *req)
 {
@@ -37,5 +38,5 @@ void healthz_get(struct request *req)
         return;
     }
     buf_puts(&out, "{\"status\":\"ok\"}\n");
-    reply_buf(req, 200, "application/json", &out, STR_NULL);
+    reply_buf(req, 200, MEDIA_JSON, &out, STR_NULL);
 }

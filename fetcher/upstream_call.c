@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/stats.h"
+#include "model/media_types.h"
 #include "net/url.h"
 
 #define HOPS_MAX 5
@@ -25,7 +26,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
 
 static void post(struct upstream_call *call)
 {
-    struct http_field type = {STR("Content-Type"), STR("application/x-www-form-urlencoded")};
+    struct http_field type = {STR("Content-Type"), STR(MEDIA_URLENCODED)};
     struct http_call http = {
         .method = STR("POST"),
         .url = call->url,

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/compiler.h"
+#include "model/media_types.h"
 
 static const struct {
     const char *name, *media_type, *accepts, *suffix;

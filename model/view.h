@@ -22,15 +22,11 @@ enum view_order {
     VIEW_CREATED_DESC,
 };
 
-/* What a revision becomes in a document: one for each protocol. api/views/forms.def has the
- * rules. */
+/* What a revision becomes in a document: one for each protocol. */
 enum form {
-    FORM_NEWEST,   /* /feed, /feeds, /opml: current entries, newest first */
-    FORM_EVENTS,   /* /simple: each revision is an event with an id of its own (Simplefeed) */
-    FORM_ARCHIVE,  /* /archive: each revision under its entry's id; tombstones (RFC 5005, 6721) */
-    FORM_HISTORY,  /* /history: the same as draft-00 of Feed History has it */
-    FORM_METADATA, /* /pmh: metadata records (Atom-PMH) */
-    FORM_STREAM,   /* /smart: current items by change or creation, deleted ones marked */
+#define FORM(id, path, entry_path, draw, entry, traits) FORM_##id,
+#include "model/forms.def"
+#undef FORM
     FORM_COUNT_
 };
 

@@ -250,7 +250,6 @@ static size_t body_left(const struct connection *c)
 }
 
 /* A problem document (RFC 9457) for an answer that the server makes itself. */
-#define PROBLEM_FIELDS "Content-Type: application/problem+json\r\nCache-Control: no-store\r\n"
 static struct blob *problem_body(struct refusal why)
 {
     char text[512];

@@ -185,7 +185,7 @@ static void on_held_late(void *arg)
     if (slot_of(sl, serial) == NULL)
         return;
     /* nobody has answered; the client must not wait for ever */
-    http_reply(r, 504, STR("Content-Type: application/problem+json\r\nCache-Control: no-store\r\n"),
+    http_reply(r, 504, STR(PROBLEM_FIELDS),
                blob_copy(STR("{\"type\":\"about:blank\",\"title\":\"Gateway Timeout\","
                              "\"status\":504,\"detail\":\"no answer was ready in time\"}\n")));
 }

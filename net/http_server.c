@@ -139,7 +139,7 @@ static void turn_away(int fd)
     char text[512];
     int n = snprintf(text, sizeof text,
                      "HTTP/1.1 503 Service Unavailable\r\n"
-                     "Content-Type: application/problem+json\r\n"
+                     "Content-Type: " MEDIA_PROBLEM "\r\n"
                      "Content-Length: %zu\r\n"
                      "Cache-Control: no-store\r\n"
                      "Retry-After: 5\r\n"

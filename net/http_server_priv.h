@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "model/media_types.h"
 #include "net/http_server.h"
 
 #define INPUT_CHUNK (64 * 1024) /* bytes of one read; also the scratch room of a loop */
@@ -31,6 +32,9 @@
 #define REQUEST_HEAD_ROOM 2048 /* heads up to this need no memory of their own */
 #define REQUEST_FIELDS_ROOM 24
 #define REPLY_HEAD_ROOM 1024
+
+/* Fields of a problem document (RFC 9457) of the server's own. */
+#define PROBLEM_FIELDS "Content-Type: " MEDIA_PROBLEM "\r\nCache-Control: no-store\r\n"
 
 /* What is wrong with a request; status 0: nothing. `detail` is a constant fit for JSON. */
 struct refusal {

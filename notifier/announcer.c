@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "model/media_types.h"
 #include "model/value.h"
 #include "net/http_client.h"
 #include "net/loop.h"
@@ -105,7 +106,7 @@ static struct str own_url(const struct announcer *n, struct arena *a, struct str
 
 static void send_one(struct announcer *n, struct str server, const struct feed *feed)
 {
-    struct http_field type = {STR("Content-Type"), STR("text/xml")};
+    struct http_field type = {STR("Content-Type"), STR(MEDIA_XML)};
     struct announcement *s = NEW(struct announcement);
     struct http_call call = {.method = STR("POST"),
                              .fields = &type,

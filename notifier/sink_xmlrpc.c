@@ -8,6 +8,7 @@
 #include "notifier/sink.h"
 
 #include "feed/text/json.h"
+#include "model/media_types.h"
 #include "net/xmlrpc.h"
 
 /* Make an entry from its normalized columns, when its document cannot be read. */
@@ -47,7 +48,7 @@ static enum rc xmlrpc_seal(struct arena *a UNUSED, const struct sink_push *push 
                            struct carrier_load *load, struct err *err UNUSED)
 {
     load->method = STR("POST");
-    load->fields[0] = (struct http_field){STR("Content-Type"), STR("text/xml")};
+    load->fields[0] = (struct http_field){STR("Content-Type"), STR(MEDIA_XML)};
     load->n_fields = 1;
     return RC_OK;
 }

@@ -20,7 +20,11 @@ def formats():
     """The table of docs/api.md between its marks, from model/formats.def."""
     out = ["<!-- formats -->", "| `type` | media type | suffix of archives | archives | streams |",
            "| --- | --- | --- | --- | --- |"]
+    types = dict(re.findall(r'^#define (MEDIA_\w+) ("[^"]*")', open("model/media_types.h", encoding="utf-8").read(),
+                            re.M))
     text = open("model/formats.def", encoding="utf-8").read()
+    text = re.sub(r"\bMEDIA_\w+", lambda m: types[m.group()], text)
+    text = re.sub(r'"[^"\n]*"(?:\s+"[^"\n]*")+', lambda m: '"%s"' % re.sub(r'"\s+"|^"|"$', "", m.group()), text)
     rows = re.findall(r'^FORMAT\(\w+, "(\w+)",\s*"([^"]*)",\s*"[^"]*",\s*"([^"]*)",\s*\w+,\s*([^)]*)\)',
                       text, re.M)
     streamed = {name for name, _, _, traits in rows if "FORMAT_IS_STREAMED" in traits}

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "api/http/paths.h"
 #include "base/digest.h"
 #include "base/mem.h"
 #include "feed/text/fragment.h"
@@ -290,7 +291,7 @@ int cli_archive(int argc, char **argv)
         return cli_fail(x.name, "%.*s: %s", STR_ARG(x.dir), strerror(errno));
     if (x.base.len > 0 && !str_ends(x.base, STR("/")))
         x.base = str_concat(&a, x.base, STR("/"));
-    buf_puts(&path, "/simple/recent?");
+    buf_puts(&path, PATH_SIMPLE_RECENT "?");
     buf_str(&path, cli_urls_query(&a, 1, argc, argv));
     done = walk(&x, buf_view(&path), &l);
     done = done && publish_all(&x, &l);

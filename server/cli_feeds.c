@@ -3,16 +3,18 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "api/http/paths.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "feed/text/json.h"
 #include "model/format.h"
+#include "model/media_types.h"
 #include "net/url.h"
 #include "server/cli.h"
 
 #define WAIT_MS 60000
-#define FORM STR("application/x-www-form-urlencoded")
+#define FORM STR(MEDIA_URLENCODED)
 
 static struct str with_field(struct arena *a, struct str form, const char *name, struct str value)
 {
@@ -71,7 +73,8 @@ static bool follow_up(const char *name, const struct cli_server *srv, struct are
 {
     struct cli_answer answer;
     struct value *v;
-    struct str fetch = str_printf(a, "/feed?type=json&len=1&url=%.*s", STR_ARG(url_encode(a, url)));
+    struct str fetch =
+        str_printf(a, PATH_FEED "?type=json&len=1&url=%.*s", STR_ARG(url_encode(a, url)));
 
     if (!cli_ask(srv, a, "GET", fetch, STR_NULL, STR_NULL, WAIT_MS, &answer)) {
         if (str_starts(answer.problem, url)) /* most problems of publishers name the URL */
@@ -80,7 +83,7 @@ static bool follow_up(const char *name, const struct cli_server *srv, struct are
                  STR_ARG(answer.problem));
         return false;
     }
-    v = cli_call_json(name, srv, a, "GET", str_printf(a, "/sub?type=json&id=%" PRId64, sub),
+    v = cli_call_json(name, srv, a, "GET", str_printf(a, PATH_SUB "?type=json&id=%" PRId64, sub),
                       STR_NULL, STR_NULL, WAIT_MS);
     if (v == NULL)
         return false;
@@ -145,7 +148,7 @@ int cli_add(int argc, char **argv)
     form = with_field(&a, form, "title", title);
     form = with_field(&a, form, "folder", folder);
     form = with_field(&a, form, "sanitize", str_is_null(raw) ? STR_NULL : STR("no"));
-    made = cli_call_json(argv[0], &srv, &a, "POST", STR("/sub"), FORM, form, WAIT_MS);
+    made = cli_call_json(argv[0], &srv, &a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS);
     if (made == NULL)
         return CLI_FAILED;
     n_new = value_len(value_getz(made, "urls"));
@@ -227,7 +230,8 @@ int cli_ls(int argc, char **argv)
     if (argc != 1)
         return cli_usage(argv[0]);
     v = cli_call_json(argv[0], &srv, &a, "GET",
-                      str_is_null(all) ? STR("/sub?type=json") : STR("/sub?type=json&all=1"),
+                      str_is_null(all) ? STR(PATH_SUB "?type=json")
+                                       : STR(PATH_SUB "?type=json&all=1"),
                       STR_NULL, STR_NULL, WAIT_MS);
     if (v == NULL)
         return CLI_FAILED;
@@ -262,8 +266,8 @@ int cli_show(int argc, char **argv)
         return code;
     if (argc != 2 || argv[1][0] == '\0')
         return cli_usage(argv[0]);
-    all = cli_call_json(argv[0], &srv, &a, "GET", STR("/sub?type=json&all=1"), STR_NULL, STR_NULL,
-                        WAIT_MS);
+    all = cli_call_json(argv[0], &srv, &a, "GET", STR(PATH_SUB "?type=json&all=1"), STR_NULL,
+                        STR_NULL, WAIT_MS);
     if (all == NULL)
         return CLI_FAILED;
     if ((f = cli_find_feed(&a, all, str_from(argv[1]))) == NULL)
@@ -277,7 +281,7 @@ int cli_show(int argc, char **argv)
     if (value_get_int(f, STR("entries"), 0) == 0)
         return CLI_OK;
     doc = cli_call_json(argv[0], &srv, &a, "GET",
-                        str_printf(&a, "/feed?type=json&len=10&url=%.*s",
+                        str_printf(&a, PATH_FEED "?type=json&len=10&url=%.*s",
                                    STR_ARG(url_encode(&a, value_get_textz(f, "url")))),
                         STR_NULL, STR_NULL, WAIT_MS);
     if (doc == NULL)
@@ -390,7 +394,7 @@ int cli_import(int argc, char **argv)
         return cli_usage(argv[0]);
     if ((bytes = cli_read_file(argv[0], argv[1], LIMIT_REQUEST_BODY, &len)) == NULL)
         return CLI_FAILED;
-    v = cli_call_json(argv[0], &srv, &a, "POST", STR("/sub?known=skip"), STR("text/x-opml"),
+    v = cli_call_json(argv[0], &srv, &a, "POST", STR(PATH_SUB "?known=skip"), STR(MEDIA_OPML),
                       str_of(bytes, len), WAIT_MS);
     if (v == NULL)
         return CLI_FAILED;
@@ -409,5 +413,5 @@ int cli_export(int argc, char **argv)
         return code;
     if (argc != 1)
         return cli_usage(argv[0]);
-    return print_body(argv[0], &srv, &a, STR("/sub"));
+    return print_body(argv[0], &srv, &a, STR(PATH_SUB));
 }

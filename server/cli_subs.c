@@ -3,12 +3,14 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "api/http/paths.h"
 #include "base/map.h"
+#include "model/media_types.h"
 #include "net/url.h"
 #include "server/cli.h"
 
 #define WAIT_MS 60000
-#define FORM STR("application/x-www-form-urlencoded")
+#define FORM STR(MEDIA_URLENCODED)
 
 /* ---- sub ---- */
 
@@ -37,7 +39,7 @@ static int list_subs(const struct cli_server *srv, struct arena *a, const char *
 {
     struct value *v, *subs;
 
-    v = cli_call_json(name, srv, a, "GET", STR("/sub?type=json"), STR_NULL, STR_NULL, WAIT_MS);
+    v = cli_call_json(name, srv, a, "GET", STR(PATH_SUB "?type=json"), STR_NULL, STR_NULL, WAIT_MS);
     if (v == NULL)
         return CLI_FAILED;
     subs = value_getz(v, "subscriptions");
@@ -58,7 +60,7 @@ static int add_sub(const struct cli_server *srv, struct arena *a, struct str fro
 
     if (!str_is_null(from))
         form = str_printf(a, "%.*s&from=%.*s", STR_ARG(form), STR_ARG(url_encode(a, from)));
-    v = cli_call_json(argv[0], srv, a, "POST", STR("/sub"), FORM, form, WAIT_MS);
+    v = cli_call_json(argv[0], srv, a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS);
     if (v == NULL)
         return CLI_FAILED;
     printf("subscription %" PRId64 "\n", value_get_int(v, STR("id"), 0));
@@ -69,7 +71,7 @@ static int add_sub(const struct cli_server *srv, struct arena *a, struct str fro
 static bool end_sub(const char *name, const struct cli_server *srv, struct arena *a, int64_t id,
                     struct str url)
 {
-    struct str path = str_printf(a, "/sub?id=%" PRId64, id);
+    struct str path = str_printf(a, PATH_SUB "?id=%" PRId64, id);
     struct cli_answer answer;
 
     if (!str_is_null(url))
@@ -111,7 +113,7 @@ static int end_feeds(const struct cli_server *srv, struct arena *a, int64_t id, 
                      char **argv)
 {
     struct value *v =
-        cli_call_json(argv[0], srv, a, "GET", str_printf(a, "/sub?type=json&id=%" PRId64, id),
+        cli_call_json(argv[0], srv, a, "GET", str_printf(a, PATH_SUB "?type=json&id=%" PRId64, id),
                       STR_NULL, STR_NULL, WAIT_MS);
     struct str *urls = ARENA_ARRAY(a, struct str, (size_t)argc);
     AUTO(map_forget) struct map ended = MAP_INIT;
@@ -142,7 +144,7 @@ static int rm_sub(const struct cli_server *srv, struct arena *a, int64_t id, int
 
 static int resume_sub(const struct cli_server *srv, struct arena *a, int64_t id, const char *name)
 {
-    struct str path = str_printf(a, "/sub?id=%" PRId64 "&action=resume", id);
+    struct str path = str_printf(a, PATH_SUB "?id=%" PRId64 "&action=resume", id);
     struct cli_answer answer;
 
     return cli_call(name, srv, a, "POST", path, STR_NULL, STR_NULL, WAIT_MS, &answer) ? CLI_OK
@@ -239,8 +241,8 @@ int cli_rm(int argc, char **argv)
         return code;
     if (argc < 2)
         return cli_usage(argv[0]);
-    all =
-        cli_call_json(argv[0], &srv, &a, "GET", STR("/sub?type=json"), STR_NULL, STR_NULL, WAIT_MS);
+    all = cli_call_json(argv[0], &srv, &a, "GET", STR(PATH_SUB "?type=json"), STR_NULL, STR_NULL,
+                        WAIT_MS);
     if (all == NULL)
         return CLI_FAILED;
     code = CLI_OK;

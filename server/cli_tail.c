@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "api/http/paths.h"
 #include "net/url.h"
 #include "server/cli.h"
 
@@ -70,7 +71,7 @@ static int follow(const char *name, const struct cli_server *srv, struct str cur
     for (;;) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct cli_answer answer;
-        struct str path = str_printf(&a, "/log?since=%.*s&timeout=%d%.*s",
+        struct str path = str_printf(&a, PATH_LOG "?since=%.*s&timeout=%d%.*s",
                                      STR_ARG(url_encode(&a, str_from(at))), POLL_S, STR_ARG(feeds));
 
         if (cli_ask(srv, &a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, &answer)) {
@@ -115,7 +116,7 @@ int cli_tail(int argc, char **argv)
         feeds = str_concat(&a, STR("&"), cli_urls_query(&a, 1, argc, argv));
     /* the first answer says whether the request is valid, and has the cursor to begin with */
     if (!cli_call(argv[0], &srv, &a, "GET",
-                  str_printf(&a, "/log?since=%.*s&max=0%.*s", STR_ARG(url_encode(&a, since)),
+                  str_printf(&a, PATH_LOG "?since=%.*s&max=0%.*s", STR_ARG(url_encode(&a, since)),
                              STR_ARG(feeds)),
                   STR_NULL, STR_NULL, WAIT_MS, &answer))
         return CLI_FAILED;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/compiler.h"
+#include "model/media_types.h"
 #include "net/http_fields.h"
 
 /* The q of a media type, also with "charset=utf-8", because all our documents are UTF-8. */
@@ -11,7 +12,7 @@ static int q_of_type(struct str accept, struct str bare)
 {
     char type[128];
 
-    snprintf(type, sizeof type, "%.*s; charset=utf-8", STR_ARG(bare));
+    snprintf(type, sizeof type, "%.*s" MEDIA_UTF8, STR_ARG(bare));
     return http_accept_q(accept, str_from(type));
 }
 

@@ -1,6 +1,7 @@
 /* api/http/params.c - the rules of docs/api.md about parameters. */
 #include "api/http/params.h"
 
+#include "api/http/paths.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "model/feed.h"
@@ -280,14 +281,15 @@ bool params_id(const struct params *ps, struct arena *a, bool required, int64_t 
     *out = 0;
     if (str_is_null(value)) {
         if (required)
-            return problem_parameter(p, a, "id", value, NULL,
-                                     "The parameter `id` is missing; it is the number that POST "
-                                     "/sub answered.");
+            return problem_parameter(
+                p, a, "id", value, NULL,
+                "The parameter `id` is missing; it is the number that POST " PATH_SUB " answered.");
         return true;
     }
     if (!is_digits(value) || !str_to_i64(value, out) || *out == 0)
         return problem_parameter(p, a, "id", value, NULL,
-                                 "The parameter `id` must be a number returned by POST /sub.");
+                                 "The parameter `id` must be a number returned by POST " PATH_SUB
+                                 ".");
     return true;
 }
 

@@ -8,6 +8,7 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "model/media_types.h"
 #include "net/http_fields.h"
 
 #define GZIP_LEAST 1024
@@ -182,7 +183,7 @@ void reply_problem(struct request *req, const struct problem *p)
     char *bytes;
 
     problem_write(&body, p);
-    buf_puts(&fields, "Content-Type: application/problem+json\r\nCache-Control: no-store\r\n");
+    buf_puts(&fields, "Content-Type: " MEDIA_PROBLEM "\r\nCache-Control: no-store\r\n");
     if (p->retry_after_s > 0)
         buf_printf(&fields, "Retry-After: %d\r\n", p->retry_after_s);
     if (!str_is_null(req->ask.cfg->cors_origin) && is_reading(req))

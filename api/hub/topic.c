@@ -1,12 +1,13 @@
 /* api/hub/topic.c - see topic.h. */
 #include "api/hub/topic.h"
 
+#include "model/media_types.h"
 #include "net/url.h"
 
 #define URL_MAX 8192 /* a topic is sent in a field; some clients fail when it is longer */
 
 /* The type of a topic's document when its URL does not say. */
-#define TOPIC_ACCEPT "application/atom+xml, */*;q=0.1"
+#define TOPIC_ACCEPT MEDIA_ATOM ", */*;q=0.1"
 
 struct str topic_target(struct arena *a, struct str url, const struct str *origins,
                         size_t n_origins, struct str *origin)

@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "base/map.h"
 #include "feed/text/json.h"
+#include "model/media_types.h"
 #include "model/sinks.h"
 #include "net/http_fields.h"
 
@@ -86,8 +87,8 @@ static enum task_step handed_over(struct task *t, enum rc rc)
 
 static bool is_opml_type(struct arena *a, struct str content_type)
 {
-    static const char *const types[] = {"text/x-opml", "text/x-opml+xml", "application/opml+xml",
-                                        "text/xml",    "application/xml", "text/opml"};
+    static const char *const types[] = {MEDIA_OPML, "text/x-opml+xml", "application/opml+xml",
+                                        MEDIA_XML,  "application/xml", "text/opml"};
     struct str type = http_media_type(a, content_type);
 
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
@@ -99,7 +100,7 @@ static bool is_opml_type(struct arena *a, struct str content_type)
 static bool is_form_type(struct arena *a, struct str content_type)
 {
     return str_is_null(content_type) || str_trim(content_type).len == 0 ||
-           str_eqz(http_media_type(a, content_type), "application/x-www-form-urlencoded");
+           str_eqz(http_media_type(a, content_type), MEDIA_URLENCODED);
 }
 
 /* Read query and body. *opml: the body is a list. */
@@ -118,8 +119,8 @@ static bool read_body(struct task *t, struct change *c, bool *opml)
     }
     if (!is_form_type(a, c->content_type)) {
         problem_set(&c->problem, a, PROBLEM_MEDIA_TYPE,
-                    "The body must be a form (application/x-www-form-urlencoded) or an OPML list "
-                    "(text/x-opml).");
+                    "The body must be a form (" MEDIA_URLENCODED ") or an OPML list "
+                    "(" MEDIA_OPML ").");
         c->problem.value = str_slice(c->content_type, 0, str_utf8_valid(c->content_type));
         return false;
     }
@@ -369,7 +370,7 @@ static void reply_made(struct task *t, struct request *req)
         sub_known_write(&out, &s->known);
     buf_puts(&out, "}\n");
     snprintf(location, sizeof(location), "Location: /sub?id=%lld\r\n", (long long)s->change.id);
-    reply_buf(req, s->req.n_feeds > 0 ? 201 : 200, "application/json", &out, str_from(location));
+    reply_buf(req, s->req.n_feeds > 0 ? 201 : 200, MEDIA_JSON, &out, str_from(location));
 }
 
 static void reply_resumed(struct task *t, struct request *req)
@@ -382,7 +383,7 @@ static void reply_resumed(struct task *t, struct request *req)
         return;
     }
     buf_printf(&out, "{\"id\":%lld,\"state\":\"active\"}\n", (long long)c->id);
-    reply_buf(req, 200, "application/json", &out, STR_NULL);
+    reply_buf(req, 200, MEDIA_JSON, &out, STR_NULL);
 }
 
 static void reply_ended(struct task *t, struct request *req)

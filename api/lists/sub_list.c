@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "feed/lists/opml.h"
 #include "feed/text/json.h"
+#include "model/media_types.h"
 
 #define LIST_MAX ((size_t)512 * 1024 * 1024)
 
@@ -187,7 +188,7 @@ static void done(struct task *t, struct request *req)
         reply_problem(req, &p);
         return;
     }
-    r.media_type = l->json ? "application/json" : "text/x-opml; charset=utf-8";
+    r.media_type = l->json ? MEDIA_JSON : MEDIA_OPML MEDIA_UTF8;
     r.cache = "private, no-cache";
     r.etag = reply_etag(req->ask.arena, buf_view(&l->out));
     bytes = buf_detach(&l->out, &len);

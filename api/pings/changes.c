@@ -3,6 +3,7 @@
 
 #include "api/http/reply.h"
 #include "api/pings/ping_log.h"
+#include "model/media_types.h"
 
 void changes_get(struct request *req)
 {
@@ -12,7 +13,7 @@ void changes_get(struct request *req)
     char *bytes;
 
     r.modified_at = ping_log_write(req->ask.api->pings, &out, clock_now_s());
-    r.media_type = "text/xml; charset=utf-8";
+    r.media_type = MEDIA_XML MEDIA_UTF8;
     r.cache = "no-cache";
     r.varies_encoding = true;
     r.etag = reply_etag(req->ask.arena, buf_view(&out));

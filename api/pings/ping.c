@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "feed/text/json.h"
+#include "model/media_types.h"
 #include "net/url.h"
 
 /* Limits of the Weblogs.com interface. There they are in characters, here in bytes. */
@@ -178,7 +179,7 @@ void ping_any(struct request *req)
         buf_puts(&out, "{\"flerror\":false,\"message\":");
         json_write_text(&out, message);
         buf_puts(&out, "}\n");
-        ping_answer(req, "application/json", &out);
+        ping_answer(req, MEDIA_JSON, &out);
         return;
     case PING_BUSY:
         problem_set(&p, req->ask.arena, PROBLEM_BUSY, "%.*s", STR_ARG(message));

@@ -10,6 +10,7 @@
 #include "api/pings/ping.h"
 #include "api/pings/rpc_validator.h"
 #include "base/limits.h"
+#include "model/media_types.h"
 #include "net/xmlrpc.h"
 
 #define ANSWER_MAX (1024 * 1024)
@@ -110,5 +111,5 @@ void rpc_post(struct request *req)
                             req);
     rpc_server_answer(server, body, http_request_field(req->http, "content-type"), &out);
     rpc_server_free(&server);
-    ping_answer(req, "text/xml; charset=utf-8", &out);
+    ping_answer(req, MEDIA_XML MEDIA_UTF8, &out);
 }

@@ -97,7 +97,7 @@ static enum rc find_doubt(struct drawing *d, struct reader *r, bool *doubtful, s
 
 static enum rc (*const draw_ops[FORM_COUNT_])(struct drawing *, struct reader *, struct err *) = {
 #define FORM(id, path, entry_path, draw, entry, traits) [FORM_##id] = draw,
-#include "api/views/forms.def"
+#include "model/forms.def"
 #undef FORM
 };
 

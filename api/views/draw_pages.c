@@ -49,10 +49,6 @@ static struct str merged_id(struct drawing *d)
 /* Add links to the whole entry of a metadata record, in several formats. */
 static void add_alternates(struct drawing *d)
 {
-    static const struct {
-        const char *suffix, *type;
-    } offers[] = {
-        {".atom", "application/atom+xml"}, {".json", "application/json"}, {".html", "text/html"}};
     size_t n = 0;
 
     for (size_t i = 0; i < d->n_rows; i++) {
@@ -68,16 +64,16 @@ static void add_alternates(struct drawing *d)
         if (e->kind != OUT_METADATA)
             continue;
         word = feedset_write(&d->arena, &set, store_secret(d->store));
-        links = ARENA_ARRAY(&d->arena, struct out_link, ARRAY_LEN(offers));
-        for (size_t k = 0; k < ARRAY_LEN(offers); k++)
-            links[k] = (struct out_link){.rel = STR("alternate"),
-                                         .type = str_from(offers[k].type),
-                                         .href = str_printf(&d->arena,
-                                                            "%.*s" PATH_ITEM "/%.*s/%" PRId64 "%s",
-                                                            STR_ARG(d->spec->origin), STR_ARG(word),
-                                                            row->seq, offers[k].suffix)};
+        links = ARENA_ARRAY(&d->arena, struct out_link, ENTRY_FORMAT_COUNT_);
+        for (int k = 0; k < ENTRY_FORMAT_COUNT_; k++)
+            links[k] = (struct out_link){
+                .rel = STR("alternate"),
+                .type = entry_format_bare_type((enum entry_format)k),
+                .href = str_printf(&d->arena, "%.*s" PATH_ITEM "/%.*s/%" PRId64 "%s",
+                                   STR_ARG(d->spec->origin), STR_ARG(word), row->seq,
+                                   entry_format_suffix((enum entry_format)k))};
         e->links = links;
-        e->n_links = ARRAY_LEN(offers);
+        e->n_links = ENTRY_FORMAT_COUNT_;
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "api/views/cursor_find.h"
 #include "api/views/selflink.h"
+#include "model/media_types.h"
 #include "net/url.h"
 
 /* Returns the cursor of a row: the seq by which the rows are ordered, and its time. */
@@ -192,7 +193,7 @@ enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
     d->doc.updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;
     if (more) {
         add_next(d, stream);
-        *next = (struct out_link){STR("next"), STR("application/atom+xml"), stream->next};
+        *next = (struct out_link){STR("next"), STR(MEDIA_ATOM), stream->next};
         d->doc.links = next;
         d->doc.n_links = 1;
     }

@@ -28,8 +28,8 @@ struct drawing {
 };
 
 /* Read the rows of a document into d->rows. Describe the document in d->doc and in the members
- * after it. forms.def says which function belongs to a form. RC_NOT_FOUND: the feed or page no
- * longer exists. */
+ * after it. model/forms.def says which function belongs to a form. RC_NOT_FOUND: the feed or page
+ * no longer exists. */
 enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err) NODISCARD;
 enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err) NODISCARD;
 enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err) NODISCARD;

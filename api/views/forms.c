@@ -98,7 +98,7 @@ static void as_item(struct arena *a UNUSED, const struct revision *row, struct s
 static const struct form_ops forms[FORM_COUNT_] = {
 #define FORM(id, path, entry_path, draw, entry, traits)                                            \
     [FORM_##id] = {path, entry_path, entry, traits},
-#include "api/views/forms.def"
+#include "model/forms.def"
 #undef FORM
 };
 

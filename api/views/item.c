@@ -11,23 +11,17 @@
 #include "api/views/feedset.h"
 #include "api/views/forms.h"
 #include "feed/text/json.h"
+#include "model/media_types.h"
 #include "net/http_fields.h"
 
 #define FRESH "max-age=300"
 #define FRESH_PRIVATE "private, max-age=300"
-#define DELETED_TYPE "application/atomdeleted+xml"
 #define DOCUMENT_MAX ((size_t)64 * 1024 * 1024)
 
-static const struct {
-    const char *suffix, *media_type, *fields;
-} formats[] = {
-    [ENTRY_ATOM] = {".atom", "application/atom+xml; charset=utf-8", NULL},
-    [ENTRY_JSON] = {".json", "application/json", NULL},
-    /* a page by a publisher must not run scripts in our origin */
-    [ENTRY_HTML] = {".html", "text/html; charset=utf-8",
-                    "Content-Security-Policy: sandbox; default-src 'none'; img-src *; media-src *; "
-                    "style-src 'unsafe-inline'\r\nX-Content-Type-Options: nosniff\r\n"},
-};
+/* Further fields of a page: a page by a publisher must not run scripts in our origin. */
+#define PAGE_FIELDS                                                                                \
+    "Content-Security-Policy: sandbox; default-src 'none'; img-src *; media-src *; "               \
+    "style-src 'unsafe-inline'\r\nX-Content-Type-Options: nosniff\r\n"
 
 struct item { /* in the task's arena */
     int64_t feed_id, seq;
@@ -74,7 +68,7 @@ static enum task_step read_item(struct task *t, struct reader *r)
                      .before_seq = item->seq + 1,
                      .len = 1,
                      .with_deleted = true};
-    struct out_link self = {STR("self"), STR("application/atom+xml"), item->self};
+    struct out_link self = {STR("self"), STR(MEDIA_ATOM), item->self};
     struct feed *feed;
     struct revision *rows;
     struct out_entry e;
@@ -125,19 +119,19 @@ static void on_item(struct task *t, struct request *req)
         size_t len;
         char *bytes = buf_detach(&item->out, &len);
 
-        reply.media_type = formats[item->format].media_type;
+        reply.media_type = entry_format_media_type(item->format);
         reply.cache = is_private ? FRESH_PRIVATE : FRESH;
         reply.etag = etag;
         reply.modified_at = item->at;
         reply.body = blob_new(bytes, len);
-        if (formats[item->format].fields != NULL)
-            reply.fields = str_from(formats[item->format].fields);
+        if (item->format == ENTRY_HTML)
+            reply.fields = STR(PAGE_FIELDS);
         reply_send(req, &reply);
         blob_unref(&reply.body);
         return;
     }
     if (t->rc == RC_OK && item->out.len > 0) {
-        reply_buf(req, 410, DELETED_TYPE "; charset=utf-8", &item->out, STR("Vary: Accept\r\n"));
+        reply_buf(req, 410, MEDIA_ATOM_DELETED MEDIA_UTF8, &item->out, STR("Vary: Accept\r\n"));
         return;
     }
     if (t->rc == RC_OK || t->rc == RC_NOT_FOUND) {
@@ -158,10 +152,11 @@ static bool read_format(struct request *req, struct str *number, struct item *it
     struct str accept = http_request_field(req->http, "accept");
     int best = 0;
 
-    item->wants_tombstone = !str_is_null(accept) && str_ifind(accept, STR(DELETED_TYPE)) >= 0 &&
-                            http_accept_q(accept, STR(DELETED_TYPE)) > 0;
-    for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
-        struct str suffix = str_from(formats[i].suffix);
+    item->wants_tombstone = !str_is_null(accept) &&
+                            str_ifind(accept, STR(MEDIA_ATOM_DELETED)) >= 0 &&
+                            http_accept_q(accept, STR(MEDIA_ATOM_DELETED)) > 0;
+    for (int i = 0; i < ENTRY_FORMAT_COUNT_; i++) {
+        struct str suffix = str_from(entry_format_suffix((enum entry_format)i));
 
         if (!str_ends(*number, suffix))
             continue;
@@ -170,8 +165,8 @@ static bool read_format(struct request *req, struct str *number, struct item *it
         return true;
     }
     req->ask.negotiated = true;
-    for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
-        int q = http_accept_q(accept, str_from(formats[i].media_type));
+    for (int i = 0; i < ENTRY_FORMAT_COUNT_; i++) {
+        int q = http_accept_q(accept, str_from(entry_format_media_type((enum entry_format)i)));
 
         if (q > best) {
             best = q;
@@ -179,6 +174,18 @@ static bool read_format(struct request *req, struct str *number, struct item *it
         }
     }
     return best > 0 || item->wants_tombstone;
+}
+
+/* The media types of all formats, with '|' between them. */
+static const char *offers(struct arena *a)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    for (int i = 0; i < ENTRY_FORMAT_COUNT_; i++) {
+        buf_puts(&out, i > 0 ? "|" : "");
+        buf_str(&out, entry_format_bare_type((enum entry_format)i));
+    }
+    return str_z(a, buf_view(&out));
 }
 
 void item_get(struct request *req)
@@ -197,7 +204,7 @@ void item_get(struct request *req)
     if (!str_is_null(rest) && !read_format(req, &rest, &wanted)) {
         problem_set(&p, req->ask.arena, PROBLEM_NOT_ACCEPTABLE,
                     "The Accept field does not allow any of the types offered here.");
-        p.allowed = "application/atom+xml|application/json|text/html";
+        p.allowed = offers(req->ask.arena);
         p.fields = STR("Vary: Accept\r\n");
         reply_problem(req, &p);
         return;
@@ -217,7 +224,7 @@ void item_get(struct request *req)
     *item = wanted;
     item->self =
         str_printf(&t->arena, "%.*s" PATH_ITEM "/%.*s/%" PRId64 "%s", STR_ARG(req->ask.origin),
-                   STR_ARG(word), wanted.seq, formats[ENTRY_ATOM].suffix);
+                   STR_ARG(word), wanted.seq, entry_format_suffix(ENTRY_ATOM));
     t->data = item;
     t->dispose = dispose;
     task_start(t);

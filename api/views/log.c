@@ -10,6 +10,7 @@
 #include "api/views/log_wait.h"
 #include "base/limits.h"
 #include "feed/write/log_object.h"
+#include "model/media_types.h"
 
 #define WAIT_MAX_S 300
 #define MARGIN_MS 60000
@@ -227,7 +228,7 @@ static void done(struct task *t, struct request *req)
         log_wait_start(req, query->view.feed_ids, query->view.n_feeds, query->view.all_feeds,
                        l->seen, wait_ms, on_wake, query);
     } else {
-        reply_buf(req, 200, "application/json", &l->out, STR_NULL);
+        reply_buf(req, 200, MEDIA_JSON, &l->out, STR_NULL);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "api/views/queries.h"
 
 #include "api/http/paths.h"
+#include "base/buf.h"
 
 static const struct {
     const char *path; /* NULL: the form has no pages */
@@ -11,7 +12,7 @@ static const struct {
     {PATH_FEEDS, feeds_query},
     {PATH_SMART, smart_query},
 #define FORM(id, path, entry_path, draw, entry, traits) {entry_path, archive_query},
-#include "api/views/forms.def"
+#include "model/forms.def"
 #undef FORM
 };
 
@@ -20,6 +21,25 @@ static struct str without_slashes(struct str path)
     while (path.len > 1 && str_ends(path, STR("/")))
         path.len--;
     return path;
+}
+
+/* "/feed, /feeds and /smart": the paths of all queries. */
+static const char *all_paths(struct arena *a)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    size_t n = 0, left;
+
+    for (size_t i = 0; i < ARRAY_LEN(queries); i++)
+        n += queries[i].path != NULL;
+    left = n;
+    for (size_t i = 0; i < ARRAY_LEN(queries); i++) {
+        if (queries[i].path == NULL)
+            continue;
+        buf_puts(&out, left == n ? "" : left > 1 ? ", " : " and ");
+        buf_puts(&out, queries[i].path);
+        left--;
+    }
+    return str_z(a, buf_view(&out));
 }
 
 bool query_read(struct ask *ask, struct query *q, struct problem *p)
@@ -31,8 +51,8 @@ bool query_read(struct ask *ask, struct query *q, struct problem *p)
         if (queries[i].path != NULL && str_eqz(path, queries[i].path))
             return params_add(&ask->params, ask->arena, rest, p) && queries[i].read(ask, q, p);
     return problem_set(p, ask->arena, PROBLEM_NOT_FOUND,
-                       "This hub cannot deliver this topic. It delivers documents at /feed, "
-                       "/feeds, /smart, /simple/recent, /archive, /history and /pmh.");
+                       "This hub cannot deliver this topic. It delivers documents at %s.",
+                       all_paths(ask->arena));
 }
 
 bool query_path_ends(struct str path, size_t *at)

@@ -12,6 +12,7 @@
 #include "api/views/queries.h"
 #include "api/views/selflink.h"
 #include "base/limits.h"
+#include "model/media_types.h"
 #include "net/http_fields.h"
 
 #define FRESH "max-age=2"
@@ -88,7 +89,7 @@ static bool read_callback(struct ask *ask, struct smart *s, struct problem *p)
             "The parameter `callback` must be names joined by dots, of letters, "
             "digits, `_` and `$`, at most %d characters.",
             CALLBACK_MAX);
-    s->reply.media_type = "application/javascript; charset=utf-8";
+    s->reply.media_type = MEDIA_JAVASCRIPT MEDIA_UTF8;
     s->reply.fields = STR("X-Content-Type-Options: nosniff\r\n");
     return true;
 }
@@ -105,10 +106,10 @@ static bool read_format(struct ask *ask, struct smart *s, struct problem *p)
         return true;
     ask->negotiated = true;
     json = negotiate_q(ask->accept, FORMAT_ACTIVITIES);
-    atom = http_accept_q(ask->accept, STR("application/atom+xml; charset=utf-8"));
+    atom = http_accept_q(ask->accept, STR(MEDIA_ATOM MEDIA_UTF8));
     script = str_is_null(s->spec.callback)
                  ? 0
-                 : http_accept_q(ask->accept, STR("application/javascript; charset=utf-8"));
+                 : http_accept_q(ask->accept, STR(MEDIA_JAVASCRIPT MEDIA_UTF8));
     s->spec.view.format = atom > json ? FORMAT_ATOM : FORMAT_ACTIVITIES;
     if (json > 0 || atom > 0 || script > 0)
         return true;

@@ -4,6 +4,7 @@
 #include "feed/text/uri.h"
 #include "feed/text/xml_out.h"
 #include "feed/write/writer_priv.h"
+#include "model/media_types.h"
 
 static void begin(struct buf *out, const char *name)
 {
@@ -333,8 +334,7 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
     write_persons(out, "contributor", v->contributors, v->n_contributors, v->kept,
                   KEPT_CONTRIBUTOR);
     if (!str_is_null(doc->self_url))
-        write_link_to(out, STR("self"), STR("application/atom+xml"),
-                      iri_escape(a, doc->self_url, false));
+        write_link_to(out, STR("self"), STR(MEDIA_ATOM), iri_escape(a, doc->self_url, false));
     for (size_t i = 0; i < doc->n_links; i++)
         write_link_to(out, doc->links[i].rel, doc->links[i].type, doc->links[i].href);
     write_links(out, v, false);

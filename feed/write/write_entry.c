@@ -4,6 +4,7 @@
 #include "feed/text/json.h"
 #include "feed/text/xml_out.h"
 #include "feed/write/writer_priv.h"
+#include "model/media_types.h"
 
 static void write_line(struct buf *out, struct str by, struct str date)
 {
@@ -52,23 +53,44 @@ static void write_page(struct buf *out, const struct out_entry *e)
     arena_release(&a);
 }
 
+static void write_object(struct buf *out, const struct out_entry *e)
+{
+    if (e->json.len > 0)
+        buf_str(out, e->json);
+    else
+        json_write(out, e->obj);
+    buf_putc(out, '\n');
+}
+
+static const struct {
+    const char *suffix, *media_type;
+    void (*write)(struct buf *out, const struct out_entry *e);
+} formats[] = {
+#define ENTRY_FORMAT(id, suffix, media_type, writer) [ENTRY_##id] = {suffix, media_type, writer},
+#include "feed/write/entry_formats.def"
+#undef ENTRY_FORMAT
+};
+
 void feed_write_entry(struct buf *out, enum entry_format format, const struct out_entry *e)
 {
-    switch (format) {
-    case ENTRY_ATOM:
-        write_atom_entry(out, e);
-        break;
-    case ENTRY_JSON:
-        if (e->json.len > 0)
-            buf_str(out, e->json);
-        else
-            json_write(out, e->obj);
-        buf_putc(out, '\n');
-        break;
-    case ENTRY_HTML:
-        write_page(out, e);
-        break;
-    }
+    formats[format].write(out, e);
+}
+
+const char *entry_format_suffix(enum entry_format format)
+{
+    return formats[format].suffix;
+}
+
+const char *entry_format_media_type(enum entry_format format)
+{
+    return formats[format].media_type;
+}
+
+struct str entry_format_bare_type(enum entry_format format)
+{
+    struct str type = str_from(formats[format].media_type);
+
+    return str_split(&type, ';');
 }
 
 void feed_write_deleted(struct buf *out, const struct out_entry *e)

@@ -3,6 +3,7 @@
 #include "feed/text/iri.h"
 #include "feed/text/xml_out.h"
 #include "feed/write/writer_priv.h"
+#include "model/media_types.h"
 
 /* Returns a reference as RSS needs it: in ASCII, and http(s) or another scheme that readers
  * follow. */
@@ -128,7 +129,7 @@ static void write_links(struct arena *a, struct buf *out, const struct out_parts
         const struct part_link *l = &v->links[i];
         struct str kept = kept_get(v->kept, KEPT_LINK, l->at);
         if (str_eqz(l->rel, "alternate") && str_eq(l->href, v->link) &&
-            (str_is_null(l->type) || str_eqz(l->type, "text/html")) && str_is_null(l->hreflang) &&
+            (str_is_null(l->type) || str_eqz(l->type, MEDIA_HTML)) && str_is_null(l->hreflang) &&
             (str_is_null(l->title) || str_eq(l->title, title)))
             continue; /* all of it is in `link` and `title` already */
         if (str_eqz(l->rel, "replies") && str_eq(l->href, v->comments))
@@ -313,7 +314,7 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
         buf_puts(out, "</image>\n");
     }
     if (!str_is_null(doc->self_url))
-        write_link_to(a, out, STR("self"), STR("application/rss+xml"), doc->self_url);
+        write_link_to(a, out, STR("self"), STR(MEDIA_RSS), doc->self_url);
     for (size_t i = 0; i < doc->n_links; i++)
         write_link_to(a, out, doc->links[i].rel, doc->links[i].type, doc->links[i].href);
     write_links(a, out, v, title);

@@ -94,8 +94,19 @@ void feed_write(struct buf *out, enum feed_format format, const struct out_doc *
 /* Write one entry as a document of its own: an Atom Entry Document (RFC 4287 section 2) that names
  * the entry's feed as source; the object form; or a complete HTML page without active content.
  * e->links may contain a link to the document itself (self). */
-enum entry_format { ENTRY_ATOM, ENTRY_JSON, ENTRY_HTML };
+enum entry_format {
+#define ENTRY_FORMAT(id, suffix, media_type, writer) ENTRY_##id,
+#include "feed/write/entry_formats.def"
+#undef ENTRY_FORMAT
+    ENTRY_FORMAT_COUNT_
+};
 void feed_write_entry(struct buf *out, enum entry_format format, const struct out_entry *e);
+
+/* The end of such a document's address (".atom"), and its media type with and without parameters.
+ */
+const char *entry_format_suffix(enum entry_format format);
+const char *entry_format_media_type(enum entry_format format);
+struct str entry_format_bare_type(enum entry_format format);
 
 /* Write a deletion as a Deleted Entry Document (RFC 6721 section 4). The members of `e` are used as
  * for OUT_TOMBSTONE. */
