@@ -45,14 +45,13 @@ static const char *next_url(void *ctx)
     return arena_printf(&w->urls, "http://%s:%d/feed.xml", work_address(&w->urls, w->n++), w->port);
 }
 
-static double ours(void *ctx, double seconds)
+static double ours(void *ctx, double seconds UNUSED)
 {
     struct work *w = ctx;
     int64_t end = stats_get(STAT_entries_new_total) + FEEDS * w->entries;
     double from = rounds_now();
     const char *url;
 
-    (void)seconds;
     w->left = FEEDS;
     while ((url = next_url(w)) != NULL) {
         struct feed_ref ref = {.url = str_from(url), .shown_url = str_from(url)};

@@ -7,9 +7,8 @@
 
 #include "base/assert.h"
 
-static size_t on_body(char *bytes, size_t size, size_t n, void *ctx)
+static size_t on_body(char *bytes UNUSED, size_t size, size_t n, void *ctx)
 {
-    (void)bytes;
     *(size_t *)ctx += size * n;
     return size * n;
 }

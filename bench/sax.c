@@ -3,34 +3,32 @@
 
 #include <libxml/parser.h>
 
+#include "base/compiler.h"
+
 #define PIECE 16384
 
-static void on_element(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
-                       int n_namespaces, const xmlChar **namespaces, int n_attributes,
-                       int n_defaulted, const xmlChar **attributes)
+static void on_element(void *ctx UNUSED, const xmlChar *name UNUSED, const xmlChar *prefix UNUSED,
+                       const xmlChar *uri UNUSED, int n_namespaces UNUSED,
+                       const xmlChar **namespaces UNUSED, int n_attributes UNUSED,
+                       int n_defaulted UNUSED, const xmlChar **attributes UNUSED)
 {
-    (void)ctx, (void)name, (void)prefix, (void)uri, (void)n_namespaces, (void)namespaces;
-    (void)n_attributes, (void)n_defaulted, (void)attributes;
 }
 
-static void on_end(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
+static void on_end(void *ctx UNUSED, const xmlChar *name UNUSED, const xmlChar *prefix UNUSED,
+                   const xmlChar *uri UNUSED)
 {
-    (void)ctx, (void)name, (void)prefix, (void)uri;
 }
 
-static void on_text(void *ctx, const xmlChar *text, int len)
+static void on_text(void *ctx UNUSED, const xmlChar *text UNUSED, int len UNUSED)
 {
-    (void)ctx, (void)text, (void)len;
 }
 
-static void on_error(void *ctx, xmlErrorPtr error)
+static void on_error(void *ctx UNUSED, xmlErrorPtr error UNUSED)
 {
-    (void)ctx, (void)error;
 }
 
-static void be_silent(void *ctx, const char *fmt, ...)
+static void be_silent(void *ctx UNUSED, const char *fmt UNUSED, ...)
 {
-    (void)ctx, (void)fmt;
 }
 
 void sax_init(void)

@@ -32,15 +32,13 @@ static struct value *shared(const struct value *v)
     return (struct value *)(uintptr_t)v;
 }
 
-struct value *value_null(struct arena *a)
+struct value *value_null(struct arena *a UNUSED)
 {
-    (void)a;
     return shared(&null);
 }
 
-struct value *value_bool(struct arena *a, bool b)
+struct value *value_bool(struct arena *a UNUSED, bool b)
 {
-    (void)a;
     return shared(&bools[b]);
 }
 

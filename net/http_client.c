@@ -177,13 +177,11 @@ static void fail_closed(struct call *k)
 }
 
 /* Run the callbacks of cancelled calls, and start waiting calls. */
-static void on_kick(evutil_socket_t fd, short what, void *ctx)
+static void on_kick(evutil_socket_t fd UNUSED, short what UNUSED, void *ctx)
 {
     struct http_client *c = ctx;
     struct call *k;
 
-    (void)fd;
-    (void)what;
     while ((k = TAILQ_FIRST(&c->cancelled.list)) != NULL)
         fail_closed(k);
     while (c->running.n < (size_t)c->cfg.max_total && (k = TAILQ_FIRST(&c->waiting.list)) != NULL)

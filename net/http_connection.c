@@ -46,12 +46,10 @@ static void listen_for(struct connection *c, enum listening wanted)
     ASSERT(event_add(&c->read_event, NULL) == 0);
 }
 
-static void on_writable(evutil_socket_t fd, short what, void *arg)
+static void on_writable(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
     struct connection *c = arg;
 
-    (void)fd;
-    (void)what;
     c->sl->now_mono_ms = clock_mono_ms();
     connection_run(c);
 }
@@ -457,9 +455,8 @@ static enum step step_body(struct connection *c)
     return c->state == CONN_DEAD ? STEP_ON : STEP_WAIT;
 }
 
-static enum step step_handled(struct connection *c)
+static enum step step_handled(struct connection *c UNUSED)
 {
-    (void)c;
     return STEP_WAIT;
 }
 
@@ -587,7 +584,7 @@ static bool is_reset(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error != 0;
 }
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+static void on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 {
     struct connection *c = arg;
     struct server_loop *sl = c->sl;
@@ -595,7 +592,6 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     size_t room = busy ? INPUT_AHEAD - (has_room(c) ? c->in_len : INPUT_AHEAD) : INPUT_CHUNK;
     ssize_t n;
 
-    (void)what;
     sl->now_mono_ms = clock_mono_ms();
     if (room == 0) { /* the event was edge-triggered */
         if (is_reset(fd))

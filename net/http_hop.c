@@ -40,10 +40,8 @@ static void on_resolved(void *ctx, enum rc rc, const union address *addrs, size_
     http_try_start(k);
 }
 
-static void on_deadline(evutil_socket_t fd, short what, void *ctx)
+static void on_deadline(evutil_socket_t fd UNUSED, short what UNUSED, void *ctx)
 {
-    (void)fd;
-    (void)what;
     http_call_fail_late(ctx);
 }
 
@@ -148,13 +146,12 @@ static void try_failed(struct call *k, CURLcode code)
         http_call_fail(k, RC_PEER, "%s: %s", t->peer, detail);
 }
 
-void http_hop_done(void *ctx, CURL *easy, CURLcode code)
+void http_hop_done(void *ctx UNUSED, CURL *easy, CURLcode code)
 {
     static const struct err none = ERR_INIT;
     struct call *k = NULL;
     struct transfer *t;
 
-    (void)ctx;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&k);
     ASSERT(k != NULL && k->t->in_multi);
     t = k->t;

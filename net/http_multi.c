@@ -48,10 +48,8 @@ static void on_event(evutil_socket_t fd, short what, void *ctx)
         (what & EV_READ ? CURL_CSELECT_IN : 0) | (what & EV_WRITE ? CURL_CSELECT_OUT : 0));
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *ctx)
+static void on_timer(evutil_socket_t fd UNUSED, short what UNUSED, void *ctx)
 {
-    (void)fd;
-    (void)what;
     act(ctx, CURL_SOCKET_TIMEOUT, 0);
 }
 
@@ -62,14 +60,13 @@ static void watch_free(struct watch *w)
     mem_free(w);
 }
 
-static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *socket_ctx)
+static int on_socket(CURL *easy UNUSED, curl_socket_t fd, int what, void *ctx, void *socket_ctx)
 {
     struct http_multi *m = ctx;
     struct watch *w = socket_ctx;
     short events = (short)(EV_PERSIST | (what & CURL_POLL_IN ? EV_READ : 0) |
                            (what & CURL_POLL_OUT ? EV_WRITE : 0));
 
-    (void)easy;
     if (what == CURL_POLL_REMOVE) {
         if (w != NULL) {
             curl_multi_assign(m->multi, fd, NULL);
@@ -92,12 +89,11 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *so
     return 0;
 }
 
-static int on_timeout(CURLM *multi, long ms, void *ctx)
+static int on_timeout(CURLM *multi UNUSED, long ms, void *ctx)
 {
     struct http_multi *m = ctx;
     struct timeval tv = {ms / 1000, ms % 1000 * 1000};
 
-    (void)multi;
     if (ms < 0)
         evtimer_del(m->timer);
     else

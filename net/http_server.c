@@ -59,14 +59,12 @@ void server_set_deadline(struct connection *c, enum deadline_kind kind)
         set_clock(sl, c->until_mono_ms);
 }
 
-static void on_clock(evutil_socket_t fd, short what, void *arg)
+static void on_clock(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
     struct server_loop *sl = arg;
     int64_t next = INT64_MAX;
     struct connection *c;
 
-    (void)fd;
-    (void)what;
     sl->now_mono_ms = clock_mono_ms();
     sl->clock_mono_ms = INT64_MAX;
     for (int kind = DEADLINE_NONE + 1; kind < DEADLINE_KINDS_; kind++)
@@ -200,12 +198,10 @@ static void accept_some(struct server_loop *sl, int max)
     }
 }
 
-static void on_accept(evutil_socket_t fd, short what, void *arg)
+static void on_accept(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
     struct server_loop *sl = arg;
 
-    (void)fd;
-    (void)what;
     sl->now_mono_ms = clock_mono_ms();
     accept_some(sl, ACCEPT_TURN);
 }

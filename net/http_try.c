@@ -170,11 +170,11 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 }
 
 /* Check the address to which libcurl really connects. The hop has checked it before. */
-static curl_socket_t on_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *sa)
+static curl_socket_t on_open_socket(void *ctx, curlsocktype purpose UNUSED,
+                                    struct curl_sockaddr *sa)
 {
     struct transfer *t = ctx;
 
-    (void)purpose;
     if (!guard_allows(t->call->c->cfg.guard, &sa->addr)) {
         t->refused = true;
         return CURL_SOCKET_BAD;

@@ -72,11 +72,10 @@ static void run_mail(struct loop *l)
     }
 }
 
-static void on_wake(evutil_socket_t fd, short what, void *arg)
+static void on_wake(evutil_socket_t fd, short what UNUSED, void *arg)
 {
     uint64_t n;
 
-    (void)what;
     if (read(fd, &n, sizeof n) < 0)
         ASSERT(errno == EAGAIN);
     run_mail(arg);
@@ -269,14 +268,12 @@ void *loop_owner(const struct loop *l)
     return l->owner;
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void on_timer(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
     struct loop_timer *t = arg;
     loop_fn *fn = t->fn;
     void *ctx = t->ctx;
 
-    (void)fd;
-    (void)what;
     timer_free(t);
     fn(ctx);
 }

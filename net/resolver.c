@@ -75,12 +75,10 @@ static void resolver_arm(struct resolver *r)
         evtimer_del(r->timer);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *ctx)
+static void on_timer(evutil_socket_t fd UNUSED, short what UNUSED, void *ctx)
 {
     struct resolver *r = ctx;
 
-    (void)fd;
-    (void)what;
     ares_process_fd(r->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
     resolver_arm(r);
 }
@@ -161,13 +159,11 @@ static void entry_forget(struct resolver *r, struct entry *e)
 
 /* Run the callbacks of waiting queries. A callback may start and cancel queries, so no pointer to
  * an entry or a query is kept while it runs. */
-static void on_deliver(evutil_socket_t fd, short what, void *ctx)
+static void on_deliver(evutil_socket_t fd UNUSED, short what UNUSED, void *ctx)
 {
     struct resolver *r = ctx;
     struct entry *e;
 
-    (void)fd;
-    (void)what;
     while ((e = TAILQ_FIRST(&r->ready)) != NULL) {
         struct resolver_query *q = TAILQ_FIRST(&e->waiting), copy;
         union address addrs[RESOLVER_ADDRS];
@@ -202,13 +198,12 @@ static void entry_ready(struct entry *e)
 }
 
 /* c-ares has an answer. It may call this from inside ares_getaddrinfo(). */
-static void on_addrinfo(void *ctx, int status, int timeouts, struct ares_addrinfo *info)
+static void on_addrinfo(void *ctx, int status, int timeouts UNUSED, struct ares_addrinfo *info)
 {
     struct entry *e = ctx;
     struct resolver *r = e->r;
     int ttl = TTL_MAX_S;
 
-    (void)timeouts;
     r->n_pending--;
     e->is_pending = false;
     e->n = 0;

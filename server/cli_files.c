@@ -71,8 +71,8 @@ static void add_transport(const struct conversion *job, struct arena *a, struct 
         value_setz(a, result, "headers", headers);
 }
 
-static struct value *convert_parse(const char *name, const struct conversion *job, struct arena *a,
-                                   struct str body)
+static struct value *convert_parse(const char *name UNUSED, const struct conversion *job,
+                                   struct arena *a, struct str body)
 {
     struct parse_input in = {
         .body = body,
@@ -84,7 +84,6 @@ static struct value *convert_parse(const char *name, const struct conversion *jo
 
     struct value *result = feed_doc_object(a, feed_parse(a, &in));
 
-    (void)name;
     add_transport(job, a, result);
     return result;
 }
@@ -103,13 +102,12 @@ static struct value *found_list(struct arena *a, const struct discovered_feed *f
     return list;
 }
 
-static struct value *convert_discover(const char *name, const struct conversion *job,
+static struct value *convert_discover(const char *name UNUSED, const struct conversion *job,
                                       struct arena *a, struct str body)
 {
     struct value *v = value_dict(a);
     struct discovery found;
 
-    (void)name;
     discover_page(a, body, job->url, header(job, "content-type"), &found);
     value_setz(a, v, "feeds", found_list(a, found.feeds, found.n_feeds));
     if (found.n_feeds > 1) { /* first the one that the daemon would take */

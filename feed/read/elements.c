@@ -13,17 +13,13 @@
 
 /* ---------------------------------------------------------------- generic rows */
 
-void start_text(struct builder *b, struct frame *f, const struct attrs *at)
+void start_text(struct builder *b UNUSED, struct frame *f, const struct attrs *at UNUSED)
 {
-    (void)b;
-    (void)at;
     builder_push(f, str_from(f->name->element->member), true);
 }
 
-void start_raw(struct builder *b, struct frame *f, const struct attrs *at)
+void start_raw(struct builder *b UNUSED, struct frame *f, const struct attrs *at UNUSED)
 {
-    (void)b;
-    (void)at;
     builder_push(f, str_from(f->name->element->member), false);
 }
 
@@ -41,16 +37,13 @@ void end_pop(struct builder *b, struct frame *f)
         b->in_content = false;
 }
 
-void start_nothing(struct builder *b, struct frame *f, const struct attrs *at)
+void start_nothing(struct builder *b UNUSED, struct frame *f UNUSED, const struct attrs *at UNUSED)
 {
-    (void)b;
-    (void)f;
-    (void)at;
 }
 
 /* ---------------------------------------------------------------- roots, heads and entries */
 
-static void start_rss(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_rss(struct builder *b, struct frame *f UNUSED, const struct attrs *at)
 {
     static const struct {
         const char *attr, *version;
@@ -62,8 +55,7 @@ static void start_rss(struct builder *b, struct frame *f, const struct attrs *at
     struct str v = str_trim(attrs_get(at, "version"));
     struct feed_doc *doc = b->doc;
 
-    (void)f;
-    if (doc->family != FAMILY_NONE) /* only the first root decides */
+    if (doc->family != FAMILY_NONE) /* the first of the roots says what it is */
         return;
     doc->family = FAMILY_RSS;
     if (str_eqz(doc->version, "rss091n"))
@@ -74,9 +66,8 @@ static void start_rss(struct builder *b, struct frame *f, const struct attrs *at
             doc->version = str_from(versions[i].version);
 }
 
-static void start_rdf(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_rdf(struct builder *b, struct frame *f, const struct attrs *at UNUSED)
 {
-    (void)at;
     f->is_container = true;
     if (b->doc->family == FAMILY_NONE)
         b->doc->family = FAMILY_RDF;
@@ -134,16 +125,14 @@ static void start_feed(struct builder *b, struct frame *f, const struct attrs *a
 }
 
 /* A document that only says to which URL the feed has moved: <redirect><newLocation>. */
-static void start_redirect(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_redirect(struct builder *b, struct frame *f, const struct attrs *at UNUSED)
 {
-    (void)at;
     f->is_container = true;
     b->in_feed = b->in_feed || b->depth == 1;
 }
 
-static void end_feed(struct builder *b, struct frame *f)
+static void end_feed(struct builder *b, struct frame *f UNUSED)
 {
-    (void)f;
     b->in_feed = false;
 }
 
@@ -212,45 +201,39 @@ static void start_item(struct builder *b, struct frame *f, const struct attrs *a
     cdf_attributes(b, at);
 }
 
-static void end_item(struct builder *b, struct frame *f)
+static void end_item(struct builder *b, struct frame *f UNUSED)
 {
-    (void)f;
     builder_finish_entry(b);
 }
 
-static void start_image(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_image(struct builder *b, struct frame *f UNUSED, const struct attrs *at UNUSED)
 {
     struct value *context = builder_context(b);
 
-    (void)f;
-    (void)at;
     if (!b->in_entry && value_getz(context, "image") == NULL)
         value_setz(b->a, context, "image", value_dict(b->a));
     b->in_image = true;
     b->title_depth = -1;
 }
 
-static void end_image(struct builder *b, struct frame *f)
+static void end_image(struct builder *b, struct frame *f UNUSED)
 {
-    (void)f;
     b->in_image = false;
 }
 
-static void start_textinput(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_textinput(struct builder *b, struct frame *f UNUSED,
+                            const struct attrs *at UNUSED)
 {
     struct value *context = builder_context(b);
 
-    (void)f;
-    (void)at;
     if (!b->in_entry && value_getz(context, "textinput") == NULL)
         value_setz(b->a, context, "textinput", value_dict(b->a));
     b->in_textinput = true;
     b->title_depth = -1;
 }
 
-static void end_textinput(struct builder *b, struct frame *f)
+static void end_textinput(struct builder *b, struct frame *f UNUSED)
 {
-    (void)f;
     b->in_textinput = false;
 }
 
@@ -280,9 +263,8 @@ static void end_source(struct builder *b, struct frame *f)
 
 /* ---------------------------------------------------------------- persons */
 
-void start_author(struct builder *b, struct frame *f, const struct attrs *at)
+void start_author(struct builder *b, struct frame *f, const struct attrs *at UNUSED)
 {
-    (void)at;
     b->in_author = b->is_new_author = true;
     builder_push(f, STR("author"), true);
     value_push(b->a, value_list_at(b->a, builder_context(b), STR("authors")), value_dict(b->a));
@@ -295,18 +277,16 @@ void end_author(struct builder *b, struct frame *f)
     builder_sync_person(b, "author");
 }
 
-void start_contributor(struct builder *b, struct frame *f, const struct attrs *at)
+void start_contributor(struct builder *b, struct frame *f, const struct attrs *at UNUSED)
 {
-    (void)at;
     b->in_contributor = true;
     value_push(b->a, value_list_at(b->a, builder_context(b), STR("contributors")),
                value_dict(b->a));
     builder_push(f, STR("contributor"), false);
 }
 
-static void end_contributor(struct builder *b, struct frame *f)
+static void end_contributor(struct builder *b, struct frame *f UNUSED)
 {
-    (void)f;
     b->in_contributor = false;
     builder_merge_person(b, STR("contributors"));
 }
@@ -334,10 +314,8 @@ static void end_url(struct builder *b, struct frame *f)
         builder_person_part(b, STR("href"), v);
 }
 
-void start_publisher(struct builder *b, struct frame *f, const struct attrs *at)
+void start_publisher(struct builder *b UNUSED, struct frame *f, const struct attrs *at UNUSED)
 {
-    (void)b;
-    (void)at;
     builder_push(f, STR("publisher"), true);
 }
 
@@ -625,18 +603,16 @@ void end_tag_list(struct builder *b, struct frame *f)
     }
 }
 
-static void start_enclosure(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_enclosure(struct builder *b, struct frame *f UNUSED, const struct attrs *at)
 {
     struct value *link = attrs_dict_href(b, at);
 
-    (void)f;
     value_set_textz(b->a, link, "rel", STR("enclosure"));
     value_push(b->a, value_list_at(b->a, builder_context(b), STR("links")), link);
 }
 
-static void start_cloud(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_cloud(struct builder *b, struct frame *f UNUSED, const struct attrs *at)
 {
-    (void)f;
     value_setz(b->a, builder_context(b), "cloud", attrs_dict(b, at));
 }
 

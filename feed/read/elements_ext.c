@@ -54,26 +54,23 @@ static void start_itunes_category(struct builder *b, struct frame *f, const stru
     builder_push(f, STR("category"), true);
 }
 
-static void start_itunes_owner(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_itunes_owner(struct builder *b, struct frame *f, const struct attrs *at UNUSED)
 {
-    (void)at;
     b->in_publisher = true;
     builder_push(f, STR("publisher"), false);
 }
 
-static void end_itunes_owner(struct builder *b, struct frame *f)
+static void end_itunes_owner(struct builder *b, struct frame *f UNUSED)
 {
-    (void)f;
     b->in_publisher = false;
     builder_sync_person(b, "publisher");
 }
 
-static void start_itunes_image(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_itunes_image(struct builder *b, struct frame *f UNUSED, const struct attrs *at)
 {
     struct str href = attrs_get(at, "href");
     struct value *image;
 
-    (void)f;
     if (str_is_null(href))
         href = attrs_get(at, "url");
     if (href.len == 0)
@@ -115,11 +112,10 @@ static void add_license(struct builder *b, struct str href)
     value_push(b->a, value_list_at(b->a, builder_context(b), STR("links")), link);
 }
 
-static void start_cc_license(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_cc_license(struct builder *b, struct frame *f UNUSED, const struct attrs *at)
 {
     struct str href = attrs_get(at, "rdf:resource");
 
-    (void)f;
     /* an empty href would be the document itself */
     add_license(b, href.len == 0 ? href : builder_resolve(b, href));
 }
@@ -129,20 +125,18 @@ static void end_creativecommons(struct builder *b, struct frame *f)
     add_license(b, builder_pop(b, f));
 }
 
-static void start_generatoragent(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_generatoragent(struct builder *b, struct frame *f UNUSED, const struct attrs *at)
 {
     struct str href = builder_resolve(b, attrs_get(at, "rdf:resource"));
     struct value *detail = value_dict(b->a);
 
-    (void)f;
     builder_store(b, STR("generator"), href);
     value_set_textz(b->a, detail, "href", href);
     value_setz(b->a, builder_context(b), "generator_detail", detail);
 }
 
-static void start_errorreportsto(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_errorreportsto(struct builder *b, struct frame *f UNUSED, const struct attrs *at)
 {
-    (void)f;
     builder_store(b, STR("errorreportsto"), builder_resolve(b, attrs_get(at, "rdf:resource")));
 }
 
@@ -187,17 +181,15 @@ static void end_sy(struct builder *b, struct frame *f)
 
 /* ---------------------------------------------------------------- feed history, tombstones */
 
-static void start_fh_complete(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_fh_complete(struct builder *b, struct frame *f UNUSED,
+                              const struct attrs *at UNUSED)
 {
-    (void)f;
-    (void)at;
     b->doc->complete = b->doc->complete || !b->in_entry;
 }
 
-static void start_fh_archive(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_fh_archive(struct builder *b, struct frame *f UNUSED,
+                             const struct attrs *at UNUSED)
 {
-    (void)f;
-    (void)at;
     b->doc->archive = b->doc->archive || !b->in_entry;
 }
 
@@ -279,11 +271,10 @@ static double chapter_start(struct str s)
     return total;
 }
 
-static void start_chapters(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_chapters(struct builder *b, struct frame *f UNUSED, const struct attrs *at)
 {
     struct value *context = builder_context(b), *chapters;
 
-    (void)f;
     if (value_getz(context, "psc_chapters") != NULL)
         return; /* only the first list is used */
     b->in_chapters = true;
@@ -292,18 +283,16 @@ static void start_chapters(struct builder *b, struct frame *f, const struct attr
     value_setz(b->a, context, "psc_chapters", chapters);
 }
 
-static void end_chapters(struct builder *b, struct frame *f)
+static void end_chapters(struct builder *b, struct frame *f UNUSED)
 {
-    (void)f;
     b->in_chapters = false;
 }
 
-static void start_chapter(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_chapter(struct builder *b, struct frame *f UNUSED, const struct attrs *at)
 {
     struct value *chapters = value_getz(builder_context(b), "psc_chapters"), *chapter;
     double start = chapter_start(attrs_get(at, "start"));
 
-    (void)f;
     if (!b->in_chapters || chapters == NULL)
         return;
     chapter = attrs_dict(b, at);

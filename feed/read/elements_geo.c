@@ -17,10 +17,8 @@ static struct value *where(struct builder *b)
     return w;
 }
 
-static void start_where(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_where(struct builder *b, struct frame *f UNUSED, const struct attrs *at UNUSED)
 {
-    (void)f;
-    (void)at;
     value_setz(b->a, builder_context(b), "where", value_dict(b->a));
 }
 
@@ -55,9 +53,8 @@ static void start_gml(struct builder *b, struct frame *f, const struct attrs *at
                                                    : GEO_LINE;
 }
 
-static void end_gml(struct builder *b, struct frame *f)
+static void end_gml(struct builder *b, struct frame *f UNUSED)
 {
-    (void)f;
     b->geometry = GEO_NONE;
 }
 

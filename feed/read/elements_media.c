@@ -54,10 +54,8 @@ static void end_restriction(struct builder *b, struct frame *f)
     value_setz(b->a, dict, "content", list);
 }
 
-static void start_keywords(struct builder *b, struct frame *f, const struct attrs *at)
+static void start_keywords(struct builder *b UNUSED, struct frame *f, const struct attrs *at UNUSED)
 {
-    (void)b;
-    (void)at;
     builder_push(f, f->name->key, false);
 }
 

@@ -53,19 +53,17 @@ static void add_author(struct json_reading *r, struct value *out, const struct v
     }
 }
 
-static void read_authors(struct json_reading *r, struct value *out, const char *name,
+static void read_authors(struct json_reading *r, struct value *out, const char *name UNUSED,
                          struct value *v)
 {
-    (void)name;
     for (size_t i = 0; i < value_len(v) && v->kind == VAL_LIST; i++)
         add_author(r, out, value_at(v, i));
 }
 
 /* Version 1 had a single author. When both are given, the list has more information. */
-static void read_author(struct json_reading *r, struct value *out, const char *name,
+static void read_author(struct json_reading *r, struct value *out, const char *name UNUSED,
                         struct value *v)
 {
-    (void)name;
     if (value_getz(out, "authors") == NULL)
         add_author(r, out, v);
 }
@@ -90,7 +88,7 @@ static void read_tags(struct json_reading *r, struct value *out, const char *nam
     }
 }
 
-static void read_attachments(struct json_reading *r, struct value *out, const char *name,
+static void read_attachments(struct json_reading *r, struct value *out, const char *name UNUSED,
                              struct value *v)
 {
     static const char *const names[][2] = {{"mime_type", "type"},
@@ -98,7 +96,6 @@ static void read_attachments(struct json_reading *r, struct value *out, const ch
                                            {"size_in_bytes", "length"},
                                            {"duration_in_seconds", "duration"}};
 
-    (void)name;
     for (size_t i = 0; i < value_len(v) && v->kind == VAL_LIST; i++) {
         struct value *from = value_at(v, i), *link;
         struct str href = value_get_textz(from, "url");
@@ -319,13 +316,9 @@ static bool read_extension(struct json_reading *r, struct value *out, struct str
     return true;
 }
 
-static void read_nothing(struct json_reading *r, struct value *out, const char *name,
-                         struct value *v)
+static void read_nothing(struct json_reading *r UNUSED, struct value *out UNUSED,
+                         const char *name UNUSED, struct value *v UNUSED)
 {
-    (void)r;
-    (void)out;
-    (void)name;
-    (void)v;
 }
 
 /* They are read in this order, so the list of authors comes before the single author. */

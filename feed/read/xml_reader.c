@@ -240,13 +240,12 @@ static struct str attribute_value(struct xml_reader *r, const xmlChar *from, con
 
 static void on_start(void *ctx, const xmlChar *local, const xmlChar *prefix, const xmlChar *uri,
                      int n_namespaces, const xmlChar **namespaces, int n_attributes,
-                     int n_defaulted, const xmlChar **attributes)
+                     int n_defaulted UNUSED, const xmlChar **attributes)
 {
     struct xml_reader *r = ctx;
     struct attrs at = {r->attrs, 0};
     size_t n_decls = 0;
 
-    (void)n_defaulted;
     put_texts(r);
     r->n_tags++;
     if (!r->has_root) {
@@ -266,13 +265,11 @@ static void on_start(void *ctx, const xmlChar *local, const xmlChar *prefix, con
     builder_start(r->b, find_name(r, local, prefix, uri), &at, r->decls, n_decls);
 }
 
-static void on_end(void *ctx, const xmlChar *local, const xmlChar *prefix, const xmlChar *uri)
+static void on_end(void *ctx, const xmlChar *local UNUSED, const xmlChar *prefix UNUSED,
+                   const xmlChar *uri UNUSED)
 {
     struct xml_reader *r = ctx;
 
-    (void)local;
-    (void)prefix;
-    (void)uri;
     put_texts(r);
     r->n_tags++;
     builder_end(r->b);

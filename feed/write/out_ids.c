@@ -51,11 +51,10 @@ struct str feed_iri(struct arena *a, const struct out_feed *feed)
     return uuid_of(a, str_is_null(base) ? value_get_textz(feed->obj, "link") : base);
 }
 
-struct str out_feed_name(struct arena *a, struct str title, struct str url)
+struct str out_feed_name(struct arena *a UNUSED, struct str title, struct str url)
 {
     struct str host = iri_host(url);
 
-    (void)a;
     return title.len > 0 ? title : host.len > 0 ? host : STR("unknown");
 }
 

@@ -12,10 +12,9 @@
 static struct str *paths; /* nftw() has no context */
 static size_t n_paths, paths_cap;
 
-static int note_path(const char *path, const struct stat *st, int kind, struct FTW *at)
+static int note_path(const char *path, const struct stat *st UNUSED, int kind,
+                     struct FTW *at UNUSED)
 {
-    (void)st;
-    (void)at;
     if (kind == FTW_D)
         return 0;
     if (kind != FTW_F)

@@ -257,19 +257,18 @@ static struct feed_doc *parse(struct arena *a, const struct bomb *b, size_t size
     return doc;
 }
 
-static void test_bombs__entries_beyond_the_limit_are_counted(void **state)
+static void test_bombs__entries_beyond_the_limit_are_counted(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     const struct bomb b = {"", RSS, "<item><title>@</title></item>", "</channel></rss>", 0};
     struct feed_doc *doc = parse(&a, &b, 1000000);
 
-    (void)state;
     assert_int_equal(doc->n_entries, LIMIT_FEED_ENTRIES);
     assert_true(doc->n_cut > 1000);
     check_feed(&(struct parse_input){.body = STR("<rss/>")});
 }
 
-static void test_bombs__no_file_is_read_for_an_entity(void **state)
+static void test_bombs__no_file_is_read_for_an_entity(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
@@ -278,13 +277,12 @@ static void test_bombs__no_file_is_read_for_an_entity(void **state)
                            "SYSTEM \"file:///etc/passwd\">%p;]>" ITEM "<title>",
                            "&x;", "</title>" END, 0};
 
-    (void)state;
     json_write(&out, feed_doc_object(&a, parse(&a, &b, 1000)));
     assert_true(str_find(buf_view(&out), STR("root:")) < 0);
 }
 
 /* A reference of one letter under a base of two thousand, half a million times. */
-static void test_bombs__references_under_a_long_base_grow_within_bounds(void **state)
+static void test_bombs__references_under_a_long_base_grow_within_bounds(void **state UNUSED)
 {
     static const struct bomb kinds[] = {
         {"", ATOM "<entry xml:base=\"http://h/" LONG_2000 "/\"><content type=\"html\"><![CDATA[",
@@ -293,7 +291,6 @@ static void test_bombs__references_under_a_long_base_grow_within_bounds(void **s
          "</entry></feed>", 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
 
@@ -303,9 +300,8 @@ static void test_bombs__references_under_a_long_base_grow_within_bounds(void **s
 }
 
 /* However entities are nested or repeated, text grows by a bounded factor. */
-static void test_bombs__entities_expand_within_bounds(void **state)
+static void test_bombs__entities_expand_within_bounds(void **state UNUSED)
 {
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
@@ -316,13 +312,12 @@ static void test_bombs__entities_expand_within_bounds(void **state)
     }
 }
 
-static void test_bombs__lists_nested_or_long_beyond_the_limit_are_refused(void **state)
+static void test_bombs__lists_nested_or_long_beyond_the_limit_are_refused(void **state UNUSED)
 {
     const struct bomb deep = {"", "<opml><body>", "<outline text=\"a\">", "", 0},
                       wide = {"", "<opml><body>", "<outline xmlUrl=\"http://h/@\"/>",
                               "</body></opml>", 0};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct str body = build(i == 0 ? &deep : &wide, 1000000);
@@ -335,7 +330,7 @@ static void test_bombs__lists_nested_or_long_beyond_the_limit_are_refused(void *
     }
 }
 
-static void test_bombs__a_list_of_attributes_says_why_it_is_refused(void **state)
+static void test_bombs__a_list_of_attributes_says_why_it_is_refused(void **state UNUSED)
 {
     static const struct bomb crowded[] = {
         {"", OPML, " a@=\"v\"", OPML_END, 0},
@@ -343,7 +338,6 @@ static void test_bombs__a_list_of_attributes_says_why_it_is_refused(void **state
         {"", "<opml><x", " a@='v'", "/><body></body></opml>", 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof crowded / sizeof crowded[0]; i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct str body = build(&crowded[i], 1000000);

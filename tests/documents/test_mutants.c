@@ -52,9 +52,8 @@ static void on_end(int sig)
     (void)raise(sig);
 }
 
-static int set_up(void **state)
+static int set_up(void **state UNUSED)
 {
-    (void)state;
     n_fixtures = fixtures_read(&all, getenv("FEEDMILL_FIXTURES"), &list);
     (void)signal(SIGABRT, on_end);
     (void)signal(SIGSEGV, on_end);
@@ -66,9 +65,8 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down(void **state UNUSED)
 {
-    (void)state;
     fixtures_free(list, n_fixtures);
     arena_release(&all);
     return 0;
@@ -134,16 +132,15 @@ static struct str copy(struct str s)
     return str_of(p, s.len);
 }
 
-static void test_mutants__cut_at_every_eighth(void **state)
+static void test_mutants__cut_at_every_eighth(void **state UNUSED)
 {
-    (void)state;
     for (size_t i = 0; i < n_fixtures; i++)
         for (size_t k = 0; k < 8; k++)
             try(&list[i], "eighths", k, copy(str_slice(list[i].body, 0, list[i].body.len * k / 8)),
                 NULL);
 }
 
-static void test_mutants__wrong_content_type(void **state)
+static void test_mutants__wrong_content_type(void **state UNUSED)
 {
     static const char *const types[] = {"text/xml; charset=utf-16",
                                         "application/xml; charset=us-ascii",
@@ -152,18 +149,16 @@ static void test_mutants__wrong_content_type(void **state)
                                         "application/json; charset=shift_jis",
                                         "image/png"};
 
-    (void)state;
     for (size_t i = 0; i < n_fixtures; i++)
         for (size_t k = 0; k < sizeof types / sizeof types[0]; k++)
             try(&list[i], "content type", k, copy(list[i].body), types[k]);
 }
 
 /* A declaration that says something else, in place of the one that is there. */
-static void test_mutants__wrong_declaration(void **state)
+static void test_mutants__wrong_declaration(void **state UNUSED)
 {
     static const char *const names[] = {"utf-16", "iso-8859-1", "iso-2022-jp", "gb18030"};
 
-    (void)state;
     for (size_t i = 0; i < n_fixtures; i++)
         for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
             AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
@@ -185,11 +180,10 @@ static uint64_t next_random(uint64_t *seed)
 }
 
 /* One byte in eighty is another one: any, or one that means something to a parser. */
-static void test_mutants__bytes_turned_over(void **state)
+static void test_mutants__bytes_turned_over(void **state UNUSED)
 {
     static const char signs[] = "<>&\"'/=;#![]-?:{}\n\0\xFF\xC3\x80";
 
-    (void)state;
     for (size_t i = 0; i < n_fixtures; i++)
         for (size_t k = 0; k < FLIPPED_VARIANTS; k++) {
             struct str body = copy(list[i].body);
@@ -208,9 +202,8 @@ static void test_mutants__bytes_turned_over(void **state)
 }
 
 /* Two halves of different documents: states that the one leaves, the other meets. */
-static void test_mutants__halves_of_two(void **state)
+static void test_mutants__halves_of_two(void **state UNUSED)
 {
-    (void)state;
     for (size_t i = 0; i < n_fixtures; i++)
         for (size_t k = 1; k <= 2; k++) {
             AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);

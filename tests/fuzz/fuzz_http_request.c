@@ -20,12 +20,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static struct http_server *server;
 
-static void handle(void *ctx, struct http_request *r)
+static void handle(void *ctx UNUSED, struct http_request *r)
 {
     struct arena *a = http_request_arena(r);
     struct str text, all = STR(""), body = http_request_body(r);
 
-    (void)ctx;
     for (size_t i = 0; i < r->n_fields; i++)
         all = str_printf(a, "%.*s%.*s=%.*s;", STR_ARG(all), STR_ARG(r->fields[i].name),
                          STR_ARG(r->fields[i].value));
@@ -38,9 +37,8 @@ static void handle(void *ctx, struct http_request *r)
     http_reply(r, 200, STR_NULL, r->is_head ? NULL : blob_copy(text));
 }
 
-static void nothing(void *ctx)
+static void nothing(void *ctx UNUSED)
 {
-    (void)ctx;
 }
 
 static void close_server(void)

@@ -10,11 +10,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-static enum rc on_echo(void *ctx, struct arena *a, const struct value *params,
-                       struct value **result, struct err *err)
+static enum rc on_echo(void *ctx UNUSED, struct arena *a, const struct value *params,
+                       struct value **result, struct err *err UNUSED)
 {
-    (void)ctx;
-    (void)err;
     *result = value_len(params) > 0 ? value_at(params, 0) : value_text(a, STR("none"));
     return RC_OK;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static int n_files, n_failed;
@@ -48,10 +50,8 @@ static void run_file(const char *path)
         fclose(f);
 }
 
-static int visit(const char *path, const struct stat *st, int kind, struct FTW *at)
+static int visit(const char *path, const struct stat *st UNUSED, int kind, struct FTW *at UNUSED)
 {
-    (void)st;
-    (void)at;
     if (kind == FTW_F)
         run_file(path);
     else if (kind != FTW_D)

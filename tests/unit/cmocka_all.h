@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "base/compiler.h"
+
 __attribute__((constructor)) static void only_what_was_asked_for(void)
 {
     const char *pattern = getenv("FEEDMILL_TESTS");

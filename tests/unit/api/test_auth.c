@@ -3,7 +3,7 @@
 #include "api/http/auth.h"
 #include "base/compiler.h"
 
-static void test_auth__token(void **state)
+static void test_auth__token(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     static const struct {
@@ -26,14 +26,13 @@ static void test_auth__token(void **state)
                 {"", false},
                 {NULL, false}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         if (auth_has_token(&a, str_from(rows[i].field), STR("t0ken")) != rows[i].ok)
             fail_msg("%s", rows[i].field);
 }
 
 /* What a rebound name cannot look like. */
-static void test_auth__host(void **state)
+static void test_auth__host(void **state UNUSED)
 {
     static const struct {
         const char *host;
@@ -67,17 +66,15 @@ static void test_auth__host(void **state)
                 {"[::1]x", false}};
     const struct str names[] = {STR("other"), STR("feeds.example")};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         if (auth_host_is_ours(str_from(rows[i].host), names, 2) != rows[i].ours)
             fail_msg("%s", rows[i].host);
 }
 
-static void test_auth__origin(void **state)
+static void test_auth__origin(void **state UNUSED)
 {
     struct str host = STR("b:1"), none = STR_NULL, base = STR("https://B:1/feedmill/");
 
-    (void)state;
     assert_true(auth_origin_may_write(none, host, none, none));
     assert_true(auth_origin_may_write(STR("http://b:1"), host, none, none));
     assert_false(auth_origin_may_write(STR("http://e:1"), host, none, none));
@@ -96,11 +93,10 @@ static void test_auth__origin(void **state)
     assert_false(auth_origin_may_write(STR("https://b:11"), host, base, none));
 }
 
-static void test_auth__foreign_pages(void **state)
+static void test_auth__foreign_pages(void **state UNUSED)
 {
     struct str cross = STR("cross-site"), page = STR("http://p"), none = STR_NULL;
 
-    (void)state;
     assert_false(auth_is_foreign(none, none, none, none));
     assert_false(auth_is_foreign(STR("none"), none, none, none));
     assert_true(auth_is_foreign(cross, none, none, none));

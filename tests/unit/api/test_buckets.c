@@ -22,12 +22,11 @@ static bool take6(struct buckets *b, const char *text, int64_t ms)
 }
 
 /* PING-09 */
-static void test_buckets__burst_then_rate(void **state)
+static void test_buckets__burst_then_rate(void **state UNUSED)
 {
     struct buckets *b = buckets_new();
     int taken = 0;
 
-    (void)state;
     for (int i = 0; i < 100; i++)
         taken += take4(b, 1, 0);
     assert_int_equal(20, taken);
@@ -41,11 +40,10 @@ static void test_buckets__burst_then_rate(void **state)
     buckets_free(&b);
 }
 
-static void test_buckets__sources_are_apart(void **state)
+static void test_buckets__sources_are_apart(void **state UNUSED)
 {
     struct buckets *b = buckets_new();
 
-    (void)state;
     while (take4(b, 1, 0))
         continue;
     assert_true(take4(b, 2, 0));
@@ -57,12 +55,11 @@ static void test_buckets__sources_are_apart(void **state)
     buckets_free(&b);
 }
 
-static void test_buckets__table_is_bounded(void **state)
+static void test_buckets__table_is_bounded(void **state UNUSED)
 {
     struct buckets *b = buckets_new();
     int refused = 0;
 
-    (void)state;
     for (uint32_t i = 0; i < 20000; i++)
         refused += !take4(b, i, 0);
     assert_true(refused > 0); /* newcomers share what is left */
@@ -72,19 +69,17 @@ static void test_buckets__table_is_bounded(void **state)
     buckets_free(&b);
 }
 
-static void test_buckets__no_rate_no_limit(void **state)
+static void test_buckets__no_rate_no_limit(void **state UNUSED)
 {
     struct buckets *b = buckets_new();
 
-    (void)state;
     for (int i = 0; i < 1000; i++)
         assert_true(buckets_take(b, NULL, 0, 0, 0));
     buckets_free(&b);
 }
 
-static int setup(void **state)
+static int setup(void **state UNUSED)
 {
-    (void)state;
     digest_init();
     return 0;
 }

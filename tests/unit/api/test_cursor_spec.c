@@ -98,9 +98,8 @@ static const struct {
     {"999999999999999", FROM, WRONG, 0, 0, 0},
 };
 
-static void test_cursor_spec__grammar(void **state)
+static void test_cursor_spec__grammar(void **state UNUSED)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct str text = str_from(rows[i].text);
         struct cursor_spec got;
@@ -125,12 +124,11 @@ static void test_cursor_spec__grammar(void **state)
     }
 }
 
-static void test_cursor_spec__parts(void **state)
+static void test_cursor_spec__parts(void **state UNUSED)
 {
     struct cursor_spec got;
     struct problem p;
 
-    (void)state;
     assert_true(cursor_spec_read(&arena, "since", STR("cursor:7_2_99"), STREAM, &log_, &got, &p));
     assert_int_equal(2, got.offset);
     assert_int_equal(99, got.check);
@@ -140,13 +138,12 @@ static void test_cursor_spec__parts(void **state)
     assert_true(str_is_null(got.token));
 }
 
-static void test_cursor_spec__what_is_written_is_read(void **state)
+static void test_cursor_spec__what_is_written_is_read(void **state UNUSED)
 {
     char text[CURSOR_TEXT];
     struct cursor_spec got;
     struct problem p;
 
-    (void)state;
     cursor_write(text, STR(LOG), 42, 1700000000123456);
     assert_true(cursor_spec_read(&arena, "since", str_from(text), FROM, &log_, &got, &p));
     assert_int_equal(CURSOR_SEQ, got.kind);
@@ -155,9 +152,8 @@ static void test_cursor_spec__what_is_written_is_read(void **state)
     assert_true(strlen(text) < CURSOR_TEXT - 1);
 }
 
-static int release(void **state)
+static int release(void **state UNUSED)
 {
-    (void)state;
     arena_release(&arena);
     return 0;
 }

@@ -30,9 +30,8 @@ static struct str key(const struct document_spec *s)
             fail_msg("the name does not hold %s", name);                                           \
     } while (0)
 
-static void test_document__the_name_holds_each_field(void **state)
+static void test_document__the_name_holds_each_field(void **state UNUSED)
 {
-    (void)state;
 #define NUMBER(type, name) DIFFERS(s_.name = (type)(s_.name + 1), #name);
 #define TEXT(name)                                                                                 \
     DIFFERS(s_.name = STR("x"), #name);                                                            \
@@ -46,9 +45,8 @@ static void test_document__the_name_holds_each_field(void **state)
 #undef CURSOR
 }
 
-static void test_document__the_name_holds_each_field_of_the_view(void **state)
+static void test_document__the_name_holds_each_field_of_the_view(void **state UNUSED)
 {
-    (void)state;
 #define IDS(ids, n)                                                                                \
     DIFFERS(s_.view.ids = other_ids, #ids);                                                        \
     DIFFERS(s_.view.n = 1, #n);
@@ -58,9 +56,8 @@ static void test_document__the_name_holds_each_field_of_the_view(void **state)
 #undef NUMBER
 }
 
-static void test_document__the_name_holds_each_field_of_the_cursors(void **state)
+static void test_document__the_name_holds_each_field_of_the_cursors(void **state UNUSED)
 {
-    (void)state;
 #define NUMBER(type, name)                                                                         \
     DIFFERS(s_.since.name = (type)(s_.since.name + 1), "since." #name);                            \
     DIFFERS(s_.until.name = (type)(s_.until.name + 1), "until." #name);
@@ -73,11 +70,10 @@ static void test_document__the_name_holds_each_field_of_the_cursors(void **state
 }
 
 /* texts that meet cannot be divided in another way */
-static void test_document__two_texts_are_not_one(void **state)
+static void test_document__two_texts_are_not_one(void **state UNUSED)
 {
     struct document_spec x = spec(), y = spec();
 
-    (void)state;
     x.id = STR("ab");
     x.title = STR("c");
     y.id = STR("a");
@@ -85,24 +81,22 @@ static void test_document__two_texts_are_not_one(void **state)
     assert_false(str_eq(key(&x), key(&y)));
 }
 
-static void test_document__the_name_holds_log_and_version(void **state)
+static void test_document__the_name_holds_log_and_version(void **state UNUSED)
 {
     struct document_spec s = spec();
 
-    (void)state;
     assert_false(str_eq(key(&s), document_key(&arena, STR("other"), &s, 7)));
     assert_false(str_eq(key(&s), document_key(&arena, STR("log"), &s, 8)));
     assert_true(str_eq(key(&s), document_key(&arena, STR("log"), &s, 7)));
 }
 
-static void test_document__a_copy_stands_alone(void **state)
+static void test_document__a_copy_stands_alone(void **state UNUSED)
 {
     char text[] = "text";
     int64_t ids[] = {5, 6};
     struct document_spec s = {.view = {.feed_ids = ids, .n_feeds = 2}}, copy;
     struct str before;
 
-    (void)state;
 #define NUMBER(type, name)
 #define TEXT(name) s.name = str_of(text, 4);
 #define VIEW(name)
@@ -122,9 +116,8 @@ static void test_document__a_copy_stands_alone(void **state)
     assert_true(str_is_null(copy.key));
 }
 
-static int release(void **state)
+static int release(void **state UNUSED)
 {
-    (void)state;
     arena_release(&arena);
     return 0;
 }

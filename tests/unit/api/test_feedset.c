@@ -6,13 +6,12 @@
 
 #define SECRET STR("0123456789abcdef")
 
-static void test_feedset__round_trip(void **state)
+static void test_feedset__round_trip(void **state UNUSED)
 {
     static int64_t ids[][3] = {
         {1, 2, 3}, {5, 500, 50000}, {INT64_C(1) << 40, INT64_MAX - 9, INT64_MAX}};
     struct arena a = ARENA_INIT;
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         for (size_t n = 1; n <= 3; n++) {
             struct feedset set = {.ids = ids[i], .n = n, .page_size = 50 * n * n}, got;
@@ -28,14 +27,13 @@ static void test_feedset__round_trip(void **state)
 }
 
 /* No other set by guessing, and nothing from text that is not such a word. */
-static void test_feedset__only_our_words(void **state)
+static void test_feedset__only_our_words(void **state UNUSED)
 {
     int64_t id = 7;
     struct feedset set = {.ids = &id, .n = 1, .page_size = 50}, got;
     struct arena a = ARENA_INIT;
     struct str word;
 
-    (void)state;
     word = feedset_write(&a, &set, SECRET);
     assert_false(feedset_read(&a, word, STR("another secret"), &got));
     for (size_t i = 0; i < word.len; i++) {

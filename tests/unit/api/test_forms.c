@@ -278,7 +278,7 @@ static int release(void **state UNUSED)
 }
 
 /* A form is found by its path and by what is below it. */
-static void test_forms__paths(void **state)
+static void test_forms__paths(void **state UNUSED)
 {
     static const struct {
         const char *path;
@@ -294,7 +294,6 @@ static void test_forms__paths(void **state)
                 {"/smart", -1},
                 {"", -1}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         enum form form;
         int got = form_of_path(str_from(rows[i].path), &form) ? (int)form : -1;

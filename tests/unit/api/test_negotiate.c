@@ -4,7 +4,7 @@
 #include "base/compiler.h"
 
 /* NEG-01, NEG-02, REST-07 */
-static void test_negotiate__accept(void **state)
+static void test_negotiate__accept(void **state UNUSED)
 {
     static const struct {
         const char *accept;
@@ -28,7 +28,6 @@ static void test_negotiate__accept(void **state)
                 {"application/json;q=0", -1},
                 {"*/*;q=0", -1}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         enum feed_format format = FORMAT_ATOM;
         int got = negotiate_format(str_from(rows[i].accept), FORMAT_IS_OFFERED, &format)
@@ -41,7 +40,7 @@ static void test_negotiate__accept(void **state)
 }
 
 /* HTTP-12 */
-static void test_negotiate__gzip(void **state)
+static void test_negotiate__gzip(void **state UNUSED)
 {
     static const struct {
         const char *field;
@@ -59,7 +58,6 @@ static void test_negotiate__gzip(void **state)
                 {"gzip;q=0.5", true},
                 {"identity;q=0, gzip;q=0.1", true}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         if (negotiate_gzip(str_from(rows[i].field)) != rows[i].gzip)
             fail_msg("%s", rows[i].field);

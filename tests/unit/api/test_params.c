@@ -17,7 +17,7 @@ static struct params parse(const char *query)
 }
 
 /* REST-14, REST-17: the table of D3. Expected: the URLs, one a line; NULL: refused. */
-static void test_params__url_lists(void **state)
+static void test_params__url_lists(void **state UNUSED)
 {
     static const struct {
         const char *query, *urls;
@@ -47,7 +47,6 @@ static void test_params__url_lists(void **state)
         {"url=http://a/&url=", NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct params ps = parse(rows[i].query);
         struct wanted_url *urls;
@@ -68,26 +67,24 @@ static void test_params__url_lists(void **state)
 }
 
 /* /feed takes one URL: commas are its own */
-static void test_params__one_url_is_not_split(void **state)
+static void test_params__one_url_is_not_split(void **state UNUSED)
 {
     struct params ps = parse("url=http://h/proxy,http://x/");
     struct wanted_url url;
     struct problem p;
 
-    (void)state;
     assert_true(params_url(&ps, &arena, "url", &url, &p));
     assert_str(url.url, "http://h/proxy,http://x/");
 }
 
 /* D48 */
-static void test_params__credentials_are_split_off(void **state)
+static void test_params__credentials_are_split_off(void **state UNUSED)
 {
     struct params ps = parse("url=http://me:p%2540ss@h/x,http://h/y");
     struct wanted_url *urls;
     struct problem p;
     size_t n;
 
-    (void)state;
     assert_true(params_urls(&ps, &arena, true, &urls, &n, &p));
     assert_str(urls[0].url, "http://h/x");
     assert_str(urls[0].credential, "me:p@ss");
@@ -96,21 +93,20 @@ static void test_params__credentials_are_split_off(void **state)
 }
 
 /* What is shown goes into JSON and XML. */
-static void test_params__shown_is_utf8(void **state)
+static void test_params__shown_is_utf8(void **state UNUSED)
 {
     struct params ps = parse("url=http://h/%C3%A4,http://h/%FFx,http://me:%FE@h/%FD");
     struct wanted_url *urls;
     struct problem p;
     size_t n;
 
-    (void)state;
     assert_true(params_urls(&ps, &arena, true, &urls, &n, &p));
     assert_str(urls[0].shown, "http://h/\xC3\xA4");
     assert_str(urls[1].shown, "http://h/%FFx");
     assert_str(urls[2].shown, "http://h/%FD");
 }
 
-static void test_params__too_many_urls(void **state)
+static void test_params__too_many_urls(void **state UNUSED)
 {
     AUTO(buf_release) struct buf query = BUF_INIT(BUF_ANY);
     struct params ps = {0};
@@ -118,7 +114,6 @@ static void test_params__too_many_urls(void **state)
     struct problem p;
     size_t n;
 
-    (void)state;
     buf_puts(&query, "url=http://a/");
     for (int i = 0; i < LIMIT_URLS; i++)
         buf_puts(&query, ",http://a/");
@@ -133,7 +128,7 @@ static void test_params__too_many_urls(void **state)
 }
 
 /* REST-06, REST-08 */
-static void test_params__format(void **state)
+static void test_params__format(void **state UNUSED)
 {
     static const struct {
         const char *query;
@@ -156,7 +151,6 @@ static void test_params__format(void **state)
                 {"type=rss&type=atom", -1},
                 {"type=json&obj=yes", -1}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct params ps = parse(rows[i].query);
         enum feed_format format = FORMAT_ATOM;
@@ -171,7 +165,7 @@ static void test_params__format(void **state)
 }
 
 /* REST-10, REST-11 */
-static void test_params__count(void **state)
+static void test_params__count(void **state UNUSED)
 {
     static const struct {
         const char *query;
@@ -192,7 +186,6 @@ static void test_params__count(void **state)
                 {"len=+1", -1},
                 {"len=1&len=2", -1}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct params ps = parse(rows[i].query);
         struct problem p;
@@ -206,7 +199,7 @@ static void test_params__count(void **state)
 }
 
 /* D41 */
-static void test_params__freq(void **state)
+static void test_params__freq(void **state UNUSED)
 {
     static const struct {
         const char *query;
@@ -226,7 +219,6 @@ static void test_params__freq(void **state)
                 {"freq=99999999999", false, 0, 0},
                 {"freq=ten", false, 0, 0}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct params ps = parse(rows[i].query);
         struct problem p;
@@ -239,14 +231,13 @@ static void test_params__freq(void **state)
     }
 }
 
-static void test_params__id(void **state)
+static void test_params__id(void **state UNUSED)
 {
     struct problem p;
     int64_t id;
     struct params good = parse("id=17"), none = parse(""), bad = parse("id=0"),
                   huge = parse("id=99999999999999999999");
 
-    (void)state;
     assert_true(params_id(&good, &arena, true, &id, &p));
     assert_int_equal(17, id);
     assert_true(params_id(&none, &arena, false, &id, &p));
@@ -256,9 +247,8 @@ static void test_params__id(void **state)
     assert_false(params_id(&huge, &arena, true, &id, &p));
 }
 
-static int release(void **state)
+static int release(void **state UNUSED)
 {
-    (void)state;
     arena_release(&arena);
     return 0;
 }

@@ -22,12 +22,11 @@ static size_t rows_at(struct ping_log *l, int64_t now, struct change_row **rows)
 }
 
 /* PING-06 */
-static void test_ping_log__newest_first_for_three_hours(void **state)
+static void test_ping_log__newest_first_for_three_hours(void **state UNUSED)
 {
     struct ping_log *l = ping_log_new();
     struct change_row *rows;
 
-    (void)state;
     ping_log_add(l, STR("old"), STR("http://o/"), STR_NULL, NOW - 4 * 3600);
     ping_log_add(l, STR("A"), STR("http://a/"), STR("http://a/rss"), NOW - 100);
     ping_log_add(l, STR("B"), STR("http://b/"), STR_NULL, NOW - 50);
@@ -39,12 +38,11 @@ static void test_ping_log__newest_first_for_three_hours(void **state)
     ping_log_free(&l);
 }
 
-static void test_ping_log__url_stands_once(void **state)
+static void test_ping_log__url_stands_once(void **state UNUSED)
 {
     struct ping_log *l = ping_log_new();
     struct change_row *rows;
 
-    (void)state;
     ping_log_add(l, STR("A"), STR("http://a/"), STR_NULL, NOW - 100);
     ping_log_add(l, STR("B"), STR("http://b/"), STR_NULL, NOW - 90);
     ping_log_add(l, STR("A2"), STR("http://a/"), STR_NULL, NOW - 80);
@@ -53,12 +51,11 @@ static void test_ping_log__url_stands_once(void **state)
     ping_log_free(&l);
 }
 
-static void test_ping_log__is_bounded(void **state)
+static void test_ping_log__is_bounded(void **state UNUSED)
 {
     struct ping_log *l = ping_log_new();
     struct change_row *rows;
 
-    (void)state;
     for (int i = 0; i < 10000; i++) {
         char url[32];
 
@@ -72,12 +69,11 @@ static void test_ping_log__is_bounded(void **state)
     ping_log_free(&l);
 }
 
-static void test_ping_log__same_bytes_until_something_happens(void **state)
+static void test_ping_log__same_bytes_until_something_happens(void **state UNUSED)
 {
     AUTO(buf_release) struct buf x = BUF_INIT(BUF_ANY), y = BUF_INIT(BUF_ANY);
     struct ping_log *l;
 
-    (void)state;
     clock_fake_us((NOW - 1000) * INT64_C(1000000));
     l = ping_log_new();
     clock_fake_us(0);
@@ -88,17 +84,15 @@ static void test_ping_log__same_bytes_until_something_happens(void **state)
     ping_log_free(&l);
 }
 
-static int setup(void **state)
+static int setup(void **state UNUSED)
 {
-    (void)state;
     digest_init();
     clock_fake_us((NOW - 5 * 3600) * INT64_C(1000000)); /* so that the log began before its pings */
     return 0;
 }
 
-static int release(void **state)
+static int release(void **state UNUSED)
 {
-    (void)state;
     clock_fake_us(0);
     arena_release(&arena);
     return 0;

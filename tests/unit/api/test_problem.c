@@ -20,12 +20,11 @@ static struct value *written(const struct problem *p)
 }
 
 /* ERR-01 */
-static void test_problem__members(void **state)
+static void test_problem__members(void **state UNUSED)
 {
     struct problem p;
     struct value *v;
 
-    (void)state;
     assert_false(
         problem_parameter(&p, &arena, "type", STR("ya\"ml\x01"), "rss|atom", "No type %d.", 7));
     v = written(&p);
@@ -40,12 +39,11 @@ static void test_problem__members(void **state)
 }
 
 /* ERR-03 */
-static void test_problem__upstream(void **state)
+static void test_problem__upstream(void **state UNUSED)
 {
     struct problem p;
     struct value *v;
 
-    (void)state;
     problem_set(&p, &arena, PROBLEM_UPSTREAM_FAILED, "It failed.");
     p.upstream = STR("http://p.test/");
     p.upstream_status = 404;
@@ -56,24 +54,22 @@ static void test_problem__upstream(void **state)
 }
 
 /* ERR-02 */
-static void test_problem__never_a_password(void **state)
+static void test_problem__never_a_password(void **state UNUSED)
 {
     struct problem p;
     struct value *v;
 
-    (void)state;
     problem_parameter(&p, &arena, "url", STR("ftp://me:sEcReT@h/x"), NULL, "Wrong.");
     v = written(&p);
     assert_true(str_find(value_get_textz(v, "value"), STR("sEcReT")) < 0);
 }
 
-static void test_problem__inner_causes_are_not_told(void **state)
+static void test_problem__inner_causes_are_not_told(void **state UNUSED)
 {
     static const enum rc inner[] = {RC_IO, RC_INTERNAL, RC_DENIED};
     struct err err = {.rc = RC_IO, .text = "/var/lib/feedmill/f.db: disk full"};
     struct problem p;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(inner); i++) {
         problem_of_err(&p, &arena, inner[i], &err);
         assert_int_equal(500, problem_status(&p));
@@ -84,12 +80,11 @@ static void test_problem__inner_causes_are_not_told(void **state)
     assert_true(p.retry_after_s > 0);
 }
 
-static void test_problem__long_and_broken_values(void **state)
+static void test_problem__long_and_broken_values(void **state UNUSED)
 {
     char value[5000];
     struct problem p;
 
-    (void)state;
     memset(value, 'x', sizeof(value));
     memcpy(value + 100, "\xff\xfe", 2);
     problem_parameter(&p, &arena, "len", str_of(value, sizeof(value)), NULL, "Wrong: %.*s",
@@ -100,9 +95,8 @@ static void test_problem__long_and_broken_values(void **state)
 }
 
 /* ERR-04: clients compare them */
-static void test_problem__types_are_stable(void **state)
+static void test_problem__types_are_stable(void **state UNUSED)
 {
-    (void)state;
     assert_string_equal("no-feed", problem_name(PROBLEM_NO_FEED));
     assert_string_equal("upstream-failed", problem_name(PROBLEM_UPSTREAM_FAILED));
     assert_string_equal("upstream-timeout", problem_name(PROBLEM_UPSTREAM_TIMEOUT));
@@ -112,9 +106,8 @@ static void test_problem__types_are_stable(void **state)
     assert_string_equal("not-acceptable", problem_name(PROBLEM_NOT_ACCEPTABLE));
 }
 
-static int release(void **state)
+static int release(void **state UNUSED)
 {
-    (void)state;
     arena_release(&arena);
     return 0;
 }

@@ -10,12 +10,11 @@
 #include "base/err.h"
 #include "base/map.h"
 
-static void test_arena__pieces_are_aligned_and_keep_their_bytes(void **state)
+static void test_arena__pieces_are_aligned_and_keep_their_bytes(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     char *p[500];
 
-    (void)state;
     for (size_t i = 0; i < 500; i++) {
         p[i] = arena_alloc(&a, i * 7 + 1);
         assert_int_equal((uintptr_t)p[i] % 8, 0);
@@ -28,26 +27,24 @@ static void test_arena__pieces_are_aligned_and_keep_their_bytes(void **state)
     assert_int_equal(arena_size(&a), 0);
 }
 
-static void test_arena__a_large_piece_leaves_the_chunk_in_use(void **state)
+static void test_arena__a_large_piece_leaves_the_chunk_in_use(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     char *small = arena_alloc(&a, 16), *next;
 
-    (void)state;
     memset(arena_alloc(&a, 5 << 20), 1, 5 << 20);
     next = arena_alloc(&a, 16);
     assert_ptr_equal(next, small + 16);
     arena_release(&a);
 }
 
-static void test_arena__rewinding_gives_back_all_since_the_mark(void **state)
+static void test_arena__rewinding_gives_back_all_since_the_mark(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct arena_mark empty = arena_mark(&a), mark;
     char *kept = arena_copy(&a, "kept", 4), *next;
     size_t size = arena_size(&a);
 
-    (void)state;
     mark = arena_mark(&a);
     for (int round = 0; round < 3; round++) {
         memset(arena_alloc(&a, 16), 1, 16);
@@ -111,11 +108,10 @@ static void test_arena__a_thread_takes_what_it_kept_along(void **state)
     assert_ptr_equal(result, state);
 }
 
-static void test_buf__overflow_is_sticky_and_keeps_what_was_there(void **state)
+static void test_buf__overflow_is_sticky_and_keeps_what_was_there(void **state UNUSED)
 {
     struct buf b = BUF_INIT(10);
 
-    (void)state;
     buf_puts(&b, "12345678");
     buf_puts(&b, "abc");
     assert_false(buf_ok(&b));
@@ -128,11 +124,10 @@ static void test_buf__overflow_is_sticky_and_keeps_what_was_there(void **state)
     buf_release(&b);
 }
 
-static void test_buf__fills_to_its_maximum_exactly(void **state)
+static void test_buf__fills_to_its_maximum_exactly(void **state UNUSED)
 {
     struct buf b = BUF_INIT(64);
 
-    (void)state;
     for (int i = 0; i < 64; i++)
         buf_putc(&b, 'x');
     assert_true(buf_ok(&b));
@@ -142,11 +137,10 @@ static void test_buf__fills_to_its_maximum_exactly(void **state)
     buf_release(&b);
 }
 
-static void test_buf__utf8_replaces_what_is_no_character(void **state)
+static void test_buf__utf8_replaces_what_is_no_character(void **state UNUSED)
 {
     struct buf b = BUF_INIT(64);
 
-    (void)state;
     buf_utf8(&b, 'a');
     buf_utf8(&b, 0xE4);
     buf_utf8(&b, 0x2603);
@@ -157,11 +151,10 @@ static void test_buf__utf8_replaces_what_is_no_character(void **state)
     buf_release(&b);
 }
 
-static void test_blob__lives_as_long_as_a_holder(void **state)
+static void test_blob__lives_as_long_as_a_holder(void **state UNUSED)
 {
     struct blob *a = blob_copy(STR("text")), *b = blob_ref(a);
 
-    (void)state;
     blob_unref(&a);
     assert_null(a);
     assert_str(blob_bytes(b), "text");
@@ -170,14 +163,13 @@ static void test_blob__lives_as_long_as_a_holder(void **state)
     assert_int_equal(blob_bytes(b).len, 0);
 }
 
-static void test_map__put_get_replace_delete(void **state)
+static void test_map__put_get_replace_delete(void **state UNUSED)
 {
     struct map m = MAP_INIT;
     struct str key;
     void *it = NULL, *value;
     int one = 1, two = 2, n = 0;
 
-    (void)state;
     assert_null(map_put(&m, STR("k"), &one));
     assert_null(map_put(&m, STR("k\0k"), &two));
     assert_ptr_equal(map_put(&m, STR("k"), &two), &one);
@@ -194,12 +186,11 @@ static void test_map__put_get_replace_delete(void **state)
     assert_int_equal(map_count(&m), 0);
 }
 
-static void test_err__long_texts_are_cut_between_characters(void **state)
+static void test_err__long_texts_are_cut_between_characters(void **state UNUSED)
 {
     struct err err = ERR_INIT;
     char text[600];
 
-    (void)state;
     memset(text, 'a', sizeof text);
     for (size_t i = 500; i + 3 < sizeof text; i += 3)
         memcpy(text + i, "\xE2\x98\x83", 3);
@@ -213,21 +204,19 @@ static void test_err__long_texts_are_cut_between_characters(void **state)
     assert_int_equal(err_set(NULL, RC_INPUT, "nobody listens"), RC_INPUT);
 }
 
-static void test_err__table_rows(void **state)
+static void test_err__table_rows(void **state UNUSED)
 {
-    (void)state;
     assert_string_equal(rc_name(RC_TIMEOUT), "TIMEOUT");
     assert_string_equal(rc_meaning(RC_TIMEOUT), "took too long");
 }
 
-static void test_digest__known_values(void **state)
+static void test_digest__known_values(void **state UNUSED)
 {
     static const unsigned char url_ns[16] = {0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1,
                                              0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
     unsigned char md[DIGEST_SHA256_LEN];
     char hex[2 * DIGEST_SHA256_LEN + 1], uuid[37], again[37];
 
-    (void)state;
     digest_sha256(STR("abc"), md);
     digest_hex(md, 4, hex);
     assert_string_equal(hex, "ba7816bf"); /* FIPS 180-4, example */

@@ -7,13 +7,12 @@
 #include "base/compiler.h"
 #include "base/queue.h"
 
-static void test_queue__keeps_order_and_refuses_when_full(void **state)
+static void test_queue__keeps_order_and_refuses_when_full(void **state UNUSED)
 {
     struct queue *q = queue_new(2, NULL);
     int a, b, c;
     void *out[4];
 
-    (void)state;
     assert_int_equal(queue_try_push(q, &a), RC_OK);
     assert_int_equal(queue_try_push(q, &b), RC_OK);
     assert_int_equal(queue_try_push(q, &c), RC_FULL);
@@ -26,13 +25,12 @@ static void test_queue__keeps_order_and_refuses_when_full(void **state)
     assert_null(q);
 }
 
-static void test_queue__closed_still_gives_what_it_holds(void **state)
+static void test_queue__closed_still_gives_what_it_holds(void **state UNUSED)
 {
     struct queue *q = queue_new(4, NULL);
     int a;
     void *out[1];
 
-    (void)state;
     assert_int_equal(queue_try_push(q, &a), RC_OK);
     queue_close(q);
     queue_close(q);
@@ -44,18 +42,16 @@ static void test_queue__closed_still_gives_what_it_holds(void **state)
 
 static int freed;
 
-static void count_free(void *item)
+static void count_free(void *item UNUSED)
 {
-    (void)item;
     freed++;
 }
 
-static void test_queue__frees_what_is_left(void **state)
+static void test_queue__frees_what_is_left(void **state UNUSED)
 {
     struct queue *q = queue_new(4, count_free);
     int a;
 
-    (void)state;
     freed = 0;
     assert_int_equal(queue_try_push(q, &a), RC_OK);
     assert_int_equal(queue_try_push(q, &a), RC_OK);
@@ -90,14 +86,13 @@ static void *pop_some(void *arg)
     return NULL;
 }
 
-static void test_queue__each_item_arrives_once_with_many_threads(void **state)
+static void test_queue__each_item_arrives_once_with_many_threads(void **state UNUSED)
 {
     struct queue *q = queue_new(16, NULL);
     pthread_t in[2], out[3];
     int from[2] = {0, 1};
     void *args[2][2] = {{q, &from[0]}, {q, &from[1]}};
 
-    (void)state;
     for (int i = 0; i < 3; i++)
         pthread_create(&out[i], NULL, pop_some, q);
     for (int i = 0; i < 2; i++)

@@ -5,28 +5,25 @@
 #include "base/scan.h"
 #include "base/str.h"
 
-static void test_str__null_and_empty_differ(void **state)
+static void test_str__null_and_empty_differ(void **state UNUSED)
 {
-    (void)state;
     assert_true(str_is_null(STR_NULL));
     assert_false(str_is_null(STR("")));
     assert_true(str_eq(STR_NULL, STR("")));
 }
 
-static void test_str__case_folds_ascii_only(void **state)
+static void test_str__case_folds_ascii_only(void **state UNUSED)
 {
-    (void)state;
     assert_true(str_ieq(STR("Content-TYPE"), STR("content-type")));
     assert_false(str_ieq(STR("\xC3\x84"), STR("\xC3\xA4")));
     assert_int_equal(str_ifind(STR("abcDEF"), STR("cde")), 2);
     assert_int_equal(str_ifind(STR("abc"), STR("abcd")), -1);
 }
 
-static void test_ascii__each_byte_has_its_classes(void **state)
+static void test_ascii__each_byte_has_its_classes(void **state UNUSED)
 {
     static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-    (void)state;
     for (int i = 0; i < 256; i++) {
         char c = (char)i;
         const char *digit = i != 0 ? strchr(base64, c) : NULL;
@@ -50,23 +47,21 @@ static void test_ascii__each_byte_has_its_classes(void **state)
     assert_int_equal(ascii_lower('\xC4'), '\xC4');
 }
 
-static void test_str__split_gives_every_part(void **state)
+static void test_str__split_gives_every_part(void **state UNUSED)
 {
     struct str rest = STR("a,,b,");
     const char *want[] = {"a", "", "b", ""};
     size_t n = 0;
 
-    (void)state;
     while (!str_is_null(rest))
         assert_str(str_split(&rest, ','), want[n++]);
     assert_int_equal(n, 4);
 }
 
-static void test_str__numbers_without_overflow(void **state)
+static void test_str__numbers_without_overflow(void **state UNUSED)
 {
     int64_t v = 7;
 
-    (void)state;
     assert_true(str_to_i64(STR("-9223372036854775808"), &v));
     assert_true(v == INT64_MIN);
     assert_false(str_to_i64(STR("9223372036854775808"), &v));
@@ -77,7 +72,7 @@ static void test_str__numbers_without_overflow(void **state)
     assert_true(v == INT64_MIN);
 }
 
-static void test_str__utf8_valid_stops_at_the_first_bad_byte(void **state)
+static void test_str__utf8_valid_stops_at_the_first_bad_byte(void **state UNUSED)
 {
     static const struct {
         const char *text;
@@ -94,14 +89,12 @@ static void test_str__utf8_valid_stops_at_the_first_bad_byte(void **state)
         {"\xE0\x80\x80", 3, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         assert_int_equal(str_utf8_valid(str_of(rows[i].text, rows[i].len)), rows[i].valid);
 }
 
-static void test_str__slice_and_trim_clamp(void **state)
+static void test_str__slice_and_trim_clamp(void **state UNUSED)
 {
-    (void)state;
     assert_str(str_slice(STR("abc"), 1, 99), "bc");
     assert_str(str_slice(STR("abc"), 5, 2), "");
     assert_str(str_trim(STR(" \t\r\n x y \f")), "x y");
@@ -109,11 +102,10 @@ static void test_str__slice_and_trim_clamp(void **state)
 }
 
 /* Every length with every place of the first hit, and another hit behind it. */
-static void test_scan__finds_the_first_of_every_length_and_place(void **state)
+static void test_scan__finds_the_first_of_every_length_and_place(void **state UNUSED)
 {
     char bytes[64];
 
-    (void)state;
     for (size_t len = 0; len <= sizeof bytes; len++) {
         memset(bytes, 'a', sizeof bytes);
         assert_ptr_equal(scan_non_ascii(bytes, bytes + len), bytes + len);

@@ -10,12 +10,11 @@ static struct doc_entry entry(void)
     return (struct doc_entry){.obj = value_dict(&arena)};
 }
 
-static void test_complete__an_empty_entry_gets_every_member(void **state)
+static void test_complete__an_empty_entry_gets_every_member(void **state UNUSED)
 {
     struct doc_entry e = entry();
     struct value *parsed;
 
-    (void)state;
     e.obj = entry_complete(&arena, &e, STR("hash:1"), 784111777);
     assert_str(value_get_textz(e.obj, "id"), "hash:1");
     assert_str(value_get_textz(e.obj, "title"), "");
@@ -28,11 +27,10 @@ static void test_complete__an_empty_entry_gets_every_member(void **state)
     assert_int_equal(value_at(parsed, 6)->i, 6);
 }
 
-static void test_complete__what_is_there_stays(void **state)
+static void test_complete__what_is_there_stays(void **state UNUSED)
 {
     struct doc_entry e = entry();
 
-    (void)state;
     value_set_textz(&arena, e.obj, "id", STR("own"));
     value_set_textz(&arena, e.obj, "title", STR(""));
     value_set_textz(&arena, e.obj, "updated", STR("yesterday"));
@@ -43,34 +41,31 @@ static void test_complete__what_is_there_stays(void **state)
     assert_null(value_getz(e.obj, "updated_parsed"));
 }
 
-static void test_complete__an_empty_id_names_nothing(void **state)
+static void test_complete__an_empty_id_names_nothing(void **state UNUSED)
 {
     struct doc_entry e = entry();
 
-    (void)state;
     value_set_textz(&arena, e.obj, "id", STR(""));
     e.obj = entry_complete(&arena, &e, STR("http://h/1"), 0);
     assert_str(value_get_textz(e.obj, "id"), "http://h/1");
 }
 
 /* Whatever id its publisher sends now, receivers see the one they know. */
-static void test_complete__the_id_stays(void **state)
+static void test_complete__the_id_stays(void **state UNUSED)
 {
     struct doc_entry e = entry();
 
-    (void)state;
     value_set_textz(&arena, e.obj, "id", STR("second"));
     e.obj = entry_complete(&arena, &e, STR("first"), 0);
     assert_str(value_get_textz(e.obj, "id"), "first");
     assert_str(value_get_textz(e.obj, "source_id"), "second");
 }
 
-static void test_complete__publication_stands_for_an_update(void **state)
+static void test_complete__publication_stands_for_an_update(void **state UNUSED)
 {
     struct doc_entry e = entry();
     struct value *parsed = value_list(&arena);
 
-    (void)state;
     value_push(&arena, parsed, value_int(&arena, 2020));
     value_set_textz(&arena, e.obj, "published", STR("Mon, 01 Jun 2020 10:00:00 GMT"));
     value_setz(&arena, e.obj, "published_parsed", parsed);
@@ -79,12 +74,11 @@ static void test_complete__publication_stands_for_an_update(void **state)
     assert_ptr_equal(value_getz(e.obj, "updated_parsed"), parsed);
 }
 
-static void test_complete__links_and_contents_are_used(void **state)
+static void test_complete__links_and_contents_are_used(void **state UNUSED)
 {
     struct doc_entry e = entry(), f = entry();
     struct value *link = value_dict(&arena), *content = value_dict(&arena);
 
-    (void)state;
     value_set_textz(&arena, link, "href", STR("http://h/1"));
     value_push(&arena, value_list_at(&arena, e.obj, STR("links")), link);
     value_set_textz(&arena, content, "value", STR("<p>x</p>"));
@@ -96,12 +90,11 @@ static void test_complete__links_and_contents_are_used(void **state)
     assert_str(value_get_textz(f.obj, "link"), "https://h/permalink");
 }
 
-static void test_complete__a_licence_is_no_place_to_read_it(void **state)
+static void test_complete__a_licence_is_no_place_to_read_it(void **state UNUSED)
 {
     static const char *const rels[] = {"license", "edit", "enclosure", "alternate"};
     struct doc_entry e = entry();
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         struct value *link = value_dict(&arena);
 
@@ -113,11 +106,10 @@ static void test_complete__a_licence_is_no_place_to_read_it(void **state)
     assert_str(value_get_textz(e.obj, "link"), "http://h/enclosure");
 }
 
-static void test_complete__a_guid_that_is_no_permalink_is_no_link(void **state)
+static void test_complete__a_guid_that_is_no_permalink_is_no_link(void **state UNUSED)
 {
     struct doc_entry e = entry();
 
-    (void)state;
     value_setz(&arena, e.obj, "guidislink", value_bool(&arena, false));
     e.obj = entry_complete(&arena, &e, STR("https://h/only-an-id"), 0);
     assert_str(value_get_textz(e.obj, "link"), "");

@@ -25,7 +25,7 @@ static void check(const struct row *rows, size_t n)
     }
 }
 
-static void test_date__rfc822_and_its_liberties(void **state) /* OBJ-07 */
+static void test_date__rfc822_and_its_liberties(void **state UNUSED) /* OBJ-07 */
 {
     static const struct row rows[] = {
         {"Tue, 03 Jun 2003 09:39:21 GMT", "2003-06-03T09:39:21Z"},
@@ -45,22 +45,20 @@ static void test_date__rfc822_and_its_liberties(void **state) /* OBJ-07 */
         {"Thu 01 Mai 2008 10:00:00 +0200", "2008-05-01T08:00:00Z"},
     };
 
-    (void)state;
     check(rows, ARRAY_LEN(rows));
 }
 
-static void test_date__asctime_and_date_command(void **state)
+static void test_date__asctime_and_date_command(void **state UNUSED)
 {
     static const struct row rows[] = {
         {"Sun Jan  4 16:29:06 2004", "2004-01-04T16:29:06Z"},
         {"Sun Jan  4 16:29:06 PST 2004", "2004-01-05T00:29:06Z"},
     };
 
-    (void)state;
     check(rows, ARRAY_LEN(rows));
 }
 
-static void test_date__iso_forms(void **state)
+static void test_date__iso_forms(void **state UNUSED)
 {
     static const struct row rows[] = {
         {"2003-12-31T10:14:55Z", "2003-12-31T10:14:55Z"},
@@ -77,11 +75,10 @@ static void test_date__iso_forms(void **state)
         {"2020/1/10 14:33:00", "2020-01-10T14:33:00Z"},
     };
 
-    (void)state;
     check(rows, ARRAY_LEN(rows));
 }
 
-static void test_date__other_dialects(void **state)
+static void test_date__other_dialects(void **state UNUSED)
 {
     static const struct row rows[] = {
         {"01/31/2004 10:00:00 PM", "2004-01-31T22:00:00Z"},
@@ -93,29 +90,26 @@ static void test_date__other_dialects(void **state)
         {"1081310400", "2004-04-07T04:00:00Z"},
     };
 
-    (void)state;
     check(rows, ARRAY_LEN(rows));
 }
 
-static void test_date__no_date_is_refused(void **state)
+static void test_date__no_date_is_refused(void **state UNUSED)
 {
     static const struct row rows[] = {
         {"", NULL},           {"yesterday", NULL},   {"12:30", NULL},
         {"0000-01-01", NULL}, {"99999999999", NULL}, {"Mon, 99 Foo 2004", NULL},
     };
 
-    (void)state;
     check(rows, ARRAY_LEN(rows));
 }
 
-static void test_date__nine_numbers(void **state) /* OBJ-07 */
+static void test_date__nine_numbers(void **state UNUSED) /* OBJ-07 */
 {
     static const int64_t want[] = {2003, 6, 3, 9, 39, 21, 1, 154, 0};
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct value *nine;
     int64_t at;
 
-    (void)state;
     assert_true(date_parse(STR("Tue, 03 Jun 2003 09:39:21 GMT"), &at));
     nine = date_nine(&a, at);
     assert_int_equal(value_len(nine), 9);
@@ -127,7 +121,7 @@ static void test_date__nine_numbers(void **state) /* OBJ-07 */
     assert_true(date_of_nine(NULL) == TIME_UNKNOWN);
 }
 
-static void test_date__short_iso_weeks_and_perforce(void **state)
+static void test_date__short_iso_weeks_and_perforce(void **state UNUSED)
 {
     static const struct row rows[] = {
         {"031231", "2003-12-31T00:00:00Z"},
@@ -145,12 +139,11 @@ static void test_date__short_iso_weeks_and_perforce(void **state)
         {"2003-12-31T10:14:61Z", NULL},
     };
 
-    (void)state;
     check(rows, ARRAY_LEN(rows));
 }
 
 /* "mar." is March, unless a month follows: then it was a Tuesday. */
-static void test_date__words_of_other_languages(void **state)
+static void test_date__words_of_other_languages(void **state UNUSED)
 {
     static const struct row rows[] = {
         {"mar., 05 oct. 2004 10:00:00 +0200", "2004-10-05T08:00:00Z"},
@@ -164,7 +157,6 @@ static void test_date__words_of_other_languages(void **state)
         {"Mon, 26 Jan 2004 16.31.00 GMT", "2004-01-26T16:31:00Z"},
     };
 
-    (void)state;
     check(rows, ARRAY_LEN(rows));
 }
 

@@ -22,50 +22,43 @@ static void check(struct str body, const char *content_type, const char *want_te
     assert_int_equal(!str_is_null(d.why), is_doubtful);
 }
 
-static void test_encoding__utf8_without_a_word(void **state)
+static void test_encoding__utf8_without_a_word(void **state UNUSED)
 {
-    (void)state;
     check(STR("<a>ü</a>"), NULL, "<a>ü</a>", "utf-8", false);
 }
 
-static void test_encoding__declaration_is_heard(void **state)
+static void test_encoding__declaration_is_heard(void **state UNUSED)
 {
-    (void)state;
     check(STR("<?xml version='1.0' encoding='KOI8-R'?><a>\xC1</a>"), NULL,
           "<?xml version='1.0' encoding='KOI8-R'?><a>а</a>", "koi8-r", false);
 }
 
-static void test_encoding__charset_parameter_wins_over_declaration(void **state)
+static void test_encoding__charset_parameter_wins_over_declaration(void **state UNUSED)
 {
-    (void)state;
     check(STR("<?xml encoding='utf-8'?><a>\xE4</a>"), "application/xml; charset=\"iso-8859-1\"",
           "<?xml encoding='utf-8'?><a>ä</a>", "iso-8859-1", false);
 }
 
-static void test_encoding__mark_wins_over_all(void **state)
+static void test_encoding__mark_wins_over_all(void **state UNUSED)
 {
-    (void)state;
     check(STR("\xEF\xBB\xBF<a>ü</a>"), "text/xml; charset=iso-8859-1", "<a>ü</a>", "utf-8", false);
 }
 
-static void test_encoding__utf16_with_and_without_mark(void **state)
+static void test_encoding__utf16_with_and_without_mark(void **state UNUSED)
 {
-    (void)state;
     check(STR("\xFF\xFE<\0a\0>\0\xFC\0"), NULL, "<a>ü", "utf-16le", false);
     check(STR("\0<\0a\0>\0\xFC"), NULL, "<a>ü", "utf-16be", false);
 }
 
-static void test_encoding__wrong_declaration_is_passed_over(void **state)
+static void test_encoding__wrong_declaration_is_passed_over(void **state UNUSED)
 {
-    (void)state;
     check(STR("<?xml encoding='us-ascii'?>ü"), NULL, "<?xml encoding='us-ascii'?>ü", "utf-8", true);
     check(STR("<?xml encoding='x-none'?>ü"), NULL, "<?xml encoding='x-none'?>ü", "utf-8", true);
 }
 
 /* Places count, not bytes: three broken bytes in a row are one place. */
-static void test_encoding__utf8_with_a_broken_place(void **state)
+static void test_encoding__utf8_with_a_broken_place(void **state UNUSED)
 {
-    (void)state;
     check(STR("<?xml version='1.0' encoding='utf-8'?><a>Caf\u00E9 \u2013 na\u00EFve "
               "\u201Cd\u00E9j\u00E0 vu\u201D ma\u00F1ana x\xff\xfe\xe2( y</a>"),
           NULL,
@@ -80,30 +73,27 @@ static void test_encoding__utf8_with_a_broken_place(void **state)
           "utf-8", true);
 }
 
-static void test_encoding__utf8_declaration_over_single_bytes(void **state)
+static void test_encoding__utf8_declaration_over_single_bytes(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     AUTO(decoded_release) struct decoded d;
 
-    (void)state;
     decode_document(&a, STR("<?xml encoding='utf-8'?><a>caf\xE9 d'\xE9t\xE9</a>"), STR_NULL, &d);
     assert_false(str_is_null(d.why));
     assert_int_equal(str_utf8_valid(d.text), d.text.len);
     assert_true(str_find(d.text, STR("café")) >= 0);
 }
 
-static void test_encoding__few_bad_bytes_in_utf8(void **state)
+static void test_encoding__few_bad_bytes_in_utf8(void **state UNUSED)
 {
-    (void)state;
     check(STR("üüüüü \x93quoted\x94 ööö"), NULL, "üüüüü “quoted” ööö", "utf-8", true);
 }
 
 /* Half a character at the end, and a surrogate alone: all else is read. */
-static void test_encoding__utf16_with_what_is_no_character(void **state)
+static void test_encoding__utf16_with_what_is_no_character(void **state UNUSED)
 {
     static const char be[] = "\xFE\xFF\0<\0a\xD8\x00\0b\0>\0", le[] = "<\0a\0>\0x";
 
-    (void)state;
     check(str_of(be, sizeof be - 1), NULL,
           "<a\xEF\xBF\xBD"
           "b>\xEF\xBF\xBD",
@@ -113,19 +103,17 @@ static void test_encoding__utf16_with_what_is_no_character(void **state)
           "utf-32le", true);
 }
 
-static void test_encoding__names_from_outside_reach_no_iconv_option(void **state)
+static void test_encoding__names_from_outside_reach_no_iconv_option(void **state UNUSED)
 {
-    (void)state;
     check(STR("<?xml encoding='utf-16//IGNORE'?>a"), NULL, "<?xml encoding='utf-16//IGNORE'?>a",
           "utf-8", true);
 }
 
-static void test_encoding__name_of_any_bytes_makes_a_valid_reason(void **state)
+static void test_encoding__name_of_any_bytes_makes_a_valid_reason(void **state UNUSED)
 {
     static const char *const bodies[] = {"<?xml encoding='b\xC7gus'?><a/>",
                                          "<?xml encoding='b\x01'?>"};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         AUTO(decoded_release) struct decoded d;
@@ -139,18 +127,17 @@ static void test_encoding__name_of_any_bytes_makes_a_valid_reason(void **state)
     }
 }
 
-static void test_encoding__charset_of_content_type(void **state)
+static void test_encoding__charset_of_content_type(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
 
-    (void)state;
     assert_true(
         str_eqz(content_type_charset(&a, STR("text/xml; Charset = 'UTF-8' ; q=1")), "utf-8"));
     assert_true(str_is_null(content_type_charset(&a, STR("text/xml; qs=0.9"))));
 }
 
 /* Labels of browsers, of libraries and of registries, whatever their punctuation. */
-static void test_encoding__names_of_charsets(void **state)
+static void test_encoding__names_of_charsets(void **state UNUSED)
 {
     static const struct {
         const char *label, *byte, *text;
@@ -183,7 +170,6 @@ static void test_encoding__names_of_charsets(void **state)
         {"ruscii", "\x80", "А"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         AUTO(decoded_release) struct decoded d;
@@ -197,7 +183,7 @@ static void test_encoding__names_of_charsets(void **state)
 }
 
 /* Every label of the WHATWG Encoding standard but those of wide and of refused encodings. */
-static void test_encoding__labels_of_browsers(void **state)
+static void test_encoding__labels_of_browsers(void **state UNUSED)
 {
     struct str rest =
         STR("unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8 866 cp866 "
@@ -229,7 +215,6 @@ static void test_encoding__labels_of_browsers(void **state)
             "cseuckr csksc56011987 euc-kr iso-ir-149 korean ks_c_5601-1987 ks_c_5601-1989 "
             "ksc5601 ksc_5601 windows-949");
 
-    (void)state;
     while (!str_is_null(rest)) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         AUTO(decoded_release) struct decoded d;
@@ -242,20 +227,18 @@ static void test_encoding__labels_of_browsers(void **state)
     }
 }
 
-static void test_encoding__unmarked_wide_documents(void **state)
+static void test_encoding__unmarked_wide_documents(void **state UNUSED)
 {
-    (void)state;
     check(str_of("{\0\"\0a\0\"\0:\0\x31\0}\0", 14), NULL, "{\"a\":1}", "utf-16le", false);
     check(str_of("\0\n\0<\0a\0/\0>", 10), NULL, "\n<a/>", "utf-16be", false);
     check(str_of("\0\0\0{\0\0\0}", 8), NULL, "{}", "utf-32be", false);
     check(str_of("{\0\0\0}\0\0\0", 8), NULL, "{}", "utf-32le", false);
 }
 
-static void test_encoding__zeros_win_over_labels(void **state)
+static void test_encoding__zeros_win_over_labels(void **state UNUSED)
 {
     const struct str be = str_of("\0<\0a\0/\0>", 8), le = str_of("<\0a\0/\0>\0", 8);
 
-    (void)state;
     check(be, "application/xml; charset=utf-16", "<a/>", "utf-16", false);
     check(le, "application/xml; charset=utf-16", "<a/>", "utf-16", false);
     check(be, "application/xml; charset=utf-16be", "<a/>", "utf-16be", false);
@@ -265,9 +248,8 @@ static void test_encoding__zeros_win_over_labels(void **state)
 }
 
 /* A server's default for all its files says nothing of this one. */
-static void test_encoding__utf8_under_a_latin_parameter(void **state)
+static void test_encoding__utf8_under_a_latin_parameter(void **state UNUSED)
 {
-    (void)state;
     check(STR("<?xml encoding='utf-8'?><a>ü</a>"), "text/xml; charset=windows-1252",
           "<?xml encoding='utf-8'?><a>ü</a>", "utf-8", true);
     check(STR("<?xml encoding='iso-8859-1'?><a>\xC3\xBC</a>"), "text/xml; charset=windows-1252",
@@ -277,20 +259,18 @@ static void test_encoding__utf8_under_a_latin_parameter(void **state)
 }
 
 /* A Windows program writes "unicode" into files that it then saves as bytes. */
-static void test_encoding__wide_label_on_bytes_is_a_lie(void **state)
+static void test_encoding__wide_label_on_bytes_is_a_lie(void **state UNUSED)
 {
-    (void)state;
     check(STR("<?xml encoding='unicode'?><a>ü</a>"), NULL, "<?xml encoding='unicode'?><a>ü</a>",
           "utf-8", true);
 }
 
 /* A Polish letter in front of each run, from none to beyond all sizes that are handled at once. */
-static void test_encoding__single_bytes_between_runs_of_ascii(void **state)
+static void test_encoding__single_bytes_between_runs_of_ascii(void **state UNUSED)
 {
     static const char xml[] = "<?xml encoding='ISO-8859-2'?>";
     AUTO(buf_release) struct buf in = BUF_INIT(BUF_ANY), want = BUF_INIT(BUF_ANY);
 
-    (void)state;
     buf_puts(&in, xml);
     buf_puts(&want, xml);
     for (int n = 0; n < 600; n += n < 140 ? 1 : 37) {

@@ -20,7 +20,7 @@ static struct feed_doc *parsed(struct arena *a, const char *inner)
 }
 
 /* ARCHC-05 ARCHC-10 FHC-01 FHC-02 FHC-03 FHC-04: where a head leads */
-static void test_history__older(void **state)
+static void test_history__older(void **state UNUSED)
 {
     static const struct {
         const char *head, *older;
@@ -50,7 +50,6 @@ static void test_history__older(void **state)
         {"<fh:complete/><link rel='prev-archive' href='a'/>", NULL, true},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct feed_history h;
@@ -72,7 +71,7 @@ static void test_history__older(void **state)
 #define BLANK "<content/>"
 
 /* PMHC-04 PMHC-05 PMHC-06 PMHC-08: what is kept, as "titles" and number of tombstones */
-static void test_history__settle(void **state)
+static void test_history__settle(void **state UNUSED)
 {
     static const struct {
         const char *entries, *titles;
@@ -94,7 +93,6 @@ static void test_history__settle(void **state)
          "1 2", true, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct feed_doc *doc = parsed(&a, rows[i].entries);
@@ -113,12 +111,11 @@ static void test_history__settle(void **state)
 }
 
 /* PMHC-02: the span that a document covers */
-static void test_history__span(void **state)
+static void test_history__span(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed_history h;
 
-    (void)state;
     history_read(parsed(&a, ENTRY("a", "09", FORM) ENTRY("a", "04", FORM) ENTRY("b", "05", BLANK)),
                  false, &h);
     assert_int_equal(5, h.newest - h.oldest);
@@ -129,7 +126,7 @@ static void test_history__span(void **state)
 #define UNDATED(id) "<entry><id>urn:x:" id "</id><title>u</title></entry>"
 
 /* Undated entries of the past stand where their document does, and never among the news. */
-static void test_history__dates(void **state)
+static void test_history__dates(void **state UNUSED)
 {
     const int64_t minute = 1577836800; /* 2020-01-01 */
     static const struct {
@@ -146,7 +143,6 @@ static void test_history__dates(void **state)
          {7200, 7200}},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         const struct feed_doc *doc = parsed(&a, rows[i].inner);

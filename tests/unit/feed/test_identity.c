@@ -28,26 +28,23 @@ static bool same_essence(const char *json1, const char *ext1, const char *json2,
     return memcmp(mx, my, 16) == 0;
 }
 
-static void test_identity__key_order_is_no_change(void **state)
+static void test_identity__key_order_is_no_change(void **state UNUSED)
 {
-    (void)state;
     assert_true(same_essence("{\"a\":1,\"b\":{\"c\":2,\"d\":3}}", "",
                              "{\"b\":{\"d\":3,\"c\":2},\"a\":1}", ""));
     assert_false(same_essence("{\"a\":[1,2]}", "", "{\"a\":[2,1]}", ""));
 }
 
-static void test_identity__text_is_essence(void **state)
+static void test_identity__text_is_essence(void **state UNUSED)
 {
-    (void)state;
     assert_false(same_essence("{\"title\":\"a\"}", "", "{\"title\":\"b\"}", ""));
     assert_false(same_essence("{\"title\":\"1\"}", "", "{\"title\":1}", ""));
     assert_false(same_essence("{\"digg_diggcount\":\"1\"}", "", "{\"digg_diggcount\":\"2\"}", ""));
     assert_false(same_essence("{\"a\":\"bc\",\"d\":\"\"}", "", "{\"a\":\"b\",\"cd\":\"\"}", ""));
 }
 
-static void test_identity__derived_members_do_not_count(void **state)
+static void test_identity__derived_members_do_not_count(void **state UNUSED)
 {
-    (void)state;
     assert_true(
         same_essence("{\"updated\":\"x\",\"updated_parsed\":[1]}", "", "{\"updated\":\"x\"}", ""));
     assert_true(same_essence("{\"title_detail\":{\"value\":\"x\",\"base\":\"http://a/\"}}", "",
@@ -55,9 +52,8 @@ static void test_identity__derived_members_do_not_count(void **state)
     assert_false(same_essence("{\"base\":\"http://a/\"}", "", "{\"base\":\"http://b/\"}", ""));
 }
 
-static void test_identity__counters_are_volatile(void **state)
+static void test_identity__counters_are_volatile(void **state UNUSED)
 {
-    (void)state;
     assert_true(same_essence("{\"title\":\"t\",\"slash_comments\":\"1\",\"thr_total\":\"1\"}", "",
                              "{\"title\":\"t\",\"slash_comments\":\"2\"}", ""));
     assert_true(same_essence("{\"links\":[{\"href\":\"x\",\"thr:count\":\"1\"}]}", "",
@@ -66,9 +62,8 @@ static void test_identity__counters_are_volatile(void **state)
         same_essence("{\"links\":[{\"href\":\"x\"}]}", "", "{\"links\":[{\"href\":\"y\"}]}", ""));
 }
 
-static void test_identity__counters_in_foreign_elements_are_volatile(void **state)
+static void test_identity__counters_in_foreign_elements_are_volatile(void **state UNUSED)
 {
-    (void)state;
 #define MEDIA(views, title)                                                                        \
     "<m:group xmlns:m=\"http://search.yahoo.com/mrss/\"><m:title>" title                           \
     "</m:title><m:community><m:statistics views=\"" views "\"/></m:community></m:group>"
@@ -105,11 +100,10 @@ static int64_t essence_time(size_t len)
 
 /* Each element within once looked for its prefix through a long tag around them all: half a
  * microsecond a byte. */
-static void test_identity__essence_takes_linear_time(void **state)
+static void test_identity__essence_takes_linear_time(void **state UNUSED)
 {
     int64_t small = essence_time(512 * 1024), large = essence_time(2 * 1024 * 1024);
 
-    (void)state;
     assert_true(large <= 9 * small + 50000000);
     assert_true(large < INT64_C(8000000000));
 }
@@ -149,58 +143,53 @@ static void expect_uids(const char *const *json, size_t n, const char *const *wa
     expect_uids_by(IDENTITY_GUID, json, n, want);
 }
 
-static void test_identity__id_then_link_then_title_then_content(void **state)
+static void test_identity__id_then_link_then_title_then_content(void **state UNUSED)
 {
     const char *const json[] = {"{\"id\":\"i\",\"link\":\"l\"}", "{\"link\":\"l\"}",
                                 "{\"title\":\"t\",\"at\":5}", "{\"title\":\"t\"}", "{}"};
     const char *const want[] = {"i", "l", "title=", "hash=", "hash="};
 
-    (void)state;
     expect_uids(json, 5, want);
 }
 
-static void test_identity__equal_doubles_are_one(void **state)
+static void test_identity__equal_doubles_are_one(void **state UNUSED)
 {
     const char *const json[] = {"{\"id\":\"i\",\"title\":\"a\"}", "{\"id\":\"i\",\"title\":\"a\"}"};
     const char *const want[] = {"i", NULL};
 
-    (void)state;
     expect_uids(json, 2, want);
 }
 
-static void test_identity__unequal_doubles_get_the_next_rule(void **state)
+static void test_identity__unequal_doubles_get_the_next_rule(void **state UNUSED)
 {
     const char *const json[] = {"{\"id\":\"i\",\"title\":\"a\",\"link\":\"l1\"}",
                                 "{\"id\":\"i\",\"title\":\"b\",\"link\":\"l2\"}",
                                 "{\"id\":\"i\",\"title\":\"c\",\"link\":\"l2\"}"};
     const char *const want[] = {"i", "l2", "hash="};
 
-    (void)state;
     expect_uids(json, 3, want);
 }
 
 /* OBJ-02, ATOM-08: where others lack one, or share theirs, an id of its own is still its id. */
-static void test_identity__own_id_is_the_name_under_any_rule(void **state)
+static void test_identity__own_id_is_the_name_under_any_rule(void **state UNUSED)
 {
     const char *const json[] = {"{\"id\":\"abc def\",\"link\":\"l1\"}", "{\"link\":\"l2\"}",
                                 "{\"id\":\"i\",\"link\":\"l3\"}", "{\"id\":\"i\",\"link\":\"l4\"}"};
     const char *const want_link[] = {"abc def", "l2", "l3", "l4"};
     const char *const want_hash[] = {"abc def", "hash=", "hash=", "hash="};
 
-    (void)state;
     expect_uids_by(IDENTITY_LINK, json, 4, want_link);
     expect_uids_by(IDENTITY_HASH, json, 4, want_hash);
 }
 
 /* The id of a document that is not well-formed on one day and is on the next. */
-static void test_identity__ampersands_however_they_were_written(void **state)
+static void test_identity__ampersands_however_they_were_written(void **state UNUSED)
 {
     static const char *const ids[] = {"http://e.org/v?ship=4&leg=2",
                                       "http://e.org/v?ship=4&amp;leg=2",
                                       "http://e.org/v?ship=4&leg;=2"};
     struct arena a = ARENA_INIT;
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct str got = identity_ref(&a, str_from(ids[i]), IDENTITY_STRONG);
 

@@ -26,18 +26,16 @@ static void expect_text(struct str s, const char *text)
     buf_release(&b);
 }
 
-static void test_json__escapes_what_must_be(void **state)
+static void test_json__escapes_what_must_be(void **state UNUSED)
 {
-    (void)state;
     expect_text(STR("a\"b\\c\n\t\r\b\f\x01\x1f z"),
                 "\"a\\\"b\\\\c\\n\\t\\r\\b\\f\\u0001\\u001f z\"");
     expect_text(STR(""), "\"\"");
     expect_text(STR_NULL, "\"\"");
 }
 
-static void test_json__can_stand_in_a_page(void **state)
+static void test_json__can_stand_in_a_page(void **state UNUSED)
 {
-    (void)state;
     expect_text(STR("</script>"), "\"<\\/script>\"");
     expect_text(STR("a<b<"), "\"a<b<\"");
     expect_text(STR("x\xE2\x80\xA8y\xE2\x80\xA9"), "\"x\\u2028y\\u2029\"");
@@ -45,9 +43,8 @@ static void test_json__can_stand_in_a_page(void **state)
 }
 
 /* The scanner goes by eight bytes: a special byte is found at every offset of a word. */
-static void test_json__finds_specials_at_every_offset(void **state)
+static void test_json__finds_specials_at_every_offset(void **state UNUSED)
 {
-    (void)state;
     for (size_t at = 0; at < 24; at++) {
         char in[24], want[64] = "\"";
         memset(in, 'x', sizeof in);
@@ -59,12 +56,11 @@ static void test_json__finds_specials_at_every_offset(void **state)
     }
 }
 
-static void test_json__writes_values_in_order(void **state)
+static void test_json__writes_values_in_order(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct value *d = value_dict(&a), *l = value_list(&a);
 
-    (void)state;
     value_push(&a, l, value_int(&a, INT64_MIN));
     value_push(&a, l, value_real(&a, 0.1));
     value_push(&a, l, value_real(&a, 3));
@@ -77,13 +73,12 @@ static void test_json__writes_values_in_order(void **state)
     arena_release(&a);
 }
 
-static void test_json__indents_for_people(void **state)
+static void test_json__indents_for_people(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct buf b = BUF_INIT(BUF_ANY);
     struct value *d = value_dict(&a);
 
-    (void)state;
     value_push(&a, value_list_at(&a, d, STR("l")), value_int(&a, 1));
     value_setz(&a, d, "e", value_list(&a));
     json_write_pretty(&b, d);
@@ -102,9 +97,8 @@ static void expect_same(const char *text)
     arena_release(&a);
 }
 
-static void test_json__reads_what_it_writes(void **state)
+static void test_json__reads_what_it_writes(void **state UNUSED)
 {
-    (void)state;
     expect_same("{\"b\":[1,-2,0.5,null,true,false],\"a\":{\"x\":\"\xC3\xA9\\n\"}}");
     expect_same("\"text\"");
     expect_same("9223372036854775807");
@@ -120,33 +114,29 @@ static void expect_read(const char *text, const char *want)
     arena_release(&a);
 }
 
-static void test_json__large_numbers_become_real(void **state)
+static void test_json__large_numbers_become_real(void **state UNUSED)
 {
-    (void)state;
     expect_read("[1,92233720368547758080]", "[1,9.223372036854776e+19]");
 }
 
-static void test_json__last_of_equal_keys_counts(void **state)
+static void test_json__last_of_equal_keys_counts(void **state UNUSED)
 {
-    (void)state;
     expect_read("{\"a\":1,\"b\":2,\"a\":3}", "{\"a\":3,\"b\":2}");
 }
 
-static void test_json__zero_becomes_replacement(void **state)
+static void test_json__zero_becomes_replacement(void **state UNUSED)
 {
-    (void)state;
     expect_read("\"a\\u0000b\"", "\"a\xEF\xBF\xBD"
                                  "b\"");
     expect_read("\xEF\xBB\xBF[]", "[]");
 }
 
-static void test_json__says_where_it_is_wrong(void **state)
+static void test_json__says_where_it_is_wrong(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct err err = ERR_INIT;
     struct value *v = NULL;
 
-    (void)state;
     assert_int_equal(json_read(&a, STR("{\"a\":\n 1,}"), &v, &err), RC_INPUT);
     assert_non_null(strstr(err.text, "line 2"));
     assert_null(v);
@@ -156,7 +146,7 @@ static void test_json__says_where_it_is_wrong(void **state)
 }
 
 /* "{}," costs a hundred times its length: 16 MB of it took 1.5 GB. */
-static void test_json__values_are_bounded(void **state)
+static void test_json__values_are_bounded(void **state UNUSED)
 {
     static const struct {
         const char *piece;
@@ -168,7 +158,6 @@ static void test_json__values_are_bounded(void **state)
                 {"1,", 900000, RC_OK},
                 {"\",[{\\\",\",", 400000, RC_OK}}; /* within strings nothing counts */
 
-    (void)state;
     for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
         AUTO(buf_release) struct buf text = BUF_INIT(BUF_ANY);
         AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -182,13 +171,12 @@ static void test_json__values_are_bounded(void **state)
     }
 }
 
-static void test_json__depth_is_bounded(void **state)
+static void test_json__depth_is_bounded(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct value *v = NULL;
     char text[10001];
 
-    (void)state;
     for (size_t depth = 60; depth <= 5000; depth *= 9) {
         memset(text, '[', depth);
         memset(text + depth, ']', depth);

@@ -23,7 +23,7 @@ static struct opml read_list(struct arena *a, const char *text)
 }
 
 /* OPML-05 */
-static void test_opml__reads_nested_outlines_in_any_case(void **state)
+static void test_opml__reads_nested_outlines_in_any_case(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct opml l = read_list(
@@ -33,7 +33,6 @@ static void test_opml__reads_nested_outlines_in_any_case(void **state)
             "</outline><outline title=\"y\" xmlurl=\"http://h/y\"/></outline>"
             "<outline xmlUrl=\"\" text=\"none\"/></body></opml>");
 
-    (void)state;
     assert_false(l.bozo);
     assert_true(str_eqz(l.title, "T & U"));
     assert_int_equal(l.n_feeds, 2);
@@ -49,7 +48,7 @@ static void test_opml__reads_nested_outlines_in_any_case(void **state)
 }
 
 /* OPML-07, OPML-08, OPML-06 */
-static void test_opml__leaves_out_comments_and_maps_feed_scheme(void **state)
+static void test_opml__leaves_out_comments_and_maps_feed_scheme(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct opml l = read_list(
@@ -60,7 +59,6 @@ static void test_opml__leaves_out_comments_and_maps_feed_scheme(void **state)
             "<outline type=\"link\" url=\"http://h/a.opml\"/>"
             "<outline type=\"link\" url=\"http://h/page\"/></body></opml>");
 
-    (void)state;
     assert_int_equal(l.n_feeds, 3);
     assert_true(str_eqz(l.feeds[0].xml_url, "http://h/1"));
     assert_true(str_eqz(l.feeds[1].xml_url, "http://h/2"));
@@ -71,14 +69,13 @@ static void test_opml__leaves_out_comments_and_maps_feed_scheme(void **state)
     arena_release(&a);
 }
 
-static void test_opml__mends_broken_xml(void **state)
+static void test_opml__mends_broken_xml(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct opml l = read_list(&a, "<opml><body><outline text=\"F\">"
                                   "<outline xmlUrl=\"http://h/1?a&b=2\" text='R&D'>"
                                   "<outline xmlUrl=http://h/2 text=\"a < b\"></body>");
 
-    (void)state;
     assert_true(l.bozo);
     assert_int_equal(l.n_feeds, 2);
     assert_true(str_eqz(l.feeds[0].xml_url, "http://h/1?a&b=2"));
@@ -87,7 +84,7 @@ static void test_opml__mends_broken_xml(void **state)
     arena_release(&a);
 }
 
-static void test_opml__says_what_it_is_instead(void **state)
+static void test_opml__says_what_it_is_instead(void **state UNUSED)
 {
     static const struct {
         const char *body, *what;
@@ -98,7 +95,6 @@ static void test_opml__says_what_it_is_instead(void **state)
                  {"hello", "plain text"},
                  {"<x/>", "another"}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct arena a = ARENA_INIT;
         struct err err = ERR_INIT;
@@ -110,13 +106,12 @@ static void test_opml__says_what_it_is_instead(void **state)
 }
 
 /* OPML-10 */
-static void test_opml__number_and_depth_are_bounded(void **state)
+static void test_opml__number_and_depth_are_bounded(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct buf b = BUF_INIT(BUF_ANY);
     struct opml l;
 
-    (void)state;
     buf_puts(&b, "<opml>");
     for (int i = 0; i < LIMIT_OPML_OUTLINES; i++)
         buf_puts(&b, "<outline xmlUrl=\"http://h/\"/>");
@@ -134,7 +129,7 @@ static void test_opml__number_and_depth_are_bounded(void **state)
 }
 
 /* OPML-01, OPML-02, OPML-03, OPML-04 */
-static void test_opml__writes_what_it_reads(void **state)
+static void test_opml__writes_what_it_reads(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct buf b = BUF_INIT(BUF_ANY);
@@ -151,7 +146,6 @@ static void test_opml__writes_what_it_reads(void **state)
         {.xml_url = STR("http://h/3"), .html_url = STR("http://h/")}};
     struct opml list = {.title = STR("T"), .feeds = feeds, .n_feeds = 3}, l;
 
-    (void)state;
     opml_write(&b, &list, TIME_UNKNOWN,
                TIME_UNKNOWN); /* OPML-03: no date rather than a wrong one */
     assert_null(strstr(b.ptr, "<date"));
@@ -179,7 +173,7 @@ static void test_opml__writes_what_it_reads(void **state)
 }
 
 /* Our own attributes count by their namespace; other ones are passed over. */
-static void test_opml__own_attributes_by_namespace(void **state)
+static void test_opml__own_attributes_by_namespace(void **state UNUSED)
 {
     static const struct {
         const char *root, *attrs, *freq;
@@ -193,7 +187,6 @@ static void test_opml__own_attributes_by_namespace(void **state)
         {"", "freq='2' other:freq='1' :freq='0' frss:freq='3'", NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct arena a = ARENA_INIT;
         struct opml l = read_list(
@@ -207,7 +200,7 @@ static void test_opml__own_attributes_by_namespace(void **state)
 }
 
 /* Feeds of one folder stand together, where its first one was; the rest keeps its order. */
-static void test_opml__grouping_opens_each_folder_once(void **state)
+static void test_opml__grouping_opens_each_folder_once(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct buf b = BUF_INIT(BUF_ANY), again = BUF_INIT(BUF_ANY);
@@ -225,7 +218,6 @@ static void test_opml__grouping_opens_each_folder_once(void **state)
     struct opml list = {.feeds = feeds, .n_feeds = ARRAY_LEN(feeds)}, l;
     static const char *const order = "12345678";
 
-    (void)state;
     /* 5 is in A itself and came after 3 made the folder B: B stands before it */
     opml_group(&a, &list);
     opml_write(&b, &list, 0, 0);
@@ -243,7 +235,7 @@ static void test_opml__grouping_opens_each_folder_once(void **state)
 }
 
 /* OPML-06: where the feeds of an included list belong. */
-static void test_opml__includes_are_numbered(void **state)
+static void test_opml__includes_are_numbered(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct opml l = read_list(
@@ -254,7 +246,6 @@ static void test_opml__includes_are_numbered(void **state)
             "<outline isComment='true'><outline type='include' url='no.opml'/></outline>"
             "</body></opml>");
 
-    (void)state;
     assert_int_equal(l.n_includes, 2);
     assert_true(str_eqz(l.includes[0].url, "more.OPML"));
     assert_int_equal(l.includes[0].before, 1);
@@ -281,14 +272,13 @@ static void expect_found(const char *html, size_t n, const char *first, const ch
 }
 
 /* DISC-01, DISC-02 */
-static void test_discover__knows_the_feed_types(void **state)
+static void test_discover__knows_the_feed_types(void **state UNUSED)
 {
     static const char *const types[] = {"application/rss+xml", "application/atom+xml",
                                         "application/rdf+xml", "application/feed+json",
                                         "text/rss+xml",        "application/x-atom+xml"};
     char html[200];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {
         snprintf(html, sizeof html, "<link rel=alternate type='%s; charset=x' href=f>", types[i]);
         expect_found(html, 1, "http://h/d/f", types[i]);
@@ -300,9 +290,8 @@ static void test_discover__knows_the_feed_types(void **state)
 }
 
 /* DISC-03, DISC-04 */
-static void test_discover__resolves_by_base_and_decodes(void **state)
+static void test_discover__resolves_by_base_and_decodes(void **state UNUSED)
 {
-    (void)state;
     expect_found("<base href=\"/deep/\"><link rel=alternate type=application/rss+xml "
                  "href=\"f.xml?a=1&amp;b=2\">",
                  1, "http://h/deep/f.xml?a=1&b=2", "application/rss+xml");
@@ -313,9 +302,8 @@ static void test_discover__resolves_by_base_and_decodes(void **state)
 }
 
 /* DISC-05 */
-static void test_discover__ignores_comments_and_scripts(void **state)
+static void test_discover__ignores_comments_and_scripts(void **state UNUSED)
 {
-    (void)state;
 #define DECOY "<link rel=alternate type=application/rss+xml href=decoy>"
     expect_found("<!-- " DECOY " --><script>'" DECOY "'</script><style>" DECOY "</style>"
                  "<textarea>" DECOY "</textarea><p title='" DECOY "'>"
@@ -323,20 +311,18 @@ static void test_discover__ignores_comments_and_scripts(void **state)
                  2, "http://h/d/real", "application/atom+xml");
 }
 
-static void test_discover__drops_doubles(void **state)
+static void test_discover__drops_doubles(void **state UNUSED)
 {
-    (void)state;
     expect_found(DECOY "<link rel=alternate type=text/rss+xml href=../d/decoy>", 1,
                  "http://h/d/decoy", "application/rss+xml");
     expect_found("<p>nothing</p>", 0, NULL, NULL);
 }
 
-static void test_discover__reads_the_charset_of_the_page(void **state)
+static void test_discover__reads_the_charset_of_the_page(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct discovery d;
 
-    (void)state;
     discover_page(&a,
                   STR("<meta charset=iso-8859-1><link rel=alternate href=f "
                       "type=text/rss+xml title='caf\xE9'>"),
@@ -347,12 +333,11 @@ static void test_discover__reads_the_charset_of_the_page(void **state)
 }
 
 /* SUBR-101: hubs and self of a page stand in its head, and are relative to its base */
-static void test_discover__hubs_of_the_head(void **state)
+static void test_discover__hubs_of_the_head(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct discovery d;
 
-    (void)state;
     discover_page(&a,
                   STR("<head><link rel='HUB nofollow' href=/hub><link rel=hub href=https://b/>"
                       "<link rel=self href='?a&amp;b'><link rel=self href=second>"
@@ -397,9 +382,8 @@ static void expect_order(const char *html, const char *hrefs)
 #define ATOM "rel=alternate type=application/atom+xml "
 
 /* DISC-05: the first of equals; comments and other sites come after. */
-static void test_discover__order_of_announced_feeds(void **state)
+static void test_discover__order_of_announced_feeds(void **state UNUSED)
 {
-    (void)state;
     expect_order("<link " RSS "href=/rss><link " ATOM "href=/atom>",
                  "http://www.h.org/rss http://www.h.org/atom");
     expect_order("<link " ATOM "href=/atom><link " RSS "href=/rss>",
@@ -415,9 +399,8 @@ static void test_discover__order_of_announced_feeds(void **state)
                  "http://feeds.example/main http://www.h.org/comments");
 }
 
-static void test_discover__guesses_when_nothing_is_announced(void **state)
+static void test_discover__guesses_when_nothing_is_announced(void **state UNUSED)
 {
-    (void)state;
     expect_order(
         "<a href='feed/'>f</a><a type='application/rss+xml' href='http://o.org/m'>m</a>"
         "<link rel=service type=application/atomsvc+xml href=/svc>"
@@ -437,13 +420,12 @@ static void test_discover__guesses_when_nothing_is_announced(void **state)
     expect_order("<a href=/feed>f</a><link " RSS "href=/announced>", "http://www.h.org/announced");
 }
 
-static void test_discover__usual_addresses(void **state)
+static void test_discover__usual_addresses(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct str *urls;
     size_t n;
 
-    (void)state;
     n = discover_usual(&a, STR("https://h:81/blog/2020/p.html?x=/y/"), &urls);
     assert_int_equal(n, DISCOVER_USUAL_MAX);
     assert_true(str_eqz(urls[0], "https://h:81/blog/2020/feed/"));
@@ -455,7 +437,7 @@ static void test_discover__usual_addresses(void **state)
     arena_release(&a);
 }
 
-static void test_discover__service_documents(void **state)
+static void test_discover__service_documents(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct str *urls;
@@ -464,7 +446,6 @@ static void test_discover__service_documents(void **state)
                       "<app:collection href='/media?a=1&amp;b=2'></app:collection></app:workspace>"
                       "</app:service>";
 
-    (void)state;
     assert_int_equal(discover_service(&a, str_from(doc), STR("http://h/app/svc"), STR_NULL, &urls),
                      2);
     assert_true(str_eqz(urls[0], "http://h/app/entries"));
@@ -476,13 +457,12 @@ static void test_discover__service_documents(void **state)
 }
 
 /* PING-07 */
-static void test_changes__when_counts_back_from_updated(void **state)
+static void test_changes__when_counts_back_from_updated(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct change_row *rows;
     size_t n;
 
-    (void)state;
     assert_int_equal(
         changes_read(&a,
                      STR("<weblogUpdates version=\"2\" updated=\"Thu, 01 Jan 1970 01:00:00 GMT\" "
@@ -501,14 +481,13 @@ static void test_changes__when_counts_back_from_updated(void **state)
     arena_release(&a);
 }
 
-static void test_changes__now_stands_for_a_bad_updated(void **state)
+static void test_changes__now_stands_for_a_bad_updated(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct err err = ERR_INIT;
     struct change_row *rows;
     size_t n;
 
-    (void)state;
     assert_int_equal(changes_read(&a,
                                   STR("<weblogUpdates updated=\"soon\"><weblog url=\"http://x/\" "
                                       "when=\"1\"/></weblogUpdates>"),
@@ -521,7 +500,7 @@ static void test_changes__now_stands_for_a_bad_updated(void **state)
 }
 
 /* PING-06 */
-static void test_changes__writes_what_it_reads(void **state)
+static void test_changes__writes_what_it_reads(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct buf b = BUF_INIT(BUF_ANY);
@@ -530,7 +509,6 @@ static void test_changes__writes_what_it_reads(void **state)
     struct change_row *rows;
     size_t n;
 
-    (void)state;
     changes_write(&b, in, 2, 1000);
     assert_non_null(strstr(b.ptr, "version=\"2\""));
     assert_non_null(strstr(b.ptr, "count=\"2\""));

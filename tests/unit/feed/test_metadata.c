@@ -15,7 +15,7 @@ static struct value *dict(struct arena *a, const char *json)
 }
 
 /* PMHC-09: the order of preference, and what is none of the record's */
-static void test_metadata__forms(void **state)
+static void test_metadata__forms(void **state UNUSED)
 {
     static const struct {
         const char *links, *hrefs;
@@ -41,7 +41,6 @@ static void test_metadata__forms(void **state)
          ""},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct metadata_alternate forms[METADATA_ALTERNATES_MAX];
@@ -60,13 +59,12 @@ static void test_metadata__forms(void **state)
 }
 
 /* However many alternates there are, so many are asked for. */
-static void test_metadata__forms_are_bounded(void **state)
+static void test_metadata__forms_are_bounded(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct metadata_alternate forms[METADATA_ALTERNATES_MAX];
     struct value *entry = value_dict(&a), *links = value_list(&a);
 
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         struct value *link = value_dict(&a);
 
@@ -98,7 +96,7 @@ static bool read(struct arena *a, const char *body, const char *sent, const char
     "<content>c</content></entry>"
 
 /* PMHC-09: what comes is taken as what was promised, or not at all */
-static void test_metadata__read(void **state)
+static void test_metadata__read(void **state UNUSED)
 {
     static const struct {
         const char *body, *sent, *type, *content; /* NULL: refused */
@@ -121,7 +119,6 @@ static void test_metadata__read(void **state)
         {"x", "text/plain", "image/png", NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct value *entry = dict(&a, ENTRY), *before = value_copy(&a, entry);
@@ -143,13 +140,12 @@ static void test_metadata__read(void **state)
 
 /* PMHC-09: foreign elements of the record come along, as a member and as XML; what the feed says
  * itself stays */
-static void test_metadata__adds_what_is_missing(void **state)
+static void test_metadata__adds_what_is_missing(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct value *entry = dict(&a, "{\"summary\":\"s\",\"q_x\":\"ours\"}");
     struct str ext;
 
-    (void)state;
     assert_true(read(&a, ATOM_ENTRY, NULL, "application/atom+xml", entry, &ext));
     assert_true(str_eqz(value_get_textz(entry, "q_x"), "ours"));
     assert_true(str_eqz(value_get_textz(entry, "summary"), "s"));
@@ -157,7 +153,7 @@ static void test_metadata__adds_what_is_missing(void **state)
 }
 
 /* PMHC-08 PMHC-09: what is beyond doubt a list of metadata records */
-static void test_metadata__evidence(void **state)
+static void test_metadata__evidence(void **state UNUSED)
 {
     static const struct {
         const char *entry;
@@ -172,7 +168,6 @@ static void test_metadata__evidence(void **state)
         {"", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct parse_input in = {

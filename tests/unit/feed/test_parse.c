@@ -44,9 +44,8 @@ static const char *const fixtures[] = {
 };
 
 /* OBJ-01 to OBJ-09: one document of each kind, against its golden object. */
-static void test_parse__fixtures_become_their_golden_objects(void **state)
+static void test_parse__fixtures_become_their_golden_objects(void **state UNUSED)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(fixtures); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         AUTO(buf_release) struct buf got = BUF_INIT(BUF_ANY);
@@ -64,12 +63,11 @@ static void test_parse__fixtures_become_their_golden_objects(void **state)
 }
 
 /* Cut anywhere, or with a wrong label, a document gives valid UTF-8 and never more entries. */
-static void test_parse__fixtures_cut_and_mislabelled(void **state)
+static void test_parse__fixtures_cut_and_mislabelled(void **state UNUSED)
 {
     static const char *const labels[] = {"text/xml; charset=utf-16", "text/xml; charset=us-ascii",
                                          "application/xml; charset=iso-8859-1", "text/html"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(fixtures); i++)
         for (size_t k = 0; k <= 16 + ARRAY_LEN(labels); k++) {
             AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -98,7 +96,7 @@ static void check_text(struct str got, const char *want)
         fail_msg("got \"%.*s\", not \"%s\"", STR_ARG(got), want == NULL ? "(absent)" : want);
 }
 
-static void test_parse__normalized_fields(void **state)
+static void test_parse__normalized_fields(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed_doc *doc =
@@ -107,7 +105,6 @@ static void test_parse__normalized_fields(void **state)
               "<author>j@e.org (J)</author></item></channel></rss>");
     struct doc_entry *e = doc->entries;
 
-    (void)state;
     assert_int_equal(doc->n_entries, 1);
     check_text(e->id, "x");
     check_text(e->title, NULL);
@@ -120,7 +117,7 @@ static void test_parse__normalized_fields(void **state)
 }
 
 /* ATOM-11, RSS-14: foreign elements with nesting, attributes and all namespaces they need. */
-static void test_parse__foreign_elements_as_xml(void **state)
+static void test_parse__foreign_elements_as_xml(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed_doc *doc =
@@ -130,7 +127,6 @@ static void test_parse__foreign_elements_as_xml(void **state)
               "<m:x n:k='1 &amp; &quot;2&quot;' j='3'>t &lt; u<n:y/><z/></m:x>"
               "<w xmlns='urn:w'><v>&amp;</v></w></entry></feed>");
 
-    (void)state;
     assert_false(doc->bozo);
     check_text(doc->ext, "<m:head xmlns:m=\"urn:m\"></m:head>");
     check_text(doc->entries[0].ext,
@@ -141,7 +137,7 @@ static void test_parse__foreign_elements_as_xml(void **state)
 }
 
 /* An element that holds an entry is not kept as foreign: half of it never remains. */
-static void test_parse__entries_in_foreign_elements(void **state)
+static void test_parse__entries_in_foreign_elements(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed_doc *doc = PARSE(
@@ -150,7 +146,6 @@ static void test_parse__entries_in_foreign_elements(void **state)
         "<item><m:b/><m:c><m:d/><item><title>3</title><m:e/></item></m:c></item>"
         "<m:z><at:deleted-entry ref='r'><m:q/></at:deleted-entry></m:z></channel></rss>");
 
-    (void)state;
     assert_int_equal(doc->n_entries, 3);
     check_text(doc->ext, "<m:h xmlns:m=\"urn:m\"></m:h>");
     check_text(doc->entries[0].ext, "<m:a xmlns:m=\"urn:m\">x</m:a>");
@@ -163,13 +158,12 @@ static void test_parse__entries_in_foreign_elements(void **state)
 }
 
 /* An element that needs more declarations than are kept in mind is left out as a whole. */
-static void test_parse__foreign_element_with_many_namespaces(void **state)
+static void test_parse__foreign_element_with_many_namespaces(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
     struct feed_doc *doc;
 
-    (void)state;
     buf_puts(&b, "<rss version='2.0'><channel xmlns:m='urn:m'><item>");
     for (int i = 0; i < 75; i++) {
         if (i % 25 == 0)
@@ -182,7 +176,7 @@ static void test_parse__foreign_element_with_many_namespaces(void **state)
     check_text(doc->entries[0].ext, "<m:z xmlns:m=\"urn:m\"></m:z>");
 }
 
-static void test_parse__first_root_says_what_it_is(void **state)
+static void test_parse__first_root_says_what_it_is(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed_doc *doc =
@@ -190,52 +184,48 @@ static void test_parse__first_root_says_what_it_is(void **state)
               "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'/></m:x></channel>"
               "</rss>");
 
-    (void)state;
     assert_int_equal(doc->family, FAMILY_RSS);
     check_text(doc->version, "rss20");
 }
 
-static void test_parse__reasons_are_text(void **state)
+static void test_parse__reasons_are_text(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct parse_input in = {.body = STR("<rss version='2.0'/>"),
                              .content_type = STR("image/\xFFpng\x01")};
 
-    (void)state;
     check_text(feed_parse(&a, &in)->bozo_why,
                "It was sent as image/?png , which is not a type for XML");
 }
 
 /* Names with two colons or none where one should be, and attributes given twice, would make any
  * document ill-formed that the element is copied to. */
-static void test_parse__what_is_ill_formed_is_not_kept(void **state)
+static void test_parse__what_is_ill_formed_is_not_kept(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed_doc *doc =
         PARSE("<rss version='2.0' xmlns:m='urn:m'><channel><item><m:a:b/><m:c :k='1' m:i:j='2' "
               "l='3'><m:d:e>x</m:d:e><m:f b=1 c='2' b='3' m:b='4'/></m:c></item></channel></rss>");
 
-    (void)state;
     assert_int_equal(doc->n_entries, 1);
     check_text(doc->entries[0].ext,
                "<m:c xmlns:m=\"urn:m\" l=\"3\"><m:f b=\"1\" c=\"2\" m:b=\"4\"></m:f></m:c>");
 }
 
 /* As in members: what looks like a C1 control was meant as windows-1252. */
-static void test_parse__c1_controls_in_foreign_elements(void **state)
+static void test_parse__c1_controls_in_foreign_elements(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed_doc *doc = PARSE("<rss version='2.0' xmlns:m='urn:m'><channel><item>"
                                  "<m:a k='&#x93;q'>it\xC2\x92s</m:a></item></channel></rss>");
 
-    (void)state;
     check_text(doc->entries[0].ext, "<m:a xmlns:m=\"urn:m\" k=\"“q\">it’s</m:a>");
     check_text(value_get_textz(doc->entries[0].obj, "m_a"), "it’s");
 }
 
 /* OBJ-11: a browser runs XHTML and SVG scripts in any XML document it is shown. Namespaces that are
  * no URIs go the same way. */
-static void test_parse__executable_elements_are_not_kept(void **state)
+static void test_parse__executable_elements_are_not_kept(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed_doc *doc =
@@ -246,13 +236,12 @@ static void test_parse__executable_elements_are_not_kept(void **state)
               "</h:script><svg xmlns='http://www.w3.org/2000/svg' onload='c'><m:y/></svg></m:x>"
               "</entry></feed>");
 
-    (void)state;
     check_text(doc->ext, "");
     check_text(doc->entries[0].ext, "<m:x xmlns:m=\"urn:m\">a</m:x>");
 }
 
 /* Lists and numbers that readers rely on are ours to make, whatever the document calls its own. */
-static void test_parse__shaped_members_are_not_taken_from_documents(void **state)
+static void test_parse__shaped_members_are_not_taken_from_documents(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed_doc *doc =
@@ -262,7 +251,6 @@ static void test_parse__shaped_members_are_not_taken_from_documents(void **state
               "\"_own\":5}]}");
     const struct value *obj = doc->entries[0].obj;
 
-    (void)state;
     assert_int_equal(doc->n_entries, 1);
     assert_true(doc->entries[0].published_at == TIME_UNKNOWN);
     assert_int_equal(value_len(obj), 2);
@@ -274,14 +262,13 @@ static void test_parse__shaped_members_are_not_taken_from_documents(void **state
     assert_null(value_getz(obj, "links"));
 }
 
-static void test_parse__undeclared_prefix_is_taken_by_custom(void **state)
+static void test_parse__undeclared_prefix_is_taken_by_custom(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed_doc *doc =
         PARSE("<rss version='2.0'><channel><item><dc:creator>Jo</dc:creator>"
               "<slash:comments>1</slash:comments><foo:x/></item></channel></rss>");
 
-    (void)state;
     assert_true(doc->bozo);
     check_text(value_get_textz(doc->entries[0].obj, "author"), "Jo");
     check_text(doc->entries[0].ext,
@@ -289,7 +276,7 @@ static void test_parse__undeclared_prefix_is_taken_by_custom(void **state)
                "</slash:comments>");
 }
 
-static void test_parse__hints(void **state) /* SCHED-16 */
+static void test_parse__hints(void **state UNUSED) /* SCHED-16 */
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed_doc *doc =
@@ -299,14 +286,13 @@ static void test_parse__hints(void **state) /* SCHED-16 */
               "<sy:updateFrequency>2</sy:updateFrequency><sy:updatePeriod>daily</sy:updatePeriod>"
               "</channel></rss>");
 
-    (void)state;
     assert_int_equal(doc->hints.ttl_s, 7200);
     assert_int_equal(doc->hints.skip_hours, 1u | 1u << 23);
     assert_int_equal(doc->hints.skip_days, 1 | 1 << 6);
     assert_int_equal(doc->hints.sy_period_s, 43200);
 }
 
-static void test_parse__history_marks_and_tombstones(void **state)
+static void test_parse__history_marks_and_tombstones(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed_doc *doc =
@@ -317,7 +303,6 @@ static void test_parse__history_marks_and_tombstones(void **state)
               "<at:comment>gone</at:comment><title>no</title></at:deleted-entry>"
               "<at:deleted-entry ref='2'/></feed>");
 
-    (void)state;
     assert_true(doc->complete);
     assert_false(doc->archive);
     assert_int_equal(doc->n_tombstones, 2);
@@ -333,7 +318,7 @@ static void test_parse__history_marks_and_tombstones(void **state)
     check_text(doc->ext, "");
 }
 
-static void test_parse__bases_in_their_order(void **state) /* OBJ-10 */
+static void test_parse__bases_in_their_order(void **state UNUSED) /* OBJ-10 */
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct parse_input in = {
@@ -345,25 +330,23 @@ static void test_parse__bases_in_their_order(void **state) /* OBJ-10 */
     };
     struct feed_doc *doc = feed_parse(&a, &in);
 
-    (void)state;
     check_text(value_get_textz(doc->feed, "link"), "http://u.org/sub/a");
     check_text(doc->entries[0].link, "http://x.org/y/b");
     assert_true(str_find(doc->entries[0].summary, STR("http://x.org/y/i.png")) > 0);
 }
 
-static void test_parse__content_is_sanitized(void **state) /* OBJ-11 */
+static void test_parse__content_is_sanitized(void **state UNUSED) /* OBJ-11 */
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed_doc *doc =
         PARSE("<rss version='2.0'><channel><item><description>&lt;b onclick='x()'&gt;t&lt;/b&gt;"
               "&lt;script&gt;alert(1)&lt;/script&gt;</description></item></channel></rss>");
 
-    (void)state;
     check_text(doc->entries[0].summary, "<b>t</b>");
 }
 
 /* The setting of a feed: in every format HTML is then what the publisher wrote. */
-static void test_parse__raw_html_is_as_it_was_written(void **state)
+static void test_parse__raw_html_is_as_it_was_written(void **state UNUSED)
 {
     static const char *const bodies[] = {
         "<rss version='2.0'><channel><item><description>&lt;b onclick='x()'&gt;&lt;a href='i'&gt;t"
@@ -374,7 +357,6 @@ static void test_parse__raw_html_is_as_it_was_written(void **state)
         "\"content_html\":\"<b onclick='x()'><a href='i'>t</a></b>\"}]}",
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
         for (int raw = 0; raw < 2; raw++) {
             AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -392,26 +374,24 @@ static void test_parse__raw_html_is_as_it_was_written(void **state)
     }
 }
 
-static void test_parse__junk_in_front_is_skipped(void **state) /* OBJ-08 */
+static void test_parse__junk_in_front_is_skipped(void **state UNUSED) /* OBJ-08 */
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed_doc *doc = PARSE("<br />\n<b>Warning</b>: foo() in x.php\n<?xml version='1.0'?>"
                                  "<rss version='2.0'><channel><item><title>t</title></item>"
                                  "</channel></rss>");
 
-    (void)state;
     assert_true(doc->bozo);
     check_text(doc->version, "rss20");
     assert_int_equal(doc->n_entries, 1);
 }
 
-static void test_parse__looking_for_the_document_takes_linear_time(void **state)
+static void test_parse__looking_for_the_document_takes_linear_time(void **state UNUSED)
 {
     static const char *const pieces[] = {"<!--", "<?", "<![>"};
     static char text[64 * 1024];
     int64_t from = cpu_ns() / 1000000;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
         size_t n = strlen(pieces[i]);
 
@@ -423,7 +403,7 @@ static void test_parse__looking_for_the_document_takes_linear_time(void **state)
     assert_true(cpu_ns() / 1000000 - from < 5000); /* milliseconds; half a minute if squared */
 }
 
-static void test_parse__what_is_no_feed_says_why(void **state)
+static void test_parse__what_is_no_feed_says_why(void **state UNUSED)
 {
     static const struct {
         const char *body, *why;
@@ -434,7 +414,6 @@ static void test_parse__what_is_no_feed_says_why(void **state)
                 {"<foo>bar</foo>", "not a feed"},
                 {"plain text", "root"}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct feed_doc *doc = parse(&a, str_from(rows[i].body));
@@ -449,13 +428,12 @@ static void test_parse__what_is_no_feed_says_why(void **state)
     assert_false(feed_looks_like_html(STR("<?xml version='1.0'?><rss><channel><title>x")));
 }
 
-static void test_parse__entries_are_bounded(void **state)
+static void test_parse__entries_are_bounded(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     AUTO(buf_release) struct buf in = BUF_INIT(BUF_ANY);
     struct feed_doc *doc;
 
-    (void)state;
     buf_puts(&in, "<rss version='2.0'><channel>");
     for (int i = 0; i < LIMIT_FEED_ENTRIES + 5; i++)
         buf_puts(&in, "<item/>");
@@ -468,14 +446,13 @@ static void test_parse__entries_are_bounded(void **state)
 
 /* Thousands of names, tags, attributes and namespaces in one entry: nothing grows with their
  * square. */
-static void test_parse__many_of_everything_in_one_entry(void **state)
+static void test_parse__many_of_everything_in_one_entry(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     AUTO(buf_release) struct buf in = BUF_INIT(BUF_ANY);
     struct feed_doc *doc;
     int64_t from = cpu_ns() / 1000000;
 
-    (void)state;
     buf_puts(&in, "<rss version='2.0'><channel><item>");
     for (int i = 0; i < 20000; i++)
         buf_printf(&in, "<n%d/><category>c%d</category><p%d:x xmlns:p%d='urn:%d' a%d='1'/>", i, i,
@@ -491,14 +468,13 @@ static void test_parse__many_of_everything_in_one_entry(void **state)
 }
 
 /* The same for the members and tags of one JSON item. */
-static void test_parse__many_members_in_one_json_item(void **state)
+static void test_parse__many_members_in_one_json_item(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     AUTO(buf_release) struct buf in = BUF_INIT(BUF_ANY);
     struct feed_doc *doc;
     int64_t from = cpu_ns() / 1000000;
 
-    (void)state;
     buf_puts(&in, "{\"version\":\"https://jsonfeed.org/version/1\",\"items\":[{\"id\":\"1\"");
     for (int i = 0; i < 100000; i++)
         buf_printf(&in, ",\"k%d\":1", i);
@@ -536,9 +512,8 @@ static void make_large(struct buf *out, bool is_atom, size_t n, size_t html_len)
     buf_puts(out, is_atom ? "</feed>" : "</channel></rss>");
 }
 
-static void test_parse__memory_is_bounded_by_the_document(void **state)
+static void test_parse__memory_is_bounded_by_the_document(void **state UNUSED)
 {
-    (void)state;
     for (int i = 0; i < 4; i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         AUTO(buf_release) struct buf doc = BUF_INIT(BUF_ANY);
@@ -549,20 +524,19 @@ static void test_parse__memory_is_bounded_by_the_document(void **state)
     }
 }
 
-static void test_parse__same_bytes_same_result(void **state) /* OBJ-12 */
+static void test_parse__same_bytes_same_result(void **state UNUSED) /* OBJ-12 */
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     AUTO(buf_release) struct buf x = BUF_INIT(BUF_ANY), y = BUF_INIT(BUF_ANY);
     struct str body = read_file(&a, "extensions.xml");
 
-    (void)state;
     json_write(&x, feed_doc_object(&a, parse(&a, body)));
     json_write(&y, feed_doc_object(&a, parse(&a, body)));
     assert_true(str_eq(buf_view(&x), buf_view(&y)));
 }
 
 /* An address that the publisher chose (by a redirect) stands in every text's detail. */
-static void test_parse__a_long_address_is_not_repeated(void **state)
+static void test_parse__a_long_address_is_not_repeated(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     char *url = arena_alloc(&a, 16001);
@@ -571,7 +545,6 @@ static void test_parse__a_long_address_is_not_repeated(void **state)
     const struct feed_doc *doc;
     const struct value *detail;
 
-    (void)state;
     memset(url, 'a', 16000);
     memcpy(url, "http://h.org/", 13);
     url[16000] = '\0';
@@ -584,7 +557,7 @@ static void test_parse__a_long_address_is_not_repeated(void **state)
 
 /* A piece of a Smart Feed: deleted items are deletions, and a change of its cursors is not news of
  * the feed. */
-static void test_parse__smart_feed(void **state)
+static void test_parse__smart_feed(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct parse_input in = {
@@ -597,7 +570,6 @@ static void test_parse__smart_feed(void **state)
                 "<f:deleted>true</f:deleted></entry></feed>")};
     const struct feed_doc *doc = feed_parse(&a, &in);
 
-    (void)state;
     assert_true(str_eqz(doc->cursor, "c9"));
     assert_int_equal(1, doc->n_entries);
     assert_true(str_eqz(doc->entries[0].id, "urn:ab:1"));
@@ -636,7 +608,7 @@ static const struct value *link_of(const struct value *dict, const char *rel)
 
 /* SMARTC-01: a collection of ActivityStreams 1.0; what is said of the object counts first.
  */
-static void test_parse__activities(void **state)
+static void test_parse__activities(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct parse_input in = {
@@ -660,7 +632,6 @@ static void test_parse__activities(void **state)
     const struct feed_doc *doc = feed_parse(&a, &in);
     const struct value *one, *flat;
 
-    (void)state;
     assert_false(doc->bozo);
     assert_true(str_eqz(doc->version, "as1"));
     assert_true(str_eqz(doc->cursor, "c/9"));

@@ -49,7 +49,7 @@ static void check(const struct claim *claims, size_t n)
 #define CHECK(claims) check((claims), ARRAY_LEN(claims))
 
 /* OBJ-03, OBJ-04 */
-static void test_reading__unknown_elements_and_their_attributes(void **state)
+static void test_reading__unknown_elements_and_their_attributes(void **state UNUSED)
 {
     static const struct claim claims[] = {
         {RSS("<digg:diggCount xmlns:digg='http://digg.com/docs/diggrss/'>42</digg:diggCount>"),
@@ -65,12 +65,11 @@ static void test_reading__unknown_elements_and_their_attributes(void **state)
         {RSS("<mood>good</mood>"), "entries/0/mood", "\"good\""},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
 /* OBJ-05 */
-static void test_reading__namespaces_by_any_prefix(void **state)
+static void test_reading__namespaces_by_any_prefix(void **state UNUSED)
 {
     static const struct claim claims[] = {
         {RSS("<x:creator xmlns:x='http://purl.org/dc/elements/1.1/'>Ann</x:creator>"),
@@ -90,12 +89,11 @@ static void test_reading__namespaces_by_any_prefix(void **state)
          "entries/0/blogchannel_blogroll", "\"http://l.org/\""},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
 /* OBJ-06 */
-static void test_reading__repeated_elements(void **state)
+static void test_reading__repeated_elements(void **state UNUSED)
 {
     static const struct claim claims[] = {
         {RSS("<g:n xmlns:g='urn:g'>1</g:n><g:n xmlns:g='urn:g'>2</g:n>"), "entries/0/g_n", "\"2\""},
@@ -110,11 +108,10 @@ static void test_reading__repeated_elements(void **state)
          "[{\"href\":\"http://base.org/a\"},{\"href\":\"http://base.org/b\"}]"},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
-static void test_reading__titles_of_pictures_are_not_the_entrys(void **state)
+static void test_reading__titles_of_pictures_are_not_the_entrys(void **state UNUSED)
 {
     static const struct claim claims[] = {
         {RSS("<media:title>of the picture</media:title><title>mine</title>"), "entries/0/title",
@@ -124,11 +121,10 @@ static void test_reading__titles_of_pictures_are_not_the_entrys(void **state)
         {RSS("<media:title>of the picture</media:title>"), "entries/0/title", "\"of the picture\""},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
-static void test_reading__addresses_of_authors(void **state)
+static void test_reading__addresses_of_authors(void **state UNUSED)
 {
     static const struct claim claims[] = {
         {RSS("<author>ann@a.org (Ann)</author>"), "entries/0/author_detail",
@@ -139,11 +135,10 @@ static void test_reading__addresses_of_authors(void **state)
          "{\"name\":\"Ann\",\"email\":\"ann@a.org?subject=Hi\"}"},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
-static void test_reading__content_that_is_no_base64(void **state)
+static void test_reading__content_that_is_no_base64(void **state UNUSED)
 {
     static const struct claim claims[] = {
         {ATOM("<content type='application/json'>{\"a\":1}</content>"), "entries/0/content/0/value",
@@ -154,23 +149,21 @@ static void test_reading__content_that_is_no_base64(void **state)
          "\"hallo\""},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
-static void test_reading__moved_feed_names_its_new_address(void **state)
+static void test_reading__moved_feed_names_its_new_address(void **state UNUSED)
 {
     static const struct claim claims[] = {
         {"<rss version='2.0'><channel><newLocation>/new</newLocation></channel></rss>",
          "feed/newlocation", "\"http://base.org/new\""},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
 /* A second author brings nothing of the first one's. */
-static void test_reading__details_of_the_last_author(void **state)
+static void test_reading__details_of_the_last_author(void **state UNUSED)
 {
     static const struct claim claims[] = {
         {ATOM("<author><name>Ann</name><email>ann@e.org</email></author>"
@@ -181,11 +174,10 @@ static void test_reading__details_of_the_last_author(void **state)
          "entries/0/authors/0", "{\"name\":\"Ann\",\"email\":\"ann@e.org\"}"},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
-static void test_reading__brackets_of_an_author_stay_together(void **state)
+static void test_reading__brackets_of_an_author_stay_together(void **state UNUSED)
 {
     static const struct claim claims[] = {
         {RSS("<author>Ann (Editor) ann@e.org</author>"), "entries/0/author_detail/name",
@@ -197,12 +189,11 @@ static void test_reading__brackets_of_an_author_stay_together(void **state)
         {RSS("<author>ann@e.org Ann)</author>"), "entries/0/author_detail/name", "\"Ann\""},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
 /* What is understood has a name, so that nobody takes it for something else. */
-static void test_reading__every_dialect_is_named(void **state)
+static void test_reading__every_dialect_is_named(void **state UNUSED)
 {
     static const struct claim claims[] = {
         {"<r:RDF xmlns:r='http://www.w3.org/1999/02/22-rdf-syntax-ns#' "
@@ -216,7 +207,6 @@ static void test_reading__every_dialect_is_named(void **state)
         {"<news><story>a</story></news>", "version", "\"\""},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
@@ -227,7 +217,7 @@ static void test_reading__every_dialect_is_named(void **state)
     "<content type='html' xml:base='" base "'>&lt;img src='i.png'></content></entry></feed>"
 
 /* OBJ-10 */
-static void test_reading__a_base_that_is_none_is_passed_over(void **state)
+static void test_reading__a_base_that_is_none_is_passed_over(void **state UNUSED)
 {
     static const char inner[] = "\"<img src=\\\"http://e.org/d/i.png\\\" />\"";
     static const struct claim claims[] = {
@@ -241,18 +231,16 @@ static void test_reading__a_base_that_is_none_is_passed_over(void **state)
          "\"<img src=\\\"ftp://f.org/i.png\\\" />\""},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
-static void test_reading__a_content_location_that_is_no_base_is_passed_over(void **state)
+static void test_reading__a_content_location_that_is_no_base_is_passed_over(void **state UNUSED)
 {
     static const char *const documents[] = {
         "<rss version='2.0'><channel><link>a</link></channel></rss>",
         "{\"version\":\"https://jsonfeed.org/version/1.1\",\"home_page_url\":\"a\",\"items\":[]}",
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(documents); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct parse_input in = {.body = str_from(documents[i]),
@@ -265,7 +253,7 @@ static void test_reading__a_content_location_that_is_no_base_is_passed_over(void
 }
 
 /* Controls of C1 are characters of windows-1252, in attributes as in text. */
-static void test_reading__c1_controls_in_attributes(void **state)
+static void test_reading__c1_controls_in_attributes(void **state UNUSED)
 {
     static const struct claim claims[] = {
         {RSS("<enclosure url='http://h/' title='a\xC2\x96z'/>"), "entries/0/links/0/title",
@@ -274,28 +262,25 @@ static void test_reading__c1_controls_in_attributes(void **state)
          "\"\xE2\x80\x9Cq\xE2\x80\x9D\""},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
-static void test_reading__kept_references_are_percent_encoded(void **state)
+static void test_reading__kept_references_are_percent_encoded(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct parse_input in = {.body = STR(RSS("<p:x xmlns:p='urn:p' href='a b'/>")),
                              .url = STR("http://base.org/feed")};
     struct feed_doc *doc = feed_parse(&a, &in);
 
-    (void)state;
     assert_true(str_find(doc->entries[0].ext, STR("href=\"http://base.org/a%20b\"")) > 0);
 }
 
-static void test_reading__media_types_of_xml(void **state)
+static void test_reading__media_types_of_xml(void **state UNUSED)
 {
     static const char *const types[] = {"text/xml-external-parsed-entity; charset=utf-8",
                                         "application/xml-external-parsed-entity", "text/xml",
                                         "image/svg+xml"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct parse_input in = {.body = STR("<rss version='2.0'><channel/></rss>"),
@@ -313,7 +298,7 @@ static struct str moved(struct arena *a, const char *document)
     return feed_parse(a, &in)->moved_to;
 }
 
-static void test_reading__where_a_feed_has_moved_to(void **state)
+static void test_reading__where_a_feed_has_moved_to(void **state UNUSED)
 {
     static const struct {
         const char *document, *to;
@@ -333,7 +318,6 @@ static void test_reading__where_a_feed_has_moved_to(void **state)
         {RSS("<title>a</title>"), NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct str to = moved(&a, rows[i].document);
@@ -344,7 +328,7 @@ static void test_reading__where_a_feed_has_moved_to(void **state)
 }
 
 /* Where no tag is a word of HTML, the text is what it looks like. */
-static void test_reading__text_with_brackets_is_not_markup(void **state)
+static void test_reading__text_with_brackets_is_not_markup(void **state UNUSED)
 {
     static const struct claim claims[] = {
         {RSS("<description>%&lt;bitfield>x</description>"), "entries/0/summary",
@@ -361,7 +345,6 @@ static void test_reading__text_with_brackets_is_not_markup(void **state)
         {ATOM("<summary type='html'>%&lt;bitfield>x</summary>"), "entries/0/summary", "\"%x\""},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
@@ -369,7 +352,7 @@ static void test_reading__text_with_brackets_is_not_markup(void **state)
 #define CHANNEL(items) "<rss version='2.0'><channel>" items "</channel></rss>"
 
 /* Whether a text was encoded twice is decided by what all texts of the document say. */
-static void test_reading__doubled_text_by_the_document(void **state)
+static void test_reading__doubled_text_by_the_document(void **state UNUSED)
 {
     static const struct claim claims[] = {
         {CHANNEL("<item><title>Be\xC3\x84\xC2\x8D</title></item>" DOUBLED), "entries/0/title",
@@ -392,14 +375,13 @@ static void test_reading__doubled_text_by_the_document(void **state)
          "\"AMANH\xC3\x83\""},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
 #define XML_CONTENT(inner) ATOM("<id>urn:a</id><content type='application/xml'>" inner "</content>")
 
 /* Content that is XML stays the XML it was. */
-static void test_reading__content_of_xml_keeps_names_and_namespaces(void **state)
+static void test_reading__content_of_xml_keeps_names_and_namespaces(void **state UNUSED)
 {
     static const struct claim claims[] = {
         {XML_CONTENT("<Invoice xmlns='urn:a' Total='5'><p:Line xmlns:p='urn:p' p:No='1'>a &amp; b"
@@ -415,13 +397,12 @@ static void test_reading__content_of_xml_keeps_names_and_namespaces(void **state
          "entries/0/content/0/xml", "\"<a xmlns=\\\"urn:a\\\">u<\\/a>\""},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
 #define JSON_FEED(items) "{\"version\":\"https://jsonfeed.org/version/1.1\",\"items\":" items "}"
 
-static void test_reading__json_that_is_none(void **state) /* OBJ-08, OBJ-09 */
+static void test_reading__json_that_is_none(void **state UNUSED) /* OBJ-08, OBJ-09 */
 {
     static const struct claim claims[] = {
         {JSON_FEED("[{\"id\":\"1\",\"title\":\"a \\ud83d b\"}]"), "entries/0/title", "\"a � b\""},
@@ -438,19 +419,17 @@ static void test_reading__json_that_is_none(void **state) /* OBJ-08, OBJ-09 */
          "\"The items are missing\""},
     };
 
-    (void)state;
     CHECK(claims);
 }
 
 /* Wherever it is cut, what was complete before is there. */
-static void test_reading__json_cut_off(void **state)
+static void test_reading__json_cut_off(void **state UNUSED)
 {
     static const char whole[] =
         JSON_FEED("[{\"id\":\"1\",\"title\":\"a\",\"tags\":[\"x\",\"y\"]},"
                   "{\"id\":\"2\",\"content_text\":\"\\u00e9\\ud83d\\ude00\",\"n\":12}]");
     const char *first_end = strstr(whole, "},") + 1, *second_id = strstr(whole, "\"2\"") + 3;
 
-    (void)state;
     for (size_t n = 2; n < sizeof whole - 1; n++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct parse_input in = {.body = str_of(whole, n)};
@@ -469,7 +448,7 @@ static void test_reading__json_cut_off(void **state)
 }
 
 /* What looks like an element left open means what it says while all tags match. */
-static void test_reading__well_formed_nesting_is_left_alone(void **state)
+static void test_reading__well_formed_nesting_is_left_alone(void **state UNUSED)
 {
     static const struct claim claims[] = {
         {RSS("<title>t</title><x:log xmlns:x='urn:x'><id>1<source>s</source><pubDate>d</pubDate>"
@@ -482,7 +461,6 @@ static void test_reading__well_formed_nesting_is_left_alone(void **state)
          "\"b\""},
     };
 
-    (void)state;
     CHECK(claims);
 }
 

@@ -17,7 +17,7 @@ static void check(const char *base, const char *ref, const char *want)
 }
 
 /* The examples of RFC 3986, section 5.4. */
-static void test_uri__rfc3986_examples(void **state)
+static void test_uri__rfc3986_examples(void **state UNUSED)
 {
     static const char *const rows[][2] = {
         {"g:h", "g:h"},
@@ -48,32 +48,28 @@ static void test_uri__rfc3986_examples(void **state)
         {"g?y/../x", "http://a/b/c/g?y/../x"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         check("http://a/b/c/d;p?q", rows[i][0], rows[i][1]);
 }
 
-static void test_uri__base_without_path_or_hierarchy(void **state)
+static void test_uri__base_without_path_or_hierarchy(void **state UNUSED)
 {
-    (void)state;
     check("http://e.org", "x", "http://e.org/x");
     check("urn:isbn:1", "x", "x");
     check("", "x", "x");
     check("relative/base", "x", "x");
 }
 
-static void test_uri__slash_too_many(void **state)
+static void test_uri__slash_too_many(void **state UNUSED)
 {
-    (void)state;
     check("http://a/", "http:///e.org/x", "http://e.org/x");
     check("http:////e.org/d/", "x", "http://e.org/d/x");
     check("http://a/", "///e.org/x", "http://e.org/x"); /* as browsers take it */
     check("https://a/", "////", "https://");
 }
 
-static void test_uri__absolute(void **state)
+static void test_uri__absolute(void **state UNUSED)
 {
-    (void)state;
     assert_true(uri_is_absolute(STR(" tag:e.org,2004:1")));
     assert_false(uri_is_absolute(STR("/a:b")));
     assert_false(uri_is_absolute(STR("1a:b")));

@@ -61,12 +61,11 @@ static void expect_not(enum feed_format format, const char *entry, const char *e
 }
 
 /* ATOM-08, RSS-03, JF-03 */
-static void test_writer__id_is_the_same_in_all_formats(void **state)
+static void test_writer__id_is_the_same_in_all_formats(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct str iri = feed_entry_iri(&a, STR("http://h/feed.xml"), STR("u 1"));
 
-    (void)state;
     assert_int_equal(iri.len, 45);
     assert_true(str_starts(iri, STR("urn:uuid:")));
     expect_has(FORMAT_ATOM, "{}", "", false, iri.ptr);
@@ -83,9 +82,8 @@ static void test_writer__id_is_the_same_in_all_formats(void **state)
 }
 
 /* ATOM-03, ATOM-04, ATOM-05, ATOM-06, ATOM-07 */
-static void test_writer__atom_makes_up_what_is_missing(void **state)
+static void test_writer__atom_makes_up_what_is_missing(void **state UNUSED)
 {
-    (void)state;
     expect_has(FORMAT_ATOM, "{}", "", false, "<author><name>F</name>");
     expect_has(FORMAT_ATOM, "{}", "", false, "href=\"http://me/feed?a=1&amp;b=2\"");
     expect_has(FORMAT_ATOM, "{}", "", false, "<title type=\"text\">Untitled</title>");
@@ -95,9 +93,8 @@ static void test_writer__atom_makes_up_what_is_missing(void **state)
 }
 
 /* ATOM-09 */
-static void test_writer__atom_text_has_the_right_type(void **state)
+static void test_writer__atom_text_has_the_right_type(void **state UNUSED)
 {
-    (void)state;
     expect_has(FORMAT_ATOM, "{\"title\":\"a &lt; <b>b</b>\"}", "", false,
                "<title type=\"html\">a &amp;lt; &lt;b&gt;b&lt;/b&gt;</title>");
     expect_has(FORMAT_ATOM, "{\"title_detail\":{\"type\":\"text/plain\",\"value\":\"1 < 2\"}}", "",
@@ -106,7 +103,7 @@ static void test_writer__atom_text_has_the_right_type(void **state)
 }
 
 /* ATOM-06, ATOM-15, ATOM-16 */
-static void test_writer__links_and_tags_are_without_doubles(void **state)
+static void test_writer__links_and_tags_are_without_doubles(void **state UNUSED)
 {
     const char *entry = "{\"link\":\"1.html\",\"links\":[{\"rel\":\"alternate\",\"href\":\"x\"},"
                         "{\"rel\":\"hub\",\"href\":\"http://no/\"},"
@@ -114,7 +111,6 @@ static void test_writer__links_and_tags_are_without_doubles(void **state)
                         "\"type\":\"audio/mpeg\"},{\"rel\":\"related\",\"href\":\"javascript:x\"}],"
                         "\"tags\":[{\"term\":\"\"},{\"term\":\"t\"},{\"term\":\"t\"}]}";
 
-    (void)state;
     expect_has(FORMAT_ATOM, entry, "", false, "<link rel=\"alternate\" href=\"http://h/1.html\"/>");
     expect_has(
         FORMAT_ATOM, entry, "", false,
@@ -129,11 +125,10 @@ static void test_writer__links_and_tags_are_without_doubles(void **state)
 }
 
 /* ATOM-11, RSS-14 */
-static void test_writer__foreign_elements_are_copied(void **state)
+static void test_writer__foreign_elements_are_copied(void **state UNUSED)
 {
 #define EXT "<m:thumbnail xmlns:m=\"http://search.yahoo.com/mrss/\" url=\"http://h/t\"/>"
 
-    (void)state;
     expect_has(FORMAT_ATOM, "{}", EXT, false, EXT);
     expect_has(FORMAT_RSS, "{}", EXT, false, EXT);
     expect_not(FORMAT_RSS, "{}", "<plain xmlns=\"\">x</plain>", "plain");
@@ -142,9 +137,8 @@ static void test_writer__foreign_elements_are_copied(void **state)
 }
 
 /* ATOM-10, RSS-11 */
-static void test_writer__merged_entries_name_their_source(void **state)
+static void test_writer__merged_entries_name_their_source(void **state UNUSED)
 {
-    (void)state;
     expect_has(FORMAT_ATOM, "{}", "", true, "<source>\n<id>urn:uuid:");
     expect_has(FORMAT_RSS, "{}", "", true, "<source url=\"http://h/feed.xml\">F</source>");
     expect_has(FORMAT_JSON, "{\"id\":\"x\"}", "", true, "\"href\":\"http://h/feed.xml\"");
@@ -152,9 +146,8 @@ static void test_writer__merged_entries_name_their_source(void **state)
 }
 
 /* RSS-02, RSS-04, RSS-07, RSS-08 */
-static void test_writer__rss_follows_the_profile(void **state)
+static void test_writer__rss_follows_the_profile(void **state UNUSED)
 {
-    (void)state;
     expect_has(FORMAT_RSS, "{}", "", false, "<title>Untitled</title>");
     expect_has(FORMAT_RSS, "{}", "", false, "<pubDate>Fri, 02 Jan 1970 00:00:00 GMT</pubDate>");
     expect_has(FORMAT_RSS, "{\"title\":\"<b>x</b> &amp;\"}", "", false, "<title>x &amp;</title>");
@@ -168,18 +161,16 @@ static void test_writer__rss_follows_the_profile(void **state)
 }
 
 /* OBJ-12 */
-static void test_writer__json_entries_are_copied(void **state)
+static void test_writer__json_entries_are_copied(void **state UNUSED)
 {
-    (void)state;
     expect_has(FORMAT_JSON_OBJ, "{\"x\":{\"id\":1},\"title\":\"t \\\" id\"}", "", false,
                "[\n{\"x\":{\"id\":1},\"title\":\"t \\\" id\"}]\n");
     expect_has(FORMAT_JSON, "{}", "", false, "{\"feed\":{\"title\":\"F\"},\"entries\":[");
 }
 
 /* JF-01, JF-04, JF-05 */
-static void test_writer__json_feed_has_one_body(void **state)
+static void test_writer__json_feed_has_one_body(void **state UNUSED)
 {
-    (void)state;
     expect_has(FORMAT_JSONFEED, "{}", "", false, "https://jsonfeed.org/version/1.1");
     expect_has(FORMAT_JSONFEED, "{\"summary\":\"<i>x</i>\"}", "", false,
                "\"content_html\":\"<i>x<\\/i>\"");
@@ -189,7 +180,7 @@ static void test_writer__json_feed_has_one_body(void **state)
 }
 
 /* ATOM-11, RSS-14: attributes of a format's own elements, and elements of persons */
-static void test_writer__foreign_attributes_are_copied(void **state)
+static void test_writer__foreign_attributes_are_copied(void **state UNUSED)
 {
 #define MARK(e, n)                                                                                 \
     "<f:on xmlns:f=\"urn:feedmill:attributes\" e=\"" e "\" n=\"" n                                 \
@@ -201,7 +192,6 @@ static void test_writer__foreign_attributes_are_copied(void **state)
         "\"authors\":[{\"name\":\"A\"},{\"name\":\"B\"}],\"tags\":[{\"term\":\"a\"},{\"term\":"
         "\"b\"}]}";
 
-    (void)state;
     expect_has(FORMAT_ATOM, entry, MARK("itself", "0"), false, "<entry" KEPT ">");
     expect_has(FORMAT_RSS, entry, MARK("itself", "0"), false, "<item" KEPT ">");
     expect_has(FORMAT_ATOM, entry, MARK("title", "0"), false, "<title type=\"text\"" KEPT ">");
@@ -219,7 +209,7 @@ static void test_writer__foreign_attributes_are_copied(void **state)
 }
 
 /* ATOM-12: the language of an entry and of its texts */
-static void test_writer__languages_are_effective(void **state)
+static void test_writer__languages_are_effective(void **state UNUSED)
 {
     struct buf b =
         written(FORMAT_ATOM, "{\"title\":\"F\",\"language\":\"de\"}",
@@ -228,7 +218,6 @@ static void test_writer__languages_are_effective(void **state)
                 "\"value\":\"S\"}}",
                 "", "u", false);
 
-    (void)state;
     assert_non_null(strstr(b.ptr, "<feed xmlns=\"http://www.w3.org/2005/Atom\" xml:lang=\"de\">"));
     assert_non_null(strstr(b.ptr, "<title type=\"text\" xml:lang=\"fr\">T</title>"));
     assert_non_null(strstr(b.ptr, ">S</content>"));
@@ -237,7 +226,7 @@ static void test_writer__languages_are_effective(void **state)
 }
 
 /* ATOM-17 */
-static void test_writer__atom_head_is_passed_on(void **state)
+static void test_writer__atom_head_is_passed_on(void **state UNUSED)
 {
     struct buf b =
         written(FORMAT_ATOM,
@@ -250,16 +239,14 @@ static void test_writer__atom_head_is_passed_on(void **state)
         "<icon>http://h/i</icon>", "<logo>http://h/l</logo>",
         "<generator uri=\"http://g/\" version=\"2\">G</generator>"};
 
-    (void)state;
     for (size_t i = 0; i < 5; i++)
         assert_non_null(strstr(b.ptr, wanted[i]));
     buf_release(&b);
 }
 
 /* RSS-05, RSS-09, RSS-12 */
-static void test_writer__rss_head(void **state)
+static void test_writer__rss_head(void **state UNUSED)
 {
-    (void)state;
     expect_has(FORMAT_RSS, "{}", "", false,
                "<atom:link rel=\"self\" type=\"application/rss+xml\" "
                "href=\"http://me/feed?a=1&amp;b=2\"/>");
@@ -272,9 +259,8 @@ static void test_writer__rss_head(void **state)
 }
 
 /* RSS-10: hosts as the DNS has them; what IDNA does not take is percent-encoded. */
-static void test_writer__rss_hosts_are_ascii(void **state)
+static void test_writer__rss_hosts_are_ascii(void **state UNUSED)
 {
-    (void)state;
     expect_has(FORMAT_RSS,
                "{\"links\":[{\"rel\":\"enclosure\",\"href\":\"http://www.\u8a79.com:80/\u00e4\"}]}",
                "", false, "url=\"http://www.xn--g32a.com:80/%C3%A4\"");
@@ -287,9 +273,8 @@ static void test_writer__rss_hosts_are_ascii(void **state)
 }
 
 /* Content of an XML media type leaves in Atom as what it is, unless a browser would act on it. */
-static void test_writer__atom_content_of_xml(void **state)
+static void test_writer__atom_content_of_xml(void **state UNUSED)
 {
-    (void)state;
     expect_has(FORMAT_ATOM,
                "{\"content\":[{\"type\":\"application/xml\",\"value\":\"\",\"xml\":\"<I "
                "xmlns=\\\"urn:a\\\" "
@@ -307,7 +292,7 @@ static void test_writer__atom_content_of_xml(void **state)
 
 /* A relation in the long form of the registry is that relation; the address of the document is
  * ours. */
-static void test_writer__relations_in_full(void **state)
+static void test_writer__relations_in_full(void **state UNUSED)
 {
     struct buf b =
         written(FORMAT_ATOM,
@@ -316,20 +301,18 @@ static void test_writer__relations_in_full(void **state)
                 "assignments/relation/related\",\"href\":\"http://h/rel\"}]}",
                 "{\"title\":\"a\"}", "", "u 1", false);
 
-    (void)state;
     assert_null(strstr(b.ptr, "http://h/own"));
     assert_non_null(strstr(b.ptr, "<link rel=\"related\" href=\"http://h/rel\"/>"));
     buf_release(&b);
 }
 
 /* RSS-06 */
-static void test_writer__rss_item_has_one_enclosure(void **state)
+static void test_writer__rss_item_has_one_enclosure(void **state UNUSED)
 {
     static const char *const entry = "{\"links\":[{\"rel\":\"enclosure\",\"href\":\"http://h/1\"},"
                                      "{\"rel\":\"enclosure\",\"href\":\"http://h/"
                                      "2\",\"type\":\"audio/mpeg\",\"length\":\"5\"}]}";
 
-    (void)state;
     expect_has(FORMAT_RSS, entry, "", false,
                "<enclosure url=\"http://h/1\" length=\"0\" type=\"application/octet-stream\"/>");
     expect_has(
@@ -339,9 +322,8 @@ static void test_writer__rss_item_has_one_enclosure(void **state)
 }
 
 /* RSS-07 */
-static void test_writer__rss_content_is_the_description_too(void **state)
+static void test_writer__rss_content_is_the_description_too(void **state UNUSED)
 {
-    (void)state;
     expect_has(
         FORMAT_RSS,
         "{\"content\":[{\"type\":\"text/html\",\"value\":\"<p>c</p>\"}],\"summary\":\"<p>c</p>\"}",
@@ -353,9 +335,8 @@ static void test_writer__rss_content_is_the_description_too(void **state)
 }
 
 /* RSS-10 */
-static void test_writer__addresses_are_absolute_and_valid(void **state)
+static void test_writer__addresses_are_absolute_and_valid(void **state UNUSED)
 {
-    (void)state;
     expect_has(FORMAT_RSS, "{\"link\":\"a b\\\"c\u00e4\"}", "", false,
                "<link>http://h/a%20b%22c%C3%A4</link>");
     expect_has(FORMAT_ATOM, "{\"link\":\"a b\"}", "", false, "href=\"http://h/a%20b\"");
@@ -363,7 +344,7 @@ static void test_writer__addresses_are_absolute_and_valid(void **state)
 }
 
 /* JF-07, JF-10 */
-static void test_writer__json_feed_extensions(void **state)
+static void test_writer__json_feed_extensions(void **state UNUSED)
 {
     static const char *const entry =
         "{\"title\":\"<b>t</"
@@ -371,7 +352,6 @@ static void test_writer__json_feed_extensions(void **state)
         "\"tags\":[{\"term\":\"t\",\"scheme\":\"http://s/\",\"label\":null}],"
         "\"authors\":[{\"name\":\"A\",\"href\":\"http://a/\"}]}";
 
-    (void)state;
     expect_has(FORMAT_JSONFEED, entry, "", false, "\"_feedmill\":{\"rating\":5}");
     expect_has(FORMAT_JSONFEED, entry, "", false, "\"_own\":{\"a\":1}");
     expect_has(FORMAT_JSONFEED, entry, "", false, "\"_atom\":{\"title\":\"<b>t<\\/b>\"");

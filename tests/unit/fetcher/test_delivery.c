@@ -3,9 +3,9 @@
 
 #include "fetcher/delivery.h"
 
-/* SUBR-301, SUBR-303: the methods of the text, in any case of letters; nothing that is cut, longer or of
- * another body or secret. The first one is of RFC 4231 section 4.3. */
-static void test_delivery__signatures(void **state)
+/* SUBR-301, SUBR-303: the methods of the text, in any case of letters; nothing that is cut, longer
+ * or of another body or secret. The first one is of RFC 4231 section 4.3. */
+static void test_delivery__signatures(void **state UNUSED)
 {
     static const char sha256[] = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
     static const struct {
@@ -19,7 +19,6 @@ static void test_delivery__signatures(void **state)
     struct str body = STR("what do ya want for nothing?");
     char text[200], upper[65] = "";
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         ssize_t at = str_find(str_from(rows[i].format), STR("%s"));
         struct str format = str_from(rows[i].format);

@@ -87,11 +87,10 @@ static void learn(struct case_ctx *c)
 }
 
 /* D9: new, then the same, then changed. */
-static void test_diff__new_same_changed(void **state)
+static void test_diff__new_same_changed(void **state UNUSED)
 {
     struct case_ctx c;
 
-    (void)state;
     begin(&c);
     add_entry(&c, "a", "one", 100);
     add_entry(&c, "b", "two", 200);
@@ -117,11 +116,10 @@ static void test_diff__new_same_changed(void **state)
 }
 
 /* D9: other bytes with the same essence are not an event, but are stored. */
-static void test_diff__volatile_only(void **state)
+static void test_diff__volatile_only(void **state UNUSED)
 {
     struct case_ctx c;
 
-    (void)state;
     begin(&c);
     add_entry(&c, "a", "one", 100);
     value_set_textz(&c.a, c.entries[0].obj, "slash_comments", STR("3"));
@@ -137,7 +135,7 @@ static void test_diff__volatile_only(void **state)
 }
 
 /* TOMB-01, TOMB-05, TOMB-06. */
-static void test_diff__tombstones(void **state)
+static void test_diff__tombstones(void **state UNUSED)
 {
     static const struct {
         bool known, deleted;
@@ -151,7 +149,6 @@ static void test_diff__tombstones(void **state)
         {true, true, 400, 500, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct case_ctx c;
         size_t n_dead = 0;
@@ -180,11 +177,10 @@ static void test_diff__tombstones(void **state)
 }
 
 /* TOMB-03: the same ref twice is one deletion, at the later time. */
-static void test_diff__latest_tombstone_counts(void **state)
+static void test_diff__latest_tombstone_counts(void **state UNUSED)
 {
     struct case_ctx c;
 
-    (void)state;
     begin(&c);
     add_grave(&c, "a", 500);
     add_grave(&c, "a", 700);
@@ -197,11 +193,10 @@ static void test_diff__latest_tombstone_counts(void **state)
 }
 
 /* An entry that was deleted and stands in the document again is new. */
-static void test_diff__deleted_entry_rises(void **state)
+static void test_diff__deleted_entry_rises(void **state UNUSED)
 {
     struct case_ctx c;
 
-    (void)state;
     begin(&c);
     add_entry(&c, "a", "one", 100);
     know(&c, "a", true);
@@ -213,14 +208,13 @@ static void test_diff__deleted_entry_rises(void **state)
 }
 
 /* Over the limit the content goes, the entry stays; normalized texts are cut between characters. */
-static void test_diff__huge_entries_keep_their_identity(void **state)
+static void test_diff__huge_entries_keep_their_identity(void **state UNUSED)
 {
     size_t len = LIMIT_ENTRY + 10;
     char *big = mem_alloc(len);
     struct case_ctx c;
     struct value *list;
 
-    (void)state;
     memset(big, 'x', len);
     for (size_t i = 0; i + 1 < 80000; i += 2)
         memcpy(big + i + 1, "\xC3\xA9", 2);
@@ -248,11 +242,10 @@ static void test_diff__huge_entries_keep_their_identity(void **state)
 }
 
 /* In a Smart Feed another id is another entry, however alike they are, and an id is one entry. */
-static void test_diff__ids_alone_count_in_a_stream(void **state)
+static void test_diff__ids_alone_count_in_a_stream(void **state UNUSED)
 {
     struct case_ctx c;
 
-    (void)state;
     begin(&c);
     c.doc.cursor = STR("c1");
     add_entry(&c, "http://a/?id=1&utm_source=x", "same", 100);

@@ -5,12 +5,11 @@
 #include "fetcher/hosts.h"
 
 /* SCHED-10: a host has so many requests at once and no more, whoever asks. */
-static void test_hosts__limit_at_once(void **state)
+static void test_hosts__limit_at_once(void **state UNUSED)
 {
     struct hosts hs;
     struct host *h;
 
-    (void)state;
     hosts_init(&hs, 2, 0, 0);
     h = hosts_hold(&hs, STR("a:80"));
     host_start(&hs, h, WORK_SWEEP, 1000);
@@ -27,12 +26,11 @@ static void test_hosts__limit_at_once(void **state)
 
 /* SCHED-09, SCHED-10: transfers that take long do not hold up readers and pings, up to twice the
  * limit; sweeps wait for them. */
-static void test_hosts__slow_transfers_make_room(void **state)
+static void test_hosts__slow_transfers_make_room(void **state UNUSED)
 {
     struct hosts hs;
     struct host *h;
 
-    (void)state;
     hosts_init(&hs, 2, 0, 0);
     h = hosts_hold(&hs, STR("a:80"));
     host_start(&hs, h, WORK_SWEEP, 1000);
@@ -55,12 +53,11 @@ static void test_hosts__slow_transfers_make_room(void **state)
 }
 
 /* The gap between starts holds sweeps, not readers and pings. */
-static void test_hosts__gap_is_for_sweeps(void **state)
+static void test_hosts__gap_is_for_sweeps(void **state UNUSED)
 {
     struct hosts hs;
     struct host *h;
 
-    (void)state;
     hosts_init(&hs, 8, 250, 0);
     h = hosts_hold(&hs, STR("a:80"));
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1000), 1000);
@@ -75,12 +72,11 @@ static void test_hosts__gap_is_for_sweeps(void **state)
 }
 
 /* SCHED-14: a cooled host gets no sweeps until then, and afterwards one at a time, apart. */
-static void test_hosts__cooling_spreads_what_follows(void **state)
+static void test_hosts__cooling_spreads_what_follows(void **state UNUSED)
 {
     struct hosts hs;
     struct host *h;
 
-    (void)state;
     hosts_init(&hs, 8, 0, 0);
     h = hosts_hold(&hs, STR("a:80"));
     host_cool(h, 30000, 1000);
@@ -99,12 +95,11 @@ static void test_hosts__cooling_spreads_what_follows(void **state)
 
 /* PMHC-09: contents of metadata records have the host for themselves, and are apart from each
  * other. */
-static void test_hosts__contents_come_one_by_one(void **state)
+static void test_hosts__contents_come_one_by_one(void **state UNUSED)
 {
     struct hosts hs;
     struct host *h;
 
-    (void)state;
     hosts_init(&hs, 8, 50, 200);
     h = hosts_hold(&hs, STR("a:80"));
     host_start(&hs, h, WORK_SWEEP, 1000);
@@ -122,12 +117,11 @@ static void test_hosts__contents_come_one_by_one(void **state)
 }
 
 /* A host is forgotten when nothing is to be remembered of it, and not before. */
-static void test_hosts__pruned_when_idle(void **state)
+static void test_hosts__pruned_when_idle(void **state UNUSED)
 {
     struct hosts hs;
     struct host *h;
 
-    (void)state;
     hosts_init(&hs, 8, 100, 0);
     h = hosts_hold(&hs, STR("a:80"));
     assert_ptr_equal(h, map_get(&hs.table, STR("a:80")));

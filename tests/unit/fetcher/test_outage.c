@@ -17,7 +17,7 @@ static bool fail_all(struct outage *o, int n, int n_hosts, int64_t step_ms)
     return is_out;
 }
 
-static void test_outage__needs_many_at_several_hosts_soon(void **state)
+static void test_outage__needs_many_at_several_hosts_soon(void **state UNUSED)
 {
     static const struct {
         int n, n_hosts;
@@ -28,7 +28,6 @@ static void test_outage__needs_many_at_several_hosts_soon(void **state)
         {20, 20, 3000, true}, {20, 20, 4000, false}, {1000, 20, 10, true},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct outage o = {.n = 0};
 
@@ -36,11 +35,10 @@ static void test_outage__needs_many_at_several_hosts_soon(void **state)
     }
 }
 
-static void test_outage__one_answer_ends_it(void **state)
+static void test_outage__one_answer_ends_it(void **state UNUSED)
 {
     struct outage o = {.n = 0};
 
-    (void)state;
     assert_true(fail_all(&o, 40, 10, 10));
     assert_false(outage_note(&o, STR("h1:80"), true, 2000));
     assert_false(outage_note(&o, STR("h1:80"), false, 2001));

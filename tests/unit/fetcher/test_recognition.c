@@ -150,12 +150,9 @@ static void one_guid_one_link(struct arena *a, const struct publisher *p, const 
     s->dated = true;
 }
 
-static void text_alone(struct arena *a, const struct publisher *p, const struct truth *t,
-                       struct shown *s)
+static void text_alone(struct arena *a UNUSED, const struct publisher *p UNUSED,
+                       const struct truth *t UNUSED, struct shown *s)
 {
-    (void)a;
-    (void)p;
-    (void)t;
     s->bare = true;
 }
 

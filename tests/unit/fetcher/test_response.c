@@ -25,7 +25,7 @@ static struct response judge(struct arena *a, int status, bool conditional,
 }
 
 /* SCHED-11, SCHED-14, SCHED-17. */
-static void test_response__kinds_by_status(void **state)
+static void test_response__kinds_by_status(void **state UNUSED)
 {
     static const struct {
         int status;
@@ -54,7 +54,6 @@ static void test_response__kinds_by_status(void **state)
         {599, false, {"x", ""}, RESPONSE_ERROR, RC_PEER},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct response r = judge(&a, rows[i].status, rows[i].conditional, &rows[i].field, 1);
@@ -67,7 +66,7 @@ static void test_response__kinds_by_status(void **state)
 }
 
 /* SCHED-16: how long the answer says it is fresh. */
-static void test_response__freshness(void **state)
+static void test_response__freshness(void **state UNUSED)
 {
     static const struct {
         struct field_row fields[3];
@@ -86,7 +85,6 @@ static void test_response__freshness(void **state)
         {{{"cache-control", "max-age=5"}, {"expires", "Sun, 06 Nov 2094 08:49:37 GMT"}}, 5},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         size_t n = 0;
@@ -98,14 +96,13 @@ static void test_response__freshness(void **state)
 }
 
 /* SCHED-11, D44: validators come back as they were, weak or odd. */
-static void test_response__validators_verbatim(void **state)
+static void test_response__validators_verbatim(void **state UNUSED)
 {
     static const struct field_row fields[] = {{"etag", "W/\"x y\""},
                                               {"last-modified", "yesterday"}};
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct response r = judge(&a, 200, false, fields, 2);
 
-    (void)state;
     assert_str(r.etag, "W/\"x y\"");
     assert_str(r.last_modified, "yesterday");
     r = judge(&a, 304, true, fields, 1);
@@ -115,23 +112,21 @@ static void test_response__validators_verbatim(void **state)
 
 /* DISC-08: only a way of permanent hops moves a feed. */
 /* an empty field has no value */
-static void test_response__an_empty_validator_is_none(void **state)
+static void test_response__an_empty_validator_is_none(void **state UNUSED)
 {
     static const struct field_row fields[] = {{"etag", ""}, {"last-modified", " "}};
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct response r = judge(&a, 200, false, fields, ARRAY_LEN(fields));
 
-    (void)state;
     assert_true(str_is_null(r.etag));
     assert_true(str_is_null(r.last_modified));
 }
 
-static void test_response__moved_needs_permanent_hops(void **state)
+static void test_response__moved_needs_permanent_hops(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct http_answer answer = {.arena = &a, .status = 200, .body = STR("")};
 
-    (void)state;
     answer.all_permanent = true;
     assert_false(response_judge(&a, RC_OK, &answer, NULL, false, NOW).moved);
     answer.n_redirects = 2;
@@ -141,7 +136,7 @@ static void test_response__moved_needs_permanent_hops(void **state)
 }
 
 /* What never answered may be our own line; a guard's refusal or a limit is not. */
-static void test_response__unreached(void **state)
+static void test_response__unreached(void **state UNUSED)
 {
     static const struct {
         enum rc rc;
@@ -153,7 +148,6 @@ static void test_response__unreached(void **state)
                 {RC_DENIED, 0, false},
                 {RC_LIMIT, 200, false}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct http_answer answer = {.arena = &a, .status = rows[i].status, .body = STR("")};

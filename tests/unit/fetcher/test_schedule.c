@@ -31,7 +31,7 @@ static void assert_within(int64_t at, int64_t from_s, int64_t to_s)
 }
 
 /* SCHED-01, SCHED-16: which of the wishes decides, and how far it stretches a level's period. */
-static void test_schedule__longest_wish_decides(void **state)
+static void test_schedule__longest_wish_decides(void **state UNUSED)
 {
     static const struct {
         int level;
@@ -53,7 +53,6 @@ static void test_schedule__longest_wish_decides(void **state)
         {1, {.ttl_s = 40 * DAY}, DAY, REASON_TTL},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct schedule_facts facts = facts_of(rows[i].level, 0);
         struct schedule_decision d;
@@ -66,12 +65,11 @@ static void test_schedule__longest_wish_decides(void **state)
 }
 
 /* SCHED-02, SCHED-16: exact periods are kept to the second, whatever the feed says. */
-static void test_schedule__exact_period_is_exact(void **state)
+static void test_schedule__exact_period_is_exact(void **state UNUSED)
 {
     struct schedule_facts facts = facts_of(LEVEL_EXACT, 10);
     struct schedule_decision d;
 
-    (void)state;
     facts.hints = (struct doc_hint_row){.max_age_s = DAY,
                                         .ttl_s = DAY,
                                         .sy_period_s = DAY,
@@ -90,7 +88,7 @@ static void test_schedule__exact_period_is_exact(void **state)
 
 /* SCHED-14: errors double the wait up to a day and never end it; the first retry keeps the period.
  */
-static void test_schedule__errors_back_off(void **state)
+static void test_schedule__errors_back_off(void **state UNUSED)
 {
     static const struct {
         int level;
@@ -111,7 +109,6 @@ static void test_schedule__errors_back_off(void **state)
         {LEVEL_EXACT, 5 * DAY, 1, DAY},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         for (int64_t id = 1; id < 50; id++) {
             struct schedule_facts facts = facts_of(rows[i].level, rows[i].period_s);
@@ -132,12 +129,11 @@ static void test_schedule__errors_back_off(void **state)
 }
 
 /* Feeds that fail together do not come back together, and the same feed decides the same. */
-static void test_schedule__jitter_is_deterministic_and_spreads(void **state)
+static void test_schedule__jitter_is_deterministic_and_spreads(void **state UNUSED)
 {
     struct schedule_facts facts = facts_of(1, 0);
     int64_t first, n_other = 0;
 
-    (void)state;
     facts.event = SCHEDULE_ERROR;
     facts.n_errors = 4;
     first = schedule_next(&rules, &facts).next_at;
@@ -148,7 +144,7 @@ static void test_schedule__jitter_is_deterministic_and_spreads(void **state)
 }
 
 /* SCHED-14: never before Retry-After, within a tenth after it; a day is the most. */
-static void test_schedule__retry_after_is_kept(void **state)
+static void test_schedule__retry_after_is_kept(void **state UNUSED)
 {
     static const struct {
         int level;
@@ -158,7 +154,6 @@ static void test_schedule__retry_after_is_kept(void **state)
         {LEVEL_EXACT, 10, 2, 10}, {1, 0, 365 * DAY, DAY}, {1, 0, INT64_MAX, DAY},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct schedule_facts facts = facts_of(rows[i].level, rows[i].period_s);
         struct schedule_decision d;
@@ -172,12 +167,11 @@ static void test_schedule__retry_after_is_kept(void **state)
 }
 
 /* SCHED-14: 410 is not polled any more. D49: neither is what nobody wants. */
-static void test_schedule__gone_and_unused_are_not_scheduled(void **state)
+static void test_schedule__gone_and_unused_are_not_scheduled(void **state UNUSED)
 {
     struct schedule_facts facts = facts_of(1, 0);
     struct schedule_decision d;
 
-    (void)state;
     facts.event = SCHEDULE_GONE;
     d = schedule_next(&rules, &facts);
     assert_true(d.next_at == TIME_UNKNOWN);
@@ -196,13 +190,12 @@ static void test_schedule__gone_and_unused_are_not_scheduled(void **state)
 }
 
 /* SCHED-16: an hour or a day that the feed excludes is passed over, but never more than a day. */
-static void test_schedule__skip_hours_and_days(void **state)
+static void test_schedule__skip_hours_and_days(void **state UNUSED)
 {
     struct schedule_facts facts = facts_of(1, 0); /* due at 22:43 on a Tuesday */
     struct schedule_decision d;
     struct civil t;
 
-    (void)state;
     facts.hints.skip_hours = 1u << 22 | 1u << 23 | 1u << 0;
     d = schedule_next(&rules, &facts);
     t = clock_civil(d.next_at);
@@ -229,11 +222,10 @@ static void test_schedule__skip_hours_and_days(void **state)
 }
 
 /* An outage of ours: soon again, and not later than the period. */
-static void test_schedule__outage_is_tried_again_soon(void **state)
+static void test_schedule__outage_is_tried_again_soon(void **state UNUSED)
 {
     struct schedule_facts facts = facts_of(0, 0);
 
-    (void)state;
     facts.event = SCHEDULE_OUTAGE;
     facts.n_errors = 9;
     assert_within(schedule_next(&rules, &facts).next_at, 30, 60);
@@ -243,18 +235,17 @@ static void test_schedule__outage_is_tried_again_soon(void **state)
 }
 
 /* A level-0 period longer than a day is the ceiling itself. */
-static void test_schedule__ceiling_follows_level_0(void **state)
+static void test_schedule__ceiling_follows_level_0(void **state UNUSED)
 {
     struct schedule_rules slow = rules;
     struct schedule_facts facts = facts_of(0, 0);
 
-    (void)state;
     slow.levels.period_s[0] = 3 * DAY;
     assert_within(schedule_next(&slow, &facts).next_at, 3 * DAY, 3 * DAY + 3 * DAY / 50);
 }
 
 /* SCHED-04, SCHED-05, SCHED-06. */
-static void test_schedule__levels_move_by_table(void **state)
+static void test_schedule__levels_move_by_table(void **state UNUSED)
 {
     static const struct {
         int level;
@@ -279,7 +270,6 @@ static void test_schedule__levels_move_by_table(void **state)
         {LEVEL_EXACT, false, false, LEVEL_EXACT},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         assert_int_equal(schedule_level(rows[i].level, rows[i].pinged, rows[i].updated),
                          rows[i].next);
@@ -287,7 +277,7 @@ static void test_schedule__levels_move_by_table(void **state)
 
 /* SUBR-306: each poll that a hub had told of doubles the period, up to the backup's; publishers who
  * ask for more get it, exact periods and hubs without trust change nothing. */
-static void test_schedule__a_working_hub_slows_polls(void **state)
+static void test_schedule__a_working_hub_slows_polls(void **state UNUSED)
 {
     static const struct {
         int level, trust;
@@ -306,7 +296,6 @@ static void test_schedule__a_working_hub_slows_polls(void **state)
     };
     struct schedule_rules slow = rules;
 
-    (void)state;
     slow.hub_backup_s = 6 * HOUR;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct schedule_facts facts = facts_of(rows[i].level, 10);

@@ -68,14 +68,13 @@ static const struct http_field *find_field(const struct http_call *call, const c
 }
 
 /* SCHED-11, SCHED-17: validators verbatim, A-IM only with an entity tag, subscribers named. */
-static void test_sources__conditional_request(void **state)
+static void test_sources__conditional_request(void **state UNUSED)
 {
     struct feed feed = make_feed("http://a.example/f");
     struct http_field fields[JOB_FIELDS];
     struct http_call call;
     struct job *job = make_job(&feed, 0);
 
-    (void)state;
     job_call(job, "Feedmill/1 (+http://x", fields, &call);
     assert_str(call.user_agent, "Feedmill/1 (+http://x; 1 subscriber)");
     assert_non_null(find_field(&call, "accept"));
@@ -108,7 +107,7 @@ static void test_sources__conditional_request(void **state)
 }
 
 /* REST-28: a credential goes to the host it was given for, and to no other. */
-static void test_sources__credential_stays_at_home(void **state)
+static void test_sources__credential_stays_at_home(void **state UNUSED)
 {
     static const struct {
         const char *url, *page_url, *asked;
@@ -123,7 +122,6 @@ static void test_sources__credential_stays_at_home(void **state)
         {"http://b.example/f", "http://a.example/", "http://a.example/x", true},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct feed feed = make_feed(rows[i].url);
 
@@ -135,7 +133,7 @@ static void test_sources__credential_stays_at_home(void **state)
 }
 
 /* D43, DISC-05: candidates in order, at most three, each once, the page itself never. */
-static void test_sources__candidates_in_turn(void **state)
+static void test_sources__candidates_in_turn(void **state UNUSED)
 {
     static const struct str hrefs[] = {
         {"http://a.example/", 17},  {"http://a.example/1", 18}, {"http://a.example/1", 18},
@@ -145,7 +143,6 @@ static void test_sources__candidates_in_turn(void **state)
     struct feed feed = make_feed("http://a.example/");
     struct job *job = make_job(&feed, 0);
 
-    (void)state;
     assert_int_equal(answer(job, 200), STEP_UNDERSTAND);
     assert_int_equal(discovery_try(job, hrefs, ARRAY_LEN(hrefs), false), STEP_QUEUE);
     assert_str(job->url, "http://a.example/1");
@@ -161,7 +158,7 @@ static void test_sources__candidates_in_turn(void **state)
 }
 
 /* Guesses are tried one by one until one is a feed, and not on a site in trouble. */
-static void test_sources__guesses_end_where_the_site_is_in_trouble(void **state)
+static void test_sources__guesses_end_where_the_site_is_in_trouble(void **state UNUSED)
 {
     static const struct str hrefs[] = {{"http://a.example/1", 18},
                                        {"http://a.example/2", 18},
@@ -171,7 +168,6 @@ static void test_sources__guesses_end_where_the_site_is_in_trouble(void **state)
     static const int ends[] = {404, 403, 500, 429};
     struct feed feed = make_feed("http://a.example/");
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
         struct job *job = make_job(&feed, 0);
         enum job_step step;
@@ -191,7 +187,7 @@ static void test_sources__guesses_end_where_the_site_is_in_trouble(void **state)
 }
 
 /* The usual addresses are tried once for a page, not at every look at it. */
-static void test_sources__guesses_once(void **state)
+static void test_sources__guesses_once(void **state UNUSED)
 {
     static const struct {
         int last_status, n_errors;
@@ -200,7 +196,6 @@ static void test_sources__guesses_once(void **state)
                 {404, 3, false, false, true}, {0, 1, false, false, true},
                 {200, 0, true, false, false}, {0, 0, false, true, false}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct feed feed = make_feed("http://a.example/");
         struct job *job;
@@ -217,7 +212,7 @@ static void test_sources__guesses_once(void **state)
 }
 
 /* The feeds of a service document come in its place; what was to be tried after it stays. */
-static void test_sources__service_document_expands(void **state)
+static void test_sources__service_document_expands(void **state UNUSED)
 {
     static const struct str hrefs[] = {{"http://a.example/svc", 20}, {"http://a.example/2", 18}};
     static const struct str inner[] = {
@@ -225,7 +220,6 @@ static void test_sources__service_document_expands(void **state)
     struct feed feed = make_feed("http://a.example/");
     struct job *job = make_job(&feed, 0);
 
-    (void)state;
     answer(job, 200);
     assert_int_equal(discovery_try(job, hrefs, 2, true), STEP_QUEUE);
     assert_int_equal(answer(job, 200), STEP_UNDERSTAND);
@@ -238,12 +232,11 @@ static void test_sources__service_document_expands(void **state)
 }
 
 /* DISC-06. */
-static void test_sources__page_without_feed(void **state)
+static void test_sources__page_without_feed(void **state UNUSED)
 {
     struct feed feed = make_feed("http://a.example/");
     struct job *job = make_job(&feed, 0);
 
-    (void)state;
     assert_int_equal(answer(job, 200), STEP_UNDERSTAND);
     assert_int_equal(discovery_try(job, NULL, 0, false), STEP_UNDERSTAND);
     assert_int_equal(job->resp.rc, RC_UNSUPPORTED);
@@ -252,13 +245,12 @@ static void test_sources__page_without_feed(void **state)
 }
 
 /* DISC-07: the page is asked again when the feed is 404 or 410, and only then. */
-static void test_sources__page_is_asked_again_when_missing(void **state)
+static void test_sources__page_is_asked_again_when_missing(void **state UNUSED)
 {
     static const struct str hrefs[] = {{"http://a.example/old", 20}, {"http://a.example/new", 20}};
     struct feed feed = make_feed("http://a.example/old");
     struct job *job;
 
-    (void)state;
     feed.page_url = STR("http://a.example/");
     for (int status = 400; status < 520; status++) {
         job = make_job(&feed, 0);
@@ -295,7 +287,7 @@ static struct poll_outcome outcome_of(struct arena *a, struct job *job, bool sam
 }
 
 /* DISC-08: where the feed lives afterwards. */
-static void test_sources__adopts_permanent_moves(void **state)
+static void test_sources__adopts_permanent_moves(void **state UNUSED)
 {
     static const struct {
         bool all_permanent, same, has_credential;
@@ -308,7 +300,6 @@ static void test_sources__adopts_permanent_moves(void **state)
         {true, true, true, "http://a.example/g", "http://a.example/g"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct feed feed = make_feed("http://a.example/f");
@@ -334,7 +325,7 @@ static void test_sources__adopts_permanent_moves(void **state)
 }
 
 /* DISC-07, DISC-09: the page is remembered beside the feed it led to. */
-static void test_sources__remembers_the_page(void **state)
+static void test_sources__remembers_the_page(void **state UNUSED)
 {
     static const struct str hrefs[] = {{"http://a.example/f", 18}};
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -342,7 +333,6 @@ static void test_sources__remembers_the_page(void **state)
     struct job *job = make_job(&feed, 0);
     struct poll_outcome o;
 
-    (void)state;
     answer(job, 200);
     discovery_try(job, hrefs, 1, false);
     answer_moved(job, "http://a.example/g", true);
@@ -356,7 +346,7 @@ static void test_sources__remembers_the_page(void **state)
 }
 
 /* SCHED-11, SCHED-14: what each kind of end leaves in the feed's row. */
-static void test_sources__states_after_a_fetch(void **state)
+static void test_sources__states_after_a_fetch(void **state UNUSED)
 {
     static const struct {
         int status;
@@ -373,7 +363,6 @@ static void test_sources__states_after_a_fetch(void **state)
         {500, true, true, FEED_OK, 3, REASON_BACKOFF},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct feed feed = make_feed("http://a.example/f");
@@ -401,7 +390,7 @@ static void test_sources__states_after_a_fetch(void **state)
 }
 
 /* SCHED-04, SCHED-05: the reasons of a fetch decide whether its news were announced. */
-static void test_sources__levels_follow_reasons(void **state)
+static void test_sources__levels_follow_reasons(void **state UNUSED)
 {
     static const struct {
         int level;
@@ -417,7 +406,6 @@ static void test_sources__levels_follow_reasons(void **state)
         {2, REASON_BIT(REASON_PING), false, LEVEL_KEEP},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct feed feed = make_feed("http://a.example/f");
@@ -442,7 +430,7 @@ static void test_sources__levels_follow_reasons(void **state)
 }
 
 /* The head is handed over when it differs in more than the facts of the one answer. */
-static void test_sources__head_compares_without_answer_facts(void **state)
+static void test_sources__head_compares_without_answer_facts(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed feed = make_feed("http://a.example/f");
@@ -452,7 +440,6 @@ static void test_sources__head_compares_without_answer_facts(void **state)
     struct job *job = make_job(&feed, 0);
     struct found_at at;
 
-    (void)state;
     doc.feed = value_dict(&a);
     value_set_textz(&a, doc.feed, "title", STR("T"));
     answer(job, 200);
@@ -477,7 +464,7 @@ static void test_sources__head_compares_without_answer_facts(void **state)
 }
 
 /* A Smart Feed is asked for what is behind its cursor, without conditions. */
-static void test_sources__asks_behind_the_cursor(void **state)
+static void test_sources__asks_behind_the_cursor(void **state UNUSED)
 {
     static const struct {
         const char *cursor;
@@ -495,7 +482,6 @@ static void test_sources__asks_behind_the_cursor(void **state)
         {"c", 0, 8, 500, "http://a.example/f?x&since=cursor%3Ac&timeout=0"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct feed feed = make_feed("http://a.example/f?x");
         struct job *job;
@@ -514,13 +500,12 @@ static void test_sources__asks_behind_the_cursor(void **state)
 }
 
 /* What is refused is asked for in another way; failures are failures. */
-static void test_sources__refused_cursors(void **state)
+static void test_sources__refused_cursors(void **state UNUSED)
 {
     static const int failures[] = {401, 403, 429, 500, 503};
     static const int refusals[] = {400, 404, 410, 414, 422};
     struct feed feed = make_feed("http://a.example/f");
 
-    (void)state;
     feed.cursor = STR("c");
     feed.cursor_state = CURSOR_FIRST;
     for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
@@ -545,12 +530,11 @@ static void test_sources__refused_cursors(void **state)
 }
 
 /* The next pieces, where the stream has moved to. */
-static void test_sources__asks_for_more(void **state)
+static void test_sources__asks_for_more(void **state UNUSED)
 {
     struct feed feed = make_feed("http://a.example/f?x");
     struct job *job;
 
-    (void)state;
     feed.cursor = STR("c");
     job = make_job(&feed, 0);
     assert_int_equal(answer(job, 200), STEP_UNDERSTAND);
@@ -567,12 +551,11 @@ static void test_sources__asks_for_more(void **state)
 }
 
 /* Once: a server whose URLs lose it for ever is polled. */
-static void test_sources__names_the_cursor_where_a_redirection_lost_it(void **state)
+static void test_sources__names_the_cursor_where_a_redirection_lost_it(void **state UNUSED)
 {
     struct feed feed = make_feed("http://a.example/f");
     struct job *job;
 
-    (void)state;
     feed.cursor = STR("c");
     job = make_job(&feed, 0);
     assert_int_equal(answer_moved(job, "http://b.example/g?x", false), STEP_QUEUE);
@@ -591,7 +574,7 @@ static void test_sources__names_the_cursor_where_a_redirection_lost_it(void **st
 }
 
 /* What is left of a stream is soon asked for, as long as that leads anywhere. */
-static void test_sources__when_a_stream_is_asked_again(void **state)
+static void test_sources__when_a_stream_is_asked_again(void **state UNUSED)
 {
     static const struct {
         unsigned cursor_state;
@@ -610,7 +593,6 @@ static void test_sources__when_a_stream_is_asked_again(void **state)
         {0, 500, 0, false, false, false, 1800},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct feed feed = make_feed("http://a.example/f");

@@ -34,7 +34,7 @@ static struct doc_piece judge(struct stream_state *f, const struct feed *feed,
 }
 
 /* SMARTC-11: the base URL keeps what is not about a piece of it, in order and as it was written. */
-static void test_stream__urls(void **state)
+static void test_stream__urls(void **state UNUSED)
 {
     static const struct {
         const char *base, *cursor;
@@ -51,7 +51,6 @@ static void test_stream__urls(void **state)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     char *large = arena_alloc(&a, LIMIT_URL);
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct str url =
             stream_url_after(&a, str_from(rows[i].base), str_from(rows[i].cursor), rows[i].max);
@@ -65,7 +64,7 @@ static void test_stream__urls(void **state)
     assert_true(str_is_null(stream_url_after(&a, STR("http://a/s"), str_of(large, LIMIT_URL), 0)));
 }
 
-static void test_stream__descending_orders_are_not_followed(void **state)
+static void test_stream__descending_orders_are_not_followed(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed feed = a_feed(NULL, 0);
@@ -73,7 +72,6 @@ static void test_stream__descending_orders_are_not_followed(void **state)
     struct stream_state f = {.ask = STREAM_FIRST};
     struct doc_piece out;
 
-    (void)state;
     assert_true(stream_descends(&a, STR("http://a/?x&order=-modified")));
     assert_true(stream_descends(&a, STR("http://a/?order=%2Dcreated&x")));
     assert_false(stream_descends(&a, STR("http://a/?order=created&border=-x")));
@@ -82,9 +80,8 @@ static void test_stream__descending_orders_are_not_followed(void **state)
     assert_false(is_piece);
 }
 
-static void test_stream__the_end_of_a_document(void **state)
+static void test_stream__the_end_of_a_document(void **state UNUSED)
 {
-    (void)state;
     assert_true(stream_is_text_whole(STR(" <feed><entry/></feed>\n")));
     assert_true(stream_is_text_whole(STR("<a:feed></a:feed >")));
     assert_false(stream_is_text_whole(STR("<feed><entry></entry>")));
@@ -95,7 +92,7 @@ static void test_stream__the_end_of_a_document(void **state)
     assert_false(stream_is_text_whole(STR("")));
 }
 
-static void test_stream__pieces_lead_on(void **state)
+static void test_stream__pieces_lead_on(void **state UNUSED)
 {
     static const struct {
         const char *was;
@@ -117,7 +114,6 @@ static void test_stream__pieces_lead_on(void **state)
         {"", 0, "c1", 50, true, true},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct feed feed = a_feed(rows[i].was, rows[i].state);
         struct feed_doc doc = piece(rows[i].cursor, rows[i].n, rows[i].has_next);
@@ -131,13 +127,12 @@ static void test_stream__pieces_lead_on(void **state)
     }
 }
 
-static void test_stream__links_and_totals_are_believed(void **state)
+static void test_stream__links_and_totals_are_believed(void **state UNUSED)
 {
     struct feed feed = a_feed(NULL, 0);
     struct feed_doc first = piece("c1", 50, true), last = piece("c2", 12, false);
     struct stream_state f = {.ask = STREAM_FIRST};
 
-    (void)state;
     assert_true(judge(&f, &feed, &first, true).more);
     feed = a_feed("c1", CURSOR_FIRST);
     f.ask = STREAM_AFTER;
@@ -149,7 +144,7 @@ static void test_stream__links_and_totals_are_believed(void **state)
     assert_false(judge(&f, &feed, &last, true).more); /* all of it is here */
 }
 
-static void test_stream__cursors_that_cannot_be_kept(void **state)
+static void test_stream__cursors_that_cannot_be_kept(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct str large = str_of(arena_alloc(&a, 1000000), 1000000);
@@ -158,7 +153,6 @@ static void test_stream__cursors_that_cannot_be_kept(void **state)
     struct stream_state f = {.ask = STREAM_FIRST};
     struct doc_piece out;
 
-    (void)state;
     memset((char *)(uintptr_t)large.ptr, 'c', large.len);
     doc.cursor = large;
     judge(&f, &feed, &doc, true);
@@ -173,14 +167,13 @@ static void test_stream__cursors_that_cannot_be_kept(void **state)
 }
 
 /* Empty answers may leave out where they end; others have to say it. */
-static void test_stream__answers_without_a_cursor(void **state)
+static void test_stream__answers_without_a_cursor(void **state UNUSED)
 {
     struct feed feed = a_feed("c1", 0);
     struct feed_doc doc = piece(NULL, 0, false);
     struct stream_state f = {.ask = STREAM_AFTER};
     struct doc_piece out = judge(&f, &feed, &doc, false);
 
-    (void)state;
     assert_str(out.cursor, "c1");
     doc.n_entries = 1;
     out = judge(&f, &feed, &doc, true);
@@ -194,14 +187,13 @@ static void test_stream__answers_without_a_cursor(void **state)
     assert_true(is_piece && !str_is_null(out.cursor) && out.cursor.len == 0); /* empty as yet */
 }
 
-static void test_stream__servers_that_err_are_not_asked_for_ever(void **state)
+static void test_stream__servers_that_err_are_not_asked_for_ever(void **state UNUSED)
 {
     struct feed feed = a_feed("c", 0);
     struct stream_state f = {.ask = STREAM_AFTER};
     AUTO(arena_release) struct arena a = ARENA_INIT;
     int n = 0;
 
-    (void)state;
     for (bool more = true; more; n++) { /* each piece has another cursor, and nothing new */
         struct feed_doc doc = piece(arena_printf(&a, "n%d", n), 50, true);
 
@@ -226,14 +218,13 @@ static void test_stream__servers_that_err_are_not_asked_for_ever(void **state)
     assert_int_equal(4, n);
 }
 
-static void test_stream__a_check_that_finds_nothing_changes_nothing(void **state)
+static void test_stream__a_check_that_finds_nothing_changes_nothing(void **state UNUSED)
 {
     struct feed feed = a_feed("c9", 0);
     struct feed_doc doc = piece("c1", 50, true);
     struct stream_state f = {.ask = STREAM_CHECK};
     struct doc_piece out = judge(&f, &feed, &doc, false);
 
-    (void)state;
     assert_str(out.cursor, "c9");
     assert_false(out.more);
     out = judge(&f, &feed, &doc, true); /* the cursor hid something */
@@ -242,21 +233,20 @@ static void test_stream__a_check_that_finds_nothing_changes_nothing(void **state
     assert_false(out.is_refused);
 }
 
-static void test_stream__after_a_refusal_the_next_fetch_goes_on(void **state)
+static void test_stream__after_a_refusal_the_next_fetch_goes_on(void **state UNUSED)
 {
     struct feed feed = a_feed("c9", 0);
     struct feed_doc doc = piece("c1", 50, true);
     struct stream_state f = {.ask = STREAM_REFUSED};
     struct doc_piece out = judge(&f, &feed, &doc, true);
 
-    (void)state;
     assert_true(out.is_refused && !out.more);
     assert_str(out.from, "c9");
     assert_str(out.cursor, "c1");
 }
 
 /* Smart Feeds, "Updates/Synchronization via Push". */
-static void test_stream__pushes(void **state)
+static void test_stream__pushes(void **state UNUSED)
 {
     static const struct {
         const char *was;
@@ -276,7 +266,6 @@ static void test_stream__pushes(void **state)
         {NULL, 0, "c1", "c2", "atom10", STREAM_PLAIN},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct feed feed = a_feed(rows[i].was, rows[i].state);
         struct feed_doc doc = piece(rows[i].last, 1, false);

@@ -15,12 +15,11 @@
 #define S ((int64_t)1000000)
 
 /* SCHED-03: feeds come out when they are due, in order, once. */
-static void test_sweeper__takes_due_in_order(void **state)
+static void test_sweeper__takes_due_in_order(void **state UNUSED)
 {
     struct sweeper *s = sweeper_new(NULL, NULL);
     int64_t ids[8];
 
-    (void)state;
     sweeper_put(s, 1, 300);
     sweeper_put(s, 2, 100);
     sweeper_put(s, 3, 200);
@@ -37,12 +36,11 @@ static void test_sweeper__takes_due_in_order(void **state)
 }
 
 /* A notice moves a feed, or takes it out; the initial load does not undo a notice. */
-static void test_sweeper__last_notice_counts(void **state)
+static void test_sweeper__last_notice_counts(void **state UNUSED)
 {
     struct sweeper *s = sweeper_new(NULL, NULL);
     int64_t ids[8];
 
-    (void)state;
     sweeper_put(s, 1, 100);
     sweeper_put(s, 1, 500);
     sweeper_put_if_absent(s, 1, 50);
@@ -58,13 +56,12 @@ static void test_sweeper__last_notice_counts(void **state)
 }
 
 /* A clock that is set back takes the times with it; one that is corrected by a little does not. */
-static void test_sweeper__clock_is_set_back(void **state)
+static void test_sweeper__clock_is_set_back(void **state UNUSED)
 {
     enum { YEAR = 365 * 86400 };
     struct sweeper *s = sweeper_new(NULL, NULL);
     int64_t ids[8];
 
-    (void)state;
     sweeper_put(s, 1, YEAR + 300);
     sweeper_put(s, 2, YEAR + 200);
     assert_int_equal(sweeper_take_due(s, (YEAR + 100) * S, ids, 8), 0);
@@ -79,7 +76,7 @@ static void test_sweeper__clock_is_set_back(void **state)
 }
 
 /* The heap keeps its order under puts, moves and removals. */
-static void test_sweeper__heap_order_survives_changes(void **state)
+static void test_sweeper__heap_order_survives_changes(void **state UNUSED)
 {
     enum { N = 500 };
     static struct time_node nodes[N];
@@ -89,7 +86,6 @@ static void test_sweeper__heap_order_survives_changes(void **state)
     size_t n_out = 0;
     unsigned x = 1;
 
-    (void)state;
     for (int round = 0; round < 5; round++)
         for (int i = 0; i < N; i++) {
             x = x * 1103515245u + 12345u;
@@ -128,12 +124,11 @@ static void on_due(void *ctx, const int64_t *ids, size_t n)
 }
 
 /* The thread wakes for a time that is put while it sleeps. */
-static void test_sweeper__thread_hands_over_due_feeds(void **state)
+static void test_sweeper__thread_hands_over_due_feeds(void **state UNUSED)
 {
     struct seen seen = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, {0}};
     struct sweeper *s = sweeper_new(on_due, &seen);
 
-    (void)state;
     sweeper_put(s, 1, clock_now_s() + 1000);
     sweeper_start(s);
     sweeper_put(s, 2, clock_now_s());
@@ -150,12 +145,11 @@ static void test_sweeper__thread_hands_over_due_feeds(void **state)
 
 /* What is due already is pending work as soon as it is put, until it was handed over; what is due
  * later is none. */
-static void test_sweeper__due_feeds_are_pending_work(void **state)
+static void test_sweeper__due_feeds_are_pending_work(void **state UNUSED)
 {
     struct seen seen = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, {0}};
     struct sweeper *s = sweeper_new(on_due, &seen);
 
-    (void)state;
     assert_int_equal(stats_get(STAT_work_pending), 0);
     sweeper_put(s, 1, clock_now_s() + 1000);
     assert_int_equal(stats_get(STAT_work_pending), 0);
@@ -180,23 +174,20 @@ struct handover {
     atomic_int n_late;
 };
 
-static void on_handover(void *ctx, const int64_t *ids, size_t n)
+static void on_handover(void *ctx, const int64_t *ids UNUSED, size_t n UNUSED)
 {
     struct handover *h = ctx;
 
-    (void)ids;
-    (void)n;
     sched_yield();
     if (atomic_load(&h->is_new))
         atomic_fetch_add(&h->n_late, 1);
 }
 
-static void test_sweeper__a_new_time_counts_at_once(void **state)
+static void test_sweeper__a_new_time_counts_at_once(void **state UNUSED)
 {
     struct handover h = {false, 0};
     struct sweeper *s = sweeper_new(on_handover, &h);
 
-    (void)state;
     sweeper_start(s);
     for (int i = 0; i < 2000; i++) {
         atomic_store(&h.is_new, false);

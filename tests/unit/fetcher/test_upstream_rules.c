@@ -5,7 +5,7 @@
 #include "fetcher/upstream_rules.h"
 
 /* All states and events. I, A, V (active), F, E; a dot: it stays. */
-static void test_upstream__every_state_and_event(void **state)
+static void test_upstream__every_state_and_event(void **state UNUSED)
 {
     static const char letters[] = "IAVFE";
     static const struct {
@@ -19,7 +19,6 @@ static void test_upstream__every_state_and_event(void **state)
         {UPSTREAM_OVER, false, "IIIII"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         for (int s = UPSTREAM_IDLE; s <= UPSTREAM_ENDING; s++) {
             char want = rows[i].after[s] == '.' ? letters[s] : rows[i].after[s];
@@ -32,9 +31,8 @@ static void test_upstream__every_state_and_event(void **state)
 }
 
 /* What nobody asked for is neither verified nor delivered. */
-static void test_upstream__asked(void **state)
+static void test_upstream__asked(void **state UNUSED)
 {
-    (void)state;
     assert_false(upstream_is_asked(UPSTREAM_IDLE));
     assert_true(upstream_is_asked(UPSTREAM_ASKING));
     assert_true(upstream_is_asked(UPSTREAM_ACTIVE));
@@ -42,9 +40,8 @@ static void test_upstream__asked(void **state)
     assert_false(upstream_is_asked(UPSTREAM_ENDING));
 }
 
-static void test_upstream__retries_double_up_to_a_day(void **state)
+static void test_upstream__retries_double_up_to_a_day(void **state UNUSED)
 {
-    (void)state;
     assert_int_equal(upstream_retry_s(1), 30);
     assert_int_equal(upstream_retry_s(2), 60);
     assert_int_equal(upstream_retry_s(5), 480);
@@ -53,7 +50,7 @@ static void test_upstream__retries_double_up_to_a_day(void **state)
 }
 
 /* SUBR-306: renewed before the end, with time to try again. */
-static void test_upstream__leases(void **state)
+static void test_upstream__leases(void **state UNUSED)
 {
     static const struct {
         const char *text;
@@ -71,18 +68,16 @@ static void test_upstream__leases(void **state)
         {"99999999999", 31536000, 31536000 - 86400},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         assert_int_equal(upstream_lease_s(str_from(rows[i].text)), rows[i].lease_s);
         assert_int_equal(upstream_renew_s(rows[i].lease_s), rows[i].renew_s);
     }
 }
 
-static void test_upstream__hubs_in_turn(void **state)
+static void test_upstream__hubs_in_turn(void **state UNUSED)
 {
     static const struct str hubs[] = {{"a", 1}, {"b", 1}, {"c", 1}};
 
-    (void)state;
     assert_str(upstream_choose_hub(hubs, 3, STR_NULL), "a");
     assert_str(upstream_choose_hub(hubs, 3, STR("a")), "b");
     assert_str(upstream_choose_hub(hubs, 3, STR("c")), "a");

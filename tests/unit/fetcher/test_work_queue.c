@@ -7,10 +7,8 @@
 /* What the queue is told of a feed when it asks: the last that a test said. */
 static struct feed_host hosts[10];
 
-static struct feed_host find_host(void *ctx, int64_t feed_id, struct arena *a)
+static struct feed_host find_host(void *ctx UNUSED, int64_t feed_id, struct arena *a UNUSED)
 {
-    (void)ctx;
-    (void)a;
     return hosts[feed_id];
 }
 
@@ -46,12 +44,11 @@ static void end(struct work_queue *q, int64_t id, int64_t now_ms)
 }
 
 /* However many reasons ask, a feed is there once and knows them all. */
-static void test_work_queue__one_slot_a_feed(void **state)
+static void test_work_queue__one_slot_a_feed(void **state UNUSED)
 {
     struct work_queue *q = make_queue(10, 10, 0);
     struct slot *s;
 
-    (void)state;
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     want(q, 1, "a:80", REASON_PING, 5000);
     want(q, 1, "a:80", REASON_READER, 5000);
@@ -70,11 +67,10 @@ static void test_work_queue__one_slot_a_feed(void **state)
 
 /* SCHED-10: a feed in flight is not started again; a ping meanwhile makes it be fetched once more.
  */
-static void test_work_queue__dirty_again_by_ping_only(void **state)
+static void test_work_queue__dirty_again_by_ping_only(void **state UNUSED)
 {
     struct work_queue *q = make_queue(10, 10, 0);
 
-    (void)state;
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 1);
     want(q, 1, "a:80", REASON_READER, 5100);
@@ -96,13 +92,12 @@ static void test_work_queue__dirty_again_by_ping_only(void **state)
 }
 
 /* SCHED-07: 100 pings within a second are two fetches, the second one a gap after the first. */
-static void test_work_queue__burst_of_pings(void **state)
+static void test_work_queue__burst_of_pings(void **state UNUSED)
 {
     struct work_queue *q = make_queue(10, 10, 0);
     int n_fetches = 0;
     int64_t last_ms = 0;
 
-    (void)state;
     for (int64_t ms = 5000; ms < 9000; ms += 10) {
         if (ms < 6000)
             want(q, 1, "a:80", REASON_PING, ms);
@@ -119,12 +114,11 @@ static void test_work_queue__burst_of_pings(void **state)
 }
 
 /* A reader does not wait for the gap of the pings. */
-static void test_work_queue__reader_lifts_a_delayed_ping(void **state)
+static void test_work_queue__reader_lifts_a_delayed_ping(void **state UNUSED)
 {
     struct work_queue *q = make_queue(10, 10, 0);
     struct slot *s;
 
-    (void)state;
     want(q, 1, "a:80", REASON_PING, 5000);
     assert_int_equal(take_id(q, 5000), 1);
     end(q, 1, 5010);
@@ -139,11 +133,10 @@ static void test_work_queue__reader_lifts_a_delayed_ping(void **state)
 }
 
 /* Readers before pings before sweeps. */
-static void test_work_queue__classes(void **state)
+static void test_work_queue__classes(void **state UNUSED)
 {
     struct work_queue *q = make_queue(1, 10, 0);
 
-    (void)state;
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     want(q, 2, "a:80", REASON_PING, 5000);
     want(q, 3, "a:80", REASON_NEW, 5000);
@@ -161,11 +154,10 @@ static void test_work_queue__classes(void **state)
 }
 
 /* SCHED-09, SCHED-10: a host at its limit holds only its own feeds up; it counts requests. */
-static void test_work_queue__host_limit(void **state)
+static void test_work_queue__host_limit(void **state UNUSED)
 {
     struct work_queue *q = make_queue(100, 2, 0);
 
-    (void)state;
     for (int64_t id = 1; id <= 8; id++)
         want(q, id, "slow:80", REASON_READER, 5000);
     want(q, 9, "fast:80", REASON_PERIOD, 5000);
@@ -182,11 +174,10 @@ static void test_work_queue__host_limit(void **state)
 }
 
 /* Sweeps of one host keep their distance, hosts take turns. */
-static void test_work_queue__gap_and_turns(void **state)
+static void test_work_queue__gap_and_turns(void **state UNUSED)
 {
     struct work_queue *q = make_queue(100, 10, 500);
 
-    (void)state;
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     want(q, 2, "a:80", REASON_PERIOD, 5000);
     want(q, 3, "b:80", REASON_PERIOD, 5000);
@@ -202,11 +193,10 @@ static void test_work_queue__gap_and_turns(void **state)
 }
 
 /* SCHED-02, SCHED-14: a feed that is new or has an exact period waits for no other feed's sake. */
-static void test_work_queue__one_that_insists(void **state)
+static void test_work_queue__one_that_insists(void **state UNUSED)
 {
     struct work_queue *q = make_queue(100, 10, 0);
 
-    (void)state;
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 1);
     work_queue_cool(q, work_queue_find(q, 1), 20000, 5000);
@@ -221,11 +211,10 @@ static void test_work_queue__one_that_insists(void **state)
 }
 
 /* SCHED-14: sweeps of a cooled host wait, others go on. */
-static void test_work_queue__cooled_host(void **state)
+static void test_work_queue__cooled_host(void **state UNUSED)
 {
     struct work_queue *q = make_queue(100, 10, 0);
 
-    (void)state;
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 1);
     want(q, 2, "a:80", REASON_PERIOD, 5000);
@@ -240,12 +229,11 @@ static void test_work_queue__cooled_host(void **state)
 }
 
 /* A job that asks another host next keeps its place in flight and waits for that host's room. */
-static void test_work_queue__going_on_to_another_host(void **state)
+static void test_work_queue__going_on_to_another_host(void **state UNUSED)
 {
     struct work_queue *q = make_queue(2, 1, 0);
     struct slot *s;
 
-    (void)state;
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     want(q, 2, "b:80", REASON_PERIOD, 5000);
     want(q, 3, "b:80", REASON_READER, 5000);
@@ -265,11 +253,10 @@ static void test_work_queue__going_on_to_another_host(void **state)
 }
 
 /* Slots are forgotten a while after their fetch; dropped ones at once. */
-static void test_work_queue__forgets(void **state)
+static void test_work_queue__forgets(void **state UNUSED)
 {
     struct work_queue *q = make_queue(10, 10, 0);
 
-    (void)state;
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 1);
     end(q, 1, 5100);
@@ -286,11 +273,10 @@ static void test_work_queue__forgets(void **state)
 
 /* The host is looked up when the feed is queued, for it may have moved since. One that is gone
  * waits for no other: what starts it finds that out. */
-static void test_work_queue__hosts_are_asked_for(void **state)
+static void test_work_queue__hosts_are_asked_for(void **state UNUSED)
 {
     struct work_queue *q = make_queue(10, 1, 0);
 
-    (void)state;
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 1);
     assert_string_equal(work_queue_find(q, 1)->host->key, "a:80");
@@ -305,12 +291,11 @@ static void test_work_queue__hosts_are_asked_for(void **state)
 
 /* PMHC-09: contents of metadata records come after fetches of feeds, one at a time on a host; what
  * is wanted of the feed while one is in flight is not lost. */
-static void test_work_queue__contents_come_last(void **state)
+static void test_work_queue__contents_come_last(void **state UNUSED)
 {
     struct work_queue *q = make_queue(10, 10, 0);
     struct slot *s;
 
-    (void)state;
     want(q, 1, "a:80", REASON_CONTENT, 5000);
     want(q, 2, "a:80", REASON_CONTENT, 5000);
     want(q, 3, "a:80", REASON_PERIOD, 5000);
@@ -333,12 +318,11 @@ static void test_work_queue__contents_come_last(void **state)
 
 /* A content waits at the host that it is asked of; a fetch of the feed that is wanted later, too,
  * until its request is made. */
-static void test_work_queue__contents_wait_at_their_host(void **state)
+static void test_work_queue__contents_wait_at_their_host(void **state UNUSED)
 {
     struct work_queue *q = make_queue(10, 1, 0);
     struct slot *s;
 
-    (void)state;
     want(q, 1, "b:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 1);
     hosts[2] = (struct feed_host){.authority = STR("a:80")};

@@ -3,12 +3,11 @@
 
 #include "model/value.h"
 
-static void test_value__set_replaces_in_place(void **state)
+static void test_value__set_replaces_in_place(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct value *d = value_dict(&a);
 
-    (void)state;
     value_set_textz(&a, d, "x", STR("1"));
     value_set_textz(&a, d, "y", STR("2"));
     value_set_textz(&a, d, "x", STR("3"));
@@ -22,12 +21,11 @@ static void test_value__set_replaces_in_place(void **state)
     arena_release(&a);
 }
 
-static void test_value__absent_and_wrong_kinds_are_quiet(void **state)
+static void test_value__absent_and_wrong_kinds_are_quiet(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct value *d = value_dict(&a);
 
-    (void)state;
     value_setz(&a, d, "n", value_int(&a, 5));
     assert_null(value_getz(NULL, "x"));
     assert_true(str_is_null(value_get_textz(d, "n")));
@@ -38,12 +36,11 @@ static void test_value__absent_and_wrong_kinds_are_quiet(void **state)
     arena_release(&a);
 }
 
-static void test_value__copies_are_equal_and_independent(void **state)
+static void test_value__copies_are_equal_and_independent(void **state UNUSED)
 {
     struct arena a = ARENA_INIT, b = ARENA_INIT;
     struct value *d = value_dict(&a), *copy;
 
-    (void)state;
     for (int i = 0; i < 100; i++)
         value_push(&a, value_list_at(&a, d, STR("list")), value_int(&a, i));
     value_setz(&a, d, "real", value_real(&a, 1.5));
@@ -59,12 +56,11 @@ static void test_value__copies_are_equal_and_independent(void **state)
     arena_release(&b);
 }
 
-static void test_value__equality_does_not_look_at_member_order(void **state)
+static void test_value__equality_does_not_look_at_member_order(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct value *x = value_dict(&a), *y = value_dict(&a);
 
-    (void)state;
     value_set_textz(&a, x, "a", STR("1"));
     value_set_textz(&a, x, "b", STR("2"));
     value_set_textz(&a, y, "b", STR("2"));

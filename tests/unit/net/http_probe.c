@@ -57,11 +57,10 @@ bool wait_stat(enum stat_id stat, int64_t n)
     return stats_get(stat) == n;
 }
 
-static void on_gone(void *ctx, uint64_t serial)
+static void on_gone(void *ctx, uint64_t serial UNUSED)
 {
     struct fixture *f = ctx;
 
-    (void)serial;
     note(f, &f->n_gone);
 }
 

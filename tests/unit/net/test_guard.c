@@ -49,7 +49,7 @@ static struct guard *make(const struct str *cidrs, size_t n)
     return g;
 }
 
-static void test_guard__special_ranges_are_closed(void **state)
+static void test_guard__special_ranges_are_closed(void **state UNUSED)
 {
     static const char *const closed[] = {
         "0.0.0.0",
@@ -122,7 +122,6 @@ static void test_guard__special_ranges_are_closed(void **state)
     };
     struct guard *g = make(NULL, 0);
 
-    (void)state;
     for (size_t i = 0; i < sizeof closed / sizeof closed[0]; i++)
         if (allows(g, closed[i]))
             fail_msg("%s is open", closed[i]);
@@ -130,7 +129,7 @@ static void test_guard__special_ranges_are_closed(void **state)
     assert_null(g);
 }
 
-static void test_guard__public_addresses_are_open(void **state)
+static void test_guard__public_addresses_are_open(void **state UNUSED)
 {
     static const char *const open[] = {
         "1.1.1.1",
@@ -173,14 +172,13 @@ static void test_guard__public_addresses_are_open(void **state)
     };
     struct guard *g = make(NULL, 0);
 
-    (void)state;
     for (size_t i = 0; i < sizeof open / sizeof open[0]; i++)
         if (!allows(g, open[i]))
             fail_msg("%s is closed", open[i]);
     guard_free(&g);
 }
 
-static void test_guard__opened_ranges(void **state)
+static void test_guard__opened_ranges(void **state UNUSED)
 {
     static const struct str cidrs[] = {
         {"127.0.0.0/8", 11},   {" ::1 ", 5},        {"10.1.2.3/32", 11},
@@ -188,7 +186,6 @@ static void test_guard__opened_ranges(void **state)
     };
     struct guard *g = make(cidrs, sizeof cidrs / sizeof cidrs[0]);
 
-    (void)state;
     assert_true(allows(g, "127.0.0.1"));
     assert_true(allows(g, "127.9.9.9"));
     assert_true(allows(g, "::ffff:127.0.0.1"));
@@ -205,13 +202,12 @@ static void test_guard__opened_ranges(void **state)
     guard_free(&g);
 }
 
-static void test_guard__everything_of_a_family(void **state)
+static void test_guard__everything_of_a_family(void **state UNUSED)
 {
     static const struct str v4 = {"0.0.0.0/0", 9}, v6 = {"::/0", 4},
                             mapped = {"::ffff:10.0.0.0/104", 19};
     struct guard *g = make(&v4, 1);
 
-    (void)state;
     assert_true(allows(g, "127.0.0.1"));
     assert_false(allows(g, "::1"));
     guard_free(&g);
@@ -226,17 +222,16 @@ static void test_guard__everything_of_a_family(void **state)
     guard_free(&g);
 }
 
-static void test_guard__bits_behind_the_prefix_do_not_count(void **state)
+static void test_guard__bits_behind_the_prefix_do_not_count(void **state UNUSED)
 {
     static const struct str cidr = {"127.0.0.1/8", 11};
     struct guard *g = make(&cidr, 1);
 
-    (void)state;
     assert_true(allows(g, "127.200.0.1"));
     guard_free(&g);
 }
 
-static void test_guard__bad_ranges_are_named(void **state)
+static void test_guard__bad_ranges_are_named(void **state UNUSED)
 {
     static const char *const bad[] = {
         "",
@@ -256,7 +251,6 @@ static void test_guard__bad_ranges_are_named(void **state)
         "1111:1111:1111:1111:1111:1111:1111:1111:1111:1111:1111:1111/64",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct str cidrs[2] = {STR("127.0.0.1"), str_from(bad[i])};
         struct err err = ERR_INIT;
@@ -269,19 +263,18 @@ static void test_guard__bad_ranges_are_named(void **state)
     }
 }
 
-static void test_guard__other_families_are_closed(void **state)
+static void test_guard__other_families_are_closed(void **state UNUSED)
 {
     static const struct str all[] = {{"0.0.0.0/0", 9}, {"::/0", 4}};
     struct sockaddr_un un = {.sun_family = AF_UNIX};
     struct guard *g = make(all, 2);
 
-    (void)state;
     assert_false(guard_allows(g, (struct sockaddr *)&un));
     assert_false(guard_is_loopback((struct sockaddr *)&un));
     guard_free(&g);
 }
 
-static void test_guard__loopback(void **state)
+static void test_guard__loopback(void **state UNUSED)
 {
     static const struct {
         const char *text;
@@ -293,7 +286,6 @@ static void test_guard__loopback(void **state)
         {"64:ff9b::127.0.0.1", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         union any addr = address(rows[i].text);
 

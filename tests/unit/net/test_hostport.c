@@ -3,7 +3,7 @@
 
 #include "net/hostport.h"
 
-static void test_hostport__reads_hosts_and_ports(void **state)
+static void test_hostport__reads_hosts_and_ports(void **state UNUSED)
 {
     static const struct {
         const char *text, *host, *written;
@@ -20,7 +20,6 @@ static void test_hostport__reads_hosts_and_ports(void **state)
         {"[2001:db8::7]:00080", "2001:db8::7", "[2001:db8::7]", HOST_IPV6, 80},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct hostport hp;
 
@@ -33,7 +32,7 @@ static void test_hostport__reads_hosts_and_ports(void **state)
     }
 }
 
-static void test_hostport__refuses_all_else(void **state)
+static void test_hostport__refuses_all_else(void **state UNUSED)
 {
     static const char *const rows[] = {
         "",       ":80", "a:80:x", "127.0.0.1:80:x", "[::1]x",      "[::1]80",   "[::1", "::1",
@@ -41,7 +40,6 @@ static void test_hostport__refuses_all_else(void **state)
         "a b",    "a/b", "u@a",    "a]:80",          "[::1]:80:80", "[::1%eth0]"};
     struct hostport hp;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         if (hostport_parse(str_from(rows[i]), &hp))
             fail_msg("%s", rows[i]);
@@ -49,14 +47,13 @@ static void test_hostport__refuses_all_else(void **state)
     assert_false(hostport_parse(STR("a\0b"), &hp));
 }
 
-static void test_hostport__an_address_to_listen_on_may_have_a_zone(void **state)
+static void test_hostport__an_address_to_listen_on_may_have_a_zone(void **state UNUSED)
 {
     static const char *const wrong[] = {"[fe80::1%]:80", "[%eth0]:80", "127.0.0.1%lo",
                                         "fe80::1%lo"};
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct hostport hp;
 
-    (void)state;
     assert_true(hostport_parse_listen(STR("[fe80::1%eth0]:80"), &hp));
     assert_int_equal(hp.kind, HOST_IPV6);
     assert_str(hp.host, "fe80::1");
@@ -72,7 +69,7 @@ static void test_hostport__an_address_to_listen_on_may_have_a_zone(void **state)
             fail_msg("%s", wrong[i]);
 }
 
-static void test_hostport__knows_this_machine(void **state)
+static void test_hostport__knows_this_machine(void **state UNUSED)
 {
     static const struct {
         const char *text;
@@ -88,7 +85,6 @@ static void test_hostport__knows_this_machine(void **state)
     };
     struct hostport hp;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         assert_true(hostport_parse(str_from(rows[i].text), &hp));
         if (hostport_is_loopback(&hp) != rows[i].loopback || hostport_is_any(&hp) != rows[i].any)

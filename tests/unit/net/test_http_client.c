@@ -613,12 +613,11 @@ static void test_http_client__free_ends_all_calls(void **state)
 }
 
 /* A callback may start the next call. */
-static void on_done_again(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
+static void on_done_again(void *ctx, enum rc rc UNUSED, struct http_answer *answer,
+                          const struct err *err UNUSED)
 {
     struct result *r = ctx;
 
-    (void)rc;
-    (void)err;
     arena_free(&answer->arena);
     (void)http_client_start(r->b->client, &r->b->call, on_done, r);
 }
@@ -643,9 +642,8 @@ static void test_http_client__calls_from_callbacks(void **state)
     assert_int_equal(origin_count(b->origin, NULL), 2);
 }
 
-static int init(void **state)
+static int init(void **state UNUSED)
 {
-    (void)state;
     http_client_global_init();
     return 0;
 }

@@ -24,7 +24,7 @@ static char *tight(const char *z)
 }
 
 /* HTTP-05 */
-static void test_http_fields__date_in_three_forms(void **state)
+static void test_http_fields__date_in_three_forms(void **state UNUSED)
 {
     static const struct {
         const char *text;
@@ -56,7 +56,6 @@ static void test_http_fields__date_in_three_forms(void **state)
         {"", TIME_UNKNOWN},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         char *p = tight(rows[i].text);
         int64_t at = http_date(str_of(p, strlen(rows[i].text)));
@@ -67,29 +66,26 @@ static void test_http_fields__date_in_three_forms(void **state)
     assert_int_equal(http_date(STR_NULL), TIME_UNKNOWN);
 }
 
-static void test_http_fields__two_digit_years_are_near(void **state)
+static void test_http_fields__two_digit_years_are_near(void **state UNUSED)
 {
-    (void)state;
     clock_fake_us(INT64_C(1893456000) * 1000000); /* 2030 */
     assert_int_equal(http_date(STR("Wednesday, 01-Jan-80 00:00:00 GMT")), INT64_C(3471292800));
     assert_int_equal(http_date(STR("Thursday, 01-Jan-81 00:00:00 GMT")), 347155200); /* 1981 */
     clock_fake_us(0);
 }
 
-static void test_http_fields__a_written_date_reads_back(void **state)
+static void test_http_fields__a_written_date_reads_back(void **state UNUSED)
 {
     char text[CLOCK_TEXT];
 
-    (void)state;
     for (int64_t at = 0; at < INT64_C(4000000000); at += 12345677) {
         clock_http_date(at, text);
         assert_int_equal(http_date(str_from(text)), at);
     }
 }
 
-static void test_http_fields__retry_after(void **state)
+static void test_http_fields__retry_after(void **state UNUSED)
 {
-    (void)state;
     assert_int_equal(http_retry_after_s(STR("120"), 0), 120);
     assert_int_equal(http_retry_after_s(STR(" 0 "), 0), 0);
     assert_int_equal(http_retry_after_s(STR("Sun, 06 Nov 1994 08:49:37 GMT"), 784111700), 77);
@@ -102,7 +98,7 @@ static void test_http_fields__retry_after(void **state)
     assert_int_equal(http_retry_after_s(STR_NULL, 0), -1);
 }
 
-static void test_http_fields__cache_control(void **state)
+static void test_http_fields__cache_control(void **state UNUSED)
 {
     static const struct {
         const char *text;
@@ -122,7 +118,6 @@ static void test_http_fields__cache_control(void **state)
         {"ext=\"unclosed, no-store", {-1, false, false}},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         char *p = tight(rows[i].text);
         struct cache_control cc = http_cache_control(str_of(p, strlen(rows[i].text)));
@@ -135,7 +130,7 @@ static void test_http_fields__cache_control(void **state)
 }
 
 /* HTTP-03 */
-static void test_http_fields__etags_match_weakly_and_in_lists(void **state)
+static void test_http_fields__etags_match_weakly_and_in_lists(void **state UNUSED)
 {
     static const struct {
         const char *field, *etag;
@@ -159,7 +154,6 @@ static void test_http_fields__etags_match_weakly_and_in_lists(void **state)
         {"\"a", "\"a\"", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         char *p = tight(rows[i].field);
         if (http_etag_matches(str_of(p, strlen(rows[i].field)), str_from(rows[i].etag)) !=
@@ -172,7 +166,7 @@ static void test_http_fields__etags_match_weakly_and_in_lists(void **state)
 }
 
 /* NEG-01, NEG-02 */
-static void test_http_fields__accept_takes_the_most_specific_range(void **state)
+static void test_http_fields__accept_takes_the_most_specific_range(void **state UNUSED)
 {
     static const struct {
         const char *accept, *type;
@@ -204,7 +198,6 @@ static void test_http_fields__accept_takes_the_most_specific_range(void **state)
         {"text/html;q=2", "text/html", 1000},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         char *p = tight(rows[i].accept);
         int q = http_accept_q(str_of(p, strlen(rows[i].accept)), str_from(rows[i].type));
@@ -216,7 +209,7 @@ static void test_http_fields__accept_takes_the_most_specific_range(void **state)
 }
 
 /* HTTP-12 */
-static void test_http_fields__accept_encoding(void **state)
+static void test_http_fields__accept_encoding(void **state UNUSED)
 {
     static const struct {
         const char *field;
@@ -236,7 +229,6 @@ static void test_http_fields__accept_encoding(void **state)
         {"gzipped", 0, 1000},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct str field = str_from(rows[i].field);
         if (http_accept_encoding_q(field, STR("gzip")) != rows[i].gzip ||
@@ -247,9 +239,8 @@ static void test_http_fields__accept_encoding(void **state)
     assert_int_equal(http_accept_encoding_q(STR_NULL, STR("identity")), 1000);
 }
 
-static void test_http_fields__lists(void **state)
+static void test_http_fields__lists(void **state UNUSED)
 {
-    (void)state;
     assert_true(http_list_has(STR("a, Feed ,b"), STR("feed")));
     assert_true(http_list_has(STR("feed"), STR("feed")));
     assert_false(http_list_has(STR("feeds, \"feed\", x=feed"), STR("feed")));
@@ -279,7 +270,7 @@ static void expect_links(const char *text, const struct link_row *wanted, size_t
     free(p);
 }
 
-static void test_http_fields__links(void **state)
+static void test_http_fields__links(void **state UNUSED)
 {
     static const struct link_row three[] = {{"http://a/?x=1,2;3", "hub", NULL},
                                             {"/f", "self alternate", "application/atom+xml"},
@@ -287,7 +278,6 @@ static void test_http_fields__links(void **state)
     static const struct link_row quoted[] = {{"b", "a\"b", NULL}, {"c", "x", NULL}};
     static const struct link_row bare[] = {{"a", NULL, NULL}, {"b", NULL, NULL}};
 
-    (void)state;
     expect_links(
         "<http://a/?x=1,2;3>; rel=hub, </f> ;title=\"a, <b>\"; REL=\"self alternate\";type="
         "\"application/atom+xml\",<>;rel=next;rel=prev",
@@ -298,13 +288,12 @@ static void test_http_fields__links(void **state)
     expect_links("", NULL, 0);
 }
 
-static void test_http_fields__links_end_on_any_bytes(void **state)
+static void test_http_fields__links_end_on_any_bytes(void **state UNUSED)
 {
     static const char letters[] = {'<', '>', ';', ',', '=', '"', '\\', ' ', 'r', '\0'};
     char text[12];
     uint32_t seed = 1;
 
-    (void)state;
     for (int round = 0; round < 100000; round++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct str rest = str_of(text, sizeof text), href, rel, type;
@@ -319,12 +308,11 @@ static void test_http_fields__links_end_on_any_bytes(void **state)
     }
 }
 
-static void test_http_fields__media_types(void **state)
+static void test_http_fields__media_types(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct str value = STR("Text/HTML ; x=1;Charset=\"utf;\\-8\"; boundary=a b ;charset=late");
 
-    (void)state;
     assert_true(str_eqz(http_media_type(&a, value), "text/html"));
     assert_true(str_eqz(http_media_type(&a, STR("")), ""));
 }

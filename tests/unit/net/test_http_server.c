@@ -766,13 +766,12 @@ static void test_http_server__stop_ends_what_does_not_end(void **state)
 
 /* ---- addresses ---- */
 
-static void never(void *ctx, struct http_request *r)
+static void never(void *ctx UNUSED, struct http_request *r)
 {
-    (void)ctx;
     http_reply(r, 500, STR_NULL, NULL);
 }
 
-static void test_http_server__refuses_addresses_it_cannot_read(void **state)
+static void test_http_server__refuses_addresses_it_cannot_read(void **state UNUSED)
 {
     static const char *const wrong[] = {"",        "127.0.0.1", "127.0.0.1:",  "127.0.0.1:x",
                                         ":80",     "::1:80",    "[::1]",       "[]:80",
@@ -780,7 +779,6 @@ static void test_http_server__refuses_addresses_it_cannot_read(void **state)
     struct http_server_cfg cfg = default_cfg;
     struct http_server *s = NULL;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         struct err err = ERR_INIT;
         cfg.listen = str_from(wrong[i]);
@@ -846,7 +844,7 @@ static void test_http_server__listens_on_ipv6_and_names(void **state)
     assert_true(http_server_port(f->server) > 0);
 }
 
-static void test_http_server__says_which_interface_is_missing(void **state)
+static void test_http_server__says_which_interface_is_missing(void **state UNUSED)
 {
     static const struct {
         const char *listen, *says;
@@ -856,7 +854,6 @@ static void test_http_server__says_which_interface_is_missing(void **state)
     struct http_server_cfg cfg = default_cfg;
     struct http_server *s = NULL;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct err err = ERR_INIT;
 

@@ -62,18 +62,16 @@ static void *post_many(void *arg)
     return NULL;
 }
 
-static void nothing(void *ctx)
+static void nothing(void *ctx UNUSED)
 {
-    (void)ctx;
 }
 
-static void test_loop__runs_posts_of_many_threads_in_order(void **state)
+static void test_loop__runs_posts_of_many_threads_in_order(void **state UNUSED)
 {
     struct record r = {loop_new("test"), 0, {0}, true, true};
     struct poster posters[N_POSTERS];
     pthread_t threads[N_POSTERS];
 
-    (void)state;
     for (int i = 0; i < N_POSTERS; i++) {
         posters[i] = (struct poster){&r, i};
         pthread_create(&threads[i], NULL, post_many, &posters[i]);
@@ -96,22 +94,20 @@ static void post_again(void *ctx)
         loop_post(r->loop, post_again, r);
 }
 
-static void test_loop__what_is_posted_before_the_end_is_run_by_the_thread(void **state)
+static void test_loop__what_is_posted_before_the_end_is_run_by_the_thread(void **state UNUSED)
 {
     struct record r = {loop_new("test"), 0, {0}, true, true};
 
-    (void)state;
     loop_post(r.loop, post_again, &r); /* each posts the next, also while the loop ends */
     loop_stop(r.loop);
     assert_int_equal(r.n, 10);
     loop_free(&r.loop);
 }
 
-static void test_loop__what_is_posted_after_the_end_is_run_by_free(void **state)
+static void test_loop__what_is_posted_after_the_end_is_run_by_free(void **state UNUSED)
 {
     struct record r = {loop_new("test"), 0, {0}, true, true};
 
-    (void)state;
     loop_stop(r.loop);
     loop_stop(r.loop);
     for (int i = 1; i <= 3; i++)
@@ -141,11 +137,10 @@ static void look(void *ctx)
     p->signals_blocked = sigismember(&set, SIGTERM) == 1 && sigismember(&set, SIGHUP) == 1;
 }
 
-static void test_loop__calls_wait_and_run_on_the_thread(void **state)
+static void test_loop__calls_wait_and_run_on_the_thread(void **state UNUSED)
 {
     struct probe p = {.loop = loop_new("a-thread")};
 
-    (void)state;
     loop_set_owner(p.loop, &p);
     loop_call(p.loop, look, &p);
     assert_true(p.own);
@@ -209,13 +204,12 @@ static void start_timers(void *ctx)
     t->timers[3] = loop_timer_start(t->loop, 3600 * 1000, on_cancelled, t); /* left to loop_free */
 }
 
-static void test_loop__timers_run_in_time_unless_cancelled(void **state)
+static void test_loop__timers_run_in_time_unless_cancelled(void **state UNUSED)
 {
     struct timing t = {.loop = loop_new("test"),
                        .lock = PTHREAD_MUTEX_INITIALIZER,
                        .done = PTHREAD_COND_INITIALIZER};
 
-    (void)state;
     loop_call(t.loop, start_timers, &t);
     pthread_mutex_lock(&t.lock);
     while (t.n < 2)

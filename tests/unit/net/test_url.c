@@ -16,7 +16,7 @@
     } while (0)
 
 /* OPML-08: feed: is mapped. */
-static void test_url__canonical_form(void **state)
+static void test_url__canonical_form(void **state UNUSED)
 {
     static const struct {
         const char *raw, *url;
@@ -71,7 +71,6 @@ static void test_url__canonical_form(void **state)
         {"http://example.com/a,b;c=d&e+f~g!*'()", "http://example.com/a,b;c=d&e+f~g!*'()"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct arena a = ARENA_INIT;
         struct err err = ERR_INIT;
@@ -87,7 +86,7 @@ static void test_url__canonical_form(void **state)
 }
 
 /* REST-15: what is not an absolute http(s) URL is refused, and the text says why. */
-static void test_url__what_is_refused(void **state)
+static void test_url__what_is_refused(void **state UNUSED)
 {
     static const struct {
         const char *raw, *why;
@@ -125,7 +124,6 @@ static void test_url__what_is_refused(void **state)
         {"http://u%3Av:p@x/", "a colon in the user name"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct arena a = ARENA_INIT;
         struct err err = ERR_INIT;
@@ -138,14 +136,13 @@ static void test_url__what_is_refused(void **state)
     }
 }
 
-static void test_url__length_is_bounded(void **state)
+static void test_url__length_is_bounded(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct err err = ERR_INIT;
     struct url_parts p;
     char *raw = arena_alloc(&a, LIMIT_URL + 2);
 
-    (void)state;
     memset(raw, 'a', LIMIT_URL + 1);
     memcpy(raw, "http://x/", 9);
     assert_int_equal(url_parse(&a, str_of(raw, LIMIT_URL), &p, &err), RC_OK);
@@ -158,12 +155,11 @@ static void test_url__length_is_bounded(void **state)
     arena_release(&a);
 }
 
-static void test_url__parts(void **state)
+static void test_url__parts(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct url_parts p;
 
-    (void)state;
     assert_int_equal(
         url_parse(&a, STR("https://us%65r:p%40%3A%2Fw:x@Host.example:8443/p"), &p, NULL), RC_OK);
     assert_str(p.scheme, "https");
@@ -183,7 +179,7 @@ static void test_url__parts(void **state)
 }
 
 /* REST-28: errors do not show the password. */
-static void test_url__errors_hide_credentials(void **state)
+static void test_url__errors_hide_credentials(void **state UNUSED)
 {
     static const char *const rows[] = {
         "http://user:secret@host:99999/",
@@ -199,7 +195,6 @@ static void test_url__errors_hide_credentials(void **state)
         "http:user:secret@host/",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct arena a = ARENA_INIT;
         struct err err = ERR_INIT;
@@ -211,7 +206,7 @@ static void test_url__errors_hide_credentials(void **state)
     }
 }
 
-static void test_url__public_form(void **state)
+static void test_url__public_form(void **state UNUSED)
 {
     static const struct {
         const char *raw, *shown;
@@ -235,7 +230,6 @@ static void test_url__public_form(void **state)
         {"http://h#x@y", "http://h"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct arena a = ARENA_INIT;
 
@@ -245,7 +239,7 @@ static void test_url__public_form(void **state)
 }
 
 /* RFC 3986 §5.4, all examples. */
-static void test_url__resolve_rfc_3986(void **state)
+static void test_url__resolve_rfc_3986(void **state UNUSED)
 {
     static const struct {
         const char *ref, *url;
@@ -294,7 +288,6 @@ static void test_url__resolve_rfc_3986(void **state)
         {"http:g", "http:g"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct arena a = ARENA_INIT;
 
@@ -303,7 +296,7 @@ static void test_url__resolve_rfc_3986(void **state)
     }
 }
 
-static void test_url__resolve_odd_bases(void **state)
+static void test_url__resolve_odd_bases(void **state UNUSED)
 {
     static const struct {
         const char *base, *ref, *url;
@@ -322,7 +315,6 @@ static void test_url__resolve_odd_bases(void **state)
         {"http://h/a#f", "", "http://h/a"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct arena a = ARENA_INIT;
 
@@ -331,22 +323,20 @@ static void test_url__resolve_odd_bases(void **state)
     }
 }
 
-static void test_url__resolve_without_base(void **state)
+static void test_url__resolve_without_base(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
 
-    (void)state;
     assert_str(url_resolve(&a, STR_NULL, STR("\tx/y ")), "x/y");
     assert_int_equal(url_resolve(&a, STR_NULL, STR_NULL).len, 0);
     assert_str(url_resolve(&a, STR("http://h/p?q"), STR_NULL), "http://h/p?q");
     arena_release(&a);
 }
 
-static void test_url__authority(void **state)
+static void test_url__authority(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
 
-    (void)state;
     assert_str(url_authority(&a, STR("http://h/x")), "h:80");
     assert_str(url_authority(&a, STR("https://h")), "h:443");
     assert_str(url_authority(&a, STR("https://h:8443/x:y")), "h:8443");
@@ -356,12 +346,11 @@ static void test_url__authority(void **state)
     arena_release(&a);
 }
 
-static void test_url__percent_encoding(void **state)
+static void test_url__percent_encoding(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
     struct str s;
 
-    (void)state;
     assert_str(url_encode(&a, STR("aZ09-._~ /?\xC3\xA9%")), "aZ09-._~%20%2F%3F%C3%A9%25");
     assert_str(url_decode(&a, STR("a%20b+c%2B%zz%4"), false), "a b+c+%zz%4");
     assert_str(url_decode(&a, STR("a%20b+c%2b%"), true), "a b c+%");

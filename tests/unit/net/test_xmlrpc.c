@@ -20,43 +20,34 @@ struct bench {
     struct rpc_server *server;
 };
 
-static enum rc on_echo(void *ctx, struct arena *a, const struct value *params,
+static enum rc on_echo(void *ctx UNUSED, struct arena *a, const struct value *params,
                        struct value **result, struct err *err)
 {
-    (void)ctx;
     if (value_len(params) != 1)
         return err_set(err, RC_INPUT, "echo takes 1 parameter, %zu came", value_len(params));
     *result = value_copy(a, value_at(params, 0));
     return RC_OK;
 }
 
-static enum rc on_count(void *ctx, struct arena *a, const struct value *params,
-                        struct value **result, struct err *err)
+static enum rc on_count(void *ctx, struct arena *a, const struct value *params UNUSED,
+                        struct value **result, struct err *err UNUSED)
 {
-    (void)params;
-    (void)err;
     *result = value_int(a, ++*(int *)ctx);
     return RC_OK;
 }
 
-static enum rc on_nothing(void *ctx, struct arena *a, const struct value *params,
-                          struct value **result, struct err *err)
+static enum rc on_nothing(void *ctx UNUSED, struct arena *a, const struct value *params UNUSED,
+                          struct value **result, struct err *err UNUSED)
 {
-    (void)ctx;
-    (void)params;
-    (void)err;
     *result = value_null(a);
     return RC_OK;
 }
 
-static enum rc on_deep(void *ctx, struct arena *a, const struct value *params,
-                       struct value **result, struct err *err)
+static enum rc on_deep(void *ctx UNUSED, struct arena *a, const struct value *params UNUSED,
+                       struct value **result, struct err *err UNUSED)
 {
     struct value *v = value_list(a);
 
-    (void)ctx;
-    (void)params;
-    (void)err;
     for (int i = 0; i < 100; i++) {
         struct value *outer = value_list(a);
 
@@ -67,13 +58,10 @@ static enum rc on_deep(void *ctx, struct arena *a, const struct value *params,
     return RC_OK;
 }
 
-static enum rc on_refuse(void *ctx, struct arena *a, const struct value *params,
-                         struct value **result, struct err *err)
+static enum rc on_refuse(void *ctx UNUSED, struct arena *a UNUSED,
+                         const struct value *params UNUSED, struct value **result UNUSED,
+                         struct err *err)
 {
-    (void)ctx;
-    (void)a;
-    (void)params;
-    (void)result;
     return err_set(err, RC_DENIED, "not <you> \xF0\x9F\x98\x80");
 }
 
@@ -108,9 +96,8 @@ static int teardown(void **state)
     return 0;
 }
 
-static int init(void **state)
+static int init(void **state UNUSED)
 {
-    (void)state;
     rpc_init();
     return 0;
 }

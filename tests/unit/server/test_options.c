@@ -29,13 +29,12 @@ static void refused(const char *flag, const char *value, const char *says)
     assert_int_equal(err.rc, RC_INPUT);
 }
 
-static void test_options__defaults_are_in_range(void **state)
+static void test_options__defaults_are_in_range(void **state UNUSED)
 {
     const char *argv[] = {NULL};
     struct err err = ERR_INIT;
     struct options *o = load(argv, &err);
 
-    (void)state;
     assert_non_null(o);
     assert_str(o->listen, "127.0.0.1:8080");
     assert_true(str_is_null(o->memcached));
@@ -46,7 +45,7 @@ static void test_options__defaults_are_in_range(void **state)
     options_free(&o);
 }
 
-static void test_options__flags_beat_environment_beats_file(void **state)
+static void test_options__flags_beat_environment_beats_file(void **state UNUSED)
 {
     char path[] = "/tmp/feedmill-options-XXXXXX";
     int fd = mkstemp(path);
@@ -57,7 +56,6 @@ static void test_options__flags_beat_environment_beats_file(void **state)
     struct err err = ERR_INIT;
     struct options *o;
 
-    (void)state;
     assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
     close(fd);
     setenv("FEEDMILL_LEVEL2_PERIOD", "3m", 1);
@@ -92,13 +90,12 @@ static struct options *load_text(const char *text, size_t len, struct err *err)
     return o;
 }
 
-static void test_options__long_lines_of_the_file(void **state)
+static void test_options__long_lines_of_the_file(void **state UNUSED)
 {
     char text[3000] = "base-url = http://", *end = text + strlen(text);
     struct err err = ERR_INIT;
     struct options *o;
 
-    (void)state;
     memset(end, 'x', 2500);
     strcpy(end + 2500, "\nreaders = 3\n");
     o = load_text(text, strlen(text), &err);
@@ -109,7 +106,7 @@ static void test_options__long_lines_of_the_file(void **state)
     options_free(&o);
 }
 
-static void test_options__what_a_file_may_hold(void **state)
+static void test_options__what_a_file_may_hold(void **state UNUSED)
 {
     static const char text[] =
         "\xEF\xBB\xBF; one comment\n  # another\r\n\nreaders=3\r\n\tdb : a=b.db ; why\n"
@@ -117,7 +114,6 @@ static void test_options__what_a_file_may_hold(void **state)
     struct err err = ERR_INIT;
     struct options *o = load_text(text, sizeof text - 1, &err);
 
-    (void)state;
     if (o == NULL)
         fail_msg("%s", err.text);
     assert_int_equal(o->readers, 3);
@@ -127,7 +123,7 @@ static void test_options__what_a_file_may_hold(void **state)
     options_free(&o);
 }
 
-static void test_options__bad_lines_are_named(void **state)
+static void test_options__bad_lines_are_named(void **state UNUSED)
 {
     static const struct {
         const char *text, *why;
@@ -138,7 +134,6 @@ static void test_options__bad_lines_are_named(void **state)
                 {"config = other\n", "line 1: unknown option config"},
                 {"\nreaders = many\n", "line 2: option readers"}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct err err = ERR_INIT;
 
@@ -148,9 +143,8 @@ static void test_options__bad_lines_are_named(void **state)
     }
 }
 
-static void test_options__bad_values_are_named(void **state)
+static void test_options__bad_values_are_named(void **state UNUSED)
 {
-    (void)state;
     refused("--frob", "1", "--frob");
     refused("frob", NULL, "\"frob\" is not an option");
     refused("--listen", NULL, "needs a value");
@@ -165,14 +159,13 @@ static void test_options__bad_values_are_named(void **state)
     refused("--config", "/nonexistent/file", "/nonexistent/file");
 }
 
-static void test_options__times_and_sizes_have_units(void **state)
+static void test_options__times_and_sizes_have_units(void **state UNUSED)
 {
     const char *argv[] = {"--fetch-timeout", "2m", "--level0-period",        "1w",
                           "--cache-size",    "2G", "--push-first-retry=250", NULL};
     struct err err = ERR_INIT;
     struct options *o = load(argv, &err);
 
-    (void)state;
     assert_non_null(o);
     assert_int_equal(o->fetch_timeout, 120000);
     assert_int_equal(o->level0_period, 7 * 86400);
@@ -181,13 +174,12 @@ static void test_options__times_and_sizes_have_units(void **state)
     options_free(&o);
 }
 
-static void test_options__a_reload_knows_what_it_cannot_change(void **state)
+static void test_options__a_reload_knows_what_it_cannot_change(void **state UNUSED)
 {
     const char *one[] = {NULL}, *two[] = {"--level1-period", "1h", NULL},
                *three[] = {"--readers", "9", NULL};
     struct options *a = load(one, NULL), *b = load(two, NULL), *c = load(three, NULL);
 
-    (void)state;
     assert_null(options_changed_fixed(a, b));
     assert_string_equal(options_changed_fixed(a, c), "readers");
     options_free(&a);
@@ -211,7 +203,7 @@ static void check(const char *flag, const char *value, const char *says)
     options_free(&o);
 }
 
-static void test_options__the_base_url_is_an_address(void **state)
+static void test_options__the_base_url_is_an_address(void **state UNUSED)
 {
     static const char *const good[] = {"", "https://Feeds.example:8443",
                                        "http://feeds.example/mill/", "http://[::1]:80",
@@ -228,7 +220,6 @@ static void test_options__the_base_url_is_an_address(void **state)
                                       "http://feeds.example:99999/",
                                       " http://feeds.example"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(good); i++)
         check("--base-url", good[i], NULL);
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
@@ -236,7 +227,7 @@ static void test_options__the_base_url_is_an_address(void **state)
     check("--base-url", "http://u:secret@feeds.example", "\"http://feeds.example\" is not");
 }
 
-static void test_options__a_page_is_named_by_its_origin(void **state)
+static void test_options__a_page_is_named_by_its_origin(void **state UNUSED)
 {
     static const char *const good[] = {"",
                                        "*",
@@ -258,7 +249,6 @@ static void test_options__a_page_is_named_by_its_origin(void **state)
                                       "https://*.example",
                                       "https://app.example:x"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(good); i++)
         check("--cors-origin", good[i], NULL);
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)

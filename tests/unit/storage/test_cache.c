@@ -35,12 +35,11 @@ static bool has(struct cache *c, const char *key)
     return hit;
 }
 
-static void test_cache__hit_and_miss(void **state)
+static void test_cache__hit_and_miss(void **state UNUSED)
 {
     struct cache *c = cache_new(1 << 20);
     struct cached_doc d;
 
-    (void)state;
     put(c, "k1", "meta", "body", true);
     put(c, "", "", "no key", false);
     assert_false(has(c, "k2"));
@@ -58,12 +57,11 @@ static void test_cache__hit_and_miss(void **state)
     assert_int_equal(0, stats_get(STAT_cache_bytes));
 }
 
-static void test_cache__replaces(void **state)
+static void test_cache__replaces(void **state UNUSED)
 {
     struct cache *c = cache_new(1 << 20);
     struct cached_doc d;
 
-    (void)state;
     put(c, "k", "m1", "old", true);
     put(c, "k", "m2", "new", false);
     assert_true(cache_find(c, STR("k"), &d));
@@ -75,12 +73,11 @@ static void test_cache__replaces(void **state)
 }
 
 /* A document outlives its place in the cache while somebody holds it. */
-static void test_cache__references_outlive(void **state)
+static void test_cache__references_outlive(void **state UNUSED)
 {
     struct cache *c = cache_new(1 << 20);
     struct cached_doc d;
 
-    (void)state;
     put(c, "k", "m", "body", false);
     assert_true(cache_find(c, STR("k"), &d));
     cache_free(&c);
@@ -90,14 +87,13 @@ static void test_cache__references_outlive(void **state)
 }
 
 /* Bounded in bytes; what was used stays, what nobody asked for goes. */
-static void test_cache__bound_and_order(void **state)
+static void test_cache__bound_and_order(void **state UNUSED)
 {
     enum { SHARES = 8, DOC = 1000, N = 2000 };
     struct cache *c = cache_new((size_t)SHARES * 16 * (DOC + 300));
     char *body = mem_zalloc(DOC + 1), key[32];
     int i, left = 0;
 
-    (void)state;
     for (i = 0; i < DOC; i++)
         body[i] = 'b';
     put(c, "kept", "", body, false);
@@ -118,12 +114,11 @@ static void test_cache__bound_and_order(void **state)
     cache_free(&c);
 }
 
-static void test_cache__too_large_or_none(void **state)
+static void test_cache__too_large_or_none(void **state UNUSED)
 {
     struct cache *c = cache_new(8 * 1000);
     char body[1200] = {0};
 
-    (void)state;
     memset(body, 'b', sizeof body - 1);
     put(c, "k", "", body, false);
     assert_false(has(c, "k"));
@@ -153,13 +148,12 @@ static void *hammer(void *arg)
     return NULL;
 }
 
-static void test_cache__many_threads(void **state)
+static void test_cache__many_threads(void **state UNUSED)
 {
     struct cache *c = cache_new(8 * 2000);
     pthread_t t[3];
     int i;
 
-    (void)state;
     for (i = 0; i < 3; i++)
         assert_int_equal(0, pthread_create(&t[i], NULL, hammer, c));
     for (i = 0; i < 3; i++)

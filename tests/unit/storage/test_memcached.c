@@ -98,14 +98,13 @@ static void put(struct far_cache *m, const char *key, struct str meta, struct st
     blob_unref(&d.gzip);
 }
 
-static void test_memcached__round_trip(void **state)
+static void test_memcached__round_trip(void **state UNUSED)
 {
     int port;
     pid_t pid = start_server(&port);
     struct far_cache *m = open_far(port, LOG_ID), *other = open_far(port, STR("another log"));
     struct cached_doc d;
 
-    (void)state;
     assert_false(far_find(m, STR("k"), &d));
     put(m, "k", STR("the\0meta"), STR("the body"), true);
     assert_true(far_find(m, STR("k"), &d));
@@ -124,7 +123,7 @@ static void test_memcached__round_trip(void **state)
     stop_server(pid);
 }
 
-static void test_memcached__large_documents_stay_home(void **state)
+static void test_memcached__large_documents_stay_home(void **state UNUSED)
 {
     int port;
     pid_t pid = start_server(&port);
@@ -133,7 +132,6 @@ static void test_memcached__large_documents_stay_home(void **state)
     struct cached_doc d;
     int64_t errors = stats_get(STAT_memcached_error_total);
 
-    (void)state;
     memset(large, 'x', MEMCACHED_VALUE_MAX);
     put(m, "large", STR(""), str_of(large, MEMCACHED_VALUE_MAX), false);
     assert_false(far_find(m, STR("large"), &d));
@@ -148,7 +146,7 @@ static void test_memcached__large_documents_stay_home(void **state)
 }
 
 /* What is damaged or not ours is a miss: a raw client overwrites every value it finds. */
-static void test_memcached__damage_is_a_miss(void **state)
+static void test_memcached__damage_is_a_miss(void **state UNUSED)
 {
     int port, fd, i;
     pid_t pid = start_server(&port);
@@ -162,7 +160,6 @@ static void test_memcached__damage_is_a_miss(void **state)
     static const char *const ends[] = {"append %s 0 0 1\r\nx\r\n", "prepend %s 0 0 1\r\nx\r\n",
                                        "set %s 0 0 0\r\n\r\n"};
 
-    (void)state;
     digest_sha256(STR("6f0e6d0a-0000-4000-8000-000000000000\nk"), hash);
     digest_hex(hash, sizeof hash, key + 3);
     fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -182,7 +179,7 @@ static void test_memcached__damage_is_a_miss(void **state)
 }
 
 /* Killed midway: misses, soon without asking; another one in its place is found again later. */
-static void test_memcached__server_goes(void **state)
+static void test_memcached__server_goes(void **state UNUSED)
 {
     int port, i;
     pid_t pid = start_server(&port);
@@ -190,7 +187,6 @@ static void test_memcached__server_goes(void **state)
     struct cached_doc d;
     int64_t errors;
 
-    (void)state;
     put(m, "k", STR("meta"), STR("body"), false);
     stop_server(pid);
     errors = stats_get(STAT_memcached_error_total);
@@ -203,14 +199,13 @@ static void test_memcached__server_goes(void **state)
 }
 
 /* Accepts and never answers: each of the two calls that are made costs the time-out, no more. */
-static void test_memcached__server_hangs(void **state)
+static void test_memcached__server_hangs(void **state UNUSED)
 {
     int fd, port = free_port(&fd), i;
     struct far_cache *m = open_far_ms(port, LOG_ID, 500);
     struct cached_doc d;
     int64_t start = clock_mono_ms();
 
-    (void)state;
     for (i = 0; i < 100; i++)
         assert_false(far_find(m, STR("k"), &d));
     assert_true(clock_mono_ms() - start < 20000); /* not 100 time-outs */
@@ -251,14 +246,13 @@ static void test_memcached__beside_the_store(void **state)
     stop_server(pid);
 }
 
-static void test_memcached__breaker(void **state)
+static void test_memcached__breaker(void **state UNUSED)
 {
     static const int64_t pauses[] = {2000, 4000, 8000, 16000, 30000, 30000};
     struct breaker b = {0};
     int64_t now = 100;
     size_t i;
 
-    (void)state;
     assert_true(breaker_allows(&b, now));
     breaker_note(&b, false, now);
     breaker_note(&b, true, now);
@@ -278,7 +272,7 @@ static void test_memcached__breaker(void **state)
     assert_true(breaker_allows(&b, now + 2000));
 }
 
-static void test_memcached__address(void **state)
+static void test_memcached__address(void **state UNUSED)
 {
     static const char *const bad[] = {"",       "host",       "host:", ":11211",
                                       "host:0", "host:65536", "host:x"};
@@ -286,7 +280,6 @@ static void test_memcached__address(void **state)
     struct err err = ERR_INIT;
     size_t i;
 
-    (void)state;
     for (i = 0; i < ARRAY_LEN(bad); i++)
         assert_int_equal(RC_INPUT, far_open(str_from(bad[i]), LOG_ID, MEMCACHED_MS, &m, &err));
     assert_null(m);

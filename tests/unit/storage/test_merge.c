@@ -32,50 +32,45 @@ static const struct merge_key run_a[] = {{30, 5, 0}, {20, 9, 0}, {20, 2, 0}};
 static const struct merge_key run_b[] = {{25, 1, 0}, {20, 4, 0}};
 
 /* REST-16, REST-12: entry date first, then arrival */
-static void test_merge__newest_first_then_arrival(void **state)
+static void test_merge__newest_first_then_arrival(void **state UNUSED)
 {
     const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, true}};
 
-    (void)state;
     expect(runs, 2, ALL, (int64_t[]){5, 1, 9, 4, 2}, 5);
 }
 
-static void test_merge__skip_and_len(void **state)
+static void test_merge__skip_and_len(void **state UNUSED)
 {
     const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, true}};
 
-    (void)state;
     expect(runs, 2, (struct merge_range){0, INT64_MAX, 1, 2}, (int64_t[]){1, 9}, 2);
     expect(runs, 2, (struct merge_range){0, INT64_MAX, 7, 2}, NULL, 0);
     expect(runs, 2, (struct merge_range){0, INT64_MAX, 0, 0}, NULL, 0);
 }
 
-static void test_merge__range_is_exclusive(void **state)
+static void test_merge__range_is_exclusive(void **state UNUSED)
 {
     const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, true}};
 
-    (void)state;
     expect(runs, 2, (struct merge_range){2, 9, 0, 10}, (int64_t[]){5, 4}, 2);
 }
 
 /* REST-19: the same id in two feeds appears once, the newest */
-static void test_merge__doubles_by_iri(void **state)
+static void test_merge__doubles_by_iri(void **state UNUSED)
 {
     const struct merge_key x[] = {{30, 7, 42}, {10, 3, 43}};
     const struct merge_key y[] = {{20, 8, 42}, {5, 9, 0}, {4, 2, 0}};
     const struct merge_run runs[] = {{x, 2, true}, {y, 3, true}};
 
-    (void)state;
     expect(runs, 2, ALL, (int64_t[]){7, 3, 9, 2}, 4);
 }
 
-static void test_merge__no_runs(void **state)
+static void test_merge__no_runs(void **state UNUSED)
 {
-    (void)state;
     expect(NULL, 0, ALL, NULL, 0);
 }
 
-static void test_merge__end_of_an_incomplete_run(void **state)
+static void test_merge__end_of_an_incomplete_run(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, false}};
@@ -83,7 +78,6 @@ static void test_merge__end_of_an_incomplete_run(void **state)
     int64_t out[10];
     size_t n = 99;
 
-    (void)state;
     assert_true(merge_runs(runs, 2, &range, &a, out, &n)); /* the fourth is its last: enough */
     assert_int_equal(4, n);
     range.len = 5;
@@ -100,7 +94,7 @@ static int before(const void *x, const void *y)
 }
 
 /* Many runs against a sort of everything. */
-static void test_merge__same_as_sorting(void **state)
+static void test_merge__same_as_sorting(void **state UNUSED)
 {
     enum { RUNS = 40, PER = 25 };
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -111,7 +105,6 @@ static void test_merge__same_as_sorting(void **state)
     uint32_t x = 12345;
     size_t n, i, k;
 
-    (void)state;
     for (i = 0; i < RUNS; i++) {
         for (k = 0; k < PER; k++) {
             x = x * 1664525 + 1013904223;

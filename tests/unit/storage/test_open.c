@@ -261,11 +261,10 @@ static void test_open__streams_of_an_older_schema_are_read_again(void **state)
     assert_true(str_eqz(feed[1].etag, "y"));
 }
 
-static void test_open__no_such_directory(void **state)
+static void test_open__no_such_directory(void **state UNUSED)
 {
     struct err err = ERR_INIT;
 
-    (void)state;
     assert_int_equal(RC_IO, try_open("/nonexistent/dir/f.db", &err));
     assert_non_null(strstr(err.text, "/nonexistent/dir/f.db"));
 }

@@ -63,7 +63,7 @@ static int check_connection(struct db *db)
 static void write_everything(struct fixture *f)
 {
     int64_t id = add_feed(f, "http://a.example/", NULL),
-            other = add_feed(f, "http://b.example/", "fm-x:");
+            other UNUSED = add_feed(f, "http://b.example/", "fm-x:");
     struct entry_change c[] = {change(f, "1", "one", 1), change(f, "2", "two", 2)};
     struct entry_change edit = change(f, "1", "uno", 1);
     struct entry_change gone = {.kind = REV_DELETED, .uid = STR("2"), .doc = STR("")};
@@ -114,7 +114,6 @@ static void write_everything(struct fixture *f)
     o.check.url = STR("http://moved.example/");
     WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
     assert_int_equal(RC_OK, a.rc);
-    (void)other;
 }
 
 static void on_due(void *ctx UNUSED, int64_t feed_id UNUSED, int64_t next_fetch_at UNUSED,

@@ -210,10 +210,8 @@ static void test_storer__no_room(void **state)
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool at_gate;
 
-static void wait_at_gate(void *ctx, const struct commit_notice *notice)
+static void wait_at_gate(void *ctx UNUSED, const struct commit_notice *notice UNUSED)
 {
-    (void)ctx;
-    (void)notice;
     atomic_store(&at_gate, true);
     pthread_mutex_lock(&gate);
     pthread_mutex_unlock(&gate);
@@ -439,13 +437,11 @@ static void test_storer__log_is_emptied_behind_busy_readers(void **state)
 
 static int pipe_to_parent;
 
-static void tell_parent(void *ctx, enum rc rc, const struct store_result *res,
-                        const struct err *err)
+static void tell_parent(void *ctx UNUSED, enum rc rc, const struct store_result *res,
+                        const struct err *err UNUSED)
 {
     int64_t line[2] = {res->id, res->last_seq};
 
-    (void)ctx;
-    (void)err;
     if (rc != RC_OK || write(pipe_to_parent, line, sizeof line) != sizeof line)
         _exit(3);
 }

@@ -9,11 +9,10 @@
 #include "base/clock.h"
 #include "storage/txn.h"
 
-static void test_txn__folds(void **state)
+static void test_txn__folds(void **state UNUSED)
 {
     struct txn t = {0};
 
-    (void)state;
     txn_feed(&t, 7)->is_new = true;
     txn_feed(&t, 3)->first_seq = 20;
     txn_feed(&t, 7)->first_seq = 10;
@@ -38,13 +37,12 @@ static void test_txn__folds(void **state)
     txn_release(&t);
 }
 
-static void test_txn__undoes(void **state)
+static void test_txn__undoes(void **state UNUSED)
 {
     struct txn t = {.last_seq = 5, .version = 8};
     struct directory_key k = {.feed_id = 1};
     struct txn_mark mark;
 
-    (void)state;
     clock_fake_us(8); /* it has not moved since: versions rise all the same */
     txn_feed(&t, 1);
     mark = txn_mark(&t);
@@ -68,11 +66,10 @@ static void test_txn__undoes(void **state)
 }
 
 /* D14 */
-static void test_txn__times_rise_strictly(void **state)
+static void test_txn__times_rise_strictly(void **state UNUSED)
 {
     struct txn t = {.last_at_us = 5000};
 
-    (void)state;
     clock_fake_us(4000);
     assert_int_equal(5001, txn_next_at_us(&t));
     assert_int_equal(5002, txn_next_at_us(&t));
