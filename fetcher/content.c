@@ -14,7 +14,6 @@
 #include "base/stats.h"
 #include "feed/text/json.h"
 #include "feed/lists/metadata.h"
-#include "fetcher/fetch_loop.h"
 #include "fetcher/reading.h"
 #include "net/url.h"
 
@@ -66,84 +65,14 @@ static struct str url_of(struct arena *a, const struct content *c)
     return parts.url;
 }
 
-struct look_up {
-    struct fetcher *f;
-    struct arena arena;
-    size_t n;
-    int64_t *ids;
-    struct str *hosts; /* empty: the feed was removed, or is not known yet */
-};
-
-static void free_look_up(struct look_up *look)
+struct str content_host(struct arena *a, int64_t feed_id, struct str feed_url, struct reader *r)
 {
-    arena_release(&look->arena);
-    mem_free(look);
-}
-
-/* Loop. */
-static void on_looked_up(void *ctx)
-{
-    struct look_up *look = ctx;
-    struct fetcher *f = look->f;
-
-    for (size_t i = 0; i < look->n && !f->stopping && f->with_contents; i++)
-        if (look->hosts[i].len > 0)
-            work_queue_want_content(f->queue, look->ids[i], look->hosts[i], clock_mono_ms());
-    free_look_up(look);
-    fetch_loop_one_less(f);
-    fetch_loop_pump(f);
-}
-
-/* Returns the host of the feed's next content, or the feed's own host. */
-static struct str host_of(struct look_up *look, int64_t feed_id, struct reader *r)
-{
-    struct arena *a = &look->arena;
-    struct str feed_url = store_feed_url(look->f->store, feed_id, a), url = STR_NULL;
+    struct str url = STR_NULL;
     struct content c;
 
-    if (str_is_null(feed_url))
-        return STR("");
     if (r != NULL && read_pending(a, feed_id, feed_url, r, &c, NULL) == RC_OK)
         url = url_of(a, &c);
     return url_authority(a, str_is_null(url) ? feed_url : url);
-}
-
-/* On a reader's thread. */
-static void look_up(void *ctx, struct reader *r)
-{
-    struct look_up *look = ctx;
-
-    for (size_t i = 0; i < look->n; i++)
-        look->hosts[i] = host_of(look, look->ids[i], r);
-    loop_post(look->f->loop, on_looked_up, look);
-}
-
-/* Runs on the loop. If there was no reader, the feeds' own hosts are used instead of those of the
- * contents. A job that needs another host then waits for that one. */
-static void on_wanted(void *ctx)
-{
-    struct look_up *look = ctx;
-    struct fetcher *f = look->f;
-
-    if (f->stopping || !f->with_contents) {
-        free_look_up(look);
-        return;
-    }
-    fetch_loop_one_more(f);
-    if (store_read(f->store, look_up, look) != RC_OK)
-        look_up(look, NULL);
-}
-
-void content_want(struct fetcher *f, const int64_t *feed_ids, size_t n)
-{
-    struct look_up *look = NEW(struct look_up);
-
-    look->f = f;
-    look->n = n;
-    look->ids = ARENA_ARRAY(&look->arena, int64_t, n + 1);
-    memcpy(look->ids, feed_ids, n * sizeof *feed_ids);
-    look->hosts = ARENA_ARRAY(&look->arena, struct str, n + 1);
-    loop_post(f->loop, on_wanted, look);
 }
 
 /* ---- what is asked --------------------------------------------------------------------------- */

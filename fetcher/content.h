@@ -1,9 +1,9 @@
-/* fetcher/content.h - the call by which the sweeper of contents starts the source "content"
- * (content.c). */
+/* fetcher/content.h - where the source "content" (content.c) asks. */
 #pragma once
 
-#include "fetcher/fetcher_priv.h"
+#include "base/arena.h"
+#include "storage/store.h"
 
-/* Contents of metadata records of these feeds are due. Queue the next content of each feed, at the
- * host that has the content. Any thread. */
-void content_want(struct fetcher *f, const int64_t *feed_ids, size_t n);
+/* The host of the next content of a feed, or the feed's own host when no content is pending, or `r`
+ * is NULL. In the arena. The reader's thread. */
+struct str content_host(struct arena *a, int64_t feed_id, struct str feed_url, struct reader *r);

@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "fetcher/content.h"
+#include "fetcher/content_due.h"
 #include "fetcher/delivery.h"
 #include "fetcher/fetch_loop.h"
 #include "fetcher/fetcher_priv.h"
@@ -61,7 +61,7 @@ static void post_wants(struct fetcher *f, const int64_t *ids, size_t n, enum fet
     loop_post(f->loop, on_want, msg);
 }
 
-void fetcher_want(struct fetcher *f, int64_t feed_id, enum fetch_reason reason)
+static void want(struct fetcher *f, int64_t feed_id, enum fetch_reason reason)
 {
     post_wants(f, &feed_id, 1, reason);
 }
@@ -194,7 +194,7 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
                     feed->merged_into != 0 || feed->is_pinged ? TIME_UNKNOWN : feed->next_fetch_at);
         sweeper_put(f->contents, feed->feed_id, feed->content_at);
         if (feed->is_pinged)
-            fetcher_want(f, feed->feed_id, REASON_PING);
+            want(f, feed->feed_id, REASON_PING);
     }
     upstream_subs_notice(f->upstreams, notice);
 }
@@ -388,7 +388,7 @@ static void on_loaded(void *ctx, int64_t feed_id, int64_t next_fetch_at, enum fe
     struct fetcher *f = ctx;
 
     if (reason == REASON_PING)
-        fetcher_want(f, feed_id, REASON_PING);
+        want(f, feed_id, REASON_PING);
     else
         sweeper_put_if_absent(f->sweeper, feed_id, next_fetch_at);
 }

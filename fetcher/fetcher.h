@@ -54,9 +54,6 @@ void fetcher_stop(struct fetcher *f, int64_t ms);
 /* Free it. Call it after store_close(), because the store's last commit notices still come here. */
 void fetcher_free(struct fetcher **fp);
 
-/* Ask for a fetch of a feed soon. */
-void fetcher_want(struct fetcher *f, int64_t feed_id, enum fetch_reason reason);
-
 /* Ask for a fetch, and learn when it has been committed. It may be a fetch that starts now or one
  * that is in flight. `done` runs once, on a thread of the fetcher or of the storer. It must be
  * quick, and should only post a message to another thread. */

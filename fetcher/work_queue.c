@@ -418,8 +418,3 @@ size_t work_queue_queued(const struct work_queue *q)
 {
     return q->n_queued;
 }
-
-size_t work_queue_running(const struct work_queue *q)
-{
-    return q->n_running;
-}

@@ -123,4 +123,3 @@ void work_queue_cool(struct work_queue *q, struct slot *slot, int64_t wait_ms, i
 struct slot *work_queue_next(struct work_queue *q, void **it);
 
 size_t work_queue_queued(const struct work_queue *q);
-size_t work_queue_running(const struct work_queue *q);

@@ -130,13 +130,3 @@ bool buckets_take(struct buckets *b, const struct sockaddr *source, int rate, in
     pthread_mutex_unlock(&b->lock);
     return ok;
 }
-
-size_t buckets_count(struct buckets *b)
-{
-    size_t n;
-
-    pthread_mutex_lock(&b->lock);
-    n = map_count(&b->sources);
-    pthread_mutex_unlock(&b->lock);
-    return n;
-}

@@ -23,6 +23,3 @@ bool buckets_take(struct buckets *b, const struct sockaddr *source, int rate, in
 
 /* The bytes by which a source is distinguished from others; borrowed from it. */
 struct str buckets_source(const struct sockaddr *source);
-
-/* The number of sources in the table, for tests and limits. */
-size_t buckets_count(struct buckets *b);

@@ -15,6 +15,26 @@
 #define NAMESPACES_MAX 256
 #define LANGUAGE_MAX 100 /* it is repeated in every object; real ones are shorter */
 
+/* "en_us" is meant as "en-us". */
+static struct str language_tag(struct arena *a, struct str lang)
+{
+    char *p;
+
+    if (str_chr(lang, '_') < 0)
+        return lang;
+    p = str_z(a, lang);
+    for (size_t i = 0; i < lang.len; i++)
+        if (p[i] == '_')
+            p[i] = '-';
+    return str_of(p, lang.len);
+}
+
+/* Set the language of the whole feed. */
+static void set_language(struct builder *b, struct str lang)
+{
+    value_set_textz(b->a, b->doc->feed, "language", language_tag(b->a, lang));
+}
+
 void builder_init(struct builder *b, struct arena *a, const struct parse_input *in,
                   struct feed_doc *doc)
 {
@@ -36,7 +56,7 @@ void builder_init(struct builder *b, struct arena *a, const struct parse_input *
     b->base = str_is_null(b->base) ? STR("") : str_dup(a, str_trim(b->base));
     if (in->content_language.len > 0) {
         b->lang = str_dup(a, str_trim(in->content_language));
-        builder_set_language(b, b->lang);
+        set_language(b, b->lang);
     }
 }
 
@@ -47,25 +67,6 @@ void builder_release(struct builder *b)
     buf_release(&b->head_ext);
     buf_release(&b->tombstone_ext);
     mem_free(b->entries);
-}
-
-/* "en_us" is meant as "en-us". */
-static struct str language_tag(struct arena *a, struct str lang)
-{
-    char *p;
-
-    if (str_chr(lang, '_') < 0)
-        return lang;
-    p = str_z(a, lang);
-    for (size_t i = 0; i < lang.len; i++)
-        if (p[i] == '_')
-            p[i] = '-';
-    return str_of(p, lang.len);
-}
-
-void builder_set_language(struct builder *b, struct str lang)
-{
-    value_set_textz(b->a, b->doc->feed, "language", language_tag(b->a, lang));
 }
 
 /* ---------------------------------------------------------------- attributes */
@@ -308,7 +309,7 @@ void builder_start(struct builder *b, const struct name *name, const struct attr
         if (!str_is_null(s)) {
             b->lang = s.len == 0 || s.len > LANGUAGE_MAX ? STR_NULL : str_dup(b->a, s);
             if (!str_is_null(b->lang) && b->depth == 1)
-                builder_set_language(b, b->lang);
+                set_language(b, b->lang);
         }
     }
     if (b->in_content) {

@@ -160,9 +160,6 @@ void builder_init(struct builder *b, struct arena *a, const struct parse_input *
                   struct feed_doc *doc);
 void builder_release(struct builder *b);
 
-/* Set the language of the whole feed. A '_' in `lang` is read as '-'. */
-void builder_set_language(struct builder *b, struct str lang);
-
 /* Start an element. `decls`: the namespaces that are declared on this element. */
 void builder_start(struct builder *b, const struct name *name, const struct attrs *at,
                    const struct ns_decl *decls, size_t n_decls);

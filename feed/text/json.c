@@ -120,20 +120,8 @@ static void write_real(struct buf *out, double d)
         buf_puts(out, ".0");
 }
 
-/* Write a line break and two spaces per level; nothing when indent < 0. */
-static void new_line(struct buf *out, int indent)
+void json_write(struct buf *out, const struct value *v)
 {
-    if (indent < 0)
-        return;
-    buf_putc(out, '\n');
-    for (int i = 0; i < indent; i++)
-        buf_append(out, "  ", 2);
-}
-
-static void write_value(struct buf *out, const struct value *v, int indent)
-{
-    int inner = indent < 0 ? -1 : indent + 1;
-
     switch (v->kind) {
     case VAL_NULL:
         buf_append(out, "null", 4);
@@ -155,11 +143,8 @@ static void write_value(struct buf *out, const struct value *v, int indent)
         for (uint32_t i = 0; i < v->len; i++) {
             if (i > 0)
                 buf_putc(out, ',');
-            new_line(out, inner);
-            write_value(out, v->items[i], inner);
+            json_write(out, v->items[i]);
         }
-        if (v->len > 0)
-            new_line(out, indent);
         buf_putc(out, ']');
         break;
     case VAL_DICT:
@@ -167,27 +152,13 @@ static void write_value(struct buf *out, const struct value *v, int indent)
         for (uint32_t i = 0; i < v->len; i++) {
             if (i > 0)
                 buf_putc(out, ',');
-            new_line(out, inner);
             json_write_text(out, v->members[i].key);
-            buf_puts(out, indent < 0 ? ":" : ": ");
-            write_value(out, v->members[i].val, inner);
+            buf_putc(out, ':');
+            json_write(out, v->members[i].val);
         }
-        if (v->len > 0)
-            new_line(out, indent);
         buf_putc(out, '}');
         break;
     }
-}
-
-void json_write(struct buf *out, const struct value *v)
-{
-    write_value(out, v, -1);
-}
-
-void json_write_pretty(struct buf *out, const struct value *v)
-{
-    write_value(out, v, 0);
-    buf_putc(out, '\n');
 }
 
 /* Copy a text of jansson; U+0000 becomes U+FFFD. */

@@ -12,8 +12,7 @@
 #include "model/value.h"
 
 void json_write(struct buf *out, const struct value *v);
-void json_write_text(struct buf *out, struct str s);            /* with quotes around it */
-void json_write_pretty(struct buf *out, const struct value *v); /* two spaces, for people */
+void json_write_text(struct buf *out, struct str s); /* with its quotes */
 
 /* Parse one JSON text. RC_INPUT: the error has position and reason. RC_LIMIT: more than
  * LIMIT_JSON_DEPTH levels or LIMIT_JSON_VALUES values. Integers that fit become VAL_INT, all other

@@ -58,14 +58,14 @@ static void test_buckets__sources_are_apart(void **state UNUSED)
 static void test_buckets__table_is_bounded(void **state UNUSED)
 {
     struct buckets *b = buckets_new();
-    int refused = 0;
+    int taken = 0;
 
     for (uint32_t i = 0; i < 20000; i++)
-        refused += !take4(b, i, 0);
-    assert_true(refused > 0); /* newcomers share what is left */
-    assert_in_range(buckets_count(b), 1, 4096);
-    assert_true(take4(b, 77777, 60000)); /* those that are full again made room */
-    assert_in_range(buckets_count(b), 1, 4096);
+        taken += take4(b, i, 0);
+    assert_in_range(taken, 4096, 4096 + 20); /* newcomers share one burst */
+    for (uint32_t i = 20000; i < 40000; i++) /* those that are full again made room */
+        taken += take4(b, i, 60000);
+    assert_in_range(taken, 2 * 4096, 2 * (4096 + 20));
     buckets_free(&b);
 }
 

@@ -73,20 +73,6 @@ static void test_json__writes_values_in_order(void **state UNUSED)
     arena_release(&a);
 }
 
-static void test_json__indents_for_people(void **state UNUSED)
-{
-    struct arena a = ARENA_INIT;
-    struct buf b = BUF_INIT(BUF_ANY);
-    struct value *d = value_dict(&a);
-
-    value_push(&a, value_list_at(&a, d, STR("l")), value_int(&a, 1));
-    value_setz(&a, d, "e", value_list(&a));
-    json_write_pretty(&b, d);
-    assert_string_equal(buf_view(&b).ptr, "{\n  \"l\": [\n    1\n  ],\n  \"e\": []\n}\n");
-    buf_release(&b);
-    arena_release(&a);
-}
-
 static void expect_same(const char *text)
 {
     struct arena a = ARENA_INIT;
@@ -193,7 +179,6 @@ int main(void)
         cmocka_unit_test(test_json__can_stand_in_a_page),
         cmocka_unit_test(test_json__finds_specials_at_every_offset),
         cmocka_unit_test(test_json__writes_values_in_order),
-        cmocka_unit_test(test_json__indents_for_people),
         cmocka_unit_test(test_json__reads_what_it_writes),
         cmocka_unit_test(test_json__large_numbers_become_real),
         cmocka_unit_test(test_json__last_of_equal_keys_counts),
