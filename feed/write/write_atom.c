@@ -355,33 +355,16 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
 
 void write_atom(struct buf *out, const struct out_doc *doc)
 {
-    const struct out_feed *feed = doc->merged || doc->n_feeds == 0 ? NULL : &doc->feeds[0];
-    struct arena head = ARENA_INIT, ids = ARENA_INIT;
-    struct map seen = MAP_INIT;
-    struct out_parts v;
+    static const struct out_xml_format atom = {
+        .begin = "<feed xmlns=\"" NS_ATOM "\"",
+        .has_lang = true,
+        .head = write_head,
+        .entry = write_entry,
+        .bare_entry = write_bare_entry,
+        .end = "</feed>\n",
+    };
 
-    out_parts_read(&head, feed == NULL ? NULL : feed->obj, feed == NULL ? STR("") : feed->ext,
-                   feed == NULL ? doc->self_url : feed->url, true, &v);
-    buf_puts(out, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"" NS_ATOM "\"");
-    xml_attr(out, "xml:lang", v.lang);
-    buf_str(out, kept_get(v.kept, KEPT_ITSELF, 0));
-    buf_puts(out, ">\n");
-    write_head(&head, out, doc, feed, &v);
-    out_tombstones_write(out, doc);
-    for (size_t i = 0; i < doc->n_entries && buf_ok(out); i++) {
-        struct arena a = ARENA_INIT;
-        const struct out_entry *e = &doc->entries[i];
-
-        if (e->kind == OUT_EMPTY || e->kind == OUT_METADATA)
-            write_bare_entry(&a, out, doc, e, v.lang);
-        else if (e->kind == OUT_ENTRY && out_entry_is_first(&ids, &seen, doc, e))
-            write_entry(&a, out, doc, e, v.lang);
-        arena_release(&a);
-    }
-    buf_puts(out, "</feed>\n");
-    map_release(&seen, NULL);
-    arena_release(&ids);
-    arena_release(&head);
+    out_document_write(out, doc, &atom);
 }
 
 void write_atom_entry(struct buf *out, const struct out_entry *e)

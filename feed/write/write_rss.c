@@ -210,7 +210,7 @@ static void write_body(struct arena *a, struct buf *out, const struct out_parts 
 }
 
 static void write_item(struct arena *a, struct buf *out, const struct out_doc *doc,
-                       const struct out_entry *e)
+                       const struct out_entry *e, struct str lang UNUSED)
 {
     const struct value *obj = out_entry_object(a, e);
     struct str iri = out_entry_id(a, e), title;
@@ -255,7 +255,8 @@ static void write_item(struct arena *a, struct buf *out, const struct out_doc *d
 }
 
 /* Write a deletion or a metadata record, which has no text except the title. */
-static void write_bare_item(struct arena *a, struct buf *out, const struct out_entry *e)
+static void write_bare_item(struct arena *a, struct buf *out, const struct out_doc *doc UNUSED,
+                            const struct out_entry *e, struct str lang UNUSED)
 {
     struct str title = STR("Deleted");
     struct out_parts v;
@@ -327,34 +328,14 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
 
 void write_rss(struct buf *out, const struct out_doc *doc)
 {
-    const struct out_feed *feed = doc->merged || doc->n_feeds == 0 ? NULL : &doc->feeds[0];
-    struct arena head = ARENA_INIT, ids = ARENA_INIT;
-    struct map seen = MAP_INIT;
-    struct out_parts v;
+    static const struct out_xml_format rss = {
+        .begin = "<rss version=\"2.0\" xmlns:atom=\"" NS_ATOM "\" xmlns:content=\"" NS_CONTENT
+                 "\" xmlns:dc=\"" NS_DC "\" xmlns:media=\"" NS_MEDIA "\">\n<channel",
+        .head = write_head,
+        .entry = write_item,
+        .bare_entry = write_bare_item,
+        .end = "</channel>\n</rss>\n",
+    };
 
-    out_parts_read(&head, feed == NULL ? NULL : feed->obj, feed == NULL ? STR("") : feed->ext,
-                   feed == NULL ? doc->self_url : feed->url, true, &v);
-    buf_puts(out, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
-                  "<rss version=\"2.0\" xmlns:atom=\"" NS_ATOM "\""
-                  " xmlns:content=\"" NS_CONTENT "\""
-                  " xmlns:dc=\"" NS_DC "\""
-                  " xmlns:media=\"" NS_MEDIA "\">\n<channel");
-    buf_str(out, kept_get(v.kept, KEPT_ITSELF, 0));
-    buf_puts(out, ">\n");
-    write_head(&head, out, doc, feed, &v);
-    out_tombstones_write(out, doc);
-    for (size_t i = 0; i < doc->n_entries && buf_ok(out); i++) {
-        struct arena a = ARENA_INIT;
-        const struct out_entry *e = &doc->entries[i];
-
-        if (e->kind == OUT_EMPTY || e->kind == OUT_METADATA)
-            write_bare_item(&a, out, e);
-        else if (e->kind == OUT_ENTRY && out_entry_is_first(&ids, &seen, doc, e))
-            write_item(&a, out, doc, e);
-        arena_release(&a);
-    }
-    buf_puts(out, "</channel>\n</rss>\n");
-    map_release(&seen, NULL);
-    arena_release(&ids);
-    arena_release(&head);
+    out_document_write(out, doc, &rss);
 }

@@ -128,6 +128,24 @@ void out_extra_write(struct buf *out, const struct out_parts *v, struct str ext,
 bool out_source_read(struct arena *a, const struct value *obj, struct str base,
                      struct out_feed *feed, struct out_parts *out);
 
+/* How a format of XML writes the parts of a document. `lang` is the language of the document. */
+struct out_xml_format {
+    const char *begin; /* after the XML declaration, up to the attributes of the head's element */
+    bool has_lang;     /* that element may have xml:lang */
+    void (*head)(struct arena *a, struct buf *out, const struct out_doc *doc,
+                 const struct out_feed *feed, const struct out_parts *v);
+    void (*entry)(struct arena *a, struct buf *out, const struct out_doc *doc,
+                  const struct out_entry *e, struct str lang);
+    /* OUT_EMPTY and OUT_METADATA */
+    void (*bare_entry)(struct arena *a, struct buf *out, const struct out_doc *doc,
+                       const struct out_entry *e, struct str lang);
+    const char *end;
+};
+
+/* Write a document in such a format. */
+void out_document_write(struct buf *out, const struct out_doc *doc,
+                        const struct out_xml_format *format);
+
 /* ---- parts of Atom that RSS takes over, with `atom:` in front of their names or not ---- */
 void atom_person(struct buf *out, const char *name, const struct part_person *p,
                  const struct kept *m, enum kept_on on);
