@@ -328,3 +328,23 @@ void expect_works(struct fixture *f)
     assert_true(str_eqz(r.body, "hello\n"));
     hang_up(&c);
 }
+
+struct client dial_and_hold(struct fixture *f, const char *after)
+{
+    struct client c = dial(f);
+    int n = noted(f, &f->n_held) + 1;
+
+    sayz(&c, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
+    sayz(&c, after);
+    assert_true(wait_for(f, &f->n_held, n));
+    return c;
+}
+
+void answer_held(void *ctx)
+{
+    struct fixture *f = ctx;
+    struct http_request *r = http_request_find(f->held_loop, f->held_serial);
+
+    if (r != NULL)
+        http_reply(r, 200, STR_NULL, blob_copy(STR("held")));
+}

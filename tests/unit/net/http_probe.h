@@ -56,6 +56,12 @@ struct client {
 /* `receive_room`: how many bytes the kernel buffers for it; 0: the usual number. */
 struct client dial_with(struct fixture *f, int receive_room);
 struct client dial(struct fixture *f);
+
+/* Dial, ask for /hold, send `after` as well, and wait until the request is held. */
+struct client dial_and_hold(struct fixture *f, const char *after);
+
+/* Answer the request that was held last. `ctx` is the fixture. On the loop. */
+void answer_held(void *ctx);
 void hang_up(struct client *c);
 
 /* Close the connection with a reset. */
