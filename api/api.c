@@ -4,7 +4,6 @@
 #include "api/http/auth.h"
 #include "api/http/buckets.h"
 #include "api/http/handlers.h"
-#include "api/http/paths.h"
 #include "api/http/reply.h"
 #include "api/hub/hub.h"
 #include "api/lists/list_thread.h"
@@ -13,6 +12,7 @@
 #include "api/views/documents.h"
 #include "api/views/log_wait.h"
 #include "base/mem.h"
+#include "model/paths.h"
 #include "net/http_fields.h"
 #include "net/url.h"
 

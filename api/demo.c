@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/http/paths.h"
 #include "api/http/reply.h"
 #include "api/http/task.h"
 #include "base/mem.h"
 #include "model/media_types.h"
+#include "model/paths.h"
 
 #define FILE_MAX (8 * 1024 * 1024)
 

@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "api/http/paths.h"
 #include "base/digest.h"
 #include "base/mem.h"
 #include "feed/text/fragment.h"
+#include "model/paths.h"
 #include "net/url.h"
 #include "server/cli.h"
 

@@ -3,13 +3,13 @@
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "api/http/paths.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "feed/text/json.h"
 #include "model/format.h"
 #include "model/media_types.h"
+#include "model/paths.h"
 #include "net/url.h"
 #include "server/cli.h"
 

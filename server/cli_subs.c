@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "api/http/paths.h"
 #include "base/map.h"
 #include "model/media_types.h"
+#include "model/paths.h"
 #include "net/url.h"
 #include "server/cli.h"
 

@@ -7,11 +7,11 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "api/http/paths.h"
 #include "net/url.h"
 #include "server/cli.h"
 
 #include "feed/text/json.h"
+#include "model/paths.h"
 
 #define WAIT_MS 120000
 #define POLL_S 50

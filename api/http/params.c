@@ -1,10 +1,10 @@
 /* api/http/params.c - the rules of docs/api.md about parameters. */
 #include "api/http/params.h"
 
-#include "api/http/paths.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "model/feed.h"
+#include "model/paths.h"
 #include "net/url.h"
 #include "storage/store.h"
 

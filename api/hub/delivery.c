@@ -2,10 +2,10 @@
  * but only what comes after the subscriber's position. */
 #include "api/hub/delivery.h"
 
-#include "api/http/paths.h"
 #include "api/hub/topic.h"
 #include "api/views/draw.h"
 #include "api/views/queries.h"
+#include "model/paths.h"
 #include "net/url.h"
 
 /* Split a topic's URL into our origin and a target. The URL began with our origin when it was

@@ -5,11 +5,11 @@
  * signature of a delivery decide who may call. The answer is sent when the result is on disk. */
 #include "api/http/buckets.h"
 #include "api/http/handlers.h"
-#include "api/http/paths.h"
 #include "api/http/reply.h"
 #include "api/http/ticket.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "model/paths.h"
 #include "net/decode.h"
 
 #define ANSWER_MS 30000

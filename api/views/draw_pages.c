@@ -4,9 +4,9 @@
 
 #include <inttypes.h>
 
-#include "api/http/paths.h"
 #include "api/views/feedset.h"
 #include "api/views/selflink.h"
+#include "model/paths.h"
 #include "net/url.h"
 
 /* Returns the URL of the entry document: "http://host/archive?url=...". It is made of the first

@@ -4,10 +4,10 @@
 
 #include <inttypes.h>
 
-#include "api/http/paths.h"
 #include "base/assert.h"
 #include "base/compiler.h"
 #include "base/digest.h"
+#include "model/paths.h"
 
 /* The namespace of object identifiers (RFC 9562), for names that only we make. */
 static const unsigned char ns_oid[16] = {0x6b, 0xa7, 0xb8, 0x12, 0x9d, 0xad, 0x11, 0xd1,

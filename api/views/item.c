@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 
-#include "api/http/paths.h"
 #include "api/http/reply.h"
 #include "api/http/task.h"
 #include "api/views/drawing.h"
@@ -12,6 +11,7 @@
 #include "api/views/forms.h"
 #include "feed/text/json.h"
 #include "model/media_types.h"
+#include "model/paths.h"
 #include "net/http_fields.h"
 
 #define FRESH "max-age=300"

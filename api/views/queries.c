@@ -1,8 +1,8 @@
 /* api/views/queries.c - see queries.h. */
 #include "api/views/queries.h"
 
-#include "api/http/paths.h"
 #include "base/buf.h"
+#include "model/paths.h"
 
 static const struct {
     const char *path; /* NULL: the form has no pages */

@@ -1,8 +1,8 @@
 /* api/views/query.c - see query.h. */
 #include "api/views/query.h"
 
-#include "api/http/paths.h"
 #include "api/views/selflink.h"
+#include "model/paths.h"
 
 #define FIELD_MAX 8192 /* some clients fail when a field is longer */
 

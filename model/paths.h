@@ -1,4 +1,4 @@
-/* api/http/paths.h - the paths of our own URLs, for routes, topics and links. */
+/* model/paths.h - the paths of our own URLs, for routes, topics and links. */
 #pragma once
 
 #define PATH_FEED "/feed"
