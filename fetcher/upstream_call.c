@@ -6,11 +6,11 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/stats.h"
+#include "fetcher/upstream_rules.h"
 #include "model/media_types.h"
 #include "net/url.h"
 
 #define HOPS_MAX 5
-#define SAID_MOST 100 /* bytes of a refusal's body that are shown */
 
 struct upstream_call {
     struct arena *arena; /* this struct is in it */
@@ -78,16 +78,6 @@ static bool is_sent_on(struct upstream_call *call, const struct http_answer *ans
     call->url = parts.url;
     post(call);
     return true;
-}
-
-struct str upstream_said(struct str text, struct str token, struct str secret)
-{
-    struct str said = str_slice(str_trim(text), 0, SAID_MOST);
-
-    if (str_find(text, token) >= 0 || (secret.len > 0 && str_find(text, secret) >= 0))
-        return STR("");
-    said.len = str_utf8_valid(said);
-    return said;
 }
 
 static struct str refusal(struct arena *a, const struct upstream_request *req,

@@ -23,10 +23,6 @@ struct upstream_request {
 typedef void upstream_answer_fn(void *ctx, const struct upstream_request *req, enum rc rc,
                                 struct str why);
 
-/* The part of the text of a hub that may be shown: its beginning. Empty when the text repeats the
- * token or the secret, which only the hub and we may know. Borrowed from `text`. */
-struct str upstream_said(struct str text, struct str token, struct str secret);
-
 /* POST the request. `done` is called once, after this function has returned. Everything in *req is
  * copied. */
 void upstream_call_start(struct http_client *client, const struct upstream_request *req,

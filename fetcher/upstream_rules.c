@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 
+#define SAID_MOST 100 /* bytes of a refusal's body that are shown */
 #define RETRY_S 30
 #define DAY_S 86400
 #define STATES (UPSTREAM_ENDING + 1)
@@ -90,4 +91,14 @@ struct str upstream_choose_hub(const struct str *hubs, size_t n, struct str fail
         if (str_eq(hubs[i], failed))
             return hubs[(i + 1) % n];
     return hubs[0];
+}
+
+struct str upstream_said(struct str text, struct str token, struct str secret)
+{
+    struct str said = str_slice(str_trim(text), 0, SAID_MOST);
+
+    if (str_find(text, token) >= 0 || (secret.len > 0 && str_find(text, secret) >= 0))
+        return STR("");
+    said.len = str_utf8_valid(said);
+    return said;
 }

@@ -1,6 +1,6 @@
 /* fetcher/upstream_rules.h - the states of our subscription at a publisher's hub, as a table: state
- * x event -> state; and the times that follow. Pure; any thread. upstream_subs.c does what follows
- * from a change of state (requests, rows, timers).
+ * x event -> state; and the times that follow. Pure; any thread. upstream_table.c and
+ * upstream_subs.c do what follows from a change of state (rows; requests, timers).
  *
  *   IDLE                    --wanted-->    ASKING
  *   ASKING, ACTIVE, FAILED  --verified-->  ACTIVE (from ACTIVE: a renewal)
@@ -58,3 +58,7 @@ int64_t upstream_renew_s(int64_t lease_s);
 /* Returns the first hub; or, when `failed` is a hub that failed often, the one after it in the
  * list. n >= 1. */
 struct str upstream_choose_hub(const struct str *hubs, size_t n, struct str failed);
+
+/* The part of the text of a hub that may be shown: its beginning. Empty when the text repeats the
+ * token or the secret, which only the hub and we may know. Borrowed from `text`. */
+struct str upstream_said(struct str text, struct str token, struct str secret);

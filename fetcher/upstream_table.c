@@ -1,0 +1,396 @@
+/* fetcher/upstream_table.c - see upstream_table.h.
+ *
+ * A subscription is requested when its feed is wanted and the hub can reach us. It is renewed
+ * before its lease ends. It is ended at the hub when nobody wants the feed any more, or when
+ * another hub takes its place. A new subscription has a new token and a new secret. A renewal keeps
+ * them, so that no delivery is lost during it. */
+#include "fetcher/upstream_table.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "fetcher/upstream_rules.h"
+#include "net/hostport.h"
+#include "net/url.h"
+
+#define TOKEN_BYTES 20  /* 160 random bits */
+#define SECRET_BYTES 32 /* 64 characters; WebSub requires fewer than 200 */
+#define DAY_S 86400
+
+/* ---- rows ---- */
+
+static struct str id_key(const int64_t *id)
+{
+    return str_of((const char *)id, sizeof *id);
+}
+
+static struct str random_hex(struct arena *a, size_t n)
+{
+    unsigned char bytes[SECRET_BYTES];
+    char *text = arena_alloc(a, 2 * n + 1);
+
+    digest_random(bytes, n);
+    digest_hex(bytes, n, text);
+    return str_of(text, 2 * n);
+}
+
+void upstream_sub_set_next(struct upstream_table *t, struct upstream_sub *sub, int64_t at)
+{
+    host_turns_leave(&t->turns, &sub->turn);
+    sub->row.next_at = at;
+    if (at == TIME_UNKNOWN || sub->is_calling)
+        time_heap_remove(&t->heap, &sub->node);
+    else
+        time_heap_put(&t->heap, &sub->node, at);
+    if (time_heap_first(&t->heap) == &sub->node)
+        t->needs_turn = true;
+}
+
+/* Hand the row to the storer. Returns false when the storer has no room; then it is tried again. */
+bool upstream_sub_save(struct upstream_table *t, struct upstream_sub *sub, store_done_fn *done,
+                       void *ctx)
+{
+    enum rc rc;
+
+    sub->row.error = sub->error[0] == '\0' ? STR_NULL : str_from(sub->error);
+    rc = store_upstream_put(t->store, &sub->row, done, ctx);
+    t->n_unsaved -= sub->is_unsaved;
+    sub->is_unsaved = rc == RC_FULL && done == NULL;
+    t->n_unsaved += sub->is_unsaved;
+    if (sub->is_unsaved)
+        t->needs_turn = true;
+    return rc == RC_OK;
+}
+
+void upstream_table_save_again(struct upstream_table *t)
+{
+    void *it = NULL, *value;
+    struct str key;
+
+    while (t->n_unsaved > 0 && map_next(&t->by_token, &it, &key, &value)) {
+        struct upstream_sub *sub = value;
+
+        if (sub->is_unsaved && !upstream_sub_save(t, sub, NULL, NULL))
+            return;
+    }
+}
+
+struct upstream_sub *upstream_table_add(struct upstream_table *t, const struct upstream *row)
+{
+    struct upstream_sub *sub = NEW(struct upstream_sub);
+    struct arena *a = &sub->arena;
+
+    sub->row = *row;
+    sub->row.token = str_is_null(row->token) ? random_hex(a, TOKEN_BYTES) : str_dup(a, row->token);
+    sub->row.secret =
+        str_is_null(row->secret) ? random_hex(a, SECRET_BYTES) : str_dup(a, row->secret);
+    sub->row.base_url = str_dup(a, row->base_url);
+    sub->row.hub = str_dup(a, row->hub);
+    sub->row.topic = str_dup(a, row->topic);
+    snprintf(sub->error, sizeof sub->error, "%.*s", STR_ARG(row->error));
+    map_put(&t->by_token, sub->row.token, sub);
+    if (sub->row.is_current)
+        map_put(&t->by_feed, id_key(&sub->row.feed_id), sub);
+    return sub;
+}
+
+static void not_current(struct upstream_table *t, struct upstream_sub *sub)
+{
+    if (sub->row.is_current)
+        map_del(&t->by_feed, id_key(&sub->row.feed_id));
+    sub->row.is_current = false;
+}
+
+static void sub_free(void *p)
+{
+    struct upstream_sub *sub = p;
+
+    arena_release(&sub->arena);
+    mem_free(sub);
+}
+
+/* Remove the row here and from the database. */
+void upstream_sub_drop(struct upstream_table *t, struct upstream_sub *sub)
+{
+    if (store_upstream_drop(t->store, sub->row.feed_id, sub->row.token) != RC_OK)
+        log_debug("fetcher", "upstream_kept", "feed=%" PRId64 " effect=dropped_at_next_start",
+                  sub->row.feed_id);
+    not_current(t, sub);
+    host_turns_leave(&t->turns, &sub->turn);
+    time_heap_remove(&t->heap, &sub->node);
+    t->n_unsaved -= sub->is_unsaved;
+    map_del(&t->by_token, sub->row.token);
+    sub_free(sub);
+}
+
+struct upstream_sub *upstream_table_of_feed(struct upstream_table *t, int64_t feed_id)
+{
+    return map_get(&t->by_feed, id_key(&feed_id));
+}
+
+/* ---- who wants it, and can the hub reach us? ---- */
+
+/* Returns the origin of our callback for this hub; null when the hub cannot reach us. */
+static struct str base_of(const struct upstream_table *t, struct str hub)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct url_parts parts;
+    struct hostport hp;
+
+    if (t->base_url.len > 0)
+        return t->base_url;
+    if (t->local_url.len > 0 && url_parse(&a, hub, &parts, NULL) == RC_OK &&
+        hostport_parse(parts.host, &hp) && hostport_is_loopback(&hp))
+        return t->local_url;
+    return STR_NULL;
+}
+
+/* A feed is wanted while it has subscriptions, and for a while after a reader asked for it. Readers
+ * that asked while there were subscriptions do not count. *changed: the row must be saved. */
+static bool is_wanted(const struct upstream_table *t, struct upstream_sub *sub, bool *changed)
+{
+    struct feed_brief feed;
+    int64_t now = clock_now_s();
+    bool by_subs;
+
+    *changed = false;
+    if (!store_brief(t->store, sub->row.feed_id, &feed))
+        return false;
+    by_subs = feed.n_subscriptions > 0;
+    *changed = by_subs != sub->row.for_subs;
+    if (*changed && !by_subs)
+        sub->row.ended_at = now;
+    sub->row.for_subs = by_subs;
+    return by_subs || (feed.wanted_at != TIME_UNKNOWN && feed.wanted_at > sub->row.ended_at &&
+                       now - feed.wanted_at <= t->unused_s);
+}
+
+/* Replace the subscription by a new one at the hub, with a new token and secret. */
+static void ask_anew(struct upstream_table *t, struct upstream_sub *old, struct str base)
+{
+    struct upstream row = old->row;
+    struct upstream_sub *sub;
+
+    row.token = row.secret = STR_NULL;
+    row.base_url = base;
+    row.state = UPSTREAM_ASKING;
+    row.lease_end_at = TIME_UNKNOWN;
+    row.n_errors = 0;
+    row.error = STR_NULL;
+    row.is_current = true;
+    not_current(t, old);
+    sub = upstream_table_add(t, &row);
+    if (old->row.state == UPSTREAM_ENDING)
+        upstream_sub_save(t, old, NULL, NULL);
+    else
+        upstream_sub_drop(t, old);
+    upstream_sub_set_next(t, sub, clock_now_s());
+    upstream_sub_save(t, sub, NULL, NULL);
+}
+
+/* Ask the hub to end the subscription. */
+static void end(struct upstream_table *t, struct upstream_sub *sub, bool stays_known)
+{
+    bool is_known_there = sub->row.state == UPSTREAM_ACTIVE || sub->is_calling || sub->is_waiting ||
+                          sub->row.lease_end_at > clock_now_s();
+
+    if (!stays_known)
+        not_current(t, sub);
+    sub->is_waiting = false;
+    sub->row.n_errors = 0;
+    sub->error[0] = '\0';
+    if (sub->row.state == UPSTREAM_ENDING || is_known_there) {
+        sub->row.state = upstream_next(sub->row.state, UPSTREAM_UNWANTED, true);
+        upstream_sub_set_next(t, sub, clock_now_s());
+        upstream_sub_save(t, sub, NULL, NULL);
+    } else if (stays_known) {
+        sub->row.state = UPSTREAM_IDLE;
+        upstream_sub_set_next(t, sub, TIME_UNKNOWN);
+        upstream_sub_save(t, sub, NULL, NULL);
+    } else {
+        upstream_sub_drop(t, sub);
+    }
+}
+
+/* The hub has confirmed the end, or will not confirm it. */
+void upstream_sub_ended(struct upstream_table *t, struct upstream_sub *sub)
+{
+    if (!sub->row.is_current) {
+        upstream_sub_drop(t, sub);
+        return;
+    }
+    sub->row.state = upstream_next(sub->row.state, UPSTREAM_OVER, false);
+    sub->row.lease_end_at = TIME_UNKNOWN;
+    sub->is_waiting = false;
+    upstream_sub_set_next(t, sub, TIME_UNKNOWN);
+    upstream_sub_save(t, sub, NULL, NULL);
+}
+
+/* Bring the row in line with what is wanted now. */
+void upstream_sub_check(struct upstream_table *t, struct upstream_sub *sub)
+{
+    bool changed, wanted = is_wanted(t, sub, &changed);
+    struct str base = base_of(t, sub->row.hub);
+    struct feed_brief feed;
+
+    if (!sub->row.is_current)
+        return;
+    if (!wanted && !store_brief(t->store, sub->row.feed_id, &feed))
+        end(t, sub, false);
+    else if (!wanted && sub->row.state != UPSTREAM_IDLE && sub->row.state != UPSTREAM_ENDING)
+        end(t, sub, true);
+    else if (wanted && !str_is_null(base) &&
+             (sub->row.state == UPSTREAM_IDLE || sub->row.state == UPSTREAM_ENDING ||
+              !str_eq(base, sub->row.base_url)))
+        ask_anew(t, sub, base);
+    else if (changed)
+        upstream_sub_save(t, sub, NULL, NULL);
+}
+
+/* Check all rows. They are listed first, because a check may add and remove rows. */
+void upstream_table_check_all(struct upstream_table *t)
+{
+    struct upstream_sub **list =
+        mem_alloc((map_count(&t->by_feed) + 1) * sizeof(struct upstream_sub *));
+    void *it = NULL, *value;
+    struct str key;
+    size_t n = 0;
+
+    while (map_next(&t->by_feed, &it, &key, &value))
+        list[n++] = value;
+    for (size_t i = 0; i < n; i++)
+        upstream_sub_check(t, list[i]);
+    mem_free(list);
+}
+
+/* ---- what hubs say ---- */
+
+/* The hub did not do what it was asked to do. */
+PRINTF_LIKE(3, 4)
+void upstream_sub_fail(struct upstream_table *t, struct upstream_sub *sub, const char *fmt, ...)
+{
+    int64_t now = clock_now_s(), at;
+    bool has_lease;
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(sub->error, sizeof sub->error, fmt, ap);
+    va_end(ap);
+    stats_inc(STAT_upstream_failed_total);
+    sub->is_waiting = false;
+    sub->row.n_errors++;
+    if (sub->row.state == UPSTREAM_ENDING && sub->row.n_errors >= UPSTREAM_ENDINGS_TRIED) {
+        upstream_sub_ended(t, sub);
+        return;
+    }
+    at = now + upstream_retry_s(sub->row.n_errors);
+    has_lease = sub->row.lease_end_at > now;
+    sub->row.state = upstream_next(sub->row.state, UPSTREAM_REFUSED, has_lease);
+    if (sub->row.state == UPSTREAM_ACTIVE && at > sub->row.lease_end_at)
+        at = sub->row.lease_end_at;
+    log_info("fetcher", "upstream_failed", "feed=%" PRId64 " hub=%s why=%s", sub->row.feed_id,
+             log_quote(sub->row.hub), log_quote(str_from(sub->error)));
+    upstream_sub_set_next(t, sub, at);
+    upstream_sub_save(t, sub, NULL, NULL);
+}
+
+void upstream_sub_verified(struct upstream_table *t, struct upstream_sub *sub, int64_t lease)
+{
+    int64_t now = clock_now_s();
+
+    sub->row.state = upstream_next(sub->row.state, UPSTREAM_VERIFIED, true);
+    sub->row.lease_end_at = now + lease;
+    sub->row.n_errors = 0;
+    sub->error[0] = '\0';
+    sub->is_waiting = false;
+    sub->is_confirmed = true;
+    stats_inc(STAT_upstream_verified_total);
+    upstream_sub_set_next(t, sub, now + upstream_renew_s(lease));
+}
+
+void upstream_sub_denied(struct upstream_table *t, struct upstream_sub *sub, struct str reason)
+{
+    struct str shown = upstream_said(reason, sub->row.token, sub->row.secret);
+
+    sub->row.lease_end_at = TIME_UNKNOWN;
+    sub->is_confirmed = true;
+    upstream_sub_fail(t, sub, "the hub denied it%s%.*s", shown.len > 0 ? ": " : "", STR_ARG(shown));
+    if (sub->row.n_errors < UPSTREAM_OTHER_HUB_AFTER)
+        sub->row.n_errors = UPSTREAM_OTHER_HUB_AFTER; /* so that another hub may be used at once */
+    upstream_sub_set_next(t, sub, clock_now_s() + DAY_S);
+}
+
+/* ---- what fetches and commits say ---- */
+
+static bool is_listed(const struct upstream_links *links, struct str hub)
+{
+    for (size_t i = 0; i < links->n; i++)
+        if (str_eq(links->hubs[i], hub))
+            return true;
+    return false;
+}
+
+void upstream_table_take_links(struct upstream_table *t, int64_t feed_id,
+                               const struct upstream_links *links)
+{
+    struct upstream_sub *sub = upstream_table_of_feed(t, feed_id);
+    struct upstream row = {.feed_id = feed_id,
+                           .is_current = true,
+                           .base_url = STR(""),
+                           .topic = links->topic,
+                           .from_page = links->from_page,
+                           .state = UPSTREAM_IDLE,
+                           .lease_end_at = TIME_UNKNOWN,
+                           .next_at = TIME_UNKNOWN,
+                           .ended_at = TIME_UNKNOWN,
+                           .delivered_at = TIME_UNKNOWN};
+    bool has_failed = sub != NULL && links->n > 1 && sub->row.state == UPSTREAM_FAILED &&
+                      sub->row.n_errors >= UPSTREAM_OTHER_HUB_AFTER;
+
+    /* the feed itself says nothing about hubs, so the hub of its page is kept */
+    if (links->n == 0) {
+        if (sub != NULL && !sub->row.from_page)
+            end(t, sub, false);
+        return;
+    }
+    if (sub != NULL && !has_failed && is_listed(links, sub->row.hub) &&
+        str_eq(links->topic, sub->row.topic))
+        return;
+    row.hub = upstream_choose_hub(links->hubs, links->n, has_failed ? sub->row.hub : STR_NULL);
+    if (sub != NULL) {
+        row.ended_at = sub->row.ended_at;
+        row.for_subs = sub->row.for_subs;
+        end(t, sub, false);
+    }
+    upstream_sub_save(t, upstream_table_add(t, &row), NULL, NULL);
+}
+
+/* The feed was merged into another one. */
+void upstream_sub_move(struct upstream_table *t, struct upstream_sub *sub, int64_t to)
+{
+    if (upstream_table_of_feed(t, to) != NULL) {
+        end(t, sub, false);
+        return;
+    }
+    map_del(&t->by_feed, id_key(&sub->row.feed_id));
+    sub->row.feed_id = to;
+    map_put(&t->by_feed, id_key(&sub->row.feed_id), sub);
+    upstream_sub_save(t, sub, NULL, NULL);
+}
+
+/* ---- life ---- */
+
+void upstream_table_release(struct upstream_table *t)
+{
+    map_release(&t->by_feed, NULL);
+    map_release(&t->by_token, sub_free);
+    host_turns_release(&t->turns);
+    time_heap_release(&t->heap);
+    arena_release(&t->arena);
+}

@@ -1,0 +1,84 @@
+/* fetcher/upstream_table.h - the rows of our subscriptions at upstream hubs, and what happens to
+ * them.
+ *
+ * No lock, no calls and no timers: upstream_subs.c has these. It calls everything here under its
+ * lock, and lets the loop have a turn when `needs_turn` is set. What changes a row writes it to the
+ * database.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/map.h"
+#include "fetcher/time_heap.h"
+#include "fetcher/upstream_links.h"
+#include "net/host_turns.h"
+#include "storage/store.h"
+
+#define UPSTREAM_REASON_TEXT 200
+
+struct upstream_sub {
+    struct upstream row; /* its strings are in `arena`, except the error */
+    struct arena arena;
+    char error[UPSTREAM_REASON_TEXT];
+    struct time_node node; /* row.next_at, while no call is in flight */
+    struct host_turn turn; /* due, but other requests come first */
+    bool is_calling;
+    bool is_waiting;   /* the hub has accepted the request but not verified it yet */
+    bool is_confirmed; /* the hub has verified it while the call was in flight */
+    bool is_unsaved;   /* must be saved again, because the storer had no room */
+};
+
+struct upstream_table {
+    struct store *store;
+    struct map by_token; /* struct upstream_sub */
+    struct map by_feed;  /* those that are current, by feed id */
+    struct time_heap heap;
+    struct host_turns turns;
+    struct arena arena; /* the next two; a reload adds to it */
+    struct str base_url, local_url;
+    int64_t unused_s;
+    size_t n_unsaved;
+    bool needs_turn; /* something is due now, or unsaved; the owner resets it */
+};
+
+void upstream_table_release(struct upstream_table *t);
+
+/* Add a row. It gets a token and a secret, unless it has them. It is not saved. */
+struct upstream_sub *upstream_table_add(struct upstream_table *t, const struct upstream *row);
+
+/* The current row of a feed, or NULL. */
+struct upstream_sub *upstream_table_of_feed(struct upstream_table *t, int64_t feed_id);
+
+/* Bring a row, or all rows, to what is wanted now. A row may be freed. */
+void upstream_sub_check(struct upstream_table *t, struct upstream_sub *sub);
+void upstream_table_check_all(struct upstream_table *t);
+
+/* Set the time of the next action, Unix seconds; TIME_UNKNOWN: none. */
+void upstream_sub_set_next(struct upstream_table *t, struct upstream_sub *sub, int64_t at);
+
+/* Put a row into the database. False: the storer has no room. Then, without `done`, it is tried
+ * again by upstream_table_save_again(). */
+bool upstream_sub_save(struct upstream_table *t, struct upstream_sub *sub, store_done_fn *done,
+                       void *ctx);
+void upstream_table_save_again(struct upstream_table *t);
+
+/* Forget a row, here and in the database, and free it. */
+void upstream_sub_drop(struct upstream_table *t, struct upstream_sub *sub);
+
+/* What was asked of the hub did not come to pass, and why. The row may be freed. */
+PRINTF_LIKE(3, 4)
+void upstream_sub_fail(struct upstream_table *t, struct upstream_sub *sub, const char *fmt, ...);
+
+/* The hub has verified the subscription, with this lease in seconds; denied it; or has confirmed
+ * its end, or will not confirm it (the row may be freed). The first two do not save the row. */
+void upstream_sub_verified(struct upstream_table *t, struct upstream_sub *sub, int64_t lease);
+void upstream_sub_denied(struct upstream_table *t, struct upstream_sub *sub, struct str reason);
+void upstream_sub_ended(struct upstream_table *t, struct upstream_sub *sub);
+
+/* Take over the links that a fetch of the feed found. */
+void upstream_table_take_links(struct upstream_table *t, int64_t feed_id,
+                               const struct upstream_links *links);
+
+/* The feed became part of the feed `to`. */
+void upstream_sub_move(struct upstream_table *t, struct upstream_sub *sub, int64_t to);
