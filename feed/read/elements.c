@@ -55,7 +55,7 @@ static void start_rss(struct builder *b, struct frame *f UNUSED, const struct at
     struct str v = str_trim(attrs_get(at, "version"));
     struct feed_doc *doc = b->doc;
 
-    if (doc->family != FAMILY_NONE) /* the first of the roots says what it is */
+    if (doc->family != FAMILY_NONE) /* only the first root decides */
         return;
     doc->family = FAMILY_RSS;
     if (str_eqz(doc->version, "rss091n"))
