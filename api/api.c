@@ -10,6 +10,7 @@
 #include "api/lists/opml_list.h"
 #include "api/pings/ping_log.h"
 #include "api/views/documents.h"
+#include "api/views/event_streams.h"
 #include "api/views/log_wait.h"
 #include "base/mem.h"
 #include "model/paths.h"
@@ -88,6 +89,7 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
     struct api *a = ctx;
 
     log_waiters_notice(a->waiters, notice);
+    events_notice(a->events, notice);
     hub_waiters_notice(a->hub, notice);
 }
 
@@ -105,6 +107,7 @@ struct api *api_new(const struct api_cfg *cfg)
     a->lists = opml_lists_new();
     a->list_thread = list_thread_new();
     a->waiters = log_waiters_new();
+    a->events = events_new(cfg->store, cfg->event_beat_ms);
     a->pings = ping_log_new();
     a->buckets = buckets_new();
     a->hub_calls = buckets_new();
@@ -129,6 +132,7 @@ void api_stop(struct api *a)
     a->stopping = true;
     pthread_mutex_unlock(&a->stop_lock);
     log_waiters_end(a->waiters);
+    events_stop(a->events);
     list_thread_stop(a->list_thread);
 }
 
@@ -143,6 +147,7 @@ void api_free(struct api **ap)
     list_thread_free(&a->list_thread);
     opml_lists_free(&a->lists);
     log_waiters_free(&a->waiters);
+    events_free(&a->events);
     ping_log_free(&a->pings);
     buckets_free(&a->buckets);
     buckets_free(&a->hub_calls);
@@ -203,7 +208,7 @@ static void reply_options(struct request *req, struct str allow)
         buf_printf(&fields,
                    "Access-Control-Allow-Origin: %.*s\r\n"
                    "Access-Control-Allow-Methods: GET, HEAD\r\n"
-                   "Access-Control-Allow-Headers: Authorization, If-None-Match\r\n"
+                   "Access-Control-Allow-Headers: Authorization, If-None-Match, Last-Event-ID\r\n"
                    "Access-Control-Max-Age: 86400\r\n",
                    STR_ARG(req->ask.cfg->cors_origin));
     http_reply(req->http, 204, buf_view(&fields), NULL);

@@ -13,6 +13,7 @@
 #define PATH_PMH "/pmh"
 #define PATH_ITEM "/item"
 #define PATH_LOG "/log"
+#define PATH_EVENTS "/events"
 #define PATH_HUB "/hub"
 #define PATH_RPC "/RPC2"
 #define PATH_PING "/ping"

@@ -21,11 +21,8 @@
 #include "net/http_server_priv.h"
 
 #define LARGE_BODY (64 * 1024) /* longer bodies are counted before they are sent (count_body) */
-#define JUDGED_AFTER_MS 2000   /* a client's rate of reading is known after this time */
 
 enum step { STEP_ON, STEP_WAIT };
-
-static void connection_run(struct connection *c);
 
 /* ---- events ---- */
 
@@ -64,14 +61,14 @@ static bool has_room(const struct connection *c)
  * room for more input, a level-triggered event would fire for ever. An edge-triggered one does not,
  * and still reports a reset. One socket cannot have both kinds, so while a reply waits for room,
  * only the level-triggered write event is used; it reports a reset, too. */
-static void update_events(struct connection *c)
+void connection_update_events(struct connection *c)
 {
     enum listening wanted = LISTEN_LEVEL;
-    bool writing = c->state == CONN_WRITE;
+    bool writing = c->state == CONN_WRITE || (c->state == CONN_STREAM && stream_is_blocked(c));
 
     if (writing)
         wanted = c->eof || !has_room(c) ? LISTEN_OFF : LISTEN_LEVEL;
-    else if (c->state == CONN_HANDLED)
+    else if (c->state == CONN_HANDLED || c->state == CONN_STREAM)
         wanted = c->eof || !has_room(c) ? LISTEN_EDGE : LISTEN_LEVEL;
     if (!writing && c->write_event != NULL) {
         event_free(c->write_event);
@@ -127,6 +124,7 @@ static void connection_free(struct connection *c)
     close(c->fd);
     server_unlist(c);
     drop_output(c);
+    stream_abandon(c);
     mem_free(c->in);
     mem_free(c);
     stats_add(STAT_http_connections, -1);
@@ -165,6 +163,7 @@ bool connection_is_quiet(const struct connection *c)
 static void end_reply(struct connection *c)
 {
     drop_output(c);
+    stream_free(c);
     c->restart = true;
     if (!c->close_after) {
         c->state = CONN_HEADER;
@@ -204,9 +203,7 @@ static bool push_output(struct connection *c, const char *head, size_t head_len,
     return true;
 }
 
-/* Bytes of the reply that the client has read: those that were given to the kernel and are no
- * longer in its buffer. */
-static int64_t bytes_read(const struct connection *c)
+int64_t connection_bytes_read(const struct connection *c)
 {
     int held = 0;
 
@@ -217,7 +214,7 @@ static int64_t bytes_read(const struct connection *c)
 
 int64_t connection_read_rate(const struct connection *c)
 {
-    int64_t ms = c->sl->now_mono_ms - c->out_began_mono_ms, n = bytes_read(c);
+    int64_t ms = c->sl->now_mono_ms - c->out_began_mono_ms, n = connection_bytes_read(c);
 
     return ms < JUDGED_AFTER_MS ? -1 : n < 0 ? 0 : n * 1000 / ms;
 }
@@ -225,7 +222,7 @@ int64_t connection_read_rate(const struct connection *c)
 /* Has the client read enough since the last call of this function? */
 static bool reads_on(struct connection *c)
 {
-    int64_t n = bytes_read(c), before = c->out_read;
+    int64_t n = connection_bytes_read(c), before = c->out_read;
 
     c->out_read = n;
     return (n - before) * 1000 >= LIMIT_READ_RATE * c->sl->durations_ms[DEADLINE_WRITE];
@@ -288,8 +285,9 @@ void connection_reply(struct connection *c, int status, struct str fields, struc
         c->close_after = true;
     if (c->close_after && (c->running ? c->data_len : c->in_len) > 0)
         c->linger_after = true;
-    head_len = http_reply_head(c->sl, head, status, fields, c->out_body, c->close_after,
-                               r != NULL && r->is_http10);
+    head_len =
+        http_reply_head(c->sl, head, status, fields, FRAMED_BY_LENGTH, blob_bytes(c->out_body).len,
+                        c->close_after, r != NULL && r->is_http10);
     /* The fields may be in the request's arena. They are copied now. */
     c->req = NULL;
     if (r != NULL)
@@ -347,6 +345,20 @@ static enum step step_write(struct connection *c)
     c->out_head_at = c->out_head_len;
     c->out_body_at += sent - left;
     if (body_left(c) > 0)
+        return STEP_WAIT;
+    end_reply(c);
+    return STEP_ON;
+}
+
+static enum step step_stream(struct connection *c)
+{
+    bool ended = false;
+
+    if (!stream_step(c, &ended)) {
+        die(c);
+        return STEP_ON;
+    }
+    if (!ended)
         return STEP_WAIT;
     end_reply(c);
     return STEP_ON;
@@ -470,7 +482,7 @@ static enum step step_linger(struct connection *c)
 
 static enum step (*const steps[CONN_STATES_])(struct connection *) = {
     [CONN_HEADER] = step_header, [CONN_BODY] = step_body,     [CONN_HANDLED] = step_handled,
-    [CONN_WRITE] = step_write,   [CONN_LINGER] = step_linger,
+    [CONN_WRITE] = step_write,   [CONN_STREAM] = step_stream, [CONN_LINGER] = step_linger,
 };
 
 static enum deadline_kind wanted_deadline(const struct connection *c)
@@ -482,6 +494,8 @@ static enum deadline_kind wanted_deadline(const struct connection *c)
         return DEADLINE_BODY;
     case CONN_WRITE:
         return DEADLINE_WRITE;
+    case CONN_STREAM:
+        return stream_deadline(c);
     case CONN_LINGER:
         return DEADLINE_LINGER;
     case CONN_HANDLED:
@@ -530,10 +544,10 @@ static void run_on_data(struct connection *c)
     if (deadline != c->deadline || c->restart)
         server_set_deadline(c, deadline);
     c->restart = false;
-    update_events(c);
+    connection_update_events(c);
 }
 
-static void connection_run(struct connection *c)
+void connection_run(struct connection *c)
 {
     c->data = c->in;
     c->data_len = c->in_len;
@@ -543,15 +557,18 @@ static void connection_run(struct connection *c)
 /* The client ended its side. */
 static void on_eof(struct connection *c)
 {
-    struct http_request *r = c->req;
+    bool streams = c->state == CONN_STREAM;
+    int64_t since = streams ? c->out_began_mono_ms : 0;
     const int on = 1, idle_s = 15, probes = 4;
 
     c->eof = true;
     if (c->state == CONN_WRITE)
-        update_events(c);
-    if (c->state != CONN_HANDLED)
+        connection_update_events(c);
+    if (c->state != CONN_HANDLED && !streams)
         return;
-    if (c->sl->now_mono_ms - r->complete_mono_ms > HALF_CLOSE_MS) {
+    if (!streams)
+        since = c->req->complete_mono_ms;
+    if (c->sl->now_mono_ms - since > HALF_CLOSE_MS) {
         die(c);
         return;
     }
@@ -561,7 +578,7 @@ static void on_eof(struct connection *c)
     setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
     setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle_s, sizeof idle_s);
     setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-    update_events(c);
+    connection_update_events(c);
 }
 
 /* Append `n` bytes, which were read into the loop's scratch room, to the input kept before. */
@@ -588,7 +605,7 @@ static void on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 {
     struct connection *c = arg;
     struct server_loop *sl = c->sl;
-    bool busy = c->state == CONN_HANDLED || c->state == CONN_WRITE;
+    bool busy = c->state == CONN_HANDLED || c->state == CONN_WRITE || c->state == CONN_STREAM;
     size_t room = busy ? INPUT_AHEAD - (has_room(c) ? c->in_len : INPUT_AHEAD) : INPUT_CHUNK;
     ssize_t n;
 
@@ -625,7 +642,7 @@ static void on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
     }
     append_input(c, (size_t)n);
     if (busy)
-        update_events(c);
+        connection_update_events(c);
     else
         connection_run(c);
 }
@@ -652,6 +669,14 @@ void connection_late(struct connection *c)
         stats_inc(STAT_http_slow_total);
         log_debug("http", "slow_reader", "unsent=%zu effect=closed", body_left(c));
         die(c);
+        return;
+    case CONN_STREAM:
+        if (c->deadline == DEADLINE_SOON)
+            connection_run(c);
+        else if (stream_reads_on(c))
+            server_set_deadline(c, stream_deadline(c));
+        else
+            die(c);
         return;
     default:
         die(c);

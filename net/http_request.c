@@ -282,7 +282,7 @@ static struct str reason(int status)
 }
 
 size_t http_reply_head(struct server_loop *sl, char *out, int status, struct str fields,
-                       const struct blob *body, bool close, bool say_keep)
+                       enum framing framing, size_t body_len, bool close, bool say_keep)
 {
     char *at = out;
 
@@ -293,9 +293,11 @@ size_t http_reply_head(struct server_loop *sl, char *out, int status, struct str
     at = put(at, STR("\r\n"));
     at = put(at, date_line(sl));
     at = put(at, fields);
-    if (status >= 200 && status != 204 && status != 304) {
+    if (framing == FRAMED_BY_CHUNKS) {
+        at = put(at, STR("Transfer-Encoding: chunked\r\n"));
+    } else if (framing == FRAMED_BY_LENGTH && status >= 200 && status != 204 && status != 304) {
         at = put(at, STR("Content-Length: "));
-        at = put_number(at, blob_bytes(body).len);
+        at = put_number(at, body_len);
         at = put(at, STR("\r\n"));
     }
     if (close)
@@ -320,4 +322,20 @@ void http_reply(struct http_request *r, int status, struct str fields, struct bl
     }
     ASSERT(c->req == r && c->state == CONN_HANDLED);
     connection_reply(c, status, fields, body, r->is_head);
+}
+
+struct http_stream *http_reply_stream(struct http_request *r, int status, struct str fields,
+                                      http_stream_fn *room, http_stream_fn *gone, void *ctx)
+{
+    struct connection *c = r->conn;
+
+    ASSERT(status == 200);
+    ASSERT(loop_is_own(r->sl->loop));
+    if (c == NULL) { /* as in http_reply() */
+        LIST_REMOVE(r, link);
+        request_free(r);
+        return NULL;
+    }
+    ASSERT(c->req == r && c->state == CONN_HANDLED);
+    return stream_new(c, status, fields, room, gone, ctx);
 }

@@ -97,6 +97,14 @@ static bool close_slowest(struct server_loop *sl, const struct connection *excep
             slowest = c;
         }
     }
+    TAILQ_FOREACH (c, &sl->lists[DEADLINE_STREAM], link) {
+        int64_t rate = stream_read_rate(c);
+
+        if (rate >= 0 && rate < least) {
+            least = rate;
+            slowest = c;
+        }
+    }
     if (slowest == NULL)
         return false;
     stats_inc(STAT_http_slow_total);
@@ -385,6 +393,8 @@ static struct server_loop *server_loop_new(struct http_server *s, int index)
     sl->durations_ms[DEADLINE_BODY] = s->cfg.body_ms;
     sl->durations_ms[DEADLINE_IDLE] = s->cfg.idle_ms;
     sl->durations_ms[DEADLINE_WRITE] = s->cfg.write_ms;
+    sl->durations_ms[DEADLINE_STREAM] = s->cfg.stall_ms / STALL_LOOKS;
+    sl->durations_ms[DEADLINE_SOON] = 0;
     sl->durations_ms[DEADLINE_LINGER] = LINGER_MS;
     sl->loop = loop_new(name);
     loop_set_owner(sl->loop, sl);

@@ -19,6 +19,7 @@
 
 struct http_server;  /* each loop has a listening socket at the same address (SO_REUSEPORT) */
 struct http_request; /* belongs to its loop, and lives until the reply */
+struct http_stream;  /* the same, and lives until its end */
 
 struct http_server_cfg {
     struct str listen;      /* "HOST:PORT", "[::1]:0"; port 0: the kernel chooses */
@@ -30,6 +31,8 @@ struct http_server_cfg {
     int64_t idle_ms;             /* keep-alive */
     int64_t write_ms;  /* how often it is checked that a client reads its answer fast enough:
                           LIMIT_READ_RATE bytes a second, or the connection is closed */
+    int64_t stall_ms;  /* a stream is closed when its client has not acknowledged a byte of what it
+                          was sent for so long; noticed within a twelfth of it */
     size_t max_unsent; /* bytes of answers that clients are still reading, over all connections and
                           loops; an answer that several clients read counts once. Above this the
                           connections of the slowest clients are closed, or a new answer is replaced
@@ -99,3 +102,35 @@ struct http_request *http_request_find(struct loop *l, uint64_t serial);
  * to `body`; NULL: the reply has no body. Replies with status 204 and 304 are sent without body and
  * Content-Length. The request pointer must not be used after this call. */
 void http_reply(struct http_request *r, int status, struct str fields, struct blob *body);
+
+/* ---- the reply as a stream ---- */
+/* Reply with a body whose end is not known yet: its pieces are given later, as they come. HTTP/1.1
+ * clients get each piece as a chunk; for HTTP/1.0 the end of the connection is the end of the body.
+ * `fields` as in http_reply(). The request pointer must not be used after this call: the stream
+ * needs no request, and its memory is given back.
+ *
+ * The callbacks run on the loop, from its events, never inside a call of these functions:
+ * `room`  nothing waits in the stream any more, after something did;
+ * `gone`  the client has left, has read nothing for stall_ms, or the server stops. The stream is
+ *         freed after this callback, which must not use it.
+ *
+ * A client that ends its side within a second after its request counts as one that still reads, as
+ * in http_request_hold(). Returns NULL, and runs no callback, when there is nobody to send pieces
+ * to: HEAD is answered, or the client has left. */
+typedef void http_stream_fn(void *ctx);
+struct http_stream *http_reply_stream(struct http_request *r, int status, struct str fields,
+                                      http_stream_fn *room, http_stream_fn *gone,
+                                      void *ctx) NODISCARD;
+
+/* Send pieces, in this order. None may be empty. They are sent by reference: many streams may send
+ * the same blob. The callee takes over the n references. What the kernel does not take now waits
+ * in the stream; the caller asks http_stream_unsent() how much that is and holds back when it is
+ * too much. If the unsent bytes of all answers go over max_unsent, the stream is closed. */
+void http_stream_send(struct http_stream *s, struct blob *const *pieces, size_t n);
+
+/* The bytes of pieces that the kernel has not taken yet. */
+size_t http_stream_unsent(const struct http_stream *s);
+
+/* End the body after the pieces that wait. No callback runs any more, and the stream pointer must
+ * not be used after this call. */
+void http_stream_end(struct http_stream *s);

@@ -4,6 +4,7 @@
  * http_connection.c  the steps of one connection
  * http_parse.c       head and body of a request, strictly
  * http_request.c     the view of a request, holding, the reply
+ * http_stream.c      a reply in pieces, without an end
  *
  * Everything here belongs to one loop's thread unless it says otherwise.
  */
@@ -32,6 +33,8 @@
 #define REQUEST_HEAD_ROOM 2048 /* heads up to this need no memory of their own */
 #define REQUEST_FIELDS_ROOM 24
 #define REPLY_HEAD_ROOM 1024
+#define JUDGED_AFTER_MS 2000 /* a client's rate of reading is known after it */
+#define STALL_LOOKS 12       /* how often a stream is looked at within stall_ms */
 
 /* Fields of a problem document (RFC 9457) of the server's own. */
 #define PROBLEM_FIELDS "Content-Type: " MEDIA_PROBLEM "\r\nCache-Control: no-store\r\n"
@@ -89,6 +92,7 @@ enum conn_state {
     CONN_BODY,    /* head read, body to come */
     CONN_HANDLED, /* with the handler, or held */
     CONN_WRITE,   /* the reply did not fit into the socket at once */
+    CONN_STREAM,  /* the reply is a stream that has not been sent to its end */
     CONN_LINGER,  /* last reply sent; reading so that the client gets it */
     CONN_DEAD,    /* the function that runs the connection must free it */
     CONN_STATES_
@@ -102,6 +106,8 @@ enum deadline_kind {
     DEADLINE_BODY,
     DEADLINE_IDLE,
     DEADLINE_WRITE,
+    DEADLINE_STREAM, /* look whether the client has acknowledged more */
+    DEADLINE_SOON,   /* no time at all: to be run as soon as the loop gets to it */
     DEADLINE_LINGER,
     DEADLINE_KINDS_
 };
@@ -136,10 +142,11 @@ struct connection {
     size_t out_head_len, out_head_at;
     struct blob *out_body;
     size_t out_body_at;
-    bool out_counted;          /* out_body is part of http_server.unsent */
-    int64_t out_began_mono_ms; /* when the reply began */
-    int64_t out_given;         /* bytes of the reply that the kernel took */
-    int64_t out_read;          /* of these, what the client had read at the last deadline */
+    bool out_counted;           /* out_body is part of http_server.unsent */
+    int64_t out_began_mono_ms;  /* when the reply began */
+    int64_t out_given;          /* bytes of the reply that the kernel took */
+    int64_t out_read;           /* of these, what the client had read at the last deadline */
+    struct http_stream *stream; /* of CONN_STREAM; NULL otherwise */
 
     struct event read_event;
     union {
@@ -229,6 +236,13 @@ void connection_kill(struct connection *c);
 int64_t connection_read_rate(const struct connection *c);
 /* Has any byte of a request come? */
 bool connection_is_quiet(const struct connection *c);
+/* Bytes of the reply that the client has acknowledged: those that were given to the kernel and are
+ * no longer in its buffer. */
+int64_t connection_bytes_read(const struct connection *c);
+/* Run the steps until they wait. The connection may be freed. */
+void connection_run(struct connection *c);
+/* Hear what its state asks for. */
+void connection_update_events(struct connection *c);
 /* Send a reply and go on. `fields`: complete lines. Takes the count of `body`. */
 void connection_reply(struct connection *c, int status, struct str fields, struct blob *body,
                       bool is_head);
@@ -251,7 +265,33 @@ void request_free(struct http_request *r);
 void request_abandon(struct http_request *r);
 /* Free what abandoned requests and the pool hold. */
 void request_free_all(struct server_loop *sl);
+/* How the end of a body is told. */
+enum framing {
+    FRAMED_BY_LENGTH,
+    FRAMED_BY_CHUNKS,
+    FRAMED_BY_CLOSE,
+};
 /* Write the head of an answer into `out` of at least http_reply_head_max() bytes; its length. */
 size_t http_reply_head_max(struct str fields);
 size_t http_reply_head(struct server_loop *sl, char *out, int status, struct str fields,
-                       const struct blob *body, bool close, bool say_keep);
+                       enum framing framing, size_t body_len, bool close, bool say_keep);
+
+/* ---- http_stream.c ---- */
+/* Begin to answer the connection's request with a stream. The request is freed. */
+struct http_stream *stream_new(struct connection *c, int status, struct str fields,
+                               http_stream_fn *room, http_stream_fn *gone, void *ctx);
+/* Send what waits, and ask for more. False: the connection is broken. *ended: all is sent, to the
+ * end of the body. */
+bool stream_step(struct connection *c, bool *ended);
+/* Does something wait for the kernel? */
+bool stream_is_blocked(const struct connection *c);
+/* The kind of deadline that it needs. */
+enum deadline_kind stream_deadline(const struct connection *c);
+/* Its client was looked at. False: it has read nothing for too long. */
+bool stream_reads_on(struct connection *c);
+/* As connection_read_rate(), since the kernel has not taken all; -1 also when it has. */
+int64_t stream_read_rate(const struct connection *c);
+/* Free the stream of a connection, if there is one. Its owner is not told. */
+void stream_free(struct connection *c);
+/* The connection is gone: tell the owner, and free. */
+void stream_abandon(struct connection *c);

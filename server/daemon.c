@@ -149,6 +149,7 @@ static struct api_cfg api_config(struct daemon *d, const struct options *o)
         .store = d->store,
         .ports = {d, port_await_feed, port_get_document, port_ping, port_upstream_verify,
                   port_upstream_deliver},
+        .event_beat_ms = 15000,
     };
 
     options_for_api(o, &cfg);
@@ -238,6 +239,7 @@ static enum rc start(struct daemon *d, struct err *err)
         .body_ms = 60000,
         .idle_ms = 75000,
         .write_ms = 30000,
+        .stall_ms = 60000,
     };
     struct fetcher_cfg fetcher_cfg;
     struct notifier_cfg notifier_cfg;

@@ -24,6 +24,7 @@ struct api {
     struct opml_lists *lists;        /* lists/opml_list.c */
     struct list_thread *list_thread; /* lists/list_thread.c */
     struct log_waiters *waiters;     /* log.c */
+    struct events *events;           /* views/event_streams.c */
     struct ping_log *pings;          /* ping_log.c */
     struct buckets *buckets;         /* buckets.c: pings */
     struct buckets *hub_calls;       /* calls at /websub */

@@ -211,3 +211,13 @@ void reply_buf(struct request *req, int status, const char *media_type, struct b
     reply_send(req, &r);
     blob_unref(&r.body);
 }
+
+struct http_stream *reply_stream(struct request *req, const struct reply *r, http_stream_fn *room,
+                                 http_stream_fn *gone, void *ctx)
+{
+    AUTO(buf_release) struct buf fields = BUF_INIT(FIELDS_MAX);
+
+    put_field(&fields, "Content-Type: ", r->media_type);
+    put_fields(&fields, req, r, "");
+    return http_reply_stream(req->http, 200, buf_view(&fields), room, gone, ctx);
+}

@@ -51,3 +51,8 @@ struct str reply_etag(struct arena *a, struct str bytes);
 /* Returns the bytes compressed by gzip, or NULL when that is not worth it: they are under 1 KB, or
  * do not become smaller. Any thread. */
 struct blob *reply_gzip(struct str bytes);
+
+/* Answer with a stream of this media type and these fields (status, tag, date and body do not
+ * count), as http_reply_stream(). Then the request is over. */
+struct http_stream *reply_stream(struct request *req, const struct reply *r, http_stream_fn *room,
+                                 http_stream_fn *gone, void *ctx) NODISCARD;

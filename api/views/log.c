@@ -6,10 +6,10 @@
 #include "api/http/reply.h"
 #include "api/http/task.h"
 #include "api/views/cursor_find.h"
-#include "api/views/gather.h"
+#include "api/views/log_query.h"
+#include "api/views/log_rows.h"
 #include "api/views/log_wait.h"
 #include "base/limits.h"
-#include "feed/write/log_object.h"
 #include "model/media_types.h"
 
 #define WAIT_MAX_S 300
@@ -19,24 +19,17 @@
 #define LOOK_BYTES ((size_t)8 * 1024 * 1024)
 #define ANSWER_MAX ((size_t)256 * 1024 * 1024)
 
-/* What a request asks for. It is in the request's arena. */
-struct log_query {
-    struct cursor_spec from; /* what comes after it is shown */
-    struct view view;
-    bool public_only; /* without feeds that need a password */
-    int64_t until_ms; /* monotonic: the request waits until then */
-};
-
 struct log_look { /* one look at the log */
     struct log_query query;
-    int64_t seen; /* the end of the log before the look */
+    int64_t until_ms; /* monotonic: the request waits so long */
+    int64_t seen;     /* the end of the log before the look */
     size_t n_rows;
     int64_t end; /* position up to which everything was read */
     bool is_cut; /* it stopped at LOOK_MAX or LOOK_BYTES */
     struct buf out;
 };
 
-static void look(struct request *req, struct log_query *query);
+static void look(struct request *req, const struct log_query *query, int64_t until_ms);
 
 static void dispose(struct task *t)
 {
@@ -45,61 +38,14 @@ static void dispose(struct task *t)
     buf_release(&l->out);
 }
 
-/* Get the event time of a seq, for a cursor when its row was not read. */
-static enum rc time_of(struct reader *r, struct arena *a, int64_t seq, int64_t *at_us,
-                       struct err *err)
-{
-    struct view view = {.all_feeds = true,
-                        .order = VIEW_LOG_DESC,
-                        .before_seq = seq == INT64_MAX ? seq : seq + 1,
-                        .len = 1,
-                        .with_deleted = true};
-    struct revision *rows;
-    size_t n;
-    enum rc rc = reader_rows(r, &view, a, &rows, &n, err);
-
-    if (rc == RC_OK)
-        *at_us = n > 0 ? rows[0].at_us : 0;
-    return rc;
-}
-
-/* Read the feeds of the rows, by id. */
-static enum rc read_feeds(struct reader *r, struct arena *a, const struct revision *rows, size_t n,
-                          struct feed **feeds, size_t *n_feeds, struct err *err)
-{
-    int64_t *ids = ARENA_ARRAY(a, int64_t, n + 1);
-    size_t n_ids;
-
-    for (size_t i = 0; i < n; i++)
-        ids[i] = rows[i].feed_id;
-    n_ids = view_ids_sort(ids, n);
-    *n_feeds = 0;
-    return n_ids == 0 ? RC_OK : reader_feeds(r, ids, n_ids, a, feeds, n_feeds, err);
-}
-
-static struct str url_of(const struct feed *feeds, size_t n, int64_t id)
-{
-    for (size_t lo = 0, hi = n; lo < hi;) {
-        size_t mid = (lo + hi) / 2;
-
-        if (feeds[mid].id == id)
-            return feeds[mid].url;
-        if (feeds[mid].id < id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return STR_NULL;
-}
-
 static void write_rows(struct buf *out, const struct revision *rows, size_t n,
-                       const struct feed *feeds, size_t n_feeds, struct str log_id)
+                       const struct log_feeds *feeds, struct str log_id)
 {
     buf_puts(out, "{\"revisions\":[");
     for (size_t i = 0; i < n; i++) {
         if (i > 0)
             buf_putc(out, ',');
-        log_object_write(out, &rows[i], url_of(feeds, n_feeds, rows[i].feed_id), log_id);
+        log_row_write(out, &rows[i], feeds, log_id);
     }
     buf_puts(out, "]");
 }
@@ -114,7 +60,7 @@ static size_t without_protected(struct store *s, struct arena *a, struct revisio
     for (size_t i = 0; i < n; i++) {
         if (rows[i].feed_id != feed_id) {
             feed_id = rows[i].feed_id;
-            is_public = str_is_null(store_access_key(s, feed_id, a));
+            is_public = log_feed_is_public(s, a, feed_id);
         }
         if (is_public)
             rows[kept++] = rows[i];
@@ -161,8 +107,7 @@ static enum task_step work(struct task *t, struct reader *r)
     struct arena *a = &t->arena;
     struct str log_id = store_log_id(t->api->store);
     struct revision *rows = NULL;
-    struct feed *feeds = NULL;
-    size_t n_feeds = 0;
+    struct log_feeds feeds = {NULL, 0};
     int64_t seq, at_us = 0;
     char cursor[CURSOR_TEXT];
 
@@ -171,13 +116,13 @@ static enum task_step work(struct task *t, struct reader *r)
     if (t->rc == RC_OK && l->query.view.len > 0)
         t->rc = read_rows(t, r, &rows, &at_us);
     if (t->rc == RC_OK)
-        t->rc = read_feeds(r, a, rows, l->n_rows, &feeds, &n_feeds, &t->err);
+        t->rc = log_feeds_read(r, a, rows, l->n_rows, &feeds, &t->err);
     if (t->rc == RC_OK && l->end == seq)
-        t->rc = time_of(r, a, seq, &at_us, &t->err);
+        t->rc = log_time_of(r, a, seq, &at_us, &t->err);
     if (t->rc != RC_OK)
         return TASK_ENDS;
     seq = l->end;
-    write_rows(&l->out, rows, l->n_rows, feeds, n_feeds, log_id);
+    write_rows(&l->out, rows, l->n_rows, &feeds, log_id);
     cursor_write(cursor, log_id, seq, at_us);
     buf_printf(&l->out, ",\"seq\":%lld,\"cursor\":\"%s\",\"last_seq\":%lld,\"log\":\"%.*s\"}\n",
                (long long)seq, cursor, (long long)store_last_seq(t->api->store), STR_ARG(log_id));
@@ -198,19 +143,23 @@ static void own_ids(struct arena *a, struct view *view)
     view->feed_ids = copy;
 }
 
+struct log_wish { /* of a request that waits; in its arena */
+    struct log_query query;
+    int64_t until_ms;
+};
+
 static void on_wake(struct request *req, bool timed_out, void *ctx)
 {
-    struct log_query *query = ctx;
+    const struct log_wish *wish = ctx;
 
-    if (timed_out)
-        query->until_ms = 0; /* one last look will give the empty answer */
-    look(req, query);
+    /* after the time-out one last look gives the empty answer */
+    look(req, &wish->query, timed_out ? 0 : wish->until_ms);
 }
 
 static void done(struct task *t, struct request *req)
 {
     struct log_look *l = t->data;
-    int64_t wait_ms = l->query.until_ms - clock_mono_ms();
+    int64_t wait_ms = l->until_ms - clock_mono_ms();
 
     if (t->rc != RC_OK) {
         struct problem p;
@@ -220,24 +169,25 @@ static void done(struct task *t, struct request *req)
             p.status = 422;
         reply_problem(req, &p);
     } else if (l->n_rows == 0 && !l->is_cut && l->query.view.len > 0 && wait_ms > 0) {
-        struct log_query *query = ARENA_NEW(req->ask.arena, struct log_query);
+        struct log_wish *wish = ARENA_NEW(req->ask.arena, struct log_wish);
+        struct view *view = &wish->query.view;
 
-        *query = l->query;
-        query->from = (struct cursor_spec){.kind = CURSOR_SEQ, .seq = l->end};
-        own_ids(req->ask.arena, &query->view);
-        log_wait_start(req, query->view.feed_ids, query->view.n_feeds, query->view.all_feeds,
-                       l->seen, wait_ms, on_wake, query);
+        *wish = (struct log_wish){l->query, l->until_ms};
+        wish->query.from = (struct cursor_spec){.kind = CURSOR_SEQ, .seq = l->end};
+        own_ids(req->ask.arena, view);
+        log_wait_start(req, view->feed_ids, view->n_feeds, view->all_feeds, l->seen, wait_ms,
+                       on_wake, wish);
     } else {
         reply_buf(req, 200, MEDIA_JSON, &l->out, STR_NULL);
     }
 }
 
-static void look(struct request *req, struct log_query *query)
+static void look(struct request *req, const struct log_query *query, int64_t until_ms)
 {
     struct task *t = task_new(req, work, done);
     struct log_look *l = ARENA_NEW(&t->arena, struct log_look);
 
-    *l = (struct log_look){.query = *query, .out = BUF_INIT(ANSWER_MAX)};
+    *l = (struct log_look){.query = *query, .until_ms = until_ms, .out = BUF_INIT(ANSWER_MAX)};
     l->seen = store_last_seq(req->ask.api->store);
     own_ids(&t->arena, &l->query.view);
     t->data = l;
@@ -245,60 +195,22 @@ static void look(struct request *req, struct log_query *query)
     task_start(t);
 }
 
-/* Read the feeds of `url`. They must be known, because this request fetches nothing. */
-static bool read_ids(struct request *req, struct log_query *query, struct problem *p)
-{
-    struct wanted_url *urls;
-    int64_t *ids;
-    size_t n;
-
-    if (!params_urls(&req->ask.params, req->ask.arena, false, &urls, &n, p))
-        return false;
-    ids = ARENA_ARRAY(req->ask.arena, int64_t, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        struct gathered item = {.want = urls[i]};
-
-        if (!gather_find(req->ask.api, &item)) {
-            problem_parameter(p, req->ask.arena, "url", urls[i].shown, NULL,
-                              "No feed is known by this URL; GET /feed or POST /sub makes it "
-                              "known.");
-            p->kind = PROBLEM_NOT_FOUND;
-            return false;
-        }
-        ids[i] = item.id;
-    }
-    query->view.all_feeds = n == 0;
-    query->public_only =
-        n == 0 && str_is_null(req->ask.cfg->token); /* with a token, the caller has sent it */
-    query->view.feed_ids = ids;
-    query->view.n_feeds = view_ids_sort(ids, n);
-    return true;
-}
-
 void log_get(struct request *req)
 {
-    struct log_query query = {
-        .from = {.kind = CURSOR_SEQ, .seq = 0},
-        .view = {.order = VIEW_LOG, .before_seq = INT64_MAX, .with_deleted = true},
-    };
-    struct cursor_log log = {store_log_id(req->ask.api->store),
-                             store_last_seq(req->ask.api->store)};
+    struct log_query query = {.from = {.kind = CURSOR_SEQ, .seq = 0}};
     int64_t max, timeout_s;
     struct str since;
     struct problem p;
 
-    if (!read_ids(req, &query, &p) ||
+    if (!log_query_feeds(req, &query, &p) ||
         !params_one(&req->ask.params, req->ask.arena, "since", &since, &p) ||
         !params_count(&req->ask.params, req->ask.arena, "max", DEFAULT_LEN, LIMIT_LEN, &max, &p) ||
         !params_count(&req->ask.params, req->ask.arena, "timeout", 0, WAIT_MAX_S, &timeout_s, &p) ||
-        (!str_is_null(since) &&
-         !cursor_spec_read(req->ask.arena, "since", since, CURSOR_TAKES_PLAIN | CURSOR_TAKES_SEQ,
-                           &log, &query.from, &p))) {
+        (!str_is_null(since) && !log_query_from(req, "since", since, &query, &p))) {
         reply_problem(req, &p);
         return;
     }
     query.view.len = (size_t)max;
-    query.until_ms = clock_mono_ms() + timeout_s * 1000;
     request_hold(req, timeout_s * 1000 + MARGIN_MS);
-    look(req, &query);
+    look(req, &query, clock_mono_ms() + timeout_s * 1000);
 }

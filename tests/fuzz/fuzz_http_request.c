@@ -57,6 +57,7 @@ static void open_server(void)
                                         .body_ms = 60000,
                                         .idle_ms = 60000,
                                         .write_ms = 60000,
+                                        .stall_ms = 60000,
                                         .max_unsent = 1024 * 1024};
 
     ASSERT(http_server_new(&cfg, handle, NULL, &server, NULL) == RC_OK);

@@ -329,6 +329,7 @@ static void start(struct world *w)
                                    .body_ms = 10000,
                                    .idle_ms = 10000,
                                    .write_ms = 10000,
+                                   .stall_ms = 60000,
                                    .max_unsent = 64 * 1024 * 1024};
     char path[96];
     struct store_cfg store = {.n_readers = 2,
@@ -395,7 +396,8 @@ int world_setup(void **state)
                               .ping_burst = 120,
                               .list_ttl_s = 60,
                               .archive_size = 50,
-                              .min_period_s = 10};
+                              .min_period_s = 10,
+                              .event_beat_ms = 15000};
     start(w);
     *state = w;
     return 0;

@@ -89,6 +89,33 @@ static void describe(struct http_request *r)
     http_reply(r, 200, STR("Content-Type: text/plain\r\n"), blob_copy(text));
 }
 
+static void on_room(void *ctx)
+{
+    struct streamed *s = ctx;
+
+    note(s->f, &s->n_room);
+}
+
+static void on_stream_gone(void *ctx)
+{
+    struct streamed *s = ctx;
+
+    note(s->f, &s->n_gone);
+}
+
+static void begin_stream(struct fixture *f, struct http_request *r)
+{
+    struct streamed *s;
+
+    pthread_mutex_lock(&f->lock);
+    s = &f->streams[f->n_streams];
+    *s = (struct streamed){.f = f, .loop = http_request_loop(r)};
+    s->http =
+        http_reply_stream(r, 200, STR("Content-Type: text/x\r\n"), on_room, on_stream_gone, s);
+    pthread_mutex_unlock(&f->lock);
+    note(f, &f->n_streams);
+}
+
 static void handle(void *ctx, struct http_request *r)
 {
     struct fixture *f = ctx;
@@ -111,6 +138,8 @@ static void handle(void *ctx, struct http_request *r)
         f->held_serial = http_request_hold(r, on_gone, on_late, str_eqz(path, "/late") ? 20 : 0, f);
         pthread_mutex_unlock(&f->lock);
         note(f, &f->n_held);
+    } else if (str_eqz(path, "/stream")) {
+        begin_stream(f, r);
     } else if (str_eqz(path, "/keep")) {
         f->kept = r;
         f->held_loop = http_request_loop(r);
@@ -131,6 +160,7 @@ const struct http_server_cfg default_cfg = {
     .body_ms = 60000,
     .idle_ms = 60000,
     .write_ms = 60000,
+    .stall_ms = 60000,
     .max_unsent = 64 * 1024 * 1024,
 };
 

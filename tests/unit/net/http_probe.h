@@ -3,7 +3,7 @@
  *
  * The server's handler knows: /hello, /big (one blob for all requests), /own (as long, but a blob
  * for each request), /none (304), /sink (length of the body), /hold, /late (held, with 20 ms),
- * /keep (kept without holding). Any other path describes the request. */
+ * /keep (kept without holding), /stream (begins a stream). Any other path describes the request. */
 #pragma once
 
 #include <pthread.h>
@@ -24,6 +24,13 @@ struct fixture {
     uint64_t held_serial;
     struct http_request *kept;
     int n_held, n_gone, n_late, n_seen;
+    struct streamed {
+        struct fixture *f;
+        struct loop *loop;
+        struct http_stream *http; /* NULL: it was answered at once */
+        int n_room, n_gone;
+    } streams[64];
+    int n_streams;
     bool late_answers;
 };
 

@@ -1,0 +1,44 @@
+/* api/views/log_query.c - see log_query.h. */
+#include "api/views/log_query.h"
+
+#include "api/views/gather.h"
+
+bool log_query_feeds(struct request *req, struct log_query *query, struct problem *p)
+{
+    struct wanted_url *urls;
+    int64_t *ids;
+    size_t n;
+
+    if (!params_urls(&req->ask.params, req->ask.arena, false, &urls, &n, p))
+        return false;
+    ids = ARENA_ARRAY(req->ask.arena, int64_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        struct gathered item = {.want = urls[i]};
+
+        if (!gather_find(req->ask.api, &item)) {
+            problem_parameter(p, req->ask.arena, "url", urls[i].shown, NULL,
+                              "No feed is known by this URL; GET /feed or POST /sub makes it "
+                              "known.");
+            p->kind = PROBLEM_NOT_FOUND;
+            return false;
+        }
+        ids[i] = item.id;
+    }
+    query->view = (struct view){.order = VIEW_LOG, .before_seq = INT64_MAX, .with_deleted = true};
+    query->view.all_feeds = n == 0;
+    query->public_only =
+        n == 0 && str_is_null(req->ask.cfg->token); /* else the caller has shown it */
+    query->view.feed_ids = ids;
+    query->view.n_feeds = view_ids_sort(ids, n);
+    return true;
+}
+
+bool log_query_from(struct request *req, const char *name, struct str text, struct log_query *query,
+                    struct problem *p)
+{
+    struct cursor_log log = {store_log_id(req->ask.api->store),
+                             store_last_seq(req->ask.api->store)};
+
+    return cursor_spec_read(req->ask.arena, name, text, CURSOR_TAKES_PLAIN | CURSOR_TAKES_SEQ, &log,
+                            &query->from, p);
+}
