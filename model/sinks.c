@@ -28,3 +28,13 @@ struct str sinks_default(void)
         i++;
     return str_from(sinks[i].name);
 }
+
+const char *sinks_offered(struct arena *a)
+{
+    const char *all = "";
+
+    for (size_t i = 0; i < ARRAY_LEN(sinks); i++)
+        if (sinks[i].offered)
+            all = arena_printf(a, "%s%s%s", all, *all == '\0' ? "" : "|", sinks[i].name);
+    return all;
+}

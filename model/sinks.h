@@ -3,10 +3,16 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/str.h"
+
+#define HOOK_SINK "webhook" /* the sink that has secrets and header fields of its own */
 
 /* Is this the name of a sink that a request may ask for? */
 bool sinks_is_offered(struct str name);
 
 /* The sink of a request that names none. */
 struct str sinks_default(void);
+
+/* All names that a request may ask for, with '|' between them. Arena. */
+const char *sinks_offered(struct arena *a);

@@ -12,7 +12,7 @@
 
 struct notifier_cfg;
 
-#define CARRIER_FIELDS_MAX 8
+#define CARRIER_FIELDS_MAX 12 /* 4 of a webhook and HOOK_FIELDS_MAX of its subscriber */
 
 /* What is sent: bytes, and what the carrier needs besides. */
 struct carrier_load {

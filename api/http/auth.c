@@ -3,34 +3,9 @@
 
 #include <string.h>
 
-#include "base/ascii.h"
+#include "base/base64.h"
 #include "base/digest.h"
 #include "net/hostport.h"
-
-/* Decode base64 (RFC 4648 §4). Null: it is not base64. */
-static struct str base64_decode(struct arena *a, struct str s)
-{
-    char *out = arena_alloc(a, s.len + 1);
-    size_t n = 0;
-    uint32_t bits = 0;
-    int n_bits = 0;
-
-    while (s.len > 0 && s.ptr[s.len - 1] == '=')
-        s.len--;
-    for (size_t i = 0; i < s.len; i++) {
-        int digit = ascii_base64(s.ptr[i]);
-
-        if (digit < 0)
-            return STR_NULL;
-        bits = bits << 6 | (uint32_t)digit;
-        n_bits += 6;
-        if (n_bits >= 8) {
-            n_bits -= 8;
-            out[n++] = (char)(bits >> n_bits & 0xff);
-        }
-    }
-    return str_of(out, n);
-}
 
 /* Compares digests, so that the time does not tell the length either. */
 static bool same_secret(struct str x, struct str y)
@@ -57,7 +32,7 @@ bool auth_has_token(struct arena *a, struct str authorization, struct str token)
         return same_secret(rest, token);
     if (!str_ieqz(scheme, "basic"))
         return false;
-    user_password = base64_decode(a, rest);
+    user_password = base64_read(a, rest);
     colon = str_chr(user_password, ':');
     return colon >= 0 &&
            same_secret(str_slice(user_password, (size_t)colon + 1, user_password.len), token);

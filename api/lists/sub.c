@@ -13,12 +13,12 @@
 #include "api/lists/list_tree.h"
 #include "api/lists/sub_import.h"
 #include "api/lists/sub_known.h"
+#include "api/lists/sub_sink.h"
 #include "api/views/cursor_find.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "feed/text/json.h"
 #include "model/media_types.h"
-#include "model/sinks.h"
 #include "net/http_fields.h"
 
 #define TITLE_MAX 1024 /* bytes of a subscriber's own name for a feed */
@@ -38,6 +38,7 @@ struct subscribing {
     struct feed_details details; /* used for each feed that the request names */
     struct sub_request req;
     struct str endpoint;       /* public form */
+    struct str secret;         /* told in the answer; null: the sink has none. SECRET */
     struct list_tree *tree;    /* NULL: the body is not a list */
     struct sub_import *import; /* the feeds of the list */
     bool skips_known;          /* leave out feeds that are subscribed without an endpoint already */
@@ -268,9 +269,11 @@ static void on_list_thread(void *ctx)
 static bool read_endpoint(struct task *t, struct subscribing *s)
 {
     struct wanted_url endpoint;
+    struct sub_sink sink;
     struct str raw;
 
-    if (!params_one(&s->change.params, &t->arena, "endpoint", &raw, &s->change.problem))
+    if (!params_one(&s->change.params, &t->arena, "endpoint", &raw, &s->change.problem) ||
+        !sub_sink_read(&s->change.params, &t->arena, !str_is_null(raw), &sink, &s->change.problem))
         return false;
     if (str_is_null(raw))
         return true;
@@ -278,7 +281,9 @@ static bool read_endpoint(struct task *t, struct subscribing *s)
         return false;
     s->req.endpoint = endpoint.url;
     s->req.endpoint_credential = endpoint.credential;
-    s->req.sink = sinks_default();
+    s->req.sink = sink.name;
+    s->req.sink_settings = sink.settings;
+    s->secret = sink.secret;
     s->endpoint = endpoint.shown;
     return true;
 }
@@ -357,6 +362,10 @@ static void reply_made(struct task *t, struct request *req)
         buf_puts(&out, "null");
     else
         json_write_text(&out, s->endpoint);
+    if (!str_is_null(s->secret)) {
+        buf_puts(&out, ",\"secret\":");
+        json_write_text(&out, s->secret);
+    }
     buf_puts(&out, ",\"urls\":[");
     for (size_t i = 0; i < s->req.n_feeds; i++) {
         if (i > 0)

@@ -1,0 +1,215 @@
+/* notifier/sink_webhook.c - JSON by POST, signed as Standard Webhooks says: webhook-id,
+ * webhook-timestamp, webhook-signature.
+ *
+ * An entry is that of /log and of /feed?type=json. All of the body follows from the log and the
+ * subscription, so a delivery that is tried again has the same bytes, and the same id. Only the
+ * time of the try and the signature differ. What an answer means: D56 (docs/delivery.md). */
+#include <inttypes.h>
+
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "feed/text/hook_settings.h"
+#include "feed/text/json.h"
+#include "model/cursor.h"
+#include "notifier/sink.h"
+
+#define OWN_FIELDS 4
+
+_Static_assert(CARRIER_FIELDS_MAX >= OWN_FIELDS + HOOK_FIELDS_MAX, "all fields have room");
+
+static void write_text(struct buf *body, struct str text)
+{
+    if (str_is_null(text))
+        buf_puts(body, "null");
+    else
+        json_write_text(body, text);
+}
+
+/* Returns the time of what is delivered, in microseconds. It is the same in each try. */
+static int64_t time_of(const struct sink_push *push)
+{
+    if (push->event != NULL)
+        return push->event->at_us;
+    return push->n > 0 ? push->revisions[push->n - 1].at_us : clock_now_us();
+}
+
+static const char *type_of(const struct sink_push *push)
+{
+    if (push->event != NULL)
+        return "feed.state";
+    return push->n > 0 ? "feed.entries" : "test";
+}
+
+/* Write everything up to what is delivered. */
+static void webhook_front(struct buf *body, const struct sink_push *push)
+{
+    char at[CLOCK_TEXT], prev[CURSOR_TEXT], last[CURSOR_TEXT];
+
+    clock_rfc3339_us(time_of(push), at);
+    cursor_write(prev, push->log_id, push->prev.seq, push->prev.at_us);
+    cursor_write(last, push->log_id, push->last.seq, push->last.at_us);
+    buf_printf(body,
+               "{\"type\":\"%s\",\"timestamp\":\"%s\",\"data\":{\"subscription\":%" PRId64
+               ",\"prev_cursor\":\"%s\",\"last_cursor\":\"%s\"",
+               type_of(push), at, push->sub_id, prev, last);
+}
+
+static void write_feed(struct buf *body, const struct sink_push *push, int64_t feed_id)
+{
+    buf_printf(body, "\"feed\":{\"id\":%" PRId64 ",\"url\":", feed_id);
+    write_text(body, push->feed_url);
+    buf_puts(body, ",\"title\":");
+    write_text(body, push->title);
+    buf_putc(body, '}');
+}
+
+static void write_entry(struct buf *body, const struct sink_push *push, const struct revision *rev)
+{
+    char cursor[CURSOR_TEXT], at[CLOCK_TEXT];
+
+    cursor_write(cursor, push->log_id, rev->seq, rev->at_us);
+    clock_rfc3339_us(rev->at_us, at);
+    buf_printf(body, "{\"kind\":\"%s\",\"cursor\":\"%s\",\"at\":\"%s\",",
+               revision_kind_name(rev->kind), cursor, at);
+    write_feed(body, push, rev->feed_id);
+    buf_puts(body, ",\"uid\":");
+    json_write_text(body, rev->uid);
+    if (rev->doc.len > 0) {
+        buf_puts(body, ",\"entry\":");
+        buf_str(body, rev->doc);
+    }
+    buf_putc(body, '}');
+}
+
+static void write_entries(struct buf *body, const struct sink_push *push)
+{
+    buf_puts(body, ",\"entries\":[");
+    for (size_t i = 0; i < push->n; i++) {
+        if (i > 0)
+            buf_putc(body, ',');
+        write_entry(body, push, &push->revisions[i]);
+    }
+    buf_putc(body, ']');
+}
+
+static void write_event(struct buf *body, const struct sink_push *push)
+{
+    buf_printf(body, ",\"state\":\"%s\",", feed_event_name(push->event->kind));
+    write_feed(body, push, push->event->feed_id);
+    buf_puts(body, ",\"detail\":");
+    write_text(body, push->event->detail);
+}
+
+static enum rc webhook_body(struct arena *a UNUSED, const struct sink_push *push, struct buf *body,
+                            struct err *err)
+{
+    webhook_front(body, push);
+    if (push->event != NULL)
+        write_event(body, push);
+    else if (push->n > 0)
+        write_entries(body, push);
+    buf_puts(body, "}}");
+    if (buf_ok(body))
+        return RC_OK;
+    return err_set(err, RC_LIMIT, "it makes a delivery of more than %zu bytes", body->max);
+}
+
+/* Returns the id of the delivery. It follows from what is delivered to whom, so it is the same in
+ * each try, also after a restart. After a replay the same entries have another one. */
+static struct str id_of(struct arena *a, const struct sink_push *push, struct str body)
+{
+    unsigned char digest[DIGEST_SHA256_LEN];
+    char hex[2 * DIGEST_SHA256_LEN + 1];
+
+    digest_sha256(body, digest);
+    digest_hex(digest, sizeof digest, hex);
+    digest_sha256(str_printf(a, "%.*s %" PRId64 " %" PRId64 " %" PRId64 " %s",
+                             STR_ARG(push->log_id), push->sub_id, push->generation, push->dead_id,
+                             hex),
+                  digest);
+    digest_hex(digest, 16, hex);
+    return str_printf(a, "msg_%s", hex);
+}
+
+/* Returns the signatures by all secrets that sign at this time. */
+static struct str signatures(struct arena *a, const struct hook_settings *hs, struct str id,
+                             int64_t now, struct str body)
+{
+    AUTO(buf_release) struct buf all = BUF_INIT(BUF_ANY);
+    struct str text = STR("");
+
+    buf_printf(&all, "%.*s.%" PRId64 ".", STR_ARG(id), now);
+    buf_str(&all, body);
+    for (size_t i = 0; i < hook_secrets_at(hs, now); i++) {
+        unsigned char mac[DIGEST_MAX_LEN];
+        size_t n = digest_hmac(DIGEST_SHA256, hook_secret_key(a, hs->secrets[i].text),
+                               buf_view(&all), mac);
+        struct str one = base64_write(a, str_of((const char *)mac, n));
+
+        text = str_printf(a, "%.*s%sv1,%.*s", STR_ARG(text), i > 0 ? " " : "", STR_ARG(one));
+    }
+    return text;
+}
+
+static enum rc webhook_seal(struct arena *a, const struct sink_push *push,
+                            struct carrier_load *load, struct err *err)
+{
+    struct str body = carrier_load_bytes(load), id = id_of(a, push, body);
+    int64_t now = clock_now_s();
+    struct hook_settings hs;
+    enum rc rc = hook_settings_read(a, push->settings, &hs, err);
+
+    if (rc != RC_OK)
+        return rc;
+    load->method = STR("POST");
+    load->fields[0] = (struct http_field){STR("Content-Type"), STR("application/json")};
+    load->fields[1] = (struct http_field){STR("webhook-id"), id};
+    load->fields[2] = (struct http_field){STR("webhook-timestamp"), str_printf(a, "%" PRId64, now)};
+    load->fields[3] =
+        (struct http_field){STR("webhook-signature"), signatures(a, &hs, id, now, body)};
+    load->n_fields = OWN_FIELDS;
+    for (size_t i = 0; i < hs.n_fields; i++)
+        load->fields[load->n_fields++] = (struct http_field){hs.fields[i].name, hs.fields[i].value};
+    return RC_OK;
+}
+
+static enum sink_verdict verdict_of(int status)
+{
+    switch (status) {
+    case 410:
+        return SINK_GONE;
+    case 400:
+    case 413:
+    case 415:
+    case 422:
+        return SINK_REFUSED;
+    default:
+        return status >= 200 && status < 300 ? SINK_DELIVERED : SINK_FAILED;
+    }
+}
+
+/* The status counts even if the answer is too long, breaks off, or does not end in time. */
+static enum sink_verdict webhook_judge(struct arena *a, const struct carrier_answer *answer,
+                                       struct str *why)
+{
+    enum sink_verdict verdict = verdict_of(answer->status);
+
+    if (verdict == SINK_DELIVERED)
+        return verdict;
+    if (verdict == SINK_FAILED && answer->rc != RC_OK)
+        *why = str_dup(a, str_from(answer->err));
+    else
+        *why = str_printf(a, "the endpoint answered with status %d; 2xx means delivered",
+                          answer->status);
+    return verdict;
+}
+
+const struct sink sink_webhook = {.carrier = &carrier_http,
+                                  .draw = entries_draw,
+                                  .entries = {.names_feed = true,
+                                              .has_settings = true,
+                                              .body = webhook_body,
+                                              .front = webhook_front,
+                                              .seal = webhook_seal},
+                                  .judge = webhook_judge};
