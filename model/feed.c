@@ -45,6 +45,14 @@ const char *sub_state_name(enum sub_state s)
     return names[s];
 }
 
+const char *sub_event_name(size_t i)
+{
+    static const char *const names[SUB_EVENT_KINDS] = {"new", "changed", "deleted", "left", "feed"};
+
+    ASSERT(i < ARRAY_LEN(names));
+    return names[i];
+}
+
 const char *feed_event_name(enum feed_event_kind k)
 {
     static const char *const names[] = {"broken", "recovered", "moved", "gone", "gap"};

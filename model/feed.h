@@ -176,6 +176,7 @@ enum sub_event {
     SUB_FEED = 16, /* events of the feed itself: struct feed_event */
 };
 #define SUB_EVENTS_DEFAULT (SUB_NEW | SUB_CHANGED)
+#define SUB_EVENT_KINDS 5
 
 /* Something that happened to a feed itself. Stored. */
 enum feed_event_kind {
@@ -234,6 +235,11 @@ struct dead_letter {
 #define DEAD_LETTERS_KEPT 1000 /* for each subscription: more push out the oldest */
 #define DEAD_ANSWER_MAX 1024
 
+/* How many dead letters a subscription has. */
+struct dead_count {
+    int64_t sub_id, n;
+};
+
 struct subscription {
     int64_t id;
     struct str endpoint; /* null: polled and listed, nothing is pushed */
@@ -271,5 +277,7 @@ const char *fetch_reason_name(enum fetch_reason r);
 const char *upstream_state_name(enum upstream_state s);
 const char *revision_kind_name(enum revision_kind k);
 const char *sub_state_name(enum sub_state s);
+/* Of the event with the bit 1 << i: "new", "changed", "deleted", "left", "feed". */
+const char *sub_event_name(size_t i);
 const char *feed_event_name(enum feed_event_kind k);
 const char *delivery_verdict_name(enum delivery_verdict v);

@@ -2,12 +2,14 @@
 #include "model/sinks.h"
 
 #include "base/compiler.h"
+#include "model/feed.h"
 
 static const struct {
     const char *name;
     bool offered;
+    unsigned events;
 } sinks[] = {
-#define SINK(id, name, offered) {name, offered},
+#define SINK(id, name, offered, events) {name, offered, events},
 #include "model/sinks.def"
 #undef SINK
 };
@@ -18,6 +20,14 @@ bool sinks_is_offered(struct str name)
         if (str_eqz(name, sinks[i].name))
             return sinks[i].offered;
     return false;
+}
+
+unsigned sinks_events(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(sinks); i++)
+        if (str_eqz(name, sinks[i].name))
+            return sinks[i].events;
+    return 0;
 }
 
 struct str sinks_default(void)

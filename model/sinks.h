@@ -11,6 +11,9 @@
 /* Is this the name of a sink that a request may ask for? */
 bool sinks_is_offered(struct str name);
 
+/* What a sink can tell, as bits of enum sub_event; 0: there is no such sink. */
+unsigned sinks_events(struct str name);
+
 /* The sink of a request that names none. */
 struct str sinks_default(void);
 

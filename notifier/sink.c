@@ -4,13 +4,13 @@
 #include "base/compiler.h"
 
 static const struct sink *const sinks[] = {
-#define SINK(id, name, offered) &sink_##id,
+#define SINK(id, name, offered, events) &sink_##id,
 #include "model/sinks.def"
 #undef SINK
 };
 
 static const char *const names[] = {
-#define SINK(id, name, offered) name,
+#define SINK(id, name, offered, events) name,
 #include "model/sinks.def"
 #undef SINK
 };

@@ -107,6 +107,6 @@ const struct sink *sink_find(struct str name);
  * draw() of sinks that send entries (entries.c). Runs on reader threads. */
 enum push_found entries_draw(struct push_job *job, struct reader *r);
 
-#define SINK(id, name, offered) extern const struct sink sink_##id;
+#define SINK(id, name, offered, events) extern const struct sink sink_##id;
 #include "model/sinks.def"
 #undef SINK

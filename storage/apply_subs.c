@@ -144,6 +144,8 @@ static void change_row(const struct sub_change *c, struct subscription *sub)
         sub->events = c->events;
     if (c->has_batch)
         sub->batch = c->batch;
+    if (!str_is_null(c->sink))
+        sub->sink = c->sink;
     if (!str_is_null(c->endpoint)) {
         sub->endpoint = c->endpoint;
         sub->next_try_at = sub->failing_since = TIME_UNKNOWN; /* the failures were another's */

@@ -160,12 +160,13 @@ enum rc reader_lag(struct reader *r, const struct subscription *sub, struct sub_
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
     size_t *with_news = ARENA_ARRAY(&scratch, size_t, sub->n_feeds + 1);
     size_t n;
-    enum rc rc = db_snapshot(r->db, err);
+    enum rc rc;
 
     *out = (struct sub_lag){.n = 0};
-    if (rc != RC_OK)
-        return rc;
     directory_with_news(r->store->dir, sub->feeds, sub->n_feeds, sub->position, with_news, &n);
+    rc = n == 0 ? RC_OK : db_snapshot(r->db, err);
+    if (n == 0 || rc != RC_OK)
+        return rc;
     for (size_t i = 0; i < n && rc == RC_OK && out->n < LAG_MAX; i++)
         rc = lag_of_feed(r, sub, sub->feeds[with_news[i]].feed_id, &scratch, out, err);
     db_snapshot_end(r->db);
@@ -194,4 +195,10 @@ enum rc reader_dead_letters(struct reader *r, int64_t sub_id, struct arena *a,
                             struct dead_letter **out, size_t *n_out, struct err *err)
 {
     return dead_of(r->db, sub_id, false, DEAD_LETTERS_KEPT, a, out, n_out, err);
+}
+
+enum rc reader_dead_counts(struct reader *r, int64_t sub_id, struct arena *a,
+                           struct dead_count **out, size_t *n_out, struct err *err)
+{
+    return dead_counts(r->db, sub_id, a, out, n_out, err);
 }

@@ -265,6 +265,7 @@ struct sub_change {
     bool has_batch;
     int batch;
     struct str endpoint, endpoint_credential; /* the credential counts with an endpoint only */
+    struct str sink;                          /* for a subscription that had no endpoint */
     struct str sink_settings;                 /* SECRET */
     struct str name, folder;                  /* of all its feeds; empty: none from now on */
     int level;                                /* of all its feeds; LEVEL_KEEP */
@@ -700,7 +701,8 @@ enum rc reader_feed_name(struct reader *r, int64_t feed_id, struct arena *a, str
                          struct str *title, struct err *err) NODISCARD;
 
 /* How much a subscription will still be given: revisions and events after its position, counted to
- * LAG_MAX; and the time of the first one in microseconds, 0: there is none. */
+ * LAG_MAX; and the time of the first one in microseconds, 0: there is none. A subscription that is
+ * up to date costs no query. */
 #define LAG_MAX 1000000
 struct sub_lag {
     int64_t n;
@@ -709,7 +711,8 @@ struct sub_lag {
 enum rc reader_lag(struct reader *r, const struct subscription *sub, struct sub_lag *out,
                    struct err *err) NODISCARD;
 
-/* The settings of a subscription's sink: JSON, or null. SECRET: only for the notifier. Arena. */
+/* The settings of a subscription's sink: JSON, or null. SECRET: for the notifier, and for a change
+ * of them. Arena. */
 enum rc reader_sink_settings(struct reader *r, int64_t sub_id, struct arena *a, struct str *out,
                              struct err *err) NODISCARD;
 
@@ -720,6 +723,11 @@ enum rc reader_deliveries(struct reader *r, int64_t sub_id, size_t max, struct a
 /* The dead letters of a subscription, oldest first. Arena. */
 enum rc reader_dead_letters(struct reader *r, int64_t sub_id, struct arena *a,
                             struct dead_letter **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* How many dead letters each subscription has, ascending by subscription; those without any are
+ * left out. sub_id 0: of all subscriptions. Arena. */
+enum rc reader_dead_counts(struct reader *r, int64_t sub_id, struct arena *a,
+                           struct dead_count **out, size_t *n_out, struct err *err) NODISCARD;
 
 /* Call fn with the due time of each scheduled feed, for the start of the sweeper. REASON_PING: the
  * feed was not fetched since the ping. */

@@ -116,6 +116,7 @@ enum rc store_change_sub(struct store *s, const struct sub_change *change, store
     *copy = *change;
     copy->endpoint = keep(op, change->endpoint);
     copy->endpoint_credential = keep(op, change->endpoint_credential);
+    copy->sink = keep(op, change->sink);
     copy->sink_settings = keep(op, change->sink_settings);
     copy->name = keep(op, change->name);
     copy->folder = keep(op, change->folder);

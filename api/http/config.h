@@ -41,6 +41,7 @@ struct api_cfg {
     int ping_rate, ping_burst; /* pings of one source address: per second, and at once */
     int64_t list_ttl_s;        /* how long an OPML list is kept */
     size_t archive_size;       /* entries of an archive document */
+    int64_t push_entries;      /* entries in one delivery, unless the subscription says otherwise */
     int64_t min_period_s;      /* the shortest period that `freq` may ask for (10) */
     int64_t event_beat_ms; /* how often a stream of /events gets a comment; fixed at the start */
     bool hub; /* offer a WebSub hub; the next three are lengths of its leases in seconds */

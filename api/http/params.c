@@ -10,33 +10,39 @@
 
 #define MAX_PERIOD_S (366 * 86400)
 
+bool params_put(struct params *ps, struct arena *a, struct str name, struct str value,
+                struct problem *p)
+{
+    if (ps->n == LIMIT_PARAMS)
+        return problem_set(p, a, PROBLEM_TOO_LARGE, "More than %d parameters were given.",
+                           LIMIT_PARAMS);
+    if (ps->n == ps->cap) {
+        size_t cap = ps->cap == 0 ? 8 : ps->cap * 2;
+        struct param *grown = ARENA_ARRAY(a, struct param, cap);
+
+        if (ps->n > 0)
+            memcpy(grown, ps->items, ps->n * sizeof(*grown));
+        ps->items = grown;
+        ps->cap = cap;
+    }
+    ps->items[ps->n++] = (struct param){name, value};
+    return true;
+}
+
 bool params_add(struct params *ps, struct arena *a, struct str urlencoded, struct problem *p)
 {
     struct str rest = urlencoded;
 
     while (!str_is_null(rest) && rest.len > 0) {
-        struct str pair = str_split(&rest, '&');
+        struct str pair = str_split(&rest, '&'), name, value;
         ssize_t eq = str_chr(pair, '=');
-        struct param one;
 
         if (pair.len == 0)
             continue;
-        if (ps->n == LIMIT_PARAMS)
-            return problem_set(p, a, PROBLEM_TOO_LARGE, "More than %d parameters were given.",
-                               LIMIT_PARAMS);
-        one.name = url_decode(a, eq < 0 ? pair : str_slice(pair, 0, (size_t)eq), true);
-        one.value =
-            eq < 0 ? STR("") : url_decode(a, str_slice(pair, (size_t)eq + 1, pair.len), true);
-        if (ps->n == ps->cap) {
-            size_t cap = ps->cap == 0 ? 8 : ps->cap * 2;
-            struct param *grown = ARENA_ARRAY(a, struct param, cap);
-
-            if (ps->n > 0)
-                memcpy(grown, ps->items, ps->n * sizeof(*grown));
-            ps->items = grown;
-            ps->cap = cap;
-        }
-        ps->items[ps->n++] = one;
+        name = url_decode(a, eq < 0 ? pair : str_slice(pair, 0, (size_t)eq), true);
+        value = eq < 0 ? STR("") : url_decode(a, str_slice(pair, (size_t)eq + 1, pair.len), true);
+        if (!params_put(ps, a, name, value, p))
+            return false;
     }
     return true;
 }

@@ -27,6 +27,10 @@ struct params {
 bool params_add(struct params *ps, struct arena *a, struct str urlencoded,
                 struct problem *p) NODISCARD;
 
+/* Add one parameter. Borrowed. */
+bool params_put(struct params *ps, struct arena *a, struct str name, struct str value,
+                struct problem *p) NODISCARD;
+
 /* Get the value of a parameter that may be given once; null when it is missing. If it is given
  * twice with the same value, it counts as given once. */
 bool params_one(const struct params *ps, struct arena *a, const char *name, struct str *out,

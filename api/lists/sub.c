@@ -1,4 +1,4 @@
-/* api/lists/sub.c - POST /sub: subscribe, or resume; DELETE /sub: end a subscription.
+/* api/lists/sub.c - POST /sub: subscribe; DELETE /sub: end a subscription.
  *
  * `from` may need a query, and a body with ten thousand URLs takes time, so all work is done on a
  * reader thread. An OPML list is read on the list thread. When a request is answered, the change is
@@ -11,17 +11,18 @@
 #include "api/http/task.h"
 #include "api/lists/list_thread.h"
 #include "api/lists/list_tree.h"
+#include "api/lists/sub_actions.h"
+#include "api/lists/sub_delivery.h"
 #include "api/lists/sub_import.h"
 #include "api/lists/sub_known.h"
+#include "api/lists/sub_names.h"
 #include "api/lists/sub_sink.h"
-#include "api/views/cursor_find.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "feed/text/json.h"
 #include "model/media_types.h"
+#include "model/sinks.h"
 #include "net/http_fields.h"
-
-#define TITLE_MAX 1024 /* bytes of a subscriber's own name for a feed */
 
 /* Part of all requests here. */
 struct change {
@@ -155,33 +156,13 @@ static void take_urls(struct task *t, struct subscribing *s, const struct wanted
 /* Read `title` and `folder`, which are for the feeds that the request names. */
 static bool read_details(struct task *t, struct subscribing *s, size_t n_urls)
 {
-    struct str title, folder, names[LIMIT_OPML_DEPTH];
-    size_t n = 0;
+    struct str title, folder;
 
-    if (!params_optional(&s->change.params, &t->arena, "title", &title, &s->change.problem) ||
-        !params_optional(&s->change.params, &t->arena, "folder", &folder, &s->change.problem))
+    if (!sub_title_read(&s->change.params, &t->arena, n_urls, &title, &s->change.problem) ||
+        !sub_folder_read(&s->change.params, &t->arena, &folder, &s->change.problem))
         return false;
-    if (!str_is_null(title) && n_urls > 1)
-        return problem_parameter(&s->change.problem, &t->arena, "title", title, NULL,
-                                 "The parameter `title` is for one feed; the request names %zu.",
-                                 n_urls);
-    if (title.len > TITLE_MAX || str_utf8_valid(title) != title.len)
-        return problem_parameter(&s->change.problem, &t->arena, "title", title, NULL,
-                                 "The parameter `title` must be UTF-8 of at most %d bytes.",
-                                 TITLE_MAX);
-    s->details.name = str_is_null(title) ? title : str_trim(title);
-    for (struct str rest = folder; !str_is_null(rest) && n < ARRAY_LEN(names);) {
-        struct str name = str_trim(str_split(&rest, '/'));
-
-        if (name.len > 0)
-            names[n++] = name;
-    }
-    s->details.folder = folder_json(&t->arena, names, n);
-    if ((n > 0 && str_is_null(s->details.folder)) || str_utf8_valid(folder) != folder.len)
-        return problem_parameter(&s->change.problem, &t->arena, "folder", folder, NULL,
-                                 "The parameter `folder` must be a path in UTF-8: fewer than %d "
-                                 "names, separated by /, of at most 4096 bytes in all.",
-                                 LIMIT_OPML_DEPTH);
+    s->details.name = title.len > 0 ? title : STR_NULL;
+    s->details.folder = folder.len > 0 ? folder : STR_NULL;
     return true;
 }
 
@@ -288,40 +269,14 @@ static bool read_endpoint(struct task *t, struct subscribing *s)
     return true;
 }
 
-/* Read `from` as a seq (exclusive). */
-static bool read_from(struct task *t, struct reader *r, struct change *c, bool *given, int64_t *seq)
+/* Read how the subscription wants its deliveries. */
+static bool read_delivery(struct task *t, struct subscribing *s)
 {
-    struct cursor_log log = {store_log_id(t->api->store), store_last_seq(t->api->store)};
-    struct view view = {.all_feeds = true, .order = VIEW_LOG};
-    struct cursor_spec at;
-    struct str from;
-    enum rc rc;
+    struct change *c = &s->change;
+    struct str sink = str_is_null(s->req.sink) ? sinks_default() : s->req.sink;
 
-    if (!params_optional(&c->params, &t->arena, "from", &from, &c->problem) ||
-        !cursor_spec_read(&t->arena, "from", from, CURSOR_TAKES_PLAIN, &log, &at, &c->problem))
-        return false;
-    *given = at.kind != CURSOR_NONE;
-    rc = cursor_find(r, &at, &view, true, seq, &t->err);
-    if (rc != RC_OK)
-        problem_of_err(&c->problem, &t->arena, rc, &t->err);
-    return rc == RC_OK;
-}
-
-/* Read `action` and `id`. *resumes is false for a request that subscribes. */
-static bool read_resume(struct task *t, struct change *c, bool *resumes)
-{
-    struct str action;
-
-    if (!params_one(&c->params, &t->arena, "action", &action, &c->problem) ||
-        !params_id(&c->params, &t->arena, !str_is_null(action), &c->id, &c->problem))
-        return false;
-    *resumes = !str_is_null(action);
-    if (*resumes)
-        return str_eqz(action, "resume") ||
-               problem_parameter(&c->problem, &t->arena, "action", action, "resume",
-                                 "The parameter `action` can only be resume.");
-    c->id = 0; /* a new one is made */
-    return true;
+    return sub_events_read(&c->params, &t->arena, sink, &s->req.events, &c->problem) &&
+           sub_batch_read(&c->params, &t->arena, &s->req.batch, &c->problem);
 }
 
 /* Read the parameter `known`. */
@@ -382,19 +337,6 @@ static void reply_made(struct task *t, struct request *req)
     reply_buf(req, s->req.n_feeds > 0 ? 201 : 200, MEDIA_JSON, &out, str_from(location));
 }
 
-static void reply_resumed(struct task *t, struct request *req)
-{
-    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
-    const struct change *c = change_of(t);
-
-    if (c->failed) {
-        reply_problem(req, &c->problem);
-        return;
-    }
-    buf_printf(&out, "{\"id\":%lld,\"state\":\"active\"}\n", (long long)c->id);
-    reply_buf(req, 200, MEDIA_JSON, &out, STR_NULL);
-}
-
 static void reply_ended(struct task *t, struct request *req)
 {
     const struct change *c = change_of(t);
@@ -416,7 +358,7 @@ static enum task_step read_subscription(struct task *t, struct reader *r, bool o
     struct wanted_url *urls;
     size_t n;
 
-    if (!read_endpoint(t, s) || !read_known(t, r, s) ||
+    if (!read_endpoint(t, s) || !read_known(t, r, s) || !read_delivery(t, s) ||
         !params_freq(&c->params, &t->arena, t->cfg->min_period_s, &s->req.level, &s->req.period_s,
                      &c->problem) ||
         !params_sanitize(&c->params, &t->arena, &s->req.sanitize, &c->problem))
@@ -436,16 +378,17 @@ static enum task_step work_post(struct task *t, struct reader *r)
 {
     struct subscribing *s = t->data;
     struct change *c = &s->change;
-    bool opml, resumes, given;
+    struct str action;
+    bool opml, given;
     int64_t seq = 0;
 
-    if (!read_body(t, c, &opml) || !read_resume(t, c, &resumes) ||
-        !read_from(t, r, c, &given, &seq))
+    if (!read_body(t, c, &opml) ||
+        !params_one(&c->params, &t->arena, "action", &action, &c->problem))
         return fail(t);
-    if (resumes) {
-        t->done = reply_resumed;
-        return handed_over(t, store_resume(t->api->store, c->id, given ? seq : -1, on_stored, t));
-    }
+    if (!str_is_null(action))
+        return sub_act(t, r, &c->params);
+    if (!sub_position_read(t, r, &c->params, "from", &given, &seq, &c->problem))
+        return fail(t);
     s->req.from_given = given;
     s->req.from_seq = seq;
     return read_subscription(t, r, opml);

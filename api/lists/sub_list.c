@@ -4,6 +4,7 @@
 
 #include "api/http/reply.h"
 #include "api/http/task.h"
+#include "api/lists/sub_shown.h"
 #include "api/views/shapes.h"
 #include "base/limits.h"
 #include "base/map.h"
@@ -31,13 +32,12 @@ static void dispose(struct task *t)
     buf_release(&l->out);
 }
 
-static void write_json(struct task *t, struct sub_listing *l)
+static void write_json(struct task *t, struct reader *r, struct sub_listing *l)
 {
     struct arena *a = &t->arena;
     struct value *v = value_dict(a), *subs = value_list(a), *feeds = value_list(a);
 
-    for (size_t i = 0; i < l->n_subs; i++)
-        value_push(a, subs, shape_sub(a, &l->subs[i]));
+    t->rc = subs_shown(t, r, l->subs, l->n_subs, subs, &t->err);
     for (size_t i = 0; i < l->n_feeds; i++)
         if (l->all || l->id != 0 || l->feeds[i].n_subscriptions > 0)
             value_push(a, feeds, shape_feed(a, &l->feeds[i], t->cfg));
@@ -166,7 +166,7 @@ static enum task_step work(struct task *t, struct reader *r)
     if (t->rc != RC_OK)
         return TASK_ENDS;
     if (l->json)
-        write_json(t, l);
+        write_json(t, r, l);
     else
         write_opml(t, l);
     return TASK_ENDS;

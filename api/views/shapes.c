@@ -6,7 +6,7 @@
 #include "feed/text/json.h"
 
 /* Returns an RFC 3339 text; null for TIME_UNKNOWN. */
-static struct value *shape_time(struct arena *a, int64_t at)
+struct value *shape_time(struct arena *a, int64_t at)
 {
     char text[CLOCK_TEXT];
 
@@ -102,7 +102,26 @@ struct value *shape_folder(struct arena *a, struct str stored)
                : value_list(a);
 }
 
-struct value *shape_sub(struct arena *a, const struct subscription *sub)
+static struct value *events_of(struct arena *a, unsigned events)
+{
+    struct value *v = value_list(a);
+
+    for (size_t i = 0; i < SUB_EVENT_KINDS; i++)
+        if ((events & 1u << i) != 0)
+            value_push(a, v, name(a, sub_event_name(i)));
+    return v;
+}
+
+/* The age of the first revision that is still to be given, in seconds. */
+static int64_t lag_s(const struct sub_lag *lag, int64_t now_us)
+{
+    return lag->first_at_us == 0 || now_us < lag->first_at_us
+               ? 0
+               : (now_us - lag->first_at_us) / 1000000;
+}
+
+struct value *shape_sub(struct arena *a, const struct subscription *sub, const struct sub_lag *lag,
+                        int64_t n_dead, int64_t now_us, const struct api_cfg *cfg)
 {
     struct value *v = value_dict(a), *urls = value_list(a), *ids = value_list(a);
     struct value *names = value_list(a), *folders = value_list(a), *categories = value_list(a);
@@ -123,7 +142,12 @@ struct value *shape_sub(struct arena *a, const struct subscription *sub)
     value_setz(a, v, "folders", folders);
     value_setz(a, v, "categories", categories);
     value_setz(a, v, "state", name(a, sub_state_name(sub->state)));
+    value_setz(a, v, "events", events_of(a, sub->events));
+    value_setz(a, v, "batch", value_int(a, sub->batch > 0 ? sub->batch : cfg->push_entries));
     value_setz(a, v, "position", value_int(a, sub->position));
+    value_setz(a, v, "lag", lag == NULL ? value_null(a) : value_int(a, lag->n));
+    value_setz(a, v, "lag_s", lag == NULL ? value_null(a) : value_int(a, lag_s(lag, now_us)));
+    value_setz(a, v, "dead", value_int(a, n_dead));
     value_setz(a, v, "created", shape_time(a, sub->created_at));
     value_setz(a, v, "next_try", shape_time(a, sub->next_try_at));
     value_setz(a, v, "failing_since", shape_time(a, sub->failing_since));

@@ -9,8 +9,13 @@
 /* Returns a text; null when it is missing. Bytes that are not UTF-8 become U+FFFD. */
 struct value *shape_text(struct arena *a, struct str s);
 
+/* Returns a time as RFC 3339; null for TIME_UNKNOWN. */
+struct value *shape_time(struct arena *a, int64_t at);
+
 struct value *shape_feed(struct arena *a, const struct feed *feed, const struct api_cfg *cfg);
 /* Returns the stored folders of a feed as a list of names. */
 struct value *shape_folder(struct arena *a, struct str stored);
 
-struct value *shape_sub(struct arena *a, const struct subscription *sub);
+/* `lag` NULL: nothing is pushed. `now_us`: microseconds since 1970, for the age of the lag. */
+struct value *shape_sub(struct arena *a, const struct subscription *sub, const struct sub_lag *lag,
+                        int64_t n_dead, int64_t now_us, const struct api_cfg *cfg);

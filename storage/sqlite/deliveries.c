@@ -122,6 +122,31 @@ enum rc dead_of(struct db *db, int64_t sub_id, bool only_wanted, size_t max, str
     return got < 0 ? RC_IO : RC_OK;
 }
 
+enum rc dead_counts(struct db *db, int64_t sub_id, struct arena *a, struct dead_count **out,
+                    size_t *n_out, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT sub_id, count(*) FROM dead_letters"
+                                  " WHERE sub_id BETWEEN ?1 AND ?2 GROUP BY sub_id",
+                                  "ii", sub_id, sub_id == 0 ? INT64_MAX : sub_id);
+    struct dead_count *grown;
+    size_t cap = 4, n = 0;
+    int got = -1;
+
+    *out = ARENA_ARRAY(a, struct dead_count, cap);
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        if (n == cap) {
+            cap *= 2;
+            grown = ARENA_ARRAY(a, struct dead_count, cap);
+            memcpy(grown, *out, n * sizeof *grown);
+            *out = grown;
+        }
+        (*out)[n++] = (struct dead_count){col_int(st, 0), col_int(st, 1)};
+    }
+    *n_out = n;
+    return got < 0 ? RC_IO : RC_OK;
+}
+
 static enum rc change(struct db *db, const char *sql, int64_t sub_id, int64_t id, int64_t *n,
                       struct err *err)
 {

@@ -52,6 +52,7 @@ static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena 
 /* Columns that subs_save() writes. It writes `last_error`, too, as the last column. */
 #define SAVED(X)                                                                                   \
     X(TEXT, endpoint, endpoint)                                                                    \
+    X(EMPTY, sink, sink)                                                                           \
     X(INT, state, state)                                                                           \
     X(INT, events, events)                                                                         \
     X(INT, batch, batch)                                                                           \
@@ -72,7 +73,6 @@ static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena 
 /* Columns that do not change after subs_insert(). */
 #define READ_ONLY(X)                                                                               \
     X(INT, id, id)                                                                                 \
-    X(TEXT, sink, sink)                                                                            \
     X(INT, created_at, created_at)
 
 static void read_row(sqlite3_stmt *st, struct arena *a, struct subscription *row)

@@ -220,10 +220,10 @@ static void test_calls__unknown_paths_and_methods(void **state)
         assert_str(field(&ans, "Allow"), "GET, HEAD");
     }
     ans = ask(*state, &arena, "PUT", "/sub", NULL, "");
-    assert_str(field(&ans, "Allow"), "GET, HEAD, POST, DELETE");
+    assert_str(field(&ans, "Allow"), "GET, HEAD, POST, PATCH, DELETE");
     ans = ask(*state, &arena, "OPTIONS", "/sub/", NULL, NULL);
     assert_int_equal(204, ans.status);
-    assert_str(field(&ans, "Allow"), "GET, HEAD, POST, DELETE");
+    assert_str(field(&ans, "Allow"), "GET, HEAD, POST, PATCH, DELETE");
 }
 
 /* REST-32 */

@@ -1,0 +1,188 @@
+/* api/lists/sub_actions.c - POST /sub with `action`: a table of the actions, and what each one
+ * changes. */
+#include "api/lists/sub_actions.h"
+
+#include "api/lists/sub_shown.h"
+#include "api/views/cursor_find.h"
+#include "base/buf.h"
+
+/* An action under way. */
+struct acting {
+    struct sub_shown shown; /* first */
+    struct params params;
+    struct subscription *sub; /* as it was read */
+    struct sub_change change;
+};
+
+typedef enum task_step action_fn(struct task *t, struct reader *r, struct acting *act);
+
+bool sub_position_read(struct task *t, struct reader *r, const struct params *params,
+                       const char *name, bool *given, int64_t *seq, struct problem *p)
+{
+    struct cursor_log log = {store_log_id(t->api->store), store_last_seq(t->api->store)};
+    struct view view = {.all_feeds = true, .order = VIEW_LOG};
+    struct cursor_spec at;
+    struct str text;
+    enum rc rc;
+
+    if (!params_optional(params, &t->arena, name, &text, p) ||
+        !cursor_spec_read(&t->arena, name, text, CURSOR_TAKES_PLAIN, &log, &at, p))
+        return false;
+    *given = at.kind != CURSOR_NONE;
+    rc = cursor_find(r, &at, &view, true, seq, &t->err);
+    if (rc != RC_OK)
+        problem_of_err(p, &t->arena, rc, &t->err);
+    return rc == RC_OK;
+}
+
+/* ---- state and position ---------------------------------------------------------------------- */
+
+static enum task_step change(struct task *t, struct acting *act)
+{
+    act->change.sub_id = act->shown.id;
+    act->change.level = LEVEL_KEEP;
+    return sub_shown_handed(t, store_change_sub(t->api->store, &act->change, sub_shown_stored, t));
+}
+
+/* Read a position into the change. */
+static bool read_position(struct task *t, struct reader *r, struct acting *act, const char *name)
+{
+    return sub_position_read(t, r, &act->params, name, &act->change.has_position,
+                             &act->change.position, &act->shown.problem);
+}
+
+static enum task_step pause_sub(struct task *t, struct reader *r UNUSED, struct acting *act)
+{
+    act->change.has_state = true;
+    act->change.state = SUB_PAUSED;
+    return change(t, act);
+}
+
+static enum task_step resume_sub(struct task *t, struct reader *r, struct acting *act)
+{
+    if (!read_position(t, r, act, "from"))
+        return sub_shown_fail(t);
+    act->change.has_state = true;
+    act->change.state = SUB_ACTIVE;
+    return change(t, act);
+}
+
+static enum task_step replay(struct task *t, struct reader *r, struct acting *act)
+{
+    if (!read_position(t, r, act, "from"))
+        return sub_shown_fail(t);
+    if (!act->change.has_position) {
+        problem_parameter(&act->shown.problem, &t->arena, "from", STR_NULL, NULL,
+                          "The parameter `from` is missing; it is the position after which "
+                          "everything is delivered again.");
+        return sub_shown_fail(t);
+    }
+    act->change.with_initial = true;
+    return change(t, act);
+}
+
+static enum task_step skip(struct task *t, struct reader *r, struct acting *act)
+{
+    struct str to;
+
+    if (!params_optional(&act->params, &t->arena, "to", &to, &act->shown.problem) ||
+        !read_position(t, r, act, "to"))
+        return sub_shown_fail(t);
+    if (!act->change.has_position)
+        act->change.position = store_last_seq(t->api->store);
+    act->change.has_position = true;
+    if (act->change.position < act->sub->position) {
+        problem_parameter(&act->shown.problem, &t->arena, "to", to, NULL,
+                          "The parameter `to` is before the position of the subscription; "
+                          "action=replay goes back.");
+        return sub_shown_fail(t);
+    }
+    return change(t, act);
+}
+
+/* ---- dead letters ---------------------------------------------------------------------------- */
+
+/* Read `dead`: the number of one, or all. */
+static bool read_dead(struct task *t, struct acting *act)
+{
+    struct problem *p = &act->shown.problem;
+    struct str value;
+
+    if (!params_optional(&act->params, &t->arena, "dead", &value, p))
+        return false;
+    if (str_is_null(value) || str_eqz(value, "all"))
+        return true;
+    return (str_to_i64(value, &act->shown.dead_id) && act->shown.dead_id > 0) ||
+           problem_parameter(p, &t->arena, "dead", value, NULL,
+                             "The parameter `dead` must be `all`, or the number of a dead letter "
+                             "as GET /sub/dead gives it.");
+}
+
+static enum task_step retry_dead(struct task *t, struct reader *r UNUSED, struct acting *act)
+{
+    if (!read_dead(t, act))
+        return sub_shown_fail(t);
+    return sub_shown_handed(
+        t, store_dead_retry(t->api->store, act->shown.id, act->shown.dead_id, sub_shown_stored, t));
+}
+
+static enum task_step drop_dead(struct task *t, struct reader *r UNUSED, struct acting *act)
+{
+    if (!read_dead(t, act))
+        return sub_shown_fail(t);
+    return sub_shown_handed(
+        t, store_dead_drop(t->api->store, act->shown.id, act->shown.dead_id, sub_shown_stored, t));
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    action_fn *run;
+} actions[] = {
+    {"pause", pause_sub}, {"resume", resume_sub},     {"replay", replay},
+    {"skip", skip},       {"retry-dead", retry_dead}, {"drop-dead", drop_dead},
+};
+
+static const char *names_of_actions(struct arena *a)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++)
+        buf_printf(&out, "%s%s", i > 0 ? "|" : "", actions[i].name);
+    return arena_printf(a, "%.*s", STR_ARG(buf_view(&out)));
+}
+
+/* Find the action; NULL: the problem was set. */
+static action_fn *find_action(struct task *t, struct acting *act)
+{
+    struct problem *p = &act->shown.problem;
+    struct str name;
+
+    if (!params_one(&act->params, &t->arena, "action", &name, p))
+        return NULL;
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++)
+        if (str_eqz(name, actions[i].name))
+            return actions[i].run;
+    problem_parameter(p, &t->arena, "action", name, names_of_actions(&t->arena),
+                      "The parameter `action` does not name an action.");
+    return NULL;
+}
+
+enum task_step sub_act(struct task *t, struct reader *r, const struct params *params)
+{
+    struct acting *act = ARENA_NEW(&t->arena, struct acting);
+    action_fn *run;
+
+    act->params = *params;
+    act->shown.out = (struct buf)BUF_INIT(BUF_ANY);
+    t->data = act;
+    t->done = sub_shown_reply;
+    t->dispose = sub_shown_dispose;
+    run = find_action(t, act);
+    if (run == NULL ||
+        !params_id(&act->params, &t->arena, true, &act->shown.id, &act->shown.problem) ||
+        !sub_shown_read(t, r, &act->sub))
+        return sub_shown_fail(t);
+    return run(t, r, act);
+}

@@ -1,0 +1,257 @@
+/* api/lists/sub_change.c - PATCH /sub: change a subscription. */
+#include "api/http/handlers.h"
+
+#include "api/http/reply.h"
+#include "api/lists/sub_delivery.h"
+#include "api/lists/sub_names.h"
+#include "api/lists/sub_shown.h"
+#include "api/lists/sub_sink.h"
+#include "base/buf.h"
+#include "feed/text/json.h"
+#include "model/hub.h"
+#include "model/sinks.h"
+#include "net/http_fields.h"
+
+struct patching {
+    struct sub_shown shown; /* first */
+    struct str query, body, content_type;
+    struct params params;
+    struct subscription *sub; /* as it was read */
+    struct sub_change change;
+};
+
+/* ---- the body -------------------------------------------------------------------------------- */
+
+enum { TEXT = 1 << VAL_TEXT, INT = 1 << VAL_INT, BOOL = 1 << VAL_BOOL, LIST = 1 << VAL_LIST };
+#define NONE (1 << VAL_NULL)
+
+/* The members of a JSON body. Each becomes a parameter, so that both kinds of bodies are checked
+ * alike. */
+static const struct member {
+    const char *name;
+    unsigned kinds;
+    const char *right; /* what completes "must be" */
+} members[] = {
+    {"id", INT, "a number"},
+    {"title", TEXT | NONE, "a text, or null for none"},
+    {"folder", TEXT | NONE, "a text, or null for none"},
+    {"freq", INT, "a number"},
+    {"events", TEXT | LIST, "a list of texts"},
+    {"batch", INT, "a number"},
+    {"endpoint", TEXT, "a text"},
+    {"sink", TEXT, "a text"},
+    {"secret", TEXT, "a text"},
+    {"paused", BOOL, "true or false"},
+};
+
+/* Members that start with this are header fields of a webhook. */
+static const struct member header = {"header.", TEXT | NONE, "a text, or null for none"};
+
+static bool put_param(struct patching *pt, struct arena *a, struct str name, struct str value)
+{
+    return params_put(&pt->params, a, name, value, &pt->shown.problem);
+}
+
+/* Make a member of the body a parameter. */
+static bool put_member(struct patching *pt, struct arena *a, const struct member *m,
+                       struct str name, const struct value *v)
+{
+    bool fits = (m->kinds & 1u << v->kind) != 0;
+
+    for (size_t i = 0; v->kind == VAL_LIST && i < value_len(v); i++)
+        fits = fits && value_at(v, i)->kind == VAL_TEXT;
+    if (!fits)
+        return problem_parameter(&pt->shown.problem, a, str_z(a, name), STR_NULL, NULL,
+                                 "The member `%.*s` of the JSON body must be %s.", STR_ARG(name),
+                                 m->right);
+    switch (v->kind) {
+    case VAL_BOOL:
+        return put_param(pt, a, name, v->b ? STR("1") : STR("0"));
+    case VAL_INT:
+        return put_param(pt, a, name, str_printf(a, "%lld", (long long)v->i));
+    case VAL_TEXT:
+        return put_param(pt, a, name, v->s);
+    case VAL_LIST:
+        for (size_t i = 0; i < value_len(v); i++)
+            if (!put_param(pt, a, name, value_at(v, i)->s))
+                return false;
+        return true;
+    default:
+        return put_param(pt, a, name, STR(""));
+    }
+}
+
+/* Returns what a member may be; NULL: it is ignored. */
+static const struct member *find_member(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(members); i++)
+        if (str_eqz(name, members[i].name))
+            return &members[i];
+    return str_starts(name, str_from(header.name)) ? &header : NULL;
+}
+
+static bool read_json(struct patching *pt, struct arena *a)
+{
+    struct problem *p = &pt->shown.problem;
+    struct err err = ERR_INIT;
+    struct value *all;
+
+    if (json_read(a, pt->body, &all, &err) != RC_OK)
+        return problem_set(p, a, PROBLEM_BAD_BODY, "The body is not JSON: %s.", err.text);
+    if (all->kind != VAL_DICT)
+        return problem_set(p, a, PROBLEM_BAD_BODY,
+                           "The body must be a JSON object, for example {\"paused\":true}.");
+    for (size_t i = 0; i < value_len(all); i++) {
+        const struct member *m = find_member(all->members[i].key);
+
+        if (m != NULL && !put_member(pt, a, m, all->members[i].key, all->members[i].val))
+            return false;
+    }
+    return true;
+}
+
+static bool read_body(struct patching *pt, struct arena *a)
+{
+    struct problem *p = &pt->shown.problem;
+    struct str type = str_trim(pt->content_type);
+
+    if (!params_add(&pt->params, a, pt->query, p))
+        return false;
+    if (str_trim(pt->body).len == 0)
+        return true;
+    if (type.len > 0)
+        type = http_media_type(a, type);
+    if (str_eqz(type, "application/json") || (type.len == 0 && str_trim(pt->body).ptr[0] == '{'))
+        return read_json(pt, a);
+    if (type.len == 0 || str_eqz(type, "application/x-www-form-urlencoded"))
+        return params_add(&pt->params, a, str_trim(pt->body), p);
+    problem_set(p, a, PROBLEM_MEDIA_TYPE,
+                "The body must be a form (application/x-www-form-urlencoded) or a JSON object "
+                "(application/json).");
+    p->value = str_slice(pt->content_type, 0, str_utf8_valid(pt->content_type));
+    return false;
+}
+
+/* ---- the change ------------------------------------------------------------------------------ */
+
+static bool read_paused(struct patching *pt, struct arena *a)
+{
+    struct problem *p = &pt->shown.problem;
+    struct str value;
+
+    if (!params_one(&pt->params, a, "paused", &value, p))
+        return false;
+    if (str_is_null(value))
+        return true;
+    if (!str_eqz(value, "0") && !str_eqz(value, "1"))
+        return problem_parameter(p, a, "paused", value, "1|0",
+                                 "The parameter `paused` must be 1 or 0; in JSON: true or false.");
+    pt->change.has_state = true;
+    pt->change.state = str_eqz(value, "1") ? SUB_PAUSED : SUB_ACTIVE;
+    return true;
+}
+
+/* A subscription without an endpoint gets one: what comes from now on is pushed. */
+static bool begin_pushing(struct task *t, struct patching *pt)
+{
+    struct sub_sink sink;
+
+    if (!sub_sink_read(&pt->params, &t->arena, true, &sink, &pt->shown.problem))
+        return false;
+    pt->change.sink = sink.name;
+    pt->change.sink_settings = sink.settings;
+    pt->shown.secret = sink.secret;
+    pt->change.has_position = true;
+    pt->change.position = store_last_seq(t->api->store);
+    return true;
+}
+
+/* Read what the sink alone knows. */
+static bool read_settings(struct task *t, struct reader *r, struct patching *pt)
+{
+    struct str stored, sink = str_is_null(pt->sub->endpoint) ? STR_NULL : pt->sub->sink;
+    enum rc rc = reader_sink_settings(r, pt->shown.id, &t->arena, &stored, &t->err);
+
+    if (rc != RC_OK) {
+        problem_of_err(&pt->shown.problem, &t->arena, rc, &t->err);
+        return false;
+    }
+    return sub_sink_change(&pt->params, &t->arena, sink, stored, &pt->change.sink_settings,
+                           &pt->shown.problem);
+}
+
+static bool read_endpoint(struct task *t, struct reader *r, struct patching *pt)
+{
+    struct problem *p = &pt->shown.problem;
+    struct wanted_url endpoint;
+    struct str raw;
+
+    if (!params_one(&pt->params, &t->arena, "endpoint", &raw, p))
+        return false;
+    if (!str_is_null(raw)) {
+        if (!wanted_url_read(&t->arena, "endpoint", raw, &endpoint, p))
+            return false;
+        pt->change.endpoint = endpoint.url;
+        pt->change.endpoint_credential = endpoint.credential;
+    }
+    if (!str_is_null(raw) && str_is_null(pt->sub->endpoint))
+        return begin_pushing(t, pt);
+    return read_settings(t, r, pt);
+}
+
+static bool read_change(struct task *t, struct reader *r, struct patching *pt)
+{
+    struct problem *p = &pt->shown.problem;
+    struct sub_change *c = &pt->change;
+    struct arena *a = &t->arena;
+    struct str sink;
+
+    c->sub_id = pt->shown.id;
+    if (!read_endpoint(t, r, pt))
+        return false;
+    sink = !str_is_null(c->sink) ? c->sink : pt->sub->sink;
+    if (str_is_null(sink) || sink.len == 0)
+        sink = sinks_default();
+    if (!sub_title_read(&pt->params, a, pt->sub->n_feeds, &c->name, p) ||
+        !sub_folder_read(&pt->params, a, &c->folder, p) ||
+        !params_freq(&pt->params, a, t->cfg->min_period_s, &c->level, &c->period_s, p) ||
+        !sub_events_read(&pt->params, a, sink, &c->events, p) ||
+        !sub_batch_read(&pt->params, a, &c->batch, p) || !read_paused(pt, a))
+        return false;
+    c->has_batch = c->batch != 0;
+    return true;
+}
+
+static enum task_step work(struct task *t, struct reader *r)
+{
+    struct patching *pt = t->data;
+    struct problem *p = &pt->shown.problem;
+
+    if (!read_body(pt, &t->arena) || !params_id(&pt->params, &t->arena, true, &pt->shown.id, p) ||
+        !sub_shown_read(t, r, &pt->sub))
+        return sub_shown_fail(t);
+    if (str_eqz(pt->sub->sink, HUB_SINK)) {
+        problem_set(p, &t->arena, PROBLEM_FORBIDDEN,
+                    "Subscription %lld is that of a WebSub subscriber; only the subscriber can "
+                    "change it, at the hub.",
+                    (long long)pt->shown.id);
+        return sub_shown_fail(t);
+    }
+    if (!read_change(t, r, pt))
+        return sub_shown_fail(t);
+    return sub_shown_handed(t, store_change_sub(t->api->store, &pt->change, sub_shown_stored, t));
+}
+
+void sub_patch(struct request *req)
+{
+    struct task *t = task_new(req, work, sub_shown_reply);
+    struct patching *pt = ARENA_NEW(&t->arena, struct patching);
+
+    t->data = pt;
+    t->dispose = sub_shown_dispose;
+    pt->shown.out = (struct buf)BUF_INIT(BUF_ANY);
+    pt->query = str_dup(&t->arena, http_request_query(req->http));
+    pt->body = str_dup(&t->arena, http_request_body(req->http));
+    pt->content_type = str_dup(&t->arena, http_request_field(req->http, "content-type"));
+    task_start(t);
+}

@@ -1,0 +1,16 @@
+/* api/lists/sub_delivery.h - how a subscription wants its deliveries: the parameters `events` and
+ * `batch`. Pure. A check that fails sets *p and returns false. */
+#pragma once
+
+#include "api/http/params.h"
+
+#define SUB_BATCH_MAX 1000
+
+/* Get `events`: names separated by commas, or repeated. *out: bits of enum sub_event; 0: it is
+ * missing. `sink` is the sink of the subscription, which must be able to tell them. */
+bool sub_events_read(const struct params *ps, struct arena *a, struct str sink, unsigned *out,
+                     struct problem *p) NODISCARD;
+
+/* Get `batch`, 1 to SUB_BATCH_MAX; 0: it is missing. */
+bool sub_batch_read(const struct params *ps, struct arena *a, int *out,
+                    struct problem *p) NODISCARD;

@@ -1,0 +1,120 @@
+/* api/lists/sub_shown.c - see sub_shown.h. */
+#include "api/lists/sub_shown.h"
+
+#include "api/http/reply.h"
+#include "api/views/shapes.h"
+#include "base/clock.h"
+#include "feed/text/json.h"
+
+enum rc subs_shown(struct task *t, struct reader *r, const struct subscription *subs, size_t n,
+                   struct value *list, struct err *err)
+{
+    int64_t now_us = clock_now_us();
+    struct dead_count *dead;
+    size_t n_dead, k = 0;
+    enum rc rc = reader_dead_counts(r, n == 1 ? subs[0].id : 0, &t->arena, &dead, &n_dead, err);
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        bool is_pushed = !str_is_null(subs[i].endpoint);
+        struct sub_lag lag = {.n = 0};
+
+        while (k < n_dead && dead[k].sub_id < subs[i].id)
+            k++;
+        if (is_pushed)
+            rc = reader_lag(r, &subs[i], &lag, err);
+        value_push(&t->arena, list,
+                   shape_sub(&t->arena, &subs[i], is_pushed ? &lag : NULL,
+                             k < n_dead && dead[k].sub_id == subs[i].id ? dead[k].n : 0, now_us,
+                             t->cfg));
+    }
+    return rc;
+}
+
+void sub_shown_dispose(struct task *t)
+{
+    buf_release(&((struct sub_shown *)t->data)->out);
+}
+
+enum task_step sub_shown_fail(struct task *t)
+{
+    ((struct sub_shown *)t->data)->failed = true;
+    return TASK_ENDS;
+}
+
+bool sub_shown_read(struct task *t, struct reader *r, struct subscription **out)
+{
+    struct sub_shown *s = t->data;
+    enum rc rc = reader_sub(r, s->id, &t->arena, out, &t->err);
+
+    if (rc == RC_NOT_FOUND) {
+        problem_set(&s->problem, &t->arena, PROBLEM_NOT_FOUND, "There is no subscription %lld.",
+                    (long long)s->id);
+        s->problem.parameter = STR("id");
+    } else if (rc != RC_OK) {
+        problem_of_err(&s->problem, &t->arena, rc, &t->err);
+    }
+    return rc == RC_OK;
+}
+
+enum task_step sub_shown_handed(struct task *t, enum rc rc)
+{
+    struct sub_shown *s = t->data;
+
+    if (rc == RC_OK)
+        return TASK_GOES_ON;
+    problem_of_err(&s->problem, &t->arena, rc, NULL);
+    return sub_shown_fail(t);
+}
+
+/* On a reader thread. */
+static void on_reader(void *ctx, struct reader *r)
+{
+    struct task *t = ctx;
+    struct sub_shown *s = t->data;
+    struct value *list = value_list(&t->arena);
+    struct subscription *sub;
+    enum rc rc;
+
+    s->failed = !sub_shown_read(t, r, &sub);
+    if (!s->failed) {
+        rc = subs_shown(t, r, sub, 1, list, &t->err);
+        s->failed = rc != RC_OK;
+        if (s->failed)
+            problem_of_err(&s->problem, &t->arena, rc, &t->err);
+    }
+    if (!s->failed && !str_is_null(s->secret))
+        value_set_textz(&t->arena, value_at(list, 0), "secret", s->secret);
+    if (!s->failed) {
+        json_write(&s->out, value_at(list, 0));
+        buf_putc(&s->out, '\n');
+    }
+    task_finish(t);
+}
+
+void sub_shown_stored(void *ctx, enum rc rc, const struct store_result *res UNUSED,
+                      const struct err *err)
+{
+    struct task *t = ctx;
+    struct sub_shown *s = t->data;
+
+    /* every change may be made twice, so a caller may try again when the readers have no room */
+    if (rc == RC_OK && (rc = store_read(t->api->store, on_reader, t)) == RC_OK)
+        return;
+    s->failed = true;
+    problem_of_err(&s->problem, &t->arena, rc, err);
+    if (rc == RC_NOT_FOUND && s->dead_id != 0)
+        problem_set(&s->problem, &t->arena, PROBLEM_NOT_FOUND,
+                    "Subscription %lld has no dead letter %lld.", (long long)s->id,
+                    (long long)s->dead_id);
+    task_finish(t);
+}
+
+void sub_shown_reply(struct task *t, struct request *req)
+{
+    struct sub_shown *s = t->data;
+
+    if (s->failed)
+        reply_problem(req, &s->problem);
+    else
+        reply_buf(req, 200, "application/json", &s->out, STR_NULL);
+}

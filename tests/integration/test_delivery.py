@@ -1,0 +1,240 @@
+"""What all sinks share, as its users see and change it: DELIV-*, VIEW-18."""
+import json
+import time
+import urllib.parse
+
+from .env.case import Case
+from .env.origin import rss
+
+JSON = {"Content-Type": "application/json"}
+
+
+class Delivery(Case):
+    ARGS = ("--push-first-retry", "100ms", "--push-max-retry", "1s")
+
+    def setUp(self):
+        self.o, self.d = self.origin(), self.daemon(*self.ARGS)
+        self.u = self.o.set("/f.xml", rss("old 2", "old 1"))
+        self.r = self.receiver()
+
+    def subscribed(self, **params):
+        self.sub = self.d.subscribe(self.u, endpoint=self.r.url, **params)
+        self.wait(lambda: (self.d.record(self.u) or {}).get("last_check"), daemon=self.d)
+        return self.sub
+
+    def publish(self, *titles):
+        self.o.set("/f.xml", rss(*titles))
+        self.d.ping(self.u)
+
+    def shown(self):
+        return self.d.get("/sub?type=json&id=%d" % self.sub).json["subscriptions"][0]
+
+    def act(self, action, **params):
+        path = "/sub?" + urllib.parse.urlencode({"id": self.sub, "action": action, **params})
+        answer = self.d.call("POST", path)
+        self.assertEqual(200, answer.status, answer.body)
+        return answer.json
+
+    def patch(self, body, fields=JSON):
+        text = json.dumps(body) if fields is JSON else urllib.parse.urlencode(body)
+        return self.d.call("PATCH", "/sub?id=%d" % self.sub, text, fields)
+
+    def log(self, query=""):
+        return self.d.get("/sub/log?id=%d%s" % (self.sub, query)).json["deliveries"]
+
+
+class Wishes(Delivery):
+    """What a subscription wants."""
+
+    def test_events_and_batch(self):                                     # DELIV-02 DELIV-11
+        self.subscribed(events="new", batch="2")
+        shown = self.shown()
+        self.assertEqual((["new"], 2), (shown["events"], shown["batch"]))
+        self.publish("new 3", "new 2", "new 1", "old 2|edited")
+        self.wait(lambda: len(self.r.titles()) >= 3, daemon=self.d)
+        self.d.wait_idle()
+        self.assertEqual([["new 1", "new 2"], ["new 3"]],
+                         [[e["title"] for e in entries] for _, _, entries in self.r.calls])
+
+    def test_what_is_usual(self):                                        # DELIV-02 DELIV-11
+        self.subscribed()
+        shown = self.shown()
+        self.assertEqual((["new", "changed"], 100), (shown["events"], shown["batch"]))
+        self.subscribed(events="changed,new")
+        self.assertEqual(["new", "changed"], self.shown()["events"])
+
+    def test_wrong_wishes(self):                                         # DELIV-02 DELIV-11
+        for wish in ("events=new,deleted", "events=left", "events=feed", "events=news", "batch=0",
+                     "batch=1001", "batch=ten"):
+            answer = self.d.call("POST", "/sub?url=%s&endpoint=%s&%s" % (self.u, self.r.url, wish))
+            problem = self.assert_problem(answer, 400, "bad-parameter",
+                                          parameter=wish.partition("=")[0])
+            self.assertIn("new" if wish.startswith("events") else "1000", problem["detail"])
+        self.assertEqual([], self.d.get("/sub?type=json").json["subscriptions"])
+
+
+class Changes(Delivery):
+    """PATCH /sub."""
+
+    def test_each_member(self):                                          # VIEW-18
+        self.subscribed()
+        other = self.receiver()
+        for name, value, shown in (("title", "My name", ("names", ["My name"])),
+                                   ("folder", "News/World", ("folders", [["News", "World"]])),
+                                   ("events", ["new"], ("events", ["new"])),
+                                   ("batch", 7, ("batch", 7)),
+                                   ("endpoint", other.url, ("endpoint", other.url)),
+                                   ("paused", True, ("state", "paused")),
+                                   ("paused", False, ("state", "active")),
+                                   ("title", None, ("names", [None]))):
+            answer = self.patch({name: value, "unknown": [1]})
+            self.assertEqual(200, answer.status, answer.body)
+            self.assertEqual(shown[1], answer.json[shown[0]], name)
+            self.assertEqual(answer.json, self.shown())
+        self.assertEqual(200, self.patch({"freq": 600}).status)
+        self.assertEqual(600, self.d.record(self.u)["period"])
+        self.publish("new", "old 2")
+        self.wait(lambda: other.titles() == ["new"], daemon=self.d)
+        self.assertEqual([], self.r.titles())
+
+    def test_a_form(self):                                               # VIEW-18
+        self.subscribed()
+        fields = {"Content-Type": "application/x-www-form-urlencoded"}
+        answer = self.patch({"title": "T", "folder": "", "paused": "1", "batch": "3",
+                             "events": "changed"}, fields)
+        self.assertEqual(200, answer.status, answer.body)
+        self.assertEqual((["T"], [[]], "paused", 3, ["changed"]),
+                         tuple(answer.json[k] for k in ("names", "folders", "state", "batch", "events")))
+
+    def test_wrong_changes(self):                                        # VIEW-18
+        self.subscribed()
+        before = self.shown()
+        for body in ({"title": 1}, {"folder": []}, {"freq": "often"}, {"events": "news"},
+                     {"events": [1]}, {"batch": 1001}, {"batch": "x"}, {"paused": 1}, {"paused": "yes"},
+                     {"endpoint": "not a url"}, {"endpoint": None}):
+            self.assert_problem(self.patch(body), 400, "bad-parameter", parameter=next(iter(body)))
+        self.assert_problem(self.patch([]), 400, "bad-body")
+        answer = self.d.call("PATCH", "/sub?id=%d" % self.sub, "<x/>", {"Content-Type": "text/xml"})
+        self.assert_problem(answer, 415)
+        self.assert_problem(self.d.call("PATCH", "/sub?id=77", "{}", JSON), 404, "not-found")
+        self.assert_problem(self.d.call("PATCH", "/sub", "{}", JSON), 400, parameter="id")
+        self.assertEqual(before, self.shown())
+        self.assertIn("PATCH", self.d.call("OPTIONS", "/sub").header("Allow"))
+
+    def test_a_listed_feed_gets_an_endpoint(self):                       # VIEW-18
+        self.sub = self.d.subscribe(self.u)
+        self.wait(lambda: (self.d.record(self.u) or {}).get("last_check"), daemon=self.d)
+        self.assertEqual((None, None), (self.shown()["lag"], self.shown()["endpoint"]))
+        answer = self.patch({"endpoint": self.r.url})
+        self.assertEqual("xmlrpc", answer.json["sink"])
+        self.publish("new", "old 2")
+        self.wait(lambda: self.r.titles() == ["new"], daemon=self.d)
+
+
+class Actions(Delivery):
+    """POST /sub with `action`."""
+
+    def test_pause_and_resume(self):                                     # DELIV-06
+        self.subscribed()
+        self.assertEqual("paused", self.act("pause")["state"])
+        self.publish("new", "old 2")
+        self.d.wait_idle()
+        self.assertEqual(0, self.r.attempts)
+        self.assertEqual(1, self.shown()["lag"])
+        self.assertEqual("active", self.act("resume")["state"])
+        self.wait(lambda: self.r.titles() == ["new"], daemon=self.d)
+
+    def test_replay(self):                                               # DELIV-06
+        self.subscribed()
+        self.publish("new", "old 2")
+        self.wait(lambda: self.r.titles() == ["new"], daemon=self.d)
+        self.d.wait_idle()
+        self.act("replay", **{"from": "start"})
+        self.wait(lambda: self.r.titles() == ["new", "old 1", "old 2", "new"], daemon=self.d)
+
+    def test_replay_during_a_call(self):                                 # DELIV-01 DELIV-06
+        self.r.script.append(1.0)                 # this call is held
+        self.subscribed()
+        self.publish("new", "old 2")
+        self.wait(lambda: self.r.attempts == 1, daemon=self.d)
+        self.act("replay", **{"from": "start"})
+        self.wait(lambda: self.r.titles() == ["new", "old 1", "old 2", "new"], daemon=self.d)
+        self.assertEqual(1, self.r.most_at_once)
+
+    def test_replay_and_skip_keep_the_state(self):                       # DELIV-06
+        self.subscribed()
+        self.act("pause")
+        self.publish("new", "old 2")
+        self.d.wait_idle()
+        self.assertEqual("paused", self.act("replay", **{"from": "start"})["state"])
+        self.assertEqual(3, self.shown()["lag"])
+        answer = self.act("skip")
+        self.assertEqual(("paused", 0), (answer["state"], answer["lag"]))
+        self.act("resume")
+        self.publish("after", "new")
+        self.wait(lambda: self.r.titles(), daemon=self.d)
+        self.assertEqual(["after"], self.r.titles())
+
+    def test_skip_to_a_position(self):                                   # DELIV-06
+        self.subscribed()
+        self.act("pause")
+        self.publish("one", "old 2")
+        self.d.wait_idle()
+        cursor = self.d.get("/log?since=end").json["cursor"]
+        self.publish("two", "one")
+        self.d.wait_idle()
+        self.assertEqual(1, self.act("skip", to=cursor)["lag"])
+        self.act("resume")
+        self.wait(lambda: self.r.titles() == ["two"], daemon=self.d)
+        answer = self.d.call("POST", "/sub?id=%d&action=skip&to=start" % self.sub)
+        self.assert_problem(answer, 400, parameter="to")
+
+    def test_wrong_actions(self):                                        # DELIV-06
+        self.subscribed()
+        for query, status, parameter in (("id=%d&action=stop" % self.sub, 400, "action"),
+                                         ("id=%d&action=replay" % self.sub, 400, "from"),
+                                         ("id=77&action=pause", 404, "id"),
+                                         ("action=pause", 400, "id"),
+                                         ("id=%d&action=drop-dead&dead=x" % self.sub, 400, "dead"),
+                                         ("id=%d&action=retry-dead&dead=9" % self.sub, 404, None)):
+            self.assert_problem(self.d.call("POST", "/sub?" + query), status, parameter=parameter)
+
+
+class Shown(Delivery):
+    """What can be seen of deliveries."""
+
+    def test_the_log(self):                                              # DELIV-04
+        self.r.script += [500, "close"]
+        self.subscribed()
+        self.publish("new 2", "new 1", "old 2")
+        self.wait(lambda: self.r.titles(), daemon=self.d)
+        self.d.wait_idle()
+        log = self.log()
+        self.assertEqual([("delivered", 3, 200), ("retry", 2, None), ("retry", 1, 500)],
+                         [(d["verdict"], d["try"], d["status"]) for d in log])
+        self.assertEqual([2, 2, 2], [d["n_entries"] for d in log])
+        self.assertEqual(None, log[0]["error"])
+        self.assertIn("500", log[2]["error"])
+        self.assertEqual({"at", "try", "n_entries", "first_cursor", "last_cursor", "status", "ms",
+                          "verdict", "error"}, set(log[0]))
+        entries = self.d.get("/log?since=start").json
+        self.assertEqual(entries["cursor"], log[0]["last_cursor"])
+        self.assertEqual(log[:1], self.log("&max=1"))
+        for path in ("/sub/log", "/sub/dead"):
+            self.assert_problem(self.d.get(path), 400, parameter="id")
+            self.assert_problem(self.d.get(path + "?id=77"), 404, "not-found")
+        self.assertEqual({"dead": []}, self.d.get("/sub/dead?id=%d" % self.sub).json)
+
+    def test_lag_of_an_endpoint_that_is_down(self):                      # DELIV-12
+        self.r.script += [500] * 10000
+        self.subscribed()
+        shown = self.shown()
+        self.assertEqual((0, 0, 0), (shown["lag"], shown["lag_s"], shown["dead"]))
+        began = time.time()
+        self.publish("new 2", "new 1", "old 2")
+        self.wait(lambda: self.shown()["lag_s"] >= 1, daemon=self.d)
+        self.assertEqual(2, self.shown()["lag"])
+        self.assertLessEqual(self.shown()["lag_s"], time.time() - began + 1)
+        self.r.script.clear()
+        self.wait(lambda: self.shown()["lag"] == 0, daemon=self.d)
+        self.assertEqual(["new 1", "new 2"], self.r.titles())
