@@ -48,7 +48,8 @@ enum sink_verdict {
     SINK_GONE,    /* the receiver wants no more, so it is suspended at once */
 };
 
-/* What is delivered: revisions of one feed, oldest first, or one event of a feed. */
+/* What is delivered: revisions of one feed, oldest first, or one event of a feed. Neither: it is a
+ * test of the endpoint. */
 struct sink_push {
     int64_t sub_id;
     struct str url; /* the URL by which the feed was subscribed */
