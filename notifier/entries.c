@@ -124,8 +124,9 @@ static enum push_found draw(struct push_job *job, struct reader *r, const struct
     job->n_entries = push.event != NULL ? 1 : push.n;
     job->dead = next->dead;
     job->last = push.last;
-    job->first = push.last;
-    if (push.event == NULL) {
+    if (push.event != NULL) {
+        job->first = (struct log_mark){push.event->seq, push.event->at_us};
+    } else {
         job->first = (struct log_mark){push.revisions[0].seq, push.revisions[0].at_us};
         job->uid = push.revisions[0].uid;
     }

@@ -84,15 +84,17 @@ static enum rc next_dead(struct reader *r, const struct subscription *sub, struc
 
     if (rc != RC_OK || n == 0)
         return rc;
-    rc = revisions_load(r->db, dead->at.seq, true, a, rev, err);
-    if (rc != RC_OK)
-        return rc == RC_NOT_FOUND ? RC_OK : rc; /* the log has it no more */
+    rc = feed_events_load(r->db, dead->at.seq, a, &out->event, err);
+    out->feed_id = out->event.feed_id;
+    if (rc == RC_OK && out->event.seq == 0) {
+        rc = revisions_load(r->db, dead->at.seq, true, a, rev, err);
+        out->revisions = rev;
+        out->n = 1;
+        out->feed_id = rev->feed_id;
+    }
     out->dead = dead;
-    out->revisions = rev;
-    out->n = 1;
-    out->feed_id = rev->feed_id;
-    out->shown_url = shown_url(sub, rev->feed_id, a);
-    return RC_OK;
+    out->shown_url = shown_url(sub, out->feed_id, a);
+    return rc;
 }
 
 static enum rc next_news(struct reader *r, const struct subscription *sub, int64_t last, size_t max,

@@ -687,8 +687,8 @@ struct push_next {
     int64_t feed_id;          /* 0: there is nothing */
     struct str shown_url;     /* by which the feed was subscribed */
     int64_t skip_to;          /* nothing is to be delivered up to this seq: the position may move */
-    struct dead_letter *dead; /* not NULL: the one revision is a dead letter that is to be delivered
-                                 again */
+    struct dead_letter *dead; /* not NULL: the one revision, or the event, is a dead letter that is
+                                 to be delivered again */
 };
 
 /* Find it: at most `max` revisions. Nothing is found, too, when `sub` has changed since it was

@@ -89,14 +89,20 @@ enum rc dead_refused(struct db *db, const struct dead_letter *d, struct err *err
                     "iiiie", d->sub_id, d->id, d->refused_at, (int64_t)d->status, d->answer);
 }
 
+/* A feed that is removed takes its revisions and events along. */
+#define IS_THERE                                                                                   \
+    "(EXISTS (SELECT 1 FROM revisions AS r WHERE r.seq = dead_letters.seq)"                        \
+    " OR EXISTS (SELECT 1 FROM feed_events AS e WHERE e.seq = dead_letters.seq))"
+
 enum rc dead_of(struct db *db, int64_t sub_id, bool only_wanted, size_t max, struct arena *a,
                 struct dead_letter **out, size_t *n_out, struct err *err)
 {
     sqlite3_stmt *st = stmt_start(db, err,
                                   "SELECT " DEAD_FIELDS(FIELD_SELECT) "id FROM dead_letters"
-                                                                      " WHERE sub_id = ?"
-                                                                      " AND wanted >= ?"
-                                                                      " ORDER BY id LIMIT ?",
+                                                                      " WHERE sub_id = ?1"
+                                                                      " AND wanted >= ?2"
+                                                                      " AND (?2 = 0 OR " IS_THERE
+                                                                      ") ORDER BY id LIMIT ?3",
                                   "iii", sub_id, (int64_t)only_wanted, (int64_t)max);
     struct dead_letter *grown;
     size_t cap = 4, n = 0;

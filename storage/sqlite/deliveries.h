@@ -23,8 +23,8 @@ enum rc dead_add(struct db *db, const struct dead_letter *d, struct err *err) NO
 /* It was refused again: write its time, status and answer, and that it is not wanted now. */
 enum rc dead_refused(struct db *db, const struct dead_letter *d, struct err *err) NODISCARD;
 
-/* The dead letters of a subscription, oldest first. only_wanted: those to be delivered again; then
- * `max` bounds them. Arena. */
+/* The dead letters of a subscription, oldest first. only_wanted: those to be delivered again whose
+ * revision or event still exists; then `max` bounds them. Arena. */
 enum rc dead_of(struct db *db, int64_t sub_id, bool only_wanted, size_t max, struct arena *a,
                 struct dead_letter **out, size_t *n_out, struct err *err) NODISCARD;
 

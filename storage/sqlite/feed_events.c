@@ -19,26 +19,45 @@ enum rc feed_events_add(struct db *db, const struct feed_event *event, struct er
                     "ii", event->feed_id, (int64_t)FEED_EVENTS_KEPT);
 }
 
-enum rc feed_events_next(struct db *db, int64_t feed_id, int64_t after, struct arena *a,
-                         struct feed_event *out, struct err *err)
+/* Read the event that the statement finds; seq 0: it finds none. */
+static enum rc read_event(struct db *db, sqlite3_stmt *st, struct arena *a, struct feed_event *out,
+                          struct err *err)
 {
-    sqlite3_stmt *st = stmt_start(db, err,
-                                  "SELECT seq, at_us, kind, detail FROM feed_events"
-                                  " INDEXED BY feed_events_feed WHERE feed_id = ?1 AND seq > ?2"
-                                  " ORDER BY seq LIMIT 1",
-                                  "ii", feed_id, after);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
     *out = (struct feed_event){.seq = 0};
     if (got > 0) {
         *out = (struct feed_event){.seq = col_int(st, 0),
                                    .at_us = col_int(st, 1),
-                                   .feed_id = feed_id,
-                                   .kind = (enum feed_event_kind)col_int(st, 2),
-                                   .detail = col_str(st, 3, a)};
+                                   .feed_id = col_int(st, 2),
+                                   .kind = (enum feed_event_kind)col_int(st, 3),
+                                   .detail = col_str(st, 4, a)};
         stmt_end(st);
     }
     return got < 0 ? RC_IO : RC_OK;
+}
+
+enum rc feed_events_next(struct db *db, int64_t feed_id, int64_t after, struct arena *a,
+                         struct feed_event *out, struct err *err)
+{
+    return read_event(db,
+                      stmt_start(db, err,
+                                 "SELECT seq, at_us, feed_id, kind, detail FROM feed_events"
+                                 " INDEXED BY feed_events_feed WHERE feed_id = ?1 AND seq > ?2"
+                                 " ORDER BY seq LIMIT 1",
+                                 "ii", feed_id, after),
+                      a, out, err);
+}
+
+enum rc feed_events_load(struct db *db, int64_t seq, struct arena *a, struct feed_event *out,
+                         struct err *err)
+{
+    return read_event(db,
+                      stmt_start(db, err,
+                                 "SELECT seq, at_us, feed_id, kind, detail FROM feed_events"
+                                 " WHERE seq = ?1",
+                                 "i", seq),
+                      a, out, err);
 }
 
 enum rc feed_events_count(struct db *db, int64_t feed_id, int64_t after, int64_t *n,

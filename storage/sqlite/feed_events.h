@@ -15,6 +15,10 @@ enum rc feed_events_add(struct db *db, const struct feed_event *event, struct er
 enum rc feed_events_next(struct db *db, int64_t feed_id, int64_t after, struct arena *a,
                          struct feed_event *out, struct err *err) NODISCARD;
 
+/* The event with this seq; seq 0: there is none. Arena. */
+enum rc feed_events_load(struct db *db, int64_t seq, struct arena *a, struct feed_event *out,
+                         struct err *err) NODISCARD;
+
 /* Add to *n how many there are after `after`. */
 enum rc feed_events_count(struct db *db, int64_t feed_id, int64_t after, int64_t *n,
                           struct err *err) NODISCARD;

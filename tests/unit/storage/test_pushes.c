@@ -265,6 +265,52 @@ static void test_pushes__dead_letters(void **state)
     assert_int_equal(RC_NOT_FOUND, a.rc);
 }
 
+/* Make a dead letter of what has this seq, and have it delivered again. */
+static void want_dead(struct fixture *f, int64_t id, int64_t seq)
+{
+    struct push_outcome o = {.sub_id = id,
+                             .next_try_at = TIME_UNKNOWN,
+                             .is_dead = true,
+                             .dead = {.sub_id = id, .at = {seq, 1}, .uid = STR("")}};
+    struct answer a;
+
+    o.dead.answer = STR("");
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_dead_retry(f->store, id, 0, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+}
+
+/* DELIV-05 DELIV-03: an event is delivered again like an entry, and what does not exist any more
+ * does not hold up the others */
+static void test_pushes__dead_events(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, SUB_NEW | SUB_FEED);
+    struct push_next next;
+    struct push_outcome delivered = {.sub_id = id, .next_try_at = TIME_UNKNOWN};
+    struct answer a;
+    int64_t seq;
+
+    succeed(f, 1000);
+    for (int i = 1; i <= 3; i++)
+        poll_fails(f, i, 1000 + i);
+    seq = next_of(f, id).event.seq;
+    assert_string_equal("broken", told(f, id));
+    want_dead(f, id, seq + 1000); /* of a feed that was removed */
+    want_dead(f, id, seq);
+    next = next_of(f, id);
+    assert_non_null(next.dead);
+    assert_int_equal(seq, next.event.seq);
+    assert_int_equal(the_feed(f), next.feed_id);
+    assert_true(str_eqz(next.shown_url, "http://a.example/f"));
+    assert_int_equal(0, next.n);
+    delivered.dead.id = next.dead->id;
+    WRITE(a, store_push_outcome(f->store, &delivered, on_answer, &a));
+    next = next_of(f, id);
+    assert_null(next.dead);
+    assert_int_equal(0, next.feed_id);
+}
+
 /* DELIV-05: the oldest are dropped */
 static void test_pushes__dead_letters_are_bounded(void **state)
 {
@@ -371,6 +417,7 @@ int main(void)
         T(delivery_log),    T(dead_letters),
         T(feed_events),     T(dead_letters_are_bounded),
         T(broken_for_long), T(only_what_is_wanted),
+        T(dead_events),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
