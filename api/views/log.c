@@ -68,8 +68,10 @@ static size_t without_protected(struct store *s, struct arena *a, struct revisio
     return kept;
 }
 
-/* Read the rows after l->after, at most view.len. Sets where the look ended: at the last row, or
- * further on when rows were left out. */
+/* Read the rows after l->end, at most view.len. Sets where the look ended: at the last row, or
+ * further on when rows were left out. Events of feeds have numbers of the log, too, and revisions
+ * are removed with their feed, so the end of the log may have no row. A caller that reads the whole
+ * log still comes to its end. */
 static enum rc read_rows(struct task *t, struct reader *r, struct revision **out, int64_t *at_us)
 {
     struct log_look *l = t->data;
@@ -97,6 +99,8 @@ static enum rc read_rows(struct task *t, struct reader *r, struct revision **out
         for (size_t i = 0; i < kept; i++)
             all[l->n_rows++] = rows[i];
     }
+    if (view.all_feeds && n < view.len && !l->is_cut && l->end < l->seen)
+        l->end = l->seen;
     *out = all;
     return RC_OK;
 }
@@ -117,8 +121,8 @@ static enum task_step work(struct task *t, struct reader *r)
         t->rc = read_rows(t, r, &rows, &at_us);
     if (t->rc == RC_OK)
         t->rc = log_feeds_read(r, a, rows, l->n_rows, &feeds, &t->err);
-    if (t->rc == RC_OK && l->end == seq)
-        t->rc = log_time_of(r, a, seq, &at_us, &t->err);
+    if (t->rc == RC_OK && at_us == 0)
+        t->rc = log_time_of(r, a, l->end, &at_us, &t->err);
     if (t->rc != RC_OK)
         return TASK_ENDS;
     seq = l->end;

@@ -435,6 +435,23 @@ class Subscriptions(Case):
         self.assertEqual([v], [r["url"] for r in shown])
         self.assertGreater(looks, 1)
 
+    def test_the_log_is_read_to_its_end(self):                           # VIEW-18 DELIV-03
+        """A caller may read until `seq` is `last_seq`, although an event of a feed has the last number."""
+        o, d = self.origin(), self.daemon()
+        u = o.set("/f.xml", rss("entry"))
+        self.assertEqual(200, d.feed(u).status)
+        before = d.get("/log").json
+        self.assertEqual(before["last_seq"], before["seq"])
+        o.set("/f.xml", Reply(500))
+        for n in range(3):
+            d.ping(u)
+            self.wait(lambda: (d.record(u) or d.record(u))["errors"] > n, daemon=d)
+        for since in ("", "?since=" + before["cursor"]):
+            log = d.get("/log" + since).json
+            self.assertEqual((before["seq"] + 1, log["last_seq"]), (log["last_seq"], log["seq"]))
+        self.assertEqual(before["seq"], d.get("/log?url=" + quote(u)).json["seq"])
+        self.assertEqual([], d.get("/log?since=" + log["cursor"]).json["revisions"])
+
     def test_urls_are_shown_without_password(self):                      # D48
         self.d.subscribe(self.o.url("/a.xml", user="me:hunter2"), endpoint="http://me:hunter2@127.0.0.1:9/")
         for path in ("/sub", "/sub?type=json", "/sub?type=json&all=1"):
