@@ -10,7 +10,8 @@
 #define FORGIVEN 100  /* after so many in a row, earlier slow answers do not count any more */
 /* while others wait, a call is late when it takes so many times the usual time */
 #define LATE_TIMES 2
-#define FIRST_MS 500  /* the usual time of first calls until one of them was answered or cut */
+#define FIRST_MS 500 /* the usual time of first calls until one of them was answered or cut */
+#define FIRST_MAX_MS (LANES_LATE_MS / LATE_TIMES)
 #define FIRST_PART 32 /* each first call makes that time shorter by one part of so many */
 
 struct lanes_host {
@@ -349,12 +350,13 @@ struct lane *lanes_look(struct lanes *l, int64_t mono_ms)
 /* ---- ends ----------------------------------------------------------------------------------- */
 
 /* Learn how long it takes until first calls are answered. When one was cut, the next ones are cut
- * sooner, down to LANES_SOON_MS. */
+ * sooner, down to LANES_SOON_MS. An answer after FIRST_MAX_MS counts as one at that time: a longer
+ * time would change nothing now, but it would take long until it is forgotten. */
 static void learn_first(struct lanes *l, int64_t answered_ms)
 {
     l->first_ms -= l->first_ms / FIRST_PART;
     if (answered_ms > l->first_ms)
-        l->first_ms = answered_ms;
+        l->first_ms = answered_ms < FIRST_MAX_MS ? answered_ms : FIRST_MAX_MS;
 }
 
 static void was_slow(struct lane *lane)
@@ -390,7 +392,9 @@ void lanes_done(struct lanes *l, struct lane *lane, enum lanes_end end, int64_t 
     lane->host->count.cut -= lane->is_cut;
     TAILQ_REMOVE(&l->busy, lane, next);
     lane->is_busy = lane->is_slow = lane->is_cut = false;
-    if (lane->usual_ms == 0 && (end == LANES_CUT || end == LANES_ANSWERED))
+    /* a suspect has been called before */
+    if (lane->usual_ms == 0 && lane->standing != STANDING_SUSPECT &&
+        (end == LANES_CUT || end == LANES_ANSWERED))
         learn_first(l, end == LANES_CUT ? 0 : ran_ms);
     if (end == LANES_CUT && is_first(lane) && ran_ms < LANES_LATE_MS)
         lane->standing = STANDING_UNHEARD;

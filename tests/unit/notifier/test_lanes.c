@@ -332,6 +332,21 @@ static void test_lanes__first_calls_that_hang_make_room_soon(void **state UNUSED
     world_release(&w);
 }
 
+/* DELIV-07: nor do they when others have answered very late before, in slow turns or not. */
+static void test_lanes__late_answers_do_not_keep_first_calls_long(void **state UNUSED)
+{
+    struct world w;
+
+    world_init(&w, false);
+    for (int i = 0; i < 4; i++)
+        call(&w, i, 25000, LANES_ANSWERED);
+    for (int i = 0; i < 100; i++) /* they are suspects now */
+        call(&w, i % 4, 25000, LANES_ANSWERED);
+    assert_int_equal(start_all(&w, 4), 24);
+    assert_in_range(time_to_turn(&w, ENDPOINTS - 1), 200, 6000);
+    world_release(&w);
+}
+
 /* Nobody is cut soon when first calls are answered, slowly though it be. */
 static void test_lanes__first_calls_have_the_time_that_others_took(void **state UNUSED)
 {
@@ -426,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_lanes__a_slow_host_keeps_its_calls),
         cmocka_unit_test(test_lanes__a_host_that_hangs_is_left_sooner),
         cmocka_unit_test(test_lanes__first_calls_that_hang_make_room_soon),
+        cmocka_unit_test(test_lanes__late_answers_do_not_keep_first_calls_long),
         cmocka_unit_test(test_lanes__first_calls_have_the_time_that_others_took),
         cmocka_unit_test(test_lanes__unheard_ones_have_more_time),
         cmocka_unit_test(test_lanes__fresh_and_unheard_ones_share),
