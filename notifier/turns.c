@@ -119,6 +119,7 @@ static struct ack *ack_new(struct turns *ts, const struct outcome *outcome)
 
     ack->ts = ts;
     ack->outcome = *outcome;
+    w->endpoint = keep(ack, w->endpoint);
     w->error = keep(ack, w->error);
     w->note.error = w->error;
     w->dead.uid = keep(ack, w->dead.uid);

@@ -20,14 +20,12 @@ static void move(const struct push_outcome *o, struct subscription *sub)
     sub->n_refusals = o->n_refusals;
 }
 
-/* State and failures. */
-static void count(const struct push_outcome *o, struct subscription *sub)
+/* State and failures of the endpoint. */
+static void judge(const struct push_outcome *o, struct subscription *sub)
 {
     if (sub->state != SUB_PAUSED)
         sub->state = o->state;
     sub->next_try_at = o->next_try_at;
-    sub->n_delivered += o->n_entries;
-    sub->n_faults += o->fault;
     if (o->failed) {
         sub->n_failures++;
         if (sub->failing_since == TIME_UNKNOWN)
@@ -64,7 +62,10 @@ enum rc apply_push_outcome(struct txn *t, struct op *op)
         return rc;
     before = sub.state;
     move(o, &sub);
-    count(o, &sub);
+    sub.n_delivered += o->n_entries;
+    sub.n_faults += o->fault;
+    if (str_is_null(o->endpoint) || str_eq(o->endpoint, sub.endpoint))
+        judge(o, &sub);
     if (sub.state != before)
         txn_sub(t, sub.id);
     rc = keep_dead(t, o, &op->err);

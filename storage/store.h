@@ -224,10 +224,13 @@ enum rc store_unsubscribe(struct store *s, int64_t sub_id, const struct str *url
 
 /* The result of a delivery, or of a look that found nothing to deliver. The position moves to
  * `position` if the subscription still has this generation; else somebody has set the position in
- * the meantime, and it stays. The rest of the outcome is stored in any case. */
+ * the meantime, and it stays. State and failures are those of an endpoint: when the subscription
+ * has another one in the meantime, they stay, too. The rest of the outcome is stored in any case.
+ */
 struct push_outcome {
     int64_t sub_id;
     int64_t generation;    /* of the subscription when the delivery was drawn */
+    struct str endpoint;   /* the one that was called; null: whatever the subscription has */
     int64_t position;      /* the new position; 0: the position does not move */
     struct log_mark chain; /* where the delivery ended; seq 0: nothing was delivered */
     bool fault;            /* the endpoint answered with a fault, which counts as delivered */

@@ -100,6 +100,7 @@ enum rc store_push_outcome(struct store *s, const struct push_outcome *o, store_
     struct op *op = op_new(OP_PUSH_OUTCOME, done, ctx);
 
     op->as.push = *o;
+    op->as.push.endpoint = keep(op, o->endpoint);
     op->as.push.error = keep(op, o->error);
     op->as.push.dead.uid = keep(op, o->dead.uid);
     op->as.push.dead.answer = keep(op, o->dead.answer);

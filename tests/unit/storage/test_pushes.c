@@ -172,6 +172,32 @@ static void test_pushes__changes(void **state)
     assert_int_equal(RC_NOT_FOUND, a.rc);
 }
 
+/* DELIV-07: what the endpoint before it did is not charged to the present one */
+static void test_pushes__another_endpoint(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, 0);
+    struct sub_change c = {
+        .sub_id = id, .endpoint = STR("http://other.example/"), .level = LEVEL_KEEP};
+    struct push_outcome o = {.sub_id = id,
+                             .endpoint = STR("http://sink.example/"),
+                             .failed = true,
+                             .error = STR("gone"),
+                             .next_try_at = 99,
+                             .state = SUB_SUSPENDED};
+    struct answer a;
+
+    WRITE(a, store_change_sub(f->store, &c, on_answer, &a));
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a)); /* it was in flight */
+    assert_int_equal(SUB_ACTIVE, sub_at(f, id)->state);
+    assert_int_equal(0, sub_at(f, id)->n_failures);
+    assert_int_equal(TIME_UNKNOWN, sub_at(f, id)->next_try_at);
+    o.endpoint = c.endpoint;
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(SUB_SUSPENDED, sub_at(f, id)->state);
+    assert_int_equal(1, sub_at(f, id)->n_failures);
+}
+
 /* DELIV-04: the last hundred, newest first */
 static void test_pushes__delivery_log(void **state)
 {
@@ -417,7 +443,7 @@ int main(void)
         T(delivery_log),    T(dead_letters),
         T(feed_events),     T(dead_letters_are_bounded),
         T(broken_for_long), T(only_what_is_wanted),
-        T(dead_events),
+        T(dead_events),     T(another_endpoint),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
