@@ -1,9 +1,9 @@
 /* notifier/sink_webhook.c - JSON by POST, signed as Standard Webhooks says: webhook-id,
  * webhook-timestamp, webhook-signature.
  *
- * An entry is that of /log and of /feed?type=json. All of the body follows from the log and the
- * subscription, so a delivery that is tried again has the same bytes, and the same id. Only the
- * time of the try and the signature differ. What an answer means: D56 (docs/delivery.md). */
+ * An entry is that of /log and of /feed?type=json. The body follows from the log, the subscription
+ * and the name of the feed, and the id from the first two, so a delivery that is tried again has
+ * the same entries and the same id. What an answer means: D56 (docs/delivery.md). */
 #include <inttypes.h>
 
 #include "base/base64.h"
@@ -116,18 +116,26 @@ static enum rc webhook_body(struct arena *a UNUSED, const struct sink_push *push
 }
 
 /* Returns the id of the delivery. It follows from what is delivered to whom, so it is the same in
- * each try, also after a restart. After a replay the same entries have another one. */
-static struct str id_of(struct arena *a, const struct sink_push *push, struct str body)
+ * each try, also after a restart. After a replay the same entries have another one. Title and URL
+ * of the feed have no part in it: they may change between two tries. */
+static struct str id_of(struct arena *a, const struct sink_push *push)
 {
+    AUTO(buf_release) struct buf all = BUF_INIT(BUF_ANY);
     unsigned char digest[DIGEST_SHA256_LEN];
     char hex[2 * DIGEST_SHA256_LEN + 1];
 
-    digest_sha256(body, digest);
-    digest_hex(digest, sizeof digest, hex);
-    digest_sha256(str_printf(a, "%.*s %" PRId64 " %" PRId64 " %" PRId64 " %s",
-                             STR_ARG(push->log_id), push->sub_id, push->generation, push->dead_id,
-                             hex),
-                  digest);
+    buf_printf(&all, "%.*s %" PRId64 " %" PRId64 " ", STR_ARG(push->log_id), push->generation,
+               push->dead_id);
+    webhook_front(&all, push);
+    for (size_t i = 0; i < push->n; i++) {
+        digest_sha256(push->revisions[i].doc, digest);
+        digest_hex(digest, sizeof digest, hex);
+        buf_printf(&all, " %" PRId64 " %s", push->revisions[i].seq, hex);
+    }
+    if (push->event != NULL)
+        buf_printf(&all, " %s %.*s", feed_event_name(push->event->kind),
+                   STR_ARG(push->event->detail));
+    digest_sha256(buf_view(&all), digest);
     digest_hex(digest, 16, hex);
     return str_printf(a, "msg_%s", hex);
 }
@@ -155,7 +163,7 @@ static struct str signatures(struct arena *a, const struct hook_settings *hs, st
 static enum rc webhook_seal(struct arena *a, const struct sink_push *push,
                             struct carrier_load *load, struct err *err)
 {
-    struct str body = carrier_load_bytes(load), id = id_of(a, push, body);
+    struct str body = carrier_load_bytes(load), id = id_of(a, push);
     int64_t now = clock_now_s();
     struct hook_settings hs;
     enum rc rc = hook_settings_read(a, push->settings, &hs, err);

@@ -169,6 +169,26 @@ class Webhooks(Case):
         self.assertEqual(["new"], again.titles)
         self.assertNotEqual(calls[0].id, again.id)
 
+    def test_a_feed_is_renamed_between_two_tries(self):                  # HOOK-02
+        renamed = threading.Event()
+        self.addCleanup(renamed.set)
+
+        def late(handler):
+            renamed.wait(60)
+            handler.send_error(500)
+
+        h = self.hook(late)
+        self.subscribed(h)
+        self.publish("new", "old 2", "old 1")
+        self.calls(h, 1)
+        self.publish("new", "old 2", "old 1", title="Another name")
+        self.wait(lambda: self.d.record(self.u)["title"] == "Another name", daemon=self.d)
+        renamed.set()
+        first, again = self.calls(h, 2)
+        self.assertEqual(["A feed", "Another name"],
+                         [c.data["entries"][0]["feed"]["title"] for c in (first, again)])
+        self.assertEqual((first.id, ["new"]), (again.id, again.titles))
+
     def test_kill_9_while_the_endpoint_hangs(self):                      # HOOK-02 DELIV-01
         held = threading.Event()
         h = self.hook(held)
@@ -353,7 +373,8 @@ class Webhooks(Case):
                          (fields["authorization"], fields["x-key"].encode("latin-1").decode()))
         self.assertNotIn("empty", fields)
         told = b"".join(self.d.get(path).body for path in
-                        ("/sub", "/sub?type=json&all=1", "/metrics", "/sub?type=json&id=%d" % made["id"]))
+                        ("/sub", "/sub?type=json&all=1", "/metrics", "/sub?type=json&id=%d" % made["id"],
+                         "/sub/log?id=%d" % made["id"], "/sub/dead?id=%d" % made["id"]))
         told += "".join(self.d.log).encode()
         for secret in (b"hush", SECRET.encode(), SECRET[6:].encode()):
             self.assertNotIn(secret, told)

@@ -166,6 +166,9 @@ static void test_sink_webhook__the_id_tells_deliveries_apart(void **state UNUSED
     assert_true(str_eq(id, id_of(push)));
     push.settings = STR("{\"secrets\":[{\"text\":\"whsec_AfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"}]}");
     assert_true(str_eq(id, id_of(push))); /* another secret makes no other delivery */
+    push.title = STR("Other News");       /* nor does what the feed is called meanwhile */
+    push.feed_url = STR("http://p.test/moved");
+    assert_true(str_eq(id, id_of(push)));
     push.generation++;
     ids[n++] = id_of(push);
     push = usual();
