@@ -7,7 +7,7 @@
 #include "base/assert.h"
 #include "base/stats.h"
 
-#define REFUSED "address %s is private or special, and the configuration does not open it"
+#define REFUSED "address %s is private or special, which is closed"
 
 struct str http_origin(struct arena *a, const struct url_parts *p)
 {

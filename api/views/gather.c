@@ -329,9 +329,7 @@ void gather_failure(struct request *req, enum rc rc, int status, struct str text
         break;
     case RC_DENIED:
         problem_set(p, req->ask.arena, PROBLEM_UPSTREAM_FAILED,
-                    "%.*s. Private and special addresses are forbidden; --allow-fetch allows a "
-                    "range of them.",
-                    STR_ARG(why));
+                    "%.*s; --allow-fetch CIDR would open it.", STR_ARG(why));
         p->status = 403;
         break;
     case RC_AGAIN:
