@@ -60,6 +60,17 @@ enum upstream_verdict {
 /* Runs once, on any thread: be quick. */
 typedef void upstream_done_fn(void *ctx, enum upstream_verdict verdict);
 
+/* What an endpoint said to a test of a subscription: one call that delivers nothing. */
+struct push_test_result {
+    enum rc rc;        /* RC_OK: it was called. RC_NOT_FOUND: there is no such subscription;
+                          RC_UNSUPPORTED: it cannot be tested, and `error` says why; RC_FULL: too many
+                          tests wait; RC_IO; RC_CLOSED: the daemon stops */
+    int status;        /* of the answer; 0: none came */
+    struct str answer; /* its first bytes, as they came; null: none came */
+    struct str error;  /* why it would not count as delivered; null: it would */
+};
+typedef void push_test_done_fn(void *ctx, const struct push_test_result *res);
+
 /* The document of a topic that is delivered to one subscriber of our hub. */
 struct topic_document {
     const char *media_type;

@@ -162,3 +162,25 @@ enum push_found entries_draw(struct push_job *job, struct reader *r)
         job->is_last = is_last(job, r);
     return found;
 }
+
+enum push_found entries_draw_test(struct push_job *job, struct reader *r)
+{
+    const struct sink_entries *entries = &job->sink->entries;
+    struct sink_push push = {.sub_id = job->sub_id,
+                             .url = job->sub->n_feeds > 0 ? job->sub->feeds[0].url : STR(""),
+                             .log_id = store_log_id(job->store),
+                             .prev = job->sub->chain,
+                             .last = job->sub->chain,
+                             .feed_url = STR_NULL,
+                             .title = STR_NULL,
+                             .settings = STR_NULL,
+                             .generation = job->sub->generation};
+
+    if (entries->has_settings &&
+        reader_sink_settings(r, job->sub_id, job->arena, &push.settings, &job->err) != RC_OK)
+        return PUSH_UNREAD;
+    if (entries->body(job->arena, &push, &job->load.body, &job->err) != RC_OK ||
+        entries->seal(job->arena, &push, &job->load, &job->err) != RC_OK)
+        return PUSH_UNSENDABLE;
+    return PUSH_READY;
+}

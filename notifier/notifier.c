@@ -8,6 +8,8 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "notifier/lag.h"
+#include "notifier/push_test.h"
 #include "notifier/reload.h"
 #include "notifier/turns.h"
 #include "notifier/verifier.h"
@@ -31,6 +33,7 @@ struct notifier {
     struct verifier *verifier; /* NULL: there is no hub */
     struct turns turns;
     struct reload reload;
+    struct lag_watch lag;
 
     pthread_mutex_t lock; /* any thread; guards the rest */
     bool listening;
@@ -137,6 +140,7 @@ struct notifier *notifier_new(const struct notifier_cfg *cfg)
     n->cfg = *cfg;
     turns_init(&n->turns, &n->cfg);
     reload_init(&n->reload, &n->turns, cfg->store);
+    lag_init(&n->lag, &n->turns, cfg->store);
     pthread_mutex_init(&n->lock, NULL);
     store_listen(cfg->store, on_commit, n);
     return n;
@@ -157,6 +161,7 @@ static void on_start(void *ctx)
     turns_start(&n->turns, n->loop, n->client);
     reload_want_all(&n->reload);
     reload_run(&n->reload);
+    lag_start(&n->lag);
 }
 
 enum rc notifier_start(struct notifier *n, struct err *err)
@@ -183,8 +188,10 @@ static void on_stop_end(void *ctx)
 {
     struct notifier *n = ctx;
 
+    push_tests_stop(&n->turns);
     turns_stop(&n->turns);
     reload_stop(&n->reload);
+    lag_stop(&n->lag);
     if (n->verifier != NULL)
         verifier_stop(n->verifier);
     http_client_free(&n->client);
@@ -221,6 +228,44 @@ void notifier_free(struct notifier **np)
     pthread_mutex_destroy(&n->lock);
     mem_free(n);
 }
+
+/* ---- tests ------------------------------------------------------------------------------------
+ */
+
+struct test_wish {
+    struct notifier *n;
+    int64_t sub_id;
+    push_test_done_fn *done;
+    void *done_ctx;
+};
+
+static void on_test(void *ctx)
+{
+    struct test_wish *wish = ctx;
+
+    push_test_start(&wish->n->turns, wish->sub_id, wish->done, wish->done_ctx);
+    mem_free(wish);
+}
+
+enum rc notifier_test(struct notifier *n, int64_t sub_id, push_test_done_fn *done, void *done_ctx)
+{
+    struct test_wish *wish;
+    enum rc rc = RC_CLOSED;
+
+    /* under the lock: after notifier_stop() no test may come, as nobody would answer it */
+    pthread_mutex_lock(&n->lock);
+    if (n->listening) {
+        wish = NEW(struct test_wish);
+        *wish = (struct test_wish){n, sub_id, done, done_ctx};
+        loop_post(n->loop, on_test, wish);
+        rc = RC_OK;
+    }
+    pthread_mutex_unlock(&n->lock);
+    return rc;
+}
+
+/* ---- reload -----------------------------------------------------------------------------------
+ */
 
 struct reconfigure {
     struct notifier *n;

@@ -47,6 +47,13 @@ struct notifier *notifier_new(const struct notifier_cfg *cfg);
 /* Load the subscriptions and begin to deliver. RC_CONFLICT: it was started before. */
 enum rc notifier_start(struct notifier *n, struct err *err) NODISCARD;
 
+/* Call the endpoint of a subscription once, as a test: nothing is delivered, nothing is counted as
+ * a failure, and it is not tried again. It waits for a call to the same endpoint that is under way.
+ * RC_OK: `done` runs once, on the notify loop, so it must be quick. RC_CLOSED: the notifier does
+ * not run; `done` does not run. */
+enum rc notifier_test(struct notifier *n, int64_t sub_id, push_test_done_fn *done,
+                      void *done_ctx) NODISCARD;
+
 /* Start no more calls, wait at most `ms` milliseconds for the calls in flight, and end the loop. */
 void notifier_stop(struct notifier *n, int64_t ms);
 

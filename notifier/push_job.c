@@ -71,3 +71,31 @@ void push_job_read(struct push_job *job, struct reader *r)
             RC_OK)
         job->found = PUSH_UNREAD;
 }
+
+static enum push_found read_tested(struct push_job *job, struct reader *r)
+{
+    enum rc rc = reader_sub(r, job->sub_id, job->arena, &job->sub, &job->err);
+
+    if (rc != RC_OK)
+        return rc == RC_NOT_FOUND ? PUSH_ENDED : PUSH_UNREAD;
+    job->sink = sink_find(job->sub->sink);
+    if (str_is_null(job->sub->endpoint)) {
+        err_set(&job->err, RC_UNSUPPORTED, "it has no endpoint");
+        return PUSH_UNSENDABLE;
+    }
+    if (job->sink == NULL || job->sink->entries.body == NULL) {
+        err_set(&job->err, RC_UNSUPPORTED, "its sink \"%.*s\" has no test",
+                STR_ARG(job->sub->sink));
+        return PUSH_UNSENDABLE;
+    }
+    return entries_draw_test(job, r);
+}
+
+void push_job_read_test(struct push_job *job, struct reader *r)
+{
+    job->found = read_tested(job, r);
+    if (job->found == PUSH_READY &&
+        reader_endpoint_credential(r, job->sub_id, job->arena, &job->credential, &job->err) !=
+            RC_OK)
+        job->found = PUSH_UNREAD;
+}

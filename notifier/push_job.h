@@ -44,3 +44,8 @@ void push_job_free(struct push_job **jp);
 
 /* Fill the job. Runs on reader threads. */
 void push_job_read(struct push_job *job, struct reader *r);
+
+/* Fill the job for a test of the subscription, whatever its state. `found`: PUSH_READY,
+ * PUSH_ENDED: there is no such subscription; PUSH_UNSENDABLE, PUSH_UNREAD: err says why. Runs on
+ * reader threads. */
+void push_job_read_test(struct push_job *job, struct reader *r);

@@ -174,7 +174,10 @@ struct member *const *roster_of_feed(const struct roster *r, int64_t feed_id, si
 
 void roster_due(struct roster *r, struct member *m)
 {
-    TAILQ_INSERT_TAIL(&m->endpoint->due, m, due);
+    if (m->test != NULL)
+        TAILQ_INSERT_HEAD(&m->endpoint->due, m, due);
+    else
+        TAILQ_INSERT_TAIL(&m->endpoint->due, m, due);
     endpoint_place(r, m->endpoint);
 }
 

@@ -19,6 +19,7 @@ struct loop_timer;
 struct turn;
 struct turns;
 struct ack;
+struct push_test;
 struct member;
 TAILQ_HEAD(member_list, member);
 
@@ -47,6 +48,8 @@ struct member {
     struct turn *turn;        /* ATTEMPT_READING, _REREADING, _CALLING until the answer came */
     struct ack *ack;          /* ATTEMPT_ACKING: the outcome that is being written */
     bool has_news;            /* news came since the turn began */
+    struct push_test *test;   /* not NULL: it stands for this test, not for a subscription; its id
+                                 is below 0, and it goes before the others of its endpoint */
     size_t limit;             /* entries in a delivery after a refusal; 0: no limit */
     int64_t limit_until;      /* the limit ends at this position */
 };

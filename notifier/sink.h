@@ -71,7 +71,8 @@ struct sink_entries {
     bool names_feed;   /* it wants feed_url and title */
     bool has_settings; /* it wants the settings */
 
-    /* Write the bytes. RC_LIMIT: they are more than the maximum of `body`. */
+    /* Write the bytes. Neither revisions nor an event: it is a test, and should say so if it can.
+     * RC_LIMIT: they are more than the maximum of `body`. */
     enum rc (*body)(struct arena *a, const struct sink_push *push, struct buf *body,
                     struct err *err);
 
@@ -107,6 +108,9 @@ const struct sink *sink_find(struct str name);
 /* Draws the next entries of the subscription, a feed event, or a dead letter that is wanted: the
  * draw() of sinks that send entries (entries.c). Runs on reader threads. */
 enum push_found entries_draw(struct push_job *job, struct reader *r);
+
+/* Draws a test of the subscription, which has been read: a delivery of nothing. */
+enum push_found entries_draw_test(struct push_job *job, struct reader *r);
 
 #define SINK(id, name, offered, events) extern const struct sink sink_##id;
 #include "model/sinks.def"

@@ -21,6 +21,7 @@ struct turn {
     struct turns *ts;
     struct endpoint *endpoint; /* busy */
     struct push_job *job;
+    int64_t member_id;    /* of the subscription, or of a test */
     uint64_t call;        /* the carrier's number of the call; 0: not started */
     int64_t mono_started; /* ms */
     bool is_cut;          /* it took too long while others waited, and was cancelled */
@@ -230,7 +231,7 @@ static void settle(struct turns *ts, struct member *m, struct ack *ack)
 /* Returns the member that has this turn; NULL: it has ended in the meantime. */
 static struct member *turn_member(const struct turn *t)
 {
-    struct member *m = t->ts->stopped ? NULL : roster_find(&t->ts->roster, t->job->sub_id);
+    struct member *m = t->ts->stopped ? NULL : roster_find(&t->ts->roster, t->member_id);
 
     return m != NULL && m->turn == t ? m : NULL;
 }
@@ -245,6 +246,17 @@ static void turn_end(struct turn *t, struct member *m, enum lanes_end end)
     mem_free(t);
 }
 
+/* Have the sink judge the answer; *why as it says. */
+static enum sink_verdict verdict_of(struct push_job *job, const struct carrier_answer *answer,
+                                    struct str *why)
+{
+    enum sink_verdict verdict = job->sink->judge(job->arena, answer, why);
+
+    if (answer->rc == RC_DENIED) /* the carrier does not know which option opens its guard */
+        *why = str_concat(job->arena, *why, STR("; --allow-callback CIDR would open it"));
+    return verdict;
+}
+
 /* Find the outcome that follows from the answer. */
 static void judge(struct turn *t, const struct carrier_answer *answer, struct outcome *out)
 {
@@ -255,9 +267,7 @@ static void judge(struct turn *t, const struct carrier_answer *answer, struct ou
                            .answer = answer->body,
                            .why = STR_NULL};
 
-    end.verdict = job->sink->judge(job->arena, answer, &end.why);
-    if (answer->rc == RC_DENIED) /* the carrier does not know which option opens its guard */
-        end.why = str_concat(job->arena, end.why, STR("; --allow-callback CIDR would open it"));
+    end.verdict = verdict_of(job, answer, &end.why);
     log_debug("notifier", "push",
               "sub=%" PRId64 " feed=%" PRId64 " entries=%zu position=%" PRId64
               " status=%d ms=%" PRId64 " why=%s",
@@ -285,6 +295,26 @@ static struct carrier_answer answer_of(const struct turn *t, const struct carrie
     return a;
 }
 
+/* A test has its answer. */
+static void end_test(struct turn *t, struct member *m, const struct carrier_answer *answer,
+                     enum lanes_end end)
+{
+    struct push_test_result res = {.rc = RC_OK, .answer = STR_NULL, .error = STR_NULL};
+    struct push_test *test = m->test;
+    struct turns *ts = t->ts;
+
+    res.status = answer->status;
+    if (answer->status != 0)
+        res.answer = str_is_null(answer->body) ? STR("") : answer->body;
+    if (end == LANES_CUT)
+        res.error = STR("no answer came so far, and other endpoints wait");
+    else if (verdict_of(t->job, answer, &res.error) == SINK_DELIVERED)
+        end = LANES_ANSWERED;
+    push_test_end(ts, test, &res);
+    turn_end(t, m, end);
+    turns_remove(ts, m);
+}
+
 static void on_answer(void *ctx, const struct carrier_answer *given)
 {
     struct turn *t = ctx;
@@ -297,6 +327,12 @@ static void on_answer(void *ctx, const struct carrier_answer *given)
 
     ts->n_calling--;
     stats_set(STAT_push_running, (int64_t)ts->n_calling);
+    if (m != NULL && m->test != NULL) {
+        end_test(t, m, &answer, end);
+        check_drained(ts);
+        turns_run(ts);
+        return;
+    }
     if (m != NULL && answer.rc != RC_CLOSED) {
         judge(t, &answer, &outcome);
         ack = ack_new(ts, &outcome);
@@ -419,6 +455,15 @@ static bool has_room(const struct turns *ts)
     return !ts->stopping && ts->again == NULL && ts->n_reading < READS_MAX;
 }
 
+/* The endpoint of a test has its turn. There is nothing to read any more. */
+static void start_test(struct turns *ts, struct turn *t, struct member *m)
+{
+    t->job = push_test_take_job(m->test);
+    turns_event(ts, m, ATTEMPT_TURN);
+    turns_event(ts, m, ATTEMPT_FOUND);
+    call_start(ts, t);
+}
+
 void turns_run(struct turns *ts)
 {
     struct member *m;
@@ -429,8 +474,13 @@ void turns_run(struct turns *ts)
         t->ts = ts;
         t->endpoint = m->endpoint;
         t->endpoint->turn = t;
-        t->job = push_job_new(ts->cfg, ts->bodies, m->id, m->limit);
+        t->member_id = m->id;
         m->turn = t;
+        if (m->test != NULL) {
+            start_test(ts, t, m);
+            continue;
+        }
+        t->job = push_job_new(ts->cfg, ts->bodies, m->id, m->limit);
         ts->n_reading++;
         turns_event(ts, m, ATTEMPT_TURN);
         if (store_read(ts->cfg->store, read_next, t) == RC_OK)
@@ -461,6 +511,7 @@ void turns_init(struct turns *ts, const struct notifier_cfg *cfg)
     pthread_condattr_t attr;
 
     *ts = (struct turns){.cfg = cfg, .carriers = {.cfg = cfg}, .bodies = bodies_new()};
+    TAILQ_INIT(&ts->tests);
     roster_init(&ts->roster, (size_t)cfg->max_calls);
     pthread_mutex_init(&ts->lock, NULL);
     pthread_condattr_init(&attr);

@@ -17,6 +17,7 @@
 #include "net/loop.h"
 #include "notifier/notifier.h"
 #include "notifier/push_job.h"
+#include "notifier/push_test.h"
 #include "notifier/roster.h"
 
 struct turns {
@@ -26,7 +27,10 @@ struct turns {
     struct roster roster;
     struct bodies *bodies;
     size_t n_reading, n_calling;
-    size_t n_acks;            /* outcomes that are not yet written */
+    size_t n_acks;               /* outcomes that are not yet written */
+    struct push_test_list tests; /* under way */
+    size_t n_tests;
+    int64_t n_tests_ever;
     struct loop_timer *again; /* tries turns_run() again, because the readers had no room */
     struct loop_timer *look;  /* checks the calls under way; NULL: there are none */
     bool stopping;            /* no new turns */

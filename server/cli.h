@@ -98,6 +98,17 @@ struct value *cli_call_json(const char *name, const struct cli_server *srv, stru
                             const char *method, struct str path, struct str content_type,
                             struct str body, int64_t timeout_ms);
 
+/* ---- the command sub (server/cli_subs.c, server/cli_sub_actions.c) ---- */
+
+/* Read the number of a subscription. False: it has said what is wrong. */
+bool cli_sub_id(const char *name, const char *typed, int64_t *id) NODISCARD;
+
+/* argv[1] is an action, argv[2] the number of a subscription: do it. */
+int cli_sub_act(const struct cli_server *srv, struct arena *a, int argc, char **argv);
+
+/* Print the actions. */
+void cli_sub_actions_help(void);
+
 /* ---- what people type (server/cli_names.c) ---- */
 
 /* The URL of an address as a person typed it. If it has no scheme, it gets http:// if its host is

@@ -18,11 +18,17 @@ static void print_sub(const struct value *s)
 {
     const struct value *urls = value_getz(s, "urls");
     struct str endpoint = value_get_textz(s, "endpoint"), error = value_get_textz(s, "last_error");
+    int64_t lag = value_get_int(s, STR("lag"), 0), dead = value_get_int(s, STR("dead"), 0);
 
     printf("%-5" PRId64 " %-10.*s ", value_get_int(s, STR("id"), 0),
            STR_ARG(value_get_textz(s, "state")));
     cli_print_plain(endpoint.len > 0 ? endpoint : STR("- (listed only)"));
     putchar('\n');
+    if (lag > 0)
+        printf("      lag: %" PRId64 ", for %" PRId64 " s\n", lag,
+               value_get_int(s, STR("lag_s"), 0));
+    if (dead > 0)
+        printf("      dead letters: %" PRId64 "\n", dead);
     if (error.len > 0) {
         fputs("      error: ", stdout);
         cli_print_plain(error);
@@ -142,13 +148,15 @@ static int rm_sub(const struct cli_server *srv, struct arena *a, int64_t id, int
     return end_sub(argv[0], srv, a, id, STR_NULL) ? CLI_OK : CLI_FAILED;
 }
 
-static int resume_sub(const struct cli_server *srv, struct arena *a, int64_t id, const char *name)
+bool cli_sub_id(const char *name, const char *typed, int64_t *id)
 {
-    struct str path = str_printf(a, PATH_SUB "?id=%" PRId64 "&action=resume", id);
-    struct cli_answer answer;
-
-    return cli_call(name, srv, a, "POST", path, STR_NULL, STR_NULL, WAIT_MS, &answer) ? CLI_OK
-                                                                                      : CLI_FAILED;
+    if (str_to_i64(str_from(typed), id) && *id > 0)
+        return true;
+    cli_misuse(name,
+               "\"%s\" is not the number of a subscription; \"feedmill sub\" lists them, "
+               "and \"feedmill rm\" takes URLs",
+               typed);
+    return false;
 }
 
 int cli_sub(int argc, char **argv)
@@ -165,23 +173,24 @@ int cli_sub(int argc, char **argv)
     int64_t id = 0;
     int code;
 
-    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+    code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags));
+    if (code == CLI_OK) /* it has printed the help */
+        cli_sub_actions_help();
+    if (code >= 0)
         return code;
     if (argc == 1)
         return list_subs(&srv, &a, argv[0]);
     if (strcmp(argv[1], "add") == 0 && argc >= 4)
         return add_sub(&srv, &a, from, argc, argv);
-    if (argc < 3 || (strcmp(argv[1], "rm") != 0 && strcmp(argv[1], "resume") != 0))
+    if (strcmp(argv[1], "add") == 0)
         return cli_usage(argv[0]);
-    if (!str_to_i64(str_from(argv[2]), &id) || id <= 0)
-        return cli_misuse(
-            argv[0],
-            "\"%s\" is not the number of a subscription; \"feedmill sub\" lists them, "
-            "and \"feedmill rm\" takes URLs",
-            argv[2]);
-    if (strcmp(argv[1], "rm") == 0)
-        return rm_sub(&srv, &a, id, argc, argv);
-    return argc == 3 ? resume_sub(&srv, &a, id, argv[0]) : cli_usage(argv[0]);
+    if (strcmp(argv[1], "rm") != 0)
+        return cli_sub_act(&srv, &a, argc, argv);
+    if (argc < 3)
+        return cli_usage(argv[0]);
+    if (!cli_sub_id(argv[0], argv[2], &id))
+        return CLI_USAGE;
+    return rm_sub(&srv, &a, id, argc, argv);
 }
 
 /* ---- rm ---- */

@@ -24,6 +24,8 @@ struct api_ports {
                                              upstream_done_fn *done, void *done_ctx);
     enum upstream_verdict (*upstream_deliver)(void *ctx, const struct upstream_delivery *delivery,
                                               upstream_done_fn *done, void *done_ctx);
+    enum rc (*test_push)(void *ctx, int64_t sub_id, push_test_done_fn *done,
+                         void *done_ctx); /* as notifier_test() */
 };
 
 struct api_cfg {

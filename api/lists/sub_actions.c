@@ -4,7 +4,9 @@
 
 #include "api/lists/sub_shown.h"
 #include "api/views/cursor_find.h"
+#include "api/views/shapes.h"
 #include "base/buf.h"
+#include "feed/text/json.h"
 
 /* An action under way. */
 struct acting {
@@ -134,14 +136,59 @@ static enum task_step drop_dead(struct task *t, struct reader *r UNUSED, struct 
         t, store_dead_drop(t->api->store, act->shown.id, act->shown.dead_id, sub_shown_stored, t));
 }
 
+/* ---- a test ---------------------------------------------------------------------------------- */
+
+#define ANSWER_MAX 1024 /* bytes of an answer that are shown */
+
+/* The first bytes of a text, without a character that is cut. */
+static struct str beginning(struct str text)
+{
+    size_t n = text.len;
+
+    if (n > ANSWER_MAX)
+        for (n = ANSWER_MAX; n > 0 && ((unsigned char)text.ptr[n] & 0xc0) == 0x80;)
+            n--;
+    return str_slice(text, 0, n);
+}
+
+/* On the notify loop. */
+static void on_tested(void *ctx, const struct push_test_result *res)
+{
+    struct task *t = ctx;
+    struct acting *act = t->data;
+    struct arena *a = &t->arena;
+    struct value *v = value_dict(a);
+    struct str answer = str_is_null(res->answer) ? STR_NULL : beginning(res->answer);
+
+    act->shown.failed = res->rc != RC_OK;
+    if (res->rc == RC_UNSUPPORTED)
+        problem_parameter(&act->shown.problem, a, "action", STR_NULL, NULL,
+                          "Subscription %lld cannot be tested: %.*s.", (long long)act->shown.id,
+                          STR_ARG(res->error));
+    else if (res->rc != RC_OK)
+        problem_of_err(&act->shown.problem, a, res->rc, NULL);
+    value_setz(a, v, "status", res->status == 0 ? value_null(a) : value_int(a, res->status));
+    value_setz(a, v, "answer", shape_text(a, answer));
+    value_setz(a, v, "error", shape_text(a, res->error));
+    json_write(&act->shown.out, v);
+    buf_putc(&act->shown.out, '\n');
+    task_finish(t);
+}
+
+static enum task_step test_sub(struct task *t, struct reader *r UNUSED, struct acting *act)
+{
+    return sub_shown_handed(
+        t, t->api->ports.test_push(t->api->ports.ctx, act->shown.id, on_tested, t));
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
     action_fn *run;
 } actions[] = {
-    {"pause", pause_sub}, {"resume", resume_sub},     {"replay", replay},
-    {"skip", skip},       {"retry-dead", retry_dead}, {"drop-dead", drop_dead},
+    {"pause", pause_sub},       {"resume", resume_sub},   {"replay", replay}, {"skip", skip},
+    {"retry-dead", retry_dead}, {"drop-dead", drop_dead}, {"test", test_sub},
 };
 
 static const char *names_of_actions(struct arena *a)

@@ -164,6 +164,25 @@ class Commands(Case):
         self.assertIn("subscription 1", self.run_it("sub", "add", r.url, self.u))
         self.assertIn(r.url, self.run_it("sub"))
         self.run_it("sub", "resume", "1")
+        self.run_it("sub", "pause", "1")
+        self.assertIn("paused", self.run_it("sub"))
+        self.assertIn("status 200", self.run_it("sub", "test", "1"))     # DELIV-06
+        self.run_it("sub", "set", "1", "folder=News & more", "batch=5")  # VIEW-18
+        shown = self.d.get("/sub?type=json").json["subscriptions"][0]
+        self.assertEqual(([["News & more"]], 5), (shown["folders"], shown["batch"]))
+        self.run_it("sub", "replay", "1", "start")
+        self.assertIn("lag: ", self.run_it("sub"))
+        self.run_it("sub", "resume", "1")
+        self.wait(lambda: self.run_it("sub", "log", "1"))                # DELIV-04
+        log = self.run_it("sub", "log", "1")
+        self.assertIn("delivered", log)
+        self.assertLessEqual(max(map(len, log.splitlines())), 80)
+        for args in (["skip", "1"], ["dead", "1"], ["retry-dead", "1"], ["drop-dead", "1", "all"]):
+            self.run_it("sub", *args)
+        self.assertIn("replay ID FROM", self.run_it("sub", "replay", "1", code=2))
+        self.assertIn("NAME=VALUE", self.run_it("sub", "set", "1", "folder", code=2))
+        self.assertIn("bad", self.run_it("sub", "set", "1", "batch=bad", code=1))
+        self.assertIn("retry-dead ID [DEAD]", self.run_it("help", "sub"))
         self.run_it("sub", "rm", "1")
         self.assertEqual("", self.run_it("sub"))
         self.run_it("sub", "rm", "1", code=1)

@@ -1,9 +1,12 @@
 """What all sinks share, as its users see and change it: DELIV-*, VIEW-18."""
+import http.client
 import json
+import threading
 import time
 import urllib.parse
 
 from .env.case import Case
+from .env.hook import Hook
 from .env.origin import rss
 
 JSON = {"Content-Type": "application/json"}
@@ -189,6 +192,60 @@ class Actions(Delivery):
         answer = self.d.call("POST", "/sub?id=%d&action=skip&to=start" % self.sub)
         self.assert_problem(answer, 400, parameter="to")
 
+    def test_a_test(self):                                               # DELIV-06
+        self.subscribed()
+        self.act("pause")
+        answered = self.act("test")
+        self.assertEqual((200, None), (answered["status"], answered["error"]))
+        self.assertIn("methodResponse", answered["answer"])
+        self.assertEqual([(self.sub, self.u, [])], self.r.calls)
+        self.r.script += [500, 503]
+        failed = self.act("test")
+        self.assertEqual((500, ""), (failed["status"], failed["answer"]))
+        self.assertIn("500", failed["error"])
+        self.assertEqual(503, self.act("test")["status"])
+        self.d.wait_idle()
+        self.assertEqual(3, self.r.attempts)                             # none is repeated
+        shown = self.shown()
+        self.assertEqual(("paused", 0, None), (shown["state"], shown["failures"], shown["last_error"]))
+        self.assertEqual([], self.log())
+
+    def test_a_test_waits_for_the_call_under_way(self):                  # DELIV-06 DELIV-07
+        self.r.script.append(1.0)
+        self.subscribed()
+        self.publish("new", "old 2")
+        self.wait(lambda: self.r.attempts == 1, daemon=self.d)
+        self.assertEqual(200, self.act("test")["status"])
+        self.assertEqual(1, self.r.most_at_once)
+        self.assertEqual(["new"], self.r.titles())
+
+    def test_a_test_without_an_answer(self):                             # DELIV-06
+        self.subscribed()
+        self.r.close()
+        answered = self.act("test")
+        self.assertEqual((None, None), (answered["status"], answered["answer"]))
+        self.assertTrue(answered["error"])
+
+    def test_what_cannot_be_tested(self):                                # DELIV-06
+        self.sub = self.d.subscribe(self.u)
+        answer = self.d.call("POST", "/sub?id=%d&action=test" % self.sub)
+        self.assertIn("no endpoint", self.assert_problem(answer, 400, "bad-parameter")["detail"])
+
+    def test_a_stop_during_a_test(self):                                 # DELIV-06
+        self.subscribed()
+        self.r.script += [5.0, 5.0]
+        calls = [threading.Thread(target=self.try_test, daemon=True) for _ in range(3)]
+        for call in calls:
+            call.start()
+        self.wait(lambda: self.r.attempts == 1, daemon=self.d)
+        self.assertEqual(0, self.d.stop())
+
+    def try_test(self):
+        try:
+            self.d.call("POST", "/sub?id=%d&action=test" % self.sub)
+        except (OSError, http.client.HTTPException):
+            pass
+
     def test_wrong_actions(self):                                        # DELIV-06
         self.subscribed()
         for query, status, parameter in (("id=%d&action=stop" % self.sub, 400, "action"),
@@ -234,7 +291,90 @@ class Shown(Delivery):
         self.publish("new 2", "new 1", "old 2")
         self.wait(lambda: self.shown()["lag_s"] >= 1, daemon=self.d)
         self.assertEqual(2, self.shown()["lag"])
+        self.d.wait_metric("push_lag_revisions", 2)
+        self.d.wait_metric("push_lag_seconds", 1)
         self.assertLessEqual(self.shown()["lag_s"], time.time() - began + 1)
         self.r.script.clear()
         self.wait(lambda: self.shown()["lag"] == 0, daemon=self.d)
+        self.wait(lambda: self.d.counter("push_lag_revisions") == 0, daemon=self.d)
         self.assertEqual(["new 1", "new 2"], self.r.titles())
+
+
+class Webhooks(Delivery):
+    """What a sink with answers of its own adds."""
+    ARGS = Delivery.ARGS + ("--push-refusals", "1")
+
+    def setUp(self):
+        super().setUp()
+        self.r = self.h = Hook()
+        self.addCleanup(self.h.close)
+
+    def subscribed(self, **params):
+        return super().subscribed(sink="webhook", **params)
+
+    def test_dead_letters(self):                                         # DELIV-05 DELIV-04
+        self.h.decide = lambda call: 422 if "bad" in call.titles else 204
+        self.subscribed()
+        self.publish("good 2", "bad", "good 1", "old 2")
+        dead = self.wait(lambda: self.d.get("/sub/dead?id=%d" % self.sub).json["dead"], daemon=self.d)
+        self.assertEqual([(422, "because")], [(d["status"], d["answer"]) for d in dead])
+        self.wait(lambda: "good 2" in [t for c in self.h.calls for t in c.titles], daemon=self.d)
+        self.d.wait_idle()
+        self.assertEqual(1, self.shown()["dead"])
+        self.assertIn("dead", [d["verdict"] for d in self.log()])
+        cursors = [e["cursor"] for c in self.h.calls for e in c.data["entries"] if "bad" in c.titles]
+        self.assertIn(dead[0]["cursor"], cursors)
+        path = "/sub?id=%d&action=retry-dead&dead=%d"
+        self.assert_problem(self.d.call("POST", path % (self.sub, 99)), 404, "not-found")
+        self.h.decide = None
+        self.assertEqual(200, self.d.call("POST", path % (self.sub, dead[0]["dead"])).status)
+        self.wait(lambda: self.shown()["dead"] == 0, daemon=self.d)
+        self.assertEqual(["bad"], self.h.calls[-1].titles)
+
+    def test_dead_letters_are_dropped(self):                             # DELIV-05
+        self.h.decide = lambda call: 422
+        self.subscribed()
+        self.publish("bad", "old 2")
+        self.wait(lambda: self.shown()["dead"], daemon=self.d)
+        self.assertEqual(0, self.act("drop-dead", dead="all")["dead"])
+        self.assertEqual([], self.d.get("/sub/dead?id=%d" % self.sub).json["dead"])
+
+    def test_the_chain(self):                                            # DELIV-10
+        self.subscribed(batch="1")
+        self.publish("3", "2", "1", "old 2")
+        self.wait(lambda: len(self.h.calls) == 3, daemon=self.d)
+        self.publish("4", "3", "old 1|edited")
+        self.wait(lambda: len(self.h.calls) >= 5, daemon=self.d)
+        said = [c.data for c in self.h.calls]
+        for before, after in zip(said, said[1:]):
+            self.assertEqual(before["last_cursor"], after["prev_cursor"])
+
+    def test_all_events(self):                                           # DELIV-02
+        self.subscribed(events="new,changed,deleted,left,feed")
+        self.assertEqual(["new", "changed", "deleted", "left", "feed"], self.shown()["events"])
+
+    def test_a_test_says_so(self):                                       # DELIV-06
+        self.subscribed()
+        self.h.script.append(410)
+        answered = self.act("test")
+        self.assertEqual((410, "because"), (answered["status"], answered["answer"]))
+        self.assertEqual(["test"], [c.type for c in self.h.calls])
+        self.assertEqual("active", self.shown()["state"])
+
+    def test_another_secret(self):                                       # VIEW-18
+        self.subscribed()
+        secret = "whsec_" + "B" * 32
+        self.assertEqual(200, self.patch({"secret": secret, "header.X-Mine": "1"}).status)
+        self.assertNotIn(b"BBBB", self.d.get("/sub?type=json").body)
+        self.assertEqual(204, self.act("test")["status"])
+        self.assertTrue(self.h.calls[0].is_signed_by(secret))
+        self.assertEqual("1", self.h.calls[0].fields["x-mine"])
+        problem = self.assert_problem(self.patch({"secret": "short"}), 400, parameter="secret")
+        self.assertNotIn("short", json.dumps(problem))
+
+    def test_a_listed_feed_becomes_a_webhook(self):                      # VIEW-18
+        self.sub = self.d.subscribe(self.u)
+        answer = self.patch({"endpoint": self.h.url, "sink": "webhook"}).json
+        self.assertEqual("webhook", answer["sink"])
+        self.act("test")
+        self.assertTrue(self.h.calls[0].is_signed_by(answer["secret"]))

@@ -1,0 +1,202 @@
+/* server/cli_sub_actions.c - the command sub: what can be done to one subscription. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "net/url.h"
+#include "server/cli.h"
+
+#define WAIT_MS 70000 /* a test may wait for a call that is under way */
+#define FORM STR("application/x-www-form-urlencoded")
+
+/* An action under way. */
+struct acting {
+    const char *name; /* of the command, for errors */
+    const struct cli_server *srv;
+    struct arena *a;
+    const struct action *action;
+    int64_t id;
+    int n; /* values after the id */
+    char **values;
+};
+
+typedef int run_fn(const struct acting *act);
+
+/* POST /sub with the action; its value is the parameter `parameter`. NULL: it failed, and the
+ * reason was printed. */
+static struct value *post(const struct acting *act, const char *action, const char *parameter)
+{
+    struct str path = str_printf(act->a, "/sub?id=%" PRId64 "&action=%s", act->id, action);
+
+    if (act->n > 0)
+        path = str_printf(act->a, "%.*s&%s=%.*s", STR_ARG(path), parameter,
+                          STR_ARG(url_encode(act->a, str_from(act->values[0]))));
+    return cli_call_json(act->name, act->srv, act->a, "POST", path, STR_NULL, STR_NULL, WAIT_MS);
+}
+
+static int run_pause(const struct acting *act)
+{
+    return post(act, "pause", "") != NULL ? CLI_OK : CLI_FAILED;
+}
+
+static int run_resume(const struct acting *act)
+{
+    return post(act, "resume", "from") != NULL ? CLI_OK : CLI_FAILED;
+}
+
+static int run_replay(const struct acting *act)
+{
+    return post(act, "replay", "from") != NULL ? CLI_OK : CLI_FAILED;
+}
+
+static int run_skip(const struct acting *act)
+{
+    return post(act, "skip", "to") != NULL ? CLI_OK : CLI_FAILED;
+}
+
+static int run_retry_dead(const struct acting *act)
+{
+    return post(act, "retry-dead", "dead") != NULL ? CLI_OK : CLI_FAILED;
+}
+
+static int run_drop_dead(const struct acting *act)
+{
+    return post(act, "drop-dead", "dead") != NULL ? CLI_OK : CLI_FAILED;
+}
+
+/* Print a text on a line of its own, indented; nothing when it is empty. */
+static void print_line(const char *before, struct str text)
+{
+    if (text.len == 0)
+        return;
+    fputs(before, stdout);
+    cli_print_plain(text);
+    putchar('\n');
+}
+
+static int run_test(const struct acting *act)
+{
+    struct value *v = post(act, "test", "");
+    struct str error;
+
+    if (v == NULL)
+        return CLI_FAILED;
+    printf("status %s\n", cli_text(act->a, v, "status"));
+    print_line("", value_get_textz(v, "answer"));
+    error = cli_plain(act->a, value_get_textz(v, "error"));
+    return error.len == 0 ? CLI_OK : cli_fail(act->name, "%.*s", STR_ARG(error));
+}
+
+/* GET what is listed of the subscription, as a list. NULL: it failed. */
+static const struct value *get_list(const struct acting *act, const char *name, const char *list)
+{
+    struct str path = str_printf(act->a, "/sub/%s?id=%" PRId64, name, act->id);
+    struct value *v =
+        cli_call_json(act->name, act->srv, act->a, "GET", path, STR_NULL, STR_NULL, WAIT_MS);
+
+    return v == NULL ? NULL : value_get(v, str_from(list));
+}
+
+static int run_log(const struct acting *act)
+{
+    const struct value *list = get_list(act, "log", "deliveries");
+
+    if (list == NULL)
+        return CLI_FAILED;
+    if (value_len(list) > 0)
+        printf("%-20s %5s %7s %6s %7s  %s\n", "at", "try", "entries", "status", "ms", "verdict");
+    for (size_t i = 0; i < value_len(list); i++) {
+        const struct value *d = value_at(list, i);
+
+        printf("%-20s %5" PRId64 " %7" PRId64 " %6s %7" PRId64 "  %s\n", cli_text(act->a, d, "at"),
+               value_get_int(d, STR("try"), 0), value_get_int(d, STR("n_entries"), 0),
+               cli_text(act->a, d, "status"), value_get_int(d, STR("ms"), 0),
+               cli_text(act->a, d, "verdict"));
+        print_line("    ", value_get_textz(d, "error"));
+    }
+    return CLI_OK;
+}
+
+static int run_dead(const struct acting *act)
+{
+    const struct value *list = get_list(act, "dead", "dead");
+
+    if (list == NULL)
+        return CLI_FAILED;
+    if (value_len(list) > 0)
+        printf("%-6s %-20s %6s  %s\n", "dead", "at", "status", "uid");
+    for (size_t i = 0; i < value_len(list); i++) {
+        const struct value *d = value_at(list, i);
+
+        printf("%-6" PRId64 " %-20s %6s  ", value_get_int(d, STR("dead"), 0),
+               cli_text(act->a, d, "at"), cli_text(act->a, d, "status"));
+        cli_print_plain(value_get_textz(d, "uid"));
+        putchar('\n');
+        print_line("    ", value_get_textz(d, "answer"));
+    }
+    return CLI_OK;
+}
+
+static int run_set(const struct acting *act)
+{
+    struct str path = str_printf(act->a, "/sub?id=%" PRId64, act->id), form = STR("");
+    struct cli_answer answer;
+
+    for (int i = 0; i < act->n; i++) {
+        struct str value = str_from(act->values[i]), name;
+        ssize_t eq = str_chr(value, '=');
+
+        if (eq <= 0)
+            return cli_misuse(act->name, "\"%s\" is not NAME=VALUE, such as folder=News",
+                              act->values[i]);
+        name = str_slice(value, 0, (size_t)eq);
+        form = str_printf(act->a, "%.*s%s%.*s=%.*s", STR_ARG(form), i > 0 ? "&" : "",
+                          STR_ARG(url_encode(act->a, name)),
+                          STR_ARG(url_encode(act->a, str_slice(value, (size_t)eq + 1, value.len))));
+    }
+    return cli_call(act->name, act->srv, act->a, "PATCH", path, FORM, form, WAIT_MS, &answer)
+               ? CLI_OK
+               : CLI_FAILED;
+}
+
+static const struct action {
+    const char *name, *args, *help;
+    int min, max; /* values after the id */
+    run_fn *run;
+} actions[] = {
+    {"pause", "ID", "push nothing until it is resumed", 0, 0, run_pause},
+    {"resume", "ID [FROM]", "push again, also what was suspended", 0, 1, run_resume},
+    {"replay", "ID FROM", "push again what came after a position, such as start", 1, 1, run_replay},
+    {"skip", "ID [TO]", "leave out what came up to a position; default: end", 0, 1, run_skip},
+    {"test", "ID", "call the endpoint once, and show what it answers", 0, 0, run_test},
+    {"log", "ID", "show the last deliveries", 0, 0, run_log},
+    {"dead", "ID", "show the entries that the endpoint refused for good", 0, 0, run_dead},
+    {"retry-dead", "ID [DEAD]", "push these again: one, or all", 0, 1, run_retry_dead},
+    {"drop-dead", "ID [DEAD]", "forget them: one, or all", 0, 1, run_drop_dead},
+    {"set", "ID NAME=VALUE...", "change title, folder, freq, events, batch, endpoint, secret", 1,
+     100, run_set},
+};
+
+void cli_sub_actions_help(void)
+{
+    puts("\nactions:");
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++)
+        printf("  %s %s\n      %s\n", actions[i].name, actions[i].args, actions[i].help);
+}
+
+int cli_sub_act(const struct cli_server *srv, struct arena *a, int argc, char **argv)
+{
+    struct acting act = {.name = argv[0], .srv = srv, .a = a, .n = argc - 3, .values = argv + 3};
+
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++)
+        if (strcmp(argv[1], actions[i].name) == 0)
+            act.action = &actions[i];
+    if (act.action == NULL)
+        return cli_usage(argv[0]);
+    if (argc < 3 || act.n < act.action->min || act.n > act.action->max)
+        return cli_misuse(argv[0], "usage: feedmill %s %s %s (feedmill help %s explains it)",
+                          argv[0], act.action->name, act.action->args, argv[0]);
+    if (!cli_sub_id(argv[0], argv[2], &act.id))
+        return CLI_USAGE;
+    return act.action->run(&act);
+}
