@@ -151,6 +151,13 @@ static void set_limit(struct member *m, const struct outcome *o)
         m->limit_until = 0;
 }
 
+/* Returns what an outcome means for the state when news came in the meantime: after "nothing is
+ * left" and "suspended" it looks again. */
+static enum attempt_event with_news(enum attempt_event event)
+{
+    return event == ATTEMPT_DRAINED || event == ATTEMPT_GAVE_UP ? ATTEMPT_DELIVERED : event;
+}
+
 /* The storer has answered. Runs on the loop. */
 static void on_written(void *ctx)
 {
@@ -173,9 +180,7 @@ static void on_written(void *ctx)
                      "sub=%" PRId64 " endpoint=%s error=%s position is kept until it is resumed",
                      m->id, log_quote(str_from(m->endpoint->url)),
                      log_quote(ack->outcome.write.error));
-        turns_event(ts, m,
-                    ack->outcome.event == ATTEMPT_DRAINED && m->has_news ? ATTEMPT_DELIVERED
-                                                                         : ack->outcome.event);
+        turns_event(ts, m, m->has_news ? with_news(ack->outcome.event) : ack->outcome.event);
         ack_free(ack);
     } else if (ack->rc == RC_NOT_FOUND) {
         turns_remove(ts, m);
