@@ -306,7 +306,7 @@ CREATE TABLE feed_events (
 ) STRICT;
 CREATE INDEX feed_events_feed ON feed_events (feed_id, seq);
 
--- What was agreed with a WebSub subscriber; the rest of it is its subscription, whose endpoint is the
+-- What was agreed with a subscriber by WebSub or rssCloud; the rest of it is its subscription, whose endpoint is the
 -- callback. It ends at ends_at, whatever happens.
 CREATE TABLE hub_leases (
     sub_id       INTEGER PRIMARY KEY REFERENCES subscriptions (id) ON DELETE CASCADE,
@@ -319,12 +319,14 @@ CREATE TABLE hub_leases (
     lease_s      INTEGER NOT NULL,
     ends_at      INTEGER NOT NULL,
     renew_at     INTEGER,          -- NULL: not to be, or it has been asked for
-    UNIQUE (callback, topic)
+    protocol     INTEGER NOT NULL DEFAULT 0, -- enum hub_protocol
+    procedure    TEXT,             -- rssCloud by XML-RPC: what is called
+    UNIQUE (callback, topic, protocol)
 ) STRICT;
 CREATE INDEX hub_leases_end ON hub_leases (ends_at);
 CREATE INDEX hub_leases_renew ON hub_leases (renew_at) WHERE renew_at IS NOT NULL;
 
--- What a WebSub subscriber has asked for and has not confirmed yet, and denials it is to be told of.
+-- What a subscriber has asked for by WebSub or rssCloud and has not confirmed yet, and denials it is to be told of.
 CREATE TABLE hub_intents (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     mode         INTEGER NOT NULL, -- enum hub_mode
@@ -338,5 +340,8 @@ CREATE TABLE hub_intents (
     renews       INTEGER NOT NULL,
     waits        INTEGER NOT NULL, -- 1: a request waits for what comes of it, no second try
     lease_s      INTEGER NOT NULL,
-    feeds        TEXT NOT NULL     -- of the topic: "feed_id url", a line each
+    feeds        TEXT NOT NULL,    -- of the topic, or of all topics (rssCloud): "feed_id url", a line each
+    protocol     INTEGER NOT NULL DEFAULT 0,
+    procedure    TEXT,
+    at_caller    INTEGER NOT NULL DEFAULT 0 -- rssCloud: 1: no domain was named
 ) STRICT;

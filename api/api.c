@@ -5,7 +5,7 @@
 #include "api/http/buckets.h"
 #include "api/http/handlers.h"
 #include "api/http/reply.h"
-#include "api/hub/hub.h"
+#include "api/hub/hub_wait.h"
 #include "api/lists/list_thread.h"
 #include "api/lists/opml_list.h"
 #include "api/pings/ping_log.h"

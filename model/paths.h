@@ -15,6 +15,7 @@
 #define PATH_LOG "/log"
 #define PATH_EVENTS "/events"
 #define PATH_HUB "/hub"
+#define PATH_PLEASE_NOTIFY "/pleaseNotify"
 #define PATH_RPC "/RPC2"
 #define PATH_PING "/ping"
 #define PATH_WEBSUB "/websub"

@@ -30,7 +30,7 @@ struct notifier {
     struct notifier_cfg cfg; /* belongs to the loop once it runs */
     struct loop *loop;       /* NULL before the start */
     struct http_client *client;
-    struct verifier *verifier; /* NULL: there is no hub */
+    struct verifier *verifier; /* NULL: there is neither a hub nor a cloud */
     struct turns turns;
     struct reload reload;
     struct lag_watch lag;
@@ -154,7 +154,7 @@ static void on_start(void *ctx)
                                   .max_total = n->cfg.max_calls + VERIFIER_CALLS_MAX};
 
     n->client = http_client_new(n->loop, &cfg);
-    if (n->cfg.draw != NULL) {
+    if (n->cfg.draw != NULL || n->cfg.has_cloud) {
         n->verifier = verifier_new(n->loop, n->client, &n->cfg);
         verifier_wake(n->verifier);
     }

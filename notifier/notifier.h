@@ -38,6 +38,7 @@ struct notifier_cfg {
     int max_refusals;        /* an entry that is refused so often, alone, becomes a dead letter */
     topic_draw_fn *draw;     /* NULL: there is no hub */
     void *draw_ctx;
+    bool has_cloud; /* there is an rssCloud */
 };
 
 /* Make the notifier, and listen to the store's commits. Call it before the first write. Never

@@ -39,6 +39,17 @@ static void note(const struct push_job *job, const struct call_end *end,
                                              .error = end->why};
 }
 
+/* Does this failure end or suspend the subscription? */
+static bool is_over(const struct notifier_cfg *cfg, const struct push_job *job, int n_failures,
+                    int64_t failing_s)
+{
+    struct backoff b = {cfg->first_retry_ms, cfg->max_retry_ms};
+
+    if (job->sink == NULL || !job->sink->is_leased)
+        return backoff_is_over(&b, n_failures, failing_s, cfg->suspend_after_s);
+    return job->sink->max_failures > 0 && n_failures >= job->sink->max_failures;
+}
+
 /* What was refused before is not forgotten by what has nothing to do with it. */
 static void keep_refusals(const struct push_job *job, struct outcome *out)
 {
@@ -95,8 +106,7 @@ static void failed(const struct notifier_cfg *cfg, const struct push_job *job,
     out->write.error = end->why;
     if (job->dead != NULL)
         out->write.dead.id = job->dead->id;
-    if (end->verdict == SINK_GONE ||
-        (!is_leased && backoff_is_over(&b, n_failures, failing_s, cfg->suspend_after_s))) {
+    if (end->verdict == SINK_GONE || is_over(cfg, job, n_failures, failing_s)) {
         out->event = ATTEMPT_GAVE_UP;
         out->write.state = SUB_SUSPENDED;
         out->write.ended = is_leased;

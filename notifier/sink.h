@@ -89,8 +89,9 @@ struct sink_entries {
 
 struct sink {
     const struct carrier *carrier;
-    bool is_leased; /* its subscriptions are never suspended: they end with their lease, or
-                       when the receiver wants no more */
+    bool is_leased;   /* its subscriptions are never suspended: they end with their lease, or
+                         when the receiver wants no more */
+    int max_failures; /* is_leased: so many failures in a row also end it; 0: none do */
 
     /* Find what comes next after the position of job->sub, and fill the job: load, position,
      * n_entries and so on, as push_job.h says. */

@@ -43,8 +43,10 @@ struct verify {
     bool is_cut;   /* the call was cancelled to make room for others */
     char challenge[2 * CHALLENGE_BYTES + 1];
     int n_tries;
-    struct intent_verdict verdict; /* of the last try */
-    enum rc rc;                    /* the storer's answer */
+    struct intent_verdict verdict; /* of the last try, as the next two */
+    enum rc call_rc;
+    int status; /* 0: no answer */
+    enum rc rc; /* the storer's answer */
     struct loop_timer *timer;
     TAILQ_ENTRY(verify) next, of_pair;
 };
@@ -163,7 +165,11 @@ static void on_settle_again(void *ctx)
 
 static void settle(struct verify *f)
 {
-    struct hub_settled settled = {f->intent.id, f->verdict.confirmed, f->verdict.unreached};
+    struct hub_settled settled = {.intent_id = f->intent.id,
+                                  .confirmed = f->verdict.confirmed,
+                                  .unreached = f->verdict.unreached,
+                                  .rc = f->call_rc,
+                                  .status = f->status};
     enum rc rc;
 
     rc = store_hub_settle(f->v->cfg->store, settled, on_storer_settled, f);
@@ -211,8 +217,10 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
                : rc == RC_OK ? LANES_ANSWERED
                              : LANES_FAILED,
                clock_mono_ms());
-    f->verdict =
-        intent_judge(rc, status, answer == NULL ? STR_NULL : answer->body, str_from(f->challenge));
+    f->verdict = intent_judge(&f->intent, rc, status, answer == NULL ? STR_NULL : answer->body,
+                              str_from(f->challenge));
+    f->call_rc = rc;
+    f->status = status;
     tell(f, rc, status, err);
     arena_free(&arena);
     if (v->stopped)
@@ -236,11 +244,11 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
 
 static void call(struct verify *f)
 {
-    AUTO(buf_release) struct buf url = BUF_INIT(BUF_ANY);
+    struct intent_call asked;
+    struct http_field field;
     unsigned char random[CHALLENGE_BYTES];
     int64_t timeout_ms = f->v->cfg->timeout_ms;
-    struct http_call call = {.method = STR("GET"),
-                             .credential = f->intent.credential,
+    struct http_call call = {.credential = f->intent.credential,
                              .user_agent = str_from(f->v->cfg->user_agent),
                              .max_redirects = 0,
                              .max_body = ANSWER_MAX,
@@ -252,8 +260,15 @@ static void call(struct verify *f)
     /* each try has its own challenge, so that no answer can be used twice */
     digest_random(random, sizeof random);
     digest_hex(random, sizeof random, f->challenge);
-    intent_url(&url, &f->arena, &f->intent, str_from(f->challenge));
-    call.url = buf_view(&url);
+    asked = intent_call(&f->arena, &f->intent, str_from(f->challenge));
+    field = (struct http_field){STR("Content-Type"), asked.media_type};
+    call.method = asked.method;
+    if (f->intent.protocol != HUB_WEBSUB) /* an answer that nobody reads may be long */
+        call.max_body = LIMIT_PUSH_ANSWER;
+    call.url = asked.url;
+    call.body = asked.body;
+    call.fields = &field;
+    call.n_fields = str_is_null(asked.body) ? 0 : 1;
     f->is_cut = false;
     f->call = http_client_start(f->v->client, &call, on_answer, f);
 }
@@ -304,6 +319,7 @@ static struct verify *verify_new(struct verifier *v, const struct hub_intent *in
         str_is_null(in->credential) ? STR_NULL : str_dup(&f->arena, in->credential);
     f->intent.verify_token =
         str_is_null(in->verify_token) ? STR_NULL : str_dup(&f->arena, in->verify_token);
+    f->intent.procedure = str_is_null(in->procedure) ? STR_NULL : str_dup(&f->arena, in->procedure);
     f->intent.reason = str_is_null(in->reason) ? STR("") : str_dup(&f->arena, in->reason);
     f->intent.secret = STR_NULL; /* only the storer needs it */
     f->intent.feeds = NULL;

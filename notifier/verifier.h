@@ -1,5 +1,5 @@
-/* notifier/verifier.h - asks WebSub subscribers to confirm what was requested in their name, tells
- * them when a subscription has ended, and ends leases in time.
+/* notifier/verifier.h - asks subscribers of the hub and the cloud to confirm what was requested in
+ * their name, tells them when a subscription has ended, and ends leases in time.
  *
  * What a subscriber asked for is an intent in the database. It stays there until the callback has
  * answered, so no intent is lost by a restart. The intents of one callback and topic are verified

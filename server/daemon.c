@@ -83,6 +83,7 @@ static struct notifier_cfg notifier_config(struct daemon *d, const struct option
         .user_agent = AGENT_NAME,
         .draw = o->hub ? draw_topic : NULL,
         .draw_ctx = d,
+        .has_cloud = o->cloud,
     };
 
     options_for_notifier(o, &cfg);

@@ -1,5 +1,5 @@
-/* storage/apply_hub.c - stores the requests of WebSub subscribers, and begins, renews and ends
- * their leases. */
+/* storage/apply_hub.c - stores the requests of subscribers at our hub and our cloud, and begins,
+ * renews and ends their leases. */
 #include "base/clock.h"
 #include "storage/apply_parts.h"
 #include "storage/sqlite/hub.h"
@@ -44,12 +44,20 @@ static enum rc take_feed(struct txn *t, int64_t sub_id, size_t index, const stru
     return sub_feeds_add(t->db, sub_id, index, &feed, &op->err);
 }
 
+/* Is it the sink of the hub, or of the cloud? */
+static struct str sink_of(const struct hub_intent *in)
+{
+    return in->protocol == HUB_WEBSUB ? STR(HUB_SINK) : STR(CLOUD_SINK);
+}
+
 static enum rc make_sub(struct txn *t, struct op *op, const struct hub_intent *in, int64_t *id)
 {
     struct subscription sub = {.endpoint = in->callback,
-                               .sink = STR(HUB_SINK),
+                               .sink = sink_of(in),
                                .state = SUB_ACTIVE,
-                               .events = SUB_EVENTS_DEFAULT,
+                               .events = in->protocol == HUB_WEBSUB
+                                             ? SUB_EVENTS_DEFAULT
+                                             : SUB_NEW | SUB_CHANGED | SUB_DELETED,
                                .position = t->last_seq,
                                .chain = {t->last_seq, t->last_at_us},
                                .created_at = clock_now_s()};
@@ -71,7 +79,9 @@ static enum rc revive_sub(struct txn *t, struct op *op, const struct hub_intent 
 
 static enum rc confirm(struct txn *t, struct op *op, const struct hub_intent *in)
 {
-    struct hub_lease lease = {.topic = in->topic,
+    struct hub_lease lease = {.protocol = in->protocol,
+                              .procedure = in->procedure,
+                              .topic = in->topic,
                               .secret = in->secret,
                               .verify_token = in->verify_token,
                               .legacy = in->legacy,
@@ -79,7 +89,8 @@ static enum rc confirm(struct txn *t, struct op *op, const struct hub_intent *in
                               .lease_s = in->lease_s,
                               .ends_at = clock_now_s() + in->lease_s,
                               .renew_at = TIME_UNKNOWN};
-    enum rc rc = hub_lease_find(t->db, in->callback, in->topic, &lease.sub_id, &op->err);
+    enum rc rc =
+        hub_lease_find(t->db, in->protocol, in->callback, in->topic, &lease.sub_id, &op->err);
 
     if (rc != RC_OK || (in->mode == HUB_UNSUBSCRIBE && lease.sub_id == 0))
         return rc;
@@ -96,13 +107,32 @@ static enum rc confirm(struct txn *t, struct op *op, const struct hub_intent *in
     return rc;
 }
 
+/* A registration at the cloud: each of its URLs is a topic, with a subscription of its own. The
+ * feeds of one URL stand together. */
+static enum rc confirm_cloud(struct txn *t, struct op *op, const struct hub_intent *in)
+{
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0, n; rc == RC_OK && i < in->n_feeds; i += n) {
+        struct hub_intent one = *in;
+
+        for (n = 1; i + n < in->n_feeds && str_eq(in->feeds[i + n].url, in->feeds[i].url);)
+            n++;
+        one.topic = in->feeds[i].url;
+        one.feeds = in->feeds + i;
+        one.n_feeds = n;
+        rc = confirm(t, op, &one);
+    }
+    return rc;
+}
+
 /* The callback did not answer a renewal. Try again when half of the time that is left has passed.
  */
 static enum rc renew_later(struct txn *t, struct op *op, const struct hub_intent *in)
 {
     struct hub_lease lease;
     int64_t sub_id, now = clock_now_s(), wait_s;
-    enum rc rc = hub_lease_find(t->db, in->callback, in->topic, &sub_id, &op->err);
+    enum rc rc = hub_lease_find(t->db, in->protocol, in->callback, in->topic, &sub_id, &op->err);
 
     if (rc != RC_OK || sub_id == 0)
         return rc;
@@ -125,7 +155,7 @@ enum rc apply_hub_settle(struct txn *t, struct op *op)
     if (rc == RC_OK)
         rc = hub_intent_delete(t->db, in.id, &op->err);
     if (rc == RC_OK && settled.confirmed && in.mode != HUB_DENIED)
-        rc = confirm(t, op, &in);
+        rc = in.protocol == HUB_WEBSUB ? confirm(t, op, &in) : confirm_cloud(t, op, &in);
     else if (rc == RC_OK && settled.unreached && in.mode == HUB_SUBSCRIBE && in.renews)
         rc = renew_later(t, op, &in);
     if (rc == RC_OK)

@@ -79,9 +79,9 @@ struct commit_notice {
     const int64_t *sub_ids; /* subscriptions that were made, changed or ended. The outcome of a push
                                counts only when it changed the state */
     size_t n_subs;
-    const struct hub_settled *settled; /* requests of WebSub subscribers that have been settled */
+    const struct hub_settled *settled; /* requests at our hub or cloud that have been settled */
     size_t n_settled;
-    bool has_hub_news; /* a WebSub subscriber's request was stored, or a lease began */
+    bool has_hub_news; /* a request at our hub or cloud was stored, or a lease began */
 };
 
 /* Called on the storer's thread after each commit that changed something a notice can report. The

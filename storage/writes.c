@@ -379,6 +379,7 @@ enum rc store_hub_request(struct store *s, const struct hub_intent *in, store_do
     copy->secret = keep(op, in->secret);
     copy->verify_token = keep(op, in->verify_token);
     copy->reason = keep(op, in->reason);
+    copy->procedure = keep(op, in->procedure);
     copy->feeds = feeds;
     return hand_over(s, op);
 }

@@ -48,4 +48,6 @@ struct api_cfg {
     int64_t event_beat_ms; /* how often a stream of /events gets a comment; fixed at the start */
     bool hub; /* offer a WebSub hub; the next three are lengths of its leases in seconds */
     int64_t lease_default_s, lease_min_s, lease_max_s;
+    bool cloud; /* offer an rssCloud; the next one is the length of its registrations */
+    int64_t cloud_lease_s;
 };

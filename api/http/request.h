@@ -15,6 +15,7 @@ struct request {
     /* called on the loop when the client has left; NULL: nothing to do */
     void (*on_gone)(struct request *req);
     void *gone_ctx;
+    struct cloud_registration *cloud; /* by XML-RPC (hub/cloud.c); NULL: none */
     struct ping_wait *ping; /* taken, but maybe not on disk yet (pings/ping.c); NULL: none */
 };
 

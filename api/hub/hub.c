@@ -3,25 +3,18 @@
  * A request is checked, its topic is read, and its feeds are fetched if they are not known. Then it
  * is stored as an intent, and answered with 202. The notifier asks the callback. With
  * hub.verify=sync the answer comes after that; a commit notice tells the result. */
-#include "api/hub/hub.h"
-
-#include <inttypes.h>
-
 #include "api/http/buckets.h"
 #include "api/http/handlers.h"
 #include "api/http/reply.h"
 #include "api/http/ticket.h"
-#include "api/hub/hub_pending.h"
+#include "api/hub/hub_wait.h"
 #include "api/hub/topic.h"
 #include "api/views/queries.h"
 #include "base/clock.h"
-#include "base/map.h"
 #include "base/mem.h"
-#include "net/hostport.h"
 #include "net/url.h"
 
 #define STORE_MS 60000 /* if the storer has not answered by then, it is stuck */
-#define SYNC_MS 120000 /* longest wait of a request for its verification */
 #define PUBLISH_MAX 100
 #define LATER_S 10 /* Retry-After when there is no room */
 #define PINGED_MAX 1000
@@ -33,20 +26,10 @@ struct hub_change {
     struct query topic; /* what the topic shows */
 };
 
-/* A request that waits for the storer, and perhaps for the notifier. */
-struct hub_wait {
-    struct hub_waiters *waiters;
-    struct hub_request *counted; /* held until the storer has answered; NULL: publish */
+/* An announcement that waits for the storer. */
+struct publishing {
     struct ticket ticket;
-    bool is_sync, is_publish;
     enum rc rc; /* result of the storer */
-    bool confirmed;
-};
-
-struct hub_waiters {
-    pthread_mutex_t lock;
-    struct map by_intent; /* id -> struct hub_wait */
-    struct hub_pending *pending;
 };
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -83,104 +66,38 @@ static void refuse_problem(struct request *req, const struct problem *p)
         answer(req, problem_status(p), p->detail);
 }
 
-static void on_over(struct request *req, void *work)
+static void answer_done(struct request *req)
 {
-    struct hub_wait *w = work;
-
-    if (req == NULL)
-        ; /* the client has left */
-    else if (w->rc == RC_OK && (w->is_publish || (w->is_sync && w->confirmed)))
-        http_reply(req->http, 204, STR("Cache-Control: no-store\r\n"), NULL);
-    else if (w->rc == RC_OK && w->is_sync)
-        answer(req, 409, STR("The callback did not confirm the request."));
-    else if (w->rc == RC_OK)
-        answer(req, 202, STR("Accepted; the callback will be asked to confirm it."));
-    else
-        put_off(req, 503, "Too many requests are waiting.");
-    mem_free(w);
+    http_reply(req->http, 204, STR("Cache-Control: no-store\r\n"), NULL);
 }
 
-/* ---- waiting --------------------------------------------------------------------------------- */
-
-static struct str key_of(const int64_t *id)
+static void answer_full(struct request *req)
 {
-    return str_of((const char *)id, sizeof *id);
-}
-
-struct hub_waiters *hub_waiters_new(void)
-{
-    struct hub_waiters *w = NEW(struct hub_waiters);
-
-    pthread_mutex_init(&w->lock, NULL);
-    w->pending = hub_pending_new();
-    return w;
-}
-
-static void wait_free(void *value)
-{
-    mem_free(value);
-}
-
-void hub_waiters_free(struct hub_waiters **wp)
-{
-    if (*wp == NULL)
-        return;
-    map_release(&(*wp)->by_intent, wait_free);
-    hub_pending_free(&(*wp)->pending);
-    pthread_mutex_destroy(&(*wp)->lock);
-    mem_free(*wp);
-    *wp = NULL;
-}
-
-void hub_waiters_notice(struct hub_waiters *all, const struct commit_notice *notice)
-{
-    for (size_t i = 0; i < notice->n_settled; i++) {
-        struct str key = key_of(&notice->settled[i].intent_id);
-        struct hub_wait *w;
-
-        hub_pending_settled(all->pending, notice->settled[i].intent_id);
-        pthread_mutex_lock(&all->lock);
-        w = map_get(&all->by_intent, key);
-        if (w != NULL)
-            map_del(&all->by_intent, key);
-        pthread_mutex_unlock(&all->lock);
-        if (w == NULL)
-            continue;
-        w->confirmed = notice->settled[i].confirmed;
-        ticket_post(&w->ticket, on_over, w);
-    }
-}
-
-static struct hub_wait *wait_new(struct request *req, int64_t ms)
-{
-    struct hub_wait *w = NEW(struct hub_wait);
-
-    w->ticket = ticket_take(req, ms);
-    w->waiters = req->ask.api->hub;
-    return w;
-}
-
-/* Runs on the storer's thread. Nothing is settled before this returns. */
-static void on_stored(void *ctx, enum rc rc, const struct store_result *res,
-                      const struct err *err UNUSED)
-{
-    struct hub_wait *w = ctx;
-
-    w->rc = rc;
-    if (w->counted != NULL && rc == RC_OK)
-        hub_pending_keep(w->waiters->pending, &w->counted, res->id);
-    else if (w->counted != NULL)
-        hub_pending_drop(w->waiters->pending, &w->counted);
-    if (rc == RC_OK && w->is_sync) {
-        pthread_mutex_lock(&w->waiters->lock);
-        map_put(&w->waiters->by_intent, key_of(&res->id), w);
-        pthread_mutex_unlock(&w->waiters->lock);
-        return;
-    }
-    ticket_post(&w->ticket, on_over, w);
+    put_off(req, 503, "Too many requests are waiting.");
 }
 
 /* ---- publish --------------------------------------------------------------------------------- */
+
+static void on_published(struct request *req, void *work)
+{
+    struct publishing *w = work;
+
+    if (req != NULL && w->rc == RC_OK)
+        answer_done(req);
+    else if (req != NULL)
+        answer_full(req);
+    mem_free(w);
+}
+
+/* The storer's thread. */
+static void on_stored(void *ctx, enum rc rc, const struct store_result *res UNUSED,
+                      const struct err *err UNUSED)
+{
+    struct publishing *w = ctx;
+
+    w->rc = rc;
+    ticket_post(&w->ticket, on_published, w);
+}
 
 static size_t add_known(struct request *req, struct str url, int64_t *ids, size_t n)
 {
@@ -189,21 +106,12 @@ static size_t add_known(struct request *req, struct str url, int64_t *ids, size_
     return n + (found < PINGED_MAX - n ? found : PINGED_MAX - n);
 }
 
-/* Read what a topic asks for, independently of the request that names it. */
-static bool read_topic_of(struct request *req, struct str origin, struct str target,
-                          struct query *out, struct problem *p)
-{
-    struct ask ask = topic_ask(req->ask.api, req->ask.arena, origin, target);
-
-    return query_read(&ask, out, p);
-}
-
 /* A publisher announces its feeds, or our views of them. */
 static void publish(struct request *req, const struct str *origins, size_t n_origins)
 {
     int64_t *ids = ARENA_ARRAY(req->ask.arena, int64_t, PINGED_MAX);
     size_t n_urls = 0, n = 0;
-    struct hub_wait *w;
+    struct publishing *w;
 
     if (!buckets_take(req->ask.api->buckets, http_request_peer(req->http), req->ask.cfg->ping_rate,
                       req->ask.cfg->ping_burst, clock_mono_ms())) {
@@ -226,7 +134,7 @@ static void publish(struct request *req, const struct str *origins, size_t n_ori
             return;
         }
         target = topic_target(req->ask.arena, param->value, origins, n_origins, &origin);
-        if (!str_is_null(target) && read_topic_of(req, origin, target, &topic, &p))
+        if (!str_is_null(target) && topic_read(req, origin, target, &topic, &p))
             for (size_t k = 0; k < topic.n_urls; k++)
                 n = add_known(req, topic.urls[k].url, ids, n);
         else
@@ -237,40 +145,39 @@ static void publish(struct request *req, const struct str *origins, size_t n_ori
         return;
     }
     if (n == 0) { /* none of the feeds is known here */
-        http_reply(req->http, 204, STR("Cache-Control: no-store\r\n"), NULL);
+        answer_done(req);
         return;
     }
-    w = wait_new(req, STORE_MS);
-    w->is_publish = true;
+    w = NEW(struct publishing);
+    w->ticket = ticket_take(req, STORE_MS);
     if (store_ping(req->ask.api->store, ids, n, on_stored, w) != RC_OK) {
         w->rc = RC_FULL;
-        on_over(req, w);
+        on_published(req, w);
     }
 }
 
 /* ---- subscribe, unsubscribe ------------------------------------------------------------------ */
 
+static void on_end(struct request *req, const struct hub_end *end, void *ctx)
+{
+    const struct hub_change *change = ctx;
+
+    if (end->rc != RC_OK)
+        answer_full(req);
+    else if (!change->intent.waits)
+        answer(req, 202, STR("Accepted; the callback will be asked to confirm it."));
+    else if (end->settled.confirmed)
+        answer_done(req);
+    else
+        answer(req, 409, STR("The callback did not confirm the request."));
+}
+
 static void hand_over(struct request *req, struct hub_change *change)
 {
-    struct hub_pending *pending = req->ask.api->hub->pending;
-    const struct hub_full *full;
-    struct hub_request *counted =
-        hub_pending_add(pending, http_request_peer(req->http), change->intent.callback,
-                        change->intent.topic, &full);
-    struct hub_wait *w;
+    const struct hub_full *full = hub_wait_start(req, &change->intent, on_end, change);
 
-    if (counted == NULL) {
+    if (full != NULL)
         put_off(req, full->status, full->why);
-        return;
-    }
-    w = wait_new(req, change->intent.waits ? SYNC_MS : STORE_MS);
-    w->is_sync = change->intent.waits;
-    w->counted = counted;
-    if (store_hub_request(req->ask.api->store, &change->intent, on_stored, w) != RC_OK) {
-        hub_pending_drop(pending, &w->counted);
-        w->rc = RC_FULL;
-        on_over(req, w);
-    }
 }
 
 static void on_gathered(struct request *req, struct gathered *items, size_t n, void *ctx)
@@ -353,7 +260,7 @@ static bool read_topic(struct request *req, struct hub_change *change, const str
                "rel=self link of one of its documents. This hub delivers nothing else.");
         return false;
     }
-    if (!read_topic_of(req, origin, target, &change->topic, &p)) {
+    if (!topic_read(req, origin, target, &change->topic, &p)) {
         refuse_problem(req, &p);
         return false;
     }
@@ -458,32 +365,10 @@ static void subscribe(struct request *req, enum hub_mode mode, const struct str 
     gather_start(req, items, change->topic.n_urls, on_gathered, change);
 }
 
-/* A request at one of these names may have a topic at another one. */
-static const char *const loopback_names[] = {"localhost", "127.0.0.1", "[::1]"};
-
-/* Get the origins by which links name us: with and without --base-url. On the own machine, its
- * names count as the same, because a program that uses one name may have got the topic from a
- * program that uses another one. */
-static size_t origins_of(struct request *req, struct str *out)
-{
-    struct str host = http_request_host(req->http), port;
-    struct hostport hp;
-    size_t n = 0;
-
-    out[n++] = req->ask.origin;
-    out[n++] = str_concat(req->ask.arena, STR("http://"), host);
-    if (!hostport_parse(host, &hp) || !hostport_is_loopback(&hp))
-        return n;
-    port = str_slice(host, hp.written.len, host.len);
-    for (size_t i = 0; i < ARRAY_LEN(loopback_names); i++)
-        out[n++] = str_printf(req->ask.arena, "http://%s%.*s", loopback_names[i], STR_ARG(port));
-    return n;
-}
-
 void hub_post(struct request *req)
 {
-    struct str origins[2 + ARRAY_LEN(loopback_names)];
-    size_t n_origins = origins_of(req, origins);
+    struct str origins[TOPIC_ORIGINS_MAX];
+    size_t n_origins = topic_origins(req, origins);
     struct problem p;
     struct str mode;
 

@@ -2,6 +2,7 @@
 #include "api/hub/topic.h"
 
 #include "model/media_types.h"
+#include "net/hostport.h"
 #include "net/url.h"
 
 #define URL_MAX 8192 /* a topic is sent in a field; some clients fail when it is longer */
@@ -48,4 +49,31 @@ struct ask topic_ask(struct api *api, struct arena *a, struct str origin, struct
                         .origin = origin,
                         .target = target,
                         .accept = STR(TOPIC_ACCEPT)};
+}
+
+bool topic_read(struct request *req, struct str origin, struct str target, struct query *out,
+                struct problem *p)
+{
+    struct ask ask = topic_ask(req->ask.api, req->ask.arena, origin, target);
+
+    return query_read(&ask, out, p);
+}
+
+/* A request at one of these names may have a topic at another one. */
+static const char *const loopback_names[] = {"localhost", "127.0.0.1", "[::1]"};
+
+size_t topic_origins(struct request *req, struct str out[TOPIC_ORIGINS_MAX])
+{
+    struct str host = http_request_host(req->http), port;
+    struct hostport hp;
+    size_t n = 0;
+
+    out[n++] = req->ask.origin;
+    out[n++] = str_concat(req->ask.arena, STR("http://"), host);
+    if (!hostport_parse(host, &hp) || !hostport_is_loopback(&hp))
+        return n;
+    port = str_slice(host, hp.written.len, host.len);
+    for (size_t i = 0; i < ARRAY_LEN(loopback_names); i++)
+        out[n++] = str_printf(req->ask.arena, "http://%s%.*s", loopback_names[i], STR_ARG(port));
+    return n;
 }

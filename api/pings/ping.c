@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "feed/text/json.h"
+#include "feed/text/xml_out.h"
 #include "model/media_types.h"
 #include "net/url.h"
 
@@ -156,6 +157,43 @@ enum ping_result ping_take(struct request *req, const struct ping *ping, struct 
     return PING_TAKEN;
 }
 
+/* A ping of rssCloud is a form with the URL of a feed alone. One of Weblogs.com also names the
+ * site.
+ */
+static bool is_of_cloud(const struct request *req)
+{
+    const struct params *ps = &req->ask.params;
+
+    for (size_t i = 0; i < ps->n; i++)
+        if (str_eqz(ps->items[i].name, "name") || str_eqz(ps->items[i].name, "rssurl"))
+            return false;
+    return str_eqz(http_request_method(req->http), "POST") &&
+           str_find(req->ask.accept, STR(MEDIA_JSON)) < 0;
+}
+
+/* POST /ping as rssCloud has it: the body tells whether it was taken. */
+static void cloud_ping(struct request *req)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    struct ping ping = {.changes_url = STR_NULL};
+    struct str message = STR_NULL;
+    const char *bad;
+    bool taken = false;
+    struct problem p;
+
+    if (!params_optional(&req->ask.params, req->ask.arena, "url", &ping.url, &p))
+        message = p.detail;
+    else if (str_is_null(ping.url))
+        message = STR("url is missing: the URL of the feed that has changed.");
+    else
+        taken = ping_take(req, &ping, req->ask.arena, &message, &bad) == PING_TAKEN;
+    buf_puts(&out, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<result");
+    xml_attr(&out, "success", taken ? STR("true") : STR("false"));
+    xml_attr(&out, "msg", message);
+    buf_puts(&out, "/>\n");
+    ping_answer(req, MEDIA_XML MEDIA_UTF8, &out);
+}
+
 void ping_any(struct request *req)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
@@ -166,6 +204,10 @@ void ping_any(struct request *req)
 
     if (request_is_foreign(req)) {
         request_refuse_foreign(req, "send a ping");
+        return;
+    }
+    if (is_of_cloud(req)) {
+        cloud_ping(req);
         return;
     }
     if (!params_one(&req->ask.params, req->ask.arena, "name", &ping.name, &p) ||

@@ -70,6 +70,7 @@ static void describe(struct ask *ask, void *own, const struct gathered *items, s
         selflink_make(ask->arena, g->spec.origin, ask->target, NULL, g->urls, link_ids, n);
     /* the head of a complete document has only a link to itself (ARCH-12) */
     g->spec.hub = g->spec.part == PART_ALL ? STR_NULL : query_hub(ask);
+    g->spec.cloud = g->spec.part == PART_ALL ? STR_NULL : query_cloud(ask);
     *out = g->spec;
 }
 

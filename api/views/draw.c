@@ -6,6 +6,7 @@
 #include "api/views/feedset.h"
 #include "feed/text/json.h"
 #include "feed/write/writer.h"
+#include "net/url.h"
 
 /* Add the link to the hub that delivers the document, before its other links. */
 static void add_hub(struct drawing *d)
@@ -20,6 +21,22 @@ static void add_hub(struct drawing *d)
         memcpy(links + 1, d->doc.links, d->doc.n_links * sizeof *links);
     d->doc.links = links;
     d->doc.n_links++;
+}
+
+/* Say where a reader of RSS registers to be told of changes. */
+static void add_cloud(struct drawing *d)
+{
+    struct url_parts parts;
+    ssize_t authority, path;
+
+    if (str_is_null(d->spec->cloud) || url_parse(&d->arena, d->spec->cloud, &parts, NULL) != RC_OK)
+        return;
+    authority = str_find(parts.url, STR("://")) + 3;
+    path = str_find(str_slice(parts.url, (size_t)authority, parts.url.len), STR("/"));
+    d->doc.cloud =
+        (struct out_cloud){.domain = parts.host,
+                           .path = str_slice(parts.url, (size_t)(authority + path), parts.url.len),
+                           .port = parts.port};
 }
 
 /* Write JSON-P: a call with the document as its argument. A document that is not JSON becomes one
@@ -110,8 +127,10 @@ enum rc draw_document(const struct document_spec *spec, struct store *store, str
                         .position = spec->view.after_seq};
     enum rc rc = draw_ops[spec->view.form](&d, r, err);
 
-    if (rc == RC_OK)
+    if (rc == RC_OK) {
         add_hub(&d);
+        add_cloud(&d);
+    }
     if (rc == RC_OK && spec->extent == EXTENT_DELIVERY && d.n_new == 0) {
         /* nobody will see this document */
     } else if (rc == RC_OK && !str_is_null(spec->callback)) {

@@ -168,10 +168,12 @@ void pull_describe(struct ask *ask, void *own, const struct gathered *items, siz
                                   .origin = ask->origin,
                                   .title = q->title};
     link_ids = query_feeds(ask->arena, items, n, out);
-    if (!q->link_is_feed) /* the URL in the links is that of a list */
+    if (!q->link_is_feed) { /* the URL in the links is that of a list */
         link_ids = ARENA_ARRAY(ask->arena, int64_t, q->n_link_urls + 1);
-    else
+    } else {
         out->hub = query_hub(ask);
+        out->cloud = query_cloud(ask);
+    }
     out->self = selflink_make(ask->arena, ask->origin, ask->target,
                               q->type_given ? NULL : format_name(q->view.format), q->link_urls,
                               link_ids, q->n_link_urls);

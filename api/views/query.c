@@ -22,6 +22,12 @@ int64_t *query_feeds(struct arena *a, const struct gathered *items, size_t n,
     return each;
 }
 
+struct str query_cloud(struct ask *ask)
+{
+    return ask->cfg->cloud ? str_concat(ask->arena, ask->origin, STR(PATH_PLEASE_NOTIFY))
+                           : STR_NULL;
+}
+
 struct str query_hub(struct ask *ask)
 {
     return ask->cfg->hub ? str_concat(ask->arena, ask->origin, STR(PATH_HUB)) : STR_NULL;

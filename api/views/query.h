@@ -29,8 +29,9 @@ typedef bool query_read_fn(struct ask *ask, struct query *q, struct problem *p);
 int64_t *query_feeds(struct arena *a, const struct gathered *items, size_t n,
                      struct document_spec *spec);
 
-/* Returns the URL of our hub; null when there is none. */
+/* Returns the URL of our hub, and of our rssCloud; null when there is none. */
 struct str query_hub(struct ask *ask);
+struct str query_cloud(struct ask *ask);
 
 /* Returns `Link: <hub>; rel="hub", <self>; rel="self"` and the links of `more` (null: none), as
  * one line with its end. There is no hub in it if we have none or the document is not a topic.

@@ -235,6 +235,7 @@ static void describe(struct ask *ask, void *own, const struct gathered *items, s
     }
     spec->self = with_slash(ask->arena, spec->self, ask->target);
     spec->hub = query_hub(ask);
+    spec->cloud = query_cloud(ask);
     *out = *spec;
 }
 

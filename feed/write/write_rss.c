@@ -280,6 +280,18 @@ static void write_bare_item(struct arena *a, struct buf *out, const struct out_d
     buf_puts(out, "</item>\n");
 }
 
+/* RSS wants all five attributes; by http-post the procedure means nothing. */
+static void write_cloud(struct buf *out, const struct out_cloud *cloud)
+{
+    if (str_is_null(cloud->domain))
+        return;
+    buf_puts(out, "<cloud");
+    xml_attr(out, "domain", cloud->domain);
+    buf_printf(out, " port=\"%d\"", cloud->port);
+    xml_attr(out, "path", cloud->path);
+    buf_puts(out, " registerProcedure=\"\" protocol=\"http-post\"/>\n");
+}
+
 static void write_head(struct arena *a, struct buf *out, const struct out_doc *doc,
                        const struct out_feed *feed, const struct out_parts *v)
 {
@@ -305,6 +317,7 @@ static void write_head(struct arena *a, struct buf *out, const struct out_doc *d
     xml_element(out, "generator",
                 str_is_null(v->generator) ? STR("Feedmill " FEEDMILL_VERSION) : v->generator);
     buf_puts(out, "<docs>https://www.rssboard.org/rss-specification</docs>\n");
+    write_cloud(out, &doc->cloud);
     if (doc->ttl_s > 0)
         buf_printf(out, "<ttl>%lld</ttl>\n", (long long)((doc->ttl_s + 59) / 60));
     if (iri_is_http(v->image)) {

@@ -26,6 +26,12 @@ struct out_link {
     struct str rel, type, href;
 };
 
+/* Where one registers to be told of changes (rssCloud). RSS only. */
+struct out_cloud {
+    struct str domain, path; /* null domain: there is none */
+    int port;
+};
+
 /* How an entry is written. OUT_TOMBSTONE, OUT_EMPTY and OUT_METADATA exist in Atom and RSS only. */
 enum out_kind {
     OUT_ENTRY,     /* the whole entry */
@@ -75,10 +81,11 @@ struct out_doc {
     size_t n_entries;
     const struct out_link *links; /* further links of the head: hub, prev-archive, ... */
     size_t n_links;
-    int64_t updated_at;              /* not earlier than any change in the document */
-    int64_t updated_us;              /* > 0: the same time in microseconds */
-    int64_t ttl_s;                   /* RSS ttl; 0: none */
-    struct str next_url;             /* JSON Feed next_url; null: none */
+    int64_t updated_at;  /* not earlier than any change in the document */
+    int64_t updated_us;  /* > 0: the same time in microseconds */
+    int64_t ttl_s;       /* RSS ttl; 0: none */
+    struct str next_url; /* JSON Feed next_url; null: none */
+    struct out_cloud cloud;
     const struct out_stream *stream; /* NULL: the document is not part of a stream */
     bool complete;                   /* fh:complete */
     bool archive;                    /* fh:archive */

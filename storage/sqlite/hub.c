@@ -51,11 +51,13 @@ enum rc hub_intent_insert(struct db *db, struct hub_intent *in, struct err *err)
     write_feeds(&feeds, in);
     rc = stmt_run(db, err,
                   "INSERT INTO hub_intents (mode, topic, callback, credential, secret,"
-                  " verify_token, reason, legacy, renews, waits, lease_s, feeds)"
-                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-                  "ieessssiiiie", (int64_t)in->mode, in->topic, in->callback, in->credential,
+                  " verify_token, reason, legacy, renews, waits, lease_s, feeds, protocol,"
+                  " procedure, at_caller)"
+                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                  "ieessssiiiieisi", (int64_t)in->mode, in->topic, in->callback, in->credential,
                   in->secret, in->verify_token, in->reason, (int64_t)in->legacy,
-                  (int64_t)in->renews, (int64_t)in->waits, in->lease_s, buf_view(&feeds));
+                  (int64_t)in->renews, (int64_t)in->waits, in->lease_s, buf_view(&feeds),
+                  (int64_t)in->protocol, in->procedure, (int64_t)in->at_caller);
     if (rc == RC_OK)
         in->id = stmt_rowid(db);
     return rc;
@@ -75,6 +77,9 @@ static void read_intent(sqlite3_stmt *st, struct arena *a, struct hub_intent *ou
     out->waits = col_int(st, 10) != 0;
     out->lease_s = col_int(st, 11);
     read_feeds(a, col_str(st, 12, a), out);
+    out->protocol = (enum hub_protocol)col_int(st, 13);
+    out->procedure = col_str(st, 14, a);
+    out->at_caller = col_int(st, 15) != 0;
 }
 
 enum rc hub_intents_after(struct db *db, int64_t id, size_t max, struct arena *a,
@@ -82,7 +87,8 @@ enum rc hub_intents_after(struct db *db, int64_t id, size_t max, struct arena *a
 {
     sqlite3_stmt *st = stmt_start(db, err,
                                   "SELECT id, mode, topic, callback, credential, secret,"
-                                  " verify_token, reason, legacy, renews, waits, lease_s, feeds"
+                                  " verify_token, reason, legacy, renews, waits, lease_s, feeds,"
+                                  " protocol, procedure, at_caller"
                                   " FROM hub_intents WHERE id > ?1 ORDER BY id LIMIT ?2",
                                   "ii", id, (int64_t)max);
     int got = -1;
@@ -139,11 +145,13 @@ enum rc hub_lease_save(struct db *db, const struct hub_lease *lease, struct str 
 {
     return stmt_run(db, err,
                     "INSERT OR REPLACE INTO hub_leases (sub_id, topic, callback, secret,"
-                    " verify_token, legacy, renews, lease_s, ends_at, renew_at)"
-                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-                    "ieessiiitt", lease->sub_id, lease->topic, callback, lease->secret,
+                    " verify_token, legacy, renews, lease_s, ends_at, renew_at, protocol,"
+                    " procedure)"
+                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                    "ieessiiittis", lease->sub_id, lease->topic, callback, lease->secret,
                     lease->verify_token, (int64_t)lease->legacy, (int64_t)lease->renews,
-                    lease->lease_s, lease->ends_at, lease->renew_at);
+                    lease->lease_s, lease->ends_at, lease->renew_at, (int64_t)lease->protocol,
+                    lease->procedure);
 }
 
 enum rc hub_lease_load(struct db *db, int64_t sub_id, struct arena *a, struct hub_lease *out,
@@ -151,7 +159,8 @@ enum rc hub_lease_load(struct db *db, int64_t sub_id, struct arena *a, struct hu
 {
     sqlite3_stmt *st = stmt_start(db, err,
                                   "SELECT topic, secret, verify_token, legacy, renews, lease_s,"
-                                  " ends_at, renew_at FROM hub_leases WHERE sub_id = ?1",
+                                  " ends_at, renew_at, protocol, procedure FROM hub_leases"
+                                  " WHERE sub_id = ?1",
                                   "i", sub_id);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
@@ -167,17 +176,20 @@ enum rc hub_lease_load(struct db *db, int64_t sub_id, struct arena *a, struct hu
     out->lease_s = col_int(st, 5);
     out->ends_at = col_time(st, 6);
     out->renew_at = col_time(st, 7);
+    out->protocol = (enum hub_protocol)col_int(st, 8);
+    out->procedure = col_str(st, 9, a);
     stmt_end(st);
     return RC_OK;
 }
 
-enum rc hub_lease_find(struct db *db, struct str callback, struct str topic, int64_t *sub_id,
-                       struct err *err)
+enum rc hub_lease_find(struct db *db, enum hub_protocol protocol, struct str callback,
+                       struct str topic, int64_t *sub_id, struct err *err)
 {
     return one_number(db,
                       stmt_start(db, err,
-                                 "SELECT sub_id FROM hub_leases WHERE callback = ?1 AND topic = ?2",
-                                 "ee", callback, topic),
+                                 "SELECT sub_id FROM hub_leases WHERE callback = ?1 AND topic = ?2"
+                                 " AND protocol = ?3",
+                                 "eei", callback, topic, (int64_t)protocol),
                       sub_id, err);
 }
 

@@ -1,4 +1,5 @@
-/* storage/sqlite/hub.h - the SQL of WebSub subscribers: tables hub_leases, hub_intents.
+/* storage/sqlite/hub.h - the SQL of subscribers of our hub and our cloud: tables hub_leases,
+ * hub_intents.
  *
  * Writing calls run inside the storer's transaction. All may give RC_IO.
  */
@@ -30,9 +31,10 @@ enum rc hub_lease_save(struct db *db, const struct hub_lease *lease, struct str 
 enum rc hub_lease_load(struct db *db, int64_t sub_id, struct arena *a, struct hub_lease *out,
                        struct err *err) NODISCARD;
 
-/* Find the subscription of this callback to this topic. *sub_id 0: there is none. */
-enum rc hub_lease_find(struct db *db, struct str callback, struct str topic, int64_t *sub_id,
-                       struct err *err) NODISCARD;
+/* Find the subscription of this callback to this topic, by this protocol. *sub_id 0: there is none.
+ */
+enum rc hub_lease_find(struct db *db, enum hub_protocol protocol, struct str callback,
+                       struct str topic, int64_t *sub_id, struct err *err) NODISCARD;
 
 /* The ids of subscriptions whose lease has ended at `now`, or must be renewed; at most `max`.
  * Arena.

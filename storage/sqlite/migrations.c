@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "storage/sqlite/db_priv.h"
 
-#define SCHEMA_VERSION 11
+#define SCHEMA_VERSION 12
 
 static const char schema_sql[] = {
 #include "storage/schema.inc"
@@ -136,6 +136,24 @@ static const struct migration migrations[] = {
      "REFERENCES feeds (id) ON DELETE CASCADE, at_us INTEGER NOT NULL, kind INTEGER NOT "
      "NULL, detail TEXT ) STRICT;"
      "CREATE INDEX feed_events_feed ON feed_events (feed_id, seq);"},
+    {11,
+     12, /* leases and intents by rssCloud; the table of leases is made again for its new UNIQUE */
+     "ALTER TABLE hub_intents ADD COLUMN protocol INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE hub_intents ADD COLUMN procedure TEXT;"
+     "ALTER TABLE hub_intents ADD COLUMN at_caller INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE hub_leases RENAME TO old_leases;"
+     "CREATE TABLE hub_leases ("
+     " sub_id INTEGER PRIMARY KEY REFERENCES subscriptions (id) ON DELETE CASCADE,"
+     " topic TEXT NOT NULL, callback TEXT NOT NULL, secret TEXT, verify_token TEXT,"
+     " legacy INTEGER NOT NULL, renews INTEGER NOT NULL, lease_s INTEGER NOT NULL,"
+     " ends_at INTEGER NOT NULL, renew_at INTEGER, protocol INTEGER NOT NULL DEFAULT 0,"
+     " procedure TEXT, UNIQUE (callback, topic, protocol)) STRICT;"
+     "INSERT INTO hub_leases (sub_id, topic, callback, secret, verify_token, legacy, renews,"
+     " lease_s, ends_at, renew_at) SELECT sub_id, topic, callback, secret, verify_token, legacy,"
+     " renews, lease_s, ends_at, renew_at FROM old_leases;"
+     "DROP TABLE old_leases;"
+     "CREATE INDEX hub_leases_end ON hub_leases (ends_at);"
+     "CREATE INDEX hub_leases_renew ON hub_leases (renew_at) WHERE renew_at IS NOT NULL;"},
 };
 
 static enum rc set_version(struct db *db, int version, struct err *err)

@@ -61,7 +61,34 @@ static void test_intent__after_the_query_of_the_callback(void **state UNUSED)
 
 static struct intent_verdict judged(enum rc rc, int status, const char *body)
 {
-    return intent_judge(rc, status, str_from(body), STR("c0de"));
+    struct hub_intent in = {.protocol = HUB_WEBSUB};
+
+    return intent_judge(&in, rc, status, str_from(body), STR("c0de"));
+}
+
+/* CLOUD-01 CLOUD-02: what a handler of rssCloud is asked, and what confirms */
+static void test_intent__handlers_of_a_cloud(void **state UNUSED)
+{
+    struct hub_intent in = intent(HUB_SUBSCRIBE, "http://s/cb?a=1");
+    struct intent_call call;
+
+    in.protocol = CLOUD_HTTP_POST;
+    call = intent_call(&arena, &in, STR("c0de"));
+    assert_true(str_eqz(call.method, "GET"));
+    assert_true(str_eqz(call.url, "http://s/cb?a=1&url=http%3A%2F%2Fh%2Ffeed%3Furl%3Dx%26n%3D1"
+                                  "&challenge=c0de"));
+    assert_true(str_is_null(call.body));
+    assert_true(intent_judge(&in, RC_OK, 200, STR(" c0de\n"), STR("c0de")).confirmed);
+    assert_false(intent_judge(&in, RC_OK, 200, STR("url=x&c0de"), STR("c0de")).confirmed);
+    assert_false(intent_judge(&in, RC_OK, 404, STR("c0de"), STR("c0de")).confirmed);
+
+    in.at_caller = true;
+    call = intent_call(&arena, &in, STR("c0de"));
+    assert_true(str_eqz(call.method, "POST"));
+    assert_true(str_eqz(call.url, "http://s/cb?a=1"));
+    assert_true(str_eqz(call.body, "url=http%3A%2F%2Fh%2Ffeed%3Furl%3Dx%26n%3D1"));
+    assert_true(intent_judge(&in, RC_OK, 204, STR(""), STR("c0de")).confirmed);
+    assert_false(intent_judge(&in, RC_OK, 302, STR(""), STR("c0de")).confirmed);
 }
 
 /* HUB-12: only the challenge confirms, by itself and with 2xx */
@@ -115,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_intent__what_is_asked),
         cmocka_unit_test(test_intent__after_the_query_of_the_callback),
+        cmocka_unit_test(test_intent__handlers_of_a_cloud),
         cmocka_unit_test(test_intent__confirmed_by_the_challenge),
         cmocka_unit_test(test_intent__unreached),
         cmocka_unit_test(test_intent__three_tries),

@@ -105,6 +105,20 @@ static void test_outcomes__wanted_no_more(void **state UNUSED)
     assert_true(of(SINK_GONE, 410, -1).write.ended);
 }
 
+/* CLOUD-06 */
+static void test_outcomes__the_fifth_failure_in_a_row_ends(void **state UNUSED)
+{
+    static const struct sink five = {.is_leased = true, .max_failures = 5};
+
+    job.sink = &five;
+    sub.n_failures = 3;
+    assert_int_equal(ATTEMPT_FAILED, of(SINK_FAILED, 500, -1).event);
+    sub.n_failures = 4;
+    assert_true(of(SINK_FAILED, 500, -1).write.ended);
+    job.sink = &leased;
+    assert_int_equal(ATTEMPT_FAILED, of(SINK_FAILED, 500, -1).event);
+}
+
 /* DELIV-09 */
 static void test_outcomes__suspended_after_a_week(void **state UNUSED)
 {
@@ -198,8 +212,14 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(test_outcomes__##name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(delivered),     T(failed),        T(wanted_no_more),    T(suspended_after_a_week),
-        T(refused_batch), T(refused_alone), T(dead_letter_again),
+        T(the_fifth_failure_in_a_row_ends),
+        T(delivered),
+        T(failed),
+        T(wanted_no_more),
+        T(suspended_after_a_week),
+        T(refused_batch),
+        T(refused_alone),
+        T(dead_letter_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,8 +36,9 @@ static enum rc settle(struct fixture *f, int64_t intent, bool confirmed)
 {
     struct answer a;
 
-    WRITE(a, store_hub_settle(f->store, (struct hub_settled){intent, confirmed, false}, on_answer,
-                              &a));
+    WRITE(a, store_hub_settle(f->store,
+                              ((struct hub_settled){.intent_id = intent, .confirmed = confirmed}),
+                              on_answer, &a));
     return a.rc;
 }
 
@@ -299,10 +300,52 @@ static void test_hub__an_outcome_can_end_it(void **state)
     assert_int_equal(0, n);
 }
 
+/* CLOUD-04 CLOUD-06: a registration makes a subscription for each URL, beside a WebSub one of
+ * the same callback and topic. It ends with its lease. */
+static void test_hub__a_registration_at_the_cloud(void **state)
+{
+    struct fixture *f = *state;
+    int64_t first = add_feed(f, "http://a.example/f", NULL);
+    int64_t second = add_feed(f, "http://a.example/g", NULL);
+    struct sub_feed feeds[] = {{.feed_id = first, .url = STR("http://me/feeds?url=f,g")},
+                               {.feed_id = second, .url = STR("http://me/feeds?url=f,g")},
+                               {.feed_id = first, .url = STR("http://a.example/f")}};
+    struct hub_intent in = {.mode = HUB_SUBSCRIBE,
+                            .protocol = CLOUD_XML_RPC,
+                            .procedure = STR("tell"),
+                            .topic = STR("http://me/feed?url=x"),
+                            .callback = STR("http://sink.example/cb"),
+                            .reason = STR(""),
+                            .lease_s = 90000,
+                            .feeds = feeds,
+                            .n_feeds = 3};
+    struct subscription *found;
+    struct answer a;
+    size_t n;
+
+    subscribed(f, NULL, false);
+    for (int i = 0; i < 2; i++) { /* the second time renews it */
+        WRITE(a, store_hub_request(f->store, &in, on_answer, &a));
+        assert_int_equal(RC_OK, a.rc);
+        assert_true(str_eqz(intents(f, &n)[0].procedure, "tell"));
+        assert_int_equal(RC_OK, settle(f, a.res.id, true));
+    }
+    found = subs(f, &n);
+    assert_int_equal(3, n);
+    assert_true(str_eqz(found[1].sink, CLOUD_SINK));
+    assert_int_equal(2, found[1].n_feeds);
+    assert_int_equal(1, found[2].n_feeds);
+    assert_int_equal(CLOUD_XML_RPC, lease_of(f, found[1].id).protocol);
+    assert_true(str_eqz(lease_of(f, found[2].id).procedure, "tell"));
+    assert_true(str_eqz(lease_of(f, found[2].id).topic, "http://a.example/f"));
+    assert_int_equal(90000, lease_of(f, found[2].id).lease_s);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(test_hub__##name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
+        T(a_registration_at_the_cloud),
         T(requests_are_there_after_a_restart),
         T(confirmed_is_a_subscription),
         T(refused_is_none),

@@ -198,8 +198,23 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What a file of schema 11 has and one of schema 10 has not. */
+/* What makes a file of schema 12 one of schema 11, and one of 10. */
+#define FROM_12_TO_11                                                                              \
+    "DROP TABLE hub_intents; DROP TABLE hub_leases;"                                               \
+    "CREATE TABLE hub_intents (id INTEGER PRIMARY KEY AUTOINCREMENT, mode INTEGER NOT NULL,"       \
+    " topic TEXT NOT NULL, callback TEXT NOT NULL, credential TEXT, secret TEXT,"                  \
+    " verify_token TEXT, reason TEXT, legacy INTEGER NOT NULL, renews INTEGER NOT NULL,"           \
+    " waits INTEGER NOT NULL, lease_s INTEGER NOT NULL, feeds TEXT NOT NULL) STRICT;"              \
+    "CREATE TABLE hub_leases (sub_id INTEGER PRIMARY KEY REFERENCES subscriptions (id)"            \
+    " ON DELETE CASCADE, topic TEXT NOT NULL, callback TEXT NOT NULL, secret TEXT,"                \
+    " verify_token TEXT, legacy INTEGER NOT NULL, renews INTEGER NOT NULL,"                        \
+    " lease_s INTEGER NOT NULL, ends_at INTEGER NOT NULL, renew_at INTEGER,"                       \
+    " UNIQUE (callback, topic)) STRICT;"                                                           \
+    "CREATE INDEX hub_leases_end ON hub_leases (ends_at);"                                         \
+    "CREATE INDEX hub_leases_renew ON hub_leases (renew_at) WHERE renew_at IS NOT NULL;"
+
 #define FROM_11_TO_10                                                                              \
+    FROM_12_TO_11                                                                                  \
     "ALTER TABLE feeds DROP COLUMN is_broken;"                                                     \
     "ALTER TABLE subscriptions DROP COLUMN sink_settings;"                                         \
     "ALTER TABLE subscriptions DROP COLUMN events;"                                                \
@@ -233,6 +248,28 @@ static void test_open__positions_of_an_older_schema_begin_the_chain(void **state
     assert_int_equal(333, sub->chain.at_us);
     assert_int_equal(SUB_EVENTS_DEFAULT, sub->events);
     assert_int_equal(0, sub->batch);
+}
+
+/* Leases of an older schema are those of WebSub. */
+static void test_open__leases_of_an_older_schema_stay(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_lease lease;
+
+    fixture_close(f);
+    run_sql(f->path, FROM_12_TO_11
+            "PRAGMA user_version = 11;"
+            "INSERT INTO subscriptions (id, endpoint, sink, position, created_at)"
+            " VALUES (5, 'http://s/', 'websub', 4, 0);"
+            "INSERT INTO hub_leases VALUES (5, 'http://t/', 'http://s/', 'k', NULL, 0, 1, 100,"
+            " 4000000000, 3999999999);");
+    fixture_open(f);
+    assert_int_equal(RC_OK, reader_hub_lease(f->reader, 5, &f->arena, &lease, NULL));
+    assert_int_equal(HUB_WEBSUB, lease.protocol);
+    assert_true(str_is_null(lease.procedure));
+    assert_true(str_eqz(lease.topic, "http://t/"));
+    assert_true(str_eqz(lease.secret, "k"));
+    assert_int_equal(3999999999, lease.renew_at);
 }
 
 /* A Smart Feed that was stored as an ordinary one is read whole, which shows its cursor; others are
@@ -328,6 +365,7 @@ int main(void)
         T(newer_schema_is_refused),
         T(the_first_schema_is_brought_up_to_date),
         T(the_second_schema_is_brought_up_to_date),
+        T(leases_of_an_older_schema_stay),
         T(streams_of_an_older_schema_are_read_again),
         T(positions_of_an_older_schema_begin_the_chain),
         T(no_such_directory),

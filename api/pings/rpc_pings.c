@@ -1,19 +1,10 @@
-/* api/pings/rpc.c - POST /RPC2: the ping interface of Weblogs.com (weblogUpdates.*).
+/* api/pings/rpc_pings.c - see rpc_pings.h.
  *
- * A ping that is wrong or refused is answered with flerror. A fault is sent only when the body is
- * not a call of the method. */
-#include "api/http/handlers.h"
+ * A ping of Weblogs.com that is wrong or refused is answered with flerror. A fault is sent only
+ * when the body is not a call of the method. rssCloud has no flerror, so there it is a fault. */
+#include "api/pings/rpc_pings.h"
 
-#include <string.h>
-
-#include "api/http/reply.h"
 #include "api/pings/ping.h"
-#include "api/pings/rpc_validator.h"
-#include "base/limits.h"
-#include "model/media_types.h"
-#include "net/xmlrpc.h"
-
-#define ANSWER_MAX (1024 * 1024)
 
 /* Get parameter i, which must be a string. */
 static enum rc text_at(const struct value *params, size_t i, const char *name, struct str *out,
@@ -82,34 +73,35 @@ static enum rc on_extended_ping(void *ctx, struct arena *a, const struct value *
     return take(ctx, a, &ping, result);
 }
 
-#define OWN_METHODS 2
-static const struct rpc_method own_methods[OWN_METHODS] = {
+/* rssCloud.ping(url): true, or a fault. */
+static enum rc on_cloud_ping(void *ctx, struct arena *a, const struct value *params,
+                             struct value **result, struct err *err)
+{
+    struct ping ping = {.changes_url = STR_NULL};
+    struct str message;
+    const char *bad;
+
+    if (text_at(params, 0, "url", &ping.url, err) != RC_OK)
+        return RC_INPUT;
+    if (ping_take(ctx, &ping, a, &message, &bad) != PING_TAKEN)
+        return err_set(err, RC_INPUT, "%.*s", STR_ARG(message));
+    *result = value_bool(a, true);
+    return RC_OK;
+}
+
+/* A client asks whether somebody is there. */
+static enum rc on_hello(void *ctx UNUSED, struct arena *a, const struct value *params UNUSED,
+                        struct value **result, struct err *err UNUSED)
+{
+    *result = value_bool(a, true);
+    return RC_OK;
+}
+
+const struct rpc_method rpc_ping_methods[RPC_PING_METHODS] = {
     {"weblogUpdates.ping", "A site has changed: name, url[, changesurl[, category]].", on_ping,
      false},
     {"weblogUpdates.extendedPing", "A site has changed: name, url, checkurl, rssurl[, tags].",
      on_extended_ping, false},
+    {"rssCloud.ping", "A feed has changed: url.", on_cloud_ping, false},
+    {"rssCloud.hello", "Is there a cloud?", on_hello, false},
 };
-
-void rpc_post(struct request *req)
-{
-    AUTO(buf_release) struct buf out = BUF_INIT(ANSWER_MAX);
-    struct str body = http_request_body(req->http);
-    struct rpc_method methods[OWN_METHODS + RPC_VALIDATOR_METHODS];
-    struct rpc_server *server;
-
-    memcpy(methods, own_methods, sizeof own_methods);
-    memcpy(methods + OWN_METHODS, rpc_validator_methods, sizeof rpc_validator_methods);
-    if (body.len > LIMIT_RPC_BODY) {
-        struct problem p;
-
-        problem_set(&p, req->ask.arena, PROBLEM_TOO_LARGE,
-                    "The call has %zu bytes; at most %d are allowed.", body.len, LIMIT_RPC_BODY);
-        reply_problem(req, &p);
-        return;
-    }
-    server = rpc_server_new(methods, req->ask.cfg->rpc_validator ? ARRAY_LEN(methods) : OWN_METHODS,
-                            req);
-    rpc_server_answer(server, body, http_request_field(req->http, "content-type"), &out);
-    rpc_server_free(&server);
-    ping_answer(req, MEDIA_XML MEDIA_UTF8, &out);
-}
