@@ -132,6 +132,16 @@ static bool is_naming_scheme(struct str scheme)
     return false;
 }
 
+/* May this be a port, or nothing? */
+static bool is_port(struct str s)
+{
+    size_t n = 0;
+
+    while (n < s.len && s.ptr[n] >= '0' && s.ptr[n] <= '9')
+        n++;
+    return n == s.len && n <= 5;
+}
+
 struct str url_public(struct arena *a, struct str raw)
 {
     struct str s = url_clean(a, raw), rest, authority;
@@ -167,8 +177,7 @@ struct str url_public(struct arena *a, struct str raw)
     colon = str_chr(authority, ':');
     /* "http://user:pa/ss@host/" is not a valid URL, but "pa/ss" is meant as a password. */
     if (sign < 0 && colon >= 0 && authority.ptr[0] != '[' &&
-        find_any(authority, (size_t)colon + 1, "0123456789") != (size_t)colon + 1 &&
-        (size_t)colon + 1 < authority.len)
+        !is_port(str_slice(authority, (size_t)colon + 1, authority.len)))
         sign = last_at(rest);
     if (sign < 0)
         return str_slice(s, 0, end);
@@ -405,12 +414,54 @@ static enum rc curl_host(struct arena *a, const char *url, struct str shown, str
     return err_set(err, RC_INPUT, "URL \"%.*s\": %s", STR_ARG(shown), curl_url_strerror(code));
 }
 
+int url_default_port(struct str scheme)
+{
+    static const struct {
+        const char *scheme;
+        int port;
+    } ports[] = {{"http", 80}, {"https", 443}, {"amqp", 5672}, {"amqps", 5671}};
+
+    for (size_t i = 0; i < ARRAY_LEN(ports); i++)
+        if (str_ieqz(scheme, ports[i].scheme))
+            return ports[i].port;
+    return 0;
+}
+
+enum rc url_read_authority(struct arena *a, struct str authority, int port, struct str shown,
+                           struct url_parts *out, struct err *err)
+{
+    ssize_t at = last_at(authority);
+    struct str host = str_slice(authority, (size_t)(at + 1), authority.len), number = STR("");
+    struct str credential = STR_NULL;
+    size_t end;
+    enum rc rc;
+
+    end = host.len > 0 && host.ptr[0] == '[' ? find_any(host, 0, "]") : 0;
+    end = find_any(host, end, ":");
+    if (end < host.len) {
+        number = str_slice(host, end + 1, host.len);
+        host = str_slice(host, 0, end);
+    }
+    rc = host_canonical(a, host, shown, &host, err);
+    if (rc == RC_OK)
+        rc = port_number(number, port, shown, &port, err);
+    if (rc == RC_OK && at > 0)
+        rc = credential_of(a, str_slice(authority, 0, (size_t)at), shown, &credential, err);
+    if (rc == RC_OK)
+        rc = curl_host(a, arena_printf(a, "http://%.*s/", STR_ARG(host)), shown, &host, err);
+    if (rc != RC_OK)
+        return rc;
+    out->host = host;
+    out->port = port;
+    out->credential = credential;
+    return RC_OK;
+}
+
 enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out, struct err *err)
 {
     struct url_parts parts = {.credential = STR_NULL};
-    struct str s, shown, authority, host, port = STR(""), path, query = STR_NULL;
+    struct str s, shown, path, query = STR_NULL;
     size_t n, end;
-    ssize_t at;
     enum rc rc;
 
     if (raw.len > LIMIT_URL)
@@ -434,24 +485,11 @@ enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out, struct
     s = str_slice(s, 2, find_any(s, 0, "#"));
 
     end = find_any(s, 0, "/\\?");
-    authority = str_slice(s, 0, end);
-    s = str_slice(s, end, s.len);
-    at = last_at(authority);
-    host = str_slice(authority, (size_t)(at + 1), authority.len);
-    end = host.len > 0 && host.ptr[0] == '[' ? find_any(host, 0, "]") : 0;
-    end = find_any(host, end, ":");
-    if (end < host.len) {
-        port = str_slice(host, end + 1, host.len);
-        host = str_slice(host, 0, end);
-    }
-    if ((rc = host_canonical(a, host, shown, &host, err)) != RC_OK)
-        return rc;
-    rc = port_number(port, str_eqz(parts.scheme, "http") ? 80 : 443, shown, &parts.port, err);
+    rc = url_read_authority(a, str_slice(s, 0, end), url_default_port(parts.scheme), shown, &parts,
+                            err);
     if (rc != RC_OK)
         return rc;
-    if (at > 0 && (rc = credential_of(a, str_slice(authority, 0, (size_t)at), shown,
-                                      &parts.credential, err)) != RC_OK)
-        return rc;
+    s = str_slice(s, end, s.len);
 
     end = find_any(s, 0, "?");
     path = str_slice(s, 0, end);
@@ -463,14 +501,11 @@ enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out, struct
             ((char *)path.ptr)[i] = '/';
     path = remove_dots(a, path);
 
-    rc = curl_host(a, arena_printf(a, "http://%.*s/", STR_ARG(host)), shown, &parts.host, err);
-    if (rc != RC_OK)
-        return rc;
     {
         AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
 
         buf_printf(&b, "%.*s://%.*s", STR_ARG(parts.scheme), STR_ARG(parts.host));
-        if (parts.port != (str_eqz(parts.scheme, "http") ? 80 : 443))
+        if (parts.port != url_default_port(parts.scheme))
             buf_printf(&b, ":%d", parts.port);
         append_part(&b, path.len > 0 ? path : STR("/"), C_PATH);
         if (!str_is_null(query)) {
@@ -566,7 +601,7 @@ struct str url_authority(struct arena *a, struct str url)
     end = host.len > 0 && host.ptr[0] == '[' ? find_any(host, 0, "]") : 0;
     if (find_any(host, end, ":") < host.len)
         return str_dup(a, host);
-    return str_printf(a, "%.*s:%d", STR_ARG(host), str_ieqz(p.scheme, "https:") ? 443 : 80);
+    return str_printf(a, "%.*s:%d", STR_ARG(host), url_default_port(str_split(&p.scheme, ':')));
 }
 
 /* ---- percent-encoding ---- */

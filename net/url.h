@@ -21,6 +21,11 @@ struct url_parts {         /* arena strings */
 enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out,
                   struct err *err) NODISCARD;
 
+/* Read "user:password@host:port", as url_parse() does, into host, port and credential. `port` is
+ * meant when there is none; `shown` is what *err calls the URL. */
+enum rc url_read_authority(struct arena *a, struct str authority, int port, struct str shown,
+                           struct url_parts *out, struct err *err) NODISCARD;
+
 /* Resolve `ref` against the absolute URL `base`, whatever its scheme. When `base` is missing, or
  * `ref` cannot be resolved, the result is `ref` without blanks around it. */
 struct str url_resolve(struct arena *a, struct str base, struct str ref);
@@ -28,6 +33,9 @@ struct str url_resolve(struct arena *a, struct str base, struct str ref);
 /* The URL without user, password and fragment, for links, logs and errors. `raw` may be any text.
  */
 struct str url_public(struct arena *a, struct str raw);
+
+/* The port of URLs with this scheme that name none; 0: it is not known. */
+int url_default_port(struct str scheme);
 
 /* "host:port" of a canonical URL, always with the port. */
 struct str url_authority(struct arena *a, struct str url);

@@ -1,28 +1,35 @@
 /* notifier/carrier.h - takes a delivery to its endpoint, whatever the delivery contains.
  *
- * Each sink names its carrier. Today there is one: a call by HTTP. A carrier that keeps a
- * connection for many deliveries would keep it in struct carriers. Runs on the notify loop. */
+ * A carrier is a row of model/carriers.def, which names it and its URL schemes, and a struct
+ * carrier in notifier/carrier_NAME.c. Its row in model/sinks.def says which carrier a sink has.
+ * What a carrier needs beside the bytes is a type of its own, in its header. What it keeps for many
+ * deliveries, as connections, is its state. Runs on the notify loop.
+ */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/blob.h"
 #include "base/buf.h"
-#include "net/http_client.h"
+#include "base/err.h"
 
+struct http_client;
+struct loop;
 struct notifier_cfg;
 
-#define CARRIER_FIELDS_MAX 12 /* 4 of a webhook and HOOK_FIELDS_MAX of its subscriber */
+enum carrier_id {
+#define CARRIER(id, schemes, read) CARRIER_##id,
+#include "model/carriers.def"
+#undef CARRIER
+    CARRIERS_
+};
 
 /* What is sent: bytes, and what the carrier needs besides. */
 struct carrier_load {
     struct buf body;     /* the caller's, with its maximum set */
     struct blob *shared; /* these bytes are sent instead, and are held; NULL: `body` is sent */
-
-    /* for HTTP */
-    struct str method;
-    struct http_field fields[CARRIER_FIELDS_MAX]; /* including the content type */
-    size_t n_fields;
+    const void *own; /* of the carrier's own type, made by the sink; it lives as long as the load */
 };
 
 /* Returns the bytes that are sent. */
@@ -39,28 +46,55 @@ struct carrier_answer {
     int status;      /* of HTTP; 0: none. May be set although rc is not RC_OK */
     int64_t retry_after_s; /* the endpoint asks for this pause at least; < 0: it does not */
     struct str body;       /* with RC_OK only */
+    size_t n_taken; /* of the entries, from the first on, were taken, though the rest was not. For
+                       receivers that acknowledge one entry after the other. When the delivery was
+                       refused, it was the next entry that was. 0 when all were taken */
 };
 
 /* Gets the answer, which is valid until this function returns. */
 typedef void carrier_done_fn(void *ctx, const struct carrier_answer *answer);
 
-/* Shared by all carriers. */
-struct carriers {
+/* What a carrier may use. */
+struct carrier_env {
     const struct notifier_cfg *cfg; /* borrowed: current */
+    struct loop *loop;              /* borrowed: the notify loop */
     struct http_client *http;       /* borrowed; calls through the guard for callbacks */
 };
 
 struct carrier {
     const char *name; /* for logs */
 
-    /* Send the load. `url` and `credential` ("user:password", or null; SECRET) are those of the
-     * endpoint. The bytes are borrowed until `done` runs. It runs exactly once, after this function
-     * has returned. Returns a number for cancel(); it is not 0. */
-    uint64_t (*send)(struct carriers *c, const struct carrier_load *load, struct str url,
-                     struct str credential, carrier_done_fn *done, void *ctx);
+    /* Make the state, before the first delivery. NULL: there is none. `env` is borrowed until
+     * close(), which cancels what is under way, and frees the state; `done` of late answers may run
+     * in the loop's last messages. */
+    void *(*open)(const struct carrier_env *env);
+    void (*close)(void *state);
 
-    /* Cancel the call: `done` runs soon, with RC_CLOSED unless there was an answer already. */
-    void (*cancel)(struct carriers *c, uint64_t number);
+    /* Send the load. `url` and `credential` ("user:password", or null; SECRET) are those of the
+     * endpoint. The load is borrowed until `done` runs. It runs exactly once, after this function
+     * has returned. Returns a number for cancel(); it is not 0. */
+    uint64_t (*send)(const struct carrier_env *env, void *state, const struct carrier_load *load,
+                     struct str url, struct str credential, carrier_done_fn *done, void *ctx);
+
+    /* Cancel the delivery: `done` runs soon, with RC_CLOSED unless there was an answer already. */
+    void (*cancel)(const struct carrier_env *env, void *state, uint64_t number);
 };
 
-extern const struct carrier carrier_http; /* carrier_http.c */
+/* All carriers, and what they keep. */
+struct carriers {
+    struct carrier_env env;
+    void *states[CARRIERS_]; /* NULL: it is not open, or has none */
+};
+
+/* Send a delivery, or cancel it, as struct carrier says. A carrier is opened with its first
+ * delivery. */
+uint64_t carriers_send(struct carriers *c, enum carrier_id id, const struct carrier_load *load,
+                       struct str url, struct str credential, carrier_done_fn *done, void *ctx);
+void carriers_cancel(struct carriers *c, enum carrier_id id, uint64_t number);
+
+/* Close those that are open. Call it before the HTTP client is freed. */
+void carriers_close(struct carriers *c);
+
+#define CARRIER(id, schemes, read) extern const struct carrier carrier_##id;
+#include "model/carriers.def"
+#undef CARRIER

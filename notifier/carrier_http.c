@@ -2,8 +2,9 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "notifier/carrier.h"
 #include "net/http_fields.h"
+#include "notifier/carrier.h"
+#include "notifier/carrier_http.h"
 #include "notifier/notifier.h"
 
 #define CONNECT_MS 10000
@@ -32,17 +33,19 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     arena_free(&arena);
 }
 
-static uint64_t send_http(struct carriers *c, const struct carrier_load *load, struct str url,
-                          struct str credential, carrier_done_fn *done, void *ctx)
+static uint64_t send_http(const struct carrier_env *env, void *state UNUSED,
+                          const struct carrier_load *load, struct str url, struct str credential,
+                          carrier_done_fn *done, void *ctx)
 {
-    const struct notifier_cfg *cfg = c->cfg;
+    const struct notifier_cfg *cfg = env->cfg;
+    const struct http_load *own = load->own;
     struct sending *s = NEW(struct sending);
     struct http_call call = {
-        .method = load->method,
+        .method = own->method,
         .url = url,
         .credential = credential,
-        .fields = load->fields,
-        .n_fields = load->n_fields,
+        .fields = own->fields,
+        .n_fields = own->n_fields,
         .user_agent = str_from(cfg->user_agent),
         .body = carrier_load_bytes(load),
         /* redirects are not followed: the owner of a moved endpoint must subscribe again */
@@ -54,12 +57,12 @@ static uint64_t send_http(struct carriers *c, const struct carrier_load *load, s
     };
 
     *s = (struct sending){done, ctx};
-    return http_client_start(c->http, &call, on_answer, s);
+    return http_client_start(env->http, &call, on_answer, s);
 }
 
-static void cancel_http(struct carriers *c, uint64_t number)
+static void cancel_http(const struct carrier_env *env, void *state UNUSED, uint64_t number)
 {
-    http_client_cancel(c->http, number);
+    http_client_cancel(env->http, number);
 }
 
 const struct carrier carrier_http = {.name = "http", .send = send_http, .cancel = cancel_http};

@@ -94,6 +94,17 @@ static enum rc draw_some(struct push_job *job, struct sink_push *push)
     return rc == RC_OK ? entries->seal(job->arena, push, &job->load, &job->err) : rc;
 }
 
+static struct log_mark *marks_of(struct arena *a, const struct sink_push *push)
+{
+    struct log_mark *marks = ARENA_ARRAY(a, struct log_mark, push->n + 1);
+
+    for (size_t i = 0; i < push->n; i++)
+        marks[i] = (struct log_mark){push->revisions[i].seq, push->revisions[i].at_us};
+    if (push->event != NULL)
+        marks[0] = (struct log_mark){push->event->seq, push->event->at_us};
+    return marks;
+}
+
 /* Put the delivery into the job. */
 static enum push_found draw(struct push_job *job, struct reader *r, const struct push_next *next)
 {
@@ -124,12 +135,10 @@ static enum push_found draw(struct push_job *job, struct reader *r, const struct
     job->n_entries = push.event != NULL ? 1 : push.n;
     job->dead = next->dead;
     job->last = push.last;
-    if (push.event != NULL) {
-        job->first = (struct log_mark){push.event->seq, push.event->at_us};
-    } else {
-        job->first = (struct log_mark){push.revisions[0].seq, push.revisions[0].at_us};
+    job->marks = marks_of(job->arena, &push);
+    job->first = job->marks[0];
+    if (push.event == NULL)
         job->uid = push.revisions[0].uid;
-    }
     job->position = next->dead == NULL ? push.last.seq : job->sub->position;
     return rc == RC_OK ? PUSH_READY : PUSH_UNSENDABLE;
 }

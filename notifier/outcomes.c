@@ -90,13 +90,31 @@ static void delivered(const struct push_job *job, const struct call_end *end, st
     note(job, end, DELIVERY_DELIVERED, out);
 }
 
+/* The entries that were taken count as delivered, although the rest did not. Returns true when
+ * there are any. */
+static bool take_first(const struct push_job *job, const struct call_end *end, struct outcome *out)
+{
+    struct log_mark mark;
+
+    if (end->n_taken == 0 || end->n_taken >= job->n_entries || job->marks == NULL ||
+        job->dead != NULL)
+        return false;
+    mark = job->marks[end->n_taken - 1];
+    out->write.position = mark.seq;
+    out->write.chain = mark;
+    out->write.n_entries = (int64_t)end->n_taken;
+    return true;
+}
+
 static void failed(const struct notifier_cfg *cfg, const struct push_job *job,
                    const struct call_end *end, struct outcome *out)
 {
     struct backoff b = {cfg->first_retry_ms, cfg->max_retry_ms};
     const struct subscription *sub = job->sub;
-    int64_t failing_s = sub->failing_since == TIME_UNKNOWN ? 0 : clock_now_s() - sub->failing_since;
-    int n_failures = sub->n_failures + 1;
+    bool moved = take_first(job, end, out); /* then it is the first failure in a row */
+    int64_t failing_s =
+        moved || sub->failing_since == TIME_UNKNOWN ? 0 : clock_now_s() - sub->failing_since;
+    int n_failures = moved ? 1 : sub->n_failures + 1;
     bool is_leased = job->sink != NULL && job->sink->is_leased;
     int64_t ms;
     uint32_t random;
@@ -154,6 +172,12 @@ static void refused(const struct notifier_cfg *cfg, const struct push_job *job,
     int most = cfg->max_refusals < 1 ? 1 : cfg->max_refusals;
 
     out->write.error = end->why;
+    if (take_first(job, end, out)) { /* the next one is refused, so it is sent alone */
+        out->limit = 1;
+        out->limit_until = job->position;
+        note(job, end, DELIVERY_REFUSED, out);
+        return;
+    }
     if (job->n_entries > 1) {
         out->limit = job->n_entries / 2;
         out->limit_until = job->position;

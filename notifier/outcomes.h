@@ -30,6 +30,7 @@ struct call_end {
     int64_t ms;            /* how long it took */
     struct str answer;     /* bytes of the answer; may be null */
     struct str why;        /* unless it was delivered */
+    size_t n_taken;        /* unless it was delivered: so many of the first entries were taken */
 };
 
 /* The call of this job has ended. */

@@ -31,6 +31,7 @@ struct push_job {
     int64_t position;      /* after this delivery, the subscription has everything up to this seq */
     size_t n_entries;      /* or events */
     struct log_mark first, last; /* of the entries; seq 0: the sink does not say */
+    struct log_mark *marks;      /* of each entry; NULL: the sink does not say */
     struct str uid;              /* of the first entry */
     struct dead_letter *dead;    /* not NULL: it is tried again. The position stays */
     bool is_last;                /* nothing follows in the same snapshot of the log */

@@ -88,7 +88,6 @@ struct sink_entries {
 };
 
 struct sink {
-    const struct carrier *carrier;
     bool is_leased;   /* its subscriptions are never suspended: they end with their lease, or
                          when the receiver wants no more */
     int max_failures; /* is_leased: so many failures in a row also end it; 0: none do */
@@ -106,6 +105,9 @@ struct sink {
 /* Returns the sink with this name, or NULL. */
 const struct sink *sink_find(struct str name);
 
+/* Returns the carrier of one of these sinks. */
+enum carrier_id sink_carrier(const struct sink *sink);
+
 /* Draws the next entries of the subscription, a feed event, or a dead letter that is wanted: the
  * draw() of sinks that send entries (entries.c). Runs on reader threads. */
 enum push_found entries_draw(struct push_job *job, struct reader *r);
@@ -113,6 +115,6 @@ enum push_found entries_draw(struct push_job *job, struct reader *r);
 /* Draws a test of the subscription, which has been read: a delivery of nothing. */
 enum push_found entries_draw_test(struct push_job *job, struct reader *r);
 
-#define SINK(id, name, offered, events) extern const struct sink sink_##id;
+#define SINK(id, name, carrier, offered, events) extern const struct sink sink_##id;
 #include "model/sinks.def"
 #undef SINK

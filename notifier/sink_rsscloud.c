@@ -5,6 +5,7 @@
  * its registration ends. */
 #include "base/clock.h"
 #include "model/hub.h"
+#include "notifier/carrier_http.h"
 #include "notifier/cloud.h"
 #include "notifier/push_job.h"
 
@@ -16,11 +17,13 @@
 /* Put the notification into the job. */
 static void fill(struct push_job *job, const struct hub_lease *lease)
 {
+    struct http_load *own = ARENA_NEW(job->arena, struct http_load);
     struct str type = cloud_write(&job->load.body, lease->protocol, lease->procedure, lease->topic);
 
-    job->load.method = STR("POST");
-    job->load.fields[0] = (struct http_field){STR("Content-Type"), type};
-    job->load.n_fields = 1;
+    own->method = STR("POST");
+    own->fields[0] = (struct http_field){STR("Content-Type"), type};
+    own->n_fields = 1;
+    job->load.own = own;
     job->n_entries = 1;
     job->is_last = true;
 }
@@ -63,8 +66,7 @@ static enum sink_verdict rsscloud_judge(struct arena *a, const struct carrier_an
     return answer->status == 410 ? SINK_GONE : SINK_FAILED;
 }
 
-const struct sink sink_rsscloud = {.carrier = &carrier_http,
-                                   .is_leased = true,
+const struct sink sink_rsscloud = {.is_leased = true,
                                    .max_failures = FAILURES_MAX,
                                    .draw = rsscloud_draw,
                                    .judge = rsscloud_judge};

@@ -12,11 +12,12 @@
 #include "feed/text/hook_settings.h"
 #include "feed/text/json.h"
 #include "model/cursor.h"
+#include "notifier/carrier_http.h"
 #include "notifier/sink.h"
 
 #define OWN_FIELDS 4
 
-_Static_assert(CARRIER_FIELDS_MAX >= OWN_FIELDS + HOOK_FIELDS_MAX, "all fields have room");
+_Static_assert(HTTP_LOAD_FIELDS_MAX >= OWN_FIELDS + HOOK_FIELDS_MAX, "all fields have room");
 
 static void write_text(struct buf *body, struct str text)
 {
@@ -164,21 +165,23 @@ static enum rc webhook_seal(struct arena *a, const struct sink_push *push,
                             struct carrier_load *load, struct err *err)
 {
     struct str body = carrier_load_bytes(load), id = id_of(a, push);
+    struct http_load *own = ARENA_NEW(a, struct http_load);
     int64_t now = clock_now_s();
     struct hook_settings hs;
     enum rc rc = hook_settings_read(a, push->settings, &hs, err);
 
     if (rc != RC_OK)
         return rc;
-    load->method = STR("POST");
-    load->fields[0] = (struct http_field){STR("Content-Type"), STR("application/json")};
-    load->fields[1] = (struct http_field){STR("webhook-id"), id};
-    load->fields[2] = (struct http_field){STR("webhook-timestamp"), str_printf(a, "%" PRId64, now)};
-    load->fields[3] =
+    own->method = STR("POST");
+    own->fields[0] = (struct http_field){STR("Content-Type"), STR("application/json")};
+    own->fields[1] = (struct http_field){STR("webhook-id"), id};
+    own->fields[2] = (struct http_field){STR("webhook-timestamp"), str_printf(a, "%" PRId64, now)};
+    own->fields[3] =
         (struct http_field){STR("webhook-signature"), signatures(a, &hs, id, now, body)};
-    load->n_fields = OWN_FIELDS;
+    own->n_fields = OWN_FIELDS;
     for (size_t i = 0; i < hs.n_fields; i++)
-        load->fields[load->n_fields++] = (struct http_field){hs.fields[i].name, hs.fields[i].value};
+        own->fields[own->n_fields++] = (struct http_field){hs.fields[i].name, hs.fields[i].value};
+    load->own = own;
     return RC_OK;
 }
 
@@ -213,8 +216,7 @@ static enum sink_verdict webhook_judge(struct arena *a, const struct carrier_ans
     return verdict;
 }
 
-const struct sink sink_webhook = {.carrier = &carrier_http,
-                                  .draw = entries_draw,
+const struct sink sink_webhook = {.draw = entries_draw,
                                   .entries = {.names_feed = true,
                                               .has_settings = true,
                                               .body = webhook_body,

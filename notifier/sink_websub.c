@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/stats.h"
 #include "model/hub.h"
+#include "notifier/carrier_http.h"
 #include "notifier/push_job.h"
 
 /* Make the key from everything that a topic's document depends on: the topic, the subscriber's
@@ -65,22 +66,24 @@ static enum rc draw_once(struct push_job *job, struct reader *r, const struct hu
 static void fill_head(struct arena *a, const struct hub_lease *lease,
                       const struct topic_document *doc, struct carrier_load *load)
 {
+    struct http_load *own = ARENA_NEW(a, struct http_load);
     unsigned char mac[DIGEST_MAX_LEN];
     char hex[2 * DIGEST_MAX_LEN + 1];
     size_t n;
 
-    load->method = STR("POST");
-    load->fields[0] = (struct http_field){STR("Content-Type"), str_from(doc->media_type)};
-    load->fields[1] =
+    load->own = own;
+    own->method = STR("POST");
+    own->fields[0] = (struct http_field){STR("Content-Type"), str_from(doc->media_type)};
+    own->fields[1] =
         (struct http_field){STR("Link"), str_printf(a, "<%.*s>; rel=\"hub\", <%.*s>; rel=\"self\"",
                                                     STR_ARG(doc->hub), STR_ARG(doc->self))};
-    load->n_fields = 2;
+    own->n_fields = 2;
     if (str_is_null(lease->secret))
         return;
     n = digest_hmac(lease->legacy ? DIGEST_SHA1 : DIGEST_SHA256, lease->secret,
                     carrier_load_bytes(load), mac);
     digest_hex(mac, n, hex);
-    load->fields[load->n_fields++] = (struct http_field){
+    own->fields[own->n_fields++] = (struct http_field){
         STR("X-Hub-Signature"), str_printf(a, "%s=%s", lease->legacy ? "sha1" : "sha256", hex)};
 }
 
@@ -140,5 +143,4 @@ static enum sink_verdict websub_judge(struct arena *a, const struct carrier_answ
     return status == 410 ? SINK_GONE : SINK_FAILED;
 }
 
-const struct sink sink_websub = {
-    .carrier = &carrier_http, .is_leased = true, .draw = websub_draw, .judge = websub_judge};
+const struct sink sink_websub = {.is_leased = true, .draw = websub_draw, .judge = websub_judge};

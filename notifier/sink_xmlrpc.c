@@ -10,6 +10,7 @@
 #include "feed/text/json.h"
 #include "model/media_types.h"
 #include "net/xmlrpc.h"
+#include "notifier/carrier_http.h"
 
 /* Make an entry from its normalized columns, when its document cannot be read. */
 static struct value *from_columns(struct arena *a, const struct revision *rev)
@@ -44,12 +45,15 @@ static struct value *entry_list(struct arena *a, const struct sink_push *push)
     return list;
 }
 
-static enum rc xmlrpc_seal(struct arena *a UNUSED, const struct sink_push *push UNUSED,
+static enum rc xmlrpc_seal(struct arena *a, const struct sink_push *push UNUSED,
                            struct carrier_load *load, struct err *err UNUSED)
 {
-    load->method = STR("POST");
-    load->fields[0] = (struct http_field){STR("Content-Type"), STR(MEDIA_XML)};
-    load->n_fields = 1;
+    struct http_load *own = ARENA_NEW(a, struct http_load);
+
+    own->method = STR("POST");
+    own->fields[0] = (struct http_field){STR("Content-Type"), STR(MEDIA_XML)};
+    own->n_fields = 1;
+    load->own = own;
     return RC_OK;
 }
 
@@ -104,7 +108,6 @@ static enum sink_verdict xmlrpc_judge(struct arena *a, const struct carrier_answ
 }
 
 const struct sink sink_xmlrpc = {
-    .carrier = &carrier_http,
     .draw = entries_draw,
     .entries = {.body = xmlrpc_body, .front = xmlrpc_front, .seal = xmlrpc_seal},
     .judge = xmlrpc_judge};

@@ -270,7 +270,8 @@ static void judge(struct turn *t, const struct carrier_answer *answer, struct ou
                            .retry_after_s = answer->retry_after_s,
                            .ms = clock_mono_ms() - t->mono_started,
                            .answer = answer->body,
-                           .why = STR_NULL};
+                           .why = STR_NULL,
+                           .n_taken = answer->n_taken};
 
     end.verdict = verdict_of(job, answer, &end.why);
     log_debug("notifier", "push",
@@ -358,7 +359,7 @@ static void on_answer(void *ctx, const struct carrier_answer *given)
 /* Cancel the call. The turn ends when the carrier has called back. */
 static void call_cancel(struct turn *t)
 {
-    t->job->sink->carrier->cancel(&t->ts->carriers, t->call);
+    carriers_cancel(&t->ts->carriers, sink_carrier(t->job->sink), t->call);
 }
 
 /* Cut calls that take too long, so that others get a turn. */
@@ -387,8 +388,8 @@ static void call_start(struct turns *ts, struct turn *t)
     stats_set(STAT_push_running, (int64_t)ts->n_calling);
     t->mono_started = clock_mono_ms();
     lanes_called(&t->endpoint->lane, t->mono_started);
-    t->call = job->sink->carrier->send(&ts->carriers, &job->load, str_from(t->endpoint->url),
-                                       job->credential, on_answer, t);
+    t->call = carriers_send(&ts->carriers, sink_carrier(job->sink), &job->load,
+                            str_from(t->endpoint->url), job->credential, on_answer, t);
     if (ts->look == NULL)
         ts->look = loop_timer_start(ts->loop, LOOK_MS, on_look, ts);
 }
@@ -515,7 +516,7 @@ void turns_init(struct turns *ts, const struct notifier_cfg *cfg)
 {
     pthread_condattr_t attr;
 
-    *ts = (struct turns){.cfg = cfg, .carriers = {.cfg = cfg}, .bodies = bodies_new()};
+    *ts = (struct turns){.cfg = cfg, .carriers = {.env = {.cfg = cfg}}, .bodies = bodies_new()};
     TAILQ_INIT(&ts->tests);
     roster_init(&ts->roster, (size_t)cfg->max_calls);
     pthread_mutex_init(&ts->lock, NULL);
@@ -536,7 +537,8 @@ void turns_release(struct turns *ts)
 void turns_start(struct turns *ts, struct loop *loop, struct http_client *client)
 {
     ts->loop = loop;
-    ts->carriers.http = client;
+    ts->carriers.env.loop = loop;
+    ts->carriers.env.http = client;
 }
 
 void turns_drain(struct turns *ts)
@@ -559,6 +561,7 @@ void turns_stop(struct turns *ts)
     void *it = NULL, *value;
 
     ts->stopped = true;
+    carriers_close(&ts->carriers);
     if (ts->again != NULL)
         loop_timer_cancel(&ts->again);
     if (ts->look != NULL)

@@ -65,6 +65,6 @@ void turns_drain(struct turns *ts);
  * of the monotonic clock. Call it after turns_drain(). Any thread except the loop's. */
 void turns_wait_drained(struct turns *ts, const struct timespec *until);
 
-/* Call it when the loop ends. Drops timers, and outcomes that the storer does not have. Answers
- * that come later are only freed. */
+/* Call it when the loop ends. Closes the carriers; drops timers, and outcomes that the storer does
+ * not have. Answers that come later are only freed. */
 void turns_stop(struct turns *ts);

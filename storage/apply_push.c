@@ -26,13 +26,14 @@ static void judge(const struct push_outcome *o, struct subscription *sub)
     if (sub->state != SUB_PAUSED)
         sub->state = o->state;
     sub->next_try_at = o->next_try_at;
+    if (!o->failed || o->n_entries > 0) {
+        sub->n_failures = 0;
+        sub->failing_since = TIME_UNKNOWN;
+    }
     if (o->failed) {
         sub->n_failures++;
         if (sub->failing_since == TIME_UNKNOWN)
             sub->failing_since = clock_now_s();
-    } else {
-        sub->n_failures = 0;
-        sub->failing_since = TIME_UNKNOWN;
     }
     sub->last_error = o->error;
 }

@@ -235,7 +235,7 @@ struct push_outcome {
     struct log_mark chain; /* where the delivery ended; seq 0: nothing was delivered */
     bool fault;            /* the endpoint answered with a fault, which counts as delivered */
     int64_t n_entries;     /* that were delivered */
-    bool failed;           /* nothing was delivered, and the endpoint is at fault */
+    bool failed;           /* the rest was not delivered, and the endpoint is at fault */
     struct str error;      /* of a fault, failure or refusal */
     int64_t next_try_at;   /* TIME_UNKNOWN: no further try is pending */
     enum sub_state state;  /* from now on; a subscription that is paused stays paused */

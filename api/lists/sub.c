@@ -13,6 +13,7 @@
 #include "api/lists/list_tree.h"
 #include "api/lists/sub_actions.h"
 #include "api/lists/sub_delivery.h"
+#include "api/lists/sub_endpoint.h"
 #include "api/lists/sub_import.h"
 #include "api/lists/sub_known.h"
 #include "api/lists/sub_names.h"
@@ -251,15 +252,12 @@ static bool read_endpoint(struct task *t, struct subscribing *s)
 {
     struct wanted_url endpoint;
     struct sub_sink sink;
-    struct str raw;
 
-    if (!params_one(&s->change.params, &t->arena, "endpoint", &raw, &s->change.problem) ||
-        !sub_sink_read(&s->change.params, &t->arena, !str_is_null(raw), &sink, &s->change.problem))
+    if (!sub_endpoint_read(&s->change.params, &t->arena, &endpoint, &s->change.problem) ||
+        !sub_sink_read(&s->change.params, &t->arena, endpoint.url, &sink, &s->change.problem))
         return false;
-    if (str_is_null(raw))
+    if (str_is_null(endpoint.url))
         return true;
-    if (!wanted_url_read(&t->arena, "endpoint", raw, &endpoint, &s->change.problem))
-        return false;
     s->req.endpoint = endpoint.url;
     s->req.endpoint_credential = endpoint.credential;
     s->req.sink = sink.name;
@@ -273,7 +271,7 @@ static bool read_endpoint(struct task *t, struct subscribing *s)
 static bool read_delivery(struct task *t, struct subscribing *s)
 {
     struct change *c = &s->change;
-    struct str sink = str_is_null(s->req.sink) ? sinks_default() : s->req.sink;
+    struct str sink = str_is_null(s->req.sink) ? sinks_default(STR_NULL) : s->req.sink;
 
     return sub_events_read(&c->params, &t->arena, sink, &s->req.events, &c->problem) &&
            sub_batch_read(&c->params, &t->arena, &s->req.batch, &c->problem);

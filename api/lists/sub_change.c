@@ -5,6 +5,7 @@
 #include "api/lists/sub_delivery.h"
 #include "api/lists/sub_names.h"
 #include "api/lists/sub_shown.h"
+#include "api/lists/sub_endpoint.h"
 #include "api/lists/sub_sink.h"
 #include "base/buf.h"
 #include "feed/text/json.h"
@@ -156,7 +157,7 @@ static bool begin_pushing(struct task *t, struct patching *pt)
 {
     struct sub_sink sink;
 
-    if (!sub_sink_read(&pt->params, &t->arena, true, &sink, &pt->shown.problem))
+    if (!sub_sink_read(&pt->params, &t->arena, pt->change.endpoint, &sink, &pt->shown.problem))
         return false;
     pt->change.sink = sink.name;
     pt->change.sink_settings = sink.settings;
@@ -184,18 +185,15 @@ static bool read_endpoint(struct task *t, struct reader *r, struct patching *pt)
 {
     struct problem *p = &pt->shown.problem;
     struct wanted_url endpoint;
-    struct str raw;
 
-    if (!params_one(&pt->params, &t->arena, "endpoint", &raw, p))
+    if (!sub_endpoint_read(&pt->params, &t->arena, &endpoint, p))
         return false;
-    if (!str_is_null(raw)) {
-        if (!wanted_url_read(&t->arena, "endpoint", raw, &endpoint, p))
-            return false;
-        pt->change.endpoint = endpoint.url;
-        pt->change.endpoint_credential = endpoint.credential;
-    }
-    if (!str_is_null(raw) && str_is_null(pt->sub->endpoint))
+    pt->change.endpoint = endpoint.url;
+    pt->change.endpoint_credential = endpoint.credential;
+    if (!str_is_null(endpoint.url) && str_is_null(pt->sub->endpoint))
         return begin_pushing(t, pt);
+    if (!str_is_null(endpoint.url) && !sub_endpoint_fits(&t->arena, endpoint.url, pt->sub->sink, p))
+        return false;
     return read_settings(t, r, pt);
 }
 
@@ -211,7 +209,7 @@ static bool read_change(struct task *t, struct reader *r, struct patching *pt)
         return false;
     sink = !str_is_null(c->sink) ? c->sink : pt->sub->sink;
     if (str_is_null(sink) || sink.len == 0)
-        sink = sinks_default();
+        sink = sinks_default(STR_NULL);
     if (!sub_title_read(&pt->params, a, pt->sub->n_feeds, &c->name, p) ||
         !sub_folder_read(&pt->params, a, &c->folder, p) ||
         !params_freq(&pt->params, a, t->cfg->min_period_s, &c->level, &c->period_s, p) ||

@@ -1,6 +1,7 @@
 /* api/lists/sub_sink.c - see sub_sink.h. */
 #include "api/lists/sub_sink.h"
 
+#include "api/lists/sub_endpoint.h"
 #include "base/clock.h"
 #include "feed/text/hook_settings.h"
 #include "model/sinks.h"
@@ -110,7 +111,7 @@ static bool read_sink(const struct params *ps, struct arena *a, struct str *out,
     return true;
 }
 
-bool sub_sink_read(const struct params *ps, struct arena *a, bool has_endpoint,
+bool sub_sink_read(const struct params *ps, struct arena *a, struct str endpoint,
                    struct sub_sink *out, struct problem *p)
 {
     struct sub_sink sink = {STR_NULL, STR_NULL, STR_NULL};
@@ -119,11 +120,13 @@ bool sub_sink_read(const struct params *ps, struct arena *a, bool has_endpoint,
 
     if (!read_sink(ps, a, &sink.name, p))
         return false;
-    if (!has_endpoint && !str_is_null(sink.name))
+    if (str_is_null(endpoint) && !str_is_null(sink.name))
         return problem_parameter(p, a, "sink", sink.name, NULL,
                                  "The parameter `sink` is for subscriptions with an `endpoint`.");
-    if (has_endpoint && str_is_null(sink.name))
-        sink.name = sinks_default();
+    if (!str_is_null(endpoint) && str_is_null(sink.name))
+        sink.name = sinks_default(sub_endpoint_scheme(endpoint));
+    if (!str_is_null(endpoint) && !sub_endpoint_fits(a, endpoint, sink.name, p))
+        return false;
     if (!str_eqz(sink.name, HOOK_SINK)) {
         *out = sink;
         return has_no_settings(ps, a, p);

@@ -13,8 +13,9 @@ struct sub_sink {
     struct str secret;   /* to be told once; null: this sink has none. SECRET */
 };
 
-/* Read them for a new subscription, with or without an endpoint. Arena, or borrowed from `ps`. */
-bool sub_sink_read(const struct params *ps, struct arena *a, bool has_endpoint,
+/* Read them for a new subscription with this endpoint (canonical), or without one (null). Without
+ * `sink` it is the first one that delivers to such an endpoint. Arena, or borrowed from `ps`. */
+bool sub_sink_read(const struct params *ps, struct arena *a, struct str endpoint,
                    struct sub_sink *out, struct problem *p) NODISCARD;
 
 /* Read them for a change of a subscription that has this sink (null: it has no endpoint) and these

@@ -171,16 +171,18 @@ static void test_sub__bad_parameters(void **state)
 {
     static const struct {
         const char *body, *parameter, *name;
-    } rows[] = {{"endpoint=http://e.test/", "url", "bad-parameter"},
-                {"url=http://p.test/&endpoint=foo", "endpoint", "bad-parameter"},
-                {"url=http://p.test/&endpoint=", "endpoint", "bad-parameter"},
-                {"url=http://p.test/&endpoint=ftp://e.test/", "endpoint", "bad-parameter"},
-                {"url=http://p.test/&freq=3", "freq", "bad-parameter"},
-                {"url=http://p.test/&freq=-1", "freq", "bad-parameter"},
-                {"url=http://p.test/&freq=often", "freq", "bad-parameter"},
-                {"url=http://p.test/&from=once", "from", "bad-position-spec"},
-                {"id=1&action=dance", "action", "bad-parameter"},
-                {"action=resume", "id", "bad-parameter"}};
+    } rows[] = {
+        {"endpoint=http://e.test/", "url", "bad-parameter"},
+        {"url=http://p.test/&endpoint=foo", "endpoint", "bad-parameter"},
+        {"url=http://p.test/&endpoint=", "endpoint", "bad-parameter"},
+        {"url=http://p.test/&endpoint=ftp://e.test/", "endpoint", "bad-parameter"},
+        {"url=http://p.test/&endpoint=ftp://e.test/&sink=webhook", "endpoint", "bad-parameter"},
+        {"url=http://p.test/&freq=3", "freq", "bad-parameter"},
+        {"url=http://p.test/&freq=-1", "freq", "bad-parameter"},
+        {"url=http://p.test/&freq=often", "freq", "bad-parameter"},
+        {"url=http://p.test/&from=once", "from", "bad-position-spec"},
+        {"id=1&action=dance", "action", "bad-parameter"},
+        {"action=resume", "id", "bad-parameter"}};
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct answer ans = ask(*state, &arena, "POST", "/sub", FORM, rows[i].body);

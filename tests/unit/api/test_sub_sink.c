@@ -29,7 +29,7 @@ static bool read(const char *query, struct sub_sink *out)
 {
     struct params ps = parse(query);
 
-    return sub_sink_read(&ps, &arena, true, out, &problem);
+    return sub_sink_read(&ps, &arena, STR("http://e.test/"), out, &problem);
 }
 
 static bool change(const char *query, struct str stored, struct str *out)

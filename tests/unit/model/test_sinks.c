@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "model/sinks.h"
@@ -17,10 +18,28 @@ static void test_sinks__what_a_request_may_ask_for(void **state UNUSED)
     assert_false(sinks_is_offered(STR_NULL));
 }
 
+/* D55 */
 static void test_sinks__default(void **state UNUSED)
 {
-    assert_true(str_eqz(sinks_default(), "xmlrpc"));
-    assert_true(sinks_is_offered(sinks_default()));
+    assert_true(str_eqz(sinks_default(STR("http")), "xmlrpc"));
+    assert_true(str_eqz(sinks_default(STR("https")), "xmlrpc"));
+    assert_true(str_eqz(sinks_default(STR_NULL), "xmlrpc")); /* there is no endpoint */
+    assert_true(str_is_null(sinks_default(STR("ftp"))));
+    assert_true(str_is_null(sinks_default(STR(""))));
+    assert_true(str_is_null(sinks_default(STR("http https"))));
+}
+
+static void test_sinks__schemes(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+
+    assert_true(sinks_has_scheme(STR("webhook"), STR("https")));
+    assert_false(sinks_has_scheme(STR("webhook"), STR("ftp")));
+    assert_false(sinks_has_scheme(STR("webhook"), STR_NULL));
+    assert_false(sinks_has_scheme(STR("nothing"), STR("http")));
+    assert_string_equal("http: or https:", sinks_schemes(&a, STR("xmlrpc")));
+    assert_string_equal("", sinks_schemes(&a, STR("nothing")));
+    assert_non_null(strstr(sinks_by_scheme(&a), "http: or https: (xmlrpc, webhook)"));
 }
 
 int main(void)
@@ -28,6 +47,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sinks__what_a_request_may_ask_for),
         cmocka_unit_test(test_sinks__default),
+        cmocka_unit_test(test_sinks__schemes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

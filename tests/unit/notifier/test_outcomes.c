@@ -208,6 +208,80 @@ static void test_outcomes__dead_letter_again(void **state UNUSED)
     }
 }
 
+/* AMQP-03: what the receiver took one by one is delivered, though the rest failed */
+static void test_outcomes__some_were_taken(void **state UNUSED)
+{
+    static struct log_mark marks[] = {{17, 170}, {18, 180}, {19, 190}, {20, 200}};
+    struct call_end end = {
+        .verdict = SINK_FAILED, .retry_after_s = -1, .why = STR("why"), .n_taken = 3};
+    struct outcome out;
+
+    job.marks = marks;
+    sub.n_failures = 200;
+    sub.failing_since = 0;
+    outcome_of_call(&cfg, &job, &end, &out);
+    assert_int_equal(ATTEMPT_FAILED, out.event);
+    assert_int_equal(19, out.write.position);
+    assert_int_equal(19, out.write.chain.seq);
+    assert_int_equal(190, out.write.chain.at_us);
+    assert_int_equal(3, out.write.n_entries);
+    assert_true(out.write.failed);
+    assert_in_range(out.pause_ms, 1800, 2200); /* the first failure in a row */
+    assert_int_equal(DELIVERY_RETRY, out.write.note.verdict);
+    assert_int_equal(4, out.write.note.n_entries);
+
+    end.verdict = SINK_GONE;
+    outcome_of_call(&cfg, &job, &end, &out);
+    assert_int_equal(SUB_SUSPENDED, out.write.state);
+    assert_int_equal(19, out.write.position);
+
+    end.verdict = SINK_DELIVERED; /* all of them */
+    end.n_taken = 0;
+    outcome_of_call(&cfg, &job, &end, &out);
+    assert_int_equal(20, out.write.position);
+    assert_int_equal(4, out.write.n_entries);
+}
+
+/* the one after those that were taken is the refused one, so it is sent alone */
+static void test_outcomes__some_were_taken_and_one_refused(void **state UNUSED)
+{
+    static struct log_mark marks[] = {{17, 170}, {18, 180}, {19, 190}, {20, 200}};
+    struct call_end end = {.verdict = SINK_REFUSED, .why = STR("why"), .n_taken = 1};
+    struct outcome out;
+
+    job.marks = marks;
+    outcome_of_call(&cfg, &job, &end, &out);
+    assert_int_equal(ATTEMPT_DELIVERED, out.event);
+    assert_int_equal(17, out.write.position);
+    assert_int_equal(17, out.write.chain.seq);
+    assert_int_equal(1, out.write.n_entries);
+    assert_false(out.write.failed);
+    assert_int_equal(1, out.limit);
+    assert_int_equal(20, out.limit_until);
+    assert_int_equal(0, out.write.refused_seq);
+}
+
+/* what a carrier says of entries that it does not have, or of a dead letter, is not believed */
+static void test_outcomes__taken_without_marks(void **state UNUSED)
+{
+    static struct log_mark marks[] = {{17, 170}, {18, 180}, {19, 190}, {20, 200}};
+    struct dead_letter dead = {.id = 3, .at = {4, 40}};
+    struct call_end end = {.verdict = SINK_FAILED, .retry_after_s = -1, .n_taken = 3};
+    struct outcome out;
+
+    outcome_of_call(&cfg, &job, &end, &out);
+    assert_int_equal(0, out.write.position);
+    job.marks = marks;
+    end.n_taken = 4;
+    outcome_of_call(&cfg, &job, &end, &out);
+    assert_int_equal(0, out.write.position);
+    job.dead = &dead;
+    end.n_taken = 1;
+    outcome_of_call(&cfg, &job, &end, &out);
+    assert_int_equal(0, out.write.position);
+    assert_int_equal(0, out.write.n_entries);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(test_outcomes__##name, setup, teardown)
@@ -220,6 +294,9 @@ int main(void)
         T(refused_batch),
         T(refused_alone),
         T(dead_letter_again),
+        T(some_were_taken),
+        T(some_were_taken_and_one_refused),
+        T(taken_without_marks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

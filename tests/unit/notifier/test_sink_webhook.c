@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "feed/text/hook_settings.h"
 #include "feed/text/json.h"
+#include "notifier/carrier_http.h"
 #include "notifier/sink.h"
 #include "tests/unit/cmocka_all.h"
 
@@ -76,9 +77,11 @@ static struct str made(const struct sink_push *push)
 
 static struct str field(const char *name)
 {
-    for (size_t i = 0; i < load.n_fields; i++)
-        if (str_ieqz(load.fields[i].name, name))
-            return load.fields[i].value;
+    const struct http_load *own = load.own;
+
+    for (size_t i = 0; i < own->n_fields; i++)
+        if (str_ieqz(own->fields[i].name, name))
+            return own->fields[i].value;
     return STR_NULL;
 }
 
@@ -107,7 +110,7 @@ static void test_sink_webhook__entries(void **state UNUSED)
                "\"uid\":\"two\"}]}}");
     assert_str(field("content-type"), "application/json");
     assert_str(field("authorization"), "Bearer x");
-    assert_str(load.method, "POST");
+    assert_str(((const struct http_load *)load.own)->method, "POST");
 }
 
 /* HOOK-04 */

@@ -9,6 +9,7 @@
 
 #include "base/digest.h"
 #include "net/xmlrpc.h"
+#include "notifier/carrier_http.h"
 #include "notifier/sink.h"
 
 static struct arena arena = ARENA_INIT;
@@ -96,13 +97,15 @@ static void test_sink_xmlrpc__three_parameters(void **state UNUSED)
 static void test_sink_xmlrpc__method_and_content_type(void **state UNUSED)
 {
     struct sink_push push = {.sub_id = 1, .url = STR("http://example.org/")};
-    struct carrier_load call = {.n_fields = 0};
+    struct carrier_load load = {.own = NULL};
+    const struct http_load *call;
 
-    assert_int_equal(RC_OK, sink_xmlrpc.entries.seal(&arena, &push, &call, NULL));
-    assert_true(str_eqz(call.method, "POST"));
-    assert_int_equal(call.n_fields, 1);
-    assert_true(str_ieqz(call.fields[0].name, "Content-Type"));
-    assert_true(str_starts(call.fields[0].value, STR("text/xml")));
+    assert_int_equal(RC_OK, sink_xmlrpc.entries.seal(&arena, &push, &load, NULL));
+    call = load.own;
+    assert_true(str_eqz(call->method, "POST"));
+    assert_int_equal(call->n_fields, 1);
+    assert_true(str_ieqz(call->fields[0].name, "Content-Type"));
+    assert_true(str_starts(call->fields[0].value, STR("text/xml")));
 }
 
 /* What a body has behind its front is the same for all subscriptions. */

@@ -198,6 +198,29 @@ static void test_pushes__another_endpoint(void **state)
     assert_int_equal(1, sub_at(f, id)->n_failures);
 }
 
+/* AMQP-03: what was taken ends a row of failures, and the rest begins a new one */
+static void test_pushes__some_were_taken(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, 0);
+    struct push_outcome o = {
+        .sub_id = id, .failed = true, .error = STR("no"), .next_try_at = 99, .state = SUB_ACTIVE};
+    struct answer a;
+
+    for (int i = 1; i <= 3; i++) {
+        WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+        assert_int_equal(i, sub_at(f, id)->n_failures);
+    }
+    o.position = 7;
+    o.chain = (struct log_mark){7, 70};
+    o.n_entries = 2;
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(1, sub_at(f, id)->n_failures);
+    assert_int_equal(7, sub_at(f, id)->position);
+    assert_int_equal(7, sub_at(f, id)->chain.seq);
+    assert_int_equal(2, sub_at(f, id)->n_delivered);
+}
+
 /* DELIV-04: the last hundred, newest first */
 static void test_pushes__delivery_log(void **state)
 {
@@ -444,6 +467,7 @@ int main(void)
         T(feed_events),     T(dead_letters_are_bounded),
         T(broken_for_long), T(only_what_is_wanted),
         T(dead_events),     T(another_endpoint),
+        T(some_were_taken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

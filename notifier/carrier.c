@@ -1,0 +1,32 @@
+/* notifier/carrier.c - see carrier.h. */
+#include "notifier/carrier.h"
+
+static const struct carrier *const carriers[CARRIERS_] = {
+#define CARRIER(id, schemes, read) &carrier_##id,
+#include "model/carriers.def"
+#undef CARRIER
+};
+
+uint64_t carriers_send(struct carriers *c, enum carrier_id id, const struct carrier_load *load,
+                       struct str url, struct str credential, carrier_done_fn *done, void *ctx)
+{
+    const struct carrier *carrier = carriers[id];
+
+    if (c->states[id] == NULL && carrier->open != NULL)
+        c->states[id] = carrier->open(&c->env);
+    return carrier->send(&c->env, c->states[id], load, url, credential, done, ctx);
+}
+
+void carriers_cancel(struct carriers *c, enum carrier_id id, uint64_t number)
+{
+    carriers[id]->cancel(&c->env, c->states[id], number);
+}
+
+void carriers_close(struct carriers *c)
+{
+    for (size_t id = 0; id < CARRIERS_; id++) {
+        if (c->states[id] != NULL)
+            carriers[id]->close(c->states[id]);
+        c->states[id] = NULL;
+    }
+}
