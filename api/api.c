@@ -12,6 +12,7 @@
 #include "api/views/documents.h"
 #include "api/views/event_streams.h"
 #include "api/views/log_wait.h"
+#include "api/xmpp/xmpp.h"
 #include "base/mem.h"
 #include "model/paths.h"
 #include "net/http_fields.h"
@@ -55,6 +56,15 @@ static struct str given(struct arena *a, struct str s)
     return s.len > 0 ? str_dup(a, s) : STR_NULL;
 }
 
+static struct str *copied(struct arena *a, const struct str *list, size_t n)
+{
+    struct str *copy = ARENA_ARRAY(a, struct str, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        copy[i] = str_dup(a, list[i]);
+    return copy;
+}
+
 /* Returns the names by which this server may be addressed: the configured ones, and that of its
  * public URL. */
 static struct str *own_hosts(struct arena *a, const struct api_cfg *cfg, size_t *n)
@@ -79,6 +89,7 @@ static struct api_conf *conf_new(const struct api_cfg *cfg)
     conf->cfg.cors_origin = given(a, cfg->cors_origin);
     conf->cfg.token = given(a, cfg->token);
     conf->cfg.demo_dir = given(a, cfg->demo_dir);
+    conf->cfg.xmpp_allow = copied(a, cfg->xmpp_allow, cfg->n_xmpp_allow);
     conf->cfg.allow_hosts = own_hosts(a, cfg, &conf->cfg.n_allow_hosts);
     return conf;
 }
@@ -112,6 +123,8 @@ struct api *api_new(const struct api_cfg *cfg)
     a->buckets = buckets_new();
     a->hub_calls = buckets_new();
     a->hub = hub_waiters_new();
+    if (cfg->component != NULL)
+        a->xmpp = xmpp_service_new(a, cfg->component);
     store_listen(a->store, on_commit, a);
     return a;
 }
@@ -152,6 +165,7 @@ void api_free(struct api **ap)
     buckets_free(&a->buckets);
     buckets_free(&a->hub_calls);
     hub_waiters_free(&a->hub);
+    xmpp_service_free(&a->xmpp);
     for (conf = atomic_load(&a->conf); conf != NULL;) {
         struct api_conf *older = conf->older;
 
@@ -303,4 +317,11 @@ void api_handle(void *ctx, struct http_request *http)
         p.fields = str_printf(arena, "Allow: %.*s\r\n", STR_ARG(allow));
     }
     reply_problem(req, &p);
+}
+
+void api_xmpp_request(void *ctx, struct component_request *req)
+{
+    struct api *a = ctx;
+
+    xmpp_service_request(a->xmpp, req);
 }

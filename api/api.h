@@ -8,6 +8,7 @@
 #include "api/http/config.h"
 #include "api/hub/delivery.h"
 #include "base/buf.h"
+#include "net/component.h"
 #include "net/http_server.h"
 
 struct api;
@@ -26,6 +27,10 @@ void api_free(struct api **ap);
 
 /* The handler for http_server_new(); ctx is the struct api. */
 void api_handle(void *ctx, struct http_request *req);
+
+/* The handler of the component's requests; ctx is the struct api, whose configuration has a
+ * component. */
+void api_xmpp_request(void *ctx, struct component_request *req);
 
 /* Replace what a reload may change: everything except store and ports. Any thread. */
 void api_reload(struct api *a, const struct api_cfg *cfg);

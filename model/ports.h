@@ -79,3 +79,9 @@ struct topic_document {
     int64_t position;     /* its delivery delivers everything up to here */
     bool is_last;         /* the log had nothing more for the topic when the document was drawn */
 };
+
+/* An entry as an item of a stream (Smart Feeds). */
+struct item_text {
+    struct str id;  /* of the item: the entry's, unless items of two feeds have the same */
+    struct str xml; /* an Atom entry, without an XML declaration */
+};

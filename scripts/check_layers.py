@@ -26,7 +26,8 @@ ROOMS = {
         "hub": {"http", "views", "hub"},
         "lists": {"http", "views", "lists"},
         "pings": {"http", "pings"},
-        "": {"", "http", "views", "hub", "lists", "pings"},
+        "xmpp": {"http", "views", "xmpp"},
+        "": {"", "http", "views", "hub", "lists", "pings", "xmpp"},
     },
     "feed": {
         "text": {"text"},
@@ -42,7 +43,7 @@ HOME = {
     "sqlite3.h": r"storage/", "libmemcached/": r"storage/", "curl/curl.h": r"net/",
     "xmlrpc-c/": r"net/", "http_parser.h": r"net/", "ares.h": r"net/", "event2/": r"net/",
     "libxml/": r"(feed/|server/main\.c)", "jansson.h": r"(feed/|api/)", "uchardet": r"feed/", "idn2.h": r"(net|feed)/",
-    "uthash.h": r"base/", "openssl/": r"(base|net)/",
+    "uthash.h": r"base/", "openssl/": r"(base|net)/", "strophe.h": r"net/",
 }
 bad = []
 

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "fetcher/fetcher.h"
+#include "net/component.h"
 #include "net/guard.h"
 #include "net/hostport.h"
 #include "net/http_server.h"
@@ -34,6 +35,7 @@ struct daemon {
     char *agent; /* "Feedmill/1.0 (+URL"; the fetcher adds the rest for each feed */
     struct guard *fetch_guard, *push_guard;
     struct store *store;
+    struct component *component; /* NULL: no XMPP */
     struct fetcher *fetcher;
     struct notifier *notifier;
     struct announcer *announcer;
@@ -158,6 +160,7 @@ static struct api_cfg api_config(struct daemon *d, const struct options *o)
         .ports = {d, port_await_feed, port_get_document, port_ping, port_upstream_verify,
                   port_upstream_deliver, port_test_push},
         .event_beat_ms = 15000,
+        .component = d->component,
     };
 
     options_for_api(o, &cfg);
@@ -184,6 +187,22 @@ static void tell_local_url(struct daemon *d)
         host = at.kind == HOST_IPV6 ? STR("[::1]") : STR("127.0.0.1");
     fetcher_set_local_url(d->fetcher, str_printf(&d->arena, "http://%.*s:%d", STR_ARG(host),
                                                  http_server_port(d->http)));
+}
+
+/* Make our connection to the XMPP server, if there is to be one. */
+static void make_component(struct daemon *d)
+{
+    struct component_cfg cfg = {.first_pause_ms = 1000, .max_pause_ms = 15000, .silence_ms = 20000};
+    struct hostport server;
+
+    if (d->o->xmpp_server.len == 0)
+        return;
+    ASSERT(options_xmpp_server(d->o, &server));
+    cfg.host = server.host;
+    cfg.port = server.port;
+    cfg.name = str_lower(&d->arena, d->o->xmpp_component);
+    cfg.secret = d->o->xmpp_secret;
+    d->component = component_new(&cfg);
 }
 
 /* ---- start ----------------------------------------------------------------------------------- */
@@ -271,6 +290,7 @@ static enum rc start(struct daemon *d, struct err *err)
         err_prefix(err, "option allow-callback");
         return rc;
     }
+    make_component(d); /* before there are many descriptors (net/component.c) */
     if ((rc = store_open(&store_cfg, &d->store, err)) != RC_OK)
         return rc;
     fetcher_cfg = fetcher_config(d, o);
@@ -289,6 +309,8 @@ static enum rc start(struct daemon *d, struct err *err)
         return rc;
     announcer_start(d->announcer);
     http_server_start(d->http);
+    if (d->component != NULL)
+        component_start(d->component, api_xmpp_request, d->api);
     return RC_OK;
 }
 
@@ -304,6 +326,8 @@ static void stop(struct daemon *d)
         fetcher_stop(d->fetcher, ms);
     if (d->notifier != NULL)
         notifier_stop(d->notifier, ms);
+    if (d->component != NULL)
+        component_stop(d->component, ms);
     if (d->announcer != NULL)
         announcer_stop(d->announcer);
     store_close(&d->store);
@@ -312,6 +336,7 @@ static void stop(struct daemon *d)
     fetcher_free(&d->fetcher);
     notifier_free(&d->notifier);
     announcer_free(&d->announcer);
+    component_free(&d->component);
     guard_free(&d->fetch_guard);
     guard_free(&d->push_guard);
     arena_release(&d->arena);

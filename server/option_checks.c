@@ -92,6 +92,35 @@ static enum rc check_cors_origin(struct str typed, struct err *err)
                    STR_ARG(typed));
 }
 
+bool options_xmpp_server(const struct options *o, struct hostport *out)
+{
+    return hostport_parse(o->xmpp_server, out) && out->port > 0;
+}
+
+/* All three options of XMPP, or none; and are they what they must be? */
+static enum rc check_xmpp(const struct options *o, struct err *err)
+{
+    struct hostport hp;
+
+    if (o->xmpp_server.len == 0 && o->xmpp_component.len == 0 && o->xmpp_secret.len == 0)
+        return RC_OK;
+    if (o->xmpp_server.len == 0 || o->xmpp_component.len == 0 || o->xmpp_secret.len == 0)
+        return err_set(err, RC_INPUT,
+                       "options xmpp-server, xmpp-component and xmpp-secret go together: give all "
+                       "three, or none");
+    if (!options_xmpp_server(o, &hp))
+        return err_set(err, RC_INPUT,
+                       "option xmpp-server: \"%.*s\" is not the address of a server; write "
+                       "HOST:PORT, as in 127.0.0.1:5347",
+                       STR_ARG(o->xmpp_server));
+    if (!hostport_parse(o->xmpp_component, &hp) || hp.port >= 0 || hp.kind != HOST_NAME)
+        return err_set(err, RC_INPUT,
+                       "option xmpp-component: \"%.*s\" is not an address of a component; write a "
+                       "host name, as in feeds.example.org",
+                       STR_ARG(o->xmpp_component));
+    return RC_OK;
+}
+
 enum rc options_check(const struct options *o, struct str listen, struct err *err)
 {
     enum rc rc;
@@ -113,7 +142,7 @@ enum rc options_check(const struct options *o, struct str listen, struct err *er
                 "port",
                 STR_ARG(name));
     }
-    if ((rc = check_base_url(o->base_url, err)) != RC_OK ||
+    if ((rc = check_xmpp(o, err)) != RC_OK || (rc = check_base_url(o->base_url, err)) != RC_OK ||
         (rc = check_cors_origin(o->cors_origin, err)) != RC_OK)
         return rc;
     return check_listen(listen, o->token, err);

@@ -181,6 +181,12 @@ enum rc reader_feed_name(struct reader *r, int64_t feed_id, struct arena *a, str
     return feeds_name(r->db, feed_id, a, url, title, err);
 }
 
+enum rc reader_find_sub(struct reader *r, struct str sink, struct str endpoint, struct str settings,
+                        int64_t *id, struct err *err)
+{
+    return subs_find(r->db, sink, endpoint, settings, id, err);
+}
+
 enum rc reader_sink_settings(struct reader *r, int64_t sub_id, struct arena *a, struct str *out,
                              struct err *err)
 {

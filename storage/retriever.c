@@ -290,6 +290,14 @@ enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_d
     return feeds_count(r->db, id_list(&scratch, ids, n), with_deleted, out, err);
 }
 
+enum rc reader_count_between(struct reader *r, const int64_t *ids, size_t n, bool by_creation,
+                             int64_t from, int64_t to, int64_t max, int64_t *out, struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+
+    return entries_between(r->db, id_list(&scratch, ids, n), by_creation, from, to, max, out, err);
+}
+
 static void add_known(const struct entry_row *row, struct arena *a, struct known_entry *list,
                       size_t *n)
 {

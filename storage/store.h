@@ -599,6 +599,12 @@ enum rc reader_elders(struct reader *r, const int64_t *ids, size_t n_ids,
 enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_deleted,
                      int64_t *out, struct err *err) NODISCARD;
 
+/* How many entries of these feeds have a seq between `from` and `to`, both included: that of their
+ * newest revision, or of their first (`by_creation`). Counted to `max`. Deleted ones count. */
+enum rc reader_count_between(struct reader *r, const int64_t *ids, size_t n, bool by_creation,
+                             int64_t from, int64_t to, int64_t max, int64_t *out,
+                             struct err *err) NODISCARD;
+
 /* The log of a set of feeds is divided into pages of `size` revisions of every kind, in the order
  * in which they were added. Pages are numbered from 0. All pages but the newest are full and never
  * change, so they can be archive documents. (When two feeds merge, the pages of the feed that is
@@ -652,6 +658,11 @@ struct known_entry {
 enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, size_t n_uids,
                      const int64_t *keys, size_t n_keys, struct arena *a, struct known_entry **out,
                      size_t *n_out, struct err *err) NODISCARD;
+
+/* Find a subscription by its sink, its endpoint and the settings of its sink: *id, or 0. It looks
+ * at all subscriptions. */
+enum rc reader_find_sub(struct reader *r, struct str sink, struct str endpoint, struct str settings,
+                        int64_t *id, struct err *err) NODISCARD;
 
 /* One subscription, with its feeds. RC_NOT_FOUND. Arena. */
 enum rc reader_sub(struct reader *r, int64_t id, struct arena *a, struct subscription **out,

@@ -11,6 +11,8 @@
 #include "model/ports.h"
 #include "storage/store.h"
 
+struct component; /* net/component.h */
+
 struct api_ports {
     void *ctx;
     void (*await_feed)(void *ctx, int64_t feed_id, fetch_done_fn *done, void *done_ctx);
@@ -36,9 +38,13 @@ struct api_cfg {
     size_t n_allow_hosts;
     struct str cors_origin; /* Access-Control-Allow-Origin; null: none */
     struct str token;       /* when set, requests need it (Bearer, or Basic password). SECRET */
-    bool rpc_validator;     /* offer the validator1 methods at /RPC2 */
-    struct str demo_dir;    /* served at /demo/; null: no such path */
-    int64_t fetch_wait_ms;  /* how long a first request may wait for publishers */
+    const struct str *xmpp_allow; /* JIDs and domains that may ask by XMPP; none: all, or with a
+                                     token nobody */
+    size_t n_xmpp_allow;
+    struct component *component; /* borrowed, fixed at the start; NULL: no XMPP */
+    bool rpc_validator;          /* offer the validator1 methods at /RPC2 */
+    struct str demo_dir;         /* served at /demo/; null: no such path */
+    int64_t fetch_wait_ms;       /* how long a first request may wait for publishers */
     struct levels levels;
     int ping_rate, ping_burst; /* pings of one source address: per second, and at once */
     int64_t list_ttl_s;        /* how long an OPML list is kept */

@@ -28,6 +28,7 @@ struct api {
     struct ping_log *pings;          /* ping_log.c */
     struct buckets *buckets;         /* buckets.c: pings */
     struct buckets *hub_calls;       /* calls at /websub */
+    struct xmpp_service *xmpp;       /* xmpp/xmpp_request.c; NULL: none */
     struct hub_waiters *hub;         /* hub_wait.c */
     atomic_long n_waits;             /* fetches that requests wait for */
     pthread_mutex_t stop_lock;       /* for threads that are not http loops */

@@ -78,6 +78,8 @@ static enum rc read_items(struct drawing *d, struct reader *r, struct out_stream
             v = order_descends(spec->view.order)
                     ? drawing_view(d, spec->view.order, until, since, spec->view.len + 1)
                     : drawing_view(d, spec->view.order, since, until, spec->view.len + 1);
+        if (rc == RC_OK && spec->is_last_page) /* read from the end; turned round later */
+            v.order = order_of_items(by_creation, !order_descends(spec->view.order));
     }
     return rc != RC_OK ? rc : reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
 }
@@ -131,6 +133,31 @@ static enum rc tell_twins_apart(struct drawing *d, struct reader *r, struct err 
     return rc;
 }
 
+struct str drawing_cursor(struct drawing *d, size_t i)
+{
+    const struct revision *row = &d->rows[i];
+
+    return order_is_by_creation(d->spec->view.order)
+               ? cursor_of(d, row->first_seq, d->created_us[i])
+               : cursor_of(d, row->seq, row->at_us);
+}
+
+enum rc drawing_stream_items(struct drawing *d, struct reader *r, struct err *err)
+{
+    enum rc rc;
+
+    d->created_us = ARENA_ARRAY(&d->arena, int64_t, d->n_rows + 1);
+    rc = reader_created(r, d->rows, d->n_rows, d->created_us, err);
+    if (rc != RC_OK)
+        return rc;
+    drawing_entries(d);
+    rc = tell_twins_apart(d, r, err);
+    for (size_t i = 0, k = 0; i < d->n_rows && rc == RC_OK; i++)
+        if (drawing_feed(d, d->rows[i].feed_id) != d->n_feeds)
+            d->entries[k++].created_at = d->created_us[i] / 1000000;
+    return rc;
+}
+
 enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct document_spec *spec = d->spec;
@@ -138,7 +165,6 @@ enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
     bool by_creation = order_is_by_creation(view->order), more;
     struct out_stream *stream = ARENA_NEW(&d->arena, struct out_stream);
     struct out_link *next = ARENA_NEW(&d->arena, struct out_link);
-    int64_t *created;
     enum rc rc;
 
     *stream = (struct out_stream){.prev_cursor = STR_NULL, .next = STR_NULL};
@@ -154,39 +180,31 @@ enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
     more = !drawing_is_delivery(d) && d->n_rows > view->len;
     if (more)
         d->n_rows = view->len;
+    if (spec->is_last_page) {
+        drawing_reverse(d->rows, d->n_rows);
+        more = false;
+    }
     d->n_new = d->n_rows;
     d->is_last = d->n_rows < spec->new_max;
     d->position = view->after_seq;
     if (d->n_rows > 0)
         d->position = by_creation ? d->rows[d->n_rows - 1].first_seq : d->rows[d->n_rows - 1].seq;
-    created = ARENA_ARRAY(&d->arena, int64_t, d->n_rows + 1);
-    rc = reader_created(r, d->rows, d->n_rows, created, err);
+    rc = drawing_stream_items(d, r, err);
     if (rc != RC_OK)
         return rc;
-    drawing_entries(d);
-    rc = tell_twins_apart(d, r, err);
-    if (rc != RC_OK)
-        return rc;
-    for (size_t i = 0, k = 0; i < d->n_rows; i++) {
-        if (drawing_feed(d, d->rows[i].feed_id) == d->n_feeds)
-            continue;
-        d->entries[k++].created_at = created[i] / 1000000;
-        if (d->rows[i].at_us / 1000000 > d->modified_at)
+    for (size_t i = 0; i < d->n_rows; i++)
+        if (drawing_feed(d, d->rows[i].feed_id) != d->n_feeds &&
+            d->rows[i].at_us / 1000000 > d->modified_at)
             d->modified_at = d->rows[i].at_us / 1000000;
-    }
     d->doc.repeats = true; /* items of two feeds with the same id are two items */
     d->doc.self_url = selflink_fill(&d->arena, spec->self, drawing_access_key, d);
     d->doc.id = spec->id;
     d->doc.title = spec->title;
     d->doc.stream = stream;
-    if (d->n_rows == 0) {
+    if (d->n_rows == 0)
         rc = cursor_of_nothing(d, r, &stream->last_cursor, err);
-    } else {
-        const struct revision *last = &d->rows[d->n_rows - 1];
-
-        stream->last_cursor = by_creation ? cursor_of(d, last->first_seq, created[d->n_rows - 1])
-                                          : cursor_of(d, last->seq, last->at_us);
-    }
+    else
+        stream->last_cursor = drawing_cursor(d, d->n_rows - 1);
     for (size_t i = 0; i < d->n_feeds; i++)
         if (d->feeds[i].last_change_at > d->modified_at)
             d->modified_at = d->feeds[i].last_change_at;

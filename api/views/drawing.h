@@ -18,8 +18,9 @@ struct drawing {
     size_t n_feeds;
     struct revision *rows; /* in the order of the document */
     size_t n_rows;
-    struct out_feed *heads; /* heads of `feeds` */
-    struct out_entry *entries;
+    struct out_feed *heads;    /* heads of `feeds` */
+    struct out_entry *entries; /* of the rows whose feed is there */
+    int64_t *created_us;       /* of a stream: when the entry of each row was first seen */
     struct out_doc doc;
     int64_t modified_at;
     size_t n_new; /* for a delivery: number of new entries */
@@ -33,6 +34,13 @@ struct drawing {
 enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err) NODISCARD;
 enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err) NODISCARD;
 enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err) NODISCARD;
+
+/* Make the rows items of a stream: d->created_us, and d->entries with the times of a stream.
+ * d->feeds has been read. */
+enum rc drawing_stream_items(struct drawing *d, struct reader *r, struct err *err) NODISCARD;
+
+/* Returns the cursor of row `i` of a stream. In the arena. */
+struct str drawing_cursor(struct drawing *d, size_t i);
 
 static inline bool drawing_is_delivery(const struct drawing *d)
 {

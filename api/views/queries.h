@@ -11,6 +11,11 @@ bool feeds_query(struct ask *ask, struct query *q, struct problem *p);
 bool smart_query(struct ask *ask, struct query *q, struct problem *p);   /* smart.c */
 bool archive_query(struct ask *ask, struct query *q, struct problem *p); /* archive.c */
 
+/* Read the positions between which items of a stream are asked for, into a spec whose order is
+ * known. The names are those of the parameters, for *p. Null: no such position. */
+bool smart_range(struct ask *ask, const char *since_name, struct str since, const char *until_name,
+                 struct str until, struct document_spec *spec, struct problem *p) NODISCARD;
+
 /* Read the query that ask->target names: its path and its parameters. PROBLEM_NOT_FOUND: the path
  * is not that of a document with a query. */
 bool query_read(struct ask *ask, struct query *q, struct problem *p) NODISCARD;

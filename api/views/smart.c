@@ -135,9 +135,24 @@ static bool read_max(struct ask *ask, struct smart *s, struct problem *p)
     return true;
 }
 
-static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
+bool smart_range(struct ask *ask, const char *since_name, struct str since, const char *until_name,
+                 struct str until, struct document_spec *spec, struct problem *p)
 {
     struct cursor_log log = {store_log_id(ask->api->store), store_last_seq(ask->api->store)};
+
+    if (!cursor_spec_read(ask->arena, since_name, since, CURSOR_TAKES_ITEMS, &log, &spec->since,
+                          p) ||
+        !cursor_spec_read(ask->arena, until_name, until, CURSOR_TAKES_ITEMS, &log, &spec->until, p))
+        return false;
+    if (order_descends(spec->view.order) && spec->since.kind == CURSOR_SEQ &&
+        spec->since.token.len == 0)
+        /* the order begins with the newest item, so this means from the beginning */
+        spec->since.kind = CURSOR_NONE;
+    return true;
+}
+
+static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
+{
     struct str since, until;
     int64_t timeout_s;
 
@@ -145,17 +160,10 @@ static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
         !read_order(ask, s, p) || !read_callback(ask, s, p) || !read_format(ask, s, p) ||
         !read_max(ask, s, p) || !params_one(&ask->params, ask->arena, "since", &since, p) ||
         !params_one(&ask->params, ask->arena, "until", &until, p) ||
-        !cursor_spec_read(ask->arena, "since", since, CURSOR_TAKES_ITEMS, &log, &s->spec.since,
-                          p) ||
-        !cursor_spec_read(ask->arena, "until", until, CURSOR_TAKES_ITEMS, &log, &s->spec.until,
-                          p) ||
+        !smart_range(ask, "since", since, "until", until, &s->spec, p) ||
         !params_count(&ask->params, ask->arena, "timeout", WAIT_DEFAULT_S, WAIT_MAX_S, &timeout_s,
                       p))
         return false;
-    if (order_descends(s->spec.view.order) && s->spec.since.kind == CURSOR_SEQ &&
-        s->spec.since.token.len == 0)
-        /* the order begins with the newest item, so this means from the beginning */
-        s->spec.since.kind = CURSOR_NONE;
     if (s->spec.since.kind != CURSOR_NONE && s->spec.until.kind == CURSOR_NONE && /* D28 */
         !order_descends(s->spec.view.order))
         s->until_ms = clock_mono_ms() + timeout_s * 1000;

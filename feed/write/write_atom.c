@@ -367,16 +367,33 @@ void write_atom(struct buf *out, const struct out_doc *doc)
     out_document_write(out, doc, &atom);
 }
 
-void write_atom_entry(struct buf *out, const struct out_entry *e)
+/* Write an entry that stands alone. It gets its source. */
+static void write_lone_entry(struct buf *out, const struct out_entry *e,
+                             const struct out_stream *stream)
 {
-    /* the entry gets its source */
-    struct out_doc doc = {.merged = true, .title = STR_NULL, .id = STR_NULL};
+    struct out_doc doc = {.merged = true, .title = STR_NULL, .id = STR_NULL, .stream = stream};
     struct buf entry = BUF_INIT(BUF_ANY);
     struct arena a = ARENA_INIT;
 
-    write_entry(&a, &entry, &doc, e, STR_NULL);
-    buf_puts(out, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<entry xmlns=\"" NS_ATOM "\"");
+    if (e->kind == OUT_EMPTY || e->kind == OUT_METADATA)
+        write_bare_entry(&a, &entry, &doc, e, STR_NULL);
+    else
+        write_entry(&a, &entry, &doc, e, STR_NULL);
+    buf_puts(out, "<entry xmlns=\"" NS_ATOM "\"");
     buf_str(out, str_slice(buf_view(&entry), strlen("<entry"), entry.len));
     buf_release(&entry);
     arena_release(&a);
+}
+
+void write_atom_entry(struct buf *out, const struct out_entry *e)
+{
+    buf_puts(out, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n");
+    write_lone_entry(out, e, NULL);
+}
+
+void feed_write_item(struct buf *out, const struct out_entry *e)
+{
+    static const struct out_stream stream = {.total = 0};
+
+    write_lone_entry(out, e, &stream);
 }

@@ -115,6 +115,10 @@ const char *entry_format_suffix(enum entry_format format);
 const char *entry_format_media_type(enum entry_format format);
 struct str entry_format_bare_type(enum entry_format format);
 
+/* Write one item of a stream as an Atom entry that may stand in another document: without an XML
+ * declaration, with its feed as source, its fo:id, and fo:deleted if it is deleted. */
+void feed_write_item(struct buf *out, const struct out_entry *e);
+
 /* Write a deletion as a Deleted Entry Document (RFC 6721 section 4). The members of `e` are used as
  * for OUT_TOMBSTONE. */
 void feed_write_deleted(struct buf *out, const struct out_entry *e);

@@ -142,6 +142,20 @@ enum rc entries_since(struct db *db, int64_t feed_id, int64_t seq, int64_t *n, i
     return RC_OK;
 }
 
+enum rc entries_between(struct db *db, struct str ids, bool by_creation, int64_t from, int64_t to,
+                        int64_t max, int64_t *out, struct err *err)
+{
+    return stmt_number(db,
+                       stmt_start(db, err,
+                                  "SELECT count(*) FROM (SELECT 1 FROM json_each(?1) f"
+                                  " CROSS JOIN revisions r INDEXED BY revisions_feed"
+                                  " ON r.feed_id = f.value CROSS JOIN entries e"
+                                  " ON e.id = r.entry_id WHERE r.seq BETWEEN ?2 AND ?3"
+                                  " AND r.seq = iif(?4, e.first_seq, e.seq) LIMIT ?5)",
+                                  "siiii", ids, from, to, (int64_t)by_creation, max),
+                       out, err);
+}
+
 /* ---- by their marks -------------------------------------------------------------------------- */
 
 static bool has_key(const int64_t *keys, size_t n, int64_t key)

@@ -45,6 +45,10 @@ enum rc entries_update(struct db *db, const struct entry_row *e, struct err *err
 enum rc entries_since(struct db *db, int64_t feed_id, int64_t seq, int64_t *n, int64_t *n_deleted,
                       struct err *err) NODISCARD;
 
+/* As reader_count_between(); `ids` is a JSON list. */
+enum rc entries_between(struct db *db, struct str ids, bool by_creation, int64_t from, int64_t to,
+                        int64_t max, int64_t *out, struct err *err) NODISCARD;
+
 /* Replace the marks of an entry, and the keys by which it is found. */
 enum rc entries_mark(struct db *db, struct entry_row *e, const struct entry_marks *marks,
                      struct err *err) NODISCARD;

@@ -151,6 +151,17 @@ enum rc subs_credential(struct db *db, int64_t id, struct arena *a, struct str *
                      err);
 }
 
+enum rc subs_find(struct db *db, struct str sink, struct str endpoint, struct str settings,
+                  int64_t *id, struct err *err)
+{
+    return stmt_number(db,
+                       stmt_start(db, err,
+                                  "SELECT coalesce(min(id), 0) FROM subscriptions WHERE sink = ?1"
+                                  " AND endpoint = ?2 AND sink_settings = ?3",
+                                  "sss", sink, endpoint, settings),
+                       id, err);
+}
+
 enum rc subs_settings(struct db *db, int64_t id, struct arena *a, struct str *out, struct err *err)
 {
     return read_text(db, "SELECT sink_settings FROM subscriptions WHERE id = ?1", id, a, out, err);

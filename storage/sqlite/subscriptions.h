@@ -29,6 +29,10 @@ enum rc subs_set_settings(struct db *db, int64_t id, struct str settings,
 enum rc subs_settings(struct db *db, int64_t id, struct arena *a, struct str *out,
                       struct err *err) NODISCARD;
 
+/* As reader_find_sub(). */
+enum rc subs_find(struct db *db, struct str sink, struct str endpoint, struct str settings,
+                  int64_t *id, struct err *err) NODISCARD;
+
 /* Ids of all subscriptions, ascending; or of those that have this feed. */
 enum rc subs_ids(struct db *db, struct arena *a, int64_t **out, size_t *n_out,
                  struct err *err) NODISCARD;

@@ -1,0 +1,87 @@
+/* net/component.h - our connection to an XMPP server, as its external component (XEP-0114).
+ *
+ * One thread keeps the connection and owns it. It connects again, with growing pauses, when the
+ * connection is lost. Requests of others (iq) are handed up by a callback. Answers and messages are
+ * given as text, and are queued; both queues are bounded.
+ *
+ * A message has been delivered when the server has taken it: after each batch, the component sends
+ * a ping (XEP-0199) to its own address. The server handles what one connection sends in order, so
+ * when the ping comes back, the server has what was sent before. Servers do not offer XEP-0198 to
+ * components. At most WINDOW bytes are on their way without such a confirmation.
+ *
+ * Any thread may call these functions, except where noted.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "base/err.h"
+#include "net/stanza.h"
+
+struct component;
+
+struct component_cfg {
+    struct str host; /* of the server; name or address */
+    int port;
+    struct str name;        /* our address: "feeds.example.org" */
+    struct str secret;      /* shared with the server. SECRET */
+    int64_t first_pause_ms; /* after a connection was lost; doubles up to max_pause_ms */
+    int64_t max_pause_ms;
+    int64_t silence_ms; /* a ping that is not answered for so long ends the connection; without
+                           other traffic a ping is sent this often */
+};
+
+/* A request that somebody sent: an iq of type get or set. */
+struct component_request {
+    struct arena *arena; /* it lives in this arena, with its strings */
+    struct str from, to, id;
+    bool is_set;
+    const struct stanza *payload; /* NULL: none */
+};
+
+/* Runs on the component's thread, so it must be quick. The request is given: free it with
+ * arena_free(&req->arena). Each request must be answered once, with component_answer(). */
+typedef void component_request_fn(void *ctx, struct component_request *req);
+
+/* What became of a message. Texts are borrowed for the call. */
+struct component_result {
+    enum rc rc; /* RC_OK: the server has it. RC_PEER: it was answered by an error. RC_TIMEOUT: no
+                   confirmation in time. RC_CLOSED: cancelled, or the component has stopped.
+                   RC_IO: the connection was lost */
+    const char *err;      /* a sentence, unless rc is RC_OK */
+    struct str condition; /* RC_PEER: "item-not-found" (RFC 6120 section 8.3.3) */
+    struct str text;      /* RC_PEER: what the error says; null */
+};
+typedef void component_done_fn(void *ctx, const struct component_result *res);
+
+/* Make it; it does not connect yet. Strings are copied. Never fails. */
+struct component *component_new(const struct component_cfg *cfg);
+
+/* Start the thread. */
+void component_start(struct component *c, component_request_fn *on_request, void *ctx);
+
+/* Hand up no more requests. Send what is queued and wait for its confirmation, at most `ms`. Then
+ * end the stream and the thread. What is not confirmed gets RC_CLOSED. */
+void component_stop(struct component *c, int64_t ms);
+
+/* Stop if needed and free. NULL is allowed. */
+void component_free(struct component **cp);
+
+/* Our address. Lives as long as the component. */
+struct str component_name(const struct component *c);
+
+/* Queue the answer to a request: a complete stanza. It is dropped when the connection is lost, as
+ * the one who asked will ask again. */
+void component_answer(struct component *c, struct str xml);
+
+/* Queue a message, a complete stanza with this id. It waits for a connection if there is none.
+ * Returns its number, for component_cancel(); 0: the queue is full or the component has stopped,
+ * and `done` will not run. `done` runs once, on the component's thread; it may run before this
+ * function has returned. */
+uint64_t component_deliver(struct component *c, struct str id, struct str xml, int64_t timeout_ms,
+                           component_done_fn *done, void *ctx);
+
+/* `done` of this message runs soon, with RC_CLOSED unless something else became of it. */
+void component_cancel(struct component *c, uint64_t number);

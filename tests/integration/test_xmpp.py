@@ -1,0 +1,226 @@
+"""Smart Feeds over XMPP, with a real server (prosody) and a client that knows nothing of Feedmill
+(slixmpp): requirements XMPP-00..18."""
+import os
+import unittest
+import xml.etree.ElementTree as tree
+
+from .env import xmpp
+from .env.case import Case
+from .env.daemon import quote
+from .env.publisher import Publisher
+from .env.xmpp import ATOM, COMPONENT, error_of
+
+DISCO = "{http://jabber.org/protocol/disco#info}"
+FO = "{http://fanout.org/protocol/atom}"
+
+
+@unittest.skipUnless(xmpp.is_there() or os.environ.get("FEEDMILL_ALL"), "prosody, slixmpp")
+class Xmpp(Case):
+    def setUp(self):
+        self.server = xmpp.Prosody()
+        self.addCleanup(self.server.close)
+        self.o = self.origin()
+        self.d = self.daemon(*self.server.args(), *self.options(), env=self.server.env())
+        self.p = Publisher(self.o)
+        self.d.wait_log("event=connected")
+        self.alice = self.server.client()
+
+    def options(self):
+        return []
+
+    def fill(self, n, start=0):
+        for i in range(start, start + n):
+            self.p.put("e%d" % i, "t%d" % i)
+        self.sync()
+
+    def sync(self):
+        self.p.sync(self)
+
+    def node(self, **params):
+        return "smart?url=" + quote(self.p.url) + "".join(
+            "&%s=%s" % (k, quote(str(v))) for k, v in params.items())
+
+    def http(self, **params):
+        answer = self.d.get("/smart/?url=" + quote(self.p.url) + "".join(
+            "&%s=%s" % (k, quote(str(v))) for k, v in dict(params, timeout=0).items()))
+        self.assertEqual(200, answer.status, answer.body)
+        return answer.json
+
+
+class Pull(Xmpp):
+    def test_what_the_service_can_do(self):                                            # XMPP-01
+        query = self.alice.ask("get", "<query xmlns='http://jabber.org/protocol/disco#info'/>")[0]
+        identities = [(i.get("category"), i.get("type")) for i in query.findall(DISCO + "identity")]
+        self.assertEqual([("pubsub", "service")], identities)
+        features = {f.get("var") for f in query.findall(DISCO + "feature")}
+        self.assertLessEqual({"http://jabber.org/protocol/pubsub", "http://jabber.org/protocol/rsm",
+                              "http://jabber.org/protocol/disco#info"}, features)
+        items = "http://jabber.org/protocol/disco#items"
+        self.assertEqual([], list(self.alice.ask("get", "<query xmlns='%s'/>" % items)[0]))
+        leaf = self.alice.ask("get", "<query xmlns='%s' node='%s'/>" % (
+            DISCO[1:-1], self.node().replace("&", "&amp;")))[0]
+        self.assertEqual("leaf", leaf.find(DISCO + "identity").get("type"))
+        self.assertEqual(["item-not-found"], error_of(self.alice.ask(
+            "get", "<query xmlns='%s' node='nonexistent'/>" % DISCO[1:-1])))
+        self.assertEqual("result", self.alice.ask("get", "<ping xmlns='urn:xmpp:ping'/>").get("type"))
+
+    def test_pages(self):                                  # XMPP-02 XMPP-03 XMPP-04 XMPP-05 XMPP-09
+        self.fill(120)
+        page = self.alice.items(self.node(order="modified"), max=50)
+        over = self.http(max=50)
+        self.assertEqual(self.node(order="modified"), page.list.get("node"))
+        self.assertEqual([i["id"] for i in over["items"]], page.ids)
+        self.assertEqual((0, 120, "cursor:" + over["last_cursor"]),
+                         (page.index, page.count, page.last))
+        for item in page.items:
+            entry, = item
+            self.assertEqual(ATOM + "entry", entry.tag)
+            self.assertEqual(item.get("id"), entry.findtext(ATOM + "id"))
+            self.assertEqual(item.get("id"), entry.findtext(FO + "id"))
+            self.assertEqual("P", entry.findtext(ATOM + "source/" + ATOM + "title"))
+        seen = page.ids
+        page = self.alice.items(self.node(order="modified"), max=50, after=page.last)
+        self.assertEqual(50, page.index)
+        seen += page.ids
+        page = self.alice.items(self.node(order="modified"), max=50, after=page.last)
+        self.assertEqual((100, 20), (page.index, len(page.ids)))
+        seen += page.ids
+        self.assertEqual([i["id"] for i in self.http(max=1000)["items"]], seen)
+        last = page.last
+        page = self.alice.items(self.node(order="modified"), max=50, after=last)
+        self.assertEqual((None, None, None, 120, []),
+                         (page.first, page.last, page.index, page.count, page.ids))
+        page = self.alice.items(self.node(order="modified"), max=0)
+        self.assertEqual((120, [], None), (page.count, page.ids, page.first))
+        self.assertEqual(50, len(self.alice.items(self.node()).ids))
+
+    def test_positions(self):                                       # XMPP-06 XMPP-07 XMPP-08
+        self.fill(9)
+        self.next_second()
+        self.fill(1, 9)
+        every = self.http(max=100)["items"]
+        ids = [i["id"] for i in every]
+        fifth = self.alice.items(self.node(), max=5).last
+        self.assertEqual(ids[:4], self.alice.items(self.node(), before=fifth).ids)
+        self.assertEqual(ids[:2], self.alice.items(self.node(), before=fifth, max=2).ids)
+        first = self.alice.items(self.node(), max=1).last
+        self.assertEqual(ids[1:4], self.alice.items(self.node(), after=first, before=fifth).ids)
+        page = self.alice.items(self.node(), max=1, before="")
+        self.assertEqual((ids[-1:], 9), (page.ids, page.index))
+        self.assertEqual("cursor:" + self.http(order="-modified", max=1)["last_cursor"], page.last)
+        page = self.alice.items(self.node(), max=3, before="")
+        self.assertEqual((ids[-3:], 7), (page.ids, page.index))
+        self.assertEqual(ids[5:][-2:], self.alice.items(self.node(), max=2, after=fifth, before="").ids)
+        self.assertEqual(ids[-1:], self.alice.items(self.node(), after="time:" + every[-1]["updated"]).ids)
+        self.assertEqual(ids, self.alice.items(self.node(), after="time:0").ids)
+        down = self.alice.items(self.node(order="-created"), max=4)
+        self.assertEqual((ids[::-1][:4], 0), (down.ids, down.index))
+        down = self.alice.items(self.node(order="-created"), max=4, after=down.last)
+        self.assertEqual((ids[::-1][4:8], 4), (down.ids, down.index))
+        page = xmpp.Page(self.alice.ask("get", self.alice.items_payload(self.node()).replace(
+            "/></pubsub>", " max_items='2'/></pubsub>")))
+        self.assertEqual(ids[-2:], page.ids)
+        for wrong in ("cursor:zz", "foo:1", "nocolon"):
+            self.assertEqual(["item-not-found"], error_of(self.alice.ask(
+                "get", self.alice.items_payload(self.node(), after=wrong))))
+        for wrong in ("-1", "x"):
+            self.assertEqual(["bad-request"], error_of(self.alice.ask(
+                "get", self.alice.items_payload(self.node(), max=wrong))))
+
+    def test_nodes_that_do_not_exist(self):                                            # XMPP-10
+        for node in ("nonexistent", "smart", "smart?order=created", "smart?url=" + quote("mailto:a@b"),
+                     self.node(order="sideways"), "feed?url=" + quote(self.p.url)):
+            self.assertEqual(["item-not-found"], error_of(self.alice.ask(
+                "get", self.alice.items_payload(node))), node)
+        self.assertEqual(["bad-request", "nodeid-required"], error_of(self.alice.ask(
+            "get", "<pubsub xmlns='http://jabber.org/protocol/pubsub'><items/></pubsub>")))
+        page = self.o.set("/page.html", "<html><p>no feed</p></html>", Content_Type="text/html")
+        self.assertEqual(["item-not-found"], error_of(self.alice.ask("get", self.alice.items_payload(
+            "smart?url=" + quote(page)))))
+
+    def test_an_unknown_feed_is_fetched_first(self):
+        self.p.put("e", "t")
+        self.p.publish()
+        self.assertEqual(["urn:pub:p:e"], self.alice.items(self.node()).ids)
+        self.assertEqual(["forbidden"], error_of(self.alice.ask(
+            "get", self.alice.items_payload("smart?url=" + quote("http://10.1.2.3/")))))
+
+    def test_what_is_not_offered(self):                                                # XMPP-16
+        for type in ("get", "set"):
+            self.assertEqual(["service-unavailable"], error_of(self.alice.ask(
+                type, "<q xmlns='urn:example:unknown'/>")))
+        self.assertEqual(["service-unavailable"], error_of(self.alice.ask(
+            "get", self.alice.items_payload(self.node()), to="somebody@" + COMPONENT)))
+        self.assertEqual("feature-not-implemented", error_of(self.alice.ask(
+            "set", "<pubsub xmlns='http://jabber.org/protocol/pubsub'><create node='x'/></pubsub>"))[0])
+
+    def test_an_answer_fits_into_a_stanza(self):                                       # XMPP-18
+        for i in range(50):
+            self.p.put("e%d" % i, "t%d " % i + "x" * 20000)
+        self.p.put("huge", "h" * 300000)
+        self.sync()
+        seen, after, indexes = [], {}, []
+        while True:
+            page = self.alice.items(self.node(), max=50, **after)
+            self.assertLess(page.size, 200 * 1024)
+            if not page.ids:
+                break
+            self.assertEqual(len(seen), page.index)
+            self.assertEqual(51, page.count)
+            seen += page.ids
+            after = {"after": page.last}
+        self.assertEqual(51, len(set(seen)))
+        self.assertEqual([i["id"] for i in self.http(max=1000)["items"]], seen)
+        page = self.alice.items(self.node(), max=50, before="")
+        self.assertEqual(seen[-len(page.ids):], page.ids)
+        self.assertEqual(51 - len(page.ids), page.index)
+        self.assertLess(page.size, 200 * 1024)
+        huge, = [i for i in page.items if i.get("id") == "urn:pub:p:huge"]
+        self.assertEqual("http://p.example/huge", huge.find(ATOM + "entry/" + ATOM + "link").get("href"))
+
+    def test_deleted_items(self):
+        self.fill(3)
+        self.p.delete("e1")
+        self.sync()
+        page = self.alice.items(self.node())
+        self.assertEqual(("urn:pub:p:e1", 3), (page.ids[-1], page.count))
+        self.assertEqual("true", page.items[-1].find(ATOM + "entry").findtext(FO + "deleted"))
+
+
+class Access(Xmpp):
+    def options(self):
+        return ["--token", "secret", "--xmpp-allow", "alice@localhost"]
+
+    def test_who_may_ask(self):
+        self.p.put("e", "t")
+        self.p.publish()
+        bob = self.server.client("bob")
+        self.assertEqual(["forbidden"], error_of(bob.ask("get", bob.items_payload(self.node()))))
+        self.assertEqual(["urn:pub:p:e"], self.alice.items(self.node()).ids)
+
+
+class AccessByToken(Xmpp):
+    def options(self):
+        return ["--token", "secret"]
+
+    def test_without_names_nobody_may(self):
+        self.assertEqual(["forbidden"], error_of(self.alice.ask(
+            "get", self.alice.items_payload(self.node()))))
+
+
+class Connection(Xmpp):
+    def test_the_server_restarts(self):                                                # XMPP-00
+        self.fill(1)
+        self.server.stop()
+        self.wait(lambda: self.d.counter("xmpp_connected") == 0, daemon=self.d)
+        self.server.start()
+        self.d.wait_metric("xmpp_connected", 1, 30)
+        self.assertEqual(["urn:pub:p:e0"], self.server.client().items(self.node()).ids)
+        self.assertNotIn(xmpp.SECRET, self.d.text())
+
+    def test_many_requests_at_once(self):
+        self.fill(3)
+        ids = [self.alice.start("get", self.alice.items_payload(self.node())) for _ in range(1000)]
+        for id in ids:
+            self.alice.answer(id)
+        self.assertEqual(1000, self.d.counter("xmpp_requests_total"))
