@@ -38,12 +38,18 @@ static void judge(const struct push_outcome *o, struct subscription *sub)
     sub->last_error = o->error;
 }
 
-static enum rc keep_dead(struct txn *t, const struct push_outcome *o, struct err *err)
+static enum rc keep_dead(struct txn *t, const struct push_outcome *o,
+                         const struct subscription *sub, struct err *err)
 {
+    bool is_again = sub->generation > 0; /* only then can what is delivered have a dead letter */
     int64_t n;
 
+    if (o->dead.id == 0 && o->is_dead)
+        return dead_add(t->db, &o->dead, err);
     if (o->dead.id == 0)
-        return o->is_dead ? dead_add(t->db, &o->dead, err) : RC_OK;
+        return is_again && o->chain.seq != 0
+                   ? dead_delivered(t->db, o->sub_id, o->note.first.seq, o->chain.seq, err)
+                   : RC_OK;
     if (o->is_dead)
         return dead_refused(t->db, &o->dead, err);
     return o->failed ? RC_OK : dead_drop(t->db, o->sub_id, o->dead.id, &n, err);
@@ -69,7 +75,7 @@ enum rc apply_push_outcome(struct txn *t, struct op *op)
         judge(o, &sub);
     if (sub.state != before)
         txn_sub(t, sub.id);
-    rc = keep_dead(t, o, &op->err);
+    rc = keep_dead(t, o, &sub, &op->err);
     if (rc == RC_OK && o->has_note)
         rc = deliveries_add(t->db, sub.id, sub.n_calls++, &o->note, &op->err);
     return rc == RC_OK ? subs_save(t->db, &sub, &op->err) : rc;

@@ -134,7 +134,8 @@ static void change_row(const struct sub_change *c, struct subscription *sub)
     else if (c->has_state)
         sub->state = c->state;
     if (c->has_position) {
-        sub->position = c->position;
+        if (!c->is_skip || c->position > sub->position)
+            sub->position = c->position;
         sub->with_initial |= c->with_initial;
         sub->generation++;
         sub->refused_seq = 0;

@@ -263,6 +263,7 @@ struct sub_change {
     enum sub_state state; /* SUB_ACTIVE or SUB_PAUSED */
     bool has_position;    /* push the revisions after this seq: a call in flight cannot undo it */
     int64_t position;
+    bool is_skip;      /* has_position: never back; what was delivered meanwhile stays delivered */
     bool with_initial; /* has_position: those, too, that were there when a feed was first fetched */
     unsigned events;   /* 0: they stay */
     bool has_batch;

@@ -92,7 +92,7 @@ static enum task_step skip(struct task *t, struct reader *r, struct acting *act)
         return sub_shown_fail(t);
     if (!act->change.has_position)
         act->change.position = store_last_seq(t->api->store);
-    act->change.has_position = true;
+    act->change.has_position = act->change.is_skip = true;
     if (act->change.position < act->sub->position) {
         problem_parameter(&act->shown.problem, &t->arena, "to", to, NULL,
                           "The parameter `to` is before the position of the subscription; "

@@ -65,14 +65,31 @@ enum rc deliveries_of(struct db *db, int64_t sub_id, size_t max, struct arena *a
     X(EMPTY, answer, answer)                                                                       \
     X(INT, wanted, wanted)
 
+/* After a replay an entry may be refused that has a dead letter already. *n: how many have it. */
+static enum rc refused_again(struct db *db, const struct dead_letter *row, int64_t *n,
+                             struct err *err)
+{
+    enum rc rc = stmt_run(db, err,
+                          "UPDATE dead_letters SET at = ?3, status = ?4, answer = ?5, wanted = 0"
+                          " WHERE sub_id = ?1 AND seq = ?2",
+                          "iiiie", row->sub_id, row->at.seq, row->refused_at, (int64_t)row->status,
+                          row->answer);
+
+    *n = rc == RC_OK ? stmt_changes(db) : 0;
+    return rc;
+}
+
 enum rc dead_add(struct db *db, const struct dead_letter *row, struct err *err)
 {
-    enum rc rc =
-        stmt_run(db, err,
-                 "INSERT INTO dead_letters (" DEAD_FIELDS(FIELD_SELECT) "id) VALUES (" DEAD_FIELDS(
-                     QUESTION_MARK) "nullif(?, 0))",
-                 DEAD_FIELDS(FIELD_LETTER) "i", DEAD_FIELDS(FIELD_BIND)(int64_t) 0);
+    int64_t n;
+    enum rc rc = refused_again(db, row, &n, err);
 
+    if (rc != RC_OK || n > 0)
+        return rc;
+    rc = stmt_run(db, err,
+                  "INSERT INTO dead_letters (" DEAD_FIELDS(FIELD_SELECT) "id) VALUES (" DEAD_FIELDS(
+                      QUESTION_MARK) "nullif(?, 0))",
+                  DEAD_FIELDS(FIELD_LETTER) "i", DEAD_FIELDS(FIELD_BIND)(int64_t) 0);
     if (rc != RC_OK)
         return rc;
     return stmt_run(db, err,
@@ -166,6 +183,12 @@ enum rc dead_drop(struct db *db, int64_t sub_id, int64_t id, int64_t *n, struct 
 {
     return change(db, "DELETE FROM dead_letters WHERE sub_id = ?1 AND (?2 = 0 OR id = ?2)", sub_id,
                   id, n, err);
+}
+
+enum rc dead_delivered(struct db *db, int64_t sub_id, int64_t first, int64_t last, struct err *err)
+{
+    return stmt_run(db, err, "DELETE FROM dead_letters WHERE sub_id = ?1 AND seq BETWEEN ?2 AND ?3",
+                    "iii", sub_id, first, last);
 }
 
 enum rc dead_want(struct db *db, int64_t sub_id, int64_t id, int64_t *n, struct err *err)

@@ -314,6 +314,68 @@ static void test_pushes__dead_letters(void **state)
     assert_int_equal(RC_NOT_FOUND, a.rc);
 }
 
+/* DELIV-05: an entry has one dead letter, and none when a replay has delivered it. */
+static void test_pushes__dead_letters_and_replay(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, 0);
+    struct push_outcome o = {
+        .sub_id = id,
+        .next_try_at = TIME_UNKNOWN,
+        .is_dead = true,
+        .position = 5,
+        .chain = {5, 1},
+        .has_note = true,
+        .note = {.first = {5, 1}, .last = {5, 1}, .error = STR_NULL},
+        .dead = {.sub_id = id, .at = {5, 1}, .uid = STR("u"), .answer = STR("a")}};
+    struct dead_letter *dead;
+    struct answer a;
+    size_t n;
+
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_resume(f->store, id, 0, on_answer, &a));
+    o.generation = sub_at(f, id)->generation;
+    o.dead.answer = STR("b");
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(RC_OK, reader_dead_letters(f->reader, id, &f->arena, &dead, &n, NULL));
+    assert_int_equal(1, n);
+    assert_true(str_eqz(dead[0].answer, "b"));
+    o.is_dead = false;
+    o.dead = (struct dead_letter){.id = 0};
+    o.note.first.seq = o.chain.seq = 6; /* another entry is delivered */
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(RC_OK, reader_dead_letters(f->reader, id, &f->arena, &dead, &n, NULL));
+    assert_int_equal(1, n);
+    o.note.first.seq = 4;
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    assert_int_equal(RC_OK, reader_dead_letters(f->reader, id, &f->arena, &dead, &n, NULL));
+    assert_int_equal(0, n);
+}
+
+/* DELIV-01 DELIV-06: what was delivered while the skip was on its way is not delivered again. */
+static void test_pushes__a_skip_never_goes_back(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, 0);
+    struct push_outcome o = {
+        .sub_id = id, .position = 9, .chain = {9, 900}, .next_try_at = TIME_UNKNOWN};
+    struct sub_change c = {
+        .sub_id = id, .has_position = true, .position = 7, .is_skip = true, .level = LEVEL_KEEP};
+    struct answer a;
+
+    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_change_sub(f->store, &c, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    assert_int_equal(9, sub_at(f, id)->position);
+    c.position = 11;
+    WRITE(a, store_change_sub(f->store, &c, on_answer, &a));
+    assert_int_equal(11, sub_at(f, id)->position);
+    c.is_skip = false;
+    c.position = 2;
+    WRITE(a, store_change_sub(f->store, &c, on_answer, &a));
+    assert_int_equal(2, sub_at(f, id)->position);
+}
+
 /* Make a dead letter of what has this seq, and have it delivered again. */
 static void want_dead(struct fixture *f, int64_t id, int64_t seq)
 {
@@ -462,11 +524,18 @@ int main(void)
 #define T(name)                                                                                    \
     cmocka_unit_test_setup_teardown(test_pushes__##name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        T(chain),           T(changes),
-        T(delivery_log),    T(dead_letters),
-        T(feed_events),     T(dead_letters_are_bounded),
-        T(broken_for_long), T(only_what_is_wanted),
-        T(dead_events),     T(another_endpoint),
+        T(chain),
+        T(changes),
+        T(delivery_log),
+        T(dead_letters),
+        T(feed_events),
+        T(dead_letters_are_bounded),
+        T(dead_letters_and_replay),
+        T(a_skip_never_goes_back),
+        T(broken_for_long),
+        T(only_what_is_wanted),
+        T(dead_events),
+        T(another_endpoint),
         T(some_were_taken),
     };
 
