@@ -131,7 +131,9 @@ class Daemon:
             try:
                 connection.request(method, path, body=body, headers=headers or {})
             except (BrokenPipeError, ConnectionResetError):
-                pass  # it has answered, and did not wait for the rest of the body
+                if connection.sock is None:
+                    raise
+                # it has answered, and did not wait for the rest of the body
             answer = connection.getresponse()
             return Answer(answer.status, answer.getheaders(), answer.read())
         finally:

@@ -1,0 +1,291 @@
+"""One run: a daemon, publishers, consumers of all kinds, somebody who acts at random, and kill -9."""
+import collections
+import http.client
+import json
+import random
+import threading
+import time
+import urllib.parse
+
+from integration.env.daemon import Daemon, wait_for
+
+from . import check, consumers
+from .server import Server
+from .world import World
+
+DOWN = (OSError, http.client.HTTPException)
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+JSON = {"Content-Type": "application/json"}
+SETTLE_S = 120      # after the end of all faults everything is delivered within this, times PATIENCE
+
+
+class Record:
+    """What happened, as the checker reads it (check.py)."""
+
+    def __init__(self, **options):
+        self.options = options      # refusals, window_s; wall_s: the wall clock minus ours
+        self.subs = {}              # key -> what was subscribed
+        self.trails = collections.defaultdict(list)     # key -> calls and actions
+        self.kills = []             # [when it was killed, when all that it had sent was read]
+        self.wrong = []             # faults that were seen at once
+        self.log, self.dead, self.urls = [], {}, {}     # at the end; urls: URL of a feed by its number
+
+    def as_json(self):
+        return {k: v for k, v in vars(self).items()}
+
+
+class Tail(threading.Thread):
+    """Keeps the end of the log, for those who name a position."""
+
+    def __init__(self, daemon):
+        super().__init__(daemon=True)
+        self.daemon_, self.lock, self.stopped = daemon, threading.Lock(), threading.Event()
+        self.kept, self.since = collections.deque(maxlen=400), "start"
+        self.start()
+
+    def run(self):
+        while not self.stopped.wait(0.2):
+            try:
+                page = self.daemon_.get("/log?max=200&since=" + self.since).json
+                with self.lock:
+                    self.kept.extend({"seq": r["seq"], "cursor": r["cursor"]} for r in page["revisions"])
+                self.since = page["cursor"]
+            except (*DOWN, ValueError, KeyError):
+                pass
+
+    def rows(self, n):
+        with self.lock:
+            return list(self.kept)[-n:]
+
+
+class Run:
+    def __init__(self, options, say=print):
+        self.options, self.say, self.calm = options, say, False
+        self.dice = random.Random(options.seed)
+        self.record = Record(refusals=options.refusals, window_s=options.window,
+                             wall_s=time.time() - time.monotonic())
+        self.endpoints, self.consumers, self.servers = {}, [], []
+        self.server = Server()
+        for name in options.consumers:
+            self.server.routes[name] = lambda ask: self.endpoints[ask.path].serve(ask)
+        self.world = World(self.server, options.feeds, self.fork())
+        self.daemon = Daemon(
+            "--push-first-retry", "50ms", "--push-max-retry", "1s", "--fetch-host-gap", "0",
+            "--push-timeout", "%dms" % (options.timeout * 1000), "--push-refusals", str(options.refusals),
+            "--ping-rate", "100000", "--ping-burst", "100000", "--min-period", "1s",
+            "--log-level", options.log_level)
+        self.tail = Tail(self.daemon)
+
+    def fork(self):
+        """Dice of its own for each thread and endpoint, so that the order of threads does not matter."""
+        return random.Random(self.dice.getrandbits(64))
+
+    # ---- talking to the daemon ----
+    def subscribe(self, feeds, url, **params):
+        fields = [("url", f) for f in feeds] + [("endpoint", url), *params.items()]
+        answer = self.daemon.call("POST", "/sub", urllib.parse.urlencode(fields), FORM)
+        if answer.status != 201:
+            raise AssertionError("subscribing: %d %r" % (answer.status, answer.body))
+        return answer.json
+
+    def subs(self):
+        return self.daemon.get("/sub?type=json").json["subscriptions"]
+
+    def await_sub(self, endpoint):
+        wait_for(lambda: any(s["endpoint"] == endpoint for s in self.subs()), what="the subscription of " + endpoint,
+                 daemon=self.daemon)
+
+    def end_seq(self):
+        return self.daemon.get("/log?since=end").json["seq"]
+
+    def post(self, path, noted, key, method="POST", body=None, fields=None):
+        """A call that changes a subscription, noted down in its trail. `status`: 0: it did not reach the
+        daemon; None: nobody knows."""
+        noted.update(t=time.monotonic(), status=None, end=None)
+        self.record.trails[key].append(noted)
+        try:
+            noted["status"] = self.daemon.call(method, path, body, fields, timeout=20).status
+        except ConnectionRefusedError:
+            noted["status"] = 0
+        except DOWN:
+            pass
+        noted["end"] = time.monotonic()
+        return noted["status"]
+
+    def patch(self, key, body, noted):
+        return self.post("/sub?id=%d" % key, noted, key, "PATCH", json.dumps(body), JSON)
+
+    # ---- the beginning ----
+    def begin(self):
+        feeds = [f.url for f in self.world.feeds]
+        self.daemon.subscribe(*feeds)       # listed, so that all are fetched before the first consumer comes
+        for url in feeds:
+            wait_for(lambda u=url: (self.daemon.record(u) or {}).get("last_success"), what="the first fetch",
+                     daemon=self.daemon)
+        self.daemon.wait_idle()
+        names = self.options.consumers
+        late = self.options.subs // 10
+        for n in range(self.options.subs - late):
+            self.add(names[n % len(names)], n)
+        self.late = [(names[n % len(names)], n) for n in range(self.options.subs - late, self.options.subs)]
+
+    def add(self, name, n):
+        consumer = consumers.find(name)(self, n, self.fork())
+        feeds = [f.url for f in consumer.dice.sample(self.world.feeds, consumer.dice.choice((1, 1, 1, 2, 4)))]
+        low = self.end_seq()
+        for _ in range(consumer.n_subs):
+            consumer.subscribe(feeds, lambda: [low, self.end_seq()])
+        self.consumers.append(consumer)
+
+    # ---- what goes on ----
+    def publish(self, dice):
+        """News, until it stops."""
+        while not self.stopping.wait(dice.expovariate(self.options.pace)):
+            feed = self.world.happen()
+            try:
+                self.daemon.get("/ping?url=" + urllib.parse.quote(feed.url, safe=""))
+            except DOWN:
+                pass
+
+    def operate(self, dice):
+        """Somebody acts on subscriptions, until it stops."""
+        paused = []
+        while not self.stopping.wait(dice.expovariate(self.options.acts)):
+            try:
+                if self.late and dice.random() < 0.1:
+                    self.add_late()
+                if paused and dice.random() < 0.5:
+                    self.resume(paused, dice.randrange(len(paused)))
+                    continue
+                consumer = dice.choice([c for c in self.consumers if c.actions])
+                key, action = dice.choice(consumer.keys), dice.choice(consumer.actions)
+                if action == "retry-dead":
+                    consumer.forgiving = dice.random() < 0.5
+                consumer.act(self, key, dice, action)
+                if action == "pause":
+                    paused.append(key)
+            except (*DOWN, ValueError):
+                pass    # it asked something first, and the daemon was killed
+        while paused:
+            self.resume(paused, 0)
+
+    def resume(self, paused, i):
+        if self.post("/sub?id=%d&action=resume" % paused[i], {"act": "resume"}, paused[i]) == 200:
+            del paused[i]
+
+    def add_late(self):
+        """One that comes in the middle; if the daemon is killed meanwhile nobody is promised anything."""
+        name, n = self.late.pop()
+        if name in ("webhook", "xmlrpc", "events", "log"):
+            self.add(name, n)
+
+    def kill(self):
+        at = time.monotonic()
+        self.daemon.kill()
+        self.server.empty()
+        self.record.kills.append([at, time.monotonic()])
+        self.daemon.start()
+
+    def go_on(self):
+        """The whole time with its kills."""
+        self.stopping = threading.Event()
+        threads = [threading.Thread(target=f, args=(self.fork(),)) for f in (self.publish, self.operate)]
+        for thread in threads:
+            thread.start()
+        dice, began = self.fork(), time.monotonic()
+        moments = sorted(dice.uniform(0, self.options.seconds) for _ in range(self.options.kills))
+        try:
+            for moment in moments:
+                time.sleep(max(0, began + moment - time.monotonic()))
+                self.kill()
+            time.sleep(max(0, began + self.options.seconds - time.monotonic()))
+        finally:
+            self.stopping.set()
+            self.calm = True
+            for endpoint in self.endpoints.values():
+                endpoint.moods.calm = True
+            for thread in threads:
+                thread.join()
+
+    # ---- the end ----
+    def settle(self):
+        """Nothing fails any more: all that is due arrives."""
+        self.world.heal()
+        for feed in self.world.feeds:
+            before = feed.n_served
+            self.daemon.ping(feed.url)
+            wait_for(lambda f=feed, n=before: f.n_served > n, what="a fetch of " + feed.url, daemon=self.daemon)
+        self.daemon.wait_idle()
+
+        def lagging():
+            return [(s["id"], s["state"], s["lag"], s["last_error"]) for s in self.subs()
+                    if s["lag"] or s["state"] != "active"]
+        try:
+            wait_for(lambda: not lagging(), SETTLE_S, "that all is delivered")
+        except AssertionError:
+            self.record.wrong += ["not delivered at the end: %r" % (s,) for s in lagging()]
+        self.daemon.wait_idle()
+
+    def read_end(self):
+        """What the daemon says at the end."""
+        record, since = self.record, "start"
+        record.urls = {str(f["id"]): f["url"] for f in self.daemon.get("/sub?type=json&all=1").json["feeds"]}
+        while True:
+            page = self.daemon.get("/log?max=500&since=" + since).json
+            record.log += [{k: r[k] for k in ("seq", "cursor", "at", "kind", "uid")} |
+                           {"feed": r["url"], "title": (r.get("entry") or {}).get("title")}
+                           for r in page["revisions"]]
+            since = page["cursor"]
+            if not page["revisions"]:
+                break
+        for key, sub in record.subs.items():
+            if sub["kind"] == "webhook":
+                record.dead[key] = self.daemon.get("/sub/dead?id=%d" % key).json["dead"]
+        for reader in self.consumers:
+            if isinstance(reader, threading.Thread):
+                wanted = len(check.read_rows(record, record.subs[reader.key]))
+                try:
+                    wait_for(lambda r=reader, n=wanted: len(r.got) >= n, 10)
+                except AssertionError:
+                    pass        # the checker says what is missing
+
+    def whole(self):
+        """All of it; returns the faults."""
+        try:
+            self.begin()
+            self.say("%d consumers, %d feeds" % (len(self.consumers), len(self.world.feeds)))
+            self.go_on()
+            self.say("%d kills; nothing fails any more" % len(self.record.kills))
+            self.settle()
+            self.read_end()
+        finally:
+            self.close()
+        self.record.wrong += self.server.errors
+        return check.faults(self.record)
+
+    def close(self):
+        self.tail.stopped.set()
+        readers = [c for c in self.consumers if isinstance(c, threading.Thread)]
+        for reader in readers:
+            reader.stop()
+        for reader in readers:
+            reader.join(30)
+        try:
+            self.daemon.close()
+        finally:
+            for server in self.servers:
+                server.close()
+            self.server.close()
+
+    def figures(self):
+        """What there was, in numbers."""
+        calls = [c for trail in self.record.trails.values() for c in trail if "act" not in c]
+        how = collections.Counter(c["how"] for c in calls)
+        acts = collections.Counter(a["act"] for trail in self.record.trails.values() for a in trail
+                                   if a.get("act") and a["status"] == 200)
+        return {"consumers": len(self.record.subs), "revisions": len(self.record.log),
+                "kills": len(self.record.kills), "calls": len(calls), "how": dict(how), "acts": dict(acts),
+                "dead": sum(len(d) for d in self.record.dead.values()),
+                "read": sum(len(s.get("got", ())) for s in self.record.subs.values())}
+
+

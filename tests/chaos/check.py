@@ -1,0 +1,605 @@
+"""Compares what was recorded with what the requirements demand. It knows nothing of how the daemon does it.
+
+The truth is the log, read whole at the end, and the events of feeds, which stand in the same order. What a
+subscription is due are its *items*: the revisions and events that it asked for. A checker holds all *states* in which
+the subscription may be: how many items were acknowledged, where its chain is, and which delivery is under way. Each
+call must fit one of them. There are several after a kill, because what was acknowledged in the last two seconds before
+it may come again, and after an action whose answer did not come."""
+import collections
+
+SLACK_S = 5.0       # a call may be under way so long when an action is answered
+
+# done: items that were acknowledged; mark: the last_cursor of the delivery that was acknowledged last (None: any that
+# leads to `done`); tried: (end, is_refused) of the delivery that was tried at `done`; acts: number of actions that set
+# the position
+State = collections.namedtuple("State", "done mark tried acts")
+Step = collections.namedtuple("Step", "at order what thing")
+
+
+def seq_of(cursor):
+    """Cursors are taken apart here only: to have events of feeds, which are not in the log, in their order."""
+    return int(cursor.split(".")[2])
+
+
+def feed_events(record):
+    """What happened to feeds: all that was told to any subscription, by cursor."""
+    told, wrong = {}, []
+    for trail in record.trails.values():
+        for call in trail:
+            for row in call.get("rows", ()):
+                if row["kind"] == "feed" and call["prev"] != call["last"]:  # a dead letter has no cursor of its own
+                    known = told.setdefault(row["cursor"], dict(row, seq=seq_of(row["cursor"])))
+                    if (known["feed"], known["state"]) != (row["feed"], row["state"]):
+                        wrong.append("two events of feeds have the cursor %s" % row["cursor"])
+    last = {}
+    for row in sorted(told.values(), key=lambda r: r["seq"]):
+        before = last.get(row["feed"])
+        if row["state"] in ("broken", "recovered"):
+            if row["state"] == before or (row["state"] == "recovered" and before is None):
+                wrong.append("%s is %s after %s (%s)" % (row["feed"], row["state"], before, row["cursor"]))
+            last[row["feed"]] = row["state"]
+    return list(told.values()), wrong
+
+
+def read_rows(record, sub):
+    """The rows that a reader of /events or /log is due."""
+    return [r for r in record.log if r["seq"] > sub["began"][0] and (sub["feeds"] is None or r["feed"] in sub["feeds"])]
+
+
+class Items:
+    """What a subscription is due, in order."""
+
+    def __init__(self, record, events, sub):
+        feeds, kinds = set(sub["feeds"]), set(sub["events"])
+        rows = [r for r in record.log if r["feed"] in feeds and r["kind"] in kinds]
+        rows += [r for r in events if r["feed"] in feeds and "feed" in kinds]
+        self.rows = sorted(rows, key=lambda r: r["seq"])
+        self.by_cursor = {r["cursor"]: i for i, r in enumerate(self.rows)}
+        self.by_title = {r.get("title"): i for i, r in enumerate(self.rows) if r.get("title")}
+
+    def until(self, seq):
+        """How many of them come up to this seq."""
+        return sum(1 for r in self.rows if r["seq"] <= seq)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def name(self, i):
+        if i >= len(self.rows):
+            return "the end"
+        return "%s (%s)" % (self.rows[i]["cursor"], self.rows[i].get("title") or self.rows[i]["kind"])
+
+
+def steps_of(record, trail):
+    """Calls, actions and kills of a subscription in the order of time."""
+    steps = []
+    for thing in trail:
+        what = "act" if "act" in thing else "call"
+        steps.append(Step(thing["t"], len(steps), what, thing))
+        if thing["end"] is not None:
+            steps.append(Step(thing["end"], len(steps), what + " end", thing))
+    for killed, emptied in record.kills:
+        steps.append(Step(killed, -1, "kill", killed))
+        steps.append(Step(emptied, -1, "emptied", emptied))
+    return sorted(steps, key=lambda s: (s.at, s.order))
+
+
+class Trail:
+    """The check of one subscription to which calls are made. Subclasses say what a call is."""
+    SETS_POSITION = ("replay", "skip")
+
+    def __init__(self, record, events, key):
+        self.record, self.key, self.sub = record, key, record.subs[key]
+        self.items, self.faults = Items(record, events, self.sub), []
+        low, high = (self.items.until(seq) for seq in self.sub["began"])
+        self.states = {State(n, None, None, 0) for n in range(low, high + 1)}
+        self.history = []           # (since when, states)
+        self.stale, self.stale_until = set(), 0     # what calls may come from that an action has overtaken
+        self.under_way, self.is_dead = {}, False    # is_dead: killed, and what it had sent is still read
+        self.open_act, self.last_act, self.n_acts, self.sure_acts = None, None, 0, 0
+        self.batches = [[0, self.sub.get("batch") or 100]]      # since when, how many
+        self.batch_until, self.paused_at = 0, None
+
+    def fault(self, at, text, *args):
+        self.faults.append("%s %s at %.3f: %s" % (self.sub["kind"], self.key, at, text % args))
+
+    def set_states(self, at, states):
+        self.states = set(states)
+        self.history.append((at, frozenset(self.states)))
+
+    def change_states(self, change):
+        """Change all states, those of the past as well."""
+        self.states = {change(s) for s in self.states}
+        self.history = [(at, frozenset(change(s) for s in states)) for at, states in self.history]
+
+    def run(self):
+        self.history.append((0, frozenset(self.states)))
+        for step in steps_of(self.record, self.record.trails.get(self.key, ())):
+            getattr(self, "on_" + step.what.replace(" ", "_"))(step.at, step.thing)
+        self.on_the_end()
+        return self.faults
+
+    # ---- kills ----
+    def on_kill(self, at, _):
+        """Back to any state of the last two seconds; but actions that were answered are on disk."""
+        since, back = at - self.record.options["window_s"], set(self.states)
+        for (_, states), (until, _) in zip(reversed(self.history[:-1]), reversed(self.history)):
+            if until < since:
+                break
+            back |= states
+        for act in (self.last_act, self.open_act):
+            if act:
+                back |= {self.after(s, act) for s in back if s.acts < act["number"]}
+        back = {s for s in back if s.acts >= self.sure_acts}
+        tried = {s._replace(tried=None) for s in back if s.tried}
+        self.is_dead = True
+        # what was tried stays fixed, but a part of what was refused may come as the whole again
+        self.set_states(at, back | tried if self.sub.get("refuses") else back - tried)
+
+    def on_emptied(self, at, _):
+        self.is_dead = False
+        self.under_way.clear()
+
+    # ---- actions ----
+    def after(self, state, act):
+        """The state when this action is done."""
+        done = self.items.until(act["seq"])
+        if act["act"] == "skip":
+            done = max(done, state.done)
+        return State(done, state.mark, None, act["number"])
+
+    def with_open_act(self, states):
+        if self.open_act is None:
+            return set(states)
+        return set(states) | {self.after(s, self.open_act) for s in states if s.acts < self.open_act["number"]}
+
+    def on_act(self, at, act):
+        if act["act"] == "batch":
+            self.change_batch(at, act)
+        elif act["act"] == "resume":
+            self.paused_at = None
+        elif act["act"] in self.SETS_POSITION:
+            self.n_acts += 1
+            act["number"], self.open_act = self.n_acts, act
+            self.stale = set(self.states)
+            self.set_states(at, self.with_open_act(self.states))
+
+    def on_act_end(self, at, act):
+        if act["act"] == "batch":
+            self.change_batch(at, act)
+        elif act["act"] == "pause" and act["status"] == 200:
+            self.paused_at = at
+        elif act["act"] in self.SETS_POSITION:
+            self.end_act(at, act)
+
+    def change_batch(self, at, act):
+        """A delivery that was tried may have another size now."""
+        self.batches.append([at, act["batch"]])
+        if act["end"] == at and act["status"] == 200:
+            self.batches = self.batches[-2:]
+            self.batches[0][0] = 0
+        self.batch_until = at + SLACK_S
+        self.change_states(lambda s: s._replace(tried=None))
+
+    def end_act(self, at, act):
+        self.open_act = None
+        if act["status"] == 200:
+            self.sure_acts, self.last_act = act["number"], act
+            self.stale |= {s for s in self.states if s.acts < act["number"]}
+            self.stale_until = at + SLACK_S
+            self.set_states(at, {s for s in self.states if s.acts >= act["number"]})
+        elif act["status"] is not None:
+            self.set_states(at, {s for s in self.states if s.acts < act["number"]})
+        else:       # nobody knows
+            self.sure_acts, self.last_act = act["number"], None
+            self.stale_until = at + SLACK_S
+            self.set_states(at, self.states)
+            self.change_states(lambda s: s._replace(acts=act["number"]))
+
+    # ---- calls ----
+    def on_call(self, at, call):
+        self.check_time(at, call)
+        found = self.indexes(at, call)
+        if not found:
+            return
+        a, b = self.check_order(at, found)
+        self.check_batch(at, call, a, b)
+        fitting = {s for s in self.states if self.fits(s, call, a, b)}
+        stale = (self.open_act is not None or at <= self.stale_until) and \
+            any(self.fits(s, call, a, b) for s in self.stale)
+        if not fitting and not stale:
+            self.unfit(at, call, a, b)
+            fitting = {State(a, call.get("prev"), None, self.n_acts)}
+        fitting = {s._replace(tried=(b, False)) for s in fitting}
+        if fitting and not stale and not self.is_dead:
+            self.set_states(at, self.with_open_act(fitting))
+        self.under_way[id(call)] = (a, b, fitting, stale)
+
+    def check_time(self, at, call):
+        if call.get("overlap"):
+            self.fault(at, "a call while another one to the same endpoint is under way")
+        if self.paused_at is not None and at > self.paused_at + SLACK_S:
+            self.fault(at, "a call although it was paused at %.3f", self.paused_at)
+
+    def check_order(self, at, found):
+        """Items of one delivery follow one another. Returns the first, and the one after the last."""
+        a, b = min(found), max(found) + 1
+        if sorted(found) != list(range(a, b)):
+            self.fault(at, "a delivery with something left out, or twice: %s", [self.items.name(i) for i in found])
+        elif found != sorted(found):
+            self.fault(at, "a delivery in another order than the log: %s", [self.items.name(i) for i in found])
+        return a, b
+
+    def check_batch(self, at, call, a, b):
+        if b - a > max(n for _, n in self.batches) and not any(s.tried == (b, False) for s in self.states):
+            self.fault(at, "%d entries in a delivery of at most %d", b - a, max(n for _, n in self.batches))
+
+    def fits(self, state, call, a, b):
+        return state.done == a and self.in_chain(state, call) and self.is_the_same_again(state, b)
+
+    def in_chain(self, state, call):
+        if "prev" not in call:
+            return True
+        if state.mark is None:
+            return self.items.until(seq_of(call["prev"])) == state.done
+        return call["prev"] == state.mark
+
+    @staticmethod
+    def is_the_same_again(state, b):
+        """A delivery is fixed at its first try, unless it was refused: then a smaller part is tried."""
+        if state.tried is None:
+            return True
+        end, is_refused = state.tried
+        return b < end if is_refused else b == end
+
+    def unfit(self, at, call, a, b):
+        """Say what is wrong with a call that fits no state."""
+        done = sorted({s.done for s in self.states})
+        if a not in done:
+            if a > done[-1]:
+                self.fault(at, "lost: %s was expected, %s came", self.items.name(done[-1]), self.items.name(a))
+            else:
+                self.fault(at, "again after its acknowledgement: %s came, %s was expected", self.items.name(a),
+                           self.items.name(done[0]))
+        elif not any(s.done == a and self.in_chain(s, call) for s in self.states):
+            self.fault(at, "the chain is broken: prev_cursor is %s, acknowledged was %s", call.get("prev"),
+                       " or ".join(sorted({str(s.mark) for s in self.states if s.done == a})))
+        else:
+            self.fault(at, "another delivery than the one that was tried: it ends at %s, not at %s",
+                       self.items.name(b - 1), " or ".join(sorted({
+                           self.items.name(s.tried[0] - 1) for s in self.states if s.done == a and s.tried})))
+
+    def on_call_end(self, at, call):
+        if id(call) not in self.under_way:
+            return
+        a, b, fitting, stale = self.under_way.pop(id(call))
+        overtaken = stale or any(s.acts < self.sure_acts for s in fitting)
+        states = set()
+        for s in fitting:
+            if s.acts >= self.sure_acts:
+                states |= self.outcomes(at, call, a, b, s)
+        if overtaken and call["how"] in ("acked", "unclear"):   # the chain moves, the position does not
+            states |= {s._replace(mark=call.get("last")) for s in self.states}
+        if (overtaken and call["how"] != "acked") or self.is_dead:
+            states |= self.states
+        if at <= self.batch_until:
+            states = {s._replace(tried=None) for s in states}
+        self.set_states(at, self.with_open_act(states))
+
+    def outcomes(self, at, call, a, b, s):
+        taken, kept = State(b, call.get("last"), None, s.acts), s._replace(tried=(b, False))
+        if call["how"] == "acked":
+            return {taken}
+        if call["how"] == "unclear" and call["status"] < 300:
+            return {taken, kept}
+        return {kept}
+
+    def on_the_end(self):
+        done = sorted({s.done for s in self.states})
+        if len(self.items) not in done:
+            self.fault(0, "lost: %s and what follows it was not delivered", self.items.name(done[-1]))
+
+    def indexes(self, at, call):
+        """Of the items of a call."""
+        raise NotImplementedError
+
+
+class ByTitle(Trail):
+    """XML-RPC."""
+
+    def indexes(self, at, call):
+        found = [self.items.by_title.get(t) for t in call["titles"]]
+        for title, i in zip(call["titles"], found):
+            if i is None:
+                self.fault(at, "%r is not due to it", title)
+            elif call["url"] != self.items.rows[i]["feed"]:
+                self.fault(at, "%r came with the URL %s", title, call["url"])
+        return [i for i in found if i is not None]
+
+
+class ByCursor(Trail):
+    """Sinks that send cursors: webhooks and all that look like them."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.refused = {}       # item -> the calls in which it was refused alone
+        self.dead = {}          # item -> "in", "out" or "maybe": does the list of dead letters have it?
+        self.dead_at = {}       # item -> when that was decided
+        self.wanted = set()     # items that may come as dead letters again
+        self.ids, self.entries_of = {}, {}
+
+    def indexes(self, at, call):
+        found = []
+        for row in call["rows"]:
+            i = self.items.by_cursor.get(row["cursor"])
+            if i is None:
+                self.fault(at, "%s (%s) is not due to it", row["cursor"], row.get("title"))
+                continue
+            due = self.items.rows[i]
+            for name in ("kind", "feed", "uid", "at", "title", "state"):
+                if row.get(name) != due.get(name):
+                    self.fault(at, "%s of %s is %r, and %r in the log", name, row["cursor"], row.get(name), due.get(name))
+            found.append(i)
+        return found
+
+    # ---- ids ----
+    def check_id(self, at, call):
+        """The same id for the same delivery, another one for another."""
+        rows = tuple(r["cursor"] for r in call["rows"])
+        if self.entries_of.setdefault(call["id"], rows) != rows:
+            self.fault(at, "the id %s has other entries than before", call["id"])
+        if self.open_act or at <= self.stale_until:
+            return
+        known = self.ids.setdefault((rows, self.n_acts), call["id"])
+        if known != call["id"]:
+            self.fault(at, "another id for the same delivery: %s, before %s", call["id"], known)
+
+    # ---- dead letters ----
+    def on_act(self, at, act):
+        super().on_act(at, act)
+        if act["act"] == "retry-dead":
+            self.wanted |= {i for i, is_in in self.dead.items() if is_in != "out"} | set(self.refused)
+
+    def on_act_end(self, at, act):
+        super().on_act_end(at, act)
+        if act["act"] == "drop-dead" and act["status"] in (200, None):
+            for i, is_in in self.dead.items():
+                if is_in != "out":
+                    sure = act["status"] == 200 and self.dead_at[i] < act["t"] - SLACK_S
+                    self.dead[i] = "out" if sure else "maybe"
+        if act["act"] in self.SETS_POSITION and act["status"] == 200:
+            self.refused.clear()
+
+    def on_call(self, at, call):
+        letter = self.letter_of(call)
+        if letter is not None:
+            self.check_time(at, call)
+            self.check_letter(at, call, letter)
+            self.under_way[id(call)] = (letter, None, None, None)
+            return
+        super().on_call(at, call)
+        if self.indexes_quietly(call):
+            self.check_id(at, call)
+
+    def indexes_quietly(self, call):
+        found = [self.items.by_cursor.get(r["cursor"]) for r in call["rows"]]
+        return None if None in found else found
+
+    def letter_of(self, call):
+        """Is this a dead letter that is delivered again? Then its item; what fits as news is news. A dead letter
+        does not move the chain: its last_cursor is its prev_cursor."""
+        if len(call["rows"]) != 1 or call["prev"] != call["last"]:
+            return None
+        row, found = call["rows"][0], self.indexes_quietly(call)
+        if found and any(self.fits(s, call, found[0], found[0] + 1) for s in self.states | self.stale):
+            return None
+        if row["kind"] != "feed":
+            return found[0] if found and found[0] in self.wanted else None
+        for i in sorted(self.wanted):
+            due = self.items.rows[i]
+            if due["kind"] == "feed" and (due["feed"], due["state"]) == (row["feed"], row["state"]) \
+                    and self.dead.get(i) != "out":
+                return i
+        return None
+
+    def check_letter(self, at, call, i):
+        if self.dead.get(i) == "out" and self.dead_at[i] < at - SLACK_S:
+            self.fault(at, "again after its acknowledgement: the dead letter %s", self.items.name(i))
+        if not any(s.mark is None or call["prev"] == s.mark for s in self.states):
+            self.fault(at, "the chain is broken at a dead letter: prev_cursor is %s, acknowledged was %s",
+                       call["prev"], " or ".join(sorted({str(s.mark) for s in self.states})))
+
+    def on_call_end(self, at, call):
+        under_way = self.under_way.get(id(call))
+        if under_way is None:
+            return
+        if under_way[1] is None:
+            del self.under_way[id(call)]
+            self.end_letter(at, call, under_way[0])
+            return
+        super().on_call_end(at, call)
+        if call["how"] == "acked" or (call["how"] == "unclear" and call["status"] < 300):
+            for i in self.indexes_quietly(call) or ():
+                self.refused.pop(i, None)
+                if self.dead.get(i, "out") != "out":
+                    self.decide(at, i, "out" if call["how"] == "acked" and not self.is_dead else "maybe")
+
+    def end_letter(self, at, call, i):
+        if call["how"] not in ("acked", "unclear") or call["status"] >= 300:
+            return
+        is_sure = call["how"] == "acked" and not self.is_dead
+        self.decide(at, i, "out" if is_sure else "maybe")
+        moved = {s._replace(mark=call["last"]) for s in self.states}
+        self.set_states(at, moved if is_sure else moved | self.states)
+
+    def decide(self, at, i, is_in):
+        self.dead[i], self.dead_at[i] = is_in, at
+
+    def outcomes(self, at, call, a, b, s):
+        if call["how"] != "refused" and not (call["how"] == "unclear" and call["status"] >= 300):
+            return super().outcomes(at, call, a, b, s)
+        kept, smaller = s._replace(tried=(b, False)), s._replace(tried=(b, True))
+        is_sure = call["how"] == "refused" and not self.is_dead
+        if b - a > 1:
+            return {smaller} if is_sure else {smaller, kept}
+        refused = self.refused.setdefault(a, [])
+        if call not in refused:
+            refused.append(call)
+        most = self.record.options["refusals"]
+        if len(refused) < most:
+            return {kept}
+        buried = State(b, call.get("last"), None, s.acts)
+        is_sure = is_sure and sum(not c.get("unsure") for c in refused) >= most
+        self.decide(at, a, "in" if is_sure else "maybe")
+        return {buried} if is_sure else {buried, kept}
+
+    def on_kill(self, at, thing):
+        """What was decided in the last two seconds may be undone."""
+        super().on_kill(at, thing)
+        since = at - self.record.options["window_s"]
+        for i, decided in self.dead_at.items():
+            if decided >= since:
+                self.dead[i] = "maybe"
+        for refused in self.refused.values():
+            for call in refused:
+                call["unsure"] = call.get("unsure") or call["end"] >= since
+
+    def on_the_end(self):
+        super().on_the_end()
+        cursors = [d["cursor"] for d in self.record.dead.get(self.key, ())]
+        for cursor, n in collections.Counter(cursors).items():
+            if n > 1:
+                self.fault(0, "%d dead letters for %s", n, cursor)
+            i = self.items.by_cursor.get(cursor)
+            if i is None or self.dead.get(i, "out") == "out":
+                self.fault(0, "a dead letter that was not refused, or was delivered since: %s", cursor)
+        for i, is_in in self.dead.items():
+            if is_in == "in" and self.items.rows[i]["cursor"] not in cursors:
+                self.fault(0, "no dead letter for %s, which was refused", self.items.name(i))
+
+
+class Topic(Trail):
+    """WebSub: documents with the newest version of each entry. `done` is the last item of what was acknowledged."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.newest = {}        # uid -> index of its last version
+        for i, row in enumerate(self.items.rows):
+            self.newest[row["feed"], row["uid"]] = i
+        self.gone = self.deleted()
+
+    def deleted(self):
+        """Indexes of versions that were deleted later."""
+        last = {}
+        for row in self.record.log:
+            last[row["feed"], row["uid"]] = row["kind"]
+        return {i for name, i in self.newest.items() if last.get(name) == "deleted"}
+
+    def on_call(self, at, call):
+        if call.get("overlap"):
+            self.fault(at, "a call while another one to the same endpoint is under way")
+        found = [self.items.by_title.get(t) for t in call["titles"]]
+        if None in found or not found:
+            self.fault(at, "a document with something that is not due: %r", call["titles"])
+            return
+        if len(set(found)) < len(found):
+            self.fault(at, "a document has something twice")
+        a, b = min(found), max(found) + 1
+        fitting = {s for s in self.states if s.done <= a and not self.left_out(s.done, found, b)}
+        if not fitting:
+            done = sorted({s.done for s in self.states})
+            if a < done[0]:
+                self.fault(at, "again after its acknowledgement: %s came, %s was expected", self.items.name(a),
+                           self.items.name(done[0]))
+            else:
+                self.fault(at, "lost: a document up to %s has not %s", self.items.name(b - 1),
+                           [self.items.name(i) for i in self.left_out(done[-1], found, b)])
+            fitting = {State(a, None, None, 0)}
+        if not self.is_dead:
+            self.set_states(at, fitting)
+        self.under_way[id(call)] = (a, b, fitting, False)
+
+    def left_out(self, done, found, b):
+        """What is not in the document although no newer version follows."""
+        there = set(found)
+        return [i for i in range(done, b) if i not in there and i not in self.gone
+                and i == self.newest[self.items.rows[i]["feed"], self.items.rows[i]["uid"]]]
+
+    def outcomes(self, at, call, a, b, s):
+        return {s._replace(tried=None) for s in super().outcomes(at, call, a, b, s)}
+
+    def on_the_end(self):
+        done = max(s.done for s in self.states)
+        left = self.left_out(done, (), len(self.items))
+        if left:
+            self.fault(0, "lost: %s", [self.items.name(i) for i in left[:5]])
+
+
+class Told(Trail):
+    """rssCloud: a handler is told that something has changed."""
+
+    def on_call(self, at, call):
+        if call.get("overlap"):
+            self.fault(at, "a call while another one to the same endpoint is under way")
+        if call["url"] not in self.sub["feeds"]:
+            self.fault(at, "it was told of %s", call["url"])
+
+    def on_call_end(self, at, call):
+        pass
+
+    def on_kill(self, at, _):
+        pass
+
+    def on_the_end(self):
+        """Something has changed before each notification; and one came after the last change."""
+        offset, window = self.record.options["wall_s"], self.record.options["window_s"]
+        changes = [seconds(r["at"]) - offset for r in self.items.rows if r["seq"] > self.sub["began"][0]]
+        taken = [c for c in self.record.trails.get(self.key, ()) if c["how"] == "acked"]
+        last = None
+        for call in taken:
+            if not any((last["t"] - SLACK_S if last else 0) < at <= call["t"] for at in changes) and \
+                    not any(last and last["end"] >= killed - window and killed <= call["t"]
+                            for killed, _ in self.record.kills):
+                self.fault(call["t"], "it was told of a change that there was not")
+            last = call
+        heard = max((c["t"] for c in self.record.trails.get(self.key, ()) if c["how"] in ("acked", "unclear")),
+                    default=0)
+        if changes and heard < changes[-1]:
+            self.fault(0, "lost: it was not told of the last change")
+
+
+def seconds(text):
+    import datetime
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def reader_faults(record, key):
+    """/events and /log: each row once, in order, none left out."""
+    sub = record.subs[key]
+    due = [(r["cursor"], r["kind"], r["uid"]) for r in read_rows(record, sub)]
+    got = [(r["cursor"], r["kind"], r["uid"]) for r in sub["got"]]
+    if due and sub["began"][0] != sub["began"][1] and got:      # it began somewhere between
+        while due and due[0] != got[0] and seq_of(due[0][0]) <= sub["began"][1]:
+            del due[0]
+    if got == due:
+        return []
+    at = next((i for i, (a, b) in enumerate(zip(got, due)) if a != b), min(len(got), len(due)))
+    what = "again" if at < len(got) and got[at] in got[:at] else "lost, or in another order"
+    return ["%s %s: %s: row %d is %s, and not %s (%d of %d rows)" % (
+        sub["kind"], key, what, at, got[at][0] if at < len(got) else None, due[at][0] if at < len(due) else None,
+        len(got), len(due))]
+
+
+CHECKS = {"xmlrpc": ByTitle, "webhook": ByCursor, "websub": Topic, "rsscloud": Told}
+
+
+def faults(record):
+    """All faults, as texts."""
+    events, found = feed_events(record)
+    found += record.wrong
+    for key, sub in record.subs.items():
+        if "got" in sub:
+            found += reader_faults(record, key)
+        else:
+            found += CHECKS[sub["kind"]](record, events, key).run()
+    return found

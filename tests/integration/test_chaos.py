@@ -1,0 +1,317 @@
+"""DELIV-01: everything fails at random, and every consumer gets what it is due (tests/chaos). A short run, and faults
+that are planted into what was recorded: the checker must find each."""
+import argparse
+import copy
+import unittest
+
+from chaos import check, consumers
+from chaos.chaos import Record, Run
+
+from .env.case import slow
+from .env.daemon import PATIENCE
+
+
+class Quick(unittest.TestCase):
+    """A run of some seconds with all kinds of consumers."""
+
+    @slow
+    def test_everything_fails_at_random(self):                           # DELIV-01 DELIV-05 DELIV-07 DELIV-10 SSE-02
+        options = argparse.Namespace(
+            seconds=10, seed=20061, subs=60, kills=5, feeds=10, pace=8, acts=8, consumers=list(consumers.NAMES),
+            refusals=1, timeout=1.5, window=2 * PATIENCE, log_level="warn")
+        run = Run(options, say=lambda text: None)
+        faults = run.whole()
+        figures = run.figures()
+        self.assertEqual([], faults, figures)
+        self.assertEqual((5, 60), (figures["kills"], figures["consumers"] // 60 * 60), figures)
+        for name, at_least in (("revisions", 60), ("calls", 200), ("read", 200)):
+            self.assertGreater(figures[name], at_least, figures)
+
+
+def cursor(n):
+    return "fm1.0f1e2d3c.%d.%d" % (n, 1000000 + n)
+
+
+class Story:
+    """A recording in which nothing is wrong: a log of twenty revisions of one feed, and what consumers got of it."""
+    FEED = "http://f.example/"
+
+    def __init__(self, **options):
+        self.record = Record(refusals=1, window_s=2, wall_s=0, **options)
+        self.record.log = [
+            {"seq": n, "cursor": cursor(n), "at": "1970-01-01T00:00:%02dZ" % n, "kind": "new", "uid": "u%d" % n,
+             "feed": self.FEED, "title": "t%d" % n} for n in range(1, 21)]
+        self.now, self.marks = 0, {}
+
+    def sub(self, key, kind, **more):
+        self.record.subs[key] = {"kind": kind, "feeds": [self.FEED], "began": [0, 0], "events": ["new"], **more}
+        self.marks[key] = cursor(0)
+        return key
+
+    def calls(self, key, *calls):
+        """Calls one after the other, a second each: (first, last, how); the chain is as it must be."""
+        for first, last, how in calls:
+            rows = [{k: r[k] for k in ("kind", "cursor", "at", "uid", "feed", "title")}
+                    for r in self.record.log[first - 1:last]]
+            call = {"t": self.now, "end": self.now + 0.5, "how": how, "rows": rows, "prev": self.marks[key],
+                    "last": cursor(last), "id": "msg %d %d" % (first, last), "titles": [r["title"] for r in rows],
+                    "url": self.FEED, "status": {"acked": 200, "refused": 422}.get(how, 500)}
+            self.record.trails[key].append(call)
+            if how == "acked" or (how == "refused" and first == last):
+                self.marks[key] = call["last"]
+            self.now += 1
+        return self.record.trails[key]
+
+    def act(self, key, action, status=200, **more):
+        self.record.trails[key].append({"act": action, "t": self.now, "end": self.now + 0.1, "status": status, **more})
+        self.now += 1
+
+    def kill(self):
+        self.record.kills.append([self.now, self.now + 0.1])
+        self.now += 1
+
+    def letter(self, key, n):
+        self.record.dead.setdefault(key, []).append({"cursor": cursor(n)})
+
+    def faults(self):
+        return check.faults(copy.deepcopy(self.record))
+
+
+class Checker(unittest.TestCase):
+    """The checker finds what is planted, and nothing where nothing is wrong."""
+
+    def setUp(self):
+        self.s = Story()
+
+    def found(self, text):
+        faults = self.s.faults()
+        self.assertTrue(any(text in fault for fault in faults), faults)
+
+    def webhook(self, *calls, **more):
+        self.key = self.s.sub(1, "webhook", **more)
+        return self.s.calls(self.key, *(calls or ((1, 5, "acked"), (6, 6, "failed"), (6, 6, "acked"),
+                                                  (7, 15, "acked"), (16, 20, "acked"))))
+
+    def test_nothing_is_wrong(self):                                                      # DELIV-01
+        self.webhook()
+        self.assertEqual([], self.s.faults())
+
+    def test_a_lost_entry(self):                                                          # DELIV-01
+        trail = self.webhook()
+        del trail[3]["rows"][0]
+        self.found("lost: %s" % cursor(7))
+
+    def test_a_lost_entry_within_a_delivery(self):                                        # DELIV-01
+        trail = self.webhook()
+        del trail[3]["rows"][4]
+        self.found("left out")
+
+    def test_a_lost_delivery(self):                                                       # DELIV-01 DELIV-10
+        trail = self.webhook()
+        del trail[3]
+        self.found("lost: %s" % cursor(7))
+
+    def test_a_lost_end(self):                                                            # DELIV-01
+        trail = self.webhook()
+        del trail[-1]
+        self.found("lost: %s" % cursor(16))
+
+    def test_a_swapped_pair(self):                                                        # DELIV-01
+        rows = self.webhook()[3]["rows"]
+        rows[2], rows[3] = rows[3], rows[2]
+        self.found("another order")
+
+    def test_swapped_deliveries(self):                                                    # DELIV-01
+        trail = self.webhook()
+        trail[3]["t"], trail[4]["t"] = trail[4]["t"], trail[3]["t"]
+        trail[3]["end"], trail[4]["end"] = trail[4]["end"], trail[3]["end"]
+        self.found("lost")
+
+    def test_a_double_after_acknowledgement(self):                                        # DELIV-01
+        self.webhook((1, 5, "acked"), (1, 5, "acked"), (6, 20, "acked"))
+        self.found("again after its acknowledgement: %s" % cursor(1))
+
+    def test_a_broken_chain(self):                                                        # DELIV-10
+        self.webhook()[3]["prev"] = cursor(5)
+        self.found("the chain is broken")
+
+    def test_a_chain_that_begins_elsewhere(self):                                         # DELIV-10
+        self.webhook()[0]["prev"] = cursor(1)
+        self.found("the chain is broken")
+
+    def test_another_content(self):                                                       # HOOK-03
+        self.webhook()[3]["rows"][1]["title"] = "another"
+        self.found("title of %s" % cursor(8))
+
+    def test_another_delivery_at_the_second_try(self):                                    # HOOK-02
+        self.webhook((1, 5, "failed"), (1, 6, "acked"), (7, 20, "acked"))
+        self.found("another delivery than the one that was tried")
+
+    def test_another_id_at_the_second_try(self):                                          # HOOK-02
+        self.webhook()[2]["id"] = "another"
+        self.found("another id for the same delivery")
+
+    def test_one_id_for_two_deliveries(self):                                             # HOOK-02
+        trail = self.webhook()
+        trail[3]["id"] = trail[0]["id"]
+        self.found("has other entries than before")
+
+    def test_too_many_entries(self):                                                      # DELIV-11
+        self.webhook(batch=8)
+        self.found("9 entries in a delivery of at most 8")
+
+    def test_two_calls_at_a_time(self):                                                   # DELIV-07
+        self.webhook()[3]["overlap"] = True
+        self.found("under way")
+
+    # ---- dead letters ----
+    def refused(self):
+        return self.webhook((1, 4, "refused"), (1, 2, "acked"), (3, 3, "refused"), (4, 20, "acked"), refuses=True)
+
+    def test_a_refused_entry(self):                                                       # DELIV-05
+        self.refused()
+        self.s.letter(self.key, 3)
+        self.assertEqual([], self.s.faults())
+
+    def test_a_missing_dead_letter(self):                                                 # DELIV-05
+        self.refused()
+        self.found("no dead letter for %s" % cursor(3))
+
+    def test_a_dead_letter_that_was_not_refused(self):                                    # DELIV-05
+        self.refused()
+        self.s.letter(self.key, 3)
+        self.s.letter(self.key, 4)
+        self.found("a dead letter that was not refused")
+
+    def test_two_dead_letters_for_one_entry(self):                                        # DELIV-05
+        self.refused()
+        self.s.letter(self.key, 3)
+        self.s.letter(self.key, 3)
+        self.found("2 dead letters")
+
+    def test_a_dead_letter_that_was_delivered(self):                                      # DELIV-05
+        trail = self.refused()
+        self.s.act(self.key, "retry-dead")
+        self.s.calls(self.key, (3, 3, "acked"))
+        trail[-1]["last"] = trail[-1]["prev"]
+        self.assertEqual([], self.s.faults())
+        self.s.letter(self.key, 3)
+        self.found("was delivered since")
+
+    def test_a_refused_batch_that_is_not_halved(self):                                    # D56 HOOK-02
+        self.webhook((1, 4, "refused"), (1, 4, "acked"), (5, 20, "acked"), refuses=True)
+        self.found("another delivery than the one that was tried")
+
+    # ---- kills ----
+    def test_a_repeat_after_a_kill(self):                                                 # DELIV-01
+        self.webhook((1, 5, "acked"), (6, 10, "acked"))
+        self.s.kill()
+        self.s.marks[self.key] = cursor(5)
+        self.s.calls(self.key, (6, 10, "acked"), (11, 20, "acked"))
+        self.assertEqual([], self.s.faults())
+
+    def test_a_repeat_of_what_was_acknowledged_long_before(self):                         # DELIV-01
+        self.webhook((1, 5, "acked"), (6, 7, "acked"), (8, 10, "acked"))
+        self.s.now += 2
+        self.s.kill()
+        self.s.marks[self.key] = cursor(7)
+        self.s.calls(self.key, (8, 10, "acked"), (11, 20, "acked"))
+        self.found("again after its acknowledgement: %s" % cursor(8))
+
+    def test_a_position_without_its_chain_after_a_kill(self):                             # DELIV-10
+        self.webhook((1, 5, "acked"), (6, 10, "acked"))
+        self.s.kill()
+        self.s.calls(self.key, (6, 10, "acked"), (11, 20, "acked"))
+        self.found("the chain is broken")
+
+    # ---- actions ----
+    def test_a_replay(self):                                                              # DELIV-06
+        self.webhook((1, 10, "acked"))
+        self.s.act(self.key, "replay", seq=5)
+        trail = self.s.calls(self.key, (6, 20, "acked"))
+        self.assertEqual([], self.s.faults())
+        self.s.now += 10
+        del trail[-1]
+        self.s.marks[self.key] = cursor(10)
+        self.s.calls(self.key, (11, 20, "acked"))
+        self.found("lost: %s" % cursor(6))
+
+    def test_a_replay_that_a_kill_undoes(self):                                           # DELIV-01 DELIV-06
+        self.webhook((1, 10, "acked"))
+        self.s.act(self.key, "replay", seq=5)
+        self.s.kill()
+        self.s.now += 10
+        self.s.calls(self.key, (11, 20, "acked"))
+        self.found("lost: %s" % cursor(6))
+
+    def test_a_replay_whose_answer_was_lost(self):                                        # DELIV-06
+        for first in (6, 11):
+            self.s = Story()
+            self.webhook((1, 10, "acked"))
+            self.s.act(self.key, "replay", status=None, seq=5)
+            self.s.kill()
+            self.s.calls(self.key, (first, 20, "acked"))
+            self.assertEqual([], self.s.faults())
+
+    def test_a_skip(self):                                                                # DELIV-06
+        self.webhook((1, 10, "acked"))
+        self.s.act(self.key, "skip", seq=15)
+        self.s.now += 10
+        trail = self.s.calls(self.key, (16, 20, "acked"))
+        self.assertEqual([], self.s.faults())
+        del trail[-1]
+        self.s.calls(self.key, (11, 20, "acked"))
+        self.found("again after its acknowledgement")
+
+    def test_a_call_although_it_was_paused(self):                                         # DELIV-06
+        self.webhook((1, 10, "acked"))
+        self.s.act(self.key, "pause")
+        self.s.now += 10
+        self.s.calls(self.key, (11, 20, "acked"))
+        self.found("although it was paused")
+
+    # ---- others ----
+    def test_calls_without_cursors(self):                                                 # DELIV-01
+        key = self.s.sub(1, "xmlrpc")
+        trail = self.s.calls(key, (1, 9, "acked"), (10, 12, "failed"), (10, 12, "acked"), (13, 20, "acked"))
+        self.assertEqual([], self.s.faults())
+        del trail[3]["titles"][0]
+        self.found("lost: %s" % cursor(13))
+
+    def test_topics(self):                                                                # DELIV-01
+        self.s.record.log[3].update(uid="u2", kind="changed")
+        key = self.s.sub("/websub/1", "websub", events=["new", "changed"])
+        trail = self.s.calls(key, (1, 10, "acked"), (11, 20, "acked"))
+        trail[0]["titles"].remove("t2")     # a newer version follows
+        self.assertEqual([], self.s.faults())
+        trail[0]["titles"].remove("t4")
+        self.found("has not ['%s" % cursor(4))
+
+    def test_readers(self):                                                               # SSE-02
+        got = [{k: r[k] for k in ("cursor", "kind", "uid")} for r in self.s.record.log]
+        for kind in ("events", "log"):
+            sub = self.s.record.subs["/reader"] = {"kind": kind, "feeds": None, "began": [0, 0], "got": got}
+            self.assertEqual([], self.s.faults())
+            for wrong, text in ((got[:5] + got[6:], "lost"), (got[:6] + got[5:], "again"), (got[:-1], "lost"),
+                                (got[:3] + [got[4], got[3]] + got[5:], "another order")):
+                sub["got"] = wrong
+                self.found(text)
+
+    def test_events_of_feeds(self):                                                       # DELIV-03
+        key = self.s.sub(1, "webhook", events=["new", "feed"])
+        trail = self.s.calls(key, (1, 19, "acked"), (20, 20, "acked"), (20, 20, "acked"))
+        for call, n, state in zip(trail[1:], (21, 22), ("broken", "recovered")):
+            call.update(rows=[{"kind": "feed", "cursor": cursor(n), "feed": Story.FEED, "state": state}],
+                        prev=cursor(n - 1 if n > 21 else 19), last=cursor(n), id="msg %d" % n)
+        del self.s.record.log[19]
+        self.assertEqual([], self.s.faults())
+        trail[2]["rows"][0]["state"] = "broken"
+        self.found("is broken after broken")
+
+    def test_the_cloud(self):                                                             # DELIV-01
+        key = self.s.sub("/rsscloud/1", "rsscloud")
+        self.s.now = 21
+        trail = self.s.calls(key, (1, 20, "acked"))
+        self.assertEqual([], self.s.faults())
+        trail[0]["t"] = 15
+        self.found("not told of the last change")
