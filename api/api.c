@@ -10,6 +10,7 @@
 #include "api/lists/opml_list.h"
 #include "api/pings/ping_log.h"
 #include "api/views/documents.h"
+#include "api/views/draw_items.h"
 #include "api/views/event_streams.h"
 #include "api/views/log_wait.h"
 #include "api/xmpp/xmpp.h"
@@ -324,4 +325,10 @@ void api_xmpp_request(void *ctx, struct component_request *req)
     struct api *a = ctx;
 
     xmpp_service_request(a->xmpp, req);
+}
+
+enum rc api_draw_items(struct api *a, struct reader *r, const struct items_wanted *wanted,
+                       struct arena *arena, struct items_drawn *out, struct err *err)
+{
+    return draw_revisions(a->store, r, wanted, arena, out, err);
 }

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "model/feed.h"
 
 /* The result of the fetch of a feed. */
 struct fetch_result {
@@ -84,4 +85,20 @@ struct topic_document {
 struct item_text {
     struct str id;  /* of the item: the entry's, unless items of two feeds have the same */
     struct str xml; /* an Atom entry, without an XML declaration */
+};
+
+/* Revisions that a subscriber is to get as items. */
+struct items_wanted {
+    const int64_t *feed_ids; /* of the stream */
+    size_t n_feeds;
+    const struct revision *revisions;
+    size_t n;
+    int64_t since_seq; /* where the delivery before ended */
+    size_t max_bytes;  /* of an item; one that is larger comes without its content */
+};
+
+struct items_drawn {
+    struct item_text *items; /* one for each revision */
+    int64_t total;           /* items of the stream, deleted ones included */
+    struct log_mark last; /* of the last item of the stream up to since_seq; seq 0: there is none */
 };

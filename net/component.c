@@ -29,6 +29,7 @@
 #define WINDOW ((size_t)1 << 20)           /* bytes that the server has not confirmed */
 #define BUSY_MS 5                          /* between looks while something is under way */
 #define IDLE_MS 40                         /* otherwise */
+#define UNCONNECTED_MS 3000                /* so long a message waits for a connection */
 #define N_LOW 8                            /* descriptors kept for select() */
 #define PING_PREFIX "fmping-"
 #define ID_MAX 1024 /* bytes of a request's id, which its answer repeats */
@@ -41,7 +42,8 @@ struct outgoing {
     bool is_message;
     uint64_t number;
     char *id;
-    int64_t deadline_ms; /* monotonic; 0: none */
+    int64_t queued_ms;   /* of a message; monotonic */
+    int64_t deadline_ms; /* the same */
     uint64_t ping;       /* once sent: the ping that confirms it */
     component_done_fn *done;
     void *ctx;
@@ -507,7 +509,8 @@ static void pick_ended_locked(struct component *c, struct outgoing_list *list, b
 
     for (o = TAILQ_FIRST(list); o != NULL; o = next) {
         bool gone = is_cancelled(c, o) || (is_queue && !o->is_message && c->conn == NULL);
-        bool over = o->deadline_ms != 0 && now >= o->deadline_ms;
+        bool over = o->is_message && (now >= o->deadline_ms ||
+                                      (!c->is_open && now - o->queued_ms >= UNCONNECTED_MS));
 
         next = TAILQ_NEXT(o, link);
         if (!gone && !over)
@@ -740,7 +743,8 @@ uint64_t component_deliver(struct component *c, struct str id, struct str xml, i
     o->len = xml.len;
     o->id = mem_strndup(id.ptr, id.len);
     o->is_message = true;
-    o->deadline_ms = clock_mono_ms() + timeout_ms;
+    o->queued_ms = clock_mono_ms();
+    o->deadline_ms = o->queued_ms + timeout_ms;
     o->done = done;
     o->ctx = ctx;
     pthread_mutex_lock(&c->lock);

@@ -22,6 +22,9 @@
 
 struct component;
 
+/* Bytes of a stanza that we send, at most; servers refuse large ones (RFC 6120 section 13.12). */
+#define COMPONENT_STANZA_MAX ((size_t)200 * 1024)
+
 struct component_cfg {
     struct str host; /* of the server; name or address */
     int port;
@@ -76,7 +79,8 @@ struct str component_name(const struct component *c);
  * the one who asked will ask again. */
 void component_answer(struct component *c, struct str xml);
 
-/* Queue a message, a complete stanza with this id. It waits for a connection if there is none.
+/* Queue a message, a complete stanza with this id. If there is no connection it waits for one, but
+ * not for long, as a later try is better than a queue that holds up others.
  * Returns its number, for component_cancel(); 0: the queue is full or the component has stopped,
  * and `done` will not run. `done` runs once, on the component's thread; it may run before this
  * function has returned. */

@@ -3,6 +3,7 @@
  * Many subscriptions get the same entries. The part of the body that is the same for all of them is
  * made once (bodies.h). */
 #include "base/digest.h"
+#include "net/component.h"
 #include "notifier/push_job.h"
 
 /* When the position is behind revisions that the subscription does not get, only a search takes
@@ -105,6 +106,33 @@ static struct log_mark *marks_of(struct arena *a, const struct sink_push *push)
     return marks;
 }
 
+/* Make the revisions items of the stream. RC_UNSUPPORTED: nothing can be delivered in this way now.
+ */
+static enum rc draw_items(struct push_job *job, struct reader *r, struct sink_push *push)
+{
+    const struct subscription *sub = job->sub;
+    int64_t *ids = ARENA_ARRAY(job->arena, int64_t, sub->n_feeds + 1);
+    struct items_wanted wanted = {.feed_ids = ids,
+                                  .n_feeds = sub->n_feeds,
+                                  .revisions = push->revisions,
+                                  .n = push->n,
+                                  .since_seq = push->prev.seq,
+                                  .max_bytes = job->sink->entries.item_max};
+    enum rc rc;
+
+    if (job->component == NULL || job->draw_items == NULL)
+        return err_set(&job->err, RC_UNSUPPORTED,
+                       "this daemon is not connected to an XMPP server (--xmpp-server)");
+    push->endpoint = sub->endpoint;
+    push->sender = component_name(job->component);
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        ids[i] = sub->feeds[i].feed_id;
+    rc = job->draw_items(job->draw_ctx, r, &wanted, job->arena, &push->drawn, &job->err);
+    if (rc == RC_OK && sub->n_calls == 0 && push->drawn.last.seq != 0)
+        push->prev = push->drawn.last; /* where it began, as its subscriber can know it */
+    return rc;
+}
+
 /* Put the delivery into the job. */
 static enum push_found draw(struct push_job *job, struct reader *r, const struct push_next *next)
 {
@@ -120,6 +148,8 @@ static enum push_found draw(struct push_job *job, struct reader *r, const struct
                              .feed_url = STR_NULL,
                              .title = STR_NULL,
                              .settings = STR_NULL,
+                             .endpoint = STR_NULL,
+                             .sender = STR_NULL,
                              .generation = job->sub->generation,
                              .dead_id = next->dead == NULL ? 0 : next->dead->id};
     enum rc rc = RC_OK;
@@ -128,6 +158,10 @@ static enum push_found draw(struct push_job *job, struct reader *r, const struct
         rc = reader_feed_name(r, next->feed_id, job->arena, &push.feed_url, &push.title, &job->err);
     if (rc == RC_OK && entries->has_settings)
         rc = reader_sink_settings(r, job->sub_id, job->arena, &push.settings, &job->err);
+    if (rc == RC_OK && entries->item_max > 0)
+        rc = draw_items(job, r, &push);
+    if (rc == RC_UNSUPPORTED)
+        return PUSH_UNSENDABLE;
     if (rc != RC_OK)
         return PUSH_UNREAD;
     rc = draw_some(job, &push);
@@ -183,11 +217,15 @@ enum push_found entries_draw_test(struct push_job *job, struct reader *r)
                              .feed_url = STR_NULL,
                              .title = STR_NULL,
                              .settings = STR_NULL,
+                             .endpoint = STR_NULL,
+                             .sender = STR_NULL,
                              .generation = job->sub->generation};
 
     if (entries->has_settings &&
         reader_sink_settings(r, job->sub_id, job->arena, &push.settings, &job->err) != RC_OK)
         return PUSH_UNREAD;
+    if (entries->item_max > 0 && draw_items(job, r, &push) != RC_OK)
+        return PUSH_UNSENDABLE;
     if (entries->body(job->arena, &push, &job->load.body, &job->err) != RC_OK ||
         entries->seal(job->arena, &push, &job->load, &job->err) != RC_OK)
         return PUSH_UNSENDABLE;

@@ -279,11 +279,13 @@ static void on_reconfigure(void *ctx)
     struct store *store = cfg->store;
     struct guard *guard = cfg->guard;
     topic_draw_fn *draw = cfg->draw;
+    struct component *component = cfg->component;
 
     *cfg = *r->cfg;
     cfg->draw = draw;
-    cfg->store = store; /* these three never change */
+    cfg->store = store; /* these never change */
     cfg->guard = guard;
+    cfg->component = component;
     bodies_clear(r->n->turns.bodies);
     if (!r->n->turns.stopped && r->n->client != NULL)
         turns_run(&r->n->turns);

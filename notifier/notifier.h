@@ -15,6 +15,7 @@
 #include "net/guard.h"
 #include "storage/store.h"
 
+struct component; /* net/component.h */
 struct notifier;
 
 /* Draw the document of a WebSub topic for a subscriber that has everything up to `after_seq`.
@@ -24,6 +25,10 @@ struct notifier;
 typedef enum rc topic_draw_fn(void *ctx, struct reader *r, struct str topic, int64_t after_seq,
                               size_t max_entries, struct arena *a, struct buf *body,
                               struct topic_document *doc, struct err *err);
+
+/* Draw revisions as items of a stream. Strings of *out are in the arena. Runs on reader threads. */
+typedef enum rc items_draw_fn(void *ctx, struct reader *r, const struct items_wanted *wanted,
+                              struct arena *a, struct items_drawn *out, struct err *err);
 
 struct notifier_cfg {
     struct store *store;    /* borrowed, like guard */
@@ -37,8 +42,10 @@ struct notifier_cfg {
     int64_t suspend_after_s; /* a subscription that fails for so long is suspended */
     int max_refusals;        /* an entry that is refused so often, alone, becomes a dead letter */
     topic_draw_fn *draw;     /* NULL: there is no hub */
-    void *draw_ctx;
-    bool has_cloud; /* there is an rssCloud */
+    items_draw_fn *draw_items;
+    void *draw_ctx;              /* of both */
+    struct component *component; /* borrowed; NULL: no XMPP */
+    bool has_cloud;              /* there is an rssCloud */
 };
 
 /* Make the notifier, and listen to the store's commits. Call it before the first write. Never

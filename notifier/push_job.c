@@ -11,7 +11,9 @@ struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bod
     job->bodies = bodies;
     job->store = cfg->store;
     job->draw = cfg->draw;
+    job->draw_items = cfg->draw_items;
     job->draw_ctx = cfg->draw_ctx;
+    job->component = cfg->component;
     job->sub_id = sub_id;
     job->limit = limit;
     job->max_entries = cfg->max_entries < 1 ? 1 : cfg->max_entries;

@@ -16,7 +16,9 @@ struct push_job {
     struct bodies *bodies; /* borrowed, like the store */
     struct store *store;
     topic_draw_fn *draw; /* NULL: there is no hub */
+    items_draw_fn *draw_items;
     void *draw_ctx;
+    struct component *component; /* NULL: no XMPP */
     int64_t sub_id;
     size_t max_entries;  /* in one delivery, unless the subscription says otherwise */
     size_t limit;        /* the same, after a refusal of more; 0: there was none */

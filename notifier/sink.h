@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/feed.h"
+#include "model/ports.h"
 #include "notifier/carrier.h"
 
 struct push_job;
@@ -57,11 +58,14 @@ struct sink_push {
     size_t n;
     const struct feed_event *event; /* NULL: there are revisions */
 
-    struct str log_id;           /* for cursors */
-    struct log_mark prev, last;  /* where the delivery before this one ended, and where this one
-                                    ends: the same for a dead letter, which is out of the order */
-    struct str feed_url, title;  /* of the feed now; null unless the sink names feeds */
-    struct str settings;         /* of the sink for this subscription, JSON; null. SECRET */
+    struct str log_id;          /* for cursors */
+    struct log_mark prev, last; /* where the delivery before this one ended, and where this one
+                                   ends: the same for a dead letter, which is out of the order */
+    struct str feed_url, title; /* of the feed now; null unless the sink names feeds */
+    struct str settings;        /* of the sink for this subscription, JSON; null. SECRET */
+    struct str endpoint,
+        sender;               /* its URL, and our address there; null unless the sink has items */
+    struct items_drawn drawn; /* the revisions as items; empty unless the sink has items */
     int64_t generation, dead_id; /* 0: no dead letter. With what is sent they tell one delivery from
                                     another */
 };
@@ -70,6 +74,8 @@ struct sink_push {
 struct sink_entries {
     bool names_feed;   /* it wants feed_url and title */
     bool has_settings; /* it wants the settings */
+    size_t item_max; /* it wants the revisions as items of a stream, of so many bytes at most; 0: it
+                        does not */
 
     /* Write the bytes. Neither revisions nor an event: it is a test, and should say so if it can.
      * RC_LIMIT: they are more than the maximum of `body`. */

@@ -77,6 +77,15 @@ static enum rc draw_topic(void *ctx, struct reader *r, struct str topic, int64_t
     return api_draw_topic(d->api, r, topic, after_seq, max_entries, a, body, doc, err);
 }
 
+/* The same for revisions as items of a stream. */
+static enum rc draw_items(void *ctx, struct reader *r, const struct items_wanted *wanted,
+                          struct arena *a, struct items_drawn *out, struct err *err)
+{
+    struct daemon *d = ctx;
+
+    return api_draw_items(d->api, r, wanted, a, out, err);
+}
+
 static struct notifier_cfg notifier_config(struct daemon *d, const struct options *o)
 {
     struct notifier_cfg cfg = {
@@ -84,7 +93,9 @@ static struct notifier_cfg notifier_config(struct daemon *d, const struct option
         .guard = d->push_guard,
         .user_agent = AGENT_NAME,
         .draw = o->hub ? draw_topic : NULL,
+        .draw_items = draw_items,
         .draw_ctx = d,
+        .component = d->component,
         .has_cloud = o->cloud,
     };
 

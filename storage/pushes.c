@@ -182,9 +182,9 @@ enum rc reader_feed_name(struct reader *r, int64_t feed_id, struct arena *a, str
 }
 
 enum rc reader_find_sub(struct reader *r, struct str sink, struct str endpoint, struct str settings,
-                        int64_t *id, struct err *err)
+                        struct str owner, int64_t *id, int64_t *n_owned, struct err *err)
 {
-    return subs_find(r->db, sink, endpoint, settings, id, err);
+    return subs_find(r->db, sink, endpoint, settings, owner, id, n_owned, err);
 }
 
 enum rc reader_sink_settings(struct reader *r, int64_t sub_id, struct arena *a, struct str *out,

@@ -660,10 +660,11 @@ enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, 
                      const int64_t *keys, size_t n_keys, struct arena *a, struct known_entry **out,
                      size_t *n_out, struct err *err) NODISCARD;
 
-/* Find a subscription by its sink, its endpoint and the settings of its sink: *id, or 0. It looks
+/* Find a subscription by its sink, its endpoint and the settings of its sink: *id, or 0. *n_owned:
+ * how many of this sink have the endpoint `owner`, or one that begins with it and a slash. It looks
  * at all subscriptions. */
 enum rc reader_find_sub(struct reader *r, struct str sink, struct str endpoint, struct str settings,
-                        int64_t *id, struct err *err) NODISCARD;
+                        struct str owner, int64_t *id, int64_t *n_owned, struct err *err) NODISCARD;
 
 /* One subscription, with its feeds. RC_NOT_FOUND. Arena. */
 enum rc reader_sub(struct reader *r, int64_t id, struct arena *a, struct subscription **out,

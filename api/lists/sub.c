@@ -253,7 +253,7 @@ static bool read_endpoint(struct task *t, struct subscribing *s)
     struct wanted_url endpoint;
     struct sub_sink sink;
 
-    if (!sub_endpoint_read(&s->change.params, &t->arena, &endpoint, &s->change.problem) ||
+    if (!sub_endpoint_read(&s->change.params, &t->arena, t->cfg, &endpoint, &s->change.problem) ||
         !sub_sink_read(&s->change.params, &t->arena, endpoint.url, &sink, &s->change.problem))
         return false;
     if (str_is_null(endpoint.url))

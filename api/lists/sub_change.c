@@ -186,7 +186,7 @@ static bool read_endpoint(struct task *t, struct reader *r, struct patching *pt)
     struct problem *p = &pt->shown.problem;
     struct wanted_url endpoint;
 
-    if (!sub_endpoint_read(&pt->params, &t->arena, &endpoint, p))
+    if (!sub_endpoint_read(&pt->params, &t->arena, t->cfg, &endpoint, p))
         return false;
     pt->change.endpoint = endpoint.url;
     pt->change.endpoint_credential = endpoint.credential;

@@ -2,7 +2,7 @@
 #include "api/lists/sub_endpoint.h"
 
 #include "model/sinks.h"
-#include "net/url.h"
+#include "net/jid.h"
 
 typedef enum rc read_fn(struct arena *a, struct str raw, struct url_parts *out, struct err *err);
 
@@ -30,8 +30,8 @@ static read_fn *reader_of(struct str scheme)
     return NULL;
 }
 
-bool sub_endpoint_read(const struct params *ps, struct arena *a, struct wanted_url *out,
-                       struct problem *p)
+bool sub_endpoint_read(const struct params *ps, struct arena *a, const struct api_cfg *cfg,
+                       struct wanted_url *out, struct problem *p)
 {
     struct url_parts parts;
     struct err err = ERR_INIT;
@@ -49,6 +49,10 @@ bool sub_endpoint_read(const struct params *ps, struct arena *a, struct wanted_u
                                  "The parameter `endpoint` must be an absolute URL that begins "
                                  "with one of these (the sinks are in parentheses): %s.",
                                  sinks_by_scheme(a));
+    if (str_eqz(scheme, "xmpp") && cfg->component == NULL)
+        return problem_parameter(p, a, "endpoint", raw, NULL,
+                                 "The parameter `endpoint` names an address of XMPP, but this "
+                                 "daemon is not connected to an XMPP server (--xmpp-server).");
     if (reader_of(scheme)(a, raw, &parts, &err) != RC_OK)
         return problem_parameter(p, a, "endpoint", raw, NULL,
                                  "The parameter `endpoint` cannot be used: %s.", err.text);

@@ -5,12 +5,13 @@
  */
 #pragma once
 
+#include "api/http/config.h"
 #include "api/http/params.h"
 
-/* Get `endpoint`. It must be a URL to which some sink delivers. out->url is null when it is
- * missing. Arena, or borrowed from `ps`. */
-bool sub_endpoint_read(const struct params *ps, struct arena *a, struct wanted_url *out,
-                       struct problem *p) NODISCARD;
+/* Get `endpoint`. It must be a URL to which some sink delivers with this configuration. out->url is
+ * null when it is missing. Arena, or borrowed from `ps`. */
+bool sub_endpoint_read(const struct params *ps, struct arena *a, const struct api_cfg *cfg,
+                       struct wanted_url *out, struct problem *p) NODISCARD;
 
 /* Does this sink deliver to such an endpoint? `endpoint` is canonical. */
 bool sub_endpoint_fits(struct arena *a, struct str endpoint, struct str sink,

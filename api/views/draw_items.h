@@ -28,9 +28,7 @@ enum rc draw_items(const struct document_spec *spec, struct store *store, struct
                    bool with_items, size_t max_bytes, struct arena *a, struct drawn_items *out,
                    struct err *err) NODISCARD;
 
-/* Draw each of these revisions of `feed_ids` as an item of at most `max_bytes`. `out` has room for
- * `n` items. *total as above. RC_NOT_FOUND: none of the feeds exists any more. */
-enum rc draw_revisions(struct store *store, struct reader *r, const int64_t *feed_ids,
-                       size_t n_feeds, const struct revision *rows, size_t n, size_t max_bytes,
-                       struct arena *a, struct item_text *out, int64_t *total,
-                       struct err *err) NODISCARD;
+/* Draw revisions for a subscriber, each as an item. RC_NOT_FOUND: a feed does not exist any more.
+ */
+enum rc draw_revisions(struct store *store, struct reader *r, const struct items_wanted *wanted,
+                       struct arena *a, struct items_drawn *out, struct err *err) NODISCARD;

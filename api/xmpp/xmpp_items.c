@@ -93,7 +93,7 @@ static size_t write_begin(struct buf *out, const struct page *page)
     xml_attr(out, "node", page->node);
     buf_putc(out, '>');
     /* a character may take six bytes as an attribute; 1 KiB is more than the rest needs */
-    return XMPP_STANZA_MAX - out->len - 6 * (in->id.len + in->from.len + in->to.len) - 1024;
+    return COMPONENT_STANZA_MAX - out->len - 6 * (in->id.len + in->from.len + in->to.len) - 1024;
 }
 
 static void write_items(struct buf *out, const struct drawn_items *drawn)

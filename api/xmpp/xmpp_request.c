@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "feed/text/xml_out.h"
+#include "net/jid.h"
 
 #define REQUESTS_MAX 1024 /* under way at once */
 
@@ -157,6 +158,8 @@ static const struct {
     {NS_DISCO_INFO, "query", NULL, false, true, xmpp_disco_info},
     {NS_DISCO_ITEMS, "query", NULL, false, true, xmpp_disco_items},
     {NS_PUBSUB, "pubsub", "items", false, false, xmpp_items},
+    {NS_PUBSUB, "pubsub", "subscribe", true, false, xmpp_subscribe},
+    {NS_PUBSUB, "pubsub", "unsubscribe", true, true, xmpp_unsubscribe},
 };
 
 static void dispatch(struct xmpp_request *req)
@@ -191,18 +194,16 @@ static bool is_for_service(const struct xmpp_request *req)
 void xmpp_service_request(struct xmpp_service *s, struct component_request *in)
 {
     struct xmpp_request *req = ARENA_NEW(in->arena, struct xmpp_request);
-    ssize_t slash = str_chr(in->from, '/');
     bool is_full;
 
-    *req =
-        (struct xmpp_request){.service = s,
-                              .in = in,
-                              .payload = in->payload,
-                              .bare = slash < 0 ? in->from : str_slice(in->from, 0, (size_t)slash),
-                              .ask = {.api = s->api,
-                                      .cfg = &atomic_load(&s->api->conf)->cfg,
-                                      .arena = in->arena,
-                                      .accept = STR_NULL}};
+    *req = (struct xmpp_request){.service = s,
+                                 .in = in,
+                                 .payload = in->payload,
+                                 .bare = jid_bare(in->from),
+                                 .ask = {.api = s->api,
+                                         .cfg = &atomic_load(&s->api->conf)->cfg,
+                                         .arena = in->arena,
+                                         .accept = STR_NULL}};
     req->ask.origin = ask_origin(in->arena, req->ask.cfg, component_name(s->component));
     pthread_mutex_lock(&s->lock);
     is_full = s->n_requests++ >= REQUESTS_MAX;
@@ -224,6 +225,7 @@ struct xmpp_service *xmpp_service_new(struct api *api, struct component *c)
     s->api = api;
     s->component = c;
     TAILQ_INIT(&s->waiting);
+    TAILQ_INIT(&s->changes);
     pthread_mutex_init(&s->lock, NULL);
     return s;
 }

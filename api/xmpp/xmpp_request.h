@@ -11,9 +11,6 @@
 #include "api/xmpp/xmpp.h"
 #include "base/buf.h"
 
-/* Bytes of a stanza, at most; servers refuse larger ones (RFC 6120 section 13.12). */
-#define XMPP_STANZA_MAX ((size_t)200 * 1024)
-
 #define NS_PUBSUB "http://jabber.org/protocol/pubsub"
 #define NS_PUBSUB_ERRORS "http://jabber.org/protocol/pubsub#errors"
 #define NS_RSM "http://jabber.org/protocol/rsm"
@@ -52,4 +49,6 @@ void xmpp_refuse_failure(struct xmpp_request *req, enum rc rc, const struct err 
 /* ---- what can be asked. Each answers the request ---- */
 void xmpp_disco_info(struct xmpp_request *req); /* xmpp_disco.c */
 void xmpp_disco_items(struct xmpp_request *req);
-void xmpp_items(struct xmpp_request *req); /* xmpp_items.c */
+void xmpp_items(struct xmpp_request *req);     /* xmpp_items.c */
+void xmpp_subscribe(struct xmpp_request *req); /* xmpp_subs.c */
+void xmpp_unsubscribe(struct xmpp_request *req);

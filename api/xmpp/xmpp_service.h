@@ -6,6 +6,7 @@
 
 #include "api/xmpp/xmpp_request.h"
 
+struct xmpp_change;
 struct xmpp_gathering;
 
 struct xmpp_service {
@@ -16,4 +17,5 @@ struct xmpp_service {
     size_t n_requests;                                   /* that are not answered */
     TAILQ_HEAD(xmpp_gatherings, xmpp_gathering) waiting; /* xmpp_feeds.c */
     size_t n_waiting;
+    TAILQ_HEAD(xmpp_changes, xmpp_change) changes; /* xmpp_subs.c: the first one is under way */
 };

@@ -152,14 +152,21 @@ enum rc subs_credential(struct db *db, int64_t id, struct arena *a, struct str *
 }
 
 enum rc subs_find(struct db *db, struct str sink, struct str endpoint, struct str settings,
-                  int64_t *id, struct err *err)
+                  struct str owner, int64_t *id, int64_t *n_owned, struct err *err)
 {
-    return stmt_number(db,
-                       stmt_start(db, err,
-                                  "SELECT coalesce(min(id), 0) FROM subscriptions WHERE sink = ?1"
-                                  " AND endpoint = ?2 AND sink_settings = ?3",
-                                  "sss", sink, endpoint, settings),
-                       id, err);
+    sqlite3_stmt *st = stmt_start(
+        db, err,
+        "SELECT coalesce(min(iif(endpoint = ?2 AND sink_settings = ?3, id, NULL)), 0), count(*)"
+        " FROM subscriptions WHERE sink = ?1 AND (endpoint = ?2 OR endpoint = ?4"
+        " OR substr(endpoint, 1, length(?4) + 1) = ?4 || '/')",
+        "ssss", sink, endpoint, settings, owner);
+
+    if (st == NULL || stmt_next(db, st, err) < 0)
+        return RC_IO;
+    *id = col_int(st, 0);
+    *n_owned = col_int(st, 1);
+    stmt_end(st);
+    return RC_OK;
 }
 
 enum rc subs_settings(struct db *db, int64_t id, struct arena *a, struct str *out, struct err *err)

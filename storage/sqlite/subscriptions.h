@@ -31,7 +31,7 @@ enum rc subs_settings(struct db *db, int64_t id, struct arena *a, struct str *ou
 
 /* As reader_find_sub(). */
 enum rc subs_find(struct db *db, struct str sink, struct str endpoint, struct str settings,
-                  int64_t *id, struct err *err) NODISCARD;
+                  struct str owner, int64_t *id, int64_t *n_owned, struct err *err) NODISCARD;
 
 /* Ids of all subscriptions, ascending; or of those that have this feed. */
 enum rc subs_ids(struct db *db, struct arena *a, int64_t **out, size_t *n_out,

@@ -187,6 +187,206 @@ class Pull(Xmpp):
         self.assertEqual("true", page.items[-1].find(ATOM + "entry").findtext(FO + "deleted"))
 
 
+class Push(Xmpp):
+    def subs(self):
+        return [s for s in self.d.get("/sub?type=json").json["subscriptions"] if s["sink"] == "xmpp"]
+
+    def newest(self):
+        return self.http(order="-modified", max=1)["last_cursor"]
+
+    def test_subscribe_and_be_told(self):                        # XMPP-11 XMPP-12 XMPP-13 DELIV-10
+        self.fill(3)
+        before = self.newest()
+        told = self.alice.subscribe(self.node(order="modified"))
+        self.assertEqual(("subscribed", self.node(order="modified"), self.alice.jid),
+                         (told.get("subscription"), told.get("node"), told.get("jid")))
+        sub, = self.subs()
+        self.assertEqual((told.get("subid"), "xmpp:alice@localhost/one", "active"),
+                         (str(sub["id"]), sub["endpoint"], sub["state"]))
+        self.fill(2, 3)
+        push, = self.alice.wait_pushes(1, daemon=self.d)
+        self.assertEqual(("headline", COMPONENT, self.alice.jid),
+                         tuple(push.message.get(k) for k in ("type", "from", "to")))
+        self.assertEqual((self.node(order="modified"), ["urn:pub:p:e3", "urn:pub:p:e4"], ["t3", "t4"]),
+                         (push.node, push.ids, push.titles))
+        self.assertEqual({"TotalItems": "5", "PreviousCursor": before, "LastCursor": self.newest()},
+                         push.headers)
+        for change in (lambda: self.p.put("e0", "edited"), lambda: self.p.delete("e1"),
+                       lambda: self.p.put("e9", "t9")):
+            change()
+            self.sync()
+        pushes = self.alice.wait_pushes(4, daemon=self.d)
+        self.assertEqual([["urn:pub:p:e0"], ["urn:pub:p:e1"], ["urn:pub:p:e9"]],
+                         [p.ids for p in pushes[1:]])
+        for one, next in zip(pushes, pushes[1:]):
+            self.assertEqual(one.headers["LastCursor"], next.headers["PreviousCursor"])
+        self.assertEqual("true", pushes[2].items[0].find(ATOM + "entry").findtext(FO + "deleted"))
+        self.d.wait_idle()
+        log = self.d.get("/sub/log?id=%d" % sub["id"]).json["deliveries"]
+        self.assertEqual(["delivered"] * 4, [one["verdict"] for one in log])
+        self.assertEqual(pushes[3].headers["LastCursor"], log[0]["last_cursor"])
+        self.assertEqual(0, self.subs()[0]["lag"])
+
+    def test_subscribing_again_changes_nothing(self):
+        self.fill(1)
+        first = self.alice.subscribe(self.node())
+        self.assertEqual(first.get("subid"), self.alice.subscribe(self.node()).get("subid"))
+        other = self.alice.subscribe(self.node(order="created"))
+        bare = self.alice.subscribe(self.node(), self.alice.bare)
+        self.assertEqual(3, len({first.get("subid"), other.get("subid"), bare.get("subid")}))
+        ids = [self.alice.start("set", "<pubsub xmlns='http://jabber.org/protocol/pubsub'><subscribe "
+                                "node='%s&amp;n=1' jid='%s'/></pubsub>" % (self.node(), self.alice.jid))
+               for _ in range(20)]
+        self.assertEqual(1, len({tree.tostring(self.alice.answer(id)[0]) for id in ids}))
+        self.assertEqual(4, len(self.subs()))
+
+    def test_unsubscribe(self):                                                        # XMPP-14
+        self.fill(1)
+        self.alice.subscribe(self.node())
+        self.assertEqual("result", self.alice.change("unsubscribe", self.node()).get("type"))
+        self.assertEqual([], self.subs())
+        self.fill(1, 1)
+        self.d.wait_idle()
+        self.assertEqual(0, self.d.counter("xmpp_messages_total"))
+        self.assertEqual(["unexpected-request", "not-subscribed"],
+                         error_of(self.alice.change("unsubscribe", self.node())))
+        self.alice.subscribe(self.node())
+        self.assertEqual(["not-acceptable", "invalid-subid"],
+                         error_of(self.alice.change("unsubscribe", self.node(), more=" subid='77'")))
+
+    def test_addresses_of_others(self):                                                # XMPP-15
+        self.fill(1)
+        for jid in ("bob@localhost/one", "alice@localhost.example", "localhost", "x"):
+            for verb in ("subscribe", "unsubscribe"):
+                self.assertEqual(["bad-request", "invalid-jid"],
+                                 error_of(self.alice.change(verb, self.node(), jid)))
+        self.assertEqual(["bad-request", "jid-required"], error_of(self.alice.ask(
+            "set", "<pubsub xmlns='http://jabber.org/protocol/pubsub'><subscribe node='x'/></pubsub>")))
+        self.assertEqual(["item-not-found"], error_of(self.alice.change("subscribe", "nonexistent")))
+        self.assertEqual([], self.subs())
+
+    def test_new_items_only(self):                                                     # XMPP-17
+        self.fill(2)
+        self.alice.subscribe(self.node(order="created"))
+        self.p.put("e0", "edited")
+        self.sync()
+        self.fill(1, 2)
+        push, = self.alice.wait_pushes(1, daemon=self.d)
+        self.d.wait_idle()
+        self.assertEqual((["urn:pub:p:e2"], 1), (push.ids, len(self.alice.pushes())))
+
+    def test_subscriptions_outlive_a_restart(self):                                    # XMPP-17
+        self.fill(1)
+        self.alice.subscribe(self.node())
+        self.d.stop()
+        self.d.start()
+        self.fill(1, 1)
+        self.assertEqual(["urn:pub:p:e1"], self.alice.wait_pushes(1, daemon=self.d)[0].ids)
+
+    def test_killed_daemon(self):                                                      # DELIV-01
+        self.fill(1)
+        self.alice.subscribe(self.node())
+        self.server.pause()
+        self.p.put("e1", "t1")
+        self.sync()
+        self.d.wait_metric("xmpp_messages_total", 1)       # it is with the server, which is silent
+        self.d.kill()
+        self.server.resume()
+        self.d.start()
+        self.fill(1, 2)
+        pushes = self.alice.wait_pushes(2, daemon=self.d)
+        told = [id for p in pushes for id in p.ids]
+        self.wait(lambda: {"urn:pub:p:e1", "urn:pub:p:e2"} <= {
+            id for p in self.alice.pushes() for id in p.ids}, daemon=self.d)
+        last = {p.headers["LastCursor"]: p for p in self.alice.pushes()}
+        for push in last.values():                           # a repeated message has the same id
+            same = {p.message.get("id") for p in self.alice.pushes() if p.ids == push.ids}
+            self.assertEqual(1, len(same), told)
+
+    def test_the_server_is_away_for_a_while(self):                                     # DELIV-01
+        self.fill(1)
+        self.alice.subscribe(self.node())
+        self.server.stop()
+        self.wait(lambda: self.d.counter("xmpp_connected") == 0, daemon=self.d)
+        self.fill(2, 1)
+        self.d.wait_metric("push_failed_total", 1)
+        self.server.start()
+        self.d.wait_metric("push_entries_total", 2)
+        self.d.wait_idle()
+        self.assertEqual((0, "active"), (self.subs()[0]["lag"], self.subs()[0]["state"]))
+
+    def test_a_receiver_that_was_offline(self):                        # XMPP-13 SMART-54 DELIV-10
+        self.fill(2)
+        self.alice.subscribe(self.node())
+        mirror = set(self.alice.items(self.node()).ids)
+        mine = self.alice.items(self.node(), max=1, before="").last
+        self.alice.close()
+        self.fill(2, 2)                           # the server drops these, as nobody is there
+        self.d.wait_metric("push_entries_total", 2)
+        alice = self.server.client()
+        self.fill(1, 4)
+        push, = alice.wait_pushes(1, daemon=self.d)
+        self.assertNotEqual(mine, "cursor:" + push.headers["PreviousCursor"])
+        page = alice.items(self.node(), after=mine)
+        self.assertEqual({i["id"] for i in self.http(max=100)["items"]}, mirror | set(page.ids))
+        self.assertEqual("cursor:" + push.headers["LastCursor"], page.last)
+
+    def test_an_address_given_by_http(self):                                           # D55
+        self.fill(1)
+        id = self.d.subscribe(self.p.url, endpoint="XMPP:Alice@LOCALHOST/one")
+        sub, = self.subs()
+        self.assertEqual((id, "xmpp:alice@localhost/one"), (sub["id"], sub["endpoint"]))
+        answer = self.d.call("POST", "/sub?id=%d&action=test" % id)
+        self.assertEqual((200, None), (answer.status, answer.json["error"]))
+        test, = self.alice.wait_pushes(1, daemon=self.d)
+        self.assertEqual([], test.ids)
+        self.fill(1, 1)
+        push = self.alice.wait_pushes(2, daemon=self.d)[1]
+        self.assertEqual((["urn:pub:p:e1"], "smart?url=" + quote(self.p.url)), (push.ids, push.node))
+        self.assertEqual(200, self.d.call("POST", "/sub?id=%d&action=pause" % id).status)
+        self.fill(1, 2)
+        self.d.wait_idle()
+        self.assertEqual(2, len(self.alice.pushes()))
+        self.assertEqual(200, self.d.call("POST", "/sub?id=%d&action=resume" % id).status)
+        self.assertEqual(["urn:pub:p:e2"], self.alice.wait_pushes(3, daemon=self.d)[2].ids)
+        self.assertEqual(200, self.d.call("POST", "/sub?id=%d&action=replay&from=start" % id).status)
+        self.wait(lambda: [i for p in self.alice.pushes()[3:] for i in p.ids] ==
+                  ["urn:pub:p:e0", "urn:pub:p:e1", "urn:pub:p:e2"], daemon=self.d)
+        for wrong in ("xmpp:", "xmpp://alice@localhost", "xmpp:a b@localhost", "xmpp:alice@localhost?message"):
+            answer = self.d.call("POST", "/sub?url=%s&endpoint=%s" % (quote(self.p.url), quote(wrong)))
+            self.assert_problem(answer, 400, "bad-parameter", parameter="endpoint")
+
+    def test_an_error_for_an_answer(self):
+        self.fill(1)
+        id = self.d.subscribe(self.p.url, endpoint="xmpp:somebody@nowhere.invalid")
+        self.fill(1, 1)
+        self.d.wait_metric("push_failed_total", 1)
+        self.d.wait_idle()
+        note = self.d.get("/sub/log?id=%d" % id).json["deliveries"][-1]
+        self.assertEqual("retry", note["verdict"])
+        self.assertIn("the message was answered by an error", note["error"])
+
+    def test_a_message_fits_into_a_stanza(self):                                       # XMPP-18
+        self.fill(1)
+        self.alice.subscribe(self.node())
+        for i in range(40):
+            self.p.put("x%d" % i, "t%d " % i + "x" * 15000)
+        self.p.put("huge", "h" * 300000)
+        self.sync()
+        self.wait(lambda: sum(len(p.ids) for p in self.alice.pushes()) == 41, daemon=self.d)
+        for one, next in zip(self.alice.pushes(), self.alice.pushes()[1:]):
+            self.assertEqual(one.headers["LastCursor"], next.headers["PreviousCursor"])
+        for push in self.alice.pushes():
+            self.assertLess(len(tree.tostring(push.message)), 200 * 1024)
+
+
+class WithoutServer(Case):
+    def test_an_address_of_xmpp_is_refused(self):
+        d = self.daemon()
+        answer = d.call("POST", "/sub?url=http://a.example/&endpoint=xmpp:alice@localhost")
+        self.assertIn("--xmpp-server", self.assert_problem(answer, 400, "bad-parameter")["detail"])
+
+
 class Access(Xmpp):
     def options(self):
         return ["--token", "secret", "--xmpp-allow", "alice@localhost"]

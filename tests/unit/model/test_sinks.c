@@ -23,6 +23,7 @@ static void test_sinks__default(void **state UNUSED)
 {
     assert_true(str_eqz(sinks_default(STR("http")), "xmlrpc"));
     assert_true(str_eqz(sinks_default(STR("https")), "xmlrpc"));
+    assert_true(str_eqz(sinks_default(STR("xmpp")), "xmpp"));
     assert_true(str_eqz(sinks_default(STR_NULL), "xmlrpc")); /* there is no endpoint */
     assert_true(str_is_null(sinks_default(STR("ftp"))));
     assert_true(str_is_null(sinks_default(STR(""))));
