@@ -44,14 +44,7 @@ static void transfer_stop(struct http_client *c, struct transfer *t)
 static void transfer_free(struct http_client *c, struct transfer *t)
 {
     transfer_stop(c, t);
-    if (t->easy != NULL) {
-        if (c->n_spare < SPARE_EASY) {
-            curl_easy_reset(t->easy);
-            c->spare[c->n_spare++] = t->easy;
-        } else {
-            curl_easy_cleanup(t->easy);
-        }
-    }
+    http_easy_put(c, t);
     curl_slist_free_all(t->fields);
     curl_slist_free_all(t->connect_to);
     if (t->deadline != NULL)

@@ -42,7 +42,8 @@ struct transfer {        /* of a running call */
     struct arena *arena; /* given away with the answer */
     struct call *call;
     CURL *easy;
-    bool in_multi; /* libcurl works on `easy` */
+    bool in_multi;       /* libcurl works on `easy` */
+    bool has_credential; /* `easy` was given one */
     struct curl_slist *fields, *connect_to;
     struct resolver_query *query;
     struct event *deadline; /* while resolving; after that, libcurl has a timeout */
@@ -111,6 +112,9 @@ struct str http_origin(struct arena *a, const struct url_parts *p);
 
 /* Try the next address. May end the call when its time is over. */
 void http_try_start(struct call *k);
+
+/* Give the handle back, if there is one: the next call may use it. */
+void http_easy_put(struct http_client *c, struct transfer *t);
 
 /* Is the answer a redirect that must be followed, or counted as one too many? */
 bool http_try_redirects(const struct transfer *t);

@@ -96,7 +96,6 @@ static void redirect(struct call *k)
     t->status = 0;
     t->n_answer = 0;
     http_try_forget_body(t);
-    curl_easy_reset(t->easy);
     http_hop_start(k);
 }
 
@@ -159,7 +158,6 @@ void http_hop_done(void *ctx UNUSED, CURL *easy, CURLcode code)
     if (t->redirect_cut)
         code = CURLE_OK;
     if (code != CURLE_OK && !t->refused && t->next < t->n_addrs && is_connect_failure(t, code)) {
-        curl_easy_reset(t->easy);
         http_try_start(k);
     } else if (code != CURLE_OK) {
         try_failed(k, code);

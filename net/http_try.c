@@ -239,9 +239,11 @@ static void set_method(struct call *k)
     struct transfer *t = k->t;
     bool has_body = !t->drop_body && k->given.body.len > 0;
 
-    if (str_eqz(t->method, "GET") && !has_body) {
-        curl_easy_setopt(t->easy, CURLOPT_HTTPGET, 1L);
-    } else if (str_eqz(t->method, "HEAD")) {
+    curl_easy_setopt(t->easy, CURLOPT_HTTPGET, 1L); /* forget the method before */
+    curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, NULL);
+    if (str_eqz(t->method, "GET") && !has_body)
+        return;
+    if (str_eqz(t->method, "HEAD")) {
         curl_easy_setopt(t->easy, CURLOPT_NOBODY, 1L);
     } else {
         if (has_body || str_eqz(t->method, "POST")) {
@@ -255,15 +257,48 @@ static void set_method(struct call *k)
     }
 }
 
-static CURL *easy_get(struct http_client *c)
+/* Make a handle, with the options that are the same for all calls. */
+static CURL *easy_new(void)
 {
-    CURL *easy = c->n_spare > 0 ? c->spare[--c->n_spare] : curl_easy_init();
+    CURL *e = curl_easy_init();
 
-    ASSERT(easy != NULL);
-    return easy;
+    ASSERT(e != NULL);
+    curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(e, CURLOPT_PROXY, "");
+    curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, DECODER_ACCEPTS);
+    curl_easy_setopt(e, CURLOPT_HTTP_CONTENT_DECODING,
+                     0L); /* libcurl refuses a second gzip member; net/decode.h does not */
+    curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+    return e;
 }
 
-/* Set the options that are the same for all addresses of a hop. */
+/* A handle keeps what it knows of a credential, so it is not used for another hop. */
+void http_easy_put(struct http_client *c, struct transfer *t)
+{
+    CURL *easy = t->easy;
+
+    t->easy = NULL;
+    if (easy == NULL)
+        return;
+    if (t->has_credential || c->n_spare == SPARE_EASY)
+        curl_easy_cleanup(easy);
+    else
+        c->spare[c->n_spare++] = easy;
+    t->has_credential = false;
+}
+
+static CURL *easy_get(struct http_client *c)
+{
+    return c->n_spare > 0 ? c->spare[--c->n_spare] : easy_new();
+}
+
+/* Set the options of a hop. A handle still has those of its last hop or call, so each of them is
+ * set, or set back. */
 static void set_options(struct call *k)
 {
     struct http_client *c = k->c;
@@ -273,27 +308,18 @@ static void set_options(struct call *k)
 
     curl_easy_setopt(e, CURLOPT_PRIVATE, k);
     curl_easy_setopt(e, CURLOPT_URL, str_z(t->arena, t->url));
-    curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(e, CURLOPT_PROXY, "");
-    curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
-    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, DECODER_ACCEPTS);
-    curl_easy_setopt(e, CURLOPT_HTTP_CONTENT_DECODING,
-                     0L); /* libcurl refuses a second gzip member; net/decode.h does not */
+    curl_easy_setopt(e, CURLOPT_FORBID_REUSE, 0L);
     curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_text);
     curl_easy_setopt(e, CURLOPT_USERAGENT,
                      k->given.user_agent.len > 0 ? str_z(t->arena, k->given.user_agent)
                                                  : c->cfg.user_agent);
-    curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
-    curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
-    curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, t);
     /* libcurl first asks without a credential, and then answers the challenge: with Digest if the
      * server offers it, otherwise with Basic. */
-    if (first_origin && !str_is_null(k->given.credential)) {
+    t->has_credential = first_origin && !str_is_null(k->given.credential);
+    if (t->has_credential) {
         curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST));
         curl_easy_setopt(e, CURLOPT_USERPWD, str_z(t->arena, k->given.credential));
     }
@@ -314,8 +340,8 @@ void http_try_start(struct call *k)
     if (left < connect)
         connect = left;
     connect /= (int64_t)(t->n_addrs - t->next); /* addresses that are left share the time */
-    if (t->easy == NULL)
-        t->easy = easy_get(k->c);
+    http_easy_put(k->c, t); /* of the hop, or the address, before */
+    t->easy = easy_get(k->c);
     set_options(k);
     http_address_text(&t->addrs[t->next], t->parts.port, t->peer, sizeof t->peer);
     t->next++;
