@@ -262,9 +262,11 @@ CREATE TABLE sub_feeds (
 CREATE INDEX sub_feeds_feed ON sub_feeds (feed_id);
 CREATE INDEX sub_feeds_url ON sub_feeds (sub_id, url);
 
--- The last deliveries of a subscription: a ring of 100 rows.
+-- The last deliveries of a subscription: a ring of 100 rows. An entry of a feed with many
+-- subscriptions adds a line to each ring, mostly at the same slot; so lines are kept by slot, and
+-- fill a few pages one after the other.
 CREATE TABLE deliveries (
-    sub_id      INTEGER NOT NULL REFERENCES subscriptions (id) ON DELETE CASCADE,
+    sub_id      INTEGER NOT NULL,  -- no reference: apply_sub_end() drops the lines
     slot        INTEGER NOT NULL,  -- subscriptions.n_calls modulo 100
     at_us       INTEGER NOT NULL,  -- when the answer came
     n_try       INTEGER NOT NULL,  -- from 1
@@ -277,7 +279,7 @@ CREATE TABLE deliveries (
     ms          INTEGER NOT NULL,  -- how long the call took
     verdict     INTEGER NOT NULL,  -- enum delivery_verdict
     error       TEXT,
-    PRIMARY KEY (sub_id, slot)
+    PRIMARY KEY (slot, sub_id)
 ) STRICT, WITHOUT ROWID;
 
 -- Dead letters: entries that an endpoint has refused for good. They wait until somebody has them

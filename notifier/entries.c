@@ -172,7 +172,7 @@ static enum push_found draw(struct push_job *job, struct reader *r, const struct
     job->marks = marks_of(job->arena, &push);
     job->first = job->marks[0];
     if (push.event == NULL)
-        job->uid = push.revisions[0].uid;
+        job->uid = str_dup(job->arena, push.revisions[0].uid);
     job->position = next->dead == NULL ? push.last.seq : job->sub->position;
     return rc == RC_OK ? PUSH_READY : PUSH_UNSENDABLE;
 }
@@ -181,13 +181,10 @@ static enum push_found draw(struct push_job *job, struct reader *r, const struct
  * turn. */
 static bool is_last(struct push_job *job, struct reader *r)
 {
-    struct subscription sub = *job->sub;
-    struct push_next next;
+    bool is_so = false;
 
-    if (job->dead != NULL)
-        return false;
-    sub.position = job->position;
-    return reader_next_push(r, &sub, 1, job->arena, &next, NULL) == RC_OK && next.feed_id == 0;
+    return job->dead == NULL &&
+           reader_is_drained(r, job->sub, job->position, &is_so, NULL) == RC_OK && is_so;
 }
 
 enum push_found entries_draw(struct push_job *job, struct reader *r)

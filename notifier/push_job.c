@@ -1,6 +1,7 @@
 /* notifier/push_job.c - see push_job.h. */
 #include "notifier/push_job.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 
 struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bodies, int64_t sub_id,
@@ -61,17 +62,30 @@ static size_t limit_of(const struct push_job *job)
     return job->limit > 0 && job->limit < n ? job->limit : n;
 }
 
-void push_job_read(struct push_job *job, struct reader *r)
+/* Draw the delivery of a subscription that may be due one. */
+static void draw(struct push_job *job, struct reader *r)
 {
-    job->found = read_sub(job, r);
-    if (job->found == PUSH_READY)
-        job->max_entries = limit_of(job);
-    if (job->found == PUSH_READY)
-        job->found = job->sink->draw(job, r);
+    job->max_entries = limit_of(job);
+    job->found = job->sink->draw(job, r);
     if (job->found == PUSH_READY &&
         reader_endpoint_credential(r, job->sub_id, job->arena, &job->credential, &job->err) !=
             RC_OK)
         job->found = PUSH_UNREAD;
+}
+
+void push_jobs_read(struct push_job *const *jobs, size_t n, struct reader *r)
+{
+    if (reader_hold(r, NULL) != RC_OK) /* then each call has a snapshot of its own, or fails */
+        log_debug("notifier", "snapshot", "jobs=%zu error=no snapshot for all", n);
+    for (size_t i = 0; i < n; i++) {
+        jobs[i]->found = read_sub(jobs[i], r);
+        if (jobs[i]->found == PUSH_READY && jobs[i]->sink->in_snapshot)
+            draw(jobs[i], r);
+    }
+    reader_let_go(r);
+    for (size_t i = 0; i < n; i++)
+        if (jobs[i]->found == PUSH_READY && !jobs[i]->sink->in_snapshot)
+            draw(jobs[i], r);
 }
 
 static enum push_found read_tested(struct push_job *job, struct reader *r)

@@ -1,8 +1,8 @@
 /* notifier/push_job.h - one delivery, from "what is next for this subscription?" to what is sent.
  *
- * The loop makes a job and gives it to a reader, which fills it and gives it back. The subscription
- * is read again for each job, so that its position, feeds and state come from the same snapshot as
- * the revisions.
+ * The loop makes jobs and gives them to a reader, which fills them and gives them back. The
+ * subscription is read again for each job, so that its position, feeds and state come from the same
+ * snapshot as the revisions.
  */
 #pragma once
 
@@ -45,8 +45,8 @@ struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bod
                               size_t limit);
 void push_job_free(struct push_job **jp);
 
-/* Fill the job. Runs on reader threads. */
-void push_job_read(struct push_job *job, struct reader *r);
+/* Fill the jobs, from one snapshot as far as their sinks allow it. Runs on reader threads. */
+void push_jobs_read(struct push_job *const *jobs, size_t n, struct reader *r);
 
 /* Fill the job for a test of the subscription, whatever its state. `found`: PUSH_READY,
  * PUSH_ENDED: there is no such subscription; PUSH_UNSENDABLE, PUSH_UNREAD: err says why. Runs on

@@ -98,6 +98,9 @@ struct sink {
                          when the receiver wants no more */
     int max_failures; /* is_leased: so many failures in a row also end it; 0: none do */
 
+    bool in_snapshot; /* draw() may run while a snapshot is held for many subscriptions
+                         (reader_hold()): it does not look at the newest state of the feeds */
+
     /* Find what comes next after the position of job->sub, and fill the job: load, position,
      * n_entries and so on, as push_job.h says. */
     enum push_found (*draw)(struct push_job *job, struct reader *r);

@@ -216,7 +216,8 @@ static enum sink_verdict webhook_judge(struct arena *a, const struct carrier_ans
     return verdict;
 }
 
-const struct sink sink_webhook = {.draw = entries_draw,
+const struct sink sink_webhook = {.in_snapshot = true,
+                                  .draw = entries_draw,
                                   .entries = {.names_feed = true,
                                               .has_settings = true,
                                               .body = webhook_body,

@@ -136,7 +136,8 @@ static enum sink_verdict xmpp_judge(struct arena *a, const struct carrier_answer
     return SINK_FAILED;
 }
 
-const struct sink sink_xmpp = {.draw = entries_draw,
+const struct sink sink_xmpp = {.in_snapshot = true,
+                               .draw = entries_draw,
                                .entries = {.has_settings = true,
                                            .item_max = COMPONENT_STANZA_MAX - FRAME_MAX,
                                            .body = xmpp_body,

@@ -11,7 +11,8 @@
 #include "base/stats.h"
 #include "notifier/outcomes.h"
 
-#define READS_MAX 16    /* reads at the readers at once; requests of the API wait for these reads */
+#define READ_MAX 16     /* turns in one job of a reader; requests of the API wait for these jobs */
+#define READS_MAX 2     /* such jobs at once */
 #define FULL_MS 50      /* pause when the readers or the storer have no room */
 #define TROUBLE_MS 1000 /* pause when the database fails */
 #define LOOK_MS 25      /* between checks for calls that take too long */
@@ -27,16 +28,12 @@ struct turn {
     bool is_cut;          /* it took too long while others waited, and was cancelled */
 };
 
-/* The outcome of a turn, on its way to the database. */
-struct ack {
+/* Turns whose subscriptions are read together. */
+struct turns_read {
     struct turns *ts;
-    struct outcome outcome; /* strings: in `arena` */
-    struct arena arena;
-    bool at_storer; /* the storer has it; only its answer frees this struct */
-    enum rc rc;     /* the storer's answer */
+    struct turn *turns[READ_MAX];
+    size_t n;
 };
-
-static void write_ack(struct turns *ts, struct member *m);
 
 /* ---- states ------------------------------------------------------------------------------- */
 
@@ -49,7 +46,7 @@ static void on_member_timer(void *ctx)
 
     m->timer = NULL;
     if (m->state == ATTEMPT_ACKING)
-        write_ack(ts, m);
+        acks_add(&ts->acks, m->ack);
     else
         turns_event(ts, m, ATTEMPT_PAUSE_OVER);
     turns_run(ts);
@@ -97,7 +94,7 @@ static void postpone(struct turns *ts, struct member *m, int64_t ms)
 
 static void check_drained(struct turns *ts)
 {
-    if (!ts->stopping || ts->n_reading + ts->n_calling + ts->n_acks > 0)
+    if (!ts->stopping || ts->n_reads + ts->n_calling + ts->acks.n > 0)
         return;
     pthread_mutex_lock(&ts->lock);
     ts->is_drained = true;
@@ -106,35 +103,6 @@ static void check_drained(struct turns *ts)
 }
 
 /* ---- outcomes ------------------------------------------------------------------------------- */
-
-static struct str keep(struct ack *ack, struct str s)
-{
-    return str_is_null(s) ? s : str_dup(&ack->arena, s);
-}
-
-/* Keep the outcome until it is written. Its strings are copied, as the job ends before that. */
-static struct ack *ack_new(struct turns *ts, const struct outcome *outcome)
-{
-    struct ack *ack = NEW(struct ack);
-    struct push_outcome *w = &ack->outcome.write;
-
-    ack->ts = ts;
-    ack->outcome = *outcome;
-    w->endpoint = keep(ack, w->endpoint);
-    w->error = keep(ack, w->error);
-    w->note.error = w->error;
-    w->dead.uid = keep(ack, w->dead.uid);
-    w->dead.answer = keep(ack, w->dead.answer);
-    ts->n_acks++;
-    return ack;
-}
-
-static void ack_free(struct ack *ack)
-{
-    ack->ts->n_acks--;
-    arena_release(&ack->arena);
-    mem_free(ack);
-}
 
 /* Deliveries after a refusal are small, up to the end of what was refused. */
 static void set_limit(struct member *m, const struct outcome *o)
@@ -158,69 +126,49 @@ static enum attempt_event with_news(enum attempt_event event)
     return event == ATTEMPT_DRAINED || event == ATTEMPT_GAVE_UP ? ATTEMPT_DELIVERED : event;
 }
 
-/* The storer has answered. Runs on the loop. */
-static void on_written(void *ctx)
+/* The outcome is written. */
+static void go_on(struct turns *ts, struct member *m, const struct outcome *o)
 {
-    struct ack *ack = ctx;
-    struct turns *ts = ack->ts;
+    m->pause_ms = o->pause_ms;
+    set_limit(m, o);
+    if (o->write.ended)
+        log_info("notifier", "hub_ended", "sub=%" PRId64 " callback=%s error=%s", m->id,
+                 log_quote(str_from(m->endpoint->url)), log_quote(o->write.error));
+    else if (o->event == ATTEMPT_GAVE_UP)
+        log_warn("notifier", "suspended",
+                 "sub=%" PRId64 " endpoint=%s error=%s position is kept until it is resumed", m->id,
+                 log_quote(str_from(m->endpoint->url)), log_quote(o->write.error));
+    turns_event(ts, m, m->has_news ? with_news(o->event) : o->event);
+}
+
+/* What has become of the write of an outcome. */
+static void on_ack(void *ctx, struct ack *ack, enum rc rc)
+{
+    struct turns *ts = ctx;
     struct member *m = ts->stopped ? NULL : roster_find(&ts->roster, ack->outcome.write.sub_id);
 
-    ack->at_storer = false;
     if (m == NULL || m->ack != ack) { /* it has ended in the meantime */
         ack_free(ack);
-    } else if (ack->rc == RC_OK) {
+    } else if (rc == RC_OK) {
         m->ack = NULL;
-        m->pause_ms = ack->outcome.pause_ms;
-        set_limit(m, &ack->outcome);
-        if (ack->outcome.write.ended)
-            log_info("notifier", "hub_ended", "sub=%" PRId64 " callback=%s error=%s", m->id,
-                     log_quote(str_from(m->endpoint->url)), log_quote(ack->outcome.write.error));
-        else if (ack->outcome.event == ATTEMPT_GAVE_UP)
-            log_warn("notifier", "suspended",
-                     "sub=%" PRId64 " endpoint=%s error=%s position is kept until it is resumed",
-                     m->id, log_quote(str_from(m->endpoint->url)),
-                     log_quote(ack->outcome.write.error));
-        turns_event(ts, m, m->has_news ? with_news(ack->outcome.event) : ack->outcome.event);
+        go_on(ts, m, &ack->outcome);
         ack_free(ack);
-    } else if (ack->rc == RC_NOT_FOUND) {
+    } else if (rc == RC_NOT_FOUND) {
         turns_remove(ts, m);
+    } else if (rc == RC_FULL) {
+        timer_start(ts, m, FULL_MS);
+    } else if (rc == RC_CLOSED) { /* the position does not move: it is delivered again after the
+                                     next start */
+        m->ack = NULL;
+        ack_free(ack);
+        postpone(ts, m, TROUBLE_MS);
     } else {
         log_warn("notifier", "outcome_unwritten", "sub=%" PRId64 " rc=%s it is handed over again",
-                 m->id, rc_name(ack->rc));
+                 m->id, rc_name(rc));
         timer_start(ts, m, TROUBLE_MS);
     }
     check_drained(ts);
-    if (!ts->stopped)
-        turns_run(ts);
-}
-
-/* On the storer's thread. */
-static void on_storer_answer(void *ctx, enum rc rc, const struct store_result *res UNUSED,
-                             const struct err *err UNUSED)
-{
-    struct ack *ack = ctx;
-
-    ack->rc = rc;
-    loop_post(ack->ts->loop, on_written, ack);
-}
-
-static void write_ack(struct turns *ts, struct member *m)
-{
-    struct ack *ack = m->ack;
-    enum rc rc;
-
-    ack->at_storer = true; /* set before the call, because the answer may come before it returns */
-    rc = store_push_outcome(ts->cfg->store, &ack->outcome.write, on_storer_answer, ack);
-    if (rc == RC_OK)
-        return;
-    ack->at_storer = false;
-    if (rc != RC_CLOSED) {
-        timer_start(ts, m, FULL_MS);
-        return;
-    }
-    m->ack = NULL; /* the position does not move, so it is delivered again after the next start */
-    ack_free(ack);
-    postpone(ts, m, TROUBLE_MS);
+    turns_run(ts);
 }
 
 /* The turn has this outcome: have it written. */
@@ -228,7 +176,7 @@ static void settle(struct turns *ts, struct member *m, struct ack *ack)
 {
     m->ack = ack;
     turns_event(ts, m, ATTEMPT_SETTLED);
-    write_ack(ts, m);
+    acks_add(&ts->acks, ack);
 }
 
 /* ---- turns ---------------------------------------------------------------------------------- */
@@ -341,7 +289,7 @@ static void on_answer(void *ctx, const struct carrier_answer *given)
     }
     if (m != NULL && answer.rc != RC_CLOSED) {
         judge(t, &answer, &outcome);
-        ack = ack_new(ts, &outcome);
+        ack = ack_new(&ts->acks, &outcome);
     }
     if (ack != NULL && !outcome.write.failed)
         end = LANES_ANSWERED;
@@ -394,22 +342,18 @@ static void call_start(struct turns *ts, struct turn *t)
         ts->look = loop_timer_start(ts->loop, LOOK_MS, on_look, ts);
 }
 
-/* The job has come back from its reader. */
-static void on_read(void *ctx)
+/* The job of a turn has been read. */
+static void start(struct turns *ts, struct turn *t)
 {
-    struct turn *t = ctx;
-    struct turns *ts = t->ts;
     struct push_job *job = t->job;
     struct member *m = turn_member(t);
     enum push_found found = job->found;
     struct outcome outcome;
     struct ack *ack = NULL;
 
-    ts->n_reading--;
     if (m != NULL && found == PUSH_READY && !ts->stopping) {
         turns_event(ts, m, ATTEMPT_FOUND);
         call_start(ts, t);
-        turns_run(ts); /* another read may start */
         return;
     }
     if (m != NULL && (found == PUSH_SKIP || found == PUSH_UNSENDABLE)) {
@@ -417,14 +361,12 @@ static void on_read(void *ctx)
             outcome_of_skip(job, &outcome);
         else
             outcome_of_unsendable(ts->cfg, job, &outcome);
-        ack = ack_new(ts, &outcome);
+        ack = ack_new(&ts->acks, &outcome);
     }
     if (m != NULL && found == PUSH_UNREAD)
         log_warn("notifier", "unread", "sub=%" PRId64 " error=%s tried again", job->sub_id,
                  log_quote(str_from(job->err.text)));
     turn_end(t, m, LANES_UNCALLED);
-    if (ts->stopped)
-        return;
     if (ack != NULL)
         settle(ts, m, ack);
     else if (m != NULL && found == PUSH_NOTHING)
@@ -435,17 +377,34 @@ static void on_read(void *ctx)
         turns_remove(ts, m);
     else if (m != NULL)
         postpone(ts, m, TROUBLE_MS);
+}
+
+/* The jobs have come back from their reader. */
+static void on_read(void *ctx)
+{
+    struct turns_read *read = ctx;
+    struct turns *ts = read->ts;
+
+    ts->n_reads--;
+    for (size_t i = 0; i < read->n; i++)
+        start(ts, read->turns[i]);
+    mem_free(read);
+    if (ts->stopped)
+        return;
     check_drained(ts);
-    turns_run(ts);
+    turns_run(ts); /* another read may start */
 }
 
 /* On a reader thread. */
 static void read_next(void *ctx, struct reader *r)
 {
-    struct turn *t = ctx;
+    struct turns_read *read = ctx;
+    struct push_job *jobs[READ_MAX];
 
-    push_job_read(t->job, r);
-    loop_post(t->ts->loop, on_read, t);
+    for (size_t i = 0; i < read->n; i++)
+        jobs[i] = read->turns[i]->job;
+    push_jobs_read(jobs, read->n, r);
+    loop_post(read->ts->loop, on_read, read);
 }
 
 static void on_again(void *ctx)
@@ -454,11 +413,6 @@ static void on_again(void *ctx)
 
     ts->again = NULL;
     turns_run(ts);
-}
-
-static bool has_room(const struct turns *ts)
-{
-    return !ts->stopping && ts->again == NULL && ts->n_reading < READS_MAX;
 }
 
 /* The endpoint of a test has its turn. There is nothing to read any more. */
@@ -470,32 +424,85 @@ static void start_test(struct turns *ts, struct turn *t, struct member *m)
     call_start(ts, t);
 }
 
-void turns_run(struct turns *ts)
+static struct turn *turn_new(struct turns *ts, struct member *m)
+{
+    struct turn *t = NEW(struct turn);
+
+    t->ts = ts;
+    t->endpoint = m->endpoint;
+    t->endpoint->turn = t;
+    t->member_id = m->id;
+    m->turn = t;
+    return t;
+}
+
+/* Start turns for one job of a reader, as many as there is room for. */
+static void take_turns(struct turns *ts, struct turns_read *read)
 {
     struct member *m;
     struct turn *t;
 
-    while (has_room(ts) && (m = roster_next(&ts->roster)) != NULL) {
-        t = NEW(struct turn);
-        t->ts = ts;
-        t->endpoint = m->endpoint;
-        t->endpoint->turn = t;
-        t->member_id = m->id;
-        m->turn = t;
+    while (read->n < READ_MAX && (m = roster_next(&ts->roster)) != NULL) {
+        t = turn_new(ts, m);
         if (m->test != NULL) {
             start_test(ts, t, m);
             continue;
         }
         t->job = push_job_new(ts->cfg, ts->bodies, m->id, m->limit);
-        ts->n_reading++;
+        read->turns[read->n++] = t;
         turns_event(ts, m, ATTEMPT_TURN);
-        if (store_read(ts->cfg->store, read_next, t) == RC_OK)
-            continue;
-        ts->n_reading--;
+    }
+}
+
+/* The readers have no room. */
+static void put_back(struct turns *ts, struct turns_read *read)
+{
+    for (size_t i = 0; i < read->n; i++) {
+        struct turn *t = read->turns[i];
+        struct member *m = turn_member(t);
+
         turn_end(t, m, LANES_UNCALLED);
         postpone(ts, m, FULL_MS);
-        ts->again = loop_timer_start(ts->loop, FULL_MS, on_again, ts);
     }
+    mem_free(read);
+    ts->again = loop_timer_start(ts->loop, FULL_MS, on_again, ts);
+}
+
+/* Start as many turns as there is room for. */
+static void run(struct turns *ts)
+{
+    struct turns_read *read;
+
+    while (!ts->stopping && ts->again == NULL && ts->n_reads < READS_MAX) {
+        read = NEW(struct turns_read);
+        read->ts = ts;
+        take_turns(ts, read);
+        if (read->n == 0) {
+            mem_free(read);
+            return;
+        }
+        if (store_read(ts->cfg->store, read_next, read) == RC_OK)
+            ts->n_reads++;
+        else
+            put_back(ts, read);
+    }
+}
+
+static void on_soon(void *ctx)
+{
+    struct turns *ts = ctx;
+
+    ts->soon = NULL;
+    run(ts);
+    stats_add(STAT_work_pending, -1);
+}
+
+void turns_run(struct turns *ts)
+{
+    if (ts->soon != NULL || ts->stopping)
+        return;
+    ts->soon = loop_timer_start(ts->loop, 0, on_soon, ts);
+    stats_inc(STAT_work_pending);
 }
 
 /* ---- removal -------------------------------------------------------------------------------- */
@@ -505,7 +512,7 @@ void turns_remove(struct turns *ts, struct member *m)
     timer_cancel(m);
     if (m->turn != NULL && m->turn->call != 0)
         call_cancel(m->turn);
-    if (m->ack != NULL && !m->ack->at_storer)
+    if (m->ack != NULL && m->ack->state != ACK_AT_STORER)
         ack_free(m->ack);
     roster_del(&ts->roster, m);
 }
@@ -539,6 +546,7 @@ void turns_start(struct turns *ts, struct loop *loop, struct http_client *client
     ts->loop = loop;
     ts->carriers.env.loop = loop;
     ts->carriers.env.http = client;
+    acks_init(&ts->acks, ts->cfg->store, loop, on_ack, ts);
 }
 
 void turns_drain(struct turns *ts)
@@ -566,11 +574,16 @@ void turns_stop(struct turns *ts)
         loop_timer_cancel(&ts->again);
     if (ts->look != NULL)
         loop_timer_cancel(&ts->look);
+    if (ts->soon != NULL) {
+        loop_timer_cancel(&ts->soon);
+        stats_add(STAT_work_pending, -1);
+    }
+    acks_stop(&ts->acks);
     while (map_next(&ts->roster.members, &it, &key, &value)) {
         struct member *m = value;
 
         timer_cancel(m);
-        if (m->ack != NULL && !m->ack->at_storer)
+        if (m->ack != NULL && m->ack->state != ACK_AT_STORER)
             ack_free(m->ack);
         m->ack = NULL;
     }

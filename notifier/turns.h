@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include "net/loop.h"
+#include "notifier/acks.h"
 #include "notifier/notifier.h"
 #include "notifier/push_job.h"
 #include "notifier/push_test.h"
@@ -26,11 +27,13 @@ struct turns {
     struct carriers carriers;
     struct roster roster;
     struct bodies *bodies;
-    size_t n_reading, n_calling;
-    size_t n_acks;               /* outcomes that are not yet written */
+    size_t n_reads;              /* jobs at the readers */
+    size_t n_calling;            /* calls under way */
+    struct acks acks;            /* outcomes that are not yet written */
     struct push_test_list tests; /* under way */
     size_t n_tests;
     int64_t n_tests_ever;
+    struct loop_timer *soon;  /* starts turns; NULL: nothing has changed since they were started */
     struct loop_timer *again; /* tries turns_run() again, because the readers had no room */
     struct loop_timer *look;  /* checks the calls under way; NULL: there are none */
     bool stopping;            /* no new turns */
@@ -52,7 +55,8 @@ void turns_start(struct turns *ts, struct loop *loop, struct http_client *client
 /* Change the member's state by this event, and do everything that follows from the change. */
 void turns_event(struct turns *ts, struct member *m, enum attempt_event event);
 
-/* Start as many turns as there is room for. */
+/* Something has changed: start as many turns as there is room for, when the events of this moment
+ * are done. What they make due is read together. */
 void turns_run(struct turns *ts);
 
 /* The subscription is gone: forget the member, and cancel its call. */

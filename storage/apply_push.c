@@ -55,18 +55,17 @@ static enum rc keep_dead(struct txn *t, const struct push_outcome *o,
     return o->failed ? RC_OK : dead_drop(t->db, o->sub_id, o->dead.id, &n, err);
 }
 
-enum rc apply_push_outcome(struct txn *t, struct op *op)
+/* RC_NOT_FOUND: the subscription is gone; nothing was written. */
+static enum rc apply_outcome(struct txn *t, const struct push_outcome *o, struct op *op)
 {
-    const struct push_outcome *o = &op->as.push;
     struct subscription sub;
     enum sub_state before;
     enum rc rc = subs_load(t->db, o->sub_id, false, &op->arena, &sub, &op->err);
 
-    op->result.id = o->sub_id;
-    if (rc == RC_OK && o->ended)
-        return apply_sub_end(t, sub.id, STR_NULL, &op->arena, &op->err);
     if (rc != RC_OK)
         return rc;
+    if (o->ended)
+        return apply_sub_end(t, sub.id, STR_NULL, &op->arena, &op->err);
     before = sub.state;
     move(o, &sub);
     sub.n_delivered += o->n_entries;
@@ -79,6 +78,23 @@ enum rc apply_push_outcome(struct txn *t, struct op *op)
     if (rc == RC_OK && o->has_note)
         rc = deliveries_add(t->db, sub.id, sub.n_calls++, &o->note, &op->err);
     return rc == RC_OK ? subs_save(t->db, &sub, &op->err) : rc;
+}
+
+enum rc apply_push_outcomes(struct txn *t, struct op *op)
+{
+    bool *missing = ARENA_ARRAY(&op->arena, bool, op->as.push.n + 1);
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < op->as.push.n && rc == RC_OK; i++) {
+        rc = apply_outcome(t, &op->as.push.outcomes[i], op);
+        missing[i] = rc == RC_NOT_FOUND;
+        if (missing[i]) {
+            op->err = (struct err)ERR_INIT;
+            rc = RC_OK;
+        }
+    }
+    op->result.missing = missing;
+    return rc;
 }
 
 /* ---- dead letters ---------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "storage/apply_parts.h"
+#include "storage/sqlite/deliveries.h"
 #include "storage/sqlite/hub.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
@@ -221,6 +222,8 @@ enum rc apply_sub_end(struct txn *t, int64_t id, struct str reason, struct arena
 
     if (rc == RC_OK && !str_is_null(reason) && str_eqz(sub.sink, HUB_SINK))
         rc = deny(t, &sub, reason, a, err);
+    if (rc == RC_OK)
+        rc = deliveries_drop(t->db, id, err);
     if (rc == RC_OK)
         rc = subs_delete(t->db, id, err);
     if (rc != RC_OK)

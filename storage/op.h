@@ -15,7 +15,7 @@ enum op_kind {
     OP_ADD_FEED,
     OP_SUBSCRIBE,
     OP_UNSUBSCRIBE,
-    OP_PUSH_OUTCOME,
+    OP_PUSH_OUTCOMES,
     OP_CHANGE_SUB,
     OP_DEAD_RETRY,
     OP_DEAD_DROP,
@@ -47,7 +47,10 @@ struct op {
             struct str *urls;
             size_t n;
         } unsubscribe;
-        struct push_outcome push;
+        struct {
+            const struct push_outcome *outcomes;
+            size_t n;
+        } push;
         struct sub_change change_sub;
         struct {
             int64_t sub_id, id; /* 0: all */
@@ -99,7 +102,7 @@ enum rc apply_unsubscribe(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_change_sub(struct txn *t, struct op *op) NODISCARD;
 
 /* What became of deliveries (apply_push.c). */
-enum rc apply_push_outcome(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_push_outcomes(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_dead_retry(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_dead_drop(struct txn *t, struct op *op) NODISCARD;
 

@@ -7,13 +7,83 @@
 #include "storage/sqlite/subscriptions.h"
 #include "storage/store_priv.h"
 
+/* ---- what many subscriptions have in common ---------------------------------------------------
+ */
+
+enum rc reader_hold(struct reader *r, struct err *err)
+{
+    int64_t last = directory_last_seq(r->store->dir); /* before the snapshot */
+    enum rc rc = db_snapshot(r->db, err);
+
+    r->is_held = rc == RC_OK;
+    r->held_last = last;
+    memset(r->found, 0, sizeof r->found);
+    return rc;
+}
+
+void reader_let_go(struct reader *r)
+{
+    if (!r->is_held)
+        return;
+    db_snapshot_end(r->db);
+    r->is_held = false;
+    arena_release(&r->held);
+}
+
+/* Find the first revision of a feed for a subscription. In a held snapshot, one that was found for
+ * another subscription is found again without a query: many subscriptions of one feed stand at the
+ * same position. The key is all that the queries depend on. */
+static enum rc find_first(struct reader *r, const struct subscription *sub, int64_t feed_id,
+                          struct found_push **out, struct err *err)
+{
+    struct found_push *f;
+    enum rc rc;
+
+    for (size_t i = 0; i < FOUND_PUSHES && r->is_held; i++) {
+        f = &r->found[i];
+        if (f->feed_id == feed_id && f->position == sub->position && f->events == sub->events &&
+            f->with_initial == sub->with_initial) {
+            *out = f;
+            return RC_OK;
+        }
+    }
+    *out = f = &r->found[r->n_found++ % FOUND_PUSHES];
+    *f = (struct found_push){
+        .position = sub->position, .events = sub->events, .with_initial = sub->with_initial};
+    rc = push_first(r->db, feed_id, sub, &f->first, err);
+    f->feed_id = rc == RC_OK ? feed_id : 0;
+    return rc;
+}
+
+/* Load the revisions, at most `max`. */
+static enum rc load_found(struct reader *r, const struct subscription *sub, struct found_push *f,
+                          size_t max, struct arena *a, struct err *err)
+{
+    int64_t *seqs;
+    size_t n;
+    enum rc rc;
+
+    if (f->max == max)
+        return RC_OK;
+    seqs = ARENA_ARRAY(a, int64_t, max + 1);
+    rc = push_batch(r->db, f->feed_id, sub, f->first, max, seqs, &n, err);
+    if (rc == RC_OK)
+        rc = retriever_rows(r, seqs, n, false, a, &f->revisions, &f->n, err);
+    f->max = rc == RC_OK ? max : 0;
+    return rc;
+}
+
+/* ---- what comes next ------------------------------------------------------------------------- */
+
 /* What comes next of one feed: its first revision, or its first event. */
 static enum rc next_of_feed(struct reader *r, const struct subscription *sub, int64_t feed_id,
                             struct arena *a, int64_t *first, struct feed_event *event,
                             struct err *err)
 {
-    enum rc rc = push_first(r->db, feed_id, sub, first, err);
+    struct found_push *found;
+    enum rc rc = find_first(r, sub, feed_id, &found, err);
 
+    *first = rc == RC_OK ? found->first : 0;
     *event = (struct feed_event){.seq = 0};
     if (rc == RC_OK && (sub->events & SUB_FEED) != 0)
         rc = feed_events_next(r->db, feed_id, sub->position, a, event, err);
@@ -63,14 +133,17 @@ static struct str shown_url(const struct subscription *sub, int64_t feed_id, str
     return STR_NULL;
 }
 
-static enum rc load_push(struct reader *r, const struct subscription *sub, int64_t first,
-                         size_t max, struct arena *a, struct push_next *out, struct err *err)
+static enum rc load_push(struct reader *r, const struct subscription *sub, size_t max,
+                         struct arena *a, struct push_next *out, struct err *err)
 {
-    int64_t *seqs = ARENA_ARRAY(a, int64_t, max + 1);
-    size_t n;
-    enum rc rc = push_batch(r->db, out->feed_id, sub, first, max, seqs, &n, err);
+    struct found_push *found;
+    enum rc rc = find_first(r, sub, out->feed_id, &found, err);
 
-    return rc == RC_OK ? retriever_rows(r, seqs, n, false, a, &out->revisions, &out->n, err) : rc;
+    if (rc == RC_OK)
+        rc = load_found(r, sub, found, max, r->is_held ? &r->held : a, err);
+    out->revisions = found->revisions;
+    out->n = rc == RC_OK ? found->n : 0;
+    return rc;
 }
 
 /* The first dead letter that is wanted, if any. */
@@ -114,13 +187,14 @@ static enum rc next_news(struct reader *r, const struct subscription *sub, int64
     out->skip_to = first - 1;
     out->feed_id = sub->feeds[feed].feed_id;
     out->shown_url = shown_url(sub, out->feed_id, a);
-    return out->event.seq == 0 ? load_push(r, sub, first, max, a, out, err) : RC_OK;
+    return out->event.seq == 0 ? load_push(r, sub, max, a, out, err) : RC_OK;
 }
 
 enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_t max,
                          struct arena *a, struct push_next *out, struct err *err)
 {
-    int64_t last = directory_last_seq(r->store->dir); /* before any other look */
+    /* before any other look */
+    int64_t last = r->is_held ? r->held_last : directory_last_seq(r->store->dir);
     enum rc rc = db_snapshot(r->db, err);
 
     *out = (struct push_next){.skip_to = sub->position};
@@ -130,6 +204,26 @@ enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_
     if (rc == RC_OK && out->dead == NULL)
         rc = next_news(r, sub, last, max, a, out, err);
     db_snapshot_end(r->db);
+    return rc;
+}
+
+enum rc reader_is_drained(struct reader *r, const struct subscription *sub, int64_t position,
+                          bool *out, struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    struct subscription then = *sub;
+    struct feed_event event;
+    int64_t first = 0;
+    size_t feed;
+    bool stale;
+    enum rc rc = db_snapshot(r->db, err);
+
+    if (rc != RC_OK)
+        return rc;
+    then.position = position;
+    rc = next_feed(r, &then, &scratch, &feed, &first, &event, &stale, err);
+    db_snapshot_end(r->db);
+    *out = first == 0;
     return rc;
 }
 

@@ -166,6 +166,7 @@ struct store_result {
                                 request */
     bool wants_feed; /* the content of a metadata record is gone: fetch the feed to see what it says
                         now */
+    const bool *missing; /* store_push_outcomes(): of each outcome, is its subscription gone? */
 };
 typedef void store_done_fn(void *ctx, enum rc rc, const struct store_result *res,
                            const struct err *err);
@@ -252,8 +253,11 @@ struct push_outcome {
     bool has_note; /* `note` goes to the delivery log */
     struct delivery_note note;
 };
-enum rc store_push_outcome(struct store *s, const struct push_outcome *o, store_done_fn *done,
-                           void *ctx) NODISCARD;
+
+/* Write the outcomes of `n` deliveries, each of another subscription: all, or none. Those of
+ * subscriptions that do not exist any more are left out: result.missing. */
+enum rc store_push_outcomes(struct store *s, const struct push_outcome *outcomes, size_t n,
+                            store_done_fn *done, void *ctx) NODISCARD;
 
 /* What is changed of a subscription. Null strings keep what is there. RC_NOT_FOUND: there is no
  * such subscription. RC_INPUT: a level is wrong. result.sub: as it is now. */
@@ -694,10 +698,18 @@ enum rc reader_hub_intents(struct reader *r, int64_t after_id, size_t max, struc
 enum rc reader_hub_lease(struct reader *r, int64_t sub_id, struct arena *a, struct hub_lease *out,
                          struct err *err) NODISCARD;
 
+/* Read what comes next for many subscriptions in one snapshot: all calls up to reader_let_go() see
+ * the state of the database at the first of them. What many subscriptions have in common is read
+ * once. Call nothing in between that looks at the newest state (store_version(), store_last_seq()),
+ * and let go soon, because the write-ahead log grows meanwhile. */
+enum rc reader_hold(struct reader *r, struct err *err) NODISCARD;
+void reader_let_go(struct reader *r);
+
 /* What a subscription gets next: revisions of one feed from one fetch, or an event of a feed. */
 struct push_next {
     struct revision *revisions; /* the first after its position, oldest first; only those that the
-                                   subscription wants (struct subscription, events) */
+                                   subscription wants (struct subscription, events). Valid until
+                                   reader_let_go() */
     size_t n;
     struct feed_event event;  /* seq 0: there are revisions, or nothing */
     int64_t feed_id;          /* 0: there is nothing */
@@ -711,6 +723,10 @@ struct push_next {
  * read; then a notice follows. Dead letters that are wanted come first. Arena. */
 enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_t max,
                          struct arena *a, struct push_next *out, struct err *err) NODISCARD;
+
+/* Is nothing after `position` wanted by the subscription? Dead letters do not count. */
+enum rc reader_is_drained(struct reader *r, const struct subscription *sub, int64_t position,
+                          bool *out, struct err *err) NODISCARD;
 
 /* The address of a feed and its title, which is null when it has none. RC_NOT_FOUND. Arena. */
 enum rc reader_feed_name(struct reader *r, int64_t feed_id, struct arena *a, struct str *url,

@@ -11,10 +11,27 @@
 #include "storage/sqlite/file.h"
 #include "storage/storer.h"
 
+/* What came next in a feed after a position, for subscriptions to these events (pushes.c). */
+struct found_push {
+    int64_t feed_id, position;
+    unsigned events;
+    bool with_initial;
+    int64_t first; /* seq of the first revision; 0: there is none */
+    size_t max;    /* revisions that were asked for; 0: none were */
+    struct revision *revisions;
+    size_t n;
+};
+#define FOUND_PUSHES 4
+
 struct reader {
     struct store *store;
-    struct db *db;         /* read-only */
-    struct far_cache *far; /* NULL: none */
+    struct db *db;                         /* read-only */
+    struct far_cache *far;                 /* NULL: none */
+    bool is_held;                          /* from reader_hold() to reader_let_go(); then: */
+    int64_t held_last;                     /* the last seq before the snapshot began */
+    struct arena held;                     /* what the next one points to */
+    struct found_push found[FOUND_PUSHES]; /* a ring; feed_id 0: free */
+    size_t n_found;                        /* so many were found, ever */
 };
 
 struct store {

@@ -94,17 +94,24 @@ enum rc store_unsubscribe(struct store *s, int64_t sub_id, const struct str *url
     return hand_over(s, op);
 }
 
-enum rc store_push_outcome(struct store *s, const struct push_outcome *o, store_done_fn *done,
-                           void *ctx)
+enum rc store_push_outcomes(struct store *s, const struct push_outcome *outcomes, size_t n,
+                            store_done_fn *done, void *ctx)
 {
-    struct op *op = op_new(OP_PUSH_OUTCOME, done, ctx);
+    struct op *op = op_new(OP_PUSH_OUTCOMES, done, ctx);
+    struct push_outcome *list = ARENA_ARRAY(&op->arena, struct push_outcome, n + 1);
 
-    op->as.push = *o;
-    op->as.push.endpoint = keep(op, o->endpoint);
-    op->as.push.error = keep(op, o->error);
-    op->as.push.dead.uid = keep(op, o->dead.uid);
-    op->as.push.dead.answer = keep(op, o->dead.answer);
-    op->as.push.note.error = keep(op, o->note.error);
+    for (size_t i = 0; i < n; i++) {
+        struct push_outcome *copy = &list[i];
+
+        *copy = outcomes[i];
+        copy->endpoint = keep(op, copy->endpoint);
+        copy->error = keep(op, copy->error);
+        copy->dead.uid = keep(op, copy->dead.uid);
+        copy->dead.answer = keep(op, copy->dead.answer);
+        copy->note.error = keep(op, copy->note.error);
+    }
+    op->as.push.outcomes = list;
+    op->as.push.n = n;
     return hand_over(s, op);
 }
 

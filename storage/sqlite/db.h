@@ -52,7 +52,8 @@ enum rc db_undo(struct db *db, struct err *err) NODISCARD;
 /* False when the engine itself has given up the transaction (disk full). */
 bool db_in_transaction(const struct db *db);
 
-/* Reading: hold one snapshot over several statements. */
+/* Reading: hold one snapshot over several statements. Inside a snapshot, another one is the same;
+ * it ends with the outer one. */
 enum rc db_snapshot(struct db *db, struct err *err) NODISCARD;
 void db_snapshot_end(struct db *db);
 

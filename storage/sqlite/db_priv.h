@@ -9,7 +9,8 @@
 
 struct db {
     sqlite3 *sq;
-    int log_pages; /* in the write-ahead log after the last commit */
+    int log_pages;   /* in the write-ahead log after the last commit */
+    int n_snapshots; /* so many calls of db_snapshot() have no db_snapshot_end() yet */
     size_t n_statements;
     struct stmt_slot {
         const char *sql;

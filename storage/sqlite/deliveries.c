@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "storage/sqlite/fields.h"
+#include "storage/sqlite/views.h"
 
 #define NOTE_FIELDS(X)                                                                             \
     X(INT, at_us, at_us)                                                                           \
@@ -30,16 +31,32 @@ enum rc deliveries_add(struct db *db, int64_t sub_id, int64_t n_calls,
         n_calls % DELIVERIES_KEPT);
 }
 
+/* All slots of a ring, as id_list() makes it. */
+static struct str all_slots(struct arena *a)
+{
+    int64_t slots[DELIVERIES_KEPT];
+
+    for (size_t i = 0; i < DELIVERIES_KEPT; i++)
+        slots[i] = (int64_t)i;
+    return id_list(a, slots, DELIVERIES_KEPT);
+}
+
+#define OF_SUB " FROM deliveries WHERE sub_id = ? AND slot IN (SELECT value FROM json_each(?))"
+
+enum rc deliveries_drop(struct db *db, int64_t sub_id, struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+
+    return stmt_run(db, err, "DELETE" OF_SUB, "is", sub_id, all_slots(&scratch));
+}
+
 enum rc deliveries_of(struct db *db, int64_t sub_id, size_t max, struct arena *a,
                       struct delivery_note **out, size_t *n_out, struct err *err)
 {
     size_t cap = max < DELIVERIES_KEPT ? max : DELIVERIES_KEPT, n = 0;
-    sqlite3_stmt *st =
-        stmt_start(db, err,
-                   "SELECT " NOTE_FIELDS(FIELD_SELECT) "error FROM deliveries"
-                                                       " WHERE sub_id = ?"
-                                                       " ORDER BY at_us DESC LIMIT ?",
-                   "ii", sub_id, (int64_t)cap);
+    sqlite3_stmt *st = stmt_start(
+        db, err, "SELECT " NOTE_FIELDS(FIELD_SELECT) "error" OF_SUB " ORDER BY at_us DESC LIMIT ?",
+        "isi", sub_id, all_slots(a), (int64_t)cap);
     int got = -1;
 
     *out = ARENA_ARRAY(a, struct delivery_note, cap + 1);

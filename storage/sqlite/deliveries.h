@@ -13,6 +13,9 @@
 enum rc deliveries_add(struct db *db, int64_t sub_id, int64_t n_calls,
                        const struct delivery_note *note, struct err *err) NODISCARD;
 
+/* Forget the log of a subscription that ends. */
+enum rc deliveries_drop(struct db *db, int64_t sub_id, struct err *err) NODISCARD;
+
 /* The last lines, newest first, at most `max`. Arena. */
 enum rc deliveries_of(struct db *db, int64_t sub_id, size_t max, struct arena *a,
                       struct delivery_note **out, size_t *n_out, struct err *err) NODISCARD;

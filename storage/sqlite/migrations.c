@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "storage/sqlite/db_priv.h"
 
-#define SCHEMA_VERSION 12
+#define SCHEMA_VERSION 13
 
 static const char schema_sql[] = {
 #include "storage/schema.inc"
@@ -154,6 +154,18 @@ static const struct migration migrations[] = {
      "DROP TABLE old_leases;"
      "CREATE INDEX hub_leases_end ON hub_leases (ends_at);"
      "CREATE INDEX hub_leases_renew ON hub_leases (renew_at) WHERE renew_at IS NOT NULL;"},
+    {12, 13, /* lines of the delivery log are kept by slot */
+     "ALTER TABLE deliveries RENAME TO old_deliveries;"
+     "CREATE TABLE deliveries (sub_id INTEGER NOT NULL, slot INTEGER NOT NULL,"
+     " at_us INTEGER NOT NULL, n_try INTEGER NOT NULL, n_entries INTEGER NOT NULL,"
+     " first_seq INTEGER NOT NULL, first_at_us INTEGER NOT NULL, last_seq INTEGER NOT NULL,"
+     " last_at_us INTEGER NOT NULL, status INTEGER NOT NULL, ms INTEGER NOT NULL,"
+     " verdict INTEGER NOT NULL, error TEXT, PRIMARY KEY (slot, sub_id)) STRICT, WITHOUT ROWID;"
+     "INSERT INTO deliveries (sub_id, slot, at_us, n_try, n_entries, first_seq, first_at_us,"
+     " last_seq, last_at_us, status, ms, verdict, error) SELECT sub_id, slot, at_us, n_try,"
+     " n_entries, first_seq, first_at_us, last_seq, last_at_us, status, ms, verdict, error"
+     " FROM old_deliveries ORDER BY slot, sub_id;"
+     "DROP TABLE old_deliveries;"},
 };
 
 static enum rc set_version(struct db *db, int version, struct err *err)

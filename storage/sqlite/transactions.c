@@ -41,12 +41,15 @@ bool db_in_transaction(const struct db *db)
 
 enum rc db_snapshot(struct db *db, struct err *err)
 {
-    return stmt_run(db, err, "BEGIN", "");
+    enum rc rc = db->n_snapshots > 0 ? RC_OK : stmt_run(db, err, "BEGIN", "");
+
+    db->n_snapshots += rc == RC_OK;
+    return rc;
 }
 
 void db_snapshot_end(struct db *db)
 {
-    if (stmt_run(db, NULL, "COMMIT", "") != RC_OK)
+    if (--db->n_snapshots == 0 && stmt_run(db, NULL, "COMMIT", "") != RC_OK)
         db_rollback(db);
 }
 

@@ -6,6 +6,7 @@ import time
 import urllib.parse
 
 from .env.case import Case
+from .env.daemon import PATIENCE
 from .env.hook import Hook
 from .env.origin import rss
 
@@ -378,3 +379,51 @@ class Webhooks(Delivery):
         self.assertEqual("webhook", answer["sink"])
         self.act("test")
         self.assertTrue(self.h.calls[0].is_signed_by(answer["secret"]))
+
+
+class Killed(Delivery):
+    """kill -9 under load, many subscriptions of one feed: outcomes are written together."""
+
+    SUBS, KILLS = 200, 5
+
+    def test_only_what_was_just_acknowledged_comes_again(self):          # DELIV-01 DELIV-08
+        h = Hook()
+        self.addCleanup(h.close)
+        taken, lock, repeated = {}, threading.Lock(), []     # (subscription, title) -> when
+
+        def decide(call):
+            now = time.monotonic()
+            with lock:
+                for title in call.titles:
+                    key = call.data["subscription"], title
+                    if key in taken:
+                        repeated.append((key, taken[key]))
+                    taken.setdefault(key, now)
+            return 204
+
+        h.decide = decide
+        subs = [self.d.subscribe(self.u, endpoint="%s/%d" % (h.url, i), sink="webhook")
+                for i in range(self.SUBS)]
+        self.wait(lambda: (self.d.record(self.u) or {}).get("last_check"), daemon=self.d)
+        titles = ["old 2", "old 1"]
+        for kill in range(self.KILLS):
+            del repeated[:]
+            titles.insert(0, "sure %d" % kill)
+            self.publish(*titles)
+            self.wait(lambda: len([k for k in list(taken) if k[1] == titles[0]]) == self.SUBS, daemon=self.d)
+            self.d.wait_idle()                               # so all of it is written
+            titles.insert(0, "cut %d" % kill)
+            self.publish(*titles)
+            self.wait(lambda: len([k for k in list(taken) if k[1] == titles[0]]) > 20 * kill, daemon=self.d)
+            self.d.kill()
+            killed = time.monotonic()
+            self.d.start()
+            self.wait(lambda: len([k for k in list(taken) if k[1] == titles[0]]) == self.SUBS, daemon=self.d)
+            self.d.wait_idle()
+            with lock:
+                self.assertEqual([], [key for key, at in repeated if key[1] != titles[0]])
+                self.assertEqual([], [key for key, at in repeated if killed - at > 2 * PATIENCE])
+        for sub in subs:
+            want = [t for t in reversed(titles) if not t.startswith("old")]
+            with lock:
+                self.assertEqual(want, [t for s, t in taken if s == sub])

@@ -243,7 +243,7 @@ static void test_sub__resume(void **state)
     struct answer ans;
 
     get(w, &arena, "/feed?url=http://p.test/ok");
-    assert_int_equal(RC_OK, store_push_outcome(w->store, &o, NULL, NULL));
+    assert_int_equal(RC_OK, store_push_outcomes(w->store, &o, 1, NULL, NULL));
     ans = get(w, &arena, "/sub?type=json");
     until((ans = get(w, &arena, "/sub?type=json"), has(&ans, "\"suspended\"")));
     assert_true(has(&ans, "\"last_error\":\"refused\""));

@@ -292,7 +292,7 @@ static void test_hub__an_outcome_can_end_it(void **state)
     struct answer a;
     size_t n;
 
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(RC_OK, a.rc);
     subs(f, &n);
     assert_int_equal(0, n);

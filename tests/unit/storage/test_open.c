@@ -198,8 +198,18 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 12 one of schema 11, and one of 10. */
+/* What makes a file of schema 13 one of schema 12, of 11, and of 10. */
+#define FROM_13_TO_12                                                                              \
+    "DROP TABLE deliveries;"                                                                       \
+    "CREATE TABLE deliveries (sub_id INTEGER NOT NULL REFERENCES subscriptions (id)"               \
+    " ON DELETE CASCADE, slot INTEGER NOT NULL, at_us INTEGER NOT NULL, n_try INTEGER NOT NULL,"   \
+    " n_entries INTEGER NOT NULL, first_seq INTEGER NOT NULL, first_at_us INTEGER NOT NULL,"       \
+    " last_seq INTEGER NOT NULL, last_at_us INTEGER NOT NULL, status INTEGER NOT NULL,"            \
+    " ms INTEGER NOT NULL, verdict INTEGER NOT NULL, error TEXT, PRIMARY KEY (sub_id, slot))"      \
+    " STRICT, WITHOUT ROWID;"
+
 #define FROM_12_TO_11                                                                              \
+    FROM_13_TO_12                                                                                  \
     "DROP TABLE hub_intents; DROP TABLE hub_leases;"                                               \
     "CREATE TABLE hub_intents (id INTEGER PRIMARY KEY AUTOINCREMENT, mode INTEGER NOT NULL,"       \
     " topic TEXT NOT NULL, callback TEXT NOT NULL, credential TEXT, secret TEXT,"                  \
@@ -270,6 +280,35 @@ static void test_open__leases_of_an_older_schema_stay(void **state)
     assert_true(str_eqz(lease.topic, "http://t/"));
     assert_true(str_eqz(lease.secret, "k"));
     assert_int_equal(3999999999, lease.renew_at);
+}
+
+/* DELIV-04: the delivery log of an older schema stays, and ends with its subscription. */
+static void test_open__the_delivery_log_of_an_older_schema_stays(void **state)
+{
+    struct fixture *f = *state;
+    struct delivery_note *notes;
+    struct answer a;
+    size_t n;
+
+    fixture_close(f);
+    run_sql(f->path, FROM_13_TO_12
+            "PRAGMA user_version = 12;"
+            "INSERT INTO subscriptions (id, endpoint, sink, position, created_at, n_calls)"
+            " VALUES (5, 'http://s/', 'xmlrpc', 4, 0, 2), (6, 'http://s/', 'xmlrpc', 4, 0, 1);"
+            "INSERT INTO deliveries VALUES (5, 0, 100, 1, 2, 3, 4, 5, 6, 200, 7, 0, NULL),"
+            " (5, 1, 101, 1, 2, 3, 4, 5, 6, 503, 7, 1, 'no'),"
+            " (6, 0, 102, 1, 2, 3, 4, 5, 6, 200, 7, 0, NULL);");
+    fixture_open(f);
+    assert_int_equal(RC_OK, reader_deliveries(f->reader, 5, 9, &f->arena, &notes, &n, NULL));
+    assert_int_equal(2, n);
+    assert_int_equal(101, notes[0].at_us);
+    assert_true(str_eqz(notes[0].error, "no"));
+    assert_int_equal(6, notes[1].last.at_us);
+    WRITE(a, store_unsubscribe(f->store, 5, NULL, 0, on_answer, &a));
+    assert_int_equal(RC_OK, reader_deliveries(f->reader, 5, 9, &f->arena, &notes, &n, NULL));
+    assert_int_equal(0, n);
+    assert_int_equal(RC_OK, reader_deliveries(f->reader, 6, 9, &f->arena, &notes, &n, NULL));
+    assert_int_equal(1, n);
 }
 
 /* A Smart Feed that was stored as an ordinary one is read whole, which shows its cursor; others are
@@ -366,6 +405,7 @@ int main(void)
         T(the_first_schema_is_brought_up_to_date),
         T(the_second_schema_is_brought_up_to_date),
         T(leases_of_an_older_schema_stay),
+        T(the_delivery_log_of_an_older_schema_stays),
         T(streams_of_an_older_schema_are_read_again),
         T(positions_of_an_older_schema_begin_the_chain),
         T(no_such_directory),

@@ -99,9 +99,9 @@ static void write_everything(struct fixture *f)
     store_changes(f, id, &gone, 1);
     WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
     push.sub_id = push.dead.sub_id = rename.sub_id = a.res.id;
-    WRITE(a, store_push_outcome(f->store, &push, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &push, 1, on_answer, &a));
     push.dead.id = 1;
-    WRITE(a, store_push_outcome(f->store, &push, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &push, 1, on_answer, &a));
     WRITE(a, store_resume(f->store, push.sub_id, 0, on_answer, &a));
     WRITE(a, store_change_sub(f->store, &rename, on_answer, &a));
     WRITE(a, store_dead_retry(f->store, push.sub_id, 0, on_answer, &a));

@@ -57,7 +57,7 @@ static const char *told(struct fixture *f, int64_t id)
         else
             what = feed_event_name(next.event.kind);
         text = arena_printf(&f->arena, "%s%s%s", text, *text == '\0' ? "" : " ", what);
-        WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+        WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     }
 }
 
@@ -108,7 +108,7 @@ static void test_pushes__chain(void **state)
     assert_int_equal(SUB_EVENTS_DEFAULT, sub_at(f, id)->events);
     assert_int_equal(7, sub_at(f, id)->batch);
     assert_int_equal(0, start.seq);
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(9, sub_at(f, id)->chain.seq);
     assert_int_equal(900, sub_at(f, id)->chain.at_us);
     WRITE(a, store_resume(f->store, id, 3, on_answer, &a)); /* replay */
@@ -116,11 +116,11 @@ static void test_pushes__chain(void **state)
     assert_int_equal(3, sub_at(f, id)->position);
     o.position = 12;
     o.chain = (struct log_mark){12, 1200};
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a)); /* it was in flight */
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a)); /* it was in flight */
     assert_int_equal(12, sub_at(f, id)->chain.seq);
     assert_int_equal(3, sub_at(f, id)->position);
     o.chain.seq = o.position = 0;
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(12, sub_at(f, id)->chain.seq);
 }
 
@@ -160,7 +160,7 @@ static void test_pushes__changes(void **state)
     assert_true(str_eqz(text, "n:w"));
     assert_int_equal(RC_OK, reader_sink_settings(f->reader, id, &f->arena, &text, NULL));
     assert_true(str_eqz(text, "{}"));
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a)); /* of a call in flight */
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a)); /* of a call in flight */
     assert_int_equal(SUB_PAUSED, sub_at(f, id)->state);
     c = (struct sub_change){.sub_id = id, .folder = STR(""), .level = LEVEL_KEEP};
     WRITE(a, store_change_sub(f->store, &c, on_answer, &a));
@@ -188,12 +188,12 @@ static void test_pushes__another_endpoint(void **state)
     struct answer a;
 
     WRITE(a, store_change_sub(f->store, &c, on_answer, &a));
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a)); /* it was in flight */
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a)); /* it was in flight */
     assert_int_equal(SUB_ACTIVE, sub_at(f, id)->state);
     assert_int_equal(0, sub_at(f, id)->n_failures);
     assert_int_equal(TIME_UNKNOWN, sub_at(f, id)->next_try_at);
     o.endpoint = c.endpoint;
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(SUB_SUSPENDED, sub_at(f, id)->state);
     assert_int_equal(1, sub_at(f, id)->n_failures);
 }
@@ -208,13 +208,13 @@ static void test_pushes__some_were_taken(void **state)
     struct answer a;
 
     for (int i = 1; i <= 3; i++) {
-        WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+        WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
         assert_int_equal(i, sub_at(f, id)->n_failures);
     }
     o.position = 7;
     o.chain = (struct log_mark){7, 70};
     o.n_entries = 2;
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(1, sub_at(f, id)->n_failures);
     assert_int_equal(7, sub_at(f, id)->position);
     assert_int_equal(7, sub_at(f, id)->chain.seq);
@@ -244,7 +244,7 @@ static void test_pushes__delivery_log(void **state)
                                           .verdict = DELIVERY_RETRY,
                                           .error = STR("no")}};
 
-        WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+        WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     }
     assert_int_equal(RC_OK, reader_deliveries(f->reader, id, 1000, &f->arena, &notes, &n, NULL));
     assert_int_equal(DELIVERIES_KEPT, n);
@@ -259,6 +259,43 @@ static void test_pushes__delivery_log(void **state)
     assert_true(str_eqz(notes[0].error, "no"));
     assert_int_equal(RC_OK, reader_deliveries(f->reader, id, 2, &f->arena, &notes, &n, NULL));
     assert_int_equal(2, n);
+}
+
+/* DELIV-08: in a held snapshot many subscriptions see the same state, and what they have in common
+ * is read once */
+static void test_pushes__held_snapshot(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, 0), other = subscribe(f, SUB_DELETED);
+    struct entry_change c[] = {change(f, "1", "one", 100), change(f, "2", "two", 100)};
+    struct subscription *sub = sub_at(f, id);
+    struct push_next first, second, third;
+    bool is_drained;
+
+    succeed(f, 1000);
+    store_changes(f, the_feed(f), c, 1);
+    assert_int_equal(RC_OK, reader_hold(f->reader, NULL));
+    assert_int_equal(RC_OK, reader_next_push(f->reader, sub, 100, &f->arena, &first, NULL));
+    assert_int_equal(1, first.n);
+    store_changes(f, the_feed(f), c + 1, 1); /* after the snapshot */
+    assert_int_equal(RC_OK, reader_next_push(f->reader, sub, 100, &f->arena, &second, NULL));
+    assert_ptr_equal(first.revisions, second.revisions);
+    assert_int_equal(RC_OK, reader_next_push(f->reader, sub_at(f, other), 100, &f->arena, &third,
+                                             NULL)); /* it wants other events */
+    assert_int_equal(0, third.feed_id);
+    assert_int_equal(first.revisions[0].seq, third.skip_to); /* not over what the snapshot lacks */
+    assert_int_equal(RC_OK,
+                     reader_is_drained(f->reader, sub, first.revisions[0].seq, &is_drained, NULL));
+    assert_true(is_drained);
+    reader_let_go(f->reader);
+    assert_int_equal(RC_OK, reader_is_drained(f->reader, sub, third.skip_to, &is_drained, NULL));
+    assert_false(is_drained);
+    assert_int_equal(RC_OK, reader_hold(f->reader, NULL));
+    sub->position = third.skip_to;
+    assert_int_equal(RC_OK, reader_next_push(f->reader, sub, 100, &f->arena, &second, NULL));
+    assert_int_equal(1, second.n);
+    assert_true(str_eqz(second.revisions[0].title, "two"));
+    reader_let_go(f->reader);
 }
 
 /* DELIV-05 */
@@ -284,7 +321,7 @@ static void test_pushes__dead_letters(void **state)
                                   .status = 422,
                                   .answer = STR("why")};
     o.position = next.revisions[0].seq;
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(0, next_of(f, id).feed_id);
     assert_int_equal(RC_OK, reader_dead_letters(f->reader, id, &f->arena, &dead, &n, NULL));
     assert_int_equal(1, n);
@@ -297,15 +334,15 @@ static void test_pushes__dead_letters(void **state)
     assert_non_null(next.dead);
     assert_int_equal(1, next.n);
     o.dead.id = next.dead->id; /* refused again: it stays, and is not wanted */
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_null(next_of(f, id).dead);
     WRITE(a, store_dead_retry(f->store, id, o.dead.id, on_answer, &a));
     o.is_dead = false;
     o.failed = true; /* the endpoint is down: it is still wanted */
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_non_null(next_of(f, id).dead);
     o.failed = false; /* delivered */
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(RC_OK, reader_dead_letters(f->reader, id, &f->arena, &dead, &n, NULL));
     assert_int_equal(0, n);
     WRITE(a, store_dead_drop(f->store, id, 0, on_answer, &a)); /* all of none */
@@ -332,22 +369,22 @@ static void test_pushes__dead_letters_and_replay(void **state)
     struct answer a;
     size_t n;
 
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     WRITE(a, store_resume(f->store, id, 0, on_answer, &a));
     o.generation = sub_at(f, id)->generation;
     o.dead.answer = STR("b");
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(RC_OK, reader_dead_letters(f->reader, id, &f->arena, &dead, &n, NULL));
     assert_int_equal(1, n);
     assert_true(str_eqz(dead[0].answer, "b"));
     o.is_dead = false;
     o.dead = (struct dead_letter){.id = 0};
     o.note.first.seq = o.chain.seq = 6; /* another entry is delivered */
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(RC_OK, reader_dead_letters(f->reader, id, &f->arena, &dead, &n, NULL));
     assert_int_equal(1, n);
     o.note.first.seq = 4;
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(RC_OK, reader_dead_letters(f->reader, id, &f->arena, &dead, &n, NULL));
     assert_int_equal(0, n);
 }
@@ -363,7 +400,7 @@ static void test_pushes__a_skip_never_goes_back(void **state)
         .sub_id = id, .has_position = true, .position = 7, .is_skip = true, .level = LEVEL_KEEP};
     struct answer a;
 
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     WRITE(a, store_change_sub(f->store, &c, on_answer, &a));
     assert_int_equal(RC_OK, a.rc);
     assert_int_equal(9, sub_at(f, id)->position);
@@ -386,7 +423,7 @@ static void want_dead(struct fixture *f, int64_t id, int64_t seq)
     struct answer a;
 
     o.dead.answer = STR("");
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     WRITE(a, store_dead_retry(f->store, id, 0, on_answer, &a));
     assert_int_equal(RC_OK, a.rc);
 }
@@ -416,7 +453,7 @@ static void test_pushes__dead_events(void **state)
     assert_true(str_eqz(next.shown_url, "http://a.example/f"));
     assert_int_equal(0, next.n);
     delivered.dead.id = next.dead->id;
-    WRITE(a, store_push_outcome(f->store, &delivered, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &delivered, 1, on_answer, &a));
     next = next_of(f, id);
     assert_null(next.dead);
     assert_int_equal(0, next.feed_id);
@@ -437,7 +474,7 @@ static void test_pushes__dead_letters_are_bounded(void **state)
 
     for (int i = 0; i < DEAD_LETTERS_KEPT + 2; i++) {
         o.dead.at.seq = i;
-        assert_int_equal(RC_OK, store_push_outcome(f->store, &o, on_answer, &a));
+        assert_int_equal(RC_OK, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     }
     answer_wait(&a);
     assert_int_equal(RC_OK, reader_dead_letters(f->reader, id, &f->arena, &dead, &n, NULL));
@@ -537,6 +574,7 @@ int main(void)
         T(dead_events),
         T(another_endpoint),
         T(some_were_taken),
+        T(held_snapshot),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

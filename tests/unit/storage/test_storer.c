@@ -86,10 +86,10 @@ static void test_storer__notice_of_subscriptions(void **state)
     assert_int_equal(1, w.n_subs);
     assert_true(w.is_new);
     o.sub_id = a.res.id;
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a)); /* the notifier's own business */
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a)); /* the notifier's own business */
     assert_int_equal(1, w.calls);
     o.state = SUB_SUSPENDED;
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(2, w.calls);
     assert_int_equal(1, w.n_subs);
     WRITE(a, store_unsubscribe(f->store, o.sub_id, NULL, 0, on_answer, &a));

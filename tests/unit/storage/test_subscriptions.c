@@ -67,7 +67,7 @@ static const char *push(struct fixture *f, int64_t id, size_t max)
     }
     o.n_entries = (int64_t)next.n;
     assert_true(o.position >= sub->position);
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     return text;
 }
 
@@ -229,9 +229,9 @@ static void test_subscriptions__failing_and_resuming(void **state)
     struct answer a;
 
     clock_fake_us(INT64_C(1000) * 1000000);
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     clock_fake_us(INT64_C(2000) * 1000000);
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     s = sub_at(f, sub);
     assert_int_equal(2, s->n_failures);
     assert_int_equal(1000, s->failing_since);
@@ -239,7 +239,7 @@ static void test_subscriptions__failing_and_resuming(void **state)
     assert_true(str_eqz(s->last_error, "connection refused"));
     o.state = SUB_SUSPENDED;
     o.next_try_at = TIME_UNKNOWN;
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     s = sub_at(f, sub);
     assert_int_equal(SUB_SUSPENDED, s->state);
     assert_int_equal(0, s->position);
@@ -265,12 +265,12 @@ static void test_subscriptions__a_position_set_meanwhile_stays(void **state)
 
     WRITE(a, store_resume(f->store, sub, 7, on_answer, &a)); /* the push begins here */
     WRITE(a, store_resume(f->store, sub, 3, on_answer, &a)); /* a replay */
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(RC_OK, a.rc);
     assert_int_equal(3, sub_at(f, sub)->position);
     assert_int_equal(2, sub_at(f, sub)->n_delivered);
     o.generation = 2;
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(9, sub_at(f, sub)->position);
 }
 
@@ -288,7 +288,7 @@ static void test_subscriptions__fault(void **state)
                              .next_try_at = TIME_UNKNOWN};
     struct answer a;
 
-    WRITE(a, store_push_outcome(f->store, &o, on_answer, &a));
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(1, sub_at(f, sub)->n_faults);
     assert_int_equal(3, sub_at(f, sub)->n_delivered);
     assert_int_equal(9, sub_at(f, sub)->position);

@@ -1,0 +1,170 @@
+/* notifier/acks.c - see acks.h. */
+#include "notifier/acks.h"
+
+#include "base/assert.h"
+#include "base/mem.h"
+
+#define WRITE_MAX 512 /* outcomes in one write: a few milliseconds of the storer */
+
+/* What the storer has. */
+struct ack_write {
+    struct acks *acks;
+    struct ack_list list;
+    size_t n;
+    enum rc rc;     /* the storer's answer */
+    bool missing[]; /* of each ack: its subscription is gone */
+};
+
+static struct str keep(struct ack *ack, struct str s)
+{
+    return str_is_null(s) ? s : str_dup(&ack->arena, s);
+}
+
+struct ack *ack_new(struct acks *a, const struct outcome *outcome)
+{
+    struct ack *ack = NEW(struct ack);
+    struct push_outcome *w = &ack->outcome.write;
+
+    ack->acks = a;
+    ack->outcome = *outcome;
+    w->endpoint = keep(ack, w->endpoint);
+    w->error = keep(ack, w->error);
+    w->note.error = w->error;
+    w->dead.uid = keep(ack, w->dead.uid);
+    w->dead.answer = keep(ack, w->dead.answer);
+    a->n++;
+    return ack;
+}
+
+void ack_free(struct ack *ack)
+{
+    ASSERT(ack->state != ACK_AT_STORER);
+    if (ack->state == ACK_GATHERED)
+        TAILQ_REMOVE(&ack->acks->gathered, ack, next);
+    ack->acks->n--;
+    arena_release(&ack->arena);
+    mem_free(ack);
+}
+
+void acks_init(struct acks *a, struct store *store, struct loop *loop, ack_done_fn *done, void *ctx)
+{
+    *a = (struct acks){.store = store, .loop = loop, .done = done, .ctx = ctx};
+    TAILQ_INIT(&a->gathered);
+}
+
+/* Take the outcomes of the next write. */
+static struct ack_write *take(struct acks *a)
+{
+    struct ack_write *w = mem_zalloc(sizeof *w + WRITE_MAX * sizeof w->missing[0]);
+    struct ack *ack;
+
+    w->acks = a;
+    TAILQ_INIT(&w->list);
+    while (w->n < WRITE_MAX && (ack = TAILQ_FIRST(&a->gathered)) != NULL) {
+        if (ack->goes_alone && w->n > 0)
+            break;
+        TAILQ_REMOVE(&a->gathered, ack, next);
+        TAILQ_INSERT_TAIL(&w->list, ack, next);
+        ack->state = ACK_AT_STORER;
+        w->n++;
+        if (ack->goes_alone)
+            break;
+    }
+    return w;
+}
+
+/* The write has ended: say so for each of its outcomes. */
+static void end(struct ack_write *w, bool was_refused)
+{
+    struct acks *a = w->acks;
+    struct ack *ack;
+
+    for (size_t i = 0; (ack = TAILQ_FIRST(&w->list)) != NULL; i++) {
+        TAILQ_REMOVE(&w->list, ack, next);
+        ack->state = ACK_HERE;
+        ack->goes_alone = was_refused;
+        a->done(a->ctx, ack, w->rc == RC_OK && w->missing[i] ? RC_NOT_FOUND : w->rc);
+    }
+    mem_free(w);
+}
+
+static void write_next(struct acks *a);
+
+/* The storer has answered. Runs on the loop. */
+static void on_written(void *ctx)
+{
+    struct ack_write *w = ctx;
+    struct acks *a = w->acks;
+
+    a->is_writing = false;
+    write_next(a);
+    end(w, w->rc != RC_OK);
+}
+
+/* On the storer's thread. */
+static void on_storer_answer(void *ctx, enum rc rc, const struct store_result *res,
+                             const struct err *err UNUSED)
+{
+    struct ack_write *w = ctx;
+
+    w->rc = rc;
+    if (rc == RC_OK)
+        memcpy(w->missing, res->missing, w->n * sizeof w->missing[0]);
+    loop_post(w->acks->loop, on_written, w);
+}
+
+/* Give the outcomes to the storer. False: it does not take them; w->rc says why. */
+static bool hand_over(struct acks *a, struct ack_write *w)
+{
+    struct push_outcome *list = mem_alloc(w->n * sizeof *list);
+    struct ack *ack;
+    size_t n = 0;
+    enum rc rc;
+
+    TAILQ_FOREACH (ack, &w->list, next)
+        list[n++] = ack->outcome.write;
+    rc = store_push_outcomes(a->store, list, n, on_storer_answer, w);
+    if (rc != RC_OK) /* else the storer's answer may be in w->rc already */
+        w->rc = rc;
+    mem_free(list);
+    return rc == RC_OK;
+}
+
+static void write_next(struct acks *a)
+{
+    struct ack_write *w;
+
+    while (!a->is_writing && !TAILQ_EMPTY(&a->gathered)) {
+        w = take(a);
+        a->is_writing = true; /* before the call, because the storer may answer at once */
+        if (hand_over(a, w))
+            return;
+        a->is_writing = false;
+        end(w, false);
+    }
+}
+
+void acks_add(struct acks *a, struct ack *ack)
+{
+    ack->state = ACK_GATHERED;
+    TAILQ_INSERT_TAIL(&a->gathered, ack, next);
+    write_next(a);
+}
+
+void acks_stop(struct acks *a)
+{
+    struct ack_write *w;
+    struct ack *ack;
+
+    while (!TAILQ_EMPTY(&a->gathered)) {
+        w = take(a);
+        if (hand_over(a, w))
+            continue;
+        while ((ack = TAILQ_FIRST(&w->list)) != NULL) {
+            TAILQ_REMOVE(&w->list, ack, next);
+            ack->state = ACK_HERE;
+            ack_free(ack);
+        }
+        mem_free(w);
+    }
+}
