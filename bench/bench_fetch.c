@@ -133,7 +133,7 @@ static double limit(void *ctx, double seconds)
 int main(int argc, char **argv)
 {
     struct work w = {.lock = PTHREAD_MUTEX_INITIALIZER, .over = PTHREAD_COND_INITIALIZER};
-    struct rounds r = {"fetch 20 KB", "fetches/s of a core", ours, limit, &w, 7, 1.0};
+    struct rounds r = {"fetch 20 KB", "fetches/s of a core", ours, limit, &w, 7, 1.0, false};
     struct str loopback = STR("127.0.0.0/8");
     enum rc rc;
 

@@ -88,7 +88,7 @@ static double limit(void *ctx, double seconds)
 int main(int argc, char **argv)
 {
     struct work w = {0};
-    struct rounds r = {"fetch, parse, store 20 KB", "feeds/s", ours, limit, &w, 5, 0.5};
+    struct rounds r = {"fetch, parse, store 20 KB", "feeds/s", ours, limit, &w, 5, 0.5, false};
     struct str loopback = STR("127.0.0.0/8");
     struct fetcher_cfg cfg = {.user_agent = "Feedmill-bench (",
                               .n_workers = 2,

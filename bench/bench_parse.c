@@ -58,7 +58,7 @@ typedef void make_fn(struct buf *out, unsigned seed, unsigned first, unsigned n,
 static void run(const char *row, make_fn *make)
 {
     struct parse_load d;
-    struct rounds r = {row, "MB/s of a core", ours, limit, &d, 7, 0.5};
+    struct rounds r = {row, "MB/s of a core", ours, limit, &d, 7, 0.5, false};
 
     for (unsigned i = 0; i < DOCUMENTS; i++) {
         d.docs[i] = (struct buf)BUF_INIT(BUF_ANY);

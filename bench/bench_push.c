@@ -1,41 +1,55 @@
 /* bench/bench_push.c - deliveries by the notifier, compared with a bare loop, and with and without
  * dead endpoints.
  *
- * Usage: bench_push DIR PORT, where bench_origin answers. Two rows:
+ * Usage: bench_push DIR PORT [ROW]..., where bench_origin answers. The rows:
  *
- * One fetch brings an entry of 3 KB to a feed with a thousand subscriptions, each with its own
- * endpoint. The notifier reads and draws a thousand calls, makes them, and has a thousand positions
- * written with synchronous=FULL. The limit is a bare curl multi loop that sends the same bytes as
- * often and writes nothing. Wall clock until the last position is on disk.
+ * xmlrpc, webhook: one fetch brings an entry of 3 KB to a feed with ten thousand subscriptions,
+ * each with its own endpoint. The notifier reads and draws ten thousand calls, makes them, and has
+ * ten thousand positions and lines of the delivery log written with synchronous=FULL. The limit is
+ * a bare curl multi loop that sends the same bytes as often and writes nothing. Wall clock until
+ * the last position is on disk.
  *
- * The same to a hundred subscriptions, while a thousand others of the feed have endpoints, each at
- * its own host, that accept calls and never answer. The limit is the same without those. */
+ * dead: the same to a hundred subscriptions, while a thousand others of the feed have endpoints,
+ * each at its own host, that accept calls and never answer. The limit is the same without those:
+ * its rate, and the time from the commit of the entry to the answer, for 99 of 100 deliveries. */
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/digest.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/stats.h"
 #include "curl_loop.h"
+#include "net/http_client.h"
 #include "net/xmlrpc.h"
 #include "notifier/notifier.h"
 #include "notifier/sink.h"
 #include "rounds.h"
 #include "work.h"
 
-#define SUBSCRIPTIONS 1000
-#define LIVING 100 /* endpoints that answer, in the second row */
+#define SUBSCRIPTIONS 10000
+#define LIVING 100 /* endpoints that answer, beside the dead ones */
 #define DEAD 1000
 #define ENTRY_LEN 3000
 #define AT_ONCE 64
-#define CALLS 256       /* in the second row: the default of the daemon */
+#define CALLS 256       /* beside the dead ones: the default of the daemon */
 #define QUIET_US 100000 /* between rounds */
+#define URL "http://example.org/feed"
+#define SETTINGS "{\"secrets\":[{\"text\":\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"}]}"
+
+/* Times of deliveries, in microseconds. */
+struct times {
+    int64_t *us;
+    size_t n, cap;
+};
 
 /* The parts of a daemon: a store, a notifier, a feed and its subscriptions. */
 struct side {
@@ -44,6 +58,7 @@ struct side {
     int64_t feed;
     unsigned n;    /* entries so far */
     size_t living; /* number of subscriptions that answer; their ids are 1, 2 ... */
+    struct times times;
 };
 
 struct work {
@@ -141,57 +156,82 @@ static double limit(void *ctx, double seconds)
 }
 
 /* Make the bytes of one call, as the notifier makes them. */
-static void draw(struct work *w)
+static void draw(struct work *w, const struct sink *sink)
 {
     struct arena a = ARENA_INIT;
     struct poll_outcome o = work_fetch(&a, 1, 1, 0, 1, ENTRY_LEN);
-    struct revision rev = {.uid = o.entries.changes[0].uid, .doc = o.entries.changes[0].doc};
-    struct sink_push push = {1, STR("http://example.org/feed"), &rev, 1};
-    enum rc rc = sink_xmlrpc.entries.body(&a, &push, &w->body, NULL);
+    struct revision rev = {.seq = 1,
+                           .at_us = 1,
+                           .feed_id = 1,
+                           .uid = o.entries.changes[0].uid,
+                           .doc = o.entries.changes[0].doc};
+    struct sink_push push = {.sub_id = 1,
+                             .url = STR(URL),
+                             .revisions = &rev,
+                             .n = 1,
+                             .log_id = store_log_id(w->side.store),
+                             .prev = {1, 1},
+                             .last = {1, 1},
+                             .feed_url = STR(URL),
+                             .title = STR("A feed"),
+                             .settings = STR(SETTINGS)};
+    enum rc rc;
 
+    w->body = (struct buf)BUF_INIT(SINK_BODY_MAX);
+    rc = sink->entries.body(&a, &push, &w->body, NULL);
     ASSERT(rc == RC_OK);
     arena_release(&a);
 }
 
-static void subscribe(struct side *s, const char *endpoint)
+static void subscribe(struct side *s, const char *sink, const char *endpoint)
 {
-    struct feed_ref feed = {.url = STR("http://example.org/feed"),
-                            .shown_url = STR("http://example.org/feed")};
+    struct feed_ref feed = {.url = STR(URL), .shown_url = STR(URL)};
     struct sub_request req = {.endpoint = str_from(endpoint),
-                              .sink = STR("xmlrpc"),
+                              .sink = str_from(sink),
+                              .sink_settings =
+                                  strcmp(sink, "webhook") == 0 ? STR(SETTINGS) : STR_NULL,
                               .feeds = &feed,
                               .n_feeds = 1,
                               .level = LEVEL_KEEP};
     enum rc rc;
 
     atomic_fetch_add(&work_pending, 1);
-    rc = store_subscribe(s->store, &req, work_done, &work_pending);
+    while ((rc = store_subscribe(s->store, &req, work_done, &work_pending)) == RC_FULL)
+        usleep(500);
     ASSERT(rc == RC_OK);
 }
 
-/* Start a side with `living` endpoints that answer at `port`, and `dead` endpoints at `dead_port`,
- * each at its own host. */
+/* How the endpoints of a side are made. */
+struct endpoints {
+    const char *sink;
+    int port;
+    size_t living; /* that answer at `port` */
+    int dead_port;
+    size_t dead; /* each at its own host, at `dead_port` */
+};
+
 static void side_start(struct side *s, const char *dir, const char *name, struct notifier_cfg *cfg,
-                       int port, size_t living, int dead_port, size_t dead)
+                       const struct endpoints *e)
 {
     struct arena a = ARENA_INIT;
     struct poll_outcome first;
     enum rc rc;
 
-    *s = (struct side){.store = work_store(dir, name), .living = living};
+    *s = (struct side){.store = work_store(dir, name), .living = e->living};
     cfg->store = s->store;
     s->notifier = notifier_new(cfg);
     rc = notifier_start(s->notifier, NULL);
     ASSERT(rc == RC_OK);
-    s->feed = work_feed(s->store, "http://example.org/feed");
+    s->feed = work_feed(s->store, URL);
     first =
         work_fetch(&a, s->feed, 1, 0, 0, 0); /* the entries of the first fetch are not delivered */
     work_outcome(s->store, &first);
-    for (size_t i = 0; i < living; i++)
-        subscribe(s, str_printf(&a, "http://127.0.0.1:%d/%zu", port, i).ptr);
+    for (size_t i = 0; i < e->living; i++)
+        subscribe(s, e->sink, str_printf(&a, "http://127.0.0.1:%d/%zu", e->port, i).ptr);
     work_wait();
-    for (size_t i = 0; i < dead; i++)
-        subscribe(s, str_printf(&a, "http://%s:%d/", work_address(&a, (unsigned)i), dead_port).ptr);
+    for (size_t i = 0; i < e->dead; i++)
+        subscribe(s, e->sink,
+                  str_printf(&a, "http://%s:%d/", work_address(&a, (unsigned)i), e->dead_port).ptr);
     work_wait();
     arena_release(&a);
 }
@@ -201,6 +241,26 @@ static void side_stop(struct side *s)
     notifier_stop(s->notifier, 0);
     store_close(&s->store);
     notifier_free(&s->notifier);
+    mem_free(s->times.us);
+}
+
+/* ---- many subscriptions ---------------------------------------------------------------------- */
+
+static void run_many(const char *dir, struct notifier_cfg *cfg, int port, const char *name,
+                     const struct sink *sink)
+{
+    struct work w = {.port = port};
+    struct endpoints e = {.sink = name, .port = port, .living = SUBSCRIPTIONS};
+    char row[64];
+    struct rounds r = {row, "pushes/s", ours, limit, &w, 5, 1.0, false};
+
+    snprintf(row, sizeof row, "push 3 KB to %d, %s", SUBSCRIPTIONS, name);
+    side_start(&w.side, dir, name, cfg, &e);
+    draw(&w, sink);
+    deliver(&w.side, 0.1); /* each has been called once, and has a connection */
+    rounds_run(&r);
+    side_stop(&w.side);
+    buf_release(&w.body);
 }
 
 /* ---- dead endpoints -------------------------------------------------------------------------- */
@@ -223,6 +283,49 @@ static int dead_listener(int *port)
     return fd;
 }
 
+/* Keep the time from the commit to the answer of each living subscription's last delivery. */
+static void keep_times(struct side *s, struct reader *r)
+{
+    struct arena a = ARENA_INIT;
+    struct delivery_note *notes;
+    size_t n;
+    enum rc rc;
+
+    for (size_t i = 1; i <= s->living; i++) {
+        rc = reader_deliveries(r, (int64_t)i, 1, &a, &notes, &n, NULL);
+        ASSERT(rc == RC_OK && n == 1);
+        s->times.us = mem_grow(s->times.us, &s->times.cap, s->times.n + 1, sizeof *s->times.us);
+        s->times.us[s->times.n++] = notes->at_us - notes->last.at_us;
+        arena_release(&a);
+    }
+}
+
+static int by_time(const void *x, const void *y)
+{
+    const int64_t *a = x, *b = y;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Publish for some seconds. Returns the time, in ms, within which 99 of 100 deliveries were
+ * answered. */
+static double slowest(struct side *s, double seconds)
+{
+    struct reader *r = reader_open(s->store);
+    double from = rounds_now(), ms;
+
+    s->times.n = 0;
+    do {
+        publish(s, r);
+        keep_times(s, r);
+    } while (rounds_now() - from < seconds);
+    reader_close(&r);
+    qsort(s->times.us, s->times.n, sizeof *s->times.us, by_time);
+    ms = (double)s->times.us[s->times.n * 99 / 100] / 1000;
+    usleep(QUIET_US);
+    return ms;
+}
+
 static double with_dead(void *ctx, double seconds)
 {
     return deliver(&((struct beside *)ctx)->with, seconds);
@@ -233,27 +336,54 @@ static double without_dead(void *ctx, double seconds)
     return deliver(&((struct beside *)ctx)->without, seconds);
 }
 
+static double slowest_with(void *ctx, double seconds)
+{
+    return slowest(&((struct beside *)ctx)->with, seconds);
+}
+
+static double slowest_without(void *ctx, double seconds)
+{
+    return slowest(&((struct beside *)ctx)->without, seconds);
+}
+
 static void run_beside(const char *dir, struct notifier_cfg *cfg, int port)
 {
     struct beside b;
-    struct rounds r = {
-        "push beside 1,000 dead endpoints", "pushes/s", with_dead, without_dead, &b, 25, 0.5};
-    int dead_port, fd = dead_listener(&dead_port);
+    struct rounds rate = {"push beside 1,000 dead endpoints",
+                          "pushes/s",
+                          with_dead,
+                          without_dead,
+                          &b,
+                          15,
+                          0.5,
+                          false};
+    struct rounds time = {
+        "the same, 99 % answered within", "ms", slowest_with, slowest_without, &b, 15, 0.5, true};
+    struct endpoints e = {.sink = "xmlrpc", .port = port, .living = LIVING};
+    int fd = dead_listener(&e.dead_port);
 
-    side_start(&b.without, dir, "without", cfg, port, LIVING, 0, 0);
-    side_start(&b.with, dir, "with", cfg, port, LIVING, dead_port, DEAD);
+    side_start(&b.without, dir, "without", cfg, &e);
+    e.dead = DEAD;
+    side_start(&b.with, dir, "with", cfg, &e);
     deliver(&b.without, 0.1);
     deliver(&b.with, 5); /* let the dead ones take up as much as they can */
-    rounds_run(&r);
+    rounds_run(&rate);
+    rounds_run(&time);
     side_stop(&b.with);
     side_stop(&b.without);
     close(fd);
 }
 
+static bool is_wanted(int argc, char **argv, const char *row)
+{
+    for (int i = 3; i < argc; i++)
+        if (strcmp(argv[i], row) == 0)
+            return true;
+    return argc == 3;
+}
+
 int main(int argc, char **argv)
 {
-    struct work w = {.body = BUF_INIT(SINK_BODY_MAX)};
-    struct rounds r = {"push 3 KB entry", "pushes/s", ours, limit, &w, 5, 1.0};
     struct str loopback = STR("127.0.0.0/8");
     struct notifier_cfg cfg = {.user_agent = "Feedmill-bench",
                                .max_calls = AT_ONCE,
@@ -262,26 +392,27 @@ int main(int argc, char **argv)
                                .first_retry_ms = 2000,
                                .max_retry_ms = 3600000,
                                .suspend_after_s = 604800};
+    int port;
     enum rc rc;
 
-    if (argc != 3) {
-        fprintf(stderr, "usage: bench_push DIR PORT\n");
+    if (argc < 3) {
+        fprintf(stderr, "usage: bench_push DIR PORT [ROW]...\n");
         return 2;
     }
     digest_init();
     log_set_level(LOG_LEVEL_WARN);
     rpc_init();
     http_client_global_init();
-    w.port = (int)strtol(argv[2], NULL, 10);
+    port = (int)strtol(argv[2], NULL, 10);
     rc = guard_new(&loopback, 1, &cfg.guard, NULL);
     ASSERT(rc == RC_OK);
-    side_start(&w.side, argv[1], "push", &cfg, w.port, SUBSCRIPTIONS, 0, 0);
-    draw(&w);
-    rounds_run(&r);
-    side_stop(&w.side);
+    if (is_wanted(argc, argv, "xmlrpc"))
+        run_many(argv[1], &cfg, port, "xmlrpc", &sink_xmlrpc);
+    if (is_wanted(argc, argv, "webhook"))
+        run_many(argv[1], &cfg, port, "webhook", &sink_webhook);
     cfg.max_calls = CALLS;
-    run_beside(argv[1], &cfg, w.port);
+    if (is_wanted(argc, argv, "dead"))
+        run_beside(argv[1], &cfg, port);
     guard_free(&cfg.guard);
-    buf_release(&w.body);
     return 0;
 }

@@ -121,7 +121,7 @@ static void open_bare(struct work *w, const char *dir)
 int main(int argc, char **argv)
 {
     struct work w = {0};
-    struct rounds r = {"store entries 2 KB", "entries/s", ours, limit, &w, 5, 1.5};
+    struct rounds r = {"store entries 2 KB", "entries/s", ours, limit, &w, 5, 1.5, false};
 
     if (argc != 2) {
         fprintf(stderr, "usage: bench_store DIR\n");

@@ -51,7 +51,7 @@ void rounds_run(const struct rounds *r)
         limit[i] = r->limit(r->ctx, r->seconds);
         if (i % 2 == 1)
             ours[i] = r->ours(r->ctx, r->seconds);
-        ratio[i] = ours[i] / limit[i];
+        ratio[i] = r->is_time ? limit[i] / ours[i] : ours[i] / limit[i];
     }
     printf("%s\t%s\t%.1f\t%.1f\t%.3f\n", r->row, r->unit, median(ours, r->n), median(limit, r->n),
            median(ratio, r->n));

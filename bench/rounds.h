@@ -5,6 +5,7 @@
  * output, for bench/run: row TAB unit TAB ours TAB limit TAB ratio. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Work for about `seconds` (or once, if it is one piece), and return the figure per second. */
@@ -16,6 +17,7 @@ struct rounds {
     void *ctx;
     size_t n;       /* number of rounds; odd */
     double seconds; /* time of one side of a round */
+    bool is_time;   /* less is better: the ratio is the limit's figure divided by ours */
 };
 
 void rounds_run(const struct rounds *r);
