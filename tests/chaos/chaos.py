@@ -26,6 +26,7 @@ class Record:
         self.options = options      # refusals, window_s; wall_s: the wall clock minus ours
         self.subs = {}              # key -> what was subscribed
         self.trails = collections.defaultdict(list)     # key -> calls and actions
+        self.outages = {}           # kind -> [when its server went away, when it was back]
         self.kills = []             # [when it was killed, when all that it had sent was read]
         self.wrong = []             # faults that were seen at once
         self.log, self.dead, self.urls = [], {}, {}     # at the end; urls: URL of a feed by its number
@@ -64,16 +65,24 @@ class Run:
         self.dice = random.Random(options.seed)
         self.record = Record(refusals=options.refusals, window_s=options.window,
                              wall_s=time.time() - time.monotonic())
-        self.endpoints, self.consumers, self.servers = {}, [], []
+        self.endpoints, self.consumers, self.servers = {}, [], {}
         self.server = Server()
         for name in options.consumers:
             self.server.routes[name] = lambda ask: self.endpoints[ask.path].serve(ask)
         self.world = World(self.server, options.feeds, self.fork())
+        for name in options.consumers:
+            if hasattr(consumers.find(name), "Server"):
+                self.servers[name] = consumers.find(name).Server(self)
+        args, env = [], {}
+        for server in self.servers.values():
+            args += server.args()
+            env.update(server.env())
         self.daemon = Daemon(
+            *args,
             "--push-first-retry", "50ms", "--push-max-retry", "1s", "--fetch-host-gap", "0",
             "--push-timeout", "%dms" % (options.timeout * 1000), "--push-refusals", str(options.refusals),
             "--ping-rate", "100000", "--ping-burst", "100000", "--min-period", "1s",
-            "--log-level", options.log_level)
+            "--log-level", options.log_level, env=env)
         self.tail = Tail(self.daemon)
 
     def fork(self):
@@ -123,6 +132,8 @@ class Run:
             wait_for(lambda u=url: (self.daemon.record(u) or {}).get("last_success"), what="the first fetch",
                      daemon=self.daemon)
         self.daemon.wait_idle()
+        if "xmpp" in self.servers:
+            wait_for(lambda: self.daemon.counter("xmpp_connected") == 1, what="the XMPP server", daemon=self.daemon)
         names = self.options.consumers
         late = self.options.subs // 10
         for n in range(self.options.subs - late):
@@ -130,7 +141,7 @@ class Run:
         self.late = [(names[n % len(names)], n) for n in range(self.options.subs - late, self.options.subs)]
 
     def add(self, name, n):
-        consumer = consumers.find(name)(self, n, self.fork())
+        consumer = consumers.find(name).Consumer(self, n, self.fork())
         feeds = [f.url for f in consumer.dice.sample(self.world.feeds, consumer.dice.choice((1, 1, 1, 2, 4)))]
         low = self.end_seq()
         for _ in range(consumer.n_subs):
@@ -179,6 +190,16 @@ class Run:
         if name in ("webhook", "xmlrpc", "events", "log"):
             self.add(name, n)
 
+    def interrupt(self, dice):
+        """The real servers go away and come back, until it stops."""
+        while self.servers and not self.stopping.wait(dice.uniform(2, self.options.outage)):
+            name = dice.choice(sorted(self.servers))
+            at = time.monotonic()
+            outage = [at, float("inf")]
+            self.record.outages.setdefault(name, []).append(outage)
+            self.servers[name].pause_s(dice.uniform(0, 2))
+            outage[1] = time.monotonic() + 1
+
     def kill(self):
         at = time.monotonic()
         self.daemon.kill()
@@ -189,7 +210,7 @@ class Run:
     def go_on(self):
         """The whole time with its kills."""
         self.stopping = threading.Event()
-        threads = [threading.Thread(target=f, args=(self.fork(),)) for f in (self.publish, self.operate)]
+        threads = [threading.Thread(target=f, args=(self.fork(),)) for f in (self.publish, self.operate, self.interrupt)]
         for thread in threads:
             thread.start()
         dice, began = self.fork(), time.monotonic()
@@ -273,7 +294,7 @@ class Run:
         try:
             self.daemon.close()
         finally:
-            for server in self.servers:
+            for server in self.servers.values():
                 server.close()
             self.server.close()
 
@@ -284,7 +305,8 @@ class Run:
         acts = collections.Counter(a["act"] for trail in self.record.trails.values() for a in trail
                                    if a.get("act") and a["status"] == 200)
         return {"consumers": len(self.record.subs), "revisions": len(self.record.log),
-                "kills": len(self.record.kills), "calls": len(calls), "how": dict(how), "acts": dict(acts),
+                "kills": len(self.record.kills),
+                "outages": sum(len(o) for o in self.record.outages.values()), "calls": len(calls), "how": dict(how), "acts": dict(acts),
                 "dead": sum(len(d) for d in self.record.dead.values()),
                 "read": sum(len(s.get("got", ())) for s in self.record.subs.values())}
 

@@ -7,10 +7,11 @@ call must fit one of them. There are several after a kill, because what was ackn
 it may come again, and after an action whose answer did not come."""
 import collections
 
+BEGAN = "where it began"
 SLACK_S = 5.0       # a call may be under way so long when an action is answered
 
-# done: items that were acknowledged; mark: the last_cursor of the delivery that was acknowledged last (None: any that
-# leads to `done`); tried: (end, is_refused) of the delivery that was tried at `done`; acts: number of actions that set
+# done: items that were acknowledged; mark: the last_cursor of the delivery that was acknowledged last (BEGAN: where the
+# subscription began; None: any that leads to `done`); tried: (end, is_refused) of the delivery that was tried at `done`; acts: number of actions that set
 # the position
 State = collections.namedtuple("State", "done mark tried acts")
 Step = collections.namedtuple("Step", "at order what thing")
@@ -70,7 +71,7 @@ class Items:
         return "%s (%s)" % (self.rows[i]["cursor"], self.rows[i].get("title") or self.rows[i]["kind"])
 
 
-def steps_of(record, trail):
+def steps_of(record, kind, trail):
     """Calls, actions and kills of a subscription in the order of time."""
     steps = []
     for thing in trail:
@@ -78,6 +79,9 @@ def steps_of(record, trail):
         steps.append(Step(thing["t"], len(steps), what, thing))
         if thing["end"] is not None:
             steps.append(Step(thing["end"], len(steps), what + " end", thing))
+    for away, back in record.outages.get(kind, ()):
+        steps.append(Step(away, -1, "away", away))
+        steps.append(Step(back, -1, "back", back))
     for killed, emptied in record.kills:
         steps.append(Step(killed, -1, "kill", killed))
         steps.append(Step(emptied, -1, "emptied", emptied))
@@ -92,12 +96,13 @@ class Trail:
         self.record, self.key, self.sub = record, key, record.subs[key]
         self.items, self.faults = Items(record, events, self.sub), []
         low, high = (self.items.until(seq) for seq in self.sub["began"])
-        self.states = {State(n, None, None, 0) for n in range(low, high + 1)}
+        self.began = low, high
+        self.states = {State(n, BEGAN, None, 0) for n in range(low, high + 1)}
         self.history = []           # (since when, states)
         self.stale, self.stale_until = set(), 0     # what calls may come from that an action has overtaken
         self.under_way, self.is_dead = {}, False    # is_dead: killed, and what it had sent is still read
         self.open_act, self.last_act, self.n_acts, self.sure_acts = None, None, 0, 0
-        self.batches = [[0, self.sub.get("batch") or 100]]      # since when, how many
+        self.batches = [[self.sub.get("batch") or 100, float("inf")]]   # how many, until when
         self.batch_until, self.paused_at = 0, None
 
     def fault(self, at, text, *args):
@@ -114,7 +119,7 @@ class Trail:
 
     def run(self):
         self.history.append((0, frozenset(self.states)))
-        for step in steps_of(self.record, self.record.trails.get(self.key, ())):
+        for step in steps_of(self.record, self.sub["kind"], self.record.trails.get(self.key, ())):
             getattr(self, "on_" + step.what.replace(" ", "_"))(step.at, step.thing)
         self.on_the_end()
         return self.faults
@@ -174,10 +179,10 @@ class Trail:
 
     def change_batch(self, at, act):
         """A delivery that was tried may have another size now."""
-        self.batches.append([at, act["batch"]])
         if act["end"] == at and act["status"] == 200:
-            self.batches = self.batches[-2:]
-            self.batches[0][0] = 0
+            self.batches = [[n, min(until, at + SLACK_S)] for n, until in self.batches]
+        if act["status"] in (200, None):
+            self.batches.append([act["batch"], float("inf")])
         self.batch_until = at + SLACK_S
         self.change_states(lambda s: s._replace(tried=None))
 
@@ -231,8 +236,9 @@ class Trail:
         return a, b
 
     def check_batch(self, at, call, a, b):
-        if b - a > max(n for _, n in self.batches) and not any(s.tried == (b, False) for s in self.states):
-            self.fault(at, "%d entries in a delivery of at most %d", b - a, max(n for _, n in self.batches))
+        most = max(n for n, until in self.batches if at <= until)
+        if b - a > most and not any(s.tried == (b, False) for s in self.states):
+            self.fault(at, "%d entries in a delivery of at most %d", b - a, most)
 
     def fits(self, state, call, a, b):
         return state.done == a and self.in_chain(state, call) and self.is_the_same_again(state, b)
@@ -240,6 +246,8 @@ class Trail:
     def in_chain(self, state, call):
         if "prev" not in call:
             return True
+        if state.mark == BEGAN:
+            return self.began[0] <= self.items.until(seq_of(call["prev"])) <= self.began[1]
         if state.mark is None:
             return self.items.until(seq_of(call["prev"])) == state.done
         return call["prev"] == state.mark
@@ -405,7 +413,7 @@ class ByCursor(Trail):
     def check_letter(self, at, call, i):
         if self.dead.get(i) == "out" and self.dead_at[i] < at - SLACK_S:
             self.fault(at, "again after its acknowledgement: the dead letter %s", self.items.name(i))
-        if not any(s.mark is None or call["prev"] == s.mark for s in self.states):
+        if not any(s.mark == BEGAN or call["prev"] == s.mark for s in self.states):
             self.fault(at, "the chain is broken at a dead letter: prev_cursor is %s, acknowledged was %s",
                        call["prev"], " or ".join(sorted({str(s.mark) for s in self.states})))
 
@@ -476,6 +484,40 @@ class ByCursor(Trail):
         for i, is_in in self.dead.items():
             if is_in == "in" and self.items.rows[i]["cursor"] not in cursors:
                 self.fault(0, "no dead letter for %s, which was refused", self.items.name(i))
+
+
+class ByServer(Trail):
+    """Sinks that give messages to a server, which gives them to the receiver. It is the server that acknowledges, so
+    what the receiver has may come again when the server goes away, and may be missing when it drops messages: then the
+    receiver sees it from the chain."""
+    is_away = False
+
+    def indexes(self, at, call):
+        """By the last cursor and the number of items."""
+        b = self.items.by_cursor.get(call["last"], -1) + 1
+        rows = self.items.rows[max(0, b - call["n"]):b]
+        titles = [t for r in rows if (t := r.get("title"))]
+        if b == 0 or titles != [t for t in call["titles"] if t in self.items.by_title]:
+            self.fault(at, "a message up to %s has %r, and not %r", call["last"], call["titles"], titles)
+            return []
+        return list(range(b - call["n"], b))
+
+    def on_away(self, at, _):
+        self.on_kill(at, at)
+        self.is_away = True
+        self.go_anywhere(at)
+
+    def on_emptied(self, at, _):
+        self.is_dead = self.is_away
+
+    def on_back(self, at, _):
+        self.is_away = self.is_dead = False
+        self.go_anywhere(at)
+
+    def go_anywhere(self, at):
+        """What is dropped is not known: it goes on anywhere, and PreviousCursor says where."""
+        least = min(s.done for s in self.states)
+        self.set_states(at, {State(n, None, None, 0) for n in range(least, len(self.items) + 1)})
 
 
 class Topic(Trail):
@@ -590,7 +632,7 @@ def reader_faults(record, key):
         len(got), len(due))]
 
 
-CHECKS = {"xmlrpc": ByTitle, "webhook": ByCursor, "websub": Topic, "rsscloud": Told}
+CHECKS = {"xmlrpc": ByTitle, "webhook": ByCursor, "websub": Topic, "rsscloud": Told, "xmpp": ByServer}
 
 
 def faults(record):

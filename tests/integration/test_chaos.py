@@ -2,6 +2,7 @@
 that are planted into what was recorded: the checker must find each."""
 import argparse
 import copy
+import os
 import unittest
 
 from chaos import check, consumers
@@ -12,20 +13,32 @@ from .env.daemon import PATIENCE
 
 
 class Quick(unittest.TestCase):
-    """A run of some seconds with all kinds of consumers."""
+    """Runs of some seconds."""
 
-    @slow
-    def test_everything_fails_at_random(self):                           # DELIV-01 DELIV-05 DELIV-07 DELIV-10 SSE-02
-        options = argparse.Namespace(
+    def whole(self, **more):
+        options = argparse.Namespace(**{**dict(
             seconds=10, seed=20061, subs=60, kills=5, feeds=10, pace=8, acts=8, consumers=list(consumers.NAMES),
-            refusals=1, timeout=1.5, window=2 * PATIENCE, log_level="warn")
+            refusals=1, timeout=1.5, window=2 * PATIENCE, outage=5, log_level="warn"), **more})
         run = Run(options, say=lambda text: None)
         faults = run.whole()
         figures = run.figures()
         self.assertEqual([], faults, figures)
-        self.assertEqual((5, 60), (figures["kills"], figures["consumers"] // 60 * 60), figures)
-        for name, at_least in (("revisions", 60), ("calls", 200), ("read", 200)):
+        self.assertEqual(options.kills, figures["kills"], figures)
+        return figures
+
+    @slow
+    def test_everything_fails_at_random(self):              # DELIV-01 DELIV-05 DELIV-06 DELIV-07 DELIV-10 SSE-02
+        figures = self.whole()
+        for name, at_least in (("consumers", 58), ("revisions", 60), ("calls", 200), ("read", 200)):
             self.assertGreater(figures[name], at_least, figures)
+
+    @slow
+    def test_real_servers_that_go_away(self):               # DELIV-01 XMPP-00
+        for name in consumers.WITH_SERVERS:
+            if consumers.find(name).Missing and not os.environ.get("FEEDMILL_ALL"):
+                self.skipTest(consumers.find(name).Missing)
+        figures = self.whole(seconds=8, subs=12, kills=2, consumers=[*consumers.WITH_SERVERS, "webhook"])
+        self.assertGreater(figures["outages"], 0, figures)
 
 
 def cursor(n):
@@ -307,6 +320,19 @@ class Checker(unittest.TestCase):
         self.assertEqual([], self.s.faults())
         trail[2]["rows"][0]["state"] = "broken"
         self.found("is broken after broken")
+
+    def test_messages_of_a_server(self):                                                  # DELIV-01 DELIV-10
+        key = self.s.sub(1, "xmpp")
+        trail = self.s.calls(key, (1, 5, "acked"), (6, 10, "acked"), (11, 15, "acked"), (16, 20, "acked"))
+        for call in trail:
+            call["n"] = len(call["rows"])
+        self.assertEqual([], self.s.faults())
+        del trail[1]
+        self.found("lost: %s" % cursor(6))
+        self.s.record.outages["xmpp"] = [[0.8, 1.8]]        # what is sent while the receiver is away is dropped
+        self.assertEqual([], self.s.faults())
+        trail[1]["prev"] = cursor(5)
+        self.found("the chain is broken")
 
     def test_the_cloud(self):                                                             # DELIV-01
         key = self.s.sub("/rsscloud/1", "rsscloud")

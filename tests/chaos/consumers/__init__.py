@@ -2,7 +2,9 @@
 import importlib
 
 NAMES = ("xmlrpc", "webhook", "websub", "rsscloud", "events", "log")
+WITH_SERVERS = ("xmpp",)        # these need a real server, which is stopped and started
 
 
 def find(name):
-    return importlib.import_module("chaos.consumers." + name).Consumer
+    """The module of a kind: Consumer, and perhaps Server; Missing says what is not installed."""
+    return importlib.import_module("chaos.consumers." + name)
