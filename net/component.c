@@ -32,6 +32,7 @@
 #define UNCONNECTED_MS 3000                /* so long a message waits for a connection */
 #define N_LOW 8                            /* descriptors kept for select() */
 #define PING_PREFIX "fmping-"
+#define ACK_PREFIX "fmack-"
 #define ID_MAX 1024 /* bytes of a request's id, which its answer repeats */
 
 /* Something to send. An answer has no `done`. */
@@ -42,6 +43,8 @@ struct outgoing {
     bool is_message;
     uint64_t number;
     char *id;
+    char *host;          /* of the receiver */
+    bool is_taken;       /* our server has it; that of the receiver has not answered yet */
     int64_t queued_ms;   /* of a message; monotonic */
     int64_t deadline_ms; /* the same */
     uint64_t ping;       /* once sent: the ping that confirms it */
@@ -90,6 +93,7 @@ static void outgoing_free(struct outgoing *o)
 {
     mem_free(o->xml);
     mem_free(o->id);
+    mem_free(o->host);
     mem_free(o);
 }
 
@@ -115,7 +119,8 @@ static void finish_all(struct outgoing_list *list, enum rc rc, const char *why)
 static void unsend(struct component *c, struct outgoing *o)
 {
     TAILQ_REMOVE(&c->sent, o, link);
-    c->sent_bytes -= o->len;
+    if (!o->is_taken)
+        c->sent_bytes -= o->len;
 }
 
 /* Take a queued stanza out. The lock is held. */
@@ -126,19 +131,25 @@ static void unqueue_locked(struct component *c, struct outgoing *o)
     c->queued_bytes -= o->len;
 }
 
-/* The ping came back: the server has all that was sent before it. */
+/* The ping came back: our server has all that was sent before it. Answers are done with that. */
 static void confirm(struct component *c, uint64_t ping)
 {
     const struct component_result taken = {
         .rc = RC_OK, .err = NULL, .condition = STR_NULL, .text = STR_NULL};
-    struct outgoing *o;
+    struct outgoing *o, *next;
 
     if (ping > c->last_ping || ping <= c->pong)
         return;
     c->pong = ping;
-    while ((o = TAILQ_FIRST(&c->sent)) != NULL && o->ping <= ping) {
-        unsend(c, o);
-        finish(o, &taken);
+    for (o = TAILQ_FIRST(&c->sent); o != NULL && o->ping <= ping; o = next) {
+        next = TAILQ_NEXT(o, link);
+        if (!o->is_message) {
+            unsend(c, o);
+            finish(o, &taken);
+        } else if (!o->is_taken) {
+            o->is_taken = true;
+            c->sent_bytes -= o->len;
+        }
     }
 }
 
@@ -198,6 +209,13 @@ static struct str attribute_of(struct arena *a, xmpp_stanza_t *s, const char *na
     return value == NULL ? STR_NULL : str_dup(a, str_from(value));
 }
 
+void component_request_free(struct component_request *req)
+{
+    struct arena *arena = req->arena;
+
+    arena_free(&arena);
+}
+
 static void hand_up(struct component *c, xmpp_stanza_t *iq, bool is_set)
 {
     struct arena *a = arena_new();
@@ -214,7 +232,7 @@ static void hand_up(struct component *c, xmpp_stanza_t *iq, bool is_set)
     /* without these it cannot be answered; RFC 6120 demands them, and servers add `from` */
     if (str_is_null(req->from) || str_is_null(req->id) || req->id.len > ID_MAX || c->is_stopping) {
         pthread_mutex_unlock(&c->lock);
-        arena_free(&a);
+        component_request_free(req);
         return;
     }
     c->n_owed++;
@@ -224,18 +242,75 @@ static void hand_up(struct component *c, xmpp_stanza_t *iq, bool is_set)
     c->on_request(c->ctx, req);
 }
 
+/* Returns the number in the id of a request of ours with this prefix; 0: it is none. */
+static uint64_t number_of(xmpp_stanza_t *iq, const char *prefix)
+{
+    const char *id = xmpp_stanza_get_id(iq);
+    int64_t n;
+
+    if (id == NULL || strncmp(id, prefix, strlen(prefix)) != 0 ||
+        !str_to_i64(str_from(id + strlen(prefix)), &n) || n <= 0)
+        return 0;
+    return (uint64_t)n;
+}
+
 /* Returns the number of our ping, if this is what became of it; otherwise 0. Nobody else can write
  * in our name. */
 static uint64_t ping_of(const struct component *c, xmpp_stanza_t *iq)
 {
-    const char *from = xmpp_stanza_get_from(iq), *id = xmpp_stanza_get_id(iq);
-    int64_t n;
+    const char *from = xmpp_stanza_get_from(iq);
 
-    if (id == NULL || strncmp(id, PING_PREFIX, strlen(PING_PREFIX)) != 0 ||
-        (from != NULL && !str_eqz(c->cfg.name, from)) ||
-        !str_to_i64(str_from(id + strlen(PING_PREFIX)), &n) || n <= 0)
-        return 0;
-    return (uint64_t)n;
+    return from == NULL || str_eqz(c->cfg.name, from) ? number_of(iq, PING_PREFIX) : 0;
+}
+
+/* Returns the message whose receiver's server gives its sign of life with this; NULL: none. */
+static struct outgoing *acked_by(struct component *c, xmpp_stanza_t *iq)
+{
+    uint64_t number = number_of(iq, ACK_PREFIX);
+    struct str from = str_from(xmpp_stanza_get_from(iq));
+    struct outgoing *o;
+
+    TAILQ_FOREACH (o, &c->sent, link)
+        if (number != 0 && o->number == number && str_ieqz(from, o->host))
+            return o;
+    return NULL;
+}
+
+/* Get the condition of an error, and what it says. In the arena. */
+static void read_error(struct arena *a, xmpp_stanza_t *stanza, struct component_result *res)
+{
+    struct copying cp = {a, 0};
+    const struct stanza *error = stanza_child(copy_stanza(&cp, stanza, 0), "error", NULL);
+
+    *res = (struct component_result){.rc = RC_PEER,
+                                     .err = "it was answered by an error",
+                                     .condition = STR("undefined-condition"),
+                                     .text = STR_NULL};
+    for (const struct stanza *s = error == NULL ? NULL : error->children; s != NULL; s = s->next) {
+        if (!str_eqz(s->ns, "urn:ietf:params:xml:ns:xmpp-stanzas"))
+            continue;
+        if (str_eqz(s->name, "text"))
+            res->text = s->text;
+        else
+            res->condition = s->name;
+    }
+}
+
+/* The server of the receiver has answered, so it has the message; whatever it answers. Unless
+ * another server answers for it, because it cannot be reached. */
+static void on_ack(struct component *c, struct outgoing *o, xmpp_stanza_t *iq)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    const char *type = xmpp_stanza_get_type(iq);
+    struct component_result res = {.rc = RC_OK, .condition = STR_NULL, .text = STR_NULL};
+
+    if (type != NULL && strcmp(type, "error") == 0)
+        read_error(&a, iq, &res);
+    if (!str_eqz(res.condition, "remote-server-not-found") &&
+        !str_eqz(res.condition, "remote-server-timeout"))
+        res.rc = RC_OK;
+    unsend(c, o);
+    finish(o, &res);
 }
 
 static int on_iq(xmpp_conn_t *conn UNUSED, xmpp_stanza_t *iq, void *ctx)
@@ -243,6 +318,7 @@ static int on_iq(xmpp_conn_t *conn UNUSED, xmpp_stanza_t *iq, void *ctx)
     struct component *c = ctx;
     const char *type = xmpp_stanza_get_type(iq);
     uint64_t ping = ping_of(c, iq);
+    struct outgoing *o = acked_by(c, iq);
 
     c->heard_ms = clock_mono_ms();
     if (ping != 0)
@@ -251,6 +327,8 @@ static int on_iq(xmpp_conn_t *conn UNUSED, xmpp_stanza_t *iq, void *ctx)
         hand_up(c, iq, false);
     else if (type != NULL && strcmp(type, "set") == 0)
         hand_up(c, iq, true);
+    else if (o != NULL)
+        on_ack(c, o, iq);
     return 1;
 }
 
@@ -258,21 +336,9 @@ static int on_iq(xmpp_conn_t *conn UNUSED, xmpp_stanza_t *iq, void *ctx)
 static void on_refusal(struct component *c, struct outgoing *o, xmpp_stanza_t *message)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct copying cp = {&a, 0};
-    const struct stanza *error = stanza_child(copy_stanza(&cp, message, 0), "error", NULL);
-    struct component_result res = {.rc = RC_PEER,
-                                   .err = "it was answered by an error",
-                                   .condition = STR("undefined-condition"),
-                                   .text = STR_NULL};
+    struct component_result res;
 
-    for (const struct stanza *s = error == NULL ? NULL : error->children; s != NULL; s = s->next) {
-        if (!str_eqz(s->ns, "urn:ietf:params:xml:ns:xmpp-stanzas"))
-            continue;
-        if (str_eqz(s->name, "text"))
-            res.text = s->text;
-        else
-            res.condition = s->name;
-    }
+    read_error(&a, message, &res);
     unsend(c, o);
     finish(o, &res);
 }
@@ -454,6 +520,19 @@ static void send_ping(struct component *c)
     xmpp_send_raw(c->conn, ping.ptr, ping.len);
 }
 
+/* Ask the receiver's server for a sign of life. What it gets from us it handles in order. */
+static void ask_for_ack(struct component *c, const struct outgoing *o)
+{
+    AUTO(buf_release) struct buf ping = BUF_INIT(BUF_ANY);
+
+    buf_printf(&ping,
+               "<iq type=\"get\" id=\"" ACK_PREFIX "%" PRIu64 "\" from=\"%s\" to=\"%s\">"
+               "<ping xmlns=\"urn:xmpp:ping\"/></iq>",
+               o->number, c->cfg.name.ptr, o->host);
+    xmpp_send_raw(c->conn, ping.ptr, ping.len);
+    stats_inc(STAT_xmpp_messages_total);
+}
+
 /* Give libstrophe what is queued, as far as the window allows. */
 static void send_queued(struct component *c)
 {
@@ -469,7 +548,7 @@ static void send_queued(struct component *c)
         c->needs_ping = true;
         xmpp_send_raw(c->conn, o->xml, o->len);
         if (o->is_message)
-            stats_inc(STAT_xmpp_messages_total);
+            ask_for_ack(c, o);
     }
     pthread_mutex_unlock(&c->lock);
     /* one ping at a time: the next one is for all that was sent while it was on its way */
@@ -536,7 +615,7 @@ static void end_some(struct component *c)
     pthread_mutex_unlock(&c->lock);
     finish_all(&cancelled, RC_CLOSED, "it was cancelled");
     finish_all(&unsent, RC_TIMEOUT, "there is no connection to the XMPP server");
-    finish_all(&late, RC_TIMEOUT, "the XMPP server has not confirmed it in time");
+    finish_all(&late, RC_TIMEOUT, "the server of the receiver gives no sign of life");
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */
@@ -733,8 +812,8 @@ void component_answer(struct component *c, struct str xml)
     stats_add(STAT_work_pending, -1);
 }
 
-uint64_t component_deliver(struct component *c, struct str id, struct str xml, int64_t timeout_ms,
-                           component_done_fn *done, void *ctx)
+uint64_t component_deliver(struct component *c, struct str id, struct str host, struct str xml,
+                           int64_t timeout_ms, component_done_fn *done, void *ctx)
 {
     struct outgoing *o = NEW(struct outgoing);
     uint64_t number;
@@ -742,6 +821,7 @@ uint64_t component_deliver(struct component *c, struct str id, struct str xml, i
     o->xml = mem_strndup(xml.ptr, xml.len);
     o->len = xml.len;
     o->id = mem_strndup(id.ptr, id.len);
+    o->host = mem_strndup(host.ptr, host.len);
     o->is_message = true;
     o->queued_ms = clock_mono_ms();
     o->deadline_ms = o->queued_ms + timeout_ms;

@@ -4,10 +4,13 @@
  * connection is lost. Requests of others (iq) are handed up by a callback. Answers and messages are
  * given as text, and are queued; both queues are bounded.
  *
- * A message has been delivered when the server has taken it: after each batch, the component sends
- * a ping (XEP-0199) to its own address. The server handles what one connection sends in order, so
- * when the ping comes back, the server has what was sent before. Servers do not offer XEP-0198 to
- * components. At most WINDOW bytes are on their way without such a confirmation.
+ * A message has been delivered when the server of its receiver has it. Each message is followed by
+ * a ping (XEP-0199) to that server. Servers handle what comes one way in order, so its answer,
+ * whatever it is, comes after the message, and after an error that answers the message. Servers do
+ * not offer XEP-0198 to components. A ping to our own address, after each batch, tells what our own
+ * server has taken: at most WINDOW bytes are on their way to it.
+ *
+ * SIGPIPE must be ignored: libstrophe writes to connections that may have ended.
  *
  * Any thread may call these functions, except where noted.
  */
@@ -45,15 +48,18 @@ struct component_request {
 };
 
 /* Runs on the component's thread, so it must be quick. The request is given: free it with
- * arena_free(&req->arena). Each request must be answered once, with component_answer(). */
+ * component_request_free(). Each request must be answered once, with component_answer(). */
 typedef void component_request_fn(void *ctx, struct component_request *req);
+
+/* Free a request, with everything that was put into its arena. */
+void component_request_free(struct component_request *req);
 
 /* What became of a message. Texts are borrowed for the call. */
 struct component_result {
-    enum rc rc; /* RC_OK: the server has it. RC_PEER: it was answered by an error. RC_TIMEOUT: no
-                   confirmation in time. RC_CLOSED: cancelled, or the component has stopped.
-                   RC_IO: the connection was lost */
-    const char *err;      /* a sentence, unless rc is RC_OK */
+    enum rc rc;      /* RC_OK: the receiver's server has it. RC_PEER: it was answered by an error.
+                        RC_TIMEOUT: no      confirmation in time. RC_CLOSED: cancelled, or the component
+                        has      stopped.      RC_IO: the connection was lost */
+    const char *err; /* a sentence, unless rc is RC_OK */
     struct str condition; /* RC_PEER: "item-not-found" (RFC 6120 section 8.3.3) */
     struct str text;      /* RC_PEER: what the error says; null */
 };
@@ -79,13 +85,14 @@ struct str component_name(const struct component *c);
  * the one who asked will ask again. */
 void component_answer(struct component *c, struct str xml);
 
-/* Queue a message, a complete stanza with this id. If there is no connection it waits for one, but
+/* Queue a message, a complete stanza with this id, for somebody at `host`, which is valid in an
+ * attribute. If there is no connection it waits for one, but
  * not for long, as a later try is better than a queue that holds up others.
  * Returns its number, for component_cancel(); 0: the queue is full or the component has stopped,
  * and `done` will not run. `done` runs once, on the component's thread; it may run before this
  * function has returned. */
-uint64_t component_deliver(struct component *c, struct str id, struct str xml, int64_t timeout_ms,
-                           component_done_fn *done, void *ctx);
+uint64_t component_deliver(struct component *c, struct str id, struct str host, struct str xml,
+                           int64_t timeout_ms, component_done_fn *done, void *ctx);
 
 /* `done` of this message runs soon, with RC_CLOSED unless something else became of it. */
 void component_cancel(struct component *c, uint64_t number);

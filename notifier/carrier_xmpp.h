@@ -5,5 +5,6 @@
 #include "base/str.h"
 
 struct xmpp_load {
-    struct str id; /* of the stanza */
+    struct str id;   /* of the stanza */
+    struct str host; /* of the receiver */
 };

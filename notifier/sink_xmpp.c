@@ -1,7 +1,7 @@
 /* notifier/sink_xmpp.c - Smart Feeds over XMPP: messages of type headline with an event of
  * publish-subscribe (XEP-0060), and the cursors in headers (XEP-0131).
  *
- * The server's word that it has the message counts as delivered: servers drop a headline when its
+ * What the server of the receiver has counts as delivered: servers drop a headline when its
  * receiver is not online, and tell nobody. The receiver sees it from PreviousCursor (docs/
  * delivery.md). The id of a message is the same in each try. */
 #include <inttypes.h>
@@ -95,13 +95,16 @@ static enum rc xmpp_body(struct arena *a, const struct sink_push *push, struct b
 }
 
 static enum rc xmpp_seal(struct arena *a, const struct sink_push *push, struct carrier_load *load,
-                         struct err *err UNUSED)
+                         struct err *err)
 {
     struct xmpp_load *own = ARENA_NEW(a, struct xmpp_load);
+    struct url_parts parts;
+    enum rc rc = jid_url_parse(a, push->endpoint, &parts, err);
 
-    *own = (struct xmpp_load){.id = id_of(a, push)};
+    if (rc == RC_OK)
+        *own = (struct xmpp_load){.id = id_of(a, push), .host = parts.host};
     load->own = own;
-    return RC_OK;
+    return rc;
 }
 
 /* What the condition of an error means (RFC 6120 section 8.3.3). */

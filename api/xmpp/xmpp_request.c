@@ -36,14 +36,13 @@ static void begin(struct buf *out, const struct xmpp_request *req, const char *t
 static void finish(struct xmpp_request *req, struct buf *out)
 {
     struct xmpp_service *s = req->service;
-    struct arena *arena = req->in->arena;
 
     buf_puts(out, "</iq>");
     component_answer(s->component, buf_view(out));
     pthread_mutex_lock(&s->lock);
     s->n_requests--;
     pthread_mutex_unlock(&s->lock);
-    arena_free(&arena);
+    component_request_free(req->in);
 }
 
 void xmpp_reply(struct xmpp_request *req, struct str content)

@@ -27,7 +27,7 @@ enum xmpp_refusal {
 struct xmpp_request {
     struct ask ask;
     struct xmpp_service *service;
-    const struct component_request *in;
+    struct component_request *in;
     const struct stanza *payload;
     struct str bare; /* the one who asks, without resource */
     bool is_waiting; /* for a fetch (xmpp_feeds.c) */

@@ -195,19 +195,21 @@ static struct xmpp_change *read_change(struct xmpp_request *req, const char *ver
     const struct stanza *wanted = stanza_child(req->payload, verb, NS_PUBSUB);
     struct xmpp_change *c = ARENA_NEW(req->ask.arena, struct xmpp_change);
     struct arena *a = req->ask.arena;
+    struct url_parts address;
 
     *c = (struct xmpp_change){.req = req,
                               .node = stanza_attribute(wanted, "node"),
                               .jid = stanza_attribute(wanted, "jid"),
                               .subid = stanza_attribute(wanted, "subid")};
-    if (str_is_null(c->jid) || !jid_same_bare(c->jid, req->bare)) {
+    if (str_is_null(c->jid) || !jid_same_bare(c->jid, req->bare) ||
+        jid_url_parse(a, jid_to_url(a, c->jid), &address, NULL) != RC_OK) {
         xmpp_refuse(req, XMPP_BAD_REQUEST, str_is_null(c->jid) ? "jid-required" : "invalid-jid",
                     STR("The subscription must be for your own address."));
         return NULL;
     }
     if (!xmpp_node_read(req, c->node, &c->query))
         return NULL;
-    c->endpoint = jid_to_url(a, c->jid);
+    c->endpoint = address.url;
     c->settings = xmpp_settings_write(a, c->node);
     return c;
 }

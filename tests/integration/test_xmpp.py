@@ -1,6 +1,7 @@
 """Smart Feeds over XMPP, with a real server (prosody) and a client that knows nothing of Feedmill
 (slixmpp): requirements XMPP-00..18."""
 import os
+import socket
 import unittest
 import xml.etree.ElementTree as tree
 
@@ -256,7 +257,8 @@ class Push(Xmpp):
 
     def test_addresses_of_others(self):                                                # XMPP-15
         self.fill(1)
-        for jid in ("bob@localhost/one", "alice@localhost.example", "localhost", "x"):
+        for jid in ("bob@localhost/one", "alice@localhost.example", "localhost", "x",
+                    "alice@localhost/"):
             for verb in ("subscribe", "unsubscribe"):
                 self.assertEqual(["bad-request", "invalid-jid"],
                                  error_of(self.alice.change(verb, self.node(), jid)))
@@ -417,6 +419,23 @@ class Connection(Xmpp):
         self.d.wait_metric("xmpp_connected", 1, 30)
         self.assertEqual(["urn:pub:p:e0"], self.server.client().items(self.node()).ids)
         self.assertNotIn(xmpp.SECRET, self.d.text())
+
+    def test_the_server_restarts_while_there_are_many_clients(self):    # select() knows 1,024 files
+        self.fill(1)
+        clients = []
+        try:
+            for _ in range(1200):
+                clients.append(socket.create_connection(("127.0.0.1", self.d.port)))
+            self.d.wait_metric("http_connections", 1200)
+            for _ in range(3):
+                self.server.stop()
+                self.wait(lambda: self.d.counter("xmpp_connected") == 0, daemon=self.d)
+                self.server.start()
+                self.d.wait_metric("xmpp_connected", 1, 30)
+            self.assertEqual(["urn:pub:p:e0"], self.server.client().items(self.node()).ids)
+        finally:
+            for client in clients:
+                client.close()
 
     def test_many_requests_at_once(self):
         self.fill(3)

@@ -227,6 +227,45 @@ static void test_options__the_base_url_is_an_address(void **state UNUSED)
     check("--base-url", "http://u:secret@feeds.example", "\"http://feeds.example\" is not");
 }
 
+static void test_options__xmpp_needs_all_three(void **state UNUSED)
+{
+    static const struct {
+        const char *server, *component, *secret, *says; /* says NULL: they are right */
+    } rows[] = {
+        {"127.0.0.1:5347", "feeds.example.org", "sesame", NULL},
+        {"[::1]:5347", "feeds.localhost", "sesame", NULL},
+        {"127.0.0.1:5347", "feeds.example.org", "", "go together"},
+        {"127.0.0.1:5347", "", "sesame", "go together"},
+        {"", "feeds.example.org", "sesame", "go together"},
+        {"127.0.0.1", "feeds.example.org", "sesame", "option xmpp-server: \"127.0.0.1\""},
+        {"127.0.0.1:0", "feeds.example.org", "sesame", "option xmpp-server"},
+        {"a b:5347", "feeds.example.org", "sesame", "option xmpp-server"},
+        {"127.0.0.1:5347", "user@feeds.example.org", "sesame", "option xmpp-component"},
+        {"127.0.0.1:5347", "feeds.example.org:80", "sesame", "option xmpp-component"},
+        {"127.0.0.1:5347", "feeds'/><x", "sesame", "option xmpp-component"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *argv[] = {"--xmpp-server",
+                              rows[i].server,
+                              "--xmpp-component",
+                              rows[i].component,
+                              "--xmpp-secret",
+                              rows[i].secret,
+                              NULL};
+        struct err err = ERR_INIT;
+        struct options *o = load(argv, &err);
+
+        assert_non_null(o);
+        assert_int_equal(options_check(o, o->listen, &err),
+                         rows[i].says == NULL ? RC_OK : RC_INPUT);
+        if (rows[i].says != NULL && strstr(err.text, rows[i].says) == NULL)
+            fail_msg("\"%s\" does not say \"%s\"", err.text, rows[i].says);
+        assert_null(strstr(err.text, "sesame"));
+        options_free(&o);
+    }
+}
+
 static void test_options__a_page_is_named_by_its_origin(void **state UNUSED)
 {
     static const char *const good[] = {"",
@@ -261,6 +300,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_options__the_base_url_is_an_address),
+        cmocka_unit_test(test_options__xmpp_needs_all_three),
         cmocka_unit_test(test_options__a_page_is_named_by_its_origin),
         cmocka_unit_test(test_options__defaults_are_in_range),
         cmocka_unit_test(test_options__flags_beat_environment_beats_file),
