@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "net/stanza_read.h"
 
 #define QUEUE_MAX 32768                    /* stanzas that wait */
 #define QUEUE_BYTES_MAX ((size_t)64 << 20) /* their bytes */
@@ -155,53 +156,6 @@ static void confirm(struct component *c, uint64_t ping)
 
 /* ---- what comes in --------------------------------------------------------------------------- */
 
-struct copying {
-    struct arena *a;
-    size_t n;
-};
-
-static void copy_attributes(struct copying *cp, xmpp_stanza_t *from, struct stanza *to)
-{
-    int n = xmpp_stanza_get_attribute_count(from);
-    const char **list;
-
-    if (n <= 0)
-        return;
-    list = ARENA_ARRAY(cp->a, const char *, 2 * (size_t)n);
-    n = xmpp_stanza_get_attributes(from, list, 2 * n);
-    to->attributes = ARENA_ARRAY(cp->a, struct stanza_attribute, (size_t)n / 2 + 1);
-    for (int i = 0; i + 1 < n; i += 2)
-        to->attributes[to->n_attributes++] = (struct stanza_attribute){
-            str_dup(cp->a, str_from(list[i])), str_dup(cp->a, str_from(list[i + 1]))};
-}
-
-/* Copy an element with what is in it, within the bounds of stanza.h. */
-static struct stanza *copy_stanza(struct copying *cp, xmpp_stanza_t *from, int depth)
-{
-    struct stanza *to = ARENA_NEW(cp->a, struct stanza), **last = &to->children;
-    AUTO(buf_release) struct buf text = BUF_INIT(BUF_ANY);
-
-    *to = (struct stanza){.name = str_dup(cp->a, str_from(xmpp_stanza_get_name(from))),
-                          .ns = STR_NULL};
-    if (xmpp_stanza_get_ns(from) != NULL)
-        to->ns = str_dup(cp->a, str_from(xmpp_stanza_get_ns(from)));
-    cp->n++;
-    copy_attributes(cp, from, to);
-    for (xmpp_stanza_t *in = xmpp_stanza_get_children(from); in != NULL;
-         in = xmpp_stanza_get_next(in)) {
-        if (xmpp_stanza_is_text(in)) {
-            const char *part = xmpp_stanza_get_text_ptr(in);
-
-            buf_puts(&text, part == NULL ? "" : part);
-        } else if (depth < STANZA_DEPTH && cp->n < STANZA_ELEMENTS) {
-            *last = copy_stanza(cp, in, depth + 1);
-            last = &(*last)->next;
-        }
-    }
-    to->text = str_dup(cp->a, buf_view(&text));
-    return to;
-}
-
 static struct str attribute_of(struct arena *a, xmpp_stanza_t *s, const char *name)
 {
     const char *value = xmpp_stanza_get_attribute(s, name);
@@ -220,14 +174,13 @@ static void hand_up(struct component *c, xmpp_stanza_t *iq, bool is_set)
 {
     struct arena *a = arena_new();
     struct component_request *req = ARENA_NEW(a, struct component_request);
-    struct copying cp = {a, 0};
 
     *req = (struct component_request){.arena = a,
                                       .from = attribute_of(a, iq, "from"),
                                       .to = attribute_of(a, iq, "to"),
                                       .id = attribute_of(a, iq, "id"),
                                       .is_set = is_set,
-                                      .payload = copy_stanza(&cp, iq, 0)->children};
+                                      .payload = stanza_read(a, iq)->children};
     pthread_mutex_lock(&c->lock);
     /* without these it cannot be answered; RFC 6120 demands them, and servers add `from` */
     if (str_is_null(req->from) || str_is_null(req->id) || req->id.len > ID_MAX || c->is_stopping) {
@@ -279,8 +232,7 @@ static struct outgoing *acked_by(struct component *c, xmpp_stanza_t *iq)
 /* Get the condition of an error, and what it says. In the arena. */
 static void read_error(struct arena *a, xmpp_stanza_t *stanza, struct component_result *res)
 {
-    struct copying cp = {a, 0};
-    const struct stanza *error = stanza_child(copy_stanza(&cp, stanza, 0), "error", NULL);
+    const struct stanza *error = stanza_child(stanza_read(a, stanza), "error", NULL);
 
     *res = (struct component_result){.rc = RC_PEER,
                                      .err = "it was answered by an error",

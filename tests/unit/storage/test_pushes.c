@@ -556,6 +556,44 @@ static void test_pushes__only_what_is_wanted(void **state)
     assert_int_equal(0, lag.first_at_us);
 }
 
+/* What makes a subscription by XMPP one: its endpoint and its settings. XMPP-17 */
+static void test_pushes__found_by_its_endpoint(void **state)
+{
+    static const char *const endpoints[] = {"xmpp:a@b", "xmpp:a@b/one", "xmpp:a@b.example",
+                                            "xmpp:a@b/two", "xmpp:a%@b"};
+    struct fixture *f = *state;
+    struct feed_ref ref = {.url = STR("http://a.example/f")};
+    int64_t id, n;
+
+    for (size_t i = 0; i < ARRAY_LEN(endpoints); i++) {
+        struct sub_request req = {.endpoint = str_from(endpoints[i]),
+                                  .sink = STR("xmpp"),
+                                  .sink_settings = STR("{\"node\":\"x\"}"),
+                                  .feeds = &ref,
+                                  .n_feeds = 1,
+                                  .level = LEVEL_KEEP};
+        struct answer a;
+
+        WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
+        assert_int_equal(RC_OK, a.rc);
+    }
+    assert_int_equal(RC_OK,
+                     reader_find_sub(f->reader, STR("xmpp"), STR("xmpp:a@b/one"),
+                                     STR("{\"node\":\"x\"}"), STR("xmpp:a@b"), &id, &n, NULL));
+    assert_int_equal(2, id);
+    assert_int_equal(3, n);
+    assert_int_equal(RC_OK,
+                     reader_find_sub(f->reader, STR("xmpp"), STR("xmpp:a@b/one"),
+                                     STR("{\"node\":\"y\"}"), STR("xmpp:a@b"), &id, &n, NULL));
+    assert_int_equal(0, id);
+    assert_int_equal(3, n);
+    assert_int_equal(RC_OK,
+                     reader_find_sub(f->reader, STR("xmlrpc"), STR("xmpp:a@b/one"),
+                                     STR("{\"node\":\"x\"}"), STR("xmpp:a@b"), &id, &n, NULL));
+    assert_int_equal(0, id);
+    assert_int_equal(0, n);
+}
+
 int main(void)
 {
 #define T(name)                                                                                    \
@@ -575,6 +613,7 @@ int main(void)
         T(another_endpoint),
         T(some_were_taken),
         T(held_snapshot),
+        T(found_by_its_endpoint),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -590,6 +590,39 @@ static void test_store__counts(void **state)
     assert_int_equal(2, n);
 }
 
+/* XMPP-03: the index of a page is the number of items before it. */
+static void test_store__counts_between(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ids[] = {add_feed(f, "http://a.example/f", NULL),
+                     add_feed(f, "http://b.example/f", NULL)};
+    struct entry_change c[] = {change(f, "1", "one", 100), change(f, "2", "two", 200),
+                               change(f, "3", "three", 300)};
+    const struct {
+        bool by_creation;
+        int64_t from, to, max;
+        int64_t n;
+    } rows[] = {
+        {false, 0, INT64_MAX, 100, 5}, {true, 0, INT64_MAX, 100, 5}, {false, 0, INT64_MAX, 2, 2},
+        {false, 0, 3, 100, 2},         {true, 0, 3, 100, 3},         {false, 6, 6, 100, 1},
+        {true, 6, 6, 100, 0},          {true, 3, 1, 100, 0},
+    };
+    int64_t n;
+
+    store_changes(f, ids[0], c, 3); /* 1, 2, 3 */
+    store_changes(f, ids[1], c, 2); /* 4, 5 */
+    c[0].kind = REV_DELETED;
+    store_changes(f, ids[0], c, 1); /* 6: of the first entry */
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        assert_int_equal(RC_OK,
+                         reader_count_between(f->reader, ids, 2, rows[i].by_creation, rows[i].from,
+                                              rows[i].to, rows[i].max, &n, NULL));
+        assert_int_equal(rows[i].n, n);
+    }
+    assert_int_equal(RC_OK, reader_count_between(f->reader, ids, 1, false, 0, 6, 100, &n, NULL));
+    assert_int_equal(3, n);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(test_store__##name, fixture_setup, fixture_teardown)
@@ -610,6 +643,7 @@ int main(void)
         T(same_iri_in_two_feeds),
         T(heads_of_the_past),
         T(counts),
+        T(counts_between),
         T(deep_views),
         T(memory_agrees_with_index),
         T(survives_restart),
