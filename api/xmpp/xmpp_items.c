@@ -134,7 +134,6 @@ static void on_feeds(struct xmpp_request *req, struct gathered *items, size_t n,
 {
     struct page *page = ctx;
     struct problem p;
-    enum rc rc;
 
     page->query.describe(&req->ask, page->query.own, items, n, &page->spec);
     if (page->spec.view.n_feeds == 0) {
@@ -150,9 +149,7 @@ static void on_feeds(struct xmpp_request *req, struct gathered *items, size_t n,
         return;
     }
     store_touch(req->ask.api->store, page->spec.view.feed_ids, page->spec.view.n_feeds);
-    rc = store_read(req->ask.api->store, draw, page);
-    if (rc != RC_OK)
-        xmpp_refuse_failure(req, rc, NULL);
+    xmpp_read(req, draw, page);
 }
 
 void xmpp_items(struct xmpp_request *req)

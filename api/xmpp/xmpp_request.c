@@ -10,6 +10,7 @@
 #include "net/jid.h"
 
 #define REQUESTS_MAX 1024 /* under way at once */
+#define READS_MAX 4       /* of them, at the readers */
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
@@ -118,6 +119,76 @@ void xmpp_refuse_failure(struct xmpp_request *req, enum rc rc, const struct err 
     xmpp_refuse_problem(req, &p);
 }
 
+/* ---- reading --------------------------------------------------------------------------------- */
+
+struct xmpp_read {
+    TAILQ_ENTRY(xmpp_read) link;
+    struct xmpp_service *service;
+    struct xmpp_request *req; /* until fn has run, which answers it */
+    store_read_fn *fn;
+    void *ctx;
+};
+
+/* One is over: returns the next one, or NULL. */
+static struct xmpp_read *next_read(struct xmpp_service *s)
+{
+    struct xmpp_read *next;
+
+    pthread_mutex_lock(&s->lock);
+    next = TAILQ_FIRST(&s->reads);
+    if (next != NULL)
+        TAILQ_REMOVE(&s->reads, next, link);
+    else
+        s->n_reading--;
+    pthread_mutex_unlock(&s->lock);
+    return next;
+}
+
+static void on_reader(void *ctx, struct reader *r);
+
+/* Give it to a reader. If there is no room, it is refused, and so are those after it. */
+static void start_read(struct xmpp_read *read)
+{
+    while (read != NULL) {
+        struct xmpp_service *s = read->service;
+        enum rc rc = store_read(s->api->store, on_reader, read);
+
+        if (rc == RC_OK)
+            return;
+        xmpp_refuse_failure(read->req, rc, NULL);
+        mem_free(read);
+        read = next_read(s);
+    }
+}
+
+static void on_reader(void *ctx, struct reader *r)
+{
+    struct xmpp_read *read = ctx;
+    struct xmpp_service *s = read->service;
+
+    read->fn(read->ctx, r);
+    mem_free(read);
+    start_read(next_read(s));
+}
+
+void xmpp_read(struct xmpp_request *req, store_read_fn *fn, void *ctx)
+{
+    struct xmpp_service *s = req->service;
+    struct xmpp_read *read = NEW(struct xmpp_read);
+    bool starts;
+
+    *read = (struct xmpp_read){.service = s, .req = req, .fn = fn, .ctx = ctx};
+    pthread_mutex_lock(&s->lock);
+    starts = s->n_reading < READS_MAX;
+    if (starts)
+        s->n_reading++;
+    else
+        TAILQ_INSERT_TAIL(&s->reads, read, link);
+    pthread_mutex_unlock(&s->lock);
+    if (starts)
+        start_read(read);
+}
+
 /* ---- who may ask ----------------------------------------------------------------------------- */
 
 /* Is it the bare JID itself, or its domain? Domains are compared without regard to case; servers
@@ -224,6 +295,7 @@ struct xmpp_service *xmpp_service_new(struct api *api, struct component *c)
     s->api = api;
     s->component = c;
     TAILQ_INIT(&s->waiting);
+    TAILQ_INIT(&s->reads);
     TAILQ_INIT(&s->changes);
     pthread_mutex_init(&s->lock, NULL);
     return s;

@@ -46,6 +46,10 @@ void xmpp_refuse_problem(struct xmpp_request *req, const struct problem *p);
 /* Refuse with what a failure inside the server means; it is logged. */
 void xmpp_refuse_failure(struct xmpp_request *req, enum rc rc, const struct err *err);
 
+/* Run fn(ctx, reader) for the request on a reader thread; it must answer. Only a few run at once,
+ * so that requests by HTTP find the readers free. The request may be refused here. */
+void xmpp_read(struct xmpp_request *req, store_read_fn *fn, void *ctx);
+
 /* ---- what can be asked. Each answers the request ---- */
 void xmpp_disco_info(struct xmpp_request *req); /* xmpp_disco.c */
 void xmpp_disco_items(struct xmpp_request *req);

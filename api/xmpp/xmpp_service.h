@@ -8,6 +8,7 @@
 
 struct xmpp_change;
 struct xmpp_gathering;
+struct xmpp_read;
 
 struct xmpp_service {
     struct api *api;
@@ -17,5 +18,7 @@ struct xmpp_service {
     size_t n_requests;                                   /* that are not answered */
     TAILQ_HEAD(xmpp_gatherings, xmpp_gathering) waiting; /* xmpp_feeds.c */
     size_t n_waiting;
+    TAILQ_HEAD(xmpp_reads, xmpp_read) reads; /* that wait for a reader */
+    size_t n_reading;
     TAILQ_HEAD(xmpp_changes, xmpp_change) changes; /* xmpp_subs.c: the first one is under way */
 };

@@ -443,3 +443,10 @@ class Connection(Xmpp):
         for id in ids:
             self.alice.answer(id)
         self.assertEqual(1000, self.d.counter("xmpp_requests_total"))
+        for i in range(300):                             # a stop in the middle of others
+            self.alice.start("get", self.alice.items_payload(self.node()))
+            self.alice.start("set", "<pubsub xmlns='http://jabber.org/protocol/pubsub'><subscribe "
+                             "node='%s&amp;n=%d' jid='%s'/></pubsub>"
+                             % (self.node(), i, self.alice.jid))
+        self.d.wait_metric("xmpp_requests_total", 1010)
+        self.assertEqual(0, self.d.stop())
