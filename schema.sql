@@ -99,7 +99,8 @@ CREATE TABLE aliases (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX aliases_feed ON aliases (feed_id);
 
--- Our subscriptions at upstream hubs (WebSub), and upstream hubs that are only known.
+-- Our subscriptions at upstream hubs (WebSub) and upstream clouds (rssCloud), and those hubs and
+-- clouds that are only known.
 CREATE TABLE upstreams (
     token        TEXT PRIMARY KEY,           -- last part of the callback's URL; SECRET
     base_url     TEXT NOT NULL,              -- what stands before it; '' while nothing is asked for
@@ -117,7 +118,9 @@ CREATE TABLE upstreams (
     n_errors     INTEGER NOT NULL,
     error        TEXT,
     trust        INTEGER NOT NULL DEFAULT 0, -- polls in a row that found nothing missed; -1: missed
-    delivered_at INTEGER                     -- last delivery that was taken
+    delivered_at INTEGER,                    -- last delivery or notification that was taken
+    protocol     INTEGER NOT NULL DEFAULT 0, -- enum hub_protocol
+    procedure    TEXT                        -- registers us at a cloud by XML-RPC; else NULL
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX upstreams_feed ON upstreams (feed_id) WHERE is_current = 1;
 

@@ -143,9 +143,19 @@ static bool upstream_works(const struct feed *feed, int64_t now)
            feed->upstream.lease_end_at > now;
 }
 
-/* Judge the feed's upstream hub, whose lease has not ended. If the hub did not tell of an update,
- * it is not trusted until it delivers again. After a ping, news do not count against the hub,
- * because the ping may have been faster. */
+/* Returns true when the upstream cloud has announced what this fetch may find. */
+static bool is_announced(const struct job *job, const struct feed *fresh)
+{
+    const struct upstream *u = &fresh->upstream;
+
+    return u->protocol != HUB_WEBSUB && (job->reasons & REASON_BIT(REASON_PING)) != 0 &&
+           u->delivered_at != TIME_UNKNOWN && u->delivered_at >= fresh->last_check_at;
+}
+
+/* Judge the feed's upstream hub or cloud, whose lease has not ended. If it did not tell of an
+ * update, it is not trusted until it delivers again. After a ping, news do not count against it,
+ * because the ping may have been faster. A cloud is trusted when news followed its announcement; an
+ * announcement without news says nothing for it. */
 static void judge_upstream(const struct job *job, const struct feed *fresh, bool has_news,
                            struct feed_check *o)
 {
@@ -153,7 +163,9 @@ static void judge_upstream(const struct job *job, const struct feed *fresh, bool
 
     if (!o->ok || !job_has_document(job))
         return;
-    if (has_news && !pinged && (fresh->cursor_state & CURSOR_FIRST) == 0)
+    if (is_announced(job, fresh))
+        o->trust = has_news ? TRUST_FULL : o->trust;
+    else if (has_news && !pinged && (fresh->cursor_state & CURSOR_FIRST) == 0)
         o->trust = -1;
     else if (o->trust >= 0 && o->trust < TRUST_FULL)
         o->trust++;
@@ -184,10 +196,12 @@ struct doc_hint_row check_hints(const struct job *job, const struct feed_doc *do
 static void fill_schedule(const struct job *job, const struct feed *fresh,
                           const struct check_facts *found, int64_t now, struct feed_check *o)
 {
+    bool announced = upstream_works(fresh, now) && is_announced(job, fresh);
     bool pinged = (job->reasons & REASON_BIT(REASON_PING)) != 0;
     bool is_first = (fresh->cursor_state & CURSOR_FIRST) != 0;
     bool updated = job_has_document(job) && !is_first && found->has_news;
-    int level = schedule_level(fresh->level, pinged, updated);
+    /* trust, not the level, keeps what a cloud is worth */
+    int level = announced ? fresh->level : schedule_level(fresh->level, pinged, updated);
     struct schedule_facts facts = {
         .event = event_of(job, o),
         .now = now,

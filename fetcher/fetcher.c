@@ -601,3 +601,10 @@ enum upstream_verdict fetcher_upstream_deliver(struct fetcher *f, const struct u
 {
     return delivery_take(f, d, done, ctx);
 }
+
+enum upstream_verdict fetcher_upstream_notify(struct fetcher *f,
+                                              const struct upstream_notification *n,
+                                              upstream_done_fn *done, void *ctx)
+{
+    return upstream_subs_notify(f->upstreams, n, done, ctx);
+}

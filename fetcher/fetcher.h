@@ -71,7 +71,7 @@ void fetcher_get(struct fetcher *f, struct str url, struct str credential, docum
 enum rc fetcher_ping(struct fetcher *f, struct str url, struct str rss_url, size_t *n,
                      store_done_fn *done, void *ctx) NODISCARD;
 
-/* ---- upstream hubs, those of publishers (WebSub). Any thread ---- */
+/* ---- upstream hubs and clouds, those of publishers. Any thread ---- */
 
 /* Set the URL at which hubs on this machine reach us: "http://127.0.0.1:8080". Call it before
  * fetcher_start(). */
@@ -87,6 +87,13 @@ enum upstream_verdict fetcher_upstream_verify(struct fetcher *f,
  * on disk, or when it is known that there are no entries to take. */
 enum upstream_verdict fetcher_upstream_deliver(struct fetcher *f, const struct upstream_delivery *d,
                                                upstream_done_fn *done, void *ctx);
+
+/* Handle a cloud's call of our handler: a challenge or test (VERDICT_TAKEN: the caller answers as
+ * the cloud expects), or a notification. A notification is a ping and nothing more.
+ * VERDICT_PENDING: `done` gets the verdict when the ping is on disk. */
+enum upstream_verdict fetcher_upstream_notify(struct fetcher *f,
+                                              const struct upstream_notification *n,
+                                              upstream_done_fn *done, void *ctx);
 
 /* Replace what a reload may change (periods, ping servers, limits). */
 void fetcher_reload(struct fetcher *f, const struct fetcher_cfg *cfg);

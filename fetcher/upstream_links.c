@@ -1,9 +1,13 @@
 /* fetcher/upstream_links.c - see upstream_links.h. */
 #include "fetcher/upstream_links.h"
 
+#include <inttypes.h>
+
 #include "base/limits.h"
+#include "base/log.h"
 #include "feed/lists/discover.h"
 #include "fetcher/job.h"
+#include "fetcher/upstream_cloud.h"
 #include "model/document.h"
 #include "net/http_fields.h"
 #include "net/url.h"
@@ -45,9 +49,9 @@ static void add(struct job *job, struct upstream_links *l, struct str rel, struc
         url_parse(a, url_resolve(a, job->final_url, href), &parts, NULL) != RC_OK)
         return;
     for (size_t i = 0; i < l->n; i++)
-        if (str_eq(l->hubs[i], parts.url))
+        if (str_eq(l->hubs[i].url, parts.url))
             return;
-    l->hubs[l->n++] = parts.url;
+    l->hubs[l->n++] = (struct upstream_hub){parts.url, HUB_WEBSUB, STR_NULL};
 }
 
 static struct upstream_links from_fields(struct job *job)
@@ -82,8 +86,22 @@ void upstream_links_of_fields(struct job *job)
 
     if (l.n == 0 || str_is_null(l.topic))
         return;
-    l.read = true;
+    l.read = l.of_fields = true;
     job->hubs = l;
+}
+
+static void add_cloud(struct job *job, struct upstream_links *l, const struct value *cloud)
+{
+    struct upstream_hub hub;
+    struct str why;
+
+    if (cloud == NULL || l->n == UPSTREAM_HUBS_MAX)
+        return;
+    if (upstream_cloud_read(job->arena, cloud, &hub, &why))
+        l->hubs[l->n++] = hub;
+    else
+        log_debug("fetcher", "cloud_ignored", "feed=%" PRId64 " why=%s", job->feed_id,
+                  log_quote(why));
 }
 
 void upstream_links_of_feed(struct job *job, const struct feed_doc *doc, struct str url)
@@ -95,6 +113,7 @@ void upstream_links_of_feed(struct job *job, const struct feed_doc *doc, struct 
         add(job, &in_doc, value_get_textz(value_at(links, i), "rel"),
             value_get_textz(value_at(links, i), "href"));
     l = joined(job, from_fields(job), &in_doc, url);
+    add_cloud(job, &l, value_getz(doc->feed, "cloud"));
     if (l.n > 0 || job->hubs.n == 0) /* otherwise the hub of the page is kept */
         job->hubs = l;
 }

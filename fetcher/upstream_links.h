@@ -1,9 +1,9 @@
 /* fetcher/upstream_links.h - finds the upstream hubs that tell of a feed's updates, and the topic
- * to subscribe to (WebSub section 4).
+ * to subscribe to (WebSub section 4); and the upstream cloud (`cloud` of RSS).
  *
  * Link fields of the answer take precedence over links in the document. Links of the feed take
- * precedence over links of the web page that led to it. The functions fill job->hubs, and are pure
- * otherwise. Any thread.
+ * precedence over links of the web page that led to it. A cloud comes after all hubs, because it
+ * only says that there is news. The functions fill job->hubs, and are pure otherwise. Any thread.
  */
 #pragma once
 
@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "fetcher/upstream_rules.h"
 
 #define UPSTREAM_HUBS_MAX 4
 
@@ -22,8 +23,9 @@ struct discovery;
 struct upstream_links {
     bool read;      /* false: nothing is known, because the answer had no document */
     bool from_page; /* the links are from a web page, not from the feed itself */
-    struct str hubs[UPSTREAM_HUBS_MAX]; /* canonical, the publisher's order */
-    size_t n;                           /* 0 while `read` is set: the feed has no hub */
+    bool of_fields; /* the document was not read: nothing is known of its cloud */
+    struct upstream_hub hubs[UPSTREAM_HUBS_MAX]; /* the publisher's order */
+    size_t n;         /* 0 while `read` is set: the feed has no hub and no cloud */
     struct str topic; /* rel=self as written (absolute); else where the document was */
 };
 

@@ -85,12 +85,24 @@ int64_t upstream_renew_s(int64_t lease_s)
     return lease_s - (before > 0 ? before : lease_s > 1);
 }
 
-struct str upstream_choose_hub(const struct str *hubs, size_t n, struct str failed)
+bool upstream_hub_eq(const struct upstream_hub *x, const struct upstream_hub *y)
 {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(hubs[i], failed))
-            return hubs[(i + 1) % n];
-    return hubs[0];
+    return str_eq(x->url, y->url) && x->protocol == y->protocol &&
+           str_eq(x->procedure, y->procedure);
+}
+
+const char *upstream_noun(enum hub_protocol protocol)
+{
+    return protocol == HUB_WEBSUB ? "hub" : "cloud";
+}
+
+const struct upstream_hub *upstream_choose_hub(const struct upstream_hub *hubs, size_t n,
+                                               const struct upstream_hub *failed)
+{
+    for (size_t i = 0; i < n && failed != NULL; i++)
+        if (upstream_hub_eq(&hubs[i], failed))
+            return &hubs[(i + 1) % n];
+    return &hubs[0];
 }
 
 struct str upstream_said(struct str text, struct str token, struct str secret)

@@ -1,5 +1,5 @@
-/* fetcher/upstream_rules.h - the states of our subscription at a publisher's hub, as a table: state
- * x event -> state; and the times that follow. Pure; any thread. upstream_table.c and
+/* fetcher/upstream_rules.h - the states of our subscription at a publisher's hub or cloud, as a
+ * table: state x event -> state; and the times that follow. Pure; any thread. upstream_table.c and
  * upstream_subs.c do what follows from a change of state (rows; requests, timers).
  *
  *   IDLE                    --wanted-->    ASKING
@@ -10,7 +10,8 @@
  *   ENDING                  --ended-->     IDLE
  *
  * When a hub fails before the lease has ended, the subscription stays ACTIVE. When a subscription
- * is not wanted any more and the hub does not know of it, it becomes IDLE at once.
+ * is not wanted any more and the hub does not know of it, it becomes IDLE at once. So does one at a
+ * cloud: it verifies by its answer to the request, and cannot be told of an end.
  */
 #pragma once
 
@@ -55,9 +56,22 @@ int64_t upstream_lease_s(struct str text);
  * end, at most a day before. */
 int64_t upstream_renew_s(int64_t lease_s);
 
-/* Returns the first hub; or, when `failed` is a hub that failed often, the one after it in the
- * list. n >= 1. */
-struct str upstream_choose_hub(const struct str *hubs, size_t n, struct str failed);
+/* A hub or cloud that a publisher names. */
+struct upstream_hub {
+    struct str url; /* canonical */
+    enum hub_protocol protocol;
+    struct str procedure; /* as in struct upstream */
+};
+
+bool upstream_hub_eq(const struct upstream_hub *x, const struct upstream_hub *y);
+
+/* "hub" or "cloud", for texts. */
+const char *upstream_noun(enum hub_protocol protocol);
+
+/* Returns the first hub; or, when `failed` (may be NULL) is a hub that failed often, the one after
+ * it in the list. n >= 1. */
+const struct upstream_hub *upstream_choose_hub(const struct upstream_hub *hubs, size_t n,
+                                               const struct upstream_hub *failed);
 
 /* The part of the text of a hub that may be shown: its beginning. Empty when the text repeats the
  * token or the secret, which only the hub and we may know. Borrowed from `text`. */

@@ -7,8 +7,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/stats.h"
 #include "fetcher/job.h"
 #include "fetcher/upstream_call.h"
+#include "fetcher/upstream_cloud.h"
 #include "fetcher/upstream_rules.h"
 #include "fetcher/upstream_table.h"
 #include "model/paths.h"
@@ -51,9 +53,10 @@ static void ask_hub_locked(struct upstream_subs *s, struct upstream_sub *sub)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct upstream_request req = {
         .token = sub->row.token,
-        .hub = sub->row.hub,
+        .hub = {sub->row.hub, sub->row.protocol, sub->row.procedure},
         .topic = sub->row.topic,
-        .callback = str_printf(&a, "%.*s" PATH_WEBSUB "/%.*s", STR_ARG(sub->row.base_url),
+        .callback = str_printf(&a, "%.*s%s/%.*s", STR_ARG(sub->row.base_url),
+                               sub->row.protocol == HUB_WEBSUB ? PATH_WEBSUB : PATH_NOTIFY,
                                STR_ARG(sub->row.token)),
         .secret = sub->row.secret,
         .lease_s = UPSTREAM_LEASE_S,
@@ -65,7 +68,7 @@ static void ask_hub_locked(struct upstream_subs *s, struct upstream_sub *sub)
 
     /* a publisher that is its own hub needs the same credential there */
     given.credential = store_credential(s->table.store, sub->row.feed_id, &a, &given.url);
-    if (job_may_identify(&given, req.hub))
+    if (job_may_identify(&given, req.hub.url))
         req.credential = given.credential;
     sub->is_calling = true;
     sub->is_confirmed = false;
@@ -78,11 +81,16 @@ static void answered_locked(struct upstream_subs *s, struct upstream_sub *sub, b
     int64_t until = clock_now_s() + VERIFY_WAIT_S;
 
     sub->is_calling = false;
-    if (ends != (sub->row.state == UPSTREAM_ENDING)) { /* in the meantime the opposite is wanted */
-        upstream_sub_set_next(&s->table, sub,
-                              sub->row.state == UPSTREAM_IDLE ? TIME_UNKNOWN : clock_now_s());
+    if (sub->row.state == UPSTREAM_IDLE) { /* in the meantime nobody wants to hear of a cloud */
+        upstream_sub_set_next(&s->table, sub, TIME_UNKNOWN);
+    } else if (ends !=
+               (sub->row.state == UPSTREAM_ENDING)) { /* in the meantime the opposite is wanted */
+        upstream_sub_set_next(&s->table, sub, clock_now_s());
     } else if (!str_is_null(why)) {
         upstream_sub_fail(&s->table, sub, "%.*s", STR_ARG(why));
+    } else if (sub->row.protocol != HUB_WEBSUB) {
+        upstream_sub_verified(&s->table, sub, UPSTREAM_CLOUD_LEASE_S);
+        upstream_sub_save(&s->table, sub, NULL, NULL);
     } else if (sub->is_confirmed) {
         upstream_sub_set_next(&s->table, sub, sub->row.next_at);
     } else {
@@ -100,7 +108,7 @@ static void on_answer(void *ctx, const struct upstream_request *req, enum rc rc,
     struct upstream_sub *sub;
 
     pthread_mutex_lock(&s->lock);
-    host_turns_done(&s->table.turns, req->hub, rc == RC_OK);
+    host_turns_done(&s->table.turns, req->hub.url, rc == RC_OK);
     sub = map_get(&s->table.by_token, req->token);
     if (sub != NULL && rc != RC_CLOSED)
         answered_locked(s, sub, req->ends, why);
@@ -117,7 +125,8 @@ static void step_locked(struct upstream_subs *s, struct upstream_sub *sub)
     sub->is_waiting = false;
     if (sub->row.state == UPSTREAM_ACTIVE && sub->row.lease_end_at <= clock_now_s()) {
         sub->row.state = upstream_next(sub->row.state, UPSTREAM_EXPIRED, false);
-        snprintf(sub->error, sizeof sub->error, "the lease ended before the hub renewed it");
+        snprintf(sub->error, sizeof sub->error, "the lease ended before the %s renewed it",
+                 upstream_noun(sub->row.protocol));
         upstream_sub_save(&s->table, sub, NULL, NULL);
     }
     if (was_waiting) {
@@ -248,7 +257,7 @@ enum upstream_verdict upstream_subs_verify(struct upstream_subs *s,
 
     pthread_mutex_lock(&s->lock);
     sub = map_get(&s->table.by_token, v->token);
-    if (sub == NULL || !str_eq(v->topic, sub->row.topic)) {
+    if (sub == NULL || sub->row.protocol != HUB_WEBSUB || !str_eq(v->topic, sub->row.topic)) {
         unlock(s);
         return VERDICT_UNKNOWN;
     }
@@ -280,7 +289,7 @@ enum upstream_verdict upstream_subs_admit(struct upstream_subs *s, struct str to
 
     pthread_mutex_lock(&s->lock);
     sub = map_get(&s->table.by_token, token);
-    if (sub == NULL)
+    if (sub == NULL || sub->row.protocol != HUB_WEBSUB)
         verdict = VERDICT_UNKNOWN;
     else if (!upstream_is_asked(sub->row.state))
         verdict = VERDICT_ENDED;
@@ -288,6 +297,42 @@ enum upstream_verdict upstream_subs_admit(struct upstream_subs *s, struct str to
         *out = (struct upstream_key){sub->row.feed_id, str_dup(a, sub->row.topic),
                                      str_dup(a, sub->row.secret)};
     unlock(s);
+    return verdict;
+}
+
+/* Returns true when the call of the cloud is a notification. While we register, it may be a test,
+ * and there cannot be news yet. */
+static bool is_news(const struct upstream_sub *sub, const struct upstream_notification *n)
+{
+    return !n->is_challenge && (sub->row.state == UPSTREAM_ACTIVE || !sub->is_calling);
+}
+
+enum upstream_verdict upstream_subs_notify(struct upstream_subs *s,
+                                           const struct upstream_notification *n,
+                                           upstream_done_fn *done, void *ctx)
+{
+    struct confirmation *c;
+    struct upstream_sub *sub;
+    enum upstream_verdict verdict = VERDICT_TAKEN;
+
+    pthread_mutex_lock(&s->lock);
+    sub = map_get(&s->table.by_token, n->token);
+    if (sub == NULL || sub->row.protocol == HUB_WEBSUB || !str_eq(n->url, sub->row.topic)) {
+        verdict = VERDICT_UNKNOWN;
+    } else if (!upstream_is_asked(sub->row.state)) {
+        verdict = VERDICT_ENDED;
+    } else if (is_news(sub, n)) {
+        c = NEW(struct confirmation);
+        *c = (struct confirmation){done, ctx};
+        verdict = VERDICT_PENDING;
+        if (store_announced(s->table.store, sub->row.feed_id, on_saved, c) != RC_OK) {
+            mem_free(c);
+            verdict = VERDICT_BUSY;
+        }
+    }
+    unlock(s);
+    if (verdict == VERDICT_PENDING)
+        stats_inc(STAT_upstream_notifications_total);
     return verdict;
 }
 

@@ -1,5 +1,6 @@
-/* fetcher/upstream_subs.h - our subscriptions at the hubs of publishers. It follows WebSub (W3C
- * 2018), and PubSubHubbub 0.3 and 0.4 where their messages differ.
+/* fetcher/upstream_subs.h - our subscriptions at the hubs and clouds of publishers. It follows
+ * WebSub (W3C 2018), and PubSubHubbub 0.3 and 0.4 where their messages differ; and rssCloud (RSS
+ * Advisory Board).
  *
  * The hub and topic that a fetch found (upstream_links.h) become a row (struct upstream). The row
  * has a state (upstream_rules.h) and the time of its next action. Every step is written to the
@@ -58,8 +59,15 @@ enum upstream_verdict upstream_subs_verify(struct upstream_subs *s,
                                            const struct upstream_verification *v,
                                            upstream_done_fn *done, void *ctx);
 
-/* Find the subscription whose callback has this token. VERDICT_TAKEN: *out has copies in the arena.
- * Any other verdict says why a delivery is refused. Any thread. */
+/* Handle a cloud's call of a handler. VERDICT_TAKEN: we want the notifications, and this was none;
+ * VERDICT_PENDING: `done` gets the verdict when it is on disk that the feed must be fetched. Any
+ * thread. */
+enum upstream_verdict upstream_subs_notify(struct upstream_subs *s,
+                                           const struct upstream_notification *n,
+                                           upstream_done_fn *done, void *ctx);
+
+/* Find the subscription at a hub whose callback has this token. VERDICT_TAKEN: *out has copies in
+ * the arena. Any other verdict says why a delivery is refused. Any thread. */
 struct upstream_key {
     int64_t feed_id;
     struct str topic, secret;

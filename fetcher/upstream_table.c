@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "fetcher/upstream_cloud.h"
 #include "fetcher/upstream_rules.h"
 #include "net/hostport.h"
 #include "net/url.h"
@@ -92,6 +93,7 @@ struct upstream_sub *upstream_table_add(struct upstream_table *t, const struct u
         str_is_null(row->secret) ? random_hex(a, SECRET_BYTES) : str_dup(a, row->secret);
     sub->row.base_url = str_dup(a, row->base_url);
     sub->row.hub = str_dup(a, row->hub);
+    sub->row.procedure = str_is_null(row->procedure) ? STR_NULL : str_dup(a, row->procedure);
     sub->row.topic = str_dup(a, row->topic);
     snprintf(sub->error, sizeof sub->error, "%.*s", STR_ARG(row->error));
     map_put(&t->by_token, sub->row.token, sub);
@@ -136,16 +138,17 @@ struct upstream_sub *upstream_table_of_feed(struct upstream_table *t, int64_t fe
 
 /* ---- who wants it, and can the hub reach us? ---- */
 
-/* Returns the origin of our callback for this hub; null when the hub cannot reach us. */
-static struct str base_of(const struct upstream_table *t, struct str hub)
+/* Returns the origin of our callback for this hub or cloud; null when it cannot reach us. */
+static struct str base_of(const struct upstream_table *t, const struct upstream *row)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct url_parts parts;
     struct hostport hp;
 
     if (t->base_url.len > 0)
-        return t->base_url;
-    if (t->local_url.len > 0 && url_parse(&a, hub, &parts, NULL) == RC_OK &&
+        return row->protocol == HUB_WEBSUB || upstream_cloud_can_call(t->base_url) ? t->base_url
+                                                                                   : STR_NULL;
+    if (t->local_url.len > 0 && url_parse(&a, row->hub, &parts, NULL) == RC_OK &&
         hostport_parse(parts.host, &hp) && hostport_is_loopback(&hp))
         return t->local_url;
     return STR_NULL;
@@ -194,11 +197,13 @@ static void ask_anew(struct upstream_table *t, struct upstream_sub *old, struct 
     upstream_sub_save(t, sub, NULL, NULL);
 }
 
-/* Ask the hub to end the subscription. */
+/* Ask the hub to end the subscription. A cloud cannot be asked: it finds the handler gone, or hears
+ * nothing more from us within a day. */
 static void end(struct upstream_table *t, struct upstream_sub *sub, bool stays_known)
 {
-    bool is_known_there = sub->row.state == UPSTREAM_ACTIVE || sub->is_calling || sub->is_waiting ||
-                          sub->row.lease_end_at > clock_now_s();
+    bool is_known_there = sub->row.protocol == HUB_WEBSUB &&
+                          (sub->row.state == UPSTREAM_ACTIVE || sub->is_calling ||
+                           sub->is_waiting || sub->row.lease_end_at > clock_now_s());
 
     if (!stays_known)
         not_current(t, sub);
@@ -211,6 +216,7 @@ static void end(struct upstream_table *t, struct upstream_sub *sub, bool stays_k
         upstream_sub_save(t, sub, NULL, NULL);
     } else if (stays_known) {
         sub->row.state = UPSTREAM_IDLE;
+        sub->row.lease_end_at = TIME_UNKNOWN;
         upstream_sub_set_next(t, sub, TIME_UNKNOWN);
         upstream_sub_save(t, sub, NULL, NULL);
     } else {
@@ -236,7 +242,7 @@ void upstream_sub_ended(struct upstream_table *t, struct upstream_sub *sub)
 void upstream_sub_check(struct upstream_table *t, struct upstream_sub *sub)
 {
     bool changed, wanted = is_wanted(t, sub, &changed);
-    struct str base = base_of(t, sub->row.hub);
+    struct str base = base_of(t, &sub->row);
     struct feed_brief feed;
 
     if (!sub->row.is_current)
@@ -294,8 +300,9 @@ void upstream_sub_fail(struct upstream_table *t, struct upstream_sub *sub, const
     sub->row.state = upstream_next(sub->row.state, UPSTREAM_REFUSED, has_lease);
     if (sub->row.state == UPSTREAM_ACTIVE && at > sub->row.lease_end_at)
         at = sub->row.lease_end_at;
-    log_info("fetcher", "upstream_failed", "feed=%" PRId64 " hub=%s why=%s", sub->row.feed_id,
-             log_quote(sub->row.hub), log_quote(str_from(sub->error)));
+    log_info("fetcher", "upstream_failed", "feed=%" PRId64 " %s=%s why=%s", sub->row.feed_id,
+             upstream_noun(sub->row.protocol), log_quote(sub->row.hub),
+             log_quote(str_from(sub->error)));
     upstream_sub_set_next(t, sub, at);
     upstream_sub_save(t, sub, NULL, NULL);
 }
@@ -328,10 +335,10 @@ void upstream_sub_denied(struct upstream_table *t, struct upstream_sub *sub, str
 
 /* ---- what fetches and commits say ---- */
 
-static bool is_listed(const struct upstream_links *links, struct str hub)
+static bool is_listed(const struct upstream_links *links, const struct upstream_hub *hub)
 {
     for (size_t i = 0; i < links->n; i++)
-        if (str_eq(links->hubs[i], hub))
+        if (upstream_hub_eq(&links->hubs[i], hub))
             return true;
     return false;
 }
@@ -350,6 +357,8 @@ void upstream_table_take_links(struct upstream_table *t, int64_t feed_id,
                            .next_at = TIME_UNKNOWN,
                            .ended_at = TIME_UNKNOWN,
                            .delivered_at = TIME_UNKNOWN};
+    struct upstream_hub old = {.url = STR_NULL};
+    const struct upstream_hub *hub;
     bool has_failed = sub != NULL && links->n > 1 && sub->row.state == UPSTREAM_FAILED &&
                       sub->row.n_errors >= UPSTREAM_OTHER_HUB_AFTER;
 
@@ -359,10 +368,17 @@ void upstream_table_take_links(struct upstream_table *t, int64_t feed_id,
             end(t, sub, false);
         return;
     }
-    if (sub != NULL && !has_failed && is_listed(links, sub->row.hub) &&
+    if (sub != NULL)
+        old = (struct upstream_hub){sub->row.hub, sub->row.protocol, sub->row.procedure};
+    if (links->of_fields && sub != NULL && sub->row.protocol != HUB_WEBSUB)
+        return; /* the cloud was taken in place of a hub that failed */
+    if (sub != NULL && !has_failed && is_listed(links, &old) &&
         str_eq(links->topic, sub->row.topic))
         return;
-    row.hub = upstream_choose_hub(links->hubs, links->n, has_failed ? sub->row.hub : STR_NULL);
+    hub = upstream_choose_hub(links->hubs, links->n, has_failed ? &old : NULL);
+    row.hub = hub->url;
+    row.protocol = hub->protocol;
+    row.procedure = hub->procedure;
     if (sub != NULL) {
         row.ended_at = sub->row.ended_at;
         row.for_subs = sub->row.for_subs;

@@ -37,7 +37,16 @@ enum fetch_reason {
     REASON_COUNT_
 };
 
-/* A subscription of ours at an upstream hub (WebSub). Stored, shown by name. */
+/* How the callback of a hub or a cloud is called: that of a subscriber of ours, or ours at a
+ * publisher's. Stored. */
+enum hub_protocol {
+    HUB_WEBSUB = 0,
+    CLOUD_HTTP_POST = 1, /* rssCloud: a form with the URL of the feed */
+    CLOUD_XML_RPC = 2,   /* rssCloud: a call of a procedure with the URL of the feed */
+};
+
+/* A subscription of ours at an upstream hub (WebSub) or upstream cloud (rssCloud). Stored, shown by
+ * name. */
 enum upstream_state {
     UPSTREAM_IDLE = 0,   /* the hub is known; nobody wants the feed, or the hub cannot reach us */
     UPSTREAM_ASKING = 1, /* not requested yet, or not verified yet */
@@ -48,14 +57,16 @@ enum upstream_state {
 
 struct upstream {
     struct str token;    /* last part of the callback's URL, 160 random bits. SECRET */
-    struct str base_url; /* the part of the callback's URL before "/websub/" */
+    struct str base_url; /* the part of the callback's URL before "/websub/" or "/notify/" */
     struct str secret;   /* signs deliveries. SECRET */
-    struct str hub;      /* canonical URL */
-    struct str topic;    /* as the publisher wrote it */
-    int64_t feed_id;     /* the feed may be gone */
-    bool is_current;     /* false: the feed has another hub or topic now, or none */
-    bool from_page;      /* a web page names the hub; the feed itself does not */
-    bool for_subs;       /* true: the feed is wanted for subscriptions; false: for readers */
+    enum hub_protocol protocol;
+    struct str hub;       /* canonical URL; of a cloud: where one registers */
+    struct str procedure; /* CLOUD_XML_RPC: the one of the cloud that registers; otherwise null */
+    struct str topic;     /* as the publisher wrote it */
+    int64_t feed_id;      /* the feed may be gone */
+    bool is_current;      /* false: the feed has another hub or topic now, or none */
+    bool from_page;       /* a web page names the hub; the feed itself does not */
+    bool for_subs;        /* true: the feed is wanted for subscriptions; false: for readers */
     enum upstream_state state;
     int64_t lease_end_at; /* TIME_UNKNOWN: never verified */
     int64_t next_at;      /* when the next action is due; TIME_UNKNOWN: nothing is planned */
@@ -64,9 +75,10 @@ struct upstream {
     int n_errors;         /* in a row */
     struct str error;     /* null: none */
     /* what polls and deliveries have shown about the hub; only the storer changes these: */
-    int trust; /* polls in a row that found nothing missed; TRUST_FULL after a delivery; -1: a
-                  poll found what was not delivered, and nothing was delivered since */
-    int64_t delivered_at; /* TIME_UNKNOWN: never */
+    int trust; /* polls in a row that found nothing missed; TRUST_FULL after a delivery, or after a
+                  notification that was followed by news; -1: a poll found what was not announced,
+                  and there was no such delivery or notification since */
+    int64_t delivered_at; /* last delivery or notification; TIME_UNKNOWN: never */
 };
 #define TRUST_FULL 30
 

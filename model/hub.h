@@ -24,13 +24,6 @@
 
 enum hub_mode { HUB_SUBSCRIBE = 0, HUB_UNSUBSCRIBE = 1, HUB_DENIED = 2 };
 
-/* How the callback is called. Stored. */
-enum hub_protocol {
-    HUB_WEBSUB = 0,
-    CLOUD_HTTP_POST = 1, /* rssCloud: a form with the URL of the feed */
-    CLOUD_XML_RPC = 2,   /* rssCloud: a call of a procedure with the URL of the feed */
-};
-
 struct hub_intent {
     int64_t id; /* set by storage */
     enum hub_mode mode;

@@ -19,6 +19,7 @@
 #define PATH_RPC "/RPC2"
 #define PATH_PING "/ping"
 #define PATH_WEBSUB "/websub"
+#define PATH_NOTIFY "/notify"
 #define PATH_CHANGES "/changes.xml"
 #define PATH_DEMO "/demo"
 #define PATH_METRICS "/metrics"

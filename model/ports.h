@@ -45,7 +45,13 @@ struct upstream_delivery {
     struct str body; /* as it was sent and signed */
 };
 
-/* What Feedmill answers to the hub. */
+/* A publisher's cloud calls our handler (rssCloud). */
+struct upstream_notification {
+    struct str token, url; /* `url`: the feed that has changed, as we registered it */
+    bool is_challenge;     /* it asks whether we want its notifications */
+};
+
+/* What Feedmill answers to the hub or cloud. */
 enum upstream_verdict {
     VERDICT_PENDING,   /* not known yet: `done` is called with the verdict later */
     VERDICT_TAKEN,     /* the delivery is on disk, or its entries were known already */

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <xmlrpc-c/base.h>
 
 #include "base/assert.h"
@@ -19,6 +20,7 @@
 
 #define DEPTH_MAX 64     /* of values within values; the library's parser has the same limit */
 #define MEMBERS_MAX 4096 /* of one incoming struct; the library looks at one after the other */
+#define NAME_MAX_LEN 255 /* of a method */
 #define GROWTH_MAX 5     /* times longer: `>` becomes "&gt;" in the shim */
 
 /* The library exports this function, but none of its installed headers declares it. */
@@ -183,6 +185,18 @@ static enum rc writer_emit(struct writer *w, xmlrpc_mem_block *block, struct buf
     if (!buf_ok(out))
         return err_set(err, RC_LIMIT, "the XML-RPC message is longer than %zu bytes", out->max);
     return RC_OK;
+}
+
+bool rpc_is_name(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.ptr[i];
+
+        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
+            (c == '\0' || strchr("_.:/", c) == NULL))
+            return false;
+    }
+    return s.len > 0 && s.len <= NAME_MAX_LEN;
 }
 
 enum rc rpc_write_call(struct buf *out, struct str method, const struct value *const *params,

@@ -21,6 +21,10 @@ void rpc_init(void);
 enum rc rpc_write_call(struct buf *out, struct str method, const struct value *const *params,
                        size_t n_params, struct err *err) NODISCARD;
 
+/* Is this a name that a method may have: 1 to 255 letters, digits and characters of "_.:/"
+ * (XML-RPC specification)? */
+bool rpc_is_name(struct str s);
+
 /* Read an answer. RPC_RESULT sets *result; RPC_FAULT sets *fault_code and *fault_text; RPC_GARBAGE:
  * the body is not a methodResponse. */
 enum rpc_answer { RPC_RESULT, RPC_FAULT, RPC_GARBAGE };

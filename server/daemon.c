@@ -157,6 +157,14 @@ static enum upstream_verdict port_upstream_deliver(void *ctx,
     return fetcher_upstream_deliver(d->fetcher, delivery, done, done_ctx);
 }
 
+static enum upstream_verdict port_upstream_notify(void *ctx, const struct upstream_notification *n,
+                                                  upstream_done_fn *done, void *done_ctx)
+{
+    struct daemon *d = ctx;
+
+    return fetcher_upstream_notify(d->fetcher, n, done, done_ctx);
+}
+
 static enum rc port_test_push(void *ctx, int64_t sub_id, push_test_done_fn *done, void *done_ctx)
 {
     struct daemon *d = ctx;
@@ -169,7 +177,7 @@ static struct api_cfg api_config(struct daemon *d, const struct options *o)
     struct api_cfg cfg = {
         .store = d->store,
         .ports = {d, port_await_feed, port_get_document, port_ping, port_upstream_verify,
-                  port_upstream_deliver, port_test_push},
+                  port_upstream_deliver, port_upstream_notify, port_test_push},
         .event_beat_ms = 15000,
         .component = d->component,
     };

@@ -1,5 +1,6 @@
 /* storage/apply_feeds.c - stores what concerns feeds but not their documents: new feeds, settings
- * from subscriptions, requests and pings that name feeds, and subscriptions at upstream hubs. */
+ * from subscriptions, requests and pings that name feeds, and subscriptions at upstream hubs and
+ * clouds. */
 #include "base/clock.h"
 #include "storage/apply_parts.h"
 #include "storage/sqlite/upstreams.h"
@@ -146,6 +147,8 @@ enum rc apply_ping(struct txn *t, struct op *op)
         rc = feeds_ping(t->db, op->as.ping.ids[i], now, &found, &op->err);
         if (rc == RC_OK && found)
             txn_feed(t, op->as.ping.ids[i])->is_pinged = true;
+        if (rc == RC_OK && found && op->as.ping.by_cloud)
+            rc = upstreams_announced(t->db, op->as.ping.ids[i], now, &op->err);
     }
     return rc;
 }

@@ -63,6 +63,7 @@ struct op {
         struct {
             int64_t *ids;
             size_t n;
+            bool by_cloud; /* the ping is the notification of an upstream cloud */
         } touch, ping;
         struct upstream upstream; /* OP_UPSTREAM_DROP: its token */
         struct hub_intent hub_request;

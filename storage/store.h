@@ -519,10 +519,14 @@ void store_touch(struct store *s, const int64_t *ids, size_t n);
 enum rc store_ping(struct store *s, const int64_t *ids, size_t n, store_done_fn *done,
                    void *ctx) NODISCARD;
 
-/* Store our subscription at an upstream hub, under its token. `trust` and `delivered_at` are not
- * stored: the storer keeps its own. store_upstream_drop() deletes the one with this token. If after
- * one of these calls the feed has no active current subscription, but was polled less because of
- * one, it gets its own pace again. */
+/* The upstream cloud of the feed has sent a notification. It is a ping, and the time of it is kept.
+ */
+enum rc store_announced(struct store *s, int64_t feed_id, store_done_fn *done, void *ctx) NODISCARD;
+
+/* Store our subscription at an upstream hub or cloud, under its token. `trust` and `delivered_at`
+ * are not stored: the storer keeps its own. store_upstream_drop() deletes the one with this token.
+ * If after one of these calls the feed has no active current subscription, but was polled less
+ * because of one, it gets its own pace again. */
 enum rc store_upstream_put(struct store *s, const struct upstream *u, store_done_fn *done,
                            void *ctx) NODISCARD;
 enum rc store_upstream_drop(struct store *s, int64_t feed_id, struct str token) NODISCARD;
@@ -679,7 +683,7 @@ enum rc reader_sub(struct reader *r, int64_t id, struct arena *a, struct subscri
 enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                     struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
 
-/* All our subscriptions at upstream hubs. Tokens and secrets are SECRET. Arena. */
+/* All our subscriptions at upstream hubs and clouds. Tokens and secrets are SECRET. Arena. */
 enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **out, size_t *n_out,
                          struct err *err) NODISCARD;
 

@@ -336,14 +336,26 @@ void store_touch(struct store *s, const int64_t *ids, size_t n)
         return; /* it can be left out: a request in the next hour writes it */
 }
 
-enum rc store_ping(struct store *s, const int64_t *ids, size_t n, store_done_fn *done, void *ctx)
+static enum rc ping(struct store *s, const int64_t *ids, size_t n, bool by_cloud,
+                    store_done_fn *done, void *ctx)
 {
     struct op *op = op_new(OP_PING, done, ctx);
 
     op->as.ping.ids = ARENA_ARRAY(&op->arena, int64_t, n + 1);
     memcpy(op->as.ping.ids, ids, n * sizeof *ids);
     op->as.ping.n = n;
+    op->as.ping.by_cloud = by_cloud;
     return hand_over(s, op);
+}
+
+enum rc store_ping(struct store *s, const int64_t *ids, size_t n, store_done_fn *done, void *ctx)
+{
+    return ping(s, ids, n, false, done, ctx);
+}
+
+enum rc store_announced(struct store *s, int64_t feed_id, store_done_fn *done, void *ctx)
+{
+    return ping(s, &feed_id, 1, true, done, ctx);
 }
 
 enum rc store_upstream_put(struct store *s, const struct upstream *u, store_done_fn *done,
@@ -356,6 +368,7 @@ enum rc store_upstream_put(struct store *s, const struct upstream *u, store_done
     op->as.upstream.base_url = keep(op, u->base_url);
     op->as.upstream.secret = keep(op, u->secret);
     op->as.upstream.hub = keep(op, u->hub);
+    op->as.upstream.procedure = keep(op, u->procedure);
     op->as.upstream.topic = keep(op, u->topic);
     op->as.upstream.error = keep(op, u->error);
     return hand_over(s, op);

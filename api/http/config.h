@@ -26,6 +26,9 @@ struct api_ports {
                                              upstream_done_fn *done, void *done_ctx);
     enum upstream_verdict (*upstream_deliver)(void *ctx, const struct upstream_delivery *delivery,
                                               upstream_done_fn *done, void *done_ctx);
+    /* the cloud of a publisher, in the same way */
+    enum upstream_verdict (*upstream_notify)(void *ctx, const struct upstream_notification *n,
+                                             upstream_done_fn *done, void *done_ctx);
     enum rc (*test_push)(void *ctx, int64_t sub_id, push_test_done_fn *done,
                          void *done_ctx); /* as notifier_test() */
 };

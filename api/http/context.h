@@ -27,7 +27,7 @@ struct api {
     struct events *events;           /* views/event_streams.c */
     struct ping_log *pings;          /* ping_log.c */
     struct buckets *buckets;         /* buckets.c: pings */
-    struct buckets *hub_calls;       /* calls at /websub */
+    struct buckets *hub_calls;       /* calls at /websub and /notify */
     struct xmpp_service *xmpp;       /* xmpp/xmpp_request.c; NULL: none */
     struct hub_waiters *hub;         /* hub_wait.c */
     atomic_long n_waits;             /* fetches that requests wait for */

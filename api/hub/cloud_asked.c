@@ -7,9 +7,9 @@
 
 #include "net/hostport.h"
 #include "net/url.h"
+#include "net/xmlrpc.h"
 
 #define TEXT_MAX 1024 /* bytes of a path or domain */
-#define PROCEDURE_MAX 255
 #define PORT_HTTPS 443
 
 static bool fail(struct str *why, struct str text)
@@ -54,26 +54,13 @@ static bool read_protocol(const struct cloud_asked *asked, struct hub_intent *ou
     return true;
 }
 
-/* Method names have these characters (XML-RPC specification). */
-static bool is_procedure(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.ptr[i];
-
-        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-            (c == '\0' || strchr("_.:/", c) == NULL))
-            return false;
-    }
-    return s.len > 0 && s.len <= PROCEDURE_MAX;
-}
-
 static bool read_procedure(const struct cloud_asked *asked, struct hub_intent *out, struct str *why)
 {
     out->procedure = STR_NULL;
     if (out->protocol != CLOUD_XML_RPC)
         return true; /* it is given, often empty, and means nothing */
     out->procedure = str_trim(asked->procedure);
-    return is_procedure(out->procedure) ||
+    return rpc_is_name(out->procedure) ||
            fail(why, STR("notifyProcedure must name the procedure that is called: letters, digits "
                          "and the characters _ . : /"));
 }

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "feed/text/json.h"
+#include "model/hub.h"
 
 /* Returns an RFC 3339 text; null for TIME_UNKNOWN. */
 struct value *shape_time(struct arena *a, int64_t at)
@@ -76,6 +77,11 @@ struct value *shape_feed(struct arena *a, const struct feed *feed, const struct 
     value_setz(a, v, "site_url", shape_text(a, feed->site_url));
     value_setz(a, v, "cursor", shape_text(a, feed->cursor));
     value_setz(a, v, "hub", shape_text(a, feed->upstream.hub));
+    value_setz(
+        a, v, "hub_protocol",
+        feed->upstream.hub.len > 0
+            ? value_text(a, feed->upstream.protocol == HUB_WEBSUB ? STR(HUB_SINK) : STR(CLOUD_SINK))
+            : value_null(a));
     value_setz(a, v, "hub_topic", shape_text(a, feed->upstream.topic));
     value_setz(a, v, "hub_state",
                feed->upstream.hub.len > 0 ? name(a, upstream_state_name(feed->upstream.state))

@@ -144,6 +144,7 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
 /* Columns of the feed's current row of `upstreams`. */
 #define UPSTREAM(X)                                                                                \
     X(TEXT, hub, feed.upstream.hub)                                                                \
+    X(INT, protocol, feed.upstream.protocol)                                                       \
     X(TEXT, topic, feed.upstream.topic)                                                            \
     X(INT, state, feed.upstream.state)                                                             \
     X(TIME, lease_end_at, feed.upstream.lease_end_at)                                              \

@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "storage/sqlite/db_priv.h"
 
-#define SCHEMA_VERSION 13
+#define SCHEMA_VERSION 14
 
 static const char schema_sql[] = {
 #include "storage/schema.inc"
@@ -166,6 +166,11 @@ static const struct migration migrations[] = {
      " n_entries, first_seq, first_at_us, last_seq, last_at_us, status, ms, verdict, error"
      " FROM old_deliveries ORDER BY slot, sub_id;"
      "DROP TABLE old_deliveries;"},
+    {13, 14, /* feeds that name a cloud are read whole the next time, so that the cloud is found */
+     "ALTER TABLE upstreams ADD COLUMN protocol INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE upstreams ADD COLUMN procedure TEXT;"
+     "UPDATE feeds SET body_hash = NULL, etag = NULL, last_modified = NULL"
+     " WHERE id IN (SELECT feed_id FROM heads WHERE head LIKE '%\"cloud\":%');"},
 };
 
 static enum rc set_version(struct db *db, int version, struct err *err)

@@ -19,17 +19,20 @@ enum rc upstreams_put(struct db *db, const struct upstream *u, struct err *err)
     return stmt_run(
         db, err,
         "INSERT INTO upstreams (token, base_url, secret, hub, topic, feed_id, is_current,"
-        " from_page, for_subs, state, lease_end_at, next_at, ended_at, n_errors, error)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
+        " from_page, for_subs, state, lease_end_at, next_at, ended_at, n_errors, error, protocol,"
+        " procedure)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)"
         " ON CONFLICT (token) DO UPDATE SET base_url = excluded.base_url,"
         " secret = excluded.secret, hub = excluded.hub, topic = excluded.topic,"
         " feed_id = excluded.feed_id, is_current = excluded.is_current,"
         " from_page = excluded.from_page, for_subs = excluded.for_subs, state = excluded.state,"
         " lease_end_at = excluded.lease_end_at, next_at = excluded.next_at,"
-        " ended_at = excluded.ended_at, n_errors = excluded.n_errors, error = excluded.error",
-        "seeeeiiiiitttis", u->token, u->base_url, u->secret, u->hub, u->topic, u->feed_id,
+        " ended_at = excluded.ended_at, n_errors = excluded.n_errors, error = excluded.error,"
+        " protocol = excluded.protocol, procedure = excluded.procedure",
+        "seeeeiiiiitttisis", u->token, u->base_url, u->secret, u->hub, u->topic, u->feed_id,
         (int64_t)u->is_current, (int64_t)u->from_page, (int64_t)u->for_subs, (int64_t)u->state,
-        u->lease_end_at, u->next_at, u->ended_at, (int64_t)u->n_errors, u->error);
+        u->lease_end_at, u->next_at, u->ended_at, (int64_t)u->n_errors, u->error,
+        (int64_t)u->protocol, u->procedure);
 }
 
 enum rc upstreams_drop(struct db *db, struct str token, struct err *err)
@@ -43,6 +46,13 @@ enum rc upstreams_delivered(struct db *db, int64_t feed_id, int64_t now, struct 
                     "UPDATE upstreams SET trust = ?3, delivered_at = ?2"
                     " WHERE feed_id = ?1 AND is_current = 1",
                     "iii", feed_id, now, (int64_t)TRUST_FULL);
+}
+
+enum rc upstreams_announced(struct db *db, int64_t feed_id, int64_t now, struct err *err)
+{
+    return stmt_run(db, err,
+                    "UPDATE upstreams SET delivered_at = ?2 WHERE feed_id = ?1 AND is_current = 1",
+                    "ii", feed_id, now);
 }
 
 enum rc upstreams_trust(struct db *db, int64_t feed_id, int was, int trust, struct err *err)
@@ -59,8 +69,8 @@ enum rc upstreams_all(struct db *db, struct arena *a, struct upstream **out, siz
     sqlite3_stmt *st = stmt_start(
         db, err,
         "SELECT token, base_url, secret, hub, topic, feed_id, is_current, from_page, for_subs,"
-        " state, lease_end_at, next_at, ended_at, n_errors, error, trust, delivered_at"
-        " FROM upstreams ORDER BY is_current, token",
+        " state, lease_end_at, next_at, ended_at, n_errors, error, trust, delivered_at, protocol,"
+        " procedure FROM upstreams ORDER BY is_current, token",
         "");
     struct upstream *list = NULL, *grown;
     size_t n = 0, cap = 0;
@@ -90,7 +100,9 @@ enum rc upstreams_all(struct db *db, struct arena *a, struct upstream **out, siz
                                       .n_errors = (int)col_int(st, 13),
                                       .error = col_str(st, 14, a),
                                       .trust = (int)col_int(st, 15),
-                                      .delivered_at = col_time(st, 16)};
+                                      .delivered_at = col_time(st, 16),
+                                      .protocol = (enum hub_protocol)col_int(st, 17),
+                                      .procedure = col_str(st, 18, a)};
     }
     *out = list;
     *n_out = n;

@@ -1,4 +1,5 @@
-/* storage/sqlite/upstreams.h - the SQL of our subscriptions at upstream hubs: table upstreams.
+/* storage/sqlite/upstreams.h - the SQL of our subscriptions at upstream hubs and clouds: table
+ * upstreams.
  *
  * Writing calls run inside the storer's transaction. All may give RC_IO.
  */
@@ -13,6 +14,10 @@ enum rc upstreams_drop(struct db *db, struct str token, struct err *err) NODISCA
 
 /* The feed's upstream hub has delivered something at `now`. */
 enum rc upstreams_delivered(struct db *db, int64_t feed_id, int64_t now, struct err *err) NODISCARD;
+
+/* The feed's upstream cloud has sent a notification at `now`. What it is worth is known after the
+ * fetch: the trust stays as it is. */
+enum rc upstreams_announced(struct db *db, int64_t feed_id, int64_t now, struct err *err) NODISCARD;
 
 /* Set the trust to `trust` after a poll. `was` is the trust when the poll began. If the trust is no
  * longer `was`, because a delivery came, it stays as it is. */

@@ -1,13 +1,21 @@
-"""rssCloud: registrations at our cloud (CLOUD-01..06, 08), and the cloud of our RSS (RSS-13)."""
+"""rssCloud: registrations at our cloud (CLOUD-01..06, 08), the cloud of our RSS (RSS-13), and our
+registrations at the clouds of publishers (CLOUD-07)."""
+import datetime
+import os
 import socket
+import sqlite3
+import threading
+import time
 import urllib.parse
 import xml.etree.ElementTree as tree
 import xmlrpc.client
 
 from .env.case import Case
 from .env.cloud_handler import CloudHandler
-from .env.daemon import quote
-from .env.origin import rss
+from .env.daemon import HUNG, PATIENCE, quote
+from .env.origin import Reply, rss
+from .env.publisher_cloud import PublisherCloud
+from .env.websub_hub import Hub
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -308,3 +316,363 @@ class Off(Cloud):
         ours = "/feed?type=rss&url=" + quote(self.u)
         self.assertIsNone(tree.fromstring(self.d.get(ours).body).find("channel/cloud"))
         self.assert_problem(self.d.call("POST", "/pleaseNotify", "port=1", FORM), 404)
+
+
+class OfPublishers(Case):
+    """CLOUD-07: the middleware registers at the cloud that a feed names."""
+
+    def setUp(self):
+        self.o, self.c = self.origin(), self.cloud()
+        self.u = self.o.url("/f.xml")
+
+    def cloud(self, **kw):
+        cloud = PublisherCloud(**kw)
+        self.addCleanup(cloud.close)
+        return cloud
+
+    def show(self, *titles, **element):
+        self.o.set("/f.xml", rss(*titles, head=self.c.element(**element)))
+
+    def registered(self, n=1, daemon=None):
+        """The n-th registration."""
+        self.wait(lambda: len(self.c.registrations) >= n, what="registration %d" % n, daemon=daemon)
+        return self.c.registrations[n - 1]
+
+    def record(self, d, state):
+        """The feed's record, when the registration is in this state."""
+        return self.wait(lambda: [f for f in (d.record(self.u),) if f and f["hub_state"] == state],
+                         what=state, daemon=d)[0]
+
+    def following(self, *args, freq=None, **element):
+        """A daemon with an active registration: (daemon, registration)."""
+        self.show("old", **element)
+        d = self.daemon(*args)
+        d.subscribe(self.u, **({"freq": freq} if freq else {}))
+        registration = self.registered(daemon=d)
+        self.record(d, "active")
+        d.wait_idle()
+        return d, registration
+
+    def titles(self, d):
+        return {e["title"] for e in d.feed(self.u).json["entries"]}
+
+    def fetches(self):
+        return len(self.o.seen("/f.xml"))
+
+    def marker(self, d):
+        """A later registration is active: what the daemon had to say to clouds before has been said."""
+        cloud = self.cloud()
+        u = self.o.set("/marker%d" % cloud.port, rss("m", head=cloud.element()))
+        d.subscribe(u)
+        self.wait(lambda: d.record(u)["hub_state"] == "active", what="the marker", daemon=d)
+
+    # ---- registering ----
+    def test_it_registers_and_a_notification_wakes_it(self):
+        """CLOUD-07"""
+        d, r = self.following()
+        self.assertEqual((self.u, "http-post", ""), (r.url, r.protocol, r.procedure))
+        self.assertRegex(r.handler, "^" + d.base + "/notify/[0-9a-f]{40}$")
+        shown = self.record(d, "active")
+        self.assertEqual(("rsscloud", self.u, "http://127.0.0.1:%d/pleaseNotify" % self.c.port, None),
+                         (shown["hub_protocol"], shown["hub_topic"], shown["hub"],
+                          shown["hub_error"]))
+        left = datetime.datetime.fromisoformat(shown["hub_lease_end"].replace("Z", "+00:00")).timestamp()
+        self.assertTrue(24 * 3600 < left - time.time() <= 25 * 3600, shown["hub_lease_end"])
+        self.show("new", "old")
+        self.assertEqual((200, b""), self.c.notify(r))
+        self.wait(lambda: "new" in self.titles(d), what="the news", daemon=d)
+        self.assertEqual(1, d.counter("upstream_notifications_total"))
+        self.assertIsNotNone(d.record(self.u)["hub_delivered"])
+
+    def test_by_xml_rpc(self):
+        """CLOUD-07: the cloud says which procedure registers; it calls ours."""
+        d, r = self.following(protocol="xml-rpc")
+        self.assertEqual(("xml-rpc", "rssCloud.notify"), (r.protocol, r.procedure))
+        before = self.fetches()
+        self.assertEqual(1, before)           # the test call of the cloud is not a notification
+        self.show("new", "old", protocol="xml-rpc")
+        self.assertEqual(200, self.c.notify(r)[0])
+        self.wait(lambda: "new" in self.titles(d), what="the news", daemon=d)
+
+    def test_a_cloud_that_knows_no_domain(self):
+        """CLOUD-07: it sends a test notification to the caller's address instead of a challenge."""
+        self.c.proves = "test"
+        d, r = self.following()
+        self.assertEqual(1, self.fetches())
+        self.show("new", "old")
+        self.c.notify(r)
+        self.wait(lambda: "new" in self.titles(d), what="the news", daemon=d)
+
+    def test_soap_and_nonsense_are_left_alone(self):
+        """CLOUD-07"""
+        d = self.daemon("--log-level", "debug")
+        for n, element in enumerate(({"protocol": "soap"}, {"port": "0"}, {"domain": "a b"},
+                                     {"protocol": "xml-rpc", "procedure": "a b"})):
+            u = self.o.set("/%d.xml" % n, rss("a", head=self.c.element(**element)))
+            d.subscribe(u)
+            d.wait_log("cloud_ignored", n + 1)
+            d.wait_idle()
+            self.assertIsNone(d.record(u)["hub"])
+        self.assertEqual([], self.c.registrations)
+
+    def test_a_hub_comes_before_the_cloud(self):
+        """CLOUD-07: a hub brings the news themselves; the cloud is the next one when the hub fails, and
+        then stays."""
+        hub = Hub(status=404)
+        self.addCleanup(hub.close)
+
+        def show(*titles):
+            self.o.set("/f.xml", Reply(200, rss(*titles, head=self.c.element()), Link=(
+                '<%s>; rel="hub", <%s>; rel="self"' % (hub.url(), self.u))))
+        show("a")
+        d = self.daemon()
+        d.subscribe(self.u)
+        self.wait(lambda: hub.subscribers(), what="the hub", daemon=d)
+        self.record(d, "failed")
+        self.assertEqual([], self.c.registrations)
+        hub.say(hub.subscribers()[0], "denied")
+        show("b", "a")
+        d.ping(self.u)
+        self.registered(daemon=d)
+        self.assertEqual("rsscloud", self.record(d, "active")["hub_protocol"])
+        for _ in range(2):                    # a document that is read, and one that is the same
+            d.ping(self.u)
+            d.wait_idle()
+        self.assertEqual("rsscloud", self.record(d, "active")["hub_protocol"])
+
+    # ---- leases ----
+    def test_it_renews_before_the_lease_ends(self):
+        """CLOUD-07: the renewal is due after 16 hours and 40 minutes, at the same handler. (The database
+        is told that this time has come.)"""
+        d, first = self.following()
+        d.stop()
+        with sqlite3.connect(os.path.join(d.folder, "feeds.db")) as db:
+            due, ends = db.execute("SELECT next_at, lease_end_at FROM upstreams").fetchone()
+            self.assertEqual((30000, True), (ends - due, abs(ends - time.time() - 90000) < HUNG * PATIENCE))
+            db.execute("UPDATE upstreams SET next_at = ?, lease_end_at = ?",
+                       (int(time.time()), int(time.time()) + 30000))
+        db.close()
+        d.start()
+        second = self.registered(2, daemon=d)
+        self.assertEqual(first.handler, second.handler)
+        self.assertEqual(200, self.c.notify(second)[0])
+
+    def test_a_registration_outlives_kill(self):
+        """CLOUD-07"""
+        d, r = self.following()
+        d.kill()
+        d.start()
+        self.show("new", "old")
+        self.assertEqual(200, self.c.notify(r)[0])
+        self.wait(lambda: "new" in self.titles(d), what="the news", daemon=d)
+        self.assertEqual(1, len(self.c.registrations))
+
+    def test_nobody_wants_the_feed_any_more(self):
+        """CLOUD-07: a cloud has no word for it: our handler is gone. When the feed is wanted again, there is another
+        one."""
+        self.show("old")
+        d = self.daemon()
+        sub = d.subscribe(self.u)
+        first = self.registered(daemon=d)
+        self.record(d, "active")
+        self.assertEqual(204, d.call("DELETE", "/sub?id=%d" % sub).status)
+        self.record(d, "idle")
+        before = self.fetches()
+        self.assertEqual(410, self.c.notify(first)[0])
+        self.assertEqual(410, self.c.challenge(first, "c")[0])
+        d.wait_idle()
+        self.assertEqual(before, self.fetches())
+        d.subscribe(self.u)
+        second = self.registered(2, daemon=d)
+        self.record(d, "active")
+        self.assertNotEqual(first.handler, second.handler)
+        self.assertEqual(404, self.c.notify(first)[0])
+        self.assertEqual(200, self.c.notify(second)[0])
+
+    def test_a_feed_that_leaves_its_cloud(self):
+        """CLOUD-07"""
+        d, r = self.following()
+        self.o.set("/f.xml", rss("new", "old"))
+        self.c.notify(r)
+        self.wait(lambda: d.record(self.u)["hub"] is None, what="the end", daemon=d)
+        self.assertEqual(404, self.c.notify(r)[0])
+
+    # ---- clouds that fail ----
+    def failed(self, *args, **element):
+        self.show("old", **element)
+        d = self.daemon(*args)
+        d.subscribe(self.u)
+        return d, self.record(d, "failed")["hub_error"]
+
+    def test_a_cloud_that_refuses(self):
+        """CLOUD-07: what it says is shown, without the token that it repeats."""
+        self.c.says = lambda r: ('<notifyResult success="false" msg="No, %s, I don&apos;t know it."/>'
+                                 % r.handler)
+        d, error = self.failed()
+        self.assertEqual("the cloud refused: No, %s/notify/..., I don't know it." % d.base, error)
+        self.assertEqual("period", d.record(self.u)["next_reason"])
+        self.assertNotIn(self.c.registrations[0].path.split("/")[-1],
+                         d.text() + d.get("/sub?type=json").body.decode())
+
+    def test_answers_that_are_none(self):
+        """CLOUD-07"""
+        d, bad = self.daemon("--allow-fetch", "127.0.0.0/8"), "did not say that it accepts"
+        for n, (kw, words) in enumerate((
+                ({"says": "hello"}, bad), ({"says": ""}, bad),
+                ({"says": "<notifyResult success='true'/>", "status": 500}, "status 500"),
+                ({"raw": b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n<notifyResult success='true'/>"},
+                 "cannot be asked"),
+                ({"raw": b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (2 << 20)}, "cannot be asked"))):
+            cloud = self.cloud(**kw)
+            u = self.o.set("/%d.xml" % n, rss("a", head=cloud.element()))
+            d.subscribe(u)
+            self.wait(lambda: d.record(u)["hub_state"] == "failed", what=str(kw)[:99], daemon=d)
+            self.assertIn(words, d.record(u)["hub_error"])
+
+    def test_faults(self):
+        """CLOUD-07"""
+        self.c.says = xmlrpc.client.dumps(xmlrpc.client.Fault(4, "no such feed"))
+        _, error = self.failed(protocol="xml-rpc")
+        self.assertEqual("the cloud refused: no such feed", error)
+
+    def test_redirects(self):
+        """CLOUD-07: with 307 and 308 the same request goes on; others are refusals."""
+        _, r = self.following(path="/moved307")
+        self.assertEqual(self.u, r.url)
+        _, error = self.failed(path="/moved301")
+        self.assertIn("status 301", error)
+
+    def test_a_cloud_that_hangs_or_is_gone(self):
+        """CLOUD-07: nobody waits for it; it is tried again later."""
+        self.c.raw = b""
+        d, error = self.failed("--fetch-timeout", "300ms")
+        self.assertIn("cannot be asked", error)
+        self.marker(d)
+        self.assertEqual({"old"}, self.titles(d))
+        gone = self.cloud()
+        gone.close()
+        u = self.o.set("/gone.xml", rss("a", head=gone.element()))
+        d.subscribe(u)
+        self.wait(lambda: d.record(u)["hub_state"] == "failed", what="the failure", daemon=d)
+        self.assertIn("cannot be asked", d.record(u)["hub_error"])
+
+    def test_clouds_pass_the_guard(self):
+        """CLOUD-07"""
+        d, error = self.failed("--base-url", "http://feeds.example", domain="10.1.2.3", port=80)
+        self.assertIn("cannot be asked", error)
+        self.assertEqual([], self.c.registrations)
+
+    def test_where_the_cloud_can_reach_us(self):
+        """CLOUD-07: by --base-url; https means port 443. Without it, only clouds on this machine are
+        asked."""
+        for n, (url, handler) in enumerate((
+                ("http://feeds.example/mill/", "http://feeds.example:80/mill/notify/"),
+                ("https://feeds.example", "http://feeds.example:443/notify/"))):
+            self.c.proves = None
+            self.show("old")
+            self.daemon("--base-url", url).subscribe(self.u)
+            self.assertTrue(self.registered(n + 1).handler.startswith(handler))
+        for args, element in ((("--base-url", "https://feeds.example:8443"), {}),
+                              ((), {"domain": "192.0.2.1"})):
+            self.show("old", **element)
+            d = self.daemon(*args)
+            d.subscribe(self.u)
+            d.wait_idle()
+            self.record(d, "idle")
+            self.assertEqual(0, d.counter("upstream_requests_total"))
+
+    # ---- strangers, and clouds that lie ----
+    def test_strangers_wake_nobody(self):
+        """CLOUD-07: the handler's path is a secret of the cloud, and belongs to one feed."""
+        d, r = self.following()
+        before = self.fetches()
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        body = urllib.parse.urlencode({"url": self.u})
+        for path in ("/notify", "/notify/", "/notify/" + "a" * 40, "/notify/" + "a" * 999,
+                     "/websub/" + r.path.split("/")[-1]):
+            self.assertNotEqual(200, d.call("POST", path, body, form).status, path)
+        self.assertEqual(404, self.c.notify(r, "http://127.0.0.1:1/other")[0])
+        self.assertEqual(404, self.c.challenge(r, "c", "http://127.0.0.1:1/other")[0])
+        self.assertEqual(404, d.get("/websub/%s?hub.mode=denied&hub.topic=%s" % (
+            r.path.split("/")[-1], quote(self.u))).status)
+        self.assertEqual(413, d.call("POST", r.path, b"x" * 70000, form).status)
+        self.assertEqual(404, d.call("POST", r.path, "", form).status)
+        fault = d.call("POST", r.path, "<methodCall>", {"Content-Type": "text/xml"})
+        self.assertIn(b"<fault>", fault.body)
+        d.wait_idle()
+        self.assertEqual(before, self.fetches())
+        self.assertEqual("active", d.record(self.u)["hub_state"])
+
+    def test_a_challenge_needs_no_token_of_ours(self):
+        """CLOUD-07"""
+        self.show("old")
+        d = self.daemon("--token", "t")
+        auth = {"Authorization": "Bearer t", "Content-Type": "application/x-www-form-urlencoded"}
+        self.assertEqual(201, d.call("POST", "/sub", "url=" + quote(self.u), auth).status)
+        r = self.registered(daemon=d)
+        self.assertEqual((200, b"x"), self.c.challenge(r, "x"))
+
+    def test_a_flood_is_one_fetch_at_a_time(self):
+        """CLOUD-07: notifications within --ping-gap are one, and a fetch is never doubled."""
+        d, r = self.following("--ping-gap", "60s")
+        before = self.fetches()
+        threads = [threading.Thread(target=lambda: [self.c.notify(r) for _ in range(50)])
+                   for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        d.wait_metric("upstream_notifications_total", 200)
+        self.assertLessEqual(self.fetches() - before, 1)
+        self.assertEqual(1, self.o.open_most["/f.xml"])
+
+    # ---- trust ----
+    def test_news_that_were_announced_earn_trust(self):
+        """CLOUD-07: the feed is polled less, at once."""
+        d, r = self.following("--level2-period", "1s", "--hub-backup-period", "1h", freq=2)
+        self.show("new", "old")
+        self.c.notify(r)
+        self.wait(lambda: "new" in self.titles(d), what="the news", daemon=d)
+        self.wait(lambda: d.record(self.u)["next_reason"] == "hub", what="the slow pace", daemon=d)
+        self.assertFalse(d.record(self.u)["hub_missed"])
+        d.wait_idle()
+        before = self.fetches()
+        other = self.o.set("/other.xml", rss("a"))             # without a cloud: at the usual pace
+        d.subscribe(other, freq=2)
+        self.wait(lambda: len(self.o.seen("/other.xml")) >= 3, what="three polls", daemon=d)
+        self.assertEqual(before, self.fetches())
+
+    def test_a_cloud_that_told_nothing_is_not_trusted(self):
+        """CLOUD-07: nor do announcements without news bring trust back; those with news do."""
+        d, r = self.following("--level2-period", "1s", "--hub-backup-period", "1h", freq=2)
+        self.show("missed", "old")
+        self.wait(lambda: "missed" in self.titles(d), what="the update", daemon=d)
+        self.wait(lambda: d.record(self.u)["hub_missed"], what="the loss", daemon=d)
+        before = self.fetches()
+        self.c.notify(r)
+        self.wait(lambda: self.fetches() >= before + 3, what="polls", daemon=d)
+        self.assertEqual((True, "period"), (d.record(self.u)["hub_missed"],
+                                            d.record(self.u)["next_reason"]))
+
+    # ---- one Feedmill behind another ----
+    def test_a_feedmill_behind_the_cloud_of_another(self):
+        """CLOUD-07: each is the other's cloud, too: a loop comes to rest."""
+        u = self.o.set("/f.xml", rss("a"))
+        first, second = self.daemon("--hub=no"), self.daemon("--hub=no")
+        self.u = first.base + "/feed?type=rss&url=" + quote(u)
+        second.subscribe(self.u)
+        shown = self.record(second, "active")
+        self.assertEqual(("rsscloud", first.base + "/pleaseNotify"),
+                         (shown["hub_protocol"], shown["hub"]))
+        loop = second.base + "/feed?type=rss&url=" + quote(self.u)
+        first.subscribe(loop)
+        self.wait(lambda: first.record(loop)["hub_state"] == "active", what="the loop", daemon=first)
+        self.o.set("/f.xml", rss("b", "a"))
+        first.ping(u)
+        self.wait(lambda: self.titles(second) == {"a", "b"}, what="the news", daemon=second)
+        self.wait(lambda: {"a", "b"} == {e["title"] for e in first.feed(loop).json["entries"]},
+                  what="the news, come back", daemon=first)
+        for d in (first, second, first):
+            d.wait_idle()
+        self.assertEqual((1, 1), (first.counter("upstream_notifications_total"),
+                                  second.counter("upstream_notifications_total")))

@@ -2,6 +2,7 @@
  * hubs. */
 #include "tests/unit/cmocka_all.h"
 
+#include "fetcher/upstream_cloud.h"
 #include "fetcher/upstream_rules.h"
 
 /* All states and events. I, A, V (active), F, E; a dot: it stays. */
@@ -76,13 +77,24 @@ static void test_upstream__leases(void **state UNUSED)
 
 static void test_upstream__hubs_in_turn(void **state UNUSED)
 {
-    static const struct str hubs[] = {{"a", 1}, {"b", 1}, {"c", 1}};
+    static const struct upstream_hub hubs[] = {{{"a", 1}, HUB_WEBSUB, {NULL, 0}},
+                                               {{"b", 1}, HUB_WEBSUB, {NULL, 0}},
+                                               {{"b", 1}, CLOUD_HTTP_POST, {NULL, 0}},
+                                               {{"b", 1}, CLOUD_XML_RPC, {"p", 1}}},
+                                     gone = {{"b", 1}, CLOUD_XML_RPC, {"q", 1}};
 
-    assert_str(upstream_choose_hub(hubs, 3, STR_NULL), "a");
-    assert_str(upstream_choose_hub(hubs, 3, STR("a")), "b");
-    assert_str(upstream_choose_hub(hubs, 3, STR("c")), "a");
-    assert_str(upstream_choose_hub(hubs, 3, STR("gone")), "a");
-    assert_str(upstream_choose_hub(hubs, 1, STR("a")), "a");
+    assert_ptr_equal(upstream_choose_hub(hubs, 4, NULL), &hubs[0]);
+    for (size_t i = 0; i < 4; i++)
+        assert_ptr_equal(upstream_choose_hub(hubs, 4, &hubs[i]), &hubs[(i + 1) % 4]);
+    assert_ptr_equal(upstream_choose_hub(hubs, 4, &gone), &hubs[0]);
+    assert_ptr_equal(upstream_choose_hub(hubs, 1, &hubs[0]), &hubs[0]);
+}
+
+/* CLOUD-07: a registration is renewed within 25 hours, with time to try again. */
+static void test_upstream__registrations_are_renewed(void **state UNUSED)
+{
+    assert_int_equal(UPSTREAM_CLOUD_LEASE_S, 25 * 3600);
+    assert_int_equal(upstream_renew_s(UPSTREAM_CLOUD_LEASE_S), 60000);
 }
 
 int main(void)
@@ -93,6 +105,7 @@ int main(void)
         cmocka_unit_test(test_upstream__retries_double_up_to_a_day),
         cmocka_unit_test(test_upstream__leases),
         cmocka_unit_test(test_upstream__hubs_in_turn),
+        cmocka_unit_test(test_upstream__registrations_are_renewed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

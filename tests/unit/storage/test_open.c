@@ -198,8 +198,12 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 13 one of schema 12, of 11, and of 10. */
+/* What makes a file of schema 14 one of schema 13, and so on down to 10. */
+#define FROM_14_TO_13                                                                              \
+    "ALTER TABLE upstreams DROP COLUMN protocol; ALTER TABLE upstreams DROP COLUMN procedure;"
+
 #define FROM_13_TO_12                                                                              \
+    FROM_14_TO_13                                                                                  \
     "DROP TABLE deliveries;"                                                                       \
     "CREATE TABLE deliveries (sub_id INTEGER NOT NULL REFERENCES subscriptions (id)"               \
     " ON DELETE CASCADE, slot INTEGER NOT NULL, at_us INTEGER NOT NULL, n_try INTEGER NOT NULL,"   \
@@ -258,6 +262,36 @@ static void test_open__positions_of_an_older_schema_begin_the_chain(void **state
     assert_int_equal(333, sub->chain.at_us);
     assert_int_equal(SUB_EVENTS_DEFAULT, sub->events);
     assert_int_equal(0, sub->batch);
+}
+
+/* CLOUD-07: upstream subscriptions of an older schema are those at hubs, and feeds that name a
+ * cloud are read whole the next time. */
+static void test_open__clouds_of_an_older_schema_are_found(void **state)
+{
+    struct fixture *f = *state;
+    struct upstream *all;
+    struct feed *feed;
+    size_t n;
+
+    fixture_close(f);
+    run_sql(f->path,
+            FROM_14_TO_13 "PRAGMA user_version = 13;"
+                          "INSERT INTO feeds (id, url, version, etag, fetched) VALUES"
+                          " (1, 'http://a/', 1, 'x', 1), (2, 'http://b/', 1, 'y', 1);"
+                          "INSERT INTO heads VALUES (1, '{\"cloud\":{\"port\":\"80\"}}', ''),"
+                          " (2, '{\"title\":\"cloud\"}', '');"
+                          "INSERT INTO upstreams (token, base_url, secret, hub, topic, feed_id,"
+                          " is_current, from_page, for_subs, state, n_errors)"
+                          " VALUES ('t', '', 's', 'http://h/', 'http://b/', 2, 1, 0, 1, 0, 0);");
+    fixture_open(f);
+    assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &feed, &n, NULL));
+    assert_int_equal(2, n);
+    assert_true(str_is_null(feed[0].etag));
+    assert_true(str_eqz(feed[1].etag, "y"));
+    assert_int_equal(RC_OK, reader_upstreams(f->reader, &f->arena, &all, &n, NULL));
+    assert_int_equal(1, n);
+    assert_int_equal(HUB_WEBSUB, all->protocol);
+    assert_true(str_is_null(all->procedure));
 }
 
 /* Leases of an older schema are those of WebSub. */
@@ -406,6 +440,7 @@ int main(void)
         T(the_second_schema_is_brought_up_to_date),
         T(leases_of_an_older_schema_stay),
         T(the_delivery_log_of_an_older_schema_stays),
+        T(clouds_of_an_older_schema_are_found),
         T(streams_of_an_older_schema_are_read_again),
         T(positions_of_an_older_schema_begin_the_chain),
         T(no_such_directory),

@@ -175,6 +175,37 @@ static void test_upstreams__trust(void **state)
     assert_int_equal(-1, of(f, id)->trust);
 }
 
+/* CLOUD-07: a notification is a ping, and its time is kept; it earns no trust by itself. A row
+ * keeps what it needs to register again. */
+static void test_upstreams__notification(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    struct upstream u = upstream(id, "t1", UPSTREAM_ACTIVE), *all;
+    struct poll_outcome o = outcome(id, NULL, 0);
+    struct feed_brief brief;
+    struct answer a;
+    size_t n;
+
+    u.protocol = CLOUD_XML_RPC;
+    u.procedure = STR("a.b");
+    o.check.next_fetch_at = 4000000000;
+    send_outcome(f, &o);
+    put(f, &u);
+    assert_int_equal(TIME_UNKNOWN, of(f, id)->delivered_at);
+    WRITE(a, store_announced(f->store, id, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    assert_true(store_brief(f->store, id, &brief));
+    assert_true(brief.next_fetch_at <= clock_now_s());
+    assert_int_equal(CLOUD_XML_RPC, of(f, id)->protocol);
+    assert_int_equal(0, of(f, id)->trust);
+    assert_true(of(f, id)->delivered_at != TIME_UNKNOWN);
+    assert_int_equal(RC_OK, reader_upstreams(f->reader, &f->arena, &all, &n, NULL));
+    assert_int_equal(1, n);
+    assert_int_equal(CLOUD_XML_RPC, all->protocol);
+    assert_true(str_eqz(all->procedure, "a.b"));
+}
+
 /* SUBR-306: what was polled less for the hub's sake gets its pace back when the hub fails */
 static void test_upstreams__failure_gives_the_pace_back(void **state)
 {
@@ -232,6 +263,7 @@ int main(void)
                                        T(a_drop_is_an_edit),
                                        T(delivery),
                                        T(trust),
+                                       T(notification),
                                        T(failure_gives_the_pace_back),
                                        T(a_hub_that_is_left_gives_the_pace_back)};
 
