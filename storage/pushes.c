@@ -68,7 +68,7 @@ static enum rc load_found(struct reader *r, const struct subscription *sub, stru
     seqs = ARENA_ARRAY(a, int64_t, max + 1);
     rc = push_batch(r->db, f->feed_id, sub, f->first, max, seqs, &n, err);
     if (rc == RC_OK)
-        rc = retriever_rows(r, seqs, n, false, a, &f->revisions, &f->n, err);
+        rc = revisions_by_seq(r->db, seqs, n, false, a, &f->revisions, &f->n, err);
     f->max = rc == RC_OK ? max : 0;
     return rc;
 }
@@ -244,7 +244,7 @@ static enum rc lag_of_feed(struct reader *r, const struct subscription *sub, int
     if (rc == RC_OK && event.seq != 0)
         at_us = event.at_us;
     else if (rc == RC_OK)
-        rc = revisions_time(r->db, first, &at_us, err);
+        rc = revisions_times(r->db, &first, 1, &at_us, err);
     if (at_us != 0 && (out->first_at_us == 0 || at_us < out->first_at_us))
         out->first_at_us = at_us;
     return rc;

@@ -21,25 +21,6 @@
 
 #define LIMIT_VIEW_ROWS (1 << 20) /* skip and len together; that many keys are sorted */
 
-enum rc retriever_rows(struct reader *r, const int64_t *seqs, size_t n, bool with_overlays,
-                       struct arena *a, struct revision **out, size_t *n_out, struct err *err)
-{
-    struct revision *rows = ARENA_ARRAY(a, struct revision, n + 1);
-    enum rc rc = RC_OK;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        rc = revisions_load(r->db, seqs[i], with_overlays, a, &rows[kept], err);
-        if (rc == RC_OK && rows[kept].seq != 0)
-            kept++;
-    }
-    if (rc != RC_OK)
-        return rc;
-    *out = rows;
-    *n_out = kept;
-    return RC_OK;
-}
-
 /* Find the newest entries by the index. It is not known how many entries share an id, so the number
  * of keys to read is a guess, which grows until there are enough. */
 static enum rc newest_by_index(struct reader *r, const struct view *v, struct arena *scratch,
@@ -111,7 +92,8 @@ static enum rc rows_of_view(struct reader *r, const struct view *v, struct arena
         announced.before_seq = v->before_seq < end ? v->before_seq : end;
         rc = view_keys(r->db, &announced, v->len, &scratch, seqs, &n, err);
     }
-    return rc == RC_OK ? retriever_rows(r, seqs, n, !shows_log(v->order), a, out, n_out, err) : rc;
+    return rc == RC_OK ? revisions_by_seq(r->db, seqs, n, !shows_log(v->order), a, out, n_out, err)
+                       : rc;
 }
 
 enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, struct revision **out,
@@ -130,67 +112,86 @@ enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, str
     return rc;
 }
 
+/* The uids of rows. */
+static const struct str *uids_of(struct arena *a, const struct revision *rows, size_t n)
+{
+    struct str *uids = ARENA_ARRAY(a, struct str, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        uids[i] = rows[i].uid;
+    return uids;
+}
+
+/* Find the entries of these feeds that have one of these uids. */
+static enum rc find_uids(struct reader *r, const int64_t *ids, size_t n_ids, const struct str *uids,
+                         size_t n, struct arena *a, struct uid_match **out, size_t *n_out,
+                         struct err *err)
+{
+    enum rc rc = db_snapshot(r->db, err);
+
+    if (rc != RC_OK)
+        return rc;
+    rc = entries_of_uids(r->db, ids, n_ids, uids, n, a, out, n_out, err);
+    db_snapshot_end(r->db);
+    return rc;
+}
+
+static bool is_before(const struct uid_match *x, const struct uid_match *y)
+{
+    struct merge_key a = {.sort_at = x->sort_at, .seq = x->seq};
+    struct merge_key b = {.sort_at = y->sort_at, .seq = y->seq};
+
+    return merge_key_before(&a, &b);
+}
+
+/* Is this row news in a view of the newest entries? `same`: the entries that have the row's uid.
+ * Such a view shows only one of them. The row is news if two things are true: the view shows the
+ * entry of this row, and a client that has everything up to `after_seq` has not yet seen the same
+ * version. */
+static bool is_news(const struct revision *row, const struct uid_match *same, size_t n,
+                    int64_t after_seq)
+{
+    const struct uid_match *now = NULL, *before = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        if (same[i].deleted || !same[i].has_iri)
+            continue;
+        if (now == NULL || is_before(&same[i], now))
+            now = &same[i];
+        if (same[i].seq <= after_seq && (before == NULL || is_before(&same[i], before)))
+            before = &same[i];
+    }
+    if (now != NULL && now->feed_id != row->feed_id)
+        return false;
+    /* An entry that has changed may have been shown before in another version, which is not known.
+     */
+    return before == NULL || row->first_seq <= after_seq ||
+           memcmp(before->essence, now->essence, sizeof now->essence) != 0;
+}
+
 enum rc reader_without_doubles(struct reader *r, const int64_t *feed_ids, size_t n_feeds,
                                int64_t after_seq, struct revision *rows, size_t *n_rows,
                                struct err *err)
 {
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
-    struct str feeds = id_list(&scratch, feed_ids, n_feeds);
-    size_t n = 0;
-    enum rc rc = db_snapshot(r->db, err);
+    const struct str *uids = uids_of(&scratch, rows, *n_rows);
+    struct uid_match *found;
+    size_t n_found, n = 0, at = 0, n_same;
+    enum rc rc = find_uids(r, feed_ids, n_feeds, uids, *n_rows, &scratch, &found, &n_found, err);
 
     if (rc != RC_OK)
         return rc;
-    for (size_t i = 0; i < *n_rows && rc == RC_OK; i++) {
-        bool is_news = true;
-
-        if (rows[i].kind != REV_DELETED)
-            rc = entries_is_news(r->db, feeds, &rows[i], after_seq, &is_news, err);
-        if (is_news)
+    for (size_t i = 0; i < *n_rows; i++, at += n_same) {
+        for (n_same = 0; at + n_same < n_found && found[at + n_same].of == i; n_same++)
+            ;
+        if (rows[i].kind == REV_DELETED || is_news(&rows[i], &found[at], n_same, after_seq))
             rows[n++] = rows[i];
     }
-    db_snapshot_end(r->db);
     *n_rows = n;
-    return rc;
+    return RC_OK;
 }
 
 /* ---- feeds ----------------------------------------------------------------------------------- */
-
-struct id_list {
-    int64_t *ids;
-    size_t n, cap;
-};
-
-static void add_id(void *ctx, int64_t feed_id, int64_t next_fetch_at UNUSED,
-                   enum fetch_reason reason UNUSED)
-{
-    struct id_list *l = ctx;
-
-    l->ids = mem_grow(l->ids, &l->cap, l->n + 1, sizeof *l->ids);
-    l->ids[l->n++] = feed_id;
-}
-
-static enum rc load_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
-                          struct feed **out, size_t *n_out, struct err *err)
-{
-    struct feed *list = ARENA_ARRAY(a, struct feed, n + 1);
-    struct feed_row row;
-    enum rc rc = RC_OK;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        rc = feeds_load(r->db, ids[i], true, a, &row, err);
-        if (rc == RC_OK)
-            list[kept++] = row.feed;
-        else if (rc == RC_NOT_FOUND)
-            rc = RC_OK;
-    }
-    if (rc != RC_OK)
-        return rc;
-    *out = list;
-    *n_out = kept;
-    return RC_OK;
-}
 
 enum rc reader_feed(struct reader *r, int64_t id, struct arena *a, struct feed **out,
                     struct err *err)
@@ -208,56 +209,104 @@ enum rc reader_feed(struct reader *r, int64_t id, struct arena *a, struct feed *
 enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                      struct feed **out, size_t *n_out, struct err *err)
 {
-    struct id_list all = {0};
-    struct err skipped = ERR_INIT;
     enum rc rc = db_snapshot(r->db, err);
 
     if (rc != RC_OK)
         return rc;
-    if (ids == NULL) {
-        rc = feeds_each(r->db, add_id, &all, err);
-        ids = all.ids;
-        n = all.n;
-    }
-    if (rc == RC_OK) {
-        rc = load_feeds(r, ids, n, a, out, n_out, &skipped);
-        if (rc != RC_OK && err != NULL)
-            *err = skipped; /* a missing feed is not an error: restore the old *err */
-    }
+    rc = feeds_by_id(r->db, ids, n, a, out, n_out, err);
     db_snapshot_end(r->db);
-    mem_free(all.ids);
     return rc;
 }
 
 enum rc reader_feeds_at(struct reader *r, const int64_t *ids, size_t n, int64_t seq,
                         struct arena *a, struct feed **out, size_t *n_out, struct err *err)
 {
-    enum rc rc = reader_feeds(r, ids, n, a, out, n_out, err);
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    int64_t *seqs = ARENA_ARRAY(&scratch, int64_t, n + 1);
+    enum rc rc = db_snapshot(r->db, err);
 
     if (rc != RC_OK)
         return rc;
-    rc = db_snapshot(r->db, err);
+    for (size_t i = 0; i < n; i++)
+        seqs[i] = seq;
+    rc = feeds_by_id(r->db, ids, n, a, out, n_out, err);
+    if (rc == RC_OK)
+        rc = head_log_at(r->db, *out, seqs, *n_out, a, err);
+    db_snapshot_end(r->db);
+    return rc;
+}
+
+static int by_number(const void *x, const void *y)
+{
+    const int64_t *a = x, *b = y;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* The ids of the feeds of rows, each once, ascending. */
+static size_t feeds_of(struct arena *a, const struct revision *rows, size_t n, int64_t **out)
+{
+    int64_t *ids = ARENA_ARRAY(a, int64_t, n + 1);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = rows[i].feed_id;
+    if (n > 1)
+        qsort(ids, n, sizeof *ids, by_number);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || ids[kept - 1] != ids[i])
+            ids[kept++] = ids[i];
+    *out = ids;
+    return kept;
+}
+
+static int by_feed(const void *id, const void *feed)
+{
+    return by_number(id, &((const struct feed *)feed)->id);
+}
+
+enum rc reader_sources(struct reader *r, const struct revision *rows, size_t n, struct arena *a,
+                       struct feed **out, struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    int64_t *seqs = ARENA_ARRAY(&scratch, int64_t, n + 1), *ids;
+    size_t n_ids = feeds_of(&scratch, rows, n, &ids), n_feeds;
+    struct feed *list = ARENA_ARRAY(a, struct feed, n + 1), *feeds, *feed;
+    enum rc rc = db_snapshot(r->db, err);
+
     if (rc != RC_OK)
         return rc;
-    for (size_t i = 0; i < *n_out && rc == RC_OK; i++)
-        rc = head_log_at(r->db, seq, a, &(*out)[i], err);
+    rc = feeds_by_id(r->db, ids, n_ids, a, &feeds, &n_feeds, err);
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        feed = bsearch(&rows[i].feed_id, feeds, n_feeds, sizeof *feeds, by_feed);
+        list[i] = feed != NULL ? *feed : (struct feed){.id = 0};
+        seqs[i] = rows[i].seq;
+    }
+    if (rc == RC_OK)
+        rc = head_log_at(r->db, list, seqs, n, a, err);
     db_snapshot_end(r->db);
+    *out = list;
     return rc;
 }
 
 enum rc reader_created(struct reader *r, const struct revision *rows, size_t n, int64_t *out,
                        struct err *err)
 {
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    int64_t *seqs = ARENA_ARRAY(&scratch, int64_t, n + 1);
+    int64_t *times = ARENA_ARRAY(&scratch, int64_t, n + 1);
+    size_t n_changed = 0;
     enum rc rc = db_snapshot(r->db, err);
 
     if (rc != RC_OK)
         return rc;
-    for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        out[i] = rows[i].at_us;
+    for (size_t i = 0; i < n; i++)
         if (rows[i].first_seq != rows[i].seq)
-            rc = revisions_time(r->db, rows[i].first_seq, &out[i], err);
-    }
+            seqs[n_changed++] = rows[i].first_seq;
+    rc = revisions_times(r->db, seqs, n_changed, times, err);
     db_snapshot_end(r->db);
+    for (size_t i = 0, k = 0; i < n && rc == RC_OK; i++)
+        out[i] = rows[i].first_seq != rows[i].seq ? times[k++] : rows[i].at_us;
     return rc;
 }
 
@@ -265,21 +314,50 @@ enum rc reader_elders(struct reader *r, const int64_t *ids, size_t n_ids,
                       const struct revision *rows, size_t n, bool *out, struct err *err)
 {
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
-    struct str feeds = id_list(&scratch, ids, n_ids);
+    const struct str *uids = uids_of(&scratch, rows, n);
+    struct uid_match *found;
+    size_t n_found;
+    enum rc rc = find_uids(r, ids, n_ids, uids, n, &scratch, &found, &n_found, err);
+
+    if (rc != RC_OK)
+        return rc;
+    for (size_t i = 0; i < n; i++)
+        out[i] = false;
+    for (size_t i = 0; i < n_found; i++)
+        out[found[i].of] |= found[i].first_seq < rows[found[i].of].first_seq;
+    return RC_OK;
+}
+
+enum rc reader_oldest_of_uid(struct reader *r, const int64_t *ids, size_t n, struct str uid,
+                             int64_t *first_seq, int64_t *seq, struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    struct uid_match *found;
+    size_t n_found;
+    enum rc rc = find_uids(r, ids, n, &uid, 1, &scratch, &found, &n_found, err);
+
+    if (rc != RC_OK)
+        return rc;
+    *first_seq = *seq = 0;
+    for (size_t i = 0; i < n_found; i++) {
+        if (*seq != 0 && found[i].first_seq > *first_seq)
+            continue;
+        *first_seq = found[i].first_seq;
+        *seq = found[i].seq;
+    }
+    return RC_OK;
+}
+
+enum rc reader_changed_since(struct reader *r, const int64_t *ids, size_t n_ids, int64_t seq,
+                             int64_t *n, int64_t *n_deleted, struct err *err)
+{
     enum rc rc = db_snapshot(r->db, err);
 
     if (rc != RC_OK)
         return rc;
-    for (size_t i = 0; i < n && rc == RC_OK; i++)
-        rc = entries_elder(r->db, feeds, rows[i].uid, rows[i].first_seq, &out[i], err);
+    rc = entries_since(r->db, ids, n_ids, seq, n, n_deleted, err);
     db_snapshot_end(r->db);
     return rc;
-}
-
-enum rc reader_changed_since(struct reader *r, int64_t feed_id, int64_t seq, int64_t *n,
-                             int64_t *n_deleted, struct err *err)
-{
-    return entries_since(r->db, feed_id, seq, n, n_deleted, err);
 }
 
 enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_deleted,
@@ -298,29 +376,25 @@ enum rc reader_count_between(struct reader *r, const int64_t *ids, size_t n, boo
     return entries_between(r->db, id_list(&scratch, ids, n), by_creation, from, to, max, out, err);
 }
 
-static void add_known(const struct entry_row *row, struct arena *a, struct known_entry *list,
-                      size_t *n)
+static struct known_entry known_of(const struct entry_row *row)
 {
-    struct known_entry *k = &list[*n];
+    struct known_entry k = {.identity.uid = row->uid,
+                            .identity.has_marks = row->has_marks,
+                            .identity.marks = row->marks,
+                            .id = row->id,
+                            .deleted = row->deleted,
+                            .first_seq = row->first_seq,
+                            .seq = row->seq,
+                            .sort_at = row->sort_at};
 
-    if (row->id == 0)
-        return;
-    *k = (struct known_entry){.id = row->id,
-                              .deleted = row->deleted,
-                              .first_seq = row->first_seq,
-                              .seq = row->seq,
-                              .sort_at = row->sort_at};
-    k->identity.uid = str_dup(a, row->uid);
-    k->identity.has_marks = row->has_marks;
-    k->identity.marks = row->marks;
-    memcpy(k->identity.essence, row->essence, sizeof row->essence);
-    memcpy(k->doc_hash, row->doc_hash, sizeof k->doc_hash);
-    ++*n;
+    memcpy(k.identity.essence, row->essence, sizeof row->essence);
+    memcpy(k.doc_hash, row->doc_hash, sizeof k.doc_hash);
+    return k;
 }
 
 static int by_id(const void *x, const void *y)
 {
-    const struct known_entry *a = x, *b = y;
+    const struct entry_row *a = x, *b = y;
 
     return a->id < b->id ? -1 : a->id > b->id;
 }
@@ -329,55 +403,23 @@ enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, 
                      const int64_t *keys, size_t n_keys, struct arena *a, struct known_entry **out,
                      size_t *n_out, struct err *err)
 {
-    AUTO(mem_autofree) struct known_entry *list = NULL;
-    struct entry_row rows[IDENTITY_CANDIDATES];
-    size_t n = 0, cap = 0, n_rows, kept = 0;
+    AUTO(mem_autofree) struct entry_row *rows = NULL;
+    size_t n = 0, kept = 0;
     enum rc rc = db_snapshot(r->db, err);
 
     if (rc != RC_OK)
         return rc;
-    for (size_t i = 0; i < n_uids && rc == RC_OK; i++) {
-        list = mem_grow(list, &cap, n + 1, sizeof *list);
-        rc = entries_find(r->db, feed_id, uids[i], &rows[0], err);
-        if (rc == RC_OK)
-            add_known(&rows[0], a, list, &n);
-    }
-    for (size_t i = 0; i < n_keys && rc == RC_OK; i++) {
-        list = mem_grow(list, &cap, n + IDENTITY_CANDIDATES, sizeof *list);
-        rc = entries_of_key(r->db, feed_id, keys[i], IDENTITY_CANDIDATES, a, rows, &n_rows, err);
-        for (size_t k = 0; rc == RC_OK && k < n_rows; k++)
-            add_known(&rows[k], a, list, &n);
-    }
+    rc = entries_known(r->db, feed_id, uids, n_uids, keys, n_keys, IDENTITY_CANDIDATES, a, &rows,
+                       &n, err);
     db_snapshot_end(r->db);
     if (rc != RC_OK)
         return rc;
     if (n > 1)
-        qsort(list, n, sizeof *list, by_id);
+        qsort(rows, n, sizeof *rows, by_id);
     *out = ARENA_ARRAY(a, struct known_entry, n + 1);
     for (size_t i = 0; i < n; i++)
-        if (i == 0 || list[i].id != list[i - 1].id)
-            (*out)[kept++] = list[i];
-    *n_out = kept;
-    return RC_OK;
-}
-
-static enum rc load_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
-                         struct subscription **out, size_t *n_out, struct err *err)
-{
-    struct subscription *list = ARENA_ARRAY(a, struct subscription, n + 1);
-    enum rc rc = RC_OK;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        rc = subs_load(r->db, ids[i], true, a, &list[kept], err);
-        if (rc == RC_OK)
-            kept++;
-        else if (rc == RC_NOT_FOUND)
-            rc = RC_OK;
-    }
-    if (rc != RC_OK)
-        return rc;
-    *out = list;
+        if (i == 0 || rows[i].id != rows[i - 1].id)
+            (*out)[kept++] = known_of(&rows[i]);
     *n_out = kept;
     return RC_OK;
 }
@@ -400,21 +442,11 @@ enum rc reader_sub(struct reader *r, int64_t id, struct arena *a, struct subscri
 enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                     struct subscription **out, size_t *n_out, struct err *err)
 {
-    struct err skipped = ERR_INIT;
-    int64_t *all;
     enum rc rc = db_snapshot(r->db, err);
 
     if (rc != RC_OK)
         return rc;
-    if (ids == NULL) {
-        rc = subs_ids(r->db, a, &all, &n, err);
-        ids = rc == RC_OK ? all : NULL;
-    }
-    if (rc == RC_OK) {
-        rc = load_subs(r, ids, n, a, out, n_out, &skipped);
-        if (rc != RC_OK && err != NULL)
-            *err = skipped;
-    }
+    rc = subs_by_id(r->db, ids, n, a, out, n_out, err);
     db_snapshot_end(r->db);
     return rc;
 }

@@ -595,6 +595,11 @@ enum rc reader_feeds_at(struct reader *r, const int64_t *ids, size_t n, int64_t 
                         struct arena *a, struct feed **out, size_t *n_out,
                         struct err *err) NODISCARD;
 
+/* out[i]: the feed of rows[i], with the url, title, site_url, head and ext that it had when the row
+ * came; id 0: the feed is gone. Arena. */
+enum rc reader_sources(struct reader *r, const struct revision *rows, size_t n, struct arena *a,
+                       struct feed **out, struct err *err) NODISCARD;
+
 /* Write to out[i] when the entry of rows[i] was first seen, in microseconds since 1970. */
 enum rc reader_created(struct reader *r, const struct revision *rows, size_t n, int64_t *out,
                        struct err *err) NODISCARD;
@@ -603,6 +608,11 @@ enum rc reader_created(struct reader *r, const struct revision *rows, size_t n, 
  * entry of rows[i]? This takes one look-up for each row and feed. */
 enum rc reader_elders(struct reader *r, const int64_t *ids, size_t n_ids,
                       const struct revision *rows, size_t n, bool *out, struct err *err) NODISCARD;
+
+/* Of the entries of these feeds that have this uid, the one that came first: the seq of its first
+ * and of its newest revision; 0: there is none. */
+enum rc reader_oldest_of_uid(struct reader *r, const int64_t *ids, size_t n, struct str uid,
+                             int64_t *first_seq, int64_t *seq, struct err *err) NODISCARD;
 
 /* How many entries these feeds have together, deleted ones included or not. */
 enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_deleted,
@@ -648,10 +658,10 @@ typedef void reader_content_fn(void *ctx, int64_t feed_id);
 enum rc reader_content_feeds(struct reader *r, reader_content_fn *fn, void *ctx,
                              struct err *err) NODISCARD;
 
-/* *n: how many entries of a feed have their newest revision at or after `seq`. *n_deleted: how many
- * of these are deleted. */
-enum rc reader_changed_since(struct reader *r, int64_t feed_id, int64_t seq, int64_t *n,
-                             int64_t *n_deleted, struct err *err) NODISCARD;
+/* *n: how many entries of these feeds have their newest revision at or after `seq`. *n_deleted: how
+ * many of these are deleted. */
+enum rc reader_changed_since(struct reader *r, const int64_t *ids, size_t n_ids, int64_t seq,
+                             int64_t *n, int64_t *n_deleted, struct err *err) NODISCARD;
 
 /* The entries of a feed that have one of these uids or one of these keys (marks_keys()), each entry
  * once. Of the entries with the same key, only the newest IDENTITY_CANDIDATES are returned. This

@@ -54,11 +54,5 @@ static inline int64_t reader_end(const struct reader *r)
     return directory_last_seq(r->store->dir) + 1;
 }
 
-/* Fetch the rows of these seqs, in this order; those that have gone meanwhile are left out. Arena.
- */
-enum rc retriever_rows(struct reader *r, const int64_t *seqs, size_t n, bool with_overlays,
-                       struct arena *a, struct revision **out, size_t *n_out,
-                       struct err *err) NODISCARD;
-
 /* The same as reader_open(), but *err says why it failed. */
 enum rc reader_make(struct store *s, struct reader **out, struct err *err) NODISCARD;

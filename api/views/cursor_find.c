@@ -90,24 +90,16 @@ static enum rc find_in_group(struct reader *r, const struct cursor_spec *cursor,
 static enum rc find_id(struct reader *r, const struct cursor_spec *cursor, const struct view *s,
                        int64_t *seq, struct err *err)
 {
-    int64_t after = 0, first = INT64_MAX;
+    int64_t after = 0, first, newest;
     size_t looked = 0, n = SCAN_ROWS, i;
-    enum rc rc = RC_OK;
+    /* if several feeds have the id, it belongs to the oldest item */
+    enum rc rc = reader_oldest_of_uid(r, s->feed_ids, s->n_feeds, cursor->id, &first, &newest, err);
 
     *seq = 0;
-    for (i = 0; i < s->n_feeds && rc == RC_OK; i++) {
-        AUTO(arena_release) struct arena a = ARENA_INIT;
-        struct known_entry *known;
-        size_t n_known;
-
-        rc = reader_known(r, s->feed_ids[i], &cursor->id, 1, NULL, 0, &a, &known, &n_known, err);
-        if (rc != RC_OK || n_known == 0 || known->first_seq > first)
-            continue;
-        first = known->first_seq; /* if several feeds have the id, it belongs to the oldest item */
-        *seq = order_is_by_creation(s->order) ? first : known->seq;
-    }
-    if (rc == RC_OK && first != INT64_MAX)
+    if (rc == RC_OK && first != 0) {
+        *seq = order_is_by_creation(s->order) ? first : newest;
         return RC_OK;
+    }
     while (rc == RC_OK && n == SCAN_ROWS && looked < SCAN_MAX &&
            str_starts(cursor->id, STR("urn:uuid:"))) {
         AUTO(arena_release) struct arena a = ARENA_INIT;

@@ -72,7 +72,7 @@ static enum rc link_archive(struct drawing *d, struct reader *r, struct err *err
     if (rc == RC_NOT_FOUND || (rc == RC_OK && p.n == 0))
         return RC_OK;
     if (rc == RC_OK)
-        rc = reader_changed_since(r, spec->view.feed_ids[0], p.first_seq, &n, &n_deleted, err);
+        rc = reader_changed_since(r, spec->view.feed_ids, 1, p.first_seq, &n, &n_deleted, err);
     if (rc != RC_OK)
         return rc;
     for (size_t i = 0; i < d->n_rows; i++)
@@ -125,12 +125,11 @@ static enum rc read_newest_news(struct drawing *d, struct reader *r, const struc
 static enum rc keep_delta(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct view *v = &d->spec->view;
-    int64_t n, n_deleted = 0;
-    enum rc rc = RC_OK;
+    int64_t n, n_deleted;
+    enum rc rc =
+        reader_changed_since(r, v->feed_ids, v->n_feeds, v->after_seq + 1, &n, &n_deleted, err);
 
-    for (size_t i = 0; i < v->n_feeds && rc == RC_OK && n_deleted == 0; i++)
-        rc = reader_changed_since(r, v->feed_ids[i], v->after_seq + 1, &n, &n_deleted, err);
-    if (n_deleted > 0)
+    if (rc == RC_OK && n_deleted > 0)
         d->n_rows = 0;
     return rc;
 }

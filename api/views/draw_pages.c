@@ -147,35 +147,28 @@ static enum rc find_stateless(struct drawing *d, struct reader *r, bool *statele
 static enum rc tell_events_apart(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct view *v = &d->spec->view;
-    struct str *uids = ARENA_ARRAY(&d->arena, struct str, d->n_rows + 1);
-    enum rc rc = RC_OK;
+    struct revision *firsts = ARENA_ARRAY(&d->arena, struct revision, d->n_rows + 1);
+    size_t *places = ARENA_ARRAY(&d->arena, size_t, d->n_rows + 1), n = 0;
+    bool *elders = ARENA_ARRAY(&d->arena, bool, d->n_rows + 1);
+    enum rc rc;
 
-    for (size_t f = 0; f < v->n_feeds && rc == RC_OK; f++) {
-        struct known_entry *known;
-        size_t n_known = 0, n_uids = 0, at = 0;
+    for (size_t i = 0, at = 0; i < d->n_rows; i++) {
+        const struct revision *row = &d->rows[i];
+        struct out_entry *e = &d->entries[at];
 
-        for (size_t i = 0; i < d->n_rows; i++)
-            if (d->rows[i].feed_id != v->feed_ids[f] && d->rows[i].seq == d->rows[i].first_seq)
-                uids[n_uids++] = d->rows[i].uid;
-        rc = reader_known(r, v->feed_ids[f], uids, n_uids, NULL, 0, &d->arena, &known, &n_known,
-                          err);
-        for (size_t i = 0; i < d->n_rows && rc == RC_OK && n_known > 0; i++) {
-            const struct revision *row = &d->rows[i];
-            struct out_entry *e = &d->entries[at];
-
-            if (drawing_feed(d, row->feed_id) == d->n_feeds)
-                continue;
-            at++;
-            if (row->seq != row->first_seq || row->feed_id == v->feed_ids[f] ||
-                !str_is_null(e->id) || !str_eq(out_entry_iri(&d->arena, e), row->uid))
-                continue;
-            for (size_t k = 0; k < n_known; k++)
-                if (known[k].first_seq < row->seq && str_eq(known[k].identity.uid, row->uid)) {
-                    form_own_id(&d->arena, row, store_log_id(d->store), e);
-                    break;
-                }
+        if (drawing_feed(d, row->feed_id) == d->n_feeds)
+            continue;
+        if (row->seq == row->first_seq && str_is_null(e->id) &&
+            str_eq(out_entry_iri(&d->arena, e), row->uid)) {
+            places[n] = at;
+            firsts[n++] = *row;
         }
+        at++;
     }
+    rc = reader_elders(r, v->feed_ids, v->n_feeds, firsts, n, elders, err);
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        if (elders[i])
+            form_own_id(&d->arena, &firsts[i], store_log_id(d->store), &d->entries[places[i]]);
     return rc;
 }
 
@@ -183,25 +176,21 @@ static enum rc tell_events_apart(struct drawing *d, struct reader *r, struct err
  * page, too. An entry that was sent once must not change (Simplefeed, rule 2). */
 static enum rc read_sources(struct drawing *d, struct reader *r, struct err *err)
 {
+    struct feed *sources;
+    struct out_feed *out;
     size_t at = 0;
+    enum rc rc = reader_sources(r, d->rows, d->n_rows, &d->arena, &sources, err);
 
+    if (rc != RC_OK)
+        return rc;
     for (size_t i = 0; i < d->n_rows; i++) {
-        const struct revision *row = &d->rows[i];
-        struct feed *feed;
-        struct out_feed *out;
-        size_t n;
-        enum rc rc;
-
-        if (drawing_feed(d, row->feed_id) == d->n_feeds)
+        if (drawing_feed(d, d->rows[i].feed_id) == d->n_feeds)
             continue;
-        rc = reader_feeds_at(r, &row->feed_id, 1, row->seq, &d->arena, &feed, &n, err);
-        if (rc == RC_OK && n == 0)
-            rc = err_set(err, RC_NOT_FOUND, "The feed was removed just now.");
-        if (rc != RC_OK)
-            return rc;
-        feed->last_change_at = row->at_us / 1000000;
+        if (sources[i].id == 0)
+            return err_set(err, RC_NOT_FOUND, "The feed was removed just now.");
+        sources[i].last_change_at = d->rows[i].at_us / 1000000;
         out = ARENA_NEW(&d->arena, struct out_feed);
-        drawing_head(&d->arena, feed, out);
+        drawing_head(&d->arena, &sources[i], out);
         d->entries[at++].feed = out;
     }
     return RC_OK;

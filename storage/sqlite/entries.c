@@ -1,6 +1,8 @@
 /* storage/sqlite/entries.c - statements of the tables entries and entry_keys. */
 #include "storage/sqlite/entries.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "storage/sqlite/contents.h"
 #include "storage/sqlite/stmt.h"
@@ -65,16 +67,86 @@ enum rc entries_load(struct db *db, int64_t id, struct arena *a, struct entry_ro
     return RC_OK;
 }
 
-enum rc entries_elder(struct db *db, struct str feeds, struct str uid, int64_t first_seq, bool *out,
-                      struct err *err)
+/* Matches while they are read; a set of feeds may have many. */
+struct match_list {
+    struct uid_match *list;
+    size_t n, cap;
+};
+
+static enum rc add_matches(struct db *db, struct str feeds, const struct str *uids, size_t of,
+                           struct match_list *l, struct err *err)
 {
     sqlite3_stmt *st = stmt_start(db, err,
-                                  "SELECT 1 FROM json_each(?1) f CROSS JOIN entries e"
-                                  " ON e.feed_id = f.value AND e.uid = ?2"
-                                  " WHERE e.first_seq < ?3 LIMIT 1",
-                                  "sei", feeds, uid, first_seq);
+                                  "SELECT e.feed_id, e.first_seq, e.seq, e.sort_at, e.deleted,"
+                                  " e.iri_hash <> 0, e.essence"
+                                  " FROM json_each(?1) CROSS JOIN entries e"
+                                  " ON e.feed_id = json_each.value AND e.uid = ?2",
+                                  "se", feeds, uids[of]);
+    int got = -1;
 
-    return stmt_any(db, st, out, err);
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        l->list = mem_grow(l->list, &l->cap, l->n + 1, sizeof *l->list);
+        l->list[l->n] = (struct uid_match){.of = of,
+                                           .feed_id = col_int(st, 0),
+                                           .first_seq = col_int(st, 1),
+                                           .seq = col_int(st, 2),
+                                           .sort_at = col_int(st, 3),
+                                           .deleted = col_int(st, 4) != 0,
+                                           .has_iri = col_int(st, 5) != 0};
+        col_hash(st, 6, l->list[l->n++].essence);
+    }
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+enum rc entries_of_uids(struct db *db, const int64_t *feed_ids, size_t n_feeds,
+                        const struct str *uids, size_t n_uids, struct arena *a,
+                        struct uid_match **out, size_t *n_out, struct err *err)
+{
+    struct str feeds = id_list(a, feed_ids, n_feeds);
+    struct match_list l = {.list = NULL};
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < n_uids && rc == RC_OK; i++)
+        rc = add_matches(db, feeds, uids, i, &l, err);
+    if (rc == RC_OK) {
+        *out = ARENA_ARRAY(a, struct uid_match, l.n + 1);
+        if (l.n > 0)
+            memcpy(*out, l.list, l.n * sizeof *l.list);
+        *n_out = l.n;
+    }
+    mem_free(l.list);
+    return rc;
+}
+
+enum rc entries_known(struct db *db, int64_t feed_id, const struct str *uids, size_t n_uids,
+                      const int64_t *keys, size_t n_keys, size_t max, struct arena *a,
+                      struct entry_row **out, size_t *n_out, struct err *err)
+{
+    struct entry_row *rows = NULL;
+    size_t n = 0, cap = 0, n_found;
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < n_uids && rc == RC_OK; i++) {
+        rows = mem_grow(rows, &cap, n + 1, sizeof *rows);
+        rc = entries_find(db, feed_id, uids[i], &rows[n], err);
+        if (rc == RC_OK && rows[n].id != 0) {
+            rows[n].uid = str_dup(a, uids[i]);
+            n++;
+        }
+    }
+    for (size_t i = 0; i < n_keys && rc == RC_OK; i++) {
+        rows = mem_grow(rows, &cap, n + max, sizeof *rows);
+        rc = entries_of_key(db, feed_id, keys[i], max, a, &rows[n], &n_found, err);
+        if (rc == RC_OK)
+            n += n_found;
+    }
+    if (rc != RC_OK) {
+        mem_free(rows);
+        return rc;
+    }
+    *out = rows;
+    *n_out = n;
+    return RC_OK;
 }
 
 enum rc entries_of_key(struct db *db, int64_t feed_id, int64_t key, size_t max, struct arena *a,
@@ -124,8 +196,8 @@ enum rc entries_update(struct db *db, const struct entry_row *e, struct err *err
                     e->essence, e->doc_hash, e->updated_us, e->dead_at);
 }
 
-enum rc entries_since(struct db *db, int64_t feed_id, int64_t seq, int64_t *n, int64_t *n_deleted,
-                      struct err *err)
+static enum rc add_since(struct db *db, int64_t feed_id, int64_t seq, int64_t *n,
+                         int64_t *n_deleted, struct err *err)
 {
     sqlite3_stmt *st = stmt_start(db, err,
                                   "SELECT count(*), coalesce(sum(e.deleted), 0) FROM revisions r"
@@ -136,10 +208,21 @@ enum rc entries_since(struct db *db, int64_t feed_id, int64_t seq, int64_t *n, i
 
     if (st == NULL || stmt_next(db, st, err) < 0)
         return RC_IO;
-    *n = col_int(st, 0);
-    *n_deleted = col_int(st, 1);
+    *n += col_int(st, 0);
+    *n_deleted += col_int(st, 1);
     stmt_end(st);
     return RC_OK;
+}
+
+enum rc entries_since(struct db *db, const int64_t *feed_ids, size_t n_feeds, int64_t seq,
+                      int64_t *n, int64_t *n_deleted, struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    *n = *n_deleted = 0;
+    for (size_t i = 0; i < n_feeds && rc == RC_OK; i++)
+        rc = add_since(db, feed_ids[i], seq, n, n_deleted, err);
+    return rc;
 }
 
 enum rc entries_between(struct db *db, struct str ids, bool by_creation, int64_t from, int64_t to,

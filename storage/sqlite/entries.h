@@ -31,19 +31,34 @@ enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entr
 enum rc entries_load(struct db *db, int64_t id, struct arena *a, struct entry_row *out,
                      struct err *err) NODISCARD;
 
-/* Has another of these feeds (id_list()) an entry with this uid whose first_seq is below this one?
- */
-enum rc entries_elder(struct db *db, struct str feeds, struct str uid, int64_t first_seq, bool *out,
-                      struct err *err) NODISCARD;
+/* An entry that has one of several uids. */
+struct uid_match {
+    size_t of; /* index of the uid */
+    int64_t feed_id, first_seq, seq, sort_at;
+    bool deleted, has_iri; /* its id is an absolute IRI */
+    unsigned char essence[16];
+};
+
+/* The entries of these feeds that have one of these uids, ascending by `of`. Arena. */
+enum rc entries_of_uids(struct db *db, const int64_t *feed_ids, size_t n_feeds,
+                        const struct str *uids, size_t n_uids, struct arena *a,
+                        struct uid_match **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* The entries of a feed that have one of these uids or one of these keys; of those with the same
+ * key, at most `max`, the newest. An entry may appear more than once. *out is yours (mem_free());
+ * its uids are in the arena. */
+enum rc entries_known(struct db *db, int64_t feed_id, const struct str *uids, size_t n_uids,
+                      const int64_t *keys, size_t n_keys, size_t max, struct arena *a,
+                      struct entry_row **out, size_t *n_out, struct err *err) NODISCARD;
 
 /* Insert sets e->id. Update writes what a new revision or document changes. */
 enum rc entries_insert(struct db *db, struct entry_row *e, struct err *err) NODISCARD;
 enum rc entries_update(struct db *db, const struct entry_row *e, struct err *err) NODISCARD;
 
-/* How many entries of a feed have their newest revision at or after `seq`, and how many of those
- * are deleted. */
-enum rc entries_since(struct db *db, int64_t feed_id, int64_t seq, int64_t *n, int64_t *n_deleted,
-                      struct err *err) NODISCARD;
+/* How many entries of these feeds have their newest revision at or after `seq`, and how many of
+ * those are deleted. */
+enum rc entries_since(struct db *db, const int64_t *feed_ids, size_t n_feeds, int64_t seq,
+                      int64_t *n, int64_t *n_deleted, struct err *err) NODISCARD;
 
 /* As reader_count_between(); `ids` is a JSON list. */
 enum rc entries_between(struct db *db, struct str ids, bool by_creation, int64_t from, int64_t to,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/mem.h"
 #include "base/stats.h"
 #include "storage/sqlite/fields.h"
 
@@ -188,8 +189,9 @@ static enum rc load_head(struct db *db, int64_t id, struct arena *a, struct feed
     return RC_OK;
 }
 
-enum rc feeds_load(struct db *db, int64_t id, bool with_head, struct arena *a, struct feed_row *out,
-                   struct err *err)
+/* Read one feed, if there is such a feed. */
+static enum rc load_row(struct db *db, int64_t id, bool with_head, struct arena *a,
+                        struct feed_row *out, bool *found, struct err *err)
 {
     sqlite3_stmt *st = stmt_start(
         db, err,
@@ -204,12 +206,22 @@ enum rc feeds_load(struct db *db, int64_t id, bool with_head, struct arena *a, s
 
     if (got < 0)
         return RC_IO;
-    if (got == 0)
-        return err_set(err, RC_NOT_FOUND, "there is no feed %" PRId64, id);
+    *found = got > 0;
+    if (!*found)
+        return RC_OK;
     read_row(st, a, out);
     stmt_end(st);
     stats_inc(STAT_feed_loads_total);
     return with_head ? load_head(db, id, a, &out->feed, err) : RC_OK;
+}
+
+enum rc feeds_load(struct db *db, int64_t id, bool with_head, struct arena *a, struct feed_row *out,
+                   struct err *err)
+{
+    bool found;
+    enum rc rc = load_row(db, id, with_head, a, out, &found, err);
+
+    return rc == RC_OK && !found ? err_set(err, RC_NOT_FOUND, "there is no feed %" PRId64, id) : rc;
 }
 
 enum rc feeds_name(struct db *db, int64_t id, struct arena *a, struct str *url, struct str *title,
@@ -270,7 +282,7 @@ enum rc head_log_add(struct db *db, int64_t since_seq, const struct feed *r, str
                     "iisssee", r->id, since_seq, r->url, r->title, r->site_url, r->head, r->ext);
 }
 
-enum rc head_log_at(struct db *db, int64_t seq, struct arena *a, struct feed *r, struct err *err)
+static enum rc head_at(struct db *db, int64_t seq, struct arena *a, struct feed *r, struct err *err)
 {
     sqlite3_stmt *st = stmt_start(
         db, err,
@@ -291,6 +303,16 @@ enum rc head_log_at(struct db *db, int64_t seq, struct arena *a, struct feed *r,
     r->ext = col_str(st, 4, a);
     stmt_end(st);
     return RC_OK;
+}
+
+enum rc head_log_at(struct db *db, struct feed *feeds, const int64_t *seqs, size_t n,
+                    struct arena *a, struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        rc = head_at(db, seqs[i], a, &feeds[i], err);
+    return rc;
 }
 
 enum rc head_log_take(struct db *db, int64_t from, int64_t to, struct err *err)
@@ -416,4 +438,47 @@ enum rc feeds_each_due(struct db *db, int64_t now, feeds_each_fn *fn, void *ctx,
                            " FROM feeds WHERE next_fetch_at IS NOT NULL ORDER BY id",
                            "i", now),
                 fn, ctx, err);
+}
+
+struct id_run {
+    int64_t *ids;
+    size_t n, cap;
+};
+
+static void add_id(void *ctx, int64_t feed_id, int64_t next_fetch_at UNUSED,
+                   enum fetch_reason reason UNUSED)
+{
+    struct id_run *run = ctx;
+
+    run->ids = mem_grow(run->ids, &run->cap, run->n + 1, sizeof *run->ids);
+    run->ids[run->n++] = feed_id;
+}
+
+enum rc feeds_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a, struct feed **out,
+                    size_t *n_out, struct err *err)
+{
+    struct id_run all = {.ids = NULL};
+    struct feed *list;
+    struct feed_row row;
+    enum rc rc = RC_OK;
+    size_t kept = 0;
+    bool found;
+
+    if (ids == NULL) {
+        rc = feeds_each(db, add_id, &all, err);
+        ids = all.ids;
+        n = all.n;
+    }
+    list = ARENA_ARRAY(a, struct feed, n + 1);
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        rc = load_row(db, ids[i], true, a, &row, &found, err);
+        if (rc == RC_OK && found)
+            list[kept++] = row.feed;
+    }
+    mem_free(all.ids);
+    if (rc != RC_OK)
+        return rc;
+    *out = list;
+    *n_out = kept;
+    return RC_OK;
 }

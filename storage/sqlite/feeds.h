@@ -26,7 +26,12 @@ enum rc feeds_find_own(struct db *db, struct str url, struct str credential, int
 enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64_t now,
                      int64_t version, int64_t *id, struct err *err) NODISCARD;
 
-/* RC_NOT_FOUND: there is no such feed. Arena. */
+/* The feeds with these ids, in this order, with their heads; those that do not exist are left out.
+ * `ids` NULL: all, ascending by id. Arena. */
+enum rc feeds_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a, struct feed **out,
+                    size_t *n_out, struct err *err) NODISCARD;
+
+/* One feed, for a change of it. RC_NOT_FOUND: there is no such feed. Arena. */
 enum rc feeds_load(struct db *db, int64_t id, bool with_head, struct arena *a, struct feed_row *out,
                    struct err *err) NODISCARD;
 
@@ -45,13 +50,13 @@ enum rc feeds_save_head(struct db *db, int64_t id, struct str head, struct str e
                         struct err *err) NODISCARD;
 
 /* head_log_add(): revisions from `since_seq` on appear under this feed's URL, title, site and head.
- * head_log_at(): put into *r those in force at `seq`, or the first ones when `seq` is before them;
- * a feed that has none is left as it is. head_log_take(): give those of feed `from` to feed `to`.
- */
+ * head_log_at(): put into each feeds[i] those in force at seqs[i], or the first ones when seqs[i]
+ * is before them; a feed that has none is left as it is. head_log_take(): give those of feed `from`
+ * to feed `to`. */
 enum rc head_log_add(struct db *db, int64_t since_seq, const struct feed *r,
                      struct err *err) NODISCARD;
-enum rc head_log_at(struct db *db, int64_t seq, struct arena *a, struct feed *r,
-                    struct err *err) NODISCARD;
+enum rc head_log_at(struct db *db, struct feed *feeds, const int64_t *seqs, size_t n,
+                    struct arena *a, struct err *err) NODISCARD;
 enum rc head_log_take(struct db *db, int64_t from, int64_t to, struct err *err) NODISCARD;
 
 /* How many entries these feeds have, with or without deleted ones. `ids`: as id_list() makes it. */

@@ -39,11 +39,15 @@ enum rc revisions_last(struct db *db, int64_t feed_id, int64_t *seq, struct err 
                        seq, err);
 }
 
-enum rc revisions_time(struct db *db, int64_t seq, int64_t *at_us, struct err *err)
+enum rc revisions_times(struct db *db, const int64_t *seqs, size_t n, int64_t *at_us,
+                        struct err *err)
 {
-    return stmt_number(db,
-                       stmt_start(db, err, "SELECT at_us FROM revisions WHERE seq = ?1", "i", seq),
-                       at_us, err);
+    static const char sql[] = "SELECT at_us FROM revisions WHERE seq = ?1";
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        rc = stmt_number(db, stmt_start(db, err, sql, "i", seqs[i]), &at_us[i], err);
+    return rc;
 }
 
 enum rc revisions_shown_at(struct db *db, int64_t seq, int64_t *at, struct err *err)
@@ -120,6 +124,25 @@ enum rc revisions_load(struct db *db, int64_t seq, bool with_overlay, struct are
     out->gone = col_int(st, 18) != 0;
     out->id_url = col_str(st, 19, a);
     stmt_end(st);
+    return RC_OK;
+}
+
+enum rc revisions_by_seq(struct db *db, const int64_t *seqs, size_t n, bool with_overlays,
+                         struct arena *a, struct revision **out, size_t *n_out, struct err *err)
+{
+    struct revision *rows = ARENA_ARRAY(a, struct revision, n + 1);
+    enum rc rc = RC_OK;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        rc = revisions_load(db, seqs[i], with_overlays, a, &rows[kept], err);
+        if (rc == RC_OK && rows[kept].seq != 0)
+            kept++;
+    }
+    if (rc != RC_OK)
+        return rc;
+    *out = rows;
+    *n_out = kept;
     return RC_OK;
 }
 

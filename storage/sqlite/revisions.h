@@ -17,6 +17,12 @@ enum rc overlays_put(struct db *db, int64_t seq, struct str doc, struct str ext,
                      struct err *err) NODISCARD;
 enum rc overlays_drop(struct db *db, int64_t seq, struct err *err) NODISCARD;
 
+/* The rows of the log with these numbers, in this order, with their overlays if wanted. Those that
+ * do not exist are left out. Arena. */
+enum rc revisions_by_seq(struct db *db, const int64_t *seqs, size_t n, bool with_overlays,
+                         struct arena *a, struct revision **out, size_t *n_out,
+                         struct err *err) NODISCARD;
+
 /* One row of the log, with its overlay if wanted. out->seq is 0 when there is none. */
 enum rc revisions_load(struct db *db, int64_t seq, bool with_overlay, struct arena *a,
                        struct revision *out, struct err *err) NODISCARD;
@@ -24,8 +30,9 @@ enum rc revisions_load(struct db *db, int64_t seq, bool with_overlay, struct are
 /* Newest seq of a feed; 0: none. */
 enum rc revisions_last(struct db *db, int64_t feed_id, int64_t *seq, struct err *err) NODISCARD;
 
-/* The event time of one row, microseconds; 0 when there is no such row. */
-enum rc revisions_time(struct db *db, int64_t seq, int64_t *at_us, struct err *err) NODISCARD;
+/* The event times of rows, microseconds, into at_us[n]; 0 where there is no such row. */
+enum rc revisions_times(struct db *db, const int64_t *seqs, size_t n, int64_t *at_us,
+                        struct err *err) NODISCARD;
 
 /* The date under which one row is shown, Unix seconds: updated, else published, else when it came
  * in. TIME_UNKNOWN: there is no such row. */

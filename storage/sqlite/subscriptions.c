@@ -85,8 +85,9 @@ static void read_row(sqlite3_stmt *st, struct arena *a, struct subscription *row
     row->last_error = col_str(st, i, a);
 }
 
-enum rc subs_load(struct db *db, int64_t id, bool with_feeds, struct arena *a,
-                  struct subscription *out, struct err *err)
+/* Read one subscription, if there is such a one. */
+static enum rc load_row(struct db *db, int64_t id, bool with_feeds, struct arena *a,
+                        struct subscription *out, bool *found, struct err *err)
 {
     sqlite3_stmt *st =
         stmt_start(db, err,
@@ -97,11 +98,23 @@ enum rc subs_load(struct db *db, int64_t id, bool with_feeds, struct arena *a,
 
     if (got < 0)
         return RC_IO;
-    if (got == 0)
-        return err_set(err, RC_NOT_FOUND, "there is no subscription %" PRId64, id);
+    *found = got > 0;
+    if (!*found)
+        return RC_OK;
     read_row(st, a, out);
     stmt_end(st);
     return with_feeds ? load_feeds(db, out, a, err) : RC_OK;
+}
+
+enum rc subs_load(struct db *db, int64_t id, bool with_feeds, struct arena *a,
+                  struct subscription *out, struct err *err)
+{
+    bool found;
+    enum rc rc = load_row(db, id, with_feeds, a, out, &found, err);
+
+    return rc == RC_OK && !found
+               ? err_set(err, RC_NOT_FOUND, "there is no subscription %" PRId64, id)
+               : rc;
 }
 
 enum rc subs_save(struct db *db, const struct subscription *row, struct err *err)
@@ -198,10 +211,33 @@ static enum rc collect(struct db *db, sqlite3_stmt *st, struct arena *a, int64_t
     return RC_OK;
 }
 
-enum rc subs_ids(struct db *db, struct arena *a, int64_t **out, size_t *n_out, struct err *err)
+enum rc subs_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a,
+                   struct subscription **out, size_t *n_out, struct err *err)
 {
-    return collect(db, stmt_start(db, err, "SELECT id FROM subscriptions ORDER BY id", ""), a, out,
-                   n_out, err);
+    struct subscription *list;
+    int64_t *all;
+    enum rc rc = RC_OK;
+    size_t kept = 0;
+    bool found;
+
+    if (ids == NULL) {
+        rc = collect(db, stmt_start(db, err, "SELECT id FROM subscriptions ORDER BY id", ""), a,
+                     &all, &n, err);
+        if (rc != RC_OK)
+            return rc;
+        ids = all;
+    }
+    list = ARENA_ARRAY(a, struct subscription, n + 1);
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        rc = load_row(db, ids[i], true, a, &list[kept], &found, err);
+        if (rc == RC_OK && found)
+            kept++;
+    }
+    if (rc != RC_OK)
+        return rc;
+    *out = list;
+    *n_out = kept;
+    return RC_OK;
 }
 
 enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **out, size_t *n_out,

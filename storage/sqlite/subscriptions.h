@@ -11,6 +11,11 @@
 enum rc subs_insert(struct db *db, struct subscription *sub, struct str endpoint_credential,
                     struct str sink_settings, struct err *err) NODISCARD;
 
+/* The subscriptions with these ids, in this order, with their feeds; those that do not exist are
+ * left out. `ids` NULL: all, ascending by id. Arena. */
+enum rc subs_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a,
+                   struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
+
 /* RC_NOT_FOUND when there is no such subscription. */
 enum rc subs_load(struct db *db, int64_t id, bool with_feeds, struct arena *a,
                   struct subscription *out, struct err *err) NODISCARD;
@@ -33,9 +38,7 @@ enum rc subs_settings(struct db *db, int64_t id, struct arena *a, struct str *ou
 enum rc subs_find(struct db *db, struct str sink, struct str endpoint, struct str settings,
                   struct str owner, int64_t *id, int64_t *n_owned, struct err *err) NODISCARD;
 
-/* Ids of all subscriptions, ascending; or of those that have this feed. */
-enum rc subs_ids(struct db *db, struct arena *a, int64_t **out, size_t *n_out,
-                 struct err *err) NODISCARD;
+/* Ids of the subscriptions that have this feed. */
 enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **out, size_t *n_out,
                      struct err *err) NODISCARD;
 

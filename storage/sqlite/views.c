@@ -29,43 +29,6 @@ enum rc keys_of_feed(struct db *db, int64_t feed_id, size_t max, key_fn *fn, voi
     return got < 0 ? RC_IO : RC_OK;
 }
 
-struct twin {
-    struct merge_key key;
-    int64_t feed_id;
-    unsigned char essence[16];
-};
-
-enum rc entries_is_news(struct db *db, struct str feeds, const struct revision *row,
-                        int64_t after_seq, bool *out, struct err *err)
-{
-    sqlite3_stmt *st = stmt_start(db, err,
-                                  "SELECT sort_at, seq, feed_id, essence FROM entries"
-                                  " WHERE feed_id IN (SELECT value FROM json_each(?1))"
-                                  " AND uid = ?2 AND deleted = 0 AND iri_hash <> 0",
-                                  "ss", feeds, row->uid);
-    struct twin now = {.feed_id = row->feed_id}, before = {.feed_id = 0}, t;
-    int got = -1;
-
-    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
-        t = (struct twin){.key = {.sort_at = col_int(st, 0), .seq = col_int(st, 1)},
-                          .feed_id = col_int(st, 2)};
-        col_hash(st, 3, t.essence);
-        if (now.key.seq == 0 || merge_key_before(&t.key, &now.key))
-            now = t;
-        if (t.key.seq <= after_seq &&
-            (before.feed_id == 0 || merge_key_before(&t.key, &before.key)))
-            before = t;
-    }
-    if (got < 0)
-        return RC_IO;
-    /* An entry that has changed may have been shown before in another version, which is not known.
-     */
-    *out = now.feed_id == row->feed_id &&
-           (before.feed_id == 0 || row->first_seq <= after_seq ||
-            memcmp(before.essence, now.essence, sizeof now.essence) != 0);
-    return RC_OK;
-}
-
 enum rc entries_oldest(struct db *db, int64_t feed_id, int64_t *at, struct err *err)
 {
     sqlite3_stmt *st = stmt_start(db, err,

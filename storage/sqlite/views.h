@@ -17,13 +17,6 @@ typedef void key_fn(void *ctx, const struct merge_key *key);
 enum rc keys_of_feed(struct db *db, int64_t feed_id, size_t max, key_fn *fn, void *ctx,
                      struct err *err) NODISCARD;
 
-/* Is this row news in a view of the newest entries of these feeds (`feeds`: as id_list() makes it)?
- * When several entries share an id, such a view shows only one of them. The row is news if two
- * things are true: the view shows the entry of this row, and a client that has everything up to
- * `after_seq` has not yet seen the same version. */
-enum rc entries_is_news(struct db *db, struct str feeds, const struct revision *row,
-                        int64_t after_seq, bool *out, struct err *err) NODISCARD;
-
 /* sort_at of a feed's oldest entry that is not deleted; TIME_UNKNOWN: it has none. */
 enum rc entries_oldest(struct db *db, int64_t feed_id, int64_t *at, struct err *err) NODISCARD;
 

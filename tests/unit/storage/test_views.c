@@ -218,12 +218,63 @@ static void test_views__pages_are_cuts_of_the_log(void **state)
     }
 }
 
+/* A call that names many rows answers for each what a call that names only this row does. */
+static void test_views__a_set_is_answered_row_by_row(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ids[N_FEEDS], at_us[2], n_all, n_one, sum = 0, n_deleted, first, newest;
+    struct view all = view_of(VIEW_MODIFIED, ids, N_FEEDS);
+    struct feed *sources, *one;
+    struct revision *rows;
+    size_t n, n_one_feed, n_elders = 0;
+    bool *elders, elder;
+    int64_t *created;
+
+    for (size_t i = 0; i < N_FEEDS; i++)
+        ids[i] = add_feed(f, str_printf(&f->arena, "http://%zu.example/", i).ptr, NULL);
+    write_history(f, ids);
+    all.with_deleted = true;
+    all.len = 100000;
+    assert_int_equal(RC_OK, reader_rows(f->reader, &all, &f->arena, &rows, &n, NULL));
+    elders = ARENA_ARRAY(&f->arena, bool, n);
+    created = ARENA_ARRAY(&f->arena, int64_t, n);
+    assert_int_equal(RC_OK, reader_elders(f->reader, ids, N_FEEDS, rows, n, elders, NULL));
+    assert_int_equal(RC_OK, reader_created(f->reader, rows, n, created, NULL));
+    assert_int_equal(RC_OK, reader_sources(f->reader, rows, n, &f->arena, &sources, NULL));
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(RC_OK, reader_elders(f->reader, ids, N_FEEDS, &rows[i], 1, &elder, NULL));
+        assert_int_equal(elder, elders[i]);
+        n_elders += elder;
+        assert_int_equal(RC_OK, reader_created(f->reader, &rows[i], 1, at_us, NULL));
+        assert_int_equal(at_us[0], created[i]);
+        assert_int_equal(RC_OK, reader_feeds_at(f->reader, &rows[i].feed_id, 1, rows[i].seq,
+                                                &f->arena, &one, &n_one_feed, NULL));
+        assert_int_equal(one->id, sources[i].id);
+        assert_true(str_eq(one->url, sources[i].url));
+        assert_int_equal(RC_OK, reader_oldest_of_uid(f->reader, ids, N_FEEDS, rows[i].uid, &first,
+                                                     &newest, NULL));
+        assert_true(elder ? first < rows[i].first_seq : first == rows[i].first_seq);
+    }
+    assert_true(n_elders > 0 && n_elders < n);
+    assert_int_equal(RC_OK, reader_changed_since(f->reader, ids, N_FEEDS, rows[n / 2].seq, &n_all,
+                                                 &n_deleted, NULL));
+    for (size_t i = 0; i < N_FEEDS; i++) {
+        assert_int_equal(RC_OK, reader_changed_since(f->reader, &ids[i], 1, rows[n / 2].seq, &n_one,
+                                                     &n_deleted, NULL));
+        sum += n_one;
+    }
+    assert_int_equal(n_all, sum);
+    assert_int_equal(n_all, n - n / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_views__agree_with_the_log, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(test_views__pages_are_cuts_of_the_log, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_views__a_set_is_answered_row_by_row, fixture_setup,
                                         fixture_teardown),
     };
 
