@@ -1,13 +1,9 @@
 """Webhooks: HOOK-*, as their receivers see them."""
 import base64
-import http.client
 import json
 import os
 import shutil
-import socket
 import subprocess
-import sys
-import textwrap
 import threading
 import time
 import urllib.parse
@@ -449,31 +445,3 @@ class Webhooks(Case):
         self.wait(lambda: (self.d.record(self.u) or {}).get("last_check"), daemon=self.d)
         self.publish("new", "old 2", "old 1")
         self.assertTrue(self.calls(h, 1)[0].is_signed_by(SECRET))
-
-    def test_the_receiver_of_the_manual(self):                           # HOOK-01 HOOK-02
-        with open(os.path.join(ROOT, "docs", "delivery.md"), encoding="utf-8") as text:
-            code = text.read().split("### A receiver in Python")[1]
-        code = code[code.index("    import base64"):]
-        code = code[:code.index(".serve_forever()")] + ".serve_forever()"
-        with socket.socket() as s:                          # a port that is free
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
-        program = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code), SECRET, str(port)],
-                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.addCleanup(program.stdout.close)
-        self.addCleanup(program.wait)
-        self.addCleanup(program.kill)
-        self.started()
-        answer = self.post(url=self.u, endpoint="http://localhost:%d/" % port, sink="webhook",
-                           secret=SECRET, **{"from": "start"})
-        self.assertEqual(201, answer.status, answer.body)
-        self.assertEqual(["new id-old 1 old 1\n", "new id-old 2 old 2\n"],
-                         [program.stdout.readline() for _ in range(2)])
-        self.publish("new", "old 2|edited", "old 1")
-        self.assertEqual(["changed id-old 2 old 2|edited\n", "new id-new new\n"],
-                         sorted(program.stdout.readline() for _ in range(2)))
-        wrong = http.client.HTTPConnection("localhost", port, timeout=60)
-        self.addCleanup(wrong.close)
-        wrong.request("POST", "/", b"{}", {"webhook-id": "msg_1", "webhook-signature": "v1,AAAA",
-                                           "webhook-timestamp": str(int(time.time()))})
-        self.assertEqual(401, wrong.getresponse().status)

@@ -1,0 +1,48 @@
+"""events.py BASE FOLDER: writes each event to FOLDER/news.jsonl as it happens.
+
+FOLDER/position is the id of the last event that was taken. The event is written first, then its id:
+after a crash it may come twice, but none is lost."""
+import http.client
+import os
+import sys
+import time
+import urllib.parse
+import urllib.request
+
+base, folder = sys.argv[1:]
+news, position = os.path.join(folder, "news.jsonl"), os.path.join(folder, "position")
+
+
+def note(last_id):
+    with open(position + ".new", "w") as out:
+        out.write(last_id)
+    os.replace(position + ".new", position)
+
+
+def follow():
+    since = "start"
+    if os.path.exists(position):
+        with open(position) as kept:
+            since = kept.read()
+    query = urllib.parse.urlencode({"since": since})
+    # a comment comes every 15 seconds, so a silent connection is dead
+    with urllib.request.urlopen(base + "/events?" + query, timeout=60) as stream:
+        last_id = None
+        for line in stream:
+            name, _, value = line.decode().rstrip("\n").partition(": ")
+            if name == "id":
+                last_id = value
+            elif name == "data":
+                with open(news, "a") as out:
+                    out.write(value + "\n")
+            elif line == b"\n" and last_id:  # the end of an event
+                note(last_id)
+
+
+os.makedirs(folder, exist_ok=True)
+while True:
+    try:
+        follow()
+    except (OSError, http.client.HTTPException) as error:
+        print(error, file=sys.stderr)
+    time.sleep(2)
