@@ -249,6 +249,8 @@ CREATE TABLE subscriptions (
     n_calls             INTEGER NOT NULL DEFAULT 0, -- rows of deliveries that were written, ever
     refused_seq         INTEGER NOT NULL DEFAULT 0, -- entry that was refused alone; 0: none
     n_refusals          INTEGER NOT NULL DEFAULT 0, -- so many times
+    part_max            INTEGER NOT NULL DEFAULT 0, -- after a refusal: most entries in a delivery; 0: as usual
+    part_until          INTEGER NOT NULL DEFAULT 0, -- seq: until the position is here
     last_error          TEXT
 ) STRICT;
 

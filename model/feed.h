@@ -271,6 +271,8 @@ struct subscription {
     int64_t n_calls;     /* lines of the delivery log that were written, ever */
     int64_t refused_seq; /* the entry that the endpoint has refused alone; 0: none */
     int n_refusals;      /* so many times */
+    int64_t part_max;    /* after a refusal: most entries in a delivery; 0: as many as usual */
+    int64_t part_until;  /* until the position is here */
     struct str last_error;
     struct sub_feed {
         int64_t feed_id;

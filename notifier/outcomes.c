@@ -67,9 +67,8 @@ static void pause(struct outcome *out, int64_t ms)
 /* After a part of what was refused was taken, the next part may be larger. */
 static void widen(const struct push_job *job, struct outcome *out)
 {
-    if (job->limit == 0 || job->dead != NULL)
-        return;
-    out->limit = job->limit * 2;
+    if (job->dead == NULL)
+        out->write.part_max = job->sub->part_max * 2;
 }
 
 static void delivered(const struct push_job *job, const struct call_end *end, struct outcome *out)
@@ -173,14 +172,14 @@ static void refused(const struct notifier_cfg *cfg, const struct push_job *job,
 
     out->write.error = end->why;
     if (take_first(job, end, out)) { /* the next one is refused, so it is sent alone */
-        out->limit = 1;
-        out->limit_until = job->position;
+        out->write.part_max = 1;
+        out->write.part_until = job->position;
         note(job, end, DELIVERY_REFUSED, out);
         return;
     }
     if (job->n_entries > 1) {
-        out->limit = job->n_entries / 2;
-        out->limit_until = job->position;
+        out->write.part_max = (int64_t)job->n_entries / 2;
+        out->write.part_until = job->position;
         keep_refusals(job, out);
         note(job, end, DELIVERY_REFUSED, out);
         return;
@@ -191,8 +190,8 @@ static void refused(const struct notifier_cfg *cfg, const struct push_job *job,
     }
     out->write.refused_seq = job->first.seq;
     out->write.n_refusals = n;
-    out->limit = 1;
-    out->limit_until = job->position;
+    out->write.part_max = 1;
+    out->write.part_until = job->position;
     pause(out, REFUSALS_SPREAD_S * INT64_C(1000) / (most - 1) + 1);
     note(job, end, DELIVERY_REFUSED, out);
 }

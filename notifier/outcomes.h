@@ -18,8 +18,6 @@ struct outcome {
     struct push_outcome write; /* strings: in the job's arena, or static */
     enum attempt_event event;  /* once it is written */
     int64_t pause_ms;          /* then, before the next try */
-    size_t limit;              /* the next delivery may have so many entries; 0: as many as usual */
-    int64_t limit_until;       /* until the position is here */
 };
 
 /* What is known of a call that has ended. */

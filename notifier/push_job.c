@@ -4,8 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bodies, int64_t sub_id,
-                              size_t limit)
+struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bodies, int64_t sub_id)
 {
     struct push_job *job = NEW(struct push_job);
 
@@ -16,7 +15,6 @@ struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bod
     job->draw_ctx = cfg->draw_ctx;
     job->component = cfg->component;
     job->sub_id = sub_id;
-    job->limit = limit;
     job->max_entries = cfg->max_entries < 1 ? 1 : cfg->max_entries;
     job->arena = arena_new();
     job->load.body = (struct buf)BUF_INIT(SINK_BODY_MAX);
@@ -59,7 +57,8 @@ static size_t limit_of(const struct push_job *job)
 {
     size_t n = job->sub->batch > 0 ? (size_t)job->sub->batch : job->max_entries;
 
-    return job->limit > 0 && job->limit < n ? job->limit : n;
+    return job->sub->part_max > 0 && (size_t)job->sub->part_max < n ? (size_t)job->sub->part_max
+                                                                    : n;
 }
 
 /* Draw the delivery of a subscription that may be due one. */

@@ -21,7 +21,6 @@ struct push_job {
     struct component *component; /* NULL: no XMPP */
     int64_t sub_id;
     size_t max_entries;  /* in one delivery, unless the subscription says otherwise */
-    size_t limit;        /* the same, after a refusal of more; 0: there was none */
     struct arena *arena; /* of everything below; push_job_free() frees it */
 
     enum push_found found;
@@ -40,9 +39,8 @@ struct push_job {
     struct err err;
 };
 
-/* `limit`: see struct push_job. */
-struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bodies, int64_t sub_id,
-                              size_t limit);
+struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bodies,
+                              int64_t sub_id);
 void push_job_free(struct push_job **jp);
 
 /* Fill the jobs, from one snapshot as far as their sinks allow it. Runs on reader threads. */

@@ -84,7 +84,7 @@ void push_test_start(struct turns *ts, int64_t sub_id, push_test_done_fn *done, 
     enum rc rc = ts->n_tests >= PUSH_TESTS_MAX ? RC_FULL : RC_OK;
 
     *test = (struct push_test){.turns = ts,
-                               .job = push_job_new(ts->cfg, ts->bodies, sub_id, 0),
+                               .job = push_job_new(ts->cfg, ts->bodies, sub_id),
                                .done = done,
                                .done_ctx = done_ctx};
     TAILQ_INSERT_TAIL(&ts->tests, test, next);

@@ -50,8 +50,6 @@ struct member {
     bool has_news;            /* news came since the turn began */
     struct push_test *test;   /* not NULL: it stands for this test, not for a subscription; its id
                                  is below 0, and it goes before the others of its endpoint */
-    size_t limit;             /* entries in a delivery after a refusal; 0: no limit */
-    int64_t limit_until;      /* the limit ends at this position */
 };
 
 struct roster {

@@ -104,21 +104,6 @@ static void check_drained(struct turns *ts)
 
 /* ---- outcomes ------------------------------------------------------------------------------- */
 
-/* Deliveries after a refusal are small, up to the end of what was refused. */
-static void set_limit(struct member *m, const struct outcome *o)
-{
-    if (o->limit_until != 0) {
-        m->limit = o->limit;
-        m->limit_until = o->limit_until > m->limit_until ? o->limit_until : m->limit_until;
-    } else if (o->limit != 0) {
-        m->limit = o->limit;
-    }
-    if (o->write.position >= m->limit_until && o->write.position != 0)
-        m->limit = 0;
-    if (m->limit == 0)
-        m->limit_until = 0;
-}
-
 /* Returns what an outcome means for the state when news came in the meantime: after "nothing is
  * left" and "suspended" it looks again. */
 static enum attempt_event with_news(enum attempt_event event)
@@ -130,7 +115,6 @@ static enum attempt_event with_news(enum attempt_event event)
 static void go_on(struct turns *ts, struct member *m, const struct outcome *o)
 {
     m->pause_ms = o->pause_ms;
-    set_limit(m, o);
     if (o->write.ended)
         log_info("notifier", "hub_ended", "sub=%" PRId64 " callback=%s error=%s", m->id,
                  log_quote(str_from(m->endpoint->url)), log_quote(o->write.error));
@@ -448,7 +432,7 @@ static void take_turns(struct turns *ts, struct turns_read *read)
             start_test(ts, t, m);
             continue;
         }
-        t->job = push_job_new(ts->cfg, ts->bodies, m->id, m->limit);
+        t->job = push_job_new(ts->cfg, ts->bodies, m->id);
         read->turns[read->n++] = t;
         turns_event(ts, m, ATTEMPT_TURN);
     }

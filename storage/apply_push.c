@@ -7,6 +7,17 @@
 #include "storage/sqlite/deliveries.h"
 #include "storage/sqlite/subscriptions.h"
 
+/* Deliveries after a refusal are small, up to the end of what was refused. */
+static void set_part(const struct push_outcome *o, struct subscription *sub)
+{
+    if (o->part_max != 0)
+        sub->part_max = o->part_max;
+    if (o->part_until > sub->part_until)
+        sub->part_until = o->part_until;
+    if (sub->position >= sub->part_until)
+        sub->part_max = sub->part_until = 0;
+}
+
 /* Position and chain, as far as nobody has set them since. */
 static void move(const struct push_outcome *o, struct subscription *sub)
 {
@@ -18,6 +29,7 @@ static void move(const struct push_outcome *o, struct subscription *sub)
         sub->position = o->position;
     sub->refused_seq = o->refused_seq;
     sub->n_refusals = o->n_refusals;
+    set_part(o, sub);
 }
 
 /* State and failures of the endpoint. */

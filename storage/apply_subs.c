@@ -141,6 +141,7 @@ static void change_row(const struct sub_change *c, struct subscription *sub)
         sub->generation++;
         sub->refused_seq = 0;
         sub->n_refusals = 0;
+        sub->part_max = sub->part_until = 0;
     }
     if (c->events != 0)
         sub->events = c->events;

@@ -244,6 +244,8 @@ struct push_outcome {
 
     int64_t refused_seq; /* the entry that was refused alone; 0: none was */
     int n_refusals;      /* so many times */
+    int64_t part_max;    /* the next delivery may have so many entries; 0: this is not changed */
+    int64_t part_until;  /* until the position is here; 0: this is not changed */
 
     /* A dead letter: one that is made (is_dead, all but its id is set), or an old one that was
      * tried again (dead.id is set): delivered, when neither `failed` nor `is_dead` is true. */

@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "storage/sqlite/db_priv.h"
 
-#define SCHEMA_VERSION 14
+#define SCHEMA_VERSION 15
 
 static const char schema_sql[] = {
 #include "storage/schema.inc"
@@ -171,6 +171,9 @@ static const struct migration migrations[] = {
      "ALTER TABLE upstreams ADD COLUMN procedure TEXT;"
      "UPDATE feeds SET body_hash = NULL, etag = NULL, last_modified = NULL"
      " WHERE id IN (SELECT feed_id FROM heads WHERE head LIKE '%\"cloud\":%');"},
+    {14, 15, /* parts of what was refused are the same after a restart */
+     "ALTER TABLE subscriptions ADD COLUMN part_max INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE subscriptions ADD COLUMN part_until INTEGER NOT NULL DEFAULT 0;"},
 };
 
 static enum rc set_version(struct db *db, int version, struct err *err)

@@ -68,7 +68,9 @@ static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena 
     X(INT, n_faults, n_faults)                                                                     \
     X(INT, n_calls, n_calls)                                                                       \
     X(INT, refused_seq, refused_seq)                                                               \
-    X(INT, n_refusals, n_refusals)
+    X(INT, n_refusals, n_refusals)                                                                 \
+    X(INT, part_max, part_max)                                                                     \
+    X(INT, part_until, part_until)
 
 /* Columns that do not change after subs_insert(). */
 #define READ_ONLY(X)                                                                               \

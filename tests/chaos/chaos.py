@@ -67,7 +67,7 @@ class Run:
                              wall_s=time.time() - time.monotonic())
         self.endpoints, self.consumers, self.servers = {}, [], {}
         self.server = Server()
-        for name in options.consumers:
+        for name in {"webhook", *options.consumers}:
             self.server.routes[name] = lambda ask: self.endpoints[ask.path].serve(ask)
         self.world = World(self.server, options.feeds, self.fork())
         for name in options.consumers:
@@ -75,8 +75,8 @@ class Run:
                 self.servers[name] = consumers.find(name).Server(self)
         args, env = [], {}
         for server in self.servers.values():
-            args += server.args()
-            env.update(server.env())
+            args += server.options()[0]
+            env.update(server.options()[1])
         self.daemon = Daemon(
             *args,
             "--push-first-retry", "50ms", "--push-max-retry", "1s", "--fetch-host-gap", "0",
@@ -134,11 +134,19 @@ class Run:
         self.daemon.wait_idle()
         if "xmpp" in self.servers:
             wait_for(lambda: self.daemon.counter("xmpp_connected") == 1, what="the XMPP server", daemon=self.daemon)
+        self.add_witness(feeds)
         names = self.options.consumers
         late = self.options.subs // 10
         for n in range(self.options.subs - late):
             self.add(names[n % len(names)], n)
         self.late = [(names[n % len(names)], n) for n in range(self.options.subs - late, self.options.subs)]
+
+    def add_witness(self, feeds):
+        """Events of feeds are not in the log. One webhook that never fails is told all of them."""
+        witness = consumers.find("webhook").Consumer(self, -1, self.fork())
+        witness.moods.calm, witness.refused_one_in, witness.events = True, 0, "feed"
+        seq = self.end_seq()
+        witness.subscribe(feeds, lambda: [seq, seq])
 
     def add(self, name, n):
         consumer = consumers.find(name).Consumer(self, n, self.fork())
@@ -262,6 +270,9 @@ class Run:
         for key, sub in record.subs.items():
             if sub["kind"] == "webhook":
                 record.dead[key] = self.daemon.get("/sub/dead?id=%d" % key).json["dead"]
+        for server in self.servers.values():
+            if hasattr(server, "read_end"):
+                server.read_end()
         for reader in self.consumers:
             if isinstance(reader, threading.Thread):
                 wanted = len(check.read_rows(record, record.subs[reader.key]))

@@ -100,7 +100,7 @@ class Trail:
         self.states = {State(n, BEGAN, None, 0) for n in range(low, high + 1)}
         self.history = []           # (since when, states)
         self.stale, self.stale_until = set(), 0     # what calls may come from that an action has overtaken
-        self.under_way, self.is_dead = {}, False    # is_dead: killed, and what it had sent is still read
+        self.latest, self.under_way, self.is_dead = None, {}, False    # is_dead: killed, and what it had sent is still read
         self.open_act, self.last_act, self.n_acts, self.sure_acts = None, None, 0, 0
         self.batches = [[self.sub.get("batch") or 100, float("inf")]]   # how many, until when
         self.batch_until, self.paused_at = 0, None
@@ -138,8 +138,7 @@ class Trail:
         back = {s for s in back if s.acts >= self.sure_acts}
         tried = {s._replace(tried=None) for s in back if s.tried}
         self.is_dead = True
-        # what was tried stays fixed, but a part of what was refused may come as the whole again
-        self.set_states(at, back | tried if self.sub.get("refuses") else back - tried)
+        self.set_states(at, back - tried)   # what was tried stays fixed
 
     def on_emptied(self, at, _):
         self.is_dead = False
@@ -203,6 +202,7 @@ class Trail:
 
     # ---- calls ----
     def on_call(self, at, call):
+        self.latest = call
         self.check_time(at, call)
         found = self.indexes(at, call)
         if not found:
@@ -281,6 +281,9 @@ class Trail:
         if id(call) not in self.under_way:
             return
         a, b, fitting, stale = self.under_way.pop(id(call))
+        is_late = self.latest is not call       # the daemon did not wait for its end
+        if is_late and call["how"] not in ("acked", "unclear"):
+            return
         overtaken = stale or any(s.acts < self.sure_acts for s in fitting)
         states = set()
         for s in fitting:
@@ -288,7 +291,7 @@ class Trail:
                 states |= self.outcomes(at, call, a, b, s)
         if overtaken and call["how"] in ("acked", "unclear"):   # the chain moves, the position does not
             states |= {s._replace(mark=call.get("last")) for s in self.states}
-        if (overtaken and call["how"] != "acked") or self.is_dead:
+        if (overtaken and call["how"] != "acked") or self.is_dead or is_late:
             states |= self.states
         if at <= self.batch_until:
             states = {s._replace(tried=None) for s in states}
@@ -381,6 +384,7 @@ class ByCursor(Trail):
     def on_call(self, at, call):
         letter = self.letter_of(call)
         if letter is not None:
+            self.latest = call
             self.check_time(at, call)
             self.check_letter(at, call, letter)
             self.under_way[id(call)] = (letter, None, None, None)
@@ -540,6 +544,7 @@ class Topic(Trail):
     def on_call(self, at, call):
         if call.get("overlap"):
             self.fault(at, "a call while another one to the same endpoint is under way")
+        self.latest = call
         found = [self.items.by_title.get(t) for t in call["titles"]]
         if None in found or not found:
             self.fault(at, "a document with something that is not due: %r", call["titles"])

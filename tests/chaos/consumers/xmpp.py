@@ -21,6 +21,9 @@ class Server(xmpp.Prosody):
         self.alice, self.n_read = self.client(), 0
         self.reader.start()
 
+    def options(self):
+        return self.args(), self.env()
+
     def pause_s(self, seconds):
         """Away for so long; returns when the client is back."""
         self.stop()

@@ -135,14 +135,14 @@ static void test_outcomes__refused_batch(void **state UNUSED)
     struct outcome out = of(SINK_REFUSED, 422, -1);
 
     assert_int_equal(ATTEMPT_DELIVERED, out.event); /* that is: the next is due */
-    assert_int_equal(2, out.limit);
-    assert_int_equal(20, out.limit_until);
+    assert_int_equal(2, out.write.part_max);
+    assert_int_equal(20, out.write.part_until);
     assert_int_equal(0, out.write.position);
     assert_false(out.write.failed || out.write.is_dead);
     assert_int_equal(0, out.write.refused_seq);
     assert_int_equal(DELIVERY_REFUSED, out.write.note.verdict);
-    job.limit = 2;
-    assert_int_equal(4, of(SINK_DELIVERED, 200, -1).limit);
+    sub.part_max = 2;
+    assert_int_equal(4, of(SINK_DELIVERED, 200, -1).write.part_max);
 }
 
 /* D56, DELIV-05: three tries over a minute, then a dead letter, over which the chain runs */
@@ -163,7 +163,7 @@ static void test_outcomes__refused_alone(void **state UNUSED)
         assert_int_equal(20, out.write.refused_seq);
         assert_int_equal(i, out.write.n_refusals);
         assert_int_equal(i, out.write.note.n_try);
-        assert_int_equal(1, out.limit);
+        assert_int_equal(1, out.write.part_max);
         sub.refused_seq = out.write.refused_seq;
         sub.n_refusals = out.write.n_refusals;
     }
@@ -256,8 +256,8 @@ static void test_outcomes__some_were_taken_and_one_refused(void **state UNUSED)
     assert_int_equal(17, out.write.chain.seq);
     assert_int_equal(1, out.write.n_entries);
     assert_false(out.write.failed);
-    assert_int_equal(1, out.limit);
-    assert_int_equal(20, out.limit_until);
+    assert_int_equal(1, out.write.part_max);
+    assert_int_equal(20, out.write.part_until);
     assert_int_equal(0, out.write.refused_seq);
 }
 

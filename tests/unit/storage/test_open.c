@@ -198,8 +198,13 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 14 one of schema 13, and so on down to 10. */
+/* What makes a file of schema 15 one of schema 14, and so on down to 10. */
+#define FROM_15_TO_14                                                                              \
+    "ALTER TABLE subscriptions DROP COLUMN part_max;"                                              \
+    "ALTER TABLE subscriptions DROP COLUMN part_until;"
+
 #define FROM_14_TO_13                                                                              \
+    FROM_15_TO_14                                                                                  \
     "ALTER TABLE upstreams DROP COLUMN protocol; ALTER TABLE upstreams DROP COLUMN procedure;"
 
 #define FROM_13_TO_12                                                                              \

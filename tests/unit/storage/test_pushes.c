@@ -389,6 +389,36 @@ static void test_pushes__dead_letters_and_replay(void **state)
     assert_int_equal(0, n);
 }
 
+/* HOOK-02: how small the parts of what was refused are is on disk, up to its end, or a replay. */
+static void test_pushes__parts_of_what_was_refused(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, 0);
+    struct push_outcome o = {
+        .sub_id = id, .next_try_at = TIME_UNKNOWN, .part_max = 4, .part_until = 9};
+    struct answer a;
+
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
+    assert_int_equal(4, sub_at(f, id)->part_max);
+    assert_int_equal(9, sub_at(f, id)->part_until);
+    o = (struct push_outcome){.sub_id = id, .next_try_at = TIME_UNKNOWN, .failed = true};
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
+    assert_int_equal(4, sub_at(f, id)->part_max);
+    o = (struct push_outcome){
+        .sub_id = id, .next_try_at = TIME_UNKNOWN, .position = 7, .part_max = 8};
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
+    assert_int_equal(8, sub_at(f, id)->part_max);
+    o.position = 9;
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
+    assert_int_equal(0, sub_at(f, id)->part_max);
+    o.part_until = 20;
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
+    assert_int_equal(8, sub_at(f, id)->part_max);
+    WRITE(a, store_resume(f->store, id, 0, on_answer, &a));
+    assert_int_equal(0, sub_at(f, id)->part_max);
+    assert_int_equal(0, sub_at(f, id)->part_until);
+}
+
 /* DELIV-01 DELIV-06: what was delivered while the skip was on its way is not delivered again. */
 static void test_pushes__a_skip_never_goes_back(void **state)
 {
@@ -606,6 +636,7 @@ int main(void)
         T(feed_events),
         T(dead_letters_are_bounded),
         T(dead_letters_and_replay),
+        T(parts_of_what_was_refused),
         T(a_skip_never_goes_back),
         T(broken_for_long),
         T(only_what_is_wanted),
