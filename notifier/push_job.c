@@ -98,12 +98,12 @@ static enum push_found read_tested(struct push_job *job, struct reader *r)
         err_set(&job->err, RC_UNSUPPORTED, "it has no endpoint");
         return PUSH_UNSENDABLE;
     }
-    if (job->sink == NULL || job->sink->entries.body == NULL) {
+    if (job->sink == NULL || job->sink->draw_test == NULL) {
         err_set(&job->err, RC_UNSUPPORTED, "its sink \"%.*s\" has no test",
                 STR_ARG(job->sub->sink));
         return PUSH_UNSENDABLE;
     }
-    return entries_draw_test(job, r);
+    return job->sink->draw_test(job, r);
 }
 
 void push_job_read_test(struct push_job *job, struct reader *r)

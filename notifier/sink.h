@@ -106,6 +106,10 @@ struct sink {
     enum push_found (*draw)(struct push_job *job, struct reader *r);
     struct sink_entries entries;
 
+    /* Fill the load with a test of the subscription, which has been read: it delivers nothing.
+     * NULL: it cannot be tested. */
+    enum push_found (*draw_test)(struct push_job *job, struct reader *r);
+
     /* Judge the answer. Unless it means a plain success, *why gets a sentence in `a`. */
     enum sink_verdict (*judge)(struct arena *a, const struct carrier_answer *answer,
                                struct str *why);
@@ -121,7 +125,7 @@ enum carrier_id sink_carrier(const struct sink *sink);
  * draw() of sinks that send entries (entries.c). Runs on reader threads. */
 enum push_found entries_draw(struct push_job *job, struct reader *r);
 
-/* Draws a test of the subscription, which has been read: a delivery of nothing. */
+/* Draws a test, as a delivery of nothing: the draw_test() of the same sinks. */
 enum push_found entries_draw_test(struct push_job *job, struct reader *r);
 
 #define SINK(id, name, carrier, offered, events) extern const struct sink sink_##id;

@@ -223,4 +223,5 @@ const struct sink sink_webhook = {.in_snapshot = true,
                                               .body = webhook_body,
                                               .front = webhook_front,
                                               .seal = webhook_seal},
+                                  .draw_test = entries_draw_test,
                                   .judge = webhook_judge};

@@ -119,5 +119,6 @@ static enum sink_verdict xmlrpc_judge(struct arena *a, const struct carrier_answ
 const struct sink sink_xmlrpc = {
     .in_snapshot = true,
     .draw = entries_draw,
+    .draw_test = entries_draw_test,
     .entries = {.body = xmlrpc_body, .front = xmlrpc_front, .seal = xmlrpc_seal},
     .judge = xmlrpc_judge};

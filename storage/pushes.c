@@ -227,6 +227,151 @@ enum rc reader_is_drained(struct reader *r, const struct subscription *sub, int6
     return rc;
 }
 
+/* ---- runs -------------------------------------------------------------------------------------
+ */
+
+/* A feed of the subscription, and what of it comes next. */
+struct lead {
+    int64_t feed_id, first;
+    struct feed_event event; /* seq 0: it is a revision */
+};
+
+/* What all feeds have next; those that have nothing are left out. */
+static enum rc read_leads(struct reader *r, const struct subscription *sub, const size_t *feeds,
+                          size_t n, struct arena *a, struct lead *leads, size_t *n_out,
+                          struct err *err)
+{
+    *n_out = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct lead *lead = &leads[*n_out];
+        enum rc rc;
+
+        lead->feed_id = sub->feeds[feeds[i]].feed_id;
+        rc = next_of_feed(r, sub, lead->feed_id, a, &lead->first, &lead->event, err);
+        if (rc != RC_OK)
+            return rc;
+        *n_out += lead->first != 0;
+    }
+    return RC_OK;
+}
+
+/* Bring the lead that is next to the front. Returns the seq of the one after it. */
+static int64_t choose(struct lead *leads, size_t n)
+{
+    int64_t second = INT64_MAX;
+    struct lead first;
+
+    for (size_t i = 1; i < n; i++) {
+        if (leads[i].first < leads[0].first) {
+            first = leads[i];
+            leads[i] = leads[0];
+            leads[0] = first;
+        }
+        if (leads[i].first < second)
+            second = leads[i].first;
+    }
+    return second;
+}
+
+/* Take what the first lead has before the seq `until`: its event, or revisions up to its next one.
+ */
+static enum rc take_lead(struct reader *r, const struct subscription *sub, struct lead *lead,
+                         int64_t until, size_t max, struct arena *a, int64_t *seqs, size_t *n,
+                         struct push_run *out, struct err *err)
+{
+    struct subscription later = *sub;
+    size_t n_more = 0;
+    enum rc rc = RC_OK;
+
+    later.position = lead->first;
+    if (lead->event.seq != 0) {
+        out->events[out->n_events++] = lead->event;
+    } else {
+        if ((sub->events & SUB_FEED) != 0) /* an event may come sooner than other feeds */
+            rc = feed_events_next(r->db, lead->feed_id, lead->first, a, &lead->event, err);
+        if (lead->event.seq != 0 && lead->event.seq < until)
+            until = lead->event.seq;
+        if (rc == RC_OK)
+            rc = push_range(r->db, lead->feed_id, sub, lead->first - 1, until, max, seqs + *n,
+                            &n_more, err);
+        *n += n_more;
+        if (n_more > 0)
+            later.position = seqs[*n - 1];
+    }
+    if (rc != RC_OK)
+        return rc;
+    return next_of_feed(r, &later, lead->feed_id, a, &lead->first, &lead->event, err);
+}
+
+/* Read the revisions, as many as fit. Events that follow those that do not fit are left out. */
+static enum rc load_documents(struct reader *r, const int64_t *seqs, size_t n, size_t max_bytes,
+                              struct arena *a, struct push_run *out, struct err *err)
+{
+    struct revision *rows = ARENA_ARRAY(a, struct revision, n + 1);
+    size_t bytes = 0, kept = 0, i;
+
+    for (i = 0; i < n && (kept == 0 || bytes < max_bytes); i++) {
+        enum rc rc = revisions_load(r->db, seqs[i], false, a, &rows[kept], err);
+
+        if (rc != RC_OK)
+            return rc;
+        if (rows[kept].seq == 0)
+            continue;
+        bytes += rows[kept].doc.len;
+        kept += kept == 0 || bytes <= max_bytes;
+    }
+    if (n > 0 && (i < n || bytes > max_bytes) && kept > 0 && rows[kept - 1].seq != seqs[n - 1]) {
+        out->is_all = false;
+        while (out->n_events > 0 && out->events[out->n_events - 1].seq > rows[kept - 1].seq)
+            out->n_events--;
+    }
+    out->revisions = rows;
+    out->n = kept;
+    return RC_OK;
+}
+
+static enum rc load_run(struct reader *r, const struct subscription *sub, size_t max,
+                        size_t max_bytes, const size_t *feeds, size_t n_feeds, struct arena *a,
+                        struct push_run *out, struct err *err)
+{
+    struct lead *leads = ARENA_ARRAY(a, struct lead, n_feeds + 1);
+    int64_t *seqs = ARENA_ARRAY(a, int64_t, max + 1);
+    size_t n_leads, n = 0;
+    enum rc rc = read_leads(r, sub, feeds, n_feeds, a, leads, &n_leads, err);
+
+    out->events = ARENA_ARRAY(a, struct feed_event, max + 1);
+    while (rc == RC_OK && n_leads > 0 && n + out->n_events < max) {
+        int64_t until = choose(leads, n_leads);
+
+        rc = take_lead(r, sub, &leads[0], until, max - n - out->n_events, a, seqs, &n, out, err);
+        if (rc == RC_OK && leads[0].first == 0)
+            leads[0] = leads[--n_leads];
+    }
+    out->is_all = n_leads == 0;
+    return rc == RC_OK ? load_documents(r, seqs, n, max_bytes, a, out, err) : rc;
+}
+
+enum rc reader_push_run(struct reader *r, const struct subscription *sub, size_t max,
+                        size_t max_bytes, struct arena *a, struct push_run *out, struct err *err)
+{
+    int64_t last = directory_last_seq(r->store->dir); /* before any other look */
+    size_t *with_news = ARENA_ARRAY(a, size_t, sub->n_feeds + 1), n = 0;
+    enum rc rc = db_snapshot(r->db, err);
+    bool stale;
+
+    *out = (struct push_run){.skip_to = sub->position};
+    if (rc != RC_OK)
+        return rc;
+    stale =
+        !directory_with_news(r->store->dir, sub->feeds, sub->n_feeds, sub->position, with_news, &n);
+    if (!stale)
+        rc = load_run(r, sub, max, max_bytes, with_news, n, a, out, err);
+    if (!stale && out->n + out->n_events == 0 && last > sub->position)
+        out->skip_to = last;
+    db_snapshot_end(r->db);
+    return rc;
+}
+
 /* What one feed adds to the lag. */
 static enum rc lag_of_feed(struct reader *r, const struct subscription *sub, int64_t feed_id,
                            struct arena *a, struct sub_lag *out, struct err *err)

@@ -744,6 +744,24 @@ enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_
 enum rc reader_is_drained(struct reader *r, const struct subscription *sub, int64_t position,
                           bool *out, struct err *err) NODISCARD;
 
+/* A run of the log for a subscription: what it gets next, of all its feeds, in the order of the
+ * log. An event of a feed stands between revisions: `events` has it, with its place among them. */
+struct push_run {
+    struct revision *revisions;
+    size_t n;
+    struct feed_event *events; /* ascending by seq, like the revisions */
+    size_t n_events;
+    int64_t skip_to; /* when there is neither: as in push_next */
+    bool is_all;     /* nothing follows, as far as one can see */
+};
+
+/* Find it: at most `max` revisions and events, whose documents have at most `max_bytes` bytes, or
+ * one larger one. Dead letters are not looked for. Nothing is found,
+ * too, when `sub` has changed since it was read; then a notice follows. Arena. */
+enum rc reader_push_run(struct reader *r, const struct subscription *sub, size_t max,
+                        size_t max_bytes, struct arena *a, struct push_run *out,
+                        struct err *err) NODISCARD;
+
 /* The address of a feed and its title, which is null when it has none. RC_NOT_FOUND. Arena. */
 enum rc reader_feed_name(struct reader *r, int64_t feed_id, struct arena *a, struct str *url,
                          struct str *title, struct err *err) NODISCARD;

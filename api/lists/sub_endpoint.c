@@ -2,7 +2,9 @@
 #include "api/lists/sub_endpoint.h"
 
 #include "model/sinks.h"
+#include "net/amqp_url.h"
 #include "net/jid.h"
+#include "net/url.h"
 
 typedef enum rc read_fn(struct arena *a, struct str raw, struct url_parts *out, struct err *err);
 
@@ -30,6 +32,13 @@ static read_fn *reader_of(struct str scheme)
     return NULL;
 }
 
+/* What a problem may repeat of an endpoint that could not be read: nothing, if it may have a
+ * password. */
+static struct str repeatable(struct str raw)
+{
+    return str_chr(raw, '@') >= 0 || str_find(raw, STR("%40")) >= 0 ? STR_NULL : raw;
+}
+
 bool sub_endpoint_read(const struct params *ps, struct arena *a, const struct api_cfg *cfg,
                        struct wanted_url *out, struct problem *p)
 {
@@ -45,7 +54,7 @@ bool sub_endpoint_read(const struct params *ps, struct arena *a, const struct ap
     raw = str_trim(raw);
     scheme = str_lower(a, sub_endpoint_scheme(raw));
     if (str_is_null(sinks_default(scheme)))
-        return problem_parameter(p, a, "endpoint", raw, NULL,
+        return problem_parameter(p, a, "endpoint", repeatable(raw), NULL,
                                  "The parameter `endpoint` must be an absolute URL that begins "
                                  "with one of these (the sinks are in parentheses): %s.",
                                  sinks_by_scheme(a));
@@ -54,7 +63,7 @@ bool sub_endpoint_read(const struct params *ps, struct arena *a, const struct ap
                                  "The parameter `endpoint` names an address of XMPP, but this "
                                  "daemon is not connected to an XMPP server (--xmpp-server).");
     if (reader_of(scheme)(a, raw, &parts, &err) != RC_OK)
-        return problem_parameter(p, a, "endpoint", raw, NULL,
+        return problem_parameter(p, a, "endpoint", repeatable(raw), NULL,
                                  "The parameter `endpoint` cannot be used: %s.", err.text);
     *out = (struct wanted_url){.url = parts.url,
                                .credential = parts.credential,

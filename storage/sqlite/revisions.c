@@ -190,6 +190,28 @@ enum rc push_batch(struct db *db, int64_t feed_id, const struct subscription *su
     return RC_OK;
 }
 
+enum rc push_range(struct db *db, int64_t feed_id, const struct subscription *sub, int64_t after,
+                   int64_t before, size_t max, int64_t *seqs, size_t *n_out, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err, "SELECT seq" PUSHED " LIMIT ?5", "iiiii", feed_id, after,
+                                  (int64_t)sub->events, (int64_t)sub->with_initial, (int64_t)max);
+    size_t n = 0;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        if (col_int(st, 0) >= before) {
+            stmt_end(st);
+            got = 0;
+            break;
+        }
+        seqs[n++] = col_int(st, 0);
+    }
+    if (got < 0)
+        return RC_IO;
+    *n_out = n;
+    return RC_OK;
+}
+
 enum rc push_count(struct db *db, int64_t feed_id, const struct subscription *sub, int64_t max,
                    int64_t *n, struct err *err)
 {

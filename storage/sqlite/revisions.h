@@ -52,6 +52,12 @@ enum rc push_first(struct db *db, int64_t feed_id, const struct subscription *su
 enum rc push_batch(struct db *db, int64_t feed_id, const struct subscription *sub, int64_t first,
                    size_t max, int64_t *seqs, size_t *n_out, struct err *err) NODISCARD;
 
+/* Those after `after` and before `before`, at most `max`; of the subscription, as above, but for
+ * its position. */
+enum rc push_range(struct db *db, int64_t feed_id, const struct subscription *sub, int64_t after,
+                   int64_t before, size_t max, int64_t *seqs, size_t *n_out,
+                   struct err *err) NODISCARD;
+
 /* How many are to be pushed, counted to `max`. */
 enum rc push_count(struct db *db, int64_t feed_id, const struct subscription *sub, int64_t max,
                    int64_t *n, struct err *err) NODISCARD;

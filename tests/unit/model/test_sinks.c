@@ -25,6 +25,8 @@ static void test_sinks__default(void **state UNUSED)
     assert_true(str_eqz(sinks_default(STR("https")), "xmlrpc"));
     assert_true(str_eqz(sinks_default(STR("xmpp")), "xmpp"));
     assert_true(str_eqz(sinks_default(STR_NULL), "xmlrpc")); /* there is no endpoint */
+    assert_true(str_eqz(sinks_default(STR("amqp")), "amqp"));
+    assert_true(str_eqz(sinks_default(STR("amqps")), "amqp"));
     assert_true(str_is_null(sinks_default(STR("ftp"))));
     assert_true(str_is_null(sinks_default(STR(""))));
     assert_true(str_is_null(sinks_default(STR("http https"))));
@@ -35,7 +37,8 @@ static void test_sinks__schemes(void **state UNUSED)
     AUTO(arena_release) struct arena a = ARENA_INIT;
 
     assert_true(sinks_has_scheme(STR("webhook"), STR("https")));
-    assert_false(sinks_has_scheme(STR("webhook"), STR("ftp")));
+    assert_false(sinks_has_scheme(STR("webhook"), STR("amqp")));
+    assert_true(sinks_has_scheme(STR("amqp"), STR("amqps")));
     assert_false(sinks_has_scheme(STR("webhook"), STR_NULL));
     assert_false(sinks_has_scheme(STR("nothing"), STR("http")));
     assert_string_equal("http: or https:", sinks_schemes(&a, STR("xmlrpc")));

@@ -1,0 +1,307 @@
+"""Deliveries to a message broker: AMQP-*, with a real rabbitmq-server, as its consumers see them."""
+import datetime
+import json
+import socket
+import subprocess
+import urllib.parse
+
+from .env.broker import ENCODED, PASSWORD, Broker
+from .env.case import Case
+from .env.origin import Reply, rss
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+class Amqp(Case):
+    TLS = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.b = Broker(cls.TLS)
+        cls.addClassCleanup(cls.b.close)
+        cls.b.do(["assertExchange", "news", "topic"])
+
+    def setUp(self):
+        self.o = self.origin()
+        self.u = self.o.set("/f.xml", rss("old"))
+        self.d = None
+        self.queue = self.id().split(".")[-1]
+
+    def started(self, *args, **kw):
+        self.d = self.daemon("--push-first-retry", "200ms", "--push-max-retry", "1s", *args, **kw)
+        return self.d
+
+    def post(self, endpoint, **params):
+        d = self.d or self.started()
+        return d.call("POST", "/sub", urllib.parse.urlencode(
+            {"url": self.u, "endpoint": endpoint, **params}), FORM)
+
+    def subscribed(self, endpoint, **params):
+        answer = self.post(endpoint, **params)
+        self.assertEqual(201, answer.status, answer.body)
+        for u in params.get("url", self.u).split(","):
+            self.fetched(u)
+        return answer.json["id"]
+
+    def fetched(self, url):
+        self.wait(lambda: (self.d.record(url) or {}).get("last_check"), daemon=self.d)
+
+    def bound(self, exchange, *keys, vhost="%2f"):
+        """A consumer of a queue of this test alone."""
+        self.b.do(["assertExchange", exchange, "topic"], ["assertQueue", self.queue],
+                  *[["bindQueue", self.queue, exchange, key] for key in keys], vhost=vhost)
+        return self.consumer(vhost)
+
+    def consumer(self, vhost="%2f"):
+        consumer = self.b.consumer(self.queue, vhost)
+        self.addCleanup(consumer.close)
+        return consumer
+
+    def publish(self, *titles):
+        self.o.set("/f.xml", rss(*titles))
+        self.d.ping(self.u)
+
+    def come(self, consumer, n):
+        self.wait(lambda: len(consumer.messages) >= n, what="%d messages" % n, daemon=self.d)
+        return consumer.messages[:n]
+
+    def listed(self, sub):
+        return self.d.get("/sub?type=json&id=%d" % sub).json["subscriptions"][0]
+
+    def log(self, sub):
+        return self.d.get("/sub/log?id=%d" % sub).json["deliveries"]
+
+    def failed(self, sub):
+        """What the last delivery is said to have failed of."""
+        self.wait(lambda: self.listed(sub)["last_error"], daemon=self.d)
+        return self.listed(sub)["last_error"]
+
+
+class Plain(Amqp):
+    def test_messages_are_objects_of_the_log(self):                      # AMQP-01 AMQP-02 DELIV-10
+        self.started()
+        c = self.bound("own", "feed.*.new", "feed.*.changed")
+        sub = self.subscribed(self.b.url("exchange=own"))
+        self.assertEqual("amqp", self.listed(sub)["sink"])
+        self.publish("new 2", "new 1", "old|edited")
+        messages = self.come(c, 3)
+        rows = {r["cursor"]: r for r in self.d.get("/log?since=start").json["revisions"]}
+        lines = self.d.get("/log?since=start").body.decode()
+        for m in messages:
+            row = rows[m.headers["cursor"]]
+            self.assertEqual(row, m.body)
+            self.assertIn(m.text, lines)                                 # byte for byte
+            self.assertEqual("feed.%d.%s" % (row["feed"], row["kind"]), m.key)
+            self.assertRegex(m.properties["messageId"], "^%s[-0-9a-f]*:%d$" % (
+                row["cursor"].split(".")[1], row["seq"]))
+            self.assertEqual((row["kind"], "application/json", 2),
+                             (m.properties["type"], m.properties["contentType"],
+                              m.properties["deliveryMode"]))
+            self.assertEqual((self.u, sub), (m.headers["feed_url"], m.headers["subscription"]))
+            at = datetime.datetime.fromisoformat(row["at"].replace("Z", "+00:00"))
+            self.assertEqual(int(at.timestamp()), m.properties["timestamp"])
+        self.assertEqual({"new", "changed"}, {m.body["kind"] for m in messages})
+        self.publish("new 3", "new 2", "new 1", "old|edited")
+        messages = self.come(c, 4)
+        for before, after in zip(messages, messages[1:]):
+            self.assertEqual(before.headers["cursor"], after.headers["prev_cursor"])
+        rest = self.d.get("/log?since=" + messages[0].headers["prev_cursor"]).json["revisions"]
+        self.assertEqual([m.headers["cursor"] for m in messages],
+                         [r["cursor"] for r in rest if not r["initial"]])
+
+    def test_key_vhost_and_an_exchange_that_is_made(self):               # AMQP-01 DELIV-02
+        c_url = self.b.url("exchange=made&key=a.%7Bkind%7D.{feed}&declare=topic", "news%2Ftwo")
+        self.started()
+        sub = self.subscribed(c_url, events="new,deleted,feed")
+        shown = self.listed(sub)["endpoint"]
+        self.assertEqual("amqp://127.0.0.1:%d/news%%2Ftwo?exchange=made"
+                         "&key=a.%%7Bkind%%7D.%%7Bfeed%%7D&declare=topic" % self.b.port, shown)
+        self.publish("first", "old")
+        self.assertIn("a.new.1", self.failed(sub))                       # nobody is bound yet
+        c = self.bound("made", "a.#", vhost="news%2ftwo")
+        self.assertEqual(["first"], [m.title for m in self.come(c, 1)])
+        self.o.set("/f.xml", Reply(410))
+        self.d.ping(self.u)
+        gone = self.come(c, 2)[1]
+        self.assertEqual(("a.gone.1", "feed.state", "gone", self.u),
+                         (gone.key, gone.properties["type"], gone.body["kind"], gone.body["url"]))
+        self.assertEqual(c.messages[0].headers["cursor"], gone.headers["prev_cursor"])
+        self.assertEqual(gone.headers["cursor"], gone.body["cursor"])
+
+    def test_a_test(self):                                               # AMQP-01 DELIV-06
+        self.started()
+        c = self.bound("own", "feed.1.test")
+        good, bad = self.subscribed(self.b.url("exchange=own")), self.subscribed(
+            self.b.url("exchange=own&key=elsewhere"))
+        said = self.d.call("POST", "/sub?id=%d&action=test" % good).json
+        self.assertEqual({"status": 200, "answer": "", "error": None}, said)
+        m = self.come(c, 1)[0]
+        self.assertEqual(("test", {"kind": "test", "subscription": good}),
+                         (m.properties["type"], m.body))
+        said = self.d.call("POST", "/sub?id=%d&action=test" % bad).json
+        self.assertEqual(312, said["status"])
+        self.assertIn('"elsewhere"', said["error"])
+
+    def test_a_run_of_several_feeds(self):                               # AMQP-03 DELIV-11
+        self.started()
+        c = self.bound("own", "run.#")
+        urls = [self.o.set("/run%d.xml" % k, rss("old")) for k in range(3)]
+        sub = self.subscribed(self.b.url("exchange=own&key=run.{feed}"), url=",".join(urls))
+        self.d.call("POST", "/sub?id=%d&action=pause" % sub)
+        for n in range(3):
+            for k, u in enumerate(urls):
+                self.o.set("/run%d.xml" % k, rss(*["%d.%d" % (i, k) for i in range(n, -1, -1)], "old"))
+                self.d.ping(u)
+            self.d.wait_idle()
+        before = len(self.log(sub))
+        self.d.call("POST", "/sub?id=%d&action=resume" % sub)
+        messages = self.come(c, 9)
+        seqs = [m.body["seq"] for m in messages]
+        self.assertEqual(sorted(seqs), seqs)
+        self.d.wait_idle()
+        last = self.log(sub)[:-before] if before else self.log(sub)
+        self.assertEqual([("delivered", 9, 200)],
+                         [(e["verdict"], e["n_entries"], e["status"]) for e in last])
+        for one, other in zip(messages, messages[1:]):
+            self.assertEqual(one.headers["cursor"], other.headers["prev_cursor"])
+
+    # ---- what fails ----
+    def test_one_that_fails_disturbs_no_other(self):                     # AMQP-03 AMQP-04
+        self.started()
+        c = self.bound("own", "good.#")
+        good = self.subscribed(self.b.url("exchange=own&key=good.{kind}"))
+        missing = self.subscribed(self.b.url("exchange=missing"))
+        lost = self.subscribed(self.b.url("exchange=own&key=lost"))
+        wrong = self.subscribed(self.b.url("exchange=own&key=good.x", user="mill:not-this-one"))
+        vhost = self.subscribed(self.b.url("exchange=own&key=good.y", "nowhere"))
+        for n in range(3):
+            self.publish(*["e%d" % k for k in range(n, -1, -1)], "old")
+            self.come(c, n + 1)
+        self.assertEqual(["e0", "e1", "e2"], c.titles())
+        self.assertIn("404 NOT_FOUND", self.failed(missing))
+        self.assertIn('no queue gets the routing key "lost"', self.failed(lost))
+        self.assertIn("403 ACCESS_REFUSED", self.failed(wrong))
+        self.assertIn("530 NOT_ALLOWED", self.failed(vhost))
+        self.assertEqual([200] * 3, [e["status"] for e in self.log(good)])
+        self.assertEqual(312, self.log(lost)[0]["status"])
+        self.assertEqual({"retry"}, {e["verdict"] for e in self.log(missing)})
+        self.b.do(["assertExchange", "missing", "topic"],
+                  ["bindQueue", self.queue, "missing", "#"])
+        self.come(c, 6)                                                  # it has not lost anything
+        self.assertEqual(["e0", "e1", "e2"], c.titles()[3:6])
+
+    def test_passwords_are_never_shown(self):                            # AMQP-04
+        self.started("--log-level", "debug")
+        sub = self.subscribed(self.b.url("exchange=missing2"))
+        wrong = self.subscribed(self.b.url("exchange=own", user="mill:sEcReT%2Fnot"))
+        self.publish("new", "old")
+        self.failed(sub)
+        self.failed(wrong)
+        answers = [self.post(e) for e in (
+            "amqp://mill:sEcReT%2F1@127.0.0.1/", "amqp://mill:sEcReT/1@127.0.0.1/?exchange=e",
+            "amqp://mill:1sEcReT/1@127.0.0.1/?exchange=e", "amqp://mill:sEcReT@127.0.0.1:x/?exchange=e",
+            "amqp%3A%2F%2Fmill%3AsEcReT%40127.0.0.1%2F", "amqp:mill:sEcReT@127.0.0.1",
+            "amqp://mill:sEcReT@h/?exchange=e&heartbeat=3", "amqp://mill:sEcReT@h/a/b?exchange=e")]
+        self.assertEqual({400}, {a.status for a in answers})
+        shown = [a.body.decode() for a in answers] + self.d.log
+        for path in ("/sub", "/sub?type=json", "/sub?type=opml", "/metrics", "/sub/log?id=%d" % sub,
+                     "/sub/log?id=%d" % wrong, "/sub/dead?id=%d" % sub):
+            shown.append(self.d.get(path).body.decode())
+        shown.append(self.d.call("POST", "/sub?id=%d&action=test" % wrong).body.decode())
+        shown.append(self.d.call("PATCH", "/sub?id=%d" % sub, json.dumps(
+            {"endpoint": self.b.url("exchange=own2")}), {"Content-Type": "application/json"})
+            .body.decode())
+        text = "".join(shown)
+        for secret in (PASSWORD, ENCODED, urllib.parse.quote(PASSWORD), "sEcReT", "pa:ss",
+                       json.dumps(PASSWORD)[1:-1]):
+            self.assertNotIn(secret, text)
+
+    def test_a_broker_that_says_nothing(self):                           # AMQP-03 AMQP-04
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            self.started("--push-timeout", "1s")
+            c = self.bound("own", "silent.#")
+            dead = self.subscribed("amqp://127.0.0.1:%d/?exchange=own" % silent.getsockname()[1])
+            self.subscribed(self.b.url("exchange=own&key=silent.a"))
+            self.publish("new", "old")
+            self.come(c, 1)
+            self.assertRegex(self.failed(dead), "does not go on|in time|failed")
+            self.assertEqual(0, self.d.stop())                           # nothing hangs
+
+    def test_the_guard(self):                                            # AMQP-04
+        self.d = self.daemon("--allow-fetch", "127.0.0.0/8", open_loopback=False)
+        for host in ("127.0.0.1", "localhost"):
+            sub = self.subscribed("amqp://%s:%d/?exchange=own&key=%s" % (host, self.b.port, host))
+            self.publish(host, "old")
+            self.assertIn("--allow-callback", self.failed(sub))
+
+    # ---- what ends and comes back ----
+    def test_the_broker_ends_and_comes_back(self):                       # AMQP-03 AMQP-04
+        self.started()
+        self.b.do(["assertExchange", "again", "topic"], ["assertQueue", self.queue],
+                  ["bindQueue", self.queue, "again", "#"])
+        sub = self.subscribed(self.b.url("exchange=again"))
+        titles = ["e%03d" % k for k in range(300)]
+        self.publish(*titles[99::-1], "old")
+        self.d.wait_metric("push_entries_total", 1)
+        self.b.stop()
+        self.publish(*titles[199::-1], "old")
+        self.failed(sub)
+        self.b.start()
+        self.publish(*titles[::-1], "old")
+        c = self.consumer()
+        self.wait(lambda: set(titles) <= set(c.titles()), daemon=self.d)
+        self.in_order(titles, c)
+
+    def in_order(self, titles, consumer):
+        """At least once, and what comes for the first time comes in order."""
+        first = list(dict.fromkeys(consumer.titles()))
+        self.assertEqual(titles, first)
+        ends = {m.headers["cursor"]: m for m in consumer.messages}
+        for m in consumer.messages[1:]:
+            if m.title != titles[0]:
+                self.assertIn(m.headers["prev_cursor"], ends)
+
+    def test_the_daemon_is_killed(self):                                 # AMQP-03 DELIV-01
+        self.started()
+        c = self.bound("killed", "#")
+        self.subscribed(self.b.url("exchange=killed"), batch=20)
+        titles = ["e%03d" % k for k in range(200)]
+        for n in range(40, 201, 40):
+            self.publish(*titles[n - 1::-1], "old")
+            self.wait(lambda: len(set(c.titles())) > n - 40, daemon=self.d)
+            self.d.kill()
+            self.d.start()
+            self.d.ping(self.u)
+        self.wait(lambda: set(titles) <= set(c.titles()), daemon=self.d)
+        self.d.wait_idle()
+        self.in_order(titles, c)
+
+
+class Tls(Amqp):
+    @classmethod
+    def setUpClass(cls):
+        made = subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "-", "-out", "-",
+             "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "2"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+        at = made.index("-----BEGIN CERTIFICATE")
+        cls.TLS = (made[at:], made[:at])
+        super().setUpClass()
+
+    def url(self, host, query):
+        return self.b.url(query, port=self.b.tls_port, scheme="amqps").replace("127.0.0.1", host)
+
+    def test_the_certificate_is_verified(self):                          # AMQP-01 AMQP-04
+        self.started(env={"SSL_CERT_FILE": self.b.folder + "/cert.pem"})
+        c = self.bound("own", "tls.#")
+        self.subscribed(self.url("localhost", "exchange=own&key=tls.a"))
+        other = self.subscribed(self.url("127.0.0.1", "exchange=own&key=tls.b"))
+        self.publish("new", "old")
+        self.come(c, 1)
+        self.assertIn("certificate", self.failed(other))
+
+    def test_an_unknown_authority(self):                                 # AMQP-04
+        self.started()
+        sub = self.subscribed(self.url("localhost", "exchange=own&key=tls.a"))
+        self.publish("new", "old")
+        self.assertIn("certificate", self.failed(sub))
