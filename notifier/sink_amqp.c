@@ -167,12 +167,11 @@ static enum rc write_run(struct writing *w, const struct push_run *run)
     return rc;
 }
 
-/* How many messages this delivery may have. */
+/* How many messages this delivery may have. A broker refuses no entry for good, so there are no
+ * parts of a refused delivery. */
 static size_t most(const struct push_job *job)
 {
-    size_t n = job->sub->batch > 0 ? (size_t)job->sub->batch : RUN_MAX;
-
-    return job->limit > 0 && job->limit < n ? job->limit : n;
+    return job->sub->batch > 0 ? (size_t)job->sub->batch : RUN_MAX;
 }
 
 static enum push_found amqp_draw(struct push_job *job, struct reader *r)
