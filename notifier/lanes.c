@@ -16,7 +16,7 @@
 
 struct lanes_host {
     char *name;
-    size_t n_lanes;
+    size_t n_lanes; /* that wait or are busy */
     struct lanes_count count;
     struct {
         struct lane_list lanes;
@@ -139,19 +139,31 @@ void lanes_release(struct lanes *l)
     map_release(&l->hosts, host_free);
 }
 
-void lanes_join(struct lanes *l, struct lane *lane, struct str url, bool is_suspect)
+void lanes_join(struct lanes *l UNUSED, struct lane *lane, struct str url, bool is_suspect)
 {
-    *lane = (struct lane){.host = host_of(l, url),
+    *lane = (struct lane){.url = url,
                           .standing = is_suspect ? STANDING_SUSPECT : STANDING_FRESH,
                           .n_needed = LANES_TRUST};
+}
+
+void lanes_leave(struct lanes *l UNUSED, struct lane *lane)
+{
+    ASSERT(!lane->is_waiting && !lane->is_busy);
+}
+
+/* A host is known only while it has endpoints that wait or are busy, so idle endpoints cost little.
+ */
+static void host_enter(struct lanes *l, struct lane *lane)
+{
+    lane->host = host_of(l, lane->url);
     lane->host->n_lanes++;
 }
 
-void lanes_leave(struct lanes *l, struct lane *lane)
+static void host_leave(struct lanes *l, struct lane *lane)
 {
     struct lanes_host *h = lane->host;
 
-    ASSERT(!lane->is_waiting && !lane->is_busy);
+    lane->host = NULL;
     if (--h->n_lanes > 0)
         return;
     map_del(&l->hosts, str_from(h->name));
@@ -169,17 +181,22 @@ static void set_waiting(struct lanes *l, struct lane *lane, bool waits)
 
 void lanes_wait(struct lanes *l, struct lane *lane, bool waits)
 {
-    struct lanes_host *h = lane->host;
+    struct lanes_host *h;
 
     if (waits == lane->is_waiting)
         return;
     ASSERT(!lane->is_busy);
+    if (waits)
+        host_enter(l, lane);
+    h = lane->host;
     set_waiting(l, lane, waits);
     if (waits)
         TAILQ_INSERT_TAIL(&h->ready[lane->standing].lanes, lane, next);
     else
         TAILQ_REMOVE(&h->ready[lane->standing].lanes, lane, next);
     host_place(l, h);
+    if (!waits)
+        host_leave(l, lane);
 }
 
 /* ---- turns ---------------------------------------------------------------------------------- */
@@ -403,4 +420,5 @@ void lanes_done(struct lanes *l, struct lane *lane, enum lanes_end end, int64_t 
     else if (end == LANES_ANSWERED)
         was_quick(lane, ran_ms);
     host_place(l, lane->host);
+    host_leave(l, lane);
 }

@@ -50,7 +50,8 @@ enum standing { STANDING_TRUSTED, STANDING_FRESH, STANDING_UNHEARD, STANDING_SUS
 
 struct lanes_host;
 struct lane { /* lives inside an endpoint; lanes_join() fills it */
-    struct lanes_host *host;
+    struct str url;
+    struct lanes_host *host; /* while it waits or is busy; else NULL */
     enum standing standing;
     int n_quick;      /* quick answers in a row */
     int n_needed;     /* quick answers in a row that make it trusted */
@@ -79,7 +80,7 @@ struct lanes_count {
 struct lanes {
     size_t max;
     size_t max_host;  /* turns at once at one host; lanes_init() sets 3/4 of max */
-    struct map hosts; /* by "host:port"; they live while they have endpoints */
+    struct map hosts; /* by "host:port"; they live while endpoints of them wait or are busy */
     struct lanes_count count;
     struct lanes_host_list ready[STANDINGS_]; /* hosts with endpoints that wait */
     struct lane_list busy;
@@ -100,8 +101,9 @@ void lanes_init(struct lanes *l, size_t max);
 /* Forget the hosts. The lanes are the caller's. */
 void lanes_release(struct lanes *l);
 
-/* lanes_join() adds an endpoint with this URL. It is fresh, or a suspect when it is known to have
- * failed. lanes_leave() removes it; it must neither wait nor be busy. */
+/* lanes_join() adds an endpoint with this URL, which is borrowed until lanes_leave(). It is fresh,
+ * or a suspect when it is known to have failed. lanes_leave() removes it; it must neither wait nor
+ * be busy. */
 void lanes_join(struct lanes *l, struct lane *lane, struct str url, bool is_suspect);
 void lanes_leave(struct lanes *l, struct lane *lane);
 

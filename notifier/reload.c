@@ -5,18 +5,21 @@
 #include "base/mem.h"
 #include "model/view.h"
 
+#define PART 1000       /* subscriptions that one read loads, when all are loaded */
 #define AGAIN_MS 100    /* pause when the readers have no room */
 #define TROUBLE_MS 1000 /* pause when the database fails */
 
 /* One read. */
 struct reload_read {
     struct reload *l;
-    bool all;
+    bool all; /* the next PART after the subscription `after`, not those in `ids` */
+    int64_t after;
     int64_t *ids; /* ascending */
     size_t n_ids;
     struct arena *arena; /* of what follows, filled by the reader */
     struct subscription *subs;
     size_t n_subs;
+    bool *has_dead; /* all: of each, does it have dead letters? */
     enum rc rc;
     struct err err;
 };
@@ -45,8 +48,9 @@ static struct member *member_of(struct turns *ts, const struct subscription *sub
     return m;
 }
 
-/* Bring the member of a subscription up to date. */
-static void apply(struct turns *ts, const struct subscription *sub)
+/* Bring the member of a subscription up to date. `is_idle`: it is new, and there is nothing to
+ * deliver. Feeds that get news from now on make it due. */
+static void apply(struct turns *ts, const struct subscription *sub, bool is_idle)
 {
     struct member *m = member_of(ts, sub);
     int64_t *ids;
@@ -61,6 +65,8 @@ static void apply(struct turns *ts, const struct subscription *sub)
     if (sub->state != SUB_ACTIVE) {
         if (m->turn == NULL && m->ack == NULL) /* a turn under way will find out by itself */
             turns_event(ts, m, ATTEMPT_GAVE_UP);
+    } else if (is_idle) {
+        return;
     } else if (sub->next_try_at == TIME_UNKNOWN) {
         turns_event(ts, m, ATTEMPT_RESUMED);
     }
@@ -92,6 +98,15 @@ static void remove_ended(struct turns *ts, const struct reload_read *read)
     }
 }
 
+/* The news are looked at here, not by the reader: those that come later find the member. */
+static bool is_idle(const struct reload *l, const struct reload_read *read, size_t i)
+{
+    const struct subscription *sub = &read->subs[i];
+
+    return roster_find(&l->turns->roster, sub->id) == NULL && !read->has_dead[i] &&
+           !store_may_have_news(l->store, sub);
+}
+
 static void on_read(void *ctx)
 {
     struct reload_read *read = ctx;
@@ -110,14 +125,32 @@ static void on_read(void *ctx)
     }
     l->read = NULL;
     for (size_t i = 0; i < read->n_subs; i++)
-        apply(ts, &read->subs[i]);
+        apply(ts, &read->subs[i], read->all && is_idle(l, read, i));
     remove_ended(ts, read);
-    if (read->all)
+    if (read->all && read->n_subs == PART) {
+        l->all = true;
+        l->after = read->subs[PART - 1].id;
+    } else if (read->all)
         log_info("notifier", "started", "subscriptions=%zu endpoints=%zu",
                  map_count(&ts->roster.members), map_count(&ts->roster.endpoints));
     read_free(read);
     reload_run(l);
     turns_run(ts);
+}
+
+static void read_part(struct reload_read *read, struct reader *r)
+{
+    struct dead_count *counts;
+    size_t n;
+
+    read->rc = reader_subs_after(r, read->after, PART, read->arena, &read->subs, &read->n_subs,
+                                 &read->err);
+    read->has_dead = ARENA_ARRAY(read->arena, bool, PART);
+    for (size_t i = 0; read->rc == RC_OK && i < read->n_subs; i++) {
+        read->rc = reader_dead_counts(r, read->subs[i].id, read->arena, &counts, &n, &read->err);
+        read->has_dead[i] = read->rc == RC_OK && n > 0;
+    }
+    reader_shrink(r); /* else the rows of all subscriptions would fill the caches of all readers */
 }
 
 /* On a reader thread. */
@@ -128,8 +161,11 @@ static void read_subs(void *ctx, struct reader *r)
     arena_free(&read->arena);
     read->arena = arena_new();
     read->err = (struct err)ERR_INIT;
-    read->rc = reader_subs(r, read->all ? NULL : read->ids, read->n_ids, read->arena, &read->subs,
-                           &read->n_subs, &read->err);
+    if (read->all)
+        read_part(read, r);
+    else
+        read->rc = reader_subs(r, read->ids, read->n_ids, read->arena, &read->subs, &read->n_subs,
+                               &read->err);
     loop_post(read->l->turns->loop, on_read, read);
 }
 
@@ -169,11 +205,14 @@ void reload_run(struct reload *l)
     read = NEW(struct reload_read);
     read->l = l;
     read->all = l->all;
-    read->ids = l->ids;
-    read->n_ids = view_ids_sort(l->ids, l->n_ids);
+    read->after = l->after;
     l->all = false;
-    l->ids = NULL;
-    l->n_ids = l->cap_ids = 0;
+    if (!read->all) {
+        read->ids = l->ids;
+        read->n_ids = view_ids_sort(l->ids, l->n_ids);
+        l->ids = NULL;
+        l->n_ids = l->cap_ids = 0;
+    }
     l->read = read;
     read_send(l);
 }

@@ -15,6 +15,7 @@ struct reload {
     struct store *store;
     int64_t *ids; /* these are read next */
     size_t n_ids, cap_ids;
+    int64_t after;            /* all: those up to this id are loaded */
     bool all;                 /* all subscriptions are read next */
     struct reload_read *read; /* the one under way; NULL: none */
     struct loop_timer *again; /* when it fires, the read is requested again */

@@ -84,7 +84,7 @@ struct member *roster_add(struct roster *r, int64_t id, struct str endpoint, boo
         e = NEW(struct endpoint);
         e->url = mem_strndup(endpoint.ptr, endpoint.len);
         TAILQ_INIT(&e->due);
-        lanes_join(&r->lanes, &e->lane, endpoint, is_failing);
+        lanes_join(&r->lanes, &e->lane, str_from(e->url), is_failing);
         map_put(&r->endpoints, endpoint, e);
     }
     e->n_members++;

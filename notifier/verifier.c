@@ -31,6 +31,7 @@ struct verify;
 struct pair {
     TAILQ_HEAD(, verify) list;
     struct lane lane;
+    char *callback;
 };
 
 struct verify {
@@ -104,7 +105,8 @@ static void enter(struct verifier *v, struct verify *f)
         f->pair = NEW(struct pair);
         TAILQ_INIT(&f->pair->list);
         map_put(&v->pairs, f->pair_key, f->pair);
-        lanes_join(&v->lanes, &f->pair->lane, f->intent.callback, false);
+        f->pair->callback = mem_strndup(f->intent.callback.ptr, f->intent.callback.len);
+        lanes_join(&v->lanes, &f->pair->lane, str_from(f->pair->callback), false);
         lanes_wait(&v->lanes, &f->pair->lane, true);
     }
     TAILQ_INSERT_TAIL(&f->pair->list, f, of_pair);
@@ -121,7 +123,9 @@ static void forget(struct verify *f)
     lanes_wait(&v->lanes, &pair->lane, !TAILQ_EMPTY(&pair->list));
     if (TAILQ_EMPTY(&pair->list)) {
         lanes_leave(&v->lanes, &pair->lane);
-        mem_free(map_del(&v->pairs, f->pair_key));
+        map_del(&v->pairs, f->pair_key);
+        mem_free(pair->callback);
+        mem_free(pair);
     }
     TAILQ_REMOVE(&v->all, f, next);
     v->n--;

@@ -414,6 +414,16 @@ enum rc reader_lag(struct reader *r, const struct subscription *sub, struct sub_
     return rc;
 }
 
+bool store_may_have_news(struct store *s, const struct subscription *sub)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    size_t *with_news = ARENA_ARRAY(&scratch, size_t, sub->n_feeds + 1);
+    size_t n;
+
+    return !directory_with_news(s->dir, sub->feeds, sub->n_feeds, sub->position, with_news, &n) ||
+           n > 0;
+}
+
 enum rc reader_feed_name(struct reader *r, int64_t feed_id, struct arena *a, struct str *url,
                          struct str *title, struct err *err)
 {

@@ -451,6 +451,27 @@ enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena
     return rc;
 }
 
+enum rc reader_subs_after(struct reader *r, int64_t after_id, size_t max, struct arena *a,
+                          struct subscription **out, size_t *n_out, struct err *err)
+{
+    int64_t *ids;
+    size_t n;
+    enum rc rc = db_snapshot(r->db, err);
+
+    if (rc != RC_OK)
+        return rc;
+    rc = subs_ids_after(r->db, after_id, max, a, &ids, &n, err);
+    if (rc == RC_OK)
+        rc = subs_by_id(r->db, ids, n, a, out, n_out, err);
+    db_snapshot_end(r->db);
+    return rc;
+}
+
+void reader_shrink(struct reader *r)
+{
+    db_shrink(r->db);
+}
+
 enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **out, size_t *n_out,
                          struct err *err)
 {

@@ -695,6 +695,16 @@ enum rc reader_sub(struct reader *r, int64_t id, struct arena *a, struct subscri
 enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                     struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
 
+/* The next subscriptions with an id above `after_id`, in order of their ids, at most `max`. Arena. */
+enum rc reader_subs_after(struct reader *r, int64_t after_id, size_t max, struct arena *a,
+                          struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* Give back the memory of the reader's cache, after much was read that is not read again soon. */
+void reader_shrink(struct reader *r);
+
+/* May a feed of the subscription have something after its position? No query; any thread. */
+bool store_may_have_news(struct store *s, const struct subscription *sub);
+
 /* All our subscriptions at upstream hubs and clouds. Tokens and secrets are SECRET. Arena. */
 enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **out, size_t *n_out,
                          struct err *err) NODISCARD;

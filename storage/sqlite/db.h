@@ -57,6 +57,9 @@ bool db_in_transaction(const struct db *db);
 enum rc db_snapshot(struct db *db, struct err *err) NODISCARD;
 void db_snapshot_end(struct db *db);
 
+/* Free the pages that are kept in memory. */
+void db_shrink(struct db *db);
+
 /* Move the write-ahead log into the file and empty it. Waits at most `wait_ms` for readers that
  * need older pages. False: readers still need them. This is not an error; the next call may
  * succeed. */

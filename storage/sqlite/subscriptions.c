@@ -242,6 +242,16 @@ enum rc subs_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a,
     return RC_OK;
 }
 
+enum rc subs_ids_after(struct db *db, int64_t after_id, size_t max, struct arena *a, int64_t **out,
+                       size_t *n_out, struct err *err)
+{
+    return collect(db,
+                   stmt_start(db, err,
+                              "SELECT id FROM subscriptions WHERE id > ?1 ORDER BY id LIMIT ?2",
+                              "ii", after_id, (int64_t)max),
+                   a, out, n_out, err);
+}
+
 enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **out, size_t *n_out,
                      struct err *err)
 {

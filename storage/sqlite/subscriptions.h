@@ -38,6 +38,10 @@ enum rc subs_settings(struct db *db, int64_t id, struct arena *a, struct str *ou
 enum rc subs_find(struct db *db, struct str sink, struct str endpoint, struct str settings,
                   struct str owner, int64_t *id, int64_t *n_owned, struct err *err) NODISCARD;
 
+/* The ids above `after_id`, ascending, at most `max`. Arena. */
+enum rc subs_ids_after(struct db *db, int64_t after_id, size_t max, struct arena *a, int64_t **out,
+                       size_t *n_out, struct err *err) NODISCARD;
+
 /* Ids of the subscriptions that have this feed. */
 enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **out, size_t *n_out,
                      struct err *err) NODISCARD;

@@ -53,6 +53,11 @@ void db_snapshot_end(struct db *db)
         db_rollback(db);
 }
 
+void db_shrink(struct db *db)
+{
+    sqlite3_db_release_memory(db->sq);
+}
+
 bool db_checkpoint(struct db *db, int wait_ms)
 {
     int got;

@@ -19,18 +19,17 @@
 struct world {
     struct lanes lanes;
     struct lane lane[ENDPOINTS];
+    char urls[ENDPOINTS][64];
     int64_t now;
 };
 
 static void world_init(struct world *w, bool one_host)
 {
-    char url[64];
-
     w->now = 1000;
     lanes_init(&w->lanes, MAX);
     for (int i = 0; i < ENDPOINTS; i++) {
-        snprintf(url, sizeof url, "http://h%d/%d", one_host ? 0 : i, i);
-        lanes_join(&w->lanes, &w->lane[i], str_from(url), false);
+        snprintf(w->urls[i], sizeof w->urls[i], "http://h%d/%d", one_host ? 0 : i, i);
+        lanes_join(&w->lanes, &w->lane[i], str_from(w->urls[i]), false);
     }
 }
 
