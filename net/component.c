@@ -414,6 +414,7 @@ static void connect_now(struct component *c)
 {
     c->is_open = c->is_lost = c->needs_ping = false;
     c->pong = c->last_ping; /* those of the last connection do not come back */
+    c->heard_ms = clock_mono_ms();
     c->conn = xmpp_conn_new(c->strophe);
     xmpp_conn_set_jid(c->conn, c->cfg.name.ptr);
     xmpp_conn_set_pass(c->conn, c->cfg.secret.ptr);
@@ -508,12 +509,16 @@ static void send_queued(struct component *c)
         send_ping(c);
 }
 
-/* Ping a silent server; end a connection whose server does not answer. */
+/* Ping a silent server; end a connection whose server does not answer, or does not accept us in
+ * time: libstrophe waits for ever for the server to begin its stream. */
 static void watch(struct component *c)
 {
     int64_t now = clock_mono_ms();
 
-    if (c->pong < c->last_ping && now - c->pinged_ms > c->cfg.silence_ms) {
+    if (!c->is_open) {
+        if (now - c->heard_ms > c->cfg.silence_ms)
+            lose(c, "the server does not answer");
+    } else if (c->pong < c->last_ping && now - c->pinged_ms > c->cfg.silence_ms) {
         xmpp_disconnect(c->conn);
         lose(c, "the server does not answer");
     } else if (c->pong == c->last_ping && now - c->heard_ms > c->cfg.silence_ms &&
@@ -636,7 +641,7 @@ static void *run(void *ctx)
             send_queued(c);
         if (c->conn != NULL && !c->is_lost)
             xmpp_run_once(c->strophe, wait_ms(c));
-        if (c->conn != NULL && c->is_open && !c->is_lost)
+        if (c->conn != NULL && !c->is_lost)
             watch(c);
         if (c->conn != NULL && c->is_lost)
             drop_connection(c);

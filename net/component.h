@@ -35,8 +35,9 @@ struct component_cfg {
     struct str secret;      /* shared with the server. SECRET */
     int64_t first_pause_ms; /* after a connection was lost; doubles up to max_pause_ms */
     int64_t max_pause_ms;
-    int64_t silence_ms; /* a ping that is not answered for so long ends the connection; without
-                           other traffic a ping is sent this often */
+    int64_t silence_ms; /* a ping that is not answered for so long ends the connection, and so does
+                           a server that has not accepted us by then; without other traffic a ping
+                           is sent this often */
 };
 
 /* A request that somebody sent: an iq of type get or set. */
@@ -57,8 +58,8 @@ void component_request_free(struct component_request *req);
 /* What became of a message. Texts are borrowed for the call. */
 struct component_result {
     enum rc rc;      /* RC_OK: the receiver's server has it. RC_PEER: it was answered by an error.
-                        RC_TIMEOUT: no      confirmation in time. RC_CLOSED: cancelled, or the component
-                        has      stopped.      RC_IO: the connection was lost */
+                        RC_TIMEOUT: no confirmation in time. RC_CLOSED: cancelled, or the component
+                        has stopped. RC_IO: the connection was lost */
     const char *err; /* a sentence, unless rc is RC_OK */
     struct str condition; /* RC_PEER: "item-not-found" (RFC 6120 section 8.3.3) */
     struct str text;      /* RC_PEER: what the error says; null */
@@ -86,8 +87,8 @@ struct str component_name(const struct component *c);
 void component_answer(struct component *c, struct str xml);
 
 /* Queue a message, a complete stanza with this id, for somebody at `host`, which is valid in an
- * attribute. If there is no connection it waits for one, but
- * not for long, as a later try is better than a queue that holds up others.
+ * attribute. If there is no connection it waits for one, but not for long, as a later try is better
+ * than a queue that holds up others.
  * Returns its number, for component_cancel(); 0: the queue is full or the component has stopped,
  * and `done` will not run. `done` runs once, on the component's thread; it may run before this
  * function has returned. */

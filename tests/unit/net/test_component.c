@@ -188,7 +188,8 @@ static void answer_ack(struct fixture *f, const char *from, int number, const ch
 
 /* ---- set up ---- */
 
-static int setup(void **state)
+/* A component that is about to connect. */
+static struct fixture *begin(int64_t silence_ms)
 {
     struct fixture *f = NEW(struct fixture);
     struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -198,7 +199,7 @@ static int setup(void **state)
                                 .secret = STR("sesame"),
                                 .first_pause_ms = 10,
                                 .max_pause_ms = 50,
-                                .silence_ms = 60000};
+                                .silence_ms = silence_ms};
 
     f->seen = (struct buf)BUF_INIT(BUF_ANY);
     pthread_mutex_init(&f->lock, NULL);
@@ -210,8 +211,21 @@ static int setup(void **state)
     cfg.port = ntohs(addr.sin_port);
     f->c = component_new(&cfg);
     component_start(f->c, on_request, f);
+    return f;
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = begin(60000);
+
     accept_it(f, true);
     *state = f;
+    return 0;
+}
+
+static int setup_impatient(void **state)
+{
+    *state = begin(100);
     return 0;
 }
 
@@ -399,6 +413,21 @@ static void test_component__connects_again(void **state)
     assert_int_equal(f->results[1].rc, RC_OK);
 }
 
+/* XMPP-00: a server that takes the connection and says nothing does not hold us for ever. */
+static void test_component__a_server_that_says_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    f->fd = accept(f->listener, NULL, NULL);
+    for (int i = 0; i < 2; i++) {
+        struct pollfd again = {.fd = f->listener, .events = POLLIN};
+
+        assert_int_equal(poll(&again, 1, PATIENCE_MS), 1);
+        close(f->fd);
+        f->fd = accept(f->listener, NULL, NULL);
+    }
+}
+
 static void test_component__without_a_connection(void **state)
 {
     struct fixture *f = *state;
@@ -468,6 +497,8 @@ int main(void)
         T(without_a_connection),
         T(stop),
         T(window),
+        cmocka_unit_test_setup_teardown(test_component__a_server_that_says_nothing, setup_impatient,
+                                        teardown),
     };
 
     signal(SIGPIPE, SIG_IGN); /* as the daemon does; libstrophe needs it */
