@@ -524,6 +524,32 @@ class ByServer(Trail):
         self.set_states(at, {State(n, None, None, 0) for n in range(least, len(self.items) + 1)})
 
 
+class ByBroker(ByCursor):
+    """AMQP: what is in a durable queue, in its order. Nobody knows when the broker took a message, so only the number
+    of times is bounded at which it goes back: once for each kill of the daemon or of the broker."""
+
+    def run(self):
+        breaks = len(self.record.kills) + len(self.record.outages.get("amqp", ()))
+        done, most, n_back = self.began[0], self.began[0], 0
+        for call in self.record.trails.get(self.key, ()):
+            found = self.indexes(call["t"], call)
+            if not found:
+                continue
+            i = found[0]
+            if i > done:
+                self.fault(call["t"], "lost: %s was expected, %s came", self.items.name(done), self.items.name(i))
+            n_back += i < done
+            before = BEGAN if i == self.began[0] else self.items.rows[i - 1]["cursor"]
+            if not self.in_chain(State(i, before, None, 0), call):
+                self.fault(call["t"], "the chain is broken: prev_cursor is %s, acknowledged was %s", call["prev"], before)
+            done, most = i + 1, max(most, i + 1)
+        if most < len(self.items):
+            self.fault(0, "lost: %s and what follows it was not delivered", self.items.name(most))
+        if n_back > breaks:
+            self.fault(0, "again after its acknowledgement, %d times; there were %d kills", n_back, breaks)
+        return self.faults
+
+
 class Topic(Trail):
     """WebSub: documents with the newest version of each entry. `done` is the last item of what was acknowledged."""
 
@@ -637,7 +663,7 @@ def reader_faults(record, key):
         len(got), len(due))]
 
 
-CHECKS = {"xmlrpc": ByTitle, "webhook": ByCursor, "websub": Topic, "rsscloud": Told, "xmpp": ByServer}
+CHECKS = {"xmlrpc": ByTitle, "webhook": ByCursor, "websub": Topic, "rsscloud": Told, "xmpp": ByServer, "amqp": ByBroker}
 
 
 def faults(record):

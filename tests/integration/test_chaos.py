@@ -12,9 +12,7 @@ from .env.case import slow
 from .env.daemon import PATIENCE
 
 
-class Quick(unittest.TestCase):
-    """Runs of some seconds."""
-
+class Case(unittest.TestCase):
     def whole(self, **more):
         options = argparse.Namespace(**{**dict(
             seconds=10, seed=20061, subs=60, kills=5, feeds=10, pace=8, acts=8, consumers=list(consumers.NAMES),
@@ -26,19 +24,33 @@ class Quick(unittest.TestCase):
         self.assertEqual(options.kills, figures["kills"], figures)
         return figures
 
+
+class Quick(Case):
+    """A run of some seconds with all kinds of consumers that need no server."""
+
     @slow
     def test_everything_fails_at_random(self):              # DELIV-01 DELIV-05 DELIV-06 DELIV-07 DELIV-10 SSE-02
         figures = self.whole()
         for name, at_least in (("consumers", 58), ("revisions", 60), ("calls", 200), ("read", 200)):
             self.assertGreater(figures[name], at_least, figures)
 
-    @slow
-    def test_real_servers_that_go_away(self):               # DELIV-01 XMPP-00
-        for name in consumers.WITH_SERVERS:
-            if consumers.find(name).Missing and not os.environ.get("FEEDMILL_ALL"):
-                self.skipTest(consumers.find(name).Missing)
-        figures = self.whole(seconds=8, subs=12, kills=2, consumers=[*consumers.WITH_SERVERS, "webhook"])
+
+class RealServers(Case):
+    """They go away and come back."""
+
+    def run_with(self, name):
+        if consumers.find(name).Missing and not os.environ.get("FEEDMILL_ALL"):
+            self.skipTest(consumers.find(name).Missing)
+        figures = self.whole(seconds=8, subs=12, kills=2, consumers=[name, "webhook"])
         self.assertGreater(figures["outages"], 0, figures)
+
+    @slow
+    def test_xmpp(self):                                                 # DELIV-01 XMPP-00
+        self.run_with("xmpp")
+
+    @slow
+    def test_amqp(self):                                                 # DELIV-01 AMQP-03
+        self.run_with("amqp")
 
 
 def cursor(n):
@@ -333,6 +345,22 @@ class Checker(unittest.TestCase):
         self.assertEqual([], self.s.faults())
         trail[1]["prev"] = cursor(5)
         self.found("the chain is broken")
+
+    def test_messages_of_a_broker(self):                                                  # DELIV-01 DELIV-10 AMQP-03
+        key = self.s.sub(1, "amqp")
+        trail = self.s.calls(key, *[(n, n, "acked") for n in range(1, 21)])
+        self.assertEqual([], self.s.faults())
+        self.s.record.kills.append([50, 51])
+        trail[12:12] = copy.deepcopy(trail[10:12])          # two came again
+        for at, call in enumerate(trail):
+            call["t"] = call["end"] = at
+        self.assertEqual([], self.s.faults())
+        self.s.record.kills.clear()
+        self.found("again after its acknowledgement")
+        trail[15]["prev"] = cursor(1)
+        self.found("the chain is broken")
+        del trail[3]
+        self.found("lost: %s" % cursor(4))
 
     def test_the_cloud(self):                                                             # DELIV-01
         key = self.s.sub("/rsscloud/1", "rsscloud")

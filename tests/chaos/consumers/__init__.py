@@ -2,7 +2,7 @@
 import importlib
 
 NAMES = ("xmlrpc", "webhook", "websub", "rsscloud", "events", "log")
-WITH_SERVERS = ("xmpp",)        # these need a real server, which is stopped and started
+WITH_SERVERS = ("xmpp", "amqp")        # these need a real server, which is stopped and started
 
 
 def find(name):
