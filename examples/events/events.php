@@ -19,7 +19,9 @@ function follow(string $base, string $folder): void
         if (str_starts_with($line, 'id: ')) {
             $id = substr($line, 4);
         } elseif (str_starts_with($line, 'data: ')) {
-            file_put_contents("$folder/news.jsonl", substr($line, 6) . "\n", FILE_APPEND);
+            $event = substr($line, 6) . "\n";
+            if (file_put_contents("$folder/news.jsonl", $event, FILE_APPEND) !== strlen($event))
+                exit(1); // PHP has said why
         } elseif ($line === '' && $id !== null) { // the end of an event
             file_put_contents("$folder/position.new", $id);
             rename("$folder/position.new", "$folder/position");

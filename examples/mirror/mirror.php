@@ -29,8 +29,9 @@ while (true) {
             $mirror['entries'][$key] = $revision['entry'];
     }
     $mirror['cursor'] = $log['cursor'];
-    file_put_contents("$file.new", json_encode($mirror));
-    rename("$file.new", $file);
+    $text = json_encode($mirror, JSON_THROW_ON_ERROR);
+    if (file_put_contents("$file.new", $text) !== strlen($text) || !rename("$file.new", $file))
+        exit(1); // PHP has said why
     foreach ($log['revisions'] as $revision)
         echo $revision['kind'], ' ', $revision['entry']['title'] ?? $revision['uid'], "\n";
 }

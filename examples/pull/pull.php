@@ -7,8 +7,8 @@
 // The file has the old content or the new one, also after a crash.
 function replace(string $path, string $content): void
 {
-    file_put_contents("$path.new", $content);
-    rename("$path.new", $path);
+    if (file_put_contents("$path.new", $content) !== strlen($content) || !rename("$path.new", $path))
+        exit(1); // PHP has said why
 }
 
 $fields = is_file("$file.etag") ? ['If-None-Match: ' . file_get_contents("$file.etag")] : [];

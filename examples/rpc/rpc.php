@@ -21,7 +21,7 @@ if ($method !== 'feedReceived') {
 $entries = is_file($file) ? json_decode(file_get_contents($file), true) : []; // by feed and id
 foreach ($new as $entry)
     $entries["$url $entry[id]"] = $entry;
-$text = json_encode($entries);
+$text = json_encode($entries, JSON_THROW_ON_ERROR);
 $out = fopen("$file.new", 'w');
 if (!$out || fwrite($out, $text) !== strlen($text) || !fsync($out) || !rename("$file.new", $file))
     exit;

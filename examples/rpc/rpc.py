@@ -27,6 +27,8 @@ def feed_received(subscription, url, new):
 
 
 class Server(http.server.BaseHTTPRequestHandler):
+    timeout = 30  # who sends nothing does not hold up the others for longer
+
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         params, method = xmlrpc.client.loads(body)

@@ -126,8 +126,8 @@ func (r *receiver) ServeHTTP(answer http.ResponseWriter, request *http.Request) 
 
 func main() {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(os.Getenv("WEBHOOK_SECRET"), "whsec_"))
-	if err != nil {
-		log.Fatal(err)
+	if err != nil || len(key) == 0 {
+		log.Fatal("WEBHOOK_SECRET is not a secret")
 	}
 	r := &receiver{key: key, inbox: os.Getenv("INBOX"), taken: map[int]last{}}
 	if err := os.MkdirAll(r.inbox, 0o755); err != nil {

@@ -10,6 +10,7 @@ const fs = require("fs");
 const http = require("http");
 
 const KEY = Buffer.from(process.env.WEBHOOK_SECRET.replace(/^whsec_/, ""), "base64");
+if (KEY.length === 0) throw new Error("WEBHOOK_SECRET is not a secret");
 const NEWS = process.env.INBOX + "/news.jsonl";
 const TAKEN = process.env.INBOX + "/taken.json";
 

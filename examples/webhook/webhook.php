@@ -11,6 +11,10 @@ ini_set('display_errors', '0'); // they would begin the answer, with status 200
 http_response_code(500);        // unless all goes well: then the delivery comes again
 $inbox = getenv('INBOX');
 $key = base64_decode(preg_replace('/^whsec_/', '', getenv('WEBHOOK_SECRET')));
+if ($key === '') {
+    error_log('WEBHOOK_SECRET is not a secret');
+    exit;
+}
 $body = file_get_contents('php://input');
 $id = $_SERVER['HTTP_WEBHOOK_ID'] ?? '';
 $at = $_SERVER['HTTP_WEBHOOK_TIMESTAMP'] ?? '';
@@ -41,7 +45,7 @@ if ($type !== 'test' && ($last['id'] ?? null) !== $id) {
         error_log('something is missing: see /log?since=' . $last['cursor']);
     $lines = '';
     foreach ($data['entries'] ?? [] as $entry)
-        $lines .= json_encode($entry) . "\n";
+        $lines .= json_encode($entry, JSON_THROW_ON_ERROR) . "\n";
     write("$inbox/news.jsonl", 'a', $lines);
     $taken[$data['subscription']] = ['id' => $id, 'cursor' => $data['last_cursor']];
     write("$inbox/taken.json.new", 'w', json_encode($taken));

@@ -15,6 +15,8 @@ import sys
 import time
 
 KEY = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
+if not KEY:
+    sys.exit("WEBHOOK_SECRET is not a secret")
 INBOX = os.environ["INBOX"]
 NEWS, TAKEN = os.path.join(INBOX, "news.jsonl"), os.path.join(INBOX, "taken.json")
 
@@ -28,9 +30,9 @@ if os.path.exists(TAKEN):
 def is_genuine(fields, body):
     name, at = fields.get("webhook-id", ""), fields.get("webhook-timestamp", "")
     mac = hmac.new(KEY, b"%s.%s.%s" % (name.encode(), at.encode(), body), hashlib.sha256).digest()
-    wanted = "v1," + base64.b64encode(mac).decode()
+    wanted = b"v1," + base64.b64encode(mac)
     signatures = fields.get("webhook-signature", "").split()
-    return any(hmac.compare_digest(wanted, one) for one in signatures) and abs(time.time() - int(at)) < 300
+    return any(hmac.compare_digest(wanted, one.encode()) for one in signatures) and abs(time.time() - int(at)) < 300
 
 
 def take(data):
@@ -64,6 +66,8 @@ def receive(name, message):
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
+    timeout = 30  # who sends nothing does not hold up the others for longer
+
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         genuine = is_genuine(self.headers, body)

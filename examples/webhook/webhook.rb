@@ -11,6 +11,7 @@ require "openssl"
 require "webrick"
 
 KEY = ENV.fetch("WEBHOOK_SECRET").delete_prefix("whsec_").unpack1("m")
+abort "WEBHOOK_SECRET is not a secret" if KEY.empty?
 NEWS = "#{ENV.fetch("INBOX")}/news.jsonl"
 TAKEN = "#{ENV.fetch("INBOX")}/taken.json"
 

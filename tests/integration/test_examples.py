@@ -215,13 +215,16 @@ class Events(Examples):
 
 @in_languages("webhook", "py js php rb go")
 class Webhook(Examples):
-    def start_it(self):
+    def run_it(self, secret):
         command = self.command()
         if self.language == "php":
             command[1:1] = ["-S", "127.0.0.1:%d" % self.port]
         else:
             command.append(str(self.port))
-        program = self.begin(*command, env={"WEBHOOK_SECRET": SECRET, "INBOX": self.path("inbox")})
+        return self.begin(*command, env={"WEBHOOK_SECRET": secret, "INBOX": self.path("inbox")})
+
+    def start_it(self):
+        program = self.run_it(SECRET)
         self.wait(lambda: is_heard(self.port), what="the receiver", daemon=self.d)
         return program
 
@@ -261,6 +264,7 @@ class Webhook(Examples):
         self.assertEqual(401, self.send(body, secret=other))
         self.assertEqual(401, self.send(body, at=time.time() - 3600))
         self.assertEqual(401, self.post(body, {}))
+        self.assertEqual(401, self.post(body, {"webhook-signature": "v1,\xe4"}))
         self.has("a", "b")
         test = self.d.call("POST", "/sub?id=%d&action=test" % sub).json
         self.assertEqual(204, test["status"], test)
@@ -290,6 +294,17 @@ class Webhook(Examples):
         self.d.wait_metric("push_failed_total", failed + 1)
         os.rename(self.path("away"), self.path("inbox"))
         self.has("a", "b", "c", "c", "d")
+
+    def check_that_it_needs_a_secret(self):
+        self.port = free_port()
+        os.mkdir(self.path("inbox"))
+        program = self.run_it("")
+        if self.language == "php":
+            self.wait(lambda: is_heard(self.port), what="the receiver")
+            self.assertEqual(500, self.send(b"{}", secret=""))
+        else:
+            self.assertNotEqual(0, program.wait(300))
+        self.assertIn("WEBHOOK_SECRET is not a secret", self.said())
 
 
 @in_languages("rpc", "py php rb")
