@@ -15,7 +15,7 @@
 #include "base/stats.h"
 #include "net/broker_link.h"
 
-#define LINKS_MAX 128  /* connections at once */
+#define LINKS_MAX 512  /* connections at once; more than pushes at the same time, as usual */
 #define IDLE_MS 60000  /* a connection that nobody needed for so long is closed */
 #define SWEEP_MS 10000 /* between looks for such connections */
 #define PAUSE_MAX_MS 30000
@@ -292,10 +292,19 @@ static char *key_of(const struct broker_delivery *to)
     return buf_detach(&b, &len);
 }
 
-/* Close the line that nobody uses and that was not used for longest. False: all are in use. */
+/* Is it better to close this line than the other one? Brokers that are away go first, so that they
+ * do not cost one that works its connection; then what was not used for longest. */
+static bool goes_first(const struct line *line, const struct line *other)
+{
+    bool is_up = broker_link_is_up(line->link), other_is_up = broker_link_is_up(other->link);
+
+    return is_up == other_is_up ? line->mono_used < other->mono_used : other_is_up;
+}
+
+/* Close a line that nobody uses. False: all are in use. */
 static bool make_room(struct brokers *b)
 {
-    struct line *oldest = NULL;
+    struct line *first = NULL;
     struct str key;
     void *it = NULL, *value;
 
@@ -304,12 +313,12 @@ static bool make_room(struct brokers *b)
     while (map_next(&b->lines, &it, &key, &value)) {
         struct line *line = value;
 
-        if (line->n == 0 && (oldest == NULL || line->mono_used < oldest->mono_used))
-            oldest = line;
+        if (line->n == 0 && (first == NULL || goes_first(line, first)))
+            first = line;
     }
-    if (oldest != NULL)
-        line_close(oldest);
-    return oldest != NULL;
+    if (first != NULL)
+        line_close(first);
+    return first != NULL;
 }
 
 /* Returns the line of a delivery, which may be new; NULL: there are too many. */

@@ -227,6 +227,21 @@ class Plain(Amqp):
             self.assertRegex(self.failed(dead), "does not go on|in time|failed")
             self.assertEqual(0, self.d.stop())                           # nothing hangs
 
+    def test_many_silent_brokers(self):                                  # DELIV-07 AMQP-03
+        with socket.create_server(("127.0.0.1", 0), backlog=1000) as silent:
+            self.started("--push-timeout", "2s")
+            c = self.bound("own", "many.#")
+            good = self.subscribed(self.b.url("exchange=own&key=many.a"))
+            self.publish("e0", "old")
+            self.come(c, 1)
+            for k in range(200):
+                self.assertEqual(201, self.post("amqp://127.0.0.1:%d/v%d?exchange=own" % (
+                    silent.getsockname()[1], k)).status)
+            for n in range(2, 5):
+                self.publish(*["e%d" % k for k in range(n - 1, -1, -1)], "old")
+                self.come(c, n)
+            self.assertEqual({None}, {e["error"] for e in self.log(good)})
+
     def test_the_guard(self):                                            # AMQP-04
         self.d = self.daemon("--allow-fetch", "127.0.0.0/8", open_loopback=False)
         for host in ("127.0.0.1", "localhost"):
