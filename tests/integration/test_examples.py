@@ -153,6 +153,13 @@ class Pull(Examples):
         code, _, errors = self.run_once(args[0].replace("/feed", "/nothing"), args[1])
         self.assertNotEqual((0, ""), (code, errors))
         self.assertEqual(["c", "b", "a"], self.titles())
+        self.publish("d", "c", "b", "a")
+        os.symlink("/dev/full", self.path("news.json.new"))
+        self.assertNotEqual(0, self.run_once(*args)[0])
+        self.assertEqual(["c", "b", "a"], self.titles())
+        os.remove(self.path("news.json.new"))
+        self.assertEqual("changed\n", self.run_once(*args)[1])
+        self.assertEqual(["d", "c", "b", "a"], self.titles())
 
 
 @in_languages("mirror", "sh py js php rb go")
@@ -183,6 +190,20 @@ class Mirror(Examples):
         self.publish("e", "d", "c", "b|edited", "a")
         self.has("a", "b|edited", "c", "d", "e")
 
+    def check_that_half_a_mirror_is_not_kept(self):
+        self.fetched()
+        command = self.command() + [self.d.base, self.path("mirror.json")]
+        program = self.begin(*command)
+        self.has("a", "b")
+        self.kill(program)
+        os.symlink("/dev/full", self.path("mirror.json.new"))
+        self.publish("c", "b", "a")
+        self.assertNotEqual(0, self.begin(*command).wait(300))
+        self.has("a", "b")
+        os.remove(self.path("mirror.json.new"))
+        self.begin(*command)
+        self.has("a", "b", "c")
+
 
 @in_languages("events", "sh py js php rb go")
 class Events(Examples):
@@ -211,6 +232,17 @@ class Events(Examples):
         self.d.start()
         self.publish("e", "d", "c", "b", "a")
         self.has("a", "b", "c", "d", "e")
+
+    def check_that_it_notes_only_what_it_has_written(self):
+        self.fetched()
+        command = self.command() + [self.d.base, self.folder]
+        os.symlink("/dev/full", self.path("news.jsonl"))
+        program = self.begin(*command)
+        self.wait(lambda: program.poll() is not None or self.said(), what="the failure", daemon=self.d)
+        self.kill(program)
+        os.remove(self.path("news.jsonl"))
+        self.begin(*command)
+        self.has("a", "b")
 
 
 @in_languages("webhook", "py js php rb go")
