@@ -2,6 +2,7 @@
 
 FILE has the entries and the cursor up to which they are known, so both change in one step: after a
 crash nothing is lost and nothing comes twice. The server holds a request until there is news."""
+import http.client
 import json
 import os
 import sys
@@ -38,7 +39,7 @@ def keep(log):
 while True:
     try:
         log = pull()
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         print(error, file=sys.stderr)
         time.sleep(2)
         continue

@@ -12,7 +12,9 @@ mirror = File.exist?(file) ? JSON.parse(File.read(file)) : { "cursor" => "start"
 def pull(base, cursor)
   query = URI.encode_www_form(since: cursor, max: 1000, timeout: 55)
   uri = URI("#{base}/log?#{query}")
-  answer = Net::HTTP.start(uri.host, uri.port, use_ssl: uri.scheme == "https", read_timeout: 90) do |http|
+  # ignore_eof: false makes it an error that an answer ends too early
+  options = { use_ssl: uri.scheme == "https", read_timeout: 90, ignore_eof: false }
+  answer = Net::HTTP.start(uri.host, uri.port, options) do |http|
     http.get(uri.request_uri)
   end
   answer.value # raises unless it is a success

@@ -20,6 +20,12 @@ $status = (int) explode(' ', $http_response_header[0])[1];
 if ($status === 304) {
     echo "unchanged\n";
 } elseif ($status === 200) {
+    foreach ($http_response_header as $field) {
+        if (stripos($field, 'Content-Length:') === 0 && strlen($body) !== (int) substr($field, 15)) {
+            fwrite(STDERR, "the answer ended too early\n"); // PHP does not look
+            exit(1);
+        }
+    }
     // first the document, then its tag: a crash in between costs one download
     replace($file, $body);
     foreach ($http_response_header as $field)

@@ -12,7 +12,11 @@ def replace(path, content)
 end
 
 fields = File.exist?("#{file}.etag") ? { "If-None-Match" => File.read("#{file}.etag") } : {}
-answer = Net::HTTP.get_response(URI(url), fields)
+uri = URI(url)
+# ignore_eof: false makes it an error that an answer ends too early
+answer = Net::HTTP.start(uri.host, uri.port, use_ssl: uri.scheme == "https", ignore_eof: false) do |http|
+  http.get(uri.request_uri, fields)
+end
 case answer
 when Net::HTTPNotModified
   puts "unchanged"

@@ -3,6 +3,7 @@ import base64
 import hashlib
 import hmac
 import http.client
+import http.server
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from .env.case import Case
@@ -54,6 +56,32 @@ def is_heard(port):
         return True
     except OSError:
         return False
+
+
+class CutServer:
+    """A server whose answers end in the middle of the body."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Length", "1000")
+            self.send_header("ETag", '"cut"')
+            self.end_headers()
+            self.wfile.write(b'{"entries": [')
+            self.server.n += 1
+
+        def log_message(self, *_):
+            pass
+
+    def __enter__(self):
+        self.server = http.server.HTTPServer(("127.0.0.1", 0), self.Handler)
+        self.server.n = 0
+        self.base = "http://127.0.0.1:%d" % self.server.server_port
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 class Examples(Case):
@@ -160,6 +188,9 @@ class Pull(Examples):
         os.remove(self.path("news.json.new"))
         self.assertEqual("changed\n", self.run_once(*args)[1])
         self.assertEqual(["d", "c", "b", "a"], self.titles())
+        with CutServer() as server:
+            self.assertNotEqual(0, self.run_once(server.base + "/", args[1])[0])
+        self.assertEqual(["d", "c", "b", "a"], self.titles())
 
 
 @in_languages("mirror", "sh py js php rb go")
@@ -203,6 +234,12 @@ class Mirror(Examples):
         os.remove(self.path("mirror.json.new"))
         self.begin(*command)
         self.has("a", "b", "c")
+
+    def check_that_it_asks_again_when_an_answer_ends_too_early(self):
+        with CutServer() as server:
+            program = self.begin(*self.command(), server.base, self.path("mirror.json"))
+            self.wait(lambda: server.server.n >= 2, what="the second request")
+            self.assertIsNone(program.poll(), self.said())
 
 
 @in_languages("events", "sh py js php rb go")
