@@ -458,10 +458,33 @@ static void wake(struct broker_link *l)
 /* ---- for the loop -----------------------------------------------------------------------------
  */
 
+static void link_free(struct broker_link *l)
+{
+    if (l->wake_fd >= 0)
+        close(l->wake_fd);
+    mem_free((char *)(uintptr_t)l->cfg.host);
+    mem_free((char *)(uintptr_t)l->cfg.vhost);
+    mem_free((char *)(uintptr_t)l->cfg.user);
+    mem_free((char *)(uintptr_t)l->cfg.password);
+    pthread_mutex_destroy(&l->lock);
+    mem_free(l);
+}
+
+static bool start_thread(struct broker_link *l)
+{
+    sigset_t all, before;
+    int error;
+
+    sigfillset(&all); /* signals belong to the main thread */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&l->thread, NULL, link_main, l);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0;
+}
+
 struct broker_link *broker_link_new(const struct broker_link_cfg *cfg)
 {
     struct broker_link *l = NEW(struct broker_link);
-    sigset_t all, before;
 
     l->cfg = *cfg;
     l->cfg.host = mem_strdup(cfg->host);
@@ -473,12 +496,10 @@ struct broker_link *broker_link_new(const struct broker_link_cfg *cfg)
     pthread_mutex_init(&l->lock, NULL);
     broker_channels_init(&l->channels, give_back, l);
     l->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    ASSERT(l->wake_fd >= 0);
-    sigfillset(&all); /* signals belong to the main thread */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    ASSERT(pthread_create(&l->thread, NULL, link_main, l) == 0);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return l;
+    if (l->wake_fd >= 0 && start_thread(l))
+        return l;
+    link_free(l);
+    return NULL;
 }
 
 void broker_link_aim(struct broker_link *l, const union address *addrs, size_t n)
@@ -542,11 +563,5 @@ void broker_link_free(struct broker_link **lp)
 
     *lp = NULL;
     ASSERT(l->is_joined);
-    close(l->wake_fd);
-    mem_free((char *)(uintptr_t)l->cfg.host);
-    mem_free((char *)(uintptr_t)l->cfg.vhost);
-    mem_free((char *)(uintptr_t)l->cfg.user);
-    mem_free((char *)(uintptr_t)l->cfg.password);
-    pthread_mutex_destroy(&l->lock);
-    mem_free(l);
+    link_free(l);
 }

@@ -60,7 +60,7 @@ struct broker_link_cfg {
     void *ctx;                /* of ended() */
 };
 
-/* Make a link, and start its thread. */
+/* Make a link, and start its thread. NULL: the system has no more descriptors or threads. */
 struct broker_link *broker_link_new(const struct broker_link_cfg *cfg);
 
 /* Set the addresses, with their ports, that the next connection may use: those the guard permits.

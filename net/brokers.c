@@ -321,7 +321,7 @@ static bool make_room(struct brokers *b)
     return first != NULL;
 }
 
-/* Returns the line of a delivery, which may be new; NULL: there are too many. */
+/* Returns the line of a delivery, which may be new; NULL: there is no room for one. */
 static struct line *line_for(struct brokers *b, const struct broker_delivery *to)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -346,13 +346,18 @@ static struct line *line_for(struct brokers *b, const struct broker_delivery *to
         return line;
     }
     line = NEW(struct line);
+    cfg.ctx = line;
+    line->link = broker_link_new(&cfg);
+    if (line->link == NULL) {
+        mem_free(key);
+        mem_free(line);
+        return NULL;
+    }
     line->brokers = b;
     line->key = key;
     line->host = mem_strndup(to->host.ptr, to->host.len);
     line->port = to->port;
     TAILQ_INIT(&line->waiting);
-    cfg.ctx = line;
-    line->link = broker_link_new(&cfg);
     map_put(&b->lines, str_from(key), line);
     if (b->sweep == NULL)
         b->sweep = loop_timer_start(b->cfg.loop, SWEEP_MS, on_sweep, b);
@@ -368,7 +373,7 @@ static void start(struct delivery *d)
     int64_t pause;
 
     if (line == NULL) {
-        answer_failure(d, RC_FULL, 0, "too many brokers are in use at the same time", 0);
+        answer_failure(d, RC_FULL, 0, "there is no room for another connection to a broker", 0);
         return;
     }
     pause = line->mono_retry - clock_mono_ms();
