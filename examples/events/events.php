@@ -14,7 +14,8 @@ function follow(string $base, string $folder): void
     if ($stream === false)
         return; // PHP has said why
     $id = null;
-    while (($line = fgets($stream)) !== false) {
+    // a line without an end: the connection ended in its middle
+    while (($line = fgets($stream)) !== false && str_ends_with($line, "\n")) {
         $line = rtrim($line, "\n");
         if (str_starts_with($line, 'id: ')) {
             $id = substr($line, 4);

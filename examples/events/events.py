@@ -29,6 +29,8 @@ def follow():
     with urllib.request.urlopen(base + "/events?" + query, timeout=60) as stream:
         last_id = None
         for line in stream:
+            if not line.endswith(b"\n"):
+                break  # the connection ended in the middle of a line
             name, _, value = line.decode().rstrip("\n").partition(": ")
             if name == "id":
                 last_id = value

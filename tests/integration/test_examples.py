@@ -66,7 +66,8 @@ class CutServer:
             self.send_header("Content-Length", "1000")
             self.send_header("ETag", '"cut"')
             self.end_headers()
-            self.wfile.write(b'{"entries": [')
+            self.wfile.write(b'id: c1\ndata: {"n":1}\n\nid: c2\ndata: {"n' if self.path.startswith("/events")
+                             else b'{"entries": [')
             self.server.n += 1
 
         def log_message(self, *_):
@@ -280,6 +281,14 @@ class Events(Examples):
         os.remove(self.path("news.jsonl"))
         self.begin(*command)
         self.has("a", "b")
+
+    def check_that_it_takes_whole_events_only(self):
+        with CutServer() as server:
+            self.begin(*self.command(), server.base, self.folder)
+            self.wait(lambda: server.server.n >= 2, what="the second request")
+            self.assertEqual("c1", self.noted())
+        with open(self.path("news.jsonl")) as text:
+            self.assertEqual({'{"n":1}\n'}, set(text))
 
 
 @in_languages("webhook", "py js php rb go")
