@@ -220,18 +220,28 @@ static bool open_tls(struct broker_link *l, const union address *addr, int64_t m
     return ok;
 }
 
+/* The library does not tell the broker that we understand connection.blocked, and without that no
+ * broker says it. */
 static bool log_in(struct broker_link *l, int64_t mono_until, struct broker_fault *fault)
 {
+    amqp_table_entry_t can = {
+        .key = amqp_cstring_bytes("connection.blocked"),
+        .value = {.kind = AMQP_FIELD_KIND_BOOLEAN, .value = {.boolean = true}}};
+    amqp_table_entry_t property = {
+        .key = amqp_cstring_bytes("capabilities"),
+        .value = {.kind = AMQP_FIELD_KIND_TABLE, .value = {.table = {1, &can}}}};
+    const amqp_table_t properties = {1, &property};
     struct timeval tv = time_left(mono_until),
                    question = time_left(clock_mono_ms() + l->cfg.timeout_ms);
 
     say(l, LOGGING_IN);
     amqp_set_handshake_timeout(l->conn, &tv);
     amqp_set_rpc_timeout(l->conn, &question);
-    return broker_rpc_ok(l->conn, 0,
-                         amqp_login(l->conn, l->cfg.vhost, 0, FRAME_MAX, HEARTBEAT_S,
-                                    AMQP_SASL_METHOD_PLAIN, l->cfg.user, l->cfg.password),
-                         fault);
+    return broker_rpc_ok(
+        l->conn, 0,
+        amqp_login_with_properties(l->conn, l->cfg.vhost, 0, FRAME_MAX, HEARTBEAT_S, &properties,
+                                   AMQP_SASL_METHOD_PLAIN, l->cfg.user, l->cfg.password),
+        fault);
 }
 
 /* What a broker says is not shown if it repeats the password. */

@@ -227,6 +227,18 @@ class Plain(Amqp):
             self.assertRegex(self.failed(dead), "does not go on|in time|failed")
             self.assertEqual(0, self.d.stop())                           # nothing hangs
 
+    def test_a_broker_that_is_short_of_memory(self):                     # AMQP-03 AMQP-04
+        self.started("--push-timeout", "2s")
+        c = self.bound("own", "full.#")
+        sub = self.subscribed(self.b.url("exchange=own&key=full.a"))
+        self.b.set_memory("0.00001")
+        try:
+            self.publish("new", "old")
+            self.assertIn("short of memory", self.failed(sub))
+        finally:
+            self.b.set_memory("0.4")
+        self.come(c, 1)
+
     def test_many_silent_brokers(self):                                  # DELIV-07 AMQP-03
         with socket.create_server(("127.0.0.1", 0), backlog=1000) as silent:
             self.started("--push-timeout", "2s")

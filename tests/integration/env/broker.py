@@ -151,6 +151,12 @@ class Broker:
                               stdout=subprocess.PIPE, text=True, timeout=60 * PATIENCE)
         assert done.returncode == 0, done.stdout
 
+    def set_memory(self, share):
+        """The share of the machine's memory above which it takes no messages."""
+        subprocess.run(["/usr/lib/rabbitmq/bin/rabbitmqctl", "-q", "set_vm_memory_high_watermark", share],
+                       env=self.env, cwd=self.folder, check=True, timeout=60 * PATIENCE,
+                       stdout=subprocess.DEVNULL, **self.user)
+
     def consumer(self, queue, vhost="%2f"):
         return Consumer(self._node(vhost, queue=queue))
 
