@@ -73,7 +73,8 @@ struct component *component_new(const struct component_cfg *cfg);
 void component_start(struct component *c, component_request_fn *on_request, void *ctx);
 
 /* Hand up no more requests. Send what is queued and wait for its confirmation, at most `ms`. Then
- * end the stream and the thread. What is not confirmed gets RC_CLOSED. */
+ * end the stream and the thread. What is not confirmed gets RC_CLOSED. A look-up of the server's
+ * name cannot be broken off: if the resolver hangs, it is waited for. */
 void component_stop(struct component *c, int64_t ms);
 
 /* Stop if needed and free. NULL is allowed. */
