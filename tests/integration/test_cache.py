@@ -6,14 +6,9 @@ import unittest
 
 from .env.case import Case
 from .env.origin import rss
+from .env.servers import free_port
 
 MEMCACHED = shutil.which("memcached") or "/usr/bin/memcached"
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Cache(Case):

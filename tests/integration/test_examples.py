@@ -18,6 +18,7 @@ import time
 from .env.case import Case
 from .env.daemon import BINARY, quote
 from .env.origin import rss
+from .env.servers import free_port
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 EXAMPLES = os.path.join(ROOT, "examples")
@@ -42,12 +43,6 @@ def in_languages(kind, languages):
                 setattr(case, "test_%s_%s" % (language, name[len("check_"):]), make(getattr(case, name), language))
         return case
     return decorate
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def is_heard(port):

@@ -5,30 +5,19 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
-import tempfile
 import threading
 import time
 import unittest
 
 from .daemon import PATIENCE
+from .servers import free_ports, server_folder
 
 SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 NPM = os.path.join(ROOT, "build-npm", "node_modules")
 PASSWORD = "pa:ss/w@rd é"          # as the broker has it
 ENCODED = "pa%3Ass%2Fw%40rd%20%C3%A9"   # as it stands in a URL
-
-
-def free_ports(n):
-    sockets = [socket.socket() for _ in range(n)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 class Broker:
@@ -40,9 +29,7 @@ class Broker:
         if not epmd or not os.path.exists(SERVER) or not shutil.which("erl"):
             raise unittest.SkipTest("rabbitmq-server is not installed")
         self.port, self.tls_port, self.epmd_port, self.dist_port = free_ports(4)
-        # another user must be able to reach it, and the folder of a test run is private
-        self.folder = tempfile.mkdtemp(prefix="feedmill-broker-",
-                                       dir="/tmp" if os.geteuid() == 0 else None)
+        self.folder = server_folder("broker")
         self.user = {}
         if os.geteuid() == 0:
             entry = pwd.getpwnam("rabbitmq")

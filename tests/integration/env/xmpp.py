@@ -8,13 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import xml.etree.ElementTree as tree
 from xml.sax.saxutils import quoteattr
 
 from .daemon import HUNG, PATIENCE, wait_for
+from .servers import free_ports, server_folder
 
 SECRET = "a secret of the component"
 COMPONENT = "feeds.localhost"
@@ -56,18 +56,12 @@ def is_there():
     return shutil.which("prosody") is not None and python() is not None
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 class Prosody:
     """It refuses to run as root, so then it runs as the user that its package has made."""
 
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="feedmill-xmpp-")
-        self.component_port, self.client_port = free_port(), free_port()
+        self.folder = server_folder("xmpp")
+        self.component_port, self.client_port = free_ports(2)
         self.clients, self.process = [], None
         self.user = pwd.getpwnam("prosody") if os.getuid() == 0 else None
         with open(os.path.join(self.folder, "prosody.cfg.lua"), "w") as f:
@@ -96,7 +90,9 @@ class Prosody:
             ["prosody", "--config", os.path.join(self.folder, "prosody.cfg.lua")],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder, **extra)
         for port in (self.component_port, self.client_port):
-            wait_for(lambda: self._listens(port), HUNG, "prosody at port %d" % port)
+            wait_for(lambda: self.process.poll() is not None or self._listens(port), HUNG,
+                     "prosody at port %d" % port)
+        assert self.process.poll() is None, "prosody has ended with %d" % self.process.poll()
 
     @staticmethod
     def _listens(port):

@@ -1,0 +1,34 @@
+"""Ports and folders of real servers."""
+import os
+import random
+import socket
+import tempfile
+
+
+def free_ports(n):
+    """Ports at which nobody listens. None is of the range from which the kernel takes ports of outgoing
+    connections: with thousands of these, a port of that range is often taken before the server has it, or
+    while it is stopped."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as f:
+        first = int(f.read().split()[0])
+    found = []
+    while len(found) < n:
+        port = random.SystemRandom().randrange(min(10000, first - 2000), first)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in found:
+            found.append(port)
+    return found
+
+
+def free_port():
+    return free_ports(1)[0]
+
+
+def server_folder(name):
+    """A folder that another user can reach: servers that refuse root run as one, and the folder of a test run
+    is private."""
+    return tempfile.mkdtemp(prefix="feedmill-%s-" % name, dir="/tmp" if os.geteuid() == 0 else None)
