@@ -141,6 +141,7 @@ static enum sink_verdict xmpp_judge(struct arena *a, const struct carrier_answer
 
 const struct sink sink_xmpp = {.in_snapshot = true,
                                .draw = entries_draw,
+                               .draw_test = entries_draw_test,
                                .entries = {.has_settings = true,
                                            .item_max = COMPONENT_STANZA_MAX - FRAME_MAX,
                                            .body = xmpp_body,
