@@ -112,12 +112,24 @@ static bool is_quiet(const struct pending *p)
             memcmp(p->entry.essence, c->old_essence, sizeof c->old_essence) == 0);
 }
 
-static enum rc keep_marks(struct txn *t, struct pending *p, struct err *err)
+/* Take over the marks of the version that came; the entry is written after this. True: they differ
+ * from those before, which are in *was. */
+static bool take_marks(struct pending *p, struct entry_row *was)
 {
+    *was = p->entry;
     if (p->kind == REV_DELETED ||
         (p->entry.has_marks && marks_same(&p->entry.marks, &p->change->marks)))
-        return RC_OK;
-    return entries_mark(t->db, &p->entry, &p->change->marks, err);
+        return false;
+    p->entry.has_marks = true;
+    p->entry.marks = p->change->marks;
+    return true;
+}
+
+/* After the entry was written: is it to be found by other keys? */
+static enum rc keep_keys(struct txn *t, const struct pending *p, const struct entry_row *was,
+                         struct err *err)
+{
+    return entries_set_keys(t->db, &p->entry, was->has_marks ? &was->marks : NULL, err);
 }
 
 /* Replace the stored document of an entry without a revision. */
@@ -127,7 +139,9 @@ static enum rc replace_document(struct txn *t, struct pending *p, bool *visible,
     bool differs = memcmp(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash) != 0, shown;
     bool same = memcmp(p->entry.essence, c->essence, sizeof c->essence) == 0;
     struct content_row content = {.entry_id = 0};
-    enum rc rc = keep_marks(t, p, err);
+    struct entry_row was;
+    bool is_marked = take_marks(p, &was);
+    enum rc rc = is_marked ? keep_keys(t, p, &was, err) : RC_OK;
 
     if (rc == RC_OK && differs && c->is_metadata) /* the stored document may have the content */
         rc = contents_find(t->db, p->entry.id, &content, err);
@@ -136,11 +150,13 @@ static enum rc replace_document(struct txn *t, struct pending *p, bool *visible,
         *visible = true;
         rc = overlays_put(t->db, p->entry.seq, c->doc, c->ext, err);
     }
-    if (rc != RC_OK || (!differs && same))
+    if (rc != RC_OK || (!differs && same && !is_marked))
         return rc;
-    memcpy(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash);
-    memcpy(p->entry.essence, c->essence, sizeof c->essence);
-    p->entry.updated_us = own_date(c);
+    if (differs || !same) {
+        memcpy(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash);
+        memcpy(p->entry.essence, c->essence, sizeof c->essence);
+        p->entry.updated_us = own_date(c);
+    }
     return entries_update(t->db, &p->entry, err);
 }
 
@@ -364,10 +380,13 @@ static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, in
                          .author = c->author,
                          .doc = c->doc,
                          .ext = c->ext};
+    struct entry_row was;
     enum rc rc = shown_date(t, p, received, &r.updated_at, err);
+    bool is_marked;
 
     if (rc != RC_OK)
         return rc;
+    is_marked = take_marks(p, &was);
     e->updated_us = own_date(c);
     if (p->kind == REV_DELETED)
         e->dead_at = r.updated_at > r.at_us / 1000000 ? r.updated_at : r.at_us / 1000000;
@@ -375,8 +394,8 @@ static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, in
     memcpy(e->essence, c->essence, sizeof e->essence);
     memcpy(e->doc_hash, p->doc_hash, sizeof e->doc_hash);
     rc = apply_revision(t, row, e, &r, err);
-    if (rc == RC_OK)
-        rc = keep_marks(t, p, err);
+    if (rc == RC_OK && is_marked)
+        rc = keep_keys(t, p, &was, err);
     if (rc == RC_OK && c->is_metadata && p->kind != REV_DELETED)
         rc = contents_want(t->db, e->id, row->feed.id, err);
     else if (rc == RC_OK && row->feed.harvest_to != TIME_UNKNOWN && p->kind != REV_NEW)

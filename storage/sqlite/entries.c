@@ -5,27 +5,22 @@
 
 #include "base/mem.h"
 #include "storage/sqlite/contents.h"
-#include "storage/sqlite/stmt.h"
+#include "storage/sqlite/fields.h"
 #include "storage/sqlite/views.h"
+#include "storage/tables.h"
 
-#define ENTRY_COLUMNS                                                                              \
-    "e.id, e.first_seq, e.seq, e.sort_at, e.dated, e.deleted, e.iri_hash, e.essence, e.doc_hash,"  \
-    " e.marks, e.updated_us, e.dead_at"
+#define ENTRY_COLUMNS "e.id, " ENTRY_FIXED(FIELD_SELECT_E) ENTRY_SAVED(FIELD_SELECT_E) "e.marks"
 
-static void read_entry(sqlite3_stmt *st, struct entry_row *out)
+/* Returns how many columns were read. */
+static int read_entry(sqlite3_stmt *st, struct entry_row *row)
 {
-    out->id = col_int(st, 0);
-    out->first_seq = col_int(st, 1);
-    out->seq = col_int(st, 2);
-    out->sort_at = col_int(st, 3);
-    out->dated = col_int(st, 4) != 0;
-    out->deleted = col_int(st, 5) != 0;
-    out->iri_hash = col_int(st, 6);
-    col_hash(st, 7, out->essence);
-    col_hash(st, 8, out->doc_hash);
-    out->has_marks = marks_unpack(col_bytes(st, 9), &out->marks);
-    out->updated_us = col_time(st, 10);
-    out->dead_at = col_time(st, 11);
+    int i = 0;
+
+    row->id = col_int(st, i++);
+    ENTRY_FIXED(FIELD_READ)
+    ENTRY_SAVED(FIELD_READ)
+    row->has_marks = marks_unpack(col_bytes(st, i++), &row->marks);
+    return i;
 }
 
 enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entry_row *out,
@@ -54,15 +49,16 @@ enum rc entries_load(struct db *db, int64_t id, struct arena *a, struct entry_ro
         db, err, "SELECT " ENTRY_COLUMNS ", e.uid, e.feed_id FROM entries e WHERE e.id = ?1", "i",
         id);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
+    int i;
 
     if (got < 0)
         return RC_IO;
     *out = (struct entry_row){.id = 0};
     if (got == 0)
         return RC_OK;
-    read_entry(st, out);
-    out->uid = col_str(st, 12, a);
-    out->feed_id = col_int(st, 13);
+    i = read_entry(st, out);
+    out->uid = col_str(st, i, a);
+    out->feed_id = col_int(st, i + 1);
     stmt_end(st);
     return RC_OK;
 }
@@ -159,12 +155,12 @@ enum rc entries_of_key(struct db *db, int64_t feed_id, int64_t key, size_t max, 
                    " ORDER BY k.entry_id DESC LIMIT ?3",
                    "iii", feed_id, key, (int64_t)max);
     size_t n = 0;
-    int got = -1;
+    int got = -1, uid;
 
     while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
         out[n] = (struct entry_row){.feed_id = feed_id};
-        read_entry(st, &out[n]);
-        out[n++].uid = col_str(st, 12, a);
+        uid = read_entry(st, &out[n]);
+        out[n++].uid = col_str(st, uid, a);
     }
     if (got < 0)
         return RC_IO;
@@ -172,28 +168,39 @@ enum rc entries_of_key(struct db *db, int64_t feed_id, int64_t key, size_t max, 
     return RC_OK;
 }
 
+/* The marks of an entry as a column; null: it has none. `packed` has room for MARKS_BYTES. */
+static struct str pack(const struct entry_row *row, unsigned char *packed)
+{
+    if (!row->has_marks)
+        return STR_NULL;
+    marks_pack(&row->marks, packed);
+    return str_of((const char *)packed, MARKS_BYTES);
+}
+
 enum rc entries_insert(struct db *db, struct entry_row *e, struct err *err)
 {
-    enum rc rc = stmt_run(db, err,
-                          "INSERT INTO entries (feed_id, uid, first_seq, seq, sort_at, dated,"
-                          " deleted, iri_hash, essence, doc_hash, updated_us)"
-                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-                          "ieiiiiiihht", e->feed_id, e->uid, e->first_seq, e->seq, e->sort_at,
-                          (int64_t)e->dated, (int64_t)e->deleted, e->iri_hash, e->essence,
-                          e->doc_hash, e->updated_us);
+    unsigned char packed[MARKS_BYTES];
+    const struct entry_row *row = e;
+    enum rc rc = stmt_run(
+        db, err,
+        "INSERT INTO entries (" ENTRY_KEY(FIELD_SELECT) ENTRY_FIXED(FIELD_SELECT)
+            ENTRY_SAVED(FIELD_SELECT) "marks) VALUES (" ENTRY_KEY(FIELD_VALUE)
+                ENTRY_FIXED(FIELD_VALUE) ENTRY_SAVED(FIELD_VALUE) "?)",
+        ENTRY_KEY(FIELD_LETTER) ENTRY_FIXED(FIELD_LETTER) ENTRY_SAVED(FIELD_LETTER) "b",
+        ENTRY_KEY(FIELD_BIND) ENTRY_FIXED(FIELD_BIND) ENTRY_SAVED(FIELD_BIND) pack(row, packed));
 
     if (rc == RC_OK)
         e->id = stmt_rowid(db);
     return rc;
 }
 
-enum rc entries_update(struct db *db, const struct entry_row *e, struct err *err)
+enum rc entries_update(struct db *db, const struct entry_row *row, struct err *err)
 {
-    return stmt_run(db, err,
-                    "UPDATE entries SET seq = ?2, sort_at = ?3, dated = ?4, deleted = ?5,"
-                    " essence = ?6, doc_hash = ?7, updated_us = ?8, dead_at = ?9 WHERE id = ?1",
-                    "iiiiihhtt", e->id, e->seq, e->sort_at, (int64_t)e->dated, (int64_t)e->deleted,
-                    e->essence, e->doc_hash, e->updated_us, e->dead_at);
+    unsigned char packed[MARKS_BYTES];
+
+    return stmt_run(db, err, "UPDATE entries SET " ENTRY_SAVED(FIELD_SET) "marks = ? WHERE id = ?",
+                    ENTRY_SAVED(FIELD_LETTER) "bi", ENTRY_SAVED(FIELD_BIND) pack(row, packed),
+                    row->id);
 }
 
 static enum rc add_since(struct db *db, int64_t feed_id, int64_t seq, int64_t *n,
@@ -249,12 +256,11 @@ static bool has_key(const int64_t *keys, size_t n, int64_t key)
     return false;
 }
 
-enum rc entries_mark(struct db *db, struct entry_row *e, const struct entry_marks *marks,
-                     struct err *err)
+enum rc entries_set_keys(struct db *db, const struct entry_row *e, const struct entry_marks *was,
+                         struct err *err)
 {
-    unsigned char packed[MARKS_BYTES];
     int64_t old[MARKS_KEYS], new[MARKS_KEYS];
-    size_t n_old = e->has_marks ? marks_keys(&e->marks, old) : 0, n_new = marks_keys(marks, new);
+    size_t n_old = was != NULL ? marks_keys(was, old) : 0, n_new = marks_keys(&e->marks, new);
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < n_old && rc == RC_OK; i++)
@@ -268,13 +274,7 @@ enum rc entries_mark(struct db *db, struct entry_row *e, const struct entry_mark
                           "INSERT OR IGNORE INTO entry_keys (feed_id, key, entry_id)"
                           " VALUES (?1, ?2, ?3)",
                           "iii", e->feed_id, new[i], e->id);
-    if (rc != RC_OK)
-        return rc;
-    marks_pack(marks, packed);
-    e->has_marks = true;
-    e->marks = *marks;
-    return stmt_run(db, err, "UPDATE entries SET marks = ?2 WHERE id = ?1", "ib", e->id,
-                    str_of((const char *)packed, sizeof packed));
+    return rc;
 }
 
 /* How many entries with the same key are compared. More of them share a key only by chance, or in

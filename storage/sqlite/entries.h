@@ -20,7 +20,7 @@ struct entry_row {
     unsigned char doc_hash[16];  /* digest of doc and ext */
     int64_t updated_us, dead_at; /* as in schema.sql; TIME_UNKNOWN */
     bool has_marks;
-    struct entry_marks marks; /* only entries_mark() writes them */
+    struct entry_marks marks;
 };
 
 /* The entry of a feed with this uid; out->id is 0 when there is none. */
@@ -53,7 +53,7 @@ enum rc entries_known(struct db *db, int64_t feed_id, const struct str *uids, si
 
 /* Insert sets e->id. Update writes what a new revision or document changes. */
 enum rc entries_insert(struct db *db, struct entry_row *e, struct err *err) NODISCARD;
-enum rc entries_update(struct db *db, const struct entry_row *e, struct err *err) NODISCARD;
+enum rc entries_update(struct db *db, const struct entry_row *row, struct err *err) NODISCARD;
 
 /* How many entries of these feeds have their newest revision at or after `seq`, and how many of
  * those are deleted. */
@@ -64,9 +64,10 @@ enum rc entries_since(struct db *db, const int64_t *feed_ids, size_t n_feeds, in
 enum rc entries_between(struct db *db, struct str ids, bool by_creation, int64_t from, int64_t to,
                         int64_t max, int64_t *out, struct err *err) NODISCARD;
 
-/* Replace the marks of an entry, and the keys by which it is found. */
-enum rc entries_mark(struct db *db, struct entry_row *e, const struct entry_marks *marks,
-                     struct err *err) NODISCARD;
+/* Give an entry the keys of its marks, by which it is found. `was`: its marks before; NULL: it had
+ * none. */
+enum rc entries_set_keys(struct db *db, const struct entry_row *e, const struct entry_marks *was,
+                         struct err *err) NODISCARD;
 
 /* The newest entries of a feed that have this key, uids in the arena; at most `max`. */
 enum rc entries_of_key(struct db *db, int64_t feed_id, int64_t key, size_t max, struct arena *a,

@@ -5,17 +5,20 @@
  * becomes in the struct that `row` points to, in the function that uses the list. A column is named
  * nowhere else, so there is only one order of columns. The kinds are: INT (any integer, enum or
  * bool), TIME (int64_t, TIME_UNKNOWN is NULL), TEXT (struct str, null is NULL), EMPTY (struct str,
- * null is ''). Only files of this folder that run statements include this header.
+ * null is ''), DIGEST (unsigned char[16]). Only files of this folder that run statements include
+ * this header.
  */
 #pragma once
 
 #include "storage/sqlite/stmt.h"
 
 /* "f.title, " and "title = ?, ": put something after the last one. */
+#define FIELD_SELECT_E(kind, column, member) "e." #column ", "
 #define FIELD_SELECT_F(kind, column, member) "f." #column ", "
 #define FIELD_SELECT_U(kind, column, member) ", u." #column
 #define FIELD_SELECT(kind, column, member) #column ", "
 #define FIELD_SET(kind, column, member) #column " = ?, "
+#define FIELD_VALUE(kind, column, member) "?, "
 
 /* The letter and the value for stmt_run(). */
 #define FIELD_LETTER(kind, column, member) FIELD_LETTER_##kind
@@ -23,11 +26,13 @@
 #define FIELD_LETTER_TIME "t"
 #define FIELD_LETTER_TEXT "s"
 #define FIELD_LETTER_EMPTY "e"
+#define FIELD_LETTER_DIGEST "h"
 #define FIELD_BIND(kind, column, member) FIELD_BIND_##kind(row->member),
 #define FIELD_BIND_INT(member) (int64_t)(member)
 #define FIELD_BIND_TIME(member) (member)
 #define FIELD_BIND_TEXT(member) (member)
 #define FIELD_BIND_EMPTY(member) (member)
+#define FIELD_BIND_DIGEST(member) (member)
 
 /* Reads column `i` of statement `st`, and counts on; strings go into arena `a`. */
 #define FIELD_READ(kind, column, member) FIELD_READ_##kind(row->member);
@@ -35,6 +40,7 @@
 #define FIELD_READ_TIME(member) (member) = col_time(st, i++)
 #define FIELD_READ_TEXT(member) (member) = col_str(st, i++, a)
 #define FIELD_READ_EMPTY(member) (member) = col_null_if_empty(col_str(st, i++, a))
+#define FIELD_READ_DIGEST(member) col_hash(st, i++, (member))
 
 static inline struct str col_null_if_empty(struct str s)
 {

@@ -2,18 +2,16 @@
 #include "storage/sqlite/revisions.h"
 
 #include "storage/sqlite/entries.h"
-#include "storage/sqlite/stmt.h"
+#include "storage/sqlite/fields.h"
+#include "storage/tables.h"
 
-enum rc revisions_append(struct db *db, const struct revision *r, int64_t entry_id, struct err *err)
+enum rc revisions_append(struct db *db, const struct revision *row, int64_t entry_id,
+                         struct err *err)
 {
     return stmt_run(db, err,
-                    "INSERT INTO revisions (seq, entry_id, feed_id, batch, kind, initial, at_us,"
-                    " sort_at, published_at, updated_at, title, link, summary, author, doc, ext)"
-                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
-                    " ?16)",
-                    "iiiiiiiittssssee", r->seq, entry_id, r->feed_id, r->batch, (int64_t)r->kind,
-                    (int64_t)r->initial, r->at_us, r->sort_at, r->published_at, r->updated_at,
-                    r->title, r->link, r->summary, r->author, r->doc, r->ext);
+                    "INSERT INTO revisions (" REVISION(FIELD_SELECT) "entry_id) VALUES (" REVISION(
+                        FIELD_VALUE) "?)",
+                    REVISION(FIELD_LETTER) "i", REVISION(FIELD_BIND) entry_id);
 }
 
 enum rc overlays_put(struct db *db, int64_t seq, struct str doc, struct str ext, struct err *err)
