@@ -33,6 +33,7 @@
 #include "notifier/notifier.h"
 #include "notifier/sink.h"
 #include "rounds.h"
+#include "storage/pushes.h"
 #include "work.h"
 
 #define SUBSCRIPTIONS 10000

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "storage/pushes.h"
 
 #define WRITE_MAX 512 /* outcomes in one write: a few milliseconds of the storer */
 

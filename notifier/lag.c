@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "notifier/turns.h"
-#include "storage/store.h"
+#include "storage/pushes.h"
 
 #define AT_ONCE 64   /* subscriptions that one job of a reader measures */
 #define AGAIN_MS 100 /* pause when the readers have no room */

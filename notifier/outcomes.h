@@ -8,6 +8,7 @@
 
 #include "notifier/attempt.h"
 #include "notifier/push_job.h"
+#include "storage/pushes.h"
 
 struct notifier_cfg;
 

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "model/view.h"
+#include "storage/pushes.h"
 
 #define PART 1000       /* subscriptions that one read loads, when all are loaded */
 #define AGAIN_MS 100    /* pause when the readers have no room */

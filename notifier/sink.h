@@ -130,4 +130,5 @@ enum push_found entries_draw_test(struct push_job *job, struct reader *r);
 
 #define SINK(id, name, carrier, offered, events) extern const struct sink sink_##id;
 #include "model/sinks.def"
+#include "storage/pushes.h"
 #undef SINK

@@ -20,6 +20,7 @@
 #include "notifier/push_job.h"
 #include "notifier/push_test.h"
 #include "notifier/roster.h"
+#include "storage/pushes.h"
 
 struct turns {
     const struct notifier_cfg *cfg; /* the notifier's own: current */

@@ -38,6 +38,7 @@ ROOMS = {
     },
 }
 USES_STORE = {"fetcher", "notifier", "api"}
+STORE_DOORS = {"storage/store.h", "storage/pushes.h"}
 # third-party header -> where it may be included
 HOME = {
     "sqlite3.h": r"storage/", "libmemcached/": r"storage/", "curl/curl.h": r"net/",
@@ -74,7 +75,7 @@ for folder in list(MAY) + ["server"]:
                             bad.append("%s: <%s> stays in %s" % (path, target, home))
                 elif folder in MAY:
                     room = target.split("/")[0]
-                    door = folder in USES_STORE and target == "storage/store.h"
+                    door = folder in USES_STORE and target in STORE_DOORS
                     if room not in MAY[folder] and not door and not target.endswith(".def"):
                         bad.append('%s: "%s" points up or sideways' % (path, target))
                     if (folder in ROOMS and room == folder and not target.endswith(".def")

@@ -8,7 +8,7 @@
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/entries.h"
 #include "storage/sqlite/revisions.h"
-#include "storage/store.h"
+#include "storage/pushes.h"
 #include "storage/txn.h"
 
 enum op_kind {

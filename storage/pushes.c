@@ -1,5 +1,6 @@
-/* storage/pushes.c - the reading calls of store.h about subscriptions: what comes next, how far
- * they lag, and what became of their deliveries. */
+/* storage/pushes.c - the reading calls of pushes.h: what subscriptions get next, how far they lag,
+ * and what became of their deliveries. */
+#include "storage/pushes.h"
 #include "storage/sqlite/deliveries.h"
 #include "storage/sqlite/feed_events.h"
 #include "storage/sqlite/feeds.h"

@@ -1,4 +1,5 @@
-/* storage/store.h - the only interface of storage: queued writes, typed reads, commit notices.
+/* storage/store.h - the interface of storage: queued writes, typed reads, commit notices. The calls
+ * about deliveries are in storage/pushes.h; nothing else of storage is known outside.
  *
  * Nothing in it depends on SQL or on the database engine.
  *
@@ -223,44 +224,6 @@ enum rc store_subscribe(struct store *s, const struct sub_request *req, store_do
 enum rc store_unsubscribe(struct store *s, int64_t sub_id, const struct str *urls, size_t n,
                           store_done_fn *done, void *ctx) NODISCARD;
 
-/* The result of a delivery, or of a look that found nothing to deliver. The position moves to
- * `position` if the subscription still has this generation; else somebody has set the position in
- * the meantime, and it stays. State and failures are those of an endpoint: when the subscription
- * has another one in the meantime, they stay, too. The rest of the outcome is stored in any case.
- */
-struct push_outcome {
-    int64_t sub_id;
-    int64_t generation;    /* of the subscription when the delivery was drawn */
-    struct str endpoint;   /* the one that was called; null: whatever the subscription has */
-    int64_t position;      /* the new position; 0: the position does not move */
-    struct log_mark chain; /* where the delivery ended; seq 0: nothing was delivered */
-    bool fault;            /* the endpoint answered with a fault, which counts as delivered */
-    int64_t n_entries;     /* that were delivered */
-    bool failed;           /* the rest was not delivered, and the endpoint is at fault */
-    struct str error;      /* of a fault, failure or refusal */
-    int64_t next_try_at;   /* TIME_UNKNOWN: no further try is pending */
-    enum sub_state state;  /* from now on; a subscription that is paused stays paused */
-    bool ended;            /* the endpoint wants no more: the subscription ends */
-
-    int64_t refused_seq; /* the entry that was refused alone; 0: none was */
-    int n_refusals;      /* so many times */
-    int64_t part_max;    /* the next delivery may have so many entries; 0: this is not changed */
-    int64_t part_until;  /* until the position is here; 0: this is not changed */
-
-    /* A dead letter: one that is made (is_dead, all but its id is set), or an old one that was
-     * tried again (dead.id is set): delivered, when neither `failed` nor `is_dead` is true. */
-    struct dead_letter dead;
-    bool is_dead;
-
-    bool has_note; /* `note` goes to the delivery log */
-    struct delivery_note note;
-};
-
-/* Write the outcomes of `n` deliveries, each of another subscription: all, or none. Those of
- * subscriptions that do not exist any more are left out: result.missing. */
-enum rc store_push_outcomes(struct store *s, const struct push_outcome *outcomes, size_t n,
-                            store_done_fn *done, void *ctx) NODISCARD;
-
 /* What is changed of a subscription. Null strings keep what is there. RC_NOT_FOUND: there is no
  * such subscription. RC_INPUT: a level is wrong. result.sub: as it is now. */
 struct sub_change {
@@ -288,13 +251,6 @@ enum rc store_change_sub(struct store *s, const struct sub_change *change, store
  * it). */
 enum rc store_resume(struct store *s, int64_t sub_id, int64_t position, store_done_fn *done,
                      void *ctx) NODISCARD;
-
-/* Have a subscription's dead letters delivered again, or drop them: one, or all when dead_id is 0.
- * RC_NOT_FOUND: there is no such subscription, or it has no dead letter `dead_id`. result.sub. */
-enum rc store_dead_retry(struct store *s, int64_t sub_id, int64_t dead_id, store_done_fn *done,
-                         void *ctx) NODISCARD;
-enum rc store_dead_drop(struct store *s, int64_t sub_id, int64_t dead_id, store_done_fn *done,
-                        void *ctx) NODISCARD;
 
 /* ---- outcomes: the results of the sources of news, one type each (fetcher/source.h) ---------
  *
@@ -695,24 +651,17 @@ enum rc reader_sub(struct reader *r, int64_t id, struct arena *a, struct subscri
 enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                     struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
 
-/* The next subscriptions with an id above `after_id`, in order of their ids, at most `max`. Arena. */
+/* The next subscriptions with an id above `after_id`, in order of their ids, at most `max`.
+ * Arena. */
 enum rc reader_subs_after(struct reader *r, int64_t after_id, size_t max, struct arena *a,
                           struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
 
 /* Give back the memory of the reader's cache, after much was read that is not read again soon. */
 void reader_shrink(struct reader *r);
 
-/* May a feed of the subscription have something after its position? No query; any thread. */
-bool store_may_have_news(struct store *s, const struct subscription *sub);
-
 /* All our subscriptions at upstream hubs and clouds. Tokens and secrets are SECRET. Arena. */
 enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **out, size_t *n_out,
                          struct err *err) NODISCARD;
-
-/* The credential of a subscription's endpoint; null: it has none. SECRET: only for the notifier.
- * RC_NOT_FOUND. Arena. */
-enum rc reader_endpoint_credential(struct reader *r, int64_t sub_id, struct arena *a,
-                                   struct str *out, struct err *err) NODISCARD;
 
 /* The intents with an id above `after_id`, in order of their ids, at most `max`. They have secrets,
  * so only the notifier may call this. Arena. */
@@ -724,86 +673,9 @@ enum rc reader_hub_intents(struct reader *r, int64_t after_id, size_t max, struc
 enum rc reader_hub_lease(struct reader *r, int64_t sub_id, struct arena *a, struct hub_lease *out,
                          struct err *err) NODISCARD;
 
-/* Read what comes next for many subscriptions in one snapshot: all calls up to reader_let_go() see
- * the state of the database at the first of them. What many subscriptions have in common is read
- * once. Call nothing in between that looks at the newest state (store_version(), store_last_seq()),
- * and let go soon, because the write-ahead log grows meanwhile. */
-enum rc reader_hold(struct reader *r, struct err *err) NODISCARD;
-void reader_let_go(struct reader *r);
-
-/* What a subscription gets next: revisions of one feed from one fetch, or an event of a feed. */
-struct push_next {
-    struct revision *revisions; /* the first after its position, oldest first; only those that the
-                                   subscription wants (struct subscription, events). Valid until
-                                   reader_let_go() */
-    size_t n;
-    struct feed_event event;  /* seq 0: there are revisions, or nothing */
-    int64_t feed_id;          /* 0: there is nothing */
-    struct str shown_url;     /* by which the feed was subscribed */
-    int64_t skip_to;          /* nothing is to be delivered up to this seq: the position may move */
-    struct dead_letter *dead; /* not NULL: the one revision, or the event, is a dead letter that is
-                                 to be delivered again */
-};
-
-/* Find it: at most `max` revisions. Nothing is found, too, when `sub` has changed since it was
- * read; then a notice follows. Dead letters that are wanted come first. Arena. */
-enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_t max,
-                         struct arena *a, struct push_next *out, struct err *err) NODISCARD;
-
-/* Is nothing after `position` wanted by the subscription? Dead letters do not count. */
-enum rc reader_is_drained(struct reader *r, const struct subscription *sub, int64_t position,
-                          bool *out, struct err *err) NODISCARD;
-
-/* A run of the log for a subscription: what it gets next, of all its feeds, in the order of the
- * log. An event of a feed stands between revisions: `events` has it, with its place among them. */
-struct push_run {
-    struct revision *revisions;
-    size_t n;
-    struct feed_event *events; /* ascending by seq, like the revisions */
-    size_t n_events;
-    int64_t skip_to; /* when there is neither: as in push_next */
-    bool is_all;     /* nothing follows, as far as one can see */
-};
-
-/* Find it: at most `max` revisions and events, whose documents have at most `max_bytes` bytes, or
- * one larger one. Dead letters are not looked for. Nothing is found,
- * too, when `sub` has changed since it was read; then a notice follows. Arena. */
-enum rc reader_push_run(struct reader *r, const struct subscription *sub, size_t max,
-                        size_t max_bytes, struct arena *a, struct push_run *out,
-                        struct err *err) NODISCARD;
-
 /* The address of a feed and its title, which is null when it has none. RC_NOT_FOUND. Arena. */
 enum rc reader_feed_name(struct reader *r, int64_t feed_id, struct arena *a, struct str *url,
                          struct str *title, struct err *err) NODISCARD;
-
-/* How much a subscription will still be given: revisions and events after its position, counted to
- * LAG_MAX; and the time of the first one in microseconds, 0: there is none. A subscription that is
- * up to date costs no query. */
-#define LAG_MAX 1000000
-struct sub_lag {
-    int64_t n;
-    int64_t first_at_us;
-};
-enum rc reader_lag(struct reader *r, const struct subscription *sub, struct sub_lag *out,
-                   struct err *err) NODISCARD;
-
-/* The settings of a subscription's sink: JSON, or null. SECRET: for the notifier, and for a change
- * of them. Arena. */
-enum rc reader_sink_settings(struct reader *r, int64_t sub_id, struct arena *a, struct str *out,
-                             struct err *err) NODISCARD;
-
-/* The last deliveries of a subscription, newest first, at most `max`. Arena. */
-enum rc reader_deliveries(struct reader *r, int64_t sub_id, size_t max, struct arena *a,
-                          struct delivery_note **out, size_t *n_out, struct err *err) NODISCARD;
-
-/* The dead letters of a subscription, oldest first. Arena. */
-enum rc reader_dead_letters(struct reader *r, int64_t sub_id, struct arena *a,
-                            struct dead_letter **out, size_t *n_out, struct err *err) NODISCARD;
-
-/* How many dead letters each subscription has, ascending by subscription; those without any are
- * left out. sub_id 0: of all subscriptions. Arena. */
-enum rc reader_dead_counts(struct reader *r, int64_t sub_id, struct arena *a,
-                           struct dead_count **out, size_t *n_out, struct err *err) NODISCARD;
 
 /* Call fn with the due time of each scheduled feed, for the start of the sweeper. REASON_PING: the
  * feed was not fetched since the ping. */

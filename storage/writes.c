@@ -5,6 +5,7 @@
  * The strings of outcomes are copied by the lists that declare them (store.h). */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "storage/pushes.h"
 #include "storage/store_priv.h"
 
 #define TOUCH_EVERY_S 3600

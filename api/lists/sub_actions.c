@@ -7,6 +7,7 @@
 #include "api/views/shapes.h"
 #include "base/buf.h"
 #include "feed/text/json.h"
+#include "storage/pushes.h"
 
 /* An action under way. */
 struct acting {

@@ -12,6 +12,7 @@
 #include "model/hub.h"
 #include "model/sinks.h"
 #include "net/http_fields.h"
+#include "storage/pushes.h"
 
 struct patching {
     struct sub_shown shown; /* first */

@@ -7,6 +7,7 @@
 #include "api/views/shapes.h"
 #include "feed/text/json.h"
 #include "model/cursor.h"
+#include "storage/pushes.h"
 
 struct history {
     struct sub_shown shown; /* first */

@@ -5,6 +5,7 @@
 #include "api/views/shapes.h"
 #include "base/clock.h"
 #include "feed/text/json.h"
+#include "storage/pushes.h"
 
 enum rc subs_shown(struct task *t, struct reader *r, const struct subscription *subs, size_t n,
                    struct value *list, struct err *err)

@@ -5,6 +5,7 @@
 #include "api/http/config.h"
 #include "model/feed.h"
 #include "model/value.h"
+#include "storage/pushes.h"
 
 /* Returns a text; null when it is missing. Bytes that are not UTF-8 become U+FFFD. */
 struct value *shape_text(struct arena *a, struct str s);

@@ -1,4 +1,5 @@
 /* GET, POST, DELETE /sub, over real sockets. */
+#include "storage/pushes.h"
 #include "world.h"
 
 #include "api/views/shapes.h"

@@ -1,5 +1,6 @@
 /* tests/unit/notifier/test_acks.c - outcomes that are written together, on a real store whose
  * storer can be held. */
+#include "storage/pushes.h"
 #include "tests/unit/storage/fixture.h"
 
 #include "notifier/acks.h"

@@ -1,5 +1,6 @@
 /* tests/unit/storage/test_hub.c - requests of WebSub subscribers, leases, and how they end. */
 #include "fixture.h"
+#include "storage/pushes.h"
 
 #define START_S 1700000000LL
 

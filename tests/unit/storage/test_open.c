@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "storage/pushes.h"
 
 static enum rc try_open(const char *path, struct err *err)
 {

@@ -3,6 +3,7 @@
  * Every call is made once; then the plans of all statements that the connections have prepared are
  * looked at. Those that may scan are named here. */
 #include "fixture.h"
+#include "storage/pushes.h"
 
 #include <sqlite3.h>
 

@@ -1,6 +1,7 @@
 /* tests/unit/storage/test_pushes.c - what became of deliveries: the chain, the delivery log, dead
  * letters, events of feeds, lag. */
 #include "fixture.h"
+#include "storage/pushes.h"
 
 static int64_t subscribe(struct fixture *f, unsigned events)
 {

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/stats.h"
+#include "storage/pushes.h"
 
 /* ---- notices --------------------------------------------------------------------------------- */
 

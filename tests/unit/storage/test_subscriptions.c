@@ -1,6 +1,7 @@
 /* tests/unit/storage/test_subscriptions.c - subscribing, and the pushes that follow from positions.
  */
 #include "fixture.h"
+#include "storage/pushes.h"
 
 static struct sub_request request(size_t n_feeds)
 {
