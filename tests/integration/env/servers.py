@@ -1,6 +1,7 @@
 """Ports and folders of real servers."""
 import os
 import random
+import shutil
 import socket
 import tempfile
 
@@ -28,7 +29,10 @@ def free_port():
     return free_ports(1)[0]
 
 
-def server_folder(name):
+def server_folder(name, in_memory=False):
     """A folder that another user can reach: servers that refuse root run as one, and the folder of a test run
-    is private."""
-    return tempfile.mkdtemp(prefix="feedmill-%s-" % name, dir="/tmp" if os.geteuid() == 0 else None)
+    is private. `in_memory`: where there is room, for a server that syncs its files all the time."""
+    top = "/tmp" if os.geteuid() == 0 else None
+    if top and in_memory and os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > 1 << 30:
+        top = "/dev/shm"
+    return tempfile.mkdtemp(prefix="feedmill-%s-" % name, dir=top)

@@ -1,0 +1,113 @@
+"""A real PostgreSQL in a folder of its own: on loopback, on a free port, as another user when the tests run as
+root."""
+import glob
+import os
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+import urllib.parse
+
+from .servers import free_port, server_folder
+
+VERSION_MIN = 15
+USER, DATABASE = "mill", "feedmill"
+PASSWORD = "pa:ss/w@rd é%"
+PATIENCE = float(os.environ.get("FEEDMILL_PATIENCE", "1"))
+
+
+def programs():
+    """The folder of the newest PostgreSQL that is installed and new enough; None: there is none."""
+    found = [(int(m.group(1)), m.group(0)) for m in (re.match(r"/usr/lib/postgresql/(\d+)/bin$", f)
+                                                     for f in glob.glob("/usr/lib/postgresql/*/bin"))
+             if m and os.path.exists(m.group(0) + "/initdb")]
+    version, folder = max(found, default=(0, None))
+    return folder if version >= VERSION_MIN else None
+
+
+class Postgres:
+    """The role USER, which has no rights but on DATABASE, its own, with PASSWORD over TCP. Over the socket
+    everybody is believed. `settings`: lines of postgresql.conf."""
+
+    def __init__(self, **settings):
+        self.bin = programs()
+        if not self.bin:
+            raise unittest.SkipTest("PostgreSQL %d or later is not installed" % VERSION_MIN)
+        self.port = free_port()
+        self.folder = server_folder("postgres", in_memory=True)
+        self.data = os.path.join(self.folder, "data")
+        self.user, self.process = {}, None
+        self.env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": self.folder, "TZ": "UTC"}
+        try:
+            if os.geteuid() == 0:
+                entry = pwd.getpwnam("postgres")
+                self.user = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+                os.chown(self.folder, entry.pw_uid, entry.pw_gid)
+            self._make(settings)
+            self.start()
+            self.psql("CREATE ROLE %s LOGIN PASSWORD '%s'" % (USER, PASSWORD), database="postgres")
+            self.psql("CREATE DATABASE %s OWNER %s" % (DATABASE, USER), database="postgres")
+        except BaseException:
+            self.close()
+            raise
+
+    def _make(self, settings):
+        self._run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "--no-sync", "--no-instructions",
+                  "--locale=C.UTF-8", "--encoding=UTF8")
+        lines = {"listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": self.folder,
+                 "fsync": "off", "max_connections": 60, "shared_buffers": "32MB", "logging_collector": "off",
+                 "log_timezone": "UTC", "max_wal_size": "256MB"}
+        lines.update(settings)
+        with open(self.data + "/postgresql.auto.conf", "a", encoding="utf-8") as conf:
+            conf.write("".join("%s = '%s'\n" % line for line in lines.items()))
+        with open(self.data + "/pg_hba.conf", "w", encoding="utf-8") as hba:
+            hba.write("local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
+                      "local replication all trust\n")
+
+    def _run(self, program, *arguments, **more):
+        return subprocess.run([os.path.join(self.bin, program)] + list(arguments), env=self.env, cwd=self.folder,
+                              check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=120 * PATIENCE, **self.user, **more).stdout
+
+    def start(self):
+        """Returns when it takes connections."""
+        with open(self.folder + "/log", "ab") as log:
+            self.process = subprocess.Popen([self.bin + "/postgres", "-D", self.data], stdout=log, stderr=log,
+                                            stdin=subprocess.DEVNULL, env=self.env, cwd=self.folder, **self.user)
+        until = time.monotonic() + 60 * PATIENCE
+        while not self._is_ready():
+            if self.process.poll() is not None or time.monotonic() > until:
+                raise AssertionError("PostgreSQL does not start:\n" + self.text()[-4000:])
+            time.sleep(0.02)
+
+    def _is_ready(self):
+        return subprocess.run([self.bin + "/pg_isready", "-q", "-h", self.folder, "-p", str(self.port)],
+                              env=self.env, cwd=self.folder).returncode == 0
+
+    def stop(self, how=signal.SIGQUIT):
+        """SIGINT: it ends its sessions and writes everything. SIGQUIT, SIGKILL: it ends as in a crash."""
+        self.process.send_signal(signal.SIGCONT)
+        self.process.send_signal(how)
+        self.process.wait(60 * PATIENCE)
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def psql(self, sql, database=DATABASE, user="postgres"):
+        """What the statement gives, columns by "|"."""
+        return self._run("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", self.folder, "-p",
+                         str(self.port), "-U", user, "-d", database, "-f", "-", input=sql).strip()
+
+    def uri(self, user=USER, password=PASSWORD, host=None, database=DATABASE, query=""):
+        return "postgresql://%s:%s@%s/%s%s" % (user, urllib.parse.quote(password, safe=""),
+                                               host or "127.0.0.1:%d" % self.port, database, query)
+
+    def text(self):
+        """Its log."""
+        with open(self.folder + "/log", encoding="utf-8", errors="replace") as log:
+            return log.read()

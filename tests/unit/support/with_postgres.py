@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""with_postgres.py PROGRAM ARGUMENT...: runs a unit test beside a PostgreSQL that is its alone. The program gets
+  FEEDMILL_POSTGRES         the URI of the database, as a role without rights elsewhere
+  FEEDMILL_POSTGRES_SUPER   the same as a superuser, over the socket
+  FEEDMILL_POSTGRES_PID     the server's process
+Exit code 77: PostgreSQL is not installed."""
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "integration"))
+from env.postgres import DATABASE, Postgres  # noqa: E402
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the test runner's time-out; the server is stopped below
+    try:
+        server = Postgres()
+    except unittest.SkipTest as why:
+        print(why)
+        return 77
+    try:
+        env = dict(os.environ, FEEDMILL_POSTGRES=server.uri(), FEEDMILL_POSTGRES_PID=str(server.process.pid),
+                   FEEDMILL_POSTGRES_SUPER="postgresql://postgres@/%s?host=%s&port=%d"
+                   % (DATABASE, server.folder, server.port))
+        code = subprocess.run(sys.argv[1:], env=env).returncode
+        if code:
+            lines = [line[:300] for line in server.text().split("\n")[-40:]]
+            sys.stderr.write("---- the server's log ----\n" + "\n".join(lines))
+        return code if code >= 0 else 128 - code
+    finally:
+        server.close()
+
+
+sys.exit(main())
