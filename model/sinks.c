@@ -22,8 +22,10 @@ static const struct row {
     enum carrier carrier;
     bool offered;
     unsigned events;
+    int batch;
 } sinks[] = {
-#define SINK(id, name, carrier, offered, events) {name, CARRIER_##carrier, offered, events},
+#define SINK(id, name, carrier, offered, events, batch)                                            \
+    {name, CARRIER_##carrier, offered, events, batch},
 #include "model/sinks.def"
 #undef SINK
 };
@@ -58,6 +60,13 @@ unsigned sinks_events(struct str name)
     const struct row *row = find(name);
 
     return row == NULL ? 0 : row->events;
+}
+
+int sinks_batch(struct str name)
+{
+    const struct row *row = find(name);
+
+    return row == NULL ? 0 : row->batch;
 }
 
 struct str sinks_default(struct str scheme)

@@ -7,7 +7,9 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
+#define CONTENT_TOO_LARGE 311
 #define NO_ROUTE 312
+#define PRECONDITION_FAILED 406 /* in answer to a message: it is too large (RabbitMQ) */
 
 enum { OPEN, TAKEN, FAILED };
 
@@ -114,8 +116,31 @@ void broker_flights_settle(struct broker_flights *f, uint64_t tag, bool multiple
     advance(f);
 }
 
+/* Returns the batch of the largest message; NULL: none is open. */
+static struct broker_batch *largest(const struct broker_flights *f)
+{
+    struct broker_batch *found = NULL;
+    size_t most = 0;
+
+    for (size_t k = f->head; k < f->head + f->n; k++) {
+        struct broker_batch *b = f->items[k].batch;
+
+        if (b != NULL && (found == NULL || b->messages[f->items[k].i].body.len > most)) {
+            found = b;
+            most = b->messages[f->items[k].i].body.len;
+        }
+    }
+    return found;
+}
+
 void broker_flights_fail(struct broker_flights *f, int code, const char *why)
 {
+    struct broker_batch *guilty = NULL;
+
+    if (code == PRECONDITION_FAILED || code == CONTENT_TOO_LARGE)
+        guilty = largest(f);
+    if (guilty != NULL)
+        guilty->is_too_large = true;
     for (size_t k = f->head; k < f->head + f->n; k++) {
         struct broker_batch *b = f->items[k].batch;
 

@@ -35,7 +35,9 @@ void broker_flights_return(struct broker_flights *f, struct str id, int64_t subs
  * are ignored. */
 void broker_flights_settle(struct broker_flights *f, uint64_t tag, bool multiple, bool taken);
 
-/* The channel is closed: all have failed. */
+/* The channel is closed: all have failed. If its code says that a message was too large, it was the
+ * largest one: the limit is below the one that closed the channel, so it is below the largest. The
+ * batch of that one is marked. */
 void broker_flights_fail(struct broker_flights *f, int code, const char *why);
 
 /* The fate of message `i` of a batch is known. Returns true when it was the last one that was open.

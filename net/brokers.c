@@ -208,7 +208,7 @@ static void on_back(void *ctx)
         answer(d, &taken);
     } else if (!batch->is_unconnected) {
         line->n_failures = 0;
-        answer_failure(d, RC_PEER, batch->code, batch->err, 0);
+        answer_failure(d, batch->is_too_large ? RC_LIMIT : RC_PEER, batch->code, batch->err, 0);
     } else {
         int64_t now = clock_mono_ms(), pause = d->to.first_pause_ms;
 

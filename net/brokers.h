@@ -55,7 +55,8 @@ struct broker_delivery {
 
 struct broker_result {
     enum rc rc;       /* RC_OK: all were taken. RC_CLOSED: cancelled. RC_DENIED: by the guard.
-                         RC_TIMEOUT, RC_PEER, RC_FULL: there is no room for a connection */
+                         RC_LIMIT: a message is larger than the broker takes. RC_TIMEOUT, RC_PEER.
+                         RC_FULL: there is no room for a connection */
     int code;         /* reply code of AMQP: 200 with RC_OK, 312 unroutable, 404 ...; 0: none */
     const char *err;  /* a sentence, unless RC_OK */
     size_t n_taken;   /* of the messages, from the first on */

@@ -179,6 +179,11 @@ struct str url_public(struct arena *a, struct str raw)
     if (sign < 0 && colon >= 0 && authority.ptr[0] != '[' &&
         !is_port(str_slice(authority, (size_t)colon + 1, authority.len)))
         sign = last_at(rest);
+    else
+        colon = -1;
+    /* "http://user:password" lacks its host */
+    if (sign < 0 && colon >= 0)
+        return str_concat(a, str_slice(s, 0, at + (size_t)colon + 1), STR("..."));
     if (sign < 0)
         return str_slice(s, 0, end);
     rest = str_slice(rest, (size_t)sign + 1, rest.len);

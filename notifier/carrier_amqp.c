@@ -34,7 +34,7 @@ static void on_result(void *ctx, const struct broker_result *result)
         .err = result->err,
         .status = result->code,
         .retry_after_s = result->pause_ms > 0 ? result->pause_ms / 1000 : -1,
-        .body = STR_NULL,
+        .body = result->rc == RC_LIMIT ? str_from(result->err) : STR_NULL,
         .n_taken = result->rc == RC_OK ? 0 : result->n_taken,
     };
 

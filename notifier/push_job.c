@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "model/sinks.h"
 
 struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bodies, int64_t sub_id)
 {
@@ -55,8 +56,13 @@ static enum push_found read_sub(struct push_job *job, struct reader *r)
 /* At most so many entries in this delivery. */
 static size_t limit_of(const struct push_job *job)
 {
-    size_t n = job->sub->batch > 0 ? (size_t)job->sub->batch : job->max_entries;
+    int of_sink = sinks_batch(job->sub->sink);
+    size_t n = job->max_entries;
 
+    if (job->sub->batch > 0)
+        n = (size_t)job->sub->batch;
+    else if (of_sink > 0)
+        n = (size_t)of_sink;
     return job->sub->part_max > 0 && (size_t)job->sub->part_max < n ? (size_t)job->sub->part_max
                                                                     : n;
 }

@@ -9,7 +9,7 @@ static const struct {
     const struct sink *sink;
     enum carrier_id carrier;
 } rows[] = {
-#define SINK(id, name, carrier, offered, events) {name, &sink_##id, CARRIER_##carrier},
+#define SINK(id, name, carrier, offered, events, batch) {name, &sink_##id, CARRIER_##carrier},
 #include "model/sinks.def"
 #undef SINK
 };

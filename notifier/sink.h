@@ -128,7 +128,7 @@ enum push_found entries_draw(struct push_job *job, struct reader *r);
 /* Draws a test, as a delivery of nothing: the draw_test() of the same sinks. */
 enum push_found entries_draw_test(struct push_job *job, struct reader *r);
 
-#define SINK(id, name, carrier, offered, events) extern const struct sink sink_##id;
+#define SINK(id, name, carrier, offered, events, batch) extern const struct sink sink_##id;
 #include "model/sinks.def"
 #include "storage/pushes.h"
 #undef SINK

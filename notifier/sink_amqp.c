@@ -12,10 +12,6 @@
 #include "notifier/carrier_amqp.h"
 #include "notifier/push_job.h"
 
-/* Messages in a delivery, unless the subscription says otherwise: one after the other costs little,
- * and each wait for the broker's disk costs the same, for how many it may be. */
-#define RUN_MAX 1000
-
 /* As in entries.c: below this, moving the position is not worth a write. */
 #define SKIP_MIN 256
 
@@ -167,20 +163,14 @@ static enum rc write_run(struct writing *w, const struct push_run *run)
     return rc;
 }
 
-/* How many messages this delivery may have. A broker refuses no entry for good, so there are no
- * parts of a refused delivery. */
-static size_t most(const struct push_job *job)
-{
-    return job->sub->batch > 0 ? (size_t)job->sub->batch : RUN_MAX;
-}
-
 static enum push_found amqp_draw(struct push_job *job, struct reader *r)
 {
     struct push_run run;
     struct writing w;
     enum rc rc;
 
-    rc = reader_push_run(r, job->sub, most(job), SINK_BODY_USUAL, job->arena, &run, &job->err);
+    rc = reader_push_run(r, job->sub, job->max_entries, SINK_BODY_USUAL, job->arena, &run,
+                         &job->err);
     if (rc != RC_OK)
         return PUSH_UNREAD;
     job->position = run.skip_to;
@@ -199,7 +189,10 @@ static enum push_found amqp_draw(struct push_job *job, struct reader *r)
     job->n_entries = w.load->n;
     job->first = w.marks[0];
     job->last = w.marks[w.load->n - 1];
-    job->position = job->last.seq;
+    if (run.n > 0 && run.revisions[0].seq == job->first.seq)
+        job->uid = str_dup(job->arena, run.revisions[0].uid);
+    job->dead = run.dead;
+    job->position = run.dead == NULL ? job->last.seq : job->sub->position;
     job->is_last = run.is_all && !w.is_full;
     return PUSH_READY;
 }
@@ -230,7 +223,7 @@ static enum sink_verdict amqp_judge(struct arena *a, const struct carrier_answer
             str_printf(a, "%zu of the messages were taken; then: %s", answer->n_taken, answer->err);
     else
         *why = str_dup(a, str_from(answer->err));
-    return SINK_FAILED;
+    return answer->rc == RC_LIMIT ? SINK_REFUSED : SINK_FAILED;
 }
 
 const struct sink sink_amqp = {.draw = amqp_draw, .draw_test = amqp_draw_test, .judge = amqp_judge};

@@ -352,6 +352,23 @@ static enum rc load_run(struct reader *r, const struct subscription *sub, size_t
     return rc == RC_OK ? load_documents(r, seqs, n, max_bytes, a, out, err) : rc;
 }
 
+/* A dead letter that is wanted, as a run of its own. */
+static enum rc dead_run(struct reader *r, const struct subscription *sub, struct arena *a,
+                        struct push_run *out, struct err *err)
+{
+    struct push_next *next = ARENA_NEW(a, struct push_next);
+    enum rc rc = next_dead(r, sub, a, next, err);
+
+    if (rc != RC_OK || next->dead == NULL)
+        return rc;
+    out->dead = next->dead;
+    out->revisions = next->revisions;
+    out->n = next->n;
+    out->events = &next->event;
+    out->n_events = next->event.seq != 0;
+    return RC_OK;
+}
+
 enum rc reader_push_run(struct reader *r, const struct subscription *sub, size_t max,
                         size_t max_bytes, struct arena *a, struct push_run *out, struct err *err)
 {
@@ -363,6 +380,11 @@ enum rc reader_push_run(struct reader *r, const struct subscription *sub, size_t
     *out = (struct push_run){.skip_to = sub->position};
     if (rc != RC_OK)
         return rc;
+    rc = dead_run(r, sub, a, out, err);
+    if (rc != RC_OK || out->dead != NULL) {
+        db_snapshot_end(r->db);
+        return rc;
+    }
     stale =
         !directory_with_news(r->store->dir, sub->feeds, sub->n_feeds, sub->position, with_news, &n);
     if (!stale)

@@ -99,13 +99,14 @@ struct push_run {
     size_t n;
     struct feed_event *events; /* ascending by seq, like the revisions */
     size_t n_events;
-    int64_t skip_to; /* when there is neither: as in push_next */
-    bool is_all;     /* nothing follows, as far as one can see */
+    int64_t skip_to;          /* when there is neither: as in push_next */
+    bool is_all;              /* nothing follows, as far as one can see */
+    struct dead_letter *dead; /* as in push_next */
 };
 
 /* Find it: at most `max` revisions and events, whose documents have at most `max_bytes` bytes, or
- * one larger one. Dead letters are not looked for. Nothing is found,
- * too, when `sub` has changed since it was read; then a notice follows. Arena. */
+ * one larger one. Nothing is found, too, when `sub` has changed since it was read; then a notice
+ * follows. A dead letter that is wanted comes first, alone. Arena. */
 enum rc reader_push_run(struct reader *r, const struct subscription *sub, size_t max,
                         size_t max_bytes, struct arena *a, struct push_run *out,
                         struct err *err) NODISCARD;

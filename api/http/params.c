@@ -57,7 +57,7 @@ bool params_one(const struct params *ps, struct arena *a, const char *name, stru
         if (str_is_null(*out))
             *out = ps->items[i].value;
         else if (!str_eq(*out, ps->items[i].value))
-            return problem_parameter(p, a, name, ps->items[i].value, NULL,
+            return problem_parameter(p, a, name, STR_NULL, NULL, /* it may be a secret */
                                      "The parameter `%s` was given more than once, with "
                                      "different values.",
                                      name);

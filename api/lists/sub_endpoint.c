@@ -33,10 +33,17 @@ static read_fn *reader_of(struct str scheme)
 }
 
 /* What a problem may repeat of an endpoint that could not be read: nothing, if it may have a
- * password. */
-static struct str repeatable(struct str raw)
+ * password, as "amqp://user:password" has, which lacks its host. */
+static struct str repeatable(struct arena *a, struct str raw)
 {
-    return str_chr(raw, '@') >= 0 || str_find(raw, STR("%40")) >= 0 ? STR_NULL : raw;
+    static const struct str slashes = {"://", 3};
+    struct str text = url_decode(a, raw, false);
+    ssize_t at = str_find(text, slashes);
+
+    if (at >= 0)
+        text = str_concat(a, str_slice(text, 0, (size_t)at),
+                          str_slice(text, (size_t)at + slashes.len, text.len));
+    return str_chr(text, '@') >= 0 || str_chr(text, ':') >= 0 ? STR_NULL : raw;
 }
 
 bool sub_endpoint_read(const struct params *ps, struct arena *a, const struct api_cfg *cfg,
@@ -54,7 +61,7 @@ bool sub_endpoint_read(const struct params *ps, struct arena *a, const struct ap
     raw = str_trim(raw);
     scheme = str_lower(a, sub_endpoint_scheme(raw));
     if (str_is_null(sinks_default(scheme)))
-        return problem_parameter(p, a, "endpoint", repeatable(raw), NULL,
+        return problem_parameter(p, a, "endpoint", repeatable(a, raw), NULL,
                                  "The parameter `endpoint` must be an absolute URL that begins "
                                  "with one of these (the sinks are in parentheses): %s.",
                                  sinks_by_scheme(a));
@@ -63,7 +70,7 @@ bool sub_endpoint_read(const struct params *ps, struct arena *a, const struct ap
                                  "The parameter `endpoint` names an address of XMPP, but this "
                                  "daemon is not connected to an XMPP server (--xmpp-server).");
     if (reader_of(scheme)(a, raw, &parts, &err) != RC_OK)
-        return problem_parameter(p, a, "endpoint", repeatable(raw), NULL,
+        return problem_parameter(p, a, "endpoint", repeatable(a, raw), NULL,
                                  "The parameter `endpoint` cannot be used: %s.", err.text);
     *out = (struct wanted_url){.url = parts.url,
                                .credential = parts.credential,

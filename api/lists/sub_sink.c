@@ -19,10 +19,8 @@ static bool read_secret(const struct params *ps, struct arena *a, struct str *ou
 {
     char *text;
 
-    if (!params_optional(ps, a, "secret", out, p)) /* it shows one of the values */
-        return problem_parameter(p, a, "secret", STR_NULL, NULL,
-                                 "The parameter `secret` was given more than once, with different "
-                                 "values.");
+    if (!params_optional(ps, a, "secret", out, p))
+        return false;
     if (str_is_null(*out))
         return true;
     /* Base64 has no spaces: they are `+` that were not percent-encoded */

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "feed/text/json.h"
 #include "model/hub.h"
+#include "model/sinks.h"
 
 /* Returns an RFC 3339 text; null for TIME_UNKNOWN. */
 struct value *shape_time(struct arena *a, int64_t at)
@@ -126,6 +127,16 @@ static int64_t lag_s(const struct sub_lag *lag, int64_t now_us)
                : (now_us - lag->first_at_us) / 1000000;
 }
 
+/* How many entries a delivery may have. */
+static int64_t batch_of(const struct subscription *sub, const struct api_cfg *cfg)
+{
+    int of_sink = sinks_batch(sub->sink);
+
+    if (sub->batch > 0)
+        return sub->batch;
+    return of_sink > 0 ? of_sink : cfg->push_entries;
+}
+
 struct value *shape_sub(struct arena *a, const struct subscription *sub, const struct sub_lag *lag,
                         int64_t n_dead, int64_t now_us, const struct api_cfg *cfg)
 {
@@ -149,7 +160,7 @@ struct value *shape_sub(struct arena *a, const struct subscription *sub, const s
     value_setz(a, v, "categories", categories);
     value_setz(a, v, "state", name(a, sub_state_name(sub->state)));
     value_setz(a, v, "events", events_of(a, sub->events));
-    value_setz(a, v, "batch", value_int(a, sub->batch > 0 ? sub->batch : cfg->push_entries));
+    value_setz(a, v, "batch", value_int(a, batch_of(sub, cfg)));
     value_setz(a, v, "position", value_int(a, sub->position));
     value_setz(a, v, "lag", lag == NULL ? value_null(a) : value_int(a, lag->n));
     value_setz(a, v, "lag_s", lag == NULL ? value_null(a) : value_int(a, lag_s(lag, now_us)));

@@ -13,11 +13,11 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 class Amqp(Case):
-    TLS = None
+    TLS, CONFIG = None, ()
 
     @classmethod
     def setUpClass(cls):
-        cls.b = Broker(cls.TLS)
+        cls.b = Broker(cls.TLS, cls.CONFIG)
         cls.addClassCleanup(cls.b.close)
         cls.b.do(["assertExchange", "news", "topic"])
 
@@ -302,6 +302,66 @@ class Plain(Amqp):
         self.wait(lambda: set(titles) <= set(c.titles()), daemon=self.d)
         self.d.wait_idle()
         self.in_order(titles, c)
+
+
+class SmallMessages(Amqp):
+    CONFIG = ["max_message_size = 20000"]
+
+    def dead(self, sub):
+        return self.d.get("/sub/dead?id=%d" % sub).json["dead"]
+
+    def started_with_two(self):
+        """A subscription to a feed with large entries, and one to another feed by the same exchange."""
+        self.started("--push-refusals", "1")
+        c = self.bound("own", "large.#", "small.#")
+        other = self.o.set("/small.xml", rss("old"))
+        sub = self.subscribed(self.b.url("exchange=own&key=large.{feed}"))
+        small = self.subscribed(self.b.url("exchange=own&key=small.{feed}"), url=other)
+        return c, sub, small, other
+
+    def test_a_message_that_is_too_large(self):                          # AMQP-03 DELIV-05
+        c, sub, small, other = self.started_with_two()
+        large = "large " + "x" * 30000
+        titles = ["e%02d" % k for k in range(20)] + [large] + ["e%02d" % k for k in range(20, 40)]
+        self.publish(*titles[::-1], "old")
+        for n in range(3):      # on the same channel, meanwhile
+            self.o.set("/small.xml", rss(*["s%d" % k for k in range(n, -1, -1)], "old"))
+            self.d.ping(other)
+        self.wait(lambda: self.dead(sub), daemon=self.d)
+        for one in sub, small:      # what was on the channel when it was closed comes again
+            self.wait(lambda: (self.listed(one)["lag"], self.listed(one)["last_error"]) == (0, None),
+                      daemon=self.d)
+        self.wait(lambda: {"e39", "s2"} <= set(c.titles()), daemon=self.d)
+        first = list(dict.fromkeys(t for t in c.titles() if t[0] == "e"))
+        self.assertEqual([t for t in titles if t != large], first)       # in order, and all others
+        dead, = self.dead(sub)
+        self.assertEqual(406, dead["status"])
+        self.assertIn("PRECONDITION_FAILED", dead["answer"])
+        before = next(m for m in c.messages if m.title == "e19")
+        after = next(m for m in c.messages if m.title == "e20")
+        self.assertEqual(dead["cursor"], after.headers["prev_cursor"])   # the chain runs over it
+        self.assertNotEqual(dead["cursor"], before.headers["cursor"])
+        self.assertEqual([], self.dead(small))
+        self.assertEqual((1, "active", 1000), tuple(self.listed(sub)[k] for k in ("dead", "state", "batch")))
+        self.assertIn("dead", {e["verdict"] for e in self.log(sub)})
+
+    def test_a_dead_letter_that_is_tried_again(self):                    # AMQP-03 DELIV-05
+        c, sub, _, _ = self.started_with_two()
+        self.publish("x" * 30000, "old")
+        self.wait(lambda: self.dead(sub), daemon=self.d)
+        self.d.call("POST", "/sub?id=%d&action=retry-dead" % sub)
+        self.wait(lambda: len(self.log(sub)) == 2, daemon=self.d)        # it is still too large
+        self.d.wait_idle()
+        dead, = self.dead(sub)
+        self.b.allow_messages(1000000)
+        try:
+            self.d.call("POST", "/sub?id=%d&action=retry-dead" % sub)
+            m = self.come(c, 1)[0]
+        finally:
+            self.b.allow_messages(20000)
+        self.assertEqual(dead["cursor"], m.headers["cursor"])
+        self.d.wait_idle()
+        self.assertEqual([], self.dead(sub))
 
 
 class Tls(Amqp):

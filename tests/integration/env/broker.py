@@ -22,9 +22,9 @@ ENCODED = "pa%3Ass%2Fw%40rd%20%C3%A9"   # as it stands in a URL
 
 class Broker:
     """User `mill` with PASSWORD, vhosts "/" and "news/two". `tls`: (certificate, key) as PEM: it has a
-    port for TLS, too."""
+    port for TLS, too. `config`: more lines of its configuration."""
 
-    def __init__(self, tls=None):
+    def __init__(self, tls=None, config=()):
         epmd = shutil.which("epmd")
         if not epmd or not os.path.exists(SERVER) or not shutil.which("erl"):
             raise unittest.SkipTest("rabbitmq-server is not installed")
@@ -34,7 +34,7 @@ class Broker:
         if os.geteuid() == 0:
             entry = pwd.getpwnam("rabbitmq")
             self.user = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-        self._write(tls)
+        self._write(tls, config)
         self.env = {
             "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": self.folder,
             "RUNNING_UNDER_SYSTEMD": "1",   # the script becomes the server, so its number is ours
@@ -62,7 +62,7 @@ class Broker:
     def _in(self, name):
         return os.path.join(self.folder, name)
 
-    def _write(self, tls):
+    def _write(self, tls, config):
         users = [{"name": "mill", "password": PASSWORD, "tags": "administrator"},
                  {"name": "other", "password": "other-password", "tags": ""}]
         vhosts = ["/", "news/two"]
@@ -75,7 +75,7 @@ class Broker:
                      "listeners.tcp.1 = 127.0.0.1:%d" % self.port,
                      "load_definitions = " + self._in("definitions.json"),
                      "loopback_users = none", "log.console = false", "log.file.level = info",
-                     ""])}
+                     *config, ""])}
         if tls:
             files["cert.pem"], files["key.pem"] = tls
             files["rabbitmq.conf"] += "\n".join([
@@ -138,11 +138,17 @@ class Broker:
                               stdout=subprocess.PIPE, text=True, timeout=60 * PATIENCE)
         assert done.returncode == 0, done.stdout
 
+    def _control(self, *args):
+        subprocess.run(["/usr/lib/rabbitmq/bin/rabbitmqctl", "-q", *args], env=self.env, cwd=self.folder,
+                       check=True, timeout=60 * PATIENCE, stdout=subprocess.DEVNULL, **self.user)
+
     def set_memory(self, share):
         """The share of the machine's memory above which it takes no messages."""
-        subprocess.run(["/usr/lib/rabbitmq/bin/rabbitmqctl", "-q", "set_vm_memory_high_watermark", share],
-                       env=self.env, cwd=self.folder, check=True, timeout=60 * PATIENCE,
-                       stdout=subprocess.DEVNULL, **self.user)
+        self._control("set_vm_memory_high_watermark", share)
+
+    def allow_messages(self, n_bytes):
+        """The largest message of new channels."""
+        self._control("eval", "application:set_env(rabbit, max_message_size, %d)." % n_bytes)
 
     def consumer(self, queue, vhost="%2f"):
         return Consumer(self._node(vhost, queue=queue))

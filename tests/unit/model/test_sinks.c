@@ -46,12 +46,20 @@ static void test_sinks__schemes(void **state UNUSED)
     assert_non_null(strstr(sinks_by_scheme(&a), "http: or https: (xmlrpc, webhook)"));
 }
 
+static void test_sinks__batch(void **state UNUSED)
+{
+    assert_int_equal(1000, sinks_batch(STR("amqp")));
+    assert_int_equal(0, sinks_batch(STR("webhook")));
+    assert_int_equal(0, sinks_batch(STR("no such")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sinks__what_a_request_may_ask_for),
         cmocka_unit_test(test_sinks__default),
         cmocka_unit_test(test_sinks__schemes),
+        cmocka_unit_test(test_sinks__batch),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

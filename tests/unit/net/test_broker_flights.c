@@ -99,6 +99,26 @@ static void test_broker_flights__channel_closed(void **state UNUSED)
     assert_int_equal(0, flights.n);
 }
 
+/* AMQP-03: the largest message was too large; what else was on the channel has only failed */
+static void test_broker_flights__too_large(void **state UNUSED)
+{
+    struct broker_message large[2] = {{.id = STR("l:8"), .key = STR("k"), .body = STR("largest")},
+                                      {.id = STR("l:9"), .key = STR("k"), .body = STR("large")}};
+    unsigned char open[2] = {0};
+    struct broker_batch taken_one = {.messages = large, .states = open, .n = 1, .n_open = 1};
+    struct broker_batch other = {.messages = large + 1, .states = open + 1, .n = 1, .n_open = 1};
+
+    messages[2].body = STR("big");
+    broker_flights_add(&flights, &taken_one, 0);
+    broker_flights_add(&flights, &other, 0);
+    broker_flights_settle(&flights, N + 1, false, true);
+    broker_flights_fail(&flights, 406, "PRECONDITION_FAILED");
+    assert_true(other.is_too_large);
+    assert_false(taken_one.is_too_large);
+    assert_false(batch.is_too_large);
+    assert_int_equal(0, batch.n_open);
+}
+
 static void test_broker_flights__tags_that_are_not_open(void **state UNUSED)
 {
     static const uint64_t tags[] = {0, 5, 1000, UINT64_MAX};
@@ -131,7 +151,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(test_broker_flights__##name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(confirmed_out_of_order), T(refused), T(returned), T(channel_closed),
+        T(confirmed_out_of_order), T(refused), T(returned), T(channel_closed), T(too_large),
         T(tags_that_are_not_open), T(many),
     };
 

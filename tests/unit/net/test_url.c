@@ -227,6 +227,11 @@ static void test_url__public_form(void **state UNUSED)
         {"", ""},
         {"http://u:pa/ss@h/", "http://h/"},
         {"http://u:p@h#a@b", "http://h"},
+        {"amqp://u:pw", "amqp://u:..."}, /* without a host */
+        {"http://u:pa/ss?x", "http://u:..."},
+        {"u:pw", "u:..."},
+        {"http://h:80/x", "http://h:80/x"},
+        {"amqp://u:...", "amqp://u:..."},
         {"http://h#x@y", "http://h"},
     };
 
