@@ -461,6 +461,18 @@ static void test_http_client__bounds(void **state)
     get_bad(b, "http://127.0.0.1:%d/to/302//slow", RC_TIMEOUT, "/slow");
 }
 
+/* On a connection that was used before, libcurl did not connect; that is not a failure to connect.
+ */
+static void test_http_client__no_answer_on_a_connection_used_before(void **state)
+{
+    struct bench *b = *state;
+
+    get_ok(b, "http://127.0.0.1:%d/ok");
+    b->call.timeout_ms = 300;
+    get_bad(b, "http://127.0.0.1:%d/slow", RC_TIMEOUT, "no complete answer from 127.0.0.1:");
+    assert_int_equal(origin_most_connections(b->origin), 1);
+}
+
 /* A value over many lines is put together a line at a time: that must not cost a square. */
 static void test_http_client__folded_fields(void **state)
 {
@@ -664,6 +676,7 @@ int main(void)
         TEST(compressed_bodies),
         TEST(bomb),
         TEST(bounds),
+        TEST(no_answer_on_a_connection_used_before),
         TEST(folded_fields),
         TEST(peers_that_fail),
         TEST(guarded_addresses),
