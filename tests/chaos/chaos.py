@@ -3,6 +3,7 @@ import collections
 import http.client
 import json
 import random
+import shutil
 import threading
 import time
 import urllib.parse
@@ -29,10 +30,21 @@ class Record:
         self.outages = {}           # kind -> [when its server went away, when it was back]
         self.kills = []             # [when it was killed, when all that it had sent was read]
         self.wrong = []             # faults that were seen at once
-        self.log, self.dead, self.urls = [], {}, {}     # at the end; urls: URL of a feed by its number
+        # at the end; urls: URL of a feed by its number; ended: keys of subscriptions that are not there any more
+        self.log, self.dead, self.urls, self.ended = [], {}, {}, []
 
     def as_json(self):
         return {k: v for k, v in vars(self).items()}
+
+    @classmethod
+    def from_json(cls, kept):
+        """What as_json() returned, after it went through JSON: there all keys are texts."""
+        record = cls()
+        for name, value in kept.items():
+            if isinstance(value, dict):
+                value = {int(k) if k.isdigit() else k: v for k, v in value.items()}
+            setattr(record, name, value)
+        return record
 
 
 class Tail(threading.Thread):
@@ -176,7 +188,10 @@ class Run:
                 if paused and dice.random() < 0.5:
                     self.resume(paused, dice.randrange(len(paused)))
                     continue
-                consumer = dice.choice([c for c in self.consumers if c.actions])
+                able = [c for c in self.consumers if c.actions]
+                if not able:
+                    continue
+                consumer = dice.choice(able)
                 key, action = dice.choice(consumer.keys), dice.choice(consumer.actions)
                 if action == "retry-dead":
                     consumer.forgiving = dice.random() < 0.5
@@ -267,7 +282,11 @@ class Run:
             since = page["cursor"]
             if not page["revisions"]:
                 break
+        subs = self.subs()
+        there = {s["id"] for s in subs} | {s["endpoint"] for s in subs}
         for key, sub in record.subs.items():
+            if "got" not in sub and (key if isinstance(key, int) else sub["endpoint"]) not in there:
+                record.ended.append(key)
             if sub["kind"] == "webhook":
                 record.dead[key] = self.daemon.get("/sub/dead?id=%d" % key).json["dead"]
         for server in self.servers.values():
@@ -303,6 +322,9 @@ class Run:
         for reader in readers:
             reader.join(30)
         try:
+            if self.options.database:
+                self.daemon.stop()
+                shutil.copytree(self.daemon.folder, self.options.database)
             self.daemon.close()
         finally:
             for server in self.servers.values():
@@ -319,6 +341,7 @@ class Run:
                 "kills": len(self.record.kills),
                 "outages": sum(len(o) for o in self.record.outages.values()), "calls": len(calls), "how": dict(how), "acts": dict(acts),
                 "dead": sum(len(d) for d in self.record.dead.values()),
+                "ended": len(self.record.ended),
                 "read": sum(len(s.get("got", ())) for s in self.record.subs.values())}
 
 

@@ -125,13 +125,18 @@ class Trail:
         return self.faults
 
     # ---- kills ----
-    def on_kill(self, at, _):
-        """Back to any state of the last two seconds; but actions that were answered are on disk."""
-        since, back = at - self.record.options["window_s"], set(self.states)
+    def states_since(self, since):
+        """Those of now, and all from that moment on."""
+        back = set(self.states)
         for (_, states), (until, _) in zip(reversed(self.history[:-1]), reversed(self.history)):
             if until < since:
                 break
             back |= states
+        return back
+
+    def on_kill(self, at, _):
+        """Back to any state of the last two seconds; but actions that were answered are on disk."""
+        back = self.states_since(at - self.record.options["window_s"])
         for act in (self.last_act, self.open_act):
             if act:
                 back |= {self.after(s, act) for s in back if s.acts < act["number"]}
@@ -285,17 +290,22 @@ class Trail:
         if is_late and call["how"] not in ("acked", "unclear"):
             return
         overtaken = stale or any(s.acts < self.sure_acts for s in fitting)
+        moves = call["how"] in ("acked", "unclear") or self.is_buried(call, a, b)
         states = set()
         for s in fitting:
             if s.acts >= self.sure_acts:
                 states |= self.outcomes(at, call, a, b, s)
-        if overtaken and call["how"] in ("acked", "unclear"):   # the chain moves, the position does not
+        if overtaken and moves:     # the chain moves, the position does not
             states |= {s._replace(mark=call.get("last")) for s in self.states}
         if (overtaken and call["how"] != "acked") or self.is_dead or is_late:
             states |= self.states
         if at <= self.batch_until:
             states = {s._replace(tried=None) for s in states}
         self.set_states(at, self.with_open_act(states))
+
+    def is_buried(self, call, a, b):
+        """Was it refused for good, as far as one knows?"""
+        return False
 
     def outcomes(self, at, call, a, b, s):
         taken, kept = State(b, call.get("last"), None, s.acts), s._replace(tried=(b, False))
@@ -337,6 +347,7 @@ class ByCursor(Trail):
         self.dead = {}          # item -> "in", "out" or "maybe": does the list of dead letters have it?
         self.dead_at = {}       # item -> when that was decided
         self.wanted = set()     # items that may come as dead letters again
+        self.unsure = set()     # id() of calls whose refusal a kill may have undone
         self.ids, self.entries_of = {}, {}
 
     def indexes(self, at, call):
@@ -387,6 +398,7 @@ class ByCursor(Trail):
             self.latest = call
             self.check_time(at, call)
             self.check_letter(at, call, letter)
+            self.narrow(at, call)
             self.under_way[id(call)] = (letter, None, None, None)
             return
         super().on_call(at, call)
@@ -421,6 +433,12 @@ class ByCursor(Trail):
             self.fault(at, "the chain is broken at a dead letter: prev_cursor is %s, acknowledged was %s",
                        call["prev"], " or ".join(sorted({str(s.mark) for s in self.states})))
 
+    def narrow(self, at, call):
+        """A dead letter tells where the chain is, and so which states it cannot be in."""
+        fitting = {s for s in self.states if self.in_chain(s, call)}
+        if fitting and not self.is_dead and self.open_act is None and at > self.stale_until:
+            self.set_states(at, fitting)
+
     def on_call_end(self, at, call):
         under_way = self.under_way.get(id(call))
         if under_way is None:
@@ -429,6 +447,8 @@ class ByCursor(Trail):
             del self.under_way[id(call)]
             self.end_letter(at, call, under_way[0])
             return
+        if self.is_buried(call, *under_way[:2]) and not under_way[2]:    # an action has overtaken it
+            self.decide(at, under_way[0], "maybe")
         super().on_call_end(at, call)
         if call["how"] == "acked" or (call["how"] == "unclear" and call["status"] < 300):
             for i in self.indexes_quietly(call) or ():
@@ -441,11 +461,15 @@ class ByCursor(Trail):
             return
         is_sure = call["how"] == "acked" and not self.is_dead
         self.decide(at, i, "out" if is_sure else "maybe")
-        moved = {s._replace(mark=call["last"]) for s in self.states}
-        self.set_states(at, moved if is_sure else moved | self.states)
+        moved = {s._replace(mark=call["last"]) for s in self.states if self.in_chain(s, call)}
+        self.set_states(at, moved if is_sure and moved else moved | self.states)
 
     def decide(self, at, i, is_in):
         self.dead[i], self.dead_at[i] = is_in, at
+
+    def is_buried(self, call, a, b):
+        return call["how"] == "refused" and b - a == 1 and \
+            1 + len(self.refused.get(a, ())) >= self.record.options["refusals"]
 
     def outcomes(self, at, call, a, b, s):
         if call["how"] != "refused" and not (call["how"] == "unclear" and call["status"] >= 300):
@@ -461,7 +485,7 @@ class ByCursor(Trail):
         if len(refused) < most:
             return {kept}
         buried = State(b, call.get("last"), None, s.acts)
-        is_sure = is_sure and sum(not c.get("unsure") for c in refused) >= most
+        is_sure = is_sure and sum(id(c) not in self.unsure for c in refused) >= most
         self.decide(at, a, "in" if is_sure else "maybe")
         return {buried} if is_sure else {buried, kept}
 
@@ -473,8 +497,7 @@ class ByCursor(Trail):
             if decided >= since:
                 self.dead[i] = "maybe"
         for refused in self.refused.values():
-            for call in refused:
-                call["unsure"] = call.get("unsure") or call["end"] >= since
+            self.unsure |= {id(call) for call in refused if call["end"] >= since}
 
     def on_the_end(self):
         super().on_the_end()
@@ -609,22 +632,51 @@ class Topic(Trail):
 
 
 class Told(Trail):
-    """rssCloud: a handler is told that something has changed."""
+    """rssCloud: a handler is told that something has changed. Five failures in a row end its registration (CLOUD-06), so
+    a state is the number of failures in a row. After a kill it may be what it was in the last two seconds."""
+    MOST = 5
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.states = {0}
 
     def on_call(self, at, call):
         if call.get("overlap"):
             self.fault(at, "a call while another one to the same endpoint is under way")
         if call["url"] not in self.sub["feeds"]:
             self.fault(at, "it was told of %s", call["url"])
+        if self.states == {self.MOST} and not self.is_dead:
+            self.fault(at, "a call after %d failures in a row, which end its registration", self.MOST)
+            self.set_states(at, {0})
 
     def on_call_end(self, at, call):
-        pass
+        states = set()
+        if call["how"] in ("acked", "unclear"):
+            states |= {n if n == self.MOST else 0 for n in self.states}
+        if call["how"] != "acked":
+            states |= {min(n + 1, self.MOST) for n in self.states}
+        if call.get("mood") == "leave":     # HTTP clients call again at once when a used connection breaks: not a
+            states |= self.states           # failure yet
+        self.set_states(at, states | self.states if self.is_dead else states)
 
     def on_kill(self, at, _):
-        pass
+        self.is_dead = True
+        self.set_states(at, self.states_since(at - self.record.options["window_s"]))
 
     def on_the_end(self):
-        """Something has changed before each notification; and one came after the last change."""
+        changes = self.check_changes()
+        heard = max((c["t"] for c in self.record.trails.get(self.key, ()) if c["how"] in ("acked", "unclear")),
+                    default=0)
+        if self.key in self.record.ended:
+            if self.MOST not in self.states:
+                self.fault(0, "its registration has ended after at most %d failures in a row", max(self.states))
+        elif self.states == {self.MOST}:
+            self.fault(0, "its registration is there after %d failures in a row", self.MOST)
+        elif changes and heard < changes[-1]:
+            self.fault(0, "lost: it was not told of the last change")
+
+    def check_changes(self):
+        """Something has changed before each notification. Returns when it did."""
         offset, window = self.record.options["wall_s"], self.record.options["window_s"]
         changes = [seconds(r["at"]) - offset for r in self.items.rows if r["seq"] > self.sub["began"][0]]
         taken = [c for c in self.record.trails.get(self.key, ()) if c["how"] == "acked"]
@@ -635,10 +687,7 @@ class Told(Trail):
                             for killed, _ in self.record.kills):
                 self.fault(call["t"], "it was told of a change that there was not")
             last = call
-        heard = max((c["t"] for c in self.record.trails.get(self.key, ()) if c["how"] in ("acked", "unclear")),
-                    default=0)
-        if changes and heard < changes[-1]:
-            self.fault(0, "lost: it was not told of the last change")
+        return changes
 
 
 def seconds(text):
@@ -675,4 +724,6 @@ def faults(record):
             found += reader_faults(record, key)
         else:
             found += CHECKS[sub["kind"]](record, events, key).run()
+            if key in record.ended and sub["kind"] != "rsscloud":
+                found.append("%s %s: its subscription is not there any more" % (sub["kind"], key))
     return found

@@ -16,7 +16,7 @@ class Case(unittest.TestCase):
     def whole(self, **more):
         options = argparse.Namespace(**{**dict(
             seconds=10, seed=20061, subs=60, kills=5, feeds=10, pace=8, acts=8, consumers=list(consumers.NAMES),
-            refusals=1, timeout=1.5, window=2 * PATIENCE, outage=5, log_level="warn"), **more})
+            refusals=1, timeout=1.5, window=2 * PATIENCE, outage=5, database=None, log_level="warn"), **more})
         run = Run(options, say=lambda text: None)
         faults = run.whole()
         figures = run.figures()
@@ -227,6 +227,33 @@ class Checker(unittest.TestCase):
         self.webhook((1, 4, "refused"), (1, 4, "acked"), (5, 20, "acked"), refuses=True)
         self.found("another delivery than the one that was tried")
 
+    def test_a_dead_letter_tells_where_it_is(self):                                       # DELIV-01 DELIV-10
+        """After a kill there are several places where it may be; the letter says which."""
+        self.refused()
+        self.s.letter(self.key, 3)
+        trail = self.s.record.trails[self.key]
+        self.s.kill()
+        self.s.act(self.key, "retry-dead")
+        self.s.calls(self.key, (3, 3, "acked"), (4, 20, "acked"))
+        trail[-2]["last"] = trail[-2]["prev"]
+        self.s.record.dead.clear()
+        self.found("again after its acknowledgement: %s" % cursor(4))
+        del trail[-1]
+        self.assertEqual([], self.s.faults())
+        trail[-1]["prev"] = trail[-1]["last"] = cursor(4)
+        self.found("the chain is broken at a dead letter")
+
+    def test_a_refusal_that_a_replay_overtakes(self):                                     # DELIV-05 DELIV-06
+        self.webhook((1, 10, "acked"), refuses=True)
+        self.s.act(self.key, "replay", seq=5)
+        trail = self.s.calls(self.key, (11, 11, "refused"), (6, 10, "acked"), (11, 11, "refused"), (12, 20, "acked"))
+        self.s.letter(self.key, 11)
+        self.assertEqual([], self.s.faults())
+        trail[-3]["prev"] = cursor(10)
+        self.assertEqual([], self.s.faults())       # it was not counted
+        trail[-3]["prev"] = cursor(9)
+        self.found("the chain is broken")
+
     # ---- kills ----
     def test_a_repeat_after_a_kill(self):                                                 # DELIV-01
         self.webhook((1, 5, "acked"), (6, 10, "acked"))
@@ -369,3 +396,55 @@ class Checker(unittest.TestCase):
         self.assertEqual([], self.s.faults())
         trail[0]["t"] = 15
         self.found("not told of the last change")
+
+    def told(self, *how):
+        """A handler that was told so often, and answered like this."""
+        self.s = Story()
+        self.key = self.s.sub("/rsscloud/1", "rsscloud")
+        self.s.now = 21
+        return self.s.calls(self.key, *[(1, 20, one) for one in how])
+
+    def test_five_failures_end_a_registration(self):                                      # CLOUD-06
+        five = ("acked",) + 5 * ("failed",)
+        for how, ended, text in (
+                (five, True, None), (five, False, "its registration is there after 5 failures"),
+                (five[:-1], True, "ended after at most 4 failures"), (five + ("failed",), True, "a call after 5"),
+                (five[:4] + ("acked", "failed"), True, "ended after at most 1 failures"),
+                (five[:4] + ("unclear", "failed"), True, None), (five[:4] + ("unclear", "failed"), False, None)):
+            self.told(*how)
+            if ended:
+                self.s.record.ended.append(self.key)
+            if text:
+                self.found(text)
+            else:
+                self.assertEqual([], self.s.faults(), how)
+
+    def test_a_call_that_is_made_again_at_once(self):                                     # CLOUD-06
+        """A used connection broke before the answer, so the HTTP client has called again by itself."""
+        for mood, text in (("leave", None), ("fail", "a call after 5")):
+            trail = self.told(*5 * ("failed",), "acked")
+            trail[1]["mood"] = mood
+            if text:
+                self.found(text)
+            else:
+                self.assertEqual([], self.s.faults())
+
+    def test_failures_before_and_after_a_kill(self):                                      # CLOUD-06
+        """The answer that ended the failures in a row may be lost."""
+        for quiet, ended, text in ((0, True, None), (0, False, None), (10, False, None),
+                                   (10, True, "ended after at most 2 failures")):
+            self.told("failed", "failed", "failed", "acked")
+            self.s.now += quiet
+            self.s.kill()
+            self.s.calls(self.key, (1, 20, "failed"), (1, 20, "failed"))
+            if ended:
+                self.s.record.ended.append(self.key)
+            if text:
+                self.found(text)
+            else:
+                self.assertEqual([], self.s.faults(), (quiet, ended))
+
+    def test_a_subscription_that_is_not_there_any_more(self):                             # DELIV-01
+        self.webhook()
+        self.s.record.ended.append(self.key)
+        self.found("not there any more")

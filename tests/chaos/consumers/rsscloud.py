@@ -13,7 +13,8 @@ class Consumer(Endpoint):
 
     def __init__(self, run, n, dice):
         super().__init__(run, n, dice)
-        self.n_failed = 0       # in a row: five would end the registration
+        self.n_failed = 0       # in a row: five end the registration
+        self.may_end = dice.random() < 0.2
 
     def subscribe(self, feeds, began):
         feed = feeds[0]
@@ -29,12 +30,15 @@ class Consumer(Endpoint):
         ask.answer(200, query.get("challenge", "").encode())
 
     async def serve(self, ask):
-        self.moods.calm = self.run.calm or self.n_failed >= 3
+        self.moods.calm = self.run.calm or (self.n_failed >= 2 and not self.may_end)
         there = len(self.run.record.trails[self.path])
+        self.n_failed += 1      # unless it answers well
         going_on = await super().serve(ask)
         new = self.run.record.trails[self.path][there:]
-        failed = ask.method == "POST" and (not new or new[-1]["how"] != "acked")
-        self.n_failed = self.n_failed + 1 if failed else 0
+        if ask.method == "GET":
+            self.n_failed -= 1
+        elif new and new[-1]["how"] == "acked":
+            self.n_failed = 0
         return going_on
 
     def read(self, ask, body):
