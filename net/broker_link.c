@@ -384,6 +384,7 @@ static void publish(struct broker_link *l, struct broker_batch *batch)
 static bool work(struct broker_link *l, struct broker_batch *batch, struct broker_fault *fault)
 {
     if (atomic_load(&batch->is_given_up)) {
+        batch->is_untried = true;
         fail_batch(l, batch, 0, "it was given up");
         return true;
     }

@@ -38,6 +38,7 @@ struct broker_batch {
     int code;              /* of that one: reply code of AMQP, or 0 */
     bool is_unconnected;   /* it failed because there was no connection */
     bool is_too_large;     /* one of its messages is larger than the broker takes */
+    bool is_untried;       /* it was given up before anything was tried with it */
     char err[256];         /* why that one failed */
 
     atomic_size_t n_taken;   /* from the first message on */

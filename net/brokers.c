@@ -124,18 +124,23 @@ static void stop_waiting(struct delivery *d)
         TAILQ_REMOVE(&d->line->waiting, d, next);
 }
 
+/* Why it is not done yet, as the beginning of a sentence. */
+static const char *what_lacks(const struct delivery *d)
+{
+    return d->is_at_link ? broker_link_doing(d->line->link)
+                         : "the name of the broker could not be resolved so far";
+}
+
 static void on_late(void *ctx)
 {
     struct delivery *d = ctx;
-    const char *why = "the name of the broker could not be resolved in time";
+    const char *why = what_lacks(d);
 
     d->timer = NULL;
-    if (d->is_at_link) {
-        why = broker_link_doing(d->line->link);
+    if (d->is_at_link)
         broker_link_break_silent(d->line->link, d->batch.mono_given);
-    } else {
+    else
         stop_waiting(d);
-    }
     answer_failure(d, RC_TIMEOUT, 0, why, 0);
     end_if_done(d);
 }
@@ -203,7 +208,9 @@ static void on_back(void *ctx)
         .rc = RC_OK, .code = REPLY_SUCCESS, .n_taken = atomic_load(&batch->n_taken)};
 
     d->is_at_link = false;
-    if (batch->first_failed == batch->n) {
+    if (batch->is_untried) { /* it tells nothing of the connection, and was answered before */
+        ASSERT(d->is_answered);
+    } else if (batch->first_failed == batch->n) {
         line->n_failures = 0;
         answer(d, &taken);
     } else if (!batch->is_unconnected) {
@@ -469,10 +476,13 @@ uint64_t brokers_send(struct brokers *b, const struct broker_delivery *to, broke
 
 static void cancel(struct delivery *d)
 {
+    const char *why;
+
     if (d->is_answered)
         return;
+    why = what_lacks(d);
     stop_waiting(d);
-    answer_failure(d, RC_CLOSED, 0, "it was cancelled", 0);
+    answer_failure(d, RC_CLOSED, 0, why, 0);
 }
 
 static void on_cancel(void *ctx)

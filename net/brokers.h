@@ -58,7 +58,7 @@ struct broker_result {
                          RC_LIMIT: a message is larger than the broker takes. RC_TIMEOUT, RC_PEER.
                          RC_FULL: there is no room for a connection */
     int code;         /* reply code of AMQP: 200 with RC_OK, 312 unroutable, 404 ...; 0: none */
-    const char *err;  /* a sentence, unless RC_OK */
+    const char *err;  /* a sentence, unless RC_OK; RC_CLOSED: what did not happen so far */
     size_t n_taken;   /* of the messages, from the first on */
     int64_t pause_ms; /* the broker is not tried again before; 0: it may be tried */
 };

@@ -42,7 +42,7 @@ static inline struct str carrier_load_bytes(const struct carrier_load *load)
 struct carrier_answer {
     enum rc rc;      /* RC_OK: the endpoint answered. RC_CLOSED: it was cancelled, or the client is
                         gone; sinks do not see it. Any other: it did not answer properly */
-    const char *err; /* a sentence, unless rc is RC_OK */
+    const char *err; /* a sentence, unless rc is RC_OK. RC_CLOSED: what did not happen so far */
     int status;      /* of HTTP; 0: none. May be set although rc is not RC_OK */
     int64_t retry_after_s; /* the endpoint asks for this pause at least; < 0: it does not */
     struct str body;       /* what it said; null unless rc is RC_OK or RC_LIMIT */

@@ -20,7 +20,9 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     struct arena *arena = answer == NULL ? NULL : answer->arena;
     struct carrier_answer out = {.rc = rc, .retry_after_s = -1};
 
-    if (rc != RC_OK)
+    if (rc == RC_CLOSED)
+        out.err = "no answer came so far";
+    else if (rc != RC_OK)
         out.err = err == NULL ? rc_meaning(rc) : err->text;
     if (answer != NULL) {
         out.status = answer->status;

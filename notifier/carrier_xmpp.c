@@ -56,6 +56,8 @@ static void on_answer(void *ctx)
     if (s->rc == RC_PEER) {
         answer.rc = RC_OK;
         answer.body = str_from(s->text);
+    } else if (s->rc == RC_CLOSED) {
+        answer.err = "no confirmation came so far";
     } else if (s->rc != RC_OK) {
         answer.err = s->text;
     }

@@ -229,7 +229,8 @@ static struct carrier_answer answer_of(const struct turn *t, const struct carrie
     if (!t->is_cut || a.rc != RC_CLOSED)
         return a;
     a.rc = RC_TIMEOUT;
-    a.err = "no answer came so far, and others wait: it is called again with more time";
+    a.err = arena_printf(t->job->arena, "%s; others wait, so it is called again with more time",
+                         answer->err);
     return a;
 }
 

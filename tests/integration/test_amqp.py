@@ -254,6 +254,23 @@ class Plain(Amqp):
                 self.come(c, n)
             self.assertEqual({None}, {e["error"] for e in self.log(good)})
 
+    def test_calls_that_make_room_for_others(self):                      # DELIV-04 DELIV-07 AMQP-04
+        """Some end before their time; what they waited for is said, and why they ended."""
+        with socket.create_server(("127.0.0.1", 0), backlog=1000) as silent, \
+                socket.create_server(("127.0.0.1", 0), backlog=1000) as mute:
+            self.started("--push-timeout", "30s", "--push-calls", "4")
+            for k in range(8):
+                self.subscribed("amqp://127.0.0.1:%d/v%d?exchange=own" % (silent.getsockname()[1], k))
+                self.subscribed("http://127.0.0.1:%d/%d" % (mute.getsockname()[1], k))
+            self.publish("new", "old")
+            after = "; others wait, so it is called again with more time"
+
+            def told(what):
+                return any((s["last_error"] or "").endswith(what + after)
+                           for s in self.d.get("/sub?type=json").json["subscriptions"])
+            self.wait(lambda: told("the broker accepted the connection, and does not go on"), daemon=self.d)
+            self.wait(lambda: told("no answer came so far"), daemon=self.d)
+
     def test_the_guard(self):                                            # AMQP-04
         self.d = self.daemon("--allow-fetch", "127.0.0.0/8", open_loopback=False)
         for host in ("127.0.0.1", "localhost"):
