@@ -632,7 +632,7 @@ class Topic(Trail):
 
 
 class Told(Trail):
-    """rssCloud: a handler is told that something has changed. Five failures in a row end its registration (CLOUD-06), so
+    """rssCloud: a handler is told that something has changed. Five failures in a row end its registration, so
     a state is the number of failures in a row. After a kill it may be what it was in the last two seconds."""
     MOST = 5
 
