@@ -41,7 +41,7 @@ USES_STORE = {"fetcher", "notifier", "api"}
 STORE_DOORS = {"storage/store.h", "storage/pushes.h"}
 # third-party header -> where it may be included
 HOME = {
-    "sqlite3.h": r"storage/", "libmemcached/": r"storage/", "curl/curl.h": r"net/",
+    "sqlite3.h": r"storage/", "libpq-fe.h": r"storage/pg/", "libmemcached/": r"storage/", "curl/curl.h": r"net/",
     "xmlrpc-c/": r"net/", "http_parser.h": r"net/", "ares.h": r"net/", "amqp": r"net/broker_", "event2/": r"net/",
     "libxml/": r"(feed/|server/main\.c)", "jansson.h": r"(feed/|api/)", "uchardet": r"feed/", "idn2.h": r"(net|feed)/",
     "uthash.h": r"base/", "openssl/": r"(base|net)/", "strophe.h": r"net/",

@@ -1,12 +1,12 @@
 /* storage/sqlite/migrations.c - the steps from each older schema to the newest.
  *
- * To add a column or table, change schema.sql, raise SCHEMA_VERSION, and add a row here. */
+ * To add a column or table, change schema.sql, raise SCHEMA_VERSION (storage/schema_version.h), and
+ * add a row here. */
 #include <inttypes.h>
 
 #include "base/compiler.h"
+#include "storage/schema_version.h"
 #include "storage/sqlite/db_priv.h"
-
-#define SCHEMA_VERSION 15
 
 static const char schema_sql[] = {
 #include "storage/schema.inc"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The schema of PostgreSQL beside that of SQLite: both are made, and compared column by column.
-`check_pg_schema.py SCHEMA_PG.SQL`, which is the text that storage/pg/make_schema.py has made."""
+`check_pg_tables.py SCHEMA_PG.SQL`, which is the text that storage/pg/make_schema.py has made."""
 import hashlib
 import os
 import sqlite3

@@ -1,0 +1,81 @@
+/* storage/pg/link.h - a connection to PostgreSQL, and statements that travel together.
+ *
+ * Statements are queued, and pg_run() sends all of them and reads all answers in one round trip
+ * (libpq's pipeline mode). The first that fails ends the trip: those after it are not run. A
+ * statement's text is a constant; its address is the key under which it is kept prepared, so it is
+ * prepared in the trip in which it is used first.
+ *
+ *     pg_queue_begin(l);
+ *     pg_queue(l, sql_feeds, &ids, "is", &feeds);
+ *     rc = pg_run(l, err);                     // one trip
+ *     ... read `feeds`, compute ...
+ *     pg_queue(l, sql_save, &rows, "", NULL);
+ *     rc = pg_commit(l, err);                  // one trip
+ *     if (rc != RC_OK)
+ *         pg_rollback(l);
+ *
+ * After a failure pg_fault() says what can be done about it. After LOST, UNSURE and UNREPLICATED
+ * there is no connection until pg_connect(). Messages of the server are passed on without their
+ * details, which quote rows, and without passwords.
+ *
+ * A link belongs to one thread at a time; pg_link_stop() may be called by any thread.
+ */
+#pragma once
+
+#include "storage/pg/answer.h"
+#include "storage/pg/fault.h"
+#include "storage/pg/params.h"
+
+struct pg_uri;
+struct pg_link;
+
+struct pg_link_cfg {
+    struct pg_uri *uri; /* borrowed, and used by this link alone */
+    bool for_writing;   /* only a server that takes writes will do */
+    int64_t answer_ms;  /* a trip that takes longer is lost; 0: no limit */
+};
+
+struct pg_link *pg_link_new(const struct pg_link_cfg *cfg);
+void pg_link_free(struct pg_link **lp);
+
+/* End what the link waits for: every call fails with RC_CLOSED from now on. What was sent is not
+ * taken back, so a commit may still happen. */
+void pg_link_stop(struct pg_link *l);
+
+/* Connect, once; a link that is connected is connected anew. Waits at most as long as the address
+ * allows (5 s for each host).
+ * RC_UNSUPPORTED: the server is older than PostgreSQL 15, or its database is not in UTF-8. */
+enum rc pg_connect(struct pg_link *l, struct err *err) NODISCARD;
+
+/* The same after a pause that grows with each failure in a row: 0.1 s, doubled up to 5 s, and of
+ * that a half to the whole by chance. */
+enum rc pg_reconnect(struct pg_link *l, struct err *err) NODISCARD;
+int64_t pg_pause_ms(int n_failures, uint32_t chance); /* pure */
+
+bool pg_is_connected(const struct pg_link *l);
+
+/* How the last call failed. */
+enum pg_fault pg_fault(const struct pg_link *l);
+
+/* So many round trips were made, by all connections of the link. */
+int64_t pg_trips(const struct pg_link *l);
+
+/* Queue a statement. Its parameters are copied; NULL: it has none. `columns`: the types of the
+ * columns that it gives, a letter each (storage/pg/kinds.def). *out is filled in by pg_run(), and
+ * may be NULL. What fails here is told by pg_run(). The answers of the last trip are gone. */
+void pg_queue(struct pg_link *l, const char *sql, struct pg_params *p, const char *columns,
+              struct pg_answer *out);
+void pg_queue_begin(struct pg_link *l);
+
+/* Send what is queued and read the answers. One round trip. */
+enum rc pg_run(struct pg_link *l, struct err *err) NODISCARD;
+
+/* The same with a COMMIT at the end. */
+enum rc pg_commit(struct pg_link *l, struct err *err) NODISCARD;
+
+/* Leave the transaction; what is queued is forgotten. If that fails, the connection is closed. One
+ * round trip, or none. */
+void pg_rollback(struct pg_link *l);
+
+/* Run statements that give no rows and are not worth keeping. Nothing may be queued. */
+enum rc pg_script(struct pg_link *l, const char *sql, struct err *err) NODISCARD;
