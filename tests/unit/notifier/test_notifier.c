@@ -338,6 +338,41 @@ static void test_notifier__restart_resumes_at_the_position(void **state)
     assert_titles(w, "/down", origin_count(w->receiver, NULL) - 1, "|c |");
 }
 
+/* PUSH-09, PUSH-18: at the start, subscriptions are read a thousand at a time. All are there: those
+ * that have nothing to get, and one of the last part that has. */
+static void test_notifier__more_subscriptions_than_one_read_at_the_start(void **state)
+{
+    const int most = 2100;
+    struct world *w = *state;
+    char path[32];
+    int64_t feed, pending, last = 0;
+
+    world_start(w);
+    feed = world_feed(w, FEED);
+    for (int i = 0; i < most; i++) {
+        snprintf(path, sizeof path, "/ok/%d", i);
+        last = world_subscribe(w, path, one_feed, 1, false);
+    }
+    world_down(w, true);
+    pending = world_subscribe(w, "/down", one_feed, 1, false);
+    publish(w, feed, "a");
+    assert_true(origin_wait(w->receiver, "/down", 1));
+    assert_true(world_wait_delivered(w, last, 1));
+    world_stop(w, 10000);
+    world_down(w, false);
+    world_start(w);
+    assert_true(world_wait_delivered(w, pending, 1));
+    publish(w, feed, "b");
+    assert_true(world_wait_delivered(w, pending, 2));
+    for (int i = 0; i < most; i++) {
+        snprintf(path, sizeof path, "/ok/%d", i);
+        assert_true(origin_wait(w->receiver, path, 2));
+        assert_titles(w, path, 1, "|b |");
+    }
+    assert_int_equal(origin_count(w->receiver, NULL) - origin_count(w->receiver, "/down"),
+                     2 * most);
+}
+
 /* PUSH-09: suspended with its position; resumed, it goes on from there. */
 static void test_notifier__suspended_and_resumed(void **state)
 {
@@ -706,6 +741,7 @@ int main(void)
         TEST(one_call_at_a_time_for_an_endpoint),
         TEST(thousand_subscriptions),
         TEST(restart_resumes_at_the_position),
+        TEST(more_subscriptions_than_one_read_at_the_start),
         TEST(suspended_and_resumed),
         TEST(suspended_survives_a_restart),
         TEST(replay_from_a_position),

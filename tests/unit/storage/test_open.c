@@ -351,6 +351,48 @@ static void test_open__the_delivery_log_of_an_older_schema_stays(void **state)
     assert_int_equal(1, n);
 }
 
+/* DELIV-04: a log that is full, and has begun to write over its oldest lines, goes on doing so. */
+static void test_open__a_full_delivery_log_of_an_older_schema_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    struct push_outcome o = {.sub_id = 7,
+                             .state = SUB_ACTIVE,
+                             .next_try_at = TIME_UNKNOWN,
+                             .has_note = true,
+                             .note = {.at_us = 251, .status = 204}};
+    struct delivery_note *notes;
+    struct answer a;
+    size_t n;
+
+    fixture_close(f);
+    run_sql(f->path, FROM_13_TO_12
+            "PRAGMA user_version = 12;"
+            "WITH RECURSIVE s (i) AS (SELECT 5 UNION ALL SELECT i + 1 FROM s WHERE i < 14)"
+            " INSERT INTO subscriptions (id, endpoint, sink, position, created_at, n_calls)"
+            " SELECT i, 'http://s/' || i, 'webhook', 4, 0, 250 FROM s;"
+            "WITH RECURSIVE c (i) AS (SELECT 150 UNION ALL SELECT i + 1 FROM c WHERE i < 249)"
+            " INSERT INTO deliveries SELECT s.id, c.i % 100, c.i, 1, 2, 3, 4, 5, 6, 200, s.id, 0,"
+            " NULL FROM c, subscriptions s;");
+    fixture_open(f);
+    for (int64_t id = 5; id < 15; id++) {
+        assert_int_equal(RC_OK,
+                         reader_deliveries(f->reader, id, 1000, &f->arena, &notes, &n, NULL));
+        assert_int_equal(100, n);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(249 - (int64_t)i, notes[i].at_us);
+            assert_int_equal(id, notes[i].ms);
+        }
+    }
+    WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
+    assert_int_equal(RC_OK, reader_deliveries(f->reader, 7, 1000, &f->arena, &notes, &n, NULL));
+    assert_int_equal(100, n);
+    assert_int_equal(251, notes[0].at_us);
+    assert_int_equal(249, notes[1].at_us);
+    assert_int_equal(151, notes[99].at_us); /* the oldest one made room */
+    assert_int_equal(RC_OK, reader_deliveries(f->reader, 8, 1000, &f->arena, &notes, &n, NULL));
+    assert_int_equal(150, notes[99].at_us);
+}
+
 /* A Smart Feed that was stored as an ordinary one is read whole, which shows its cursor; others are
  * not fetched for it. */
 static void test_open__streams_of_an_older_schema_are_read_again(void **state)
@@ -446,6 +488,7 @@ int main(void)
         T(the_second_schema_is_brought_up_to_date),
         T(leases_of_an_older_schema_stay),
         T(the_delivery_log_of_an_older_schema_stays),
+        T(a_full_delivery_log_of_an_older_schema_goes_on),
         T(clouds_of_an_older_schema_are_found),
         T(streams_of_an_older_schema_are_read_again),
         T(positions_of_an_older_schema_begin_the_chain),
