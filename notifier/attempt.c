@@ -11,6 +11,7 @@ static const unsigned char next_states[ATTEMPT_STATES_][ATTEMPT_EVENTS_] = {
         {
             [ATTEMPT_NEWS] = TO(DUE),
             [ATTEMPT_RESUMED] = TO(DUE),
+            [ATTEMPT_POSTPONED] = TO(WAITING),
             [ATTEMPT_GAVE_UP] = TO(SUSPENDED),
         },
     [ATTEMPT_DUE] =

@@ -28,7 +28,8 @@ enum attempt_event {
     ATTEMPT_NOTHING,    /* the read found nothing to deliver */
     ATTEMPT_FOUND,      /* the read found something, and the call is ready */
     ATTEMPT_SETTLED,    /* there is an outcome to write, of a call or of a read without a call */
-    ATTEMPT_POSTPONED,  /* there is no outcome: there was no room, or it was cancelled */
+    ATTEMPT_POSTPONED,  /* there is no outcome: there was no room, or it was cancelled; or the
+                           daemon was started again in the pause before the next try */
     ATTEMPT_DELIVERED,  /* the outcome is written; the position moved */
     ATTEMPT_DRAINED,    /* the same, and nothing is left to deliver */
     ATTEMPT_FAILED,     /* the outcome is written; it must be tried again */

@@ -1,9 +1,11 @@
 /* notifier/reload.c - see reload.h. */
 #include "notifier/reload.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "model/view.h"
+#include "notifier/outcomes.h"
 #include "storage/pushes.h"
 
 #define PART 1000       /* subscriptions that one read loads, when all are loaded */
@@ -49,10 +51,22 @@ static struct member *member_of(struct turns *ts, const struct subscription *sub
     return m;
 }
 
+/* The pause after a failure that is not over yet, also when the daemon was started again in it, in
+ * ms; 0: none. A clock that was set back makes no pause longer than the longest. */
+static int64_t pause_left_ms(const struct subscription *sub)
+{
+    int64_t left_s = sub->next_try_at == TIME_UNKNOWN ? 0 : sub->next_try_at - clock_now_s();
+
+    if (left_s <= 0)
+        return 0;
+    return (left_s < RETRY_AFTER_MAX_S ? left_s : RETRY_AFTER_MAX_S) * 1000;
+}
+
 /* Bring the member of a subscription up to date. `is_idle`: it is new, and there is nothing to
  * deliver. Feeds that get news from now on make it due. */
 static void apply(struct turns *ts, const struct subscription *sub, bool is_idle)
 {
+    bool is_new = roster_find(&ts->roster, sub->id) == NULL;
     struct member *m = member_of(ts, sub);
     int64_t *ids;
 
@@ -70,6 +84,9 @@ static void apply(struct turns *ts, const struct subscription *sub, bool is_idle
         return;
     } else if (sub->next_try_at == TIME_UNKNOWN) {
         turns_event(ts, m, ATTEMPT_RESUMED);
+    } else if (is_new && pause_left_ms(sub) > 0) {
+        m->pause_ms = pause_left_ms(sub);
+        turns_event(ts, m, ATTEMPT_POSTPONED);
     }
     turns_event(ts, m, ATTEMPT_NEWS);
 }

@@ -329,6 +329,24 @@ class Webhooks(Case):
             self.assertGreater(time.monotonic() - began, 1.9)
             self.assertEqual(one.id, two.id)
 
+    def test_a_pause_survives_a_restart(self):                           # DELIV-09 D56
+        h, other = self.hook((503, [("Retry-After", "600")])), self.hook()
+        sub = self.subscribed(h)["id"]
+        self.subscribed(other)
+        self.publish("new", "old 2", "old 1")
+        self.wait(lambda: self.listed(sub)["next_try"] and other.titles(), daemon=self.d)
+        next_try = self.listed(sub)["next_try"]
+        for stop in (self.d.kill, self.d.stop):
+            stop()
+            self.d.start()
+            said = len(other.titles())
+            self.publish("new at %d" % said, "new", "old 2", "old 1")
+            self.wait(lambda: len(other.titles()) > said, daemon=self.d)
+            self.d.wait_idle()
+            self.assertEqual((1, next_try), (len(h.calls), self.listed(sub)["next_try"]))
+        self.assertEqual(200, self.d.call("POST", "/sub?id=%d&action=resume" % sub).status)
+        self.calls(h, 2)
+
     def test_any_2xx_is_delivered(self):                                 # HOOK-06
         long = b"x" * 200000
         self.started("--push-timeout", "1s")

@@ -13,8 +13,8 @@
 /* Rows in the order of the states, columns in that of the events: NEWS TURN NOTHING FOUND SETTLED
  * POSTPONED DELIVERED DRAINED FAILED GAVE_UP PAUSE_OVER RESUMED. */
 static const enum attempt_state expected[ATTEMPT_STATES_][ATTEMPT_EVENTS_] = {
-    {S(DUE), S(IDLE), S(IDLE), S(IDLE), S(IDLE), S(IDLE), S(IDLE), S(IDLE), S(IDLE), S(SUSPENDED),
-     S(IDLE), S(DUE)},
+    {S(DUE), S(IDLE), S(IDLE), S(IDLE), S(IDLE), S(WAITING), S(IDLE), S(IDLE), S(IDLE),
+     S(SUSPENDED), S(IDLE), S(DUE)},
     {S(DUE), S(READING), S(DUE), S(DUE), S(DUE), S(DUE), S(DUE), S(DUE), S(DUE), S(SUSPENDED),
      S(DUE), S(DUE)},
     {S(REREADING), S(READING), S(IDLE), S(CALLING), S(ACKING), S(WAITING), S(READING), S(READING),
