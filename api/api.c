@@ -328,7 +328,7 @@ void api_xmpp_request(void *ctx, struct component_request *req)
 }
 
 enum rc api_draw_items(struct api *a, struct reader *r, const struct items_wanted *wanted,
-                       struct arena *arena, struct items_drawn *out, struct err *err)
+                       struct arena *arena, struct item_text *items, struct err *err)
 {
-    return draw_revisions(a->store, r, wanted, arena, out, err);
+    return draw_revisions(a->store, r, wanted, arena, items, err);
 }

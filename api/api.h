@@ -35,7 +35,7 @@ void api_xmpp_request(void *ctx, struct component_request *req);
 /* Draw revisions as items of a stream. The notifier calls this through a port. As draw_revisions().
  * Reader threads. */
 enum rc api_draw_items(struct api *a, struct reader *r, const struct items_wanted *wanted,
-                       struct arena *arena, struct items_drawn *out, struct err *err) NODISCARD;
+                       struct arena *arena, struct item_text *items, struct err *err) NODISCARD;
 
 /* Replace what a reload may change: everything except store and ports. Any thread. */
 void api_reload(struct api *a, const struct api_cfg *cfg);

@@ -99,12 +99,5 @@ struct items_wanted {
     size_t n_feeds;
     const struct revision *revisions;
     size_t n;
-    int64_t since_seq; /* where the delivery before ended */
-    size_t max_bytes;  /* of an item; one that is larger comes without its content */
-};
-
-struct items_drawn {
-    struct item_text *items; /* one for each revision */
-    int64_t total;           /* items of the stream, deleted ones included */
-    struct log_mark last; /* of the last item of the stream up to since_seq; seq 0: there is none */
+    size_t max_bytes; /* of an item; one that is larger comes without its content */
 };

@@ -15,8 +15,7 @@ bool sinks_is_offered(struct str name);
 /* What a sink can tell, as bits of enum sub_event; 0: there is no such sink. */
 unsigned sinks_events(struct str name);
 
-/* Most entries in a delivery of this sink, unless the subscription says otherwise; 0: as configured.
- */
+/* Most entries in a delivery of this sink, if the subscription does not say; 0: as configured. */
 int sinks_batch(struct str name);
 
 /* The sink of a request that names none, by the scheme of its endpoint. Null: no sink has endpoints

@@ -2,8 +2,9 @@
  *
  * Many subscriptions get the same entries. The part of the body that is the same for all of them is
  * made once (bodies.h). */
+#include "notifier/entries.h"
+
 #include "base/digest.h"
-#include "net/component.h"
 #include "notifier/push_job.h"
 
 /* When the position is behind revisions that the subscription does not get, only a search takes
@@ -66,6 +67,15 @@ static enum rc draw_body(struct push_job *job, const struct sink_push *push)
     return rc;
 }
 
+void entries_cut(struct sink_push *push, size_t n)
+{
+    push->n = n;
+    if (n > 0)
+        push->last = (struct log_mark){push->revisions[n - 1].seq, push->revisions[n - 1].at_us};
+    if (push->dead_id != 0)
+        push->last = push->prev;
+}
+
 /* Put as many of the revisions as fit into one body: all, half, a quarter and so on. Which ones
  * follows from the log and the subscription alone, so a delivery that is tried again, even after a
  * restart, has the same entries. */
@@ -76,11 +86,7 @@ static enum rc draw_some(struct push_job *job, struct sink_push *push)
 
     job->load.body.max = SINK_BODY_USUAL;
     for (;; push->n /= 2) {
-        if (push->n > 0)
-            push->last = (struct log_mark){push->revisions[push->n - 1].seq,
-                                           push->revisions[push->n - 1].at_us};
-        if (push->dead_id != 0)
-            push->last = push->prev;
+        entries_cut(push, push->n);
         buf_reset(&job->load.body);
         rc = draw_body(job, push);
         if (rc != RC_LIMIT)
@@ -106,75 +112,42 @@ static struct log_mark *marks_of(struct arena *a, const struct sink_push *push)
     return marks;
 }
 
-/* Make the revisions items of the stream. RC_UNSUPPORTED: nothing can be delivered in this way now.
- */
-static enum rc draw_items(struct push_job *job, struct reader *r, struct sink_push *push)
+/* Read what the sink wants to know besides. */
+static enum rc read_more(struct push_job *job, struct reader *r, int64_t feed_id,
+                         struct sink_push *push)
 {
-    const struct subscription *sub = job->sub;
-    int64_t *ids = ARENA_ARRAY(job->arena, int64_t, sub->n_feeds + 1);
-    struct items_wanted wanted = {.feed_ids = ids,
-                                  .n_feeds = sub->n_feeds,
-                                  .revisions = push->revisions,
-                                  .n = push->n,
-                                  .since_seq = push->prev.seq,
-                                  .max_bytes = job->sink->entries.item_max};
-    enum rc rc;
+    const struct sink_entries *entries = &job->sink->entries;
+    enum rc rc = RC_OK;
 
-    if (job->component == NULL || job->draw_items == NULL)
-        return err_set(&job->err, RC_UNSUPPORTED,
-                       "this daemon is not connected to an XMPP server (--xmpp-server)");
-    push->endpoint = sub->endpoint;
-    push->sender = component_name(job->component);
-    for (size_t i = 0; i < sub->n_feeds; i++)
-        ids[i] = sub->feeds[i].feed_id;
-    rc = job->draw_items(job->draw_ctx, r, &wanted, job->arena, &push->drawn, &job->err);
-    if (rc == RC_OK && sub->n_calls == 0 && push->drawn.last.seq != 0)
-        push->prev = push->drawn.last; /* where it began, as its subscriber can know it */
+    if (entries->names_feed && feed_id != 0)
+        rc = reader_feed_name(r, feed_id, job->arena, &push->feed_url, &push->title, &job->err);
+    if (rc == RC_OK && entries->has_settings)
+        rc = reader_sink_settings(r, job->sub_id, job->arena, &push->settings, &job->err);
     return rc;
 }
 
-/* Put the delivery into the job. */
-static enum push_found draw(struct push_job *job, struct reader *r, const struct push_next *next)
+enum push_found entries_seek(struct push_job *job, struct reader *r, struct push_next *next,
+                             struct sink_push *push)
 {
-    const struct sink_entries *entries = &job->sink->entries;
-    struct sink_push push = {.sub_id = job->sub_id,
-                             .url = next->shown_url,
-                             .revisions = next->revisions,
-                             .n = next->n,
-                             .event = next->event.seq != 0 ? &next->event : NULL,
-                             .log_id = store_log_id(job->store),
-                             .prev = job->sub->chain,
-                             .last = {next->event.seq, next->event.at_us},
-                             .feed_url = STR_NULL,
-                             .title = STR_NULL,
-                             .settings = STR_NULL,
-                             .endpoint = STR_NULL,
-                             .sender = STR_NULL,
-                             .generation = job->sub->generation,
-                             .dead_id = next->dead == NULL ? 0 : next->dead->id};
-    enum rc rc = RC_OK;
-
-    if (entries->names_feed)
-        rc = reader_feed_name(r, next->feed_id, job->arena, &push.feed_url, &push.title, &job->err);
-    if (rc == RC_OK && entries->has_settings)
-        rc = reader_sink_settings(r, job->sub_id, job->arena, &push.settings, &job->err);
-    if (rc == RC_OK && entries->item_max > 0)
-        rc = draw_items(job, r, &push);
-    if (rc == RC_UNSUPPORTED)
-        return PUSH_UNSENDABLE;
-    if (rc != RC_OK)
+    if (reader_next_push(r, job->sub, job->max_entries, job->arena, next, &job->err) != RC_OK)
         return PUSH_UNREAD;
-    rc = draw_some(job, &push);
-    job->feed_id = next->feed_id;
-    job->n_entries = push.event != NULL ? 1 : push.n;
-    job->dead = next->dead;
-    job->last = push.last;
-    job->marks = marks_of(job->arena, &push);
-    job->first = job->marks[0];
-    if (push.event == NULL)
-        job->uid = str_dup(job->arena, push.revisions[0].uid);
-    job->position = next->dead == NULL ? push.last.seq : job->sub->position;
-    return rc == RC_OK ? PUSH_READY : PUSH_UNSENDABLE;
+    job->position = next->skip_to;
+    if (next->feed_id == 0)
+        return next->skip_to >= job->sub->position + SKIP_MIN ? PUSH_SKIP : PUSH_NOTHING;
+    *push = (struct sink_push){.sub_id = job->sub_id,
+                               .url = next->shown_url,
+                               .revisions = next->revisions,
+                               .n = next->n,
+                               .event = next->event.seq != 0 ? &next->event : NULL,
+                               .log_id = store_log_id(job->store),
+                               .prev = job->sub->chain,
+                               .last = {next->event.seq, next->event.at_us},
+                               .feed_url = STR_NULL,
+                               .title = STR_NULL,
+                               .settings = STR_NULL,
+                               .generation = job->sub->generation,
+                               .dead_id = next->dead == NULL ? 0 : next->dead->id};
+    return read_more(job, r, next->feed_id, push) == RC_OK ? PUSH_READY : PUSH_UNREAD;
 }
 
 /* Returns true when nothing follows the entries of this body. Then most deliveries need no second
@@ -187,42 +160,55 @@ static bool is_last(struct push_job *job, struct reader *r)
            reader_is_drained(r, job->sub, job->position, &is_so, NULL) == RC_OK && is_so;
 }
 
+void entries_note(struct push_job *job, struct reader *r, const struct push_next *next,
+                  const struct sink_push *push)
+{
+    job->feed_id = next->feed_id;
+    job->n_entries = push->event != NULL ? 1 : push->n;
+    job->dead = next->dead;
+    job->last = push->last;
+    job->marks = marks_of(job->arena, push);
+    job->first = job->marks[0];
+    if (push->event == NULL)
+        job->uid = str_dup(job->arena, push->revisions[0].uid);
+    job->position = next->dead == NULL ? push->last.seq : job->sub->position;
+    job->is_last = is_last(job, r);
+}
+
 enum push_found entries_draw(struct push_job *job, struct reader *r)
 {
     struct push_next next;
-    enum push_found found;
+    struct sink_push push;
+    enum push_found found = entries_seek(job, r, &next, &push);
+    enum rc rc;
 
-    if (reader_next_push(r, job->sub, job->max_entries, job->arena, &next, &job->err) != RC_OK)
-        return PUSH_UNREAD;
-    job->position = next.skip_to;
-    if (next.feed_id == 0)
-        return next.skip_to >= job->sub->position + SKIP_MIN ? PUSH_SKIP : PUSH_NOTHING;
-    found = draw(job, r, &next);
-    if (found == PUSH_READY)
-        job->is_last = is_last(job, r);
-    return found;
+    if (found != PUSH_READY)
+        return found;
+    rc = draw_some(job, &push);
+    entries_note(job, r, &next, &push);
+    return rc == RC_OK ? PUSH_READY : PUSH_UNSENDABLE;
+}
+
+struct sink_push entries_none(const struct push_job *job)
+{
+    return (struct sink_push){.sub_id = job->sub_id,
+                              .url = job->sub->n_feeds > 0 ? job->sub->feeds[0].url : STR(""),
+                              .log_id = store_log_id(job->store),
+                              .prev = job->sub->chain,
+                              .last = job->sub->chain,
+                              .feed_url = STR_NULL,
+                              .title = STR_NULL,
+                              .settings = STR_NULL,
+                              .generation = job->sub->generation};
 }
 
 enum push_found entries_draw_test(struct push_job *job, struct reader *r)
 {
     const struct sink_entries *entries = &job->sink->entries;
-    struct sink_push push = {.sub_id = job->sub_id,
-                             .url = job->sub->n_feeds > 0 ? job->sub->feeds[0].url : STR(""),
-                             .log_id = store_log_id(job->store),
-                             .prev = job->sub->chain,
-                             .last = job->sub->chain,
-                             .feed_url = STR_NULL,
-                             .title = STR_NULL,
-                             .settings = STR_NULL,
-                             .endpoint = STR_NULL,
-                             .sender = STR_NULL,
-                             .generation = job->sub->generation};
+    struct sink_push push = entries_none(job);
 
-    if (entries->has_settings &&
-        reader_sink_settings(r, job->sub_id, job->arena, &push.settings, &job->err) != RC_OK)
+    if (read_more(job, r, 0, &push) != RC_OK)
         return PUSH_UNREAD;
-    if (entries->item_max > 0 && draw_items(job, r, &push) != RC_OK)
-        return PUSH_UNSENDABLE;
     if (entries->body(job->arena, &push, &job->load.body, &job->err) != RC_OK ||
         entries->seal(job->arena, &push, &job->load, &job->err) != RC_OK)
         return PUSH_UNSENDABLE;

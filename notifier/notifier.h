@@ -26,9 +26,10 @@ typedef enum rc topic_draw_fn(void *ctx, struct reader *r, struct str topic, int
                               size_t max_entries, struct arena *a, struct buf *body,
                               struct topic_document *doc, struct err *err);
 
-/* Draw revisions as items of a stream. Strings of *out are in the arena. Runs on reader threads. */
+/* Draw revisions as items of a stream: items[0..wanted->n), strings in the arena. Runs on reader
+ * threads. */
 typedef enum rc items_draw_fn(void *ctx, struct reader *r, const struct items_wanted *wanted,
-                              struct arena *a, struct items_drawn *out, struct err *err);
+                              struct arena *a, struct item_text *items, struct err *err);
 
 struct notifier_cfg {
     struct store *store;    /* borrowed, like guard */

@@ -5,9 +5,9 @@
  * add one: write notifier/sink_NAME.c, add the row, and add the file to notifier/meson.build.
  *
  * A sink that sends entries takes entries_draw() as its draw(), and says in `entries` how it writes
- * them. A sink that sends something else, as WebSub sends documents, has a draw() of its own. What
- * a sink keeps for each subscription (a lease, a secret) it reads itself in draw(), from the same
- * snapshot as the rest.
+ * them. A sink that sends something else, as WebSub sends documents, has a draw() of its own; parts
+ * for it are in entries.h. What a sink keeps for each subscription (a lease, a secret) it reads
+ * itself in draw(), from the same snapshot as the rest.
  *
  * judge() runs on the notify loop, the others on reader threads. All are pure, but for what draw()
  * reads.
@@ -58,14 +58,11 @@ struct sink_push {
     size_t n;
     const struct feed_event *event; /* NULL: there are revisions */
 
-    struct str log_id;          /* for cursors */
-    struct log_mark prev, last; /* where the delivery before this one ended, and where this one
-                                   ends: the same for a dead letter, which is out of the order */
-    struct str feed_url, title; /* of the feed now; null unless the sink names feeds */
-    struct str settings;        /* of the sink for this subscription, JSON; null. SECRET */
-    struct str endpoint,
-        sender;               /* its URL, and our address there; null unless the sink has items */
-    struct items_drawn drawn; /* the revisions as items; empty unless the sink has items */
+    struct str log_id;           /* for cursors */
+    struct log_mark prev, last;  /* where the delivery before this one ended, and where this one
+                                    ends: the same for a dead letter, which is out of the order */
+    struct str feed_url, title;  /* of the feed now; null unless the sink names feeds */
+    struct str settings;         /* of the sink for this subscription, JSON; null. SECRET */
     int64_t generation, dead_id; /* 0: no dead letter. With what is sent they tell one delivery from
                                     another */
 };
@@ -74,8 +71,6 @@ struct sink_push {
 struct sink_entries {
     bool names_feed;   /* it wants feed_url and title */
     bool has_settings; /* it wants the settings */
-    size_t item_max; /* it wants the revisions as items of a stream, of so many bytes at most; 0: it
-                        does not */
 
     /* Write the bytes. Neither revisions nor an event: it is a test, and should say so if it can.
      * RC_LIMIT: they are more than the maximum of `body`. */

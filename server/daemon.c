@@ -79,11 +79,11 @@ static enum rc draw_topic(void *ctx, struct reader *r, struct str topic, int64_t
 
 /* The same for revisions as items of a stream. */
 static enum rc draw_items(void *ctx, struct reader *r, const struct items_wanted *wanted,
-                          struct arena *a, struct items_drawn *out, struct err *err)
+                          struct arena *a, struct item_text *items, struct err *err)
 {
     struct daemon *d = ctx;
 
-    return api_draw_items(d->api, r, wanted, a, out, err);
+    return api_draw_items(d->api, r, wanted, a, items, err);
 }
 
 static struct notifier_cfg notifier_config(struct daemon *d, const struct options *o)

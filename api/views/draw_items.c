@@ -124,23 +124,8 @@ enum rc draw_items(const struct document_spec *spec, struct store *store, struct
     return rc;
 }
 
-/* Find the last item of the stream up to `seq`. */
-static enum rc find_last(struct drawing *d, struct reader *r, int64_t seq, struct log_mark *out,
-                         struct err *err)
-{
-    struct view v = drawing_view(d, VIEW_LOG_DESC, 0, seq + 1, 1);
-    struct revision *rows;
-    size_t n;
-    enum rc rc = reader_rows(r, &v, &d->arena, &rows, &n, err);
-
-    *out = (struct log_mark){0, 0};
-    if (rc == RC_OK && n > 0)
-        *out = (struct log_mark){rows[0].seq, rows[0].at_us};
-    return rc;
-}
-
 enum rc draw_revisions(struct store *store, struct reader *r, const struct items_wanted *wanted,
-                       struct arena *a, struct items_drawn *out, struct err *err)
+                       struct arena *a, struct item_text *items, struct err *err)
 {
     int64_t *ids = ARENA_ARRAY(a, int64_t, wanted->n_feeds + 1);
     struct document_spec spec = {
@@ -157,19 +142,14 @@ enum rc draw_revisions(struct store *store, struct reader *r, const struct items
         d.rows[i] = wanted->revisions[i];
         d.rows[i].gone = d.rows[i].kind == REV_DELETED; /* as it was then, not as it is now */
     }
-    out->items = ARENA_ARRAY(a, struct item_text, wanted->n + 1);
     rc = reader_feeds(r, ids, spec.view.n_feeds, &d.arena, &d.feeds, &d.n_feeds, err);
-    if (rc == RC_OK)
-        rc = reader_count(r, ids, spec.view.n_feeds, true, &out->total, err);
-    if (rc == RC_OK)
-        rc = find_last(&d, r, wanted->since_seq, &out->last, err);
     if (rc == RC_OK)
         rc = drawing_stream_items(&d, r, err);
     for (size_t i = 0, k = 0; i < wanted->n && rc == RC_OK; i++)
         if (drawing_feed(&d, d.rows[i].feed_id) == d.n_feeds)
             rc = err_set(err, RC_NOT_FOUND, "The feed was removed just now.");
         else
-            out->items[i] = write_bounded(a, &d.entries[k++], &d.rows[i], wanted->max_bytes);
+            items[i] = write_bounded(a, &d.entries[k++], &d.rows[i], wanted->max_bytes);
     arena_release(&d.arena);
     return rc;
 }

@@ -31,4 +31,4 @@ enum rc draw_items(const struct document_spec *spec, struct store *store, struct
 /* Draw revisions for a subscriber, each as an item. RC_NOT_FOUND: a feed does not exist any more.
  */
 enum rc draw_revisions(struct store *store, struct reader *r, const struct items_wanted *wanted,
-                       struct arena *a, struct items_drawn *out, struct err *err) NODISCARD;
+                       struct arena *a, struct item_text *items, struct err *err) NODISCARD;

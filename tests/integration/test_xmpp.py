@@ -228,6 +228,23 @@ class Push(Xmpp):
         self.assertEqual(pushes[3].headers["LastCursor"], log[0]["last_cursor"])
         self.assertEqual(0, self.subs()[0]["lag"])
 
+    def test_subscribers_share_the_items(self):                         # XMPP-12 XMPP-13 DELIV-01
+        """The items are drawn once for all who get the same; the rest is of each subscriber."""
+        self.fill(1)
+        clients = [self.alice] + [self.server.client(resource="r%d" % i) for i in range(3)]
+        for k, client in enumerate(clients):
+            client.subscribe(self.node(order="modified" if k < 2 else "created"))
+        before = self.d.counter("xmpp_drawn_total")
+        self.fill(2, 1)
+        pushes = [client.wait_pushes(1, daemon=self.d)[0] for client in clients]
+        self.d.wait_idle()
+        self.assertEqual([["t1", "t2"]] * 4, [p.titles for p in pushes])
+        self.assertEqual(1, len({str(p.headers) for p in pushes}), pushes)
+        self.assertEqual((4, 4, 2), tuple(len(set(one)) for one in (
+            [p.message.get("to") for p in pushes], [p.message.get("id") for p in pushes],
+            [p.node for p in pushes])))
+        self.assertEqual(1, self.d.counter("xmpp_drawn_total") - before)
+
     def test_subscribing_again_changes_nothing(self):
         self.fill(1)
         first = self.alice.subscribe(self.node())
