@@ -40,12 +40,13 @@ enum rc apply_archive(struct txn *t, struct op *op)
     struct archive_row self;
     struct feed_row row;
     bool found, visible = false;
-    enum rc rc = apply_load(t, op, o->feed_id, &o->loaded, false, &row);
+    enum rc rc = apply_load(t, op, o->feed_id, false, &row);
 
     op->result.id = o->feed_id;
     op->result.next_archive = STR_NULL;
     if (rc == RC_OK)
         rc = archives_find(t->db, o->feed_id, o->url, &self, &found, &op->err);
+    rows_past_changed(&t->rows, o->feed_id);
     if (rc != RC_OK || !found) /* it need not be read any more */
         return rc;
     if (o->ok)
@@ -55,5 +56,7 @@ enum rc apply_archive(struct txn *t, struct op *op)
                              false, &op->err);
     if (rc == RC_OK)
         rc = apply_look_ahead(t, op, &row.feed, o->past.n_deletions > 0, o->checked_at, &visible);
-    return rc == RC_OK ? apply_save(t, op, &row, visible) : rc;
+    if (rc == RC_OK)
+        apply_save(t, op, &row, visible);
+    return rc;
 }

@@ -1,8 +1,10 @@
 /* storage/apply_check.c - stores what all requests for a feed itself bring: the state of the feed's
  * row, the head, and the entries of the document. */
+#include <inttypes.h>
+
 #include "base/clock.h"
 #include "storage/apply_parts.h"
-#include "storage/sqlite/upstreams.h"
+#include "storage/sqlite/held_rows.h"
 
 /* Set a field: null keeps it, empty clears it. True: the field has changed. */
 static bool take(struct str *field, struct str value)
@@ -16,11 +18,10 @@ static bool take(struct str *field, struct str value)
 /* Store the head. `since`: seq of the first revision that may come with this head. The log of heads
  * gets a new head only if the title or the site has changed, because dates and counters in a head
  * change with every document. */
-static enum rc store_head(struct txn *t, const struct doc_head *h, struct feed_row *row,
-                          int64_t since, bool *visible, struct err *err)
+static void store_head(struct txn *t, const struct doc_head *h, struct feed_row *row, int64_t since,
+                       bool *visible)
 {
     bool changed = take(&row->feed.head, h->json), renamed;
-    enum rc rc = RC_OK;
 
     changed |= take(&row->feed.ext, h->ext);
     renamed = take(&row->feed.title, h->title);
@@ -28,11 +29,11 @@ static enum rc store_head(struct txn *t, const struct doc_head *h, struct feed_r
     *visible |= renamed;
     row->feed.hints = h->hints;
     if (renamed || !row->fetched)
-        rc = head_log_add(t->db, since, &row->feed, err);
-    if (rc != RC_OK || (!changed && row->fetched))
-        return rc;
+        rows_add_head(&t->rows, since, &row->feed);
+    if (!changed && row->fetched)
+        return;
     *visible = true;
-    return feeds_save_head(t->db, row->feed.id, row->feed.head, row->feed.ext, err);
+    rows_save_head(&t->rows, row);
 }
 
 static void store_state(const struct feed_check *c, struct checked *out)
@@ -63,14 +64,27 @@ static void store_state(const struct feed_check *c, struct checked *out)
     }
 }
 
-enum rc apply_load(struct txn *t, struct op *op, int64_t feed_id, const struct loaded_feed *loaded,
-                   bool with_head, struct feed_row *out)
+enum rc apply_load(struct txn *t, struct op *op, int64_t feed_id, bool with_head,
+                   struct feed_row *out)
 {
-    if (loaded->row == NULL || loaded->edition != directory_edition(t->dir, feed_id) ||
-        txn_has_changed(t, feed_id))
-        return feeds_load(t->db, feed_id, with_head, &op->arena, out, &op->err);
-    *out = (struct feed_row){*loaded->row, loaded->fetched};
+    enum rc rc = held_feed_load(t->db, &t->rows, feed_id, with_head, false, &op->err);
+    const struct held_feed *f = rows_feed(&t->rows, feed_id);
+
+    if (rc != RC_OK)
+        return rc;
+    if (f->is_missing)
+        return err_set(&op->err, RC_NOT_FOUND, "there is no feed %" PRId64, feed_id);
+    *out = f->row;
     return RC_OK;
+}
+
+/* After a poll, the trust in the feed's upstream hub has changed. */
+static void store_trust(struct txn *t, const struct feed_check *c)
+{
+    struct held_upstream u = {.feed_id = c->feed_id, .trust_was = c->trust_was, .trust = c->trust};
+
+    if (c->trust != c->trust_was)
+        rows_add_upstream(&t->rows, &u);
 }
 
 enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bool with_head,
@@ -83,11 +97,17 @@ enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bo
 
     *out = (struct checked){.at = c->checked_at > 0 ? c->checked_at : clock_now_s(),
                             .since = t->last_seq + 1};
-    rc = apply_load(t, op, c->feed_id, &c->loaded, with_head, &out->row);
-    if (rc == RC_OK && c->trust != c->trust_was)
-        rc = upstreams_trust(t->db, c->feed_id, c->trust_was, c->trust, &op->err);
-    if (rc == RC_OK && c->state == FEED_GONE && out->row.feed.state != FEED_GONE)
-        rc = apply_subs_of_gone_feed(t, c->feed_id, &op->arena, &op->err);
+    rc = apply_load(t, op, c->feed_id, with_head, &out->row);
+    if (rc != RC_OK)
+        return rc;
+    store_trust(t, c);
+    if (c->state == FEED_GONE && out->row.feed.state != FEED_GONE) {
+        rc = txn_use_statements(t, &op->err);
+        if (rc == RC_OK)
+            rc = apply_subs_of_gone_feed(t, c->feed_id, &op->arena, &op->err);
+        if (rc == RC_OK)
+            rc = held_feed_load(t->db, &t->rows, c->feed_id, with_head, false, &op->err);
+    }
     if (rc != RC_OK)
         return rc;
     was = out->row.feed.state;
@@ -107,8 +127,9 @@ enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bo
         out->row.feed.next_reason = REASON_PING;
     }
     if (moved.is_moved)
-        rc = apply_event(t, out->row.feed.id, FEED_EVENT_MOVED, out->row.feed.url, &op->err);
-    return rc == RC_OK ? apply_health_events(t, &out->row, was, out->at, &op->err) : rc;
+        apply_event(t, out->row.feed.id, FEED_EVENT_MOVED, out->row.feed.url);
+    apply_health_events(t, &out->row, was, out->at);
+    return RC_OK;
 }
 
 enum rc apply_document(struct txn *t, struct op *op, const struct doc_head *head,
@@ -117,17 +138,20 @@ enum rc apply_document(struct txn *t, struct op *op, const struct doc_head *head
 {
     enum rc rc = apply_entries(t, op, &c->row, in, &c->visible);
 
-    if (rc == RC_OK && identity->is_set && !c->merged)
-        rc = feeds_save_identity(t->db, c->row.feed.id, &identity->policy, &op->err);
-    if (rc == RC_OK)
-        rc = store_head(t, head, &c->row, c->since, &c->visible, &op->err);
+    if (rc != RC_OK)
+        return rc;
+    if (identity->is_set && !c->merged) {
+        c->row.feed.identity = identity->policy;
+        rows_save_identity(&t->rows, &c->row);
+    }
+    store_head(t, head, &c->row, c->since, &c->visible);
     if (c->row.feed.last_change_at == TIME_UNKNOWN) /* so that a feed without entries has a date */
         c->row.feed.last_change_at = c->at;
     c->row.fetched = true;
-    return rc;
+    return RC_OK;
 }
 
-enum rc apply_save(struct txn *t, struct op *op, struct feed_row *row, bool visible)
+void apply_save(struct txn *t, struct op *op, struct feed_row *row, bool visible)
 {
     struct feed_row *saved = ARENA_NEW(&op->arena, struct feed_row);
 
@@ -136,5 +160,5 @@ enum rc apply_save(struct txn *t, struct op *op, struct feed_row *row, bool visi
     *saved = *row;
     txn_feed(t, row->feed.id)->row = saved;
     op->result.id = row->feed.id;
-    return feeds_save(t->db, row, &op->err);
+    rows_save_feed(&t->rows, row);
 }

@@ -9,7 +9,8 @@
  */
 #include "base/clock.h"
 #include "storage/apply_parts.h"
-#include "storage/sqlite/contents.h"
+#include "storage/sqlite/held_rows.h"
+#include "storage/sqlite/revisions.h"
 
 #define RETRY_S 2 /* pause after the first failure of an entry or feed; further ones double it */
 #define RETRY_MOST_S 86400
@@ -32,11 +33,11 @@ static int64_t doubled(int failures, int64_t most)
 
 /* Store the entry with its content, as a revision that replaces the one without. */
 static enum rc store_content(struct txn *t, struct op *op, struct feed_row *row,
-                             struct entry_row *e)
+                             struct held_entry *e)
 {
     const struct content_outcome *o = &op->as.content;
     struct revision r;
-    enum rc rc = revisions_load(t->db, e->seq, false, &op->arena, &r, &op->err);
+    enum rc rc = revisions_load(t->db, e->row.seq, false, &op->arena, &r, &op->err);
 
     if (rc != RC_OK)
         return rc;
@@ -48,23 +49,24 @@ static enum rc store_content(struct txn *t, struct op *op, struct feed_row *row,
     r.summary = o->summary;
     r.author = o->author;
     op->result.n_changed = 1;
-    return apply_revision(t, row, e, &r, &op->err);
+    apply_revision(t, row, e, &r);
+    return RC_OK;
 }
 
 /* Delete the entry. The deletion has the date of the version that is gone, so that a later version
  * brings the entry back. */
-static enum rc delete_metadata(struct txn *t, struct op *op, struct feed_row *row,
-                               struct entry_row *e)
+static void delete_metadata(struct txn *t, struct op *op, struct feed_row *row,
+                            struct held_entry *e)
 {
     int64_t now = op->as.content.checked_at;
     struct revision r = {.seq = txn_next_seq(t),
                          .at_us = txn_next_at_us(t),
                          .feed_id = row->feed.id,
                          .kind = REV_DELETED,
-                         .sort_at = e->sort_at,
+                         .sort_at = e->row.sort_at,
                          .published_at = TIME_UNKNOWN,
                          .updated_at =
-                             e->updated_us == TIME_UNKNOWN ? now : e->updated_us / 1000000,
+                             e->row.updated_us == TIME_UNKNOWN ? now : e->row.updated_us / 1000000,
                          .title = STR_NULL,
                          .link = STR_NULL,
                          .summary = STR_NULL,
@@ -73,42 +75,42 @@ static enum rc delete_metadata(struct txn *t, struct op *op, struct feed_row *ro
                          .ext = STR("")};
 
     r.batch = r.seq;
-    e->dead_at = later(r.updated_at, r.at_us / 1000000);
+    e->row.dead_at = later(r.updated_at, r.at_us / 1000000);
     op->result.n_deleted = 1;
-    return apply_revision(t, row, e, &r, &op->err);
+    apply_revision(t, row, e, &r);
 }
 
 /* The alternate has no content that can be stored: go on to the next one. After the last one, the
  * entry stays without content, or is gone. */
-static enum rc go_on(struct txn *t, struct op *op, struct feed_row *row, struct entry_row *e,
-                     struct content_row *c)
+static void go_on(struct txn *t, struct op *op, struct feed_row *row, struct held_entry *e)
 {
     const struct content_outcome *o = &op->as.content;
+    struct content_row *c = &e->content;
     struct feed *r = &row->feed;
 
     c->n_gone += o->answer == ANSWER_GONE;
     c->form = o->form + 1;
     c->failures = 0;
     if (c->form < o->n_forms)
-        return RC_OK;
+        return;
     if (c->n_gone < o->n_forms || o->n_forms == 0) {
         c->state = CONTENT_NONE;
-        return RC_OK;
+        return;
     }
     c->form = c->n_gone = 0;
     c->try_at = o->checked_at + GONE_AGAIN_S;
     if (c->gone_at == TIME_UNKNOWN) {
         c->gone_at = o->checked_at;
         op->result.wants_feed = r->last_success_at < o->checked_at - FEED_OLD_S;
-        return RC_OK;
+        return;
     }
     if (r->last_success_at < c->gone_at - FEED_OLD_S) { /* the feed was not fetched meanwhile */
         c->try_at = o->checked_at + FEED_OLD_S;
         op->result.wants_feed = true;
-        return RC_OK;
+        return;
     }
     c->state = CONTENT_GONE;
-    return delete_metadata(t, op, row, e);
+    delete_metadata(t, op, row, e);
 }
 
 /* Request the content again later. If the publisher has trouble, all contents of its feed wait. */
@@ -130,49 +132,66 @@ static void wait_for(const struct content_outcome *o, struct feed *r, struct con
     r->content_failures++;
 }
 
+/* Find the entry, if the answer still counts; else *out is NULL. */
+static enum rc find_record(struct txn *t, struct op *op, struct held_entry **out)
+{
+    const struct content_outcome *o = &op->as.content;
+    struct held_entry *e = NULL;
+    struct entry_row row;
+    enum rc rc = entries_load(t->db, o->entry_id, &op->arena, &row, &op->err);
+
+    if (rc == RC_OK && row.id != 0)
+        rc = held_entry_load(t->db, &t->rows, row.feed_id, row.uid, &e, &op->err);
+    *out = e == NULL || !e->has_content || e->content.state != CONTENT_OPEN || e->row.deleted ||
+                   e->row.seq != o->seq || e->row.feed_id != o->feed_id
+               ? NULL
+               : e;
+    return rc;
+}
+
 enum rc apply_content(struct txn *t, struct op *op)
 {
     const struct content_outcome *o = &op->as.content;
-    struct content_row c = {.entry_id = 0};
-    struct entry_row e = {.id = 0};
+    struct held_entry *e;
     struct feed_row row;
     int64_t since = t->last_seq + 1;
-    enum rc rc = contents_find(t->db, o->entry_id, &c, &op->err);
+    enum rc rc = find_record(t, op, &e);
 
-    if (rc == RC_OK && c.entry_id != 0 && c.state == CONTENT_OPEN)
-        rc = entries_load(t->db, o->entry_id, &op->arena, &e, &op->err);
     op->result.id = o->feed_id;
     if (rc == RC_OK)
-        rc = feeds_load(t->db, o->feed_id, false, &op->arena, &row, &op->err);
+        rc = apply_load(t, op, o->feed_id, false, &row);
     if (rc != RC_OK)
         return rc;
     txn_feed(t, o->feed_id); /* the notice must say what is due next, even if this is void */
-    if (e.id == 0 || e.deleted || e.seq != o->seq || e.feed_id != o->feed_id)
+    if (e == NULL)
         return RC_OK;
+    rows_touch_entry(&t->rows, e);
+    e->has_new_content = true;
     if (o->answer != ANSWER_OPEN) {
         row.feed.content_failures = 0;
         row.feed.content_wait_at = TIME_UNKNOWN;
     }
     switch (o->answer) {
     case ANSWER_CONTENT:
-        c.state = CONTENT_STORED;
-        rc = store_content(t, op, &row, &e);
+        e->content.state = CONTENT_STORED;
+        rc = store_content(t, op, &row, e);
         break;
     case ANSWER_OTHER:
     case ANSWER_GONE:
-        rc = go_on(t, op, &row, &e, &c);
+        go_on(t, op, &row, e);
         break;
     case ANSWER_OPEN:
-        wait_for(o, &row.feed, &c);
+        wait_for(o, &row.feed, &e->content);
         break;
     }
-    if (rc == RC_OK)
-        rc = contents_save(t->db, &c, &op->err);
-    if (rc == RC_OK && t->last_seq >= since) {
+    if (rc != RC_OK)
+        return rc;
+    if (t->last_seq >= since) {
         txn_feed(t, o->feed_id)->first_seq = since;
         op->result.last_seq = t->last_seq;
         row.feed.last_change_at = o->checked_at;
         row.feed.version = txn_next_version(t);
     }
-    return rc == RC_OK ? feeds_save(t->db, &row, &op->err) : rc;
+    rows_save_feed(&t->rows, &row);
+    return RC_OK;
 }

@@ -1,7 +1,6 @@
 /* storage/apply_delivery.c - stores the entries that an upstream hub has delivered, and that the
  * hub works. The head, validators and times of the feed stay those of the last poll. */
 #include "storage/apply_parts.h"
-#include "storage/sqlite/upstreams.h"
 
 enum rc apply_delivery(struct txn *t, struct op *op)
 {
@@ -12,7 +11,8 @@ enum rc apply_delivery(struct txn *t, struct op *op)
                          .metadata = o->metadata};
     bool visible = false;
     struct feed_row row;
-    enum rc rc = apply_load(t, op, o->feed_id, &o->loaded, false, &row);
+    struct held_upstream news = {.feed_id = o->feed_id, .delivered_at = o->received_at};
+    enum rc rc = apply_load(t, op, o->feed_id, false, &row);
 
     if (rc == RC_OK && o->has_piece && apply_is_overtaken(&o->piece, &row.feed)) {
         op->result.is_overtaken = true;
@@ -20,15 +20,18 @@ enum rc apply_delivery(struct txn *t, struct op *op)
     }
     if (rc == RC_OK)
         rc = apply_entries(t, op, &row, &in, &visible);
-    if (rc == RC_OK && o->identity.is_set)
-        rc = feeds_save_identity(t->db, row.feed.id, &o->identity.policy, &op->err);
-    if (rc == RC_OK)
-        rc = upstreams_delivered(t->db, row.feed.id, o->received_at, &op->err);
-    if (rc == RC_OK)
-        txn_edited(t, row.feed.id);
-    if (rc != RC_OK || (!visible && !o->has_piece))
+    if (rc != RC_OK)
         return rc;
+    if (o->identity.is_set) {
+        row.feed.identity = o->identity.policy;
+        rows_save_identity(&t->rows, &row);
+    }
+    rows_add_upstream(&t->rows, &news);
+    txn_edited(t, row.feed.id);
+    if (!visible && !o->has_piece)
+        return RC_OK;
     if (o->has_piece)
         apply_advance(&o->piece, &row.feed);
-    return apply_save(t, op, &row, visible);
+    apply_save(t, op, &row, visible);
+    return RC_OK;
 }

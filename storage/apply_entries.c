@@ -12,9 +12,7 @@
 #include "base/map.h"
 #include "storage/apply_parts.h"
 #include "storage/sqlite/archives.h"
-#include "storage/sqlite/contents.h"
-#include "storage/sqlite/entries.h"
-#include "storage/sqlite/revisions.h"
+#include "storage/sqlite/held_rows.h"
 
 #define DAY_S 86400
 
@@ -22,7 +20,7 @@
 
 struct pending {
     const struct entry_change *change;
-    struct entry_row entry;
+    struct held_entry *entry;
     size_t index; /* in the document */
     int64_t sort_at;
     bool dated;
@@ -82,6 +80,12 @@ static int64_t own_date(const struct entry_change *c)
     return c->published_at != TIME_UNKNOWN ? c->published_at * 1000000 : TIME_UNKNOWN;
 }
 
+/* The hash of doc and ext, one after the other. Most entries have no ext, and are not copied. */
+static void hash_document(const struct entry_change *c, struct arena *a, unsigned char out[16])
+{
+    digest_content(c->ext.len == 0 ? c->doc : str_concat(a, c->doc, c->ext), out);
+}
+
 /* Oldest first. Of entries with the same date, the last one in the document comes first, so that
  * the first one in the document becomes the newest. */
 static int by_age(const void *x, const void *y)
@@ -107,57 +111,47 @@ static bool is_quiet(const struct pending *p)
 {
     const struct entry_change *c = p->change;
 
-    return memcmp(p->entry.essence, c->essence, sizeof c->essence) == 0 ||
+    return memcmp(p->entry->row.essence, c->essence, sizeof c->essence) == 0 ||
            (c->volatile_only &&
-            memcmp(p->entry.essence, c->old_essence, sizeof c->old_essence) == 0);
+            memcmp(p->entry->row.essence, c->old_essence, sizeof c->old_essence) == 0);
 }
 
-/* Take over the marks of the version that came; the entry is written after this. True: they differ
- * from those before, which are in *was. */
-static bool take_marks(struct pending *p, struct entry_row *was)
+/* Take over the marks of the version that came. */
+static void take_marks(struct pending *p)
 {
-    *was = p->entry;
-    if (p->kind == REV_DELETED ||
-        (p->entry.has_marks && marks_same(&p->entry.marks, &p->change->marks)))
-        return false;
-    p->entry.has_marks = true;
-    p->entry.marks = p->change->marks;
-    return true;
-}
+    struct entry_row *row = &p->entry->row;
 
-/* After the entry was written: is it to be found by other keys? */
-static enum rc keep_keys(struct txn *t, const struct pending *p, const struct entry_row *was,
-                         struct err *err)
-{
-    return entries_set_keys(t->db, &p->entry, was->has_marks ? &was->marks : NULL, err);
+    if (p->kind == REV_DELETED)
+        return;
+    row->has_marks = true;
+    row->marks = p->change->marks;
 }
 
 /* Replace the stored document of an entry without a revision. */
-static enum rc replace_document(struct txn *t, struct pending *p, bool *visible, struct err *err)
+static void replace_document(struct txn *t, struct pending *p, bool *visible)
 {
     const struct entry_change *c = p->change;
-    bool differs = memcmp(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash) != 0, shown;
-    bool same = memcmp(p->entry.essence, c->essence, sizeof c->essence) == 0;
-    struct content_row content = {.entry_id = 0};
-    struct entry_row was;
-    bool is_marked = take_marks(p, &was);
-    enum rc rc = is_marked ? keep_keys(t, p, &was, err) : RC_OK;
+    struct held_entry *e = p->entry;
+    bool differs = memcmp(e->row.doc_hash, p->doc_hash, sizeof p->doc_hash) != 0;
+    bool same = memcmp(e->row.essence, c->essence, sizeof c->essence) == 0;
+    /* the stored document may have the content */
+    bool is_stored = c->is_metadata && e->has_content && e->content.state == CONTENT_STORED;
 
-    if (rc == RC_OK && differs && c->is_metadata) /* the stored document may have the content */
-        rc = contents_find(t->db, p->entry.id, &content, err);
-    shown = differs && (content.entry_id == 0 || content.state != CONTENT_STORED);
-    if (rc == RC_OK && shown) {
+    if (!differs && same && e->row.has_marks && marks_same(&e->row.marks, &c->marks))
+        return;
+    rows_touch_entry(&t->rows, e);
+    take_marks(p);
+    if (differs && !is_stored) {
         *visible = true;
-        rc = overlays_put(t->db, p->entry.seq, c->doc, c->ext, err);
+        e->has_new_overlay = true;
+        e->overlay_doc = c->doc;
+        e->overlay_ext = c->ext;
     }
-    if (rc != RC_OK || (!differs && same && !is_marked))
-        return rc;
     if (differs || !same) {
-        memcpy(p->entry.doc_hash, p->doc_hash, sizeof p->doc_hash);
-        memcpy(p->entry.essence, c->essence, sizeof c->essence);
-        p->entry.updated_us = own_date(c);
+        memcpy(e->row.doc_hash, p->doc_hash, sizeof p->doc_hash);
+        memcpy(e->row.essence, c->essence, sizeof c->essence);
+        e->row.updated_us = own_date(c);
     }
-    return entries_update(t->db, &p->entry, err);
 }
 
 /* Does this deletion count? Not if it is older than the entry's own date (RFC 6721 §3), unless the
@@ -166,17 +160,17 @@ static bool is_deletion(const struct pending *p, enum arrival by)
 {
     const struct entry_change *c = p->change;
 
-    if (p->entry.id == 0 || p->entry.deleted)
+    if (p->entry->row.seq == 0 || p->entry->row.deleted)
         return false;
     if (by == ARRIVAL_STREAM)
         return true;
     if (by == ARRIVAL_ARCHIVE &&
-        p->entry.updated_us == TIME_UNKNOWN) /* a later document has shown the entry */
+        p->entry->row.updated_us == TIME_UNKNOWN) /* a later document has shown the entry */
         return false;
     /* compare whole seconds: the fraction of the second may be unknown */
-    return c->updated_at == TIME_UNKNOWN || p->entry.updated_us == TIME_UNKNOWN ||
-           own_date(c) >= p->entry.updated_us ||
-           (c->updated_us == 0 && c->updated_at == p->entry.updated_us / 1000000);
+    return c->updated_at == TIME_UNKNOWN || p->entry->row.updated_us == TIME_UNKNOWN ||
+           own_date(c) >= p->entry->row.updated_us ||
+           (c->updated_us == 0 && c->updated_at == p->entry->row.updated_us / 1000000);
 }
 
 /* Does an entry of an archive document count? It shows the past, so it counts only if the entry is
@@ -188,8 +182,8 @@ static enum rc check_archived(struct txn *t, int64_t feed_id, const struct pendi
     int64_t at = own_date(p->change), dead_us;
     enum rc rc;
 
-    if (p->entry.id != 0) {
-        *counts = p->entry.updated_us != TIME_UNKNOWN && at > p->entry.updated_us;
+    if (p->entry->row.seq != 0) {
+        *counts = p->entry->row.updated_us != TIME_UNKNOWN && at > p->entry->row.updated_us;
         return RC_OK;
     }
     rc = tombstones_find(t->db, feed_id, p->change->uid, &dead_us, err);
@@ -201,46 +195,43 @@ static enum rc check_archived(struct txn *t, int64_t feed_id, const struct pendi
  * delivery may come late, after a poll or another delivery has brought a newer version. */
 static bool is_late(const struct pending *p)
 {
-    return p->change->updated_at != TIME_UNKNOWN && p->entry.updated_us != TIME_UNKNOWN &&
-           own_date(p->change) < p->entry.updated_us;
+    return p->change->updated_at != TIME_UNKNOWN && p->entry->row.updated_us != TIME_UNKNOWN &&
+           own_date(p->change) < p->entry->row.updated_us;
 }
 
 /* Does a change count although its metadata record was deleted? A harvested document may still show
  * how the entry was before its deletion. A complete one shows what there is now; but an entry that
  * was deleted because its content is gone stays deleted. */
-static enum rc check_metadata(struct txn *t, const struct arrived *in, const struct pending *p,
-                              bool *counts, struct err *err)
+static bool counts_as_metadata(const struct arrived *in, const struct pending *p)
 {
-    struct content_row content;
-    enum rc rc = RC_OK;
+    const struct held_entry *e = p->entry;
 
-    if (!in->metadata || !p->entry.deleted || own_date(p->change) > p->entry.updated_us)
-        return RC_OK;
-    *counts = in->complete;
-    if (*counts) {
-        rc = contents_find(t->db, p->entry.id, &content, err);
-        *counts = rc == RC_OK && (content.entry_id == 0 || content.state != CONTENT_GONE);
-    }
-    return rc;
+    if (!in->metadata || !e->row.deleted || own_date(p->change) > e->row.updated_us)
+        return true;
+    return in->complete && (!e->has_content || e->content.state != CONTENT_GONE);
 }
 
 /* Find the row of a change. `merged`: the document was compared with a feed that has become part of
- * this one; here, the entry may have another uid. */
+ * this one; here, the entry may have another uid. Only this is not known before the transaction, so
+ * it is looked for by a statement. */
 static enum rc find_entry(struct txn *t, int64_t feed_id, const struct entry_change *c, bool merged,
-                          struct arena *a, struct entry_row *out, struct err *err)
+                          struct arena *a, struct held_entry **out, struct err *err)
 {
-    enum rc rc = entries_find(t->db, feed_id, c->uid, out, err);
+    struct entry_row twin;
+    enum rc rc = held_entry_load(t->db, &t->rows, feed_id, c->uid, out, err);
 
-    if (rc != RC_OK || out->id != 0 || !merged || c->kind == REV_DELETED)
+    if (rc != RC_OK || (*out)->row.seq != 0 || !merged || c->kind == REV_DELETED)
         return rc;
-    rc = entries_twin(t->db, feed_id, &c->marks, a, out, err);
-    if (rc == RC_OK && out->id == 0)
-        rc = entries_find(t->db, feed_id, c->uid, out, err);
-    return rc;
+    rc = held_write(t->db, &t->rows, err);
+    if (rc == RC_OK)
+        rc = entries_twin(t->db, feed_id, &c->marks, a, &twin, err);
+    if (rc != RC_OK || twin.id == 0)
+        return rc;
+    return held_entry_load(t->db, &t->rows, feed_id, twin.uid, out, err);
 }
 
 /* Compare a change with its row. *kind: the kind of revision that it makes; *counts false: it does
- * not make a revision. A change that only replaces the document is written at once. */
+ * not make a revision. A change that only replaces the document does so at once. */
 static enum rc check_change(struct txn *t, const struct arrived *in, int64_t feed_id,
                             struct pending *p, bool *counts, bool *visible, struct err *err)
 {
@@ -249,21 +240,21 @@ static enum rc check_change(struct txn *t, const struct arrived *in, int64_t fee
     *counts = true;
     if (p->change->kind == REV_DELETED) {
         *counts = is_deletion(p, in->by);
-        p->sort_at = p->entry.sort_at;
-        p->dated = p->entry.dated;
+        p->sort_at = p->entry->row.sort_at;
+        p->dated = p->entry->row.dated;
         p->kind = REV_DELETED;
         return RC_OK;
     }
     if (in->by == ARRIVAL_ARCHIVE)
         rc = check_archived(t, feed_id, p, counts, err);
-    if (rc == RC_OK && *counts)
-        rc = check_metadata(t, in, p, counts, err);
+    *counts = *counts && counts_as_metadata(in, p);
     if (rc != RC_OK || !*counts)
         return rc;
-    p->kind = p->entry.id == 0 ? REV_NEW : REV_CHANGED;
-    if (p->kind == REV_CHANGED && !p->entry.deleted && is_quiet(p)) {
+    p->kind = p->entry->row.seq == 0 ? REV_NEW : REV_CHANGED;
+    if (p->kind == REV_CHANGED && !p->entry->row.deleted && is_quiet(p)) {
         *counts = false;
-        return replace_document(t, p, visible, err);
+        replace_document(t, p, visible);
+        return RC_OK;
     }
     if (p->kind == REV_CHANGED && in->by == ARRIVAL_DELIVERY && is_late(p))
         *counts = false;
@@ -289,9 +280,10 @@ static enum rc check_changes(struct txn *t, const struct arrived *in, int64_t fe
         rc = find_entry(t, feed_id, p.change, in->merged, a, &p.entry, err);
         if (rc != RC_OK)
             break;
-        if (!str_eq(p.entry.uid, p.change->uid) && map_put(&seen, p.entry.uid, list) != NULL)
+        if (!str_eq(p.entry->row.uid, p.change->uid) &&
+            map_put(&seen, p.entry->row.uid, list) != NULL)
             continue;
-        digest_content(str_concat(a, p.change->doc, p.change->ext), p.doc_hash);
+        hash_document(p.change, a, p.doc_hash);
         date_of(&p, in->at);
         rc = check_change(t, in, feed_id, &p, &counts, visible, err);
         if (rc == RC_OK && counts)
@@ -309,62 +301,49 @@ static enum rc check_changes(struct txn *t, const struct arrived *in, int64_t fe
  * 4.2, RFC 6721 section 3). So whatever the publisher says, a version is not older than the version
  * before it, a tombstone is not older than the entry that it deletes, and a version after a
  * tombstone is later than the tombstone. */
-static enum rc shown_date(struct txn *t, const struct pending *p, int64_t received, int64_t *out,
-                          struct err *err)
+static int64_t shown_date(const struct pending *p, int64_t received)
 {
-    int64_t at = p->change->updated_at, dead_at = p->entry.dead_at, before, shown;
-    enum rc rc = RC_OK;
+    int64_t at = p->change->updated_at, dead_at = p->entry->row.dead_at, shown;
 
     if (p->kind != REV_NEW) {
         shown = at != TIME_UNKNOWN                        ? at
                 : p->change->published_at != TIME_UNKNOWN ? p->change->published_at
                 : p->kind == REV_DELETED                  ? TIME_UNKNOWN
                                                           : received;
-        rc = revisions_shown_at(t->db, p->entry.seq, &before, err);
-        if (rc == RC_OK && before > shown)
-            at = before;
+        if (p->entry->shown_at > shown)
+            at = p->entry->shown_at;
     }
-    if (p->kind != REV_DELETED && dead_at != TIME_UNKNOWN && at <= dead_at) {
+    if (p->kind != REV_DELETED && dead_at != TIME_UNKNOWN && at <= dead_at)
         at = received > dead_at ? received : dead_at + 1;
-    }
-    *out = at;
-    return rc;
+    return at;
 }
 
-enum rc apply_revision(struct txn *t, struct feed_row *row, struct entry_row *e,
-                       const struct revision *r, struct err *err)
+void apply_revision(struct txn *t, struct feed_row *row, struct held_entry *e,
+                    const struct revision *r)
 {
-    struct directory_key key = {.feed_id = row->feed.id, .old_seq = e->seq};
-    bool was_there = e->id != 0 && !e->deleted;
-    enum rc rc;
+    struct directory_key key = {.feed_id = row->feed.id, .old_seq = e->row.seq};
+    bool is_new = e->row.seq == 0, was_there = !is_new && !e->row.deleted;
 
-    e->seq = r->seq;
-    e->sort_at = r->sort_at;
-    e->deleted = r->kind == REV_DELETED;
-    if (e->id == 0) {
+    e->row.seq = r->seq;
+    e->row.sort_at = r->sort_at;
+    e->row.deleted = r->kind == REV_DELETED;
+    if (is_new) {
         row->feed.n_items++;
-        e->first_seq = r->seq;
-        e->iri_hash = iri_hash(e->uid);
-        rc = entries_insert(t->db, e, err);
-    } else {
-        rc = entries_update(t->db, e, err);
-        if (rc == RC_OK)
-            rc = overlays_drop(t->db, key.old_seq, err);
+        e->row.first_seq = r->seq;
+        e->row.iri_hash = iri_hash(e->row.uid);
     }
-    if (rc == RC_OK)
-        rc = revisions_append(t->db, r, e->id, err);
-    if (!e->deleted)
-        key.key = (struct merge_key){e->sort_at, e->seq, e->iri_hash};
+    rows_append(&t->rows, e, r);
+    if (!e->row.deleted)
+        key.key = (struct merge_key){e->row.sort_at, e->row.seq, e->row.iri_hash};
     txn_key(t, &key);
-    row->feed.n_entries += (e->deleted ? 0 : 1) - (was_there ? 1 : 0);
-    return rc;
+    row->feed.n_entries += (e->row.deleted ? 0 : 1) - (was_there ? 1 : 0);
 }
 
-static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, int64_t received,
-                      bool initial, int64_t batch, struct err *err)
+static void append(struct txn *t, struct feed_row *row, struct pending *p, int64_t received,
+                   bool initial, int64_t batch)
 {
     const struct entry_change *c = p->change;
-    struct entry_row *e = &p->entry;
+    struct held_entry *e = p->entry;
     struct revision r = {.seq = txn_next_seq(t),
                          .at_us = txn_next_at_us(t),
                          .feed_id = row->feed.id,
@@ -373,34 +352,30 @@ static enum rc append(struct txn *t, struct feed_row *row, struct pending *p, in
                          .initial = initial,
                          .sort_at = p->sort_at,
                          .published_at = c->published_at,
-                         .updated_at = c->updated_at,
+                         .updated_at = shown_date(p, received),
                          .title = c->title,
                          .link = c->link,
                          .summary = c->summary,
                          .author = c->author,
                          .doc = c->doc,
                          .ext = c->ext};
-    struct entry_row was;
-    enum rc rc = shown_date(t, p, received, &r.updated_at, err);
-    bool is_marked;
 
-    if (rc != RC_OK)
-        return rc;
-    is_marked = take_marks(p, &was);
-    e->updated_us = own_date(c);
+    rows_touch_entry(&t->rows, e);
+    take_marks(p);
+    e->row.updated_us = own_date(c);
     if (p->kind == REV_DELETED)
-        e->dead_at = r.updated_at > r.at_us / 1000000 ? r.updated_at : r.at_us / 1000000;
-    e->dated = p->dated;
-    memcpy(e->essence, c->essence, sizeof e->essence);
-    memcpy(e->doc_hash, p->doc_hash, sizeof e->doc_hash);
-    rc = apply_revision(t, row, e, &r, err);
-    if (rc == RC_OK && is_marked)
-        rc = keep_keys(t, p, &was, err);
-    if (rc == RC_OK && c->is_metadata && p->kind != REV_DELETED)
-        rc = contents_want(t->db, e->id, row->feed.id, err);
-    else if (rc == RC_OK && row->feed.harvest_to != TIME_UNKNOWN && p->kind != REV_NEW)
-        rc = contents_drop(t->db, e->id, err);
-    return rc;
+        e->row.dead_at = r.updated_at > r.at_us / 1000000 ? r.updated_at : r.at_us / 1000000;
+    e->row.dated = p->dated;
+    memcpy(e->row.essence, c->essence, sizeof e->row.essence);
+    memcpy(e->row.doc_hash, p->doc_hash, sizeof e->row.doc_hash);
+    apply_revision(t, row, e, &r);
+    if (c->is_metadata && p->kind != REV_DELETED) {
+        e->has_content = e->has_new_content = true;
+        e->content = content_new(row->feed.id);
+    } else if (row->feed.harvest_to != TIME_UNKNOWN && p->kind != REV_NEW) {
+        e->has_new_content |= e->has_content;
+        e->has_content = false;
+    }
 }
 
 enum rc apply_entries(struct txn *t, struct op *op, struct feed_row *row, const struct arrived *in,
@@ -416,12 +391,12 @@ enum rc apply_entries(struct txn *t, struct op *op, struct feed_row *row, const 
     size_t n;
     enum rc rc = check_changes(t, in, row->feed.id, &op->arena, &list, &n, visible, &op->err);
 
-    for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        rc = append(t, row, &list[i], in->at, initial, batch, &op->err);
-        ++*counts[list[i].kind];
-    }
     if (rc != RC_OK || n == 0)
         return rc;
+    for (size_t i = 0; i < n; i++) {
+        append(t, row, &list[i], in->at, initial, batch);
+        ++*counts[list[i].kind];
+    }
     *visible = true;
     row->feed.last_change_at = in->at;
     txn_feed(t, row->feed.id)->first_seq = batch;

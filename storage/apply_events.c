@@ -1,13 +1,11 @@
 /* storage/apply_events.c - what happens to a feed itself: it breaks, recovers, moves, is gone, or
  * may have lost entries. */
 #include "storage/apply_parts.h"
-#include "storage/sqlite/feed_events.h"
 
 #define BROKEN_FAILURES 3   /* in a row */
 #define BROKEN_S (6 * 3600) /* of failing */
 
-enum rc apply_event(struct txn *t, int64_t feed_id, enum feed_event_kind kind, struct str detail,
-                    struct err *err)
+void apply_event(struct txn *t, int64_t feed_id, enum feed_event_kind kind, struct str detail)
 {
     struct feed_event event = {.seq = txn_next_seq(t),
                                .at_us = txn_next_at_us(t),
@@ -16,7 +14,7 @@ enum rc apply_event(struct txn *t, int64_t feed_id, enum feed_event_kind kind, s
                                .detail = detail};
 
     txn_feed(t, feed_id)->has_event = true;
-    return feed_events_add(t->db, &event, err);
+    rows_add_event(&t->rows, &event);
 }
 
 static bool is_broken(const struct feed *feed, int64_t at)
@@ -28,21 +26,18 @@ static bool is_broken(const struct feed *feed, int64_t at)
            (feed->n_errors > 0 && good_at != TIME_UNKNOWN && at - good_at >= BROKEN_S);
 }
 
-enum rc apply_health_events(struct txn *t, struct feed_row *row, enum feed_state was, int64_t at,
-                            struct err *err)
+void apply_health_events(struct txn *t, struct feed_row *row, enum feed_state was, int64_t at)
 {
     struct feed *feed = &row->feed;
 
-    if (feed->state == FEED_GONE)
-        return was == FEED_GONE ? RC_OK
-                                : apply_event(t, feed->id, FEED_EVENT_GONE, feed->last_error, err);
-    if (!feed->is_broken && is_broken(feed, at)) {
+    if (feed->state == FEED_GONE) {
+        if (was != FEED_GONE)
+            apply_event(t, feed->id, FEED_EVENT_GONE, feed->last_error);
+    } else if (!feed->is_broken && is_broken(feed, at)) {
         feed->is_broken = true;
-        return apply_event(t, feed->id, FEED_EVENT_BROKEN, feed->last_error, err);
-    }
-    if (feed->is_broken && feed->n_errors == 0 && feed->state == FEED_OK) {
+        apply_event(t, feed->id, FEED_EVENT_BROKEN, feed->last_error);
+    } else if (feed->is_broken && feed->n_errors == 0 && feed->state == FEED_OK) {
         feed->is_broken = false;
-        return apply_event(t, feed->id, FEED_EVENT_RECOVERED, STR_NULL, err);
+        apply_event(t, feed->id, FEED_EVENT_RECOVERED, STR_NULL);
     }
-    return RC_OK;
 }

@@ -98,6 +98,15 @@ static enum rc merge_feeds(struct txn *t, const struct feed_row *from, struct fe
     return rc;
 }
 
+/* The row of a feed as statements have left it. */
+static void hold(struct txn *t, const struct feed_row *row)
+{
+    struct held_feed *f = rows_add_feed(&t->rows, row->feed.id);
+
+    f->row = *row;
+    f->has_head = true;
+}
+
 /* Give the feed a URL. If another feed has it, the feed becomes part of that one, which is *row
  * then. */
 static enum rc take_url(struct txn *t, struct str url, struct feed_row *row, struct moved *out,
@@ -113,13 +122,17 @@ static enum rc take_url(struct txn *t, struct str url, struct feed_row *row, str
     out->is_merged = owner != 0;
     if (owner == 0)
         return RC_OK;
-    rc = feeds_load(t->db, owner, true, a, &other, err);
+    rc = txn_use_statements(t, err);
+    if (rc == RC_OK)
+        rc = feeds_load(t->db, owner, true, a, &other, err);
     if (rc == RC_OK)
         rc = merge_feeds(t, row, &other, a, err);
     out->had_document = row->fetched;
-    if (rc == RC_OK)
-        *row = other;
-    return rc;
+    if (rc != RC_OK)
+        return rc;
+    *row = other;
+    hold(t, &other);
+    return RC_OK;
 }
 
 enum rc apply_move(struct txn *t, const struct feed_check *c, struct feed_row *row,

@@ -1,7 +1,8 @@
 /* storage/apply_parts.h - the parts from which operations are built.
  *
  * All run on the storer's thread, inside its transaction. Strings that they keep must live as long
- * as op->arena. When a part fails, the whole operation is undone. All may give RC_IO.
+ * as op->arena. When a part fails, the whole operation is undone. Those that return a code may give
+ * RC_IO.
  */
 #pragma once
 
@@ -70,23 +71,20 @@ struct arrived {
 enum rc apply_entries(struct txn *t, struct op *op, struct feed_row *row, const struct arrived *in,
                       bool *visible) NODISCARD;
 
-/* Append r to the log as the newest revision of the entry *e, and write the entry; if its id is 0,
- * make it. The caller has set *e, except seq, first_seq, sort_at, deleted and iri_hash, which this
- * function sets. */
-enum rc apply_revision(struct txn *t, struct feed_row *row, struct entry_row *e,
-                       const struct revision *r, struct err *err) NODISCARD;
+/* Append r to the log as the newest revision of the entry *e. The caller has touched the entry and
+ * set its row, except seq, first_seq, sort_at, deleted and iri_hash, which this function sets. */
+void apply_revision(struct txn *t, struct feed_row *row, struct held_entry *e,
+                    const struct revision *r);
 
 /* ---- events of feeds (apply_events.c) -------------------------------------------------------- */
 
 /* Something happened to the feed itself: give it a number, and tell it. `detail`: the error, or the
  * new URL; may be null. The feed is noted. */
-enum rc apply_event(struct txn *t, int64_t feed_id, enum feed_event_kind kind, struct str detail,
-                    struct err *err) NODISCARD;
+void apply_event(struct txn *t, int64_t feed_id, enum feed_event_kind kind, struct str detail);
 
 /* After a request for the feed itself, whose row is *row now: has it broken, recovered or gone?
  * `was`: its state before. */
-enum rc apply_health_events(struct txn *t, struct feed_row *row, enum feed_state was, int64_t at,
-                            struct err *err) NODISCARD;
+void apply_health_events(struct txn *t, struct feed_row *row, enum feed_state was, int64_t at);
 
 /* ---- moves (apply_moves.c) ------------------------------------------------------------------- */
 
@@ -112,10 +110,9 @@ struct checked {
     bool visible;        /* readers see a change */
 };
 
-/* Get the feed's row. If nothing has changed it since the source read it, use that; else read it
- * again. */
-enum rc apply_load(struct txn *t, struct op *op, int64_t feed_id, const struct loaded_feed *loaded,
-                   bool with_head, struct feed_row *out) NODISCARD;
+/* Get the feed's row as it is now. RC_NOT_FOUND: there is no such feed. */
+enum rc apply_load(struct txn *t, struct op *op, int64_t feed_id, bool with_head,
+                   struct feed_row *out) NODISCARD;
 
 /* Load the feed, give it its new URL, and set its state. */
 enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bool with_head,
@@ -126,8 +123,8 @@ enum rc apply_document(struct txn *t, struct op *op, const struct doc_head *head
                        const struct new_identity *identity, const struct arrived *in,
                        struct checked *c) NODISCARD;
 
-/* Write the row. If readers see a change (`visible`), it gets a new version. */
-enum rc apply_save(struct txn *t, struct op *op, struct feed_row *row, bool visible) NODISCARD;
+/* Save the row. If readers see a change (`visible`), it gets a new version. */
+void apply_save(struct txn *t, struct op *op, struct feed_row *row, bool visible);
 
 /* ---- the cursor of a stream (apply_stream.c) ------------------------------------------------- */
 

@@ -22,10 +22,17 @@ static bool is_enough(const struct feed *feed, const struct doc_past *past)
            past->oldest < feed->harvest_at;
 }
 
+/* Is it known that no document of the feed's past is to be read? */
+static bool has_no_past(const struct held_feed *f)
+{
+    return f != NULL && f->is_past_known && !f->has_past;
+}
+
 enum rc apply_lead_on(struct txn *t, const struct feed *feed, const struct doc_past *past,
                       int64_t order, int64_t walk, struct err *err)
 {
     int64_t n = 0;
+    const struct held_feed *f = rows_feed(&t->rows, feed->id);
     enum rc rc = past->n_deletions > 0 ? tombstones_count(t->db, feed->id, &n, err) : RC_OK;
 
     for (size_t i = 0; i < past->n_deletions && n < TOMBSTONES_MAX && rc == RC_OK; i++, n++)
@@ -33,24 +40,29 @@ enum rc apply_lead_on(struct txn *t, const struct feed *feed, const struct doc_p
                             err);
     if (rc != RC_OK || is_enough(feed, past))
         return rc;
+    if (str_is_null(past->older) && (!past->whole || has_no_past(f)))
+        return RC_OK;
+    rows_past_changed(&t->rows, feed->id);
     if (!str_is_null(past->older))
         return archives_want(t->db, feed->id, past->older, walk, err);
-    return past->whole ? archives_forget(t->db, feed->id, order, err) : RC_OK;
+    return archives_forget(t->db, feed->id, order, err);
 }
 
 enum rc apply_look_ahead(struct txn *t, struct op *op, struct feed *feed, bool has_deletions,
                          int64_t at, bool *visible)
 {
-    bool before = feed->partial;
-    enum rc rc = archives_pending(t->db, feed->id, &feed->partial, &op->err);
+    bool before = feed->partial, pending = false;
+    enum rc rc = RC_OK;
 
+    if (!has_no_past(rows_feed(&t->rows, feed->id)))
+        rc = archives_pending(t->db, feed->id, &pending, &op->err);
     op->result.next_archive = STR_NULL;
-    feed->partial |= (feed->cursor_state & CURSOR_FIRST) != 0;
+    feed->partial = pending || (feed->cursor_state & CURSOR_FIRST) != 0;
     *visible |= feed->partial != before;
-    if (rc != RC_OK)
+    if (rc == RC_OK && pending)
+        rc = archives_next(t->db, feed->id, at, &op->arena, &op->result.next_archive, &op->err);
+    if (rc != RC_OK || feed->partial)
         return rc;
-    if (feed->partial)
-        return archives_next(t->db, feed->id, at, &op->arena, &op->result.next_archive, &op->err);
     feed->harvest_at = feed->harvest_to;
     return before || has_deletions ? tombstones_clear(t->db, feed->id, &op->err) : RC_OK;
 }

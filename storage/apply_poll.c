@@ -28,12 +28,11 @@ static enum rc take_document(struct txn *t, struct op *op, struct checked *c)
                          .metadata = o->past.metadata,
                          .complete = o->complete,
                          .merged = c->merged};
-    enum rc rc = RC_OK;
+    enum rc rc;
 
     if (o->is_gap && !c->merged)
-        rc = apply_event(t, c->row.feed.id, FEED_EVENT_GAP, STR_NULL, &op->err);
-    if (rc == RC_OK)
-        rc = apply_document(t, op, &o->head, &o->identity, &in, c);
+        apply_event(t, c->row.feed.id, FEED_EVENT_GAP, STR_NULL);
+    rc = apply_document(t, op, &o->head, &o->identity, &in, c);
 
     if (c->merged && (o->complete || o->has_tombstones))
         read_anew(c);
@@ -66,5 +65,7 @@ enum rc apply_poll(struct txn *t, struct op *op)
     }
     if (rc == RC_OK)
         rc = apply_past(t, op, &c.row, o->has_document ? &o->past : NULL, c.at, &c.visible);
-    return rc == RC_OK ? apply_save(t, op, &c.row, c.visible) : rc;
+    if (rc == RC_OK)
+        apply_save(t, op, &c.row, c.visible);
+    return rc;
 }

@@ -56,5 +56,7 @@ enum rc apply_stream(struct txn *t, struct op *op)
     }
     if (rc == RC_OK)
         rc = apply_past(t, op, &c.row, NULL, c.at, &c.visible);
-    return rc == RC_OK ? apply_save(t, op, &c.row, c.visible) : rc;
+    if (rc == RC_OK)
+        apply_save(t, op, &c.row, c.visible);
+    return rc;
 }

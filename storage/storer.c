@@ -18,8 +18,10 @@
 #include "storage/sqlite/feed_events.h"
 #include "storage/sqlite/contents.h"
 #include "storage/sqlite/feeds.h"
+#include "storage/sqlite/held_rows.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/views.h"
+#include "storage/wants.h"
 
 #define LISTENERS_MAX 8
 #define LINGER_MS 1   /* under load, wait for the next operation so long */
@@ -54,6 +56,7 @@ struct storer {
     struct levels levels;   /* for the next transaction */
     struct err lost;        /* which file of the database was lost; RC_OK: none */
     struct txn txn;         /* only the storer's thread uses this and the next members */
+    struct wants wants;     /* of the operations whose rows were loaded last */
     bool had_company;       /* the last batch had more than one operation */
     bool has_unmoved_pages; /* something was committed since the last checkpoint */
     bool has_file_news;     /* `lost` has changed, and the log does not say so yet */
@@ -206,21 +209,101 @@ static void fail_all(struct op **ops, size_t n, const struct err *why)
     }
 }
 
-static enum rc apply_one(struct storer *s, struct op *op, struct err *err)
+/* Hold the row of a feed. The source of the outcome has read it already; that row is used if
+ * nothing has changed it since. */
+static enum rc load_feed(struct storer *s, const struct want_feed *w, struct err *err)
+{
+    struct txn *t = &s->txn;
+    bool is_current = w->loaded != NULL && w->loaded->row != NULL &&
+                      w->loaded->edition == directory_edition(t->dir, w->id) &&
+                      !txn_has_changed(t, w->id);
+
+    if (is_current && rows_feed(&t->rows, w->id) == NULL) {
+        struct held_feed *f = rows_add_feed(&t->rows, w->id);
+
+        f->row = (struct feed_row){*w->loaded->row, w->loaded->fetched};
+        f->has_head = true;
+    }
+    return held_feed_load(s->db, &t->rows, w->id, w->with_head, w->with_past, err);
+}
+
+/* Load the rows of ops[i], and of those after it that are outcomes, too. Returns through *end the
+ * first one whose rows were not loaded. */
+static enum rc load_rows(struct storer *s, struct op **ops, size_t n, size_t i, size_t *end,
+                         struct err *err)
+{
+    struct wants *w = &s->wants;
+    struct held_entry *entry;
+    enum rc rc = RC_OK;
+
+    wants_reset(w);
+    for (; i < n && op_brings_news(ops[i]); i++)
+        op_wants(ops[i], w);
+    *end = i;
+    for (size_t k = 0; k < w->n_feeds && rc == RC_OK; k++)
+        rc = load_feed(s, &w->feeds[k], err);
+    for (size_t k = 0; k < w->n_entries && rc == RC_OK; k++)
+        rc = held_entry_load(s->db, &s->txn.rows, w->entries[k].feed_id, w->entries[k].uid, &entry,
+                             err);
+    return rc;
+}
+
+/* Carry out an operation on rows alone. */
+static void compute(struct storer *s, struct op *op)
+{
+    struct txn_mark notes = txn_mark(&s->txn);
+    struct rows_mark rows = rows_mark(&s->txn.rows);
+
+    op->rc = op_apply(&s->txn, op);
+    if (op->rc == RC_OK)
+        return;
+    txn_undo(&s->txn, notes);
+    rows_undo(&s->txn.rows, rows);
+    op->result = (struct store_result){0};
+}
+
+/* Carry out an operation that reads or writes by statements. */
+static enum rc run_statements(struct storer *s, struct op *op, struct err *err)
 {
     struct txn_mark mark = txn_mark(&s->txn);
-    enum rc rc = db_savepoint(s->db, err);
+    enum rc rc = op_brings_news(op) ? held_write(s->db, &s->txn.rows, err)
+                                    : txn_use_statements(&s->txn, err);
 
+    if (rc == RC_OK)
+        rc = db_savepoint(s->db, err);
     if (rc != RC_OK)
         return rc;
     op->rc = op_apply(&s->txn, op);
     if (op->rc == RC_OK)
+        op->rc = held_write(s->db, &s->txn.rows, &op->err);
+    if (op->rc == RC_OK)
         return db_release(s->db, err);
     txn_undo(&s->txn, mark);
+    rows_forget(&s->txn.rows);
     op->result = (struct store_result){0};
     if (!db_in_transaction(s->db)) /* a full disk ends the whole transaction */
         return err_set(err, RC_IO, "%s", op->err.text);
     return db_undo(s->db, err);
+}
+
+static enum rc apply_all(struct storer *s, struct op **ops, size_t n, struct err *err)
+{
+    struct rows *rows = &s->txn.rows;
+    unsigned generation = rows->generation;
+    size_t loaded = 0; /* the rows of these operations were loaded */
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        if (op_brings_news(ops[i]) && (i >= loaded || rows->generation != generation)) {
+            rc = load_rows(s, ops, n, i, &loaded, err);
+            generation = rows->generation;
+        }
+        if (rc == RC_OK && op_is_computed(ops[i], rows))
+            compute(s, ops[i]);
+        else if (rc == RC_OK)
+            rc = run_statements(s, ops[i], err);
+    }
+    return rc == RC_OK ? held_write(s->db, rows, err) : rc;
 }
 
 static enum rc write_numbers(struct storer *s, const struct txn_mark *before, struct err *err)
@@ -324,8 +407,8 @@ static enum rc run_transaction(struct storer *s, struct op **ops, size_t n,
     enum rc rc = db_begin(s->db, err);
 
     take_settings(s);
-    for (size_t i = 0; i < n && rc == RC_OK; i++)
-        rc = apply_one(s, ops[i], err);
+    if (rc == RC_OK)
+        rc = apply_all(s, ops, n, err);
     if (rc == RC_OK)
         rc = write_numbers(s, &before, err);
     if (rc == RC_OK)
@@ -444,11 +527,34 @@ static void bound_log(struct storer *s)
         s->log_max_pages = pages + LOG_LONG_PAGES;
 }
 
+static void run_batch(struct storer *s, struct op **ops, size_t n);
+
+/* The operations were not committed together. So that a bad one does not take the others with it,
+ * carry each out in a transaction of its own. */
+static void run_singly(struct storer *s, struct op **ops, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        ops[i]->rc = RC_OK;
+        ops[i]->err = (struct err)ERR_INIT;
+        ops[i]->result = (struct store_result){0};
+        run_batch(s, &ops[i], 1);
+    }
+}
+
 static void run_batch(struct storer *s, struct op **ops, size_t n)
 {
     struct directory_news news = {.arena = ARENA_INIT};
     struct err err = ERR_INIT;
     enum rc rc = run_transaction(s, ops, n, &news, &err);
+
+    if (rc != RC_OK && rc != RC_UNAVAILABLE && n > 1) {
+        log_warn("storage", "commit_failed", "operations=%zu error=%s effect=one_by_one", n,
+                 log_quote(str_from(err.text)));
+        txn_reset(&s->txn);
+        arena_release(&news.arena);
+        run_singly(s, ops, n);
+        return;
+    }
 
     if (rc == RC_OK) {
         count(ops, n); /* before anybody can see the news */
@@ -640,6 +746,7 @@ void storer_free(struct storer **sp)
     queue_free(&s->queue);
     db_close(&s->db);
     txn_release(&s->txn);
+    wants_release(&s->wants);
     pthread_mutex_destroy(&s->lock);
     arena_release(&s->arena);
     mem_free(s);

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "storage/sqlite/held_rows.h"
 
 struct txn_mark txn_mark(const struct txn *t)
 {
@@ -28,6 +29,7 @@ void txn_reset(struct txn *t)
 {
     t->n_feeds = t->n_subs = t->n_keys = t->n_settled = t->n_edited = 0;
     t->has_hub_news = false;
+    rows_reset(&t->rows);
 }
 
 void txn_release(struct txn *t)
@@ -37,6 +39,7 @@ void txn_release(struct txn *t)
     mem_free(t->keys);
     mem_free(t->settled);
     mem_free(t->edited);
+    rows_release(&t->rows);
     *t = (struct txn){0};
 }
 
@@ -80,6 +83,14 @@ void txn_settled(struct txn *t, struct hub_settled settled)
 {
     t->settled = mem_grow(t->settled, &t->cap_settled, t->n_settled + 1, sizeof *t->settled);
     t->settled[t->n_settled++] = settled;
+}
+
+enum rc txn_use_statements(struct txn *t, struct err *err)
+{
+    enum rc rc = held_write(t->db, &t->rows, err);
+
+    rows_forget(&t->rows);
+    return rc;
 }
 
 static int by_id_and_order(const void *x, const void *y)

@@ -7,10 +7,9 @@
 #pragma once
 
 #include "storage/directory.h"
+#include "storage/rows.h"
 #include "storage/sqlite/db.h"
 #include "storage/store.h"
-
-struct feed_row;
 
 struct txn_feed {
     int64_t id;
@@ -33,6 +32,7 @@ struct txn_mark {
 
 struct txn {
     struct db *db;
+    struct rows rows;                      /* loaded and changed, not all of them written yet */
     struct directory *dir;                 /* knows which edition of a feed was published last */
     struct levels levels;                  /* of this transaction */
     int64_t last_seq, last_at_us, version; /* given out so far; see schema.sql, table meta */
@@ -63,6 +63,10 @@ void txn_settled(struct txn *t, struct hub_settled settled);
 
 /* Has the feed's row changed in this transaction? */
 bool txn_has_changed(const struct txn *t, int64_t feed_id);
+
+/* Write the rows that were changed, and forget all: what follows reads and changes them by
+ * statements. */
+enum rc txn_use_statements(struct txn *t, struct err *err) NODISCARD;
 
 /* Join the notes of each feed into one, and sort them by feed id. Remove doubles from the list of
  * subscriptions. */

@@ -8,10 +8,14 @@
 
 _Static_assert(CONTENT_OPEN == 0, "number used in the statements below");
 
-enum rc contents_want(struct db *db, int64_t entry_id, int64_t feed_id, struct err *err)
+enum rc contents_put(struct db *db, int64_t entry_id, const struct content_row *row,
+                     struct err *err)
 {
-    return stmt_run(db, err, "INSERT OR REPLACE INTO contents (entry_id, feed_id) VALUES (?1, ?2)",
-                    "ii", entry_id, feed_id);
+    return stmt_run(db, err,
+                    "INSERT OR REPLACE INTO contents (" COLUMNS ")"
+                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                    "iiiiitii", entry_id, row->feed_id, (int64_t)row->state, (int64_t)row->form,
+                    (int64_t)row->n_gone, row->gone_at, row->try_at, (int64_t)row->failures);
 }
 
 /* Read the row of a statement that gives at most one row. `st` may be NULL. */
@@ -42,15 +46,6 @@ enum rc contents_find(struct db *db, int64_t entry_id, struct content_row *out, 
         db,
         stmt_start(db, err, "SELECT " COLUMNS " FROM contents WHERE entry_id = ?1", "i", entry_id),
         out, err);
-}
-
-enum rc contents_save(struct db *db, const struct content_row *row, struct err *err)
-{
-    return stmt_run(db, err,
-                    "UPDATE contents SET state = ?2, form = ?3, n_gone = ?4, gone_at = ?5,"
-                    " try_at = ?6, failures = ?7 WHERE entry_id = ?1",
-                    "iiiitii", row->entry_id, (int64_t)row->state, (int64_t)row->form,
-                    (int64_t)row->n_gone, row->gone_at, row->try_at, (int64_t)row->failures);
 }
 
 enum rc contents_drop(struct db *db, int64_t entry_id, struct err *err)

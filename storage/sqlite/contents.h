@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "storage/sqlite/db.h"
 
 enum content_state {
@@ -23,14 +24,19 @@ struct content_row {
     int64_t try_at;  /* the content is not requested before this time */
 };
 
-/* Note that the entry has a new version. Its content becomes CONTENT_OPEN, whatever its state was.
- */
-enum rc contents_want(struct db *db, int64_t entry_id, int64_t feed_id, struct err *err) NODISCARD;
+/* The row of an entry that has got a new version: CONTENT_OPEN, whatever its state was. */
+static inline struct content_row content_new(int64_t feed_id)
+{
+    return (struct content_row){.feed_id = feed_id, .gone_at = TIME_UNKNOWN};
+}
 
 /* out->entry_id is 0 when there is none. */
 enum rc contents_find(struct db *db, int64_t entry_id, struct content_row *out,
                       struct err *err) NODISCARD;
-enum rc contents_save(struct db *db, const struct content_row *row, struct err *err) NODISCARD;
+
+/* Write the row of an entry, whether it has one or not; row->entry_id is not used. */
+enum rc contents_put(struct db *db, int64_t entry_id, const struct content_row *row,
+                     struct err *err) NODISCARD;
 enum rc contents_drop(struct db *db, int64_t entry_id, struct err *err) NODISCARD;
 
 /* The newest entry of a feed whose content is open and may be asked for at `now`. */

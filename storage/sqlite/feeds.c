@@ -172,8 +172,7 @@ static void read_row(sqlite3_stmt *st, struct arena *a, struct feed_row *row)
     UPSTREAM(FIELD_READ)
 }
 
-static enum rc load_head(struct db *db, int64_t id, struct arena *a, struct feed *r,
-                         struct err *err)
+enum rc heads_load(struct db *db, int64_t id, struct arena *a, struct feed *r, struct err *err)
 {
     sqlite3_stmt *st =
         stmt_start(db, err, "SELECT head, ext FROM heads WHERE feed_id = ?1", "i", id);
@@ -212,7 +211,7 @@ static enum rc load_row(struct db *db, int64_t id, bool with_head, struct arena 
     read_row(st, a, out);
     stmt_end(st);
     stats_inc(STAT_feed_loads_total);
-    return with_head ? load_head(db, id, a, &out->feed, err) : RC_OK;
+    return with_head ? heads_load(db, id, a, &out->feed, err) : RC_OK;
 }
 
 enum rc feeds_load(struct db *db, int64_t id, bool with_head, struct arena *a, struct feed_row *out,

@@ -35,6 +35,10 @@ enum rc feeds_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a
 enum rc feeds_load(struct db *db, int64_t id, bool with_head, struct arena *a, struct feed_row *out,
                    struct err *err) NODISCARD;
 
+/* Set head and ext of a feed, if it has them. Arena. */
+enum rc heads_load(struct db *db, int64_t id, struct arena *a, struct feed *r,
+                   struct err *err) NODISCARD;
+
 /* The URL of a feed and its title, which may be null. RC_NOT_FOUND. */
 enum rc feeds_name(struct db *db, int64_t id, struct arena *a, struct str *url, struct str *title,
                    struct err *err) NODISCARD;

@@ -1,0 +1,140 @@
+/* storage/rows.h - the rows of one transaction of the storer, in memory, each once.
+ *
+ * A transaction loads the rows that its operations will look at (storage/wants.h), computes on them
+ * here, and writes what was touched. So two operations of one transaction on the same feed see each
+ * other, and an operation that fails is undone in memory. Only the storer's thread uses it. What
+ * is read from the database and written to it is in storage/sqlite/held_rows.c.
+ *
+ * Rows stay where they are until rows_forget(). Strings of rows are borrowed: from the operations
+ * of the transaction, or from the arena here.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "storage/sqlite/contents.h"
+#include "storage/sqlite/entries.h"
+#include "storage/sqlite/feeds.h"
+
+/* An entry with what belongs to it. Call rows_touch_entry() before each change of it. */
+struct held_entry {
+    struct entry_row row;       /* seq 0: there is no such entry; id 0: it is not written yet */
+    int64_t shown_at;           /* the date with which its newest revision is shown */
+    struct content_row content; /* if has_content; its entry_id is not used */
+    bool has_content, has_new_content;
+    struct str overlay_doc, overlay_ext; /* if has_new_overlay */
+    bool has_new_overlay;
+    /* as it is in the database: */
+    int64_t was_seq;
+    bool had_marks;
+    struct entry_marks old_marks;
+    /* of storage/rows.c: */
+    bool is_touched;  /* it is in the list of those to be written */
+    unsigned version; /* the mark after which it was copied for undo */
+};
+
+/* A feed with what belongs to it. */
+struct held_feed {
+    struct feed_row row;
+    bool is_missing;                            /* there is no such feed */
+    bool has_head;                              /* row.feed.head and ext were read */
+    bool is_past_known, has_past;               /* as archives_pending() */
+    bool saves_row, saves_identity, saves_head; /* these are to be written */
+    bool is_touched;                            /* as in held_entry */
+    unsigned version;
+};
+
+/* A row of the log, and its entry. */
+struct held_revision {
+    struct revision row;
+    struct held_entry *entry;
+};
+
+/* A row of `head_log`. */
+struct held_head {
+    int64_t since_seq;
+    const struct feed *feed;
+};
+
+/* Something about a feed's upstream hub: it delivered at `delivered_at` (0: it did not), or a poll
+ * has changed the trust in it from trust_was to `trust`. */
+struct held_upstream {
+    int64_t feed_id, delivered_at;
+    int trust_was, trust;
+};
+
+/* A state of the rows to which rows_undo() goes back. */
+struct rows_mark {
+    size_t n_touched, n_saved, n_revisions, n_heads, n_events, n_upstreams;
+};
+
+struct entry_copy;
+struct feed_copy;
+struct rows {
+    struct arena arena;          /* has the rows, and strings that were read from the database */
+    struct map entries;          /* by feed and uid: struct held_entry */
+    struct map feeds;            /* by id: struct held_feed */
+    struct held_entry **touched; /* to be written, in the order in which they were touched first */
+    struct held_feed **saved;    /* the same */
+    struct held_revision *revisions; /* in the order of the log */
+    struct held_head *heads;
+    struct feed_event *events;
+    struct held_upstream *upstreams;
+    size_t n_touched, cap_touched, n_saved, cap_saved, n_revisions, cap_revisions;
+    size_t n_heads, cap_heads, n_events, cap_events, n_upstreams, cap_upstreams;
+    unsigned generation;             /* grows when all rows are forgotten */
+    unsigned version;                /* of the newest mark */
+    struct entry_copy *entry_copies; /* of rows as they were at the newest mark */
+    struct feed_copy *feed_copies;
+    size_t n_entry_copies, cap_entry_copies, n_feed_copies, cap_feed_copies;
+};
+
+/* Forget all rows. What was not written is lost. Strings of rows live on until rows_reset(), at the
+ * end of the transaction. rows_release() also frees the lists. */
+void rows_forget(struct rows *r);
+void rows_reset(struct rows *r);
+void rows_release(struct rows *r);
+
+/* ---- what was loaded ------------------------------------------------------------------------- */
+
+/* The entry or feed, as it is at this point of the transaction. NULL: it was not loaded. */
+struct held_entry *rows_entry(struct rows *r, int64_t feed_id, struct str uid);
+struct held_feed *rows_feed(struct rows *r, int64_t id);
+
+/* Add a row, which must not be there yet, for the caller to fill. uid is copied. */
+struct held_entry *rows_add_entry(struct rows *r, int64_t feed_id, struct str uid);
+struct held_feed *rows_add_feed(struct rows *r, int64_t id);
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+/* The entry will be changed: its row, its content or its overlay. */
+void rows_touch_entry(struct rows *r, struct held_entry *e);
+
+/* Append to the log a revision of an entry that was touched. The entry loses its overlay. */
+void rows_append(struct rows *r, struct held_entry *e, const struct revision *revision);
+
+/* A feed that is held is as in *row now: write what feeds_save() writes, its identity policy, or
+ * its head. Strings must live as long as the transaction. */
+void rows_save_feed(struct rows *r, const struct feed_row *row);
+void rows_save_identity(struct rows *r, const struct feed_row *row);
+void rows_save_head(struct rows *r, const struct feed_row *row);
+
+/* Revisions from `since_seq` on appear under the head that *feed has now. */
+void rows_add_head(struct rows *r, int64_t since_seq, const struct feed *feed);
+
+void rows_add_event(struct rows *r, const struct feed_event *event);
+void rows_add_upstream(struct rows *r, const struct held_upstream *u);
+
+/* The documents of the feed's past have changed in the database. */
+void rows_past_changed(struct rows *r, int64_t feed_id);
+
+/* Is anything to be written? After it was written, the engine calls rows_written(). */
+bool rows_is_dirty(const struct rows *r);
+void rows_written(struct rows *r);
+
+/* ---- undo ------------------------------------------------------------------------------------ */
+
+/* rows_mark() begins an operation; rows_undo() takes back what was changed since the newest mark.
+ * Rows must not be written or forgotten in between. */
+struct rows_mark rows_mark(struct rows *r);
+void rows_undo(struct rows *r, struct rows_mark mark);

@@ -1,0 +1,157 @@
+/* storage/sqlite/held_rows.c - see held_rows.h. */
+#include "storage/sqlite/held_rows.h"
+
+#include <inttypes.h>
+
+#include "storage/sqlite/archives.h"
+#include "storage/sqlite/feed_events.h"
+#include "storage/sqlite/revisions.h"
+#include "storage/sqlite/upstreams.h"
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+enum rc held_feed_load(struct db *db, struct rows *r, int64_t id, bool with_head, bool with_past,
+                       struct err *err)
+{
+    struct held_feed *f = rows_feed(r, id);
+    enum rc rc = RC_OK;
+
+    if (f == NULL) {
+        struct feed_row row;
+
+        rc = feeds_load(db, id, with_head, &r->arena, &row, NULL);
+        if (rc != RC_OK && rc != RC_NOT_FOUND)
+            return err_set(err, rc, "the row of feed %" PRId64 " cannot be read", id);
+        f = rows_add_feed(r, id);
+        f->is_missing = rc == RC_NOT_FOUND;
+        f->has_head = with_head;
+        if (rc == RC_OK)
+            f->row = row;
+    }
+    if (f->is_missing)
+        return RC_OK;
+    rc = with_head && !f->has_head ? heads_load(db, id, &r->arena, &f->row.feed, err) : RC_OK;
+    f->has_head |= with_head && rc == RC_OK;
+    if (rc == RC_OK && with_past && !f->is_past_known) {
+        rc = archives_pending(db, id, &f->has_past, err);
+        f->is_past_known = rc == RC_OK;
+    }
+    return rc;
+}
+
+/* Read what belongs to an entry beside its row. */
+static enum rc load_rest(struct db *db, struct held_entry *e, struct err *err)
+{
+    enum rc rc = revisions_shown_at(db, e->row.seq, &e->shown_at, err);
+
+    if (rc == RC_OK)
+        rc = contents_find(db, e->row.id, &e->content, err);
+    e->has_content = rc == RC_OK && e->content.entry_id != 0;
+    return rc;
+}
+
+enum rc held_entry_load(struct db *db, struct rows *r, int64_t feed_id, struct str uid,
+                        struct held_entry **out, struct err *err)
+{
+    struct held_entry *e = rows_entry(r, feed_id, uid);
+    struct entry_row row;
+    enum rc rc = RC_OK;
+
+    if (e == NULL)
+        rc = entries_find(db, feed_id, uid, &row, err);
+    if (rc != RC_OK)
+        return rc;
+    if (e == NULL) {
+        e = rows_add_entry(r, feed_id, uid);
+        row.uid = e->row.uid;
+        e->row = row;
+        e->was_seq = row.seq;
+        e->had_marks = row.has_marks;
+        e->old_marks = row.marks;
+        rc = row.id != 0 ? load_rest(db, e, err) : RC_OK;
+    }
+    *out = e;
+    return rc;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static enum rc write_entry(struct db *db, struct held_entry *e, struct err *err)
+{
+    enum rc rc =
+        e->row.id == 0 ? entries_insert(db, &e->row, err) : entries_update(db, &e->row, err);
+
+    if (rc == RC_OK && e->row.has_marks &&
+        (!e->had_marks || !marks_same(&e->row.marks, &e->old_marks)))
+        rc = entries_set_keys(db, &e->row, e->had_marks ? &e->old_marks : NULL, err);
+    if (rc == RC_OK && e->was_seq != 0 && e->was_seq != e->row.seq)
+        rc = overlays_drop(db, e->was_seq, err);
+    return rc;
+}
+
+/* What has an entry or a revision as its parent. */
+static enum rc write_rest(struct db *db, const struct held_entry *e, struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    if (e->has_new_overlay)
+        rc = overlays_put(db, e->row.seq, e->overlay_doc, e->overlay_ext, err);
+    if (rc == RC_OK && e->has_new_content)
+        rc = e->has_content ? contents_put(db, e->row.id, &e->content, err)
+                            : contents_drop(db, e->row.id, err);
+    return rc;
+}
+
+static enum rc write_entries(struct db *db, struct rows *r, struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < r->n_touched && rc == RC_OK; i++)
+        rc = write_entry(db, r->touched[i], err);
+    for (size_t i = 0; i < r->n_revisions && rc == RC_OK; i++)
+        rc = revisions_append(db, &r->revisions[i].row, r->revisions[i].entry->row.id, err);
+    for (size_t i = 0; i < r->n_touched && rc == RC_OK; i++)
+        rc = write_rest(db, r->touched[i], err);
+    return rc;
+}
+
+static enum rc write_feed(struct db *db, const struct held_feed *f, struct err *err)
+{
+    const struct feed *feed = &f->row.feed;
+    enum rc rc = RC_OK;
+
+    if (f->saves_identity)
+        rc = feeds_save_identity(db, feed->id, &feed->identity, err);
+    if (rc == RC_OK && f->saves_head)
+        rc = feeds_save_head(db, feed->id, feed->head, feed->ext, err);
+    if (rc == RC_OK && f->saves_row)
+        rc = feeds_save(db, &f->row, err);
+    return rc;
+}
+
+static enum rc write_upstream(struct db *db, const struct held_upstream *u, struct err *err)
+{
+    if (u->delivered_at != 0)
+        return upstreams_delivered(db, u->feed_id, u->delivered_at, err);
+    return upstreams_trust(db, u->feed_id, u->trust_was, u->trust, err);
+}
+
+enum rc held_write(struct db *db, struct rows *r, struct err *err)
+{
+    enum rc rc;
+
+    if (!rows_is_dirty(r))
+        return RC_OK;
+    rc = write_entries(db, r, err);
+    for (size_t i = 0; i < r->n_saved && rc == RC_OK; i++)
+        rc = write_feed(db, r->saved[i], err);
+    for (size_t i = 0; i < r->n_heads && rc == RC_OK; i++)
+        rc = head_log_add(db, r->heads[i].since_seq, r->heads[i].feed, err);
+    for (size_t i = 0; i < r->n_events && rc == RC_OK; i++)
+        rc = feed_events_add(db, &r->events[i], err);
+    for (size_t i = 0; i < r->n_upstreams && rc == RC_OK; i++)
+        rc = write_upstream(db, &r->upstreams[i], err);
+    if (rc == RC_OK)
+        rows_written(r);
+    return rc;
+}

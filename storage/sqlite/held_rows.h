@@ -1,0 +1,16 @@
+/* storage/sqlite/held_rows.h - reads rows into memory and writes them back (storage/rows.h).
+ *
+ * Called inside the storer's transaction. All may give RC_IO.
+ */
+#pragma once
+
+#include "storage/rows.h"
+
+/* Read a row, if it is not held yet. A feed or entry that does not exist is held as missing. */
+enum rc held_feed_load(struct db *db, struct rows *r, int64_t id, bool with_head, bool with_past,
+                       struct err *err) NODISCARD;
+enum rc held_entry_load(struct db *db, struct rows *r, int64_t feed_id, struct str uid,
+                        struct held_entry **out, struct err *err) NODISCARD;
+
+/* Write what was changed, table after table. After an error, the transaction cannot go on. */
+enum rc held_write(struct db *db, struct rows *r, struct err *err) NODISCARD;

@@ -1,0 +1,439 @@
+/* tests/unit/storage/test_rows.c - the rows of a transaction in memory: undo, operations of one
+ * transaction that see each other, and what an operation says that it will look at. */
+#include "fixture.h"
+
+#include <sqlite3.h>
+#include <stdatomic.h>
+
+#include "base/buf.h"
+#include "base/stats.h"
+#include "storage/wants.h"
+
+/* ---- rows in memory -------------------------------------------------------------------------- */
+
+static void test_rows__undo_restores_what_was_there(void **state UNUSED)
+{
+    struct rows r = {.generation = 0};
+    struct held_entry *known = rows_add_entry(&r, 7, STR("known")), *new;
+    struct revision first = {.seq = 11, .updated_at = 100, .doc = STR("one")};
+    struct revision second = {.seq = 12, .updated_at = 200, .doc = STR("two")};
+    struct feed_row feed;
+    struct rows_mark mark;
+
+    digest_init();
+    rows_add_feed(&r, 7)->row.feed.title = STR("before");
+    rows_mark(&r); /* the first operation */
+    rows_touch_entry(&r, known);
+    known->row.seq = 11;
+    rows_append(&r, known, &first);
+    mark = rows_mark(&r); /* the second one */
+    rows_touch_entry(&r, known);
+    known->row.seq = 12;
+    known->has_new_overlay = true;
+    rows_append(&r, known, &second);
+    new = rows_add_entry(&r, 7, STR("new"));
+    rows_touch_entry(&r, new);
+    new->row.seq = 13;
+    feed = rows_feed(&r, 7)->row;
+    feed.feed.title = STR("after");
+    rows_save_feed(&r, &feed);
+    rows_add_head(&r, 12, &feed.feed);
+    rows_add_event(&r, &(struct feed_event){.seq = 14});
+    rows_add_upstream(&r, &(struct held_upstream){.feed_id = 7});
+    rows_undo(&r, mark);
+
+    assert_int_equal(11, known->row.seq);
+    assert_int_equal(100, known->shown_at);
+    assert_true(known->is_touched);
+    assert_false(known->has_new_overlay);
+    assert_int_equal(1, r.n_touched);
+    assert_int_equal(1, r.n_revisions);
+    assert_int_equal(0, r.n_saved + r.n_heads + r.n_events + r.n_upstreams);
+    assert_ptr_equal(new, rows_entry(&r, 7, STR("new"))); /* it is still known: there is none */
+    assert_int_equal(0, new->row.seq);
+    assert_true(str_eqz(rows_feed(&r, 7)->row.feed.title, "before"));
+    rows_release(&r);
+}
+
+static void test_rows__what_was_written_is_clean(void **state UNUSED)
+{
+    struct rows r = {.generation = 0};
+    struct held_entry *e;
+    struct rows_mark mark;
+
+    digest_init();
+    e = rows_add_entry(&r, 1, STR("a"));
+    assert_null(rows_entry(&r, 2, STR("a")));
+    assert_false(rows_is_dirty(&r));
+    mark = rows_mark(&r);
+    rows_touch_entry(&r, e);
+    rows_touch_entry(&r, e);
+    e->row.seq = 5;
+    assert_int_equal(1, r.n_touched);
+    assert_true(rows_is_dirty(&r));
+    rows_written(&r);
+    assert_false(rows_is_dirty(&r));
+    assert_int_equal(5, e->was_seq);
+    mark = rows_mark(&r);
+    rows_touch_entry(&r, e);
+    e->row.seq = 6;
+    rows_undo(&r, mark);
+    assert_int_equal(5, e->row.seq);
+    assert_false(rows_is_dirty(&r));
+    rows_forget(&r);
+    assert_null(rows_entry(&r, 1, STR("a")));
+    rows_release(&r);
+}
+
+/* ---- wants ----------------------------------------------------------------------------------- */
+
+static struct op poll_op(const struct poll_outcome *o)
+{
+    return (struct op){.kind = OP_POLL_OUTCOME, .as.poll = *o};
+}
+
+static void test_rows__wants_of_a_poll(void **state)
+{
+    struct fixture *f = *state;
+    struct entry_change c[] = {change(f, "1", "one", 1), change(f, "2", "two", 2)};
+    struct poll_outcome o = outcome(4, c, 2);
+    struct op with = poll_op(&o), without, touch = {.kind = OP_TOUCH};
+    struct wants w = {.feeds = NULL};
+
+    op_wants(&with, &w);
+    assert_int_equal(1, w.n_feeds);
+    assert_int_equal(4, w.feeds[0].id);
+    assert_true(w.feeds[0].with_head && w.feeds[0].with_past);
+    assert_int_equal(2, w.n_entries);
+    assert_true(str_eqz(w.entries[1].uid, "2"));
+    wants_reset(&w);
+    o.has_document = false;
+    without = poll_op(&o);
+    op_wants(&without, &w);
+    op_wants(&touch, &w);
+    assert_int_equal(1, w.n_feeds);
+    assert_false(w.feeds[0].with_head);
+    assert_int_equal(0, w.n_entries);
+    wants_release(&w);
+}
+
+/* Statements are needed when the feed gets another URL, ends, or has a past that is to be read. */
+static void test_rows__what_is_computed(void **state)
+{
+    struct fixture *f = *state;
+    struct entry_change c = change(f, "1", "one", 1);
+    struct poll_outcome o = outcome(4, &c, 1);
+    struct rows r = {.generation = 0};
+    struct held_feed *feed;
+    struct op op = poll_op(&o);
+
+    assert_true(op_is_computed(&op, &r)); /* it fails: there is no such feed */
+    feed = rows_add_feed(&r, 4);
+    feed->row.feed.url = STR("http://a.example/");
+    assert_false(op_is_computed(&op, &r)); /* it is not known whether it has a past */
+    feed->is_past_known = true;
+    assert_true(op_is_computed(&op, &r));
+    op.as.poll.check.url = STR("http://b.example/");
+    assert_false(op_is_computed(&op, &r));
+    op.as.poll.check.url = feed->row.feed.url;
+    assert_true(op_is_computed(&op, &r));
+    op.as.poll.check.state = FEED_GONE;
+    assert_false(op_is_computed(&op, &r));
+    op.as.poll.check.state = FEED_OK;
+    op.as.poll.past.older = STR("http://a.example/2");
+    assert_false(op_is_computed(&op, &r));
+    op.as.poll.past.older = STR_NULL;
+    feed->has_past = true;
+    assert_false(op_is_computed(&op, &r));
+    rows_release(&r);
+}
+
+/* ---- operations of one transaction ----------------------------------------------------------- */
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool at_gate;
+
+static void wait_at_gate(void *ctx UNUSED, const struct commit_notice *notice UNUSED)
+{
+    atomic_store(&at_gate, true);
+    pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+}
+
+/* Let the storer wait after a commit. What is pushed until open_gate() is one transaction. */
+static void close_gate(struct fixture *f, struct answer *a)
+{
+    struct feed_ref ref = {.url = STR("http://gate.example/")};
+
+    atomic_store(&at_gate, false);
+    pthread_mutex_lock(&gate);
+    *a = answer_init(1);
+    assert_int_equal(RC_OK, store_add_feed(f->store, &ref, on_answer, a));
+    while (!atomic_load(&at_gate))
+        usleep(1000);
+}
+
+static void open_gate(struct answer *a)
+{
+    pthread_mutex_unlock(&gate);
+    answer_wait(a);
+}
+
+static void push(struct fixture *f, int64_t feed_id, const struct entry_change *c, size_t n,
+                 struct answer *a)
+{
+    struct poll_outcome o = outcome(feed_id, c, n);
+
+    *a = answer_init(1);
+    assert_int_equal(RC_OK, store_poll_outcome(f->store, &o, 0, on_answer, a));
+}
+
+/* Two outcomes of one feed in one transaction: the second finds the entries and the row of the
+ * first; one between them that fails leaves nothing. */
+static void test_rows__operations_of_one_transaction(void **state)
+{
+    struct fixture *f = *state;
+    struct entry_change one[] = {change(f, "1", "one", 1), change(f, "2", "two", 2)};
+    struct entry_change two[] = {change(f, "1", "uno", 1), change(f, "3", "three", 3)};
+    struct entry_change gone = change(f, "2", "two", 2);
+    struct answer at, first, none, second, third;
+    struct feed_brief before, after;
+    int64_t id, commits;
+    struct view v = view_of(VIEW_LOG, &id, 1);
+
+    store_listen(f->store, wait_at_gate, NULL);
+    id = add_feed(f, "http://a.example/", NULL);
+    close_gate(f, &at);
+    commits = stats_get(STAT_store_commits_total);
+    store_brief(f->store, id, &before);
+    gone.kind = REV_DELETED;
+    push(f, id, one, 2, &first);
+    push(f, id + 100, one, 2, &none);
+    push(f, id, two, 2, &second);
+    push(f, id, &gone, 1, &third);
+    open_gate(&at);
+    answer_wait(&first);
+    answer_wait(&none);
+    answer_wait(&second);
+    answer_wait(&third);
+    assert_int_equal(1, stats_get(STAT_store_commits_total) - commits);
+    assert_int_equal(2, first.res.n_new);
+    assert_int_equal(RC_NOT_FOUND, none.rc);
+    assert_int_equal(0, none.res.n_new);
+    assert_int_equal(1, second.res.n_new);
+    assert_int_equal(1, second.res.n_changed);
+    assert_int_equal(1, third.res.n_deleted);
+    assert_int_equal(5, third.res.last_seq);
+    assert_string_equal("one two uno three", view_titles(f, &v));
+    v.order = VIEW_NEWEST;
+    assert_string_equal("three uno", view_titles(f, &v));
+    store_brief(f->store, id, &after);
+    assert_true(after.fetched && after.version > before.version);
+}
+
+/* A transaction that the database refuses is carried out again, one operation at a time: only the
+ * bad one fails. */
+static void test_rows__a_bad_operation_fails_alone(void **state)
+{
+    struct fixture *f = *state;
+    struct entry_change c = change(f, "1", "one", 1), bad = change(f, "bad", "bad", 1);
+    struct answer at, first, second, third;
+    int64_t ids[] = {add_feed(f, "http://a.example/", NULL), add_feed(f, "http://b.example/", NULL),
+                     add_feed(f, "http://c.example/", NULL)};
+    struct view v = view_of(VIEW_LOG, ids, 3);
+
+    store_listen(f->store, wait_at_gate, NULL);
+    close_gate(f, &at);
+    assert_int_equal(SQLITE_OK, sqlite3_exec(db_handle(storer_db(f->store->storer)),
+                                             "CREATE TEMP TRIGGER refuse BEFORE INSERT ON entries"
+                                             " WHEN new.uid = 'bad' BEGIN"
+                                             " SELECT raise(ABORT, 'refused'); END",
+                                             NULL, NULL, NULL));
+    push(f, ids[0], &c, 1, &first);
+    push(f, ids[1], &bad, 1, &second);
+    push(f, ids[2], &c, 1, &third);
+    open_gate(&at);
+    answer_wait(&first);
+    answer_wait(&second);
+    answer_wait(&third);
+    assert_int_equal(RC_OK, first.rc);
+    assert_int_equal(RC_IO, second.rc);
+    assert_int_equal(RC_OK, third.rc);
+    assert_string_equal("one one", view_titles(f, &v));
+    assert_int_equal(2, store_last_seq(f->store));
+}
+
+/* ---- groups and single operations ------------------------------------------------------------ */
+
+#define FEEDS 4
+#define OUTCOMES 120
+
+/* A row as text, for each row of each table that outcomes change. */
+static int add_row(void *ctx, int n, char **values, char **names UNUSED)
+{
+    struct buf *b = ctx;
+
+    for (int i = 0; i < n; i++)
+        buf_printf(b, "%s|", values[i] == NULL ? "NULL" : values[i]);
+    buf_printf(b, "\n");
+    return 0;
+}
+
+static char *dump(struct fixture *f)
+{
+    static const char *const queries[] = {
+        "SELECT * FROM feeds ORDER BY id",
+        "SELECT id, feed_id, uid, first_seq, seq, sort_at, dated, deleted, iri_hash, hex(essence),"
+        " hex(doc_hash), hex(marks), updated_us, dead_at FROM entries ORDER BY id",
+        "SELECT * FROM entry_keys ORDER BY 1, 2, 3",
+        "SELECT * FROM revisions ORDER BY seq",
+        "SELECT * FROM overlays ORDER BY seq",
+        "SELECT * FROM contents ORDER BY entry_id",
+        "SELECT * FROM heads ORDER BY feed_id",
+        "SELECT * FROM head_log ORDER BY 1, 2",
+        "SELECT * FROM feed_events ORDER BY seq",
+        "SELECT * FROM archives ORDER BY 1, 2",
+        "SELECT * FROM graves ORDER BY 1, 2",
+        "SELECT * FROM meta WHERE name NOT IN ('log_id', 'secret') ORDER BY 1"};
+    AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
+
+    for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++)
+        assert_int_equal(SQLITE_OK, sqlite3_exec(db_handle(storer_db(f->store->storer)), queries[i],
+                                                 add_row, &b, NULL));
+    return arena_copy(&f->arena, buf_view(&b).ptr, buf_view(&b).len);
+}
+
+/* A number below n that depends on *seed only. */
+static unsigned draw(uint32_t *seed, unsigned n)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (*seed >> 8) % n;
+}
+
+static struct entry_change random_change(struct fixture *f, uint32_t *seed)
+{
+    const char *uid = arena_printf(&f->arena, "urn:%u", draw(seed, 12));
+    unsigned text = draw(seed, 3);
+    struct entry_change c = change(f, uid, arena_printf(&f->arena, "text-%u", text),
+                                   draw(seed, 4) == 0 ? TIME_UNKNOWN : 1000 + draw(seed, 50));
+
+    c.uid = str_from(uid);
+    if (draw(seed, 3) == 0) /* the same essence with another document */
+        c.doc = str_printf(&f->arena, "{\"n\":%u}", draw(seed, 3));
+    c.marks = (struct entry_marks){.guid = 1 + draw(seed, 5), .link = draw(seed, 4)};
+    c.is_metadata = draw(seed, 5) == 0;
+    if (draw(seed, 6) == 0) {
+        c.kind = REV_DELETED;
+        c.doc = STR("");
+    }
+    return c;
+}
+
+static struct poll_outcome random_outcome(struct fixture *f, const int64_t *feeds, uint32_t *seed)
+{
+    size_t n = draw(seed, 6);
+    struct entry_change *list = ARENA_ARRAY(&f->arena, struct entry_change, n + 1);
+    struct poll_outcome o;
+
+    for (size_t i = 0; i < n; i++)
+        list[i] = random_change(f, seed);
+    o = outcome(feeds[draw(seed, FEEDS)], list, n);
+    o.check.checked_at = 2000;
+    o.check.next_fetch_at = 3000;
+    o.head.title = str_printf(&f->arena, "title-%u", draw(seed, 3));
+    o.complete = draw(seed, 4) == 0;
+    o.past.metadata = draw(seed, 8) == 0;
+    o.past.newest = o.past.oldest = 1500;
+    o.past.whole = draw(seed, 2) == 0;
+    if (draw(seed, 8) == 0)
+        o.past.older = str_printf(&f->arena, "http://past.example/%u", draw(seed, 4));
+    if (draw(seed, 10) == 0) {
+        o.check.ok = o.has_document = false;
+        o.check.n_errors = 5;
+        o.check.error = STR("no answer");
+    }
+    if (draw(seed, 40) == 0)
+        o.check.url = str_printf(&f->arena, "http://%u.example/", draw(seed, FEEDS));
+    o.identity.is_set = draw(seed, 10) == 0;
+    o.identity.policy = (struct identity_policy){.since_at = 5, .n_better = (int)draw(seed, 3)};
+    return o;
+}
+
+/* Push a random operation: most are polls. */
+static void push_random(struct fixture *f, const int64_t *feeds, uint32_t *seed, struct answer *a)
+{
+    struct poll_outcome poll = random_outcome(f, feeds, seed);
+    struct archive_outcome archive = {.feed_id = poll.check.feed_id,
+                                      .checked_at = 2000,
+                                      .url = STR("http://past.example/1"),
+                                      .ok = draw(seed, 3) > 0,
+                                      .past = poll.past,
+                                      .entries = poll.entries};
+    struct delivery_outcome delivery = {.feed_id = poll.check.feed_id,
+                                        .received_at = 2000,
+                                        .metadata = poll.past.metadata,
+                                        .identity = poll.identity,
+                                        .entries = poll.entries};
+    unsigned kind = draw(seed, 12);
+    enum rc rc = kind == 0   ? store_archive_outcome(f->store, &archive, 0, on_answer, a)
+                 : kind == 1 ? store_delivery_outcome(f->store, &delivery, 0, on_answer, a)
+                 : kind == 2 ? store_ping(f->store, feeds, FEEDS, on_answer, a)
+                             : store_poll_outcome(f->store, &poll, 0, on_answer, a);
+
+    assert_int_equal(RC_OK, rc);
+}
+
+/* Store the same outcomes; `alone`: each in a transaction of its own. */
+static char *store_random(struct fixture *f, uint32_t seed, bool alone)
+{
+    struct store_cfg cfg = fixture_cfg(f);
+    struct answer a = answer_init(OUTCOMES), at;
+    int64_t feeds[FEEDS];
+
+    fixture_close(f);
+    unlink(f->path);
+    cfg.batch_ops = alone ? 1 : 64;
+    assert_int_equal(RC_OK, store_open(&cfg, &f->store, NULL));
+    clock_fake_us(2000000000);
+    store_listen(f->store, wait_at_gate, NULL);
+    for (int i = 0; i < FEEDS; i++)
+        feeds[i] = add_feed(f, arena_printf(&f->arena, "http://%d.example/", i), NULL);
+    close_gate(f, &at);
+    for (int i = 0; i < OUTCOMES; i++)
+        push_random(f, feeds, &seed, &a);
+    open_gate(&at);
+    answer_wait(&a);
+    f->reader = reader_open(f->store);
+    return dump(f);
+}
+
+static void test_rows__groups_store_what_single_operations_store(void **state)
+{
+    struct fixture *f = *state;
+
+    for (uint32_t seed = 1; seed <= 12; seed++) {
+        const char *alone = store_random(f, seed, true);
+
+        assert_string_equal(alone, store_random(f, seed, false));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows__undo_restores_what_was_there),
+        cmocka_unit_test(test_rows__what_was_written_is_clean),
+        cmocka_unit_test_setup_teardown(test_rows__wants_of_a_poll, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_rows__what_is_computed, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_rows__operations_of_one_transaction, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_rows__a_bad_operation_fails_alone, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_rows__groups_store_what_single_operations_store,
+                                        fixture_setup, fixture_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
