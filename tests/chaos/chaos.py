@@ -2,13 +2,15 @@
 import collections
 import http.client
 import json
+import os
 import random
 import shutil
+import sqlite3
 import threading
 import time
 import urllib.parse
 
-from integration.env.daemon import Daemon, wait_for
+from integration.env.daemon import PATIENCE, Daemon, wait_for
 
 from . import check, consumers
 from .server import Server
@@ -17,7 +19,8 @@ from .world import World
 DOWN = (OSError, http.client.HTTPException)
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 JSON = {"Content-Type": "application/json"}
-SETTLE_S = 120      # after the end of all faults everything is delivered within this, times PATIENCE
+STUCK_S = 60        # after the end of all faults, something more is delivered within this, times PATIENCE
+SAMPLE_S = 2        # between looks at what the daemon uses
 
 
 class Record:
@@ -29,9 +32,13 @@ class Record:
         self.trails = collections.defaultdict(list)     # key -> calls and actions
         self.outages = {}           # kind -> [when its server went away, when it was back]
         self.kills = []             # [when it was killed, when all that it had sent was read]
+        self.witness = None         # key of the subscription that is told everything and never fails
+        self.samples = []           # what the daemon used: [when, process, KiB of memory, threads, descriptors]
+        self.settled_s = None       # so long after the end of all faults everything was delivered
         self.wrong = []             # faults that were seen at once
-        # at the end; urls: URL of a feed by its number; ended: keys of subscriptions that are not there any more
-        self.log, self.dead, self.urls, self.ended = [], {}, {}, []
+        # at the end; notes: delivery logs; urls: URL of a feed by its number; ended: keys of subscriptions that are
+        # not there any more
+        self.log, self.dead, self.notes, self.urls, self.ended = [], {}, {}, {}, []
 
     def as_json(self):
         return {k: v for k, v in vars(self).items()}
@@ -45,6 +52,31 @@ class Record:
                 value = {int(k) if k.isdigit() else k: v for k, v in value.items()}
             setattr(record, name, value)
         return record
+
+
+class Watch(threading.Thread):
+    """Looks at what the daemon uses."""
+
+    def __init__(self, daemon, samples):
+        super().__init__(daemon=True)
+        self.daemon_, self.samples, self.stopped = daemon, samples, threading.Event()
+        self.is_sanitized = False
+        self.start()
+
+    def look(self):
+        pid = self.daemon_.process.pid
+        try:
+            with open("/proc/%d/status" % pid, encoding="ascii") as status:
+                found = dict(line.split(":", 1) for line in status)
+            self.is_sanitized = int(found["VmPeak"].split()[0]) > check.SANITIZED_KIB
+            self.samples.append([time.monotonic(), pid, int(found["VmRSS"].split()[0]), int(found["Threads"]),
+                                 len(os.listdir("/proc/%d/fd" % pid))])
+        except (OSError, KeyError):
+            pass        # it was killed
+
+    def run(self):
+        while not self.stopped.wait(SAMPLE_S):
+            self.look()
 
 
 class Tail(threading.Thread):
@@ -95,7 +127,7 @@ class Run:
             "--push-timeout", "%dms" % (options.timeout * 1000), "--push-refusals", str(options.refusals),
             "--ping-rate", "100000", "--ping-burst", "100000", "--min-period", "1s",
             "--log-level", options.log_level, env=env)
-        self.tail = Tail(self.daemon)
+        self.tail, self.watch = Tail(self.daemon), Watch(self.daemon, self.record.samples)
 
     def fork(self):
         """Dice of its own for each thread and endpoint, so that the order of threads does not matter."""
@@ -154,15 +186,19 @@ class Run:
         self.late = [(names[n % len(names)], n) for n in range(self.options.subs - late, self.options.subs)]
 
     def add_witness(self, feeds):
-        """Events of feeds are not in the log. One webhook that never fails is told all of them."""
+        """One webhook that never fails is told everything: events of feeds are not in the log, and what comes late here
+        was delayed by others."""
         witness = consumers.find("webhook").Consumer(self, -1, self.fork())
-        witness.moods.calm, witness.refused_one_in, witness.events = True, 0, "feed"
+        witness.moods.calm, witness.refused_one_in, witness.batch = True, 0, 100
+        witness.events = "new,changed,deleted,feed"
         seq = self.end_seq()
         witness.subscribe(feeds, lambda: [seq, seq])
+        self.record.witness = witness.keys[0]
 
     def add(self, name, n):
         consumer = consumers.find(name).Consumer(self, n, self.fork())
-        feeds = [f.url for f in consumer.dice.sample(self.world.feeds, consumer.dice.choice((1, 1, 1, 2, 4)))]
+        feeds = [f.url for f in consumer.dice.sample(
+            self.world.feeds, min(consumer.dice.choice((1, 1, 1, 2, 4)), len(self.world.feeds)))]
         low = self.end_seq()
         for _ in range(consumer.n_subs):
             consumer.subscribe(feeds, lambda: [low, self.end_seq()])
@@ -259,16 +295,33 @@ class Run:
             before = feed.n_served
             self.daemon.ping(feed.url)
             wait_for(lambda f=feed, n=before: f.n_served > n, what="a fetch of " + feed.url, daemon=self.daemon)
-        self.daemon.wait_idle()
+        began = time.monotonic()
+        while True:
+            if not self.wait_delivered():
+                return
+            self.daemon.wait_idle()
+            if not self.lagging():          # a fetch may have brought something just now
+                break
+        self.record.settled_s = time.monotonic() - began
 
-        def lagging():
-            return [(s["id"], s["state"], s["lag"], s["last_error"]) for s in self.subs()
-                    if s["lag"] or s["state"] != "active"]
-        try:
-            wait_for(lambda: not lagging(), SETTLE_S, "that all is delivered")
-        except AssertionError:
-            self.record.wrong += ["not delivered at the end: %r" % (s,) for s in lagging()]
-        self.daemon.wait_idle()
+    def lagging(self):
+        return [(s["id"], s["state"], s["lag"], s["last_error"]) for s in self.subs()
+                if s["lag"] or s["state"] != "active"]
+
+    def wait_delivered(self):
+        """Until nothing lags. False: nothing moves any more."""
+        least, moved = float("inf"), time.monotonic()
+        while True:
+            lagging, now = self.lagging(), time.monotonic()
+            lag = sum(1 + s[2] for s in lagging)
+            if not lagging:
+                return True
+            if lag < least:
+                moved, least = now, lag
+            elif now - moved > STUCK_S * PATIENCE:
+                self.record.wrong += ["not delivered at the end: %r" % (s,) for s in lagging]
+                return False
+            time.sleep(0.1)
 
     def read_end(self):
         """What the daemon says at the end."""
@@ -282,13 +335,19 @@ class Run:
             since = page["cursor"]
             if not page["revisions"]:
                 break
+        self.watch.look()
+        record.options["sanitized"] = self.watch.is_sanitized
         subs = self.subs()
-        there = {s["id"] for s in subs} | {s["endpoint"] for s in subs}
+        there = {s["id"]: s["id"] for s in subs} | {s["endpoint"]: s["id"] for s in subs}
         for key, sub in record.subs.items():
-            if "got" not in sub and (key if isinstance(key, int) else sub["endpoint"]) not in there:
+            if "got" in sub:
+                continue
+            number = there.get(key if isinstance(key, int) else sub["endpoint"])
+            if number is None:
                 record.ended.append(key)
-            if sub["kind"] == "webhook":
-                record.dead[key] = self.daemon.get("/sub/dead?id=%d" % key).json["dead"]
+                continue
+            record.dead[key] = self.daemon.get("/sub/dead?id=%d" % number).json["dead"]
+            record.notes[key] = self.daemon.get("/sub/log?id=%d" % number).json["deliveries"]
         for server in self.servers.values():
             if hasattr(server, "read_end"):
                 server.read_end()
@@ -316,20 +375,29 @@ class Run:
 
     def close(self):
         self.tail.stopped.set()
+        self.watch.stopped.set()
         readers = [c for c in self.consumers if isinstance(c, threading.Thread)]
         for reader in readers:
             reader.stop()
         for reader in readers:
             reader.join(30)
         try:
+            self.daemon.stop()
             if self.options.database:
-                self.daemon.stop()
                 shutil.copytree(self.daemon.folder, self.options.database)
+            self.check_database()
             self.daemon.close()
         finally:
             for server in self.servers.values():
                 server.close()
             self.server.close()
+
+    def check_database(self):
+        """The file is sound after all kills."""
+        db = sqlite3.connect(os.path.join(self.daemon.folder, "feeds.db"))
+        for check_ in ("integrity_check", "foreign_key_check"):
+            self.record.wrong += ["%s: %r" % (check_, row) for row in db.execute("PRAGMA " + check_) if row != ("ok",)]
+        db.close()
 
     def figures(self):
         """What there was, in numbers."""
@@ -341,7 +409,8 @@ class Run:
                 "kills": len(self.record.kills),
                 "outages": sum(len(o) for o in self.record.outages.values()), "calls": len(calls), "how": dict(how), "acts": dict(acts),
                 "dead": sum(len(d) for d in self.record.dead.values()),
-                "ended": len(self.record.ended),
+                "ended": len(self.record.ended), "settled_s": self.record.settled_s and round(self.record.settled_s, 1),
+                **check.usage(self.record),
                 "read": sum(len(s.get("got", ())) for s in self.record.subs.values())}
 
 

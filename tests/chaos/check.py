@@ -9,6 +9,9 @@ import collections
 
 BEGAN = "where it began"
 SLACK_S = 5.0       # a call may be under way so long when an action is answered
+LATE_S = 30.0       # who never fails has everything within this time
+SANITIZED_KIB = 1 << 30     # a sanitizer reserves more addresses than this; then memory is not judged
+GROWTH_KIB = 64 * 1024      # more than this in the last two thirds of the life of the last daemon is a leak
 
 # done: items that were acknowledged; mark: the last_cursor of the delivery that was acknowledged last (BEGAN: where the
 # subscription began; None: any that leads to `done`); tried: (end, is_refused) of the delivery that was tried at `done`; acts: number of actions that set
@@ -28,7 +31,7 @@ def feed_events(record):
     for trail in record.trails.values():
         for call in trail:
             for row in call.get("rows", ()):
-                if row["kind"] == "feed" and call["prev"] != call["last"]:  # a dead letter has no cursor of its own
+                if row.get("kind") == "feed" and call["prev"] != call["last"]:  # a dead letter has no cursor of its own
                     known = told.setdefault(row["cursor"], dict(row, seq=seq_of(row["cursor"])))
                     if (known["feed"], known["state"]) != (row["feed"], row["state"]):
                         wrong.append("two events of feeds have the cursor %s" % row["cursor"])
@@ -594,26 +597,40 @@ class Topic(Trail):
         if call.get("overlap"):
             self.fault(at, "a call while another one to the same endpoint is under way")
         self.latest = call
-        found = [self.items.by_title.get(t) for t in call["titles"]]
+        found = self.found(at, call)
         if None in found or not found:
-            self.fault(at, "a document with something that is not due: %r", call["titles"])
+            self.fault(at, "a document with something that is not due: %r", call.get("titles") or call.get("rows"))
             return
         if len(set(found)) < len(found):
             self.fault(at, "a document has something twice")
         a, b = min(found), max(found) + 1
-        fitting = {s for s in self.states if s.done <= a and not self.left_out(s.done, found, b)}
+        fitting = {s for s in self.states if self.fits_document(s, a, b, found)}
         if not fitting:
-            done = sorted({s.done for s in self.states})
-            if a < done[0]:
-                self.fault(at, "again after its acknowledgement: %s came, %s was expected", self.items.name(a),
-                           self.items.name(done[0]))
-            else:
-                self.fault(at, "lost: a document up to %s has not %s", self.items.name(b - 1),
-                           [self.items.name(i) for i in self.left_out(done[-1], found, b)])
-            fitting = {State(a, None, None, 0)}
+            self.unfit_document(at, a, b, found)
+        elif not any(self.in_chain(s, call) for s in fitting):
+            self.fault(at, "the chain is broken: prev_cursor is %s, acknowledged was %s", call["prev"],
+                       " or ".join(sorted({str(s.mark) for s in fitting})))
+            fitting = None
+        fitting = {s for s in fitting or {State(a, call.get("prev"), None, 0)} if self.in_chain(s, call)}
         if not self.is_dead:
             self.set_states(at, fitting)
         self.under_way[id(call)] = (a, b, fitting, False)
+
+    def found(self, at, call):
+        """Indexes of what is in the document; None: it is not due."""
+        return [self.items.by_title.get(t) for t in call["titles"]]
+
+    def fits_document(self, state, a, b, found):
+        return state.done <= a and not self.left_out(state.done, found, b)
+
+    def unfit_document(self, at, a, b, found):
+        done = sorted({s.done for s in self.states})
+        if a < done[0]:
+            self.fault(at, "again after its acknowledgement: %s came, %s was expected", self.items.name(a),
+                       self.items.name(done[0]))
+        else:
+            self.fault(at, "lost: a document up to %s has not %s", self.items.name(b - 1),
+                       [self.items.name(i) for i in self.left_out(done[-1], found, b)])
 
     def left_out(self, done, found, b):
         """What is not in the document although no newer version follows."""
@@ -629,6 +646,25 @@ class Topic(Trail):
         left = self.left_out(done, (), len(self.items))
         if left:
             self.fault(0, "lost: %s", [self.items.name(i) for i in left[:5]])
+
+
+class SmartTopic(Topic):
+    """A Smart Feed by WebSub: deleted items are there too, and the cursors of the chain."""
+
+    def deleted(self):
+        return set()
+
+    def found(self, at, call):
+        found, end = [], self.items.by_cursor.get(call["last"], -1) + 1
+        for row in call["rows"]:
+            if row["deleted"]:
+                found.append(max((i for i, r in enumerate(self.items.rows[:end])
+                                  if r["kind"] == "deleted" and r["uid"] == row["uid"]), default=None))
+            else:
+                found.append(self.items.by_title.get(row["title"]))
+        if None not in found and found and max(found) + 1 != end:
+            self.fault(at, "a document up to %s has the last_cursor %s", self.items.name(max(found)), call["last"])
+        return found
 
 
 class Told(Trail):
@@ -695,11 +731,17 @@ def seconds(text):
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
+def as_read(row):
+    """What is kept of a row that a reader got."""
+    return {"cursor": row["cursor"], "kind": row["kind"], "uid": row["uid"],
+            "title": (row.get("entry") or {}).get("title")}
+
+
 def reader_faults(record, key):
     """/events and /log: each row once, in order, none left out."""
     sub = record.subs[key]
-    due = [(r["cursor"], r["kind"], r["uid"]) for r in read_rows(record, sub)]
-    got = [(r["cursor"], r["kind"], r["uid"]) for r in sub["got"]]
+    due = [(r["cursor"], r["kind"], r["uid"], r["title"]) for r in read_rows(record, sub)]
+    got = [(r["cursor"], r["kind"], r["uid"], r["title"]) for r in sub["got"]]
     if due and sub["began"][0] != sub["began"][1] and got:      # it began somewhere between
         while due and due[0] != got[0] and seq_of(due[0][0]) <= sub["began"][1]:
             del due[0]
@@ -708,22 +750,100 @@ def reader_faults(record, key):
     at = next((i for i, (a, b) in enumerate(zip(got, due)) if a != b), min(len(got), len(due)))
     what = "again" if at < len(got) and got[at] in got[:at] else "lost, or in another order"
     return ["%s %s: %s: row %d is %s, and not %s (%d of %d rows)" % (
-        sub["kind"], key, what, at, got[at][0] if at < len(got) else None, due[at][0] if at < len(due) else None,
+        sub["kind"], key, what, at, got[at] if at < len(got) else None, due[at] if at < len(due) else None,
         len(got), len(due))]
 
 
-CHECKS = {"xmlrpc": ByTitle, "webhook": ByCursor, "websub": Topic, "rsscloud": Told, "xmpp": ByServer, "amqp": ByBroker}
+def delays(record):
+    """How long it took until the witness had each revision, in seconds, shortest first."""
+    first = {}
+    for call in record.trails.get(record.witness, ()):
+        for row in call.get("rows", ()):
+            if row.get("at"):
+                first.setdefault(row["cursor"], call["t"] - (seconds(row["at"]) - record.options["wall_s"]))
+    return sorted(first.values())
+
+
+def late_faults(record):
+    """One that never fails is not delayed by those that do (DELIV-07)."""
+    slowest = max(delays(record), default=0)
+    return ["the witness had to wait for %.1f s" % slowest] if slowest > LATE_S else []
+
+
+def last_life(record):
+    """Samples of the last daemon."""
+    return [s for s in record.samples if s[1] == record.samples[-1][1]]
+
+
+def usage(record):
+    """Figures: delays of the witness; what the last daemon used at the end, and what it used at most."""
+    took, life = delays(record), last_life(record)
+    figures = {"delay_s": [round(took[len(took) // 2], 3), round(took[-1], 3)]} if took else {}
+    for name, i in (("mib", 2), ("threads", 3), ("fds", 4)) if life else ():
+        scale = 1024 if name == "mib" else 1
+        figures[name] = [life[0][i] // scale, max(s[i] for s in life) // scale, life[-1][i] // scale]
+    return figures
+
+
+def usage_faults(record):
+    """Descriptors are not more than there are peers; memory does not grow."""
+    life, found = last_life(record), []
+    if not life:
+        return found
+    most = 100 + 2 * (len(record.subs) + len(record.urls))
+    if life[-1][4] > most:
+        found.append("%d descriptors are open at the end; %d would be many" % (life[-1][4], most))
+    third = life[len(life) // 3]
+    if not record.options.get("sanitized") and life[-1][2] - third[2] > GROWTH_KIB:
+        found.append("memory grew from %d to %d KiB" % (third[2], life[-1][2]))
+    return found
+
+
+def note_faults(record, key):
+    """The delivery log of a webhook has what was delivered since the last kill, in order; it keeps a hundred lines
+    (DELIV-04)."""
+    since = max((emptied for _, emptied in record.kills), default=0) + SLACK_S
+    calls = [c for c in record.trails.get(key, ()) if "act" not in c and c["t"] > since and c["how"] in ("acked", "unclear")
+             and c["status"] < 300]
+    noted = [n for n in record.notes.get(key, ()) if n["verdict"] == "delivered"]    # newest first
+    for call in reversed(calls):
+        if not noted:
+            break
+        first = call["rows"][0]["cursor"]
+        fits = noted[0]["n_entries"] == len(call["rows"]) and (
+            noted[0]["first_cursor"] == first or call["prev"] == call["last"])      # a dead letter is not in the chain
+        if fits:
+            del noted[0]
+        elif call["how"] == "acked" and call is not calls[-1]:
+            return ["webhook %s: the delivery log has %r where %s was delivered" % (key, noted[0], first)]
+    return []
+
+
+def dead_faults(record, key):
+    """Dead letters say what was answered. Only webhooks refuse."""
+    found = []
+    for letter in record.dead.get(key, ()):
+        if record.subs[key]["kind"] != "webhook":
+            found.append("%s %s: a dead letter: %r" % (record.subs[key]["kind"], key, letter))
+        elif letter.get("status") not in (400, 413, 415, 422) or letter.get("answer") != "because":
+            found.append("webhook %s: a dead letter with another answer than was given: %r" % (key, letter))
+    return found
+
+
+CHECKS = {"xmlrpc": ByTitle, "webhook": ByCursor, "websub": Topic, "smart": SmartTopic, "rsscloud": Told, "xmpp": ByServer, "amqp": ByBroker}
 
 
 def faults(record):
     """All faults, as texts."""
     events, found = feed_events(record)
-    found += record.wrong
+    found += record.wrong + late_faults(record) + usage_faults(record)
     for key, sub in record.subs.items():
         if "got" in sub:
             found += reader_faults(record, key)
         else:
-            found += CHECKS[sub["kind"]](record, events, key).run()
+            found += CHECKS[sub["kind"]](record, events, key).run() + dead_faults(record, key)
+            if sub["kind"] == "webhook":
+                found += note_faults(record, key)
             if key in record.ended and sub["kind"] != "rsscloud":
                 found.append("%s %s: its subscription is not there any more" % (sub["kind"], key))
     return found

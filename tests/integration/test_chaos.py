@@ -96,7 +96,7 @@ class Story:
         self.now += 1
 
     def letter(self, key, n):
-        self.record.dead.setdefault(key, []).append({"cursor": cursor(n)})
+        self.record.dead.setdefault(key, []).append({"cursor": cursor(n), "status": 422, "answer": "because"})
 
     def faults(self):
         return check.faults(copy.deepcopy(self.record))
@@ -339,8 +339,31 @@ class Checker(unittest.TestCase):
         trail[0]["titles"].remove("t4")
         self.found("has not ['%s" % cursor(4))
 
+    def test_smart_topics(self):                                              # DELIV-01 DELIV-10 SMART-52 SMART-55
+        self.s.record.log[3].update(uid="u2", kind="changed")
+        self.s.record.log[7].update(uid="u5", kind="deleted", title=None)
+        key = self.s.sub("/smart/1", "smart", events=["new", "changed", "deleted"])
+        trail = self.s.calls(key, (1, 10, "acked"), (11, 15, "failed"), (11, 15, "acked"), (16, 20, "acked"))
+        for call in trail:
+            call["rows"] = [{"uid": r["uid"], "title": r["title"], "deleted": r["kind"] == "deleted"}
+                            for r in call["rows"] if r["uid"] != "u2" or r["kind"] == "changed"]
+        self.assertEqual([], self.s.faults())
+        del trail[0]["rows"][3]             # it was deleted later
+        self.assertEqual([], self.s.faults())
+        kept = trail[0]["rows"]
+        trail[0]["rows"] = [r for r in kept if not r["deleted"]]
+        self.found("has not ['%s" % cursor(8))
+        trail[0]["rows"] = kept[:-1]
+        self.found("has the last_cursor")
+        trail[0]["rows"] = kept
+        trail[2]["prev"] = cursor(9)
+        self.found("the chain is broken")
+        trail[2]["prev"] = cursor(10)
+        del trail[2]
+        self.found("lost: a document up to")
+
     def test_readers(self):                                                               # SSE-02
-        got = [{k: r[k] for k in ("cursor", "kind", "uid")} for r in self.s.record.log]
+        got = [{k: r[k] for k in ("cursor", "kind", "uid", "title")} for r in self.s.record.log]
         for kind in ("events", "log"):
             sub = self.s.record.subs["/reader"] = {"kind": kind, "feeds": None, "began": [0, 0], "got": got}
             self.assertEqual([], self.s.faults())
@@ -448,3 +471,48 @@ class Checker(unittest.TestCase):
         self.webhook()
         self.s.record.ended.append(self.key)
         self.found("not there any more")
+
+    # ---- what is seen from outside ----
+    def test_a_late_delivery(self):                                                       # DELIV-07
+        self.webhook((1, 20, "acked"))
+        self.s.record.witness = self.key
+        self.assertEqual([], self.s.faults())
+        self.s.record.options["wall_s"] = 45       # so all was stored so long before
+        self.found("had to wait for 44")
+
+    def test_descriptors_and_memory(self):                                                # DELIV-01
+        self.webhook()
+        self.s.record.samples = [[n, 1, 500000, 9, 900] for n in range(9)] + \
+            [[10 + n, 2, 40000 + 10000 * n, 9, 50] for n in range(9)]
+        self.assertEqual([], self.s.faults())
+        self.s.record.samples[-1][2] += 20000
+        self.found("memory grew from 70000 to 140000")
+        self.s.record.options["sanitized"] = True
+        self.assertEqual([], self.s.faults())
+        self.s.record.samples[-1][4] = 103
+        self.found("103 descriptors")
+
+    def test_the_delivery_log(self):                                                      # DELIV-04
+        trail = self.webhook()
+        for call in trail:
+            call["t"], call["end"] = call["t"] + 10, call["end"] + 10
+        self.s.record.kills = [[2, 3]]
+        notes = self.s.record.notes[self.key] = [
+            {"verdict": "delivered" if c["how"] == "acked" else "retry", "n_entries": len(c["rows"]),
+             "first_cursor": c["rows"][0]["cursor"]} for c in reversed(trail)]
+        self.assertEqual([], self.s.faults())
+        gone = notes.pop(2)
+        self.found("the delivery log has")
+        notes.insert(2, gone)
+        notes[1]["n_entries"] -= 1
+        self.found("the delivery log has")
+
+    def test_what_a_dead_letter_says(self):                                               # DELIV-05
+        self.refused()
+        self.s.letter(self.key, 3)
+        self.s.record.dead[self.key][0]["status"] = 500
+        self.found("another answer than was given")
+        key = self.s.sub(2, "xmlrpc")
+        self.s.calls(key, (1, 20, "acked"))
+        self.s.letter(key, 3)
+        self.found("xmlrpc 2: a dead letter")

@@ -1,7 +1,7 @@
 """Who gets what Feedmill delivers: a class in a file of this folder for each kind."""
 import importlib
 
-NAMES = ("xmlrpc", "webhook", "websub", "rsscloud", "events", "log")
+NAMES = ("xmlrpc", "webhook", "websub", "smart", "rsscloud", "events", "log")
 WITH_SERVERS = ("xmpp", "amqp")        # these need a real server, which is stopped and started
 
 

@@ -7,6 +7,8 @@ import urllib.parse
 
 from integration.env.events import EventReader
 
+from .. import check
+
 
 class Consumer(threading.Thread):
     kind = "events"
@@ -52,7 +54,7 @@ class Consumer(threading.Thread):
                 row = json.loads(event.data)
                 if event.id != row["cursor"] or event.kind != row["kind"]:
                     self.run_.record.wrong.append("%s: event %r has %s" % (self.key, event, event.data))
-                self.got.append({k: row[k] for k in ("cursor", "kind", "uid")})
+                self.got.append(check.as_read(row))
             done = len(reader.events)
             self.last_id = reader.last_id or self.last_id
             if done > self.patience:

@@ -3,6 +3,8 @@ import http.client
 import threading
 import urllib.parse
 
+from .. import check
+
 
 class Consumer(threading.Thread):
     kind = "log"
@@ -33,7 +35,7 @@ class Consumer(threading.Thread):
                     self.run_.record.wrong.append("%s: %d %r" % (self.key, answer.status, answer.body[:300]))
                     return
                 page = answer.json
-                self.got += [{k: row[k] for k in ("cursor", "kind", "uid")} for row in page["revisions"]]
+                self.got += [check.as_read(row) for row in page["revisions"]]
                 self.since = page["cursor"]
                 self.stopped.wait(self.dice.uniform(0, 0.3))
             except (OSError, http.client.HTTPException, ValueError):
