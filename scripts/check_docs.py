@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """check_docs.py BINARY [--write]: docs/config.md, docs/metrics.md and the tables of docs/api.md are
-what the tables of the sources say. Prints what is stale, then "1 0" or "0 1"; --write renews them,
-but for the problems of docs/api.md, which say more than the source."""
+what the tables of the sources say, and each link between documents leads to a file and a heading.
+Prints what is stale or broken, then "1 0" or "0 1"; --write renews them, but for the problems of
+docs/api.md, which say more than the source."""
+import glob
+import os
 import re
 import subprocess
 import sys
@@ -51,6 +54,23 @@ def missing_problems():
             if not re.search(r"^\| `%s` \|[^|]*\b%s\b" % (name, status), text, re.M)]
 
 
+def anchors(path):
+    """The names that the headings of a document have as targets of links."""
+    text = re.sub(r"^```.*?^```", "", open(path, encoding="utf-8").read(), flags=re.M | re.S)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+            for heading in re.findall(r"^#+ +(.*?) *$", text, re.M)}
+
+
+def broken_links():
+    """(document, target) of each link to a file or heading that does not exist."""
+    for path in sorted(p for p in glob.glob("**/*.md", recursive=True) if not p.startswith("build")):
+        for target in re.findall(r"\]\(([^)\s]+)\)", open(path, encoding="utf-8").read()):
+            name, _, anchor = target.partition("#")
+            to = os.path.join(os.path.dirname(path), name) if name else path
+            if ":" not in name and not (os.path.exists(to) and (not anchor or anchor in anchors(to))):
+                yield path, target
+
+
 wanted = {
     "docs/config.md": subprocess.run([sys.argv[1], "serve", "--help-markdown"], check=True,
                                      capture_output=True, text=True).stdout,
@@ -71,5 +91,9 @@ for path in stale:
 missing = missing_problems()
 for name in missing:
     print("docs/api.md does not list the problem %s with its status" % name)
-print("0 1" if stale or missing else "1 0")
-sys.exit(1 if stale or missing else 0)
+broken = list(broken_links())
+for path, target in broken:
+    print("%s: the link %s leads nowhere" % (path, target))
+bad = stale or missing or broken
+print("0 1" if bad else "1 0")
+sys.exit(1 if bad else 0)
