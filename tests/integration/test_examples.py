@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 
+from .env.broker import NPM, Broker
 from .env.case import Case
 from .env.daemon import BINARY, quote
 from .env.origin import rss
@@ -420,6 +421,65 @@ class XmlRpc(Examples):
         os.rmdir(self.path("entries.json.new"))
         self.has("a", "b", "ü 🐣", "d")
         self.assertEqual(0, self.d.counter("push_fault_total"))
+
+
+@in_languages("amqp", "js")
+class Amqp(Examples):
+    """With a real broker."""
+    @classmethod
+    def setUpClass(cls):
+        cls.b = Broker()
+        cls.addClassCleanup(cls.b.close)
+
+    def setUp(self):
+        super().setUp()
+        self.name = self.id().split(".")[-1]     # of exchange and queue
+        self.d.call("POST", "/sub", "url=%s&endpoint=%s" % (
+            quote(self.u), quote(self.b.url("exchange=%s&declare=topic" % self.name))),
+            {"Content-Type": "application/x-www-form-urlencoded"})
+        self.d.wait_idle()
+
+    def start(self):
+        if not os.path.isdir(os.path.join(NPM, "amqplib")):
+            self.skipTest("the package amqplib is not installed (scripts/install test)")
+        return self.begin(*self.command(), self.b.url("", "%2f", "other:other-password").rstrip("?"), self.name, self.name,
+                          self.folder, env={"NODE_PATH": NPM})
+
+    def has(self, *titles):
+        """Exactly these, in this order."""
+        self.wait(lambda: len(self.lines("news.jsonl")) >= len(titles), what=str(titles), daemon=self.d)
+        self.assertEqual(list(titles), [e["entry"]["title"] for e in self.lines("news.jsonl")])
+
+    def check_that_it_loses_nothing(self):
+        program = self.start()
+        self.publish("c", "b", "a")      # it is tried again until the queue is there
+        self.has("c")
+        self.assertEqual("new", self.lines("news.jsonl")[0]["kind"])
+        self.kill(program)
+        self.publish("d", "c", "b", "a")
+        with open(self.path("news.jsonl"), "a") as news:
+            news.write('{"subscr')       # as a crash leaves it
+        program = self.start()
+        self.has("c", "d")
+        self.d.stop()
+        self.d.start()
+        self.publish("e", "d", "c", "b", "a")
+        self.has("c", "d", "e")
+        self.assertEqual("", self.said())
+
+    def check_that_it_sees_what_is_missing(self):
+        self.start()
+        self.publish("c", "b", "a")
+        self.wait(lambda: self.lines("news.jsonl"), what="the first", daemon=self.d)
+        sub = self.lines("news.jsonl")[-1]["subscription"]
+        self.b.do(["unbindQueue", self.name, self.name, "#"], ["assertQueue", "other"],
+                  ["bindQueue", "other", self.name, "#"])
+        self.publish("d", "c", "b", "a")  # to the other queue alone
+        self.wait(lambda: self.d.get("/sub?type=json&id=%d" % sub).json["subscriptions"][0]["lag"] == 0,
+                  daemon=self.d)
+        self.b.do(["bindQueue", self.name, self.name, "#"])
+        self.publish("e", "d", "c", "b", "a")
+        self.wait(lambda: "something is missing" in self.said(), what="the complaint", daemon=self.d)
 
 
 @in_languages("opml", "sh py js php rb go")
