@@ -55,9 +55,8 @@ void broker_channels_fail(struct broker_channels *cs, int code, const char *why)
 bool broker_rpc_ok(amqp_connection_state_t conn, amqp_channel_t channel, amqp_rpc_reply_t reply,
                    struct broker_fault *fault);
 
-/* Connect by TLS to this address (broker_tls.c). The certificate must be for `host`, a name or an
- * address, and be signed by one of the system's authorities. `begins` runs when there is a socket.
- * False: `why` says why not. */
-bool broker_tls_open(amqp_connection_state_t conn, const char *host, const union address *addr,
-                     struct timeval *timeout, void (*begins)(void *ctx, int fd), void *ctx,
-                     char why[BROKER_WHY]);
+/* Begin TLS (broker_tls.c) on this connection, whose socket does not block and stays the caller's.
+ * The library uses it by a number of its own. The certificate must be for `host`, a name or an
+ * address, and be signed by one of the system's authorities. False: `why` says why not. */
+bool broker_tls_open(amqp_connection_state_t conn, const char *host, int fd,
+                     struct timeval *timeout, char why[BROKER_WHY]);

@@ -171,27 +171,12 @@ static int connect_to(struct broker_link *l, const union address *addr, int64_t 
     return fd;
 }
 
-/* Does the guard permit the address to which the connection leads? */
-static bool is_permitted(struct broker_link *l, int fd)
+static void open_plain(struct broker_link *l, int fd)
 {
-    union address peer;
-    socklen_t len = sizeof peer;
+    amqp_socket_t *socket = amqp_tcp_socket_new(l->conn);
 
-    return getpeername(fd, &peer.sa, &len) == 0 && guard_allows(l->cfg.guard, &peer.sa);
-}
-
-static bool open_plain(struct broker_link *l, const union address *addr, int64_t mono_until,
-                       char why[BROKER_WHY])
-{
-    int fd = connect_to(l, addr, mono_until, why);
-    amqp_socket_t *socket;
-
-    if (fd < 0)
-        return false;
-    socket = amqp_tcp_socket_new(l->conn);
     ASSERT(socket != NULL);
     amqp_tcp_socket_set_sockfd(socket, fd);
-    return true;
 }
 
 static struct timeval time_left(int64_t mono_until)
@@ -203,21 +188,47 @@ static struct timeval time_left(int64_t mono_until)
     return (struct timeval){left / 1000, left % 1000 * 1000};
 }
 
-/* The handshake begins: now there is a socket that the loop can shut down. */
-static void on_handshake(void *ctx, int fd)
-{
-    set_fd(ctx, fd);
-}
-
-static bool open_tls(struct broker_link *l, const union address *addr, int64_t mono_until,
-                     char why[BROKER_WHY])
+static bool open_tls(struct broker_link *l, int fd, int64_t mono_until, char why[BROKER_WHY])
 {
     struct timeval tv = time_left(mono_until);
-    bool ok = broker_tls_open(l->conn, l->cfg.host, addr, &tv, on_handshake, l, why);
+    bool ok;
 
-    if (!ok)
-        set_fd(l, -1);
+    set_fd(l, fd); /* the loop can shut it down */
+    ok = broker_tls_open(l->conn, l->cfg.host, fd, &tv, why);
+    set_fd(l, -1);
+    close(fd); /* the library has another number for it */
     return ok;
+}
+
+/* Does the guard permit the address to which the connection leads? */
+static bool is_permitted(struct broker_link *l, int fd, char why[BROKER_WHY])
+{
+    union address peer;
+    socklen_t len = sizeof peer;
+
+    if (getpeername(fd, &peer.sa, &len) == 0 && guard_allows(l->cfg.guard, &peer.sa))
+        return true;
+    snprintf(why, BROKER_WHY,
+             "the connection leads to another address than the one that was permitted");
+    return false;
+}
+
+/* Connect, and begin TLS if it is wanted. */
+static bool open_socket(struct broker_link *l, const union address *addr, int64_t mono_until,
+                        char why[BROKER_WHY])
+{
+    int fd = connect_to(l, addr, mono_until, why);
+
+    if (fd < 0)
+        return false;
+    if (!is_permitted(l, fd, why)) {
+        close(fd);
+        return false;
+    }
+    if (l->cfg.is_tls)
+        return open_tls(l, fd, mono_until, why);
+    open_plain(l, fd);
+    return true;
 }
 
 /* The library does not tell the broker that we understand connection.blocked, and without that no
@@ -261,14 +272,7 @@ static bool connect_one(struct broker_link *l, const union address *addr,
     *fault = (struct broker_fault){.code = 0};
     l->conn = amqp_new_connection();
     ASSERT(l->conn != NULL);
-    opened = l->cfg.is_tls ? open_tls(l, addr, mono_until, fault->why)
-                           : open_plain(l, addr, mono_until, fault->why);
-    if (opened && !is_permitted(l, amqp_get_sockfd(l->conn))) {
-        snprintf(fault->why, BROKER_WHY,
-                 "the connection leads to another address than the one "
-                 "that was permitted");
-        opened = false;
-    }
+    opened = open_socket(l, addr, mono_until, fault->why);
     if (opened)
         set_fd(l, amqp_get_sockfd(l->conn));
     if (opened && log_in(l, mono_until, fault)) {

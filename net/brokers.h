@@ -67,7 +67,7 @@ typedef void broker_done_fn(void *ctx, const struct broker_result *result);
 struct brokers *brokers_new(const struct brokers_cfg *cfg);
 
 /* Answer what is under way with RC_CLOSED, close all connections and free. Waits for the threads,
- * which takes a second at most, or as long as a handshake that hangs may take. */
+ * which takes a second at most: then what they wait for is broken off. */
 void brokers_free(struct brokers **bp);
 
 /* Publish. `done` runs exactly once, after this function has returned. Returns a number for

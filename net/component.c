@@ -1,28 +1,23 @@
-/* net/component.c - see component.h. libstrophe speaks the protocol, on a thread of its own.
+/* net/component.c - see component.h. What comes in, and what goes out; the connection itself is in
+ * component_link.c.
  *
  * libstrophe waits with select(), and no other thread can wake it. So the thread looks for what is
  * queued every few milliseconds while an answer is owed or a message is on its way, and a few times
- * a second otherwise. select() cannot have descriptors from FD_SETSIZE on, which a daemon with many
- * clients reaches; see reserve_low(). */
+ * a second otherwise. */
 #include "net/component.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <strophe.h>
 #include <sys/queue.h>
-#include <sys/select.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/digest.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "net/component_link.h"
 #include "net/stanza_read.h"
 
 #define QUEUE_MAX 32768                    /* stanzas that wait */
@@ -31,7 +26,6 @@
 #define BUSY_MS 5                          /* between looks while something is under way */
 #define IDLE_MS 40                         /* otherwise */
 #define UNCONNECTED_MS 3000                /* so long a message waits for a connection */
-#define N_LOW 8                            /* descriptors kept for select() */
 #define PING_PREFIX "fmping-"
 #define ACK_PREFIX "fmack-"
 #define ID_MAX 1024 /* bytes of a request's id, which its answer repeats */
@@ -74,18 +68,12 @@ struct component {
     long n_owed; /* requests that were handed up and not answered */
 
     /* of the thread: */
-    xmpp_ctx_t *strophe;
-    xmpp_conn_t *conn; /* NULL: not connected, and not trying to */
-    bool is_open;      /* the server has accepted us */
-    bool is_lost;      /* `conn` has ended and must be released */
-    char *lost_why;
+    struct component_link link;
     struct outgoing_list sent; /* not confirmed */
     size_t sent_bytes;
     uint64_t last_ping, pong; /* the last that was sent, the last that came back */
     bool needs_ping;          /* something was sent after the last ping */
-    int64_t pinged_ms, heard_ms;
-    int64_t try_at_ms, pause_ms;
-    int low[N_LOW]; /* -1: none */
+    int64_t pinged_ms;
 };
 
 /* ---- what is on its way ---------------------------------------------------------------------- */
@@ -272,7 +260,7 @@ static int on_iq(xmpp_conn_t *conn UNUSED, xmpp_stanza_t *iq, void *ctx)
     uint64_t ping = ping_of(c, iq);
     struct outgoing *o = acked_by(c, iq);
 
-    c->heard_ms = clock_mono_ms();
+    c->link.heard_ms = clock_mono_ms();
     if (ping != 0)
         confirm(c, ping); /* our own request came back to us, or the server answered it */
     else if (type != NULL && strcmp(type, "get") == 0)
@@ -301,7 +289,7 @@ static int on_message(xmpp_conn_t *conn UNUSED, xmpp_stanza_t *message, void *ct
     const char *type = xmpp_stanza_get_type(message), *id = xmpp_stanza_get_id(message);
     struct outgoing *o;
 
-    c->heard_ms = clock_mono_ms();
+    c->link.heard_ms = clock_mono_ms();
     if (type == NULL || id == NULL || strcmp(type, "error") != 0)
         return 1;
     TAILQ_FOREACH (o, &c->sent, link)
@@ -315,147 +303,23 @@ static int on_message(xmpp_conn_t *conn UNUSED, xmpp_stanza_t *message, void *ct
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
-/* select() takes descriptors below FD_SETSIZE only. So some low ones are kept from the start, when
- * few files are open. One is given back right before libstrophe makes its socket, which then gets
- * the lowest number that is free. */
-static void reserve_low(struct component *c)
-{
-    for (size_t i = 0; i < N_LOW; i++) {
-        if (c->low[i] >= 0)
-            continue;
-        c->low[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        if (c->low[i] < FD_SETSIZE)
-            continue;
-        close(c->low[i]);
-        c->low[i] = -1;
-    }
-}
-
-static void give_low(struct component *c)
-{
-    for (size_t i = 0; i < N_LOW; i++) {
-        if (c->low[i] < 0)
-            continue;
-        close(c->low[i]);
-        c->low[i] = -1;
-        return;
-    }
-}
-
-/* libstrophe has made its socket. Another result than 0 ends the attempt. */
-static int on_socket(xmpp_conn_t *conn UNUSED, void *sock)
-{
-    int fd = *(int *)sock;
-
-    return fd < 0 || fd >= FD_SETSIZE || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0;
-}
-
-static void lose(struct component *c, const char *why)
-{
-    if (c->is_lost)
-        return;
-    c->is_lost = true;
-    c->lost_why = mem_strdup(why);
-}
-
-static void on_connection(xmpp_conn_t *conn, xmpp_conn_event_t event, int error,
-                          xmpp_stream_error_t *stream_error, void *ctx)
+static void on_opened(void *ctx, xmpp_conn_t *conn)
 {
     struct component *c = ctx;
 
-    if (event == XMPP_CONN_CONNECT) {
-        c->is_open = true;
-        c->pause_ms = c->cfg.first_pause_ms;
-        c->heard_ms = c->pinged_ms = clock_mono_ms();
-        xmpp_handler_add(conn, on_iq, NULL, "iq", NULL, c);
-        xmpp_handler_add(conn, on_message, NULL, "message", NULL, c);
-        stats_set(STAT_xmpp_connected, 1);
-        log_info("xmpp", "connected", "component=%s server=%s:%d", log_quote(c->cfg.name),
-                 c->cfg.host.ptr, c->cfg.port);
-        return;
-    }
-    if (event == XMPP_CONN_RAW_CONNECT)
-        return;
-    if (stream_error != NULL)
-        lose(c, stream_error->text != NULL ? stream_error->text : "the server ended the stream");
-    else
-        lose(c, error != 0 ? strerror(error) : "the connection ended");
-}
-
-static int on_no_socket(xmpp_conn_t *conn UNUSED, void *sock UNUSED)
-{
-    return 1;
-}
-
-static void on_nothing(xmpp_conn_t *conn UNUSED, xmpp_conn_event_t event UNUSED, int error UNUSED,
-                       xmpp_stream_error_t *stream_error UNUSED, void *ctx UNUSED)
-{
-}
-
-/* libstrophe 0.12.2 looks at the state of XEP-0198 for each stanza, but gives one to connections of
- * clients only; a component's first stanza would end the process. So a state is taken from the
- * connection of a client that never gets as far as a socket. */
-static void give_state(struct component *c)
-{
-    xmpp_conn_t *client = xmpp_conn_new(c->strophe);
-    xmpp_sm_state_t *state;
-
-    xmpp_conn_set_jid(client, "nobody@localhost");
-    xmpp_conn_set_pass(client, "");
-    xmpp_conn_set_sockopt_callback(client, on_no_socket);
-    ASSERT(xmpp_connect_client(client, "127.0.0.1", 1, on_nothing, NULL) != XMPP_EOK);
-    state = xmpp_conn_get_sm_state(client);
-    if (state != NULL && xmpp_conn_set_sm_state(c->conn, state) != XMPP_EOK)
-        xmpp_free_sm_state(state);
-    xmpp_conn_release(client);
-}
-
-static void connect_now(struct component *c)
-{
-    c->is_open = c->is_lost = c->needs_ping = false;
+    c->needs_ping = false;
     c->pong = c->last_ping; /* those of the last connection do not come back */
-    c->heard_ms = clock_mono_ms();
-    c->conn = xmpp_conn_new(c->strophe);
-    xmpp_conn_set_jid(c->conn, c->cfg.name.ptr);
-    xmpp_conn_set_pass(c->conn, c->cfg.secret.ptr);
-    xmpp_conn_set_sockopt_callback(c->conn, on_socket);
-    give_state(c);
-    give_low(c);
-    if (xmpp_connect_component(c->conn, c->cfg.host.ptr, (unsigned short)c->cfg.port, on_connection,
-                               c) != XMPP_EOK)
-        lose(c, "the server cannot be reached");
-    reserve_low(c);
+    c->pinged_ms = clock_mono_ms();
+    xmpp_handler_add(conn, on_iq, NULL, "iq", NULL, c);
+    xmpp_handler_add(conn, on_message, NULL, "message", NULL, c);
 }
 
-/* Returns the pause before the next try, with up to a tenth more. */
-static int64_t next_pause(struct component *c)
+static void on_lost(void *ctx)
 {
-    int64_t ms = c->pause_ms;
-    uint32_t random;
+    struct component *c = ctx;
 
-    c->pause_ms = 2 * ms < c->cfg.max_pause_ms ? 2 * ms : c->cfg.max_pause_ms;
-    digest_random(&random, sizeof random);
-    return ms + (int64_t)(random % 1000) * ms / 10000;
-}
-
-/* The connection has ended: release it, and plan the next one. */
-static void drop_connection(struct component *c)
-{
-    int64_t pause_ms = next_pause(c);
-
-    xmpp_conn_release(c->conn);
-    c->conn = NULL;
-    stats_set(STAT_xmpp_connected, 0);
-    log_warn("xmpp", c->is_open ? "disconnected" : "unconnected",
-             "component=%s server=%s:%d error=%s again_in_ms=%" PRId64, log_quote(c->cfg.name),
-             c->cfg.host.ptr, c->cfg.port, log_quote(str_from(c->lost_why)), pause_ms);
-    c->is_open = c->is_lost = false;
-    c->try_at_ms = clock_mono_ms() + pause_ms;
-    mem_free(c->lost_why);
-    c->lost_why = NULL;
     c->sent_bytes = 0;
     finish_all(&c->sent, RC_IO, "the connection to the XMPP server was lost");
-    reserve_low(c);
 }
 
 /* ---- what goes out --------------------------------------------------------------------------- */
@@ -470,7 +334,7 @@ static void send_ping(struct component *c)
                "<iq type=\"get\" id=\"" PING_PREFIX "%" PRIu64 "\" from=\"%s\" to=\"%s\">"
                "<ping xmlns=\"urn:xmpp:ping\"/></iq>",
                ++c->last_ping, c->cfg.name.ptr, c->cfg.name.ptr);
-    xmpp_send_raw(c->conn, ping.ptr, ping.len);
+    component_link_send(&c->link, ping.ptr, ping.len);
 }
 
 /* Ask the receiver's server for a sign of life. What it gets from us it handles in order. */
@@ -482,7 +346,7 @@ static void ask_for_ack(struct component *c, const struct outgoing *o)
                "<iq type=\"get\" id=\"" ACK_PREFIX "%" PRIu64 "\" from=\"%s\" to=\"%s\">"
                "<ping xmlns=\"urn:xmpp:ping\"/></iq>",
                o->number, c->cfg.name.ptr, o->host);
-    xmpp_send_raw(c->conn, ping.ptr, ping.len);
+    component_link_send(&c->link, ping.ptr, ping.len);
     stats_inc(STAT_xmpp_messages_total);
 }
 
@@ -499,7 +363,7 @@ static void send_queued(struct component *c)
         TAILQ_INSERT_TAIL(&c->sent, o, link);
         c->sent_bytes += o->len;
         c->needs_ping = true;
-        xmpp_send_raw(c->conn, o->xml, o->len);
+        component_link_send(&c->link, o->xml, o->len);
         if (o->is_message)
             ask_for_ack(c, o);
     }
@@ -515,13 +379,13 @@ static void watch(struct component *c)
 {
     int64_t now = clock_mono_ms();
 
-    if (!c->is_open) {
-        if (now - c->heard_ms > c->cfg.silence_ms)
-            lose(c, "the server does not answer");
+    if (!c->link.is_open) {
+        if (now - c->link.heard_ms > c->cfg.silence_ms)
+            component_link_lose(&c->link, "the server does not answer");
     } else if (c->pong < c->last_ping && now - c->pinged_ms > c->cfg.silence_ms) {
-        xmpp_disconnect(c->conn);
-        lose(c, "the server does not answer");
-    } else if (c->pong == c->last_ping && now - c->heard_ms > c->cfg.silence_ms &&
+        xmpp_disconnect(c->link.conn);
+        component_link_lose(&c->link, "the server does not answer");
+    } else if (c->pong == c->last_ping && now - c->link.heard_ms > c->cfg.silence_ms &&
                now - c->pinged_ms > c->cfg.silence_ms) {
         send_ping(c);
     }
@@ -544,9 +408,9 @@ static void pick_ended_locked(struct component *c, struct outgoing_list *list, b
     struct outgoing *o, *next;
 
     for (o = TAILQ_FIRST(list); o != NULL; o = next) {
-        bool gone = is_cancelled(c, o) || (is_queue && !o->is_message && c->conn == NULL);
+        bool gone = is_cancelled(c, o) || (is_queue && !o->is_message && c->link.conn == NULL);
         bool over = o->is_message && (now >= o->deadline_ms ||
-                                      (!c->is_open && now - o->queued_ms >= UNCONNECTED_MS));
+                                      (!c->link.is_open && now - o->queued_ms >= UNCONNECTED_MS));
 
         next = TAILQ_NEXT(o, link);
         if (!gone && !over)
@@ -583,7 +447,7 @@ static bool is_over(struct component *c)
     bool over;
 
     pthread_mutex_lock(&c->lock);
-    over = c->is_stopping && (!c->is_open || clock_mono_ms() >= c->stop_at_ms ||
+    over = c->is_stopping && (!c->link.is_open || clock_mono_ms() >= c->stop_at_ms ||
                               (TAILQ_EMPTY(&c->queued) && TAILQ_EMPTY(&c->sent)));
     pthread_mutex_unlock(&c->lock);
     return over;
@@ -611,45 +475,24 @@ static void wait_for_try(struct component *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* End the stream, and give the server a moment to end its own. */
-static void end_connection(struct component *c)
-{
-    int64_t until = clock_mono_ms() + 500;
-
-    if (c->conn == NULL)
-        return;
-    if (c->is_open)
-        xmpp_disconnect(c->conn);
-    while (c->is_open && !c->is_lost && clock_mono_ms() < until)
-        xmpp_run_once(c->strophe, BUSY_MS);
-    xmpp_conn_release(c->conn);
-    c->conn = NULL;
-    mem_free(c->lost_why);
-    c->lost_why = NULL;
-    stats_set(STAT_xmpp_connected, 0);
-}
-
 static void *run(void *ctx)
 {
     struct component *c = ctx;
 
     pthread_setname_np(pthread_self(), "xmpp");
     while (!is_over(c)) {
-        if (c->conn == NULL && clock_mono_ms() >= c->try_at_ms)
-            connect_now(c);
-        if (c->conn != NULL && c->is_open)
+        component_link_try(&c->link);
+        if (c->link.is_open)
             send_queued(c);
-        if (c->conn != NULL && !c->is_lost)
-            xmpp_run_once(c->strophe, wait_ms(c));
-        if (c->conn != NULL && !c->is_lost)
+        component_link_run(&c->link, wait_ms(c));
+        if (c->link.conn != NULL && !c->link.is_lost)
             watch(c);
-        if (c->conn != NULL && c->is_lost)
-            drop_connection(c);
+        component_link_drop_lost(&c->link);
         end_some(c);
-        if (c->conn == NULL)
+        if (c->link.conn == NULL)
             wait_for_try(c);
     }
-    end_connection(c);
+    component_link_end(&c->link);
     return NULL;
 }
 
@@ -664,7 +507,7 @@ struct component *component_new(const struct component_cfg *cfg)
     c->cfg.host = str_dup(&c->arena, cfg->host);
     c->cfg.name = str_dup(&c->arena, cfg->name);
     c->cfg.secret = str_dup(&c->arena, cfg->secret);
-    c->pause_ms = cfg->first_pause_ms;
+    c->cfg.dns = cfg->dns == NULL ? NULL : str_z(&c->arena, str_from(cfg->dns));
     TAILQ_INIT(&c->queued);
     TAILQ_INIT(&c->sent);
     pthread_mutex_init(&c->lock, NULL);
@@ -672,11 +515,11 @@ struct component *component_new(const struct component_cfg *cfg)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&c->news, &attr);
     pthread_condattr_destroy(&attr);
-    for (size_t i = 0; i < N_LOW; i++)
-        c->low[i] = -1;
-    reserve_low(c);
-    xmpp_initialize();
-    c->strophe = xmpp_ctx_new(NULL, NULL);
+    c->link.cfg = &c->cfg;
+    c->link.opened = on_opened;
+    c->link.lost = on_lost;
+    c->link.ctx = c;
+    component_link_init(&c->link);
     return c;
 }
 
@@ -721,11 +564,7 @@ void component_free(struct component **cp)
     if (c == NULL)
         return;
     component_stop(c, 0);
-    xmpp_ctx_free(c->strophe);
-    xmpp_shutdown();
-    for (size_t i = 0; i < N_LOW; i++)
-        if (c->low[i] >= 0)
-            close(c->low[i]);
+    component_link_release(&c->link);
     mem_free(c->cancelled);
     pthread_cond_destroy(&c->news);
     pthread_mutex_destroy(&c->lock);

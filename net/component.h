@@ -12,6 +12,7 @@
  *
  * SIGPIPE must be ignored: libstrophe writes to connections that may have ended.
  *
+ * ares_library_init() must have been called, as for resolver.h, unless the host is an address.
  * Any thread may call these functions, except where noted.
  */
 #pragma once
@@ -38,6 +39,7 @@ struct component_cfg {
     int64_t silence_ms; /* a ping that is not answered for so long ends the connection, and so does
                            a server that has not accepted us by then; without other traffic a ping
                            is sent this often */
+    const char *dns;    /* name servers, "127.0.0.1:53,..."; NULL: /etc/resolv.conf */
 };
 
 /* A request that somebody sent: an iq of type get or set. */
@@ -73,8 +75,8 @@ struct component *component_new(const struct component_cfg *cfg);
 void component_start(struct component *c, component_request_fn *on_request, void *ctx);
 
 /* Hand up no more requests. Send what is queued and wait for its confirmation, at most `ms`. Then
- * end the stream and the thread. What is not confirmed gets RC_CLOSED. A look-up of the server's
- * name cannot be broken off: if the resolver hangs, it is waited for. */
+ * end the stream and the thread, which takes half a second more at most. What is not confirmed gets
+ * RC_CLOSED. */
 void component_stop(struct component *c, int64_t ms);
 
 /* Stop if needed and free. NULL is allowed. */

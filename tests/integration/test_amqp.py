@@ -3,6 +3,7 @@ import datetime
 import json
 import socket
 import subprocess
+import time
 import urllib.parse
 
 from .env.broker import ENCODED, PASSWORD, Broker
@@ -319,6 +320,44 @@ class Plain(Amqp):
         self.wait(lambda: set(titles) <= set(c.titles()), daemon=self.d)
         self.d.wait_idle()
         self.in_order(titles, c)
+
+
+class Stop(Amqp):
+    """Without a broker: a stop waits for no connection."""
+    @classmethod
+    def setUpClass(cls):
+        pass
+
+    def stops(self, scheme, port):
+        self.o.set("/f.xml", rss("old"))
+        self.started("--stop-timeout", "500ms")
+        self.subscribed("%s://127.0.0.1:%d/?exchange=own" % (scheme, port))
+        self.publish("new", "old")
+        self.d.wait_metric("push_running", 1)
+        began = time.monotonic()
+        self.assertEqual(0, self.d.stop())
+        self.assertLess(time.monotonic() - began, 6)     # to connect it may take 10 s
+
+    def full(self):
+        """The port of a server that takes no more connections: one waits for an answer there."""
+        server = socket.create_server(("127.0.0.1", 0), backlog=0)
+        self.addCleanup(server.close)
+        for _ in range(4):
+            waiting = socket.socket()
+            self.addCleanup(waiting.close)
+            waiting.setblocking(False)
+            waiting.connect_ex(server.getsockname())
+        return server.getsockname()[1]
+
+    def test_while_it_connects(self):                                    # AMQP-04
+        for scheme in "amqp", "amqps":
+            with self.subTest(scheme):
+                self.stops(scheme, self.full())
+
+    def test_while_the_broker_says_nothing(self):                        # AMQP-04
+        for scheme in "amqp", "amqps":
+            with self.subTest(scheme), socket.create_server(("127.0.0.1", 0)) as silent:
+                self.stops(scheme, silent.getsockname()[1])
 
 
 class SmallMessages(Amqp):

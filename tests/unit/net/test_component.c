@@ -20,6 +20,7 @@
 #include "base/compiler.h"
 #include "base/mem.h"
 #include "net/component.h"
+#include "net/http_client.h"
 
 #define PATIENCE_MS 20000
 
@@ -189,17 +190,18 @@ static void answer_ack(struct fixture *f, const char *from, int number, const ch
 /* ---- set up ---- */
 
 /* A component that is about to connect. */
-static struct fixture *begin(int64_t silence_ms)
+static struct fixture *begin(struct str host, const char *dns, int64_t silence_ms)
 {
     struct fixture *f = NEW(struct fixture);
     struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof addr;
-    struct component_cfg cfg = {.host = STR("127.0.0.1"),
+    struct component_cfg cfg = {.host = host,
                                 .name = STR("feeds.test"),
                                 .secret = STR("sesame"),
                                 .first_pause_ms = 10,
                                 .max_pause_ms = 50,
-                                .silence_ms = silence_ms};
+                                .silence_ms = silence_ms,
+                                .dns = dns};
 
     f->seen = (struct buf)BUF_INIT(BUF_ANY);
     pthread_mutex_init(&f->lock, NULL);
@@ -216,7 +218,7 @@ static struct fixture *begin(int64_t silence_ms)
 
 static int setup(void **state)
 {
-    struct fixture *f = begin(60000);
+    struct fixture *f = begin(STR("127.0.0.1"), NULL, 60000);
 
     accept_it(f, true);
     *state = f;
@@ -225,7 +227,7 @@ static int setup(void **state)
 
 static int setup_impatient(void **state)
 {
-    *state = begin(100);
+    *state = begin(STR("127.0.0.1"), NULL, 100);
     return 0;
 }
 
@@ -428,6 +430,37 @@ static void test_component__a_server_that_says_nothing(void **state)
     }
 }
 
+/* XMPP-00: by a name, of whose addresses the first may be one where nobody listens */
+static void test_component__a_name(void **state)
+{
+    struct fixture *f = begin(STR("localhost"), NULL, 60000);
+
+    *state = f;
+    accept_it(f, true);
+    deliver(f, "m1", PATIENCE_MS);
+    hear_message(f, "m1");
+}
+
+/* XMPP-00: a stop does not wait for name servers that say nothing */
+static void test_component__stop_while_the_name_is_looked_up(void **state)
+{
+    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof addr;
+    struct pollfd p = {.fd = socket(AF_INET, SOCK_DGRAM, 0), .events = POLLIN};
+    char dns[64];
+    int64_t began;
+
+    assert_int_equal(bind(p.fd, (struct sockaddr *)&addr, sizeof addr), 0);
+    assert_int_equal(getsockname(p.fd, (struct sockaddr *)&addr, &len), 0);
+    snprintf(dns, sizeof dns, "127.0.0.1:%d", ntohs(addr.sin_port));
+    *state = begin(STR("xmpp.example"), dns, 60000);
+    assert_int_equal(poll(&p, 1, PATIENCE_MS), 1); /* it asks */
+    began = clock_mono_ms();
+    component_stop(((struct fixture *)*state)->c, 30000);
+    assert_in_range(clock_mono_ms() - began, 0, 1500);
+    close(p.fd);
+}
+
 static void test_component__without_a_connection(void **state)
 {
     struct fixture *f = *state;
@@ -497,10 +530,13 @@ int main(void)
         T(without_a_connection),
         T(stop),
         T(window),
+        cmocka_unit_test_teardown(test_component__a_name, teardown),
+        cmocka_unit_test_teardown(test_component__stop_while_the_name_is_looked_up, teardown),
         cmocka_unit_test_setup_teardown(test_component__a_server_that_says_nothing, setup_impatient,
                                         teardown),
     };
 
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does; libstrophe needs it */
+    signal(SIGPIPE, SIG_IGN);  /* as the daemon does; libstrophe needs it */
+    http_client_global_init(); /* name look-ups need it */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
