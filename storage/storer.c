@@ -6,7 +6,6 @@
  * more of them, for batch_ms at most. */
 #include "storage/storer.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 
 #include "base/assert.h"
@@ -15,15 +14,10 @@
 #include "base/mem.h"
 #include "base/queue.h"
 #include "base/stats.h"
-#include "storage/sqlite/feed_events.h"
-#include "storage/sqlite/contents.h"
-#include "storage/sqlite/feeds.h"
 #include "storage/sqlite/held_rows.h"
-#include "storage/sqlite/revisions.h"
-#include "storage/sqlite/views.h"
+#include "storage/tail.h"
 #include "storage/wants.h"
 
-#define LISTENERS_MAX 8
 #define LINGER_MS 1   /* under load, wait for the next operation so long */
 #define QUIET_MS 3000 /* after this time without a write, the write-ahead log is emptied */
 
@@ -39,16 +33,11 @@
 
 struct storer {
     struct db *db;
-    struct directory *dir;
+    struct tail *tail;
     struct queue *queue;
     pthread_t thread;
     bool started;
     int batch_ops, batch_ms;
-    struct listener {
-        store_notice_fn *fn;
-        void *ctx;
-    } listeners[LISTENERS_MAX];
-    size_t n_listeners;
     struct arena arena; /* lives with the storer */
     struct str log_id, secret;
     struct db_file *file;
@@ -63,142 +52,7 @@ struct storer {
     int log_max_pages;      /* when the write-ahead log is longer, wait for its readers */
 };
 
-/* ---- the directory --------------------------------------------------------------------------- */
-
-/* When the content of a metadata record of the feed is due; TIME_UNKNOWN for a feed that is not
- * scheduled, or fails. */
-static enum rc content_due(struct db *db, const struct feed *r, int64_t *at, struct err *err)
-{
-    enum rc rc = RC_OK;
-
-    *at = TIME_UNKNOWN;
-    if (r->harvest_to != TIME_UNKNOWN && r->next_fetch_at != TIME_UNKNOWN && r->state == FEED_OK)
-        rc = contents_due(db, r->id, at, err);
-    if (*at != TIME_UNKNOWN && *at < r->content_wait_at)
-        *at = r->content_wait_at;
-    return rc;
-}
-
-/* Read what the directory keeps of a feed. `saved`: the present row of the feed; NULL: read it. */
-static enum rc read_feed(struct db *db, int64_t id, const struct feed_row *saved, struct arena *a,
-                         struct directory_feed *out, struct err *err)
-{
-    struct feed_row row;
-    struct str *aliases;
-    size_t n_aliases;
-    int64_t last_seq, event_seq;
-    int64_t content_at;
-    enum rc rc = RC_OK;
-
-    if (saved != NULL)
-        row = *saved;
-    else
-        rc = feeds_load(db, id, false, a, &row, err);
-    if (rc == RC_OK)
-        rc = content_due(db, &row.feed, &content_at, err);
-    if (rc == RC_OK)
-        rc = aliases_load(db, id, a, &aliases, &n_aliases, err);
-    if (rc == RC_OK)
-        rc = revisions_last(db, id, &last_seq, err);
-    if (rc == RC_OK)
-        rc = feed_events_last(db, id, &event_seq, err);
-    if (rc != RC_OK)
-        return rc;
-    *out = (struct directory_feed){.brief = {.id = id,
-                                             .version = row.feed.version,
-                                             .state = row.feed.state,
-                                             .fetched = row.fetched,
-                                             .partial = row.feed.partial,
-                                             .last_check_at = row.feed.last_check_at,
-                                             .next_fetch_at = row.feed.next_fetch_at,
-                                             .content_at = content_at,
-                                             .wanted_at = row.feed.wanted_at,
-                                             .last_status = row.feed.last_status,
-                                             .level = row.feed.level,
-                                             .n_subscriptions = row.feed.n_subscriptions},
-                                   .url = row.feed.url,
-                                   .credential = row.feed.credential,
-                                   .access_key = row.feed.access_key,
-                                   .page_url = row.feed.page_url,
-                                   .site_url = row.feed.site_url,
-                                   .aliases = aliases,
-                                   .n_aliases = n_aliases,
-                                   .last_seq = last_seq,
-                                   .event_seq = event_seq};
-    return RC_OK;
-}
-
-/* The newest keys of one feed, in the order of the index. */
-struct key_run {
-    size_t n;
-    bool complete;
-    struct merge_key keys[DIRECTORY_KEYS];
-};
-
-static void add_to_run(void *ctx, const struct merge_key *key)
-{
-    struct key_run *run = ctx;
-
-    if (run->n < DIRECTORY_KEYS)
-        run->keys[run->n++] = *key;
-    else
-        run->complete = false;
-}
-
-static enum rc read_keys(struct db *db, int64_t feed_id, struct key_run *run, struct err *err)
-{
-    run->n = 0;
-    run->complete = true;
-    return keys_of_feed(db, feed_id, DIRECTORY_KEYS + 1, add_to_run, run, err);
-}
-
-struct directory_load {
-    struct db *db;
-    struct directory *dir;
-    struct key_run run;
-    enum rc rc;
-    struct err *err;
-};
-
-static void load_one(void *ctx, int64_t feed_id, int64_t next_fetch_at UNUSED,
-                     enum fetch_reason reason UNUSED)
-{
-    struct directory_load *l = ctx;
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct directory_feed f;
-
-    if (l->rc == RC_OK)
-        l->rc = read_feed(l->db, feed_id, NULL, &a, &f, l->err);
-    if (l->rc == RC_OK)
-        l->rc = read_keys(l->db, feed_id, &l->run, l->err);
-    if (l->rc != RC_OK)
-        return;
-    directory_put(l->dir, &f);
-    directory_set_keys(l->dir, feed_id, l->run.keys, l->run.n, l->run.complete);
-}
-
-static enum rc load_directory(struct storer *s, struct err *err)
-{
-    struct directory_load l = {.db = s->db, .dir = s->dir, .rc = RC_OK, .err = err};
-    enum rc rc;
-
-    directory_lock(s->dir);
-    rc = feeds_each(s->db, load_one, &l, err);
-    if (rc == RC_OK)
-        rc = l.rc;
-    directory_set_last_seq(s->dir, s->txn.last_seq);
-    directory_unlock(s->dir);
-    return rc;
-}
-
 /* ---- one batch ------------------------------------------------------------------------------- */
-
-/* The changes that a commit makes in the directory. They are read inside the transaction. */
-struct directory_news {
-    struct arena arena;
-    struct directory_feed *feeds; /* one for each of txn.feeds; brief.id 0: the feed is gone */
-    struct key_run **runs;        /* the same; NULL: only single keys have changed (txn.keys) */
-};
 
 static void fail_all(struct op **ops, size_t n, const struct err *why)
 {
@@ -320,33 +174,6 @@ static enum rc write_numbers(struct storer *s, const struct txn_mark *before, st
     return rc;
 }
 
-static enum rc read_news(struct storer *s, struct directory_news *news, struct err *err)
-{
-    struct txn *t = &s->txn;
-    enum rc rc = RC_OK;
-
-    txn_fold(t);
-    news->feeds = ARENA_ARRAY(&news->arena, struct directory_feed, t->n_feeds + 1);
-    news->runs = ARENA_ARRAY(&news->arena, struct key_run *, t->n_feeds + 1);
-    for (size_t i = 0; i < t->n_feeds && rc == RC_OK; i++) {
-        const struct txn_feed *f = &t->feeds[i];
-
-        if (f->merged_into != 0)
-            continue;
-        rc =
-            read_feed(s->db, f->id, f->is_read ? NULL : f->row, &news->arena, &news->feeds[i], err);
-        if (rc == RC_NOT_FOUND) { /* it was noted, but does not exist any more */
-            news->feeds[i].brief.id = 0;
-            rc = RC_OK;
-        }
-        if (rc == RC_OK && f->reload_keys) {
-            news->runs[i] = ARENA_NEW(&news->arena, struct key_run);
-            rc = read_keys(s->db, f->id, news->runs[i], err);
-        }
-    }
-    return rc;
-}
-
 /* A file of the database has lost its name, but we still have it open. Move earlier commits from
  * the write-ahead log to the database file. If the database file still has its name, a restart
  * finds them there. */
@@ -400,8 +227,8 @@ static void take_settings(struct storer *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-static enum rc run_transaction(struct storer *s, struct op **ops, size_t n,
-                               struct directory_news *news, struct err *err)
+static enum rc run_transaction(struct storer *s, struct op **ops, size_t n, struct tail_news *news,
+                               struct err *err)
 {
     struct txn_mark before = txn_mark(&s->txn);
     enum rc rc = db_begin(s->db, err);
@@ -412,7 +239,7 @@ static enum rc run_transaction(struct storer *s, struct op **ops, size_t n,
     if (rc == RC_OK)
         rc = write_numbers(s, &before, err);
     if (rc == RC_OK)
-        rc = read_news(s, news, err);
+        rc = tail_read(&s->txn, news, err);
     if (rc == RC_OK)
         rc = check_files(s, err);
     if (rc == RC_OK)
@@ -422,87 +249,6 @@ static enum rc run_transaction(struct storer *s, struct op **ops, size_t n,
         txn_undo(&s->txn, before);
     }
     return rc;
-}
-
-static void publish(struct storer *s, const struct directory_news *news)
-{
-    const struct txn *t = &s->txn;
-
-    directory_lock(s->dir);
-    for (size_t i = 0; i < t->n_feeds; i++) {
-        if (news->feeds[i].brief.id == 0)
-            directory_remove(s->dir, t->feeds[i].id);
-        else
-            directory_put(s->dir, &news->feeds[i]);
-    }
-    for (size_t i = 0; i < t->n_edited; i++)
-        directory_edited(s->dir, t->edited[i]);
-    for (size_t i = 0; i < t->n_keys; i++)
-        directory_key(s->dir, &t->keys[i]);
-    for (size_t i = 0; i < t->n_feeds; i++)
-        if (news->runs[i] != NULL)
-            directory_set_keys(s->dir, t->feeds[i].id, news->runs[i]->keys, news->runs[i]->n,
-                               news->runs[i]->complete);
-    directory_set_last_seq(s->dir, t->last_seq);
-    directory_unlock(s->dir);
-}
-
-static void notify(struct storer *s, const struct directory_news *news)
-{
-    const struct txn *t = &s->txn;
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct feed_notice *feeds = ARENA_ARRAY(&a, struct feed_notice, t->n_feeds + 1);
-    struct commit_notice notice = {.last_seq = t->last_seq,
-                                   .feeds = feeds,
-                                   .n_feeds = t->n_feeds,
-                                   .sub_ids = t->subs,
-                                   .n_subs = t->n_subs,
-                                   .settled = t->settled,
-                                   .n_settled = t->n_settled,
-                                   .has_hub_news = t->has_hub_news};
-
-    if (t->n_feeds == 0 && t->n_subs == 0 && t->n_settled == 0 && !t->has_hub_news)
-        return;
-    for (size_t i = 0; i < t->n_feeds; i++)
-        feeds[i] = (struct feed_notice){
-            .feed_id = t->feeds[i].id,
-            .merged_into = t->feeds[i].merged_into,
-            .next_fetch_at =
-                news->feeds[i].brief.id == 0 ? TIME_UNKNOWN : news->feeds[i].brief.next_fetch_at,
-            .content_at =
-                news->feeds[i].brief.id == 0 ? TIME_UNKNOWN : news->feeds[i].brief.content_at,
-            .first_seq = t->feeds[i].first_seq,
-            .has_event = t->feeds[i].has_event,
-            .is_new = t->feeds[i].is_new,
-            .is_pinged = t->feeds[i].is_pinged};
-    for (size_t i = 0; i < s->n_listeners; i++)
-        s->listeners[i].fn(s->listeners[i].ctx, &notice);
-}
-
-/* Deletions remove keys from the directory. If a feed has few left, but has more in the database,
- * read them. */
-static void refill_keys(struct storer *s)
-{
-    struct key_run *run = NULL;
-    struct err err = ERR_INIT;
-
-    for (size_t i = 0; i < s->txn.n_keys; i++) {
-        int64_t id = s->txn.keys[i].feed_id;
-
-        if (!directory_wants_keys(s->dir, id))
-            continue;
-        if (run == NULL)
-            run = NEW(struct key_run);
-        if (read_keys(s->db, id, run, &err) != RC_OK) {
-            log_warn("storage", "keys_unread", "feed=%" PRId64 " error=%s effect=slower_reads", id,
-                     log_quote(str_from(err.text)));
-            break;
-        }
-        directory_lock(s->dir);
-        directory_set_keys(s->dir, id, run->keys, run->n, run->complete);
-        directory_unlock(s->dir);
-    }
-    mem_free(run);
 }
 
 static void count(struct op **ops, size_t n)
@@ -543,7 +289,7 @@ static void run_singly(struct storer *s, struct op **ops, size_t n)
 
 static void run_batch(struct storer *s, struct op **ops, size_t n)
 {
-    struct directory_news news = {.arena = ARENA_INIT};
+    struct tail_news news = TAIL_NEWS_INIT;
     struct err err = ERR_INIT;
     enum rc rc = run_transaction(s, ops, n, &news, &err);
 
@@ -551,16 +297,14 @@ static void run_batch(struct storer *s, struct op **ops, size_t n)
         log_warn("storage", "commit_failed", "operations=%zu error=%s effect=one_by_one", n,
                  log_quote(str_from(err.text)));
         txn_reset(&s->txn);
-        arena_release(&news.arena);
+        tail_news_release(&news);
         run_singly(s, ops, n);
         return;
     }
 
     if (rc == RC_OK) {
         count(ops, n); /* before anybody can see the news */
-        publish(s, &news);
-        notify(s, &news);
-        refill_keys(s);
+        tail_take(s->tail, s->db, &news);
         s->has_unmoved_pages = true;
     } else {
         if (rc != RC_UNAVAILABLE) /* mind_files() logs that */
@@ -569,7 +313,7 @@ static void run_batch(struct storer *s, struct op **ops, size_t n)
         fail_all(ops, n, &err);
     }
     txn_reset(&s->txn);
-    arena_release(&news.arena);
+    tail_news_release(&news);
     mind_files(s);
     for (size_t i = 0; i < n; i++) {
         if (ops[i]->done != NULL)
@@ -647,12 +391,12 @@ enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err
     enum rc rc = db_open_writer(db_file_path(cfg->file), &s->db, err);
 
     ASSERT(cfg->batch_ops > 0 && cfg->queue_len > 0);
-    s->dir = cfg->dir;
+    s->tail = tail_new(cfg->dir);
     s->has_unmoved_pages = true; /* perhaps a process that was killed has left a write-ahead log */
     s->batch_ops = cfg->batch_ops;
     s->batch_ms = cfg->batch_ms;
     s->txn.db = s->db;
-    s->txn.dir = s->dir;
+    s->txn.dir = cfg->dir;
     pthread_mutex_init(&s->lock, NULL);
     s->file = cfg->file;
     s->levels = cfg->levels;
@@ -670,7 +414,7 @@ enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err
     if (rc == RC_OK)
         rc = db_meta_number(s->db, "version", &s->txn.version, err);
     if (rc == RC_OK)
-        rc = load_directory(s, err);
+        rc = tail_load(s->tail, s->db, s->txn.last_seq, err);
     if (rc != RC_OK)
         storer_free(&s);
     else
@@ -695,8 +439,7 @@ struct db *storer_db(struct storer *s)
 
 void storer_listen(struct storer *s, store_notice_fn *fn, void *ctx)
 {
-    ASSERT(s->n_listeners < LISTENERS_MAX);
-    s->listeners[s->n_listeners++] = (struct listener){fn, ctx};
+    tail_listen(s->tail, fn, ctx);
 }
 
 enum rc storer_start(struct storer *s, struct err *err)
@@ -745,6 +488,7 @@ void storer_free(struct storer **sp)
     }
     queue_free(&s->queue);
     db_close(&s->db);
+    tail_free(&s->tail);
     txn_release(&s->txn);
     wants_release(&s->wants);
     pthread_mutex_destroy(&s->lock);

@@ -422,7 +422,7 @@ static enum rc walk(struct db *db, sqlite3_stmt *st, feeds_each_fn *fn, void *ct
     return got < 0 ? RC_IO : RC_OK;
 }
 
-enum rc feeds_each(struct db *db, feeds_each_fn *fn, void *ctx, struct err *err)
+static enum rc feeds_each(struct db *db, feeds_each_fn *fn, void *ctx, struct err *err)
 {
     return walk(
         db, stmt_start(db, err, "SELECT id, next_fetch_at, next_reason FROM feeds ORDER BY id", ""),

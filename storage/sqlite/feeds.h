@@ -88,12 +88,10 @@ enum rc aliases_move(struct db *db, int64_t from, int64_t to, struct err *err) N
 enum rc aliases_load(struct db *db, int64_t feed_id, struct arena *a, struct str **out,
                      size_t *n_out, struct err *err) NODISCARD;
 
-/* Call fn for all feeds, by id (feeds_each()), or only for the scheduled ones (feeds_each_due()). A
- * feed whose last check is later than `now` was checked by a clock that ran ahead: it is due now.
- */
+/* Call fn for the scheduled feeds, by id. A feed whose last check is later than `now` was checked
+ * by a clock that ran ahead: it is due now. */
 typedef void feeds_each_fn(void *ctx, int64_t feed_id, int64_t next_fetch_at,
                            enum fetch_reason reason);
-enum rc feeds_each(struct db *db, feeds_each_fn *fn, void *ctx, struct err *err) NODISCARD;
 enum rc feeds_each_due(struct db *db, int64_t now, feeds_each_fn *fn, void *ctx,
                        struct err *err) NODISCARD;
 
