@@ -8,6 +8,7 @@
 
 #define WAIT_MS 70000 /* a test may wait for a call that is under way */
 #define FORM STR("application/x-www-form-urlencoded")
+#define SETTABLE "title, folder, freq, events, batch, endpoint, secret" /* and header.NAME */
 
 /* An action under way. */
 struct acting {
@@ -137,6 +138,18 @@ static int run_dead(const struct acting *act)
     return CLI_OK;
 }
 
+/* The server ignores parameters that it does not know; here a wrong name is a mistake of somebody
+ * who types. */
+static bool is_settable(struct str name)
+{
+    struct str rest = STR(SETTABLE);
+
+    while (!str_is_null(rest))
+        if (str_eq(name, str_trim(str_split(&rest, ','))))
+            return true;
+    return str_starts(name, STR("header."));
+}
+
 static int run_set(const struct acting *act)
 {
     struct str path = str_printf(act->a, "/sub?id=%" PRId64, act->id), form = STR("");
@@ -150,6 +163,9 @@ static int run_set(const struct acting *act)
             return cli_misuse(act->name, "\"%s\" is not NAME=VALUE, such as folder=News",
                               act->values[i]);
         name = str_slice(value, 0, (size_t)eq);
+        if (!is_settable(name))
+            return cli_misuse(act->name, "\"%.*s\" cannot be set, but " SETTABLE ", header.NAME",
+                              STR_ARG(name));
         form = str_printf(act->a, "%.*s%s%.*s=%.*s", STR_ARG(form), i > 0 ? "&" : "",
                           STR_ARG(url_encode(act->a, name)),
                           STR_ARG(url_encode(act->a, str_slice(value, (size_t)eq + 1, value.len))));
@@ -173,8 +189,7 @@ static const struct action {
     {"dead", "ID", "show the entries that the endpoint refused for good", 0, 0, run_dead},
     {"retry-dead", "ID [DEAD]", "push these again: one, or all", 0, 1, run_retry_dead},
     {"drop-dead", "ID [DEAD]", "forget them: one, or all", 0, 1, run_drop_dead},
-    {"set", "ID NAME=VALUE...", "change title, folder, freq, events, batch, endpoint, secret", 1,
-     100, run_set},
+    {"set", "ID NAME=VALUE...", "change " SETTABLE ", header.NAME", 1, 100, run_set},
 };
 
 void cli_sub_actions_help(void)
