@@ -201,6 +201,27 @@ static void test_mutants__bytes_turned_over(void **state UNUSED)
         }
 }
 
+/* U+0000 in texts, as a byte and as words that mean it; what stands around them stays whole. */
+static void test_mutants__zeros_in_texts(void **state UNUSED)
+{
+    static const struct str zeros[] = {{"\0", 1}, {"&#0;", 4}, {"&amp;#0;", 8}, {"\\u0000", 6}};
+
+    for (size_t i = 0; i < n_fixtures; i++)
+        for (size_t k = 0; k < ARRAY_LEN(zeros); k++) {
+            AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
+            struct str body = list[i].body;
+
+            for (size_t at = 0; at < body.len; at++) {
+                char before = at == 0 ? ' ' : body.ptr[at - 1];
+
+                if (before >= 'a' && before <= 'z' && (body.ptr[at] == ' ' || body.ptr[at] == '<'))
+                    buf_str(&b, zeros[k]);
+                buf_putc(&b, body.ptr[at]);
+            }
+            try(&list[i], "zeros in texts", k, copy(buf_view(&b)), NULL);
+        }
+}
+
 /* Two halves of different documents: states that the one leaves, the other meets. */
 static void test_mutants__halves_of_two(void **state UNUSED)
 {
@@ -223,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_mutants__wrong_declaration),
         cmocka_unit_test(test_mutants__bytes_turned_over),
         cmocka_unit_test(test_mutants__halves_of_two),
+        cmocka_unit_test(test_mutants__zeros_in_texts),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
