@@ -1,10 +1,9 @@
 /* tests/unit/storage/test_open.c - the file: mode, lock, strangers, newer and older schemas. */
 #include "fixture.h"
 
-#include <sqlite3.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
+#include "old_schema.h"
 #include "storage/pushes.h"
 
 static enum rc try_open(const char *path, struct err *err)
@@ -18,15 +17,6 @@ static enum rc try_open(const char *path, struct err *err)
     rc = store_open(&cfg, &f.store, err);
     store_close(&f.store);
     return rc;
-}
-
-static void run_sql(const char *path, const char *sql)
-{
-    sqlite3 *sq;
-
-    assert_int_equal(SQLITE_OK, sqlite3_open(path, &sq));
-    assert_int_equal(SQLITE_OK, sqlite3_exec(sq, sql, NULL, NULL, NULL));
-    assert_int_equal(SQLITE_OK, sqlite3_close(sq));
 }
 
 static void test_open__only_the_owner_can_read(void **state)
@@ -88,44 +78,6 @@ static void test_open__newer_schema_is_refused(void **state)
     fixture_open(f);
 }
 
-/* What a file's tables and indexes are, without regard to the order of columns. */
-static struct str shape_of(const char *path, struct arena *a)
-{
-    static const char sql[] =
-        "SELECT m.name || ' ' || t.name || ' ' || t.type || ' ' || t.\"notnull\" || ' ' || t.pk"
-        " FROM sqlite_schema m JOIN pragma_table_info(m.name) t WHERE m.type = 'table'"
-        " UNION ALL SELECT m.name || ' on ' || m.tbl_name || ' ' || coalesce(x.name, '?') || ' ' ||"
-        " x.\"desc\" || iif(m.sql LIKE '% WHERE %', ' partial', '') FROM sqlite_schema m"
-        " JOIN pragma_index_xinfo(m.name) x WHERE m.type = 'index' ORDER BY 1";
-    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
-    sqlite3_stmt *st;
-    sqlite3 *sq;
-
-    assert_int_equal(SQLITE_OK, sqlite3_open(path, &sq));
-    assert_int_equal(SQLITE_OK, sqlite3_prepare_v2(sq, sql, -1, &st, NULL));
-    while (sqlite3_step(st) == SQLITE_ROW)
-        buf_printf(&out, "%s\n", (const char *)sqlite3_column_text(st, 0));
-    sqlite3_finalize(st);
-    sqlite3_close(sq);
-    return str_dup(a, buf_view(&out));
-}
-
-static const char *read_text(const char *name, struct arena *a)
-{
-    const char *root = getenv("FEEDMILL_SOURCE");
-    FILE *file =
-        fopen(arena_printf(a, "%s/tests/fixtures/%s", root != NULL ? root : ".", name), "r");
-    char *text = arena_alloc(a, 65536);
-    size_t n;
-
-    assert_non_null(file);
-    n = fread(text, 1, 65535, file);
-    assert_true(n > 0 && n < 65535);
-    text[n] = '\0';
-    fclose(file);
-    return text;
-}
-
 /* A database of the first version becomes what a new one is, with what was in it. */
 static void test_open__the_first_schema_is_brought_up_to_date(void **state)
 {
@@ -139,9 +91,8 @@ static void test_open__the_first_schema_is_brought_up_to_date(void **state)
     fixture_close(f);
     fresh = shape_of(f->path, &f->arena);
     unlink(f->path);
-    run_sql(f->path, read_text("schema/v1.sql", &f->arena));
-    run_sql(f->path, "PRAGMA user_version = 1; PRAGMA application_id = 1181050212;"
-                     "INSERT INTO meta VALUES ('last_seq', 2), ('version', 5), ('last_at_us', 9);"
+    make_old(f->path, 1, &f->arena);
+    run_sql(f->path, "INSERT INTO meta VALUES ('last_seq', 2), ('version', 5), ('last_at_us', 9);"
                      "INSERT INTO feeds (id, url, title, fetched, state, version, n_entries)"
                      " VALUES (3, 'http://a.example/f', 'A', 1, 1, 5, 1);"
                      "INSERT INTO heads VALUES (3, '{\"title\":\"A\"}', '');"
@@ -179,9 +130,8 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_close(f);
     fresh = shape_of(f->path, &f->arena);
     unlink(f->path);
-    run_sql(f->path, read_text("schema/v2.sql", &f->arena));
+    make_old(f->path, 2, &f->arena);
     run_sql(f->path,
-            "PRAGMA user_version = 2; PRAGMA application_id = 1181050212;"
             "INSERT INTO feeds (url, version) VALUES ('http://a.example/', 1);"
             "INSERT INTO subscriptions (sink, position, created_at) VALUES ('xmlrpc', 0, 7);"
             "INSERT INTO sub_feeds (sub_id, feed_id, place, url) VALUES (1, 1, 0, 'http://A/')");

@@ -1,0 +1,82 @@
+/* tests/unit/storage/old_schema.h - databases of older versions, and what tables a database has. */
+#pragma once
+
+#include "tests/unit/cmocka_all.h"
+
+#include <sqlite3.h>
+
+#include "base/buf.h"
+#include "storage/schema_version.h"
+
+/* Run statements in a file, as another program would. */
+static inline void run_sql(const char *path, const char *sql)
+{
+    sqlite3 *sq;
+    char *text = NULL;
+
+    assert_int_equal(SQLITE_OK, sqlite3_open(path, &sq));
+    sqlite3_exec(sq, "PRAGMA synchronous = OFF", NULL, NULL, NULL);
+    if (sqlite3_exec(sq, sql, NULL, NULL, &text) != SQLITE_OK)
+        fail_msg("%s: %.200s", text, sql);
+    assert_int_equal(SQLITE_OK, sqlite3_close(sq));
+}
+
+/* What statements give: their first column, a row a line. */
+static inline struct str text_of_sql(const char *path, const char *sql, struct arena *a)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    sqlite3_stmt *st;
+    sqlite3 *sq;
+
+    assert_int_equal(SQLITE_OK, sqlite3_open(path, &sq));
+    while (*sql != '\0') {
+        if (sqlite3_prepare_v2(sq, sql, -1, &st, &sql) != SQLITE_OK)
+            fail_msg("%s: %.200s", sqlite3_errmsg(sq), sql);
+        while (st != NULL && sqlite3_step(st) == SQLITE_ROW)
+            buf_printf(&out, "%s\n", (const char *)sqlite3_column_text(st, 0));
+        assert_int_equal(SQLITE_OK, sqlite3_finalize(st));
+    }
+    sqlite3_close(sq);
+    return str_dup(a, buf_view(&out));
+}
+
+/* What a file's tables and indexes are, without regard to the order of columns. */
+static inline struct str shape_of(const char *path, struct arena *a)
+{
+    static const char sql[] =
+        "SELECT m.name || ' ' || t.name || ' ' || t.type || ' ' || t.\"notnull\" || ' ' || t.pk"
+        " || ' ' || coalesce(t.dflt_value, '')"
+        " FROM sqlite_schema m JOIN pragma_table_info(m.name) t WHERE m.type = 'table'"
+        " UNION ALL SELECT m.name || ' refers to ' || f.\"table\" || ' by ' || f.\"from\" || ' ' ||"
+        " f.on_delete FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) f"
+        " UNION ALL SELECT m.name || ' on ' || m.tbl_name || ' ' || coalesce(x.name, '?') || ' ' ||"
+        " x.\"desc\" || iif(m.sql LIKE '% WHERE %', ' partial', '') FROM sqlite_schema m"
+        " JOIN pragma_index_xinfo(m.name) x WHERE m.type = 'index' ORDER BY 1";
+
+    return text_of_sql(path, sql, a);
+}
+
+static inline const char *schema_text(int version, struct arena *a)
+{
+    const char *root = getenv("FEEDMILL_SOURCE");
+    FILE *file = fopen(
+        arena_printf(a, "%s/tests/fixtures/schema/v%d.sql", root != NULL ? root : ".", version),
+        "r");
+    char *text = arena_alloc(a, 65536);
+    size_t n;
+
+    assert_non_null(file);
+    n = fread(text, 1, 65535, file);
+    assert_true(n > 0 && n < 65535);
+    text[n] = '\0';
+    fclose(file);
+    return text;
+}
+
+/* Make a database of an older version, without rows. */
+static inline void make_old(const char *path, int version, struct arena *a)
+{
+    run_sql(path, schema_text(version, a));
+    run_sql(path, arena_printf(a, "PRAGMA user_version = %d; PRAGMA application_id = 1181050212",
+                               version));
+}
