@@ -3,6 +3,7 @@
  * clouds. */
 #include "base/clock.h"
 #include "storage/apply_parts.h"
+#include "storage/sqlite/held_rows.h"
 #include "storage/sqlite/upstreams.h"
 
 /* ---- new feeds ------------------------------------------------------------------------------- */
@@ -125,30 +126,74 @@ enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, stru
 
 /* ---- readers and pings ----------------------------------------------------------------------- */
 
+/* Get a copy of the feed's row in the operation's arena, to be changed and given to save_copy().
+ * *out NULL: there is no such feed. */
+static enum rc copy_row(struct txn *t, struct op *op, int64_t id, struct feed_row **out)
+{
+    enum rc rc = held_feed_load(t->db, &t->rows, id, false, false, &op->err);
+    const struct held_feed *f = rows_feed(&t->rows, id);
+
+    *out = NULL;
+    if (rc != RC_OK || f->is_missing)
+        return rc;
+    *out = ARENA_NEW(&op->arena, struct feed_row);
+    **out = f->row;
+    return RC_OK;
+}
+
+static struct txn_feed *save_copy(struct txn *t, const struct feed_row *row)
+{
+    struct txn_feed *note = txn_feed(t, row->feed.id);
+
+    rows_save_feed(&t->rows, row);
+    note->row = row;
+    return note;
+}
+
+/* A reader asked for the feed. If it was not scheduled any more, because nobody had asked for it
+ * for a long time, it is due now. A feed that is gone stays unscheduled. */
+static void touch(struct feed *feed, int64_t now)
+{
+    feed->wanted_at = now;
+    if (feed->next_fetch_at != TIME_UNKNOWN || feed->state == FEED_GONE)
+        return;
+    feed->next_fetch_at = now;
+    feed->next_reason = REASON_READER;
+}
+
 enum rc apply_touch(struct txn *t, struct op *op)
 {
     int64_t now = clock_now_s();
+    struct feed_row *row;
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < op->as.touch.n && rc == RC_OK; i++) {
-        rc = feeds_touch(t->db, op->as.touch.ids[i], now, &op->err);
-        txn_feed(t, op->as.touch.ids[i]);
+        rc = copy_row(t, op, op->as.touch.ids[i], &row);
+        if (rc != RC_OK || row == NULL)
+            continue;
+        touch(&row->feed, now);
+        save_copy(t, row);
     }
     return rc;
 }
 
 enum rc apply_ping(struct txn *t, struct op *op)
 {
-    int64_t now = clock_now_s();
+    struct held_upstream news = {.announced_at = clock_now_s()};
+    struct feed_row *row;
     enum rc rc = RC_OK;
-    bool found;
 
     for (size_t i = 0; i < op->as.ping.n && rc == RC_OK; i++) {
-        rc = feeds_ping(t->db, op->as.ping.ids[i], now, &found, &op->err);
-        if (rc == RC_OK && found)
-            txn_feed(t, op->as.ping.ids[i])->is_pinged = true;
-        if (rc == RC_OK && found && op->as.ping.by_cloud)
-            rc = upstreams_announced(t->db, op->as.ping.ids[i], now, &op->err);
+        rc = copy_row(t, op, op->as.ping.ids[i], &row);
+        if (rc != RC_OK || row == NULL)
+            continue;
+        row->feed.n_pings++;
+        row->feed.next_fetch_at = news.announced_at;
+        row->feed.next_reason = REASON_PING;
+        save_copy(t, row)->is_pinged = true;
+        news.feed_id = row->feed.id;
+        if (op->as.ping.by_cloud)
+            rows_add_upstream(&t->rows, &news);
     }
     return rc;
 }

@@ -56,10 +56,10 @@ struct held_head {
     const struct feed *feed;
 };
 
-/* Something about a feed's upstream hub: it delivered at `delivered_at` (0: it did not), or a poll
- * has changed the trust in it from trust_was to `trust`. */
+/* Something about a feed's upstream hub: it delivered at `delivered_at`, or announced something at
+ * `announced_at`, or (both are 0) a poll has changed the trust in it from trust_was to `trust`. */
 struct held_upstream {
-    int64_t feed_id, delivered_at;
+    int64_t feed_id, delivered_at, announced_at;
     int trust_was, trust;
 };
 

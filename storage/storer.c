@@ -81,7 +81,7 @@ static enum rc load_feed(struct storer *s, const struct want_feed *w, struct err
     return held_feed_load(s->db, &t->rows, w->id, w->with_head, w->with_past, err);
 }
 
-/* Load the rows of ops[i], and of those after it that are outcomes, too. Returns through *end the
+/* Load the rows of ops[i], and of those after it that use rows, too. Returns through *end the
  * first one whose rows were not loaded. */
 static enum rc load_rows(struct storer *s, struct op **ops, size_t n, size_t i, size_t *end,
                          struct err *err)
@@ -91,7 +91,7 @@ static enum rc load_rows(struct storer *s, struct op **ops, size_t n, size_t i, 
     enum rc rc = RC_OK;
 
     wants_reset(w);
-    for (; i < n && op_brings_news(ops[i]); i++)
+    for (; i < n && op_uses_rows(ops[i]); i++)
         op_wants(ops[i], w);
     *end = i;
     for (size_t k = 0; k < w->n_feeds && rc == RC_OK; k++)
@@ -120,8 +120,8 @@ static void compute(struct storer *s, struct op *op)
 static enum rc run_statements(struct storer *s, struct op *op, struct err *err)
 {
     struct txn_mark mark = txn_mark(&s->txn);
-    enum rc rc = op_brings_news(op) ? held_write(s->db, &s->txn.rows, err)
-                                    : txn_use_statements(&s->txn, err);
+    enum rc rc =
+        op_uses_rows(op) ? held_write(s->db, &s->txn.rows, err) : txn_use_statements(&s->txn, err);
 
     if (rc == RC_OK)
         rc = db_savepoint(s->db, err);
@@ -148,7 +148,7 @@ static enum rc apply_all(struct storer *s, struct op **ops, size_t n, struct err
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        if (op_brings_news(ops[i]) && (i >= loaded || rows->generation != generation)) {
+        if (op_uses_rows(ops[i]) && (i >= loaded || rows->generation != generation)) {
             rc = load_rows(s, ops, n, i, &loaded, err);
             generation = rows->generation;
         }

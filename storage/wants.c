@@ -44,6 +44,18 @@ static void want_outcome(struct wants *w, int64_t feed_id, const struct loaded_f
     wants_add_batch(w, feed_id, batch);
 }
 
+/* The rows of feeds, without their heads. */
+static void want_rows(struct wants *w, const int64_t *ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        wants_add_feed(w, &(struct want_feed){.id = ids[i]});
+}
+
+bool op_uses_rows(const struct op *op)
+{
+    return op_brings_news(op) || op->kind == OP_TOUCH || op->kind == OP_PING;
+}
+
 void op_wants(const struct op *op, struct wants *w)
 {
     const struct poll_outcome *poll = &op->as.poll;
@@ -66,6 +78,12 @@ void op_wants(const struct op *op, struct wants *w)
         break;
     case OP_CONTENT_OUTCOME:
         wants_add_feed(w, &(struct want_feed){.id = op->as.content.feed_id});
+        break;
+    case OP_TOUCH:
+        want_rows(w, op->as.touch.ids, op->as.touch.n);
+        break;
+    case OP_PING:
+        want_rows(w, op->as.ping.ids, op->as.ping.n);
         break;
     default:
         break;
@@ -109,6 +127,8 @@ bool op_is_computed(const struct op *op, struct rows *r)
     case OP_STREAM_OUTCOME:
         return is_computed_check(r, &op->as.stream.check, NULL);
     case OP_DELIVERY_OUTCOME:
+    case OP_TOUCH:
+    case OP_PING:
         return true;
     default:
         return false;

@@ -29,8 +29,11 @@ void wants_release(struct wants *w);
 void wants_add_feed(struct wants *w, const struct want_feed *f);
 void wants_add_batch(struct wants *w, int64_t feed_id, const struct entry_batch *batch);
 
-/* Add what the operation will look at. Operations that are carried out by statements add nothing,
- * or only a part. */
+/* Does the operation work on rows? At least a part of it does. Other operations need all rows to be
+ * written before they run, and forgotten. */
+bool op_uses_rows(const struct op *op);
+
+/* Add what the operation will look at. */
 void op_wants(const struct op *op, struct wants *w);
 
 /* Can the operation be carried out on rows alone? Else it must run inside a savepoint, after rows

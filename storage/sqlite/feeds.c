@@ -109,6 +109,7 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
     X(TEXT, last_error, feed.last_error)                                                           \
     X(INT, n_entries, feed.n_entries)                                                              \
     X(INT, n_items, feed.n_items)                                                                  \
+    X(INT, n_pings, feed.n_pings)                                                                  \
     X(INT, hint_max_age_s, feed.hints.max_age_s)                                                   \
     X(INT, hint_ttl_s, feed.hints.ttl_s)                                                           \
     X(INT, hint_sy_s, feed.hints.sy_period_s)                                                      \
@@ -139,7 +140,6 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
     X(TEXT, id_why, feed.identity.why)                                                             \
     X(INT, id_against, feed.identity.n_against)                                                    \
     X(INT, id_better, feed.identity.n_better)                                                      \
-    X(INT, n_pings, feed.n_pings)                                                                  \
     X(INT, version, feed.version)
 
 /* Columns of the feed's current row of `upstreams`. */
@@ -333,32 +333,6 @@ enum rc feeds_count(struct db *db, struct str ids, bool with_deleted, int64_t *o
 enum rc feeds_delete(struct db *db, int64_t id, struct err *err)
 {
     return stmt_run(db, err, "DELETE FROM feeds WHERE id = ?1", "i", id);
-}
-
-_Static_assert(FEED_GONE == 3 && REASON_READER == 1 && REASON_PING == 2,
-               "numbers used in the statements below");
-
-enum rc feeds_touch(struct db *db, int64_t id, int64_t now, struct err *err)
-{
-    /* a feed that is not scheduled because nobody asked for it is due again; a feed that is gone
-     * stays unscheduled */
-    return stmt_run(db, err,
-                    "UPDATE feeds SET wanted_at = ?2,"
-                    " next_reason = iif(next_fetch_at IS NULL AND state <> 3, 1, next_reason),"
-                    " next_fetch_at = iif(next_fetch_at IS NULL AND state <> 3, ?2, next_fetch_at)"
-                    " WHERE id = ?1",
-                    "ii", id, now);
-}
-
-enum rc feeds_ping(struct db *db, int64_t id, int64_t now, bool *found, struct err *err)
-{
-    enum rc rc = stmt_run(db, err,
-                          "UPDATE feeds SET n_pings = n_pings + 1, next_fetch_at = ?2,"
-                          " next_reason = 2 WHERE id = ?1",
-                          "ii", id, now);
-
-    *found = rc == RC_OK && stmt_changes(db) > 0;
-    return rc;
 }
 
 /* ---- aliases --------------------------------------------------------------------------------- */

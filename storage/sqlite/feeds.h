@@ -43,8 +43,8 @@ enum rc heads_load(struct db *db, int64_t id, struct arena *a, struct feed *r,
 enum rc feeds_name(struct db *db, int64_t id, struct arena *a, struct str *url, struct str *title,
                    struct err *err) NODISCARD;
 
-/* Write back everything but id, URLs, credential, head, identity policy and the count of pings,
- * which have statements of their own. */
+/* Write back everything but id, URLs, credential, head and identity policy, which have statements
+ * of their own. */
 enum rc feeds_save(struct db *db, const struct feed_row *row, struct err *err) NODISCARD;
 enum rc feeds_save_identity(struct db *db, int64_t id, const struct identity_policy *p,
                             struct err *err) NODISCARD;
@@ -69,13 +69,6 @@ enum rc feeds_count(struct db *db, struct str ids, bool with_deleted, int64_t *o
 
 /* Delete a feed that nothing refers to any more. */
 enum rc feeds_delete(struct db *db, int64_t id, struct err *err) NODISCARD;
-
-/* A reader asked for the feed at `now`. If it was no longer scheduled, because nobody had asked for
- * it for a long time, it is due now. */
-enum rc feeds_touch(struct db *db, int64_t id, int64_t now, struct err *err) NODISCARD;
-
-/* A ping named the feed: it is due now. *found: there is such a feed. */
-enum rc feeds_ping(struct db *db, int64_t id, int64_t now, bool *found, struct err *err) NODISCARD;
 
 /* Aliases: other URLs that mean the feed. A URL is not added if it is the own URL of any feed, or
  * if the feed already has `most` aliases. A URL that means another feed means this one from now on.

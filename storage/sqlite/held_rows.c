@@ -133,6 +133,8 @@ static enum rc write_upstream(struct db *db, const struct held_upstream *u, stru
 {
     if (u->delivered_at != 0)
         return upstreams_delivered(db, u->feed_id, u->delivered_at, err);
+    if (u->announced_at != 0)
+        return upstreams_announced(db, u->feed_id, u->announced_at, err);
     return upstreams_trust(db, u->feed_id, u->trust_was, u->trust, err);
 }
 

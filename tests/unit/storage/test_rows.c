@@ -97,7 +97,9 @@ static void test_rows__wants_of_a_poll(void **state)
     struct fixture *f = *state;
     struct entry_change c[] = {change(f, "1", "one", 1), change(f, "2", "two", 2)};
     struct poll_outcome o = outcome(4, c, 2);
-    struct op with = poll_op(&o), without, touch = {.kind = OP_TOUCH};
+    int64_t ids[] = {5, 6};
+    struct op with = poll_op(&o), without;
+    struct op touch = {.kind = OP_TOUCH, .as.touch = {.ids = ids, .n = 2}};
     struct wants w = {.feeds = NULL};
 
     op_wants(&with, &w);
@@ -111,7 +113,8 @@ static void test_rows__wants_of_a_poll(void **state)
     without = poll_op(&o);
     op_wants(&without, &w);
     op_wants(&touch, &w);
-    assert_int_equal(1, w.n_feeds);
+    assert_int_equal(3, w.n_feeds);
+    assert_int_equal(6, w.feeds[2].id);
     assert_false(w.feeds[0].with_head);
     assert_int_equal(0, w.n_entries);
     wants_release(&w);
@@ -399,8 +402,11 @@ static char *store_random(struct fixture *f, uint32_t seed, bool alone)
     for (int i = 0; i < FEEDS; i++)
         feeds[i] = add_feed(f, arena_printf(&f->arena, "http://%d.example/", i), NULL);
     close_gate(f, &at);
-    for (int i = 0; i < OUTCOMES; i++)
+    for (int i = 0; i < OUTCOMES; i++) {
+        if (i == OUTCOMES / 2)
+            store_touch(f->store, feeds, FEEDS);
         push_random(f, feeds, &seed, &a);
+    }
     open_gate(&at);
     answer_wait(&a);
     f->reader = reader_open(f->store);
