@@ -31,6 +31,10 @@
 #define LOG_LONG_PAGES 16384
 #define LOG_WAIT_MS 250
 
+/* Entries of one transaction that are held in memory; after so many, rows are written and forgotten
+ * before more are loaded. An operation that looks at more loads them all the same. */
+#define ROWS_MOST 8192
+
 struct storer {
     struct db *db;
     struct tail *tail;
@@ -81,8 +85,8 @@ static enum rc load_feed(struct storer *s, const struct want_feed *w, struct err
     return held_feed_load(s->db, &t->rows, w->id, w->with_head, w->with_past, err);
 }
 
-/* Load the rows of ops[i], and of those after it that use rows, too. Returns through *end the
- * first one whose rows were not loaded. */
+/* Load the rows of ops[i], and of some of those after it that use rows, too. Returns through *end
+ * the first one whose rows were not loaded. */
 static enum rc load_rows(struct storer *s, struct op **ops, size_t n, size_t i, size_t *end,
                          struct err *err)
 {
@@ -90,8 +94,10 @@ static enum rc load_rows(struct storer *s, struct op **ops, size_t n, size_t i, 
     struct held_entry *entry;
     enum rc rc = RC_OK;
 
+    if (map_count(&s->txn.rows.entries) >= ROWS_MOST)
+        rc = txn_use_statements(&s->txn, err);
     wants_reset(w);
-    for (; i < n && op_uses_rows(ops[i]); i++)
+    for (; i < n && op_uses_rows(ops[i]) && w->n_entries < ROWS_MOST; i++)
         op_wants(ops[i], w);
     *end = i;
     for (size_t k = 0; k < w->n_feeds && rc == RC_OK; k++)

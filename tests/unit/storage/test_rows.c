@@ -266,6 +266,35 @@ static void test_rows__a_bad_operation_fails_alone(void **state)
     assert_int_equal(2, store_last_seq(f->store));
 }
 
+/* A transaction with more rows than are held at a time writes and forgets them in between. */
+static void test_rows__more_than_are_held(void **state)
+{
+    enum { N = 8200 };
+    struct fixture *f = *state;
+    struct entry_change *many = ARENA_ARRAY(&f->arena, struct entry_change, N);
+    struct entry_change changed = change(f, "5", "other", 5);
+    struct answer at, first, second;
+    int64_t id = add_feed(f, "http://a.example/", NULL), commits;
+    struct view v = view_of(VIEW_LOG, &id, 1);
+
+    for (int i = 0; i < N; i++)
+        many[i] = change(f, arena_printf(&f->arena, "%d", i), "one", i);
+    store_listen(f->store, wait_at_gate, NULL);
+    close_gate(f, &at);
+    commits = stats_get(STAT_store_commits_total);
+    push(f, id, many, N, &first);
+    push(f, id, &changed, 1, &second);
+    open_gate(&at);
+    answer_wait(&first);
+    answer_wait(&second);
+    assert_int_equal(1, stats_get(STAT_store_commits_total) - commits);
+    assert_int_equal(N, first.res.n_new);
+    assert_int_equal(1, second.res.n_changed);
+    v.order = VIEW_LOG_DESC;
+    v.len = 1;
+    assert_string_equal("other", view_titles(f, &v));
+}
+
 /* ---- groups and single operations ------------------------------------------------------------ */
 
 #define FEEDS 4
@@ -436,6 +465,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_rows__operations_of_one_transaction, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(test_rows__a_bad_operation_fails_alone, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_rows__more_than_are_held, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(test_rows__groups_store_what_single_operations_store,
                                         fixture_setup, fixture_teardown),
