@@ -66,6 +66,7 @@ CREATE TABLE feeds (
                                                 -- NULL: it is not followed by cursor
     cursor_state    INTEGER NOT NULL DEFAULT 0, -- bits of enum cursor_state
     is_broken       INTEGER NOT NULL DEFAULT 0, -- 1: the event "broken" was told, "recovered" not yet
+    n_subscriptions INTEGER NOT NULL DEFAULT 0, -- rows of sub_feeds: they are many, and this row is read often
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;

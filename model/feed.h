@@ -233,6 +233,16 @@ struct delivery_note {
 };
 #define DELIVERIES_KEPT 100 /* for each subscription */
 
+/* A subscription as it is read for a delivery. */
+struct push_sub {
+    int64_t id;
+    struct arena *arena; /* of what follows, which is read */
+
+    struct subscription *sub; /* with its feeds; NULL: there is no such subscription */
+    struct str credential;    /* of the endpoint; null: none. SECRET */
+    struct str settings;      /* of the sink: JSON, or null. SECRET */
+};
+
 /* An entry that an endpoint refused for good. */
 struct dead_letter {
     int64_t id;

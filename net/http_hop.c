@@ -53,7 +53,8 @@ void http_hop_start(struct call *k)
     struct timeval tv;
     int64_t left;
 
-    if (resolver_numeric(host, &addr)) {
+    t->is_numeric = resolver_numeric(host, &addr);
+    if (t->is_numeric) {
         on_resolved(k, RC_OK, &addr, 1, NULL);
         return;
     }

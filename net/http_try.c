@@ -340,14 +340,17 @@ void http_try_start(struct call *k)
     if (left < connect)
         connect = left;
     connect /= (int64_t)(t->n_addrs - t->next); /* addresses that are left share the time */
-    http_easy_put(k->c, t); /* of the hop, or the address, before */
+    http_easy_put(k->c, t);                     /* of the hop, or the address, before */
     t->easy = easy_get(k->c);
     set_options(k);
     http_address_text(&t->addrs[t->next], t->parts.port, t->peer, sizeof t->peer);
     t->next++;
     curl_slist_free_all(t->connect_to);
-    t->connect_to = curl_slist_append(NULL, arena_printf(t->arena, "::%s", t->peer));
-    ASSERT(t->connect_to != NULL);
+    t->connect_to = NULL;
+    if (!t->is_numeric) { /* else libcurl has the address in the URL */
+        t->connect_to = curl_slist_append(NULL, arena_printf(t->arena, "::%s", t->peer));
+        ASSERT(t->connect_to != NULL);
+    }
     curl_easy_setopt(t->easy, CURLOPT_CONNECT_TO, t->connect_to);
     curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, (long)left);
     curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect > 0 ? connect : 1));

@@ -3,9 +3,12 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "base/stats.h"
 #include "storage/pushes.h"
 
-#define WRITE_MAX 512 /* outcomes in one write: a few milliseconds of the storer */
+#define WRITE_MAX 512    /* outcomes in one write: a few milliseconds of the storer */
+#define WRITE_ENOUGH 128 /* with so many, a write does not wait for more */
+#define GATHER_MS 5
 
 /* What the storer has. */
 struct ack_write {
@@ -37,11 +40,17 @@ struct ack *ack_new(struct acks *a, const struct outcome *outcome)
     return ack;
 }
 
+static void ungather(struct acks *a, struct ack *ack)
+{
+    TAILQ_REMOVE(&a->gathered, ack, next);
+    a->n_gathered--;
+}
+
 void ack_free(struct ack *ack)
 {
     ASSERT(ack->state != ACK_AT_STORER);
     if (ack->state == ACK_GATHERED)
-        TAILQ_REMOVE(&ack->acks->gathered, ack, next);
+        ungather(ack->acks, ack);
     ack->acks->n--;
     arena_release(&ack->arena);
     mem_free(ack);
@@ -64,7 +73,7 @@ static struct ack_write *take(struct acks *a)
     while (w->n < WRITE_MAX && (ack = TAILQ_FIRST(&a->gathered)) != NULL) {
         if (ack->goes_alone && w->n > 0)
             break;
-        TAILQ_REMOVE(&a->gathered, ack, next);
+        ungather(a, ack);
         TAILQ_INSERT_TAIL(&w->list, ack, next);
         ack->state = ACK_AT_STORER;
         w->n++;
@@ -131,11 +140,43 @@ static bool hand_over(struct acks *a, struct ack_write *w)
     return rc == RC_OK;
 }
 
+static void wait_end(struct acks *a)
+{
+    if (a->later == NULL)
+        return;
+    loop_timer_cancel(&a->later);
+    stats_add(STAT_work_pending, -1);
+}
+
+static void on_later(void *ctx)
+{
+    struct acks *a = ctx;
+
+    a->later = NULL;
+    a->more_come = false;
+    write_next(a);
+    stats_add(STAT_work_pending, -1);
+}
+
+static void wait_begin(struct acks *a)
+{
+    if (a->later != NULL)
+        return;
+    a->later = loop_timer_start(a->loop, GATHER_MS, on_later, a);
+    stats_inc(STAT_work_pending);
+}
+
+/* Write what is gathered, or wait for more of it. */
 static void write_next(struct acks *a)
 {
     struct ack_write *w;
 
-    while (!a->is_writing && !TAILQ_EMPTY(&a->gathered)) {
+    while (!a->is_writing && a->n_gathered > 0) {
+        if (a->more_come && a->n_gathered < WRITE_ENOUGH) {
+            wait_begin(a);
+            return;
+        }
+        wait_end(a);
         w = take(a);
         a->is_writing = true; /* before the call, because the storer may answer at once */
         if (hand_over(a, w))
@@ -145,10 +186,12 @@ static void write_next(struct acks *a)
     }
 }
 
-void acks_add(struct acks *a, struct ack *ack)
+void acks_add(struct acks *a, struct ack *ack, bool more_come)
 {
     ack->state = ACK_GATHERED;
     TAILQ_INSERT_TAIL(&a->gathered, ack, next);
+    a->n_gathered++;
+    a->more_come = more_come;
     write_next(a);
 }
 
@@ -157,6 +200,7 @@ void acks_stop(struct acks *a)
     struct ack_write *w;
     struct ack *ack;
 
+    wait_end(a);
     while (!TAILQ_EMPTY(&a->gathered)) {
         w = take(a);
         if (hand_over(a, w))

@@ -1,7 +1,8 @@
 /* notifier/acks.h - has the outcomes of deliveries written to the database, many at once.
  *
  * One write is under way at a time. The outcomes that come meanwhile are gathered, and go together
- * in the next one. So an outcome that comes alone is written at once, and under load one operation
+ * in the next one. So an outcome that comes alone is written at once. While many endpoints wait for
+ * their turn, the next write also waits a few milliseconds for more outcomes. Then one operation
  * and one commit are enough for hundreds. When the database refuses a write of many, each of them
  * is written alone the next time, so that one that cannot be written does not hold up the others.
  *
@@ -13,9 +14,12 @@
 #include "net/loop.h"
 #include "notifier/outcomes.h"
 
+struct member;
+
 /* An outcome on its way to the database. */
 struct ack {
     struct acks *acks;
+    struct member *member;  /* set by turns.c: whose outcome it is; NULL: it has ended */
     struct outcome outcome; /* strings: in `arena` */
     struct arena arena;
     enum { ACK_HERE, ACK_GATHERED, ACK_AT_STORER } state;
@@ -35,8 +39,11 @@ struct acks {
     ack_done_fn *done;
     void *ctx;
     struct ack_list gathered;
-    size_t n;        /* acks that were made and not freed */
-    bool is_writing; /* the storer has some */
+    size_t n_gathered;
+    size_t n;                 /* acks that were made and not freed */
+    bool is_writing;          /* the storer has some */
+    bool more_come;           /* what the last acks_add() said */
+    struct loop_timer *later; /* what is gathered waits for more; NULL: it does not */
 };
 
 void acks_init(struct acks *a, struct store *store, struct loop *loop, ack_done_fn *done,
@@ -47,8 +54,9 @@ void acks_init(struct acks *a, struct store *store, struct loop *loop, ack_done_
 struct ack *ack_new(struct acks *a, const struct outcome *outcome);
 void ack_free(struct ack *ack);
 
-/* Have it written. `done` runs once, perhaps before this function returns. */
-void acks_add(struct acks *a, struct ack *ack);
+/* Have it written. `done` runs once, perhaps before this function returns. `more_come`: others will
+ * follow within milliseconds, and nobody is held up when this one waits for them. */
+void acks_add(struct acks *a, struct ack *ack, bool more_come);
 
 /* Hand over what is gathered, whatever is under way; what the storer does not take is freed. `done`
  * still runs for what it has taken. */

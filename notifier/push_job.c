@@ -35,16 +35,37 @@ void push_job_free(struct push_job **jp)
     mem_free(job);
 }
 
-/* Read the subscription. PUSH_READY: it may be due a delivery. */
-static enum push_found read_sub(struct push_job *job, struct reader *r)
+/* Read the subscriptions of all jobs. */
+static void read_subs(struct push_job *const *jobs, size_t n, struct reader *r)
 {
-    enum rc rc = reader_sub(r, job->sub_id, job->arena, &job->sub, &job->err);
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    struct push_sub *subs = ARENA_ARRAY(&scratch, struct push_sub, n + 1);
+    struct err err = ERR_INIT;
+    enum rc rc;
 
-    if (rc != RC_OK && rc != RC_NOT_FOUND)
-        return PUSH_UNREAD;
-    if (rc == RC_NOT_FOUND || str_is_null(job->sub->endpoint))
+    for (size_t i = 0; i < n; i++)
+        subs[i] = (struct push_sub){.id = jobs[i]->sub_id, .arena = jobs[i]->arena};
+    rc = reader_push_subs(r, subs, n, &err);
+    for (size_t i = 0; i < n; i++) {
+        struct push_job *job = jobs[i];
+
+        job->sub = rc == RC_OK ? subs[i].sub : NULL;
+        job->credential = subs[i].credential;
+        job->settings = subs[i].settings;
+        job->sink = job->sub == NULL ? NULL : sink_find(job->sub->sink);
+        job->found = rc == RC_OK ? PUSH_ENDED : PUSH_UNREAD;
+        if (rc != RC_OK)
+            job->err = err;
+    }
+}
+
+/* The subscription was read. PUSH_READY: it may be due a delivery. */
+static enum push_found look_at(struct push_job *job)
+{
+    if (job->sub == NULL)
+        return job->found;
+    if (str_is_null(job->sub->endpoint))
         return PUSH_ENDED;
-    job->sink = sink_find(job->sub->sink);
     if (job->sub->state != SUB_ACTIVE)
         return PUSH_SUSPENDED;
     if (job->sink != NULL)
@@ -72,18 +93,15 @@ static void draw(struct push_job *job, struct reader *r)
 {
     job->max_entries = limit_of(job);
     job->found = job->sink->draw(job, r);
-    if (job->found == PUSH_READY &&
-        reader_endpoint_credential(r, job->sub_id, job->arena, &job->credential, &job->err) !=
-            RC_OK)
-        job->found = PUSH_UNREAD;
 }
 
 void push_jobs_read(struct push_job *const *jobs, size_t n, struct reader *r)
 {
     if (reader_hold(r, NULL) != RC_OK) /* then each call has a snapshot of its own, or fails */
         log_debug("notifier", "snapshot", "jobs=%zu error=no snapshot for all", n);
+    read_subs(jobs, n, r);
     for (size_t i = 0; i < n; i++) {
-        jobs[i]->found = read_sub(jobs[i], r);
+        jobs[i]->found = look_at(jobs[i]);
         if (jobs[i]->found == PUSH_READY && jobs[i]->sink->in_snapshot)
             draw(jobs[i], r);
     }
@@ -95,11 +113,9 @@ void push_jobs_read(struct push_job *const *jobs, size_t n, struct reader *r)
 
 static enum push_found read_tested(struct push_job *job, struct reader *r)
 {
-    enum rc rc = reader_sub(r, job->sub_id, job->arena, &job->sub, &job->err);
-
-    if (rc != RC_OK)
-        return rc == RC_NOT_FOUND ? PUSH_ENDED : PUSH_UNREAD;
-    job->sink = sink_find(job->sub->sink);
+    read_subs(&job, 1, r);
+    if (job->sub == NULL)
+        return job->found;
     if (str_is_null(job->sub->endpoint)) {
         err_set(&job->err, RC_UNSUPPORTED, "it has no endpoint");
         return PUSH_UNSENDABLE;
@@ -115,8 +131,4 @@ static enum push_found read_tested(struct push_job *job, struct reader *r)
 void push_job_read_test(struct push_job *job, struct reader *r)
 {
     job->found = read_tested(job, r);
-    if (job->found == PUSH_READY &&
-        reader_endpoint_credential(r, job->sub_id, job->arena, &job->credential, &job->err) !=
-            RC_OK)
-        job->found = PUSH_UNREAD;
 }

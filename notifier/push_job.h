@@ -26,6 +26,7 @@ struct push_job {
     enum push_found found;
     struct subscription *sub; /* as it was read; NULL: it was not read */
     const struct sink *sink;  /* NULL: no sink has its name */
+    struct str settings;      /* of its sink; null. SECRET */
     struct carrier_load load;
     struct str credential; /* of the endpoint; null. SECRET */
     int64_t feed_id;       /* whose entries they are; 0: of several */

@@ -7,10 +7,16 @@
  * delivered, too. */
 #include "notifier/sink.h"
 
+#include <inttypes.h>
+#include <pthread.h>
+
+#include "base/assert.h"
 #include "feed/text/json.h"
 #include "model/media_types.h"
 #include "net/xmlrpc.h"
 #include "notifier/carrier_http.h"
+
+#define METHOD STR("feedReceived")
 
 /* Make an entry from its normalized columns, when its document cannot be read. */
 static struct value *from_columns(struct arena *a, const struct revision *rev)
@@ -57,13 +63,13 @@ static enum rc xmlrpc_seal(struct arena *a, const struct sink_push *push UNUSED,
     return RC_OK;
 }
 
-/* Write everything up to the end of the first parameter. */
-static void xmlrpc_front(struct buf *body, const struct sink_push *push)
+/* Have the library write everything up to the end of the first parameter. */
+static void write_front(struct buf *body, int64_t sub_id)
 {
     struct arena a = ARENA_INIT;
     struct buf call = BUF_INIT(SINK_BODY_MAX);
-    const struct value *params[] = {value_int(&a, push->sub_id)};
-    enum rc rc = rpc_write_call(&call, STR("feedReceived"), params, ARRAY_LEN(params), NULL);
+    const struct value *params[] = {value_int(&a, sub_id)};
+    enum rc rc = rpc_write_call(&call, METHOD, params, ARRAY_LEN(params), NULL);
     ssize_t end = str_find(buf_view(&call), STR("</param>"));
 
     if (rc == RC_OK && end >= 0)
@@ -72,13 +78,46 @@ static void xmlrpc_front(struct buf *body, const struct sink_push *push)
     arena_release(&a);
 }
 
+/* The same for subscription 0, up to the 0 and after it. Each delivery has it, so the library
+ * writes it once. */
+static struct {
+    pthread_once_t once;
+    struct buf text;
+    struct str before, after;
+} front = {.once = PTHREAD_ONCE_INIT, .text = BUF_INIT(BUF_ANY)};
+
+static void make_front(void)
+{
+    struct str all;
+    ssize_t zero;
+
+    write_front(&front.text, 0);
+    all = buf_view(&front.text);
+    zero = str_find(all, STR(">0<"));
+    ASSERT(zero >= 0);
+    front.before = str_slice(all, 0, (size_t)zero + 1);
+    front.after = str_slice(all, (size_t)zero + 2, all.len);
+}
+
+static void xmlrpc_front(struct buf *body, const struct sink_push *push)
+{
+    if (push->sub_id < 0 || push->sub_id > INT32_MAX) { /* it is not written as a number */
+        write_front(body, push->sub_id);
+        return;
+    }
+    (void)pthread_once(&front.once, make_front);
+    buf_str(body, front.before);
+    buf_printf(body, "%" PRId64, push->sub_id);
+    buf_str(body, front.after);
+}
+
 static enum rc xmlrpc_body(struct arena *a, const struct sink_push *push, struct buf *body,
                            struct err *err)
 {
     const struct value *params[] = {value_int(a, push->sub_id), value_text(a, push->url),
                                     entry_list(a, push)};
 
-    return rpc_write_call(body, STR("feedReceived"), params, ARRAY_LEN(params), err);
+    return rpc_write_call(body, METHOD, params, ARRAY_LEN(params), err);
 }
 
 /* Few answers are a fault, and the others need not be parsed. In UTF-8 and its relatives a fault

@@ -11,7 +11,7 @@
 #include "base/stats.h"
 #include "notifier/outcomes.h"
 
-#define READ_MAX 16     /* turns in one job of a reader; requests of the API wait for these jobs */
+#define READ_MAX 32     /* turns in one job of a reader; requests of the API wait for these jobs */
 #define READS_MAX 2     /* such jobs at once */
 #define FULL_MS 50      /* pause when the readers or the storer have no room */
 #define TROUBLE_MS 1000 /* pause when the database fails */
@@ -22,10 +22,10 @@ struct turn {
     struct turns *ts;
     struct endpoint *endpoint; /* busy */
     struct push_job *job;
-    int64_t member_id;    /* of the subscription, or of a test */
-    uint64_t call;        /* the carrier's number of the call; 0: not started */
-    int64_t mono_started; /* ms */
-    bool is_cut;          /* it took too long while others waited, and was cancelled */
+    struct member *member; /* the subscription, or a test; NULL: it has ended */
+    uint64_t call;         /* the carrier's number of the call; 0: not started */
+    int64_t mono_started;  /* ms */
+    bool is_cut;           /* it took too long while others waited, and was cancelled */
 };
 
 /* Turns whose subscriptions are read together. */
@@ -34,6 +34,14 @@ struct turns_read {
     struct turn *turns[READ_MAX];
     size_t n;
 };
+
+/* Returns true when there will be more outcomes soon, whatever becomes of the calls under way. */
+static bool more_come(const struct turns *ts)
+{
+    const size_t *waiting = ts->roster.lanes.count.waiting;
+
+    return waiting[STANDING_TRUSTED] + waiting[STANDING_FRESH] > 0;
+}
 
 /* ---- states ------------------------------------------------------------------------------- */
 
@@ -46,7 +54,7 @@ static void on_member_timer(void *ctx)
 
     m->timer = NULL;
     if (m->state == ATTEMPT_ACKING)
-        acks_add(&ts->acks, m->ack);
+        acks_add(&ts->acks, m->ack, more_come(ts));
     else
         turns_event(ts, m, ATTEMPT_PAUSE_OVER);
     turns_run(ts);
@@ -129,9 +137,9 @@ static void go_on(struct turns *ts, struct member *m, const struct outcome *o)
 static void on_ack(void *ctx, struct ack *ack, enum rc rc)
 {
     struct turns *ts = ctx;
-    struct member *m = ts->stopped ? NULL : roster_find(&ts->roster, ack->outcome.write.sub_id);
+    struct member *m = ts->stopped ? NULL : ack->member;
 
-    if (m == NULL || m->ack != ack) { /* it has ended in the meantime */
+    if (m == NULL) { /* it has ended in the meantime */
         ack_free(ack);
     } else if (rc == RC_OK) {
         m->ack = NULL;
@@ -159,8 +167,9 @@ static void on_ack(void *ctx, struct ack *ack, enum rc rc)
 static void settle(struct turns *ts, struct member *m, struct ack *ack)
 {
     m->ack = ack;
+    ack->member = m;
     turns_event(ts, m, ATTEMPT_SETTLED);
-    acks_add(&ts->acks, ack);
+    acks_add(&ts->acks, ack, more_come(ts));
 }
 
 /* ---- turns ---------------------------------------------------------------------------------- */
@@ -168,9 +177,7 @@ static void settle(struct turns *ts, struct member *m, struct ack *ack)
 /* Returns the member that has this turn; NULL: it has ended in the meantime. */
 static struct member *turn_member(const struct turn *t)
 {
-    struct member *m = t->ts->stopped ? NULL : roster_find(&t->ts->roster, t->member_id);
-
-    return m != NULL && m->turn == t ? m : NULL;
+    return t->ts->stopped ? NULL : t->member;
 }
 
 static void turn_end(struct turn *t, struct member *m, enum lanes_end end)
@@ -416,7 +423,7 @@ static struct turn *turn_new(struct turns *ts, struct member *m)
     t->ts = ts;
     t->endpoint = m->endpoint;
     t->endpoint->turn = t;
-    t->member_id = m->id;
+    t->member = m;
     m->turn = t;
     return t;
 }
@@ -495,10 +502,16 @@ void turns_run(struct turns *ts)
 void turns_remove(struct turns *ts, struct member *m)
 {
     timer_cancel(m);
-    if (m->turn != NULL && m->turn->call != 0)
-        call_cancel(m->turn);
-    if (m->ack != NULL && m->ack->state != ACK_AT_STORER)
-        ack_free(m->ack);
+    if (m->turn != NULL) {
+        m->turn->member = NULL;
+        if (m->turn->call != 0)
+            call_cancel(m->turn);
+    }
+    if (m->ack != NULL) {
+        m->ack->member = NULL;
+        if (m->ack->state != ACK_AT_STORER)
+            ack_free(m->ack);
+    }
     roster_del(&ts->roster, m);
 }
 

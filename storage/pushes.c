@@ -31,6 +31,17 @@ void reader_let_go(struct reader *r)
     arena_release(&r->held);
 }
 
+enum rc reader_push_subs(struct reader *r, struct push_sub *subs, size_t n, struct err *err)
+{
+    enum rc rc = db_snapshot(r->db, err);
+
+    if (rc != RC_OK)
+        return rc;
+    rc = subs_pushed(r->db, subs, n, err);
+    db_snapshot_end(r->db);
+    return rc;
+}
+
 /* Find the first revision of a feed for a subscription. In a held snapshot, one that was found for
  * another subscription is found again without a query: many subscriptions of one feed stand at the
  * same position. The key is all that the queries depend on. */
@@ -152,15 +163,16 @@ static enum rc next_dead(struct reader *r, const struct subscription *sub, struc
                          struct push_next *out, struct err *err)
 {
     struct dead_letter *dead;
-    struct revision *rev = ARENA_NEW(a, struct revision);
+    struct revision *rev;
     size_t n;
-    enum rc rc = dead_of(r->db, sub->id, true, 1, a, &dead, &n, err);
+    enum rc rc = dead_wanted(r->db, sub->id, a, &dead, &n, err);
 
     if (rc != RC_OK || n == 0)
         return rc;
     rc = feed_events_load(r->db, dead->at.seq, a, &out->event, err);
     out->feed_id = out->event.feed_id;
     if (rc == RC_OK && out->event.seq == 0) {
+        rev = ARENA_NEW(a, struct revision);
         rc = revisions_load(r->db, dead->at.seq, true, a, rev, err);
         out->revisions = rev;
         out->n = 1;
@@ -474,7 +486,7 @@ enum rc reader_deliveries(struct reader *r, int64_t sub_id, size_t max, struct a
 enum rc reader_dead_letters(struct reader *r, int64_t sub_id, struct arena *a,
                             struct dead_letter **out, size_t *n_out, struct err *err)
 {
-    return dead_of(r->db, sub_id, false, DEAD_LETTERS_KEPT, a, out, n_out, err);
+    return dead_of(r->db, sub_id, DEAD_LETTERS_KEPT, a, out, n_out, err);
 }
 
 enum rc reader_dead_counts(struct reader *r, int64_t sub_id, struct arena *a,

@@ -69,6 +69,10 @@ enum rc reader_endpoint_credential(struct reader *r, int64_t sub_id, struct aren
 enum rc reader_hold(struct reader *r, struct err *err) NODISCARD;
 void reader_let_go(struct reader *r);
 
+/* Read these subscriptions, with what only the notifier may know of them. The ids must differ. */
+enum rc reader_push_subs(struct reader *r, struct push_sub *subs, size_t n,
+                         struct err *err) NODISCARD;
+
 /* What a subscription gets next: revisions of one feed from one fetch, or an event of a feed. */
 struct push_next {
     struct revision *revisions; /* the first after its position, oldest first; only those that the

@@ -2,4 +2,4 @@
  * has a row in the table of migrations of each engine. */
 #pragma once
 
-#define SCHEMA_VERSION 15
+#define SCHEMA_VERSION 16

@@ -123,34 +123,24 @@ enum rc dead_refused(struct db *db, const struct dead_letter *d, struct err *err
                     "iiiie", d->sub_id, d->id, d->refused_at, (int64_t)d->status, d->answer);
 }
 
-/* A feed that is removed takes its revisions and events along. */
-#define IS_THERE                                                                                   \
-    "(EXISTS (SELECT 1 FROM revisions AS r WHERE r.seq = dead_letters.seq)"                        \
-    " OR EXISTS (SELECT 1 FROM feed_events AS e WHERE e.seq = dead_letters.seq))"
-
-enum rc dead_of(struct db *db, int64_t sub_id, bool only_wanted, size_t max, struct arena *a,
-                struct dead_letter **out, size_t *n_out, struct err *err)
+/* Read all rows of the statement. */
+static enum rc collect_dead(struct db *db, sqlite3_stmt *st, struct arena *a,
+                            struct dead_letter **out, size_t *n_out, struct err *err)
 {
-    sqlite3_stmt *st = stmt_start(db, err,
-                                  "SELECT " DEAD_FIELDS(FIELD_SELECT) "id FROM dead_letters"
-                                                                      " WHERE sub_id = ?1"
-                                                                      " AND wanted >= ?2"
-                                                                      " AND (?2 = 0 OR " IS_THERE
-                                                                      ") ORDER BY id LIMIT ?3",
-                                  "iii", sub_id, (int64_t)only_wanted, (int64_t)max);
     struct dead_letter *grown;
-    size_t cap = 4, n = 0;
+    size_t cap = 0, n = 0;
     int got = -1;
 
-    *out = ARENA_ARRAY(a, struct dead_letter, cap);
+    *out = NULL;
     while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
         struct dead_letter *row;
         int i = 0;
 
         if (n == cap) {
-            cap *= 2;
+            cap = cap == 0 ? 4 : cap * 2;
             grown = ARENA_ARRAY(a, struct dead_letter, cap);
-            memcpy(grown, *out, n * sizeof *grown);
+            if (n > 0)
+                memcpy(grown, *out, n * sizeof *grown);
             *out = grown;
         }
         row = &(*out)[n++];
@@ -160,6 +150,31 @@ enum rc dead_of(struct db *db, int64_t sub_id, bool only_wanted, size_t max, str
     }
     *n_out = n;
     return got < 0 ? RC_IO : RC_OK;
+}
+
+#define DEAD_OF "SELECT " DEAD_FIELDS(FIELD_SELECT) "id FROM dead_letters WHERE sub_id = ?1"
+
+enum rc dead_of(struct db *db, int64_t sub_id, size_t max, struct arena *a,
+                struct dead_letter **out, size_t *n_out, struct err *err)
+{
+    return collect_dead(
+        db, stmt_start(db, err, DEAD_OF " ORDER BY id LIMIT ?2", "ii", sub_id, (int64_t)max), a,
+        out, n_out, err);
+}
+
+/* A feed that is removed takes its revisions and events along. */
+#define IS_THERE                                                                                   \
+    "(EXISTS (SELECT 1 FROM revisions AS r WHERE r.seq = dead_letters.seq)"                        \
+    " OR EXISTS (SELECT 1 FROM feed_events AS e WHERE e.seq = dead_letters.seq))"
+
+enum rc dead_wanted(struct db *db, int64_t sub_id, struct arena *a, struct dead_letter **out,
+                    size_t *n_out, struct err *err)
+{
+    return collect_dead(db,
+                        stmt_start(db, err,
+                                   DEAD_OF " AND wanted = 1 AND " IS_THERE " ORDER BY id LIMIT 1",
+                                   "i", sub_id),
+                        a, out, n_out, err);
 }
 
 enum rc dead_counts(struct db *db, int64_t sub_id, struct arena *a, struct dead_count **out,

@@ -31,10 +31,14 @@ enum rc dead_refused(struct db *db, const struct dead_letter *d, struct err *err
 enum rc dead_delivered(struct db *db, int64_t sub_id, int64_t first, int64_t last,
                        struct err *err) NODISCARD;
 
-/* The dead letters of a subscription, oldest first. only_wanted: those to be delivered again whose
- * revision or event still exists; then `max` bounds them. Arena. */
-enum rc dead_of(struct db *db, int64_t sub_id, bool only_wanted, size_t max, struct arena *a,
+/* The dead letters of a subscription, oldest first, at most `max`. Arena. */
+enum rc dead_of(struct db *db, int64_t sub_id, size_t max, struct arena *a,
                 struct dead_letter **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* The first one that is to be delivered again, and whose revision or event still exists: 0 or 1.
+ * Each delivery asks for it, so it is found by an index alone. Arena. */
+enum rc dead_wanted(struct db *db, int64_t sub_id, struct arena *a, struct dead_letter **out,
+                    size_t *n_out, struct err *err) NODISCARD;
 
 /* As reader_dead_counts(). */
 enum rc dead_counts(struct db *db, int64_t sub_id, struct arena *a, struct dead_count **out,

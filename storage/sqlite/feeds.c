@@ -194,12 +194,9 @@ static enum rc load_row(struct db *db, int64_t id, bool with_head, struct arena 
 {
     sqlite3_stmt *st = stmt_start(
         db, err,
-        "SELECT " READ_ONLY(FIELD_SELECT_F)
-            SAVED(FIELD_SELECT_F) "(SELECT count(*) FROM sub_feeds s WHERE s.feed_id = "
-                                  "f.id)" UPSTREAM(
-                                      FIELD_SELECT_U) " FROM feeds f LEFT JOIN upstreams u ON "
-                                                      "u.feed_id = f.id AND u.is_current = 1"
-                                                      " WHERE f.id = ?1",
+        "SELECT " READ_ONLY(FIELD_SELECT_F) SAVED(FIELD_SELECT_F) "f.n_subscriptions" UPSTREAM(
+            FIELD_SELECT_U) " FROM feeds f LEFT JOIN upstreams u ON u.feed_id = f.id"
+                            " AND u.is_current = 1 WHERE f.id = ?1",
         "i", id);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 

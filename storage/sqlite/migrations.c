@@ -174,6 +174,10 @@ static const struct migration migrations[] = {
     {14, 15, /* parts of what was refused are the same after a restart */
      "ALTER TABLE subscriptions ADD COLUMN part_max INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE subscriptions ADD COLUMN part_until INTEGER NOT NULL DEFAULT 0;"},
+    {15, 16, /* the number of subscriptions is kept with the feed */
+     "ALTER TABLE feeds ADD COLUMN n_subscriptions INTEGER NOT NULL DEFAULT 0;"
+     "UPDATE feeds SET n_subscriptions ="
+     " (SELECT count(*) FROM sub_feeds s WHERE s.feed_id = feeds.id);"},
 };
 
 static enum rc set_version(struct db *db, int version, struct err *err)

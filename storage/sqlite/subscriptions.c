@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "storage/sqlite/fields.h"
+#include "storage/sqlite/views.h"
 
 enum rc subs_insert(struct db *db, struct subscription *sub, struct str endpoint_credential,
                     struct str sink_settings, struct err *err)
@@ -23,29 +24,34 @@ enum rc subs_insert(struct db *db, struct subscription *sub, struct str endpoint
     return rc;
 }
 
+#define FEED_COLUMNS "feed_id, url, name, folder, category"
+
+/* Append the feed of this row, whose columns begin with column `i`. */
+static void add_feed(sqlite3_stmt *st, int i, struct subscription *sub, struct arena *a)
+{
+    size_t n = sub->n_feeds;
+
+    if ((n & (n - 1)) == 0) { /* a power of two, or 0: full */
+        struct sub_feed *grown = ARENA_ARRAY(a, struct sub_feed, n == 0 ? 1 : 2 * n);
+
+        if (n > 0)
+            memcpy(grown, sub->feeds, n * sizeof *grown);
+        sub->feeds = grown;
+    }
+    sub->feeds[sub->n_feeds++] =
+        (struct sub_feed){col_int(st, i), col_str(st, i + 1, a), col_str(st, i + 2, a),
+                          col_str(st, i + 3, a), col_str(st, i + 4, a)};
+}
+
 static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena *a, struct err *err)
 {
-    sqlite3_stmt *st =
-        stmt_start(db, err,
-                   "SELECT feed_id, url, name, folder, category FROM sub_feeds WHERE sub_id = ?1"
-                   " ORDER BY place, feed_id",
-                   "i", sub->id);
-    struct sub_feed *grown;
-    size_t cap = 0;
+    sqlite3_stmt *st = stmt_start(
+        db, err, "SELECT " FEED_COLUMNS " FROM sub_feeds WHERE sub_id = ?1 ORDER BY place, feed_id",
+        "i", sub->id);
     int got = -1;
 
-    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
-        if (sub->n_feeds == cap) {
-            cap = cap == 0 ? 4 : cap * 2;
-            grown = ARENA_ARRAY(a, struct sub_feed, cap);
-            if (sub->n_feeds > 0)
-                memcpy(grown, sub->feeds, sub->n_feeds * sizeof *grown);
-            sub->feeds = grown;
-        }
-        sub->feeds[sub->n_feeds++] =
-            (struct sub_feed){col_int(st, 0), col_str(st, 1, a), col_str(st, 2, a),
-                              col_str(st, 3, a), col_str(st, 4, a)};
-    }
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0)
+        add_feed(st, 0, sub, a);
     return got < 0 ? RC_IO : RC_OK;
 }
 
@@ -77,10 +83,9 @@ static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena 
     X(INT, id, id)                                                                                 \
     X(INT, created_at, created_at)
 
-static void read_row(sqlite3_stmt *st, struct arena *a, struct subscription *row)
+/* The row's columns begin with column `i`. */
+static void read_row(sqlite3_stmt *st, int i, struct arena *a, struct subscription *row)
 {
-    int i = 0;
-
     *row = (struct subscription){.id = 0};
     READ_ONLY(FIELD_READ)
     SAVED(FIELD_READ)
@@ -103,7 +108,7 @@ static enum rc load_row(struct db *db, int64_t id, bool with_feeds, struct arena
     *found = got > 0;
     if (!*found)
         return RC_OK;
-    read_row(st, a, out);
+    read_row(st, 0, a, out);
     stmt_end(st);
     return with_feeds ? load_feeds(db, out, a, err) : RC_OK;
 }
@@ -119,6 +124,66 @@ enum rc subs_load(struct db *db, int64_t id, bool with_feeds, struct arena *a,
                : rc;
 }
 
+/* The numbers of a JSON list, with their places in it. */
+#define WANTED "(SELECT key AS i, value AS wanted FROM json_each(?1))"
+
+static enum rc load_pushed(struct db *db, struct str ids, struct push_sub *subs, struct err *err)
+{
+    sqlite3_stmt *st =
+        stmt_start(db, err,
+                   "SELECT i, endpoint_credential, sink_settings, " READ_ONLY(FIELD_SELECT)
+                       SAVED(FIELD_SELECT) "last_error FROM " WANTED
+                                           " CROSS JOIN subscriptions ON id = wanted",
+                   "s", ids);
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        struct push_sub *p = &subs[col_int(st, 0)];
+
+        p->sub = ARENA_NEW(p->arena, struct subscription);
+        p->credential = col_str(st, 1, p->arena);
+        p->settings = col_str(st, 2, p->arena);
+        read_row(st, 3, p->arena, p->sub);
+    }
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+static enum rc load_pushed_feeds(struct db *db, struct str ids, struct push_sub *subs,
+                                 struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT i, " FEED_COLUMNS " FROM " WANTED
+                                  " CROSS JOIN sub_feeds ON sub_id = wanted"
+                                  " ORDER BY i, place, feed_id",
+                                  "s", ids);
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        struct push_sub *p = &subs[col_int(st, 0)];
+
+        if (p->sub != NULL)
+            add_feed(st, 1, p->sub, p->arena);
+    }
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+enum rc subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    int64_t *ids = ARENA_ARRAY(&scratch, int64_t, n + 1);
+    struct str list;
+    enum rc rc;
+
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = subs[i].id;
+        subs[i].sub = NULL;
+        subs[i].credential = subs[i].settings = STR_NULL;
+    }
+    list = id_list(&scratch, ids, n);
+    rc = load_pushed(db, list, subs, err);
+    return rc == RC_OK ? load_pushed_feeds(db, list, subs, err) : rc;
+}
+
 enum rc subs_save(struct db *db, const struct subscription *row, struct err *err)
 {
     return stmt_run(db, err,
@@ -128,7 +193,12 @@ enum rc subs_save(struct db *db, const struct subscription *row, struct err *err
 
 enum rc subs_delete(struct db *db, int64_t id, struct err *err)
 {
-    return stmt_run(db, err, "DELETE FROM subscriptions WHERE id = ?1", "i", id);
+    enum rc rc = stmt_run(db, err,
+                          "UPDATE feeds SET n_subscriptions = n_subscriptions - 1"
+                          " WHERE id IN (SELECT feed_id FROM sub_feeds WHERE sub_id = ?1)",
+                          "i", id);
+
+    return rc == RC_OK ? stmt_run(db, err, "DELETE FROM subscriptions WHERE id = ?1", "i", id) : rc;
 }
 
 enum rc subs_set_credential(struct db *db, int64_t id, struct str credential, struct err *err)
@@ -260,14 +330,29 @@ enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **
         out, n_out, err);
 }
 
+/* The last statement has added rows for this feed to sub_feeds, or, with sign -1, removed some. */
+static enum rc count_feed(struct db *db, int64_t feed_id, int sign, struct err *err)
+{
+    int64_t n = stmt_changes(db);
+
+    return n == 0 ? RC_OK
+                  : stmt_run(db, err,
+                             "UPDATE feeds SET n_subscriptions = n_subscriptions + ?2"
+                             " WHERE id = ?1",
+                             "ii", feed_id, sign * n);
+}
+
 enum rc sub_feeds_add(struct db *db, int64_t sub_id, size_t index, const struct sub_feed *feed,
                       struct err *err)
 {
-    return stmt_run(db, err,
-                    "INSERT INTO sub_feeds (sub_id, feed_id, place, url, name, folder, category)"
-                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
-                    "iiiesss", sub_id, feed->feed_id, (int64_t)index, feed->url, feed->name,
-                    feed->folder, feed->category);
+    enum rc rc =
+        stmt_run(db, err,
+                 "INSERT INTO sub_feeds (sub_id, feed_id, place, url, name, folder, category)"
+                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+                 "iiiesss", sub_id, feed->feed_id, (int64_t)index, feed->url, feed->name,
+                 feed->folder, feed->category);
+
+    return rc == RC_OK ? count_feed(db, feed->feed_id, 1, err) : rc;
 }
 
 enum rc sub_feeds_rename(struct db *db, int64_t sub_id, struct str name, struct str folder,
@@ -281,8 +366,10 @@ enum rc sub_feeds_rename(struct db *db, int64_t sub_id, struct str name, struct 
 
 enum rc sub_feeds_drop(struct db *db, int64_t sub_id, int64_t feed_id, struct err *err)
 {
-    return stmt_run(db, err, "DELETE FROM sub_feeds WHERE sub_id = ?1 AND feed_id = ?2", "ii",
-                    sub_id, feed_id);
+    enum rc rc = stmt_run(db, err, "DELETE FROM sub_feeds WHERE sub_id = ?1 AND feed_id = ?2", "ii",
+                          sub_id, feed_id);
+
+    return rc == RC_OK ? count_feed(db, feed_id, -1, err) : rc;
 }
 
 enum rc sub_feeds_match(struct db *db, int64_t sub_id, struct str url, struct arena *a,
@@ -308,6 +395,11 @@ enum rc sub_feeds_move(struct db *db, int64_t from, int64_t to, struct err *err)
     enum rc rc = stmt_run(db, err, "UPDATE OR IGNORE sub_feeds SET feed_id = ?2 WHERE feed_id = ?1",
                           "ii", from, to);
 
-    return rc == RC_OK ? stmt_run(db, err, "DELETE FROM sub_feeds WHERE feed_id = ?1", "i", from)
-                       : rc;
+    if (rc == RC_OK)
+        rc = count_feed(db, to, 1, err);
+    if (rc == RC_OK)
+        rc = stmt_run(db, err, "DELETE FROM sub_feeds WHERE feed_id = ?1", "i", from);
+    return rc == RC_OK
+               ? stmt_run(db, err, "UPDATE feeds SET n_subscriptions = 0 WHERE id = ?1", "i", from)
+               : rc;
 }

@@ -16,6 +16,9 @@ enum rc subs_insert(struct db *db, struct subscription *sub, struct str endpoint
 enum rc subs_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a,
                    struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
 
+/* As reader_push_subs(). */
+enum rc subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct err *err) NODISCARD;
+
 /* RC_NOT_FOUND when there is no such subscription. */
 enum rc subs_load(struct db *db, int64_t id, bool with_feeds, struct arena *a,
                   struct subscription *out, struct err *err) NODISCARD;

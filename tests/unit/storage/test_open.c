@@ -139,6 +139,7 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &feeds, &n, NULL));
     assert_int_equal(1, n);
     assert_false(feeds[0].raw_html);
+    assert_int_equal(1, feeds[0].n_subscriptions);
     assert_int_equal(RC_OK, reader_subs(f->reader, NULL, 0, &f->arena, &subs, &n, NULL));
     assert_int_equal(1, n);
     assert_true(str_eqz(subs[0].feeds[0].url, "http://A/"));
@@ -149,8 +150,11 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 15 one of schema 14, and so on down to 10. */
+/* What makes a file of schema 16 one of schema 15, and so on down to 10. */
+#define FROM_16_TO_15 "ALTER TABLE feeds DROP COLUMN n_subscriptions;"
+
 #define FROM_15_TO_14                                                                              \
+    FROM_16_TO_15                                                                                  \
     "ALTER TABLE subscriptions DROP COLUMN part_max;"                                              \
     "ALTER TABLE subscriptions DROP COLUMN part_until;"
 
