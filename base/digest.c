@@ -3,8 +3,9 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <openssl/rand.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <xxhash.h>
 
@@ -30,31 +31,57 @@ void digest_content(struct str s, unsigned char out[16])
     memcpy(out, c.digest, 16);
 }
 
-static void evp(const EVP_MD *md, struct str s, unsigned char *out)
-{
-    int ok = EVP_Digest(s.ptr, s.len, out, NULL, md, NULL);
+/* Finding an algorithm in the library takes longer than hashing a short text. So each is found
+ * once, and kept. */
+static struct {
+    pthread_once_t once;
+    EVP_MD *sha256;
+    EVP_MAC_CTX *hmac[DIGEST_KINDS_];
+} found = {.once = PTHREAD_ONCE_INIT};
 
-    ASSERT(ok == 1);
+static void find_all(void)
+{
+    static char names[DIGEST_KINDS_][8] = {"SHA1", "SHA256", "SHA384", "SHA512"};
+    EVP_MAC *mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+
+    found.sha256 = EVP_MD_fetch(NULL, names[DIGEST_SHA256], NULL);
+    ASSERT(found.sha256 != NULL && mac != NULL);
+    for (size_t i = 0; i < DIGEST_KINDS_; i++) {
+        OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string("digest", names[i], 0),
+                               OSSL_PARAM_construct_end()};
+
+        found.hmac[i] = EVP_MAC_CTX_new(mac);
+        ASSERT(found.hmac[i] != NULL && EVP_MAC_CTX_set_params(found.hmac[i], params) == 1);
+    }
+    EVP_MAC_free(mac); /* the contexts hold it */
 }
 
 void digest_sha256(struct str s, unsigned char out[DIGEST_SHA256_LEN])
 {
-    evp(EVP_sha256(), s, out);
+    int ok;
+
+    (void)pthread_once(&found.once, find_all);
+    ok = EVP_Digest(s.ptr, s.len, out, NULL, found.sha256, NULL);
+    ASSERT(ok == 1);
 }
 
 size_t digest_hmac(enum digest_kind kind, struct str key, struct str data,
                    unsigned char out[DIGEST_MAX_LEN])
 {
-    const EVP_MD *md = kind == DIGEST_SHA1     ? EVP_sha1()
-                       : kind == DIGEST_SHA256 ? EVP_sha256()
-                       : kind == DIGEST_SHA384 ? EVP_sha384()
-                                               : EVP_sha512();
-    const unsigned char *bytes = (const unsigned char *)data.ptr;
-    unsigned int n = 0;
-    unsigned char *got = HMAC(md, key.len > 0 ? key.ptr : "", (int)key.len,
-                              bytes != NULL ? bytes : (const unsigned char *)"", data.len, out, &n);
+    EVP_MAC_CTX *mac;
+    size_t n = 0;
+    bool ok;
 
-    ASSERT(got != NULL);
+    (void)pthread_once(&found.once, find_all);
+    mac = EVP_MAC_CTX_dup(found.hmac[kind]);
+    ok =
+        mac != NULL &&
+        EVP_MAC_init(mac, (const unsigned char *)(key.len > 0 ? key.ptr : ""), key.len, NULL) ==
+            1 &&
+        EVP_MAC_update(mac, (const unsigned char *)(data.len > 0 ? data.ptr : ""), data.len) == 1 &&
+        EVP_MAC_final(mac, out, &n, DIGEST_MAX_LEN) == 1;
+    ASSERT(ok);
+    EVP_MAC_CTX_free(mac);
     return n;
 }
 

@@ -26,7 +26,7 @@ void digest_sha256(struct str s, unsigned char out[DIGEST_SHA256_LEN]);
 
 /* HMAC (RFC 2104) of `data` with `key`, for signatures. Writes the hash to `out` and returns its
  * length in bytes. */
-enum digest_kind { DIGEST_SHA1, DIGEST_SHA256, DIGEST_SHA384, DIGEST_SHA512 };
+enum digest_kind { DIGEST_SHA1, DIGEST_SHA256, DIGEST_SHA384, DIGEST_SHA512, DIGEST_KINDS_ };
 #define DIGEST_MAX_LEN 64
 size_t digest_hmac(enum digest_kind kind, struct str key, struct str data,
                    unsigned char out[DIGEST_MAX_LEN]);

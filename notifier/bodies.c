@@ -13,7 +13,7 @@
 struct kept_body {
     enum { FREE, MAKING, MADE } state;
     unsigned char key[BODIES_KEY_LEN];
-    struct body body; /* when MADE; the strings of body.doc are in `texts` */
+    struct body body; /* when MADE; its strings are in `texts` */
     char *texts;
 };
 
@@ -94,6 +94,7 @@ bool bodies_get(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], struc
         blob_ref(out->bytes);
         out->doc.self = str_dup(a, out->doc.self);
         out->doc.hub = str_dup(a, out->doc.hub);
+        out->print = str_dup(a, out->print);
     } else if ((k = take_oldest_locked(b)) != NULL) {
         k->state = MAKING;
         memcpy(k->key, key, BODIES_KEY_LEN);
@@ -102,9 +103,25 @@ bool bodies_get(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], struc
     return found;
 }
 
+/* Copy the strings of the body. */
+static void keep_texts(struct kept_body *k)
+{
+    struct str *texts[] = {&k->body.doc.self, &k->body.doc.hub, &k->body.print};
+    size_t len = 0, at = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        len += texts[i]->len;
+    k->texts = mem_alloc(len + 1);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        if (texts[i]->len > 0)
+            memcpy(k->texts + at, texts[i]->ptr, texts[i]->len);
+        *texts[i] = str_of(k->texts + at, texts[i]->len);
+        at += texts[i]->len;
+    }
+}
+
 void bodies_put(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], const struct body *made)
 {
-    struct str self = made->doc.self, hub = made->doc.hub;
     size_t n = blob_bytes(made->bytes).len;
     struct kept_body *k;
 
@@ -119,13 +136,7 @@ void bodies_put(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], const
         k->body = *made;
         blob_ref(k->body.bytes);
         b->n_bytes += n;
-        k->texts = mem_alloc(self.len + hub.len + 1);
-        k->body.doc.self = str_of(k->texts, self.len);
-        k->body.doc.hub = str_of(k->texts + self.len, hub.len);
-        if (self.len > 0)
-            memcpy(k->texts, self.ptr, self.len);
-        if (hub.len > 0)
-            memcpy(k->texts + self.len, hub.ptr, hub.len);
+        keep_texts(k);
     }
     pthread_mutex_unlock(&b->lock);
     pthread_cond_broadcast(&b->made);

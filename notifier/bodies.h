@@ -17,11 +17,12 @@
 #define BODIES_KEY_LEN 16
 
 /* A body, or the reason why it cannot be made. With RC_OK, `bytes` is the body; NULL: there is
- * nothing to send. `doc` is set for documents of topics. */
+ * nothing to send. `doc` is set for documents of topics, `print` as the sink of entries does. */
 struct body {
     enum rc rc;
     struct blob *bytes; /* held: blob_unref() */
     struct topic_document doc;
+    struct str print;
 };
 
 struct bodies;

@@ -36,7 +36,7 @@ static void key_of(const struct sink *sink, const struct sink_push *push,
 
 /* Make the body. The part after its front may have been made for another subscription; otherwise it
  * is made here and shared. */
-static enum rc draw_body(struct push_job *job, const struct sink_push *push)
+static enum rc draw_body(struct push_job *job, struct sink_push *push)
 {
     const struct sink_entries *entries = &job->sink->entries;
     struct buf *body = &job->load.body;
@@ -45,11 +45,13 @@ static enum rc draw_body(struct push_job *job, const struct sink_push *push)
     struct body rest = {.bytes = NULL};
     enum rc rc = RC_OK;
 
+    push->front_len = 0;
     if (entries->front == NULL || push->event != NULL)
         return entries->body(job->arena, push, body, &job->err);
     key_of(job->sink, push, key);
     entries->front(&front, push);
     if (bodies_get(job->bodies, key, job->arena, &rest)) {
+        buf_reserve(body, front.len + blob_bytes(rest.bytes).len);
         buf_str(body, buf_view(&front));
         buf_str(body, blob_bytes(rest.bytes));
         rc = body->overflow ? RC_LIMIT : RC_OK;
@@ -57,11 +59,14 @@ static enum rc draw_body(struct push_job *job, const struct sink_push *push)
         rc = entries->body(job->arena, push, body, &job->err);
         if (rc == RC_OK && str_starts(buf_view(body), buf_view(&front))) {
             rest.bytes = blob_copy(str_slice(buf_view(body), front.len, body->len));
+            rest.print = entries->print == NULL ? STR_NULL : entries->print(job->arena, push);
             bodies_put(job->bodies, key, &rest);
         } else {
             bodies_give_up(job->bodies, key);
         }
     }
+    push->front_len = rest.bytes == NULL ? 0 : front.len;
+    push->print = rest.print;
     blob_unref(&rest.bytes);
     buf_release(&front);
     return rc;
@@ -117,13 +122,12 @@ static enum rc read_more(struct push_job *job, struct reader *r, int64_t feed_id
                          struct sink_push *push)
 {
     const struct sink_entries *entries = &job->sink->entries;
-    enum rc rc = RC_OK;
 
-    if (entries->names_feed && feed_id != 0)
-        rc = reader_feed_name(r, feed_id, job->arena, &push->feed_url, &push->title, &job->err);
-    if (rc == RC_OK && entries->has_settings)
-        rc = reader_sink_settings(r, job->sub_id, job->arena, &push->settings, &job->err);
-    return rc;
+    if (entries->has_settings)
+        push->settings = job->settings;
+    if (!entries->names_feed || feed_id == 0)
+        return RC_OK;
+    return reader_feed_name(r, feed_id, job->arena, &push->feed_url, &push->title, &job->err);
 }
 
 enum push_found entries_seek(struct push_job *job, struct reader *r, struct push_next *next,

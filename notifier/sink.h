@@ -65,6 +65,9 @@ struct sink_push {
     struct str settings;         /* of the sink for this subscription, JSON; null. SECRET */
     int64_t generation, dead_id; /* 0: no dead letter. With what is sent they tell one delivery from
                                     another */
+    size_t front_len; /* of the body that was made: so much of it front() wrote; 0: all of it was
+                         made for this subscription alone */
+    struct str print; /* what print() gave, unless front_len is 0 */
 };
 
 /* How a delivery is written. For sinks whose draw() is entries_draw(). */
@@ -81,6 +84,10 @@ struct sink_entries {
      * same for all subscriptions of these entries by this URL, and is shared. NULL: nothing can be
      * shared. */
     void (*front)(struct buf *body, const struct sink_push *push);
+
+    /* What tells the revisions from others, as text. It is made once, and shared as the body is.
+     * NULL: seal() does not need it. */
+    struct str (*print)(struct arena *a, const struct sink_push *push);
 
     /* What the carrier needs beside the bytes, which are there now; strings in `a` or static. It is
      * called for each try. RC_INPUT: the settings cannot be used, *err says why. */

@@ -116,10 +116,25 @@ static enum rc webhook_body(struct arena *a UNUSED, const struct sink_push *push
     return err_set(err, RC_LIMIT, "it makes a delivery of more than %zu bytes", body->max);
 }
 
+/* Returns the numbers of the revisions, each with the hash of its document. */
+static struct str webhook_print(struct arena *a, const struct sink_push *push)
+{
+    AUTO(buf_release) struct buf all = BUF_INIT(BUF_ANY);
+    unsigned char digest[DIGEST_SHA256_LEN];
+    char hex[2 * DIGEST_SHA256_LEN + 1];
+
+    for (size_t i = 0; i < push->n; i++) {
+        digest_sha256(push->revisions[i].doc, digest);
+        digest_hex(digest, sizeof digest, hex);
+        buf_printf(&all, " %" PRId64 " %s", push->revisions[i].seq, hex);
+    }
+    return str_dup(a, buf_view(&all));
+}
+
 /* Returns the id of the delivery. It follows from what is delivered to whom, so it is the same in
  * each try, also after a restart. After a replay the same entries have another one. Title and URL
  * of the feed have no part in it: they may change between two tries. */
-static struct str id_of(struct arena *a, const struct sink_push *push)
+static struct str id_of(struct arena *a, const struct sink_push *push, struct str body)
 {
     AUTO(buf_release) struct buf all = BUF_INIT(BUF_ANY);
     unsigned char digest[DIGEST_SHA256_LEN];
@@ -127,11 +142,12 @@ static struct str id_of(struct arena *a, const struct sink_push *push)
 
     buf_printf(&all, "%.*s %" PRId64 " %" PRId64 " ", STR_ARG(push->log_id), push->generation,
                push->dead_id);
-    webhook_front(&all, push);
-    for (size_t i = 0; i < push->n; i++) {
-        digest_sha256(push->revisions[i].doc, digest);
-        digest_hex(digest, sizeof digest, hex);
-        buf_printf(&all, " %" PRId64 " %s", push->revisions[i].seq, hex);
+    if (push->front_len > 0) {
+        buf_str(&all, str_slice(body, 0, push->front_len));
+        buf_str(&all, push->print);
+    } else {
+        webhook_front(&all, push);
+        buf_str(&all, webhook_print(a, push));
     }
     if (push->event != NULL)
         buf_printf(&all, " %s %.*s", feed_event_name(push->event->kind),
@@ -148,12 +164,12 @@ static struct str signatures(struct arena *a, const struct hook_settings *hs, st
     AUTO(buf_release) struct buf all = BUF_INIT(BUF_ANY);
     struct str text = STR("");
 
+    buf_reserve(&all, id.len + body.len + 32);
     buf_printf(&all, "%.*s.%" PRId64 ".", STR_ARG(id), now);
     buf_str(&all, body);
     for (size_t i = 0; i < hook_secrets_at(hs, now); i++) {
         unsigned char mac[DIGEST_MAX_LEN];
-        size_t n = digest_hmac(DIGEST_SHA256, hook_secret_key(a, hs->secrets[i].text),
-                               buf_view(&all), mac);
+        size_t n = digest_hmac(DIGEST_SHA256, hs->secrets[i].key, buf_view(&all), mac);
         struct str one = base64_write(a, str_of((const char *)mac, n));
 
         text = str_printf(a, "%.*s%sv1,%.*s", STR_ARG(text), i > 0 ? " " : "", STR_ARG(one));
@@ -164,7 +180,7 @@ static struct str signatures(struct arena *a, const struct hook_settings *hs, st
 static enum rc webhook_seal(struct arena *a, const struct sink_push *push,
                             struct carrier_load *load, struct err *err)
 {
-    struct str body = carrier_load_bytes(load), id = id_of(a, push);
+    struct str body = carrier_load_bytes(load), id = id_of(a, push, body);
     struct http_load *own = ARENA_NEW(a, struct http_load);
     int64_t now = clock_now_s();
     struct hook_settings hs;
@@ -222,6 +238,7 @@ const struct sink sink_webhook = {.in_snapshot = true,
                                               .has_settings = true,
                                               .body = webhook_body,
                                               .front = webhook_front,
+                                              .print = webhook_print,
                                               .seal = webhook_seal},
                                   .draw_test = entries_draw_test,
                                   .judge = webhook_judge};

@@ -21,7 +21,8 @@ static bool read_secret(struct arena *a, const struct value *v, struct hook_sett
     secret->text = value_get_text(v, STR("text"));
     secret->ends_at = value_get_int(v, STR("ends_at"), TIME_UNKNOWN);
     out->n_secrets++;
-    return !str_is_null(hook_secret_key(a, secret->text));
+    secret->key = hook_secret_key(a, secret->text);
+    return !str_is_null(secret->key);
 }
 
 static bool read_field(const struct value *v, struct hook_settings *out)
@@ -106,7 +107,7 @@ void hook_secret_set(struct hook_settings *hs, struct str secret, int64_t now)
     if (old.n_secrets > 0 && str_eq(old.secrets[0].text, secret))
         return;
     hs->n_secrets = 0;
-    hs->secrets[hs->n_secrets++] = (struct hook_secret){secret, TIME_UNKNOWN};
+    hs->secrets[hs->n_secrets++] = (struct hook_secret){secret, TIME_UNKNOWN, STR_NULL};
     for (size_t i = 0; i < hook_secrets_at(&old, now) && hs->n_secrets < HOOK_SECRETS_MAX; i++) {
         struct hook_secret *one = &old.secrets[i];
 

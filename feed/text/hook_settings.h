@@ -21,6 +21,7 @@ struct hook_settings {
     struct hook_secret {
         struct str text;
         int64_t ends_at; /* it signs before this time; TIME_UNKNOWN: it is the present one */
+        struct str key;  /* hook_secret_key(), set by hook_settings_read() */
     } secrets[HOOK_SECRETS_MAX]; /* the newest first */
     size_t n_secrets;
     struct hook_field {
