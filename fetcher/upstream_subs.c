@@ -123,6 +123,10 @@ static void step_locked(struct upstream_subs *s, struct upstream_sub *sub)
     bool was_waiting = sub->is_waiting;
 
     sub->is_waiting = false;
+    if (upstream_sub_is_over(sub)) {
+        upstream_sub_drop(&s->table, sub);
+        return;
+    }
     if (sub->row.state == UPSTREAM_ACTIVE && sub->row.lease_end_at <= clock_now_s()) {
         sub->row.state = upstream_next(sub->row.state, UPSTREAM_EXPIRED, false);
         snprintf(sub->error, sizeof sub->error, "the lease ended before the %s renewed it",
@@ -362,11 +366,14 @@ enum rc upstream_subs_load(struct upstream_subs *s, struct reader *r, struct err
     for (size_t i = 0; rc == RC_OK && i < n; i++) {
         struct upstream_sub *sub = upstream_table_add(&s->table, &rows[i]);
 
-        if (!sub->row.is_current && sub->row.state != UPSTREAM_ENDING)
+        if (upstream_sub_is_over(sub) && sub->row.state == UPSTREAM_ACTIVE)
+            upstream_sub_set_next(&s->table, sub, sub->row.lease_end_at);
+        else if (!sub->row.is_current && sub->row.state != UPSTREAM_ENDING)
             upstream_sub_drop(&s->table, sub); /* the storer had no room to delete it before */
         else
             upstream_sub_set_next(&s->table, sub, sub->row.next_at);
     }
+    upstream_table_find_standins(&s->table);
     unlock(s);
     return rc;
 }

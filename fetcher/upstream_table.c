@@ -95,6 +95,7 @@ struct upstream_sub *upstream_table_add(struct upstream_table *t, const struct u
     sub->row.hub = str_dup(a, row->hub);
     sub->row.procedure = str_is_null(row->procedure) ? STR_NULL : str_dup(a, row->procedure);
     sub->row.topic = str_dup(a, row->topic);
+    sub->standin = STR_NULL;
     snprintf(sub->error, sizeof sub->error, "%.*s", STR_ARG(row->error));
     map_put(&t->by_token, sub->row.token, sub);
     if (sub->row.is_current)
@@ -189,12 +190,29 @@ static void ask_anew(struct upstream_table *t, struct upstream_sub *old, struct 
     row.is_current = true;
     not_current(t, old);
     sub = upstream_table_add(t, &row);
+    sub->standin = str_is_null(old->standin) ? STR_NULL : str_dup(&sub->arena, old->standin);
+    sub->hub_failed_at = old->hub_failed_at;
     if (old->row.state == UPSTREAM_ENDING)
         upstream_sub_save(t, old, NULL, NULL);
     else
         upstream_sub_drop(t, old);
     upstream_sub_set_next(t, sub, clock_now_s());
     upstream_sub_save(t, sub, NULL, NULL);
+}
+
+/* The cloud that is heard in the place of this hub, or NULL. */
+static struct upstream_sub *standin_of(struct upstream_table *t, const struct upstream_sub *hub)
+{
+    return str_is_null(hub->standin) ? NULL : map_get(&t->by_token, hub->standin);
+}
+
+static void drop_standin(struct upstream_table *t, struct upstream_sub *hub)
+{
+    struct upstream_sub *cloud = standin_of(t, hub);
+
+    if (cloud != NULL)
+        upstream_sub_drop(t, cloud);
+    hub->standin = STR_NULL;
 }
 
 /* Ask the hub to end the subscription. A cloud cannot be asked: it finds the handler gone, or hears
@@ -207,6 +225,7 @@ static void end(struct upstream_table *t, struct upstream_sub *sub, bool stays_k
 
     if (!stays_known)
         not_current(t, sub);
+    drop_standin(t, sub);
     sub->is_waiting = false;
     sub->row.n_errors = 0;
     sub->error[0] = '\0';
@@ -275,6 +294,68 @@ void upstream_table_check_all(struct upstream_table *t)
     mem_free(list);
 }
 
+/* ---- a cloud in the place of a hub that was not heard of yet ---- */
+
+/* Does the publisher name a hub, where a cloud is used? A hub says what is new, so it is better.
+ * One that failed is asked again after a day. */
+static bool has_better(const struct upstream_links *links, const struct upstream_sub *sub)
+{
+    return sub->row.protocol != HUB_WEBSUB && links->hubs[0].protocol == HUB_WEBSUB &&
+           clock_now_s() - sub->hub_failed_at >= DAY_S;
+}
+
+/* The cloud is heard until `hub` has verified us, and its registration is not renewed. */
+static void stand_in(struct upstream_table *t, struct upstream_sub *cloud, struct upstream_sub *hub)
+{
+    hub->standin = str_dup(&hub->arena, cloud->row.token);
+    upstream_sub_set_next(t, cloud, cloud->row.lease_end_at);
+}
+
+/* The cloud that stood in for the hub is wanted instead of it. False: it does not stand in, or has
+ * another topic. */
+static bool go_back(struct upstream_table *t, struct upstream_sub *hub,
+                    const struct upstream_hub *wanted, struct str topic)
+{
+    struct upstream_sub *cloud = standin_of(t, hub);
+    int64_t left = UPSTREAM_CLOUD_LEASE_S - upstream_renew_s(UPSTREAM_CLOUD_LEASE_S);
+    struct upstream_hub there;
+
+    if (cloud == NULL)
+        return false;
+    there = (struct upstream_hub){cloud->row.hub, cloud->row.protocol, cloud->row.procedure};
+    if (!upstream_hub_eq(&there, wanted) || !str_eq(cloud->row.topic, topic))
+        return false;
+    cloud->row.for_subs = hub->row.for_subs;
+    cloud->row.ended_at = hub->row.ended_at;
+    if (hub->row.state == UPSTREAM_FAILED)
+        cloud->hub_failed_at = clock_now_s();
+    hub->standin = STR_NULL;
+    end(t, hub, false);
+    cloud->row.is_current = true;
+    map_put(&t->by_feed, id_key(&cloud->row.feed_id), cloud);
+    upstream_sub_set_next(t, cloud, cloud->row.lease_end_at - left);
+    upstream_sub_save(t, cloud, NULL, NULL);
+    return true;
+}
+
+void upstream_table_find_standins(struct upstream_table *t)
+{
+    void *it = NULL, *value;
+    struct str key;
+
+    while (map_next(&t->by_token, &it, &key, &value)) {
+        struct upstream_sub *cloud = value, *hub = upstream_table_of_feed(t, cloud->row.feed_id);
+
+        if (upstream_sub_is_over(cloud) && hub != NULL)
+            hub->standin = str_dup(&hub->arena, cloud->row.token);
+    }
+}
+
+bool upstream_sub_is_over(const struct upstream_sub *sub)
+{
+    return !sub->row.is_current && sub->row.protocol != HUB_WEBSUB;
+}
+
 /* ---- what hubs say ---- */
 
 /* The hub did not do what it was asked to do. */
@@ -317,6 +398,7 @@ void upstream_sub_verified(struct upstream_table *t, struct upstream_sub *sub, i
     sub->error[0] = '\0';
     sub->is_waiting = false;
     sub->is_confirmed = true;
+    drop_standin(t, sub);
     stats_inc(STAT_upstream_verified_total);
     upstream_sub_set_next(t, sub, now + upstream_renew_s(lease));
 }
@@ -359,6 +441,7 @@ void upstream_table_take_links(struct upstream_table *t, int64_t feed_id,
                            .delivered_at = TIME_UNKNOWN};
     struct upstream_hub old = {.url = STR_NULL};
     const struct upstream_hub *hub;
+    struct upstream_sub *new, *cloud = NULL;
     bool has_failed = sub != NULL && links->n > 1 && sub->row.state == UPSTREAM_FAILED &&
                       sub->row.n_errors >= UPSTREAM_OTHER_HUB_AFTER;
 
@@ -370,21 +453,36 @@ void upstream_table_take_links(struct upstream_table *t, int64_t feed_id,
     }
     if (sub != NULL)
         old = (struct upstream_hub){sub->row.hub, sub->row.protocol, sub->row.procedure};
-    if (links->of_fields && sub != NULL && sub->row.protocol != HUB_WEBSUB)
+    if (sub != NULL && has_better(links, sub))
+        cloud = sub;
+    else if (links->of_fields && sub != NULL && sub->row.protocol != HUB_WEBSUB)
         return; /* the cloud was taken in place of a hub that failed */
-    if (sub != NULL && !has_failed && is_listed(links, &old) &&
-        str_eq(links->topic, sub->row.topic))
+    else if (sub != NULL && !has_failed && is_listed(links, &old) &&
+             str_eq(links->topic, sub->row.topic))
         return;
     hub = upstream_choose_hub(links->hubs, links->n, has_failed ? &old : NULL);
     row.hub = hub->url;
     row.protocol = hub->protocol;
     row.procedure = hub->procedure;
+    if (sub != NULL && go_back(t, sub, hub, links->topic))
+        return;
     if (sub != NULL) {
         row.ended_at = sub->row.ended_at;
         row.for_subs = sub->row.for_subs;
+    }
+    if (cloud != NULL && cloud->row.state == UPSTREAM_ACTIVE) {
+        not_current(t, cloud);
+        upstream_sub_save(t, cloud, NULL, NULL);
+    } else if (sub != NULL) {
+        cloud = NULL;
         end(t, sub, false);
     }
-    upstream_sub_save(t, upstream_table_add(t, &row), NULL, NULL);
+    new = upstream_table_add(t, &row);
+    if (cloud != NULL)
+        stand_in(t, cloud, new);
+    if (has_failed && hub->protocol != HUB_WEBSUB)
+        new->hub_failed_at = clock_now_s();
+    upstream_sub_save(t, new, NULL, NULL);
 }
 
 /* The feed was merged into another one. */

@@ -27,6 +27,11 @@ struct upstream_sub {
     bool is_waiting;   /* the hub has accepted the request but not verified it yet */
     bool is_confirmed; /* the hub has verified it while the call was in flight */
     bool is_unsaved;   /* must be saved again, because the storer had no room */
+
+    struct str standin; /* of a hub: token of the cloud that is heard until the hub has verified it;
+                           null. In `arena` */
+    int64_t hub_failed_at; /* of a cloud: when it took the place of a hub that failed; 0: it did
+                              not, as far as one knows */
 };
 
 struct upstream_table {
@@ -65,6 +70,12 @@ void upstream_table_save_again(struct upstream_table *t);
 
 /* Forget a row, here and in the database, and free it. */
 void upstream_sub_drop(struct upstream_table *t, struct upstream_sub *sub);
+
+/* After the start: tell hubs that have not verified us which clouds stand in for them. */
+void upstream_table_find_standins(struct upstream_table *t);
+
+/* Is it a cloud that only stands in for a hub? It is not asked again. */
+bool upstream_sub_is_over(const struct upstream_sub *sub);
 
 /* What was asked of the hub did not come to pass, and why. The row may be freed. */
 PRINTF_LIKE(3, 4)

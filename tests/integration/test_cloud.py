@@ -440,6 +440,60 @@ class OfPublishers(Case):
             d.wait_idle()
         self.assertEqual("rsscloud", self.record(d, "active")["hub_protocol"])
 
+    def later(self, verifies):
+        """A feed that follows its cloud has come to name a hub: (daemon, registration, hub, show(*titles))."""
+        d, r = self.following()
+        hub = Hub(verifies=verifies)
+        self.addCleanup(hub.close)
+
+        def show(*titles):
+            self.o.set("/f.xml", Reply(200, rss(*titles, head=self.c.element()), Link=(
+                '<%s>; rel="hub", <%s>; rel="self"' % (hub.url(), self.u))))
+        show("b", "old")
+        self.assertEqual(200, self.c.notify(r)[0])
+        self.wait(lambda: hub.subscribers(), what="the hub", daemon=d)
+        return d, r, hub, show
+
+    def test_a_hub_that_is_named_later(self):
+        """CLOUD-07: it is better; the cloud is heard until it has verified."""
+        d, r, hub, show = self.later(verifies=False)
+        self.assertEqual("websub", d.record(self.u)["hub_protocol"])
+        d.wait_idle()
+        d.kill()                                        # the cloud is heard after that, too
+        d.start()
+        show("c", "b", "old")
+        self.assertEqual(200, self.c.notify(r)[0])
+        self.wait(lambda: "c" in self.titles(d), what="the news", daemon=d)
+        hub.verify(hub.subscribers()[-1])
+        self.assertEqual("websub", self.record(d, "active")["hub_protocol"])
+        self.wait(lambda: self.c.notify(r)[0] in (404, 410), what="the end of the cloud", daemon=d)
+        status, _ = hub.deliver(hub.subscribers()[-1], rss("d", "c"), content_type="application/rss+xml")
+        self.assertIn(status, (200, 202, 204))
+        self.wait(lambda: "d" in self.titles(d), what="what the hub delivered", daemon=d)
+        self.assertEqual(1, len(self.c.registrations))
+
+    def test_a_hub_that_verifies_at_once(self):
+        """CLOUD-07"""
+        d, r, hub, _ = self.later(verifies=True)
+        self.assertEqual("websub", self.record(d, "active")["hub_protocol"])
+        self.wait(lambda: self.c.notify(r)[0] in (404, 410), what="the end of the cloud", daemon=d)
+
+    def test_a_hub_that_is_named_later_and_fails(self):
+        """CLOUD-07: the same registration is used on, and the hub is left alone."""
+        d, r, hub, show = self.later(verifies=False)
+        hub.say(hub.subscribers()[0], "denied")
+        show("c", "b", "old")
+        self.assertEqual(200, self.c.notify(r)[0])
+        self.wait(lambda: d.record(self.u)["hub_protocol"] == "rsscloud", what="the cloud", daemon=d)
+        self.record(d, "active")
+        for n in range(2):
+            show("d%d" % n, "c")
+            self.assertEqual(200, self.c.notify(r)[0])
+            self.wait(lambda: "d%d" % n in self.titles(d), what="the news", daemon=d)
+        d.wait_idle()
+        self.assertEqual((1, 1), (len(self.c.registrations), len(hub.subscribers())))
+        self.assertEqual("rsscloud", d.record(self.u)["hub_protocol"])
+
     # ---- leases ----
     def test_it_renews_before_the_lease_ends(self):
         """CLOUD-07: the renewal is due after 16 hours and 40 minutes, at the same handler. (The database
