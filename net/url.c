@@ -191,6 +191,13 @@ struct str url_public(struct arena *a, struct str raw)
     return str_concat(a, str_slice(s, 0, at), rest);
 }
 
+struct str url_shown(struct arena *a, struct str raw)
+{
+    if (str_chr(raw, ':') < 0 && str_find(str_lower(a, raw), STR("%3a")) >= 0)
+        return url_public(a, url_decode(a, raw, false));
+    return url_public(a, raw);
+}
+
 /* ---- host names ---- */
 
 static enum rc host_error(struct err *err, struct str shown, const char *why)
@@ -472,7 +479,7 @@ enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out, struct
     if (raw.len > LIMIT_URL)
         return err_set(err, RC_INPUT, "URL of %zu bytes: the limit is %d", raw.len, LIMIT_URL);
     s = url_clean(a, raw);
-    shown = str_slice(url_public(a, s), 0, 300);
+    shown = str_slice(url_shown(a, s), 0, 300);
     s = without_feed(a, s);
     n = scheme_len(s);
     if (n == 0)

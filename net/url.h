@@ -34,6 +34,10 @@ struct str url_resolve(struct arena *a, struct str base, struct str ref);
  */
 struct str url_public(struct arena *a, struct str raw);
 
+/* What an error may repeat of a text that was meant as a URL: its public form, also when the whole
+ * text is percent-encoded. */
+struct str url_shown(struct arena *a, struct str raw);
+
 /* The port of URLs with this scheme that name none; 0: it is not known. */
 int url_default_port(struct str scheme);
 

@@ -58,7 +58,7 @@ bool problem_parameter(struct problem *p, struct arena *a, const char *parameter
     *p = (struct problem){
         .kind = PROBLEM_BAD_PARAMETER, .parameter = str_from(parameter), .allowed = allowed};
     if (!str_is_null(value))
-        p->value = str_dup(a, shown(url_public(a, value), VALUE_SHOWN));
+        p->value = str_dup(a, shown(url_shown(a, value), VALUE_SHOWN));
     va_start(ap, fmt);
     p->detail = detail_of(a, fmt, ap);
     va_end(ap);

@@ -243,6 +243,25 @@ static void test_url__public_form(void **state UNUSED)
     }
 }
 
+static void test_url__shown(void **state UNUSED)
+{
+    static const struct {
+        const char *raw, *shown;
+    } rows[] = {
+        {"http%3A%2F%2Fu%3Apw%40h%2Fx", "http://h/x"},
+        {"http%3a%2F%2Fu%3apw", "http://u:..."},
+        {"http://h/x?u=http%3A%2F%2Fh", "http://h/x?u=http%3A%2F%2Fh"},
+        {"50%25", "50%25"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct arena a = ARENA_INIT;
+
+        assert_str(url_shown(&a, str_from(rows[i].raw)), rows[i].shown);
+        arena_release(&a);
+    }
+}
+
 /* RFC 3986 §5.4, all examples. */
 static void test_url__resolve_rfc_3986(void **state UNUSED)
 {
@@ -375,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_url__parts),
         cmocka_unit_test(test_url__errors_hide_credentials),
         cmocka_unit_test(test_url__public_form),
+        cmocka_unit_test(test_url__shown),
         cmocka_unit_test(test_url__resolve_rfc_3986),
         cmocka_unit_test(test_url__resolve_odd_bases),
         cmocka_unit_test(test_url__resolve_without_base),
