@@ -142,7 +142,8 @@ static void failed(const struct notifier_cfg *cfg, const struct push_job *job,
 /* One entry, or one event, is refused for good. */
 static void bury(const struct push_job *job, const struct call_end *end, struct outcome *out)
 {
-    struct str answer = str_slice(end->answer, 0, DEAD_ANSWER_MAX);
+    struct str rest = str_slice(end->answer, 0, DEAD_ANSWER_MAX);
+    struct str answer = str_split(&rest, '\0'); /* not every database can keep U+0000 */
 
     out->write.is_dead = true;
     out->write.error = end->why;

@@ -16,6 +16,11 @@ bool params_put(struct params *ps, struct arena *a, struct str name, struct str 
     if (ps->n == LIMIT_PARAMS)
         return problem_set(p, a, PROBLEM_TOO_LARGE, "More than %d parameters were given.",
                            LIMIT_PARAMS);
+    if (str_chr(value, '\0') >= 0) /* not every database can keep it */
+        return problem_parameter(p, a, str_z(a, name), STR_NULL, NULL,
+                                 "The parameter `%s` has the character U+0000, which no parameter "
+                                 "may have.",
+                                 str_z(a, name));
     if (ps->n == ps->cap) {
         size_t cap = ps->cap == 0 ? 8 : ps->cap * 2;
         struct param *grown = ARENA_ARRAY(a, struct param, cap);

@@ -247,6 +247,21 @@ static void test_params__id(void **state UNUSED)
     assert_false(params_id(&huge, &arena, true, &id, &p));
 }
 
+/* Texts of requests are stored, and not every database can keep U+0000. */
+static void test_params__zero_is_refused(void **state UNUSED)
+{
+    static const char *const rows[] = {"name=a%00b", "x=1&secret=%00", "url=http://a/%00"};
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct params ps = {0};
+        struct problem p = {0};
+
+        assert_false(params_add(&ps, &arena, str_from(rows[i]), &p));
+        assert_true(str_find(p.detail, STR("U+0000")) > 0);
+    }
+    (void)parse("name=a%2500b"); /* "%00" as text */
+}
+
 static int release(void **state UNUSED)
 {
     arena_release(&arena);
@@ -265,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_params__count),
         cmocka_unit_test(test_params__freq),
         cmocka_unit_test(test_params__id),
+        cmocka_unit_test(test_params__zero_is_refused),
     };
 
     return cmocka_run_group_tests_name("params", tests, NULL, release);

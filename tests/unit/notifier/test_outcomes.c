@@ -183,6 +183,12 @@ static void test_outcomes__refused_alone(void **state UNUSED)
     assert_str(out.write.dead.uid, "u17");
     assert_int_equal(0, out.write.refused_seq);
     assert_int_equal(DELIVERY_DEAD, out.write.note.verdict);
+    { /* what a database may not be able to keep */
+        struct call_end end = {.verdict = SINK_REFUSED, .status = 422, .answer = STR("zero\0more")};
+
+        outcome_of_call(&cfg, &job, &end, &out);
+    }
+    assert_str(out.write.dead.answer, "zero");
 }
 
 /* DELIV-05: a dead letter that is tried again is out of the order of the rest */
