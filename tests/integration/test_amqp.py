@@ -360,6 +360,44 @@ class Stop(Amqp):
                 self.stops(scheme, silent.getsockname()[1])
 
 
+class Guard(Amqp):
+    """Without a broker: no form of a private address leads there."""
+    @classmethod
+    def setUpClass(cls):
+        pass
+
+    def test_forms_of_addresses(self):                                   # AMQP-04
+        servers = [socket.create_server(("127.0.0.1", 0))]
+        port = servers[0].getsockname()[1]
+        try:
+            servers.append(socket.create_server(("::1", port), family=socket.AF_INET6))
+        except OSError:
+            pass                    # this machine has no IPv6, or something has the port
+        for server in servers:
+            self.addCleanup(server.close)
+            server.setblocking(False)
+        self.d = self.daemon("--allow-fetch", "127.0.0.0/8", "--push-first-retry", "200ms", open_loopback=False)
+        hosts = ("127.0.0.1", "localhost", "LOCALHOST.", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0",
+                 "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]",
+                 "[2002:7f00:1::]", "10.0.0.1", "169.254.169.254", "[fe80::1]", "[fd00::1]")
+        subs = []
+        for host in hosts:
+            for scheme in "amqp", "amqps":
+                answer = self.post("%s://%s:%d/?exchange=e" % (scheme, host, port))
+                if answer.status == 201:
+                    subs.append(answer.json["id"])
+                else:
+                    self.assertEqual(400, answer.status, (host, answer.body))
+        self.assertGreater(len(subs), 20)
+        self.fetched(self.u)
+        self.publish("new", "old")
+        for sub in subs:
+            self.assertRegex(self.failed(sub), "--allow-callback|cannot be resolved|could not be resolved",
+                             self.listed(sub)["endpoint"])
+        for server in servers:
+            self.assertRaises(BlockingIOError, server.accept)
+
+
 class SmallMessages(Amqp):
     CONFIG = ["max_message_size = 20000"]
 
