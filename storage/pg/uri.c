@@ -48,6 +48,22 @@ static bool is_split_password(const struct pg_uri *u)
            has_byte(value_of(u, "user"), '@') || !are_ports(value_of(u, "port"));
 }
 
+/* "host1:5433,host2": a port stands for the host at the same place, or one for all hosts. */
+static void show_hosts(struct buf *out, struct str hosts, struct str ports)
+{
+    const bool is_one = str_chr(ports, ',') < 0;
+    struct str port = STR_NULL;
+
+    for (bool first = true; first || !str_is_null(hosts); first = false) {
+        struct str host = str_split(&hosts, ',');
+
+        if (first || !is_one)
+            port = str_split(&ports, ',');
+        buf_printf(out, "%s%.*s%s%.*s", first ? "" : ",", STR_ARG(host), port.len > 0 ? ":" : "",
+                   STR_ARG(port));
+    }
+}
+
 static char *shown_of(const struct pg_uri *u)
 {
     const char *user = value_of(u, "user"), *host = value_of(u, "host");
@@ -55,12 +71,9 @@ static char *shown_of(const struct pg_uri *u)
     struct buf b = BUF_INIT(BUF_ANY);
     size_t len;
 
-    if (host == NULL)
-        host = value_of(u, "hostaddr");
-    buf_printf(&b, "%s%s%s", user == NULL ? "" : user, user == NULL ? "" : "@",
-               host == NULL ? "" : host);
-    if (port != NULL)
-        buf_printf(&b, ":%s", port);
+    if (user != NULL)
+        buf_printf(&b, "%s@", user);
+    show_hosts(&b, str_from(host != NULL ? host : value_of(u, "hostaddr")), str_from(port));
     buf_printf(&b, "/%s", name == NULL ? "" : name);
     return buf_detach(&b, &len);
 }

@@ -38,7 +38,9 @@ static void test_address__what_is_shown_has_no_password(void **state UNUSED)
     static const struct {
         const char *uri, *shown;
     } rows[] = {
-        {"postgresql://mill:se%40cret@a,b:5433/feeds", "mill@a,b:,5433/feeds"},
+        {"postgresql://mill:se%40cret@a,b:5433/feeds", "mill@a,b:5433/feeds"},
+        {"postgres://a:1,b:2,c/feeds", "a:1,b:2,c/feeds"},
+        {"postgres://a,b/feeds?port=7", "a:7,b:7/feeds"},
         {"postgres://mill@a:5433/feeds?password=secret", "mill@a:5433/feeds"},
         {"postgresql://a/feeds?sslpassword=secret", "a/feeds"},
         {"postgresql://[2001:db8::1]/feeds", "2001:db8::1/feeds"},

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "storage/pg/link_priv.h"
 
 #define HIDDEN "pa:ss/w@rd é%" /* the password, as tests/integration/env/postgres.py has it */
 
@@ -420,6 +421,7 @@ static void test_link__statements_are_prepared_anew_after_a_migration(void **sta
 
 struct waiting {
     struct pg_link *l;
+    int64_t answer_ms; /* how long it waits for the answer; 0: without end */
     pthread_t thread;
     enum rc rc;
     enum pg_fault fault;
@@ -445,6 +447,7 @@ static void wait_in_commit(struct waiting *w, struct pg_link *super, int64_t n)
     pg_queue_begin(w->l);
     pg_queue(w->l, "INSERT INTO one VALUES ($1, '')", &p, "", NULL);
     run_ok(w->l);
+    w->l->cfg.answer_ms = w->answer_ms;
     assert_int_equal(0, pthread_create(&w->thread, NULL, commit_it, w));
     pg_params_reset(&p);
     pg_put_int(&p, pid);
@@ -468,12 +471,11 @@ static void wait_for_standby(struct pg_link *super, bool on)
 static void test_link__a_commit_without_an_answer_is_unsure(void **state UNUSED)
 {
     struct server_link s = connected(PLAIN), super = connected(SUPER);
-    struct server_link hasty = link_to(getenv(PLAIN), 300);
-    struct waiting w = {.l = s.l}, late = {.l = hasty.l}, cancelled = {.l = s.l};
+    struct server_link hasty = connected(PLAIN);
+    struct waiting w = {.l = s.l}, late = {.l = hasty.l, .answer_ms = 50}, cancelled = {.l = s.l};
     int64_t pid;
 
     make_table(s.l);
-    assert_int_equal(RC_OK, pg_connect(hasty.l, NULL));
     wait_for_standby(super.l, true);
     wait_in_commit(&late, super.l, 1); /* the answer is too late */
     pthread_join(late.thread, NULL);
