@@ -1,8 +1,6 @@
 /* storage/sqlite/held_rows.c - see held_rows.h. */
 #include "storage/sqlite/held_rows.h"
 
-#include <inttypes.h>
-
 #include "storage/sqlite/archives.h"
 #include "storage/sqlite/feed_events.h"
 #include "storage/sqlite/revisions.h"
@@ -10,27 +8,37 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* Hold the row of a feed that is not held yet. */
+static enum rc hold_feed(struct db *db, struct rows *r, int64_t id, bool with_head,
+                         struct held_feed **out, struct err *err)
+{
+    struct err why = ERR_INIT;
+    struct feed_row row;
+    enum rc rc = feeds_load(db, id, with_head, &r->arena, &row, &why);
+
+    if (rc != RC_OK && rc != RC_NOT_FOUND) {
+        if (err != NULL)
+            *err = why;
+        return rc;
+    }
+    *out = rows_add_feed(r, id);
+    (*out)->is_missing = rc == RC_NOT_FOUND;
+    (*out)->has_head = with_head;
+    if (rc == RC_OK)
+        (*out)->row = row;
+    return RC_OK;
+}
+
 enum rc held_feed_load(struct db *db, struct rows *r, int64_t id, bool with_head, bool with_past,
                        struct err *err)
 {
     struct held_feed *f = rows_feed(r, id);
-    enum rc rc = RC_OK;
+    enum rc rc = f == NULL ? hold_feed(db, r, id, with_head, &f, err) : RC_OK;
 
-    if (f == NULL) {
-        struct feed_row row;
-
-        rc = feeds_load(db, id, with_head, &r->arena, &row, NULL);
-        if (rc != RC_OK && rc != RC_NOT_FOUND)
-            return err_set(err, rc, "the row of feed %" PRId64 " cannot be read", id);
-        f = rows_add_feed(r, id);
-        f->is_missing = rc == RC_NOT_FOUND;
-        f->has_head = with_head;
-        if (rc == RC_OK)
-            f->row = row;
-    }
-    if (f->is_missing)
-        return RC_OK;
-    rc = with_head && !f->has_head ? heads_load(db, id, &r->arena, &f->row.feed, err) : RC_OK;
+    if (rc != RC_OK || f->is_missing)
+        return rc;
+    if (with_head && !f->has_head)
+        rc = heads_load(db, id, &r->arena, &f->row.feed, err);
     f->has_head |= with_head && rc == RC_OK;
     if (rc == RC_OK && with_past && !f->is_past_known) {
         rc = archives_pending(db, id, &f->has_past, err);
@@ -55,23 +63,21 @@ enum rc held_entry_load(struct db *db, struct rows *r, int64_t feed_id, struct s
 {
     struct held_entry *e = rows_entry(r, feed_id, uid);
     struct entry_row row;
-    enum rc rc = RC_OK;
+    enum rc rc;
 
-    if (e == NULL)
-        rc = entries_find(db, feed_id, uid, &row, err);
+    *out = e;
+    if (e != NULL)
+        return RC_OK;
+    rc = entries_find(db, feed_id, uid, &row, err);
     if (rc != RC_OK)
         return rc;
-    if (e == NULL) {
-        e = rows_add_entry(r, feed_id, uid);
-        row.uid = e->row.uid;
-        e->row = row;
-        e->was_seq = row.seq;
-        e->had_marks = row.has_marks;
-        e->old_marks = row.marks;
-        rc = row.id != 0 ? load_rest(db, e, err) : RC_OK;
-    }
-    *out = e;
-    return rc;
+    *out = e = rows_add_entry(r, feed_id, uid);
+    row.uid = e->row.uid;
+    e->row = row;
+    e->was_seq = row.seq;
+    e->had_marks = row.has_marks;
+    e->old_marks = row.marks;
+    return row.id != 0 ? load_rest(db, e, err) : RC_OK;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
