@@ -163,14 +163,22 @@ static enum rc write_run(struct writing *w, const struct push_run *run)
     return rc;
 }
 
+/* At most so many messages: half as many after each failure in a row. A broker that does not
+ * confirm so many in time would otherwise get them all again and again, and never be done. */
+static size_t run_max(const struct push_job *job)
+{
+    int n = job->sub->n_failures < 10 ? job->sub->n_failures : 10;
+
+    return job->max_entries >> n > 0 ? job->max_entries >> n : 1;
+}
+
 static enum push_found amqp_draw(struct push_job *job, struct reader *r)
 {
     struct push_run run;
     struct writing w;
     enum rc rc;
 
-    rc = reader_push_run(r, job->sub, job->max_entries, SINK_BODY_USUAL, job->arena, &run,
-                         &job->err);
+    rc = reader_push_run(r, job->sub, run_max(job), SINK_BODY_USUAL, job->arena, &run, &job->err);
     if (rc != RC_OK)
         return PUSH_UNREAD;
     job->position = run.skip_to;

@@ -167,6 +167,19 @@ class Plain(Amqp):
             self.assertEqual(one.headers["cursor"], other.headers["prev_cursor"])
 
     # ---- what fails ----
+    def test_after_a_failure_fewer_are_sent(self):                       # AMQP-03 DELIV-01
+        """A broker that does not confirm so many in time must not get them all again and again."""
+        self.started()
+        sub = self.subscribed(self.b.url("exchange=later&key=few"), batch="16")
+        titles = ["e%d" % n for n in range(16, 0, -1)]
+        self.publish(*titles, "old")
+        self.wait(lambda: len(self.log(sub)) >= 6, daemon=self.d)
+        self.assertEqual([16, 8, 4, 2, 1, 1], [n["n_entries"] for n in reversed(self.log(sub))][:6])
+        c = self.bound("later", "#")
+        self.assertEqual(titles[::-1], [m.title for m in self.come(c, 16)])
+        self.wait(lambda: self.listed(sub)["lag"] == 0, daemon=self.d)
+        self.assertEqual(16, len(c.messages))
+
     def test_one_that_fails_disturbs_no_other(self):                     # AMQP-03 AMQP-04
         self.started()
         c = self.bound("own", "good.#")
