@@ -21,6 +21,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 JSON = {"Content-Type": "application/json"}
 STUCK_S = 60        # after the end of all faults, something more is delivered within this, times PATIENCE
 SAMPLE_S = 2        # between looks at what the daemon uses
+STALL_S = 0.3       # an answer usually takes some milliseconds
 
 
 class Record:
@@ -34,6 +35,7 @@ class Record:
         self.kills = []             # [when it was killed, when all that it had sent was read]
         self.witness = None         # key of the subscription that is told everything and never fails
         self.samples = []           # what the daemon used: [when, process, KiB of memory, threads, descriptors]
+        self.stalls = []            # [from, until] when the daemon, or the whole machine, was slow to answer
         self.settled_s = None       # so long after the end of all faults everything was delivered
         self.wrong = []             # faults that were seen at once
         # at the end; notes: delivery logs; urls: URL of a feed by its number; ended: keys of subscriptions that are
@@ -80,18 +82,22 @@ class Watch(threading.Thread):
 
 
 class Tail(threading.Thread):
-    """Keeps the end of the log, for those who name a position."""
+    """Keeps the end of the log, for those who name a position. And sees how quickly the daemon answers."""
 
-    def __init__(self, daemon):
+    def __init__(self, daemon, stalls):
         super().__init__(daemon=True)
+        self.stalls = stalls
         self.daemon_, self.lock, self.stopped = daemon, threading.Lock(), threading.Event()
         self.kept, self.since = collections.deque(maxlen=400), "start"
         self.start()
 
     def run(self):
         while not self.stopped.wait(0.2):
+            began = time.monotonic()
             try:
                 page = self.daemon_.get("/log?max=200&since=" + self.since).json
+                if time.monotonic() - began > STALL_S:
+                    self.stalls.append([began, time.monotonic()])
                 with self.lock:
                     self.kept.extend({"seq": r["seq"], "cursor": r["cursor"]} for r in page["revisions"])
                 self.since = page["cursor"]
@@ -127,7 +133,7 @@ class Run:
             "--push-timeout", "%dms" % (options.timeout * 1000), "--push-refusals", str(options.refusals),
             "--ping-rate", "100000", "--ping-burst", "100000", "--min-period", "1s",
             "--log-level", options.log_level, env=env)
-        self.tail, self.watch = Tail(self.daemon), Watch(self.daemon, self.record.samples)
+        self.tail, self.watch = Tail(self.daemon, self.record.stalls), Watch(self.daemon, self.record.samples)
 
     def fork(self):
         """Dice of its own for each thread and endpoint, so that the order of threads does not matter."""
@@ -186,13 +192,13 @@ class Run:
         self.late = [(names[n % len(names)], n) for n in range(self.options.subs - late, self.options.subs)]
 
     def add_witness(self, feeds):
-        """One webhook that never fails is told everything: events of feeds are not in the log, and what comes late here
-        was delayed by others."""
-        witness = consumers.find("webhook").Consumer(self, -1, self.fork())
-        witness.moods.calm, witness.refused_one_in, witness.batch = True, 0, 100
-        witness.events = "new,changed,deleted,feed"
+        """Webhooks that never fail. One is told all events of feeds, which are not in the log. One is told all of one feed:
+        what comes late there was delayed by others."""
         seq = self.end_seq()
-        witness.subscribe(feeds, lambda: [seq, seq])
+        for n, events, some in ((-1, "feed", feeds), (-2, "new,changed,deleted", feeds[:1])):
+            witness = consumers.find("webhook").Consumer(self, n, self.fork())
+            witness.moods.calm, witness.refused_one_in, witness.batch, witness.events = True, 0, 100, events
+            witness.subscribe(some, lambda: [seq, seq])
         self.record.witness = witness.keys[0]
 
     def add(self, name, n):
@@ -410,7 +416,7 @@ class Run:
                 "outages": sum(len(o) for o in self.record.outages.values()), "calls": len(calls), "how": dict(how), "acts": dict(acts),
                 "dead": sum(len(d) for d in self.record.dead.values()),
                 "ended": len(self.record.ended), "settled_s": self.record.settled_s and round(self.record.settled_s, 1),
-                **check.usage(self.record),
+                "stalled_s": round(sum(end - began for began, end in self.record.stalls), 1), **check.usage(self.record),
                 "read": sum(len(s.get("got", ())) for s in self.record.subs.values())}
 
 

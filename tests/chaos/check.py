@@ -5,10 +5,12 @@ subscription is due are its *items*: the revisions and events that it asked for.
 the subscription may be: how many items were acknowledged, where its chain is, and which delivery is under way. Each
 call must fit one of them. There are several after a kill, because what was acknowledged in the last two seconds before
 it may come again, and after an action whose answer did not come."""
+import bisect
 import collections
 
 BEGAN = "where it began"
 SLACK_S = 5.0       # a call may be under way so long when an action is answered
+STALL_AROUND_S = 3.0    # a call so near to a stall may have been too late for the daemon
 LATE_S = 30.0       # who never fails has everything within this time
 SANITIZED_KIB = 1 << 30     # a sanitizer reserves more addresses than this; then memory is not judged
 GROWTH_KIB = 64 * 1024      # more than this in the last two thirds of the life of the last daemon is a leak
@@ -23,6 +25,24 @@ Step = collections.namedtuple("Step", "at order what thing")
 def seq_of(cursor):
     """Cursors are taken apart here only: to have events of feeds, which are not in the log, in their order."""
     return int(cursor.split(".")[2])
+
+
+def with_doubts(record):
+    """When the machine was too busy, what seemed to be answered in time may have come too late. Such calls are
+    unclear."""
+    stalls = sorted(record.stalls)
+    starts = [began for began, _ in stalls]
+    longest = max((until - began for began, until in stalls), default=0)
+    for trail in record.trails.values():
+        for call in trail if stalls else ():
+            if call.get("how") not in ("acked", "refused"):
+                continue
+            for began, until in stalls[bisect.bisect_left(starts, call["t"] - STALL_AROUND_S - longest):]:
+                if began > call["end"] + STALL_AROUND_S:
+                    break
+                if until > call["t"] - STALL_AROUND_S:
+                    call["seemed"], call["how"] = call["how"], "unclear"
+                    break
 
 
 def feed_events(record):
@@ -144,6 +164,8 @@ class Trail:
             if act:
                 back |= {self.after(s, act) for s in back if s.acts < act["number"]}
         back = {s for s in back if s.acts >= self.sure_acts}
+        if at <= self.batch_until:
+            back = {s._replace(tried=None) for s in back}
         tried = {s._replace(tried=None) for s in back if s.tried}
         self.is_dead = True
         self.set_states(at, back - tried)   # what was tried stays fixed
@@ -218,7 +240,7 @@ class Trail:
         a, b = self.check_order(at, found)
         self.check_batch(at, call, a, b)
         fitting = {s for s in self.states if self.fits(s, call, a, b)}
-        stale = (self.open_act is not None or at <= self.stale_until) and \
+        stale = (self.open_act is not None or call.get("came", at) <= self.stale_until) and \
             any(self.fits(s, call, a, b) for s in self.stale)
         if not fitting and not stale:
             self.unfit(at, call, a, b)
@@ -552,23 +574,31 @@ class ByServer(Trail):
 
 class ByBroker(ByCursor):
     """AMQP: what is in a durable queue, in its order. Nobody knows when the broker took a message, so only the number
-    of times is bounded at which it goes back: once for each kill of the daemon or of the broker."""
+    of times is bounded at which it goes back: once for each kill of the daemon or of the broker. A broker that is killed
+    may have written some of the messages that it did not confirm: what is missing between them must come again."""
 
     def run(self):
-        breaks = len(self.record.kills) + len(self.record.outages.get("amqp", ()))
-        done, most, n_back = self.began[0], self.began[0], 0
+        breaks = len(self.record.kills) + len(self.record.outages.get("amqp", ())) + len(self.record.stalls)
+        done, most, n_back, gap = self.began[0], self.began[0], 0, None     # gap: (index, time) of the first one
         for call in self.record.trails.get(self.key, ()):
             found = self.indexes(call["t"], call)
             if not found:
                 continue
             i = found[0]
-            if i > done:
-                self.fault(call["t"], "lost: %s was expected, %s came", self.items.name(done), self.items.name(i))
+            if i < done and (gap is None or i <= gap[0]):
+                gap = None
+            elif i > done and gap is None:
+                gap = done, call["t"], self.items.name(i)
             n_back += i < done
             before = BEGAN if i == self.began[0] else self.items.rows[i - 1]["cursor"]
             if not self.in_chain(State(i, before, None, 0), call):
                 self.fault(call["t"], "the chain is broken: prev_cursor is %s, acknowledged was %s", call["prev"], before)
             done, most = i + 1, max(most, i + 1)
+            if gap and not self.record.outages.get("amqp"):
+                self.fault(gap[1], "lost: %s was expected, %s came", self.items.name(gap[0]), gap[2])
+                gap = None
+        if gap:
+            self.fault(gap[1], "lost: %s was expected, %s came", self.items.name(gap[0]), gap[2])
         if most < len(self.items):
             self.fault(0, "lost: %s and what follows it was not delivered", self.items.name(most))
         if n_back > breaks:
@@ -691,8 +721,8 @@ class Told(Trail):
             states |= {n if n == self.MOST else 0 for n in self.states}
         if call["how"] != "acked":
             states |= {min(n + 1, self.MOST) for n in self.states}
-        if call.get("mood") == "leave":     # HTTP clients call again at once when a used connection breaks: not a
-            states |= self.states           # failure yet
+        if call.get("mood") in ("leave", "cut_head"):   # HTTP clients call again at once when a used connection breaks:
+            states |= self.states                       # not a failure yet
         self.set_states(at, states | self.states if self.is_dead else states)
 
     def on_kill(self, at, _):
@@ -765,9 +795,16 @@ def delays(record):
 
 
 def late_faults(record):
-    """One that never fails is not delayed by those that do (DELIV-07)."""
+    """One that never fails is not delayed by those that do. If it could not answer in time itself, the machine was too
+    busy to tell."""
     slowest = max(delays(record), default=0)
-    return ["the witness had to wait for %.1f s" % slowest] if slowest > LATE_S else []
+    is_sure = all(c.get("act") or c["how"] == "acked" for c in record.trails.get(record.witness, ()) if not near_kill(record, c))
+    return ["the witness had to wait for %.1f s" % slowest] if slowest > LATE_S and is_sure else []
+
+
+def near_kill(record, call):
+    """May a kill have to do with how this call ended?"""
+    return any(killed - SLACK_S <= call["t"] <= emptied + SLACK_S for killed, emptied in record.kills)
 
 
 def last_life(record):
@@ -835,6 +872,7 @@ CHECKS = {"xmlrpc": ByTitle, "webhook": ByCursor, "websub": Topic, "smart": Smar
 
 def faults(record):
     """All faults, as texts."""
+    with_doubts(record)
     events, found = feed_events(record)
     found += record.wrong + late_faults(record) + usage_faults(record)
     for key, sub in record.subs.items():

@@ -2,10 +2,12 @@
 which it happened."""
 import asyncio
 import socket
+import sys
 import threading
 import traceback
 
 ESTABLISHED = 1     # TCP_INFO: the peer has not closed its side
+LAST_RECEIVED = 52  # TCP_INFO: where the milliseconds stand since something was received
 
 
 class Ask:
@@ -28,6 +30,15 @@ class Ask:
             return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == ESTABLISHED
         except OSError:
             return False
+
+    def age_s(self):
+        """So long ago the last of it came. On a machine that is too busy it lies with the kernel for a while."""
+        try:
+            sock = self.writer.get_extra_info("socket")
+            info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, LAST_RECEIVED + 4)
+            return int.from_bytes(info[LAST_RECEIVED:], sys.byteorder) / 1000
+        except OSError:
+            return 0.0
 
     async def left(self, seconds):
         """Wait so long; True as soon as the peer has closed the connection."""

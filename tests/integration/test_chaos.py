@@ -407,6 +407,14 @@ class Checker(unittest.TestCase):
         self.assertEqual([], self.s.faults())
         self.s.record.kills.clear()
         self.found("again after its acknowledgement")
+        self.s.record.outages["amqp"] = [[50, 51]]
+        self.assertEqual([], self.s.faults())
+        hole = trail.pop(11)                                # of two that came again, one was not there before
+        self.assertEqual([], self.s.faults())
+        trail.insert(11, hole)
+        hole = trail.pop(13)                                # nor later
+        self.found("lost: %s" % cursor(12))
+        trail.insert(13, hole)
         trail[15]["prev"] = cursor(1)
         self.found("the chain is broken")
         del trail[3]
@@ -516,3 +524,22 @@ class Checker(unittest.TestCase):
         self.s.calls(key, (1, 20, "acked"))
         self.s.letter(key, 3)
         self.found("xmlrpc 2: a dead letter")
+
+    def test_a_machine_that_was_too_busy(self):                                           # DELIV-01
+        self.webhook((1, 5, "acked"), (1, 5, "acked"), (6, 20, "acked"))
+        self.s.record.trails[self.key][1]["prev"] = cursor(0)
+        self.s.record.stalls = [[90, 95]]
+        self.found("again after its acknowledgement: %s" % cursor(1))
+        self.s.record.stalls = [[0.2, 0.7]]                 # the first answer may have come too late
+        self.assertEqual([], self.s.faults())
+
+    def test_a_change_of_size_before_a_kill(self):                                        # DELIV-11
+        key = self.s.sub(1, "webhook", batch=2)
+        self.s.calls(key, (1, 2, "failed"))
+        self.s.act(key, "batch", batch=5)
+        self.s.calls(key, (1, 2, "failed"))
+        self.s.kill()
+        trail = self.s.calls(key, (1, 5, "acked"), (6, 10, "acked"), (11, 15, "acked"), (16, 20, "acked"))
+        self.assertEqual([], self.s.faults())
+        del trail[1]
+        self.found("another delivery than the one that was tried")

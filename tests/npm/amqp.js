@@ -14,7 +14,10 @@ async function main() {
   connection.on("error", () => process.exit(0));
   const channel = await connection.createChannel();
   channel.on("error", () => process.exit(1));
-  for (const [method, ...args] of options.calls || []) await channel[method](...args);
+  for (const [method, ...args] of options.calls || []) {
+    if (method === "publish") args[2] = Buffer.from(args[2]);
+    await channel[method](...args);
+  }
   if (options.queue) {
     await channel.consume(options.queue, (message) => {
       print({
@@ -27,7 +30,9 @@ async function main() {
     });
   }
   print("ready");
-  if (!options.queue) await connection.close();
+  if (options.queue) return;
+  await channel.close(); // after all that was published
+  await connection.close();
 }
 
 main().catch((error) => {

@@ -6,10 +6,12 @@ import shutil
 import time
 
 from integration.env import broker
+from integration.env.daemon import wait_for
 
 IS_THERE = shutil.which("epmd") and os.path.exists(broker.SERVER) and os.path.isdir(os.path.join(broker.NPM, "amqplib"))
 Missing = None if IS_THERE else "rabbitmq-server or amqplib is not installed"
 EVENTS = ["new", "changed", "deleted"]
+READ_S = 600        # for all messages of a run, times PATIENCE
 
 
 class Server(broker.Broker):
@@ -31,13 +33,12 @@ class Server(broker.Broker):
 
     def read_end(self):
         """Take all messages of the queue into the trails of their subscriptions."""
-        consumer, n = self.consumer("all"), -1
-        while n < len(consumer.messages):
-            n = len(consumer.messages)
-            time.sleep(1)
+        self.do(["publish", "feeds", "end", "{}", {"headers": {}}])
+        consumer = self.consumer("all")
+        wait_for(lambda: consumer.messages and consumer.messages[-1].key == "end", READ_S, "the end of the queue")
         consumer.close()
         keys = {sub["key"]: key for key, sub in self.run.record.subs.items() if sub["kind"] == "amqp"}
-        for at, message in enumerate(consumer.messages):
+        for at, message in enumerate(consumer.messages[:-1]):
             self.run.record.trails[keys[message.key]].append(
                 {"t": at, "end": at, "how": "acked", "status": 200, "message_id": message.properties["messageId"],
                  "prev": message.headers["prev_cursor"], "last": message.headers["cursor"],

@@ -40,7 +40,8 @@ class Endpoint:
             ask.reset()
             return False
         body = await ask.body()
-        one = {"t": time.monotonic(), "mood": mood, "end": None, "how": None}
+        came = time.monotonic() - ask.age_s()
+        one = {"t": time.monotonic(), "came": came, "mood": mood, "end": None, "how": None}
         if self.open and self.open.is_there():
             one["overlap"] = True
         key, said = self.read(ask, body)
@@ -57,6 +58,8 @@ class Endpoint:
             how, status = await self.moods.show(mood, ask, self.ok)
         if how == "cut":
             how = "acked" if self.cut_counts else "unclear"
+        if how in ("acked", "refused") and time.monotonic() - came > self.run.options.timeout / 2:
+            how = "unclear"                         # it may have come too late
         one["end"], one["how"], one["status"] = time.monotonic(), how, status
 
         def reset():
