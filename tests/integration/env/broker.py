@@ -11,7 +11,7 @@ import time
 import unittest
 
 from .daemon import PATIENCE
-from .servers import free_ports, server_folder
+from .servers import free_ports, server_folder, spawn
 
 SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
@@ -50,9 +50,8 @@ class Broker:
                 "-kernel inet_dist_use_interface {127,0,0,1} +S 1:1 +sbwt none",
         }
         self.process, self.starts = None, 0
-        self.epmd = subprocess.Popen([epmd, "-port", str(self.epmd_port), "-address", "127.0.0.1"],
-                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                     env=self.env, **self.user)
+        self.epmd = spawn([epmd, "-port", str(self.epmd_port), "-address", "127.0.0.1"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.env, **self.user)
         try:
             self.start()
         except BaseException:
@@ -92,9 +91,8 @@ class Broker:
                 os.chown(path, self.user["user"], self.user["group"])
 
     def start(self):
-        self.process = subprocess.Popen([SERVER], stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL, env=self.env, cwd=self.folder,
-                                        start_new_session=True, **self.user)
+        self.process = spawn([SERVER], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.env,
+                             cwd=self.folder, start_new_session=True, **self.user)
         self.starts += 1
         until = time.monotonic() + 120 * PATIENCE
         while self.text().count("Server startup complete") < self.starts:

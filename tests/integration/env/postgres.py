@@ -11,7 +11,7 @@ import time
 import unittest
 import urllib.parse
 
-from .servers import free_port, server_folder
+from .servers import free_port, server_folder, spawn
 
 VERSION_MIN = 15
 USER, DATABASE = "mill", "feedmill"
@@ -75,8 +75,8 @@ class Postgres:
     def start(self):
         """Returns when it takes connections."""
         with open(self.folder + "/log", "ab") as log:
-            self.process = subprocess.Popen([self.bin + "/postgres", "-D", self.data], stdout=log, stderr=log,
-                                            stdin=subprocess.DEVNULL, env=self.env, cwd=self.folder, **self.user)
+            self.process = spawn([self.bin + "/postgres", "-D", self.data], stdout=log, stderr=log,
+                                 stdin=subprocess.DEVNULL, env=self.env, cwd=self.folder, **self.user)
         until = time.monotonic() + 60 * PATIENCE
         while not self._is_ready():
             if self.process.poll() is not None or time.monotonic() > until:

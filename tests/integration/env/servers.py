@@ -1,9 +1,13 @@
-"""Ports and folders of real servers."""
+"""Real servers: their ports, folders and processes."""
+import ctypes
 import os
 import random
 import shutil
+import signal
 import socket
+import subprocess
 import tempfile
+import threading
 
 
 def free_ports(n):
@@ -36,3 +40,16 @@ def server_folder(name, in_memory=False):
     if top and in_memory and os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > 1 << 30:
         top = "/dev/shm"
     return tempfile.mkdtemp(prefix="feedmill-%s-" % name, dir=top)
+
+
+def spawn(args, **options):
+    """As subprocess.Popen(). The server is killed when this process ends without having stopped it."""
+    libc, set_death_signal = ctypes.CDLL(None), 1
+
+    def tie():
+        libc.prctl(set_death_signal, signal.SIGKILL)
+
+    # The kernel means the thread that starts the server: the main thread lives as long as the process.
+    if threading.current_thread() is threading.main_thread():
+        options["preexec_fn"] = tie
+    return subprocess.Popen(args, **options)

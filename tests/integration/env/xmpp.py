@@ -14,7 +14,7 @@ import xml.etree.ElementTree as tree
 from xml.sax.saxutils import quoteattr
 
 from .daemon import HUNG, PATIENCE, wait_for
-from .servers import free_ports, server_folder
+from .servers import free_ports, server_folder, spawn
 
 SECRET = "a secret of the component"
 COMPONENT = "feeds.localhost"
@@ -86,7 +86,7 @@ class Prosody:
         extra = {}
         if self.user:
             extra = dict(user=self.user.pw_uid, group=self.user.pw_gid, extra_groups=[])
-        self.process = subprocess.Popen(
+        self.process = spawn(
             ["prosody", "--config", os.path.join(self.folder, "prosody.cfg.lua")],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder, **extra)
         for port in (self.component_port, self.client_port):
