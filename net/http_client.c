@@ -160,7 +160,6 @@ static void call_begin(struct call *k)
         return;
     }
     t->url = t->parts.url;
-    t->first = http_origin(t->arena, &t->parts);
     http_hop_start(k);
 }
 

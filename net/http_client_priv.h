@@ -51,7 +51,7 @@ struct transfer {        /* of a running call */
 
     struct str method, url; /* of this hop */
     struct url_parts parts; /* of `url` */
-    struct str first;       /* origin of the first hop; secrets are sent to it only */
+    struct str first;       /* origin of the first hop, after a redirect; secrets go there only */
     bool is_numeric;        /* the host of `url` is an address */
     int n_redirects;
     bool all_permanent, drop_body;

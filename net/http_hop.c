@@ -80,6 +80,8 @@ static void redirect(struct call *k)
                        k->given.max_redirects, STR_ARG(shown));
         return;
     }
+    if (t->n_redirects == 0)
+        t->first = http_origin(t->arena, &t->parts);
     if (url_parse(t->arena, target, &t->parts, &err) != RC_OK) {
         http_call_fail(k, RC_PEER, "the redirect (%d) cannot be followed: %s", t->status, err.text);
         return;

@@ -1,17 +1,22 @@
 /* net/http_multi.c - curl_multi_socket_action() on libevent. When curl asks for a timeout of 0, a
- * timer without delay is set, because curl must not be called from its own callback. */
+ * timer without delay is set, because curl must not be called from its own callback.
+ *
+ * curl does not watch a connection between two transfers. But most connections are used again soon,
+ * so their watch stays until the socket is readable (then the peer has closed it), or is closed. */
 #include "net/http_multi.h"
 
 #include <event2/event.h>
-#include <sys/queue.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
 
-struct watch { /* of one socket; curl keeps the pointer to it (curl_multi_assign) */
-    LIST_ENTRY(watch) link;
+struct watch { /* of one socket */
     struct http_multi *m;
     struct event *event;
+    curl_socket_t fd;
+    short events;
+    bool is_wanted; /* by curl */
 };
 
 struct http_multi {
@@ -20,7 +25,8 @@ struct http_multi {
     struct event *timer;
     http_multi_fn *done;
     void *ctx;
-    LIST_HEAD(, watch) watches;
+    struct watch **watches; /* by the number of the socket; NULL: it has none */
+    size_t cap_watches;
 };
 
 static void act(struct http_multi *m, curl_socket_t fd, int mask)
@@ -40,12 +46,27 @@ static void act(struct http_multi *m, curl_socket_t fd, int mask)
     }
 }
 
+static struct watch *watch_of(const struct http_multi *m, curl_socket_t fd)
+{
+    return fd >= 0 && (size_t)fd < m->cap_watches ? m->watches[fd] : NULL;
+}
+
+static void watch_free(struct watch *w)
+{
+    w->m->watches[w->fd] = NULL;
+    event_free(w->event);
+    mem_free(w);
+}
+
 static void on_event(evutil_socket_t fd, short what, void *ctx)
 {
     struct watch *w = ctx;
 
-    act(w->m, fd,
-        (what & EV_READ ? CURL_CSELECT_IN : 0) | (what & EV_WRITE ? CURL_CSELECT_OUT : 0));
+    if (w->is_wanted)
+        act(w->m, fd,
+            (what & EV_READ ? CURL_CSELECT_IN : 0) | (what & EV_WRITE ? CURL_CSELECT_OUT : 0));
+    else
+        watch_free(w);
 }
 
 static void on_timer(evutil_socket_t fd UNUSED, short what UNUSED, void *ctx)
@@ -53,40 +74,60 @@ static void on_timer(evutil_socket_t fd UNUSED, short what UNUSED, void *ctx)
     act(ctx, CURL_SOCKET_TIMEOUT, 0);
 }
 
-static void watch_free(struct watch *w)
+static struct watch *watch_new(struct http_multi *m, curl_socket_t fd, short events)
 {
-    LIST_REMOVE(w, link);
-    event_free(w->event);
-    mem_free(w);
+    struct watch *w = NEW(struct watch);
+    size_t had = m->cap_watches;
+
+    m->watches = mem_grow(m->watches, &m->cap_watches, (size_t)fd + 1, sizeof *m->watches);
+    for (; had < m->cap_watches; had++)
+        m->watches[had] = NULL;
+    *w = (struct watch){.m = m, .fd = fd, .events = events};
+    w->event = event_new(m->base, fd, events, on_event, w);
+    ASSERT(w->event != NULL);
+    m->watches[fd] = w;
+    return w;
 }
 
-static int on_socket(CURL *easy UNUSED, curl_socket_t fd, int what, void *ctx, void *socket_ctx)
+static int on_socket(CURL *easy UNUSED, curl_socket_t fd, int what, void *ctx,
+                     void *socket_ctx UNUSED)
 {
     struct http_multi *m = ctx;
-    struct watch *w = socket_ctx;
+    struct watch *w = watch_of(m, fd);
     short events = (short)(EV_PERSIST | (what & CURL_POLL_IN ? EV_READ : 0) |
                            (what & CURL_POLL_OUT ? EV_WRITE : 0));
 
     if (what == CURL_POLL_REMOVE) {
-        if (w != NULL) {
-            curl_multi_assign(m->multi, fd, NULL);
+        if (w != NULL && w->events == (EV_PERSIST | EV_READ))
+            w->is_wanted = false;
+        else if (w != NULL)
             watch_free(w);
-        }
+        return 0;
+    }
+    if (w != NULL && w->events == events) {
+        w->is_wanted = true;
         return 0;
     }
     if (w == NULL) {
-        w = NEW(struct watch);
-        w->m = m;
-        w->event = event_new(m->base, fd, events, on_event, w);
-        ASSERT(w->event != NULL);
-        LIST_INSERT_HEAD(&m->watches, w, link);
-        curl_multi_assign(m->multi, fd, w);
+        w = watch_new(m, fd, events);
     } else {
         event_del(w->event);
         event_assign(w->event, m->base, fd, events, on_event, w);
+        w->events = events;
     }
+    w->is_wanted = true;
     event_add(w->event, NULL);
     return 0;
+}
+
+/* A socket that is closed leaves the loop first, because its number may be given away at once. */
+static int on_close(void *ctx, curl_socket_t fd)
+{
+    struct watch *w = watch_of(ctx, fd);
+
+    if (w != NULL)
+        watch_free(w);
+    return close(fd);
 }
 
 static int on_timeout(CURLM *multi UNUSED, long ms, void *ctx)
@@ -109,7 +150,6 @@ struct http_multi *http_multi_new(struct event_base *base, long max_connections,
     m->base = base;
     m->done = done;
     m->ctx = ctx;
-    LIST_INIT(&m->watches);
     m->timer = evtimer_new(base, on_timer, m);
     m->multi = curl_multi_init();
     ASSERT(m->timer != NULL && m->multi != NULL);
@@ -128,11 +168,19 @@ void http_multi_free(struct http_multi **mp)
     if (m == NULL)
         return;
     curl_multi_cleanup(m->multi);
-    while (!LIST_EMPTY(&m->watches))
-        watch_free(LIST_FIRST(&m->watches));
+    for (size_t i = 0; i < m->cap_watches; i++)
+        if (m->watches[i] != NULL)
+            watch_free(m->watches[i]);
+    mem_free(m->watches);
     event_free(m->timer);
     mem_free(m);
     *mp = NULL;
+}
+
+void http_multi_prepare(struct http_multi *m, CURL *easy)
+{
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, m);
 }
 
 void http_multi_add(struct http_multi *m, CURL *easy)

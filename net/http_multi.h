@@ -22,6 +22,9 @@ struct http_multi *http_multi_new(struct event_base *base, long max_connections,
 /* Free the multi handle. It must not have any transfers. */
 void http_multi_free(struct http_multi **mp);
 
+/* Call it once for each handle, before its first transfer. */
+void http_multi_prepare(struct http_multi *m, CURL *easy);
+
 /* Start the transfer of `easy`, which is borrowed until `done`; end it without calling `done`. */
 void http_multi_add(struct http_multi *m, CURL *easy);
 void http_multi_remove(struct http_multi *m, CURL *easy);

@@ -208,10 +208,8 @@ void http_address_text(const union address *addr, int port, char *out, size_t si
 static void add_field(struct transfer *t, struct str name, struct str value)
 {
     /* libcurl sends an empty value only for "Name;". "Name:" would remove libcurl's own field. */
-    const char *line = value.len > 0
-                           ? arena_printf(t->arena, "%.*s: %.*s", STR_ARG(name), STR_ARG(value))
-                           : arena_printf(t->arena, "%.*s;", STR_ARG(name));
-    struct curl_slist *list = curl_slist_append(t->fields, line);
+    struct str line = str_concat(t->arena, name, value.len > 0 ? STR(": ") : STR(";"));
+    struct curl_slist *list = curl_slist_append(t->fields, str_concat(t->arena, line, value).ptr);
 
     ASSERT(list != NULL);
     t->fields = list;
@@ -258,7 +256,7 @@ static void set_method(struct call *k)
 }
 
 /* Make a handle, with the options that are the same for all calls. */
-static CURL *easy_new(void)
+static CURL *easy_new(struct http_client *c)
 {
     CURL *e = curl_easy_init();
 
@@ -266,6 +264,7 @@ static CURL *easy_new(void)
     curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(e, CURLOPT_PROXY, "");
+    curl_easy_setopt(e, CURLOPT_NOPROXY, "*"); /* else it asks the environment for each transfer */
     curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, DECODER_ACCEPTS);
@@ -274,6 +273,7 @@ static CURL *easy_new(void)
     curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+    http_multi_prepare(c->multi, e);
     return e;
 }
 
@@ -294,7 +294,7 @@ void http_easy_put(struct http_client *c, struct transfer *t)
 
 static CURL *easy_get(struct http_client *c)
 {
-    return c->n_spare > 0 ? c->spare[--c->n_spare] : easy_new();
+    return c->n_spare > 0 ? c->spare[--c->n_spare] : easy_new(c);
 }
 
 /* Set the options of a hop. A handle still has those of its last hop or call, so each of them is
@@ -303,7 +303,7 @@ static void set_options(struct call *k)
 {
     struct http_client *c = k->c;
     struct transfer *t = k->t;
-    bool first_origin = str_eq(t->first, http_origin(t->arena, &t->parts));
+    bool first_origin = t->n_redirects == 0 || str_eq(t->first, http_origin(t->arena, &t->parts));
     CURL *e = t->easy;
 
     curl_easy_setopt(e, CURLOPT_PRIVATE, k);

@@ -406,6 +406,22 @@ static struct str without_feed(struct arena *a, struct str s)
     return str_concat(a, STR("http://"), rest);
 }
 
+/* Does libcurl read this canonical host as it is written? It takes a host for a number when it
+ * begins with a digit, and all other names as they are. */
+static bool is_plain(struct str host)
+{
+    char text[INET_ADDRSTRLEN];
+    struct in_addr addr;
+
+    if (ascii_is_alpha(host.ptr[0]))
+        return true;
+    if (host.len >= sizeof text)
+        return false;
+    memcpy(text, host.ptr, host.len);
+    text[host.len] = '\0';
+    return inet_pton(AF_INET, text, &addr) == 1; /* which takes only 127.0.0.1 */
+}
+
 /* The host of `url` as libcurl reads it. libcurl turns a host like 0x7f000001 into 127.0.0.1. */
 static enum rc curl_host(struct arena *a, const char *url, struct str shown, struct str *host,
                          struct err *err)
@@ -459,7 +475,7 @@ enum rc url_read_authority(struct arena *a, struct str authority, int port, stru
         rc = port_number(number, port, shown, &port, err);
     if (rc == RC_OK && at > 0)
         rc = credential_of(a, str_slice(authority, 0, (size_t)at), shown, &credential, err);
-    if (rc == RC_OK)
+    if (rc == RC_OK && !is_plain(host))
         rc = curl_host(a, arena_printf(a, "http://%.*s/", STR_ARG(host)), shown, &host, err);
     if (rc != RC_OK)
         return rc;
