@@ -23,8 +23,7 @@ void map_release(struct map *m, map_value_free_fn *value_free)
 {
     struct map_entry *e, *next;
 
-    HASH_ITER(hh, m->entries, e, next)
-    {
+    HASH_ITER (hh, m->entries, e, next) {
         HASH_DEL(m->entries, e);
         if (value_free != NULL)
             value_free(e->value);
@@ -45,6 +44,14 @@ void *map_get(const struct map *m, struct str key)
     struct map_entry *e = find(m, key);
 
     return e == NULL ? NULL : e->value;
+}
+
+struct str map_key(const struct map *m, struct str key)
+{
+    struct map_entry *e = find(m, key);
+
+    ASSERT(e != NULL);
+    return str_of(e->key, e->len);
 }
 
 void *map_put(struct map *m, struct str key, void *value)

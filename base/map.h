@@ -31,6 +31,9 @@ static inline void map_forget(struct map *m)
 /* The value stored for `key`, or NULL. */
 void *map_get(const struct map *m, struct str key);
 
+/* The map's own copy of a key that it has, with a NUL after it; it lives as long as the key. */
+struct str map_key(const struct map *m, struct str key);
+
 /* Store `value` (not NULL); returns the value it replaces, or NULL. */
 void *map_put(struct map *m, struct str key, void *value);
 

@@ -2,13 +2,13 @@
 #include "notifier/acks.h"
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "storage/pushes.h"
 
 #define WRITE_MAX 512    /* outcomes in one write: a few milliseconds of the storer */
 #define WRITE_ENOUGH 128 /* with so many, a write does not wait for more */
-#define GATHER_MS 5
 
 /* What the storer has. */
 struct ack_write {
@@ -19,23 +19,29 @@ struct ack_write {
     bool missing[]; /* of each ack: its subscription is gone */
 };
 
-static struct str keep(struct ack *ack, struct str s)
-{
-    return str_is_null(s) ? s : str_dup(&ack->arena, s);
-}
-
 struct ack *ack_new(struct acks *a, const struct outcome *outcome)
 {
-    struct ack *ack = NEW(struct ack);
-    struct push_outcome *w = &ack->outcome.write;
+    struct outcome o = *outcome;
+    struct str *texts[] = {&o.write.endpoint, &o.write.error, &o.write.dead.uid,
+                           &o.write.dead.answer};
+    struct ack *ack;
+    size_t len = 0;
+    char *at;
 
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        len += texts[i]->len;
+    ack = mem_zalloc(sizeof *ack + len);
+    at = ack->texts;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        if (texts[i]->len > 0)
+            memcpy(at, texts[i]->ptr, texts[i]->len);
+        if (!str_is_null(*texts[i]))
+            *texts[i] = str_of(at, texts[i]->len);
+        at += texts[i]->len;
+    }
+    o.write.note.error = o.write.error;
     ack->acks = a;
-    ack->outcome = *outcome;
-    w->endpoint = keep(ack, w->endpoint);
-    w->error = keep(ack, w->error);
-    w->note.error = w->error;
-    w->dead.uid = keep(ack, w->dead.uid);
-    w->dead.answer = keep(ack, w->dead.answer);
+    ack->outcome = o;
     a->n++;
     return ack;
 }
@@ -52,7 +58,6 @@ void ack_free(struct ack *ack)
     if (ack->state == ACK_GATHERED)
         ungather(ack->acks, ack);
     ack->acks->n--;
-    arena_release(&ack->arena);
     mem_free(ack);
 }
 
@@ -153,27 +158,30 @@ static void on_later(void *ctx)
     struct acks *a = ctx;
 
     a->later = NULL;
-    a->more_come = false;
+    a->write_ms = 0;
     write_next(a);
     stats_add(STAT_work_pending, -1);
 }
 
-static void wait_begin(struct acks *a)
+static void wait_begin(struct acks *a, int64_t now_ms)
 {
-    if (a->later != NULL)
+    if (a->later != NULL && a->later_ms <= a->write_ms)
         return;
-    a->later = loop_timer_start(a->loop, GATHER_MS, on_later, a);
+    wait_end(a);
+    a->later_ms = a->write_ms;
+    a->later = loop_timer_start(a->loop, a->write_ms - now_ms, on_later, a);
     stats_inc(STAT_work_pending);
 }
 
 /* Write what is gathered, or wait for more of it. */
 static void write_next(struct acks *a)
 {
+    int64_t now_ms = clock_mono_ms();
     struct ack_write *w;
 
     while (!a->is_writing && a->n_gathered > 0) {
-        if (a->more_come && a->n_gathered < WRITE_ENOUGH) {
-            wait_begin(a);
+        if (a->write_ms > now_ms && a->n_gathered < WRITE_ENOUGH) {
+            wait_begin(a, now_ms);
             return;
         }
         wait_end(a);
@@ -186,12 +194,15 @@ static void write_next(struct acks *a)
     }
 }
 
-void acks_add(struct acks *a, struct ack *ack, bool more_come)
+void acks_add(struct acks *a, struct ack *ack, int64_t wait_ms)
 {
+    int64_t until_ms = clock_mono_ms() + wait_ms;
+
+    if (a->n_gathered == 0 || until_ms < a->write_ms)
+        a->write_ms = until_ms;
     ack->state = ACK_GATHERED;
     TAILQ_INSERT_TAIL(&a->gathered, ack, next);
     a->n_gathered++;
-    a->more_come = more_come;
     write_next(a);
 }
 

@@ -1,10 +1,10 @@
 /* notifier/acks.h - has the outcomes of deliveries written to the database, many at once.
  *
  * One write is under way at a time. The outcomes that come meanwhile are gathered, and go together
- * in the next one. So an outcome that comes alone is written at once. While many endpoints wait for
- * their turn, the next write also waits a few milliseconds for more outcomes. Then one operation
- * and one commit are enough for hundreds. When the database refuses a write of many, each of them
- * is written alone the next time, so that one that cannot be written does not hold up the others.
+ * in the next one. An outcome may also wait a few milliseconds for others. So one that must not
+ * wait is written at once, and under load one operation and one commit are enough for hundreds.
+ * When the database refuses a write of many, each of them is written alone the next time, so that
+ * one that cannot be written does not hold up the others.
  *
  * Everything belongs to the notify loop's thread. */
 #pragma once
@@ -20,11 +20,11 @@ struct member;
 struct ack {
     struct acks *acks;
     struct member *member;  /* set by turns.c: whose outcome it is; NULL: it has ended */
-    struct outcome outcome; /* strings: in `arena` */
-    struct arena arena;
+    struct outcome outcome; /* strings: in `texts` */
     enum { ACK_HERE, ACK_GATHERED, ACK_AT_STORER } state;
     bool goes_alone; /* the database has refused it, perhaps because of others */
     TAILQ_ENTRY(ack) next;
+    char texts[];
 };
 TAILQ_HEAD(ack_list, ack);
 
@@ -42,8 +42,9 @@ struct acks {
     size_t n_gathered;
     size_t n;                 /* acks that were made and not freed */
     bool is_writing;          /* the storer has some */
-    bool more_come;           /* what the last acks_add() said */
-    struct loop_timer *later; /* what is gathered waits for more; NULL: it does not */
+    int64_t write_ms;         /* what is gathered may wait until then (monotonic clock) */
+    struct loop_timer *later; /* it does, until later_ms; NULL: it does not */
+    int64_t later_ms;
 };
 
 void acks_init(struct acks *a, struct store *store, struct loop *loop, ack_done_fn *done,
@@ -54,9 +55,9 @@ void acks_init(struct acks *a, struct store *store, struct loop *loop, ack_done_
 struct ack *ack_new(struct acks *a, const struct outcome *outcome);
 void ack_free(struct ack *ack);
 
-/* Have it written. `done` runs once, perhaps before this function returns. `more_come`: others will
- * follow within milliseconds, and nobody is held up when this one waits for them. */
-void acks_add(struct acks *a, struct ack *ack, bool more_come);
+/* Have it written. `done` runs once, perhaps before this function returns. It may wait `wait_ms`
+ * for others. */
+void acks_add(struct acks *a, struct ack *ack, int64_t wait_ms);
 
 /* Hand over what is gathered, whatever is under way; what the storer does not take is freed. `done`
  * still runs for what it has taken. */

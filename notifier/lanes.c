@@ -10,6 +10,8 @@
 #define FORGIVEN 100  /* after so many in a row, earlier slow answers do not count any more */
 /* while others wait, a call is late when it takes so many times the usual time */
 #define LATE_TIMES 2
+#define SPREAD_MS 25 /* in this time ... */
+#define SPREAD_MAX 8 /* ... at most so many calls are cut for endpoints that were never quick */
 #define FIRST_MS 500 /* the usual time of first calls until one of them was answered or cut */
 #define FIRST_MAX_MS (LANES_LATE_MS / LATE_TIMES)
 #define FIRST_PART 32 /* each first call makes that time shorter by one part of so many */
@@ -326,10 +328,22 @@ static void become_slow(struct lanes *l, struct lane *lane)
     host_place(l, lane->host);
 }
 
+/* Cutting many calls at once would hold up those that are answered: each cut is a failure to write,
+ * and another call to begin. So when only endpoints wait that were never quick, cuts are spread.
+ * Returns true when one more may happen now. */
+static bool may_cut_more(struct lanes *l, int64_t mono_ms)
+{
+    if (mono_ms - l->spread_ms >= SPREAD_MS) {
+        l->spread_ms = mono_ms;
+        l->n_spread = 0;
+    }
+    return l->n_spread++ < SPREAD_MAX;
+}
+
 /* Decide about a call that does not count as slow. Returns true when it must be cut. For other
  * endpoints of its own host it is cut only when it takes longer than usual, because cutting the
  * calls of a host that is slow as a whole would not help. */
-static bool look_at(struct lanes *l, struct lane *lane, int64_t ran_ms)
+static bool look_at(struct lanes *l, struct lane *lane, int64_t ran_ms, int64_t mono_ms)
 {
     struct lanes_host *h = lane->host;
     bool all_wait = is_full(l, STANDING_UNHEARD), host_waits = host_is_full(l, h);
@@ -339,8 +353,11 @@ static bool look_at(struct lanes *l, struct lane *lane, int64_t ran_ms)
 
     if (!is_late)
         return false;
-    if (l->count.slow >= bounds_of_all(l).slow)
-        return all_wait || (host_waits && is_overdue);
+    if (l->count.slow >= bounds_of_all(l).slow) {
+        if ((host_waits && is_overdue) || is_full(l, STANDING_FRESH))
+            return true;
+        return all_wait && may_cut_more(l, mono_ms);
+    }
     if (h->count.slow >= bounds_of_host(l).slow)
         return host_waits && is_overdue;
     become_slow(l, lane);
@@ -354,7 +371,7 @@ struct lane *lanes_look(struct lanes *l, int64_t mono_ms)
     TAILQ_FOREACH (lane, &l->busy, next) {
         if (lane->mono_called == 0 || lane->is_slow || lane->is_cut)
             continue;
-        if (!look_at(l, lane, mono_ms - lane->mono_called))
+        if (!look_at(l, lane, mono_ms - lane->mono_called, mono_ms))
             continue;
         lane->is_cut = true;
         l->count.cut++;
@@ -379,7 +396,7 @@ static void learn_first(struct lanes *l, int64_t answered_ms)
 static void was_slow(struct lane *lane)
 {
     if (lane->standing == STANDING_TRUSTED && lane->n_needed < NEEDED_MAX)
-        lane->n_needed *= 2;
+        lane->n_needed = (int16_t)(2 * lane->n_needed);
     lane->standing = STANDING_SUSPECT;
     lane->n_quick = 0;
 }
@@ -388,7 +405,7 @@ static void was_quick(struct lane *lane, int64_t ran_ms)
 {
     int64_t remembered = lane->usual_ms * 7 / 8; /* a slower answer is remembered for a while */
 
-    lane->usual_ms = ran_ms > remembered ? ran_ms : remembered;
+    lane->usual_ms = (int32_t)(ran_ms > remembered ? ran_ms : remembered);
     if (lane->usual_ms < 1)
         lane->usual_ms = 1;
     if (lane->n_quick < FORGIVEN && ++lane->n_quick == FORGIVEN)

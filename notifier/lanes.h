@@ -52,17 +52,17 @@ struct lanes_host;
 struct lane { /* lives inside an endpoint; lanes_join() fills it */
     struct str url;
     struct lanes_host *host; /* while it waits or is busy; else NULL */
-    enum standing standing;
-    int n_quick;      /* quick answers in a row */
-    int n_needed;     /* quick answers in a row that make it trusted */
-    int64_t usual_ms; /* about the time of its last quick answers, >= 1; 0: it gave no quick answer
-                         yet */
-    int64_t mono_called; /* when its call began; 0: no call is under way */
-    bool is_waiting;     /* for its turn */
-    bool is_busy;        /* it has its turn */
-    bool is_slow;        /* busy, and counted among the slow */
-    bool is_cut;         /* busy, and lanes_look() has returned it */
     TAILQ_ENTRY(lane) next;
+    int64_t mono_called; /* when its call began; 0: no call is under way */
+    enum standing standing;
+    int32_t usual_ms; /* about the time of its last quick answers, >= 1; 0: it gave no quick answer
+                         yet */
+    int16_t n_quick;  /* quick answers in a row */
+    int16_t n_needed; /* quick answers in a row that make it trusted */
+    bool is_waiting;  /* for its turn */
+    bool is_busy;     /* it has its turn */
+    bool is_slow;     /* busy, and counted among the slow */
+    bool is_cut;      /* busy, and lanes_look() has returned it */
 };
 TAILQ_HEAD(lane_list, lane);
 TAILQ_HEAD(lanes_host_list, lanes_host);
@@ -84,7 +84,9 @@ struct lanes {
     struct lanes_count count;
     struct lanes_host_list ready[STANDINGS_]; /* hosts with endpoints that wait */
     struct lane_list busy;
-    bool fresh_first; /* trusted and fresh endpoints take turns too */
+    bool fresh_first;  /* trusted and fresh endpoints take turns too */
+    int64_t spread_ms; /* since this time n_spread calls were cut that could have gone on */
+    int n_spread;
     int64_t first_ms; /* about the time in which first calls were answered of late */
 };
 

@@ -286,7 +286,7 @@ static void on_reconfigure(void *ctx)
     cfg->store = store; /* these never change */
     cfg->guard = guard;
     cfg->component = component;
-    bodies_clear(r->n->turns.bodies);
+    bodies_clear(r->n->turns.jobs.bodies);
     if (!r->n->turns.stopped && r->n->client != NULL)
         turns_run(&r->n->turns);
 }

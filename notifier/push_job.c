@@ -5,34 +5,84 @@
 #include "base/mem.h"
 #include "model/sinks.h"
 
-struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bodies, int64_t sub_id)
-{
-    struct push_job *job = NEW(struct push_job);
+#define SPARE_MAX 64                    /* jobs that are kept */
+#define SPARE_BYTES ((size_t)64 * 1024) /* a job that has grown beyond this is not kept */
 
-    job->bodies = bodies;
-    job->store = cfg->store;
-    job->draw = cfg->draw;
-    job->draw_items = cfg->draw_items;
-    job->draw_ctx = cfg->draw_ctx;
-    job->component = cfg->component;
-    job->sub_id = sub_id;
-    job->max_entries = cfg->max_entries < 1 ? 1 : cfg->max_entries;
-    job->arena = arena_new();
-    job->load.body = (struct buf)BUF_INIT(SINK_BODY_MAX);
+void push_jobs_init(struct push_jobs *js, const struct notifier_cfg *cfg)
+{
+    *js = (struct push_jobs){.cfg = cfg, .bodies = bodies_new()};
+    SLIST_INIT(&js->spare);
+}
+
+static void job_free(struct push_job *job)
+{
+    buf_release(&job->load.body);
+    arena_free(&job->arena);
+    mem_free(job);
+}
+
+void push_jobs_release(struct push_jobs *js)
+{
+    struct push_job *job;
+
+    while ((job = SLIST_FIRST(&js->spare)) != NULL) {
+        SLIST_REMOVE_HEAD(&js->spare, next);
+        job_free(job);
+    }
+    bodies_free(&js->bodies);
+}
+
+struct push_job *push_job_new(struct push_jobs *js, int64_t sub_id)
+{
+    const struct notifier_cfg *cfg = js->cfg;
+    struct push_job *job = SLIST_FIRST(&js->spare), made;
+
+    if (job != NULL) {
+        SLIST_REMOVE_HEAD(&js->spare, next);
+        js->n_spare--;
+    } else {
+        job = NEW(struct push_job);
+        job->arena = arena_new();
+        (void)arena_alloc(job->arena, 1); /* so that the arena keeps its first chunk */
+        job->start = arena_mark(job->arena);
+        job->load.body = (struct buf)BUF_INIT(SINK_BODY_MAX);
+    }
+    made = (struct push_job){.jobs = js,
+                             .bodies = js->bodies,
+                             .store = cfg->store,
+                             .draw = cfg->draw,
+                             .draw_items = cfg->draw_items,
+                             .draw_ctx = cfg->draw_ctx,
+                             .component = cfg->component,
+                             .sub_id = sub_id,
+                             .max_entries = cfg->max_entries < 1 ? 1 : cfg->max_entries,
+                             .arena = job->arena,
+                             .start = job->start,
+                             .load.body = job->load.body};
+    *job = made;
     return job;
 }
 
 void push_job_free(struct push_job **jp)
 {
     struct push_job *job = *jp;
+    struct push_jobs *js;
 
     *jp = NULL;
     if (job == NULL)
         return;
-    buf_release(&job->load.body);
+    js = job->jobs;
     blob_unref(&job->load.shared);
-    arena_free(&job->arena);
-    mem_free(job);
+    if (js->n_spare == SPARE_MAX || arena_size(job->arena) > SPARE_BYTES ||
+        job->load.body.cap > SPARE_BYTES) {
+        job_free(job);
+        return;
+    }
+    arena_rewind(job->arena, job->start);
+    buf_reset(&job->load.body);
+    job->load.body.max = SINK_BODY_MAX;
+    SLIST_INSERT_HEAD(&js->spare, job, next);
+    js->n_spare++;
 }
 
 /* Read the subscriptions of all jobs. */

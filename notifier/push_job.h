@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <sys/queue.h>
+
 #include "base/arena.h"
 #include "notifier/bodies.h"
 #include "notifier/notifier.h"
@@ -13,6 +15,8 @@
 #include "storage/store.h"
 
 struct push_job {
+    SLIST_ENTRY(push_job) next; /* while it is not in use */
+    struct push_jobs *jobs;
     struct bodies *bodies; /* borrowed, like the store */
     struct store *store;
     topic_draw_fn *draw; /* NULL: there is no hub */
@@ -21,7 +25,8 @@ struct push_job {
     struct component *component; /* NULL: no XMPP */
     int64_t sub_id;
     size_t max_entries;  /* in one delivery, unless the subscription says otherwise */
-    struct arena *arena; /* of everything below; push_job_free() frees it */
+    struct arena *arena; /* of everything below, up to push_job_free() */
+    struct arena_mark start;
 
     enum push_found found;
     struct subscription *sub; /* as it was read; NULL: it was not read */
@@ -40,8 +45,21 @@ struct push_job {
     struct err err;
 };
 
-struct push_job *push_job_new(const struct notifier_cfg *cfg, struct bodies *bodies,
-                              int64_t sub_id);
+/* What jobs have in common, and jobs that are not in use: their memory is used again, because what
+ * a reader has allocated and the loop frees would be costly otherwise. */
+struct push_jobs {
+    const struct notifier_cfg *cfg; /* borrowed */
+    struct bodies *bodies;
+    SLIST_HEAD(, push_job) spare;
+    size_t n_spare;
+};
+void push_jobs_init(struct push_jobs *js, const struct notifier_cfg *cfg);
+
+/* No job may be in use any more. */
+void push_jobs_release(struct push_jobs *js);
+
+/* On the loop, or when it has ended. */
+struct push_job *push_job_new(struct push_jobs *js, int64_t sub_id);
 void push_job_free(struct push_job **jp);
 
 /* Fill the jobs, from one snapshot as far as their sinks allow it. Runs on reader threads. */

@@ -83,10 +83,8 @@ void push_test_start(struct turns *ts, int64_t sub_id, push_test_done_fn *done, 
     struct push_test *test = NEW(struct push_test);
     enum rc rc = ts->n_tests >= PUSH_TESTS_MAX ? RC_FULL : RC_OK;
 
-    *test = (struct push_test){.turns = ts,
-                               .job = push_job_new(ts->cfg, ts->bodies, sub_id),
-                               .done = done,
-                               .done_ctx = done_ctx};
+    *test = (struct push_test){
+        .turns = ts, .job = push_job_new(&ts->jobs, sub_id), .done = done, .done_ctx = done_ctx};
     TAILQ_INSERT_TAIL(&ts->tests, test, next);
     ts->n_tests++;
     test->at_reader = true;

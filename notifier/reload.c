@@ -85,7 +85,7 @@ static void apply(struct turns *ts, const struct subscription *sub, bool is_idle
     } else if (sub->next_try_at == TIME_UNKNOWN) {
         turns_event(ts, m, ATTEMPT_RESUMED);
     } else if (is_new && pause_left_ms(sub) > 0) {
-        m->pause_ms = pause_left_ms(sub);
+        member_set_pause(m, pause_left_ms(sub));
         turns_event(ts, m, ATTEMPT_POSTPONED);
     }
     turns_event(ts, m, ATTEMPT_NEWS);

@@ -25,8 +25,14 @@ static void member_free(void *value)
 {
     struct member *m = value;
 
-    mem_free(m->feeds);
+    if (m->n_feeds > 1)
+        mem_free(m->feeds.many);
     mem_free(m);
+}
+
+static const int64_t *feeds_of(const struct member *m)
+{
+    return m->n_feeds == 1 ? &m->feeds.one : m->feeds.many;
 }
 
 static void feed_members_free(void *value)
@@ -39,10 +45,7 @@ static void feed_members_free(void *value)
 
 static void endpoint_free(void *value)
 {
-    struct endpoint *e = value;
-
-    mem_free(e->url);
-    mem_free(e);
+    mem_free(value);
 }
 
 void roster_release(struct roster *r)
@@ -82,10 +85,10 @@ struct member *roster_add(struct roster *r, int64_t id, struct str endpoint, boo
 
     if (e == NULL) {
         e = NEW(struct endpoint);
-        e->url = mem_strndup(endpoint.ptr, endpoint.len);
         TAILQ_INIT(&e->due);
-        lanes_join(&r->lanes, &e->lane, str_from(e->url), is_failing);
         map_put(&r->endpoints, endpoint, e);
+        e->url = map_key(&r->endpoints, endpoint).ptr;
+        lanes_join(&r->lanes, &e->lane, str_from(e->url), is_failing);
     }
     e->n_members++;
     m->id = id;
@@ -130,7 +133,7 @@ void roster_del(struct roster *r, struct member *m)
     if (m->state == ATTEMPT_DUE)
         roster_undue(r, m);
     for (size_t i = 0; i < m->n_feeds; i++)
-        feed_drop_member(r, m->feeds[i], m);
+        feed_drop_member(r, feeds_of(m)[i], m);
     map_del(&r->members, key_of(&m->id));
     e->n_members--;
     member_free(m);
@@ -140,27 +143,34 @@ void roster_del(struct roster *r, struct member *m)
 bool roster_set_feeds(struct roster *r, struct member *m, const int64_t *ids, size_t n)
 {
     int64_t *sorted = mem_alloc((n + 1) * sizeof *sorted);
+    const int64_t *old = feeds_of(m);
     size_t kept;
 
     if (n > 0)
         memcpy(sorted, ids, n * sizeof *ids);
     kept = view_ids_sort(sorted, n);
-    if (kept == m->n_feeds && (kept == 0 || memcmp(sorted, m->feeds, kept * sizeof *sorted) == 0)) {
+    if (kept == m->n_feeds && (kept == 0 || memcmp(sorted, old, kept * sizeof *sorted) == 0)) {
         mem_free(sorted);
         return false;
     }
     /* both lists are ascending: each step passes the smaller id, or both if they are equal */
     for (size_t i = 0, k = 0; i < m->n_feeds || k < kept;) {
-        if (k == kept || (i < m->n_feeds && m->feeds[i] < sorted[k]))
-            feed_drop_member(r, m->feeds[i++], m);
-        else if (i == m->n_feeds || sorted[k] < m->feeds[i])
+        if (k == kept || (i < m->n_feeds && old[i] < sorted[k]))
+            feed_drop_member(r, old[i++], m);
+        else if (i == m->n_feeds || sorted[k] < old[i])
             feed_add_member(r, sorted[k++], m);
         else
             i++, k++;
     }
-    mem_free(m->feeds);
-    m->feeds = sorted;
-    m->n_feeds = kept;
+    if (m->n_feeds > 1)
+        mem_free(m->feeds.many);
+    m->n_feeds = (uint32_t)kept;
+    if (kept > 1) {
+        m->feeds.many = sorted;
+        return true;
+    }
+    m->feeds.one = kept == 1 ? sorted[0] : 0;
+    mem_free(sorted);
     return true;
 }
 

@@ -26,7 +26,7 @@ TAILQ_HEAD(member_list, member);
 /* One callback URL. Its subscriptions take turns, one call at a time. It lives as long as it has
  * members or is busy. */
 struct endpoint {
-    char *url;
+    const char *url; /* the key in roster.endpoints */
     size_t n_members;
     struct member_list due; /* members that are due, in the order in which they became due */
     struct lane lane;       /* busy: a read or call of a member is under way */
@@ -37,20 +37,28 @@ struct member {
     int64_t id;
     struct endpoint *endpoint;
     enum attempt_state state;
-    int64_t *feeds; /* ids, ascending */
-    size_t n_feeds;
+    uint32_t n_feeds;
+    union {
+        int64_t one;   /* n_feeds == 1: its id */
+        int64_t *many; /* more: their ids, ascending */
+    } feeds;
     TAILQ_ENTRY(member) due; /* in endpoint->due while the state is ATTEMPT_DUE */
 
     /* set by turns.c */
     struct turns *turns;
     struct loop_timer *timer; /* ATTEMPT_WAITING; or a write that is tried again */
-    int64_t pause_ms;         /* length of the next wait */
     struct turn *turn;        /* ATTEMPT_READING, _REREADING, _CALLING until the answer came */
     struct ack *ack;          /* ATTEMPT_ACKING: the outcome that is being written */
+    int32_t pause_ms;         /* length of the next wait */
     bool has_news;            /* news came since the turn began */
     struct push_test *test;   /* not NULL: it stands for this test, not for a subscription; its id
                                  is below 0, and it goes before the others of its endpoint */
 };
+
+static inline void member_set_pause(struct member *m, int64_t ms)
+{
+    m->pause_ms = ms < INT32_MAX ? (int32_t)ms : INT32_MAX;
+}
 
 struct roster {
     struct map members;   /* by id */

@@ -16,6 +16,8 @@
 #define FULL_MS 50      /* pause when the readers or the storer have no room */
 #define TROUBLE_MS 1000 /* pause when the database fails */
 #define LOOK_MS 25      /* between checks for calls that take too long */
+#define GATHER_MS 5     /* so long an outcome waits for others while endpoints wait ... */
+#define FAILED_MS 50    /* ... and so long that of a failure */
 
 /* A turn, from its start to the end of the call. */
 struct turn {
@@ -35,12 +37,18 @@ struct turns_read {
     size_t n;
 };
 
-/* Returns true when there will be more outcomes soon, whatever becomes of the calls under way. */
-static bool more_come(const struct turns *ts)
+/* Returns how long the write of an outcome may wait for others, in ms. While endpoints wait for
+ * their turn, there will be more outcomes soon, whatever becomes of the calls under way. After a
+ * failure the subscription waits for seconds anyway. */
+static int64_t patience(const struct turns *ts, const struct ack *ack)
 {
     const size_t *waiting = ts->roster.lanes.count.waiting;
 
-    return waiting[STANDING_TRUSTED] + waiting[STANDING_FRESH] > 0;
+    if (ts->stopping)
+        return 0;
+    if (ack->outcome.event == ATTEMPT_FAILED)
+        return FAILED_MS;
+    return waiting[STANDING_TRUSTED] + waiting[STANDING_FRESH] > 0 ? GATHER_MS : 0;
 }
 
 /* ---- states ------------------------------------------------------------------------------- */
@@ -54,7 +62,7 @@ static void on_member_timer(void *ctx)
 
     m->timer = NULL;
     if (m->state == ATTEMPT_ACKING)
-        acks_add(&ts->acks, m->ack, more_come(ts));
+        acks_add(&ts->acks, m->ack, patience(ts, m->ack));
     else
         turns_event(ts, m, ATTEMPT_PAUSE_OVER);
     turns_run(ts);
@@ -96,7 +104,7 @@ void turns_event(struct turns *ts, struct member *m, enum attempt_event event)
 
 static void postpone(struct turns *ts, struct member *m, int64_t ms)
 {
-    m->pause_ms = ms;
+    member_set_pause(m, ms);
     turns_event(ts, m, ATTEMPT_POSTPONED);
 }
 
@@ -122,7 +130,7 @@ static enum attempt_event with_news(enum attempt_event event)
 /* The outcome is written. */
 static void go_on(struct turns *ts, struct member *m, const struct outcome *o)
 {
-    m->pause_ms = o->pause_ms;
+    member_set_pause(m, o->pause_ms);
     if (o->write.ended)
         log_info("notifier", "hub_ended", "sub=%" PRId64 " callback=%s error=%s", m->id,
                  log_quote(str_from(m->endpoint->url)), log_quote(o->write.error));
@@ -169,7 +177,7 @@ static void settle(struct turns *ts, struct member *m, struct ack *ack)
     m->ack = ack;
     ack->member = m;
     turns_event(ts, m, ATTEMPT_SETTLED);
-    acks_add(&ts->acks, ack, more_come(ts));
+    acks_add(&ts->acks, ack, patience(ts, ack));
 }
 
 /* ---- turns ---------------------------------------------------------------------------------- */
@@ -440,7 +448,7 @@ static void take_turns(struct turns *ts, struct turns_read *read)
             start_test(ts, t, m);
             continue;
         }
-        t->job = push_job_new(ts->cfg, ts->bodies, m->id);
+        t->job = push_job_new(&ts->jobs, m->id);
         read->turns[read->n++] = t;
         turns_event(ts, m, ATTEMPT_TURN);
     }
@@ -521,7 +529,8 @@ void turns_init(struct turns *ts, const struct notifier_cfg *cfg)
 {
     pthread_condattr_t attr;
 
-    *ts = (struct turns){.cfg = cfg, .carriers = {.env = {.cfg = cfg}}, .bodies = bodies_new()};
+    *ts = (struct turns){.cfg = cfg, .carriers = {.env = {.cfg = cfg}}};
+    push_jobs_init(&ts->jobs, cfg);
     TAILQ_INIT(&ts->tests);
     roster_init(&ts->roster, (size_t)cfg->max_calls);
     pthread_mutex_init(&ts->lock, NULL);
@@ -534,7 +543,7 @@ void turns_init(struct turns *ts, const struct notifier_cfg *cfg)
 void turns_release(struct turns *ts)
 {
     roster_release(&ts->roster);
-    bodies_free(&ts->bodies);
+    push_jobs_release(&ts->jobs);
     pthread_mutex_destroy(&ts->lock);
     pthread_cond_destroy(&ts->drained);
 }

@@ -27,7 +27,7 @@ struct turns {
     struct loop *loop;              /* borrowed; set by turns_start() */
     struct carriers carriers;
     struct roster roster;
-    struct bodies *bodies;
+    struct push_jobs jobs;
     size_t n_reads;              /* jobs at the readers */
     size_t n_calling;            /* calls under way */
     struct acks acks;            /* outcomes that are not yet written */

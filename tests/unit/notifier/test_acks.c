@@ -117,7 +117,7 @@ static void add_all(void *ctx)
                                       .has_note = true,
                                       .note = {.at_us = 1}}};
 
-        acks_add(&w->acks, ack_new(&w->acks, &o), false);
+        acks_add(&w->acks, ack_new(&w->acks, &o), 0);
     }
 }
 
