@@ -25,6 +25,7 @@
 #define WINDOW ((size_t)1 << 20)           /* bytes that the server has not confirmed */
 #define BUSY_MS 5                          /* between looks while something is under way */
 #define IDLE_MS 40                         /* otherwise */
+#define ACTIVE_MS 500                      /* so long after a message the next one is expected */
 #define UNCONNECTED_MS 3000                /* so long a message waits for a connection */
 #define PING_PREFIX "fmping-"
 #define ACK_PREFIX "fmack-"
@@ -461,7 +462,8 @@ static unsigned long wait_ms(struct component *c)
     pthread_mutex_lock(&c->lock);
     is_busy = c->n_owed > 0 || c->is_stopping || !TAILQ_EMPTY(&c->queued);
     pthread_mutex_unlock(&c->lock);
-    return is_busy || !TAILQ_EMPTY(&c->sent) ? BUSY_MS : IDLE_MS;
+    is_busy = is_busy || !TAILQ_EMPTY(&c->sent) || clock_mono_ms() - c->pinged_ms < ACTIVE_MS;
+    return is_busy ? BUSY_MS : IDLE_MS;
 }
 
 /* There is no connection: wait until it is time to try again, or something ends. */

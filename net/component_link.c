@@ -9,8 +9,10 @@
 #include <event2/event.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -56,8 +58,9 @@ static void give_low(struct component_link *l)
 /* libstrophe has made its socket. Another result than 0 ends the attempt. */
 static int on_socket(xmpp_conn_t *conn UNUSED, void *sock)
 {
-    int fd = *(int *)sock;
+    int fd = *(int *)sock, one = 1;
 
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); /* a message, and then its ping */
     return fd < 0 || fd >= FD_SETSIZE || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0;
 }
 
