@@ -255,13 +255,6 @@ static bool log_in(struct broker_link *l, int64_t mono_until, struct broker_faul
         fault);
 }
 
-/* What a broker says is not shown if it repeats the password. */
-static void hide_password(const struct broker_link *l, char why[BROKER_WHY])
-{
-    if (strlen(l->cfg.password) >= 4 && strstr(why, l->cfg.password) != NULL)
-        snprintf(why, BROKER_WHY, "the broker did not let us in");
-}
-
 static bool connect_one(struct broker_link *l, const union address *addr,
                         struct broker_fault *fault)
 {
@@ -283,7 +276,6 @@ static bool connect_one(struct broker_link *l, const union address *addr,
     set_fd(l, -1);
     amqp_destroy_connection(l->conn);
     l->conn = NULL;
-    hide_password(l, fault->why);
     return false;
 }
 
@@ -357,7 +349,6 @@ static void publish(struct broker_link *l, struct broker_batch *batch)
     say(l, ASKING);
     ch = broker_channels_get(&l->channels, l->conn, batch->exchange, batch->declares, &fault);
     if (ch == NULL) {
-        hide_password(l, fault.why);
         fail_batch(l, batch, fault.code, fault.why);
         if (fault.is_fatal)
             drop(l, fault.code, fault.why);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "notifier/mask.h"
 #include "notifier/outcomes.h"
 
 #define READ_MAX 32     /* turns in one job of a reader; requests of the API wait for these jobs */
@@ -198,7 +199,7 @@ static void turn_end(struct turn *t, struct member *m, enum lanes_end end)
     mem_free(t);
 }
 
-/* Have the sink judge the answer; *why as it says. */
+/* Have the sink judge the answer; *why as it says, without secrets. */
 static enum sink_verdict verdict_of(struct push_job *job, const struct carrier_answer *answer,
                                     struct str *why)
 {
@@ -206,6 +207,8 @@ static enum sink_verdict verdict_of(struct push_job *job, const struct carrier_a
 
     if (answer->rc == RC_DENIED) /* the carrier does not know which option opens its guard */
         *why = str_concat(job->arena, *why, STR("; --allow-callback CIDR would open it"));
+    if (verdict != SINK_DELIVERED)
+        *why = mask_secrets(job->arena, job, *why);
     return verdict;
 }
 
@@ -221,6 +224,8 @@ static void judge(struct turn *t, const struct carrier_answer *answer, struct ou
                            .n_taken = answer->n_taken};
 
     end.verdict = verdict_of(job, answer, &end.why);
+    if (end.verdict == SINK_REFUSED) /* it is kept with the dead letter */
+        end.answer = mask_secrets(job->arena, job, answer->body);
     log_debug("notifier", "push",
               "sub=%" PRId64 " feed=%" PRId64 " entries=%zu position=%" PRId64
               " status=%d ms=%" PRId64 " why=%s",
@@ -259,7 +264,8 @@ static void end_test(struct turn *t, struct member *m, const struct carrier_answ
 
     res.status = answer->status;
     if (answer->status != 0)
-        res.answer = str_is_null(answer->body) ? STR("") : answer->body;
+        res.answer =
+            str_is_null(answer->body) ? STR("") : mask_secrets(t->job->arena, t->job, answer->body);
     if (end == LANES_CUT)
         res.error = STR("no answer came so far, and other endpoints wait");
     else if (verdict_of(t->job, answer, &res.error) == SINK_DELIVERED)

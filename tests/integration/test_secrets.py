@@ -5,6 +5,7 @@ import http.server
 import os
 import socket
 import socketserver
+import struct
 import subprocess
 import threading
 import urllib.parse
@@ -20,7 +21,10 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 HOOK = "whsec_" + base64.b64encode((MARK + "-of-the-webhook-").encode() * 2).decode()
 HOOK2 = "whsec_" + base64.b64encode((MARK + "-of-another-hook").encode() * 2).decode()
 # a path says how the endpoint fails
-FAILURES = ("500", "401", "404", "422", "302", "hang", "cut", "garbage", "long")
+FAILURES = ("500", "401", "404", "422", "302", "hang", "cut", "garbage", "long", "echo", "fault")
+FAULT = """<methodResponse><fault><value><struct>
+<member><name>faultCode</name><value><int>4</int></value></member>
+<member><name>faultString</name><value>%s</value></member></struct></value></fault></methodResponse>"""
 
 
 class _Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
@@ -44,6 +48,14 @@ class Faulty:
                     self.wfile.write(b"what do you mean?\r\n\r\n")
                 elif how == "cut":
                     self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ncut")
+                elif how in ("echo", "fault") and "Authorization" not in self.headers:
+                    self.wfile.write(b"HTTP/1.1 401 x\r\nWWW-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n")
+                elif how in ("echo", "fault"):      # it shows the request, as pages for developers do
+                    said = str(self.headers).replace("\r", "").encode()
+                    if how == "fault":
+                        said = (FAULT % self.headers["Authorization"]).encode()
+                    self.wfile.write(b"HTTP/1.1 %d x\r\nContent-Length: %d\r\n\r\n%s" % (
+                        422 if how == "echo" else 200, len(said), said))
                 elif how == "long":
                     self.wfile.write(b"HTTP/1.1 422 No\r\nContent-Length: 200000\r\n\r\n" + b"x" * 200000)
                 else:
@@ -64,6 +76,35 @@ class Faulty:
         self.closing.set()
         self.server.shutdown()
         self.server.server_close()
+
+
+def frame(kind, *parts):
+    """A frame of AMQP with a method of the connection."""
+    payload = struct.pack(">HH", 10, kind) + b"".join(parts)
+    return struct.pack(">BHI", 1, 0, len(payload)) + payload + b"\xce"
+
+
+class Talker(socketserver.ThreadingTCPServer):
+    """A broker that repeats what it gets as the password."""
+    daemon_threads = True
+
+    class RequestHandlerClass(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.recv(8)
+            self.request.sendall(frame(10, b"\0\x09", bytes(4), b"\0\0\0\x05PLAIN", b"\0\0\0\x05en_US"))
+            got = self.request.recv(65536)
+            said = b"talker: " + got[got.index(b"\0mill\0") + 6:].split(b"\0")[0]
+            self.request.sendall(frame(50, struct.pack(">HB", 403, len(said)), said, bytes(4)))
+            self.request.recv(100)
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), self.RequestHandlerClass)
+        self.port = self.server_address[1]
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
 
 
 class Secrets(Case):
@@ -123,7 +164,7 @@ class Secrets(Case):
             at = text.find(secret)
             self.assertEqual(-1, at, "%s: ...%s..." % (secret, text[max(0, at - 300):at + 100]))
 
-    def endpoints(self, faulty, silent):
+    def endpoints(self, faulty, silent, talker):
         """Endpoints of all carriers, each with a secret, that fail in different ways."""
         closed = free_port()
         for how in FAILURES:
@@ -136,6 +177,7 @@ class Secrets(Case):
                 yield self.with_password(scheme, place + "/x"), [("sink", "webhook"), ("secret", HOOK2)]
             for scheme in "amqp", "amqps":
                 yield self.with_password(scheme, place + "/?exchange=e"), []
+        yield self.with_password("amqp", "127.0.0.1:%d/?exchange=e" % talker), []
         yield "xmpp:alice@nobody.invalid/desk", []
 
     def wrong(self):
@@ -153,6 +195,8 @@ class Secrets(Case):
     def test_of_endpoints(self):                                  # AMQP-04 HOOK-07 REST-28 ERR-02 DELIV-04
         faulty = Faulty()
         self.addCleanup(faulty.close)
+        talker = Talker()
+        self.addCleanup(talker.close)
         silent = socket.create_server(("127.0.0.1", 0), backlog=50)
         self.addCleanup(silent.close)
         self.d = self.daemon(
@@ -160,7 +204,7 @@ class Secrets(Case):
             "1s", "--push-refusals", "1", "--xmpp-server", "127.0.0.1:%d" % free_port(), "--xmpp-component",
             "feeds.localhost", "--allow-callback", "::1/128", env={"FEEDMILL_XMPP_SECRET": self.secret()})
         subs = [self.subscribe(endpoint, fields) for endpoint, fields in
-                self.endpoints(faulty, silent.getsockname()[1])]
+                self.endpoints(faulty, silent.getsockname()[1], talker.port)]
         hub = Subscriber()
         self.addCleanup(hub.close)
         hub.script = [500, 302, b"HTTP/1.1 2", 401]
@@ -188,7 +232,8 @@ class Secrets(Case):
         for sub in subs:
             self.wait(lambda: self.d.get("/sub/log?id=%d" % sub).json["deliveries"], daemon=self.d)
         text = self.all_said(subs)
-        for said in ("401", "422", "refused", "timed out", "--allow-callback", "nobody.invalid", "XMPP", "dead"):
+        for said in ("401", "422", "refused", "timed out", "--allow-callback", "nobody.invalid", "XMPP", "dead",
+                     "talker: ***", "X-Key: ***", "Authorization: Basic ***", "fault 4: Basic ***"):
             self.assertIn(said, text)   # it did fail in these ways
         self.none_in(text)
         self.d.stop()

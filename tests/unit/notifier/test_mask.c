@@ -1,0 +1,54 @@
+/* tests/unit/notifier/test_mask.c - secrets that an endpoint repeats (DELIV-04, HOOK-07). */
+#include "notifier/mask.h"
+#include "notifier/push_job.h"
+#include "tests/unit/cmocka_all.h"
+
+static struct arena a;
+
+static int teardown(void **state UNUSED)
+{
+    arena_release(&a);
+    return 0;
+}
+
+#define MASKED(want, job, text) assert_true(str_eqz(mask_secrets(&a, &(job), text), want))
+
+static void password(void **state UNUSED)
+{
+    struct push_job job = {.credential = STR("mill:flour"), .settings = STR_NULL};
+
+    MASKED("", job, STR(""));
+    MASKED("no", job, STR("no"));
+    MASKED("***", job, STR("flour"));
+    MASKED("mill:***, ***.", job, STR("mill:flour, flour."));
+    MASKED("Basic ***", job, STR("Basic bWlsbDpmbG91cg=="));
+    assert_true(str_is_null(mask_secrets(&a, &job, STR_NULL)));
+    job.credential = STR("mill:abc"); /* too short to be found */
+    MASKED("abc", job, STR("abc"));
+    job.credential = STR("mill");
+    MASKED("mill", job, STR("mill"));
+    job.credential = STR_NULL;
+    MASKED("flour", job, STR("flour"));
+}
+
+static void own_fields(void **state UNUSED)
+{
+    struct push_job job = {
+        .sink = sink_find(STR("webhook")),
+        .credential = STR_NULL,
+        .settings = STR("{\"secrets\":[{\"text\":\"whsec_QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB\"}],"
+                        "\"fields\":[{\"name\":\"X-Key\",\"value\":\"k1-k1\"},"
+                        "{\"name\":\"X-Other\",\"value\":\"k2-k2\"}]}")};
+
+    MASKED("X-Key: ***\nX-Other: ***\n", job, STR("X-Key: k1-k1\nX-Other: k2-k2\n"));
+    job.settings = STR("{");
+    MASKED("k1-k1", job, STR("k1-k1"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(password, teardown),
+                                       cmocka_unit_test_teardown(own_fields, teardown)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
