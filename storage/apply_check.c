@@ -87,6 +87,17 @@ static void store_trust(struct txn *t, const struct feed_check *c)
         rows_add_upstream(&t->rows, &u);
 }
 
+/* The publisher has ended the feed. Get its row as the end of subscriptions has left it. */
+static enum rc end_subs(struct txn *t, struct op *op, int64_t feed_id, bool with_head,
+                        struct feed_row *out)
+{
+    enum rc rc = txn_use_statements(t, &op->err);
+
+    if (rc == RC_OK)
+        rc = apply_subs_of_gone_feed(t, feed_id, &op->arena, &op->err);
+    return rc == RC_OK ? apply_load(t, op, feed_id, with_head, out) : rc;
+}
+
 enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bool with_head,
                     struct checked *out)
 {
@@ -101,13 +112,8 @@ enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bo
     if (rc != RC_OK)
         return rc;
     store_trust(t, c);
-    if (c->state == FEED_GONE && out->row.feed.state != FEED_GONE) {
-        rc = txn_use_statements(t, &op->err);
-        if (rc == RC_OK)
-            rc = apply_subs_of_gone_feed(t, c->feed_id, &op->arena, &op->err);
-        if (rc == RC_OK)
-            rc = held_feed_load(t->db, &t->rows, c->feed_id, with_head, false, &op->err);
-    }
+    if (c->state == FEED_GONE && out->row.feed.state != FEED_GONE)
+        rc = end_subs(t, op, c->feed_id, with_head, &out->row);
     if (rc != RC_OK)
         return rc;
     was = out->row.feed.state;

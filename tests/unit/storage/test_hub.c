@@ -281,6 +281,40 @@ static void test_hub__whoever_is_dropped_is_to_be_told(void **state)
     assert_int_equal(0, n);
 }
 
+/* The publisher ends the feed, and with it its last subscription: what another one had wished for
+ * the feed ends, too. */
+static void test_hub__wishes_end_with_the_feed(void **state)
+{
+    struct fixture *f = *state;
+    struct feed_ref ref = {.url = STR("http://a.example/f")};
+    struct sub_request req = {
+        .sink = STR("xmlrpc"), .feeds = &ref, .n_feeds = 1, .level = 2, .sanitize = SANITIZE_OFF};
+    struct poll_outcome o;
+    struct feed *feed;
+    struct answer a;
+    int64_t sub;
+    size_t n;
+
+    subscribed(f, NULL, false);
+    WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
+    sub = a.res.id;
+    WRITE(a, store_unsubscribe(f->store, sub, NULL, 0, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    o = outcome(add_feed(f, "http://a.example/f", NULL), NULL, 0);
+    o.has_document = o.check.ok = false;
+    o.check.state = FEED_GONE;
+    o.check.raw_html = true;
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    subs(f, &n);
+    assert_int_equal(0, n);
+    assert_int_equal(RC_OK, reader_feed(f->reader, a.res.id, &f->arena, &feed, NULL));
+    assert_int_equal(FEED_GONE, feed->state);
+    assert_int_equal(0, feed->n_subscriptions);
+    assert_false(feed->raw_html);
+    assert_int_equal(1, feed->level);
+}
+
 /* HUB-18 */
 static void test_hub__an_outcome_can_end_it(void **state)
 {
@@ -356,6 +390,7 @@ int main(void)
         T(leases_are_renewed),
         T(renewals_that_nobody_answers_are_tried_again),
         T(whoever_is_dropped_is_to_be_told),
+        T(wishes_end_with_the_feed),
         T(an_outcome_can_end_it),
     };
 
