@@ -57,11 +57,6 @@ enum rc store_dead_drop(struct store *s, int64_t sub_id, int64_t dead_id, store_
 /* May a feed of the subscription have something after its position? No query; any thread. */
 bool store_may_have_news(struct store *s, const struct subscription *sub);
 
-/* The credential of a subscription's endpoint; null: it has none. SECRET: only for the notifier.
- * RC_NOT_FOUND. Arena. */
-enum rc reader_endpoint_credential(struct reader *r, int64_t sub_id, struct arena *a,
-                                   struct str *out, struct err *err) NODISCARD;
-
 /* Read what comes next for many subscriptions in one snapshot: all calls up to reader_let_go() see
  * the state of the database at the first of them. What many subscriptions have in common is read
  * once. Call nothing in between that looks at the newest state (store_version(), store_last_seq()),

@@ -478,12 +478,6 @@ enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **ou
     return upstreams_all(r->db, a, out, n_out, err);
 }
 
-enum rc reader_endpoint_credential(struct reader *r, int64_t sub_id, struct arena *a,
-                                   struct str *out, struct err *err)
-{
-    return subs_credential(r->db, sub_id, a, out, err);
-}
-
 enum rc reader_hub_intents(struct reader *r, int64_t after_id, size_t max, struct arena *a,
                            struct hub_intent **out, size_t *n_out, struct err *err)
 {

@@ -18,7 +18,7 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "storage/store.h"
+#include "storage/pushes.h"
 #include "storage/store_priv.h"
 
 struct fixture {
@@ -202,6 +202,15 @@ static inline struct answer store_changes(struct fixture *f, int64_t feed_id,
     if (a.rc != RC_OK)
         fail_msg("outcome: %s", a.text);
     return a;
+}
+
+/* The credential of a subscription's endpoint; null: it has none, or there is no such one. */
+static inline struct str endpoint_credential(struct fixture *f, int64_t sub_id)
+{
+    struct push_sub sub = {.id = sub_id, .arena = &f->arena};
+
+    assert_int_equal(RC_OK, reader_push_subs(f->reader, &sub, 1, NULL));
+    return sub.credential;
 }
 
 /* Returns the titles of a view's rows, separated by spaces. A deleted entry is "-". */

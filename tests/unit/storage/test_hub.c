@@ -118,7 +118,6 @@ static void test_hub__confirmed_is_a_subscription(void **state)
     struct fixture *f = *state;
     struct subscription *sub;
     struct hub_lease lease;
-    struct str credential;
     size_t n;
 
     at(0);
@@ -132,9 +131,7 @@ static void test_hub__confirmed_is_a_subscription(void **state)
     lease = lease_of(f, sub->id);
     assert_int_equal(START_S + 100, lease.ends_at);
     assert_int_equal(TIME_UNKNOWN, lease.renew_at);
-    assert_int_equal(RC_OK,
-                     reader_endpoint_credential(f->reader, sub->id, &f->arena, &credential, NULL));
-    assert_true(str_eqz(credential, "name:word"));
+    assert_true(str_eqz(endpoint_credential(f, sub->id), "name:word"));
     intents(f, &n);
     assert_int_equal(0, n);
 }

@@ -97,7 +97,6 @@ static void test_subscriptions__record(void **state)
     int64_t id = subscribe(f, &req);
     struct subscription *s = sub_at(f, id), *all;
     struct feed_brief b;
-    struct str credential;
     size_t n;
 
     assert_true(str_eqz(s->endpoint, "http://sink.example/rpc"));
@@ -110,11 +109,8 @@ static void test_subscriptions__record(void **state)
     assert_true(str_eqz(s->feeds[1].url, "http://b.example/f"));
     assert_true(store_find_feed(f->store, STR("http://b.example/f"), STR_NULL, &b));
     assert_int_equal(1, b.n_subscriptions);
-    assert_int_equal(RC_OK,
-                     reader_endpoint_credential(f->reader, id, &f->arena, &credential, NULL));
-    assert_true(str_eqz(credential, "name:word"));
-    assert_int_equal(RC_NOT_FOUND,
-                     reader_endpoint_credential(f->reader, id + 1, &f->arena, &credential, NULL));
+    assert_true(str_eqz(endpoint_credential(f, id), "name:word"));
+    assert_true(str_is_null(endpoint_credential(f, id + 1)));
     req.endpoint = req.endpoint_credential = STR_NULL;
     subscribe(f, &req);
     assert_int_equal(RC_OK, reader_subs(f->reader, NULL, 0, &f->arena, &all, &n, NULL));
