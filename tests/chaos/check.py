@@ -195,7 +195,7 @@ class Trail:
         elif act["act"] in self.SETS_POSITION:
             self.n_acts += 1
             act["number"], self.open_act = self.n_acts, act
-            self.stale = set(self.states)
+            self.stale = set(self.states) | (self.stale if at <= self.stale_until else set())
             self.set_states(at, self.with_open_act(self.states))
 
     def on_act_end(self, at, act):
@@ -472,7 +472,8 @@ class ByCursor(Trail):
             del self.under_way[id(call)]
             self.end_letter(at, call, under_way[0])
             return
-        if self.is_buried(call, *under_way[:2]) and not under_way[2]:    # an action has overtaken it
+        seemed = {**call, "how": call.get("seemed", call["how"])}
+        if self.is_buried(seemed, *under_way[:2]) and not under_way[2]:      # an action has overtaken it
             self.decide(at, under_way[0], "maybe")
         super().on_call_end(at, call)
         if call["how"] == "acked" or (call["how"] == "unclear" and call["status"] < 300):

@@ -254,6 +254,17 @@ class Checker(unittest.TestCase):
         trail[-3]["prev"] = cursor(9)
         self.found("the chain is broken")
 
+    def test_a_late_refusal_that_a_skip_overtakes(self):                                  # DELIV-05 DELIV-06
+        self.webhook((1, 10, "acked"), refuses=True)
+        self.s.act(self.key, "skip", seq=15)
+        self.s.calls(self.key, (11, 11, "refused"))[-1].update(how="unclear", seemed="refused")
+        self.s.marks[self.key] = cursor(10)
+        trail = self.s.calls(self.key, (16, 20, "acked"))
+        self.s.letter(self.key, 11)
+        self.assertEqual([], self.s.faults())
+        trail[-2]["seemed"] = "acked"
+        self.found("a dead letter that was not refused")
+
     # ---- kills ----
     def test_a_repeat_after_a_kill(self):                                                 # DELIV-01
         self.webhook((1, 5, "acked"), (6, 10, "acked"))
@@ -314,6 +325,13 @@ class Checker(unittest.TestCase):
         del trail[-1]
         self.s.calls(self.key, (11, 20, "acked"))
         self.found("again after its acknowledgement")
+
+    def test_a_skip_and_a_replay(self):                                                   # DELIV-06
+        self.webhook((1, 10, "acked"))
+        self.s.act(self.key, "skip", seq=20)
+        self.s.act(self.key, "replay", seq=15)
+        self.s.calls(self.key, (11, 13, "failed"), (16, 20, "acked"))   # the first was drawn before both
+        self.assertEqual([], self.s.faults())
 
     def test_a_call_although_it_was_paused(self):                                         # DELIV-06
         self.webhook((1, 10, "acked"))
