@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/stats.h"
+#include "storage/sqlite/stmt.h"
 #include "storage/wants.h"
 
 /* ---- rows in memory -------------------------------------------------------------------------- */
@@ -234,6 +235,16 @@ static void test_rows__operations_of_one_transaction(void **state)
     assert_true(after.fetched && after.version > before.version);
 }
 
+/* The database refuses entries with the uid "bad". */
+static void refuse_bad(struct fixture *f)
+{
+    assert_int_equal(SQLITE_OK, sqlite3_exec(db_handle(storer_db(f->store->storer)),
+                                             "CREATE TEMP TRIGGER refuse BEFORE INSERT ON entries"
+                                             " WHEN new.uid = 'bad' BEGIN"
+                                             " SELECT raise(ABORT, 'refused'); END",
+                                             NULL, NULL, NULL));
+}
+
 /* A transaction that the database refuses is carried out again, one operation at a time: only the
  * bad one fails. */
 static void test_rows__a_bad_operation_fails_alone(void **state)
@@ -247,11 +258,7 @@ static void test_rows__a_bad_operation_fails_alone(void **state)
 
     store_listen(f->store, wait_at_gate, NULL);
     close_gate(f, &at);
-    assert_int_equal(SQLITE_OK, sqlite3_exec(db_handle(storer_db(f->store->storer)),
-                                             "CREATE TEMP TRIGGER refuse BEFORE INSERT ON entries"
-                                             " WHEN new.uid = 'bad' BEGIN"
-                                             " SELECT raise(ABORT, 'refused'); END",
-                                             NULL, NULL, NULL));
+    refuse_bad(f);
     push(f, ids[0], &c, 1, &first);
     push(f, ids[1], &bad, 1, &second);
     push(f, ids[2], &c, 1, &third);
@@ -326,6 +333,10 @@ static char *dump(struct fixture *f)
         "SELECT * FROM feed_events ORDER BY seq",
         "SELECT * FROM archives ORDER BY 1, 2",
         "SELECT * FROM graves ORDER BY 1, 2",
+        "SELECT * FROM subscriptions ORDER BY id",
+        "SELECT * FROM sub_feeds ORDER BY 1, 2",
+        "SELECT * FROM deliveries ORDER BY 1, 2",
+        "SELECT * FROM dead_letters ORDER BY id",
         "SELECT * FROM meta WHERE name NOT IN ('log_id', 'secret') ORDER BY 1"};
     AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
 
@@ -344,7 +355,8 @@ static unsigned draw(uint32_t *seed, unsigned n)
 
 static struct entry_change random_change(struct fixture *f, uint32_t *seed)
 {
-    const char *uid = arena_printf(&f->arena, "urn:%u", draw(seed, 12));
+    const char *uid =
+        draw(seed, 200) == 0 ? "bad" : arena_printf(&f->arena, "urn:%u", draw(seed, 12));
     unsigned text = draw(seed, 3);
     struct entry_change c = change(f, uid, arena_printf(&f->arena, "text-%u", text),
                                    draw(seed, 4) == 0 ? TIME_UNKNOWN : 1000 + draw(seed, 50));
@@ -383,12 +395,54 @@ static struct poll_outcome random_outcome(struct fixture *f, const int64_t *feed
         o.check.ok = o.has_document = false;
         o.check.n_errors = 5;
         o.check.error = STR("no answer");
+        o.check.state = draw(seed, 3) == 0 ? FEED_GONE : FEED_OK;
     }
     if (draw(seed, 40) == 0)
         o.check.url = str_printf(&f->arena, "http://%u.example/", draw(seed, FEEDS));
     o.identity.is_set = draw(seed, 10) == 0;
     o.identity.policy = (struct identity_policy){.since_at = 5, .n_better = (int)draw(seed, 3)};
     return o;
+}
+
+/* Any of the subscriptions that there may be. */
+static int64_t random_sub(uint32_t *seed)
+{
+    return 1 + draw(seed, 8);
+}
+
+static enum rc push_subscribe(struct fixture *f, uint32_t *seed, struct answer *a)
+{
+    struct feed_ref refs[2];
+    struct sub_request req = {.endpoint = STR("http://end.example/"),
+                              .sink = STR("xmlrpc"),
+                              .feeds = refs,
+                              .n_feeds = 2,
+                              .level = (int)draw(seed, 3),
+                              .sanitize = draw(seed, 2) ? SANITIZE_OFF : SANITIZE_KEEP};
+
+    for (size_t i = 0; i < req.n_feeds; i++)
+        refs[i] = (struct feed_ref){
+            .url = str_printf(&f->arena, "http://%u.example/", draw(seed, FEEDS + 2))};
+    return store_subscribe(f->store, &req, on_answer, a);
+}
+
+/* Outcomes of deliveries, perhaps two of the same subscription. */
+static enum rc push_deliveries(struct fixture *f, uint32_t *seed, struct answer *a)
+{
+    struct push_outcome list[2];
+
+    for (size_t i = 0; i < 2; i++) {
+        list[i] = (struct push_outcome){.sub_id = random_sub(seed),
+                                        .position = 1 + draw(seed, 50),
+                                        .n_entries = 1,
+                                        .next_try_at = TIME_UNKNOWN,
+                                        .ended = draw(seed, 10) == 0,
+                                        .is_dead = draw(seed, 3) == 0,
+                                        .has_note = draw(seed, 2) == 0};
+        list[i].dead = (struct dead_letter){
+            .sub_id = list[i].sub_id, .at = {5, 5}, .uid = STR("u"), .answer = STR("no")};
+    }
+    return store_push_outcomes(f->store, list, 2, on_answer, a);
 }
 
 /* Push a random operation: most are polls. */
@@ -406,13 +460,50 @@ static void push_random(struct fixture *f, const int64_t *feeds, uint32_t *seed,
                                         .metadata = poll.past.metadata,
                                         .identity = poll.identity,
                                         .entries = poll.entries};
-    unsigned kind = draw(seed, 12);
+    struct str url = STR("http://1.example/");
+    unsigned kind = draw(seed, 16);
     enum rc rc = kind == 0   ? store_archive_outcome(f->store, &archive, 0, on_answer, a)
                  : kind == 1 ? store_delivery_outcome(f->store, &delivery, 0, on_answer, a)
                  : kind == 2 ? store_ping(f->store, feeds, FEEDS, on_answer, a)
+                 : kind == 3 ? push_subscribe(f, seed, a)
+                 : kind == 4 ? push_deliveries(f, seed, a)
+                 : kind == 5 ? store_unsubscribe(f->store, random_sub(seed), &url, draw(seed, 2),
+                                                 on_answer, a)
                              : store_poll_outcome(f->store, &poll, 0, on_answer, a);
 
     assert_int_equal(RC_OK, rc);
+}
+
+/* What is known without a query is what a restart finds in the database. */
+static void check_directory(struct fixture *f, const int64_t *feeds)
+{
+    struct feed_brief before[FEEDS], after;
+    bool is_there[FEEDS];
+    int64_t n;
+
+    for (int i = 0; i < FEEDS; i++)
+        is_there[i] = store_brief(f->store, feeds[i], &before[i]);
+    fixture_close(f);
+    fixture_open(f);
+    for (int i = 0; i < FEEDS; i++) {
+        assert_int_equal(is_there[i], store_brief(f->store, feeds[i], &after));
+        if (!is_there[i])
+            continue;
+        assert_int_equal(before[i].version, after.version);
+        assert_int_equal(before[i].state, after.state);
+        assert_int_equal(before[i].level, after.level);
+        assert_int_equal(before[i].next_fetch_at, after.next_fetch_at);
+        assert_int_equal(before[i].wanted_at, after.wanted_at);
+        assert_int_equal(before[i].content_at, after.content_at);
+        assert_int_equal(before[i].n_subscriptions, after.n_subscriptions);
+        assert_int_equal(RC_OK,
+                         stmt_number(storer_db(f->store->storer),
+                                     stmt_start(storer_db(f->store->storer), NULL,
+                                                "SELECT count(*) FROM sub_feeds WHERE feed_id = ?1",
+                                                "i", feeds[i]),
+                                     &n, NULL));
+        assert_int_equal(n, after.n_subscriptions);
+    }
 }
 
 /* Store the same outcomes; `alone`: each in a transaction of its own. */
@@ -421,6 +512,7 @@ static char *store_random(struct fixture *f, uint32_t seed, bool alone)
     struct store_cfg cfg = fixture_cfg(f);
     struct answer a = answer_init(OUTCOMES), at;
     int64_t feeds[FEEDS];
+    bool refuses = seed % 2 == 0; /* then transactions fail, and are repeated one by one */
 
     fixture_close(f);
     unlink(f->path);
@@ -436,9 +528,12 @@ static char *store_random(struct fixture *f, uint32_t seed, bool alone)
             store_touch(f->store, feeds, FEEDS);
         push_random(f, feeds, &seed, &a);
     }
+    if (refuses)
+        refuse_bad(f);
     open_gate(&at);
     answer_wait(&a);
     f->reader = reader_open(f->store);
+    check_directory(f, feeds);
     return dump(f);
 }
 
