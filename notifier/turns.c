@@ -16,7 +16,6 @@
 #define READS_MAX 2     /* such jobs at once */
 #define FULL_MS 50      /* pause when the readers or the storer have no room */
 #define TROUBLE_MS 1000 /* pause when the database fails */
-#define LOOK_MS 25      /* between checks for calls that take too long */
 #define GATHER_MS 5     /* so long an outcome waits for others while endpoints wait ... */
 #define FAILED_MS 50    /* ... and so long that of a failure */
 
@@ -194,7 +193,7 @@ static void turn_end(struct turn *t, struct member *m, enum lanes_end end)
     if (m != NULL)
         m->turn = NULL;
     if (!t->ts->stopped)
-        roster_done(&t->ts->roster, t->endpoint, end, clock_mono_ms());
+        roster_done(&t->ts->roster, t->endpoint, end, watch_now(&t->ts->watch, clock_mono_ms()));
     push_job_free(&t->job);
     mem_free(t);
 }
@@ -320,16 +319,17 @@ static void call_cancel(struct turn *t)
 static void on_look(void *ctx)
 {
     struct turns *ts = ctx;
+    int64_t now_ms = watch_look(&ts->watch, clock_mono_ms());
     struct endpoint *e;
 
     ts->look = NULL;
-    while ((e = roster_look(&ts->roster, clock_mono_ms())) != NULL) {
+    while ((e = roster_look(&ts->roster, now_ms)) != NULL) {
         e->turn->is_cut = true;
         stats_inc(STAT_push_cut_total);
         call_cancel(e->turn);
     }
     if (ts->n_calling > 0)
-        ts->look = loop_timer_start(ts->loop, LOOK_MS, on_look, ts);
+        ts->look = loop_timer_start(ts->loop, WATCH_LOOK_MS, on_look, ts);
     turns_run(ts);
 }
 
@@ -341,11 +341,13 @@ static void call_start(struct turns *ts, struct turn *t)
     stats_inc(STAT_push_total);
     stats_set(STAT_push_running, (int64_t)ts->n_calling);
     t->mono_started = clock_mono_ms();
-    lanes_called(&t->endpoint->lane, t->mono_started);
+    if (ts->look == NULL) {
+        watch_start(&ts->watch, t->mono_started);
+        ts->look = loop_timer_start(ts->loop, WATCH_LOOK_MS, on_look, ts);
+    }
+    lanes_called(&t->endpoint->lane, watch_now(&ts->watch, t->mono_started));
     t->call = carriers_send(&ts->carriers, sink_carrier(job->sink), &job->load,
                             str_from(t->endpoint->url), job->credential, on_answer, t);
-    if (ts->look == NULL)
-        ts->look = loop_timer_start(ts->loop, LOOK_MS, on_look, ts);
 }
 
 /* The job of a turn has been read. */

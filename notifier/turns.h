@@ -20,6 +20,7 @@
 #include "notifier/push_job.h"
 #include "notifier/push_test.h"
 #include "notifier/roster.h"
+#include "notifier/watch.h"
 #include "storage/pushes.h"
 
 struct turns {
@@ -37,6 +38,7 @@ struct turns {
     struct loop_timer *soon;  /* starts turns; NULL: nothing has changed since they were started */
     struct loop_timer *again; /* tries turns_run() again, because the readers had no room */
     struct loop_timer *look;  /* checks the calls under way; NULL: there are none */
+    struct watch watch;       /* by which they are late; goes on while there is `look` */
     bool stopping;            /* no new turns */
     bool stopped;             /* late messages are only freed */
 

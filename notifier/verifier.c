@@ -14,9 +14,9 @@
 #include "net/url.h"
 #include "notifier/intent.h"
 #include "notifier/lanes.h"
+#include "notifier/watch.h"
 
 #define AT_ONCE_HOST 8   /* turns at one host: 6 calls, 1 of them slow */
-#define LOOK_MS 25       /* between checks for calls that take too long */
 #define LOAD_MAX 256     /* intents read at once */
 #define KNOWN_MAX 10000  /* intents in memory; more than one dead host can have */
 #define TROUBLE_MS 1000  /* pause when there is no room, or the database fails */
@@ -76,7 +76,8 @@ struct verifier {
     size_t n;
     struct map pairs; /* struct pair */
     struct lanes lanes;
-    int64_t last_id; /* all intents up to this id have been read */
+    struct watch watch; /* by which calls are late */
+    int64_t last_id;    /* all intents up to this id have been read */
     bool loading, more;
     bool sweeping, sweep_more;
     bool stopped;
@@ -220,7 +221,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
                is_cut        ? LANES_CUT
                : rc == RC_OK ? LANES_ANSWERED
                              : LANES_FAILED,
-               clock_mono_ms());
+               watch_now(&v->watch, clock_mono_ms()));
     f->verdict = intent_judge(&f->intent, rc, status, answer == NULL ? STR_NULL : answer->body,
                               str_from(f->challenge));
     f->call_rc = rc;
@@ -287,10 +288,11 @@ static struct verify *first_of(struct lane *lane)
 static void on_look(void *ctx)
 {
     struct verifier *v = ctx;
+    int64_t now_ms = watch_look(&v->watch, clock_mono_ms());
     struct lane *lane;
 
     v->look_timer = NULL;
-    while ((lane = lanes_look(&v->lanes, clock_mono_ms())) != NULL) {
+    while ((lane = lanes_look(&v->lanes, now_ms)) != NULL) {
         first_of(lane)->is_cut = true;
         http_client_cancel(v->client, first_of(lane)->call);
     }
@@ -301,12 +303,14 @@ static void run(struct verifier *v)
 {
     struct lane *lane;
 
+    if (v->look_timer == NULL)
+        watch_start(&v->watch, clock_mono_ms());
     while ((lane = lanes_next(&v->lanes)) != NULL) {
         call(first_of(lane));
-        lanes_called(lane, clock_mono_ms());
+        lanes_called(lane, watch_now(&v->watch, clock_mono_ms()));
     }
     if (v->look_timer == NULL && v->lanes.count.busy > 0)
-        v->look_timer = loop_timer_start(v->loop, LOOK_MS, on_look, v);
+        v->look_timer = loop_timer_start(v->loop, WATCH_LOOK_MS, on_look, v);
 }
 
 /* ---- intents --------------------------------------------------------------------------------- */
