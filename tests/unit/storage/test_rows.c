@@ -273,6 +273,23 @@ static void test_rows__a_bad_operation_fails_alone(void **state)
     assert_int_equal(2, store_last_seq(f->store));
 }
 
+/* Rows are loaded before the operation runs: what the database says then is not lost. */
+static void test_rows__a_row_that_cannot_be_read_says_why(void **state)
+{
+    struct fixture *f = *state;
+    struct entry_change c = change(f, "1", "one", 1);
+    struct answer a;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+
+    assert_int_equal(SQLITE_OK,
+                     sqlite3_exec(db_handle(storer_db(f->store->storer)),
+                                  "ALTER TABLE upstreams RENAME TO elsewhere", NULL, NULL, NULL));
+    push(f, id, &c, 1, &a);
+    answer_wait(&a);
+    assert_int_equal(RC_IO, a.rc);
+    assert_non_null(strstr(a.text, "upstreams"));
+}
+
 /* A transaction with more rows than are held at a time writes and forgets them in between. */
 static void test_rows__more_than_are_held(void **state)
 {
@@ -561,6 +578,8 @@ int main(void)
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(test_rows__a_bad_operation_fails_alone, fixture_setup,
                                         fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_rows__a_row_that_cannot_be_read_says_why,
+                                        fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_rows__more_than_are_held, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(test_rows__groups_store_what_single_operations_store,
