@@ -280,10 +280,12 @@ static void test_rows__a_row_that_cannot_be_read_says_why(void **state)
     struct entry_change c = change(f, "1", "one", 1);
     struct answer a;
     int64_t id = add_feed(f, "http://a.example/", NULL);
+    sqlite3 *other;
 
-    assert_int_equal(SQLITE_OK,
-                     sqlite3_exec(db_handle(storer_db(f->store->storer)),
-                                  "ALTER TABLE upstreams RENAME TO elsewhere", NULL, NULL, NULL));
+    assert_int_equal(SQLITE_OK, sqlite3_open(f->path, &other));
+    assert_int_equal(SQLITE_OK, sqlite3_exec(other, "ALTER TABLE upstreams RENAME TO elsewhere",
+                                             NULL, NULL, NULL));
+    sqlite3_close(other);
     push(f, id, &c, 1, &a);
     answer_wait(&a);
     assert_int_equal(RC_IO, a.rc);
