@@ -176,7 +176,7 @@ static bool is_whole(struct str array, uint32_t element_len)
     if (array.len < 12)
         return false;
     if (get32(array.ptr) == 0)
-        return true;
+        return array.len == 12;
     if (get32(array.ptr) != 1 || array.len < HEADER)
         return false;
     for (n = get32(array.ptr + 12); n > 0 && array.len - at >= 4; n--) {
