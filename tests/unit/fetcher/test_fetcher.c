@@ -225,7 +225,8 @@ static void test_fetcher__documents_that_say_where_the_feed_is(void **state)
     assert_true(str_eqz(feed_of(w, other)->url, origin_url(w->origin, "/stays")));
     assert_int_equal(count_revisions(w, other), 1);
     assert_int_equal(origin_count(w->origin, "/nothing"), 1);
-    assert_int_equal(origin_count(w->origin, "/stays"), 2);
+    /* the second request is for the document itself; the sweeper may have polled once, too */
+    assert_in_range(origin_count(w->origin, "/stays"), 2, 3);
 }
 
 /* A document names the feed's new URL, and does not change any more: the URL is asked again after
