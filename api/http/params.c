@@ -16,7 +16,8 @@ bool params_put(struct params *ps, struct arena *a, struct str name, struct str 
     if (ps->n == LIMIT_PARAMS)
         return problem_set(p, a, PROBLEM_TOO_LARGE, "More than %d parameters were given.",
                            LIMIT_PARAMS);
-    if (str_chr(value, '\0') >= 0) /* not every database can keep it */
+    /* Not every database can keep it. Positions are not kept, and have a problem of their own. */
+    if (str_chr(value, '\0') >= 0 && !str_eqz(name, "since") && !str_eqz(name, "until"))
         return problem_parameter(p, a, str_z(a, name), STR_NULL, NULL,
                                  "The parameter `%s` has the character U+0000, which no parameter "
                                  "may have.",

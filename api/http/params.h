@@ -2,7 +2,8 @@
  *
  * They come from the query and, for forms, from the body. Names and values are decoded first (`+`
  * is a space). So a raw URL may be a value if it has no `&`, `#`, `+` or `%`. Unknown names are
- * ignored. No value has U+0000. A check that fails sets *p and returns false. */
+ * ignored. Only the values of `since` and `until` can have U+0000. A check that fails sets *p and
+ * returns false. */
 #pragma once
 
 #include "api/http/problem.h"
