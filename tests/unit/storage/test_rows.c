@@ -341,8 +341,8 @@ static char *dump(struct fixture *f)
 {
     static const char *const queries[] = {
         "SELECT * FROM feeds ORDER BY id",
-        "SELECT id, feed_id, uid, first_seq, seq, sort_at, dated, deleted, iri_hash, hex(essence),"
-        " hex(doc_hash), hex(marks), updated_us, dead_at FROM entries ORDER BY id",
+        ("SELECT id, feed_id, uid, first_seq, seq, sort_at, dated, deleted, iri_hash, hex(essence),"
+         " hex(doc_hash), hex(marks), updated_us, dead_at FROM entries ORDER BY id"),
         "SELECT * FROM entry_keys ORDER BY 1, 2, 3",
         "SELECT * FROM revisions ORDER BY seq",
         "SELECT * FROM overlays ORDER BY seq",
