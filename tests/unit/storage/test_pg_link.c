@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
@@ -425,6 +426,7 @@ struct waiting {
     pthread_t thread;
     enum rc rc;
     enum pg_fault fault;
+    atomic_bool is_over;
 };
 
 static void *commit_it(void *arg)
@@ -433,11 +435,13 @@ static void *commit_it(void *arg)
 
     w->rc = pg_commit(w->l, NULL);
     w->fault = pg_fault(w->l);
+    atomic_store(&w->is_over, true);
     return NULL;
 }
 
-/* Commit in another thread, with a standby to be waited for that does not exist. */
-static void wait_in_commit(struct waiting *w, struct pg_link *super, int64_t n)
+/* Start to commit a row in another thread. Returns true when it waits for the standby, or has given
+ * up; false when it was stored at once. */
+static bool waits_in_commit(struct waiting *w, struct pg_link *super, int64_t n)
 {
     AUTO(pg_params_release) struct pg_params p = {.n = 0};
     int64_t pid = pid_of(w->l);
@@ -448,6 +452,7 @@ static void wait_in_commit(struct waiting *w, struct pg_link *super, int64_t n)
     pg_queue(w->l, "INSERT INTO one VALUES ($1, '')", &p, "", NULL);
     run_ok(w->l);
     w->l->cfg.answer_ms = w->answer_ms;
+    atomic_store(&w->is_over, false);
     assert_int_equal(0, pthread_create(&w->thread, NULL, commit_it, w));
     pg_params_reset(&p);
     pg_put_int(&p, pid);
@@ -455,7 +460,25 @@ static void wait_in_commit(struct waiting *w, struct pg_link *super, int64_t n)
         pg_queue(super, "SELECT wait_event = 'SyncRep' FROM pg_stat_activity WHERE pid = $1", &p,
                  "o", &a);
         run_ok(super);
-    } while (a.n == 1 && !pg_get_bool(&a, 0, 0));
+        if (a.n == 0 || pg_get_bool(&a, 0, 0))
+            return true;
+    } while (!atomic_load(&w->is_over));
+    return w->rc != RC_OK;
+}
+
+/* Commit in another thread, with a standby to be waited for that does not exist. The server takes
+ * some time until all its processes know of that standby. */
+static void wait_in_commit(struct waiting *w, struct pg_link *super, int64_t n)
+{
+    AUTO(pg_params_release) struct pg_params p = {.n = 0};
+
+    pg_put_int(&p, n);
+    while (!waits_in_commit(w, super, n)) {
+        pthread_join(w->thread, NULL);
+        script_ok(super, "SET synchronous_commit = local"); /* this commit must not wait */
+        pg_queue(super, "DELETE FROM one WHERE n = $1", &p, "", NULL);
+        run_ok(super);
+    }
 }
 
 static void wait_for_standby(struct pg_link *super, bool on)
