@@ -10,7 +10,9 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "integration"))
+TESTS = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+KNOWN_LEAKS = os.path.join(TESTS, "lsan.supp")
+sys.path.insert(0, os.path.join(TESTS, "integration"))
 from env.postgres import DATABASE, Postgres  # noqa: E402
 
 
@@ -22,7 +24,9 @@ def main():
         print(why)
         return 77
     try:
-        env = dict(os.environ, FEEDMILL_POSTGRES=server.uri(), FEEDMILL_POSTGRES_PID=str(server.process.pid),
+        env = dict(os.environ, LSAN_OPTIONS="print_suppressions=0:suppressions=" + KNOWN_LEAKS,
+                   FEEDMILL_POSTGRES=server.uri(),
+                   FEEDMILL_POSTGRES_PID=str(server.process.pid),
                    FEEDMILL_POSTGRES_SUPER="postgresql://postgres@/%s?host=%s&port=%d"
                    % (DATABASE, server.folder, server.port))
         code = subprocess.run(sys.argv[1:], env=env).returncode
