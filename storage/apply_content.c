@@ -11,6 +11,7 @@
 #include "storage/apply_parts.h"
 #include "storage/sqlite/held_rows.h"
 #include "storage/sqlite/revisions.h"
+#include "storage/sqlite/entries.h"
 
 #define RETRY_S 2 /* pause after the first failure of an entry or feed; further ones double it */
 #define RETRY_MOST_S 86400

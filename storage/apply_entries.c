@@ -13,6 +13,7 @@
 #include "storage/apply_parts.h"
 #include "storage/sqlite/archives.h"
 #include "storage/sqlite/held_rows.h"
+#include "storage/sqlite/entries.h"
 
 #define DAY_S 86400
 

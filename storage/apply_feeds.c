@@ -5,6 +5,7 @@
 #include "storage/apply_parts.h"
 #include "storage/sqlite/held_rows.h"
 #include "storage/sqlite/upstreams.h"
+#include "storage/sqlite/feeds.h"
 
 /* ---- new feeds ------------------------------------------------------------------------------- */
 

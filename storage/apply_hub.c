@@ -4,6 +4,7 @@
 #include "storage/apply_parts.h"
 #include "storage/sqlite/hub.h"
 #include "storage/sqlite/subscriptions.h"
+#include "storage/sqlite/feeds.h"
 
 #define SWEEP_MAX 500     /* leases that one operation ends or renews */
 #define RENEW_LEFT 4      /* a lease is renewed when 1/4 of it is left */

@@ -6,6 +6,7 @@
 #include "storage/sqlite/feed_events.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
+#include "storage/sqlite/feeds.h"
 
 /* How many aliases a feed may get because it moves. Without this limit, a publisher that moves with
  * every answer would fill the table. The first ones are kept, because clients know them. Aliases

@@ -15,6 +15,13 @@
  */
 #define DIRECTORY_KEYS 64
 
+/* The newest keys of one feed, newest first. */
+struct key_run {
+    size_t n;
+    bool complete; /* it has no others */
+    struct merge_key keys[DIRECTORY_KEYS];
+};
+
 struct directory;
 
 struct directory *directory_new(void);

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include "storage/sqlite/feeds.h"
-#include "storage/sqlite/entries.h"
-#include "storage/sqlite/revisions.h"
 #include "storage/pushes.h"
 #include "storage/txn.h"
 

@@ -12,9 +12,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "storage/sqlite/contents.h"
-#include "storage/sqlite/entries.h"
-#include "storage/sqlite/feeds.h"
+#include "storage/records.h"
 
 /* An entry with what belongs to it. Call rows_touch_entry() before each change of it. */
 struct held_entry {

@@ -5,24 +5,17 @@
  */
 #pragma once
 
-#include "base/arena.h"
+#include "storage/records.h"
 #include "storage/sqlite/db.h"
 
 /* ---- archive documents ----------------------------------------------------------------------- */
 
 /* Note that a document of the feed leads to this one. It must be read, unless it was read already.
- * If it was read in another walk (`walk` not 0), it is read again. At most ARCHIVES_MAX documents
- * of a feed are read. One more is noted, which shows that the past is not complete. */
-#define ARCHIVES_MAX 10000
+ * If it was read in another walk (`walk` not 0), it is read again. At most ARCHIVES_MAX of a feed.
+ */
 enum rc archives_want(struct db *db, int64_t feed_id, struct str url, int64_t walk,
                       struct err *err) NODISCARD;
 
-/* A document that is to be read. *found is false when there is no such document. */
-struct archive_row {
-    int64_t order; /* in which the feed led to its documents; larger is later */
-    int64_t walk;  /* the harvest (Atom-PMH) that asked for it; else 0 */
-    int failures;  /* in a row */
-};
 enum rc archives_find(struct db *db, int64_t feed_id, struct str url, struct archive_row *out,
                       bool *found, struct err *err) NODISCARD;
 
@@ -53,7 +46,6 @@ enum rc archives_move(struct db *db, int64_t from, int64_t to, struct err *err) 
 
 /* Deletions that a document told of entries which are not known; of those with one uid the latest
  * counts. At TOMBSTONES_MAX of a feed the caller adds no more. */
-#define TOMBSTONES_MAX 100000
 enum rc tombstones_count(struct db *db, int64_t feed_id, int64_t *n, struct err *err) NODISCARD;
 enum rc tombstones_put(struct db *db, int64_t feed_id, struct str uid, int64_t when_us,
                        struct err *err) NODISCARD;

@@ -7,13 +7,6 @@
 #include "storage/directory.h"
 #include "storage/sqlite/feeds.h"
 
-/* The newest keys of one feed, newest first. */
-struct key_run {
-    size_t n;
-    bool complete; /* it has no others */
-    struct merge_key keys[DIRECTORY_KEYS];
-};
-
 /* Read what the directory keeps of these feeds, except the keys: out[i] is that of ids[i], with
  * brief.id 0 when there is no such feed. rows[i]: the feed's present row, if it is known; NULL: it
  * is read. `rows` NULL: none is known. Arena. */

@@ -5,30 +5,8 @@
  */
 #pragma once
 
-#include "base/arena.h"
-#include "base/clock.h"
+#include "storage/records.h"
 #include "storage/sqlite/db.h"
-
-enum content_state {
-    CONTENT_OPEN = 0,   /* it is to be asked for */
-    CONTENT_STORED = 1, /* it is part of the entry */
-    CONTENT_NONE = 2,   /* no alternate has a form that can be taken in */
-    CONTENT_GONE = 3,   /* all alternates are gone, so the entry was deleted */
-};
-
-struct content_row {
-    int64_t entry_id, feed_id;
-    enum content_state state;
-    int form, n_gone, failures;
-    int64_t gone_at; /* since when the content has been gone; TIME_UNKNOWN: it is not gone */
-    int64_t try_at;  /* the content is not requested before this time */
-};
-
-/* The row of an entry that has got a new version: CONTENT_OPEN, whatever its state was. */
-static inline struct content_row content_new(int64_t feed_id)
-{
-    return (struct content_row){.feed_id = feed_id, .gone_at = TIME_UNKNOWN};
-}
 
 /* out->entry_id is 0 when there is none. */
 enum rc contents_find(struct db *db, int64_t entry_id, struct content_row *out,

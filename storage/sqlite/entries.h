@@ -5,23 +5,8 @@
  */
 #pragma once
 
-#include "model/marks.h"
+#include "storage/records.h"
 #include "storage/sqlite/db.h"
-
-struct entry_row {
-    int64_t id, feed_id;
-    struct str uid;         /* entries_find() does not read it, but copies its own */
-    int64_t first_seq, seq; /* of its first and its newest revision */
-    int64_t sort_at;        /* Unix seconds; orders views of the newest entries */
-    bool dated;             /* sort_at is the publisher's date */
-    bool deleted;           /* the newest revision is a deletion */
-    int64_t iri_hash; /* hash of an id that is an absolute IRI; 0: the id is not an absolute IRI */
-    unsigned char essence[16];   /* digest by which a change is noticed */
-    unsigned char doc_hash[16];  /* digest of doc and ext */
-    int64_t updated_us, dead_at; /* as in schema.sql; TIME_UNKNOWN */
-    bool has_marks;
-    struct entry_marks marks;
-};
 
 /* The entry of a feed with this uid; out->id is 0 when there is none. */
 enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entry_row *out,
@@ -30,14 +15,6 @@ enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entr
 /* The entry with this id, its uid in the arena; out->id is 0 when there is none. */
 enum rc entries_load(struct db *db, int64_t id, struct arena *a, struct entry_row *out,
                      struct err *err) NODISCARD;
-
-/* An entry that has one of several uids. */
-struct uid_match {
-    size_t of; /* index of the uid */
-    int64_t feed_id, first_seq, seq, sort_at;
-    bool deleted, has_iri; /* its id is an absolute IRI */
-    unsigned char essence[16];
-};
 
 /* The entries of these feeds that have one of these uids, ascending by `of`. Arena. */
 enum rc entries_of_uids(struct db *db, const int64_t *feed_ids, size_t n_feeds,

@@ -4,11 +4,10 @@
  */
 #pragma once
 
-#include "model/feed.h"
+#include "storage/records.h"
 #include "storage/sqlite/db.h"
 
 /* Add one. The feed's older ones over FEED_EVENTS_KEPT are dropped. */
-#define FEED_EVENTS_KEPT 1000
 enum rc feed_events_add(struct db *db, const struct feed_event *event, struct err *err) NODISCARD;
 
 /* The first one of the feed after `after`; seq 0: there is none. Arena. */

@@ -4,14 +4,8 @@
  */
 #pragma once
 
-#include "model/feed.h"
+#include "storage/records.h"
 #include "storage/sqlite/db.h"
-
-/* A row of `feeds`. */
-struct feed_row {
-    struct feed feed; /* head and ext are null unless they were asked for */
-    bool fetched;     /* a document of it was stored */
-};
 
 /* The feed that a URL means: the feed's own URL, else an alias, else the web page it was discovered
  * from; with this credential, or with the access key in it. *id is 0 when there is none. */

@@ -5,6 +5,9 @@
 #include "storage/sqlite/feed_events.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/upstreams.h"
+#include "storage/sqlite/contents.h"
+#include "storage/sqlite/entries.h"
+#include "storage/sqlite/feeds.h"
 
 /* ---- reading --------------------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "storage/rows.h"
+#include "storage/sqlite/db.h"
 
 /* Read a row, if it is not held yet. A feed or entry that does not exist is held as missing. */
 enum rc held_feed_load(struct db *db, struct rows *r, int64_t id, bool with_head, bool with_past,
