@@ -1,8 +1,20 @@
 /* storage/tables.h - the columns of tables, each named once: for what an engine reads and writes.
  *
  * A table is one or more lists of rows X(KIND, column, member). `member` is where the column stands
- * in the struct of a row. storage/sqlite/fields.h makes statements of the lists, and says what the
- * kinds are. What is not in a list has statements of its own.
+ * in the struct of a row. storage/sqlite/fields.h makes statements of the lists. What is not in a
+ * list has statements of its own. The kinds are:
+ *
+ *   INT         any integer, enum or bool
+ *   TIME        int64_t; TIME_UNKNOWN is NULL
+ *   TEXT        struct str; null is NULL
+ *   EMPTY       struct str; null is ''
+ *   DIGEST      unsigned char[16]
+ *   SEQ         int64_t: a number of the log
+ *   EVENT_TIME  int64_t: the time of a row of the log, microseconds
+ *   VERSION     int64_t: a version of a feed
+ *
+ * The last three are numbers that are drawn when a transaction commits. An engine on which several
+ * writers work at once knows them only then.
  */
 #pragma once
 
@@ -12,10 +24,10 @@
     X(INT, feed_id, feed_id)                                                                       \
     X(TEXT, uid, uid)
 #define ENTRY_FIXED(X)                                                                             \
-    X(INT, first_seq, first_seq)                                                                   \
+    X(SEQ, first_seq, first_seq)                                                                   \
     X(INT, iri_hash, iri_hash)
 #define ENTRY_SAVED(X)                                                                             \
-    X(INT, seq, seq)                                                                               \
+    X(SEQ, seq, seq)                                                                               \
     X(INT, sort_at, sort_at)                                                                       \
     X(INT, dated, dated)                                                                           \
     X(INT, deleted, deleted)                                                                       \
@@ -26,12 +38,12 @@
 
 /* Table revisions, struct revision. Rows are only added. Beside them: entry_id. */
 #define REVISION(X)                                                                                \
-    X(INT, seq, seq)                                                                               \
+    X(SEQ, seq, seq)                                                                               \
     X(INT, feed_id, feed_id)                                                                       \
-    X(INT, batch, batch)                                                                           \
+    X(SEQ, batch, batch)                                                                           \
     X(INT, kind, kind)                                                                             \
     X(INT, initial, initial)                                                                       \
-    X(INT, at_us, at_us)                                                                           \
+    X(EVENT_TIME, at_us, at_us)                                                                    \
     X(INT, sort_at, sort_at)                                                                       \
     X(TIME, published_at, published_at)                                                            \
     X(TIME, updated_at, updated_at)                                                                \

@@ -140,7 +140,7 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
     X(TEXT, id_why, feed.identity.why)                                                             \
     X(INT, id_against, feed.identity.n_against)                                                    \
     X(INT, id_better, feed.identity.n_better)                                                      \
-    X(INT, version, feed.version)
+    X(VERSION, version, feed.version)
 
 /* Columns of the feed's current row of `upstreams`. */
 #define UPSTREAM(X)                                                                                \

@@ -62,10 +62,10 @@ static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena 
     X(INT, state, state)                                                                           \
     X(INT, events, events)                                                                         \
     X(INT, batch, batch)                                                                           \
-    X(INT, position, position)                                                                     \
+    X(SEQ, position, position)                                                                     \
     X(INT, generation, generation)                                                                 \
-    X(INT, chain_seq, chain.seq)                                                                   \
-    X(INT, chain_at_us, chain.at_us)                                                               \
+    X(SEQ, chain_seq, chain.seq)                                                                   \
+    X(EVENT_TIME, chain_at_us, chain.at_us)                                                               \
     X(INT, with_initial, with_initial)                                                             \
     X(TIME, next_try_at, next_try_at)                                                              \
     X(TIME, failing_since, failing_since)                                                          \
