@@ -9,6 +9,7 @@
  *   TEXT        struct str; null is NULL
  *   EMPTY       struct str; null is ''
  *   DIGEST      unsigned char[16]
+ *   HASH        the same; NULL when row->feed.has_body_hash is false
  *   SEQ         int64_t: a number of the log
  *   EVENT_TIME  int64_t: the time of a row of the log, microseconds
  *   VERSION     int64_t: a version of a feed
@@ -53,3 +54,174 @@
     X(TEXT, author, author)                                                                        \
     X(EMPTY, doc, doc)                                                                             \
     X(EMPTY, ext, ext)
+
+/* Table feeds, struct feed_row. What feeds_save() writes, and what it does not, because it never
+ * changes or has statements of its own; `version` it writes as the last column. Beside them:
+ * n_subscriptions. */
+#define FEED_SAVED(X)                                                                              \
+    X(TEXT, site_url, feed.site_url)                                                               \
+    X(TEXT, title, feed.title)                                                                     \
+    X(TEXT, etag, feed.etag)                                                                       \
+    X(TEXT, last_modified, feed.last_modified)                                                     \
+    X(HASH, body_hash, feed.body_hash)                                                             \
+    X(INT, fetched, fetched)                                                                       \
+    X(INT, state, feed.state)                                                                      \
+    X(INT, level, feed.level)                                                                      \
+    X(INT, period_s, feed.period_s)                                                                \
+    X(TIME, last_check_at, feed.last_check_at)                                                     \
+    X(TIME, last_success_at, feed.last_success_at)                                                 \
+    X(TIME, last_change_at, feed.last_change_at)                                                   \
+    X(TIME, next_fetch_at, feed.next_fetch_at)                                                     \
+    X(INT, next_reason, feed.next_reason)                                                          \
+    X(TIME, wanted_at, feed.wanted_at)                                                             \
+    X(INT, last_status, feed.last_status)                                                          \
+    X(INT, n_errors, feed.n_errors)                                                                \
+    X(TEXT, last_error, feed.last_error)                                                           \
+    X(INT, n_entries, feed.n_entries)                                                              \
+    X(INT, n_items, feed.n_items)                                                                  \
+    X(INT, n_pings, feed.n_pings)                                                                  \
+    X(INT, hint_max_age_s, feed.hints.max_age_s)                                                   \
+    X(INT, hint_ttl_s, feed.hints.ttl_s)                                                           \
+    X(INT, hint_sy_s, feed.hints.sy_period_s)                                                      \
+    X(INT, hint_skip_hours, feed.hints.skip_hours)                                                 \
+    X(INT, hint_skip_days, feed.hints.skip_days)                                                   \
+    X(INT, raw_html, feed.raw_html)                                                                \
+    X(INT, complete, feed.complete)                                                                \
+    X(INT, partial, feed.partial)                                                                  \
+    X(TIME, harvest_at, feed.harvest_at)                                                           \
+    X(TIME, harvest_to, feed.harvest_to)                                                           \
+    X(INT, content_failures, feed.content_failures)                                                \
+    X(TIME, content_wait_at, feed.content_wait_at)                                                 \
+    X(TEXT, cursor, feed.cursor)                                                                   \
+    X(INT, cursor_state, feed.cursor_state)                                                        \
+    X(INT, is_broken, feed.is_broken)
+#define FEED_FIXED(X)                                                                              \
+    X(INT, id, feed.id)                                                                            \
+    X(TEXT, url, feed.url)                                                                         \
+    X(EMPTY, credential, feed.credential)                                                          \
+    X(TEXT, access_key, feed.access_key)                                                           \
+    X(TEXT, page_url, feed.page_url)                                                               \
+    X(TEXT, id_url, feed.id_url)                                                                   \
+    X(INT, id_rule, feed.identity.rule)                                                            \
+    X(TIME, id_since_at, feed.identity.since_at)                                                   \
+    X(TEXT, id_why, feed.identity.why)                                                             \
+    X(INT, id_against, feed.identity.n_against)                                                    \
+    X(INT, id_better, feed.identity.n_better)                                                      \
+    X(VERSION, version, feed.version)
+
+/* The feed's current row of table upstreams, within struct feed_row. */
+#define FEED_UPSTREAM(X)                                                                           \
+    X(TEXT, hub, feed.upstream.hub)                                                                \
+    X(INT, protocol, feed.upstream.protocol)                                                       \
+    X(TEXT, topic, feed.upstream.topic)                                                            \
+    X(INT, state, feed.upstream.state)                                                             \
+    X(TIME, lease_end_at, feed.upstream.lease_end_at)                                              \
+    X(INT, n_errors, feed.upstream.n_errors)                                                       \
+    X(TEXT, error, feed.upstream.error)                                                            \
+    X(INT, trust, feed.upstream.trust)                                                             \
+    X(TIME, delivered_at, feed.upstream.delivered_at)
+
+/* Table subscriptions, struct subscription. What subs_save() writes, and what never changes. Beside
+ * them: last_error, and what is secret. */
+#define SUB_SAVED(X)                                                                               \
+    X(TEXT, endpoint, endpoint)                                                                    \
+    X(EMPTY, sink, sink)                                                                           \
+    X(INT, state, state)                                                                           \
+    X(INT, events, events)                                                                         \
+    X(INT, batch, batch)                                                                           \
+    X(SEQ, position, position)                                                                     \
+    X(INT, generation, generation)                                                                 \
+    X(SEQ, chain_seq, chain.seq)                                                                   \
+    X(EVENT_TIME, chain_at_us, chain.at_us)                                                        \
+    X(INT, with_initial, with_initial)                                                             \
+    X(TIME, next_try_at, next_try_at)                                                              \
+    X(TIME, failing_since, failing_since)                                                          \
+    X(INT, n_failures, n_failures)                                                                 \
+    X(INT, n_delivered, n_delivered)                                                               \
+    X(INT, n_faults, n_faults)                                                                     \
+    X(INT, n_calls, n_calls)                                                                       \
+    X(INT, refused_seq, refused_seq)                                                               \
+    X(INT, n_refusals, n_refusals)                                                                 \
+    X(INT, part_max, part_max)                                                                     \
+    X(INT, part_until, part_until)
+#define SUB_FIXED(X)                                                                               \
+    X(INT, id, id)                                                                                 \
+    X(INT, created_at, created_at)
+
+/* Table deliveries, struct delivery_note. Beside them: error, and the key. */
+#define DELIVERY_NOTE(X)                                                                           \
+    X(INT, at_us, at_us)                                                                           \
+    X(INT, n_try, n_try)                                                                           \
+    X(INT, n_entries, n_entries)                                                                   \
+    X(INT, first_seq, first.seq)                                                                   \
+    X(INT, first_at_us, first.at_us)                                                               \
+    X(INT, last_seq, last.seq)                                                                     \
+    X(INT, last_at_us, last.at_us)                                                                 \
+    X(INT, status, status)                                                                         \
+    X(INT, ms, ms)                                                                                 \
+    X(INT, verdict, verdict)
+
+/* Table dead_letters, struct dead_letter. Beside them: id. */
+#define DEAD_LETTER(X)                                                                             \
+    X(INT, sub_id, sub_id)                                                                         \
+    X(INT, seq, at.seq)                                                                            \
+    X(INT, at_us, at.at_us)                                                                        \
+    X(EMPTY, uid, uid)                                                                             \
+    X(INT, at, refused_at)                                                                         \
+    X(INT, status, status)                                                                         \
+    X(EMPTY, answer, answer)                                                                       \
+    X(INT, wanted, wanted)
+
+/* Table hub_intents, struct hub_intent. Beside them: feeds, which are text. */
+#define HUB_INTENT(X)                                                                              \
+    X(INT, id, id)                                                                                 \
+    X(INT, mode, mode)                                                                             \
+    X(TEXT, topic, topic)                                                                          \
+    X(TEXT, callback, callback)                                                                    \
+    X(TEXT, credential, credential)                                                                \
+    X(TEXT, secret, secret)                                                                        \
+    X(TEXT, verify_token, verify_token)                                                            \
+    X(TEXT, reason, reason)                                                                        \
+    X(INT, legacy, legacy)                                                                         \
+    X(INT, renews, renews)                                                                         \
+    X(INT, waits, waits)                                                                           \
+    X(INT, lease_s, lease_s)                                                                       \
+    X(INT, protocol, protocol)                                                                     \
+    X(TEXT, procedure, procedure)                                                                  \
+    X(INT, at_caller, at_caller)
+
+/* Table hub_leases, struct hub_lease. Beside them: callback. */
+#define HUB_LEASE(X)                                                                               \
+    X(INT, sub_id, sub_id)                                                                         \
+    X(TEXT, topic, topic)                                                                          \
+    X(TEXT, secret, secret)                                                                        \
+    X(TEXT, verify_token, verify_token)                                                            \
+    X(INT, legacy, legacy)                                                                         \
+    X(INT, renews, renews)                                                                         \
+    X(INT, lease_s, lease_s)                                                                       \
+    X(TIME, ends_at, ends_at)                                                                      \
+    X(TIME, renew_at, renew_at)                                                                    \
+    X(INT, protocol, protocol)                                                                     \
+    X(TEXT, procedure, procedure)
+
+/* Table upstreams, struct upstream. */
+#define UPSTREAM(X)                                                                                \
+    X(TEXT, token, token)                                                                          \
+    X(TEXT, base_url, base_url)                                                                    \
+    X(TEXT, secret, secret)                                                                        \
+    X(TEXT, hub, hub)                                                                              \
+    X(TEXT, topic, topic)                                                                          \
+    X(INT, feed_id, feed_id)                                                                       \
+    X(INT, is_current, is_current)                                                                 \
+    X(INT, from_page, from_page)                                                                   \
+    X(INT, for_subs, for_subs)                                                                     \
+    X(INT, state, state)                                                                           \
+    X(TIME, lease_end_at, lease_end_at)                                                            \
+    X(TIME, next_at, next_at)                                                                      \
+    X(TIME, ended_at, ended_at)                                                                    \
+    X(INT, n_errors, n_errors)                                                                     \
+    X(TEXT, error, error)                                                                          \
+    X(INT, trust, trust)                                                                           \
+    X(TIME, delivered_at, delivered_at)                                                            \
+    X(INT, protocol, protocol)                                                                     \
+    X(TEXT, procedure, procedure)

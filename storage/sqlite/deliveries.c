@@ -4,19 +4,8 @@
 #include <string.h>
 
 #include "storage/sqlite/fields.h"
+#include "storage/tables.h"
 #include "storage/sqlite/views.h"
-
-#define NOTE_FIELDS(X)                                                                             \
-    X(INT, at_us, at_us)                                                                           \
-    X(INT, n_try, n_try)                                                                           \
-    X(INT, n_entries, n_entries)                                                                   \
-    X(INT, first_seq, first.seq)                                                                   \
-    X(INT, first_at_us, first.at_us)                                                               \
-    X(INT, last_seq, last.seq)                                                                     \
-    X(INT, last_at_us, last.at_us)                                                                 \
-    X(INT, status, status)                                                                         \
-    X(INT, ms, ms)                                                                                 \
-    X(INT, verdict, verdict)
 
 #define QUESTION_MARK(kind, column, member) "?, "
 
@@ -25,9 +14,9 @@ enum rc deliveries_add(struct db *db, int64_t sub_id, int64_t n_calls,
 {
     return stmt_run(
         db, err,
-        "INSERT OR REPLACE INTO deliveries (" NOTE_FIELDS(
-            FIELD_SELECT) "error, sub_id, slot) VALUES (" NOTE_FIELDS(QUESTION_MARK) "?, ?, ?)",
-        NOTE_FIELDS(FIELD_LETTER) "sii", NOTE_FIELDS(FIELD_BIND) row->error, sub_id,
+        "INSERT OR REPLACE INTO deliveries (" DELIVERY_NOTE(
+            FIELD_SELECT) "error, sub_id, slot) VALUES (" DELIVERY_NOTE(QUESTION_MARK) "?, ?, ?)",
+        DELIVERY_NOTE(FIELD_LETTER) "sii", DELIVERY_NOTE(FIELD_BIND) row->error, sub_id,
         n_calls % DELIVERIES_KEPT);
 }
 
@@ -55,8 +44,9 @@ enum rc deliveries_of(struct db *db, int64_t sub_id, size_t max, struct arena *a
 {
     size_t cap = max < DELIVERIES_KEPT ? max : DELIVERIES_KEPT, n = 0;
     sqlite3_stmt *st = stmt_start(
-        db, err, "SELECT " NOTE_FIELDS(FIELD_SELECT) "error" OF_SUB " ORDER BY at_us DESC LIMIT ?",
-        "isi", sub_id, all_slots(a), (int64_t)cap);
+        db, err,
+        "SELECT " DELIVERY_NOTE(FIELD_SELECT) "error" OF_SUB " ORDER BY at_us DESC LIMIT ?", "isi",
+        sub_id, all_slots(a), (int64_t)cap);
     int got = -1;
 
     *out = ARENA_ARRAY(a, struct delivery_note, cap + 1);
@@ -65,22 +55,12 @@ enum rc deliveries_of(struct db *db, int64_t sub_id, size_t max, struct arena *a
         int i = 0;
 
         *row = (struct delivery_note){.at_us = 0};
-        NOTE_FIELDS(FIELD_READ)
+        DELIVERY_NOTE(FIELD_READ)
         row->error = col_str(st, i, a);
     }
     *n_out = n;
     return got < 0 ? RC_IO : RC_OK;
 }
-
-#define DEAD_FIELDS(X)                                                                             \
-    X(INT, sub_id, sub_id)                                                                         \
-    X(INT, seq, at.seq)                                                                            \
-    X(INT, at_us, at.at_us)                                                                        \
-    X(EMPTY, uid, uid)                                                                             \
-    X(INT, at, refused_at)                                                                         \
-    X(INT, status, status)                                                                         \
-    X(EMPTY, answer, answer)                                                                       \
-    X(INT, wanted, wanted)
 
 /* After a replay an entry may be refused that has a dead letter already. *n: how many have it. */
 static enum rc refused_again(struct db *db, const struct dead_letter *row, int64_t *n,
@@ -104,9 +84,9 @@ enum rc dead_add(struct db *db, const struct dead_letter *row, struct err *err)
     if (rc != RC_OK || n > 0)
         return rc;
     rc = stmt_run(db, err,
-                  "INSERT INTO dead_letters (" DEAD_FIELDS(FIELD_SELECT) "id) VALUES (" DEAD_FIELDS(
+                  "INSERT INTO dead_letters (" DEAD_LETTER(FIELD_SELECT) "id) VALUES (" DEAD_LETTER(
                       QUESTION_MARK) "nullif(?, 0))",
-                  DEAD_FIELDS(FIELD_LETTER) "i", DEAD_FIELDS(FIELD_BIND)(int64_t) 0);
+                  DEAD_LETTER(FIELD_LETTER) "i", DEAD_LETTER(FIELD_BIND)(int64_t) 0);
     if (rc != RC_OK)
         return rc;
     return stmt_run(db, err,
@@ -145,14 +125,14 @@ static enum rc collect_dead(struct db *db, sqlite3_stmt *st, struct arena *a,
         }
         row = &(*out)[n++];
         *row = (struct dead_letter){.id = 0};
-        DEAD_FIELDS(FIELD_READ)
+        DEAD_LETTER(FIELD_READ)
         row->id = col_int(st, i);
     }
     *n_out = n;
     return got < 0 ? RC_IO : RC_OK;
 }
 
-#define DEAD_OF "SELECT " DEAD_FIELDS(FIELD_SELECT) "id FROM dead_letters WHERE sub_id = ?1"
+#define DEAD_OF "SELECT " DEAD_LETTER(FIELD_SELECT) "id FROM dead_letters WHERE sub_id = ?1"
 
 enum rc dead_of(struct db *db, int64_t sub_id, size_t max, struct arena *a,
                 struct dead_letter **out, size_t *n_out, struct err *err)

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "storage/sqlite/fields.h"
+#include "storage/tables.h"
 
 struct str access_key_of(struct str credential)
 {
@@ -86,74 +87,6 @@ enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64
 
 /* ---- the row --------------------------------------------------------------------------------- */
 
-/* Columns that feeds_save() writes. A new column of feeds is one row here, one in struct feed, and
- * one migration. */
-#define SAVED(X)                                                                                   \
-    X(TEXT, site_url, feed.site_url)                                                               \
-    X(TEXT, title, feed.title)                                                                     \
-    X(TEXT, etag, feed.etag)                                                                       \
-    X(TEXT, last_modified, feed.last_modified)                                                     \
-    X(HASH, body_hash, feed.body_hash)                                                             \
-    X(INT, fetched, fetched)                                                                       \
-    X(INT, state, feed.state)                                                                      \
-    X(INT, level, feed.level)                                                                      \
-    X(INT, period_s, feed.period_s)                                                                \
-    X(TIME, last_check_at, feed.last_check_at)                                                     \
-    X(TIME, last_success_at, feed.last_success_at)                                                 \
-    X(TIME, last_change_at, feed.last_change_at)                                                   \
-    X(TIME, next_fetch_at, feed.next_fetch_at)                                                     \
-    X(INT, next_reason, feed.next_reason)                                                          \
-    X(TIME, wanted_at, feed.wanted_at)                                                             \
-    X(INT, last_status, feed.last_status)                                                          \
-    X(INT, n_errors, feed.n_errors)                                                                \
-    X(TEXT, last_error, feed.last_error)                                                           \
-    X(INT, n_entries, feed.n_entries)                                                              \
-    X(INT, n_items, feed.n_items)                                                                  \
-    X(INT, n_pings, feed.n_pings)                                                                  \
-    X(INT, hint_max_age_s, feed.hints.max_age_s)                                                   \
-    X(INT, hint_ttl_s, feed.hints.ttl_s)                                                           \
-    X(INT, hint_sy_s, feed.hints.sy_period_s)                                                      \
-    X(INT, hint_skip_hours, feed.hints.skip_hours)                                                 \
-    X(INT, hint_skip_days, feed.hints.skip_days)                                                   \
-    X(INT, raw_html, feed.raw_html)                                                                \
-    X(INT, complete, feed.complete)                                                                \
-    X(INT, partial, feed.partial)                                                                  \
-    X(TIME, harvest_at, feed.harvest_at)                                                           \
-    X(TIME, harvest_to, feed.harvest_to)                                                           \
-    X(INT, content_failures, feed.content_failures)                                                \
-    X(TIME, content_wait_at, feed.content_wait_at)                                                 \
-    X(TEXT, cursor, feed.cursor)                                                                   \
-    X(INT, cursor_state, feed.cursor_state)                                                        \
-    X(INT, is_broken, feed.is_broken)
-
-/* Columns that feeds_save() does not write, because they have statements of their own. The
- * exception is `version`, which feeds_save() writes as the last column. */
-#define READ_ONLY(X)                                                                               \
-    X(INT, id, feed.id)                                                                            \
-    X(TEXT, url, feed.url)                                                                         \
-    X(EMPTY, credential, feed.credential)                                                          \
-    X(TEXT, access_key, feed.access_key)                                                           \
-    X(TEXT, page_url, feed.page_url)                                                               \
-    X(TEXT, id_url, feed.id_url)                                                                   \
-    X(INT, id_rule, feed.identity.rule)                                                            \
-    X(TIME, id_since_at, feed.identity.since_at)                                                   \
-    X(TEXT, id_why, feed.identity.why)                                                             \
-    X(INT, id_against, feed.identity.n_against)                                                    \
-    X(INT, id_better, feed.identity.n_better)                                                      \
-    X(VERSION, version, feed.version)
-
-/* Columns of the feed's current row of `upstreams`. */
-#define UPSTREAM(X)                                                                                \
-    X(TEXT, hub, feed.upstream.hub)                                                                \
-    X(INT, protocol, feed.upstream.protocol)                                                       \
-    X(TEXT, topic, feed.upstream.topic)                                                            \
-    X(INT, state, feed.upstream.state)                                                             \
-    X(TIME, lease_end_at, feed.upstream.lease_end_at)                                              \
-    X(INT, n_errors, feed.upstream.n_errors)                                                       \
-    X(TEXT, error, feed.upstream.error)                                                            \
-    X(INT, trust, feed.upstream.trust)                                                             \
-    X(TIME, delivered_at, feed.upstream.delivered_at)
-
 /* The kind of body_hash: 16 bytes, or NULL when the feed has none. */
 #define FIELD_LETTER_HASH "h"
 #define FIELD_BIND_HASH(member) row->feed.has_body_hash ? (member) : NULL
@@ -166,10 +99,10 @@ static void read_row(sqlite3_stmt *st, struct arena *a, struct feed_row *row)
     int i = 0;
 
     *row = (struct feed_row){.feed.upstream.is_current = true};
-    READ_ONLY(FIELD_READ)
-    SAVED(FIELD_READ)
+    FEED_FIXED(FIELD_READ)
+    FEED_SAVED(FIELD_READ)
     row->feed.n_subscriptions = (int)col_int(st, i++);
-    UPSTREAM(FIELD_READ)
+    FEED_UPSTREAM(FIELD_READ)
 }
 
 enum rc heads_load(struct db *db, int64_t id, struct arena *a, struct feed *r, struct err *err)
@@ -192,12 +125,13 @@ enum rc heads_load(struct db *db, int64_t id, struct arena *a, struct feed *r, s
 static enum rc load_row(struct db *db, int64_t id, bool with_head, struct arena *a,
                         struct feed_row *out, bool *found, struct err *err)
 {
-    sqlite3_stmt *st = stmt_start(
-        db, err,
-        "SELECT " READ_ONLY(FIELD_SELECT_F) SAVED(FIELD_SELECT_F) "f.n_subscriptions" UPSTREAM(
-            FIELD_SELECT_U) " FROM feeds f LEFT JOIN upstreams u ON u.feed_id = f.id"
-                            " AND u.is_current = 1 WHERE f.id = ?1",
-        "i", id);
+    sqlite3_stmt *st =
+        stmt_start(db, err,
+                   "SELECT " FEED_FIXED(FIELD_SELECT_F)
+                       FEED_SAVED(FIELD_SELECT_F) "f.n_subscriptions" FEED_UPSTREAM(
+                           FIELD_SELECT_U) " FROM feeds f LEFT JOIN upstreams u ON u.feed_id = f.id"
+                                           " AND u.is_current = 1 WHERE f.id = ?1",
+                   "i", id);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
     if (got < 0)
@@ -238,8 +172,9 @@ enum rc feeds_name(struct db *db, int64_t id, struct arena *a, struct str *url, 
 
 enum rc feeds_save(struct db *db, const struct feed_row *row, struct err *err)
 {
-    return stmt_run(db, err, "UPDATE feeds SET " SAVED(FIELD_SET) "version = ? WHERE id = ?",
-                    SAVED(FIELD_LETTER) "ii", SAVED(FIELD_BIND) row->feed.version, row->feed.id);
+    return stmt_run(db, err, "UPDATE feeds SET " FEED_SAVED(FIELD_SET) "version = ? WHERE id = ?",
+                    FEED_SAVED(FIELD_LETTER) "ii", FEED_SAVED(FIELD_BIND) row->feed.version,
+                    row->feed.id);
 }
 
 enum rc feeds_save_identity(struct db *db, int64_t id, const struct identity_policy *p,

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "storage/sqlite/stmt.h"
+#include "storage/sqlite/fields.h"
+#include "storage/tables.h"
 
 /* ---- intents --------------------------------------------------------------------------------- */
 
@@ -63,34 +64,23 @@ enum rc hub_intent_insert(struct db *db, struct hub_intent *in, struct err *err)
     return rc;
 }
 
-static void read_intent(sqlite3_stmt *st, struct arena *a, struct hub_intent *out)
+static void read_intent(sqlite3_stmt *st, struct arena *a, struct hub_intent *row)
 {
-    *out = (struct hub_intent){.id = col_int(st, 0), .mode = (enum hub_mode)col_int(st, 1)};
-    out->topic = col_str(st, 2, a);
-    out->callback = col_str(st, 3, a);
-    out->credential = col_str(st, 4, a);
-    out->secret = col_str(st, 5, a);
-    out->verify_token = col_str(st, 6, a);
-    out->reason = col_str(st, 7, a);
-    out->legacy = col_int(st, 8) != 0;
-    out->renews = col_int(st, 9) != 0;
-    out->waits = col_int(st, 10) != 0;
-    out->lease_s = col_int(st, 11);
-    read_feeds(a, col_str(st, 12, a), out);
-    out->protocol = (enum hub_protocol)col_int(st, 13);
-    out->procedure = col_str(st, 14, a);
-    out->at_caller = col_int(st, 15) != 0;
+    int i = 0;
+
+    *row = (struct hub_intent){.id = 0};
+    HUB_INTENT(FIELD_READ)
+    read_feeds(a, col_str(st, i, a), row);
 }
 
 enum rc hub_intents_after(struct db *db, int64_t id, size_t max, struct arena *a,
                           struct hub_intent **out, size_t *n_out, struct err *err)
 {
-    sqlite3_stmt *st = stmt_start(db, err,
-                                  "SELECT id, mode, topic, callback, credential, secret,"
-                                  " verify_token, reason, legacy, renews, waits, lease_s, feeds,"
-                                  " protocol, procedure, at_caller"
-                                  " FROM hub_intents WHERE id > ?1 ORDER BY id LIMIT ?2",
-                                  "ii", id, (int64_t)max);
+    sqlite3_stmt *st =
+        stmt_start(db, err,
+                   "SELECT " HUB_INTENT(
+                       FIELD_SELECT) "feeds FROM hub_intents WHERE id > ?1 ORDER BY id LIMIT ?2",
+                   "ii", id, (int64_t)max);
     int got = -1;
 
     *out = ARENA_ARRAY(a, struct hub_intent, max + 1);
@@ -154,30 +144,21 @@ enum rc hub_lease_save(struct db *db, const struct hub_lease *lease, struct str 
                     lease->procedure);
 }
 
-enum rc hub_lease_load(struct db *db, int64_t sub_id, struct arena *a, struct hub_lease *out,
+enum rc hub_lease_load(struct db *db, int64_t sub_id, struct arena *a, struct hub_lease *row,
                        struct err *err)
 {
-    sqlite3_stmt *st = stmt_start(db, err,
-                                  "SELECT topic, secret, verify_token, legacy, renews, lease_s,"
-                                  " ends_at, renew_at, protocol, procedure FROM hub_leases"
-                                  " WHERE sub_id = ?1",
-                                  "i", sub_id);
+    sqlite3_stmt *st =
+        stmt_start(db, err, "SELECT " HUB_LEASE(FIELD_SELECT) "1 FROM hub_leases WHERE sub_id = ?1",
+                   "i", sub_id);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
+    int i = 0;
 
     if (got < 0)
         return RC_IO;
     if (got == 0)
         return err_set(err, RC_NOT_FOUND, "subscription %" PRId64 " has no lease", sub_id);
-    *out = (struct hub_lease){.sub_id = sub_id, .topic = col_str(st, 0, a)};
-    out->secret = col_str(st, 1, a);
-    out->verify_token = col_str(st, 2, a);
-    out->legacy = col_int(st, 3) != 0;
-    out->renews = col_int(st, 4) != 0;
-    out->lease_s = col_int(st, 5);
-    out->ends_at = col_time(st, 6);
-    out->renew_at = col_time(st, 7);
-    out->protocol = (enum hub_protocol)col_int(st, 8);
-    out->procedure = col_str(st, 9, a);
+    *row = (struct hub_lease){.sub_id = sub_id};
+    HUB_LEASE(FIELD_READ)
     stmt_end(st);
     return RC_OK;
 }

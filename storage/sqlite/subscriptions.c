@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "storage/sqlite/fields.h"
+#include "storage/tables.h"
 #include "storage/sqlite/views.h"
 
 enum rc subs_insert(struct db *db, struct subscription *sub, struct str endpoint_credential,
@@ -55,40 +56,12 @@ static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena 
     return got < 0 ? RC_IO : RC_OK;
 }
 
-/* Columns that subs_save() writes. It writes `last_error`, too, as the last column. */
-#define SAVED(X)                                                                                   \
-    X(TEXT, endpoint, endpoint)                                                                    \
-    X(EMPTY, sink, sink)                                                                           \
-    X(INT, state, state)                                                                           \
-    X(INT, events, events)                                                                         \
-    X(INT, batch, batch)                                                                           \
-    X(SEQ, position, position)                                                                     \
-    X(INT, generation, generation)                                                                 \
-    X(SEQ, chain_seq, chain.seq)                                                                   \
-    X(EVENT_TIME, chain_at_us, chain.at_us)                                                               \
-    X(INT, with_initial, with_initial)                                                             \
-    X(TIME, next_try_at, next_try_at)                                                              \
-    X(TIME, failing_since, failing_since)                                                          \
-    X(INT, n_failures, n_failures)                                                                 \
-    X(INT, n_delivered, n_delivered)                                                               \
-    X(INT, n_faults, n_faults)                                                                     \
-    X(INT, n_calls, n_calls)                                                                       \
-    X(INT, refused_seq, refused_seq)                                                               \
-    X(INT, n_refusals, n_refusals)                                                                 \
-    X(INT, part_max, part_max)                                                                     \
-    X(INT, part_until, part_until)
-
-/* Columns that do not change after subs_insert(). */
-#define READ_ONLY(X)                                                                               \
-    X(INT, id, id)                                                                                 \
-    X(INT, created_at, created_at)
-
 /* The row's columns begin with column `i`. */
 static void read_row(sqlite3_stmt *st, int i, struct arena *a, struct subscription *row)
 {
     *row = (struct subscription){.id = 0};
-    READ_ONLY(FIELD_READ)
-    SAVED(FIELD_READ)
+    SUB_FIXED(FIELD_READ)
+    SUB_SAVED(FIELD_READ)
     row->last_error = col_str(st, i, a);
 }
 
@@ -98,8 +71,8 @@ static enum rc load_row(struct db *db, int64_t id, bool with_feeds, struct arena
 {
     sqlite3_stmt *st =
         stmt_start(db, err,
-                   "SELECT " READ_ONLY(FIELD_SELECT)
-                       SAVED(FIELD_SELECT) "last_error FROM subscriptions WHERE id = ?1",
+                   "SELECT " SUB_FIXED(FIELD_SELECT)
+                       SUB_SAVED(FIELD_SELECT) "last_error FROM subscriptions WHERE id = ?1",
                    "i", id);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
@@ -131,9 +104,9 @@ static enum rc load_pushed(struct db *db, struct str ids, struct push_sub *subs,
 {
     sqlite3_stmt *st =
         stmt_start(db, err,
-                   "SELECT i, endpoint_credential, sink_settings, " READ_ONLY(FIELD_SELECT)
-                       SAVED(FIELD_SELECT) "last_error FROM " WANTED
-                                           " CROSS JOIN subscriptions ON id = wanted",
+                   "SELECT i, endpoint_credential, sink_settings, " SUB_FIXED(FIELD_SELECT)
+                       SUB_SAVED(FIELD_SELECT) "last_error FROM " WANTED
+                                               " CROSS JOIN subscriptions ON id = wanted",
                    "s", ids);
     int got = -1;
 
@@ -187,8 +160,8 @@ enum rc subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct err *
 enum rc subs_save(struct db *db, const struct subscription *row, struct err *err)
 {
     return stmt_run(db, err,
-                    "UPDATE subscriptions SET " SAVED(FIELD_SET) "last_error = ? WHERE id = ?",
-                    SAVED(FIELD_LETTER) "si", SAVED(FIELD_BIND) row->last_error, row->id);
+                    "UPDATE subscriptions SET " SUB_SAVED(FIELD_SET) "last_error = ? WHERE id = ?",
+                    SUB_SAVED(FIELD_LETTER) "si", SUB_SAVED(FIELD_BIND) row->last_error, row->id);
 }
 
 enum rc subs_delete(struct db *db, int64_t id, struct err *err)

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "storage/sqlite/stmt.h"
+#include "storage/sqlite/fields.h"
+#include "storage/tables.h"
 
 enum rc upstreams_put(struct db *db, const struct upstream *u, struct err *err)
 {
@@ -67,16 +68,15 @@ enum rc upstreams_all(struct db *db, struct arena *a, struct upstream **out, siz
                       struct err *err)
 {
     sqlite3_stmt *st = stmt_start(
-        db, err,
-        "SELECT token, base_url, secret, hub, topic, feed_id, is_current, from_page, for_subs,"
-        " state, lease_end_at, next_at, ended_at, n_errors, error, trust, delivered_at, protocol,"
-        " procedure FROM upstreams ORDER BY is_current, token",
+        db, err, "SELECT " UPSTREAM(FIELD_SELECT) "1 FROM upstreams ORDER BY is_current, token",
         "");
-    struct upstream *list = NULL, *grown;
+    struct upstream *list = NULL, *grown, *row;
     size_t n = 0, cap = 0;
     int got = -1;
 
     while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        int i = 0;
+
         if (n == cap) {
             cap = cap == 0 ? 64 : cap * 2;
             grown = ARENA_ARRAY(a, struct upstream, cap);
@@ -84,25 +84,9 @@ enum rc upstreams_all(struct db *db, struct arena *a, struct upstream **out, siz
                 memcpy(grown, list, n * sizeof *list);
             list = grown;
         }
-        list[n++] = (struct upstream){.token = col_str(st, 0, a),
-                                      .base_url = col_str(st, 1, a),
-                                      .secret = col_str(st, 2, a),
-                                      .hub = col_str(st, 3, a),
-                                      .topic = col_str(st, 4, a),
-                                      .feed_id = col_int(st, 5),
-                                      .is_current = col_int(st, 6) != 0,
-                                      .from_page = col_int(st, 7) != 0,
-                                      .for_subs = col_int(st, 8) != 0,
-                                      .state = (enum upstream_state)col_int(st, 9),
-                                      .lease_end_at = col_time(st, 10),
-                                      .next_at = col_time(st, 11),
-                                      .ended_at = col_time(st, 12),
-                                      .n_errors = (int)col_int(st, 13),
-                                      .error = col_str(st, 14, a),
-                                      .trust = (int)col_int(st, 15),
-                                      .delivered_at = col_time(st, 16),
-                                      .protocol = (enum hub_protocol)col_int(st, 17),
-                                      .procedure = col_str(st, 18, a)};
+        row = &list[n++];
+        *row = (struct upstream){.token = STR_NULL};
+        UPSTREAM(FIELD_READ)
     }
     *out = list;
     *n_out = n;
