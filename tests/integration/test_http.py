@@ -221,7 +221,7 @@ class Raw(Case):
         began = time.monotonic()
         self.assertEqual(200, self.d.get(self.path).status)
         self.assertLess(time.monotonic() - began, 3 * PATIENCE)
-        self.assertGreaterEqual(self.d.counter("http_connections"), 2000)
+        self.d.wait_metric("http_connections", 2000)     # a loop may still be accepting what the kernel took
 
     def test_random_bytes(self):                                         # HTTP-22
         import random

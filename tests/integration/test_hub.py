@@ -93,6 +93,7 @@ class Hub(Case):
         """Nobody hears of news but a witness who subscribes now: all that is sent goes to him."""
         witness = self.subscriber()
         self.subscribed(s=witness)
+        self.d.wait_idle()
         sent = self.d.counter("push_total")
         for n, new in enumerate((["the next"], ["the last", "the next"])):
             self.publish(*new, *shown)
@@ -536,12 +537,14 @@ class Deliver(Hub):
         self.publish("new 0", "old 2", "old 1")             # from here on all have got the same
         for s, _ in others:
             self.delivered(1, s)
+        self.d.wait_idle()
         before = self.d.counter("hub_drawn_total")
         self.publish("new 1", "new 0", "old 2", "old 1")
         bodies = {self.delivered(2, s)[1].body for s, _ in others}
         self.assertEqual(1, len(bodies))
         for s, secret in others:
             self.assertTrue(s.deliveries[1].is_signed_by(secret), secret)
+        self.d.wait_idle()
         self.assertEqual(1, self.d.counter("hub_drawn_total") - before)
         others[3][0].script = [500]
         self.publish("new 2", "new 1", "new 0", "old 2", "old 1")

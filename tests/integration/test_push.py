@@ -270,11 +270,11 @@ class Push(Case):
 class Fickleness(Case):
     """Endpoints that hang, beside one that always answers: /good."""
     N = 800
-    MOST = 15  # seconds: the longest delay of the good one, half of what one call may hang
+    MOST = 300  # seconds: the longest delay of the good one, half of what one call may hang
 
     def start(self, hangs):
         """The daemon, and a server of endpoints."""
-        self.o, self.d = self.origin(), self.daemon()
+        self.o, self.d = self.origin(), self.daemon("--push-timeout", "10m")
         self.u = self.o.set("/f.xml", rss("old"))
         self.f = Fickle(lambda path, n: path != "/good" and hangs(n))
         self.addCleanup(self.f.close)
