@@ -166,7 +166,7 @@ enum rc apply_content(struct txn *t, struct op *op)
     txn_feed(t, o->feed_id); /* the notice must say what is due next, even if this is void */
     if (e == NULL)
         return RC_OK;
-    rows_touch_entry(&t->rows, e);
+    rows_touch(&t->rows, ROW_ENTRY, e);
     e->has_new_content = true;
     if (o->answer != ANSWER_OPEN) {
         row.feed.content_failures = 0;

@@ -140,7 +140,7 @@ static void replace_document(struct txn *t, struct pending *p, bool *visible)
 
     if (!differs && same && e->row.has_marks && marks_same(&e->row.marks, &c->marks))
         return;
-    rows_touch_entry(&t->rows, e);
+    rows_touch(&t->rows, ROW_ENTRY, e);
     take_marks(p);
     if (differs && !is_stored) {
         *visible = true;
@@ -361,7 +361,7 @@ static void append(struct txn *t, struct feed_row *row, struct pending *p, int64
                          .doc = c->doc,
                          .ext = c->ext};
 
-    rows_touch_entry(&t->rows, e);
+    rows_touch(&t->rows, ROW_ENTRY, e);
     take_marks(p);
     e->row.updated_us = own_date(c);
     if (p->kind == REV_DELETED)

@@ -1,5 +1,4 @@
-/* storage/rows.c - see rows.h. A row is found by its key in a map. Before the first change after a
- * mark it is copied, so that an undo can put the copy back. */
+/* storage/rows.c - see rows.h. */
 #include "storage/rows.h"
 
 #include <string.h>
@@ -7,20 +6,37 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
-struct entry_copy {
-    struct held_entry *at, row;
-};
+static void entry_written(void *row)
+{
+    struct held_entry *e = row;
 
-struct feed_copy {
-    struct held_feed *at, row;
+    e->was_seq = e->row.seq;
+    e->had_marks = e->row.has_marks;
+    e->old_marks = e->row.marks;
+    e->has_new_content = e->has_new_overlay = false;
+}
+
+static void feed_written(void *row)
+{
+    struct held_feed *f = row;
+
+    f->saves_row = f->saves_identity = f->saves_head = false;
+}
+
+/* `written` (may be NULL): the row was written, so it is now as it is in the database. */
+static const struct {
+    size_t size;
+    void (*written)(void *row);
+} kinds[ROW_KINDS] = {
+    [ROW_ENTRY] = {sizeof(struct held_entry), entry_written},
+    [ROW_FEED] = {sizeof(struct held_feed), feed_written},
 };
 
 void rows_forget(struct rows *r)
 {
-    map_forget(&r->entries);
-    map_forget(&r->feeds);
-    r->n_touched = r->n_saved = r->n_revisions = r->n_heads = r->n_events = r->n_upstreams = 0;
-    r->n_entry_copies = r->n_feed_copies = 0;
+    for (size_t i = 0; i < ROW_KINDS; i++)
+        shelf_clear(&r->shelves[i]);
+    r->n_revisions = r->n_heads = r->n_events = r->n_upstreams = 0;
     r->generation++;
 }
 
@@ -33,53 +49,53 @@ void rows_reset(struct rows *r)
 void rows_release(struct rows *r)
 {
     rows_reset(r);
-    mem_free(r->touched);
-    mem_free(r->saved);
+    for (size_t i = 0; i < ROW_KINDS; i++)
+        shelf_release(&r->shelves[i]);
     mem_free(r->revisions);
     mem_free(r->heads);
     mem_free(r->events);
     mem_free(r->upstreams);
-    mem_free(r->entry_copies);
-    mem_free(r->feed_copies);
     *r = (struct rows){.generation = 0};
 }
 
 /* ---- what was loaded ------------------------------------------------------------------------- */
 
-static struct str feed_key(const int64_t *id)
+/* The key of a row, in the arena: the bytes of the number, then the text. */
+static struct str row_key(struct arena *a, int64_t id, struct str text)
 {
-    return str_of((const char *)id, sizeof *id);
+    return str_concat(a, str_of((const char *)&id, sizeof id), text);
 }
 
-/* The key of an entry, in the arena: the bytes of the feed's id, then the uid. */
-static struct str entry_key(struct arena *a, int64_t feed_id, struct str uid)
+void *rows_find(struct rows *r, enum row_kind kind, int64_t id, struct str text)
 {
-    return str_concat(a, feed_key(&feed_id), uid);
+    struct arena_mark m = arena_mark(&r->arena);
+    void *row = shelf_find(&r->shelves[kind], row_key(&r->arena, id, text));
+
+    arena_rewind(&r->arena, m);
+    return row;
+}
+
+void *rows_add(struct rows *r, enum row_kind kind, int64_t id, struct str text)
+{
+    return shelf_add(&r->shelves[kind], &r->arena, row_key(&r->arena, id, text), kinds[kind].size);
 }
 
 struct held_entry *rows_entry(struct rows *r, int64_t feed_id, struct str uid)
 {
-    struct arena_mark m = arena_mark(&r->arena);
-    struct held_entry *e = map_get(&r->entries, entry_key(&r->arena, feed_id, uid));
-
-    arena_rewind(&r->arena, m);
-    return e;
+    return rows_find(r, ROW_ENTRY, feed_id, uid);
 }
 
 struct held_feed *rows_feed(struct rows *r, int64_t id)
 {
-    return map_get(&r->feeds, feed_key(&id));
+    return rows_find(r, ROW_FEED, id, STR_NULL);
 }
 
 struct held_entry *rows_add_entry(struct rows *r, int64_t feed_id, struct str uid)
 {
-    struct held_entry *e = ARENA_NEW(&r->arena, struct held_entry);
-    struct str key = entry_key(&r->arena, feed_id, uid);
-    void *old = map_put(&r->entries, key, e);
+    struct held_entry *e = rows_add(r, ROW_ENTRY, feed_id, uid);
 
-    ASSERT(old == NULL);
     e->row = (struct entry_row){.feed_id = feed_id,
-                                .uid = str_slice(key, sizeof feed_id, key.len),
+                                .uid = str_dup(&r->arena, uid),
                                 .updated_us = TIME_UNKNOWN,
                                 .dead_at = TIME_UNKNOWN};
     e->shown_at = TIME_UNKNOWN;
@@ -88,29 +104,17 @@ struct held_entry *rows_add_entry(struct rows *r, int64_t feed_id, struct str ui
 
 struct held_feed *rows_add_feed(struct rows *r, int64_t id)
 {
-    struct held_feed *f = ARENA_NEW(&r->arena, struct held_feed);
-    void *old = map_put(&r->feeds, feed_key(&id), f);
+    struct held_feed *f = rows_add(r, ROW_FEED, id, STR_NULL);
 
-    ASSERT(old == NULL);
     f->row.feed.id = id;
     return f;
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-void rows_touch_entry(struct rows *r, struct held_entry *e)
+void rows_touch(struct rows *r, enum row_kind kind, void *row)
 {
-    if (e->version != r->version) {
-        r->entry_copies = mem_grow(r->entry_copies, &r->cap_entry_copies, r->n_entry_copies + 1,
-                                   sizeof *r->entry_copies);
-        r->entry_copies[r->n_entry_copies++] = (struct entry_copy){e, *e};
-        e->version = r->version;
-    }
-    if (e->is_touched)
-        return;
-    e->is_touched = true;
-    r->touched = mem_grow(r->touched, &r->cap_touched, r->n_touched + 1, sizeof(void *));
-    r->touched[r->n_touched++] = e;
+    shelf_touch(&r->shelves[kind], r->version, row);
 }
 
 /* The feed, which is now as in *row. */
@@ -119,24 +123,14 @@ static struct held_feed *change_feed(struct rows *r, const struct feed_row *row)
     struct held_feed *f = rows_feed(r, row->feed.id);
 
     ASSERT(f != NULL && !f->is_missing);
-    if (f->version != r->version) {
-        r->feed_copies = mem_grow(r->feed_copies, &r->cap_feed_copies, r->n_feed_copies + 1,
-                                  sizeof *r->feed_copies);
-        r->feed_copies[r->n_feed_copies++] = (struct feed_copy){f, *f};
-        f->version = r->version;
-    }
-    if (!f->is_touched) {
-        f->is_touched = true;
-        r->saved = mem_grow(r->saved, &r->cap_saved, r->n_saved + 1, sizeof(void *));
-        r->saved[r->n_saved++] = f;
-    }
+    rows_touch(r, ROW_FEED, f);
     f->row = *row;
     return f;
 }
 
 void rows_append(struct rows *r, struct held_entry *e, const struct revision *revision)
 {
-    ASSERT(e->is_touched);
+    ASSERT(e->held.is_touched);
     e->has_new_overlay = false;
     e->shown_at = revision->updated_at != TIME_UNKNOWN     ? revision->updated_at
                   : revision->published_at != TIME_UNKNOWN ? revision->published_at
@@ -195,48 +189,46 @@ void rows_past_changed(struct rows *r, int64_t feed_id)
 
 bool rows_is_dirty(const struct rows *r)
 {
-    return r->n_touched + r->n_saved + r->n_revisions + r->n_heads + r->n_events + r->n_upstreams >
-           0;
+    size_t n = r->n_revisions + r->n_heads + r->n_events + r->n_upstreams;
+
+    for (size_t i = 0; i < ROW_KINDS; i++)
+        n += r->shelves[i].n_touched;
+    return n > 0;
 }
 
 void rows_written(struct rows *r)
 {
-    for (size_t i = 0; i < r->n_touched; i++) {
-        struct held_entry *e = r->touched[i];
+    for (size_t i = 0; i < ROW_KINDS; i++) {
+        struct shelf *s = &r->shelves[i];
 
-        e->was_seq = e->row.seq;
-        e->had_marks = e->row.has_marks;
-        e->old_marks = e->row.marks;
-        e->has_new_content = e->has_new_overlay = e->is_touched = false;
+        for (size_t k = 0; k < s->n_touched && kinds[i].written != NULL; k++)
+            kinds[i].written(s->touched[k]);
+        shelf_written(s);
     }
-    for (size_t i = 0; i < r->n_saved; i++) {
-        struct held_feed *f = r->saved[i];
-
-        f->saves_row = f->saves_identity = f->saves_head = f->is_touched = false;
-    }
-    r->n_touched = r->n_saved = r->n_revisions = r->n_heads = r->n_events = r->n_upstreams = 0;
-    r->n_entry_copies = r->n_feed_copies = 0;
+    r->n_revisions = r->n_heads = r->n_events = r->n_upstreams = 0;
 }
 
 /* ---- undo ------------------------------------------------------------------------------------ */
 
 struct rows_mark rows_mark(struct rows *r)
 {
+    struct rows_mark mark = {.n_revisions = r->n_revisions,
+                             .n_heads = r->n_heads,
+                             .n_events = r->n_events,
+                             .n_upstreams = r->n_upstreams};
+
     r->version++;
-    r->n_entry_copies = r->n_feed_copies = 0;
-    return (struct rows_mark){r->n_touched, r->n_saved,  r->n_revisions,
-                              r->n_heads,   r->n_events, r->n_upstreams};
+    for (size_t i = 0; i < ROW_KINDS; i++) {
+        shelf_mark(&r->shelves[i]);
+        mark.n_touched[i] = r->shelves[i].n_touched;
+    }
+    return mark;
 }
 
 void rows_undo(struct rows *r, struct rows_mark mark)
 {
-    for (size_t i = 0; i < r->n_entry_copies; i++)
-        *r->entry_copies[i].at = r->entry_copies[i].row;
-    for (size_t i = 0; i < r->n_feed_copies; i++)
-        *r->feed_copies[i].at = r->feed_copies[i].row;
-    r->n_entry_copies = r->n_feed_copies = 0;
-    r->n_touched = mark.n_touched;
-    r->n_saved = mark.n_saved;
+    for (size_t i = 0; i < ROW_KINDS; i++)
+        shelf_undo(&r->shelves[i], mark.n_touched[i]);
     r->n_revisions = mark.n_revisions;
     r->n_heads = mark.n_heads;
     r->n_events = mark.n_events;

@@ -10,12 +10,21 @@
  */
 #pragma once
 
-#include "base/arena.h"
-#include "base/map.h"
 #include "storage/records.h"
+#include "storage/shelf.h"
 
-/* An entry with what belongs to it. Call rows_touch_entry() before each change of it. */
+/* The kinds of rows that are found by a key. Each has a struct that begins with a struct held, a
+ * row in the table of storage/rows.c, and what reads and writes it in storage/sqlite/held_rows.c.
+ */
+enum row_kind {
+    ROW_ENTRY, /* struct held_entry, by feed and uid */
+    ROW_FEED,  /* struct held_feed, by id */
+    ROW_KINDS
+};
+
+/* An entry with what belongs to it. Call rows_touch() before each change of it. */
 struct held_entry {
+    struct held held;
     struct entry_row row;       /* seq 0: there is no such entry; id 0: it is not written yet */
     int64_t shown_at;           /* the date with which its newest revision is shown */
     struct content_row content; /* if has_content; its entry_id is not used */
@@ -26,20 +35,16 @@ struct held_entry {
     int64_t was_seq;
     bool had_marks;
     struct entry_marks old_marks;
-    /* of storage/rows.c: */
-    bool is_touched;  /* it is in the list of those to be written */
-    unsigned version; /* the mark after which it was copied for undo */
 };
 
 /* A feed with what belongs to it. */
 struct held_feed {
+    struct held held;
     struct feed_row row;
     bool is_missing;                            /* there is no such feed */
     bool has_head;                              /* row.feed.head and ext were read */
     bool is_past_known, has_past;               /* as archives_pending() */
     bool saves_row, saves_identity, saves_head; /* these are to be written */
-    bool is_touched;                            /* as in held_entry */
-    unsigned version;
 };
 
 /* A row of the log, and its entry. */
@@ -63,28 +68,21 @@ struct held_upstream {
 
 /* A state of the rows to which rows_undo() goes back. */
 struct rows_mark {
-    size_t n_touched, n_saved, n_revisions, n_heads, n_events, n_upstreams;
+    size_t n_touched[ROW_KINDS], n_revisions, n_heads, n_events, n_upstreams;
 };
 
-struct entry_copy;
-struct feed_copy;
+/* Start with {0}. */
 struct rows {
-    struct arena arena;          /* has the rows, and strings that were read from the database */
-    struct map entries;          /* by feed and uid: struct held_entry */
-    struct map feeds;            /* by id: struct held_feed */
-    struct held_entry **touched; /* to be written, in the order in which they were touched first */
-    struct held_feed **saved;    /* the same */
+    struct arena arena; /* has the rows, and strings that were read from the database */
+    struct shelf shelves[ROW_KINDS];
     struct held_revision *revisions; /* in the order of the log */
     struct held_head *heads;
     struct feed_event *events;
     struct held_upstream *upstreams;
-    size_t n_touched, cap_touched, n_saved, cap_saved, n_revisions, cap_revisions;
+    size_t n_revisions, cap_revisions;
     size_t n_heads, cap_heads, n_events, cap_events, n_upstreams, cap_upstreams;
-    unsigned generation;             /* grows when all rows are forgotten */
-    unsigned version;                /* of the newest mark */
-    struct entry_copy *entry_copies; /* of rows as they were at the newest mark */
-    struct feed_copy *feed_copies;
-    size_t n_entry_copies, cap_entry_copies, n_feed_copies, cap_feed_copies;
+    unsigned generation; /* grows when all rows are forgotten */
+    unsigned version;    /* of the newest mark */
 };
 
 /* Forget all rows. What was not written is lost. Strings of rows live on until rows_reset(), at the
@@ -103,10 +101,16 @@ struct held_feed *rows_feed(struct rows *r, int64_t id);
 struct held_entry *rows_add_entry(struct rows *r, int64_t feed_id, struct str uid);
 struct held_feed *rows_add_feed(struct rows *r, int64_t id);
 
+/* The row of this kind with this number and text: the id of a feed and a uid, or an id and
+ * STR_NULL. NULL: it was not loaded. rows_add() adds a row of zeros for the caller to fill. Each
+ * kind has functions of its own that call these. */
+void *rows_find(struct rows *r, enum row_kind kind, int64_t id, struct str text);
+void *rows_add(struct rows *r, enum row_kind kind, int64_t id, struct str text);
+
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* The entry will be changed: its row, its content or its overlay. */
-void rows_touch_entry(struct rows *r, struct held_entry *e);
+/* The row, which is held, will be changed. */
+void rows_touch(struct rows *r, enum row_kind kind, void *row);
 
 /* Append to the log a revision of an entry that was touched. The entry loses its overlay. */
 void rows_append(struct rows *r, struct held_entry *e, const struct revision *revision);

@@ -94,7 +94,7 @@ static enum rc load_rows(struct storer *s, struct op **ops, size_t n, size_t i, 
     struct held_entry *entry;
     enum rc rc = RC_OK;
 
-    if (map_count(&s->txn.rows.entries) >= ROWS_MOST)
+    if (shelf_count(&s->txn.rows.shelves[ROW_ENTRY]) >= ROWS_MOST)
         rc = txn_use_statements(&s->txn, err);
     wants_reset(w);
     for (; i < n && op_uses_rows(ops[i]) && w->n_entries < ROWS_MOST; i++)

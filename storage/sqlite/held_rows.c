@@ -113,14 +113,15 @@ static enum rc write_rest(struct db *db, const struct held_entry *e, struct err 
 
 static enum rc write_entries(struct db *db, struct rows *r, struct err *err)
 {
+    const struct shelf *s = &r->shelves[ROW_ENTRY];
     enum rc rc = RC_OK;
 
-    for (size_t i = 0; i < r->n_touched && rc == RC_OK; i++)
-        rc = write_entry(db, r->touched[i], err);
+    for (size_t i = 0; i < s->n_touched && rc == RC_OK; i++)
+        rc = write_entry(db, (struct held_entry *)s->touched[i], err);
     for (size_t i = 0; i < r->n_revisions && rc == RC_OK; i++)
         rc = revisions_append(db, &r->revisions[i].row, r->revisions[i].entry->row.id, err);
-    for (size_t i = 0; i < r->n_touched && rc == RC_OK; i++)
-        rc = write_rest(db, r->touched[i], err);
+    for (size_t i = 0; i < s->n_touched && rc == RC_OK; i++)
+        rc = write_rest(db, (const struct held_entry *)s->touched[i], err);
     return rc;
 }
 
@@ -149,13 +150,14 @@ static enum rc write_upstream(struct db *db, const struct held_upstream *u, stru
 
 enum rc held_write(struct db *db, struct rows *r, struct err *err)
 {
+    const struct shelf *feeds = &r->shelves[ROW_FEED];
     enum rc rc;
 
     if (!rows_is_dirty(r))
         return RC_OK;
     rc = write_entries(db, r, err);
-    for (size_t i = 0; i < r->n_saved && rc == RC_OK; i++)
-        rc = write_feed(db, r->saved[i], err);
+    for (size_t i = 0; i < feeds->n_touched && rc == RC_OK; i++)
+        rc = write_feed(db, (const struct held_feed *)feeds->touched[i], err);
     for (size_t i = 0; i < r->n_heads && rc == RC_OK; i++)
         rc = head_log_add(db, r->heads[i].since_seq, r->heads[i].feed, err);
     for (size_t i = 0; i < r->n_events && rc == RC_OK; i++)

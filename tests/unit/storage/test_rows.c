@@ -24,16 +24,16 @@ static void test_rows__undo_restores_what_was_there(void **state UNUSED)
     digest_init();
     rows_add_feed(&r, 7)->row.feed.title = STR("before");
     rows_mark(&r); /* the first operation */
-    rows_touch_entry(&r, known);
+    rows_touch(&r, ROW_ENTRY, known);
     known->row.seq = 11;
     rows_append(&r, known, &first);
     mark = rows_mark(&r); /* the second one */
-    rows_touch_entry(&r, known);
+    rows_touch(&r, ROW_ENTRY, known);
     known->row.seq = 12;
     known->has_new_overlay = true;
     rows_append(&r, known, &second);
     new = rows_add_entry(&r, 7, STR("new"));
-    rows_touch_entry(&r, new);
+    rows_touch(&r, ROW_ENTRY, new);
     new->row.seq = 13;
     feed = rows_feed(&r, 7)->row;
     feed.feed.title = STR("after");
@@ -45,11 +45,12 @@ static void test_rows__undo_restores_what_was_there(void **state UNUSED)
 
     assert_int_equal(11, known->row.seq);
     assert_int_equal(100, known->shown_at);
-    assert_true(known->is_touched);
+    assert_true(known->held.is_touched);
     assert_false(known->has_new_overlay);
-    assert_int_equal(1, r.n_touched);
+    assert_int_equal(1, r.shelves[ROW_ENTRY].n_touched);
     assert_int_equal(1, r.n_revisions);
-    assert_int_equal(0, r.n_saved + r.n_heads + r.n_events + r.n_upstreams);
+    assert_int_equal(0, r.shelves[ROW_FEED].n_touched);
+    assert_int_equal(0, r.n_heads + r.n_events + r.n_upstreams);
     assert_ptr_equal(new, rows_entry(&r, 7, STR("new"))); /* it is still known: there is none */
     assert_int_equal(0, new->row.seq);
     assert_true(str_eqz(rows_feed(&r, 7)->row.feed.title, "before"));
@@ -67,16 +68,16 @@ static void test_rows__what_was_written_is_clean(void **state UNUSED)
     assert_null(rows_entry(&r, 2, STR("a")));
     assert_false(rows_is_dirty(&r));
     mark = rows_mark(&r);
-    rows_touch_entry(&r, e);
-    rows_touch_entry(&r, e);
+    rows_touch(&r, ROW_ENTRY, e);
+    rows_touch(&r, ROW_ENTRY, e);
     e->row.seq = 5;
-    assert_int_equal(1, r.n_touched);
+    assert_int_equal(1, r.shelves[ROW_ENTRY].n_touched);
     assert_true(rows_is_dirty(&r));
     rows_written(&r);
     assert_false(rows_is_dirty(&r));
     assert_int_equal(5, e->was_seq);
     mark = rows_mark(&r);
-    rows_touch_entry(&r, e);
+    rows_touch(&r, ROW_ENTRY, e);
     e->row.seq = 6;
     rows_undo(&r, mark);
     assert_int_equal(5, e->row.seq);
