@@ -9,15 +9,20 @@
  *   TEXT        struct str; null is NULL
  *   EMPTY       struct str; null is ''
  *   DIGEST      unsigned char[16]
- *   HASH        the same; NULL when row->feed.has_body_hash is false
+ *   HASH        the same in struct feed_row; NULL when feed.has_body_hash is false
  *   SEQ         int64_t: a number of the log
  *   EVENT_TIME  int64_t: the time of a row of the log, microseconds
  *   VERSION     int64_t: a version of a feed
  *
  * The last three are numbers that are drawn when a transaction commits. An engine on which several
- * writers work at once knows them only then.
+ * writers work at once knows them only then. Until then they are counted from NUMBERS_HERE, which
+ * is larger than all numbers that are known. The first that a transaction draws comes after it.
  */
 #pragma once
+
+#include <stdint.h>
+
+#define NUMBERS_HERE (INT64_C(1) << 62)
 
 /* Table entries, struct entry_row. The key, what never changes, and what a new revision or document
  * changes. Beside them: id, marks, id_url. */
