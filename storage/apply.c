@@ -2,6 +2,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "storage/op.h"
+#include "storage/tables.h"
 
 void op_free(struct op *op)
 {
@@ -44,4 +45,37 @@ enum rc op_apply(struct txn *t, struct op *op)
 {
     ASSERT(op->kind < OP_COUNT_);
     return appliers[op->kind](t, op);
+}
+
+void op_compute(struct txn *t, struct op *op)
+{
+    struct txn_mark notes = txn_mark(t);
+    struct rows_mark rows = rows_mark(&t->rows);
+
+    op->rc = op_apply(t, op);
+    if (op->rc == RC_OK)
+        return;
+    txn_undo(t, notes);
+    rows_undo(&t->rows, rows);
+    op->result = (struct store_result){0};
+}
+
+/* A member of a row, by its kind in the lists of storage/tables.h. */
+#define SETTLE(kind, column, member) SETTLE_##kind(row->member)
+#define SETTLE_SEQ(member) (member) = txn_number((member), base->seq);
+#define SETTLE_EVENT_TIME(member) (member) = txn_number((member), base->at_us);
+#define SETTLE_VERSION(member) (member) = txn_number((member), base->version);
+#define SETTLE_INT(member)
+#define SETTLE_TIME(member)
+#define SETTLE_TEXT(member)
+#define SETTLE_EMPTY(member)
+
+void op_settle(struct op *op, const struct txn_base *base)
+{
+    struct subscription *row = (struct subscription *)op->result.sub;
+
+    op->result.last_seq = txn_number(op->result.last_seq, base->seq);
+    if (row != NULL) {
+        SUB_SAVED(SETTLE)
+    }
 }

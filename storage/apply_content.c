@@ -76,7 +76,7 @@ static void delete_metadata(struct txn *t, struct op *op, struct feed_row *row,
                          .ext = STR("")};
 
     r.batch = r.seq;
-    e->row.dead_at = later(r.updated_at, r.at_us / 1000000);
+    e->row.dead_at = later(r.updated_at, now); /* r.at_us may not be known yet */
     op->result.n_deleted = 1;
     apply_revision(t, row, e, &r);
 }

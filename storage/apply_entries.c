@@ -364,8 +364,8 @@ static void append(struct txn *t, struct feed_row *row, struct pending *p, int64
     rows_touch(&t->rows, ROW_ENTRY, e);
     take_marks(p);
     e->row.updated_us = own_date(c);
-    if (p->kind == REV_DELETED)
-        e->row.dead_at = r.updated_at > r.at_us / 1000000 ? r.updated_at : r.at_us / 1000000;
+    if (p->kind == REV_DELETED) /* r.at_us may not be known yet */
+        e->row.dead_at = r.updated_at > received ? r.updated_at : received;
     e->row.dated = p->dated;
     memcpy(e->row.essence, c->essence, sizeof e->row.essence);
     memcpy(e->row.doc_hash, p->doc_hash, sizeof e->row.doc_hash);

@@ -142,7 +142,7 @@ static enum rc copy_row(struct txn *t, struct op *op, int64_t id, struct feed_ro
     return RC_OK;
 }
 
-static struct txn_feed *save_copy(struct txn *t, const struct feed_row *row)
+static struct txn_feed *save_copy(struct txn *t, struct feed_row *row)
 {
     struct txn_feed *note = txn_feed(t, row->feed.id);
 

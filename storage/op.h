@@ -68,7 +68,7 @@ struct op {
     } as;
     enum rc rc;
     struct err err;
-    struct store_result result;
+    struct store_result result; /* result.sub is in the arena */
 };
 
 void op_free(struct op *op);
@@ -76,6 +76,12 @@ void op_free(struct op *op);
 /* Carry out one operation inside the transaction. If it does not return RC_OK, the caller must undo
  * its notes and writes. */
 enum rc op_apply(struct txn *t, struct op *op) NODISCARD;
+
+/* Carry it out on rows alone, which must be held. If it fails, its notes and changes are undone. */
+void op_compute(struct txn *t, struct op *op);
+
+/* After the commit: make numbers of the log of what the result has (storage/txn.h). */
+void op_settle(struct op *op, const struct txn_base *base);
 
 /* Is it the outcome of a source of news? */
 bool op_brings_news(const struct op *op);

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "storage/tables.h"
 
 static void entry_written(void *row)
 {
@@ -128,13 +129,21 @@ static struct held_feed *change_feed(struct rows *r, const struct feed_row *row)
     return f;
 }
 
+/* The time of a row of the log, in seconds. While that is not known, it is the time of this
+ * machine.
+ */
+static int64_t event_s(int64_t at_us)
+{
+    return at_us < NUMBERS_HERE ? at_us / 1000000 : clock_now_s();
+}
+
 void rows_append(struct rows *r, struct held_entry *e, const struct revision *revision)
 {
     ASSERT(e->held.is_touched);
     e->has_new_overlay = false;
     e->shown_at = revision->updated_at != TIME_UNKNOWN     ? revision->updated_at
                   : revision->published_at != TIME_UNKNOWN ? revision->published_at
-                                                           : revision->at_us / 1000000;
+                                                           : event_s(revision->at_us);
     r->revisions =
         mem_grow(r->revisions, &r->cap_revisions, r->n_revisions + 1, sizeof *r->revisions);
     r->revisions[r->n_revisions++] = (struct held_revision){*revision, e};

@@ -108,20 +108,6 @@ static enum rc load_rows(struct storer *s, struct op **ops, size_t n, size_t i, 
     return rc;
 }
 
-/* Carry out an operation on rows alone. */
-static void compute(struct storer *s, struct op *op)
-{
-    struct txn_mark notes = txn_mark(&s->txn);
-    struct rows_mark rows = rows_mark(&s->txn.rows);
-
-    op->rc = op_apply(&s->txn, op);
-    if (op->rc == RC_OK)
-        return;
-    txn_undo(&s->txn, notes);
-    rows_undo(&s->txn.rows, rows);
-    op->result = (struct store_result){0};
-}
-
 /* Carry out an operation that reads or writes by statements. */
 static enum rc run_statements(struct storer *s, struct op *op, struct err *err)
 {
@@ -159,7 +145,7 @@ static enum rc apply_all(struct storer *s, struct op **ops, size_t n, struct err
             generation = rows->generation;
         }
         if (rc == RC_OK && op_is_computed(ops[i], rows))
-            compute(s, ops[i]);
+            op_compute(&s->txn, ops[i]);
         else if (rc == RC_OK)
             rc = run_statements(s, ops[i], err);
     }

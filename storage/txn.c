@@ -175,3 +175,31 @@ int64_t txn_next_version(struct txn *t)
     t->version = now > t->version ? now : t->version + 1;
     return t->version;
 }
+
+/* ---- numbers that are known only after the commit -------------------------------------------- */
+
+void txn_count_here(struct txn *t)
+{
+    t->last_seq = t->last_at_us = t->version = NUMBERS_HERE;
+}
+
+static void settle(int64_t *n, int64_t base)
+{
+    *n = txn_number(*n, base);
+}
+
+void txn_settle(struct txn *t, const struct txn_base *base)
+{
+    settle(&t->last_seq, base->seq);
+    settle(&t->last_at_us, base->at_us);
+    settle(&t->version, base->version);
+    for (size_t i = 0; i < t->n_feeds; i++) {
+        settle(&t->feeds[i].first_seq, base->seq);
+        if (t->feeds[i].row != NULL)
+            settle(&t->feeds[i].row->feed.version, base->version);
+    }
+    for (size_t i = 0; i < t->n_keys; i++) {
+        settle(&t->keys[i].old_seq, base->seq);
+        settle(&t->keys[i].key.seq, base->seq);
+    }
+}

@@ -10,17 +10,17 @@
 #include "storage/rows.h"
 #include "storage/sqlite/db.h"
 #include "storage/store.h"
+#include "storage/tables.h"
 
 struct txn_feed {
     int64_t id;
     size_t order; /* the order in which the notes were made, for sorting */
     bool is_new, is_pinged;
-    int64_t merged_into; /* 0: it is still there */
-    int64_t first_seq;   /* 0: no revisions */
-    bool has_event;      /* a feed_event was added */
-    bool reload_keys;    /* its keys are to be read again */
-    const struct feed_row
-        *row;     /* the row as it was saved, in the operation's arena; NULL: not known */
+    int64_t merged_into;  /* 0: it is still there */
+    int64_t first_seq;    /* 0: no revisions */
+    bool has_event;       /* a feed_event was added */
+    bool reload_keys;     /* its keys are to be read again */
+    struct feed_row *row; /* as it was saved, in the operation's arena; NULL: not known */
     bool is_read; /* set by txn_fold(): the row must be read, because other operations have changed
                      it */
 };
@@ -77,3 +77,22 @@ void txn_fold(struct txn *t);
 int64_t txn_next_seq(struct txn *t);
 int64_t txn_next_at_us(struct txn *t);
 int64_t txn_next_version(struct txn *t);
+
+/* ---- numbers that are known only after the commit -------------------------------------------- */
+
+/* An engine with several writers draws numbers when it commits. Until then they are counted from
+ * NUMBERS_HERE (storage/tables.h): txn_count_here() lets them begin there. These have to be added
+ * then; they are negative. */
+struct txn_base {
+    int64_t seq, at_us, version;
+};
+void txn_count_here(struct txn *t);
+
+/* A number as it is in the log. One that was known before stays. */
+static inline int64_t txn_number(int64_t n, int64_t base)
+{
+    return n < NUMBERS_HERE ? n : n + base;
+}
+
+/* After the commit: make numbers of the log of all that the notes have, and of the counters. */
+void txn_settle(struct txn *t, const struct txn_base *base);

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "storage/txn.h"
+#include "storage/op.h"
 
 static void test_txn__folds(void **state UNUSED)
 {
@@ -79,11 +79,51 @@ static void test_txn__times_rise_strictly(void **state UNUSED)
     clock_fake_us(0);
 }
 
+/* Numbers that are not known yet are larger than all that are, and become numbers of the log. */
+static void test_txn__numbers_that_are_not_known_yet(void **state UNUSED)
+{
+    struct txn t = {0};
+    const struct txn_base base = {
+        .seq = 40 - NUMBERS_HERE, .at_us = 7000 - NUMBERS_HERE, .version = 8000 - NUMBERS_HERE};
+    struct directory_key key = {.feed_id = 1, .old_seq = 12};
+    struct subscription sub = {.position = 0, .chain = {0, 0}, .n_failures = 3};
+    struct feed_row row = {.feed = {.id = 1}};
+    struct op op = {.result = {.last_seq = 5, .sub = &sub}};
+
+    txn_count_here(&t);
+    sub.position = t.last_seq; /* the end of the log at the commit */
+    key.key.seq = txn_next_seq(&t);
+    sub.chain = (struct log_mark){key.key.seq, txn_next_at_us(&t)};
+    row.feed.version = txn_next_version(&t);
+    txn_key(&t, &key);
+    txn_feed(&t, 1)->first_seq = key.key.seq;
+    txn_feed(&t, 1)->row = &row;
+    txn_feed(&t, 2)->first_seq = 3;
+    assert_true(key.key.seq > INT64_C(1000000000000) && txn_next_seq(&t) == key.key.seq + 1);
+    txn_settle(&t, &base);
+    op_settle(&op, &base);
+    assert_int_equal(42, t.last_seq);
+    assert_int_equal(7001, t.last_at_us);
+    assert_int_equal(8001, t.version);
+    assert_int_equal(41, t.keys[0].key.seq);
+    assert_int_equal(12, t.keys[0].old_seq);
+    assert_int_equal(41, t.feeds[0].first_seq);
+    assert_int_equal(8001, row.feed.version);
+    assert_int_equal(3, t.feeds[2].first_seq);
+    assert_int_equal(40, sub.position);
+    assert_int_equal(41, sub.chain.seq);
+    assert_int_equal(7001, sub.chain.at_us);
+    assert_int_equal(3, sub.n_failures);
+    assert_int_equal(5, op.result.last_seq);
+    txn_release(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_txn__folds),
         cmocka_unit_test(test_txn__undoes),
+        cmocka_unit_test(test_txn__numbers_that_are_not_known_yet),
         cmocka_unit_test(test_txn__times_rise_strictly),
     };
 
