@@ -11,7 +11,7 @@
 #include "base/assert.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "storage/sqlite/feeds.h"
+#include "storage/records.h"
 
 /* What a URL is for a feed. A role wins over those after it. */
 enum role { ROLE_URL, ROLE_ALIAS, ROLE_PAGE, ROLE_SITE };

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "storage/sqlite/views.h"
+#include "storage/engine.h"
 #include "storage/store_priv.h"
 
 #define INDEXES_MAX 1024 /* when there are more, all are forgotten */
@@ -132,7 +132,7 @@ static enum rc grow(struct page_index *x, struct reader *r, const int64_t *ids, 
         int64_t *seqs = ARENA_ARRAY(&scratch, int64_t, ask);
 
         v.after_seq = x->last_seq;
-        rc = view_keys(r->db, &v, ask, &scratch, seqs, &n, err);
+        rc = r->db->reads->view_keys(r->db, &v, ask, &scratch, seqs, &n, err);
         if (rc == RC_OK)
             count_rows(x, seqs, n, size);
         if (rc != RC_OK || n < ask)
@@ -164,7 +164,7 @@ static enum rc find_end(struct reader *r, const int64_t *ids, size_t n_ids, int6
                      .with_deleted = true};
     size_t n;
 
-    return view_keys(r->db, &v, 1, &scratch, &out->last_seq, &n, err);
+    return r->db->reads->view_keys(r->db, &v, 1, &scratch, &out->last_seq, &n, err);
 }
 
 enum rc reader_page(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t n,

@@ -1,11 +1,6 @@
 /* storage/pushes.c - the reading calls of pushes.h: what subscriptions get next, how far they lag,
  * and what became of their deliveries. */
 #include "storage/pushes.h"
-#include "storage/sqlite/deliveries.h"
-#include "storage/sqlite/feed_events.h"
-#include "storage/sqlite/feeds.h"
-#include "storage/sqlite/revisions.h"
-#include "storage/sqlite/subscriptions.h"
 #include "storage/store_priv.h"
 
 /* ---- what many subscriptions have in common ---------------------------------------------------
@@ -14,7 +9,7 @@
 enum rc reader_hold(struct reader *r, struct err *err)
 {
     int64_t last = directory_last_seq(r->store->dir); /* before the snapshot */
-    enum rc rc = db_snapshot(r->db, err);
+    enum rc rc = r->db->reads->snapshot(r->db, err);
 
     r->is_held = rc == RC_OK;
     r->held_last = last;
@@ -26,51 +21,49 @@ void reader_let_go(struct reader *r)
 {
     if (!r->is_held)
         return;
-    db_snapshot_end(r->db);
+    r->db->reads->snapshot_end(r->db);
     r->is_held = false;
     arena_release(&r->held);
 }
 
 enum rc reader_push_subs(struct reader *r, struct push_sub *subs, size_t n, struct err *err)
 {
-    enum rc rc = db_snapshot(r->db, err);
-
-    if (rc != RC_OK)
-        return rc;
-    rc = subs_pushed(r->db, subs, n, err);
-    db_snapshot_end(r->db);
-    return rc;
+    return r->db->reads->subs_pushed(r->db, subs, n, err);
 }
 
-/* Find the first revision of a feed for a subscription. In a held snapshot, one that was found for
- * another subscription is found again without a query: many subscriptions of one feed stand at the
- * same position. The key is all that the queries depend on. */
-static enum rc find_first(struct reader *r, const struct subscription *sub, int64_t feed_id,
-                          struct found_push **out, struct err *err)
+/* What was found for another subscription in the held snapshot; NULL: nothing. Many subscriptions
+ * of one feed stand at the same position. The key is all that the queries depend on. */
+static struct found_push *find_again(struct reader *r, const struct subscription *sub,
+                                     int64_t feed_id)
 {
-    struct found_push *f;
-    enum rc rc;
-
     for (size_t i = 0; i < FOUND_PUSHES && r->is_held; i++) {
-        f = &r->found[i];
+        struct found_push *f = &r->found[i];
+
         if (f->feed_id == feed_id && f->position == sub->position && f->events == sub->events &&
-            f->with_initial == sub->with_initial) {
-            *out = f;
-            return RC_OK;
-        }
+            f->with_initial == sub->with_initial)
+            return f;
     }
-    *out = f = &r->found[r->n_found++ % FOUND_PUSHES];
-    *f = (struct found_push){
-        .position = sub->position, .events = sub->events, .with_initial = sub->with_initial};
-    rc = push_first(r->db, feed_id, sub, &f->first, err);
-    f->feed_id = rc == RC_OK ? feed_id : 0;
-    return rc;
+    return NULL;
 }
 
-/* Load the revisions, at most `max`. */
+static struct found_push *remember(struct reader *r, const struct subscription *sub,
+                                   int64_t feed_id, const struct push_lead *lead)
+{
+    struct found_push *f = &r->found[r->n_found++ % FOUND_PUSHES];
+
+    *f = (struct found_push){.feed_id = feed_id,
+                             .position = sub->position,
+                             .events = sub->events,
+                             .with_initial = sub->with_initial,
+                             .lead = *lead};
+    return f;
+}
+
+/* Load the revisions of the first batch, at most `max`. */
 static enum rc load_found(struct reader *r, const struct subscription *sub, struct found_push *f,
                           size_t max, struct arena *a, struct err *err)
 {
+    struct db *db = r->db;
     int64_t *seqs;
     size_t n;
     enum rc rc;
@@ -78,62 +71,85 @@ static enum rc load_found(struct reader *r, const struct subscription *sub, stru
     if (f->max == max)
         return RC_OK;
     seqs = ARENA_ARRAY(a, int64_t, max + 1);
-    rc = push_batch(r->db, f->feed_id, sub, f->first, max, seqs, &n, err);
+    rc = db->reads->push_batch(db, f->feed_id, sub, f->lead.first, max, seqs, &n, err);
     if (rc == RC_OK)
-        rc = revisions_by_seq(r->db, seqs, n, false, a, &f->revisions, &f->n, err);
+        rc = db->reads->revisions_by_seq(db, seqs, n, false, a, &f->revisions, &f->n, err);
     f->max = rc == RC_OK ? max : 0;
     return rc;
 }
 
 /* ---- what comes next ------------------------------------------------------------------------- */
 
-/* What comes next of one feed: its first revision, or its first event. */
-static enum rc next_of_feed(struct reader *r, const struct subscription *sub, int64_t feed_id,
-                            struct arena *a, int64_t *first, struct feed_event *event,
-                            struct err *err)
+/* Ask for what these feeds have next (indexes in sub->feeds), but for those of which it is known.
+ */
+static enum rc read_leads(struct reader *r, const struct subscription *sub, const size_t *feeds,
+                          size_t n, struct arena *a, struct push_lead *leads, struct err *err)
 {
-    struct found_push *found;
-    enum rc rc = find_first(r, sub, feed_id, &found, err);
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    int64_t *ids = ARENA_ARRAY(&scratch, int64_t, n + 1);
+    size_t *places = ARENA_ARRAY(&scratch, size_t, n + 1), n_asked = 0;
+    struct push_lead *asked = ARENA_ARRAY(&scratch, struct push_lead, n + 1);
+    enum rc rc = RC_OK;
 
-    *first = rc == RC_OK ? found->first : 0;
-    *event = (struct feed_event){.seq = 0};
-    if (rc == RC_OK && (sub->events & SUB_FEED) != 0)
-        rc = feed_events_next(r->db, feed_id, sub->position, a, event, err);
-    if (event->seq != 0 && *first != 0 && event->seq > *first)
-        event->seq = 0;
-    else if (event->seq != 0)
-        *first = event->seq;
+    for (size_t i = 0; i < n; i++) {
+        int64_t id = sub->feeds[feeds[i]].feed_id;
+        const struct found_push *known = find_again(r, sub, id);
+
+        if (known != NULL) {
+            leads[i] = known->lead;
+        } else {
+            places[n_asked] = i;
+            ids[n_asked++] = id;
+        }
+    }
+    if (n_asked > 0) /* what is remembered lives as long as the snapshot */
+        rc = r->db->reads->push_leads(r->db, ids, n_asked, sub, r->is_held ? &r->held : a, asked,
+                                      err);
+    for (size_t i = 0; i < n_asked && rc == RC_OK; i++) {
+        leads[places[i]] = asked[i];
+        remember(r, sub, ids[i], &asked[i]);
+    }
     return rc;
 }
 
-/* Find the feed of the subscription that comes next, as its index in sub->feeds. Most feeds have no
- * news; for them a look at the directory is enough. *stale: since the subscription was read, one of
- * its feeds has become part of another feed, which now has what is to be delivered. */
+/* What a feed has next, its first revision or its first event: its seq; 0: it has nothing. */
+static int64_t seq_of_lead(const struct push_lead *lead)
+{
+    if (lead->event.seq != 0 && (lead->first == 0 || lead->event.seq < lead->first))
+        return lead->event.seq;
+    return lead->first;
+}
+
+/* Find the feed of the subscription that comes next, as its index in sub->feeds, and its seq; 0:
+ * there is none. Most feeds have no news; for them a look at the directory is enough. *stale: since
+ * the subscription was read, one of its feeds has become part of another feed, which now has what
+ * is to be delivered. */
 static enum rc next_feed(struct reader *r, const struct subscription *sub, struct arena *a,
-                         size_t *feed, int64_t *first, struct feed_event *event, bool *stale,
+                         size_t *feed, int64_t *first, struct push_lead *lead, bool *stale,
                          struct err *err)
 {
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
-    size_t *with_news = ARENA_ARRAY(&scratch, size_t, sub->n_feeds + 1);
-    struct feed_event ev;
-    int64_t seq;
+    size_t *with_news = ARENA_ARRAY(&scratch, size_t, sub->n_feeds + 1), n;
+    struct push_lead *leads;
     enum rc rc;
-    size_t n;
 
     *first = 0;
     *stale =
         !directory_with_news(r->store->dir, sub->feeds, sub->n_feeds, sub->position, with_news, &n);
-    for (size_t i = 0; i < n && !*stale; i++) {
-        rc = next_of_feed(r, sub, sub->feeds[with_news[i]].feed_id, a, &seq, &ev, err);
-        if (rc != RC_OK)
-            return rc;
+    if (*stale)
+        return RC_OK;
+    leads = ARENA_ARRAY(&scratch, struct push_lead, n + 1);
+    rc = read_leads(r, sub, with_news, n, a, leads, err);
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        int64_t seq = seq_of_lead(&leads[i]);
+
         if (seq != 0 && (*first == 0 || seq < *first)) {
             *first = seq;
-            *event = ev;
+            *lead = leads[i];
             *feed = with_news[i];
         }
     }
-    return RC_OK;
+    return rc;
 }
 
 /* By which URL was this feed subscribed? */
@@ -145,14 +161,16 @@ static struct str shown_url(const struct subscription *sub, int64_t feed_id, str
     return STR_NULL;
 }
 
-static enum rc load_push(struct reader *r, const struct subscription *sub, size_t max,
-                         struct arena *a, struct push_next *out, struct err *err)
+static enum rc load_push(struct reader *r, const struct subscription *sub,
+                         const struct push_lead *lead, size_t max, struct arena *a,
+                         struct push_next *out, struct err *err)
 {
-    struct found_push *found;
-    enum rc rc = find_first(r, sub, out->feed_id, &found, err);
+    struct found_push *found = find_again(r, sub, out->feed_id);
+    enum rc rc;
 
-    if (rc == RC_OK)
-        rc = load_found(r, sub, found, max, r->is_held ? &r->held : a, err);
+    if (found == NULL)
+        found = remember(r, sub, out->feed_id, lead);
+    rc = load_found(r, sub, found, max, r->is_held ? &r->held : a, err);
     out->revisions = found->revisions;
     out->n = rc == RC_OK ? found->n : 0;
     return rc;
@@ -162,21 +180,20 @@ static enum rc load_push(struct reader *r, const struct subscription *sub, size_
 static enum rc next_dead(struct reader *r, const struct subscription *sub, struct arena *a,
                          struct push_next *out, struct err *err)
 {
+    struct db *db = r->db;
     struct dead_letter *dead;
-    struct revision *rev;
     size_t n;
-    enum rc rc = dead_wanted(r->db, sub->id, a, &dead, &n, err);
+    enum rc rc = db->reads->dead_wanted(db, sub->id, a, &dead, &n, err);
 
     if (rc != RC_OK || n == 0)
         return rc;
-    rc = feed_events_load(r->db, dead->at.seq, a, &out->event, err);
+    rc = db->reads->feed_event(db, dead->at.seq, a, &out->event, err);
     out->feed_id = out->event.feed_id;
     if (rc == RC_OK && out->event.seq == 0) {
-        rev = ARENA_NEW(a, struct revision);
-        rc = revisions_load(r->db, dead->at.seq, true, a, rev, err);
-        out->revisions = rev;
-        out->n = 1;
-        out->feed_id = rev->feed_id;
+        rc = db->reads->revisions_by_seq(db, &dead->at.seq, 1, true, a, &out->revisions, &out->n,
+                                         err);
+        if (rc == RC_OK && out->n > 0)
+            out->feed_id = out->revisions[0].feed_id;
     }
     out->dead = dead;
     out->shown_url = shown_url(sub, out->feed_id, a);
@@ -186,10 +203,11 @@ static enum rc next_dead(struct reader *r, const struct subscription *sub, struc
 static enum rc next_news(struct reader *r, const struct subscription *sub, int64_t last, size_t max,
                          struct arena *a, struct push_next *out, struct err *err)
 {
-    int64_t first = 0;
+    struct push_lead lead = {.first = 0};
+    int64_t first;
     size_t feed = 0;
     bool stale;
-    enum rc rc = next_feed(r, sub, a, &feed, &first, &out->event, &stale, err);
+    enum rc rc = next_feed(r, sub, a, &feed, &first, &lead, &stale, err);
 
     if (rc != RC_OK)
         return rc;
@@ -200,7 +218,11 @@ static enum rc next_news(struct reader *r, const struct subscription *sub, int64
     out->skip_to = first - 1;
     out->feed_id = sub->feeds[feed].feed_id;
     out->shown_url = shown_url(sub, out->feed_id, a);
-    return out->event.seq == 0 ? load_push(r, sub, max, a, out, err) : RC_OK;
+    if (first != lead.event.seq)
+        return load_push(r, sub, &lead, max, a, out, err);
+    out->event = lead.event;
+    out->event.detail = str_dup(a, lead.event.detail);
+    return RC_OK;
 }
 
 enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_t max,
@@ -208,7 +230,7 @@ enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_
 {
     /* before any other look */
     int64_t last = r->is_held ? r->held_last : directory_last_seq(r->store->dir);
-    enum rc rc = db_snapshot(r->db, err);
+    enum rc rc = r->db->reads->snapshot(r->db, err);
 
     *out = (struct push_next){.skip_to = sub->position};
     if (rc != RC_OK)
@@ -216,7 +238,7 @@ enum rc reader_next_push(struct reader *r, const struct subscription *sub, size_
     rc = next_dead(r, sub, a, out, err);
     if (rc == RC_OK && out->dead == NULL)
         rc = next_news(r, sub, last, max, a, out, err);
-    db_snapshot_end(r->db);
+    r->db->reads->snapshot_end(r->db);
     return rc;
 }
 
@@ -225,17 +247,17 @@ enum rc reader_is_drained(struct reader *r, const struct subscription *sub, int6
 {
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
     struct subscription then = *sub;
-    struct feed_event event;
+    struct push_lead lead;
     int64_t first = 0;
     size_t feed;
     bool stale;
-    enum rc rc = db_snapshot(r->db, err);
+    enum rc rc = r->db->reads->snapshot(r->db, err);
 
     if (rc != RC_OK)
         return rc;
     then.position = position;
-    rc = next_feed(r, &then, &scratch, &feed, &first, &event, &stale, err);
-    db_snapshot_end(r->db);
+    rc = next_feed(r, &then, &scratch, &feed, &first, &lead, &stale, err);
+    r->db->reads->snapshot_end(r->db);
     *out = first == 0;
     return rc;
 }
@@ -243,97 +265,32 @@ enum rc reader_is_drained(struct reader *r, const struct subscription *sub, int6
 /* ---- runs -------------------------------------------------------------------------------------
  */
 
-/* A feed of the subscription, and what of it comes next. */
-struct lead {
-    int64_t feed_id, first;
-    struct feed_event event; /* seq 0: it is a revision */
-};
-
-/* What all feeds have next; those that have nothing are left out. */
-static enum rc read_leads(struct reader *r, const struct subscription *sub, const size_t *feeds,
-                          size_t n, struct arena *a, struct lead *leads, size_t *n_out,
-                          struct err *err)
-{
-    *n_out = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct lead *lead = &leads[*n_out];
-        enum rc rc;
-
-        lead->feed_id = sub->feeds[feeds[i]].feed_id;
-        rc = next_of_feed(r, sub, lead->feed_id, a, &lead->first, &lead->event, err);
-        if (rc != RC_OK)
-            return rc;
-        *n_out += lead->first != 0;
-    }
-    return RC_OK;
-}
-
-/* Bring the lead that is next to the front. Returns the seq of the one after it. */
-static int64_t choose(struct lead *leads, size_t n)
-{
-    int64_t second = INT64_MAX;
-    struct lead first;
-
-    for (size_t i = 1; i < n; i++) {
-        if (leads[i].first < leads[0].first) {
-            first = leads[i];
-            leads[i] = leads[0];
-            leads[0] = first;
-        }
-        if (leads[i].first < second)
-            second = leads[i].first;
-    }
-    return second;
-}
-
-/* Take what the first lead has before the seq `until`: its event, or revisions up to its next one.
- */
-static enum rc take_lead(struct reader *r, const struct subscription *sub, struct lead *lead,
-                         int64_t until, size_t max, struct arena *a, int64_t *seqs, size_t *n,
-                         struct push_run *out, struct err *err)
-{
-    struct subscription later = *sub;
-    size_t n_more = 0;
-    enum rc rc = RC_OK;
-
-    later.position = lead->first;
-    if (lead->event.seq != 0) {
-        out->events[out->n_events++] = lead->event;
-    } else {
-        if ((sub->events & SUB_FEED) != 0) /* an event may come sooner than other feeds */
-            rc = feed_events_next(r->db, lead->feed_id, lead->first, a, &lead->event, err);
-        if (lead->event.seq != 0 && lead->event.seq < until)
-            until = lead->event.seq;
-        if (rc == RC_OK)
-            rc = push_range(r->db, lead->feed_id, sub, lead->first - 1, until, max, seqs + *n,
-                            &n_more, err);
-        *n += n_more;
-        if (n_more > 0)
-            later.position = seqs[*n - 1];
-    }
-    if (rc != RC_OK)
-        return rc;
-    return next_of_feed(r, &later, lead->feed_id, a, &lead->first, &lead->event, err);
-}
+#define LOAD_AT_ONCE 32 /* documents; each call may have read some that do not fit */
 
 /* Read the revisions, as many as fit. Events that follow those that do not fit are left out. */
 static enum rc load_documents(struct reader *r, const int64_t *seqs, size_t n, size_t max_bytes,
                               struct arena *a, struct push_run *out, struct err *err)
 {
-    struct revision *rows = ARENA_ARRAY(a, struct revision, n + 1);
-    size_t bytes = 0, kept = 0, i;
+    struct revision *rows = ARENA_ARRAY(a, struct revision, n + 1), *some;
+    size_t bytes = 0, kept = 0, n_some;
+    bool is_full = false;
 
-    for (i = 0; i < n && (kept == 0 || bytes < max_bytes); i++) {
-        enum rc rc = revisions_load(r->db, seqs[i], false, a, &rows[kept], err);
+    for (size_t i = 0; i < n && !is_full; i += LOAD_AT_ONCE) {
+        size_t n_asked = n - i < LOAD_AT_ONCE ? n - i : LOAD_AT_ONCE;
+        enum rc rc =
+            r->db->reads->revisions_by_seq(r->db, seqs + i, n_asked, false, a, &some, &n_some, err);
 
         if (rc != RC_OK)
             return rc;
-        if (rows[kept].seq == 0)
-            continue;
-        bytes += rows[kept].doc.len;
-        kept += kept == 0 || bytes <= max_bytes;
+        for (size_t k = 0; k < n_some && !is_full; k++) {
+            is_full = kept > 0 && bytes + some[k].doc.len > max_bytes;
+            if (is_full)
+                break;
+            bytes += some[k].doc.len;
+            rows[kept++] = some[k];
+        }
     }
-    if (n > 0 && (i < n || bytes > max_bytes) && kept > 0 && rows[kept - 1].seq != seqs[n - 1]) {
+    if (is_full) {
         out->is_all = false;
         while (out->n_events > 0 && out->events[out->n_events - 1].seq > rows[kept - 1].seq)
             out->n_events--;
@@ -347,21 +304,28 @@ static enum rc load_run(struct reader *r, const struct subscription *sub, size_t
                         size_t max_bytes, const size_t *feeds, size_t n_feeds, struct arena *a,
                         struct push_run *out, struct err *err)
 {
-    struct lead *leads = ARENA_ARRAY(a, struct lead, n_feeds + 1);
-    int64_t *seqs = ARENA_ARRAY(a, int64_t, max + 1);
-    size_t n_leads, n = 0;
-    enum rc rc = read_leads(r, sub, feeds, n_feeds, a, leads, &n_leads, err);
+    int64_t *ids = ARENA_ARRAY(a, int64_t, n_feeds + 1);
+    int64_t *seqs = ARENA_ARRAY(a, int64_t, max + 2);
+    struct feed_event *events = NULL;
+    size_t n_seqs = 0, n_events = 0, n = 0, k = 0;
+    enum rc rc = RC_OK;
 
-    out->events = ARENA_ARRAY(a, struct feed_event, max + 1);
-    while (rc == RC_OK && n_leads > 0 && n + out->n_events < max) {
-        int64_t until = choose(leads, n_leads);
-
-        rc = take_lead(r, sub, &leads[0], until, max - n - out->n_events, a, seqs, &n, out, err);
-        if (rc == RC_OK && leads[0].first == 0)
-            leads[0] = leads[--n_leads];
-    }
-    out->is_all = n_leads == 0;
-    return rc == RC_OK ? load_documents(r, seqs, n, max_bytes, a, out, err) : rc;
+    for (size_t i = 0; i < n_feeds; i++)
+        ids[i] = sub->feeds[feeds[i]].feed_id;
+    if (n_feeds > 0) /* one more than fits: is anything left? */
+        rc = r->db->reads->push_run(r->db, ids, n_feeds, sub, max + 1, a, seqs, &n_seqs, &events,
+                                    &n_events, err);
+    if (rc != RC_OK)
+        return rc;
+    while (n + k < max && (n < n_seqs || k < n_events))
+        if (k == n_events || (n < n_seqs && seqs[n] < events[k].seq))
+            n++;
+        else
+            k++;
+    out->is_all = n == n_seqs && k == n_events;
+    out->events = events;
+    out->n_events = k;
+    return load_documents(r, seqs, n, max_bytes, a, out, err);
 }
 
 /* A dead letter that is wanted, as a run of its own. */
@@ -386,7 +350,7 @@ enum rc reader_push_run(struct reader *r, const struct subscription *sub, size_t
 {
     int64_t last = directory_last_seq(r->store->dir); /* before any other look */
     size_t *with_news = ARENA_ARRAY(a, size_t, sub->n_feeds + 1), n = 0;
-    enum rc rc = db_snapshot(r->db, err);
+    enum rc rc = r->db->reads->snapshot(r->db, err);
     bool stale;
 
     *out = (struct push_run){.skip_to = sub->position};
@@ -394,7 +358,7 @@ enum rc reader_push_run(struct reader *r, const struct subscription *sub, size_t
         return rc;
     rc = dead_run(r, sub, a, out, err);
     if (rc != RC_OK || out->dead != NULL) {
-        db_snapshot_end(r->db);
+        r->db->reads->snapshot_end(r->db);
         return rc;
     }
     stale =
@@ -403,31 +367,35 @@ enum rc reader_push_run(struct reader *r, const struct subscription *sub, size_t
         rc = load_run(r, sub, max, max_bytes, with_news, n, a, out, err);
     if (!stale && out->n + out->n_events == 0 && last > sub->position)
         out->skip_to = last;
-    db_snapshot_end(r->db);
+    r->db->reads->snapshot_end(r->db);
     return rc;
 }
 
-/* What one feed adds to the lag. */
-static enum rc lag_of_feed(struct reader *r, const struct subscription *sub, int64_t feed_id,
-                           struct arena *a, struct sub_lag *out, struct err *err)
+/* The lag of a subscription of which these feeds may have news. */
+static enum rc read_lag(struct reader *r, const struct subscription *sub, const size_t *feeds,
+                        size_t n, struct arena *a, struct sub_lag *out, struct err *err)
 {
-    struct feed_event event;
-    int64_t first, more = 0, at_us = 0;
-    enum rc rc = next_of_feed(r, sub, feed_id, a, &first, &event, err);
+    struct push_lead *leads = ARENA_ARRAY(a, struct push_lead, n + 1), *first = NULL;
+    int64_t *ids = ARENA_ARRAY(a, int64_t, n + 1);
+    struct db *db = r->db;
+    enum rc rc = read_leads(r, sub, feeds, n, a, leads, err);
 
-    if (rc != RC_OK || first == 0)
+    if (rc != RC_OK)
         return rc;
-    rc = push_count(r->db, feed_id, sub, LAG_MAX - out->n, &more, err);
-    out->n += more;
-    if (rc == RC_OK && (sub->events & SUB_FEED) != 0)
-        rc = feed_events_count(r->db, feed_id, sub->position, &out->n, err);
-    if (rc == RC_OK && event.seq != 0)
-        at_us = event.at_us;
-    else if (rc == RC_OK)
-        rc = revisions_times(r->db, &first, 1, &at_us, err);
-    if (at_us != 0 && (out->first_at_us == 0 || at_us < out->first_at_us))
-        out->first_at_us = at_us;
-    return rc;
+    for (size_t i = 0; i < n; i++) {
+        int64_t seq = seq_of_lead(&leads[i]);
+
+        ids[i] = sub->feeds[feeds[i]].feed_id;
+        if (seq != 0 && (first == NULL || seq < seq_of_lead(first)))
+            first = &leads[i];
+    }
+    if (first == NULL)
+        return RC_OK;
+    if (seq_of_lead(first) == first->event.seq)
+        out->first_at_us = first->event.at_us;
+    else
+        rc = db->reads->revisions_times(db, &first->first, 1, &out->first_at_us, err);
+    return rc == RC_OK ? db->reads->push_count(db, ids, n, sub, LAG_MAX, &out->n, err) : rc;
 }
 
 enum rc reader_lag(struct reader *r, const struct subscription *sub, struct sub_lag *out,
@@ -440,12 +408,11 @@ enum rc reader_lag(struct reader *r, const struct subscription *sub, struct sub_
 
     *out = (struct sub_lag){.n = 0};
     directory_with_news(r->store->dir, sub->feeds, sub->n_feeds, sub->position, with_news, &n);
-    rc = n == 0 ? RC_OK : db_snapshot(r->db, err);
+    rc = n == 0 ? RC_OK : r->db->reads->snapshot(r->db, err);
     if (n == 0 || rc != RC_OK)
         return rc;
-    for (size_t i = 0; i < n && rc == RC_OK && out->n < LAG_MAX; i++)
-        rc = lag_of_feed(r, sub, sub->feeds[with_news[i]].feed_id, &scratch, out, err);
-    db_snapshot_end(r->db);
+    rc = read_lag(r, sub, with_news, n, &scratch, out, err);
+    r->db->reads->snapshot_end(r->db);
     return rc;
 }
 
@@ -462,35 +429,35 @@ bool store_may_have_news(struct store *s, const struct subscription *sub)
 enum rc reader_feed_name(struct reader *r, int64_t feed_id, struct arena *a, struct str *url,
                          struct str *title, struct err *err)
 {
-    return feeds_name(r->db, feed_id, a, url, title, err);
+    return r->db->reads->feeds_name(r->db, feed_id, a, url, title, err);
 }
 
 enum rc reader_find_sub(struct reader *r, struct str sink, struct str endpoint, struct str settings,
                         struct str owner, int64_t *id, int64_t *n_owned, struct err *err)
 {
-    return subs_find(r->db, sink, endpoint, settings, owner, id, n_owned, err);
+    return r->db->reads->subs_find(r->db, sink, endpoint, settings, owner, id, n_owned, err);
 }
 
 enum rc reader_sink_settings(struct reader *r, int64_t sub_id, struct arena *a, struct str *out,
                              struct err *err)
 {
-    return subs_settings(r->db, sub_id, a, out, err);
+    return r->db->reads->subs_settings(r->db, sub_id, a, out, err);
 }
 
 enum rc reader_deliveries(struct reader *r, int64_t sub_id, size_t max, struct arena *a,
                           struct delivery_note **out, size_t *n_out, struct err *err)
 {
-    return deliveries_of(r->db, sub_id, max, a, out, n_out, err);
+    return r->db->reads->deliveries_of(r->db, sub_id, max, a, out, n_out, err);
 }
 
 enum rc reader_dead_letters(struct reader *r, int64_t sub_id, struct arena *a,
                             struct dead_letter **out, size_t *n_out, struct err *err)
 {
-    return dead_of(r->db, sub_id, DEAD_LETTERS_KEPT, a, out, n_out, err);
+    return r->db->reads->dead_of(r->db, sub_id, DEAD_LETTERS_KEPT, a, out, n_out, err);
 }
 
 enum rc reader_dead_counts(struct reader *r, int64_t sub_id, struct arena *a,
                            struct dead_count **out, size_t *n_out, struct err *err)
 {
-    return dead_counts(r->db, sub_id, a, out, n_out, err);
+    return r->db->reads->dead_counts(r->db, sub_id, a, out, n_out, err);
 }

@@ -31,6 +31,19 @@ struct entry_row {
     struct entry_marks marks;
 };
 
+/* The access key in a credential as a URL carries it ("fm-..." with or without ":"); null: it is
+ * not an access key. Pure. */
+static inline struct str access_key_of(struct str credential)
+{
+    ssize_t colon = str_chr(credential, ':');
+
+    if (!str_starts(credential, STR("fm-")))
+        return STR_NULL;
+    if (colon >= 0 && (size_t)colon + 1 < credential.len)
+        return STR_NULL; /* it has a password, so it is a real user name */
+    return colon < 0 ? credential : str_slice(credential, 0, (size_t)colon);
+}
+
 /* An entry that has one of several uids. */
 struct uid_match {
     size_t of; /* index of the uid */

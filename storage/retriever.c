@@ -3,20 +3,13 @@
  * The order of a view is found from keys alone: for the newest entries from the directory in
  * memory, for other views from an index. Then the rows are read by seq. A call holds its snapshot
  * only while it runs, so that the write-ahead log can be emptied. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "storage/sqlite/contents.h"
-#include "storage/sqlite/entries.h"
-#include "storage/sqlite/feeds.h"
-#include "storage/sqlite/revisions.h"
-#include "storage/sqlite/views.h"
-#include "storage/sqlite/hub.h"
-#include "storage/sqlite/subscriptions.h"
-#include "storage/sqlite/upstreams.h"
 #include "storage/store_priv.h"
 
 #define LIMIT_VIEW_ROWS (1 << 20) /* skip and len together; that many keys are sorted */
@@ -34,7 +27,7 @@ static enum rc newest_by_index(struct reader *r, const struct view *v, struct ar
     for (;; ask *= 2) {
         seqs = arena_alloc(scratch, ask * sizeof *seqs);
         iris = arena_alloc(scratch, ask * sizeof *iris);
-        rc = newest_keys_of(r->db, v, ask, scratch, seqs, iris, &n, err);
+        rc = r->db->reads->newest_keys(r->db, v, ask, scratch, seqs, iris, &n, err);
         if (rc != RC_OK)
             return rc;
         iri_set_init(&seen, scratch, wanted);
@@ -80,6 +73,7 @@ static enum rc rows_of_view(struct reader *r, const struct view *v, struct arena
 {
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
     int64_t *seqs = arena_alloc(&scratch, (v->len + 1) * sizeof *seqs);
+    struct db *db = r->db;
     size_t n = 0;
     enum rc rc;
 
@@ -90,10 +84,11 @@ static enum rc rows_of_view(struct reader *r, const struct view *v, struct arena
         int64_t end = reader_end(r);
 
         announced.before_seq = v->before_seq < end ? v->before_seq : end;
-        rc = view_keys(r->db, &announced, v->len, &scratch, seqs, &n, err);
+        rc = db->reads->view_keys(db, &announced, v->len, &scratch, seqs, &n, err);
     }
-    return rc == RC_OK ? revisions_by_seq(r->db, seqs, n, !shows_log(v->order), a, out, n_out, err)
-                       : rc;
+    if (rc != RC_OK)
+        return rc;
+    return db->reads->revisions_by_seq(db, seqs, n, !shows_log(v->order), a, out, n_out, err);
 }
 
 enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, struct revision **out,
@@ -104,11 +99,11 @@ enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, str
     if (v->len > LIMIT_VIEW_ROWS || v->skip > LIMIT_VIEW_ROWS)
         return err_set(err, RC_LIMIT, "%zu rows after the first %zu: at most %d are possible",
                        v->len, v->skip, LIMIT_VIEW_ROWS);
-    rc = db_snapshot(r->db, err);
+    rc = r->db->reads->snapshot(r->db, err);
     if (rc != RC_OK)
         return rc;
     rc = rows_of_view(r, v, a, out, n_out, err);
-    db_snapshot_end(r->db);
+    r->db->reads->snapshot_end(r->db);
     return rc;
 }
 
@@ -120,20 +115,6 @@ static const struct str *uids_of(struct arena *a, const struct revision *rows, s
     for (size_t i = 0; i < n; i++)
         uids[i] = rows[i].uid;
     return uids;
-}
-
-/* Find the entries of these feeds that have one of these uids. */
-static enum rc find_uids(struct reader *r, const int64_t *ids, size_t n_ids, const struct str *uids,
-                         size_t n, struct arena *a, struct uid_match **out, size_t *n_out,
-                         struct err *err)
-{
-    enum rc rc = db_snapshot(r->db, err);
-
-    if (rc != RC_OK)
-        return rc;
-    rc = entries_of_uids(r->db, ids, n_ids, uids, n, a, out, n_out, err);
-    db_snapshot_end(r->db);
-    return rc;
 }
 
 static bool is_before(const struct uid_match *x, const struct uid_match *y)
@@ -177,7 +158,8 @@ enum rc reader_without_doubles(struct reader *r, const int64_t *feed_ids, size_t
     const struct str *uids = uids_of(&scratch, rows, *n_rows);
     struct uid_match *found;
     size_t n_found, n = 0, at = 0, n_same;
-    enum rc rc = find_uids(r, feed_ids, n_feeds, uids, *n_rows, &scratch, &found, &n_found, err);
+    enum rc rc = r->db->reads->entries_of_uids(r->db, feed_ids, n_feeds, uids, *n_rows, &scratch,
+                                               &found, &n_found, err);
 
     if (rc != RC_OK)
         return rc;
@@ -196,26 +178,22 @@ enum rc reader_without_doubles(struct reader *r, const int64_t *feed_ids, size_t
 enum rc reader_feed(struct reader *r, int64_t id, struct arena *a, struct feed **out,
                     struct err *err)
 {
-    struct feed_row row;
-    enum rc rc = feeds_load(r->db, id, true, a, &row, err);
+    struct feed *found;
+    size_t n;
+    enum rc rc = r->db->reads->feeds_by_id(r->db, &id, 1, a, &found, &n, err);
 
     if (rc != RC_OK)
         return rc;
-    *out = ARENA_NEW(a, struct feed);
-    **out = row.feed;
+    if (n == 0)
+        return err_set(err, RC_NOT_FOUND, "there is no feed %" PRId64, id);
+    *out = found;
     return RC_OK;
 }
 
 enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                      struct feed **out, size_t *n_out, struct err *err)
 {
-    enum rc rc = db_snapshot(r->db, err);
-
-    if (rc != RC_OK)
-        return rc;
-    rc = feeds_by_id(r->db, ids, n, a, out, n_out, err);
-    db_snapshot_end(r->db);
-    return rc;
+    return r->db->reads->feeds_by_id(r->db, ids, n, a, out, n_out, err);
 }
 
 enum rc reader_feeds_at(struct reader *r, const int64_t *ids, size_t n, int64_t seq,
@@ -223,16 +201,17 @@ enum rc reader_feeds_at(struct reader *r, const int64_t *ids, size_t n, int64_t 
 {
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
     int64_t *seqs = ARENA_ARRAY(&scratch, int64_t, n + 1);
-    enum rc rc = db_snapshot(r->db, err);
+    struct db *db = r->db;
+    enum rc rc = db->reads->snapshot(db, err);
 
     if (rc != RC_OK)
         return rc;
     for (size_t i = 0; i < n; i++)
         seqs[i] = seq;
-    rc = feeds_by_id(r->db, ids, n, a, out, n_out, err);
+    rc = db->reads->feeds_by_id(db, ids, n, a, out, n_out, err);
     if (rc == RC_OK)
-        rc = head_log_at(r->db, *out, seqs, *n_out, a, err);
-    db_snapshot_end(r->db);
+        rc = db->reads->head_log_at(db, *out, seqs, *n_out, a, err);
+    db->reads->snapshot_end(db);
     return rc;
 }
 
@@ -272,19 +251,20 @@ enum rc reader_sources(struct reader *r, const struct revision *rows, size_t n, 
     int64_t *seqs = ARENA_ARRAY(&scratch, int64_t, n + 1), *ids;
     size_t n_ids = feeds_of(&scratch, rows, n, &ids), n_feeds;
     struct feed *list = ARENA_ARRAY(a, struct feed, n + 1), *feeds, *feed;
-    enum rc rc = db_snapshot(r->db, err);
+    struct db *db = r->db;
+    enum rc rc = db->reads->snapshot(db, err);
 
     if (rc != RC_OK)
         return rc;
-    rc = feeds_by_id(r->db, ids, n_ids, a, &feeds, &n_feeds, err);
+    rc = db->reads->feeds_by_id(db, ids, n_ids, a, &feeds, &n_feeds, err);
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         feed = bsearch(&rows[i].feed_id, feeds, n_feeds, sizeof *feeds, by_feed);
         list[i] = feed != NULL ? *feed : (struct feed){.id = 0};
         seqs[i] = rows[i].seq;
     }
     if (rc == RC_OK)
-        rc = head_log_at(r->db, list, seqs, n, a, err);
-    db_snapshot_end(r->db);
+        rc = db->reads->head_log_at(db, list, seqs, n, a, err);
+    db->reads->snapshot_end(db);
     *out = list;
     return rc;
 }
@@ -296,15 +276,13 @@ enum rc reader_created(struct reader *r, const struct revision *rows, size_t n, 
     int64_t *seqs = ARENA_ARRAY(&scratch, int64_t, n + 1);
     int64_t *times = ARENA_ARRAY(&scratch, int64_t, n + 1);
     size_t n_changed = 0;
-    enum rc rc = db_snapshot(r->db, err);
+    enum rc rc = RC_OK;
 
-    if (rc != RC_OK)
-        return rc;
     for (size_t i = 0; i < n; i++)
         if (rows[i].first_seq != rows[i].seq)
             seqs[n_changed++] = rows[i].first_seq;
-    rc = revisions_times(r->db, seqs, n_changed, times, err);
-    db_snapshot_end(r->db);
+    if (n_changed > 0)
+        rc = r->db->reads->revisions_times(r->db, seqs, n_changed, times, err);
     for (size_t i = 0, k = 0; i < n && rc == RC_OK; i++)
         out[i] = rows[i].first_seq != rows[i].seq ? times[k++] : rows[i].at_us;
     return rc;
@@ -317,7 +295,8 @@ enum rc reader_elders(struct reader *r, const int64_t *ids, size_t n_ids,
     const struct str *uids = uids_of(&scratch, rows, n);
     struct uid_match *found;
     size_t n_found;
-    enum rc rc = find_uids(r, ids, n_ids, uids, n, &scratch, &found, &n_found, err);
+    enum rc rc =
+        r->db->reads->entries_of_uids(r->db, ids, n_ids, uids, n, &scratch, &found, &n_found, err);
 
     if (rc != RC_OK)
         return rc;
@@ -334,7 +313,8 @@ enum rc reader_oldest_of_uid(struct reader *r, const int64_t *ids, size_t n, str
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
     struct uid_match *found;
     size_t n_found;
-    enum rc rc = find_uids(r, ids, n, &uid, 1, &scratch, &found, &n_found, err);
+    enum rc rc =
+        r->db->reads->entries_of_uids(r->db, ids, n, &uid, 1, &scratch, &found, &n_found, err);
 
     if (rc != RC_OK)
         return rc;
@@ -351,29 +331,19 @@ enum rc reader_oldest_of_uid(struct reader *r, const int64_t *ids, size_t n, str
 enum rc reader_changed_since(struct reader *r, const int64_t *ids, size_t n_ids, int64_t seq,
                              int64_t *n, int64_t *n_deleted, struct err *err)
 {
-    enum rc rc = db_snapshot(r->db, err);
-
-    if (rc != RC_OK)
-        return rc;
-    rc = entries_since(r->db, ids, n_ids, seq, n, n_deleted, err);
-    db_snapshot_end(r->db);
-    return rc;
+    return r->db->reads->entries_since(r->db, ids, n_ids, seq, n, n_deleted, err);
 }
 
 enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_deleted,
                      int64_t *out, struct err *err)
 {
-    AUTO(arena_release) struct arena scratch = ARENA_INIT;
-
-    return feeds_count(r->db, id_list(&scratch, ids, n), with_deleted, out, err);
+    return r->db->reads->feeds_count(r->db, ids, n, with_deleted, out, err);
 }
 
 enum rc reader_count_between(struct reader *r, const int64_t *ids, size_t n, bool by_creation,
                              int64_t from, int64_t to, int64_t max, int64_t *out, struct err *err)
 {
-    AUTO(arena_release) struct arena scratch = ARENA_INIT;
-
-    return entries_between(r->db, id_list(&scratch, ids, n), by_creation, from, to, max, out, err);
+    return r->db->reads->entries_between(r->db, ids, n, by_creation, from, to, max, out, err);
 }
 
 static struct known_entry known_of(const struct entry_row *row)
@@ -405,13 +375,9 @@ enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, 
 {
     AUTO(mem_autofree) struct entry_row *rows = NULL;
     size_t n = 0, kept = 0;
-    enum rc rc = db_snapshot(r->db, err);
+    enum rc rc = r->db->reads->entries_known(r->db, feed_id, uids, n_uids, keys, n_keys,
+                                             IDENTITY_CANDIDATES, a, &rows, &n, err);
 
-    if (rc != RC_OK)
-        return rc;
-    rc = entries_known(r->db, feed_id, uids, n_uids, keys, n_keys, IDENTITY_CANDIDATES, a, &rows,
-                       &n, err);
-    db_snapshot_end(r->db);
     if (rc != RC_OK)
         return rc;
     if (n > 1)
@@ -427,118 +393,87 @@ enum rc reader_known(struct reader *r, int64_t feed_id, const struct str *uids, 
 enum rc reader_sub(struct reader *r, int64_t id, struct arena *a, struct subscription **out,
                    struct err *err)
 {
-    struct subscription *sub = ARENA_NEW(a, struct subscription);
-    enum rc rc = db_snapshot(r->db, err);
+    struct subscription *found;
+    size_t n;
+    enum rc rc = r->db->reads->subs_by_id(r->db, &id, 1, a, &found, &n, err);
 
     if (rc != RC_OK)
         return rc;
-    rc = subs_load(r->db, id, true, a, sub, err);
-    db_snapshot_end(r->db);
-    if (rc == RC_OK)
-        *out = sub;
-    return rc;
+    if (n == 0)
+        return err_set(err, RC_NOT_FOUND, "there is no subscription %" PRId64, id);
+    *out = found;
+    return RC_OK;
 }
 
 enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                     struct subscription **out, size_t *n_out, struct err *err)
 {
-    enum rc rc = db_snapshot(r->db, err);
-
-    if (rc != RC_OK)
-        return rc;
-    rc = subs_by_id(r->db, ids, n, a, out, n_out, err);
-    db_snapshot_end(r->db);
-    return rc;
+    return r->db->reads->subs_by_id(r->db, ids, n, a, out, n_out, err);
 }
 
 enum rc reader_subs_after(struct reader *r, int64_t after_id, size_t max, struct arena *a,
                           struct subscription **out, size_t *n_out, struct err *err)
 {
-    int64_t *ids;
-    size_t n;
-    enum rc rc = db_snapshot(r->db, err);
-
-    if (rc != RC_OK)
-        return rc;
-    rc = subs_ids_after(r->db, after_id, max, a, &ids, &n, err);
-    if (rc == RC_OK)
-        rc = subs_by_id(r->db, ids, n, a, out, n_out, err);
-    db_snapshot_end(r->db);
-    return rc;
+    return r->db->reads->subs_after(r->db, after_id, max, a, out, n_out, err);
 }
 
 void reader_shrink(struct reader *r)
 {
-    db_shrink(r->db);
+    r->db->reads->shrink(r->db);
 }
 
 enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **out, size_t *n_out,
                          struct err *err)
 {
-    return upstreams_all(r->db, a, out, n_out, err);
+    return r->db->reads->upstreams(r->db, a, out, n_out, err);
 }
 
 enum rc reader_hub_intents(struct reader *r, int64_t after_id, size_t max, struct arena *a,
                            struct hub_intent **out, size_t *n_out, struct err *err)
 {
-    return hub_intents_after(r->db, after_id, max, a, out, n_out, err);
+    return r->db->reads->hub_intents_after(r->db, after_id, max, a, out, n_out, err);
 }
 
 enum rc reader_hub_lease(struct reader *r, int64_t sub_id, struct arena *a, struct hub_lease *out,
                          struct err *err)
 {
-    return hub_lease_load(r->db, sub_id, a, out, err);
+    return r->db->reads->hub_lease(r->db, sub_id, a, out, err);
 }
 
 enum rc reader_due(struct reader *r, reader_due_fn *fn, void *ctx, struct err *err)
 {
-    return feeds_each_due(r->db, clock_now_s(), fn, ctx, err);
+    return r->db->reads->feeds_each_due(r->db, clock_now_s(), fn, ctx, err);
 }
 
 enum rc reader_oldest(struct reader *r, int64_t feed_id, int64_t *at, struct err *err)
 {
-    return entries_oldest(r->db, feed_id, at, err);
+    return r->db->reads->entries_oldest(r->db, feed_id, at, err);
 }
 
 enum rc reader_pending_content(struct reader *r, int64_t feed_id, int64_t now, struct arena *a,
                                struct pending_content *out, struct err *err)
 {
-    struct content_row row = {.entry_id = 0};
-    struct entry_row entry;
-    struct revision rev;
-    enum rc rc = db_snapshot(r->db, err);
-
-    *out = (struct pending_content){.entry_id = 0};
-    if (rc != RC_OK)
-        return rc;
-    rc = contents_next(r->db, feed_id, now, &row, err);
-    if (rc == RC_OK && row.entry_id != 0)
-        rc = entries_load(r->db, row.entry_id, a, &entry, err);
-    if (rc == RC_OK && row.entry_id != 0 && entry.id != 0)
-        rc = revisions_load(r->db, entry.seq, true, a, &rev, err);
-    db_snapshot_end(r->db);
-    if (rc == RC_OK && row.entry_id != 0 && entry.id != 0)
-        *out = (struct pending_content){entry.id, entry.seq, row.form, rev.doc, rev.ext};
-    return rc;
+    return r->db->reads->content_pending(r->db, feed_id, now, a, out, err);
 }
 
 enum rc reader_content_feeds(struct reader *r, reader_content_fn *fn, void *ctx, struct err *err)
 {
-    return contents_each_feed(r->db, fn, ctx, err);
+    return r->db->reads->content_feeds(r->db, fn, ctx, err);
 }
 
 enum rc reader_seq_at(struct reader *r, int64_t at_us, int64_t *seq_out, struct err *err)
 {
+    struct db *db = r->db;
     int64_t last;
-    enum rc rc = db_snapshot(r->db, err);
+    enum rc rc = db->reads->snapshot(db, err);
 
     if (rc != RC_OK)
         return rc;
-    rc = db_meta_number(r->db, "last_seq", &last, err);
+    rc = db->reads->last_seq(db, &last, err);
     if (rc == RC_OK && last >= reader_end(r))
         last = reader_end(r) - 1;
     if (rc == RC_OK)
-        rc = revisions_at(r->db, at_us, last, seq_out, err);
-    db_snapshot_end(r->db);
+        rc = db->reads->revisions_at(db, at_us, last, seq_out, err);
+    db->reads->snapshot_end(db);
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "storage/sqlite/db.h"
 #include "storage/store_priv.h"
 
 #define READS_MAX 4096 /* jobs that may wait for a reader thread */
@@ -19,7 +20,7 @@ struct read_job {
 enum rc reader_make(struct store *s, struct reader **out, struct err *err)
 {
     struct reader *r = NEW(struct reader);
-    enum rc rc = db_open_reader(db_file_path(s->file), &r->db, err);
+    enum rc rc = s->engine->open_reader(db_file_path(s->file), &r->db, err);
 
     r->store = s;
     if (rc == RC_OK && s->memcached != NULL)
@@ -48,7 +49,8 @@ void reader_close(struct reader **rp)
     if (r == NULL)
         return;
     far_close(&r->far);
-    db_close(&r->db);
+    if (r->db != NULL)
+        r->db->reads->close(&r->db);
     mem_free(r);
     *rp = NULL;
 }
@@ -142,7 +144,9 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     s->reads = queue_new(READS_MAX, mem_free);
     storer.dir = s->dir;
     storer.levels = cfg->levels;
-    rc = claim_file(s, cfg, err);
+    rc = engine_of(cfg->path, &s->engine, err);
+    if (rc == RC_OK)
+        rc = claim_file(s, cfg, err);
     storer.file = s->file;
     if (rc == RC_OK)
         rc = storer_new(&storer, &s->storer, err);

@@ -7,8 +7,7 @@
 #include "storage/directory.h"
 #include "storage/memcached.h"
 #include "storage/pages.h"
-#include "storage/sqlite/db.h"
-#include "storage/sqlite/file.h"
+#include "storage/engine.h"
 #include "storage/storer.h"
 
 /* What came next in a feed after a position, for subscriptions to these events (pushes.c). */
@@ -16,8 +15,8 @@ struct found_push {
     int64_t feed_id, position;
     unsigned events;
     bool with_initial;
-    int64_t first; /* seq of the first revision; 0: there is none */
-    size_t max;    /* revisions that were asked for; 0: none were */
+    struct push_lead lead;
+    size_t max; /* revisions that were asked for; 0: none were */
     struct revision *revisions;
     size_t n;
 };
@@ -35,6 +34,7 @@ struct reader {
 };
 
 struct store {
+    const struct engine *engine;
     struct db_file *file; /* this process has locked it */
     char *memcached;      /* "HOST:PORT"; NULL: none */
     struct directory *dir;

@@ -47,10 +47,10 @@ static enum rc load_some(struct tail *t, struct db *db, const int64_t *ids, size
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct directory_feed *feeds = ARENA_ARRAY(&a, struct directory_feed, n + 1);
     struct key_run *runs = ARENA_ARRAY(&a, struct key_run, n + 1);
-    enum rc rc = briefs_load(db, ids, NULL, n, &a, feeds, err);
+    enum rc rc = db->reads->briefs_load(db, ids, NULL, n, &a, feeds, err);
 
     if (rc == RC_OK)
-        rc = briefs_keys(db, ids, n, runs, err);
+        rc = db->reads->briefs_keys(db, ids, n, runs, err);
     if (rc != RC_OK)
         return rc;
     directory_lock(t->dir);
@@ -69,7 +69,7 @@ enum rc tail_load(struct tail *t, struct db *db, int64_t last_seq, struct err *e
     enum rc rc;
 
     do {
-        rc = briefs_ids(db, after, LOAD_AT_ONCE, ids, &n, err);
+        rc = db->reads->briefs_ids(db, after, LOAD_AT_ONCE, ids, &n, err);
         if (rc == RC_OK && n > 0) {
             rc = load_some(t, db, ids, n, err);
             after = ids[n - 1];
@@ -97,12 +97,12 @@ static enum rc read_feeds(struct txn *t, struct tail_news *out, struct err *err)
         rows[i] = f->is_read || f->merged_into != 0 ? NULL : f->row;
     }
     out->feeds = ARENA_ARRAY(a, struct directory_feed, t->n_feeds + 1);
-    rc = briefs_load(t->db, ids, rows, t->n_feeds, a, out->feeds, err);
+    rc = t->db->reads->briefs_load(t->db, ids, rows, t->n_feeds, a, out->feeds, err);
     out->runs = ARENA_ARRAY(a, struct key_run *, t->n_feeds + 1);
     for (size_t i = 0; i < t->n_feeds && rc == RC_OK; i++)
         if (t->feeds[i].reload_keys && out->feeds[i].brief.id != 0) {
             out->runs[i] = ARENA_NEW(a, struct key_run);
-            rc = briefs_keys(t->db, &ids[i], 1, out->runs[i], err);
+            rc = t->db->reads->briefs_keys(t->db, &ids[i], 1, out->runs[i], err);
         }
     return rc;
 }
@@ -199,7 +199,7 @@ static void refill_keys(struct tail *t, struct db *db, const struct tail_news *n
             continue;
         if (run == NULL)
             run = NEW(struct key_run);
-        if (briefs_keys(db, &id, 1, run, &err) != RC_OK) {
+        if (db->reads->briefs_keys(db, &id, 1, run, &err) != RC_OK) {
             log_warn("storage", "keys_unread", "feed=%" PRId64 " error=%s effect=slower_reads", id,
                      log_quote(str_from(err.text)));
             break;

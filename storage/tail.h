@@ -6,7 +6,7 @@
 #pragma once
 
 #include "storage/directory.h"
-#include "storage/sqlite/briefs.h"
+#include "storage/engine.h"
 #include "storage/txn.h"
 
 struct tail;

@@ -2,12 +2,14 @@
  * migrations.c, transactions.c. */
 #pragma once
 
+#include "storage/engine.h"
 #include "storage/sqlite/stmt.h"
 
 #define BUSY_MS 5000
 #define N_SLOTS 256 /* a power of two, well above the number of statements in the sources */
 
-struct db {
+struct sqlite_db {
+    struct db db;
     sqlite3 *sq;
     int log_pages;   /* in the write-ahead log after the last commit */
     int n_snapshots; /* so many calls of db_snapshot() have no db_snapshot_end() yet */
@@ -17,6 +19,11 @@ struct db {
         sqlite3_stmt *st;
     } slots[N_SLOTS]; /* prepared statements: open addressing by the text's address */
 };
+
+#define OWN(connection) ((struct sqlite_db *)(connection))
+
+/* What readers may call (storage/sqlite/engine.c). */
+extern const struct reads sqlite_reads;
 
 /* Set *err to the engine's words for what it just refused. Always RC_IO. */
 enum rc db_fail(struct db *db, struct err *err);

@@ -45,7 +45,7 @@ enum rc deliveries_of(struct db *db, int64_t sub_id, size_t max, struct arena *a
     size_t cap = max < DELIVERIES_KEPT ? max : DELIVERIES_KEPT, n = 0;
     sqlite3_stmt *st = stmt_start(
         db, err,
-        "SELECT " DELIVERY_NOTE(FIELD_SELECT) "error" OF_SUB " ORDER BY at_us DESC LIMIT ?", "isi",
+        "SELECT " DELIVERY_NOTE(FIELD_SELECT) "error" OF_SUB " ORDER BY at_us DESC, slot LIMIT ?", "isi",
         sub_id, all_slots(a), (int64_t)cap);
     int got = -1;
 

@@ -232,9 +232,11 @@ enum rc entries_since(struct db *db, const int64_t *feed_ids, size_t n_feeds, in
     return rc;
 }
 
-enum rc entries_between(struct db *db, struct str ids, bool by_creation, int64_t from, int64_t to,
-                        int64_t max, int64_t *out, struct err *err)
+enum rc entries_between(struct db *db, const int64_t *feed_ids, size_t n_feeds, bool by_creation,
+                        int64_t from, int64_t to, int64_t max, int64_t *out, struct err *err)
 {
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+
     return stmt_number(db,
                        stmt_start(db, err,
                                   "SELECT count(*) FROM (SELECT 1 FROM json_each(?1) f"
@@ -242,7 +244,8 @@ enum rc entries_between(struct db *db, struct str ids, bool by_creation, int64_t
                                   " ON r.feed_id = f.value CROSS JOIN entries e"
                                   " ON e.id = r.entry_id WHERE r.seq BETWEEN ?2 AND ?3"
                                   " AND r.seq = iif(?4, e.first_seq, e.seq) LIMIT ?5)",
-                                  "siiii", ids, from, to, (int64_t)by_creation, max),
+                                  "siiii", id_list(&scratch, feed_ids, n_feeds), from, to,
+                                  (int64_t)by_creation, max),
                        out, err);
 }
 

@@ -37,9 +37,10 @@ enum rc entries_update(struct db *db, const struct entry_row *row, struct err *e
 enum rc entries_since(struct db *db, const int64_t *feed_ids, size_t n_feeds, int64_t seq,
                       int64_t *n, int64_t *n_deleted, struct err *err) NODISCARD;
 
-/* As reader_count_between(); `ids` is a JSON list. */
-enum rc entries_between(struct db *db, struct str ids, bool by_creation, int64_t from, int64_t to,
-                        int64_t max, int64_t *out, struct err *err) NODISCARD;
+/* As reader_count_between(). */
+enum rc entries_between(struct db *db, const int64_t *feed_ids, size_t n_feeds, bool by_creation,
+                        int64_t from, int64_t to, int64_t max, int64_t *out,
+                        struct err *err) NODISCARD;
 
 /* Give an entry the keys of its marks, by which it is found. `was`: its marks before; NULL: it had
  * none. */

@@ -8,18 +8,8 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "storage/sqlite/fields.h"
+#include "storage/sqlite/views.h"
 #include "storage/tables.h"
-
-struct str access_key_of(struct str credential)
-{
-    ssize_t colon = str_chr(credential, ':');
-
-    if (!str_starts(credential, STR("fm-")))
-        return STR_NULL;
-    if (colon >= 0 && (size_t)colon + 1 < credential.len)
-        return STR_NULL; /* it has a password, so it is a real user name */
-    return colon < 0 ? credential : str_slice(credential, 0, (size_t)colon);
-}
 
 enum rc feeds_find_own(struct db *db, struct str url, struct str credential, int64_t *id,
                        struct err *err)
@@ -252,13 +242,16 @@ enum rc head_log_take(struct db *db, int64_t from, int64_t to, struct err *err)
                     from, to);
 }
 
-enum rc feeds_count(struct db *db, struct str ids, bool with_deleted, int64_t *out, struct err *err)
+enum rc feeds_count(struct db *db, const int64_t *ids, size_t n, bool with_deleted, int64_t *out,
+                    struct err *err)
 {
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+
     return stmt_number(db,
                        stmt_start(db, err,
                                   "SELECT coalesce(sum(iif(?2, n_items, n_entries)), 0) FROM feeds"
                                   " WHERE id IN (SELECT value FROM json_each(?1))",
-                                  "si", ids, (int64_t)with_deleted),
+                                  "si", id_list(&scratch, ids, n), (int64_t)with_deleted),
                        out, err);
 }
 

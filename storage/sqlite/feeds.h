@@ -57,8 +57,8 @@ enum rc head_log_at(struct db *db, struct feed *feeds, const int64_t *seqs, size
                     struct arena *a, struct err *err) NODISCARD;
 enum rc head_log_take(struct db *db, int64_t from, int64_t to, struct err *err) NODISCARD;
 
-/* How many entries these feeds have, with or without deleted ones. `ids`: as id_list() makes it. */
-enum rc feeds_count(struct db *db, struct str ids, bool with_deleted, int64_t *out,
+/* How many entries these feeds have, with or without deleted ones. */
+enum rc feeds_count(struct db *db, const int64_t *ids, size_t n, bool with_deleted, int64_t *out,
                     struct err *err) NODISCARD;
 
 /* Delete a feed that nothing refers to any more. */
@@ -81,7 +81,3 @@ typedef void feeds_each_fn(void *ctx, int64_t feed_id, int64_t next_fetch_at,
                            enum fetch_reason reason);
 enum rc feeds_each_due(struct db *db, int64_t now, feeds_each_fn *fn, void *ctx,
                        struct err *err) NODISCARD;
-
-/* The access key in a credential as a URL carries it ("fm-..." with or without ":"); null: it is
- * not an access key. Pure. */
-struct str access_key_of(struct str credential);

@@ -21,7 +21,7 @@ static enum rc claim(struct db *db, const char *path, struct err *err)
 
     if (db_number(db, "PRAGMA application_id", &id, NULL) != RC_OK ||
         db_number(db, "SELECT count(*) FROM sqlite_schema", &n, NULL) != RC_OK)
-        return sqlite3_errcode(db->sq) == SQLITE_NOTADB
+        return sqlite3_errcode(OWN(db)->sq) == SQLITE_NOTADB
                    ? err_set(err, RC_UNSUPPORTED, "%s is not a database of Feedmill", path)
                    : db_fail(db, err);
     if (id == APPLICATION_ID)
@@ -50,17 +50,19 @@ static enum rc make_identity(struct db *db, struct err *err)
 
 static enum rc open_file(const char *path, int flags, struct db **out, struct err *err)
 {
-    struct db *db = NEW(struct db);
+    struct sqlite_db *own = NEW(struct sqlite_db);
+    struct db *db = &own->db;
     enum rc rc = RC_OK;
 
-    if (sqlite3_open_v2(path, &db->sq, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+    db->reads = &sqlite_reads;
+    if (sqlite3_open_v2(path, &OWN(db)->sq, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
         rc = err_set(err, RC_IO, "cannot open the database %s: %s", path,
-                     db->sq == NULL ? "no memory" : sqlite3_errmsg(db->sq));
+                     OWN(db)->sq == NULL ? "no memory" : sqlite3_errmsg(OWN(db)->sq));
         db_close(&db);
         return rc;
     }
-    sqlite3_extended_result_codes(db->sq, 1);
-    sqlite3_busy_timeout(db->sq, BUSY_MS);
+    sqlite3_extended_result_codes(OWN(db)->sq, 1);
+    sqlite3_busy_timeout(OWN(db)->sq, BUSY_MS);
     *out = db;
     return RC_OK;
 }
@@ -69,7 +71,7 @@ static int on_log_grown(void *ctx, sqlite3 *sq, const char *name UNUSED, int pag
 {
     struct db *db = ctx;
 
-    db->log_pages = pages;
+    OWN(db)->log_pages = pages;
     if (pages >= LOG_PAGES)
         sqlite3_wal_checkpoint_v2(sq, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     return SQLITE_OK;
@@ -96,7 +98,7 @@ enum rc db_open_writer(const char *path, struct db **out, struct err *err)
     if (rc == RC_OK)
         rc = make_identity(db, err);
     if (rc == RC_OK)
-        sqlite3_wal_hook(db->sq, on_log_grown, db); /* replaces SQLite's own hook */
+        sqlite3_wal_hook(OWN(db)->sq, on_log_grown, db); /* replaces SQLite's own hook */
     if (rc != RC_OK)
         db_close(&db);
     else
@@ -129,7 +131,7 @@ static enum rc read_check(struct db *db, const char *path, sqlite3_stmt *st, str
     struct str found;
 
     if (sqlite3_step(st) != SQLITE_ROW)
-        return sqlite3_errcode(db->sq) == SQLITE_NOTADB ? RC_OK : db_fail(db, err);
+        return sqlite3_errcode(OWN(db)->sq) == SQLITE_NOTADB ? RC_OK : db_fail(db, err);
     found = col_bytes(st, 0);
     if (str_eqz(found, "ok"))
         return RC_OK;
@@ -149,9 +151,9 @@ enum rc db_check(const char *path, struct err *err)
 
     if (rc != RC_OK)
         return rc;
-    if (sqlite3_prepare_v2(db->sq, "PRAGMA quick_check(1)", -1, &st, NULL) == SQLITE_OK)
+    if (sqlite3_prepare_v2(OWN(db)->sq, "PRAGMA quick_check(1)", -1, &st, NULL) == SQLITE_OK)
         rc = read_check(db, path, st, err);
-    else if (sqlite3_errcode(db->sq) != SQLITE_NOTADB) /* db_open_writer() reports that */
+    else if (sqlite3_errcode(OWN(db)->sq) != SQLITE_NOTADB) /* db_open_writer() reports that */
         rc = db_fail(db, err);
     sqlite3_finalize(st);
     db_close(&db);
@@ -165,15 +167,15 @@ void db_close(struct db **dbp)
     if (db == NULL)
         return;
     for (size_t i = 0; i < N_SLOTS; i++)
-        sqlite3_finalize(db->slots[i].st);
-    if (sqlite3_close(db->sq) != SQLITE_OK)
+        sqlite3_finalize(OWN(db)->slots[i].st);
+    if (sqlite3_close(OWN(db)->sq) != SQLITE_OK)
         log_error("storage", "close_failed", "error=%s",
-                  log_quote(str_from(sqlite3_errmsg(db->sq))));
-    mem_free(db);
+                  log_quote(str_from(sqlite3_errmsg(OWN(db)->sq))));
+    mem_free(OWN(db));
     *dbp = NULL;
 }
 
 struct sqlite3 *db_handle(struct db *db)
 {
-    return db->sq;
+    return OWN(db)->sq;
 }

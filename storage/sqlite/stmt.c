@@ -15,19 +15,19 @@
  */
 enum rc db_fail(struct db *db, struct err *err)
 {
-    int code = sqlite3_errcode(db->sq) & 0xff;
+    int code = sqlite3_errcode(OWN(db)->sq) & 0xff;
 
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
         stats_inc(STAT_store_damaged_total);
         log_error("storage", "database_damaged", "error=%s effect=request_failed",
-                  log_quote(str_from(sqlite3_errmsg(db->sq))));
+                  log_quote(str_from(sqlite3_errmsg(OWN(db)->sq))));
     }
-    return err_set(err, RC_IO, "database: %s", sqlite3_errmsg(db->sq));
+    return err_set(err, RC_IO, "database: %s", sqlite3_errmsg(OWN(db)->sq));
 }
 
 enum rc db_script(struct db *db, const char *sql, struct err *err)
 {
-    return sqlite3_exec(db->sq, sql, NULL, NULL, NULL) == SQLITE_OK ? RC_OK : db_fail(db, err);
+    return sqlite3_exec(OWN(db)->sq, sql, NULL, NULL, NULL) == SQLITE_OK ? RC_OK : db_fail(db, err);
 }
 
 enum rc db_number(struct db *db, const char *sql, int64_t *out, struct err *err)
@@ -35,7 +35,7 @@ enum rc db_number(struct db *db, const char *sql, int64_t *out, struct err *err)
     sqlite3_stmt *st = NULL;
     enum rc rc = RC_OK;
 
-    if (sqlite3_prepare_v2(db->sq, sql, -1, &st, NULL) != SQLITE_OK ||
+    if (sqlite3_prepare_v2(OWN(db)->sq, sql, -1, &st, NULL) != SQLITE_OK ||
         sqlite3_step(st) != SQLITE_ROW)
         rc = db_fail(db, err);
     else
@@ -48,20 +48,20 @@ static sqlite3_stmt *prepared(struct db *db, const char *sql, struct err *err)
 {
     size_t i = ((uintptr_t)sql >> 3) * 0x9E3779B1u % N_SLOTS;
 
-    while (db->slots[i].sql != NULL && db->slots[i].sql != sql)
+    while (OWN(db)->slots[i].sql != NULL && OWN(db)->slots[i].sql != sql)
         i = (i + 1) % N_SLOTS;
-    if (db->slots[i].sql == sql)
-        return db->slots[i].st;
-    ASSERT(db->n_statements <
+    if (OWN(db)->slots[i].sql == sql)
+        return OWN(db)->slots[i].st;
+    ASSERT(OWN(db)->n_statements <
            N_SLOTS / 2); /* statements are constants, so there are only so many */
-    if (sqlite3_prepare_v3(db->sq, sql, -1, SQLITE_PREPARE_PERSISTENT, &db->slots[i].st, NULL) !=
-        SQLITE_OK) {
+    if (sqlite3_prepare_v3(OWN(db)->sq, sql, -1, SQLITE_PREPARE_PERSISTENT, &OWN(db)->slots[i].st,
+                           NULL) != SQLITE_OK) {
         db_fail(db, err);
         return NULL;
     }
-    db->slots[i].sql = sql;
-    db->n_statements++;
-    return db->slots[i].st;
+    OWN(db)->slots[i].sql = sql;
+    OWN(db)->n_statements++;
+    return OWN(db)->slots[i].st;
 }
 
 static int bind_text(sqlite3_stmt *st, int i, struct str s)
@@ -215,12 +215,12 @@ enum rc stmt_any(struct db *db, sqlite3_stmt *st, bool *out, struct err *err)
 
 int64_t stmt_changes(struct db *db)
 {
-    return sqlite3_changes64(db->sq);
+    return sqlite3_changes64(OWN(db)->sq);
 }
 
 int64_t stmt_rowid(struct db *db)
 {
-    return sqlite3_last_insert_rowid(db->sq);
+    return sqlite3_last_insert_rowid(OWN(db)->sq);
 }
 
 struct str col_str(sqlite3_stmt *st, int i, struct arena *a)

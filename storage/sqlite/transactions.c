@@ -14,7 +14,7 @@ enum rc db_commit(struct db *db, struct err *err)
 void db_rollback(struct db *db)
 {
     if (db_in_transaction(db))
-        sqlite3_exec(db->sq, "ROLLBACK", NULL, NULL, NULL);
+        sqlite3_exec(OWN(db)->sq, "ROLLBACK", NULL, NULL, NULL);
 }
 
 enum rc db_savepoint(struct db *db, struct err *err)
@@ -36,41 +36,41 @@ enum rc db_undo(struct db *db, struct err *err)
 
 bool db_in_transaction(const struct db *db)
 {
-    return sqlite3_get_autocommit(db->sq) == 0;
+    return sqlite3_get_autocommit(OWN(db)->sq) == 0;
 }
 
 enum rc db_snapshot(struct db *db, struct err *err)
 {
-    enum rc rc = db->n_snapshots > 0 ? RC_OK : stmt_run(db, err, "BEGIN", "");
+    enum rc rc = OWN(db)->n_snapshots > 0 ? RC_OK : stmt_run(db, err, "BEGIN", "");
 
-    db->n_snapshots += rc == RC_OK;
+    OWN(db)->n_snapshots += rc == RC_OK;
     return rc;
 }
 
 void db_snapshot_end(struct db *db)
 {
-    if (--db->n_snapshots == 0 && stmt_run(db, NULL, "COMMIT", "") != RC_OK)
+    if (--OWN(db)->n_snapshots == 0 && stmt_run(db, NULL, "COMMIT", "") != RC_OK)
         db_rollback(db);
 }
 
 void db_shrink(struct db *db)
 {
-    sqlite3_db_release_memory(db->sq);
+    sqlite3_db_release_memory(OWN(db)->sq);
 }
 
 bool db_checkpoint(struct db *db, int wait_ms)
 {
     int got;
 
-    sqlite3_busy_timeout(db->sq, wait_ms);
-    got = sqlite3_wal_checkpoint_v2(db->sq, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-    sqlite3_busy_timeout(db->sq, BUSY_MS);
+    sqlite3_busy_timeout(OWN(db)->sq, wait_ms);
+    got = sqlite3_wal_checkpoint_v2(OWN(db)->sq, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    sqlite3_busy_timeout(OWN(db)->sq, BUSY_MS);
     return got == SQLITE_OK;
 }
 
 int db_log_pages(const struct db *db)
 {
-    return db->log_pages;
+    return OWN(db)->log_pages;
 }
 
 /* ---- meta ------------------------------------------------------------------------------------ */
