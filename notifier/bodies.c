@@ -12,6 +12,7 @@
 
 struct kept_body {
     enum { FREE, MAKING, MADE } state;
+    pthread_t maker; /* when MAKING */
     unsigned char key[BODIES_KEY_LEN];
     struct body body; /* when MADE; its strings are in `texts` */
     char *texts;
@@ -64,6 +65,14 @@ static struct kept_body *find_locked(struct bodies *b, const unsigned char *key)
     return NULL;
 }
 
+/* The body that this thread is making; NULL: bodies_clear() has ended that. */
+static struct kept_body *find_mine_locked(struct bodies *b, const unsigned char *key)
+{
+    struct kept_body *k = find_locked(b, key);
+
+    return k != NULL && k->state == MAKING && pthread_equal(k->maker, pthread_self()) ? k : NULL;
+}
+
 /* Free the oldest body that no thread is making, so that its room can be used. NULL: there is
  * none. */
 static struct kept_body *take_oldest_locked(struct bodies *b)
@@ -97,6 +106,7 @@ bool bodies_get(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], struc
         out->print = str_dup(a, out->print);
     } else if ((k = take_oldest_locked(b)) != NULL) {
         k->state = MAKING;
+        k->maker = pthread_self();
         memcpy(k->key, key, BODIES_KEY_LEN);
     }
     pthread_mutex_unlock(&b->lock);
@@ -126,8 +136,8 @@ void bodies_put(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], const
     struct kept_body *k;
 
     pthread_mutex_lock(&b->lock);
-    k = find_locked(b, key);
-    if (k != NULL && k->state == MAKING) {
+    k = find_mine_locked(b, key);
+    if (k != NULL) {
         k->state = FREE; /* so that it is not chosen when room is needed */
         for (size_t i = 0; i < KEPT && b->n_bytes + n > KEPT_BYTES; i++)
             if (b->ring[(b->next + i) % KEPT].state == MADE)
@@ -147,8 +157,8 @@ void bodies_give_up(struct bodies *b, const unsigned char key[BODIES_KEY_LEN])
     struct kept_body *k;
 
     pthread_mutex_lock(&b->lock);
-    k = find_locked(b, key);
-    if (k != NULL && k->state == MAKING)
+    k = find_mine_locked(b, key);
+    if (k != NULL)
         k->state = FREE;
     pthread_mutex_unlock(&b->lock);
     pthread_cond_broadcast(&b->made);
@@ -158,7 +168,7 @@ void bodies_clear(struct bodies *b)
 {
     pthread_mutex_lock(&b->lock);
     for (size_t i = 0; i < KEPT; i++)
-        if (b->ring[i].state == MADE)
-            drop_locked(b, &b->ring[i]);
+        drop_locked(b, &b->ring[i]);
     pthread_mutex_unlock(&b->lock);
+    pthread_cond_broadcast(&b->made);
 }

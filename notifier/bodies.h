@@ -30,8 +30,8 @@ struct bodies *bodies_new(void);
 void bodies_free(struct bodies **bp);
 
 /* Look for the body with this key. True: *out is that body, with its strings in the arena. False:
- * the caller must make the body, and then call bodies_put() or bodies_give_up() soon, because other
- * threads wait for it. */
+ * the caller must make the body, and then call bodies_put() or bodies_give_up() soon on the same
+ * thread, because other threads wait for it. */
 bool bodies_get(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], struct arena *a,
                 struct body *out) NODISCARD;
 
@@ -42,5 +42,6 @@ void bodies_put(struct bodies *b, const unsigned char key[BODIES_KEY_LEN], const
 /* The caller has not made the body. The next thread that waits for it will make it. */
 void bodies_give_up(struct bodies *b, const unsigned char key[BODIES_KEY_LEN]);
 
-/* Forget all bodies, because they were made with other settings. */
+/* Forget all bodies, because they were made with other settings, also those that are being made:
+ * they are not kept. */
 void bodies_clear(struct bodies *b);

@@ -143,6 +143,59 @@ static void test_bodies__cleared_ones_are_made_again(void **state UNUSED)
     bodies_free(&b);
 }
 
+/* Another thread asks for the body while this one is making it, and makes it itself after
+ * everything was forgotten. */
+static void *make_new(void *arg)
+{
+    struct bodies *b = arg;
+
+    put(b, 1, "new");
+    return NULL;
+}
+
+static void test_bodies__what_is_being_made_is_cleared_too(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct bodies *b = bodies_new();
+    unsigned char k[BODIES_KEY_LEN];
+    struct body body = {.bytes = NULL};
+    pthread_t other;
+
+    key(k, 1);
+    assert_false(bodies_get(b, k, &a, &body));
+    bodies_clear(b);
+    body.bytes = blob_copy(STR("old"));
+    bodies_put(b, k, &body);
+    assert_kept(b, 1, NULL);
+    assert_false(bodies_get(b, k, &a, &body)); /* again, and now another one is first */
+    bodies_clear(b);
+    assert_int_equal(0, pthread_create(&other, NULL, make_new, b));
+    pthread_join(other, NULL);
+    bodies_put(b, k, &body);
+    assert_kept(b, 1, "new");
+    blob_unref(&body.bytes);
+    bodies_free(&b);
+}
+
+/* Who waits for a body does not wait for ever when everything is forgotten meanwhile. */
+static void test_bodies__who_waits_makes_it_after_a_clear(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct bodies *b = bodies_new();
+    unsigned char k[BODIES_KEY_LEN];
+    struct body body = {.bytes = NULL};
+    pthread_t other;
+
+    key(k, 1);
+    assert_false(bodies_get(b, k, &a, &body));
+    assert_int_equal(0, pthread_create(&other, NULL, make_new, b));
+    sched_yield(); /* it may wait now, or ask later: both end well */
+    bodies_clear(b);
+    pthread_join(other, NULL);
+    assert_kept(b, 1, "new");
+    bodies_free(&b);
+}
+
 /* All that is known of a topic's document comes with it, and what cannot be made is remembered,
  * too. */
 static void test_bodies__facts_of_documents_are_kept(void **state UNUSED)
@@ -243,6 +296,8 @@ int main(void)
         cmocka_unit_test(test_bodies__their_bytes_have_a_bound),
         cmocka_unit_test(test_bodies__held_beyond_the_ring),
         cmocka_unit_test(test_bodies__cleared_ones_are_made_again),
+        cmocka_unit_test(test_bodies__what_is_being_made_is_cleared_too),
+        cmocka_unit_test(test_bodies__who_waits_makes_it_after_a_clear),
         cmocka_unit_test(test_bodies__facts_of_documents_are_kept),
         cmocka_unit_test(test_bodies__made_once_for_all_who_ask_at_once),
         cmocka_unit_test(test_bodies__given_up_another_one_makes_it),
