@@ -23,12 +23,41 @@ static void password(void **state UNUSED)
     MASKED("mill:***, ***.", job, STR("mill:flour, flour."));
     MASKED("Basic ***", job, STR("Basic bWlsbDpmbG91cg=="));
     assert_true(str_is_null(mask_secrets(&a, &job, STR_NULL)));
-    job.credential = STR("mill:abc"); /* too short to be found */
-    MASKED("abc", job, STR("abc"));
+    job.credential = STR("mill:");
+    MASKED("mill", job, STR("mill"));
     job.credential = STR("mill");
     MASKED("mill", job, STR("mill"));
     job.credential = STR_NULL;
     MASKED("flour", job, STR("flour"));
+}
+
+/* A short secret is a part of many words, so it is masked as a word of its own. */
+static void short_secrets(void **state UNUSED)
+{
+    struct push_job job = {.credential = STR("mill:abc"), .settings = STR_NULL};
+
+    MASKED("***", job, STR("abc"));
+    MASKED("the password ***, or \"***\"", job, STR("the password abc, or \"abc\""));
+    MASKED("abcd xabc abc9 ***_abc\xc3\xa9", job, STR("abcd xabc abc9 abc_abc\xc3\xa9"));
+    MASKED("***", job, STR("bWlsbDphYmM=")); /* mill:abc */
+    job.credential = STR("mill:aa");
+    MASKED("aaa *** aaaa", job, STR("aaa aa aaaa"));
+    job.credential = STR("mill:!x");
+    MASKED("y***, y!xx", job, STR("y!x, y!xx"));
+}
+
+/* An endpoint that repeats what it takes for the token, without the scheme before it. */
+static void tokens_of_fields(void **state UNUSED)
+{
+    struct push_job job = {
+        .sink = sink_find(STR("webhook")),
+        .credential = STR_NULL,
+        .settings = STR("{\"secrets\":[{\"text\":\"whsec_QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB\"}],"
+                        "\"fields\":[{\"name\":\"Authorization\",\"value\":\"Bearer t0ken\"},"
+                        "{\"name\":\"X-Auth\",\"value\":\"Basic bWlsbDpmbG91cg==\"}]}")};
+
+    MASKED("***; {\"token\": \"***\"}", job, STR("Bearer t0ken; {\"token\": \"t0ken\"}"));
+    MASKED("mill, ***; ***", job, STR("mill, flour; bWlsbDpmbG91cg=="));
 }
 
 static void own_fields(void **state UNUSED)
@@ -48,6 +77,8 @@ static void own_fields(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(password, teardown),
+                                       cmocka_unit_test_teardown(short_secrets, teardown),
+                                       cmocka_unit_test_teardown(tokens_of_fields, teardown),
                                        cmocka_unit_test_teardown(own_fields, teardown)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
