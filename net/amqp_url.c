@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "net/url.h"
@@ -35,6 +36,17 @@ static size_t find_any(struct str s, size_t from, const char *set)
     while (from < s.len && (s.ptr[from] == '\0' || strchr(set, s.ptr[from]) == NULL))
         from++;
     return from;
+}
+
+/* Each % must begin a byte that is written as %XX. Else a password with a % in it would be sent as
+ * another one than is meant. */
+static bool is_encoded(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.ptr[i] == '%' &&
+            (i + 2 >= s.len || ascii_hex(s.ptr[i + 1]) < 0 || ascii_hex(s.ptr[i + 2]) < 0))
+            return false;
+    return true;
 }
 
 /* The whole scheme and the two slashes; *s is what follows. */
@@ -145,6 +157,9 @@ static enum rc read_url(struct arena *a, struct str raw, struct amqp_url *out,
         return fail(err, "it does not begin with amqp:// or amqps://");
     if (str_chr(s, '#') >= 0)
         return fail(err, "a # must be written as %23");
+    if (!is_encoded(s))
+        return fail(err, "a % must be followed by two hexadecimal digits, as in %40; a % itself, "
+                         "also in a password, is written as %25");
     end = find_any(s, 0, "/?");
     parts->scheme = out->is_tls ? STR("amqps") : STR("amqp");
     rc = url_read_authority(a, str_slice(s, 0, end), url_default_port(parts->scheme),

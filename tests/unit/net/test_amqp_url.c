@@ -101,6 +101,26 @@ static void test_amqp_url__wrong(void **state UNUSED)
     }
 }
 
+/* AMQP-01: what is not percent-encoded well would be another password than the one that is meant */
+static void test_amqp_url__wrong_encoding(void **state UNUSED)
+{
+    static const char *const rows[] = {
+        "amqp://u:sEcReT%@h/?exchange=e",        "amqp://u:sEcReT%4@h/?exchange=e",
+        "amqp://u:100%sEcReT@h/?exchange=e",     "amqp://u%zz:sEcReT@h/?exchange=e",
+        "amqp://u:sEcReT@h/50%?exchange=e",      "amqp://u:sEcReT@h/?exchange=e%",
+        "amqp://u:sEcReT@h/?exchange=e&key=%g0",
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+        struct url_parts parts;
+
+        assert_int_equal(RC_INPUT, amqp_url_parse(&a, str_from(rows[i]), &parts, &err));
+        assert_non_null(strstr(err.text, "%25"));
+        assert_null(strstr(err.text, "sEcReT"));
+    }
+}
+
 /* whatever is cut off or changed, it is read or refused */
 static void test_amqp_url__mutants(void **state UNUSED)
 {
@@ -151,7 +171,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_teardown(test_amqp_url__##name, teardown)
     const struct CMUnitTest tests[] = {
-        T(canonical), T(parts), T(wrong), T(mutants), T(long_names), T(key),
+        T(canonical), T(parts), T(wrong), T(wrong_encoding), T(mutants), T(long_names), T(key),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
