@@ -74,6 +74,8 @@ static bool put_member(struct patching *pt, struct arena *a, const struct member
     case VAL_TEXT:
         return put_param(pt, a, name, v->s);
     case VAL_LIST:
+        if (value_len(v) == 0)
+            return put_param(pt, a, name, STR(""));
         for (size_t i = 0; i < value_len(v); i++)
             if (!put_param(pt, a, name, value_at(v, i)->s))
                 return false;
@@ -214,7 +216,7 @@ static bool read_change(struct task *t, struct reader *r, struct patching *pt)
     if (!sub_title_read(&pt->params, a, pt->sub->n_feeds, &c->name, p) ||
         !sub_folder_read(&pt->params, a, &c->folder, p) ||
         !params_freq(&pt->params, a, t->cfg->min_period_s, &c->level, &c->period_s, p) ||
-        !sub_events_read(&pt->params, a, sink, &c->events, p) ||
+        !sub_events_change(&pt->params, a, sink, &c->events, p) ||
         !sub_batch_read(&pt->params, a, &c->batch, p) || !read_paused(pt, a))
         return false;
     c->has_batch = c->batch != 0;

@@ -56,6 +56,24 @@ bool sub_events_read(const struct params *ps, struct arena *a, struct str sink, 
     return true;
 }
 
+bool sub_events_change(const struct params *ps, struct arena *a, struct str sink, unsigned *out,
+                       struct problem *p)
+{
+    bool is_given = false;
+
+    if (!sub_events_read(ps, a, sink, out, p))
+        return false;
+    for (size_t i = 0; i < ps->n; i++)
+        is_given = is_given || str_eqz(ps->items[i].name, "events");
+    if (*out != 0 || !is_given)
+        return true;
+    return problem_parameter(p, a, "events", STR_NULL, names_of(a, sinks_events(sink), "|"),
+                             "The parameter `events` is empty, and a subscription must be told "
+                             "something. It is a list of these: %s. To stop deliveries, pause the "
+                             "subscription.",
+                             names_of(a, sinks_events(sink), ", "));
+}
+
 bool sub_batch_read(const struct params *ps, struct arena *a, int *out, struct problem *p)
 {
     struct str value;

@@ -11,6 +11,10 @@
 bool sub_events_read(const struct params *ps, struct arena *a, struct str sink, unsigned *out,
                      struct problem *p) NODISCARD;
 
+/* The same for a change, where an empty list is wrong. */
+bool sub_events_change(const struct params *ps, struct arena *a, struct str sink, unsigned *out,
+                       struct problem *p) NODISCARD;
+
 /* Get `batch`, 1 to SUB_BATCH_MAX; 0: it is missing. */
 bool sub_batch_read(const struct params *ps, struct arena *a, int *out,
                     struct problem *p) NODISCARD;

@@ -114,7 +114,7 @@ class Changes(Delivery):
         self.subscribed()
         before = self.shown()
         for body in ({"title": 1}, {"folder": []}, {"freq": "often"}, {"events": "news"},
-                     {"events": [1]}, {"batch": 1001}, {"batch": "x"}, {"paused": 1}, {"paused": "yes"},
+                     {"events": [1]}, {"events": []}, {"events": ""}, {"batch": 1001}, {"batch": "x"}, {"paused": 1}, {"paused": "yes"},
                      {"endpoint": "not a url"}, {"endpoint": None}):
             self.assert_problem(self.patch(body), 400, "bad-parameter", parameter=next(iter(body)))
         self.assert_problem(self.patch([]), 400, "bad-body")

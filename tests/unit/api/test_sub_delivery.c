@@ -57,6 +57,27 @@ static void test_events__wrong(void **state UNUSED)
     assert_true(str_eqz(p.parameter, "events"));
 }
 
+/* DELIV-02: a change to no events at all is refused, and says what would be right */
+static void test_events__change(void **state UNUSED)
+{
+    static const char *const empty[] = {"events=", "events=%20,", "events=&events="};
+    struct params none = params_of("batch=1"), some = params_of("events=&events=new");
+    unsigned events;
+    struct problem p;
+
+    assert_true(sub_events_change(&none, &arena, STR("webhook"), &events, &p));
+    assert_int_equal(0, events);
+    assert_true(sub_events_change(&some, &arena, STR("webhook"), &events, &p));
+    assert_int_equal(SUB_NEW, events);
+    for (size_t i = 0; i < ARRAY_LEN(empty); i++) {
+        struct params ps = params_of(empty[i]);
+
+        assert_false(sub_events_change(&ps, &arena, STR("webhook"), &events, &p));
+        assert_true(str_eqz(p.parameter, "events"));
+        assert_string_equal("new|changed|deleted|left|feed", p.allowed);
+    }
+}
+
 /* DELIV-11 */
 static void test_batch(void **state UNUSED)
 {
@@ -108,9 +129,8 @@ static void test_names(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_events),
-        cmocka_unit_test(test_events__wrong),
-        cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_events),         cmocka_unit_test(test_events__wrong),
+        cmocka_unit_test(test_events__change), cmocka_unit_test(test_batch),
         cmocka_unit_test(test_names),
     };
 
