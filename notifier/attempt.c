@@ -11,6 +11,8 @@ static const unsigned char next_states[ATTEMPT_STATES_][ATTEMPT_EVENTS_] = {
         {
             [ATTEMPT_NEWS] = TO(DUE),
             [ATTEMPT_RESUMED] = TO(DUE),
+            /* it was made again for another endpoint, and the outcome is of the one before */
+            [ATTEMPT_SETTLED] = TO(ACKING),
             [ATTEMPT_POSTPONED] = TO(WAITING),
             [ATTEMPT_GAVE_UP] = TO(SUSPENDED),
         },

@@ -132,10 +132,10 @@ static void failed(const struct notifier_cfg *cfg, const struct push_job *job,
     }
     digest_random(&random, sizeof random);
     ms = backoff_pause_ms(&b, n_failures, random);
-    if (end->retry_after_s > 0 && end->retry_after_s * 1000 > ms)
-        ms = (end->retry_after_s < RETRY_AFTER_MAX_S ? end->retry_after_s : RETRY_AFTER_MAX_S) *
-             1000;
-    pause(out, ms);
+    if (end->retry_after_s > 0)
+        out->hold_ms = 1000 * (end->retry_after_s < RETRY_AFTER_MAX_S ? end->retry_after_s
+                                                                      : RETRY_AFTER_MAX_S);
+    pause(out, out->hold_ms > ms ? out->hold_ms : ms);
     note(job, end, DELIVERY_RETRY, out);
 }
 
@@ -214,6 +214,13 @@ void outcome_of_call(const struct notifier_cfg *cfg, const struct push_job *job,
         failed(cfg, job, end, out);
         return;
     }
+}
+
+int outcome_halvings(const struct outcome *o, int n)
+{
+    if (o->write.failed)
+        return n < HALVED_MAX ? n + 1 : HALVED_MAX;
+    return n > 0 && o->write.n_entries > 0 ? n - 1 : n;
 }
 
 void outcome_of_skip(const struct push_job *job, struct outcome *out)

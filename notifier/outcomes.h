@@ -19,6 +19,8 @@ struct outcome {
     struct push_outcome write; /* strings: in the job's arena, or static */
     enum attempt_event event;  /* once it is written */
     int64_t pause_ms;          /* then, before the next try */
+    int64_t hold_ms;           /* from now on the endpoint wants no call for so long; 0: it did not
+                                  say so */
 };
 
 /* What is known of a call that has ended. */
@@ -35,6 +37,12 @@ struct call_end {
 /* The call of this job has ended. */
 void outcome_of_call(const struct notifier_cfg *cfg, const struct push_job *job,
                      const struct call_end *end, struct outcome *out);
+
+/* Returns how often a run of messages to a broker is halved after this outcome, when it was halved
+ * `n` times before: once more after a failure, once less after a success. A broker that does not
+ * confirm so many in time would otherwise get them all again and again, and never be done. */
+#define HALVED_MAX 10
+int outcome_halvings(const struct outcome *o, int n);
 
 /* There was no call: nothing is to be delivered up to job->position. */
 void outcome_of_skip(const struct push_job *job, struct outcome *out);

@@ -25,6 +25,7 @@ struct push_job {
     struct component *component; /* NULL: no XMPP */
     int64_t sub_id;
     size_t max_entries;  /* in one delivery, unless the subscription says otherwise */
+    int n_halved;        /* so often a run of messages is halved (outcome_halvings()) */
     struct arena *arena; /* of everything below, up to push_job_free() */
     struct arena_mark start;
 

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "model/view.h"
+#include "notifier/backoff.h"
 #include "notifier/outcomes.h"
 #include "storage/pushes.h"
 
@@ -40,14 +41,17 @@ static struct member *member_of(struct turns *ts, const struct subscription *sub
 {
     struct member *m = roster_find(&ts->roster, sub->id);
 
-    if (m != NULL && !str_eq(sub->endpoint, str_from(m->endpoint->url))) {
+    if (m != NULL && str_is_null(sub->endpoint)) {
         turns_remove(ts, m);
-        m = NULL;
+        return NULL;
     }
+    if (m != NULL && !str_eq(sub->endpoint, str_from(m->endpoint->url)))
+        return turns_move(ts, m, sub->endpoint, sub->n_failures > 0);
     if (m != NULL || str_is_null(sub->endpoint))
         return m;
     m = roster_add(&ts->roster, sub->id, sub->endpoint, sub->n_failures > 0);
     m->turns = ts;
+    m->n_halved = (uint8_t)(sub->n_failures < HALVED_MAX ? sub->n_failures : HALVED_MAX);
     return m;
 }
 
@@ -60,6 +64,28 @@ static int64_t pause_left_ms(const struct subscription *sub)
     if (left_s <= 0)
         return 0;
     return (left_s < RETRY_AFTER_MAX_S ? left_s : RETRY_AFTER_MAX_S) * 1000;
+}
+
+/* Did the endpoint ask for this pause? Those that we make after failures are shorter. (What is
+ * stored are seconds, rounded up. After a refusal there is no failure.) */
+static bool was_asked_for(const struct turns *ts, const struct subscription *sub, int64_t pause_ms)
+{
+    struct backoff b = {ts->cfg->first_retry_ms, ts->cfg->max_retry_ms};
+    int64_t ours_ms = backoff_nominal_ms(&b, sub->n_failures);
+
+    return sub->n_failures > 0 && pause_ms > ours_ms + ours_ms / 10 + 1000;
+}
+
+/* Wait as long as the last failure says. What the endpoint has asked for counts for all of its
+ * subscriptions. */
+static void wait_on(struct turns *ts, struct member *m, const struct subscription *sub)
+{
+    int64_t ms = pause_left_ms(sub);
+
+    if (was_asked_for(ts, sub, ms))
+        turns_hold(ts, m->endpoint, ms);
+    member_set_pause(m, ms);
+    turns_event(ts, m, ATTEMPT_POSTPONED);
 }
 
 /* Bring the member of a subscription up to date. `is_idle`: it is new, and there is nothing to
@@ -83,10 +109,11 @@ static void apply(struct turns *ts, const struct subscription *sub, bool is_idle
     } else if (is_idle) {
         return;
     } else if (sub->next_try_at == TIME_UNKNOWN) {
+        if (m->state == ATTEMPT_WAITING || m->state == ATTEMPT_SUSPENDED)
+            turns_let_go(ts, m->endpoint); /* somebody wants it to be tried now */
         turns_event(ts, m, ATTEMPT_RESUMED);
     } else if (is_new && pause_left_ms(sub) > 0) {
-        member_set_pause(m, pause_left_ms(sub));
-        turns_event(ts, m, ATTEMPT_POSTPONED);
+        wait_on(ts, m, sub);
     }
     turns_event(ts, m, ATTEMPT_NEWS);
 }

@@ -62,16 +62,19 @@ struct member *roster_find(const struct roster *r, int64_t id)
     return map_get(&r->members, key_of(&id));
 }
 
-/* An endpoint waits for its turn when it is not busy and one of its members is due. */
+/* An endpoint waits for its turn when it is not busy and one of its members is due. When it is
+ * held, only a test counts, which goes before the others: somebody wants to know now. */
 static void endpoint_place(struct roster *r, struct endpoint *e)
 {
+    const struct member *first = TAILQ_FIRST(&e->due);
+
     if (!e->lane.is_busy)
-        lanes_wait(&r->lanes, &e->lane, !TAILQ_EMPTY(&e->due));
+        lanes_wait(&r->lanes, &e->lane, first != NULL && (e->hold == NULL || first->test != NULL));
 }
 
 static void endpoint_drop_unused(struct roster *r, struct endpoint *e)
 {
-    if (e->n_members > 0 || e->lane.is_busy)
+    if (e->n_members > 0 || e->lane.is_busy || e->hold != NULL)
         return;
     lanes_leave(&r->lanes, &e->lane);
     map_del(&r->endpoints, str_from(e->url));
@@ -216,6 +219,13 @@ struct endpoint *roster_look(struct roster *r, int64_t mono_ms)
     struct lane *lane = lanes_look(&r->lanes, mono_ms);
 
     return lane == NULL ? NULL : CONTAINER_OF(lane, struct endpoint, lane);
+}
+
+void roster_hold(struct roster *r, struct endpoint *e, struct hold *hold)
+{
+    e->hold = hold;
+    endpoint_place(r, e);
+    endpoint_drop_unused(r, e);
 }
 
 void roster_done(struct roster *r, struct endpoint *e, enum lanes_end end, int64_t mono_ms)

@@ -16,6 +16,7 @@
 #include "notifier/lanes.h"
 
 struct loop_timer;
+struct hold;
 struct turn;
 struct turns;
 struct ack;
@@ -24,13 +25,14 @@ struct member;
 TAILQ_HEAD(member_list, member);
 
 /* One callback URL. Its subscriptions take turns, one call at a time. It lives as long as it has
- * members or is busy. */
+ * members, is busy or is held. */
 struct endpoint {
     const char *url; /* the key in roster.endpoints */
     size_t n_members;
     struct member_list due; /* members that are due, in the order in which they became due */
     struct lane lane;       /* busy: a read or call of a member is under way */
     struct turn *turn;      /* set by turns.c: that read or call */
+    struct hold *hold; /* set by roster_hold(): it wants no call now, except of a test; or NULL */
 };
 
 struct member {
@@ -51,6 +53,7 @@ struct member {
     struct ack *ack;          /* ATTEMPT_ACKING: the outcome that is being written */
     int32_t pause_ms;         /* length of the next wait */
     bool has_news;            /* news came since the turn began */
+    uint8_t n_halved;         /* outcome_halvings() of the outcomes so far */
     struct push_test *test;   /* not NULL: it stands for this test, not for a subscription; its id
                                  is below 0, and it goes before the others of its endpoint */
 };
@@ -102,6 +105,10 @@ struct member *roster_next(struct roster *r);
 
 /* Returns an endpoint whose call must be cut because others wait (lanes_look()), or NULL. */
 struct endpoint *roster_look(struct roster *r, int64_t mono_ms);
+
+/* Hold the endpoint: its members have no turns, until it is set to NULL again. Then the endpoint
+ * may be freed by this call. */
+void roster_hold(struct roster *r, struct endpoint *e, struct hold *hold);
 
 /* The turn is over. The endpoint may be freed by this call. */
 void roster_done(struct roster *r, struct endpoint *e, enum lanes_end end, int64_t mono_ms);

@@ -163,13 +163,12 @@ static enum rc write_run(struct writing *w, const struct push_run *run)
     return rc;
 }
 
-/* At most so many messages: half as many after each failure in a row. A broker that does not
- * confirm so many in time would otherwise get them all again and again, and never be done. */
+/* At most so many messages (outcome_halvings()). */
 static size_t run_max(const struct push_job *job)
 {
-    int n = job->sub->n_failures < 10 ? job->sub->n_failures : 10;
+    size_t n = job->max_entries >> job->n_halved;
 
-    return job->max_entries >> n > 0 ? job->max_entries >> n : 1;
+    return n > 0 ? n : 1;
 }
 
 static enum push_found amqp_draw(struct push_job *job, struct reader *r)

@@ -19,6 +19,13 @@
 #define GATHER_MS 5     /* so long an outcome waits for others while endpoints wait ... */
 #define FAILED_MS 50    /* ... and so long that of a failure */
 
+/* An endpoint is left alone for a while, because it has said so. */
+struct hold {
+    struct turns *ts;
+    struct endpoint *endpoint;
+    struct loop_timer *timer; /* NULL: it has fired */
+};
+
 /* A turn, from its start to the end of the call. */
 struct turn {
     struct turns *ts;
@@ -118,6 +125,43 @@ static void check_drained(struct turns *ts)
     pthread_cond_signal(&ts->drained);
 }
 
+/* ---- holds --------------------------------------------------------------------------------- */
+
+static void hold_free(struct hold *hold)
+{
+    if (hold->timer != NULL)
+        loop_timer_cancel(&hold->timer);
+    mem_free(hold);
+}
+
+void turns_let_go(struct turns *ts, struct endpoint *e)
+{
+    if (e->hold == NULL)
+        return;
+    hold_free(e->hold);
+    roster_hold(&ts->roster, e, NULL);
+    turns_run(ts);
+}
+
+static void on_hold_over(void *ctx)
+{
+    struct hold *hold = ctx;
+
+    hold->timer = NULL;
+    turns_let_go(hold->ts, hold->endpoint);
+}
+
+void turns_hold(struct turns *ts, struct endpoint *e, int64_t ms)
+{
+    struct hold *hold = NEW(struct hold);
+
+    if (e->hold != NULL)
+        hold_free(e->hold);
+    *hold = (struct hold){ts, e, loop_timer_start(ts->loop, ms, on_hold_over, hold)};
+    log_debug("notifier", "held", "endpoint=%s ms=%" PRId64, log_quote(str_from(e->url)), ms);
+    roster_hold(&ts->roster, e, hold);
+}
+
 /* ---- outcomes ------------------------------------------------------------------------------- */
 
 /* Returns what an outcome means for the state when news came in the meantime: after "nothing is
@@ -127,10 +171,16 @@ static enum attempt_event with_news(enum attempt_event event)
     return event == ATTEMPT_DRAINED || event == ATTEMPT_GAVE_UP ? ATTEMPT_DELIVERED : event;
 }
 
-/* The outcome is written. */
+/* The outcome is written. What another endpoint answered before this one took its place says
+ * nothing about this one. */
 static void go_on(struct turns *ts, struct member *m, const struct outcome *o)
 {
+    if (!str_eq(o->write.endpoint, str_from(m->endpoint->url)) && !o->write.ended) {
+        turns_event(ts, m, ATTEMPT_DELIVERED);
+        return;
+    }
     member_set_pause(m, o->pause_ms);
+    m->n_halved = (uint8_t)outcome_halvings(o, m->n_halved);
     if (o->write.ended)
         log_info("notifier", "hub_ended", "sub=%" PRId64 " callback=%s error=%s", m->id,
                  log_quote(str_from(m->endpoint->url)), log_quote(o->write.error));
@@ -295,6 +345,8 @@ static void on_answer(void *ctx, const struct carrier_answer *given)
     if (m != NULL && answer.rc != RC_CLOSED) {
         judge(t, &answer, &outcome);
         ack = ack_new(&ts->acks, &outcome);
+        if (outcome.hold_ms > 0)
+            turns_hold(ts, t->endpoint, outcome.hold_ms);
     }
     if (ack != NULL && !outcome.write.failed)
         end = LANES_ANSWERED;
@@ -350,12 +402,23 @@ static void call_start(struct turns *ts, struct turn *t)
                             str_from(t->endpoint->url), job->credential, on_answer, t);
 }
 
+/* Was the delivery drawn for another endpoint than that of the turn? Then somebody has changed it
+ * just now. What is meant for the new one, its password above all, must not go to the old one. The
+ * commit notice follows, and with it the turn of the new one. */
+static bool is_of_other(const struct turn *t)
+{
+    const struct push_job *job = t->job;
+
+    return job->sub != NULL && !str_is_null(job->sub->endpoint) &&
+           !str_eq(job->sub->endpoint, str_from(t->endpoint->url));
+}
+
 /* The job of a turn has been read. */
 static void start(struct turns *ts, struct turn *t)
 {
     struct push_job *job = t->job;
     struct member *m = turn_member(t);
-    enum push_found found = job->found;
+    enum push_found found = is_of_other(t) ? PUSH_NOTHING : job->found;
     struct outcome outcome;
     struct ack *ack = NULL;
 
@@ -457,6 +520,7 @@ static void take_turns(struct turns *ts, struct turns_read *read)
             continue;
         }
         t->job = push_job_new(&ts->jobs, m->id);
+        t->job->n_halved = m->n_halved;
         read->turns[read->n++] = t;
         turns_event(ts, m, ATTEMPT_TURN);
     }
@@ -525,10 +589,29 @@ void turns_remove(struct turns *ts, struct member *m)
     }
     if (m->ack != NULL) {
         m->ack->member = NULL;
-        if (m->ack->state != ACK_AT_STORER)
+        if (m->ack->state == ACK_HERE)
             ack_free(m->ack);
     }
     roster_del(&ts->roster, m);
+}
+
+struct member *turns_move(struct turns *ts, struct member *m, struct str endpoint, bool is_failing)
+{
+    struct ack *ack = m->ack;
+    int64_t id = m->id;
+
+    m->ack = NULL;
+    turns_remove(ts, m);
+    m = roster_add(&ts->roster, id, endpoint, is_failing);
+    m->turns = ts;
+    if (ack == NULL)
+        return m;
+    m->ack = ack;
+    ack->member = m;
+    turns_event(ts, m, ATTEMPT_SETTLED);
+    if (ack->state == ACK_HERE)
+        timer_start(ts, m, FULL_MS);
+    return m;
 }
 
 /* ---- life cycle ----------------------------------------------------------------------------- */
@@ -594,6 +677,14 @@ void turns_stop(struct turns *ts)
         stats_add(STAT_work_pending, -1);
     }
     acks_stop(&ts->acks);
+    while (map_next(&ts->roster.endpoints, &it, &key, &value)) {
+        struct endpoint *e = value;
+
+        if (e->hold != NULL)
+            hold_free(e->hold);
+        e->hold = NULL;
+    }
+    it = NULL;
     while (map_next(&ts->roster.members, &it, &key, &value)) {
         struct member *m = value;
 

@@ -62,8 +62,18 @@ void turns_event(struct turns *ts, struct member *m, enum attempt_event event);
  * are done. What they make due is read together. */
 void turns_run(struct turns *ts);
 
+/* The endpoint wants no call for so long (up to a day), whatever the subscription; only tests go
+ * on. turns_let_go() ends that, and may free the endpoint if it has no members. */
+void turns_hold(struct turns *ts, struct endpoint *e, int64_t ms);
+void turns_let_go(struct turns *ts, struct endpoint *e);
+
 /* The subscription is gone: forget the member, and cancel its call. */
 void turns_remove(struct turns *ts, struct member *m);
+
+/* The subscription has another endpoint: cancel the call to the old one, and begin with this one.
+ * What the old one has acknowledged is written first, so that it does not come again. Returns the
+ * member that takes the place of `m`, which is freed. */
+struct member *turns_move(struct turns *ts, struct member *m, struct str endpoint, bool is_failing);
 
 /* Start no more turns. */
 void turns_drain(struct turns *ts);

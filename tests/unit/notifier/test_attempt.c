@@ -13,7 +13,7 @@
 /* Rows in the order of the states, columns in that of the events: NEWS TURN NOTHING FOUND SETTLED
  * POSTPONED DELIVERED DRAINED FAILED GAVE_UP PAUSE_OVER RESUMED. */
 static const enum attempt_state expected[ATTEMPT_STATES_][ATTEMPT_EVENTS_] = {
-    {S(DUE), S(IDLE), S(IDLE), S(IDLE), S(IDLE), S(WAITING), S(IDLE), S(IDLE), S(IDLE),
+    {S(DUE), S(IDLE), S(IDLE), S(IDLE), S(ACKING), S(WAITING), S(IDLE), S(IDLE), S(IDLE),
      S(SUSPENDED), S(IDLE), S(DUE)},
     {S(DUE), S(READING), S(DUE), S(DUE), S(DUE), S(DUE), S(DUE), S(DUE), S(DUE), S(SUSPENDED),
      S(DUE), S(DUE)},

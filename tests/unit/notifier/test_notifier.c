@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/log.h"
+#include "base/stats.h"
 #include "net/http_client.h"
 #include "net/xmlrpc.h"
 #include "world.h"
@@ -541,6 +542,240 @@ static void test_notifier__ended_during_a_call(void **state)
     assert_true(world_wait_delivered(w, other, 1));
 }
 
+/* ---- another endpoint ---- */
+
+/* Stops the storer after each commit that has a notice, before the notifier hears of it. */
+struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_shut;
+    int n_came, n_let; /* commits that came, and that may go on */
+};
+
+static void on_commit(void *ctx, const struct commit_notice *notice UNUSED)
+{
+    struct gate *g = ctx;
+    int mine;
+
+    pthread_mutex_lock(&g->lock);
+    mine = ++g->n_came;
+    pthread_cond_broadcast(&g->changed);
+    while (g->is_shut && g->n_let < mine)
+        pthread_cond_wait(&g->changed, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* Let the next commit come, and stop after it. */
+static void gate_shut(struct gate *g)
+{
+    pthread_mutex_lock(&g->lock);
+    g->is_shut = true;
+    g->n_came = g->n_let = 0;
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void gate_wait(struct gate *g, int n_came)
+{
+    pthread_mutex_lock(&g->lock);
+    while (g->n_came < n_came)
+        pthread_cond_wait(&g->changed, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void gate_let(struct gate *g, int n)
+{
+    pthread_mutex_lock(&g->lock);
+    g->n_let = n;
+    pthread_cond_broadcast(&g->changed);
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void gate_open(struct gate *g)
+{
+    pthread_mutex_lock(&g->lock);
+    g->is_shut = false;
+    pthread_cond_broadcast(&g->changed);
+    pthread_mutex_unlock(&g->lock);
+}
+
+static struct gate *world_gate(struct world *w)
+{
+    static struct gate gate;
+
+    gate = (struct gate){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    w->listener = on_commit;
+    w->listener_ctx = &gate;
+    return &gate;
+}
+
+static void no_answer(void *ctx UNUSED, enum rc rc UNUSED, const struct store_result *res UNUSED,
+                      const struct err *err UNUSED)
+{
+}
+
+/* Give the subscription another endpoint; nothing is waited for. */
+static void change_endpoint(struct world *w, int64_t sub_id, const char *path,
+                            const char *credential)
+{
+    struct sub_change change = {.sub_id = sub_id,
+                                .endpoint = str_from(origin_url(w->receiver, path)),
+                                .endpoint_credential = str_from(credential),
+                                .name = STR_NULL,
+                                .folder = STR_NULL,
+                                .sink = STR_NULL,
+                                .sink_settings = STR_NULL,
+                                .level = LEVEL_KEEP};
+
+    assert_int_equal(RC_OK, store_change_sub(w->store, &change, no_answer, NULL));
+}
+
+/* Wait until something is so, but not longer than this. What must not happen is looked for in this
+ * way: a short time is enough to find the fault, and no time makes a sound program fail. */
+#define WHILE_NOT(is_so, ms)                                                                       \
+    for (int64_t until = clock_mono_ms() + (ms); !(is_so) && clock_mono_ms() < until;)             \
+    nanosleep(&(struct timespec){0, 2000000}, NULL)
+
+/* DELIV-01: what the old endpoint has acknowledged does not go to the new one, although it was not
+ * yet written when the endpoint changed. */
+static void test_notifier__acknowledged_by_the_endpoint_before(void **state)
+{
+    struct world *w = *state;
+    struct gate *gate = world_gate(w);
+    int64_t feed, one, two;
+
+    world_start(w);
+    feed = world_feed(w, FEED);
+    one = world_subscribe(w, "/hold/1", one_feed, 1, false);
+    two = world_subscribe(w, "/hold/2", one_feed, 1, false);
+    publish(w, feed, "a");
+    assert_true(origin_wait(w->receiver, "/hold/1", 1) && origin_wait(w->receiver, "/hold/2", 1));
+    gate_shut(gate);
+    change_endpoint(w, one, "/ok/1", NULL);
+    gate_wait(gate, 1);
+    change_endpoint(w, two, "/ok/2", NULL);
+    origin_release(
+        w->receiver); /* one outcome goes to the storer, and the other one waits for it */
+    WHILE_NOT(stats_get(STAT_push_running) == 0, 60000);
+    gate_let(gate, 1);
+    gate_wait(gate, 2);
+    gate_let(gate, 2);
+    gate_open(gate);
+    WHILE_NOT(origin_count(w->receiver, "/ok/2") > 0, 200);
+    publish(w, feed, "b");
+    assert_true(world_wait_delivered(w, one, 2) && world_wait_delivered(w, two, 2));
+    assert_titles(w, "/ok/1", 0, "|b |");
+    assert_titles(w, "/ok/2", 0, "|b |");
+}
+
+/* The password of a new endpoint does not go to the old one, when a delivery is drawn in the moment
+ * of the change. */
+static void test_notifier__password_of_the_endpoint_after(void **state)
+{
+    struct world *w = *state;
+    struct gate *gate = world_gate(w);
+    struct subscription sub;
+    int64_t feed, id;
+
+    w->cfg.first_retry_ms = w->cfg.max_retry_ms = 300; /* enough for the change to be written */
+    world_start(w);
+    feed = world_feed(w, FEED);
+    id = world_subscribe(w, "/auth", one_feed, 1, false);
+    publish(w, feed, "a");
+    WHILE_NOT(world_sub(w, id, &sub) && sub.n_failures == 1, 60000);
+    gate_shut(gate);
+    change_endpoint(w, id, "/ok", "user:secret");
+    gate_wait(gate, 1);
+    WHILE_NOT(origin_count(w->receiver, "/auth") > 1, 1000);
+    gate_open(gate);
+    assert_true(world_wait_delivered(w, id, 1));
+    assert_int_equal(1, origin_count(w->receiver, "/ok"));
+    for (int i = 0; i < origin_count(w->receiver, "/auth"); i++)
+        assert_null(strcasestr(origin_get(w->receiver, "/auth", i).head, "\r\nAuthorization:"));
+    assert_true(world_sub(w, id, &sub));
+    assert_int_equal(0, sub.n_failures);
+}
+
+/* ---- Retry-After ---- */
+
+/* D56, DELIV-09: an endpoint that says when it wants to be called again is left alone by all of its
+ * subscriptions. */
+static void test_notifier__retry_after_is_of_the_endpoint(void **state)
+{
+    struct world *w = *state;
+    int64_t feed, one, two;
+
+    world_start(w);
+    feed = world_feed(w, FEED);
+    one = world_subscribe(w, "/busy", one_feed, 1, false);
+    two = world_subscribe(w, "/busy", one_feed, 1, false);
+    publish(w, feed, "a");
+    assert_true(world_wait_delivered(w, one, 1) && world_wait_delivered(w, two, 1));
+    assert_int_equal(3, origin_count(w->receiver, "/busy"));
+    assert_true(w->busy_ms[1] - w->busy_ms[0] >= 900);
+    assert_true(w->busy_ms[2] - w->busy_ms[0] >= 900);
+}
+
+static void on_tested(void *ctx, const struct push_test_result *res)
+{
+    atomic_int *status = ctx;
+
+    *status = res->status == 0 ? -1 : res->status;
+}
+
+/* The same after a restart, until somebody resumes one of them. A test does not wait. */
+static void test_notifier__retry_after_survives_a_restart(void **state)
+{
+    struct world *w = *state;
+    struct subscription sub;
+    atomic_int status = 0;
+    int64_t feed, one, two, other;
+
+    w->retry_after = "Retry-After: 3600\r\n";
+    world_start(w);
+    feed = world_feed(w, FEED);
+    one = world_subscribe(w, "/busy", one_feed, 1, false);
+    publish(w, feed, "a");
+    WHILE_NOT(world_sub(w, one, &sub) && sub.n_failures == 1, 60000);
+    world_stop(w, 10000);
+    world_start(w);
+    two = world_subscribe(w, "/busy", one_feed, 1, true);
+    other = world_subscribe(w, "/ok", one_feed, 1, true);
+    publish(w, feed, "b");
+    assert_true(world_wait_delivered(w, other, 2));
+    WHILE_NOT(origin_count(w->receiver, "/busy") > 1, 100);
+    assert_int_equal(1, origin_count(w->receiver, "/busy"));
+    assert_int_equal(RC_OK, notifier_test(w->notifier, two, on_tested, &status));
+    WHILE_NOT(status != 0, 60000);
+    assert_int_equal(200, status);
+    assert_int_equal(2, origin_count(w->receiver, "/busy"));
+    world_resume(w, one, -1);
+    assert_true(world_wait_delivered(w, one, 2) && world_wait_delivered(w, two, 2));
+}
+
+/* What holds an endpoint is forgotten with the notifier, also when nobody subscribes it any more.
+ */
+static void test_notifier__held_endpoint_without_subscriptions(void **state)
+{
+    struct world *w = *state;
+    struct subscription sub;
+    int64_t feed, id, other;
+
+    w->retry_after = "Retry-After: 1\r\n";
+    world_start(w);
+    feed = world_feed(w, FEED);
+    id = world_subscribe(w, "/busy", one_feed, 1, false);
+    publish(w, feed, "a");
+    WHILE_NOT(world_sub(w, id, &sub) && sub.n_failures == 1, 60000);
+    world_unsubscribe(w, id);
+    other = world_subscribe(w, "/busy", one_feed, 1, true);
+    assert_true(world_wait_delivered(w, other, 1));
+    assert_true(w->busy_ms[1] - w->busy_ms[0] >= 900);
+    world_unsubscribe(w, other);
+    id = world_subscribe(w, "/busy/2", one_feed, 1, true);
+    WHILE_NOT(world_sub(w, id, &sub) && sub.n_failures == 1, 60000);
+    world_unsubscribe(w, id); /* it is still held when the test ends */
+}
+
 /* PUSH-17 */
 static void test_notifier__deletions_are_no_entries(void **state)
 {
@@ -749,6 +984,11 @@ int main(void)
         TEST(replay_long_before_the_answer),
         TEST(ended_subscription_is_left_alone),
         TEST(ended_during_a_call),
+        TEST(acknowledged_by_the_endpoint_before),
+        TEST(password_of_the_endpoint_after),
+        TEST(retry_after_is_of_the_endpoint),
+        TEST(retry_after_survives_a_restart),
+        TEST(held_endpoint_without_subscriptions),
         TEST(deletions_are_no_entries),
         TEST(large_fetch_in_parts),
         TEST(stop_waits_for_the_call_in_flight),

@@ -93,6 +93,38 @@ static void test_outcomes__failed(void **state UNUSED)
     assert_int_equal(4, of(SINK_FAILED, 0, -1).write.note.n_try);
 }
 
+/* D56: the endpoint wants no call so long, whichever subscription it would be for */
+static void test_outcomes__retry_after_holds(void **state UNUSED)
+{
+    assert_int_equal(0, of(SINK_FAILED, 503, -1).hold_ms);
+    assert_int_equal(0, of(SINK_FAILED, 503, 0).hold_ms);
+    assert_int_equal(1000, of(SINK_FAILED, 503, 1).hold_ms);
+    assert_int_equal(90000, of(SINK_FAILED, 429, 90).hold_ms);
+    assert_int_equal(86400000, of(SINK_FAILED, 503, 1000000000000).hold_ms);
+    assert_int_equal(0, of(SINK_DELIVERED, 200, 90).hold_ms);
+    assert_int_equal(0, of(SINK_REFUSED, 422, 90).hold_ms);
+    assert_int_equal(0, of(SINK_GONE, 410, 90).hold_ms);
+}
+
+/* AMQP-03: half as many messages after each failure, and back again step by step: a broker that is
+ * slow does not get all of them again after one success */
+static void test_outcomes__runs_shrink_and_grow(void **state UNUSED)
+{
+    struct outcome good = of(SINK_DELIVERED, 200, -1), bad = of(SINK_FAILED, 500, -1), skip;
+    int n = 0;
+
+    outcome_of_skip(&job, &skip);
+    for (int i = 1; i <= 12; i++)
+        assert_int_equal(i < 10 ? i : 10, n = outcome_halvings(&bad, n));
+    assert_int_equal(10, outcome_halvings(&skip, n));
+    for (int i = 9; i >= 0; i--)
+        assert_int_equal(i, n = outcome_halvings(&good, n));
+    assert_int_equal(0, outcome_halvings(&good, n));
+    assert_int_equal(4, outcome_halvings(&bad, outcome_halvings(&good, 4)));
+    bad.write.n_entries = 2; /* some were taken before it failed */
+    assert_int_equal(4, outcome_halvings(&bad, 3));
+}
+
 static void test_outcomes__wanted_no_more(void **state UNUSED)
 {
     struct outcome out = of(SINK_GONE, 410, -1);
@@ -295,6 +327,8 @@ int main(void)
         T(the_fifth_failure_in_a_row_ends),
         T(delivered),
         T(failed),
+        T(retry_after_holds),
+        T(runs_shrink_and_grow),
         T(wanted_no_more),
         T(suspended_after_a_week),
         T(refused_batch),

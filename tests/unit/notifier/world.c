@@ -68,7 +68,10 @@ static void endpoint_script(void *ctx, const struct origin_request *request,
 {
     struct world *w = ctx;
     const char *path = request->path;
+    bool is_busy = strncmp(path, "/busy", 5) == 0;
 
+    if (is_busy && request->nth <= ARRAY_LEN(w->busy_ms))
+        w->busy_ms[request->nth - 1] = clock_mono_ms();
     *out = (struct origin_page){
         .fields = "Content-Type: text/xml\r\nLocation: /ok\r\n"
                   "WWW-Authenticate: Basic realm=\"test\"\r\n",
@@ -85,6 +88,10 @@ static void endpoint_script(void *ctx, const struct origin_request *request,
     else if ((strncmp(path, "/fail", 5) == 0 && request->nth <= strtoul(path + 5, NULL, 10)) ||
              (strncmp(path, "/down", 5) == 0 && w->is_down))
         out->status = 500;
+    else if (is_busy && request->nth == 1) {
+        out->status = 503;
+        out->fields = w->retry_after;
+    }
 }
 
 void world_init(struct world *w, bool refusing)
@@ -92,6 +99,7 @@ void world_init(struct world *w, bool refusing)
     struct str loopback = STR("127.0.0.0/8");
 
     *w = (struct world){.queue_len = 4096,
+                        .retry_after = "Retry-After: 1\r\n",
                         .cfg = {.user_agent = "Feedmill-test/1",
                                 .max_calls = 32,
                                 .max_entries = 100,
@@ -128,6 +136,8 @@ void world_start(struct world *w)
     if (store_open(&cfg, &w->store, &err) != RC_OK)
         fprintf(stderr, "store_open: %s\n", err.text);
     ASSERT(w->store != NULL);
+    if (w->listener != NULL)
+        store_listen(w->store, w->listener, w->listener_ctx);
     w->cfg.store = w->store;
     w->cfg.guard = w->guard;
     w->notifier = notifier_new(&w->cfg);

@@ -3,8 +3,8 @@
  *
  * The path of the endpoint decides what it answers: /ok..., /fault..., /garbage..., /moved...
  * (302), /auth... (401 without Basic user:secret), /fail<N>... (500 for the first N times, then
- * 200), /down... (500 from world_down(true) to world_down(false)), /hold... (waits until
- * origin_release()). */
+ * 200), /down... (500 from world_down(true) to world_down(false)), /busy... (the first time 503
+ * with Retry-After: w->retry_after), /hold... (waits until origin_release()). */
 #pragma once
 
 #include <stdatomic.h>
@@ -19,10 +19,15 @@ struct world {
     struct notifier *notifier;
     struct notifier_cfg cfg; /* change it before world_start() */
     struct origin *receiver;
-    atomic_bool is_down;    /* see world_down() */
-    int64_t n_published;    /* used to make essences differ */
-    size_t queue_len;       /* of the store; change it before world_start(), like cfg */
-    const char *credential; /* of endpoints that are subscribed from now on; NULL: none */
+    atomic_bool is_down;       /* see world_down() */
+    int64_t n_published;       /* used to make essences differ */
+    size_t queue_len;          /* of the store; change it before world_start(), like cfg */
+    const char *credential;    /* of endpoints that are subscribed from now on; NULL: none */
+    store_notice_fn *listener; /* hears of commits before the notifier does; set it before
+                                  world_start(), like cfg; NULL: none */
+    void *listener_ctx;
+    const char *retry_after;    /* set it before world_start() */
+    _Atomic int64_t busy_ms[4]; /* when the first requests of /busy... came (monotonic clock) */
 };
 
 /* Make the directory, and a configuration with short pauses. Nothing runs yet. */
