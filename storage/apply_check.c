@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "storage/apply_parts.h"
 #include "storage/sqlite/held_rows.h"
+#include "storage/wants.h"
 
 /* Set a field: null keeps it, empty clears it. True: the field has changed. */
 static bool take(struct str *field, struct str value)
@@ -67,7 +68,7 @@ static void store_state(const struct feed_check *c, struct checked *out)
 enum rc apply_load(struct txn *t, struct op *op, int64_t feed_id, bool with_head,
                    struct feed_row *out)
 {
-    enum rc rc = held_feed_load(t->db, &t->rows, feed_id, with_head, false, &op->err);
+    enum rc rc = held_feed_load(t->db, &t->rows, feed_id, with_head, &op->err);
     const struct held_feed *f = rows_feed(&t->rows, feed_id);
 
     if (rc != RC_OK)
@@ -98,12 +99,29 @@ static enum rc end_subs(struct txn *t, struct op *op, int64_t feed_id, bool with
     return rc == RC_OK ? apply_load(t, op, feed_id, with_head, out) : rc;
 }
 
+/* Statements have made it necessary to forget all rows. Hold again what the rest of the operation
+ * looks at; the feed of the check is part of the feed `id` now, or still is this one. */
+static enum rc hold_again(struct txn *t, struct op *op, int64_t from, int64_t id)
+{
+    struct wants w = {.feeds = NULL};
+    enum rc rc = held_write(t->db, &t->rows, &op->err);
+
+    op_wants(op, &w);
+    if (from != id)
+        wants_follow(&w, from, id);
+    if (rc == RC_OK)
+        rc = held_load(t->db, &t->rows, &w, &op->err);
+    wants_release(&w);
+    return rc;
+}
+
 enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bool with_head,
                     struct checked *out)
 {
     struct moved moved;
     enum feed_state was;
     bool pinged;
+    unsigned generation = t->rows.generation;
     enum rc rc;
 
     *out = (struct checked){.at = c->checked_at > 0 ? c->checked_at : clock_now_s(),
@@ -119,6 +137,8 @@ enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bo
     was = out->row.feed.state;
     pinged = out->row.feed.n_pings != c->n_pings;
     rc = apply_move(t, c, &out->row, &moved, &op->arena, &op->err);
+    if (rc == RC_OK && t->rows.generation != generation)
+        rc = hold_again(t, op, c->feed_id, out->row.feed.id);
     if (rc != RC_OK)
         return rc;
     out->merged = moved.is_merged;

@@ -11,7 +11,7 @@
 #include "base/digest.h"
 #include "base/map.h"
 #include "storage/apply_parts.h"
-#include "storage/sqlite/archives.h"
+#include "storage/rows_past.h"
 #include "storage/sqlite/held_rows.h"
 #include "storage/sqlite/entries.h"
 
@@ -177,19 +177,14 @@ static bool is_deletion(const struct pending *p, enum arrival by)
 /* Does an entry of an archive document count? It shows the past, so it counts only if the entry is
  * unknown and was not deleted later, or if it is a later version by the publisher's own dates
  * (RFC 5005 section 4.2). */
-static enum rc check_archived(struct txn *t, int64_t feed_id, const struct pending *p, bool *counts,
-                              struct err *err)
+static bool counts_from_archive(struct txn *t, int64_t feed_id, const struct pending *p)
 {
     int64_t at = own_date(p->change), dead_us;
-    enum rc rc;
 
-    if (p->entry->row.seq != 0) {
-        *counts = p->entry->row.updated_us != TIME_UNKNOWN && at > p->entry->row.updated_us;
-        return RC_OK;
-    }
-    rc = tombstones_find(t->db, feed_id, p->change->uid, &dead_us, err);
-    *counts = rc == RC_OK && (dead_us == TIME_UNKNOWN || at > dead_us);
-    return rc;
+    if (p->entry->row.seq != 0)
+        return p->entry->row.updated_us != TIME_UNKNOWN && at > p->entry->row.updated_us;
+    dead_us = rows_grave(&t->rows, feed_id, p->change->uid)->when_us;
+    return dead_us == TIME_UNKNOWN || at > dead_us;
 }
 
 /* Is a delivered entry older than the stored version or deletion, by the publisher's dates? A
@@ -231,35 +226,26 @@ static enum rc find_entry(struct txn *t, int64_t feed_id, const struct entry_cha
     return held_entry_load(t->db, &t->rows, feed_id, twin.uid, out, err);
 }
 
-/* Compare a change with its row. *kind: the kind of revision that it makes; *counts false: it does
- * not make a revision. A change that only replaces the document does so at once. */
-static enum rc check_change(struct txn *t, const struct arrived *in, int64_t feed_id,
-                            struct pending *p, bool *counts, bool *visible, struct err *err)
+/* Compare a change with its row. True: it makes a revision, of the kind p->kind. A change that only
+ * replaces the document does so at once. */
+static bool check_change(struct txn *t, const struct arrived *in, int64_t feed_id,
+                         struct pending *p, bool *visible)
 {
-    enum rc rc = RC_OK;
-
-    *counts = true;
     if (p->change->kind == REV_DELETED) {
-        *counts = is_deletion(p, in->by);
         p->sort_at = p->entry->row.sort_at;
         p->dated = p->entry->row.dated;
         p->kind = REV_DELETED;
-        return RC_OK;
+        return is_deletion(p, in->by);
     }
-    if (in->by == ARRIVAL_ARCHIVE)
-        rc = check_archived(t, feed_id, p, counts, err);
-    *counts = *counts && counts_as_metadata(in, p);
-    if (rc != RC_OK || !*counts)
-        return rc;
+    if ((in->by == ARRIVAL_ARCHIVE && !counts_from_archive(t, feed_id, p)) ||
+        !counts_as_metadata(in, p))
+        return false;
     p->kind = p->entry->row.seq == 0 ? REV_NEW : REV_CHANGED;
     if (p->kind == REV_CHANGED && !p->entry->row.deleted && is_quiet(p)) {
-        *counts = false;
         replace_document(t, p, visible);
-        return RC_OK;
+        return false;
     }
-    if (p->kind == REV_CHANGED && in->by == ARRIVAL_DELIVERY && is_late(p))
-        *counts = false;
-    return RC_OK;
+    return p->kind != REV_CHANGED || in->by != ARRIVAL_DELIVERY || !is_late(p);
 }
 
 /* Compare each change with its row, and collect those that make a revision. */
@@ -274,7 +260,6 @@ static enum rc check_changes(struct txn *t, const struct arrived *in, int64_t fe
 
     for (size_t i = 0; i < in->batch->n && rc == RC_OK; i++) {
         struct pending p = {.change = &in->batch->changes[i], .index = i};
-        bool counts;
 
         if (map_put(&seen, p.change->uid, list) != NULL)
             continue; /* it is twice in the document; the first one counts */
@@ -286,8 +271,7 @@ static enum rc check_changes(struct txn *t, const struct arrived *in, int64_t fe
             continue;
         hash_document(p.change, a, p.doc_hash);
         date_of(&p, in->at);
-        rc = check_change(t, in, feed_id, &p, &counts, visible, err);
-        if (rc == RC_OK && counts)
+        if (check_change(t, in, feed_id, &p, visible))
             list[n++] = p;
     }
     map_release(&seen, NULL);

@@ -131,7 +131,7 @@ enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, stru
  * *out NULL: there is no such feed. */
 static enum rc copy_row(struct txn *t, struct op *op, int64_t id, struct feed_row **out)
 {
-    enum rc rc = held_feed_load(t->db, &t->rows, id, false, false, &op->err);
+    enum rc rc = held_feed_load(t->db, &t->rows, id, false, &op->err);
     const struct held_feed *f = rows_feed(&t->rows, id);
 
     *out = NULL;

@@ -138,14 +138,14 @@ void apply_advance(const struct doc_piece *piece, struct feed *feed);
 
 /* Store what the feed's own document says about its past; `past` NULL: no document was read, or it
  * says nothing. Then set op->result.next_archive to the document of the past to read next. */
-enum rc apply_past(struct txn *t, struct op *op, struct feed_row *row, const struct doc_past *past,
-                   int64_t at, bool *visible) NODISCARD;
+void apply_past(struct txn *t, struct op *op, struct feed_row *row, const struct doc_past *past,
+                int64_t at, bool *visible);
 
 /* Note the document to which a document of the past leads. `order` and `walk` are those of the
  * document itself (struct archive_row). */
-enum rc apply_lead_on(struct txn *t, const struct feed *feed, const struct doc_past *past,
-                      int64_t order, int64_t walk, struct err *err) NODISCARD;
+void apply_lead_on(struct txn *t, const struct feed *feed, const struct doc_past *past,
+                   int64_t order, int64_t walk);
 
 /* Find out how much of the past is left to read, and which document of it is next. */
-enum rc apply_look_ahead(struct txn *t, struct op *op, struct feed *feed, bool has_deletions,
-                         int64_t at, bool *visible) NODISCARD;
+void apply_look_ahead(struct txn *t, struct op *op, struct feed *feed, bool has_deletions,
+                      int64_t at, bool *visible);

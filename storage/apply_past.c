@@ -8,7 +8,7 @@
  */
 #include "base/clock.h"
 #include "storage/apply_parts.h"
-#include "storage/sqlite/archives.h"
+#include "storage/rows_past.h"
 
 static int64_t earlier(int64_t x, int64_t y)
 {
@@ -22,49 +22,35 @@ static bool is_enough(const struct feed *feed, const struct doc_past *past)
            past->oldest < feed->harvest_at;
 }
 
-/* Is it known that no document of the feed's past is to be read? */
-static bool has_no_past(const struct held_feed *f)
+void apply_lead_on(struct txn *t, const struct feed *feed, const struct doc_past *past,
+                   int64_t order, int64_t walk)
 {
-    return f != NULL && f->is_past_known && !f->has_past;
-}
+    int64_t n = rows_past(&t->rows, feed->id)->n_graves;
 
-enum rc apply_lead_on(struct txn *t, const struct feed *feed, const struct doc_past *past,
-                      int64_t order, int64_t walk, struct err *err)
-{
-    int64_t n = 0;
-    const struct held_feed *f = rows_feed(&t->rows, feed->id);
-    enum rc rc = past->n_deletions > 0 ? tombstones_count(t->db, feed->id, &n, err) : RC_OK;
-
-    for (size_t i = 0; i < past->n_deletions && n < TOMBSTONES_MAX && rc == RC_OK; i++, n++)
-        rc = tombstones_put(t->db, feed->id, past->deletions[i].uid, past->deletions[i].when_us,
-                            err);
-    if (rc != RC_OK || is_enough(feed, past))
-        return rc;
-    if (str_is_null(past->older) && (!past->whole || has_no_past(f)))
-        return RC_OK;
-    rows_past_changed(&t->rows, feed->id);
+    for (size_t i = 0; i < past->n_deletions && n < TOMBSTONES_MAX; i++, n++)
+        past_bury(&t->rows, feed->id, past->deletions[i].uid, past->deletions[i].when_us);
+    if (is_enough(feed, past))
+        return;
     if (!str_is_null(past->older))
-        return archives_want(t->db, feed->id, past->older, walk, err);
-    return archives_forget(t->db, feed->id, order, err);
+        past_want(&t->rows, feed->id, past->older, walk);
+    else if (past->whole)
+        past_forget(&t->rows, feed->id, order);
 }
 
-enum rc apply_look_ahead(struct txn *t, struct op *op, struct feed *feed, bool has_deletions,
-                         int64_t at, bool *visible)
+void apply_look_ahead(struct txn *t, struct op *op, struct feed *feed, bool has_deletions,
+                      int64_t at, bool *visible)
 {
-    bool before = feed->partial, pending = false;
-    enum rc rc = RC_OK;
+    bool before = feed->partial, pending = past_is_pending(&t->rows, feed->id);
+    const struct held_archive *next = past_next(&t->rows, feed->id, at);
 
-    if (!has_no_past(rows_feed(&t->rows, feed->id)))
-        rc = archives_pending(t->db, feed->id, &pending, &op->err);
-    op->result.next_archive = STR_NULL;
+    op->result.next_archive = next == NULL ? STR_NULL : str_dup(&op->arena, next->row.url);
     feed->partial = pending || (feed->cursor_state & CURSOR_FIRST) != 0;
     *visible |= feed->partial != before;
-    if (rc == RC_OK && pending)
-        rc = archives_next(t->db, feed->id, at, &op->arena, &op->result.next_archive, &op->err);
-    if (rc != RC_OK || feed->partial)
-        return rc;
+    if (feed->partial)
+        return;
     feed->harvest_at = feed->harvest_to;
-    return before || has_deletions ? tombstones_clear(t->db, feed->id, &op->err) : RC_OK;
+    if (before || has_deletions)
+        past_drop_graves(&t->rows, feed->id);
 }
 
 /* The number of the walk through the past. In a new walk, documents are read again. A harvest whose
@@ -82,15 +68,10 @@ static int64_t begin_walk(struct feed *feed, const struct doc_past *past, int64_
     return clock_now_us();
 }
 
-enum rc apply_past(struct txn *t, struct op *op, struct feed_row *row, const struct doc_past *past,
-                   int64_t at, bool *visible)
+void apply_past(struct txn *t, struct op *op, struct feed_row *row, const struct doc_past *past,
+                int64_t at, bool *visible)
 {
-    enum rc rc = RC_OK;
-
     if (past != NULL)
-        rc = apply_lead_on(t, &row->feed, past, INT64_MAX, begin_walk(&row->feed, past, at),
-                           &op->err);
-    return rc == RC_OK ? apply_look_ahead(t, op, &row->feed, past != NULL && past->n_deletions > 0,
-                                          at, visible)
-                       : rc;
+        apply_lead_on(t, &row->feed, past, INT64_MAX, begin_walk(&row->feed, past, at));
+    apply_look_ahead(t, op, &row->feed, past != NULL && past->n_deletions > 0, at, visible);
 }

@@ -63,9 +63,9 @@ enum rc apply_poll(struct txn *t, struct op *op)
         c.visible |= feed->complete != o->complete;
         feed->complete = o->complete;
     }
-    if (rc == RC_OK)
-        rc = apply_past(t, op, &c.row, o->has_document ? &o->past : NULL, c.at, &c.visible);
-    if (rc == RC_OK)
-        apply_save(t, op, &c.row, c.visible);
-    return rc;
+    if (rc != RC_OK)
+        return rc;
+    apply_past(t, op, &c.row, o->has_document ? &o->past : NULL, c.at, &c.visible);
+    apply_save(t, op, &c.row, c.visible);
+    return RC_OK;
 }

@@ -54,9 +54,9 @@ enum rc apply_stream(struct txn *t, struct op *op)
         c.visible |= feed->complete;
         feed->complete = false;
     }
-    if (rc == RC_OK)
-        rc = apply_past(t, op, &c.row, NULL, c.at, &c.visible);
-    if (rc == RC_OK)
-        apply_save(t, op, &c.row, c.visible);
-    return rc;
+    if (rc != RC_OK)
+        return rc;
+    apply_past(t, op, &c.row, NULL, c.at, &c.visible);
+    apply_save(t, op, &c.row, c.visible);
+    return RC_OK;
 }

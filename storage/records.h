@@ -74,13 +74,25 @@ static inline struct content_row content_new(int64_t feed_id)
     return (struct content_row){.feed_id = feed_id, .gone_at = TIME_UNKNOWN};
 }
 
-/* A row of `archives`: a document of a feed's past that is to be read. At most ARCHIVES_MAX
- * documents of a feed are read. One more is noted, which shows that the past is not complete. */
+/* A row of `archives`: a document of a feed's past. At most ARCHIVES_MAX documents of a feed are
+ * read. One more is noted, which shows that the past is not complete. */
 #define ARCHIVES_MAX 10000
+
+enum archive_state {
+    ARCHIVE_UNREAD = 0,
+    ARCHIVE_READ = 1,
+    ARCHIVE_TOO_MANY = 2, /* it was noted, but is never requested */
+    ARCHIVE_CUT = 3,      /* it was read without its end, and is read once more */
+};
+
 struct archive_row {
-    int64_t order; /* in which the feed led to its documents; larger is later */
-    int64_t walk;  /* the harvest (Atom-PMH) that asked for it; else 0 */
-    int failures;  /* in a row */
+    int64_t feed_id;
+    struct str url;
+    enum archive_state state;
+    int64_t order;  /* in which the feed led to its documents; larger is later */
+    int64_t walk;   /* the harvest (Atom-PMH) that asked for it; else 0 */
+    int64_t try_at; /* it is not requested before this time */
+    int failures;   /* in a row */
 };
 
 /* Tombstones of entries that are not known: at most so many of a feed. */

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "storage/rows_past.h"
 #include "storage/tables.h"
 
 static void entry_written(void *row)
@@ -24,6 +25,20 @@ static void feed_written(void *row)
     f->saves_row = f->saves_identity = f->saves_head = false;
 }
 
+static void past_written(void *row)
+{
+    struct held_past *p = row;
+
+    p->drops_graves = false;
+}
+
+static void archive_written(void *row)
+{
+    struct held_archive *a = row;
+
+    a->was_there = a->is_there;
+}
+
 /* `written` (may be NULL): the row was written, so it is now as it is in the database. */
 static const struct {
     size_t size;
@@ -31,6 +46,9 @@ static const struct {
 } kinds[ROW_KINDS] = {
     [ROW_ENTRY] = {sizeof(struct held_entry), entry_written},
     [ROW_FEED] = {sizeof(struct held_feed), feed_written},
+    [ROW_PAST] = {sizeof(struct held_past), past_written},
+    [ROW_ARCHIVE] = {sizeof(struct held_archive), archive_written},
+    [ROW_GRAVE] = {sizeof(struct held_grave), NULL},
 };
 
 void rows_forget(struct rows *r)
@@ -186,14 +204,6 @@ void rows_add_upstream(struct rows *r, const struct held_upstream *u)
     r->upstreams =
         mem_grow(r->upstreams, &r->cap_upstreams, r->n_upstreams + 1, sizeof *r->upstreams);
     r->upstreams[r->n_upstreams++] = *u;
-}
-
-void rows_past_changed(struct rows *r, int64_t feed_id)
-{
-    struct held_feed *f = rows_feed(r, feed_id);
-
-    if (f != NULL)
-        f->is_past_known = false;
 }
 
 bool rows_is_dirty(const struct rows *r)

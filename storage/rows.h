@@ -17,8 +17,11 @@
  * row in the table of storage/rows.c, and what reads and writes it in storage/sqlite/held_rows.c.
  */
 enum row_kind {
-    ROW_ENTRY, /* struct held_entry, by feed and uid */
-    ROW_FEED,  /* struct held_feed, by id */
+    ROW_ENTRY,   /* struct held_entry, by feed and uid */
+    ROW_FEED,    /* struct held_feed, by id */
+    ROW_PAST,    /* of a feed, by its id; this and the next two are in storage/rows_past.h */
+    ROW_ARCHIVE, /* by feed and URL */
+    ROW_GRAVE,   /* by feed and uid */
     ROW_KINDS
 };
 
@@ -43,7 +46,6 @@ struct held_feed {
     struct feed_row row;
     bool is_missing;                            /* there is no such feed */
     bool has_head;                              /* row.feed.head and ext were read */
-    bool is_past_known, has_past;               /* as archives_pending() */
     bool saves_row, saves_identity, saves_head; /* these are to be written */
 };
 
@@ -126,9 +128,6 @@ void rows_add_head(struct rows *r, int64_t since_seq, const struct feed *feed);
 
 void rows_add_event(struct rows *r, const struct feed_event *event);
 void rows_add_upstream(struct rows *r, const struct held_upstream *u);
-
-/* The documents of the feed's past have changed in the database. */
-void rows_past_changed(struct rows *r, int64_t feed_id);
 
 /* Is anything to be written? After it was written, the engine calls rows_written(). */
 bool rows_is_dirty(const struct rows *r);

@@ -67,22 +67,21 @@ static void fail_all(struct op **ops, size_t n, const struct err *why)
     }
 }
 
-/* Hold the row of a feed. The source of the outcome has read it already; that row is used if
- * nothing has changed it since. */
-static enum rc load_feed(struct storer *s, const struct want_feed *w, struct err *err)
+/* The source of an outcome has read the feed's row already; hold that row if nothing has changed it
+ * since. */
+static void take_loaded(struct storer *s, const struct want_feed *w)
 {
     struct txn *t = &s->txn;
     bool is_current = w->loaded != NULL && w->loaded->row != NULL &&
                       w->loaded->edition == directory_edition(t->dir, w->id) &&
                       !txn_has_changed(t, w->id);
+    struct held_feed *f;
 
-    if (is_current && rows_feed(&t->rows, w->id) == NULL) {
-        struct held_feed *f = rows_add_feed(&t->rows, w->id);
-
-        f->row = (struct feed_row){*w->loaded->row, w->loaded->fetched};
-        f->has_head = true;
-    }
-    return held_feed_load(s->db, &t->rows, w->id, w->with_head, w->with_past, err);
+    if (!is_current || rows_feed(&t->rows, w->id) != NULL)
+        return;
+    f = rows_add_feed(&t->rows, w->id);
+    f->row = (struct feed_row){*w->loaded->row, w->loaded->fetched};
+    f->has_head = true;
 }
 
 /* Load the rows of ops[i], and of some of those after it that use rows, too. Returns through *end
@@ -91,21 +90,18 @@ static enum rc load_rows(struct storer *s, struct op **ops, size_t n, size_t i, 
                          struct err *err)
 {
     struct wants *w = &s->wants;
-    struct held_entry *entry;
-    enum rc rc = RC_OK;
+    struct rows *rows = &s->txn.rows;
+    enum rc rc = shelf_count(&rows->shelves[ROW_ENTRY]) >= ROWS_MOST
+                     ? txn_use_statements(&s->txn, err)
+                     : held_write(s->db, rows, err);
 
-    if (shelf_count(&s->txn.rows.shelves[ROW_ENTRY]) >= ROWS_MOST)
-        rc = txn_use_statements(&s->txn, err);
     wants_reset(w);
-    for (; i < n && op_uses_rows(ops[i]) && w->n_entries < ROWS_MOST; i++)
+    for (; i < n && op_uses_rows(ops[i]) && w->entries.n < ROWS_MOST; i++)
         op_wants(ops[i], w);
     *end = i;
     for (size_t k = 0; k < w->n_feeds && rc == RC_OK; k++)
-        rc = load_feed(s, &w->feeds[k], err);
-    for (size_t k = 0; k < w->n_entries && rc == RC_OK; k++)
-        rc = held_entry_load(s->db, &s->txn.rows, w->entries[k].feed_id, w->entries[k].uid, &entry,
-                             err);
-    return rc;
+        take_loaded(s, &w->feeds[k]);
+    return rc == RC_OK ? held_load(s->db, rows, w, err) : rc;
 }
 
 /* Carry out an operation that reads or writes by statements. */

@@ -60,6 +60,15 @@
     X(EMPTY, doc, doc)                                                                             \
     X(EMPTY, ext, ext)
 
+/* Table archives, struct archive_row. Beside them: feed_id. */
+#define ARCHIVE(X)                                                                                 \
+    X(TEXT, url, url)                                                                              \
+    X(INT, state, state)                                                                           \
+    X(INT, place, order)                                                                           \
+    X(INT, walk, walk)                                                                             \
+    X(INT, try_at, try_at)                                                                         \
+    X(INT, failures, failures)
+
 /* Table feeds, struct feed_row. What feeds_save() writes, and what it does not, because it never
  * changes or has statements of its own; `version` it writes as the last column. Beside them:
  * n_subscriptions. */

@@ -5,13 +5,16 @@
 
 void wants_reset(struct wants *w)
 {
-    w->n_feeds = w->n_entries = 0;
+    w->n_feeds = w->n_pasts = w->entries.n = w->archives.n = w->graves.n = 0;
 }
 
 void wants_release(struct wants *w)
 {
     mem_free(w->feeds);
-    mem_free(w->entries);
+    mem_free(w->pasts);
+    mem_free(w->entries.at);
+    mem_free(w->archives.at);
+    mem_free(w->graves.at);
     *w = (struct wants){.feeds = NULL};
 }
 
@@ -21,27 +24,66 @@ void wants_add_feed(struct wants *w, const struct want_feed *f)
     w->feeds[w->n_feeds++] = *f;
 }
 
-void wants_add_batch(struct wants *w, int64_t feed_id, const struct entry_batch *batch)
+void wants_add_past(struct wants *w, const struct want_past *p)
 {
-    w->entries = mem_grow(w->entries, &w->cap_entries, w->n_entries + batch->n, sizeof *w->entries);
+    w->pasts = mem_grow(w->pasts, &w->cap_pasts, w->n_pasts + 1, sizeof *w->pasts);
+    w->pasts[w->n_pasts++] = *p;
+}
+
+void wants_add_row(struct want_rows *list, int64_t feed_id, struct str text)
+{
+    list->at = mem_grow(list->at, &list->cap, list->n + 1, sizeof *list->at);
+    list->at[list->n++] = (struct want_row){feed_id, text};
+}
+
+/* The rows of `list` that belong to the entries of a document. */
+static void want_batch(struct want_rows *list, int64_t feed_id, const struct entry_batch *batch)
+{
     for (size_t i = 0; i < batch->n; i++)
-        w->entries[w->n_entries++] = (struct want_entry){feed_id, batch->changes[i].uid};
+        wants_add_row(list, feed_id, batch->changes[i].uid);
+}
+
+/* The past of a feed, to which `doc` adds what a document says about it; NULL: nothing. */
+static void want_past(struct wants *w, int64_t feed_id, const struct doc_past *doc)
+{
+    struct want_past past = {.feed_id = feed_id};
+
+    if (doc != NULL) {
+        past.leads_on = !str_is_null(doc->older);
+        past.has_graves = doc->n_deletions > 0;
+        for (size_t i = 0; i < doc->n_deletions; i++)
+            wants_add_row(&w->graves, feed_id, doc->deletions[i].uid);
+    }
+    if (past.leads_on)
+        wants_add_row(&w->archives, feed_id, doc->older);
+    wants_add_past(w, &past);
 }
 
 /* What a request for the feed itself looks at. `batch` NULL: it brought no document. */
-static void want_check(struct wants *w, const struct feed_check *c, const struct entry_batch *batch)
+static void want_check(struct wants *w, const struct feed_check *c, const struct entry_batch *batch,
+                       const struct doc_past *past)
 {
-    wants_add_feed(w, &(struct want_feed){c->feed_id, &c->loaded, batch != NULL, true});
+    wants_add_feed(w, &(struct want_feed){c->feed_id, &c->loaded, batch != NULL});
+    want_past(w, c->feed_id, past);
     if (batch != NULL)
-        wants_add_batch(w, c->feed_id, batch);
+        want_batch(&w->entries, c->feed_id, batch);
 }
 
-/* What the outcome of another source looks at. */
-static void want_outcome(struct wants *w, int64_t feed_id, const struct loaded_feed *loaded,
-                         const struct entry_batch *batch)
+static void want_poll(struct wants *w, const struct poll_outcome *o)
 {
-    wants_add_feed(w, &(struct want_feed){feed_id, loaded, false, false});
-    wants_add_batch(w, feed_id, batch);
+    if (o->has_document)
+        want_check(w, &o->check, &o->entries, &o->past);
+    else
+        want_check(w, &o->check, NULL, NULL);
+}
+
+static void want_archive(struct wants *w, const struct archive_outcome *o)
+{
+    wants_add_feed(w, &(struct want_feed){o->feed_id, &o->loaded, false});
+    want_past(w, o->feed_id, o->ok ? &o->past : NULL);
+    wants_add_row(&w->archives, o->feed_id, o->url);
+    want_batch(&w->entries, o->feed_id, &o->entries);
+    want_batch(&w->graves, o->feed_id, &o->entries);
 }
 
 /* The rows of feeds, without their heads. */
@@ -58,23 +100,22 @@ bool op_uses_rows(const struct op *op)
 
 void op_wants(const struct op *op, struct wants *w)
 {
-    const struct poll_outcome *poll = &op->as.poll;
     const struct stream_outcome *stream = &op->as.stream;
-    const struct archive_outcome *archive = &op->as.archive;
     const struct delivery_outcome *delivery = &op->as.delivery;
 
     switch (op->kind) {
     case OP_POLL_OUTCOME:
-        want_check(w, &poll->check, poll->has_document ? &poll->entries : NULL);
+        want_poll(w, &op->as.poll);
         break;
     case OP_STREAM_OUTCOME:
-        want_check(w, &stream->check, stream->has_document ? &stream->entries : NULL);
+        want_check(w, &stream->check, stream->has_document ? &stream->entries : NULL, NULL);
         break;
     case OP_ARCHIVE_OUTCOME:
-        want_outcome(w, archive->feed_id, &archive->loaded, &archive->entries);
+        want_archive(w, &op->as.archive);
         break;
     case OP_DELIVERY_OUTCOME:
-        want_outcome(w, delivery->feed_id, &delivery->loaded, &delivery->entries);
+        wants_add_feed(w, &(struct want_feed){delivery->feed_id, &delivery->loaded, false});
+        want_batch(&w->entries, delivery->feed_id, &delivery->entries);
         break;
     case OP_CONTENT_OUTCOME:
         wants_add_feed(w, &(struct want_feed){.id = op->as.content.feed_id});
@@ -90,6 +131,32 @@ void op_wants(const struct op *op, struct wants *w)
     }
 }
 
+static void rows_follow(struct want_rows *list, int64_t from, int64_t to)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->at[i].feed_id == from)
+            list->at[i].feed_id = to;
+}
+
+void wants_follow(struct wants *w, int64_t from, int64_t to)
+{
+    for (size_t i = 0; i < w->n_feeds; i++) {
+        if (w->feeds[i].id != from)
+            continue;
+        w->feeds[i].id = to;
+        w->feeds[i].loaded = NULL;
+    }
+    for (size_t i = 0; i < w->n_pasts; i++) {
+        if (w->pasts[i].feed_id != from)
+            continue;
+        w->pasts[i].feed_id = to;
+        w->pasts[i].leads_on = true; /* to what is left of the past of `from` */
+    }
+    rows_follow(&w->entries, from, to);
+    rows_follow(&w->archives, from, to);
+    rows_follow(&w->graves, from, to);
+}
+
 /* Does the check give the feed another URL, or end it? */
 static bool is_turn(const struct feed_check *c, const struct feed *feed)
 {
@@ -100,32 +167,23 @@ static bool is_turn(const struct feed_check *c, const struct feed *feed)
            (c->state == FEED_GONE && feed->state != FEED_GONE);
 }
 
-/* Does the feed have a past that is still to be read, or does the document lead to one? */
-static bool is_about_past(const struct held_feed *f, const struct doc_past *past)
-{
-    return !f->is_past_known || f->has_past || f->row.feed.partial ||
-           (past != NULL && (past->n_deletions > 0 || !str_is_null(past->older)));
-}
-
-static bool is_computed_check(struct rows *r, const struct feed_check *c,
-                              const struct doc_past *past)
+static bool is_computed_check(struct rows *r, const struct feed_check *c)
 {
     const struct held_feed *f = rows_feed(r, c->feed_id);
 
     if (f == NULL || f->is_missing)
         return true; /* it fails before it changes anything */
-    return !is_turn(c, &f->row.feed) && !is_about_past(f, past);
+    return !is_turn(c, &f->row.feed);
 }
 
 bool op_is_computed(const struct op *op, struct rows *r)
 {
-    const struct poll_outcome *poll = &op->as.poll;
-
     switch (op->kind) {
     case OP_POLL_OUTCOME:
-        return is_computed_check(r, &poll->check, poll->has_document ? &poll->past : NULL);
+        return is_computed_check(r, &op->as.poll.check);
     case OP_STREAM_OUTCOME:
-        return is_computed_check(r, &op->as.stream.check, NULL);
+        return is_computed_check(r, &op->as.stream.check);
+    case OP_ARCHIVE_OUTCOME:
     case OP_DELIVERY_OUTCOME:
     case OP_TOUCH:
     case OP_PING:

@@ -7,27 +7,42 @@
 struct want_feed {
     int64_t id;
     const struct loaded_feed
-        *loaded;               /* the row as the source has read it; NULL: it has to be read */
-    bool with_head, with_past; /* its head; whether documents of its past are to be read */
+        *loaded; /* the row as the source has read it; NULL: it has to be read */
+    bool with_head;
 };
 
-struct want_entry {
+/* The past of a feed: how it is now. */
+struct want_past {
     int64_t feed_id;
-    struct str uid;
+    bool leads_on;   /* a document leads to an older one: how many there are, and in which order */
+    bool has_graves; /* how many tombstones there are */
+};
+
+/* A row of a feed, by a text: the uid of an entry, the URL of a document of its past. */
+struct want_row {
+    int64_t feed_id;
+    struct str text;
+};
+
+struct want_rows {
+    struct want_row *at;
+    size_t n, cap;
 };
 
 /* Start with {0}. Strings are borrowed from the operations. */
 struct wants {
     struct want_feed *feeds;
-    struct want_entry *entries;
-    size_t n_feeds, cap_feeds, n_entries, cap_entries;
+    struct want_past *pasts;
+    struct want_rows entries, archives, graves;
+    size_t n_feeds, cap_feeds, n_pasts, cap_pasts;
 };
 
 void wants_reset(struct wants *w);
 void wants_release(struct wants *w);
 
 void wants_add_feed(struct wants *w, const struct want_feed *f);
-void wants_add_batch(struct wants *w, int64_t feed_id, const struct entry_batch *batch);
+void wants_add_past(struct wants *w, const struct want_past *p);
+void wants_add_row(struct want_rows *list, int64_t feed_id, struct str text);
 
 /* Does the operation work on rows? At least a part of it does. Other operations need all rows to be
  * written before they run, and forgotten. */
@@ -35,6 +50,9 @@ bool op_uses_rows(const struct op *op);
 
 /* Add what the operation will look at. */
 void op_wants(const struct op *op, struct wants *w);
+
+/* The feed `from` is part of the feed `to` now: want the same of that one. */
+void wants_follow(struct wants *w, int64_t from, int64_t to);
 
 /* Can the operation be carried out on rows alone? Else it must run inside a savepoint, after rows
  * were written. Its wants must be held. */

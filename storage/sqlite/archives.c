@@ -2,95 +2,86 @@
 #include "storage/sqlite/archives.h"
 
 #include "base/clock.h"
-#include "storage/sqlite/stmt.h"
+#include "storage/sqlite/fields.h"
+#include "storage/tables.h"
 
-/* The state of a row (see schema.sql), as parts of the statements below. */
-#define UNREAD "0"
-#define READ "1"
-#define TOO_MANY "2" /* noted, but never requested */
-#define CUT "3"      /* it was read without its end, and is read once more */
-
-enum rc archives_want(struct db *db, int64_t feed_id, struct str url, int64_t walk, struct err *err)
+static void read_archive(sqlite3_stmt *st, int64_t feed_id, struct arena *a,
+                         struct archive_row *row)
 {
-    return stmt_run(db, err,
-                    "INSERT INTO archives (feed_id, url, state, place, walk)"
-                    " SELECT ?1, ?2, iif(n < ?4, " UNREAD ", " TOO_MANY "), last + 1, ?3 FROM"
-                    " (SELECT count(*) AS n, coalesce(max(place), 0) AS last FROM archives"
-                    " WHERE feed_id = ?1)"
-                    " WHERE n <= ?4 OR EXISTS"
-                    " (SELECT 1 FROM archives WHERE feed_id = ?1 AND url = ?2)"
-                    " ON CONFLICT (feed_id, url) DO UPDATE SET state = " UNREAD
-                    ", place = excluded.place,"
-                    " walk = excluded.walk, try_at = 0, failures = 0"
-                    " WHERE archives.state = " READ " AND ?3 <> 0 AND archives.walk <> ?3",
-                    "isii", feed_id, url, walk, (int64_t)ARCHIVES_MAX);
+    int i = 0;
+
+    *row = (struct archive_row){.feed_id = feed_id};
+    ARCHIVE(FIELD_READ)
 }
 
-enum rc archives_find(struct db *db, int64_t feed_id, struct str url, struct archive_row *out,
-                      bool *found, struct err *err)
+_Static_assert(ARCHIVE_READ == 1, "number used in the next statements");
+#define ARCHIVES "SELECT " ARCHIVE(FIELD_SELECT) "feed_id FROM archives"
+#define OF_STATE ARCHIVES " INDEXED BY archives_place WHERE feed_id = ?1 AND state"
+
+/* There is one term for the states below ARCHIVE_READ and one for those above: for a list of states
+ * SQLite would build a table of them each time. */
+enum rc archives_each_open(struct db *db, int64_t feed_id, struct arena *a, archives_each_fn *fn,
+                           void *ctx, struct err *err)
 {
     sqlite3_stmt *st =
-        stmt_start(db, err,
-                   "SELECT place, walk, failures FROM archives WHERE feed_id = ?1 AND url = ?2"
-                   " AND state IN (" UNREAD ", " CUT ")",
-                   "is", feed_id, url);
+        stmt_start(db, err, OF_STATE " < 1 UNION ALL " OF_STATE " > 1", "i", feed_id);
+    struct archive_row row;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        read_archive(st, feed_id, a, &row);
+        fn(ctx, &row);
+    }
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+enum rc archives_find(struct db *db, int64_t feed_id, struct str url, struct arena *a,
+                      struct archive_row *out, bool *found, struct err *err)
+{
+    sqlite3_stmt *st =
+        stmt_start(db, err, ARCHIVES " WHERE feed_id = ?1 AND url = ?2", "is", feed_id, url);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
     if (got < 0)
         return RC_IO;
     *found = got > 0;
     if (got > 0) {
-        *out = (struct archive_row){col_int(st, 0), col_int(st, 1), (int)col_int(st, 2)};
+        read_archive(st, feed_id, a, out);
         stmt_end(st);
     }
     return RC_OK;
 }
 
-enum rc archives_read(struct db *db, int64_t feed_id, struct str url, struct err *err)
+enum rc archives_count(struct db *db, int64_t feed_id, int64_t *n, int64_t *last_read,
+                       struct err *err)
 {
-    return stmt_run(db, err, "UPDATE archives SET state = " READ " WHERE feed_id = ?1 AND url = ?2",
-                    "is", feed_id, url);
+    enum rc rc = stmt_number(
+        db, stmt_start(db, err, "SELECT count(*) FROM archives WHERE feed_id = ?1", "i", feed_id),
+        n, err);
+
+    return rc != RC_OK
+               ? rc
+               : stmt_number(db,
+                             stmt_start(db, err,
+                                        "SELECT place FROM archives INDEXED BY archives_place"
+                                        " WHERE feed_id = ?1 AND state = 1"
+                                        " ORDER BY place DESC LIMIT 1",
+                                        "i", feed_id),
+                             last_read, err);
 }
 
-enum rc archives_failed(struct db *db, int64_t feed_id, struct str url, int64_t try_at,
-                        bool was_cut, struct err *err)
+enum rc archives_put(struct db *db, const struct archive_row *row, struct err *err)
 {
     return stmt_run(db, err,
-                    "UPDATE archives SET try_at = ?3, failures = failures + 1,"
-                    " state = iif(?4, " CUT ", state) WHERE feed_id = ?1 AND url = ?2",
-                    "isii", feed_id, url, try_at, (int64_t)was_cut);
+                    "INSERT OR REPLACE INTO archives (" ARCHIVE(
+                        FIELD_SELECT) "feed_id) VALUES (" ARCHIVE(FIELD_VALUE) "?)",
+                    ARCHIVE(FIELD_LETTER) "i", ARCHIVE(FIELD_BIND) row->feed_id);
 }
 
-enum rc archives_next(struct db *db, int64_t feed_id, int64_t now, struct arena *a, struct str *url,
-                      struct err *err)
+enum rc archives_drop(struct db *db, int64_t feed_id, struct str url, struct err *err)
 {
-    sqlite3_stmt *st =
-        stmt_start(db, err,
-                   "SELECT url FROM archives INDEXED BY archives_place"
-                   " WHERE feed_id = ?1 AND state IN (" UNREAD ", " CUT ") AND try_at <= ?2"
-                   " ORDER BY place DESC LIMIT 1",
-                   "ii", feed_id, now);
-
-    return stmt_text(db, st, a, url, err);
-}
-
-enum rc archives_pending(struct db *db, int64_t feed_id, bool *out, struct err *err)
-{
-    sqlite3_stmt *st =
-        stmt_start(db, err,
-                   "SELECT 1 FROM archives INDEXED BY archives_place"
-                   " WHERE feed_id = ?1 AND state IN (" UNREAD ", " TOO_MANY ", " CUT ") LIMIT 1",
-                   "i", feed_id);
-
-    return stmt_any(db, st, out, err);
-}
-
-enum rc archives_forget(struct db *db, int64_t feed_id, int64_t order, struct err *err)
-{
-    return stmt_run(db, err,
-                    "DELETE FROM archives WHERE feed_id = ?1 AND place < ?2"
-                    " AND (state IN (" UNREAD ", " TOO_MANY ") OR (state = " CUT " AND ?3))",
-                    "iii", feed_id, order, (int64_t)(order == INT64_MAX));
+    return stmt_run(db, err, "DELETE FROM archives WHERE feed_id = ?1 AND url = ?2", "is", feed_id,
+                    url);
 }
 
 enum rc archives_move(struct db *db, int64_t from, int64_t to, struct err *err)
@@ -114,9 +105,7 @@ enum rc tombstones_put(struct db *db, int64_t feed_id, struct str uid, int64_t w
                        struct err *err)
 {
     return stmt_run(db, err,
-                    "INSERT INTO graves (feed_id, uid, when_us) VALUES (?1, ?2, ?3)"
-                    " ON CONFLICT (feed_id, uid) DO UPDATE SET when_us = excluded.when_us"
-                    " WHERE excluded.when_us > graves.when_us",
+                    "INSERT OR REPLACE INTO graves (feed_id, uid, when_us) VALUES (?1, ?2, ?3)",
                     "iei", feed_id, uid, when_us);
 }
 

@@ -10,47 +10,34 @@
 
 /* ---- archive documents ----------------------------------------------------------------------- */
 
-/* Note that a document of the feed leads to this one. It must be read, unless it was read already.
- * If it was read in another walk (`walk` not 0), it is read again. At most ARCHIVES_MAX of a feed.
- */
-enum rc archives_want(struct db *db, int64_t feed_id, struct str url, int64_t walk,
-                      struct err *err) NODISCARD;
+/* Call fn for each document of the feed that is not read, or not to its end. Arena. */
+typedef void archives_each_fn(void *ctx, const struct archive_row *row);
+enum rc archives_each_open(struct db *db, int64_t feed_id, struct arena *a, archives_each_fn *fn,
+                           void *ctx, struct err *err) NODISCARD;
 
-enum rc archives_find(struct db *db, int64_t feed_id, struct str url, struct archive_row *out,
-                      bool *found, struct err *err) NODISCARD;
+/* One document. *found: it is known. Arena. */
+enum rc archives_find(struct db *db, int64_t feed_id, struct str url, struct arena *a,
+                      struct archive_row *out, bool *found, struct err *err) NODISCARD;
 
-/* Note that the document was read. */
-enum rc archives_read(struct db *db, int64_t feed_id, struct str url, struct err *err) NODISCARD;
+/* How many documents are known, and the highest `order` of those that were read. */
+enum rc archives_count(struct db *db, int64_t feed_id, int64_t *n, int64_t *last_read,
+                       struct err *err) NODISCARD;
 
-/* Note that the document could not be read, or not to its end (`was_cut`). From `try_at` on it is
- * requested again. */
-enum rc archives_failed(struct db *db, int64_t feed_id, struct str url, int64_t try_at,
-                        bool was_cut, struct err *err) NODISCARD;
-
-/* The document to read next. Of the documents that may be requested at `now`, it is the last one to
- * which the feed led. *url is null when there is no such document. Arena. */
-enum rc archives_next(struct db *db, int64_t feed_id, int64_t now, struct arena *a, struct str *url,
-                      struct err *err) NODISCARD;
-
-/* Does the feed have documents that must be read, now or later? */
-enum rc archives_pending(struct db *db, int64_t feed_id, bool *out, struct err *err) NODISCARD;
-
-/* Forget unread documents with a lower `order`. INT64_MAX: forget all, including those that are to
- * be read once more. */
-enum rc archives_forget(struct db *db, int64_t feed_id, int64_t order, struct err *err) NODISCARD;
+/* Write a document, whether it has a row or not; delete its row. */
+enum rc archives_put(struct db *db, const struct archive_row *row, struct err *err) NODISCARD;
+enum rc archives_drop(struct db *db, int64_t feed_id, struct str url, struct err *err) NODISCARD;
 
 /* Give the documents and tombstones of feed `from` to feed `to`, which keeps what it has. */
 enum rc archives_move(struct db *db, int64_t from, int64_t to, struct err *err) NODISCARD;
 
 /* ---- tombstones ------------------------------------------------------------------------------ */
 
-/* Deletions that a document told of entries which are not known; of those with one uid the latest
- * counts. At TOMBSTONES_MAX of a feed the caller adds no more. */
+/* *when_us: microseconds; TIME_UNKNOWN: there is none. */
+enum rc tombstones_find(struct db *db, int64_t feed_id, struct str uid, int64_t *when_us,
+                        struct err *err) NODISCARD;
 enum rc tombstones_count(struct db *db, int64_t feed_id, int64_t *n, struct err *err) NODISCARD;
 enum rc tombstones_put(struct db *db, int64_t feed_id, struct str uid, int64_t when_us,
                        struct err *err) NODISCARD;
 
-/* *when_us: microseconds; TIME_UNKNOWN: there is none. */
-enum rc tombstones_find(struct db *db, int64_t feed_id, struct str uid, int64_t *when_us,
-                        struct err *err) NODISCARD;
+/* Delete all tombstones of the feed. */
 enum rc tombstones_clear(struct db *db, int64_t feed_id, struct err *err) NODISCARD;

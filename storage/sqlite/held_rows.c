@@ -1,8 +1,8 @@
 /* storage/sqlite/held_rows.c - see held_rows.h. */
 #include "storage/sqlite/held_rows.h"
 
-#include "storage/sqlite/archives.h"
 #include "storage/sqlite/feed_events.h"
+#include "storage/sqlite/held_past.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/upstreams.h"
 #include "storage/sqlite/contents.h"
@@ -32,8 +32,7 @@ static enum rc hold_feed(struct db *db, struct rows *r, int64_t id, bool with_he
     return RC_OK;
 }
 
-enum rc held_feed_load(struct db *db, struct rows *r, int64_t id, bool with_head, bool with_past,
-                       struct err *err)
+enum rc held_feed_load(struct db *db, struct rows *r, int64_t id, bool with_head, struct err *err)
 {
     struct held_feed *f = rows_feed(r, id);
     enum rc rc = f == NULL ? hold_feed(db, r, id, with_head, &f, err) : RC_OK;
@@ -43,10 +42,6 @@ enum rc held_feed_load(struct db *db, struct rows *r, int64_t id, bool with_head
     if (with_head && !f->has_head)
         rc = heads_load(db, id, &r->arena, &f->row.feed, err);
     f->has_head |= with_head && rc == RC_OK;
-    if (rc == RC_OK && with_past && !f->is_past_known) {
-        rc = archives_pending(db, id, &f->has_past, err);
-        f->is_past_known = rc == RC_OK;
-    }
     return rc;
 }
 
@@ -81,6 +76,18 @@ enum rc held_entry_load(struct db *db, struct rows *r, int64_t feed_id, struct s
     e->had_marks = row.has_marks;
     e->old_marks = row.marks;
     return row.id != 0 ? load_rest(db, e, err) : RC_OK;
+}
+
+enum rc held_load(struct db *db, struct rows *r, const struct wants *w, struct err *err)
+{
+    struct held_entry *entry;
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < w->n_feeds && rc == RC_OK; i++)
+        rc = held_feed_load(db, r, w->feeds[i].id, w->feeds[i].with_head, err);
+    for (size_t i = 0; i < w->entries.n && rc == RC_OK; i++)
+        rc = held_entry_load(db, r, w->entries.at[i].feed_id, w->entries.at[i].text, &entry, err);
+    return rc == RC_OK ? held_past_load(db, r, w, err) : rc;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -164,6 +171,8 @@ enum rc held_write(struct db *db, struct rows *r, struct err *err)
         rc = feed_events_add(db, &r->events[i], err);
     for (size_t i = 0; i < r->n_upstreams && rc == RC_OK; i++)
         rc = write_upstream(db, &r->upstreams[i], err);
+    if (rc == RC_OK)
+        rc = held_past_write(db, r, err);
     if (rc == RC_OK)
         rows_written(r);
     return rc;

@@ -107,9 +107,10 @@ static void test_rows__wants_of_a_poll(void **state)
     op_wants(&with, &w);
     assert_int_equal(1, w.n_feeds);
     assert_int_equal(4, w.feeds[0].id);
-    assert_true(w.feeds[0].with_head && w.feeds[0].with_past);
-    assert_int_equal(2, w.n_entries);
-    assert_true(str_eqz(w.entries[1].uid, "2"));
+    assert_true(w.feeds[0].with_head);
+    assert_int_equal(1, w.n_pasts);
+    assert_int_equal(2, w.entries.n);
+    assert_true(str_eqz(w.entries.at[1].text, "2"));
     wants_reset(&w);
     o.has_document = false;
     without = poll_op(&o);
@@ -118,11 +119,11 @@ static void test_rows__wants_of_a_poll(void **state)
     assert_int_equal(3, w.n_feeds);
     assert_int_equal(6, w.feeds[2].id);
     assert_false(w.feeds[0].with_head);
-    assert_int_equal(0, w.n_entries);
+    assert_int_equal(0, w.entries.n);
     wants_release(&w);
 }
 
-/* Statements are needed when the feed gets another URL, ends, or has a past that is to be read. */
+/* Statements are needed when the feed gets another URL, or ends. */
 static void test_rows__what_is_computed(void **state)
 {
     struct fixture *f = *state;
@@ -135,20 +136,12 @@ static void test_rows__what_is_computed(void **state)
     assert_true(op_is_computed(&op, &r)); /* it fails: there is no such feed */
     feed = rows_add_feed(&r, 4);
     feed->row.feed.url = STR("http://a.example/");
-    assert_false(op_is_computed(&op, &r)); /* it is not known whether it has a past */
-    feed->is_past_known = true;
     assert_true(op_is_computed(&op, &r));
     op.as.poll.check.url = STR("http://b.example/");
     assert_false(op_is_computed(&op, &r));
     op.as.poll.check.url = feed->row.feed.url;
     assert_true(op_is_computed(&op, &r));
     op.as.poll.check.state = FEED_GONE;
-    assert_false(op_is_computed(&op, &r));
-    op.as.poll.check.state = FEED_OK;
-    op.as.poll.past.older = STR("http://a.example/2");
-    assert_false(op_is_computed(&op, &r));
-    op.as.poll.past.older = STR_NULL;
-    feed->has_past = true;
     assert_false(op_is_computed(&op, &r));
     rows_release(&r);
 }
