@@ -9,37 +9,59 @@ has PATTERN in it (shell wildcards are understood). --quick leaves out the tests
 from seconds.txt, which --write-seconds renews. --slowest lists the N tests that took longest.
 --count writes "PASSED FAILED" to a file, --report appends to a file which tests failed and the end of what
 they said. FEEDMILL_PATIENCE multiplies every deadline of a test: 3 for sanitizers, more on a busy machine.
+A test that takes longer than FEEDMILL_HUNG seconds (150, times FEEDMILL_PATIENCE) is ended, and the rest of its
+class with it; it is reported with the stacks of its threads and the logs of its daemons.
 """
 import argparse
 import concurrent.futures
+import faulthandler
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS = os.path.join(HERE, "seconds.txt")
 TAIL = 60  # lines of a failed test that are reported
+HUNG = float(os.environ.get("FEEDMILL_HUNG", 150 * float(os.environ.get("FEEDMILL_PATIENCE", "1"))))
 
 
 class Timed(unittest.TextTestResult):
-    """Also keeps how long each test took, set-up and clean-up included."""
+    """Also keeps how long each test took, set-up and clean-up included. `hung` is called, on a thread of its own, with what
+    has not come to an end in time."""
 
-    def __init__(self, *args, **kw):
+    def __init__(self, *args, hung, **kw):
         super().__init__(*args, **kw)
-        self.seconds, self.began = {}, 0
+        self.seconds, self.began, self.hung = {}, 0, hung
+        self.watch("the start of the class")
+
+    def watch(self, what):
+        self.timer = threading.Timer(HUNG, self.hung, (self, what))
+        self.timer.daemon = True
+        self.timer.start()
+        faulthandler.dump_traceback_later(HUNG + 60, exit=True)     # if no thread of Python can run
 
     def startTest(self, test):
+        self.timer.cancel()
+        self.watch(test.id())
         self.began = time.monotonic()
         super().startTest(test)
 
     def stopTest(self, test):
         super().stopTest(test)
         self.seconds[test.id()] = time.monotonic() - self.began
+        self.timer.cancel()
+        self.watch("what follows " + test.id())
+
+    def stopTestRun(self):
+        super().stopTestRun()
+        self.timer.cancel()
+        faulthandler.cancel_dump_traceback_later()
 
 
 class Outcome:
@@ -77,10 +99,7 @@ def tests_of(suite):
             yield part
 
 
-def run_here(names, patterns, report_to):
-    """Run these tests in this process."""
-    suite, _ = load(names, patterns)
-    result = unittest.TextTestRunner(verbosity=2, stream=sys.stdout, resultclass=Timed).run(suite)
+def outcome_of(result, report_to):
     for test, trace in result.failures + result.errors:
         report(report_to, test.id(), trace)
     # a test may fail several times, by its subtests; the set-up of a class fails without being a test
@@ -89,21 +108,55 @@ def run_here(names, patterns, report_to):
     return Outcome(len(good), len(bad), result.seconds)
 
 
+def stacks():
+    """Where the threads of this process are, as lines; the main thread comes last."""
+    with tempfile.TemporaryFile("w+") as out:
+        faulthandler.dump_traceback(out)
+        out.seek(0)
+        return out.read().split("\n")
+
+
+def end_hung(result, what, report_to, write):
+    """Report what hangs, and end this process."""
+    from integration.env import daemon
+    lines = ["---- the test ----"] + stacks()[-TAIL // 2:]
+    for one in list(daemon.running):
+        lines[:0] = ["---- a daemon ----"] + one.abort().split("\n")[-TAIL // 2:]
+    what = "%s: it hung, and was ended after %g s" % (what, HUNG)
+    print("%s\n%s" % (what, "\n".join(lines)), flush=True)
+    outcome = outcome_of(result, report_to)
+    outcome.failed += 1
+    report(report_to, what, "\n".join(lines))
+    write(outcome)
+    os._exit(1)
+
+
+def run_here(names, patterns, report_to, write):
+    """Run these tests in this process. `write` keeps the outcome of a process that is ended."""
+    suite, _ = load(names, patterns)
+
+    def result(*args, **kw):
+        return Timed(*args, hung=lambda result, what: end_hung(result, what, report_to, write), **kw)
+    return outcome_of(unittest.TextTestRunner(verbosity=2, stream=sys.stdout, resultclass=result).run(suite), report_to)
+
+
 def run_apart(name, patterns, report_to):
     """Run a class in a process of its own; returns its output and its outcome."""
-    with tempfile.NamedTemporaryFile("r") as outcome:
+    with tempfile.NamedTemporaryFile("r") as outcome, tempfile.TemporaryFile("w+", errors="replace") as output:
         command = [sys.executable, os.path.abspath(__file__), "--outcome", outcome.name, name]
         if report_to:
             command += ["--report", report_to]
         for pattern in patterns or ():
             command += ["-k", pattern]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace")
+        # not a pipe: a program that the class has left behind would keep it open
+        code = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT).returncode
         written = outcome.read()
+        output.seek(0)
+        said = output.read()
     if not written:  # it died
-        report(report_to, "%s: the whole class ended with code %d" % (name, done.returncode), done.stdout)
-        return done.stdout, Outcome(failed=1)
-    return done.stdout, Outcome(**json.loads(written))
+        report(report_to, "%s: the whole class ended with code %d" % (name, code), said)
+        return said, Outcome(failed=1)
+    return said, Outcome(**json.loads(written))
 
 
 def known_seconds():
@@ -131,11 +184,11 @@ def class_of(test_id):
     return ".".join(test_id.split(".")[1:3])
 
 
-def run_jobs(names, patterns, jobs, report_to):
+def run_jobs(names, patterns, jobs, report_to, write):
     """Run these tests, `jobs` classes at a time; a test that was named itself runs apart, too."""
     suite, errors = load(names, patterns)
     if errors:  # a module that cannot be read: it says so when it is run as any other
-        return run_here(names, patterns, report_to)
+        return run_here(names, patterns, report_to, write)
     classes = {class_of(test.id()) for test in tests_of(suite)}
     units = {n for n in names if n.count(".") == 2} or classes
     seconds = known_seconds()
@@ -151,6 +204,15 @@ def run_jobs(names, patterns, jobs, report_to):
             total.add(outcome)
     print("integration: %d passed, %d failed" % (total.passed, total.failed), flush=True)
     return total
+
+
+def write_outcome(args, outcome):
+    if args.count:
+        with open(args.count, "w") as out:
+            out.write("%d %d\n" % (outcome.passed, outcome.failed))
+    if args.outcome:
+        with open(args.outcome, "w") as out:
+            json.dump(vars(outcome), out)
 
 
 def main():
@@ -175,22 +237,19 @@ def main():
     sys.dont_write_bytecode = True
     names = [n[:-3] if n.endswith(".py") else n for n in args.names] or sorted(
         n[:-3] for n in os.listdir(HERE) if n.startswith("test_") and n.endswith(".py"))
+    def write(outcome):
+        write_outcome(args, outcome)
     if args.jobs > 1:
-        outcome = run_jobs(names, args.k, args.jobs, args.report)
+        outcome = run_jobs(names, args.k, args.jobs, args.report, write)
     else:
-        outcome = run_here(names, args.k, args.report)
+        outcome = run_here(names, args.k, args.report, write)
     if not outcome.seconds and not outcome.failed:
         print("no test has such a name")
     for test, seconds in sorted(outcome.seconds.items(), key=lambda t: -t[1])[:args.slowest]:
         print("%6.1f s  %s" % (seconds, test.partition(".")[2]))
     if args.write_seconds:
         write_seconds(outcome)
-    if args.count:
-        with open(args.count, "w") as out:
-            out.write("%d %d\n" % (outcome.passed, outcome.failed))
-    if args.outcome:
-        with open(args.outcome, "w") as out:
-            json.dump(vars(outcome), out)
+    write(outcome)
     return 1 if outcome.failed or not outcome.passed else 0
 
 

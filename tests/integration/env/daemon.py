@@ -15,6 +15,7 @@ BINARY = os.environ.get("FEEDMILL_BINARY", "build/feedmill")
 # sanitizers and slow machines: every deadline of a test is multiplied by this
 PATIENCE = float(os.environ.get("FEEDMILL_PATIENCE", "1"))
 HUNG = 60  # seconds, times PATIENCE: what has not come by then does not come
+running = set()     # daemons that have not ended
 REPORTS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:", "impossible:")
 
 
@@ -75,6 +76,7 @@ class Daemon:
             self._errors.join(5)
             raise AssertionError("the daemon did not start: %r\n%s" % (line, self.text()))
         self.port = int(match.group(1))
+        running.add(self)
 
     def _read_errors(self, stream):
         for line in stream:
@@ -89,12 +91,22 @@ class Daemon:
         self.process.kill()
         return self._ended(30)
 
+    def abort(self):
+        """End it where it hangs; returns the end of its log, which has the stack that a sanitizer prints then."""
+        self.process.send_signal(signal.SIGABRT)
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        self._errors.join(5)
+        return self.text()
+
     def _ended(self, seconds):
+        running.discard(self)
         try:
             code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
-            self.process.send_signal(signal.SIGABRT)
-            self.process.wait(30)
+            self.abort()
             raise AssertionError("the daemon did not stop in %d s\n%s" % (seconds, self.text()))
         finally:
             self._errors.join(5)
