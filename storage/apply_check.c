@@ -104,13 +104,12 @@ static enum rc end_subs(struct txn *t, struct op *op, int64_t feed_id, bool with
 static enum rc hold_again(struct txn *t, struct op *op, int64_t from, int64_t id)
 {
     struct wants w = {.feeds = NULL};
-    enum rc rc = held_write(t->db, &t->rows, &op->err);
+    enum rc rc;
 
     op_wants(op, &w);
     if (from != id)
         wants_follow(&w, from, id);
-    if (rc == RC_OK)
-        rc = held_load(t->db, &t->rows, &w, &op->err);
+    rc = txn_more(t, &w, &op->err);
     wants_release(&w);
     return rc;
 }

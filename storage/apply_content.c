@@ -9,9 +9,6 @@
  */
 #include "base/clock.h"
 #include "storage/apply_parts.h"
-#include "storage/sqlite/held_rows.h"
-#include "storage/sqlite/revisions.h"
-#include "storage/sqlite/entries.h"
 
 #define RETRY_S 2 /* pause after the first failure of an entry or feed; further ones double it */
 #define RETRY_MOST_S 86400
@@ -33,15 +30,11 @@ static int64_t doubled(int failures, int64_t most)
 }
 
 /* Store the entry with its content, as a revision that replaces the one without. */
-static enum rc store_content(struct txn *t, struct op *op, struct feed_row *row,
-                             struct held_entry *e)
+static void store_content(struct txn *t, struct op *op, struct feed_row *row, struct held_entry *e)
 {
     const struct content_outcome *o = &op->as.content;
-    struct revision r;
-    enum rc rc = revisions_load(t->db, e->row.seq, false, &op->arena, &r, &op->err);
+    struct revision r = *e->newest;
 
-    if (rc != RC_OK)
-        return rc;
     r.seq = r.batch = txn_next_seq(t);
     r.at_us = txn_next_at_us(t);
     r.kind = REV_CHANGED;
@@ -51,7 +44,6 @@ static enum rc store_content(struct txn *t, struct op *op, struct feed_row *row,
     r.author = o->author;
     op->result.n_changed = 1;
     apply_revision(t, row, e, &r);
-    return RC_OK;
 }
 
 /* Delete the entry. The deletion has the date of the version that is gone, so that a later version
@@ -133,21 +125,15 @@ static void wait_for(const struct content_outcome *o, struct feed *r, struct con
     r->content_failures++;
 }
 
-/* Find the entry, if the answer still counts; else *out is NULL. */
-static enum rc find_record(struct txn *t, struct op *op, struct held_entry **out)
+/* The entry, if the answer still counts; else NULL. */
+static struct held_entry *find_record(struct txn *t, const struct content_outcome *o)
 {
-    const struct content_outcome *o = &op->as.content;
-    struct held_entry *e = NULL;
-    struct entry_row row;
-    enum rc rc = entries_load(t->db, o->entry_id, &op->arena, &row, &op->err);
+    struct held_entry *e = rows_entry_by_id(&t->rows, o->entry_id);
 
-    if (rc == RC_OK && row.id != 0)
-        rc = held_entry_load(t->db, &t->rows, row.feed_id, row.uid, &e, &op->err);
-    *out = e == NULL || !e->has_content || e->content.state != CONTENT_OPEN || e->row.deleted ||
-                   e->row.seq != o->seq || e->row.feed_id != o->feed_id
-               ? NULL
-               : e;
-    return rc;
+    if (e == NULL || !e->has_content || e->content.state != CONTENT_OPEN || e->row.deleted ||
+        e->row.seq != o->seq || e->row.feed_id != o->feed_id)
+        return NULL;
+    return o->answer == ANSWER_CONTENT && e->newest->seq != o->seq ? NULL : e;
 }
 
 enum rc apply_content(struct txn *t, struct op *op)
@@ -156,13 +142,12 @@ enum rc apply_content(struct txn *t, struct op *op)
     struct held_entry *e;
     struct feed_row row;
     int64_t since = t->last_seq + 1;
-    enum rc rc = find_record(t, op, &e);
+    enum rc rc = apply_load(t, op, o->feed_id, false, &row);
 
     op->result.id = o->feed_id;
-    if (rc == RC_OK)
-        rc = apply_load(t, op, o->feed_id, false, &row);
     if (rc != RC_OK)
         return rc;
+    e = find_record(t, o);
     txn_feed(t, o->feed_id); /* the notice must say what is due next, even if this is void */
     if (e == NULL)
         return RC_OK;
@@ -175,7 +160,7 @@ enum rc apply_content(struct txn *t, struct op *op)
     switch (o->answer) {
     case ANSWER_CONTENT:
         e->content.state = CONTENT_STORED;
-        rc = store_content(t, op, &row, e);
+        store_content(t, op, &row, e);
         break;
     case ANSWER_OTHER:
     case ANSWER_GONE:
@@ -185,8 +170,6 @@ enum rc apply_content(struct txn *t, struct op *op)
         wait_for(o, &row.feed, &e->content);
         break;
     }
-    if (rc != RC_OK)
-        return rc;
     if (t->last_seq >= since) {
         txn_feed(t, o->feed_id)->first_seq = since;
         op->result.last_seq = t->last_seq;

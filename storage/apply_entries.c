@@ -12,8 +12,7 @@
 #include "base/map.h"
 #include "storage/apply_parts.h"
 #include "storage/rows_past.h"
-#include "storage/sqlite/held_rows.h"
-#include "storage/sqlite/entries.h"
+#include "storage/wants.h"
 
 #define DAY_S 86400
 
@@ -207,23 +206,34 @@ static bool counts_as_metadata(const struct arrived *in, const struct pending *p
     return in->complete && (!e->has_content || e->content.state != CONTENT_GONE);
 }
 
-/* Find the row of a change. `merged`: the document was compared with a feed that has become part of
- * this one; here, the entry may have another uid. Only this is not known before the transaction, so
- * it is looked for by a statement. */
-static enum rc find_entry(struct txn *t, int64_t feed_id, const struct entry_change *c, bool merged,
-                          struct arena *a, struct held_entry **out, struct err *err)
+/* The document was compared with a feed that has become part of this one; here, its entries may
+ * have other uids. They are recognised by their marks. Which feed this is was not known before the
+ * transaction, so the rows that may be the same entries are loaded now. */
+static enum rc load_twins(struct txn *t, const struct arrived *in, int64_t feed_id, struct err *err)
 {
-    struct entry_row twin;
-    enum rc rc = held_entry_load(t->db, &t->rows, feed_id, c->uid, out, err);
+    struct wants w = {.feeds = NULL};
+    enum rc rc;
 
-    if (rc != RC_OK || (*out)->row.seq != 0 || !merged || c->kind == REV_DELETED)
-        return rc;
-    rc = held_write(t->db, &t->rows, err);
-    if (rc == RC_OK)
-        rc = entries_twin(t->db, feed_id, &c->marks, a, &twin, err);
-    if (rc != RC_OK || twin.id == 0)
-        return rc;
-    return held_entry_load(t->db, &t->rows, feed_id, twin.uid, out, err);
+    for (size_t i = 0; i < in->batch->n; i++) {
+        const struct entry_change *c = &in->batch->changes[i];
+
+        if (c->kind != REV_DELETED && rows_entry(&t->rows, feed_id, c->uid)->row.seq == 0)
+            wants_add_marks(&w, feed_id, &c->marks);
+    }
+    rc = txn_more(t, &w, err);
+    wants_release(&w);
+    return rc;
+}
+
+/* The row of a change. */
+static struct held_entry *find_entry(struct txn *t, int64_t feed_id, const struct entry_change *c,
+                                     bool merged)
+{
+    struct held_entry *e = rows_entry(&t->rows, feed_id, c->uid), *twin = NULL;
+
+    if (e->row.seq == 0 && merged && c->kind != REV_DELETED)
+        twin = rows_twin(&t->rows, feed_id, &c->marks);
+    return twin == NULL ? e : twin;
 }
 
 /* Compare a change with its row. True: it makes a revision, of the kind p->kind. A change that only
@@ -255,7 +265,7 @@ static enum rc check_changes(struct txn *t, const struct arrived *in, int64_t fe
 {
     struct pending *list = ARENA_ARRAY(a, struct pending, in->batch->n + 1);
     struct map seen = MAP_INIT;
-    enum rc rc = RC_OK;
+    enum rc rc = in->merged ? load_twins(t, in, feed_id, err) : RC_OK;
     size_t n = 0;
 
     for (size_t i = 0; i < in->batch->n && rc == RC_OK; i++) {
@@ -263,9 +273,7 @@ static enum rc check_changes(struct txn *t, const struct arrived *in, int64_t fe
 
         if (map_put(&seen, p.change->uid, list) != NULL)
             continue; /* it is twice in the document; the first one counts */
-        rc = find_entry(t, feed_id, p.change, in->merged, a, &p.entry, err);
-        if (rc != RC_OK)
-            break;
+        p.entry = find_entry(t, feed_id, p.change, in->merged);
         if (!str_eq(p.entry->row.uid, p.change->uid) &&
             map_put(&seen, p.entry->row.uid, list) != NULL)
             continue;

@@ -17,11 +17,12 @@
  * row in the table of storage/rows.c, and what reads and writes it in storage/sqlite/held_rows.c.
  */
 enum row_kind {
-    ROW_ENTRY,   /* struct held_entry, by feed and uid */
-    ROW_FEED,    /* struct held_feed, by id */
-    ROW_PAST,    /* of a feed, by its id; this and the next two are in storage/rows_past.h */
-    ROW_ARCHIVE, /* by feed and URL */
-    ROW_GRAVE,   /* by feed and uid */
+    ROW_ENTRY,    /* struct held_entry, by feed and uid */
+    ROW_ENTRY_ID, /* struct held_entry_id, by id: entries that an operation knows by it */
+    ROW_FEED,     /* struct held_feed, by id */
+    ROW_PAST,     /* of a feed, by its id; this and the next two are in storage/rows_past.h */
+    ROW_ARCHIVE,  /* by feed and URL */
+    ROW_GRAVE,    /* by feed and uid */
     ROW_KINDS
 };
 
@@ -38,6 +39,12 @@ struct held_entry {
     int64_t was_seq;
     bool had_marks;
     struct entry_marks old_marks;
+    const struct revision *newest; /* the revision was_seq, if it was asked for */
+};
+
+struct held_entry_id {
+    struct held held;
+    struct held_entry *entry; /* NULL: there is none with this id */
 };
 
 /* A feed with what belongs to it. */
@@ -99,9 +106,17 @@ void rows_release(struct rows *r);
 struct held_entry *rows_entry(struct rows *r, int64_t feed_id, struct str uid);
 struct held_feed *rows_feed(struct rows *r, int64_t id);
 
+/* The entry with this id, which was loaded by it; NULL: there is no such entry. */
+struct held_entry *rows_entry_by_id(struct rows *r, int64_t id);
+
+/* The entry of a feed whose marks leave no doubt that it is the same. NULL: none of those that are
+ * held is. */
+struct held_entry *rows_twin(struct rows *r, int64_t feed_id, const struct entry_marks *marks);
+
 /* Add a row, which must not be there yet, for the caller to fill. uid is copied. */
 struct held_entry *rows_add_entry(struct rows *r, int64_t feed_id, struct str uid);
 struct held_feed *rows_add_feed(struct rows *r, int64_t id);
+void rows_add_entry_id(struct rows *r, int64_t id, struct held_entry *entry);
 
 /* The row of this kind with this number and text: the id of a feed and a uid, or an id and
  * STR_NULL. NULL: it was not loaded. rows_add() adds a row of zeros for the caller to fill. Each

@@ -26,6 +26,14 @@ void *shelf_find(const struct shelf *s, struct str key)
     return map_get(&s->rows, key);
 }
 
+void *shelf_next(const struct shelf *s, void **it)
+{
+    struct str key;
+    void *row;
+
+    return map_next(&s->rows, it, &key, &row) ? row : NULL;
+}
+
 void *shelf_add(struct shelf *s, struct arena *a, struct str key, size_t size)
 {
     void *row = arena_zalloc(a, size);

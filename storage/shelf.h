@@ -37,6 +37,9 @@ void shelf_release(struct shelf *s);
 /* The row with this key; NULL: it is not held. */
 void *shelf_find(const struct shelf *s, struct str key);
 
+/* Go through all rows, in no particular order. Start with *it = NULL. NULL: there are no more. */
+void *shelf_next(const struct shelf *s, void **it);
+
 /* Add a row of `size` zeros, in the arena. It must not be there yet. The key is copied. All rows of
  * a shelf have the same size. */
 void *shelf_add(struct shelf *s, struct arena *a, struct str key, size_t size);

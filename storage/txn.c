@@ -93,6 +93,11 @@ enum rc txn_use_statements(struct txn *t, struct err *err)
     return rc;
 }
 
+enum rc txn_more(struct txn *t, const struct wants *w, struct err *err)
+{
+    return held_load(t->db, &t->rows, w, err);
+}
+
 static int by_id_and_order(const void *x, const void *y)
 {
     const struct txn_feed *a = x, *b = y;

@@ -68,6 +68,11 @@ bool txn_has_changed(const struct txn *t, int64_t feed_id);
  * statements. */
 enum rc txn_use_statements(struct txn *t, struct err *err) NODISCARD;
 
+/* Load more rows in the middle of an operation, if it could not say before what it looks at. What
+ * it has changed of the same feeds must have been written. */
+struct wants;
+enum rc txn_more(struct txn *t, const struct wants *w, struct err *err) NODISCARD;
+
 /* Join the notes of each feed into one, and sort them by feed id. Remove doubles from the list of
  * subscriptions. */
 void txn_fold(struct txn *t);

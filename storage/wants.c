@@ -5,13 +5,15 @@
 
 void wants_reset(struct wants *w)
 {
-    w->n_feeds = w->n_pasts = w->entries.n = w->archives.n = w->graves.n = 0;
+    w->n_feeds = w->n_pasts = w->n_ids = w->n_keys = w->entries.n = w->archives.n = w->graves.n = 0;
 }
 
 void wants_release(struct wants *w)
 {
     mem_free(w->feeds);
     mem_free(w->pasts);
+    mem_free(w->ids);
+    mem_free(w->keys);
     mem_free(w->entries.at);
     mem_free(w->archives.at);
     mem_free(w->graves.at);
@@ -28,6 +30,22 @@ void wants_add_past(struct wants *w, const struct want_past *p)
 {
     w->pasts = mem_grow(w->pasts, &w->cap_pasts, w->n_pasts + 1, sizeof *w->pasts);
     w->pasts[w->n_pasts++] = *p;
+}
+
+static void want_entry(struct wants *w, int64_t id, bool with_revision)
+{
+    w->ids = mem_grow(w->ids, &w->cap_ids, w->n_ids + 1, sizeof *w->ids);
+    w->ids[w->n_ids++] = (struct want_entry){id, with_revision};
+}
+
+void wants_add_marks(struct wants *w, int64_t feed_id, const struct entry_marks *marks)
+{
+    int64_t keys[MARKS_KEYS];
+    size_t n = marks_keys(marks, keys);
+
+    w->keys = mem_grow(w->keys, &w->cap_keys, w->n_keys + n, sizeof *w->keys);
+    for (size_t i = 0; i < n; i++)
+        w->keys[w->n_keys++] = (struct want_key){feed_id, keys[i]};
 }
 
 void wants_add_row(struct want_rows *list, int64_t feed_id, struct str text)
@@ -102,6 +120,7 @@ void op_wants(const struct op *op, struct wants *w)
 {
     const struct stream_outcome *stream = &op->as.stream;
     const struct delivery_outcome *delivery = &op->as.delivery;
+    const struct content_outcome *content = &op->as.content;
 
     switch (op->kind) {
     case OP_POLL_OUTCOME:
@@ -118,7 +137,8 @@ void op_wants(const struct op *op, struct wants *w)
         want_batch(&w->entries, delivery->feed_id, &delivery->entries);
         break;
     case OP_CONTENT_OUTCOME:
-        wants_add_feed(w, &(struct want_feed){.id = op->as.content.feed_id});
+        wants_add_feed(w, &(struct want_feed){.id = content->feed_id});
+        want_entry(w, content->entry_id, content->answer == ANSWER_CONTENT);
         break;
     case OP_TOUCH:
         want_rows(w, op->as.touch.ids, op->as.touch.n);
@@ -185,6 +205,7 @@ bool op_is_computed(const struct op *op, struct rows *r)
         return is_computed_check(r, &op->as.stream.check);
     case OP_ARCHIVE_OUTCOME:
     case OP_DELIVERY_OUTCOME:
+    case OP_CONTENT_OUTCOME:
     case OP_TOUCH:
     case OP_PING:
         return true;

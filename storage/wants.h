@@ -24,6 +24,18 @@ struct want_row {
     struct str text;
 };
 
+/* An entry by its id. */
+struct want_entry {
+    int64_t id;
+    bool with_revision; /* its newest one */
+};
+
+/* Entries of a feed by a key of their marks: the newest ones. */
+struct want_key {
+    int64_t feed_id, key;
+};
+#define WANT_KEY_MOST 8 /* more of them share a key by chance, or in feeds without ids */
+
 struct want_rows {
     struct want_row *at;
     size_t n, cap;
@@ -33,8 +45,10 @@ struct want_rows {
 struct wants {
     struct want_feed *feeds;
     struct want_past *pasts;
+    struct want_entry *ids;
+    struct want_key *keys;
     struct want_rows entries, archives, graves;
-    size_t n_feeds, cap_feeds, n_pasts, cap_pasts;
+    size_t n_feeds, cap_feeds, n_pasts, cap_pasts, n_ids, cap_ids, n_keys, cap_keys;
 };
 
 void wants_reset(struct wants *w);
@@ -42,6 +56,7 @@ void wants_release(struct wants *w);
 
 void wants_add_feed(struct wants *w, const struct want_feed *f);
 void wants_add_past(struct wants *w, const struct want_past *p);
+void wants_add_marks(struct wants *w, int64_t feed_id, const struct entry_marks *marks);
 void wants_add_row(struct want_rows *list, int64_t feed_id, struct str text);
 
 /* Does the operation work on rows? At least a part of it does. Other operations need all rows to be

@@ -56,37 +56,86 @@ static enum rc load_rest(struct db *db, struct held_entry *e, struct err *err)
     return rc;
 }
 
-enum rc held_entry_load(struct db *db, struct rows *r, int64_t feed_id, struct str uid,
-                        struct held_entry **out, struct err *err)
+/* Hold an entry that is not held yet. `row`: its row, or that of a missing one. */
+static enum rc hold_entry(struct db *db, struct rows *r, const struct entry_row *row,
+                          struct err *err)
 {
-    struct held_entry *e = rows_entry(r, feed_id, uid);
+    struct held_entry *e = rows_add_entry(r, row->feed_id, row->uid);
+    struct str uid = e->row.uid;
+
+    e->row = *row;
+    e->row.uid = uid;
+    e->was_seq = row->seq;
+    e->had_marks = row->has_marks;
+    e->old_marks = row->marks;
+    return row->id != 0 ? load_rest(db, e, err) : RC_OK;
+}
+
+static enum rc load_entry(struct db *db, struct rows *r, const struct want_row *w, struct err *err)
+{
     struct entry_row row;
     enum rc rc;
 
-    *out = e;
-    if (e != NULL)
+    if (rows_entry(r, w->feed_id, w->text) != NULL)
         return RC_OK;
-    rc = entries_find(db, feed_id, uid, &row, err);
-    if (rc != RC_OK)
-        return rc;
-    *out = e = rows_add_entry(r, feed_id, uid);
-    row.uid = e->row.uid;
-    e->row = row;
-    e->was_seq = row.seq;
-    e->had_marks = row.has_marks;
-    e->old_marks = row.marks;
-    return row.id != 0 ? load_rest(db, e, err) : RC_OK;
+    rc = entries_find(db, w->feed_id, w->text, &row, err);
+    return rc == RC_OK ? hold_entry(db, r, &row, err) : rc;
+}
+
+/* Read the newest revision of an entry. */
+static enum rc load_newest(struct db *db, struct rows *r, struct held_entry *e, struct err *err)
+{
+    struct revision *newest = ARENA_NEW(&r->arena, struct revision);
+
+    e->newest = newest;
+    return revisions_load(db, e->was_seq, false, &r->arena, newest, err);
+}
+
+static enum rc load_entry_by_id(struct db *db, struct rows *r, const struct want_entry *w,
+                                struct err *err)
+{
+    struct held_entry *e = NULL;
+    struct entry_row row;
+    enum rc rc = entries_load(db, w->id, &r->arena, &row, err);
+
+    if (rc == RC_OK && row.id != 0) {
+        e = rows_entry(r, row.feed_id, row.uid);
+        if (e == NULL)
+            rc = hold_entry(db, r, &row, err);
+        e = rows_entry(r, row.feed_id, row.uid);
+    }
+    if (rc == RC_OK && e != NULL && w->with_revision && e->newest == NULL)
+        rc = load_newest(db, r, e, err);
+    if (rc == RC_OK && rows_find(r, ROW_ENTRY_ID, w->id, STR_NULL) == NULL)
+        rows_add_entry_id(r, w->id, e);
+    return rc;
+}
+
+static enum rc load_entries_of_key(struct db *db, struct rows *r, const struct want_key *w,
+                                   struct err *err)
+{
+    struct entry_row list[WANT_KEY_MOST];
+    size_t n = 0;
+    enum rc rc = entries_of_key(db, w->feed_id, w->key, WANT_KEY_MOST, &r->arena, list, &n, err);
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        if (rows_entry(r, w->feed_id, list[i].uid) == NULL)
+            rc = hold_entry(db, r, &list[i], err);
+    return rc;
 }
 
 enum rc held_load(struct db *db, struct rows *r, const struct wants *w, struct err *err)
 {
-    struct held_entry *entry;
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < w->n_feeds && rc == RC_OK; i++)
         rc = held_feed_load(db, r, w->feeds[i].id, w->feeds[i].with_head, err);
     for (size_t i = 0; i < w->entries.n && rc == RC_OK; i++)
-        rc = held_entry_load(db, r, w->entries.at[i].feed_id, w->entries.at[i].text, &entry, err);
+        rc = load_entry(db, r, &w->entries.at[i], err);
+    for (size_t i = 0; i < w->n_ids && rc == RC_OK; i++)
+        rc = load_entry_by_id(db, r, &w->ids[i], err);
+    for (size_t i = 0; i < w->n_keys && rc == RC_OK; i++)
+        rc = load_entries_of_key(db, r, &w->keys[i], err);
     return rc == RC_OK ? held_past_load(db, r, w, err) : rc;
 }
 

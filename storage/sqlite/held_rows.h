@@ -10,11 +10,9 @@
 /* Read all rows that are wanted and not held yet. What was changed must have been written. */
 enum rc held_load(struct db *db, struct rows *r, const struct wants *w, struct err *err) NODISCARD;
 
-/* Read a row, if it is not held yet. A feed or entry that does not exist is held as missing. */
+/* Read a row, if it is not held yet. A feed that does not exist is held as missing. */
 enum rc held_feed_load(struct db *db, struct rows *r, int64_t id, bool with_head,
                        struct err *err) NODISCARD;
-enum rc held_entry_load(struct db *db, struct rows *r, int64_t feed_id, struct str uid,
-                        struct held_entry **out, struct err *err) NODISCARD;
 
 /* Write what was changed, table after table. After an error, the transaction cannot go on. */
 enum rc held_write(struct db *db, struct rows *r, struct err *err) NODISCARD;
