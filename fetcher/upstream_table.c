@@ -488,6 +488,8 @@ void upstream_table_take_links(struct upstream_table *t, int64_t feed_id,
 /* The feed was merged into another one. */
 void upstream_sub_move(struct upstream_table *t, struct upstream_sub *sub, int64_t to)
 {
+    struct upstream_sub *cloud = standin_of(t, sub);
+
     if (upstream_table_of_feed(t, to) != NULL) {
         end(t, sub, false);
         return;
@@ -496,6 +498,10 @@ void upstream_sub_move(struct upstream_table *t, struct upstream_sub *sub, int64
     sub->row.feed_id = to;
     map_put(&t->by_feed, id_key(&sub->row.feed_id), sub);
     upstream_sub_save(t, sub, NULL, NULL);
+    if (cloud == NULL)
+        return;
+    cloud->row.feed_id = to; /* what it tells is news of that feed now */
+    upstream_sub_save(t, cloud, NULL, NULL);
 }
 
 /* ---- life ---- */

@@ -91,5 +91,5 @@ void upstream_sub_ended(struct upstream_table *t, struct upstream_sub *sub);
 void upstream_table_take_links(struct upstream_table *t, int64_t feed_id,
                                const struct upstream_links *links);
 
-/* The feed became part of the feed `to`. */
+/* The feed became part of the feed `to`. A cloud that stands in for the hub moves with it. */
 void upstream_sub_move(struct upstream_table *t, struct upstream_sub *sub, int64_t to);

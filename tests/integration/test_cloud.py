@@ -498,6 +498,33 @@ class OfPublishers(Case):
         self.assertEqual((1, 1), (len(self.c.registrations), len(hub.subscribers())))
         self.assertEqual("rsscloud", d.record(self.u)["hub_protocol"])
 
+    def test_a_feed_that_merges_while_its_cloud_stands_in(self):
+        """CLOUD-07: what the cloud tells then is news of the feed into which it was merged."""
+        d, r, hub, _ = self.later(verifies=False)
+        other = self.o.set("/g.xml", rss("g"))
+        d.subscribe(other)
+        self.wait(lambda: (d.record(other) or {}).get("last_success"), what="the other feed", daemon=d)
+        d.wait_idle()
+
+        def show(*titles):
+            self.o.set("/g.xml", Reply(200, rss(*titles, head=self.c.element()), Link=(
+                '<%s>; rel="hub", <%s>; rel="self"' % (hub.url(), self.u))))
+        show("c", "b", "old")
+        self.o.set("/f.xml", Reply(301, Location=other))
+        self.assertEqual(200, self.c.notify(r)[0])
+        self.wait(lambda: d.record(self.u) is None, what="the merge", daemon=d)
+        d.wait_idle()
+        self.assertEqual(hub.url(), d.record(other)["hub"])
+        for n in range(2):                              # also after a restart
+            show("news %d" % n, "c")
+            self.assertEqual(200, self.c.notify(r)[0])
+            self.wait(lambda: "news %d" % n in {e["title"] for e in d.feed(other).json["entries"]},
+                      what="the news", daemon=d)
+            d.kill()
+            d.start()
+        hub.verify(hub.subscribers()[-1])
+        self.wait(lambda: self.c.notify(r)[0] in (404, 410), what="the end of the cloud", daemon=d)
+
     # ---- leases ----
     def test_it_renews_before_the_lease_ends(self):
         """CLOUD-07: the renewal is due after 16 hours and 40 minutes, at the same handler. (The database
