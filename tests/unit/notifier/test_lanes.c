@@ -409,6 +409,31 @@ static void test_lanes__fresh_and_unheard_ones_share(void **state UNUSED)
     world_release(&w);
 }
 
+/* DELIV-07: when many calls hang at once, and only endpoints wait that were never quick, some are
+ * cut at a time: as many at once would hold up the calls that are answered. */
+static void test_lanes__cuts_are_spread(void **state UNUSED)
+{
+    struct world w;
+
+    world_init(&w, false);
+    for (int i = 24; i < ENDPOINTS; i++)
+        w.lane[i].standing = STANDING_UNHEARD;
+    for (int i = 0; i < 24; i++)
+        lanes_wait(&w.lanes, &w.lane[i], true);
+    assert_int_equal(start_all(&w, ENDPOINTS), 24);
+    for (int i = 24; i < ENDPOINTS; i++)
+        lanes_wait(&w.lanes, &w.lane[i], true);
+    w.now += LANES_LATE_MS;
+    assert_int_equal(cut(&w), 8);
+    assert_int_equal(start_all(&w, ENDPOINTS), 8);
+    w.now += 24;
+    assert_int_equal(cut(&w), 0);
+    w.now += 1;
+    assert_int_equal(cut(&w), 8);
+    assert_int_equal(start_all(&w, ENDPOINTS), 4); /* the slow have grown, and count with these */
+    world_release(&w);
+}
+
 /* A turn may end before its call began. */
 static void test_lanes__a_turn_without_a_call(void **state UNUSED)
 {
@@ -444,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_lanes__first_calls_have_the_time_that_others_took),
         cmocka_unit_test(test_lanes__unheard_ones_have_more_time),
         cmocka_unit_test(test_lanes__fresh_and_unheard_ones_share),
+        cmocka_unit_test(test_lanes__cuts_are_spread),
         cmocka_unit_test(test_lanes__a_turn_without_a_call),
     };
 

@@ -125,6 +125,23 @@ static void test_outcomes__runs_shrink_and_grow(void **state UNUSED)
     assert_int_equal(4, outcome_halvings(&bad, 3));
 }
 
+/* DELIV-09: a server that a thousand subscriptions depend on has cut all of them at once. They come
+ * back one after the other: within four tenths of a second, in none of its 20 parts more than a
+ * tenth of them (it would be a twentieth each, and this is off by seven deviations). */
+static void test_outcomes__who_fails_at_once_comes_back_spread(void **state UNUSED)
+{
+    int parts[20] = {0};
+
+    for (int i = 0; i < 1000; i++) {
+        int64_t ms = of(SINK_FAILED, 0, -1).pause_ms;
+
+        assert_in_range(ms, 1800, 2200);
+        parts[(ms - 1800) * 20 / 401]++;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        assert_in_range(parts[i], 1, 100);
+}
+
 static void test_outcomes__wanted_no_more(void **state UNUSED)
 {
     struct outcome out = of(SINK_GONE, 410, -1);
@@ -329,6 +346,7 @@ int main(void)
         T(failed),
         T(retry_after_holds),
         T(runs_shrink_and_grow),
+        T(who_fails_at_once_comes_back_spread),
         T(wanted_no_more),
         T(suspended_after_a_week),
         T(refused_batch),
