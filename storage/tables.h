@@ -42,8 +42,9 @@
     X(TIME, updated_us, updated_us)                                                                \
     X(TIME, dead_at, dead_at)
 
-/* Table revisions, struct revision. Rows are only added. Beside them: entry_id. */
-#define REVISION(X)                                                                                \
+/* Table revisions, struct revision. Rows are only added. Beside them: entry_id. In PostgreSQL the
+ * texts stand in the table bodies. */
+#define REVISION_FACTS(X)                                                                          \
     X(SEQ, seq, seq)                                                                               \
     X(INT, feed_id, feed_id)                                                                       \
     X(SEQ, batch, batch)                                                                           \
@@ -52,13 +53,17 @@
     X(EVENT_TIME, at_us, at_us)                                                                    \
     X(INT, sort_at, sort_at)                                                                       \
     X(TIME, published_at, published_at)                                                            \
-    X(TIME, updated_at, updated_at)                                                                \
+    X(TIME, updated_at, updated_at)
+#define REVISION_TEXTS(X)                                                                          \
     X(TEXT, title, title)                                                                          \
     X(TEXT, link, link)                                                                            \
     X(TEXT, summary, summary)                                                                      \
     X(TEXT, author, author)                                                                        \
     X(EMPTY, doc, doc)                                                                             \
     X(EMPTY, ext, ext)
+#define REVISION(X)                                                                                \
+    REVISION_FACTS(X)                                                                              \
+    REVISION_TEXTS(X)
 
 /* Table archives, struct archive_row. Beside them: feed_id. */
 #define ARCHIVE(X)                                                                                 \
@@ -109,6 +114,12 @@
     X(TEXT, cursor, feed.cursor)                                                                   \
     X(INT, cursor_state, feed.cursor_state)                                                        \
     X(INT, is_broken, feed.is_broken)
+#define FEED_IDENTITY(X)                                                                           \
+    X(INT, id_rule, feed.identity.rule)                                                            \
+    X(TIME, id_since_at, feed.identity.since_at)                                                   \
+    X(TEXT, id_why, feed.identity.why)                                                             \
+    X(INT, id_against, feed.identity.n_against)                                                    \
+    X(INT, id_better, feed.identity.n_better)
 #define FEED_FIXED(X)                                                                              \
     X(INT, id, feed.id)                                                                            \
     X(TEXT, url, feed.url)                                                                         \
@@ -116,12 +127,36 @@
     X(TEXT, access_key, feed.access_key)                                                           \
     X(TEXT, page_url, feed.page_url)                                                               \
     X(TEXT, id_url, feed.id_url)                                                                   \
-    X(INT, id_rule, feed.identity.rule)                                                            \
-    X(TIME, id_since_at, feed.identity.since_at)                                                   \
-    X(TEXT, id_why, feed.identity.why)                                                             \
-    X(INT, id_against, feed.identity.n_against)                                                    \
-    X(INT, id_better, feed.identity.n_better)                                                      \
+    FEED_IDENTITY(X)                                                                               \
     X(VERSION, version, feed.version)
+
+/* Tables heads and head_log, struct feed. Beside them: feed_id, since_seq. */
+#define HEAD(X)                                                                                    \
+    X(EMPTY, head, head)                                                                           \
+    X(EMPTY, ext, ext)
+#define HEAD_LOG(X)                                                                                \
+    X(TEXT, url, url)                                                                              \
+    X(TEXT, title, title)                                                                          \
+    X(TEXT, site_url, site_url)                                                                    \
+    HEAD(X)
+
+/* Table feed_events, struct feed_event. */
+#define FEED_EVENT(X)                                                                              \
+    X(SEQ, seq, seq)                                                                               \
+    X(INT, feed_id, feed_id)                                                                       \
+    X(EVENT_TIME, at_us, at_us)                                                                    \
+    X(INT, kind, kind)                                                                             \
+    X(TEXT, detail, detail)
+
+/* Table contents, struct content_row. Beside them: entry_id. */
+#define CONTENT(X)                                                                                 \
+    X(INT, feed_id, feed_id)                                                                       \
+    X(INT, state, state)                                                                           \
+    X(INT, form, form)                                                                             \
+    X(INT, n_gone, n_gone)                                                                         \
+    X(TIME, gone_at, gone_at)                                                                      \
+    X(INT, try_at, try_at)                                                                         \
+    X(INT, failures, failures)
 
 /* The feed's current row of table upstreams, within struct feed_row. */
 #define FEED_UPSTREAM(X)                                                                           \

@@ -133,7 +133,7 @@ void txn_fold(struct txn *t)
 
         if (last == NULL || last->id != f->id) {
             t->feeds[n] = *f;
-            t->feeds[n++].is_read = is_unknown(f);
+            t->feeds[n++].is_read = f->is_read || is_unknown(f);
             continue;
         }
         last->is_new |= f->is_new;
@@ -142,7 +142,7 @@ void txn_fold(struct txn *t)
         last->reload_keys |= f->reload_keys;
         if (f->row != NULL)
             last->row = f->row;
-        last->is_read |= is_unknown(f);
+        last->is_read |= f->is_read || is_unknown(f);
         if (f->merged_into != 0)
             last->merged_into = f->merged_into;
         if (last->first_seq == 0)

@@ -74,7 +74,7 @@ struct wants;
 enum rc txn_more(struct txn *t, const struct wants *w, struct err *err) NODISCARD;
 
 /* Join the notes of each feed into one, and sort them by feed id. Remove doubles from the list of
- * subscriptions. */
+ * subscriptions. It may be called again. */
 void txn_fold(struct txn *t);
 
 /* Give out the next number. Times and versions always grow, even when the clock stands still or

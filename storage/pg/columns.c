@@ -20,6 +20,7 @@ static const struct {
     [PG_COLUMN_SEQ] = {PG_INT, "bigint", "seq"},
     [PG_COLUMN_EVENT_TIME] = {PG_INT, "bigint", "at_us"},
     [PG_COLUMN_VERSION] = {PG_INT, "bigint", "version"},
+    [PG_COLUMN_MARKS] = {PG_BYTES, "bytea", NULL},
 };
 
 #define DIGEST_LEN 16
@@ -77,6 +78,10 @@ static void get_value(const struct pg_answer *a, size_t row, int i, const struct
     case PG_COLUMN_DIGEST:
         set_digest(at, pg_get_bytes(a, row, i));
         break;
+    case PG_COLUMN_MARKS:
+        ((struct entry_row *)to)->has_marks =
+            marks_unpack(pg_get_bytes(a, row, i), (struct entry_marks *)at);
+        break;
     case PG_COLUMN_TIME:
         set_int(c, at, pg_get_time(a, row, i));
         break;
@@ -129,6 +134,7 @@ static void add_value(struct pg_params *p, struct pg_param *array, const struct 
                       const void *row)
 {
     const char *at = (const char *)row + c->offset;
+    unsigned char packed[MARKS_BYTES];
     struct str s;
 
     switch (c->kind) {
@@ -145,6 +151,13 @@ static void add_value(struct pg_params *p, struct pg_param *array, const struct 
         break;
     case PG_COLUMN_DIGEST:
         pg_add_bytes(array, str_of(at, DIGEST_LEN));
+        break;
+    case PG_COLUMN_MARKS:
+        marks_pack((const struct entry_marks *)at, packed);
+        if (((const struct entry_row *)row)->has_marks)
+            pg_add_bytes(array, str_of((const char *)packed, sizeof packed));
+        else
+            pg_add_null(array);
         break;
     case PG_COLUMN_TIME:
         pg_add_time(array, int_of(c, at));

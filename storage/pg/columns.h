@@ -20,7 +20,8 @@
 #include "storage/pg/params.h"
 #include "storage/tables.h"
 
-/* The kinds of storage/tables.h. */
+/* The kinds of storage/tables.h, and MARKS: the marks of a struct entry_row, NULL when it has none.
+ */
 enum pg_column_kind {
     PG_COLUMN_INT,
     PG_COLUMN_TIME,
@@ -30,7 +31,8 @@ enum pg_column_kind {
     PG_COLUMN_HASH,
     PG_COLUMN_SEQ,
     PG_COLUMN_EVENT_TIME,
-    PG_COLUMN_VERSION
+    PG_COLUMN_VERSION,
+    PG_COLUMN_MARKS
 };
 
 enum pg_member { PG_INT64, PG_INT32, PG_UINT32, PG_UINT8, PG_TRUTH, PG_OTHER };
@@ -56,6 +58,9 @@ struct pg_column {
 
 /* "a, b, ": put something after the last one. A letter is the alias of the table. */
 #define PG_WORD(kind, column, member) #column ", "
+#define PG_WORD_A(kind, column, member) "a." #column ", "
+#define PG_WORD_B(kind, column, member) "b." #column ", "
+#define PG_WORD_C(kind, column, member) "c." #column ", "
 #define PG_WORD_E(kind, column, member) "e." #column ", "
 #define PG_WORD_F(kind, column, member) "f." #column ", "
 #define PG_WORD_R(kind, column, member) "r." #column ", "
@@ -72,6 +77,7 @@ struct pg_column {
 #define PG_LETTER_SEQ "i"
 #define PG_LETTER_EVENT_TIME "i"
 #define PG_LETTER_VERSION "i"
+#define PG_LETTER_MARKS "b"
 
 /* Read the columns from `first` on into the struct at `to`. Strings are copied into the arena.
  * Returns the column after the last. */
@@ -98,4 +104,5 @@ void pg_sql_values(struct buf *sql, const struct pg_column *columns, size_t n, b
 /* The row `l`, after the row of the log was updated. $1 to $3: the last seq, event time and version
  * that this transaction has drawn, as it counts them. */
 #define PG_SQL_LOG                                                                                 \
-    "(SELECT last_seq - $1 AS seq, last_at_us - $2 AS at_us, version - $3 AS version FROM log) l"
+    "(SELECT last_seq - $1 AS seq, last_at_us - $2 AS at_us, version - $3 AS version FROM log "    \
+    "WHERE one) l"

@@ -43,11 +43,12 @@ CREATE TABLE notices (
     group_no     bigint NOT NULL,      -- of that node; by it a lost answer to a commit is looked for
     at_us        bigint NOT NULL,
     last_seq     bigint NOT NULL,      -- of the log after this commit
+    version      bigint NOT NULL,      -- the same
     feeds        bigint[] NOT NULL,    -- that changed
-    feed_bits    bigint[] NOT NULL,    -- what became of each of them
+    feed_bits    bigint[] NOT NULL,    -- what became of each of them (storage/pg/writer.h)
     subs         bigint[] NOT NULL,    -- subscriptions that were made, changed or ended
     intents      bigint[] NOT NULL,    -- requests at our hub or cloud that were settled
-    verdicts     bigint[] NOT NULL,    -- and how
+    verdicts     bigint[] NOT NULL,    -- 1: confirmed; 2: the callback did not answer; 0: neither
     has_hub_news boolean NOT NULL,     -- a request at our hub or cloud was stored, or a lease began
     UNIQUE (node, group_no)
 );

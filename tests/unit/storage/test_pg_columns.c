@@ -107,8 +107,10 @@ static void test_columns__numbers_of_the_log(void **state UNUSED)
     const void *rows[] = {&old, &new};
     struct pg_answer a;
 
-    script_ok(s.l, "CREATE TEMP TABLE log (last_seq bigint, last_at_us bigint, version bigint);"
-                   "INSERT INTO log VALUES (103, 0, 0)"); /* after three new ones */
+    script_ok(
+        s.l,
+        "CREATE TEMP TABLE log (one boolean, last_seq bigint, last_at_us bigint, version bigint);"
+        "INSERT INTO log VALUES (true, 103, 0, 0)"); /* after three new ones */
     buf_puts(&sql, "SELECT ");
     pg_sql_values(&sql, saved, 1, false);
     buf_puts(&sql, " FROM " PG_SQL_LOG ", unnest(");

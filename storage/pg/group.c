@@ -1,0 +1,192 @@
+/* storage/pg/group.c - see group.h. */
+#include "storage/pg/group.h"
+
+#include "base/log.h"
+
+/* The rows of one transaction that are held in memory: a group that wants more is divided. A single
+ * operation may want more. */
+#define ROWS_MOST 8192
+
+/* Say what the operations will look at. Returns how many of them are taken. */
+static size_t gather(struct wants *w, struct op **ops, size_t n)
+{
+    size_t taken = 0;
+
+    while (taken < n && (taken == 0 || w->entries.n < ROWS_MOST))
+        op_wants(ops[taken++], w);
+    return taken;
+}
+
+static void forget(struct txn *t, struct op **ops, size_t n)
+{
+    txn_reset(t);
+    txn_count_here(t);
+    for (size_t i = 0; i < n; i++) {
+        ops[i]->rc = RC_OK;
+        ops[i]->err = (struct err)ERR_INIT;
+        ops[i]->result = (struct store_result){0};
+    }
+}
+
+static void compute(struct txn *t, struct op *op)
+{
+    if (op_uses_rows(op) && op_is_computed(op, &t->rows))
+        op_compute(t, op);
+    else
+        op->rc = err_set(&op->err, RC_UNSUPPORTED, "PostgreSQL cannot do this yet");
+}
+
+static void settle(struct txn *t, struct op **ops, size_t n, const struct txn_base *base)
+{
+    txn_settle(t, base);
+    for (size_t i = 0; i < n; i++)
+        op_settle(ops[i], base);
+}
+
+/* Carry out the operations in one transaction. */
+static enum rc attempt(struct pg_writer *w, struct txn *t, struct op **ops, size_t n,
+                       struct err *err)
+{
+    struct wants wants = {.feeds = NULL};
+    struct txn_base base;
+    enum rc rc;
+
+    forget(t, ops, n);
+    for (size_t i = 0; i < n; i++)
+        op_wants(ops[i], &wants);
+    rc = pg_writer_load(w, &wants, &t->rows, err);
+    wants_release(&wants);
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        compute(t, ops[i]);
+    if (rc == RC_OK)
+        rc = pg_writer_commit(w, t, &base, err);
+    if (rc == RC_OK)
+        settle(t, ops, n, &base);
+    return rc;
+}
+
+/* The answer to the commit was lost: look whether it was done. */
+static enum rc look(struct pg_writer *w, struct txn *t, struct op **ops, size_t n, bool *is_done,
+                    struct err *err)
+{
+    struct txn_base base;
+    enum rc rc = pg_writer_was_committed(w, t, is_done, &base, err);
+
+    if (rc == RC_OK && *is_done)
+        settle(t, ops, n, &base);
+    return rc;
+}
+
+/* The database refuses what the operation would store. */
+static void fail(struct txn *t, struct op *op, const struct err *why)
+{
+    txn_reset(t);
+    op->rc = why->rc == RC_UNAVAILABLE ? RC_UNAVAILABLE : RC_IO;
+    op->err = *why;
+    op->result = (struct store_result){0};
+    log_error("storage", "commit_failed", "operations=1 error=%s", log_quote(str_from(why->text)));
+}
+
+/* What becomes of the operations after an attempt. */
+enum next {
+    DONE,    /* they are stored, or the one that there is has failed */
+    AGAIN,   /* carry them out again */
+    UNKNOWN, /* find out whether they are stored */
+    ALONE,   /* carry out each alone */
+    STOPPED
+};
+
+static enum next after_fault(enum pg_fault fault, size_t n)
+{
+    switch (fault) {
+    case PG_FAULT_NONE:
+        return DONE;
+    case PG_FAULT_STOPPED:
+        return STOPPED;
+    case PG_FAULT_LOST:
+    case PG_FAULT_RETRY:
+        return AGAIN;
+    case PG_FAULT_UNSURE:
+    case PG_FAULT_UNREPLICATED:
+        return UNKNOWN;
+    default:
+        return n > 1 ? ALONE : DONE;
+    }
+}
+
+/* The connection was lost: wait for another. */
+static enum next reconnect(struct pg_writer *w, enum next next)
+{
+    struct pg_link *l = pg_writer_link(w);
+    struct err err = ERR_INIT;
+
+    while (!pg_is_connected(l)) {
+        if (pg_reconnect(l, &err) != RC_OK)
+            log_warn("storage", "database_away", "error=%s", log_quote(str_from(err.text)));
+        if (pg_fault(l) == PG_FAULT_STOPPED)
+            return STOPPED;
+    }
+    return next;
+}
+
+/* Carry out the operations in one transaction, however often it takes. */
+static enum next run(struct pg_writer *w, struct txn *t, struct op **ops, size_t n, struct err *err)
+{
+    enum next next = AGAIN;
+    bool is_done = false;
+
+    while (next == AGAIN || next == UNKNOWN) {
+        bool is_look = next == UNKNOWN;
+        struct err why = ERR_INIT;
+        enum rc rc = is_look ? look(w, t, ops, n, &is_done, &why) : attempt(w, t, ops, n, &why);
+
+        if (rc == RC_OK && is_look && !is_done) {
+            next = AGAIN;
+            continue;
+        }
+        next = rc == RC_OK ? DONE : after_fault(pg_fault(pg_writer_link(w)), n);
+        if (rc != RC_OK) {
+            pg_writer_rollback(w);
+            *err = why;
+        }
+        if (next == AGAIN && is_look)
+            next = UNKNOWN;
+        if (next == AGAIN || next == UNKNOWN)
+            next = reconnect(w, next);
+        else if (rc != RC_OK && next == DONE)
+            fail(t, ops[0], &why);
+    }
+    return next;
+}
+
+enum rc pg_group_run(struct pg_writer *w, struct txn *t, struct op **ops, size_t n,
+                     pg_group_done_fn *done, void *ctx, struct err *err)
+{
+    struct wants wants = {.feeds = NULL};
+    size_t n_alone = 0; /* so many are carried out alone */
+    enum next next = DONE;
+
+    while (n > 0 && next != STOPPED) {
+        size_t taken = n_alone > 0 ? 1 : gather(&wants, ops, n);
+        struct err why = ERR_INIT;
+
+        next = run(w, t, ops, taken, &why);
+        wants_reset(&wants);
+        if (next == ALONE) {
+            log_warn("storage", "commit_failed", "operations=%zu error=%s effect=one_by_one", taken,
+                     log_quote(str_from(why.text)));
+            n_alone = taken;
+            continue;
+        }
+        if (next == STOPPED)
+            break;
+        done(ctx, t, ops, taken);
+        ops += taken;
+        n -= taken;
+        n_alone -= n_alone > 0;
+    }
+    txn_reset(t);
+    wants_release(&wants);
+    return next == STOPPED ? err_set(err, RC_CLOSED, "stopped while the database was asked")
+                           : RC_OK;
+}

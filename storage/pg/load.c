@@ -1,0 +1,427 @@
+/* storage/pg/load.c - see load.h. */
+#include "storage/pg/load.h"
+
+#include <stdlib.h>
+
+#include "storage/pg/columns.h"
+#include "storage/rows_past.h"
+
+#define PG_ROW struct feed_row
+static const struct pg_column feed_columns[] = {FEED_FIXED(PG_COLUMN) FEED_SAVED(PG_COLUMN)
+                                                    FEED_UPSTREAM(PG_COLUMN)};
+#undef PG_ROW
+
+#define PG_ROW struct entry_row
+static const struct pg_column entry_columns[] = {PG_COLUMN(INT, id, id) ENTRY_KEY(
+    PG_COLUMN) ENTRY_FIXED(PG_COLUMN) ENTRY_SAVED(PG_COLUMN) PG_COLUMN(MARKS, marks, marks)};
+#undef PG_ROW
+
+#define PG_ROW struct revision
+static const struct pg_column revision_columns[] = {REVISION(PG_COLUMN)};
+#undef PG_ROW
+
+#define PG_ROW struct content_row
+static const struct pg_column content_columns[] = {PG_COLUMN(INT, entry_id, entry_id)
+                                                       CONTENT(PG_COLUMN)};
+#undef PG_ROW
+
+#define PG_ROW struct archive_row
+static const struct pg_column archive_columns[] = {ARCHIVE(PG_COLUMN)
+                                                       PG_COLUMN(INT, feed_id, feed_id)};
+#undef PG_ROW
+
+/* What is read after the lock is as the last owner of the lock has left it. */
+static const char sql_lock[] =
+    "SELECT id FROM feeds WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE";
+
+static const char sql_feeds[] = "SELECT " FEED_FIXED(PG_WORD_F) FEED_SAVED(PG_WORD_F)
+    FEED_UPSTREAM(PG_WORD_U) "f.n_subscriptions FROM feeds f LEFT JOIN upstreams u"
+                             " ON u.feed_id = f.id AND u.is_current = 1 WHERE f.id = ANY($1)";
+#define FEED_LETTERS FEED_FIXED(PG_LETTER) FEED_SAVED(PG_LETTER) FEED_UPSTREAM(PG_LETTER) "i"
+
+static const char sql_heads[] = "SELECT feed_id, head, ext FROM heads WHERE feed_id = ANY($1)";
+
+/* The documents of the past that are still to be read; a feed that is not `partial` has none, so
+ * they are not looked for, unless a document leads to more ($2). */
+static const char sql_pasts[] =
+    "SELECT " ARCHIVE(PG_WORD_A) "a.feed_id FROM unnest($1::bigint[], $2::boolean[])"
+                                 " AS w (id, leads_on) JOIN feeds f ON f.id = w.id"
+                                 " JOIN archives a ON a.feed_id = f.id AND a.state IN (0, 2, 3)"
+                                 " WHERE w.leads_on OR f.partial = 1";
+
+static const char sql_archives[] =
+    "SELECT " ARCHIVE(PG_WORD_A) "a.feed_id FROM unnest($1::bigint[], $2::text[]) AS w (id, url)"
+                                 " JOIN archives a ON a.feed_id = w.id"
+                                 " AND hashtextextended(a.url, 0) ="
+                                 " hashtextextended(w.url COLLATE \"C\", 0) AND a.url = w.url";
+
+static const char sql_counts[] =
+    "SELECT w.id, (SELECT count(*) FROM archives a WHERE a.feed_id = w.id),"
+    " (SELECT coalesce(max(a.place), 0) FROM archives a WHERE a.feed_id = w.id AND a.state = 1)"
+    " FROM unnest($1::bigint[]) AS w (id)";
+
+static const char sql_n_graves[] =
+    "SELECT w.id, (SELECT count(*) FROM graves g WHERE g.feed_id = w.id)"
+    " FROM unnest($1::bigint[]) AS w (id)";
+
+static const char sql_graves[] =
+    "SELECT g.when_us, g.feed_id, g.uid FROM unnest($1::bigint[], $2::text[]) AS w (id, uid)"
+    " JOIN graves g ON g.feed_id = w.id AND hashtextextended(g.uid, 0) ="
+    " hashtextextended(w.uid COLLATE \"C\", 0) AND g.uid = w.uid";
+
+/* Each with the date with which it is shown, and its content. */
+#define ENTRIES                                                                                    \
+    "SELECT e.id, " ENTRY_KEY(PG_WORD_E) ENTRY_FIXED(PG_WORD_E)                                    \
+        ENTRY_SAVED(PG_WORD_E) "e.marks, coalesce(r.updated_at, r.published_at, r.at_us / "        \
+                               "1000000), c.entry_id, " CONTENT(PG_WORD_C) "1::bigint FROM "
+#define ENTRY_PARTS " JOIN revisions r ON r.seq = e.seq LEFT JOIN contents c ON c.entry_id = e.id"
+#define ENTRY_LETTERS                                                                              \
+    "i" ENTRY_KEY(PG_LETTER) ENTRY_FIXED(PG_LETTER)                                                \
+        ENTRY_SAVED(PG_LETTER) "bii" CONTENT(PG_LETTER) "i"
+
+/* A uid is found by its hash, for it may be too long for an index. */
+static const char sql_entries[] =
+    ENTRIES "unnest($1::bigint[], $2::text[]) AS w (feed_id, uid) JOIN entries e"
+            " ON e.feed_id = w.feed_id AND hashtextextended(e.uid, 0) ="
+            " hashtextextended(w.uid COLLATE \"C\", 0) AND e.uid = w.uid" ENTRY_PARTS;
+
+static const char sql_entries_by_id[] =
+    ENTRIES "unnest($1::bigint[]) AS w (id) JOIN entries e ON e.id = w.id" ENTRY_PARTS;
+
+/* The newest ones of each key ($3). */
+static const char sql_entries_by_key[] = ENTRIES
+    "unnest($1::bigint[], $2::bigint[]) AS w (feed_id, key) CROSS JOIN LATERAL"
+    " (SELECT k.entry_id FROM entry_keys k WHERE k.feed_id = w.feed_id AND k.key = w.key"
+    " ORDER BY k.entry_id DESC LIMIT $3) AS k JOIN entries e ON e.id = k.entry_id" ENTRY_PARTS;
+
+static const char sql_newest[] = "SELECT " REVISION_FACTS(PG_WORD_R) REVISION_TEXTS(
+    PG_WORD_B) "e.id FROM unnest($1::bigint[])"
+               " AS w (id) JOIN entries e ON e.id = w.id JOIN revisions r ON r.seq = e.seq"
+               " JOIN bodies b ON b.id = r.body";
+
+/* ---- what is asked for ----------------------------------------------------------------------- */
+
+static void plan_feed(struct pg_load *load, const struct want_feed *want, struct rows *r)
+{
+    const struct held_feed *f = rows_feed(r, want->id);
+
+    if (f != NULL && f->is_missing)
+        return;
+    if (f == NULL)
+        load->feeds[load->n_feeds++] = want->id;
+    if (want->with_head && (f == NULL || !f->has_head))
+        load->heads[load->n_heads++] = want->id;
+}
+
+static void plan_past(struct pg_load *load, const struct want_past *want, struct rows *r)
+{
+    const struct held_past *p = rows_past(r, want->feed_id);
+
+    if (p == NULL || !p->loaded->open)
+        load->pasts[load->n_pasts++] = want;
+    if (want->leads_on && (p == NULL || !p->loaded->counts))
+        load->counts[load->n_counts++] = want->feed_id;
+    if (want->has_graves && (p == NULL || !p->loaded->n_graves))
+        load->n_graves[load->n_n_graves++] = want->feed_id;
+}
+
+/* Those of `wanted` that are not held. */
+static void plan_rows(struct want_rows *out, enum row_kind kind, const struct want_rows *wanted,
+                      struct rows *r)
+{
+    out->at = ARENA_ARRAY(&r->arena, struct want_row, wanted->n + 1);
+    for (size_t i = 0; i < wanted->n; i++)
+        if (rows_find(r, kind, wanted->at[i].feed_id, wanted->at[i].text) == NULL)
+            out->at[out->n++] = wanted->at[i];
+}
+
+static void plan_entry(struct pg_load *load, const struct want_entry *want, struct rows *r)
+{
+    const struct held_entry_id *known = rows_find(r, ROW_ENTRY_ID, want->id, STR_NULL);
+
+    if (known == NULL)
+        load->ids[load->n_ids++] = want->id;
+    if (want->with_revision &&
+        (known == NULL || (known->entry != NULL && known->entry->newest == NULL)))
+        load->newest[load->n_newest++] = want->id;
+}
+
+bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
+{
+    struct arena *a = &r->arena;
+
+    *load = (struct pg_load){.feeds = ARENA_ARRAY(a, int64_t, w->n_feeds + 1),
+                             .heads = ARENA_ARRAY(a, int64_t, w->n_feeds + 1),
+                             .counts = ARENA_ARRAY(a, int64_t, w->n_pasts + 1),
+                             .n_graves = ARENA_ARRAY(a, int64_t, w->n_pasts + 1),
+                             .ids = ARENA_ARRAY(a, int64_t, w->n_ids + 1),
+                             .newest = ARENA_ARRAY(a, int64_t, w->n_ids + 1),
+                             .keys = w->keys,
+                             .n_keys = w->n_keys,
+                             .pasts = ARENA_ARRAY(a, const struct want_past *, w->n_pasts + 1)};
+    for (size_t i = 0; i < w->n_feeds; i++)
+        plan_feed(load, &w->feeds[i], r);
+    for (size_t i = 0; i < w->n_pasts; i++)
+        plan_past(load, &w->pasts[i], r);
+    for (size_t i = 0; i < w->n_ids; i++)
+        plan_entry(load, &w->ids[i], r);
+    plan_rows(&load->entries, ROW_ENTRY, &w->entries, r);
+    plan_rows(&load->archives, ROW_ARCHIVE, &w->archives, r);
+    plan_rows(&load->graves, ROW_GRAVE, &w->graves, r);
+    return load->n_feeds + load->n_heads + load->n_pasts + load->n_counts + load->n_n_graves +
+               load->n_ids + load->n_newest + load->n_keys + load->entries.n + load->archives.n +
+               load->graves.n >
+           0;
+}
+
+static void queue_ids(struct pg_link *l, struct pg_params *p, const char *sql, const int64_t *ids,
+                      size_t n, const char *letters, struct pg_answer *out)
+{
+    if (n == 0)
+        return;
+    pg_params_reset(p);
+    pg_put_ints(p, ids, n);
+    pg_queue(l, sql, p, letters, out);
+}
+
+static void queue_rows(struct pg_link *l, struct pg_params *p, const char *sql,
+                       const struct want_rows *rows, const char *letters, struct pg_answer *out)
+{
+    struct pg_param *feeds, *texts;
+
+    if (rows->n == 0)
+        return;
+    pg_params_reset(p);
+    feeds = pg_put_array(p, PG_INT);
+    texts = pg_put_array(p, PG_TEXT);
+    for (size_t i = 0; i < rows->n; i++) {
+        pg_add_int(feeds, rows->at[i].feed_id);
+        pg_add_text(p, texts, str_is_null(rows->at[i].text) ? STR("") : rows->at[i].text);
+    }
+    pg_queue(l, sql, p, letters, out);
+}
+
+static void queue_pasts(struct pg_load *load, struct pg_link *l, struct pg_params *p)
+{
+    struct pg_param *feeds, *leads_on;
+
+    if (load->n_pasts == 0)
+        return;
+    pg_params_reset(p);
+    feeds = pg_put_array(p, PG_INT);
+    leads_on = pg_put_array(p, PG_BOOL);
+    for (size_t i = 0; i < load->n_pasts; i++) {
+        pg_add_int(feeds, load->pasts[i]->feed_id);
+        pg_add_bool(leads_on, load->pasts[i]->leads_on);
+    }
+    pg_queue(l, sql_pasts, p, ARCHIVE(PG_LETTER) "i", &load->past_rows);
+}
+
+static void queue_keys(struct pg_load *load, struct pg_link *l, struct pg_params *p)
+{
+    struct pg_param *feeds, *keys;
+
+    if (load->n_keys == 0)
+        return;
+    pg_params_reset(p);
+    feeds = pg_put_array(p, PG_INT);
+    keys = pg_put_array(p, PG_INT);
+    for (size_t i = 0; i < load->n_keys; i++) {
+        pg_add_int(feeds, load->keys[i].feed_id);
+        pg_add_int(keys, load->keys[i].key);
+    }
+    pg_put_int(p, WANT_KEY_MOST);
+    pg_queue(l, sql_entries_by_key, p, ENTRY_LETTERS, &load->key_rows);
+}
+
+void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
+{
+    queue_ids(l, p, sql_lock, load->feeds, load->n_feeds, "i", NULL);
+    queue_ids(l, p, sql_feeds, load->feeds, load->n_feeds, FEED_LETTERS, &load->feed_rows);
+    queue_ids(l, p, sql_heads, load->heads, load->n_heads, "iss", &load->head_rows);
+    queue_rows(l, p, sql_entries, &load->entries, ENTRY_LETTERS, &load->entry_rows);
+    queue_ids(l, p, sql_entries_by_id, load->ids, load->n_ids, ENTRY_LETTERS, &load->id_rows);
+    queue_keys(load, l, p);
+    queue_ids(l, p, sql_newest, load->newest, load->n_newest,
+              REVISION_FACTS(PG_LETTER) REVISION_TEXTS(PG_LETTER) "i", &load->newest_rows);
+    queue_pasts(load, l, p);
+    queue_rows(l, p, sql_archives, &load->archives, ARCHIVE(PG_LETTER) "i", &load->archive_rows);
+    queue_ids(l, p, sql_counts, load->counts, load->n_counts, "iii", &load->count_rows);
+    queue_ids(l, p, sql_n_graves, load->n_graves, load->n_n_graves, "ii", &load->n_grave_rows);
+    queue_rows(l, p, sql_graves, &load->graves, "iis", &load->grave_rows);
+}
+
+/* ---- what has come --------------------------------------------------------------------------- */
+
+static void take_feeds(const struct pg_load *load, struct rows *r)
+{
+    const struct pg_answer *a = &load->feed_rows;
+
+    for (size_t i = 0; i < load->n_feeds; i++)
+        if (rows_feed(r, load->feeds[i]) == NULL)
+            rows_add_feed(r, load->feeds[i])->is_missing = true;
+    for (size_t i = 0; i < a->n; i++) {
+        struct held_feed *f = rows_feed(r, pg_get_int(a, i, 0));
+        int at;
+
+        f->is_missing = false;
+        f->row = (struct feed_row){.feed.upstream.is_current = true};
+        at = pg_get_columns(a, i, 0, PG_COLUMNS(feed_columns), &r->arena, &f->row);
+        f->row.feed.n_subscriptions = (int)pg_get_int(a, i, at);
+    }
+}
+
+static void take_heads(const struct pg_load *load, struct rows *r)
+{
+    const struct pg_answer *a = &load->head_rows;
+
+    for (size_t i = 0; i < load->n_heads; i++)
+        rows_feed(r, load->heads[i])->has_head = true;
+    for (size_t i = 0; i < a->n; i++) {
+        struct held_feed *f = rows_feed(r, pg_get_int(a, i, 0));
+
+        f->row.feed.head = pg_get_str(a, i, 1, &r->arena);
+        f->row.feed.ext = pg_get_str(a, i, 2, &r->arena);
+    }
+}
+
+/* Hold row i of the answer, unless the entry is held already. */
+static struct held_entry *take_entry(const struct pg_answer *a, size_t i, struct rows *r)
+{
+    struct entry_row row = {.id = 0};
+    int at = pg_get_columns(a, i, 0, PG_COLUMNS(entry_columns), &r->arena, &row);
+    struct held_entry *e = rows_entry(r, row.feed_id, row.uid);
+
+    if (e != NULL)
+        return e;
+    e = rows_add_entry(r, row.feed_id, row.uid);
+    e->row = row;
+    e->was_seq = row.seq;
+    e->had_marks = row.has_marks;
+    e->old_marks = row.marks;
+    e->shown_at = pg_get_time(a, i, at);
+    e->has_content = !pg_is_null(a, i, at + 1);
+    if (e->has_content)
+        pg_get_columns(a, i, at + 1, PG_COLUMNS(content_columns), &r->arena, &e->content);
+    return e;
+}
+
+static void take_entries(const struct pg_load *load, struct rows *r)
+{
+    for (size_t i = 0; i < load->entry_rows.n; i++)
+        take_entry(&load->entry_rows, i, r);
+    for (size_t i = 0; i < load->key_rows.n; i++)
+        take_entry(&load->key_rows, i, r);
+    for (size_t i = 0; i < load->entries.n; i++)
+        if (rows_entry(r, load->entries.at[i].feed_id, load->entries.at[i].text) == NULL)
+            rows_add_entry(r, load->entries.at[i].feed_id, load->entries.at[i].text);
+}
+
+static void take_entries_by_id(const struct pg_load *load, struct rows *r)
+{
+    for (size_t i = 0; i < load->id_rows.n; i++) {
+        int64_t id = pg_get_int(&load->id_rows, i, 0);
+        struct held_entry *e = take_entry(&load->id_rows, i, r);
+
+        if (rows_find(r, ROW_ENTRY_ID, id, STR_NULL) == NULL)
+            rows_add_entry_id(r, id, e);
+    }
+    for (size_t i = 0; i < load->n_ids; i++)
+        if (rows_find(r, ROW_ENTRY_ID, load->ids[i], STR_NULL) == NULL)
+            rows_add_entry_id(r, load->ids[i], NULL);
+    for (size_t i = 0; i < load->newest_rows.n; i++) {
+        struct revision *newest = ARENA_NEW(&r->arena, struct revision);
+        int at = pg_get_columns(&load->newest_rows, i, 0, PG_COLUMNS(revision_columns), &r->arena,
+                                newest);
+
+        rows_entry_by_id(r, pg_get_int(&load->newest_rows, i, at))->newest = newest;
+    }
+}
+
+static void take_archives(const struct pg_answer *a, struct rows *r)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        struct archive_row row = {.feed_id = 0};
+        struct held_archive *held;
+
+        pg_get_columns(a, i, 0, PG_COLUMNS(archive_columns), &r->arena, &row);
+        if (rows_archive(r, row.feed_id, row.url) != NULL)
+            continue;
+        held = rows_add_archive(r, row.feed_id, row.url);
+        held->row = row;
+        held->is_there = held->was_there = true;
+    }
+}
+
+static bool is_missing(struct rows *r, int64_t feed_id)
+{
+    return rows_feed(r, feed_id)->is_missing;
+}
+
+static void take_pasts(const struct pg_load *load, struct rows *r)
+{
+    for (size_t i = 0; i < load->n_pasts; i++) {
+        const struct want_past *want = load->pasts[i];
+        struct held_past *p = rows_past(r, want->feed_id);
+
+        if (is_missing(r, want->feed_id))
+            continue;
+        if (p == NULL)
+            p = rows_add_past(r, want->feed_id);
+        p->loaded->open |= want->leads_on || rows_feed(r, want->feed_id)->row.feed.partial;
+    }
+    take_archives(&load->past_rows, r);
+    take_archives(&load->archive_rows, r);
+    for (size_t i = 0; i < load->archives.n; i++) {
+        const struct want_row *want = &load->archives.at[i];
+
+        if (!is_missing(r, want->feed_id) && rows_archive(r, want->feed_id, want->text) == NULL)
+            rows_add_archive(r, want->feed_id, want->text);
+    }
+}
+
+static void take_counts(const struct pg_load *load, struct rows *r)
+{
+    for (size_t i = 0; i < load->count_rows.n; i++) {
+        struct held_past *p = rows_past(r, pg_get_int(&load->count_rows, i, 0));
+
+        if (p == NULL)
+            continue;
+        p->n_archives = pg_get_int(&load->count_rows, i, 1);
+        p->last_read = pg_get_int(&load->count_rows, i, 2);
+        p->loaded->counts = true;
+    }
+    for (size_t i = 0; i < load->n_grave_rows.n; i++) {
+        struct held_past *p = rows_past(r, pg_get_int(&load->n_grave_rows, i, 0));
+
+        if (p == NULL)
+            continue;
+        p->n_graves = pg_get_int(&load->n_grave_rows, i, 1);
+        p->loaded->n_graves = true;
+    }
+}
+
+static void take_graves(const struct pg_load *load, struct rows *r)
+{
+    const struct pg_answer *a = &load->grave_rows;
+
+    for (size_t i = 0; i < load->graves.n; i++) {
+        const struct want_row *want = &load->graves.at[i];
+
+        if (!is_missing(r, want->feed_id) && rows_grave(r, want->feed_id, want->text) == NULL)
+            rows_add_grave(r, want->feed_id, want->text);
+    }
+    for (size_t i = 0; i < a->n; i++)
+        rows_grave(r, pg_get_int(a, i, 1), pg_get_bytes(a, i, 2))->when_us = pg_get_int(a, i, 0);
+}
+
+void pg_load_take(const struct pg_load *load, struct rows *r)
+{
+    take_feeds(load, r);
+    take_heads(load, r);
+    take_entries(load, r);
+    take_entries_by_id(load, r);
+    take_pasts(load, r);
+    take_counts(load, r);
+    take_graves(load, r);
+}

@@ -1,0 +1,27 @@
+/* storage/pg/load.h - reads the rows that operations will look at, by sets (storage/wants.h).
+ *
+ * pg_load_queue() queues the statements of one trip, for what is not held yet; after pg_run(),
+ * pg_load_take() holds what they gave. Of feeds, the row that a source has read before does not
+ * count: it is read again under the lock. */
+#pragma once
+
+#include "storage/pg/link.h"
+#include "storage/rows.h"
+#include "storage/wants.h"
+
+struct pg_load {
+    int64_t *feeds, *heads; /* ids of feeds: to be locked and read, and those with their heads */
+    int64_t *counts, *n_graves; /* of which documents of the past, or tombstones, are counted */
+    int64_t *ids, *newest;      /* of entries: to be read, and their newest revisions */
+    const struct want_past **pasts;
+    const struct want_key *keys;
+    struct want_rows entries, archives, graves;
+    size_t n_feeds, n_heads, n_counts, n_n_graves, n_ids, n_newest, n_pasts, n_keys;
+    struct pg_answer feed_rows, head_rows, count_rows, n_grave_rows, past_rows;
+    struct pg_answer entry_rows, id_rows, key_rows, newest_rows, archive_rows, grave_rows;
+};
+
+/* What is wanted and not held. Lists are in the arena. False: nothing. */
+bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r);
+void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p);
+void pg_load_take(const struct pg_load *load, struct rows *r);

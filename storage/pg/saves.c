@@ -1,0 +1,217 @@
+/* storage/pg/saves.c - see saves.h. */
+#include "storage/pg/saves.h"
+
+#include <pthread.h>
+
+#include "storage/pg/columns.h"
+#include "storage/rows_past.h"
+
+/* ---- columns: the key stands first ----------------------------------------------------------- */
+
+#define PG_ROW struct entry_row
+static const struct pg_column entry_columns[] = {PG_COLUMN(INT, id, id) ENTRY_KEY(
+    PG_COLUMN) ENTRY_FIXED(PG_COLUMN) ENTRY_SAVED(PG_COLUMN) PG_COLUMN(MARKS, marks, marks)};
+static const struct pg_column saved_columns[] = {PG_COLUMN(INT, id, id) ENTRY_SAVED(PG_COLUMN)
+                                                     PG_COLUMN(MARKS, marks, marks)};
+#undef PG_ROW
+
+#define PG_ROW struct line_key
+static const struct pg_column key_columns[] = {
+    PG_COLUMN(INT, feed_id, feed_id) PG_COLUMN(INT, key, key) PG_COLUMN(INT, entry_id, entry_id)};
+#undef PG_ROW
+
+#define PG_ROW struct line_content
+#define CONTENT_OF_LINE(kind, column, member) PG_COLUMN(kind, column, row.member)
+static const struct pg_column content_columns[] = {PG_COLUMN(INT, entry_id, entry_id)
+                                                       CONTENT(CONTENT_OF_LINE)};
+#undef PG_ROW
+
+#define PG_ROW struct line_revision
+#define REVISION_OF_LINE(kind, column, member) PG_COLUMN(kind, column, row.member)
+static const struct pg_column body_columns[] = {PG_COLUMN(INT, id, body)
+                                                    REVISION_TEXTS(REVISION_OF_LINE)};
+static const struct pg_column revision_columns[] = {
+    REVISION_FACTS(REVISION_OF_LINE) PG_COLUMN(INT, entry_id, entry_id) PG_COLUMN(INT, body, body)};
+#undef PG_ROW
+
+#define PG_ROW struct line_overlay
+static const struct pg_column overlay_columns[] = {
+    PG_COLUMN(SEQ, seq, seq) PG_COLUMN(EMPTY, doc, doc) PG_COLUMN(EMPTY, ext, ext)};
+#undef PG_ROW
+
+#define PG_ROW struct feed_row
+#define HEAD_OF_FEED(kind, column, member) PG_COLUMN(kind, column, feed.member)
+static const struct pg_column feed_columns[] = {PG_COLUMN(INT, id, feed.id) FEED_SAVED(PG_COLUMN)
+                                                    PG_COLUMN(VERSION, version, feed.version)};
+static const struct pg_column identity_columns[] = {PG_COLUMN(INT, id, feed.id)
+                                                        FEED_IDENTITY(PG_COLUMN)};
+static const struct pg_column head_columns[] = {PG_COLUMN(INT, feed_id, feed.id)
+                                                    HEAD(HEAD_OF_FEED)};
+#undef PG_ROW
+
+#define PG_ROW struct line_head
+static const struct pg_column head_log_columns[] = {
+    PG_COLUMN(INT, feed_id, feed.id) PG_COLUMN(SEQ, since_seq, since_seq) HEAD_LOG(HEAD_OF_FEED)};
+#undef PG_ROW
+
+#define PG_ROW struct feed_event
+static const struct pg_column event_columns[] = {FEED_EVENT(PG_COLUMN)};
+#undef PG_ROW
+
+#define PG_ROW struct line_upstream
+static const struct pg_column upstream_columns[] = {PG_COLUMN(INT, feed_id, feed_id) PG_COLUMN(
+    INT, trust, trust) PG_COLUMN(TIME, delivered_at, delivered_at)};
+#undef PG_ROW
+
+#define PG_ROW struct archive_row
+static const struct pg_column archive_columns[] = {PG_COLUMN(INT, feed_id, feed_id)
+                                                       ARCHIVE(PG_COLUMN)};
+#undef PG_ROW
+
+#define PG_ROW struct held_grave
+static const struct pg_column grave_columns[] = {
+    PG_COLUMN(INT, feed_id, feed_id) PG_COLUMN(EMPTY, uid, uid) PG_COLUMN(INT, when_us, when_us)};
+#undef PG_ROW
+
+#define PG_ROW struct held_past
+static const struct pg_column past_columns[] = {PG_COLUMN(INT, feed_id, feed_id)};
+#undef PG_ROW
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+enum how {
+    ADD,  /* it is new */
+    KEEP, /* it is new, or there is the same already */
+    PUT,  /* it is new, or replaces the row with its key */
+    SET,  /* it replaces these columns of the row with its key */
+    DROP  /* the row with its key goes */
+};
+
+/* A long text is found by its hash. */
+#define SAME_HASH(name)                                                                            \
+    "hashtextextended(x." name ", 0) = hashtextextended(t." name " COLLATE \"C\", 0)"
+
+static const struct save {
+    const char *table;
+    enum how how;
+    const struct pg_column *columns;
+    size_t n_columns, n_key; /* so many of them, at the beginning, are the key */
+    const char *more;        /* SET and DROP: which rows with the key; NULL: all */
+} saves[] = {
+    [SAVE_BODIES] = {"bodies", ADD, PG_COLUMNS(body_columns), 1, NULL},
+    [SAVE_KEYS_GONE] = {"entry_keys", DROP, PG_COLUMNS(key_columns), 3, NULL},
+    [SAVE_KEYS] = {"entry_keys", KEEP, PG_COLUMNS(key_columns), 3, NULL},
+    [SAVE_OVERLAYS_GONE] = {"overlays", DROP, overlay_columns, 1, 1, NULL},
+    [SAVE_CONTENTS] = {"contents", PUT, PG_COLUMNS(content_columns), 1, NULL},
+    [SAVE_CONTENTS_GONE] = {"contents", DROP, content_columns, 1, 1, NULL},
+    [SAVE_IDENTITIES] = {"feeds", SET, PG_COLUMNS(identity_columns), 1, NULL},
+    [SAVE_HEADS] = {"heads", PUT, PG_COLUMNS(head_columns), 1, NULL},
+    [SAVE_UPSTREAMS] = {"upstreams", SET, PG_COLUMNS(upstream_columns), 1, "x.is_current = 1"},
+    [SAVE_ARCHIVES_GONE] = {"archives", DROP, archive_columns, 2, 2, SAME_HASH("url")},
+    [SAVE_ARCHIVES] = {"archives", ADD, PG_COLUMNS(archive_columns), 2, NULL},
+    [SAVE_GRAVES_OF_FEED_GONE] = {"graves", DROP, PG_COLUMNS(past_columns), 1, NULL},
+    [SAVE_GRAVES_GONE] = {"graves", DROP, grave_columns, 2, 2, SAME_HASH("uid")},
+    [SAVE_GRAVES] = {"graves", ADD, PG_COLUMNS(grave_columns), 2, NULL},
+    [SAVE_NEW_ENTRIES] = {"entries", ADD, PG_COLUMNS(entry_columns), 1, NULL},
+    [SAVE_ENTRIES] = {"entries", SET, PG_COLUMNS(saved_columns), 1, NULL},
+    [SAVE_REVISIONS] = {"revisions", ADD, PG_COLUMNS(revision_columns), 1, NULL},
+    [SAVE_OVERLAYS] = {"overlays", PUT, PG_COLUMNS(overlay_columns), 1, NULL},
+    [SAVE_HEAD_LOG] = {"head_log", PUT, PG_COLUMNS(head_log_columns), 2, NULL},
+    [SAVE_EVENTS] = {"feed_events", ADD, PG_COLUMNS(event_columns), 1, NULL},
+    [SAVE_FEEDS] = {"feeds", SET, PG_COLUMNS(feed_columns), 1, NULL},
+};
+_Static_assert(ARRAY_LEN(saves) == SAVE_KINDS, "each kind has a row");
+
+static struct buf texts[SAVE_KINDS];
+
+/* " WHERE x.a = t.a AND ..." */
+static void make_where(struct buf *b, const struct save *s)
+{
+    for (size_t i = 0; i < s->n_key; i++)
+        buf_printf(b, "%s x.%s = t.%s", i == 0 ? " WHERE" : " AND", s->columns[i].name,
+                   s->columns[i].name);
+    if (s->more != NULL)
+        buf_printf(b, " AND %s", s->more);
+}
+
+/* "unnest($4::bigint[], ...) AS t (a, ...)", with the row of the log before it if it is needed. */
+static void make_source(struct buf *b, enum pg_save kind)
+{
+    const struct save *s = &saves[kind];
+    bool has_numbers = kind >= SAVE_NUMBERED;
+
+    buf_puts(b, has_numbers ? PG_SQL_LOG ", unnest(" : "unnest(");
+    pg_sql_arrays(b, has_numbers ? 4 : 1, s->columns, s->n_columns);
+    buf_puts(b, ") AS t (");
+    pg_sql_names(b, s->columns, s->n_columns);
+    buf_puts(b, ")");
+}
+
+static void make_insert(struct buf *b, enum pg_save kind)
+{
+    const struct save *s = &saves[kind];
+
+    buf_printf(b, "INSERT INTO %s (", s->table);
+    pg_sql_names(b, s->columns, s->n_columns);
+    buf_puts(b, ") SELECT ");
+    pg_sql_values(b, s->columns, s->n_columns, false);
+    buf_puts(b, " FROM ");
+    make_source(b, kind);
+    if (s->how == ADD)
+        return;
+    buf_puts(b, " ON CONFLICT (");
+    pg_sql_names(b, s->columns, s->n_key);
+    buf_puts(b, s->how == KEEP ? ") DO NOTHING" : ") DO UPDATE SET ");
+    for (size_t i = s->n_key; i < s->n_columns; i++)
+        buf_printf(b, "%s%s = excluded.%s", i == s->n_key ? "" : ", ", s->columns[i].name,
+                   s->columns[i].name);
+}
+
+static void make_update(struct buf *b, enum pg_save kind)
+{
+    const struct save *s = &saves[kind];
+
+    buf_printf(b, "UPDATE %s AS x SET ", s->table);
+    pg_sql_values(b, s->columns + s->n_key, s->n_columns - s->n_key, true);
+    buf_puts(b, " FROM ");
+    make_source(b, kind);
+    make_where(b, s);
+}
+
+static void make_delete(struct buf *b, enum pg_save kind)
+{
+    const struct save *s = &saves[kind];
+
+    buf_printf(b, "DELETE FROM %s AS x USING ", s->table);
+    make_source(b, kind);
+    make_where(b, s);
+}
+
+static void make_all(void)
+{
+    for (size_t i = 0; i < SAVE_KINDS; i++) {
+        texts[i] = (struct buf)BUF_INIT(BUF_ANY);
+        if (saves[i].how == SET)
+            make_update(&texts[i], (enum pg_save)i);
+        else if (saves[i].how == DROP)
+            make_delete(&texts[i], (enum pg_save)i);
+        else
+            make_insert(&texts[i], (enum pg_save)i);
+    }
+}
+
+const char *pg_save_sql(enum pg_save kind)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, make_all);
+    return texts[kind].ptr;
+}
+
+void pg_save_put(struct pg_params *p, enum pg_save kind, const int64_t numbers[3],
+                 const void *const *rows, size_t n)
+{
+    for (int i = 0; i < 3 && kind >= SAVE_NUMBERED; i++)
+        pg_put_int(p, numbers[i]);
+    pg_put_columns(p, saves[kind].columns, saves[kind].n_columns, rows, n);
+}

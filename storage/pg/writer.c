@@ -1,0 +1,547 @@
+/* storage/pg/writer.c - see writer.h.
+ *
+ * What carries no number is written first. Then the row of the log is updated, which locks it until
+ * the commit; what follows makes its numbers of that row. All of it was sent by then, so nobody
+ * waits for this process under the lock. */
+#include "storage/pg/writer.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "storage/pg/load.h"
+#include "storage/pg/saves.h"
+#include "storage/rows_past.h"
+
+#define BLOCK 1000 /* ids that are drawn at once (storage/pg/schema_pg.sql) */
+
+/* Ids of new rows: blocks that were drawn before they are needed. */
+struct ids {
+    const char *sql;
+    int64_t *blocks; /* the first of each; used from the end */
+    size_t n, cap;
+    int64_t next, end; /* of the block in use */
+    struct pg_answer drawn;
+};
+
+struct pg_writer {
+    struct pg_link *l;
+    struct pg_params params;
+    int64_t node, group_no; /* of the notice that is written next, or was written last */
+    bool has_begun;
+    size_t n_new; /* rows that this transaction may add: that many ids are needed */
+    struct ids entry_ids, body_ids;
+};
+
+static const char sql_entry_ids[] =
+    "SELECT nextval('entry_blocks') FROM generate_series(1, $1) AS n";
+static const char sql_body_ids[] = "SELECT nextval('body_blocks') FROM generate_series(1, $1) AS n";
+
+#define CLOCK_US "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+
+/* $1 to $3: how many numbers of each kind are drawn. Gives what was there before the first. */
+static const char sql_number[] =
+    "UPDATE log SET last_seq = last_seq + $1, last_at_us = CASE WHEN $2 = 0 THEN last_at_us ELSE"
+    " greatest(last_at_us + $2, " CLOCK_US ") END, version = CASE WHEN $3 = 0 THEN version ELSE"
+    " greatest(version + $3, " CLOCK_US ") END, last_notice = last_notice + 1 WHERE one"
+    " RETURNING last_seq - $1, last_at_us - $2, version - $3";
+
+static const char sql_notice[] =
+    "INSERT INTO notices (n, node, group_no, at_us, last_seq, version, feeds, feed_bits, subs,"
+    " intents, verdicts, has_hub_news) SELECT last_notice, $1, $2, last_at_us, last_seq, version,"
+    " $3, $4, $5, $6, $7, $8 FROM log WHERE one";
+
+static const char sql_find_notice[] =
+    "SELECT last_seq, at_us, version FROM notices WHERE node = $1 AND group_no = $2";
+
+static const char sql_notify[] = "SELECT pg_notify('feedmill', '')::text";
+
+/* As FEED_EVENTS_KEPT (storage/records.h). */
+static const char sql_bound_events[] =
+    "DELETE FROM feed_events WHERE seq IN (SELECT old.seq FROM unnest($1::bigint[]) AS f (id)"
+    " CROSS JOIN LATERAL (SELECT e.seq FROM feed_events e WHERE e.feed_id = f.id"
+    " ORDER BY e.seq DESC OFFSET $2) AS old)";
+
+struct pg_writer *pg_writer_new(struct pg_link *l, int64_t node)
+{
+    struct pg_writer *w = NEW(struct pg_writer);
+
+    w->l = l;
+    w->node = node;
+    w->entry_ids.sql = sql_entry_ids;
+    w->body_ids.sql = sql_body_ids;
+    return w;
+}
+
+void pg_writer_free(struct pg_writer **wp)
+{
+    if (*wp == NULL)
+        return;
+    pg_params_release(&(*wp)->params);
+    mem_free((*wp)->entry_ids.blocks);
+    mem_free((*wp)->body_ids.blocks);
+    mem_free(*wp);
+    *wp = NULL;
+}
+
+struct pg_link *pg_writer_link(const struct pg_writer *w)
+{
+    return w->l;
+}
+
+/* ---- ids ------------------------------------------------------------------------------------- */
+
+static size_t ids_left(const struct ids *ids)
+{
+    return (size_t)(ids->end - ids->next) + ids->n * BLOCK;
+}
+
+/* Queue the drawing of more, if there may be too few for this transaction. */
+static void want_ids(struct pg_writer *w, struct ids *ids)
+{
+    size_t left = ids_left(ids);
+
+    ids->drawn = (struct pg_answer){.n = 0};
+    if (left >= w->n_new)
+        return;
+    pg_params_reset(&w->params);
+    pg_put_int(&w->params, (int64_t)((w->n_new - left + BLOCK - 1) / BLOCK));
+    pg_queue(w->l, ids->sql, &w->params, "i", &ids->drawn);
+}
+
+static void take_ids(struct ids *ids)
+{
+    ids->blocks = mem_grow(ids->blocks, &ids->cap, ids->n + ids->drawn.n, sizeof *ids->blocks);
+    for (size_t i = ids->drawn.n; i-- > 0;)
+        ids->blocks[ids->n++] = pg_get_int(&ids->drawn, i, 0) * BLOCK;
+}
+
+static int64_t next_id(struct ids *ids)
+{
+    if (ids->next == ids->end) {
+        ids->next = ids->blocks[--ids->n];
+        ids->end = ids->next + BLOCK;
+    }
+    return ids->next++;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static void begin(struct pg_writer *w)
+{
+    if (!w->has_begun)
+        pg_queue_begin(w->l);
+    w->has_begun = true;
+}
+
+enum rc pg_writer_load(struct pg_writer *w, const struct wants *wants, struct rows *r,
+                       struct err *err)
+{
+    struct pg_load load;
+    bool is_wanting = pg_load_plan(&load, wants, r);
+    enum rc rc;
+
+    w->n_new += wants->entries.n + wants->n_feeds; /* each entry or content may get a revision */
+    if (!is_wanting && ids_left(&w->entry_ids) >= w->n_new && ids_left(&w->body_ids) >= w->n_new)
+        return RC_OK;
+    begin(w);
+    pg_load_queue(&load, w->l, &w->params);
+    want_ids(w, &w->entry_ids);
+    want_ids(w, &w->body_ids);
+    rc = pg_run(w->l, err);
+    if (rc != RC_OK)
+        return rc;
+    pg_load_take(&load, r);
+    take_ids(&w->entry_ids);
+    take_ids(&w->body_ids);
+    return RC_OK;
+}
+
+/* ---- collecting what has changed ------------------------------------------------------------- */
+
+struct collected {
+    const void **rows[SAVE_KINDS];
+    size_t n[SAVE_KINDS], cap[SAVE_KINDS];
+};
+
+static void add(struct collected *c, enum pg_save kind, const void *row)
+{
+    c->rows[kind] = mem_grow(c->rows[kind], &c->cap[kind], c->n[kind] + 1, sizeof(void *));
+    c->rows[kind][c->n[kind]++] = row;
+}
+
+static void collected_release(struct collected *c)
+{
+    for (size_t i = 0; i < SAVE_KINDS; i++)
+        mem_free(c->rows[i]);
+}
+
+static bool has_key(const int64_t *keys, size_t n, int64_t key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (keys[i] == key)
+            return true;
+    return false;
+}
+
+static void add_keys(struct collected *c, struct arena *a, enum pg_save kind,
+                     const struct entry_row *e, const int64_t *keys, size_t n,
+                     const int64_t *except, size_t n_except)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct line_key *line;
+
+        if (has_key(except, n_except, keys[i]))
+            continue;
+        line = ARENA_NEW(a, struct line_key);
+        *line = (struct line_key){e->feed_id, keys[i], e->id};
+        add(c, kind, line);
+    }
+}
+
+/* The keys under which the entry is found have changed with its marks. */
+static void collect_keys(struct collected *c, struct arena *a, const struct held_entry *e)
+{
+    int64_t old[MARKS_KEYS], new[MARKS_KEYS];
+    size_t n_old = e->had_marks ? marks_keys(&e->old_marks, old) : 0;
+    size_t n_new = marks_keys(&e->row.marks, new);
+
+    if (!e->row.has_marks || (e->had_marks && marks_same(&e->row.marks, &e->old_marks)))
+        return;
+    add_keys(c, a, SAVE_KEYS_GONE, &e->row, old, n_old, new, n_new);
+    add_keys(c, a, SAVE_KEYS, &e->row, new, n_new, old, n_old);
+}
+
+static void collect_overlay(struct collected *c, struct arena *a, const struct held_entry *e)
+{
+    struct line_overlay *line;
+
+    if (e->was_seq != 0 && e->was_seq != e->row.seq) {
+        line = ARENA_NEW(a, struct line_overlay);
+        line->seq = e->was_seq;
+        add(c, SAVE_OVERLAYS_GONE, line);
+    }
+    if (e->has_new_overlay) {
+        line = ARENA_NEW(a, struct line_overlay);
+        *line = (struct line_overlay){e->row.seq, e->overlay_doc, e->overlay_ext};
+        add(c, SAVE_OVERLAYS, line);
+    }
+}
+
+static void collect_entry(struct pg_writer *w, struct collected *c, struct arena *a,
+                          struct held_entry *e)
+{
+    if (e->row.id == 0) {
+        e->row.id = next_id(&w->entry_ids);
+        add(c, SAVE_NEW_ENTRIES, &e->row);
+    } else {
+        add(c, SAVE_ENTRIES, &e->row);
+    }
+    collect_keys(c, a, e);
+    collect_overlay(c, a, e);
+    if (e->has_new_content) {
+        struct line_content *line = ARENA_NEW(a, struct line_content);
+
+        *line = (struct line_content){e->content, e->row.id};
+        add(c, e->has_content ? SAVE_CONTENTS : SAVE_CONTENTS_GONE, line);
+    }
+}
+
+static void collect_revision(struct pg_writer *w, struct collected *c, struct arena *a,
+                             const struct held_revision *r)
+{
+    struct line_revision *line = ARENA_NEW(a, struct line_revision);
+
+    *line = (struct line_revision){r->row, r->entry->row.id, next_id(&w->body_ids)};
+    add(c, SAVE_BODIES, line);
+    add(c, SAVE_REVISIONS, line);
+}
+
+static void collect_feed(struct collected *c, const struct held_feed *f)
+{
+    if (f->saves_row)
+        add(c, SAVE_FEEDS, &f->row);
+    if (f->saves_identity)
+        add(c, SAVE_IDENTITIES, &f->row);
+    if (f->saves_head)
+        add(c, SAVE_HEADS, &f->row);
+}
+
+/* Of two heads from the same row of the log on, the later one counts. */
+static void collect_heads(struct collected *c, struct arena *a, const struct rows *r)
+{
+    for (size_t i = 0; i < r->n_heads; i++) {
+        const struct held_head *h = &r->heads[i];
+        struct line_head *line = NULL;
+
+        for (size_t k = 0; k < c->n[SAVE_HEAD_LOG] && line == NULL; k++) {
+            line = (struct line_head *)c->rows[SAVE_HEAD_LOG][k];
+            if (line->since_seq != h->since_seq || line->feed.id != h->feed->id)
+                line = NULL;
+        }
+        if (line == NULL) {
+            line = ARENA_NEW(a, struct line_head);
+            add(c, SAVE_HEAD_LOG, line);
+        }
+        *line = (struct line_head){*h->feed, h->since_seq};
+    }
+}
+
+static void collect_archives(struct collected *c, const struct shelf *s)
+{
+    for (size_t i = 0; i < s->n_touched; i++) {
+        const struct held_archive *a = (const struct held_archive *)s->touched[i];
+
+        if (a->was_there)
+            add(c, SAVE_ARCHIVES_GONE, &a->row);
+        if (a->is_there)
+            add(c, SAVE_ARCHIVES, &a->row);
+    }
+}
+
+static void collect_graves(struct collected *c, const struct shelf *pasts,
+                           const struct shelf *graves)
+{
+    for (size_t i = 0; i < pasts->n_touched; i++)
+        if (((const struct held_past *)pasts->touched[i])->drops_graves)
+            add(c, SAVE_GRAVES_OF_FEED_GONE, pasts->touched[i]);
+    for (size_t i = 0; i < graves->n_touched; i++) {
+        if (((const struct held_grave *)graves->touched[i])->when_us == TIME_UNKNOWN)
+            continue; /* the whole feed has none any more */
+        add(c, SAVE_GRAVES_GONE, graves->touched[i]);
+        add(c, SAVE_GRAVES, graves->touched[i]);
+    }
+}
+
+/* What has happened to the hubs of feeds, one after the other, as statements of SQLite do it. */
+static void collect_upstreams(struct collected *c, struct arena *a, struct rows *r)
+{
+    for (size_t i = 0; i < r->n_upstreams; i++) {
+        const struct held_upstream *u = &r->upstreams[i];
+        const struct held_feed *f = rows_feed(r, u->feed_id);
+        struct line_upstream *line = NULL;
+
+        for (size_t k = 0; k < c->n[SAVE_UPSTREAMS] && line == NULL; k++) {
+            line = (struct line_upstream *)c->rows[SAVE_UPSTREAMS][k];
+            if (line->feed_id != u->feed_id)
+                line = NULL;
+        }
+        if (line == NULL) {
+            line = ARENA_NEW(a, struct line_upstream);
+            *line = (struct line_upstream){u->feed_id, TIME_UNKNOWN, u->trust_was};
+            if (f != NULL) {
+                line->delivered_at = f->row.feed.upstream.delivered_at;
+                line->trust = f->row.feed.upstream.trust;
+            }
+            add(c, SAVE_UPSTREAMS, line);
+        }
+        if (u->delivered_at != 0)
+            line->trust = TRUST_FULL;
+        if (u->delivered_at != 0 || u->announced_at != 0)
+            line->delivered_at = u->delivered_at != 0 ? u->delivered_at : u->announced_at;
+        else if (line->trust == u->trust_was)
+            line->trust = u->trust;
+    }
+}
+
+static void collect(struct pg_writer *w, struct collected *c, struct arena *a, struct rows *r)
+{
+    const struct shelf *entries = &r->shelves[ROW_ENTRY], *feeds = &r->shelves[ROW_FEED];
+
+    for (size_t i = 0; i < entries->n_touched; i++)
+        collect_entry(w, c, a, (struct held_entry *)entries->touched[i]);
+    for (size_t i = 0; i < r->n_revisions; i++)
+        collect_revision(w, c, a, &r->revisions[i]);
+    for (size_t i = 0; i < feeds->n_touched; i++)
+        collect_feed(c, (const struct held_feed *)feeds->touched[i]);
+    collect_heads(c, a, r);
+    for (size_t i = 0; i < r->n_events; i++)
+        add(c, SAVE_EVENTS, &r->events[i]);
+    collect_upstreams(c, a, r);
+    collect_archives(c, &r->shelves[ROW_ARCHIVE]);
+    collect_graves(c, &r->shelves[ROW_PAST], &r->shelves[ROW_GRAVE]);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* The first number that is not drawn yet, of each kind. */
+static void numbers_of(const struct txn *t, int64_t out[3])
+{
+    out[0] = t->last_seq;
+    out[1] = t->last_at_us;
+    out[2] = t->version;
+}
+
+static void queue_saves(struct pg_writer *w, const struct txn *t, const struct collected *c,
+                        size_t from, size_t to)
+{
+    int64_t numbers[3];
+
+    numbers_of(t, numbers);
+    for (size_t i = from; i < to; i++) {
+        if (c->n[i] == 0)
+            continue;
+        pg_params_reset(&w->params);
+        pg_save_put(&w->params, (enum pg_save)i, numbers, c->rows[i], c->n[i]);
+        pg_queue(w->l, pg_save_sql((enum pg_save)i), &w->params, "", NULL);
+    }
+}
+
+static void queue_numbers(struct pg_writer *w, const struct txn *t, struct pg_answer *out)
+{
+    int64_t numbers[3];
+
+    numbers_of(t, numbers);
+    pg_params_reset(&w->params);
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        pg_put_int(&w->params, numbers[i] - NUMBERS_HERE);
+    pg_queue(w->l, sql_number, &w->params, "iii", out);
+}
+
+static void queue_bound(struct pg_writer *w, const struct rows *r)
+{
+    struct pg_param *feeds;
+
+    if (r->n_events == 0)
+        return;
+    pg_params_reset(&w->params);
+    feeds = pg_put_array(&w->params, PG_INT);
+    for (size_t i = 0; i < r->n_events; i++)
+        pg_add_int(feeds, r->events[i].feed_id);
+    pg_put_int(&w->params, FEED_EVENTS_KEPT);
+    pg_queue(w->l, sql_bound_events, &w->params, "", NULL);
+}
+
+/* What others are told of a feed; 0: nothing. */
+static int64_t bits_of(const struct txn_feed *f)
+{
+    int64_t bits = 0;
+
+    bits |= f->is_new ? NOTICE_NEW : 0;
+    bits |= f->is_pinged ? NOTICE_PINGED : 0;
+    bits |= f->first_seq != 0 ? NOTICE_NEWS : 0;
+    bits |= f->has_event ? NOTICE_EVENT : 0;
+    bits |= f->reload_keys ? NOTICE_KEYS : 0;
+    bits |= f->is_read || (f->row != NULL && f->row->feed.version >= NUMBERS_HERE) ? NOTICE_ROW : 0;
+    bits |= f->merged_into != 0 ? f->merged_into * 256 | NOTICE_MERGED : 0;
+    return bits;
+}
+
+/* Polls without news are told to nobody. The notes are folded. */
+static bool needs_notice(const struct txn *t)
+{
+    bool needs = t->n_subs > 0 || t->n_settled > 0 || t->has_hub_news ||
+                 t->last_seq != NUMBERS_HERE || t->version != NUMBERS_HERE;
+
+    for (size_t i = 0; i < t->n_feeds && !needs; i++)
+        needs = bits_of(&t->feeds[i]) != 0;
+    return needs;
+}
+
+static void put_feeds(struct pg_params *p, const struct txn *t)
+{
+    struct pg_param *ids = pg_put_array(p, PG_INT), *bits = pg_put_array(p, PG_INT);
+
+    for (size_t i = 0; i < t->n_feeds; i++) {
+        if (bits_of(&t->feeds[i]) == 0)
+            continue;
+        pg_add_int(ids, t->feeds[i].id);
+        pg_add_int(bits, bits_of(&t->feeds[i]));
+    }
+}
+
+static void queue_notice(struct pg_writer *w, const struct txn *t)
+{
+    struct pg_params *p = &w->params;
+    struct pg_param *intents, *verdicts;
+
+    pg_params_reset(p);
+    pg_put_int(p, w->node);
+    pg_put_int(p, w->group_no);
+    put_feeds(p, t);
+    pg_put_ints(p, t->subs, t->n_subs);
+    intents = pg_put_array(p, PG_INT);
+    verdicts = pg_put_array(p, PG_INT);
+    for (size_t i = 0; i < t->n_settled; i++) {
+        pg_add_int(intents, t->settled[i].intent_id);
+        pg_add_int(verdicts, t->settled[i].confirmed ? 1 : t->settled[i].unreached ? 2 : 0);
+    }
+    pg_put_bool(p, t->has_hub_news);
+    pg_queue(w->l, sql_notice, p, "", NULL);
+    pg_queue(w->l, sql_notify, NULL, "s", NULL);
+}
+
+static void set_base(struct txn_base *base, const int64_t before[3])
+{
+    *base = (struct txn_base){before[0] - NUMBERS_HERE, before[1] - NUMBERS_HERE,
+                              before[2] - NUMBERS_HERE};
+}
+
+static void queue_all(struct pg_writer *w, struct txn *t, struct pg_answer *number)
+{
+    struct collected c = {.n = {0}};
+    bool has_notice = needs_notice(t);
+
+    collect(w, &c, &t->rows.arena, &t->rows);
+    begin(w);
+    queue_saves(w, t, &c, 0, SAVE_NUMBERED);
+    if (has_notice)
+        queue_numbers(w, t, number);
+    queue_saves(w, t, &c, SAVE_NUMBERED, SAVE_KINDS);
+    queue_bound(w, &t->rows);
+    if (has_notice) {
+        w->group_no++;
+        queue_notice(w, t);
+    }
+    collected_release(&c);
+}
+
+enum rc pg_writer_commit(struct pg_writer *w, struct txn *t, struct txn_base *base, struct err *err)
+{
+    struct pg_answer number = {.n = 0};
+    int64_t before[3];
+    enum rc rc;
+
+    txn_fold(t);
+    if (!w->has_begun && !rows_is_dirty(&t->rows) && !needs_notice(t))
+        return RC_OK;
+    queue_all(w, t, &number);
+    rc = pg_commit(w->l, err);
+    if (rc != RC_OK)
+        return rc;
+    for (int i = 0; i < 3; i++)
+        before[i] = number.n == 0 ? NUMBERS_HERE : pg_get_int(&number, 0, i);
+    set_base(base, before);
+    w->has_begun = false;
+    w->n_new = 0;
+    return RC_OK;
+}
+
+void pg_writer_rollback(struct pg_writer *w)
+{
+    pg_rollback(w->l);
+    w->has_begun = false;
+    w->n_new = 0;
+}
+
+enum rc pg_writer_was_committed(struct pg_writer *w, const struct txn *t, bool *out,
+                                struct txn_base *base, struct err *err)
+{
+    struct pg_answer a;
+    int64_t before[3], numbers[3];
+    enum rc rc;
+
+    numbers_of(t, numbers);
+    pg_params_reset(&w->params);
+    pg_put_int(&w->params, w->node);
+    pg_put_int(&w->params, w->group_no);
+    pg_queue(w->l, sql_find_notice, &w->params, "iii", &a);
+    rc = pg_run(w->l, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = needs_notice(t) && a.n == 1;
+    for (int i = 0; i < 3 && *out; i++)
+        before[i] = pg_get_int(&a, 0, i) - (numbers[i] - NUMBERS_HERE);
+    if (*out)
+        set_base(base, before);
+    return RC_OK;
+}

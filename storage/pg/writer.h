@@ -1,0 +1,59 @@
+/* storage/pg/writer.h - a transaction of the storer in PostgreSQL: loads what operations will look
+ * at, and writes what they have changed.
+ *
+ *     txn_count_here(t);
+ *     rc = pg_writer_load(w, &wants, &t->rows, err);   one trip: locks, and reads
+ *     ... op_compute() ...
+ *     rc = pg_writer_commit(w, t, &base, err);         one trip: writes, draws numbers, commits
+ *     txn_settle(t, &base);
+ *
+ * Whoever changes anything of a feed holds the lock of its row, which the load takes. Locks are
+ * taken in this order: feeds by id, then the row of the log, last of all. Numbers are drawn under
+ * that last one, so they are in the order of commits. A transaction that draws none and has nothing
+ * to tell does not take it.
+ *
+ * Errors are those of pg_run() (storage/pg/link.h); pg_fault() says what can be done. One thread.
+ */
+#pragma once
+
+#include "storage/pg/link.h"
+#include "storage/txn.h"
+#include "storage/wants.h"
+
+struct pg_writer;
+
+/* The link is borrowed. `node`: whose notices it writes. */
+struct pg_writer *pg_writer_new(struct pg_link *l, int64_t node);
+void pg_writer_free(struct pg_writer **wp);
+struct pg_link *pg_writer_link(const struct pg_writer *w);
+
+/* Hold the rows that are wanted and not held yet, and lock the feeds. The first load begins the
+ * transaction. One trip, or none. */
+enum rc pg_writer_load(struct pg_writer *w, const struct wants *wants, struct rows *r,
+                       struct err *err) NODISCARD;
+
+/* Write the rows that have changed and a notice of the notes, and commit. The notes are folded. If
+ * there is nothing to tell, the transaction does not learn where the log ends. One trip; none if
+ * there is nothing to do. */
+enum rc pg_writer_commit(struct pg_writer *w, struct txn *t, struct txn_base *base,
+                         struct err *err) NODISCARD;
+
+/* Give up the transaction. No trip if the connection is gone. */
+void pg_writer_rollback(struct pg_writer *w);
+
+/* After a commit whose answer was lost (PG_FAULT_UNSURE): was it done? Then *base is what
+ * pg_writer_commit() would have given. A transaction without a notice counts as not done: to do it
+ * again does no harm. One trip. */
+enum rc pg_writer_was_committed(struct pg_writer *w, const struct txn *t, bool *out,
+                                struct txn_base *base, struct err *err) NODISCARD;
+
+/* Bits of notices.feed_bits. */
+enum notice_bit {
+    NOTICE_NEW = 1,    /* the feed was made */
+    NOTICE_PINGED = 2, /* somebody says that it has news */
+    NOTICE_NEWS = 4,   /* it has new rows in the log */
+    NOTICE_EVENT = 8,  /* something happened to the feed itself */
+    NOTICE_KEYS = 16,  /* its keys have to be read again */
+    NOTICE_ROW = 32,   /* readers see a change */
+    NOTICE_MERGED = 64 /* it is part of another feed, whose id is the bits from 2^8 on */
+};
