@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "storage/apply_parts.h"
 #include "storage/sqlite/deliveries.h"
+#include "storage/sqlite/held_subs.h"
 #include "storage/sqlite/subscriptions.h"
 
 /* Deliveries after a refusal are small, up to the end of what was refused. */
@@ -50,46 +51,63 @@ static void judge(const struct push_outcome *o, struct subscription *sub)
     sub->last_error = o->error;
 }
 
-static enum rc keep_dead(struct txn *t, const struct push_outcome *o,
-                         const struct subscription *sub, struct err *err)
+/* What becomes of dead letters. After a replay, what was delivered may have some. */
+static enum rc keep_dead(struct txn *t, const struct push_outcome *o, struct held_sub *sub,
+                         struct err *err)
 {
-    bool is_again = sub->generation > 0; /* only then can what is delivered have a dead letter */
-    int64_t n;
+    bool is_again = sub->row.generation > 0 && o->chain.seq != 0;
+    enum rc rc;
 
-    if (o->dead.id == 0 && o->is_dead)
-        return dead_add(t->db, &o->dead, err);
-    if (o->dead.id == 0)
-        return is_again && o->chain.seq != 0
-                   ? dead_delivered(t->db, o->sub_id, o->note.first.seq, o->chain.seq, err)
-                   : RC_OK;
-    if (o->is_dead)
-        return dead_refused(t->db, &o->dead, err);
-    return o->failed ? RC_OK : dead_drop(t->db, o->sub_id, o->dead.id, &n, err);
-}
-
-/* RC_NOT_FOUND: the subscription is gone; nothing was written. */
-static enum rc apply_outcome(struct txn *t, const struct push_outcome *o, struct op *op)
-{
-    struct subscription sub;
-    enum sub_state before;
-    enum rc rc = subs_load(t->db, o->sub_id, false, &op->arena, &sub, &op->err);
-
+    if (o->dead.id == 0 && !o->is_dead && !is_again)
+        return RC_OK;
+    rc = held_sub_load(t->db, &t->rows, &(struct want_sub){o->sub_id, true}, &sub, err);
     if (rc != RC_OK)
         return rc;
+    if (o->dead.id == 0 && o->is_dead)
+        rows_dead_add(&t->rows, sub, &o->dead);
+    else if (o->dead.id == 0)
+        rows_dead_delivered(&t->rows, sub, o->note.first.seq, o->chain.seq);
+    else if (o->is_dead)
+        rows_dead_refused(&t->rows, sub, &o->dead);
+    else if (!o->failed)
+        rows_dead_drop(&t->rows, sub, o->dead.id);
+    return RC_OK;
+}
+
+/* The endpoint wants no more. */
+static enum rc end(struct txn *t, const struct push_outcome *o, struct op *op)
+{
+    enum rc rc = txn_use_statements(t, &op->err);
+
+    return rc == RC_OK ? apply_sub_end(t, o->sub_id, STR_NULL, &op->arena, &op->err) : rc;
+}
+
+/* *is_missing: the subscription is gone; nothing was changed. */
+static enum rc apply_outcome(struct txn *t, const struct push_outcome *o, struct op *op,
+                             bool *is_missing)
+{
+    struct held_sub *sub;
+    enum sub_state before;
+    enum rc rc =
+        held_sub_load(t->db, &t->rows, &(struct want_sub){.id = o->sub_id}, &sub, &op->err);
+
+    *is_missing = rc == RC_OK && !sub->held.exists;
+    if (rc != RC_OK || *is_missing)
+        return rc;
     if (o->ended)
-        return apply_sub_end(t, sub.id, STR_NULL, &op->arena, &op->err);
-    before = sub.state;
-    move(o, &sub);
-    sub.n_delivered += o->n_entries;
-    sub.n_faults += o->fault;
-    if (str_is_null(o->endpoint) || str_eq(o->endpoint, sub.endpoint))
-        judge(o, &sub);
-    if (sub.state != before)
-        txn_sub(t, sub.id);
-    rc = keep_dead(t, o, &sub, &op->err);
-    if (rc == RC_OK && o->has_note)
-        rc = deliveries_add(t->db, sub.id, sub.n_calls++, &o->note, &op->err);
-    return rc == RC_OK ? subs_save(t->db, &sub, &op->err) : rc;
+        return end(t, o, op);
+    rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS);
+    before = sub->row.state;
+    move(o, &sub->row);
+    sub->row.n_delivered += o->n_entries;
+    sub->row.n_faults += o->fault;
+    if (str_is_null(o->endpoint) || str_eq(o->endpoint, sub->row.endpoint))
+        judge(o, &sub->row);
+    if (sub->row.state != before)
+        txn_sub(t, sub->row.id);
+    if (o->has_note)
+        rows_add_note(&t->rows, sub, &o->note);
+    return keep_dead(t, o, sub, &op->err);
 }
 
 enum rc apply_push_outcomes(struct txn *t, struct op *op)
@@ -97,14 +115,8 @@ enum rc apply_push_outcomes(struct txn *t, struct op *op)
     bool *missing = ARENA_ARRAY(&op->arena, bool, op->as.push.n + 1);
     enum rc rc = RC_OK;
 
-    for (size_t i = 0; i < op->as.push.n && rc == RC_OK; i++) {
-        rc = apply_outcome(t, &op->as.push.outcomes[i], op);
-        missing[i] = rc == RC_NOT_FOUND;
-        if (missing[i]) {
-            op->err = (struct err)ERR_INIT;
-            rc = RC_OK;
-        }
-    }
+    for (size_t i = 0; i < op->as.push.n && rc == RC_OK; i++)
+        rc = apply_outcome(t, &op->as.push.outcomes[i], op, &missing[i]);
     op->result.missing = missing;
     return rc;
 }

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "storage/rows_past.h"
+#include "storage/rows_subs.h"
 #include "storage/tables.h"
 
 static void entry_written(void *row)
@@ -50,6 +51,9 @@ static const struct {
     [ROW_PAST] = {sizeof(struct held_past), past_written},
     [ROW_ARCHIVE] = {sizeof(struct held_archive), archive_written},
     [ROW_GRAVE] = {sizeof(struct held_grave), NULL},
+    [ROW_NOTE] = {sizeof(struct held_note), NULL},
+    [ROW_SUB] = {sizeof(struct held_sub), NULL},
+    [ROW_DEAD] = {sizeof(struct held_dead), NULL},
 };
 
 void rows_forget(struct rows *r)
@@ -98,6 +102,11 @@ void *rows_find(struct rows *r, enum row_kind kind, int64_t id, struct str text)
 void *rows_add(struct rows *r, enum row_kind kind, int64_t id, struct str text)
 {
     return shelf_add(&r->shelves[kind], &r->arena, row_key(&r->arena, id, text), kinds[kind].size);
+}
+
+void *rows_add_hidden(struct rows *r, enum row_kind kind)
+{
+    return shelf_add(&r->shelves[kind], &r->arena, STR_NULL, kinds[kind].size);
 }
 
 struct held_entry *rows_entry(struct rows *r, int64_t feed_id, struct str uid)
@@ -180,6 +189,30 @@ struct held_feed *rows_add_feed(struct rows *r, int64_t id)
 void rows_touch(struct rows *r, enum row_kind kind, void *row)
 {
     shelf_touch(&r->shelves[kind], r->version, row);
+}
+
+void rows_change(struct rows *r, enum row_kind kind, void *row, unsigned changes)
+{
+    struct held *held = row;
+
+    rows_touch(r, kind, row);
+    held->changes |= changes;
+}
+
+void rows_create(struct rows *r, enum row_kind kind, void *row)
+{
+    struct held *held = row;
+
+    rows_touch(r, kind, row);
+    held->exists = true;
+}
+
+void rows_drop(struct rows *r, enum row_kind kind, void *row)
+{
+    struct held *held = row;
+
+    rows_touch(r, kind, row);
+    held->exists = false;
 }
 
 /* The feed, which is now as in *row. */

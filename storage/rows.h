@@ -23,6 +23,9 @@ enum row_kind {
     ROW_PAST,     /* of a feed, by its id; this and the next two are in storage/rows_past.h */
     ROW_ARCHIVE,  /* by feed and URL */
     ROW_GRAVE,    /* by feed and uid */
+    ROW_NOTE,     /* struct held_note; this and the next two are in storage/rows_subs.h */
+    ROW_SUB,      /* struct held_sub, by id */
+    ROW_DEAD,     /* struct held_dead */
     ROW_KINDS
 };
 
@@ -124,10 +127,19 @@ void rows_add_entry_id(struct rows *r, int64_t id, struct held_entry *entry);
 void *rows_find(struct rows *r, enum row_kind kind, int64_t id, struct str text);
 void *rows_add(struct rows *r, enum row_kind kind, int64_t id, struct str text);
 
+/* The same for a row that nobody will look for. */
+void *rows_add_hidden(struct rows *r, enum row_kind kind);
+
 /* ---- changes --------------------------------------------------------------------------------- */
 
 /* The row, which is held, will be changed. */
 void rows_touch(struct rows *r, enum row_kind kind, void *row);
+
+/* The same of a row that is written by what struct held says: its `changes` are to be written; it
+ * begins to exist; it ends. */
+void rows_change(struct rows *r, enum row_kind kind, void *row, unsigned changes);
+void rows_create(struct rows *r, enum row_kind kind, void *row);
+void rows_drop(struct rows *r, enum row_kind kind, void *row);
 
 /* Append to the log a revision of an entry that was touched. The entry loses its overlay. */
 void rows_append(struct rows *r, struct held_entry *e, const struct revision *revision);

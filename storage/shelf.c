@@ -37,7 +37,7 @@ void *shelf_next(const struct shelf *s, void **it)
 void *shelf_add(struct shelf *s, struct arena *a, struct str key, size_t size)
 {
     void *row = arena_zalloc(a, size);
-    void *old = map_put(&s->rows, key, row);
+    void *old = str_is_null(key) ? NULL : map_put(&s->rows, key, row);
 
     ASSERT(old == NULL && (s->row_size == size || s->row_size == 0));
     s->row_size = size;
@@ -75,7 +75,10 @@ void shelf_undo(struct shelf *s, size_t n_touched)
 
 void shelf_written(struct shelf *s)
 {
-    for (size_t i = 0; i < s->n_touched; i++)
+    for (size_t i = 0; i < s->n_touched; i++) {
         s->touched[i]->is_touched = false;
+        s->touched[i]->is_stored = s->touched[i]->exists;
+        s->touched[i]->changes = 0;
+    }
     s->n_touched = s->n_copied = 0;
 }

@@ -13,6 +13,10 @@
 struct held {
     bool is_touched;  /* it is in the list of those to be written */
     unsigned version; /* the mark after which it was copied */
+    /* of the kinds that are created and dropped by the calls of storage/rows.h: */
+    bool exists;      /* there is such a row at this point of the transaction */
+    bool is_stored;   /* the database has it */
+    unsigned changes; /* what of it is to be written: bits that the kind defines */
 };
 
 struct shelf {
@@ -40,8 +44,8 @@ void *shelf_find(const struct shelf *s, struct str key);
 /* Go through all rows, in no particular order. Start with *it = NULL. NULL: there are no more. */
 void *shelf_next(const struct shelf *s, void **it);
 
-/* Add a row of `size` zeros, in the arena. It must not be there yet. The key is copied. All rows of
- * a shelf have the same size. */
+/* Add a row of `size` zeros, in the arena. It must not be there yet. The key is copied; null:
+ * nobody will look for the row. All rows of a shelf have the same size. */
 void *shelf_add(struct shelf *s, struct arena *a, struct str key, size_t size);
 
 /* The row will be changed. `version` counts the marks. */

@@ -96,7 +96,7 @@ static enum rc load_rows(struct storer *s, struct op **ops, size_t n, size_t i, 
                      : held_write(s->db, rows, err);
 
     wants_reset(w);
-    for (; i < n && op_uses_rows(ops[i]) && w->entries.n < ROWS_MOST; i++)
+    for (; i < n && op_uses_rows(ops[i]) && w->entries.n + w->subs.n < ROWS_MOST; i++)
         op_wants(ops[i], w);
     *end = i;
     for (size_t k = 0; k < w->n_feeds && rc == RC_OK; k++)

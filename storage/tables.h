@@ -170,19 +170,14 @@
     X(INT, trust, feed.upstream.trust)                                                             \
     X(TIME, delivered_at, feed.upstream.delivered_at)
 
-/* Table subscriptions, struct subscription. What subs_save() writes, and what never changes. Beside
- * them: last_error, and what is secret. */
-#define SUB_SAVED(X)                                                                               \
-    X(TEXT, endpoint, endpoint)                                                                    \
-    X(EMPTY, sink, sink)                                                                           \
+/* Table subscriptions, struct subscription. What an outcome of a delivery changes; what somebody
+ * changes; both together; and what never changes. Beside them: last_error, which an outcome changes
+ * as well. */
+#define SUB_PROGRESS(X)                                                                            \
     X(INT, state, state)                                                                           \
-    X(INT, events, events)                                                                         \
-    X(INT, batch, batch)                                                                           \
     X(SEQ, position, position)                                                                     \
-    X(INT, generation, generation)                                                                 \
     X(SEQ, chain_seq, chain.seq)                                                                   \
     X(EVENT_TIME, chain_at_us, chain.at_us)                                                        \
-    X(INT, with_initial, with_initial)                                                             \
     X(TIME, next_try_at, next_try_at)                                                              \
     X(TIME, failing_since, failing_since)                                                          \
     X(INT, n_failures, n_failures)                                                                 \
@@ -193,9 +188,23 @@
     X(INT, n_refusals, n_refusals)                                                                 \
     X(INT, part_max, part_max)                                                                     \
     X(INT, part_until, part_until)
+#define SUB_TERMS(X)                                                                               \
+    X(TEXT, endpoint, endpoint)                                                                    \
+    X(EMPTY, sink, sink)                                                                           \
+    X(INT, events, events)                                                                         \
+    X(INT, batch, batch)                                                                           \
+    X(INT, generation, generation)                                                                 \
+    X(INT, with_initial, with_initial)
+#define SUB_SAVED(X) SUB_TERMS(X) SUB_PROGRESS(X)
 #define SUB_FIXED(X)                                                                               \
     X(INT, id, id)                                                                                 \
     X(INT, created_at, created_at)
+
+/* What of a subscription only the storer and the notifier may know: struct held_sub, struct
+ * push_sub. */
+#define SUB_SECRETS(X)                                                                             \
+    X(TEXT, endpoint_credential, credential)                                                       \
+    X(TEXT, sink_settings, settings)
 
 /* Table deliveries, struct delivery_note. Beside them: error, and the key. */
 #define DELIVERY_NOTE(X)                                                                           \
@@ -210,16 +219,19 @@
     X(INT, ms, ms)                                                                                 \
     X(INT, verdict, verdict)
 
-/* Table dead_letters, struct dead_letter. Beside them: id. */
-#define DEAD_LETTER(X)                                                                             \
+/* Table dead_letters, struct dead_letter. What never changes; what a refusal changes; and both
+ * together. Beside them: id. */
+#define DEAD_FIXED(X)                                                                              \
     X(INT, sub_id, sub_id)                                                                         \
     X(INT, seq, at.seq)                                                                            \
     X(INT, at_us, at.at_us)                                                                        \
-    X(EMPTY, uid, uid)                                                                             \
+    X(EMPTY, uid, uid)
+#define DEAD_REFUSAL(X)                                                                            \
     X(INT, at, refused_at)                                                                         \
     X(INT, status, status)                                                                         \
     X(EMPTY, answer, answer)                                                                       \
     X(INT, wanted, wanted)
+#define DEAD_LETTER(X) DEAD_FIXED(X) DEAD_REFUSAL(X)
 
 /* Table hub_intents, struct hub_intent. Beside them: feeds, which are text. */
 #define HUB_INTENT(X)                                                                              \

@@ -6,6 +6,7 @@
 void wants_reset(struct wants *w)
 {
     w->n_feeds = w->n_pasts = w->n_ids = w->n_keys = w->entries.n = w->archives.n = w->graves.n = 0;
+    w->subs.n = 0;
 }
 
 void wants_release(struct wants *w)
@@ -17,6 +18,7 @@ void wants_release(struct wants *w)
     mem_free(w->entries.at);
     mem_free(w->archives.at);
     mem_free(w->graves.at);
+    mem_free(w->subs.at);
     *w = (struct wants){.feeds = NULL};
 }
 
@@ -111,9 +113,30 @@ static void want_rows(struct wants *w, const int64_t *ids, size_t n)
         wants_add_feed(w, &(struct want_feed){.id = ids[i]});
 }
 
+/* A subscription has dead letters to look at when it gets one, or one was delivered again, or what
+ * it was given had been delivered before. */
+static void want_pushed(struct wants *w, const struct push_outcome *o)
+{
+    struct want_subs *subs = &w->subs;
+
+    subs->at = mem_grow(subs->at, &subs->cap, subs->n + 1, sizeof *subs->at);
+    subs->at[subs->n++] =
+        (struct want_sub){o->sub_id, o->dead.id != 0 || o->is_dead || o->generation > 0};
+}
+
+/* Does an outcome end its subscription? */
+static bool ends_subs(const struct op *op)
+{
+    for (size_t i = 0; i < op->as.push.n; i++)
+        if (op->as.push.outcomes[i].ended)
+            return true;
+    return false;
+}
+
 bool op_uses_rows(const struct op *op)
 {
-    return op_brings_news(op) || op->kind == OP_TOUCH || op->kind == OP_PING;
+    return op_brings_news(op) || op->kind == OP_TOUCH || op->kind == OP_PING ||
+           op->kind == OP_PUSH_OUTCOMES;
 }
 
 void op_wants(const struct op *op, struct wants *w)
@@ -145,6 +168,10 @@ void op_wants(const struct op *op, struct wants *w)
         break;
     case OP_PING:
         want_rows(w, op->as.ping.ids, op->as.ping.n);
+        break;
+    case OP_PUSH_OUTCOMES:
+        for (size_t i = 0; i < op->as.push.n; i++)
+            want_pushed(w, &op->as.push.outcomes[i]);
         break;
     default:
         break;
@@ -209,6 +236,8 @@ bool op_is_computed(const struct op *op, struct rows *r)
     case OP_TOUCH:
     case OP_PING:
         return true;
+    case OP_PUSH_OUTCOMES:
+        return !ends_subs(op);
     default:
         return false;
     }

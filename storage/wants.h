@@ -41,6 +41,16 @@ struct want_rows {
     size_t n, cap;
 };
 
+struct want_sub {
+    int64_t id;
+    bool with_dead; /* its dead letters */
+};
+
+struct want_subs {
+    struct want_sub *at;
+    size_t n, cap;
+};
+
 /* Start with {0}. Strings are borrowed from the operations. */
 struct wants {
     struct want_feed *feeds;
@@ -48,6 +58,7 @@ struct wants {
     struct want_entry *ids;
     struct want_key *keys;
     struct want_rows entries, archives, graves;
+    struct want_subs subs;
     size_t n_feeds, cap_feeds, n_pasts, cap_pasts, n_ids, cap_ids, n_keys, cap_keys;
 };
 

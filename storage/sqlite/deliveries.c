@@ -7,19 +7,6 @@
 #include "storage/tables.h"
 #include "storage/sqlite/views.h"
 
-#define QUESTION_MARK(kind, column, member) "?, "
-
-enum rc deliveries_add(struct db *db, int64_t sub_id, int64_t n_calls,
-                       const struct delivery_note *row, struct err *err)
-{
-    return stmt_run(
-        db, err,
-        "INSERT OR REPLACE INTO deliveries (" DELIVERY_NOTE(
-            FIELD_SELECT) "error, sub_id, slot) VALUES (" DELIVERY_NOTE(QUESTION_MARK) "?, ?, ?)",
-        DELIVERY_NOTE(FIELD_LETTER) "sii", DELIVERY_NOTE(FIELD_BIND) row->error, sub_id,
-        n_calls % DELIVERIES_KEPT);
-}
-
 /* All slots of a ring, as id_list() makes it. */
 static struct str all_slots(struct arena *a)
 {
@@ -60,47 +47,6 @@ enum rc deliveries_of(struct db *db, int64_t sub_id, size_t max, struct arena *a
     }
     *n_out = n;
     return got < 0 ? RC_IO : RC_OK;
-}
-
-/* After a replay an entry may be refused that has a dead letter already. *n: how many have it. */
-static enum rc refused_again(struct db *db, const struct dead_letter *row, int64_t *n,
-                             struct err *err)
-{
-    enum rc rc = stmt_run(db, err,
-                          "UPDATE dead_letters SET at = ?3, status = ?4, answer = ?5, wanted = 0"
-                          " WHERE sub_id = ?1 AND seq = ?2",
-                          "iiiie", row->sub_id, row->at.seq, row->refused_at, (int64_t)row->status,
-                          row->answer);
-
-    *n = rc == RC_OK ? stmt_changes(db) : 0;
-    return rc;
-}
-
-enum rc dead_add(struct db *db, const struct dead_letter *row, struct err *err)
-{
-    int64_t n;
-    enum rc rc = refused_again(db, row, &n, err);
-
-    if (rc != RC_OK || n > 0)
-        return rc;
-    rc = stmt_run(db, err,
-                  "INSERT INTO dead_letters (" DEAD_LETTER(FIELD_SELECT) "id) VALUES (" DEAD_LETTER(
-                      QUESTION_MARK) "nullif(?, 0))",
-                  DEAD_LETTER(FIELD_LETTER) "i", DEAD_LETTER(FIELD_BIND)(int64_t) 0);
-    if (rc != RC_OK)
-        return rc;
-    return stmt_run(db, err,
-                    "DELETE FROM dead_letters WHERE id IN (SELECT id FROM dead_letters"
-                    " WHERE sub_id = ?1 ORDER BY id DESC LIMIT -1 OFFSET ?2)",
-                    "ii", row->sub_id, (int64_t)DEAD_LETTERS_KEPT);
-}
-
-enum rc dead_refused(struct db *db, const struct dead_letter *d, struct err *err)
-{
-    return stmt_run(db, err,
-                    "UPDATE dead_letters SET at = ?3, status = ?4, answer = ?5, wanted = 0"
-                    " WHERE sub_id = ?1 AND id = ?2",
-                    "iiiie", d->sub_id, d->id, d->refused_at, (int64_t)d->status, d->answer);
 }
 
 /* Read all rows of the statement. */
@@ -195,12 +141,6 @@ enum rc dead_drop(struct db *db, int64_t sub_id, int64_t id, int64_t *n, struct 
 {
     return change(db, "DELETE FROM dead_letters WHERE sub_id = ?1 AND (?2 = 0 OR id = ?2)", sub_id,
                   id, n, err);
-}
-
-enum rc dead_delivered(struct db *db, int64_t sub_id, int64_t first, int64_t last, struct err *err)
-{
-    return stmt_run(db, err, "DELETE FROM dead_letters WHERE sub_id = ?1 AND seq BETWEEN ?2 AND ?3",
-                    "iii", sub_id, first, last);
 }
 
 enum rc dead_want(struct db *db, int64_t sub_id, int64_t id, int64_t *n, struct err *err)

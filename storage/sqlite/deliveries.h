@@ -8,28 +8,12 @@
 #include "model/feed.h"
 #include "storage/sqlite/db.h"
 
-/* Add a line to the delivery log of a subscription that has `n_calls` lines so far: it takes the
- * place of the oldest one when DELIVERIES_KEPT are there. */
-enum rc deliveries_add(struct db *db, int64_t sub_id, int64_t n_calls,
-                       const struct delivery_note *note, struct err *err) NODISCARD;
-
 /* Forget the log of a subscription that ends. */
 enum rc deliveries_drop(struct db *db, int64_t sub_id, struct err *err) NODISCARD;
 
 /* The last lines, newest first, at most `max`. Arena. */
 enum rc deliveries_of(struct db *db, int64_t sub_id, size_t max, struct arena *a,
                       struct delivery_note **out, size_t *n_out, struct err *err) NODISCARD;
-
-/* Add a dead letter, or renew the one that its entry has already; d->id is not read. The oldest
- * ones over DEAD_LETTERS_KEPT are dropped. */
-enum rc dead_add(struct db *db, const struct dead_letter *d, struct err *err) NODISCARD;
-
-/* It was refused again: write its time, status and answer, and that it is not wanted now. */
-enum rc dead_refused(struct db *db, const struct dead_letter *d, struct err *err) NODISCARD;
-
-/* The entries with these seqs were delivered: drop the dead letters that they may have. */
-enum rc dead_delivered(struct db *db, int64_t sub_id, int64_t first, int64_t last,
-                       struct err *err) NODISCARD;
 
 /* The dead letters of a subscription, oldest first, at most `max`. Arena. */
 enum rc dead_of(struct db *db, int64_t sub_id, size_t max, struct arena *a,

@@ -2,9 +2,10 @@
  * UPDATE and for the values it binds.
  *
  * The list is a macro FIELDS(X) of rows X(KIND, column, member). `member` is what the column
- * becomes in the struct that `row` points to, in the function that uses the list. A column is named
- * nowhere else, so there is only one order of columns. storage/tables.h says what the kinds are.
- * Only files of this folder that run statements include this header.
+ * becomes in the struct that `row` points to, in the function that uses the list; for ..._SECRET,
+ * the struct that `secret` points to. A column is named nowhere else, so there is only one order of
+ * columns. storage/tables.h says what the kinds are. Only files of this folder that run statements
+ * include this header.
  */
 #pragma once
 
@@ -29,6 +30,7 @@
 #define FIELD_LETTER_EMPTY "e"
 #define FIELD_LETTER_DIGEST "h"
 #define FIELD_BIND(kind, column, member) FIELD_BIND_##kind(row->member),
+#define FIELD_BIND_SECRET(kind, column, member) FIELD_BIND_##kind(secret->member),
 #define FIELD_BIND_INT(member) (int64_t)(member)
 #define FIELD_BIND_SEQ(member) (member)
 #define FIELD_BIND_EVENT_TIME(member) (member)
@@ -40,6 +42,7 @@
 
 /* Reads column `i` of statement `st`, and counts on; strings go into arena `a`. */
 #define FIELD_READ(kind, column, member) FIELD_READ_##kind(row->member);
+#define FIELD_READ_SECRET(kind, column, member) FIELD_READ_##kind(secret->member);
 #define FIELD_READ_INT(member) (member) = (__typeof__(member))col_int(st, i++)
 #define FIELD_READ_SEQ(member) (member) = col_int(st, i++)
 #define FIELD_READ_EVENT_TIME(member) (member) = col_int(st, i++)

@@ -3,6 +3,7 @@
 
 #include "storage/sqlite/feed_events.h"
 #include "storage/sqlite/held_past.h"
+#include "storage/sqlite/held_subs.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/upstreams.h"
 #include "storage/sqlite/contents.h"
@@ -136,7 +137,9 @@ enum rc held_load(struct db *db, struct rows *r, const struct wants *w, struct e
         rc = load_entry_by_id(db, r, &w->ids[i], err);
     for (size_t i = 0; i < w->n_keys && rc == RC_OK; i++)
         rc = load_entries_of_key(db, r, &w->keys[i], err);
-    return rc == RC_OK ? held_past_load(db, r, w, err) : rc;
+    if (rc == RC_OK)
+        rc = held_past_load(db, r, w, err);
+    return rc == RC_OK ? held_subs_load(db, r, w->subs.at, w->subs.n, err) : rc;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -204,6 +207,20 @@ static enum rc write_upstream(struct db *db, const struct held_upstream *u, stru
     return upstreams_trust(db, u->feed_id, u->trust_was, u->trust, err);
 }
 
+/* The kinds that are written row by row, in the order of enum row_kind: a row comes after those to
+ * which it refers. */
+static enum rc write_kinds(struct db *db, struct rows *r, struct err *err)
+{
+    static enum rc (*const write[ROW_KINDS])(struct db *, struct held *, struct err *) = {
+        [ROW_NOTE] = held_note_write, [ROW_SUB] = held_sub_write, [ROW_DEAD] = held_dead_write};
+    enum rc rc = RC_OK;
+
+    for (size_t k = 0; k < ROW_KINDS; k++)
+        for (size_t i = 0; write[k] != NULL && i < r->shelves[k].n_touched && rc == RC_OK; i++)
+            rc = write[k](db, r->shelves[k].touched[i], err);
+    return rc;
+}
+
 enum rc held_write(struct db *db, struct rows *r, struct err *err)
 {
     const struct shelf *feeds = &r->shelves[ROW_FEED];
@@ -222,6 +239,8 @@ enum rc held_write(struct db *db, struct rows *r, struct err *err)
         rc = write_upstream(db, &r->upstreams[i], err);
     if (rc == RC_OK)
         rc = held_past_write(db, r, err);
+    if (rc == RC_OK)
+        rc = write_kinds(db, r, err);
     if (rc == RC_OK)
         rows_written(r);
     return rc;

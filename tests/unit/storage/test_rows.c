@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/stats.h"
+#include "storage/rows_subs.h"
 #include "storage/sqlite/stmt.h"
 #include "storage/wants.h"
 
@@ -84,6 +85,45 @@ static void test_rows__what_was_written_is_clean(void **state UNUSED)
     assert_false(rows_is_dirty(&r));
     rows_forget(&r);
     assert_null(rows_entry(&r, 1, STR("a")));
+    rows_release(&r);
+}
+
+/* A subscription gets dead letters: what is undone is gone, what was written is stored. */
+static void test_rows__undo_of_dead_letters(void **state UNUSED)
+{
+    struct rows r = {.generation = 0};
+    struct held_sub *sub = rows_add_sub(&r, 3);
+    struct dead_letter five = {.at = {5, 50}, .uid = STR("five"), .answer = STR("no")};
+    struct dead_letter six = {.at = {6, 60}, .uid = STR("six"), .answer = STR("no")};
+    struct delivery_note note = {.status = 400};
+    struct rows_mark mark;
+
+    digest_init();
+    sub->held.exists = sub->held.is_stored = sub->has_dead = true;
+    rows_mark(&r);
+    rows_change(&r, ROW_SUB, sub, SUB_WRITES_PROGRESS);
+    rows_dead_add(&r, sub, &five);
+    rows_add_note(&r, sub, &note);
+    mark = rows_mark(&r);
+    rows_change(&r, ROW_SUB, sub, SUB_WRITES_PROGRESS);
+    rows_dead_add(&r, sub, &six);
+    rows_dead_delivered(&r, sub, 1, 5);
+    rows_add_note(&r, sub, &note);
+    assert_int_equal(1, rows_dead_want(&r, sub, 0));
+    rows_undo(&r, mark);
+
+    assert_int_equal(1, sub->row.n_calls);
+    assert_int_equal(1, r.shelves[ROW_NOTE].n_touched);
+    assert_int_equal(1, sub->n_dead);
+    assert_true(sub->dead[0]->held.exists && !sub->dead[0]->row.wanted);
+    rows_written(&r);
+    assert_true(sub->dead[0]->held.is_stored && !rows_is_dirty(&r));
+    mark = rows_mark(&r);
+    assert_int_equal(1, rows_dead_drop(&r, sub, 0));
+    assert_int_equal(0, rows_dead_drop(&r, sub, 0));
+    assert_true(rows_is_dirty(&r));
+    rows_undo(&r, mark);
+    assert_true(sub->dead[0]->held.exists && !rows_is_dirty(&r));
     rows_release(&r);
 }
 
@@ -566,6 +606,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows__undo_restores_what_was_there),
         cmocka_unit_test(test_rows__what_was_written_is_clean),
+        cmocka_unit_test(test_rows__undo_of_dead_letters),
         cmocka_unit_test_setup_teardown(test_rows__wants_of_a_poll, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(test_rows__what_is_computed, fixture_setup,

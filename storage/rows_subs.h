@@ -1,0 +1,63 @@
+/* storage/rows_subs.h - the rows of subscriptions that a transaction holds (storage/rows.h). */
+#pragma once
+
+#include "storage/rows.h"
+
+/* What of a subscription is to be written: the lists of the same names in storage/tables.h. */
+enum { SUB_WRITES_PROGRESS = 1, SUB_WRITES_TERMS = 2 };
+
+/* A row of `subscriptions`. */
+struct held_sub {
+    struct held held;
+    struct subscription row;         /* without its feeds */
+    struct str credential, settings; /* of the endpoint, of the sink. SECRET */
+    struct held_dead **dead;         /* if has_dead: its dead letters, oldest first; some may be
+                                        dropped */
+    size_t n_dead, cap_dead;
+    bool has_dead;
+};
+
+/* What of a dead letter is to be written. */
+enum { DEAD_WRITES_REFUSAL = 1, DEAD_WRITES_WANTED = 2 };
+
+/* A row of `dead_letters`. Of one that was loaded only id, sub_id, at.seq and `wanted` are known.
+ */
+struct held_dead {
+    struct held held;
+    struct dead_letter row; /* id 0: it is not written yet */
+};
+
+/* A line for the delivery log. */
+struct held_note {
+    struct held held;
+    int64_t sub_id, slot;
+    const struct delivery_note *note;
+};
+
+/* The subscription. NULL: it was not loaded. */
+struct held_sub *rows_sub(struct rows *r, int64_t id);
+
+/* For what is loaded: add a row that the caller fills. */
+struct held_sub *rows_add_sub(struct rows *r, int64_t id);
+struct held_dead *rows_add_dead(struct rows *r, struct held_sub *sub);
+
+/* Add a line to the delivery log, where it takes the place of the oldest one when DELIVERIES_KEPT
+ * are there. The subscription was touched. `note` must live as long as the transaction. */
+void rows_add_note(struct rows *r, struct held_sub *sub, const struct delivery_note *note);
+
+/* ---- dead letters of a subscription; they were loaded -----------------------------------------
+ */
+
+/* An entry was refused: it gets a dead letter, or the one that it has is renewed; d->id is not
+ * read. The oldest ones over DEAD_LETTERS_KEPT are dropped. */
+void rows_dead_add(struct rows *r, struct held_sub *sub, const struct dead_letter *d);
+
+/* The one with the id d->id was refused again. */
+void rows_dead_refused(struct rows *r, struct held_sub *sub, const struct dead_letter *d);
+
+/* The entries with these seqs were delivered: drop the dead letters that they have. */
+void rows_dead_delivered(struct rows *r, struct held_sub *sub, int64_t first, int64_t last);
+
+/* Drop one, or all when id is 0; have one or all delivered again. Returns how many there were. */
+size_t rows_dead_drop(struct rows *r, struct held_sub *sub, int64_t id);
+size_t rows_dead_want(struct rows *r, struct held_sub *sub, int64_t id);

@@ -1,0 +1,22 @@
+/* storage/sqlite/held_subs.h - reads the rows of subscriptions into memory and writes them back
+ * (storage/rows_subs.h).
+ *
+ * Called inside the storer's transaction. All may give RC_IO.
+ */
+#pragma once
+
+#include "storage/rows_subs.h"
+#include "storage/sqlite/db.h"
+#include "storage/wants.h"
+
+/* Read what is wanted of subscriptions, as far as it is not held yet. One that does not exist is
+ * held as that. The second call is for one, which it returns. */
+enum rc held_subs_load(struct db *db, struct rows *r, const struct want_sub *wants, size_t n,
+                       struct err *err) NODISCARD;
+enum rc held_sub_load(struct db *db, struct rows *r, const struct want_sub *want,
+                      struct held_sub **out, struct err *err) NODISCARD;
+
+/* Write a row that was touched. */
+enum rc held_sub_write(struct db *db, struct held *row, struct err *err) NODISCARD;
+enum rc held_dead_write(struct db *db, struct held *row, struct err *err) NODISCARD;
+enum rc held_note_write(struct db *db, struct held *row, struct err *err) NODISCARD;
