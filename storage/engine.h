@@ -217,7 +217,7 @@ struct engine {
     enum rc (*open_reader)(const char *address, struct db **out, struct err *err);
 };
 
-extern const struct engine engine_sqlite;
+extern const struct engine engine_sqlite, engine_postgresql;
 
 /* The engine of an address, by its scheme: a path is SQLite's. RC_UNSUPPORTED: it is not there. */
 enum rc engine_of(struct str address, const struct engine **out, struct err *err) NODISCARD;

@@ -145,6 +145,10 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     storer.dir = s->dir;
     storer.levels = cfg->levels;
     rc = engine_of(cfg->path, &s->engine, err);
+    if (rc == RC_OK && s->engine != &engine_sqlite)
+        rc = err_set(err, RC_UNSUPPORTED,
+                     "the database is a PostgreSQL, but the daemon can only keep its data in a file"
+                     " yet");
     if (rc == RC_OK)
         rc = claim_file(s, cfg, err);
     storer.file = s->file;

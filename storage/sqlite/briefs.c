@@ -1,25 +1,12 @@
 /* storage/sqlite/briefs.c - a look-up by key costs little here, so each feed is read by itself. */
 #include "storage/sqlite/briefs.h"
 
+#include "storage/brief.h"
 #include "storage/sqlite/contents.h"
 #include "storage/sqlite/feed_events.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/stmt.h"
 #include "storage/sqlite/views.h"
-
-/* When the content of a metadata record of the feed is due; TIME_UNKNOWN for a feed that is not
- * scheduled, or fails. */
-static enum rc content_due(struct db *db, const struct feed *r, int64_t *at, struct err *err)
-{
-    enum rc rc = RC_OK;
-
-    *at = TIME_UNKNOWN;
-    if (r->harvest_to != TIME_UNKNOWN && r->next_fetch_at != TIME_UNKNOWN && r->state == FEED_OK)
-        rc = contents_due(db, r->id, at, err);
-    if (*at != TIME_UNKNOWN && *at < r->content_wait_at)
-        *at = r->content_wait_at;
-    return rc;
-}
 
 /* `saved`: the present row of the feed; NULL: read it. */
 static enum rc load_one(struct db *db, int64_t id, const struct feed_row *saved, struct arena *a,
@@ -29,15 +16,15 @@ static enum rc load_one(struct db *db, int64_t id, const struct feed_row *saved,
     struct str *aliases;
     size_t n_aliases;
     int64_t last_seq, event_seq;
-    int64_t content_at;
+    int64_t contents_at = TIME_UNKNOWN;
     enum rc rc = RC_OK;
 
     if (saved != NULL)
         row = *saved;
     else
         rc = feeds_load(db, id, false, a, &row, err);
-    if (rc == RC_OK)
-        rc = content_due(db, &row.feed, &content_at, err);
+    if (rc == RC_OK && brief_asks_contents(&row.feed))
+        rc = contents_due(db, id, &contents_at, err);
     if (rc == RC_OK)
         rc = aliases_load(db, id, a, &aliases, &n_aliases, err);
     if (rc == RC_OK)
@@ -46,27 +33,7 @@ static enum rc load_one(struct db *db, int64_t id, const struct feed_row *saved,
         rc = feed_events_last(db, id, &event_seq, err);
     if (rc != RC_OK)
         return rc;
-    *out = (struct directory_feed){.brief = {.id = id,
-                                             .version = row.feed.version,
-                                             .state = row.feed.state,
-                                             .fetched = row.fetched,
-                                             .partial = row.feed.partial,
-                                             .last_check_at = row.feed.last_check_at,
-                                             .next_fetch_at = row.feed.next_fetch_at,
-                                             .content_at = content_at,
-                                             .wanted_at = row.feed.wanted_at,
-                                             .last_status = row.feed.last_status,
-                                             .level = row.feed.level,
-                                             .n_subscriptions = row.feed.n_subscriptions},
-                                   .url = row.feed.url,
-                                   .credential = row.feed.credential,
-                                   .access_key = row.feed.access_key,
-                                   .page_url = row.feed.page_url,
-                                   .site_url = row.feed.site_url,
-                                   .aliases = aliases,
-                                   .n_aliases = n_aliases,
-                                   .last_seq = last_seq,
-                                   .event_seq = event_seq};
+    *out = brief_of(&row, contents_at, aliases, n_aliases, last_seq, event_seq);
     return RC_OK;
 }
 

@@ -5,51 +5,18 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "storage/hub_feeds.h"
 #include "storage/sqlite/fields.h"
 #include "storage/tables.h"
 
 /* ---- intents --------------------------------------------------------------------------------- */
-
-/* Write the feeds of an intent, one per line: "12 http://example.org/feed". URLs do not have line
- * breaks. */
-static void write_feeds(struct buf *out, const struct hub_intent *in)
-{
-    for (size_t i = 0; i < in->n_feeds; i++) {
-        struct str url = in->feeds[i].url;
-
-        buf_printf(out, "%" PRId64 " ", in->feeds[i].feed_id);
-        while (!str_is_null(url))
-            buf_str(out, str_split(&url, '\n'));
-        buf_putc(out, '\n');
-    }
-}
-
-static void read_feeds(struct arena *a, struct str text, struct hub_intent *out)
-{
-    struct str rest = text;
-    struct sub_feed *feeds;
-    size_t n = 1;
-
-    for (size_t i = 0; i < text.len; i++)
-        n += text.ptr[i] == '\n';
-    feeds = ARENA_ARRAY(a, struct sub_feed, n);
-    while (rest.len > 0) {
-        struct str line = str_split(&rest, '\n'), id = str_split(&line, ' ');
-        struct sub_feed *feed = &feeds[out->n_feeds];
-
-        *feed = (struct sub_feed){.url = line};
-        if (!str_is_null(line) && str_to_i64(id, &feed->feed_id))
-            out->n_feeds++;
-    }
-    out->feeds = feeds;
-}
 
 enum rc hub_intent_insert(struct db *db, struct hub_intent *in, struct err *err)
 {
     AUTO(buf_release) struct buf feeds = BUF_INIT(BUF_ANY);
     enum rc rc;
 
-    write_feeds(&feeds, in);
+    hub_feeds_write(&feeds, in);
     rc = stmt_run(db, err,
                   "INSERT INTO hub_intents (mode, topic, callback, credential, secret,"
                   " verify_token, reason, legacy, renews, waits, lease_s, feeds, protocol,"
@@ -70,7 +37,7 @@ static void read_intent(sqlite3_stmt *st, struct arena *a, struct hub_intent *ro
 
     *row = (struct hub_intent){.id = 0};
     HUB_INTENT(FIELD_READ)
-    read_feeds(a, col_str(st, i, a), row);
+    hub_feeds_read(a, col_str(st, i, a), row);
 }
 
 enum rc hub_intents_after(struct db *db, int64_t id, size_t max, struct arena *a,

@@ -1,0 +1,169 @@
+/* storage/pg/reader.c - opens, asks, hears, holds snapshots; the engine PostgreSQL. */
+#include "storage/pg/reader.h"
+
+#include "base/mem.h"
+#include "storage/pg/reads.h"
+#include "storage/pg/uri.h"
+
+struct pg_reader *pg_reader_of(struct db *db)
+{
+    return (struct pg_reader *)db;
+}
+
+struct pg_link *pg_reader_link(struct db *db)
+{
+    return pg_reader_of(db)->link;
+}
+
+static void close_reader(struct db **dbp)
+{
+    struct pg_reader *r = pg_reader_of(*dbp);
+
+    if (r == NULL)
+        return;
+    pg_link_free(&r->link);
+    pg_uri_free(&r->uri);
+    pg_params_release(&r->params);
+    mem_free(r);
+    *dbp = NULL;
+}
+
+/* Connect if there is no connection; a snapshot that has lost its one cannot go on. */
+static void make_ready(struct pg_reader *r)
+{
+    if (r->trouble.rc != RC_OK) /* one attempt a trip */
+        return;
+    if (!r->has_begun && !pg_is_connected(r->link) && pg_connect(r->link, &r->trouble) != RC_OK)
+        return;
+    if (r->n_snapshots > 0 && !r->has_begun) {
+        pg_queue(r->link, pg_statements[PG_SQL_begin_snapshot].sql, NULL, "", NULL);
+        r->has_begun = true;
+    }
+}
+
+void pg_ask(struct pg_reader *r, enum pg_statement_id id, struct pg_answer *out)
+{
+    const struct pg_statement *s = &pg_statements[id];
+
+    make_ready(r);
+    pg_queue(r->link, s->sql, &r->params, s->columns, out);
+    pg_params_reset(&r->params);
+}
+
+void pg_together(struct pg_reader *r)
+{
+    make_ready(r);
+    if (r->has_begun)
+        return;
+    r->is_together = true;
+    pg_queue(r->link, pg_statements[PG_SQL_begin_snapshot].sql, NULL, "", NULL);
+}
+
+enum rc pg_hear(struct pg_reader *r, struct err *err)
+{
+    bool is_together = r->is_together;
+    enum rc rc;
+
+    if (is_together)
+        pg_queue(r->link, pg_statements[PG_SQL_end_snapshot].sql, NULL, "", NULL);
+    r->is_together = false;
+    rc = pg_run(r->link, err);
+    if (rc != RC_OK && r->trouble.rc != RC_OK && err != NULL)
+        *err = r->trouble;
+    r->trouble = (struct err)ERR_INIT;
+    if (rc != RC_OK && is_together)
+        pg_rollback(r->link);
+    return rc;
+}
+
+static enum rc snapshot(struct db *db, struct err *err UNUSED)
+{
+    pg_reader_of(db)->n_snapshots++;
+    return RC_OK;
+}
+
+static void snapshot_end(struct db *db)
+{
+    struct pg_reader *r = pg_reader_of(db);
+
+    if (--r->n_snapshots > 0 || !r->has_begun)
+        return;
+    r->has_begun = false;
+    pg_queue(r->link, pg_statements[PG_SQL_end_snapshot].sql, NULL, "", NULL);
+    if (pg_run(r->link, NULL) != RC_OK)
+        pg_rollback(r->link);
+}
+
+static void shrink(struct db *db UNUSED)
+{
+}
+
+int64_t pg_number(const struct pg_answer *a, int64_t otherwise)
+{
+    return a->n == 0 || pg_is_null(a, 0, 0) ? otherwise : pg_get_int(a, 0, 0);
+}
+
+static const struct reads pg_reads = {
+    .close = close_reader,
+    .snapshot = snapshot,
+    .snapshot_end = snapshot_end,
+    .shrink = shrink,
+    .last_seq = pg_last_seq,
+    .revisions_by_seq = pg_revisions_by_seq,
+    .revisions_times = pg_revisions_times,
+    .revisions_at = pg_revisions_at,
+    .newest_keys = pg_newest_keys,
+    .view_keys = pg_view_keys,
+    .entries_of_uids = pg_entries_of_uids,
+    .entries_known = pg_entries_known,
+    .entries_since = pg_entries_since,
+    .entries_between = pg_entries_between,
+    .entries_oldest = pg_entries_oldest,
+    .content_pending = pg_content_pending,
+    .content_feeds = pg_content_feeds,
+    .feeds_by_id = pg_feeds_by_id,
+    .head_log_at = pg_head_log_at,
+    .feeds_count = pg_feeds_count,
+    .feeds_name = pg_feeds_name,
+    .feeds_each_due = pg_feeds_each_due,
+    .briefs_load = pg_briefs_load,
+    .briefs_keys = pg_briefs_keys,
+    .briefs_ids = pg_briefs_ids,
+    .subs_by_id = pg_subs_by_id,
+    .subs_after = pg_subs_after,
+    .subs_pushed = pg_subs_pushed,
+    .subs_find = pg_subs_find,
+    .subs_settings = pg_subs_settings,
+    .push_leads = pg_push_leads,
+    .push_batch = pg_push_batch,
+    .push_run = pg_push_run,
+    .push_count = pg_push_count,
+    .feed_event = pg_feed_event,
+    .deliveries_of = pg_deliveries_of,
+    .dead_of = pg_dead_of,
+    .dead_wanted = pg_dead_wanted,
+    .dead_counts = pg_dead_counts,
+    .hub_intents_after = pg_hub_intents_after,
+    .hub_lease = pg_hub_lease,
+    .upstreams = pg_upstreams,
+};
+
+static enum rc open_reader(const char *address, struct db **out, struct err *err)
+{
+    struct pg_reader *r = NEW(struct pg_reader);
+    struct db *db = &r->db;
+    enum rc rc = pg_uri_read(address, &r->uri, err);
+
+    db->reads = &pg_reads;
+    if (rc == RC_OK) {
+        r->link = pg_link_new(&(struct pg_link_cfg){.uri = r->uri});
+        rc = pg_connect(r->link, err);
+    }
+    if (rc != RC_OK)
+        close_reader(&db);
+    else
+        *out = db;
+    return rc;
+}
+
+const struct engine engine_postgresql = {"PostgreSQL", open_reader};

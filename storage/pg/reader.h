@@ -1,0 +1,45 @@
+/* storage/pg/reader.h - a connection that only reads, for the files that make up the reading calls:
+ * reads_*.c.
+ *
+ * A call puts the parameters of its statements into `params`, queues them by pg_ask(), and sends
+ * all of them by pg_hear(), in one round trip. In a snapshot the first of them brings BEGIN along,
+ * and its end takes one more trip.
+ */
+#pragma once
+
+#include "storage/engine.h"
+#include "storage/pg/columns.h"
+#include "storage/pg/link.h"
+#include "storage/pg/statements.h"
+
+struct pg_uri;
+
+struct pg_reader {
+    struct db db;
+    struct pg_uri *uri;
+    struct pg_link *link;
+    struct pg_params params; /* of the next statement */
+    int n_snapshots;         /* so many calls of snapshot() have no snapshot_end() yet */
+    bool has_begun;          /* the transaction of the outer one is open */
+    bool is_together;        /* what is asked until pg_hear() is a transaction of its own */
+    struct err trouble;      /* there is no connection, and why; RC_OK: there is one */
+};
+
+/* The reader of a connection. */
+struct pg_reader *pg_reader_of(struct db *db);
+
+/* Queue a statement with the parameters, and forget these. *out is filled in by pg_hear(). Without
+ * a connection, and outside a snapshot, it connects first. */
+void pg_ask(struct pg_reader *r, enum pg_statement_id id, struct pg_answer *out);
+
+/* The statements that follow, up to pg_hear(), see one state of the database. */
+void pg_together(struct pg_reader *r);
+
+/* Send what was asked, and read the answers: one round trip. */
+enum rc pg_hear(struct pg_reader *r, struct err *err) NODISCARD;
+
+/* The number of the only column of the only row; `otherwise`: there is no row, or NULL. */
+int64_t pg_number(const struct pg_answer *a, int64_t otherwise);
+
+/* The link, for tests: it counts the trips. */
+struct pg_link *pg_reader_link(struct db *db);

@@ -1,0 +1,242 @@
+/* storage/pg/reads_feeds.c - feeds, their heads, and what the directory keeps of them. */
+#include "storage/pg/reader.h"
+#include "storage/pg/reads.h"
+
+#include <inttypes.h>
+
+#include "base/stats.h"
+#include "storage/brief.h"
+
+#define DUE_AT_ONCE 10000 /* rows of one trip */
+
+/* Reads the columns of FEED_SELECT; returns the column after them. */
+static int read_row(const struct pg_answer *a, size_t row, struct arena *arena,
+                    struct feed_row *out)
+{
+#define PG_ROW struct feed_row
+    static const struct pg_column columns[] = {FEED_FIXED(PG_COLUMN) FEED_SAVED(PG_COLUMN)};
+#undef PG_ROW
+    int i;
+
+    *out = (struct feed_row){.feed.upstream.is_current = true};
+    i = pg_get_columns(a, row, 0, PG_COLUMNS(columns), arena, out);
+    out->feed.n_subscriptions = (int)pg_get_int(a, row, i);
+    return i + 1;
+}
+
+static void read_feed(const struct pg_answer *a, size_t row, struct arena *arena, struct feed *out)
+{
+#define PG_ROW struct feed_row
+    static const struct pg_column upstream[] = {FEED_UPSTREAM(PG_COLUMN)};
+#undef PG_ROW
+    struct feed_row whole;
+    int i = read_row(a, row, arena, &whole);
+
+    i = pg_get_columns(a, row, i, PG_COLUMNS(upstream), arena, &whole);
+    whole.feed.head = pg_get_str(a, row, i, arena);
+    whole.feed.ext = pg_get_str(a, row, i + 1, arena);
+    *out = whole.feed;
+}
+
+enum rc pg_feeds_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a,
+                       struct feed **out, size_t *n_out, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    enum rc rc;
+
+    if (ids != NULL)
+        pg_put_ints(&r->params, ids, n);
+    pg_ask(r, ids == NULL ? PG_SQL_feeds_all : PG_SQL_feeds, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_ARRAY(a, struct feed, rows.n + 1);
+    for (size_t i = 0; i < rows.n; i++)
+        read_feed(&rows, i, a, &(*out)[i]);
+    *n_out = rows.n;
+    stats_add(STAT_feed_loads_total, (int64_t)rows.n);
+    return RC_OK;
+}
+
+enum rc pg_head_log_at(struct db *db, struct feed *feeds, const int64_t *seqs, size_t n,
+                       struct arena *a, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_param *ids = pg_put_array(&r->params, PG_INT);
+    struct pg_answer rows;
+    enum rc rc;
+
+    for (size_t i = 0; i < n; i++)
+        pg_add_int(ids, feeds[i].id);
+    pg_put_ints(&r->params, seqs, n);
+    pg_ask(r, PG_SQL_heads_at, &rows);
+    rc = pg_hear(r, err);
+    for (size_t i = 0; i < rows.n && rc == RC_OK; i++) {
+        struct feed *f = &feeds[pg_get_int(&rows, i, 0) - 1];
+
+        f->url = pg_get_str(&rows, i, 1, a);
+        f->title = pg_get_str(&rows, i, 2, a);
+        f->site_url = pg_get_str(&rows, i, 3, a);
+        f->head = pg_get_str(&rows, i, 4, a);
+        f->ext = pg_get_str(&rows, i, 5, a);
+    }
+    return rc;
+}
+
+enum rc pg_feeds_count(struct db *db, const int64_t *ids, size_t n, bool with_deleted, int64_t *out,
+                       struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer a;
+    enum rc rc;
+
+    pg_put_ints(&r->params, ids, n);
+    pg_put_bool(&r->params, with_deleted);
+    pg_ask(r, PG_SQL_feeds_count, &a);
+    rc = pg_hear(r, err);
+    if (rc == RC_OK)
+        *out = pg_number(&a, 0);
+    return rc;
+}
+
+enum rc pg_feeds_name(struct db *db, int64_t id, struct arena *a, struct str *url,
+                      struct str *title, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer row;
+    enum rc rc;
+
+    pg_put_int(&r->params, id);
+    pg_ask(r, PG_SQL_feeds_name, &row);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    if (row.n == 0)
+        return err_set(err, RC_NOT_FOUND, "there is no feed %" PRId64, id);
+    *url = pg_get_str(&row, 0, 0, a);
+    *title = pg_get_str(&row, 0, 1, a);
+    return RC_OK;
+}
+
+/* A trip for every DUE_AT_ONCE feeds, and one more. */
+enum rc pg_feeds_each_due(struct db *db, int64_t now, reader_due_fn *fn, void *ctx, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows = {.n = DUE_AT_ONCE};
+    int64_t after = 0;
+    enum rc rc = RC_OK;
+
+    while (rows.n == DUE_AT_ONCE) {
+        pg_put_int(&r->params, now);
+        pg_put_int(&r->params, after);
+        pg_put_int(&r->params, DUE_AT_ONCE);
+        pg_ask(r, PG_SQL_feeds_due, &rows);
+        rc = pg_hear(r, err);
+        if (rc != RC_OK)
+            return rc;
+        for (size_t i = 0; i < rows.n; i++) {
+            after = pg_get_int(&rows, i, 0);
+            fn(ctx, after, pg_get_time(&rows, i, 1), (enum fetch_reason)pg_get_int(&rows, i, 2));
+        }
+    }
+    return RC_OK;
+}
+
+/* ---- what the directory keeps ---------------------------------------------------------------- */
+
+/* The aliases of the feed with the number `of`, from row *at on, which moves behind them. */
+static struct str *read_aliases(const struct pg_answer *a, size_t *at, int64_t of,
+                                struct arena *arena, size_t *n)
+{
+    size_t first = *at;
+    struct str *out;
+
+    while (*at < a->n && pg_get_int(a, *at, 0) == of)
+        ++*at;
+    *n = *at - first;
+    out = *n == 0 ? NULL : ARENA_ARRAY(arena, struct str, *n);
+    for (size_t i = 0; i < *n; i++)
+        out[i] = pg_get_str(a, first + i, 1, arena);
+    return out;
+}
+
+enum rc pg_briefs_load(struct db *db, const int64_t *ids, const struct feed_row *const *rows,
+                       size_t n, struct arena *a, struct directory_feed *out, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer feeds, aliases;
+    size_t at = 0;
+    enum rc rc;
+
+    pg_together(r);
+    pg_put_ints(&r->params, ids, n);
+    pg_ask(r, PG_SQL_briefs, &feeds);
+    pg_put_ints(&r->params, ids, n);
+    pg_ask(r, PG_SQL_brief_aliases, &aliases);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (struct directory_feed){.brief.id = 0};
+    for (size_t i = 0; i < feeds.n; i++) {
+        struct feed_row row;
+        int next = read_row(&feeds, i, a, &row);
+        int64_t place = pg_get_int(&feeds, i, next);
+        size_t n_aliases;
+        struct str *list = read_aliases(&aliases, &at, place, a, &n_aliases);
+
+        if (rows != NULL && rows[place - 1] != NULL)
+            row = *rows[place - 1];
+        out[place - 1] = brief_of(&row, pg_get_time(&feeds, i, next + 3), list, n_aliases,
+                                  pg_get_int(&feeds, i, next + 1), pg_get_int(&feeds, i, next + 2));
+    }
+    return RC_OK;
+}
+
+enum rc pg_briefs_keys(struct db *db, const int64_t *ids, size_t n, struct key_run *out,
+                       struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    enum rc rc;
+
+    pg_put_ints(&r->params, ids, n);
+    pg_put_int(&r->params, DIRECTORY_KEYS + 1);
+    pg_ask(r, PG_SQL_brief_keys, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    for (size_t i = 0; i < n; i++) {
+        out[i].n = 0;
+        out[i].complete = true;
+    }
+    for (size_t i = 0; i < rows.n; i++) {
+        struct key_run *run = &out[pg_get_int(&rows, i, 0) - 1];
+
+        run->complete = run->n < DIRECTORY_KEYS;
+        if (run->complete)
+            run->keys[run->n++] = (struct merge_key){
+                pg_get_int(&rows, i, 1), pg_get_int(&rows, i, 2), pg_get_int(&rows, i, 3)};
+    }
+    return RC_OK;
+}
+
+enum rc pg_briefs_ids(struct db *db, int64_t after, size_t max, int64_t *out, size_t *n_out,
+                      struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    enum rc rc;
+
+    pg_put_int(&r->params, after);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, PG_SQL_brief_ids, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    for (size_t i = 0; i < rows.n; i++)
+        out[i] = pg_get_int(&rows, i, 0);
+    *n_out = rows.n;
+    return RC_OK;
+}

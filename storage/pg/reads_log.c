@@ -1,0 +1,149 @@
+/* storage/pg/reads_log.c - rows of the log, and the keys of views. */
+#include "storage/pg/reader.h"
+#include "storage/pg/reads.h"
+
+enum rc pg_last_seq(struct db *db, int64_t *out, struct err *err)
+{
+    struct pg_answer a;
+    enum rc rc;
+
+    pg_ask(pg_reader_of(db), PG_SQL_last_seq, &a);
+    rc = pg_hear(pg_reader_of(db), err);
+    if (rc == RC_OK)
+        *out = pg_number(&a, 0);
+    return rc;
+}
+
+static void read_revision(const struct pg_answer *a, size_t row, struct arena *arena,
+                          struct revision *out)
+{
+#define PG_ROW struct revision
+    static const struct pg_column columns[] = {REVISION_FACTS(PG_COLUMN)};
+#undef PG_ROW
+    int i;
+
+    *out = (struct revision){.seq = 0};
+    i = pg_get_columns(a, row, 0, PG_COLUMNS(columns), arena, out);
+    out->title = pg_get_str(a, row, i, arena);
+    out->link = pg_get_str(a, row, i + 1, arena);
+    out->summary = pg_get_str(a, row, i + 2, arena);
+    out->author = pg_get_str(a, row, i + 3, arena);
+    out->doc = pg_get_str(a, row, i + 4, arena);
+    out->ext = pg_get_str(a, row, i + 5, arena);
+    out->first_seq = pg_get_int(a, row, i + 6);
+    out->uid = pg_get_str(a, row, i + 7, arena);
+    out->last_seq = pg_get_int(a, row, i + 8);
+    out->gone = pg_get_bool(a, row, i + 9);
+    out->id_url = pg_get_str(a, row, i + 11, arena);
+}
+
+enum rc pg_revisions_by_seq(struct db *db, const int64_t *seqs, size_t n, bool with_overlays,
+                            struct arena *a, struct revision **out, size_t *n_out, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows = {.n = 0};
+    enum rc rc = RC_OK;
+
+    pg_put_ints(&r->params, seqs, n);
+    pg_ask(r, with_overlays ? PG_SQL_revisions_shown : PG_SQL_revisions, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_ARRAY(a, struct revision, rows.n + 1);
+    for (size_t i = 0; i < rows.n; i++)
+        read_revision(&rows, i, a, &(*out)[i]);
+    *n_out = rows.n;
+    return RC_OK;
+}
+
+enum rc pg_revisions_times(struct db *db, const int64_t *seqs, size_t n, int64_t *at_us,
+                           struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    enum rc rc;
+
+    pg_put_ints(&r->params, seqs, n);
+    pg_ask(r, PG_SQL_revision_times, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    for (size_t i = 0; i < n; i++)
+        at_us[i] = 0;
+    for (size_t i = 0; i < rows.n; i++)
+        at_us[pg_get_int(&rows, i, 0) - 1] = pg_get_int(&rows, i, 1);
+    return RC_OK;
+}
+
+enum rc pg_revisions_at(struct db *db, int64_t at_us, int64_t last, int64_t *seq, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer a;
+    enum rc rc;
+
+    pg_put_int(&r->params, at_us);
+    pg_put_int(&r->params, last);
+    pg_ask(r, PG_SQL_seq_at, &a);
+    rc = pg_hear(r, err);
+    if (rc == RC_OK)
+        *seq = pg_number(&a, 0);
+    return rc;
+}
+
+enum rc pg_newest_keys(struct db *db, const struct view *v, size_t max,
+                       struct arena *scratch UNUSED, int64_t *seqs, int64_t *iris, size_t *n_out,
+                       struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    enum rc rc;
+
+    pg_put_ints(&r->params, v->feed_ids, v->n_feeds);
+    pg_put_int(&r->params, v->after_seq);
+    pg_put_int(&r->params, v->before_seq);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, PG_SQL_view_newest, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    for (size_t i = 0; i < rows.n; i++) {
+        seqs[i] = pg_get_int(&rows, i, 0);
+        iris[i] = pg_get_int(&rows, i, 1);
+    }
+    *n_out = rows.n;
+    return RC_OK;
+}
+
+static const struct {
+    enum pg_statement_id of_feeds, of_all;
+} views[] = {
+    [VIEW_LOG] = {PG_SQL_view_log, PG_SQL_view_log_all},
+    [VIEW_LOG_DESC] = {PG_SQL_view_log_desc, PG_SQL_view_log_all_desc},
+    [VIEW_MODIFIED] = {PG_SQL_view_modified, PG_SQL_view_modified_all},
+    [VIEW_MODIFIED_DESC] = {PG_SQL_view_modified_desc, PG_SQL_view_modified_all_desc},
+    [VIEW_CREATED] = {PG_SQL_view_created, PG_SQL_view_created_all},
+    [VIEW_CREATED_DESC] = {PG_SQL_view_created_desc, PG_SQL_view_created_all_desc},
+};
+
+enum rc pg_view_keys(struct db *db, const struct view *v, size_t max, struct arena *scratch UNUSED,
+                     int64_t *seqs, size_t *n_out, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    enum rc rc;
+
+    if (!v->all_feeds)
+        pg_put_ints(&r->params, v->feed_ids, v->n_feeds);
+    pg_put_int(&r->params, v->after_seq);
+    pg_put_int(&r->params, v->before_seq);
+    pg_put_bool(&r->params, v->with_deleted);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, v->all_feeds ? views[v->order].of_all : views[v->order].of_feeds, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    for (size_t i = 0; i < rows.n; i++)
+        seqs[i] = pg_get_int(&rows, i, 0);
+    *n_out = rows.n;
+    return RC_OK;
+}

@@ -1,0 +1,337 @@
+/* storage/pg/reads_subs.c - subscriptions, their deliveries and dead letters, and hubs. */
+#include "storage/pg/reader.h"
+#include "storage/pg/reads.h"
+
+#include <inttypes.h>
+
+#include "storage/hub_feeds.h"
+
+/* Reads the columns of SUB_SELECT; returns the column after them, which has the row's number. */
+static int read_sub(const struct pg_answer *a, size_t row, struct arena *arena,
+                    struct subscription *out)
+{
+#define PG_ROW struct subscription
+    static const struct pg_column columns[] = {SUB_FIXED(PG_COLUMN) SUB_SAVED(PG_COLUMN)};
+#undef PG_ROW
+    int i;
+
+    *out = (struct subscription){.id = 0};
+    i = pg_get_columns(a, row, 0, PG_COLUMNS(columns), arena, out);
+    out->last_error = pg_get_str(a, row, i, arena);
+    return i + 1;
+}
+
+/* The feeds of the subscription with this number, from row *at on, which moves behind them. Those
+ * of one that was gone between two statements are passed over. */
+static void read_feeds(const struct pg_answer *a, size_t *at, int64_t number, struct arena *arena,
+                       struct subscription *out)
+{
+    size_t first;
+
+    while (*at < a->n && pg_get_int(a, *at, 0) < number)
+        ++*at;
+    for (first = *at; *at < a->n && pg_get_int(a, *at, 0) == number; ++*at)
+        ;
+    out->n_feeds = *at - first;
+    if (out->n_feeds == 0)
+        return;
+    out->feeds = ARENA_ARRAY(arena, struct sub_feed, out->n_feeds);
+    for (size_t i = 0; i < out->n_feeds; i++)
+        out->feeds[i] = (struct sub_feed){
+            pg_get_int(a, first + i, 1), pg_get_str(a, first + i, 2, arena),
+            pg_get_str(a, first + i, 3, arena), pg_get_str(a, first + i, 4, arena),
+            pg_get_str(a, first + i, 5, arena)};
+}
+
+static enum rc hear_subs(struct pg_reader *r, const struct pg_answer *subs,
+                         const struct pg_answer *feeds, struct arena *a, struct subscription **out,
+                         size_t *n_out, struct err *err)
+{
+    enum rc rc = pg_hear(r, err);
+    size_t at = 0;
+
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_ARRAY(a, struct subscription, subs->n + 1);
+    for (size_t i = 0; i < subs->n; i++) {
+        int number = read_sub(subs, i, a, &(*out)[i]);
+
+        read_feeds(feeds, &at, pg_get_int(subs, i, number), a, &(*out)[i]);
+    }
+    *n_out = subs->n;
+    return RC_OK;
+}
+
+enum rc pg_subs_after(struct db *db, int64_t after_id, size_t max, struct arena *a,
+                      struct subscription **out, size_t *n_out, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer subs, feeds;
+
+    pg_together(r);
+    pg_put_int(&r->params, after_id);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, PG_SQL_subs_after, &subs);
+    pg_put_int(&r->params, after_id);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, PG_SQL_sub_feeds_after, &feeds);
+    return hear_subs(r, &subs, &feeds, a, out, n_out, err);
+}
+
+enum rc pg_subs_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a,
+                      struct subscription **out, size_t *n_out, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer subs, feeds;
+
+    if (ids == NULL)
+        return pg_subs_after(db, 0, INT64_MAX, a, out, n_out, err);
+    pg_together(r);
+    pg_put_ints(&r->params, ids, n);
+    pg_ask(r, PG_SQL_subs, &subs);
+    pg_put_ints(&r->params, ids, n);
+    pg_ask(r, PG_SQL_sub_feeds, &feeds);
+    return hear_subs(r, &subs, &feeds, a, out, n_out, err);
+}
+
+enum rc pg_subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    int64_t *ids = ARENA_ARRAY(&scratch, int64_t, n + 1);
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows, feeds;
+    size_t at = 0;
+    enum rc rc;
+
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = subs[i].id;
+        subs[i].sub = NULL;
+        subs[i].credential = subs[i].settings = STR_NULL;
+    }
+    pg_together(r);
+    pg_put_ints(&r->params, ids, n);
+    pg_ask(r, PG_SQL_subs_pushed, &rows);
+    pg_put_ints(&r->params, ids, n);
+    pg_ask(r, PG_SQL_sub_feeds, &feeds);
+    rc = pg_hear(r, err);
+    for (size_t i = 0; i < rows.n && rc == RC_OK; i++) {
+        struct subscription sub;
+        int number = read_sub(&rows, i, &scratch, &sub);
+        struct push_sub *p = &subs[pg_get_int(&rows, i, number) - 1];
+
+        p->sub = ARENA_NEW(p->arena, struct subscription);
+        read_sub(&rows, i, p->arena, p->sub);
+        p->credential = pg_get_str(&rows, i, number + 1, p->arena);
+        p->settings = pg_get_str(&rows, i, number + 2, p->arena);
+        read_feeds(&feeds, &at, pg_get_int(&rows, i, number), p->arena, p->sub);
+    }
+    return rc;
+}
+
+enum rc pg_subs_find(struct db *db, struct str sink, struct str endpoint, struct str settings,
+                     struct str owner, int64_t *id, int64_t *n_owned, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer row;
+    enum rc rc;
+
+    pg_put_text(&r->params, sink);
+    pg_put_text(&r->params, endpoint);
+    pg_put_text(&r->params, settings);
+    pg_put_text(&r->params, owner);
+    pg_ask(r, PG_SQL_subs_find, &row);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *id = pg_get_int(&row, 0, 0);
+    *n_owned = pg_get_int(&row, 0, 1);
+    return RC_OK;
+}
+
+enum rc pg_subs_settings(struct db *db, int64_t id, struct arena *a, struct str *out,
+                         struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer row;
+    enum rc rc;
+
+    pg_put_int(&r->params, id);
+    pg_ask(r, PG_SQL_sub_settings, &row);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    if (row.n == 0)
+        return err_set(err, RC_NOT_FOUND, "there is no subscription %" PRId64, id);
+    *out = pg_get_str(&row, 0, 0, a);
+    return RC_OK;
+}
+
+/* ---- deliveries ------------------------------------------------------------------------------ */
+
+enum rc pg_deliveries_of(struct db *db, int64_t sub_id, size_t max, struct arena *a,
+                         struct delivery_note **out, size_t *n_out, struct err *err)
+{
+#define PG_ROW struct delivery_note
+    static const struct pg_column columns[] = {DELIVERY_NOTE(PG_COLUMN)};
+#undef PG_ROW
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_param *slots;
+    struct pg_answer rows;
+    enum rc rc;
+
+    pg_put_int(&r->params, sub_id);
+    slots = pg_put_array(&r->params, PG_INT);
+    for (int64_t i = 0; i < DELIVERIES_KEPT; i++)
+        pg_add_int(slots, i);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, PG_SQL_deliveries, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_ARRAY(a, struct delivery_note, rows.n + 1);
+    for (size_t i = 0; i < rows.n; i++) {
+        (*out)[i] = (struct delivery_note){.at_us = 0};
+        (*out)[i].error = pg_get_str(
+            &rows, i, pg_get_columns(&rows, i, 0, PG_COLUMNS(columns), a, &(*out)[i]), a);
+    }
+    *n_out = rows.n;
+    return RC_OK;
+}
+
+static enum rc hear_dead(struct pg_reader *r, const struct pg_answer *rows, struct arena *a,
+                         struct dead_letter **out, size_t *n_out, struct err *err)
+{
+#define PG_ROW struct dead_letter
+    static const struct pg_column columns[] = {DEAD_LETTER(PG_COLUMN)};
+#undef PG_ROW
+    enum rc rc = pg_hear(r, err);
+
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_ARRAY(a, struct dead_letter, rows->n + 1);
+    for (size_t i = 0; i < rows->n; i++) {
+        (*out)[i] = (struct dead_letter){.id = 0};
+        (*out)[i].id =
+            pg_get_int(rows, i, pg_get_columns(rows, i, 0, PG_COLUMNS(columns), a, &(*out)[i]));
+    }
+    *n_out = rows->n;
+    return RC_OK;
+}
+
+enum rc pg_dead_of(struct db *db, int64_t sub_id, size_t max, struct arena *a,
+                   struct dead_letter **out, size_t *n_out, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+
+    pg_put_int(&r->params, sub_id);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, PG_SQL_dead, &rows);
+    return hear_dead(r, &rows, a, out, n_out, err);
+}
+
+enum rc pg_dead_wanted(struct db *db, int64_t sub_id, struct arena *a, struct dead_letter **out,
+                       size_t *n_out, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+
+    pg_put_int(&r->params, sub_id);
+    pg_ask(r, PG_SQL_dead_wanted, &rows);
+    return hear_dead(r, &rows, a, out, n_out, err);
+}
+
+enum rc pg_dead_counts(struct db *db, int64_t sub_id, struct arena *a, struct dead_count **out,
+                       size_t *n_out, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    enum rc rc;
+
+    pg_put_int(&r->params, sub_id);
+    pg_put_int(&r->params, sub_id == 0 ? INT64_MAX : sub_id);
+    pg_ask(r, PG_SQL_dead_counts, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_ARRAY(a, struct dead_count, rows.n + 1);
+    for (size_t i = 0; i < rows.n; i++)
+        (*out)[i] = (struct dead_count){pg_get_int(&rows, i, 0), pg_get_int(&rows, i, 1)};
+    *n_out = rows.n;
+    return RC_OK;
+}
+
+/* ---- hubs ------------------------------------------------------------------------------------ */
+
+enum rc pg_hub_intents_after(struct db *db, int64_t id, size_t max, struct arena *a,
+                             struct hub_intent **out, size_t *n_out, struct err *err)
+{
+#define PG_ROW struct hub_intent
+    static const struct pg_column columns[] = {HUB_INTENT(PG_COLUMN)};
+#undef PG_ROW
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    enum rc rc;
+
+    pg_put_int(&r->params, id);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, PG_SQL_hub_intents, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_ARRAY(a, struct hub_intent, rows.n + 1);
+    for (size_t i = 0; i < rows.n; i++) {
+        int feeds;
+
+        (*out)[i] = (struct hub_intent){.id = 0};
+        feeds = pg_get_columns(&rows, i, 0, PG_COLUMNS(columns), a, &(*out)[i]);
+        hub_feeds_read(a, pg_get_str(&rows, i, feeds, a), &(*out)[i]);
+    }
+    *n_out = rows.n;
+    return RC_OK;
+}
+
+enum rc pg_hub_lease(struct db *db, int64_t sub_id, struct arena *a, struct hub_lease *out,
+                     struct err *err)
+{
+#define PG_ROW struct hub_lease
+    static const struct pg_column columns[] = {HUB_LEASE(PG_COLUMN)};
+#undef PG_ROW
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer row;
+    enum rc rc;
+
+    pg_put_int(&r->params, sub_id);
+    pg_ask(r, PG_SQL_hub_lease, &row);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    if (row.n == 0)
+        return err_set(err, RC_NOT_FOUND, "subscription %" PRId64 " has no lease", sub_id);
+    *out = (struct hub_lease){.sub_id = sub_id};
+    pg_get_columns(&row, 0, 0, PG_COLUMNS(columns), a, out);
+    return RC_OK;
+}
+
+enum rc pg_upstreams(struct db *db, struct arena *a, struct upstream **out, size_t *n_out,
+                     struct err *err)
+{
+#define PG_ROW struct upstream
+    static const struct pg_column columns[] = {UPSTREAM(PG_COLUMN)};
+#undef PG_ROW
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    enum rc rc;
+
+    pg_ask(r, PG_SQL_upstreams, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_ARRAY(a, struct upstream, rows.n + 1);
+    for (size_t i = 0; i < rows.n; i++) {
+        (*out)[i] = (struct upstream){.token = STR_NULL};
+        pg_get_columns(&rows, i, 0, PG_COLUMNS(columns), a, &(*out)[i]);
+    }
+    *n_out = rows.n;
+    return RC_OK;
+}
