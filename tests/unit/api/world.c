@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ftw.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -497,7 +498,8 @@ struct answer read_answer(struct arena *a, int fd, bool head_only)
     ssize_t n, head;
     struct str all;
 
-    while ((n = recv(fd, piece, sizeof(piece), 0)) > 0)
+    /* with SO_RCVTIMEO a program that was stopped for a while gets EINTR */
+    while ((n = TEMP_FAILURE_RETRY(recv(fd, piece, sizeof(piece), 0))) > 0)
         buf_append(&in, piece, (size_t)n);
     close(fd);
     all = str_dup(a, buf_view(&in));

@@ -262,10 +262,15 @@ void sayz(struct client *c, const char *z)
     say(c, str_from(z));
 }
 
+ssize_t read_some(struct client *c, void *to, size_t len)
+{
+    return TEMP_FAILURE_RETRY(recv(c->fd, to, len, 0));
+}
+
 bool hear(struct client *c)
 {
     char room[65536];
-    ssize_t n = recv(c->fd, room, sizeof room, 0);
+    ssize_t n = read_some(c, room, sizeof room);
 
     if (n <= 0)
         return false;

@@ -78,6 +78,9 @@ void slam(struct client *c);
 void say(struct client *c, struct str s);
 void sayz(struct client *c, const char *z);
 
+/* As recv(), which a stop of this program interrupts, because there is a time-out. */
+ssize_t read_some(struct client *c, void *to, size_t len);
+
 /* Read more. False: the stream has ended, or nothing came within 10 s. */
 bool hear(struct client *c);
 struct str rest_of(struct client *c);

