@@ -5,6 +5,8 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "feed/text/hook_settings.h"
+#include "feed/text/json.h"
+#include "net/url.h"
 #include "notifier/push_job.h"
 
 #define SECRET_MIN 4 /* bytes; less is found in any text, so only whole words are masked */
@@ -24,7 +26,8 @@ static bool is_word(struct str text, size_t from, size_t to)
     return begins && ends;
 }
 
-static struct str mask(struct arena *a, struct str text, struct str secret)
+/* The secret as it stands. */
+static struct str mask_plain(struct arena *a, struct str text, struct str secret)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
     size_t kept = 0, from = 0;
@@ -48,6 +51,20 @@ static struct str mask(struct arena *a, struct str text, struct str secret)
         return text;
     buf_str(&out, str_slice(text, kept, text.len));
     return str_dup(a, buf_view(&out));
+}
+
+/* The secret as it stands, in a text of JSON, or percent-encoded. */
+static struct str mask(struct arena *a, struct str text, struct str secret)
+{
+    AUTO(buf_release) struct buf json = BUF_INIT(BUF_ANY);
+    struct str encoded = url_encode(a, secret);
+
+    text = mask_plain(a, text, secret);
+    if (str_eq(encoded, secret)) /* then JSON has nothing to encode either */
+        return text;
+    json_write_text(&json, secret);
+    text = mask_plain(a, text, str_slice(buf_view(&json), 1, json.len - 1));
+    return mask_plain(a, text, encoded);
 }
 
 /* "user:password", as Basic authentication sends it, and the password. */

@@ -20,6 +20,7 @@ DOWN = (OSError, http.client.HTTPException)
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 JSON = {"Content-Type": "application/json"}
 STUCK_S = 60        # after the end of all faults, something more is delivered within this, times PATIENCE
+REFUSALS_S = 60     # so long the daemon tries a refused entry again, when it is tried more than once; nothing moves
 SAMPLE_S = 2        # between looks at what the daemon uses
 STALL_S = 0.3       # an answer usually takes some milliseconds
 
@@ -317,6 +318,7 @@ class Run:
     def wait_delivered(self):
         """Until nothing lags. False: nothing moves any more."""
         least, moved = float("inf"), time.monotonic()
+        stuck = STUCK_S * PATIENCE + (REFUSALS_S if self.options.refusals > 1 else 0)
         while True:
             lagging, now = self.lagging(), time.monotonic()
             lag = sum(1 + s[2] for s in lagging)
@@ -324,7 +326,7 @@ class Run:
                 return True
             if lag < least:
                 moved, least = now, lag
-            elif now - moved > STUCK_S * PATIENCE:
+            elif now - moved > stuck:
                 self.record.wrong += ["not delivered at the end: %r" % (s,) for s in lagging]
                 return False
             time.sleep(0.1)

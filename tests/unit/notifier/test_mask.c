@@ -46,6 +46,15 @@ static void short_secrets(void **state UNUSED)
     MASKED("y***, y!xx", job, STR("y!x, y!xx"));
 }
 
+/* An endpoint that shows the request as JSON, or in a URL. */
+static void encoded_secrets(void **state UNUSED)
+{
+    struct push_job job = {.credential = STR("mill:fl\"o\\u r"), .settings = STR_NULL};
+
+    MASKED("*** {\"p\":\"***\"} ?p=***&q", job,
+           STR("fl\"o\\u r {\"p\":\"fl\\\"o\\\\u r\"} ?p=fl%22o%5Cu%20r&q"));
+}
+
 /* An endpoint that repeats what it takes for the token, without the scheme before it. */
 static void tokens_of_fields(void **state UNUSED)
 {
@@ -78,6 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(password, teardown),
                                        cmocka_unit_test_teardown(short_secrets, teardown),
+                                       cmocka_unit_test_teardown(encoded_secrets, teardown),
                                        cmocka_unit_test_teardown(tokens_of_fields, teardown),
                                        cmocka_unit_test_teardown(own_fields, teardown)};
 
