@@ -113,6 +113,23 @@ class Plain(Amqp):
         self.assertEqual([m.headers["cursor"] for m in messages],
                          [r["cursor"] for r in rest if not r["initial"]])
 
+    def test_runs_shrink_with_failures_and_grow_step_by_step(self):      # AMQP-03 DELIV-11
+        self.started()
+        sub = self.subscribed(self.b.url("exchange=not.yet"), batch=16)
+        self.publish(*("new %d" % n for n in range(80)))
+        self.wait(lambda: self.listed(sub)["failures"] >= 3, what="three failures", daemon=self.d)
+        c = self.bound("not.yet", "#")
+        self.come(c, 80)
+        self.wait(lambda: self.listed(sub)["lag"] == 0, daemon=self.d)
+        log = [(note["verdict"], note["n_entries"]) for note in reversed(self.log(sub))]
+        n_failed = sum(verdict == "retry" for verdict, _ in log)
+        due, left = [("retry", max(16 >> i, 1)) for i in range(n_failed)], 80
+        while left:
+            halved = max(min(n_failed, 10) - (len(due) - n_failed), 0)
+            due.append(("delivered", min(left, max(16 >> halved, 1))))
+            left -= due[-1][1]
+        self.assertEqual(due, log)
+
     def test_key_vhost_and_an_exchange_that_is_made(self):               # AMQP-01 DELIV-02
         c_url = self.b.url("exchange=made&key=a.%7Bkind%7D.{feed}&declare=topic", "news%2Ftwo")
         self.started()
