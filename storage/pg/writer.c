@@ -426,11 +426,14 @@ static int64_t bits_of(const struct txn_feed *f)
     return bits;
 }
 
-/* Polls without news are told to nobody. The notes are folded. */
+/* Polls without news are told to nobody. Nor can it be found out whether they were stored; to store
+ * them again does no harm, except to a document of the past, whose failures are counted. The notes
+ * are folded. */
 static bool needs_notice(const struct txn *t)
 {
     bool needs = t->n_subs > 0 || t->n_settled > 0 || t->has_hub_news ||
-                 t->last_seq != NUMBERS_HERE || t->version != NUMBERS_HERE;
+                 t->last_seq != NUMBERS_HERE || t->version != NUMBERS_HERE ||
+                 t->rows.shelves[ROW_ARCHIVE].n_touched > 0;
 
     for (size_t i = 0; i < t->n_feeds && !needs; i++)
         needs = bits_of(&t->feeds[i]) != 0;

@@ -2,13 +2,17 @@
  * numbers in the order of commits, whoever commits; what is lost, and what is refused. */
 #include "pg_server.h"
 
+#include <arpa/inet.h>
+#include <poll.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
 
 #include "base/buf.h"
 #include "base/digest.h"
 #include "fixture.h"
 #include "storage/pg/group.h"
+#include "storage/pg/saves.h"
 #include "storage/pg/schema.h"
 #include "storage/sqlite/stmt.h"
 
@@ -395,8 +399,9 @@ static void make_selects(sqlite3 *sq, const char *table, const char *from, const
     buf_printf(pg, " COLLATE \"C\" AS line FROM %s ORDER BY line", from);
 }
 
-static void same_table(sqlite3 *sq, struct pg_link *l, const char *table, const char *from,
-                       const char *but)
+/* `texts`: has the statement, which a link knows by its address, as long as the link lives. */
+static void same_table(sqlite3 *sq, struct pg_link *l, struct arena *texts, const char *table,
+                       const char *from, const char *but)
 {
     AUTO(buf_release) struct buf lite = BUF_INIT(BUF_ANY);
     AUTO(buf_release) struct buf pg = BUF_INIT(BUF_ANY);
@@ -405,7 +410,7 @@ static void same_table(sqlite3 *sq, struct pg_link *l, const char *table, const 
     size_t n = 0;
 
     make_selects(sq, table, from, but, &lite, &pg);
-    pg_queue(l, pg.ptr, NULL, "s", &a);
+    pg_queue(l, arena_copy(texts, pg.ptr, pg.len), NULL, "s", &a);
     run_ok(l);
     assert_int_equal(SQLITE_OK, sqlite3_prepare_v2(sq, lite.ptr, -1, &st, NULL));
     while (sqlite3_step(st) == SQLITE_ROW) {
@@ -437,22 +442,27 @@ static void same_order(sqlite3 *sq, struct pg_link *l, const char *sql)
     assert_int_equal(n, a.n);
 }
 
-static void same_tables(sqlite3 *sq, struct pg_link *l)
+static void same_tables(sqlite3 *sq)
 {
-    same_table(sq, l, "entries", "entries", " id ");
-    same_table(sq, l, "entry_keys", "entry_keys", "");
-    same_table(sq, l, "revisions", "revisions r JOIN bodies b ON b.id = r.body", " at_us ");
-    same_table(sq, l, "overlays", "overlays", "");
-    same_table(sq, l, "contents", "contents", "");
-    same_table(sq, l, "heads", "heads", "");
-    same_table(sq, l, "head_log", "head_log", "");
-    same_table(sq, l, "feed_events", "feed_events", " at_us ");
-    same_table(sq, l, "upstreams", "upstreams", "");
-    same_table(sq, l, "archives", "archives", "");
-    same_table(sq, l, "graves", "graves", "");
-    same_table(sq, l, "feeds", "feeds", " version ");
+    struct server_link s = connected(PLAIN);
+    AUTO(arena_release) struct arena texts = ARENA_INIT;
+    struct pg_link *l = s.l;
+
+    same_table(sq, l, &texts, "entries", "entries", " id ");
+    same_table(sq, l, &texts, "entry_keys", "entry_keys", "");
+    same_table(sq, l, &texts, "revisions", "revisions r JOIN bodies b ON b.id = r.body", " at_us ");
+    same_table(sq, l, &texts, "overlays", "overlays", "");
+    same_table(sq, l, &texts, "contents", "contents", "");
+    same_table(sq, l, &texts, "heads", "heads", "");
+    same_table(sq, l, &texts, "head_log", "head_log", "");
+    same_table(sq, l, &texts, "feed_events", "feed_events", " at_us ");
+    same_table(sq, l, &texts, "upstreams", "upstreams", "");
+    same_table(sq, l, &texts, "archives", "archives", "");
+    same_table(sq, l, &texts, "graves", "graves", "");
+    same_table(sq, l, &texts, "feeds", "feeds", " version ");
     same_order(sq, l, "SELECT seq FROM revisions ORDER BY at_us");
     same_order(sq, l, "SELECT id FROM feeds ORDER BY version, id");
+    link_end(&s);
 }
 
 /* What the fixture's feeds are in SQLite. */
@@ -484,41 +494,507 @@ static void print_seed(void)
     print_message("FEEDMILL_SEED=%llu\n", (unsigned long long)seed);
 }
 
+/* ---- a network that fails -------------------------------------------------------------------- */
+
+/* A proxy in front of the server. It cuts a connection once, where it is told to. */
+struct proxy {
+    int listener, server_port;
+    char uri[200];
+    pthread_t thread;
+    pthread_mutex_t lock;
+    int64_t up_left, down_left; /* bytes until it cuts; -1: it does not */
+    bool swallows;              /* cut when a commit was done, before its answer */
+    int64_t up, down;           /* bytes so far */
+    int n_cuts;
+    atomic_bool is_over;
+};
+
+static int port_of(int fd)
+{
+    struct sockaddr_in at;
+    socklen_t len = sizeof at;
+
+    assert_int_equal(0, getsockname(fd, (struct sockaddr *)&at, &len));
+    return ntohs(at.sin_port);
+}
+
+static struct sockaddr_in loopback(int port)
+{
+    return (struct sockaddr_in){.sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
+/* How many of these bytes may pass; fewer than `n`: then cut. */
+static int64_t allowed(int64_t *left, int64_t n)
+{
+    int64_t pass = *left < 0 || *left > n ? n : *left;
+
+    if (*left >= 0)
+        *left -= pass;
+    return pass;
+}
+
+/* The last bytes that the server has sent. A trip ends with 'Z' and the state of the transaction.
+ */
+struct tail_bytes {
+    char at[6];
+    bool in_transaction;
+};
+
+/* The state with which a trip has ended; 0: it has not. */
+static char end_of_trip(struct tail_bytes *tail, const char *bytes, size_t n)
+{
+    static const char ready[] = {'Z', 0, 0, 0, 5};
+    size_t keep = n < sizeof tail->at ? sizeof tail->at - n : 0;
+
+    memmove(tail->at, tail->at + sizeof tail->at - keep, keep);
+    memcpy(tail->at + keep, bytes + n - (sizeof tail->at - keep), sizeof tail->at - keep);
+    return memcmp(tail->at, ready, sizeof ready) == 0 ? tail->at[5] : 0;
+}
+
+/* Pass on what has come from one side. False: the connection ends. */
+static bool pass_on(struct proxy *p, int from, int to, bool is_up, struct tail_bytes *tail)
+{
+    char bytes[65536];
+    ssize_t n = recv(from, bytes, sizeof bytes, 0);
+    int64_t pass;
+    char state = 0;
+
+    if (n <= 0)
+        return false;
+    pthread_mutex_lock(&p->lock);
+    pass = allowed(is_up ? &p->up_left : &p->down_left, n);
+    *(is_up ? &p->up : &p->down) += n;
+    if (!is_up && p->swallows && tail->in_transaction)
+        pass = 0;
+    if (!is_up)
+        state = end_of_trip(tail, bytes, (size_t)n);
+    if (state != 0)
+        tail->in_transaction = state == 'T';
+    if (pass < n && (!p->swallows || state == 'I')) {
+        p->n_cuts++;
+        p->up_left = p->down_left = -1;
+        p->swallows = false;
+        pthread_mutex_unlock(&p->lock);
+        (void)!send(to, bytes, (size_t)pass, MSG_NOSIGNAL);
+        return false;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return pass == 0 || send(to, bytes, (size_t)pass, MSG_NOSIGNAL) == pass;
+}
+
+static void serve(struct proxy *p, int client)
+{
+    struct sockaddr_in at = loopback(p->server_port);
+    int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct tail_bytes tail = {.in_transaction = false};
+
+    assert_int_equal(0, connect(server, (struct sockaddr *)&at, sizeof at));
+    while (!atomic_load(&p->is_over)) {
+        struct pollfd fds[] = {{.fd = client, .events = POLLIN}, {.fd = server, .events = POLLIN}};
+
+        if (poll(fds, 2, 50) <= 0)
+            continue;
+        if (fds[0].revents != 0 && !pass_on(p, client, server, true, &tail))
+            break;
+        if (fds[1].revents != 0 && !pass_on(p, server, client, false, &tail))
+            break;
+    }
+    close(server);
+    close(client);
+}
+
+static void *proxy_main(void *arg)
+{
+    struct proxy *p = arg;
+
+    while (!atomic_load(&p->is_over)) {
+        struct pollfd fd = {.fd = p->listener, .events = POLLIN};
+
+        if (poll(&fd, 1, 50) > 0)
+            serve(p, accept4(p->listener, NULL, NULL, SOCK_CLOEXEC));
+    }
+    return NULL;
+}
+
+/* One connection at a time. */
+static void proxy_start(struct proxy *p)
+{
+    const char *uri = getenv(PLAIN);
+    char *port = strrchr(uri, ':'), *rest;
+    struct sockaddr_in at = loopback(0);
+
+    *p = (struct proxy){.lock = PTHREAD_MUTEX_INITIALIZER, .up_left = -1, .down_left = -1};
+    p->server_port = (int)strtol(port + 1, &rest, 10);
+    p->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(0, bind(p->listener, (struct sockaddr *)&at, sizeof at));
+    assert_int_equal(0, listen(p->listener, 5));
+    snprintf(p->uri, sizeof p->uri, "%.*s:%d%s", (int)(port - uri), uri, port_of(p->listener),
+             rest);
+    assert_int_equal(0, pthread_create(&p->thread, NULL, proxy_main, p));
+}
+
+static void proxy_stop(struct proxy *p)
+{
+    atomic_store(&p->is_over, true);
+    pthread_join(p->thread, NULL);
+    close(p->listener);
+}
+
+/* Cut when so many bytes more have gone up or come down; or when a commit was done. */
+static void cut_after(struct proxy *p, int64_t up, int64_t down, bool swallows)
+{
+    pthread_mutex_lock(&p->lock);
+    p->up_left = up;
+    p->down_left = down;
+    p->swallows = swallows;
+    pthread_mutex_unlock(&p->lock);
+}
+
+static struct server_link connected_by(struct proxy *p)
+{
+    struct server_link s = link_to(p->uri, 0);
+    struct err err = ERR_INIT;
+
+    if (pg_connect(s.l, &err) != RC_OK)
+        fail_msg("%s", err.text);
+    return s;
+}
+
+/* ---- the same rows --------------------------------------------------------------------------- */
+
+/* A group of random operations, by both. `p`: the network that fails while PostgreSQL has its
+ * turn; NULL: none does. */
+static void run_round(struct fixture *f, sqlite3 *sq, struct node *node, struct pg_link *look,
+                      int64_t now, struct proxy *p)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    size_t n = 1 + (size_t)chance(8);
+    struct op *ops[8];
+    struct answer answers[8];
+    int64_t trips;
+
+    clock_fake_us(now * 1000000);
+    for (size_t i = 0; i < n; i++) {
+        ops[i] = ARENA_NEW(&a, struct op);
+        *ops[i] = random_op(&a, now);
+        answers[i] = store_op(f, sq, look, ops[i]);
+    }
+    trips = pg_trips(node->s.l);
+    if (p != NULL && chance(3) == 0)
+        cut_after(p, -1, -1, true);
+    else if (p != NULL && chance(2) == 0)
+        cut_after(p, chance(30000), -1, false);
+    else if (p != NULL)
+        cut_after(p, -1, chance(20000), false);
+    run_group(node, ops, n);
+    if (p == NULL)
+        assert_int_equal(2, pg_trips(node->s.l) - trips);
+    for (size_t i = 0; i < n; i++) {
+        same_result(ops[i], &answers[i]);
+        arena_release(&ops[i]->arena);
+    }
+}
+
+static const char sql_statements[] =
+    "SELECT name, statement, cardinality(parameter_types)::bigint FROM pg_prepared_statements"
+    " WHERE statement ~ '^(SELECT|INSERT|UPDATE|DELETE)' AND statement !~ '_prepared_'";
+
+/* No kept statement of the connection walks a table; and it has all by which rows are written. */
+static void check_plans(struct pg_link *l, struct arena *a)
+{
+    struct pg_answer statements, plan;
+    const char *explains[100];
+    struct str texts[100];
+    size_t n;
+
+    pg_queue(l, sql_statements, NULL, "ssi", &statements);
+    run_ok(l);
+    n = statements.n;
+    assert_in_range(n, SAVE_KINDS, ARRAY_LEN(texts));
+    for (size_t i = 0; i < n; i++) {
+        AUTO(buf_release) struct buf sql = BUF_INIT(BUF_ANY);
+        int64_t n_params = pg_get_int(&statements, i, 2);
+
+        texts[i] = pg_get_str(&statements, i, 1, a);
+        buf_printf(&sql, "EXPLAIN EXECUTE %.*s", STR_ARG(pg_get_bytes(&statements, i, 0)));
+        for (int64_t k = 0; k < n_params; k++)
+            buf_puts(&sql, k == 0 ? "(NULL" : ", NULL");
+        if (n_params > 0)
+            buf_puts(&sql, ")");
+        explains[i] = arena_copy(a, sql.ptr, sql.len);
+    }
+    for (size_t i = 0; i < n; i++) {
+        pg_queue(l, explains[i], NULL, "s", &plan);
+        run_ok(l);
+        for (size_t k = 0; k < plan.n; k++)
+            if (strstr(pg_get_str(&plan, k, 0, a).ptr, "Seq Scan") != NULL)
+                fail_msg("%.*s\n%.*s", STR_ARG(texts[i]), STR_ARG(pg_get_bytes(&plan, k, 0)));
+    }
+    for (int kind = 0; kind < SAVE_KINDS; kind++) {
+        bool is_there = false;
+
+        for (size_t i = 0; i < n; i++)
+            is_there |= str_eqz(texts[i], pg_save_sql((enum pg_save)kind));
+        if (!is_there)
+            fail_msg("no operation needed: %s", pg_save_sql((enum pg_save)kind));
+    }
+}
+
 static void test_write__the_same_rows_as_in_sqlite(void **state)
 {
     struct fixture *f = *state;
-    struct node node = node_of(fresh(), 1);
-    sqlite3 *sq = make_same_feeds(f, node.s.l);
+    struct server_link look = fresh();
+    struct node node = node_of(connected(PLAIN), 1);
+    sqlite3 *sq = make_same_feeds(f, look.l);
     int64_t now = 1700000000;
 
     print_seed();
-    for (int round = 0; round < 60; round++) {
-        AUTO(arena_release) struct arena a = ARENA_INIT;
-        size_t n = 1 + (size_t)chance(8);
-        struct op *ops[8];
-        struct answer answers[8];
-        int64_t trips;
-
+    for (int round = 1; round <= 80; round++) {
         now += 1 + chance(4000);
-        clock_fake_us(now * 1000000);
-        for (size_t i = 0; i < n; i++) {
-            ops[i] = ARENA_NEW(&a, struct op);
-            *ops[i] = random_op(&a, now);
-            answers[i] = store_op(f, sq, node.s.l, ops[i]);
-        }
-        trips = pg_trips(node.s.l);
-        run_group(&node, ops, n);
-        assert_int_equal(2, pg_trips(node.s.l) - trips);
-        for (size_t i = 0; i < n; i++) {
-            same_result(ops[i], &answers[i]);
-            arena_release(&ops[i]->arena);
-        }
-        if (round % 10 == 9)
-            same_tables(sq, node.s.l);
+        run_round(f, sq, &node, look.l, now, NULL);
+        if (round % 10 == 0)
+            same_tables(sq);
     }
-    sqlite3_close(sq);
     clock_fake_us(0);
+    check_plans(node.s.l, &f->arena);
+    sqlite3_close(sq);
     node_end(&node);
+    link_end(&look);
+}
+
+/* A connection that is cut anywhere: everything is stored once, whether the answer to the commit
+ * came or not. */
+static void test_write__the_same_rows_over_textsnetwork_that_fails(void **state)
+{
+    struct fixture *f = *state;
+    struct server_link look = fresh();
+    struct proxy p;
+    struct node node;
+    sqlite3 *sq = make_same_feeds(f, look.l);
+    int64_t now = 1700000000;
+
+    proxy_start(&p);
+    node = node_of(connected_by(&p), 1);
+    print_seed();
+    for (int round = 1; round <= 40; round++) {
+        now += 1 + chance(4000);
+        run_round(f, sq, &node, look.l, now, &p);
+        if (round % 10 == 0)
+            same_tables(sq);
+    }
+    clock_fake_us(0);
+    print_message("%d cuts\n", p.n_cuts);
+    assert_true(p.n_cuts > 10);
+    node_end(&node);
+    proxy_stop(&p);
+    sqlite3_close(sq);
+    link_end(&look);
+}
+
+/* ---- several writers ------------------------------------------------------------------------- */
+
+#define N_WRITERS 3
+#define N_GROUPS 30
+#define N_ENTRIES 10
+#define N_SHARED 4 /* feeds of which all of them write */
+
+struct writer {
+    int64_t id;
+    pthread_t thread;
+    int64_t trips;
+    atomic_bool has_failed;
+};
+
+/* A document of entries that nobody else has, and of one that all have. */
+static void make_poll(struct op *op, struct arena *a, int64_t feed_id, int64_t writer, int group)
+{
+    struct entry_change *c = ARENA_ARRAY(a, struct entry_change, N_ENTRIES);
+
+    for (int i = 0; i < N_ENTRIES; i++) {
+        c[i] = (struct entry_change){
+            .uid = i == 0 ? STR("all") : str_printf(a, "%d-%d-%d", (int)writer, group, i),
+            .title = str_printf(a, "%d of %d", group, (int)writer),
+            .published_at = 1000 + group,
+            .updated_at = 1000 + group,
+            .link = STR_NULL,
+            .summary = STR_NULL,
+            .author = STR_NULL,
+            .doc = STR("{}"),
+            .ext = STR("")};
+        digest_content(c[i].title, c[i].essence);
+    }
+    *op = (struct op){.kind = OP_POLL_OUTCOME,
+                      .as.poll = {.check = {.feed_id = feed_id,
+                                            .checked_at = 1000 + group,
+                                            .ok = true,
+                                            .state = FEED_OK,
+                                            .level = LEVEL_KEEP,
+                                            .next_fetch_at = 2000},
+                                  .has_document = true,
+                                  .head = {.json = STR("{}"), .ext = STR(""), .title = STR("T")},
+                                  .entries = {.changes = c, .n = N_ENTRIES}}};
+}
+
+static void *write_groups(void *arg)
+{
+    struct writer *me = arg;
+    struct node node = node_of(connected(PLAIN), me->id);
+    int64_t trips = pg_trips(node.s.l);
+
+    for (int group = 0; group < N_GROUPS; group++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct op op[3], *ops[3];
+
+        for (int i = 0; i < 3; i++) { /* not in the order of their ids */
+            make_poll(&op[i], &a, 1 + (group * 7 + i * (int)me->id) % N_SHARED, me->id,
+                      group * 3 + i);
+            ops[i] = &op[i];
+        }
+        if (pg_group_run(node.w, &node.t, ops, 3, on_done, &node, NULL) != RC_OK)
+            break;
+        for (int i = 0; i < 3; i++) {
+            if (op[i].rc != RC_OK)
+                atomic_store(&me->has_failed, true);
+            arena_release(&op[i].arena);
+        }
+    }
+    me->trips = pg_trips(node.s.l) - trips;
+    node_end(&node);
+    return NULL;
+}
+
+/* Read all rows that were added since, while others write: what was seen stays the beginning. */
+static int64_t read_on(struct pg_link *l, int64_t seen)
+{
+    static const char sql[] = "SELECT r.seq, r.at_us, l.last_seq FROM revisions r, log l"
+                              " WHERE r.seq > $1 ORDER BY r.seq";
+    AUTO(pg_params_release) struct pg_params p = {.n = 0};
+    struct pg_answer a;
+
+    pg_put_int(&p, seen);
+    pg_queue(l, sql, &p, "iii", &a);
+    run_ok(l);
+    for (size_t i = 0; i < a.n; i++) {
+        assert_int_equal(++seen, pg_get_int(&a, i, 0));
+        assert_true(i == 0 || pg_get_int(&a, i, 1) > pg_get_int(&a, i - 1, 1));
+    }
+    assert_true(a.n == 0 || pg_get_int(&a, 0, 2) == seen); /* in the same snapshot */
+    return seen;
+}
+
+static bool is_over(struct pg_link *l, const struct writer *writers)
+{
+    for (int i = 0; i < N_WRITERS; i++)
+        assert_false(atomic_load(&writers[i].has_failed));
+    return number_of(l, "SELECT count(*) FROM notices") == N_WRITERS * N_GROUPS;
+}
+
+static void test_write__numbers_are_in_the_order_of_commits(void **state UNUSED)
+{
+    struct server_link s = fresh();
+    struct writer writers[N_WRITERS];
+    int64_t seen = 0;
+
+    make_feeds(s.l, N_SHARED);
+    for (int i = 0; i < N_WRITERS; i++) {
+        writers[i] = (struct writer){.id = i + 1};
+        assert_int_equal(0, pthread_create(&writers[i].thread, NULL, write_groups, &writers[i]));
+    }
+    while (!is_over(s.l, writers))
+        seen = read_on(s.l, seen);
+    seen = read_on(s.l, seen);
+    for (int i = 0; i < N_WRITERS; i++) {
+        pthread_join(writers[i].thread, NULL);
+        assert_int_equal(2 * N_GROUPS, writers[i].trips);
+    }
+    assert_int_equal(seen, number_of(s.l, "SELECT last_seq FROM log"));
+    assert_int_equal(N_WRITERS * N_GROUPS, number_of(s.l, "SELECT max(n) FROM notices"));
+    /* each entry once, also the one that all of them have written */
+    assert_int_equal(N_SHARED + N_WRITERS * N_GROUPS * 3 * (N_ENTRIES - 1),
+                     number_of(s.l, "SELECT count(*) FROM entries"));
+    assert_int_equal(0, number_of(s.l, "SELECT count(*) FROM (SELECT FROM entries"
+                                       " GROUP BY feed_id, uid HAVING count(*) > 1) x"));
+    /* what the rows say of each other */
+    assert_int_equal(0, number_of(s.l, "SELECT count(*) FROM entries e LEFT JOIN revisions r"
+                                       " ON r.seq = e.seq WHERE r.entry_id IS DISTINCT FROM e.id"));
+    assert_int_equal(0, number_of(s.l, "SELECT count(*) FROM revisions r LEFT JOIN bodies b"
+                                       " ON b.id = r.body WHERE b.id IS NULL"));
+    assert_int_equal(0, number_of(s.l, "SELECT count(*) FROM revisions r JOIN revisions b"
+                                       " ON b.seq = r.batch WHERE b.feed_id <> r.feed_id"));
+    assert_int_equal(0, number_of(s.l, "SELECT count(*) FROM feeds f WHERE n_entries <> (SELECT"
+                                       " count(*) FROM entries e WHERE e.feed_id = f.id)"));
+    link_end(&s);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+/* Of operations that the database refuses together, only the bad one fails. */
+static void refuse(struct op *bad, struct str title)
+{
+    struct node node = node_of(fresh(), 1);
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct op good[2], *ops[] = {&good[0], bad, &good[1]};
+
+    make_feeds(node.s.l, 3);
+    script_ok(node.s.l, "ALTER TABLE bodies ADD CONSTRAINT no_bad CHECK (title <> 'bad')");
+    make_poll(&good[0], &a, 1, 1, 1);
+    make_poll(bad, &a, 2, 1, 2);
+    make_poll(&good[1], &a, 3, 1, 3);
+    ((struct entry_change *)bad->as.poll.entries.changes)[1].title = title;
+    run_group(&node, ops, 3);
+    assert_int_equal(RC_OK, good[0].rc);
+    assert_int_equal(RC_IO, bad->rc);
+    assert_int_equal(0, bad->result.n_new);
+    assert_int_equal(RC_OK, good[1].rc);
+    assert_int_equal(N_ENTRIES, good[1].result.n_new);
+    assert_int_equal(2 * N_ENTRIES, good[1].result.last_seq);
+    assert_int_equal(2, number_of(node.s.l, "SELECT count(*) FROM notices"));
+    assert_int_equal(0, number_of(node.s.l, "SELECT count(*) FROM entries WHERE feed_id = 2"));
+    for (size_t i = 0; i < 3; i++)
+        arena_release(&ops[i]->arena);
+    node_end(&node);
+}
+
+static void test_write__textsbad_operation_fails_alone(void **state UNUSED)
+{
+    struct op bad;
+
+    refuse(&bad, STR("bad"));
+    assert_non_null(strstr(bad.err.text, "no_bad"));
+    refuse(&bad, str_of("a\0b", 3)); /* never sent */
+    assert_non_null(strstr(bad.err.text, "U+0000"));
+}
+
+/* The answer to a commit is lost. The numbers of what was stored come from its notice. */
+static void test_write__textscommit_without_an_answer_is_looked_for(void **state UNUSED)
+{
+    struct server_link look = fresh();
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct op op, *ops[] = {&op};
+    struct proxy p;
+    struct node node;
+
+    make_feeds(look.l, 1);
+    proxy_start(&p);
+    node = node_of(connected_by(&p), 1);
+    for (int group = 1; group <= 3; group++) {
+        cut_after(&p, -1, -1, group > 1);
+        make_poll(&op, &a, 1, 1, group);
+        run_group(&node, ops, 1);
+        assert_int_equal(RC_OK, op.rc);
+        assert_int_equal(group == 1 ? 0 : 1, op.result.n_changed);
+        assert_int_equal(group * N_ENTRIES, op.result.last_seq);
+        assert_int_equal(group * N_ENTRIES, node.last_seq);
+        arena_release(&op.arena);
+    }
+    assert_int_equal(2, p.n_cuts);
+    assert_int_equal(3, number_of(look.l, "SELECT count(*) FROM notices"));
+    assert_int_equal(3 * N_ENTRIES, number_of(look.l, "SELECT last_seq FROM log"));
+    node_end(&node);
+    proxy_stop(&p);
+    link_end(&look);
 }
 
 #define T(name) cmocka_unit_test(test_write__##name)
@@ -529,7 +1005,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_STORE(the_same_rows_as_in_sqlite),
+        WITH_STORE(the_same_rows_over_textsnetwork_that_fails),
+        T(numbers_are_in_the_order_of_commits),
+        T(textsbad_operation_fails_alone),
+        T(textscommit_without_an_answer_is_looked_for),
     };
 
+    digest_init();
+    log_set_level(LOG_LEVEL_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
