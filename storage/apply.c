@@ -47,17 +47,21 @@ enum rc op_apply(struct txn *t, struct op *op)
     return appliers[op->kind](t, op);
 }
 
-void op_compute(struct txn *t, struct op *op)
+bool op_compute(struct txn *t, struct op *op)
 {
     struct txn_mark notes = txn_mark(t);
     struct rows_mark rows = rows_mark(&t->rows);
+    unsigned generation = t->rows.generation;
 
     op->rc = op_apply(t, op);
     if (op->rc == RC_OK)
-        return;
+        return true;
+    op->result = (struct store_result){0};
+    if (t->rows.generation != generation)
+        return false;
     txn_undo(t, notes);
     rows_undo(&t->rows, rows);
-    op->result = (struct store_result){0};
+    return true;
 }
 
 /* A member of a row, by its kind in the lists of storage/tables.h. */

@@ -88,20 +88,7 @@ static void store_trust(struct txn *t, const struct feed_check *c)
         rows_add_upstream(&t->rows, &u);
 }
 
-/* The publisher has ended the feed. Get its row as the end of subscriptions has left it. */
-static enum rc end_subs(struct txn *t, struct op *op, int64_t feed_id, bool with_head,
-                        struct feed_row *out)
-{
-    enum rc rc = txn_use_statements(t, &op->err);
-
-    if (rc == RC_OK)
-        rc = apply_subs_of_gone_feed(t, feed_id, &op->arena, &op->err);
-    return rc == RC_OK ? apply_load(t, op, feed_id, with_head, out) : rc;
-}
-
-/* Statements have made it necessary to forget all rows. Hold again what the rest of the operation
- * looks at; the feed of the check is part of the feed `id` now, or still is this one. */
-static enum rc hold_again(struct txn *t, struct op *op, int64_t from, int64_t id)
+enum rc apply_hold_again(struct txn *t, struct op *op, int64_t from, int64_t id)
 {
     struct wants w = {.feeds = NULL};
     enum rc rc;
@@ -114,13 +101,25 @@ static enum rc hold_again(struct txn *t, struct op *op, int64_t from, int64_t id
     return rc;
 }
 
+/* The publisher has ended the feed. Get its row as the end of subscriptions has left it. */
+static enum rc end_subs(struct txn *t, struct op *op, int64_t feed_id, bool with_head,
+                        struct feed_row *out)
+{
+    enum rc rc = txn_use_statements(t, &op->err);
+
+    if (rc == RC_OK)
+        rc = apply_subs_of_gone_feed(t, feed_id, &op->arena, &op->err);
+    if (rc == RC_OK)
+        rc = apply_hold_again(t, op, feed_id, feed_id);
+    return rc == RC_OK ? apply_load(t, op, feed_id, with_head, out) : rc;
+}
+
 enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bool with_head,
                     struct checked *out)
 {
     struct moved moved;
     enum feed_state was;
     bool pinged;
-    unsigned generation = t->rows.generation;
     enum rc rc;
 
     *out = (struct checked){.at = c->checked_at > 0 ? c->checked_at : clock_now_s(),
@@ -135,9 +134,7 @@ enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bo
         return rc;
     was = out->row.feed.state;
     pinged = out->row.feed.n_pings != c->n_pings;
-    rc = apply_move(t, c, &out->row, &moved, &op->arena, &op->err);
-    if (rc == RC_OK && t->rows.generation != generation)
-        rc = hold_again(t, op, c->feed_id, out->row.feed.id);
+    rc = apply_move(t, op, c, &out->row, &moved);
     if (rc != RC_OK)
         return rc;
     out->merged = moved.is_merged;

@@ -95,8 +95,8 @@ struct moved {
 };
 
 /* Give the feed the URLs of the check. */
-enum rc apply_move(struct txn *t, const struct feed_check *c, struct feed_row *row,
-                   struct moved *out, struct arena *a, struct err *err) NODISCARD;
+enum rc apply_move(struct txn *t, struct op *op, const struct feed_check *c, struct feed_row *row,
+                   struct moved *out) NODISCARD;
 
 /* ---- requests for a feed itself (apply_check.c) ---------------------------------------------- */
 
@@ -113,6 +113,10 @@ struct checked {
 /* Get the feed's row as it is now. RC_NOT_FOUND: there is no such feed. */
 enum rc apply_load(struct txn *t, struct op *op, int64_t feed_id, bool with_head,
                    struct feed_row *out) NODISCARD;
+
+/* Statements have made it necessary to forget all rows. Hold again what the operation looks at. Its
+ * feed `from` is part of the feed `id` now, or still is this one. */
+enum rc apply_hold_again(struct txn *t, struct op *op, int64_t from, int64_t id) NODISCARD;
 
 /* Load the feed, give it its new URL, and set its state. */
 enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bool with_head,

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "storage/rows_past.h"
+#include "storage/rows_places.h"
 #include "storage/rows_subs.h"
 #include "storage/tables.h"
 
@@ -23,7 +24,7 @@ static void feed_written(void *row)
 {
     struct held_feed *f = row;
 
-    f->saves_row = f->saves_identity = f->saves_head = false;
+    f->saves_row = f->saves_identity = f->saves_head = f->saves_urls = false;
 }
 
 static void past_written(void *row)
@@ -40,6 +41,13 @@ static void archive_written(void *row)
     a->was_there = a->is_there;
 }
 
+static void place_written(void *row)
+{
+    struct held_place *p = row;
+
+    p->was_alias = p->alias_of != 0;
+}
+
 /* `written` (may be NULL): the row was written, so it is now as it is in the database. */
 static const struct {
     size_t size;
@@ -51,6 +59,8 @@ static const struct {
     [ROW_PAST] = {sizeof(struct held_past), past_written},
     [ROW_ARCHIVE] = {sizeof(struct held_archive), archive_written},
     [ROW_GRAVE] = {sizeof(struct held_grave), NULL},
+    [ROW_PLACE] = {sizeof(struct held_place), place_written},
+    [ROW_NAMES] = {sizeof(struct held_names), NULL},
     [ROW_NOTE] = {sizeof(struct held_note), NULL},
     [ROW_SUB] = {sizeof(struct held_sub), NULL},
     [ROW_DEAD] = {sizeof(struct held_dead), NULL},
@@ -261,6 +271,11 @@ void rows_save_head(struct rows *r, const struct feed_row *row)
     struct held_feed *f = change_feed(r, row);
 
     f->has_head = f->saves_head = true;
+}
+
+void rows_save_urls(struct rows *r, const struct feed_row *row)
+{
+    change_feed(r, row)->saves_urls = true;
 }
 
 void rows_add_head(struct rows *r, int64_t since_seq, const struct feed *feed)

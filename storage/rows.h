@@ -26,6 +26,8 @@ enum row_kind {
     ROW_NOTE,     /* struct held_note; this and the next two are in storage/rows_subs.h */
     ROW_SUB,      /* struct held_sub, by id */
     ROW_DEAD,     /* struct held_dead */
+    ROW_PLACE,    /* by credential and URL; this and the next are in storage/rows_places.h */
+    ROW_NAMES,    /* by the id of a feed */
     ROW_KINDS
 };
 
@@ -54,9 +56,9 @@ struct held_entry_id {
 struct held_feed {
     struct held held;
     struct feed_row row;
-    bool is_missing;                            /* there is no such feed */
-    bool has_head;                              /* row.feed.head and ext were read */
-    bool saves_row, saves_identity, saves_head; /* these are to be written */
+    bool is_missing;                                        /* there is no such feed */
+    bool has_head;                                          /* row.feed.head and ext were read */
+    bool saves_row, saves_identity, saves_head, saves_urls; /* these are to be written */
 };
 
 /* A row of the log, and its entry. */
@@ -144,11 +146,12 @@ void rows_drop(struct rows *r, enum row_kind kind, void *row);
 /* Append to the log a revision of an entry that was touched. The entry loses its overlay. */
 void rows_append(struct rows *r, struct held_entry *e, const struct revision *revision);
 
-/* A feed that is held is as in *row now: write what feeds_save() writes, its identity policy, or
- * its head. Strings must live as long as the transaction. */
+/* A feed that is held is as in *row now: write what feeds_save() writes, its identity policy, its
+ * head, or its URLs. Strings must live as long as the transaction. */
 void rows_save_feed(struct rows *r, const struct feed_row *row);
 void rows_save_identity(struct rows *r, const struct feed_row *row);
 void rows_save_head(struct rows *r, const struct feed_row *row);
+void rows_save_urls(struct rows *r, const struct feed_row *row);
 
 /* Revisions from `since_seq` on appear under the head that *feed has now. */
 void rows_add_head(struct rows *r, int64_t since_seq, const struct feed *feed);

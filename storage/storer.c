@@ -108,8 +108,7 @@ static enum rc load_rows(struct storer *s, struct op **ops, size_t n, size_t i, 
 static enum rc run_statements(struct storer *s, struct op *op, struct err *err)
 {
     struct txn_mark mark = txn_mark(&s->txn);
-    enum rc rc =
-        op_uses_rows(op) ? held_write(s->db, &s->txn.rows, err) : txn_use_statements(&s->txn, err);
+    enum rc rc = txn_use_statements(&s->txn, err);
 
     if (rc == RC_OK)
         rc = db_savepoint(s->db, err);
@@ -140,10 +139,10 @@ static enum rc apply_all(struct storer *s, struct op **ops, size_t n, struct err
             rc = load_rows(s, ops, n, i, &loaded, err);
             generation = rows->generation;
         }
-        if (rc == RC_OK && op_is_computed(ops[i], rows))
-            op_compute(&s->txn, ops[i]);
-        else if (rc == RC_OK)
+        if (rc == RC_OK && !op_uses_rows(ops[i]))
             rc = run_statements(s, ops[i], err);
+        else if (rc == RC_OK && !op_compute(&s->txn, ops[i]))
+            rc = err_set(err, RC_IO, "%s", ops[i]->err.text);
     }
     return rc == RC_OK ? held_write(s->db, rows, err) : rc;
 }

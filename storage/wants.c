@@ -5,8 +5,8 @@
 
 void wants_reset(struct wants *w)
 {
-    w->n_feeds = w->n_pasts = w->n_ids = w->n_keys = w->entries.n = w->archives.n = w->graves.n = 0;
-    w->subs.n = 0;
+    w->n_feeds = w->n_pasts = w->n_ids = w->n_keys = 0;
+    w->entries.n = w->archives.n = w->graves.n = w->places.n = w->subs.n = 0;
 }
 
 void wants_release(struct wants *w)
@@ -19,6 +19,7 @@ void wants_release(struct wants *w)
     mem_free(w->archives.at);
     mem_free(w->graves.at);
     mem_free(w->subs.at);
+    mem_free(w->places.at);
     *w = (struct wants){.feeds = NULL};
 }
 
@@ -85,6 +86,10 @@ static void want_check(struct wants *w, const struct feed_check *c, const struct
 {
     wants_add_feed(w, &(struct want_feed){c->feed_id, &c->loaded, batch != NULL});
     want_past(w, c->feed_id, past);
+    if (c->url.len > 0)
+        wants_add_row(&w->places, c->feed_id, c->url);
+    for (size_t i = 0; i < c->n_aliases; i++)
+        wants_add_row(&w->places, c->feed_id, c->aliases[i]);
     if (batch != NULL)
         want_batch(&w->entries, c->feed_id, batch);
 }
@@ -122,15 +127,6 @@ static void want_pushed(struct wants *w, const struct push_outcome *o)
     subs->at = mem_grow(subs->at, &subs->cap, subs->n + 1, sizeof *subs->at);
     subs->at[subs->n++] =
         (struct want_sub){o->sub_id, o->dead.id != 0 || o->is_dead || o->generation > 0};
-}
-
-/* Does an outcome end its subscription? */
-static bool ends_subs(const struct op *op)
-{
-    for (size_t i = 0; i < op->as.push.n; i++)
-        if (op->as.push.outcomes[i].ended)
-            return true;
-    return false;
 }
 
 bool op_uses_rows(const struct op *op)
@@ -202,43 +198,5 @@ void wants_follow(struct wants *w, int64_t from, int64_t to)
     rows_follow(&w->entries, from, to);
     rows_follow(&w->archives, from, to);
     rows_follow(&w->graves, from, to);
-}
-
-/* Does the check give the feed another URL, or end it? */
-static bool is_turn(const struct feed_check *c, const struct feed *feed)
-{
-    bool moves = c->url.len > 0 && !str_eq(c->url, feed->url);
-    bool changes_page = !str_is_null(c->page_url) && !str_eq(c->page_url, feed->page_url);
-
-    return moves || changes_page || c->n_aliases > 0 ||
-           (c->state == FEED_GONE && feed->state != FEED_GONE);
-}
-
-static bool is_computed_check(struct rows *r, const struct feed_check *c)
-{
-    const struct held_feed *f = rows_feed(r, c->feed_id);
-
-    if (f == NULL || f->is_missing)
-        return true; /* it fails before it changes anything */
-    return !is_turn(c, &f->row.feed);
-}
-
-bool op_is_computed(const struct op *op, struct rows *r)
-{
-    switch (op->kind) {
-    case OP_POLL_OUTCOME:
-        return is_computed_check(r, &op->as.poll.check);
-    case OP_STREAM_OUTCOME:
-        return is_computed_check(r, &op->as.stream.check);
-    case OP_ARCHIVE_OUTCOME:
-    case OP_DELIVERY_OUTCOME:
-    case OP_CONTENT_OUTCOME:
-    case OP_TOUCH:
-    case OP_PING:
-        return true;
-    case OP_PUSH_OUTCOMES:
-        return !ends_subs(op);
-    default:
-        return false;
-    }
+    rows_follow(&w->places, from, to);
 }

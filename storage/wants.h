@@ -59,6 +59,7 @@ struct wants {
     struct want_key *keys;
     struct want_rows entries, archives, graves;
     struct want_subs subs;
+    struct want_rows places; /* who has the URL, if the feed may take it, under its credential */
     size_t n_feeds, cap_feeds, n_pasts, cap_pasts, n_ids, cap_ids, n_keys, cap_keys;
 };
 
@@ -70,8 +71,8 @@ void wants_add_past(struct wants *w, const struct want_past *p);
 void wants_add_marks(struct wants *w, int64_t feed_id, const struct entry_marks *marks);
 void wants_add_row(struct want_rows *list, int64_t feed_id, struct str text);
 
-/* Does the operation work on rows? At least a part of it does. Other operations need all rows to be
- * written before they run, and forgotten. */
+/* Does the operation work on rows? Other operations need all rows to be written before they run,
+ * and forgotten. They run inside a savepoint. */
 bool op_uses_rows(const struct op *op);
 
 /* Add what the operation will look at. */
@@ -79,7 +80,3 @@ void op_wants(const struct op *op, struct wants *w);
 
 /* The feed `from` is part of the feed `to` now: want the same of that one. */
 void wants_follow(struct wants *w, int64_t from, int64_t to);
-
-/* Can the operation be carried out on rows alone? Else it must run inside a savepoint, after rows
- * were written. Its wants must be held. */
-bool op_is_computed(const struct op *op, struct rows *r);

@@ -1,6 +1,7 @@
 /* storage/pg/group.c - see group.h. */
 #include "storage/pg/group.h"
 
+#include "base/assert.h"
 #include "base/log.h"
 
 /* The rows of one transaction that are held in memory: a group that wants more is divided. A single
@@ -28,12 +29,36 @@ static void forget(struct txn *t, struct op **ops, size_t n)
     }
 }
 
+/* Does the check give the feed another URL, or end it? */
+static bool is_turn(struct txn *t, const struct feed_check *c)
+{
+    const struct held_feed *f = rows_feed(&t->rows, c->feed_id);
+    const struct feed *feed = &f->row.feed;
+
+    if (f->is_missing)
+        return false;
+    return (c->url.len > 0 && !str_eq(c->url, feed->url)) || !str_is_null(c->page_url) ||
+           c->n_aliases > 0 || (c->state == FEED_GONE && feed->state != FEED_GONE);
+}
+
+static bool is_supported(struct txn *t, const struct op *op)
+{
+    if (op->kind == OP_POLL_OUTCOME)
+        return !is_turn(t, &op->as.poll.check);
+    if (op->kind == OP_STREAM_OUTCOME)
+        return !is_turn(t, &op->as.stream.check);
+    return op_uses_rows(op) && op->kind != OP_PUSH_OUTCOMES;
+}
+
 static void compute(struct txn *t, struct op *op)
 {
-    if (op_uses_rows(op) && op_is_computed(op, &t->rows))
-        op_compute(t, op);
+    bool is_whole = true;
+
+    if (is_supported(t, op))
+        is_whole = op_compute(t, op);
     else
         op->rc = err_set(&op->err, RC_UNSUPPORTED, "PostgreSQL cannot do this yet");
+    ASSERT(is_whole); /* no such operation uses statements */
 }
 
 static void settle(struct txn *t, struct op **ops, size_t n, const struct txn_base *base)

@@ -28,11 +28,7 @@ enum rc feeds_find(struct db *db, struct str url, struct str credential, int64_t
     enum rc rc = feeds_find_own(db, url, credential, id, err);
 
     if (rc == RC_OK && *id == 0)
-        rc = stmt_number(
-            db,
-            stmt_start(db, err, "SELECT feed_id FROM aliases WHERE url = ?1 AND credential = ?2",
-                       "se", url, credential),
-            id, err);
+        rc = aliases_find(db, url, credential, id, err);
     if (rc == RC_OK && *id == 0)
         rc = stmt_number(db,
                          stmt_start(db, err,
@@ -262,15 +258,31 @@ enum rc feeds_delete(struct db *db, int64_t id, struct err *err)
 
 /* ---- aliases --------------------------------------------------------------------------------- */
 
+enum rc aliases_find(struct db *db, struct str url, struct str credential, int64_t *feed_id,
+                     struct err *err)
+{
+    return stmt_number(db,
+                       stmt_start(db, err,
+                                  "SELECT feed_id FROM aliases WHERE url = ?1 AND credential = ?2",
+                                  "se", url, credential),
+                       feed_id, err);
+}
+
+enum rc aliases_count(struct db *db, int64_t feed_id, int64_t *n, struct err *err)
+{
+    return stmt_number(
+        db, stmt_start(db, err, "SELECT count(*) FROM aliases WHERE feed_id = ?1", "i", feed_id), n,
+        err);
+}
+
 enum rc aliases_add(struct db *db, int64_t feed_id, struct str url, struct str credential,
-                    int64_t most, struct err *err)
+                    struct err *err)
 {
     return stmt_run(db, err,
                     "INSERT INTO aliases (url, credential, feed_id) SELECT ?1, ?2, ?3"
                     " WHERE NOT EXISTS (SELECT 1 FROM feeds WHERE url = ?1 AND credential = ?2)"
-                    " AND (SELECT count(*) FROM aliases WHERE feed_id = ?3) < ?4"
                     " ON CONFLICT (url, credential) DO UPDATE SET feed_id = excluded.feed_id",
-                    "seii", url, credential, feed_id, most);
+                    "sei", url, credential, feed_id);
 }
 
 enum rc aliases_drop(struct db *db, struct str url, struct str credential, struct err *err)

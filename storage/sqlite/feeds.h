@@ -64,11 +64,14 @@ enum rc feeds_count(struct db *db, const int64_t *ids, size_t n, bool with_delet
 /* Delete a feed that nothing refers to any more. */
 enum rc feeds_delete(struct db *db, int64_t id, struct err *err) NODISCARD;
 
-/* Aliases: other URLs that mean the feed. A URL is not added if it is the own URL of any feed, or
- * if the feed already has `most` aliases. A URL that means another feed means this one from now on.
- */
+/* Aliases: other URLs that mean the feed. aliases_find(): of which feed a URL is one; 0: of none. A
+ * URL is not added if it is the own URL of any feed. A URL that means another feed means this one
+ * from now on. */
+enum rc aliases_find(struct db *db, struct str url, struct str credential, int64_t *feed_id,
+                     struct err *err) NODISCARD;
+enum rc aliases_count(struct db *db, int64_t feed_id, int64_t *n, struct err *err) NODISCARD;
 enum rc aliases_add(struct db *db, int64_t feed_id, struct str url, struct str credential,
-                    int64_t most, struct err *err) NODISCARD;
+                    struct err *err) NODISCARD;
 enum rc aliases_drop(struct db *db, struct str url, struct str credential,
                      struct err *err) NODISCARD;
 enum rc aliases_move(struct db *db, int64_t from, int64_t to, struct err *err) NODISCARD;

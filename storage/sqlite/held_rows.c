@@ -3,6 +3,7 @@
 
 #include "storage/sqlite/feed_events.h"
 #include "storage/sqlite/held_past.h"
+#include "storage/sqlite/held_places.h"
 #include "storage/sqlite/held_subs.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/upstreams.h"
@@ -139,6 +140,8 @@ enum rc held_load(struct db *db, struct rows *r, const struct wants *w, struct e
         rc = load_entries_of_key(db, r, &w->keys[i], err);
     if (rc == RC_OK)
         rc = held_past_load(db, r, w, err);
+    if (rc == RC_OK)
+        rc = held_places_load(db, r, w, err);
     return rc == RC_OK ? held_subs_load(db, r, w->subs.at, w->subs.n, err) : rc;
 }
 
@@ -193,6 +196,8 @@ static enum rc write_feed(struct db *db, const struct held_feed *f, struct err *
         rc = feeds_save_identity(db, feed->id, &feed->identity, err);
     if (rc == RC_OK && f->saves_head)
         rc = feeds_save_head(db, feed->id, feed->head, feed->ext, err);
+    if (rc == RC_OK && f->saves_urls)
+        rc = feeds_save_urls(db, feed->id, feed->url, feed->page_url, err);
     if (rc == RC_OK && f->saves_row)
         rc = feeds_save(db, &f->row, err);
     return rc;
@@ -239,6 +244,8 @@ enum rc held_write(struct db *db, struct rows *r, struct err *err)
         rc = write_upstream(db, &r->upstreams[i], err);
     if (rc == RC_OK)
         rc = held_past_write(db, r, err);
+    if (rc == RC_OK)
+        rc = held_places_write(db, r, err);
     if (rc == RC_OK)
         rc = write_kinds(db, r, err);
     if (rc == RC_OK)

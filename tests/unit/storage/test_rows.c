@@ -163,29 +163,6 @@ static void test_rows__wants_of_a_poll(void **state)
     wants_release(&w);
 }
 
-/* Statements are needed when the feed gets another URL, or ends. */
-static void test_rows__what_is_computed(void **state)
-{
-    struct fixture *f = *state;
-    struct entry_change c = change(f, "1", "one", 1);
-    struct poll_outcome o = outcome(4, &c, 1);
-    struct rows r = {.generation = 0};
-    struct held_feed *feed;
-    struct op op = poll_op(&o);
-
-    assert_true(op_is_computed(&op, &r)); /* it fails: there is no such feed */
-    feed = rows_add_feed(&r, 4);
-    feed->row.feed.url = STR("http://a.example/");
-    assert_true(op_is_computed(&op, &r));
-    op.as.poll.check.url = STR("http://b.example/");
-    assert_false(op_is_computed(&op, &r));
-    op.as.poll.check.url = feed->row.feed.url;
-    assert_true(op_is_computed(&op, &r));
-    op.as.poll.check.state = FEED_GONE;
-    assert_false(op_is_computed(&op, &r));
-    rows_release(&r);
-}
-
 /* ---- operations of one transaction ----------------------------------------------------------- */
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -608,8 +585,6 @@ int main(void)
         cmocka_unit_test(test_rows__what_was_written_is_clean),
         cmocka_unit_test(test_rows__undo_of_dead_letters),
         cmocka_unit_test_setup_teardown(test_rows__wants_of_a_poll, fixture_setup,
-                                        fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_rows__what_is_computed, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(test_rows__operations_of_one_transaction, fixture_setup,
                                         fixture_teardown),
