@@ -57,11 +57,12 @@ static void keep_refusals(const struct push_job *job, struct outcome *out)
     out->write.n_refusals = job->sub->n_refusals;
 }
 
+/* The time of the next try is rounded up, so that after a restart, too, it is not too early. */
 static void pause(struct outcome *out, int64_t ms)
 {
     out->event = ATTEMPT_FAILED;
     out->pause_ms = ms;
-    out->write.next_try_at = clock_now_s() + (ms + 999) / 1000;
+    out->write.next_try_at = (clock_now_us() + ms * 1000 + 999999) / 1000000;
 }
 
 /* After a part of what was refused was taken, the next part may be larger. */

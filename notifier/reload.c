@@ -73,7 +73,7 @@ static bool was_asked_for(const struct turns *ts, const struct subscription *sub
     struct backoff b = {ts->cfg->first_retry_ms, ts->cfg->max_retry_ms};
     int64_t ours_ms = backoff_nominal_ms(&b, sub->n_failures);
 
-    return sub->n_failures > 0 && pause_ms > ours_ms + ours_ms / 10 + 1000;
+    return sub->n_failures > 0 && pause_ms > ours_ms + ours_ms / 10 + 2000;
 }
 
 /* Wait as long as the last failure says. What the endpoint has asked for counts for all of its

@@ -9,7 +9,6 @@
 #include "api/lists/sub_sink.h"
 #include "base/buf.h"
 #include "feed/text/json.h"
-#include "model/hub.h"
 #include "model/sinks.h"
 #include "net/http_fields.h"
 #include "storage/pushes.h"
@@ -231,11 +230,11 @@ static enum task_step work(struct task *t, struct reader *r)
     if (!read_body(pt, &t->arena) || !params_id(&pt->params, &t->arena, true, &pt->shown.id, p) ||
         !sub_shown_read(t, r, &pt->sub))
         return sub_shown_fail(t);
-    if (str_eqz(pt->sub->sink, HUB_SINK)) {
+    if (!str_is_null(pt->sub->endpoint) && !sinks_is_offered(pt->sub->sink)) {
         problem_set(p, &t->arena, PROBLEM_FORBIDDEN,
-                    "Subscription %lld is that of a WebSub subscriber; only the subscriber can "
-                    "change it, at the hub.",
-                    (long long)pt->shown.id);
+                    "Subscription %lld was made by its receiver, by the protocol %.*s; only the "
+                    "receiver can change it, by the same protocol.",
+                    (long long)pt->shown.id, STR_ARG(pt->sub->sink));
         return sub_shown_fail(t);
     }
     if (!read_change(t, r, pt))

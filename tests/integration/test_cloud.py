@@ -211,6 +211,17 @@ class Registrations(Cloud):
             self.assertTrue(result.get("msg"))
 
 
+    def test_a_registration_is_its_handlers_own(self):
+        """CLOUD-02: a handler was verified, so nobody else can put another address in its place."""
+        self.registered()
+        before = self.subs()
+        for body in ("endpoint=" + self.o.url("/other"), "events=new", "batch=3", "title=T"):
+            answer = self.d.call("PATCH", "/sub?id=%d" % before[0]["id"], body, FORM)
+            self.assert_problem(answer, 403, "forbidden")
+            self.assertIn("rsscloud", answer.json["detail"])
+        self.assertEqual(before, self.subs())
+
+
 class ByXmlRpc(Cloud):
     def setUp(self):
         super().setUp()

@@ -89,6 +89,10 @@ static void test_outcomes__failed(void **state UNUSED)
     assert_in_range(of(SINK_FAILED, 503, 1).pause_ms, 1800, 2200);
     assert_int_equal(90000, of(SINK_FAILED, 503, 90).pause_ms);
     assert_int_equal(86400000, of(SINK_FAILED, 503, 1000000000000).pause_ms);
+    assert_int_equal(1090, of(SINK_FAILED, 503, 90).write.next_try_at);
+    clock_fake_us(INT64_C(1000000) * 1000 + 1);
+    assert_int_equal(1091,
+                     of(SINK_FAILED, 503, 90).write.next_try_at); /* not before, at a restart */
     sub.n_failures = 3;
     assert_int_equal(4, of(SINK_FAILED, 0, -1).write.note.n_try);
 }
