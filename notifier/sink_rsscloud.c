@@ -52,10 +52,11 @@ static enum push_found rsscloud_draw(struct push_job *job, struct reader *r)
     return PUSH_READY;
 }
 
+/* A status 2xx counts, whatever becomes of the page that a handler answers with. */
 static enum sink_verdict rsscloud_judge(struct arena *a, const struct carrier_answer *answer,
                                         struct str *why)
 {
-    if (answer->status >= 200 && answer->status < 300 && answer->rc == RC_OK)
+    if (answer->status >= 200 && answer->status < 300)
         return SINK_DELIVERED;
     if (answer->rc != RC_OK) {
         *why = str_dup(a, str_from(answer->err));
