@@ -41,13 +41,25 @@ static bool is_turn(struct txn *t, const struct feed_check *c)
            c->n_aliases > 0 || (c->state == FEED_GONE && feed->state != FEED_GONE);
 }
 
+/* Does an outcome end its subscription? */
+static bool ends_sub(const struct op *op)
+{
+    for (size_t i = 0; i < op->as.push.n; i++)
+        if (op->as.push.outcomes[i].ended)
+            return true;
+    return false;
+}
+
+/* Operations that work on rows alone. */
 static bool is_supported(struct txn *t, const struct op *op)
 {
     if (op->kind == OP_POLL_OUTCOME)
         return !is_turn(t, &op->as.poll.check);
     if (op->kind == OP_STREAM_OUTCOME)
         return !is_turn(t, &op->as.stream.check);
-    return op_uses_rows(op) && op->kind != OP_PUSH_OUTCOMES;
+    if (op->kind == OP_PUSH_OUTCOMES)
+        return !ends_sub(op);
+    return op_uses_rows(op);
 }
 
 static void compute(struct txn *t, struct op *op)

@@ -5,6 +5,7 @@
 
 #include "storage/pg/columns.h"
 #include "storage/rows_past.h"
+#include "storage/rows_subs.h"
 
 #define PG_ROW struct feed_row
 static const struct pg_column feed_columns[] = {FEED_FIXED(PG_COLUMN) FEED_SAVED(PG_COLUMN)
@@ -28,6 +29,12 @@ static const struct pg_column content_columns[] = {PG_COLUMN(INT, entry_id, entr
 #define PG_ROW struct archive_row
 static const struct pg_column archive_columns[] = {ARCHIVE(PG_COLUMN)
                                                        PG_COLUMN(INT, feed_id, feed_id)};
+#undef PG_ROW
+
+#define PG_ROW struct held_sub
+#define SUB_OF_ROW(kind, column, member) PG_COLUMN(kind, column, row.member)
+static const struct pg_column sub_columns[] = {SUB_FIXED(SUB_OF_ROW) SUB_SAVED(
+    SUB_OF_ROW) SUB_SECRETS(PG_COLUMN) PG_COLUMN(TEXT, last_error, row.last_error)};
 #undef PG_ROW
 
 /* What is read after the lock is as the last owner of the lock has left it. */
@@ -99,6 +106,16 @@ static const char sql_newest[] = "SELECT " REVISION_FACTS(PG_WORD_R) REVISION_TE
                " AS w (id) JOIN entries e ON e.id = w.id JOIN revisions r ON r.seq = e.seq"
                " JOIN bodies b ON b.id = r.body";
 
+static const char sql_lock_subs[] =
+    "SELECT id FROM subscriptions WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE";
+
+static const char sql_subs[] = "SELECT " SUB_FIXED(PG_WORD) SUB_SAVED(PG_WORD)
+    SUB_SECRETS(PG_WORD) "last_error FROM subscriptions WHERE id = ANY($1)";
+#define SUB_LETTERS SUB_FIXED(PG_LETTER) SUB_SAVED(PG_LETTER) SUB_SECRETS(PG_LETTER) "s"
+
+static const char sql_dead[] = "SELECT sub_id, id, seq, wanted FROM dead_letters"
+                               " WHERE sub_id = ANY($1) ORDER BY sub_id, id";
+
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
 static void plan_feed(struct pg_load *load, const struct want_feed *want, struct rows *r)
@@ -146,6 +163,15 @@ static void plan_entry(struct pg_load *load, const struct want_entry *want, stru
         load->newest[load->n_newest++] = want->id;
 }
 
+/* Dead letters are read of all: whether they are looked at depends on the row. */
+static void plan_subs(struct pg_load *load, const struct want_subs *wanted, struct rows *r)
+{
+    load->subs = ARENA_ARRAY(&r->arena, int64_t, wanted->n + 1);
+    for (size_t i = 0; i < wanted->n; i++)
+        if (rows_sub(r, wanted->at[i].id) == NULL)
+            load->subs[load->n_subs++] = wanted->at[i].id;
+}
+
 bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
 {
     struct arena *a = &r->arena;
@@ -168,9 +194,10 @@ bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
     plan_rows(&load->entries, ROW_ENTRY, &w->entries, r);
     plan_rows(&load->archives, ROW_ARCHIVE, &w->archives, r);
     plan_rows(&load->graves, ROW_GRAVE, &w->graves, r);
+    plan_subs(load, &w->subs, r);
     return load->n_feeds + load->n_heads + load->n_pasts + load->n_counts + load->n_n_graves +
-               load->n_ids + load->n_newest + load->n_keys + load->entries.n + load->archives.n +
-               load->graves.n >
+               load->n_subs + load->n_ids + load->n_newest + load->n_keys + load->entries.n +
+               load->archives.n + load->graves.n >
            0;
 }
 
@@ -237,6 +264,7 @@ static void queue_keys(struct pg_load *load, struct pg_link *l, struct pg_params
 void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
 {
     queue_ids(l, p, sql_lock, load->feeds, load->n_feeds, "i", NULL);
+    queue_ids(l, p, sql_lock_subs, load->subs, load->n_subs, "i", NULL);
     queue_ids(l, p, sql_feeds, load->feeds, load->n_feeds, FEED_LETTERS, &load->feed_rows);
     queue_ids(l, p, sql_heads, load->heads, load->n_heads, "iss", &load->head_rows);
     queue_rows(l, p, sql_entries, &load->entries, ENTRY_LETTERS, &load->entry_rows);
@@ -248,6 +276,8 @@ void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
     queue_rows(l, p, sql_archives, &load->archives, ARCHIVE(PG_LETTER) "i", &load->archive_rows);
     queue_ids(l, p, sql_counts, load->counts, load->n_counts, "iii", &load->count_rows);
     queue_ids(l, p, sql_n_graves, load->n_graves, load->n_n_graves, "ii", &load->n_grave_rows);
+    queue_ids(l, p, sql_subs, load->subs, load->n_subs, SUB_LETTERS, &load->sub_rows);
+    queue_ids(l, p, sql_dead, load->subs, load->n_subs, "iiii", &load->dead_rows);
     queue_rows(l, p, sql_graves, &load->graves, "iis", &load->grave_rows);
 }
 
@@ -415,6 +445,31 @@ static void take_graves(const struct pg_load *load, struct rows *r)
         rows_grave(r, pg_get_int(a, i, 1), pg_get_bytes(a, i, 2))->when_us = pg_get_int(a, i, 0);
 }
 
+static void take_subs(const struct pg_load *load, struct rows *r)
+{
+    const struct pg_answer *rows = &load->sub_rows, *dead = &load->dead_rows;
+
+    for (size_t i = 0; i < load->n_subs; i++)
+        if (rows_sub(r, load->subs[i]) == NULL)
+            rows_add_sub(r, load->subs[i])->has_dead = true;
+    for (size_t i = 0; i < rows->n; i++) {
+        struct held_sub *sub = rows_sub(r, pg_get_int(rows, i, 0));
+
+        pg_get_columns(rows, i, 0, PG_COLUMNS(sub_columns), &r->arena, sub);
+        sub->held.exists = sub->held.is_stored = true;
+    }
+    for (size_t i = 0; i < dead->n; i++) {
+        struct held_sub *sub = rows_sub(r, pg_get_int(dead, i, 0));
+        struct held_dead *d = rows_add_dead(r, sub);
+
+        d->held.exists = d->held.is_stored = true;
+        d->row = (struct dead_letter){.id = pg_get_int(dead, i, 1),
+                                      .sub_id = sub->row.id,
+                                      .at.seq = pg_get_int(dead, i, 2),
+                                      .wanted = pg_get_int(dead, i, 3) != 0};
+    }
+}
+
 void pg_load_take(const struct pg_load *load, struct rows *r)
 {
     take_feeds(load, r);
@@ -424,4 +479,5 @@ void pg_load_take(const struct pg_load *load, struct rows *r)
     take_pasts(load, r);
     take_counts(load, r);
     take_graves(load, r);
+    take_subs(load, r);
 }

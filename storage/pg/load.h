@@ -12,13 +12,15 @@
 struct pg_load {
     int64_t *feeds, *heads; /* ids of feeds: to be locked and read, and those with their heads */
     int64_t *counts, *n_graves; /* of which documents of the past, or tombstones, are counted */
-    int64_t *ids, *newest;      /* of entries: to be read, and their newest revisions */
+    int64_t *subs; /* ids of subscriptions: to be locked and read, with their dead letters */
+    int64_t *ids, *newest; /* of entries: to be read, and their newest revisions */
     const struct want_past **pasts;
     const struct want_key *keys;
     struct want_rows entries, archives, graves;
-    size_t n_feeds, n_heads, n_counts, n_n_graves, n_ids, n_newest, n_pasts, n_keys;
+    size_t n_feeds, n_heads, n_counts, n_n_graves, n_subs, n_ids, n_newest, n_pasts, n_keys;
     struct pg_answer feed_rows, head_rows, count_rows, n_grave_rows, past_rows;
-    struct pg_answer entry_rows, id_rows, key_rows, newest_rows, archive_rows, grave_rows;
+    struct pg_answer sub_rows, dead_rows, entry_rows, id_rows, key_rows, newest_rows, archive_rows,
+        grave_rows;
 };
 
 /* What is wanted and not held. Lists are in the arena. False: nothing. */

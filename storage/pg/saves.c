@@ -77,6 +77,24 @@ static const struct pg_column grave_columns[] = {
 static const struct pg_column past_columns[] = {PG_COLUMN(INT, feed_id, feed_id)};
 #undef PG_ROW
 
+#define PG_ROW struct dead_letter
+static const struct pg_column dead_columns[] = {DEAD_LETTER(PG_COLUMN)};
+static const struct pg_column refused_columns[] = {PG_COLUMN(INT, id, id) DEAD_REFUSAL(PG_COLUMN)};
+static const struct pg_column wanted_columns[] = {PG_COLUMN(INT, id, id)
+                                                      PG_COLUMN(INT, wanted, wanted)};
+#undef PG_ROW
+
+#define PG_ROW struct line_note
+#define NOTE_OF_LINE(kind, column, member) PG_COLUMN(kind, column, note.member)
+static const struct pg_column note_columns[] = {PG_COLUMN(INT, sub_id, sub_id) PG_COLUMN(
+    INT, slot, slot) DELIVERY_NOTE(NOTE_OF_LINE) PG_COLUMN(TEXT, error, note.error)};
+#undef PG_ROW
+
+#define PG_ROW struct subscription
+static const struct pg_column sub_columns[] = {PG_COLUMN(INT, id, id) SUB_PROGRESS(PG_COLUMN)
+                                                   PG_COLUMN(TEXT, last_error, last_error)};
+#undef PG_ROW
+
 /* ---- statements ------------------------------------------------------------------------------ */
 
 enum how {
@@ -112,6 +130,11 @@ static const struct save {
     [SAVE_GRAVES_OF_FEED_GONE] = {"graves", DROP, PG_COLUMNS(past_columns), 1, NULL},
     [SAVE_GRAVES_GONE] = {"graves", DROP, grave_columns, 2, 2, SAME_HASH("uid")},
     [SAVE_GRAVES] = {"graves", ADD, PG_COLUMNS(grave_columns), 2, NULL},
+    [SAVE_DEAD_GONE] = {"dead_letters", DROP, wanted_columns, 1, 1, NULL},
+    [SAVE_DEAD_WANTED] = {"dead_letters", SET, PG_COLUMNS(wanted_columns), 1, NULL},
+    [SAVE_DEAD_REFUSED] = {"dead_letters", SET, PG_COLUMNS(refused_columns), 1, NULL},
+    [SAVE_DEAD] = {"dead_letters", ADD, PG_COLUMNS(dead_columns), 0, NULL},
+    [SAVE_NOTES] = {"deliveries", PUT, PG_COLUMNS(note_columns), 2, NULL},
     [SAVE_NEW_ENTRIES] = {"entries", ADD, PG_COLUMNS(entry_columns), 1, NULL},
     [SAVE_ENTRIES] = {"entries", SET, PG_COLUMNS(saved_columns), 1, NULL},
     [SAVE_REVISIONS] = {"revisions", ADD, PG_COLUMNS(revision_columns), 1, NULL},
@@ -119,6 +142,7 @@ static const struct save {
     [SAVE_HEAD_LOG] = {"head_log", PUT, PG_COLUMNS(head_log_columns), 2, NULL},
     [SAVE_EVENTS] = {"feed_events", ADD, PG_COLUMNS(event_columns), 1, NULL},
     [SAVE_FEEDS] = {"feeds", SET, PG_COLUMNS(feed_columns), 1, NULL},
+    [SAVE_SUBS] = {"subscriptions", SET, PG_COLUMNS(sub_columns), 1, NULL},
 };
 _Static_assert(ARRAY_LEN(saves) == SAVE_KINDS, "each kind has a row");
 

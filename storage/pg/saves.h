@@ -6,6 +6,7 @@
 #pragma once
 
 #include "storage/pg/link.h"
+#include "storage/pushes.h"
 #include "storage/records.h"
 
 /* In this order they are written. */
@@ -25,6 +26,11 @@ enum pg_save {
     SAVE_GRAVES_OF_FEED_GONE,
     SAVE_GRAVES_GONE, /* the same */
     SAVE_GRAVES,
+    SAVE_DEAD_GONE,
+    SAVE_DEAD_WANTED,
+    SAVE_DEAD_REFUSED,
+    SAVE_DEAD,
+    SAVE_NOTES,
     /* with numbers */
     SAVE_NUMBERED,
     SAVE_NEW_ENTRIES = SAVE_NUMBERED,
@@ -34,6 +40,7 @@ enum pg_save {
     SAVE_HEAD_LOG,
     SAVE_EVENTS,
     SAVE_FEEDS,
+    SAVE_SUBS,
     SAVE_KINDS
 };
 
@@ -56,6 +63,10 @@ struct line_revision {
 struct line_upstream {
     int64_t feed_id, delivered_at;
     int trust;
+};
+struct line_note {
+    struct delivery_note note;
+    int64_t sub_id, slot;
 };
 struct line_overlay {
     int64_t seq;

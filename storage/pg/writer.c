@@ -11,6 +11,7 @@
 #include "storage/pg/load.h"
 #include "storage/pg/saves.h"
 #include "storage/rows_past.h"
+#include "storage/rows_subs.h"
 
 #define BLOCK 1000 /* ids that are drawn at once (storage/pg/schema_pg.sql) */
 
@@ -343,6 +344,47 @@ static void collect_upstreams(struct collected *c, struct arena *a, struct rows 
     }
 }
 
+static void collect_dead(struct collected *c, const struct shelf *s)
+{
+    for (size_t i = 0; i < s->n_touched; i++) {
+        const struct held_dead *d = (const struct held_dead *)s->touched[i];
+
+        if (!d->held.exists && d->held.is_stored)
+            add(c, SAVE_DEAD_GONE, &d->row);
+        else if (d->held.exists && !d->held.is_stored)
+            add(c, SAVE_DEAD, &d->row);
+        else if (d->held.exists)
+            add(c, d->held.changes & DEAD_WRITES_REFUSAL ? SAVE_DEAD_REFUSED : SAVE_DEAD_WANTED,
+                &d->row);
+    }
+}
+
+/* Of lines with the same place, the later one counts. */
+static void collect_notes(struct collected *c, struct arena *a, const struct shelf *s)
+{
+    for (size_t i = 0; i < s->n_touched; i++) {
+        const struct held_note *note = (const struct held_note *)s->touched[i];
+        struct line_note *line = NULL;
+
+        for (size_t k = 0; k < c->n[SAVE_NOTES] && line == NULL; k++) {
+            line = (struct line_note *)c->rows[SAVE_NOTES][k];
+            if (line->sub_id != note->sub_id || line->slot != note->slot)
+                line = NULL;
+        }
+        if (line == NULL) {
+            line = ARENA_NEW(a, struct line_note);
+            add(c, SAVE_NOTES, line);
+        }
+        *line = (struct line_note){*note->note, note->sub_id, note->slot};
+    }
+}
+
+static void collect_subs(struct collected *c, const struct shelf *s)
+{
+    for (size_t i = 0; i < s->n_touched; i++)
+        add(c, SAVE_SUBS, &((const struct held_sub *)s->touched[i])->row);
+}
+
 static void collect(struct pg_writer *w, struct collected *c, struct arena *a, struct rows *r)
 {
     const struct shelf *entries = &r->shelves[ROW_ENTRY], *feeds = &r->shelves[ROW_FEED];
@@ -359,6 +401,9 @@ static void collect(struct pg_writer *w, struct collected *c, struct arena *a, s
     collect_upstreams(c, a, r);
     collect_archives(c, &r->shelves[ROW_ARCHIVE]);
     collect_graves(c, &r->shelves[ROW_PAST], &r->shelves[ROW_GRAVE]);
+    collect_subs(c, &r->shelves[ROW_SUB]);
+    collect_dead(c, &r->shelves[ROW_DEAD]);
+    collect_notes(c, a, &r->shelves[ROW_NOTE]);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -426,9 +471,9 @@ static int64_t bits_of(const struct txn_feed *f)
     return bits;
 }
 
-/* Polls without news are told to nobody. Nor can it be found out whether they were stored; to store
- * them again does no harm, except to a document of the past, whose failures are counted. The notes
- * are folded. */
+/* Polls without news and outcomes of deliveries are told to nobody. Nor can it be found out whether
+ * they were stored. To store them again does no harm, except that deliveries are counted twice. The
+ * failures of a document of the past are not, so it has a notice. The notes are folded. */
 static bool needs_notice(const struct txn *t)
 {
     bool needs = t->n_subs > 0 || t->n_settled > 0 || t->has_hub_news ||

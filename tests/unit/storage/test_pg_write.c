@@ -36,13 +36,17 @@ static void make_feeds(struct pg_link *l, int n)
     buf_printf(&sql,
                "INSERT INTO feeds (id, url, credential, next_reason, version, id_url) SELECT n,"
                " 'http://' || n || '.example/', '', 0, 1, 'http://' || n || '.example/'"
-               " FROM generate_series(1, %d) AS n;"
-               "INSERT INTO upstreams (token, base_url, secret, hub, topic, feed_id, is_current,"
-               " from_page, for_subs, state, n_errors) SELECT n, '', '', 'http://hub.example/',"
-               " 'http://' || n || '.example/', n, 1, 0, 0, 0, 0 FROM generate_series(1, %d) AS n",
-               n, n);
+               " FROM generate_series(1, %d) AS n",
+               n);
     script_ok(l, sql.ptr);
 }
+
+/* What belongs to feeds, and subscriptions, in both. */
+static const char sql_more[] =
+    "INSERT INTO upstreams (token, base_url, secret, hub, topic, feed_id, is_current, from_page,"
+    " for_subs, state, n_errors) SELECT id, '', '', 'http://hub.example/', url, id, 1, 0, 0, 0, 0"
+    " FROM feeds; INSERT INTO subscriptions (id, endpoint, sink, position, generation, created_at)"
+    " SELECT id, 'http://end.example/', 'xmlrpc', 0, id % 2, 5 FROM feeds WHERE id < 5";
 
 /* ---- one node -------------------------------------------------------------------------------- */
 
@@ -249,11 +253,57 @@ static struct doc_piece random_piece(struct arena *a)
                               .is_refused = chance(6) == 0};
 }
 
+/* Feeds have no subscriptions here: what becomes of deliveries does not depend on them. */
+#define N_SUBS 4
+
+static struct op random_push(struct arena *a, int64_t now)
+{
+    size_t n = 1 + (size_t)chance(3);
+    struct push_outcome *list = ARENA_ARRAY(a, struct push_outcome, n);
+
+    for (size_t i = 0; i < n; i++) {
+        int64_t seq = chance(20);
+
+        list[i] = (struct push_outcome){.sub_id = 1 + (chance(30) == 0 ? 90 : chance(N_SUBS)),
+                                        .generation = chance(2),
+                                        .position = chance(3) * 10,
+                                        .chain = {chance(2) * seq, seq * 1000},
+                                        .fault = chance(5) == 0,
+                                        .n_entries = chance(3),
+                                        .failed = chance(3) == 0,
+                                        .error = chance(2) == 0 ? STR("no") : STR_NULL,
+                                        .next_try_at = chance(2) == 0 ? TIME_UNKNOWN : now,
+                                        .refused_seq = chance(4),
+                                        .n_refusals = (int)chance(3),
+                                        .part_max = chance(3),
+                                        .part_until = chance(3) * 7,
+                                        .is_dead = chance(3) == 0,
+                                        .has_note = chance(2) == 0};
+        list[i].dead = (struct dead_letter){.id = chance(3) == 0 ? 1 + chance(10) : 0,
+                                            .sub_id = list[i].sub_id,
+                                            .at = {seq, seq * 1000},
+                                            .uid = STR("u"),
+                                            .refused_at = now,
+                                            .status = 400,
+                                            .answer = STR("bad")};
+        list[i].note = (struct delivery_note){.at_us = now * 1000000 + (int64_t)i,
+                                              .n_entries = 2,
+                                              .first = {1, 1000},
+                                              .error = STR("e")};
+    }
+    return (struct op){.kind = OP_PUSH_OUTCOMES, .as.push = {list, n}};
+}
+
+/* Deliveries are counted, and this is not done once only when an answer is lost. */
+static bool with_pushes;
+
 static struct op random_op(struct arena *a, int64_t now)
 {
     int64_t feed_id = 1 + chance(N_FEEDS), *id = ARENA_NEW(a, int64_t);
 
     *id = chance(30) == 0 ? 99 : feed_id; /* which is not there */
+    if (with_pushes && chance(5) == 0)
+        return random_push(a, now);
     if (chance(8) == 0)
         return (struct op){.kind = OP_TOUCH, .as.touch = {.ids = id, .n = 1}};
     if (chance(8) == 0)
@@ -324,6 +374,43 @@ static void choose_content(sqlite3 *sq, struct pg_link *l, struct op *op, struct
     sqlite3_finalize(st);
 }
 
+/* The same for dead letters, which callers know by their ids. */
+static void choose_dead(sqlite3 *sq, struct pg_link *l, struct op *op, struct op *copy)
+{
+    static const char sql[] = "SELECT id, seq FROM dead_letters WHERE sub_id = $1 ORDER BY id";
+    size_t n = op->as.push.n;
+    struct push_outcome *theirs = (struct push_outcome *)op->as.push.outcomes;
+    struct push_outcome *ours = ARENA_ARRAY(&copy->arena, struct push_outcome, n);
+
+    for (size_t i = 0; i < n; i++) {
+        AUTO(pg_params_release) struct pg_params p = {.n = 0};
+        struct pg_answer a;
+        sqlite3_stmt *st;
+
+        pg_put_int(&p, theirs[i].sub_id);
+        pg_queue(l, sql, &p, "ii", &a);
+        run_ok(l);
+        if (a.n == 0)
+            theirs[i].dead.id = 0;
+        ours[i] = theirs[i];
+        if (theirs[i].dead.id == 0)
+            continue;
+        theirs[i].dead.id = pg_get_int(&a, 0, 0);
+        assert_int_equal(
+            SQLITE_OK,
+            sqlite3_prepare_v2(sq, "SELECT id FROM dead_letters WHERE sub_id = ?1 AND seq = ?2", -1,
+                               &st, NULL));
+        sqlite3_bind_int64(st, 1, theirs[i].sub_id);
+        sqlite3_bind_int64(st, 2, pg_get_int(&a, 0, 1));
+        if (sqlite3_step(st) == SQLITE_ROW)
+            ours[i].dead.id = sqlite3_column_int64(st, 0);
+        else /* an earlier one of this group drops it */
+            theirs[i].dead.id = ours[i].dead.id = 0;
+        sqlite3_finalize(st);
+    }
+    copy->as.push.outcomes = ours;
+}
+
 /* The same operation by the storer and SQLite. */
 static struct answer store_op(struct fixture *f, sqlite3 *sq, struct pg_link *l, struct op *op)
 {
@@ -331,6 +418,8 @@ static struct answer store_op(struct fixture *f, sqlite3 *sq, struct pg_link *l,
     struct op *copy = NEW(struct op);
 
     *copy = *op;
+    if (op->kind == OP_PUSH_OUTCOMES)
+        choose_dead(sq, l, op, copy);
     if (op->kind == OP_CONTENT_OUTCOME)
         choose_content(sq, l, op, copy);
     copy->done = on_answer;
@@ -423,7 +512,8 @@ static void same_table(sqlite3 *sq, struct pg_link *l, struct arena *texts, cons
         n++;
     }
     sqlite3_finalize(st);
-    assert_int_equal(n, a.n);
+    if (n < a.n)
+        fail_msg("%s, row %zu: %.*s is too much", table, n, STR_ARG(pg_get_bytes(&a, n, 0)));
 }
 
 /* The order in which numbers that follow a clock were given. */
@@ -459,6 +549,9 @@ static void same_tables(sqlite3 *sq)
     same_table(sq, l, &texts, "upstreams", "upstreams", "");
     same_table(sq, l, &texts, "archives", "archives", "");
     same_table(sq, l, &texts, "graves", "graves", "");
+    same_table(sq, l, &texts, "subscriptions", "subscriptions", "");
+    same_table(sq, l, &texts, "dead_letters", "dead_letters", " id ");
+    same_table(sq, l, &texts, "deliveries", "deliveries", "");
     same_table(sq, l, &texts, "feeds", "feeds", " version ");
     same_order(sq, l, "SELECT seq FROM revisions ORDER BY at_us");
     same_order(sq, l, "SELECT id FROM feeds ORDER BY version, id");
@@ -475,14 +568,12 @@ static sqlite3 *make_same_feeds(struct fixture *f, struct pg_link *l)
     assert_int_equal(SQLITE_OK, sqlite3_open(f->path, &sq));
     assert_int_equal(SQLITE_OK, sqlite3_busy_timeout(sq, 60000));
     make_feeds(l, N_FEEDS);
+    script_ok(l, sql_more);
     assert_int_equal(
         SQLITE_OK,
-        sqlite3_exec(sq,
-                     "UPDATE feeds SET version = 1, next_fetch_at = NULL, next_reason = 0;"
-                     "INSERT INTO upstreams (token, base_url, secret, hub, topic, feed_id,"
-                     " is_current, from_page, for_subs, state, n_errors) SELECT id, '', '',"
-                     " 'http://hub.example/', url, id, 1, 0, 0, 0, 0 FROM feeds",
+        sqlite3_exec(sq, "UPDATE feeds SET version = 1, next_fetch_at = NULL, next_reason = 0",
                      NULL, NULL, NULL));
+    assert_int_equal(SQLITE_OK, sqlite3_exec(sq, sql_more, NULL, NULL, NULL));
     return sq;
 }
 
@@ -733,7 +824,7 @@ static void check_plans(struct pg_link *l, struct arena *a)
                 fail_msg("%.*s\n%.*s", STR_ARG(texts[i]), STR_ARG(pg_get_bytes(&plan, k, 0)));
     }
     for (int kind = 0; kind < SAVE_KINDS; kind++) {
-        bool is_there = false;
+        bool is_there = kind == SAVE_DEAD_WANTED; /* for a call that is not computed yet */
 
         for (size_t i = 0; i < n; i++)
             is_there |= str_eqz(texts[i], pg_save_sql((enum pg_save)kind));
@@ -751,6 +842,7 @@ static void test_write__the_same_rows_as_in_sqlite(void **state)
     int64_t now = 1700000000;
 
     print_seed();
+    with_pushes = true;
     for (int round = 1; round <= 80; round++) {
         now += 1 + chance(4000);
         run_round(f, sq, &node, look.l, now, NULL);
@@ -766,7 +858,7 @@ static void test_write__the_same_rows_as_in_sqlite(void **state)
 
 /* A connection that is cut anywhere: everything is stored once, whether the answer to the commit
  * came or not. */
-static void test_write__the_same_rows_over_textsnetwork_that_fails(void **state)
+static void test_write__the_same_rows_over_a_network_that_fails(void **state)
 {
     struct fixture *f = *state;
     struct server_link look = fresh();
@@ -778,6 +870,7 @@ static void test_write__the_same_rows_over_textsnetwork_that_fails(void **state)
     proxy_start(&p);
     node = node_of(connected_by(&p), 1);
     print_seed();
+    with_pushes = false;
     for (int round = 1; round <= 40; round++) {
         now += 1 + chance(4000);
         run_round(f, sq, &node, look.l, now, &p);
@@ -957,7 +1050,7 @@ static void refuse(struct op *bad, struct str title)
     node_end(&node);
 }
 
-static void test_write__textsbad_operation_fails_alone(void **state UNUSED)
+static void test_write__a_bad_operation_fails_alone(void **state UNUSED)
 {
     struct op bad;
 
@@ -968,7 +1061,7 @@ static void test_write__textsbad_operation_fails_alone(void **state UNUSED)
 }
 
 /* The answer to a commit is lost. The numbers of what was stored come from its notice. */
-static void test_write__textscommit_without_an_answer_is_looked_for(void **state UNUSED)
+static void test_write__a_commit_without_an_answer_is_looked_for(void **state UNUSED)
 {
     struct server_link look = fresh();
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -1005,10 +1098,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_STORE(the_same_rows_as_in_sqlite),
-        WITH_STORE(the_same_rows_over_textsnetwork_that_fails),
+        WITH_STORE(the_same_rows_over_a_network_that_fails),
         T(numbers_are_in_the_order_of_commits),
-        T(textsbad_operation_fails_alone),
-        T(textscommit_without_an_answer_is_looked_for),
+        T(a_bad_operation_fails_alone),
+        T(a_commit_without_an_answer_is_looked_for),
     };
 
     digest_init();
