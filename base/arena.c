@@ -217,19 +217,32 @@ char *arena_copy(struct arena *a, const void *p, size_t n)
     return q;
 }
 
+/* Most texts fit into the room that is left, so they are written there at once. */
+char *arena_vprintf(struct arena *a, size_t *len, const char *fmt, va_list ap)
+{
+    char *here = a->at, *p;
+    va_list again;
+    int n;
+
+    va_copy(again, ap);
+    n = vsnprintf(here, (size_t)(a->end - here), fmt, ap);
+    ASSERT(n >= 0);
+    p = arena_alloc(a, (size_t)n + 1);
+    if (p != here)
+        vsnprintf(p, (size_t)n + 1, fmt, again);
+    va_end(again);
+    if (len != NULL)
+        *len = (size_t)n;
+    return p;
+}
+
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
     va_list ap;
     char *p;
-    int n;
 
     va_start(ap, fmt);
-    n = vsnprintf(NULL, 0, fmt, ap);
-    va_end(ap);
-    ASSERT(n >= 0);
-    p = arena_alloc(a, (size_t)n + 1);
-    va_start(ap, fmt);
-    vsnprintf(p, (size_t)n + 1, fmt, ap);
+    p = arena_vprintf(a, NULL, fmt, ap);
     va_end(ap);
     return p;
 }

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdarg.h>
+
 #include "base/compiler.h"
 
 struct arena_chunk;
@@ -35,6 +37,8 @@ void *arena_zalloc(struct arena *a, size_t n);
 /* A copy of `n` bytes, followed by a NUL. */
 char *arena_copy(struct arena *a, const void *p, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The same; *len, unless it is NULL, is the number of bytes before the NUL. */
+char *arena_vprintf(struct arena *a, size_t *len, const char *fmt, va_list ap);
 
 /* A state of the arena to which arena_rewind() goes back: it frees everything that was allocated
  * since the mark was taken. Use it for work that allocates much more than its result, and copy the

@@ -52,20 +52,26 @@ void buf_append_slow(struct buf *b, const void *p, size_t n)
     b->ptr[b->len] = '\0';
 }
 
+/* Most texts fit into the room that is left, so they are written there at once. */
 void buf_printf(struct buf *b, const char *fmt, ...)
 {
+    size_t room = b->cap - b->len;
     va_list ap;
     int n;
 
     va_start(ap, fmt);
-    n = vsnprintf(NULL, 0, fmt, ap);
+    n = vsnprintf(room > 0 ? b->ptr + b->len : NULL, room, fmt, ap);
     va_end(ap);
     ASSERT(n >= 0);
-    if (!buf_reserve(b, (size_t)n))
-        return;
-    va_start(ap, fmt);
-    vsnprintf(b->ptr + b->len, (size_t)n + 1, fmt, ap);
-    va_end(ap);
+    if ((size_t)n >= room) {
+        if (room > 0)
+            b->ptr[b->len] = '\0';
+        if (!buf_reserve(b, (size_t)n))
+            return;
+        va_start(ap, fmt);
+        vsnprintf(b->ptr + b->len, (size_t)n + 1, fmt, ap);
+        va_end(ap);
+    }
     b->len += (size_t)n;
 }
 

@@ -140,18 +140,13 @@ struct str str_concat(struct arena *a, struct str x, struct str y)
 struct str str_printf(struct arena *a, const char *fmt, ...)
 {
     va_list ap;
+    size_t n;
     char *p;
-    int n;
 
     va_start(ap, fmt);
-    n = vsnprintf(NULL, 0, fmt, ap);
+    p = arena_vprintf(a, &n, fmt, ap);
     va_end(ap);
-    ASSERT(n >= 0);
-    p = arena_alloc(a, (size_t)n + 1);
-    va_start(ap, fmt);
-    vsnprintf(p, (size_t)n + 1, fmt, ap);
-    va_end(ap);
-    return str_of(p, (size_t)n);
+    return str_of(p, n);
 }
 
 /* The number of ASCII bytes in a row at `p`. The first byte must be ASCII. */

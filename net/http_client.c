@@ -18,8 +18,9 @@
 #include "base/stats.h"
 #include "net/http_client_priv.h"
 
-#define IDLE_MIN 16  /* at least so many idle connections are kept, ... */
-#define IDLE_MAX 256 /* ... and at most so many */
+#define IDLE_MIN 16      /* at least so many idle connections are kept, ... */
+#define IDLE_MAX 256     /* ... and at most so many */
+#define SPARE_BODY 65536 /* bytes of a buffer that is kept for the next call */
 
 void http_client_global_init(void)
 {
@@ -34,24 +35,43 @@ void http_client_global_init(void)
 static void transfer_stop(struct http_client *c, struct transfer *t)
 {
     if (t->in_multi)
-        http_multi_remove(c->multi, t->easy);
+        http_multi_remove(c->multi, t->kept.easy);
     t->in_multi = false;
     resolver_cancel(&t->query);
-    if (t->deadline != NULL)
-        evtimer_del(t->deadline);
+    if (t->kept.deadline != NULL)
+        evtimer_del(t->kept.deadline);
 }
 
+static struct transfer *transfer_new(struct http_client *c, struct call *k)
+{
+    struct transfer_kept kept = {.body = BUF_INIT(BUF_ANY)};
+    struct transfer *t;
+
+    if (c->n_spare > 0) {
+        t = c->spare[--c->n_spare];
+        kept = t->kept;
+        memset(t, 0, sizeof *t);
+    } else {
+        t = NEW(struct transfer);
+    }
+    t->kept = kept;
+    t->call = k;
+    t->arena = arena_new();
+    return t;
+}
+
+/* The end of a transfer. Another call may use it. */
 static void transfer_free(struct http_client *c, struct transfer *t)
 {
     transfer_stop(c, t);
-    http_easy_put(c, t);
-    curl_slist_free_all(t->fields);
-    curl_slist_free_all(t->connect_to);
-    if (t->deadline != NULL)
-        event_free(t->deadline);
     decoder_free(&t->decoder);
-    buf_release(&t->body);
     arena_free(&t->arena);
+    if (c->n_spare < SPARE_TRANSFERS && t->kept.body.cap <= SPARE_BODY) {
+        buf_reset(&t->kept.body);
+        c->spare[c->n_spare++] = t;
+        return;
+    }
+    http_try_release(&t->kept);
     mem_free(t);
 }
 
@@ -98,7 +118,7 @@ void http_call_end(struct call *k, enum rc rc, const struct err *err)
         answer.fields = t->answer;
         answer.n_fields = t->n_answer;
         answer.peer = str_dup(answer.arena, str_from(t->peer));
-        answer.body = rc == RC_OK ? str_dup(answer.arena, buf_view(&t->body)) : STR("");
+        answer.body = rc == RC_OK ? str_dup(answer.arena, buf_view(&t->kept.body)) : STR("");
         transfer_free(c, t);
     } else {
         answer.final_url = str_dup(answer.arena, k->given.url);
@@ -143,19 +163,16 @@ void http_call_fail_late(struct call *k)
 
 static void call_begin(struct call *k)
 {
-    struct transfer *t = NEW(struct transfer);
     struct http_client *c = k->c;
+    struct transfer *t = transfer_new(c, k);
     struct err err = ERR_INIT;
 
     call_move(k, &c->running);
     k->t = t;
-    t->call = k;
-    t->arena = arena_new();
-    t->body = (struct buf)BUF_INIT(BUF_ANY);
     t->deadline_ms = clock_mono_ms() + k->given.timeout_ms;
-    t->method = str_dup(t->arena, k->given.method);
-    t->url = str_dup(t->arena, k->given.url);
-    if (url_parse(t->arena, t->url, &t->parts, &err) != RC_OK) {
+    t->method = k->given.method;
+    if (url_parse(t->arena, k->given.url, &t->parts, &err) != RC_OK) {
+        t->url = str_dup(t->arena, k->given.url);
         http_call_end(k, err.rc, &err);
         return;
     }
@@ -289,8 +306,10 @@ void http_client_free(struct http_client **cp)
     http_multi_free(&c->multi);
     resolver_free(&c->resolver);
     event_free(c->kick);
-    while (c->n_spare > 0)
-        curl_easy_cleanup(c->spare[--c->n_spare]);
+    while (c->n_spare > 0) {
+        http_try_release(&c->spare[--c->n_spare]->kept);
+        mem_free(c->spare[c->n_spare]);
+    }
     mem_free(c);
     *cp = NULL;
 }

@@ -44,6 +44,7 @@ struct http_call {         /* copied by http_client_start() */
     int64_t timeout_ms; /* from the end of the wait in the queue to the end of the call, redirects
                            included; 0: 30 s */
     int64_t connect_timeout_ms; /* 0: 10 s */
+    bool is_brief; /* the answer will be short: it is asked for without a content coding */
 };
 
 struct http_answer {      /* borrowed for the callback; strings in `arena` */

@@ -20,7 +20,7 @@
 #include "net/resolver.h"
 #include "net/url.h"
 
-#define SPARE_EASY 64 /* libcurl handles kept for the next calls */
+#define SPARE_TRANSFERS 64 /* that are kept for the next calls */
 
 struct call {
     TAILQ_ENTRY(call) link;
@@ -38,15 +38,25 @@ struct call_queue {
     size_t n;
 };
 
-struct transfer {        /* of a running call */
+/* What a transfer keeps for the next call: what is costly to make, and which options of the handle
+ * are set. */
+struct transfer_kept {
+    CURL *easy; /* NULL: it must be made */
+    struct buf body;
+    struct event *deadline; /* while resolving; after that, libcurl has a timeout. NULL: the same */
+    bool has_credential;    /* such a handle is not used for another hop */
+    bool is_post;           /* an ordinary POST */
+    bool is_brief;          /* as the call says */
+    bool has_connect_to;
+    bool forbids_reuse; /* of the connection */
+};
+
+struct transfer { /* of a running call */
+    struct transfer_kept kept;
     struct arena *arena; /* given away with the answer */
     struct call *call;
-    CURL *easy;
-    bool in_multi;       /* libcurl works on `easy` */
-    bool has_credential; /* `easy` was given one */
-    struct curl_slist *fields, *connect_to;
+    bool in_multi; /* libcurl works on the handle */
     struct resolver_query *query;
-    struct event *deadline; /* while resolving; after that, libcurl has a timeout */
     int64_t deadline_ms;
 
     struct str method, url; /* of this hop */
@@ -67,7 +77,6 @@ struct transfer {        /* of a running call */
     struct err body_err; /* what is wrong with the body; RC_OK: nothing */
     struct http_field *answer;
     size_t n_answer;
-    struct buf body;
     bool header_over, redirect_cut, refused;
     char curl_text[CURL_ERROR_SIZE];
 };
@@ -81,7 +90,7 @@ struct http_client {
     struct call_queue waiting, running, cancelled;
     uint64_t last_number;
     bool in_callback; /* the client must not be freed now */
-    CURL *spare[SPARE_EASY];
+    struct transfer *spare[SPARE_TRANSFERS];
     size_t n_spare;
 };
 
@@ -114,8 +123,8 @@ struct str http_origin(struct arena *a, const struct url_parts *p);
 /* Try the next address. May end the call when its time is over. */
 void http_try_start(struct call *k);
 
-/* Give the handle back, if there is one: the next call may use it. */
-void http_easy_put(struct http_client *c, struct transfer *t);
+/* Free what a transfer has kept. */
+void http_try_release(struct transfer_kept *kept);
 
 /* Is the answer a redirect that must be followed, or counted as one too many? */
 bool http_try_redirects(const struct transfer *t);

@@ -21,8 +21,8 @@ static void on_resolved(void *ctx, enum rc rc, const union address *addrs, size_
     struct transfer *t = k->t;
 
     t->query = NULL;
-    if (t->deadline != NULL)
-        evtimer_del(t->deadline);
+    if (t->kept.deadline != NULL)
+        evtimer_del(t->kept.deadline);
     if (rc != RC_OK) {
         http_call_fail(k, rc, "%s", err->text);
         return;
@@ -42,7 +42,7 @@ static void on_resolved(void *ctx, enum rc rc, const union address *addrs, size_
 
 static void on_deadline(evutil_socket_t fd UNUSED, short what UNUSED, void *ctx)
 {
-    http_call_fail_late(ctx);
+    http_call_fail_late(((struct transfer *)ctx)->call);
 }
 
 void http_hop_start(struct call *k)
@@ -60,10 +60,10 @@ void http_hop_start(struct call *k)
     }
     left = http_time_left_ms(t);
     tv = (struct timeval){left / 1000, left % 1000 * 1000};
-    if (t->deadline == NULL)
-        t->deadline = evtimer_new(k->c->base, on_deadline, k);
-    ASSERT(t->deadline != NULL);
-    evtimer_add(t->deadline, &tv);
+    if (t->kept.deadline == NULL)
+        t->kept.deadline = evtimer_new(k->c->base, on_deadline, t);
+    ASSERT(t->kept.deadline != NULL);
+    evtimer_add(t->kept.deadline, &tv);
     t->query = resolver_ask(k->c->resolver, host, on_resolved, k);
 }
 
@@ -111,8 +111,8 @@ static bool is_connect_failure(const struct transfer *t, CURLcode code)
         return true;
     if (code != CURLE_OPERATION_TIMEDOUT)
         return false;
-    curl_easy_getinfo(t->easy, CURLINFO_CONNECT_TIME_T, &connected_us);
-    curl_easy_getinfo(t->easy, CURLINFO_PRETRANSFER_TIME_T, &ready_us);
+    curl_easy_getinfo(t->kept.easy, CURLINFO_CONNECT_TIME_T, &connected_us);
+    curl_easy_getinfo(t->kept.easy, CURLINFO_PRETRANSFER_TIME_T, &ready_us);
     return connected_us == 0 && ready_us == 0; /* of a used connection the first is 0 */
 }
 
@@ -152,12 +152,12 @@ static void try_failed(struct call *k, CURLcode code)
 void http_hop_done(void *ctx UNUSED, CURL *easy, CURLcode code)
 {
     static const struct err none = ERR_INIT;
-    struct call *k = NULL;
-    struct transfer *t;
+    struct transfer *t = NULL;
+    struct call *k;
 
-    curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&k);
-    ASSERT(k != NULL && k->t->in_multi);
-    t = k->t;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&t);
+    ASSERT(t != NULL && t->in_multi);
+    k = t->call;
     t->in_multi = false;
     if (t->redirect_cut)
         code = CURLE_OK;

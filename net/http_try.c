@@ -100,8 +100,10 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
          * for the answer to the next request on this connection. */
         struct str len = http_try_field(t, "content-length");
 
-        if ((t->status == 304 || t->status == 204) && len.len > 0 && !str_eqz(len, "0"))
-            curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 1L);
+        if ((t->status == 304 || t->status == 204) && len.len > 0 && !str_eqz(len, "0")) {
+            curl_easy_setopt(t->kept.easy, CURLOPT_FORBID_REUSE, 1L);
+            t->kept.forbids_reuse = true;
+        }
         return line.len;
     }
     if (line.ptr[0] == ' ' || line.ptr[0] == '\t') { /* folded: RFC 9112 §5.2 */
@@ -163,9 +165,9 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     if (rc == RC_OK && t->body_len > max + (t->decoder != NULL ? max / 16 + CODED_MORE : 0))
         rc = err_set(&t->body_err, RC_LIMIT, "the answer's body is longer than %zu bytes", max);
     if (rc == RC_OK && t->decoder != NULL)
-        rc = decoder_feed(t->decoder, p, len, &t->body, &t->body_err);
+        rc = decoder_feed(t->decoder, p, len, &t->kept.body, &t->body_err);
     else if (rc == RC_OK)
-        buf_append(&t->body, p, len);
+        buf_append(&t->kept.body, p, len);
     return rc == RC_OK ? len : 0;
 }
 
@@ -185,7 +187,7 @@ static curl_socket_t on_open_socket(void *ctx, curlsocktype purpose UNUSED,
 void http_try_forget_body(struct transfer *t)
 {
     decoder_free(&t->decoder);
-    buf_reset(&t->body);
+    buf_reset(&t->kept.body);
     t->body_err = (struct err)ERR_INIT;
     t->body_len = 0;
 }
@@ -205,126 +207,176 @@ void http_address_text(const union address *addr, int port, char *out, size_t si
     }
 }
 
-static void add_field(struct transfer *t, struct str name, struct str value)
+/* Put a line at the end of a list, which is *end. libcurl only reads the list, so it is in the
+ * arena. */
+static struct curl_slist **add_line(struct arena *a, struct curl_slist **end, char *line)
 {
-    /* libcurl sends an empty value only for "Name;". "Name:" would remove libcurl's own field. */
-    struct str line = str_concat(t->arena, name, value.len > 0 ? STR(": ") : STR(";"));
-    struct curl_slist *list = curl_slist_append(t->fields, str_concat(t->arena, line, value).ptr);
+    struct curl_slist *item = ARENA_NEW(a, struct curl_slist);
 
-    ASSERT(list != NULL);
-    t->fields = list;
+    item->data = line;
+    *end = item;
+    return &item->next;
 }
 
+static struct curl_slist **add_field(struct arena *a, struct curl_slist **end, struct str name,
+                                     struct str value)
+{
+    char *line = arena_alloc(a, name.len + value.len + 3), *at = line + name.len;
+
+    memcpy(line, name.ptr, name.len);
+    /* libcurl sends an empty value only for "Name;". "Name:" would remove libcurl's own field. */
+    *at++ = value.len > 0 ? ':' : ';';
+    if (value.len > 0) {
+        *at++ = ' ';
+        memcpy(at, value.ptr, value.len);
+        at += value.len;
+    }
+    *at = '\0';
+    return add_line(a, end, line);
+}
+
+/* The user agent is given as a field, too: as an option it would be copied three times. */
 static void set_fields(struct call *k, bool first_origin)
 {
     struct transfer *t = k->t;
+    static char no_expect[] = "Expect:";
+    struct curl_slist *list = NULL, **end = add_line(t->arena, &list, no_expect);
+    struct str agent =
+        k->given.user_agent.len > 0 ? k->given.user_agent : str_from(k->c->cfg.user_agent);
+    bool has_agent = agent.len == 0;
 
-    curl_slist_free_all(t->fields);
-    t->fields = curl_slist_append(NULL, "Expect:");
-    ASSERT(t->fields != NULL);
     for (size_t i = 0; i < k->given.n_fields; i++) {
         const struct http_field *f = &k->given.fields[i];
 
         if (is_sendable(f) && (first_origin || is_ordinary_field(f->name)) &&
-            !(t->drop_body && str_istarts(f->name, STR("content-"))))
-            add_field(t, f->name, f->value);
+            !(t->drop_body && str_istarts(f->name, STR("content-")))) {
+            end = add_field(t->arena, end, f->name, f->value);
+            has_agent = has_agent || str_ieqz(f->name, "user-agent");
+        }
     }
-    curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->fields);
+    if (!has_agent)
+        add_field(t->arena, end, STR("User-Agent"), agent);
+    curl_easy_setopt(t->kept.easy, CURLOPT_HTTPHEADER, list);
 }
 
 static void set_method(struct call *k)
 {
     struct transfer *t = k->t;
+    CURL *e = t->kept.easy;
     bool has_body = !t->drop_body && k->given.body.len > 0;
+    bool is_post = str_eqz(t->method, "POST");
 
-    curl_easy_setopt(t->easy, CURLOPT_HTTPGET, 1L); /* forget the method before */
-    curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, NULL);
-    if (str_eqz(t->method, "GET") && !has_body)
-        return;
-    if (str_eqz(t->method, "HEAD")) {
-        curl_easy_setopt(t->easy, CURLOPT_NOBODY, 1L);
-    } else {
-        if (has_body || str_eqz(t->method, "POST")) {
-            curl_easy_setopt(t->easy, CURLOPT_POST, 1L);
-            curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                             (curl_off_t)(has_body ? k->given.body.len : 0));
-            curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, has_body ? k->given.body.ptr : "");
-        }
-        if (!str_eqz(t->method, "POST"))
-            curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, str_z(t->arena, t->method));
+    if (!(is_post && t->kept.is_post)) { /* forget the method before */
+        curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
+        curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, NULL);
+        if (str_eqz(t->method, "HEAD"))
+            curl_easy_setopt(e, CURLOPT_NOBODY, 1L);
+        else if (has_body || is_post)
+            curl_easy_setopt(e, CURLOPT_POST, 1L);
+        if (!is_post && !str_eqz(t->method, "HEAD") && (has_body || !str_eqz(t->method, "GET")))
+            curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, str_z(t->arena, t->method));
+    }
+    t->kept.is_post = is_post;
+    if (is_post || (has_body && !str_eqz(t->method, "HEAD"))) {
+        curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE,
+                         (curl_off_t)(has_body ? k->given.body.len : 0));
+        curl_easy_setopt(e, CURLOPT_POSTFIELDS, has_body ? k->given.body.ptr : "");
     }
 }
 
-/* Make a handle, with the options that are the same for all calls. */
-static CURL *easy_new(struct http_client *c)
+/* Ask for a content coding, or for none, with room for the answer as it comes. */
+static void set_brief(struct transfer *t, bool is_brief)
+{
+    CURL *e = t->kept.easy;
+
+    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, is_brief ? NULL : DECODER_ACCEPTS);
+    curl_easy_setopt(e, CURLOPT_BUFFERSIZE, is_brief ? 1024L : (long)CURL_MAX_WRITE_SIZE);
+    t->kept.is_brief = is_brief;
+}
+
+/* Make the handle of a transfer, with the options that are the same for all calls. */
+static void easy_new(struct http_client *c, struct transfer *t)
 {
     CURL *e = curl_easy_init();
 
     ASSERT(e != NULL);
+    t->kept.easy = e;
+    t->kept.has_credential = t->kept.is_post = t->kept.has_connect_to = false;
+    t->kept.forbids_reuse = false;
     curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(e, CURLOPT_PROXY, "");
     curl_easy_setopt(e, CURLOPT_NOPROXY, "*"); /* else it asks the environment for each transfer */
     curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
-    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, DECODER_ACCEPTS);
     curl_easy_setopt(e, CURLOPT_HTTP_CONTENT_DECODING,
                      0L); /* libcurl refuses a second gzip member; net/decode.h does not */
+    curl_easy_setopt(e, CURLOPT_PRIVATE, t);
+    curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_text);
     curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
     curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+    curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, t);
+    set_brief(t, t->call->given.is_brief);
     http_multi_prepare(c->multi, e);
-    return e;
 }
 
-/* A handle keeps what it knows of a credential, so it is not used for another hop. */
-void http_easy_put(struct http_client *c, struct transfer *t)
+static void easy_free(struct transfer_kept *kept)
 {
-    CURL *easy = t->easy;
-
-    t->easy = NULL;
-    if (easy == NULL)
-        return;
-    if (t->has_credential || c->n_spare == SPARE_EASY)
-        curl_easy_cleanup(easy);
-    else
-        c->spare[c->n_spare++] = easy;
-    t->has_credential = false;
+    if (kept->easy != NULL)
+        curl_easy_cleanup(kept->easy);
+    kept->easy = NULL;
 }
 
-static CURL *easy_get(struct http_client *c)
+void http_try_release(struct transfer_kept *kept)
 {
-    return c->n_spare > 0 ? c->spare[--c->n_spare] : easy_new(c);
+    easy_free(kept);
+    if (kept->deadline != NULL)
+        event_free(kept->deadline);
+    buf_release(&kept->body);
 }
 
 /* Set the options of a hop. A handle still has those of its last hop or call, so each of them is
  * set, or set back. */
 static void set_options(struct call *k)
 {
-    struct http_client *c = k->c;
     struct transfer *t = k->t;
+    struct transfer_kept *kept = &t->kept;
     bool first_origin = t->n_redirects == 0 || str_eq(t->first, http_origin(t->arena, &t->parts));
-    CURL *e = t->easy;
 
-    curl_easy_setopt(e, CURLOPT_PRIVATE, k);
-    curl_easy_setopt(e, CURLOPT_URL, str_z(t->arena, t->url));
-    curl_easy_setopt(e, CURLOPT_FORBID_REUSE, 0L);
-    curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_text);
-    curl_easy_setopt(e, CURLOPT_USERAGENT,
-                     k->given.user_agent.len > 0 ? str_z(t->arena, k->given.user_agent)
-                                                 : c->cfg.user_agent);
-    curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
-    curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
-    curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, t);
+    if (kept->has_credential) /* the handle keeps what it knows of a credential */
+        easy_free(kept);
+    if (kept->easy == NULL)
+        easy_new(k->c, t);
+    if (kept->is_brief != k->given.is_brief)
+        set_brief(t, k->given.is_brief);
+    if (kept->forbids_reuse)
+        curl_easy_setopt(kept->easy, CURLOPT_FORBID_REUSE, 0L);
+    kept->forbids_reuse = false;
+    curl_easy_setopt(kept->easy, CURLOPT_URL, t->url.ptr);
     /* libcurl first asks without a credential, and then answers the challenge: with Digest if the
      * server offers it, otherwise with Basic. */
-    t->has_credential = first_origin && !str_is_null(k->given.credential);
-    if (t->has_credential) {
-        curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST));
-        curl_easy_setopt(e, CURLOPT_USERPWD, str_z(t->arena, k->given.credential));
+    kept->has_credential = first_origin && !str_is_null(k->given.credential);
+    if (kept->has_credential) {
+        curl_easy_setopt(kept->easy, CURLOPT_HTTPAUTH, (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST));
+        curl_easy_setopt(kept->easy, CURLOPT_USERPWD, str_z(t->arena, k->given.credential));
     }
     set_method(k);
     set_fields(k, first_origin);
+}
+
+/* Have libcurl connect to the address in `peer`. */
+static void set_address(struct transfer *t)
+{
+    struct curl_slist *list = NULL;
+
+    if (!t->is_numeric) /* else libcurl has the address in the URL */
+        add_line(t->arena, &list, arena_printf(t->arena, "::%s", t->peer));
+    if (list != NULL || t->kept.has_connect_to)
+        curl_easy_setopt(t->kept.easy, CURLOPT_CONNECT_TO, list);
+    t->kept.has_connect_to = list != NULL;
 }
 
 void http_try_start(struct call *k)
@@ -340,20 +392,12 @@ void http_try_start(struct call *k)
     if (left < connect)
         connect = left;
     connect /= (int64_t)(t->n_addrs - t->next); /* addresses that are left share the time */
-    http_easy_put(k->c, t);                     /* of the hop, or the address, before */
-    t->easy = easy_get(k->c);
     set_options(k);
     http_address_text(&t->addrs[t->next], t->parts.port, t->peer, sizeof t->peer);
     t->next++;
-    curl_slist_free_all(t->connect_to);
-    t->connect_to = NULL;
-    if (!t->is_numeric) { /* else libcurl has the address in the URL */
-        t->connect_to = curl_slist_append(NULL, arena_printf(t->arena, "::%s", t->peer));
-        ASSERT(t->connect_to != NULL);
-    }
-    curl_easy_setopt(t->easy, CURLOPT_CONNECT_TO, t->connect_to);
-    curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, (long)left);
-    curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect > 0 ? connect : 1));
+    set_address(t);
+    curl_easy_setopt(t->kept.easy, CURLOPT_TIMEOUT_MS, (long)left);
+    curl_easy_setopt(t->kept.easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect > 0 ? connect : 1));
     t->status = 0;
     t->header_len = 0;
     t->n_answer = 0;
@@ -361,5 +405,5 @@ void http_try_start(struct call *k)
     http_try_forget_body(t);
     t->curl_text[0] = '\0';
     t->in_multi = true;
-    http_multi_add(k->c->multi, t->easy);
+    http_multi_add(k->c->multi, t->kept.easy);
 }

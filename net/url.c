@@ -105,6 +105,12 @@ static size_t scheme_len(struct str s)
  */
 static size_t find_any(struct str s, size_t from, const char *set)
 {
+    const char *p;
+
+    if (set[0] != '\0' && set[1] == '\0') {
+        p = from < s.len ? memchr(s.ptr + from, set[0], s.len - from) : NULL;
+        return p != NULL ? (size_t)(p - s.ptr) : from > s.len ? from : s.len;
+    }
     while (from < s.len && (s.ptr[from] == '\0' || strchr(set, s.ptr[from]) == NULL))
         from++;
     return from;
@@ -485,6 +491,78 @@ enum rc url_read_authority(struct arena *a, struct str authority, int port, stru
     return RC_OK;
 }
 
+/* ---- URLs that are canonical already ---- */
+
+/* The offset of the first byte, at or after `from`, that is neither of class `keep` nor part of a
+ * %XX. */
+static size_t end_of_part(struct str s, size_t from, unsigned keep)
+{
+    while (from < s.len &&
+           ((url_class((unsigned char)s.ptr[from]) & keep) || escaped_byte(s, from) >= 0))
+        from++;
+    return from;
+}
+
+/* Is it a name of letters, digits and hyphens, or an IPv4 address, that is certain to be canonical?
+ */
+static bool is_usual_host(struct str host)
+{
+    size_t label = 0;
+
+    if (host.len == 0 || host.len > HOST_MAX)
+        return false;
+    for (size_t i = 0; i < host.len; i++) {
+        char c = host.ptr[i];
+
+        label = c == '.' ? 0 : label + 1;
+        if (label > LABEL_MAX || (c == '.' && (i == 0 || host.ptr[i - 1] == '.')))
+            return false;
+        if (c != '.' && c != '-' && !(c >= 'a' && c <= 'z') && !ascii_is_digit(c))
+            return false;
+    }
+    return label > 0 && is_plain(host);
+}
+
+/* Take a URL apart that needs no change, as most do that url_parse() has made before. False: it may
+ * need one. */
+static bool split_canonical(struct arena *a, struct str raw, struct url_parts *out)
+{
+    struct str scheme = str_starts(raw, STR("http://")) ? STR("http") : STR("https"), host;
+    size_t from = scheme.len + 3, end = from, i;
+    int port = url_default_port(scheme), number = 0;
+
+    if (!str_starts(raw, STR("http://")) && !str_starts(raw, STR("https://")))
+        return false;
+    while (end < raw.len && raw.ptr[end] != ':' && raw.ptr[end] != '/')
+        end++;
+    host = str_slice(raw, from, end);
+    if (!is_usual_host(host))
+        return false;
+    if (end < raw.len && raw.ptr[end] == ':') {
+        for (i = ++end; end < raw.len && end < i + 5 && ascii_is_digit(raw.ptr[end]); end++)
+            number = 10 * number + (raw.ptr[end] - '0');
+        if (end == i || raw.ptr[i] == '0' || number > 65535 || number == port)
+            return false;
+        port = number;
+    }
+    if (end == raw.len || raw.ptr[end] != '/')
+        return false;
+    i = end_of_part(raw, end, C_PATH);
+    for (size_t k = end; k < i; k++) /* it may be a dot segment */
+        if (raw.ptr[k] == '/' && k + 1 < i && (raw.ptr[k + 1] == '.' || raw.ptr[k + 1] == '%'))
+            return false;
+    if (i < raw.len && raw.ptr[i] == '?')
+        i = end_of_part(raw, i + 1, C_QUERY);
+    if (i < raw.len)
+        return false;
+    *out = (struct url_parts){.scheme = scheme,
+                              .host = str_dup(a, host),
+                              .port = port,
+                              .credential = STR_NULL,
+                              .url = str_dup(a, raw)};
+    return true;
+}
+
 enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out, struct err *err)
 {
     struct url_parts parts = {.credential = STR_NULL};
@@ -494,6 +572,8 @@ enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out, struct
 
     if (raw.len > LIMIT_URL)
         return err_set(err, RC_INPUT, "URL of %zu bytes: the limit is %d", raw.len, LIMIT_URL);
+    if (split_canonical(a, raw, out))
+        return RC_OK;
     s = url_clean(a, raw);
     shown = str_slice(url_shown(a, s), 0, 300);
     s = without_feed(a, s);

@@ -56,6 +56,7 @@ static uint64_t send_http(const struct carrier_env *env, void *state UNUSED,
         .max_header = LIMIT_FETCH_HEADER,
         .timeout_ms = cfg->timeout_ms,
         .connect_timeout_ms = cfg->timeout_ms < CONNECT_MS ? cfg->timeout_ms : CONNECT_MS,
+        .is_brief = true,
     };
 
     *s = (struct sending){done, ctx};

@@ -251,6 +251,13 @@ static void test_http_client__what_is_sent(void **state)
     b->call.user_agent = STR("Other/2");
     r = get_ok(b, "http://127.0.0.1:%d/echo");
     assert_true(body_has(r, "\r\nUser-Agent: Other/2\r\n"));
+    /* the handle of the last call is used again */
+    b->call.is_brief = true;
+    r = get_ok(b, "http://127.0.0.1:%d/echo");
+    assert_false(body_has(r, "Accept-Encoding"));
+    b->call.is_brief = false;
+    r = get_ok(b, "http://127.0.0.1:%d/echo");
+    assert_true(body_has(r, "\r\nAccept-Encoding: gzip, deflate"));
 }
 
 static void test_http_client__post(void **state)

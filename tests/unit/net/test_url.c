@@ -136,6 +136,61 @@ static void test_url__what_is_refused(void **state UNUSED)
     }
 }
 
+/* What is canonical already is read in a shorter way, unless it has a fragment. */
+static void test_url__canonical_ones_are_read_alike(void **state UNUSED)
+{
+    static const char *const rows[] = {
+        "http://example.com/",
+        "http://example.com",
+        "http://example.com:8080/a/b?c=d&e",
+        "http://example.com:80/",
+        "http://example.com:65535/",
+        "http://example.com:65536/",
+        "http://example.com:080/",
+        "http://example.com:123456/",
+        "http://example.com:/",
+        "https://example.com:443/x",
+        "https://xn--bcher-kva.example/%C3%A9?%",
+        "https://example.com/100%/?5%z",
+        "http://example.com/a/../b",
+        "http://example.com/a/.b",
+        "http://example.com/a/%2e%2e/b",
+        "http://example.com/a/b%2e",
+        "http://example.com./",
+        "http://example..com/",
+        "http://.example.com/",
+        "http://exa_mple.com/",
+        "http://Example.com/",
+        "http://-example.com/",
+        "http://3com.example/",
+        "http://127.0.0.1:1/2",
+        "http://127.1/",
+        "http://1.2.3.4.5/",
+        "http://0x7f.1/",
+        "http://[::1]/",
+        "http://u:p@example.com/",
+        "http://example.com/u:p@h",
+        "http://example.com/a b",
+        "http:///x",
+        "ftp://example.com/",
+        "http://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.example/",
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct arena a = ARENA_INIT;
+        struct url_parts p, with;
+        enum rc rc = url_parse(&a, str_from(rows[i]), &p, NULL);
+
+        assert_int_equal(url_parse(&a, str_printf(&a, "%s#f", rows[i]), &with, NULL), rc);
+        if (rc == RC_OK) {
+            assert_true(str_eq(p.url, with.url) && str_eq(p.host, with.host));
+            assert_true(str_eq(p.scheme, with.scheme) && p.port == with.port);
+            assert_int_equal(str_is_null(p.credential), str_is_null(with.credential));
+        }
+        arena_release(&a);
+    }
+}
+
 static void test_url__length_is_bounded(void **state UNUSED)
 {
     struct arena a = ARENA_INIT;
@@ -390,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_url__canonical_form),
         cmocka_unit_test(test_url__what_is_refused),
+        cmocka_unit_test(test_url__canonical_ones_are_read_alike),
         cmocka_unit_test(test_url__length_is_bounded),
         cmocka_unit_test(test_url__parts),
         cmocka_unit_test(test_url__errors_hide_credentials),
