@@ -39,6 +39,18 @@ static struct {
     EVP_MAC_CTX *hmac[DIGEST_KINDS_];
 } found = {.once = PTHREAD_ONCE_INIT};
 
+/* A thread's own contexts, which it uses again. */
+static _Thread_local EVP_MAC_CTX *own[DIGEST_KINDS_];
+static pthread_key_t own_key;
+
+static void free_own(void *p UNUSED)
+{
+    for (size_t i = 0; i < DIGEST_KINDS_; i++) {
+        EVP_MAC_CTX_free(own[i]);
+        own[i] = NULL;
+    }
+}
+
 static void find_all(void)
 {
     static char names[DIGEST_KINDS_][8] = {"SHA1", "SHA256", "SHA384", "SHA512"};
@@ -54,6 +66,17 @@ static void find_all(void)
         ASSERT(found.hmac[i] != NULL && EVP_MAC_CTX_set_params(found.hmac[i], params) == 1);
     }
     EVP_MAC_free(mac); /* the contexts hold it */
+    ASSERT(pthread_key_create(&own_key, free_own) == 0);
+}
+
+static EVP_MAC_CTX *own_hmac(enum digest_kind kind)
+{
+    (void)pthread_once(&found.once, find_all);
+    if (own[kind] == NULL) {
+        own[kind] = EVP_MAC_CTX_dup(found.hmac[kind]);
+        ASSERT(own[kind] != NULL && pthread_setspecific(own_key, own) == 0);
+    }
+    return own[kind];
 }
 
 void digest_sha256(struct str s, unsigned char out[DIGEST_SHA256_LEN])
@@ -68,20 +91,15 @@ void digest_sha256(struct str s, unsigned char out[DIGEST_SHA256_LEN])
 size_t digest_hmac(enum digest_kind kind, struct str key, struct str data,
                    unsigned char out[DIGEST_MAX_LEN])
 {
-    EVP_MAC_CTX *mac;
+    EVP_MAC_CTX *mac = own_hmac(kind);
     size_t n = 0;
-    bool ok;
-
-    (void)pthread_once(&found.once, find_all);
-    mac = EVP_MAC_CTX_dup(found.hmac[kind]);
-    ok =
-        mac != NULL &&
+    bool ok =
         EVP_MAC_init(mac, (const unsigned char *)(key.len > 0 ? key.ptr : ""), key.len, NULL) ==
             1 &&
         EVP_MAC_update(mac, (const unsigned char *)(data.len > 0 ? data.ptr : ""), data.len) == 1 &&
         EVP_MAC_final(mac, out, &n, DIGEST_MAX_LEN) == 1;
+
     ASSERT(ok);
-    EVP_MAC_CTX_free(mac);
     return n;
 }
 

@@ -308,6 +308,8 @@ static void easy_new(struct http_client *c, struct transfer *t)
     curl_easy_setopt(e, CURLOPT_PROXY, "");
     curl_easy_setopt(e, CURLOPT_NOPROXY, "*"); /* else it asks the environment for each transfer */
     curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+    /* It only gets addresses, and looks through all that it remembers after each transfer. */
+    curl_easy_setopt(e, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
     curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(e, CURLOPT_HTTP_CONTENT_DECODING,
                      0L); /* libcurl refuses a second gzip member; net/decode.h does not */

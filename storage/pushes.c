@@ -14,6 +14,7 @@ enum rc reader_hold(struct reader *r, struct err *err)
     r->is_held = rc == RC_OK;
     r->held_last = last;
     memset(r->found, 0, sizeof r->found);
+    r->named = (struct named_feed){.feed_id = 0};
     return rc;
 }
 
@@ -429,7 +430,21 @@ bool store_may_have_news(struct store *s, const struct subscription *sub)
 enum rc reader_feed_name(struct reader *r, int64_t feed_id, struct arena *a, struct str *url,
                          struct str *title, struct err *err)
 {
-    return r->db->reads->feeds_name(r->db, feed_id, a, url, title, err);
+    struct named_feed *named = &r->named;
+    enum rc rc = RC_OK;
+
+    if (!r->is_held)
+        return r->db->reads->feeds_name(r->db, feed_id, a, url, title, err);
+    if (named->feed_id != feed_id) {
+        named->feed_id = 0;
+        rc = r->db->reads->feeds_name(r->db, feed_id, &r->held, &named->url, &named->title, err);
+    }
+    if (rc != RC_OK)
+        return rc;
+    named->feed_id = feed_id;
+    *url = str_dup(a, named->url);
+    *title = str_dup(a, named->title);
+    return RC_OK;
 }
 
 enum rc reader_find_sub(struct reader *r, struct str sink, struct str endpoint, struct str settings,

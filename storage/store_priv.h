@@ -22,6 +22,12 @@ struct found_push {
 };
 #define FOUND_PUSHES 4
 
+/* The feed whose name was read last. */
+struct named_feed {
+    int64_t feed_id; /* 0: none was */
+    struct str url, title;
+};
+
 struct reader {
     struct store *store;
     struct db *db;                         /* read-only */
@@ -31,6 +37,7 @@ struct reader {
     struct arena held;                     /* what the next one points to */
     struct found_push found[FOUND_PUSHES]; /* a ring; feed_id 0: free */
     size_t n_found;                        /* so many were found, ever */
+    struct named_feed named;
 };
 
 struct store {
