@@ -24,7 +24,7 @@ const struct cli_command cli_commands[] = {
      "feedmill import subscriptions.opml", cli_import},
     {"export", "", "print the subscribed feeds as OPML", "feedmill export >subscriptions.opml",
      cli_export},
-    {"sub", "[add [--from start] ENDPOINT URL... | rm ID [URL...] | ACTION ID...]",
+    {"sub", "[add [--sink webhook] [--from start] ENDPOINT URL... | rm ID [URL...] | ACTION ID...]",
      "list, make, change or end subscriptions that push entries to an endpoint",
      "feedmill sub add http://localhost:8000/ planet.debian.org", cli_sub},
     {"tail", "[--since start|SEQ] [URL...]", "print new entries as they come",

@@ -56,20 +56,27 @@ static int list_subs(const struct cli_server *srv, struct arena *a, const char *
     return CLI_OK;
 }
 
-static int add_sub(const struct cli_server *srv, struct arena *a, struct str from, int argc,
-                   char **argv)
+/* The secret of a webhook is told only now. */
+static int add_sub(const struct cli_server *srv, struct arena *a, struct str from, struct str sink,
+                   int argc, char **argv)
 {
     struct str endpoint = cli_url(a, str_from(argv[2]));
     struct str form = str_printf(a, "endpoint=%.*s&%.*s", STR_ARG(url_encode(a, endpoint)),
                                  STR_ARG(cli_urls_query(a, 3, argc, argv)));
+    struct str secret;
     struct value *v;
 
+    if (!str_is_null(sink))
+        form = str_printf(a, "%.*s&sink=%.*s", STR_ARG(form), STR_ARG(url_encode(a, sink)));
     if (!str_is_null(from))
         form = str_printf(a, "%.*s&from=%.*s", STR_ARG(form), STR_ARG(url_encode(a, from)));
     v = cli_call_json(argv[0], srv, a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS);
     if (v == NULL)
         return CLI_FAILED;
     printf("subscription %" PRId64 "\n", value_get_int(v, STR("id"), 0));
+    secret = value_get_textz(v, "secret");
+    if (secret.len > 0)
+        printf("secret %.*s\n", STR_ARG(secret));
     return CLI_OK;
 }
 
@@ -163,8 +170,13 @@ int cli_sub(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
-    struct str from = STR_NULL;
+    struct str from = STR_NULL, sink = STR_NULL;
     const struct cli_flag flags[] = {
+        {"--sink", "webhook",
+         "With add: what the endpoint speaks: xmlrpc (default for http and https), webhook, amqp "
+         "or "
+         "xmpp. The secret that signs webhooks is printed now, and never again.",
+         &sink, NULL, 0, NULL},
         {"--from", "start",
          "With add: also push the entries that are stored already. A position of the log is "
          "allowed, too: push the entries after it.",
@@ -181,7 +193,7 @@ int cli_sub(int argc, char **argv)
     if (argc == 1)
         return list_subs(&srv, &a, argv[0]);
     if (strcmp(argv[1], "add") == 0 && argc >= 4)
-        return add_sub(&srv, &a, from, argc, argv);
+        return add_sub(&srv, &a, from, sink, argc, argv);
     if (strcmp(argv[1], "add") == 0)
         return cli_usage(argv[0]);
     if (strcmp(argv[1], "rm") != 0)

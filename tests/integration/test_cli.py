@@ -159,6 +159,14 @@ class Commands(Case):
         out = self.run_it("export")
         self.assertEqual([self.u], [x.get("xmlUrl") for x in tree.fromstring(out).iter("outline")])
 
+    def test_a_webhook(self):                                            # HOOK-02
+        shown = self.run_it("sub", "add", "--sink", "webhook", self.o.url("/hook"), self.u).split("\n")
+        self.assertEqual("subscription 1", shown[0])
+        self.assertRegex(shown[1], r"^secret whsec_[A-Za-z0-9+/]{43}=$")
+        found = self.d.get("/sub?type=json").json["subscriptions"]
+        self.assertEqual(["webhook"], [s["sink"] for s in found])
+        self.assertNotIn("whsec_", self.run_it("sub"))
+
     def test_sub(self):
         r = self.receiver()
         self.assertIn("subscription 1", self.run_it("sub", "add", r.url, self.u))
