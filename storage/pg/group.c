@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "storage/rows_places.h"
 
 /* The rows of one transaction that are held in memory: a group that wants more is divided. A single
  * operation may want more. */
@@ -29,7 +30,7 @@ static void forget(struct txn *t, struct op **ops, size_t n)
     }
 }
 
-/* Does the check give the feed another URL, or end it? */
+/* Does the check end the feed, or show that it is the same as another one? */
 static bool is_turn(struct txn *t, const struct feed_check *c)
 {
     const struct held_feed *f = rows_feed(&t->rows, c->feed_id);
@@ -37,8 +38,9 @@ static bool is_turn(struct txn *t, const struct feed_check *c)
 
     if (f->is_missing)
         return false;
-    return (c->url.len > 0 && !str_eq(c->url, feed->url)) || !str_is_null(c->page_url) ||
-           c->n_aliases > 0 || (c->state == FEED_GONE && feed->state != FEED_GONE);
+    return (c->url.len > 0 && !str_eq(c->url, feed->url) &&
+            rows_place(&t->rows, c->url, feed->credential)->owner != 0) ||
+           (c->state == FEED_GONE && feed->state != FEED_GONE);
 }
 
 /* Does an outcome end its subscription? */

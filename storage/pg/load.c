@@ -5,6 +5,7 @@
 
 #include "storage/pg/columns.h"
 #include "storage/rows_past.h"
+#include "storage/rows_places.h"
 #include "storage/rows_subs.h"
 
 #define PG_ROW struct feed_row
@@ -116,6 +117,18 @@ static const char sql_subs[] = "SELECT " SUB_FIXED(PG_WORD) SUB_SAVED(PG_WORD)
 static const char sql_dead[] = "SELECT sub_id, id, seq, wanted FROM dead_letters"
                                " WHERE sub_id = ANY($1) ORDER BY sub_id, id";
 
+/* Whose is the URL that a feed may take, and whose is its own; and how many aliases has the feed?
+ * Most requests end at the feed's own URL; then nothing has to be known. */
+static const char sql_places[] =
+    "SELECT f.id, p.url, f.credential, coalesce((SELECT o.id FROM feeds o WHERE"
+    " md5(o.url) = md5(p.url) AND md5(o.credential) = md5(f.credential) AND o.url = p.url"
+    " AND o.credential = f.credential), 0), coalesce((SELECT a.feed_id FROM aliases a WHERE"
+    " md5(a.url) = md5(p.url) AND md5(a.credential) = md5(f.credential) AND a.url = p.url"
+    " AND a.credential = f.credential), 0), (SELECT count(*) FROM aliases a"
+    " WHERE a.feed_id = f.id) FROM unnest($1::bigint[], $2::text[]) AS w (id, url)"
+    " JOIN feeds f ON f.id = w.id CROSS JOIN LATERAL (VALUES (w.url), (f.url)) AS p (url)"
+    " WHERE w.url <> f.url";
+
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
 static void plan_feed(struct pg_load *load, const struct want_feed *want, struct rows *r)
@@ -195,9 +208,10 @@ bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
     plan_rows(&load->archives, ROW_ARCHIVE, &w->archives, r);
     plan_rows(&load->graves, ROW_GRAVE, &w->graves, r);
     plan_subs(load, &w->subs, r);
+    load->places = w->places;
     return load->n_feeds + load->n_heads + load->n_pasts + load->n_counts + load->n_n_graves +
                load->n_subs + load->n_ids + load->n_newest + load->n_keys + load->entries.n +
-               load->archives.n + load->graves.n >
+               load->archives.n + load->graves.n + load->places.n >
            0;
 }
 
@@ -278,6 +292,7 @@ void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
     queue_ids(l, p, sql_n_graves, load->n_graves, load->n_n_graves, "ii", &load->n_grave_rows);
     queue_ids(l, p, sql_subs, load->subs, load->n_subs, SUB_LETTERS, &load->sub_rows);
     queue_ids(l, p, sql_dead, load->subs, load->n_subs, "iiii", &load->dead_rows);
+    queue_rows(l, p, sql_places, &load->places, "issiii", &load->place_rows);
     queue_rows(l, p, sql_graves, &load->graves, "iis", &load->grave_rows);
 }
 
@@ -470,6 +485,24 @@ static void take_subs(const struct pg_load *load, struct rows *r)
     }
 }
 
+static void take_places(const struct pg_answer *a, struct rows *r)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        int64_t feed_id = pg_get_int(a, i, 0);
+        struct str url = pg_get_bytes(a, i, 1), credential = pg_get_bytes(a, i, 2);
+        struct held_place *p;
+
+        if (rows_names(r, feed_id) == NULL)
+            rows_add_names(r, feed_id)->n = pg_get_int(a, i, 5);
+        if (rows_place(r, url, credential) != NULL)
+            continue;
+        p = rows_add_place(r, url, credential);
+        p->owner = pg_get_int(a, i, 3);
+        p->alias_of = pg_get_int(a, i, 4);
+        p->was_alias = p->alias_of != 0;
+    }
+}
+
 void pg_load_take(const struct pg_load *load, struct rows *r)
 {
     take_feeds(load, r);
@@ -480,4 +513,5 @@ void pg_load_take(const struct pg_load *load, struct rows *r)
     take_counts(load, r);
     take_graves(load, r);
     take_subs(load, r);
+    take_places(&load->place_rows, r);
 }

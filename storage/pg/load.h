@@ -16,11 +16,11 @@ struct pg_load {
     int64_t *ids, *newest; /* of entries: to be read, and their newest revisions */
     const struct want_past **pasts;
     const struct want_key *keys;
-    struct want_rows entries, archives, graves;
+    struct want_rows entries, archives, graves, places;
     size_t n_feeds, n_heads, n_counts, n_n_graves, n_subs, n_ids, n_newest, n_pasts, n_keys;
     struct pg_answer feed_rows, head_rows, count_rows, n_grave_rows, past_rows;
     struct pg_answer sub_rows, dead_rows, entry_rows, id_rows, key_rows, newest_rows, archive_rows,
-        grave_rows;
+        grave_rows, place_rows;
 };
 
 /* What is wanted and not held. Lists are in the arena. False: nothing. */

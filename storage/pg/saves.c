@@ -5,6 +5,7 @@
 
 #include "storage/pg/columns.h"
 #include "storage/rows_past.h"
+#include "storage/rows_places.h"
 
 /* ---- columns: the key stands first ----------------------------------------------------------- */
 
@@ -45,6 +46,8 @@ static const struct pg_column feed_columns[] = {PG_COLUMN(INT, id, feed.id) FEED
                                                     PG_COLUMN(VERSION, version, feed.version)};
 static const struct pg_column identity_columns[] = {PG_COLUMN(INT, id, feed.id)
                                                         FEED_IDENTITY(PG_COLUMN)};
+static const struct pg_column url_columns[] = {PG_COLUMN(INT, id, feed.id) PG_COLUMN(
+    TEXT, url, feed.url) PG_COLUMN(TEXT, page_url, feed.page_url)};
 static const struct pg_column head_columns[] = {PG_COLUMN(INT, feed_id, feed.id)
                                                     HEAD(HEAD_OF_FEED)};
 #undef PG_ROW
@@ -75,6 +78,11 @@ static const struct pg_column grave_columns[] = {
 
 #define PG_ROW struct held_past
 static const struct pg_column past_columns[] = {PG_COLUMN(INT, feed_id, feed_id)};
+#undef PG_ROW
+
+#define PG_ROW struct held_place
+static const struct pg_column alias_columns[] = {PG_COLUMN(TEXT, url, url) PG_COLUMN(
+    EMPTY, credential, credential) PG_COLUMN(INT, feed_id, alias_of)};
 #undef PG_ROW
 
 #define PG_ROW struct dead_letter
@@ -109,6 +117,9 @@ enum how {
 #define SAME_HASH(name)                                                                            \
     "hashtextextended(x." name ", 0) = hashtextextended(t." name " COLLATE \"C\", 0)"
 
+/* A URL with its credential is found by their digests, which keep it unique. */
+#define SAME_DIGESTS "md5(x.url) = md5(t.url) AND md5(x.credential) = md5(t.credential)"
+
 static const struct save {
     const char *table;
     enum how how;
@@ -124,6 +135,9 @@ static const struct save {
     [SAVE_CONTENTS_GONE] = {"contents", DROP, content_columns, 1, 1, NULL},
     [SAVE_IDENTITIES] = {"feeds", SET, PG_COLUMNS(identity_columns), 1, NULL},
     [SAVE_HEADS] = {"heads", PUT, PG_COLUMNS(head_columns), 1, NULL},
+    [SAVE_URLS] = {"feeds", SET, PG_COLUMNS(url_columns), 1, NULL},
+    [SAVE_ALIASES_GONE] = {"aliases", DROP, alias_columns, 2, 2, SAME_DIGESTS},
+    [SAVE_ALIASES] = {"aliases", ADD, PG_COLUMNS(alias_columns), 2, NULL},
     [SAVE_UPSTREAMS] = {"upstreams", SET, PG_COLUMNS(upstream_columns), 1, "x.is_current = 1"},
     [SAVE_ARCHIVES_GONE] = {"archives", DROP, archive_columns, 2, 2, SAME_HASH("url")},
     [SAVE_ARCHIVES] = {"archives", ADD, PG_COLUMNS(archive_columns), 2, NULL},

@@ -20,6 +20,9 @@ enum pg_save {
     SAVE_CONTENTS_GONE,
     SAVE_IDENTITIES,
     SAVE_HEADS,
+    SAVE_URLS,
+    SAVE_ALIASES_GONE, /* of those that are saved, too */
+    SAVE_ALIASES,
     SAVE_UPSTREAMS,
     SAVE_ARCHIVES_GONE, /* of those that are saved, too */
     SAVE_ARCHIVES,

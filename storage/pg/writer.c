@@ -11,6 +11,7 @@
 #include "storage/pg/load.h"
 #include "storage/pg/saves.h"
 #include "storage/rows_past.h"
+#include "storage/rows_places.h"
 #include "storage/rows_subs.h"
 
 #define BLOCK 1000 /* ids that are drawn at once (storage/pg/schema_pg.sql) */
@@ -265,6 +266,8 @@ static void collect_feed(struct collected *c, const struct held_feed *f)
         add(c, SAVE_IDENTITIES, &f->row);
     if (f->saves_head)
         add(c, SAVE_HEADS, &f->row);
+    if (f->saves_urls)
+        add(c, SAVE_URLS, &f->row);
 }
 
 /* Of two heads from the same row of the log on, the later one counts. */
@@ -310,6 +313,18 @@ static void collect_graves(struct collected *c, const struct shelf *pasts,
             continue; /* the whole feed has none any more */
         add(c, SAVE_GRAVES_GONE, graves->touched[i]);
         add(c, SAVE_GRAVES, graves->touched[i]);
+    }
+}
+
+static void collect_aliases(struct collected *c, const struct shelf *s)
+{
+    for (size_t i = 0; i < s->n_touched; i++) {
+        const struct held_place *p = (const struct held_place *)s->touched[i];
+
+        if (p->was_alias)
+            add(c, SAVE_ALIASES_GONE, p);
+        if (p->alias_of != 0)
+            add(c, SAVE_ALIASES, p);
     }
 }
 
@@ -399,6 +414,7 @@ static void collect(struct pg_writer *w, struct collected *c, struct arena *a, s
     for (size_t i = 0; i < r->n_events; i++)
         add(c, SAVE_EVENTS, &r->events[i]);
     collect_upstreams(c, a, r);
+    collect_aliases(c, &r->shelves[ROW_PLACE]);
     collect_archives(c, &r->shelves[ROW_ARCHIVE]);
     collect_graves(c, &r->shelves[ROW_PAST], &r->shelves[ROW_GRAVE]);
     collect_subs(c, &r->shelves[ROW_SUB]);

@@ -168,26 +168,44 @@ static struct entry_batch random_batch(struct arena *a, int64_t feed_id)
     return (struct entry_batch){.changes = c, .n = n};
 }
 
-static struct feed_check random_check(int64_t feed_id, int64_t now)
+/* A feed moves to and fro, and has some other names. None takes the URL of another feed. */
+static void random_urls(struct arena *a, struct feed_check *c)
+{
+    struct str *aliases = ARENA_ARRAY(a, struct str, 2);
+
+    if (chance(3) == 0)
+        c->url = str_printf(a, "http://%d.example/%s", (int)c->feed_id, chance(2) == 0 ? "" : "x");
+    if (chance(5) == 0)
+        c->page_url = chance(2) == 0 ? STR("") : STR("http://page.example/");
+    for (int i = 0; i < 2; i++)
+        aliases[i] = str_printf(a, "http://alias.example/%d", (int)chance(3));
+    c->aliases = aliases;
+    c->n_aliases = chance(4) == 0 ? 1 + (size_t)chance(2) : 0;
+}
+
+static struct feed_check random_check(struct arena *a, int64_t feed_id, int64_t now)
 {
     bool ok = chance(4) != 0;
     int trust = (int)chance(4);
+    struct feed_check c;
 
-    return (struct feed_check){.feed_id = feed_id,
-                               .checked_at = now,
-                               .ok = ok,
-                               .status = ok ? 200 : 500,
-                               .error = ok ? STR_NULL : STR("it fails"),
-                               .etag = chance(2) == 0 ? STR_NULL : STR("\"e\""),
-                               .last_modified = chance(3) == 0 ? STR("") : STR_NULL,
-                               .state = FEED_OK,
-                               .n_errors = ok ? 0 : (int)chance(5),
-                               .level = chance(3) == 0 ? (int)chance(3) : LEVEL_KEEP,
-                               .next_fetch_at = now + chance(1000),
-                               .next_reason = REASON_PERIOD,
-                               .trust_was = (int)chance(3),
-                               .trust = trust,
-                               .n_pings = chance(4)};
+    c = (struct feed_check){.feed_id = feed_id,
+                            .checked_at = now,
+                            .ok = ok,
+                            .status = ok ? 200 : 500,
+                            .error = ok ? STR_NULL : STR("it fails"),
+                            .etag = chance(2) == 0 ? STR_NULL : STR("\"e\""),
+                            .last_modified = chance(3) == 0 ? STR("") : STR_NULL,
+                            .state = FEED_OK,
+                            .n_errors = ok ? 0 : (int)chance(5),
+                            .level = chance(3) == 0 ? (int)chance(3) : LEVEL_KEEP,
+                            .next_fetch_at = now + chance(1000),
+                            .next_reason = REASON_PERIOD,
+                            .trust_was = (int)chance(3),
+                            .trust = trust,
+                            .n_pings = chance(4)};
+    random_urls(a, &c);
+    return c;
 }
 
 static struct doc_head random_head(struct arena *a)
@@ -230,7 +248,7 @@ static struct doc_past random_past(struct arena *a, int64_t feed_id)
 
 static struct poll_outcome random_poll(struct arena *a, int64_t feed_id, int64_t now)
 {
-    struct poll_outcome o = {.check = random_check(feed_id, now),
+    struct poll_outcome o = {.check = random_check(a, feed_id, now),
                              .has_document = chance(4) != 0,
                              .has_body_hash = chance(2) == 0,
                              .body_hash = "sixteen letters",
@@ -337,7 +355,7 @@ static struct op random_op(struct arena *a, int64_t now)
                                           .is_lone = chance(2) == 0}};
     if (feed_id == STREAMED)
         return (struct op){.kind = OP_STREAM_OUTCOME,
-                           .as.stream = {.check = random_check(*id, now),
+                           .as.stream = {.check = random_check(a, *id, now),
                                          .has_document = chance(4) != 0,
                                          .head = random_head(a),
                                          .identity = random_identity(),
@@ -547,6 +565,7 @@ static void same_tables(sqlite3 *sq)
     same_table(sq, l, &texts, "head_log", "head_log", "");
     same_table(sq, l, &texts, "feed_events", "feed_events", " at_us ");
     same_table(sq, l, &texts, "upstreams", "upstreams", "");
+    same_table(sq, l, &texts, "aliases", "aliases", "");
     same_table(sq, l, &texts, "archives", "archives", "");
     same_table(sq, l, &texts, "graves", "graves", "");
     same_table(sq, l, &texts, "subscriptions", "subscriptions", "");
