@@ -1,6 +1,8 @@
 /* storage/apply_feeds.c - stores what concerns feeds but not their documents: new feeds, settings
  * from subscriptions, requests and pings that name feeds, and subscriptions at upstream hubs and
  * clouds. */
+#include <inttypes.h>
+
 #include "base/clock.h"
 #include "storage/apply_parts.h"
 #include "storage/sqlite/held_rows.h"
@@ -43,6 +45,33 @@ enum rc apply_find_or_insert(struct txn *t, const struct feed_ref *ref, int64_t 
 enum rc apply_add_feed(struct txn *t, struct op *op)
 {
     return apply_find_or_insert(t, &op->as.add, &op->result.id, &op->err);
+}
+
+/* ---- rows of feeds --------------------------------------------------------------------------- */
+
+/* Get a copy of the feed's row in the arena, to be changed and given to save_copy(). *out NULL:
+ * there is no such feed. */
+static enum rc copy_row(struct txn *t, int64_t id, struct arena *a, struct feed_row **out,
+                        struct err *err)
+{
+    enum rc rc = held_feed_load(t->db, &t->rows, id, false, err);
+    const struct held_feed *f = rows_feed(&t->rows, id);
+
+    *out = NULL;
+    if (rc != RC_OK || f->is_missing)
+        return rc;
+    *out = ARENA_NEW(a, struct feed_row);
+    **out = f->row;
+    return RC_OK;
+}
+
+static struct txn_feed *save_copy(struct txn *t, struct feed_row *row)
+{
+    struct txn_feed *note = txn_feed(t, row->feed.id);
+
+    rows_save_feed(&t->rows, row);
+    note->row = row;
+    return note;
 }
 
 /* ---- settings -------------------------------------------------------------------------------- */
@@ -90,66 +119,46 @@ static bool set_sanitize(struct feed *feed, enum sanitize_setting sanitize)
 enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_settings *settings,
                        struct arena *a, struct err *err)
 {
-    struct feed_row row;
-    enum rc rc = feeds_load(t->db, feed_id, false, a, &row, err);
+    struct feed_row *row;
+    enum rc rc = copy_row(t, feed_id, a, &row, err);
     bool changed;
 
+    if (rc == RC_OK && row == NULL)
+        return err_set(err, RC_NOT_FOUND, "there is no feed %" PRId64, feed_id);
     if (rc != RC_OK)
         return rc;
-    changed = set_sanitize(&row.feed, settings->sanitize);
+    changed = set_sanitize(&row->feed, settings->sanitize);
     if (settings->level != LEVEL_KEEP) {
-        row.feed.level = settings->level;
-        row.feed.period_s = settings->level == LEVEL_EXACT ? settings->period_s : 0;
-        reschedule(t, &row.feed);
-    } else if (row.feed.next_fetch_at == TIME_UNKNOWN) {
-        reschedule(t, &row.feed); /* nobody had asked for the feed for a long time */
+        row->feed.level = settings->level;
+        row->feed.period_s = settings->level == LEVEL_EXACT ? settings->period_s : 0;
+        reschedule(t, &row->feed);
+    } else if (row->feed.next_fetch_at == TIME_UNKNOWN) {
+        reschedule(t, &row->feed); /* nobody had asked for the feed for a long time */
     } else if (!changed) {
         return RC_OK;
     }
-    txn_feed(t, feed_id);
-    return feeds_save(t->db, &row, err);
+    save_copy(t, row);
+    return RC_OK;
 }
 
 enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, struct err *err)
 {
-    struct feed_row row;
+    struct feed_row *row;
     struct feed_settings plain = {.level = LEVEL_KEEP, .sanitize = SANITIZE_ON};
-    enum rc rc = feeds_load(t->db, feed_id, false, a, &row, err);
+    enum rc rc = copy_row(t, feed_id, a, &row, err);
 
-    if (rc != RC_OK || row.feed.n_subscriptions > 0)
+    if (rc == RC_OK && row == NULL)
+        return err_set(err, RC_NOT_FOUND, "there is no feed %" PRId64, feed_id);
+    if (rc != RC_OK || row->feed.n_subscriptions > 0)
         return rc;
-    if (row.feed.level == LEVEL_EXACT || row.feed.level == 2)
+    if (row->feed.level == LEVEL_EXACT || row->feed.level == 2)
         plain.level = 1;
-    else if (!row.feed.raw_html)
+    else if (!row->feed.raw_html)
         return RC_OK;
     return apply_settings(t, feed_id, &plain, a, err);
 }
 
 /* ---- readers and pings ----------------------------------------------------------------------- */
-
-/* Get a copy of the feed's row in the operation's arena, to be changed and given to save_copy().
- * *out NULL: there is no such feed. */
-static enum rc copy_row(struct txn *t, struct op *op, int64_t id, struct feed_row **out)
-{
-    enum rc rc = held_feed_load(t->db, &t->rows, id, false, &op->err);
-    const struct held_feed *f = rows_feed(&t->rows, id);
-
-    *out = NULL;
-    if (rc != RC_OK || f->is_missing)
-        return rc;
-    *out = ARENA_NEW(&op->arena, struct feed_row);
-    **out = f->row;
-    return RC_OK;
-}
-
-static struct txn_feed *save_copy(struct txn *t, struct feed_row *row)
-{
-    struct txn_feed *note = txn_feed(t, row->feed.id);
-
-    rows_save_feed(&t->rows, row);
-    note->row = row;
-    return note;
-}
 
 /* A reader asked for the feed. If it was not scheduled any more, because nobody had asked for it
  * for a long time, it is due now. A feed that is gone stays unscheduled. */
@@ -169,7 +178,7 @@ enum rc apply_touch(struct txn *t, struct op *op)
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < op->as.touch.n && rc == RC_OK; i++) {
-        rc = copy_row(t, op, op->as.touch.ids[i], &row);
+        rc = copy_row(t, op->as.touch.ids[i], &op->arena, &row, &op->err);
         if (rc != RC_OK || row == NULL)
             continue;
         touch(&row->feed, now);
@@ -185,7 +194,7 @@ enum rc apply_ping(struct txn *t, struct op *op)
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < op->as.ping.n && rc == RC_OK; i++) {
-        rc = copy_row(t, op, op->as.ping.ids[i], &row);
+        rc = copy_row(t, op->as.ping.ids[i], &op->arena, &row, &op->err);
         if (rc != RC_OK || row == NULL)
             continue;
         row->feed.n_pings++;
@@ -205,19 +214,17 @@ enum rc apply_ping(struct txn *t, struct op *op)
  * hub that announces its updates. */
 static enum rc give_pace_back(struct txn *t, struct op *op, int64_t feed_id)
 {
-    struct feed_row row;
-    enum rc rc = feeds_load(t->db, feed_id, false, &op->arena, &row, NULL);
+    struct feed_row *row;
+    enum rc rc = copy_row(t, feed_id, &op->arena, &row, &op->err);
 
-    if (rc == RC_NOT_FOUND)
+    if (rc != RC_OK || row == NULL)
+        return rc;
+    if (row->feed.next_reason != REASON_HUB ||
+        (row->feed.upstream.hub.len > 0 && row->feed.upstream.state == UPSTREAM_ACTIVE))
         return RC_OK;
-    if (rc != RC_OK)
-        return err_set(&op->err, rc, "the feed of an upstream hub cannot be read");
-    if (row.feed.next_reason != REASON_HUB ||
-        (row.feed.upstream.hub.len > 0 && row.feed.upstream.state == UPSTREAM_ACTIVE))
-        return RC_OK;
-    reschedule(t, &row.feed);
-    txn_feed(t, feed_id);
-    return feeds_save(t->db, &row, &op->err);
+    reschedule(t, &row->feed);
+    save_copy(t, row);
+    return RC_OK;
 }
 
 enum rc apply_upstream_put(struct txn *t, struct op *op)

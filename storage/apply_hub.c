@@ -2,6 +2,8 @@
  * renews and ends their leases. */
 #include "base/clock.h"
 #include "storage/apply_parts.h"
+#include "storage/rows_subs.h"
+#include "storage/sqlite/held_subs.h"
 #include "storage/sqlite/hub.h"
 #include "storage/sqlite/subscriptions.h"
 #include "storage/sqlite/feeds.h"
@@ -73,9 +75,22 @@ static enum rc make_sub(struct txn *t, struct op *op, const struct hub_intent *i
 /* Renew an existing subscription; its position stays. */
 static enum rc revive_sub(struct txn *t, struct op *op, const struct hub_intent *in, int64_t id)
 {
-    enum rc rc = apply_sub_revive(t, id, &op->arena, &op->err);
+    enum rc rc = apply_sub_revive(t, id, &op->err);
+    struct held_sub *sub = rows_sub(&t->rows, id);
 
-    return rc == RC_OK ? subs_set_credential(t->db, id, in->credential, &op->err) : rc;
+    if (rc != RC_OK)
+        return rc;
+    rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_TERMS);
+    sub->credential = in->credential;
+    return RC_OK;
+}
+
+/* End a subscription of which nothing need be told. What follows reads by statements. */
+static enum rc end_sub(struct txn *t, struct op *op, int64_t id)
+{
+    enum rc rc = apply_sub_end(t, id, STR_NULL, &op->arena, &op->err);
+
+    return rc == RC_OK ? txn_use_statements(t, &op->err) : rc;
 }
 
 static enum rc confirm(struct txn *t, struct op *op, const struct hub_intent *in)
@@ -96,7 +111,7 @@ static enum rc confirm(struct txn *t, struct op *op, const struct hub_intent *in
     if (rc != RC_OK || (in->mode == HUB_UNSUBSCRIBE && lease.sub_id == 0))
         return rc;
     if (in->mode == HUB_UNSUBSCRIBE)
-        return apply_sub_end(t, lease.sub_id, STR_NULL, &op->arena, &op->err);
+        return end_sub(t, op, lease.sub_id);
     if (lease.renews)
         lease.renew_at = lease.ends_at - lease.lease_s / RENEW_LEFT - 1;
     rc = lease.sub_id == 0 ? make_sub(t, op, in, &lease.sub_id)
@@ -170,6 +185,7 @@ enum rc apply_hub_settle(struct txn *t, struct op *op)
 static enum rc renew(struct txn *t, struct op *op, int64_t sub_id)
 {
     struct hub_intent in = {.mode = HUB_SUBSCRIBE};
+    struct held_sub *held;
     struct subscription sub;
     struct hub_lease lease;
     enum rc rc = hub_lease_load(t->db, sub_id, &op->arena, &lease, &op->err);
@@ -177,13 +193,14 @@ static enum rc renew(struct txn *t, struct op *op, int64_t sub_id)
     if (rc == RC_OK)
         rc = subs_load(t->db, sub_id, true, &op->arena, &sub, &op->err);
     if (rc == RC_OK)
-        rc = subs_credential(t->db, sub_id, &op->arena, &in.credential, &op->err);
+        rc = held_sub_load(t->db, &t->rows, &(struct want_sub){.id = sub_id}, &held, &op->err);
     if (rc == RC_OK)
         rc = hub_lease_renew_at(t->db, sub_id, TIME_UNKNOWN, &op->err);
     if (rc != RC_OK)
         return rc;
     in.topic = lease.topic;
     in.callback = sub.endpoint;
+    in.credential = held->credential;
     in.secret = lease.secret;
     in.verify_token = lease.verify_token;
     in.legacy = lease.legacy;
@@ -203,7 +220,7 @@ enum rc apply_hub_sweep(struct txn *t, struct op *op)
 
     rc = hub_leases_ended(t->db, now, SWEEP_MAX, &op->arena, &ids, &n, &op->err);
     for (size_t i = 0; rc == RC_OK && i < n; i++)
-        rc = apply_sub_end(t, ids[i], STR_NULL, &op->arena, &op->err);
+        rc = end_sub(t, op, ids[i]);
     if (rc == RC_OK)
         rc = hub_leases_to_renew(t->db, now, SWEEP_MAX, &op->arena, &ids, &n, &op->err);
     for (size_t i = 0; rc == RC_OK && i < n; i++) {

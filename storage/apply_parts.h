@@ -39,7 +39,7 @@ enum rc apply_sub_end(struct txn *t, int64_t id, struct str reason, struct arena
                       struct err *err) NODISCARD;
 
 /* The subscriber can be reached again: a push that failed before is tried at once. */
-enum rc apply_sub_revive(struct txn *t, int64_t id, struct arena *a, struct err *err) NODISCARD;
+enum rc apply_sub_revive(struct txn *t, int64_t id, struct err *err) NODISCARD;
 
 /* Put the subscription as it is now into the operation's result. */
 enum rc apply_show_sub(struct txn *t, struct op *op, int64_t id) NODISCARD;

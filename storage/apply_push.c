@@ -4,9 +4,7 @@
 
 #include "base/clock.h"
 #include "storage/apply_parts.h"
-#include "storage/sqlite/deliveries.h"
 #include "storage/sqlite/held_subs.h"
-#include "storage/sqlite/subscriptions.h"
 
 /* Deliveries after a refusal are small, up to the end of what was refused. */
 static void set_part(const struct push_outcome *o, struct subscription *sub)
@@ -60,7 +58,8 @@ static enum rc keep_dead(struct txn *t, const struct push_outcome *o, struct hel
 
     if (o->dead.id == 0 && !o->is_dead && !is_again)
         return RC_OK;
-    rc = held_sub_load(t->db, &t->rows, &(struct want_sub){o->sub_id, true}, &sub, err);
+    rc =
+        held_sub_load(t->db, &t->rows, &(struct want_sub){o->sub_id, .with_dead = true}, &sub, err);
     if (rc != RC_OK)
         return rc;
     if (o->dead.id == 0 && o->is_dead)
@@ -72,14 +71,6 @@ static enum rc keep_dead(struct txn *t, const struct push_outcome *o, struct hel
     else if (!o->failed)
         rows_dead_drop(&t->rows, sub, o->dead.id);
     return RC_OK;
-}
-
-/* The endpoint wants no more. */
-static enum rc end(struct txn *t, const struct push_outcome *o, struct op *op)
-{
-    enum rc rc = txn_use_statements(t, &op->err);
-
-    return rc == RC_OK ? apply_sub_end(t, o->sub_id, STR_NULL, &op->arena, &op->err) : rc;
 }
 
 /* *is_missing: the subscription is gone; nothing was changed. */
@@ -95,7 +86,7 @@ static enum rc apply_outcome(struct txn *t, const struct push_outcome *o, struct
     if (rc != RC_OK || *is_missing)
         return rc;
     if (o->ended)
-        return end(t, o, op);
+        return apply_sub_end(t, o->sub_id, STR_NULL, &op->arena, &op->err);
     rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS);
     before = sub->row.state;
     move(o, &sub->row);
@@ -123,29 +114,30 @@ enum rc apply_push_outcomes(struct txn *t, struct op *op)
 
 /* ---- dead letters ---------------------------------------------------------------------------- */
 
-typedef enum rc dead_fn(struct db *db, int64_t sub_id, int64_t id, int64_t *n, struct err *err);
+typedef size_t dead_fn(struct rows *r, struct held_sub *sub, int64_t id);
 
 static enum rc change_dead(struct txn *t, struct op *op, dead_fn *fn)
 {
-    int64_t sub_id = op->as.dead.sub_id, id = op->as.dead.id, n = 0;
-    struct subscription sub;
-    enum rc rc = subs_load(t->db, sub_id, false, &op->arena, &sub, &op->err);
+    int64_t sub_id = op->as.dead.sub_id, id = op->as.dead.id;
+    struct held_sub *sub;
+    enum rc rc = held_sub_load(t->db, &t->rows, &(struct want_sub){sub_id, .with_dead = true}, &sub,
+                               &op->err);
 
-    if (rc == RC_OK)
-        rc = fn(t->db, sub_id, id, &n, &op->err);
-    if (rc == RC_OK && n == 0 && id != 0)
+    if (rc != RC_OK)
+        return rc;
+    if (sub->held.exists && fn(&t->rows, sub, id) == 0 && id != 0)
         return err_set(&op->err, RC_NOT_FOUND,
                        "subscription %" PRId64 " has no dead letter %" PRId64, sub_id, id);
     txn_sub(t, sub_id);
-    return rc == RC_OK ? apply_show_sub(t, op, sub_id) : rc;
+    return apply_show_sub(t, op, sub_id);
 }
 
 enum rc apply_dead_retry(struct txn *t, struct op *op)
 {
-    return change_dead(t, op, dead_want);
+    return change_dead(t, op, rows_dead_want);
 }
 
 enum rc apply_dead_drop(struct txn *t, struct op *op)
 {
-    return change_dead(t, op, dead_drop);
+    return change_dead(t, op, rows_dead_drop);
 }

@@ -6,19 +6,58 @@
 
 #include "base/clock.h"
 #include "storage/apply_parts.h"
-#include "storage/sqlite/deliveries.h"
+#include "storage/sqlite/held_rows.h"
+#include "storage/sqlite/held_subs.h"
 #include "storage/sqlite/hub.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
 
-/* Read the subscription as it is now, for the result. */
+/* A copy of the string in the arena; null stays null. */
+static struct str keep(struct arena *a, struct str s)
+{
+    return str_is_null(s) ? s : str_dup(a, s);
+}
+
+/* A subscription with its feeds, for the result. */
+static struct subscription *copy_sub(const struct held_sub *sub, struct arena *a)
+{
+    struct subscription *copy = ARENA_NEW(a, struct subscription);
+
+    *copy = sub->row;
+    copy->endpoint = keep(a, sub->row.endpoint);
+    copy->sink = keep(a, sub->row.sink);
+    copy->last_error = keep(a, sub->row.last_error);
+    copy->feeds = ARENA_ARRAY(a, struct sub_feed, sub->n_feeds + 1);
+    copy->n_feeds = 0;
+    for (size_t i = 0; i < sub->n_feeds; i++) {
+        const struct sub_feed *feed = &sub->feeds[i]->row;
+
+        if (sub->feeds[i]->held.exists)
+            copy->feeds[copy->n_feeds++] =
+                (struct sub_feed){feed->feed_id, keep(a, feed->url), keep(a, feed->name),
+                                  keep(a, feed->folder), keep(a, feed->category)};
+    }
+    return copy;
+}
+
+/* Get the subscription, held as `want` says. RC_NOT_FOUND: there is none. */
+static enum rc get_sub(struct txn *t, const struct want_sub *want, struct held_sub **out,
+                       struct err *err)
+{
+    enum rc rc = held_sub_load(t->db, &t->rows, want, out, err);
+
+    return rc == RC_OK && !(*out)->held.exists
+               ? err_set(err, RC_NOT_FOUND, "there is no subscription %" PRId64, want->id)
+               : rc;
+}
+
 enum rc apply_show_sub(struct txn *t, struct op *op, int64_t id)
 {
-    struct subscription *sub = ARENA_NEW(&op->arena, struct subscription);
-    enum rc rc = subs_load(t->db, id, true, &op->arena, sub, &op->err);
+    struct held_sub *sub;
+    enum rc rc = get_sub(t, &(struct want_sub){.id = id, .with_feeds = true}, &sub, &op->err);
 
     op->result.id = id;
-    op->result.sub = rc == RC_OK ? sub : NULL;
+    op->result.sub = rc == RC_OK ? copy_sub(sub, &op->arena) : NULL;
     return rc;
 }
 
@@ -115,16 +154,17 @@ static void set_active(struct subscription *sub)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-enum rc apply_sub_revive(struct txn *t, int64_t id, struct arena *a, struct err *err)
+enum rc apply_sub_revive(struct txn *t, int64_t id, struct err *err)
 {
-    struct subscription sub;
-    enum rc rc = subs_load(t->db, id, false, a, &sub, err);
+    struct held_sub *sub;
+    enum rc rc = get_sub(t, &(struct want_sub){.id = id}, &sub, err);
 
     if (rc != RC_OK)
         return rc;
-    set_active(&sub);
+    rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS);
+    set_active(&sub->row);
     txn_sub(t, id);
-    return subs_save(t->db, &sub, err);
+    return RC_OK;
 }
 
 /* What is changed of the row itself. */
@@ -157,18 +197,22 @@ static void change_row(const struct sub_change *c, struct subscription *sub)
 }
 
 /* What is changed of its feeds. */
-static enum rc change_feeds(struct txn *t, const struct sub_change *c,
-                            const struct subscription *sub, struct op *op)
+static enum rc change_feeds(struct txn *t, const struct sub_change *c, struct held_sub *sub,
+                            struct op *op)
 {
     struct feed_settings settings = {
         .level = c->level, .period_s = c->period_s, .sanitize = SANITIZE_KEEP};
     enum rc rc = RC_OK;
 
     if (!str_is_null(c->name) || !str_is_null(c->folder))
-        rc = sub_feeds_rename(t->db, c->sub_id, c->name, c->folder, &op->err);
+        rows_rename_feeds(&t->rows, sub, c->name, c->folder);
     for (size_t i = 0; i < sub->n_feeds && rc == RC_OK && c->level != LEVEL_KEEP; i++) {
-        rc = apply_settings(t, sub->feeds[i].feed_id, &settings, &op->arena, &op->err);
-        txn_feed(t, sub->feeds[i].feed_id);
+        int64_t id = sub->feeds[i]->row.feed_id;
+
+        if (!sub->feeds[i]->held.exists)
+            continue;
+        rc = apply_settings(t, id, &settings, &op->arena, &op->err);
+        txn_feed(t, id);
     }
     return rc;
 }
@@ -176,65 +220,82 @@ static enum rc change_feeds(struct txn *t, const struct sub_change *c,
 enum rc apply_change_sub(struct txn *t, struct op *op)
 {
     const struct sub_change *c = &op->as.change_sub;
-    struct subscription sub;
+    struct held_sub *sub;
     enum rc rc = check_level(c->level, c->period_s, &op->err);
 
     if (rc == RC_OK)
-        rc = subs_load(t->db, c->sub_id, true, &op->arena, &sub, &op->err);
+        rc = get_sub(t, &(struct want_sub){.id = c->sub_id, .with_feeds = true}, &sub, &op->err);
     if (rc != RC_OK)
         return rc;
-    change_row(c, &sub);
-    rc = subs_save(t->db, &sub, &op->err);
-    if (rc == RC_OK && !str_is_null(c->endpoint))
-        rc = subs_set_credential(t->db, sub.id, c->endpoint_credential, &op->err);
-    if (rc == RC_OK && !str_is_null(c->sink_settings))
-        rc = subs_set_settings(t->db, sub.id, c->sink_settings, &op->err);
-    if (rc == RC_OK)
-        rc = change_feeds(t, c, &sub, op);
-    txn_sub(t, sub.id);
-    return rc == RC_OK ? apply_show_sub(t, op, sub.id) : rc;
+    rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS | SUB_WRITES_TERMS);
+    change_row(c, &sub->row);
+    if (!str_is_null(c->endpoint))
+        sub->credential = c->endpoint_credential;
+    if (!str_is_null(c->sink_settings))
+        sub->settings = c->sink_settings;
+    rc = change_feeds(t, c, sub, op);
+    txn_sub(t, c->sub_id);
+    return rc == RC_OK ? apply_show_sub(t, op, c->sub_id) : rc;
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
 /* Tell a WebSub subscriber that its subscription has ended: store an intent of mode "denied". */
-static enum rc deny(struct txn *t, const struct subscription *sub, struct str reason,
-                    struct arena *a, struct err *err)
+static enum rc deny(struct txn *t, const struct held_sub *sub, struct str reason, struct arena *a,
+                    struct err *err)
 {
-    struct hub_intent in = {.mode = HUB_DENIED, .reason = reason, .callback = sub->endpoint};
+    struct hub_intent in = {.mode = HUB_DENIED,
+                            .reason = reason,
+                            .callback = sub->row.endpoint,
+                            .credential = sub->credential};
     struct hub_lease lease;
-    enum rc rc = hub_lease_load(t->db, sub->id, a, &lease, err);
+    enum rc rc = hub_lease_load(t->db, sub->row.id, a, &lease, err);
 
-    if (rc == RC_OK)
-        rc = subs_credential(t->db, sub->id, a, &in.credential, err);
     if (rc != RC_OK)
         return rc;
     in.topic = lease.topic;
     in.legacy = lease.legacy;
     t->has_hub_news = true;
-    return hub_intent_insert(t->db, &in, err);
+    rows_add_intent(&t->rows, &in);
+    return RC_OK;
 }
 
 enum rc apply_sub_end(struct txn *t, int64_t id, struct str reason, struct arena *a,
                       struct err *err)
 {
-    struct subscription sub;
-    enum rc rc = subs_load(t->db, id, true, a, &sub, err);
+    struct want_sub want = {.id = id, .with_feeds = true, .with_rows = true};
+    struct held_sub *sub;
+    enum rc rc = get_sub(t, &want, &sub, err);
 
-    if (rc == RC_OK && !str_is_null(reason) && str_eqz(sub.sink, HUB_SINK))
-        rc = deny(t, &sub, reason, a, err);
-    if (rc == RC_OK)
-        rc = deliveries_drop(t->db, id, err);
-    if (rc == RC_OK)
-        rc = subs_delete(t->db, id, err);
+    if (rc == RC_OK && !str_is_null(reason) && str_eqz(sub->row.sink, HUB_SINK))
+        rc = deny(t, sub, reason, a, err);
     if (rc != RC_OK)
         return rc;
+    rows_end_sub(&t->rows, sub);
     txn_sub(t, id);
-    for (size_t i = 0; i < sub.n_feeds && rc == RC_OK; i++) {
-        txn_feed(t, sub.feeds[i].feed_id);
-        rc = apply_settings_end(t, sub.feeds[i].feed_id, a, err);
+    for (size_t i = 0; i < sub->n_feeds && rc == RC_OK; i++) {
+        int64_t feed_id = sub->feeds[i]->row.feed_id;
+
+        if (!sub->feeds[i]->held.exists)
+            continue;
+        txn_feed(t, feed_id);
+        rc = apply_settings_end(t, feed_id, a, err);
     }
     return rc;
+}
+
+/* Take a feed out of the subscription, if it still is in it. */
+static enum rc drop_feed(struct txn *t, struct op *op, int64_t sub_id, int64_t feed_id)
+{
+    struct held_sub_feed *feed = rows_sub_feed(&t->rows, sub_id, feed_id);
+    enum rc rc = held_feed_load(t->db, &t->rows, feed_id, false, &op->err);
+
+    if (rc != RC_OK || feed == NULL)
+        return rc;
+    rows_drop_sub_feed(&t->rows, feed);
+    txn_feed(t, feed_id);
+    op->result.n_deleted++;
+    return apply_settings_end(t, feed_id, &op->arena, &op->err);
 }
 
 /* Take the feeds that the request names out of the subscription. */
@@ -247,13 +308,8 @@ static enum rc drop_matches(struct txn *t, struct op *op, int64_t sub_id)
     for (size_t i = 0; i < op->as.unsubscribe.n && rc == RC_OK; i++) {
         rc = sub_feeds_match(t->db, sub_id, op->as.unsubscribe.urls[i], &op->arena, &ids, &n,
                              &op->err);
-        for (size_t k = 0; rc == RC_OK && k < n; k++) {
-            txn_feed(t, ids[k]);
-            op->result.n_deleted++;
-            rc = sub_feeds_drop(t->db, sub_id, ids[k], &op->err);
-            if (rc == RC_OK)
-                rc = apply_settings_end(t, ids[k], &op->arena, &op->err);
-        }
+        for (size_t k = 0; rc == RC_OK && k < n; k++)
+            rc = drop_feed(t, op, sub_id, ids[k]);
     }
     return rc;
 }
@@ -261,8 +317,11 @@ static enum rc drop_matches(struct txn *t, struct op *op, int64_t sub_id)
 enum rc apply_unsubscribe(struct txn *t, struct op *op)
 {
     int64_t id = op->as.unsubscribe.sub_id;
-    enum rc rc = drop_matches(t, op, id);
+    struct held_sub *sub;
+    enum rc rc = get_sub(t, &(struct want_sub){.id = id, .with_feeds = true}, &sub, &op->err);
 
+    if (rc == RC_OK)
+        rc = drop_matches(t, op, id);
     if (rc == RC_OK)
         rc = apply_show_sub(t, op, id);
     if (rc != RC_OK)
@@ -284,12 +343,12 @@ enum rc apply_subs_of_gone_feed(struct txn *t, int64_t feed_id, struct arena *a,
     enum rc rc = subs_of_feed(t->db, feed_id, a, &ids, &n, err);
 
     for (size_t i = 0; rc == RC_OK && i < n; i++) {
-        struct subscription sub;
+        struct held_sub *sub;
 
-        rc = subs_load(t->db, ids[i], true, a, &sub, err);
-        if (rc != RC_OK || !str_eqz(sub.sink, HUB_SINK) || sub.n_feeds != 1)
+        rc = get_sub(t, &(struct want_sub){.id = ids[i], .with_feeds = true}, &sub, err);
+        if (rc != RC_OK || !str_eqz(sub->row.sink, HUB_SINK) || rows_count_feeds(sub) != 1)
             continue; /* it has other feeds, so it goes on */
-        rc = apply_sub_end(t, sub.id, STR("the publisher has ended this feed"), a, err);
+        rc = apply_sub_end(t, ids[i], STR("the publisher has ended this feed"), a, err);
     }
     return rc;
 }

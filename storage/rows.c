@@ -24,7 +24,7 @@ static void feed_written(void *row)
 {
     struct held_feed *f = row;
 
-    f->saves_row = f->saves_identity = f->saves_head = f->saves_urls = false;
+    f->saves_row = f->saves_identity = f->saves_head = f->saves_urls = f->saves_count = false;
 }
 
 static void past_written(void *row)
@@ -63,7 +63,9 @@ static const struct {
     [ROW_NAMES] = {sizeof(struct held_names), NULL},
     [ROW_NOTE] = {sizeof(struct held_note), NULL},
     [ROW_SUB] = {sizeof(struct held_sub), NULL},
+    [ROW_SUB_FEED] = {sizeof(struct held_sub_feed), NULL},
     [ROW_DEAD] = {sizeof(struct held_dead), NULL},
+    [ROW_INTENT] = {sizeof(struct held_intent), NULL},
 };
 
 void rows_forget(struct rows *r)
@@ -276,6 +278,16 @@ void rows_save_head(struct rows *r, const struct feed_row *row)
 void rows_save_urls(struct rows *r, const struct feed_row *row)
 {
     change_feed(r, row)->saves_urls = true;
+}
+
+void rows_count_subs(struct rows *r, int64_t feed_id, int more)
+{
+    struct held_feed *f = rows_feed(r, feed_id);
+
+    ASSERT(f != NULL && !f->is_missing);
+    rows_touch(r, ROW_FEED, f);
+    f->row.feed.n_subscriptions += more;
+    f->saves_count = true;
 }
 
 void rows_add_head(struct rows *r, int64_t since_seq, const struct feed *feed)

@@ -23,9 +23,11 @@ enum row_kind {
     ROW_PAST,     /* of a feed, by its id; this and the next two are in storage/rows_past.h */
     ROW_ARCHIVE,  /* by feed and URL */
     ROW_GRAVE,    /* by feed and uid */
-    ROW_NOTE,     /* struct held_note; this and the next two are in storage/rows_subs.h */
+    ROW_NOTE,     /* struct held_note; this and the next ones are in storage/rows_subs.h */
     ROW_SUB,      /* struct held_sub, by id */
+    ROW_SUB_FEED, /* struct held_sub_feed, by subscription and feed */
     ROW_DEAD,     /* struct held_dead */
+    ROW_INTENT,   /* struct held_intent */
     ROW_PLACE,    /* by credential and URL; this and the next are in storage/rows_places.h */
     ROW_NAMES,    /* by the id of a feed */
     ROW_KINDS
@@ -59,6 +61,7 @@ struct held_feed {
     bool is_missing;                                        /* there is no such feed */
     bool has_head;                                          /* row.feed.head and ext were read */
     bool saves_row, saves_identity, saves_head, saves_urls; /* these are to be written */
+    bool saves_count;                                       /* so is n_subscriptions */
 };
 
 /* A row of the log, and its entry. */
@@ -152,6 +155,9 @@ void rows_save_feed(struct rows *r, const struct feed_row *row);
 void rows_save_identity(struct rows *r, const struct feed_row *row);
 void rows_save_head(struct rows *r, const struct feed_row *row);
 void rows_save_urls(struct rows *r, const struct feed_row *row);
+
+/* A feed that is held has so many subscriptions more. */
+void rows_count_subs(struct rows *r, int64_t feed_id, int more);
 
 /* Revisions from `since_seq` on appear under the head that *feed has now. */
 void rows_add_head(struct rows *r, int64_t since_seq, const struct feed *feed);

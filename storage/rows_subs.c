@@ -18,6 +18,115 @@ struct held_sub *rows_add_sub(struct rows *r, int64_t id)
     return sub;
 }
 
+/* ---- feeds ----------------------------------------------------------------------------------- */
+
+/* The key of a row of sub_feeds is made of both numbers. */
+static struct str feed_key(const int64_t *feed_id)
+{
+    return str_of((const char *)feed_id, sizeof *feed_id);
+}
+
+/* Make room for one more in a list in the arena. */
+static void *grow(struct rows *r, void *list, size_t n, size_t *cap)
+{
+    void **grown;
+
+    if (n < *cap)
+        return list;
+    *cap = n == 0 ? 4 : 2 * n;
+    grown = ARENA_ARRAY(&r->arena, void *, *cap);
+    if (n > 0)
+        memcpy(grown, list, n * sizeof *grown);
+    return grown;
+}
+
+struct held_sub_feed *rows_add_sub_feed(struct rows *r, struct held_sub *sub, int64_t feed_id)
+{
+    struct held_sub_feed *feed = rows_find(r, ROW_SUB_FEED, sub->row.id, feed_key(&feed_id));
+
+    if (feed == NULL) /* else it is left of an operation that was undone */
+        feed = rows_add(r, ROW_SUB_FEED, sub->row.id, feed_key(&feed_id));
+    feed->sub_id = sub->row.id;
+    feed->row.feed_id = feed_id;
+    sub->feeds = grow(r, sub->feeds, sub->n_feeds, &sub->cap_feeds);
+    sub->feeds[sub->n_feeds++] = feed;
+    return feed;
+}
+
+struct held_sub_feed *rows_sub_feed(struct rows *r, int64_t sub_id, int64_t feed_id)
+{
+    struct held_sub_feed *feed = rows_find(r, ROW_SUB_FEED, sub_id, feed_key(&feed_id));
+
+    return feed != NULL && feed->held.exists ? feed : NULL;
+}
+
+void rows_drop_sub_feed(struct rows *r, struct held_sub_feed *feed)
+{
+    rows_drop(r, ROW_SUB_FEED, feed);
+    rows_count_subs(r, feed->row.feed_id, -1);
+}
+
+size_t rows_count_feeds(const struct held_sub *sub)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        n += sub->feeds[i]->held.exists;
+    return n;
+}
+
+/* What is there, changed as rows_rename_feeds() says. */
+static struct str renamed(struct str old, struct str new)
+{
+    if (!str_is_null(new))
+        old = new;
+    return old.len == 0 ? STR_NULL : old;
+}
+
+void rows_rename_feeds(struct rows *r, struct held_sub *sub, struct str name, struct str folder)
+{
+    ASSERT(sub->has_feeds);
+    for (size_t i = 0; i < sub->n_feeds; i++) {
+        struct held_sub_feed *feed = sub->feeds[i];
+
+        if (!feed->held.exists)
+            continue;
+        rows_touch(r, ROW_SUB_FEED, feed);
+        feed->row.name = renamed(feed->row.name, name);
+        feed->row.folder = renamed(feed->row.folder, folder);
+    }
+}
+
+/* With the row of the subscription the database drops those of its feeds and dead letters. So only
+ * those that would be written need be touched. */
+void rows_end_sub(struct rows *r, struct held_sub *sub)
+{
+    ASSERT(sub->has_feeds);
+    rows_drop(r, ROW_SUB, sub);
+    for (size_t i = 0; i < sub->n_feeds; i++) {
+        struct held_sub_feed *feed = sub->feeds[i];
+
+        if (feed->held.exists)
+            rows_count_subs(r, feed->row.feed_id, -1);
+        if (feed->held.is_touched)
+            rows_drop(r, ROW_SUB_FEED, feed);
+    }
+    for (size_t i = 0; i < sub->n_dead; i++)
+        if (sub->dead[i]->held.is_touched)
+            rows_drop(r, ROW_DEAD, sub->dead[i]);
+}
+
+void rows_add_intent(struct rows *r, const struct hub_intent *intent)
+{
+    struct held_intent *row = rows_add_hidden(r, ROW_INTENT);
+
+    row->row = *intent;
+    rows_create(r, ROW_INTENT, row);
+}
+
+/* ---- the delivery log -------------------------------------------------------------------------
+ */
+
 void rows_add_note(struct rows *r, struct held_sub *sub, const struct delivery_note *note)
 {
     struct held_note *line = rows_add_hidden(r, ROW_NOTE);
@@ -36,15 +145,7 @@ struct held_dead *rows_add_dead(struct rows *r, struct held_sub *sub)
 {
     struct held_dead *dead = rows_add_hidden(r, ROW_DEAD);
 
-    if (sub->n_dead == sub->cap_dead) {
-        size_t cap = sub->cap_dead == 0 ? 4 : 2 * sub->cap_dead;
-        struct held_dead **grown = ARENA_ARRAY(&r->arena, struct held_dead *, cap);
-
-        if (sub->n_dead > 0)
-            memcpy(grown, sub->dead, sub->n_dead * sizeof(void *));
-        sub->dead = grown;
-        sub->cap_dead = cap;
-    }
+    sub->dead = grow(r, sub->dead, sub->n_dead, &sub->cap_dead);
     sub->dead[sub->n_dead++] = dead;
     return dead;
 }

@@ -1,6 +1,7 @@
 /* storage/rows_subs.h - the rows of subscriptions that a transaction holds (storage/rows.h). */
 #pragma once
 
+#include "model/hub.h"
 #include "storage/rows.h"
 
 /* What of a subscription is to be written: the lists of the same names in storage/tables.h. */
@@ -11,10 +12,27 @@ struct held_sub {
     struct held held;
     struct subscription row;         /* without its feeds */
     struct str credential, settings; /* of the endpoint, of the sink. SECRET */
-    struct held_dead **dead;         /* if has_dead: its dead letters, oldest first; some may be
-                                        dropped */
+    struct held_sub_feed **feeds;    /* if has_feeds: its feeds, in the order in which they were
+                                        named; some may be dropped */
+    size_t n_feeds, cap_feeds;
+    bool has_feeds;
+    struct held_dead **dead; /* if has_dead: its dead letters, oldest first; some may be
+                                dropped */
     size_t n_dead, cap_dead;
     bool has_dead;
+};
+
+/* A row of `sub_feeds`. */
+struct held_sub_feed {
+    struct held held;
+    int64_t sub_id, place;
+    struct sub_feed row;
+};
+
+/* A request at our hub or cloud, or a denial, that is new. */
+struct held_intent {
+    struct held held;
+    struct hub_intent row;
 };
 
 /* What of a dead letter is to be written. */
@@ -39,7 +57,27 @@ struct held_sub *rows_sub(struct rows *r, int64_t id);
 
 /* For what is loaded: add a row that the caller fills. */
 struct held_sub *rows_add_sub(struct rows *r, int64_t id);
+struct held_sub_feed *rows_add_sub_feed(struct rows *r, struct held_sub *sub, int64_t feed_id);
 struct held_dead *rows_add_dead(struct rows *r, struct held_sub *sub);
+
+/* The row of a feed of the subscription, whose feeds are held. NULL: it does not have the feed. */
+struct held_sub_feed *rows_sub_feed(struct rows *r, int64_t sub_id, int64_t feed_id);
+
+/* A feed is taken out of the subscription; its row is held, too. */
+void rows_drop_sub_feed(struct rows *r, struct held_sub_feed *feed);
+
+/* How many feeds the subscription has. */
+size_t rows_count_feeds(const struct held_sub *sub);
+
+/* Give all feeds of the subscription this name and folder. Null keeps what they have, empty clears
+ * it. */
+void rows_rename_feeds(struct rows *r, struct held_sub *sub, struct str name, struct str folder);
+
+/* The subscription ends. Its feeds were loaded, and the rows of these feeds. */
+void rows_end_sub(struct rows *r, struct held_sub *sub);
+
+/* Keep an intent. Its strings must live as long as the transaction. */
+void rows_add_intent(struct rows *r, const struct hub_intent *intent);
 
 /* Add a line to the delivery log, where it takes the place of the oldest one when DELIVERIES_KEPT
  * are there. The subscription was touched. `note` must live as long as the transaction. */

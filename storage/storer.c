@@ -31,8 +31,9 @@
 #define LOG_LONG_PAGES 16384
 #define LOG_WAIT_MS 250
 
-/* Entries of one transaction that are held in memory; after so many, rows are written and forgotten
- * before more are loaded. An operation that looks at more loads them all the same. */
+/* Entries and subscriptions of one transaction that are held in memory; after so many, rows are
+ * written and forgotten before more are loaded. An operation that looks at more loads them all the
+ * same. */
 #define ROWS_MOST 8192
 
 struct storer {
@@ -91,14 +92,16 @@ static enum rc load_rows(struct storer *s, struct op **ops, size_t n, size_t i, 
 {
     struct wants *w = &s->wants;
     struct rows *rows = &s->txn.rows;
-    enum rc rc = shelf_count(&rows->shelves[ROW_ENTRY]) >= ROWS_MOST
-                     ? txn_use_statements(&s->txn, err)
-                     : held_write(s->db, rows, err);
+    size_t n_held = shelf_count(&rows->shelves[ROW_ENTRY]) + shelf_count(&rows->shelves[ROW_SUB]);
+    enum rc rc =
+        n_held >= ROWS_MOST ? txn_use_statements(&s->txn, err) : held_write(s->db, rows, err);
 
     wants_reset(w);
-    for (; i < n && op_uses_rows(ops[i]) && w->entries.n + w->subs.n < ROWS_MOST; i++)
-        op_wants(ops[i], w);
     *end = i;
+    do
+        op_wants(ops[(*end)++], w);
+    while (*end < n && op_uses_rows(ops[*end]) && !op_looks_up(ops[*end]) &&
+           w->entries.n + w->subs.n < ROWS_MOST);
     for (size_t k = 0; k < w->n_feeds && rc == RC_OK; k++)
         take_loaded(s, &w->feeds[k]);
     return rc == RC_OK ? held_load(s->db, rows, w, err) : rc;

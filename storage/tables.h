@@ -206,6 +206,14 @@
     X(TEXT, endpoint_credential, credential)                                                       \
     X(TEXT, sink_settings, settings)
 
+/* Table sub_feeds, struct sub_feed. Beside them: the key's other half, sub_id, and place. */
+#define SUB_FEED(X)                                                                                \
+    X(INT, feed_id, feed_id)                                                                       \
+    X(EMPTY, url, url)                                                                             \
+    X(TEXT, name, name)                                                                            \
+    X(TEXT, folder, folder)                                                                        \
+    X(TEXT, category, category)
+
 /* Table deliveries, struct delivery_note. Beside them: error, and the key. */
 #define DELIVERY_NOTE(X)                                                                           \
     X(INT, at_us, at_us)                                                                           \

@@ -118,21 +118,43 @@ static void want_rows(struct wants *w, const int64_t *ids, size_t n)
         wants_add_feed(w, &(struct want_feed){.id = ids[i]});
 }
 
-/* A subscription has dead letters to look at when it gets one, or one was delivered again, or what
- * it was given had been delivered before. */
-static void want_pushed(struct wants *w, const struct push_outcome *o)
+static void want_sub(struct wants *w, const struct want_sub *sub)
 {
     struct want_subs *subs = &w->subs;
 
     subs->at = mem_grow(subs->at, &subs->cap, subs->n + 1, sizeof *subs->at);
-    subs->at[subs->n++] =
-        (struct want_sub){o->sub_id, o->dead.id != 0 || o->is_dead || o->generation > 0};
+    subs->at[subs->n++] = *sub;
+}
+
+/* A subscription has dead letters to look at when it gets one, or one was delivered again, or what
+ * it was given had been delivered before. */
+static void want_pushed(struct wants *w, const struct push_outcome *o)
+{
+    struct want_sub sub = {.id = o->sub_id, .with_feeds = o->ended, .with_rows = o->ended};
+
+    sub.with_dead = o->dead.id != 0 || o->is_dead || o->generation > 0;
+    want_sub(w, &sub);
 }
 
 bool op_uses_rows(const struct op *op)
 {
-    return op_brings_news(op) || op->kind == OP_TOUCH || op->kind == OP_PING ||
-           op->kind == OP_PUSH_OUTCOMES;
+    switch (op->kind) {
+    case OP_TOUCH:
+    case OP_PING:
+    case OP_UNSUBSCRIBE:
+    case OP_PUSH_OUTCOMES:
+    case OP_CHANGE_SUB:
+    case OP_DEAD_RETRY:
+    case OP_DEAD_DROP:
+        return true;
+    default:
+        return op_brings_news(op);
+    }
+}
+
+bool op_looks_up(const struct op *op)
+{
+    return op->kind == OP_UNSUBSCRIBE && op->as.unsubscribe.n > 0;
 }
 
 void op_wants(const struct op *op, struct wants *w)
@@ -168,6 +190,21 @@ void op_wants(const struct op *op, struct wants *w)
     case OP_PUSH_OUTCOMES:
         for (size_t i = 0; i < op->as.push.n; i++)
             want_pushed(w, &op->as.push.outcomes[i]);
+        break;
+    case OP_CHANGE_SUB:
+        want_sub(w, &(struct want_sub){.id = op->as.change_sub.sub_id,
+                                       .with_feeds = true,
+                                       .with_rows = op->as.change_sub.level != LEVEL_KEEP});
+        break;
+    case OP_UNSUBSCRIBE:
+        want_sub(w, &(struct want_sub){.id = op->as.unsubscribe.sub_id,
+                                       .with_feeds = true,
+                                       .with_rows = op->as.unsubscribe.n == 0});
+        break;
+    case OP_DEAD_RETRY:
+    case OP_DEAD_DROP:
+        want_sub(
+            w, &(struct want_sub){.id = op->as.dead.sub_id, .with_dead = true, .with_feeds = true});
         break;
     default:
         break;

@@ -43,7 +43,9 @@ struct want_rows {
 
 struct want_sub {
     int64_t id;
-    bool with_dead; /* its dead letters */
+    bool with_dead;  /* its dead letters */
+    bool with_feeds; /* which feeds it has */
+    bool with_rows;  /* and the rows of these feeds */
 };
 
 struct want_subs {
@@ -74,6 +76,10 @@ void wants_add_row(struct want_rows *list, int64_t feed_id, struct str text);
 /* Does the operation work on rows? Other operations need all rows to be written before they run,
  * and forgotten. They run inside a savepoint. */
 bool op_uses_rows(const struct op *op);
+
+/* Does the operation look up what it cannot name? Then all that comes before it must be written
+ * when it is carried out. */
+bool op_looks_up(const struct op *op);
 
 /* Add what the operation will look at. */
 void op_wants(const struct op *op, struct wants *w);

@@ -32,8 +32,8 @@ enum rc deliveries_of(struct db *db, int64_t sub_id, size_t max, struct arena *a
     size_t cap = max < DELIVERIES_KEPT ? max : DELIVERIES_KEPT, n = 0;
     sqlite3_stmt *st = stmt_start(
         db, err,
-        "SELECT " DELIVERY_NOTE(FIELD_SELECT) "error" OF_SUB " ORDER BY at_us DESC, slot LIMIT ?", "isi",
-        sub_id, all_slots(a), (int64_t)cap);
+        "SELECT " DELIVERY_NOTE(FIELD_SELECT) "error" OF_SUB " ORDER BY at_us DESC, slot LIMIT ?",
+        "isi", sub_id, all_slots(a), (int64_t)cap);
     int got = -1;
 
     *out = ARENA_ARRAY(a, struct delivery_note, cap + 1);
@@ -126,26 +126,4 @@ enum rc dead_counts(struct db *db, int64_t sub_id, struct arena *a, struct dead_
     }
     *n_out = n;
     return got < 0 ? RC_IO : RC_OK;
-}
-
-static enum rc change(struct db *db, const char *sql, int64_t sub_id, int64_t id, int64_t *n,
-                      struct err *err)
-{
-    enum rc rc = stmt_run(db, err, sql, "ii", sub_id, id);
-
-    *n = rc == RC_OK ? stmt_changes(db) : 0;
-    return rc;
-}
-
-enum rc dead_drop(struct db *db, int64_t sub_id, int64_t id, int64_t *n, struct err *err)
-{
-    return change(db, "DELETE FROM dead_letters WHERE sub_id = ?1 AND (?2 = 0 OR id = ?2)", sub_id,
-                  id, n, err);
-}
-
-enum rc dead_want(struct db *db, int64_t sub_id, int64_t id, int64_t *n, struct err *err)
-{
-    return change(db,
-                  "UPDATE dead_letters SET wanted = 1 WHERE sub_id = ?1 AND (?2 = 0 OR id = ?2)",
-                  sub_id, id, n, err);
 }

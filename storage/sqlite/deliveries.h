@@ -27,8 +27,3 @@ enum rc dead_wanted(struct db *db, int64_t sub_id, struct arena *a, struct dead_
 /* As reader_dead_counts(). */
 enum rc dead_counts(struct db *db, int64_t sub_id, struct arena *a, struct dead_count **out,
                     size_t *n_out, struct err *err) NODISCARD;
-
-/* Drop one, or all when id is 0; ask for one or all to be delivered again. *n: how many there were.
- */
-enum rc dead_drop(struct db *db, int64_t sub_id, int64_t id, int64_t *n, struct err *err) NODISCARD;
-enum rc dead_want(struct db *db, int64_t sub_id, int64_t id, int64_t *n, struct err *err) NODISCARD;

@@ -163,6 +163,12 @@ enum rc feeds_save(struct db *db, const struct feed_row *row, struct err *err)
                     row->feed.id);
 }
 
+enum rc feeds_save_count(struct db *db, int64_t id, int n_subscriptions, struct err *err)
+{
+    return stmt_run(db, err, "UPDATE feeds SET n_subscriptions = ?2 WHERE id = ?1", "ii", id,
+                    (int64_t)n_subscriptions);
+}
+
 enum rc feeds_save_identity(struct db *db, int64_t id, const struct identity_policy *p,
                             struct err *err)
 {

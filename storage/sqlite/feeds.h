@@ -40,6 +40,7 @@ enum rc feeds_name(struct db *db, int64_t id, struct arena *a, struct str *url, 
 /* Write back everything but id, URLs, credential, head and identity policy, which have statements
  * of their own. */
 enum rc feeds_save(struct db *db, const struct feed_row *row, struct err *err) NODISCARD;
+enum rc feeds_save_count(struct db *db, int64_t id, int n_subscriptions, struct err *err) NODISCARD;
 enum rc feeds_save_identity(struct db *db, int64_t id, const struct identity_policy *p,
                             struct err *err) NODISCARD;
 enum rc feeds_save_urls(struct db *db, int64_t id, struct str url, struct str page_url,

@@ -198,6 +198,8 @@ static enum rc write_feed(struct db *db, const struct held_feed *f, struct err *
         rc = feeds_save_head(db, feed->id, feed->head, feed->ext, err);
     if (rc == RC_OK && f->saves_urls)
         rc = feeds_save_urls(db, feed->id, feed->url, feed->page_url, err);
+    if (rc == RC_OK && f->saves_count)
+        rc = feeds_save_count(db, feed->id, feed->n_subscriptions, err);
     if (rc == RC_OK && f->saves_row)
         rc = feeds_save(db, &f->row, err);
     return rc;
@@ -216,8 +218,12 @@ static enum rc write_upstream(struct db *db, const struct held_upstream *u, stru
  * which it refers. */
 static enum rc write_kinds(struct db *db, struct rows *r, struct err *err)
 {
-    static enum rc (*const write[ROW_KINDS])(struct db *, struct held *, struct err *) = {
-        [ROW_NOTE] = held_note_write, [ROW_SUB] = held_sub_write, [ROW_DEAD] = held_dead_write};
+    static enum rc (*const write[ROW_KINDS])(struct db *, struct held *,
+                                             struct err *) = {[ROW_NOTE] = held_note_write,
+                                                              [ROW_SUB] = held_sub_write,
+                                                              [ROW_SUB_FEED] = held_sub_feed_write,
+                                                              [ROW_DEAD] = held_dead_write,
+                                                              [ROW_INTENT] = held_intent_write};
     enum rc rc = RC_OK;
 
     for (size_t k = 0; k < ROW_KINDS; k++)

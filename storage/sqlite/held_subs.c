@@ -1,7 +1,10 @@
 /* storage/sqlite/held_subs.c - see held_subs.h. */
 #include "storage/sqlite/held_subs.h"
 
+#include "storage/sqlite/deliveries.h"
 #include "storage/sqlite/fields.h"
+#include "storage/sqlite/held_rows.h"
+#include "storage/sqlite/hub.h"
 #include "storage/tables.h"
 #include "storage/sqlite/views.h"
 
@@ -62,6 +65,31 @@ static enum rc read_dead(struct db *db, struct rows *r, struct held_sub **subs, 
     return got < 0 ? RC_IO : RC_OK;
 }
 
+/* Read which feeds they have. */
+static enum rc read_feeds(struct db *db, struct rows *r, struct held_sub **subs, struct str ids,
+                          struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(
+        db, err,
+        "SELECT i, place, " SUB_FEED(
+            FIELD_SELECT) "0 FROM " WANTED
+                          " CROSS JOIN sub_feeds ON sub_id = sub ORDER BY i, place, feed_id",
+        "s", ids);
+    struct arena *a = &r->arena;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        struct held_sub_feed *feed = rows_add_sub_feed(r, subs[col_int(st, 0)], col_int(st, 2));
+        struct sub_feed *row = &feed->row;
+        int i = 2;
+
+        feed->held.exists = feed->held.is_stored = true;
+        feed->place = col_int(st, 1);
+        SUB_FEED(FIELD_READ)
+    }
+    return got < 0 ? RC_IO : RC_OK;
+}
+
 /* Hold those that are not held yet. */
 static enum rc load_subs(struct db *db, struct rows *r, const struct want_sub *wants, size_t n,
                          struct arena *scratch, struct err *err)
@@ -97,13 +125,56 @@ static enum rc load_dead(struct db *db, struct rows *r, const struct want_sub *w
     return m == 0 ? RC_OK : read_dead(db, r, subs, id_list(scratch, ids, m), err);
 }
 
+static enum rc load_feeds(struct db *db, struct rows *r, const struct want_sub *wants, size_t n,
+                          struct arena *scratch, struct err *err)
+{
+    struct held_sub **subs = ARENA_ARRAY(scratch, struct held_sub *, n + 1);
+    int64_t *ids = ARENA_ARRAY(scratch, int64_t, n + 1);
+    size_t m = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct held_sub *sub = wants[i].with_feeds ? rows_sub(r, wants[i].id) : NULL;
+
+        if (sub == NULL || !sub->held.exists || sub->has_feeds)
+            continue;
+        sub->has_feeds = true;
+        ids[m] = wants[i].id;
+        subs[m++] = sub;
+    }
+    return m == 0 ? RC_OK : read_feeds(db, r, subs, id_list(scratch, ids, m), err);
+}
+
+/* The rows of all feeds of a subscription. */
+static enum rc load_rows(struct db *db, struct rows *r, const struct held_sub *sub, struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < sub->n_feeds && rc == RC_OK; i++)
+        if (sub->feeds[i]->held.exists)
+            rc = held_feed_load(db, r, sub->feeds[i]->row.feed_id, false, err);
+    return rc;
+}
+
 enum rc held_subs_load(struct db *db, struct rows *r, const struct want_sub *wants, size_t n,
                        struct err *err)
 {
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
     enum rc rc = load_subs(db, r, wants, n, &scratch, err);
 
-    return rc == RC_OK ? load_dead(db, r, wants, n, &scratch, err) : rc;
+    if (rc == RC_OK)
+        rc = load_dead(db, r, wants, n, &scratch, err);
+    if (rc == RC_OK)
+        rc = load_feeds(db, r, wants, n, &scratch, err);
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        if (wants[i].with_rows)
+            rc = load_rows(db, r, rows_sub(r, wants[i].id), err);
+    return rc;
+}
+
+static bool is_held(const struct held_sub *sub, const struct want_sub *want)
+{
+    return sub != NULL && !want->with_rows && (sub->has_dead || !want->with_dead) &&
+           (sub->has_feeds || !want->with_feeds);
 }
 
 enum rc held_sub_load(struct db *db, struct rows *r, const struct want_sub *want,
@@ -111,8 +182,7 @@ enum rc held_sub_load(struct db *db, struct rows *r, const struct want_sub *want
 {
     enum rc rc = RC_OK;
 
-    *out = rows_sub(r, want->id);
-    if (*out == NULL || (want->with_dead && !(*out)->has_dead))
+    if (!is_held(rows_sub(r, want->id), want))
         rc = held_subs_load(db, r, want, 1, err);
     *out = rows_sub(r, want->id);
     return rc;
@@ -127,9 +197,53 @@ static enum rc write_progress(struct db *db, const struct subscription *row, str
         SUB_PROGRESS(FIELD_LETTER) "si", SUB_PROGRESS(FIELD_BIND) row->last_error, row->id);
 }
 
+static enum rc write_all(struct db *db, const struct held_sub *secret, struct err *err)
+{
+    const struct subscription *row = &secret->row;
+
+    return stmt_run(db, err,
+                    "UPDATE subscriptions SET " SUB_SECRETS(FIELD_SET)
+                        SUB_SAVED(FIELD_SET) "last_error = ? WHERE id = ?",
+                    SUB_SECRETS(FIELD_LETTER) SUB_SAVED(FIELD_LETTER) "si",
+                    SUB_SECRETS(FIELD_BIND_SECRET) SUB_SAVED(FIELD_BIND) row->last_error, row->id);
+}
+
+/* The rows that refer to it go with it, except the delivery log. */
+static enum rc delete_sub(struct db *db, int64_t id, struct err *err)
+{
+    enum rc rc = deliveries_drop(db, id, err);
+
+    return rc == RC_OK ? stmt_run(db, err, "DELETE FROM subscriptions WHERE id = ?", "i", id) : rc;
+}
+
 enum rc held_sub_write(struct db *db, struct held *held, struct err *err)
 {
-    return write_progress(db, &((struct held_sub *)held)->row, err);
+    struct held_sub *sub = (struct held_sub *)held;
+
+    if (!held->exists)
+        return held->is_stored ? delete_sub(db, sub->row.id, err) : RC_OK;
+    return held->changes & SUB_WRITES_TERMS ? write_all(db, sub, err)
+                                            : write_progress(db, &sub->row, err);
+}
+
+enum rc held_sub_feed_write(struct db *db, struct held *held, struct err *err)
+{
+    const struct held_sub_feed *feed = (struct held_sub_feed *)held;
+    const struct sub_feed *row = &feed->row;
+
+    if (!held->exists)
+        return held->is_stored
+                   ? stmt_run(db, err, "DELETE FROM sub_feeds WHERE sub_id = ? AND feed_id = ?",
+                              "ii", feed->sub_id, row->feed_id)
+                   : RC_OK;
+    return stmt_run(db, err,
+                    "UPDATE sub_feeds SET name = ?, folder = ? WHERE sub_id = ? AND feed_id = ?",
+                    "ssii", row->name, row->folder, feed->sub_id, row->feed_id);
+}
+
+enum rc held_intent_write(struct db *db, struct held *held, struct err *err)
+{
+    return hub_intent_insert(db, &((struct held_intent *)held)->row, err);
 }
 
 static enum rc insert_dead(struct db *db, struct dead_letter *row, struct err *err)

@@ -157,35 +157,6 @@ enum rc subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct err *
     return rc == RC_OK ? load_pushed_feeds(db, list, subs, err) : rc;
 }
 
-enum rc subs_save(struct db *db, const struct subscription *row, struct err *err)
-{
-    return stmt_run(db, err,
-                    "UPDATE subscriptions SET " SUB_SAVED(FIELD_SET) "last_error = ? WHERE id = ?",
-                    SUB_SAVED(FIELD_LETTER) "si", SUB_SAVED(FIELD_BIND) row->last_error, row->id);
-}
-
-enum rc subs_delete(struct db *db, int64_t id, struct err *err)
-{
-    enum rc rc = stmt_run(db, err,
-                          "UPDATE feeds SET n_subscriptions = n_subscriptions - 1"
-                          " WHERE id IN (SELECT feed_id FROM sub_feeds WHERE sub_id = ?1)",
-                          "i", id);
-
-    return rc == RC_OK ? stmt_run(db, err, "DELETE FROM subscriptions WHERE id = ?1", "i", id) : rc;
-}
-
-enum rc subs_set_credential(struct db *db, int64_t id, struct str credential, struct err *err)
-{
-    return stmt_run(db, err, "UPDATE subscriptions SET endpoint_credential = ?2 WHERE id = ?1",
-                    "is", id, credential);
-}
-
-enum rc subs_set_settings(struct db *db, int64_t id, struct str settings, struct err *err)
-{
-    return stmt_run(db, err, "UPDATE subscriptions SET sink_settings = ?2 WHERE id = ?1", "is", id,
-                    settings);
-}
-
 /* One text column of a subscription. */
 static enum rc read_text(struct db *db, const char *sql, int64_t id, struct arena *a,
                          struct str *out, struct err *err)
@@ -200,13 +171,6 @@ static enum rc read_text(struct db *db, const char *sql, int64_t id, struct aren
     *out = col_str(st, 0, a);
     stmt_end(st);
     return RC_OK;
-}
-
-enum rc subs_credential(struct db *db, int64_t id, struct arena *a, struct str *out,
-                        struct err *err)
-{
-    return read_text(db, "SELECT endpoint_credential FROM subscriptions WHERE id = ?1", id, a, out,
-                     err);
 }
 
 enum rc subs_find(struct db *db, struct str sink, struct str endpoint, struct str settings,
@@ -326,23 +290,6 @@ enum rc sub_feeds_add(struct db *db, int64_t sub_id, size_t index, const struct 
                  feed->folder, feed->category);
 
     return rc == RC_OK ? count_feed(db, feed->feed_id, 1, err) : rc;
-}
-
-enum rc sub_feeds_rename(struct db *db, int64_t sub_id, struct str name, struct str folder,
-                         struct err *err)
-{
-    return stmt_run(db, err,
-                    "UPDATE sub_feeds SET name = nullif(coalesce(?2, name), ''),"
-                    " folder = nullif(coalesce(?3, folder), '') WHERE sub_id = ?1",
-                    "iss", sub_id, name, folder);
-}
-
-enum rc sub_feeds_drop(struct db *db, int64_t sub_id, int64_t feed_id, struct err *err)
-{
-    enum rc rc = stmt_run(db, err, "DELETE FROM sub_feeds WHERE sub_id = ?1 AND feed_id = ?2", "ii",
-                          sub_id, feed_id);
-
-    return rc == RC_OK ? count_feed(db, feed_id, -1, err) : rc;
 }
 
 enum rc sub_feeds_match(struct db *db, int64_t sub_id, struct str url, struct arena *a,

@@ -23,17 +23,7 @@ enum rc subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct err *
 enum rc subs_load(struct db *db, int64_t id, bool with_feeds, struct arena *a,
                   struct subscription *out, struct err *err) NODISCARD;
 
-/* Write back all but id, sink, the time of its making and what is secret. */
-enum rc subs_save(struct db *db, const struct subscription *row, struct err *err) NODISCARD;
-enum rc subs_delete(struct db *db, int64_t id, struct err *err) NODISCARD;
-enum rc subs_set_credential(struct db *db, int64_t id, struct str credential,
-                            struct err *err) NODISCARD;
-enum rc subs_credential(struct db *db, int64_t id, struct arena *a, struct str *out,
-                        struct err *err) NODISCARD;
-
 /* What its sink alone knows: JSON, SECRET. */
-enum rc subs_set_settings(struct db *db, int64_t id, struct str settings,
-                          struct err *err) NODISCARD;
 enum rc subs_settings(struct db *db, int64_t id, struct arena *a, struct str *out,
                       struct err *err) NODISCARD;
 
@@ -52,12 +42,6 @@ enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **
 /* Add a feed at `index` of the list. If the subscription already has the feed, nothing changes. */
 enum rc sub_feeds_add(struct db *db, int64_t sub_id, size_t index, const struct sub_feed *feed,
                       struct err *err) NODISCARD;
-
-/* Give all feeds of a subscription this name and folder. Null keeps what they have, empty clears
- * it. */
-enum rc sub_feeds_rename(struct db *db, int64_t sub_id, struct str name, struct str folder,
-                         struct err *err) NODISCARD;
-enum rc sub_feeds_drop(struct db *db, int64_t sub_id, int64_t feed_id, struct err *err) NODISCARD;
 
 /* Which feeds of a subscription does this URL mean? It is the URL by which the feed was subscribed,
  * the feed's own, an alias, or the web page it was discovered from. */

@@ -127,6 +127,41 @@ static void test_rows__undo_of_dead_letters(void **state UNUSED)
     rows_release(&r);
 }
 
+/* A subscription that ends takes its feeds along, and these have one subscription less. */
+static void test_rows__undo_of_an_end(void **state UNUSED)
+{
+    struct rows r = {.generation = 0};
+    struct held_sub *sub = rows_add_sub(&r, 3);
+    struct held_sub_feed *first, *second;
+    struct rows_mark mark;
+
+    digest_init();
+    sub->held.exists = sub->held.is_stored = sub->has_feeds = true;
+    first = rows_add_sub_feed(&r, sub, 7);
+    second = rows_add_sub_feed(&r, sub, 8);
+    first->held.exists = second->held.exists = true;
+    rows_add_feed(&r, 7)->row.feed.n_subscriptions = 1;
+    rows_add_feed(&r, 8)->row.feed.n_subscriptions = 5;
+    rows_mark(&r);
+    rows_rename_feeds(&r, sub, STR("name"), STR_NULL);
+    mark = rows_mark(&r);
+    rows_drop_sub_feed(&r, first);
+    assert_null(rows_sub_feed(&r, 3, 7));
+    assert_int_equal(1, rows_count_feeds(sub));
+    rows_end_sub(&r, sub);
+    assert_false(sub->held.exists || second->held.exists);
+    assert_int_equal(0, rows_feed(&r, 7)->row.feed.n_subscriptions);
+    assert_int_equal(4, rows_feed(&r, 8)->row.feed.n_subscriptions);
+    rows_undo(&r, mark);
+
+    assert_true(sub->held.exists && rows_sub_feed(&r, 3, 7) == first);
+    assert_int_equal(2, rows_count_feeds(sub));
+    assert_true(str_eqz(second->row.name, "name"));
+    assert_int_equal(1, rows_feed(&r, 7)->row.feed.n_subscriptions);
+    assert_int_equal(0, r.shelves[ROW_SUB].n_touched + r.shelves[ROW_FEED].n_touched);
+    rows_release(&r);
+}
+
 /* ---- wants ----------------------------------------------------------------------------------- */
 
 static struct op poll_op(const struct poll_outcome *o)
@@ -584,6 +619,7 @@ int main(void)
         cmocka_unit_test(test_rows__undo_restores_what_was_there),
         cmocka_unit_test(test_rows__what_was_written_is_clean),
         cmocka_unit_test(test_rows__undo_of_dead_letters),
+        cmocka_unit_test(test_rows__undo_of_an_end),
         cmocka_unit_test_setup_teardown(test_rows__wants_of_a_poll, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(test_rows__operations_of_one_transaction, fixture_setup,
