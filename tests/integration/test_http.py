@@ -299,7 +299,7 @@ class Access(Case):
         length = len(d.feed(u, len=100).body)
         self.assertGreater(length, 6 << 20)  # more than the kernel takes at once
         readers, told = [], []
-        for n in range(60):
+        for n in range(24):
             s = socket.socket()
             self.addCleanup(s.close)
             s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -316,8 +316,7 @@ class Access(Case):
             self.assertLessEqual(d.counter("http_unsent_bytes"), 16 << 20)
         self.assertGreater(told.count(b"HTTP/1.1 503"), 0)
         self.assertGreater(told.count(b"HTTP/1.1 200"), 0)
-        answer = d.get("/sub")
-        self.assertEqual(200, answer.status, (answer.body, told))
+        self.wait(lambda: d.get("/sub").status == 200, daemon=d)     # once their documents are made, on a slow machine
         for s in readers:
             s.close()
         self.wait(lambda: d.counter("http_unsent_bytes") == 0)
