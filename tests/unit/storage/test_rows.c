@@ -1,6 +1,6 @@
 /* tests/unit/storage/test_rows.c - the rows of a transaction in memory: undo, operations of one
  * transaction that see each other, and what an operation says that it will look at. */
-#include "fixture.h"
+#include "random_ops.h"
 
 #include <sqlite3.h>
 #include <stdatomic.h>
@@ -369,7 +369,6 @@ static void test_rows__more_than_are_held(void **state)
 
 /* ---- groups and single operations ------------------------------------------------------------ */
 
-#define FEEDS 4
 #define OUTCOMES 120
 
 /* A row as text, for each row of each table that outcomes change. */
@@ -409,134 +408,6 @@ static char *dump(struct fixture *f)
         assert_int_equal(SQLITE_OK, sqlite3_exec(db_handle(storer_db(f->store->storer)), queries[i],
                                                  add_row, &b, NULL));
     return arena_copy(&f->arena, buf_view(&b).ptr, buf_view(&b).len);
-}
-
-/* A number below n that depends on *seed only. */
-static unsigned draw(uint32_t *seed, unsigned n)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return (*seed >> 8) % n;
-}
-
-static struct entry_change random_change(struct fixture *f, uint32_t *seed)
-{
-    const char *uid =
-        draw(seed, 200) == 0 ? "bad" : arena_printf(&f->arena, "urn:%u", draw(seed, 12));
-    unsigned text = draw(seed, 3);
-    struct entry_change c = change(f, uid, arena_printf(&f->arena, "text-%u", text),
-                                   draw(seed, 4) == 0 ? TIME_UNKNOWN : 1000 + draw(seed, 50));
-
-    c.uid = str_from(uid);
-    if (draw(seed, 3) == 0) /* the same essence with another document */
-        c.doc = str_printf(&f->arena, "{\"n\":%u}", draw(seed, 3));
-    c.marks = (struct entry_marks){.guid = 1 + draw(seed, 5), .link = draw(seed, 4)};
-    c.is_metadata = draw(seed, 5) == 0;
-    if (draw(seed, 6) == 0) {
-        c.kind = REV_DELETED;
-        c.doc = STR("");
-    }
-    return c;
-}
-
-static struct poll_outcome random_outcome(struct fixture *f, const int64_t *feeds, uint32_t *seed)
-{
-    size_t n = draw(seed, 6);
-    struct entry_change *list = ARENA_ARRAY(&f->arena, struct entry_change, n + 1);
-    struct poll_outcome o;
-
-    for (size_t i = 0; i < n; i++)
-        list[i] = random_change(f, seed);
-    o = outcome(feeds[draw(seed, FEEDS)], list, n);
-    o.check.checked_at = 2000;
-    o.check.next_fetch_at = 3000;
-    o.head.title = str_printf(&f->arena, "title-%u", draw(seed, 3));
-    o.complete = draw(seed, 4) == 0;
-    o.past.metadata = draw(seed, 8) == 0;
-    o.past.newest = o.past.oldest = 1500;
-    o.past.whole = draw(seed, 2) == 0;
-    if (draw(seed, 8) == 0)
-        o.past.older = str_printf(&f->arena, "http://past.example/%u", draw(seed, 4));
-    if (draw(seed, 10) == 0) {
-        o.check.ok = o.has_document = false;
-        o.check.n_errors = 5;
-        o.check.error = STR("no answer");
-        o.check.state = draw(seed, 3) == 0 ? FEED_GONE : FEED_OK;
-    }
-    if (draw(seed, 40) == 0)
-        o.check.url = str_printf(&f->arena, "http://%u.example/", draw(seed, FEEDS));
-    o.identity.is_set = draw(seed, 10) == 0;
-    o.identity.policy = (struct identity_policy){.since_at = 5, .n_better = (int)draw(seed, 3)};
-    return o;
-}
-
-/* Any of the subscriptions that there may be. */
-static int64_t random_sub(uint32_t *seed)
-{
-    return 1 + draw(seed, 8);
-}
-
-static enum rc push_subscribe(struct fixture *f, uint32_t *seed, struct answer *a)
-{
-    struct feed_ref refs[2];
-    struct sub_request req = {.endpoint = STR("http://end.example/"),
-                              .sink = STR("xmlrpc"),
-                              .feeds = refs,
-                              .n_feeds = 2,
-                              .level = (int)draw(seed, 3),
-                              .sanitize = draw(seed, 2) ? SANITIZE_OFF : SANITIZE_KEEP};
-
-    for (size_t i = 0; i < req.n_feeds; i++)
-        refs[i] = (struct feed_ref){
-            .url = str_printf(&f->arena, "http://%u.example/", draw(seed, FEEDS + 2))};
-    return store_subscribe(f->store, &req, on_answer, a);
-}
-
-/* Outcomes of deliveries, perhaps two of the same subscription. */
-static enum rc push_deliveries(struct fixture *f, uint32_t *seed, struct answer *a)
-{
-    struct push_outcome list[2];
-
-    for (size_t i = 0; i < 2; i++) {
-        list[i] = (struct push_outcome){.sub_id = random_sub(seed),
-                                        .position = 1 + draw(seed, 50),
-                                        .n_entries = 1,
-                                        .next_try_at = TIME_UNKNOWN,
-                                        .ended = draw(seed, 10) == 0,
-                                        .is_dead = draw(seed, 3) == 0,
-                                        .has_note = draw(seed, 2) == 0};
-        list[i].dead = (struct dead_letter){
-            .sub_id = list[i].sub_id, .at = {5, 5}, .uid = STR("u"), .answer = STR("no")};
-    }
-    return store_push_outcomes(f->store, list, 2, on_answer, a);
-}
-
-/* Push a random operation: most are polls. */
-static void push_random(struct fixture *f, const int64_t *feeds, uint32_t *seed, struct answer *a)
-{
-    struct poll_outcome poll = random_outcome(f, feeds, seed);
-    struct archive_outcome archive = {.feed_id = poll.check.feed_id,
-                                      .checked_at = 2000,
-                                      .url = STR("http://past.example/1"),
-                                      .ok = draw(seed, 3) > 0,
-                                      .past = poll.past,
-                                      .entries = poll.entries};
-    struct delivery_outcome delivery = {.feed_id = poll.check.feed_id,
-                                        .received_at = 2000,
-                                        .metadata = poll.past.metadata,
-                                        .identity = poll.identity,
-                                        .entries = poll.entries};
-    struct str url = STR("http://1.example/");
-    unsigned kind = draw(seed, 16);
-    enum rc rc = kind == 0   ? store_archive_outcome(f->store, &archive, 0, on_answer, a)
-                 : kind == 1 ? store_delivery_outcome(f->store, &delivery, 0, on_answer, a)
-                 : kind == 2 ? store_ping(f->store, feeds, FEEDS, on_answer, a)
-                 : kind == 3 ? push_subscribe(f, seed, a)
-                 : kind == 4 ? push_deliveries(f, seed, a)
-                 : kind == 5 ? store_unsubscribe(f->store, random_sub(seed), &url, draw(seed, 2),
-                                                 on_answer, a)
-                             : store_poll_outcome(f->store, &poll, 0, on_answer, a);
-
-    assert_int_equal(RC_OK, rc);
 }
 
 /* What is known without a query is what a restart finds in the database. */
