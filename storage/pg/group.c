@@ -52,7 +52,7 @@ static bool ends_sub(const struct op *op)
     return false;
 }
 
-/* Operations that work on rows alone. */
+/* Operations whose rows are loaded and written here. Others have to fail. */
 static bool is_supported(struct txn *t, const struct op *op)
 {
     if (op->kind == OP_POLL_OUTCOME)
@@ -61,7 +61,7 @@ static bool is_supported(struct txn *t, const struct op *op)
         return !is_turn(t, &op->as.stream.check);
     if (op->kind == OP_PUSH_OUTCOMES)
         return !ends_sub(op);
-    return op_uses_rows(op);
+    return op_brings_news(op) || op->kind == OP_TOUCH || op->kind == OP_PING;
 }
 
 static void compute(struct txn *t, struct op *op)
