@@ -171,7 +171,7 @@ enum rc apply_content(struct txn *t, struct op *op)
         break;
     }
     if (t->last_seq >= since) {
-        txn_feed(t, o->feed_id)->first_seq = since;
+        txn_revisions(t, o->feed_id, since);
         op->result.last_seq = t->last_seq;
         row.feed.last_change_at = o->checked_at;
         row.feed.version = txn_next_version(t);

@@ -392,7 +392,7 @@ enum rc apply_entries(struct txn *t, struct op *op, struct feed_row *row, const 
     }
     *visible = true;
     row->feed.last_change_at = in->at;
-    txn_feed(t, row->feed.id)->first_seq = batch;
+    txn_revisions(t, row->feed.id, batch);
     op->result.last_seq = t->last_seq;
     return RC_OK;
 }

@@ -12,8 +12,11 @@ void apply_event(struct txn *t, int64_t feed_id, enum feed_event_kind kind, stru
                                .feed_id = feed_id,
                                .kind = kind,
                                .detail = detail};
+    struct txn_feed *note;
 
-    txn_feed(t, feed_id)->has_event = true;
+    note = txn_feed(t, feed_id);
+    note->has_event = true;
+    note->event_seq = event.seq;
     rows_add_event(&t->rows, &event);
 }
 

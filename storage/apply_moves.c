@@ -94,6 +94,15 @@ static enum rc merge_into(struct txn *t, int64_t id, struct feed_row *row, struc
     return RC_OK;
 }
 
+/* The URL was perhaps an alias of a feed, which loses it. */
+static void note_loser(struct txn *t, const struct feed *feed, struct str url)
+{
+    const struct held_place *p = rows_place(&t->rows, url, feed->credential);
+
+    if (p != NULL && p->alias_of != 0)
+        txn_feed(t, p->alias_of)->has_names = true;
+}
+
 /* Give the feed a URL. If another feed has it, the feed becomes part of that one, which is *row
  * then. */
 static enum rc take_url(struct txn *t, struct str url, struct feed_row *row, struct moved *out,
@@ -106,6 +115,7 @@ static enum rc take_url(struct txn *t, struct str url, struct feed_row *row, str
     out->had_document = out->is_merged && row->fetched;
     if (out->is_merged)
         return merge_into(t, owner, row, a, err);
+    note_loser(t, &row->feed, url);
     place_move(&t->rows, &row->feed, url);
     row->feed.url = url;
     return RC_OK;
@@ -131,9 +141,13 @@ enum rc apply_move(struct txn *t, struct op *op, const struct feed_check *c, str
         row->feed.page_url = page;
         rows_save_urls(&t->rows, row);
     }
+    if (out->is_moved || c->n_aliases > 0)
+        txn_feed(t, row->feed.id)->has_names = true;
     if (out->is_moved && !str_eq(old_url, page))
         place_add_alias(&t->rows, &row->feed, old_url, MOVES_NAMED);
-    for (size_t i = 0; i < c->n_aliases; i++)
+    for (size_t i = 0; i < c->n_aliases; i++) {
+        note_loser(t, &row->feed, c->aliases[i]);
         place_add_alias(&t->rows, &row->feed, c->aliases[i], MOVES_NAMED);
+    }
     return RC_OK;
 }

@@ -56,7 +56,7 @@ enum rc apply_poll(struct txn *t, struct op *op)
         return rc;
     op->result.is_overtaken = !str_is_null(o->left_cursor) && !str_eq(o->left_cursor, feed->cursor);
     if (op->result.is_overtaken)
-        op->result.next_cursor = feed->cursor;
+        op->result.next_cursor = str_dup(&op->arena, feed->cursor);
     else if (o->has_document)
         rc = take_document(t, op, &c);
     if (o->has_document) {

@@ -49,7 +49,7 @@ enum rc apply_stream(struct txn *t, struct op *op)
     if (o->check.raw_html != feed->raw_html && !str_is_null(feed->cursor))
         feed->cursor = STR(""); /* the stream is read again, with the other setting */
     else if (op->result.is_overtaken || (o->has_document && o->piece.more))
-        op->result.next_cursor = feed->cursor;
+        op->result.next_cursor = str_dup(&op->arena, feed->cursor);
     if (o->has_document) { /* a piece is never the complete feed */
         c.visible |= feed->complete;
         feed->complete = false;

@@ -209,6 +209,48 @@ void directory_put(struct directory *d, const struct directory_feed *in)
     set_links(d, f, in);
 }
 
+/* Has the feed the same URLs as before, aliases aside? */
+static bool has_same_urls(const struct dir_feed *f, const struct directory_feed *in)
+{
+    const struct str urls[] = {
+        [ROLE_URL] = in->url, [ROLE_PAGE] = in->page_url, [ROLE_SITE] = in->site_url};
+    int missing = (in->url.len > 0) + (in->page_url.len > 0) + (in->site_url.len > 0);
+
+    for (size_t i = 0; i < f->n_links; i++) {
+        if (f->links[i].role == ROLE_ALIAS)
+            continue;
+        if (!str_eqz(urls[f->links[i].role], f->links[i].url))
+            return false;
+        missing--;
+    }
+    return missing == 0;
+}
+
+void directory_renew(struct directory *d, const struct directory_feed *in)
+{
+    struct dir_feed *f = feed_at(d, in->brief.id);
+    struct directory_feed whole = *in;
+    struct str *aliases;
+
+    ASSERT(f != NULL);
+    f->brief = in->brief;
+    f->brief.edition = ++d->edition;
+    if (in->last_seq != 0)
+        f->last_seq = in->last_seq;
+    if (in->event_seq != 0)
+        f->event_seq = in->event_seq;
+    if (has_same_urls(f, in))
+        return;
+    aliases = mem_alloc((f->n_links + 1) * sizeof *aliases);
+    whole.aliases = aliases;
+    whole.n_aliases = 0;
+    for (size_t i = 0; i < f->n_links; i++)
+        if (f->links[i].role == ROLE_ALIAS)
+            aliases[whole.n_aliases++] = str_from(f->links[i].url);
+    set_links(d, f, &whole);
+    mem_free(aliases);
+}
+
 void directory_edited(struct directory *d, int64_t feed_id)
 {
     struct dir_feed *f = feed_at(d, feed_id);

@@ -51,9 +51,12 @@ void directory_lock(struct directory *d);
 void directory_unlock(struct directory *d);
 
 /* Call these with the lock held. directory_put() adds a feed, or replaces what is kept of it,
- * except its keys and its credential. directory_key() changes one key; directory_set_keys()
- * replaces all keys of a feed, newest first, and `complete` says that the feed has no others. */
+ * except its keys and its credential. directory_renew() is for a feed that is there: its aliases
+ * stay; last_seq and event_seq are those of what is new, or 0. directory_key() changes one key;
+ * directory_set_keys() replaces all keys of a feed, newest first, and `complete` says that the feed
+ * has no others. */
 void directory_put(struct directory *d, const struct directory_feed *f);
+void directory_renew(struct directory *d, const struct directory_feed *f);
 void directory_remove(struct directory *d, int64_t feed_id);
 void directory_key(struct directory *d, const struct directory_key *k);
 void directory_set_keys(struct directory *d, int64_t feed_id, const struct merge_key *keys,

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "storage/brief.h"
 
 #define LISTENERS_MAX 8
 #define LOAD_AT_ONCE 512 /* feeds that are read together at the start */
@@ -83,28 +84,59 @@ enum rc tail_load(struct tail *t, struct db *db, int64_t last_seq, struct err *e
 
 /* ---- one commit ------------------------------------------------------------------------------ */
 
-static enum rc read_feeds(struct txn *t, struct tail_news *out, struct err *err)
+/* Do the note and what the directory has already say all that the directory keeps? */
+static bool is_told(const struct txn *t, const struct txn_feed *f)
+{
+    return f->row != NULL && !f->is_read && f->merged_into == 0 && !f->is_new && !f->has_names &&
+           !f->reload_keys && !brief_asks_contents(&f->row->feed) &&
+           directory_edition(t->dir, f->id) != 0;
+}
+
+/* Read what the directory keeps of the feeds which[0..n). */
+static enum rc read_some(struct txn *t, const size_t *which, size_t n, struct tail_news *out,
+                         struct err *err)
 {
     struct arena *a = &out->arena;
-    int64_t *ids = ARENA_ARRAY(a, int64_t, t->n_feeds + 1);
-    const struct feed_row **rows = ARENA_ARRAY(a, const struct feed_row *, t->n_feeds + 1);
+    int64_t *ids = ARENA_ARRAY(a, int64_t, n + 1);
+    const struct feed_row **rows = ARENA_ARRAY(a, const struct feed_row *, n + 1);
+    struct directory_feed *feeds = ARENA_ARRAY(a, struct directory_feed, n + 1);
     enum rc rc;
 
-    for (size_t i = 0; i < t->n_feeds; i++) {
-        const struct txn_feed *f = &t->feeds[i];
+    for (size_t i = 0; i < n; i++) {
+        const struct txn_feed *f = &t->feeds[which[i]];
 
         ids[i] = f->merged_into == 0 ? f->id : 0; /* no feed has the id 0 */
         rows[i] = f->is_read || f->merged_into != 0 ? NULL : f->row;
     }
-    out->feeds = ARENA_ARRAY(a, struct directory_feed, t->n_feeds + 1);
-    rc = t->db->reads->briefs_load(t->db, ids, rows, t->n_feeds, a, out->feeds, err);
-    out->runs = ARENA_ARRAY(a, struct key_run *, t->n_feeds + 1);
-    for (size_t i = 0; i < t->n_feeds && rc == RC_OK; i++)
-        if (t->feeds[i].reload_keys && out->feeds[i].brief.id != 0) {
-            out->runs[i] = ARENA_NEW(a, struct key_run);
-            rc = t->db->reads->briefs_keys(t->db, &ids[i], 1, out->runs[i], err);
-        }
+    rc = t->db->reads->briefs_load(t->db, ids, rows, n, a, feeds, err);
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        out->feeds[which[i]] = feeds[i];
+        if (!t->feeds[which[i]].reload_keys || feeds[i].brief.id == 0)
+            continue;
+        out->runs[which[i]] = ARENA_NEW(a, struct key_run);
+        rc = t->db->reads->briefs_keys(t->db, &ids[i], 1, out->runs[which[i]], err);
+    }
     return rc;
+}
+
+static enum rc read_feeds(struct txn *t, struct tail_news *out, struct err *err)
+{
+    struct arena *a = &out->arena;
+    size_t *which = ARENA_ARRAY(a, size_t, t->n_feeds + 1), n = 0;
+
+    out->feeds = ARENA_ARRAY(a, struct directory_feed, t->n_feeds + 1);
+    out->renews = ARENA_ARRAY(a, bool, t->n_feeds + 1);
+    out->runs = ARENA_ARRAY(a, struct key_run *, t->n_feeds + 1);
+    for (size_t i = 0; i < t->n_feeds; i++) {
+        const struct txn_feed *f = &t->feeds[i];
+
+        out->renews[i] = is_told(t, f);
+        if (out->renews[i])
+            out->feeds[i] = brief_of(f->row, TIME_UNKNOWN, NULL, 0, f->last_seq, f->event_seq);
+        else
+            which[n++] = i;
+    }
+    return n == 0 ? RC_OK : read_some(t, which, n, out, err);
 }
 
 static const struct feed_notice *feed_notices(const struct txn *t, struct tail_news *news)
@@ -164,6 +196,8 @@ static void publish(struct tail *t, const struct tail_news *news)
     for (size_t i = 0; i < notice->n_feeds; i++) {
         if (news->feeds[i].brief.id == 0)
             directory_remove(t->dir, notice->feeds[i].feed_id);
+        else if (news->renews[i])
+            directory_renew(t->dir, &news->feeds[i]);
         else
             directory_put(t->dir, &news->feeds[i]);
     }

@@ -25,6 +25,7 @@ struct tail_news {
     struct arena arena;
     struct commit_notice notice;
     struct directory_feed *feeds; /* one for each of notice.feeds; brief.id 0: the feed is gone */
+    bool *renews;                 /* the same; true: its aliases have not changed */
     struct key_run **runs;        /* the same; NULL: only single keys have changed */
     const struct directory_key *keys;
     size_t n_keys;

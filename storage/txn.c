@@ -50,6 +50,14 @@ struct txn_feed *txn_feed(struct txn *t, int64_t id)
     return &t->feeds[t->n_feeds++];
 }
 
+void txn_revisions(struct txn *t, int64_t feed_id, int64_t first)
+{
+    struct txn_feed *note = txn_feed(t, feed_id);
+
+    note->first_seq = first;
+    note->last_seq = t->last_seq;
+}
+
 void txn_sub(struct txn *t, int64_t id)
 {
     t->subs = mem_grow(t->subs, &t->cap_subs, t->n_subs + 1, sizeof *t->subs);
@@ -139,6 +147,7 @@ void txn_fold(struct txn *t)
         last->is_new |= f->is_new;
         last->is_pinged |= f->is_pinged;
         last->has_event |= f->has_event;
+        last->has_names |= f->has_names;
         last->reload_keys |= f->reload_keys;
         if (f->row != NULL)
             last->row = f->row;
@@ -147,6 +156,10 @@ void txn_fold(struct txn *t)
             last->merged_into = f->merged_into;
         if (last->first_seq == 0)
             last->first_seq = f->first_seq;
+        if (f->last_seq != 0)
+            last->last_seq = f->last_seq;
+        if (f->event_seq != 0)
+            last->event_seq = f->event_seq;
     }
     t->n_feeds = n;
     if (t->n_subs > 1)
@@ -200,6 +213,8 @@ void txn_settle(struct txn *t, const struct txn_base *base)
     settle(&t->version, base->version);
     for (size_t i = 0; i < t->n_feeds; i++) {
         settle(&t->feeds[i].first_seq, base->seq);
+        settle(&t->feeds[i].last_seq, base->seq);
+        settle(&t->feeds[i].event_seq, base->seq);
         if (t->feeds[i].row != NULL)
             settle(&t->feeds[i].row->feed.version, base->version);
     }

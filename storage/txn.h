@@ -17,8 +17,11 @@ struct txn_feed {
     size_t order; /* the order in which the notes were made, for sorting */
     bool is_new, is_pinged;
     int64_t merged_into;  /* 0: it is still there */
-    int64_t first_seq;    /* 0: no revisions */
+    int64_t first_seq;    /* of its revisions; 0: there are none */
+    int64_t last_seq;     /* the same */
+    int64_t event_seq;    /* of its last feed_event; 0: there is none */
     bool has_event;       /* a feed_event was added */
+    bool has_names;       /* its URL or its aliases have changed */
     bool reload_keys;     /* its keys are to be read again */
     struct feed_row *row; /* as it was saved, in the operation's arena; NULL: not known */
     bool is_read; /* set by txn_fold(): the row must be read, because other operations have changed
@@ -56,6 +59,8 @@ void txn_release(struct txn *t);
 
 /* Note a feed; the result is valid until the next note. */
 struct txn_feed *txn_feed(struct txn *t, int64_t id);
+/* Revisions of the feed, from `first` to the last number that was given out. */
+void txn_revisions(struct txn *t, int64_t feed_id, int64_t first);
 void txn_sub(struct txn *t, int64_t id);
 void txn_edited(struct txn *t, int64_t feed_id);
 void txn_key(struct txn *t, const struct directory_key *k);

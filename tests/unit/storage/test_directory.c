@@ -178,12 +178,46 @@ static void test_directory__places_come_and_go(void **state)
     assert_int_equal(2, ids[0]);
 }
 
+/* A feed that is renewed keeps its aliases, whatever becomes of its other URLs. */
+static void test_directory__renewed_feeds_keep_their_aliases(void **state)
+{
+    struct directory *d = *state;
+    struct str alias = STR("http://old.example/");
+    struct directory_feed f = {.brief = {.id = 3, .version = 1},
+                               .url = STR("http://a.example/"),
+                               .site_url = STR("http://site.example/1"),
+                               .aliases = &alias,
+                               .n_aliases = 1,
+                               .last_seq = 7};
+    int64_t id = 3, found = 0;
+
+    directory_lock(d);
+    directory_put(d, &f);
+    f.brief.version = 2;
+    f.site_url = STR("http://site.example/2");
+    f.aliases = NULL;
+    f.n_aliases = 0;
+    f.last_seq = 0;
+    directory_renew(d, &f);
+    directory_unlock(d);
+    assert_int_equal(2, directory_version(d, &id, 1));
+    assert_int_equal(7, directory_seq_of(d, &id, 1));
+    assert_int_equal(1, directory_find_any(d, alias, &found, 1));
+    assert_int_equal(1, directory_find_any(d, f.site_url, &found, 1));
+    assert_int_equal(0, directory_find_any(d, STR("http://site.example/1"), &found, 1));
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(test_directory__##name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(keys_keep_order),        T(keys_are_bounded), T(unknown_feeds),
-        T(version_is_the_highest), T(feeds_with_news),  T(places_come_and_go),
+        T(keys_keep_order),
+        T(keys_are_bounded),
+        T(unknown_feeds),
+        T(version_is_the_highest),
+        T(feeds_with_news),
+        T(places_come_and_go),
+        T(renewed_feeds_keep_their_aliases),
     };
 
     digest_init();

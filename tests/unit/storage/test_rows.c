@@ -7,6 +7,8 @@
 
 #include "base/buf.h"
 #include "base/stats.h"
+#include "storage/rows_past.h"
+#include "storage/rows_places.h"
 #include "storage/rows_subs.h"
 #include "storage/sqlite/stmt.h"
 #include "storage/wants.h"
@@ -162,6 +164,89 @@ static void test_rows__undo_of_an_end(void **state UNUSED)
     rows_release(&r);
 }
 
+/* ---- the past and places in memory ----------------------------------------------------------- */
+
+static struct held_archive *add_archive(struct rows *r, const char *url)
+{
+    return rows_add_archive(r, 7, str_from(url));
+}
+
+static void test_rows__the_past_of_a_feed(void **state UNUSED)
+{
+    struct rows r = {.generation = 0};
+    struct held_past *p;
+    struct held_archive *one, *two;
+    struct rows_mark mark;
+
+    digest_init();
+    p = rows_add_past(&r, 7);
+    p->loaded->counts = p->loaded->n_graves = true;
+    p->n_archives = p->last_read = 4; /* four were read before */
+    one = add_archive(&r, "1");
+    two = add_archive(&r, "2");
+    rows_add_grave(&r, 7, STR("gone"))->when_us = TIME_UNKNOWN;
+    assert_false(past_is_pending(&r, 7));
+    rows_mark(&r); /* the first operation */
+    past_want(&r, 7, STR("1"), 0);
+    past_want(&r, 7, STR("1"), 0);
+    past_want(&r, 7, STR("2"), 0);
+    past_bury(&r, 7, STR("gone"), 50);
+    past_bury(&r, 7, STR("gone"), 40);
+    assert_int_equal(6, p->n_archives);
+    assert_int_equal(5, one->row.order);
+    assert_ptr_equal(two, past_next(&r, 7, 1000));
+    past_failed(&r, two, 1001, false);
+    assert_ptr_equal(one, past_next(&r, 7, 1000));
+    mark = rows_mark(&r); /* the second one */
+    past_read(&r, one);
+    past_forget(&r, 7, INT64_MAX);
+    past_drop_graves(&r, 7);
+    assert_false(past_is_pending(&r, 7));
+    assert_int_equal(5, p->n_archives);
+    assert_int_equal(0, p->n_graves);
+    rows_undo(&r, mark);
+    assert_int_equal(6, p->n_archives);
+    assert_true(archive_is_open(one));
+    assert_true(past_is_pending(&r, 7) && !p->drops_graves);
+    assert_int_equal(50, rows_grave(&r, 7, STR("gone"))->when_us);
+    rows_release(&r);
+}
+
+static void test_rows__whose_a_url_is(void **state UNUSED)
+{
+    struct rows r = {.generation = 0};
+    struct feed one = {.id = 1, .url = STR("http://1/")}, two = {.id = 2, .url = STR("http://2/")};
+    struct held_place *p;
+    struct rows_mark mark;
+
+    digest_init();
+    p = rows_add_place(&r, one.url, STR_NULL);
+    p->owner = 1;
+    rows_add_place(&r, two.url, STR_NULL)->owner = 2;
+    rows_add_place(&r, STR("http://new/"), STR_NULL);
+    rows_add_names(&r, 1);
+    rows_add_names(&r, 2);
+    assert_null(rows_place(&r, one.url, STR("user:word")));
+    mark = rows_mark(&r);
+    place_add_alias(&r, &two, one.url, 10); /* it is the own URL of a feed */
+    assert_int_equal(0, p->alias_of);
+    place_move(&r, &one, STR("http://new/"));
+    one.url = STR("http://new/");
+    place_add_alias(&r, &one, STR("http://1/"), 0); /* too many */
+    assert_int_equal(0, p->alias_of);
+    place_add_alias(&r, &one, STR("http://1/"), 10);
+    assert_int_equal(1, p->alias_of);
+    place_add_alias(&r, &two, STR("http://1/"), 10); /* it means this one from now on */
+    assert_int_equal(2, p->alias_of);
+    assert_int_equal(0, rows_names(&r, 1)->n);
+    assert_int_equal(1, rows_names(&r, 2)->n);
+    assert_int_equal(1, rows_place(&r, one.url, STR_NULL)->owner);
+    rows_undo(&r, mark);
+    assert_int_equal(1, p->owner);
+    assert_int_equal(0, p->alias_of);
+    rows_release(&r);
+}
+
 /* ---- wants ----------------------------------------------------------------------------------- */
 
 static struct op poll_op(const struct poll_outcome *o)
@@ -279,6 +364,58 @@ static void test_rows__operations_of_one_transaction(void **state)
     assert_string_equal("three uno", view_titles(f, &v));
     store_brief(f->store, id, &after);
     assert_true(after.fetched && after.version > before.version);
+}
+
+static void push_move(struct fixture *f, int64_t feed_id, const char *url, const struct str *alias,
+                      struct answer *a)
+{
+    struct entry_change c = change(f, "1", "one", 1);
+    struct poll_outcome o = outcome(feed_id, &c, 1);
+
+    o.check.url = str_from(url);
+    o.check.aliases = alias;
+    o.check.n_aliases = alias != NULL;
+    *a = answer_init(1);
+    assert_int_equal(RC_OK, store_poll_outcome(f->store, &o, 0, on_answer, a));
+}
+
+static int64_t find(struct fixture *f, const char *url)
+{
+    struct feed_brief b = {.id = 0};
+
+    return store_find_feed(f->store, str_from(url), STR_NULL, &b) ? b.id : 0;
+}
+
+/* Two feeds move to one URL in one transaction: the second becomes a part of the first. A URL that
+ * a third one takes over is not the first one's any more. */
+static void test_rows__feeds_that_move_in_one_transaction(void **state)
+{
+    struct fixture *f = *state;
+    int64_t one = add_feed(f, "http://a.example/", NULL),
+            two = add_feed(f, "http://b.example/", NULL),
+            three = add_feed(f, "http://c.example/", NULL), commits;
+    struct str alias = STR("http://a.example/");
+    struct answer at, first, second, third;
+
+    store_listen(f->store, wait_at_gate, NULL);
+    close_gate(f, &at);
+    commits = stats_get(STAT_store_commits_total);
+    push_move(f, one, "http://new.example/", NULL, &first);
+    push_move(f, two, "http://new.example/", NULL, &second);
+    push_move(f, three, "http://c.example/", &alias, &third);
+    open_gate(&at);
+    answer_wait(&first);
+    answer_wait(&second);
+    answer_wait(&third);
+    assert_int_equal(1, stats_get(STAT_store_commits_total) - commits);
+    assert_int_equal(one, second.res.id);
+    for (int i = 0; i < 2; i++) { /* without a query, and from the database */
+        assert_int_equal(one, find(f, "http://new.example/"));
+        assert_int_equal(one, find(f, "http://b.example/"));
+        assert_int_equal(three, find(f, "http://a.example/"));
+        fixture_close(f);
+        fixture_open(f);
+    }
 }
 
 /* The database refuses entries with the uid "bad". */
@@ -491,6 +628,10 @@ int main(void)
         cmocka_unit_test(test_rows__what_was_written_is_clean),
         cmocka_unit_test(test_rows__undo_of_dead_letters),
         cmocka_unit_test(test_rows__undo_of_an_end),
+        cmocka_unit_test(test_rows__the_past_of_a_feed),
+        cmocka_unit_test(test_rows__whose_a_url_is),
+        cmocka_unit_test_setup_teardown(test_rows__feeds_that_move_in_one_transaction,
+                                        fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_rows__wants_of_a_poll, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(test_rows__operations_of_one_transaction, fixture_setup,
