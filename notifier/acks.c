@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "notifier/roster.h"
 #include "storage/pushes.h"
 
 #define WRITE_MAX 512    /* outcomes in one write: a few milliseconds of the storer */
@@ -219,6 +220,8 @@ void acks_stop(struct acks *a)
         while ((ack = TAILQ_FIRST(&w->list)) != NULL) {
             TAILQ_REMOVE(&w->list, ack, next);
             ack->state = ACK_HERE;
+            if (ack->member != NULL)
+                ack->member->ack = NULL;
             ack_free(ack);
         }
         mem_free(w);

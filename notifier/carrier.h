@@ -45,6 +45,7 @@ struct carrier_answer {
     const char *err; /* a sentence, unless rc is RC_OK. RC_CLOSED: what did not happen so far */
     int status;      /* of HTTP; 0: none. May be set although rc is not RC_OK */
     int64_t retry_after_s; /* the endpoint asks for this pause at least; < 0: it does not */
+    int64_t pause_s;       /* the carrier itself makes no such call before; 0: it can */
     struct str body;       /* what it said; null unless rc is RC_OK or RC_LIMIT */
     size_t n_taken; /* of the entries, from the first on, were taken, though the rest was not. For
                        receivers that acknowledge one entry after the other. When the delivery was

@@ -33,7 +33,8 @@ static void on_result(void *ctx, const struct broker_result *result)
         .rc = result->rc,
         .err = result->err,
         .status = result->code,
-        .retry_after_s = result->pause_ms > 0 ? result->pause_ms / 1000 : -1,
+        .retry_after_s = -1,
+        .pause_s = result->pause_ms / 1000,
         .body = result->rc == RC_LIMIT ? str_from(result->err) : STR_NULL,
         .n_taken = result->rc == RC_OK ? 0 : result->n_taken,
     };

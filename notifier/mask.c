@@ -33,7 +33,7 @@ static struct str mask_plain(struct arena *a, struct str text, struct str secret
     size_t kept = 0, from = 0;
     ssize_t at;
 
-    if (secret.len == 0)
+    if (secret.len == 0 || str_find(MASK, secret) >= 0) /* the text would only grow */
         return text;
     while ((at = str_find(str_slice(text, from, text.len), secret)) >= 0) {
         size_t begin = from + (size_t)at, end = begin + secret.len;

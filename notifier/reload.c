@@ -109,8 +109,8 @@ static void apply(struct turns *ts, const struct subscription *sub, bool is_idle
     } else if (is_idle) {
         return;
     } else if (sub->next_try_at == TIME_UNKNOWN) {
-        if (m->state == ATTEMPT_WAITING || m->state == ATTEMPT_SUSPENDED)
-            turns_let_go(ts, m->endpoint); /* somebody wants it to be tried now */
+        if (!is_new)
+            turns_let_go(ts, m->endpoint); /* somebody has changed it: it is to be tried now */
         turns_event(ts, m, ATTEMPT_RESUMED);
     } else if (is_new && pause_left_ms(sub) > 0) {
         wait_on(ts, m, sub);

@@ -267,6 +267,7 @@ static void judge(struct turn *t, const struct carrier_answer *answer, struct ou
     struct push_job *job = t->job;
     struct call_end end = {.status = answer->status,
                            .retry_after_s = answer->retry_after_s,
+                           .pause_s = answer->pause_s,
                            .ms = clock_mono_ms() - t->mono_started,
                            .answer = answer->body,
                            .why = STR_NULL,

@@ -57,7 +57,7 @@ bool op_compute(struct txn *t, struct op *op)
     if (op->rc == RC_OK)
         return true;
     op->result = (struct store_result){0};
-    if (t->rows.generation != generation)
+    if (t->rows.generation != generation || op->rc == RC_IO)
         return false;
     txn_undo(t, notes);
     rows_undo(&t->rows, rows);

@@ -46,6 +46,8 @@ static void note_merge(struct txn *t, int64_t from, int64_t to, const struct mer
         txn_sub(t, m->subs[i]);
     txn_feed(t, from)->merged_into = to;
     txn_feed(t, to)->reload_keys = true;
+    if (m->loser != 0)
+        txn_feed(t, m->loser)->has_names = true;
 }
 
 /* Write all rows, forget them, and hold these two. */

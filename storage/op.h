@@ -78,8 +78,8 @@ void op_free(struct op *op);
 enum rc op_apply(struct txn *t, struct op *op) NODISCARD;
 
 /* Carry it out on rows, which must be held. If it fails, its notes and changes are undone. False:
- * they cannot be, because it has used statements for a part of its work; then the transaction must
- * not be committed. */
+ * they cannot be, because it has used statements for a part of its work or could not read a row;
+ * then the transaction must not be committed. */
 bool op_compute(struct txn *t, struct op *op) NODISCARD;
 
 /* After the commit: make numbers of the log of what the result has (storage/txn.h). */

@@ -108,8 +108,6 @@ void rows_end_sub(struct rows *r, struct held_sub *sub)
 
         if (feed->held.exists)
             rows_count_subs(r, feed->row.feed_id, -1);
-        if (feed->held.is_touched)
-            rows_drop(r, ROW_SUB_FEED, feed);
     }
     for (size_t i = 0; i < sub->n_dead; i++)
         if (sub->dead[i]->held.is_touched)

@@ -73,7 +73,8 @@ size_t rows_count_feeds(const struct held_sub *sub);
  * it. */
 void rows_rename_feeds(struct rows *r, struct held_sub *sub, struct str name, struct str folder);
 
-/* The subscription ends. Its feeds were loaded, and the rows of these feeds. */
+/* The subscription ends. Its feeds were loaded, and the rows of these feeds. What it has of each
+ * feed ends with it in the database, and is left as it is here: the caller still needs to know. */
 void rows_end_sub(struct rows *r, struct held_sub *sub);
 
 /* Keep an intent. Its strings must live as long as the transaction. */

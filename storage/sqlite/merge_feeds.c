@@ -27,6 +27,7 @@ static enum rc move_children(struct db *db, int64_t from, int64_t to, bool with_
 enum rc merge_feeds(struct db *db, const struct feed *from, const struct feed *to, bool with_heads,
                     struct arena *a, struct merged_feeds *out, struct err *err)
 {
+    bool has_page = from->page_url.len > 0 && !str_eq(from->page_url, to->page_url);
     int64_t n_subscriptions;
     enum rc rc = subs_of_feed(db, from->id, a, &out->subs, &out->n_subs, err);
 
@@ -36,7 +37,12 @@ enum rc merge_feeds(struct db *db, const struct feed *from, const struct feed *t
         rc = feeds_delete(db, from->id, err);
     if (rc == RC_OK)
         rc = aliases_add(db, to->id, from->url, from->credential, err);
-    if (rc == RC_OK && from->page_url.len > 0 && !str_eq(from->page_url, to->page_url))
+    out->loser = 0;
+    if (rc == RC_OK && has_page)
+        rc = aliases_find(db, from->page_url, from->credential, &out->loser, err);
+    if (out->loser == to->id)
+        out->loser = 0;
+    if (rc == RC_OK && has_page)
         rc = aliases_add(db, to->id, from->page_url, from->credential, err);
     if (rc != RC_OK)
         return rc;

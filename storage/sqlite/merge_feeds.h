@@ -10,6 +10,7 @@ struct merged_feeds {
     size_t n_subs;
     int64_t n_entries, n_items; /* as in struct feed, of the feed that stays; and so is the next */
     int n_subscriptions;
+    int64_t loser; /* a third feed, of which the page of *from was an alias; 0: of none */
 };
 
 /* The feed *from is the same as *to: give its subscriptions, events, past, entries, revisions and

@@ -46,6 +46,20 @@ static void short_secrets(void **state UNUSED)
     MASKED("y***, y!xx", job, STR("y!x, y!xx"));
 }
 
+/* What stands for a secret is never taken for one: each star would become three, for every field.
+ */
+static void stars(void **state UNUSED)
+{
+    struct push_job job = {
+        .sink = sink_find(STR("webhook")),
+        .credential = STR("mill:*"),
+        .settings = STR("{\"secrets\":[{\"text\":\"whsec_QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB\"}],"
+                        "\"fields\":[{\"name\":\"X-A\",\"value\":\"*\"},"
+                        "{\"name\":\"X-B\",\"value\":\"**\"}]}")};
+
+    MASKED("**********", job, STR("**********"));
+}
+
 /* An endpoint that shows the request as JSON, or in a URL. */
 static void encoded_secrets(void **state UNUSED)
 {
@@ -87,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(password, teardown),
                                        cmocka_unit_test_teardown(short_secrets, teardown),
+                                       cmocka_unit_test_teardown(stars, teardown),
                                        cmocka_unit_test_teardown(encoded_secrets, teardown),
                                        cmocka_unit_test_teardown(tokens_of_fields, teardown),
                                        cmocka_unit_test_teardown(own_fields, teardown)};

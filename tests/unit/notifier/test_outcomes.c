@@ -100,6 +100,8 @@ static void test_outcomes__failed(void **state UNUSED)
 /* D56: the endpoint wants no call so long, whichever subscription it would be for */
 static void test_outcomes__retry_after_holds(void **state UNUSED)
 {
+    struct outcome o;
+
     assert_int_equal(0, of(SINK_FAILED, 503, -1).hold_ms);
     assert_int_equal(0, of(SINK_FAILED, 503, 0).hold_ms);
     assert_int_equal(1000, of(SINK_FAILED, 503, 1).hold_ms);
@@ -108,6 +110,15 @@ static void test_outcomes__retry_after_holds(void **state UNUSED)
     assert_int_equal(0, of(SINK_DELIVERED, 200, 90).hold_ms);
     assert_int_equal(0, of(SINK_REFUSED, 422, 90).hold_ms);
     assert_int_equal(0, of(SINK_GONE, 410, 90).hold_ms);
+    outcome_of_call(&cfg, &job,
+                    &(struct call_end){.verdict = SINK_FAILED,
+                                       .status = 403,
+                                       .retry_after_s = -1,
+                                       .pause_s = 90,
+                                       .why = STR("a line of its own is broken")},
+                    &o);
+    assert_int_equal(0, o.hold_ms); /* others of the endpoint may have a line that is not */
+    assert_int_equal(90000, o.pause_ms);
 }
 
 /* AMQP-03: half as many messages after each failure, and back again step by step: a broker that is

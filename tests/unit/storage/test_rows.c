@@ -151,7 +151,8 @@ static void test_rows__undo_of_an_end(void **state UNUSED)
     assert_null(rows_sub_feed(&r, 3, 7));
     assert_int_equal(1, rows_count_feeds(sub));
     rows_end_sub(&r, sub);
-    assert_false(sub->held.exists || second->held.exists);
+    assert_false(sub->held.exists);
+    assert_true(second->held.exists); /* it had this feed */
     assert_int_equal(0, rows_feed(&r, 7)->row.feed.n_subscriptions);
     assert_int_equal(4, rows_feed(&r, 8)->row.feed.n_subscriptions);
     rows_undo(&r, mark);
@@ -418,6 +419,40 @@ static void test_rows__feeds_that_move_in_one_transaction(void **state)
     }
 }
 
+/* A subscription is renamed and ends in one transaction: its feeds are told, and keep nothing of
+ * it. */
+static void test_rows__renamed_and_ended_in_one_transaction(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_change rename = {.name = STR("mine"), .level = LEVEL_KEEP};
+    struct feed_ref ref = {.url = STR("http://a.example/")};
+    struct sub_request req = {.feeds = &ref, .n_feeds = 1, .level = 2};
+    int64_t id = add_feed(f, "http://a.example/", NULL), commits;
+    struct answer at, renamed, ended;
+    struct feed_brief b;
+    struct feed *feed;
+    size_t n;
+
+    WRITE(at, store_subscribe(f->store, &req, on_answer, &at));
+    rename.sub_id = at.res.id;
+    store_listen(f->store, wait_at_gate, NULL);
+    close_gate(f, &at);
+    commits = stats_get(STAT_store_commits_total);
+    renamed = ended = answer_init(1);
+    assert_int_equal(RC_OK, store_change_sub(f->store, &rename, on_answer, &renamed));
+    assert_int_equal(RC_OK, store_unsubscribe(f->store, rename.sub_id, NULL, 0, on_answer, &ended));
+    open_gate(&at);
+    answer_wait(&renamed);
+    answer_wait(&ended);
+    assert_int_equal(1, stats_get(STAT_store_commits_total) - commits);
+    assert_int_equal(RC_OK, ended.rc);
+    assert_true(store_brief(f->store, id, &b));
+    assert_int_equal(0, b.n_subscriptions);
+    assert_int_equal(RC_OK, reader_feeds(f->reader, &id, 1, &f->arena, &feed, &n, NULL));
+    assert_int_equal(1, feed->level);
+    assert_int_equal(0, feed->n_subscriptions);
+}
+
 /* The database refuses entries with the uid "bad". */
 static void refuse_bad(struct fixture *f)
 {
@@ -631,6 +666,8 @@ int main(void)
         cmocka_unit_test(test_rows__the_past_of_a_feed),
         cmocka_unit_test(test_rows__whose_a_url_is),
         cmocka_unit_test_setup_teardown(test_rows__feeds_that_move_in_one_transaction,
+                                        fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_rows__renamed_and_ended_in_one_transaction,
                                         fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_rows__wants_of_a_poll, fixture_setup,
                                         fixture_teardown),
