@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "storage/apply_parts.h"
 #include "storage/rows_past.h"
+#include "storage/twins.h"
 #include "storage/wants.h"
 
 #define DAY_S 86400
@@ -209,7 +210,8 @@ static bool counts_as_metadata(const struct arrived *in, const struct pending *p
 /* The document was compared with a feed that has become part of this one; here, its entries may
  * have other uids. They are recognised by their marks. Which feed this is was not known before the
  * transaction, so the rows that may be the same entries are loaded now. */
-static enum rc load_twins(struct txn *t, const struct arrived *in, int64_t feed_id, struct err *err)
+static enum rc load_twins(struct txn *t, const struct arrived *in, int64_t feed_id,
+                          struct twins *twins, struct arena *a, struct err *err)
 {
     struct wants w = {.feeds = NULL};
     enum rc rc;
@@ -222,17 +224,19 @@ static enum rc load_twins(struct txn *t, const struct arrived *in, int64_t feed_
     }
     rc = txn_more(t, &w, err);
     wants_release(&w);
+    if (rc == RC_OK)
+        twins_fill(twins, &t->rows, feed_id, a);
     return rc;
 }
 
-/* The row of a change. */
+/* The row of a change. `twins`: where to look for it under another uid; NULL: nowhere. */
 static struct held_entry *find_entry(struct txn *t, int64_t feed_id, const struct entry_change *c,
-                                     bool merged)
+                                     const struct twins *twins)
 {
     struct held_entry *e = rows_entry(&t->rows, feed_id, c->uid), *twin = NULL;
 
-    if (e->row.seq == 0 && merged && c->kind != REV_DELETED)
-        twin = rows_twin(&t->rows, feed_id, &c->marks);
+    if (twins != NULL && e->row.seq == 0 && c->kind != REV_DELETED)
+        twin = twins_find(twins, &c->marks);
     return twin == NULL ? e : twin;
 }
 
@@ -265,7 +269,8 @@ static enum rc check_changes(struct txn *t, const struct arrived *in, int64_t fe
 {
     struct pending *list = ARENA_ARRAY(a, struct pending, in->batch->n + 1);
     struct map seen = MAP_INIT;
-    enum rc rc = in->merged ? load_twins(t, in, feed_id, err) : RC_OK;
+    struct twins twins = TWINS_INIT;
+    enum rc rc = in->merged ? load_twins(t, in, feed_id, &twins, a, err) : RC_OK;
     size_t n = 0;
 
     for (size_t i = 0; i < in->batch->n && rc == RC_OK; i++) {
@@ -273,7 +278,7 @@ static enum rc check_changes(struct txn *t, const struct arrived *in, int64_t fe
 
         if (map_put(&seen, p.change->uid, list) != NULL)
             continue; /* it is twice in the document; the first one counts */
-        p.entry = find_entry(t, feed_id, p.change, in->merged);
+        p.entry = find_entry(t, feed_id, p.change, in->merged ? &twins : NULL);
         if (!str_eq(p.entry->row.uid, p.change->uid) &&
             map_put(&seen, p.entry->row.uid, list) != NULL)
             continue;
@@ -283,6 +288,7 @@ static enum rc check_changes(struct txn *t, const struct arrived *in, int64_t fe
             list[n++] = p;
     }
     map_release(&seen, NULL);
+    twins_release(&twins);
     if (n > 1)
         qsort(list, n, sizeof *list, in->by == ARRIVAL_STREAM ? by_item_index : by_age);
     *out = list;

@@ -136,41 +136,6 @@ struct held_entry *rows_entry_by_id(struct rows *r, int64_t id)
     return ((struct held_entry_id *)rows_find(r, ROW_ENTRY_ID, id, STR_NULL))->entry;
 }
 
-static bool has_key(const struct entry_marks *marks, int64_t key)
-{
-    int64_t keys[MARKS_KEYS];
-    size_t n = marks_keys(marks, keys);
-
-    for (size_t i = 0; i < n; i++)
-        if (keys[i] == key)
-            return true;
-    return false;
-}
-
-/* The newest one of those that have the key. */
-static struct held_entry *twin_of_key(const struct shelf *s, int64_t feed_id, int64_t key,
-                                      const struct entry_marks *marks)
-{
-    struct held_entry *e, *twin = NULL;
-
-    for (void *it = NULL; (e = shelf_next(s, &it)) != NULL;)
-        if (e->row.feed_id == feed_id && e->row.has_marks && has_key(&e->row.marks, key) &&
-            marks_certain(marks, &e->row.marks) && (twin == NULL || e->row.id > twin->row.id))
-            twin = e;
-    return twin;
-}
-
-struct held_entry *rows_twin(struct rows *r, int64_t feed_id, const struct entry_marks *marks)
-{
-    int64_t keys[MARKS_KEYS];
-    size_t n = marks_keys(marks, keys);
-    struct held_entry *twin = NULL;
-
-    for (size_t i = 0; i < n && twin == NULL; i++)
-        twin = twin_of_key(&r->shelves[ROW_ENTRY], feed_id, keys[i], marks);
-    return twin;
-}
-
 struct held_entry *rows_add_entry(struct rows *r, int64_t feed_id, struct str uid)
 {
     struct held_entry *e = rows_add(r, ROW_ENTRY, feed_id, uid);

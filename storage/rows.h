@@ -117,10 +117,6 @@ struct held_feed *rows_feed(struct rows *r, int64_t id);
 /* The entry with this id, which was loaded by it; NULL: there is no such entry. */
 struct held_entry *rows_entry_by_id(struct rows *r, int64_t id);
 
-/* The entry of a feed whose marks leave no doubt that it is the same. NULL: none of those that are
- * held is. */
-struct held_entry *rows_twin(struct rows *r, int64_t feed_id, const struct entry_marks *marks);
-
 /* Add a row, which must not be there yet, for the caller to fill. uid is copied. */
 struct held_entry *rows_add_entry(struct rows *r, int64_t feed_id, struct str uid);
 struct held_feed *rows_add_feed(struct rows *r, int64_t id);
