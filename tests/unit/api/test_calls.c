@@ -1,5 +1,6 @@
 /* The other calls, and what holds for all of them, over real sockets. */
 #include "world.h"
+#include "tests/unit/cmocka_all.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 /* GET /events, over real sockets. */
 #include "world.h"
+#include "tests/unit/cmocka_all.h"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -1,10 +1,4 @@
 /* tests/unit/api/test_hub_pending.c - bounds of requests that wait for their verification. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -13,6 +7,7 @@
 #include "base/arena.h"
 #include "base/compiler.h"
 #include "model/hub.h"
+#include "tests/unit/cmocka_all.h"
 
 static const struct hub_full *full;
 

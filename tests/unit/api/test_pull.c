@@ -1,5 +1,6 @@
 /* GET /feed, /feeds, /opml, over real sockets. */
 #include "world.h"
+#include "tests/unit/cmocka_all.h"
 
 #include <semaphore.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* GET, POST, DELETE /sub, over real sockets. */
 #include "storage/pushes.h"
 #include "world.h"
+#include "tests/unit/cmocka_all.h"
 
 #include "api/views/shapes.h"
 

@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "feed/text/date.h"
+#include "tests/unit/cmocka_all.h"
 
 struct row {
     const char *text, *utc; /* RFC 3339; NULL: no date */

@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "base/buf.h"
 #include "base/compiler.h"
 #include "feed/read/encoding.h"
+#include "tests/unit/cmocka_all.h"
 
 static void check(struct str body, const char *content_type, const char *want_text,
                   const char *want_encoding, bool is_doubtful)

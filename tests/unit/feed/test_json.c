@@ -1,12 +1,6 @@
 /* tests/unit/feed/test_json.c - feed/json. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "feed/text/json.h"
+#include "tests/unit/cmocka_all.h"
 
 static void expect_written(const struct value *v, const char *text)
 {

@@ -1,17 +1,12 @@
 /* tests/unit/feed/test_lists.c - feed/lists: OPML, discovery, change logs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
 #include "feed/lists/changes.h"
 #include "feed/lists/discover.h"
 #include "feed/lists/opml.h"
+#include "tests/unit/cmocka_all.h"
 
 static struct opml read_list(struct arena *a, const char *text)
 {

@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "base/compiler.h"
 #include "feed/read/parse.h"
 #include "feed/text/json.h"
+#include "tests/unit/cmocka_all.h"
 
 /* One claim a row: what `path` of the object form of a document must be, as JSON. */
 struct claim {

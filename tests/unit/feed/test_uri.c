@@ -1,11 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "base/compiler.h"
 #include "feed/text/uri.h"
+#include "tests/unit/cmocka_all.h"
 
 static void check(const char *base, const char *ref, const char *want)
 {

@@ -1,14 +1,8 @@
 /* tests/unit/feed/test_writer.c - the writers: one entry as it may come, four formats out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "feed/text/json.h"
 #include "feed/write/writer.h"
+#include "tests/unit/cmocka_all.h"
 
 /* Write one entry, single or merged; the caller releases the buffer. */
 static struct buf written(enum feed_format format, const char *head, const char *entry,

@@ -1,6 +1,7 @@
 /* tests/unit/fetcher/test_fetcher.c - the whole fetcher over a real store: what documents,
  * addresses and answers come to. */
 #include "world.h"
+#include "tests/unit/cmocka_all.h"
 
 #include "base/clock.h"
 #include "base/stats.h"

@@ -1,6 +1,7 @@
 /* tests/unit/fetcher/test_fetcher_times.c - the whole fetcher over a real store: when it fetches,
  * how much at once, and how it starts and stops. */
 #include "world.h"
+#include "tests/unit/cmocka_all.h"
 
 #include <sys/resource.h>
 

@@ -1,13 +1,9 @@
 /* tests/unit/model/test_sinks.c - the names of the ways in which news leaves. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "model/sinks.h"
+#include "tests/unit/cmocka_all.h"
 
 static void test_sinks__what_a_request_may_ask_for(void **state UNUSED)
 {

@@ -3,17 +3,12 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -21,6 +16,7 @@
 #include "base/mem.h"
 #include "net/component.h"
 #include "net/http_client.h"
+#include "tests/unit/cmocka_all.h"
 
 #define PATIENCE_MS 20000
 

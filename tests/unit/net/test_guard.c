@@ -1,16 +1,11 @@
 /* tests/unit/net/test_guard.c - which addresses may be contacted (SCHED-18). */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/un.h>
 
 #include "net/guard.h"
+#include "tests/unit/cmocka_all.h"
 
 union any {
     struct sockaddr sa;

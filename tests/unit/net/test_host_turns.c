@@ -1,12 +1,7 @@
 /* tests/unit/net/test_host_turns.c - who may call its host next. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "net/host_turns.h"
+#include "tests/unit/cmocka_all.h"
 
 #define A STR("http://a.example/hub")
 #define B STR("http://b.example:81/hub")

@@ -1,10 +1,4 @@
 /* tests/unit/net/test_http_client.c - outgoing calls against a scripted server on loopback. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -19,6 +13,7 @@
 #include "net/http_client.h"
 #include "http_script.h"
 #include "tests/unit/support/names.h"
+#include "tests/unit/cmocka_all.h"
 
 #define CALLS_MAX 64
 

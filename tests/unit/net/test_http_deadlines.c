@@ -1,14 +1,10 @@
 /* tests/unit/net/test_http_deadlines.c - slow and silent clients of the listener. */
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
-
 #include "http_probe.h"
+#include "tests/unit/cmocka_all.h"
 
 /* ---- HTTP-25 ---- */
 

@@ -1,15 +1,11 @@
 /* The grammar of HTTP fields. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "net/http_fields.h"
+#include "tests/unit/cmocka_all.h"
 
 /* A copy without anything behind it, so that reading too far is seen by the sanitizer. */
 static char *tight(const char *z)

@@ -1,14 +1,10 @@
 /* tests/unit/net/test_http_hold.c - requests that the listener holds until an answer is ready. */
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "http_probe.h"
+#include "tests/unit/cmocka_all.h"
 
 static void test_http_hold__answers_a_held_request_from_its_mailbox(void **state)
 {

@@ -2,17 +2,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "http_probe.h"
+#include "tests/unit/cmocka_all.h"
 
 static void test_http_parse__takes_the_forms_of_a_target(void **state)
 {

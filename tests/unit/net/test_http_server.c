@@ -1,17 +1,13 @@
 /* tests/unit/net/test_http_server.c - the listener: replies, connections, stopping, addresses. */
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "http_probe.h"
+#include "tests/unit/cmocka_all.h"
 
 /* ---- answers ---- */
 

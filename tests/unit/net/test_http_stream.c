@@ -1,19 +1,15 @@
 /* Streamed replies over real sockets: framing, waiting, readers that stop, and all ways of their
  * end. SSE-01, SSE-04 */
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "http_probe.h"
 #include "net/http_server_priv.h"
+#include "tests/unit/cmocka_all.h"
 
 /* ---- on the loop of a stream ---- */
 

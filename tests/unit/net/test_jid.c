@@ -1,13 +1,8 @@
 /* tests/unit/net/test_jid.c - addresses of XMPP and their URLs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "base/buf.h"
 #include "net/jid.h"
+#include "tests/unit/cmocka_all.h"
 
 static void test_jid__url(void **state UNUSED)
 {

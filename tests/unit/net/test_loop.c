@@ -1,18 +1,14 @@
 /* Loops, their mailboxes and their timers. */
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "net/loop.h"
+#include "tests/unit/cmocka_all.h"
 
 #define N_POSTS 20000
 #define N_POSTERS 4

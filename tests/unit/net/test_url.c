@@ -1,19 +1,7 @@
 /* tests/unit/net/test_url.c - URLs: canonical form, resolving, the public form. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/limits.h"
 #include "net/url.h"
-
-#define assert_str(s, z)                                                                           \
-    do {                                                                                           \
-        struct arena arena_ = ARENA_INIT;                                                          \
-        assert_string_equal(str_z(&arena_, (s)), (z));                                             \
-        arena_release(&arena_);                                                                    \
-    } while (0)
+#include "tests/unit/cmocka_all.h"
 
 /* OPML-08: feed: is mapped. */
 static void test_url__canonical_form(void **state UNUSED)

@@ -1,15 +1,10 @@
 /* tests/unit/net/test_xmlrpc.c - XML-RPC calls and answers, and the shim around xmlrpc-c. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 
 #include "net/xmlrpc.h"
 #include "net/xmlrpc_shim.h"
+#include "tests/unit/cmocka_all.h"
 
 #define DECLARATION "<?xml version=\"1.0\" encoding=\"UTF-8\"?>"
 

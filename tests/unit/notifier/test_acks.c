@@ -2,6 +2,7 @@
  * storer can be held. */
 #include "storage/pushes.h"
 #include "tests/unit/storage/fixture.h"
+#include "tests/unit/cmocka_all.h"
 
 #include "notifier/acks.h"
 
@@ -155,8 +156,8 @@ static void test_acks__gathered_and_written(void **state)
         struct delivery_note *notes;
 
         assert_int_equal(9, sub_of(w, i)->position);
-        assert_int_equal(RC_OK, reader_deliveries(w->f->reader, w->subs[i], 9, &w->f->arena, &notes,
-                                                  &n, NULL));
+        assert_int_equal(
+            RC_OK, reader_deliveries(w->f->reader, w->subs[i], 9, &w->f->arena, &notes, &n, NULL));
         assert_int_equal(1, n);
     }
 }

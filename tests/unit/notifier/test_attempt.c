@@ -1,12 +1,7 @@
 /* tests/unit/notifier/test_attempt.c - the table of states, each cell. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "notifier/attempt.h"
+#include "tests/unit/cmocka_all.h"
 
 #define S(name) ATTEMPT_##name
 

@@ -1,12 +1,7 @@
 /* tests/unit/notifier/test_backoff.c - pauses and their bounds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "notifier/backoff.h"
+#include "tests/unit/cmocka_all.h"
 
 static const struct backoff usual = {2000, 3600000};
 

@@ -4,12 +4,6 @@
  * many or they are too large, and a body that several threads want at once is made by one of them.
  * That nothing is freed twice, used after its end or left over is what the sanitizers say: a test
  * whose last act is bodies_free() relies on them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -17,6 +11,7 @@
 
 #include "base/mem.h"
 #include "notifier/bodies.h"
+#include "tests/unit/cmocka_all.h"
 
 static void key(unsigned char out[BODIES_KEY_LEN], unsigned n)
 {

@@ -1,12 +1,7 @@
 /* tests/unit/notifier/test_intent.c - what a subscriber is asked, and what its answer means. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "notifier/intent.h"
+#include "tests/unit/cmocka_all.h"
 
 static struct arena arena = ARENA_INIT;
 

@@ -1,16 +1,11 @@
 /* tests/unit/notifier/test_lanes.c - which endpoint is called next, and how long it may hold the
  * room it takes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 
 #include "base/compiler.h"
 #include "base/digest.h"
 #include "notifier/lanes.h"
+#include "tests/unit/cmocka_all.h"
 
 #define MAX 32 /* turns: 8 slow, 20 unheard and slow, 24 fresh too; at one host 24, 4, 15, 18 */
 #define ENDPOINTS 100

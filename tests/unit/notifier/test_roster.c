@@ -1,13 +1,8 @@
 /* tests/unit/notifier/test_roster.c - who waits for which feed, and whose turn it is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "base/digest.h"
 #include "notifier/roster.h"
+#include "tests/unit/cmocka_all.h"
 
 static struct member *member(struct roster *r, int64_t id, const char *endpoint)
 {

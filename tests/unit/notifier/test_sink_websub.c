@@ -1,13 +1,8 @@
 /* tests/unit/notifier/test_sink_websub.c - what the answers of callbacks mean. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/digest.h"
 #include "model/hub.h"
 #include "notifier/sink.h"
+#include "tests/unit/cmocka_all.h"
 
 static struct arena arena = ARENA_INIT;
 

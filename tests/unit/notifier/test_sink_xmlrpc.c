@@ -1,16 +1,11 @@
 /* tests/unit/notifier/test_sink_xmlrpc.c - feedReceived() calls and what their answers mean. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "base/digest.h"
 #include "net/xmlrpc.h"
 #include "notifier/carrier_http.h"
 #include "notifier/sink.h"
+#include "tests/unit/cmocka_all.h"
 
 static struct arena arena = ARENA_INIT;
 static struct buf body = BUF_INIT(SINK_BODY_MAX);

@@ -1,13 +1,7 @@
 /* The clock of calls under way (notifier/watch.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "notifier/lanes.h"
 #include "notifier/watch.h"
+#include "tests/unit/cmocka_all.h"
 
 static void goes_on_with_each_look(void **state)
 {

@@ -1,10 +1,4 @@
 /* tests/unit/storage/test_cache.c - documents in memory: bounds, order of leaving, references. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -13,6 +7,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "storage/cache.h"
+#include "tests/unit/cmocka_all.h"
 
 static void put(struct cache *c, const char *key, const char *meta, const char *body, bool gzip)
 {

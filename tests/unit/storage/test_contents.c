@@ -1,6 +1,7 @@
 /* tests/unit/storage/test_contents.c - contents of metadata records (PMHC-09): what is asked for,
  * and what answers come to. */
 #include "fixture.h"
+#include "tests/unit/cmocka_all.h"
 
 /* A harvested feed with these metadata records, all of one date. */
 static int64_t harvest(struct fixture *f, const char *const *uids, size_t n, const char *text)

@@ -1,14 +1,8 @@
 /* tests/unit/storage/test_directory.c - keys in memory: their order, their bound, and when they no
  * longer say enough; places of URLs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/digest.h"
 #include "storage/directory.h"
+#include "tests/unit/cmocka_all.h"
 
 static int setup(void **state)
 {

@@ -1,6 +1,7 @@
 /* tests/unit/storage/test_feeds.c - one row per feed: aliases, moves, pages, merges, levels,
  * and who is found by which URL. */
 #include "fixture.h"
+#include "tests/unit/cmocka_all.h"
 
 static struct answer send_outcome(struct fixture *f, const struct poll_outcome *o)
 {

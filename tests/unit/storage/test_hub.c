@@ -1,6 +1,7 @@
 /* tests/unit/storage/test_hub.c - requests of WebSub subscribers, leases, and how they end. */
 #include "fixture.h"
 #include "storage/pushes.h"
+#include "tests/unit/cmocka_all.h"
 
 #define START_S 1700000000LL
 

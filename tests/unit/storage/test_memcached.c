@@ -1,6 +1,7 @@
 /* tests/unit/storage/test_memcached.c - a real memcached on a free port of the loopback, and what
  * happens when it goes. Skipped where there is none. */
 #include "fixture.h"
+#include "tests/unit/cmocka_all.h"
 
 #include <arpa/inet.h>
 #include <signal.h>

@@ -1,13 +1,8 @@
 /* tests/unit/storage/test_merge.c - keys only: order, doubles, ranges, depth. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "storage/merge.h"
+#include "tests/unit/cmocka_all.h"
 
 #define ALL                                                                                        \
     (struct merge_range)                                                                           \

@@ -4,6 +4,7 @@
  * a value of its own, so that a value that is lost or that changes its place is seen. When
  * schema.sql changes, the one before the change is added there. */
 #include "old_schema.h"
+#include "tests/unit/cmocka_all.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,5 +1,6 @@
 /* tests/unit/storage/test_open.c - the file: mode, lock, strangers, newer and older schemas. */
 #include "fixture.h"
+#include "tests/unit/cmocka_all.h"
 
 #include <sys/stat.h>
 

@@ -1,5 +1,6 @@
 /* tests/unit/storage/test_pg_columns.c - structs become arrays, and rows become structs again. */
 #include "pg_server.h"
+#include "tests/unit/cmocka_all.h"
 
 #include "base/clock.h"
 #include "storage/pg/columns.h"

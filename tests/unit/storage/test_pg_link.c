@@ -1,6 +1,7 @@
 /* tests/unit/storage/test_pg_link.c - a connection to a real PostgreSQL: trips, values, failures,
  * stops. */
 #include "pg_server.h"
+#include "tests/unit/cmocka_all.h"
 
 #include <arpa/inet.h>
 #include <signal.h>

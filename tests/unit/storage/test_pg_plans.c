@@ -3,6 +3,7 @@
  * Each is prepared with the types of its parameters, and its plan is looked at. Those that are for
  * "all of it" are named here. */
 #include "pg_server.h"
+#include "tests/unit/cmocka_all.h"
 
 #include "base/buf.h"
 #include "storage/pg/schema.h"

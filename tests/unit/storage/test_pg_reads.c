@@ -4,6 +4,7 @@
  * made on both, with the same random arguments, and the answers are compared as texts.
  * FEEDMILL_ROUNDS: how many stores; 2 by default. */
 #include "pg_server.h"
+#include "tests/unit/cmocka_all.h"
 
 #include "random_ops.h"
 

@@ -1,5 +1,6 @@
 /* tests/unit/storage/test_pg_schema.c - what is there at the start: nothing, our tables, others. */
 #include "pg_server.h"
+#include "tests/unit/cmocka_all.h"
 
 #include "storage/pg/schema.h"
 #include "storage/schema_version.h"

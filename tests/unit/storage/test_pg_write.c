@@ -1,6 +1,7 @@
 /* tests/unit/storage/test_pg_write.c - operations in PostgreSQL: the same rows as in SQLite;
  * numbers in the order of commits, whoever commits; what is lost, and what is refused. */
 #include "pg_server.h"
+#include "tests/unit/cmocka_all.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

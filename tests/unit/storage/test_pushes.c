@@ -2,6 +2,7 @@
  * letters, events of feeds, lag. */
 #include "fixture.h"
 #include "storage/pushes.h"
+#include "tests/unit/cmocka_all.h"
 
 static int64_t subscribe(struct fixture *f, unsigned events)
 {

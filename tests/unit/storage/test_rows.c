@@ -1,6 +1,7 @@
 /* tests/unit/storage/test_rows.c - the rows of a transaction in memory: undo, operations of one
  * transaction that see each other, and what an operation says that it will look at. */
 #include "random_ops.h"
+#include "tests/unit/cmocka_all.h"
 
 #include <sqlite3.h>
 #include <stdatomic.h>

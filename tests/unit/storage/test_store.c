@@ -1,5 +1,6 @@
 /* tests/unit/storage/test_store.c - feeds, outcomes and views through the public calls. */
 #include "fixture.h"
+#include "tests/unit/cmocka_all.h"
 
 #define DAY 86400
 

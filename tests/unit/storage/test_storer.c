@@ -1,5 +1,6 @@
 /* tests/unit/storage/test_storer.c - commits: notices, grouping, failures, and kill -9. */
 #include "fixture.h"
+#include "tests/unit/cmocka_all.h"
 
 #include <errno.h>
 #include <signal.h>

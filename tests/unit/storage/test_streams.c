@@ -1,5 +1,6 @@
 /* tests/unit/storage/test_streams.c - pieces of a Smart Feed: what is stored with which cursor. */
 #include "fixture.h"
+#include "tests/unit/cmocka_all.h"
 
 static struct feed *feed_of(struct fixture *f, int64_t feed_id)
 {

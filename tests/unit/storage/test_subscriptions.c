@@ -1,6 +1,7 @@
 /* tests/unit/storage/test_subscriptions.c - subscribing, and the pushes that follow from positions.
  */
 #include "fixture.h"
+#include "tests/unit/cmocka_all.h"
 
 #include <sqlite3.h>
 #include <stdatomic.h>

@@ -1,13 +1,7 @@
 /* tests/unit/storage/test_txn.c - the notes of a transaction: joined per feed, taken back whole. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "storage/op.h"
+#include "tests/unit/cmocka_all.h"
 
 static void test_txn__folds(void **state UNUSED)
 {

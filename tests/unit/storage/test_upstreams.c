@@ -2,6 +2,7 @@
  * deliveries.
  */
 #include "fixture.h"
+#include "tests/unit/cmocka_all.h"
 
 static struct upstream upstream(int64_t feed_id, const char *token, enum upstream_state state)
 {

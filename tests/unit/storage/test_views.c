@@ -1,6 +1,7 @@
 /* tests/unit/storage/test_views.c - every view agrees with the whole log: a random history of new,
  * changed, deleted and returning entries of several feeds, and random ranges of each order. */
 #include "fixture.h"
+#include "tests/unit/cmocka_all.h"
 
 #define N_FEEDS 4
 #define N_UIDS 25
