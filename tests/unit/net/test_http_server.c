@@ -318,7 +318,7 @@ static void *stop_slowly(void *arg)
 {
     struct fixture *f = arg;
 
-    http_server_stop(f->server, 5000);
+    http_server_stop(f->server, 60000);
     return NULL;
 }
 
@@ -359,7 +359,7 @@ static void test_http_server__stop_serves_what_is_in_the_queue(void **state)
         c[i] = dial(f);
         sayz(&c[i], "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
     }
-    http_server_stop(f->server, 5000);
+    http_server_stop(f->server, 60000);
     for (size_t i = 0; i < ARRAY_LEN(c); i++) {
         assert_int_equal(next_reply(&c[i]).status, 200);
         hang_up(&c[i]);
