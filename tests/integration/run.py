@@ -8,7 +8,9 @@ has PATTERN in it (shell wildcards are understood). --quick leaves out the tests
 --jobs runs N classes of tests at a time, the longest first: they mostly wait. How long each takes is read
 from seconds.txt, which --write-seconds renews. --slowest lists the N tests that took longest.
 --count writes "PASSED FAILED" to a file, --report appends to a file which tests failed and the end of what
-they said. FEEDMILL_PATIENCE multiplies every deadline of a test: 3 for sanitizers, more on a busy machine.
+they said. With --again FILE, tests that failed run once more, alone, when they are few and none of them crashed,
+hung or has a report of a sanitizer. One that passes then counts as passed, and what it said when it failed is appended
+to that file. FEEDMILL_PATIENCE multiplies every deadline of a test: 3 for sanitizers, more on a busy machine.
 A test that takes longer than FEEDMILL_HUNG seconds (150, times FEEDMILL_PATIENCE) is ended, and the rest of its
 class with it; it is reported with the stacks of its threads and the logs of its daemons.
 """
@@ -17,6 +19,7 @@ import concurrent.futures
 import faulthandler
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,7 +30,8 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS = os.path.join(HERE, "seconds.txt")
-TAIL = 60  # lines of a failed test that are reported
+HEAD, TAIL = 30, 60  # lines of a failed test that are reported
+FEW = 3    # failures of a busy machine; more of them are the program's
 HUNG = float(os.environ.get("FEEDMILL_HUNG", 150 * float(os.environ.get("FEEDMILL_PATIENCE", "1"))))
 
 
@@ -65,21 +69,39 @@ class Timed(unittest.TextTestResult):
 
 
 class Outcome:
-    """What a run came to: how many passed and failed, the seconds of each test by its id."""
+    """What a run came to: how many tests passed, the seconds of each by its id, and what failed: its id -> what it said
+    (several times, if it has subtests) and whether it may run again."""
 
-    def __init__(self, passed=0, failed=0, seconds=()):
-        self.passed, self.failed, self.seconds = passed, failed, dict(seconds)
+    def __init__(self, passed=0, failures=(), seconds=()):
+        self.passed, self.seconds, self.failures = passed, dict(seconds), dict(failures)
 
     def add(self, other):
         self.passed += other.passed
-        self.failed += other.failed
         self.seconds.update(other.seconds)
+        self.failures.update(other.failures)
+
+    def fail(self, what, text, again=False):
+        said, may = self.failures.get(what, ("", True))
+        self.failures[what] = (said + text.strip() + "\n", may and again)
+
+    @property
+    def failed(self):
+        return len(self.failures)
 
 
 def report(to, what, text):
+    lines = text.strip().split("\n")
+    if len(lines) > HEAD + TAIL:  # where it failed comes first, and then the log of a daemon
+        lines[HEAD:-TAIL] = ["[...]"]
     if to:
         with open(to, "a") as out:
-            out.write("integration test %s\n  %s\n" % (what, "\n  ".join(text.strip().split("\n")[-TAIL:])))
+            out.write("integration test %s\n  %s\n" % (what, "\n  ".join(lines)))
+
+
+def has_crashed(text):
+    """A test that fails so is not run again."""
+    from integration.env import daemon
+    return "daemon.Crash:" in text or any(word in text for word in daemon.REPORTS)
 
 
 def load(names, patterns):
@@ -99,13 +121,14 @@ def tests_of(suite):
             yield part
 
 
-def outcome_of(result, report_to):
-    for test, trace in result.failures + result.errors:
-        report(report_to, test.id(), trace)
+def outcome_of(result):
     # a test may fail several times, by its subtests; the set-up of a class fails without being a test
-    bad = {getattr(test, "test_case", test).id() for test, _ in result.failures + result.errors}
-    good = set(result.seconds) - bad - {test.id() for test, _ in result.skipped}
-    return Outcome(len(good), len(bad), result.seconds)
+    bad = [(getattr(test, "test_case", test).id(), trace) for test, trace in result.failures + result.errors]
+    good = set(result.seconds) - {what for what, _ in bad} - {test.id() for test, _ in result.skipped}
+    outcome = Outcome(len(good), seconds=result.seconds)
+    for what, trace in bad:
+        outcome.fail(what, trace, again=not has_crashed(trace))
+    return outcome
 
 
 def stacks():
@@ -116,7 +139,7 @@ def stacks():
         return out.read().split("\n")
 
 
-def end_hung(result, what, report_to, write):
+def end_hung(result, what, write):
     """Report what hangs, and end this process."""
     from integration.env import daemon
     lines = ["---- the test ----"] + stacks()[-TAIL // 2:]
@@ -124,28 +147,25 @@ def end_hung(result, what, report_to, write):
         lines[:0] = ["---- a daemon ----"] + one.abort().split("\n")[-TAIL // 2:]
     what = "%s: it hung, and was ended after %g s" % (what, HUNG)
     print("%s\n%s" % (what, "\n".join(lines)), flush=True)
-    outcome = outcome_of(result, report_to)
-    outcome.failed += 1
-    report(report_to, what, "\n".join(lines))
+    outcome = outcome_of(result)
+    outcome.fail(what, "\n".join(lines))
     write(outcome)
     os._exit(1)
 
 
-def run_here(names, patterns, report_to, write):
+def run_here(names, patterns, write):
     """Run these tests in this process. `write` keeps the outcome of a process that is ended."""
     suite, _ = load(names, patterns)
 
     def result(*args, **kw):
-        return Timed(*args, hung=lambda result, what: end_hung(result, what, report_to, write), **kw)
-    return outcome_of(unittest.TextTestRunner(verbosity=2, stream=sys.stdout, resultclass=result).run(suite), report_to)
+        return Timed(*args, hung=lambda result, what: end_hung(result, what, write), **kw)
+    return outcome_of(unittest.TextTestRunner(verbosity=2, stream=sys.stdout, resultclass=result).run(suite))
 
 
-def run_apart(name, patterns, report_to):
+def run_apart(name, patterns):
     """Run a class in a process of its own; returns its output and its outcome."""
     with tempfile.NamedTemporaryFile("r") as outcome, tempfile.TemporaryFile("w+", errors="replace") as output:
         command = [sys.executable, os.path.abspath(__file__), "--outcome", outcome.name, name]
-        if report_to:
-            command += ["--report", report_to]
         for pattern in patterns or ():
             command += ["-k", pattern]
         # not a pipe: a program that the class has left behind would keep it open
@@ -153,10 +173,30 @@ def run_apart(name, patterns, report_to):
         written = outcome.read()
         output.seek(0)
         said = output.read()
-    if not written:  # it died
-        report(report_to, "%s: the whole class ended with code %d" % (name, code), said)
-        return said, Outcome(failed=1)
-    return said, Outcome(**json.loads(written))
+    outcome = Outcome()
+    if written:
+        outcome = Outcome(**json.loads(written))
+    else:
+        outcome.fail("%s: the whole class ended with code %d" % (name, code), said)
+    if has_crashed(said):  # one test may have shown what another has failed by
+        for what, (text, _) in outcome.failures.items():
+            outcome.failures[what] = (text, False)
+    return said, outcome
+
+
+def run_again(total, again_to):
+    """Run what failed once more, when that is allowed. What passes then is told in the file `again_to`."""
+    allowed = [what for what, (_, may) in total.failures.items() if may]
+    if total.failed > FEW:
+        return
+    for what in allowed:
+        name = re.sub(r"^setUpClass \((.*)\)$", r"\1", what).partition("integration.")[2]
+        print("---- again: %s ----" % name, flush=True)
+        said, outcome = run_apart(name, None)
+        sys.stdout.write(said)
+        if outcome.passed and not outcome.failed:
+            report(again_to, what, total.failures.pop(what)[0])
+            total.add(outcome)
 
 
 def known_seconds():
@@ -184,25 +224,24 @@ def class_of(test_id):
     return ".".join(test_id.split(".")[1:3])
 
 
-def run_jobs(names, patterns, jobs, report_to, write):
+def run_jobs(names, patterns, jobs, write):
     """Run these tests, `jobs` classes at a time; a test that was named itself runs apart, too."""
-    suite, errors = load(names, patterns)
+    single = [n for n in names if n.count(".") == 2]
+    suite, errors = load([n for n in names if n not in single], patterns)
     if errors:  # a module that cannot be read: it says so when it is run as any other
-        return run_here(names, patterns, report_to, write)
-    classes = {class_of(test.id()) for test in tests_of(suite)}
-    units = {n for n in names if n.count(".") == 2} or classes
+        return run_here(names, patterns, write)
+    units = {class_of(test.id()) for test in tests_of(suite)} | set(single)
     seconds = known_seconds()
     # a class that nobody has measured may be the longest
     order = sorted(units, key=lambda n: (-seconds.get(n, float("inf")), n))
     total = Outcome()
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        running = [pool.submit(run_apart, n, patterns, report_to) for n in order]
+        running = [pool.submit(run_apart, n, patterns) for n in order]
         for done in concurrent.futures.as_completed(running):
             text, outcome = done.result()
             sys.stdout.write(text)
             sys.stdout.flush()
             total.add(outcome)
-    print("integration: %d passed, %d failed" % (total.passed, total.failed), flush=True)
     return total
 
 
@@ -225,6 +264,7 @@ def main():
     options.add_argument("--write-seconds", action="store_true")
     options.add_argument("--count")
     options.add_argument("--report")
+    options.add_argument("--again")
     options.add_argument("--outcome", help=argparse.SUPPRESS)
     options.add_argument("-k", action="append")
     options.add_argument("names", nargs="*", metavar="NAME")
@@ -240,9 +280,15 @@ def main():
     def write(outcome):
         write_outcome(args, outcome)
     if args.jobs > 1:
-        outcome = run_jobs(names, args.k, args.jobs, args.report, write)
+        outcome = run_jobs(names, args.k, args.jobs, write)
     else:
-        outcome = run_here(names, args.k, args.report, write)
+        outcome = run_here(names, args.k, write)
+    if args.again:
+        run_again(outcome, args.again)
+    for what, (text, _) in outcome.failures.items():
+        report(args.report, what, text)
+    if args.jobs > 1:
+        print("integration: %d passed, %d failed" % (outcome.passed, outcome.failed), flush=True)
     if not outcome.seconds and not outcome.failed:
         print("no test has such a name")
     for test, seconds in sorted(outcome.seconds.items(), key=lambda t: -t[1])[:args.slowest]:

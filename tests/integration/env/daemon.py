@@ -19,6 +19,10 @@ running = set()     # daemons that have not ended
 REPORTS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:", "impossible:")
 
 
+class Crash(AssertionError):
+    """A daemon that hung, ended by itself, or has a report of a sanitizer. A test that fails by it is not run again."""
+
+
 class Answer:
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
@@ -74,7 +78,8 @@ class Daemon:
         if not match:
             self.process.wait(10)
             self._errors.join(5)
-            raise AssertionError("the daemon did not start: %r\n%s" % (line, self.text()))
+            kind = Crash if self.process.returncode < 0 else AssertionError
+            raise kind("the daemon did not start: %r\n%s" % (line, self.text()))
         self.port = int(match.group(1))
         running.add(self)
 
@@ -107,14 +112,14 @@ class Daemon:
             code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             self.abort()
-            raise AssertionError("the daemon did not stop in %d s\n%s" % (seconds, self.text()))
+            raise Crash("the daemon did not stop in %d s\n%s" % (seconds, self.text()))
         finally:
             self._errors.join(5)
             self.process.stdout.close()
             self.process.stderr.close()
         bad = [line for line in self.log if any(word in line for word in REPORTS)]
         if bad:
-            raise AssertionError("the daemon reported:\n" + self.text())
+            raise Crash("the daemon reported:\n" + self.text())
         return code
 
     def close(self):
@@ -123,9 +128,9 @@ class Daemon:
             if self.process.poll() is None:
                 code = self.stop()
                 if code != 0:
-                    raise AssertionError("exit code %d\n%s" % (code, self.text()))
+                    raise Crash("exit code %d\n%s" % (code, self.text()))
             elif self.process.returncode not in (0, -signal.SIGKILL):
-                raise AssertionError("exit code %d\n%s" % (self.process.returncode, self.text()))
+                raise Crash("exit code %d\n%s" % (self.process.returncode, self.text()))
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
 
