@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "storage/apply_parts.h"
-#include "storage/sqlite/held_rows.h"
 #include "storage/wants.h"
 
 /* Set a field: null keeps it, empty clears it. True: the field has changed. */
@@ -68,7 +67,7 @@ static void store_state(const struct feed_check *c, struct checked *out)
 enum rc apply_load(struct txn *t, struct op *op, int64_t feed_id, bool with_head,
                    struct feed_row *out)
 {
-    enum rc rc = held_feed_load(t->db, &t->rows, feed_id, with_head, &op->err);
+    enum rc rc = txn_hold_feed(t, feed_id, with_head, &op->err);
     const struct held_feed *f = rows_feed(&t->rows, feed_id);
 
     if (rc != RC_OK)

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "storage/apply_parts.h"
-#include "storage/sqlite/held_rows.h"
 #include "storage/sqlite/upstreams.h"
 #include "storage/sqlite/feeds.h"
 
@@ -54,7 +53,7 @@ enum rc apply_add_feed(struct txn *t, struct op *op)
 static enum rc copy_row(struct txn *t, int64_t id, struct arena *a, struct feed_row **out,
                         struct err *err)
 {
-    enum rc rc = held_feed_load(t->db, &t->rows, id, false, err);
+    enum rc rc = txn_hold_feed(t, id, false, err);
     const struct held_feed *f = rows_feed(&t->rows, id);
 
     *out = NULL;

@@ -1,8 +1,8 @@
 /* storage/apply_moves.c - gives a feed another URL, and merges feeds that turn out to be the same.
  */
 #include "storage/apply_parts.h"
+#include "storage/engine.h"
 #include "storage/rows_places.h"
-#include "storage/sqlite/merge_feeds.h"
 #include "storage/wants.h"
 
 /* How many aliases a feed may get because it moves. Without this limit, a publisher that moves with
@@ -78,7 +78,7 @@ static enum rc merge_into(struct txn *t, int64_t id, struct feed_row *row, struc
     from = rows_feed(&t->rows, row->feed.id)->row;
     to = rows_feed(&t->rows, id)->row;
     inherits = !to.fetched && from.fetched;
-    rc = merge_feeds(t->db, &from.feed, &to.feed, inherits, a, &merged, err);
+    rc = t->db->writes->merge_feeds(t->db, &from.feed, &to.feed, inherits, a, &merged, err);
     if (rc != RC_OK)
         return rc;
     rows_feed(&t->rows, from.feed.id)->is_missing = true;

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "storage/apply_parts.h"
-#include "storage/sqlite/held_rows.h"
 #include "storage/sqlite/held_subs.h"
 #include "storage/sqlite/hub.h"
 #include "storage/sqlite/revisions.h"
@@ -288,7 +287,7 @@ enum rc apply_sub_end(struct txn *t, int64_t id, struct str reason, struct arena
 static enum rc drop_feed(struct txn *t, struct op *op, int64_t sub_id, int64_t feed_id)
 {
     struct held_sub_feed *feed = rows_sub_feed(&t->rows, sub_id, feed_id);
-    enum rc rc = held_feed_load(t->db, &t->rows, feed_id, false, &op->err);
+    enum rc rc = txn_hold_feed(t, feed_id, false, &op->err);
 
     if (rc != RC_OK || feed == NULL)
         return rc;

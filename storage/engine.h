@@ -1,9 +1,11 @@
-/* storage/engine.h - what a database engine does for those who read.
+/* storage/engine.h - what a database engine does: the reading calls, and the writing ones of the
+ * storer's connection.
  *
- * An engine is a struct of functions, and so is a connection's door: db->reads->feeds_by_id(db,
- * ...). A call names all rows it wants at once and gets them in one answer, because an engine may
- * be reached over a network. Each call sees one state of the database; several see the same one
- * between snapshot() and snapshot_end(). What the rows are for is decided above.
+ * An engine is a folder and a struct of functions, and so is a connection's door:
+ * db->reads->feeds_by_id(db, ...). A reading call names all rows it wants at once and gets them in
+ * one answer, because an engine may be reached over a network. Each call sees one state of the
+ * database; several see the same one between snapshot() and snapshot_end(). What the rows are for
+ * is decided above.
  *
  * All calls that return an enum rc may give RC_IO, and RC_AGAIN or RC_UNAVAILABLE when the database
  * is not within reach. "Arena": the result is in the arena that was given; scratch arenas may be
@@ -15,9 +17,15 @@
 #include "storage/pushes.h"
 #include "storage/records.h"
 
+struct op;
+struct rows;
+struct txn;
+struct wants;
+
 /* A connection. Each engine has its own struct, which begins with this one. */
 struct db {
     const struct reads *reads;
+    const struct writes *writes; /* NULL: it only reads */
 };
 
 /* What a feed has next for a subscription. */
@@ -210,11 +218,91 @@ struct reads {
                          struct err *err);
 };
 
+/* ---- writing ---------------------------------------------------------------------------------
+ */
+
+/* What a log knows of itself (schema.sql, table meta). */
+struct log_facts {
+    struct str log_id, secret; /* SECRET */
+    int64_t last_seq, last_at_us, version;
+};
+
+/* Whom writes->run() calls. */
+struct group_calls {
+    void *ctx;
+
+    /* Read what a transaction means for others. This is called when the numbers of its notes are
+     * those of the log, with an engine that has one writer even before the commit. It may be called
+     * again after it has failed, or when the transaction is repeated; the last call counts. */
+    enum rc (*read_news)(void *ctx, struct txn *t, struct err *err);
+
+    /* A transaction with these operations is on disk, and its news have been read. */
+    void (*stored)(void *ctx, struct op **ops, size_t n);
+
+    /* These operations are done: rc, err and result of each are set. They are given. */
+    void (*answer)(void *ctx, struct op **ops, size_t n);
+};
+
+/* What two feeds that became one leave to be noted. */
+struct merged_feeds {
+    int64_t *subs; /* the subscriptions of the feed that is gone; arena */
+    size_t n_subs;
+    int64_t n_entries, n_items; /* as in struct feed, of the feed that stays; and so is the next */
+    int n_subscriptions;
+    int64_t loser; /* a third feed, of which the page of *from was an alias; 0: of none */
+};
+
+/* The storer's connection. Only health() and stop() may be called by other threads. */
+struct writes {
+    /* The address by which readers open the same database. Borrowed. */
+    const char *(*address)(const struct db *db);
+
+    /* The facts of the log. Arena. */
+    enum rc (*facts)(struct db *db, struct arena *a, struct log_facts *out, struct err *err);
+
+    /* Carry out operations, as many as possible in one transaction, in their order. If the database
+     * refuses one, only that one fails. All are answered. `t` has the numbers given out so far, and
+     * no notes; nor has it any after the call. A database that is not within reach is waited for.
+     * False: the wait was stopped; operations that were not stored have failed. */
+    bool (*run)(struct db *db, struct txn *t, struct op **ops, size_t n,
+                const struct group_calls *calls);
+
+    /* There was nothing to write for some seconds. */
+    void (*rest)(struct db *db);
+
+    /* Can operations be stored now? RC_UNAVAILABLE: not before the operator has done what *err
+     * says, or before the database is back. */
+    enum rc (*health)(struct db *db, struct err *err);
+
+    /* End what run() and rest() wait for, for good. */
+    void (*stop)(struct db *db);
+
+    /* What an operation does in the middle of a transaction (storage/txn.h). load() holds the rows
+     * that are wanted and not held yet, of which all changes must have been written. write() writes
+     * the rows that were changed, so that statements see them. */
+    enum rc (*load)(struct db *db, struct rows *r, const struct wants *w, struct err *err);
+    enum rc (*write)(struct db *db, struct txn *t, struct err *err);
+
+    /* The feed *from is the same as *to: give its subscriptions, events, past, entries, revisions
+     * and aliases to *to, and delete it; its URL and the URL of its page become aliases. Where both
+     * feeds have an entry, that of *from is deleted with its revisions. The heads of *from go along
+     * if `with_heads`. What the rows themselves say is not changed. What the transaction has
+     * changed must have been written, and no other row may be held. */
+    enum rc (*merge_feeds)(struct db *db, const struct feed *from, const struct feed *to,
+                           bool with_heads, struct arena *a, struct merged_feeds *out,
+                           struct err *err);
+};
+
 struct engine {
     const char *name;
 
     /* Open a connection for reading only. A writer has made the database before. */
     enum rc (*open_reader)(const char *address, struct db **out, struct err *err);
+
+    /* Open the connection that writes, with a database that is ready: made if there was none,
+     * locked for this process if the engine has one writer, its schema up to date. `check`: look at
+     * all of it for damage first. It is closed after all others. Errors: as store_open(). */
+    enum rc (*open_writer)(const char *address, bool check, struct db **out, struct err *err);
 };
 
 extern const struct engine engine_sqlite, engine_postgresql;

@@ -5,7 +5,6 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "storage/sqlite/db.h"
 #include "storage/store_priv.h"
 
 #define READS_MAX 4096 /* jobs that may wait for a reader thread */
@@ -20,7 +19,7 @@ struct read_job {
 enum rc reader_make(struct store *s, struct reader **out, struct err *err)
 {
     struct reader *r = NEW(struct reader);
-    enum rc rc = s->engine->open_reader(db_file_path(s->file), &r->db, err);
+    enum rc rc = s->engine->open_reader(storer_address(s->storer), &r->db, err);
 
     r->store = s;
     if (rc == RC_OK && s->memcached != NULL)
@@ -87,19 +86,6 @@ enum rc store_read(struct store *s, store_read_fn *fn, void *ctx)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* Open the database and lock it. If two processes wrote to one database, the directory of each
- * would soon be wrong. */
-static enum rc claim_file(struct store *s, const struct store_cfg *cfg, struct err *err)
-{
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-    const char *path = arena_printf(&a, "%.*s", STR_ARG(cfg->path));
-    enum rc rc = db_file_claim(path, &s->file, err);
-
-    if (rc == RC_OK && cfg->check)
-        rc = db_check(db_file_path(s->file), err);
-    return rc;
-}
-
 static enum rc start_readers(struct store *s, int n, struct err *err)
 {
     struct reader *r;
@@ -131,9 +117,13 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
 
 enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *err)
 {
+    AUTO(mem_autofree) char *address = mem_strndup(cfg->path.ptr, cfg->path.len);
     struct store *s = NEW(struct store);
-    struct storer_cfg storer = {
-        .queue_len = cfg->queue_len, .batch_ops = cfg->batch_ops, .batch_ms = cfg->batch_ms};
+    struct storer_cfg storer = {.address = address,
+                                .check = cfg->check,
+                                .queue_len = cfg->queue_len,
+                                .batch_ops = cfg->batch_ops,
+                                .batch_ms = cfg->batch_ms};
     enum rc rc;
 
     if (cfg->memcached.len > 0)
@@ -145,13 +135,11 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     storer.dir = s->dir;
     storer.levels = cfg->levels;
     rc = engine_of(cfg->path, &s->engine, err);
-    if (rc == RC_OK && s->engine != &engine_sqlite)
+    if (rc == RC_OK && s->engine->open_writer == NULL)
         rc = err_set(err, RC_UNSUPPORTED,
                      "the database is a PostgreSQL, but the daemon can only keep its data in a file"
                      " yet");
-    if (rc == RC_OK)
-        rc = claim_file(s, cfg, err);
-    storer.file = s->file;
+    storer.engine = s->engine;
     if (rc == RC_OK)
         rc = storer_new(&storer, &s->storer, err);
     if (rc == RC_OK)
@@ -186,12 +174,11 @@ void store_close(struct store **sp)
     queue_close(s->reads);
     for (int i = 0; i < s->n_threads; i++)
         pthread_join(s->threads[i], NULL);
-    storer_free(&s->storer);
+    storer_free(&s->storer); /* all other connections are closed now */
     queue_free(&s->reads);
     cache_free(&s->cache);
     pages_free(&s->pages);
     directory_free(&s->dir);
-    db_file_release(&s->file); /* all connections are closed now */
     mem_free(s->threads);
     mem_free(s->memcached);
     mem_free(s);

@@ -42,8 +42,7 @@ struct reader {
 
 struct store {
     const struct engine *engine;
-    struct db_file *file; /* this process has locked it */
-    char *memcached;      /* "HOST:PORT"; NULL: none */
+    char *memcached; /* "HOST:PORT"; NULL: none */
     struct directory *dir;
     struct storer *storer;
     struct cache *cache;

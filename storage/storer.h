@@ -3,14 +3,15 @@
  * `done` of the operations, in this order. */
 #pragma once
 
-#include "storage/directory.h"
+#include "storage/engine.h"
 #include "storage/op.h"
-#include "storage/sqlite/file.h"
 
 struct storer;
 
 struct storer_cfg {
-    struct db_file *file;  /* borrowed; claimed */
+    const struct engine *engine;
+    const char *address; /* of the database */
+    bool check;
     struct directory *dir; /* borrowed; filled by storer_new() */
     size_t queue_len;
     int batch_ops, batch_ms;
@@ -19,6 +20,9 @@ struct storer_cfg {
 
 /* Open the database for writing, and fill the directory. RC_IO, RC_UNSUPPORTED: as store_open(). */
 enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err *err) NODISCARD;
+
+/* The address by which readers open the database. */
+const char *storer_address(const struct storer *s);
 
 /* As store_log_id() and store_secret(). They live as long as the storer. */
 struct str storer_log_id(const struct storer *s);
@@ -40,8 +44,8 @@ enum rc storer_health(struct storer *s, struct err *err) NODISCARD;
 /* Use these periods from the next transaction on. Any thread. */
 void storer_reload(struct storer *s, const struct levels *levels);
 
-/* Carry out the queued operations, empty the write-ahead log, end the thread, close the database,
- * free. NULL is allowed. */
+/* Carry out the queued operations, end the thread, close the database, free. All readers must have
+ * been closed. NULL is allowed. */
 void storer_free(struct storer **sp);
 
 /* The writing connection, for tests while nothing is queued. */

@@ -5,7 +5,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "storage/sqlite/held_rows.h"
+#include "storage/engine.h"
+#include "storage/wants.h"
 
 struct txn_mark txn_mark(const struct txn *t)
 {
@@ -95,7 +96,7 @@ void txn_settled(struct txn *t, struct hub_settled settled)
 
 enum rc txn_use_statements(struct txn *t, struct err *err)
 {
-    enum rc rc = held_write(t->db, &t->rows, err);
+    enum rc rc = t->db->writes->write(t->db, t, err);
 
     rows_forget(&t->rows);
     return rc;
@@ -103,7 +104,21 @@ enum rc txn_use_statements(struct txn *t, struct err *err)
 
 enum rc txn_more(struct txn *t, const struct wants *w, struct err *err)
 {
-    return held_load(t->db, &t->rows, w, err);
+    return t->db->writes->load(t->db, &t->rows, w, err);
+}
+
+enum rc txn_hold_feed(struct txn *t, int64_t id, bool with_head, struct err *err)
+{
+    const struct held_feed *f = rows_feed(&t->rows, id);
+    struct wants w = {.feeds = NULL};
+    enum rc rc;
+
+    if (f != NULL && (f->is_missing || f->has_head || !with_head))
+        return RC_OK;
+    wants_add_feed(&w, &(struct want_feed){.id = id, .with_head = with_head});
+    rc = txn_more(t, &w, err);
+    wants_release(&w);
+    return rc;
 }
 
 static int by_id_and_order(const void *x, const void *y)

@@ -8,7 +8,6 @@
 
 #include "storage/directory.h"
 #include "storage/rows.h"
-#include "storage/sqlite/db.h"
 #include "storage/store.h"
 #include "storage/tables.h"
 
@@ -32,6 +31,8 @@ struct txn_mark {
     size_t n_feeds, n_subs, n_keys, n_settled, n_edited;
     int64_t last_seq, last_at_us, version;
 };
+
+struct db;
 
 struct txn {
     struct db *db;
@@ -77,6 +78,9 @@ enum rc txn_use_statements(struct txn *t, struct err *err) NODISCARD;
  * it has changed of the same feeds must have been written. */
 struct wants;
 enum rc txn_more(struct txn *t, const struct wants *w, struct err *err) NODISCARD;
+
+/* Hold the row of a feed, if it is not held yet. A feed that does not exist is held as missing. */
+enum rc txn_hold_feed(struct txn *t, int64_t id, bool with_head, struct err *err) NODISCARD;
 
 /* Join the notes of each feed into one, and sort them by feed id. Remove doubles from the list of
  * subscriptions. It may be called again. */

@@ -166,4 +166,4 @@ static enum rc open_reader(const char *address, struct db **out, struct err *err
     return rc;
 }
 
-const struct engine engine_postgresql = {"PostgreSQL", open_reader};
+const struct engine engine_postgresql = {"PostgreSQL", open_reader, NULL};

@@ -13,6 +13,7 @@ struct sqlite_db {
     sqlite3 *sq;
     int log_pages;   /* in the write-ahead log after the last commit */
     int n_snapshots; /* so many calls of db_snapshot() have no db_snapshot_end() yet */
+    struct sqlite_writer *writer; /* storage/sqlite/writer.c; NULL: this is not the storer's */
     size_t n_statements;
     struct stmt_slot {
         const char *sql;

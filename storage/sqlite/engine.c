@@ -1,5 +1,6 @@
 /* storage/sqlite/engine.c - what SQLite does for readers (storage/engine.h): the calls of this
- * folder. Those that run several statements do so within a snapshot. */
+ * folder. Those that run several statements do so within a snapshot. What it does for the
+ * storer is in storage/sqlite/writer.c. */
 #include "storage/engine.h"
 
 #include "storage/sqlite/briefs.h"
@@ -15,6 +16,7 @@
 #include "storage/sqlite/subscriptions.h"
 #include "storage/sqlite/upstreams.h"
 #include "storage/sqlite/views.h"
+#include "storage/sqlite/writer.h"
 
 /* Run a call within a snapshot of its own, and return what it returns. */
 #define IN_SNAPSHOT(call)                                                                          \
@@ -217,4 +219,4 @@ const struct reads sqlite_reads = {
     .upstreams = upstreams_all,
 };
 
-const struct engine engine_sqlite = {"SQLite", db_open_reader};
+const struct engine engine_sqlite = {"SQLite", db_open_reader, writer_open};

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "storage/sqlite/db_priv.h"
+#include "storage/sqlite/writer.h"
 
 #define APPLICATION_ID 0x46656564 /* "Feed" */
 #define LOG_PAGES 4000            /* a commit moves pages when the write-ahead log is longer */
@@ -163,14 +164,19 @@ enum rc db_check(const char *path, struct err *err)
 void db_close(struct db **dbp)
 {
     struct db *db = *dbp;
+    struct sqlite_writer *writer;
 
     if (db == NULL)
         return;
+    writer = OWN(db)->writer;
+    if (writer != NULL)
+        writer_end(db);
     for (size_t i = 0; i < N_SLOTS; i++)
         sqlite3_finalize(OWN(db)->slots[i].st);
     if (sqlite3_close(OWN(db)->sq) != SQLITE_OK)
         log_error("storage", "close_failed", "error=%s",
                   log_quote(str_from(sqlite3_errmsg(OWN(db)->sq))));
+    writer_free(&writer);
     mem_free(OWN(db));
     *dbp = NULL;
 }

@@ -6,6 +6,7 @@
 
 #include "old_schema.h"
 #include "storage/pushes.h"
+#include "storage/sqlite/db.h"
 
 static enum rc try_open(const char *path, struct err *err)
 {

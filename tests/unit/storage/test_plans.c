@@ -4,6 +4,7 @@
  * looked at. Those that may scan are named here. */
 #include "fixture.h"
 #include "storage/pushes.h"
+#include "storage/sqlite/db.h"
 #include "tests/unit/cmocka_all.h"
 
 #include <sqlite3.h>

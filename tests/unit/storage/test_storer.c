@@ -10,6 +10,7 @@
 
 #include "base/stats.h"
 #include "storage/pushes.h"
+#include "storage/sqlite/db.h"
 
 /* ---- notices --------------------------------------------------------------------------------- */
 
