@@ -21,8 +21,9 @@ struct news {
     int64_t *feeds; /* feeds with new revisions */
     int64_t *moved; /* feeds that were merged into another one */
     int64_t *subs;  /* subscriptions made, changed or ended */
-    size_t n_feeds, n_moved, n_subs;
-    size_t cap_feeds, cap_moved, cap_subs;
+    int64_t *tried; /* of these, those that are to be tried now */
+    size_t n_feeds, n_moved, n_subs, n_tried;
+    size_t cap_feeds, cap_moved, cap_subs, cap_tried;
 };
 
 struct notifier {
@@ -49,6 +50,7 @@ static void news_release(struct news *news)
     mem_free(news->feeds);
     mem_free(news->moved);
     mem_free(news->subs);
+    mem_free(news->tried);
     *news = (struct news){0};
 }
 
@@ -64,6 +66,8 @@ static void take_news(struct notifier *n)
     pthread_mutex_unlock(&n->lock);
     for (size_t i = 0; i < news.n_subs && !n->turns.stopped; i++)
         reload_want(&n->reload, news.subs[i]);
+    for (size_t i = 0; i < news.n_tried && !n->turns.stopped; i++)
+        reload_try(&n->reload, news.tried[i]);
     for (size_t i = 0; i < news.n_moved && !n->turns.stopped; i++) {
         members = roster_of_feed(&n->turns.roster, news.moved[i], &n_members);
         for (size_t k = 0; k < n_members; k++)
@@ -121,6 +125,8 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
     }
     for (size_t i = 0; i < notice->n_subs && n->listening; i++)
         append_id(&news->subs, &news->n_subs, &news->cap_subs, notice->sub_ids[i]);
+    for (size_t i = 0; i < notice->n_tried_subs && n->listening; i++)
+        append_id(&news->tried, &news->n_tried, &news->cap_tried, notice->tried_sub_ids[i]);
     n->hub_news = n->listening && (n->hub_news || notice->has_hub_news);
     post = !n->posted && (n->hub_news || news->n_feeds + news->n_moved + news->n_subs > 0);
     if (post) {

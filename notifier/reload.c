@@ -20,6 +20,8 @@ struct reload_read {
     int64_t after;
     int64_t *ids; /* ascending */
     size_t n_ids;
+    int64_t *tried; /* of these, those that are to be tried now, ascending */
+    size_t n_tried;
     struct arena *arena; /* of what follows, filled by the reader */
     struct subscription *subs;
     size_t n_subs;
@@ -32,6 +34,7 @@ static void read_free(struct reload_read *read)
 {
     arena_free(&read->arena);
     mem_free(read->ids);
+    mem_free(read->tried);
     mem_free(read);
 }
 
@@ -89,8 +92,8 @@ static void wait_on(struct turns *ts, struct member *m, const struct subscriptio
 }
 
 /* Bring the member of a subscription up to date. `is_idle`: it is new, and there is nothing to
- * deliver. Feeds that get news from now on make it due. */
-static void apply(struct turns *ts, const struct subscription *sub, bool is_idle)
+ * deliver. `is_tried`: see reload_try(). Feeds that get news from now on make it due. */
+static void apply(struct turns *ts, const struct subscription *sub, bool is_idle, bool is_tried)
 {
     bool is_new = roster_find(&ts->roster, sub->id) == NULL;
     struct member *m = member_of(ts, sub);
@@ -109,8 +112,8 @@ static void apply(struct turns *ts, const struct subscription *sub, bool is_idle
     } else if (is_idle) {
         return;
     } else if (sub->next_try_at == TIME_UNKNOWN) {
-        if (!is_new)
-            turns_let_go(ts, m->endpoint); /* somebody has changed it: it is to be tried now */
+        if (is_tried)
+            turns_let_go(ts, m->endpoint);
         turns_event(ts, m, ATTEMPT_RESUMED);
     } else if (is_new && pause_left_ms(sub) > 0) {
         wait_on(ts, m, sub);
@@ -169,8 +172,12 @@ static void on_read(void *ctx)
         return;
     }
     l->read = NULL;
-    for (size_t i = 0; i < read->n_subs; i++)
-        apply(ts, &read->subs[i], read->all && is_idle(l, read, i));
+    for (size_t i = 0, k = 0; i < read->n_subs; i++) {
+        while (k < read->n_tried && read->tried[k] < read->subs[i].id)
+            k++;
+        apply(ts, &read->subs[i], read->all && is_idle(l, read, i),
+              k < read->n_tried && read->tried[k] == read->subs[i].id);
+    }
     remove_ended(ts, read);
     if (read->all && read->n_subs == PART) {
         l->all = true;
@@ -228,12 +235,19 @@ void reload_init(struct reload *l, struct turns *turns, struct store *store)
 void reload_release(struct reload *l)
 {
     mem_free(l->ids);
+    mem_free(l->tried);
 }
 
 void reload_want(struct reload *l, int64_t sub_id)
 {
     l->ids = mem_grow(l->ids, &l->cap_ids, l->n_ids + 1, sizeof *l->ids);
     l->ids[l->n_ids++] = sub_id;
+}
+
+void reload_try(struct reload *l, int64_t sub_id)
+{
+    l->tried = mem_grow(l->tried, &l->cap_tried, l->n_tried + 1, sizeof *l->tried);
+    l->tried[l->n_tried++] = sub_id;
 }
 
 void reload_want_all(struct reload *l)
@@ -257,6 +271,10 @@ void reload_run(struct reload *l)
         read->n_ids = view_ids_sort(l->ids, l->n_ids);
         l->ids = NULL;
         l->n_ids = l->cap_ids = 0;
+        read->tried = l->tried;
+        read->n_tried = view_ids_sort(l->tried, l->n_tried);
+        l->tried = NULL;
+        l->n_tried = l->cap_tried = 0;
     }
     l->read = read;
     read_send(l);

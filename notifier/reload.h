@@ -15,6 +15,8 @@ struct reload {
     struct store *store;
     int64_t *ids; /* these are read next */
     size_t n_ids, cap_ids;
+    int64_t *tried; /* of these, those that are to be tried now */
+    size_t n_tried, cap_tried;
     int64_t after;            /* all: those up to this id are loaded */
     bool all;                 /* all subscriptions are read next */
     struct reload_read *read; /* the one under way; NULL: none */
@@ -26,9 +28,11 @@ void reload_init(struct reload *l, struct turns *turns, struct store *store);
 /* Call it after the loop has ended and all its messages have run. */
 void reload_release(struct reload *l);
 
-/* reload_want(): read this subscription again; reload_want_all(): all of them. Nothing happens
- * before reload_run(). */
+/* reload_want(): read this subscription again; reload_want_all(): all of them. reload_try(): of a
+ * wanted one, nothing that came before holds it or its endpoint any more. Nothing happens before
+ * reload_run(). */
 void reload_want(struct reload *l, int64_t sub_id);
+void reload_try(struct reload *l, int64_t sub_id);
 void reload_want_all(struct reload *l);
 
 /* Read what was collected. If a read is under way, this happens after it. */

@@ -162,7 +162,7 @@ enum rc apply_sub_revive(struct txn *t, int64_t id, struct err *err)
         return rc;
     rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS);
     set_active(&sub->row);
-    txn_sub(t, id);
+    txn_sub_tried(t, id);
     return RC_OK;
 }
 
@@ -233,7 +233,7 @@ enum rc apply_change_sub(struct txn *t, struct op *op)
     if (!str_is_null(c->sink_settings))
         sub->settings = c->sink_settings;
     rc = change_feeds(t, c, sub, op);
-    txn_sub(t, c->sub_id);
+    txn_sub_tried(t, c->sub_id);
     return rc == RC_OK ? apply_show_sub(t, op, c->sub_id) : rc;
 }
 

@@ -80,6 +80,9 @@ struct commit_notice {
     const int64_t *sub_ids; /* subscriptions that were made, changed or ended. The outcome of a push
                                counts only when it changed the state */
     size_t n_subs;
+    const int64_t *tried_sub_ids; /* of these, the ones that somebody has changed so that they are to
+                                     be tried now: nothing that came before holds them */
+    size_t n_tried_subs;
     const struct hub_settled *settled; /* requests at our hub or cloud that have been settled */
     size_t n_settled;
     bool has_hub_news; /* a request at our hub or cloud was stored, or a lease began */

@@ -173,6 +173,8 @@ enum rc tail_read(struct txn *t, struct tail_news *out, struct err *err)
                                          .n_feeds = t->n_feeds,
                                          .sub_ids = t->subs,
                                          .n_subs = t->n_subs,
+                                         .tried_sub_ids = t->tried_subs,
+                                         .n_tried_subs = t->n_tried_subs,
                                          .settled = t->settled,
                                          .n_settled = t->n_settled,
                                          .has_hub_news = t->has_hub_news};

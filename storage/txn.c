@@ -10,14 +10,15 @@
 
 struct txn_mark txn_mark(const struct txn *t)
 {
-    return (struct txn_mark){t->n_feeds,  t->n_subs,   t->n_keys,     t->n_settled,
-                             t->n_edited, t->last_seq, t->last_at_us, t->version};
+    return (struct txn_mark){t->n_feeds,  t->n_subs,   t->n_tried_subs, t->n_keys, t->n_settled,
+                             t->n_edited, t->last_seq, t->last_at_us,   t->version};
 }
 
 void txn_undo(struct txn *t, struct txn_mark mark)
 {
     t->n_feeds = mark.n_feeds;
     t->n_subs = mark.n_subs;
+    t->n_tried_subs = mark.n_tried_subs;
     t->n_keys = mark.n_keys;
     t->n_settled = mark.n_settled;
     t->n_edited = mark.n_edited;
@@ -28,7 +29,7 @@ void txn_undo(struct txn *t, struct txn_mark mark)
 
 void txn_reset(struct txn *t)
 {
-    t->n_feeds = t->n_subs = t->n_keys = t->n_settled = t->n_edited = 0;
+    t->n_feeds = t->n_subs = t->n_tried_subs = t->n_keys = t->n_settled = t->n_edited = 0;
     t->has_hub_news = false;
     rows_reset(&t->rows);
 }
@@ -37,6 +38,7 @@ void txn_release(struct txn *t)
 {
     mem_free(t->feeds);
     mem_free(t->subs);
+    mem_free(t->tried_subs);
     mem_free(t->keys);
     mem_free(t->settled);
     mem_free(t->edited);
@@ -63,6 +65,14 @@ void txn_sub(struct txn *t, int64_t id)
 {
     t->subs = mem_grow(t->subs, &t->cap_subs, t->n_subs + 1, sizeof *t->subs);
     t->subs[t->n_subs++] = id;
+}
+
+void txn_sub_tried(struct txn *t, int64_t id)
+{
+    txn_sub(t, id);
+    t->tried_subs =
+        mem_grow(t->tried_subs, &t->cap_tried_subs, t->n_tried_subs + 1, sizeof *t->tried_subs);
+    t->tried_subs[t->n_tried_subs++] = id;
 }
 
 void txn_edited(struct txn *t, int64_t feed_id)

@@ -28,7 +28,7 @@ struct txn_feed {
 };
 
 struct txn_mark {
-    size_t n_feeds, n_subs, n_keys, n_settled, n_edited;
+    size_t n_feeds, n_subs, n_tried_subs, n_keys, n_settled, n_edited;
     int64_t last_seq, last_at_us, version;
 };
 
@@ -42,10 +42,12 @@ struct txn {
     int64_t last_seq, last_at_us, version; /* given out so far; see schema.sql, table meta */
     struct txn_feed *feeds;
     int64_t *subs;
+    int64_t *tried_subs; /* txn_sub_tried() */
     struct directory_key *keys;
     struct hub_settled *settled;
     int64_t *edited; /* feeds whose rows have changed only in members that no notice reports */
-    size_t n_feeds, cap_feeds, n_subs, cap_subs, n_keys, cap_keys, n_settled, cap_settled;
+    size_t n_feeds, cap_feeds, n_subs, cap_subs, n_tried_subs, cap_tried_subs, n_keys, cap_keys,
+        n_settled, cap_settled;
     size_t n_edited, cap_edited;
     bool has_hub_news; /* a request or a lease of a WebSub subscriber came in */
 };
@@ -63,6 +65,8 @@ struct txn_feed *txn_feed(struct txn *t, int64_t id);
 /* Revisions of the feed, from `first` to the last number that was given out. */
 void txn_revisions(struct txn *t, int64_t feed_id, int64_t first);
 void txn_sub(struct txn *t, int64_t id);
+/* The same, and somebody wants it to be tried now (struct commit_notice). */
+void txn_sub_tried(struct txn *t, int64_t id);
 void txn_edited(struct txn *t, int64_t feed_id);
 void txn_key(struct txn *t, const struct directory_key *k);
 void txn_settled(struct txn *t, struct hub_settled settled);

@@ -19,7 +19,7 @@ struct watch {
     int calls;
     int64_t last_seq, known_seq, next_fetch_at, first_seq, feed_id;
     bool is_new;
-    size_t n_feeds, n_subs;
+    size_t n_feeds, n_subs, n_tried;
     struct answer *answer; /* of the operation: not answered yet when the notice comes */
     int answered;
 };
@@ -33,6 +33,7 @@ static void on_notice(void *ctx, const struct commit_notice *notice)
     w->known_seq = store_last_seq(w->store);
     w->n_feeds = notice->n_feeds;
     w->n_subs = notice->n_subs;
+    w->n_tried = notice->n_tried_subs;
     if (notice->n_feeds > 0) {
         w->feed_id = notice->feeds[0].feed_id;
         w->next_fetch_at = notice->feeds[0].next_fetch_at;
@@ -74,6 +75,8 @@ static void test_storer__notices(void **state)
     assert_false(w.is_new);
 }
 
+/* D56: only what somebody has changed says that it is to be tried now. A notice that comes after
+ * the subscription was read lifts no Retry-After. */
 static void test_storer__notice_of_subscriptions(void **state)
 {
     struct fixture *f = *state;
@@ -87,6 +90,7 @@ static void test_storer__notice_of_subscriptions(void **state)
     store_listen(f->store, on_notice, &w);
     WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
     assert_int_equal(1, w.n_subs);
+    assert_int_equal(0, w.n_tried);
     assert_true(w.is_new);
     o.sub_id = a.res.id;
     WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a)); /* the notifier's own business */
@@ -95,9 +99,15 @@ static void test_storer__notice_of_subscriptions(void **state)
     WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(2, w.calls);
     assert_int_equal(1, w.n_subs);
-    WRITE(a, store_unsubscribe(f->store, o.sub_id, NULL, 0, on_answer, &a));
+    assert_int_equal(0, w.n_tried);
+    WRITE(a, store_resume(f->store, o.sub_id, -1, on_answer, &a));
     assert_int_equal(3, w.calls);
     assert_int_equal(1, w.n_subs);
+    assert_int_equal(1, w.n_tried);
+    WRITE(a, store_unsubscribe(f->store, o.sub_id, NULL, 0, on_answer, &a));
+    assert_int_equal(4, w.calls);
+    assert_int_equal(1, w.n_subs);
+    assert_int_equal(0, w.n_tried);
     assert_int_equal(1, w.n_feeds);
 }
 
