@@ -300,15 +300,13 @@ static enum rc drop_feed(struct txn *t, struct op *op, int64_t sub_id, int64_t f
 /* Take the feeds that the request names out of the subscription. */
 static enum rc drop_matches(struct txn *t, struct op *op, int64_t sub_id)
 {
-    int64_t *ids;
-    size_t n;
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < op->as.unsubscribe.n && rc == RC_OK; i++) {
-        rc = sub_feeds_match(t->db, sub_id, op->as.unsubscribe.urls[i], &op->arena, &ids, &n,
-                             &op->err);
-        for (size_t k = 0; rc == RC_OK && k < n; k++)
-            rc = drop_feed(t, op, sub_id, ids[k]);
+        const struct held_match *m = rows_match(&t->rows, sub_id, op->as.unsubscribe.urls[i]);
+
+        for (size_t k = 0; rc == RC_OK && k < m->n; k++)
+            rc = drop_feed(t, op, sub_id, m->feed_ids[k]);
     }
     return rc;
 }

@@ -66,6 +66,7 @@ static const struct {
     [ROW_SUB_FEED] = {sizeof(struct held_sub_feed), NULL},
     [ROW_DEAD] = {sizeof(struct held_dead), NULL},
     [ROW_INTENT] = {sizeof(struct held_intent), NULL},
+    [ROW_MATCH] = {sizeof(struct held_match), NULL},
 };
 
 void rows_forget(struct rows *r)

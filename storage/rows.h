@@ -28,6 +28,7 @@ enum row_kind {
     ROW_SUB_FEED, /* struct held_sub_feed, by subscription and feed */
     ROW_DEAD,     /* struct held_dead */
     ROW_INTENT,   /* struct held_intent */
+    ROW_MATCH,    /* struct held_match, by subscription and URL */
     ROW_PLACE,    /* by credential and URL; this and the next are in storage/rows_places.h */
     ROW_NAMES,    /* by the id of a feed */
     ROW_KINDS

@@ -60,6 +60,16 @@ struct held_sub_feed *rows_sub_feed(struct rows *r, int64_t sub_id, int64_t feed
     return feed != NULL && feed->held.exists ? feed : NULL;
 }
 
+struct held_match *rows_match(struct rows *r, int64_t sub_id, struct str url)
+{
+    return rows_find(r, ROW_MATCH, sub_id, url);
+}
+
+struct held_match *rows_add_match(struct rows *r, int64_t sub_id, struct str url)
+{
+    return rows_add(r, ROW_MATCH, sub_id, url);
+}
+
 void rows_drop_sub_feed(struct rows *r, struct held_sub_feed *feed)
 {
     rows_drop(r, ROW_SUB_FEED, feed);

@@ -35,6 +35,14 @@ struct held_intent {
     struct hub_intent row;
 };
 
+/* Which feeds of a subscription a URL names, as the database has them: the subscription may have
+ * lost some of them in this transaction. Never written. */
+struct held_match {
+    struct held held;
+    int64_t *feed_ids; /* ascending */
+    size_t n;
+};
+
 /* What of a dead letter is to be written. */
 enum { DEAD_WRITES_REFUSAL = 1, DEAD_WRITES_WANTED = 2 };
 
@@ -59,6 +67,11 @@ struct held_sub *rows_sub(struct rows *r, int64_t id);
 struct held_sub *rows_add_sub(struct rows *r, int64_t id);
 struct held_sub_feed *rows_add_sub_feed(struct rows *r, struct held_sub *sub, int64_t feed_id);
 struct held_dead *rows_add_dead(struct rows *r, struct held_sub *sub);
+
+struct held_match *rows_add_match(struct rows *r, int64_t sub_id, struct str url);
+
+/* The feeds that the URL names; NULL: it was not loaded. */
+struct held_match *rows_match(struct rows *r, int64_t sub_id, struct str url);
 
 /* The row of a feed of the subscription, whose feeds are held. NULL: it does not have the feed. */
 struct held_sub_feed *rows_sub_feed(struct rows *r, int64_t sub_id, int64_t feed_id);

@@ -5,7 +5,7 @@
 
 void wants_reset(struct wants *w)
 {
-    w->n_feeds = w->n_pasts = w->n_ids = w->n_keys = 0;
+    w->n_feeds = w->n_pasts = w->n_ids = w->n_keys = w->n_matches = 0;
     w->entries.n = w->archives.n = w->graves.n = w->places.n = w->subs.n = 0;
 }
 
@@ -15,6 +15,7 @@ void wants_release(struct wants *w)
     mem_free(w->pasts);
     mem_free(w->ids);
     mem_free(w->keys);
+    mem_free(w->matches);
     mem_free(w->entries.at);
     mem_free(w->archives.at);
     mem_free(w->graves.at);
@@ -126,6 +127,18 @@ static void want_sub(struct wants *w, const struct want_sub *sub)
     subs->at[subs->n++] = *sub;
 }
 
+/* All its feeds go, or those that URLs name. */
+static void want_unsubscribed(struct wants *w, const struct op *op)
+{
+    int64_t id = op->as.unsubscribe.sub_id;
+    size_t n = op->as.unsubscribe.n;
+
+    want_sub(w, &(struct want_sub){.id = id, .with_feeds = true, .with_rows = n == 0});
+    w->matches = mem_grow(w->matches, &w->cap_matches, w->n_matches + n, sizeof *w->matches);
+    for (size_t i = 0; i < n; i++)
+        w->matches[w->n_matches++] = (struct want_match){id, op->as.unsubscribe.urls[i]};
+}
+
 /* A subscription has dead letters to look at when it gets one, or one was delivered again, or what
  * it was given had been delivered before. */
 static void want_pushed(struct wants *w, const struct push_outcome *o)
@@ -197,9 +210,7 @@ void op_wants(const struct op *op, struct wants *w)
                                        .with_rows = op->as.change_sub.level != LEVEL_KEEP});
         break;
     case OP_UNSUBSCRIBE:
-        want_sub(w, &(struct want_sub){.id = op->as.unsubscribe.sub_id,
-                                       .with_feeds = true,
-                                       .with_rows = op->as.unsubscribe.n == 0});
+        want_unsubscribed(w, op);
         break;
     case OP_DEAD_RETRY:
     case OP_DEAD_DROP:

@@ -48,6 +48,12 @@ struct want_sub {
     bool with_rows;  /* and the rows of these feeds */
 };
 
+/* The feeds of a subscription that a URL names. Their rows are wanted, too. */
+struct want_match {
+    int64_t sub_id;
+    struct str url;
+};
+
 struct want_subs {
     struct want_sub *at;
     size_t n, cap;
@@ -59,10 +65,12 @@ struct wants {
     struct want_past *pasts;
     struct want_entry *ids;
     struct want_key *keys;
+    struct want_match *matches;
     struct want_rows entries, archives, graves;
     struct want_subs subs;
     struct want_rows places; /* who has the URL, if the feed may take it, under its credential */
     size_t n_feeds, cap_feeds, n_pasts, cap_pasts, n_ids, cap_ids, n_keys, cap_keys;
+    size_t n_matches, cap_matches;
 };
 
 void wants_reset(struct wants *w);

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "storage/rows_places.h"
+#include "storage/rows_subs.h"
 
 /* The rows of one transaction that are held in memory: a group that wants more is divided. A single
  * operation may want more. */
@@ -14,7 +15,8 @@ static size_t gather(struct wants *w, struct op **ops, size_t n)
 {
     size_t taken = 0;
 
-    while (taken < n && (taken == 0 || w->entries.n < ROWS_MOST))
+    while (taken < n &&
+           (taken == 0 || (w->entries.n + w->subs.n < ROWS_MOST && !op_looks_up(ops[taken]))))
         op_wants(ops[taken++], w);
     return taken;
 }
@@ -43,13 +45,10 @@ static bool is_turn(struct txn *t, const struct feed_check *c)
            (c->state == FEED_GONE && feed->state != FEED_GONE);
 }
 
-/* Does an outcome end its subscription? */
-static bool ends_sub(const struct op *op)
+/* A WebSub subscriber is told of the end, by a request that is not written here yet. */
+static bool is_told(struct txn *t, const struct op *op)
 {
-    for (size_t i = 0; i < op->as.push.n; i++)
-        if (op->as.push.outcomes[i].ended)
-            return true;
-    return false;
+    return str_eqz(rows_sub(&t->rows, op->as.unsubscribe.sub_id)->row.sink, HUB_SINK);
 }
 
 /* Operations whose rows are loaded and written here. Others have to fail. */
@@ -59,9 +58,9 @@ static bool is_supported(struct txn *t, const struct op *op)
         return !is_turn(t, &op->as.poll.check);
     if (op->kind == OP_STREAM_OUTCOME)
         return !is_turn(t, &op->as.stream.check);
-    if (op->kind == OP_PUSH_OUTCOMES)
-        return !ends_sub(op);
-    return op_brings_news(op) || op->kind == OP_TOUCH || op->kind == OP_PING;
+    if (op->kind == OP_UNSUBSCRIBE)
+        return !is_told(t, op);
+    return op_uses_rows(op);
 }
 
 static void compute(struct txn *t, struct op *op)

@@ -38,13 +38,19 @@ static const struct pg_column sub_columns[] = {SUB_FIXED(SUB_OF_ROW) SUB_SAVED(
     SUB_OF_ROW) SUB_SECRETS(PG_COLUMN) PG_COLUMN(TEXT, last_error, row.last_error)};
 #undef PG_ROW
 
+#define PG_ROW struct sub_feed
+static const struct pg_column sub_feed_columns[] = {SUB_FEED(PG_COLUMN)};
+#undef PG_ROW
+
 /* What is read after the lock is as the last owner of the lock has left it. */
 static const char sql_lock[] =
     "SELECT id FROM feeds WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE";
 
-static const char sql_feeds[] = "SELECT " FEED_FIXED(PG_WORD_F) FEED_SAVED(PG_WORD_F)
-    FEED_UPSTREAM(PG_WORD_U) "f.n_subscriptions FROM feeds f LEFT JOIN upstreams u"
-                             " ON u.feed_id = f.id AND u.is_current = 1 WHERE f.id = ANY($1)";
+#define FEEDS                                                                                      \
+    "SELECT " FEED_FIXED(PG_WORD_F) FEED_SAVED(PG_WORD_F)                                          \
+        FEED_UPSTREAM(PG_WORD_U) "f.n_subscriptions FROM feeds f LEFT JOIN upstreams u"            \
+                                 " ON u.feed_id = f.id AND u.is_current = 1 WHERE f.id = "
+static const char sql_feeds[] = FEEDS "ANY($1)";
 #define FEED_LETTERS FEED_FIXED(PG_LETTER) FEED_SAVED(PG_LETTER) FEED_UPSTREAM(PG_LETTER) "i"
 
 static const char sql_heads[] = "SELECT feed_id, head, ext FROM heads WHERE feed_id = ANY($1)";
@@ -117,6 +123,33 @@ static const char sql_subs[] = "SELECT " SUB_FIXED(PG_WORD) SUB_SAVED(PG_WORD)
 static const char sql_dead[] = "SELECT sub_id, id, seq, wanted FROM dead_letters"
                                " WHERE sub_id = ANY($1) ORDER BY sub_id, id";
 
+static const char sql_listed[] =
+    "SELECT " SUB_FEED(PG_WORD) "sub_id, place FROM sub_feeds"
+                                " WHERE sub_id = ANY($1) ORDER BY sub_id, place, feed_id";
+
+/* The feeds that URLs name ($1, $2), and all those of the subscriptions $3. */
+#define SAME_URL(column) "md5(" column ") = md5(w.url) AND " column " = w.url"
+#define MATCHES                                                                                    \
+    "unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS w (sub_id, url, i) CROSS JOIN LATERAL"    \
+    " (SELECT s.feed_id FROM sub_feeds s WHERE s.sub_id = w.sub_id"                                \
+    " AND hashtextextended(s.url, 0) = hashtextextended(w.url COLLATE \"C\", 0)"                   \
+    " AND s.url = w.url"                                                                           \
+    " UNION SELECT s.feed_id FROM feeds f JOIN sub_feeds s ON s.sub_id = w.sub_id"                 \
+    " AND s.feed_id = f.id WHERE " SAME_URL(                                                       \
+        "f.url") " UNION SELECT s.feed_id FROM feeds f JOIN sub_feeds s ON s.sub_id = w.sub_id"    \
+                 " AND s.feed_id = f.id WHERE hashtextextended(f.page_url, 0) ="                   \
+                 " hashtextextended(w.url COLLATE \"C\", 0) AND f.page_url = w.url"                \
+                 " UNION SELECT s.feed_id FROM aliases a JOIN sub_feeds s ON s.sub_id = w.sub_id"  \
+                 " AND s.feed_id = a.feed_id WHERE " SAME_URL("a.url") ") AS m"
+#define FEEDS_OF_SUBS                                                                              \
+    "SELECT feed_id FROM sub_feeds WHERE sub_id = ANY($3) UNION SELECT m.feed_id FROM " MATCHES
+static const char sql_lock_more[] =
+    "SELECT id FROM feeds WHERE id = ANY(ARRAY(" FEEDS_OF_SUBS " UNION SELECT unnest($4::bigint[])"
+    ")) ORDER BY id FOR NO KEY UPDATE";
+static const char sql_whole[] = FEEDS "ANY(ARRAY(" FEEDS_OF_SUBS "))";
+static const char sql_matches[] =
+    "SELECT w.i - 1, m.feed_id FROM " MATCHES " ORDER BY w.i, m.feed_id";
+
 /* Whose is the URL that a feed may take, and whose is its own; and how many aliases has the feed?
  * Most requests end at the feed's own URL; then nothing has to be known. */
 static const char sql_places[] =
@@ -177,12 +210,31 @@ static void plan_entry(struct pg_load *load, const struct want_entry *want, stru
 }
 
 /* Dead letters are read of all: whether they are looked at depends on the row. */
-static void plan_subs(struct pg_load *load, const struct want_subs *wanted, struct rows *r)
+static void plan_sub(struct pg_load *load, const struct want_sub *want, struct rows *r)
 {
-    load->subs = ARENA_ARRAY(&r->arena, int64_t, wanted->n + 1);
-    for (size_t i = 0; i < wanted->n; i++)
-        if (rows_sub(r, wanted->at[i].id) == NULL)
-            load->subs[load->n_subs++] = wanted->at[i].id;
+    const struct held_sub *sub = rows_sub(r, want->id);
+
+    if (sub == NULL)
+        load->subs[load->n_subs++] = want->id;
+    if (want->with_feeds && (sub == NULL || (sub->held.exists && !sub->has_feeds)))
+        load->listed[load->n_listed++] = want->id;
+    if (want->with_rows)
+        load->whole[load->n_whole++] = want->id;
+}
+
+static void plan_subs(struct pg_load *load, const struct wants *w, struct rows *r)
+{
+    struct want_match *matches = ARENA_ARRAY(&r->arena, struct want_match, w->n_matches + 1);
+
+    load->subs = ARENA_ARRAY(&r->arena, int64_t, w->subs.n + 1);
+    load->listed = ARENA_ARRAY(&r->arena, int64_t, w->subs.n + 1);
+    load->whole = ARENA_ARRAY(&r->arena, int64_t, w->subs.n + 1);
+    for (size_t i = 0; i < w->subs.n; i++)
+        plan_sub(load, &w->subs.at[i], r);
+    for (size_t i = 0; i < w->n_matches; i++)
+        if (rows_match(r, w->matches[i].sub_id, w->matches[i].url) == NULL)
+            matches[load->n_matches++] = w->matches[i];
+    load->matches = matches;
 }
 
 bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
@@ -207,11 +259,12 @@ bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
     plan_rows(&load->entries, ROW_ENTRY, &w->entries, r);
     plan_rows(&load->archives, ROW_ARCHIVE, &w->archives, r);
     plan_rows(&load->graves, ROW_GRAVE, &w->graves, r);
-    plan_subs(load, &w->subs, r);
+    plan_subs(load, w, r);
     load->places = w->places;
     return load->n_feeds + load->n_heads + load->n_pasts + load->n_counts + load->n_n_graves +
-               load->n_subs + load->n_ids + load->n_newest + load->n_keys + load->entries.n +
-               load->archives.n + load->graves.n + load->places.n >
+               load->n_subs + load->n_listed + load->n_whole + load->n_matches + load->n_ids +
+               load->n_newest + load->n_keys + load->entries.n + load->archives.n + load->graves.n +
+               load->places.n >
            0;
 }
 
@@ -275,10 +328,52 @@ static void queue_keys(struct pg_load *load, struct pg_link *l, struct pg_params
     pg_queue(l, sql_entries_by_key, p, ENTRY_LETTERS, &load->key_rows);
 }
 
+/* A statement with MATCHES in it. */
+static void queue_of_subs(struct pg_load *load, struct pg_link *l, struct pg_params *p,
+                          const char *sql, const char *letters, struct pg_answer *out)
+{
+    struct pg_param *subs, *urls;
+
+    pg_params_reset(p);
+    subs = pg_put_array(p, PG_INT);
+    urls = pg_put_array(p, PG_TEXT);
+    for (size_t i = 0; i < load->n_matches; i++) {
+        pg_add_int(subs, load->matches[i].sub_id);
+        pg_add_text(p, urls, load->matches[i].url);
+    }
+    if (sql != sql_matches)
+        pg_put_ints(p, load->whole, load->n_whole);
+    if (sql == sql_lock_more)
+        pg_put_ints(p, load->feeds, load->n_feeds);
+    pg_queue(l, sql, p, letters, out);
+}
+
+/* What belongs to a subscription does not change while it is locked, so its feeds can be locked
+ * after it. */
+static void queue_locks(struct pg_load *load, struct pg_link *l, struct pg_params *p)
+{
+    queue_ids(l, p, sql_lock_subs, load->subs, load->n_subs, "i", NULL);
+    if (load->n_whole + load->n_matches > 0)
+        queue_of_subs(load, l, p, sql_lock_more, "i", NULL);
+    else
+        queue_ids(l, p, sql_lock, load->feeds, load->n_feeds, "i", NULL);
+}
+
+static void queue_subs(struct pg_load *load, struct pg_link *l, struct pg_params *p)
+{
+    queue_ids(l, p, sql_subs, load->subs, load->n_subs, SUB_LETTERS, &load->sub_rows);
+    queue_ids(l, p, sql_dead, load->subs, load->n_subs, "iiii", &load->dead_rows);
+    queue_ids(l, p, sql_listed, load->listed, load->n_listed, SUB_FEED(PG_LETTER) "ii",
+              &load->listed_rows);
+    if (load->n_whole + load->n_matches > 0)
+        queue_of_subs(load, l, p, sql_whole, FEED_LETTERS, &load->whole_rows);
+    if (load->n_matches > 0)
+        queue_of_subs(load, l, p, sql_matches, "ii", &load->match_rows);
+}
+
 void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
 {
-    queue_ids(l, p, sql_lock, load->feeds, load->n_feeds, "i", NULL);
-    queue_ids(l, p, sql_lock_subs, load->subs, load->n_subs, "i", NULL);
+    queue_locks(load, l, p);
     queue_ids(l, p, sql_feeds, load->feeds, load->n_feeds, FEED_LETTERS, &load->feed_rows);
     queue_ids(l, p, sql_heads, load->heads, load->n_heads, "iss", &load->head_rows);
     queue_rows(l, p, sql_entries, &load->entries, ENTRY_LETTERS, &load->entry_rows);
@@ -290,30 +385,36 @@ void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
     queue_rows(l, p, sql_archives, &load->archives, ARCHIVE(PG_LETTER) "i", &load->archive_rows);
     queue_ids(l, p, sql_counts, load->counts, load->n_counts, "iii", &load->count_rows);
     queue_ids(l, p, sql_n_graves, load->n_graves, load->n_n_graves, "ii", &load->n_grave_rows);
-    queue_ids(l, p, sql_subs, load->subs, load->n_subs, SUB_LETTERS, &load->sub_rows);
-    queue_ids(l, p, sql_dead, load->subs, load->n_subs, "iiii", &load->dead_rows);
+    queue_subs(load, l, p);
     queue_rows(l, p, sql_places, &load->places, "issiii", &load->place_rows);
     queue_rows(l, p, sql_graves, &load->graves, "iis", &load->grave_rows);
 }
 
 /* ---- what has come --------------------------------------------------------------------------- */
 
-static void take_feeds(const struct pg_load *load, struct rows *r)
+/* Hold feeds that are not held yet. */
+static void take_feed_rows(const struct pg_answer *a, struct rows *r)
 {
-    const struct pg_answer *a = &load->feed_rows;
-
-    for (size_t i = 0; i < load->n_feeds; i++)
-        if (rows_feed(r, load->feeds[i]) == NULL)
-            rows_add_feed(r, load->feeds[i])->is_missing = true;
     for (size_t i = 0; i < a->n; i++) {
-        struct held_feed *f = rows_feed(r, pg_get_int(a, i, 0));
+        struct held_feed *f;
         int at;
 
-        f->is_missing = false;
+        if (rows_feed(r, pg_get_int(a, i, 0)) != NULL)
+            continue;
+        f = rows_add_feed(r, pg_get_int(a, i, 0));
         f->row = (struct feed_row){.feed.upstream.is_current = true};
         at = pg_get_columns(a, i, 0, PG_COLUMNS(feed_columns), &r->arena, &f->row);
         f->row.feed.n_subscriptions = (int)pg_get_int(a, i, at);
     }
+}
+
+static void take_feeds(const struct pg_load *load, struct rows *r)
+{
+    take_feed_rows(&load->feed_rows, r);
+    take_feed_rows(&load->whole_rows, r);
+    for (size_t i = 0; i < load->n_feeds; i++)
+        if (rows_feed(r, load->feeds[i]) == NULL)
+            rows_add_feed(r, load->feeds[i])->is_missing = true;
 }
 
 static void take_heads(const struct pg_load *load, struct rows *r)
@@ -485,6 +586,46 @@ static void take_subs(const struct pg_load *load, struct rows *r)
     }
 }
 
+static void take_listed(const struct pg_load *load, struct rows *r)
+{
+    const struct pg_answer *a = &load->listed_rows;
+
+    for (size_t i = 0; i < load->n_listed; i++)
+        rows_sub(r, load->listed[i])->has_feeds = true;
+    for (size_t i = 0; i < a->n; i++) {
+        struct sub_feed row = {.feed_id = 0};
+        int at = pg_get_columns(a, i, 0, PG_COLUMNS(sub_feed_columns), &r->arena, &row);
+        struct held_sub *sub = rows_sub(r, pg_get_int(a, i, at));
+        struct held_sub_feed *feed = rows_add_sub_feed(r, sub, row.feed_id);
+
+        feed->row = row;
+        feed->place = pg_get_int(a, i, at + 1);
+        feed->held.exists = feed->held.is_stored = true;
+    }
+}
+
+static void take_matches(const struct pg_load *load, struct rows *r)
+{
+    const struct pg_answer *a = &load->match_rows;
+    size_t at = 0;
+
+    for (size_t i = 0; i < load->n_matches; i++) {
+        const struct want_match *want = &load->matches[i];
+        struct held_match *m = rows_match(r, want->sub_id, want->url);
+        size_t n = 0;
+
+        while (at + n < a->n && pg_get_int(a, at + n, 0) == (int64_t)i)
+            n++;
+        if (m == NULL) {
+            m = rows_add_match(r, want->sub_id, want->url);
+            m->feed_ids = ARENA_ARRAY(&r->arena, int64_t, n + 1);
+            for (; m->n < n; m->n++)
+                m->feed_ids[m->n] = pg_get_int(a, at + m->n, 1);
+        }
+        at += n;
+    }
+}
+
 static void take_places(const struct pg_answer *a, struct rows *r)
 {
     for (size_t i = 0; i < a->n; i++) {
@@ -513,5 +654,7 @@ void pg_load_take(const struct pg_load *load, struct rows *r)
     take_counts(load, r);
     take_graves(load, r);
     take_subs(load, r);
+    take_listed(load, r);
+    take_matches(load, r);
     take_places(&load->place_rows, r);
 }

@@ -12,15 +12,19 @@
 struct pg_load {
     int64_t *feeds, *heads; /* ids of feeds: to be locked and read, and those with their heads */
     int64_t *counts, *n_graves; /* of which documents of the past, or tombstones, are counted */
-    int64_t *subs; /* ids of subscriptions: to be locked and read, with their dead letters */
+    /* ids of subscriptions: to be locked and read, with their dead letters; those whose lists of
+     * feeds are read; and those of which the rows of these feeds are locked and read */
+    int64_t *subs, *listed, *whole;
     int64_t *ids, *newest; /* of entries: to be read, and their newest revisions */
     const struct want_past **pasts;
     const struct want_key *keys;
+    const struct want_match *matches;
     struct want_rows entries, archives, graves, places;
-    size_t n_feeds, n_heads, n_counts, n_n_graves, n_subs, n_ids, n_newest, n_pasts, n_keys;
+    size_t n_feeds, n_heads, n_counts, n_n_graves, n_ids, n_newest, n_pasts, n_keys;
+    size_t n_subs, n_listed, n_whole, n_matches;
     struct pg_answer feed_rows, head_rows, count_rows, n_grave_rows, past_rows;
-    struct pg_answer sub_rows, dead_rows, entry_rows, id_rows, key_rows, newest_rows, archive_rows,
-        grave_rows, place_rows;
+    struct pg_answer sub_rows, listed_rows, whole_rows, match_rows, dead_rows, entry_rows, id_rows,
+        key_rows, newest_rows, archive_rows, grave_rows, place_rows;
 };
 
 /* What is wanted and not held. Lists are in the arena. False: nothing. */

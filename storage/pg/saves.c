@@ -6,6 +6,7 @@
 #include "storage/pg/columns.h"
 #include "storage/rows_past.h"
 #include "storage/rows_places.h"
+#include "storage/rows_subs.h"
 
 /* ---- columns: the key stands first ----------------------------------------------------------- */
 
@@ -44,6 +45,8 @@ static const struct pg_column overlay_columns[] = {
 #define HEAD_OF_FEED(kind, column, member) PG_COLUMN(kind, column, feed.member)
 static const struct pg_column feed_columns[] = {PG_COLUMN(INT, id, feed.id) FEED_SAVED(PG_COLUMN)
                                                     PG_COLUMN(VERSION, version, feed.version)};
+static const struct pg_column count_columns[] = {
+    PG_COLUMN(INT, id, feed.id) PG_COLUMN(INT, n_subscriptions, feed.n_subscriptions)};
 static const struct pg_column identity_columns[] = {PG_COLUMN(INT, id, feed.id)
                                                         FEED_IDENTITY(PG_COLUMN)};
 static const struct pg_column url_columns[] = {PG_COLUMN(INT, id, feed.id) PG_COLUMN(
@@ -101,6 +104,18 @@ static const struct pg_column note_columns[] = {PG_COLUMN(INT, sub_id, sub_id) P
 #define PG_ROW struct subscription
 static const struct pg_column sub_columns[] = {PG_COLUMN(INT, id, id) SUB_PROGRESS(PG_COLUMN)
                                                    PG_COLUMN(TEXT, last_error, last_error)};
+static const struct pg_column note_sub_columns[] = {PG_COLUMN(INT, sub_id, id)};
+#undef PG_ROW
+
+#define PG_ROW struct held_sub
+#define SUB_OF_ROW(kind, column, member) PG_COLUMN(kind, column, row.member)
+static const struct pg_column whole_sub_columns[] = {PG_COLUMN(INT, id, row.id) SUB_SECRETS(
+    PG_COLUMN) SUB_SAVED(SUB_OF_ROW) PG_COLUMN(TEXT, last_error, row.last_error)};
+#undef PG_ROW
+
+#define PG_ROW struct held_sub_feed
+static const struct pg_column sub_feed_columns[] = {PG_COLUMN(INT, sub_id, sub_id) PG_COLUMN(
+    INT, feed_id, row.feed_id) PG_COLUMN(TEXT, name, row.name) PG_COLUMN(TEXT, folder, row.folder)};
 #undef PG_ROW
 
 /* ---- statements ------------------------------------------------------------------------------ */
@@ -119,6 +134,10 @@ enum how {
 
 /* A URL with its credential is found by their digests, which keep it unique. */
 #define SAME_DIGESTS "md5(x.url) = md5(t.url) AND md5(x.credential) = md5(t.credential)"
+
+/* The delivery log is found by slots first. */
+#define ALL_SLOTS "x.slot = ANY(ARRAY(SELECT generate_series(0, 99)))"
+_Static_assert(DELIVERIES_KEPT == 100, "slots of the statement above");
 
 static const struct save {
     const char *table;
@@ -149,6 +168,11 @@ static const struct save {
     [SAVE_DEAD_REFUSED] = {"dead_letters", SET, PG_COLUMNS(refused_columns), 1, NULL},
     [SAVE_DEAD] = {"dead_letters", ADD, PG_COLUMNS(dead_columns), 0, NULL},
     [SAVE_NOTES] = {"deliveries", PUT, PG_COLUMNS(note_columns), 2, NULL},
+    [SAVE_COUNTS] = {"feeds", SET, PG_COLUMNS(count_columns), 1, NULL},
+    [SAVE_SUB_FEEDS_GONE] = {"sub_feeds", DROP, sub_feed_columns, 2, 2, NULL},
+    [SAVE_SUB_FEEDS] = {"sub_feeds", SET, PG_COLUMNS(sub_feed_columns), 2, NULL},
+    [SAVE_NOTES_OF_SUB_GONE] = {"deliveries", DROP, PG_COLUMNS(note_sub_columns), 1, ALL_SLOTS},
+    [SAVE_SUBS_GONE] = {"subscriptions", DROP, sub_columns, 1, 1, NULL},
     [SAVE_NEW_ENTRIES] = {"entries", ADD, PG_COLUMNS(entry_columns), 1, NULL},
     [SAVE_ENTRIES] = {"entries", SET, PG_COLUMNS(saved_columns), 1, NULL},
     [SAVE_REVISIONS] = {"revisions", ADD, PG_COLUMNS(revision_columns), 1, NULL},
@@ -157,6 +181,7 @@ static const struct save {
     [SAVE_EVENTS] = {"feed_events", ADD, PG_COLUMNS(event_columns), 1, NULL},
     [SAVE_FEEDS] = {"feeds", SET, PG_COLUMNS(feed_columns), 1, NULL},
     [SAVE_SUBS] = {"subscriptions", SET, PG_COLUMNS(sub_columns), 1, NULL},
+    [SAVE_WHOLE_SUBS] = {"subscriptions", SET, PG_COLUMNS(whole_sub_columns), 1, NULL},
 };
 _Static_assert(ARRAY_LEN(saves) == SAVE_KINDS, "each kind has a row");
 

@@ -34,6 +34,11 @@ enum pg_save {
     SAVE_DEAD_REFUSED,
     SAVE_DEAD,
     SAVE_NOTES,
+    SAVE_COUNTS,
+    SAVE_SUB_FEEDS_GONE,
+    SAVE_SUB_FEEDS,
+    SAVE_NOTES_OF_SUB_GONE,
+    SAVE_SUBS_GONE, /* and what refers to them */
     /* with numbers */
     SAVE_NUMBERED,
     SAVE_NEW_ENTRIES = SAVE_NUMBERED,
@@ -44,6 +49,7 @@ enum pg_save {
     SAVE_EVENTS,
     SAVE_FEEDS,
     SAVE_SUBS,
+    SAVE_WHOLE_SUBS,
     SAVE_KINDS
 };
 

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "storage/pg/load.h"
 #include "storage/pg/saves.h"
@@ -163,6 +164,7 @@ enum rc pg_writer_load(struct pg_writer *w, const struct wants *wants, struct ro
 struct collected {
     const void **rows[SAVE_KINDS];
     size_t n[SAVE_KINDS], cap[SAVE_KINDS];
+    struct map lines[SAVE_KINDS]; /* of kinds of which lines are looked for, by two numbers */
 };
 
 static void add(struct collected *c, enum pg_save kind, const void *row)
@@ -173,8 +175,27 @@ static void add(struct collected *c, enum pg_save kind, const void *row)
 
 static void collected_release(struct collected *c)
 {
-    for (size_t i = 0; i < SAVE_KINDS; i++)
+    for (size_t i = 0; i < SAVE_KINDS; i++) {
         mem_free(c->rows[i]);
+        map_forget(&c->lines[i]);
+    }
+}
+
+/* The line with these two numbers, of zeros if it is new. */
+static void *line_of(struct collected *c, struct arena *a, enum pg_save kind, int64_t x, int64_t y,
+                     size_t size, bool *is_new)
+{
+    const int64_t numbers[] = {x, y};
+    struct str key = str_of((const char *)numbers, sizeof numbers);
+    void *line = map_get(&c->lines[kind], key);
+
+    *is_new = line == NULL;
+    if (line == NULL) {
+        line = arena_zalloc(a, size);
+        map_put(&c->lines[kind], key, line);
+        add(c, kind, line);
+    }
+    return line;
 }
 
 static bool has_key(const int64_t *keys, size_t n, int64_t key)
@@ -268,24 +289,20 @@ static void collect_feed(struct collected *c, const struct held_feed *f)
         add(c, SAVE_HEADS, &f->row);
     if (f->saves_urls)
         add(c, SAVE_URLS, &f->row);
+    if (f->saves_count)
+        add(c, SAVE_COUNTS, &f->row);
 }
 
 /* Of two heads from the same row of the log on, the later one counts. */
 static void collect_heads(struct collected *c, struct arena *a, const struct rows *r)
 {
+    bool is_new;
+
     for (size_t i = 0; i < r->n_heads; i++) {
         const struct held_head *h = &r->heads[i];
-        struct line_head *line = NULL;
+        struct line_head *line =
+            line_of(c, a, SAVE_HEAD_LOG, h->feed->id, h->since_seq, sizeof *line, &is_new);
 
-        for (size_t k = 0; k < c->n[SAVE_HEAD_LOG] && line == NULL; k++) {
-            line = (struct line_head *)c->rows[SAVE_HEAD_LOG][k];
-            if (line->since_seq != h->since_seq || line->feed.id != h->feed->id)
-                line = NULL;
-        }
-        if (line == NULL) {
-            line = ARENA_NEW(a, struct line_head);
-            add(c, SAVE_HEAD_LOG, line);
-        }
         *line = (struct line_head){*h->feed, h->since_seq};
     }
 }
@@ -334,21 +351,15 @@ static void collect_upstreams(struct collected *c, struct arena *a, struct rows 
     for (size_t i = 0; i < r->n_upstreams; i++) {
         const struct held_upstream *u = &r->upstreams[i];
         const struct held_feed *f = rows_feed(r, u->feed_id);
-        struct line_upstream *line = NULL;
+        bool is_new;
+        struct line_upstream *line =
+            line_of(c, a, SAVE_UPSTREAMS, u->feed_id, 0, sizeof *line, &is_new);
 
-        for (size_t k = 0; k < c->n[SAVE_UPSTREAMS] && line == NULL; k++) {
-            line = (struct line_upstream *)c->rows[SAVE_UPSTREAMS][k];
-            if (line->feed_id != u->feed_id)
-                line = NULL;
-        }
-        if (line == NULL) {
-            line = ARENA_NEW(a, struct line_upstream);
+        if (is_new)
             *line = (struct line_upstream){u->feed_id, TIME_UNKNOWN, u->trust_was};
-            if (f != NULL) {
-                line->delivered_at = f->row.feed.upstream.delivered_at;
-                line->trust = f->row.feed.upstream.trust;
-            }
-            add(c, SAVE_UPSTREAMS, line);
+        if (is_new && f != NULL) {
+            line->delivered_at = f->row.feed.upstream.delivered_at;
+            line->trust = f->row.feed.upstream.trust;
         }
         if (u->delivered_at != 0)
             line->trust = TRUST_FULL;
@@ -377,27 +388,40 @@ static void collect_dead(struct collected *c, const struct shelf *s)
 /* Of lines with the same place, the later one counts. */
 static void collect_notes(struct collected *c, struct arena *a, const struct shelf *s)
 {
+    bool is_new;
+
     for (size_t i = 0; i < s->n_touched; i++) {
         const struct held_note *note = (const struct held_note *)s->touched[i];
-        struct line_note *line = NULL;
+        struct line_note *line =
+            line_of(c, a, SAVE_NOTES, note->sub_id, note->slot, sizeof *line, &is_new);
 
-        for (size_t k = 0; k < c->n[SAVE_NOTES] && line == NULL; k++) {
-            line = (struct line_note *)c->rows[SAVE_NOTES][k];
-            if (line->sub_id != note->sub_id || line->slot != note->slot)
-                line = NULL;
-        }
-        if (line == NULL) {
-            line = ARENA_NEW(a, struct line_note);
-            add(c, SAVE_NOTES, line);
-        }
         *line = (struct line_note){*note->note, note->sub_id, note->slot};
     }
 }
 
-static void collect_subs(struct collected *c, const struct shelf *s)
+static void collect_sub(struct collected *c, const struct held_sub *sub)
 {
-    for (size_t i = 0; i < s->n_touched; i++)
-        add(c, SAVE_SUBS, &((const struct held_sub *)s->touched[i])->row);
+    if (!sub->held.exists && sub->held.is_stored) {
+        add(c, SAVE_NOTES_OF_SUB_GONE, &sub->row);
+        add(c, SAVE_SUBS_GONE, &sub->row);
+    } else if (sub->held.exists && sub->held.changes & SUB_WRITES_TERMS) {
+        add(c, SAVE_WHOLE_SUBS, sub);
+    } else if (sub->held.exists) {
+        add(c, SAVE_SUBS, &sub->row);
+    }
+}
+
+static void collect_subs(struct collected *c, const struct rows *r)
+{
+    const struct shelf *subs = &r->shelves[ROW_SUB], *feeds = &r->shelves[ROW_SUB_FEED];
+
+    for (size_t i = 0; i < subs->n_touched; i++)
+        collect_sub(c, (const struct held_sub *)subs->touched[i]);
+    for (size_t i = 0; i < feeds->n_touched; i++)
+        if (feeds->touched[i]->exists)
+            add(c, SAVE_SUB_FEEDS, feeds->touched[i]);
+        else if (feeds->touched[i]->is_stored)
+            add(c, SAVE_SUB_FEEDS_GONE, feeds->touched[i]);
 }
 
 static void collect(struct pg_writer *w, struct collected *c, struct arena *a, struct rows *r)
@@ -417,7 +441,7 @@ static void collect(struct pg_writer *w, struct collected *c, struct arena *a, s
     collect_aliases(c, &r->shelves[ROW_PLACE]);
     collect_archives(c, &r->shelves[ROW_ARCHIVE]);
     collect_graves(c, &r->shelves[ROW_PAST], &r->shelves[ROW_GRAVE]);
-    collect_subs(c, &r->shelves[ROW_SUB]);
+    collect_subs(c, r);
     collect_dead(c, &r->shelves[ROW_DEAD]);
     collect_notes(c, a, &r->shelves[ROW_NOTE]);
 }

@@ -7,8 +7,9 @@
  *     rc = pg_writer_commit(w, t, &base, err);         one trip: writes, draws numbers, commits
  *     txn_settle(t, &base);
  *
- * Whoever changes anything of a feed holds the lock of its row, which the load takes. Locks are
- * taken in this order: feeds by id, then the row of the log, last of all. Numbers are drawn under
+ * Whoever changes anything of a subscription or of a feed holds the lock of its row, which the load
+ * takes. Which feeds a subscription has changes under both locks. Locks are taken in this order:
+ * subscriptions by id, feeds by id, then the row of the log, last of all. Numbers are drawn under
  * that last one, so they are in the order of commits. A transaction that draws none and has nothing
  * to tell does not take it.
  *

@@ -142,7 +142,9 @@ enum rc held_load(struct db *db, struct rows *r, const struct wants *w, struct e
         rc = held_past_load(db, r, w, err);
     if (rc == RC_OK)
         rc = held_places_load(db, r, w, err);
-    return rc == RC_OK ? held_subs_load(db, r, w->subs.at, w->subs.n, err) : rc;
+    if (rc == RC_OK)
+        rc = held_subs_load(db, r, w->subs.at, w->subs.n, err);
+    return rc == RC_OK ? held_matches_load(db, r, w->matches, w->n_matches, err) : rc;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

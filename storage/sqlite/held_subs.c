@@ -5,6 +5,7 @@
 #include "storage/sqlite/fields.h"
 #include "storage/sqlite/held_rows.h"
 #include "storage/sqlite/hub.h"
+#include "storage/sqlite/subscriptions.h"
 #include "storage/tables.h"
 #include "storage/sqlite/views.h"
 
@@ -168,6 +169,31 @@ enum rc held_subs_load(struct db *db, struct rows *r, const struct want_sub *wan
     for (size_t i = 0; i < n && rc == RC_OK; i++)
         if (wants[i].with_rows)
             rc = load_rows(db, r, rows_sub(r, wants[i].id), err);
+    return rc;
+}
+
+static enum rc load_match(struct db *db, struct rows *r, const struct want_match *w,
+                          struct err *err)
+{
+    struct held_match *m = rows_match(r, w->sub_id, w->url);
+    enum rc rc;
+
+    if (m != NULL)
+        return RC_OK;
+    m = rows_add_match(r, w->sub_id, w->url);
+    rc = sub_feeds_match(db, w->sub_id, w->url, &r->arena, &m->feed_ids, &m->n, err);
+    for (size_t i = 0; rc == RC_OK && i < m->n; i++)
+        rc = held_feed_load(db, r, m->feed_ids[i], false, err);
+    return rc;
+}
+
+enum rc held_matches_load(struct db *db, struct rows *r, const struct want_match *wants, size_t n,
+                          struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        rc = load_match(db, r, &wants[i], err);
     return rc;
 }
 

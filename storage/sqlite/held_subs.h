@@ -16,6 +16,10 @@ enum rc held_subs_load(struct db *db, struct rows *r, const struct want_sub *wan
 enum rc held_sub_load(struct db *db, struct rows *r, const struct want_sub *want,
                       struct held_sub **out, struct err *err) NODISCARD;
 
+/* Find the feeds of subscriptions that URLs name, and hold their rows. */
+enum rc held_matches_load(struct db *db, struct rows *r, const struct want_match *wants, size_t n,
+                          struct err *err) NODISCARD;
+
 /* Write a row that was touched. */
 enum rc held_sub_write(struct db *db, struct held *row, struct err *err) NODISCARD;
 enum rc held_sub_feed_write(struct db *db, struct held *row, struct err *err) NODISCARD;
