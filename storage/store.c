@@ -135,10 +135,6 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     storer.dir = s->dir;
     storer.levels = cfg->levels;
     rc = engine_of(cfg->path, &s->engine, err);
-    if (rc == RC_OK && s->engine->open_writer == NULL)
-        rc = err_set(err, RC_UNSUPPORTED,
-                     "the database is a PostgreSQL, but the daemon can only keep its data in a file"
-                     " yet");
     storer.engine = s->engine;
     if (rc == RC_OK)
         rc = storer_new(&storer, &s->storer, err);

@@ -19,6 +19,10 @@
 #define LINGER_MS 1   /* under load, wait for the next operation so long */
 #define QUIET_MS 3000 /* after this time without a write, the engine may rest */
 
+/* At the end, wait so long for a database that is not within reach, and look so often. */
+#define END_AWAY_MS 3000
+#define END_LOOK_MS 50
+
 struct storer {
     struct db *db;
     struct tail *tail;
@@ -28,7 +32,9 @@ struct storer {
     int batch_ops, batch_ms;
     struct arena arena; /* lives with the storer */
     struct log_facts facts;
-    pthread_mutex_t lock;  /* guards the next one */
+    pthread_mutex_t lock;  /* guards the next two */
+    pthread_cond_t end;    /* has_ended is true now */
+    bool has_ended;        /* the thread has nothing more to do */
     struct levels levels;  /* for the next batch */
     struct txn txn;        /* only the storer's thread uses this and the next members */
     struct tail_news news; /* of the transaction that is being committed */
@@ -142,7 +148,39 @@ static void *storer_main(void *arg)
         }
     }
     mem_free(ops);
+    pthread_mutex_lock(&s->lock);
+    s->has_ended = true;
+    pthread_cond_signal(&s->end);
+    pthread_mutex_unlock(&s->lock);
     return NULL;
+}
+
+/* Wait for END_LOOK_MS at most. */
+static bool has_ended(struct storer *s)
+{
+    struct timespec until = clock_mono_after_ms(END_LOOK_MS);
+    bool has_ended;
+
+    pthread_mutex_lock(&s->lock);
+    if (!s->has_ended)
+        pthread_cond_timedwait(&s->end, &s->lock, &until);
+    has_ended = s->has_ended;
+    pthread_mutex_unlock(&s->lock);
+    return has_ended;
+}
+
+/* Wait until all operations have been carried out. A database that is away is not waited for as
+ * long as it takes: those who wait for an answer have gone. */
+static void wait_for_end(struct storer *s)
+{
+    int64_t until = clock_mono_ms() + END_AWAY_MS;
+
+    while (!has_ended(s))
+        if (storer_health(s, NULL) == RC_OK)
+            until = clock_mono_ms() + END_AWAY_MS;
+        else if (clock_mono_ms() >= until)
+            s->db->writes->stop(s->db);
+    pthread_join(s->thread, NULL);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -155,6 +193,7 @@ static void free_op(void *op)
 enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err *err)
 {
     struct storer *s = NEW(struct storer);
+    pthread_condattr_t monotonic;
     enum rc rc = cfg->engine->open_writer(cfg->address, cfg->check, &s->db, err);
 
     ASSERT(cfg->batch_ops > 0 && cfg->queue_len > 0);
@@ -165,6 +204,10 @@ enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err
     s->txn.db = s->db;
     s->txn.dir = cfg->dir;
     pthread_mutex_init(&s->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->end, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     s->levels = cfg->levels;
     s->queue = queue_new(cfg->queue_len, free_op);
     if (rc == RC_OK)
@@ -240,7 +283,7 @@ void storer_free(struct storer **sp)
     if (s->queue != NULL)
         queue_close(s->queue);
     if (s->started)
-        pthread_join(s->thread, NULL);
+        wait_for_end(s);
     queue_free(&s->queue);
     if (s->db != NULL)
         s->db->reads->close(&s->db);
@@ -248,6 +291,7 @@ void storer_free(struct storer **sp)
     tail_news_release(&s->news);
     txn_release(&s->txn);
     pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->end);
     arena_release(&s->arena);
     mem_free(s);
     *sp = NULL;

@@ -160,6 +160,12 @@ static const struct feed_notice *feed_notices(const struct txn *t, struct tail_n
     return list;
 }
 
+/* Where the log ends. A transaction that has added nothing may not know that. */
+static int64_t last_seq(const struct txn *t)
+{
+    return t->last_seq < NUMBERS_HERE ? t->last_seq : directory_last_seq(t->dir);
+}
+
 enum rc tail_read(struct txn *t, struct tail_news *out, struct err *err)
 {
     enum rc rc;
@@ -168,7 +174,7 @@ enum rc tail_read(struct txn *t, struct tail_news *out, struct err *err)
     rc = read_feeds(t, out, err);
     if (rc != RC_OK)
         return rc;
-    out->notice = (struct commit_notice){.last_seq = t->last_seq,
+    out->notice = (struct commit_notice){.last_seq = last_seq(t),
                                          .feeds = feed_notices(t, out),
                                          .n_feeds = t->n_feeds,
                                          .sub_ids = t->subs,

@@ -74,6 +74,9 @@ void problem_of_err(struct problem *p, struct arena *a, enum rc rc, const struct
 
     switch (rc) {
     case RC_AGAIN:
+        problem_set(p, a, PROBLEM_BUSY, "The database is not within reach. Try again later.");
+        p->retry_after_s = 5;
+        break;
     case RC_FULL:
     case RC_CLOSED:
         problem_set(p, a, PROBLEM_BUSY, "The request was not started: %s.", rc_meaning(rc));

@@ -35,6 +35,7 @@ struct pg_link *pg_link_new(const struct pg_link_cfg *cfg)
     struct pg_link *l = NEW(struct pg_link);
 
     l->cfg = *cfg;
+    l->lost_at_ms = clock_mono_ms();
     l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     ASSERT(l->stop_fd >= 0);
     return l;
@@ -70,6 +71,23 @@ void pg_link_stop(struct pg_link *l)
 bool pg_is_connected(const struct pg_link *l)
 {
     return l->conn != NULL;
+}
+
+int64_t pg_away_ms(const struct pg_link *l)
+{
+    int64_t lost_at_ms = l->lost_at_ms;
+
+    return lost_at_ms == 0 ? -1 : clock_mono_ms() - lost_at_ms;
+}
+
+const char *pg_shown(const struct pg_link *l)
+{
+    return pg_uri_shown(l->cfg.uri);
+}
+
+void pg_set_answer_ms(struct pg_link *l, int64_t ms)
+{
+    l->cfg.answer_ms = ms;
 }
 
 enum pg_fault pg_fault(const struct pg_link *l)
@@ -123,6 +141,8 @@ enum rc pg_tell(struct pg_link *l, struct err *err)
 
 void pg_drop(struct pg_link *l)
 {
+    if (l->conn != NULL && l->lost_at_ms == 0)
+        l->lost_at_ms = clock_mono_ms();
     PQfinish(l->conn);
     l->conn = NULL;
     memset(l->slots, 0, sizeof l->slots);
@@ -287,7 +307,22 @@ static enum rc greet(struct pg_link *l, struct err *err)
     PQsetNoticeReceiver(l->conn, on_notice, l);
     PQsetnonblocking(l->conn, 1);
     PQenterPipelineMode(l->conn);
+    return RC_OK;
+}
+
+/* There is a connection: say so, when it has done what it does first. */
+static enum rc settle_in(struct pg_link *l, struct err *err)
+{
+    enum rc rc = greet(l, err);
+
+    if (rc == RC_OK && l->cfg.on_connect != NULL)
+        rc = l->cfg.on_connect(l, err);
+    if (rc != RC_OK) {
+        pg_drop(l);
+        return rc;
+    }
     l->n_failures = 0;
+    l->lost_at_ms = 0;
     return RC_OK;
 }
 
@@ -308,7 +343,7 @@ enum rc pg_connect(struct pg_link *l, struct err *err)
         fail_with(l, PG_FAULT_LOST, "cannot connect to the database", PQerrorMessage(l->conn));
         pg_drop(l);
     } else {
-        return greet(l, err);
+        return settle_in(l, err);
     }
     return pg_tell(l, err);
 }

@@ -18,7 +18,7 @@
  * there is no connection until pg_connect(). Messages of the server are passed on without their
  * details, which quote rows, and without passwords.
  *
- * A link belongs to one thread at a time; pg_link_stop() may be called by any thread.
+ * A link belongs to one thread at a time; other threads may call what says so.
  */
 #pragma once
 
@@ -31,15 +31,19 @@ struct pg_link;
 
 struct pg_link_cfg {
     struct pg_uri *uri; /* borrowed, and used by this link alone */
-    bool for_writing;   /* only a server that takes writes will do */
-    int64_t answer_ms;  /* a trip that takes longer is lost; 0: no limit */
+
+    /* What each new connection does first; NULL: nothing. If it fails, there is no connection, and
+     * pg_connect() returns what it says. */
+    enum rc (*on_connect)(struct pg_link *l, struct err *err);
+    bool for_writing;  /* only a server that takes writes will do */
+    int64_t answer_ms; /* a trip that takes longer is lost; 0: no limit */
 };
 
 struct pg_link *pg_link_new(const struct pg_link_cfg *cfg);
 void pg_link_free(struct pg_link **lp);
 
 /* End what the link waits for: every call fails with RC_CLOSED from now on. What was sent is not
- * taken back, so a commit may still happen. */
+ * taken back, so a commit may still happen. Any thread. */
 void pg_link_stop(struct pg_link *l);
 
 /* Connect, once; a link that is connected is connected anew. Waits at most as long as the address
@@ -53,6 +57,15 @@ enum rc pg_reconnect(struct pg_link *l, struct err *err) NODISCARD;
 int64_t pg_pause_ms(int n_failures, uint32_t chance); /* pure */
 
 bool pg_is_connected(const struct pg_link *l);
+
+/* For how long there has been no connection; -1: there is one. Any thread. */
+int64_t pg_away_ms(const struct pg_link *l);
+
+/* Where it connects to, without secrets. Any thread. Lives as long as the link. */
+const char *pg_shown(const struct pg_link *l);
+
+/* As cfg.answer_ms, from the next trip on. */
+void pg_set_answer_ms(struct pg_link *l, int64_t ms);
 
 /* How the last call failed. */
 enum pg_fault pg_fault(const struct pg_link *l);

@@ -22,9 +22,10 @@ struct pg_item {              /* what one answer in the trip belongs to */
 
 struct pg_link {
     struct pg_link_cfg cfg;
-    PGconn *conn;   /* NULL: there is no connection */
-    int stop_fd;    /* eventfd, readable since pg_link_stop() */
-    int n_failures; /* attempts to connect, in a row */
+    PGconn *conn;               /* NULL: there is no connection */
+    int stop_fd;                /* eventfd, readable since pg_link_stop() */
+    int n_failures;             /* attempts to connect, in a row */
+    _Atomic int64_t lost_at_ms; /* monotonic; 0: there is a connection */
     int64_t n_trips;
     enum pg_fault fault;
     struct err trouble; /* of the trip: the first failure, in words */

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "storage/pg/reads.h"
+#include "storage/pg/storing.h"
 #include "storage/pg/uri.h"
 
 struct pg_reader *pg_reader_of(struct db *db)
@@ -21,6 +22,7 @@ static void close_reader(struct db **dbp)
 
     if (r == NULL)
         return;
+    pg_storing_free(&r->storing);
     pg_link_free(&r->link);
     pg_uri_free(&r->uri);
     pg_params_release(&r->params);
@@ -148,17 +150,18 @@ static const struct reads pg_reads = {
     .upstreams = pg_upstreams,
 };
 
-static enum rc open_reader(const char *address, struct db **out, struct err *err)
+enum rc pg_reader_new(const char *address, const struct pg_link_cfg *cfg, struct db **out,
+                      struct err *err)
 {
     struct pg_reader *r = NEW(struct pg_reader);
+    struct pg_link_cfg own = *cfg;
     struct db *db = &r->db;
     enum rc rc = pg_uri_read(address, &r->uri, err);
 
     db->reads = &pg_reads;
-    if (rc == RC_OK) {
-        r->link = pg_link_new(&(struct pg_link_cfg){.uri = r->uri});
-        rc = pg_connect(r->link, err);
-    }
+    own.uri = r->uri;
+    if (rc == RC_OK)
+        r->link = pg_link_new(&own);
     if (rc != RC_OK)
         close_reader(&db);
     else
@@ -166,4 +169,18 @@ static enum rc open_reader(const char *address, struct db **out, struct err *err
     return rc;
 }
 
-const struct engine engine_postgresql = {"PostgreSQL", open_reader, NULL};
+static enum rc open_reader(const char *address, struct db **out, struct err *err)
+{
+    struct db *db = NULL;
+    enum rc rc = pg_reader_new(address, &(struct pg_link_cfg){.answer_ms = 0}, &db, err);
+
+    if (rc == RC_OK)
+        rc = pg_connect(pg_reader_link(db), err);
+    if (rc != RC_OK && db != NULL)
+        close_reader(&db);
+    else
+        *out = db;
+    return rc;
+}
+
+const struct engine engine_postgresql = {"PostgreSQL", open_reader, pg_storing_open};

@@ -14,8 +14,11 @@
 
 struct pg_uri;
 
+struct pg_storing;
+
 struct pg_reader {
     struct db db;
+    struct pg_storing *storing; /* NULL: this is not the storer's */
     struct pg_uri *uri;
     struct pg_link *link;
     struct pg_params params; /* of the next statement */
@@ -41,5 +44,9 @@ enum rc pg_hear(struct pg_reader *r, struct err *err) NODISCARD;
 /* The number of the only column of the only row; `otherwise`: there is no row, or NULL. */
 int64_t pg_number(const struct pg_answer *a, int64_t otherwise);
 
-/* The link, for tests: it counts the trips. */
+/* Make a reader without a connection. `cfg` without the address. RC_INPUT: as pg_uri_read(). */
+enum rc pg_reader_new(const char *address, const struct pg_link_cfg *cfg, struct db **out,
+                      struct err *err) NODISCARD;
+
+/* The link. */
 struct pg_link *pg_reader_link(struct db *db);

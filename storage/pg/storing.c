@@ -1,0 +1,277 @@
+/* storage/pg/storing.c - see storing.h.
+ *
+ * The connection has two faces: the reading calls, for what a commit means, and the writer of
+ * groups (storage/pg/group.h). Both use one link, so what the tail reads is never older than the
+ * commit. */
+#include "storage/pg/storing.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "storage/pg/group.h"
+#include "storage/pg/reader.h"
+#include "storage/pg/schema.h"
+#include "storage/pg/uri.h"
+
+#define CLAIM_MS 10000 /* the server may not have noticed yet that a daemon before us has gone */
+#define PING_MS 5000   /* a server that does not answer for so long has gone */
+
+struct pg_storing {
+    char *address;
+    struct pg_writer *writer;
+};
+
+static struct pg_storing *storing_of(struct db *db)
+{
+    return pg_reader_of(db)->storing;
+}
+
+/* ---- one daemon at a time -------------------------------------------------------------------- */
+
+/* If two daemons wrote to one database, the directory of each would soon be wrong, because they do
+ * not read each other's notices yet. So the session of the storer has a lock. It ends with the
+ * session. The first number is "Feed". */
+static const char sql_claim[] =
+    "SELECT pg_try_advisory_lock(1181050212, hashtext(current_schema()))::int::bigint";
+
+static enum rc claim(struct pg_link *l, struct err *err)
+{
+    struct pg_answer a;
+    enum rc rc;
+
+    pg_queue(l, sql_claim, NULL, "i", &a);
+    rc = pg_run(l, err);
+    if (rc != RC_OK || pg_get_int(&a, 0, 0) == 1)
+        return rc;
+    return err_set(err, RC_CONFLICT,
+                   "the database %s is in use by another Feedmill; stop that one first, or give "
+                   "another --db",
+                   pg_shown(l));
+}
+
+/* Connect for the first time. */
+static enum rc connect_first(struct pg_link *l, struct err *err)
+{
+    int64_t until = clock_mono_ms() + CLAIM_MS;
+    struct err why = ERR_INIT;
+    enum rc rc = pg_connect(l, &why);
+
+    while (rc == RC_CONFLICT && clock_mono_ms() < until)
+        rc = pg_reconnect(l, &why);
+    if (rc == RC_OK)
+        return RC_OK;
+    return err_set(err, rc == RC_UNSUPPORTED ? RC_UNSUPPORTED : RC_IO, "%s", why.text);
+}
+
+/* ---- is it there? ---------------------------------------------------------------------------- */
+
+static const char sql_ping[] = "SELECT 1::bigint";
+
+/* Notice that the connection is lost before somebody needs it, and connect again. */
+static void rest(struct db *db)
+{
+    struct pg_link *l = pg_reader_link(db);
+    struct err err = ERR_INIT;
+    enum rc rc;
+
+    if (pg_is_connected(l)) {
+        pg_queue(l, sql_ping, NULL, "i", NULL);
+        pg_set_answer_ms(l, PING_MS);
+        rc = pg_run(l, &err);
+        pg_set_answer_ms(l, 0);
+    } else {
+        rc = pg_reconnect(l, &err);
+    }
+    if (rc != RC_OK && pg_fault(l) != PG_FAULT_STOPPED)
+        log_warn("storage", "database_away", "error=%s", log_quote(str_from(err.text)));
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+struct running {
+    struct db *db;
+    const struct group_calls *calls;
+    size_t n_done;
+};
+
+/* Read what the transaction means, however often it takes: it is stored, so it must be told. */
+static enum rc read_news(struct running *r, struct txn *t)
+{
+    struct pg_link *l = pg_reader_link(r->db);
+    struct err err = ERR_INIT;
+    enum rc rc = r->calls->read_news(r->calls->ctx, t, &err);
+
+    while (rc != RC_OK && pg_fault(l) != PG_FAULT_STOPPED) {
+        log_warn("storage", "news_unread", "error=%s effect=again", log_quote(str_from(err.text)));
+        rc = pg_reconnect(l, &err);
+        if (rc == RC_OK)
+            rc = r->calls->read_news(r->calls->ctx, t, &err);
+    }
+    return rc;
+}
+
+/* Has the database refused the only operation of the transaction? */
+static bool is_refused(struct op **ops, size_t n)
+{
+    return n == 1 && (ops[0]->rc == RC_IO || ops[0]->rc == RC_UNAVAILABLE);
+}
+
+static void on_done(void *ctx, struct txn *t, struct op **ops, size_t n)
+{
+    struct running *r = ctx;
+
+    if (!is_refused(ops, n) && read_news(r, t) == RC_OK)
+        r->calls->stored(r->calls->ctx, ops, n);
+    r->n_done += n;
+    r->calls->answer(r->calls->ctx, ops, n);
+}
+
+static bool run(struct db *db, struct txn *t, struct op **ops, size_t n,
+                const struct group_calls *calls)
+{
+    struct running r = {.db = db, .calls = calls};
+    int64_t n_trips = pg_trips(pg_reader_link(db));
+    struct err err = ERR_INIT;
+
+    if (pg_group_run(storing_of(db)->writer, t, ops, n, on_done, &r, &err) == RC_OK) {
+        if (pg_trips(pg_reader_link(db)) == n_trips) /* they had nothing to ask */
+            rest(db);
+        return true;
+    }
+    for (size_t i = r.n_done; i < n; i++) {
+        ops[i]->rc = RC_UNAVAILABLE;
+        ops[i]->err = err;
+        ops[i]->result = (struct store_result){0};
+    }
+    calls->answer(calls->ctx, ops + r.n_done, n - r.n_done);
+    return false;
+}
+
+/* ---- the rest of the table ------------------------------------------------------------------- */
+
+static const char *address(const struct db *db)
+{
+    return ((const struct pg_reader *)db)->storing->address;
+}
+
+static const char sql_facts[] = "SELECT log_id, secret, last_seq, last_at_us, version FROM log";
+
+static enum rc facts(struct db *db, struct arena *a, struct log_facts *out, struct err *err)
+{
+    struct pg_link *l = pg_reader_link(db);
+    struct pg_answer ans;
+    enum rc rc;
+
+    pg_queue(l, sql_facts, NULL, "ssiii", &ans);
+    rc = pg_run(l, err);
+    if (rc == RC_OK)
+        *out = (struct log_facts){pg_get_str(&ans, 0, 0, a), pg_get_str(&ans, 0, 1, a),
+                                  pg_get_int(&ans, 0, 2), pg_get_int(&ans, 0, 3),
+                                  pg_get_int(&ans, 0, 4)};
+    return rc;
+}
+
+static enum rc health(struct db *db, struct err *err)
+{
+    const struct pg_link *l = pg_reader_link(db);
+
+    if (pg_away_ms(l) < 0)
+        return RC_OK;
+    return err_set(err, RC_AGAIN, "the database %s is not within reach", pg_shown(l));
+}
+
+static void stop(struct db *db)
+{
+    pg_link_stop(pg_reader_link(db));
+}
+
+static enum rc load(struct db *db, struct rows *r, const struct wants *w, struct err *err)
+{
+    return pg_writer_load(storing_of(db)->writer, w, r, err);
+}
+
+static enum rc write_rows(struct db *db UNUSED, struct txn *t UNUSED, struct err *err)
+{
+    return err_set(err, RC_UNSUPPORTED, "PostgreSQL cannot do this yet");
+}
+
+static enum rc merge_feeds(struct db *db UNUSED, const struct feed *from UNUSED,
+                           const struct feed *to UNUSED, bool with_heads UNUSED,
+                           struct arena *a UNUSED, struct merged_feeds *out UNUSED, struct err *err)
+{
+    return err_set(err, RC_UNSUPPORTED, "PostgreSQL cannot do this yet");
+}
+
+static const struct writes pg_writes = {
+    .address = address,
+    .facts = facts,
+    .run = run,
+    .rest = rest,
+    .health = health,
+    .stop = stop,
+    .load = load,
+    .write = write_rows,
+    .merge_feeds = merge_feeds,
+};
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* Each process is another node, because it counts its groups from the beginning. */
+static const char sql_node[] = "SELECT nextval(pg_get_serial_sequence('nodes', 'id'))";
+
+static enum rc make_writer(struct db *db, struct err *err)
+{
+    struct pg_link *l = pg_reader_link(db);
+    struct pg_answer a;
+    enum rc rc = pg_schema_ready(l, err);
+
+    if (rc != RC_OK)
+        return rc;
+    pg_queue(l, sql_node, NULL, "i", &a);
+    rc = pg_run(l, err);
+    if (rc == RC_OK)
+        storing_of(db)->writer = pg_writer_new(l, pg_get_int(&a, 0, 0));
+    return rc;
+}
+
+enum rc pg_storing_open(const char *text, bool check, struct db **out, struct err *err)
+{
+    struct db *db = NULL;
+    struct pg_link *l;
+    enum rc rc = RC_OK;
+
+    if (check)
+        return err_set(
+            err, RC_UNSUPPORTED,
+            "--check-db looks at the file of a database of SQLite; a PostgreSQL is checked "
+            "by its own program pg_amcheck");
+    rc = pg_reader_new(text, &(struct pg_link_cfg){.for_writing = true, .on_connect = claim}, &db,
+                       err);
+    if (rc != RC_OK)
+        return rc;
+    pg_reader_of(db)->storing = NEW(struct pg_storing);
+    storing_of(db)->address = mem_strdup(text);
+    db->writes = &pg_writes;
+    l = pg_reader_link(db);
+    rc = connect_first(l, err);
+    if (rc == RC_OK)
+        rc = make_writer(db, err);
+    if (rc != RC_OK)
+        db->reads->close(&db);
+    else
+        *out = db;
+    return rc;
+}
+
+void pg_storing_free(struct pg_storing **sp)
+{
+    struct pg_storing *s = *sp;
+
+    if (s == NULL)
+        return;
+    pg_writer_free(&s->writer);
+    mem_free(s->address);
+    mem_free(s);
+    *sp = NULL;
+}
