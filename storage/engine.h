@@ -17,6 +17,7 @@
 #include "storage/pushes.h"
 #include "storage/records.h"
 
+struct node_calls;
 struct op;
 struct rows;
 struct txn;
@@ -303,6 +304,8 @@ struct engine {
      * locked for this process if the engine has one writer, its schema up to date. `check`: look at
      * all of it for damage first. It is closed after all others. Errors: as store_open(). */
     enum rc (*open_writer)(const char *address, bool check, struct db **out, struct err *err);
+
+    const struct node_calls *nodes; /* NULL: only one daemon works on a database */
 };
 
 extern const struct engine engine_sqlite, engine_postgresql;

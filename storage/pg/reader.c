@@ -2,6 +2,7 @@
 #include "storage/pg/reader.h"
 
 #include "base/mem.h"
+#include "storage/pg/nodes.h"
 #include "storage/pg/reads.h"
 #include "storage/pg/storing.h"
 #include "storage/pg/uri.h"
@@ -183,4 +184,5 @@ static enum rc open_reader(const char *address, struct db **out, struct err *err
     return rc;
 }
 
-const struct engine engine_postgresql = {"PostgreSQL", open_reader, pg_storing_open};
+const struct engine engine_postgresql = {"PostgreSQL", open_reader, pg_storing_open,
+                                         &pg_node_calls};

@@ -74,7 +74,8 @@ CREATE TABLE nodes (
 CREATE TABLE slots (
     slot  bigint PRIMARY KEY,
     owner bigint REFERENCES nodes (id) ON DELETE SET NULL, -- NULL: nobody
-    fence bigint NOT NULL DEFAULT 0                        -- grows when the slot changes hands
+    fence bigint NOT NULL DEFAULT 0,                       -- grows when the slot changes hands
+    given bigint NOT NULL DEFAULT 0                        -- the fence with which its last owner gave it back
 ) WITH (fillfactor = 50);
 INSERT INTO slots (slot) SELECT n FROM generate_series(0, 255) AS n;
 

@@ -219,4 +219,4 @@ const struct reads sqlite_reads = {
     .upstreams = upstreams_all,
 };
 
-const struct engine engine_sqlite = {"SQLite", db_open_reader, writer_open};
+const struct engine engine_sqlite = {"SQLite", db_open_reader, writer_open, NULL};

@@ -15,8 +15,11 @@ static const struct {
 } types[] = {{'i', "bigint"},   {'s', "text"},   {'b', "bytea"},    {'o', "boolean"},
              {'I', "bigint[]"}, {'S', "text[]"}, {'O', "boolean[]"}};
 
-/* These look at all rows. */
-static const enum pg_statement_id may_scan[] = {PG_SQL_subs_find, PG_SQL_upstreams};
+/* These look at all rows. There are few nodes, and always 256 slots. */
+static const enum pg_statement_id may_scan[] = {
+    PG_SQL_subs_find, PG_SQL_upstreams,   PG_SQL_node_join,  PG_SQL_node_differing,
+    PG_SQL_nodes_end, PG_SQL_nodes_alive, PG_SQL_node_drain, PG_SQL_slots_take,
+    PG_SQL_slots_all, PG_SQL_slots_leave};
 
 static bool is_allowed(enum pg_statement_id id)
 {
