@@ -195,6 +195,23 @@ static double limit_cpu(void *ctx, double seconds)
     return (rounds_cpu() - from) * 1e6 / (double)n;
 }
 
+/* Print the processor time of each kind of thread, for one delivery. */
+static void show_threads(struct side *s, double seconds)
+{
+    static const char *const threads[] = {"notify", "reader", "storer"};
+    double from[ARRAY_LEN(threads)];
+    unsigned began = s->n;
+
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+        from[i] = rounds_cpu_of(threads[i]);
+    deliver(s, seconds);
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+        printf("of it: %s\tus/push\t%.1f\t-\t-\n", threads[i],
+               (rounds_cpu_of(threads[i]) - from[i]) * 1e6 /
+                   ((s->n - began) * (double)s->living));
+    fflush(stdout);
+}
+
 /* Make the bytes of one call, as the notifier makes them. */
 static void draw(struct work *w, const struct sink *sink)
 {
@@ -306,6 +323,7 @@ static void run_many(const char *dir, struct notifier_cfg *cfg, int port, const 
     deliver(&w.side, 0.1); /* each has been called once, and has a connection */
     rounds_run(&r);
     rounds_run(&cpu);
+    show_threads(&w.side, 3.0);
     side_stop(&w.side);
     buf_release(&w.body);
 }

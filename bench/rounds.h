@@ -25,3 +25,6 @@ void rounds_run(const struct rounds *r);
 /* Returns seconds: of the monotonic clock; of processor time of this process. */
 double rounds_now(void);
 double rounds_cpu(void);
+
+/* Returns the processor time that the threads of this name have had, in seconds. */
+double rounds_cpu_of(const char *thread);
