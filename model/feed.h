@@ -241,6 +241,7 @@ struct push_sub {
     struct subscription *sub; /* with its feeds; NULL: there is no such subscription */
     struct str credential;    /* of the endpoint; null: none. SECRET */
     struct str settings;      /* of the sink: JSON, or null. SECRET */
+    bool wants_dead;          /* a dead letter is to be delivered again */
 };
 
 /* An entry that an endpoint refused for good. */

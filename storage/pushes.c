@@ -15,6 +15,7 @@ enum rc reader_hold(struct reader *r, struct err *err)
     r->held_last = last;
     memset(r->found, 0, sizeof r->found);
     r->named = (struct named_feed){.feed_id = 0};
+    r->n_no_dead = 0;
     return rc;
 }
 
@@ -27,9 +28,32 @@ void reader_let_go(struct reader *r)
     arena_release(&r->held);
 }
 
+/* Nearly no subscription has dead letters that are wanted, so a query for each would find nothing.
+ */
+static void remember_dead(struct reader *r, const struct push_sub *subs, size_t n)
+{
+    r->no_dead = ARENA_ARRAY(&r->held, int64_t, n + 1);
+    r->n_no_dead = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!subs[i].wants_dead)
+            r->no_dead[r->n_no_dead++] = subs[i].id;
+}
+
+static bool may_want_dead(const struct reader *r, int64_t sub_id)
+{
+    for (size_t i = 0; i < r->n_no_dead && r->is_held; i++)
+        if (r->no_dead[i] == sub_id)
+            return false;
+    return true;
+}
+
 enum rc reader_push_subs(struct reader *r, struct push_sub *subs, size_t n, struct err *err)
 {
-    return r->db->reads->subs_pushed(r->db, subs, n, err);
+    enum rc rc = r->db->reads->subs_pushed(r->db, subs, n, err);
+
+    if (rc == RC_OK && r->is_held)
+        remember_dead(r, subs, n);
+    return rc;
 }
 
 /* What was found for another subscription in the held snapshot; NULL: nothing. Many subscriptions
@@ -182,9 +206,10 @@ static enum rc next_dead(struct reader *r, const struct subscription *sub, struc
                          struct push_next *out, struct err *err)
 {
     struct db *db = r->db;
-    struct dead_letter *dead;
-    size_t n;
-    enum rc rc = db->reads->dead_wanted(db, sub->id, a, &dead, &n, err);
+    struct dead_letter *dead = NULL;
+    size_t n = 0;
+    enum rc rc =
+        may_want_dead(r, sub->id) ? db->reads->dead_wanted(db, sub->id, a, &dead, &n, err) : RC_OK;
 
     if (rc != RC_OK || n == 0)
         return rc;

@@ -38,6 +38,8 @@ struct reader {
     struct found_push found[FOUND_PUSHES]; /* a ring; feed_id 0: free */
     size_t n_found;                        /* so many were found, ever */
     struct named_feed named;
+    int64_t *no_dead; /* subscriptions of which no dead letter is wanted, as far as it is known */
+    size_t n_no_dead;
 };
 
 struct store {

@@ -107,6 +107,7 @@ enum rc pg_subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct er
         ids[i] = subs[i].id;
         subs[i].sub = NULL;
         subs[i].credential = subs[i].settings = STR_NULL;
+        subs[i].wants_dead = false;
     }
     pg_together(r);
     pg_put_ints(&r->params, ids, n);
@@ -123,6 +124,7 @@ enum rc pg_subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct er
         read_sub(&rows, i, p->arena, p->sub);
         p->credential = pg_get_str(&rows, i, number + 1, p->arena);
         p->settings = pg_get_str(&rows, i, number + 2, p->arena);
+        p->wants_dead = pg_get_int(&rows, i, number + 3) > 0;
         read_feeds(&feeds, &at, pg_get_int(&rows, i, number), p->arena, p->sub);
     }
     return rc;

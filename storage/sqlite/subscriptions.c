@@ -2,8 +2,10 @@
 #include "storage/sqlite/subscriptions.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "storage/sqlite/fields.h"
 #include "storage/tables.h"
 #include "storage/sqlite/views.h"
@@ -27,6 +29,13 @@ enum rc subs_insert(struct db *db, struct subscription *sub, struct str endpoint
 
 #define FEED_COLUMNS "feed_id, url, name, folder, category"
 
+/* The row's columns begin with column `i`. */
+static struct sub_feed read_feed(sqlite3_stmt *st, int i, struct arena *a)
+{
+    return (struct sub_feed){col_int(st, i), col_str(st, i + 1, a), col_str(st, i + 2, a),
+                             col_str(st, i + 3, a), col_str(st, i + 4, a)};
+}
+
 /* Append the feed of this row, whose columns begin with column `i`. */
 static void add_feed(sqlite3_stmt *st, int i, struct subscription *sub, struct arena *a)
 {
@@ -39,9 +48,7 @@ static void add_feed(sqlite3_stmt *st, int i, struct subscription *sub, struct a
             memcpy(grown, sub->feeds, n * sizeof *grown);
         sub->feeds = grown;
     }
-    sub->feeds[sub->n_feeds++] =
-        (struct sub_feed){col_int(st, i), col_str(st, i + 1, a), col_str(st, i + 2, a),
-                          col_str(st, i + 3, a), col_str(st, i + 4, a)};
+    sub->feeds[sub->n_feeds++] = read_feed(st, i, a);
 }
 
 static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena *a, struct err *err)
@@ -102,12 +109,13 @@ enum rc subs_load(struct db *db, int64_t id, bool with_feeds, struct arena *a,
 
 static enum rc load_pushed(struct db *db, struct str ids, struct push_sub *subs, struct err *err)
 {
-    sqlite3_stmt *st =
-        stmt_start(db, err,
-                   "SELECT i, endpoint_credential, sink_settings, " SUB_FIXED(FIELD_SELECT)
-                       SUB_SAVED(FIELD_SELECT) "last_error FROM " WANTED
-                                               " CROSS JOIN subscriptions ON id = wanted",
-                   "s", ids);
+    sqlite3_stmt *st = stmt_start(
+        db, err,
+        "SELECT i, endpoint_credential, sink_settings, EXISTS (SELECT 1 FROM dead_letters AS d"
+        " WHERE d.sub_id = subscriptions.id AND d.wanted = 1), " SUB_FIXED(FIELD_SELECT)
+            SUB_SAVED(FIELD_SELECT) "last_error FROM " WANTED
+                                    " CROSS JOIN subscriptions ON id = wanted",
+        "s", ids);
     int got = -1;
 
     while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
@@ -116,27 +124,64 @@ static enum rc load_pushed(struct db *db, struct str ids, struct push_sub *subs,
         p->sub = ARENA_NEW(p->arena, struct subscription);
         p->credential = col_str(st, 1, p->arena);
         p->settings = col_str(st, 2, p->arena);
-        read_row(st, 3, p->arena, p->sub);
+        p->wants_dead = col_int(st, 3) != 0;
+        read_row(st, 4, p->arena, p->sub);
     }
     return got < 0 ? RC_IO : RC_OK;
 }
 
+/* A feed of a subscription, with its place among the others. */
+struct placed_feed {
+    int64_t place;
+    struct sub_feed feed;
+};
+
+static int by_place(const void *x, const void *y)
+{
+    const struct placed_feed *a = x, *b = y;
+
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
+    return (a->feed.feed_id > b->feed.feed_id) - (a->feed.feed_id < b->feed.feed_id);
+}
+
+/* All feeds of the subscription are there. */
+static void set_feeds(struct push_sub *p, struct placed_feed *feeds, size_t n)
+{
+    if (p->sub == NULL || n == 0)
+        return;
+    if (n > 1)
+        qsort(feeds, n, sizeof *feeds, by_place);
+    p->sub->feeds = ARENA_ARRAY(p->arena, struct sub_feed, n);
+    for (size_t i = 0; i < n; i++)
+        p->sub->feeds[i] = feeds[i].feed;
+    p->sub->n_feeds = n;
+}
+
+/* The rows come by subscription, but not by place: most have one feed, and SQLite would sort all
+ * rows, which costs more than reading them. */
 static enum rc load_pushed_feeds(struct db *db, struct str ids, struct push_sub *subs,
                                  struct err *err)
 {
     sqlite3_stmt *st = stmt_start(db, err,
-                                  "SELECT i, " FEED_COLUMNS " FROM " WANTED
-                                  " CROSS JOIN sub_feeds ON sub_id = wanted"
-                                  " ORDER BY i, place, feed_id",
+                                  "SELECT i, place, " FEED_COLUMNS " FROM " WANTED
+                                  " CROSS JOIN sub_feeds ON sub_id = wanted",
                                   "s", ids);
+    struct placed_feed *feeds = NULL;
+    size_t n = 0, cap = 0;
+    int64_t at = 0;
     int got = -1;
 
     while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
-        struct push_sub *p = &subs[col_int(st, 0)];
-
-        if (p->sub != NULL)
-            add_feed(st, 1, p->sub, p->arena);
+        if (col_int(st, 0) != at)
+            set_feeds(&subs[at], feeds, n);
+        n = col_int(st, 0) != at ? 0 : n;
+        at = col_int(st, 0);
+        feeds = mem_grow(feeds, &cap, n + 1, sizeof *feeds);
+        feeds[n++] = (struct placed_feed){col_int(st, 1), read_feed(st, 2, subs[at].arena)};
     }
+    set_feeds(&subs[at], feeds, n);
+    mem_free(feeds);
     return got < 0 ? RC_IO : RC_OK;
 }
 
@@ -151,7 +196,10 @@ enum rc subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct err *
         ids[i] = subs[i].id;
         subs[i].sub = NULL;
         subs[i].credential = subs[i].settings = STR_NULL;
+        subs[i].wants_dead = false;
     }
+    if (n == 0)
+        return RC_OK;
     list = id_list(&scratch, ids, n);
     rc = load_pushed(db, list, subs, err);
     return rc == RC_OK ? load_pushed_feeds(db, list, subs, err) : rc;

@@ -500,6 +500,7 @@ ASK(pushed)
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         show_text(b, "credential", list[i].credential);
         show_text(b, "settings", list[i].settings);
+        show_number(b, "wants_dead", list[i].wants_dead);
         if (list[i].sub != NULL)
             show_sub(b, list[i].sub);
     }

@@ -299,6 +299,53 @@ static void test_pushes__held_snapshot(void **state)
     reader_let_go(f->reader);
 }
 
+/* Subscribe with several feeds, which have numbers in another order than they are named. */
+static int64_t subscribe_to_several(struct fixture *f)
+{
+    struct feed_ref refs[] = {{.url = STR("http://c.example/f")},
+                              {.url = STR("http://a.example/f")},
+                              {.url = STR("http://b.example/f")}};
+    struct sub_request req = {.endpoint = STR("http://several.example/"),
+                              .sink = STR("xmlrpc"),
+                              .feeds = refs,
+                              .n_feeds = ARRAY_LEN(refs),
+                              .level = LEVEL_KEEP};
+    struct answer a;
+
+    (void)add_feed(f, "http://b.example/f", NULL);
+    WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    return a.res.id;
+}
+
+/* What is read for deliveries is what is read otherwise: each subscription has its feeds, in the
+ * order in which they were named. */
+static void test_pushes__read_for_deliveries(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ids[] = {subscribe(f, 0), subscribe_to_several(f), 1000, subscribe(f, SUB_DELETED)};
+    struct push_sub subs[ARRAY_LEN(ids)];
+
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+        subs[i] = (struct push_sub){.id = ids[i], .arena = &f->arena};
+    assert_int_equal(RC_OK, reader_push_subs(f->reader, subs, ARRAY_LEN(subs), NULL));
+    assert_null(subs[2].sub);
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+        const struct subscription *sub = i == 2 ? NULL : sub_at(f, ids[i]);
+
+        if (sub == NULL)
+            continue;
+        assert_int_equal(sub->n_feeds, subs[i].sub->n_feeds);
+        assert_int_equal(sub->events, subs[i].sub->events);
+        for (size_t k = 0; k < sub->n_feeds; k++) {
+            assert_int_equal(sub->feeds[k].feed_id, subs[i].sub->feeds[k].feed_id);
+            assert_true(str_eq(sub->feeds[k].url, subs[i].sub->feeds[k].url));
+        }
+    }
+    assert_int_equal(3, subs[1].sub->n_feeds);
+    assert_true(str_eqz(subs[1].sub->feeds[0].url, "http://c.example/f"));
+}
+
 /* DELIV-05 */
 static void test_pushes__dead_letters(void **state)
 {
@@ -459,6 +506,24 @@ static void want_dead(struct fixture *f, int64_t id, int64_t seq)
     assert_int_equal(RC_OK, a.rc);
 }
 
+/* The same as next_of(), in a snapshot that is held for it and for another subscription, which has
+ * no dead letters. */
+static struct push_next held_next_of(struct fixture *f, int64_t id, int64_t other)
+{
+    struct push_sub subs[] = {{.id = other, .arena = &f->arena}, {.id = id, .arena = &f->arena}};
+    struct push_next next, none;
+
+    assert_int_equal(RC_OK, reader_hold(f->reader, NULL));
+    assert_int_equal(RC_OK, reader_push_subs(f->reader, subs, ARRAY_LEN(subs), NULL));
+    assert_false(subs[0].wants_dead);
+    assert_true(subs[1].wants_dead);
+    assert_int_equal(RC_OK, reader_next_push(f->reader, subs[0].sub, 100, &f->arena, &none, NULL));
+    assert_null(none.dead);
+    assert_int_equal(RC_OK, reader_next_push(f->reader, subs[1].sub, 100, &f->arena, &next, NULL));
+    reader_let_go(f->reader);
+    return next;
+}
+
 /* DELIV-05 DELIV-03: an event is delivered again like an entry, and what does not exist any more
  * does not hold up the others */
 static void test_pushes__dead_events(void **state)
@@ -478,6 +543,8 @@ static void test_pushes__dead_events(void **state)
     want_dead(f, id, seq + 1000); /* of a feed that was removed */
     want_dead(f, id, seq);
     next = next_of(f, id);
+    assert_non_null(next.dead);
+    next = held_next_of(f, id, subscribe(f, SUB_NEW));
     assert_non_null(next.dead);
     assert_int_equal(seq, next.event.seq);
     assert_int_equal(the_feed(f), next.feed_id);
@@ -645,6 +712,7 @@ int main(void)
         T(another_endpoint),
         T(some_were_taken),
         T(held_snapshot),
+        T(read_for_deliveries),
         T(found_by_its_endpoint),
     };
 
