@@ -154,6 +154,28 @@ int64_t http_time_left_ms(const struct transfer *t)
     return left > 0 ? left : 0;
 }
 
+static void on_deadline(evutil_socket_t fd UNUSED, short what UNUSED, void *ctx)
+{
+    struct transfer *t = ctx;
+
+    if (t->in_multi)
+        http_try_late(t->call);
+    else
+        http_call_fail_late(t->call);
+}
+
+/* A timer of libevent costs less than a timeout of libcurl, and a call needs only one at a time. */
+void http_deadline_set(struct call *k, int64_t ms)
+{
+    struct transfer *t = k->t;
+    struct timeval tv = {ms / 1000, ms % 1000 * 1000};
+
+    if (t->kept.deadline == NULL)
+        t->kept.deadline = evtimer_new(k->c->base, on_deadline, t);
+    ASSERT(t->kept.deadline != NULL);
+    evtimer_add(t->kept.deadline, &tv);
+}
+
 void http_call_fail_late(struct call *k)
 {
     http_call_fail(k, RC_TIMEOUT, "no complete answer within %" PRId64 " ms", k->given.timeout_ms);

@@ -43,7 +43,7 @@ struct call_queue {
 struct transfer_kept {
     CURL *easy; /* NULL: it must be made */
     struct buf body;
-    struct event *deadline; /* while resolving; after that, libcurl has a timeout. NULL: the same */
+    struct event *deadline; /* of the call, or of connecting. NULL: it must be made */
     bool has_credential;    /* such a handle is not used for another hop */
     bool is_post;           /* an ordinary POST */
     bool is_brief;          /* as the call says */
@@ -107,6 +107,10 @@ void http_call_fail_late(struct call *k);
 /* How many milliseconds are left for the call; 0: its time is over. */
 int64_t http_time_left_ms(const struct transfer *t);
 
+/* See to the call after so many milliseconds, instead of when it was to be seen to before: if it
+ * runs yet, then http_try_late() is called, or the call ends because its host was not resolved. */
+void http_deadline_set(struct call *k, int64_t ms);
+
 /* ---- http_hop.c ---- */
 
 /* Start a hop to the transfer's `url` and `parts`. May end the call. */
@@ -122,6 +126,9 @@ struct str http_origin(struct arena *a, const struct url_parts *p);
 
 /* Try the next address. May end the call when its time is over. */
 void http_try_start(struct call *k);
+
+/* The time for connecting is over, or that of the call. May end the call. */
+void http_try_late(struct call *k);
 
 /* Free what a transfer has kept. */
 void http_try_release(struct transfer_kept *kept);

@@ -21,8 +21,6 @@ static void on_resolved(void *ctx, enum rc rc, const union address *addrs, size_
     struct transfer *t = k->t;
 
     t->query = NULL;
-    if (t->kept.deadline != NULL)
-        evtimer_del(t->kept.deadline);
     if (rc != RC_OK) {
         http_call_fail(k, rc, "%s", err->text);
         return;
@@ -40,30 +38,18 @@ static void on_resolved(void *ctx, enum rc rc, const union address *addrs, size_
     http_try_start(k);
 }
 
-static void on_deadline(evutil_socket_t fd UNUSED, short what UNUSED, void *ctx)
-{
-    http_call_fail_late(((struct transfer *)ctx)->call);
-}
-
 void http_hop_start(struct call *k)
 {
     struct transfer *t = k->t;
     struct str host = t->parts.host;
     union address addr;
-    struct timeval tv;
-    int64_t left;
 
     t->is_numeric = resolver_numeric(host, &addr);
     if (t->is_numeric) {
         on_resolved(k, RC_OK, &addr, 1, NULL);
         return;
     }
-    left = http_time_left_ms(t);
-    tv = (struct timeval){left / 1000, left % 1000 * 1000};
-    if (t->kept.deadline == NULL)
-        t->kept.deadline = evtimer_new(k->c->base, on_deadline, t);
-    ASSERT(t->kept.deadline != NULL);
-    evtimer_add(t->kept.deadline, &tv);
+    http_deadline_set(k, http_time_left_ms(t));
     t->query = resolver_ask(k->c->resolver, host, on_resolved, k);
 }
 

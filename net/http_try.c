@@ -394,12 +394,11 @@ void http_try_start(struct call *k)
     if (left < connect)
         connect = left;
     connect /= (int64_t)(t->n_addrs - t->next); /* addresses that are left share the time */
+    http_deadline_set(k, connect > 0 ? connect : 1);
     set_options(k);
     http_address_text(&t->addrs[t->next], t->parts.port, t->peer, sizeof t->peer);
     t->next++;
     set_address(t);
-    curl_easy_setopt(t->kept.easy, CURLOPT_TIMEOUT_MS, (long)left);
-    curl_easy_setopt(t->kept.easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect > 0 ? connect : 1));
     t->status = 0;
     t->header_len = 0;
     t->n_answer = 0;
@@ -408,4 +407,29 @@ void http_try_start(struct call *k)
     t->curl_text[0] = '\0';
     t->in_multi = true;
     http_multi_add(k->c->multi, t->kept.easy);
+}
+
+/* Has nothing been sent yet? */
+static bool is_connecting(const struct transfer *t)
+{
+    curl_off_t ready_us = 0;
+
+    curl_easy_getinfo(t->kept.easy, CURLINFO_PRETRANSFER_TIME_T, &ready_us);
+    return ready_us == 0;
+}
+
+void http_try_late(struct call *k)
+{
+    struct transfer *t = k->t;
+    int64_t left = http_time_left_ms(t);
+    bool connects = is_connecting(t);
+
+    if (left > 0 && !connects) {
+        http_deadline_set(k, left);
+        return;
+    }
+    snprintf(t->curl_text, sizeof t->curl_text, "%s in time",
+             connects ? "no connection" : "no end of the answer");
+    http_multi_remove(k->c->multi, t->kept.easy);
+    http_hop_done(NULL, t->kept.easy, CURLE_OPERATION_TIMEDOUT);
 }

@@ -475,6 +475,48 @@ static void test_http_client__no_answer_on_a_connection_used_before(void **state
     assert_int_equal(origin_most_connections(b->origin), 1);
 }
 
+/* A port at which nobody accepts connections, and where there is no room for more of them to wait.
+ * Returns the listener; *more: the connections that wait. */
+static int full_port(int *port, int more[3])
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t len = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, len), 0);
+    assert_int_equal(listen(fd, 0), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &len), 0);
+    *port = ntohs(a.sin_port);
+    for (int i = 0; i < 3; i++) {
+        more[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        (void)!connect(more[i], (struct sockaddr *)&a, len);
+    }
+    return fd;
+}
+
+/* Connecting has a time of its own, which does not count once the call is under way. */
+static void test_http_client__time_for_connecting(void **state)
+{
+    struct bench *b = *state;
+    int port, more[3], fd = full_port(&port, more);
+    int64_t ms = clock_mono_ms();
+    char url[64];
+
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/", port);
+    b->call.timeout_ms = 60000;
+    b->call.connect_timeout_ms = 200;
+    get_bad(b, url, RC_TIMEOUT, "cannot connect to 127.0.0.1:");
+    assert_true(clock_mono_ms() - ms < 30000);
+    b->call.timeout_ms = 1000;
+    b->call.connect_timeout_ms = 100;
+    ms = clock_mono_ms();
+    get_bad(b, "http://127.0.0.1:%d/slow", RC_TIMEOUT, "no complete answer from 127.0.0.1:");
+    assert_true(clock_mono_ms() - ms >= 1000);
+    for (int i = 0; i < 3; i++)
+        close(more[i]);
+    close(fd);
+}
+
 /* A value over many lines is put together a line at a time: that must not cost a square. */
 static void test_http_client__folded_fields(void **state)
 {
@@ -679,6 +721,7 @@ int main(void)
         TEST(bomb),
         TEST(bounds),
         TEST(no_answer_on_a_connection_used_before),
+        TEST(time_for_connecting),
         TEST(folded_fields),
         TEST(peers_that_fail),
         TEST(guarded_addresses),
