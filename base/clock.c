@@ -3,6 +3,9 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/digits.h"
 
 static _Atomic int64_t fake_us;
 
@@ -124,24 +127,39 @@ void clock_rfc822(int64_t at, char out[CLOCK_TEXT])
     clock_http_date(at, out);
 }
 
-void clock_rfc3339(int64_t at, char out[CLOCK_TEXT])
+/* Write "2024-01-31T12:00:00". Returns what follows it. */
+static char *write_seconds(int64_t at, char *out)
 {
     struct civil c = printable(at);
+    const struct {
+        int n;
+        char after;
+    } parts[] = {{c.month, '-'}, {c.day, 'T'}, {c.hour, ':'}, {c.minute, ':'}};
 
-    snprintf(out, CLOCK_TEXT, "%04d-%02d-%02dT%02d:%02d:%02dZ", (int)c.year, c.month, c.day, c.hour,
-             c.minute, c.second);
+    out = digits_pad(out, 4, (unsigned)c.year);
+    *out++ = '-';
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        out = digits_pad(out, 2, (unsigned)parts[i].n);
+        *out++ = parts[i].after;
+    }
+    return digits_pad(out, 2, (unsigned)c.second);
+}
+
+void clock_rfc3339(int64_t at, char out[CLOCK_TEXT])
+{
+    memcpy(write_seconds(at, out), "Z", sizeof "Z");
 }
 
 void clock_rfc3339_us(int64_t at_us, char out[CLOCK_TEXT])
 {
     int64_t s = at_us / 1000000, us = at_us % 1000000;
-    struct civil c;
+    char *p;
 
     if (us < 0) {
         us += 1000000;
         s--;
     }
-    c = printable(s);
-    snprintf(out, CLOCK_TEXT, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", (int)c.year, c.month, c.day,
-             c.hour, c.minute, c.second, (int)us);
+    p = write_seconds(s, out);
+    *p++ = '.';
+    memcpy(digits_pad(p, 6, (unsigned)us), "Z", sizeof "Z");
 }

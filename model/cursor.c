@@ -1,13 +1,23 @@
 /* model/cursor.c - writes cursors. */
 #include "model/cursor.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <string.h>
+
+#include "base/digits.h"
 
 void cursor_write(char out[CURSOR_TEXT], struct str log_id, int64_t seq, int64_t at_us)
 {
-    int n = (int)(log_id.len < CURSOR_LOG_DIGITS ? log_id.len : CURSOR_LOG_DIGITS);
+    struct str log = str_slice(log_id, 0, CURSOR_LOG_DIGITS);
+    char *p = out;
 
-    snprintf(out, CURSOR_TEXT, CURSOR_PREFIX "%.*s.%" PRId64 ".%" PRId64, n, log_id.ptr, seq,
-             at_us);
+    memcpy(p, CURSOR_PREFIX, strlen(CURSOR_PREFIX));
+    p += strlen(CURSOR_PREFIX);
+    if (log.len > 0)
+        memcpy(p, log.ptr, log.len);
+    p += log.len;
+    *p++ = '.';
+    p += digits_write(p, seq);
+    *p++ = '.';
+    p += digits_write(p, at_us);
+    *p = '\0';
 }

@@ -9,7 +9,7 @@
 #include "storage/pushes.h"
 
 #define WRITE_MAX 512    /* outcomes in one write: a few milliseconds of the storer */
-#define WRITE_ENOUGH 128 /* with so many, a write does not wait for more */
+#define WRITE_ENOUGH 256 /* with so many, a write does not wait for more */
 
 /* What the storer has. */
 struct ack_write {

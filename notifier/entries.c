@@ -11,6 +11,8 @@
  * longer. So the position is written only when it can move by at least this much. */
 #define SKIP_MIN 256
 
+#define KEY_USUAL 400 /* bytes of names of which a key is made, mostly */
+
 /* Make the key from everything that the shared part of a body depends on. A revision does not
  * change, but its document is replaced when something volatile in it changes. */
 static void key_of(const struct sink *sink, const struct sink_push *push,
@@ -20,6 +22,7 @@ static void key_of(const struct sink *sink, const struct sink_push *push,
     struct buf all = BUF_INIT(BUF_ANY);
     unsigned char digest[16];
 
+    buf_reserve(&all, KEY_USUAL + push->n * (sizeof push->revisions[0].seq + sizeof digest));
     buf_append(&all, &sink, sizeof sink);
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         buf_append(&all, &texts[i].len, sizeof texts[i].len);
@@ -41,23 +44,24 @@ static enum rc draw_body(struct push_job *job, struct sink_push *push)
     const struct sink_entries *entries = &job->sink->entries;
     struct buf *body = &job->load.body;
     unsigned char key[BODIES_KEY_LEN];
-    struct buf front = BUF_INIT(BUF_ANY);
     struct body rest = {.bytes = NULL};
+    struct str front;
     enum rc rc = RC_OK;
 
     push->front_len = 0;
     if (entries->front == NULL || push->event != NULL)
         return entries->body(job->arena, push, body, &job->err);
     key_of(job->sink, push, key);
-    entries->front(&front, push);
+    entries->front(body, push);
+    front = buf_view(body);
     if (bodies_get(job->bodies, key, job->arena, &rest)) {
-        buf_reserve(body, front.len + blob_bytes(rest.bytes).len);
-        buf_str(body, buf_view(&front));
         buf_str(body, blob_bytes(rest.bytes));
         rc = body->overflow ? RC_LIMIT : RC_OK;
     } else {
+        front = str_dup(job->arena, front);
+        buf_reset(body);
         rc = entries->body(job->arena, push, body, &job->err);
-        if (rc == RC_OK && str_starts(buf_view(body), buf_view(&front))) {
+        if (rc == RC_OK && str_starts(buf_view(body), front)) {
             rest.bytes = blob_copy(str_slice(buf_view(body), front.len, body->len));
             rest.print = entries->print == NULL ? STR_NULL : entries->print(job->arena, push);
             bodies_put(job->bodies, key, &rest);
@@ -68,7 +72,6 @@ static enum rc draw_body(struct push_job *job, struct sink_push *push)
     push->front_len = rest.bytes == NULL ? 0 : front.len;
     push->print = rest.print;
     blob_unref(&rest.bytes);
-    buf_release(&front);
     return rc;
 }
 

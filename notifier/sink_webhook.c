@@ -9,6 +9,7 @@
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/digits.h"
 #include "feed/text/hook_settings.h"
 #include "feed/text/json.h"
 #include "model/cursor.h"
@@ -16,6 +17,7 @@
 #include "notifier/sink.h"
 
 #define OWN_FIELDS 4
+#define ID_USUAL 600 /* bytes of which the id is made, mostly */
 
 _Static_assert(HTTP_LOAD_FIELDS_MAX >= OWN_FIELDS + HOOK_FIELDS_MAX, "all fields have room");
 
@@ -42,18 +44,25 @@ static const char *type_of(const struct sink_push *push)
     return push->n > 0 ? "feed.entries" : "test";
 }
 
+/* Append the texts of the list, which ends with NULL. */
+static void put_all(struct buf *body, const char *const *texts)
+{
+    for (; *texts != NULL; texts++)
+        buf_puts(body, *texts);
+}
+
 /* Write everything up to what is delivered. */
 static void webhook_front(struct buf *body, const struct sink_push *push)
 {
-    char at[CLOCK_TEXT], prev[CURSOR_TEXT], last[CURSOR_TEXT];
+    char at[CLOCK_TEXT], prev[CURSOR_TEXT], last[CURSOR_TEXT], id[DIGITS_MAX + 1];
 
     clock_rfc3339_us(time_of(push), at);
     cursor_write(prev, push->log_id, push->prev.seq, push->prev.at_us);
     cursor_write(last, push->log_id, push->last.seq, push->last.at_us);
-    buf_printf(body,
-               "{\"type\":\"%s\",\"timestamp\":\"%s\",\"data\":{\"subscription\":%" PRId64
-               ",\"prev_cursor\":\"%s\",\"last_cursor\":\"%s\"",
-               type_of(push), at, push->sub_id, prev, last);
+    id[digits_write(id, push->sub_id)] = '\0';
+    put_all(body, (const char *[]){"{\"type\":\"", type_of(push), "\",\"timestamp\":\"", at,
+                                   "\",\"data\":{\"subscription\":", id, ",\"prev_cursor\":\"",
+                                   prev, "\",\"last_cursor\":\"", last, "\"", NULL});
 }
 
 static void write_feed(struct buf *body, const struct sink_push *push, int64_t feed_id)
@@ -131,6 +140,14 @@ static struct str webhook_print(struct arena *a, const struct sink_push *push)
     return str_dup(a, buf_view(&all));
 }
 
+static void put_number(struct buf *out, int64_t n)
+{
+    char text[DIGITS_MAX];
+
+    buf_putc(out, ' ');
+    buf_append(out, text, digits_write(text, n));
+}
+
 /* Returns the id of the delivery. It follows from what is delivered to whom, so it is the same in
  * each try, also after a restart. After a replay the same entries have another one. Title and URL
  * of the feed have no part in it: they may change between two tries. */
@@ -140,8 +157,11 @@ static struct str id_of(struct arena *a, const struct sink_push *push, struct st
     unsigned char digest[DIGEST_SHA256_LEN];
     char hex[2 * DIGEST_SHA256_LEN + 1];
 
-    buf_printf(&all, "%.*s %" PRId64 " %" PRId64 " ", STR_ARG(push->log_id), push->generation,
-               push->dead_id);
+    buf_reserve(&all, ID_USUAL);
+    buf_str(&all, push->log_id);
+    put_number(&all, push->generation);
+    put_number(&all, push->dead_id);
+    buf_putc(&all, ' ');
     if (push->front_len > 0) {
         buf_str(&all, str_slice(body, 0, push->front_len));
         buf_str(&all, push->print);
@@ -154,25 +174,28 @@ static struct str id_of(struct arena *a, const struct sink_push *push, struct st
                    STR_ARG(push->event->detail));
     digest_sha256(buf_view(&all), digest);
     digest_hex(digest, 16, hex);
-    return str_printf(a, "msg_%s", hex);
+    return str_concat(a, STR("msg_"), str_from(hex));
 }
 
-/* Returns the signatures by all secrets that sign at this time. */
+/* Returns the signatures by all secrets that sign at the time `now`, which is `at` as a text. */
 static struct str signatures(struct arena *a, const struct hook_settings *hs, struct str id,
-                             int64_t now, struct str body)
+                             int64_t now, struct str at, struct str body)
 {
     AUTO(buf_release) struct buf all = BUF_INIT(BUF_ANY);
     struct str text = STR("");
 
-    buf_reserve(&all, id.len + body.len + 32);
-    buf_printf(&all, "%.*s.%" PRId64 ".", STR_ARG(id), now);
+    buf_reserve(&all, id.len + at.len + body.len + 2);
+    buf_str(&all, id);
+    buf_putc(&all, '.');
+    buf_str(&all, at);
+    buf_putc(&all, '.');
     buf_str(&all, body);
     for (size_t i = 0; i < hook_secrets_at(hs, now); i++) {
         unsigned char mac[DIGEST_MAX_LEN];
         size_t n = digest_hmac(DIGEST_SHA256, hs->secrets[i].key, buf_view(&all), mac);
         struct str one = base64_write(a, str_of((const char *)mac, n));
 
-        text = str_printf(a, "%.*s%sv1,%.*s", STR_ARG(text), i > 0 ? " " : "", STR_ARG(one));
+        text = str_concat(a, text, str_concat(a, i > 0 ? STR(" v1,") : STR("v1,"), one));
     }
     return text;
 }
@@ -183,6 +206,8 @@ static enum rc webhook_seal(struct arena *a, const struct sink_push *push,
     struct str body = carrier_load_bytes(load), id = id_of(a, push, body);
     struct http_load *own = ARENA_NEW(a, struct http_load);
     int64_t now = clock_now_s();
+    char text[DIGITS_MAX];
+    struct str at = str_dup(a, str_of(text, digits_write(text, now)));
     struct hook_settings hs;
     enum rc rc = hook_settings_read(a, push->settings, &hs, err);
 
@@ -191,9 +216,9 @@ static enum rc webhook_seal(struct arena *a, const struct sink_push *push,
     own->method = STR("POST");
     own->fields[0] = (struct http_field){STR("Content-Type"), STR("application/json")};
     own->fields[1] = (struct http_field){STR("webhook-id"), id};
-    own->fields[2] = (struct http_field){STR("webhook-timestamp"), str_printf(a, "%" PRId64, now)};
+    own->fields[2] = (struct http_field){STR("webhook-timestamp"), at};
     own->fields[3] =
-        (struct http_field){STR("webhook-signature"), signatures(a, &hs, id, now, body)};
+        (struct http_field){STR("webhook-signature"), signatures(a, &hs, id, now, at, body)};
     own->n_fields = OWN_FIELDS;
     for (size_t i = 0; i < hs.n_fields; i++)
         own->fields[own->n_fields++] = (struct http_field){hs.fields[i].name, hs.fields[i].value};

@@ -7,10 +7,10 @@
  * delivered, too. */
 #include "notifier/sink.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 
 #include "base/assert.h"
+#include "base/digits.h"
 #include "feed/text/json.h"
 #include "model/media_types.h"
 #include "net/xmlrpc.h"
@@ -101,13 +101,15 @@ static void make_front(void)
 
 static void xmlrpc_front(struct buf *body, const struct sink_push *push)
 {
+    char id[DIGITS_MAX];
+
     if (push->sub_id < 0 || push->sub_id > INT32_MAX) { /* it is not written as a number */
         write_front(body, push->sub_id);
         return;
     }
     (void)pthread_once(&front.once, make_front);
     buf_str(body, front.before);
-    buf_printf(body, "%" PRId64, push->sub_id);
+    buf_append(body, id, digits_write(id, push->sub_id));
     buf_str(body, front.after);
 }
 

@@ -16,7 +16,7 @@
 #define READS_MAX 2     /* such jobs at once */
 #define FULL_MS 50      /* pause when the readers or the storer have no room */
 #define TROUBLE_MS 1000 /* pause when the database fails */
-#define GATHER_MS 5     /* so long an outcome waits for others while endpoints wait ... */
+#define GATHER_MS 10    /* so long an outcome waits for others while endpoints wait ... */
 #define FAILED_MS 50    /* ... and so long that of a failure */
 
 /* An endpoint is left alone for a while, because it has said so. */

@@ -1,7 +1,11 @@
 /* Slices: comparison, search, numbers, UTF-8; the search of sixteen bytes at once. */
 #include "tests/unit/cmocka_all.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/ascii.h"
+#include "base/digits.h"
 #include "base/scan.h"
 #include "base/str.h"
 
@@ -118,6 +122,22 @@ static void test_scan__finds_the_first_of_every_length_and_place(void **state UN
     }
 }
 
+static void test_digits__as_printf(void **state UNUSED)
+{
+    const int64_t numbers[] = {0, 1, -1, 9, 10, 99, 100, -12345, INT32_MAX, INT64_MAX, INT64_MIN};
+    char ours[DIGITS_MAX + 1], printed[DIGITS_MAX + 2];
+
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+        snprintf(printed, sizeof printed, "%" PRId64, numbers[i]);
+        ours[digits_write(ours, numbers[i])] = '\0';
+        assert_string_equal(printed, ours);
+    }
+    *digits_pad(ours, 6, 1203) = '\0';
+    assert_string_equal("001203", ours);
+    *digits_pad(ours, 2, 1203) = '\0';
+    assert_string_equal("03", ours);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +149,7 @@ int main(void)
         cmocka_unit_test(test_str__utf8_valid_stops_at_the_first_bad_byte),
         cmocka_unit_test(test_str__slice_and_trim_clamp),
         cmocka_unit_test(test_scan__finds_the_first_of_every_length_and_place),
+        cmocka_unit_test(test_digits__as_printf),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
