@@ -1,5 +1,7 @@
 /* storage/apply_moves.c - gives a feed another URL, and merges feeds that turn out to be the same.
  */
+#include <inttypes.h>
+
 #include "storage/apply_parts.h"
 #include "storage/engine.h"
 #include "storage/rows_places.h"
@@ -64,9 +66,10 @@ static enum rc hold_both(struct txn *t, int64_t from, int64_t to, struct err *er
     return rc;
 }
 
-/* The feed *row is the same as the feed `id`, of which it becomes a part. *row is that one then. */
-static enum rc merge_into(struct txn *t, int64_t id, struct feed_row *row, struct arena *a,
-                          struct err *err)
+/* The feed *row is the same as the feed `id` at `url`, of which it becomes a part. *row is that one
+ * then. */
+static enum rc merge_into(struct txn *t, int64_t id, struct str url, struct feed_row *row,
+                          struct arena *a, struct err *err)
 {
     struct merged_feeds merged;
     struct feed_row from, to;
@@ -77,6 +80,8 @@ static enum rc merge_into(struct txn *t, int64_t id, struct feed_row *row, struc
         return rc;
     from = rows_feed(&t->rows, row->feed.id)->row;
     to = rows_feed(&t->rows, id)->row;
+    if (!str_eq(to.feed.url, url)) /* before it was held, somebody has moved or ended it */
+        return err_set(err, RC_AGAIN, "the feed %" PRId64 " was changed meanwhile", id);
     inherits = !to.fetched && from.fetched;
     rc = t->db->writes->merge_feeds(t->db, &from.feed, &to.feed, inherits, a, &merged, err);
     if (rc != RC_OK)
@@ -116,7 +121,7 @@ static enum rc take_url(struct txn *t, struct str url, struct feed_row *row, str
     out->is_merged = owner != 0;
     out->had_document = out->is_merged && row->fetched;
     if (out->is_merged)
-        return merge_into(t, owner, row, a, err);
+        return merge_into(t, owner, url, row, a, err);
     note_loser(t, &row->feed, url);
     place_move(&t->rows, &row->feed, url);
     row->feed.url = url;

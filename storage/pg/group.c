@@ -10,6 +10,10 @@
  * operation may want more. */
 #define ROWS_MOST 8192
 
+/* When another node has just made the same row, the group is carried out again so many times: then
+ * that row is found. */
+#define CONFLICTS_MOST 5
+
 /* Say what the operations will look at. Returns how many of them are taken. */
 static size_t gather(struct wants *w, struct op **ops, size_t n)
 {
@@ -32,17 +36,32 @@ static void forget(struct txn *t, struct op **ops, size_t n)
     }
 }
 
-/* Does the check end the feed, or show that it is the same as another one? */
-static bool is_turn(struct txn *t, const struct feed_check *c)
+/* A request for a feed itself; NULL: it is another operation. */
+static const struct feed_check *check_of(const struct op *op)
 {
-    const struct held_feed *f = rows_feed(&t->rows, c->feed_id);
-    const struct feed *feed = &f->row.feed;
+    return op->kind == OP_POLL_OUTCOME     ? &op->as.poll.check
+           : op->kind == OP_STREAM_OUTCOME ? &op->as.stream.check
+                                           : NULL;
+}
 
-    if (f->is_missing)
-        return false;
-    return (c->url.len > 0 && !str_eq(c->url, feed->url) &&
-            rows_place(&t->rows, c->url, feed->credential)->owner != 0) ||
-           (c->state == FEED_GONE && feed->state != FEED_GONE);
+/* Does it show that the feed is the same as another one? */
+static bool is_merge(struct txn *t, const struct op *op)
+{
+    const struct feed_check *c = check_of(op);
+    const struct held_feed *f = c == NULL ? NULL : rows_feed(&t->rows, c->feed_id);
+    const struct feed *feed = f == NULL ? NULL : &f->row.feed;
+
+    return f != NULL && !f->is_missing && c->url.len > 0 && !str_eq(c->url, feed->url) &&
+           rows_place(&t->rows, c->url, feed->credential)->owner != 0;
+}
+
+/* Does it end the feed? */
+static bool is_end(struct txn *t, const struct op *op)
+{
+    const struct feed_check *c = check_of(op);
+    const struct held_feed *f = c == NULL ? NULL : rows_feed(&t->rows, c->feed_id);
+
+    return f != NULL && !f->is_missing && c->state == FEED_GONE && f->row.feed.state != FEED_GONE;
 }
 
 /* A WebSub subscriber is told of the end, by a request that is not written here yet. */
@@ -54,24 +73,40 @@ static bool is_told(struct txn *t, const struct op *op)
 /* Operations whose rows are loaded and written here. Others have to fail. */
 static bool is_supported(struct txn *t, const struct op *op)
 {
-    if (op->kind == OP_POLL_OUTCOME)
-        return !is_turn(t, &op->as.poll.check);
-    if (op->kind == OP_STREAM_OUTCOME)
-        return !is_turn(t, &op->as.stream.check);
     if (op->kind == OP_UNSUBSCRIBE)
         return !is_told(t, op);
-    return op_uses_rows(op);
+    return op_uses_rows(op) && !is_end(t, op);
 }
 
-static void compute(struct txn *t, struct op *op)
+/* Carry one out. RC_OK: it is done, or has failed without a trace. */
+static enum rc compute(struct pg_writer *w, struct txn *t, struct op *op, struct err *err)
 {
-    bool is_whole = true;
-
-    if (is_supported(t, op))
-        is_whole = op_compute(t, op);
-    else
+    if (!is_supported(t, op)) {
         op->rc = err_set(&op->err, RC_UNSUPPORTED, "PostgreSQL cannot do this yet");
-    ASSERT(is_whole); /* no such operation uses statements */
+        return RC_OK;
+    }
+    if (op_compute(t, op) && op->rc != RC_AGAIN && pg_fault(pg_writer_link(w)) == PG_FAULT_NONE)
+        return RC_OK;
+    return err_set(err, op->rc, "%s", op->err.text);
+}
+
+/* Carry them out; *n becomes the number of those that were. Two feeds become one by statements, so
+ * rows must be written and forgotten, and numbers are drawn only once: such an operation has a
+ * transaction of its own. */
+static enum rc compute_all(struct pg_writer *w, struct txn *t, struct op **ops, size_t *n,
+                           struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < *n && rc == RC_OK; i++) {
+        bool is_alone = is_merge(t, ops[i]);
+
+        if (is_alone)
+            *n = i == 0 ? 1 : i;
+        if (i < *n)
+            rc = compute(w, t, ops[i], err);
+    }
+    return rc;
 }
 
 static void settle(struct txn *t, struct op **ops, size_t n, const struct txn_base *base)
@@ -81,25 +116,26 @@ static void settle(struct txn *t, struct op **ops, size_t n, const struct txn_ba
         op_settle(ops[i], base);
 }
 
-/* Carry out the operations in one transaction. */
-static enum rc attempt(struct pg_writer *w, struct txn *t, struct op **ops, size_t n,
+/* Carry out the operations in one transaction, or the first ones of them; *n becomes their number.
+ */
+static enum rc attempt(struct pg_writer *w, struct txn *t, struct op **ops, size_t *n,
                        struct err *err)
 {
     struct wants wants = {.feeds = NULL};
     struct txn_base base;
     enum rc rc;
 
-    forget(t, ops, n);
-    for (size_t i = 0; i < n; i++)
+    forget(t, ops, *n);
+    for (size_t i = 0; i < *n; i++)
         op_wants(ops[i], &wants);
     rc = pg_writer_load(w, &wants, &t->rows, err);
     wants_release(&wants);
-    for (size_t i = 0; i < n && rc == RC_OK; i++)
-        compute(t, ops[i]);
+    if (rc == RC_OK)
+        rc = compute_all(w, t, ops, n, err);
     if (rc == RC_OK)
         rc = pg_writer_commit(w, t, &base, err);
     if (rc == RC_OK)
-        settle(t, ops, n, &base);
+        settle(t, ops, *n, &base);
     return rc;
 }
 
@@ -167,22 +203,39 @@ static enum next reconnect(struct pg_writer *w, enum next next)
     return next;
 }
 
-/* Carry out the operations in one transaction, however often it takes. */
-static enum next run(struct pg_writer *w, struct txn *t, struct op **ops, size_t n, struct err *err)
+/* What next? `rc`: of the last attempt or look. */
+static enum next decide(struct pg_writer *w, enum rc rc, size_t n, int *n_conflicts)
+{
+    enum pg_fault fault = pg_fault(pg_writer_link(w));
+
+    if (rc == RC_OK)
+        return DONE;
+    if (rc == RC_AGAIN && fault == PG_FAULT_NONE)
+        return AGAIN; /* what was read without a lock has changed meanwhile */
+    if (fault == PG_FAULT_UNIQUE && ++*n_conflicts <= CONFLICTS_MOST)
+        return AGAIN;
+    return after_fault(fault, n);
+}
+
+/* Carry out the operations in one transaction, or the first ones of them, however often it takes.
+ * *n becomes their number. */
+static enum next run(struct pg_writer *w, struct txn *t, struct op **ops, size_t *n,
+                     struct err *err)
 {
     enum next next = AGAIN;
     bool is_done = false;
+    int n_conflicts = 0;
 
     while (next == AGAIN || next == UNKNOWN) {
         bool is_look = next == UNKNOWN;
         struct err why = ERR_INIT;
-        enum rc rc = is_look ? look(w, t, ops, n, &is_done, &why) : attempt(w, t, ops, n, &why);
+        enum rc rc = is_look ? look(w, t, ops, *n, &is_done, &why) : attempt(w, t, ops, n, &why);
 
         if (rc == RC_OK && is_look && !is_done) {
             next = AGAIN;
             continue;
         }
-        next = rc == RC_OK ? DONE : after_fault(pg_fault(pg_writer_link(w)), n);
+        next = decide(w, rc, *n, &n_conflicts);
         if (rc != RC_OK) {
             pg_writer_rollback(w);
             *err = why;
@@ -208,7 +261,7 @@ enum rc pg_group_run(struct pg_writer *w, struct txn *t, struct op **ops, size_t
         size_t taken = n_alone > 0 ? 1 : gather(&wants, ops, n);
         struct err why = ERR_INIT;
 
-        next = run(w, t, ops, taken, &why);
+        next = run(w, t, ops, &taken, &why);
         wants_reset(&wants);
         if (next == ALONE) {
             log_warn("storage", "commit_failed", "operations=%zu error=%s effect=one_by_one", taken,

@@ -191,16 +191,18 @@ static enum rc load(struct db *db, struct rows *r, const struct wants *w, struct
     return pg_writer_load(storing_of(db)->writer, w, r, err);
 }
 
-static enum rc write_rows(struct db *db UNUSED, struct txn *t UNUSED, struct err *err)
+/* What fails is told by the next trip. */
+static enum rc write_rows(struct db *db, struct txn *t, struct err *err UNUSED)
 {
-    return err_set(err, RC_UNSUPPORTED, "PostgreSQL cannot do this yet");
+    pg_writer_queue_rows(storing_of(db)->writer, t);
+    return RC_OK;
 }
 
-static enum rc merge_feeds(struct db *db UNUSED, const struct feed *from UNUSED,
-                           const struct feed *to UNUSED, bool with_heads UNUSED,
-                           struct arena *a UNUSED, struct merged_feeds *out UNUSED, struct err *err)
+static enum rc merge_feeds(struct db *db, const struct feed *from, const struct feed *to,
+                           bool with_heads, struct arena *a, struct merged_feeds *out,
+                           struct err *err)
 {
-    return err_set(err, RC_UNSUPPORTED, "PostgreSQL cannot do this yet");
+    return pg_writer_merge_feeds(storing_of(db)->writer, from, to, with_heads, a, out, err);
 }
 
 static const struct writes pg_writes = {

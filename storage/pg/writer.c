@@ -7,9 +7,11 @@
 
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "storage/pg/load.h"
+#include "storage/pg/merge_feeds.h"
 #include "storage/pg/saves.h"
 #include "storage/rows_past.h"
 #include "storage/rows_places.h"
@@ -581,6 +583,25 @@ static void queue_all(struct pg_writer *w, struct txn *t, struct pg_answer *numb
         queue_notice(w, t);
     }
     collected_release(&c);
+}
+
+void pg_writer_queue_rows(struct pg_writer *w, struct txn *t)
+{
+    struct collected c = {.n = {0}};
+
+    ASSERT(t->last_seq == NUMBERS_HERE && t->version == NUMBERS_HERE);
+    collect(w, &c, &t->rows.arena, &t->rows);
+    begin(w);
+    queue_saves(w, t, &c, 0, SAVE_KINDS);
+    collected_release(&c);
+    rows_written(&t->rows);
+}
+
+enum rc pg_writer_merge_feeds(struct pg_writer *w, const struct feed *from, const struct feed *to,
+                              bool with_heads, struct arena *a, struct merged_feeds *out,
+                              struct err *err)
+{
+    return pg_merge_feeds(w->l, &w->params, from, to, with_heads, a, out, err);
 }
 
 enum rc pg_writer_commit(struct pg_writer *w, struct txn *t, struct txn_base *base, struct err *err)

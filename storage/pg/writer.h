@@ -17,6 +17,7 @@
  */
 #pragma once
 
+#include "storage/engine.h"
 #include "storage/pg/link.h"
 #include "storage/txn.h"
 #include "storage/wants.h"
@@ -32,6 +33,15 @@ struct pg_link *pg_writer_link(const struct pg_writer *w);
  * transaction. One trip, or none. */
 enum rc pg_writer_load(struct pg_writer *w, const struct wants *wants, struct rows *r,
                        struct err *err) NODISCARD;
+
+/* In the middle of an operation, the only one of its transaction, which has drawn no number yet:
+ * queue the rows that have changed, to be written with the next trip. */
+void pg_writer_queue_rows(struct pg_writer *w, struct txn *t);
+
+/* As merge_feeds() of storage/engine.h. Two trips. */
+enum rc pg_writer_merge_feeds(struct pg_writer *w, const struct feed *from, const struct feed *to,
+                              bool with_heads, struct arena *a, struct merged_feeds *out,
+                              struct err *err) NODISCARD;
 
 /* Write the rows that have changed and a notice of the notes, and commit. The notes are folded. If
  * there is nothing to tell, the transaction does not learn where the log ends. One trip; none if

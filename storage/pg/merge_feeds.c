@@ -1,0 +1,228 @@
+/* storage/pg/merge_feeds.c - see merge_feeds.h.
+ *
+ * Which entries both feeds have is decided here, by their marks; so it takes a trip to read them
+ * and one to write. $1 is the feed that goes, $2 the one that stays. */
+#include "storage/pg/merge_feeds.h"
+
+#include "model/marks.h"
+#include "storage/wants.h"
+
+/* ---- what both have -------------------------------------------------------------------------- */
+
+/* Which feeds a subscription has changes under its lock. */
+static const char sql_subs[] =
+    "SELECT id FROM subscriptions WHERE id IN (SELECT sub_id FROM sub_feeds WHERE feed_id = $1)"
+    " ORDER BY id FOR NO KEY UPDATE";
+
+static const char sql_same_uid[] =
+    "SELECT e.id FROM entries e WHERE e.feed_id = $1 AND EXISTS (SELECT FROM entries o"
+    " WHERE o.feed_id = $2 AND hashtextextended(o.uid, 0) = hashtextextended(e.uid, 0)"
+    " AND o.uid = e.uid)";
+
+/* Pairs that share a key: of each key the newest $3 of the feed that stays. */
+static const char sql_same_key[] =
+    "SELECT e.id, e.marks, o.marks FROM entry_keys k JOIN entries e ON e.id = k.entry_id"
+    " CROSS JOIN LATERAL (SELECT t.entry_id FROM entry_keys t WHERE t.feed_id = $2"
+    " AND t.key = k.key ORDER BY t.entry_id DESC LIMIT $3) t JOIN entries o ON o.id = t.entry_id"
+    " WHERE k.feed_id = $1 ORDER BY e.id";
+
+static const char sql_loser[] =
+    "SELECT feed_id FROM aliases WHERE md5(url) = md5($1) AND md5(credential) = md5($2)"
+    " AND url = $1 AND credential = $2 AND feed_id <> ALL($3)";
+
+static struct str credential_of(const struct feed *f)
+{
+    return str_is_null(f->credential) ? STR("") : f->credential;
+}
+
+static bool has_page(const struct feed *from, const struct feed *to)
+{
+    return from->page_url.len > 0 && !str_eq(from->page_url, to->page_url);
+}
+
+struct same {
+    struct pg_answer subs, uids, pairs, loser;
+};
+
+static void queue_pair(struct pg_link *l, struct pg_params *p, const char *sql,
+                       const struct feed *from, const struct feed *to, const char *columns,
+                       struct pg_answer *out)
+{
+    pg_params_reset(p);
+    pg_put_int(p, from->id);
+    pg_put_int(p, to->id);
+    pg_queue(l, sql, p, columns, out);
+}
+
+static void queue_look(struct pg_link *l, struct pg_params *p, const struct feed *from,
+                       const struct feed *to, struct same *out)
+{
+    int64_t both[] = {from->id, to->id};
+
+    out->loser = (struct pg_answer){.n = 0};
+    pg_params_reset(p);
+    pg_put_int(p, from->id);
+    pg_queue(l, sql_subs, p, "i", &out->subs);
+    queue_pair(l, p, sql_same_uid, from, to, "i", &out->uids);
+    pg_params_reset(p);
+    pg_put_int(p, from->id);
+    pg_put_int(p, to->id);
+    pg_put_int(p, WANT_KEY_MOST);
+    pg_queue(l, sql_same_key, p, "ibb", &out->pairs);
+    if (!has_page(from, to))
+        return;
+    pg_params_reset(p);
+    pg_put_text(p, from->page_url);
+    pg_put_text(p, credential_of(from));
+    pg_put_ints(p, both, 2);
+    pg_queue(l, sql_loser, p, "i", &out->loser);
+}
+
+/* The entries of the feed that goes which the other one has, too; some of them twice. Arena. */
+static int64_t *take_same(const struct same *s, struct arena *a, size_t *n)
+{
+    int64_t *ids = ARENA_ARRAY(a, int64_t, s->uids.n + s->pairs.n + 1);
+    struct entry_marks mine, theirs;
+
+    *n = 0;
+    for (size_t i = 0; i < s->uids.n; i++)
+        ids[(*n)++] = pg_get_int(&s->uids, i, 0);
+    for (size_t i = 0; i < s->pairs.n; i++)
+        if (marks_unpack(pg_get_bytes(&s->pairs, i, 1), &mine) &&
+            marks_unpack(pg_get_bytes(&s->pairs, i, 2), &theirs) && marks_certain(&mine, &theirs))
+            ids[(*n)++] = pg_get_int(&s->pairs, i, 0);
+    return ids;
+}
+
+/* ---- the merge ------------------------------------------------------------------------------- */
+
+/* What goes with the entries that both have; $1: their ids. SQLite has references for some of it.
+ */
+static const char *const sql_drop_same[] = {
+    "DELETE FROM bodies b USING revisions r WHERE r.feed_id = $2 AND r.entry_id = ANY($1)"
+    " AND b.id = r.body",
+    "DELETE FROM overlays o USING revisions r WHERE r.feed_id = $2 AND r.entry_id = ANY($1)"
+    " AND o.seq = r.seq",
+    "DELETE FROM revisions WHERE feed_id = $2 AND entry_id = ANY($1)",
+    "DELETE FROM entry_keys WHERE feed_id = $2 AND entry_id = ANY($1)",
+    "DELETE FROM contents WHERE entry_id = ANY($1)",
+    "DELETE FROM entries WHERE id = ANY($1)",
+};
+
+static const char *const sql_move[] = {
+    "UPDATE aliases SET feed_id = $2 WHERE feed_id = $1",
+    "WITH moved AS (UPDATE sub_feeds s SET feed_id = $2 WHERE feed_id = $1 AND NOT EXISTS"
+    " (SELECT FROM sub_feeds o WHERE o.sub_id = s.sub_id AND o.feed_id = $2) RETURNING 1)"
+    " UPDATE feeds SET n_subscriptions = n_subscriptions + (SELECT count(*) FROM moved)"
+    " WHERE id = $2",
+    "UPDATE feed_events SET feed_id = $2 WHERE feed_id = $1",
+    "INSERT INTO archives (feed_id, url, state, place, walk, try_at, failures)"
+    " SELECT $2, url, state, place, walk, try_at, failures FROM archives a WHERE feed_id = $1"
+    " AND NOT EXISTS (SELECT FROM archives o WHERE o.feed_id = $2"
+    " AND hashtextextended(o.url, 0) = hashtextextended(a.url, 0) AND o.url = a.url)",
+    "INSERT INTO graves (feed_id, uid, when_us) SELECT $2, uid, when_us FROM graves g"
+    " WHERE feed_id = $1 AND NOT EXISTS (SELECT FROM graves o WHERE o.feed_id = $2"
+    " AND hashtextextended(o.uid, 0) = hashtextextended(g.uid, 0) AND o.uid = g.uid)",
+    "UPDATE entry_keys SET feed_id = $2 WHERE feed_id = $1",
+    "UPDATE contents SET feed_id = $2 WHERE entry_id IN"
+    " (SELECT id FROM entries WHERE feed_id = $1)",
+    "UPDATE entries SET feed_id = $2, id_url = coalesce(id_url,"
+    " (SELECT f.id_url FROM feeds f WHERE f.id = $1)) WHERE feed_id = $1",
+    "UPDATE revisions SET feed_id = $2 WHERE feed_id = $1",
+};
+
+/* Of two heads from the same row of the log on, that of the feed that goes counts. */
+static const char *const sql_move_heads[] = {
+    "DELETE FROM head_log o USING head_log h WHERE o.feed_id = $2 AND h.feed_id = $1"
+    " AND h.since_seq = o.since_seq",
+    "UPDATE head_log SET feed_id = $2 WHERE feed_id = $1",
+};
+
+static const char sql_drop_subs[] = "DELETE FROM sub_feeds WHERE feed_id = $1";
+static const char sql_drop_feed[] = "DELETE FROM feeds WHERE id = $1";
+
+/* As aliases_add() of SQLite. */
+static const char sql_name[] =
+    "INSERT INTO aliases (url, credential, feed_id) SELECT $1, $2, $3 WHERE NOT EXISTS"
+    " (SELECT FROM feeds f WHERE md5(f.url) = md5($1) AND md5(f.credential) = md5($2)"
+    " AND f.url = $1 AND f.credential = $2)"
+    " ON CONFLICT (md5(url), md5(credential)) DO UPDATE SET feed_id = excluded.feed_id";
+
+static const char sql_counts[] =
+    "SELECT (SELECT count(*) FROM entries WHERE feed_id = $1 AND deleted = 0),"
+    " (SELECT count(*) FROM entries e WHERE e.feed_id = $1), n_subscriptions"
+    " FROM feeds WHERE id = $1";
+
+static void queue_drops(struct pg_link *l, struct pg_params *p, const struct feed *from,
+                        const int64_t *same, size_t n)
+{
+    for (size_t i = 0; i < ARRAY_LEN(sql_drop_same) && n > 0; i++) {
+        pg_params_reset(p);
+        pg_put_ints(p, same, n);
+        pg_put_int(p, from->id); /* not all of them need it */
+        pg_queue(l, sql_drop_same[i], p, "", NULL);
+    }
+}
+
+static void queue_id(struct pg_link *l, struct pg_params *p, const char *sql, int64_t id,
+                     const char *columns, struct pg_answer *out)
+{
+    pg_params_reset(p);
+    pg_put_int(p, id);
+    pg_queue(l, sql, p, columns, out);
+}
+
+static void queue_name(struct pg_link *l, struct pg_params *p, struct str url,
+                       const struct feed *from, int64_t to)
+{
+    pg_params_reset(p);
+    pg_put_text(p, url);
+    pg_put_text(p, credential_of(from));
+    pg_put_int(p, to);
+    pg_queue(l, sql_name, p, "", NULL);
+}
+
+static void queue_merge(struct pg_link *l, struct pg_params *p, const struct feed *from,
+                        const struct feed *to, bool with_heads, struct pg_answer *counts)
+{
+    for (size_t i = 0; i < ARRAY_LEN(sql_move); i++)
+        queue_pair(l, p, sql_move[i], from, to, "", NULL);
+    for (size_t i = 0; i < ARRAY_LEN(sql_move_heads) && with_heads; i++)
+        queue_pair(l, p, sql_move_heads[i], from, to, "", NULL);
+    queue_id(l, p, sql_drop_subs, from->id, "", NULL);
+    queue_id(l, p, sql_drop_feed, from->id, "", NULL);
+    queue_name(l, p, from->url, from, to->id);
+    if (has_page(from, to))
+        queue_name(l, p, from->page_url, from, to->id);
+    queue_id(l, p, sql_counts, to->id, "iii", counts);
+}
+
+enum rc pg_merge_feeds(struct pg_link *l, struct pg_params *p, const struct feed *from,
+                       const struct feed *to, bool with_heads, struct arena *a,
+                       struct merged_feeds *out, struct err *err)
+{
+    struct same same;
+    struct pg_answer counts;
+    int64_t *twins;
+    size_t n;
+    enum rc rc;
+
+    queue_look(l, p, from, to, &same);
+    rc = pg_run(l, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = (struct merged_feeds){.subs = ARENA_ARRAY(a, int64_t, same.subs.n + 1)};
+    for (; out->n_subs < same.subs.n; out->n_subs++)
+        out->subs[out->n_subs] = pg_get_int(&same.subs, out->n_subs, 0);
+    out->loser = same.loser.n == 0 ? 0 : pg_get_int(&same.loser, 0, 0);
+    twins = take_same(&same, a, &n);
+    queue_drops(l, p, from, twins, n);
+    queue_merge(l, p, from, to, with_heads, &counts);
+    rc = pg_run(l, err);
+    if (rc != RC_OK)
+        return rc;
+    out->n_entries = pg_get_int(&counts, 0, 0);
+    out->n_items = pg_get_int(&counts, 0, 1);
+    out->n_subscriptions = (int)pg_get_int(&counts, 0, 2);
+    return RC_OK;
+}
