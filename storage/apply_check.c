@@ -72,7 +72,7 @@ enum rc apply_load(struct txn *t, struct op *op, int64_t feed_id, bool with_head
 
     if (rc != RC_OK)
         return rc;
-    if (f->is_missing)
+    if (f->is_missing || f->is_new) /* what belongs to a new one was not loaded */
         return err_set(&op->err, RC_NOT_FOUND, "there is no feed %" PRId64, feed_id);
     *out = f->row;
     return RC_OK;

@@ -4,46 +4,52 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "storage/apply_parts.h"
+#include "storage/rows_places.h"
 #include "storage/sqlite/upstreams.h"
-#include "storage/sqlite/feeds.h"
 
 /* ---- new feeds ------------------------------------------------------------------------------- */
 
-/* Until a new feed is fetched, it has the title that the list or the request gave it. */
-static enum rc set_first_texts(struct txn *t, int64_t id, const struct feed_details *details,
-                               struct err *err)
+/* The access key that stands for a credential. Arena. */
+static struct str new_access_key(struct arena *a)
 {
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct feed_row row;
-    enum rc rc = feeds_load(t->db, id, false, &a, &row, err);
+    unsigned char random[16];
+    char hex[2 * sizeof random + 1];
 
-    if (rc != RC_OK)
-        return rc;
-    row.feed.title = details->title;
-    row.feed.site_url = details->site_url;
-    return feeds_save(t->db, &row, err);
+    digest_random(random, sizeof random);
+    digest_hex(random, sizeof random, hex);
+    return str_printf(a, "fm-%s", hex);
 }
 
-enum rc apply_find_or_insert(struct txn *t, const struct feed_ref *ref, int64_t *id,
-                             struct err *err)
+int64_t apply_find_or_make(struct txn *t, const struct feed_ref *ref)
 {
-    enum rc rc = feeds_find(t->db, ref->url, ref->credential, id, err);
+    int64_t id = place_find(&t->rows, ref->url, ref->credential);
+    struct feed *feed;
 
-    if (rc != RC_OK || *id != 0)
-        return rc;
-    rc =
-        feeds_insert(t->db, ref->url, ref->credential, clock_now_s(), txn_next_version(t), id, err);
-    if (rc == RC_OK)
-        txn_feed(t, *id)->is_new = true;
-    if (rc == RC_OK && (ref->details.title.len > 0 || ref->details.site_url.len > 0))
-        rc = set_first_texts(t, *id, &ref->details, err);
-    return rc;
+    if (id != 0)
+        return id;
+    feed = &rows_new_feed(&t->rows)->row.feed;
+    feed->url = feed->id_url = ref->url;
+    if (ref->credential.len > 0) {
+        feed->credential = ref->credential;
+        feed->access_key = new_access_key(&t->rows.arena);
+    }
+    feed->next_fetch_at = clock_now_s();
+    feed->next_reason = REASON_NEW;
+    feed->version = txn_next_version(t);
+    /* until it is fetched, it has the title that the list or the request gave it */
+    feed->title = ref->details.title;
+    feed->site_url = ref->details.site_url;
+    place_own(&t->rows, feed);
+    txn_feed(t, feed->id)->is_new = true;
+    return feed->id;
 }
 
 enum rc apply_add_feed(struct txn *t, struct op *op)
 {
-    return apply_find_or_insert(t, &op->as.add, &op->result.id, &op->err);
+    op->result.id = apply_find_or_make(t, &op->as.add);
+    return RC_OK;
 }
 
 /* ---- rows of feeds --------------------------------------------------------------------------- */

@@ -145,6 +145,7 @@ enum rc apply_move(struct txn *t, struct op *op, const struct feed_check *c, str
     if (!str_is_null(c->page_url))
         page = c->page_url.len > 0 ? c->page_url : STR_NULL;
     if (out->is_moved || !str_eq(page, row->feed.page_url)) {
+        place_page(&t->rows, &row->feed, page);
         row->feed.page_url = page;
         rows_save_urls(&t->rows, row);
     }

@@ -10,9 +10,9 @@
 
 /* ---- feeds (apply_feeds.c) ------------------------------------------------------------------- */
 
-/* Find the feed of this URL and credential. If there is none, make it. */
-enum rc apply_find_or_insert(struct txn *t, const struct feed_ref *ref, int64_t *id,
-                             struct err *err) NODISCARD;
+/* The id of the feed of this URL and credential. If there is none, it is made: the URL was
+ * among the names that the operation wanted (storage/wants.h). */
+int64_t apply_find_or_make(struct txn *t, const struct feed_ref *ref);
 
 /* The settings that a subscription asks for a feed. */
 struct feed_settings {

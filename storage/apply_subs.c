@@ -8,7 +8,6 @@
 #include "storage/apply_parts.h"
 #include "storage/sqlite/held_subs.h"
 #include "storage/sqlite/hub.h"
-#include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
 
 /* A copy of the string in the arena; null stays null. */
@@ -98,49 +97,60 @@ static enum rc check_request(const struct sub_request *req, struct err *err)
 }
 
 /* Add feed `i` of the request to the subscription. */
-static enum rc subscribe_feed(struct txn *t, struct op *op, int64_t sub_id, size_t i)
+static enum rc subscribe_feed(struct txn *t, struct op *op, struct held_sub *sub, size_t i)
 {
     const struct feed_ref *ref = &op->as.subscribe.feeds[i];
     struct feed_settings settings = settings_of(&op->as.subscribe, i);
-    struct sub_feed feed = {.url = str_is_null(ref->shown_url) ? ref->url : ref->shown_url,
+    struct sub_feed feed = {.feed_id = apply_find_or_make(t, ref),
+                            .url = str_is_null(ref->shown_url) ? ref->url : ref->shown_url,
                             .name = ref->details.name,
                             .folder = ref->details.folder,
                             .category = ref->details.category};
-    enum rc rc = apply_find_or_insert(t, ref, &feed.feed_id, &op->err);
 
-    if (rc == RC_OK)
-        rc = sub_feeds_add(t->db, sub_id, i, &feed, &op->err);
-    if (rc == RC_OK)
-        rc = apply_settings(t, feed.feed_id, &settings, &op->arena, &op->err);
-    if (rc == RC_OK)
-        txn_feed(t, feed.feed_id);
-    return rc;
+    rows_join_feed(&t->rows, sub, (int64_t)i, &feed);
+    txn_feed(t, feed.feed_id);
+    return apply_settings(t, feed.feed_id, &settings, &op->arena, &op->err);
+}
+
+/* Where a new subscription begins: at the end of the log, or after the seq of the request. */
+static void set_start(struct txn *t, const struct sub_request *req, struct subscription *sub)
+{
+    const struct held_time *time;
+
+    sub->position = t->last_seq;
+    sub->chain = (struct log_mark){t->last_seq, t->last_at_us};
+    if (!req->from_given)
+        return;
+    time = rows_find(&t->rows, ROW_TIME, req->from_seq, STR_NULL);
+    sub->position = req->from_seq;
+    sub->chain = (struct log_mark){req->from_seq, time->at_us};
+    sub->with_initial = true;
 }
 
 enum rc apply_subscribe(struct txn *t, struct op *op)
 {
     const struct sub_request *req = &op->as.subscribe;
-    struct subscription sub = {.endpoint = req->endpoint,
-                               .sink = req->sink,
-                               .state = SUB_ACTIVE,
-                               .events = req->events == 0 ? SUB_EVENTS_DEFAULT : req->events,
-                               .batch = req->batch,
-                               .position = req->from_given ? req->from_seq : t->last_seq,
-                               .with_initial = req->from_given,
-                               .created_at = clock_now_s()};
     enum rc rc = check_request(req, &op->err);
+    struct held_sub *sub;
 
-    sub.chain = (struct log_mark){sub.position, t->last_at_us};
-    if (rc == RC_OK && req->from_given)
-        rc = revisions_time_before(t->db, sub.position, &sub.chain.at_us, &op->err);
-    if (rc == RC_OK)
-        rc = subs_insert(t->db, &sub, req->endpoint_credential, req->sink_settings, &op->err);
-    for (size_t i = 0; i < req->n_feeds && rc == RC_OK; i++)
-        rc = subscribe_feed(t, op, sub.id, i);
     if (rc != RC_OK)
         return rc;
-    txn_sub(t, sub.id);
-    return apply_show_sub(t, op, sub.id);
+    sub = rows_new_sub(&t->rows);
+    sub->row.endpoint = req->endpoint;
+    sub->row.sink = req->sink;
+    sub->row.state = SUB_ACTIVE;
+    sub->row.events = req->events == 0 ? SUB_EVENTS_DEFAULT : req->events;
+    sub->row.batch = req->batch;
+    sub->row.created_at = clock_now_s();
+    sub->credential = req->endpoint_credential;
+    sub->settings = req->sink_settings;
+    set_start(t, req, &sub->row);
+    for (size_t i = 0; i < req->n_feeds && rc == RC_OK; i++)
+        rc = subscribe_feed(t, op, sub, i);
+    if (rc != RC_OK)
+        return rc;
+    txn_sub(t, sub->row.id);
+    return apply_show_sub(t, op, sub->row.id);
 }
 
 /* It is pushed to from now on; what failed before is tried at once. */
@@ -264,21 +274,23 @@ enum rc apply_sub_end(struct txn *t, int64_t id, struct str reason, struct arena
 {
     struct want_sub want = {.id = id, .with_feeds = true, .with_rows = true};
     struct held_sub *sub;
+    int64_t *feeds;
+    size_t n = 0;
     enum rc rc = get_sub(t, &want, &sub, err);
 
     if (rc == RC_OK && !str_is_null(reason) && str_eqz(sub->row.sink, HUB_SINK))
         rc = deny(t, sub, reason, a, err);
     if (rc != RC_OK)
         return rc;
+    feeds = ARENA_ARRAY(a, int64_t, sub->n_feeds + 1);
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        if (sub->feeds[i]->held.exists)
+            feeds[n++] = sub->feeds[i]->row.feed_id;
     rows_end_sub(&t->rows, sub);
     txn_sub(t, id);
-    for (size_t i = 0; i < sub->n_feeds && rc == RC_OK; i++) {
-        int64_t feed_id = sub->feeds[i]->row.feed_id;
-
-        if (!sub->feeds[i]->held.exists)
-            continue;
-        txn_feed(t, feed_id);
-        rc = apply_settings_end(t, feed_id, a, err);
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        txn_feed(t, feeds[i]);
+        rc = apply_settings_end(t, feeds[i], a, err);
     }
     return rc;
 }

@@ -25,6 +25,7 @@ static void feed_written(void *row)
     struct held_feed *f = row;
 
     f->saves_row = f->saves_identity = f->saves_head = f->saves_urls = f->saves_count = false;
+    f->is_new = false;
 }
 
 static void past_written(void *row)
@@ -61,6 +62,7 @@ static const struct {
     [ROW_GRAVE] = {sizeof(struct held_grave), NULL},
     [ROW_PLACE] = {sizeof(struct held_place), place_written},
     [ROW_NAMES] = {sizeof(struct held_names), NULL},
+    [ROW_TIME] = {sizeof(struct held_time), NULL},
     [ROW_NOTE] = {sizeof(struct held_note), NULL},
     [ROW_SUB] = {sizeof(struct held_sub), NULL},
     [ROW_SUB_FEED] = {sizeof(struct held_sub_feed), NULL},
@@ -73,6 +75,7 @@ void rows_forget(struct rows *r)
 {
     for (size_t i = 0; i < ROW_KINDS; i++)
         shelf_clear(&r->shelves[i]);
+    memset(r->ids, 0, sizeof r->ids);
     r->n_revisions = r->n_heads = r->n_events = r->n_upstreams = 0;
     r->generation++;
 }
@@ -193,6 +196,47 @@ void rows_drop(struct rows *r, enum row_kind kind, void *row)
     held->exists = false;
 }
 
+int64_t rows_draw(struct rows *r, enum new_row kind)
+{
+    struct row_ids *ids = &r->ids[kind];
+
+    if (ids->used < ids->n)
+        return ids->drawn[ids->used++];
+    ASSERT(ids->next != 0);
+    return ids->next++;
+}
+
+/* A member of a new row, by its kind in the lists of storage/tables.h: a number is 0 and a text is
+ * null. */
+#define FRESH(kind, column, member) FRESH_##kind(row->member)
+#define FRESH_TIME(member) (member) = TIME_UNKNOWN;
+#define FRESH_INT(member)
+#define FRESH_TEXT(member)
+#define FRESH_EMPTY(member)
+#define FRESH_HASH(member)
+#define FRESH_VERSION(member)
+
+struct held_feed *rows_new_feed(struct rows *r)
+{
+    int64_t id = rows_draw(r, NEW_FEED);
+    struct held_feed *f = rows_feed(r, id);
+    struct feed_row *row;
+
+    if (f == NULL) {
+        f = rows_add_feed(r, id);
+        f->is_missing = true; /* an undo goes back to this */
+    }
+    rows_touch(r, ROW_FEED, f);
+    f->is_missing = false;
+    f->is_new = f->has_head = true;
+    row = &f->row;
+    *row = (struct feed_row){.feed = {.id = id, .level = 1, .upstream.is_current = true}};
+    FEED_FIXED(FRESH)
+    FEED_SAVED(FRESH)
+    FEED_UPSTREAM(FRESH)
+    return f;
+}
+
 /* The feed, which is now as in *row. */
 static struct held_feed *change_feed(struct rows *r, const struct feed_row *row)
 {
@@ -308,6 +352,7 @@ struct rows_mark rows_mark(struct rows *r)
                              .n_events = r->n_events,
                              .n_upstreams = r->n_upstreams};
 
+    memcpy(mark.ids, r->ids, sizeof mark.ids);
     r->version++;
     for (size_t i = 0; i < ROW_KINDS; i++) {
         shelf_mark(&r->shelves[i]);
@@ -320,6 +365,7 @@ void rows_undo(struct rows *r, struct rows_mark mark)
 {
     for (size_t i = 0; i < ROW_KINDS; i++)
         shelf_undo(&r->shelves[i], mark.n_touched[i]);
+    memcpy(r->ids, mark.ids, sizeof r->ids);
     r->n_revisions = mark.n_revisions;
     r->n_heads = mark.n_heads;
     r->n_events = mark.n_events;

@@ -31,7 +31,19 @@ enum row_kind {
     ROW_MATCH,    /* struct held_match, by subscription and URL */
     ROW_PLACE,    /* by credential and URL; this and the next are in storage/rows_places.h */
     ROW_NAMES,    /* by the id of a feed */
+    ROW_TIME,     /* struct held_time, by seq */
     ROW_KINDS
+};
+
+/* The kinds of rows whose ids are drawn when a transaction loads, because an answer or another row
+ * needs them before they are stored. */
+enum new_row { NEW_FEED, NEW_SUB, NEW_ROWS };
+
+/* Ids for new rows. */
+struct row_ids {
+    int64_t *drawn; /* in the arena */
+    size_t n, used;
+    int64_t next; /* after them, all from this one on are free; 0: they are not */
 };
 
 /* An entry with what belongs to it. Call rows_touch() before each change of it. */
@@ -60,9 +72,16 @@ struct held_feed {
     struct held held;
     struct feed_row row;
     bool is_missing;                                        /* there is no such feed */
+    bool is_new;                                            /* the database does not have it yet */
     bool has_head;                                          /* row.feed.head and ext were read */
     bool saves_row, saves_identity, saves_head, saves_urls; /* these are to be written */
     bool saves_count;                                       /* so is n_subscriptions */
+};
+
+/* The time of a position in the log: that of the last revision up to it. 0: there is none. */
+struct held_time {
+    struct held held;
+    int64_t at_us;
 };
 
 /* A row of the log, and its entry. */
@@ -87,12 +106,14 @@ struct held_upstream {
 /* A state of the rows to which rows_undo() goes back. */
 struct rows_mark {
     size_t n_touched[ROW_KINDS], n_revisions, n_heads, n_events, n_upstreams;
+    struct row_ids ids[NEW_ROWS];
 };
 
 /* Start with {0}. */
 struct rows {
     struct arena arena; /* has the rows, and strings that were read from the database */
     struct shelf shelves[ROW_KINDS];
+    struct row_ids ids[NEW_ROWS];
     struct held_revision *revisions; /* in the order of the log */
     struct held_head *heads;
     struct feed_event *events;
@@ -142,6 +163,14 @@ void rows_touch(struct rows *r, enum row_kind kind, void *row);
 void rows_change(struct rows *r, enum row_kind kind, void *row, unsigned changes);
 void rows_create(struct rows *r, enum row_kind kind, void *row);
 void rows_drop(struct rows *r, enum row_kind kind, void *row);
+
+/* An id for a new row; ids were drawn when the operation's rows were loaded. An id of an operation
+ * that is undone is given to the next one. */
+int64_t rows_draw(struct rows *r, enum new_row kind);
+
+/* A feed is made. It has an id that was drawn, and is as a new row of the table; the caller fills
+ * the rest. Strings must live as long as the transaction. */
+struct held_feed *rows_new_feed(struct rows *r);
 
 /* Append to the log a revision of an entry that was touched. The entry loses its overlay. */
 void rows_append(struct rows *r, struct held_entry *e, const struct revision *revision);

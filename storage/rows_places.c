@@ -64,6 +64,52 @@ static void set_alias(struct rows *r, struct held_place *p, int64_t feed_id)
     }
 }
 
+int64_t place_find(struct rows *r, struct str url, struct str credential)
+{
+    const struct held_place *p = rows_place(r, url, credential);
+
+    ASSERT(p != NULL);
+    if (p->owner != 0)
+        return p->owner;
+    if (p->alias_of != 0)
+        return p->alias_of;
+    return p->n_pages > 0 ? p->pages[0] : p->key_of;
+}
+
+void place_own(struct rows *r, const struct feed *feed)
+{
+    change_place(r, feed, feed->url)->owner = feed->id;
+}
+
+/* Put the feed into the list of a URL's pages, or take it out. The list is made anew, because an
+ * undo goes back to the old one. */
+static void change_pages(struct rows *r, struct str url, const struct feed *feed, bool is_there)
+{
+    struct held_place *p = url.len == 0 ? NULL : rows_place(r, url, feed->credential);
+    int64_t *pages;
+    size_t n = 0, i = 0;
+
+    if (p == NULL)
+        return;
+    pages = ARENA_ARRAY(&r->arena, int64_t, p->n_pages + 1);
+    while (i < p->n_pages && p->pages[i] < feed->id)
+        pages[n++] = p->pages[i++];
+    if (is_there)
+        pages[n++] = feed->id;
+    i += i < p->n_pages && p->pages[i] == feed->id;
+    while (i < p->n_pages)
+        pages[n++] = p->pages[i++];
+    rows_touch(r, ROW_PLACE, p);
+    p->pages = pages;
+    p->n_pages = n;
+}
+
+void place_page(struct rows *r, const struct feed *feed, struct str page_url)
+{
+    change_pages(r, feed->page_url, feed, false);
+    change_pages(r, page_url, feed, true);
+}
+
 void place_move(struct rows *r, const struct feed *feed, struct str url)
 {
     struct held_place *to = change_place(r, feed, url);

@@ -18,6 +18,20 @@ struct held_sub *rows_add_sub(struct rows *r, int64_t id)
     return sub;
 }
 
+struct held_sub *rows_new_sub(struct rows *r)
+{
+    int64_t id = rows_draw(r, NEW_SUB);
+    struct held_sub *sub = rows_sub(r, id);
+
+    if (sub == NULL)
+        sub = rows_add_sub(r, id);
+    rows_create(r, ROW_SUB, sub);
+    sub->row =
+        (struct subscription){.id = id, .next_try_at = TIME_UNKNOWN, .failing_since = TIME_UNKNOWN};
+    sub->has_feeds = sub->has_dead = true;
+    return sub;
+}
+
 /* ---- feeds ----------------------------------------------------------------------------------- */
 
 /* The key of a row of sub_feeds is made of both numbers. */
@@ -70,6 +84,20 @@ struct held_match *rows_add_match(struct rows *r, int64_t sub_id, struct str url
     return rows_add(r, ROW_MATCH, sub_id, url);
 }
 
+void rows_join_feed(struct rows *r, struct held_sub *sub, int64_t place, const struct sub_feed *row)
+{
+    struct held_sub_feed *feed;
+
+    ASSERT(sub->held.is_touched && sub->has_feeds);
+    if (rows_sub_feed(r, sub->row.id, row->feed_id) != NULL)
+        return;
+    feed = rows_add_sub_feed(r, sub, row->feed_id);
+    rows_create(r, ROW_SUB_FEED, feed);
+    feed->place = place;
+    feed->row = *row;
+    rows_count_subs(r, row->feed_id, 1);
+}
+
 void rows_drop_sub_feed(struct rows *r, struct held_sub_feed *feed)
 {
     rows_drop(r, ROW_SUB_FEED, feed);
@@ -116,8 +144,11 @@ void rows_end_sub(struct rows *r, struct held_sub *sub)
     for (size_t i = 0; i < sub->n_feeds; i++) {
         struct held_sub_feed *feed = sub->feeds[i];
 
-        if (feed->held.exists)
-            rows_count_subs(r, feed->row.feed_id, -1);
+        if (!feed->held.exists)
+            continue;
+        rows_count_subs(r, feed->row.feed_id, -1);
+        if (feed->held.is_touched)
+            rows_drop(r, ROW_SUB_FEED, feed);
     }
     for (size_t i = 0; i < sub->n_dead; i++)
         if (sub->dead[i]->held.is_touched)

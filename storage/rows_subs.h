@@ -25,7 +25,8 @@ struct held_sub {
 /* A row of `sub_feeds`. */
 struct held_sub_feed {
     struct held held;
-    int64_t sub_id, place;
+    int64_t sub_id;
+    int64_t place; /* the order in which the feeds were named */
     struct sub_feed row;
 };
 
@@ -76,6 +77,15 @@ struct held_match *rows_match(struct rows *r, int64_t sub_id, struct str url);
 /* The row of a feed of the subscription, whose feeds are held. NULL: it does not have the feed. */
 struct held_sub_feed *rows_sub_feed(struct rows *r, int64_t sub_id, int64_t feed_id);
 
+/* A subscription is made. It has an id that was drawn, and no feeds; the caller fills the row.
+ * Strings must live as long as the transaction. */
+struct held_sub *rows_new_sub(struct rows *r);
+
+/* A feed, whose row is held, is added to the subscription, whose feeds are held, unless it is
+ * there. */
+void rows_join_feed(struct rows *r, struct held_sub *sub, int64_t place,
+                    const struct sub_feed *feed);
+
 /* A feed is taken out of the subscription; its row is held, too. */
 void rows_drop_sub_feed(struct rows *r, struct held_sub_feed *feed);
 
@@ -86,8 +96,7 @@ size_t rows_count_feeds(const struct held_sub *sub);
  * it. */
 void rows_rename_feeds(struct rows *r, struct held_sub *sub, struct str name, struct str folder);
 
-/* The subscription ends. Its feeds were loaded, and the rows of these feeds. What it has of each
- * feed ends with it in the database, and is left as it is here: the caller still needs to know. */
+/* The subscription ends. Its feeds were loaded, and the rows of these feeds. */
 void rows_end_sub(struct rows *r, struct held_sub *sub);
 
 /* Keep an intent. Its strings must live as long as the transaction. */

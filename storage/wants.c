@@ -1,11 +1,16 @@
 /* storage/wants.c - see wants.h. */
 #include "storage/wants.h"
 
+#include <string.h>
+
 #include "base/mem.h"
+#include "storage/rows_places.h"
 
 void wants_reset(struct wants *w)
 {
     w->n_feeds = w->n_pasts = w->n_ids = w->n_keys = w->n_matches = 0;
+    w->n_names = w->n_times = 0;
+    memset(w->n_new, 0, sizeof w->n_new);
     w->entries.n = w->archives.n = w->graves.n = w->places.n = w->subs.n = 0;
 }
 
@@ -16,6 +21,8 @@ void wants_release(struct wants *w)
     mem_free(w->ids);
     mem_free(w->keys);
     mem_free(w->matches);
+    mem_free(w->names);
+    mem_free(w->times);
     mem_free(w->entries.at);
     mem_free(w->archives.at);
     mem_free(w->graves.at);
@@ -139,6 +146,24 @@ static void want_unsubscribed(struct wants *w, const struct op *op)
         w->matches[w->n_matches++] = (struct want_match){id, op->as.unsubscribe.urls[i]};
 }
 
+static void want_name(struct wants *w, const struct feed_ref *ref)
+{
+    w->names = mem_grow(w->names, &w->cap_names, w->n_names + 1, sizeof *w->names);
+    w->names[w->n_names++] = (struct want_name){ref->url, ref->credential};
+    w->n_new[NEW_FEED]++;
+}
+
+static void want_subscribed(struct wants *w, const struct sub_request *req)
+{
+    for (size_t i = 0; i < req->n_feeds; i++)
+        want_name(w, &req->feeds[i]);
+    w->n_new[NEW_SUB]++;
+    if (!req->from_given)
+        return;
+    w->times = mem_grow(w->times, &w->cap_times, w->n_times + 1, sizeof *w->times);
+    w->times[w->n_times++] = req->from_seq;
+}
+
 /* A subscription has dead letters to look at when it gets one, or one was delivered again, or what
  * it was given had been delivered before. */
 static void want_pushed(struct wants *w, const struct push_outcome *o)
@@ -152,6 +177,8 @@ static void want_pushed(struct wants *w, const struct push_outcome *o)
 bool op_uses_rows(const struct op *op)
 {
     switch (op->kind) {
+    case OP_ADD_FEED:
+    case OP_SUBSCRIBE:
     case OP_TOUCH:
     case OP_PING:
     case OP_UNSUBSCRIBE:
@@ -165,9 +192,19 @@ bool op_uses_rows(const struct op *op)
     }
 }
 
+static bool has_key(const struct feed_ref *refs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!str_is_null(access_key_of(refs[i].credential)))
+            return true;
+    return false;
+}
+
 bool op_looks_up(const struct op *op)
 {
-    return op->kind == OP_UNSUBSCRIBE && op->as.unsubscribe.n > 0;
+    return (op->kind == OP_UNSUBSCRIBE && op->as.unsubscribe.n > 0) ||
+           (op->kind == OP_ADD_FEED && has_key(&op->as.add, 1)) ||
+           (op->kind == OP_SUBSCRIBE && has_key(op->as.subscribe.feeds, op->as.subscribe.n_feeds));
 }
 
 void op_wants(const struct op *op, struct wants *w)
@@ -193,6 +230,12 @@ void op_wants(const struct op *op, struct wants *w)
     case OP_CONTENT_OUTCOME:
         wants_add_feed(w, &(struct want_feed){.id = content->feed_id});
         want_entry(w, content->entry_id, content->answer == ANSWER_CONTENT);
+        break;
+    case OP_ADD_FEED:
+        want_name(w, &op->as.add);
+        break;
+    case OP_SUBSCRIBE:
+        want_subscribed(w, &op->as.subscribe);
         break;
     case OP_TOUCH:
         want_rows(w, op->as.touch.ids, op->as.touch.n);
@@ -220,6 +263,25 @@ void op_wants(const struct op *op, struct wants *w)
     default:
         break;
     }
+}
+
+/* The feeds to which somebody subscribes. */
+static bool want_found(const struct sub_request *req, struct rows *r, struct wants *w)
+{
+    size_t n = w->n_feeds;
+
+    for (size_t i = 0; i < req->n_feeds; i++) {
+        int64_t id = place_find(r, req->feeds[i].url, req->feeds[i].credential);
+
+        if (id != 0 && rows_feed(r, id) == NULL)
+            wants_add_feed(w, &(struct want_feed){.id = id});
+    }
+    return w->n_feeds > n;
+}
+
+bool op_wants_more(const struct op *op, struct rows *r, struct wants *w)
+{
+    return op->kind == OP_SUBSCRIBE && want_found(&op->as.subscribe, r, w);
 }
 
 static void rows_follow(struct want_rows *list, int64_t from, int64_t to)

@@ -36,6 +36,11 @@ struct want_key {
 };
 #define WANT_KEY_MOST 8 /* more of them share a key by chance, or in feeds without ids */
 
+/* The feed that a URL means under a credential, which may be an access key: its id. */
+struct want_name {
+    struct str url, credential;
+};
+
 struct want_rows {
     struct want_row *at;
     size_t n, cap;
@@ -69,8 +74,12 @@ struct wants {
     struct want_rows entries, archives, graves;
     struct want_subs subs;
     struct want_rows places; /* who has the URL, if the feed may take it, under its credential */
+    struct want_name *names;
+    int64_t *times;         /* of these positions of the log */
+    size_t n_new[NEW_ROWS]; /* ids for so many new rows */
     size_t n_feeds, cap_feeds, n_pasts, cap_pasts, n_ids, cap_ids, n_keys, cap_keys;
     size_t n_matches, cap_matches;
+    size_t n_names, cap_names, n_times, cap_times;
 };
 
 void wants_reset(struct wants *w);
@@ -85,12 +94,16 @@ void wants_add_row(struct want_rows *list, int64_t feed_id, struct str text);
  * and forgotten. They run inside a savepoint. */
 bool op_uses_rows(const struct op *op);
 
-/* Does the operation look up what it cannot name? Then all that comes before it must be written
- * when it is carried out. */
+/* Does the operation look up what it cannot name, or by an access key? Then all that comes before
+ * it must be written when it is carried out. */
 bool op_looks_up(const struct op *op);
 
 /* Add what the operation will look at. */
 void op_wants(const struct op *op, struct wants *w);
+
+/* What was wanted is held: add what follows from it and is not held yet. False: nothing. Load it,
+ * and call this again, until it says so. */
+bool op_wants_more(const struct op *op, struct rows *r, struct wants *w) NODISCARD;
 
 /* The feed `from` is part of the feed `to` now: want the same of that one. */
 void wants_follow(struct wants *w, int64_t from, int64_t to);

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/digest.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "storage/sqlite/fields.h"
@@ -46,28 +45,6 @@ enum rc feeds_find(struct db *db, struct str url, struct str credential, int64_t
                                     " WHERE page_url = ?1 AND access_key = ?2 LIMIT 1",
                                     "ss", url, key),
                          id, err);
-    return rc;
-}
-
-enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64_t now,
-                     int64_t version, int64_t *id, struct err *err)
-{
-    unsigned char random[16];
-    char key[3 + 32 + 1] = "fm-";
-    bool secret = credential.len > 0;
-    enum rc rc;
-
-    if (secret) {
-        digest_random(random, sizeof random);
-        digest_hex(random, sizeof random, key + 3);
-    }
-    rc = stmt_run(db, err,
-                  "INSERT INTO feeds (url, credential, access_key, next_fetch_at, next_reason,"
-                  " version, id_url) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?1)",
-                  "sesiii", url, credential, secret ? str_from(key) : STR_NULL, now,
-                  (int64_t)REASON_NEW, version);
-    if (rc == RC_OK)
-        *id = stmt_rowid(db);
     return rc;
 }
 
@@ -154,6 +131,17 @@ enum rc feeds_name(struct db *db, int64_t id, struct arena *a, struct str *url, 
     *title = col_str(st, 1, a);
     stmt_end(st);
     return RC_OK;
+}
+
+enum rc feeds_insert(struct db *db, const struct feed_row *row, struct err *err)
+{
+    return stmt_run(db, err,
+                    "INSERT INTO feeds (" FEED_FIXED(FIELD_SELECT)
+                        FEED_SAVED(FIELD_SELECT) "n_subscriptions) VALUES (" FEED_FIXED(FIELD_VALUE)
+                            FEED_SAVED(FIELD_VALUE) "?)",
+                    FEED_FIXED(FIELD_LETTER) FEED_SAVED(FIELD_LETTER) "i",
+                    FEED_FIXED(FIELD_BIND) FEED_SAVED(FIELD_BIND)(int64_t)
+                        row->feed.n_subscriptions);
 }
 
 enum rc feeds_save(struct db *db, const struct feed_row *row, struct err *err)

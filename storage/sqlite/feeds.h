@@ -16,9 +16,8 @@ enum rc feeds_find(struct db *db, struct str url, struct str credential, int64_t
 enum rc feeds_find_own(struct db *db, struct str url, struct str credential, int64_t *id,
                        struct err *err) NODISCARD;
 
-/* Make a feed: level 1, due at `now`. */
-enum rc feeds_insert(struct db *db, struct str url, struct str credential, int64_t now,
-                     int64_t version, int64_t *id, struct err *err) NODISCARD;
+/* Add the row of a feed, with its id, URLs and identity policy, but without its head. */
+enum rc feeds_insert(struct db *db, const struct feed_row *row, struct err *err) NODISCARD;
 
 /* The feeds with these ids, in this order, with their heads; those that do not exist are left out.
  * `ids` NULL: all, ascending by id. Arena. */

@@ -6,6 +6,7 @@
 #include "storage/sqlite/held_places.h"
 #include "storage/sqlite/held_subs.h"
 #include "storage/sqlite/revisions.h"
+#include "storage/sqlite/stmt.h"
 #include "storage/sqlite/upstreams.h"
 #include "storage/sqlite/contents.h"
 #include "storage/sqlite/entries.h"
@@ -126,9 +127,36 @@ static enum rc load_entries_of_key(struct db *db, struct rows *r, const struct w
     return rc;
 }
 
+static enum rc load_time(struct db *db, struct rows *r, int64_t seq, struct err *err)
+{
+    struct held_time *time = rows_find(r, ROW_TIME, seq, STR_NULL);
+
+    if (time == NULL)
+        time = rows_add(r, ROW_TIME, seq, STR_NULL);
+    return revisions_time_before(db, seq, &time->at_us, err);
+}
+
+/* This transaction is the only one: all ids after the last one are free. */
+static enum rc load_ids(struct db *db, struct rows *r, const struct wants *w, struct err *err)
+{
+    static const char *const tables[NEW_ROWS] = {"feeds", "subscriptions"};
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < NEW_ROWS && rc == RC_OK; i++) {
+        if (w->n_new[i] == 0 || r->ids[i].next != 0)
+            continue;
+        rc = stmt_number(db,
+                         stmt_start(db, err, "SELECT seq FROM sqlite_sequence WHERE name = ?1", "s",
+                                    str_from(tables[i])),
+                         &r->ids[i].next, err);
+        r->ids[i].next++;
+    }
+    return rc;
+}
+
 enum rc held_load(struct db *db, struct rows *r, const struct wants *w, struct err *err)
 {
-    enum rc rc = RC_OK;
+    enum rc rc = load_ids(db, r, w, err);
 
     for (size_t i = 0; i < w->n_feeds && rc == RC_OK; i++)
         rc = held_feed_load(db, r, w->feeds[i].id, w->feeds[i].with_head, err);
@@ -138,6 +166,8 @@ enum rc held_load(struct db *db, struct rows *r, const struct wants *w, struct e
         rc = load_entry_by_id(db, r, &w->ids[i], err);
     for (size_t i = 0; i < w->n_keys && rc == RC_OK; i++)
         rc = load_entries_of_key(db, r, &w->keys[i], err);
+    for (size_t i = 0; i < w->n_times && rc == RC_OK; i++)
+        rc = load_time(db, r, w->times[i], err);
     if (rc == RC_OK)
         rc = held_past_load(db, r, w, err);
     if (rc == RC_OK)
@@ -194,6 +224,12 @@ static enum rc write_feed(struct db *db, const struct held_feed *f, struct err *
     const struct feed *feed = &f->row.feed;
     enum rc rc = RC_OK;
 
+    if (f->is_new) {
+        rc = feeds_insert(db, &f->row, err);
+        return rc == RC_OK && f->saves_head
+                   ? feeds_save_head(db, feed->id, feed->head, feed->ext, err)
+                   : rc;
+    }
     if (f->saves_identity)
         rc = feeds_save_identity(db, feed->id, &feed->identity, err);
     if (rc == RC_OK && f->saves_head)

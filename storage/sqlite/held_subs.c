@@ -178,9 +178,8 @@ static enum rc load_match(struct db *db, struct rows *r, const struct want_match
     struct held_match *m = rows_match(r, w->sub_id, w->url);
     enum rc rc;
 
-    if (m != NULL)
-        return RC_OK;
-    m = rows_add_match(r, w->sub_id, w->url);
+    if (m == NULL)
+        m = rows_add_match(r, w->sub_id, w->url);
     rc = sub_feeds_match(db, w->sub_id, w->url, &r->arena, &m->feed_ids, &m->n, err);
     for (size_t i = 0; rc == RC_OK && i < m->n; i++)
         rc = held_feed_load(db, r, m->feed_ids[i], false, err);
@@ -216,6 +215,19 @@ enum rc held_sub_load(struct db *db, struct rows *r, const struct want_sub *want
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+static enum rc insert_sub(struct db *db, const struct held_sub *secret, struct err *err)
+{
+    const struct subscription *row = &secret->row;
+
+    return stmt_run(db, err,
+                    "INSERT INTO subscriptions (" SUB_SECRETS(FIELD_SELECT) SUB_FIXED(FIELD_SELECT)
+                        SUB_SAVED(FIELD_SELECT) "last_error) VALUES (" SUB_SECRETS(FIELD_VALUE)
+                            SUB_FIXED(FIELD_VALUE) SUB_SAVED(FIELD_VALUE) "?)",
+                    SUB_SECRETS(FIELD_LETTER) SUB_FIXED(FIELD_LETTER) SUB_SAVED(FIELD_LETTER) "s",
+                    SUB_SECRETS(FIELD_BIND_SECRET) SUB_FIXED(FIELD_BIND) SUB_SAVED(FIELD_BIND)
+                        row->last_error);
+}
+
 static enum rc write_progress(struct db *db, const struct subscription *row, struct err *err)
 {
     return stmt_run(
@@ -242,14 +254,30 @@ static enum rc delete_sub(struct db *db, int64_t id, struct err *err)
     return rc == RC_OK ? stmt_run(db, err, "DELETE FROM subscriptions WHERE id = ?", "i", id) : rc;
 }
 
+/* One that was made and ended in this transaction is stored for a moment, so that its id is not
+ * given to another one. */
 enum rc held_sub_write(struct db *db, struct held *held, struct err *err)
 {
     struct held_sub *sub = (struct held_sub *)held;
 
-    if (!held->exists)
-        return held->is_stored ? delete_sub(db, sub->row.id, err) : RC_OK;
+    enum rc rc = held->is_stored ? RC_OK : insert_sub(db, sub, err);
+
+    if (rc == RC_OK && !held->exists)
+        return delete_sub(db, sub->row.id, err);
+    if (rc != RC_OK || !held->is_stored)
+        return rc;
     return held->changes & SUB_WRITES_TERMS ? write_all(db, sub, err)
                                             : write_progress(db, &sub->row, err);
+}
+
+static enum rc insert_sub_feed(struct db *db, const struct held_sub_feed *feed, struct err *err)
+{
+    const struct sub_feed *row = &feed->row;
+
+    return stmt_run(db, err,
+                    "INSERT INTO sub_feeds (" SUB_FEED(
+                        FIELD_SELECT) "sub_id, place) VALUES (" SUB_FEED(FIELD_VALUE) "?, ?)",
+                    SUB_FEED(FIELD_LETTER) "ii", SUB_FEED(FIELD_BIND) feed->sub_id, feed->place);
 }
 
 enum rc held_sub_feed_write(struct db *db, struct held *held, struct err *err)
@@ -262,6 +290,8 @@ enum rc held_sub_feed_write(struct db *db, struct held *held, struct err *err)
                    ? stmt_run(db, err, "DELETE FROM sub_feeds WHERE sub_id = ? AND feed_id = ?",
                               "ii", feed->sub_id, row->feed_id)
                    : RC_OK;
+    if (!held->is_stored)
+        return insert_sub_feed(db, feed, err);
     return stmt_run(db, err,
                     "UPDATE sub_feeds SET name = ?, folder = ? WHERE sub_id = ? AND feed_id = ?",
                     "ssii", row->name, row->folder, feed->sub_id, row->feed_id);

@@ -64,6 +64,18 @@ static void take_loaded(struct txn *t, const struct want_feed *w)
     f->has_head = true;
 }
 
+/* What else the operations look at, by what was loaded. */
+static bool wants_more(struct txn *t, struct op **ops, size_t n)
+{
+    struct wants *w = &writer_of(t->db)->wants;
+    bool wants = false;
+
+    wants_reset(w);
+    for (size_t i = 0; i < n; i++)
+        wants |= op_wants_more(ops[i], &t->rows, w);
+    return wants;
+}
+
 /* Load the rows of ops[i], and of some of those after it that use rows, too. Returns through *end
  * the first one whose rows were not loaded. */
 static enum rc load_rows(struct txn *t, struct op **ops, size_t n, size_t i, size_t *end,
@@ -71,7 +83,8 @@ static enum rc load_rows(struct txn *t, struct op **ops, size_t n, size_t i, siz
 {
     struct wants *w = &writer_of(t->db)->wants;
     struct rows *rows = &t->rows;
-    size_t n_held = shelf_count(&rows->shelves[ROW_ENTRY]) + shelf_count(&rows->shelves[ROW_SUB]);
+    size_t n_held = shelf_count(&rows->shelves[ROW_ENTRY]) + shelf_count(&rows->shelves[ROW_SUB]) +
+                    shelf_count(&rows->shelves[ROW_PLACE]);
     enum rc rc = n_held >= ROWS_MOST ? txn_use_statements(t, err) : held_write(t->db, rows, err);
 
     wants_reset(w);
@@ -79,10 +92,14 @@ static enum rc load_rows(struct txn *t, struct op **ops, size_t n, size_t i, siz
     do
         op_wants(ops[(*end)++], w);
     while (*end < n && op_uses_rows(ops[*end]) && !op_looks_up(ops[*end]) &&
-           w->entries.n + w->subs.n < ROWS_MOST);
+           w->entries.n + w->subs.n + w->n_names < ROWS_MOST);
     for (size_t k = 0; k < w->n_feeds && rc == RC_OK; k++)
         take_loaded(t, &w->feeds[k]);
-    return rc == RC_OK ? held_load(t->db, rows, w, err) : rc;
+    if (rc == RC_OK)
+        rc = held_load(t->db, rows, w, err);
+    while (rc == RC_OK && wants_more(t, ops + i, *end - i))
+        rc = held_load(t->db, rows, w, err);
+    return rc;
 }
 
 /* Carry out an operation that reads or writes by statements. */

@@ -1,10 +1,10 @@
 /* tests/unit/storage/test_rows.c - the rows of a transaction in memory: undo, operations of one
  * transaction that see each other, and what an operation says that it will look at. */
+#include "gate.h"
 #include "random_ops.h"
 #include "tests/unit/cmocka_all.h"
 
 #include <sqlite3.h>
-#include <stdatomic.h>
 
 #include "base/buf.h"
 #include "base/stats.h"
@@ -153,7 +153,7 @@ static void test_rows__undo_of_an_end(void **state UNUSED)
     assert_int_equal(1, rows_count_feeds(sub));
     rows_end_sub(&r, sub);
     assert_false(sub->held.exists);
-    assert_true(second->held.exists); /* it had this feed */
+    assert_false(second->held.exists); /* its new name is not written */
     assert_int_equal(0, rows_feed(&r, 7)->row.feed.n_subscriptions);
     assert_int_equal(4, rows_feed(&r, 8)->row.feed.n_subscriptions);
     rows_undo(&r, mark);
@@ -286,35 +286,6 @@ static void test_rows__wants_of_a_poll(void **state)
 }
 
 /* ---- operations of one transaction ----------------------------------------------------------- */
-
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-static atomic_bool at_gate;
-
-static void wait_at_gate(void *ctx UNUSED, const struct commit_notice *notice UNUSED)
-{
-    atomic_store(&at_gate, true);
-    pthread_mutex_lock(&gate);
-    pthread_mutex_unlock(&gate);
-}
-
-/* Let the storer wait after a commit. What is pushed until open_gate() is one transaction. */
-static void close_gate(struct fixture *f, struct answer *a)
-{
-    struct feed_ref ref = {.url = STR("http://gate.example/")};
-
-    atomic_store(&at_gate, false);
-    pthread_mutex_lock(&gate);
-    *a = answer_init(1);
-    assert_int_equal(RC_OK, store_add_feed(f->store, &ref, on_answer, a));
-    while (!atomic_load(&at_gate))
-        usleep(1000);
-}
-
-static void open_gate(struct answer *a)
-{
-    pthread_mutex_unlock(&gate);
-    answer_wait(a);
-}
 
 static void push(struct fixture *f, int64_t feed_id, const struct entry_change *c, size_t n,
                  struct answer *a)
