@@ -1,6 +1,8 @@
 /* notifier/mask.c - see mask.h. */
 #include "notifier/mask.h"
 
+#include <string.h>
+
 #include "base/ascii.h"
 #include "base/base64.h"
 #include "base/buf.h"
@@ -26,83 +28,102 @@ static bool is_word(struct str text, size_t from, size_t to)
     return begins && ends;
 }
 
-/* The secret as it stands. */
-static struct str mask_plain(struct arena *a, struct str text, struct str secret)
+/* A text, and which of its bytes belong to secrets. All secrets are looked for in the text as it
+ * came: what one has hidden would cut another one that it is a part of. */
+struct shade {
+    struct arena *arena;
+    struct str text;
+    bool *hidden; /* of each byte */
+};
+
+typedef ssize_t find_fn(struct str text, struct str part);
+
+/* Hide the secret wherever `find` finds it. */
+static void hide_found(struct shade *s, struct str secret, find_fn *find)
 {
-    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
-    size_t kept = 0, from = 0;
+    size_t from = 0;
     ssize_t at;
 
-    if (secret.len == 0 || str_find(MASK, secret) >= 0) /* the text would only grow */
-        return text;
-    while ((at = str_find(str_slice(text, from, text.len), secret)) >= 0) {
+    if (secret.len == 0 || str_find(MASK, secret) >= 0) /* it cannot be told from what masks it */
+        return;
+    while ((at = find(str_slice(s->text, from, s->text.len), secret)) >= 0) {
         size_t begin = from + (size_t)at, end = begin + secret.len;
 
         from = end;
-        if (secret.len < SECRET_MIN && !is_word(text, begin, end)) {
+        if (secret.len >= SECRET_MIN || is_word(s->text, begin, end))
+            memset(s->hidden + begin, true, secret.len);
+        else
             from = begin + 1;
-            continue;
-        }
-        buf_str(&out, str_slice(text, kept, begin));
-        buf_str(&out, MASK);
-        kept = end;
     }
-    if (kept == 0)
-        return text;
-    buf_str(&out, str_slice(text, kept, text.len));
-    return str_dup(a, buf_view(&out));
 }
 
-/* The secret as it stands, in a text of JSON, or percent-encoded. */
-static struct str mask(struct arena *a, struct str text, struct str secret)
+/* Hide the secret as it stands, in a text of JSON, and percent-encoded. */
+static void hide(struct shade *s, struct str secret)
 {
     AUTO(buf_release) struct buf json = BUF_INIT(BUF_ANY);
-    struct str encoded = url_encode(a, secret);
+    struct str encoded = url_encode(s->arena, secret);
 
-    text = mask_plain(a, text, secret);
+    hide_found(s, secret, str_find);
     if (str_eq(encoded, secret)) /* then JSON has nothing to encode either */
-        return text;
+        return;
     json_write_text(&json, secret);
-    text = mask_plain(a, text, str_slice(buf_view(&json), 1, json.len - 1));
-    return mask_plain(a, text, encoded);
+    hide_found(s, str_slice(buf_view(&json), 1, json.len - 1), str_find);
+    hide_found(s, encoded, str_ifind); /* "%3A", "%3a" */
 }
 
 /* "user:password", as Basic authentication sends it, and the password. */
-static struct str mask_credential(struct arena *a, struct str text, struct str credential)
+static void hide_credential(struct shade *s, struct str credential)
 {
     if (str_is_null(credential))
-        return text;
-    text = mask(a, text, base64_write(a, credential));
+        return;
+    hide(s, base64_write(s->arena, credential));
     (void)str_split(&credential, ':');
-    return mask(a, text, credential);
+    hide(s, credential);
 }
 
 /* The value of a field, and what is secret in it: an endpoint may repeat the token of "Bearer
  * TOKEN" alone. */
-static struct str mask_value(struct arena *a, struct str text, struct str value)
+static void hide_value(struct shade *s, struct str value)
 {
     struct str token = value, scheme = str_split(&token, ' ');
 
-    text = mask(a, text, value);
+    hide(s, value);
     if (str_is_null(token))
-        return text;
+        return;
     token = str_trim(token);
     if (str_ieqz(scheme, "Basic"))
-        text = mask_credential(a, text, base64_read(a, token));
-    return mask(a, text, token);
+        hide_credential(s, base64_read(s->arena, token));
+    hide(s, token);
+}
+
+/* Returns the text with MASK in place of each run of hidden bytes. */
+static struct str shaded(const struct shade *s)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    if (memchr(s->hidden, true, s->text.len) == NULL)
+        return s->text;
+    for (size_t i = 0; i < s->text.len; i++) {
+        if (!s->hidden[i])
+            buf_putc(&out, s->text.ptr[i]);
+        else if (i == 0 || !s->hidden[i - 1])
+            buf_str(&out, MASK);
+    }
+    return str_dup(s->arena, buf_view(&out));
 }
 
 struct str mask_secrets(struct arena *a, const struct push_job *job, struct str text)
 {
+    struct shade shade = {.arena = a, .text = text};
     struct hook_settings hs;
 
     if (text.len == 0)
         return text;
-    text = mask_credential(a, text, job->credential);
-    if (str_is_null(job->settings) || job->sink != &sink_webhook ||
-        hook_settings_read(a, job->settings, &hs, NULL) != RC_OK)
-        return text;
-    for (size_t i = 0; i < hs.n_fields; i++)
-        text = mask_value(a, text, hs.fields[i].value);
-    return text;
+    shade.hidden = ARENA_ARRAY(a, bool, text.len);
+    hide_credential(&shade, job->credential);
+    if (!str_is_null(job->settings) && job->sink == &sink_webhook &&
+        hook_settings_read(a, job->settings, &hs, NULL) == RC_OK)
+        for (size_t i = 0; i < hs.n_fields; i++)
+            hide_value(&shade, hs.fields[i].value);
+    return shaded(&shade);
 }

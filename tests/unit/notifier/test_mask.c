@@ -67,6 +67,25 @@ static void encoded_secrets(void **state UNUSED)
 
     MASKED("*** {\"p\":\"***\"} ?p=***&q", job,
            STR("fl\"o\\u r {\"p\":\"fl\\\"o\\\\u r\"} ?p=fl%22o%5Cu%20r&q"));
+    MASKED("?p=***&q ***", job, STR("?p=fl%22o%5cu%20r&q fl%22o%5Cu%20r"));
+}
+
+/* A secret that is a part of another one does not uncover the rest of it, whichever comes first;
+ * and two that overlap are both hidden. */
+static void secrets_in_secrets(void **state UNUSED)
+{
+    struct push_job job = {
+        .sink = sink_find(STR("webhook")),
+        .credential = STR("mill:flour"),
+        .settings = STR("{\"secrets\":[{\"text\":\"whsec_QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB\"}],"
+                        "\"fields\":[{\"name\":\"X-A\",\"value\":\"rye-flour-1\"},"
+                        "{\"name\":\"X-B\",\"value\":\"rye-\"},"
+                        "{\"name\":\"X-C\",\"value\":\"flour-1-dark\"}]}")};
+
+    MASKED("a *** b", job, STR("a rye-flour-1 b"));
+    MASKED("a *** b", job, STR("a rye-flour-1-dark b"));
+    MASKED("a ***-2 b", job, STR("a rye-flour-2 b"));
+    MASKED("a *** b", job, STR("a flourflour b"));
 }
 
 /* An endpoint that repeats what it takes for the token, without the scheme before it. */
@@ -103,6 +122,7 @@ int main(void)
                                        cmocka_unit_test_teardown(short_secrets, teardown),
                                        cmocka_unit_test_teardown(stars, teardown),
                                        cmocka_unit_test_teardown(encoded_secrets, teardown),
+                                       cmocka_unit_test_teardown(secrets_in_secrets, teardown),
                                        cmocka_unit_test_teardown(tokens_of_fields, teardown),
                                        cmocka_unit_test_teardown(own_fields, teardown)};
 
