@@ -126,8 +126,10 @@ static enum rc read_more(struct push_job *job, struct reader *r, int64_t feed_id
 {
     const struct sink_entries *entries = &job->sink->entries;
 
-    if (entries->has_settings)
+    if (entries->has_settings) {
         push->settings = job->settings;
+        push->hooks = job->hooks;
+    }
     if (!entries->names_feed || feed_id == 0)
         return RC_OK;
     return reader_feed_name(r, feed_id, job->arena, &push->feed_url, &push->title, &job->err);

@@ -10,7 +10,7 @@
 
 void push_jobs_init(struct push_jobs *js, const struct notifier_cfg *cfg)
 {
-    *js = (struct push_jobs){.cfg = cfg, .bodies = bodies_new()};
+    *js = (struct push_jobs){.cfg = cfg, .bodies = bodies_new(), .hooks = hook_cache_new()};
     SLIST_INIT(&js->spare);
 }
 
@@ -30,6 +30,7 @@ void push_jobs_release(struct push_jobs *js)
         job_free(job);
     }
     bodies_free(&js->bodies);
+    hook_cache_free(&js->hooks);
 }
 
 struct push_job *push_job_new(struct push_jobs *js, int64_t sub_id)
@@ -49,6 +50,7 @@ struct push_job *push_job_new(struct push_jobs *js, int64_t sub_id)
     }
     made = (struct push_job){.jobs = js,
                              .bodies = js->bodies,
+                             .hooks = js->hooks,
                              .store = cfg->store,
                              .draw = cfg->draw,
                              .draw_items = cfg->draw_items,

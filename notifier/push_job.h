@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "notifier/bodies.h"
+#include "notifier/hook_cache.h"
 #include "notifier/notifier.h"
 #include "notifier/sink.h"
 #include "storage/store.h"
@@ -17,7 +18,8 @@
 struct push_job {
     SLIST_ENTRY(push_job) next; /* while it is not in use */
     struct push_jobs *jobs;
-    struct bodies *bodies; /* borrowed, like the store */
+    struct bodies *bodies; /* borrowed, like the next two */
+    struct hook_cache *hooks;
     struct store *store;
     topic_draw_fn *draw; /* NULL: there is no hub */
     items_draw_fn *draw_items;
@@ -51,6 +53,7 @@ struct push_job {
 struct push_jobs {
     const struct notifier_cfg *cfg; /* borrowed */
     struct bodies *bodies;
+    struct hook_cache *hooks;
     SLIST_HEAD(, push_job) spare;
     size_t n_spare;
 };

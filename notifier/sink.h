@@ -21,6 +21,7 @@
 #include "model/ports.h"
 #include "notifier/carrier.h"
 
+struct hook_cache;
 struct push_job;
 struct reader;
 
@@ -63,6 +64,7 @@ struct sink_push {
                                     ends: the same for a dead letter, which is out of the order */
     struct str feed_url, title;  /* of the feed now; null unless the sink names feeds */
     struct str settings;         /* of the sink for this subscription, JSON; null. SECRET */
+    struct hook_cache *hooks;    /* borrowed; of settings that are a webhook's; NULL: none */
     int64_t generation, dead_id; /* 0: no dead letter. With what is sent they tell one delivery from
                                     another */
     size_t front_len; /* of the body that was made: so much of it front() wrote; 0: all of it was

@@ -10,10 +10,10 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/digits.h"
-#include "feed/text/hook_settings.h"
 #include "feed/text/json.h"
 #include "model/cursor.h"
 #include "notifier/carrier_http.h"
+#include "notifier/hook_cache.h"
 #include "notifier/sink.h"
 
 #define OWN_FIELDS 4
@@ -209,7 +209,7 @@ static enum rc webhook_seal(struct arena *a, const struct sink_push *push,
     char text[DIGITS_MAX];
     struct str at = str_dup(a, str_of(text, digits_write(text, now)));
     struct hook_settings hs;
-    enum rc rc = hook_settings_read(a, push->settings, &hs, err);
+    enum rc rc = hook_cache_read(push->hooks, push->sub_id, a, push->settings, &hs, err);
 
     if (rc != RC_OK)
         return rc;
