@@ -6,8 +6,8 @@
  * xmlrpc, webhook: one fetch brings an entry of 3 KB to a feed with ten thousand subscriptions,
  * each with its own endpoint. The notifier reads and draws ten thousand calls, makes them, and has
  * ten thousand positions and lines of the delivery log written with synchronous=FULL. The limit is
- * a bare curl multi loop that sends the same bytes as often and writes nothing. Wall clock until
- * the last position is on disk.
+ * a bare curl multi loop that sends the same bytes, body and fields, as often and writes nothing.
+ * Wall clock until the last position is on disk.
  *
  * dead: the same to a hundred subscriptions, while a thousand others of the feed have endpoints,
  * each at its own host, that accept calls and never answer. The limit is the same without those:
@@ -31,6 +31,7 @@
 #include "curl_loop.h"
 #include "net/http_client.h"
 #include "net/xmlrpc.h"
+#include "notifier/carrier_http.h"
 #include "notifier/notifier.h"
 #include "notifier/sink.h"
 #include "rounds.h"
@@ -44,6 +45,7 @@
 #define AT_ONCE 64
 #define CALLS 256       /* beside the dead ones: the default of the daemon */
 #define QUIET_US 100000 /* between rounds */
+#define AGENT "Feedmill-bench"
 #define URL "http://example.org/feed"
 #define SETTINGS "{\"secrets\":[{\"text\":\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"}]}"
 
@@ -68,8 +70,11 @@ struct side {
 struct work {
     struct side side;
     int port;
-    struct buf body; /* of one call */
-    size_t left;     /* calls left in the limit's round */
+    struct buf body;                             /* of one call */
+    const char *lines[2 + HTTP_LOAD_FIELDS_MAX]; /* of its header, those that the notifier sets; the
+                                                    last one is NULL */
+    struct arena arena;                          /* of the lines */
+    size_t left;                                 /* calls left in the limit's round */
     char url[64];
 };
 
@@ -87,13 +92,15 @@ static sqlite3 *look_open(const char *dir, const char *name)
 }
 
 /* Returns true when `n` entries have been delivered to each living subscription, and that is on
- * disk. One statement, so that the look costs next to nothing beside the deliveries. */
+ * disk. One statement that begins with those whose turn is last, so that the look costs next to
+ * nothing beside the deliveries. */
 static bool all_delivered(const struct side *s)
 {
     sqlite3_stmt *st = NULL;
     int code = sqlite3_prepare_v2(
-        s->look, "SELECT 1 FROM subscriptions WHERE id <= ?1 AND n_delivered < ?2 LIMIT 1", -1, &st,
-        NULL);
+        s->look,
+        "SELECT 1 FROM subscriptions WHERE id <= ?1 AND n_delivered < ?2 ORDER BY id DESC LIMIT 1",
+        -1, &st, NULL);
 
     ASSERT(code == SQLITE_OK);
     sqlite3_bind_int64(st, 1, (int64_t)s->living);
@@ -167,6 +174,7 @@ static size_t post(struct work *w, double seconds)
     struct curl_loop l = {.at_once = AT_ONCE,
                           .connections = AT_ONCE,
                           .body = buf_view(&w->body),
+                          .lines = w->lines,
                           .next_url = next_url,
                           .ctx = w};
     double from = rounds_now();
@@ -207,12 +215,11 @@ static void show_threads(struct side *s, double seconds)
     deliver(s, seconds);
     for (size_t i = 0; i < ARRAY_LEN(threads); i++)
         printf("of it: %s\tus/push\t%.1f\t-\t-\n", threads[i],
-               (rounds_cpu_of(threads[i]) - from[i]) * 1e6 /
-                   ((s->n - began) * (double)s->living));
+               (rounds_cpu_of(threads[i]) - from[i]) * 1e6 / ((s->n - began) * (double)s->living));
     fflush(stdout);
 }
 
-/* Make the bytes of one call, as the notifier makes them. */
+/* Make the bytes of one call, body and fields, as the notifier makes them. */
 static void draw(struct work *w, const struct sink *sink)
 {
     struct arena a = ARENA_INIT;
@@ -232,11 +239,21 @@ static void draw(struct work *w, const struct sink *sink)
                              .feed_url = STR(URL),
                              .title = STR("A feed"),
                              .settings = STR(SETTINGS)};
+    struct carrier_load load = {.shared = NULL};
+    const struct http_load *own;
     enum rc rc;
 
     w->body = (struct buf)BUF_INIT(SINK_BODY_MAX);
     rc = sink->entries.body(&a, &push, &w->body, NULL);
     ASSERT(rc == RC_OK);
+    load.body = w->body;
+    rc = sink->entries.seal(&a, &push, &load, NULL);
+    ASSERT(rc == RC_OK);
+    own = load.own;
+    for (size_t i = 0; i < own->n_fields; i++)
+        w->lines[i] = arena_printf(&w->arena, "%.*s: %.*s", STR_ARG(own->fields[i].name),
+                                   STR_ARG(own->fields[i].value));
+    w->lines[own->n_fields] = "User-Agent: " AGENT;
     arena_release(&a);
 }
 
@@ -310,7 +327,7 @@ static void side_stop(struct side *s)
 static void run_many(const char *dir, struct notifier_cfg *cfg, int port, const char *name,
                      const struct sink *sink)
 {
-    struct work w = {.port = port};
+    struct work w = {.port = port, .arena = ARENA_INIT};
     struct endpoints e = {.sink = name, .port = port, .living = SUBSCRIPTIONS};
     char row[64];
     struct rounds r = {row, "pushes/s", ours, limit, &w, 5, 1.0, false};
@@ -326,6 +343,7 @@ static void run_many(const char *dir, struct notifier_cfg *cfg, int port, const 
     show_threads(&w.side, 3.0);
     side_stop(&w.side);
     buf_release(&w.body);
+    arena_release(&w.arena);
 }
 
 /* ---- dead endpoints -------------------------------------------------------------------------- */
@@ -450,7 +468,7 @@ static bool is_wanted(int argc, char **argv, const char *row)
 int main(int argc, char **argv)
 {
     struct str loopback = STR("127.0.0.0/8");
-    struct notifier_cfg cfg = {.user_agent = "Feedmill-bench",
+    struct notifier_cfg cfg = {.user_agent = AGENT,
                                .max_calls = AT_ONCE,
                                .max_entries = 1000,
                                .timeout_ms = 30000,

@@ -42,12 +42,13 @@ static CURL *handle_new(struct curl_loop *l, struct curl_slist *fields)
 
 size_t curl_loop_run(struct curl_loop *l)
 {
-    struct curl_slist *fields = curl_slist_append(NULL, "Content-Type: text/xml");
+    struct curl_slist *fields = curl_slist_append(NULL, "Expect:");
     CURLM *multi = curl_multi_init();
     size_t n = 0, open = 0;
     int running, left;
 
-    fields = curl_slist_append(fields, "Expect:");
+    for (size_t i = 0; l->lines != NULL && l->lines[i] != NULL; i++)
+        fields = curl_slist_append(fields, l->lines[i]);
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)l->connections);
     for (size_t i = 0; i < l->at_once; i++) {
         CURL *easy = handle_new(l, fields);
