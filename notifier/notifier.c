@@ -270,6 +270,11 @@ enum rc notifier_test(struct notifier *n, int64_t sub_id, push_test_done_fn *don
     return rc;
 }
 
+int64_t notifier_held(struct notifier *n, struct str endpoint)
+{
+    return holds_get(n->turns.holds, endpoint);
+}
+
 /* ---- reload -----------------------------------------------------------------------------------
  */
 

@@ -63,6 +63,10 @@ enum rc notifier_start(struct notifier *n, struct err *err) NODISCARD;
 enum rc notifier_test(struct notifier *n, int64_t sub_id, push_test_done_fn *done,
                       void *done_ctx) NODISCARD;
 
+/* Returns until when the endpoint with this URL wants no call, in Unix seconds: it has said so, to
+ * whichever of its subscriptions. TIME_UNKNOWN: it takes calls. */
+int64_t notifier_held(struct notifier *n, struct str endpoint);
+
 /* Start no more calls, wait at most `ms` milliseconds for the calls in flight, and end the loop. */
 void notifier_stop(struct notifier *n, int64_t ms);
 

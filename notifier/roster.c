@@ -72,6 +72,11 @@ static void endpoint_place(struct roster *r, struct endpoint *e)
         lanes_wait(&r->lanes, &e->lane, first != NULL && (e->hold == NULL || first->test != NULL));
 }
 
+static bool is_only_held(const struct endpoint *e)
+{
+    return e->n_members == 0 && e->hold != NULL;
+}
+
 static void endpoint_drop_unused(struct roster *r, struct endpoint *e)
 {
     if (e->n_members > 0 || e->lane.is_busy || e->hold != NULL)
@@ -93,6 +98,7 @@ struct member *roster_add(struct roster *r, int64_t id, struct str endpoint, boo
         e->url = map_key(&r->endpoints, endpoint).ptr;
         lanes_join(&r->lanes, &e->lane, str_from(e->url), is_failing);
     }
+    r->n_only_held -= is_only_held(e);
     e->n_members++;
     m->id = id;
     m->endpoint = e;
@@ -139,6 +145,7 @@ void roster_del(struct roster *r, struct member *m)
         feed_drop_member(r, feeds_of(m)[i], m);
     map_del(&r->members, key_of(&m->id));
     e->n_members--;
+    r->n_only_held += is_only_held(e);
     member_free(m);
     endpoint_drop_unused(r, e);
 }
@@ -223,7 +230,9 @@ struct endpoint *roster_look(struct roster *r, int64_t mono_ms)
 
 void roster_hold(struct roster *r, struct endpoint *e, struct hold *hold)
 {
+    r->n_only_held -= is_only_held(e);
     e->hold = hold;
+    r->n_only_held += is_only_held(e);
     endpoint_place(r, e);
     endpoint_drop_unused(r, e);
 }

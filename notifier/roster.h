@@ -25,7 +25,7 @@ struct member;
 TAILQ_HEAD(member_list, member);
 
 /* One callback URL. Its subscriptions take turns, one call at a time. It lives as long as it has
- * members, is busy or is held. */
+ * members, is busy or is held: whoever subscribes it again must not be faster than a hold. */
 struct endpoint {
     const char *url; /* the key in roster.endpoints */
     size_t n_members;
@@ -68,7 +68,16 @@ struct roster {
     struct map feeds;     /* id -> struct feed_members */
     struct map endpoints; /* by URL */
     struct lanes lanes;   /* whose turn it is */
+    size_t n_only_held;   /* endpoints that are held and have no member */
 };
+
+/* Returns true when so many endpoints are held without any member that a hold must not keep one
+ * more in memory. */
+#define ROSTER_ONLY_HELD_MAX 1000
+static inline bool roster_is_full(const struct roster *r)
+{
+    return r->n_only_held >= ROSTER_ONLY_HELD_MAX;
+}
 
 /* `max_turns`: at most so many reads and calls at once. */
 void roster_init(struct roster *r, size_t max_turns);

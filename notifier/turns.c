@@ -139,6 +139,7 @@ void turns_let_go(struct turns *ts, struct endpoint *e)
     if (e->hold == NULL)
         return;
     hold_free(e->hold);
+    holds_set(ts->holds, str_from(e->url), TIME_UNKNOWN);
     roster_hold(&ts->roster, e, NULL);
     turns_run(ts);
 }
@@ -158,6 +159,7 @@ void turns_hold(struct turns *ts, struct endpoint *e, int64_t ms)
     if (e->hold != NULL)
         hold_free(e->hold);
     *hold = (struct hold){ts, e, loop_timer_start(ts->loop, ms, on_hold_over, hold)};
+    holds_set(ts->holds, str_from(e->url), (clock_now_us() + ms * 1000 + 999999) / 1000000);
     log_debug("notifier", "held", "endpoint=%s ms=%" PRId64, log_quote(str_from(e->url)), ms);
     roster_hold(&ts->roster, e, hold);
 }
@@ -593,6 +595,8 @@ void turns_remove(struct turns *ts, struct member *m)
         if (m->ack->state == ACK_HERE)
             ack_free(m->ack);
     }
+    if (m->endpoint->n_members == 1 && roster_is_full(&ts->roster))
+        turns_let_go(ts, m->endpoint);
     roster_del(&ts->roster, m);
 }
 
@@ -625,6 +629,7 @@ void turns_init(struct turns *ts, const struct notifier_cfg *cfg)
     push_jobs_init(&ts->jobs, cfg);
     TAILQ_INIT(&ts->tests);
     roster_init(&ts->roster, (size_t)cfg->max_calls);
+    ts->holds = holds_new();
     pthread_mutex_init(&ts->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -635,6 +640,7 @@ void turns_init(struct turns *ts, const struct notifier_cfg *cfg)
 void turns_release(struct turns *ts)
 {
     roster_release(&ts->roster);
+    holds_free(&ts->holds);
     push_jobs_release(&ts->jobs);
     pthread_mutex_destroy(&ts->lock);
     pthread_cond_destroy(&ts->drained);

@@ -16,6 +16,7 @@
 
 #include "net/loop.h"
 #include "notifier/acks.h"
+#include "notifier/holds.h"
 #include "notifier/notifier.h"
 #include "notifier/push_job.h"
 #include "notifier/push_test.h"
@@ -28,6 +29,7 @@ struct turns {
     struct loop *loop;              /* borrowed; set by turns_start() */
     struct carriers carriers;
     struct roster roster;
+    struct holds *holds; /* any thread may ask it */
     struct push_jobs jobs;
     size_t n_reads;              /* jobs at the readers */
     size_t n_calling;            /* calls under way */

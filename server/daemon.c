@@ -172,12 +172,19 @@ static enum rc port_test_push(void *ctx, int64_t sub_id, push_test_done_fn *done
     return notifier_test(d->notifier, sub_id, done, done_ctx);
 }
 
+static int64_t port_push_held(void *ctx, struct str endpoint)
+{
+    struct daemon *d = ctx;
+
+    return notifier_held(d->notifier, endpoint);
+}
+
 static struct api_cfg api_config(struct daemon *d, const struct options *o)
 {
     struct api_cfg cfg = {
         .store = d->store,
         .ports = {d, port_await_feed, port_get_document, port_ping, port_upstream_verify,
-                  port_upstream_deliver, port_upstream_notify, port_test_push},
+                  port_upstream_deliver, port_upstream_notify, port_test_push, port_push_held},
         .event_beat_ms = 15000,
         .component = d->component,
     };

@@ -30,7 +30,8 @@ struct api_ports {
     enum upstream_verdict (*upstream_notify)(void *ctx, const struct upstream_notification *n,
                                              upstream_done_fn *done, void *done_ctx);
     enum rc (*test_push)(void *ctx, int64_t sub_id, push_test_done_fn *done,
-                         void *done_ctx); /* as notifier_test() */
+                         void *done_ctx);                 /* as notifier_test() */
+    int64_t (*push_held)(void *ctx, struct str endpoint); /* as notifier_held() */
 };
 
 struct api_cfg {

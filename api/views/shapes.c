@@ -137,6 +137,12 @@ static int64_t batch_of(const struct subscription *sub, const struct api_cfg *cf
     return of_sink > 0 ? of_sink : cfg->push_entries;
 }
 
+/* Until when its endpoint is left alone, whichever of its subscriptions it has told. */
+static int64_t held_until(const struct subscription *sub, const struct api_ports *ports)
+{
+    return str_is_null(sub->endpoint) ? TIME_UNKNOWN : ports->push_held(ports->ctx, sub->endpoint);
+}
+
 struct value *shape_sub(struct arena *a, const struct subscription *sub, const struct sub_lag *lag,
                         int64_t n_dead, int64_t now_us, const struct api_cfg *cfg)
 {
@@ -167,6 +173,7 @@ struct value *shape_sub(struct arena *a, const struct subscription *sub, const s
     value_setz(a, v, "dead", value_int(a, n_dead));
     value_setz(a, v, "created", shape_time(a, sub->created_at));
     value_setz(a, v, "next_try", shape_time(a, sub->next_try_at));
+    value_setz(a, v, "held_until", shape_time(a, held_until(sub, &cfg->ports)));
     value_setz(a, v, "failing_since", shape_time(a, sub->failing_since));
     value_setz(a, v, "failures", value_int(a, sub->n_failures));
     value_setz(a, v, "delivered", value_int(a, sub->n_delivered));

@@ -1,5 +1,6 @@
 """Webhooks: HOOK-*, as their receivers see them."""
 import base64
+import datetime
 import json
 import os
 import shutil
@@ -331,10 +332,12 @@ class Webhooks(Case):
 
     def test_a_pause_survives_a_restart(self):                           # DELIV-09 D56
         h, other = self.hook((503, [("Retry-After", "600")])), self.hook()
-        sub = self.subscribed(h)["id"]
-        self.subscribed(other)
+        sub, same = self.subscribed(h)["id"], self.subscribed(h)["id"]
+        free = self.subscribed(other)["id"]
         self.publish("new", "old 2", "old 1")
-        self.wait(lambda: self.listed(sub)["next_try"] and other.titles(), daemon=self.d)
+        tried = lambda: [s for s in (sub, same) if self.listed(s)["next_try"]]
+        self.wait(lambda: tried() and other.titles(), daemon=self.d)
+        sub, same = tried()[0], sub + same - tried()[0]
         next_try = self.listed(sub)["next_try"]
         for stop in (self.d.kill, self.d.stop):
             stop()
@@ -344,8 +347,17 @@ class Webhooks(Case):
             self.wait(lambda: len(other.titles()) > said, daemon=self.d)
             self.d.wait_idle()
             self.assertEqual((1, next_try), (len(h.calls), self.listed(sub)["next_try"]))
+            self.assert_close(next_try, self.listed(sub)["held_until"])
+            self.assert_close(next_try, self.listed(same)["held_until"])
+            self.assertEqual((None, None), (self.listed(same)["next_try"], self.listed(free)["held_until"]))
         self.assertEqual(200, self.d.call("POST", "/sub?id=%d&action=resume" % sub).status)
         self.calls(h, 2)
+        self.assertIsNone(self.listed(same)["held_until"])
+
+    def assert_close(self, one, two):
+        """Two times, up to the rounding of a second at each start of the daemon."""
+        one, two = (datetime.datetime.strptime(t, "%Y-%m-%dT%H:%M:%SZ") for t in (one, two))
+        self.assertLess(abs((one - two).total_seconds()), 5)
 
     def test_any_2xx_is_delivered(self):                                 # HOOK-06
         long = b"x" * 200000

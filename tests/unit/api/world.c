@@ -294,6 +294,12 @@ static void on_lost(void *ctx, enum rc rc UNUSED, const struct store_result *res
     w->lost_done(w->lost_ctx, RC_IO, res, err);
 }
 
+/* Nobody pushes here, so no endpoint wants to be left alone. */
+static int64_t port_push_held(void *ctx UNUSED, struct str endpoint UNUSED)
+{
+    return TIME_UNKNOWN;
+}
+
 static enum rc port_ping(void *ctx, struct str url, struct str rss_url, size_t *n,
                          store_done_fn *done, void *done_ctx)
 {
@@ -390,7 +396,8 @@ int world_setup(void **state)
                               .ports = {.ctx = w,
                                         .await_feed = port_await,
                                         .get_document = port_document,
-                                        .ping = port_ping},
+                                        .ping = port_ping,
+                                        .push_held = port_push_held},
                               .fetch_wait_ms = 3000,
                               .levels = {{86400, 1800, 300}},
                               .ping_rate = 10,

@@ -730,6 +730,7 @@ static void test_notifier__retry_after_survives_a_restart(void **state)
     struct subscription sub;
     atomic_int status = 0;
     int64_t feed, one, two, other;
+    char endpoint[100];
 
     w->retry_after = "Retry-After: 3600\r\n";
     world_start(w);
@@ -749,8 +750,13 @@ static void test_notifier__retry_after_survives_a_restart(void **state)
     WHILE_NOT(status != 0, 60000);
     assert_int_equal(200, status);
     assert_int_equal(2, origin_count(w->receiver, "/busy"));
-    world_resume(w, two, -1); /* which has not failed */
+    assert_true(world_sub(w, two, &sub)); /* which has not failed */
+    assert_true(sub.next_try_at == TIME_UNKNOWN);
+    snprintf(endpoint, sizeof endpoint, "%.*s", STR_ARG(sub.endpoint));
+    assert_in_range(notifier_held(w->notifier, str_from(endpoint)) - clock_now_s(), 3000, 3610);
+    world_resume(w, two, -1);
     assert_true(world_wait_delivered(w, two, 2));
+    assert_true(notifier_held(w->notifier, str_from(endpoint)) == TIME_UNKNOWN);
     world_resume(w, one, -1);
     assert_true(world_wait_delivered(w, one, 2));
 }

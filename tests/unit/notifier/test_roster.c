@@ -1,4 +1,6 @@
 /* tests/unit/notifier/test_roster.c - who waits for which feed, and whose turn it is. */
+#include <stdio.h>
+
 #include "base/compiler.h"
 #include "base/digest.h"
 #include "notifier/roster.h"
@@ -191,6 +193,35 @@ static void test_roster__a_busy_endpoint_outlives_its_members(void **state UNUSE
     roster_release(&r);
 }
 
+/* A hold keeps an endpoint that nobody subscribes any more, but not very many of them. */
+static void test_roster__holds_without_members_are_counted(void **state UNUSED)
+{
+    struct hold *hold = (struct hold *)&hold; /* only its address counts */
+    struct roster r;
+    struct endpoint *e;
+
+    roster_init(&r, 8);
+    for (int64_t i = 1; i <= ROSTER_ONLY_HELD_MAX; i++) {
+        char url[32];
+
+        assert_false(roster_is_full(&r));
+        snprintf(url, sizeof url, "http://a/%d", (int)i);
+        roster_hold(&r, member(&r, i, url)->endpoint, hold);
+        roster_del(&r, roster_find(&r, i));
+    }
+    assert_true(roster_is_full(&r));
+    assert_int_equal(map_count(&r.endpoints), ROSTER_ONLY_HELD_MAX);
+    e = member(&r, 5000, "http://a/7")->endpoint; /* it is subscribed again */
+    assert_ptr_equal(e->hold, hold);
+    assert_false(roster_is_full(&r));
+    roster_del(&r, roster_find(&r, 5000));
+    assert_true(roster_is_full(&r));
+    roster_hold(&r, e, NULL); /* it is over */
+    assert_false(roster_is_full(&r));
+    assert_int_equal(map_count(&r.endpoints), ROSTER_ONLY_HELD_MAX - 1);
+    roster_release(&r);
+}
+
 static void test_roster__out_of_the_queue(void **state UNUSED)
 {
     struct roster r;
@@ -220,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_roster__an_endpoint_that_failed_before_is_suspect),
         cmocka_unit_test(test_roster__looks_at_calls_under_way),
         cmocka_unit_test(test_roster__a_busy_endpoint_outlives_its_members),
+        cmocka_unit_test(test_roster__holds_without_members_are_counted),
         cmocka_unit_test(test_roster__out_of_the_queue),
     };
 
