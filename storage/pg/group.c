@@ -19,8 +19,8 @@ static size_t gather(struct wants *w, struct op **ops, size_t n)
 {
     size_t taken = 0;
 
-    while (taken < n &&
-           (taken == 0 || (w->entries.n + w->subs.n < ROWS_MOST && !op_looks_up(ops[taken]))))
+    while (taken < n && (taken == 0 || (w->entries.n + w->subs.n + w->n_names < ROWS_MOST &&
+                                        !op_looks_up(ops[taken]))))
         op_wants(ops[taken++], w);
     return taken;
 }
@@ -75,9 +75,44 @@ static bool is_supported(struct txn *t, const struct op *op)
 {
     if (op->kind == OP_UNSUBSCRIBE)
         return !is_told(t, op);
-    if (op->kind == OP_ADD_FEED || op->kind == OP_SUBSCRIBE)
-        return false; /* names and ids are not loaded */
     return op_uses_rows(op) && !is_end(t, op);
+}
+
+/* Has a feed been found by its URL that was gone when it was to be locked? */
+static bool has_lost(struct txn *t, const struct op *op)
+{
+    const struct sub_request *req = &op->as.subscribe;
+
+    for (size_t i = 0; op->kind == OP_SUBSCRIBE && i < req->n_feeds; i++) {
+        int64_t id = place_find(&t->rows, req->feeds[i].url, req->feeds[i].credential);
+
+        if (id != 0 && rows_feed(&t->rows, id)->is_missing)
+            return true;
+    }
+    return false;
+}
+
+/* Load what the operations look at. */
+static enum rc load(struct pg_writer *w, struct txn *t, struct op **ops, size_t n, struct err *err)
+{
+    struct wants wants = {.feeds = NULL};
+    bool wants_more = true;
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < n; i++)
+        op_wants(ops[i], &wants);
+    while (rc == RC_OK && wants_more) {
+        rc = pg_writer_load(w, &wants, &t->rows, err);
+        wants_reset(&wants);
+        wants_more = false;
+        for (size_t i = 0; i < n && rc == RC_OK; i++)
+            wants_more |= op_wants_more(ops[i], &t->rows, &wants);
+    }
+    wants_release(&wants);
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        if (has_lost(t, ops[i]))
+            rc = err_set(err, RC_AGAIN, "a feed was merged meanwhile");
+    return rc;
 }
 
 /* Carry one out. RC_OK: it is done, or has failed without a trace. */
@@ -123,15 +158,11 @@ static void settle(struct txn *t, struct op **ops, size_t n, const struct txn_ba
 static enum rc attempt(struct pg_writer *w, struct txn *t, struct op **ops, size_t *n,
                        struct err *err)
 {
-    struct wants wants = {.feeds = NULL};
     struct txn_base base;
     enum rc rc;
 
     forget(t, ops, *n);
-    for (size_t i = 0; i < *n; i++)
-        op_wants(ops[i], &wants);
-    rc = pg_writer_load(w, &wants, &t->rows, err);
-    wants_release(&wants);
+    rc = load(w, t, ops, *n, err);
     if (rc == RC_OK)
         rc = compute_all(w, t, ops, n, err);
     if (rc == RC_OK)

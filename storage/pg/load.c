@@ -2,6 +2,7 @@
 #include "storage/pg/load.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "storage/pg/columns.h"
 #include "storage/rows_past.h"
@@ -150,6 +151,42 @@ static const char sql_whole[] = FEEDS "ANY(ARRAY(" FEEDS_OF_SUBS "))";
 static const char sql_matches[] =
     "SELECT w.i - 1, m.feed_id FROM " MATCHES " ORDER BY w.i, m.feed_id";
 
+/* What a URL means under a credential, or under an access key: which feed has it as its own, as an
+ * alias, as its page; and which has it and the key. */
+#define ITS_PAGE                                                                                   \
+    "hashtextextended(f.page_url, 0) = hashtextextended(w.url COLLATE \"C\", 0)"                   \
+    " AND f.page_url = w.url"
+#define SAME_CREDENTIAL(column)                                                                    \
+    " AND md5(" column ") = md5(w.credential) AND " column " = w.credential"
+static const char sql_names[] =
+    "SELECT w.i - 1, x.kind, x.id FROM unnest($1::text[], $2::text[], $3::text[])"
+    " WITH ORDINALITY AS w (url, credential, key, i) CROSS JOIN LATERAL"
+    " (SELECT 1::bigint AS kind, f.id FROM feeds f WHERE " SAME_URL("f.url") SAME_CREDENTIAL(
+        "f.credential") " UNION ALL SELECT 2, a.feed_id FROM aliases a"
+                        " WHERE " SAME_URL("a.url") SAME_CREDENTIAL(
+                            "a.credential") " UNION ALL SELECT 3, f.id FROM feeds f WHERE " ITS_PAGE
+                                            " AND f.credential = w.credential"
+                                            " UNION ALL (SELECT 4, k.id FROM (SELECT 1 AS o, f.id"
+                                            " FROM feeds f WHERE " SAME_URL(
+                                                "f.url") " AND f.access_key = w.key"
+                                                         " UNION ALL SELECT 2, f.id FROM aliases a"
+                                                         " JOIN feeds f ON f.id = a.feed_id"
+                                                         " WHERE " SAME_URL(
+                                                             "a.url") " AND f.access_key = w.key"
+                                                                      " UNION ALL SELECT 3, f.id"
+                                                                      " FROM feeds f "
+                                                                      "WHERE " ITS_PAGE
+                                                                      " AND f.access_key = w.key) k"
+                                                                      " ORDER BY k.o, k.id LIMIT "
+                                                                      "1))"
+                                                                      " x ORDER BY w.i, x.kind,"
+                                                                      " x.id";
+enum { NAME_OWN = 1, NAME_ALIAS, NAME_PAGE, NAME_KEY };
+
+static const char sql_times[] =
+    "SELECT w.seq, coalesce((SELECT r.at_us FROM revisions r WHERE r.seq <= w.seq"
+    " ORDER BY r.seq DESC LIMIT 1), 0) FROM unnest($1::bigint[]) AS w (seq)";
+
 /* Whose is the URL that a feed may take, and whose is its own; and how many aliases has the feed?
  * Most requests end at the feed's own URL; then nothing has to be known. */
 static const char sql_places[] =
@@ -248,6 +285,10 @@ bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
                              .ids = ARENA_ARRAY(a, int64_t, w->n_ids + 1),
                              .newest = ARENA_ARRAY(a, int64_t, w->n_ids + 1),
                              .keys = w->keys,
+                             .names = w->names,
+                             .n_names = w->n_names,
+                             .times = w->times,
+                             .n_times = w->n_times,
                              .n_keys = w->n_keys,
                              .pasts = ARENA_ARRAY(a, const struct want_past *, w->n_pasts + 1)};
     for (size_t i = 0; i < w->n_feeds; i++)
@@ -262,9 +303,9 @@ bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
     plan_subs(load, w, r);
     load->places = w->places;
     return load->n_feeds + load->n_heads + load->n_pasts + load->n_counts + load->n_n_graves +
-               load->n_subs + load->n_listed + load->n_whole + load->n_matches + load->n_ids +
-               load->n_newest + load->n_keys + load->entries.n + load->archives.n + load->graves.n +
-               load->places.n >
+               load->n_subs + load->n_listed + load->n_whole + load->n_matches + load->n_names +
+               load->n_times + load->n_ids + load->n_newest + load->n_keys + load->entries.n +
+               load->archives.n + load->graves.n + load->places.n >
            0;
 }
 
@@ -371,6 +412,26 @@ static void queue_subs(struct pg_load *load, struct pg_link *l, struct pg_params
         queue_of_subs(load, l, p, sql_matches, "ii", &load->match_rows);
 }
 
+static void queue_names(struct pg_load *load, struct pg_link *l, struct pg_params *p)
+{
+    struct pg_param *urls, *credentials, *keys;
+
+    if (load->n_names == 0)
+        return;
+    pg_params_reset(p);
+    urls = pg_put_array(p, PG_TEXT);
+    credentials = pg_put_array(p, PG_TEXT);
+    keys = pg_put_array(p, PG_TEXT);
+    for (size_t i = 0; i < load->n_names; i++) {
+        struct str credential = load->names[i].credential;
+
+        pg_add_text(p, urls, load->names[i].url);
+        pg_add_text(p, credentials, str_is_null(credential) ? STR("") : credential);
+        pg_add_text(p, keys, access_key_of(credential));
+    }
+    pg_queue(l, sql_names, p, "iii", &load->name_rows);
+}
+
 void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
 {
     queue_locks(load, l, p);
@@ -386,6 +447,8 @@ void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
     queue_ids(l, p, sql_counts, load->counts, load->n_counts, "iii", &load->count_rows);
     queue_ids(l, p, sql_n_graves, load->n_graves, load->n_n_graves, "ii", &load->n_grave_rows);
     queue_subs(load, l, p);
+    queue_names(load, l, p);
+    queue_ids(l, p, sql_times, load->times, load->n_times, "ii", &load->time_rows);
     queue_rows(l, p, sql_places, &load->places, "issiii", &load->place_rows);
     queue_rows(l, p, sql_graves, &load->graves, "iis", &load->grave_rows);
 }
@@ -644,6 +707,63 @@ static void take_places(const struct pg_answer *a, struct rows *r)
     }
 }
 
+static void take_page(struct rows *r, struct held_place *p, int64_t feed_id)
+{
+    int64_t *pages = ARENA_ARRAY(&r->arena, int64_t, p->n_pages + 1);
+
+    if (p->n_pages > 0)
+        memcpy(pages, p->pages, p->n_pages * sizeof *pages);
+    pages[p->n_pages++] = feed_id;
+    p->pages = pages;
+}
+
+static void take_name(const struct pg_answer *a, size_t i, struct held_place *p, struct rows *r)
+{
+    int64_t id = pg_get_int(a, i, 2);
+
+    switch (pg_get_int(a, i, 1)) {
+    case NAME_OWN:
+        p->owner = id;
+        break;
+    case NAME_ALIAS:
+        p->alias_of = id;
+        p->was_alias = true;
+        break;
+    case NAME_PAGE:
+        take_page(r, p, id);
+        break;
+    default:
+        p->key_of = id;
+    }
+}
+
+/* A place that is held for a feed that may take it does not know of pages yet. It is not changed:
+ * names are loaded before anything is computed. */
+static void take_names(const struct pg_load *load, struct rows *r)
+{
+    const struct pg_answer *a = &load->name_rows;
+    size_t at = 0;
+
+    for (size_t i = 0; i < load->n_names; i++) {
+        const struct want_name *want = &load->names[i];
+        struct held_place *p = rows_place(r, want->url, want->credential);
+
+        if (p == NULL)
+            p = rows_add_place(r, want->url, want->credential);
+        p->n_pages = 0;
+        for (; at < a->n && pg_get_int(a, at, 0) == (int64_t)i; at++)
+            take_name(a, at, p, r);
+    }
+    for (size_t i = 0; i < load->time_rows.n; i++) {
+        int64_t seq = pg_get_int(&load->time_rows, i, 0);
+        struct held_time *time = rows_find(r, ROW_TIME, seq, STR_NULL);
+
+        if (time == NULL)
+            time = rows_add(r, ROW_TIME, seq, STR_NULL);
+        time->at_us = pg_get_int(&load->time_rows, i, 1);
+    }
+}
+
 void pg_load_take(const struct pg_load *load, struct rows *r)
 {
     take_feeds(load, r);
@@ -657,4 +777,5 @@ void pg_load_take(const struct pg_load *load, struct rows *r)
     take_listed(load, r);
     take_matches(load, r);
     take_places(&load->place_rows, r);
+    take_names(load, r);
 }

@@ -45,6 +45,8 @@ static const struct pg_column overlay_columns[] = {
 #define HEAD_OF_FEED(kind, column, member) PG_COLUMN(kind, column, feed.member)
 static const struct pg_column feed_columns[] = {PG_COLUMN(INT, id, feed.id) FEED_SAVED(PG_COLUMN)
                                                     PG_COLUMN(VERSION, version, feed.version)};
+static const struct pg_column new_feed_columns[] = {FEED_FIXED(PG_COLUMN) FEED_SAVED(
+    PG_COLUMN) PG_COLUMN(INT, n_subscriptions, feed.n_subscriptions)};
 static const struct pg_column count_columns[] = {
     PG_COLUMN(INT, id, feed.id) PG_COLUMN(INT, n_subscriptions, feed.n_subscriptions)};
 static const struct pg_column identity_columns[] = {PG_COLUMN(INT, id, feed.id)
@@ -109,11 +111,16 @@ static const struct pg_column note_sub_columns[] = {PG_COLUMN(INT, sub_id, id)};
 
 #define PG_ROW struct held_sub
 #define SUB_OF_ROW(kind, column, member) PG_COLUMN(kind, column, row.member)
+static const struct pg_column new_sub_columns[] = {SUB_FIXED(SUB_OF_ROW) SUB_SECRETS(
+    PG_COLUMN) SUB_SAVED(SUB_OF_ROW) PG_COLUMN(TEXT, last_error, row.last_error)};
 static const struct pg_column whole_sub_columns[] = {PG_COLUMN(INT, id, row.id) SUB_SECRETS(
     PG_COLUMN) SUB_SAVED(SUB_OF_ROW) PG_COLUMN(TEXT, last_error, row.last_error)};
 #undef PG_ROW
 
 #define PG_ROW struct held_sub_feed
+#define FEED_OF_SUB(kind, column, member) PG_COLUMN(kind, column, row.member)
+static const struct pg_column new_sub_feed_columns[] = {
+    PG_COLUMN(INT, sub_id, sub_id) SUB_FEED(FEED_OF_SUB) PG_COLUMN(INT, place, place)};
 static const struct pg_column sub_feed_columns[] = {PG_COLUMN(INT, sub_id, sub_id) PG_COLUMN(
     INT, feed_id, row.feed_id) PG_COLUMN(TEXT, name, row.name) PG_COLUMN(TEXT, folder, row.folder)};
 #undef PG_ROW
@@ -173,6 +180,9 @@ static const struct save {
     [SAVE_SUB_FEEDS] = {"sub_feeds", SET, PG_COLUMNS(sub_feed_columns), 2, NULL},
     [SAVE_NOTES_OF_SUB_GONE] = {"deliveries", DROP, PG_COLUMNS(note_sub_columns), 1, ALL_SLOTS},
     [SAVE_SUBS_GONE] = {"subscriptions", DROP, sub_columns, 1, 1, NULL},
+    [SAVE_NEW_FEEDS] = {"feeds", ADD, PG_COLUMNS(new_feed_columns), 1, NULL},
+    [SAVE_NEW_SUBS] = {"subscriptions", ADD, PG_COLUMNS(new_sub_columns), 1, NULL},
+    [SAVE_NEW_SUB_FEEDS] = {"sub_feeds", ADD, PG_COLUMNS(new_sub_feed_columns), 2, NULL},
     [SAVE_NEW_ENTRIES] = {"entries", ADD, PG_COLUMNS(entry_columns), 1, NULL},
     [SAVE_ENTRIES] = {"entries", SET, PG_COLUMNS(saved_columns), 1, NULL},
     [SAVE_REVISIONS] = {"revisions", ADD, PG_COLUMNS(revision_columns), 1, NULL},

@@ -41,7 +41,10 @@ enum pg_save {
     SAVE_SUBS_GONE, /* and what refers to them */
     /* with numbers */
     SAVE_NUMBERED,
-    SAVE_NEW_ENTRIES = SAVE_NUMBERED,
+    SAVE_NEW_FEEDS = SAVE_NUMBERED,
+    SAVE_NEW_SUBS,
+    SAVE_NEW_SUB_FEEDS,
+    SAVE_NEW_ENTRIES,
     SAVE_ENTRIES,
     SAVE_REVISIONS,
     SAVE_OVERLAYS,

@@ -5,6 +5,7 @@
  * waits for this process under the lock. */
 #include "storage/pg/writer.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/assert.h"
@@ -21,10 +22,16 @@
 
 /* Ids of new rows: blocks that were drawn before they are needed. */
 struct ids {
-    const char *sql;
+    const char *sql, *columns;
     int64_t *blocks; /* the first of each; used from the end */
     size_t n, cap;
     int64_t next, end; /* of the block in use */
+    struct pg_answer drawn;
+};
+
+struct spare {
+    int64_t *ids;
+    size_t n, cap;
     struct pg_answer drawn;
 };
 
@@ -35,11 +42,20 @@ struct pg_writer {
     bool has_begun;
     size_t n_new; /* rows that this transaction may add: that many ids are needed */
     struct ids entry_ids, body_ids;
+    struct spare spare[NEW_ROWS]; /* ids that were drawn and are not used yet */
 };
 
+/* Blocks of ids. */
 static const char sql_entry_ids[] =
     "SELECT nextval('entry_blocks') FROM generate_series(1, $1) AS n";
-static const char sql_body_ids[] = "SELECT nextval('body_blocks') FROM generate_series(1, $1) AS n";
+
+/* Each block with whether its partition is there, and the one that comes after it. */
+static const char sql_body_ids[] =
+    "SELECT b.n, to_regclass('bodies_' || b.n / 10000) IS NOT NULL,"
+    " to_regclass('bodies_' || (b.n + 2000) / 10000) IS NOT NULL"
+    " FROM (SELECT nextval('body_blocks') AS n FROM generate_series(1, $1)) AS b";
+#define BLOCKS_OF_PARTITION 10000
+#define BLOCKS_AHEAD 2000 /* so long before it is needed a partition is made */
 
 #define CLOCK_US "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
@@ -58,6 +74,12 @@ static const char sql_notice[] =
 static const char sql_find_notice[] =
     "SELECT last_seq, at_us, version FROM notices WHERE node = $1 AND group_no = $2";
 
+static const char sql_mark[] = "INSERT INTO unnoticed (node, group_no) VALUES ($1, $2)"
+                               " ON CONFLICT (node) DO UPDATE SET group_no = excluded.group_no";
+
+static const char sql_find_mark[] =
+    "SELECT group_no FROM unnoticed WHERE node = $1 AND group_no = $2";
+
 static const char sql_notify[] = "SELECT pg_notify('feedmill', '')::text";
 
 /* As FEED_EVENTS_KEPT (storage/records.h). */
@@ -73,7 +95,9 @@ struct pg_writer *pg_writer_new(struct pg_link *l, int64_t node)
     w->l = l;
     w->node = node;
     w->entry_ids.sql = sql_entry_ids;
+    w->entry_ids.columns = "i";
     w->body_ids.sql = sql_body_ids;
+    w->body_ids.columns = "ioo";
     return w;
 }
 
@@ -84,6 +108,8 @@ void pg_writer_free(struct pg_writer **wp)
     pg_params_release(&(*wp)->params);
     mem_free((*wp)->entry_ids.blocks);
     mem_free((*wp)->body_ids.blocks);
+    for (size_t i = 0; i < NEW_ROWS; i++)
+        mem_free((*wp)->spare[i].ids);
     mem_free(*wp);
     *wp = NULL;
 }
@@ -110,7 +136,7 @@ static void want_ids(struct pg_writer *w, struct ids *ids)
         return;
     pg_params_reset(&w->params);
     pg_put_int(&w->params, (int64_t)((w->n_new - left + BLOCK - 1) / BLOCK));
-    pg_queue(w->l, ids->sql, &w->params, "i", &ids->drawn);
+    pg_queue(w->l, ids->sql, &w->params, ids->columns, &ids->drawn);
 }
 
 static void take_ids(struct ids *ids)
@@ -120,6 +146,46 @@ static void take_ids(struct ids *ids)
         ids->blocks[ids->n++] = pg_get_int(&ids->drawn, i, 0) * BLOCK;
 }
 
+/* Make a partition of bodies, unless another node was faster. A table that is attached does not
+ * make others wait, unlike one that is made as a partition. */
+static enum rc make_partition(struct pg_writer *w, int64_t n, struct err *err)
+{
+    AUTO(buf_release) struct buf sql = BUF_INIT(BUF_ANY);
+    int64_t first = n * BLOCKS_OF_PARTITION * BLOCK;
+
+    buf_printf(&sql,
+               "DO $$ BEGIN PERFORM pg_advisory_xact_lock(1181050213, hashtext(current_schema()));"
+               " IF to_regclass('bodies_%" PRId64 "') IS NULL THEN"
+               " CREATE TABLE bodies_%" PRId64 " (LIKE bodies INCLUDING ALL);"
+               " ALTER TABLE bodies ATTACH PARTITION bodies_%" PRId64 " FOR VALUES FROM (%" PRId64
+               ") TO (%" PRId64 "); END IF; END $$%c",
+               n, n, n, first, first + BLOCKS_OF_PARTITION * BLOCK, 0);
+    return pg_script(w->l, sql.ptr, err);
+}
+
+/* Make the partitions of the blocks that were drawn, and those that come after them. */
+static enum rc make_partitions(struct pg_writer *w, struct err *err)
+{
+    const struct pg_answer *a = &w->body_ids.drawn;
+    int64_t from = INT64_MAX, to = -1;
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < a->n; i++) {
+        int64_t here = pg_get_int(a, i, 0) / BLOCKS_OF_PARTITION;
+        int64_t next = (pg_get_int(a, i, 0) + BLOCKS_AHEAD) / BLOCKS_OF_PARTITION;
+
+        if (!pg_get_bool(a, i, 1) && here < from)
+            from = here;
+        if (!pg_get_bool(a, i, 2) && next < from)
+            from = next;
+        if (next > to)
+            to = next;
+    }
+    for (int64_t n = from; n <= to && rc == RC_OK; n++)
+        rc = make_partition(w, n, err);
+    return rc;
+}
+
 static int64_t next_id(struct ids *ids)
 {
     if (ids->next == ids->end) {
@@ -127,6 +193,67 @@ static int64_t next_id(struct ids *ids)
         ids->end = ids->next + BLOCK;
     }
     return ids->next++;
+}
+
+/* Ids that answers have, one by one. */
+static const char *const sql_new_ids[NEW_ROWS] = {
+    [NEW_FEED] = "SELECT nextval(pg_get_serial_sequence('feeds', 'id'))"
+                 " FROM generate_series(1, $1) AS n",
+    [NEW_SUB] = "SELECT nextval(pg_get_serial_sequence('subscriptions', 'id'))"
+                " FROM generate_series(1, $1) AS n",
+};
+
+static bool needs_new_ids(const struct pg_writer *w, const struct wants *wants)
+{
+    for (size_t i = 0; i < NEW_ROWS; i++)
+        if (wants->n_new[i] > w->spare[i].n)
+            return true;
+    return false;
+}
+
+static void want_new_ids(struct pg_writer *w, const struct wants *wants)
+{
+    for (size_t i = 0; i < NEW_ROWS; i++) {
+        struct spare *s = &w->spare[i];
+
+        s->drawn = (struct pg_answer){.n = 0};
+        if (wants->n_new[i] <= s->n)
+            continue;
+        pg_params_reset(&w->params);
+        pg_put_int(&w->params, (int64_t)(wants->n_new[i] - s->n));
+        pg_queue(w->l, sql_new_ids[i], &w->params, "i", &s->drawn);
+    }
+}
+
+/* The transaction has the ids now; it gives back those that it does not use. Only its first load
+ * wants some. */
+static void give_new_ids(struct pg_writer *w, const struct wants *wants, struct rows *r)
+{
+    for (size_t i = 0; i < NEW_ROWS; i++) {
+        struct spare *s = &w->spare[i];
+        struct row_ids *ids = &r->ids[i];
+
+        if (wants->n_new[i] == 0)
+            continue;
+        ids->drawn = ARENA_ARRAY(&r->arena, int64_t, s->n + s->drawn.n);
+        for (size_t k = 0; k < s->n; k++)
+            ids->drawn[ids->n++] = s->ids[k];
+        for (size_t k = 0; k < s->drawn.n; k++)
+            ids->drawn[ids->n++] = pg_get_int(&s->drawn, k, 0);
+        s->n = 0;
+    }
+}
+
+static void keep_new_ids(struct pg_writer *w, struct rows *r)
+{
+    for (size_t i = 0; i < NEW_ROWS; i++) {
+        struct spare *s = &w->spare[i];
+        struct row_ids *ids = &r->ids[i];
+
+        s->ids = mem_grow(s->ids, &s->cap, s->n + ids->n - ids->used, sizeof *s->ids);
+        while (ids->used < ids->n)
+            s->ids[s->n++] = ids->drawn[ids->used++];
+    }
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -146,19 +273,22 @@ enum rc pg_writer_load(struct pg_writer *w, const struct wants *wants, struct ro
     enum rc rc;
 
     w->n_new += wants->entries.n + wants->n_feeds; /* each entry or content may get a revision */
-    if (!is_wanting && ids_left(&w->entry_ids) >= w->n_new && ids_left(&w->body_ids) >= w->n_new)
+    if (!is_wanting && !needs_new_ids(w, wants) && ids_left(&w->entry_ids) >= w->n_new &&
+        ids_left(&w->body_ids) >= w->n_new)
         return RC_OK;
     begin(w);
     pg_load_queue(&load, w->l, &w->params);
+    want_new_ids(w, wants);
     want_ids(w, &w->entry_ids);
     want_ids(w, &w->body_ids);
     rc = pg_run(w->l, err);
     if (rc != RC_OK)
         return rc;
     pg_load_take(&load, r);
+    give_new_ids(w, wants, r);
     take_ids(&w->entry_ids);
     take_ids(&w->body_ids);
-    return RC_OK;
+    return make_partitions(w, err);
 }
 
 /* ---- collecting what has changed ------------------------------------------------------------- */
@@ -283,6 +413,10 @@ static void collect_revision(struct pg_writer *w, struct collected *c, struct ar
 
 static void collect_feed(struct collected *c, const struct held_feed *f)
 {
+    if (f->is_new) {
+        add(c, SAVE_NEW_FEEDS, &f->row);
+        return;
+    }
     if (f->saves_row)
         add(c, SAVE_FEEDS, &f->row);
     if (f->saves_identity)
@@ -406,6 +540,8 @@ static void collect_sub(struct collected *c, const struct held_sub *sub)
     if (!sub->held.exists && sub->held.is_stored) {
         add(c, SAVE_NOTES_OF_SUB_GONE, &sub->row);
         add(c, SAVE_SUBS_GONE, &sub->row);
+    } else if (sub->held.exists && !sub->held.is_stored) {
+        add(c, SAVE_NEW_SUBS, sub);
     } else if (sub->held.exists && sub->held.changes & SUB_WRITES_TERMS) {
         add(c, SAVE_WHOLE_SUBS, sub);
     } else if (sub->held.exists) {
@@ -421,7 +557,8 @@ static void collect_subs(struct collected *c, const struct rows *r)
         collect_sub(c, (const struct held_sub *)subs->touched[i]);
     for (size_t i = 0; i < feeds->n_touched; i++)
         if (feeds->touched[i]->exists)
-            add(c, SAVE_SUB_FEEDS, feeds->touched[i]);
+            add(c, feeds->touched[i]->is_stored ? SAVE_SUB_FEEDS : SAVE_NEW_SUB_FEEDS,
+                feeds->touched[i]);
         else if (feeds->touched[i]->is_stored)
             add(c, SAVE_SUB_FEEDS_GONE, feeds->touched[i]);
 }
@@ -513,18 +650,26 @@ static int64_t bits_of(const struct txn_feed *f)
     return bits;
 }
 
-/* Polls without news and outcomes of deliveries are told to nobody. Nor can it be found out whether
- * they were stored. To store them again does no harm, except that deliveries are counted twice. The
- * failures of a document of the past are not, so it has a notice. The notes are folded. */
+/* Polls without news and outcomes of deliveries are told to nobody. The notes are folded. */
 static bool needs_notice(const struct txn *t)
 {
     bool needs = t->n_subs > 0 || t->n_settled > 0 || t->has_hub_news ||
-                 t->last_seq != NUMBERS_HERE || t->version != NUMBERS_HERE ||
-                 t->rows.shelves[ROW_ARCHIVE].n_touched > 0;
+                 t->last_seq != NUMBERS_HERE || t->version != NUMBERS_HERE;
 
     for (size_t i = 0; i < t->n_feeds && !needs; i++)
         needs = bits_of(&t->feeds[i]) != 0;
     return needs;
+}
+
+/* Of a transaction without a notice: would it matter if it were carried out twice? The row of a
+ * feed says how it is after a request. Other rows count something. */
+static bool needs_mark(const struct txn *t)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < ROW_KINDS; i++)
+        n += i == ROW_FEED ? 0 : t->rows.shelves[i].n_touched;
+    return n > 0;
 }
 
 static void put_feeds(struct pg_params *p, const struct txn *t)
@@ -560,6 +705,14 @@ static void queue_notice(struct pg_writer *w, const struct txn *t)
     pg_queue(w->l, sql_notify, NULL, "s", NULL);
 }
 
+/* The parameters of a statement about this group. */
+static void put_group(struct pg_writer *w)
+{
+    pg_params_reset(&w->params);
+    pg_put_int(&w->params, w->node);
+    pg_put_int(&w->params, w->group_no);
+}
+
 static void set_base(struct txn_base *base, const int64_t before[3])
 {
     *base = (struct txn_base){before[0] - NUMBERS_HERE, before[1] - NUMBERS_HERE,
@@ -569,7 +722,7 @@ static void set_base(struct txn_base *base, const int64_t before[3])
 static void queue_all(struct pg_writer *w, struct txn *t, struct pg_answer *number)
 {
     struct collected c = {.n = {0}};
-    bool has_notice = needs_notice(t);
+    bool has_notice = needs_notice(t), has_mark = needs_mark(t);
 
     collect(w, &c, &t->rows.arena, &t->rows);
     begin(w);
@@ -581,6 +734,10 @@ static void queue_all(struct pg_writer *w, struct txn *t, struct pg_answer *numb
     if (has_notice) {
         w->group_no++;
         queue_notice(w, t);
+    } else if (has_mark) {
+        w->group_no++;
+        put_group(w);
+        pg_queue(w->l, sql_mark, &w->params, "", NULL);
     }
     collected_release(&c);
 }
@@ -594,6 +751,7 @@ void pg_writer_queue_rows(struct pg_writer *w, struct txn *t)
     begin(w);
     queue_saves(w, t, &c, 0, SAVE_KINDS);
     collected_release(&c);
+    keep_new_ids(w, &t->rows);
     rows_written(&t->rows);
 }
 
@@ -614,6 +772,7 @@ enum rc pg_writer_commit(struct pg_writer *w, struct txn *t, struct txn_base *ba
     if (!w->has_begun && !rows_is_dirty(&t->rows) && !needs_notice(t))
         return RC_OK;
     queue_all(w, t, &number);
+    keep_new_ids(w, &t->rows);
     rc = pg_commit(w->l, err);
     if (rc != RC_OK)
         return rc;
@@ -632,6 +791,21 @@ void pg_writer_rollback(struct pg_writer *w)
     w->n_new = 0;
 }
 
+/* Was a transaction without a notice done? It has drawn no numbers. */
+static enum rc find_mark(struct pg_writer *w, const struct txn *t, bool *out, struct txn_base *base,
+                         struct err *err)
+{
+    struct pg_answer a;
+    enum rc rc;
+
+    put_group(w);
+    pg_queue(w->l, sql_find_mark, &w->params, "i", &a);
+    rc = pg_run(w->l, err);
+    *out = rc == RC_OK && needs_mark(t) && a.n == 1;
+    *base = (struct txn_base){.seq = 0};
+    return rc;
+}
+
 enum rc pg_writer_was_committed(struct pg_writer *w, const struct txn *t, bool *out,
                                 struct txn_base *base, struct err *err)
 {
@@ -639,15 +813,15 @@ enum rc pg_writer_was_committed(struct pg_writer *w, const struct txn *t, bool *
     int64_t before[3], numbers[3];
     enum rc rc;
 
+    if (!needs_notice(t))
+        return find_mark(w, t, out, base, err);
     numbers_of(t, numbers);
-    pg_params_reset(&w->params);
-    pg_put_int(&w->params, w->node);
-    pg_put_int(&w->params, w->group_no);
+    put_group(w);
     pg_queue(w->l, sql_find_notice, &w->params, "iii", &a);
     rc = pg_run(w->l, err);
     if (rc != RC_OK)
         return rc;
-    *out = needs_notice(t) && a.n == 1;
+    *out = a.n == 1;
     for (int i = 0; i < 3 && *out; i++)
         before[i] = pg_get_int(&a, 0, i) - (numbers[i] - NUMBERS_HERE);
     if (*out)

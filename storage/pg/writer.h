@@ -53,8 +53,8 @@ enum rc pg_writer_commit(struct pg_writer *w, struct txn *t, struct txn_base *ba
 void pg_writer_rollback(struct pg_writer *w);
 
 /* After a commit whose answer was lost (PG_FAULT_UNSURE): was it done? Then *base is what
- * pg_writer_commit() would have given. A transaction without a notice counts as not done: to do it
- * again does no harm. One trip. */
+ * pg_writer_commit() would have given. A transaction that has only said how feeds are after a
+ * request counts as not done: to do it again does no harm. One trip. */
 enum rc pg_writer_was_committed(struct pg_writer *w, const struct txn *t, bool *out,
                                 struct txn_base *base, struct err *err) NODISCARD;
 
