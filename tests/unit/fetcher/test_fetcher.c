@@ -14,6 +14,7 @@ static void test_fetcher__documents_become_revisions(void **state)
     struct world *w = *state;
     struct feed *feed;
     struct revision *revs;
+    bool is_first;
     int64_t id;
     size_t n;
 
@@ -25,11 +26,13 @@ static void test_fetcher__documents_become_revisions(void **state)
     assert_str(feed->etag, "W/\"1\"");
     assert_str(feed->title, "T");
     assert_int_equal(feed->state, FEED_OK);
-    assert_int_equal(feed->last_status, 200);
+    is_first = origin_count(w->origin, "/f") == 1; /* the sweeper may have been faster */
+    assert_int_equal(feed->last_status, is_first ? 200 : 304);
     assert_true(feed->next_fetch_at >= feed->last_check_at + 1799);
     assert_int_equal(feed->next_reason, REASON_PERIOD);
     assert_non_null(strstr(origin_last(w->origin, "/f"), "; 1 subscriber)\r\n"));
-    assert_null(strstr(origin_last(w->origin, "/f"), "If-None-Match"));
+    if (is_first)
+        assert_null(strstr(origin_last(w->origin, "/f"), "If-None-Match"));
 
     n = origin_count(w->origin, "/f");
     assert_int_equal(fetch(w, id), RC_OK);
@@ -327,18 +330,20 @@ static void test_fetcher__failures(void **state)
     struct world *w = *state;
     struct ticket t;
     int64_t id, begun_ms, n_errors;
+    int before;
 
     serve(w, "/f", NULL, RSS(ITEM("a", "A")));
     id = subscribe(w, origin_url(w->origin, "/f"), NULL, 1, 0);
     assert_int_equal(fetch(w, id), RC_OK);
+    before = origin_count(w->origin, "/f"); /* the fetch of a new feed may have come first */
     origin_set(w->origin, "/f", &(struct origin_page){.status = 500});
     begun_ms = clock_mono_ms();
     assert_int_equal(fetch_into(w, id, REASON_READER, &t), RC_PEER);
     assert_int_equal(t.status, 500);
-    assert_int_equal(origin_count(w->origin, "/f"), 2);
+    assert_int_equal(origin_count(w->origin, "/f"), before + 1);
     assert_int_equal(fetch_into(w, id, REASON_READER, &t), RC_PEER);
     if (clock_mono_ms() - begun_ms < FAILURE_HOLDS_MS) /* a busy machine may take longer */
-        assert_int_equal(origin_count(w->origin, "/f"), 2);
+        assert_int_equal(origin_count(w->origin, "/f"), before + 1);
     n_errors = feed_of(w, id)->n_errors;
     assert_int_equal(feed_of(w, id)->state, FEED_FAILING);
     assert_int_equal(feed_of(w, id)->next_reason, REASON_BACKOFF);

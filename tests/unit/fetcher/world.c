@@ -135,7 +135,7 @@ int world_setup(void **state)
         .n_workers = 2,
         .max_transfers = 64,
         .max_per_host = 64,
-        .timeout_ms = 10000,
+        .timeout_ms = 60000,
         .max_body = 1 << 20,
         .levels = {{86400, 1800, 300}},
         .backoff_max_s = 86400,

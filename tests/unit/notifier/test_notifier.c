@@ -343,7 +343,7 @@ static void test_notifier__restart_resumes_at_the_position(void **state)
  * that have nothing to get, and one of the last part that has. */
 static void test_notifier__more_subscriptions_than_one_read_at_the_start(void **state)
 {
-    enum { most = 2100 };
+    enum { most = 1100 };
     struct world *w = *state;
     char path[32];
     int64_t feed, pending, subs[most];
