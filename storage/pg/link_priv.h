@@ -5,7 +5,7 @@
 
 #include "storage/pg/link.h"
 
-#define N_SLOTS 256 /* a power of two, well above the number of statements in the sources */
+#define N_SLOTS 512 /* a power of two, well above the number of statements in the sources */
 
 struct pg_slot { /* a statement that is kept prepared */
     const char *sql;

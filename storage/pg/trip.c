@@ -34,7 +34,7 @@ static struct pg_item *add_item(struct pg_link *l)
 
 static struct pg_slot *find_slot(struct pg_link *l, const char *sql)
 {
-    size_t i = ((uintptr_t)sql * UINT64_C(0x9E3779B97F4A7C15)) >> 56;
+    size_t i = ((uintptr_t)sql * UINT64_C(0x9E3779B97F4A7C15)) >> 55;
 
     while (l->slots[i].sql != NULL && l->slots[i].sql != sql)
         i = (i + 1) % N_SLOTS;
