@@ -104,12 +104,8 @@ enum rc apply_hold_again(struct txn *t, struct op *op, int64_t from, int64_t id)
 static enum rc end_subs(struct txn *t, struct op *op, int64_t feed_id, bool with_head,
                         struct feed_row *out)
 {
-    enum rc rc = txn_use_statements(t, &op->err);
+    enum rc rc = apply_subs_of_gone_feed(t, feed_id, &op->arena, &op->err);
 
-    if (rc == RC_OK)
-        rc = apply_subs_of_gone_feed(t, feed_id, &op->arena, &op->err);
-    if (rc == RC_OK)
-        rc = apply_hold_again(t, op, feed_id, feed_id);
     return rc == RC_OK ? apply_load(t, op, feed_id, with_head, out) : rc;
 }
 

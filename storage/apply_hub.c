@@ -1,50 +1,46 @@
 /* storage/apply_hub.c - stores the requests of subscribers at our hub and our cloud, and begins,
  * renews and ends their leases. */
+#include <inttypes.h>
+
 #include "base/clock.h"
 #include "storage/apply_parts.h"
+#include "storage/rows_hub.h"
+#include "storage/rows_places.h"
 #include "storage/rows_subs.h"
-#include "storage/sqlite/held_subs.h"
-#include "storage/sqlite/hub.h"
-#include "storage/sqlite/subscriptions.h"
-#include "storage/sqlite/feeds.h"
 
-#define SWEEP_MAX 500     /* leases that one operation ends or renews */
 #define RENEW_LEFT 4      /* a lease is renewed when 1/4 of it is left */
 #define RENEW_AGAIN_MIN 5 /* seconds */
 
 enum rc apply_hub_request(struct txn *t, struct op *op)
 {
     struct hub_intent *in = &op->as.hub_request;
-    int64_t n;
-    enum rc rc = hub_intent_count(t->db, &n, &op->err);
 
-    if (rc == RC_OK && n >= HUB_PENDING_MAX)
+    if (t->rows.n_intents >= HUB_PENDING_MAX)
         return err_set(&op->err, RC_FULL, "%d requests wait for their verification",
                        HUB_PENDING_MAX);
-    if (rc == RC_OK)
-        rc = hub_intent_insert(t->db, in, &op->err);
+    in->id = rows_draw(&t->rows, NEW_INTENT);
+    rows_new_intent(&t->rows, in);
     t->has_hub_news = true;
     op->result.id = in->id;
-    return rc;
+    return RC_OK;
 }
 
 /* ---- confirmed ------------------------------------------------------------------------------- */
 
 /* Add a feed to the subscription. Feeds may have merged since the request, so a missing feed is
  * looked up by its URL. */
-static enum rc take_feed(struct txn *t, int64_t sub_id, size_t index, const struct sub_feed *asked,
-                         struct op *op)
+static void take_feed(struct txn *t, struct held_sub *sub, size_t index,
+                      const struct sub_feed *asked)
 {
-    struct sub_feed feed = *asked;
-    struct feed_row row;
-    enum rc rc = feeds_load(t->db, feed.feed_id, false, &op->arena, &row, &op->err);
+    struct sub_feed feed = {.feed_id = asked->feed_id, .url = asked->url};
+    const struct held_feed *f = rows_feed(&t->rows, feed.feed_id);
 
-    if (rc == RC_NOT_FOUND)
-        rc = feeds_find(t->db, feed.url, STR_NULL, &feed.feed_id, &op->err);
-    if (rc != RC_OK || feed.feed_id == 0)
-        return rc;
+    if (f->is_missing)
+        feed.feed_id = place_find(&t->rows, feed.url, STR_NULL);
+    if (feed.feed_id == 0)
+        return;
     txn_feed(t, feed.feed_id);
-    return sub_feeds_add(t->db, sub_id, index, &feed, &op->err);
+    rows_join_feed(&t->rows, sub, (int64_t)index, &feed);
 }
 
 /* Is it the sink of the hub, or of the cloud? */
@@ -53,49 +49,39 @@ static struct str sink_of(const struct hub_intent *in)
     return in->protocol == HUB_WEBSUB ? STR(HUB_SINK) : STR(CLOUD_SINK);
 }
 
-static enum rc make_sub(struct txn *t, struct op *op, const struct hub_intent *in, int64_t *id)
+/* Returns its id. */
+static int64_t make_sub(struct txn *t, const struct hub_intent *in)
 {
-    struct subscription sub = {.endpoint = in->callback,
-                               .sink = sink_of(in),
-                               .state = SUB_ACTIVE,
-                               .events = in->protocol == HUB_WEBSUB
-                                             ? SUB_EVENTS_DEFAULT
-                                             : SUB_NEW | SUB_CHANGED | SUB_DELETED,
-                               .position = t->last_seq,
-                               .chain = {t->last_seq, t->last_at_us},
-                               .created_at = clock_now_s()};
-    enum rc rc = subs_insert(t->db, &sub, in->credential, STR_NULL, &op->err);
+    struct held_sub *sub = rows_new_sub(&t->rows);
 
-    *id = sub.id;
-    for (size_t i = 0; rc == RC_OK && i < in->n_feeds; i++)
-        rc = take_feed(t, sub.id, i, &in->feeds[i], op);
-    return rc;
+    sub->row.endpoint = in->callback;
+    sub->row.sink = sink_of(in);
+    sub->row.state = SUB_ACTIVE;
+    sub->row.events =
+        in->protocol == HUB_WEBSUB ? SUB_EVENTS_DEFAULT : SUB_NEW | SUB_CHANGED | SUB_DELETED;
+    sub->row.position = t->last_seq;
+    sub->row.chain = (struct log_mark){t->last_seq, t->last_at_us};
+    sub->row.created_at = clock_now_s();
+    sub->credential = in->credential;
+    for (size_t i = 0; i < in->n_feeds; i++)
+        take_feed(t, sub, i, &in->feeds[i]);
+    return sub->row.id;
 }
 
 /* Renew an existing subscription; its position stays. */
-static enum rc revive_sub(struct txn *t, struct op *op, const struct hub_intent *in, int64_t id)
+static void revive_sub(struct txn *t, const struct hub_intent *in, int64_t id)
 {
-    enum rc rc = apply_sub_revive(t, id, &op->err);
     struct held_sub *sub = rows_sub(&t->rows, id);
 
-    if (rc != RC_OK)
-        return rc;
-    rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_TERMS);
+    rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS | SUB_WRITES_TERMS);
+    apply_sub_active(&sub->row);
     sub->credential = in->credential;
-    return RC_OK;
-}
-
-/* End a subscription of which nothing need be told. What follows reads by statements. */
-static enum rc end_sub(struct txn *t, struct op *op, int64_t id)
-{
-    enum rc rc = apply_sub_end(t, id, STR_NULL, &op->arena, &op->err);
-
-    return rc == RC_OK ? txn_use_statements(t, &op->err) : rc;
 }
 
 static enum rc confirm(struct txn *t, struct op *op, const struct hub_intent *in)
 {
-    struct hub_lease lease = {.protocol = in->protocol,
+    struct hub_lease lease = {.sub_id = rows_find_lease(&t->rows, in),
+                              .protocol = in->protocol,
                               .procedure = in->procedure,
                               .topic = in->topic,
                               .secret = in->secret,
@@ -105,75 +91,58 @@ static enum rc confirm(struct txn *t, struct op *op, const struct hub_intent *in
                               .lease_s = in->lease_s,
                               .ends_at = clock_now_s() + in->lease_s,
                               .renew_at = TIME_UNKNOWN};
-    enum rc rc =
-        hub_lease_find(t->db, in->protocol, in->callback, in->topic, &lease.sub_id, &op->err);
 
-    if (rc != RC_OK || (in->mode == HUB_UNSUBSCRIBE && lease.sub_id == 0))
-        return rc;
     if (in->mode == HUB_UNSUBSCRIBE)
-        return end_sub(t, op, lease.sub_id);
+        return lease.sub_id == 0 ? RC_OK
+                                 : apply_sub_end(t, lease.sub_id, STR_NULL, &op->arena, &op->err);
     if (lease.renews)
         lease.renew_at = lease.ends_at - lease.lease_s / RENEW_LEFT - 1;
-    rc = lease.sub_id == 0 ? make_sub(t, op, in, &lease.sub_id)
-                           : revive_sub(t, op, in, lease.sub_id);
-    if (rc == RC_OK)
-        rc = hub_lease_save(t->db, &lease, in->callback, &op->err);
+    if (lease.sub_id == 0)
+        lease.sub_id = make_sub(t, in);
+    else
+        revive_sub(t, in, lease.sub_id);
+    rows_put_lease(&t->rows, &lease, in->callback);
     txn_sub(t, lease.sub_id);
     t->has_hub_news = true;
-    return rc;
-}
-
-/* A registration at the cloud: each of its URLs is a topic, with a subscription of its own. The
- * feeds of one URL stand together. */
-static enum rc confirm_cloud(struct txn *t, struct op *op, const struct hub_intent *in)
-{
-    enum rc rc = RC_OK;
-
-    for (size_t i = 0, n; rc == RC_OK && i < in->n_feeds; i += n) {
-        struct hub_intent one = *in;
-
-        for (n = 1; i + n < in->n_feeds && str_eq(in->feeds[i + n].url, in->feeds[i].url);)
-            n++;
-        one.topic = in->feeds[i].url;
-        one.feeds = in->feeds + i;
-        one.n_feeds = n;
-        rc = confirm(t, op, &one);
-    }
-    return rc;
+    return RC_OK;
 }
 
 /* The callback did not answer a renewal. Try again when half of the time that is left has passed.
  */
-static enum rc renew_later(struct txn *t, struct op *op, const struct hub_intent *in)
+static void renew_later(struct txn *t, const struct hub_intent *in)
 {
-    struct hub_lease lease;
-    int64_t sub_id, now = clock_now_s(), wait_s;
-    enum rc rc = hub_lease_find(t->db, in->protocol, in->callback, in->topic, &sub_id, &op->err);
+    int64_t sub_id = rows_find_lease(&t->rows, in), now = clock_now_s(), wait_s;
+    struct held_lease *lease;
 
-    if (rc != RC_OK || sub_id == 0)
-        return rc;
-    rc = hub_lease_load(t->db, sub_id, &op->arena, &lease, &op->err);
-    if (rc != RC_OK)
-        return rc;
-    wait_s = (lease.ends_at - now) / 2;
-    if (lease.renew_at != TIME_UNKNOWN || wait_s < RENEW_AGAIN_MIN)
-        return RC_OK;
+    if (sub_id == 0)
+        return;
+    lease = rows_lease(&t->rows, sub_id);
+    wait_s = (lease->row.ends_at - now) / 2;
+    if (lease->row.renew_at != TIME_UNKNOWN || wait_s < RENEW_AGAIN_MIN)
+        return;
     t->has_hub_news = true;
-    return hub_lease_renew_at(t->db, sub_id, now + wait_s, &op->err);
+    rows_renew_at(&t->rows, lease, now + wait_s);
 }
 
 enum rc apply_hub_settle(struct txn *t, struct op *op)
 {
     struct hub_settled settled = op->as.hub_settle;
-    struct hub_intent in;
-    enum rc rc = hub_intent_load(t->db, settled.intent_id, &op->arena, &in, &op->err);
+    struct held_intent *held = rows_intent(&t->rows, settled.intent_id);
+    struct hub_intent in, part;
+    enum rc rc = RC_OK;
+    size_t i = 0;
 
-    if (rc == RC_OK)
-        rc = hub_intent_delete(t->db, in.id, &op->err);
-    if (rc == RC_OK && settled.confirmed && in.mode != HUB_DENIED)
-        rc = in.protocol == HUB_WEBSUB ? confirm(t, op, &in) : confirm_cloud(t, op, &in);
-    else if (rc == RC_OK && settled.unreached && in.mode == HUB_SUBSCRIBE && in.renews)
-        rc = renew_later(t, op, &in);
+    if (!held->held.exists || !held->held.is_stored) /* what it leads to was not loaded */
+        return err_set(&op->err, RC_NOT_FOUND, "there is no hub request %" PRId64,
+                       settled.intent_id);
+    in = held->row;
+    rows_drop_intent(&t->rows, held);
+    if (settled.confirmed && in.mode != HUB_DENIED)
+        while (rc == RC_OK && hub_intent_part(&in, &i, &part))
+            rc = confirm(t, op, &part);
+    else if (settled.unreached && in.mode == HUB_SUBSCRIBE && in.renews &&
+             in.protocol == HUB_WEBSUB)
+        renew_later(t, &in);
     if (rc == RC_OK)
         txn_settled(t, settled);
     op->result.id = settled.intent_id;
@@ -182,50 +151,65 @@ enum rc apply_hub_settle(struct txn *t, struct op *op)
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-static enum rc renew(struct txn *t, struct op *op, int64_t sub_id)
+/* The feeds of a subscription. Arena. */
+static const struct sub_feed *feeds_of(const struct held_sub *sub, struct arena *a, size_t *n_out)
 {
-    struct hub_intent in = {.mode = HUB_SUBSCRIBE};
-    struct held_sub *held;
-    struct subscription sub;
-    struct hub_lease lease;
-    enum rc rc = hub_lease_load(t->db, sub_id, &op->arena, &lease, &op->err);
+    struct sub_feed *feeds = ARENA_ARRAY(a, struct sub_feed, sub->n_feeds + 1);
+    size_t n = 0;
 
-    if (rc == RC_OK)
-        rc = subs_load(t->db, sub_id, true, &op->arena, &sub, &op->err);
-    if (rc == RC_OK)
-        rc = held_sub_load(t->db, &t->rows, &(struct want_sub){.id = sub_id}, &held, &op->err);
-    if (rc == RC_OK)
-        rc = hub_lease_renew_at(t->db, sub_id, TIME_UNKNOWN, &op->err);
-    if (rc != RC_OK)
-        return rc;
-    in.topic = lease.topic;
-    in.callback = sub.endpoint;
-    in.credential = held->credential;
-    in.secret = lease.secret;
-    in.verify_token = lease.verify_token;
-    in.legacy = lease.legacy;
-    in.renews = lease.renews;
-    in.lease_s = lease.lease_s;
-    in.feeds = sub.feeds;
-    in.n_feeds = sub.n_feeds;
-    return hub_intent_insert(t->db, &in, &op->err);
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        if (sub->feeds[i]->held.exists)
+            feeds[n++] = sub->feeds[i]->row;
+    *n_out = n;
+    return feeds;
+}
+
+static void renew(struct txn *t, struct op *op, const struct held_sub *sub,
+                  struct held_lease *lease)
+{
+    struct hub_intent in = {.id = rows_draw_free(&t->rows, NEW_INTENT),
+                            .mode = HUB_SUBSCRIBE,
+                            .topic = lease->row.topic,
+                            .callback = sub->row.endpoint,
+                            .credential = sub->credential,
+                            .secret = lease->row.secret,
+                            .verify_token = lease->row.verify_token,
+                            .legacy = lease->row.legacy,
+                            .renews = lease->row.renews,
+                            .lease_s = lease->row.lease_s};
+
+    in.feeds = feeds_of(sub, &op->arena, &in.n_feeds);
+    rows_new_intent(&t->rows, &in);
+    rows_renew_at(&t->rows, lease, TIME_UNKNOWN);
+    t->has_hub_news = true;
+}
+
+/* The lease, if it and its subscription are still there. */
+static struct held_lease *live_lease(struct txn *t, int64_t sub_id)
+{
+    const struct held_sub *sub = rows_sub(&t->rows, sub_id);
+    struct held_lease *lease = rows_lease(&t->rows, sub_id);
+
+    return sub->held.exists && lease->held.exists ? lease : NULL;
 }
 
 /* result.id: when this must be called again. */
 enum rc apply_hub_sweep(struct txn *t, struct op *op)
 {
-    int64_t now = clock_now_s(), *ids;
-    enum rc rc;
-    size_t n;
+    const struct hub_due *due = t->rows.hub_due;
+    struct held_lease *lease;
+    enum rc rc = RC_OK;
 
-    rc = hub_leases_ended(t->db, now, SWEEP_MAX, &op->arena, &ids, &n, &op->err);
-    for (size_t i = 0; rc == RC_OK && i < n; i++)
-        rc = end_sub(t, op, ids[i]);
-    if (rc == RC_OK)
-        rc = hub_leases_to_renew(t->db, now, SWEEP_MAX, &op->arena, &ids, &n, &op->err);
-    for (size_t i = 0; rc == RC_OK && i < n; i++) {
-        rc = renew(t, op, ids[i]);
-        t->has_hub_news = true;
+    for (size_t i = 0; i < due->n_ended && rc == RC_OK; i++) {
+        lease = live_lease(t, due->ended[i]);
+        if (lease != NULL && lease->row.ends_at <= due->now)
+            rc = apply_sub_end(t, due->ended[i], STR_NULL, &op->arena, &op->err);
     }
-    return rc == RC_OK ? hub_next_due(t->db, &op->result.id, &op->err) : rc;
+    for (size_t i = 0; i < due->n_to_renew && rc == RC_OK; i++) {
+        lease = live_lease(t, due->to_renew[i]);
+        if (lease != NULL && lease->row.renew_at != TIME_UNKNOWN && lease->row.renew_at <= due->now)
+            renew(t, op, rows_sub(&t->rows, due->to_renew[i]), lease);
+    }
+    op->result.id = rows_next_due(&t->rows);
+    return rc;
 }

@@ -38,8 +38,8 @@ enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a,
 enum rc apply_sub_end(struct txn *t, int64_t id, struct str reason, struct arena *a,
                       struct err *err) NODISCARD;
 
-/* The subscriber can be reached again: a push that failed before is tried at once. */
-enum rc apply_sub_revive(struct txn *t, int64_t id, struct err *err) NODISCARD;
+/* It is pushed to from now on; what failed before is tried at once. */
+void apply_sub_active(struct subscription *sub);
 
 /* Put the subscription as it is now into the operation's result. */
 enum rc apply_show_sub(struct txn *t, struct op *op, int64_t id) NODISCARD;

@@ -6,9 +6,8 @@
 
 #include "base/clock.h"
 #include "storage/apply_parts.h"
+#include "storage/rows_hub.h"
 #include "storage/sqlite/held_subs.h"
-#include "storage/sqlite/hub.h"
-#include "storage/sqlite/subscriptions.h"
 
 /* A copy of the string in the arena; null stays null. */
 static struct str keep(struct arena *a, struct str s)
@@ -153,8 +152,7 @@ enum rc apply_subscribe(struct txn *t, struct op *op)
     return apply_show_sub(t, op, sub->row.id);
 }
 
-/* It is pushed to from now on; what failed before is tried at once. */
-static void set_active(struct subscription *sub)
+void apply_sub_active(struct subscription *sub)
 {
     sub->state = SUB_ACTIVE;
     sub->next_try_at = sub->failing_since = TIME_UNKNOWN;
@@ -163,24 +161,11 @@ static void set_active(struct subscription *sub)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-enum rc apply_sub_revive(struct txn *t, int64_t id, struct err *err)
-{
-    struct held_sub *sub;
-    enum rc rc = get_sub(t, &(struct want_sub){.id = id}, &sub, err);
-
-    if (rc != RC_OK)
-        return rc;
-    rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS);
-    set_active(&sub->row);
-    txn_sub_tried(t, id);
-    return RC_OK;
-}
-
 /* What is changed of the row itself. */
 static void change_row(const struct sub_change *c, struct subscription *sub)
 {
     if (c->has_state && c->state == SUB_ACTIVE)
-        set_active(sub);
+        apply_sub_active(sub);
     else if (c->has_state)
         sub->state = c->state;
     if (c->has_position) {
@@ -250,22 +235,21 @@ enum rc apply_change_sub(struct txn *t, struct op *op)
 /* ---- ends ------------------------------------------------------------------------------------ */
 
 /* Tell a WebSub subscriber that its subscription has ended: store an intent of mode "denied". */
-static enum rc deny(struct txn *t, const struct held_sub *sub, struct str reason, struct arena *a,
-                    struct err *err)
+static enum rc deny(struct txn *t, const struct held_sub *sub, struct str reason, struct err *err)
 {
+    const struct held_lease *lease = rows_lease(&t->rows, sub->row.id);
     struct hub_intent in = {.mode = HUB_DENIED,
                             .reason = reason,
                             .callback = sub->row.endpoint,
                             .credential = sub->credential};
-    struct hub_lease lease;
-    enum rc rc = hub_lease_load(t->db, sub->row.id, a, &lease, err);
 
-    if (rc != RC_OK)
-        return rc;
-    in.topic = lease.topic;
-    in.legacy = lease.legacy;
+    if (lease == NULL || !lease->held.exists)
+        return err_set(err, RC_NOT_FOUND, "subscription %" PRId64 " has no lease", sub->row.id);
+    in.id = rows_draw_free(&t->rows, NEW_INTENT);
+    in.topic = lease->row.topic;
+    in.legacy = lease->row.legacy;
     t->has_hub_news = true;
-    rows_add_intent(&t->rows, &in);
+    rows_new_intent(&t->rows, &in);
     return RC_OK;
 }
 
@@ -279,7 +263,7 @@ enum rc apply_sub_end(struct txn *t, int64_t id, struct str reason, struct arena
     enum rc rc = get_sub(t, &want, &sub, err);
 
     if (rc == RC_OK && !str_is_null(reason) && str_eqz(sub->row.sink, HUB_SINK))
-        rc = deny(t, sub, reason, a, err);
+        rc = deny(t, sub, reason, err);
     if (rc != RC_OK)
         return rc;
     feeds = ARENA_ARRAY(a, int64_t, sub->n_feeds + 1);
@@ -347,17 +331,16 @@ enum rc apply_unsubscribe(struct txn *t, struct op *op)
 
 enum rc apply_subs_of_gone_feed(struct txn *t, int64_t feed_id, struct arena *a, struct err *err)
 {
-    int64_t *ids;
-    size_t n;
-    enum rc rc = subs_of_feed(t->db, feed_id, a, &ids, &n, err);
+    const struct held_websubs *of = rows_websubs(&t->rows, feed_id);
+    enum rc rc = RC_OK;
 
-    for (size_t i = 0; rc == RC_OK && i < n; i++) {
-        struct held_sub *sub;
+    for (size_t i = 0; rc == RC_OK && i < of->n; i++) {
+        const struct held_sub *sub = rows_sub(&t->rows, of->sub_ids[i]);
 
-        rc = get_sub(t, &(struct want_sub){.id = ids[i], .with_feeds = true}, &sub, err);
-        if (rc != RC_OK || !str_eqz(sub->row.sink, HUB_SINK) || rows_count_feeds(sub) != 1)
+        if (!sub->held.exists || rows_sub_feed(&t->rows, sub->row.id, feed_id) == NULL ||
+            rows_count_feeds(sub) != 1)
             continue; /* it has other feeds, so it goes on */
-        rc = apply_sub_end(t, ids[i], STR("the publisher has ended this feed"), a, err);
+        rc = apply_sub_end(t, sub->row.id, STR("the publisher has ended this feed"), a, err);
     }
     return rc;
 }

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "storage/rows_hub.h"
 #include "storage/rows_past.h"
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
@@ -68,6 +69,9 @@ static const struct {
     [ROW_SUB_FEED] = {sizeof(struct held_sub_feed), NULL},
     [ROW_DEAD] = {sizeof(struct held_dead), NULL},
     [ROW_INTENT] = {sizeof(struct held_intent), NULL},
+    [ROW_LEASE] = {sizeof(struct held_lease), NULL},
+    [ROW_HUB_NAME] = {sizeof(struct held_hub_name), NULL},
+    [ROW_WEBSUBS] = {sizeof(struct held_websubs), NULL},
     [ROW_MATCH] = {sizeof(struct held_match), NULL},
 };
 
@@ -76,6 +80,7 @@ void rows_forget(struct rows *r)
     for (size_t i = 0; i < ROW_KINDS; i++)
         shelf_clear(&r->shelves[i]);
     memset(r->ids, 0, sizeof r->ids);
+    r->hub_due = NULL;
     r->n_revisions = r->n_heads = r->n_events = r->n_upstreams = 0;
     r->generation++;
 }
@@ -204,6 +209,13 @@ int64_t rows_draw(struct rows *r, enum new_row kind)
         return ids->drawn[ids->used++];
     ASSERT(ids->next != 0);
     return ids->next++;
+}
+
+int64_t rows_draw_free(struct rows *r, enum new_row kind)
+{
+    struct row_ids *ids = &r->ids[kind];
+
+    return ids->next == 0 ? 0 : ids->next++;
 }
 
 /* A member of a new row, by its kind in the lists of storage/tables.h: a number is 0 and a text is
@@ -352,6 +364,7 @@ struct rows_mark rows_mark(struct rows *r)
                              .n_events = r->n_events,
                              .n_upstreams = r->n_upstreams};
 
+    mark.n_intents = r->n_intents;
     memcpy(mark.ids, r->ids, sizeof mark.ids);
     r->version++;
     for (size_t i = 0; i < ROW_KINDS; i++) {
@@ -365,6 +378,7 @@ void rows_undo(struct rows *r, struct rows_mark mark)
 {
     for (size_t i = 0; i < ROW_KINDS; i++)
         shelf_undo(&r->shelves[i], mark.n_touched[i]);
+    r->n_intents = mark.n_intents;
     memcpy(r->ids, mark.ids, sizeof r->ids);
     r->n_revisions = mark.n_revisions;
     r->n_heads = mark.n_heads;

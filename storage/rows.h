@@ -27,7 +27,10 @@ enum row_kind {
     ROW_SUB,      /* struct held_sub, by id */
     ROW_SUB_FEED, /* struct held_sub_feed, by subscription and feed */
     ROW_DEAD,     /* struct held_dead */
-    ROW_INTENT,   /* struct held_intent */
+    ROW_INTENT,   /* struct held_intent; this and the next two are in storage/rows_hub.h */
+    ROW_LEASE,    /* struct held_lease, by subscription */
+    ROW_HUB_NAME, /* struct held_hub_name, by protocol, callback and topic */
+    ROW_WEBSUBS,  /* struct held_websubs, by feed (storage/rows_subs.h) */
     ROW_MATCH,    /* struct held_match, by subscription and URL */
     ROW_PLACE,    /* by credential and URL; this and the next are in storage/rows_places.h */
     ROW_NAMES,    /* by the id of a feed */
@@ -37,7 +40,7 @@ enum row_kind {
 
 /* The kinds of rows whose ids are drawn when a transaction loads, because an answer or another row
  * needs them before they are stored. */
-enum new_row { NEW_FEED, NEW_SUB, NEW_ROWS };
+enum new_row { NEW_FEED, NEW_SUB, NEW_INTENT, NEW_ROWS };
 
 /* Ids for new rows. */
 struct row_ids {
@@ -107,7 +110,10 @@ struct held_upstream {
 struct rows_mark {
     size_t n_touched[ROW_KINDS], n_revisions, n_heads, n_events, n_upstreams;
     struct row_ids ids[NEW_ROWS];
+    int64_t n_intents;
 };
+
+struct hub_due;
 
 /* Start with {0}. */
 struct rows {
@@ -120,8 +126,10 @@ struct rows {
     struct held_upstream *upstreams;
     size_t n_revisions, cap_revisions;
     size_t n_heads, cap_heads, n_events, cap_events, n_upstreams, cap_upstreams;
-    unsigned generation; /* grows when all rows are forgotten */
-    unsigned version;    /* of the newest mark */
+    int64_t n_intents;       /* how many rows hub_intents has, if that was asked for */
+    struct hub_due *hub_due; /* if that was asked for */
+    unsigned generation;     /* grows when all rows are forgotten */
+    unsigned version;        /* of the newest mark */
 };
 
 /* Forget all rows. What was not written is lost. Strings of rows live on until rows_reset(), at the
@@ -167,6 +175,9 @@ void rows_drop(struct rows *r, enum row_kind kind, void *row);
 /* An id for a new row; ids were drawn when the operation's rows were loaded. An id of an operation
  * that is undone is given to the next one. */
 int64_t rows_draw(struct rows *r, enum new_row kind);
+
+/* An id for a row that nobody names before it is stored. 0: it gets its id then. */
+int64_t rows_draw_free(struct rows *r, enum new_row kind);
 
 /* A feed is made. It has an id that was drawn, and is as a new row of the table; the caller fills
  * the rest. Strings must live as long as the transaction. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "storage/rows_hub.h"
 
 struct held_sub *rows_sub(struct rows *r, int64_t id)
 {
@@ -84,6 +85,32 @@ struct held_match *rows_add_match(struct rows *r, int64_t sub_id, struct str url
     return rows_add(r, ROW_MATCH, sub_id, url);
 }
 
+struct held_websubs *rows_websubs(struct rows *r, int64_t feed_id)
+{
+    return rows_find(r, ROW_WEBSUBS, feed_id, STR_NULL);
+}
+
+struct held_websubs *rows_add_websubs(struct rows *r, int64_t feed_id)
+{
+    return rows_add(r, ROW_WEBSUBS, feed_id, STR_NULL);
+}
+
+/* A subscription has got the feed. */
+static void note_websub(struct rows *r, const struct held_sub *sub, int64_t feed_id)
+{
+    struct held_websubs *of = rows_websubs(r, feed_id);
+    int64_t *ids;
+
+    if (of == NULL || !str_eqz(sub->row.sink, HUB_SINK))
+        return;
+    ids = ARENA_ARRAY(&r->arena, int64_t, of->n + 1);
+    if (of->n > 0)
+        memcpy(ids, of->sub_ids, of->n * sizeof *ids);
+    rows_touch(r, ROW_WEBSUBS, of);
+    ids[of->n++] = sub->row.id;
+    of->sub_ids = ids;
+}
+
 void rows_join_feed(struct rows *r, struct held_sub *sub, int64_t place, const struct sub_feed *row)
 {
     struct held_sub_feed *feed;
@@ -96,6 +123,7 @@ void rows_join_feed(struct rows *r, struct held_sub *sub, int64_t place, const s
     feed->place = place;
     feed->row = *row;
     rows_count_subs(r, row->feed_id, 1);
+    note_websub(r, sub, row->feed_id);
 }
 
 void rows_drop_sub_feed(struct rows *r, struct held_sub_feed *feed)
@@ -135,11 +163,15 @@ void rows_rename_feeds(struct rows *r, struct held_sub *sub, struct str name, st
     }
 }
 
-/* With the row of the subscription the database drops those of its feeds and dead letters. So only
- * those that would be written need be touched. */
+/* With the row of the subscription the database drops those of its feeds and dead letters, and its
+ * lease. So only those that would be written need be touched. */
 void rows_end_sub(struct rows *r, struct held_sub *sub)
 {
+    struct held_lease *lease = rows_lease(r, sub->row.id);
+
     ASSERT(sub->has_feeds);
+    if (lease != NULL && lease->held.is_touched)
+        rows_drop(r, ROW_LEASE, lease);
     rows_drop(r, ROW_SUB, sub);
     for (size_t i = 0; i < sub->n_feeds; i++) {
         struct held_sub_feed *feed = sub->feeds[i];
@@ -153,14 +185,6 @@ void rows_end_sub(struct rows *r, struct held_sub *sub)
     for (size_t i = 0; i < sub->n_dead; i++)
         if (sub->dead[i]->held.is_touched)
             rows_drop(r, ROW_DEAD, sub->dead[i]);
-}
-
-void rows_add_intent(struct rows *r, const struct hub_intent *intent)
-{
-    struct held_intent *row = rows_add_hidden(r, ROW_INTENT);
-
-    row->row = *intent;
-    rows_create(r, ROW_INTENT, row);
 }
 
 /* ---- the delivery log -------------------------------------------------------------------------

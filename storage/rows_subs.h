@@ -1,7 +1,6 @@
 /* storage/rows_subs.h - the rows of subscriptions that a transaction holds (storage/rows.h). */
 #pragma once
 
-#include "model/hub.h"
 #include "storage/rows.h"
 
 /* What of a subscription is to be written: the lists of the same names in storage/tables.h. */
@@ -30,10 +29,11 @@ struct held_sub_feed {
     struct sub_feed row;
 };
 
-/* A request at our hub or cloud, or a denial, that is new. */
-struct held_intent {
+/* The subscriptions of WebSub that have a feed, or had it. Never written. */
+struct held_websubs {
     struct held held;
-    struct hub_intent row;
+    const int64_t *sub_ids; /* the list is made anew when it changes */
+    size_t n;
 };
 
 /* Which feeds of a subscription a URL names, as the database has them: the subscription may have
@@ -74,6 +74,10 @@ struct held_match *rows_add_match(struct rows *r, int64_t sub_id, struct str url
 /* The feeds that the URL names; NULL: it was not loaded. */
 struct held_match *rows_match(struct rows *r, int64_t sub_id, struct str url);
 
+/* Which subscriptions of WebSub may have the feed; NULL: it was not loaded. */
+struct held_websubs *rows_websubs(struct rows *r, int64_t feed_id);
+struct held_websubs *rows_add_websubs(struct rows *r, int64_t feed_id);
+
 /* The row of a feed of the subscription, whose feeds are held. NULL: it does not have the feed. */
 struct held_sub_feed *rows_sub_feed(struct rows *r, int64_t sub_id, int64_t feed_id);
 
@@ -98,9 +102,6 @@ void rows_rename_feeds(struct rows *r, struct held_sub *sub, struct str name, st
 
 /* The subscription ends. Its feeds were loaded, and the rows of these feeds. */
 void rows_end_sub(struct rows *r, struct held_sub *sub);
-
-/* Keep an intent. Its strings must live as long as the transaction. */
-void rows_add_intent(struct rows *r, const struct hub_intent *intent);
 
 /* Add a line to the delivery log, where it takes the place of the oldest one when DELIVERIES_KEPT
  * are there. The subscription was touched. `note` must live as long as the transaction. */

@@ -4,12 +4,15 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "storage/rows_hub.h"
 #include "storage/rows_places.h"
+#include "storage/rows_subs.h"
 
 void wants_reset(struct wants *w)
 {
     w->n_feeds = w->n_pasts = w->n_ids = w->n_keys = w->n_matches = 0;
-    w->n_names = w->n_times = 0;
+    w->n_names = w->n_times = w->n_intents = w->n_websubs = w->n_hub_names = 0;
+    w->counts_intents = w->hub_due = false;
     memset(w->n_new, 0, sizeof w->n_new);
     w->entries.n = w->archives.n = w->graves.n = w->places.n = w->subs.n = 0;
 }
@@ -23,6 +26,9 @@ void wants_release(struct wants *w)
     mem_free(w->matches);
     mem_free(w->names);
     mem_free(w->times);
+    mem_free(w->intents);
+    mem_free(w->websubs);
+    mem_free(w->hub_names);
     mem_free(w->entries.at);
     mem_free(w->archives.at);
     mem_free(w->graves.at);
@@ -100,6 +106,11 @@ static void want_check(struct wants *w, const struct feed_check *c, const struct
         wants_add_row(&w->places, c->feed_id, c->aliases[i]);
     if (batch != NULL)
         want_batch(&w->entries, c->feed_id, batch);
+    if (c->state != FEED_GONE)
+        return;
+    w->websubs = mem_grow(w->websubs, &w->cap_websubs, w->n_websubs + 1, sizeof *w->websubs);
+    w->websubs[w->n_websubs++] = c->feed_id;
+    w->n_new[NEW_INTENT]++;
 }
 
 static void want_poll(struct wants *w, const struct poll_outcome *o)
@@ -140,16 +151,23 @@ static void want_unsubscribed(struct wants *w, const struct op *op)
     int64_t id = op->as.unsubscribe.sub_id;
     size_t n = op->as.unsubscribe.n;
 
-    want_sub(w, &(struct want_sub){.id = id, .with_feeds = true, .with_rows = n == 0});
+    want_sub(w, &(struct want_sub){
+                    .id = id, .with_feeds = true, .with_rows = n == 0, .with_lease = true});
+    w->n_new[NEW_INTENT]++;
     w->matches = mem_grow(w->matches, &w->cap_matches, w->n_matches + n, sizeof *w->matches);
     for (size_t i = 0; i < n; i++)
         w->matches[w->n_matches++] = (struct want_match){id, op->as.unsubscribe.urls[i]};
 }
 
-static void want_name(struct wants *w, const struct feed_ref *ref)
+static void add_name(struct wants *w, struct str url, struct str credential)
 {
     w->names = mem_grow(w->names, &w->cap_names, w->n_names + 1, sizeof *w->names);
-    w->names[w->n_names++] = (struct want_name){ref->url, ref->credential};
+    w->names[w->n_names++] = (struct want_name){url, credential};
+}
+
+static void want_name(struct wants *w, const struct feed_ref *ref)
+{
+    add_name(w, ref->url, ref->credential);
     w->n_new[NEW_FEED]++;
 }
 
@@ -168,8 +186,10 @@ static void want_subscribed(struct wants *w, const struct sub_request *req)
  * it was given had been delivered before. */
 static void want_pushed(struct wants *w, const struct push_outcome *o)
 {
-    struct want_sub sub = {.id = o->sub_id, .with_feeds = o->ended, .with_rows = o->ended};
+    struct want_sub sub = {
+        .id = o->sub_id, .with_feeds = o->ended, .with_rows = o->ended, .with_lease = o->ended};
 
+    w->n_new[NEW_INTENT] += o->ended;
     sub.with_dead = o->dead.id != 0 || o->is_dead || o->generation > 0;
     want_sub(w, &sub);
 }
@@ -186,6 +206,9 @@ bool op_uses_rows(const struct op *op)
     case OP_CHANGE_SUB:
     case OP_DEAD_RETRY:
     case OP_DEAD_DROP:
+    case OP_HUB_REQUEST:
+    case OP_HUB_SETTLE:
+    case OP_HUB_SWEEP:
         return true;
     default:
         return op_brings_news(op);
@@ -260,28 +283,142 @@ void op_wants(const struct op *op, struct wants *w)
         want_sub(
             w, &(struct want_sub){.id = op->as.dead.sub_id, .with_dead = true, .with_feeds = true});
         break;
+    case OP_HUB_REQUEST:
+        w->counts_intents = true;
+        w->n_new[NEW_INTENT]++;
+        break;
+    case OP_HUB_SETTLE:
+        w->intents = mem_grow(w->intents, &w->cap_intents, w->n_intents + 1, sizeof *w->intents);
+        w->intents[w->n_intents++] = op->as.hub_settle.intent_id;
+        break;
+    case OP_HUB_SWEEP:
+        w->hub_due = true;
+        w->n_new[NEW_INTENT]++;
+        break;
     default:
         break;
     }
 }
 
+/* ---- what follows from what is held ----------------------------------------------------------
+ */
+
+/* Does the list of wants grow? Each of these wants only what is not held yet. */
+
+static bool want_row(int64_t feed_id, struct rows *r, struct wants *w)
+{
+    if (feed_id == 0 || rows_feed(r, feed_id) != NULL)
+        return false;
+    wants_add_feed(w, &(struct want_feed){.id = feed_id});
+    return true;
+}
+
 /* The feeds to which somebody subscribes. */
 static bool want_found(const struct sub_request *req, struct rows *r, struct wants *w)
 {
-    size_t n = w->n_feeds;
+    bool wants = false;
 
-    for (size_t i = 0; i < req->n_feeds; i++) {
-        int64_t id = place_find(r, req->feeds[i].url, req->feeds[i].credential);
+    for (size_t i = 0; i < req->n_feeds; i++)
+        wants |= want_row(place_find(r, req->feeds[i].url, req->feeds[i].credential), r, w);
+    return wants;
+}
 
-        if (id != 0 && rows_feed(r, id) == NULL)
-            wants_add_feed(w, &(struct want_feed){.id = id});
-    }
-    return w->n_feeds > n;
+/* All that is looked at when the subscription ends. */
+static bool want_end(int64_t sub_id, struct rows *r, struct wants *w)
+{
+    const struct held_sub *sub = rows_sub(r, sub_id);
+    bool is_held =
+        sub != NULL && (!sub->held.exists || sub->has_feeds) && rows_lease(r, sub_id) != NULL;
+
+    for (size_t i = 0; is_held && i < sub->n_feeds; i++)
+        is_held = rows_feed(r, sub->feeds[i]->row.feed_id) != NULL;
+    if (!is_held)
+        want_sub(w, &(struct want_sub){
+                        .id = sub_id, .with_feeds = true, .with_rows = true, .with_lease = true});
+    return !is_held;
+}
+
+/* The subscriptions of WebSub that perhaps end with their feed. */
+static bool want_websubs(int64_t feed_id, struct rows *r, struct wants *w)
+{
+    const struct held_websubs *of = rows_websubs(r, feed_id);
+    bool wants = false;
+
+    for (size_t i = 0; of != NULL && i < of->n; i++)
+        wants |= want_end(of->sub_ids[i], r, w);
+    return wants;
+}
+
+/* A feed for which an intent asks; if it has become a part of another one, that one. */
+static bool want_asked(const struct sub_feed *feed, struct rows *r, struct wants *w)
+{
+    const struct held_feed *f = rows_feed(r, feed->feed_id);
+
+    if (f == NULL)
+        return want_row(feed->feed_id, r, w);
+    if (!f->is_missing)
+        return false;
+    if (rows_place(r, feed->url, STR_NULL) != NULL)
+        return want_row(place_find(r, feed->url, STR_NULL), r, w);
+    add_name(w, feed->url, STR_NULL);
+    return true;
+}
+
+/* The subscription that a part of an intent is about, or the feeds of a new one. */
+static bool want_part(const struct hub_intent *in, struct rows *r, struct wants *w)
+{
+    const struct held_hub_name *name = rows_hub_name(r, in->protocol, in->callback, in->topic);
+    bool wants = false;
+
+    for (size_t i = 0; i < in->n_feeds; i++)
+        wants |= want_asked(&in->feeds[i], r, w);
+    if (name != NULL)
+        return wants | (name->sub_id != 0 && want_end(name->sub_id, r, w));
+    w->hub_names =
+        mem_grow(w->hub_names, &w->cap_hub_names, w->n_hub_names + 1, sizeof *w->hub_names);
+    w->hub_names[w->n_hub_names++] = (struct want_hub_name){in->protocol, in->callback, in->topic};
+    w->n_new[NEW_SUB]++;
+    return true;
+}
+
+static bool want_settled(const struct held_intent *in, struct rows *r, struct wants *w)
+{
+    struct hub_intent part;
+    bool wants = false;
+    size_t i = 0;
+
+    while (in != NULL && in->held.exists && hub_intent_part(&in->row, &i, &part))
+        wants |= want_part(&part, r, w);
+    return wants;
+}
+
+static bool want_due(const struct hub_due *due, struct rows *r, struct wants *w)
+{
+    bool wants = false;
+
+    for (size_t i = 0; due != NULL && i < due->n_ended; i++)
+        wants |= want_end(due->ended[i], r, w);
+    for (size_t i = 0; due != NULL && i < due->n_to_renew; i++)
+        wants |= want_end(due->to_renew[i], r, w);
+    return wants;
 }
 
 bool op_wants_more(const struct op *op, struct rows *r, struct wants *w)
 {
-    return op->kind == OP_SUBSCRIBE && want_found(&op->as.subscribe, r, w);
+    switch (op->kind) {
+    case OP_SUBSCRIBE:
+        return want_found(&op->as.subscribe, r, w);
+    case OP_POLL_OUTCOME:
+        return want_websubs(op->as.poll.check.feed_id, r, w);
+    case OP_STREAM_OUTCOME:
+        return want_websubs(op->as.stream.check.feed_id, r, w);
+    case OP_HUB_SETTLE:
+        return want_settled(rows_intent(r, op->as.hub_settle.intent_id), r, w);
+    case OP_HUB_SWEEP:
+        return want_due(r->hub_due, r, w);
+    default:
+        return false;
+    }
 }
 
 static void rows_follow(struct want_rows *list, int64_t from, int64_t to)

@@ -41,6 +41,12 @@ struct want_name {
     struct str url, credential;
 };
 
+/* The subscription of a callback to a topic, at our hub or cloud. */
+struct want_hub_name {
+    enum hub_protocol protocol;
+    struct str callback, topic;
+};
+
 struct want_rows {
     struct want_row *at;
     size_t n, cap;
@@ -51,6 +57,7 @@ struct want_sub {
     bool with_dead;  /* its dead letters */
     bool with_feeds; /* which feeds it has */
     bool with_rows;  /* and the rows of these feeds */
+    bool with_lease; /* at our hub or cloud */
 };
 
 /* The feeds of a subscription that a URL names. Their rows are wanted, too. */
@@ -80,6 +87,11 @@ struct wants {
     size_t n_feeds, cap_feeds, n_pasts, cap_pasts, n_ids, cap_ids, n_keys, cap_keys;
     size_t n_matches, cap_matches;
     size_t n_names, cap_names, n_times, cap_times;
+    int64_t *intents; /* with these ids */
+    int64_t *websubs; /* the subscriptions of WebSub that have these feeds */
+    struct want_hub_name *hub_names;
+    bool counts_intents, hub_due; /* as in struct rows */
+    size_t n_intents, cap_intents, n_websubs, cap_websubs, n_hub_names, cap_hub_names;
 };
 
 void wants_reset(struct wants *w);

@@ -75,6 +75,8 @@ static bool is_supported(struct txn *t, const struct op *op)
 {
     if (op->kind == OP_UNSUBSCRIBE)
         return !is_told(t, op);
+    if (op->kind == OP_HUB_REQUEST || op->kind == OP_HUB_SETTLE || op->kind == OP_HUB_SWEEP)
+        return false; /* intents and leases are not loaded */
     return op_uses_rows(op) && !is_end(t, op);
 }
 

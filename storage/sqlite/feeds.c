@@ -10,44 +10,6 @@
 #include "storage/sqlite/views.h"
 #include "storage/tables.h"
 
-enum rc feeds_find_own(struct db *db, struct str url, struct str credential, int64_t *id,
-                       struct err *err)
-{
-    return stmt_number(db,
-                       stmt_start(db, err,
-                                  "SELECT id FROM feeds WHERE url = ?1 AND credential = ?2", "se",
-                                  url, credential),
-                       id, err);
-}
-
-enum rc feeds_find(struct db *db, struct str url, struct str credential, int64_t *id,
-                   struct err *err)
-{
-    struct str key = access_key_of(credential);
-    enum rc rc = feeds_find_own(db, url, credential, id, err);
-
-    if (rc == RC_OK && *id == 0)
-        rc = aliases_find(db, url, credential, id, err);
-    if (rc == RC_OK && *id == 0)
-        rc = stmt_number(db,
-                         stmt_start(db, err,
-                                    "SELECT id FROM feeds WHERE page_url = ?1 AND credential = ?2"
-                                    " ORDER BY id LIMIT 1",
-                                    "se", url, credential),
-                         id, err);
-    if (rc == RC_OK && *id == 0 && !str_is_null(key))
-        rc = stmt_number(db,
-                         stmt_start(db, err,
-                                    "SELECT id FROM feeds WHERE url = ?1 AND access_key = ?2"
-                                    " UNION ALL SELECT f.id FROM aliases a JOIN feeds f"
-                                    " ON f.id = a.feed_id WHERE a.url = ?1 AND f.access_key = ?2"
-                                    " UNION ALL SELECT id FROM feeds"
-                                    " WHERE page_url = ?1 AND access_key = ?2 LIMIT 1",
-                                    "ss", url, key),
-                         id, err);
-    return rc;
-}
-
 /* ---- the row --------------------------------------------------------------------------------- */
 
 /* The kind of body_hash: 16 bytes, or NULL when the feed has none. */

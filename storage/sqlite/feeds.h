@@ -7,15 +7,6 @@
 #include "storage/records.h"
 #include "storage/sqlite/db.h"
 
-/* The feed that a URL means: the feed's own URL, else an alias, else the web page it was discovered
- * from; with this credential, or with the access key in it. *id is 0 when there is none. */
-enum rc feeds_find(struct db *db, struct str url, struct str credential, int64_t *id,
-                   struct err *err) NODISCARD;
-
-/* The same, but only by the feed's own URL and its very credential. */
-enum rc feeds_find_own(struct db *db, struct str url, struct str credential, int64_t *id,
-                       struct err *err) NODISCARD;
-
 /* Add the row of a feed, with its id, URLs and identity policy, but without its head. */
 enum rc feeds_insert(struct db *db, const struct feed_row *row, struct err *err) NODISCARD;
 

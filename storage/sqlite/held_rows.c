@@ -2,6 +2,7 @@
 #include "storage/sqlite/held_rows.h"
 
 #include "storage/sqlite/feed_events.h"
+#include "storage/sqlite/held_hub.h"
 #include "storage/sqlite/held_past.h"
 #include "storage/sqlite/held_places.h"
 #include "storage/sqlite/held_subs.h"
@@ -139,7 +140,7 @@ static enum rc load_time(struct db *db, struct rows *r, int64_t seq, struct err 
 /* This transaction is the only one: all ids after the last one are free. */
 static enum rc load_ids(struct db *db, struct rows *r, const struct wants *w, struct err *err)
 {
-    static const char *const tables[NEW_ROWS] = {"feeds", "subscriptions"};
+    static const char *const tables[NEW_ROWS] = {"feeds", "subscriptions", "hub_intents"};
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < NEW_ROWS && rc == RC_OK; i++) {
@@ -174,6 +175,8 @@ enum rc held_load(struct db *db, struct rows *r, const struct wants *w, struct e
         rc = held_places_load(db, r, w, err);
     if (rc == RC_OK)
         rc = held_subs_load(db, r, w->subs.at, w->subs.n, err);
+    if (rc == RC_OK)
+        rc = held_hub_load(db, r, w, err);
     return rc == RC_OK ? held_matches_load(db, r, w->matches, w->n_matches, err) : rc;
 }
 
@@ -256,12 +259,10 @@ static enum rc write_upstream(struct db *db, const struct held_upstream *u, stru
  * which it refers. */
 static enum rc write_kinds(struct db *db, struct rows *r, struct err *err)
 {
-    static enum rc (*const write[ROW_KINDS])(struct db *, struct held *,
-                                             struct err *) = {[ROW_NOTE] = held_note_write,
-                                                              [ROW_SUB] = held_sub_write,
-                                                              [ROW_SUB_FEED] = held_sub_feed_write,
-                                                              [ROW_DEAD] = held_dead_write,
-                                                              [ROW_INTENT] = held_intent_write};
+    static enum rc (*const write[ROW_KINDS])(struct db *, struct held *, struct err *) = {
+        [ROW_NOTE] = held_note_write,         [ROW_SUB] = held_sub_write,
+        [ROW_SUB_FEED] = held_sub_feed_write, [ROW_DEAD] = held_dead_write,
+        [ROW_INTENT] = held_intent_write,     [ROW_LEASE] = held_lease_write};
     enum rc rc = RC_OK;
 
     for (size_t k = 0; k < ROW_KINDS; k++)

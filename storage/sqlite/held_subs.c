@@ -4,7 +4,7 @@
 #include "storage/sqlite/deliveries.h"
 #include "storage/sqlite/fields.h"
 #include "storage/sqlite/held_rows.h"
-#include "storage/sqlite/hub.h"
+#include "storage/sqlite/held_hub.h"
 #include "storage/sqlite/subscriptions.h"
 #include "storage/tables.h"
 #include "storage/sqlite/views.h"
@@ -169,6 +169,9 @@ enum rc held_subs_load(struct db *db, struct rows *r, const struct want_sub *wan
     for (size_t i = 0; i < n && rc == RC_OK; i++)
         if (wants[i].with_rows)
             rc = load_rows(db, r, rows_sub(r, wants[i].id), err);
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        if (wants[i].with_lease)
+            rc = held_lease_load(db, r, wants[i].id, err);
     return rc;
 }
 
@@ -295,11 +298,6 @@ enum rc held_sub_feed_write(struct db *db, struct held *held, struct err *err)
     return stmt_run(db, err,
                     "UPDATE sub_feeds SET name = ?, folder = ? WHERE sub_id = ? AND feed_id = ?",
                     "ssii", row->name, row->folder, feed->sub_id, row->feed_id);
-}
-
-enum rc held_intent_write(struct db *db, struct held *held, struct err *err)
-{
-    return hub_intent_insert(db, &((struct held_intent *)held)->row, err);
 }
 
 static enum rc insert_dead(struct db *db, struct dead_letter *row, struct err *err)

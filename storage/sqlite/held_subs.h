@@ -23,6 +23,5 @@ enum rc held_matches_load(struct db *db, struct rows *r, const struct want_match
 /* Write a row that was touched. */
 enum rc held_sub_write(struct db *db, struct held *row, struct err *err) NODISCARD;
 enum rc held_sub_feed_write(struct db *db, struct held *row, struct err *err) NODISCARD;
-enum rc held_intent_write(struct db *db, struct held *row, struct err *err) NODISCARD;
 enum rc held_dead_write(struct db *db, struct held *row, struct err *err) NODISCARD;
 enum rc held_note_write(struct db *db, struct held *row, struct err *err) NODISCARD;

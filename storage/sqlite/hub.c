@@ -18,14 +18,15 @@ enum rc hub_intent_insert(struct db *db, struct hub_intent *in, struct err *err)
 
     hub_feeds_write(&feeds, in);
     rc = stmt_run(db, err,
-                  "INSERT INTO hub_intents (mode, topic, callback, credential, secret,"
+                  "INSERT INTO hub_intents (id, mode, topic, callback, credential, secret,"
                   " verify_token, reason, legacy, renews, waits, lease_s, feeds, protocol,"
                   " procedure, at_caller)"
-                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
-                  "ieessssiiiieisi", (int64_t)in->mode, in->topic, in->callback, in->credential,
+                  " VALUES (nullif(?16, 0), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
+                  " ?14, ?15)",
+                  "ieessssiiiieisii", (int64_t)in->mode, in->topic, in->callback, in->credential,
                   in->secret, in->verify_token, in->reason, (int64_t)in->legacy,
                   (int64_t)in->renews, (int64_t)in->waits, in->lease_s, buf_view(&feeds),
-                  (int64_t)in->protocol, in->procedure, (int64_t)in->at_caller);
+                  (int64_t)in->protocol, in->procedure, (int64_t)in->at_caller, in->id);
     if (rc == RC_OK)
         in->id = stmt_rowid(db);
     return rc;
@@ -57,21 +58,6 @@ enum rc hub_intents_after(struct db *db, int64_t id, size_t max, struct arena *a
     return got < 0 ? RC_IO : RC_OK;
 }
 
-enum rc hub_intent_load(struct db *db, int64_t id, struct arena *a, struct hub_intent *out,
-                        struct err *err)
-{
-    struct hub_intent *found;
-    size_t n;
-    enum rc rc = hub_intents_after(db, id - 1, 1, a, &found, &n, err);
-
-    if (rc != RC_OK)
-        return rc;
-    if (n == 0 || found->id != id)
-        return err_set(err, RC_NOT_FOUND, "there is no hub request %" PRId64, id);
-    *out = *found;
-    return RC_OK;
-}
-
 enum rc hub_intent_delete(struct db *db, int64_t id, struct err *err)
 {
     return stmt_run(db, err, "DELETE FROM hub_intents WHERE id = ?1", "i", id);
@@ -96,20 +82,6 @@ enum rc hub_intent_count(struct db *db, int64_t *n, struct err *err)
 }
 
 /* ---- leases ---------------------------------------------------------------------------------- */
-
-enum rc hub_lease_save(struct db *db, const struct hub_lease *lease, struct str callback,
-                       struct err *err)
-{
-    return stmt_run(db, err,
-                    "INSERT OR REPLACE INTO hub_leases (sub_id, topic, callback, secret,"
-                    " verify_token, legacy, renews, lease_s, ends_at, renew_at, protocol,"
-                    " procedure)"
-                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-                    "ieessiiittis", lease->sub_id, lease->topic, callback, lease->secret,
-                    lease->verify_token, (int64_t)lease->legacy, (int64_t)lease->renews,
-                    lease->lease_s, lease->ends_at, lease->renew_at, (int64_t)lease->protocol,
-                    lease->procedure);
-}
 
 enum rc hub_lease_load(struct db *db, int64_t sub_id, struct arena *a, struct hub_lease *row,
                        struct err *err)
@@ -175,19 +147,13 @@ enum rc hub_leases_to_renew(struct db *db, int64_t now, int64_t max, struct aren
                    max, a, out, n_out, err);
 }
 
-enum rc hub_lease_renew_at(struct db *db, int64_t sub_id, int64_t at, struct err *err)
-{
-    return stmt_run(db, err, "UPDATE hub_leases SET renew_at = ?2 WHERE sub_id = ?1", "it", sub_id,
-                    at);
-}
-
-enum rc hub_next_due(struct db *db, int64_t *at, struct err *err)
+enum rc hub_next_due(struct db *db, int64_t now, int64_t *at, struct err *err)
 {
     return one_number(db,
                       stmt_start(db, err,
                                  "SELECT min(at) FROM (SELECT min(ends_at) AS at FROM hub_leases"
-                                 " UNION ALL SELECT min(renew_at) FROM hub_leases"
-                                 " WHERE renew_at IS NOT NULL)",
-                                 ""),
+                                 " WHERE ends_at > ?1 UNION ALL SELECT min(renew_at)"
+                                 " FROM hub_leases WHERE renew_at > ?1)",
+                                 "i", now),
                       at, err);
 }

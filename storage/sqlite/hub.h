@@ -8,12 +8,9 @@
 #include "model/hub.h"
 #include "storage/sqlite/db.h"
 
-/* Store an intent; sets in->id. */
+/* Store an intent. If in->id is 0, it is set. */
 enum rc hub_intent_insert(struct db *db, struct hub_intent *in, struct err *err) NODISCARD;
 
-/* Load an intent; its strings are in the arena. RC_NOT_FOUND: it was settled before. */
-enum rc hub_intent_load(struct db *db, int64_t id, struct arena *a, struct hub_intent *out,
-                        struct err *err) NODISCARD;
 enum rc hub_intent_delete(struct db *db, int64_t id, struct err *err) NODISCARD;
 
 /* How many intents there are. */
@@ -22,10 +19,6 @@ enum rc hub_intent_count(struct db *db, int64_t *n, struct err *err) NODISCARD;
 /* Intents with an id above `id`, ascending, at most `max`. Arena. */
 enum rc hub_intents_after(struct db *db, int64_t id, size_t max, struct arena *a,
                           struct hub_intent **out, size_t *n_out, struct err *err) NODISCARD;
-
-/* Make the lease of lease->sub_id, or replace it. `callback`: canonical URL. */
-enum rc hub_lease_save(struct db *db, const struct hub_lease *lease, struct str callback,
-                       struct err *err) NODISCARD;
 
 /* Load the lease of a subscription. RC_NOT_FOUND: it has none. Arena. */
 enum rc hub_lease_load(struct db *db, int64_t sub_id, struct arena *a, struct hub_lease *out,
@@ -44,8 +37,5 @@ enum rc hub_leases_ended(struct db *db, int64_t now, int64_t max, struct arena *
 enum rc hub_leases_to_renew(struct db *db, int64_t now, int64_t max, struct arena *a, int64_t **out,
                             size_t *n_out, struct err *err) NODISCARD;
 
-/* Set when the lease must be renewed. TIME_UNKNOWN: it is being renewed, or will not be renewed. */
-enum rc hub_lease_renew_at(struct db *db, int64_t sub_id, int64_t at, struct err *err) NODISCARD;
-
-/* When the next lease ends or must be renewed; TIME_UNKNOWN: there is no lease. */
-enum rc hub_next_due(struct db *db, int64_t *at, struct err *err) NODISCARD;
+/* When the first lease ends or must be renewed after `now`; TIME_UNKNOWN: none does. */
+enum rc hub_next_due(struct db *db, int64_t now, int64_t *at, struct err *err) NODISCARD;

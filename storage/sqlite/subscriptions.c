@@ -10,23 +10,6 @@
 #include "storage/tables.h"
 #include "storage/sqlite/views.h"
 
-enum rc subs_insert(struct db *db, struct subscription *sub, struct str endpoint_credential,
-                    struct str sink_settings, struct err *err)
-{
-    enum rc rc =
-        stmt_run(db, err,
-                 "INSERT INTO subscriptions (endpoint, endpoint_credential, sink, sink_settings,"
-                 " state, events, batch, position, chain_seq, chain_at_us, with_initial,"
-                 " created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-                 "ssesiiiiiiii", sub->endpoint, endpoint_credential, sub->sink, sink_settings,
-                 (int64_t)sub->state, (int64_t)sub->events, (int64_t)sub->batch, sub->position,
-                 sub->chain.seq, sub->chain.at_us, (int64_t)sub->with_initial, sub->created_at);
-
-    if (rc == RC_OK)
-        sub->id = stmt_rowid(db);
-    return rc;
-}
-
 #define FEED_COLUMNS "feed_id, url, name, folder, category"
 
 /* The row's columns begin with column `i`. */
@@ -91,17 +74,6 @@ static enum rc load_row(struct db *db, int64_t id, bool with_feeds, struct arena
     read_row(st, 0, a, out);
     stmt_end(st);
     return with_feeds ? load_feeds(db, out, a, err) : RC_OK;
-}
-
-enum rc subs_load(struct db *db, int64_t id, bool with_feeds, struct arena *a,
-                  struct subscription *out, struct err *err)
-{
-    bool found;
-    enum rc rc = load_row(db, id, with_feeds, a, out, &found, err);
-
-    return rc == RC_OK && !found
-               ? err_set(err, RC_NOT_FOUND, "there is no subscription %" PRId64, id)
-               : rc;
 }
 
 /* The numbers of a JSON list, with their places in it. */
@@ -315,6 +287,17 @@ enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **
         out, n_out, err);
 }
 
+enum rc subs_of_feed_by_sink(struct db *db, int64_t feed_id, struct str sink, struct arena *a,
+                             int64_t **out, size_t *n_out, struct err *err)
+{
+    return collect(db,
+                   stmt_start(db, err,
+                              "SELECT sub_id FROM sub_feeds CROSS JOIN subscriptions ON id = sub_id"
+                              " WHERE feed_id = ?1 AND sink = ?2",
+                              "is", feed_id, sink),
+                   a, out, n_out, err);
+}
+
 /* The last statement has added rows for this feed to sub_feeds, or, with sign -1, removed some. */
 static enum rc count_feed(struct db *db, int64_t feed_id, int sign, struct err *err)
 {
@@ -325,19 +308,6 @@ static enum rc count_feed(struct db *db, int64_t feed_id, int sign, struct err *
                              "UPDATE feeds SET n_subscriptions = n_subscriptions + ?2"
                              " WHERE id = ?1",
                              "ii", feed_id, sign * n);
-}
-
-enum rc sub_feeds_add(struct db *db, int64_t sub_id, size_t index, const struct sub_feed *feed,
-                      struct err *err)
-{
-    enum rc rc =
-        stmt_run(db, err,
-                 "INSERT INTO sub_feeds (sub_id, feed_id, place, url, name, folder, category)"
-                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
-                 "iiiesss", sub_id, feed->feed_id, (int64_t)index, feed->url, feed->name,
-                 feed->folder, feed->category);
-
-    return rc == RC_OK ? count_feed(db, feed->feed_id, 1, err) : rc;
 }
 
 enum rc sub_feeds_match(struct db *db, int64_t sub_id, struct str url, struct arena *a,

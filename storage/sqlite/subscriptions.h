@@ -7,10 +7,6 @@
 #include "model/feed.h"
 #include "storage/sqlite/db.h"
 
-/* Insert sets sub->id; its feeds are added one by one. */
-enum rc subs_insert(struct db *db, struct subscription *sub, struct str endpoint_credential,
-                    struct str sink_settings, struct err *err) NODISCARD;
-
 /* The subscriptions with these ids, in this order, with their feeds; those that do not exist are
  * left out. `ids` NULL: all, ascending by id. Arena. */
 enum rc subs_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a,
@@ -18,10 +14,6 @@ enum rc subs_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a,
 
 /* As reader_push_subs(). */
 enum rc subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct err *err) NODISCARD;
-
-/* RC_NOT_FOUND when there is no such subscription. */
-enum rc subs_load(struct db *db, int64_t id, bool with_feeds, struct arena *a,
-                  struct subscription *out, struct err *err) NODISCARD;
 
 /* What its sink alone knows: JSON, SECRET. */
 enum rc subs_settings(struct db *db, int64_t id, struct arena *a, struct str *out,
@@ -39,9 +31,9 @@ enum rc subs_ids_after(struct db *db, int64_t after_id, size_t max, struct arena
 enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **out, size_t *n_out,
                      struct err *err) NODISCARD;
 
-/* Add a feed at `index` of the list. If the subscription already has the feed, nothing changes. */
-enum rc sub_feeds_add(struct db *db, int64_t sub_id, size_t index, const struct sub_feed *feed,
-                      struct err *err) NODISCARD;
+/* Those that have the feed and this sink, ascending. */
+enum rc subs_of_feed_by_sink(struct db *db, int64_t feed_id, struct str sink, struct arena *a,
+                             int64_t **out, size_t *n_out, struct err *err) NODISCARD;
 
 /* Which feeds of a subscription does this URL mean? It is the URL by which the feed was subscribed,
  * the feed's own, an alias, or the web page it was discovered from. */

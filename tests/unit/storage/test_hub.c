@@ -1,5 +1,6 @@
 /* tests/unit/storage/test_hub.c - requests of WebSub subscribers, leases, and how they end. */
-#include "fixture.h"
+#include "base/stats.h"
+#include "gate.h"
 #include "storage/pushes.h"
 #include "tests/unit/cmocka_all.h"
 
@@ -374,6 +375,115 @@ static void test_hub__a_registration_at_the_cloud(void **state)
     assert_int_equal(90000, lease_of(f, found[2].id).lease_s);
 }
 
+/* ---- operations of one transaction ----------------------------------------------------------- */
+
+static void push_settle(struct fixture *f, int64_t intent, struct answer *a)
+{
+    *a = answer_init(1);
+    assert_int_equal(
+        RC_OK,
+        store_hub_settle(f->store, ((struct hub_settled){.intent_id = intent, .confirmed = true}),
+                         on_answer, a));
+}
+
+/* HUB-13: two confirmations of one callback and topic make one subscription; when it ends, the
+ * next one makes another. One that is not there in between leaves no trace. */
+static void test_hub__settled_in_one_transaction(void **state)
+{
+    struct fixture *f = *state;
+    struct answer gate_feed, a[6];
+    int64_t ids[4], commits;
+    struct subscription *sub;
+    size_t n;
+
+    store_listen(f->store, wait_at_gate, NULL);
+    ids[0] = ask(f, HUB_SUBSCRIBE, "one", false);
+    ids[1] = ask(f, HUB_SUBSCRIBE, "two", false);
+    ids[2] = ask(f, HUB_UNSUBSCRIBE, NULL, false);
+    ids[3] = ask(f, HUB_SUBSCRIBE, "three", false);
+    close_gate(f, &gate_feed);
+    commits = stats_get(STAT_store_commits_total);
+    push_settle(f, ids[0], &a[0]);
+    push_settle(f, 999, &a[1]);
+    push_settle(f, ids[1], &a[2]);
+    push_settle(f, ids[2], &a[3]);
+    push_settle(f, ids[3], &a[4]);
+    push_settle(f, ids[3], &a[5]);
+    open_gate(&gate_feed);
+    for (size_t i = 0; i < 6; i++) {
+        answer_wait(&a[i]);
+        assert_int_equal(i == 1 || i == 5 ? RC_NOT_FOUND : RC_OK, a[i].rc);
+    }
+    assert_int_equal(1, stats_get(STAT_store_commits_total) - commits);
+    sub = subs(f, &n);
+    assert_int_equal(1, n);
+    assert_int_equal(2, sub->id);
+    assert_true(str_eqz(lease_of(f, sub->id).secret, "three"));
+    assert_int_equal(1, sub->n_feeds);
+    intents(f, &n);
+    assert_int_equal(0, n);
+}
+
+/* HUB-18: the feed ends in the transaction in which a subscription of it was confirmed. */
+static void test_hub__confirmed_when_the_feed_is_gone(void **state)
+{
+    struct fixture *f = *state;
+    int64_t feed = add_feed(f, "http://a.example/f", NULL), id;
+    struct poll_outcome o = outcome(feed, NULL, 0);
+    struct answer gate_feed, settled, polled;
+    struct hub_intent *in;
+    struct feed_brief b;
+    size_t n;
+
+    store_listen(f->store, wait_at_gate, NULL);
+    o.has_document = o.check.ok = false;
+    o.check.state = FEED_GONE;
+    id = ask(f, HUB_SUBSCRIBE, NULL, false);
+    close_gate(f, &gate_feed);
+    push_settle(f, id, &settled);
+    polled = answer_init(1);
+    assert_int_equal(RC_OK, store_poll_outcome(f->store, &o, 0, on_answer, &polled));
+    open_gate(&gate_feed);
+    answer_wait(&settled);
+    answer_wait(&polled);
+    assert_int_equal(RC_OK, polled.rc);
+    subs(f, &n);
+    assert_int_equal(0, n);
+    in = intents(f, &n);
+    assert_int_equal(1, n);
+    assert_int_equal(HUB_DENIED, in->mode);
+    assert_true(str_eqz(in->topic, "http://me/feed?url=x"));
+    assert_true(store_brief(f->store, feed, &b));
+    assert_int_equal(0, b.n_subscriptions);
+    assert_int_equal(FEED_GONE, b.state);
+    assert_int_equal(in->id + 1, ask(f, HUB_SUBSCRIBE, NULL, false)); /* no id is used again */
+}
+
+/* HUB-16: a lease that is renewed just before the sweep does not end. */
+static void test_hub__renewed_before_the_sweep(void **state)
+{
+    struct fixture *f = *state;
+    struct answer gate_feed, settled, swept;
+    int64_t sub, id;
+    size_t n;
+
+    store_listen(f->store, wait_at_gate, NULL);
+    at(0);
+    sub = subscribed(f, NULL, false);
+    at(101);
+    id = ask(f, HUB_SUBSCRIBE, NULL, false);
+    close_gate(f, &gate_feed);
+    push_settle(f, id, &settled);
+    swept = answer_init(1);
+    assert_int_equal(RC_OK, store_hub_sweep(f->store, on_answer, &swept));
+    open_gate(&gate_feed);
+    answer_wait(&settled);
+    answer_wait(&swept);
+    assert_int_equal(START_S + 201, swept.res.id);
+    assert_int_equal(sub, subs(f, &n)->id);
+    assert_int_equal(1, n);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(test_hub__##name, fixture_setup, fixture_teardown)
@@ -390,6 +500,9 @@ int main(void)
         T(whoever_is_dropped_is_to_be_told),
         T(wishes_end_with_the_feed),
         T(an_outcome_can_end_it),
+        T(settled_in_one_transaction),
+        T(confirmed_when_the_feed_is_gone),
+        T(renewed_before_the_sweep),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
