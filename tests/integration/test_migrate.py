@@ -59,8 +59,9 @@ class Migrate(Case):
         self.assertIn("one side must be a file", self.run_it("--from", "x.db", "--to", "y.db", code=2))
         self.run_it("--from", "none.db", "--to", "postgresql://nobody@127.0.0.1:1/x", code=1)
 
-    def test_the_daemon_says_that_it_needs_a_file(self):
+    def test_the_daemon_says_that_it_cannot_connect(self):
         done = subprocess.run([BINARY, "serve", "--db", "postgresql://mill@127.0.0.1:1/x"], capture_output=True,
                               text=True, timeout=60 * PATIENCE)
         self.assertEqual(1, done.returncode)
-        self.assertIn("PostgreSQL", done.stderr)
+        self.assertIn("cannot connect to the database", done.stderr)
+        self.assertIn("127.0.0.1", done.stderr)
