@@ -55,40 +55,17 @@ static bool is_merge(struct txn *t, const struct op *op)
            rows_place(&t->rows, c->url, feed->credential)->owner != 0;
 }
 
-/* Does it end the feed? */
-static bool is_end(struct txn *t, const struct op *op)
-{
-    const struct feed_check *c = check_of(op);
-    const struct held_feed *f = c == NULL ? NULL : rows_feed(&t->rows, c->feed_id);
-
-    return f != NULL && !f->is_missing && c->state == FEED_GONE && f->row.feed.state != FEED_GONE;
-}
-
-/* A WebSub subscriber is told of the end, by a request that is not written here yet. */
-static bool is_told(struct txn *t, const struct op *op)
-{
-    return str_eqz(rows_sub(&t->rows, op->as.unsubscribe.sub_id)->row.sink, HUB_SINK);
-}
-
-/* Operations whose rows are loaded and written here. Others have to fail. */
-static bool is_supported(struct txn *t, const struct op *op)
-{
-    if (op->kind == OP_UNSUBSCRIBE)
-        return !is_told(t, op);
-    if (op->kind == OP_HUB_REQUEST || op->kind == OP_HUB_SETTLE || op->kind == OP_HUB_SWEEP)
-        return false; /* intents and leases are not loaded */
-    return op_uses_rows(op) && !is_end(t, op);
-}
-
 /* Has a feed been found by its URL that was gone when it was to be locked? */
-static bool has_lost(struct txn *t, const struct op *op)
+static bool has_lost(struct txn *t)
 {
-    const struct sub_request *req = &op->as.subscribe;
+    const struct held_place *p;
+    void *it = NULL;
 
-    for (size_t i = 0; op->kind == OP_SUBSCRIBE && i < req->n_feeds; i++) {
-        int64_t id = place_find(&t->rows, req->feeds[i].url, req->feeds[i].credential);
+    while ((p = shelf_next(&t->rows.shelves[ROW_PLACE], &it)) != NULL) {
+        int64_t id = place_find(&t->rows, p->url, p->credential);
+        const struct held_feed *f = id == 0 ? NULL : rows_feed(&t->rows, id);
 
-        if (id != 0 && rows_feed(&t->rows, id)->is_missing)
+        if (f != NULL && f->is_missing)
             return true;
     }
     return false;
@@ -111,16 +88,15 @@ static enum rc load(struct pg_writer *w, struct txn *t, struct op **ops, size_t 
             wants_more |= op_wants_more(ops[i], &t->rows, &wants);
     }
     wants_release(&wants);
-    for (size_t i = 0; i < n && rc == RC_OK; i++)
-        if (has_lost(t, ops[i]))
-            rc = err_set(err, RC_AGAIN, "a feed was merged meanwhile");
+    if (rc == RC_OK && has_lost(t))
+        rc = err_set(err, RC_AGAIN, "a feed was merged meanwhile");
     return rc;
 }
 
 /* Carry one out. RC_OK: it is done, or has failed without a trace. */
 static enum rc compute(struct pg_writer *w, struct txn *t, struct op *op, struct err *err)
 {
-    if (!is_supported(t, op)) {
+    if (!op_uses_rows(op)) {
         op->rc = err_set(&op->err, RC_UNSUPPORTED, "PostgreSQL cannot do this yet");
         return RC_OK;
     }

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "storage/hub_feeds.h"
 #include "storage/pg/columns.h"
+#include "storage/rows_hub.h"
 #include "storage/rows_past.h"
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
@@ -37,6 +40,14 @@ static const struct pg_column archive_columns[] = {ARCHIVE(PG_COLUMN)
 #define SUB_OF_ROW(kind, column, member) PG_COLUMN(kind, column, row.member)
 static const struct pg_column sub_columns[] = {SUB_FIXED(SUB_OF_ROW) SUB_SAVED(
     SUB_OF_ROW) SUB_SECRETS(PG_COLUMN) PG_COLUMN(TEXT, last_error, row.last_error)};
+#undef PG_ROW
+
+#define PG_ROW struct hub_intent
+static const struct pg_column intent_columns[] = {HUB_INTENT(PG_COLUMN)};
+#undef PG_ROW
+
+#define PG_ROW struct hub_lease
+static const struct pg_column lease_columns[] = {HUB_LEASE(PG_COLUMN)};
 #undef PG_ROW
 
 #define PG_ROW struct sub_feed
@@ -151,6 +162,33 @@ static const char sql_whole[] = FEEDS "ANY(ARRAY(" FEEDS_OF_SUBS "))";
 static const char sql_matches[] =
     "SELECT w.i - 1, m.feed_id FROM " MATCHES " ORDER BY w.i, m.feed_id";
 
+/* An intent is settled once. */
+static const char sql_intents[] = "SELECT " HUB_INTENT(
+    PG_WORD) "feeds FROM hub_intents WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+
+static const char sql_n_intents[] = "SELECT count(*) FROM hub_intents";
+
+static const char sql_leases[] =
+    "SELECT " HUB_LEASE(PG_WORD) "callback FROM hub_leases WHERE sub_id = ANY($1)";
+
+static const char sql_hub_names[] =
+    "SELECT w.i - 1, l.sub_id FROM unnest($1::bigint[], $2::text[], $3::text[])"
+    " WITH ORDINALITY AS w (protocol, callback, topic, i) JOIN hub_leases l"
+    " ON md5(l.callback) = md5(w.callback) AND md5(l.topic) = md5(w.topic)"
+    " AND l.protocol = w.protocol AND l.callback = w.callback AND l.topic = w.topic";
+
+static const char sql_websubs[] =
+    "SELECT f.feed_id, f.sub_id FROM sub_feeds f JOIN subscriptions s ON s.id = f.sub_id"
+    " WHERE f.feed_id = ANY($1) AND s.sink = '" HUB_SINK "' ORDER BY f.feed_id, f.sub_id";
+
+static const char sql_ended[] =
+    "SELECT sub_id FROM hub_leases WHERE ends_at <= $1 ORDER BY ends_at, sub_id LIMIT $2";
+static const char sql_to_renew[] =
+    "SELECT sub_id FROM hub_leases WHERE renew_at <= $1 ORDER BY renew_at, sub_id LIMIT $2";
+static const char sql_due[] =
+    "SELECT least((SELECT min(ends_at) FROM hub_leases WHERE ends_at > $1),"
+    " (SELECT min(renew_at) FROM hub_leases WHERE renew_at > $1))";
+
 /* What a URL means under a credential, or under an access key: which feed has it as its own, as an
  * alias, as its page; and which has it and the key. */
 #define ITS_PAGE                                                                                   \
@@ -257,6 +295,8 @@ static void plan_sub(struct pg_load *load, const struct want_sub *want, struct r
         load->listed[load->n_listed++] = want->id;
     if (want->with_rows)
         load->whole[load->n_whole++] = want->id;
+    if (want->with_lease && rows_lease(r, want->id) == NULL)
+        load->leased[load->n_leased++] = want->id;
 }
 
 static void plan_subs(struct pg_load *load, const struct wants *w, struct rows *r)
@@ -266,6 +306,7 @@ static void plan_subs(struct pg_load *load, const struct wants *w, struct rows *
     load->subs = ARENA_ARRAY(&r->arena, int64_t, w->subs.n + 1);
     load->listed = ARENA_ARRAY(&r->arena, int64_t, w->subs.n + 1);
     load->whole = ARENA_ARRAY(&r->arena, int64_t, w->subs.n + 1);
+    load->leased = ARENA_ARRAY(&r->arena, int64_t, w->subs.n + 1);
     for (size_t i = 0; i < w->subs.n; i++)
         plan_sub(load, &w->subs.at[i], r);
     for (size_t i = 0; i < w->n_matches; i++)
@@ -289,6 +330,14 @@ bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
                              .n_names = w->n_names,
                              .times = w->times,
                              .n_times = w->n_times,
+                             .intents = w->intents,
+                             .n_intents = w->n_intents,
+                             .websubs = w->websubs,
+                             .n_websubs = w->n_websubs,
+                             .hub_names = w->hub_names,
+                             .n_hub_names = w->n_hub_names,
+                             .due_at = w->hub_due ? clock_now_s() : 0,
+                             .counts_intents = w->counts_intents,
                              .n_keys = w->n_keys,
                              .pasts = ARENA_ARRAY(a, const struct want_past *, w->n_pasts + 1)};
     for (size_t i = 0; i < w->n_feeds; i++)
@@ -302,10 +351,12 @@ bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
     plan_rows(&load->graves, ROW_GRAVE, &w->graves, r);
     plan_subs(load, w, r);
     load->places = w->places;
-    return load->n_feeds + load->n_heads + load->n_pasts + load->n_counts + load->n_n_graves +
-               load->n_subs + load->n_listed + load->n_whole + load->n_matches + load->n_names +
-               load->n_times + load->n_ids + load->n_newest + load->n_keys + load->entries.n +
-               load->archives.n + load->graves.n + load->places.n >
+    return load->n_intents + load->n_websubs + load->n_hub_names + load->n_leased +
+               load->counts_intents + (load->due_at != 0) + load->n_feeds + load->n_heads +
+               load->n_pasts + load->n_counts + load->n_n_graves + load->n_subs + load->n_listed +
+               load->n_whole + load->n_matches + load->n_names + load->n_times + load->n_ids +
+               load->n_newest + load->n_keys + load->entries.n + load->archives.n + load->graves.n +
+               load->places.n >
            0;
 }
 
@@ -432,6 +483,53 @@ static void queue_names(struct pg_load *load, struct pg_link *l, struct pg_param
     pg_queue(l, sql_names, p, "iii", &load->name_rows);
 }
 
+static void queue_hub_names(struct pg_load *load, struct pg_link *l, struct pg_params *p)
+{
+    struct pg_param *protocols, *callbacks, *topics;
+
+    if (load->n_hub_names == 0)
+        return;
+    pg_params_reset(p);
+    protocols = pg_put_array(p, PG_INT);
+    callbacks = pg_put_array(p, PG_TEXT);
+    topics = pg_put_array(p, PG_TEXT);
+    for (size_t i = 0; i < load->n_hub_names; i++) {
+        const struct want_hub_name *want = &load->hub_names[i];
+
+        pg_add_int(protocols, want->protocol);
+        pg_add_text(p, callbacks, str_is_null(want->callback) ? STR("") : want->callback);
+        pg_add_text(p, topics, str_is_null(want->topic) ? STR("") : want->topic);
+    }
+    pg_queue(l, sql_hub_names, p, "ii", &load->hub_name_rows);
+}
+
+static void queue_due(struct pg_load *load, struct pg_link *l, struct pg_params *p)
+{
+    if (load->due_at == 0)
+        return;
+    pg_params_reset(p);
+    pg_put_int(p, load->due_at);
+    pg_put_int(p, HUB_SWEEP_MAX);
+    pg_queue(l, sql_ended, p, "i", &load->ended_rows);
+    pg_queue(l, sql_to_renew, p, "i", &load->renew_rows);
+    pg_params_reset(p);
+    pg_put_int(p, load->due_at);
+    pg_queue(l, sql_due, p, "i", &load->due_rows);
+}
+
+static void queue_hub(struct pg_load *load, struct pg_link *l, struct pg_params *p)
+{
+    queue_ids(l, p, sql_intents, load->intents, load->n_intents, HUB_INTENT(PG_LETTER) "s",
+              &load->intent_rows);
+    if (load->counts_intents)
+        pg_queue(l, sql_n_intents, NULL, "i", &load->n_intent_rows);
+    queue_ids(l, p, sql_leases, load->leased, load->n_leased, HUB_LEASE(PG_LETTER) "s",
+              &load->lease_rows);
+    queue_hub_names(load, l, p);
+    queue_ids(l, p, sql_websubs, load->websubs, load->n_websubs, "ii", &load->websub_rows);
+    queue_due(load, l, p);
+}
+
 void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
 {
     queue_locks(load, l, p);
@@ -448,6 +546,7 @@ void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
     queue_ids(l, p, sql_n_graves, load->n_graves, load->n_n_graves, "ii", &load->n_grave_rows);
     queue_subs(load, l, p);
     queue_names(load, l, p);
+    queue_hub(load, l, p);
     queue_ids(l, p, sql_times, load->times, load->n_times, "ii", &load->time_rows);
     queue_rows(l, p, sql_places, &load->places, "issiii", &load->place_rows);
     queue_rows(l, p, sql_graves, &load->graves, "iis", &load->grave_rows);
@@ -764,6 +863,120 @@ static void take_names(const struct pg_load *load, struct rows *r)
     }
 }
 
+static void take_intents(const struct pg_load *load, struct rows *r)
+{
+    const struct pg_answer *a = &load->intent_rows;
+
+    for (size_t i = 0; i < a->n; i++) {
+        struct hub_intent row = {.id = 0};
+        int at = pg_get_columns(a, i, 0, PG_COLUMNS(intent_columns), &r->arena, &row);
+        struct held_intent *in;
+
+        if (rows_intent(r, row.id) != NULL)
+            continue;
+        hub_feeds_read(&r->arena, pg_get_str(a, i, at, &r->arena), &row);
+        in = rows_add_intent(r, row.id);
+        in->row = row;
+        in->held.exists = in->held.is_stored = true;
+    }
+    for (size_t i = 0; i < load->n_intents; i++)
+        if (rows_intent(r, load->intents[i]) == NULL)
+            rows_add_intent(r, load->intents[i]);
+    if (load->counts_intents)
+        r->n_intents = pg_get_int(&load->n_intent_rows, 0, 0);
+}
+
+static void take_leases(const struct pg_load *load, struct rows *r)
+{
+    const struct pg_answer *a = &load->lease_rows;
+
+    for (size_t i = 0; i < load->n_leased; i++)
+        if (rows_lease(r, load->leased[i]) == NULL)
+            rows_add_lease(r, load->leased[i]);
+    for (size_t i = 0; i < a->n; i++) {
+        struct hub_lease row = {.sub_id = 0};
+        int at = pg_get_columns(a, i, 0, PG_COLUMNS(lease_columns), &r->arena, &row);
+        struct held_lease *lease = rows_lease(r, row.sub_id);
+
+        lease->row = row;
+        lease->callback = pg_get_str(a, i, at, &r->arena);
+        lease->held.exists = lease->held.is_stored = true;
+    }
+}
+
+static void take_hub_names(const struct pg_load *load, struct rows *r)
+{
+    const struct pg_answer *a = &load->hub_name_rows;
+
+    for (size_t i = 0; i < load->n_hub_names; i++) {
+        const struct want_hub_name *want = &load->hub_names[i];
+
+        if (rows_hub_name(r, want->protocol, want->callback, want->topic) == NULL)
+            rows_add_hub_name(r, want->protocol, want->callback, want->topic);
+    }
+    for (size_t i = 0; i < a->n; i++) {
+        const struct want_hub_name *want = &load->hub_names[pg_get_int(a, i, 0)];
+
+        rows_hub_name(r, want->protocol, want->callback, want->topic)->sub_id = pg_get_int(a, i, 1);
+    }
+}
+
+/* The numbers of a column. Arena. */
+static int64_t *numbers_of(const struct pg_answer *a, size_t from, size_t n, int column,
+                           struct arena *arena)
+{
+    int64_t *numbers = ARENA_ARRAY(arena, int64_t, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        numbers[i] = pg_get_int(a, from + i, column);
+    return numbers;
+}
+
+static void take_websubs(const struct pg_load *load, struct rows *r)
+{
+    const struct pg_answer *a = &load->websub_rows;
+
+    for (size_t i = 0; i < load->n_websubs; i++)
+        if (rows_websubs(r, load->websubs[i]) == NULL)
+            rows_add_websubs(r, load->websubs[i]);
+    for (size_t i = 0, n; i < a->n; i += n) {
+        struct held_websubs *of = rows_websubs(r, pg_get_int(a, i, 0));
+
+        for (n = 1; i + n < a->n && pg_get_int(a, i + n, 0) == pg_get_int(a, i, 0);)
+            n++;
+        of->sub_ids = numbers_of(a, i, n, 1, &r->arena);
+        of->n = n;
+    }
+}
+
+static void take_due(const struct pg_load *load, struct rows *r)
+{
+    struct hub_due *due;
+
+    if (load->due_at == 0)
+        return;
+    due = ARENA_NEW(&r->arena, struct hub_due);
+    *due = (struct hub_due){
+        .now = load->due_at,
+        .ended = numbers_of(&load->ended_rows, 0, load->ended_rows.n, 0, &r->arena),
+        .n_ended = load->ended_rows.n,
+        .to_renew = numbers_of(&load->renew_rows, 0, load->renew_rows.n, 0, &r->arena),
+        .n_to_renew = load->renew_rows.n,
+        .next_at = pg_get_time(&load->due_rows, 0, 0)};
+    if (due->n_ended == HUB_SWEEP_MAX || due->n_to_renew == HUB_SWEEP_MAX)
+        due->next_at = due->now; /* there may be more */
+    r->hub_due = due;
+}
+
+static void take_hub(const struct pg_load *load, struct rows *r)
+{
+    take_intents(load, r);
+    take_leases(load, r);
+    take_hub_names(load, r);
+    take_websubs(load, r);
+    take_due(load, r);
+}
+
 void pg_load_take(const struct pg_load *load, struct rows *r)
 {
     take_feeds(load, r);
@@ -778,4 +991,5 @@ void pg_load_take(const struct pg_load *load, struct rows *r)
     take_matches(load, r);
     take_places(&load->place_rows, r);
     take_names(load, r);
+    take_hub(load, r);
 }

@@ -5,6 +5,7 @@
 
 #include "storage/pg/columns.h"
 #include "storage/rows_past.h"
+#include "storage/rows_hub.h"
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
 
@@ -125,6 +126,18 @@ static const struct pg_column sub_feed_columns[] = {PG_COLUMN(INT, sub_id, sub_i
     INT, feed_id, row.feed_id) PG_COLUMN(TEXT, name, row.name) PG_COLUMN(TEXT, folder, row.folder)};
 #undef PG_ROW
 
+#define PG_ROW struct line_intent
+#define INTENT_OF_LINE(kind, column, member) PG_COLUMN(kind, column, row.member)
+static const struct pg_column intent_columns[] = {HUB_INTENT(INTENT_OF_LINE)
+                                                      PG_COLUMN(EMPTY, feeds, feeds)};
+#undef PG_ROW
+
+#define PG_ROW struct held_lease
+#define LEASE_OF_ROW(kind, column, member) PG_COLUMN(kind, column, row.member)
+static const struct pg_column hub_lease_columns[] = {HUB_LEASE(LEASE_OF_ROW)
+                                                         PG_COLUMN(EMPTY, callback, callback)};
+#undef PG_ROW
+
 /* ---- statements ------------------------------------------------------------------------------ */
 
 enum how {
@@ -175,6 +188,11 @@ static const struct save {
     [SAVE_DEAD_REFUSED] = {"dead_letters", SET, PG_COLUMNS(refused_columns), 1, NULL},
     [SAVE_DEAD] = {"dead_letters", ADD, PG_COLUMNS(dead_columns), 0, NULL},
     [SAVE_NOTES] = {"deliveries", PUT, PG_COLUMNS(note_columns), 2, NULL},
+    [SAVE_INTENTS_GONE] = {"hub_intents", DROP, intent_columns, 1, 1, NULL},
+    [SAVE_INTENTS] = {"hub_intents", ADD, PG_COLUMNS(intent_columns), 1, NULL},
+    /* without the id */
+    [SAVE_UNNAMED_INTENTS] = {"hub_intents", ADD, intent_columns + 1, ARRAY_LEN(intent_columns) - 1,
+                              0, NULL},
     [SAVE_COUNTS] = {"feeds", SET, PG_COLUMNS(count_columns), 1, NULL},
     [SAVE_SUB_FEEDS_GONE] = {"sub_feeds", DROP, sub_feed_columns, 2, 2, NULL},
     [SAVE_SUB_FEEDS] = {"sub_feeds", SET, PG_COLUMNS(sub_feed_columns), 2, NULL},
@@ -183,6 +201,7 @@ static const struct save {
     [SAVE_NEW_FEEDS] = {"feeds", ADD, PG_COLUMNS(new_feed_columns), 1, NULL},
     [SAVE_NEW_SUBS] = {"subscriptions", ADD, PG_COLUMNS(new_sub_columns), 1, NULL},
     [SAVE_NEW_SUB_FEEDS] = {"sub_feeds", ADD, PG_COLUMNS(new_sub_feed_columns), 2, NULL},
+    [SAVE_LEASES] = {"hub_leases", PUT, PG_COLUMNS(hub_lease_columns), 1, NULL},
     [SAVE_NEW_ENTRIES] = {"entries", ADD, PG_COLUMNS(entry_columns), 1, NULL},
     [SAVE_ENTRIES] = {"entries", SET, PG_COLUMNS(saved_columns), 1, NULL},
     [SAVE_REVISIONS] = {"revisions", ADD, PG_COLUMNS(revision_columns), 1, NULL},

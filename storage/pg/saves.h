@@ -5,6 +5,7 @@
  * storage/pg/writer.c. The statements are made of the lists of storage/tables.h. */
 #pragma once
 
+#include "model/hub.h"
 #include "storage/pg/link.h"
 #include "storage/pushes.h"
 #include "storage/records.h"
@@ -34,6 +35,9 @@ enum pg_save {
     SAVE_DEAD_REFUSED,
     SAVE_DEAD,
     SAVE_NOTES,
+    SAVE_INTENTS_GONE,
+    SAVE_INTENTS,
+    SAVE_UNNAMED_INTENTS, /* which get their ids here */
     SAVE_COUNTS,
     SAVE_SUB_FEEDS_GONE,
     SAVE_SUB_FEEDS,
@@ -44,6 +48,7 @@ enum pg_save {
     SAVE_NEW_FEEDS = SAVE_NUMBERED,
     SAVE_NEW_SUBS,
     SAVE_NEW_SUB_FEEDS,
+    SAVE_LEASES,
     SAVE_NEW_ENTRIES,
     SAVE_ENTRIES,
     SAVE_REVISIONS,
@@ -79,6 +84,10 @@ struct line_upstream {
 struct line_note {
     struct delivery_note note;
     int64_t sub_id, slot;
+};
+struct line_intent {
+    struct hub_intent row;
+    struct str feeds; /* as in the table */
 };
 struct line_overlay {
     int64_t seq;

@@ -7,14 +7,17 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "storage/hub_feeds.h"
 #include "storage/pg/load.h"
 #include "storage/pg/merge_feeds.h"
 #include "storage/pg/saves.h"
 #include "storage/rows_past.h"
+#include "storage/rows_hub.h"
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
 
@@ -227,17 +230,20 @@ static void want_new_ids(struct pg_writer *w, const struct wants *wants)
     }
 }
 
-/* The transaction has the ids now; it gives back those that it does not use. Only its first load
- * wants some. */
+/* The transaction has the ids now, after those that it had; it gives back what it does not use. */
 static void give_new_ids(struct pg_writer *w, const struct wants *wants, struct rows *r)
 {
     for (size_t i = 0; i < NEW_ROWS; i++) {
         struct spare *s = &w->spare[i];
         struct row_ids *ids = &r->ids[i];
+        int64_t *drawn;
 
         if (wants->n_new[i] == 0)
             continue;
-        ids->drawn = ARENA_ARRAY(&r->arena, int64_t, s->n + s->drawn.n);
+        drawn = ARENA_ARRAY(&r->arena, int64_t, ids->n + s->n + s->drawn.n);
+        if (ids->n > 0)
+            memcpy(drawn, ids->drawn, ids->n * sizeof *drawn);
+        ids->drawn = drawn;
         for (size_t k = 0; k < s->n; k++)
             ids->drawn[ids->n++] = s->ids[k];
         for (size_t k = 0; k < s->drawn.n; k++)
@@ -565,6 +571,38 @@ static void collect_subs(struct collected *c, const struct rows *r)
             add(c, SAVE_SUB_FEEDS_GONE, feeds->touched[i]);
 }
 
+static void collect_intent(struct collected *c, struct arena *a, const struct held_intent *in)
+{
+    AUTO(buf_release) struct buf feeds = BUF_INIT(BUF_ANY);
+    struct line_intent *line;
+
+    if (!in->held.exists && !in->held.is_stored)
+        return;
+    line = ARENA_NEW(a, struct line_intent);
+    line->row = in->row;
+    if (!in->held.exists) {
+        add(c, SAVE_INTENTS_GONE, line);
+        return;
+    }
+    hub_feeds_write(&feeds, &in->row);
+    line->feeds = str_dup(a, buf_view(&feeds));
+    if (str_is_null(line->row.topic)) /* of a registration at the cloud */
+        line->row.topic = STR("");
+    add(c, in->row.id == 0 ? SAVE_UNNAMED_INTENTS : SAVE_INTENTS, line);
+}
+
+/* The lease of a subscription that has ended went with it. */
+static void collect_hub(struct collected *c, struct arena *a, const struct rows *r)
+{
+    const struct shelf *intents = &r->shelves[ROW_INTENT], *leases = &r->shelves[ROW_LEASE];
+
+    for (size_t i = 0; i < intents->n_touched; i++)
+        collect_intent(c, a, (const struct held_intent *)intents->touched[i]);
+    for (size_t i = 0; i < leases->n_touched; i++)
+        if (leases->touched[i]->exists)
+            add(c, SAVE_LEASES, leases->touched[i]);
+}
+
 static void collect(struct pg_writer *w, struct collected *c, struct arena *a, struct rows *r)
 {
     const struct shelf *entries = &r->shelves[ROW_ENTRY], *feeds = &r->shelves[ROW_FEED];
@@ -585,6 +623,7 @@ static void collect(struct pg_writer *w, struct collected *c, struct arena *a, s
     collect_subs(c, r);
     collect_dead(c, &r->shelves[ROW_DEAD]);
     collect_notes(c, a, &r->shelves[ROW_NOTE]);
+    collect_hub(c, a, r);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
