@@ -5,13 +5,18 @@
 #include "api/views/log_wait.h"
 #include "base/stats.h"
 #include "model/media_types.h"
+#include "storage/nodes.h"
 
 void metrics_get(struct request *req)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    struct nodes_status nodes;
 
     /* gauges that are set only when they are requested */
     stats_set(STAT_log_seq, store_last_seq(req->ask.api->store));
+    nodes_status(store_nodes(req->ask.api->store), &nodes);
+    stats_set(STAT_node_slots, (int64_t)nodes.n_slots);
+    stats_set(STAT_node_lease_left_ms, nodes.lease_left_ms);
     stats_set(STAT_log_waiters, (int64_t)log_waiters_count(req->ask.api->waiters));
     for (int i = 0; i < STAT_COUNT_; i++) {
         enum stat_id stat = (enum stat_id)i;

@@ -22,5 +22,7 @@
 #define PATH_NOTIFY "/notify"
 #define PATH_CHANGES "/changes.xml"
 #define PATH_DEMO "/demo"
+#define PATH_NODES "/nodes"
 #define PATH_METRICS "/metrics"
 #define PATH_HEALTH "/healthz"
+#define PATH_READY "/readyz"

@@ -38,7 +38,7 @@ ROOMS = {
     },
 }
 USES_STORE = {"fetcher", "notifier", "api"}
-STORE_DOORS = {"storage/store.h", "storage/pushes.h"}
+STORE_DOORS = {"storage/store.h", "storage/pushes.h", "storage/nodes.h"}
 # third-party header -> where it may be included
 HOME = {
     "sqlite3.h": r"storage/", "libpq-fe.h": r"storage/pg/", "libmemcached/": r"storage/", "curl/curl.h": r"net/",

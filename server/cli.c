@@ -32,6 +32,10 @@ const struct cli_command cli_commands[] = {
     {"archive", "--out DIR [--base URL] URL...",
      "write the documents of /simple as files for any web server; run it again to add new ones",
      "feedmill archive --out public planet.debian.org", cli_archive},
+    {"nodes", "[drain NAME]",
+     "list the daemons that work on this log, or have one give its work to the others until it is "
+     "started anew",
+     "feedmill nodes drain node2", cli_nodes},
     {"migrate", "--from DB --to DB [--check]",
      "copy all data from a file to a PostgreSQL database, or back; no daemon may run meanwhile",
      "feedmill migrate --from feeds.db --to postgresql://mill@localhost/feedmill", cli_migrate},

@@ -24,6 +24,7 @@
 #include "notifier/notifier.h"
 #include "server/option_checks.h"
 #include "server/part_options.h"
+#include "storage/nodes.h"
 #include "storage/store.h"
 
 #define AGENT_NAME "Feedmill/" FEEDMILL_VERSION
@@ -215,6 +216,37 @@ static void tell_local_url(struct daemon *d)
                                                  http_server_port(d->http)));
 }
 
+/* Where other machines reach this daemon, and the name that it has if no other was given. */
+static void node_names(struct daemon *d, struct nodes_cfg *cfg)
+{
+    struct hostport at = listen_address(d->o->listen);
+    struct str host = hostport_in_url(&d->arena, &at);
+    char machine[256] = "localhost";
+    int port = http_server_port(d->http);
+
+    (void)gethostname(machine, sizeof machine - 1);
+    if (hostport_is_any(&at))
+        host = str_dup(&d->arena, str_from(machine));
+    cfg->address = str_printf(&d->arena, "http://%.*s:%d", STR_ARG(host), port);
+    if (cfg->name.len == 0)
+        cfg->name = str_printf(&d->arena, "%s:%d", machine, port);
+}
+
+/* Become one of the nodes of the database. */
+static enum rc join_nodes(struct daemon *d, struct err *err)
+{
+    struct nodes_cfg cfg = {
+        .name = d->o->node,
+        .program = STR(FEEDMILL_VERSION),
+        .base_url = d->o->base_url,
+        .archive_size = d->o->archive_size,
+        .lease_ms = d->o->node_lease,
+    };
+
+    node_names(d, &cfg);
+    return nodes_join(store_nodes(d->store), &cfg, err);
+}
+
 /* Make our connection to the XMPP server, if there is to be one. */
 static void make_component(struct daemon *d)
 {
@@ -330,7 +362,7 @@ static enum rc start(struct daemon *d, struct err *err)
     if ((rc = http_server_new(&http_cfg, api_handle, d->api, &d->http, err)) != RC_OK)
         return rc;
     tell_local_url(d);
-    if ((rc = fetcher_start(d->fetcher, err)) != RC_OK ||
+    if ((rc = join_nodes(d, err)) != RC_OK || (rc = fetcher_start(d->fetcher, err)) != RC_OK ||
         (rc = notifier_start(d->notifier, err)) != RC_OK)
         return rc;
     announcer_start(d->announcer);

@@ -137,6 +137,8 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     rc = engine_of(cfg->path, &s->engine, err);
     storer.engine = s->engine;
     if (rc == RC_OK)
+        s->nodes = nodes_new(s->engine->nodes, address);
+    if (rc == RC_OK)
         rc = storer_new(&storer, &s->storer, err);
     if (rc == RC_OK)
         storer_listen(s->storer, on_commit, s);
@@ -171,6 +173,7 @@ void store_close(struct store **sp)
     for (int i = 0; i < s->n_threads; i++)
         pthread_join(s->threads[i], NULL);
     storer_free(&s->storer); /* all other connections are closed now */
+    nodes_free(&s->nodes);   /* all is stored that ran in our slots */
     queue_free(&s->reads);
     cache_free(&s->cache);
     pages_free(&s->pages);
@@ -179,6 +182,11 @@ void store_close(struct store **sp)
     mem_free(s->memcached);
     mem_free(s);
     *sp = NULL;
+}
+
+struct nodes *store_nodes(struct store *s)
+{
+    return s->nodes;
 }
 
 void store_listen(struct store *s, store_notice_fn *fn, void *ctx)

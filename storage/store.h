@@ -1,5 +1,6 @@
 /* storage/store.h - the interface of storage: queued writes, typed reads, commit notices. The calls
- * about deliveries are in storage/pushes.h; nothing else of storage is known outside.
+ * about deliveries are in storage/pushes.h, those about several daemons in storage/nodes.h; nothing
+ * else of storage is known outside.
  *
  * Nothing in it depends on SQL or on the database engine.
  *

@@ -8,6 +8,7 @@
 #include "storage/memcached.h"
 #include "storage/pages.h"
 #include "storage/engine.h"
+#include "storage/nodes.h"
 #include "storage/storer.h"
 
 /* What came next in a feed after a position, for subscriptions to these events (pushes.c). */
@@ -47,6 +48,7 @@ struct store {
     char *memcached; /* "HOST:PORT"; NULL: none */
     struct directory *dir;
     struct storer *storer;
+    struct nodes *nodes;
     struct cache *cache;
     struct pages *pages;
     struct queue *reads; /* struct read_job */

@@ -89,7 +89,7 @@ static enum rc commit(struct pg_nodes *n, struct err *err)
 
 static void put_equals(struct pg_nodes *n, const struct node_facts *f)
 {
-    pg_put_text(&n->params, f->base_url);
+    pg_put_text(&n->params, f->base_url.len > 0 ? f->base_url : STR("")); /* never NULL */
     pg_put_int(&n->params, f->archive_size);
     pg_put_int(&n->params, SCHEMA_VERSION);
 }

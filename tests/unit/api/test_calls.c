@@ -325,6 +325,29 @@ static void test_calls__token(void **state)
     ans = ask(w, &arena, "GET", "/sub", "Authorization: Bearer open\r\n", NULL);
     assert_int_equal(401, ans.status);
     assert_int_equal(200, get(w, &arena, "/healthz").status);
+    assert_int_equal(200, get(w, &arena, "/readyz").status);
+    assert_int_equal(401, get(w, &arena, "/nodes").status);
+}
+
+/* NODE-11: with a database in a file there is one node, and all is its. */
+static void test_calls__one_node(void **state)
+{
+    struct world *w = *state;
+    struct answer ans = get(w, &arena, "/nodes");
+
+    assert_int_equal(200, ans.status);
+    assert_true(has(&ans, "{\"nodes\":[{\"name\":"));
+    assert_true(has(&ans, "\"slots\":256"));
+    assert_true(has(&ans, "\"behind\":0"));
+    ans = ask(w, &arena, "POST", "/nodes", "", "name=n&action=drain");
+    assert_problem(&arena, &ans, 400, "bad-parameter");
+    ans = ask(w, &arena, "POST", "/nodes", "", "name=n&action=dance");
+    assert_problem(&arena, &ans, 400, "bad-parameter");
+    ans = get(w, &arena, "/readyz");
+    assert_true(has(&ans, "{\"status\":\"ready\",\"slots\":256"));
+    ans = get(w, &arena, "/metrics");
+    assert_true(has(&ans, "feedmill_node_slots 256"));
+    assert_true(has(&ans, "feedmill_node_lease_left_ms 15000"));
 }
 
 static void put_file(struct world *w, const char *name, const char *text)
@@ -411,6 +434,7 @@ int main(void)
         T(foreign_pages_cause_nothing),
         T(foreign_pages_do_not_fetch_a_failed_list_again),
         T(token),
+        T(one_node),
         T(demo),
         T(metrics_health_index),
     };

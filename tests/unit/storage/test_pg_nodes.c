@@ -5,7 +5,10 @@
 #include "pg_server.h"
 #include "tests/unit/cmocka_all.h"
 
+#include <stdatomic.h>
+
 #include "base/clock.h"
+#include "storage/nodes.h"
 #include "storage/pg/nodes.h"
 #include "storage/pg/schema.h"
 #include "storage/schema_version.h"
@@ -412,14 +415,110 @@ static void test_pg_nodes__beat_at_the_same_time(void **state UNUSED)
     teardown(&f);
 }
 
+/* ---- with the thread that beats -------------------------------------------------------------- */
+
+static struct nodes *started(const char *name)
+{
+    struct nodes_cfg cfg = {.name = str_from(name),
+                            .address = STR("http://h:1"),
+                            .program = STR("1.0"),
+                            .archive_size = 50,
+                            .lease_ms = 6000};
+    struct nodes *n = nodes_new(&pg_node_calls, getenv(PLAIN));
+    struct err err = ERR_INIT;
+
+    if (nodes_join(n, &cfg, &err) != RC_OK)
+        fail_msg("%s", err.text);
+    return n;
+}
+
+/* Wait until it has so many slots. Without an end: the test has a deadline. */
+static void wait_slots(struct nodes *n, size_t n_slots)
+{
+    struct nodes_status status;
+
+    for (;;) {
+        nodes_status(n, &status);
+        if (status.n_slots == n_slots && status.is_trusted)
+            return;
+        usleep(5000);
+    }
+}
+
+static void on_ordered(void *ctx, enum rc rc, const struct err *err UNUSED)
+{
+    atomic_int *done = ctx;
+
+    atomic_store(done, rc == RC_OK ? 1 : -(int)rc);
+}
+
+static int order(struct nodes *n, const char *name)
+{
+    atomic_int done = 0;
+
+    nodes_drain(n, str_from(name), on_ordered, &done);
+    while (atomic_load(&done) == 0)
+        usleep(1000);
+    return atomic_load(&done);
+}
+
+/* One of the hosts that are this node's. */
+static struct str own_host(struct nodes *n, struct arena *a)
+{
+    for (int i = 0;; i++) {
+        struct str host = str_printf(a, "host%d.example:80", i % 1000);
+
+        if (nodes_owns(n, host, NULL))
+            return host;
+    }
+}
+
+/* NODE-04, NODE-11 */
+static void test_pg_nodes__beat_by_themselves(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena arena = ARENA_INIT;
+    struct fixture f = setup();
+    struct nodes *a = started("a"), *b = started("b");
+    struct node_claim claim, other;
+    struct node_shown *shown;
+    struct str host;
+
+    wait_slots(a, SLOTS / 2);
+    wait_slots(b, SLOTS / 2);
+    host = own_host(a, &arena);
+    while (!nodes_begin(a, host, &claim)) /* a paused process does not trust its lease */
+        usleep(1000);
+    assert_true(claim.fence > 0 && !claim.was_left);
+    assert_int_equal(1, order(b, "a"));
+    assert_int_equal(-(int)RC_NOT_FOUND, order(b, "nobody"));
+    wait_slots(a, 1);
+    assert_false(nodes_owns(a, host, &other));
+    nodes_end(a, &claim);
+    wait_slots(b, SLOTS);
+    while (!nodes_owns(b, host, &other))
+        usleep(1000);
+    assert_int_equal(claim.slot, other.slot);
+    assert_true(other.fence > claim.fence);
+    assert_false(nodes_may_go_on(a, &claim));
+    wait_for(f.db.l, "SELECT count(*) FROM nodes WHERE is_draining AND name = 'a'");
+    while (nodes_list(b, &arena, &shown) != 2 || !shown[0].is_draining || shown[1].n_slots != SLOTS)
+        usleep(5000);
+    assert_str(shown[1].name, "b");
+    nodes_free(&b);
+    assert_int_equal(0, number_of(f.db.l, "SELECT count(*) FROM slots WHERE owner IS NOT NULL"));
+    nodes_free(&a);
+    assert_int_equal(0, number_of(f.db.l, "SELECT count(*) FROM nodes"));
+    teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test(test_pg_nodes__##name)
-        T(share_the_slots),       T(one_leaves), T(one_dies),
-        T(one_freezes),           T(all_freeze), T(one_is_drained),
-        T(one_starts_again),      T(must_agree), T(the_database_was_away),
-        T(beat_at_the_same_time),
+        T(share_the_slots),       T(one_leaves),         T(one_dies),
+        T(one_freezes),           T(all_freeze),         T(one_is_drained),
+        T(one_starts_again),      T(must_agree),         T(the_database_was_away),
+        T(beat_at_the_same_time), T(beat_by_themselves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,105 @@
+"""Daemons that are nodes of a PostgreSQL: names, slots, drains, what they must agree on, a database that is away."""
+import subprocess
+import time
+
+from .env.case import Case
+from .env.daemon import BINARY, PATIENCE
+from .env.postgres import Postgres
+
+OTHER = ("INSERT INTO nodes (name, address, program, base_url, archive_size, schema_version, started_us, beat_us,"
+         " until_us, notice) SELECT 'other', 'http://b:1', '1', '', 50, schema_version, t, t, t + 3600000000, 0"
+         " FROM log, (SELECT (extract(epoch FROM now()) * 1000000)::bigint AS t) x")
+
+
+class Nodes(Case):
+    def server(self):
+        server = Postgres()
+        self.addCleanup(server.close)
+        return server
+
+    def node(self, server, *args):
+        try:
+            return self.daemon("--db", server.uri(), "--node-lease", "2s", *args)
+        except AssertionError as why:
+            if "built without it" in str(why):
+                self.skipTest("built without PostgreSQL")
+            raise
+
+    def slots(self, d, n, name="a"):
+        """Wait until this node has n slots, and nothing else of its name is there."""
+        self.wait(lambda: [x["slots"] for x in d.get("/nodes").json["nodes"] if x["name"] == name] == [n],
+                  what="%d slots" % n, daemon=d)
+
+    def run_it(self, d, *args):
+        done = subprocess.run([BINARY] + list(args) + ["--server", d.base], capture_output=True, text=True,
+                              timeout=120 * PATIENCE)
+        self.assertEqual(0, done.returncode, done.stderr)
+        return done.stdout
+
+    def test_a_node_has_slots_until_it_is_drained(self):  # NODE-11
+        server = self.server()
+        d = self.node(server, "--node", "a")
+        self.slots(d, 256)
+        node, = d.get("/nodes").json["nodes"]
+        self.assertEqual(d.base, node["address"])
+        self.assertRegex(node["version"], r"^\d+\.\d")
+        self.assertRegex(self.run_it(d, "nodes"), r" 256 .* a  http://127.0.0.1:%d  " % d.port)
+        self.run_it(d, "nodes", "drain", "a")
+        self.slots(d, 0)
+        self.assertIn("draining", self.run_it(d, "nodes"))
+        self.assert_problem(d.call("POST", "/nodes?name=b&action=drain"), 404, "not-found")
+        d.stop()
+        d.start()
+        self.slots(d, 256)
+
+    def test_a_node_that_was_killed_comes_back(self):  # NODE-06
+        server = self.server()
+        d = self.node(server, "--node", "a")
+        self.slots(d, 256)
+        d.kill()
+        d.start()
+        self.slots(d, 256)
+        self.assertEqual(0, d.stop())
+        self.assertEqual("0", server.psql("SELECT count(*) FROM nodes"))
+
+    def test_slots_are_shared(self):  # NODE-04
+        server = self.server()
+        d = self.node(server, "--node", "a")
+        self.slots(d, 256)
+        server.psql(OTHER)
+        self.slots(d, 128)
+        self.assertEqual(128, d.counter("node_slots"))
+        server.psql("DELETE FROM nodes WHERE name = 'other'")
+        self.slots(d, 256)
+
+    def test_nodes_agree(self):  # NODE-12
+        server = self.server()
+        d = self.node(server)
+        d.stop()
+        server.psql(OTHER)
+        for option, value in (("--base-url", "http://x.example/"), ("--archive-size", "7")):
+            began = time.monotonic()
+            done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--db", server.uri(), option, value],
+                                  capture_output=True, text=True, timeout=60 * PATIENCE)
+            self.assertEqual(1, done.returncode)
+            self.assertLess(time.monotonic() - began, 10 * PATIENCE)
+            self.assertIn(option, done.stderr)
+            self.assertIn('node "other"', done.stderr)
+
+    def test_the_database_is_away(self):  # NODE-08
+        server = self.server()
+        d = self.node(server, "--node", "a")
+        self.slots(d, 256)
+        self.assertEqual("ready", d.get("/readyz").json["status"])
+        server.stop()
+        self.wait(lambda: d.get("/readyz").status == 503, what="readyz to fail", daemon=d)
+        self.assertEqual(0, d.counter("node_lease_left_ms"))
+        server.start()
+        self.wait(lambda: d.get("/readyz").status == 200, what="readyz", daemon=d)
+        self.slots(d, 256)
+
+    def test_a_file_has_one_node(self):  # NODE-11
+        d = self.daemon("--node", "a")
+        self.slots(d, 256)
+        self.assertRegex(self.run_it(d, "nodes"), r" 256 .* a  " + d.base)
+        self.assert_problem(d.call("POST", "/nodes?name=a&action=drain"), 400, "bad-parameter")
