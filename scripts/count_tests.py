@@ -16,7 +16,7 @@ TAIL_ONE = 25   # and of a failed function
 FEW = 3         # failures of a busy machine; more of them are the program's
 HUNG_S = 300
 WORSE = re.compile(r"Sanitizer|runtime error:|Test failed with exception|impossible:")
-STEP = re.compile(r"^\[ +(RUN|OK|FAILED|ERROR|SKIPPED) +\] (test_\w+)$")
+STEP = re.compile(r"^\[ +(RUN|OK|FAILED|ERROR|SKIPPED) +\] (\S+)$")
 
 
 class Program:
