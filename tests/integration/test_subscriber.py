@@ -408,6 +408,7 @@ class Subscriber(Case):
         self.h.deliver(asked, atom("new"))
         d.wait_idle()
         self.wait(lambda: d.record(u)["next_reason"] == "hub", what="the slow pace", daemon=d)
+        d.wait_idle()                                          # a poll of before may be on its way
         before = len(self.o.seen("/f.atom"))
         other = self.o.set("/other.xml", rss("a"))             # without a hub: at the usual pace
         d.subscribe(other, freq=2)
