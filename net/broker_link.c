@@ -36,7 +36,8 @@ struct broker_link {
     /* any thread */
     atomic_int doing;
     atomic_bool is_up, is_blocked;
-    _Atomic int64_t mono_heard; /* ms; when the broker was heard last */
+    _Atomic int64_t mono_heard;  /* ms; when the broker was heard last */
+    _Atomic(const char *) broke; /* why we broke this connection; static. NULL: we did not */
 
     pthread_mutex_t lock; /* guards the next four */
     struct broker_batches inbox;
@@ -130,6 +131,8 @@ static void drop(struct broker_link *l, int code, const char *why)
 {
     if (l->conn == NULL)
         return;
+    if (atomic_load(&l->broke) != NULL)
+        why = atomic_load(&l->broke);
     atomic_store(&l->is_up, false);
     atomic_store(&l->is_blocked, false);
     set_fd(l, -1);
@@ -263,6 +266,7 @@ static bool connect_one(struct broker_link *l, const union address *addr,
 
     say(l, CONNECTING);
     *fault = (struct broker_fault){.code = 0};
+    atomic_store(&l->broke, NULL);
     l->conn = amqp_new_connection();
     ASSERT(l->conn != NULL);
     opened = open_socket(l, addr, mono_until, fault->why);
@@ -274,6 +278,8 @@ static bool connect_one(struct broker_link *l, const union address *addr,
         return true;
     }
     set_fd(l, -1);
+    if (atomic_load(&l->broke) != NULL)
+        snprintf(fault->why, sizeof fault->why, "%s", atomic_load(&l->broke));
     amqp_destroy_connection(l->conn);
     l->conn = NULL;
     return false;
@@ -528,8 +534,10 @@ void broker_link_give(struct broker_link *l, struct broker_batch *batch)
 void broker_link_break_silent(struct broker_link *l, int64_t mono_since)
 {
     pthread_mutex_lock(&l->lock);
-    if (l->fd >= 0 && atomic_load(&l->mono_heard) < mono_since)
+    if (l->fd >= 0 && atomic_load(&l->mono_heard) < mono_since) {
+        atomic_store(&l->broke, broker_link_doing(l));
         shutdown(l->fd, SHUT_RDWR);
+    }
     pthread_mutex_unlock(&l->lock);
 }
 

@@ -79,7 +79,8 @@ bool broker_link_is_up(struct broker_link *l);
  */
 const char *broker_link_doing(const struct broker_link *l);
 
-/* Nothing came from the broker since then (ms of the monotonic clock): break the connection. */
+/* Nothing came from the broker since then (ms of the monotonic clock): break the connection. What
+ * fails by that says what the link was doing (broker_link_doing()). */
 void broker_link_break_silent(struct broker_link *l, int64_t mono_since);
 
 /* Have the thread give back all batches, close the connection and end. ended() follows. */

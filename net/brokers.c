@@ -117,6 +117,18 @@ static void answer_failure(struct delivery *d, enum rc rc, int code, const char 
     answer(d, &result);
 }
 
+/* The broker has its pause. */
+static void answer_untried(struct delivery *d, const struct line *line, int64_t pause_ms)
+{
+    struct broker_result result = {.rc = RC_PEER,
+                                   .code = line->code,
+                                   .err = line->why,
+                                   .pause_ms = pause_ms,
+                                   .is_untried = true};
+
+    answer(d, &result);
+}
+
 /* It waits for an address, and will not get one. */
 static void stop_waiting(struct delivery *d)
 {
@@ -224,9 +236,9 @@ static void on_back(void *ctx)
                 pause *= 2;
             line->n_failures++;
             line->mono_retry = now + (pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS);
-            snprintf(line->why, sizeof line->why, "%s", batch->err);
-            line->code = batch->code;
         }
+        snprintf(line->why, sizeof line->why, "%s", batch->err);
+        line->code = batch->code;
         answer_failure(d, RC_PEER, batch->code, batch->err, line->mono_retry - now);
     }
     end_if_done(d);
@@ -384,8 +396,8 @@ static void start(struct delivery *d)
         return;
     }
     pause = line->mono_retry - clock_mono_ms();
-    if (line->n_failures > 0 && pause > 0) {
-        answer_failure(d, RC_PEER, line->code, line->why, pause);
+    if (line->n_failures > 0 && pause > 0 && !d->to.is_asked) {
+        answer_untried(d, line, pause);
         return;
     }
     d->timer = loop_timer_start(b->cfg.loop, d->to.timeout_ms, on_late, d);

@@ -4,7 +4,7 @@
  * (broker_link.h), because the library waits; the calls here never do. All of them are made on one
  * loop's thread, and results come there. A connection is opened when the first delivery needs it,
  * and closed when none has needed it for a while. After a failure to connect it is not tried again
- * during a pause that grows; deliveries of that time fail at once.
+ * during a pause that grows; deliveries of that time are not tried, unless somebody asks for it.
  *
  * A name is resolved on the loop, and the connection is made to an address that the guard permits,
  * so the library resolves nothing.
@@ -51,6 +51,7 @@ struct broker_delivery {
     int64_t timeout_ms;         /* of the whole delivery */
     int64_t connect_timeout_ms; /* until the broker has let us in */
     int64_t first_pause_ms;     /* after the first failure to connect */
+    bool is_asked;              /* somebody asks for it now: no pause holds it */
 };
 
 struct broker_result {
@@ -61,6 +62,7 @@ struct broker_result {
     const char *err;  /* a sentence, unless RC_OK; RC_CLOSED: what did not happen so far */
     size_t n_taken;   /* of the messages, from the first on */
     int64_t pause_ms; /* the broker is not tried again before; 0: it may be tried */
+    bool is_untried;  /* nothing was tried, because of the pause; `err` says why there is one */
 };
 typedef void broker_done_fn(void *ctx, const struct broker_result *result);
 

@@ -30,6 +30,7 @@ struct carrier_load {
     struct buf body;     /* the caller's, with its maximum set */
     struct blob *shared; /* these bytes are sent instead, and are held; NULL: `body` is sent */
     const void *own; /* of the carrier's own type, made by the sink; it lives as long as the load */
+    bool is_asked;   /* somebody asks for it now: a pause of the carrier does not hold it */
 };
 
 /* Returns the bytes that are sent. */
@@ -45,7 +46,8 @@ struct carrier_answer {
     const char *err; /* a sentence, unless rc is RC_OK. RC_CLOSED: what did not happen so far */
     int status;      /* of HTTP; 0: none. May be set although rc is not RC_OK */
     int64_t retry_after_s; /* the endpoint asks for this pause at least; < 0: it does not */
-    int64_t pause_s;       /* the carrier itself makes no such call before; 0: it can */
+    int64_t pause_ms;      /* the carrier itself makes no such call before; 0: it can */
+    bool is_untried;       /* nothing was sent because of such a pause, so it is not a failure */
     struct str body;       /* what it said; null unless rc is RC_OK or RC_LIMIT */
     size_t n_taken; /* of the entries, from the first on, were taken, though the rest was not. For
                        receivers that acknowledge one entry after the other. When the delivery was

@@ -34,7 +34,8 @@ static void on_result(void *ctx, const struct broker_result *result)
         .err = result->err,
         .status = result->code,
         .retry_after_s = -1,
-        .pause_s = result->pause_ms / 1000,
+        .pause_ms = result->pause_ms,
+        .is_untried = result->is_untried,
         .body = result->rc == RC_LIMIT ? str_from(result->err) : STR_NULL,
         .n_taken = result->rc == RC_OK ? 0 : result->n_taken,
     };
@@ -75,6 +76,7 @@ static uint64_t send_amqp(const struct carrier_env *env, void *state,
         .timeout_ms = timeout_ms,
         .connect_timeout_ms = timeout_ms < CONNECT_MS ? timeout_ms : CONNECT_MS,
         .first_pause_ms = env->cfg->first_retry_ms,
+        .is_asked = load->is_asked,
     };
 
     for (size_t i = 0; i < own->n; i++) {

@@ -136,8 +136,8 @@ static void failed(const struct notifier_cfg *cfg, const struct push_job *job,
     if (end->retry_after_s > 0)
         out->hold_ms = 1000 * (end->retry_after_s < RETRY_AFTER_MAX_S ? end->retry_after_s
                                                                       : RETRY_AFTER_MAX_S);
-    if (ms < 1000 * end->pause_s)
-        ms = 1000 * end->pause_s;
+    if (ms < end->pause_ms)
+        ms = end->pause_ms;
     pause(out, out->hold_ms > ms ? out->hold_ms : ms);
     note(job, end, DELIVERY_RETRY, out);
 }

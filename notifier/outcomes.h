@@ -28,7 +28,7 @@ struct call_end {
     enum sink_verdict verdict;
     int status;            /* 0: no answer */
     int64_t retry_after_s; /* < 0: the endpoint did not say */
-    int64_t pause_s;       /* the carrier can make no such call before; 0: it can */
+    int64_t pause_ms;      /* the carrier can make no such call before; 0: it can */
     int64_t ms;            /* how long it took */
     struct str answer;     /* bytes of the answer; may be null */
     struct str why;        /* unless it was delivered */

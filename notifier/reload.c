@@ -112,8 +112,10 @@ static void apply(struct turns *ts, const struct subscription *sub, bool is_idle
     } else if (is_idle) {
         return;
     } else if (sub->next_try_at == TIME_UNKNOWN) {
-        if (is_tried)
+        if (is_tried) {
+            m->is_asked = true;
             turns_let_go(ts, m->endpoint);
+        }
         turns_event(ts, m, ATTEMPT_RESUMED);
     } else if (is_new && pause_left_ms(sub) > 0) {
         wait_on(ts, m, sub);

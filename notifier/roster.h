@@ -53,6 +53,7 @@ struct member {
     struct ack *ack;          /* ATTEMPT_ACKING: the outcome that is being written */
     int32_t pause_ms;         /* length of the next wait */
     bool has_news;            /* news came since the turn began */
+    bool is_asked;            /* somebody resumed it: its next call does not wait for its carrier */
     uint8_t n_halved;         /* outcome_halvings() of the outcomes so far */
     struct push_test *test;   /* not NULL: it stands for this test, not for a subscription; its id
                                  is below 0, and it goes before the others of its endpoint */

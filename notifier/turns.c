@@ -269,7 +269,7 @@ static void judge(struct turn *t, const struct carrier_answer *answer, struct ou
     struct push_job *job = t->job;
     struct call_end end = {.status = answer->status,
                            .retry_after_s = answer->retry_after_s,
-                           .pause_s = answer->pause_s,
+                           .pause_ms = answer->pause_ms,
                            .ms = clock_mono_ms() - t->mono_started,
                            .answer = answer->body,
                            .why = STR_NULL,
@@ -333,7 +333,10 @@ static void on_answer(void *ctx, const struct carrier_answer *given)
     struct turns *ts = t->ts;
     struct carrier_answer answer = answer_of(t, given);
     struct member *m = turn_member(t);
-    enum lanes_end end = t->is_cut && given->rc == RC_CLOSED ? LANES_CUT : LANES_FAILED;
+    enum lanes_end end = t->is_cut && given->rc == RC_CLOSED ? LANES_CUT
+                         : given->is_untried                 ? LANES_UNCALLED
+                                                             : LANES_FAILED;
+    int64_t pause_ms = given->is_untried ? given->pause_ms : TROUBLE_MS;
     struct outcome outcome;
     struct ack *ack = NULL;
 
@@ -345,7 +348,7 @@ static void on_answer(void *ctx, const struct carrier_answer *given)
         turns_run(ts);
         return;
     }
-    if (m != NULL && answer.rc != RC_CLOSED) {
+    if (m != NULL && answer.rc != RC_CLOSED && !answer.is_untried) {
         judge(t, &answer, &outcome);
         ack = ack_new(&ts->acks, &outcome);
         if (outcome.hold_ms > 0)
@@ -357,7 +360,7 @@ static void on_answer(void *ctx, const struct carrier_answer *given)
     if (ack != NULL)
         settle(ts, m, ack);
     else if (m != NULL)
-        postpone(ts, m, TROUBLE_MS);
+        postpone(ts, m, pause_ms);
     if (ts->stopped)
         return;
     check_drained(ts);
@@ -493,6 +496,7 @@ static void on_again(void *ctx)
 static void start_test(struct turns *ts, struct turn *t, struct member *m)
 {
     t->job = push_test_take_job(m->test);
+    t->job->load.is_asked = true;
     turns_event(ts, m, ATTEMPT_TURN);
     turns_event(ts, m, ATTEMPT_FOUND);
     call_start(ts, t);
@@ -524,6 +528,8 @@ static void take_turns(struct turns *ts, struct turns_read *read)
         }
         t->job = push_job_new(&ts->jobs, m->id);
         t->job->n_halved = m->n_halved;
+        t->job->load.is_asked = m->is_asked;
+        m->is_asked = false;
         read->turns[read->n++] = t;
         turns_event(ts, m, ATTEMPT_TURN);
     }

@@ -3,6 +3,7 @@ import datetime
 import json
 import socket
 import subprocess
+import threading
 import time
 import urllib.parse
 
@@ -11,6 +12,15 @@ from .env.case import Case
 from .env.origin import Reply, rss
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+def meet_all(listener, met):
+    """Keep each connection that comes, in `met`, and say nothing."""
+    while True:
+        try:
+            met.append(listener.accept()[0])
+        except OSError:
+            return
 
 
 class Amqp(Case):
@@ -260,6 +270,27 @@ class Plain(Amqp):
             self.come(c, 1)
             self.assertRegex(self.failed(dead), "does not go on|in time|failed")
             self.assertEqual(0, self.d.stop())                           # nothing hangs
+
+    def test_who_asks_does_not_wait_for_the_pause_of_a_link(self):       # AMQP-04 DELIV-06
+        """After a failure to connect, the broker is left alone: for 5, 10, 20 and 30 s here. But a test and `resume`
+        try at once, each by a connection of its own. No failure is told of what was not tried."""
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            self.d = self.daemon("--push-first-retry", "5s", "--push-timeout", "300ms")
+            met = []
+            threading.Thread(target=meet_all, args=(silent, met), daemon=True).start()
+            sub = self.subscribed("amqp://127.0.0.1:%d/?exchange=own" % silent.getsockname()[1])
+            began = time.monotonic()
+            self.publish("new", "old")
+            for n in range(1, 5):
+                self.wait(lambda: len(self.log(sub)) == n, what="failure %d" % n, daemon=self.d)
+                self.wait(lambda: len(met) >= 2 * n - 1, what="its connection", daemon=self.d)
+                told = self.d.call("POST", "/sub?id=%d&action=test" % sub).json
+                self.assertRegex(told["error"], "does not go on|in time")
+                self.wait(lambda: len(met) >= 2 * n, what="the connection of the test", daemon=self.d)
+                self.d.call("POST", "/sub?id=%d&action=resume" % sub)
+            self.assertLess(time.monotonic() - began, 60)
+            for entry in self.log(sub):
+                self.assertRegex(entry["error"], "does not go on|in time")
 
     def test_a_broker_that_is_short_of_memory(self):                     # AMQP-03 AMQP-04
         self.started("--push-timeout", "2s")

@@ -26,6 +26,7 @@ struct bench {
         enum rc rc;
         char err[300];
         int64_t pause_ms;
+        bool is_untried;
         sem_t done;
     } told[4];
     uint64_t numbers[4];
@@ -88,11 +89,13 @@ static void on_done(void *ctx, const struct broker_result *result)
 
     t->rc = result->rc;
     t->pause_ms = result->pause_ms;
+    t->is_untried = result->is_untried;
     snprintf(t->err, sizeof t->err, "%s", result->err);
     sem_post(&t->done);
 }
 
-static void send_one(struct bench *b, int i)
+static void send_as(struct bench *b, int i, int64_t timeout_ms, int64_t connect_timeout_ms,
+                    bool is_asked)
 {
     struct broker_message message = {.key = STR("k"),
                                      .body = STR("{}"),
@@ -109,11 +112,17 @@ static void send_one(struct bench *b, int i)
                                 .exchange = STR("x"),
                                 .messages = &message,
                                 .n = 1,
-                                .timeout_ms = 20000,
-                                .connect_timeout_ms = CONNECT_MS,
-                                .first_pause_ms = 20000};
+                                .timeout_ms = timeout_ms,
+                                .connect_timeout_ms = connect_timeout_ms,
+                                .first_pause_ms = 20000,
+                                .is_asked = is_asked};
 
     b->numbers[i] = brokers_send(b->brokers, &d, on_done, &b->told[i]);
+}
+
+static void send_one(struct bench *b, int i)
+{
+    send_as(b, i, 20000, CONNECT_MS, false);
 }
 
 static void send_first(void *ctx)
@@ -133,6 +142,21 @@ static void send_and_give_up(void *ctx)
 static void send_last(void *ctx)
 {
     send_one(ctx, 3);
+}
+
+static void send_asked(void *ctx)
+{
+    send_as(ctx, 1, 20000, CONNECT_MS, true);
+}
+
+static void send_patient(void *ctx)
+{
+    send_as(ctx, 0, 60000, 60000, false);
+}
+
+static void send_brief(void *ctx)
+{
+    send_as(ctx, 1, 100, 60000, false);
 }
 
 static void wait_told(struct bench *b, int i)
@@ -179,6 +203,7 @@ static void a_delivery_that_was_given_up(void **state) /* AMQP-03 AMQP-04 */
     loop_call(b->loop, send_last, b);
     wait_told(b, 3);
     assert_int_equal(b->told[3].rc, RC_PEER);
+    assert_true(b->told[3].is_untried);
     assert_true(b->told[3].pause_ms > 1000);
     b->n_met = 0;
     meet(b, 0);
@@ -201,11 +226,54 @@ static void what_it_waited_for(void **state) /* AMQP-04 DELIV-04 */
     wait_told(b, 2);
 }
 
+/* Who asks for a delivery does not wait for the end of the pause. */
+static void asked_for_in_the_pause(void **state) /* AMQP-04 DELIV-06 */
+{
+    struct bench *b = *state;
+
+    loop_call(b->loop, send_first, b);
+    wait_told(b, 0);
+    assert_false(b->told[0].is_untried);
+    meet(b, 0);
+    b->n_met = 0;
+    loop_call(b->loop, send_asked, b);
+    meet(b, 10000);
+    assert_int_equal(b->n_met, 1);
+    wait_told(b, 1);
+    assert_int_equal(b->told[1].rc, RC_PEER);
+    assert_false(b->told[1].is_untried);
+}
+
+/* We break a connection on which nothing comes. What fails by that, and what comes in the pause
+ * after it, is told what the broker did not do, not that the connection broke. */
+static void why_it_was_broken(void **state) /* AMQP-04 DELIV-04 */
+{
+    static const char why[] = "the broker accepted the connection, and does not go on";
+    struct bench *b = *state;
+
+    loop_call(b->loop, send_patient, b);
+    meet(b, 10000);
+    assert_int_equal(b->n_met, 1);
+    loop_call(b->loop, send_brief, b);
+    wait_told(b, 1);
+    assert_int_equal(b->told[1].rc, RC_TIMEOUT);
+    assert_string_equal(b->told[1].err, why);
+    wait_told(b, 0);
+    assert_int_equal(b->told[0].rc, RC_PEER);
+    assert_string_equal(b->told[0].err, why);
+    loop_call(b->loop, send_last, b);
+    wait_told(b, 3);
+    assert_true(b->told[3].is_untried);
+    assert_string_equal(b->told[3].err, why);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_delivery_that_was_given_up, setup, teardown),
         cmocka_unit_test_setup_teardown(what_it_waited_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(asked_for_in_the_pause, setup, teardown),
+        cmocka_unit_test_setup_teardown(why_it_was_broken, setup, teardown),
     };
 
     http_client_global_init();

@@ -114,7 +114,7 @@ static void test_outcomes__retry_after_holds(void **state UNUSED)
                     &(struct call_end){.verdict = SINK_FAILED,
                                        .status = 403,
                                        .retry_after_s = -1,
-                                       .pause_s = 90,
+                                       .pause_ms = 90000,
                                        .why = STR("a line of its own is broken")},
                     &o);
     assert_int_equal(0, o.hold_ms); /* others of the endpoint may have a line that is not */
