@@ -98,7 +98,8 @@ static void call_move(struct call *k, struct call_queue *to)
 }
 
 /* The body is copied once, into the arena. The callback may keep the arena and give it to another
- * thread. After a failure, the part of the body that has come is dropped. */
+ * thread. After a failure, the part of the body that has come is dropped, unless the call wants it.
+ */
 void http_call_end(struct call *k, enum rc rc, const struct err *err)
 {
     struct http_client *c = k->c;
@@ -118,7 +119,9 @@ void http_call_end(struct call *k, enum rc rc, const struct err *err)
         answer.fields = t->answer;
         answer.n_fields = t->n_answer;
         answer.peer = str_dup(answer.arena, str_from(t->peer));
-        answer.body = rc == RC_OK ? str_dup(answer.arena, buf_view(&t->kept.body)) : STR("");
+        answer.body = rc == RC_OK || k->given.keeps_part
+                          ? str_dup(answer.arena, buf_view(&t->kept.body))
+                          : STR("");
         transfer_free(c, t);
     } else {
         answer.final_url = str_dup(answer.arena, k->given.url);

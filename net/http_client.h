@@ -44,7 +44,8 @@ struct http_call {         /* copied by http_client_start() */
     int64_t timeout_ms; /* from the end of the wait in the queue to the end of the call, redirects
                            included; 0: 30 s */
     int64_t connect_timeout_ms; /* 0: 10 s */
-    bool is_brief; /* the answer will be short: it is asked for without a content coding */
+    bool is_brief;   /* the answer will be short: it is asked for without a content coding */
+    bool keeps_part; /* after a failure, the answer has that part of the body that has come */
 };
 
 struct http_answer {      /* borrowed for the callback; strings in `arena` */
@@ -55,7 +56,7 @@ struct http_answer {      /* borrowed for the callback; strings in `arena` */
     bool all_permanent;        /* every hop was 301 or 308 (and there was one) */
     struct http_field *fields; /* of the last answer, names lower case */
     size_t n_fields;
-    struct str body; /* decoded; empty unless RC_OK */
+    struct str body; /* decoded; empty unless RC_OK, or the call keeps a part */
     struct str peer; /* address text, for logs */
 };
 

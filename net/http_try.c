@@ -161,13 +161,13 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
         decoder_free(&t->decoder);
         rc = decoder_new(codings_of(t), max, &t->decoder, &t->body_err);
     }
+    if (rc == RC_OK && t->decoder == NULL)
+        buf_append(&t->kept.body, p, len < max - t->kept.body.len ? len : max - t->kept.body.len);
     /* A coding makes a body only a little longer. If much more comes, stop. */
     if (rc == RC_OK && t->body_len > max + (t->decoder != NULL ? max / 16 + CODED_MORE : 0))
         rc = err_set(&t->body_err, RC_LIMIT, "the answer's body is longer than %zu bytes", max);
     if (rc == RC_OK && t->decoder != NULL)
         rc = decoder_feed(t->decoder, p, len, &t->kept.body, &t->body_err);
-    else if (rc == RC_OK)
-        buf_append(&t->kept.body, p, len);
     return rc == RC_OK ? len : 0;
 }
 

@@ -48,7 +48,7 @@ struct carrier_answer {
     int64_t retry_after_s; /* the endpoint asks for this pause at least; < 0: it does not */
     int64_t pause_ms;      /* the carrier itself makes no such call before; 0: it can */
     bool is_untried;       /* nothing was sent because of such a pause, so it is not a failure */
-    struct str body;       /* what it said; null unless rc is RC_OK or RC_LIMIT */
+    struct str body;       /* what it said, as far as it came; may be null */
     size_t n_taken; /* of the entries, from the first on, were taken, though the rest was not. For
                        receivers that acknowledge one entry after the other. When the delivery was
                        refused, it was the next entry that was. 0 when all were taken */

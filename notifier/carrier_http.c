@@ -57,10 +57,22 @@ static uint64_t send_http(const struct carrier_env *env, void *state UNUSED,
         .timeout_ms = cfg->timeout_ms,
         .connect_timeout_ms = cfg->timeout_ms < CONNECT_MS ? cfg->timeout_ms : CONNECT_MS,
         .is_brief = true,
+        .keeps_part = true, /* it may say why a delivery was refused */
     };
 
     *s = (struct sending){done, ctx};
     return http_client_start(env->http, &call, on_answer, s);
+}
+
+struct str carrier_http_why(struct arena *a, const char *who, const struct carrier_answer *answer)
+{
+    if (answer->status == 0)
+        return str_dup(a, str_from(answer->err));
+    if (answer->rc == RC_OK)
+        return str_printf(a, "the %s answered with status %d; 2xx means delivered", who,
+                          answer->status);
+    return str_printf(a, "the %s answered with status %d, but not completely: %s", who,
+                      answer->status, answer->err);
 }
 
 static void cancel_http(const struct carrier_env *env, void *state UNUSED, uint64_t number)

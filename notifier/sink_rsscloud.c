@@ -58,13 +58,8 @@ static enum sink_verdict rsscloud_judge(struct arena *a, const struct carrier_an
 {
     if (answer->status >= 200 && answer->status < 300)
         return SINK_DELIVERED;
-    if (answer->rc != RC_OK) {
-        *why = str_dup(a, str_from(answer->err));
-        return SINK_FAILED;
-    }
-    *why =
-        str_printf(a, "the handler answered with status %d; 2xx means delivered", answer->status);
-    return answer->status == 410 ? SINK_GONE : SINK_FAILED;
+    *why = carrier_http_why(a, "handler", answer);
+    return answer->rc == RC_OK && answer->status == 410 ? SINK_GONE : SINK_FAILED;
 }
 
 const struct sink sink_rsscloud = {.is_leased = true,

@@ -249,11 +249,7 @@ static enum sink_verdict webhook_judge(struct arena *a, const struct carrier_ans
 
     if (verdict == SINK_DELIVERED)
         return verdict;
-    if (verdict == SINK_FAILED && answer->rc != RC_OK)
-        *why = str_dup(a, str_from(answer->err));
-    else
-        *why = str_printf(a, "the endpoint answered with status %d; 2xx means delivered",
-                          answer->status);
+    *why = carrier_http_why(a, "endpoint", answer);
     return verdict;
 }
 

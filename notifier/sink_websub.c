@@ -131,16 +131,10 @@ static enum push_found websub_draw(struct push_job *job, struct reader *r)
 static enum sink_verdict websub_judge(struct arena *a, const struct carrier_answer *answer,
                                       struct str *why)
 {
-    int status = answer->status;
-
-    if (status >= 200 && status < 300)
+    if (answer->status >= 200 && answer->status < 300)
         return SINK_DELIVERED;
-    if (answer->rc != RC_OK) {
-        *why = str_dup(a, str_from(answer->err));
-        return SINK_FAILED;
-    }
-    *why = str_printf(a, "the callback answered with status %d; 2xx means delivered", status);
-    return status == 410 ? SINK_GONE : SINK_FAILED;
+    *why = carrier_http_why(a, "callback", answer);
+    return answer->rc == RC_OK && answer->status == 410 ? SINK_GONE : SINK_FAILED;
 }
 
 const struct sink sink_websub = {.is_leased = true, .draw = websub_draw, .judge = websub_judge};

@@ -141,12 +141,8 @@ static enum sink_verdict xmlrpc_judge(struct arena *a, const struct carrier_answ
     /* an answer that is too long to be read is still an answer */
     if (answer->rc == RC_LIMIT && taken)
         return SINK_DELIVERED;
-    if (answer->rc != RC_OK) {
-        *why = str_dup(a, str_from(answer->err));
-        return SINK_FAILED;
-    }
-    if (!taken) {
-        *why = str_printf(a, "the endpoint answered with status %d; 200 means delivered", status);
+    if (answer->rc != RC_OK || !taken) {
+        *why = carrier_http_why(a, "endpoint", answer);
         return SINK_FAILED;
     }
     if (!may_be_fault(answer->body))

@@ -332,6 +332,32 @@ class Webhooks(Delivery):
         self.wait(lambda: self.shown()["dead"] == 0, daemon=self.d)
         self.assertEqual(["bad"], self.h.calls[-1].titles)
 
+    def test_answers_that_are_not_complete(self):                        # DELIV-05 DELIV-06 HOOK-06
+        """The first bytes say why, also when the rest is too much, does not come, or does not end."""
+        why = b"the title is missing. "
+        head = b"HTTP/1.1 %d Because\r\nContent-Length: %d\r\n\r\n"
+        done = threading.Event()
+        self.addCleanup(done.set)
+
+        def endless(handler):
+            handler.wfile.write(head % (422, 60000) + why)
+            done.wait(60)
+
+        self.d = self.daemon(*self.ARGS, "--push-timeout", "%ds" % (2 * PATIENCE))
+        self.subscribed()
+        for step in (head % (422, 200000) + why + b"x" * 200000, head % (422, 60000) + why, endless):
+            self.h.script = [step] * 20                                  # more, if the machine stalls
+            self.publish("bad %d" % len(self.h.calls), "old 2")
+            dead = self.wait(lambda: self.d.get("/sub/dead?id=%d" % self.sub).json["dead"], daemon=self.d)
+            self.assertEqual([422], [d["status"] for d in dead])
+            self.assertTrue(dead[0]["answer"].startswith(why.decode()))
+            self.assertLessEqual(len(dead[0]["answer"]), 1024)
+            self.act("drop-dead", dead="all")
+        self.h.script = [head % (500, 60000) + why]
+        told = self.act("test")
+        self.assertEqual((500, why.decode()), (told["status"], told["answer"]))
+        self.assertIn("status 500", told["error"])
+
     def test_dead_letters_are_dropped(self):                             # DELIV-05
         self.h.decide = lambda call: 422
         self.subscribed()

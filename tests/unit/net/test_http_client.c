@@ -454,7 +454,10 @@ static void test_http_client__bounds(void **state)
     b->call.max_body = 5;
     assert_body(get_ok(b, "http://127.0.0.1:%d/ok"), "hello");
     b->call.max_body = 4;
-    get_bad(b, "http://127.0.0.1:%d/ok", RC_LIMIT, "longer than 4 bytes");
+    assert_body(get_bad(b, "http://127.0.0.1:%d/ok", RC_LIMIT, "longer than 4 bytes"), "");
+    b->call.keeps_part = true;
+    assert_body(get_bad(b, "http://127.0.0.1:%d/ok", RC_LIMIT, "longer than 4 bytes"), "hell");
+    b->call.keeps_part = false;
     b->call.max_body = 1000;
     b->call.timeout_ms = 1000;
     get_bad(b, "http://127.0.0.1:%d/slow", RC_TIMEOUT, "within 1000 ms");

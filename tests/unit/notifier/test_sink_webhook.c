@@ -278,6 +278,9 @@ static void test_sink_webhook__answers(void **state UNUSED)
         }
     assert_int_equal(SINK_FAILED, judged(RC_PEER, 0, &why));
     assert_str(why, "what the client said");
+    assert_int_equal(SINK_FAILED, judged(RC_LIMIT, 500, &why));
+    assert_str(why,
+               "the endpoint answered with status 500, but not completely: what the client said");
     assert_int_equal(SINK_FAILED, judged(RC_DENIED, 0, &why));
 }
 
