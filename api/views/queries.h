@@ -16,6 +16,10 @@ bool archive_query(struct ask *ask, struct query *q, struct problem *p); /* arch
 bool smart_range(struct ask *ask, const char *since_name, struct str since, const char *until_name,
                  struct str until, struct document_spec *spec, struct problem *p) NODISCARD;
 
+/* Put the positions and the length that this query of smart_query() has, as `since`, `until` and
+ * `max` of a GET, into its spec, which describe() has filled in. */
+void smart_piece(const struct query *q, struct document_spec *spec);
+
 /* Read the query that ask->target names: its path and its parameters. PROBLEM_NOT_FOUND: the path
  * is not that of a document with a query. */
 bool query_read(struct ask *ask, struct query *q, struct problem *p) NODISCARD;

@@ -11,6 +11,7 @@
 #include "api/views/pull.h"
 #include "api/views/queries.h"
 #include "api/views/selflink.h"
+#include "base/assert.h"
 #include "base/limits.h"
 #include "model/media_types.h"
 #include "net/http_fields.h"
@@ -29,6 +30,7 @@ struct smart { /* in the request's arena */
     struct wanted_url *urls;
     size_t n_urls;
     bool type_given;
+    struct cursor_spec since, until; /* of a topic or node, see smart_piece() */
     int64_t until_ms; /* monotonic: waits until then; 0: does not wait */
     int64_t seen;     /* end of the log before the last look */
 };
@@ -287,8 +289,8 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     look(req, s);
 }
 
-/* A topic of the hub: a subscriber gets what comes, so parameters for positions and pieces have no
- * meaning. */
+/* A topic of the hub, or a node: a subscriber gets what comes, so parameters for positions and
+ * pieces have no meaning for it. */
 bool smart_query(struct ask *ask, struct query *q, struct problem *p)
 {
     struct smart *s = ARENA_NEW(ask->arena, struct smart);
@@ -297,10 +299,22 @@ bool smart_query(struct ask *ask, struct query *q, struct problem *p)
     s->spec.view.form = FORM_STREAM;
     if (!read_request(ask, s, p))
         return false;
+    s->since = s->spec.since;
+    s->until = s->spec.until;
     s->spec.since.kind = s->spec.until.kind = CURSOR_NONE;
     s->spec.callback = STR_NULL;
     *q = (struct query){.urls = s->urls, .n_urls = s->n_urls, .describe = describe, .own = s};
     return true;
+}
+
+void smart_piece(const struct query *q, struct document_spec *spec)
+{
+    const struct smart *s = q->own;
+
+    ASSERT(q->describe == describe);
+    spec->since = s->since;
+    spec->until = s->until;
+    spec->view.len = s->spec.view.len;
 }
 
 void smart_get(struct request *req)

@@ -1,7 +1,7 @@
 /* api/xmpp/xmpp_items.c - pull: the items of a node, in pages (XEP-0060 section 6.5, XEP-0059).
  *
  * `after` is `since`, `before` is `until`, and `max` is `max` of GET /smart; an empty `before`
- * means the last page (D39). */
+ * means the last page (D39). Without them, the parameters of the node's name count. */
 #include <inttypes.h>
 
 #include "api/views/draw_items.h"
@@ -17,7 +17,7 @@ struct page {
     struct str after, before; /* null: not given */
     bool is_last_page;
     bool is_count; /* max is 0: only the number of items is wanted (XEP-0059 section 2.6) */
-    size_t max;
+    size_t max; /* 0: not given */
     struct document_spec spec;
 };
 
@@ -50,7 +50,6 @@ static bool read_page(struct page *page, const struct stanza *items)
 
     page->after = text_of(set, "after");
     page->before = text_of(set, "before");
-    page->max = DEFAULT_LEN;
     if (page->after.len == 0)
         page->after = STR_NULL; /* the first page */
     if (set == NULL && !str_is_null(newest))
@@ -63,7 +62,7 @@ static bool read_page(struct page *page, const struct stanza *items)
         max = set == NULL ? newest : STR_NULL;
     if (!str_is_null(max) && !read_max(max, &page->max))
         return false;
-    page->is_count = page->max == 0;
+    page->is_count = !str_is_null(max) && page->max == 0;
     if (page->is_count)
         page->max = 1;
     return true;
@@ -130,6 +129,23 @@ static void draw(void *ctx, struct reader *r)
     xmpp_reply(req, buf_view(&out));
 }
 
+/* Find out where the page begins and ends. */
+static bool find_range(struct page *page, struct problem *p)
+{
+    struct document_spec asked = page->spec;
+
+    if (!smart_range(&page->req->ask, "after", page->after, "before", page->before, &asked, p))
+        return false;
+    smart_piece(&page->query, &page->spec);
+    if (!str_is_null(page->after))
+        page->spec.since = asked.since;
+    if (!str_is_null(page->before))
+        page->spec.until = asked.until;
+    if (page->max > 0)
+        page->spec.view.len = page->max;
+    return true;
+}
+
 static void on_feeds(struct xmpp_request *req, struct gathered *items, size_t n, void *ctx)
 {
     struct page *page = ctx;
@@ -141,9 +157,8 @@ static void on_feeds(struct xmpp_request *req, struct gathered *items, size_t n,
         return;
     }
     page->spec.view.format = FORMAT_ATOM;
-    page->spec.view.len = page->max;
     page->spec.is_last_page = page->is_last_page;
-    if (!smart_range(&req->ask, "after", page->after, "before", page->before, &page->spec, &p)) {
+    if (!find_range(page, &p)) {
         /* XEP-0059 section 2.2: a position that does not exist */
         xmpp_refuse(req, XMPP_NOT_FOUND, NULL, p.detail);
         return;

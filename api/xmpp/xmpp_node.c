@@ -20,7 +20,13 @@ bool xmpp_node_read(struct xmpp_request *req, struct str node, struct query *q)
                     STR("A node must be named: smart?url=URL."));
         return false;
     }
-    if (node.len > XMPP_NODE_MAX || !is_stream(node)) {
+    if (node.len > XMPP_NODE_MAX) {
+        xmpp_refuse(req, XMPP_NOT_FOUND, NULL,
+                    str_printf(req->ask.arena, "The name of the node has more than %zu bytes.",
+                               XMPP_NODE_MAX));
+        return false;
+    }
+    if (!is_stream(node)) {
         xmpp_refuse(req, XMPP_NOT_FOUND, NULL,
                     STR("There is no such node. Nodes are named smart?url=URL."));
         return false;

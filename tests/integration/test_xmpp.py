@@ -128,6 +128,33 @@ class Pull(Xmpp):
             self.assertEqual(["bad-request"], error_of(self.alice.ask(
                 "get", self.alice.items_payload(self.node(), max=wrong))))
 
+    def test_parameters_of_a_node(self):                            # XMPP-02 XMPP-06 XMPP-07
+        """They mean what they mean at /smart. What the request says goes before what the name says."""
+        self.fill(9)
+        ids = [i["id"] for i in self.http()["items"]]
+        third, sixth = ("cursor:" + self.http(max=n)["last_cursor"] for n in (3, 6))
+        for params in ({"max": 2}, {"since": third}, {"until": sixth}, {"since": third, "until": sixth},
+                       {"since": third, "max": 1}, {"since": "time:0", "max": 4},
+                       {"since": third, "order": "-created"}, {"order": "-modified", "max": 3}):
+            self.assertEqual([i["id"] for i in self.http(**params)["items"]],
+                             self.alice.items(self.node(**params)).ids, params)
+        node = self.node(since=third, until=sixth, max=1)
+        page = self.alice.items(node)
+        self.assertEqual(ids[3:4], page.ids)
+        self.assertEqual(ids[4:5], self.alice.items(node, after=page.last).ids)
+        self.assertEqual(ids[3:5], self.alice.items(node, max=9).ids)
+        self.assertEqual(ids[:3], self.alice.items(node, after="time:0", max=3).ids)
+        self.assertEqual(ids[4:5], self.alice.items(node, before="").ids)
+        self.assertEqual([], self.alice.items(node, max=0).ids)
+        for wrong in ({"max": 0}, {"max": "x"}, {"since": "foo:1"}, {"until": "nocolon"}):
+            self.assertEqual(["item-not-found"], error_of(self.alice.ask(
+                "get", self.alice.items_payload(self.node(**wrong)))), wrong)
+
+    def test_a_name_that_is_too_long(self):                                            # XMPP-10
+        answer = self.alice.ask("get", self.alice.items_payload(self.node(x="y" * 8192)))
+        self.assertEqual(["item-not-found"], error_of(answer))
+        self.assertIn("more than 8192 bytes", "".join(answer.itertext()))
+
     def test_nodes_that_do_not_exist(self):                                            # XMPP-10
         for node in ("nonexistent", "smart", "smart?order=created", "smart?url=" + quote("mailto:a@b"),
                      self.node(order="sideways"), "feed?url=" + quote(self.p.url)):
