@@ -187,6 +187,7 @@ static void change_row(const struct sub_change *c, struct subscription *sub)
         sub->endpoint = c->endpoint;
         sub->next_try_at = sub->failing_since = TIME_UNKNOWN; /* the failures were another's */
         sub->n_failures = 0;
+        sub->last_error = STR_NULL;
     }
 }
 

@@ -263,7 +263,7 @@ static bool is_digits(struct str s)
 }
 
 bool params_count(const struct params *ps, struct arena *a, const char *name, int64_t otherwise,
-                  int64_t max, int64_t *out, struct problem *p)
+                  int64_t min, int64_t max, int64_t *out, struct problem *p)
 {
     struct str value;
     int64_t n;
@@ -274,11 +274,11 @@ bool params_count(const struct params *ps, struct arena *a, const char *name, in
         *out = otherwise;
         return true;
     }
-    if (!is_digits(value))
+    if (!is_digits(value) || (str_to_i64(value, &n) && n < min))
         return problem_parameter(p, a, name, value, NULL,
-                                 "The parameter `%s` must be a whole number, at least 0; "
-                                 "larger numbers count as %lld.",
-                                 name, (long long)max);
+                                 "The parameter `%s` must be a whole number, at least %lld; "
+                                 "larger numbers than %lld count as that.",
+                                 name, (long long)min, (long long)max);
     *out = str_to_i64(value, &n) && n < max ? n : max;
     return true;
 }

@@ -72,9 +72,10 @@ bool params_obj(const struct params *ps, struct arena *a, enum feed_format *form
 bool params_flag(const struct params *ps, struct arena *a, const char *name, bool *out,
                  struct problem *p) NODISCARD;
 
-/* Get a whole number in [0, max]. A larger number counts as max, a missing one as `otherwise`. */
+/* Get a whole number in [min, max]; min >= 0. A larger number counts as max, a missing one as
+ * `otherwise`. */
 bool params_count(const struct params *ps, struct arena *a, const char *name, int64_t otherwise,
-                  int64_t max, int64_t *out, struct problem *p) NODISCARD;
+                  int64_t min, int64_t max, int64_t *out, struct problem *p) NODISCARD;
 
 /* Get `id` of a subscription. If it is missing, it is a problem when `required`, otherwise 0. */
 bool params_id(const struct params *ps, struct arena *a, bool required, int64_t *out,

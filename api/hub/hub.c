@@ -158,6 +158,19 @@ static void publish(struct request *req, const struct str *origins, size_t n_ori
 
 /* ---- subscribe, unsubscribe ------------------------------------------------------------------ */
 
+static struct str why_not(struct arena *a, const struct hub_settled *s)
+{
+    if (s->rc == RC_DENIED)
+        return STR("The callback is at an address that is not called from here.");
+    if (s->rc == RC_LIMIT)
+        return STR("The answer of the callback is longer than the challenge.");
+    if (s->rc != RC_OK)
+        return STR("The callback did not answer.");
+    if (s->status < 200 || s->status > 299)
+        return str_printf(a, "The callback answered with status %d, not 2xx.", s->status);
+    return STR("The callback did not confirm the request: its answer is not the challenge.");
+}
+
 static void on_end(struct request *req, const struct hub_end *end, void *ctx)
 {
     const struct hub_change *change = ctx;
@@ -169,7 +182,7 @@ static void on_end(struct request *req, const struct hub_end *end, void *ctx)
     else if (end->settled.confirmed)
         answer_done(req);
     else
-        answer(req, 409, STR("The callback did not confirm the request."));
+        answer(req, 409, why_not(req->ask.arena, &end->settled));
 }
 
 static void hand_over(struct request *req, struct hub_change *change)
@@ -286,8 +299,7 @@ static bool read_lease(struct request *req, struct hub_change *change)
 
     if (!params_optional(&req->ask.params, req->ask.arena, "hub.lease_seconds", &text, &p) ||
         !params_count(&req->ask.params, req->ask.arena, "hub.lease_seconds", cfg->lease_default_s,
-                      INT32_MAX, lease, &p) ||
-        (!str_is_null(text) && *lease == 0)) {
+                      1, INT32_MAX, lease, &p)) {
         refuse(req, "hub.lease_seconds must be a whole number above 0.");
         return false;
     }

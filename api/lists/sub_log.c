@@ -117,7 +117,7 @@ static void start(struct request *req, task_work_fn *work)
     struct task *t;
 
     if (!params_id(&req->ask.params, req->ask.arena, true, &history.shown.id, &p) ||
-        !params_count(&req->ask.params, req->ask.arena, "max", DELIVERIES_KEPT, DELIVERIES_KEPT,
+        !params_count(&req->ask.params, req->ask.arena, "max", DELIVERIES_KEPT, 0, DELIVERIES_KEPT,
                       &history.max, &p)) {
         reply_problem(req, &p);
         return;

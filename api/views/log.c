@@ -208,8 +208,10 @@ void log_get(struct request *req)
 
     if (!log_query_feeds(req, &query, &p) ||
         !params_one(&req->ask.params, req->ask.arena, "since", &since, &p) ||
-        !params_count(&req->ask.params, req->ask.arena, "max", DEFAULT_LEN, LIMIT_LEN, &max, &p) ||
-        !params_count(&req->ask.params, req->ask.arena, "timeout", 0, WAIT_MAX_S, &timeout_s, &p) ||
+        !params_count(&req->ask.params, req->ask.arena, "max", DEFAULT_LEN, 0, LIMIT_LEN, &max,
+                      &p) ||
+        !params_count(&req->ask.params, req->ask.arena, "timeout", 0, 0, WAIT_MAX_S, &timeout_s,
+                      &p) ||
         (!str_is_null(since) && !log_query_from(req, "since", since, &query, &p))) {
         reply_problem(req, &p);
         return;

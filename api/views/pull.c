@@ -23,17 +23,12 @@ bool pull_read(struct ask *ask, struct pull *q, struct problem *p)
 {
     enum feed_format format;
     int64_t len, skip, page;
-    struct str page_text;
 
     if (!params_format(&ask->params, ask->arena, FORMAT_IS_OFFERED, &format, &q->type_given, p) ||
-        !params_count(&ask->params, ask->arena, "len", DEFAULT_LEN, LIMIT_LEN, &len, p) ||
-        !params_count(&ask->params, ask->arena, "skip", 0, SKIP_MAX, &skip, p) ||
-        !params_one(&ask->params, ask->arena, "page", &page_text, p) ||
-        !params_count(&ask->params, ask->arena, "page", 0, SKIP_MAX, &page, p))
+        !params_count(&ask->params, ask->arena, "len", DEFAULT_LEN, 0, LIMIT_LEN, &len, p) ||
+        !params_count(&ask->params, ask->arena, "skip", 0, 0, SKIP_MAX, &skip, p) ||
+        !params_count(&ask->params, ask->arena, "page", 0, 1, SKIP_MAX, &page, p))
         return false;
-    if (page == 0 && page_text.len > 0)
-        return problem_parameter(p, ask->arena, "page", page_text, NULL,
-                                 "The parameter `page` must be at least 1.");
     if (page > 0)
         skip = (page - 1) * len > SKIP_MAX ? SKIP_MAX : (page - 1) * len;
     q->page = (size_t)page;

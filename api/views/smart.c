@@ -31,8 +31,8 @@ struct smart { /* in the request's arena */
     size_t n_urls;
     bool type_given;
     struct cursor_spec since, until; /* of a topic or node, see smart_piece() */
-    int64_t until_ms; /* monotonic: waits until then; 0: does not wait */
-    int64_t seen;     /* end of the log before the last look */
+    int64_t until_ms;                /* monotonic: waits until then; 0: does not wait */
+    int64_t seen;                    /* end of the log before the last look */
 };
 
 static void look(struct request *req, struct smart *s);
@@ -124,15 +124,10 @@ static bool read_format(struct ask *ask, struct smart *s, struct problem *p)
 
 static bool read_max(struct ask *ask, struct smart *s, struct problem *p)
 {
-    struct str text;
     int64_t max;
 
-    if (!params_one(&ask->params, ask->arena, "max", &text, p) ||
-        !params_count(&ask->params, ask->arena, "max", DEFAULT_LEN, LIMIT_LEN, &max, p))
+    if (!params_count(&ask->params, ask->arena, "max", DEFAULT_LEN, 1, LIMIT_LEN, &max, p))
         return false;
-    if (max == 0)
-        return problem_parameter(p, ask->arena, "max", text, NULL,
-                                 "The parameter `max` must be at least 1.");
     s->spec.view.len = (size_t)max;
     return true;
 }
@@ -163,8 +158,8 @@ static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
         !read_max(ask, s, p) || !params_one(&ask->params, ask->arena, "since", &since, p) ||
         !params_one(&ask->params, ask->arena, "until", &until, p) ||
         !smart_range(ask, "since", since, "until", until, &s->spec, p) ||
-        !params_count(&ask->params, ask->arena, "timeout", WAIT_DEFAULT_S, WAIT_MAX_S, &timeout_s,
-                      p))
+        !params_count(&ask->params, ask->arena, "timeout", WAIT_DEFAULT_S, 0, WAIT_MAX_S,
+                      &timeout_s, p))
         return false;
     if (s->spec.since.kind != CURSOR_NONE && s->spec.until.kind == CURSOR_NONE && /* D28 */
         !order_descends(s->spec.view.order))

@@ -101,6 +101,16 @@ class Changes(Delivery):
         self.wait(lambda: other.titles() == ["new"], daemon=self.d)
         self.assertEqual([], self.r.titles())
 
+    def test_failures_of_another_endpoint_are_forgotten(self):           # VIEW-18 DELIV-09
+        self.r.script = [500] * 50
+        self.subscribed()
+        self.publish("new", "old 2")
+        self.wait(lambda: self.shown()["last_error"], daemon=self.d)
+        self.patch({"paused": True})
+        self.d.wait_idle()
+        answer = self.patch({"endpoint": self.r.url + "/other"}).json
+        self.assertEqual((None, None, 0), tuple(answer[k] for k in ("last_error", "next_try", "failures")))
+
     def test_a_form(self):                                               # VIEW-18
         self.subscribed()
         fields = {"Content-Type": "application/x-www-form-urlencoded"}

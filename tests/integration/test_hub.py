@@ -751,6 +751,16 @@ class Legacy(Hub):
         answer = self.post(mode="subscribe", topic=self.topic(), callback=self.s.url, verify="sync")
         self.assertEqual(409, answer.status)
 
+    def test_sync_says_why_not(self):                                                        # HUB-31 HUB-11
+        for callback, confirm, why in (("http://10.1.2.3/", None, "not called from here"),
+                                       (self.s.url, lambda query: (404, ""), "status 404"),
+                                       (self.s.url, lambda query: (200, "no"), "not the challenge"),
+                                       ("http://127.0.0.1:9/", None, "did not answer")):
+            self.s.confirm = confirm
+            answer = self.post(mode="subscribe", topic=self.topic(), callback=callback, verify="sync")
+            self.assertEqual(409, answer.status)
+            self.assertIn(why, answer.body.decode())
+
     def test_async_is_signed_by_sha1(self):                                                  # HUB-32
         self.subscribed(verify="async", secret="s", lease_seconds="1000")
         self.publish("new", "old 2", "old 1")

@@ -202,7 +202,8 @@ class Pull(Smart):
             answer = self.d.get(self.base(since=wrong))
             self.assert_problem(answer, 400, "bad-position-spec")
         for wrong in ("0", "-1", "x", "1.5"):
-            self.assert_problem(self.d.get(self.base(max=wrong)), 400, "bad-parameter")
+            problem = self.assert_problem(self.d.get(self.base(max=wrong)), 400, "bad-parameter")
+            self.assertIn("at least 1;", problem["detail"])
         self.assert_problem(self.d.get(self.base(order="up")), 400, "bad-parameter")
         self.assertEqual(["urn:pub:p:e3", "urn:pub:p:e4"],
                          self.ids(order="created", since="id:urn:pub:p:e2"))

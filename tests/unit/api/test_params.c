@@ -191,7 +191,7 @@ static void test_params__count(void **state UNUSED)
         struct problem p;
         int64_t n;
 
-        if (!params_count(&ps, &arena, "len", 50, 1000, &n, &p))
+        if (!params_count(&ps, &arena, "len", 50, 0, 1000, &n, &p))
             n = -1;
         if (n != rows[i].n)
             fail_msg("%s: %lld", rows[i].query, (long long)n);
