@@ -30,6 +30,7 @@ void metrics_get(struct request *req)
     reply_buf(req, 200, "text/plain; version=0.0.4; charset=utf-8", &out, STR_NULL);
 }
 
+/* A database that is away comes back by itself: nothing is gained by a restart of the daemon. */
 void healthz_get(struct request *req)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
@@ -37,7 +38,7 @@ void healthz_get(struct request *req)
     enum rc rc = store_health(req->ask.api->store, NULL);
     struct problem p;
 
-    if (rc != RC_OK) {
+    if (rc != RC_OK && rc != RC_AGAIN) {
         problem_of_err(&p, req->ask.arena, rc, NULL);
         reply_problem(req, &p);
         return;

@@ -182,7 +182,7 @@ static void on_held_late(void *arg)
     r->deadline = NULL;
     if (r->late != NULL)
         r->late(r->ctx, serial);
-    if (slot_of(sl, serial) == NULL)
+    if (slot_of(sl, serial) == NULL || r->deadline != NULL)
         return;
     /* nobody has answered; the client must not wait for ever */
     http_reply(r, 504, STR(PROBLEM_FIELDS),

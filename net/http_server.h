@@ -82,7 +82,8 @@ struct loop *http_request_loop(struct http_request *r);
  * Returns a number by which the loop finds the request again. The number is never 0. `gone` (may be
  * NULL) runs on the loop if the client leaves or the server stops before the reply; after that the
  * request is freed, and its number is no longer valid. If `deadline_ms` is above 0, `late` runs
- * when this time is over. It must reply; if it does not, the client gets 504.
+ * when this time is over. It must reply or hold the request again; if it does neither, the client
+ * gets 504.
  *
  * A client has left when it resets the connection, or ends its stream more than a second after its
  * request was complete. If it ends its stream sooner, the server assumes that the client has sent

@@ -271,8 +271,7 @@ struct writes {
     /* There was nothing to write for some seconds. */
     void (*rest)(struct db *db);
 
-    /* Can operations be stored now? RC_UNAVAILABLE: not before the operator has done what *err
-     * says, or before the database is back. */
+    /* As store_health(). */
     enum rc (*health)(struct db *db, struct err *err);
 
     /* End what run() and rest() wait for, for good. */

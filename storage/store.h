@@ -52,8 +52,10 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
 /* Use these periods for all writes that are handed over from now on. Any thread. */
 void store_reload(struct store *s, const struct levels *levels);
 
-/* Can the store write? RC_UNAVAILABLE: no, because a file of the database was deleted or replaced;
- * *err says which. This is noticed at the next write, or within seconds. Any thread. */
+/* Can the store write? *err says why not. This is noticed at the next write, or within seconds. Any
+ * thread.
+ * RC_UNAVAILABLE  a file of the database was deleted or replaced;
+ * RC_AGAIN        the database is not within reach now. */
 enum rc store_health(struct store *s, struct err *err) NODISCARD;
 
 /* Carry out the queued writes, move the write-ahead log into the database file, join all threads,

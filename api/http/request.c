@@ -3,7 +3,12 @@
 
 #include "api/http/auth.h"
 #include "api/http/reply.h"
+#include "base/clock.h"
 #include "base/compiler.h"
+#include "storage/store.h"
+
+#define LOOK_MS 4000 /* then, and from then on each second, look whether the database is there */
+#define LOOK_AGAIN_MS 1000
 
 static void on_gone(void *ctx, uint64_t serial UNUSED)
 {
@@ -13,11 +18,27 @@ static void on_gone(void *ctx, uint64_t serial UNUSED)
         req->on_gone(req);
 }
 
+static void on_late(void *ctx, uint64_t serial);
+
+/* Is the store at work on an answer that may still come in time? Then wait for it. */
+static bool waits_on(struct request *req)
+{
+    int64_t left_ms = req->until_ms - clock_mono_ms();
+
+    if (left_ms <= 0 || store_health(req->ask.api->store, NULL) == RC_AGAIN)
+        return false;
+    http_request_hold(req->http, on_gone, on_late,
+                      left_ms < LOOK_AGAIN_MS ? left_ms : LOOK_AGAIN_MS, req);
+    return true;
+}
+
 static void on_late(void *ctx, uint64_t serial UNUSED)
 {
     struct request *req = ctx;
     struct problem p;
 
+    if (waits_on(req))
+        return;
     if (req->on_gone != NULL)
         req->on_gone(req);
     problem_set(&p, req->ask.arena, PROBLEM_BUSY, "No answer could be made in time.");
@@ -29,6 +50,17 @@ void request_hold(struct request *req, int64_t deadline_ms)
 {
     if (req->serial == 0)
         req->serial = http_request_hold(req->http, on_gone, on_late, deadline_ms, req);
+}
+
+void request_hold_for_store(struct request *req, int64_t deadline_ms)
+{
+    if (req->serial != 0)
+        return;
+    if (deadline_ms > LOOK_MS) {
+        req->until_ms = clock_mono_ms() + deadline_ms;
+        deadline_ms = LOOK_MS;
+    }
+    request_hold(req, deadline_ms);
 }
 
 bool request_is_foreign(const struct request *req)

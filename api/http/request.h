@@ -11,7 +11,8 @@
 struct request {
     struct ask ask;
     struct http_request *http;
-    uint64_t serial; /* 0: not held */
+    uint64_t serial;  /* 0: not held */
+    int64_t until_ms; /* monotonic; held for an answer of the store until then; 0: it is not */
     /* called on the loop when the client has left; NULL: nothing to do */
     void (*on_gone)(struct request *req);
     void *gone_ctx;
@@ -22,6 +23,10 @@ struct request {
 /* Hold the request. If it is not answered within `deadline_ms`, the answer is 503. Only the first
  * call counts. */
 void request_hold(struct request *req, int64_t deadline_ms);
+
+/* The same for an answer that the store must give. If the database is not within reach, the answer
+ * is 503 within 5 seconds. */
+void request_hold_for_store(struct request *req, int64_t deadline_ms);
 
 /* Returns true when the request was caused by a page of another site to which --cors-origin gives
  * no access (auth.h). */

@@ -3,7 +3,7 @@
 
 struct ticket ticket_take(struct request *req, int64_t deadline_ms)
 {
-    request_hold(req, deadline_ms);
+    request_hold_for_store(req, deadline_ms);
     return (struct ticket){
         .loop = http_request_loop(req->http), .serial = req->serial, .request = req};
 }

@@ -19,8 +19,8 @@ struct ticket {
     void *work;
 };
 
-/* Make a ticket for this request, which is held (`deadline_ms` as in request_hold()). Only its loop
- * may call this. */
+/* Make a ticket for this request, which is held (`deadline_ms` as in
+ * request_hold_for_store()). Only its loop may call this. */
 struct ticket ticket_take(struct request *req, int64_t deadline_ms);
 
 /* Run `home` on the loop. The ticket is part of `work`, which must stay in memory until then. Any

@@ -80,6 +80,13 @@ int64_t pg_away_ms(const struct pg_link *l)
     return lost_at_ms == 0 ? -1 : clock_mono_ms() - lost_at_ms;
 }
 
+int64_t pg_travelling_ms(const struct pg_link *l)
+{
+    int64_t trip_at_ms = l->trip_at_ms;
+
+    return trip_at_ms == 0 ? 0 : clock_mono_ms() - trip_at_ms;
+}
+
 const char *pg_shown(const struct pg_link *l)
 {
     return pg_uri_shown(l->cfg.uri);
@@ -335,10 +342,13 @@ enum rc pg_connect(struct pg_link *l, struct err *err)
     pg_new_trip(l);
     l->n_failures++;
     attempt_start(a);
-    waited = pg_wait(l, a->done_fd, POLLIN, INT64_MAX);
-    l->conn = attempt_end(a, waited == PG_STOPPED);
+    waited = pg_wait(l, a->done_fd, POLLIN,
+                     l->cfg.connect_ms == 0 ? INT64_MAX : clock_mono_ms() + l->cfg.connect_ms);
+    l->conn = attempt_end(a, waited != PG_READY);
     if (waited == PG_STOPPED) {
         pg_fail(l, PG_FAULT_STOPPED, NULL);
+    } else if (waited == PG_LATE) {
+        fail_with(l, PG_FAULT_LOST, "cannot connect to the database", "it does not answer");
     } else if (PQstatus(l->conn) != CONNECTION_OK) {
         fail_with(l, PG_FAULT_LOST, "cannot connect to the database", PQerrorMessage(l->conn));
         pg_drop(l);

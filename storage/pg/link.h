@@ -35,8 +35,9 @@ struct pg_link_cfg {
     /* What each new connection does first; NULL: nothing. If it fails, there is no connection, and
      * pg_connect() returns what it says. */
     enum rc (*on_connect)(struct pg_link *l, struct err *err);
-    bool for_writing;  /* only a server that takes writes will do */
-    int64_t answer_ms; /* a trip that takes longer is lost; 0: no limit */
+    bool for_writing;   /* only a server that takes writes will do */
+    int64_t connect_ms; /* an attempt to connect that takes longer has failed; 0: no limit */
+    int64_t answer_ms;  /* a trip is lost when nothing comes for so long; 0: no limit */
 };
 
 struct pg_link *pg_link_new(const struct pg_link_cfg *cfg);
@@ -46,8 +47,8 @@ void pg_link_free(struct pg_link **lp);
  * taken back, so a commit may still happen. Any thread. */
 void pg_link_stop(struct pg_link *l);
 
-/* Connect, once; a link that is connected is connected anew. Waits at most as long as the address
- * allows (5 s for each host).
+/* Connect, once; a link that is connected is connected anew. Waits at most for cfg.connect_ms, and
+ * as long as the address allows (5 s for each host).
  * RC_UNSUPPORTED: the server is older than PostgreSQL 15, or its database is not in UTF-8. */
 enum rc pg_connect(struct pg_link *l, struct err *err) NODISCARD;
 
@@ -60,6 +61,9 @@ bool pg_is_connected(const struct pg_link *l);
 
 /* For how long there has been no connection; -1: there is one. Any thread. */
 int64_t pg_away_ms(const struct pg_link *l);
+
+/* For how long a trip has been under way; 0: there is none. Any thread. */
+int64_t pg_travelling_ms(const struct pg_link *l);
 
 /* Where it connects to, without secrets. Any thread. Lives as long as the link. */
 const char *pg_shown(const struct pg_link *l);

@@ -1,11 +1,17 @@
 /* storage/pg/reader.c - opens, asks, hears, holds snapshots; the engine PostgreSQL. */
 #include "storage/pg/reader.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "storage/pg/nodes.h"
 #include "storage/pg/reads.h"
 #include "storage/pg/storing.h"
 #include "storage/pg/uri.h"
+
+/* A request is answered within 5 seconds, also when the database is away. */
+#define CONNECT_MS 2000
+#define ANSWER_MS 4000
+#define AWAY_MS 1000
 
 struct pg_reader *pg_reader_of(struct db *db)
 {
@@ -31,12 +37,24 @@ static void close_reader(struct db **dbp)
     *dbp = NULL;
 }
 
+/* Of requests that come while the database is away, only some wait for an attempt to connect. */
+static enum rc connect_again(struct pg_reader *r, struct err *err)
+{
+    enum rc rc;
+
+    if (clock_mono_ms() < r->away_until_ms)
+        return err_set(err, RC_AGAIN, "the database is not within reach");
+    rc = pg_connect(r->link, err);
+    r->away_until_ms = rc == RC_OK ? 0 : clock_mono_ms() + AWAY_MS;
+    return rc;
+}
+
 /* Connect if there is no connection; a snapshot that has lost its one cannot go on. */
 static void make_ready(struct pg_reader *r)
 {
     if (r->trouble.rc != RC_OK) /* one attempt a trip */
         return;
-    if (!r->has_begun && !pg_is_connected(r->link) && pg_connect(r->link, &r->trouble) != RC_OK)
+    if (!r->has_begun && !pg_is_connected(r->link) && connect_again(r, &r->trouble) != RC_OK)
         return;
     if (r->n_snapshots > 0 && !r->has_begun) {
         pg_queue(r->link, pg_statements[PG_SQL_begin_snapshot].sql, NULL, "", NULL);
@@ -65,12 +83,15 @@ void pg_together(struct pg_reader *r)
 enum rc pg_hear(struct pg_reader *r, struct err *err)
 {
     bool is_together = r->is_together;
+    int64_t began_ms = clock_mono_ms();
     enum rc rc;
 
     if (is_together)
         pg_queue(r->link, pg_statements[PG_SQL_end_snapshot].sql, NULL, "", NULL);
     r->is_together = false;
     rc = pg_run(r->link, err);
+    if (rc != RC_OK && clock_mono_ms() - began_ms >= ANSWER_MS) /* those who waited for us are late */
+        r->away_until_ms = clock_mono_ms() + AWAY_MS;
     if (rc != RC_OK && r->trouble.rc != RC_OK && err != NULL)
         *err = r->trouble;
     r->trouble = (struct err)ERR_INIT;
@@ -172,8 +193,9 @@ enum rc pg_reader_new(const char *address, const struct pg_link_cfg *cfg, struct
 
 static enum rc open_reader(const char *address, struct db **out, struct err *err)
 {
+    const struct pg_link_cfg cfg = {.connect_ms = CONNECT_MS, .answer_ms = ANSWER_MS};
     struct db *db = NULL;
-    enum rc rc = pg_reader_new(address, &(struct pg_link_cfg){.answer_ms = 0}, &db, err);
+    enum rc rc = pg_reader_new(address, &cfg, &db, err);
 
     if (rc == RC_OK)
         rc = pg_connect(pg_reader_link(db), err);

@@ -26,6 +26,7 @@ struct pg_reader {
     bool has_begun;          /* the transaction of the outer one is open */
     bool is_together;        /* what is asked until pg_hear() is a transaction of its own */
     struct err trouble;      /* there is no connection, and why; RC_OK: there is one */
+    int64_t away_until_ms;   /* monotonic; until then nobody tries to connect */
 };
 
 /* The reader of a connection. */

@@ -16,6 +16,7 @@
 
 #define CLAIM_MS 10000 /* the server may not have noticed yet that a daemon before us has gone */
 #define PING_MS 5000   /* a server that does not answer for so long has gone */
+#define SILENT_MS 3000 /* one that does not answer for so long is not within reach */
 
 struct pg_storing {
     char *address;
@@ -176,7 +177,7 @@ static enum rc health(struct db *db, struct err *err)
 {
     const struct pg_link *l = pg_reader_link(db);
 
-    if (pg_away_ms(l) < 0)
+    if (pg_away_ms(l) < 0 && pg_travelling_ms(l) < SILENT_MS)
         return RC_OK;
     return err_set(err, RC_AGAIN, "the database %s is not within reach", pg_shown(l));
 }

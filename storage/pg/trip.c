@@ -239,13 +239,12 @@ static bool take_all(struct pg_link *l, size_t *at, ExecStatusType end)
 
 /* Send what is queued, and take answers until the result `end` comes (PGRES_EMPTY_QUERY: until
  * there are no more). */
-static void travel(struct pg_link *l, ExecStatusType end)
+static void travel_on(struct pg_link *l, ExecStatusType end)
 {
-    int64_t until = l->cfg.answer_ms == 0 ? INT64_MAX : clock_mono_ms() + l->cfg.answer_ms;
     size_t at = 0;
 
-    l->n_trips++;
     for (;;) {
+        int64_t until = l->cfg.answer_ms == 0 ? INT64_MAX : clock_mono_ms() + l->cfg.answer_ms;
         int unsent = PQflush(l->conn);
         enum pg_wait waited;
 
@@ -266,6 +265,14 @@ static void travel(struct pg_link *l, ExecStatusType end)
             return;
         }
     }
+}
+
+static void travel(struct pg_link *l, ExecStatusType end)
+{
+    l->n_trips++;
+    l->trip_at_ms = clock_mono_ms();
+    travel_on(l, end);
+    l->trip_at_ms = 0;
 }
 
 static bool is_stopped(struct pg_link *l)

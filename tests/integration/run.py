@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs the integration tests against FEEDMILL_BINARY (default build/feedmill).
 
-  run.py [--quick] [--jobs N] [--slowest N] [-k PATTERN]... [MODULE | MODULE.CLASS | MODULE.CLASS.TEST]...
+  run.py [--quick] [--engine pg] [--jobs N] [--slowest N] [-k PATTERN]... [MODULE | MODULE.CLASS | MODULE.CLASS.TEST]...
 
 MODULE is a file of this folder without ".py"; no name means all of them. -k keeps the tests whose name
 has PATTERN in it (shell wildcards are understood). --quick leaves out the tests marked slow.
+--engine pg gives each daemon a database of a PostgreSQL, which each class starts for itself.
 --jobs runs N classes of tests at a time, the longest first: they mostly wait. How long each takes is read
 from seconds.txt, which --write-seconds renews. --slowest lists the N tests that took longest.
 --count writes "PASSED FAILED" to a file, --report appends to a file which tests failed and the end of what
@@ -259,6 +260,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__,
                                       formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--quick", action="store_true")
+    options.add_argument("--engine", choices=["sqlite", "pg"], default="sqlite")
     options.add_argument("--jobs", type=int, default=1)
     options.add_argument("--slowest", type=int, default=0)
     options.add_argument("--write-seconds", action="store_true")
@@ -273,6 +275,8 @@ def main():
         options.error("FEEDMILL_BINARY does not name the daemon (and there is no build/feedmill)")
     if args.quick:
         os.environ["FEEDMILL_QUICK"] = "1"
+    if args.engine != "sqlite":
+        os.environ["FEEDMILL_TEST_ENGINE"] = args.engine
     sys.path.insert(0, os.path.dirname(HERE))
     sys.dont_write_bytecode = True
     names = [n[:-3] if n.endswith(".py") else n for n in args.names] or sorted(

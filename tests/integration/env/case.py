@@ -4,16 +4,19 @@ import os
 import time
 import unittest
 
-from .daemon import HUNG, Daemon, wait_for
+from .daemon import HUNG, Daemon, own_database, wait_for
 from .origin import Origin
 from .receiver import Receiver
 
 
 class Case(unittest.TestCase):
     maxDiff = 4000
+    engine = os.environ.get("FEEDMILL_TEST_ENGINE", "sqlite")     # or "pg"
 
-    def daemon(self, *args, **kw):
-        daemon = Daemon(*args, **kw)
+    def daemon(self, *args, db=None, **kw):
+        if db is None and self.engine == "pg":
+            db = own_database()
+        daemon = Daemon(*args, db=db, **kw)
         self.addCleanup(daemon.close)
         return daemon
 

@@ -1,4 +1,5 @@
 """Runs the real binary in a folder of its own, on a port that the system chooses."""
+import atexit
 import http.client
 import json
 import os
@@ -9,7 +10,10 @@ import subprocess
 import tempfile
 import threading
 import time
+import unittest
 import urllib.parse
+
+from .postgres import Postgres
 
 BINARY = os.environ.get("FEEDMILL_BINARY", "build/feedmill")
 # sanitizers and slow machines: every deadline of a test is multiplied by this
@@ -17,6 +21,17 @@ PATIENCE = float(os.environ.get("FEEDMILL_PATIENCE", "1"))
 HUNG = 60  # seconds, times PATIENCE: what has not come by then does not come
 running = set()     # daemons that have not ended
 REPORTS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:", "impossible:")
+
+
+servers = []        # the PostgreSQL of this process, if a test has asked for it
+
+
+def own_database():
+    """Returns the address of a new database of PostgreSQL."""
+    if not servers:
+        servers.append(Postgres(max_connections=200))
+        atexit.register(servers[0].close)
+    return servers[0].new_database()
 
 
 class Crash(AssertionError):
@@ -51,10 +66,11 @@ def quote(text):
 
 class Daemon:
     """A daemon with `args`; its folder lives until close(), across restarts. A ping causes a fetch at
-    once (--ping-gap is 0, if no argument says otherwise)."""
+    once (--ping-gap is 0, if no argument says otherwise). `db`: its database; None: a file of its own."""
 
-    def __init__(self, *args, env=None, open_loopback=True):
+    def __init__(self, *args, env=None, open_loopback=True, db=None):
         self.folder = tempfile.mkdtemp(prefix="feedmill-test-")
+        self.db = db or os.path.join(self.folder, "feeds.db")
         self.args = list(args)
         if open_loopback:
             self.args += ["--allow-fetch", "127.0.0.0/8", "--allow-callback", "127.0.0.0/8"]
@@ -66,8 +82,7 @@ class Daemon:
     def start(self):
         listen = "127.0.0.1:%d" % self.port if self.port else "127.0.0.1:0"
         self.process = subprocess.Popen(
-            [BINARY, "serve", "--listen", listen, "--db", os.path.join(self.folder, "feeds.db")]
-            + self.args,
+            [BINARY, "serve", "--listen", listen, "--db", self.db] + self.args,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env, text=True,
             errors="replace")
         self._errors = threading.Thread(target=self._read_errors, args=(self.process.stderr,),
@@ -78,6 +93,8 @@ class Daemon:
         if not match:
             self.process.wait(10)
             self._errors.join(5)
+            if "built without it" in self.text():
+                raise unittest.SkipTest("built without PostgreSQL")
             kind = Crash if self.process.returncode < 0 else AssertionError
             raise kind("the daemon did not start: %r\n%s" % (line, self.text()))
         self.port = int(match.group(1))

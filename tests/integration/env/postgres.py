@@ -1,5 +1,6 @@
 """A real PostgreSQL in a folder of its own: on loopback, on a free port, as another user when the tests run as
 root."""
+import contextlib
 import glob
 import os
 import pwd
@@ -39,7 +40,7 @@ class Postgres:
         self.port = free_port()
         self.folder = server_folder("postgres", in_memory=True)
         self.data = os.path.join(self.folder, "data")
-        self.user, self.process = {}, None
+        self.user, self.process, self.n_databases = {}, None, 0
         self.env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": self.folder, "TZ": "UTC"}
         try:
             if os.geteuid() == 0:
@@ -89,9 +90,26 @@ class Postgres:
 
     def stop(self, how=signal.SIGQUIT):
         """SIGINT: it ends its sessions and writes everything. SIGQUIT, SIGKILL: it ends as in a crash."""
-        self.process.send_signal(signal.SIGCONT)
+        if self.process.poll() is None:
+            self.thaw()
         self.process.send_signal(how)
         self.process.wait(60 * PATIENCE)
+
+    def _signal_all(self, number):
+        """To the server and its sessions."""
+        with open("/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)) as children:
+            pids = [self.process.pid] + [int(pid) for pid in children.read().split()]
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def freeze(self):
+        """From now on it is silent."""
+        self.process.send_signal(signal.SIGSTOP)    # it makes no session any more
+        self._signal_all(signal.SIGSTOP)
+
+    def thaw(self):
+        self._signal_all(signal.SIGCONT)
 
     def close(self):
         if self.process and self.process.poll() is None:
@@ -102,6 +120,13 @@ class Postgres:
         """What the statement gives, columns by "|"."""
         return self._run("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", self.folder, "-p",
                          str(self.port), "-U", user, "-d", database, "-f", "-", input=sql).strip()
+
+    def new_database(self):
+        """Returns the address of another database, which is empty and belongs to USER."""
+        self.n_databases += 1
+        name = "%s%d" % (DATABASE, self.n_databases)
+        self.psql("CREATE DATABASE %s OWNER %s" % (name, USER), database="postgres")
+        return self.uri(database=name)
 
     def uri(self, user=USER, password=PASSWORD, host=None, database=DATABASE, query=""):
         return "postgresql://%s:%s@%s/%s%s" % (user, urllib.parse.quote(password, safe=""),

@@ -1,5 +1,6 @@
-/* tests/unit/storage/fixture.h - a store in its own directory, and writes that wait for their
- * answer. */
+/* tests/unit/storage/fixture.h - a store of its own for each test, and writes that wait for their
+ * answer. With FEEDMILL_TEST_ENGINE=pg in the environment it is a store in the PostgreSQL that
+ * with_postgres.py has started, otherwise one in a file. */
 #pragma once
 
 #include <setjmp.h>
@@ -21,9 +22,13 @@
 #include "storage/pushes.h"
 #include "storage/store_priv.h"
 
+#ifdef WITH_POSTGRESQL
+#include "pg_server.h"
+#endif
+
 struct fixture {
-    char dir[64];
-    char path[96];
+    char dir[64];  /* empty: it is not in a file */
+    char path[96]; /* what --db would be */
     struct store *store;
     struct reader *reader;
     struct arena arena;
@@ -57,17 +62,53 @@ static inline void fixture_close(struct fixture *f)
     store_close(&f->store);
 }
 
+static inline bool on_postgresql(void)
+{
+    const char *engine = getenv("FEEDMILL_TEST_ENGINE");
+
+    return engine != NULL && strcmp(engine, "pg") == 0;
+}
+
+/* At the beginning of a test that looks into the file. */
+#define ONLY_ON_SQLITE()                                                                           \
+    if (on_postgresql())                                                                           \
+    skip()
+
+/* The database that the server has made for us, empty. */
+static inline bool make_database(struct fixture *f)
+{
+#ifdef WITH_POSTGRESQL
+    struct server_link super = connected(SUPER);
+
+    script_ok(super.l, "DROP SCHEMA public CASCADE; CREATE SCHEMA public AUTHORIZATION mill");
+    link_end(&super);
+    snprintf(f->path, sizeof f->path, "%s", getenv(PLAIN));
+    return true;
+#else
+    (void)f;
+    return false;
+#endif
+}
+
+static inline bool make_folder(struct fixture *f)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    snprintf(f->dir, sizeof f->dir, "%s/feedmill-XXXXXX", tmp != NULL ? tmp : "/tmp");
+    if (mkdtemp(f->dir) == NULL)
+        return false;
+    snprintf(f->path, sizeof f->path, "%s/f.db", f->dir);
+    return true;
+}
+
 static inline int fixture_setup(void **state)
 {
     struct fixture *f = NEW(struct fixture);
-    const char *tmp = getenv("TMPDIR");
 
     digest_init();
     log_set_level(LOG_LEVEL_ERROR);
-    snprintf(f->dir, sizeof f->dir, "%s/feedmill-XXXXXX", tmp != NULL ? tmp : "/tmp");
-    if (mkdtemp(f->dir) == NULL)
+    if (!(on_postgresql() ? make_database(f) : make_folder(f)))
         return -1;
-    snprintf(f->path, sizeof f->path, "%s/f.db", f->dir);
     *state = f;
     fixture_open(f);
     return 0;
@@ -82,11 +123,12 @@ static inline int fixture_teardown(void **state)
 
     clock_fake_us(0);
     fixture_close(f);
-    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (i = 0; i < sizeof names / sizeof names[0] && f->dir[0] != '\0'; i++) {
         snprintf(path, sizeof path, "%s/%s", f->dir, names[i]);
         unlink(path);
     }
-    rmdir(f->dir);
+    if (f->dir[0] != '\0')
+        rmdir(f->dir);
     arena_release(&f->arena);
     mem_free(f);
     return 0;

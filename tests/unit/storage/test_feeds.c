@@ -477,6 +477,7 @@ static void test_feeds__versions_of_a_restored_backup_are_new(void **state)
     struct entry_change c;
     char backup[120];
 
+    ONLY_ON_SQLITE();
     snprintf(backup, sizeof backup, "%s.backup", f->path);
     fixture_close(f);
     copy_file(f->path, backup);

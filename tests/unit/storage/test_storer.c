@@ -177,6 +177,7 @@ static void test_storer__failed_commit(void **state)
     struct view v = view_of(VIEW_LOG, &id, 1);
     struct answer a;
 
+    ONLY_ON_SQLITE();
     id = add_feed(f, "http://a.example/", NULL);
     version = store_version(f->store, &id, 1);
     store_listen(f->store, on_notice, &w);
@@ -205,9 +206,11 @@ static void test_storer__no_room(void **state)
     int64_t id = add_feed(f, "http://a.example/", NULL);
     struct view v = view_of(VIEW_LOG, &id, 1);
     struct poll_outcome o = outcome(id, &big, 1);
-    sqlite3 *sq = db_handle(storer_db(f->store->storer));
     struct answer a;
+    sqlite3 *sq;
 
+    ONLY_ON_SQLITE();
+    sq = db_handle(storer_db(f->store->storer));
     big.doc = str_of(arena_zalloc(&f->arena, 3000000), 3000000);
     memset((char *)(uintptr_t)big.doc.ptr, 'x', big.doc.len);
     assert_int_equal(SQLITE_OK, sqlite3_exec(sq, "PRAGMA max_page_count = 200", NULL, NULL, NULL));
@@ -428,6 +431,7 @@ static void test_storer__log_is_emptied_behind_busy_readers(void **state)
     FILE *wal;
     int i;
 
+    ONLY_ON_SQLITE();
     memset(doc, 'x', SIZE);
     big.doc = str_of(doc, SIZE);
     assert_int_equal(0, pthread_create(&thread, NULL, relay_main, &relay));

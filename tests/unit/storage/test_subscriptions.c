@@ -615,6 +615,7 @@ static void test_subscriptions__cost_of_one_among_many(void **state)
     struct fixture *f = *state;
     long among_few, among_many;
 
+    ONLY_ON_SQLITE();
     subscribe_many(f, 64);
     among_few = subscribe_many(f, 1000);
     subscribe_many(f, 8000);

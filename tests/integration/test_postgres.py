@@ -1,0 +1,79 @@
+"""One daemon on a PostgreSQL: how it starts, and what it does while the database is away (NODE-08)."""
+import concurrent.futures
+import subprocess
+import time
+
+from .env.case import Case
+from .env.daemon import BINARY, PATIENCE
+from .env.postgres import PASSWORD, Postgres
+
+ANSWER_S = 5    # every request is answered within this time
+
+
+class OneNode(Case):
+    def setUp(self):
+        self.server = Postgres()
+        self.addCleanup(self.server.close)
+
+    def node(self):
+        return self.daemon("--node-lease", "2s", db=self.server.uri())
+
+    def answer(self, d, path):
+        began = time.monotonic()
+        answer = d.get(path)
+        self.assertLess(time.monotonic() - began, ANSWER_S * PATIENCE, path)
+        return answer
+
+    def refused(self, db, *args):
+        """What a daemon says that does not start."""
+        done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--db", db] + list(args),
+                              capture_output=True, text=True, timeout=60 * PATIENCE)
+        if "built without it" in done.stderr:
+            self.skipTest("built without PostgreSQL")
+        self.assertEqual(1, done.returncode, done.stderr)
+        self.assertNotIn(PASSWORD, done.stderr)
+        self.assertNotIn("w%40rd", done.stderr)
+        return done.stderr
+
+    def test_the_database_is_away(self):    # NODE-08
+        d = self.node()
+        self.assertEqual(200, d.get("/readyz").status)
+        self.assertEqual(200, d.get("/log").status)
+        self.server.stop()
+        self.wait(lambda: d.get("/readyz").status == 503, what="/readyz to fail", daemon=d)
+        self.assertEqual(200, d.get("/healthz").status)
+        for path in ("/log", "/sub?id=1"):
+            answer = self.answer(d, path)
+            self.assert_problem(answer, 503, "busy")
+            self.assertEqual("5", answer.header("Retry-After"))
+        self.server.start()
+        self.wait(lambda: d.get("/readyz").status == 200, what="/readyz to recover", daemon=d)
+        self.wait(lambda: d.get("/log").status == 200, what="/log to recover", daemon=d)
+        self.assertEqual(404, d.get("/sub?id=1").status)
+        self.server.stop()
+        self.assertEqual(0, d.stop())       # it does not wait for the database
+
+    def test_a_database_that_does_not_answer(self):     # NODE-08
+        d = self.node()
+        self.server.freeze()
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:   # more than there are readers
+            for answer in threads.map(lambda _: self.answer(d, "/log"), range(8)):
+                self.assert_problem(answer, 503, "busy")
+        self.wait(lambda: d.get("/readyz").status == 503, what="/readyz to fail", daemon=d)
+        self.server.thaw()
+        self.wait(lambda: d.get("/readyz").status == 200, what="/readyz to recover", daemon=d)
+        self.wait(lambda: d.get("/log").status == 200, what="/log to recover", daemon=d)
+
+    def test_one_daemon_at_a_time(self):
+        d = self.node()
+        self.assertIn("is in use by another Feedmill", self.refused(self.server.uri()))
+        d.stop()
+        d.start()       # the lock ends with the daemon
+
+    def test_a_start_without_a_database(self):
+        self.assertIn("pg_amcheck", self.refused(self.server.uri(), "--check-db"))
+        self.server.psql("CREATE TABLE strange (n int)")
+        self.assertIn("tables of another program", self.refused(self.server.uri()))
+        self.assertIn("password authentication failed", self.refused(self.server.uri(password=PASSWORD + "!")))
+        self.server.stop()
+        self.assertIn("cannot connect to the database", self.refused(self.server.uri()))
