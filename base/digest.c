@@ -88,19 +88,26 @@ void digest_sha256(struct str s, unsigned char out[DIGEST_SHA256_LEN])
     ASSERT(ok == 1);
 }
 
+size_t digest_hmac_parts(enum digest_kind kind, struct str key, const struct str *parts, size_t n,
+                         unsigned char out[DIGEST_MAX_LEN])
+{
+    EVP_MAC_CTX *mac = own_hmac(kind);
+    size_t len = 0;
+    bool ok =
+        EVP_MAC_init(mac, (const unsigned char *)(key.len > 0 ? key.ptr : ""), key.len, NULL) == 1;
+
+    for (size_t i = 0; i < n && ok; i++)
+        ok = parts[i].len == 0 ||
+             EVP_MAC_update(mac, (const unsigned char *)parts[i].ptr, parts[i].len) == 1;
+    ok = ok && EVP_MAC_final(mac, out, &len, DIGEST_MAX_LEN) == 1;
+    ASSERT(ok);
+    return len;
+}
+
 size_t digest_hmac(enum digest_kind kind, struct str key, struct str data,
                    unsigned char out[DIGEST_MAX_LEN])
 {
-    EVP_MAC_CTX *mac = own_hmac(kind);
-    size_t n = 0;
-    bool ok =
-        EVP_MAC_init(mac, (const unsigned char *)(key.len > 0 ? key.ptr : ""), key.len, NULL) ==
-            1 &&
-        EVP_MAC_update(mac, (const unsigned char *)(data.len > 0 ? data.ptr : ""), data.len) == 1 &&
-        EVP_MAC_final(mac, out, &n, DIGEST_MAX_LEN) == 1;
-
-    ASSERT(ok);
-    return n;
+    return digest_hmac_parts(kind, key, &data, 1, out);
 }
 
 void digest_hex(const unsigned char *p, size_t n, char *out)

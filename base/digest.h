@@ -31,6 +31,10 @@ enum digest_kind { DIGEST_SHA1, DIGEST_SHA256, DIGEST_SHA384, DIGEST_SHA512, DIG
 size_t digest_hmac(enum digest_kind kind, struct str key, struct str data,
                    unsigned char out[DIGEST_MAX_LEN]);
 
+/* The same for data in `n` parts, one after the other. */
+size_t digest_hmac_parts(enum digest_kind kind, struct str key, const struct str *parts, size_t n,
+                         unsigned char out[DIGEST_MAX_LEN]);
+
 /* Write `n` bytes as lower-case hexadecimal digits and a NUL. `out` needs 2 * n + 1 bytes. */
 void digest_hex(const unsigned char *p, size_t n, char *out);
 

@@ -7,6 +7,18 @@ static const struct carrier *const carriers[CARRIERS_] = {
 #undef CARRIER
 };
 
+struct str carrier_load_bytes(const struct carrier_load *load, struct buf *whole)
+{
+    struct str own = buf_view(&load->body), shared = blob_bytes(load->shared);
+
+    if (own.len == 0 || shared.len == 0)
+        return shared.len == 0 ? own : shared;
+    buf_reserve(whole, own.len + shared.len);
+    buf_str(whole, own);
+    buf_str(whole, shared);
+    return buf_view(whole);
+}
+
 uint64_t carriers_send(struct carriers *c, enum carrier_id id, const struct carrier_load *load,
                        struct str url, struct str credential, carrier_done_fn *done, void *ctx)
 {

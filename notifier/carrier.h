@@ -28,16 +28,15 @@ enum carrier_id {
 /* What is sent: bytes, and what the carrier needs besides. */
 struct carrier_load {
     struct buf body;     /* the caller's, with its maximum set */
-    struct blob *shared; /* these bytes are sent instead, and are held; NULL: `body` is sent */
+    struct blob *shared; /* these bytes follow, and are held; NULL: none do */
     const void *own; /* of the carrier's own type, made by the sink; it lives as long as the load */
     bool is_asked;   /* somebody asks for it now: a pause of the carrier does not hold it */
 };
 
-/* Returns the bytes that are sent. */
-static inline struct str carrier_load_bytes(const struct carrier_load *load)
-{
-    return load->shared != NULL ? blob_bytes(load->shared) : buf_view(&load->body);
-}
+/* Returns the bytes that are sent, in one piece. If they are in two, they are joined in `whole`,
+ * which is empty and has to live as long as the result. A carrier does this as late as it can: most
+ * of the bytes are the same for many deliveries, so its processor has them at hand. */
+struct str carrier_load_bytes(const struct carrier_load *load, struct buf *whole);
 
 /* The result of a delivery. */
 struct carrier_answer {

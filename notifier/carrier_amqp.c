@@ -61,7 +61,8 @@ static uint64_t send_amqp(const struct carrier_env *env, void *state,
     AUTO(arena_release) struct arena a = ARENA_INIT;
     const struct amqp_load *own = load->own;
     struct broker_message *messages = ARENA_ARRAY(&a, struct broker_message, own->n);
-    struct str bytes = carrier_load_bytes(load);
+    AUTO(buf_release) struct buf whole = BUF_INIT(BUF_ANY);
+    struct str bytes = carrier_load_bytes(load, &whole);
     struct sending *s = NEW(struct sending);
     int64_t timeout_ms = env->cfg->timeout_ms;
     struct broker_delivery d = {

@@ -12,7 +12,16 @@
 struct sending {
     carrier_done_fn *done;
     void *ctx;
+    struct buf body; /* unless the load has it in one piece */
 };
+
+static struct sending *sending_new(carrier_done_fn *done, void *ctx)
+{
+    struct sending *s = NEW(struct sending);
+
+    *s = (struct sending){.done = done, .ctx = ctx, .body = BUF_INIT(BUF_ANY)};
+    return s;
+}
 
 static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
 {
@@ -31,6 +40,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
             http_retry_after_s(http_answer_field(answer, "retry-after"), clock_now_s());
     }
     s->done(s->ctx, &out);
+    buf_release(&s->body);
     mem_free(s);
     arena_free(&arena);
 }
@@ -41,7 +51,7 @@ static uint64_t send_http(const struct carrier_env *env, void *state UNUSED,
 {
     const struct notifier_cfg *cfg = env->cfg;
     const struct http_load *own = load->own;
-    struct sending *s = NEW(struct sending);
+    struct sending *s = sending_new(done, ctx);
     struct http_call call = {
         .method = own->method,
         .url = url,
@@ -49,7 +59,7 @@ static uint64_t send_http(const struct carrier_env *env, void *state UNUSED,
         .fields = own->fields,
         .n_fields = own->n_fields,
         .user_agent = str_from(cfg->user_agent),
-        .body = carrier_load_bytes(load),
+        .body = carrier_load_bytes(load, &s->body),
         /* redirects are not followed: the owner of a moved endpoint must subscribe again */
         .max_redirects = 0,
         .max_body = LIMIT_PUSH_ANSWER,
@@ -60,7 +70,6 @@ static uint64_t send_http(const struct carrier_env *env, void *state UNUSED,
         .keeps_part = true, /* it may say why a delivery was refused */
     };
 
-    *s = (struct sending){done, ctx};
     return http_client_start(env->http, &call, on_answer, s);
 }
 

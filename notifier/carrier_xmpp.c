@@ -90,6 +90,7 @@ static uint64_t send_xmpp(const struct carrier_env *env, void *state,
                           const struct carrier_load *load, struct str url UNUSED,
                           struct str credential UNUSED, carrier_done_fn *done, void *ctx)
 {
+    AUTO(buf_release) struct buf whole = BUF_INIT(BUF_ANY);
     const struct xmpp_load *own = load->own;
     struct messages *m = state;
     struct sending *s = NEW(struct sending);
@@ -99,8 +100,9 @@ static uint64_t send_xmpp(const struct carrier_env *env, void *state,
     TAILQ_INSERT_TAIL(&m->list, s, link);
     stats_add(STAT_work_pending, 1);
     if (env->cfg->component != NULL)
-        number = component_deliver(env->cfg->component, own->id, own->host,
-                                   carrier_load_bytes(load), env->cfg->timeout_ms, on_result, s);
+        number =
+            component_deliver(env->cfg->component, own->id, own->host,
+                              carrier_load_bytes(load, &whole), env->cfg->timeout_ms, on_result, s);
     if (number == 0) {
         const struct component_result full = {.rc = RC_FULL,
                                               .err = "too many messages wait for the XMPP server"};

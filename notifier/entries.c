@@ -37,8 +37,8 @@ static void key_of(const struct sink *sink, const struct sink_push *push,
     buf_release(&all);
 }
 
-/* Make the body. The part after its front may have been made for another subscription; otherwise it
- * is made here and shared. */
+/* Make the body. The part after its front may have been made for another subscription; then it is
+ * not copied. Otherwise it is made here and shared. */
 static enum rc draw_body(struct push_job *job, struct sink_push *push)
 {
     const struct sink_entries *entries = &job->sink->entries;
@@ -49,14 +49,15 @@ static enum rc draw_body(struct push_job *job, struct sink_push *push)
     enum rc rc = RC_OK;
 
     push->front_len = 0;
+    blob_unref(&job->load.shared);
     if (entries->front == NULL || push->event != NULL)
         return entries->body(job->arena, push, body, &job->err);
     key_of(job->sink, push, key);
     entries->front(body, push);
     front = buf_view(body);
     if (bodies_get(job->bodies, key, job->arena, &rest)) {
-        buf_str(body, blob_bytes(rest.bytes));
-        rc = body->overflow ? RC_LIMIT : RC_OK;
+        job->load.shared = blob_ref(rest.bytes);
+        rc = body->len + blob_bytes(rest.bytes).len > body->max ? RC_LIMIT : RC_OK;
     } else {
         front = str_dup(job->arena, front);
         buf_reset(body);

@@ -179,20 +179,16 @@ static struct str id_of(struct arena *a, const struct sink_push *push, struct st
 
 /* Returns the signatures by all secrets that sign at the time `now`, which is `at` as a text. */
 static struct str signatures(struct arena *a, const struct hook_settings *hs, struct str id,
-                             int64_t now, struct str at, struct str body)
+                             int64_t now, struct str at, const struct carrier_load *load)
 {
-    AUTO(buf_release) struct buf all = BUF_INIT(BUF_ANY);
+    const struct str signed_parts[] = {
+        id, STR("."), at, STR("."), buf_view(&load->body), blob_bytes(load->shared)};
     struct str text = STR("");
 
-    buf_reserve(&all, id.len + at.len + body.len + 2);
-    buf_str(&all, id);
-    buf_putc(&all, '.');
-    buf_str(&all, at);
-    buf_putc(&all, '.');
-    buf_str(&all, body);
     for (size_t i = 0; i < hook_secrets_at(hs, now); i++) {
         unsigned char mac[DIGEST_MAX_LEN];
-        size_t n = digest_hmac(DIGEST_SHA256, hs->secrets[i].key, buf_view(&all), mac);
+        size_t n = digest_hmac_parts(DIGEST_SHA256, hs->secrets[i].key, signed_parts,
+                                     ARRAY_LEN(signed_parts), mac);
         struct str one = base64_write(a, str_of((const char *)mac, n));
 
         text = str_concat(a, text, str_concat(a, i > 0 ? STR(" v1,") : STR("v1,"), one));
@@ -203,7 +199,7 @@ static struct str signatures(struct arena *a, const struct hook_settings *hs, st
 static enum rc webhook_seal(struct arena *a, const struct sink_push *push,
                             struct carrier_load *load, struct err *err)
 {
-    struct str body = carrier_load_bytes(load), id = id_of(a, push, body);
+    struct str id = id_of(a, push, buf_view(&load->body));
     struct http_load *own = ARENA_NEW(a, struct http_load);
     int64_t now = clock_now_s();
     char text[DIGITS_MAX];
@@ -218,7 +214,7 @@ static enum rc webhook_seal(struct arena *a, const struct sink_push *push,
     own->fields[1] = (struct http_field){STR("webhook-id"), id};
     own->fields[2] = (struct http_field){STR("webhook-timestamp"), at};
     own->fields[3] =
-        (struct http_field){STR("webhook-signature"), signatures(a, &hs, id, now, at, body)};
+        (struct http_field){STR("webhook-signature"), signatures(a, &hs, id, now, at, load)};
     own->n_fields = OWN_FIELDS;
     for (size_t i = 0; i < hs.n_fields; i++)
         own->fields[own->n_fields++] = (struct http_field){hs.fields[i].name, hs.fields[i].value};

@@ -81,7 +81,7 @@ static void fill_head(struct arena *a, const struct hub_lease *lease,
     if (str_is_null(lease->secret))
         return;
     n = digest_hmac(lease->legacy ? DIGEST_SHA1 : DIGEST_SHA256, lease->secret,
-                    carrier_load_bytes(load), mac);
+                    blob_bytes(load->shared), mac);
     digest_hex(mac, n, hex);
     own->fields[own->n_fields++] = (struct http_field){
         STR("X-Hub-Signature"), str_printf(a, "%s=%s", lease->legacy ? "sha1" : "sha256", hex)};

@@ -29,10 +29,23 @@ static void test_digest__hmac_vectors(void **state UNUSED)
     check(DIGEST_SHA1, STR(""), STR(""), "fbdb1d1b18aa6c08324b7d64b71fb76370690e1d");
 }
 
+/* Where the data is cut into parts makes no difference. */
+static void test_digest__hmac_of_parts(void **state UNUSED)
+{
+    const struct str parts[] = {STR("what do ya "), STR_NULL, STR("want"), STR(" for nothing?")};
+    unsigned char whole[DIGEST_MAX_LEN], joined[DIGEST_MAX_LEN];
+
+    digest_hmac(DIGEST_SHA256, STR("Jefe"), STR("what do ya want for nothing?"), whole);
+    assert_int_equal(DIGEST_SHA256_LEN, digest_hmac_parts(DIGEST_SHA256, STR("Jefe"), parts,
+                                                          ARRAY_LEN(parts), joined));
+    assert_memory_equal(whole, joined, DIGEST_SHA256_LEN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_digest__hmac_vectors),
+        cmocka_unit_test(test_digest__hmac_of_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

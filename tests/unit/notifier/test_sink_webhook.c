@@ -75,6 +75,22 @@ static struct str made(const struct sink_push *push)
     return buf_view(&load.body);
 }
 
+/* The same, with what comes after the front as the shared part. */
+static struct str made_in_parts(struct sink_push *push)
+{
+    struct str rest;
+
+    made(push);
+    rest = str_dup(&arena, buf_view(&load.body));
+    buf_reset(&load.body);
+    hook->front(&load.body, push);
+    push->front_len = load.body.len;
+    push->print = hook->print(&arena, push);
+    load.shared = blob_copy(str_slice(rest, push->front_len, rest.len));
+    assert_int_equal(RC_OK, hook->seal(&arena, push, &load, NULL));
+    return rest;
+}
+
 static struct str field(const char *name)
 {
     const struct http_load *own = load.own;
@@ -223,6 +239,29 @@ static void test_sink_webhook__signatures(void **state UNUSED)
     assert_true(str_eq(wanted, field("webhook-signature")));
 }
 
+/* HOOK-02, HOOK-05: what is shared with others is sent and signed as if it were this delivery's
+ * own. */
+static void test_sink_webhook__a_shared_body(void **state UNUSED)
+{
+    struct sink_push push = usual();
+    struct str id = id_of(push), text, body = made_in_parts(&push);
+    struct buf whole = BUF_INIT(BUF_ANY);
+    unsigned char mac[DIGEST_MAX_LEN];
+    size_t n;
+
+    assert_true(str_eq(body, carrier_load_bytes(&load, &whole)));
+    assert_true(str_eq(id, field("webhook-id")));
+    text = str_printf(&arena, "%.*s.%.*s.%.*s", STR_ARG(id), STR_ARG(field("webhook-timestamp")),
+                      STR_ARG(body));
+    n = digest_hmac(DIGEST_SHA256, base64_read(&arena, STR("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")),
+                    text, mac);
+    assert_true(
+        str_eq(str_concat(&arena, STR("v1,"), base64_write(&arena, str_of((const char *)mac, n))),
+               field("webhook-signature")));
+    buf_release(&whole);
+    blob_unref(&load.shared);
+}
+
 static void test_sink_webhook__settings_that_cannot_be_read(void **state UNUSED)
 {
     struct sink_push push = usual();
@@ -293,6 +332,7 @@ int main(void)
         cmocka_unit_test(test_sink_webhook__only_the_front_names_the_subscription),
         cmocka_unit_test(test_sink_webhook__the_id_tells_deliveries_apart),
         cmocka_unit_test(test_sink_webhook__signatures),
+        cmocka_unit_test(test_sink_webhook__a_shared_body),
         cmocka_unit_test(test_sink_webhook__settings_that_cannot_be_read),
         cmocka_unit_test(test_sink_webhook__over_the_maximum),
         cmocka_unit_test(test_sink_webhook__answers),
