@@ -7,7 +7,7 @@
 #include "base/digest.h"
 #include "storage/apply_parts.h"
 #include "storage/rows_places.h"
-#include "storage/sqlite/upstreams.h"
+#include "storage/rows_upstreams.h"
 
 /* ---- new feeds ------------------------------------------------------------------------------- */
 
@@ -235,20 +235,22 @@ static enum rc give_pace_back(struct txn *t, struct op *op, int64_t feed_id)
 enum rc apply_upstream_put(struct txn *t, struct op *op)
 {
     const struct upstream *u = &op->as.upstream;
-    enum rc rc = upstreams_put(t->db, u, &op->err);
+    const struct held_feed *f = rows_feed(&t->rows, u->feed_id);
 
-    if (rc == RC_OK)
-        txn_edited(t, u->feed_id);
-    if (rc != RC_OK || (u->is_current && u->state == UPSTREAM_ACTIVE))
-        return rc;
+    if (f == NULL || f->is_missing)
+        return err_set(&op->err, RC_NOT_FOUND, "there is no feed %" PRId64, u->feed_id);
+    rows_put_upstream(&t->rows, u);
+    txn_edited(t, u->feed_id);
+    if (u->is_current && u->state == UPSTREAM_ACTIVE)
+        return RC_OK;
     return give_pace_back(t, op, u->feed_id);
 }
 
 enum rc apply_upstream_drop(struct txn *t, struct op *op)
 {
     const struct upstream *u = &op->as.upstream;
-    enum rc rc = upstreams_drop(t->db, u->token, &op->err);
 
+    rows_drop_upstream(&t->rows, u->token);
     txn_edited(t, u->feed_id);
-    return rc == RC_OK ? give_pace_back(t, op, u->feed_id) : rc;
+    return give_pace_back(t, op, u->feed_id);
 }

@@ -56,7 +56,9 @@ static void note_merge(struct txn *t, int64_t from, int64_t to, const struct mer
 static enum rc hold_both(struct txn *t, int64_t from, int64_t to, struct err *err)
 {
     struct wants w = {.feeds = NULL};
-    enum rc rc = txn_use_statements(t, err);
+    enum rc rc = t->db->writes->write(t->db, t, err);
+
+    rows_forget(&t->rows);
 
     wants_add_feed(&w, &(struct want_feed){.id = from, .with_head = true});
     wants_add_feed(&w, &(struct want_feed){.id = to, .with_head = true});

@@ -9,6 +9,7 @@
 #include "storage/rows_past.h"
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
+#include "storage/rows_upstreams.h"
 #include "storage/tables.h"
 
 static void entry_written(void *row)
@@ -70,6 +71,7 @@ static const struct {
     [ROW_DEAD] = {sizeof(struct held_dead), NULL},
     [ROW_INTENT] = {sizeof(struct held_intent), NULL},
     [ROW_LEASE] = {sizeof(struct held_lease), NULL},
+    [ROW_UPSTREAM] = {sizeof(struct held_upstream_row), NULL},
     [ROW_HUB_NAME] = {sizeof(struct held_hub_name), NULL},
     [ROW_WEBSUBS] = {sizeof(struct held_websubs), NULL},
     [ROW_MATCH] = {sizeof(struct held_match), NULL},
@@ -327,7 +329,7 @@ void rows_add_event(struct rows *r, const struct feed_event *event)
     r->events[r->n_events++] = *event;
 }
 
-void rows_add_upstream(struct rows *r, const struct held_upstream *u)
+void rows_list_upstream(struct rows *r, const struct held_upstream *u)
 {
     r->upstreams =
         mem_grow(r->upstreams, &r->cap_upstreams, r->n_upstreams + 1, sizeof *r->upstreams);

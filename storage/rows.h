@@ -29,6 +29,7 @@ enum row_kind {
     ROW_DEAD,     /* struct held_dead */
     ROW_INTENT,   /* struct held_intent; this and the next two are in storage/rows_hub.h */
     ROW_LEASE,    /* struct held_lease, by subscription */
+    ROW_UPSTREAM, /* struct held_upstream_row, by token (storage/rows_upstreams.h) */
     ROW_HUB_NAME, /* struct held_hub_name, by protocol, callback and topic */
     ROW_WEBSUBS,  /* struct held_websubs, by feed (storage/rows_subs.h) */
     ROW_MATCH,    /* struct held_match, by subscription and URL */
@@ -200,7 +201,10 @@ void rows_count_subs(struct rows *r, int64_t feed_id, int more);
 void rows_add_head(struct rows *r, int64_t since_seq, const struct feed *feed);
 
 void rows_add_event(struct rows *r, const struct feed_event *event);
+/* Something about the current upstream subscription of a feed. rows_list_upstream() leaves it to
+ * the database to find that. */
 void rows_add_upstream(struct rows *r, const struct held_upstream *u);
+void rows_list_upstream(struct rows *r, const struct held_upstream *u);
 
 /* Is anything to be written? After it was written, the engine calls rows_written(). */
 bool rows_is_dirty(const struct rows *r);

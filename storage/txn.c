@@ -104,14 +104,6 @@ void txn_settled(struct txn *t, struct hub_settled settled)
     t->settled[t->n_settled++] = settled;
 }
 
-enum rc txn_use_statements(struct txn *t, struct err *err)
-{
-    enum rc rc = t->db->writes->write(t->db, t, err);
-
-    rows_forget(&t->rows);
-    return rc;
-}
-
 enum rc txn_more(struct txn *t, const struct wants *w, struct err *err)
 {
     return t->db->writes->load(t->db, &t->rows, w, err);

@@ -74,10 +74,6 @@ void txn_settled(struct txn *t, struct hub_settled settled);
 /* Has the feed's row changed in this transaction? */
 bool txn_has_changed(const struct txn *t, int64_t feed_id);
 
-/* Write the rows that were changed, and forget all: what follows reads and changes them by
- * statements. */
-enum rc txn_use_statements(struct txn *t, struct err *err) NODISCARD;
-
 /* Load more rows in the middle of an operation, if it could not say before what it looks at. What
  * it has changed of the same feeds must have been written. */
 struct wants;

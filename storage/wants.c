@@ -12,6 +12,7 @@ void wants_reset(struct wants *w)
 {
     w->n_feeds = w->n_pasts = w->n_ids = w->n_keys = w->n_matches = 0;
     w->n_names = w->n_times = w->n_intents = w->n_websubs = w->n_hub_names = 0;
+    w->n_tokens = 0;
     w->counts_intents = w->hub_due = false;
     memset(w->n_new, 0, sizeof w->n_new);
     w->entries.n = w->archives.n = w->graves.n = w->places.n = w->subs.n = 0;
@@ -27,6 +28,7 @@ void wants_release(struct wants *w)
     mem_free(w->names);
     mem_free(w->times);
     mem_free(w->intents);
+    mem_free(w->tokens);
     mem_free(w->websubs);
     mem_free(w->hub_names);
     mem_free(w->entries.at);
@@ -194,27 +196,6 @@ static void want_pushed(struct wants *w, const struct push_outcome *o)
     want_sub(w, &sub);
 }
 
-bool op_uses_rows(const struct op *op)
-{
-    switch (op->kind) {
-    case OP_ADD_FEED:
-    case OP_SUBSCRIBE:
-    case OP_TOUCH:
-    case OP_PING:
-    case OP_UNSUBSCRIBE:
-    case OP_PUSH_OUTCOMES:
-    case OP_CHANGE_SUB:
-    case OP_DEAD_RETRY:
-    case OP_DEAD_DROP:
-    case OP_HUB_REQUEST:
-    case OP_HUB_SETTLE:
-    case OP_HUB_SWEEP:
-        return true;
-    default:
-        return op_brings_news(op);
-    }
-}
-
 static bool has_key(const struct feed_ref *refs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -282,6 +263,12 @@ void op_wants(const struct op *op, struct wants *w)
     case OP_DEAD_DROP:
         want_sub(
             w, &(struct want_sub){.id = op->as.dead.sub_id, .with_dead = true, .with_feeds = true});
+        break;
+    case OP_UPSTREAM_PUT:
+    case OP_UPSTREAM_DROP:
+        want_rows(w, &op->as.upstream.feed_id, 1);
+        w->tokens = mem_grow(w->tokens, &w->cap_tokens, w->n_tokens + 1, sizeof *w->tokens);
+        w->tokens[w->n_tokens++] = op->as.upstream.token;
         break;
     case OP_HUB_REQUEST:
         w->counts_intents = true;

@@ -87,11 +87,13 @@ struct wants {
     size_t n_feeds, cap_feeds, n_pasts, cap_pasts, n_ids, cap_ids, n_keys, cap_keys;
     size_t n_matches, cap_matches;
     size_t n_names, cap_names, n_times, cap_times;
-    int64_t *intents; /* with these ids */
-    int64_t *websubs; /* the subscriptions of WebSub that have these feeds */
+    int64_t *intents;   /* with these ids */
+    struct str *tokens; /* of upstream subscriptions */
+    int64_t *websubs;   /* the subscriptions of WebSub that have these feeds */
     struct want_hub_name *hub_names;
     bool counts_intents, hub_due; /* as in struct rows */
-    size_t n_intents, cap_intents, n_websubs, cap_websubs, n_hub_names, cap_hub_names;
+    size_t n_tokens, cap_tokens, n_intents, cap_intents, n_websubs, cap_websubs, n_hub_names,
+        cap_hub_names;
 };
 
 void wants_reset(struct wants *w);
@@ -101,10 +103,6 @@ void wants_add_feed(struct wants *w, const struct want_feed *f);
 void wants_add_past(struct wants *w, const struct want_past *p);
 void wants_add_marks(struct wants *w, int64_t feed_id, const struct entry_marks *marks);
 void wants_add_row(struct want_rows *list, int64_t feed_id, struct str text);
-
-/* Does the operation work on rows? Other operations need all rows to be written before they run,
- * and forgotten. They run inside a savepoint. */
-bool op_uses_rows(const struct op *op);
 
 /* Does the operation look up what it cannot name, or by an access key? Then all that comes before
  * it must be written when it is carried out. */

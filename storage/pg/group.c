@@ -96,7 +96,7 @@ static enum rc load(struct pg_writer *w, struct txn *t, struct op **ops, size_t 
 /* Carry one out. RC_OK: it is done, or has failed without a trace. */
 static enum rc compute(struct pg_writer *w, struct txn *t, struct op *op, struct err *err)
 {
-    if (!op_uses_rows(op)) {
+    if (op->kind == OP_UPSTREAM_PUT || op->kind == OP_UPSTREAM_DROP) { /* tokens are not loaded */
         op->rc = err_set(&op->err, RC_UNSUPPORTED, "PostgreSQL cannot do this yet");
         return RC_OK;
     }

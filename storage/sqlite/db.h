@@ -41,13 +41,10 @@ struct migration {
 enum rc db_migrate(struct db *db, const struct migration *list, size_t n, int target,
                    struct err *err) NODISCARD;
 
-/* Writing: one transaction at a time, savepoints inside it. db_rollback() never fails. */
+/* Writing: one transaction at a time. db_rollback() never fails. */
 enum rc db_begin(struct db *db, struct err *err) NODISCARD;
 enum rc db_commit(struct db *db, struct err *err) NODISCARD;
 void db_rollback(struct db *db);
-enum rc db_savepoint(struct db *db, struct err *err) NODISCARD;
-enum rc db_release(struct db *db, struct err *err) NODISCARD;
-enum rc db_undo(struct db *db, struct err *err) NODISCARD;
 
 /* False when the engine itself has given up the transaction (disk full). */
 bool db_in_transaction(const struct db *db);

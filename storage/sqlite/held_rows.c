@@ -1,6 +1,7 @@
 /* storage/sqlite/held_rows.c - see held_rows.h. */
 #include "storage/sqlite/held_rows.h"
 
+#include "storage/rows_upstreams.h"
 #include "storage/sqlite/feed_events.h"
 #include "storage/sqlite/held_hub.h"
 #include "storage/sqlite/held_past.h"
@@ -137,6 +138,19 @@ static enum rc load_time(struct db *db, struct rows *r, int64_t seq, struct err 
     return revisions_time_before(db, seq, &time->at_us, err);
 }
 
+static enum rc load_upstream(struct db *db, struct rows *r, struct str token, struct err *err)
+{
+    struct held_upstream_row *u = rows_upstream(r, token);
+    enum rc rc;
+
+    if (u != NULL)
+        return RC_OK;
+    u = rows_add_upstream_row(r, token);
+    rc = upstreams_load(db, token, &r->arena, &u->row, &u->held.exists, err);
+    u->held.is_stored = u->held.exists;
+    return rc;
+}
+
 /* This transaction is the only one: all ids after the last one are free. */
 static enum rc load_ids(struct db *db, struct rows *r, const struct wants *w, struct err *err)
 {
@@ -169,6 +183,8 @@ enum rc held_load(struct db *db, struct rows *r, const struct wants *w, struct e
         rc = load_entries_of_key(db, r, &w->keys[i], err);
     for (size_t i = 0; i < w->n_times && rc == RC_OK; i++)
         rc = load_time(db, r, w->times[i], err);
+    for (size_t i = 0; i < w->n_tokens && rc == RC_OK; i++)
+        rc = load_upstream(db, r, w->tokens[i], err);
     if (rc == RC_OK)
         rc = held_past_load(db, r, w, err);
     if (rc == RC_OK)
@@ -255,6 +271,22 @@ static enum rc write_upstream(struct db *db, const struct held_upstream *u, stru
     return upstreams_trust(db, u->feed_id, u->trust_was, u->trust, err);
 }
 
+static enum rc held_upstream_write(struct db *db, struct held *held, struct err *err)
+{
+    const struct upstream *row = &((struct held_upstream_row *)held)->row;
+    enum rc rc = RC_OK;
+
+    if (held->changes & UPSTREAM_TAKES_CURRENT)
+        rc = upstreams_take_current(db, row->feed_id, row->token, err);
+    if (rc == RC_OK && !held->exists)
+        return held->is_stored ? upstreams_drop(db, row->token, err) : RC_OK;
+    if (rc == RC_OK)
+        rc = upstreams_put(db, row, err);
+    if (rc == RC_OK && held->changes & UPSTREAM_WRITES_TRUST)
+        rc = upstreams_set_trust(db, row, err);
+    return rc;
+}
+
 /* The kinds that are written row by row, in the order of enum row_kind: a row comes after those to
  * which it refers. */
 static enum rc write_kinds(struct db *db, struct rows *r, struct err *err)
@@ -262,7 +294,8 @@ static enum rc write_kinds(struct db *db, struct rows *r, struct err *err)
     static enum rc (*const write[ROW_KINDS])(struct db *, struct held *, struct err *) = {
         [ROW_NOTE] = held_note_write,         [ROW_SUB] = held_sub_write,
         [ROW_SUB_FEED] = held_sub_feed_write, [ROW_DEAD] = held_dead_write,
-        [ROW_INTENT] = held_intent_write,     [ROW_LEASE] = held_lease_write};
+        [ROW_INTENT] = held_intent_write,     [ROW_LEASE] = held_lease_write,
+        [ROW_UPSTREAM] = held_upstream_write};
     enum rc rc = RC_OK;
 
     for (size_t k = 0; k < ROW_KINDS; k++)

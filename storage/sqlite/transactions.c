@@ -17,23 +17,6 @@ void db_rollback(struct db *db)
         sqlite3_exec(OWN(db)->sq, "ROLLBACK", NULL, NULL, NULL);
 }
 
-enum rc db_savepoint(struct db *db, struct err *err)
-{
-    return stmt_run(db, err, "SAVEPOINT op", "");
-}
-
-enum rc db_release(struct db *db, struct err *err)
-{
-    return stmt_run(db, err, "RELEASE op", "");
-}
-
-enum rc db_undo(struct db *db, struct err *err)
-{
-    enum rc rc = stmt_run(db, err, "ROLLBACK TO op", "");
-
-    return rc == RC_OK ? db_release(db, err) : rc;
-}
-
 bool db_in_transaction(const struct db *db)
 {
     return sqlite3_get_autocommit(OWN(db)->sq) == 0;

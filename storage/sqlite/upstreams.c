@@ -6,17 +6,16 @@
 #include "storage/sqlite/fields.h"
 #include "storage/tables.h"
 
+enum rc upstreams_take_current(struct db *db, int64_t feed_id, struct str token, struct err *err)
+{
+    return stmt_run(db, err,
+                    "UPDATE upstreams SET is_current = 0"
+                    " WHERE feed_id = ?1 AND is_current = 1 AND token <> ?2",
+                    "is", feed_id, token);
+}
+
 enum rc upstreams_put(struct db *db, const struct upstream *u, struct err *err)
 {
-    enum rc rc = RC_OK;
-
-    if (u->is_current) /* it replaces the current one of the feed */
-        rc = stmt_run(db, err,
-                      "UPDATE upstreams SET is_current = 0"
-                      " WHERE feed_id = ?1 AND is_current = 1 AND token <> ?2",
-                      "is", u->feed_id, u->token);
-    if (rc != RC_OK)
-        return rc;
     return stmt_run(
         db, err,
         "INSERT INTO upstreams (token, base_url, secret, hub, topic, feed_id, is_current,"
@@ -34,6 +33,29 @@ enum rc upstreams_put(struct db *db, const struct upstream *u, struct err *err)
         (int64_t)u->is_current, (int64_t)u->from_page, (int64_t)u->for_subs, (int64_t)u->state,
         u->lease_end_at, u->next_at, u->ended_at, (int64_t)u->n_errors, u->error,
         (int64_t)u->protocol, u->procedure);
+}
+
+enum rc upstreams_set_trust(struct db *db, const struct upstream *u, struct err *err)
+{
+    return stmt_run(db, err, "UPDATE upstreams SET trust = ?2, delivered_at = ?3 WHERE token = ?1",
+                    "sit", u->token, (int64_t)u->trust, u->delivered_at);
+}
+
+enum rc upstreams_load(struct db *db, struct str token, struct arena *a, struct upstream *row,
+                       bool *found, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(
+        db, err, "SELECT " UPSTREAM(FIELD_SELECT) "1 FROM upstreams WHERE token = ?1", "s", token);
+    int got = st == NULL ? -1 : stmt_next(db, st, err), i = 0;
+
+    if (got < 0)
+        return RC_IO;
+    *found = got > 0;
+    if (!*found)
+        return RC_OK;
+    UPSTREAM(FIELD_READ)
+    stmt_end(st);
+    return RC_OK;
 }
 
 enum rc upstreams_drop(struct db *db, struct str token, struct err *err)

@@ -8,8 +8,18 @@
 #include "model/feed.h"
 #include "storage/sqlite/db.h"
 
-/* Store it under its token; trust and delivered_at stay as they are. */
+/* No other one of the feed is current any more. To be called before that one is stored. */
+enum rc upstreams_take_current(struct db *db, int64_t feed_id, struct str token,
+                               struct err *err) NODISCARD;
+
+/* upstreams_put(): store it under its token; trust and delivered_at stay as they are.
+ * upstreams_set_trust(): set these two. */
 enum rc upstreams_put(struct db *db, const struct upstream *u, struct err *err) NODISCARD;
+enum rc upstreams_set_trust(struct db *db, const struct upstream *u, struct err *err) NODISCARD;
+
+/* The one with this token; *found false: there is none. Arena. */
+enum rc upstreams_load(struct db *db, struct str token, struct arena *a, struct upstream *out,
+                       bool *found, struct err *err) NODISCARD;
 enum rc upstreams_drop(struct db *db, struct str token, struct err *err) NODISCARD;
 
 /* The feed's upstream hub has delivered something at `now`. */

@@ -1,7 +1,7 @@
 /* storage/sqlite/writer.c - see writer.h.
  *
  * A transaction loads the rows of several operations, lets these compute on them, and writes what
- * has changed. Operations that still work by statements run in between, each in a savepoint. */
+ * has changed. */
 #include "storage/sqlite/writer.h"
 
 #include <pthread.h>
@@ -30,6 +30,10 @@
  * written and forgotten before more are loaded. An operation that looks at more loads them all the
  * same. */
 #define ROWS_MOST 8192
+
+/* Rows that were forgotten keep their memory until the end of the transaction. When it has so many
+ * bytes and more have to be loaded, it ends, and the other operations get another transaction. */
+#define BYTES_MOST (64u << 20)
 
 struct sqlite_writer {
     struct db_file *file;   /* this process has locked it */
@@ -76,22 +80,24 @@ static bool wants_more(struct txn *t, struct op **ops, size_t n)
     return wants;
 }
 
-/* Load the rows of ops[i], and of some of those after it that use rows, too. Returns through *end
- * the first one whose rows were not loaded. */
-static enum rc load_rows(struct txn *t, struct op **ops, size_t n, size_t i, size_t *end,
-                         struct err *err)
+/* Load the rows of ops[i], and of some of those after it, of at most `most` operations. Returns
+ * through *end the first one whose rows were not loaded. */
+static enum rc load_rows(struct txn *t, struct op **ops, size_t n, size_t i, size_t most,
+                         size_t *end, struct err *err)
 {
     struct wants *w = &writer_of(t->db)->wants;
     struct rows *rows = &t->rows;
     size_t n_held = shelf_count(&rows->shelves[ROW_ENTRY]) + shelf_count(&rows->shelves[ROW_SUB]) +
                     shelf_count(&rows->shelves[ROW_PLACE]);
-    enum rc rc = n_held >= ROWS_MOST ? txn_use_statements(t, err) : held_write(t->db, rows, err);
+    enum rc rc = held_write(t->db, rows, err);
 
+    if (n_held >= ROWS_MOST)
+        rows_forget(rows);
     wants_reset(w);
     *end = i;
     do
         op_wants(ops[(*end)++], w);
-    while (*end < n && op_uses_rows(ops[*end]) && !op_looks_up(ops[*end]) &&
+    while (*end < n && *end - i < most && !op_looks_up(ops[*end]) &&
            w->entries.n + w->subs.n + w->n_names < ROWS_MOST);
     for (size_t k = 0; k < w->n_feeds && rc == RC_OK; k++)
         take_loaded(t, &w->feeds[k]);
@@ -102,44 +108,27 @@ static enum rc load_rows(struct txn *t, struct op **ops, size_t n, size_t i, siz
     return rc;
 }
 
-/* Carry out an operation that reads or writes by statements. */
-static enum rc run_statements(struct txn *t, struct op *op, struct err *err)
-{
-    struct txn_mark mark = txn_mark(t);
-    enum rc rc = txn_use_statements(t, err);
-
-    if (rc == RC_OK)
-        rc = db_savepoint(t->db, err);
-    if (rc != RC_OK)
-        return rc;
-    op->rc = op_apply(t, op);
-    if (op->rc == RC_OK)
-        op->rc = held_write(t->db, &t->rows, &op->err);
-    if (op->rc == RC_OK)
-        return db_release(t->db, err);
-    txn_undo(t, mark);
-    rows_forget(&t->rows);
-    op->result = (struct store_result){0};
-    if (!db_in_transaction(t->db)) /* a full disk ends the whole transaction */
-        return err_set(err, RC_IO, "%s", op->err.text);
-    return db_undo(t->db, err);
-}
-
-static enum rc apply_all(struct txn *t, struct op **ops, size_t n, struct err *err)
+/* Carry out operations, until there is too much in memory; *n becomes how many they were, 1 at
+ * least. At first the rows of `most` operations are loaded together. When one has made others
+ * forget their rows, few are loaded at once, because it may not be the last one that does so. */
+static enum rc apply_all(struct txn *t, struct op **ops, size_t *n, size_t most, struct err *err)
 {
     struct rows *rows = &t->rows;
     unsigned generation = rows->generation;
     size_t loaded = 0; /* the rows of these operations were loaded */
     enum rc rc = RC_OK;
 
-    for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        if (op_uses_rows(ops[i]) && (i >= loaded || rows->generation != generation)) {
-            rc = load_rows(t, ops, n, i, &loaded, err);
+    for (size_t i = 0; i < *n && rc == RC_OK; i++) {
+        bool forgot = rows->generation != generation, needs_load = i >= loaded || forgot;
+
+        if (needs_load && i > 0 && arena_size(&rows->arena) > BYTES_MOST) {
+            *n = i;
+        } else if (needs_load) {
+            most = forgot ? 1 : i > 0 && most < *n ? 2 * most : most;
+            rc = load_rows(t, ops, *n, i, most, &loaded, err);
             generation = rows->generation;
         }
-        if (rc == RC_OK && !op_uses_rows(ops[i]))
-            rc = run_statements(t, ops[i], err);
-        else if (rc == RC_OK && !op_compute(t, ops[i]))
+        if (rc == RC_OK && i < *n && !op_compute(t, ops[i]))
             rc = err_set(err, RC_IO, "%s", ops[i]->err.text);
     }
     return rc == RC_OK ? held_write(t->db, rows, err) : rc;
@@ -240,14 +229,14 @@ static enum rc health(struct db *db, struct err *err)
 
 /* ---- one group ------------------------------------------------------------------------------- */
 
-static enum rc run_transaction(struct txn *t, struct op **ops, size_t n,
+static enum rc run_transaction(struct txn *t, struct op **ops, size_t *n, size_t most,
                                const struct group_calls *calls, struct err *err)
 {
     struct txn_mark before = txn_mark(t);
     enum rc rc = db_begin(t->db, err);
 
     if (rc == RC_OK)
-        rc = apply_all(t, ops, n, err);
+        rc = apply_all(t, ops, n, most, err);
     if (rc == RC_OK)
         rc = write_numbers(t, &before, err);
     if (rc == RC_OK)
@@ -291,29 +280,44 @@ static void run_singly(struct db *db, struct txn *t, struct op **ops, size_t n,
     }
 }
 
-static bool run(struct db *db, struct txn *t, struct op **ops, size_t n,
-                const struct group_calls *calls)
+/* Carry out the first of the operations in one transaction. Returns how many they were. `most`: as
+ * in apply_all(). */
+static size_t run_first(struct db *db, struct txn *t, struct op **ops, size_t n, size_t most,
+                        const struct group_calls *calls)
 {
     struct err err = ERR_INIT;
-    enum rc rc = run_transaction(t, ops, n, calls, &err);
+    size_t done = n;
+    enum rc rc = run_transaction(t, ops, &done, most, calls, &err);
 
-    if (rc != RC_OK && rc != RC_UNAVAILABLE && n > 1) {
-        log_warn("storage", "commit_failed", "operations=%zu error=%s effect=one_by_one", n,
+    if (rc != RC_OK && rc != RC_UNAVAILABLE && done > 1) {
+        log_warn("storage", "commit_failed", "operations=%zu error=%s effect=one_by_one", done,
                  log_quote(str_from(err.text)));
         txn_reset(t);
-        run_singly(db, t, ops, n, calls);
-        return true;
+        run_singly(db, t, ops, done, calls);
+        return done;
     }
     if (rc == RC_OK) {
         writer_of(db)->has_unmoved_pages = true;
-        calls->stored(calls->ctx, ops, n);
+        calls->stored(calls->ctx, ops, done);
     } else {
-        fail_all(ops, n, &err);
+        fail_all(ops, done, &err);
     }
     txn_reset(t);
     mind_files(db);
-    calls->answer(calls->ctx, ops, n);
+    calls->answer(calls->ctx, ops, done);
     bound_log(db);
+    return done;
+}
+
+static bool run(struct db *db, struct txn *t, struct op **ops, size_t n,
+                const struct group_calls *calls)
+{
+    size_t most = n;
+
+    for (size_t done; n > 0; ops += done, n -= done) {
+        done = run_first(db, t, ops, n, most, calls);
+        most = 1; /* rows of many were too much */
+    }
     return true;
 }
 

@@ -57,8 +57,12 @@ static inline struct poll_outcome random_outcome(struct fixture *f, const int64_
         o.check.error = STR("no answer");
         o.check.state = draw(seed, 3) == 0 ? FEED_GONE : FEED_OK;
     }
+    if (draw(seed, 12) == 0)
+        o.check.next_reason = REASON_HUB; /* it is polled less */
     if (draw(seed, 40) == 0)
         o.check.url = str_printf(&f->arena, "http://%u.example/", draw(seed, FEEDS));
+    o.check.trust_was = (int)draw(seed, 2);
+    o.check.trust = o.check.trust_was + (int)draw(seed, 2);
     o.identity.is_set = draw(seed, 10) == 0;
     o.identity.policy = (struct identity_policy){.since_at = 5, .n_better = (int)draw(seed, 3)};
     return o;
@@ -105,6 +109,26 @@ static inline enum rc push_deliveries(struct fixture *f, uint32_t *seed, struct 
     return store_push_outcomes(f->store, list, 2, on_answer, a);
 }
 
+/* One of two of a feed, by its token. Half of them become the current one. */
+static inline enum rc push_upstream(struct fixture *f, int64_t feed_id, uint32_t *seed,
+                                    struct answer *a)
+{
+    struct upstream u = {.token = str_printf(&f->arena, "%d-%u", (int)feed_id, draw(seed, 2)),
+                         .base_url = STR("http://me"),
+                         .secret = STR("s"),
+                         .hub = STR("http://hub/"),
+                         .topic = STR("http://t/"),
+                         .feed_id = feed_id,
+                         .is_current = draw(seed, 2) == 0,
+                         .state = draw(seed, 2) == 0 ? UPSTREAM_ACTIVE : UPSTREAM_ASKING,
+                         .lease_end_at = 4000,
+                         .next_at = TIME_UNKNOWN,
+                         .ended_at = TIME_UNKNOWN,
+                         .n_errors = (int)draw(seed, 3)};
+
+    return store_upstream_put(f->store, &u, on_answer, a);
+}
+
 /* Push a random operation: most are polls. */
 static inline void push_random(struct fixture *f, const int64_t *feeds, uint32_t *seed,
                                struct answer *a)
@@ -122,15 +146,25 @@ static inline void push_random(struct fixture *f, const int64_t *feeds, uint32_t
                                         .identity = poll.identity,
                                         .entries = poll.entries};
     struct str url = STR("http://1.example/");
-    unsigned kind = draw(seed, 16);
-    enum rc rc = kind == 0   ? store_archive_outcome(f->store, &archive, 0, on_answer, a)
-                 : kind == 1 ? store_delivery_outcome(f->store, &delivery, 0, on_answer, a)
-                 : kind == 2 ? store_ping(f->store, feeds, FEEDS, on_answer, a)
-                 : kind == 3 ? push_subscribe(f, seed, a)
-                 : kind == 4 ? push_deliveries(f, seed, a)
-                 : kind == 5 ? store_unsubscribe(f->store, random_sub(seed), &url, draw(seed, 2),
-                                                 on_answer, a)
-                             : store_poll_outcome(f->store, &poll, 0, on_answer, a);
+    unsigned kind = draw(seed, 20);
+    enum rc rc;
+
+    if (draw(seed, 20) == 0) /* it has no answer */
+        assert_int_equal(RC_OK,
+                         store_upstream_drop(f->store, poll.check.feed_id,
+                                             str_printf(&f->arena, "%d-%u", (int)poll.check.feed_id,
+                                                        draw(seed, 2))));
+    rc = kind == 0   ? store_archive_outcome(f->store, &archive, 0, on_answer, a)
+         : kind == 1 ? store_delivery_outcome(f->store, &delivery, 0, on_answer, a)
+         : kind == 2 ? store_ping(f->store, feeds, FEEDS, on_answer, a)
+         : kind == 3 ? push_subscribe(f, seed, a)
+         : kind == 4 ? push_deliveries(f, seed, a)
+         : kind == 5
+             ? store_unsubscribe(f->store, random_sub(seed), &url, draw(seed, 2), on_answer, a)
+         : kind == 6 ? store_announced(f->store, poll.check.feed_id, on_answer, a)
+         : kind == 7 ? push_upstream(f, poll.check.feed_id, seed, a)
+         : kind == 8 ? push_upstream(f, poll.check.feed_id, seed, a)
+                     : store_poll_outcome(f->store, &poll, 0, on_answer, a);
 
     assert_int_equal(RC_OK, rc);
 }

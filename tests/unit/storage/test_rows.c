@@ -11,6 +11,7 @@
 #include "storage/rows_past.h"
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
+#include "storage/rows_upstreams.h"
 #include "storage/sqlite/stmt.h"
 #include "storage/wants.h"
 
@@ -163,6 +164,64 @@ static void test_rows__undo_of_an_end(void **state UNUSED)
     assert_true(str_eqz(second->row.name, "name"));
     assert_int_equal(1, rows_feed(&r, 7)->row.feed.n_subscriptions);
     assert_int_equal(0, r.shelves[ROW_SUB].n_touched + r.shelves[ROW_FEED].n_touched);
+    rows_release(&r);
+}
+
+static struct held_upstream_row *add_upstream(struct rows *r, const char *token, bool exists)
+{
+    struct held_upstream_row *u = rows_add_upstream_row(r, str_from(token));
+
+    u->held.exists = u->held.is_stored = exists;
+    u->row = (struct upstream){.token = str_from(token),
+                               .hub = str_from(token),
+                               .feed_id = 7,
+                               .is_current = exists,
+                               .trust = exists ? 5 : 0,
+                               .delivered_at = exists ? 50 : TIME_UNKNOWN};
+    return u;
+}
+
+/* One takes the place of another; the row of the feed shows it at once, and what is delivered goes
+ * to it. All of this can be taken back. */
+static void test_rows__upstreams_of_a_feed(void **state UNUSED)
+{
+    struct rows r = {.generation = 0};
+    struct held_upstream_row *old, *new;
+    struct upstream u = {.token = STR("new"), .hub = STR("h"), .feed_id = 7, .is_current = true};
+    struct upstream kept;
+    const struct upstream *shown;
+    struct rows_mark mark;
+
+    digest_init();
+    old = add_upstream(&r, "old", true);
+    new = add_upstream(&r, "new", false);
+    kept = old->row;
+    shown = &rows_add_feed(&r, 7)->row.feed.upstream;
+    rows_feed(&r, 7)->row.feed.upstream = old->row;
+    rows_mark(&r);
+    kept.n_errors = 3;
+    kept.trust = 0; /* not known to those who store it */
+    rows_put_upstream(&r, &kept);
+    assert_int_equal(3, shown->n_errors);
+    assert_int_equal(5, shown->trust);
+    mark = rows_mark(&r);
+    rows_put_upstream(&r, &u);
+    assert_false(old->row.is_current);
+    assert_true(new->row.is_current &&new->held.exists &&str_eqz(shown->hub, "h"));
+    rows_add_upstream(&r, &(struct held_upstream){.feed_id = 7, .delivered_at = 90});
+    assert_int_equal(90, new->row.delivered_at);
+    assert_int_equal(TRUST_FULL, new->row.trust);
+    assert_int_equal(UPSTREAM_WRITES_TRUST | UPSTREAM_TAKES_CURRENT, new->held.changes);
+    assert_int_equal(50, old->row.delivered_at);
+    assert_int_equal(0, r.n_upstreams);
+    rows_drop_upstream(&r, STR("new"));
+    assert_true(str_is_null(shown->hub));
+    rows_undo(&r, mark);
+
+    assert_true(old->row.is_current && !new->held.exists);
+    assert_true(str_eqz(shown->hub, "old"));
+    assert_int_equal(3, shown->n_errors);
+    assert_int_equal(1, r.shelves[ROW_UPSTREAM].n_touched);
     rows_release(&r);
 }
 
@@ -511,6 +570,91 @@ static void test_rows__more_than_are_held(void **state)
     assert_string_equal("other", view_titles(f, &v));
 }
 
+/* ---- merges in one transaction --------------------------------------------------------------- */
+
+static const char *url_of(struct fixture *f, int i)
+{
+    return arena_printf(&f->arena, "http://%d.example/", i);
+}
+
+/* Pairs of feeds, all of which have a head of so many bytes. */
+static void add_pairs(struct fixture *f, int n, size_t head_bytes)
+{
+    struct buf json = BUF_INIT(BUF_ANY);
+    struct answer a;
+
+    buf_printf(&json, "{\"title\":\"%0*d\"}", (int)head_bytes, 1);
+    for (int i = 0; i < 2 * n; i++) {
+        int64_t id = add_feed(f, url_of(f, i), NULL);
+        struct poll_outcome o = outcome(id, NULL, 0);
+
+        o.head.json = buf_view(&json);
+        WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
+        assert_int_equal(RC_OK, a.rc);
+    }
+    buf_release(&json);
+}
+
+static atomic_int n_statements; /* of the storer */
+
+static int count_statement(unsigned what UNUSED, void *ctx UNUSED, void *p UNUSED, void *x UNUSED)
+{
+    atomic_fetch_add(&n_statements, 1);
+    return 0;
+}
+
+/* The feeds of each of n pairs become one, at the same time. Returns how many commits this takes.
+ */
+static int64_t merge_pairs(struct fixture *f, int first, int n)
+{
+    struct answer *answers = ARENA_ARRAY(&f->arena, struct answer, n), at;
+    sqlite3 *sq = db_handle(storer_db(f->store->storer));
+    int64_t commits;
+
+    close_gate(f, &at);
+    commits = stats_get(STAT_store_commits_total);
+    atomic_store(&n_statements, 0);
+    assert_int_equal(SQLITE_OK, sqlite3_trace_v2(sq, SQLITE_TRACE_STMT, count_statement, NULL));
+    for (int i = 0; i < n; i++)
+        push_move(f, find(f, url_of(f, 2 * (first + i) + 1)), url_of(f, 2 * (first + i)), NULL,
+                  &answers[i]);
+    open_gate(&at);
+    for (int i = 0; i < n; i++) {
+        answer_wait(&answers[i]);
+        assert_int_equal(RC_OK, answers[i].rc);
+        assert_int_equal(find(f, url_of(f, 2 * (first + i))), answers[i].res.id);
+        assert_int_equal(1, answers[i].res.n_new);
+    }
+    return stats_get(STAT_store_commits_total) - commits;
+}
+
+/* A merge makes the others forget their rows. Each of many loads few of them again, so four times
+ * as many take about four times as many statements. */
+static void test_rows__merges_load_few_rows_again(void **state)
+{
+    struct fixture *f = *state;
+    int few, many;
+
+    store_listen(f->store, wait_at_gate, NULL);
+    add_pairs(f, 60, 1);
+    assert_int_equal(1, merge_pairs(f, 0, 12));
+    few = atomic_load(&n_statements);
+    assert_int_equal(1, merge_pairs(f, 12, 48));
+    many = atomic_load(&n_statements);
+    assert_in_range(many, 3 * few, 5 * few);
+}
+
+/* Rows that were forgotten keep their memory until the transaction ends. It ends before they take
+ * too much, and the rest is done in others. */
+static void test_rows__a_transaction_has_a_bound_in_bytes(void **state)
+{
+    struct fixture *f = *state;
+
+    store_listen(f->store, wait_at_gate, NULL);
+    add_pairs(f, 12, 2 << 20);
+    assert_in_range(merge_pairs(f, 0, 12), 2, 6);
+}
+
 /* ---- groups and single operations ------------------------------------------------------------ */
 
 #define OUTCOMES 120
@@ -537,7 +681,8 @@ static char *dump(struct fixture *f)
         "SELECT * FROM heads ORDER BY feed_id", "SELECT * FROM head_log ORDER BY 1, 2",
         "SELECT * FROM feed_events ORDER BY seq", "SELECT * FROM archives ORDER BY 1, 2",
         "SELECT * FROM graves ORDER BY 1, 2", "SELECT * FROM subscriptions ORDER BY id",
-        "SELECT * FROM sub_feeds ORDER BY 1, 2", "SELECT * FROM deliveries ORDER BY 1, 2",
+        "SELECT * FROM sub_feeds ORDER BY 1, 2", "SELECT * FROM upstreams ORDER BY token",
+        "SELECT * FROM deliveries ORDER BY 1, 2",
         /* without ids: one that is made and dropped in one transaction takes none */
         "SELECT sub_id, seq, at_us, uid, at, status, answer, wanted FROM dead_letters ORDER BY id",
         "SELECT * FROM meta WHERE name NOT IN ('log_id', 'secret') ORDER BY 1"};
@@ -616,7 +761,7 @@ static void test_rows__groups_store_what_single_operations_store(void **state)
 {
     struct fixture *f = *state;
 
-    for (uint32_t seed = 1; seed <= 12; seed++) {
+    for (uint32_t seed = 1; seed <= 16; seed++) {
         const char *alone = store_random(f, seed, true);
 
         assert_string_equal(alone, store_random(f, seed, false));
@@ -630,6 +775,7 @@ int main(void)
         cmocka_unit_test(test_rows__what_was_written_is_clean),
         cmocka_unit_test(test_rows__undo_of_dead_letters),
         cmocka_unit_test(test_rows__undo_of_an_end),
+        cmocka_unit_test(test_rows__upstreams_of_a_feed),
         cmocka_unit_test(test_rows__the_past_of_a_feed),
         cmocka_unit_test(test_rows__whose_a_url_is),
         cmocka_unit_test_setup_teardown(test_rows__feeds_that_move_in_one_transaction,
@@ -646,6 +792,10 @@ int main(void)
                                         fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_rows__more_than_are_held, fixture_setup,
                                         fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_rows__merges_load_few_rows_again, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_rows__a_transaction_has_a_bound_in_bytes,
+                                        fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_rows__groups_store_what_single_operations_store,
                                         fixture_setup, fixture_teardown),
     };

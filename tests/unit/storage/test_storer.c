@@ -135,7 +135,7 @@ static void test_storer__groups_what_waits(void **state)
 }
 
 /* An operation that fails takes nothing of its batch with it. */
-static void test_storer__savepoint_per_operation(void **state)
+static void test_storer__an_operation_fails_alone(void **state)
 {
     struct fixture *f = *state;
     struct feed_ref refs[] = {{.url = STR("http://a.example/")}, {.url = STR("http://b.example/")}};
@@ -540,7 +540,7 @@ int main(void)
         T(notices),
         T(notice_of_subscriptions),
         T(groups_what_waits),
-        T(savepoint_per_operation),
+        T(an_operation_fails_alone),
         T(failed_commit),
         T(no_room),
         T(full_queue),

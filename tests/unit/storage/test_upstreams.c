@@ -1,7 +1,8 @@
 /* tests/unit/storage/test_upstreams.c - our subscriptions at publishers' hubs, their trust,
  * deliveries.
  */
-#include "fixture.h"
+#include "gate.h"
+#include "base/stats.h"
 #include "tests/unit/cmocka_all.h"
 
 static struct upstream upstream(int64_t feed_id, const char *token, enum upstream_state state)
@@ -94,6 +95,41 @@ static void test_upstreams__one_is_current(void **state)
     put(f, &a);
     assert_int_equal(RC_OK, reader_upstreams(f->reader, &f->arena, &all, &n, NULL));
     assert_int_equal(1, n);
+}
+
+/* In one transaction: each operation sees the ones before it, and one that fails leaves nothing. */
+static void test_upstreams__in_one_transaction(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL), commits;
+    struct upstream first = upstream(id, "t1", UPSTREAM_ACTIVE),
+                    second = upstream(id, "t2", UPSTREAM_ACTIVE),
+                    bad = upstream(id + 100, "t3", UPSTREAM_ACTIVE), *all;
+    struct delivery_outcome delivery = {.feed_id = id, .received_at = 77};
+    struct answer at, good = answer_init(3), failed = answer_init(1);
+    size_t n;
+
+    store_listen(f->store, wait_at_gate, NULL);
+    put(f, &first);
+    close_gate(f, &at);
+    commits = stats_get(STAT_store_commits_total);
+    assert_int_equal(RC_OK, store_upstream_put(f->store, &second, on_answer, &good));
+    assert_int_equal(RC_OK, store_upstream_put(f->store, &bad, on_answer, &failed));
+    assert_int_equal(RC_OK, store_delivery_outcome(f->store, &delivery, 0, on_answer, &good));
+    second.n_errors = 7;
+    assert_int_equal(RC_OK, store_upstream_put(f->store, &second, on_answer, &good));
+    open_gate(&at);
+    answer_wait(&good);
+    answer_wait(&failed);
+    assert_int_equal(1, stats_get(STAT_store_commits_total) - commits);
+    assert_int_equal(RC_OK, good.rc);
+    assert_int_equal(RC_NOT_FOUND, failed.rc);
+    assert_int_equal(RC_OK, reader_upstreams(f->reader, &f->arena, &all, &n, NULL));
+    assert_int_equal(2, n);
+    assert_true(str_eqz(all[0].token, "t1") && all[0].delivered_at == TIME_UNKNOWN);
+    assert_true(str_eqz(all[1].token, "t2") && all[1].delivered_at == 77);
+    assert_int_equal(TRUST_FULL, all[1].trust);
+    assert_int_equal(7, of(f, id)->n_errors);
 }
 
 /* A row of the feed that was read before is read again when its upstream subscription is gone. */
@@ -261,6 +297,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(test_upstreams__##name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {T(survive_a_restart),
                                        T(one_is_current),
+                                       T(in_one_transaction),
                                        T(a_drop_is_an_edit),
                                        T(delivery),
                                        T(trust),
