@@ -235,10 +235,7 @@ static enum rc give_pace_back(struct txn *t, struct op *op, int64_t feed_id)
 enum rc apply_upstream_put(struct txn *t, struct op *op)
 {
     const struct upstream *u = &op->as.upstream;
-    const struct held_feed *f = rows_feed(&t->rows, u->feed_id);
 
-    if (f == NULL || f->is_missing)
-        return err_set(&op->err, RC_NOT_FOUND, "there is no feed %" PRId64, u->feed_id);
     rows_put_upstream(&t->rows, u);
     txn_edited(t, u->feed_id);
     if (u->is_current && u->state == UPSTREAM_ACTIVE)
