@@ -118,14 +118,13 @@ void http_call_end(struct call *k, enum rc rc, const struct err *err)
         answer.all_permanent = t->n_redirects > 0 && t->all_permanent;
         answer.fields = t->answer;
         answer.n_fields = t->n_answer;
-        answer.peer = str_dup(answer.arena, str_from(t->peer));
         answer.body = rc == RC_OK || k->given.keeps_part
                           ? str_dup(answer.arena, buf_view(&t->kept.body))
                           : STR("");
         transfer_free(c, t);
     } else {
         answer.final_url = str_dup(answer.arena, k->given.url);
-        answer.body = answer.peer = STR("");
+        answer.body = STR("");
     }
     c->in_callback = true;
     k->done(k->ctx, rc, &answer, err);

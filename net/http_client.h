@@ -57,7 +57,6 @@ struct http_answer {      /* borrowed for the callback; strings in `arena` */
     struct http_field *fields; /* of the last answer, names lower case */
     size_t n_fields;
     struct str body; /* decoded; empty unless RC_OK, or the call keeps a part */
-    struct str peer; /* address text, for logs */
 };
 
 /* `rc` is RC_OK when an answer came, whatever its status. Otherwise *err says why the call failed:

@@ -68,7 +68,7 @@ struct transfer { /* of a running call */
 
     union address addrs[RESOLVER_ADDRS]; /* permitted ones; those before `next` were tried */
     size_t n_addrs, next;
-    char peer[INET6_ADDRSTRLEN + 10];
+    char peer[INET6_ADDRSTRLEN + 10]; /* as http_try_peer() writes it, when it is needed */
 
     int status;                  /* of the answer now coming in; 0 before */
     size_t header_len, body_len; /* bytes received, before decoding */
@@ -141,6 +141,9 @@ struct str http_try_field(const struct transfer *t, const char *name);
 
 /* Drop the part of the body that has come so far. */
 void http_try_forget_body(struct transfer *t);
+
+/* Write the address of this try to t->peer. */
+void http_try_peer(struct transfer *t);
 
 /* Write the address as text: "10.0.0.1:80", "[::1]:80". */
 void http_address_text(const union address *addr, int port, char *out, size_t size);

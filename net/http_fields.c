@@ -264,6 +264,8 @@ int64_t http_retry_after_s(struct str value, int64_t now_s)
     struct str s = str_trim(value);
     int64_t n = delta_seconds(s), at;
 
+    if (s.len == 0) /* as in most answers */
+        return -1;
     if (n >= 0)
         return n;
     at = http_date(s);

@@ -108,6 +108,7 @@ static void try_failed(struct call *k, CURLcode code)
     struct transfer *t = k->t;
     const char *detail = t->curl_text[0] != '\0' ? t->curl_text : curl_easy_strerror(code);
 
+    http_try_peer(t);
     if (t->header_over)
         http_call_fail(k, RC_LIMIT, "the answer's header is longer than %zu bytes",
                        k->given.max_header);

@@ -207,6 +207,11 @@ void http_address_text(const union address *addr, int port, char *out, size_t si
     }
 }
 
+void http_try_peer(struct transfer *t)
+{
+    http_address_text(&t->addrs[t->next - 1], t->parts.port, t->peer, sizeof t->peer);
+}
+
 /* Put a line at the end of a list, which is *end. libcurl only reads the list, so it is in the
  * arena. */
 static struct curl_slist **add_line(struct arena *a, struct curl_slist **end, char *line)
@@ -369,13 +374,15 @@ static void set_options(struct call *k)
     set_fields(k, first_origin);
 }
 
-/* Have libcurl connect to the address in `peer`. */
+/* Have libcurl connect to the address that is tried. */
 static void set_address(struct transfer *t)
 {
     struct curl_slist *list = NULL;
 
-    if (!t->is_numeric) /* else libcurl has the address in the URL */
+    if (!t->is_numeric) { /* else libcurl has the address in the URL */
+        http_try_peer(t);
         add_line(t->arena, &list, arena_printf(t->arena, "::%s", t->peer));
+    }
     if (list != NULL || t->kept.has_connect_to)
         curl_easy_setopt(t->kept.easy, CURLOPT_CONNECT_TO, list);
     t->kept.has_connect_to = list != NULL;
@@ -396,7 +403,6 @@ void http_try_start(struct call *k)
     connect /= (int64_t)(t->n_addrs - t->next); /* addresses that are left share the time */
     http_deadline_set(k, connect > 0 ? connect : 1);
     set_options(k);
-    http_address_text(&t->addrs[t->next], t->parts.port, t->peer, sizeof t->peer);
     t->next++;
     set_address(t);
     t->status = 0;

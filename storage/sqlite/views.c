@@ -5,9 +5,7 @@
  * answers. */
 #include "storage/sqlite/views.h"
 
-#include <inttypes.h>
-
-#include "base/buf.h"
+#include "base/digits.h"
 #include "base/mem.h"
 #include "storage/sqlite/stmt.h"
 
@@ -76,13 +74,16 @@ static const struct {
 
 struct str id_list(struct arena *a, const int64_t *ids, size_t n)
 {
-    AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
+    char *list = arena_alloc(a, n * (DIGITS_MAX + 1) + 3), *end = list;
 
-    buf_putc(&b, '[');
-    for (size_t i = 0; i < n; i++)
-        buf_printf(&b, i == 0 ? "%" PRId64 : ",%" PRId64, ids[i]);
-    buf_putc(&b, ']');
-    return str_dup(a, buf_view(&b));
+    *end++ = '[';
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            *end++ = ',';
+        end += digits_write(end, ids[i]);
+    }
+    *end++ = ']';
+    return str_of(list, (size_t)(end - list));
 }
 
 enum rc newest_keys_of(struct db *db, const struct view *v, size_t max, struct arena *scratch,
