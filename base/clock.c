@@ -7,17 +7,23 @@
 
 #include "base/digits.h"
 
-static _Atomic int64_t fake_us;
+static _Atomic int64_t fake_us, ahead_us;
+static atomic_bool jumps;
+
+/* The time of a real clock, in microseconds, and what is added to it. */
+static int64_t now_us(clockid_t clock)
+{
+    struct timespec ts;
+
+    clock_gettime(clock, &ts);
+    return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000 + clock_ahead_us();
+}
 
 int64_t clock_now_us(void)
 {
     int64_t fake = atomic_load_explicit(&fake_us, memory_order_relaxed);
-    struct timespec ts;
 
-    if (fake != 0)
-        return fake;
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+    return fake != 0 ? fake : now_us(CLOCK_REALTIME);
 }
 
 int64_t clock_now_s(void)
@@ -27,10 +33,7 @@ int64_t clock_now_s(void)
 
 int64_t clock_mono_us(void)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+    return now_us(CLOCK_MONOTONIC);
 }
 
 int64_t clock_mono_ms(void)
@@ -57,6 +60,22 @@ struct timespec clock_mono_after_ms(int64_t wait_ms)
 void clock_fake_us(int64_t us)
 {
     atomic_store(&fake_us, us);
+}
+
+void clock_set_ahead_us(int64_t us)
+{
+    atomic_store(&ahead_us, us);
+    atomic_store(&jumps, true);
+}
+
+int64_t clock_ahead_us(void)
+{
+    return atomic_load_explicit(&ahead_us, memory_order_relaxed);
+}
+
+bool clock_jumps(void)
+{
+    return atomic_load(&jumps);
 }
 
 static int64_t days_from_civil(int64_t y, int m, int d)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -20,12 +21,21 @@ int64_t clock_now_us(void);
 int64_t clock_mono_ms(void);
 int64_t clock_mono_us(void);
 
-/* The CLOCK_MONOTONIC time `wait_ms` milliseconds from now, for pthread_cond_timedwait(). If
- * `wait_ms` is negative, the time is a century from now. */
+/* The time of the real CLOCK_MONOTONIC `wait_ms` milliseconds from now, for
+ * pthread_cond_timedwait(). If `wait_ms` is negative, the time is a century from now. */
 struct timespec clock_mono_after_ms(int64_t wait_ms);
 
 /* For tests: stop wall time at `us`, in microseconds. 0: use the real clock again. */
 void clock_fake_us(int64_t us);
+
+/* For tests of a whole daemon: from now on wall and monotonic time are ahead of the real clocks by
+ * so many microseconds, or behind them if it is negative. */
+void clock_set_ahead_us(int64_t us);
+int64_t clock_ahead_us(void);
+
+/* Has clock_set_ahead_us() been called? Then time may jump, and a wait for a time must be looked at
+ * again each second. */
+bool clock_jumps(void);
 
 /* The date and time of day of a Unix time, and back: UTC, proleptic Gregorian calendar. Pure.
  * clock_from_civil() does not check its arguments: 31 February becomes a day in March. */

@@ -14,8 +14,11 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/stats.h"
+
+#define TICK_MS 500 /* between looks for a jump of the clock */
 
 struct mail {
     STAILQ_ENTRY(mail) link;
@@ -28,6 +31,7 @@ struct loop_timer {
     LIST_ENTRY(loop_timer) link;
     struct loop *loop;
     struct event *event;
+    int64_t mono_due; /* ms; kept only if the loop has a tick */
     loop_fn *fn;
     void *ctx;
 };
@@ -41,6 +45,8 @@ struct loop {
     void *owner;                    /* see loop_set_owner() */
     char name[16];                  /* the kernel keeps no more */
     LIST_HEAD(, loop_timer) timers; /* pending ones; own thread */
+    struct event *tick;             /* looks for jumps of the clock; NULL: it makes none */
+    int64_t ahead_us;               /* clock_ahead_us() when `tick` was here last */
     pthread_mutex_t lock;           /* guards mail and ended */
     struct mail_list mail;
     bool ended; /* goes false -> true once: the thread runs no more mail */
@@ -106,6 +112,41 @@ static void *loop_main(void *arg)
     return NULL;
 }
 
+/* Have the timer run when it is due. */
+static void timer_arm(struct loop_timer *t, int64_t ms)
+{
+    struct timeval tv;
+
+    if (ms < 0)
+        ms = 0;
+    tv.tv_sec = (time_t)(ms / 1000);
+    tv.tv_usec = (suseconds_t)(ms % 1000) * 1000;
+    ASSERT(evtimer_add(t->event, &tv) == 0);
+}
+
+/* libevent's own clock makes no jumps, so the timers are set anew after one. */
+static void on_tick(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+    struct loop *l = arg;
+    int64_t ahead_us = clock_ahead_us();
+    struct loop_timer *t;
+
+    if (ahead_us == l->ahead_us)
+        return;
+    l->ahead_us = ahead_us;
+    LIST_FOREACH (t, &l->timers, link)
+        timer_arm(t, t->mono_due - clock_mono_ms());
+}
+
+static void tick_start(struct loop *l)
+{
+    static const struct timeval each = {0, TICK_MS * 1000};
+
+    l->ahead_us = clock_ahead_us();
+    l->tick = event_new(l->base, -1, EV_PERSIST, on_tick, l);
+    ASSERT(l->tick != NULL && event_add(l->tick, &each) == 0);
+}
+
 struct loop *loop_new(const char *name)
 {
     struct loop *l = NEW(struct loop);
@@ -125,6 +166,8 @@ struct loop *loop_new(const char *name)
     ASSERT(l->wake_fd >= 0);
     l->wake = event_new(l->base, l->wake_fd, EV_READ | EV_PERSIST, on_wake, l);
     ASSERT(l->wake != NULL && event_add(l->wake, NULL) == 0);
+    if (clock_jumps())
+        tick_start(l);
 
     /* signals belong to the main thread */
     sigfillset(&all);
@@ -241,6 +284,8 @@ void loop_free(struct loop **lp)
     while ((t = LIST_FIRST(&l->timers)) != NULL)
         timer_free(t);
     event_free(l->wake);
+    if (l->tick != NULL)
+        event_free(l->tick);
     close(l->wake_fd);
     event_base_free(l->base);
     pthread_mutex_destroy(&l->lock);
@@ -281,18 +326,16 @@ static void on_timer(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 struct loop_timer *loop_timer_start(struct loop *l, int64_t ms, loop_fn *fn, void *ctx)
 {
     struct loop_timer *t = NEW(struct loop_timer);
-    struct timeval tv;
 
     ASSERT(loop_is_own(l));
-    if (ms < 0)
-        ms = 0;
-    tv.tv_sec = (time_t)(ms / 1000);
-    tv.tv_usec = (suseconds_t)(ms % 1000) * 1000;
     t->loop = l;
     t->fn = fn;
     t->ctx = ctx;
     t->event = evtimer_new(l->base, on_timer, t);
-    ASSERT(t->event != NULL && evtimer_add(t->event, &tv) == 0);
+    ASSERT(t->event != NULL);
+    if (l->tick != NULL)
+        t->mono_due = clock_mono_ms() + ms;
+    timer_arm(t, ms);
     LIST_INSERT_HEAD(&l->timers, t, link);
     return t;
 }

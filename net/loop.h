@@ -45,7 +45,8 @@ bool loop_is_own(const struct loop *l);
 void loop_set_owner(struct loop *l, void *owner);
 void *loop_owner(const struct loop *l);
 
-/* One-shot timer on the loop's own thread: fn(ctx) in `ms`. Returns a handle for
+/* One-shot timer on the loop's own thread: fn(ctx) in `ms`. When the clock makes a jump
+ * (clock_jumps(), also before loop_new()), the timer takes part in it. Returns a handle for
  * loop_timer_cancel(), which may be called until the function runs. Timers still pending at
  * loop_free() never run. */
 struct loop_timer;

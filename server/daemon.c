@@ -24,6 +24,7 @@
 #include "notifier/notifier.h"
 #include "server/option_checks.h"
 #include "server/part_options.h"
+#include "server/test_clock.h"
 #include "storage/nodes.h"
 #include "storage/store.h"
 
@@ -42,6 +43,7 @@ struct daemon {
     struct announcer *announcer;
     struct api *api;
     struct http_server *http;
+    struct test_clock *clock; /* NULL: the clocks are the real ones */
 };
 
 /* ---- configuration of the parts -------------------------------------------------------------- */
@@ -339,6 +341,8 @@ static enum rc start(struct daemon *d, struct err *err)
         (rc = options_check(o, o->listen, err)) != RC_OK ||
         (rc = check_descriptors(o, err)) != RC_OK)
         return rc;
+    if (o->test_clock.len > 0) /* before there is a loop or a time */
+        d->clock = test_clock_start(str_z(&d->arena, o->test_clock));
     if ((rc = guard_new(o->allow_fetch.items, o->allow_fetch.n, &d->fetch_guard, err)) != RC_OK) {
         err_prefix(err, "option allow-fetch");
         return rc;
@@ -395,6 +399,7 @@ static void stop(struct daemon *d)
     notifier_free(&d->notifier);
     announcer_free(&d->announcer);
     component_free(&d->component);
+    test_clock_stop(&d->clock);
     guard_free(&d->fetch_guard);
     guard_free(&d->push_guard);
     arena_release(&d->arena);

@@ -1,6 +1,10 @@
 """What all sinks share, as its users see and change it: DELIV-*, VIEW-18."""
+import datetime
 import http.client
 import json
+import os
+import shutil
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -415,6 +419,51 @@ class Webhooks(Delivery):
         self.assertEqual("webhook", answer["sink"])
         self.act("test")
         self.assertTrue(self.h.calls[0].is_signed_by(answer["secret"]))
+
+
+class Clock(Delivery):
+    """Pauses by the clock of tests."""
+    ARGS = ()
+
+    def ahead(self, seconds):
+        self.seconds += seconds
+        with open(self.path + ".new", "w", encoding="ascii") as out:
+            out.write("%d\n" % self.seconds)
+        os.replace(self.path + ".new", self.path)
+
+    def failed(self, n):
+        """Failure `n`, when it is the last one: the pause that follows it, in seconds; else None."""
+        shown, log = self.shown(), self.log()
+        if shown["failures"] != n or not log or log[0]["try"] != n:
+            return None
+        at = datetime.datetime.fromisoformat(log[0]["at"].replace("Z", "+00:00"))
+        return (datetime.datetime.fromisoformat(shown["next_try"].replace("Z", "+00:00")) - at).total_seconds()
+
+    def test_pauses_and_the_end(self):                                   # DELIV-09 PUSH-09
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        self.path, self.seconds = os.path.join(folder, "ahead"), 0
+        self.d = self.daemon("--test-clock", self.path)
+        self.d.wait_log("event=test_clock")
+        self.r.script = [500] * 1000
+        self.subscribed()
+        self.publish("new", "old 2")
+        n = 1
+        for nominal in (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600):
+            # a machine that stalls may be late, and find that the next failure has come already
+            pause = self.wait(lambda: self.shown()["failures"] > n or self.failed(n),
+                              what="failure %d" % n, daemon=self.d)
+            if pause is not True:
+                self.assertGreaterEqual(pause, 0.8 * nominal)
+                self.assertLessEqual(pause, 1.2 * nominal + 1.1)         # whole seconds, rounded up
+                if pause > 10:
+                    self.ahead(int(pause) + 1)
+            n += 1
+        self.assertEqual("active", self.shown()["state"])
+        self.ahead(7 * 86400)
+        self.wait(lambda: self.shown()["state"] == "suspended", daemon=self.d)
+        self.assertEqual([], self.r.titles())
+        self.assertEqual("active", self.act("resume")["state"])
 
 
 class Killed(Delivery):

@@ -48,12 +48,26 @@ static void test_clock__can_be_frozen(void **state UNUSED)
     assert_true(clock_now_s() > 1600000000);
 }
 
+static void test_clock__can_be_ahead(void **state UNUSED)
+{
+    int64_t wall = clock_now_us(), mono = clock_mono_ms();
+
+    assert_false(clock_jumps());
+    clock_set_ahead_us(INT64_C(3600) * 1000000);
+    assert_true(clock_jumps());
+    assert_true(clock_now_us() - wall >= INT64_C(3600) * 1000000);
+    assert_true(clock_mono_ms() - mono >= 3600 * 1000);
+    clock_set_ahead_us(0);
+    assert_true(clock_mono_ms() - mono < 3600 * 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clock__civil_agrees_with_gmtime),
         cmocka_unit_test(test_clock__formats),
         cmocka_unit_test(test_clock__can_be_frozen),
+        cmocka_unit_test(test_clock__can_be_ahead),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

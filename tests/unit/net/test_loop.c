@@ -218,6 +218,31 @@ static void test_loop__timers_run_in_time_unless_cancelled(void **state UNUSED)
     assert_int_equal(t.n, 2);
 }
 
+static void start_long_timer(void *ctx)
+{
+    struct timing *t = ctx;
+
+    t->timers[1] = loop_timer_start(t->loop, 3600 * 1000, on_second, t);
+}
+
+/* DELIV-09: the clock of tests */
+static void test_loop__timers_take_part_in_jumps_of_the_clock(void **state UNUSED)
+{
+    struct timing t = {.lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
+
+    clock_set_ahead_us(0);
+    t.loop = loop_new("test");
+    loop_call(t.loop, start_long_timer, &t);
+    clock_set_ahead_us(INT64_C(3600) * 1000000);
+    pthread_mutex_lock(&t.lock);
+    while (t.n < 1)
+        pthread_cond_wait(&t.done, &t.lock);
+    pthread_mutex_unlock(&t.lock);
+    assert_int_equal(t.order[0], 2);
+    loop_free(&t.loop);
+    clock_set_ahead_us(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_loop__what_is_posted_after_the_end_is_run_by_free),
         cmocka_unit_test(test_loop__calls_wait_and_run_on_the_thread),
         cmocka_unit_test(test_loop__timers_run_in_time_unless_cancelled),
+        cmocka_unit_test(test_loop__timers_take_part_in_jumps_of_the_clock),
     };
 
     return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
