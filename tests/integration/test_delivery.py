@@ -455,7 +455,7 @@ class Clock(Delivery):
                               what="failure %d" % n, daemon=self.d)
             if pause is not True:
                 self.assertGreaterEqual(pause, 0.8 * nominal)
-                self.assertLessEqual(pause, 1.2 * nominal + 1.1)         # whole seconds, rounded up
+                self.assertLessEqual(pause, 1.2 * nominal + 2)           # from whole seconds to whole seconds
                 if pause > 10:
                     self.ahead(int(pause) + 1)
             n += 1
