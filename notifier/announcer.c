@@ -229,11 +229,13 @@ static void on_news(void *ctx)
         batch_free(b);
 }
 
-/* On the storer's thread. */
+/* On the thread of the storer, or of what follows other nodes. */
 static void on_commit(void *ctx, const struct commit_notice *notice)
 {
     struct announcer *n = ctx;
 
+    if (notice->is_foreign) /* the node that has committed it announces it */
+        return;
     pthread_mutex_lock(&n->lock);
     for (size_t i = 0; i < notice->n_feeds && n->loop != NULL; i++) {
         const struct feed_notice *f = &notice->feeds[i];

@@ -341,6 +341,29 @@ void directory_set_last_seq(struct directory *d, int64_t last_seq)
     d->last_seq = last_seq;
 }
 
+void directory_replace(struct directory *d, struct directory *fresh)
+{
+    struct dir_feed **feeds;
+    struct map meanings;
+    size_t cap;
+
+    directory_lock(d);
+    for (size_t i = 0; i < fresh->cap; i++)
+        if (fresh->feeds[i] != NULL)
+            fresh->feeds[i]->brief.edition = ++d->edition;
+    feeds = d->feeds;
+    meanings = d->meanings;
+    cap = d->cap;
+    d->feeds = fresh->feeds;
+    d->meanings = fresh->meanings;
+    d->cap = fresh->cap;
+    d->last_seq = fresh->last_seq;
+    directory_unlock(d);
+    fresh->feeds = feeds; /* the old ones are freed with it, while nobody has to wait for that */
+    fresh->meanings = meanings;
+    fresh->cap = cap;
+}
+
 bool directory_wants_keys(struct directory *d, int64_t feed_id)
 {
     const struct dir_feed *f = feed_at(d, feed_id);
@@ -408,6 +431,16 @@ int64_t directory_edition(struct directory *d, int64_t feed_id)
     struct feed_brief brief;
 
     return directory_brief(d, feed_id, &brief) ? brief.edition : 0;
+}
+
+int64_t directory_newest_edition(struct directory *d)
+{
+    int64_t edition;
+
+    pthread_rwlock_rdlock(&d->lock);
+    edition = d->edition;
+    pthread_rwlock_unlock(&d->lock);
+    return edition;
 }
 
 struct str directory_url(struct directory *d, int64_t feed_id, struct arena *a)

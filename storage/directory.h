@@ -66,6 +66,9 @@ void directory_set_last_seq(struct directory *d, int64_t last_seq);
 /* Note that the feed's row has changed, but only in members that the directory does not keep. */
 void directory_edited(struct directory *d, int64_t feed_id);
 
+/* Take all from `fresh`, which only the caller knows and is to free. The locks are not held. */
+void directory_replace(struct directory *d, struct directory *fresh);
+
 /* Were so many keys deleted that the keys of the feed should be read from the database again? */
 bool directory_wants_keys(struct directory *d, int64_t feed_id);
 
@@ -80,6 +83,7 @@ struct str directory_url(struct directory *d, int64_t feed_id, struct arena *a);
 struct str directory_credential(struct directory *d, int64_t feed_id, struct arena *a,
                                 struct str *given_at);
 int64_t directory_edition(struct directory *d, int64_t feed_id); /* 0: there is no such feed */
+int64_t directory_newest_edition(struct directory *d);           /* of all feeds */
 size_t directory_find_any(struct directory *d, struct str url, int64_t *ids, size_t max);
 int64_t directory_version(struct directory *d, const int64_t *ids, size_t n);
 int64_t directory_seq_of(struct directory *d, const int64_t *ids, size_t n);

@@ -26,7 +26,23 @@ struct wants;
 /* A connection. Each engine has its own struct, which begins with this one. */
 struct db {
     const struct reads *reads;
-    const struct writes *writes; /* NULL: it only reads */
+    const struct writes *writes;   /* NULL: it only reads */
+    const struct follows *follows; /* NULL: it cannot wait for the commits of others */
+};
+
+/* Where a log with several writers stands. */
+struct log_place {
+    int64_t last_notice, last_seq, version;
+    int64_t timeline; /* of the server; it changes when a standby takes over */
+};
+
+/* What a commit means for others, as its writer has stored it. */
+struct log_notice {
+    int64_t n;
+    struct feed_notice *feeds; /* without next_fetch_at and content_at */
+    bool *has_keys;            /* of each feed: its keys have changed */
+    size_t n_feeds;
+    struct commit_notice told; /* all but the feeds */
 };
 
 /* What a feed has next for a subscription. */
@@ -50,6 +66,12 @@ struct reads {
 
     /* The last number that was given out; 0: the log is empty. */
     enum rc (*last_seq)(struct db *db, int64_t *out, struct err *err);
+
+    /* Where the log stands, and the notices after `after`, in their order, at most `max`. NULL: the
+     * engine has one writer, and no notices. Arena. */
+    enum rc (*notices)(struct db *db, int64_t after, size_t max, struct arena *a,
+                       struct log_place *place, struct log_notice **out, size_t *n_out,
+                       struct err *err);
 
     /* The rows of the log with these numbers, in this order, with their overlays if wanted. Those
      * that do not exist are left out. Arena. */
@@ -232,13 +254,15 @@ struct log_facts {
 struct group_calls {
     void *ctx;
 
-    /* Read what a transaction means for others. This is called when the numbers of its notes are
-     * those of the log, with an engine that has one writer even before the commit. It may be called
-     * again after it has failed, or when the transaction is repeated; the last call counts. */
+    /* Read what a transaction means for others. Only an engine that has one writer calls this,
+     * before the commit. It may be called again when the transaction is repeated; the last call
+     * counts. */
     enum rc (*read_news)(void *ctx, struct txn *t, struct err *err);
 
-    /* A transaction with these operations is on disk, and its news have been read. */
-    void (*stored)(void *ctx, struct op **ops, size_t n);
+    /* A transaction with these operations is on disk, and the numbers of its notes are those of the
+     * log: tell others of it. With an engine that has several writers this may fail, and is to be
+     * called again. */
+    enum rc (*stored)(void *ctx, struct txn *t, struct op **ops, size_t n, struct err *err);
 
     /* These operations are done: rc, err and result of each are set. They are given. */
     void (*answer)(void *ctx, struct op **ops, size_t n);
@@ -293,6 +317,22 @@ struct writes {
                            struct err *err);
 };
 
+/* ---- following the commits of other nodes --------------------------------------------------- */
+
+struct follows {
+    /* Wait until another node has committed, or wake() was called, for `ms` at most. Without a
+     * connection it waits a while, and connects: *err says why it could not. RC_CLOSED: stop() was
+     * called. What was committed while there was no connection is told by nobody. */
+    enum rc (*wait)(struct db *db, int64_t ms, struct err *err);
+
+    /* Delete notices that are so old that nobody waits for them, at most a few thousand. */
+    enum rc (*prune)(struct db *db, struct err *err);
+
+    /* End wait() now; end it, and all else that the connection waits for, for good. Any thread. */
+    void (*wake)(struct db *db);
+    void (*stop)(struct db *db);
+};
+
 struct engine {
     const char *name;
 
@@ -300,9 +340,15 @@ struct engine {
     enum rc (*open_reader)(const char *address, struct db **out, struct err *err);
 
     /* Open the connection that writes, with a database that is ready: made if there was none,
-     * locked for this process if the engine has one writer, its schema up to date. `check`: look at
-     * all of it for damage first. It is closed after all others. Errors: as store_open(). */
-    enum rc (*open_writer)(const char *address, bool check, struct db **out, struct err *err);
+     * locked for this process, its schema up to date. `check`: look at
+     * all of it for damage first. `is_shared`: other processes may have it, too, if the engine can
+     * have several writers. It is closed after all others. Errors: as store_open(). */
+    enum rc (*open_writer)(const char *address, bool check, bool is_shared, struct db **out,
+                           struct err *err);
+
+    /* Open a connection that follows the commits of all but this writer, which stays the caller's.
+     * It reads, too. NULL: the engine has one writer. */
+    enum rc (*open_follower)(struct db *writer, struct db **out, struct err *err);
 
     const struct node_calls *nodes; /* NULL: only one daemon works on a database */
 };

@@ -105,7 +105,7 @@ static enum rc start_readers(struct store *s, int n, struct err *err)
     return rc;
 }
 
-/* Runs on the storer's thread, before the other listeners. */
+/* Runs on the thread that tells of commits, before the other listeners. */
 static void on_commit(void *ctx, const struct commit_notice *notice)
 {
     struct store *s = ctx;
@@ -121,6 +121,7 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     struct store *s = NEW(struct store);
     struct storer_cfg storer = {.address = address,
                                 .check = cfg->check,
+                                .is_shared = cfg->is_shared,
                                 .queue_len = cfg->queue_len,
                                 .batch_ops = cfg->batch_ops,
                                 .batch_ms = cfg->batch_ms};
@@ -146,6 +147,9 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
         rc = start_readers(s, cfg->n_readers, err);
     if (rc == RC_OK)
         rc = storer_start(s->storer, err);
+    if (rc == RC_OK && s->engine->open_follower != NULL)
+        rc = follower_start(s->engine, storer_db(s->storer), storer_tail(s->storer), &s->follower,
+                            err);
     if (rc != RC_OK)
         store_close(&s);
     else
@@ -172,6 +176,7 @@ void store_close(struct store **sp)
     queue_close(s->reads);
     for (int i = 0; i < s->n_threads; i++)
         pthread_join(s->threads[i], NULL);
+    follower_free(&s->follower);
     storer_free(&s->storer); /* all other connections are closed now */
     nodes_free(&s->nodes);   /* all is stored that ran in our slots */
     queue_free(&s->reads);
@@ -187,6 +192,19 @@ void store_close(struct store **sp)
 struct nodes *store_nodes(struct store *s)
 {
     return s->nodes;
+}
+
+void store_catch_up(struct store *s, store_current_fn *done, void *ctx)
+{
+    if (s->follower == NULL)
+        done(ctx, RC_OK);
+    else
+        follower_ask(s->follower, done, ctx);
+}
+
+bool store_is_current(struct store *s)
+{
+    return s->follower == NULL;
 }
 
 void store_listen(struct store *s, store_notice_fn *fn, void *ctx)

@@ -40,7 +40,8 @@ struct store_cfg {
     size_t cache_bytes;      /* size of the cache of documents in this process */
     struct str memcached;    /* "HOST:PORT"; null: none */
     bool check;              /* first check the whole database for damage */
-    struct levels levels;    /* when a feed is due after its level was set */
+    bool is_shared; /* others may have the database, too, if its engine can have several writers */
+    struct levels levels; /* when a feed is due after its level was set */
 };
 
 /* Open or make the database, lock it for this process, bring its schema up to date, load the
@@ -83,20 +84,33 @@ struct commit_notice {
     const int64_t *sub_ids; /* subscriptions that were made, changed or ended. The outcome of a push
                                counts only when it changed the state */
     size_t n_subs;
-    const int64_t *tried_sub_ids; /* of these, the ones that somebody has changed so that they are to
-                                     be tried now: nothing that came before holds them */
+    const int64_t *tried_sub_ids; /* of these, the ones that somebody has changed so that they are
+                                     to be tried now: nothing that came before holds them */
     size_t n_tried_subs;
     const struct hub_settled *settled; /* requests at our hub or cloud that have been settled */
     size_t n_settled;
     bool has_hub_news; /* a request at our hub or cloud was stored, or a lease began */
+    bool is_foreign;   /* another node has committed this */
 };
 
-/* Called on the storer's thread after each commit that changed something a notice can report. The
- * calls come in commit order, and before `done` of the operations is called. The listener must be
- * quick, so it should only post to a mailbox. There can be at most 8 listeners, and all must be
- * added before the first write. */
+/* Called after each commit that changed something a notice can report: on the storer's thread, or
+ * on the one that follows other nodes. The calls come one at a time in commit order, and before
+ * `done` of the operations is called. The listener must be quick, so it should only post to a
+ * mailbox. There can be at most 8 listeners, and all must be added before the first write. */
 typedef void store_notice_fn(void *ctx, const struct commit_notice *notice);
 void store_listen(struct store *s, store_notice_fn *fn, void *ctx);
+
+/* Several nodes may write to one log, so a node may not know yet what another has acknowledged.
+ * Before it says that something does not exist, it has to catch up: `done` is called once, on any
+ * thread, perhaps before the call returns.
+ * RC_OK     all that was acknowledged by anybody before the call is known now;
+ * RC_AGAIN  it cannot be known at this time: say "later", not "no";
+ * RC_CLOSED the store is closing.
+ * With an engine that has one writer this is always so, and costs nothing: store_is_current()
+ * returns true. Any thread. */
+typedef void store_current_fn(void *ctx, enum rc rc);
+void store_catch_up(struct store *s, store_current_fn *done, void *ctx);
+bool store_is_current(struct store *s);
 
 /* ---- the directory: what is known without a query. Any thread ------------------------------- */
 

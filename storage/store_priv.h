@@ -8,6 +8,7 @@
 #include "storage/memcached.h"
 #include "storage/pages.h"
 #include "storage/engine.h"
+#include "storage/follower.h"
 #include "storage/nodes.h"
 #include "storage/storer.h"
 
@@ -48,6 +49,7 @@ struct store {
     char *memcached; /* "HOST:PORT"; NULL: none */
     struct directory *dir;
     struct storer *storer;
+    struct follower *follower; /* NULL: the log has one writer */
     struct nodes *nodes;
     struct cache *cache;
     struct pages *pages;

@@ -39,6 +39,8 @@ struct storer {
     struct txn txn;        /* only the storer's thread uses this and the next members */
     struct tail_news news; /* of the transaction that is being committed */
     bool had_company;      /* the last batch had more than one operation */
+    bool is_counted;       /* the transaction that is being told was counted */
+    bool is_shared;        /* the log has several writers */
 };
 
 /* ---- one batch ------------------------------------------------------------------------------- */
@@ -78,17 +80,25 @@ static enum rc read_news(void *ctx, struct txn *t, struct err *err)
     return tail_read(t, &s->news, err);
 }
 
-static void on_stored(void *ctx, struct op **ops, size_t n)
+static enum rc on_stored(void *ctx, struct txn *t, struct op **ops, size_t n, struct err *err)
 {
     struct storer *s = ctx;
 
-    count(ops, n); /* before anybody can see the news */
+    if (!s->is_counted) /* before anybody can see the news */
+        count(ops, n);
+    s->is_counted = true;
+    if (s->is_shared)
+        return tail_turn(s->tail, t, err);
     tail_take(s->tail, s->db, &s->news);
     forget_news(s);
+    return RC_OK;
 }
 
-static void answer(void *ctx UNUSED, struct op **ops, size_t n)
+static void answer(void *ctx, struct op **ops, size_t n)
 {
+    struct storer *s = ctx;
+
+    s->is_counted = false;
     for (size_t i = 0; i < n; i++) {
         if (ops[i]->done != NULL)
             ops[i]->done(ops[i]->ctx, ops[i]->rc, &ops[i]->result, &ops[i]->err);
@@ -194,13 +204,14 @@ enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err
 {
     struct storer *s = NEW(struct storer);
     pthread_condattr_t monotonic;
-    enum rc rc = cfg->engine->open_writer(cfg->address, cfg->check, &s->db, err);
+    enum rc rc = cfg->engine->open_writer(cfg->address, cfg->check, cfg->is_shared, &s->db, err);
 
     ASSERT(cfg->batch_ops > 0 && cfg->queue_len > 0);
     s->tail = tail_new(cfg->dir);
     s->news = (struct tail_news)TAIL_NEWS_INIT;
     s->batch_ops = cfg->batch_ops;
     s->batch_ms = cfg->batch_ms;
+    s->is_shared = cfg->engine->open_follower != NULL;
     s->txn.db = s->db;
     s->txn.dir = cfg->dir;
     pthread_mutex_init(&s->lock, NULL);
@@ -232,6 +243,11 @@ struct str storer_secret(const struct storer *s)
 struct str storer_log_id(const struct storer *s)
 {
     return s->facts.log_id;
+}
+
+struct tail *storer_tail(struct storer *s)
+{
+    return s->tail;
 }
 
 struct db *storer_db(struct storer *s)

@@ -11,7 +11,7 @@ struct storer;
 struct storer_cfg {
     const struct engine *engine;
     const char *address; /* of the database */
-    bool check;
+    bool check, is_shared;
     struct directory *dir; /* borrowed; filled by storer_new() */
     size_t queue_len;
     int batch_ops, batch_ms;
@@ -48,5 +48,8 @@ void storer_reload(struct storer *s, const struct levels *levels);
  * been closed. NULL is allowed. */
 void storer_free(struct storer **sp);
 
-/* The writing connection, for tests while nothing is queued. */
+/* For what follows other nodes. They live as long as the storer. The writing connection is also for
+ * tests while nothing is queued. */
+struct tail;
+struct tail *storer_tail(struct storer *s);
 struct db *storer_db(struct storer *s);

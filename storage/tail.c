@@ -1,15 +1,26 @@
-/* storage/tail.c - from a commit to the directory and the listeners. */
+/* storage/tail.c - from a commit to the directory and the listeners.
+ *
+ * What the directory has of a feed is never newer than what it says of the end of the log: views
+ * end there, and a document that lacks the newest rows must not be kept under their version. So
+ * notices of other nodes are read together with the feeds that they name, in one snapshot, and all
+ * of that is published at once. */
 #include "storage/tail.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
 
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/stats.h"
 #include "storage/brief.h"
 
 #define LISTENERS_MAX 8
 #define LOAD_AT_ONCE 512 /* feeds that are read together at the start */
+#define FOLLOW_MAX 4096  /* notices that are followed; of more, all is read anew */
+#define FOLLOW_KEYS 1024 /* feeds whose keys are read with them; those of others are forgotten */
+#define SUBS_AT_ONCE 256 /* subscriptions of which the ids are read together */
 
 struct tail {
     struct directory *dir;
@@ -18,6 +29,9 @@ struct tail {
         void *ctx;
     } listeners[LISTENERS_MAX];
     size_t n_listeners;
+    pthread_mutex_t turn;    /* guards the rest, and the order of what is published */
+    struct log_place place;  /* what was published last */
+    _Atomic int64_t applied; /* place.last_notice, for everybody */
 };
 
 struct tail *tail_new(struct directory *dir)
@@ -25,24 +39,41 @@ struct tail *tail_new(struct directory *dir)
     struct tail *t = NEW(struct tail);
 
     t->dir = dir;
+    pthread_mutex_init(&t->turn, NULL);
     return t;
 }
 
 void tail_free(struct tail **tp)
 {
+    if (*tp == NULL)
+        return;
+    pthread_mutex_destroy(&(*tp)->turn);
     mem_free(*tp);
     *tp = NULL;
 }
 
+int64_t tail_applied(struct tail *t)
+{
+    return t->applied;
+}
+
+static void set_place(struct tail *t, const struct log_place *place)
+{
+    t->place = *place;
+    t->applied = place->last_notice;
+}
+
 void tail_listen(struct tail *t, store_notice_fn *fn, void *ctx)
 {
+    pthread_mutex_lock(&t->turn);
     ASSERT(t->n_listeners < LISTENERS_MAX);
     t->listeners[t->n_listeners++] = (struct listener){fn, ctx};
+    pthread_mutex_unlock(&t->turn);
 }
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-static enum rc load_some(struct tail *t, struct db *db, const int64_t *ids, size_t n,
+static enum rc load_some(struct directory *dir, struct db *db, const int64_t *ids, size_t n,
                          struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -54,16 +85,18 @@ static enum rc load_some(struct tail *t, struct db *db, const int64_t *ids, size
         rc = db->reads->briefs_keys(db, ids, n, runs, err);
     if (rc != RC_OK)
         return rc;
-    directory_lock(t->dir);
+    directory_lock(dir);
     for (size_t i = 0; i < n; i++) {
-        directory_put(t->dir, &feeds[i]);
-        directory_set_keys(t->dir, ids[i], runs[i].keys, runs[i].n, runs[i].complete);
+        if (feeds[i].brief.id == 0)
+            continue;
+        directory_put(dir, &feeds[i]);
+        directory_set_keys(dir, ids[i], runs[i].keys, runs[i].n, runs[i].complete);
     }
-    directory_unlock(t->dir);
+    directory_unlock(dir);
     return RC_OK;
 }
 
-enum rc tail_load(struct tail *t, struct db *db, int64_t last_seq, struct err *err)
+static enum rc load_all(struct directory *dir, struct db *db, int64_t last_seq, struct err *err)
 {
     int64_t ids[LOAD_AT_ONCE], after = 0;
     size_t n = 0;
@@ -72,13 +105,40 @@ enum rc tail_load(struct tail *t, struct db *db, int64_t last_seq, struct err *e
     do {
         rc = db->reads->briefs_ids(db, after, LOAD_AT_ONCE, ids, &n, err);
         if (rc == RC_OK && n > 0) {
-            rc = load_some(t, db, ids, n, err);
+            rc = load_some(dir, db, ids, n, err);
             after = ids[n - 1];
         }
     } while (rc == RC_OK && n > 0);
-    directory_lock(t->dir);
-    directory_set_last_seq(t->dir, last_seq);
-    directory_unlock(t->dir);
+    directory_lock(dir);
+    directory_set_last_seq(dir, last_seq);
+    directory_unlock(dir);
+    return rc;
+}
+
+static enum rc read_place(struct db *db, struct log_place *out, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct log_notice *none;
+    size_t n;
+
+    return db->reads->notices(db, INT64_MAX, 0, &a, out, &none, &n, err);
+}
+
+enum rc tail_load(struct tail *t, struct db *db, int64_t last_seq, struct err *err)
+{
+    struct log_place place = {.last_seq = last_seq};
+    enum rc rc;
+
+    if (db->reads->notices == NULL)
+        return load_all(t->dir, db, last_seq, err);
+    rc = db->reads->snapshot(db, err);
+    if (rc != RC_OK)
+        return rc;
+    rc = read_place(db, &place, err);
+    if (rc == RC_OK)
+        rc = load_all(t->dir, db, place.last_seq, err);
+    db->reads->snapshot_end(db);
+    set_place(t, &place);
     return rc;
 }
 
@@ -227,6 +287,12 @@ static bool says_anything(const struct commit_notice *notice)
            notice->has_hub_news;
 }
 
+static void tell(struct tail *t, const struct commit_notice *notice)
+{
+    for (size_t i = 0; i < t->n_listeners && says_anything(notice); i++)
+        t->listeners[i].fn(t->listeners[i].ctx, notice);
+}
+
 /* Deletions remove keys from the directory. If a feed has few left, but has more in the database,
  * read them. */
 static void refill_keys(struct tail *t, struct db *db, const struct tail_news *news)
@@ -256,7 +322,335 @@ static void refill_keys(struct tail *t, struct db *db, const struct tail_news *n
 void tail_take(struct tail *t, struct db *db, const struct tail_news *news)
 {
     publish(t, news);
-    for (size_t i = 0; i < t->n_listeners && says_anything(&news->notice); i++)
-        t->listeners[i].fn(t->listeners[i].ctx, &news->notice);
+    tell(t, &news->notice);
     refill_keys(t, db, news);
+}
+
+/* ---- following other nodes ------------------------------------------------------------------- */
+
+/* What is read of notices, and of the feeds that they name. */
+struct following {
+    struct arena arena;
+    struct log_place place;
+    struct log_notice *notices;
+    size_t n_notices;
+    int64_t *ids; /* ascending, each once */
+    size_t n_ids;
+    struct directory_feed *feeds; /* of ids; brief.id 0: the feed is gone */
+    bool *has_keys;               /* the same */
+    struct key_run *runs;         /* the same; NULL: the keys are forgotten */
+};
+
+static void following_release(struct following *f)
+{
+    mem_free(f->runs);
+    arena_release(&f->arena);
+}
+
+static int by_number(const void *x, const void *y)
+{
+    const int64_t *a = x, *b = y;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+static void collect_ids(struct following *f, const int64_t *more, size_t n_more)
+{
+    size_t n = n_more;
+
+    for (size_t i = 0; i < f->n_notices; i++)
+        n += f->notices[i].n_feeds;
+    f->ids = ARENA_ARRAY(&f->arena, int64_t, n + 1);
+    n = 0;
+    for (size_t i = 0; i < n_more; i++)
+        f->ids[n++] = more[i];
+    for (size_t i = 0; i < f->n_notices; i++)
+        for (size_t k = 0; k < f->notices[i].n_feeds; k++)
+            f->ids[n++] = f->notices[i].feeds[k].feed_id;
+    if (n > 1)
+        qsort(f->ids, n, sizeof *f->ids, by_number);
+    for (size_t i = 0; i < n; i++)
+        if (f->n_ids == 0 || f->ids[f->n_ids - 1] != f->ids[i])
+            f->ids[f->n_ids++] = f->ids[i];
+}
+
+static size_t index_of(const struct following *f, int64_t id)
+{
+    const int64_t *at = bsearch(&id, f->ids, f->n_ids, sizeof *f->ids, by_number);
+
+    return (size_t)(at - f->ids);
+}
+
+static enum rc read_named(struct following *f, struct db *db, struct err *err)
+{
+    struct arena *a = &f->arena;
+    enum rc rc;
+
+    f->feeds = ARENA_ARRAY(a, struct directory_feed, f->n_ids + 1);
+    f->has_keys = ARENA_ARRAY(a, bool, f->n_ids + 1);
+    if (f->n_ids == 0)
+        return RC_OK;
+    rc = db->reads->briefs_load(db, f->ids, NULL, f->n_ids, a, f->feeds, err);
+    for (size_t i = 0; i < f->n_notices; i++)
+        for (size_t k = 0; k < f->notices[i].n_feeds; k++)
+            if (f->notices[i].has_keys[k])
+                f->has_keys[index_of(f, f->notices[i].feeds[k].feed_id)] = true;
+    if (rc != RC_OK || f->n_ids > FOLLOW_KEYS)
+        return rc;
+    f->runs = mem_zalloc(f->n_ids * sizeof *f->runs);
+    return db->reads->briefs_keys(db, f->ids, f->n_ids, f->runs, err);
+}
+
+static void publish_following(struct tail *t, const struct following *f)
+{
+    directory_lock(t->dir);
+    for (size_t i = 0; i < f->n_ids; i++) {
+        if (f->feeds[i].brief.id == 0) {
+            directory_remove(t->dir, f->ids[i]);
+            continue;
+        }
+        directory_put(t->dir, &f->feeds[i]);
+        if (f->runs != NULL)
+            directory_set_keys(t->dir, f->ids[i], f->runs[i].keys, f->runs[i].n,
+                               f->runs[i].complete);
+        else if (f->has_keys[i])
+            directory_set_keys(t->dir, f->ids[i], NULL, 0, false);
+    }
+    directory_set_last_seq(t->dir, f->place.last_seq);
+    directory_unlock(t->dir);
+    set_place(t, &f->place);
+}
+
+static void set_times(struct feed_notice *n, const struct directory_feed *f)
+{
+    n->next_fetch_at = f->brief.id == 0 ? TIME_UNKNOWN : f->brief.next_fetch_at;
+    n->content_at = f->brief.id == 0 ? TIME_UNKNOWN : f->brief.content_at;
+}
+
+/* Tell of these feeds only when they are fetched next: the rest is in their notice, if they have
+ * one. */
+static void tell_times(struct tail *t, struct following *f, const int64_t *ids, size_t n)
+{
+    struct feed_notice *feeds = ARENA_ARRAY(&f->arena, struct feed_notice, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        feeds[i] = (struct feed_notice){.feed_id = ids[i]};
+        set_times(&feeds[i], &f->feeds[index_of(f, ids[i])]);
+    }
+    tell(t, &(struct commit_notice){.last_seq = f->place.last_seq, .feeds = feeds, .n_feeds = n});
+}
+
+static void tell_following(struct tail *t, struct following *f)
+{
+    for (size_t i = 0; i < f->n_notices; i++) {
+        struct log_notice *n = &f->notices[i];
+
+        for (size_t k = 0; k < n->n_feeds; k++)
+            set_times(&n->feeds[k], &f->feeds[index_of(f, n->feeds[k].feed_id)]);
+        n->told.feeds = n->feeds;
+        n->told.n_feeds = n->n_feeds;
+        tell(t, &n->told);
+    }
+}
+
+/* ---- reading all anew ------------------------------------------------------------------------ */
+
+static enum rc all_subs(struct db *db, struct arena *a, int64_t **out, size_t *n_out,
+                        struct err *err)
+{
+    int64_t after = 0, *ids = NULL;
+    size_t n = 0, cap = 0, got;
+    enum rc rc;
+
+    do {
+        AUTO(arena_release) struct arena scratch = ARENA_INIT;
+        struct subscription *subs;
+
+        rc = db->reads->subs_after(db, after, SUBS_AT_ONCE, &scratch, &subs, &got, err);
+        got = rc == RC_OK ? got : 0;
+        for (size_t i = 0; i < got; i++) {
+            ids = mem_grow(ids, &cap, n + 1, sizeof *ids);
+            ids[n++] = after = subs[i].id;
+        }
+    } while (got > 0);
+    *out = ARENA_ARRAY(a, int64_t, n + 1);
+    if (n > 0)
+        memcpy(*out, ids, n * sizeof *ids);
+    *n_out = n;
+    mem_free(ids);
+    return rc;
+}
+
+/* Add a notice of each feed that is in one of the directories, and differs in the other. */
+static void note_differing(struct directory *dir, struct directory *other, bool only_missing,
+                           struct arena *a, struct feed_notice *out, size_t *n_out)
+{
+    struct feed_brief here, there;
+    int64_t *ids;
+    size_t n = directory_ids(dir, a, &ids);
+
+    for (size_t i = 0; i < n; i++) {
+        bool is_missing = !directory_brief(other, ids[i], &there);
+
+        if (!directory_brief(dir, ids[i], &here) || (only_missing && !is_missing))
+            continue;
+        if (is_missing || here.version != there.version ||
+            here.next_fetch_at != there.next_fetch_at || here.content_at != there.content_at)
+            out[(*n_out)++] = (struct feed_notice){
+                .feed_id = ids[i],
+                .next_fetch_at = only_missing ? TIME_UNKNOWN : here.next_fetch_at,
+                .content_at = only_missing ? TIME_UNKNOWN : here.content_at,
+                .is_new = is_missing && !only_missing};
+    }
+}
+
+static enum rc read_anew(struct tail *t, struct following *f, struct db *db, struct err *err)
+{
+    struct arena *a = &f->arena;
+    struct directory *fresh = directory_new();
+    struct commit_notice *notice = ARENA_NEW(a, struct commit_notice);
+    int64_t *subs = NULL, *ids;
+    enum rc rc = load_all(fresh, db, f->place.last_seq, err);
+
+    if (rc == RC_OK)
+        rc = all_subs(db, a, &subs, &notice->n_subs, err);
+    if (rc == RC_OK) {
+        size_t most = directory_ids(fresh, a, &ids) + directory_ids(t->dir, a, &ids);
+        struct feed_notice *feeds = ARENA_ARRAY(a, struct feed_notice, most + 1);
+
+        note_differing(fresh, t->dir, false, a, feeds, &notice->n_feeds);
+        note_differing(t->dir, fresh, true, a, feeds, &notice->n_feeds);
+        notice->feeds = feeds;
+        notice->sub_ids = subs;
+        notice->last_seq = f->place.last_seq;
+        notice->has_hub_news = notice->is_foreign = true;
+        directory_replace(t->dir, fresh);
+        set_place(t, &f->place);
+        tell(t, notice);
+    }
+    directory_free(&fresh);
+    return rc;
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+/* Are notices missing, or is the log another one than before? */
+static bool is_broken(const struct tail *t, const struct following *f)
+{
+    return f->place.timeline != t->place.timeline ||
+           f->place.last_notice - t->place.last_notice != (int64_t)f->n_notices;
+}
+
+/* Publish what was committed since the last time, and the present state of some more feeds. */
+static enum rc follow(struct tail *t, struct db *db, const int64_t *more, size_t n_more,
+                      struct err *err)
+{
+    AUTO(following_release) struct following f = {.arena = ARENA_INIT};
+    bool is_anew = false;
+    enum rc rc = db->reads->snapshot(db, err);
+
+    if (rc != RC_OK)
+        return rc;
+    rc = db->reads->notices(db, t->place.last_notice, FOLLOW_MAX, &f.arena, &f.place, &f.notices,
+                            &f.n_notices, err);
+    if (rc == RC_OK) {
+        stats_set(STAT_tail_behind, f.place.last_notice - t->place.last_notice);
+        is_anew = is_broken(t, &f);
+        collect_ids(&f, more, n_more);
+        rc = is_anew ? read_anew(t, &f, db, err) : read_named(&f, db, err);
+    }
+    db->reads->snapshot_end(db);
+    if (rc != RC_OK)
+        return rc;
+    if (!is_anew) {
+        publish_following(t, &f);
+        tell_following(t, &f);
+        tell_times(t, &f, more, n_more);
+    }
+    stats_set(STAT_tail_behind, 0);
+    return RC_OK;
+}
+
+enum rc tail_follow(struct tail *t, struct db *db, struct err *err)
+{
+    enum rc rc;
+
+    pthread_mutex_lock(&t->turn);
+    rc = follow(t, db, NULL, 0, err);
+    pthread_mutex_unlock(&t->turn);
+    return rc;
+}
+
+/* May the notes be published as they are? Not when another node's commit comes before, or when one
+ * of the feeds was published again since its row was read. */
+static bool is_next(const struct tail *t, const struct txn *txn)
+{
+    if (txn->notice != 0)
+        return txn->notice == t->place.last_notice + 1;
+    for (size_t i = 0; i < txn->n_feeds; i++)
+        if (directory_edition(t->dir, txn->feeds[i].id) > txn->edition)
+            return false;
+    return true;
+}
+
+/* Was something read that a later commit has changed? */
+static bool is_ahead(const struct log_place *place, const struct tail_news *news)
+{
+    for (size_t i = 0; i < news->notice.n_feeds; i++) {
+        const struct directory_feed *f = &news->feeds[i];
+
+        if (f->brief.version > place->version || f->last_seq > place->last_seq ||
+            f->event_seq > place->last_seq)
+            return true;
+    }
+    return false;
+}
+
+static enum rc take_turn(struct tail *t, struct txn *txn, struct tail_news *news, bool *is_taken,
+                         struct err *err)
+{
+    struct log_place place = t->place;
+    enum rc rc = tail_read(txn, news, err);
+
+    if (txn->notice != 0)
+        place = (struct log_place){txn->notice, txn->last_seq, txn->version, t->place.timeline};
+    if (rc != RC_OK || is_ahead(&place, news))
+        return rc;
+    *is_taken = true;
+    tail_take(t, txn->db, news);
+    set_place(t, &place);
+    return RC_OK;
+}
+
+static enum rc follow_with(struct tail *t, struct txn *txn, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    int64_t *ids = ARENA_ARRAY(&a, int64_t, txn->n_feeds + 1);
+    enum rc rc;
+
+    for (size_t i = 0; i < txn->n_feeds; i++)
+        ids[i] = txn->feeds[i].id;
+    rc = follow(t, txn->db, ids, txn->n_feeds, err);
+    directory_lock(t->dir);
+    for (size_t i = 0; i < txn->n_edited; i++)
+        directory_edited(t->dir, txn->edited[i]);
+    directory_unlock(t->dir);
+    return rc;
+}
+
+enum rc tail_turn(struct tail *t, struct txn *txn, struct err *err)
+{
+    struct tail_news news = TAIL_NEWS_INIT;
+    bool is_taken = false;
+    enum rc rc = RC_OK;
+
+    txn_fold(txn);
+    pthread_mutex_lock(&t->turn);
+    if (is_next(t, txn))
+        rc = take_turn(t, txn, &news, &is_taken, err);
+    if (rc == RC_OK && !is_taken)
+        rc = follow_with(t, txn, err);
+    pthread_mutex_unlock(&t->turn);
+    tail_news_release(&news);
+    return rc;
 }

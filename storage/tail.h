@@ -1,7 +1,9 @@
 /* storage/tail.h - follows the commits. It alone changes the directory and calls the listeners, for
  * one commit after the other, in the order of the log.
  *
- * Only one thread uses it: the storer's.
+ * With an engine that has one writer, only the storer's thread uses it. If there are several, a
+ * commit of this node has its turn when all before it have been followed, and another thread
+ * follows the other nodes (storage/follower.h); those two threads use it.
  */
 #pragma once
 
@@ -14,10 +16,11 @@ struct tail;
 struct tail *tail_new(struct directory *dir);
 void tail_free(struct tail **tp);
 
-/* As store_listen(). Call it before the first commit. */
+/* As store_listen(). */
 void tail_listen(struct tail *t, store_notice_fn *fn, void *ctx);
 
-/* Fill the directory from the database, whose log ends with `last_seq`. RC_IO. */
+/* Fill the directory from the database, whose log ends with `last_seq` if it has one writer.
+ * RC_IO. */
 enum rc tail_load(struct tail *t, struct db *db, int64_t last_seq, struct err *err) NODISCARD;
 
 /* What a commit means for others. */
@@ -45,3 +48,16 @@ void tail_news_release(struct tail_news *news);
 /* After the commit: bring the directory up to date, then call the listeners. Older keys of feeds
  * that have lost many are read from `db`. */
 void tail_take(struct tail *t, struct db *db, const struct tail_news *news);
+
+/* ---- several writers: by the storer's thread, and by the one that follows -------------------- */
+
+/* After a commit of this node, when the numbers of the notes are those of the log: if it is the
+ * next one, do both of the above. If other nodes have committed meanwhile, follow them, and it with
+ * them. RC_IO, RC_AGAIN: nothing was done; call it again. */
+enum rc tail_turn(struct tail *t, struct txn *txn, struct err *err) NODISCARD;
+
+/* Read all that was committed since the last call, and publish it. Errors as before. */
+enum rc tail_follow(struct tail *t, struct db *db, struct err *err) NODISCARD;
+
+/* The last notice that was followed. Any thread. */
+int64_t tail_applied(struct tail *t);

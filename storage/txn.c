@@ -216,6 +216,8 @@ int64_t txn_next_version(struct txn *t)
 void txn_count_here(struct txn *t)
 {
     t->last_seq = t->last_at_us = t->version = NUMBERS_HERE;
+    t->notice = 0;
+    t->edition = t->dir == NULL ? 0 : directory_newest_edition(t->dir);
 }
 
 static void settle(int64_t *n, int64_t base)
@@ -228,6 +230,7 @@ void txn_settle(struct txn *t, const struct txn_base *base)
     settle(&t->last_seq, base->seq);
     settle(&t->last_at_us, base->at_us);
     settle(&t->version, base->version);
+    t->notice = base->notice;
     for (size_t i = 0; i < t->n_feeds; i++) {
         settle(&t->feeds[i].first_seq, base->seq);
         settle(&t->feeds[i].last_seq, base->seq);

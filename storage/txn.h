@@ -50,6 +50,8 @@ struct txn {
         n_settled, cap_settled;
     size_t n_edited, cap_edited;
     bool has_hub_news; /* a request or a lease of a WebSub subscriber came in */
+    int64_t notice;    /* the number of its notice in a log with several writers; 0: it has none */
+    int64_t edition;   /* directory_newest_edition() before its rows were read */
 };
 
 /* txn_mark() returns the present state of the notes; txn_undo() goes back to it. */
@@ -99,6 +101,7 @@ int64_t txn_next_version(struct txn *t);
  * then; they are negative. */
 struct txn_base {
     int64_t seq, at_us, version;
+    int64_t notice; /* txn.notice, not to be added */
 };
 void txn_count_here(struct txn *t);
 

@@ -92,6 +92,11 @@ const char *pg_shown(const struct pg_link *l)
     return pg_uri_shown(l->cfg.uri);
 }
 
+void *pg_ctx(const struct pg_link *l)
+{
+    return l->cfg.ctx;
+}
+
 void pg_set_answer_ms(struct pg_link *l, int64_t ms)
 {
     l->cfg.answer_ms = ms;
@@ -179,6 +184,48 @@ enum pg_wait pg_wait(struct pg_link *l, int fd, short events, int64_t until_ms)
         if (n == 0 && left_ms(until_ms) == 0)
             return PG_LATE;
     }
+}
+
+/* Take the notifications that have come. */
+static bool is_notified(struct pg_link *l, const char *ours)
+{
+    bool is_news = false;
+    PGnotify *n;
+
+    while ((n = PQnotifies(l->conn)) != NULL) {
+        is_news |= strcmp(n->extra, ours) != 0;
+        PQfreemem(n);
+    }
+    return is_news;
+}
+
+enum rc pg_listen(struct pg_link *l, int wake_fd, int64_t ms, const char *ours, struct err *err)
+{
+    int64_t until_ms = clock_mono_ms() + ms;
+    uint64_t count;
+    int n = 1;
+
+    pg_new_trip(l);
+    while (n > 0 && !is_notified(l, ours)) {
+        struct pollfd fds[] = {{.fd = l->stop_fd, .events = POLLIN},
+                               {.fd = wake_fd, .events = POLLIN},
+                               {.fd = PQsocket(l->conn), .events = POLLIN}};
+
+        n = poll(fds, ARRAY_LEN(fds), left_ms(until_ms));
+        if (n > 0 && fds[0].revents != 0) {
+            pg_fail(l, PG_FAULT_STOPPED, NULL);
+            return pg_tell(l, err);
+        }
+        if (n > 0 && fds[2].revents != 0 && PQconsumeInput(l->conn) == 0) {
+            pg_fail(l, PG_FAULT_LOST, PQerrorMessage(l->conn));
+            pg_drop(l);
+            return pg_tell(l, err);
+        }
+        if (n > 0 && fds[1].revents != 0 && read(wake_fd, &count, sizeof count) > 0)
+            return RC_OK;
+        n = n < 0 ? 1 : n; /* a signal */
+    }
+    return RC_OK;
 }
 
 static char **copy_list(const char *const *list)

@@ -35,6 +35,7 @@ struct pg_link_cfg {
     /* What each new connection does first; NULL: nothing. If it fails, there is no connection, and
      * pg_connect() returns what it says. */
     enum rc (*on_connect)(struct pg_link *l, struct err *err);
+    void *ctx;          /* pg_ctx(), for on_connect */
     bool for_writing;   /* only a server that takes writes will do */
     int64_t connect_ms; /* an attempt to connect that takes longer has failed; 0: no limit */
     int64_t answer_ms;  /* a trip is lost when nothing comes for so long; 0: no limit */
@@ -70,6 +71,15 @@ const char *pg_shown(const struct pg_link *l);
 
 /* As cfg.answer_ms, from the next trip on. */
 void pg_set_answer_ms(struct pg_link *l, int64_t ms);
+
+/* cfg.ctx. */
+void *pg_ctx(const struct pg_link *l);
+
+/* Wait for a notification to a channel that the session listens to, for `ms` at most, or until
+ * `wake_fd` can be read. Notifications with the payload `ours` do not count. RC_AGAIN: the
+ * connection was lost. RC_CLOSED: pg_link_stop(). */
+enum rc pg_listen(struct pg_link *l, int wake_fd, int64_t ms, const char *ours,
+                  struct err *err) NODISCARD;
 
 /* How the last call failed. */
 enum pg_fault pg_fault(const struct pg_link *l);

@@ -1,9 +1,12 @@
 /* storage/pg/reader.c - opens, asks, hears, holds snapshots; the engine PostgreSQL. */
 #include "storage/pg/reader.h"
 
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "storage/pg/nodes.h"
+#include "storage/pg/follow.h"
 #include "storage/pg/reads.h"
 #include "storage/pg/storing.h"
 #include "storage/pg/uri.h"
@@ -32,6 +35,8 @@ static void close_reader(struct db **dbp)
     pg_storing_free(&r->storing);
     pg_link_free(&r->link);
     pg_uri_free(&r->uri);
+    if (r->wake_fd >= 0)
+        close(r->wake_fd);
     pg_params_release(&r->params);
     mem_free(r);
     *dbp = NULL;
@@ -90,7 +95,8 @@ enum rc pg_hear(struct pg_reader *r, struct err *err)
         pg_queue(r->link, pg_statements[PG_SQL_end_snapshot].sql, NULL, "", NULL);
     r->is_together = false;
     rc = pg_run(r->link, err);
-    if (rc != RC_OK && clock_mono_ms() - began_ms >= ANSWER_MS) /* those who waited for us are late */
+    if (rc != RC_OK &&
+        clock_mono_ms() - began_ms >= ANSWER_MS) /* those who waited for us are late */
         r->away_until_ms = clock_mono_ms() + AWAY_MS;
     if (rc != RC_OK && r->trouble.rc != RC_OK && err != NULL)
         *err = r->trouble;
@@ -133,6 +139,7 @@ static const struct reads pg_reads = {
     .snapshot_end = snapshot_end,
     .shrink = shrink,
     .last_seq = pg_last_seq,
+    .notices = pg_notices,
     .revisions_by_seq = pg_revisions_by_seq,
     .revisions_times = pg_revisions_times,
     .revisions_at = pg_revisions_at,
@@ -181,6 +188,7 @@ enum rc pg_reader_new(const char *address, const struct pg_link_cfg *cfg, struct
     enum rc rc = pg_uri_read(address, &r->uri, err);
 
     db->reads = &pg_reads;
+    r->wake_fd = -1;
     own.uri = r->uri;
     if (rc == RC_OK)
         r->link = pg_link_new(&own);
@@ -206,5 +214,8 @@ static enum rc open_reader(const char *address, struct db **out, struct err *err
     return rc;
 }
 
-const struct engine engine_postgresql = {"PostgreSQL", open_reader, pg_storing_open,
-                                         &pg_node_calls};
+const struct engine engine_postgresql = {.name = "PostgreSQL",
+                                         .open_reader = open_reader,
+                                         .open_writer = pg_storing_open,
+                                         .open_follower = pg_follow_open,
+                                         .nodes = &pg_node_calls};

@@ -19,6 +19,8 @@ struct pg_storing;
 struct pg_reader {
     struct db db;
     struct pg_storing *storing; /* NULL: this is not the storer's */
+    int64_t node;               /* whose notices are our own; 0: nobody's */
+    int wake_fd; /* eventfd of the one that follows other nodes; -1: this is not it */
     struct pg_uri *uri;
     struct pg_link *link;
     struct pg_params params; /* of the next statement */

@@ -7,6 +7,9 @@
 #include "storage/engine.h"
 
 enum rc pg_last_seq(struct db *db, int64_t *out, struct err *err) NODISCARD;
+enum rc pg_notices(struct db *db, int64_t after, size_t max, struct arena *a,
+                   struct log_place *place, struct log_notice **out, size_t *n_out,
+                   struct err *err) NODISCARD;
 enum rc pg_revisions_by_seq(struct db *db, const int64_t *seqs, size_t n, bool with_overlays,
                             struct arena *a, struct revision **out, size_t *n_out,
                             struct err *err) NODISCARD;

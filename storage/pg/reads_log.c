@@ -1,6 +1,7 @@
 /* storage/pg/reads_log.c - rows of the log, and the keys of views. */
 #include "storage/pg/reader.h"
 #include "storage/pg/reads.h"
+#include "storage/pg/writer.h"
 
 enum rc pg_last_seq(struct db *db, int64_t *out, struct err *err)
 {
@@ -12,6 +13,81 @@ enum rc pg_last_seq(struct db *db, int64_t *out, struct err *err)
     if (rc == RC_OK)
         *out = pg_number(&a, 0);
     return rc;
+}
+
+static void read_feeds(const struct pg_answer *rows, size_t row, struct arena *a,
+                       struct log_notice *out)
+{
+    size_t n;
+    const int64_t *ids = pg_get_ints(rows, row, 3, a, &out->n_feeds);
+    const int64_t *bits = pg_get_ints(rows, row, 4, a, &n);
+    const int64_t *firsts = pg_get_ints(rows, row, 5, a, &n);
+
+    out->feeds = ARENA_ARRAY(a, struct feed_notice, out->n_feeds + 1);
+    out->has_keys = ARENA_ARRAY(a, bool, out->n_feeds + 1);
+    for (size_t i = 0; i < out->n_feeds; i++) {
+        out->feeds[i] =
+            (struct feed_notice){.feed_id = ids[i],
+                                 .merged_into = bits[i] & NOTICE_MERGED ? bits[i] / 256 : 0,
+                                 .first_seq = firsts[i],
+                                 .has_event = bits[i] & NOTICE_EVENT,
+                                 .is_new = bits[i] & NOTICE_NEW,
+                                 .is_pinged = bits[i] & NOTICE_PINGED};
+        out->has_keys[i] = bits[i] & (NOTICE_NEWS | NOTICE_KEYS);
+    }
+}
+
+static void read_settled(const struct pg_answer *rows, size_t row, struct arena *a,
+                         struct commit_notice *out)
+{
+    size_t n;
+    const int64_t *intents = pg_get_ints(rows, row, 8, a, &out->n_settled);
+    const int64_t *verdicts = pg_get_ints(rows, row, 9, a, &n);
+    const int64_t *codes = pg_get_ints(rows, row, 10, a, &n);
+    const int64_t *statuses = pg_get_ints(rows, row, 11, a, &n);
+    struct hub_settled *list = ARENA_ARRAY(a, struct hub_settled, out->n_settled + 1);
+
+    for (size_t i = 0; i < out->n_settled; i++)
+        list[i] = (struct hub_settled){intents[i], verdicts[i] & VERDICT_CONFIRMED,
+                                       verdicts[i] & VERDICT_UNREACHED, (enum rc)codes[i],
+                                       (int)statuses[i]};
+    out->settled = list;
+}
+
+static void read_notice(const struct pg_answer *rows, size_t row, int64_t node, struct arena *a,
+                        struct log_notice *out)
+{
+    *out = (struct log_notice){.n = pg_get_int(rows, row, 0)};
+    out->told.is_foreign = pg_get_int(rows, row, 1) != node;
+    out->told.last_seq = pg_get_int(rows, row, 2);
+    out->told.sub_ids = pg_get_ints(rows, row, 6, a, &out->told.n_subs);
+    out->told.tried_sub_ids = pg_get_ints(rows, row, 7, a, &out->told.n_tried_subs);
+    out->told.has_hub_news = pg_get_bool(rows, row, 12);
+    read_feeds(rows, row, a, out);
+    read_settled(rows, row, a, &out->told);
+}
+
+enum rc pg_notices(struct db *db, int64_t after, size_t max, struct arena *a,
+                   struct log_place *place, struct log_notice **out, size_t *n_out, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer log, rows;
+    enum rc rc;
+
+    pg_ask(r, PG_SQL_log_place, &log);
+    pg_put_int(&r->params, after);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, PG_SQL_notices, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *place = (struct log_place){pg_get_int(&log, 0, 0), pg_get_int(&log, 0, 1),
+                                pg_get_int(&log, 0, 2), pg_get_int(&log, 0, 3)};
+    *out = ARENA_ARRAY(a, struct log_notice, rows.n + 1);
+    for (size_t i = 0; i < rows.n; i++)
+        read_notice(&rows, i, r->node, a, &(*out)[i]);
+    *n_out = rows.n;
+    return RC_OK;
 }
 
 static void read_revision(const struct pg_answer *a, size_t row, struct arena *arena,

@@ -41,14 +41,19 @@ CREATE TABLE notices (
     n            bigint PRIMARY KEY,   -- from log.last_notice
     node         bigint NOT NULL,      -- that committed: nodes.id
     group_no     bigint NOT NULL,      -- of that node; by it a lost answer to a commit is looked for
-    at_us        bigint NOT NULL,
+    at_us        bigint NOT NULL,      -- when
     last_seq     bigint NOT NULL,      -- of the log after this commit
+    last_at_us   bigint NOT NULL,      -- the same
     version      bigint NOT NULL,      -- the same
     feeds        bigint[] NOT NULL,    -- that changed
     feed_bits    bigint[] NOT NULL,    -- what became of each of them (storage/pg/writer.h)
+    feed_seqs    bigint[] NOT NULL,    -- the first revision of each of them; 0: it has none in this commit
     subs         bigint[] NOT NULL,    -- subscriptions that were made, changed or ended
+    tried_subs   bigint[] NOT NULL,    -- those of them that are to be tried at once
     intents      bigint[] NOT NULL,    -- requests at our hub or cloud that were settled
-    verdicts     bigint[] NOT NULL,    -- 1: confirmed; 2: the callback did not answer; 0: neither
+    verdicts     bigint[] NOT NULL,    -- of each: 1: confirmed; 2: the callback did not answer; 0: neither
+    codes        bigint[] NOT NULL,    -- how the call to the callback ended: enum rc
+    statuses     bigint[] NOT NULL,    -- what it answered: a status of HTTP; 0: nothing
     has_hub_news boolean NOT NULL,     -- a request at our hub or cloud was stored, or a lease began
     UNIQUE (node, group_no)
 );

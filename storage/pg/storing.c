@@ -9,18 +9,22 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "storage/pg/forks.h"
 #include "storage/pg/group.h"
 #include "storage/pg/reader.h"
 #include "storage/pg/schema.h"
 #include "storage/pg/uri.h"
 
 #define CLAIM_MS 10000 /* the server may not have noticed yet that a daemon before us has gone */
+#define NEWS_MS 5000
 #define PING_MS 5000   /* a server that does not answer for so long has gone */
 #define SILENT_MS 3000 /* one that does not answer for so long is not within reach */
 
 struct pg_storing {
     char *address;
     struct pg_writer *writer;
+    bool is_shared;
+    int64_t seen_seq, seen_notice; /* numbers that were given to this writer last */
 };
 
 static struct pg_storing *storing_of(struct db *db)
@@ -28,20 +32,20 @@ static struct pg_storing *storing_of(struct db *db)
     return pg_reader_of(db)->storing;
 }
 
-/* ---- one daemon at a time -------------------------------------------------------------------- */
+/* ---- connecting ------------------------------------------------------------------------------ */
 
-/* If two daemons wrote to one database, the directory of each would soon be wrong, because they do
- * not read each other's notices yet. So the session of the storer has a lock. It ends with the
- * session. The first number is "Feed". */
-static const char sql_claim[] =
-    "SELECT pg_try_advisory_lock(1181050212, hashtext(current_schema()))::int::bigint";
+/* The session has a lock, which ends with it: either all who have the database share it, or there
+ * is one. The first number is "Feed". */
+#define LOCK_NUMBERS "(1181050212, hashtext(current_schema()))::int::bigint"
+static const char sql_claim[] = "SELECT pg_try_advisory_lock" LOCK_NUMBERS;
+static const char sql_claim_shared[] = "SELECT pg_try_advisory_lock_shared" LOCK_NUMBERS;
 
-static enum rc claim(struct pg_link *l, struct err *err)
+static enum rc claim(struct pg_link *l, bool is_shared, struct err *err)
 {
     struct pg_answer a;
     enum rc rc;
 
-    pg_queue(l, sql_claim, NULL, "i", &a);
+    pg_queue(l, is_shared ? sql_claim_shared : sql_claim, NULL, "i", &a);
     rc = pg_run(l, err);
     if (rc != RC_OK || pg_get_int(&a, 0, 0) == 1)
         return rc;
@@ -49,6 +53,17 @@ static enum rc claim(struct pg_link *l, struct err *err)
                    "the database %s is in use by another Feedmill; stop that one first, or give "
                    "another --db",
                    pg_shown(l));
+}
+
+/* Nothing may be written to a server that has taken over before the numbers were left out. */
+static enum rc greet(struct pg_link *l, struct err *err)
+{
+    const struct pg_storing *s = pg_ctx(l);
+    enum rc rc = claim(l, s->is_shared, err);
+
+    if (rc == RC_OK && s->writer != NULL) /* there are tables */
+        rc = pg_fork_note(l, s->seen_seq, s->seen_notice, err);
+    return rc;
 }
 
 /* Connect for the first time. */
@@ -96,20 +111,21 @@ struct running {
     size_t n_done;
 };
 
-/* Read what the transaction means, however often it takes: it is stored, so it must be told. */
-static enum rc read_news(struct running *r, struct txn *t)
+/* Tell what the transaction means, however often it takes: it is stored. */
+static void tell(struct running *r, struct txn *t, struct op **ops, size_t n)
 {
     struct pg_link *l = pg_reader_link(r->db);
     struct err err = ERR_INIT;
-    enum rc rc = r->calls->read_news(r->calls->ctx, t, &err);
+    enum rc rc;
 
+    pg_set_answer_ms(l, NEWS_MS); /* the thread that follows other nodes waits for this */
+    rc = r->calls->stored(r->calls->ctx, t, ops, n, &err);
     while (rc != RC_OK && pg_fault(l) != PG_FAULT_STOPPED) {
         log_warn("storage", "news_unread", "error=%s effect=again", log_quote(str_from(err.text)));
-        rc = pg_reconnect(l, &err);
-        if (rc == RC_OK)
-            rc = r->calls->read_news(r->calls->ctx, t, &err);
+        if (pg_reconnect(l, &err) == RC_OK)
+            rc = r->calls->stored(r->calls->ctx, t, ops, n, &err);
     }
-    return rc;
+    pg_set_answer_ms(l, 0);
 }
 
 /* Has the database refused the only operation of the transaction? */
@@ -122,8 +138,12 @@ static void on_done(void *ctx, struct txn *t, struct op **ops, size_t n)
 {
     struct running *r = ctx;
 
-    if (!is_refused(ops, n) && read_news(r, t) == RC_OK)
-        r->calls->stored(r->calls->ctx, ops, n);
+    if (t->notice != 0) {
+        storing_of(r->db)->seen_seq = t->last_seq;
+        storing_of(r->db)->seen_notice = t->notice;
+    }
+    if (!is_refused(ops, n))
+        tell(r, t, ops, n);
     r->n_done += n;
     r->calls->answer(r->calls->ctx, ops, n);
 }
@@ -233,15 +253,19 @@ static enum rc make_writer(struct db *db, struct err *err)
         return rc;
     pg_queue(l, sql_node, NULL, "i", &a);
     rc = pg_run(l, err);
-    if (rc == RC_OK)
-        storing_of(db)->writer = pg_writer_new(l, pg_get_int(&a, 0, 0));
+    if (rc == RC_OK) {
+        pg_reader_of(db)->node = pg_get_int(&a, 0, 0);
+        storing_of(db)->writer = pg_writer_new(l, pg_reader_of(db)->node);
+        rc = pg_fork_note(l, 0, 0, err);
+    }
     return rc;
 }
 
-enum rc pg_storing_open(const char *text, bool check, struct db **out, struct err *err)
+enum rc pg_storing_open(const char *text, bool check, bool is_shared, struct db **out,
+                        struct err *err)
 {
+    struct pg_storing *storing;
     struct db *db = NULL;
-    struct pg_link *l;
     enum rc rc = RC_OK;
 
     if (check)
@@ -249,15 +273,19 @@ enum rc pg_storing_open(const char *text, bool check, struct db **out, struct er
             err, RC_UNSUPPORTED,
             "--check-db looks at the file of a database of SQLite; a PostgreSQL is checked "
             "by its own program pg_amcheck");
-    rc = pg_reader_new(text, &(struct pg_link_cfg){.for_writing = true, .on_connect = claim}, &db,
-                       err);
-    if (rc != RC_OK)
+    storing = NEW(struct pg_storing);
+    storing->address = mem_strdup(text);
+    storing->is_shared = is_shared;
+    rc = pg_reader_new(
+        text, &(struct pg_link_cfg){.for_writing = true, .on_connect = greet, .ctx = storing}, &db,
+        err);
+    if (rc != RC_OK) {
+        pg_storing_free(&storing);
         return rc;
-    pg_reader_of(db)->storing = NEW(struct pg_storing);
-    storing_of(db)->address = mem_strdup(text);
+    }
+    pg_reader_of(db)->storing = storing;
     db->writes = &pg_writes;
-    l = pg_reader_link(db);
-    rc = connect_first(l, err);
+    rc = connect_first(pg_reader_link(db), err);
     if (rc == RC_OK)
         rc = make_writer(db, err);
     if (rc != RC_OK)

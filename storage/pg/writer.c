@@ -67,15 +67,20 @@ static const char sql_number[] =
     "UPDATE log SET last_seq = last_seq + $1, last_at_us = CASE WHEN $2 = 0 THEN last_at_us ELSE"
     " greatest(last_at_us + $2, " CLOCK_US ") END, version = CASE WHEN $3 = 0 THEN version ELSE"
     " greatest(version + $3, " CLOCK_US ") END, last_notice = last_notice + 1 WHERE one"
-    " RETURNING last_seq - $1, last_at_us - $2, version - $3";
+    " RETURNING last_seq - $1, last_at_us - $2, version - $3, last_notice";
 
+/* $6: the first revision of each feed, counted within the transaction, which draws $3 of them; 0:
+ * it has none. */
 static const char sql_notice[] =
-    "INSERT INTO notices (n, node, group_no, at_us, last_seq, version, feeds, feed_bits, subs,"
-    " intents, verdicts, has_hub_news) SELECT last_notice, $1, $2, last_at_us, last_seq, version,"
-    " $3, $4, $5, $6, $7, $8 FROM log WHERE one";
+    "INSERT INTO notices (n, node, group_no, at_us, last_seq, last_at_us, version, feeds,"
+    " feed_bits, feed_seqs, subs, tried_subs, intents, verdicts, codes, statuses, has_hub_news)"
+    " SELECT last_notice, $1, $2, " CLOCK_US ", last_seq, last_at_us, version, $4, $5,"
+    " ARRAY(SELECT CASE WHEN k = 0 THEN 0 ELSE last_seq - $3 + k END"
+    " FROM unnest($6) WITH ORDINALITY AS f (k, i) ORDER BY i), $7, $8, $9, $10, $11, $12, $13"
+    " FROM log WHERE one";
 
 static const char sql_find_notice[] =
-    "SELECT last_seq, at_us, version FROM notices WHERE node = $1 AND group_no = $2";
+    "SELECT last_seq, last_at_us, version, n FROM notices WHERE node = $1 AND group_no = $2";
 
 static const char sql_mark[] = "INSERT INTO unnoticed (node, group_no) VALUES ($1, $2)"
                                " ON CONFLICT (node) DO UPDATE SET group_no = excluded.group_no";
@@ -83,7 +88,8 @@ static const char sql_mark[] = "INSERT INTO unnoticed (node, group_no) VALUES ($
 static const char sql_find_mark[] =
     "SELECT group_no FROM unnoticed WHERE node = $1 AND group_no = $2";
 
-static const char sql_notify[] = "SELECT pg_notify('feedmill', '')::text";
+/* Whose notice it is, so that the node itself need not look. */
+static const char sql_notify[] = "SELECT pg_notify('feedmill', $1::text)::text";
 
 /* As FEED_EVENTS_KEPT (storage/records.h). */
 static const char sql_bound_events[] =
@@ -659,7 +665,7 @@ static void queue_numbers(struct pg_writer *w, const struct txn *t, struct pg_an
     pg_params_reset(&w->params);
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         pg_put_int(&w->params, numbers[i] - NUMBERS_HERE);
-    pg_queue(w->l, sql_number, &w->params, "iii", out);
+    pg_queue(w->l, sql_number, &w->params, "iiii", out);
 }
 
 static void queue_bound(struct pg_writer *w, const struct rows *r)
@@ -716,34 +722,52 @@ static bool needs_mark(const struct txn *t)
 static void put_feeds(struct pg_params *p, const struct txn *t)
 {
     struct pg_param *ids = pg_put_array(p, PG_INT), *bits = pg_put_array(p, PG_INT);
+    struct pg_param *firsts = pg_put_array(p, PG_INT);
 
     for (size_t i = 0; i < t->n_feeds; i++) {
-        if (bits_of(&t->feeds[i]) == 0)
+        const struct txn_feed *f = &t->feeds[i];
+
+        if (bits_of(f) == 0)
             continue;
-        pg_add_int(ids, t->feeds[i].id);
-        pg_add_int(bits, bits_of(&t->feeds[i]));
+        pg_add_int(ids, f->id);
+        pg_add_int(bits, bits_of(f));
+        pg_add_int(firsts, f->first_seq == 0 ? 0 : f->first_seq - NUMBERS_HERE);
+    }
+}
+
+static void put_settled(struct pg_params *p, const struct txn *t)
+{
+    struct pg_param *intents = pg_put_array(p, PG_INT), *verdicts = pg_put_array(p, PG_INT);
+    struct pg_param *codes = pg_put_array(p, PG_INT), *statuses = pg_put_array(p, PG_INT);
+
+    for (size_t i = 0; i < t->n_settled; i++) {
+        const struct hub_settled *s = &t->settled[i];
+
+        pg_add_int(intents, s->intent_id);
+        pg_add_int(verdicts,
+                   (s->confirmed ? VERDICT_CONFIRMED : 0) | (s->unreached ? VERDICT_UNREACHED : 0));
+        pg_add_int(codes, s->rc);
+        pg_add_int(statuses, s->status);
     }
 }
 
 static void queue_notice(struct pg_writer *w, const struct txn *t)
 {
     struct pg_params *p = &w->params;
-    struct pg_param *intents, *verdicts;
 
     pg_params_reset(p);
     pg_put_int(p, w->node);
     pg_put_int(p, w->group_no);
+    pg_put_int(p, t->last_seq - NUMBERS_HERE);
     put_feeds(p, t);
     pg_put_ints(p, t->subs, t->n_subs);
-    intents = pg_put_array(p, PG_INT);
-    verdicts = pg_put_array(p, PG_INT);
-    for (size_t i = 0; i < t->n_settled; i++) {
-        pg_add_int(intents, t->settled[i].intent_id);
-        pg_add_int(verdicts, t->settled[i].confirmed ? 1 : t->settled[i].unreached ? 2 : 0);
-    }
+    pg_put_ints(p, t->tried_subs, t->n_tried_subs);
+    put_settled(p, t);
     pg_put_bool(p, t->has_hub_news);
     pg_queue(w->l, sql_notice, p, "", NULL);
-    pg_queue(w->l, sql_notify, NULL, "s", NULL);
+    pg_params_reset(p);
+    pg_put_int(p, w->node);
+    pg_queue(w->l, sql_notify, p, "s", NULL);
 }
 
 /* The parameters of a statement about this group. */
@@ -754,10 +778,10 @@ static void put_group(struct pg_writer *w)
     pg_put_int(&w->params, w->group_no);
 }
 
-static void set_base(struct txn_base *base, const int64_t before[3])
+static void set_base(struct txn_base *base, const int64_t before[3], int64_t notice)
 {
     *base = (struct txn_base){before[0] - NUMBERS_HERE, before[1] - NUMBERS_HERE,
-                              before[2] - NUMBERS_HERE};
+                              before[2] - NUMBERS_HERE, notice};
 }
 
 static void queue_all(struct pg_writer *w, struct txn *t, struct pg_answer *number)
@@ -819,7 +843,7 @@ enum rc pg_writer_commit(struct pg_writer *w, struct txn *t, struct txn_base *ba
         return rc;
     for (int i = 0; i < 3; i++)
         before[i] = number.n == 0 ? NUMBERS_HERE : pg_get_int(&number, 0, i);
-    set_base(base, before);
+    set_base(base, before, number.n == 0 ? 0 : pg_get_int(&number, 0, 3));
     w->has_begun = false;
     w->n_new = 0;
     return RC_OK;
@@ -858,7 +882,7 @@ enum rc pg_writer_was_committed(struct pg_writer *w, const struct txn *t, bool *
         return find_mark(w, t, out, base, err);
     numbers_of(t, numbers);
     put_group(w);
-    pg_queue(w->l, sql_find_notice, &w->params, "iii", &a);
+    pg_queue(w->l, sql_find_notice, &w->params, "iiii", &a);
     rc = pg_run(w->l, err);
     if (rc != RC_OK)
         return rc;
@@ -866,6 +890,6 @@ enum rc pg_writer_was_committed(struct pg_writer *w, const struct txn *t, bool *
     for (int i = 0; i < 3 && *out; i++)
         before[i] = pg_get_int(&a, 0, i) - (numbers[i] - NUMBERS_HERE);
     if (*out)
-        set_base(base, before);
+        set_base(base, before, pg_get_int(&a, 0, 3));
     return RC_OK;
 }

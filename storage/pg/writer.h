@@ -68,3 +68,6 @@ enum notice_bit {
     NOTICE_ROW = 32,   /* readers see a change */
     NOTICE_MERGED = 64 /* it is part of another feed, whose id is the bits from 2^8 on */
 };
+
+/* Bits of notices.verdicts. */
+enum notice_verdict { VERDICT_CONFIRMED = 1, VERDICT_UNREACHED = 2 };

@@ -219,4 +219,5 @@ const struct reads sqlite_reads = {
     .upstreams = upstreams_all,
 };
 
-const struct engine engine_sqlite = {"SQLite", db_open_reader, writer_open, NULL};
+const struct engine engine_sqlite = {
+    .name = "SQLite", .open_reader = db_open_reader, .open_writer = writer_open};

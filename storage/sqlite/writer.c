@@ -298,7 +298,7 @@ static size_t run_first(struct db *db, struct txn *t, struct op **ops, size_t n,
     }
     if (rc == RC_OK) {
         writer_of(db)->has_unmoved_pages = true;
-        calls->stored(calls->ctx, ops, done);
+        (void)!calls->stored(calls->ctx, t, ops, done, &err); /* with one writer it cannot fail */
     } else {
         fail_all(ops, done, &err);
     }
@@ -369,7 +369,8 @@ static const struct writes sqlite_writes = {
 
 /* If two processes wrote to one database, the directory of each would soon be wrong: so the file is
  * locked. */
-enum rc writer_open(const char *path, bool check, struct db **out, struct err *err)
+enum rc writer_open(const char *path, bool check, bool is_shared UNUSED, struct db **out,
+                    struct err *err)
 {
     struct sqlite_writer *w = NEW(struct sqlite_writer);
     struct db *db = NULL;

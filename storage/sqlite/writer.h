@@ -5,7 +5,8 @@
 #include "storage/engine.h"
 
 /* As engine.open_writer. */
-enum rc writer_open(const char *address, bool check, struct db **out, struct err *err) NODISCARD;
+enum rc writer_open(const char *address, bool check, bool is_shared, struct db **out,
+                    struct err *err) NODISCARD;
 
 /* What db_close() does with the connection of a writer: before it is closed, and after. */
 struct sqlite_writer;

@@ -27,8 +27,9 @@
 #endif
 
 struct fixture {
-    char dir[64];  /* empty: it is not in a file */
-    char path[96]; /* what --db would be */
+    char dir[64];   /* empty: it is not in a file */
+    char path[96];  /* what --db would be */
+    bool is_shared; /* others open the same database */
     struct store *store;
     struct reader *reader;
     struct arena arena;
@@ -42,6 +43,7 @@ static inline struct store_cfg fixture_cfg(const struct fixture *f)
                               .batch_ops = 64,
                               .batch_ms = 5,
                               .cache_bytes = 1 << 20,
+                              .is_shared = f->is_shared,
                               .levels = {{86400, 1800, 300}}};
 }
 
