@@ -3,6 +3,7 @@
 
 #include "api/http/auth.h"
 #include "api/http/buckets.h"
+#include "api/http/current.h"
 #include "api/http/handlers.h"
 #include "api/http/reply.h"
 #include "api/hub/hub_wait.h"
@@ -301,7 +302,7 @@ void api_handle(void *ctx, struct http_request *http)
     route = find_route(path, method);
     if (route != NULL) {
         if (admit(req, route, &p) && read_params(req, route, &p))
-            route->handle(req);
+            current_handle(req, route->handle);
         else
             reply_problem(req, &p);
         return;

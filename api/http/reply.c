@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <zlib.h>
 
+#include "api/http/current.h"
 #include "api/http/negotiate.h"
 #include "base/digest.h"
 #include "base/log.h"
@@ -182,6 +183,8 @@ void reply_problem(struct request *req, const struct problem *p)
     size_t len;
     char *bytes;
 
+    if (current_again(req, p))
+        return;
     problem_write(&body, p);
     buf_puts(&fields, "Content-Type: " MEDIA_PROBLEM "\r\nCache-Control: no-store\r\n");
     if (p->retry_after_s > 0)

@@ -8,6 +8,9 @@
 #include "api/http/ask.h"
 #include "net/http_server.h"
 
+struct request;
+typedef void request_handler_fn(struct request *req);
+
 struct request {
     struct ask ask;
     struct http_request *http;
@@ -16,6 +19,8 @@ struct request {
     /* called on the loop when the client has left; NULL: nothing to do */
     void (*on_gone)(struct request *req);
     void *gone_ctx;
+    request_handler_fn *again; /* "no" is said only after this has run once more (http/current.h);
+                                  NULL: it may be said */
     struct cloud_registration *cloud; /* by XML-RPC (hub/cloud.c); NULL: none */
     struct ping_wait *ping; /* taken, but maybe not on disk yet (pings/ping.c); NULL: none */
 };

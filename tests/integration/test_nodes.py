@@ -3,12 +3,17 @@ import subprocess
 import time
 
 from .env.case import Case
-from .env.daemon import BINARY, PATIENCE
+from .env.daemon import BINARY, PATIENCE, quote
 from .env.postgres import Postgres
 
 OTHER = ("INSERT INTO nodes (name, address, program, base_url, archive_size, schema_version, started_us, beat_us,"
          " until_us, notice) SELECT 'other', 'http://b:1', '1', '', 50, schema_version, t, t, t + 3600000000, 0"
          " FROM log, (SELECT (extract(epoch FROM now()) * 1000000)::bigint AS t) x")
+# a feed that another node has made, with a revision if there is one; nobody is notified
+COMMIT = ("INSERT INTO feeds (id, url, credential, next_reason, version, id_url) SELECT {id}, '{url}', '', 0, version, '{url}'"
+          " FROM log; UPDATE log SET last_seq = last_seq + 1, last_at_us = last_at_us + 1, last_notice = last_notice + 1;"
+          " INSERT INTO notices SELECT last_notice, 999, last_notice, 0, last_seq, last_at_us, version, '{{{id}}}', '{{1}}',"
+          " '{{0}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', false FROM log")
 
 
 class Nodes(Case):
@@ -103,3 +108,30 @@ class Nodes(Case):
         self.slots(d, 256)
         self.assertRegex(self.run_it(d, "nodes"), r" 256 .* a  " + d.base)
         self.assert_problem(d.call("POST", "/nodes?name=a&action=drain"), 400, "bad-parameter")
+
+    def test_commits_of_another_node(self):  # NODE-02 NODE-03
+        """The other node is this test: what it commits, this one shows at once, even if it was not woken."""
+        server = self.server()
+        d = self.node(server)
+        cursor = d.get("/log?since=end").json["cursor"].split(".")
+        for i in range(5):
+            url = "http://127.0.0.1:1/%d" % i
+            server.psql(COMMIT.format(id=700 + i, url=url))
+            if i % 2:
+                self.assertEqual(200, d.get("/log?url=" + quote(url)).status)
+            cursor[2] = str(i + 1)
+            answer = d.get("/log?since=" + ".".join(cursor))
+            self.assertEqual((200, i + 1), (answer.status, answer.json["seq"]))
+            self.assertEqual(200, d.get("/log?url=" + quote(url)).status)
+        self.assert_problem(d.get("/log?url=" + quote("http://none.example/")), 404, "not-found")
+        self.assert_problem(d.get("/log?since=6"), 400)
+
+    def test_no_is_not_said_blindly(self):  # NODE-08
+        server = self.server()
+        d = self.node(server)
+        path = "/log?url=" + quote("http://none.example/")
+        self.assert_problem(d.get(path), 404, "not-found")
+        server.stop()
+        self.wait(lambda: d.get(path).status == 503, what="503", daemon=d)
+        server.start()
+        self.wait(lambda: d.get(path).status == 404, what="404", daemon=d)
