@@ -15,6 +15,9 @@ static uint64_t seed;
 
 void digest_init(void)
 {
+    /* A thread may still use the library while the process exits: one that connects to PostgreSQL,
+     * for which nobody waits any more. So the library is not taken down at the exit. */
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
     digest_random(&seed, sizeof seed);
 }
 

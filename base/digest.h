@@ -1,6 +1,7 @@
 /* base/digest.h - hashes, random bytes and constant-time comparison (libcrypto, xxHash).
  *
- * Call digest_init() once, before other threads start. After that any thread may call everything.
+ * Call digest_init() once, before other threads start and before any other library uses OpenSSL.
+ * After that any thread may call everything.
  */
 #pragma once
 

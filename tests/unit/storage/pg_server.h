@@ -3,6 +3,7 @@
 
 #include "tests/unit/cmocka_all.h"
 
+#include <openssl/crypto.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ static inline struct server_link link_to(const char *uri, int64_t answer_ms)
 {
     struct server_link s = {NULL, NULL};
 
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL); /* as digest_init() */
     assert_int_equal(RC_OK, pg_uri_read(uri, &s.uri, NULL));
     s.l = pg_link_new(
         &(struct pg_link_cfg){.uri = s.uri, .for_writing = true, .answer_ms = answer_ms});
