@@ -5,7 +5,7 @@
 
 MODULE is a file of this folder without ".py"; no name means all of them. -k keeps the tests whose name
 has PATTERN in it (shell wildcards are understood). --quick leaves out the tests marked slow.
---engine pg gives each daemon a database of a PostgreSQL, which each class starts for itself.
+--engine pg gives each daemon a database of its own in one PostgreSQL.
 --jobs runs N classes of tests at a time, the longest first: they mostly wait. How long each takes is read
 from seconds.txt, which --write-seconds renews. --slowest lists the N tests that took longest.
 --count writes "PASSED FAILED" to a file, --report appends to a file which tests failed and the end of what
@@ -16,6 +16,7 @@ A test that takes longer than FEEDMILL_HUNG seconds (150, times FEEDMILL_PATIENC
 class with it; it is reported with the stacks of its threads and the logs of its daemons.
 """
 import argparse
+import atexit
 import concurrent.futures
 import faulthandler
 import json
@@ -255,6 +256,14 @@ def write_outcome(args, outcome):
             json.dump(vars(outcome), out)
 
 
+def lend():
+    """Start the PostgreSQL from which the tests get their databases."""
+    from integration.env.postgres import borrowed
+    server = borrowed()
+    os.environ.update(server.loan())
+    atexit.register(server.close)
+
+
 def main():
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits it ignored
     options = argparse.ArgumentParser(description=__doc__,
@@ -278,6 +287,8 @@ def main():
     if args.engine != "sqlite":
         os.environ["FEEDMILL_TEST_ENGINE"] = args.engine
     sys.path.insert(0, os.path.dirname(HERE))
+    if args.engine == "pg":
+        lend()
     sys.dont_write_bytecode = True
     names = [n[:-3] if n.endswith(".py") else n for n in args.names] or sorted(
         n[:-3] for n in os.listdir(HERE) if n.startswith("test_") and n.endswith(".py"))

@@ -17,6 +17,8 @@ COMMIT = ("INSERT INTO feeds (id, url, credential, next_reason, version, id_url)
 
 
 class Nodes(Case):
+    engine = "sqlite"   # a test that names no server means a file
+
     def server(self):
         server = Postgres()
         self.addCleanup(server.close)

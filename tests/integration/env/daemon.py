@@ -13,7 +13,7 @@ import time
 import unittest
 import urllib.parse
 
-from .postgres import Postgres
+from .postgres import borrowed
 
 BINARY = os.environ.get("FEEDMILL_BINARY", "build/feedmill")
 # sanitizers and slow machines: every deadline of a test is multiplied by this
@@ -23,13 +23,13 @@ running = set()     # daemons that have not ended
 REPORTS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:", "impossible:")
 
 
-servers = []        # the PostgreSQL of this process, if a test has asked for it
+servers = []        # the PostgreSQL that this process uses, if a test has asked for it
 
 
 def own_database():
     """Returns the address of a new database of PostgreSQL."""
     if not servers:
-        servers.append(Postgres(max_connections=200))
+        servers.append(borrowed())
         atexit.register(servers[0].close)
     return servers[0].new_database()
 

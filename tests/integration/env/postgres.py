@@ -15,6 +15,7 @@ import urllib.parse
 from .servers import free_port, server_folder, spawn
 
 VERSION_MIN = 15
+LOAN = "FEEDMILL_POSTGRES_LOAN"     # folder, port and process of a server that gives databases to others
 USER, DATABASE = "mill", "feedmill"
 PASSWORD = "pa:ss/w@rd é%"
 PATIENCE = float(os.environ.get("FEEDMILL_PATIENCE", "1"))
@@ -29,6 +30,18 @@ def programs():
     return folder if version >= VERSION_MIN else None
 
 
+def run_as():
+    """The user of its programs, as options of subprocess: they refuse root."""
+    if os.geteuid() != 0:
+        return {}
+    entry = pwd.getpwnam("postgres")
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+
+def environment(folder):
+    return {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": folder, "TZ": "UTC"}
+
+
 class Postgres:
     """The role USER, which has no rights but on DATABASE, its own, with PASSWORD over TCP. Over the socket
     everybody is believed. `settings`: lines of postgresql.conf."""
@@ -41,12 +54,11 @@ class Postgres:
         self.folder = server_folder("postgres", in_memory=True)
         self.data = os.path.join(self.folder, "data")
         self.user, self.process, self.n_databases = {}, None, 0
-        self.env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": self.folder, "TZ": "UTC"}
+        self.env = environment(self.folder)
         try:
-            if os.geteuid() == 0:
-                entry = pwd.getpwnam("postgres")
-                self.user = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-                os.chown(self.folder, entry.pw_uid, entry.pw_gid)
+            self.user = run_as()
+            if self.user:
+                os.chown(self.folder, self.user["user"], self.user["group"])
             self._make(settings)
             self.start()
             self.psql("CREATE ROLE %s LOGIN PASSWORD '%s'" % (USER, PASSWORD), database="postgres")
@@ -121,11 +133,19 @@ class Postgres:
         return self._run("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", self.folder, "-p",
                          str(self.port), "-U", user, "-d", database, "-f", "-", input=sql).strip()
 
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def loan(self):
+        """What programs have in their environment that borrow databases of it."""
+        return {LOAN: "%s %d %d" % (self.folder, self.port, self.pid)}
+
     def new_database(self):
         """Returns the address of another database, which is empty and belongs to USER."""
         self.n_databases += 1
-        name = "%s%d" % (DATABASE, self.n_databases)
-        self.psql("CREATE DATABASE %s OWNER %s" % (name, USER), database="postgres")
+        name = "%s_%d_%d" % (DATABASE, os.getpid(), self.n_databases)
+        self.psql("CREATE DATABASE %s OWNER %s TEMPLATE template0" % (name, USER), database="postgres")
         return self.uri(database=name)
 
     def uri(self, user=USER, password=PASSWORD, host=None, database=DATABASE, query=""):
@@ -136,3 +156,28 @@ class Postgres:
         """Its log."""
         with open(self.folder + "/log", encoding="utf-8", errors="replace") as log:
             return log.read()
+
+
+class Borrowed(Postgres):
+    """A server of somebody else, for a database in it."""
+
+    def __init__(self, loan):
+        self.bin = programs()
+        self.folder, port, pid = loan.rsplit(" ", 2)
+        self.port, self.lender = int(port), int(pid)
+        self.user, self.process, self.n_databases = run_as(), None, 0
+        self.env = environment(self.folder)
+
+    @property
+    def pid(self):
+        return self.lender
+
+    def close(self):
+        pass
+
+
+def borrowed():
+    """A server for databases of one's own: the one that was lent to this process, or a new one."""
+    loan = os.environ.get(LOAN, "")
+    is_there = loan and os.path.isdir(loan.rsplit(" ", 2)[0])    # a test that is run again may be too late
+    return Borrowed(loan) if is_there else Postgres(max_connections=400)

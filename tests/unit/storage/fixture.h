@@ -28,7 +28,7 @@
 
 struct fixture {
     char dir[64];   /* empty: it is not in a file */
-    char path[96];  /* what --db would be */
+    char path[128]; /* what --db would be */
     bool is_shared; /* others open the same database */
     struct store *store;
     struct reader *reader;

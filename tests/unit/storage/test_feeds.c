@@ -475,7 +475,7 @@ static void test_feeds__versions_of_a_restored_backup_are_new(void **state)
     struct fixture *f = *state;
     int64_t id = add_feed(f, "http://a.example/", NULL), lost[3];
     struct entry_change c;
-    char backup[120];
+    char backup[160];
 
     ONLY_ON_SQLITE();
     snprintf(backup, sizeof backup, "%s.backup", f->path);

@@ -191,6 +191,7 @@ static void test_made_together__one_is_refused(void **state)
     struct feed_brief b;
     struct answer at, a[3];
 
+    ONLY_ON_SQLITE();
     store_listen(f->store, wait_at_gate, NULL);
     close_gate(f, &at);
     assert_int_equal(SQLITE_OK,
@@ -216,7 +217,7 @@ static void test_made_together__ids_are_not_used_again(void **state)
 {
     struct fixture *f = *state;
     struct feed_ref ref = {.url = STR("http://a.example/")};
-    int64_t first = add_feed(f, "http://a.example/", NULL), second;
+    int64_t first = add_feed(f, "http://a.example/", NULL), second, sub, id;
     struct entry_change c = change(f, "1", "one", 1);
     struct poll_outcome o;
     struct answer a;
@@ -228,14 +229,16 @@ static void test_made_together__ids_are_not_used_again(void **state)
     assert_int_equal(first, a.res.id);
     push_subscribe(f, &ref, 1, 1, &a);
     answer_wait(&a);
-    assert_int_equal(1, a.res.id);
-    WRITE(a, store_unsubscribe(f->store, 1, NULL, 0, on_answer, &a));
+    sub = a.res.id;
+    WRITE(a, store_unsubscribe(f->store, sub, NULL, 0, on_answer, &a));
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(second + 1 + i,
-                         add_feed(f, arena_printf(&f->arena, "http://%d.example/", i), NULL));
+        id = add_feed(f, arena_printf(&f->arena, "http://%d.example/", i), NULL);
+        assert_true(id > second);
+        second = id;
         push_subscribe(f, &ref, 1, 1, &a);
         answer_wait(&a);
-        assert_int_equal(2 + i, a.res.id);
+        assert_true(a.res.id > sub);
+        sub = a.res.id;
         fixture_close(f);
         fixture_open(f);
     }
