@@ -105,6 +105,10 @@ struct held_head {
 struct held_upstream {
     int64_t feed_id, delivered_at, announced_at;
     int trust_was, trust;
+    struct {
+        int64_t delivered_at;
+        int trust;
+    } before; /* as the row of the feed shows it; rows_add_upstream() fills it in */
 };
 
 /* A state of the rows to which rows_undo() goes back. */

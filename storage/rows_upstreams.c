@@ -103,8 +103,16 @@ void rows_add_upstream(struct rows *r, const struct held_upstream *u)
     struct held_upstream_row *row = current_of(r, u->feed_id);
     const struct held_feed *f = rows_feed(r, u->feed_id);
 
+    struct held_upstream listed = *u;
+
+    listed.before.delivered_at = TIME_UNKNOWN;
+    listed.before.trust = u->trust_was;
+    if (f != NULL && !f->is_missing) {
+        listed.before.delivered_at = f->row.feed.upstream.delivered_at;
+        listed.before.trust = f->row.feed.upstream.trust;
+    }
     if (row != NULL)
         happen(r, row, u);
     else if (f == NULL || f->is_missing || !str_is_null(f->row.feed.upstream.hub))
-        rows_list_upstream(r, u);
+        rows_list_upstream(r, &listed);
 }

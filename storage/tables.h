@@ -273,8 +273,13 @@
     X(INT, protocol, protocol)                                                                     \
     X(TEXT, procedure, procedure)
 
-/* Table upstreams, struct upstream. */
-#define UPSTREAM(X)                                                                                \
+/* Table upstreams, struct upstream: what those who subscribe keep, and what deliveries and polls
+ * show. */
+#define UPSTREAM(X) UPSTREAM_KEPT(X) UPSTREAM_TRUST(X)
+#define UPSTREAM_TRUST(X)                                                                          \
+    X(INT, trust, trust)                                                                           \
+    X(TIME, delivered_at, delivered_at)
+#define UPSTREAM_KEPT(X)                                                                           \
     X(TEXT, token, token)                                                                          \
     X(TEXT, base_url, base_url)                                                                    \
     X(TEXT, secret, secret)                                                                        \
@@ -290,7 +295,5 @@
     X(TIME, ended_at, ended_at)                                                                    \
     X(INT, n_errors, n_errors)                                                                     \
     X(TEXT, error, error)                                                                          \
-    X(INT, trust, trust)                                                                           \
-    X(TIME, delivered_at, delivered_at)                                                            \
     X(INT, protocol, protocol)                                                                     \
     X(TEXT, procedure, procedure)

@@ -96,10 +96,6 @@ static enum rc load(struct pg_writer *w, struct txn *t, struct op **ops, size_t 
 /* Carry one out. RC_OK: it is done, or has failed without a trace. */
 static enum rc compute(struct pg_writer *w, struct txn *t, struct op *op, struct err *err)
 {
-    if (op->kind == OP_UPSTREAM_PUT || op->kind == OP_UPSTREAM_DROP) { /* tokens are not loaded */
-        op->rc = err_set(&op->err, RC_UNSUPPORTED, "PostgreSQL cannot do this yet");
-        return RC_OK;
-    }
     if (op_compute(t, op) && op->rc != RC_AGAIN && pg_fault(pg_writer_link(w)) == PG_FAULT_NONE)
         return RC_OK;
     return err_set(err, op->rc, "%s", op->err.text);

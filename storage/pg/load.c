@@ -11,6 +11,7 @@
 #include "storage/rows_past.h"
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
+#include "storage/rows_upstreams.h"
 
 #define PG_ROW struct feed_row
 static const struct pg_column feed_columns[] = {FEED_FIXED(PG_COLUMN) FEED_SAVED(PG_COLUMN)
@@ -48,6 +49,10 @@ static const struct pg_column intent_columns[] = {HUB_INTENT(PG_COLUMN)};
 
 #define PG_ROW struct hub_lease
 static const struct pg_column lease_columns[] = {HUB_LEASE(PG_COLUMN)};
+#undef PG_ROW
+
+#define PG_ROW struct upstream
+static const struct pg_column upstream_columns[] = {UPSTREAM(PG_COLUMN)};
 #undef PG_ROW
 
 #define PG_ROW struct sub_feed
@@ -189,6 +194,10 @@ static const char sql_due[] =
     "SELECT least((SELECT min(ends_at) FROM hub_leases WHERE ends_at > $1),"
     " (SELECT min(renew_at) FROM hub_leases WHERE renew_at > $1))";
 
+/* They change only while their feed is locked, or when it is gone. */
+static const char sql_upstreams[] = "SELECT " UPSTREAM(
+    PG_WORD) "1::bigint FROM upstreams WHERE token = ANY($1) ORDER BY token FOR NO KEY UPDATE";
+
 /* What a URL means under a credential, or under an access key: which feed has it as its own, as an
  * alias, as its page; and which has it and the key. */
 #define ITS_PAGE                                                                                   \
@@ -315,6 +324,14 @@ static void plan_subs(struct pg_load *load, const struct wants *w, struct rows *
     load->matches = matches;
 }
 
+static void plan_tokens(struct pg_load *load, const struct wants *w, struct rows *r)
+{
+    load->tokens = ARENA_ARRAY(&r->arena, struct str, w->n_tokens + 1);
+    for (size_t i = 0; i < w->n_tokens; i++)
+        if (rows_upstream(r, w->tokens[i]) == NULL)
+            load->tokens[load->n_tokens++] = w->tokens[i];
+}
+
 bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
 {
     struct arena *a = &r->arena;
@@ -350,8 +367,9 @@ bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
     plan_rows(&load->archives, ROW_ARCHIVE, &w->archives, r);
     plan_rows(&load->graves, ROW_GRAVE, &w->graves, r);
     plan_subs(load, w, r);
+    plan_tokens(load, w, r);
     load->places = w->places;
-    return load->n_intents + load->n_websubs + load->n_hub_names + load->n_leased +
+    return load->n_tokens + load->n_intents + load->n_websubs + load->n_hub_names + load->n_leased +
                load->counts_intents + (load->due_at != 0) + load->n_feeds + load->n_heads +
                load->n_pasts + load->n_counts + load->n_n_graves + load->n_subs + load->n_listed +
                load->n_whole + load->n_matches + load->n_names + load->n_times + load->n_ids +
@@ -446,7 +464,7 @@ static void queue_locks(struct pg_load *load, struct pg_link *l, struct pg_param
 {
     queue_ids(l, p, sql_lock_subs, load->subs, load->n_subs, "i", NULL);
     if (load->n_whole + load->n_matches > 0)
-        queue_of_subs(load, l, p, sql_lock_more, "i", NULL);
+        queue_of_subs(load, l, p, sql_lock_more, "i", &load->locked_rows);
     else
         queue_ids(l, p, sql_lock, load->feeds, load->n_feeds, "i", NULL);
 }
@@ -530,6 +548,19 @@ static void queue_hub(struct pg_load *load, struct pg_link *l, struct pg_params 
     queue_due(load, l, p);
 }
 
+static void queue_tokens(struct pg_load *load, struct pg_link *l, struct pg_params *p)
+{
+    struct pg_param *tokens;
+
+    if (load->n_tokens == 0)
+        return;
+    pg_params_reset(p);
+    tokens = pg_put_array(p, PG_TEXT);
+    for (size_t i = 0; i < load->n_tokens; i++)
+        pg_add_text(p, tokens, load->tokens[i]);
+    pg_queue(l, sql_upstreams, p, UPSTREAM(PG_LETTER) "i", &load->token_rows);
+}
+
 void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
 {
     queue_locks(load, l, p);
@@ -547,6 +578,7 @@ void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
     queue_subs(load, l, p);
     queue_names(load, l, p);
     queue_hub(load, l, p);
+    queue_tokens(load, l, p);
     queue_ids(l, p, sql_times, load->times, load->n_times, "ii", &load->time_rows);
     queue_rows(l, p, sql_places, &load->places, "issiii", &load->place_rows);
     queue_rows(l, p, sql_graves, &load->graves, "iis", &load->grave_rows);
@@ -977,8 +1009,59 @@ static void take_hub(const struct pg_load *load, struct rows *r)
     take_due(load, r);
 }
 
-void pg_load_take(const struct pg_load *load, struct rows *r)
+static void take_upstreams(const struct pg_load *load, struct rows *r)
 {
+    const struct pg_answer *a = &load->token_rows;
+
+    for (size_t i = 0; i < load->n_tokens; i++)
+        if (rows_upstream(r, load->tokens[i]) == NULL)
+            rows_add_upstream_row(r, load->tokens[i]);
+    for (size_t i = 0; i < a->n; i++) {
+        struct upstream row = {.feed_id = 0};
+        struct held_upstream_row *u;
+
+        pg_get_columns(a, i, 0, PG_COLUMNS(upstream_columns), &r->arena, &row);
+        u = rows_upstream(r, row.token);
+        u->row = row;
+        u->held.exists = u->held.is_stored = true;
+    }
+}
+
+static int compare_ids(const void *x, const void *y)
+{
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+
+    return (a > b) - (a < b);
+}
+
+/* The statements after the lock see what was committed meanwhile: a feed may have taken a URL that
+ * was looked for. That one is not locked. */
+static bool were_locked(const struct pg_load *load, struct arena *a)
+{
+    const struct pg_answer *locked = &load->locked_rows, *rows = &load->whole_rows;
+    int64_t *ids = ARENA_ARRAY(a, int64_t, locked->n + 1);
+    bool were = true;
+
+    for (size_t i = 0; i < locked->n; i++)
+        ids[i] = pg_get_int(locked, i, 0);
+    qsort(ids, locked->n, sizeof *ids, compare_ids);
+    for (size_t i = 0; i < rows->n && were; i++) {
+        int64_t id = pg_get_int(rows, i, 0);
+
+        were = bsearch(&id, ids, locked->n, sizeof id, compare_ids) != NULL;
+    }
+    for (size_t i = 0; i < load->match_rows.n && were; i++) {
+        int64_t id = pg_get_int(&load->match_rows, i, 1);
+
+        were = bsearch(&id, ids, locked->n, sizeof id, compare_ids) != NULL;
+    }
+    return were;
+}
+
+enum rc pg_load_take(const struct pg_load *load, struct rows *r, struct err *err)
+{
+    if (load->n_whole + load->n_matches > 0 && !were_locked(load, &r->arena))
+        return err_set(err, RC_AGAIN, "a feed was renamed meanwhile");
     take_feeds(load, r);
     take_heads(load, r);
     take_entries(load, r);
@@ -992,4 +1075,6 @@ void pg_load_take(const struct pg_load *load, struct rows *r)
     take_places(&load->place_rows, r);
     take_names(load, r);
     take_hub(load, r);
+    take_upstreams(load, r);
+    return RC_OK;
 }

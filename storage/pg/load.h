@@ -23,15 +23,17 @@ struct pg_load {
     const int64_t *times, *intents, *websubs;
     int64_t *leased; /* subscriptions whose lease is read */
     const struct want_hub_name *hub_names;
-    int64_t due_at; /* what the sweep of leases finds at this time; 0: it is not asked for */
+    struct str *tokens; /* of upstream subscriptions */
+    int64_t due_at;     /* what the sweep of leases finds at this time; 0: it is not asked for */
     bool counts_intents;
     struct want_rows entries, archives, graves, places;
     size_t n_feeds, n_heads, n_counts, n_n_graves, n_ids, n_newest, n_pasts, n_keys;
     size_t n_subs, n_listed, n_whole, n_matches, n_names, n_times;
-    size_t n_intents, n_websubs, n_leased, n_hub_names;
+    size_t n_intents, n_websubs, n_leased, n_hub_names, n_tokens;
     struct pg_answer feed_rows, head_rows, count_rows, n_grave_rows, past_rows;
     struct pg_answer name_rows, time_rows, intent_rows, n_intent_rows, lease_rows, hub_name_rows;
-    struct pg_answer websub_rows, ended_rows, renew_rows, due_rows;
+    struct pg_answer websub_rows, ended_rows, renew_rows, due_rows, token_rows;
+    struct pg_answer locked_rows; /* feeds that were found when they were locked */
     struct pg_answer sub_rows, listed_rows, whole_rows, match_rows, dead_rows, entry_rows, id_rows,
         key_rows, newest_rows, archive_rows, grave_rows, place_rows;
 };
@@ -39,4 +41,5 @@ struct pg_load {
 /* What is wanted and not held. Lists are in the arena. False: nothing. */
 bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r);
 void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p);
-void pg_load_take(const struct pg_load *load, struct rows *r);
+/* RC_AGAIN: a URL has got to another feed after the feeds were locked. */
+enum rc pg_load_take(const struct pg_load *load, struct rows *r, struct err *err) NODISCARD;

@@ -68,8 +68,16 @@ static const struct pg_column event_columns[] = {FEED_EVENT(PG_COLUMN)};
 #undef PG_ROW
 
 #define PG_ROW struct line_upstream
-static const struct pg_column upstream_columns[] = {PG_COLUMN(INT, feed_id, feed_id) PG_COLUMN(
-    INT, trust, trust) PG_COLUMN(TIME, delivered_at, delivered_at)};
+static const struct pg_column news_columns[] = {PG_COLUMN(INT, feed_id, feed_id)
+                                                    UPSTREAM_TRUST(PG_COLUMN)};
+#undef PG_ROW
+
+#define PG_ROW struct upstream
+static const struct pg_column current_columns[] = {PG_COLUMN(INT, feed_id, feed_id)
+                                                       PG_COLUMN(INT, is_current, is_current)};
+static const struct pg_column upstream_columns[] = {UPSTREAM_KEPT(PG_COLUMN)};
+static const struct pg_column trust_columns[] = {PG_COLUMN(TEXT, token, token)
+                                                     UPSTREAM_TRUST(PG_COLUMN)};
 #undef PG_ROW
 
 #define PG_ROW struct archive_row
@@ -177,7 +185,12 @@ static const struct save {
     [SAVE_URLS] = {"feeds", SET, PG_COLUMNS(url_columns), 1, NULL},
     [SAVE_ALIASES_GONE] = {"aliases", DROP, alias_columns, 2, 2, SAME_DIGESTS},
     [SAVE_ALIASES] = {"aliases", ADD, PG_COLUMNS(alias_columns), 2, NULL},
-    [SAVE_UPSTREAMS] = {"upstreams", SET, PG_COLUMNS(upstream_columns), 1, "x.is_current = 1"},
+    [SAVE_UPSTREAM_NEWS] = {"upstreams", SET, PG_COLUMNS(news_columns), 1, "x.is_current = 1"},
+    [SAVE_UPSTREAMS_NOT_CURRENT] = {"upstreams", SET, PG_COLUMNS(current_columns), 1,
+                                    "x.is_current = 1"},
+    [SAVE_UPSTREAMS_GONE] = {"upstreams", DROP, upstream_columns, 1, 1, NULL},
+    [SAVE_UPSTREAMS] = {"upstreams", PUT, PG_COLUMNS(upstream_columns), 1, NULL},
+    [SAVE_UPSTREAMS_TRUST] = {"upstreams", SET, PG_COLUMNS(trust_columns), 1, NULL},
     [SAVE_ARCHIVES_GONE] = {"archives", DROP, archive_columns, 2, 2, SAME_HASH("url")},
     [SAVE_ARCHIVES] = {"archives", ADD, PG_COLUMNS(archive_columns), 2, NULL},
     [SAVE_GRAVES_OF_FEED_GONE] = {"graves", DROP, PG_COLUMNS(past_columns), 1, NULL},

@@ -24,7 +24,11 @@ enum pg_save {
     SAVE_URLS,
     SAVE_ALIASES_GONE, /* of those that are saved, too */
     SAVE_ALIASES,
+    SAVE_UPSTREAM_NEWS, /* of the current ones of feeds */
+    SAVE_UPSTREAMS_NOT_CURRENT,
+    SAVE_UPSTREAMS_GONE,
     SAVE_UPSTREAMS,
+    SAVE_UPSTREAMS_TRUST,
     SAVE_ARCHIVES_GONE, /* of those that are saved, too */
     SAVE_ARCHIVES,
     SAVE_GRAVES_OF_FEED_GONE,

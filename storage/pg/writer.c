@@ -20,6 +20,7 @@
 #include "storage/rows_hub.h"
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
+#include "storage/rows_upstreams.h"
 
 #define BLOCK 1000 /* ids that are drawn at once (storage/pg/schema_pg.sql) */
 
@@ -298,11 +299,11 @@ enum rc pg_writer_load(struct pg_writer *w, const struct wants *wants, struct ro
     rc = pg_run(w->l, err);
     if (rc != RC_OK)
         return rc;
-    pg_load_take(&load, r);
-    give_new_ids(w, wants, r);
+    give_new_ids(w, wants, r); /* drawn, whatever comes of the rest */
     take_ids(&w->entry_ids);
     take_ids(&w->body_ids);
-    return make_partitions(w, err);
+    rc = pg_load_take(&load, r, err);
+    return rc == RC_OK ? make_partitions(w, err) : rc;
 }
 
 /* ---- collecting what has changed ------------------------------------------------------------- */
@@ -496,21 +497,16 @@ static void collect_aliases(struct collected *c, const struct shelf *s)
 }
 
 /* What has happened to the hubs of feeds, one after the other, as statements of SQLite do it. */
-static void collect_upstreams(struct collected *c, struct arena *a, struct rows *r)
+static void collect_news(struct collected *c, struct arena *a, struct rows *r)
 {
     for (size_t i = 0; i < r->n_upstreams; i++) {
         const struct held_upstream *u = &r->upstreams[i];
-        const struct held_feed *f = rows_feed(r, u->feed_id);
         bool is_new;
         struct line_upstream *line =
-            line_of(c, a, SAVE_UPSTREAMS, u->feed_id, 0, sizeof *line, &is_new);
+            line_of(c, a, SAVE_UPSTREAM_NEWS, u->feed_id, 0, sizeof *line, &is_new);
 
         if (is_new)
-            *line = (struct line_upstream){u->feed_id, TIME_UNKNOWN, u->trust_was};
-        if (is_new && f != NULL) {
-            line->delivered_at = f->row.feed.upstream.delivered_at;
-            line->trust = f->row.feed.upstream.trust;
-        }
+            *line = (struct line_upstream){u->feed_id, u->before.delivered_at, u->before.trust};
         if (u->delivered_at != 0)
             line->trust = TRUST_FULL;
         if (u->delivered_at != 0 || u->announced_at != 0)
@@ -518,6 +514,37 @@ static void collect_upstreams(struct collected *c, struct arena *a, struct rows 
         else if (line->trust == u->trust_was)
             line->trust = u->trust;
     }
+}
+
+/* No column of texts but two may be NULL. */
+static struct upstream *line_of_upstream(struct arena *a, const struct upstream *row)
+{
+    struct upstream *line = ARENA_NEW(a, struct upstream);
+    struct str *const texts[] = {&line->base_url, &line->secret, &line->hub, &line->topic};
+
+    *line = *row;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (str_is_null(*texts[i]))
+            *texts[i] = STR("");
+    return line;
+}
+
+static void collect_upstream(struct collected *c, struct arena *a,
+                             const struct held_upstream_row *u)
+{
+    struct upstream *line = line_of_upstream(a, &u->row), *others;
+
+    if (u->held.changes & UPSTREAM_TAKES_CURRENT) {
+        others = ARENA_NEW(a, struct upstream);
+        *others = (struct upstream){.feed_id = u->row.feed_id, .is_current = false};
+        add(c, SAVE_UPSTREAMS_NOT_CURRENT, others);
+    }
+    if (u->held.exists)
+        add(c, SAVE_UPSTREAMS, line);
+    else if (u->held.is_stored)
+        add(c, SAVE_UPSTREAMS_GONE, line);
+    if (u->held.exists && u->held.changes & UPSTREAM_WRITES_TRUST)
+        add(c, SAVE_UPSTREAMS_TRUST, line);
 }
 
 static void collect_dead(struct collected *c, const struct shelf *s)
@@ -612,6 +639,7 @@ static void collect_hub(struct collected *c, struct arena *a, const struct rows 
 static void collect(struct pg_writer *w, struct collected *c, struct arena *a, struct rows *r)
 {
     const struct shelf *entries = &r->shelves[ROW_ENTRY], *feeds = &r->shelves[ROW_FEED];
+    const struct shelf *upstreams = &r->shelves[ROW_UPSTREAM];
 
     for (size_t i = 0; i < entries->n_touched; i++)
         collect_entry(w, c, a, (struct held_entry *)entries->touched[i]);
@@ -622,7 +650,9 @@ static void collect(struct pg_writer *w, struct collected *c, struct arena *a, s
     collect_heads(c, a, r);
     for (size_t i = 0; i < r->n_events; i++)
         add(c, SAVE_EVENTS, &r->events[i]);
-    collect_upstreams(c, a, r);
+    collect_news(c, a, r);
+    for (size_t i = 0; i < upstreams->n_touched; i++)
+        collect_upstream(c, a, (const struct held_upstream_row *)upstreams->touched[i]);
     collect_aliases(c, &r->shelves[ROW_PLACE]);
     collect_archives(c, &r->shelves[ROW_ARCHIVE]);
     collect_graves(c, &r->shelves[ROW_PAST], &r->shelves[ROW_GRAVE]);

@@ -484,6 +484,30 @@ static struct op random_hub_op(struct arena *a)
     return (struct op){.kind = OP_HUB_REQUEST, .as.hub_request = in};
 }
 
+/* One of two of a feed, by its token; also of a feed that is gone. */
+static struct op random_upstream_op(struct arena *a)
+{
+    int64_t feed_id = chance(20) == 0 ? 9999 : chance(2) == 0 ? random_feed() : 1 + chance(3);
+    struct upstream u = {.token = str_printf(a, "%d-%d", (int)feed_id, (int)chance(2)),
+                         .base_url = chance(4) == 0 ? STR_NULL : STR("http://me/"),
+                         .secret = STR("s"),
+                         .hub = STR("http://hub.example/"),
+                         .topic = STR("http://t/"),
+                         .feed_id = feed_id,
+                         .is_current = chance(2) == 0,
+                         .from_page = chance(2) == 0,
+                         .state = chance(2) == 0 ? UPSTREAM_ACTIVE : UPSTREAM_ASKING,
+                         .lease_end_at = chance(2) == 0 ? 5000 : TIME_UNKNOWN,
+                         .next_at = TIME_UNKNOWN,
+                         .ended_at = TIME_UNKNOWN,
+                         .n_errors = (int)chance(3),
+                         .error = chance(2) == 0 ? STR("why") : STR_NULL,
+                         .procedure = chance(4) == 0 ? STR("p") : STR_NULL};
+
+    return (struct op){.kind = chance(3) == 0 ? OP_UPSTREAM_DROP : OP_UPSTREAM_PUT,
+                       .as.upstream = u};
+}
+
 static struct op random_sub_op(struct arena *a)
 {
     int64_t kind = chance(6);
@@ -535,6 +559,8 @@ static struct op random_op(struct arena *a, int64_t now)
         return random_subscribe(a);
     if (with_new && chance(5) == 0)
         return random_hub_op(a);
+    if (chance(8) == 0)
+        return random_upstream_op(a);
     if (with_new && chance(16) == 0)
         return (struct op){.kind = OP_ADD_FEED, .as.add = random_ref(a)};
     if (chance(4) == 0)
@@ -1176,7 +1202,7 @@ static void test_write__the_same_rows_as_in_sqlite(void **state)
     script_ok(look.l, "SELECT setval(pg_get_serial_sequence('subscriptions', 'id'), max(id))"
                       " FROM subscriptions");
     clock_fake_us(now * 1000000);
-    for (int round = 1; round <= 150; round++) {
+    for (int round = 1; round <= 300; round++) {
         now += 1 + chance(4000);
         run_round(f, sq, &node, look.l, now, NULL);
         if (round % 10 == 0)
