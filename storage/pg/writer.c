@@ -259,8 +259,12 @@ static void give_new_ids(struct pg_writer *w, const struct wants *wants, struct 
     }
 }
 
+/* What was not used is for the next transaction. An intent gets a new id each time, because they
+ * are read by "what came after this id", and one that is drawn when it is stored may have come
+ * between. */
 static void keep_new_ids(struct pg_writer *w, struct rows *r)
 {
+    r->ids[NEW_INTENT].used = r->ids[NEW_INTENT].n;
     for (size_t i = 0; i < NEW_ROWS; i++) {
         struct spare *s = &w->spare[i];
         struct row_ids *ids = &r->ids[i];

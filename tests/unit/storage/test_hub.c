@@ -259,6 +259,24 @@ static void test_hub__renewals_that_nobody_answers_are_tried_again(void **state)
     assert_int_equal(0, n);
 }
 
+/* Who verifies them reads on from the highest id it knows. */
+static void test_hub__later_requests_have_higher_ids(void **state)
+{
+    struct fixture *f = *state;
+    int64_t last;
+    size_t n;
+
+    at(0);
+    subscribed(f, "s", true);
+    at(sweep(f) - START_S);
+    sweep(f);
+    last = intents(f, &n)->id;
+    assert_int_equal(1, n);
+    assert_true(ask(f, HUB_SUBSCRIBE, "t", false) > last);
+    sweep(f);
+    assert_true(ask(f, HUB_SUBSCRIBE, "u", false) > last + 1);
+}
+
 /* HUB-23 */
 static void test_hub__whoever_is_dropped_is_to_be_told(void **state)
 {
@@ -498,6 +516,7 @@ int main(void)
         T(leases_end),
         T(leases_are_renewed),
         T(renewals_that_nobody_answers_are_tried_again),
+        T(later_requests_have_higher_ids),
         T(whoever_is_dropped_is_to_be_told),
         T(wishes_end_with_the_feed),
         T(an_outcome_can_end_it),
