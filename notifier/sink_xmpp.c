@@ -128,7 +128,7 @@ static enum rc address(struct push_job *job, struct reader *r, const struct item
                                .from = component_name(job->component),
                                .to = jid_of_url(job->arena, job->sub->endpoint)};
     rc = reader_count(r, stream->feed_ids, stream->n_feeds, true, &m->total, &job->err);
-    if (rc == RC_OK && job->sub->n_calls == 0)
+    if (rc == RC_OK && job->sub->n_delivered == 0)
         rc = read_begin(job, r, stream, &push->prev);
     return rc;
 }

@@ -8,6 +8,7 @@ import xml.etree.ElementTree as tree
 from .env import xmpp
 from .env.case import Case
 from .env.daemon import quote
+from .env.origin import rss
 from .env.publisher import Publisher
 from .env.xmpp import ATOM, COMPONENT, error_of
 
@@ -452,6 +453,27 @@ class AccessByToken(Xmpp):
     def test_without_names_nobody_may(self):
         self.assertEqual(["forbidden"], error_of(self.alice.ask(
             "get", self.alice.items_payload(self.node()))))
+
+
+class Late(Xmpp):
+    def options(self):
+        return ["--push-timeout", "1s"]
+
+    def test_the_first_message_again(self):                                    # XMPP-13 DELIV-01
+        self.fill(1)
+        before = self.http(order="-modified", max=1)["last_cursor"]
+        self.d.subscribe(self.o.set("/other.xml", rss("of another feed, the newest in the log")))
+        self.d.wait_idle()
+        self.alice.subscribe(self.node())
+        self.server.pause()
+        self.p.put("e1", "t1")
+        self.sync()
+        self.d.wait_metric("push_failed_total", 1)
+        self.server.resume()
+        pushes = self.alice.wait_pushes(2, daemon=self.d)
+        self.assertEqual([(["urn:pub:p:e1"], before)] * 2,
+                         [(p.ids, p.headers["PreviousCursor"]) for p in pushes])
+        self.assertEqual(1, len({p.message.get("id") for p in pushes}))
 
 
 class Connection(Xmpp):
