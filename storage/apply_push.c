@@ -128,7 +128,7 @@ static enum rc change_dead(struct txn *t, struct op *op, dead_fn *fn)
     if (sub->held.exists && fn(&t->rows, sub, id) == 0 && id != 0)
         return err_set(&op->err, RC_NOT_FOUND,
                        "subscription %" PRId64 " has no dead letter %" PRId64, sub_id, id);
-    txn_sub_tried(t, sub_id);
+    txn_sub(t, sub_id);
     return apply_show_sub(t, op, sub_id);
 }
 

@@ -229,7 +229,10 @@ enum rc apply_change_sub(struct txn *t, struct op *op)
     if (!str_is_null(c->sink_settings))
         sub->settings = c->sink_settings;
     rc = change_feeds(t, c, sub, op);
-    txn_sub_tried(t, c->sub_id);
+    if (c->has_state && c->state == SUB_ACTIVE)
+        txn_sub_tried(t, c->sub_id);
+    else
+        txn_sub(t, c->sub_id);
     return rc == RC_OK ? apply_show_sub(t, op, c->sub_id) : rc;
 }
 

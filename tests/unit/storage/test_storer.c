@@ -85,6 +85,7 @@ static void test_storer__notice_of_subscriptions(void **state)
     struct sub_request req = {
         .sink = STR("xmlrpc"), .feeds = &ref, .n_feeds = 1, .level = LEVEL_KEEP};
     struct push_outcome o = {.next_try_at = TIME_UNKNOWN, .position = 5};
+    struct sub_change title = {.events = SUB_EVENTS_DEFAULT, .level = LEVEL_KEEP};
     struct answer a;
 
     store_listen(f->store, on_notice, &w);
@@ -92,7 +93,7 @@ static void test_storer__notice_of_subscriptions(void **state)
     assert_int_equal(1, w.n_subs);
     assert_int_equal(0, w.n_tried);
     assert_true(w.is_new);
-    o.sub_id = a.res.id;
+    o.sub_id = title.sub_id = a.res.id;
     WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a)); /* the notifier's own business */
     assert_int_equal(1, w.calls);
     o.state = SUB_SUSPENDED;
@@ -100,12 +101,16 @@ static void test_storer__notice_of_subscriptions(void **state)
     assert_int_equal(2, w.calls);
     assert_int_equal(1, w.n_subs);
     assert_int_equal(0, w.n_tried);
-    WRITE(a, store_resume(f->store, o.sub_id, -1, on_answer, &a));
+    WRITE(a, store_change_sub(f->store, &title, on_answer, &a));
     assert_int_equal(3, w.calls);
+    assert_int_equal(1, w.n_subs);
+    assert_int_equal(0, w.n_tried);
+    WRITE(a, store_resume(f->store, o.sub_id, -1, on_answer, &a));
+    assert_int_equal(4, w.calls);
     assert_int_equal(1, w.n_subs);
     assert_int_equal(1, w.n_tried);
     WRITE(a, store_unsubscribe(f->store, o.sub_id, NULL, 0, on_answer, &a));
-    assert_int_equal(4, w.calls);
+    assert_int_equal(5, w.calls);
     assert_int_equal(1, w.n_subs);
     assert_int_equal(0, w.n_tried);
     assert_int_equal(1, w.n_feeds);
