@@ -360,7 +360,7 @@ static void on_answer(void *ctx, const struct carrier_answer *given)
     if (ack != NULL)
         settle(ts, m, ack);
     else if (m != NULL)
-        postpone(ts, m, pause_ms);
+        postpone(ts, m, given->is_untried && m->is_asked ? 0 : pause_ms);
     if (ts->stopped)
         return;
     check_drained(ts);
@@ -542,6 +542,7 @@ static void put_back(struct turns *ts, struct turns_read *read)
         struct turn *t = read->turns[i];
         struct member *m = turn_member(t);
 
+        m->is_asked |= t->job->load.is_asked;
         turn_end(t, m, LANES_UNCALLED);
         postpone(ts, m, FULL_MS);
     }
