@@ -122,8 +122,11 @@ struct str mask_secrets(struct arena *a, const struct push_job *job, struct str 
     shade.hidden = ARENA_ARRAY(a, bool, text.len);
     hide_credential(&shade, job->credential);
     if (!str_is_null(job->settings) && job->sink == &sink_webhook &&
-        hook_settings_read(a, job->settings, &hs, NULL) == RC_OK)
+        hook_settings_read(a, job->settings, &hs, NULL) == RC_OK) {
+        for (size_t i = 0; i < hs.n_secrets; i++)
+            hide(&shade, hs.secrets[i].text);
         for (size_t i = 0; i < hs.n_fields; i++)
             hide_value(&shade, hs.fields[i].value);
+    }
     return shaded(&shade);
 }

@@ -60,6 +60,19 @@ static void stars(void **state UNUSED)
     MASKED("**********", job, STR("**********"));
 }
 
+/* HOOK-07: an endpoint may say what it wanted the request to be signed with. */
+static void secrets_that_sign(void **state UNUSED)
+{
+    struct push_job job = {
+        .sink = sink_find(STR("webhook")),
+        .settings = STR("{\"secrets\":[{\"text\":\"whsec_QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB\"},"
+                        "{\"text\":\"whsec_QkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJC\",\"ends_at\":9}]}")};
+
+    MASKED(
+        "*** or ***?", job,
+        STR("whsec_QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB or whsec_QkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJC?"));
+}
+
 /* An endpoint that shows the request as JSON, or in a URL. */
 static void encoded_secrets(void **state UNUSED)
 {
@@ -121,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(password, teardown),
                                        cmocka_unit_test_teardown(short_secrets, teardown),
                                        cmocka_unit_test_teardown(stars, teardown),
+                                       cmocka_unit_test_teardown(secrets_that_sign, teardown),
                                        cmocka_unit_test_teardown(encoded_secrets, teardown),
                                        cmocka_unit_test_teardown(secrets_in_secrets, teardown),
                                        cmocka_unit_test_teardown(tokens_of_fields, teardown),
