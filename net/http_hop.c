@@ -91,15 +91,14 @@ static void redirect(struct call *k)
 /* Could libcurl not connect? Then another address is tried. */
 static bool is_connect_failure(const struct transfer *t, CURLcode code)
 {
-    curl_off_t connected_us = 0, ready_us = 0;
+    curl_off_t ready_us = 0;
 
     if (code == CURLE_COULDNT_CONNECT)
         return true;
     if (code != CURLE_OPERATION_TIMEDOUT)
         return false;
-    curl_easy_getinfo(t->kept.easy, CURLINFO_CONNECT_TIME_T, &connected_us);
     curl_easy_getinfo(t->kept.easy, CURLINFO_PRETRANSFER_TIME_T, &ready_us);
-    return connected_us == 0 && ready_us == 0; /* of a used connection the first is 0 */
+    return ready_us == 0; /* TLS is a part of it */
 }
 
 /* End the call with the result and the text for libcurl's error `code`. */
