@@ -180,8 +180,6 @@ enum next {
 static enum next after_fault(enum pg_fault fault, size_t n)
 {
     switch (fault) {
-    case PG_FAULT_NONE:
-        return DONE;
     case PG_FAULT_STOPPED:
         return STOPPED;
     case PG_FAULT_LOST:

@@ -27,6 +27,7 @@ struct pg_reader {
     int n_snapshots;         /* so many calls of snapshot() have no snapshot_end() yet */
     bool has_begun;          /* the transaction of the outer one is open */
     bool is_together;        /* what is asked until pg_hear() is a transaction of its own */
+    bool is_start;           /* what is asked until pg_hear() is for the daemon's start */
     struct err trouble;      /* there is no connection, and why; RC_OK: there is one */
     int64_t away_until_ms;   /* monotonic; until then nobody tries to connect */
 };
