@@ -42,8 +42,8 @@
 #define LIVING 100 /* endpoints that answer, beside the dead ones */
 #define DEAD 1000
 #define ENTRY_LEN 3000
-#define AT_ONCE 64
-#define CALLS 256       /* beside the dead ones: the default of the daemon */
+#define AT_ONCE 64      /* calls of the bare loop */
+#define CALLS 256       /* the default of the daemon */
 #define QUIET_US 100000 /* between rounds */
 #define AGENT "Feedmill-bench"
 #define URL "http://example.org/feed"
@@ -469,7 +469,7 @@ int main(int argc, char **argv)
 {
     struct str loopback = STR("127.0.0.0/8");
     struct notifier_cfg cfg = {.user_agent = AGENT,
-                               .max_calls = AT_ONCE,
+                               .max_calls = CALLS,
                                .max_entries = 1000,
                                .timeout_ms = 30000,
                                .first_retry_ms = 2000,
@@ -493,7 +493,6 @@ int main(int argc, char **argv)
         run_many(argv[1], &cfg, port, "xmlrpc", &sink_xmlrpc);
     if (is_wanted(argc, argv, "webhook"))
         run_many(argv[1], &cfg, port, "webhook", &sink_webhook);
-    cfg.max_calls = CALLS;
     if (is_wanted(argc, argv, "dead"))
         run_beside(argv[1], &cfg, port);
     guard_free(&cfg.guard);
