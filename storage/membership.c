@@ -72,6 +72,28 @@ bool membership_is_gap(const struct membership *m, int64_t last_ms, int64_t now_
     return now_ms - last_ms > m->lease_ms - trust_ms(m);
 }
 
+bool membership_changes(const struct membership *m, struct member_told *told, int64_t now_ms,
+                        struct slot_set *gained, struct slot_set *lost)
+{
+    bool has_changed = false;
+
+    *gained = *lost = (struct slot_set){{0}};
+    for (unsigned i = 0; i < SLOTS; i++) {
+        const struct member_slot *s = membership_slot(m, i, now_ms);
+        int64_t fence = s == NULL ? 0 : s->fence;
+
+        if (fence == told->fences[i])
+            continue;
+        if (told->fences[i] != 0)
+            slot_set_add(lost, i);
+        if (fence != 0)
+            slot_set_add(gained, i);
+        told->fences[i] = fence;
+        has_changed = true;
+    }
+    return has_changed;
+}
+
 size_t membership_n_slots(const struct membership *m)
 {
     size_t n = 0;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/str.h"
+#include "storage/slot_set.h"
 #include "storage/slots.h"
 
 #define NODE_LEASE_MS 15000
@@ -56,6 +57,17 @@ bool membership_may_go_on(const struct membership *m, unsigned slot, int64_t fen
 /* A loop had its last turn at `last_ms`. True: that is so long ago that another node may have taken
  * over what runs here, so it must be cut off before anything else. */
 bool membership_is_gap(const struct membership *m, int64_t last_ms, int64_t now_ms);
+
+/* What others were told last: the fences of the slots in which work may begin; 0: it may not. */
+struct member_told {
+    int64_t fences[SLOTS];
+};
+
+/* Compare `told` with what is so now, and bring it up to date. *gained: the slots in which work may
+ * begin that could not before; *lost: those in which it may no longer. A slot is in both when
+ * another node has had it meanwhile. Returns false when nothing has changed. */
+bool membership_changes(const struct membership *m, struct member_told *told, int64_t now_ms,
+                        struct slot_set *gained, struct slot_set *lost);
 
 /* How many slots are ours, also those that are to be given back. */
 size_t membership_n_slots(const struct membership *m);

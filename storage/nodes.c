@@ -11,6 +11,7 @@
 #include "storage/node_calls.h"
 #include "storage/schema_version.h"
 
+#define LISTENERS_MAX 4
 #define LEAVE_MS 2000           /* wait for the database at the end */
 #define CLOCKS_APART_US 2000000 /* that is worth a warning */
 
@@ -35,9 +36,16 @@ struct nodes {
     struct node_facts facts;
     struct node_link *link; /* the thread's */
     bool clocks_are_apart;  /* the thread's */
+    struct listener {
+        nodes_change_fn *fn;
+        void *ctx;
+    } listeners[LISTENERS_MAX];
+    size_t n_listeners;
+    struct member_told told; /* the thread's */
     pthread_t thread;
-    bool is_started;
-    pthread_mutex_t lock; /* guards the rest */
+    bool is_started;         /* the thread */
+    _Atomic bool has_joined; /* before that, and if there is one node, all is ours */
+    pthread_mutex_t lock;    /* guards the rest */
     pthread_cond_t wake, ended;
     bool is_stopping, has_ended;
     struct membership m;
@@ -183,6 +191,19 @@ static void beat(struct nodes *n)
         free_seen(seen);
 }
 
+/* Tell the listeners what has changed. */
+static void tell(struct nodes *n)
+{
+    struct slot_set gained, lost;
+    bool has_changed;
+
+    pthread_mutex_lock(&n->lock);
+    has_changed = membership_changes(&n->m, &n->told, clock_mono_ms(), &gained, &lost);
+    pthread_mutex_unlock(&n->lock);
+    for (size_t i = 0; i < n->n_listeners && has_changed; i++)
+        n->listeners[i].fn(n->listeners[i].ctx, &gained, &lost);
+}
+
 static void end_order(struct drain_order *o, enum rc rc, const struct err *err)
 {
     o->done(o->ctx, rc, err);
@@ -210,19 +231,30 @@ static struct drain_order *next_order(struct nodes *n)
     return o;
 }
 
+/* Milliseconds until the lease ends, if somebody is to be told of that. */
+static int64_t trust_left_ms(const struct nodes *n, int64_t now_ms)
+{
+    int64_t left = membership_left_ms(&n->m, now_ms);
+
+    return left > 0 ? left : INT64_MAX;
+}
+
 /* Wait until there is something to do. False: we are to end. */
 static bool wait_for_turn(struct nodes *n, bool *is_due)
 {
-    bool goes_on;
+    bool goes_on, was_trusted, has_lost;
 
     pthread_mutex_lock(&n->lock);
+    was_trusted = membership_is_trusted(&n->m, clock_mono_ms());
     for (;;) {
-        int64_t left = membership_next_ms(&n->m, n->n_running) - clock_mono_ms();
-        struct timespec until = clock_mono_after_ms(left < 0 ? 0 : left);
+        int64_t now_ms = clock_mono_ms(), trust = trust_left_ms(n, now_ms);
+        int64_t left = membership_next_ms(&n->m, n->n_running) - now_ms;
+        struct timespec until = clock_mono_after_ms(left < 0 ? 0 : left < trust ? left : trust);
 
         goes_on = !n->is_stopping;
         *is_due = left <= 0;
-        if (!goes_on || *is_due || n->orders != NULL)
+        has_lost = was_trusted && trust == INT64_MAX;
+        if (!goes_on || *is_due || n->orders != NULL || has_lost)
             break;
         pthread_cond_timedwait(&n->wake, &n->lock, &until);
     }
@@ -255,8 +287,10 @@ static void *nodes_main(void *arg)
 
     thread_set_name("nodes");
     while (wait_for_turn(n, &is_due)) {
+        tell(n);    /* a lease that has ended is told before a beat, which may take long */
         if (is_due) /* before an order, which may have to wait */
             beat(n);
+        tell(n);
         o = next_order(n);
         if (o != NULL)
             carry_out(n, o);
@@ -266,6 +300,17 @@ static void *nodes_main(void *arg)
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
+
+void nodes_listen(struct nodes *n, nodes_change_fn *fn, void *ctx)
+{
+    ASSERT(!n->is_started && n->n_listeners < LISTENERS_MAX);
+    n->listeners[n->n_listeners++] = (struct listener){fn, ctx};
+}
+
+unsigned nodes_slot(struct str authority)
+{
+    return slot_of(authority);
+}
 
 enum rc nodes_join(struct nodes *n, const struct nodes_cfg *cfg, struct err *err)
 {
@@ -286,6 +331,9 @@ enum rc nodes_join(struct nodes *n, const struct nodes_cfg *cfg, struct err *err
         rc = join(n, err);
     if (rc != RC_OK)
         return rc;
+    n->has_joined = true;
+    beat(n); /* takes the slots that are free */
+    tell(n);
     n->is_started = pthread_create(&n->thread, NULL, nodes_main, n) == 0;
     return n->is_started ? RC_OK : err_set(err, RC_IO, "cannot start the thread of the node");
 }
@@ -337,7 +385,7 @@ static bool claim(struct nodes *n, struct str authority, struct node_claim *out,
 
     if (out != NULL)
         *out = (struct node_claim){.slot = slot};
-    if (!n->is_started)
+    if (!n->has_joined)
         return true;
     pthread_mutex_lock(&n->lock);
     s = membership_slot(&n->m, slot, clock_mono_ms());
@@ -361,7 +409,7 @@ bool nodes_begin(struct nodes *n, struct str authority, struct node_claim *out)
 
 void nodes_end(struct nodes *n, const struct node_claim *claim)
 {
-    if (!n->is_started)
+    if (!n->has_joined)
         return;
     pthread_mutex_lock(&n->lock);
     ASSERT(n->n_running[claim->slot] > 0);
@@ -374,7 +422,7 @@ bool nodes_may_go_on(struct nodes *n, const struct node_claim *claim)
 {
     bool may;
 
-    if (!n->is_started)
+    if (!n->has_joined)
         return true;
     pthread_mutex_lock(&n->lock);
     may = membership_may_go_on(&n->m, claim->slot, claim->fence, clock_mono_ms());
@@ -384,7 +432,7 @@ bool nodes_may_go_on(struct nodes *n, const struct node_claim *claim)
 
 bool nodes_is_gap(struct nodes *n, int64_t last_ms)
 {
-    return n->is_started && membership_is_gap(&n->m, last_ms, clock_mono_ms());
+    return n->has_joined && membership_is_gap(&n->m, last_ms, clock_mono_ms());
 }
 
 /* ---- who is there? --------------------------------------------------------------------------- */
@@ -419,7 +467,7 @@ static struct node_shown ourselves(const struct nodes *n, struct arena *a)
     return (struct node_shown){.name = str_dup(a, n->facts.name),
                                .address = str_dup(a, n->facts.address),
                                .program = str_dup(a, n->facts.program),
-                               .n_slots = n->is_started ? 0 : SLOTS};
+                               .n_slots = n->has_joined ? 0 : SLOTS};
 }
 
 size_t nodes_list(struct nodes *n, struct arena *a, struct node_shown **out)
@@ -452,7 +500,7 @@ void nodes_status(struct nodes *n, struct nodes_status *out)
 
     *out =
         (struct nodes_status){.is_trusted = true, .n_slots = SLOTS, .lease_left_ms = NODE_LEASE_MS};
-    if (!n->is_started)
+    if (!n->has_joined)
         return;
     pthread_mutex_lock(&n->lock);
     *out = (struct nodes_status){.is_trusted = membership_is_trusted(&n->m, now_ms),
@@ -468,7 +516,7 @@ void nodes_drain(struct nodes *n, struct str name, nodes_done_fn *done, void *ct
     struct drain_order *o, **last;
     struct err err = ERR_INIT;
 
-    if (!n->is_started) {
+    if (!n->has_joined) {
         err_set(&err, RC_INPUT, "The database is a file, so there is no other node.");
         done(ctx, RC_INPUT, &err);
         return;

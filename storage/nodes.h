@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "storage/slot_set.h"
 
 struct node_calls;
 struct nodes;
@@ -29,9 +30,9 @@ struct nodes_cfg {
     int64_t lease_ms; /* 1000..600000 */
 };
 
-/* Become a node, and begin to beat. Before that, everything is ours. Call it once, before any work
- * begins. RC_CONFLICT: a node that is alive differs in what must be equal; *err names the option.
- * RC_IO: the database is not within reach. */
+/* Become a node, take the slots that are free, and begin to beat. Before that, everything is ours.
+ * Call it once, before any work begins. RC_CONFLICT: a node that is alive differs in what must be
+ * equal; *err names the option. RC_IO: the database is not within reach. */
 enum rc nodes_join(struct nodes *n, const struct nodes_cfg *cfg, struct err *err) NODISCARD;
 
 /* ---- is this mine? --------------------------------------------------------------------------- */
@@ -60,6 +61,20 @@ bool nodes_may_go_on(struct nodes *n, const struct node_claim *claim);
 /* A loop had its last turn at `last_ms` (monotonic). True: it has slept for so long that another
  * node may have taken over what runs there, so that must be cut off first. */
 bool nodes_is_gap(struct nodes *n, int64_t last_ms);
+
+/* The slot of a host: "host:port" in lower case. */
+unsigned nodes_slot(struct str authority);
+
+/* What this node may begin has changed. `gained`: slots in which work may begin and could not
+ * before; `lost`: those in which it may no longer, also because the lease has ended. A slot that is
+ * in both was another node's meanwhile, so take the losses first. When this is called,
+ * nodes_owns() may know of a later change; that is told next. */
+typedef void nodes_change_fn(void *ctx, const struct slot_set *gained, const struct slot_set *lost);
+
+/* Call `fn` after every change, for one change after the other: on the thread of the nodes, and for
+ * the first slots before nodes_join() returns. It must be quick. Call this before nodes_join(). If
+ * there is one node only, `fn` is never called, and all slots are ours from the start. */
+void nodes_listen(struct nodes *n, nodes_change_fn *fn, void *ctx);
 
 /* ---- who is there? --------------------------------------------------------------------------- */
 

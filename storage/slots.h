@@ -11,8 +11,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
-
-#define SLOTS 256
+#include "storage/slot_set.h"
 
 /* The slot of a host, named as "host:port" in lower case. */
 unsigned slot_of(struct str authority);

@@ -110,6 +110,35 @@ static void test_membership__gives_back_what_is_at_rest(void **state UNUSED)
     assert_int_equal(drained, b.give[0]);
 }
 
+/* NODE-04, NODE-06: what others are told of: also a lease that ends, and a slot that was another
+ * node's meanwhile. */
+static void test_membership__knows_what_has_changed(void **state UNUSED)
+{
+    struct node_row me = {.id = 1, .name = STR("a")};
+    struct beat_answer a = answer_of(&me, 1, 1, 20000);
+    struct membership m = alone();
+    struct member_told told = {{0}};
+    struct slot_set gained, lost;
+
+    assert_true(membership_changes(&m, &told, 0, &gained, &lost));
+    assert_int_equal(SLOTS, slot_set_count(&gained));
+    assert_int_equal(0, slot_set_count(&lost));
+    assert_false(membership_changes(&m, &told, 9999, &gained, &lost));
+    assert_true(membership_changes(&m, &told, 10000, &gained, &lost));
+    assert_int_equal(0, slot_set_count(&gained));
+    assert_int_equal(SLOTS, slot_set_count(&lost));
+    membership_told(&m, &a, STR("a"), SCHEMA, 20000);
+    assert_true(membership_changes(&m, &told, 20000, &gained, &lost));
+    assert_int_equal(SLOTS, slot_set_count(&gained));
+    a.slots[3].owner = 2;
+    a.slots[200].fence = 3;
+    membership_told(&m, &a, STR("a"), SCHEMA, 20000);
+    assert_true(membership_changes(&m, &told, 20000, &gained, &lost));
+    assert_true(slot_set_has(&lost, 3) && slot_set_has(&lost, 200) && slot_set_has(&gained, 200));
+    assert_int_equal(2, slot_set_count(&lost));
+    assert_int_equal(1, slot_set_count(&gained));
+}
+
 /* NODE-06 */
 static void test_membership__whose_row_is_gone_has_nothing(void **state UNUSED)
 {
@@ -353,6 +382,7 @@ int main(void)
         cmocka_unit_test(test_membership__beats_three_times_in_a_lease),
         cmocka_unit_test(test_membership__a_loop_that_slept_distrusts_itself),
         cmocka_unit_test(test_membership__gives_back_what_is_at_rest),
+        cmocka_unit_test(test_membership__knows_what_has_changed),
         cmocka_unit_test(test_membership__whose_row_is_gone_has_nothing),
         cmocka_unit_test(test_membership__a_drain_outlives_the_row),
         cmocka_unit_test(test_membership__gives_way_to_its_successor),

@@ -417,7 +417,32 @@ static void test_pg_nodes__beat_at_the_same_time(void **state UNUSED)
 
 /* ---- with the thread that beats -------------------------------------------------------------- */
 
-static struct nodes *started(const char *name)
+/* What a listener was told. */
+struct heard {
+    bool owned[SLOTS]; /* on the thread of the nodes */
+    atomic_int n;
+};
+
+static void on_change(void *ctx, const struct slot_set *gained, const struct slot_set *lost)
+{
+    struct heard *h = ctx;
+    int n = 0;
+
+    for (unsigned i = 0; i < SLOTS; i++) {
+        if (slot_set_has(lost, i)) {
+            assert_true(h->owned[i]);
+            h->owned[i] = false;
+        }
+        if (slot_set_has(gained, i)) {
+            assert_false(h->owned[i]);
+            h->owned[i] = true;
+        }
+        n += h->owned[i];
+    }
+    atomic_store(&h->n, n);
+}
+
+static struct nodes *started(const char *name, struct heard *heard)
 {
     struct nodes_cfg cfg = {.name = str_from(name),
                             .address = STR("http://h:1"),
@@ -427,6 +452,8 @@ static struct nodes *started(const char *name)
     struct nodes *n = nodes_new(&pg_node_calls, getenv(PLAIN));
     struct err err = ERR_INIT;
 
+    if (heard != NULL)
+        nodes_listen(n, on_change, heard);
     if (nodes_join(n, &cfg, &err) != RC_OK)
         fail_msg("%s", err.text);
     return n;
@@ -478,7 +505,7 @@ static void test_pg_nodes__beat_by_themselves(void **state UNUSED)
 {
     AUTO(arena_release) struct arena arena = ARENA_INIT;
     struct fixture f = setup();
-    struct nodes *a = started("a"), *b = started("b");
+    struct nodes *a = started("a", NULL), *b = started("b", NULL);
     struct node_claim claim, other;
     struct node_shown *shown;
     struct str host;
@@ -511,6 +538,30 @@ static void test_pg_nodes__beat_by_themselves(void **state UNUSED)
     teardown(&f);
 }
 
+/* NODE-04: those who listen know all slots before a node has joined, and each change after it. */
+static void test_pg_nodes__tell_what_has_changed(void **state UNUSED)
+{
+    struct fixture f = setup();
+    struct heard heard_a = {.n = 0}, heard_b = {.n = 0};
+    struct nodes *a = started("a", &heard_a), *b;
+
+    assert_int_equal(SLOTS, atomic_load(&heard_a.n));
+    b = started("b", &heard_b);
+    while (atomic_load(&heard_a.n) != SLOTS / 2 || atomic_load(&heard_b.n) != SLOTS / 2)
+        usleep(1000);
+    nodes_free(&a);
+    while (atomic_load(&heard_b.n) != SLOTS)
+        usleep(1000);
+    /* its lease has ended: all is lost, and taken anew */
+    script_ok(f.db.l, "UPDATE nodes SET until_us = 0");
+    while (number_of(f.db.l, "SELECT min(fence) FROM slots WHERE owner IS NOT NULL") < 3)
+        usleep(1000);
+    while (atomic_load(&heard_b.n) != SLOTS)
+        usleep(1000);
+    nodes_free(&b);
+    teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -518,7 +569,7 @@ int main(void)
         T(share_the_slots),       T(one_leaves),         T(one_dies),
         T(one_freezes),           T(all_freeze),         T(one_is_drained),
         T(one_starts_again),      T(must_agree),         T(the_database_was_away),
-        T(beat_at_the_same_time), T(beat_by_themselves),
+        T(beat_at_the_same_time), T(beat_by_themselves), T(tell_what_has_changed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
