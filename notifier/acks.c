@@ -16,8 +16,8 @@ struct ack_write {
     struct acks *acks;
     struct ack_list list;
     size_t n;
-    enum rc rc;     /* the storer's answer */
-    bool missing[]; /* of each ack: its subscription is gone */
+    enum rc rc; /* the storer's answer */
+    enum push_fate fates[];
 };
 
 struct ack *ack_new(struct acks *a, const struct outcome *outcome)
@@ -71,7 +71,7 @@ void acks_init(struct acks *a, struct store *store, struct loop *loop, ack_done_
 /* Take the outcomes of the next write. */
 static struct ack_write *take(struct acks *a)
 {
-    struct ack_write *w = mem_zalloc(sizeof *w + WRITE_MAX * sizeof w->missing[0]);
+    struct ack_write *w = mem_zalloc(sizeof *w + WRITE_MAX * sizeof w->fates[0]);
     struct ack *ack;
 
     w->acks = a;
@@ -89,6 +89,11 @@ static struct ack_write *take(struct acks *a)
     return w;
 }
 
+static enum rc rc_of(enum push_fate fate)
+{
+    return fate == PUSH_GONE ? RC_NOT_FOUND : fate == PUSH_STALE ? RC_CONFLICT : RC_OK;
+}
+
 /* The write has ended: say so for each of its outcomes. */
 static void end(struct ack_write *w, bool was_refused)
 {
@@ -99,7 +104,7 @@ static void end(struct ack_write *w, bool was_refused)
         TAILQ_REMOVE(&w->list, ack, next);
         ack->state = ACK_HERE;
         ack->goes_alone = was_refused;
-        a->done(a->ctx, ack, w->rc == RC_OK && w->missing[i] ? RC_NOT_FOUND : w->rc);
+        a->done(a->ctx, ack, w->rc == RC_OK ? rc_of(w->fates[i]) : w->rc);
     }
     mem_free(w);
 }
@@ -125,7 +130,7 @@ static void on_storer_answer(void *ctx, enum rc rc, const struct store_result *r
 
     w->rc = rc;
     if (rc == RC_OK)
-        memcpy(w->missing, res->missing, w->n * sizeof w->missing[0]);
+        memcpy(w->fates, res->fates, w->n * sizeof w->fates[0]);
     loop_post(w->acks->loop, on_written, w);
 }
 

@@ -28,7 +28,8 @@ struct ack {
 };
 TAILQ_HEAD(ack_list, ack);
 
-/* A write has ended: RC_OK; RC_NOT_FOUND: the subscription is gone; RC_FULL, RC_CLOSED: the storer
+/* A write has ended: RC_OK; RC_NOT_FOUND: the subscription is gone;
+ * RC_CONFLICT: another node has delivered since (push_is_stale()); RC_FULL, RC_CLOSED: the storer
  * takes nothing; any other: the database has failed. The ack is here again: it can be freed, or
  * added once more. */
 typedef void ack_done_fn(void *ctx, struct ack *ack, enum rc rc);

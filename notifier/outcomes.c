@@ -11,6 +11,7 @@ static void begin(const struct push_job *job, struct outcome *out)
     *out = (struct outcome){.event = ATTEMPT_DELIVERED,
                             .write = {.sub_id = job->sub_id,
                                       .generation = job->sub->generation,
+                                      .from = {true, job->sub->position, job->sub->n_failures},
                                       .endpoint = job->sub->endpoint,
                                       .next_try_at = TIME_UNKNOWN,
                                       .state = SUB_ACTIVE}};

@@ -207,6 +207,11 @@ static void on_ack(void *ctx, struct ack *ack, enum rc rc)
         ack_free(ack);
     } else if (rc == RC_NOT_FOUND) {
         turns_remove(ts, m);
+    } else if (rc == RC_CONFLICT) { /* it is read anew at its next turn, if it has one here */
+        log_info("notifier", "outcome_stale", "sub=%" PRId64 " effect=read_again", m->id);
+        m->ack = NULL;
+        ack_free(ack);
+        turns_event(ts, m, ATTEMPT_DELIVERED);
     } else if (rc == RC_FULL) {
         timer_start(ts, m, FULL_MS);
     } else if (rc == RC_CLOSED) { /* the position does not move: it is delivered again after the

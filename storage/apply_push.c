@@ -17,6 +17,16 @@ static void set_part(const struct push_outcome *o, struct subscription *sub)
         sub->part_max = sub->part_until = 0;
 }
 
+bool push_is_stale(const struct push_outcome *o, const struct subscription *now)
+{
+    if (!o->from.is_known || now->generation != o->generation)
+        return false; /* the second: somebody has set the position, and there is another rule */
+    if (now->position != o->from.position)
+        return true;
+    return o->failed && o->n_entries == 0 && now->n_failures != o->from.n_failures &&
+           str_eq(o->endpoint, now->endpoint);
+}
+
 /* Position and chain, as far as nobody has set them since. */
 static void move(const struct push_outcome *o, struct subscription *sub)
 {
@@ -49,11 +59,12 @@ static void judge(const struct push_outcome *o, struct subscription *sub)
     sub->last_error = o->error;
 }
 
-/* What becomes of dead letters. After a replay, what was delivered may have some. */
+/* What becomes of dead letters. After a replay, what was delivered may have some. (wants.c says the
+ * same of the outcome alone, so that they are loaded.) */
 static enum rc keep_dead(struct txn *t, const struct push_outcome *o, struct held_sub *sub,
                          struct err *err)
 {
-    bool is_again = sub->row.generation > 0 && o->chain.seq != 0;
+    bool is_again = o->generation > 0 && o->chain.seq != 0;
     enum rc rc;
 
     if (o->dead.id == 0 && !o->is_dead && !is_again)
@@ -73,18 +84,31 @@ static enum rc keep_dead(struct txn *t, const struct push_outcome *o, struct hel
     return RC_OK;
 }
 
-/* *is_missing: the subscription is gone; nothing was changed. */
+/* The endpoint was called, whatever it means now, so the log of deliveries has it. */
+static void note_stale(struct txn *t, const struct push_outcome *o, struct held_sub *sub)
+{
+    if (!o->has_note)
+        return;
+    rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS);
+    rows_add_note(&t->rows, sub, &o->note);
+}
+
 static enum rc apply_outcome(struct txn *t, const struct push_outcome *o, struct op *op,
-                             bool *is_missing)
+                             enum push_fate *fate)
 {
     struct held_sub *sub;
     enum sub_state before;
     enum rc rc =
         held_sub_load(t->db, &t->rows, &(struct want_sub){.id = o->sub_id}, &sub, &op->err);
 
-    *is_missing = rc == RC_OK && !sub->held.exists;
-    if (rc != RC_OK || *is_missing)
+    *fate = rc == RC_OK && !sub->held.exists ? PUSH_GONE : PUSH_WRITTEN;
+    if (rc != RC_OK || *fate == PUSH_GONE)
         return rc;
+    if (push_is_stale(o, &sub->row)) {
+        *fate = PUSH_STALE;
+        note_stale(t, o, sub);
+        return RC_OK;
+    }
     if (o->ended)
         return apply_sub_end(t, o->sub_id, STR_NULL, &op->arena, &op->err);
     rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS);
@@ -103,12 +127,12 @@ static enum rc apply_outcome(struct txn *t, const struct push_outcome *o, struct
 
 enum rc apply_push_outcomes(struct txn *t, struct op *op)
 {
-    bool *missing = ARENA_ARRAY(&op->arena, bool, op->as.push.n + 1);
+    enum push_fate *fates = ARENA_ARRAY(&op->arena, enum push_fate, op->as.push.n + 1);
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < op->as.push.n && rc == RC_OK; i++)
-        rc = apply_outcome(t, &op->as.push.outcomes[i], op, &missing[i]);
-    op->result.missing = missing;
+        rc = apply_outcome(t, &op->as.push.outcomes[i], op, &fates[i]);
+    op->result.fates = fates;
     return rc;
 }
 

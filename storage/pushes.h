@@ -7,14 +7,22 @@
 
 /* ---- writes. Any thread. Everything is copied -------------------------------------------- */
 
+/* Where a subscription stood when a delivery was drawn. */
+struct push_from {
+    bool is_known; /* false: the outcome counts wherever the subscription stands now */
+    int64_t position;
+    int n_failures;
+};
+
 /* The result of a delivery, or of a look that found nothing to deliver. The position moves to
  * `position` if the subscription still has this generation; else somebody has set the position in
  * the meantime, and it stays. State and failures are those of an endpoint: when the subscription
- * has another one in the meantime, they stay, too. The rest of the outcome is stored in any case.
- */
+ * has another one in the meantime, they stay, too. The rest of the outcome is stored in any case,
+ * unless the outcome is stale: see push_is_stale(). */
 struct push_outcome {
     int64_t sub_id;
     int64_t generation;    /* of the subscription when the delivery was drawn */
+    struct push_from from; /* where it stood then */
     struct str endpoint;   /* the one that was called; null: whatever the subscription has */
     int64_t position;      /* the new position; 0: the position does not move */
     struct log_mark chain; /* where the delivery ended; seq 0: nothing was delivered */
@@ -40,8 +48,13 @@ struct push_outcome {
     struct delivery_note note;
 };
 
-/* Write the outcomes of `n` deliveries, each of another subscription: all, or none. Those of
- * subscriptions that do not exist any more are left out: result.missing. */
+/* Was the delivery drawn by somebody who is not the last one to deliver? Another node has moved
+ * the position since, or has counted a failure which this failure does not know. Such an outcome
+ * moves nothing and counts for nothing. Pure. */
+bool push_is_stale(const struct push_outcome *o, const struct subscription *now);
+
+/* Write the outcomes of `n` deliveries, each of another subscription: all, or none. result.fates
+ * says of each what became of it. */
 enum rc store_push_outcomes(struct store *s, const struct push_outcome *outcomes, size_t n,
                             store_done_fn *done, void *ctx) NODISCARD;
 

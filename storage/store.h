@@ -169,6 +169,13 @@ struct str store_secret(struct store *s);
 
 /* ---- writes. Any thread. Everything is copied -------------------------------------------- */
 
+/* What became of the outcome of a delivery (storage/pushes.h). */
+enum push_fate {
+    PUSH_WRITTEN,
+    PUSH_GONE,  /* the subscription does not exist any more: nothing was written */
+    PUSH_STALE, /* another owner of the endpoint was faster: only the delivery log has it */
+};
+
 /* A writing call returns
  * RC_OK      `done` (may be NULL) will be called once, on the storer's thread;
  * RC_FULL    too many writes wait: nothing happens, and `done` is not called;
@@ -187,7 +194,7 @@ struct store_result {
                                 request */
     bool wants_feed; /* the content of a metadata record is gone: fetch the feed to see what it says
                         now */
-    const bool *missing; /* store_push_outcomes(): of each outcome, is its subscription gone? */
+    const enum push_fate *fates; /* store_push_outcomes(): of each outcome */
 };
 typedef void store_done_fn(void *ctx, enum rc rc, const struct store_result *res,
                            const struct err *err);

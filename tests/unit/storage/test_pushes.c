@@ -199,6 +199,96 @@ static void test_pushes__another_endpoint(void **state)
     assert_int_equal(1, sub_at(f, id)->n_failures);
 }
 
+/* What the last write said about its only outcome. */
+static enum push_fate fate;
+
+static void keep_fate(void *ctx, enum rc rc, const struct store_result *res, const struct err *err)
+{
+    if (rc == RC_OK)
+        fate = res->fates[0];
+    on_answer(ctx, rc, res, err);
+}
+
+static void push(struct fixture *f, const struct push_outcome *o)
+{
+    struct answer a;
+
+    WRITE(a, store_push_outcomes(f->store, o, 1, keep_fate, &a));
+    assert_int_equal(RC_OK, a.rc);
+}
+
+/* NODE-05 NODE-06: a node that was away comes back with the outcome of an old call. The position
+ * stays where another node has moved it, and nothing is counted; the log of deliveries has it. */
+static void test_pushes__a_stale_node(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, 0);
+    struct push_outcome o = {.sub_id = id,
+                             .endpoint = STR("http://sink.example/"),
+                             .from = {.is_known = true},
+                             .position = 9,
+                             .chain = {9, 900},
+                             .n_entries = 1,
+                             .next_try_at = TIME_UNKNOWN,
+                             .has_note = true};
+    struct delivery_note *notes;
+    struct dead_letter *dead;
+    size_t n;
+
+    push(f, &o);
+    assert_int_equal(PUSH_WRITTEN, fate);
+    o.position = 5; /* it has begun where the other one has */
+    o.chain = (struct log_mark){5, 500};
+    push(f, &o);
+    assert_int_equal(PUSH_STALE, fate);
+    assert_int_equal(9, sub_at(f, id)->position);
+    assert_int_equal(9, sub_at(f, id)->chain.seq);
+    assert_int_equal(1, sub_at(f, id)->n_delivered);
+    o = (struct push_outcome){.sub_id = id,
+                              .endpoint = STR("http://sink.example/"),
+                              .from = {.is_known = true},
+                              .failed = true,
+                              .error = STR("gone"),
+                              .ended = true,
+                              .next_try_at = 99,
+                              .state = SUB_SUSPENDED,
+                              .is_dead = true,
+                              .dead = {.at = {5, 1}, .uid = STR(""), .answer = STR("")}};
+    push(f, &o);
+    assert_int_equal(PUSH_STALE, fate);
+    assert_int_equal(SUB_ACTIVE, sub_at(f, id)->state);
+    assert_int_equal(0, sub_at(f, id)->n_failures);
+    assert_int_equal(RC_OK, reader_dead_letters(f->reader, id, &f->arena, &dead, &n, NULL));
+    assert_int_equal(0, n);
+    assert_int_equal(RC_OK, reader_deliveries(f->reader, id, 10, &f->arena, &notes, &n, NULL));
+    assert_int_equal(2, n);
+}
+
+/* NODE-06: of two failures of the same try, one counts; an acknowledgement always does. */
+static void test_pushes__a_stale_failure(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, 0);
+    struct push_outcome o = {.sub_id = id,
+                             .endpoint = STR("http://sink.example/"),
+                             .from = {.is_known = true},
+                             .failed = true,
+                             .error = STR("no"),
+                             .next_try_at = 99};
+
+    push(f, &o);
+    push(f, &o);
+    assert_int_equal(PUSH_STALE, fate);
+    assert_int_equal(1, sub_at(f, id)->n_failures);
+    o.failed = false;
+    o.position = 3;
+    o.n_entries = 1;
+    push(f, &o);
+    assert_int_equal(PUSH_WRITTEN, fate);
+    assert_int_equal(3, sub_at(f, id)->position);
+    assert_int_equal(0, sub_at(f, id)->n_failures);
+}
+
 /* AMQP-03: what was taken ends a row of failures, and the rest begins a new one */
 static void test_pushes__some_were_taken(void **state)
 {
@@ -710,6 +800,8 @@ int main(void)
         T(only_what_is_wanted),
         T(dead_events),
         T(another_endpoint),
+        T(a_stale_node),
+        T(a_stale_failure),
         T(some_were_taken),
         T(held_snapshot),
         T(read_for_deliveries),
