@@ -195,14 +195,18 @@ static void on_read(void *ctx)
 static void read_part(struct reload_read *read, struct reader *r)
 {
     struct dead_count *counts;
-    size_t n;
+    size_t n = 0, k = 0;
 
     read->rc = reader_subs_after(r, read->after, PART, read->arena, &read->subs, &read->n_subs,
                                  &read->err);
     read->has_dead = ARENA_ARRAY(read->arena, bool, PART);
+    if (read->rc == RC_OK && read->n_subs > 0)
+        read->rc = reader_dead_counts(r, read->subs[0].id, read->subs[read->n_subs - 1].id,
+                                      read->arena, &counts, &n, &read->err);
     for (size_t i = 0; read->rc == RC_OK && i < read->n_subs; i++) {
-        read->rc = reader_dead_counts(r, read->subs[i].id, read->arena, &counts, &n, &read->err);
-        read->has_dead[i] = read->rc == RC_OK && n > 0;
+        while (k < n && counts[k].sub_id < read->subs[i].id)
+            k++;
+        read->has_dead[i] = k < n && counts[k].sub_id == read->subs[i].id;
     }
     reader_shrink(r); /* else the rows of all subscriptions would fill the caches of all readers */
 }

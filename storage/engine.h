@@ -227,7 +227,7 @@ struct reads {
                            size_t *n_out, struct err *err);
 
     /* As reader_dead_counts(). */
-    enum rc (*dead_counts)(struct db *db, int64_t sub_id, struct arena *a, struct dead_count **out,
+    enum rc (*dead_counts)(struct db *db, int64_t first, int64_t last, struct arena *a, struct dead_count **out,
                            size_t *n_out, struct err *err);
 
     /* ---- hubs ---- */

@@ -496,8 +496,8 @@ enum rc reader_dead_letters(struct reader *r, int64_t sub_id, struct arena *a,
     return r->db->reads->dead_of(r->db, sub_id, DEAD_LETTERS_KEPT, a, out, n_out, err);
 }
 
-enum rc reader_dead_counts(struct reader *r, int64_t sub_id, struct arena *a,
+enum rc reader_dead_counts(struct reader *r, int64_t first, int64_t last, struct arena *a,
                            struct dead_count **out, size_t *n_out, struct err *err)
 {
-    return r->db->reads->dead_counts(r->db, sub_id, a, out, n_out, err);
+    return r->db->reads->dead_counts(r->db, first, last, a, out, n_out, err);
 }

@@ -147,7 +147,7 @@ enum rc reader_deliveries(struct reader *r, int64_t sub_id, size_t max, struct a
 enum rc reader_dead_letters(struct reader *r, int64_t sub_id, struct arena *a,
                             struct dead_letter **out, size_t *n_out, struct err *err) NODISCARD;
 
-/* How many dead letters each subscription has, ascending by subscription; those without any are
- * left out. sub_id 0: of all subscriptions. Arena. */
-enum rc reader_dead_counts(struct reader *r, int64_t sub_id, struct arena *a,
+/* How many dead letters each subscription from `first` to `last` has, ascending by subscription;
+ * those without any are left out. Arena. */
+enum rc reader_dead_counts(struct reader *r, int64_t first, int64_t last, struct arena *a,
                            struct dead_count **out, size_t *n_out, struct err *err) NODISCARD;

@@ -192,7 +192,7 @@ static void want_pushed(struct wants *w, const struct push_outcome *o)
         .id = o->sub_id, .with_feeds = o->ended, .with_rows = o->ended, .with_lease = o->ended};
 
     w->n_new[NEW_INTENT] += o->ended;
-    sub.with_dead = o->dead.id != 0 || o->is_dead || o->generation > 0;
+    sub.with_dead = o->dead.id != 0 || o->is_dead || (o->generation > 0 && o->chain.seq != 0);
     want_sub(w, &sub);
 }
 

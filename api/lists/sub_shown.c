@@ -13,7 +13,8 @@ enum rc subs_shown(struct task *t, struct reader *r, const struct subscription *
     int64_t now_us = clock_now_us();
     struct dead_count *dead;
     size_t n_dead, k = 0;
-    enum rc rc = reader_dead_counts(r, n == 1 ? subs[0].id : 0, &t->arena, &dead, &n_dead, err);
+    enum rc rc = reader_dead_counts(r, n == 0 ? 1 : subs[0].id, n == 0 ? 0 : subs[n - 1].id,
+                                    &t->arena, &dead, &n_dead, err);
 
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         bool is_pushed = !str_is_null(subs[i].endpoint);

@@ -293,7 +293,6 @@ static void plan_entry(struct pg_load *load, const struct want_entry *want, stru
         load->newest[load->n_newest++] = want->id;
 }
 
-/* Dead letters are read of all: whether they are looked at depends on the row. */
 static void plan_sub(struct pg_load *load, const struct want_sub *want, struct rows *r)
 {
     const struct held_sub *sub = rows_sub(r, want->id);
@@ -302,6 +301,8 @@ static void plan_sub(struct pg_load *load, const struct want_sub *want, struct r
         load->subs[load->n_subs++] = want->id;
     if (want->with_feeds && (sub == NULL || (sub->held.exists && !sub->has_feeds)))
         load->listed[load->n_listed++] = want->id;
+    if (want->with_dead && (sub == NULL || (sub->held.exists && !sub->has_dead)))
+        load->deads[load->n_deads++] = want->id;
     if (want->with_rows)
         load->whole[load->n_whole++] = want->id;
     if (want->with_lease && rows_lease(r, want->id) == NULL)
@@ -314,6 +315,7 @@ static void plan_subs(struct pg_load *load, const struct wants *w, struct rows *
 
     load->subs = ARENA_ARRAY(&r->arena, int64_t, w->subs.n + 1);
     load->listed = ARENA_ARRAY(&r->arena, int64_t, w->subs.n + 1);
+    load->deads = ARENA_ARRAY(&r->arena, int64_t, w->subs.n + 1);
     load->whole = ARENA_ARRAY(&r->arena, int64_t, w->subs.n + 1);
     load->leased = ARENA_ARRAY(&r->arena, int64_t, w->subs.n + 1);
     for (size_t i = 0; i < w->subs.n; i++)
@@ -371,7 +373,7 @@ bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
     load->places = w->places;
     return load->n_tokens + load->n_intents + load->n_websubs + load->n_hub_names + load->n_leased +
                load->counts_intents + (load->due_at != 0) + load->n_feeds + load->n_heads +
-               load->n_pasts + load->n_counts + load->n_n_graves + load->n_subs + load->n_listed +
+               load->n_pasts + load->n_counts + load->n_n_graves + load->n_subs + load->n_listed + load->n_deads +
                load->n_whole + load->n_matches + load->n_names + load->n_times + load->n_ids +
                load->n_newest + load->n_keys + load->entries.n + load->archives.n + load->graves.n +
                load->places.n >
@@ -472,7 +474,7 @@ static void queue_locks(struct pg_load *load, struct pg_link *l, struct pg_param
 static void queue_subs(struct pg_load *load, struct pg_link *l, struct pg_params *p)
 {
     queue_ids(l, p, sql_subs, load->subs, load->n_subs, SUB_LETTERS, &load->sub_rows);
-    queue_ids(l, p, sql_dead, load->subs, load->n_subs, "iiii", &load->dead_rows);
+    queue_ids(l, p, sql_dead, load->deads, load->n_deads, "iiii", &load->dead_rows);
     queue_ids(l, p, sql_listed, load->listed, load->n_listed, SUB_FEED(PG_LETTER) "ii",
               &load->listed_rows);
     if (load->n_whole + load->n_matches > 0)
@@ -757,17 +759,25 @@ static void take_graves(const struct pg_load *load, struct rows *r)
 
 static void take_subs(const struct pg_load *load, struct rows *r)
 {
-    const struct pg_answer *rows = &load->sub_rows, *dead = &load->dead_rows;
+    const struct pg_answer *rows = &load->sub_rows;
 
     for (size_t i = 0; i < load->n_subs; i++)
         if (rows_sub(r, load->subs[i]) == NULL)
-            rows_add_sub(r, load->subs[i])->has_dead = true;
+            rows_add_sub(r, load->subs[i]);
     for (size_t i = 0; i < rows->n; i++) {
         struct held_sub *sub = rows_sub(r, pg_get_int(rows, i, 0));
 
         pg_get_columns(rows, i, 0, PG_COLUMNS(sub_columns), &r->arena, sub);
         sub->held.exists = sub->held.is_stored = true;
     }
+}
+
+static void take_dead(const struct pg_load *load, struct rows *r)
+{
+    const struct pg_answer *dead = &load->dead_rows;
+
+    for (size_t i = 0; i < load->n_deads; i++)
+        rows_sub(r, load->deads[i])->has_dead = true;
     for (size_t i = 0; i < dead->n; i++) {
         struct held_sub *sub = rows_sub(r, pg_get_int(dead, i, 0));
         struct held_dead *d = rows_add_dead(r, sub);
@@ -1070,6 +1080,7 @@ enum rc pg_load_take(const struct pg_load *load, struct rows *r, struct err *err
     take_counts(load, r);
     take_graves(load, r);
     take_subs(load, r);
+    take_dead(load, r);
     take_listed(load, r);
     take_matches(load, r);
     take_places(&load->place_rows, r);

@@ -12,9 +12,9 @@
 struct pg_load {
     int64_t *feeds, *heads; /* ids of feeds: to be locked and read, and those with their heads */
     int64_t *counts, *n_graves; /* of which documents of the past, or tombstones, are counted */
-    /* ids of subscriptions: to be locked and read, with their dead letters; those whose lists of
-     * feeds are read; and those of which the rows of these feeds are locked and read */
-    int64_t *subs, *listed, *whole;
+    /* ids of subscriptions: to be locked and read; those whose lists of feeds are read; those whose
+     * dead letters are; and those of which the rows of these feeds are locked and read */
+    int64_t *subs, *listed, *deads, *whole;
     int64_t *ids, *newest; /* of entries: to be read, and their newest revisions */
     const struct want_past **pasts;
     const struct want_key *keys;
@@ -28,7 +28,7 @@ struct pg_load {
     bool counts_intents;
     struct want_rows entries, archives, graves, places;
     size_t n_feeds, n_heads, n_counts, n_n_graves, n_ids, n_newest, n_pasts, n_keys;
-    size_t n_subs, n_listed, n_whole, n_matches, n_names, n_times;
+    size_t n_subs, n_listed, n_deads, n_whole, n_matches, n_names, n_times;
     size_t n_intents, n_websubs, n_leased, n_hub_names, n_tokens;
     struct pg_answer feed_rows, head_rows, count_rows, n_grave_rows, past_rows;
     struct pg_answer name_rows, time_rows, intent_rows, n_intent_rows, lease_rows, hub_name_rows;

@@ -83,7 +83,7 @@ enum rc pg_dead_of(struct db *db, int64_t sub_id, size_t max, struct arena *a,
                    struct dead_letter **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_dead_wanted(struct db *db, int64_t sub_id, struct arena *a, struct dead_letter **out,
                        size_t *n_out, struct err *err) NODISCARD;
-enum rc pg_dead_counts(struct db *db, int64_t sub_id, struct arena *a, struct dead_count **out,
+enum rc pg_dead_counts(struct db *db, int64_t first, int64_t last, struct arena *a, struct dead_count **out,
                        size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_hub_intents_after(struct db *db, int64_t id, size_t max, struct arena *a,
                              struct hub_intent **out, size_t *n_out, struct err *err) NODISCARD;

@@ -243,15 +243,15 @@ enum rc pg_dead_wanted(struct db *db, int64_t sub_id, struct arena *a, struct de
     return hear_dead(r, &rows, a, out, n_out, err);
 }
 
-enum rc pg_dead_counts(struct db *db, int64_t sub_id, struct arena *a, struct dead_count **out,
+enum rc pg_dead_counts(struct db *db, int64_t first, int64_t last, struct arena *a, struct dead_count **out,
                        size_t *n_out, struct err *err)
 {
     struct pg_reader *r = pg_reader_of(db);
     struct pg_answer rows;
     enum rc rc;
 
-    pg_put_int(&r->params, sub_id);
-    pg_put_int(&r->params, sub_id == 0 ? INT64_MAX : sub_id);
+    pg_put_int(&r->params, first);
+    pg_put_int(&r->params, last);
     pg_ask(r, PG_SQL_dead_counts, &rows);
     rc = pg_hear(r, err);
     if (rc != RC_OK)

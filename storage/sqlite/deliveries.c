@@ -103,13 +103,13 @@ enum rc dead_wanted(struct db *db, int64_t sub_id, struct arena *a, struct dead_
                         a, out, n_out, err);
 }
 
-enum rc dead_counts(struct db *db, int64_t sub_id, struct arena *a, struct dead_count **out,
+enum rc dead_counts(struct db *db, int64_t first, int64_t last, struct arena *a, struct dead_count **out,
                     size_t *n_out, struct err *err)
 {
     sqlite3_stmt *st = stmt_start(db, err,
                                   "SELECT sub_id, count(*) FROM dead_letters"
                                   " WHERE sub_id BETWEEN ?1 AND ?2 GROUP BY sub_id",
-                                  "ii", sub_id, sub_id == 0 ? INT64_MAX : sub_id);
+                                  "ii", first, last);
     struct dead_count *grown;
     size_t cap = 4, n = 0;
     int got = -1;

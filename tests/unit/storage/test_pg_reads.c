@@ -627,7 +627,8 @@ ASK(dead_counts)
 {
     struct dead_count *rows;
     size_t n;
-    enum rc rc = db->reads->dead_counts(db, draw(&seed, 9), a, &rows, &n, NULL);
+    int64_t first = draw(&seed, 9), last = draw(&seed, 3) ? first + draw(&seed, 5) : INT64_MAX;
+    enum rc rc = db->reads->dead_counts(db, first, last, a, &rows, &n, NULL);
 
     for (size_t i = 0; i < n && rc == RC_OK; i++)
         show_number(b, "n", rows[i].sub_id * 1000 + rows[i].n);
