@@ -21,6 +21,25 @@ static const char sql_fork[] =
     " SELECT $1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, $5, last_seq + 1, $6,"
     " last_notice + 1 FROM moved ON CONFLICT DO NOTHING";
 
+/* A node may still have ids that the server has forgotten: it drew them before the failover. And an
+ * id that clients were told must not become another's. Sequences of blocks count in thousands.
+ * Twice does no harm: what follows may fail, and a sequence is not rolled back. */
+static const char sql_sequences[] =
+    "SELECT max(setval(c.oid::regclass, coalesce(pg_sequence_last_value(c.oid), 0)"
+    " + CASE WHEN right(c.relname, 7) = '_blocks' THEN $2 ELSE $1 END))"
+    " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE c.relkind = 'S' AND n.nspname = current_schema()";
+#define BLOCKS_GAP (FORK_GAP / 512) /* of a thousand ids each */
+
+static void queue_sequences(struct pg_link *l)
+{
+    AUTO(pg_params_release) struct pg_params p = {.n = 0};
+
+    pg_put_int(&p, FORK_GAP);
+    pg_put_int(&p, BLOCKS_GAP);
+    pg_queue(l, sql_sequences, &p, "i", NULL);
+}
+
 static void queue_change(struct pg_link *l, const struct pg_answer *log, int64_t seen_seq,
                          int64_t seen_notice)
 {
@@ -42,6 +61,7 @@ static void queue_change(struct pg_link *l, const struct pg_answer *log, int64_t
     stats_inc(STAT_store_forks_total);
     log_warn("storage", "fork", "timeline=%" PRId64 " last_seq=%" PRId64 " effect=numbers_left_out",
              timeline, last_seq);
+    queue_sequences(l);
     pg_queue(l, sql_fork, &p, "", NULL);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "storage/pg/forks.h"
 #include "storage/pg/link.h"
 #include "storage/pg/statements.h"
 #include "storage/pg/uri.h"
@@ -39,6 +40,12 @@ static void close_link(struct node_link **lp)
     *lp = NULL;
 }
 
+/* A node may still have an id that a server that has taken over would give out again. */
+static enum rc greet(struct pg_link *l, struct err *err)
+{
+    return pg_fork_note(l, 0, 0, err);
+}
+
 static enum rc open_link(const char *address, int64_t answer_ms, struct node_link **out,
                          struct err *err)
 {
@@ -48,8 +55,8 @@ static enum rc open_link(const char *address, int64_t answer_ms, struct node_lin
 
     l->calls = &pg_node_calls;
     if (rc == RC_OK) {
-        n->link = pg_link_new(
-            &(struct pg_link_cfg){.uri = n->uri, .for_writing = true, .answer_ms = answer_ms});
+        n->link = pg_link_new(&(struct pg_link_cfg){
+            .uri = n->uri, .on_connect = greet, .for_writing = true, .answer_ms = answer_ms});
         rc = pg_connect(n->link, err);
     }
     if (rc != RC_OK)

@@ -251,12 +251,14 @@ static enum rc make_writer(struct db *db, struct err *err)
 
     if (rc != RC_OK)
         return rc;
+    rc = pg_fork_note(l, 0, 0, err); /* before the id: another node may still have it */
+    if (rc != RC_OK)
+        return rc;
     pg_queue(l, sql_node, NULL, "i", &a);
     rc = pg_run(l, err);
     if (rc == RC_OK) {
         pg_reader_of(db)->node = pg_get_int(&a, 0, 0);
         storing_of(db)->writer = pg_writer_new(l, pg_reader_of(db)->node);
-        rc = pg_fork_note(l, 0, 0, err);
     }
     return rc;
 }

@@ -373,7 +373,7 @@ static void test_pg_notices__reads_all_anew(void **state UNUSED)
     pair_close(&p);
 }
 
-/* NODE-09: no number is given twice. */
+/* NODE-09: no number is given twice, and no id either. */
 static void test_pg_notices__another_server_takes_over(void **state UNUSED)
 {
     struct pair p = pair_with(1);
@@ -383,6 +383,9 @@ static void test_pg_notices__another_server_takes_over(void **state UNUSED)
     catch_up(p.b);
     /* as if the log had been another server's, and that server had been lost */
     script_ok(p.sql.l, "UPDATE log SET timeline = timeline + 1");
+    /* and this one does not know of ids that were drawn there */
+    script_ok(p.sql.l, "SELECT setval('entry_blocks', 1, false), setval('feeds_id_seq', 1),"
+                       " setval('nodes_id_seq', 1, false)");
     assert_true(number_of(p.sql.l, sql_end_all) > 0);
     add_entry(p.a, id, "two");
     assert_int_equal(FORK_GAP + 2, store_last_seq(p.a->f.store));
@@ -393,6 +396,9 @@ static void test_pg_notices__another_server_takes_over(void **state UNUSED)
     assert_int_equal(1, number_of(p.sql.l, "SELECT last_seq FROM forks"));
     assert_int_equal(FORK_GAP + 2, number_of(p.sql.l, "SELECT next_seq FROM forks"));
     assert_true(number_of(p.sql.l, "SELECT last_notice FROM log") > FORK_GAP);
+    assert_true(number_of(p.sql.l, "SELECT nextval('entry_blocks')") > FORK_GAP / 1000);
+    assert_int_equal(FORK_GAP + 2, number_of(p.sql.l, "SELECT nextval('feeds_id_seq')"));
+    assert_true(number_of(p.sql.l, "SELECT nextval('nodes_id_seq')") > FORK_GAP);
     add_entry(p.b, id, "three"); /* on goes the log, without another gap */
     assert_int_equal(FORK_GAP + 3, store_last_seq(p.b->f.store));
     pair_close(&p);
