@@ -4,7 +4,8 @@
 
 #include "base/clock.h"
 #include "storage/apply_parts.h"
-#include "storage/sqlite/held_subs.h"
+#include "storage/rows_subs.h"
+#include "storage/wants.h"
 
 /* Deliveries after a refusal are small, up to the end of what was refused. */
 static void set_part(const struct push_outcome *o, struct subscription *sub)
@@ -69,8 +70,7 @@ static enum rc keep_dead(struct txn *t, const struct push_outcome *o, struct hel
 
     if (o->dead.id == 0 && !o->is_dead && !is_again)
         return RC_OK;
-    rc =
-        held_sub_load(t->db, &t->rows, &(struct want_sub){o->sub_id, .with_dead = true}, &sub, err);
+    rc = txn_hold_sub(t, &(struct want_sub){o->sub_id, .with_dead = true}, &sub, err);
     if (rc != RC_OK)
         return rc;
     if (o->dead.id == 0 && o->is_dead)
@@ -98,8 +98,7 @@ static enum rc apply_outcome(struct txn *t, const struct push_outcome *o, struct
 {
     struct held_sub *sub;
     enum sub_state before;
-    enum rc rc =
-        held_sub_load(t->db, &t->rows, &(struct want_sub){.id = o->sub_id}, &sub, &op->err);
+    enum rc rc = txn_hold_sub(t, &(struct want_sub){.id = o->sub_id}, &sub, &op->err);
 
     *fate = rc == RC_OK && !sub->held.exists ? PUSH_GONE : PUSH_WRITTEN;
     if (rc != RC_OK || *fate == PUSH_GONE)
@@ -144,8 +143,7 @@ static enum rc change_dead(struct txn *t, struct op *op, dead_fn *fn)
 {
     int64_t sub_id = op->as.dead.sub_id, id = op->as.dead.id;
     struct held_sub *sub;
-    enum rc rc = held_sub_load(t->db, &t->rows, &(struct want_sub){sub_id, .with_dead = true}, &sub,
-                               &op->err);
+    enum rc rc = txn_hold_sub(t, &(struct want_sub){sub_id, .with_dead = true}, &sub, &op->err);
 
     if (rc != RC_OK)
         return rc;

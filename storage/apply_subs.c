@@ -7,7 +7,8 @@
 #include "base/clock.h"
 #include "storage/apply_parts.h"
 #include "storage/rows_hub.h"
-#include "storage/sqlite/held_subs.h"
+#include "storage/rows_subs.h"
+#include "storage/wants.h"
 
 /* A copy of the string in the arena; null stays null. */
 static struct str keep(struct arena *a, struct str s)
@@ -41,7 +42,7 @@ static struct subscription *copy_sub(const struct held_sub *sub, struct arena *a
 static enum rc get_sub(struct txn *t, const struct want_sub *want, struct held_sub **out,
                        struct err *err)
 {
-    enum rc rc = held_sub_load(t->db, &t->rows, want, out, err);
+    enum rc rc = txn_hold_sub(t, want, out, err);
 
     return rc == RC_OK && !(*out)->held.exists
                ? err_set(err, RC_NOT_FOUND, "there is no subscription %" PRId64, want->id)

@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "storage/engine.h"
+#include "storage/rows_hub.h"
+#include "storage/rows_subs.h"
 #include "storage/wants.h"
 
 struct txn_mark txn_mark(const struct txn *t)
@@ -120,6 +122,39 @@ enum rc txn_hold_feed(struct txn *t, int64_t id, bool with_head, struct err *err
     wants_add_feed(&w, &(struct want_feed){.id = id, .with_head = with_head});
     rc = txn_more(t, &w, err);
     wants_release(&w);
+    return rc;
+}
+
+/* Is the subscription held as it is wanted? */
+static bool holds_sub(struct rows *r, const struct want_sub *want)
+{
+    const struct held_sub *sub = rows_sub(r, want->id);
+
+    if (sub == NULL || (want->with_lease && rows_lease(r, want->id) == NULL))
+        return false;
+    if (!sub->held.exists)
+        return true;
+    if ((want->with_dead && !sub->has_dead) ||
+        ((want->with_feeds || want->with_rows) && !sub->has_feeds))
+        return false;
+    for (size_t i = 0; want->with_rows && i < sub->n_feeds; i++)
+        if (sub->feeds[i]->held.exists && rows_feed(r, sub->feeds[i]->row.feed_id) == NULL)
+            return false;
+    return true;
+}
+
+enum rc txn_hold_sub(struct txn *t, const struct want_sub *want, struct held_sub **out,
+                     struct err *err)
+{
+    struct wants w = {.feeds = NULL};
+    enum rc rc = RC_OK;
+
+    if (!holds_sub(&t->rows, want)) {
+        wants_add_sub(&w, want);
+        rc = txn_more(t, &w, err);
+        wants_release(&w);
+    }
+    *out = rows_sub(&t->rows, want->id);
     return rc;
 }
 

@@ -84,6 +84,13 @@ enum rc txn_more(struct txn *t, const struct wants *w, struct err *err) NODISCAR
 /* Hold the row of a feed, if it is not held yet. A feed that does not exist is held as missing. */
 enum rc txn_hold_feed(struct txn *t, int64_t id, bool with_head, struct err *err) NODISCARD;
 
+/* Hold a subscription as `want` says, as far as it is not held so yet. *out: it; one that does not
+ * exist is held as such. */
+struct want_sub;
+struct held_sub;
+enum rc txn_hold_sub(struct txn *t, const struct want_sub *want, struct held_sub **out,
+                     struct err *err) NODISCARD;
+
 /* Join the notes of each feed into one, and sort them by feed id. Remove doubles from the list of
  * subscriptions. It may be called again. */
 void txn_fold(struct txn *t);

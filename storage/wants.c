@@ -139,7 +139,7 @@ static void want_rows(struct wants *w, const int64_t *ids, size_t n)
         wants_add_feed(w, &(struct want_feed){.id = ids[i]});
 }
 
-static void want_sub(struct wants *w, const struct want_sub *sub)
+void wants_add_sub(struct wants *w, const struct want_sub *sub)
 {
     struct want_subs *subs = &w->subs;
 
@@ -153,8 +153,8 @@ static void want_unsubscribed(struct wants *w, const struct op *op)
     int64_t id = op->as.unsubscribe.sub_id;
     size_t n = op->as.unsubscribe.n;
 
-    want_sub(w, &(struct want_sub){
-                    .id = id, .with_feeds = true, .with_rows = n == 0, .with_lease = true});
+    wants_add_sub(w, &(struct want_sub){
+                         .id = id, .with_feeds = true, .with_rows = n == 0, .with_lease = true});
     w->n_new[NEW_INTENT]++;
     w->matches = mem_grow(w->matches, &w->cap_matches, w->n_matches + n, sizeof *w->matches);
     for (size_t i = 0; i < n; i++)
@@ -193,7 +193,7 @@ static void want_pushed(struct wants *w, const struct push_outcome *o)
 
     w->n_new[NEW_INTENT] += o->ended;
     sub.with_dead = o->dead.id != 0 || o->is_dead || (o->generation > 0 && o->chain.seq != 0);
-    want_sub(w, &sub);
+    wants_add_sub(w, &sub);
 }
 
 static bool has_key(const struct feed_ref *refs, size_t n)
@@ -252,16 +252,16 @@ void op_wants(const struct op *op, struct wants *w)
             want_pushed(w, &op->as.push.outcomes[i]);
         break;
     case OP_CHANGE_SUB:
-        want_sub(w, &(struct want_sub){.id = op->as.change_sub.sub_id,
-                                       .with_feeds = true,
-                                       .with_rows = op->as.change_sub.level != LEVEL_KEEP});
+        wants_add_sub(w, &(struct want_sub){.id = op->as.change_sub.sub_id,
+                                            .with_feeds = true,
+                                            .with_rows = op->as.change_sub.level != LEVEL_KEEP});
         break;
     case OP_UNSUBSCRIBE:
         want_unsubscribed(w, op);
         break;
     case OP_DEAD_RETRY:
     case OP_DEAD_DROP:
-        want_sub(
+        wants_add_sub(
             w, &(struct want_sub){.id = op->as.dead.sub_id, .with_dead = true, .with_feeds = true});
         break;
     case OP_UPSTREAM_PUT:
@@ -320,8 +320,9 @@ static bool want_end(int64_t sub_id, struct rows *r, struct wants *w)
     for (size_t i = 0; is_held && i < sub->n_feeds; i++)
         is_held = rows_feed(r, sub->feeds[i]->row.feed_id) != NULL;
     if (!is_held)
-        want_sub(w, &(struct want_sub){
-                        .id = sub_id, .with_feeds = true, .with_rows = true, .with_lease = true});
+        wants_add_sub(w,
+                      &(struct want_sub){
+                          .id = sub_id, .with_feeds = true, .with_rows = true, .with_lease = true});
     return !is_held;
 }
 

@@ -101,6 +101,7 @@ void wants_release(struct wants *w);
 
 void wants_add_feed(struct wants *w, const struct want_feed *f);
 void wants_add_past(struct wants *w, const struct want_past *p);
+void wants_add_sub(struct wants *w, const struct want_sub *sub);
 void wants_add_marks(struct wants *w, int64_t feed_id, const struct entry_marks *marks);
 void wants_add_row(struct want_rows *list, int64_t feed_id, struct str text);
 

@@ -199,23 +199,6 @@ enum rc held_matches_load(struct db *db, struct rows *r, const struct want_match
     return rc;
 }
 
-static bool is_held(const struct held_sub *sub, const struct want_sub *want)
-{
-    return sub != NULL && !want->with_rows && (sub->has_dead || !want->with_dead) &&
-           (sub->has_feeds || !want->with_feeds);
-}
-
-enum rc held_sub_load(struct db *db, struct rows *r, const struct want_sub *want,
-                      struct held_sub **out, struct err *err)
-{
-    enum rc rc = RC_OK;
-
-    if (!is_held(rows_sub(r, want->id), want))
-        rc = held_subs_load(db, r, want, 1, err);
-    *out = rows_sub(r, want->id);
-    return rc;
-}
-
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static enum rc insert_sub(struct db *db, const struct held_sub *secret, struct err *err)

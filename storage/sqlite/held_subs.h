@@ -10,11 +10,9 @@
 #include "storage/wants.h"
 
 /* Read what is wanted of subscriptions, as far as it is not held yet. One that does not exist is
- * held as that. The second call is for one, which it returns. */
+ * held as that. */
 enum rc held_subs_load(struct db *db, struct rows *r, const struct want_sub *wants, size_t n,
                        struct err *err) NODISCARD;
-enum rc held_sub_load(struct db *db, struct rows *r, const struct want_sub *want,
-                      struct held_sub **out, struct err *err) NODISCARD;
 
 /* Find the feeds of subscriptions that URLs name, and hold their rows. */
 enum rc held_matches_load(struct db *db, struct rows *r, const struct want_match *wants, size_t n,
