@@ -118,6 +118,10 @@ struct reads {
     enum rc (*entries_since)(struct db *db, const int64_t *feed_ids, size_t n_feeds, int64_t seq,
                              int64_t *n, int64_t *n_deleted, struct err *err);
 
+    /* As reader_deleted_since(). */
+    enum rc (*deletions_since)(struct db *db, const int64_t *feed_ids, size_t n_feeds, int64_t seq,
+                               bool *out, struct err *err);
+
     /* As reader_count_between(). */
     enum rc (*entries_between)(struct db *db, const int64_t *feed_ids, size_t n_feeds,
                                bool by_creation, int64_t from, int64_t to, int64_t max,

@@ -334,6 +334,12 @@ enum rc reader_changed_since(struct reader *r, const int64_t *ids, size_t n_ids,
     return r->db->reads->entries_since(r->db, ids, n_ids, seq, n, n_deleted, err);
 }
 
+enum rc reader_deleted_since(struct reader *r, const int64_t *ids, size_t n_ids, int64_t seq,
+                             bool *out, struct err *err)
+{
+    return r->db->reads->deletions_since(r->db, ids, n_ids, seq, out, err);
+}
+
 enum rc reader_count(struct reader *r, const int64_t *ids, size_t n, bool with_deleted,
                      int64_t *out, struct err *err)
 {

@@ -648,6 +648,10 @@ enum rc reader_content_feeds(struct reader *r, reader_content_fn *fn, void *ctx,
 enum rc reader_changed_since(struct reader *r, const int64_t *ids, size_t n_ids, int64_t seq,
                              int64_t *n, int64_t *n_deleted, struct err *err) NODISCARD;
 
+/* *out: was an entry of these feeds deleted by a revision at or after `seq`, and is it still? */
+enum rc reader_deleted_since(struct reader *r, const int64_t *ids, size_t n_ids, int64_t seq,
+                             bool *out, struct err *err) NODISCARD;
+
 /* The entries of a feed that have one of these uids or one of these keys (marks_keys()), each entry
  * once. Of the entries with the same key, only the newest IDENTITY_CANDIDATES are returned. This
  * takes one look-up for each uid and key. Arena. */

@@ -125,11 +125,13 @@ static enum rc read_newest_news(struct drawing *d, struct reader *r, const struc
 static enum rc keep_delta(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct view *v = &d->spec->view;
-    int64_t n, n_deleted;
-    enum rc rc =
-        reader_changed_since(r, v->feed_ids, v->n_feeds, v->after_seq + 1, &n, &n_deleted, err);
+    bool was_deleted;
+    enum rc rc;
 
-    if (rc == RC_OK && n_deleted > 0)
+    if (d->n_rows == 0)
+        return RC_OK;
+    rc = reader_deleted_since(r, v->feed_ids, v->n_feeds, v->after_seq + 1, &was_deleted, err);
+    if (rc == RC_OK && was_deleted)
         d->n_rows = 0;
     return rc;
 }

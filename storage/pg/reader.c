@@ -15,8 +15,6 @@
 #define CONNECT_MS 2000
 #define ANSWER_MS 4000
 #define AWAY_MS 1000
-/* What the daemon asks for once, at its start: the first row of a long list may come late. */
-#define START_MS 120000
 
 struct pg_reader *pg_reader_of(struct db *db)
 {
@@ -74,7 +72,6 @@ void pg_ask(struct pg_reader *r, enum pg_statement_id id, struct pg_answer *out)
     const struct pg_statement *s = &pg_statements[id];
 
     make_ready(r);
-    r->is_start |= id == PG_SQL_upstreams || id == PG_SQL_content_feeds;
     pg_queue(r->link, s->sql, &r->params, s->columns, out);
     pg_params_reset(&r->params);
 }
@@ -97,12 +94,7 @@ enum rc pg_hear(struct pg_reader *r, struct err *err)
     if (is_together)
         pg_queue(r->link, pg_statements[PG_SQL_end_snapshot].sql, NULL, "", NULL);
     r->is_together = false;
-    if (r->is_start)
-        pg_set_answer_ms(r->link, START_MS);
     rc = pg_run(r->link, err);
-    if (r->is_start)
-        pg_set_answer_ms(r->link, ANSWER_MS);
-    r->is_start = false;
     if (rc != RC_OK &&
         clock_mono_ms() - began_ms >= ANSWER_MS) /* those who waited for us are late */
         r->away_until_ms = clock_mono_ms() + AWAY_MS;
@@ -136,6 +128,11 @@ static void shrink(struct db *db UNUSED)
 {
 }
 
+size_t pg_next_page(size_t page, size_t max)
+{
+    return page < max ? 2 * page : max;
+}
+
 int64_t pg_number(const struct pg_answer *a, int64_t otherwise)
 {
     return a->n == 0 || pg_is_null(a, 0, 0) ? otherwise : pg_get_int(a, 0, 0);
@@ -156,6 +153,7 @@ static const struct reads pg_reads = {
     .entries_of_uids = pg_entries_of_uids,
     .entries_known = pg_entries_known,
     .entries_since = pg_entries_since,
+    .deletions_since = pg_deletions_since,
     .entries_between = pg_entries_between,
     .entries_oldest = pg_entries_oldest,
     .content_pending = pg_content_pending,

@@ -27,7 +27,6 @@ struct pg_reader {
     int n_snapshots;         /* so many calls of snapshot() have no snapshot_end() yet */
     bool has_begun;          /* the transaction of the outer one is open */
     bool is_together;        /* what is asked until pg_hear() is a transaction of its own */
-    bool is_start;           /* what is asked until pg_hear() is for the daemon's start */
     struct err trouble;      /* there is no connection, and why; RC_OK: there is one */
     int64_t away_until_ms;   /* monotonic; until then nobody tries to connect */
 };
@@ -44,6 +43,12 @@ void pg_together(struct pg_reader *r);
 
 /* Send what was asked, and read the answers: one round trip. */
 enum rc pg_hear(struct pg_reader *r, struct err *err) NODISCARD;
+
+/* What reads all rows of something goes by pages, from PG_PAGE_FIRST rows to `max`: so each answer
+ * begins soon, and a list is held once. The first ones are small, and so most lists have several.
+ */
+#define PG_PAGE_FIRST ((size_t)4)
+size_t pg_next_page(size_t page, size_t max);
 
 /* The number of the only column of the only row; `otherwise`: there is no row, or NULL. */
 int64_t pg_number(const struct pg_answer *a, int64_t otherwise);

@@ -1,6 +1,6 @@
 /* storage/pg/reads.h - the reading calls of PostgreSQL, as storage/engine.h describes them.
  *
- * Each is one round trip, whatever the size of its sets; reads_feeds.c says which take more.
+ * Each is one round trip, whatever the size of its sets. What reads all of something goes by pages.
  */
 #pragma once
 
@@ -29,6 +29,8 @@ enum rc pg_entries_known(struct db *db, int64_t feed_id, const struct str *uids,
                          struct entry_row **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_entries_since(struct db *db, const int64_t *feed_ids, size_t n_feeds, int64_t seq,
                          int64_t *n, int64_t *n_deleted, struct err *err) NODISCARD;
+enum rc pg_deletions_since(struct db *db, const int64_t *feed_ids, size_t n_feeds, int64_t seq,
+                           bool *out, struct err *err) NODISCARD;
 enum rc pg_entries_between(struct db *db, const int64_t *feed_ids, size_t n_feeds, bool by_creation,
                            int64_t from, int64_t to, int64_t max, int64_t *out,
                            struct err *err) NODISCARD;

@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 
+#define CONTENT_FEEDS_AT_ONCE 8192
+
 static void put_texts(struct pg_params *p, const struct str *texts, size_t n)
 {
     struct pg_param *array = pg_put_array(p, PG_TEXT);
@@ -113,6 +115,62 @@ enum rc pg_entries_since(struct db *db, const int64_t *feed_ids, size_t n_feeds,
     return RC_OK;
 }
 
+#define FEEDS_AT_ONCE 64
+#define ROWS_AT_ONCE 2048 /* of a feed */
+
+/* Ask for deletions in the next revisions of the last `n` feeds, at most `max` of each, from from[]
+ * on. *n_left: how many feeds have more; they come first now, with their new from[]. */
+static enum rc look_for_deletions(struct pg_reader *r, int64_t *ids, int64_t *from, size_t n,
+                                  size_t max, size_t *n_left, bool *out, struct err *err)
+{
+    struct pg_answer rows;
+    enum rc rc;
+
+    pg_put_ints(&r->params, ids, n);
+    pg_put_ints(&r->params, from, n);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, PG_SQL_deletions_since, &rows);
+    rc = pg_hear(r, err);
+    *n_left = 0;
+    for (size_t i = 0; i < rows.n && rc == RC_OK; i++) {
+        *out |= pg_get_bool(&rows, i, 3);
+        if (pg_get_int(&rows, i, 1) < (int64_t)max)
+            continue;
+        ids[*n_left] = ids[pg_get_int(&rows, i, 0) - 1];
+        from[(*n_left)++] = pg_get_int(&rows, i, 2) + 1;
+    }
+    return rc;
+}
+
+/* A client may be far behind, so this goes in trips that are short. */
+enum rc pg_deletions_since(struct db *db, const int64_t *feed_ids, size_t n_feeds, int64_t seq,
+                           bool *out, struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    int64_t *ids = ARENA_ARRAY(&scratch, int64_t, n_feeds + 1);
+    int64_t *from = ARENA_ARRAY(&scratch, int64_t, n_feeds + 1);
+    enum rc rc = db->reads->snapshot(db, err);
+    size_t page = PG_PAGE_FIRST, n = n_feeds;
+
+    _Static_assert(REV_DELETED == 2, "a number in the statement");
+    *out = false;
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = feed_ids[i];
+        from[i] = seq;
+    }
+    while (n > 0 && !*out && rc == RC_OK) {
+        size_t now = n < FEEDS_AT_ONCE ? n : FEEDS_AT_ONCE, left;
+
+        now = now < page ? now : page;
+        rc = look_for_deletions(pg_reader_of(db), ids + n - now, from + n - now, now, page, &left,
+                                out, err);
+        n -= now - left;
+        page = pg_next_page(page, ROWS_AT_ONCE);
+    }
+    db->reads->snapshot_end(db);
+    return rc;
+}
+
 enum rc pg_entries_between(struct db *db, const int64_t *feed_ids, size_t n_feeds, bool by_creation,
                            int64_t from, int64_t to, int64_t max, int64_t *out, struct err *err)
 {
@@ -167,15 +225,23 @@ enum rc pg_content_pending(struct db *db, int64_t feed_id, int64_t now, struct a
     return RC_OK;
 }
 
+/* It is called at the start only, and needs no snapshot. */
 enum rc pg_content_feeds(struct db *db, reader_content_fn *fn, void *ctx, struct err *err)
 {
     struct pg_reader *r = pg_reader_of(db);
-    struct pg_answer rows;
-    enum rc rc;
+    struct pg_answer rows = {.n = 0};
+    int64_t after = 0;
+    enum rc rc = RC_OK;
 
-    pg_ask(r, PG_SQL_content_feeds, &rows);
-    rc = pg_hear(r, err);
-    for (size_t i = 0; i < rows.n && rc == RC_OK; i++)
-        fn(ctx, pg_get_int(&rows, i, 0));
+    for (size_t page = PG_PAGE_FIRST, got = page; got == page && rc == RC_OK;) {
+        page = pg_next_page(page, CONTENT_FEEDS_AT_ONCE);
+        pg_put_int(&r->params, after);
+        pg_put_int(&r->params, (int64_t)page);
+        pg_ask(r, PG_SQL_content_feeds, &rows);
+        rc = pg_hear(r, err);
+        got = rows.n;
+        for (size_t i = 0; i < rows.n && rc == RC_OK; i++)
+            fn(ctx, after = pg_get_int(&rows, i, 0));
+    }
     return rc;
 }

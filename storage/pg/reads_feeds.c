@@ -3,11 +3,14 @@
 #include "storage/pg/reads.h"
 
 #include <inttypes.h>
+#include <string.h>
 
+#include "base/mem.h"
 #include "base/stats.h"
 #include "storage/brief.h"
 
-#define DUE_AT_ONCE 10000 /* rows of one trip */
+#define DUE_AT_ONCE 8192 /* rows of one trip */
+#define FEEDS_AT_ONCE 1024
 
 /* Reads the columns of FEED_SELECT; returns the column after them. */
 static int read_row(const struct pg_answer *a, size_t row, struct arena *arena,
@@ -38,25 +41,72 @@ static void read_feed(const struct pg_answer *a, size_t row, struct arena *arena
     *out = whole.feed;
 }
 
-enum rc pg_feeds_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a,
-                       struct feed **out, size_t *n_out, struct err *err)
+/* Append the feeds of an answer to a list. */
+static void take_feeds(const struct pg_answer *rows, struct arena *a, struct feed **list, size_t *n,
+                       size_t *cap)
+{
+    *list = mem_grow(*list, cap, *n + rows->n, sizeof **list);
+    for (size_t i = 0; i < rows->n; i++)
+        read_feed(rows, i, a, &(*list)[(*n)++]);
+    stats_add(STAT_feed_loads_total, (int64_t)rows->n);
+}
+
+static enum rc read_all(struct db *db, struct arena *a, struct feed **list, size_t *n,
+                        struct err *err)
+{
+    enum rc rc = db->reads->snapshot(db, err);
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    size_t cap = 0;
+
+    *n = 0;
+    for (size_t page = PG_PAGE_FIRST, got = page; got == page && rc == RC_OK;) {
+        page = pg_next_page(page, FEEDS_AT_ONCE);
+        pg_put_int(&r->params, *n == 0 ? 0 : (*list)[*n - 1].id);
+        pg_put_int(&r->params, (int64_t)page);
+        pg_ask(r, PG_SQL_feeds_after, &rows);
+        rc = pg_hear(r, err);
+        got = rows.n;
+        if (rc == RC_OK)
+            take_feeds(&rows, a, list, n, &cap);
+    }
+    db->reads->snapshot_end(db);
+    return rc;
+}
+
+static enum rc read_some(struct db *db, const int64_t *ids, size_t n_ids, struct arena *a,
+                         struct feed **list, size_t *n, struct err *err)
 {
     struct pg_reader *r = pg_reader_of(db);
     struct pg_answer rows;
+    size_t cap = 0;
     enum rc rc;
 
-    if (ids != NULL)
-        pg_put_ints(&r->params, ids, n);
-    pg_ask(r, ids == NULL ? PG_SQL_feeds_all : PG_SQL_feeds, &rows);
+    pg_put_ints(&r->params, ids, n_ids);
+    pg_ask(r, PG_SQL_feeds, &rows);
     rc = pg_hear(r, err);
-    if (rc != RC_OK)
-        return rc;
-    *out = ARENA_ARRAY(a, struct feed, rows.n + 1);
-    for (size_t i = 0; i < rows.n; i++)
-        read_feed(&rows, i, a, &(*out)[i]);
-    *n_out = rows.n;
-    stats_add(STAT_feed_loads_total, (int64_t)rows.n);
-    return RC_OK;
+    *n = 0;
+    if (rc == RC_OK)
+        take_feeds(&rows, a, list, n, &cap);
+    return rc;
+}
+
+enum rc pg_feeds_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a,
+                       struct feed **out, size_t *n_out, struct err *err)
+{
+    struct feed *list = NULL;
+    size_t n_found;
+    enum rc rc = ids == NULL ? read_all(db, a, &list, &n_found, err)
+                             : read_some(db, ids, n, a, &list, &n_found, err);
+
+    if (rc == RC_OK) {
+        *out = ARENA_ARRAY(a, struct feed, n_found + 1);
+        if (n_found > 0)
+            memcpy(*out, list, n_found * sizeof *list);
+        *n_out = n_found;
+    }
+    mem_free(list);
+    return rc;
 }
 
 enum rc pg_head_log_at(struct db *db, struct feed *feeds, const int64_t *seqs, size_t n,
@@ -119,28 +169,27 @@ enum rc pg_feeds_name(struct db *db, int64_t id, struct arena *a, struct str *ur
     return RC_OK;
 }
 
-/* A trip for every DUE_AT_ONCE feeds, and one more. */
 enum rc pg_feeds_each_due(struct db *db, int64_t now, reader_due_fn *fn, void *ctx, struct err *err)
 {
     struct pg_reader *r = pg_reader_of(db);
-    struct pg_answer rows = {.n = DUE_AT_ONCE};
+    struct pg_answer rows;
     int64_t after = 0;
     enum rc rc = RC_OK;
 
-    while (rows.n == DUE_AT_ONCE) {
+    for (size_t page = PG_PAGE_FIRST, got = page; got == page && rc == RC_OK;) {
+        page = pg_next_page(page, DUE_AT_ONCE);
         pg_put_int(&r->params, now);
         pg_put_int(&r->params, after);
-        pg_put_int(&r->params, DUE_AT_ONCE);
+        pg_put_int(&r->params, (int64_t)page);
         pg_ask(r, PG_SQL_feeds_due, &rows);
         rc = pg_hear(r, err);
-        if (rc != RC_OK)
-            return rc;
-        for (size_t i = 0; i < rows.n; i++) {
+        got = rows.n;
+        for (size_t i = 0; i < rows.n && rc == RC_OK; i++) {
             after = pg_get_int(&rows, i, 0);
             fn(ctx, after, pg_get_time(&rows, i, 1), (enum fetch_reason)pg_get_int(&rows, i, 2));
         }
     }
-    return RC_OK;
+    return rc;
 }
 
 /* ---- what the directory keeps ---------------------------------------------------------------- */

@@ -3,8 +3,14 @@
 #include "storage/pg/reads.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/mem.h"
 #include "storage/hub_feeds.h"
+
+#define SUBS_AT_ONCE 4096 /* rows of one trip */
+#define UPSTREAMS_AT_ONCE 4096
 
 /* Reads the columns of SUB_SELECT; returns the column after them, which has the row's number. */
 static int read_sub(const struct pg_answer *a, size_t row, struct arena *arena,
@@ -21,11 +27,37 @@ static int read_sub(const struct pg_answer *a, size_t row, struct arena *arena,
     return i + 1;
 }
 
+struct placed_feed {
+    int64_t place;
+    struct sub_feed feed;
+};
+
+static int by_place(const void *x, const void *y)
+{
+    const struct placed_feed *a = x, *b = y;
+
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
+    return (a->feed.feed_id > b->feed.feed_id) - (a->feed.feed_id < b->feed.feed_id);
+}
+
+/* Put feeds in the order in which they were named. The server gives them by id, the order of its
+ * index: to sort all before the first one would take it long. */
+static void set_feeds(struct placed_feed *feeds, size_t n, struct arena *arena,
+                      struct subscription *out)
+{
+    qsort(feeds, n, sizeof *feeds, by_place);
+    out->feeds = ARENA_ARRAY(arena, struct sub_feed, n);
+    for (size_t i = 0; i < n; i++)
+        out->feeds[i] = feeds[i].feed;
+}
+
 /* The feeds of the subscription with this number, from row *at on, which moves behind them. Those
  * of one that was gone between two statements are passed over. */
 static void read_feeds(const struct pg_answer *a, size_t *at, int64_t number, struct arena *arena,
                        struct subscription *out)
 {
+    struct placed_feed *feeds;
     size_t first;
 
     while (*at < a->n && pg_get_int(a, *at, 0) < number)
@@ -35,12 +67,15 @@ static void read_feeds(const struct pg_answer *a, size_t *at, int64_t number, st
     out->n_feeds = *at - first;
     if (out->n_feeds == 0)
         return;
-    out->feeds = ARENA_ARRAY(arena, struct sub_feed, out->n_feeds);
+    feeds = mem_alloc(out->n_feeds * sizeof *feeds);
     for (size_t i = 0; i < out->n_feeds; i++)
-        out->feeds[i] = (struct sub_feed){
-            pg_get_int(a, first + i, 1), pg_get_str(a, first + i, 2, arena),
-            pg_get_str(a, first + i, 3, arena), pg_get_str(a, first + i, 4, arena),
-            pg_get_str(a, first + i, 5, arena)};
+        feeds[i] = (struct placed_feed){
+            pg_get_int(a, first + i, 6),
+            {pg_get_int(a, first + i, 1), pg_get_str(a, first + i, 2, arena),
+             pg_get_str(a, first + i, 3, arena), pg_get_str(a, first + i, 4, arena),
+             pg_get_str(a, first + i, 5, arena)}};
+    set_feeds(feeds, out->n_feeds, arena, out);
+    mem_free(feeds);
 }
 
 static enum rc hear_subs(struct pg_reader *r, const struct pg_answer *subs,
@@ -78,6 +113,39 @@ enum rc pg_subs_after(struct db *db, int64_t after_id, size_t max, struct arena 
     return hear_subs(r, &subs, &feeds, a, out, n_out, err);
 }
 
+/* A copy of a list; the list is freed. */
+static void *move_list(struct arena *a, void *list, size_t n, size_t size)
+{
+    void *copy = arena_alloc(a, n * size + 1);
+
+    if (n > 0)
+        memcpy(copy, list, n * size);
+    mem_free(list);
+    return copy;
+}
+
+static enum rc read_all_subs(struct db *db, struct arena *a, struct subscription **out,
+                             size_t *n_out, struct err *err)
+{
+    enum rc rc = db->reads->snapshot(db, err);
+    struct subscription *list = NULL, *some;
+    size_t n = 0, cap = 0;
+
+    for (size_t page = PG_PAGE_FIRST, got = page; got == page && rc == RC_OK;) {
+        page = pg_next_page(page, SUBS_AT_ONCE);
+        rc = pg_subs_after(db, n == 0 ? 0 : list[n - 1].id, page, a, &some, &got, err);
+        if (rc != RC_OK)
+            break;
+        list = mem_grow(list, &cap, n + got, sizeof *list);
+        for (size_t i = 0; i < got; i++)
+            list[n++] = some[i];
+    }
+    db->reads->snapshot_end(db);
+    *out = move_list(a, list, n, sizeof *list);
+    *n_out = n;
+    return rc;
+}
+
 enum rc pg_subs_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a,
                       struct subscription **out, size_t *n_out, struct err *err)
 {
@@ -85,7 +153,7 @@ enum rc pg_subs_by_id(struct db *db, const int64_t *ids, size_t n, struct arena 
     struct pg_answer subs, feeds;
 
     if (ids == NULL)
-        return pg_subs_after(db, 0, INT64_MAX, a, out, n_out, err);
+        return read_all_subs(db, a, out, n_out, err);
     pg_together(r);
     pg_put_ints(&r->params, ids, n);
     pg_ask(r, PG_SQL_subs, &subs);
@@ -315,25 +383,59 @@ enum rc pg_hub_lease(struct db *db, int64_t sub_id, struct arena *a, struct hub_
     return RC_OK;
 }
 
-enum rc pg_upstreams(struct db *db, struct arena *a, struct upstream **out, size_t *n_out,
-                     struct err *err)
+/* Append to a list those after the last one of it. *got: how many. */
+static enum rc read_upstreams(struct pg_reader *r, size_t max, struct arena *a,
+                              struct upstream **list, size_t *n, size_t *cap, size_t *got,
+                              struct err *err)
 {
 #define PG_ROW struct upstream
     static const struct pg_column columns[] = {UPSTREAM(PG_COLUMN)};
 #undef PG_ROW
-    struct pg_reader *r = pg_reader_of(db);
     struct pg_answer rows;
     enum rc rc;
 
-    pg_ask(r, PG_SQL_upstreams, &rows);
+    pg_put_text(&r->params, *n == 0 ? STR("") : (*list)[*n - 1].token);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, PG_SQL_upstreams_after, &rows);
     rc = pg_hear(r, err);
+    *got = rows.n;
     if (rc != RC_OK)
         return rc;
-    *out = ARENA_ARRAY(a, struct upstream, rows.n + 1);
+    *list = mem_grow(*list, cap, *n + rows.n, sizeof **list);
     for (size_t i = 0; i < rows.n; i++) {
-        (*out)[i] = (struct upstream){.token = STR_NULL};
-        pg_get_columns(&rows, i, 0, PG_COLUMNS(columns), a, &(*out)[i]);
+        (*list)[*n] = (struct upstream){.token = STR_NULL};
+        pg_get_columns(&rows, i, 0, PG_COLUMNS(columns), a, &(*list)[(*n)++]);
     }
-    *n_out = rows.n;
     return RC_OK;
+}
+
+/* Those that are not current come first; both parts stay in their order. */
+static struct upstream *current_last(struct arena *a, const struct upstream *list, size_t n)
+{
+    struct upstream *out = ARENA_ARRAY(a, struct upstream, n + 1);
+    size_t at = 0;
+
+    for (int is_current = 0; is_current < 2; is_current++)
+        for (size_t i = 0; i < n; i++)
+            if (list[i].is_current == (is_current == 1))
+                out[at++] = list[i];
+    return out;
+}
+
+enum rc pg_upstreams(struct db *db, struct arena *a, struct upstream **out, size_t *n_out,
+                     struct err *err)
+{
+    enum rc rc = db->reads->snapshot(db, err);
+    struct upstream *list = NULL;
+    size_t n = 0, cap = 0;
+
+    for (size_t page = PG_PAGE_FIRST, got = page; got == page && rc == RC_OK;) {
+        page = pg_next_page(page, UPSTREAMS_AT_ONCE);
+        rc = read_upstreams(pg_reader_of(db), page, a, &list, &n, &cap, &got, err);
+    }
+    db->reads->snapshot_end(db);
+    *out = current_last(a, list, n);
+    *n_out = n;
+    mem_free(list);
+    return rc;
 }

@@ -83,6 +83,12 @@ static enum rc count_since(struct db *db, const int64_t *feed_ids, size_t n_feed
     IN_SNAPSHOT(entries_since(db, feed_ids, n_feeds, seq, n, n_deleted, err));
 }
 
+static enum rc find_deletions(struct db *db, const int64_t *feed_ids, size_t n_feeds, int64_t seq,
+                              bool *out, struct err *err)
+{
+    IN_SNAPSHOT(deletions_since(db, feed_ids, n_feeds, seq, out, err));
+}
+
 static enum rc find_content(struct db *db, int64_t feed_id, int64_t now, struct arena *a,
                             struct pending_content *out, struct err *err)
 {
@@ -188,6 +194,7 @@ const struct reads sqlite_reads = {
     .entries_of_uids = find_uids,
     .entries_known = find_known,
     .entries_since = count_since,
+    .deletions_since = find_deletions,
     .entries_between = entries_between,
     .entries_oldest = entries_oldest,
     .content_pending = read_content,

@@ -232,6 +232,26 @@ enum rc entries_since(struct db *db, const int64_t *feed_ids, size_t n_feeds, in
     return rc;
 }
 
+enum rc deletions_since(struct db *db, const int64_t *feed_ids, size_t n_feeds, int64_t seq,
+                        bool *out, struct err *err)
+{
+    int64_t found = 0;
+    enum rc rc = RC_OK;
+
+    _Static_assert(REV_DELETED == 2, "a number in the statement");
+    for (size_t i = 0; i < n_feeds && rc == RC_OK && found == 0; i++)
+        rc = stmt_number(
+            db,
+            stmt_start(db, err,
+                       "SELECT count(*) FROM (SELECT 1 FROM revisions r INDEXED BY revisions_feed"
+                       " CROSS JOIN entries e ON e.id = r.entry_id WHERE r.feed_id = ?1"
+                       " AND r.seq >= ?2 AND r.kind = 2 AND e.seq = r.seq LIMIT 1)",
+                       "ii", feed_ids[i], seq),
+            &found, err);
+    *out = found > 0;
+    return rc;
+}
+
 enum rc entries_between(struct db *db, const int64_t *feed_ids, size_t n_feeds, bool by_creation,
                         int64_t from, int64_t to, int64_t max, int64_t *out, struct err *err)
 {

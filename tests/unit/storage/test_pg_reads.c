@@ -305,6 +305,17 @@ ASK(since)
     return rc;
 }
 
+ASK(deletions)
+{
+    int64_t *ids;
+    size_t n = random_ids(&seed, a, 6, 9, &ids);
+    bool was_deleted = false;
+    enum rc rc = db->reads->deletions_since(db, ids, n, draw(&seed, SEQ_MAX), &was_deleted, NULL);
+
+    show_number(b, "deleted", rc == RC_OK ? was_deleted : -1);
+    return rc;
+}
+
 ASK(between)
 {
     int64_t *ids, found, from = draw(&seed, SEQ_MAX);
@@ -684,15 +695,29 @@ static const struct {
     {                                                                                              \
 #name, ask_##name, 1                                                                       \
     }
-    ONE(last_seq),      ONE(revisions), ONE(times),      {"seq_at", ask_seq_at, 2},
-    ONE(view),          ONE(newest),    ONE(uids),       ONE(known),
-    ONE(since),         ONE(between),   ONE(oldest),     ONE(content),
-    ONE(content_feeds), ONE(feeds),     ONE(heads),      ONE(count),
-    ONE(name),          ONE(due),       ONE(briefs),     ONE(keys),
-    ONE(brief_ids),     ONE(subs),      ONE(pushed),     ONE(find),
-    ONE(settings),      ONE(leads),     ONE(batch),      ONE(run),
-    ONE(lag),           ONE(event),     ONE(deliveries), ONE(dead),
-    ONE(dead_counts),   ONE(intents),   ONE(lease),      ONE(upstreams),
+#define PAGED(name)                                                                                \
+    {                                                                                              \
+#name, ask_##name, 16                                                                      \
+    }
+    ONE(last_seq),    ONE(revisions),
+    ONE(times),       {"seq_at", ask_seq_at, 2},
+    ONE(view),        ONE(newest),
+    ONE(uids),        ONE(known),
+    ONE(since),       PAGED(deletions),
+    ONE(between),     ONE(oldest),
+    ONE(content),     PAGED(content_feeds),
+    PAGED(feeds),     ONE(heads),
+    ONE(count),       ONE(name),
+    PAGED(due),       ONE(briefs),
+    ONE(keys),        ONE(brief_ids),
+    PAGED(subs),      ONE(pushed),
+    ONE(find),        ONE(settings),
+    ONE(leads),       ONE(batch),
+    ONE(run),         ONE(lag),
+    ONE(event),       ONE(deliveries),
+    ONE(dead),        ONE(dead_counts),
+    ONE(intents),     ONE(lease),
+    PAGED(upstreams),
 };
 
 /* ---- the store ------------------------------------------------------------------------------- */
