@@ -13,6 +13,7 @@
 
 #include "net/loop.h"
 #include "notifier/outcomes.h"
+#include "notifier/owned.h"
 
 struct member;
 
@@ -21,6 +22,7 @@ struct ack {
     struct acks *acks;
     struct member *member;  /* set by turns.c: whose outcome it is; NULL: it has ended */
     struct outcome outcome; /* strings: in `texts` */
+    struct permit permit;   /* set by turns.c: the slot stays ours until this is written */
     enum { ACK_HERE, ACK_GATHERED, ACK_AT_STORER } state;
     bool goes_alone; /* the database has refused it, perhaps because of others */
     TAILQ_ENTRY(ack) next;

@@ -40,6 +40,8 @@ struct notifier {
     bool listening;
     bool posted; /* the loop has been told of `news` */
     bool hub_news;
+    bool has_slots; /* `gained` and `lost` have something */
+    struct slot_set gained, lost;
     struct news news;
 };
 
@@ -85,6 +87,29 @@ static void take_news(struct notifier *n)
     turns_run(&n->turns);
 }
 
+/* Slots were gained or lost. */
+static void take_slots(struct notifier *n)
+{
+    static const struct slot_set none;
+    struct slot_set gained, lost;
+    bool has_slots;
+
+    pthread_mutex_lock(&n->lock);
+    has_slots = n->has_slots;
+    gained = n->gained;
+    lost = n->lost;
+    n->has_slots = false;
+    n->gained = n->lost = none;
+    pthread_mutex_unlock(&n->lock);
+    if (!has_slots || n->turns.stopped)
+        return;
+    owned_change(&n->turns.owned, &gained, &lost);
+    turns_lost(&n->turns, &lost);
+    turns_forget_left(&n->turns);
+    if (slot_set_count(&gained) > 0)
+        reload_want_all(&n->reload);
+}
+
 static void on_news(void *ctx)
 {
     struct notifier *n = ctx;
@@ -95,6 +120,7 @@ static void on_news(void *ctx)
     hub_news = n->hub_news;
     n->hub_news = false;
     pthread_mutex_unlock(&n->lock);
+    take_slots(n);
     take_news(n);
     if (hub_news && n->verifier != NULL)
         verifier_wake(n->verifier);
@@ -136,6 +162,24 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
     pthread_mutex_unlock(&n->lock);
 }
 
+/* On the thread of the nodes. */
+static void on_slots(void *ctx, const struct slot_set *gained, const struct slot_set *lost)
+{
+    struct notifier *n = ctx;
+
+    pthread_mutex_lock(&n->lock);
+    n->has_slots = true;
+    for (size_t i = 0; i < ARRAY_LEN(gained->words); i++) {
+        n->lost.words[i] |= lost->words[i];
+        n->gained.words[i] = (n->gained.words[i] & ~lost->words[i]) | gained->words[i];
+    }
+    if (n->listening && !n->posted) {
+        n->posted = true;
+        loop_post(n->loop, on_news, n);
+    }
+    pthread_mutex_unlock(&n->lock);
+}
+
 /* ---- life cycle ----------------------------------------------------------------------------- */
 
 struct notifier *notifier_new(const struct notifier_cfg *cfg)
@@ -149,6 +193,8 @@ struct notifier *notifier_new(const struct notifier_cfg *cfg)
     lag_init(&n->lag, &n->turns, cfg->store);
     pthread_mutex_init(&n->lock, NULL);
     store_listen(cfg->store, on_commit, n);
+    if (cfg->nodes != NULL)
+        nodes_listen(cfg->nodes, on_slots, n);
     return n;
 }
 
@@ -165,6 +211,7 @@ static void on_start(void *ctx)
         verifier_wake(n->verifier);
     }
     turns_start(&n->turns, n->loop, n->client);
+    take_slots(n);
     reload_want_all(&n->reload);
     reload_run(&n->reload);
     lag_start(&n->lag);
@@ -291,12 +338,14 @@ static void on_reconfigure(void *ctx)
     struct guard *guard = cfg->guard;
     topic_draw_fn *draw = cfg->draw;
     struct component *component = cfg->component;
+    struct nodes *nodes = cfg->nodes;
 
     *cfg = *r->cfg;
     cfg->draw = draw;
     cfg->store = store; /* these never change */
     cfg->guard = guard;
     cfg->component = component;
+    cfg->nodes = nodes;
     bodies_clear(r->n->turns.jobs.bodies);
     if (!r->n->turns.stopped && r->n->client != NULL)
         turns_run(&r->n->turns);

@@ -16,6 +16,7 @@
 #include "storage/store.h"
 
 struct component; /* net/component.h */
+struct nodes;     /* storage/nodes.h */
 struct notifier;
 
 /* Draw the document of a WebSub topic for a subscriber that has everything up to `after_seq`.
@@ -33,6 +34,7 @@ typedef enum rc items_draw_fn(void *ctx, struct reader *r, const struct items_wa
 
 struct notifier_cfg {
     struct store *store;    /* borrowed, like guard */
+    struct nodes *nodes;    /* borrowed; NULL: no other node calls endpoints */
     struct guard *guard;    /* for callbacks; not the one for fetching */
     const char *user_agent; /* borrowed */
     int max_calls;          /* in flight at once */

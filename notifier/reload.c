@@ -52,8 +52,7 @@ static struct member *member_of(struct turns *ts, const struct subscription *sub
         return turns_move(ts, m, sub->endpoint, sub->n_failures > 0);
     if (m != NULL || str_is_null(sub->endpoint))
         return m;
-    m = roster_add(&ts->roster, sub->id, sub->endpoint, sub->n_failures > 0);
-    m->turns = ts;
+    m = turns_add(ts, sub->id, sub->endpoint, sub->n_failures > 0);
     m->n_halved = (uint8_t)(sub->n_failures < HALVED_MAX ? sub->n_failures : HALVED_MAX);
     return m;
 }
@@ -148,6 +147,28 @@ static void remove_ended(struct turns *ts, const struct reload_read *read)
     }
 }
 
+/* Has another node to call the endpoint? Then there is no member, or not for long. */
+static bool is_elsewhere(struct turns *ts, const struct subscription *sub)
+{
+    struct member *m = roster_find(&ts->roster, sub->id);
+
+    if (str_is_null(sub->endpoint) ||
+        owned_has(&ts->owned, owned_slot(&ts->owned, sub->endpoint))) {
+        if (m != NULL)
+            m->is_leaving = false;
+        return false;
+    }
+    if (m != NULL)
+        turns_leave(ts, m);
+    return true;
+}
+
+/* When all are read, those that are known are passed over: slots have come in addition. */
+static bool is_known(const struct reload_read *read, size_t i)
+{
+    return read->all && roster_find(&read->l->turns->roster, read->subs[i].id) != NULL;
+}
+
 /* The news are looked at here, not by the reader: those that come later find the member. */
 static bool is_idle(const struct reload *l, const struct reload_read *read, size_t i)
 {
@@ -177,16 +198,21 @@ static void on_read(void *ctx)
     for (size_t i = 0, k = 0; i < read->n_subs; i++) {
         while (k < read->n_tried && read->tried[k] < read->subs[i].id)
             k++;
+        if (is_elsewhere(ts, &read->subs[i]) || is_known(read, i))
+            continue;
         apply(ts, &read->subs[i], read->all && is_idle(l, read, i),
               k < read->n_tried && read->tried[k] == read->subs[i].id);
     }
     remove_ended(ts, read);
-    if (read->all && read->n_subs == PART) {
+    if (read->all && l->begins_again) {
+        l->begins_again = false;
+    } else if (read->all && read->n_subs == PART) {
         l->all = true;
         l->after = read->subs[PART - 1].id;
-    } else if (read->all)
+    } else if (read->all) {
         log_info("notifier", "started", "subscriptions=%zu endpoints=%zu",
                  map_count(&ts->roster.members), map_count(&ts->roster.endpoints));
+    }
     read_free(read);
     reload_run(l);
     turns_run(ts);
@@ -258,7 +284,9 @@ void reload_try(struct reload *l, int64_t sub_id)
 
 void reload_want_all(struct reload *l)
 {
+    l->begins_again = l->read != NULL && l->read->all;
     l->all = true;
+    l->after = 0;
 }
 
 void reload_run(struct reload *l)

@@ -19,6 +19,7 @@ struct reload {
     size_t n_tried, cap_tried;
     int64_t after;            /* all: those up to this id are loaded */
     bool all;                 /* all subscriptions are read next */
+    bool begins_again;        /* ... from the first one on, when the read that is under way ends */
     struct reload_read *read; /* the one under way; NULL: none */
     struct loop_timer *again; /* when it fires, the read is requested again */
 };
@@ -28,7 +29,8 @@ void reload_init(struct reload *l, struct turns *turns, struct store *store);
 /* Call it after the loop has ended and all its messages have run. */
 void reload_release(struct reload *l);
 
-/* reload_want(): read this subscription again; reload_want_all(): all of them. reload_try(): of a
+/* reload_want(): read this subscription again; reload_want_all(): all of them
+ * that have no member, as at the start, and when slots are gained. reload_try(): of a
  * wanted one, nothing that came before holds it or its endpoint any more. Nothing happens before
  * reload_run(). */
 void reload_want(struct reload *l, int64_t sub_id);

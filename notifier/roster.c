@@ -228,6 +228,14 @@ struct endpoint *roster_look(struct roster *r, int64_t mono_ms)
     return lane == NULL ? NULL : CONTAINER_OF(lane, struct endpoint, lane);
 }
 
+struct endpoint *roster_busy(const struct roster *r, const struct endpoint *after)
+{
+    struct lane *lane =
+        after == NULL ? TAILQ_FIRST(&r->lanes.busy) : TAILQ_NEXT(&after->lane, next);
+
+    return lane == NULL ? NULL : CONTAINER_OF(lane, struct endpoint, lane);
+}
+
 void roster_hold(struct roster *r, struct endpoint *e, struct hold *hold)
 {
     r->n_only_held -= is_only_held(e);

@@ -32,6 +32,7 @@ struct endpoint {
     struct member_list due; /* members that are due, in the order in which they became due */
     struct lane lane;       /* busy: a read or call of a member is under way */
     struct turn *turn;      /* set by turns.c: that read or call */
+    unsigned slot;          /* set by turns_add() (notifier/owned.h) */
     struct hold *hold; /* set by roster_hold(): it wants no call now, except of a test; or NULL */
 };
 
@@ -53,6 +54,7 @@ struct member {
     struct ack *ack;          /* ATTEMPT_ACKING: the outcome that is being written */
     int32_t pause_ms;         /* length of the next wait */
     bool has_news;            /* news came since the turn began */
+    bool is_leaving;          /* its slot was lost: it goes when nothing of it is under way */
     bool is_asked;            /* somebody resumed it: its next call does not wait for its carrier */
     uint8_t n_halved;         /* outcome_halvings() of the outcomes so far */
     struct push_test *test;   /* not NULL: it stands for this test, not for a subscription; its id
@@ -115,6 +117,9 @@ struct member *roster_next(struct roster *r);
 
 /* Returns an endpoint whose call must be cut because others wait (lanes_look()), or NULL. */
 struct endpoint *roster_look(struct roster *r, int64_t mono_ms);
+
+/* Returns the busy endpoint after `after`, or the first one. NULL: there is no other. */
+struct endpoint *roster_busy(const struct roster *r, const struct endpoint *after);
 
 /* Hold the endpoint: its members have no turns, until it is set to NULL again. Then the endpoint
  * may be freed by this call. */

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "net/component.h"
 #include "notifier/mask.h"
 #include "notifier/outcomes.h"
 
@@ -35,6 +36,8 @@ struct turn {
     uint64_t call;         /* the carrier's number of the call; 0: not started */
     int64_t mono_started;  /* ms */
     bool is_cut;           /* it took too long while others waited, and was cancelled */
+    bool is_lost;          /* it was cancelled, because its slot is another node's */
+    struct permit permit;  /* not for a test */
 };
 
 /* Turns whose subscriptions are read together. */
@@ -193,6 +196,14 @@ static void go_on(struct turns *ts, struct member *m, const struct outcome *o)
     turns_event(ts, m, m->has_news ? with_news(o->event) : o->event);
 }
 
+/* The outcome is written, or is not wanted any more: the slot may go. */
+static void ack_drop(struct turns *ts, struct ack *ack)
+{
+    if (!ts->stopped)
+        permit_end(&ts->owned, &ack->permit);
+    ack_free(ack);
+}
+
 /* What has become of the write of an outcome. */
 static void on_ack(void *ctx, struct ack *ack, enum rc rc)
 {
@@ -200,24 +211,24 @@ static void on_ack(void *ctx, struct ack *ack, enum rc rc)
     struct member *m = ts->stopped ? NULL : ack->member;
 
     if (m == NULL) { /* it has ended in the meantime */
-        ack_free(ack);
+        ack_drop(ts, ack);
     } else if (rc == RC_OK) {
         m->ack = NULL;
         go_on(ts, m, &ack->outcome);
-        ack_free(ack);
+        ack_drop(ts, ack);
     } else if (rc == RC_NOT_FOUND) {
         turns_remove(ts, m);
     } else if (rc == RC_CONFLICT) { /* it is read anew at its next turn, if it has one here */
         log_info("notifier", "outcome_stale", "sub=%" PRId64 " effect=read_again", m->id);
         m->ack = NULL;
-        ack_free(ack);
+        ack_drop(ts, ack);
         turns_event(ts, m, ATTEMPT_DELIVERED);
     } else if (rc == RC_FULL) {
         timer_start(ts, m, FULL_MS);
     } else if (rc == RC_CLOSED) { /* the position does not move: it is delivered again after the
                                      next start */
         m->ack = NULL;
-        ack_free(ack);
+        ack_drop(ts, ack);
         postpone(ts, m, TROUBLE_MS);
     } else {
         log_warn("notifier", "outcome_unwritten", "sub=%" PRId64 " rc=%s it is handed over again",
@@ -250,9 +261,22 @@ static void turn_end(struct turn *t, struct member *m, enum lanes_end end)
     if (m != NULL)
         m->turn = NULL;
     if (!t->ts->stopped)
+        permit_end(&t->ts->owned, &t->permit);
+    if (!t->ts->stopped)
         roster_done(&t->ts->roster, t->endpoint, end, watch_now(&t->ts->watch, clock_mono_ms()));
     push_job_free(&t->job);
     mem_free(t);
+}
+
+/* Make the ack of an outcome. It takes over the permit, because the next owner of the slot must
+ * find what was delivered. */
+static struct ack *turn_ack(struct turn *t, const struct outcome *outcome)
+{
+    struct ack *ack = ack_new(&t->ts->acks, outcome);
+
+    ack->permit = t->permit;
+    t->permit.is_held = false;
+    return ack;
 }
 
 /* Have the sink judge the answer; *why as it says, without secrets. */
@@ -339,7 +363,7 @@ static void on_answer(void *ctx, const struct carrier_answer *given)
     struct carrier_answer answer = answer_of(t, given);
     struct member *m = turn_member(t);
     enum lanes_end end = t->is_cut && given->rc == RC_CLOSED ? LANES_CUT
-                         : given->is_untried                 ? LANES_UNCALLED
+                         : given->is_untried || t->is_lost   ? LANES_UNCALLED
                                                              : LANES_FAILED;
     int64_t pause_ms = given->is_untried ? given->pause_ms : TROUBLE_MS;
     struct outcome outcome;
@@ -355,7 +379,7 @@ static void on_answer(void *ctx, const struct carrier_answer *given)
     }
     if (m != NULL && answer.rc != RC_CLOSED && !answer.is_untried) {
         judge(t, &answer, &outcome);
-        ack = ack_new(&ts->acks, &outcome);
+        ack = turn_ack(t, &outcome);
         if (outcome.hold_ms > 0)
             turns_hold(ts, t->endpoint, outcome.hold_ms);
     }
@@ -378,12 +402,34 @@ static void call_cancel(struct turn *t)
     carriers_cancel(&t->ts->carriers, sink_carrier(t->job->sink), t->call);
 }
 
+/* Cut off the calls whose slots another node may have. */
+static void cut_lost(struct turns *ts)
+{
+    bool is_gap = owned_is_gap(&ts->owned, ts->watch.looked_ms);
+    struct turn *t;
+
+    for (struct endpoint *e = roster_busy(&ts->roster, NULL); e != NULL && ts->owned.is_shared;
+         e = roster_busy(&ts->roster, e)) {
+        t = e->turn;
+        if (t->call == 0 || t->is_lost || !t->permit.is_held)
+            continue;
+        if (!is_gap && permit_is_good(&ts->owned, &t->permit))
+            continue;
+        t->is_lost = true;
+        stats_inc(STAT_push_cut_total);
+        call_cancel(t);
+    }
+}
+
 /* Cut calls that take too long, so that others get a turn. */
 static void on_look(void *ctx)
 {
     struct turns *ts = ctx;
-    int64_t now_ms = watch_look(&ts->watch, clock_mono_ms());
     struct endpoint *e;
+    int64_t now_ms;
+
+    cut_lost(ts);
+    now_ms = watch_look(&ts->watch, clock_mono_ms());
 
     ts->look = NULL;
     while ((e = roster_look(&ts->roster, now_ms)) != NULL) {
@@ -433,7 +479,8 @@ static void start(struct turns *ts, struct turn *t)
     struct outcome outcome;
     struct ack *ack = NULL;
 
-    if (m != NULL && found == PUSH_READY && !ts->stopping) {
+    if (m != NULL && found == PUSH_READY && !ts->stopping &&
+        permit_is_good(&ts->owned, &t->permit)) {
         turns_event(ts, m, ATTEMPT_FOUND);
         call_start(ts, t);
         return;
@@ -443,7 +490,7 @@ static void start(struct turns *ts, struct turn *t)
             outcome_of_skip(job, &outcome);
         else
             outcome_of_unsendable(ts->cfg, job, &outcome);
-        ack = ack_new(&ts->acks, &outcome);
+        ack = turn_ack(t, &outcome);
     }
     if (m != NULL && found == PUSH_UNREAD)
         log_warn("notifier", "unread", "sub=%" PRId64 " error=%s tried again", job->sub_id,
@@ -519,16 +566,31 @@ static struct turn *turn_new(struct turns *ts, struct member *m)
     return t;
 }
 
+/* The endpoint has its turn, but may not be called yet. */
+static void give_back(struct turns *ts, struct turn *t, int64_t wait_ms)
+{
+    struct member *m = t->member;
+
+    turns_event(ts, m, ATTEMPT_TURN);
+    turn_end(t, m, LANES_UNCALLED);
+    postpone(ts, m, wait_ms);
+}
+
 /* Start turns for one job of a reader, as many as there is room for. */
 static void take_turns(struct turns *ts, struct turns_read *read)
 {
     struct member *m;
     struct turn *t;
+    int64_t wait_ms;
 
     while (read->n < READ_MAX && (m = roster_next(&ts->roster)) != NULL) {
         t = turn_new(ts, m);
         if (m->test != NULL) {
             start_test(ts, t, m);
+            continue;
+        }
+        if (!permit_get(&ts->owned, str_from(m->endpoint->url), &t->permit, &wait_ms)) {
+            give_back(ts, t, wait_ms);
             continue;
         }
         t->job = push_job_new(&ts->jobs, m->id);
@@ -560,6 +622,7 @@ static void run(struct turns *ts)
 {
     struct turns_read *read;
 
+    ts->owned.lapse_ms = ts->cfg->timeout_ms;
     while (!ts->stopping && ts->again == NULL && ts->n_reads < READS_MAX) {
         read = NEW(struct turns_read);
         read->ts = ts;
@@ -580,6 +643,7 @@ static void on_soon(void *ctx)
     struct turns *ts = ctx;
 
     ts->soon = NULL;
+    turns_forget_left(ts);
     run(ts);
     stats_add(STAT_work_pending, -1);
 }
@@ -605,7 +669,7 @@ void turns_remove(struct turns *ts, struct member *m)
     if (m->ack != NULL) {
         m->ack->member = NULL;
         if (m->ack->state == ACK_HERE)
-            ack_free(m->ack);
+            ack_drop(ts, m->ack);
     }
     if (m->endpoint->n_members == 1 && roster_is_full(&ts->roster))
         turns_let_go(ts, m->endpoint);
@@ -619,8 +683,7 @@ struct member *turns_move(struct turns *ts, struct member *m, struct str endpoin
 
     m->ack = NULL;
     turns_remove(ts, m);
-    m = roster_add(&ts->roster, id, endpoint, is_failing);
-    m->turns = ts;
+    m = turns_add(ts, id, endpoint, is_failing);
     if (ack == NULL)
         return m;
     m->ack = ack;
@@ -640,6 +703,8 @@ void turns_init(struct turns *ts, const struct notifier_cfg *cfg)
     *ts = (struct turns){.cfg = cfg, .carriers = {.env = {.cfg = cfg}}};
     push_jobs_init(&ts->jobs, cfg);
     TAILQ_INIT(&ts->tests);
+    owned_init(&ts->owned, cfg->nodes,
+               cfg->component == NULL ? STR_NULL : component_name(cfg->component));
     roster_init(&ts->roster, (size_t)cfg->max_calls);
     ts->holds = holds_new();
     pthread_mutex_init(&ts->lock, NULL);
@@ -653,6 +718,7 @@ void turns_release(struct turns *ts)
 {
     roster_release(&ts->roster);
     holds_free(&ts->holds);
+    mem_free(ts->leaving);
     push_jobs_release(&ts->jobs);
     pthread_mutex_destroy(&ts->lock);
     pthread_cond_destroy(&ts->drained);

@@ -18,6 +18,7 @@
 #include "notifier/acks.h"
 #include "notifier/holds.h"
 #include "notifier/notifier.h"
+#include "notifier/owned.h"
 #include "notifier/push_job.h"
 #include "notifier/push_test.h"
 #include "notifier/roster.h"
@@ -29,6 +30,9 @@ struct turns {
     struct loop *loop;              /* borrowed; set by turns_start() */
     struct carriers carriers;
     struct roster roster;
+    struct owned owned;
+    int64_t *leaving; /* subscriptions whose slots were lost */
+    size_t n_leaving, cap_leaving;
     struct holds *holds; /* any thread may ask it */
     struct push_jobs jobs;
     size_t n_reads;              /* jobs at the readers */
@@ -68,6 +72,16 @@ void turns_run(struct turns *ts);
  * on. turns_let_go() ends that, and may free the endpoint if it has no members. */
 void turns_hold(struct turns *ts, struct endpoint *e, int64_t ms);
 void turns_let_go(struct turns *ts, struct endpoint *e);
+
+/* Add the member of a subscription, or test, whose endpoint this is. */
+struct member *turns_add(struct turns *ts, int64_t id, struct str endpoint, bool is_failing);
+
+/* The endpoint is another node's now: start nothing, and forget the member when nothing of it is
+ * under way. turns_lost(): that is so for these slots. turns_forget_left() does it, as far as it is
+ * time; turns_run() comes to it, too. */
+void turns_leave(struct turns *ts, struct member *m);
+void turns_lost(struct turns *ts, const struct slot_set *lost);
+void turns_forget_left(struct turns *ts);
 
 /* The subscription is gone: forget the member, and cancel its call. */
 void turns_remove(struct turns *ts, struct member *m);

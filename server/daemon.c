@@ -93,6 +93,7 @@ static struct notifier_cfg notifier_config(struct daemon *d, const struct option
 {
     struct notifier_cfg cfg = {
         .store = d->store,
+        .nodes = store_is_shared(d->store) ? store_nodes(d->store) : NULL,
         .guard = d->push_guard,
         .user_agent = AGENT_NAME,
         .draw = o->hub ? draw_topic : NULL,

@@ -139,6 +139,7 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     storer.engine = s->engine;
     if (rc == RC_OK)
         s->nodes = nodes_new(s->engine->nodes, address);
+    s->is_shared = rc == RC_OK && cfg->is_shared && s->engine->nodes != NULL;
     if (rc == RC_OK)
         rc = storer_new(&storer, &s->storer, err);
     if (rc == RC_OK)
@@ -187,6 +188,11 @@ void store_close(struct store **sp)
     mem_free(s->memcached);
     mem_free(s);
     *sp = NULL;
+}
+
+bool store_is_shared(const struct store *s)
+{
+    return s->is_shared;
 }
 
 struct nodes *store_nodes(struct store *s)

@@ -50,6 +50,9 @@ struct store_cfg {
  * RC_UNSUPPORTED  it belongs to a newer Feedmill or to another program. */
 enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *err) NODISCARD;
 
+/* May other daemons work on this database at the same time? */
+bool store_is_shared(const struct store *s);
+
 /* Use these periods for all writes that are handed over from now on. Any thread. */
 void store_reload(struct store *s, const struct levels *levels);
 

@@ -50,6 +50,7 @@ struct store {
     struct directory *dir;
     struct storer *storer;
     struct follower *follower; /* NULL: the log has one writer */
+    bool is_shared; /* several daemons may work on the database */
     struct nodes *nodes;
     struct cache *cache;
     struct pages *pages;
