@@ -76,22 +76,22 @@ class Ask:
 
 class Server:
     """`routes`: the first part of a path -> a coroutine function of an Ask, which returns False when the
-    connection is to end."""
+    connection is to end. `hosts`: addresses of this machine, all with the same port."""
 
-    def __init__(self):
+    def __init__(self, hosts=("127.0.0.1",), port=0):
         self.routes, self.writers, self.errors = {}, set(), []
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
-        self.server = self.run(asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=4096, limit=1 << 20))
+        self.server = self.run(asyncio.start_server(self._serve, hosts, port, backlog=4096, limit=1 << 20))
         self.port = self.server.sockets[0].getsockname()[1]
 
     def run(self, coroutine):
         """Run it on the thread of the server, and return what it returns."""
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(60)
 
-    def url(self, path):
-        return "http://127.0.0.1:%d%s" % (self.port, path)
+    def url(self, path, host="127.0.0.1"):
+        return "http://%s:%d%s" % (host, self.port, path)
 
     async def _serve(self, reader, writer):
         self.writers.add(writer)

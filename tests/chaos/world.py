@@ -92,9 +92,9 @@ class Feed:
 
 
 class World:
-    def __init__(self, server, n_feeds, dice):
+    def __init__(self, server, n_feeds, dice, feed=Feed):
         self.dice = dice
-        self.feeds = [Feed(server, n, dice) for n in range(n_feeds)]
+        self.feeds = [feed(server, n, dice) for n in range(n_feeds)]
         by_path = {"/feeds/" + f.name: f for f in self.feeds}
 
         async def serve(ask):

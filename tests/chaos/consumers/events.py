@@ -36,6 +36,9 @@ class Consumer(threading.Thread):
             try:
                 reader = self.reader = EventReader(self.run_.daemon, self.query, self.last_id,
                                      room=4096 if self.slow else None)
+                if reader.answer.status == 503:
+                    self.stopped.wait(0.1)
+                    continue
                 if reader.answer.status != 200:
                     self.run_.record.wrong.append("%s: status %d" % (self.key, reader.answer.status))
                     return

@@ -16,7 +16,8 @@ class Consumer(threading.Thread):
         self.stopped = threading.Event()
 
     def subscribe(self, feeds, began):
-        whole = self.dice.random() < 0.3
+        """`feeds` None: all."""
+        whole = feeds is None or self.dice.random() < 0.3
         self.more = "" if whole else "&url=" + urllib.parse.quote(",".join(feeds), safe="")
         self.since = self.run_.daemon.get("/log?since=end").json["cursor"]
         self.got = []
@@ -30,6 +31,7 @@ class Consumer(threading.Thread):
                 answer = self.run_.daemon.get("/log?since=%s&max=%d&timeout=%d%s" % (
                     self.since, self.dice.choice((1, 7, 100)), self.dice.choice((0, 1, 2)), self.more))
                 if answer.status == 503:
+                    self.stopped.wait(0.1)
                     continue
                 if answer.status != 200:
                     self.run_.record.wrong.append("%s: %d %r" % (self.key, answer.status, answer.body[:300]))

@@ -1,0 +1,1 @@
+"""Nodes on one PostgreSQL with a standby, faults, and a checker. tests/cluster/run."""

@@ -1,0 +1,104 @@
+"""TCP proxies: between a node and its database, and between all clients and the nodes. One thread serves all of them."""
+import asyncio
+import threading
+
+
+class Loop:
+    """The thread of the proxies."""
+
+    def __init__(self):
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+
+    def run(self, coroutine):
+        """Run it there, and return what it returns."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(60)
+
+    def close(self):
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(10)
+
+
+class Proxy:
+    """`target`: a function that returns the port to which a new connection goes; None: it is refused."""
+
+    def __init__(self, loop, target):
+        self.loop, self.target = loop, target
+        self.is_cut, self.delay_s, self.writers = False, 0.0, set()
+        self.port = loop.run(self._open())
+
+    async def _open(self):
+        self.gates = {"up": asyncio.Event(), "down": asyncio.Event()}
+        for gate in self.gates.values():
+            gate.set()
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=1024)
+        return self.server.sockets[0].getsockname()[1]
+
+    async def _serve(self, reader, writer):
+        port, there = None if self.is_cut else self.target(), None
+        try:
+            if port is not None:
+                there_reader, there = await asyncio.open_connection("127.0.0.1", port)
+                self.writers |= {writer, there}
+                await asyncio.wait([asyncio.ensure_future(self._pump(reader, there, "up")),
+                                    asyncio.ensure_future(self._pump(there_reader, writer, "down"))],
+                                   return_when=asyncio.FIRST_COMPLETED)
+        except OSError:
+            pass
+        finally:
+            for one in (writer, there):
+                if one:
+                    self._end(one)
+
+    def _end(self, writer):
+        """What was written still goes out, unless the connection is cut."""
+        self.writers.discard(writer)
+        if self.is_cut:
+            writer.transport.abort()
+        else:
+            writer.close()
+
+    async def _pump(self, reader, writer, way):
+        try:
+            while some := await reader.read(65536):
+                if self.delay_s:
+                    await asyncio.sleep(self.delay_s)
+                await self.gates[way].wait()
+                writer.write(some)
+                await writer.drain()
+        except OSError:
+            pass
+
+    # ---- faults ----
+    def cut(self):
+        """All connections break, and there are no new ones."""
+        async def do():
+            self.is_cut = True
+            for writer in list(self.writers):
+                writer.transport.abort()
+        self.loop.run(do())
+
+    def silence(self, *ways):
+        """What is sent does not arrive before mend()."""
+        async def do():
+            for way in ways:
+                self.gates[way].clear()
+        self.loop.run(do())
+
+    def mend(self):
+        async def do():
+            self.is_cut, self.delay_s = False, 0.0
+            for gate in self.gates.values():
+                gate.set()
+        self.loop.run(do())
+
+    def close(self):
+        self.cut()
+        self.loop.run(self._close())
+
+    async def _close(self):
+        self.server.close()
+        for gate in self.gates.values():
+            gate.set()
+        await asyncio.sleep(0.02)
