@@ -30,14 +30,9 @@ enum rc db_check(const char *path, struct err *err) NODISCARD;
 /* Close and set to NULL. NULL is allowed. */
 void db_close(struct db **dbp);
 
-/* The SQL that brings a file from schema version `from` to version `to`. */
-struct migration {
-    int from, to;
-    const char *sql;
-};
-
 /* Bring the file from its version to `target`, with one transaction for each step. RC_UNSUPPORTED:
  * the file is newer than `target`, or the list has no migration for its version. */
+struct migration;
 enum rc db_migrate(struct db *db, const struct migration *list, size_t n, int target,
                    struct err *err) NODISCARD;
 

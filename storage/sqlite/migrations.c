@@ -1,184 +1,9 @@
-/* storage/sqlite/migrations.c - the steps from each older schema to the newest.
- *
- * To add a column or table, change schema.sql, raise SCHEMA_VERSION (storage/schema_version.h), and
- * add a row here. */
+/* storage/sqlite/migrations.c - brings a file to the newest schema (storage/migrations.h). */
 #include <inttypes.h>
 
-#include "base/compiler.h"
+#include "storage/migrations.h"
 #include "storage/schema_version.h"
 #include "storage/sqlite/db_priv.h"
-
-static const char schema_sql[] = {
-#include "storage/schema.inc"
-    0};
-
-/* A new file has version 0. The row from 0 makes the newest schema in one step, by schema.sql. The
- * other rows lead from one version to the next. */
-static const struct migration migrations[] = {
-    {0, SCHEMA_VERSION, schema_sql},
-    {1, 2,
-     "ALTER TABLE feeds ADD COLUMN n_items INTEGER NOT NULL DEFAULT 0;"
-     "UPDATE feeds SET n_items = (SELECT count(*) FROM entries e WHERE e.feed_id = feeds.id);"
-     "CREATE TABLE head_log ("
-     " feed_id INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,"
-     " since_seq INTEGER NOT NULL, url TEXT NOT NULL, title TEXT, site_url TEXT,"
-     " head TEXT NOT NULL, ext TEXT NOT NULL,"
-     " PRIMARY KEY (feed_id, since_seq)) STRICT, WITHOUT ROWID;"
-     "INSERT INTO head_log (feed_id, since_seq, url, title, site_url, head, ext)"
-     " SELECT f.id, 0, f.url, f.title, f.site_url, h.head, h.ext"
-     " FROM feeds f JOIN heads h ON h.feed_id = f.id;"},
-    {2, 3,
-     "ALTER TABLE feeds ADD COLUMN raw_html INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE sub_feeds ADD COLUMN name TEXT;"
-     "ALTER TABLE sub_feeds ADD COLUMN folder TEXT;"
-     "ALTER TABLE sub_feeds ADD COLUMN category TEXT;"},
-    {3, 4, "ALTER TABLE feeds ADD COLUMN n_pings INTEGER NOT NULL DEFAULT 0"},
-    {4, 5, /* all feeds are read whole the next time, so that their entries get marks */
-     "ALTER TABLE feeds ADD COLUMN id_url TEXT;"
-     "ALTER TABLE feeds ADD COLUMN id_rule INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE feeds ADD COLUMN id_since_at INTEGER;"
-     "ALTER TABLE feeds ADD COLUMN id_why TEXT;"
-     "ALTER TABLE feeds ADD COLUMN id_against INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE feeds ADD COLUMN id_better INTEGER NOT NULL DEFAULT 0;"
-     "UPDATE feeds SET id_url = url, body_hash = NULL, etag = NULL, last_modified = NULL;"
-     "ALTER TABLE entries ADD COLUMN marks BLOB;"
-     "ALTER TABLE entries ADD COLUMN id_url TEXT;"
-     "CREATE TABLE entry_keys ("
-     " feed_id INTEGER NOT NULL, key INTEGER NOT NULL, entry_id INTEGER NOT NULL,"
-     " PRIMARY KEY (feed_id, key, entry_id)) STRICT, WITHOUT ROWID;"},
-    {5, 6, /* feeds that name a hub are read whole the next time, so that the hub is found */
-     "CREATE TABLE upstreams ("
-     " token TEXT PRIMARY KEY, base_url TEXT NOT NULL, secret TEXT NOT NULL, hub TEXT NOT NULL,"
-     " topic TEXT NOT NULL, feed_id INTEGER NOT NULL, is_current INTEGER NOT NULL,"
-     " from_page INTEGER NOT NULL, for_subs INTEGER NOT NULL, state INTEGER NOT NULL,"
-     " lease_end_at INTEGER, next_at INTEGER, ended_at INTEGER, n_errors INTEGER NOT NULL,"
-     " error TEXT, trust INTEGER NOT NULL DEFAULT 0, delivered_at INTEGER) STRICT, WITHOUT ROWID;"
-     "CREATE UNIQUE INDEX upstreams_feed ON upstreams (feed_id) WHERE is_current = 1;"
-     "UPDATE feeds SET body_hash = NULL, etag = NULL, last_modified = NULL"
-     " WHERE id IN (SELECT feed_id FROM heads WHERE head LIKE '%\"hub\"%');"},
-    {6, 7,
-     "CREATE TABLE hub_leases ( sub_id INTEGER PRIMARY KEY REFERENCES subscriptions (id) "
-     "ON DELETE CASCADE, topic TEXT NOT NULL, callback TEXT NOT NULL, secret TEXT, "
-     "verify_token TEXT, legacy INTEGER NOT NULL, renews INTEGER NOT NULL, lease_s INTEGER "
-     "NOT NULL, ends_at INTEGER NOT NULL, renew_at INTEGER, UNIQUE (callback, topic) ) "
-     "STRICT;"
-     "CREATE INDEX hub_leases_end ON hub_leases (ends_at);"
-     "CREATE INDEX hub_leases_renew ON hub_leases (renew_at) WHERE renew_at IS NOT NULL;"
-     "CREATE TABLE hub_intents ( id INTEGER PRIMARY KEY AUTOINCREMENT, mode INTEGER NOT "
-     "NULL, topic TEXT NOT NULL, callback TEXT NOT NULL, credential TEXT, secret TEXT, "
-     "verify_token TEXT, reason TEXT, legacy INTEGER NOT NULL, renews INTEGER NOT NULL, "
-     "waits INTEGER NOT NULL, "
-     "lease_s INTEGER NOT NULL, feeds TEXT NOT NULL ) STRICT;"},
-    {7, 8, /* all feeds are read whole the next time, so that their past is found */
-     "ALTER TABLE feeds ADD COLUMN complete INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE feeds ADD COLUMN partial INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE feeds ADD COLUMN harvest_at INTEGER;"
-     "ALTER TABLE feeds ADD COLUMN harvest_to INTEGER;"
-     "UPDATE feeds SET body_hash = NULL, etag = NULL, last_modified = NULL;"
-     "ALTER TABLE entries ADD COLUMN updated_us INTEGER;"
-     "ALTER TABLE entries ADD COLUMN dead_at INTEGER;"
-     "UPDATE entries SET updated_us = (SELECT 1000000 * coalesce(r.updated_at, r.published_at)"
-     " FROM revisions r"
-     " WHERE r.seq = entries.seq);"
-     "UPDATE entries SET dead_at = d.at FROM (SELECT entry_id,"
-     " max(max(coalesce(updated_at, 0), at_us / 1000000)) AS at FROM revisions WHERE kind = 2"
-     " GROUP BY entry_id) AS d WHERE d.entry_id = entries.id;"
-     "CREATE TABLE archives ("
-     " feed_id INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE, url TEXT NOT NULL,"
-     " state INTEGER NOT NULL DEFAULT 0, place INTEGER NOT NULL,"
-     " walk INTEGER NOT NULL DEFAULT 0, try_at INTEGER NOT NULL DEFAULT 0,"
-     " failures INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (feed_id, url)) STRICT, WITHOUT ROWID;"
-     "CREATE INDEX archives_place ON archives (feed_id, state, place);"
-     "CREATE TABLE graves ("
-     " feed_id INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE, uid TEXT NOT NULL,"
-     " when_us INTEGER NOT NULL, PRIMARY KEY (feed_id, uid)) STRICT, WITHOUT ROWID;"},
-    {8, 9, /* stored metadata records get their content with their next version */
-     "ALTER TABLE feeds ADD COLUMN content_failures INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE feeds ADD COLUMN content_wait_at INTEGER;"
-     "CREATE TABLE contents ("
-     " entry_id INTEGER PRIMARY KEY REFERENCES entries (id) ON DELETE CASCADE,"
-     " feed_id INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0,"
-     " form INTEGER NOT NULL DEFAULT 0, n_gone INTEGER NOT NULL DEFAULT 0, gone_at INTEGER,"
-     " try_at INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0) STRICT;"
-     "CREATE INDEX contents_open ON contents (feed_id, try_at, entry_id DESC) WHERE state = 0;"},
-    {9, 10, /* Smart Feeds are read whole the next time, so that their cursor is found */
-     "ALTER TABLE feeds ADD COLUMN cursor TEXT;"
-     "ALTER TABLE feeds ADD COLUMN cursor_state INTEGER NOT NULL DEFAULT 0;"
-     "UPDATE feeds SET body_hash = NULL, etag = NULL, last_modified = NULL WHERE id IN"
-     " (SELECT feed_id FROM heads WHERE head LIKE '%//fanout.org/protocol/atom%');"},
-    {10,
-     11, /* a delivery names the one before it: those before the migration ended at `position` */
-     "ALTER TABLE feeds ADD COLUMN is_broken INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE subscriptions ADD COLUMN sink_settings TEXT;"
-     "ALTER TABLE subscriptions ADD COLUMN events INTEGER NOT NULL DEFAULT 3;"
-     "ALTER TABLE subscriptions ADD COLUMN batch INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE subscriptions ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE subscriptions ADD COLUMN chain_seq INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE subscriptions ADD COLUMN chain_at_us INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE subscriptions ADD COLUMN n_calls INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE subscriptions ADD COLUMN refused_seq INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE subscriptions ADD COLUMN n_refusals INTEGER NOT NULL DEFAULT 0;"
-     "UPDATE subscriptions SET chain_seq = position, chain_at_us = coalesce((SELECT at_us FROM"
-     " revisions WHERE seq <= position ORDER BY seq DESC LIMIT 1), 0);"
-     "CREATE TABLE deliveries ( sub_id INTEGER NOT NULL REFERENCES subscriptions (id) ON "
-     "DELETE CASCADE, slot INTEGER NOT NULL, at_us INTEGER NOT NULL, n_try INTEGER NOT "
-     "NULL, n_entries INTEGER NOT NULL, first_seq INTEGER NOT NULL, first_at_us INTEGER "
-     "NOT NULL, last_seq INTEGER NOT NULL, last_at_us INTEGER NOT NULL, status INTEGER NOT NULL, "
-     "ms "
-     "INTEGER NOT NULL, verdict INTEGER NOT NULL, error TEXT, PRIMARY KEY (sub_id, slot) ) "
-     "STRICT, WITHOUT ROWID;"
-     "CREATE TABLE dead_letters ( id INTEGER PRIMARY KEY AUTOINCREMENT, sub_id INTEGER NOT "
-     "NULL REFERENCES subscriptions (id) ON DELETE CASCADE, seq INTEGER NOT NULL, at_us "
-     "INTEGER NOT NULL, uid TEXT NOT NULL, at INTEGER NOT NULL, status INTEGER NOT NULL, answer "
-     "TEXT NOT NULL, wanted INTEGER NOT NULL DEFAULT 0 ) STRICT;"
-     "CREATE INDEX dead_letters_sub ON dead_letters (sub_id, wanted, id);"
-     "CREATE TABLE feed_events ( seq INTEGER PRIMARY KEY, feed_id INTEGER NOT NULL "
-     "REFERENCES feeds (id) ON DELETE CASCADE, at_us INTEGER NOT NULL, kind INTEGER NOT "
-     "NULL, detail TEXT ) STRICT;"
-     "CREATE INDEX feed_events_feed ON feed_events (feed_id, seq);"},
-    {11,
-     12, /* leases and intents by rssCloud; the table of leases is made again for its new UNIQUE */
-     "ALTER TABLE hub_intents ADD COLUMN protocol INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE hub_intents ADD COLUMN procedure TEXT;"
-     "ALTER TABLE hub_intents ADD COLUMN at_caller INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE hub_leases RENAME TO old_leases;"
-     "CREATE TABLE hub_leases ("
-     " sub_id INTEGER PRIMARY KEY REFERENCES subscriptions (id) ON DELETE CASCADE,"
-     " topic TEXT NOT NULL, callback TEXT NOT NULL, secret TEXT, verify_token TEXT,"
-     " legacy INTEGER NOT NULL, renews INTEGER NOT NULL, lease_s INTEGER NOT NULL,"
-     " ends_at INTEGER NOT NULL, renew_at INTEGER, protocol INTEGER NOT NULL DEFAULT 0,"
-     " procedure TEXT, UNIQUE (callback, topic, protocol)) STRICT;"
-     "INSERT INTO hub_leases (sub_id, topic, callback, secret, verify_token, legacy, renews,"
-     " lease_s, ends_at, renew_at) SELECT sub_id, topic, callback, secret, verify_token, legacy,"
-     " renews, lease_s, ends_at, renew_at FROM old_leases;"
-     "DROP TABLE old_leases;"
-     "CREATE INDEX hub_leases_end ON hub_leases (ends_at);"
-     "CREATE INDEX hub_leases_renew ON hub_leases (renew_at) WHERE renew_at IS NOT NULL;"},
-    {12, 13, /* lines of the delivery log are kept by slot */
-     "ALTER TABLE deliveries RENAME TO old_deliveries;"
-     "CREATE TABLE deliveries (sub_id INTEGER NOT NULL, slot INTEGER NOT NULL,"
-     " at_us INTEGER NOT NULL, n_try INTEGER NOT NULL, n_entries INTEGER NOT NULL,"
-     " first_seq INTEGER NOT NULL, first_at_us INTEGER NOT NULL, last_seq INTEGER NOT NULL,"
-     " last_at_us INTEGER NOT NULL, status INTEGER NOT NULL, ms INTEGER NOT NULL,"
-     " verdict INTEGER NOT NULL, error TEXT, PRIMARY KEY (slot, sub_id)) STRICT, WITHOUT ROWID;"
-     "INSERT INTO deliveries (sub_id, slot, at_us, n_try, n_entries, first_seq, first_at_us,"
-     " last_seq, last_at_us, status, ms, verdict, error) SELECT sub_id, slot, at_us, n_try,"
-     " n_entries, first_seq, first_at_us, last_seq, last_at_us, status, ms, verdict, error"
-     " FROM old_deliveries ORDER BY slot, sub_id;"
-     "DROP TABLE old_deliveries;"},
-    {13, 14, /* feeds that name a cloud are read whole the next time, so that the cloud is found */
-     "ALTER TABLE upstreams ADD COLUMN protocol INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE upstreams ADD COLUMN procedure TEXT;"
-     "UPDATE feeds SET body_hash = NULL, etag = NULL, last_modified = NULL"
-     " WHERE id IN (SELECT feed_id FROM heads WHERE head LIKE '%\"cloud\":%');"},
-    {14, 15, /* parts of what was refused are the same after a restart */
-     "ALTER TABLE subscriptions ADD COLUMN part_max INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE subscriptions ADD COLUMN part_until INTEGER NOT NULL DEFAULT 0;"},
-    {15, 16, /* the number of subscriptions is kept with the feed */
-     "ALTER TABLE feeds ADD COLUMN n_subscriptions INTEGER NOT NULL DEFAULT 0;"
-     "UPDATE feeds SET n_subscriptions ="
-     " (SELECT count(*) FROM sub_feeds s WHERE s.feed_id = feeds.id);"},
-};
 
 static enum rc set_version(struct db *db, int version, struct err *err)
 {
@@ -193,7 +18,7 @@ static enum rc migrate_step(struct db *db, const struct migration *m, struct err
     enum rc rc = db_script(db, "BEGIN IMMEDIATE", err);
 
     if (rc == RC_OK)
-        rc = db_script(db, m->sql, err);
+        rc = db_script(db, m->sqlite, err);
     if (rc == RC_OK)
         rc = set_version(db, m->to, err);
     if (rc == RC_OK)
@@ -237,5 +62,5 @@ enum rc db_migrate(struct db *db, const struct migration *list, size_t n, int ta
 
 enum rc db_upgrade(struct db *db, struct err *err)
 {
-    return db_migrate(db, migrations, ARRAY_LEN(migrations), SCHEMA_VERSION, err);
+    return db_migrate(db, migrations, n_migrations, SCHEMA_VERSION, err);
 }

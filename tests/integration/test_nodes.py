@@ -93,6 +93,26 @@ class Nodes(Case):
             self.assertIn(option, done.stderr)
             self.assertIn('node "other"', done.stderr)
 
+    def test_a_newer_program_takes_over(self):  # NODE-12
+        server = self.server()
+        d = self.node(server, "--node", "a")
+        self.slots(d, 256)
+        d.stop()
+        server.psql(OTHER.replace("schema_version, t, t", "schema_version - 1, t, t"))  # it will see it soon
+        d.start()
+        self.slots(d, 128)
+        server.psql("DELETE FROM nodes WHERE name = 'other'")
+        self.slots(d, 256)
+        server.psql("UPDATE log SET schema_version = schema_version + 1")
+        self.slots(d, 0)
+        self.assertRegex(d.text(), r"event=node_outdated node=.?a.? .*newer Feedmill")
+        self.assertEqual(200, d.get("/sub").status)  # it answers, until it is stopped
+        d.stop()
+        done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--db", server.uri()], capture_output=True,
+                              text=True, timeout=60 * PATIENCE)
+        self.assertEqual(1, done.returncode)
+        self.assertIn("it belongs to a newer Feedmill", done.stderr)
+
     def test_the_database_is_away(self):  # NODE-08
         server = self.server()
         d = self.node(server, "--node", "a")

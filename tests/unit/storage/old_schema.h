@@ -56,12 +56,12 @@ static inline struct str shape_of(const char *path, struct arena *a)
     return text_of_sql(path, sql, a);
 }
 
-static inline const char *schema_text(int version, struct arena *a)
+/* A file of tests/fixtures/schema/, without its ending. */
+static inline const char *schema_file(const char *name, struct arena *a)
 {
     const char *root = getenv("FEEDMILL_SOURCE");
     FILE *file = fopen(
-        arena_printf(a, "%s/tests/fixtures/schema/v%d.sql", root != NULL ? root : ".", version),
-        "r");
+        arena_printf(a, "%s/tests/fixtures/schema/%s.sql", root != NULL ? root : ".", name), "r");
     char *text = arena_alloc(a, 65536);
     size_t n;
 
@@ -76,7 +76,55 @@ static inline const char *schema_text(int version, struct arena *a)
 /* Make a database of an older version, without rows. */
 static inline void make_old(const char *path, int version, struct arena *a)
 {
-    run_sql(path, schema_text(version, a));
+    run_sql(path, schema_file(arena_printf(a, "v%d", version), a));
     run_sql(path, arena_printf(a, "PRAGMA user_version = %d; PRAGMA application_id = 1181050212",
                                version));
+}
+
+/* The tables of the file, a line each, referred ones first: the order in which they were made. */
+static inline struct str tables_of(const char *path, struct arena *a)
+{
+    return text_of_sql(path,
+                       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE"
+                       " 'sqlite%' AND name NOT LIKE 'old%' ORDER BY rowid",
+                       a);
+}
+
+/* What `sql` gives for each table: %s in it is the table's name. */
+static inline const char *for_tables(const char *path, const char *sql, struct arena *a)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    struct str rest = tables_of(path, a);
+
+    while (!str_is_null(rest)) {
+        struct str table = str_split(&rest, '\n');
+
+        for (const char *z = sql; *z != '\0' && table.len > 0; z++)
+            if (z[0] == '%' && z[1] == 's') {
+                buf_str(&out, table);
+                z++;
+            } else {
+                buf_putc(&out, *z);
+            }
+    }
+    return str_z(a, text_of_sql(path, buf_view(&out).ptr, a));
+}
+
+/* Rows in all tables, with a value of its own for each column: a text or bytes that say where it
+ * stands, or a number that no other column has. Columns that name a row have the row's number. */
+static inline void fill(const char *path, struct arena *a)
+{
+    const char *inserts =
+        for_tables(path,
+                   "WITH rows (r) AS (VALUES (1), (2), (3))"
+                   " SELECT 'INSERT INTO %s VALUES (' || group_concat(CASE"
+                   " WHEN t.type = 'TEXT' THEN quote('%s.' || t.name || '.' || r)"
+                   " WHEN t.type = 'BLOB' THEN quote(CAST('%s.' || t.name || '.' || r AS BLOB))"
+                   " WHEN t.type = 'ANY' OR t.pk > 0 OR t.name LIKE '%id' OR"
+                   " t.name IN ('seq', 'first_seq', 'batch') THEN r"
+                   " ELSE 1000 * (t.cid + 1) + r END, ', ') || ');'"
+                   " FROM rows JOIN pragma_table_info('%s') t GROUP BY r;",
+                   a);
+
+    run_sql(path, arena_printf(a, "PRAGMA foreign_keys = ON; BEGIN; %s COMMIT", inserts));
 }

@@ -63,15 +63,6 @@ static void must_open(void)
         fail_msg("%s", err.text);
 }
 
-/* The tables of the file, a line each, referred ones first: the order in which they were made. */
-static struct str tables(void)
-{
-    return text_of_sql(path,
-                       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE"
-                       " 'sqlite%' AND name NOT LIKE 'old%' ORDER BY rowid",
-                       &arena);
-}
-
 /* An empty file, as db_file_claim() makes it. */
 static void make_empty(void)
 {
@@ -83,50 +74,15 @@ static void make_empty(void)
     fclose(file);
 }
 
-/* What `sql` gives for each table: %s in it is the table's name. */
-static const char *for_tables(const char *sql)
-{
-    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
-    struct str rest = tables();
-
-    while (!str_is_null(rest)) {
-        struct str table = str_split(&rest, '\n');
-
-        for (const char *z = sql; *z != '\0' && table.len > 0; z++)
-            if (z[0] == '%' && z[1] == 's') {
-                buf_str(&out, table);
-                z++;
-            } else {
-                buf_putc(&out, *z);
-            }
-    }
-    return str_z(&arena, text_of_sql(path, buf_view(&out).ptr, &arena));
-}
-
-/* Rows in all tables, with a value of its own for each column: a text or bytes that say where it
- * stands, or a number that no other column has. Columns that name a row have the row's number. */
-static void fill(void)
-{
-    const char *inserts =
-        for_tables("WITH rows (r) AS (VALUES (1), (2), (3))"
-                   " SELECT 'INSERT INTO %s VALUES (' || group_concat(CASE"
-                   " WHEN t.type = 'TEXT' THEN quote('%s.' || t.name || '.' || r)"
-                   " WHEN t.type = 'BLOB' THEN quote(CAST('%s.' || t.name || '.' || r AS BLOB))"
-                   " WHEN t.type = 'ANY' OR t.pk > 0 OR t.name LIKE '%id' OR"
-                   " t.name IN ('seq', 'first_seq', 'batch') THEN r"
-                   " ELSE 1000 * (t.cid + 1) + r END, ', ') || ');'"
-                   " FROM rows JOIN pragma_table_info('%s') t GROUP BY r;");
-
-    run_sql(path, arena_printf(&arena, "PRAGMA foreign_keys = ON; BEGIN; %s COMMIT", inserts));
-}
-
 /* Statements that write out all rows, with the columns that the tables have now. */
 static const char *dump_statements(void)
 {
-    return for_tables("SELECT 'SELECT ''%s: '' || ' || group_concat('''' || t.name || '='' ||"
+    return for_tables(path,
+                      "SELECT 'SELECT ''%s: '' || ' || group_concat('''' || t.name || '='' ||"
                       " quote(' || t.name || ')', ' || '' '' || ') || ' FROM %s' ||"
                       " iif('%s' = 'meta', ' WHERE name LIKE ''meta%''', '') || ' ORDER BY 1;'"
-                      " FROM pragma_table_info('%s') t;");
+                      " FROM pragma_table_info('%s') t;",
+                      &arena);
 }
 
 static const char *dump(const char *statements)
@@ -157,7 +113,7 @@ static const char *make_full(int version, const char **want)
 
     remove_files();
     make_old(path, version, &arena);
-    fill();
+    fill(path, &arena);
     copy_file(path, kept);
     statements = dump_statements();
     if (version < 8)
@@ -246,7 +202,7 @@ static void test_migrations__a_newer_schema_is_left_alone(void **state UNUSED)
     must_open();
     run_sql(path, arena_printf(&arena, "PRAGMA user_version = %d; CREATE TABLE future (x)",
                                SCHEMA_VERSION + 1));
-    fill();
+    fill(path, &arena);
     statements = dump_statements();
     before = dump(statements);
     assert_int_equal(RC_UNSUPPORTED, open_it(&err));

@@ -6,6 +6,7 @@
 
 #include "old_schema.h"
 #include "storage/pushes.h"
+#include "storage/migrations.h"
 #include "storage/sqlite/db.h"
 
 static enum rc try_open(const char *path, struct err *err)
@@ -399,9 +400,9 @@ static void test_open__bad_memcached_address(void **state)
 }
 
 static const struct migration steps[] = {
-    {1000, 1001, "CREATE TABLE added (x); INSERT INTO added SELECT count(*) FROM feeds"},
-    {1001, 1002, "ALTER TABLE added ADD COLUMN y; UPDATE added SET y = x + 1"},
-    {1002, 1003, "CREATE TABLE half (x); THIS IS NO SQL"},
+    {1000, 1001, "CREATE TABLE added (x); INSERT INTO added SELECT count(*) FROM feeds", NULL},
+    {1001, 1002, "ALTER TABLE added ADD COLUMN y; UPDATE added SET y = x + 1", NULL},
+    {1002, 1003, "CREATE TABLE half (x); THIS IS NO SQL", NULL},
 };
 
 /* A made-up old file, brought up step by step; a step that fails leaves the file at the last. */
