@@ -106,6 +106,10 @@ static void take_slots(struct notifier *n)
     owned_change(&n->turns.owned, &gained, &lost);
     turns_lost(&n->turns, &lost);
     turns_forget_left(&n->turns);
+    if (n->verifier != NULL)
+        verifier_lost(n->verifier, &lost);
+    if (n->verifier != NULL && slot_set_count(&gained) > 0)
+        verifier_wake(n->verifier);
     if (slot_set_count(&gained) > 0)
         reload_want_all(&n->reload);
 }
@@ -206,12 +210,12 @@ static void on_start(void *ctx)
                                   .max_total = n->cfg.max_calls + VERIFIER_CALLS_MAX};
 
     n->client = http_client_new(n->loop, &cfg);
-    if (n->cfg.draw != NULL || n->cfg.has_cloud) {
-        n->verifier = verifier_new(n->loop, n->client, &n->cfg);
-        verifier_wake(n->verifier);
-    }
+    if (n->cfg.draw != NULL || n->cfg.has_cloud)
+        n->verifier = verifier_new(n->loop, n->client, &n->cfg, &n->turns.owned);
     turns_start(&n->turns, n->loop, n->client);
     take_slots(n);
+    if (n->verifier != NULL)
+        verifier_wake(n->verifier);
     reload_want_all(&n->reload);
     reload_run(&n->reload);
     lag_start(&n->lag);

@@ -705,6 +705,7 @@ void turns_init(struct turns *ts, const struct notifier_cfg *cfg)
     TAILQ_INIT(&ts->tests);
     owned_init(&ts->owned, cfg->nodes,
                cfg->component == NULL ? STR_NULL : component_name(cfg->component));
+    ts->owned.lapse_ms = cfg->timeout_ms;
     roster_init(&ts->roster, (size_t)cfg->max_calls);
     ts->holds = holds_new();
     pthread_mutex_init(&ts->lock, NULL);

@@ -16,11 +16,12 @@
 #include "notifier/lanes.h"
 #include "notifier/watch.h"
 
-#define AT_ONCE_HOST 8   /* turns at one host: 6 calls, 1 of them slow */
-#define LOAD_MAX 256     /* intents read at once */
-#define KNOWN_MAX 10000  /* intents in memory; more than one dead host can have */
-#define TROUBLE_MS 1000  /* pause when there is no room, or the database fails */
-#define SWEEP_MAX_S 3600 /* longest time between checks of the leases */
+#define AT_ONCE_HOST 8    /* turns at one host: 6 calls, 1 of them slow */
+#define LOAD_MAX 256      /* intents read at once */
+#define KNOWN_MAX 10000   /* intents in memory; more than one dead host can have */
+#define TROUBLE_MS 1000   /* pause when there is no room, or the database fails */
+#define LOOK_AGAIN_MS 500 /* pause after a look that took more than one read */
+#define SWEEP_MAX_S 3600  /* longest time between checks of the leases */
 #define CONNECT_MS 10000
 #define CHALLENGE_BYTES 24
 #define ANSWER_MAX 4096
@@ -41,7 +42,9 @@ struct verify {
     struct str pair_key; /* callback and topic */
     struct pair *pair;
     uint64_t call; /* the client's number of the call */
-    bool is_cut;   /* the call was cancelled to make room for others */
+    bool is_cut;   /* the call was cancelled to make room for others, or may not go on here */
+    bool is_busy;  /* it is being called, or settled */
+    struct permit permit;
     char challenge[2 * CHALLENGE_BYTES + 1];
     int n_tries;
     struct intent_verdict verdict; /* of the last try, as the next two */
@@ -72,13 +75,19 @@ struct verifier {
     struct loop *loop;
     struct http_client *client;
     const struct notifier_cfg *cfg;
-    struct verify_list all; /* by id */
+    const struct owned *owned;
+    struct verify_list all;
+    struct map known; /* the same, by id */
     size_t n;
     struct map pairs; /* struct pair */
     struct lanes lanes;
     struct watch watch; /* by which calls are late */
     int64_t last_id;    /* all intents up to this id have been read */
     bool loading, more;
+    bool is_looking, looks_again; /* with several nodes: a look is under way; another one follows */
+    bool is_long;                 /* ... it has taken more than one read */
+    int64_t *ended; /* intents that were settled since the read under way began: it may have them */
+    size_t n_ended, cap_ended;
     bool sweeping, sweep_more;
     bool stopped;
     struct loop_timer *load_timer, *sweep_timer, *look_timer;
@@ -98,6 +107,11 @@ static void verify_free(struct verify *f)
     mem_free(f);
 }
 
+static struct str key_of(const int64_t *id)
+{
+    return str_of((const char *)id, sizeof *id);
+}
+
 /* Add it after the others of its callback and topic. */
 static void enter(struct verifier *v, struct verify *f)
 {
@@ -112,6 +126,7 @@ static void enter(struct verifier *v, struct verify *f)
     }
     TAILQ_INSERT_TAIL(&f->pair->list, f, of_pair);
     TAILQ_INSERT_TAIL(&v->all, f, next);
+    map_put(&v->known, key_of(&f->intent.id), f);
     v->n++;
 }
 
@@ -119,9 +134,18 @@ static void forget(struct verify *f)
 {
     struct verifier *v = f->v;
     struct pair *pair = f->pair;
+    bool was_first = TAILQ_FIRST(&pair->list) == f;
 
+    if (!v->stopped)
+        permit_end(v->owned, &f->permit);
+    if (v->loading) {
+        v->ended = mem_grow(v->ended, &v->cap_ended, v->n_ended + 1, sizeof *v->ended);
+        v->ended[v->n_ended++] = f->intent.id;
+    }
+    map_del(&v->known, key_of(&f->intent.id));
     TAILQ_REMOVE(&pair->list, f, of_pair);
-    lanes_wait(&v->lanes, &pair->lane, !TAILQ_EMPTY(&pair->list));
+    if (was_first)
+        lanes_wait(&v->lanes, &pair->lane, !TAILQ_EMPTY(&pair->list));
     if (TAILQ_EMPTY(&pair->list)) {
         lanes_leave(&v->lanes, &pair->lane);
         map_del(&v->pairs, f->pair_key);
@@ -229,13 +253,17 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     tell(f, rc, status, err);
     arena_free(&arena);
     if (v->stopped)
-        return;   /* the intent stays in the database and is tried again after the next start */
+        return; /* the intent stays in the database and is tried again after the next start */
+    pause_ms = is_cut ? 0 : intent_pause_ms(&f->intent, f->verdict, ++f->n_tries);
+    if (pause_ms >= 0) {
+        f->is_busy = false;
+        permit_end(v->owned, &f->permit);
+    }
     if (is_cut) { /* it is called again with more time */
         lanes_wait(&v->lanes, &f->pair->lane, true);
         run(v);
         return;
     }
-    pause_ms = intent_pause_ms(&f->intent, f->verdict, ++f->n_tries);
     if (pause_ms >= 0) {
         f->timer = loop_timer_start(v->loop, pause_ms, on_try_again, f);
     } else {
@@ -275,6 +303,7 @@ static void call(struct verify *f)
     call.fields = &field;
     call.n_fields = str_is_null(asked.body) ? 0 : 1;
     f->is_cut = false;
+    f->is_busy = true;
     f->call = http_client_start(f->v->client, &call, on_answer, f);
 }
 
@@ -284,14 +313,32 @@ static struct verify *first_of(struct lane *lane)
     return TAILQ_FIRST(&CONTAINER_OF(lane, struct pair, lane)->list);
 }
 
+/* Cut off the calls that may not go on here. */
+static void cut_lost(struct verifier *v)
+{
+    bool is_gap = owned_is_gap(v->owned, v->watch.looked_ms);
+    struct lane *lane;
+
+    TAILQ_FOREACH (lane, &v->lanes.busy, next) {
+        struct verify *f = first_of(lane);
+
+        if (f->is_cut || (!is_gap && permit_is_good(v->owned, &f->permit)))
+            continue;
+        f->is_cut = true;
+        http_client_cancel(v->client, f->call);
+    }
+}
+
 /* Cut calls that take too long, so that others get a turn. */
 static void on_look(void *ctx)
 {
     struct verifier *v = ctx;
-    int64_t now_ms = watch_look(&v->watch, clock_mono_ms());
     struct lane *lane;
+    int64_t now_ms;
 
     v->look_timer = NULL;
+    cut_lost(v);
+    now_ms = watch_look(&v->watch, clock_mono_ms());
     while ((lane = lanes_look(&v->lanes, now_ms)) != NULL) {
         first_of(lane)->is_cut = true;
         http_client_cancel(v->client, first_of(lane)->call);
@@ -302,11 +349,19 @@ static void on_look(void *ctx)
 static void run(struct verifier *v)
 {
     struct lane *lane;
+    struct verify *f;
+    int64_t wait_ms;
 
     if (v->look_timer == NULL)
         watch_start(&v->watch, clock_mono_ms());
     while ((lane = lanes_next(&v->lanes)) != NULL) {
-        call(first_of(lane));
+        f = first_of(lane);
+        if (!permit_get(v->owned, f->intent.callback, &f->permit, &wait_ms)) {
+            lanes_done(&v->lanes, lane, LANES_UNCALLED, watch_now(&v->watch, clock_mono_ms()));
+            f->timer = loop_timer_start(v->loop, wait_ms, on_try_again, f);
+            continue;
+        }
+        call(f);
         lanes_called(lane, watch_now(&v->watch, clock_mono_ms()));
     }
     if (v->look_timer == NULL && v->lanes.count.busy > 0)
@@ -343,6 +398,39 @@ static void on_load_again(void *ctx)
     load_more(v);
 }
 
+/* Is this intent to be verified, and here? */
+static bool is_wanted(const struct verifier *v, const struct hub_intent *in)
+{
+    for (size_t i = 0; i < v->n_ended; i++)
+        if (v->ended[i] == in->id)
+            return false;
+    return map_get(&v->known, key_of(&in->id)) == NULL &&
+           owned_has(v->owned, owned_slot(v->owned, in->callback));
+}
+
+/* With several nodes: look at all intents, from the first one on. */
+static void look(struct verifier *v)
+{
+    v->looks_again = v->is_looking;
+    if (v->is_looking)
+        return;
+    v->is_looking = true;
+    v->is_long = false;
+    v->last_id = 0;
+}
+
+/* The last intent was seen. */
+static void look_ends(struct verifier *v)
+{
+    v->is_looking = false;
+    if (!v->looks_again)
+        return;
+    if (v->is_long && v->load_timer == NULL)
+        v->load_timer = loop_timer_start(v->loop, LOOK_AGAIN_MS, on_load_again, v);
+    v->more = true;
+    look(v);
+}
+
 static void on_loaded(void *ctx)
 {
     struct load *l = ctx;
@@ -350,13 +438,15 @@ static void on_loaded(void *ctx)
 
     v->loading = false;
     for (size_t i = 0; i < l->n && !v->stopped && l->rc == RC_OK; i++) {
-        struct verify *f = verify_new(v, &l->found[i]);
-
-        v->last_id = f->intent.id;
-        enter(v, f);
+        v->last_id = l->found[i].id;
+        if (is_wanted(v, &l->found[i]))
+            enter(v, verify_new(v, &l->found[i]));
     }
+    v->n_ended = 0;
     if (l->rc == RC_OK && l->n == LOAD_MAX)
-        v->more = true; /* there may be more intents */
+        v->more = v->is_long = true; /* there may be more intents */
+    else if (l->rc == RC_OK && v->is_looking && !v->stopped)
+        look_ends(v);
     if (l->rc != RC_OK && !v->stopped) {
         log_warn("notifier", "hub_unread", "error=%s tried again",
                  log_quote(str_from(l->err.text)));
@@ -445,7 +535,7 @@ static void sweep(struct verifier *v)
         loop_timer_cancel(&v->sweep_timer);
     v->sweep_timer = NULL;
     v->sweep_more = v->sweeping;
-    if (v->sweeping)
+    if (v->sweeping || !owned_has(v->owned, SWEEPER_SLOT))
         return;
     s = NEW(struct sweep);
     s->v = v;
@@ -460,13 +550,15 @@ static void sweep(struct verifier *v)
 /* ---- life cycle ------------------------------------------------------------------------------ */
 
 struct verifier *verifier_new(struct loop *loop, struct http_client *client,
-                              const struct notifier_cfg *cfg)
+                              const struct notifier_cfg *cfg, const struct owned *owned)
 {
     struct verifier *v = NEW(struct verifier);
 
     v->loop = loop;
     v->client = client;
     v->cfg = cfg;
+    v->owned = owned;
+    v->known = (struct map)MAP_INIT;
     lanes_init(&v->lanes, VERIFIER_CALLS_MAX);
     v->lanes.max_host = AT_ONCE_HOST;
     TAILQ_INIT(&v->all);
@@ -478,8 +570,21 @@ void verifier_wake(struct verifier *v)
     if (v->stopped)
         return;
     v->more = true;
+    if (v->owned->is_shared)
+        look(v);
     load_more(v);
     sweep(v);
+}
+
+void verifier_lost(struct verifier *v, const struct slot_set *lost)
+{
+    struct verify *f = TAILQ_FIRST(&v->all), *next;
+
+    for (; f != NULL; f = next) {
+        next = TAILQ_NEXT(f, next);
+        if (!f->is_busy && slot_set_has(lost, owned_slot(v->owned, f->intent.callback)))
+            forget(f);
+    }
 }
 
 void verifier_stop(struct verifier *v)
@@ -509,6 +614,8 @@ void verifier_free(struct verifier **vp)
     while ((f = TAILQ_FIRST(&v->all)) != NULL)
         forget(f);
     map_release(&v->pairs, NULL);
+    map_release(&v->known, NULL);
+    mem_free(v->ended);
     lanes_release(&v->lanes);
     mem_free(v);
 }
