@@ -65,6 +65,7 @@ struct component {
     uint64_t *cancelled; /* numbers */
     size_t n_cancelled, cap_cancelled;
     bool is_stopping, is_stopped;
+    bool is_resting; /* no connection is wanted */
     int64_t stop_at_ms;
     long n_owed; /* requests that were handed up and not answered */
 
@@ -477,12 +478,30 @@ static void wait_for_try(struct component *c)
     pthread_mutex_unlock(&c->lock);
 }
 
+/* No connection is wanted, and the one that there is has nothing under way. */
+static bool may_rest(struct component *c)
+{
+    bool may;
+
+    pthread_mutex_lock(&c->lock);
+    may = c->is_resting && !c->is_stopping &&
+          (!c->link.is_open || (TAILQ_EMPTY(&c->queued) && TAILQ_EMPTY(&c->sent)));
+    pthread_mutex_unlock(&c->lock);
+    return may;
+}
+
 static void *run(void *ctx)
 {
     struct component *c = ctx;
 
     pthread_setname_np(pthread_self(), "xmpp");
     while (!is_over(c)) {
+        if (may_rest(c)) {
+            component_link_rest(&c->link);
+            end_some(c);
+            wait_for_try(c);
+            continue;
+        }
         component_link_try(&c->link);
         if (c->link.is_open)
             send_queued(c);
@@ -532,6 +551,14 @@ void component_start(struct component *c, component_request_fn *on_request, void
     c->ctx = ctx;
     ASSERT(pthread_create(&c->thread, NULL, run, c) == 0);
     c->is_running = true;
+}
+
+void component_set_active(struct component *c, bool active)
+{
+    pthread_mutex_lock(&c->lock);
+    c->is_resting = !active;
+    pthread_cond_broadcast(&c->news);
+    pthread_mutex_unlock(&c->lock);
 }
 
 void component_stop(struct component *c, int64_t ms)

@@ -280,6 +280,20 @@ void component_link_end(struct component_link *l)
     }
 }
 
+void component_link_rest(struct component_link *l)
+{
+    if (l->conn == NULL && l->base == NULL && l->query == NULL)
+        return;
+    component_link_end(l);
+    l->is_open = l->is_lost = false;
+    l->n_addrs = l->next_addr = 0;
+    l->try_at_ms = 0;
+    l->pause_ms = l->cfg->first_pause_ms;
+    l->lost(l->ctx);
+    reserve_low(l);
+    log_info("xmpp", "resting", "component=%s", log_quote(l->cfg->name));
+}
+
 /* ---- life cycle ------------------------------------------------------------------------------ */
 
 void component_link_init(struct component_link *l)

@@ -56,5 +56,8 @@ void component_link_drop_lost(struct component_link *l);
 /* Give libstrophe a stanza. */
 void component_link_send(struct component_link *l, const char *xml, size_t len);
 
+/* Have no connection until the next component_link_try(), which makes one at once. */
+void component_link_rest(struct component_link *l);
+
 /* End the stream, give the server a moment to end its own, and free what the thread has made. */
 void component_link_end(struct component_link *l);

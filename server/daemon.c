@@ -235,6 +235,16 @@ static void node_names(struct daemon *d, struct nodes_cfg *cfg)
         cfg->name = str_printf(&d->arena, "%s:%d", machine, port);
 }
 
+/* Slots have come or gone. Only the node that has the slot of our address is the component. */
+static void on_slots(void *ctx, const struct slot_set *gained, const struct slot_set *lost)
+{
+    struct daemon *d = ctx;
+    unsigned slot = nodes_slot(component_name(d->component));
+
+    if (slot_set_has(gained, slot) || slot_set_has(lost, slot))
+        component_set_active(d->component, slot_set_has(gained, slot));
+}
+
 /* Become one of the nodes of the database. */
 static enum rc join_nodes(struct daemon *d, struct err *err)
 {
@@ -247,6 +257,10 @@ static enum rc join_nodes(struct daemon *d, struct err *err)
     };
 
     node_names(d, &cfg);
+    if (d->component != NULL && store_is_shared(d->store)) {
+        component_set_active(d->component, false);
+        nodes_listen(store_nodes(d->store), on_slots, d);
+    }
     return nodes_join(store_nodes(d->store), &cfg, err);
 }
 

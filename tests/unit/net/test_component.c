@@ -411,6 +411,35 @@ static void test_component__connects_again(void **state)
     assert_int_equal(f->results[1].rc, RC_OK);
 }
 
+/* NODE-05: only one node is the component. A rest waits for what is under way, and ends when the
+ * component is wanted again. */
+static void test_component__rests(void **state)
+{
+    struct fixture *f = *state;
+    struct pollfd p = {f->listener, POLLIN, 0};
+    int number;
+
+    deliver(f, "m1", PATIENCE_MS);
+    number = hear_message(f, "m1");
+    component_set_active(f->c, false);
+    answer_ack(f, "b.test", number, NULL);
+    wait_for(f, &f->n_results, 1);
+    assert_int_equal(f->results[0].rc, RC_OK);
+    say(f, "<iq type='get' from='feeds.test' to='feeds.test' id='fmping-1'/>");
+    pass(f, "</stream:stream>");
+    close(f->fd);
+    deliver(f, "m2", PATIENCE_MS); /* nobody can take it here */
+    wait_for(f, &f->n_results, 2);
+    assert_int_equal(f->results[1].rc, RC_TIMEOUT);
+    assert_int_equal(0, poll(&p, 1, 0));
+    component_set_active(f->c, true);
+    accept_it(f, true);
+    deliver(f, "m3", PATIENCE_MS);
+    answer_ack(f, "b.test", hear_message(f, "m3"), NULL);
+    wait_for(f, &f->n_results, 3);
+    assert_int_equal(f->results[2].rc, RC_OK);
+}
+
 /* XMPP-00: a server that takes the connection and says nothing does not hold us for ever. */
 static void test_component__a_server_that_says_nothing(void **state)
 {
@@ -523,6 +552,7 @@ int main(void)
         T(an_error_for_a_message),
         T(no_sign_of_life),
         T(connects_again),
+        T(rests),
         T(without_a_connection),
         T(stop),
         T(window),
