@@ -62,6 +62,11 @@ struct reads {
     /* Free the memory that is kept for later. */
     void (*shrink)(struct db *db);
 
+    /* May the calls that follow read from a copy (engine.use_replica)? Not at first. A snapshot
+     * goes on where it began. Returns true if a copy has answered since the last such call. NULL:
+     * the engine has no copies. */
+    bool (*allow_replica)(struct db *db, bool may);
+
     /* ---- the log ---- */
 
     /* The last number that was given out; 0: the log is empty. */
@@ -231,8 +236,8 @@ struct reads {
                            size_t *n_out, struct err *err);
 
     /* As reader_dead_counts(). */
-    enum rc (*dead_counts)(struct db *db, int64_t first, int64_t last, struct arena *a, struct dead_count **out,
-                           size_t *n_out, struct err *err);
+    enum rc (*dead_counts)(struct db *db, int64_t first, int64_t last, struct arena *a,
+                           struct dead_count **out, size_t *n_out, struct err *err);
 
     /* ---- hubs ---- */
 
@@ -337,11 +342,24 @@ struct follows {
     void (*stop)(struct db *db);
 };
 
+/* A copy of the database which a server keeps up to date, a little late. */
+struct replica_cfg {
+    const char *address;         /* borrowed, as long as the reader lives */
+    struct str log_id;           /* what is in the copy must be the same log; borrowed, too */
+    int64_t (*known)(void *ctx); /* the notice that a copy must have; any thread */
+    void *ctx;
+};
+
 struct engine {
     const char *name;
 
     /* Open a connection for reading only. A writer has made the database before. */
     enum rc (*open_reader)(const char *address, struct db **out, struct err *err);
+
+    /* A reader that was just opened may also read from a copy, when reads->allow_replica() says so.
+     * The copy need not be within reach. RC_INPUT: the address is not understood; RC_CONFLICT: it
+     * is another log. NULL: the engine has no copies. */
+    enum rc (*use_replica)(struct db *db, const struct replica_cfg *cfg, struct err *err);
 
     /* Open the connection that writes, with a database that is ready: made if there was none,
      * locked for this process, its schema up to date. `check`: look at

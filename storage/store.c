@@ -16,12 +16,36 @@ struct read_job {
 
 /* ---- readers --------------------------------------------------------------------------------- */
 
+static int64_t known(void *ctx)
+{
+    struct store *s = ctx;
+
+    return tail_known(storer_tail(s->storer));
+}
+
+static enum rc use_replica(struct store *s, struct db *db, struct err *err)
+{
+    struct replica_cfg cfg = {s->replica, storer_log_id(s->storer), known, s};
+
+    if (s->engine->use_replica == NULL)
+        return err_set(err, RC_UNSUPPORTED, "a database of %s has no copies for reading",
+                       s->engine->name);
+    return s->engine->use_replica(db, &cfg, err);
+}
+
+bool reader_allow_replica(struct reader *r, bool may)
+{
+    return r->db->reads->allow_replica != NULL && r->db->reads->allow_replica(r->db, may);
+}
+
 enum rc reader_make(struct store *s, struct reader **out, struct err *err)
 {
     struct reader *r = NEW(struct reader);
     enum rc rc = s->engine->open_reader(storer_address(s->storer), &r->db, err);
 
     r->store = s;
+    if (rc == RC_OK && s->replica != NULL)
+        rc = use_replica(s, r->db, err);
     if (rc == RC_OK && s->memcached != NULL)
         rc = far_open(str_from(s->memcached), storer_log_id(s->storer), MEMCACHED_MS, &r->far, err);
     if (rc != RC_OK)
@@ -129,6 +153,8 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
 
     if (cfg->memcached.len > 0)
         s->memcached = mem_strndup(cfg->memcached.ptr, cfg->memcached.len);
+    if (cfg->replica.len > 0)
+        s->replica = mem_strndup(cfg->replica.ptr, cfg->replica.len);
     s->dir = directory_new();
     s->cache = cache_new(cfg->cache_bytes);
     s->pages = pages_new();
@@ -186,6 +212,7 @@ void store_close(struct store **sp)
     directory_free(&s->dir);
     mem_free(s->threads);
     mem_free(s->memcached);
+    mem_free(s->replica);
     mem_free(s);
     *sp = NULL;
 }

@@ -39,6 +39,7 @@ struct store_cfg {
                                 long for them */
     size_t cache_bytes;      /* size of the cache of documents in this process */
     struct str memcached;    /* "HOST:PORT"; null: none */
+    struct str replica;      /* a copy of the database, for reading; null: none */
     bool check;              /* first check the whole database for damage */
     bool is_shared; /* others may have the database, too, if its engine can have several writers */
     struct levels levels; /* when a feed is due after its level was set */
@@ -689,6 +690,13 @@ enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena
  * Arena. */
 enum rc reader_subs_after(struct reader *r, int64_t after_id, size_t max, struct arena *a,
                           struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* May the calls that follow be answered by a copy of the database? It is never older than the
+ * directory, but it may lack what no notice tells, such as the outcome of a delivery: so this is
+ * for documents. Returns true if a copy has answered since the last call of this function. Then a
+ * call that failed with RC_AGAIN may do so because of the copy, and the database itself would
+ * answer. */
+bool reader_allow_replica(struct reader *r, bool may);
 
 /* Give back the memory of the reader's cache, after much was read that is not read again soon. */
 void reader_shrink(struct reader *r);

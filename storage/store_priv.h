@@ -47,6 +47,7 @@ struct reader {
 struct store {
     const struct engine *engine;
     char *memcached; /* "HOST:PORT"; NULL: none */
+    char *replica;   /* address; NULL: none */
     struct directory *dir;
     struct storer *storer;
     struct follower *follower; /* NULL: the log has one writer */

@@ -32,6 +32,7 @@ struct tail {
     pthread_mutex_t turn;    /* guards the rest, and the order of what is published */
     struct log_place place;  /* what was published last */
     _Atomic int64_t applied; /* place.last_notice, for everybody */
+    _Atomic int64_t known;   /* of which the directory may know; raised before it changes */
 };
 
 struct tail *tail_new(struct directory *dir)
@@ -57,9 +58,15 @@ int64_t tail_applied(struct tail *t)
     return t->applied;
 }
 
+int64_t tail_known(struct tail *t)
+{
+    return t->known;
+}
+
 static void set_place(struct tail *t, const struct log_place *place)
 {
     t->place = *place;
+    t->known = place->last_notice;
     t->applied = place->last_notice;
 }
 
@@ -403,6 +410,7 @@ static enum rc read_named(struct following *f, struct db *db, struct err *err)
 
 static void publish_following(struct tail *t, const struct following *f)
 {
+    t->known = f->place.last_notice;
     directory_lock(t->dir);
     for (size_t i = 0; i < f->n_ids; i++) {
         if (f->feeds[i].brief.id == 0) {
@@ -524,6 +532,7 @@ static enum rc read_anew(struct tail *t, struct following *f, struct db *db, str
         notice->sub_ids = subs;
         notice->last_seq = f->place.last_seq;
         notice->has_hub_news = notice->is_foreign = true;
+        t->known = f->place.last_notice;
         directory_replace(t->dir, fresh);
         set_place(t, &f->place);
         tell(t, notice);
@@ -617,6 +626,7 @@ static enum rc take_turn(struct tail *t, struct txn *txn, struct tail_news *news
     if (rc != RC_OK || is_ahead(&place, news))
         return rc;
     *is_taken = true;
+    t->known = place.last_notice;
     tail_take(t, txn->db, news);
     set_place(t, &place);
     return RC_OK;

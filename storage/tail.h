@@ -61,3 +61,7 @@ enum rc tail_follow(struct tail *t, struct db *db, struct err *err) NODISCARD;
 
 /* The last notice that was followed. Any thread. */
 int64_t tail_applied(struct tail *t);
+
+/* A notice that the directory may know already, in part; it knows none after it. What is read
+ * beside the directory must not be older. Any thread. */
+int64_t tail_known(struct tail *t);

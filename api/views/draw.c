@@ -118,8 +118,8 @@ static enum rc (*const draw_ops[FORM_COUNT_])(struct drawing *, struct reader *,
 #undef FORM
 };
 
-enum rc draw_document(const struct document_spec *spec, struct store *store, struct reader *r,
-                      struct buf *out, struct drawn *drawn, struct err *err)
+static enum rc draw(const struct document_spec *spec, struct store *store, struct reader *r,
+                    struct buf *out, struct drawn *drawn, struct err *err)
 {
     struct drawing d = {.spec = spec,
                         .store = store,
@@ -160,5 +160,24 @@ enum rc draw_document(const struct document_spec *spec, struct store *store, str
     for (size_t i = 0; i < d.n_feeds; i++)
         drawn->is_private = drawn->is_private || !str_is_null(d.feeds[i].access_key);
     arena_release(&d.arena);
+    return rc;
+}
+
+enum rc draw_document(const struct document_spec *spec, struct store *store, struct reader *r,
+                      struct buf *out, struct drawn *drawn, struct err *err)
+{
+    struct err why = ERR_INIT;
+    bool used_replica;
+    enum rc rc;
+
+    (void)reader_allow_replica(r, true);
+    rc = draw(spec, store, r, out, drawn, &why);
+    used_replica = reader_allow_replica(r, false);
+    if (rc == RC_AGAIN && used_replica) { /* a copy may end what it has begun to answer */
+        buf_reset(out);
+        rc = draw(spec, store, r, out, drawn, &why);
+    }
+    if (rc != RC_OK && err != NULL)
+        *err = why;
     return rc;
 }

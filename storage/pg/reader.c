@@ -8,6 +8,7 @@
 #include "storage/pg/nodes.h"
 #include "storage/pg/follow.h"
 #include "storage/pg/reads.h"
+#include "storage/pg/replica.h"
 #include "storage/pg/storing.h"
 #include "storage/pg/uri.h"
 
@@ -33,6 +34,7 @@ static void close_reader(struct db **dbp)
     if (r == NULL)
         return;
     pg_storing_free(&r->storing);
+    pg_replica_free(&r->replica);
     pg_link_free(&r->link);
     pg_uri_free(&r->uri);
     if (r->wake_fd >= 0)
@@ -67,10 +69,27 @@ static void make_ready(struct pg_reader *r)
     }
 }
 
+/* A snapshot goes on where it began, and a trip goes to one of both. */
+static bool asks_replica(struct pg_reader *r)
+{
+    bool is_free = r->may_use_replica && !r->has_begun && r->replica != NULL;
+
+    if (r->route == PG_ROUTE_OPEN)
+        r->route = r->replica != NULL && (pg_replica_is_open(r->replica) ||
+                                          (is_free && pg_replica_is_ready(r->replica)))
+                       ? PG_ROUTE_REPLICA
+                       : PG_ROUTE_SERVER;
+    return r->route == PG_ROUTE_REPLICA;
+}
+
 void pg_ask(struct pg_reader *r, enum pg_statement_id id, struct pg_answer *out)
 {
     const struct pg_statement *s = &pg_statements[id];
 
+    if (asks_replica(r)) {
+        pg_replica_ask(r->replica, id, &r->params, out);
+        return;
+    }
     make_ready(r);
     pg_queue(r->link, s->sql, &r->params, s->columns, out);
     pg_params_reset(&r->params);
@@ -78,14 +97,18 @@ void pg_ask(struct pg_reader *r, enum pg_statement_id id, struct pg_answer *out)
 
 void pg_together(struct pg_reader *r)
 {
-    make_ready(r);
+    bool is_replica = asks_replica(r);
+
+    if (!is_replica)
+        make_ready(r);
     if (r->has_begun)
         return;
     r->is_together = true;
-    pg_queue(r->link, pg_statements[PG_SQL_begin_snapshot].sql, NULL, "", NULL);
+    if (!is_replica) /* what is asked of a copy is always together */
+        pg_queue(r->link, pg_statements[PG_SQL_begin_snapshot].sql, NULL, "", NULL);
 }
 
-enum rc pg_hear(struct pg_reader *r, struct err *err)
+static enum rc hear_server(struct pg_reader *r, struct err *err)
 {
     bool is_together = r->is_together;
     int64_t began_ms = clock_mono_ms();
@@ -106,6 +129,39 @@ enum rc pg_hear(struct pg_reader *r, struct err *err)
     return rc;
 }
 
+/* The copy would not do, so the same is asked of the server itself. */
+static void ask_server(struct pg_reader *r)
+{
+    enum pg_statement_id id;
+    struct pg_answer *out;
+
+    r->route = PG_ROUTE_SERVER;
+    if (r->is_together)
+        pg_together(r);
+    while (pg_replica_give_back(r->replica, &id, &r->params, &out))
+        pg_ask(r, id, out);
+}
+
+enum rc pg_hear(struct pg_reader *r, struct err *err)
+{
+    enum rc rc = RC_AGAIN;
+
+    if (r->route == PG_ROUTE_REPLICA) {
+        bool goes_on = pg_replica_is_open(r->replica);
+
+        rc = pg_replica_hear(r->replica, r->n_snapshots > 0, err);
+        r->has_used_replica |= goes_on || rc == RC_OK;
+        if (rc == RC_OK)
+            r->is_together = false;
+        else if (!goes_on)
+            ask_server(r);
+    }
+    if (r->route != PG_ROUTE_REPLICA)
+        rc = hear_server(r, err);
+    r->route = PG_ROUTE_OPEN;
+    return rc;
+}
+
 static enum rc snapshot(struct db *db, struct err *err UNUSED)
 {
     pg_reader_of(db)->n_snapshots++;
@@ -116,7 +172,11 @@ static void snapshot_end(struct db *db)
 {
     struct pg_reader *r = pg_reader_of(db);
 
-    if (--r->n_snapshots > 0 || !r->has_begun)
+    if (--r->n_snapshots > 0)
+        return;
+    if (r->replica != NULL)
+        pg_replica_end(r->replica);
+    if (!r->has_begun)
         return;
     r->has_begun = false;
     pg_queue(r->link, pg_statements[PG_SQL_end_snapshot].sql, NULL, "", NULL);
@@ -126,6 +186,16 @@ static void snapshot_end(struct db *db)
 
 static void shrink(struct db *db UNUSED)
 {
+}
+
+static bool allow_replica(struct db *db, bool may)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    bool has_answered = r->has_used_replica;
+
+    r->may_use_replica = may;
+    r->has_used_replica = false;
+    return has_answered;
 }
 
 size_t pg_next_page(size_t page, size_t max)
@@ -143,6 +213,7 @@ static const struct reads pg_reads = {
     .snapshot = snapshot,
     .snapshot_end = snapshot_end,
     .shrink = shrink,
+    .allow_replica = allow_replica,
     .last_seq = pg_last_seq,
     .notices = pg_notices,
     .revisions_by_seq = pg_revisions_by_seq,
@@ -220,8 +291,14 @@ static enum rc open_reader(const char *address, struct db **out, struct err *err
     return rc;
 }
 
+static enum rc use_replica(struct db *db, const struct replica_cfg *cfg, struct err *err)
+{
+    return pg_replica_new(cfg, &pg_reader_of(db)->replica, err);
+}
+
 const struct engine engine_postgresql = {.name = "PostgreSQL",
                                          .open_reader = open_reader,
+                                         .use_replica = use_replica,
                                          .open_writer = pg_storing_open,
                                          .open_follower = pg_follow_open,
                                          .nodes = &pg_node_calls};

@@ -15,6 +15,10 @@
 struct pg_uri;
 
 struct pg_storing;
+struct pg_replica;
+
+/* Who is asked by one trip. */
+enum pg_route { PG_ROUTE_OPEN, PG_ROUTE_SERVER, PG_ROUTE_REPLICA };
 
 struct pg_reader {
     struct db db;
@@ -23,19 +27,23 @@ struct pg_reader {
     int wake_fd; /* eventfd of the one that follows other nodes; -1: this is not it */
     struct pg_uri *uri;
     struct pg_link *link;
-    struct pg_params params; /* of the next statement */
-    int n_snapshots;         /* so many calls of snapshot() have no snapshot_end() yet */
-    bool has_begun;          /* the transaction of the outer one is open */
-    bool is_together;        /* what is asked until pg_hear() is a transaction of its own */
-    struct err trouble;      /* there is no connection, and why; RC_OK: there is one */
-    int64_t away_until_ms;   /* monotonic; until then nobody tries to connect */
+    struct pg_params params;    /* of the next statement */
+    int n_snapshots;            /* so many calls of snapshot() have no snapshot_end() yet */
+    bool has_begun;             /* the transaction of the outer one is open */
+    bool is_together;           /* what is asked until pg_hear() is a transaction of its own */
+    struct err trouble;         /* there is no connection, and why; RC_OK: there is one */
+    int64_t away_until_ms;      /* monotonic; until then nobody tries to connect */
+    struct pg_replica *replica; /* NULL: there is none */
+    bool may_use_replica, has_used_replica;
+    enum pg_route route; /* of what is asked until pg_hear() */
 };
 
 /* The reader of a connection. */
 struct pg_reader *pg_reader_of(struct db *db);
 
 /* Queue a statement with the parameters, and forget these. *out is filled in by pg_hear(). Without
- * a connection, and outside a snapshot, it connects first. */
+ * a connection, and outside a snapshot, it connects first. A copy may answer instead, if that is
+ * allowed (storage/pg/replica.h). */
 void pg_ask(struct pg_reader *r, enum pg_statement_id id, struct pg_answer *out);
 
 /* The statements that follow, up to pg_hear(), see one state of the database. */

@@ -27,9 +27,10 @@
 #endif
 
 struct fixture {
-    char dir[64];   /* empty: it is not in a file */
-    char path[128]; /* what --db would be */
-    bool is_shared; /* others open the same database */
+    char dir[64];        /* empty: it is not in a file */
+    char path[128];      /* what --db would be */
+    bool is_shared;      /* others open the same database */
+    const char *replica; /* what --db-replica would be; NULL: nothing */
     struct store *store;
     struct reader *reader;
     struct arena arena;
@@ -44,6 +45,7 @@ static inline struct store_cfg fixture_cfg(const struct fixture *f)
                               .batch_ms = 5,
                               .cache_bytes = 1 << 20,
                               .is_shared = f->is_shared,
+                              .replica = str_from(f->replica),
                               .levels = {{86400, 1800, 300}}};
 }
 
