@@ -41,6 +41,14 @@ int64_t clock_mono_ms(void)
     return clock_mono_us() / 1000;
 }
 
+int64_t clock_steady_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
 struct timespec clock_mono_after_ms(int64_t wait_ms)
 {
     struct timespec ts;

@@ -21,6 +21,10 @@ int64_t clock_now_us(void);
 int64_t clock_mono_ms(void);
 int64_t clock_mono_us(void);
 
+/* The same as clock_mono_ms(), without what clock_set_ahead_us() adds: for leases, which another
+ * machine counts, too. */
+int64_t clock_steady_ms(void);
+
 /* The time of the real CLOCK_MONOTONIC `wait_ms` milliseconds from now, for
  * pthread_cond_timedwait(). If `wait_ms` is negative, the time is a century from now. */
 struct timespec clock_mono_after_ms(int64_t wait_ms);

@@ -18,8 +18,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "fetcher/ownership.h"
 #include "fetcher/source.h"
 #include "fetcher/waiting.h"
+#include "fetcher/wishes.h"
 #include "net/url.h"
 
 #define READ_BATCH 32
@@ -29,6 +31,7 @@
 #define COOL_S_MAX 86400     /* longest pause, whatever Retry-After says */
 /* waiters are told at the latest so long after the document was stored */
 #define PATIENCE_MS 5000
+#define WATCH_MS 250
 
 static void run_job(struct fetcher *f, struct job *job, enum job_step step);
 
@@ -76,6 +79,27 @@ static enum job_step fail(struct job *job, enum rc rc, struct str text)
 static enum job_step fail_closed(struct job *job)
 {
     return fail(job, RC_CLOSED, STR("shutting down"));
+}
+
+/* The host is another node's now. What the job was to do is still to be done, so it is queued
+ * again: if the host is not ours then, another node is asked. */
+static enum job_step cut(struct job *job)
+{
+    job->is_cut = true;
+    return fail(job, RC_CLOSED, STR("another node fetches from this host now"));
+}
+
+/* Tell all who wait for the fetch, here and at other nodes. */
+static void tell(struct fetcher *f, struct slot *slot, const struct fetch_result *res)
+{
+    struct waiting *w = waiting_of(slot);
+
+    waiting_tell(slot, res, clock_mono_ms());
+    if (w->is_wished && res->rc != RC_CLOSED &&
+        store_answer_wish(f->store, slot->feed_id, res->rc) != RC_OK)
+        log_debug("fetcher", "wish_unanswered", "feed=%" PRId64 " effect=asked_again",
+                  slot->feed_id);
+    w->is_wished = false;
 }
 
 /* ---- step "load": the feed's row ------------------------------------------------------------- */
@@ -214,10 +238,11 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
 
     stats_add(STAT_fetch_running, -1);
     work_queue_leave_host(f->queue, slot, now_ms);
-    if (rc == RC_CLOSED) {
+    waiting_of(slot)->asking = NULL;
+    if (rc == RC_CLOSED || !own_may_go_on(f, job)) {
         arena_free(&job->answer_arena);
         job->answer_arena = answer->arena;
-        run_job(f, job, fail_closed(job));
+        run_job(f, job, f->stopping ? fail_closed(job) : cut(job));
         return;
     }
     stats_add(STAT_fetch_bytes_total, (int64_t)answer->body.len);
@@ -238,12 +263,15 @@ static enum job_step step_request(struct fetcher *f, struct job *job)
     size_t body_max = job->source->body_max;
 
     waiting_of(slot_of(f, job))->job = NULL;
+    if (!own_may_go_on(f, job))
+        return cut(job);
+    waiting_of(slot_of(f, job))->asking = job;
     job_call(job, f->user_agent, fields, &call);
     call.max_body = body_max > 0 && body_max < f->max_body ? body_max : f->max_body;
     call.timeout_ms = f->timeout_ms;
     stats_inc(STAT_fetch_total);
     stats_add(STAT_fetch_running, 1);
-    http_client_start(f->client, &call, on_answer, job);
+    job->call = http_client_start(f->client, &call, on_answer, job);
     return STEP_AWAY;
 }
 
@@ -310,7 +338,7 @@ static void on_impatient(void *ctx)
     struct fetcher *f = job->owner;
 
     job->patience = NULL;
-    waiting_tell(slot_of(f, job), &job->so_far, clock_mono_ms());
+    tell(f, slot_of(f, job), &job->so_far);
 }
 
 static void begin_patience(struct fetcher *f, struct job *job)
@@ -397,12 +425,20 @@ static void end_fetch(struct fetcher *f, struct job *job, struct slot *slot, int
     if (job->retry_ms > 0)
         sweeper_put(f->sweeper, job->feed_id, clock_now_s() + job->retry_ms / 1000);
     upstream_subs_found(f->upstreams, job->result_id, &job->hubs);
-    waiting_tell(slot, &res, now_ms);
+    tell(f, slot, &res);
     if (job->result_id != job->feed_id)
         pass_on(f, job, slot, now_ms);
     /* the feed may have become due while its past was read */
     if (!f->stopping && store_brief(f->store, job->feed_id, &brief))
         sweeper_put_if_absent(f->sweeper, job->feed_id, brief.next_fetch_at);
+}
+
+/* Callers go on waiting. */
+static void end_cut(struct job *job, struct slot *slot)
+{
+    if (job->patience != NULL)
+        loop_timer_cancel(&job->patience);
+    slot->again |= slot->reasons;
 }
 
 static enum job_step step_end(struct fetcher *f, struct job *job)
@@ -413,7 +449,10 @@ static enum job_step step_end(struct fetcher *f, struct job *job)
     if (job->source->is_aside && f->stopping)
         fail_closed(job);
     waiting_of(slot)->job = NULL;
-    if (job->source->is_aside && !f->stopping)
+    own_end(f, job);
+    if (job->is_cut && !f->stopping)
+        end_cut(job, slot);
+    else if (job->source->is_aside && !f->stopping)
         end_aside(f, job, now_ms);
     else
         end_fetch(f, job, slot, now_ms);
@@ -473,6 +512,12 @@ static void start(struct fetcher *f, struct slot *slot)
     }
     job = job_new(f, is_content ? &source_content : &source_poll, slot->feed_id, slot->reasons,
                   &f->rules);
+    if (!own_begin(f, job)) {
+        job_free(&job);
+        work_queue_end(f->queue, slot, clock_mono_ms());
+        wishes_take(f, slot);
+        return;
+    }
     job->announced_only = f->announced_only;
     fetch_loop_one_more(f);
     run_job(f, job, STEP_LOAD);
@@ -530,12 +575,106 @@ void fetch_loop_pump(struct fetcher *f)
     arm_timer(f);
 }
 
+struct want_one {
+    struct fetcher *f;
+    int64_t feed_id;
+    enum fetch_reason reason;
+};
+
+static void on_want_one(void *ctx)
+{
+    struct want_one *w = ctx;
+    struct fetcher *f = w->f;
+
+    if (!f->stopping && own_feed(f, w->feed_id))
+        work_queue_want(f->queue, w->feed_id, w->reason, clock_mono_ms());
+    mem_free(w);
+    fetch_loop_pump(f);
+}
+
+void fetch_loop_want(struct fetcher *f, int64_t feed_id, enum fetch_reason reason)
+{
+    struct want_one *w = NEW(struct want_one);
+
+    *w = (struct want_one){f, feed_id, reason};
+    loop_post(f->loop, on_want_one, w);
+}
+
+/* ---- several nodes --------------------------------------------------------------------------- */
+
+static void cut_off(struct fetcher *f, struct slot *slot)
+{
+    struct waiting *w = waiting_of(slot);
+
+    if (w->asking != NULL && !own_may_go_on(f, w->asking))
+        http_client_cancel(f->client, w->asking->call);
+    else if (slot->state == SLOT_BETWEEN && w->job != NULL && !own_may_go_on(f, w->job))
+        run_job(f, w->job, cut(w->job));
+}
+
+/* Cut off what may not go on. */
+static void cut_all(struct fetcher *f)
+{
+    struct slot *slot;
+    void *it = NULL;
+
+    while ((slot = work_queue_next(f->queue, &it)) != NULL)
+        if (slot->state == SLOT_RUNNING || slot->state == SLOT_BETWEEN)
+            cut_off(f, slot);
+}
+
+/* What waits for a host that is another node's now is that node's to fetch. */
+static void hand_over_waiting(struct fetcher *f)
+{
+    struct slot *slot;
+    void *it = NULL;
+
+    while ((slot = work_queue_next(f->queue, &it)) != NULL)
+        if ((slot->state == SLOT_WAITING || slot->state == SLOT_DELAYED) &&
+            !own_feed(f, slot->feed_id)) {
+            wishes_take(f, slot);
+            work_queue_drop(f->queue, slot, clock_mono_ms());
+        }
+}
+
+void fetch_loop_owners_changed(struct fetcher *f)
+{
+    if (f->stopping)
+        return;
+    hand_over_waiting(f);
+    cut_all(f);
+    wishes_look(f);
+    fetch_loop_pump(f);
+}
+
+static void on_watch(void *ctx)
+{
+    struct fetcher *f = ctx;
+
+    f->watch = NULL;
+    if (f->stopping)
+        return;
+    own_read_changes(f);
+    cut_all(f);
+    wishes_look(f);
+    fetch_loop_pump(f);
+    fetch_loop_watch(f);
+}
+
+void fetch_loop_watch(struct fetcher *f)
+{
+    if (!f->is_alone)
+        f->watch = loop_timer_start(f->loop, WATCH_MS, on_watch, f);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
 static void drop_slot(struct fetcher *f, struct slot *slot)
 {
     struct fetch_result res = {
         .rc = RC_CLOSED, .feed_id = slot->feed_id, .url = STR(""), .text = STR("shutting down")};
 
-    waiting_tell(slot, &res, clock_mono_ms());
+    tell(f, slot, &res);
     work_queue_drop(f->queue, slot, clock_mono_ms());
 }
 
@@ -556,6 +695,7 @@ void fetch_loop_stop(struct fetcher *f)
         else if (slot->state != SLOT_RUNNING)
             drop_slot(f, slot);
     }
+    wishes_stop(f);
     pthread_mutex_lock(&f->idle_lock);
     f->is_idle = f->n_jobs == 0;
     pthread_mutex_unlock(&f->idle_lock);
@@ -564,6 +704,8 @@ void fetch_loop_stop(struct fetcher *f)
 void fetch_loop_cut(struct fetcher *f)
 {
     http_client_free(&f->client);
+    if (f->watch != NULL)
+        loop_timer_cancel(&f->watch);
     if (f->timer != NULL)
         loop_timer_cancel(&f->timer);
     fetch_loop_pump(f); /* parked jobs still go to the workers */

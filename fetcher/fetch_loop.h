@@ -16,6 +16,16 @@ void fetch_loop_give(struct job *job, enum job_step step);
 void fetch_loop_one_more(struct fetcher *f);
 void fetch_loop_one_less(struct fetcher *f);
 
+/* Ask for a fetch of the feed. Any thread. */
+void fetch_loop_want(struct fetcher *f, int64_t feed_id, enum fetch_reason reason);
+
+/* Slots of hosts have come or gone: what waits for a host that is not ours any more leaves the
+ * queue, and jobs that may not go on are cut off. Runs on the loop. */
+void fetch_loop_owners_changed(struct fetcher *f);
+
+/* With several nodes: look now and then at what runs and waits. Runs on the loop. */
+void fetch_loop_watch(struct fetcher *f);
+
 /* Start no more jobs. Callers that wait for a fetch that has not begun are told so. Runs on the
  * loop. */
 void fetch_loop_stop(struct fetcher *f);

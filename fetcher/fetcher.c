@@ -17,8 +17,10 @@
 #include "fetcher/delivery.h"
 #include "fetcher/fetch_loop.h"
 #include "fetcher/fetcher_priv.h"
+#include "fetcher/ownership.h"
 #include "fetcher/parse_worker.h"
 #include "fetcher/waiting.h"
+#include "fetcher/wishes.h"
 #include "net/url.h"
 
 #define PARSE_QUEUE_PER_WORKER 16
@@ -42,7 +44,8 @@ static void on_want(void *ctx)
     int64_t now_ms = clock_mono_ms();
 
     for (size_t i = 0; i < msg->n && !f->stopping; i++)
-        work_queue_want(f->queue, msg->ids[i], msg->reason, now_ms);
+        if (own_feed(f, msg->ids[i]))
+            work_queue_want(f->queue, msg->ids[i], msg->reason, now_ms);
     mem_free(msg);
     fetch_loop_pump(f);
 }
@@ -61,9 +64,37 @@ static void post_wants(struct fetcher *f, const int64_t *ids, size_t n, enum fet
     loop_post(f->loop, on_want, msg);
 }
 
-static void want(struct fetcher *f, int64_t feed_id, enum fetch_reason reason)
+/* Somebody waits for a fetch at another node. */
+struct wished_msg {
+    struct fetcher *f;
+    int64_t feed_id;
+};
+
+static void on_wished(void *ctx)
 {
-    post_wants(f, &feed_id, 1, reason);
+    struct wished_msg *msg = ctx;
+    struct fetcher *f = msg->f;
+    struct slot *slot = work_queue_find(f->queue, msg->feed_id);
+    const struct fetch_result *failure = NULL;
+
+    if (slot != NULL && slot->state == SLOT_IDLE)
+        failure = waiting_failure(slot, clock_mono_ms());
+    if (!f->stopping && own_feed(f, msg->feed_id)) {
+        if (failure == NULL)
+            slot = work_queue_want(f->queue, msg->feed_id, REASON_READER, clock_mono_ms());
+        if (failure == NULL || store_answer_wish(f->store, msg->feed_id, failure->rc) != RC_OK)
+            waiting_of(slot)->is_wished = failure == NULL;
+    }
+    mem_free(msg);
+    fetch_loop_pump(f);
+}
+
+static void post_wished(struct fetcher *f, int64_t feed_id)
+{
+    struct wished_msg *msg = NEW(struct wished_msg);
+
+    *msg = (struct wished_msg){f, feed_id};
+    loop_post(f->loop, on_wished, msg);
 }
 
 static void on_await(void *ctx)
@@ -83,6 +114,8 @@ static void on_await(void *ctx)
         msg->done(msg->ctx, &res);
     } else if (failure != NULL) {
         msg->done(msg->ctx, failure);
+    } else if (!own_feed(f, msg->ids[0])) {
+        wishes_add(f, msg->ids[0], msg->done, msg->ctx);
     } else {
         slot = work_queue_want(f->queue, msg->ids[0], msg->reason, now_ms);
         waiting_add(slot, msg->done, msg->ctx);
@@ -180,22 +213,26 @@ static int64_t on_monitor_known(void *ctx)
     return atomic_load(&f->n_made);
 }
 
-/* On the storer's thread. */
+/* On the storer's thread, or on that which follows other nodes. */
 static void on_commit(void *ctx, const struct commit_notice *notice)
 {
     struct fetcher *f = ctx;
 
     for (size_t i = 0; i < notice->n_feeds; i++) {
         const struct feed_notice *feed = &notice->feeds[i];
+        bool is_ours = own_feed(f, feed->feed_id), is_gone = feed->merged_into != 0;
 
         if (feed->is_new)
             atomic_fetch_add(&f->n_made, 1);
         sweeper_put(f->sweeper, feed->feed_id,
-                    feed->merged_into != 0 || feed->is_pinged ? TIME_UNKNOWN : feed->next_fetch_at);
-        sweeper_put(f->contents, feed->feed_id, feed->content_at);
-        if (feed->is_pinged)
-            want(f, feed->feed_id, REASON_PING);
+                    is_gone || feed->is_pinged || !is_ours ? TIME_UNKNOWN : feed->next_fetch_at);
+        sweeper_put(f->contents, feed->feed_id, is_ours ? feed->content_at : TIME_UNKNOWN);
+        if (feed->is_pinged && is_ours)
+            fetch_loop_want(f, feed->feed_id, REASON_PING);
+        if (feed->is_wanted && notice->is_foreign && is_ours)
+            post_wished(f, feed->feed_id);
     }
+    wishes_notice(f, notice);
     upstream_subs_notice(f->upstreams, notice);
 }
 
@@ -378,28 +415,19 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
     upstreams = upstream_subs_config(cfg);
     f->upstreams = upstream_subs_new(f->store, f->loop, &upstreams);
     loop_call(f->loop, init_on_loop, f);
+    own_listen(f);
     store_listen(f->store, on_commit, f);
     return f;
 }
 
-/* A ping that came before the last stop was not followed by a fetch yet. */
 static void on_loaded(void *ctx, int64_t feed_id, int64_t next_fetch_at, enum fetch_reason reason)
 {
-    struct fetcher *f = ctx;
-
-    if (reason == REASON_PING)
-        want(f, feed_id, REASON_PING);
-    else
-        sweeper_put_if_absent(f->sweeper, feed_id, next_fetch_at);
+    own_due(ctx, feed_id, next_fetch_at, reason);
 }
 
 static void on_content_feed(void *ctx, int64_t feed_id)
 {
-    struct fetcher *f = ctx;
-    struct feed_brief brief;
-
-    if (store_brief(f->store, feed_id, &brief))
-        sweeper_put_if_absent(f->contents, feed_id, brief.content_at);
+    own_content_due(ctx, feed_id);
 }
 
 /* On a reader's thread. */
@@ -409,6 +437,13 @@ static void load_contents(void *ctx, struct reader *r)
 
     if (reader_content_feeds(r, on_content_feed, ctx, &err) != RC_OK)
         log_error("fetcher", "read_failed", "why=%s", log_quote(str_from(err.text)));
+}
+
+static bool may_monitor(void *ctx)
+{
+    const struct fetcher *f = ctx;
+
+    return f->is_alone || nodes_leads(f->nodes);
 }
 
 /* Make the monitor fit the configuration. It runs only while there are ping servers. */
@@ -424,6 +459,7 @@ static void set_monitor(struct fetcher *f, const struct fetcher_cfg *cfg)
         .max_body = cfg->max_body,
         .change = on_monitor_change,
         .known = on_monitor_known,
+        .may_ask = may_monitor,
         .ctx = f,
     };
 
@@ -452,15 +488,18 @@ static void run_on_loop(void *ctx)
     struct fetcher *f = ctx;
 
     upstream_subs_run(f->upstreams, f->client);
+    fetch_loop_watch(f);
 }
 
 enum rc fetcher_start(struct fetcher *f, struct err *err)
 {
     int n = f->cfg.n_workers > 0 ? f->cfg.n_workers : 1;
     struct worker *workers = mem_zalloc((size_t)n * sizeof *workers);
-    enum rc rc = read_due(f, workers, n, err);
+    enum rc rc;
 
     ASSERT(!f->is_started);
+    atomic_store(&f->reads_due, true);
+    rc = read_due(f, workers, n, err);
     if (rc == RC_OK)
         rc = reader_content_feeds(workers[0].reader, on_content_feed, f, err);
     if (rc == RC_OK)

@@ -15,6 +15,7 @@
 #include "fetcher/work_queue.h"
 #include "net/http_client.h"
 #include "net/loop.h"
+#include "storage/nodes.h"
 
 struct worker {
     struct fetcher *f;
@@ -31,8 +32,10 @@ struct fetcher {
     struct loop *loop;
     struct sweeper *sweeper;
     struct sweeper *contents; /* when the next content of a metadata record is due, by feed */
-    struct queue *parse;      /* struct job, loop and deliveries -> workers */
-    atomic_bool give_up;      /* workers must not wait for room in the storer any more */
+    struct nodes *nodes;
+    bool is_alone;       /* no other node can work on this database: all hosts are ours */
+    struct queue *parse; /* struct job, loop and deliveries -> workers */
+    atomic_bool give_up; /* workers must not wait for room in the storer any more */
 
     /* of the thread that starts, reloads and stops */
     struct fetcher_cfg cfg;  /* its strings are valid only during fetcher_new() */
@@ -45,6 +48,8 @@ struct fetcher {
     atomic_int n_deliveries;         /* deliveries that are not stored yet */
     atomic_llong delivered_bytes;    /* their bytes */
     atomic_llong n_made;             /* feeds added since the start */
+    atomic_bool reads_due;           /* what is due is read, or was; from now on changes count */
+    atomic_int n_wishes;             /* as in `wishes` */
 
     /* the fetch loop's own */
     struct http_client *client;
@@ -55,9 +60,13 @@ struct fetcher {
     int catch_up;
     size_t max_body;
     int64_t timeout_ms;
-    int parsing_max;         /* of n_parsing */
-    struct job_list to_load; /* started; their rows are not requested yet */
-    struct job_list parked;  /* answered, but the workers are busy; nothing new is started */
+    int parsing_max;          /* of n_parsing */
+    struct job_list to_load;  /* started; their rows are not requested yet */
+    struct job_list parked;   /* answered, but the workers are busy; nothing new is started */
+    struct map wishes;        /* of other nodes (fetcher/wishes.h) */
+    struct slot_set gained;   /* what is due in these slots has not been read yet */
+    bool has_changes;         /* slots were gained or lost since it was read last */
+    struct loop_timer *watch; /* NULL: alone, or not running */
     struct outage outage;
     struct loop_timer *timer;
     int64_t timer_at_ms;

@@ -21,6 +21,7 @@
 #include "model/feed.h"
 #include "model/ports.h"
 #include "net/http_client.h"
+#include "storage/nodes.h"
 #include "storage/store.h"
 
 #define JOB_FIELDS 4 /* of a request, at most */
@@ -54,6 +55,10 @@ struct job {
     struct arena *own_arena; /* of `feed`, when it was read again; NULL: it was not read again */
     void *owner;             /* the fetcher */
     int64_t feed_id;
+    bool is_claimed; /* the next one counts among what runs in its slot of hosts */
+    struct node_claim claim;
+    uint64_t call;    /* the transfer, while it is under way */
+    bool is_cut;      /* the host is another node's now, so nothing of this counts */
     unsigned reasons; /* REASON_BITs */
     struct schedule_rules rules;
     bool announced_only;       /* a setting: the usual addresses of a site are not tried */

@@ -218,7 +218,7 @@ static void on_period(void *ctx)
     if (m->stopping)
         return;
     for (struct ping_server *ps = m->servers; ps != NULL; ps = ps->next)
-        if (!ps->is_asked && ps->wanted)
+        if (!ps->is_asked && ps->wanted && (m->cfg.may_ask == NULL || m->cfg.may_ask(m->cfg.ctx)))
             ask(m, ps);
     m->timer = loop_timer_start(m->loop, m->cfg.period_s * 1000, on_period, m);
 }

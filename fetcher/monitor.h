@@ -33,6 +33,7 @@ struct monitor_cfg {
     size_t max_body;
     monitor_change_fn *change; /* fetches the feeds that the row names, if they are known */
     monitor_known_fn *known;
+    bool (*may_ask)(void *ctx); /* of several nodes, one asks the servers */
     void *ctx;
 };
 

@@ -102,6 +102,20 @@ void sweeper_put_if_absent(struct sweeper *s, int64_t feed_id, int64_t due_at)
     pthread_mutex_unlock(&s->lock);
 }
 
+size_t sweeper_ids(struct sweeper *s, struct arena *a, int64_t **out)
+{
+    size_t n = 0;
+    void *it = NULL, *value;
+    struct str key;
+
+    pthread_mutex_lock(&s->lock);
+    *out = ARENA_ARRAY(a, int64_t, map_count(&s->dues) + 1);
+    while (map_next(&s->dues, &it, &key, &value))
+        (*out)[n++] = ((const struct due *)value)->feed_id;
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
 static int64_t wait_us_locked(const struct sweeper *s, int64_t now_us, int64_t most_us)
 {
     const struct time_node *first = time_heap_first(&s->heap);

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+
 struct sweeper;
 
 /* Called on the sweeper's thread with the feeds that are due. These feeds are then not in the heap
@@ -31,6 +33,10 @@ void sweeper_put(struct sweeper *s, int64_t feed_id, int64_t due_at);
 /* The same, unless the feed has a time already. This is for the initial load: a commit notice that
  * came in the meantime may be newer. */
 void sweeper_put_if_absent(struct sweeper *s, int64_t feed_id, int64_t due_at);
+
+/* Write the ids of all feeds in the heap to *out, in no particular order. Returns how many. Arena.
+ */
+size_t sweeper_ids(struct sweeper *s, struct arena *a, int64_t **out);
 
 /* Take at most `max` feeds that are due at `now_us` (microseconds), earliest first. When `now_us`
  * is much less than the last time, all times are moved back by as much. */

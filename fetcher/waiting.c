@@ -46,17 +46,23 @@ static void remember(struct waiting *w, const struct fetch_result *res, int64_t 
     w->failed_ms = now_ms;
 }
 
-void waiting_tell(struct slot *slot, const struct fetch_result *res, int64_t now_ms)
+void waiting_tell_list(struct waiter_list *list, const struct fetch_result *res)
 {
-    struct waiting *w = waiting_of(slot);
     struct waiter *waiter;
 
-    remember(w, res, now_ms);
-    while ((waiter = STAILQ_FIRST(&w->waiters)) != NULL) {
-        STAILQ_REMOVE_HEAD(&w->waiters, link);
+    while ((waiter = STAILQ_FIRST(list)) != NULL) {
+        STAILQ_REMOVE_HEAD(list, link);
         waiter->done(waiter->ctx, res);
         mem_free(waiter);
     }
+}
+
+void waiting_tell(struct slot *slot, const struct fetch_result *res, int64_t now_ms)
+{
+    struct waiting *w = waiting_of(slot);
+
+    remember(w, res, now_ms);
+    waiting_tell_list(&w->waiters, res);
 }
 
 const struct fetch_result *waiting_failure(const struct slot *slot, int64_t now_ms)

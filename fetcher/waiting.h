@@ -20,10 +20,14 @@ struct waiter {
     void *ctx;
 };
 
+STAILQ_HEAD(waiter_list, waiter);
+
 struct waiting {
-    struct job *job; /* the job, if the loop has it; NULL while another thread has it, or when no
-                        job is in flight */
-    STAILQ_HEAD(, waiter) waiters;
+    struct job *asking; /* the job whose transfer is under way; NULL: there is none */
+    bool is_wished;     /* somebody waits for this fetch at another node, too */
+    struct job *job;    /* the job, if the loop has it; NULL while another thread has it, or when no
+                           job is in flight */
+    struct waiter_list waiters;
     struct arena *failure_arena; /* memory of `failure`; NULL: the last fetch did not fail, or its
                                     failure is forgotten */
     struct fetch_result failure;
@@ -37,6 +41,9 @@ struct waiting *waiting_of(struct slot *slot);
 void waiting_free(void *waiting);
 
 void waiting_add(struct slot *slot, fetch_done_fn *done, void *ctx);
+
+/* Tell the waiters of a list, which is empty then. */
+void waiting_tell_list(struct waiter_list *list, const struct fetch_result *res);
 
 /* Tell all waiters the result, and remember it if it is a failure. */
 void waiting_tell(struct slot *slot, const struct fetch_result *res, int64_t now_ms);

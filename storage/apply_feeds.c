@@ -74,6 +74,8 @@ static struct txn_feed *save_copy(struct txn *t, struct feed_row *row)
 {
     struct txn_feed *note = txn_feed(t, row->feed.id);
 
+    note->has_time =
+        rows_feed(&t->rows, row->feed.id)->row.feed.next_fetch_at != row->feed.next_fetch_at;
     rows_save_feed(&t->rows, row);
     note->row = row;
     return note;
@@ -211,6 +213,16 @@ enum rc apply_ping(struct txn *t, struct op *op)
             rows_add_upstream(&t->rows, &news);
     }
     return rc;
+}
+
+enum rc apply_wish(struct txn *t, struct op *op)
+{
+    struct txn_feed *note = txn_feed(t, op->as.wish.feed_id);
+
+    note->is_wanted = !op->as.wish.is_answer;
+    note->is_answered = op->as.wish.is_answer;
+    note->answer = op->as.wish.rc;
+    return RC_OK;
 }
 
 /* ---- upstream hubs --------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "storage/schema_version.h"
 
 #define LISTENERS_MAX 4
+#define LEADERS_SLOT 0
 #define LEAVE_MS 2000           /* wait for the database at the end */
 #define CLOCKS_APART_US 2000000 /* that is worth a warning */
 
@@ -126,12 +127,12 @@ static void take_answer(struct nodes *n, struct seen *seen)
 
     pthread_mutex_lock(&n->lock);
     had = membership_n_slots(&n->m);
-    news = membership_told(&n->m, &seen->answer, n->facts.name, SCHEMA_VERSION, clock_mono_ms());
+    news = membership_told(&n->m, &seen->answer, n->facts.name, SCHEMA_VERSION, clock_steady_ms());
     has = membership_n_slots(&n->m);
     if (news != MEMBER_GONE) {
         old = n->seen;
         n->seen = seen;
-        seen->at_ms = clock_mono_ms();
+        seen->at_ms = clock_steady_ms();
     }
     pthread_mutex_unlock(&n->lock);
     if (news != MEMBER_GONE)
@@ -177,7 +178,7 @@ static void beat(struct nodes *n)
     enum rc rc;
 
     pthread_mutex_lock(&n->lock);
-    membership_ask(&n->m, clock_mono_ms(), n->n_running, &b);
+    membership_ask(&n->m, clock_steady_ms(), n->n_running, &b);
     pthread_mutex_unlock(&n->lock);
     if (b.id == 0)
         rc = join(n, &err);
@@ -198,7 +199,7 @@ static void tell(struct nodes *n)
     bool has_changed;
 
     pthread_mutex_lock(&n->lock);
-    has_changed = membership_changes(&n->m, &n->told, clock_mono_ms(), &gained, &lost);
+    has_changed = membership_changes(&n->m, &n->told, clock_steady_ms(), &gained, &lost);
     pthread_mutex_unlock(&n->lock);
     for (size_t i = 0; i < n->n_listeners && has_changed; i++)
         n->listeners[i].fn(n->listeners[i].ctx, &gained, &lost);
@@ -245,9 +246,9 @@ static bool wait_for_turn(struct nodes *n, bool *is_due)
     bool goes_on, was_trusted, has_lost;
 
     pthread_mutex_lock(&n->lock);
-    was_trusted = membership_is_trusted(&n->m, clock_mono_ms());
+    was_trusted = membership_is_trusted(&n->m, clock_steady_ms());
     for (;;) {
-        int64_t now_ms = clock_mono_ms(), trust = trust_left_ms(n, now_ms);
+        int64_t now_ms = clock_steady_ms(), trust = trust_left_ms(n, now_ms);
         int64_t left = membership_next_ms(&n->m, n->n_running) - now_ms;
         struct timespec until = clock_mono_after_ms(left < 0 ? 0 : left < trust ? left : trust);
 
@@ -388,13 +389,26 @@ static bool claim(struct nodes *n, struct str authority, struct node_claim *out,
     if (!n->has_joined)
         return true;
     pthread_mutex_lock(&n->lock);
-    s = membership_slot(&n->m, slot, clock_mono_ms());
+    s = membership_slot(&n->m, slot, clock_steady_ms());
     if (s != NULL && out != NULL)
-        *out = (struct node_claim){slot, s->fence, s->taken_ms, s->was_left};
+        *out =
+            (struct node_claim){slot, s->fence, s->taken_ms + clock_ahead_us() / 1000, s->was_left};
     if (s != NULL && begins)
         n->n_running[slot]++;
     pthread_mutex_unlock(&n->lock);
     return s != NULL;
+}
+
+bool nodes_leads(struct nodes *n)
+{
+    bool leads;
+
+    if (!n->has_joined)
+        return true;
+    pthread_mutex_lock(&n->lock);
+    leads = membership_slot(&n->m, LEADERS_SLOT, clock_steady_ms()) != NULL;
+    pthread_mutex_unlock(&n->lock);
+    return leads;
 }
 
 bool nodes_owns(struct nodes *n, struct str authority, struct node_claim *out)
@@ -425,7 +439,7 @@ bool nodes_may_go_on(struct nodes *n, const struct node_claim *claim)
     if (!n->has_joined)
         return true;
     pthread_mutex_lock(&n->lock);
-    may = membership_may_go_on(&n->m, claim->slot, claim->fence, clock_mono_ms());
+    may = membership_may_go_on(&n->m, claim->slot, claim->fence, clock_steady_ms());
     pthread_mutex_unlock(&n->lock);
     return may;
 }
@@ -481,7 +495,7 @@ size_t nodes_list(struct nodes *n, struct arena *a, struct node_shown **out)
     if (n->seen == NULL)
         (*out)[0] = ourselves(n, a);
     for (size_t i = 0; n->seen != NULL && i < len; i++)
-        (*out)[i] = shown_of(n->seen, i, clock_mono_ms(), a);
+        (*out)[i] = shown_of(n->seen, i, clock_steady_ms(), a);
     pthread_mutex_unlock(&n->lock);
     return len;
 }
@@ -496,7 +510,7 @@ static int64_t behind_of(const struct seen *seen, int64_t id)
 
 void nodes_status(struct nodes *n, struct nodes_status *out)
 {
-    int64_t now_ms = clock_mono_ms();
+    int64_t now_ms = clock_steady_ms();
 
     *out =
         (struct nodes_status){.is_trusted = true, .n_slots = SLOTS, .lease_left_ms = NODE_LEASE_MS};

@@ -62,6 +62,10 @@ bool nodes_may_go_on(struct nodes *n, const struct node_claim *claim);
  * node may have taken over what runs there, so that must be cut off first. */
 bool nodes_is_gap(struct nodes *n, int64_t last_ms);
 
+/* Is this the node that does what one node does for all? It is the owner of a certain slot. Cheap.
+ */
+bool nodes_leads(struct nodes *n);
+
 /* The slot of a host: "host:port" in lower case. */
 unsigned nodes_slot(struct str authority);
 

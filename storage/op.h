@@ -23,6 +23,7 @@ enum op_kind {
     OP_CONTENT_OUTCOME,
     OP_TOUCH,
     OP_PING,
+    OP_WISH,
     OP_UPSTREAM_PUT,
     OP_UPSTREAM_DROP,
     OP_HUB_REQUEST,
@@ -62,6 +63,11 @@ struct op {
             size_t n;
             bool by_cloud; /* the ping is the notification of an upstream cloud */
         } touch, ping;
+        struct {
+            int64_t feed_id;
+            bool is_answer;
+            enum rc rc; /* is_answer: how the fetch ended */
+        } wish;
         struct upstream upstream; /* OP_UPSTREAM_DROP: its token */
         struct hub_intent hub_request;
         struct hub_settled hub_settle;
@@ -99,6 +105,7 @@ enum rc apply_content(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_add_feed(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_touch(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_ping(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_wish(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_upstream_put(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_upstream_drop(struct txn *t, struct op *op) NODISCARD;
 

@@ -267,6 +267,11 @@ struct str store_feed_url(struct store *s, int64_t feed_id, struct arena *a)
     return directory_url(s->dir, feed_id, a);
 }
 
+size_t store_feed_ids(struct store *s, struct arena *a, int64_t **out)
+{
+    return directory_ids(s->dir, a, out);
+}
+
 struct str store_credential(struct store *s, int64_t feed_id, struct arena *a, struct str *given_at)
 {
     return directory_credential(s->dir, feed_id, a, given_at);

@@ -79,6 +79,9 @@ struct feed_notice {
     bool has_event;        /* something happened to the feed itself (struct feed_event) */
     bool is_new;           /* the feed was made */
     bool is_pinged;        /* store_ping() named it */
+    bool is_wanted;        /* store_wish() named it */
+    bool is_answered;      /* store_answer_wish() named it, with this code */
+    enum rc answer;
 };
 
 struct commit_notice {
@@ -146,6 +149,9 @@ struct str store_access_key(struct store *s, int64_t feed_id, struct arena *a);
  * Arena. */
 struct str store_credential(struct store *s, int64_t feed_id, struct arena *a,
                             struct str *given_at);
+
+/* Write the ids of all feeds to *out, ascending. Returns how many there are. Arena. */
+size_t store_feed_ids(struct store *s, struct arena *a, int64_t **out);
 
 /* The feed's canonical URL, in the arena; null: there is no such feed. */
 struct str store_feed_url(struct store *s, int64_t feed_id, struct arena *a);
@@ -511,6 +517,12 @@ enum rc store_ping(struct store *s, const int64_t *ids, size_t n, store_done_fn 
 /* The upstream cloud of the feed has sent a notification. It is a ping, and the time of it is kept.
  */
 enum rc store_announced(struct store *s, int64_t feed_id, store_done_fn *done, void *ctx) NODISCARD;
+
+/* With several nodes: somebody waits here for a fetch of this feed, which another node must do; and
+ * the answer to such a wish, which says how a fetch has ended. Both only become a notice, and
+ * change nothing. */
+enum rc store_wish(struct store *s, int64_t feed_id) NODISCARD;
+enum rc store_answer_wish(struct store *s, int64_t feed_id, enum rc rc) NODISCARD;
 
 /* Store our subscription at an upstream hub or cloud, under its token. `trust` and `delivered_at`
  * are not stored: the storer keeps its own. store_upstream_drop() deletes the one with this token.

@@ -222,7 +222,10 @@ static const struct feed_notice *feed_notices(const struct txn *t, struct tail_n
                                  .first_seq = f->first_seq,
                                  .has_event = f->has_event,
                                  .is_new = f->is_new,
-                                 .is_pinged = f->is_pinged};
+                                 .is_pinged = f->is_pinged,
+                                 .is_wanted = f->is_wanted,
+                                 .is_answered = f->is_answered,
+                                 .answer = f->answer};
     }
     return list;
 }

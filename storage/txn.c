@@ -198,6 +198,11 @@ void txn_fold(struct txn *t)
         }
         last->is_new |= f->is_new;
         last->is_pinged |= f->is_pinged;
+        last->is_wanted |= f->is_wanted;
+        last->has_time |= f->has_time;
+        if (f->is_answered)
+            last->answer = f->answer;
+        last->is_answered |= f->is_answered;
         last->has_event |= f->has_event;
         last->has_names |= f->has_names;
         last->reload_keys |= f->reload_keys;

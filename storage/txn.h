@@ -15,11 +15,15 @@ struct txn_feed {
     int64_t id;
     size_t order; /* the order in which the notes were made, for sorting */
     bool is_new, is_pinged;
+    bool is_wanted;   /* store_wish() */
+    bool is_answered; /* store_answer_wish(), with the next one */
+    enum rc answer;
     int64_t merged_into;  /* 0: it is still there */
     int64_t first_seq;    /* of its revisions; 0: there are none */
     int64_t last_seq;     /* the same */
     int64_t event_seq;    /* of its last feed_event; 0: there is none */
     bool has_event;       /* a feed_event was added */
+    bool has_time;        /* not a fetch, but somebody else has changed when it is due */
     bool has_names;       /* its URL or its aliases have changed */
     bool reload_keys;     /* its keys are to be read again */
     struct feed_row *row; /* as it was saved, in the operation's arena; NULL: not known */

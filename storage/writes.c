@@ -359,6 +359,24 @@ enum rc store_announced(struct store *s, int64_t feed_id, store_done_fn *done, v
     return ping(s, &feed_id, 1, true, done, ctx);
 }
 
+enum rc store_wish(struct store *s, int64_t feed_id)
+{
+    struct op *op = op_new(OP_WISH, NULL, NULL);
+
+    op->as.wish.feed_id = feed_id;
+    return hand_over(s, op);
+}
+
+enum rc store_answer_wish(struct store *s, int64_t feed_id, enum rc rc)
+{
+    struct op *op = op_new(OP_WISH, NULL, NULL);
+
+    op->as.wish.feed_id = feed_id;
+    op->as.wish.is_answer = true;
+    op->as.wish.rc = rc;
+    return hand_over(s, op);
+}
+
 enum rc store_upstream_put(struct store *s, const struct upstream *u, store_done_fn *done,
                            void *ctx)
 {

@@ -153,7 +153,7 @@ static enum rc join(struct node_link *l, const struct node_facts *f, int64_t *id
     if (rc != RC_OK)
         return rc;
     queue_join(n, f, &row, &differs);
-    sent = clock_mono_ms();
+    sent = clock_steady_ms();
     rc = commit(n, err);
     if (rc != RC_OK)
         return rc;
@@ -230,7 +230,7 @@ static enum rc beat(struct node_link *l, const struct beat *b, struct arena *a,
     if (rc != RC_OK)
         return rc;
     queue_beat(n, b, &answers);
-    *out = (struct beat_answer){.sent_ms = clock_mono_ms()};
+    *out = (struct beat_answer){.sent_ms = clock_steady_ms()};
     rc = commit(n, err);
     if (rc != RC_OK)
         return rc;

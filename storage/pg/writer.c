@@ -726,8 +726,13 @@ static int64_t bits_of(const struct txn_feed *f)
     bits |= f->first_seq != 0 ? NOTICE_NEWS : 0;
     bits |= f->has_event ? NOTICE_EVENT : 0;
     bits |= f->reload_keys ? NOTICE_KEYS : 0;
+    bits |= f->is_wanted ? NOTICE_WANTED : 0;
+    bits |= f->has_time ? NOTICE_ROW : 0;
     bits |= f->is_read || (f->row != NULL && f->row->feed.version >= NUMBERS_HERE) ? NOTICE_ROW : 0;
-    bits |= f->merged_into != 0 ? f->merged_into * 256 | NOTICE_MERGED : 0;
+    if (f->merged_into != 0)
+        bits |= f->merged_into * 256 | NOTICE_MERGED;
+    else if (f->is_answered)
+        bits |= ((int64_t)f->answer + 1) * NOTICE_ANSWER;
     return bits;
 }
 

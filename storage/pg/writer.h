@@ -60,13 +60,16 @@ enum rc pg_writer_was_committed(struct pg_writer *w, const struct txn *t, bool *
 
 /* Bits of notices.feed_bits. */
 enum notice_bit {
-    NOTICE_NEW = 1,    /* the feed was made */
-    NOTICE_PINGED = 2, /* somebody says that it has news */
-    NOTICE_NEWS = 4,   /* it has new rows in the log */
-    NOTICE_EVENT = 8,  /* something happened to the feed itself */
-    NOTICE_KEYS = 16,  /* its keys have to be read again */
-    NOTICE_ROW = 32,   /* readers see a change */
-    NOTICE_MERGED = 64 /* it is part of another feed, whose id is the bits from 2^8 on */
+    NOTICE_NEW = 1,      /* the feed was made */
+    NOTICE_PINGED = 2,   /* somebody says that it has news */
+    NOTICE_NEWS = 4,     /* it has new rows in the log */
+    NOTICE_EVENT = 8,    /* something happened to the feed itself */
+    NOTICE_KEYS = 16,    /* its keys have to be read again */
+    NOTICE_ROW = 32,     /* readers see a change */
+    NOTICE_MERGED = 64,  /* it is part of another feed, whose id is the bits from 2^8 on */
+    NOTICE_WANTED = 128, /* somebody waits for a fetch */
+    NOTICE_ANSWER = 256  /* without NOTICE_MERGED, the bits from 2^8 on: how a fetch has ended that
+                            was waited for, 1 + enum rc; 0: none has */
 };
 
 /* Bits of notices.verdicts. */

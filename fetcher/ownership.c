@@ -1,0 +1,203 @@
+/* fetcher/ownership.c - see ownership.h. */
+#include "fetcher/ownership.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "fetcher/fetch_loop.h"
+#include "net/url.h"
+
+/* "host:port" of the feed; empty: it is gone. */
+static struct str home_of(const struct fetcher *f, int64_t feed_id, struct arena *a)
+{
+    struct str url = store_feed_url(f->store, feed_id, a);
+
+    return str_is_null(url) ? STR("") : url_authority(a, url);
+}
+
+bool own_feed(const struct fetcher *f, int64_t feed_id)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str home;
+
+    if (f->is_alone)
+        return true;
+    home = home_of(f, feed_id, &a);
+    return home.len == 0 || nodes_owns(f->nodes, home, NULL);
+}
+
+bool own_begin(struct fetcher *f, struct job *job)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str home;
+
+    if (f->is_alone)
+        return true;
+    home = home_of(f, job->feed_id, &a);
+    if (home.len == 0)
+        return true;
+    job->is_claimed = nodes_begin(f->nodes, home, &job->claim);
+    return job->is_claimed;
+}
+
+void own_end(struct fetcher *f, struct job *job)
+{
+    if (job->is_claimed)
+        nodes_end(f->nodes, &job->claim);
+    job->is_claimed = false;
+}
+
+bool own_may_go_on(const struct fetcher *f, const struct job *job)
+{
+    return !job->is_claimed || nodes_may_go_on(f->nodes, &job->claim);
+}
+
+/* ---- what is due ----------------------------------------------------------------------------- */
+
+void own_due(struct fetcher *f, int64_t feed_id, int64_t next_fetch_at, enum fetch_reason reason)
+{
+    if (!own_feed(f, feed_id))
+        return;
+    if (reason == REASON_PING) /* a ping that no fetch has followed yet */
+        fetch_loop_want(f, feed_id, REASON_PING);
+    else
+        sweeper_put_if_absent(f->sweeper, feed_id, next_fetch_at);
+}
+
+void own_content_due(struct fetcher *f, int64_t feed_id)
+{
+    struct feed_brief brief;
+
+    if (own_feed(f, feed_id) && store_brief(f->store, feed_id, &brief))
+        sweeper_put_if_absent(f->contents, feed_id, brief.content_at);
+}
+
+/* ---- slots come and go ----------------------------------------------------------------------- */
+
+struct change {
+    struct fetcher *f;
+    struct slot_set gained;
+};
+
+static bool is_in(const struct fetcher *f, const struct slot_set *slots, int64_t feed_id)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str home = home_of(f, feed_id, &a);
+
+    return home.len > 0 && slot_set_has(slots, nodes_slot(home));
+}
+
+static void on_due(void *ctx, int64_t feed_id, int64_t next_fetch_at, enum fetch_reason reason)
+{
+    struct change *c = ctx;
+
+    if (is_in(c->f, &c->gained, feed_id))
+        own_due(c->f, feed_id, next_fetch_at, reason);
+}
+
+static void on_content(void *ctx, int64_t feed_id)
+{
+    struct change *c = ctx;
+
+    if (is_in(c->f, &c->gained, feed_id))
+        own_content_due(c->f, feed_id);
+}
+
+/* Forget the feeds that are not ours. */
+static void forget_others(const struct fetcher *f, struct sweeper *s)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    int64_t *ids;
+    size_t n = sweeper_ids(s, &a, &ids);
+
+    for (size_t i = 0; i < n; i++)
+        if (!own_feed(f, ids[i]))
+            sweeper_put(s, ids[i], TIME_UNKNOWN);
+}
+
+/* It could not be read: try again soon. Loop. */
+static void on_unread(void *ctx)
+{
+    struct change *c = ctx;
+    struct fetcher *f = c->f;
+
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (slot_set_has(&c->gained, i))
+            slot_set_add(&f->gained, i);
+    f->has_changes = true;
+    mem_free(c);
+}
+
+/* On a reader's thread. */
+static void read_change(void *ctx, struct reader *r)
+{
+    struct change *c = ctx;
+    struct fetcher *f = c->f;
+    struct err err = ERR_INIT;
+    enum rc rc = RC_OK;
+
+    forget_others(f, f->sweeper);
+    forget_others(f, f->contents);
+    if (slot_set_count(&c->gained) > 0)
+        rc = reader_due(r, on_due, c, &err);
+    if (rc == RC_OK && slot_set_count(&c->gained) > 0)
+        rc = reader_content_feeds(r, on_content, c, &err);
+    if (rc == RC_OK) {
+        mem_free(c);
+        return;
+    }
+    log_warn("fetcher", "due_unread", "error=%s effect=again", log_quote(str_from(err.text)));
+    loop_post(f->loop, on_unread, c);
+}
+
+void own_read_changes(struct fetcher *f)
+{
+    struct change *c;
+
+    if (!f->has_changes || f->stopping)
+        return;
+    c = NEW(struct change);
+    *c = (struct change){f, f->gained};
+    if (store_read(f->store, read_change, c) != RC_OK) {
+        mem_free(c); /* the loop's watch tries again */
+        return;
+    }
+    f->has_changes = false;
+    f->gained = (struct slot_set){{0}};
+}
+
+/* Loop. */
+static void on_slots(void *ctx)
+{
+    struct change *c = ctx;
+    struct fetcher *f = c->f;
+
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (slot_set_has(&c->gained, i))
+            slot_set_add(&f->gained, i);
+    mem_free(c);
+    f->has_changes = true;
+    own_read_changes(f);
+    fetch_loop_owners_changed(f);
+}
+
+/* On the thread of the nodes. What was lost is found by asking for each feed. */
+static void on_change(void *ctx, const struct slot_set *gained, const struct slot_set *lost UNUSED)
+{
+    struct fetcher *f = ctx;
+    struct change *c;
+
+    if (!atomic_load(&f->reads_due)) /* the start reads all that is ours then */
+        return;
+    c = NEW(struct change);
+    *c = (struct change){f, *gained};
+    loop_post(f->loop, on_slots, c);
+}
+
+void own_listen(struct fetcher *f)
+{
+    f->nodes = store_nodes(f->store);
+    f->is_alone = !store_is_shared(f->store);
+    if (!f->is_alone)
+        nodes_listen(f->nodes, on_change, f);
+}
