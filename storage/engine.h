@@ -34,6 +34,7 @@ struct db {
 struct log_place {
     int64_t last_notice, last_seq, version;
     int64_t timeline; /* of the server; it changes when a standby takes over */
+    int64_t fork;     /* as store_fork() */
 };
 
 /* What a commit means for others, as its writer has stored it. */

@@ -70,12 +70,14 @@ void pages_forget(struct pages *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* The index of a set, with a reference. */
-static struct page_index *take(struct pages *p, const int64_t *ids, size_t n, size_t size)
+/* The index of a set, with a reference. After a fork it is another one: rows may be gone. */
+static struct page_index *take(struct pages *p, int64_t fork, const int64_t *ids, size_t n,
+                               size_t size)
 {
     AUTO(buf_release) struct buf key = BUF_INIT(BUF_ANY);
     struct page_index *x;
 
+    buf_str(&key, str_of((const char *)&fork, sizeof fork));
     buf_str(&key, str_of((const char *)&size, sizeof size));
     buf_str(&key, str_of((const char *)ids, n * sizeof *ids));
     pthread_mutex_lock(&p->lock);
@@ -170,7 +172,7 @@ static enum rc find_end(struct reader *r, const int64_t *ids, size_t n_ids, int6
 enum rc reader_page(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t n,
                     struct log_page *out, struct err *err)
 {
-    struct page_index *x = take(r->store->pages, ids, n_ids, size);
+    struct page_index *x = take(r->store->pages, store_fork(r->store), ids, n_ids, size);
     size_t i = 0;
     int64_t next = 0;
     enum rc rc;

@@ -12,6 +12,6 @@ struct pages;
 struct pages *pages_new(void);
 void pages_free(struct pages **pp);
 
-/* Forget all pages. This is necessary when two feeds were merged, because that changes the past of
- * their logs. */
+/* Forget all pages. This is necessary when two feeds were merged, or may have been, because that
+ * changes the past of their logs. */
 void pages_forget(struct pages *p);

@@ -134,9 +134,12 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
 {
     struct store *s = ctx;
 
+    bool is_other = notice->is_anew;
+
     for (size_t i = 0; i < notice->n_feeds; i++)
-        if (notice->feeds[i].merged_into != 0)
-            pages_forget(s->pages);
+        is_other |= notice->feeds[i].merged_into != 0;
+    if (is_other)
+        pages_forget(s->pages);
 }
 
 enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *err)
@@ -285,6 +288,11 @@ size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size
 int64_t store_version(struct store *s, const int64_t *ids, size_t n)
 {
     return directory_version(s->dir, ids, n);
+}
+
+int64_t store_fork(struct store *s)
+{
+    return tail_fork(storer_tail(s->storer));
 }
 
 int64_t store_seq_of(struct store *s, const int64_t *ids, size_t n)

@@ -98,6 +98,7 @@ struct commit_notice {
     size_t n_settled;
     bool has_hub_news; /* a request at our hub or cloud was stored, or a lease began */
     bool is_foreign;   /* another node has committed this */
+    bool is_anew;      /* all was read anew: of what was before, some may be gone */
 };
 
 /* Called after each commit that changed something a notice can report: on the storer's thread, or
@@ -162,6 +163,10 @@ size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size
 
 /* The highest version among these feeds: the version of any view of them. */
 int64_t store_version(struct store *s, const int64_t *ids, size_t n);
+
+/* Changes when a standby has taken over that may lack the end of the log. What never changes
+ * otherwise is named by it. 0: that has never happened. */
+int64_t store_fork(struct store *s);
 
 /* The last seq that has been announced; 0: the log is empty. */
 int64_t store_last_seq(struct store *s);

@@ -33,6 +33,7 @@ struct tail {
     struct log_place place;  /* what was published last */
     _Atomic int64_t applied; /* place.last_notice, for everybody */
     _Atomic int64_t known;   /* of which the directory may know; raised before it changes */
+    _Atomic int64_t fork;    /* place.fork, for everybody */
 };
 
 struct tail *tail_new(struct directory *dir)
@@ -61,6 +62,11 @@ int64_t tail_applied(struct tail *t)
 int64_t tail_known(struct tail *t)
 {
     return t->known;
+}
+
+int64_t tail_fork(struct tail *t)
+{
+    return t->fork;
 }
 
 static void set_place(struct tail *t, const struct log_place *place)
@@ -146,6 +152,7 @@ enum rc tail_load(struct tail *t, struct db *db, int64_t last_seq, struct err *e
         rc = load_all(t->dir, db, place.last_seq, err);
     db->reads->snapshot_end(db);
     set_place(t, &place);
+    t->fork = place.fork;
     return rc;
 }
 
@@ -534,8 +541,9 @@ static enum rc read_anew(struct tail *t, struct following *f, struct db *db, str
         notice->feeds = feeds;
         notice->sub_ids = subs;
         notice->last_seq = f->place.last_seq;
-        notice->has_hub_news = notice->is_foreign = true;
+        notice->has_hub_news = notice->is_foreign = notice->is_anew = true;
         t->known = f->place.last_notice;
+        t->fork = f->place.fork; /* first: what belongs to it must not get an older name */
         directory_replace(t->dir, fresh);
         set_place(t, &f->place);
         tell(t, notice);
@@ -625,7 +633,8 @@ static enum rc take_turn(struct tail *t, struct txn *txn, struct tail_news *news
     enum rc rc = tail_read(txn, news, err);
 
     if (txn->notice != 0)
-        place = (struct log_place){txn->notice, txn->last_seq, txn->version, t->place.timeline};
+        place = (struct log_place){txn->notice, txn->last_seq, txn->version, t->place.timeline,
+                                   t->place.fork};
     if (rc != RC_OK || is_ahead(&place, news))
         return rc;
     *is_taken = true;

@@ -65,3 +65,6 @@ int64_t tail_applied(struct tail *t);
 /* A notice that the directory may know already, in part; it knows none after it. What is read
  * beside the directory must not be older. Any thread. */
 int64_t tail_known(struct tail *t);
+
+/* As store_fork(). Any thread. */
+int64_t tail_fork(struct tail *t);

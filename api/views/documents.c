@@ -67,11 +67,12 @@ static struct str key_at(struct ask *ask, const struct document_spec *spec, int6
     return document_key(ask->arena, store_log_id(ask->api->store), spec, version);
 }
 
-/* A settled document does not depend on the versions of its feeds, because it never changes. */
+/* A settled document does not depend on the versions of its feeds, because it never changes unless
+ * rows are lost. Versions are times, so none of them is the number of a fork. */
 static int64_t version_of(struct ask *ask, const struct document_spec *spec)
 {
     return spec->is_settled
-               ? 0
+               ? store_fork(ask->api->store)
                : store_version(ask->api->store, spec->view.feed_ids, spec->view.n_feeds);
 }
 

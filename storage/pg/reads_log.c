@@ -86,8 +86,9 @@ enum rc pg_notices(struct db *db, int64_t after, size_t max, struct arena *a,
     rc = pg_hear(r, err);
     if (rc != RC_OK)
         return rc;
-    *place = (struct log_place){pg_get_int(&log, 0, 0), pg_get_int(&log, 0, 1),
-                                pg_get_int(&log, 0, 2), pg_get_int(&log, 0, 3)};
+    *place =
+        (struct log_place){pg_get_int(&log, 0, 0), pg_get_int(&log, 0, 1), pg_get_int(&log, 0, 2),
+                           pg_get_int(&log, 0, 3), pg_get_int(&log, 0, 4)};
     *out = ARENA_ARRAY(a, struct log_notice, rows.n + 1);
     for (size_t i = 0; i < rows.n; i++)
         read_notice(&rows, i, r->node, a, &(*out)[i]);

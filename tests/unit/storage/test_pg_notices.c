@@ -404,6 +404,32 @@ static void test_pg_notices__another_server_takes_over(void **state UNUSED)
     pair_close(&p);
 }
 
+/* NODE-09: what was lost with a server is in no page. */
+static void test_pg_notices__pages_after_a_fork(void **state UNUSED)
+{
+    struct pair p = pair_with(1);
+    struct log_page page;
+    int64_t id = 1;
+
+    for (char uid[] = "a"; uid[0] <= 'c'; uid[0]++)
+        add_entry(p.a, id, uid);
+    catch_up(p.b);
+    assert_int_equal(0, store_fork(p.b->f.store));
+    assert_int_equal(RC_OK, reader_page(p.b->f.reader, &id, 1, 2, 0, &page, NULL));
+    assert_int_equal(2, page.last_seq);
+    script_ok(p.sql.l, "UPDATE log SET timeline = timeline + 1;"
+                       "DELETE FROM revisions WHERE seq = 2; DELETE FROM entries WHERE seq = 2");
+    assert_true(number_of(p.sql.l, sql_end_all) > 0);
+    add_entry(p.a, id, "d");
+    catch_up(p.b);
+    assert_int_not_equal(0, store_fork(p.b->f.store));
+    assert_int_equal(store_fork(p.a->f.store), store_fork(p.b->f.store));
+    while (reader_page(p.b->f.reader, &id, 1, 2, 0, &page, NULL) == RC_AGAIN)
+        ; /* it connects again */
+    assert_int_equal(3, page.last_seq);
+    pair_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_pg_notices__connections_are_lost),
         cmocka_unit_test(test_pg_notices__reads_all_anew),
         cmocka_unit_test(test_pg_notices__another_server_takes_over),
+        cmocka_unit_test(test_pg_notices__pages_after_a_fork),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
