@@ -44,7 +44,7 @@ static void transfer_stop(struct http_client *c, struct transfer *t)
 
 static struct transfer *transfer_new(struct http_client *c, struct call *k)
 {
-    struct transfer_kept kept = {.body = BUF_INIT(BUF_ANY)};
+    struct transfer_kept kept = {.origin = BUF_INIT(BUF_ANY), .body = BUF_INIT(BUF_ANY)};
     struct transfer *t;
 
     if (c->n_spare > 0) {

@@ -41,7 +41,9 @@ struct call_queue {
 /* What a transfer keeps for the next call: what is costly to make, and which options of the handle
  * are set. */
 struct transfer_kept {
-    CURL *easy; /* NULL: it must be made */
+    CURL *easy;        /* NULL: it must be made */
+    CURLU *place;      /* a URL that libcurl has read, of the last call; NULL: there is none ... */
+    struct buf origin; /* ... and its beginning up to the path */
     struct buf body;
     struct event *deadline; /* of the call, or of connecting. NULL: it must be made */
     bool has_credential;    /* such a handle is not used for another hop */

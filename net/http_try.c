@@ -342,7 +342,59 @@ void http_try_release(struct transfer_kept *kept)
     easy_free(kept);
     if (kept->deadline != NULL)
         event_free(kept->deadline);
+    curl_url_cleanup(kept->place);
+    kept->place = NULL;
+    buf_release(&kept->origin);
     buf_release(&kept->body);
+}
+
+/* Returns the length of "http://host:port" of a canonical URL. */
+static size_t origin_len(struct str url)
+{
+    ssize_t at = str_find(url, STR("://"));
+    struct str rest = at < 0 ? STR("") : str_slice(url, (size_t)at + 3, url.len);
+    ssize_t slash = str_chr(rest, '/');
+
+    return slash < 0 ? url.len : url.len - rest.len + (size_t)slash;
+}
+
+/* Make kept->place the URL, whose beginning up to the path is `origin`. */
+static bool read_place(struct transfer_kept *kept, struct str url, struct str origin)
+{
+    if (kept->place == NULL)
+        kept->place = curl_url();
+    ASSERT(kept->place != NULL);
+    buf_reset(&kept->origin);
+    if (curl_url_set(kept->place, CURLUPART_URL, url.ptr, CURLU_PATH_AS_IS) != CURLUE_OK)
+        return false;
+    buf_str(&kept->origin, origin);
+    return true;
+}
+
+/* The same. When the last call had the same origin, only the path is set, unless there are
+ * percent-encodings: in a path of its own libcurl writes them in its own way. */
+static bool set_place(struct transfer_kept *kept, struct str url)
+{
+    struct str origin = str_slice(url, 0, origin_len(url));
+    const char *path = url.ptr + origin.len;
+
+    if (str_chr(origin, '%') >= 0) /* an address with a zone, which libcurl may lose */
+        return false;
+    if (!str_eq(buf_view(&kept->origin), origin) || path[0] != '/' || strpbrk(path, "%?") != NULL)
+        return read_place(kept, url, origin);
+    return curl_url_set(kept->place, CURLUPART_PATH, path, 0) == CURLUE_OK &&
+           curl_url_set(kept->place, CURLUPART_QUERY, NULL, 0) == CURLUE_OK;
+}
+
+/* Give the URL to libcurl: taken apart, which libcurl would do anew for each transfer, and as text,
+ * which it needs when it makes the request again: the connection was closed, or a credential is
+ * asked for. */
+static void set_url(struct transfer_kept *kept, struct str url)
+{
+    bool ok = set_place(kept, url);
+
+    curl_easy_setopt(kept->easy, CURLOPT_URL, url.ptr);
+    curl_easy_setopt(kept->easy, CURLOPT_CURLU, ok ? kept->place : NULL);
 }
 
 /* Set the options of a hop. A handle still has those of its last hop or call, so each of them is
@@ -362,7 +414,7 @@ static void set_options(struct call *k)
     if (kept->forbids_reuse)
         curl_easy_setopt(kept->easy, CURLOPT_FORBID_REUSE, 0L);
     kept->forbids_reuse = false;
-    curl_easy_setopt(kept->easy, CURLOPT_URL, t->url.ptr);
+    set_url(kept, t->url);
     /* libcurl first asks without a credential, and then answers the challenge: with Digest if the
      * server offers it, otherwise with Basic. */
     kept->has_credential = first_origin && !str_is_null(k->given.credential);

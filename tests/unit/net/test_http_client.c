@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "net/http_client.h"
@@ -274,6 +275,56 @@ static void test_http_client__post(void **state)
     b->call.body = STR_NULL;
     r = get_ok(b, "http://127.0.0.1:%d/echo");
     assert_true(body_has(r, "\r\nContent-Length: 0\r\n"));
+}
+
+/* Ask for a path, and see that this is what was asked for, of this host. */
+static void asks_for(struct bench *b, bool of_other, const char *path)
+{
+    struct buf url = BUF_INIT(BUF_ANY);
+    char line[220];
+    int port = origin_port(of_other ? b->other : b->origin);
+    struct result *r;
+
+    buf_printf(&url, "http://127.0.0.1:%d", port);
+    for (const char *p = path; *p != '\0'; p++) /* get_ok() takes a format */
+        buf_puts(&url, *p == '%' ? "%%" : (char[]){*p, '\0'});
+    r = get_ok(b, url.ptr);
+    buf_release(&url);
+    snprintf(line, sizeof line, "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n", path, port);
+    if (!body_has(r, line))
+        fail_msg("%s is not in %.*s", line, STR_ARG(r->answer.body));
+}
+
+/* One handle makes all these calls, and keeps what it can of the URL before. */
+static void test_http_client__each_call_has_its_own_url(void **state)
+{
+    static const char *const paths[] = {"/echo",    "/echo/a/b;c=1", "/echo/d",   "/echo?x=1&y=%2F",
+                                        "/echo/e",  "/echo/%2f",     "/echo/%2F", "/echo//f",
+                                        "/echo/g?", "/echo/h@i:j"};
+    struct bench *b = *state;
+
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+        asks_for(b, false, paths[i]);
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+        asks_for(b, i % 2 == 0, paths[i]);
+}
+
+/* libcurl makes a request again when the connection was closed, or when a credential is asked for:
+ * that of this call, not that of the call before on the same handle. */
+static void test_http_client__a_request_that_is_made_again(void **state)
+{
+    struct bench *b = *state;
+
+    get_ok(b, "http://127.0.0.1:%d/ok");
+    get_bad(b, "http://127.0.0.1:%d/close", RC_PEER, "without an answer");
+    assert_int_equal(origin_count(b->origin, "/close"), 2);
+    assert_int_equal(origin_count(b->origin, NULL), 3);
+    get_ok(b, "http://127.0.0.1:%d/ok");
+    b->call.credential = STR("user:pw");
+    get_ok(b, "http://127.0.0.1:%d/digest");
+    assert_int_equal(origin_count(b->origin, "/digest"), 2);
+    assert_non_null(strstr(origin_last(b->origin, "/digest"), "uri=\"/digest\""));
+    assert_int_equal(origin_count(b->origin, NULL), 6);
 }
 
 static void test_http_client__redirects(void **state)
@@ -712,6 +763,8 @@ int main(void)
         TEST(get),
         TEST(what_is_sent),
         TEST(post),
+        TEST(each_call_has_its_own_url),
+        TEST(a_request_that_is_made_again),
         TEST(redirects),
         TEST(redirects_that_are_not_followed),
         TEST(redirected_posts),
