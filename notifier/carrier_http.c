@@ -1,4 +1,6 @@
 /* notifier/carrier_http.c - sends a delivery as one HTTP call. */
+#include <sys/queue.h>
+
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -8,19 +10,87 @@
 #include "notifier/notifier.h"
 
 #define CONNECT_MS 10000
+#define SPARE_MAX 64                    /* sendings that are kept for the next ones */
+#define SPARE_BYTES ((size_t)64 * 1024) /* one whose body has grown beyond this is not kept */
 
 struct sending {
+    SLIST_ENTRY(sending) next; /* while it is not in use */
+    struct sendings *all;
     carrier_done_fn *done;
     void *ctx;
     struct buf body; /* unless the load has it in one piece */
 };
 
-static struct sending *sending_new(carrier_done_fn *done, void *ctx)
-{
-    struct sending *s = NEW(struct sending);
+/* The state: what is under way, and what can be used again. */
+struct sendings {
+    SLIST_HEAD(, sending) spare;
+    size_t n_spare;
+    size_t n_busy;
+    bool is_closed; /* the last one that ends frees this */
+};
 
-    *s = (struct sending){.done = done, .ctx = ctx, .body = BUF_INIT(BUF_ANY)};
+static void *open_http(const struct carrier_env *env UNUSED)
+{
+    struct sendings *all = NEW(struct sendings);
+
+    SLIST_INIT(&all->spare);
+    return all;
+}
+
+static struct sending *sending_new(struct sendings *all, carrier_done_fn *done, void *ctx)
+{
+    struct sending *s = SLIST_FIRST(&all->spare);
+
+    if (s != NULL) {
+        SLIST_REMOVE_HEAD(&all->spare, next);
+        all->n_spare--;
+    } else {
+        s = NEW(struct sending);
+        s->body = (struct buf)BUF_INIT(BUF_ANY);
+    }
+    all->n_busy++;
+    s->all = all;
+    s->done = done;
+    s->ctx = ctx;
     return s;
+}
+
+static void sending_free(struct sending *s)
+{
+    buf_release(&s->body);
+    mem_free(s);
+}
+
+/* The call has ended. */
+static void sending_end(struct sending *s)
+{
+    struct sendings *all = s->all;
+
+    all->n_busy--;
+    if (!all->is_closed && all->n_spare < SPARE_MAX && s->body.cap <= SPARE_BYTES) {
+        buf_reset(&s->body);
+        SLIST_INSERT_HEAD(&all->spare, s, next);
+        all->n_spare++;
+        return;
+    }
+    sending_free(s);
+    if (all->is_closed && all->n_busy == 0)
+        mem_free(all);
+}
+
+/* The HTTP client ends what is under way. */
+static void close_http(void *state)
+{
+    struct sendings *all = state;
+    struct sending *s;
+
+    while ((s = SLIST_FIRST(&all->spare)) != NULL) {
+        SLIST_REMOVE_HEAD(&all->spare, next);
+        sending_free(s);
+    }
+    all->is_closed = true;
+    if (all->n_busy == 0)
+        mem_free(all);
 }
 
 static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
@@ -40,18 +110,17 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
             http_retry_after_s(http_answer_field(answer, "retry-after"), clock_now_s());
     }
     s->done(s->ctx, &out);
-    buf_release(&s->body);
-    mem_free(s);
+    sending_end(s);
     arena_free(&arena);
 }
 
-static uint64_t send_http(const struct carrier_env *env, void *state UNUSED,
+static uint64_t send_http(const struct carrier_env *env, void *state,
                           const struct carrier_load *load, struct str url, struct str credential,
                           carrier_done_fn *done, void *ctx)
 {
     const struct notifier_cfg *cfg = env->cfg;
     const struct http_load *own = load->own;
-    struct sending *s = sending_new(done, ctx);
+    struct sending *s = sending_new(state, done, ctx);
     struct http_call call = {
         .method = own->method,
         .url = url,
@@ -89,4 +158,8 @@ static void cancel_http(const struct carrier_env *env, void *state UNUSED, uint6
     http_client_cancel(env->http, number);
 }
 
-const struct carrier carrier_http = {.name = "http", .send = send_http, .cancel = cancel_http};
+const struct carrier carrier_http = {.name = "http",
+                                     .open = open_http,
+                                     .close = close_http,
+                                     .send = send_http,
+                                     .cancel = cancel_http};
