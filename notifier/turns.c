@@ -34,7 +34,8 @@ struct turn {
     struct push_job *job;
     struct member *member; /* the subscription, or a test; NULL: it has ended */
     uint64_t call;         /* the carrier's number of the call; 0: not started */
-    int64_t mono_started;  /* ms */
+    uint64_t moment;       /* at which it began, of the rush */
+    int64_t mono_started;  /* ms, of the call */
     bool is_cut;           /* it took too long while others waited, and was cancelled */
     bool is_lost;          /* it was cancelled, because its slot is another node's */
     struct permit permit;  /* not for a test */
@@ -264,6 +265,7 @@ static void turn_end(struct turn *t, struct member *m, enum lanes_end end)
         permit_end(&t->ts->owned, &t->permit);
     if (!t->ts->stopped)
         roster_done(&t->ts->roster, t->endpoint, end, watch_now(&t->ts->watch, clock_mono_ms()));
+    rush_end(&t->ts->rush, t->moment);
     push_job_free(&t->job);
     mem_free(t);
 }
@@ -560,6 +562,7 @@ static struct turn *turn_new(struct turns *ts, struct member *m)
 
     t->ts = ts;
     t->endpoint = m->endpoint;
+    t->moment = rush_begin(&ts->rush);
     t->endpoint->turn = t;
     t->member = m;
     m->turn = t;
@@ -576,14 +579,23 @@ static void give_back(struct turns *ts, struct turn *t, int64_t wait_ms)
     postpone(ts, m, wait_ms);
 }
 
+static void on_rested(void *ctx)
+{
+    struct turns *ts = ctx;
+
+    ts->rested = NULL;
+    turns_run(ts);
+}
+
 /* Start turns for one job of a reader, as many as there is room for. */
 static void take_turns(struct turns *ts, struct turns_read *read)
 {
+    int64_t now_ms = clock_mono_ms(), wait_ms;
     struct member *m;
     struct turn *t;
-    int64_t wait_ms;
 
-    while (read->n < READ_MAX && (m = roster_next(&ts->roster)) != NULL) {
+    while (read->n < READ_MAX && rush_room(&ts->rush, now_ms) > 0 &&
+           (m = roster_next(&ts->roster)) != NULL) {
         t = turn_new(ts, m);
         if (m->test != NULL) {
             start_test(ts, t, m);
@@ -600,6 +612,8 @@ static void take_turns(struct turns *ts, struct turns_read *read)
         read->turns[read->n++] = t;
         turns_event(ts, m, ATTEMPT_TURN);
     }
+    if (rush_room(&ts->rush, now_ms) == 0 && ts->rested == NULL)
+        ts->rested = loop_timer_start(ts->loop, RUSH_MS, on_rested, ts);
 }
 
 /* The readers have no room. */
@@ -758,6 +772,8 @@ void turns_stop(struct turns *ts)
         loop_timer_cancel(&ts->again);
     if (ts->look != NULL)
         loop_timer_cancel(&ts->look);
+    if (ts->rested != NULL)
+        loop_timer_cancel(&ts->rested);
     if (ts->soon != NULL) {
         loop_timer_cancel(&ts->soon);
         stats_add(STAT_work_pending, -1);

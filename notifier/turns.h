@@ -22,6 +22,7 @@
 #include "notifier/push_job.h"
 #include "notifier/push_test.h"
 #include "notifier/roster.h"
+#include "notifier/rush.h"
 #include "notifier/watch.h"
 #include "storage/pushes.h"
 
@@ -41,12 +42,14 @@ struct turns {
     struct push_test_list tests; /* under way */
     size_t n_tests;
     int64_t n_tests_ever;
-    struct loop_timer *soon;  /* starts turns; NULL: nothing has changed since they were started */
-    struct loop_timer *again; /* tries turns_run() again, because the readers had no room */
-    struct loop_timer *look;  /* checks the calls under way; NULL: there are none */
-    struct watch watch;       /* by which they are late; goes on while there is `look` */
-    bool stopping;            /* no new turns */
-    bool stopped;             /* late messages are only freed */
+    struct loop_timer *soon;   /* starts turns; NULL: nothing has changed since they were started */
+    struct loop_timer *again;  /* tries turns_run() again, because the readers had no room */
+    struct loop_timer *rested; /* starts turns when more may begin; NULL: nothing waits for that */
+    struct rush rush;          /* of turns that have begun just now */
+    struct loop_timer *look;   /* checks the calls under way; NULL: there are none */
+    struct watch watch;        /* by which they are late; goes on while there is `look` */
+    bool stopping;             /* no new turns */
+    bool stopped;              /* late messages are only freed */
 
     pthread_mutex_t lock;   /* guards the rest */
     pthread_cond_t drained; /* CLOCK_MONOTONIC; is_drained was set */
