@@ -335,8 +335,9 @@ struct follows {
      * called. What was committed while there was no connection is told by nobody. */
     enum rc (*wait)(struct db *db, int64_t ms, struct err *err);
 
-    /* Delete notices that are so old that nobody waits for them, at most a few thousand. */
-    enum rc (*prune)(struct db *db, struct err *err);
+    /* Delete notices that are so old that nobody waits for them, at most a few thousand. *more:
+     * there may be others. */
+    enum rc (*prune)(struct db *db, bool *more, struct err *err);
 
     /* End wait() now; end it, and all else that the connection waits for, for good. Any thread. */
     void (*wake)(struct db *db);

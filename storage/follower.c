@@ -25,6 +25,7 @@ struct follower {
     pthread_t thread;
     bool has_started;
     int64_t pruned_ms;
+    bool has_more_old; /* notices that are to be deleted */
     pthread_mutex_t lock; /* guards the rest */
     struct ask *asks;
     size_t n_asks, cap_asks;
@@ -100,14 +101,15 @@ static enum rc look(struct follower *f, struct err *err)
     return rc;
 }
 
+/* A look comes first each time, so that nobody waits for this; there is one each second at least. */
 static void prune(struct follower *f)
 {
     struct err err = ERR_INIT;
 
-    if (clock_mono_ms() < f->pruned_ms + PRUNE_MS)
+    if (!f->has_more_old && clock_mono_ms() < f->pruned_ms + PRUNE_MS)
         return;
     f->pruned_ms = clock_mono_ms();
-    if (f->db->follows->prune(f->db, &err) != RC_OK)
+    if (f->db->follows->prune(f->db, &f->has_more_old, &err) != RC_OK)
         log_warn("storage", "notices_kept", "error=%s effect=again", log_quote(str_from(err.text)));
 }
 

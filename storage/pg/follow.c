@@ -38,14 +38,18 @@ static enum rc await(struct db *db, int64_t ms, struct err *err)
     return pg_listen(r->link, r->wake_fd, ms, ours, err);
 }
 
-static enum rc prune(struct db *db, struct err *err)
+static enum rc prune(struct db *db, bool *more, struct err *err)
 {
     struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer gone;
+    enum rc rc;
 
     pg_put_int(&r->params, KEPT_US);
     pg_put_int(&r->params, PRUNE_MOST);
-    pg_ask(r, PG_SQL_notices_prune, NULL);
-    return pg_hear(r, err);
+    pg_ask(r, PG_SQL_notices_prune, &gone);
+    rc = pg_hear(r, err);
+    *more = rc == RC_OK && gone.n_changed == PRUNE_MOST;
+    return rc;
 }
 
 static void wake(struct db *db)

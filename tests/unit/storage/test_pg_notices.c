@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "fixture.h"
+#include "storage/engine.h"
 #include "storage/pg/forks.h"
 
 /* ---- two nodes ------------------------------------------------------------------------------- */
@@ -374,6 +375,32 @@ static void test_pg_notices__reads_all_anew(void **state UNUSED)
 }
 
 /* NODE-09: no number is given twice, and no id either. */
+/* Old notices go by some thousand, however many there are; those of the last hour stay. */
+static void test_pg_notices__old_ones_are_deleted(void **state UNUSED)
+{
+    struct pair p = pair_open();
+    struct db *writer = NULL, *follower = NULL;
+    bool more = false;
+
+    pair_close(&p);
+    p.sql = connected(SUPER);
+    assert_int_equal(RC_OK,
+                     engine_postgresql.open_writer(getenv(PLAIN), false, true, &writer, NULL));
+    assert_int_equal(RC_OK, engine_postgresql.open_follower(writer, &follower, NULL));
+    script_ok(p.sql.l, "INSERT INTO notices SELECT n, 0, n, CASE WHEN n > 5000 THEN extract(epoch"
+                       " FROM now()) * 1000000 ELSE n END, 0, 0, 0, '{}', '{}', '{}', '{}', '{}',"
+                       " '{}', '{}', '{}', '{}', false FROM generate_series(1, 5007) AS n");
+    assert_int_equal(RC_OK, follower->follows->prune(follower, &more, NULL));
+    assert_true(more);
+    assert_int_equal(5007 - 4096, number_of(p.sql.l, "SELECT count(*) FROM notices"));
+    assert_int_equal(RC_OK, follower->follows->prune(follower, &more, NULL));
+    assert_false(more);
+    assert_int_equal(7, number_of(p.sql.l, "SELECT count(*) FROM notices"));
+    follower->reads->close(&follower);
+    writer->reads->close(&writer);
+    link_end(&p.sql);
+}
+
 static void test_pg_notices__another_server_takes_over(void **state UNUSED)
 {
     struct pair p = pair_with(1);
@@ -440,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_pg_notices__looks_anyway),
         cmocka_unit_test(test_pg_notices__connections_are_lost),
         cmocka_unit_test(test_pg_notices__reads_all_anew),
+        cmocka_unit_test(test_pg_notices__old_ones_are_deleted),
         cmocka_unit_test(test_pg_notices__another_server_takes_over),
         cmocka_unit_test(test_pg_notices__pages_after_a_fork),
     };
