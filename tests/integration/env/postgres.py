@@ -44,14 +44,14 @@ def environment(folder):
 
 class Postgres:
     """The role USER, which has no rights but on DATABASE, its own, with PASSWORD over TCP. Over the socket
-    everybody is believed. `settings`: lines of postgresql.conf."""
+    everybody is believed. `in_memory`: its files are, where there is room. `settings`: lines of postgresql.conf."""
 
-    def __init__(self, **settings):
+    def __init__(self, in_memory=True, **settings):
         self.bin = programs()
         if not self.bin:
             raise unittest.SkipTest("PostgreSQL %d or later is not installed" % VERSION_MIN)
         self.port = free_port()
-        self.folder = server_folder("postgres", in_memory=True)
+        self.folder = server_folder("postgres", in_memory)
         self.data = os.path.join(self.folder, "data")
         self.user, self.process, self.n_databases = {}, None, 0
         self.env = environment(self.folder)
