@@ -31,26 +31,6 @@
 #define MERGED 100 /* feeds of the merged view */
 #define SHOWN 50   /* entries of it */
 
-static struct store *open_node(const char *uri)
-{
-    struct store_cfg cfg = {.path = str_from(uri),
-                            .n_readers = 2,
-                            .queue_len = 4096,
-                            .batch_ops = BATCH,
-                            .batch_ms = 20,
-                            .cache_bytes = 1 << 20,
-                            .is_shared = true,
-                            .levels = {{86400, 1800, 300}}};
-    struct store *s = NULL;
-    struct err err = ERR_INIT;
-
-    if (store_open(&cfg, &s, &err) != RC_OK) {
-        fprintf(stderr, "%s\n", err.text);
-        exit(1);
-    }
-    return s;
-}
-
 static void add_feeds(struct store *s, int number, int64_t *ids, size_t n)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -82,7 +62,7 @@ static struct poll_outcome outcome(struct arena *a, const int64_t *feeds, unsign
 
 static int run_write(const char *uri, int number, double seconds)
 {
-    struct store *s = open_node(uri);
+    struct store *s = work_node(uri);
     int64_t feeds[FEEDS];
     unsigned n = 0;
     double from;
@@ -288,7 +268,7 @@ static double draw_merge(struct store *s, const int64_t *feeds)
 
 static int run_see(const char *uri, size_t n)
 {
-    struct store *writer = open_node(uri), *other = open_node(uri);
+    struct store *writer = work_node(uri), *other = work_node(uri);
     int64_t feeds[FEEDS];
 
     add_feeds(writer, 0, feeds, FEEDS);

@@ -35,15 +35,15 @@ void work_wait(void)
         usleep(PAUSE_US);
 }
 
-struct store *work_store(const char *dir, const char *name)
+static struct store *open_store(struct str path, bool is_shared)
 {
-    struct arena a = ARENA_INIT;
-    struct store_cfg cfg = {.path = str_printf(&a, "%s/%s.db", dir, name),
+    struct store_cfg cfg = {.path = path,
                             .n_readers = 2,
                             .queue_len = 4096,
                             .batch_ops = 256,
                             .batch_ms = 20,
                             .cache_bytes = 1 << 20,
+                            .is_shared = is_shared,
                             .levels = {{86400, 1800, 300}}};
     struct store *s = NULL;
     struct err err = ERR_INIT;
@@ -52,8 +52,21 @@ struct store *work_store(const char *dir, const char *name)
         fprintf(stderr, "%s\n", err.text);
         exit(1);
     }
+    return s;
+}
+
+struct store *work_store(const char *dir, const char *name)
+{
+    struct arena a = ARENA_INIT;
+    struct store *s = open_store(str_printf(&a, "%s/%s.db", dir, name), false);
+
     arena_release(&a);
     return s;
+}
+
+struct store *work_node(const char *uri)
+{
+    return open_store(str_from(uri), true);
 }
 
 void work_outcome(struct store *s, const struct poll_outcome *o)

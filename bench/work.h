@@ -8,6 +8,9 @@
  * message. */
 struct store *work_store(const char *dir, const char *name);
 
+/* The same with an address of a database, which other processes may have, too. */
+struct store *work_node(const char *uri);
+
 /* Number of operations that have not been answered yet. Give &work_pending to them as ctx. */
 extern _Atomic long work_pending;
 void work_done(void *ctx, enum rc rc, const struct store_result *res, const struct err *err);

@@ -3,11 +3,11 @@
 #include "storage/pg/reads.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "storage/hub_feeds.h"
+#include "storage/placed.h"
 
 #define SUBS_AT_ONCE 4096 /* rows of one trip */
 #define UPSTREAMS_AT_ONCE 4096
@@ -27,54 +27,29 @@ static int read_sub(const struct pg_answer *a, size_t row, struct arena *arena,
     return i + 1;
 }
 
-struct placed_feed {
-    int64_t place;
-    struct sub_feed feed;
-};
-
-static int by_place(const void *x, const void *y)
-{
-    const struct placed_feed *a = x, *b = y;
-
-    if (a->place != b->place)
-        return a->place < b->place ? -1 : 1;
-    return (a->feed.feed_id > b->feed.feed_id) - (a->feed.feed_id < b->feed.feed_id);
-}
-
-/* Put feeds in the order in which they were named. The server gives them by id, the order of its
- * index: to sort all before the first one would take it long. */
-static void set_feeds(struct placed_feed *feeds, size_t n, struct arena *arena,
-                      struct subscription *out)
-{
-    qsort(feeds, n, sizeof *feeds, by_place);
-    out->feeds = ARENA_ARRAY(arena, struct sub_feed, n);
-    for (size_t i = 0; i < n; i++)
-        out->feeds[i] = feeds[i].feed;
-}
-
 /* The feeds of the subscription with this number, from row *at on, which moves behind them. Those
  * of one that was gone between two statements are passed over. */
 static void read_feeds(const struct pg_answer *a, size_t *at, int64_t number, struct arena *arena,
                        struct subscription *out)
 {
     struct placed_feed *feeds;
-    size_t first;
+    size_t first, n;
 
     while (*at < a->n && pg_get_int(a, *at, 0) < number)
         ++*at;
     for (first = *at; *at < a->n && pg_get_int(a, *at, 0) == number; ++*at)
         ;
-    out->n_feeds = *at - first;
-    if (out->n_feeds == 0)
+    n = *at - first;
+    if (n == 0)
         return;
-    feeds = mem_alloc(out->n_feeds * sizeof *feeds);
-    for (size_t i = 0; i < out->n_feeds; i++)
+    feeds = mem_alloc(n * sizeof *feeds);
+    for (size_t i = 0; i < n; i++)
         feeds[i] = (struct placed_feed){
             pg_get_int(a, first + i, 6),
             {pg_get_int(a, first + i, 1), pg_get_str(a, first + i, 2, arena),
              pg_get_str(a, first + i, 3, arena), pg_get_str(a, first + i, 4, arena),
              pg_get_str(a, first + i, 5, arena)}};
-    set_feeds(feeds, out->n_feeds, arena, out);
+    placed_set(feeds, n, arena, out);
     mem_free(feeds);
 }
 
@@ -311,8 +286,8 @@ enum rc pg_dead_wanted(struct db *db, int64_t sub_id, struct arena *a, struct de
     return hear_dead(r, &rows, a, out, n_out, err);
 }
 
-enum rc pg_dead_counts(struct db *db, int64_t first, int64_t last, struct arena *a, struct dead_count **out,
-                       size_t *n_out, struct err *err)
+enum rc pg_dead_counts(struct db *db, int64_t first, int64_t last, struct arena *a,
+                       struct dead_count **out, size_t *n_out, struct err *err)
 {
     struct pg_reader *r = pg_reader_of(db);
     struct pg_answer rows;

@@ -2,11 +2,11 @@
 #include "storage/sqlite/subscriptions.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "storage/sqlite/fields.h"
+#include "storage/placed.h"
 #include "storage/tables.h"
 #include "storage/sqlite/views.h"
 
@@ -102,32 +102,11 @@ static enum rc load_pushed(struct db *db, struct str ids, struct push_sub *subs,
     return got < 0 ? RC_IO : RC_OK;
 }
 
-/* A feed of a subscription, with its place among the others. */
-struct placed_feed {
-    int64_t place;
-    struct sub_feed feed;
-};
-
-static int by_place(const void *x, const void *y)
-{
-    const struct placed_feed *a = x, *b = y;
-
-    if (a->place != b->place)
-        return a->place < b->place ? -1 : 1;
-    return (a->feed.feed_id > b->feed.feed_id) - (a->feed.feed_id < b->feed.feed_id);
-}
-
 /* All feeds of the subscription are there. */
 static void set_feeds(struct push_sub *p, struct placed_feed *feeds, size_t n)
 {
-    if (p->sub == NULL || n == 0)
-        return;
-    if (n > 1)
-        qsort(feeds, n, sizeof *feeds, by_place);
-    p->sub->feeds = ARENA_ARRAY(p->arena, struct sub_feed, n);
-    for (size_t i = 0; i < n; i++)
-        p->sub->feeds[i] = feeds[i].feed;
-    p->sub->n_feeds = n;
+    if (p->sub != NULL && n > 0)
+        placed_set(feeds, n, p->arena, p->sub);
 }
 
 /* The rows come by subscription, but not by place: most have one feed, and SQLite would sort all
