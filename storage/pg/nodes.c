@@ -6,6 +6,7 @@
 #include "storage/pg/nodes.h"
 
 #include <inttypes.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -20,7 +21,13 @@ struct pg_nodes {
     struct pg_uri *uri;
     struct pg_link *link;
     struct pg_params params; /* of the next statement */
+    char *name;              /* ours, after the first attempt to join */
+    bool has_name;           /* the session has the lock of our name */
 };
+
+/* A process before us that had our name may have been killed just now: the server notices soon. */
+#define NAME_WAIT_MS 2000
+#define NAME_LOOK_MS 50
 
 static struct pg_nodes *nodes_of(struct node_link *l)
 {
@@ -36,6 +43,7 @@ static void close_link(struct node_link **lp)
     pg_link_free(&n->link);
     pg_uri_free(&n->uri);
     pg_params_release(&n->params);
+    mem_free(n->name);
     mem_free(n);
     *lp = NULL;
 }
@@ -73,7 +81,10 @@ static void stop(struct node_link *l)
 
 static enum rc make_ready(struct pg_nodes *n, struct err *err)
 {
-    return pg_is_connected(n->link) ? RC_OK : pg_reconnect(n->link, err);
+    if (pg_is_connected(n->link))
+        return RC_OK;
+    n->has_name = false;
+    return pg_reconnect(n->link, err);
 }
 
 /* Queue a statement with the parameters, and forget these. */
@@ -90,6 +101,58 @@ static enum rc commit(struct pg_nodes *n, struct err *err)
     if (rc != RC_OK)
         pg_rollback(n->link);
     return rc;
+}
+
+/* ---- the name --------------------------------------------------------------------------------
+ *
+ * A node that was killed and is started again would have to wait until the lease of its predecessor
+ * has ended. But the session of the predecessor has had a lock. If it is free, that process is
+ * gone, and what it had is free at once. */
+
+/* Try to get the lock. *is_new: nobody alive has had this name. */
+static enum rc try_name(struct pg_nodes *n, struct str name, bool *is_new, struct err *err)
+{
+    struct pg_answer a;
+    enum rc rc;
+
+    pg_put_text(&n->params, name);
+    ask(n, PG_SQL_node_name, &a);
+    rc = pg_run(n->link, err);
+    if (rc != RC_OK)
+        return rc;
+    n->has_name = pg_get_bool(&a, 0, 0);
+    *is_new = !pg_get_bool(&a, 0, 1);
+    return RC_OK;
+}
+
+/* Get the lock of our name, unless somebody else has that name and is alive. */
+static enum rc take_name(struct pg_nodes *n, struct str name, struct err *err)
+{
+    int64_t until = clock_steady_ms() + NAME_WAIT_MS;
+    bool is_new = false;
+    enum rc rc;
+
+    n->has_name = n->has_name && str_eqz(name, n->name);
+    mem_free(n->name);
+    n->name = mem_strndup(name.ptr, name.len);
+    rc = n->has_name ? RC_OK : try_name(n, name, &is_new, err);
+
+    while (rc == RC_OK && !n->has_name && !is_new && clock_steady_ms() < until) {
+        usleep(NAME_LOOK_MS * 1000);
+        rc = try_name(n, name, &is_new, err);
+    }
+    return rc;
+}
+
+/* What a process before us of the same name has had is nobody's. */
+static void queue_inherit(struct pg_nodes *n, struct str name)
+{
+    if (!n->has_name)
+        return;
+    pg_put_text(&n->params, name);
+    ask(n, PG_SQL_slots_inherit, NULL);
+    pg_put_text(&n->params, name);
+    ask(n, PG_SQL_node_inherit, NULL);
 }
 
 /* ---- joining --------------------------------------------------------------------------------- */
@@ -131,6 +194,7 @@ static void queue_join(struct pg_nodes *n, const struct node_facts *f, struct pg
 {
     pg_queue_begin(n->link);
     ask(n, PG_SQL_nodes_lock, NULL);
+    queue_inherit(n, f->name);
     put_equals(n, f);
     pg_put_text(&n->params, f->name);
     pg_put_text(&n->params, f->address);
@@ -150,6 +214,8 @@ static enum rc join(struct node_link *l, const struct node_facts *f, int64_t *id
     enum rc rc = make_ready(n, err);
     int64_t sent;
 
+    if (rc == RC_OK)
+        rc = take_name(n, f->name, err);
     if (rc != RC_OK)
         return rc;
     queue_join(n, f, &row, &differs);
@@ -225,8 +291,11 @@ static enum rc beat(struct node_link *l, const struct beat *b, struct arena *a,
 {
     struct pg_nodes *n = nodes_of(l);
     struct beat_answers answers;
+    bool is_new;
     enum rc rc = make_ready(n, err);
 
+    if (rc == RC_OK && !n->has_name) /* this session is a new one */
+        rc = try_name(n, str_from(n->name), &is_new, err);
     if (rc != RC_OK)
         return rc;
     queue_beat(n, b, &answers);

@@ -24,6 +24,7 @@ struct pg_storing {
     char *address;
     struct pg_writer *writer;
     bool is_shared;
+    int64_t node;                  /* its own number; set before `writer` */
     int64_t seen_seq, seen_notice; /* numbers that were given to this writer last */
 };
 
@@ -55,12 +56,52 @@ static enum rc claim(struct pg_link *l, bool is_shared, struct err *err)
                    pg_shown(l));
 }
 
+/* With several nodes each has a lock of its own. If it is not free, the session that we had before
+ * still lives at the server, and might carry out a commit that we would look for in vain. */
+#define NODE_LOCK "1181050213, hashtext(current_schema() || ' ' || $1::bigint::text)"
+static const char sql_claim_node[] = "SELECT pg_try_advisory_lock(" NODE_LOCK ")::int::bigint";
+static const char sql_end_old[] =
+    "SELECT count(pg_terminate_backend(l.pid)) FROM pg_locks l JOIN pg_database d"
+    " ON d.oid = l.database WHERE d.datname = current_database() AND l.locktype = 'advisory'"
+    " AND l.classid::bigint = 1181050213 AND l.objid::bigint ="
+    " hashtext(current_schema() || ' ' || $1::bigint::text)::bigint & 4294967295"
+    " AND l.granted AND l.pid <> pg_backend_pid()";
+
+static enum rc ask_node(struct pg_link *l, const char *sql, int64_t node, int64_t *out,
+                        struct err *err)
+{
+    AUTO(pg_params_release) struct pg_params p = {.n = 0};
+    struct pg_answer a;
+    enum rc rc;
+
+    pg_put_int(&p, node);
+    pg_queue(l, sql, &p, "i", &a);
+    rc = pg_run(l, err);
+    if (rc == RC_OK)
+        *out = pg_get_int(&a, 0, 0);
+    return rc;
+}
+
+/* Be the only session in which this node stores. RC_AGAIN: the one before was ended now. */
+static enum rc claim_node(struct pg_link *l, int64_t node, struct err *err)
+{
+    int64_t n = 0;
+    enum rc rc = ask_node(l, sql_claim_node, node, &n, err);
+
+    if (rc != RC_OK || n == 1)
+        return rc;
+    rc = ask_node(l, sql_end_old, node, &n, err);
+    return rc != RC_OK ? rc : err_set(err, RC_AGAIN, "the session before this one is being ended");
+}
+
 /* Nothing may be written to a server that has taken over before the numbers were left out. */
 static enum rc greet(struct pg_link *l, struct err *err)
 {
     const struct pg_storing *s = pg_ctx(l);
     enum rc rc = claim(l, s->is_shared, err);
 
+    if (rc == RC_OK && s->writer != NULL)
+        rc = claim_node(l, s->node, err);
     if (rc == RC_OK && s->writer != NULL) /* there are tables */
         rc = pg_fork_note(l, s->seen_seq, s->seen_notice, err);
     return rc;
@@ -257,7 +298,8 @@ static enum rc make_writer(struct db *db, struct err *err)
     pg_queue(l, sql_node, NULL, "i", &a);
     rc = pg_run(l, err);
     if (rc == RC_OK) {
-        pg_reader_of(db)->node = pg_get_int(&a, 0, 0);
+        pg_reader_of(db)->node = storing_of(db)->node = pg_get_int(&a, 0, 0);
+        rc = claim_node(l, storing_of(db)->node, err);
         storing_of(db)->writer = pg_writer_new(l, pg_reader_of(db)->node);
     }
     return rc;

@@ -319,6 +319,24 @@ static void test_pg_nodes__one_starts_again(void **state UNUSED)
     teardown(&f);
 }
 
+/* NODE-06: if the process that had the name is gone, what it had is taken at once. */
+static void test_pg_nodes__inherit_from_the_dead(void **state UNUSED)
+{
+    struct fixture f = setup();
+
+    join_all(&f);
+    pg_node_calls.close(&f.nodes[0].link); /* killed: its session ends */
+    open_link(&f.nodes[0]);
+    membership_init(&f.nodes[0].m, LEASE);
+    join(&f, &f.nodes[0]);
+    assert_int_equal(3, number_of(f.db.l, "SELECT count(*) FROM nodes"));
+    settle(&f, A | B | C);
+    assert_in_range(n_slots(&f, 0), 85, 86);
+    for (size_t i = 0; i < SLOTS; i++)
+        assert_false(f.nodes[0].m.slots[i].was_left);
+    teardown(&f);
+}
+
 /* NODE-12 */
 static void refuses(struct fixture *f, const struct node_facts *facts, const char *words)
 {
@@ -566,10 +584,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test(test_pg_nodes__##name)
-        T(share_the_slots),       T(one_leaves),         T(one_dies),
-        T(one_freezes),           T(all_freeze),         T(one_is_drained),
-        T(one_starts_again),      T(must_agree),         T(the_database_was_away),
-        T(beat_at_the_same_time), T(beat_by_themselves), T(tell_what_has_changed),
+        T(share_the_slots),
+        T(one_leaves),
+        T(one_dies),
+        T(one_freezes),
+        T(all_freeze),
+        T(one_is_drained),
+        T(one_starts_again),
+        T(inherit_from_the_dead),
+        T(must_agree),
+        T(the_database_was_away),
+        T(beat_at_the_same_time),
+        T(beat_by_themselves),
+        T(tell_what_has_changed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
