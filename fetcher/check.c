@@ -271,7 +271,9 @@ void check_fill(struct arena *a, struct job *job, const struct feed *fresh,
         .status = job->resp.status,
         .raw_html = job->feed->raw_html,
         .n_pings = job->feed->n_pings,
+        .after_check_at = job->seen_check_at,
     };
+    job->seen_check_at = now;
     if (o->ok)
         fill_success(a, job, fresh, at, o);
     else

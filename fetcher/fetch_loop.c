@@ -134,6 +134,7 @@ static enum job_step load_row(struct job *job, struct reader *r)
     if (rc != RC_OK)
         return job_give_back(job, rc, &err);
     job->feed = job->loaded.row;
+    job->seen_check_at = job->feed->last_check_at;
     job->started_at = clock_now_s();
     return job->source->begin(job, r);
 }

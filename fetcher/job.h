@@ -62,6 +62,7 @@ struct job {
     unsigned reasons; /* REASON_BITs */
     struct schedule_rules rules;
     bool announced_only;       /* a setting: the usual addresses of a site are not tried */
+    int64_t seen_check_at;     /* of the feed, as it was read, or as this job has set it since */
     int64_t started_at;        /* Unix seconds */
     struct feed *feed;         /* as it was when the job began; NULL: not read yet */
     struct loaded_feed loaded; /* as it was read last, for outcomes */

@@ -122,6 +122,12 @@ enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bo
     rc = apply_load(t, op, c->feed_id, with_head, &out->row);
     if (rc != RC_OK)
         return rc;
+    out->is_void = c->after_check_at != 0 && out->row.feed.last_check_at > c->after_check_at;
+    if (out->is_void) {
+        op->result.id = c->feed_id;
+        op->result.is_overtaken = true;
+        return RC_OK;
+    }
     store_trust(t, c);
     if (c->state == FEED_GONE && out->row.feed.state != FEED_GONE)
         rc = end_subs(t, op, c->feed_id, with_head, &out->row);

@@ -52,7 +52,7 @@ enum rc apply_poll(struct txn *t, struct op *op)
     enum rc rc = apply_check(t, op, &o->check, o->has_document, &c);
     struct feed *feed = &c.row.feed;
 
-    if (rc != RC_OK)
+    if (rc != RC_OK || c.is_void)
         return rc;
     op->result.is_overtaken = !str_is_null(o->left_cursor) && !str_eq(o->left_cursor, feed->cursor);
     if (op->result.is_overtaken)

@@ -37,7 +37,7 @@ enum rc apply_stream(struct txn *t, struct op *op)
     struct feed *feed = &c.row.feed;
     struct arrived in = {.batch = &o->entries, .by = ARRIVAL_STREAM};
 
-    if (rc != RC_OK)
+    if (rc != RC_OK || c.is_void)
         return rc;
     in.at = c.at;
     in.merged = c.merged;

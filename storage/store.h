@@ -415,6 +415,9 @@ struct feed_check {
     bool raw_html;        /* the setting with which the document was read */
     int64_t n_pings; /* the feed's count of pings when the request began; after a later ping the
                         feed stays due */
+    int64_t
+        after_check_at; /* last_check_at when the request began, or TIME_UNKNOWN: if another node
+                           has stored a later request since, the outcome is void; 0: not said */
 };
 
 /* The result of a request for the feed's own document. */

@@ -534,6 +534,26 @@ static void test_feeds__pings_stay_until_served(void **state)
     ping(f, 424242); /* gone: passed over */
 }
 
+/* NODE-06: a node was frozen during a fetch, and another one has stored a later fetch. */
+static void test_feeds__a_fetch_that_another_has_overtaken(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    struct entry_change late = change(f, "late", "late", 100), now = change(f, "now", "now", 200);
+    struct poll_outcome o = outcome(id, &now, 1), stale = outcome(id, &late, 1);
+
+    o.check.after_check_at = stale.check.after_check_at = TIME_UNKNOWN;
+    o.check.checked_at = 1700000100;
+    stale.check.checked_at = 1700000050;
+    assert_int_equal(1, send_outcome(f, &o).res.n_new);
+    assert_int_equal(0, send_outcome(f, &stale).res.n_new);
+    assert_int_equal(1700000100, feed_of(f, id)->last_check_at);
+    stale.check.after_check_at = 1700000100;
+    stale.check.checked_at = 1700000200;
+    assert_int_equal(1, send_outcome(f, &stale).res.n_new);
+    assert_int_equal(1700000200, feed_of(f, id)->last_check_at);
+}
+
 /* A ping of a feed that becomes part of another one is the other's. */
 static void test_feeds__pings_survive_a_merge(void **state)
 {
@@ -647,6 +667,7 @@ int main(void)
         T(versions_of_a_restored_backup_are_new),
         T(pings_stay_until_served),
         T(pings_survive_a_merge),
+        T(a_fetch_that_another_has_overtaken),
         T(touch),
         T(due),
         T(due_after_a_wrong_clock),
