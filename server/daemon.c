@@ -330,6 +330,7 @@ static enum rc start(struct daemon *d, struct err *err)
         .queue_len = 8192,
         .batch_ops = 256,
         .batch_ms = 20,
+        .is_shared = true,
     };
     struct http_server_cfg http_cfg = {
         .n_loops = (int)(o->http_loops ? o->http_loops

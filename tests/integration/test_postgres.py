@@ -67,12 +67,6 @@ class OneNode(Case):
         self.wait(lambda: d.get("/readyz").status == 200, what="/readyz to recover", daemon=d)
         self.wait(lambda: d.get("/log").status == 200, what="/log to recover", daemon=d)
 
-    def test_one_daemon_at_a_time(self):
-        d = self.node()
-        self.assertIn("is in use by another Feedmill", self.refused(self.server.uri()))
-        d.stop()
-        d.start()       # the lock ends with the daemon
-
     def test_a_start_without_a_database(self):
         self.assertIn("pg_amcheck", self.refused(self.server.uri(), "--check-db"))
         self.server.psql("CREATE TABLE strange (n int)")
