@@ -130,6 +130,27 @@
     FEED_IDENTITY(X)                                                                               \
     X(VERSION, version, feed.version)
 
+/* Of these, what the directory is made of: it is read of all feeds at the start. */
+#define FEED_BRIEF(X)                                                                              \
+    X(INT, id, feed.id)                                                                            \
+    X(VERSION, version, feed.version)                                                              \
+    X(TEXT, url, feed.url)                                                                         \
+    X(EMPTY, credential, feed.credential)                                                          \
+    X(TEXT, access_key, feed.access_key)                                                           \
+    X(TEXT, page_url, feed.page_url)                                                               \
+    X(TEXT, site_url, feed.site_url)                                                               \
+    X(INT, state, feed.state)                                                                      \
+    X(INT, fetched, fetched)                                                                       \
+    X(INT, partial, feed.partial)                                                                  \
+    X(INT, level, feed.level)                                                                      \
+    X(INT, last_status, feed.last_status)                                                          \
+    X(TIME, last_check_at, feed.last_check_at)                                                     \
+    X(TIME, next_fetch_at, feed.next_fetch_at)                                                     \
+    X(TIME, wanted_at, feed.wanted_at)                                                             \
+    X(TIME, harvest_to, feed.harvest_to)                                                           \
+    X(TIME, content_wait_at, feed.content_wait_at)                                                 \
+    X(INT, n_subscriptions, feed.n_subscriptions)
+
 /* Tables heads and head_log, struct feed. Beside them: feed_id, since_seq. */
 #define HEAD(X)                                                                                    \
     X(EMPTY, head, head)                                                                           \

@@ -17,10 +17,10 @@
 #include "storage/brief.h"
 
 #define LISTENERS_MAX 8
-#define LOAD_AT_ONCE 512 /* feeds that are read together at the start */
-#define FOLLOW_MAX 4096  /* notices that are followed; of more, all is read anew */
-#define FOLLOW_KEYS 1024 /* feeds whose keys are read with them; those of others are forgotten */
-#define SUBS_AT_ONCE 256 /* subscriptions of which the ids are read together */
+#define LOAD_AT_ONCE 2048 /* feeds that are read together at the start */
+#define FOLLOW_MAX 4096   /* notices that are followed; of more, all is read anew */
+#define FOLLOW_KEYS 1024  /* feeds whose keys are read with them; those of others are forgotten */
+#define SUBS_AT_ONCE 256  /* subscriptions of which the ids are read together */
 
 struct tail {
     struct directory *dir;

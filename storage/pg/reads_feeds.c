@@ -213,6 +213,9 @@ static struct str *read_aliases(const struct pg_answer *a, size_t *at, int64_t o
 enum rc pg_briefs_load(struct db *db, const int64_t *ids, const struct feed_row *const *rows,
                        size_t n, struct arena *a, struct directory_feed *out, struct err *err)
 {
+#define PG_ROW struct feed_row
+    static const struct pg_column columns[] = {FEED_BRIEF(PG_COLUMN)};
+#undef PG_ROW
     struct pg_reader *r = pg_reader_of(db);
     struct pg_answer feeds, aliases;
     size_t at = 0;
@@ -229,8 +232,8 @@ enum rc pg_briefs_load(struct db *db, const int64_t *ids, const struct feed_row 
     for (size_t i = 0; i < n; i++)
         out[i] = (struct directory_feed){.brief.id = 0};
     for (size_t i = 0; i < feeds.n; i++) {
-        struct feed_row row;
-        int next = read_row(&feeds, i, a, &row);
+        struct feed_row row = {.fetched = false};
+        int next = pg_get_columns(&feeds, i, 0, PG_COLUMNS(columns), a, &row);
         int64_t place = pg_get_int(&feeds, i, next);
         size_t n_aliases;
         struct str *list = read_aliases(&aliases, &at, place, a, &n_aliases);
