@@ -173,7 +173,7 @@ class Plain(Amqp):
         self.assertEqual(312, said["status"])
         self.assertIn('"elsewhere"', said["error"])
 
-    def test_a_run_of_several_feeds(self):                               # AMQP-03 DELIV-11
+    def test_a_run_of_several_feeds(self):                               # AMQP-03 AMQP-05 DELIV-11
         self.started()
         c = self.bound("own", "run.#")
         urls = [self.o.set("/run%d.xml" % k, rss("old")) for k in range(3)]
