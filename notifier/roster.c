@@ -192,10 +192,23 @@ struct member *const *roster_of_feed(const struct roster *r, int64_t feed_id, si
     return f == NULL ? NULL : f->items;
 }
 
+/* Returns the first member due that is not a test, or NULL. Tests stand before the others, and there
+ * are only a few (PUSH_TESTS_MAX). */
+static struct member *first_but_tests(const struct endpoint *e)
+{
+    struct member *m = TAILQ_FIRST(&e->due);
+
+    while (m != NULL && m->test != NULL)
+        m = TAILQ_NEXT(m, due);
+    return m;
+}
+
 void roster_due(struct roster *r, struct member *m)
 {
-    if (m->test != NULL)
-        TAILQ_INSERT_HEAD(&m->endpoint->due, m, due);
+    struct member *before = m->test == NULL ? NULL : first_but_tests(m->endpoint);
+
+    if (before != NULL)
+        TAILQ_INSERT_BEFORE(before, m, due);
     else
         TAILQ_INSERT_TAIL(&m->endpoint->due, m, due);
     endpoint_place(r, m->endpoint);
@@ -207,6 +220,15 @@ void roster_undue(struct roster *r, struct member *m)
     endpoint_place(r, m->endpoint);
 }
 
+/* Returns the member that is next: a test, but not twice in a row while others may have a turn.
+ * Else somebody who tests again and again would keep them all from theirs. */
+static struct member *next_of(const struct endpoint *e)
+{
+    struct member *other = e->had_test && e->hold == NULL ? first_but_tests(e) : NULL;
+
+    return other != NULL ? other : TAILQ_FIRST(&e->due);
+}
+
 struct member *roster_next(struct roster *r)
 {
     struct lane *lane = lanes_next(&r->lanes);
@@ -216,7 +238,8 @@ struct member *roster_next(struct roster *r)
     if (lane == NULL)
         return NULL;
     e = CONTAINER_OF(lane, struct endpoint, lane);
-    m = TAILQ_FIRST(&e->due);
+    m = next_of(e);
+    e->had_test = m->test != NULL;
     TAILQ_REMOVE(&e->due, m, due);
     return m;
 }

@@ -33,6 +33,7 @@ struct endpoint {
     struct lane lane;       /* busy: a read or call of a member is under way */
     struct turn *turn;      /* set by turns.c: that read or call */
     unsigned slot;          /* set by turns_add() (notifier/owned.h) */
+    bool had_test;          /* its last turn was that of a test */
     struct hold *hold; /* set by roster_hold(): it wants no call now, except of a test; or NULL */
 };
 
@@ -58,7 +59,8 @@ struct member {
     bool is_asked;            /* somebody resumed it: its next call does not wait for its carrier */
     uint8_t n_halved;         /* outcome_halvings() of the outcomes so far */
     struct push_test *test;   /* not NULL: it stands for this test, not for a subscription; its id
-                                 is below 0, and it goes before the others of its endpoint */
+                                 is below 0. It goes before the others of its endpoint, but
+                                 of two turns one is for them */
 };
 
 static inline void member_set_pause(struct member *m, int64_t ms)

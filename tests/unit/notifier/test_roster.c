@@ -116,6 +116,76 @@ static void test_roster__members_of_an_endpoint_take_turns(void **state UNUSED)
     roster_release(&r);
 }
 
+/* Returns a member that stands for a test. The roster only looks whether there is one. */
+static struct member *test_of(struct roster *r, int64_t id, const char *endpoint)
+{
+    static char some;
+    struct member *m = member(r, id, endpoint);
+
+    m->test = (struct push_test *)&some;
+    return m;
+}
+
+/* The member that is next has its turn, which ends at once. */
+static struct member *turn(struct roster *r)
+{
+    struct member *m = next(r);
+
+    assert_non_null(m);
+    roster_done(r, m->endpoint, LANES_UNCALLED, 0);
+    return m;
+}
+
+/* DELIV-06: a test goes before the others, and a loop of tests leaves them every second turn. */
+static void test_roster__tests_take_turns_with_the_others(void **state UNUSED)
+{
+    struct roster r;
+    struct member *a, *b, *t, *u;
+
+    roster_init(&r, 8);
+    a = member(&r, 1, "http://a/");
+    b = member(&r, 2, "http://a/");
+    t = test_of(&r, -1, "http://a/");
+    u = test_of(&r, -2, "http://a/");
+    due(&r, a);
+    due(&r, b);
+    due(&r, t);
+    due(&r, u);
+    assert_ptr_equal(turn(&r), t);
+    due(&r, t); /* after the other test, and before the subscriptions */
+    assert_ptr_equal(turn(&r), a);
+    assert_ptr_equal(turn(&r), u);
+    assert_ptr_equal(turn(&r), b);
+    assert_ptr_equal(turn(&r), t);
+    due(&r, u); /* nobody else is due */
+    assert_ptr_equal(turn(&r), u);
+    assert_null(next(&r));
+    roster_release(&r);
+}
+
+/* DELIV-09: an endpoint that wants no call gets tests only, also two in a row. */
+static void test_roster__a_hold_is_for_all_but_tests(void **state UNUSED)
+{
+    struct roster r;
+    struct member *a, *t, *u;
+    static char some;
+
+    roster_init(&r, 8);
+    a = member(&r, 1, "http://a/");
+    t = test_of(&r, -1, "http://a/");
+    u = test_of(&r, -2, "http://a/");
+    roster_hold(&r, a->endpoint, (struct hold *)&some);
+    due(&r, a);
+    due(&r, t);
+    due(&r, u);
+    assert_ptr_equal(turn(&r), t);
+    assert_ptr_equal(turn(&r), u);
+    assert_null(next(&r));
+    roster_hold(&r, a->endpoint, NULL);
+    assert_ptr_equal(turn(&r), a);
+    roster_release(&r);
+}
+
 static void test_roster__endpoints_do_not_wait_for_each_other(void **state UNUSED)
 {
     struct roster r;
@@ -247,6 +317,8 @@ int main(void)
         cmocka_unit_test(test_roster__feeds_can_change),
         cmocka_unit_test(test_roster__a_removed_member_leaves_nothing),
         cmocka_unit_test(test_roster__members_of_an_endpoint_take_turns),
+        cmocka_unit_test(test_roster__tests_take_turns_with_the_others),
+        cmocka_unit_test(test_roster__a_hold_is_for_all_but_tests),
         cmocka_unit_test(test_roster__endpoints_do_not_wait_for_each_other),
         cmocka_unit_test(test_roster__an_endpoint_that_failed_before_is_suspect),
         cmocka_unit_test(test_roster__looks_at_calls_under_way),
