@@ -192,8 +192,8 @@ struct member *const *roster_of_feed(const struct roster *r, int64_t feed_id, si
     return f == NULL ? NULL : f->items;
 }
 
-/* Returns the first member due that is not a test, or NULL. Tests stand before the others, and there
- * are only a few (PUSH_TESTS_MAX). */
+/* Returns the first member due that is not a test, or NULL. Tests stand before the others, and
+ * there are only a few (PUSH_TESTS_MAX). */
 static struct member *first_but_tests(const struct endpoint *e)
 {
     struct member *m = TAILQ_FIRST(&e->due);
