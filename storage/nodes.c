@@ -45,7 +45,7 @@ struct nodes {
     struct member_told told; /* the thread's */
     pthread_t thread;
     bool is_started;         /* the thread */
-    _Atomic bool has_joined; /* before that, and if there is one node, all is ours */
+    _Atomic bool has_joined; /* before that, nothing is ours, or all if there is one node */
     pthread_mutex_t lock;    /* guards the rest */
     pthread_cond_t wake, ended;
     bool is_stopping, has_ended;
@@ -379,6 +379,13 @@ void nodes_free(struct nodes **np)
 
 /* ---- is this mine? --------------------------------------------------------------------------- */
 
+/* Before this node has joined. The commits of others are told already, and what they ask for is not
+ * this node's work yet. */
+static bool is_all_ours(const struct nodes *n)
+{
+    return n->calls == NULL;
+}
+
 static bool claim(struct nodes *n, struct str authority, struct node_claim *out, bool begins)
 {
     unsigned slot = slot_of(authority);
@@ -387,7 +394,7 @@ static bool claim(struct nodes *n, struct str authority, struct node_claim *out,
     if (out != NULL)
         *out = (struct node_claim){.slot = slot};
     if (!n->has_joined)
-        return true;
+        return is_all_ours(n);
     pthread_mutex_lock(&n->lock);
     s = membership_slot(&n->m, slot, clock_steady_ms());
     if (s != NULL && out != NULL)
@@ -404,7 +411,7 @@ bool nodes_leads(struct nodes *n)
     bool leads;
 
     if (!n->has_joined)
-        return true;
+        return is_all_ours(n);
     pthread_mutex_lock(&n->lock);
     leads = membership_slot(&n->m, LEADERS_SLOT, clock_steady_ms()) != NULL;
     pthread_mutex_unlock(&n->lock);

@@ -518,6 +518,20 @@ static struct str own_host(struct nodes *n, struct arena *a)
     }
 }
 
+/* NODE-04: the commits of other nodes are heard before a node has joined. */
+static void test_pg_nodes__own_nothing_before(void **state UNUSED)
+{
+    struct fixture f = setup();
+    struct nodes *n = nodes_new(&pg_node_calls, getenv(PLAIN));
+    struct node_claim claim;
+
+    assert_false(nodes_owns(n, STR("a.example:80"), NULL));
+    assert_false(nodes_begin(n, STR("a.example:80"), &claim));
+    assert_false(nodes_leads(n));
+    nodes_free(&n);
+    teardown(&f);
+}
+
 /* NODE-04, NODE-11 */
 static void test_pg_nodes__beat_by_themselves(void **state UNUSED)
 {
@@ -595,6 +609,7 @@ int main(void)
         T(must_agree),
         T(the_database_was_away),
         T(beat_at_the_same_time),
+        T(own_nothing_before),
         T(beat_by_themselves),
         T(tell_what_has_changed),
     };
