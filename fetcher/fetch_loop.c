@@ -20,6 +20,7 @@
 #include "base/stats.h"
 #include "fetcher/ownership.h"
 #include "fetcher/source.h"
+#include "fetcher/upstream_late.h"
 #include "fetcher/waiting.h"
 #include "fetcher/wishes.h"
 #include "net/url.h"
@@ -658,6 +659,7 @@ static void on_watch(void *ctx)
     own_read_changes(f);
     cut_all(f);
     wishes_look(f);
+    upstream_late_again(f);
     fetch_loop_pump(f);
     fetch_loop_watch(f);
 }
@@ -697,6 +699,7 @@ void fetch_loop_stop(struct fetcher *f)
             drop_slot(f, slot);
     }
     wishes_stop(f);
+    upstream_late_again(f);
     pthread_mutex_lock(&f->idle_lock);
     f->is_idle = f->n_jobs == 0;
     pthread_mutex_unlock(&f->idle_lock);

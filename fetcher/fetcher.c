@@ -19,6 +19,7 @@
 #include "fetcher/fetcher_priv.h"
 #include "fetcher/ownership.h"
 #include "fetcher/parse_worker.h"
+#include "fetcher/upstream_late.h"
 #include "fetcher/waiting.h"
 #include "fetcher/wishes.h"
 #include "net/url.h"
@@ -380,6 +381,11 @@ static void init_on_loop(void *ctx)
     f->client = http_client_new(f->loop, &client);
 }
 
+static bool owns_feed(void *ctx, int64_t feed_id)
+{
+    return own_feed(ctx, feed_id);
+}
+
 struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
 {
     struct fetcher *f = NEW(struct fetcher);
@@ -398,6 +404,7 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
     take_settings(f, cfg);
     STAILQ_INIT(&f->to_load);
     STAILQ_INIT(&f->parked);
+    STAILQ_INIT(&f->lates);
     f->retry_at_ms = INT64_MAX;
     pthread_mutex_init(&f->idle_lock, NULL);
     pthread_condattr_init(&attr);
@@ -416,6 +423,8 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
     f->upstreams = upstream_subs_new(f->store, f->loop, &upstreams);
     loop_call(f->loop, init_on_loop, f);
     own_listen(f);
+    if (!f->is_alone)
+        upstream_subs_share(f->upstreams, owns_feed, f);
     store_listen(f->store, on_commit, f);
     return f;
 }
@@ -632,18 +641,18 @@ enum upstream_verdict fetcher_upstream_verify(struct fetcher *f,
                                               const struct upstream_verification *v,
                                               upstream_done_fn *done, void *ctx)
 {
-    return upstream_subs_verify(f->upstreams, v, done, ctx);
+    return upstream_late_verify(f, v, done, ctx);
 }
 
 enum upstream_verdict fetcher_upstream_deliver(struct fetcher *f, const struct upstream_delivery *d,
                                                upstream_done_fn *done, void *ctx)
 {
-    return delivery_take(f, d, done, ctx);
+    return upstream_late_deliver(f, d, done, ctx);
 }
 
 enum upstream_verdict fetcher_upstream_notify(struct fetcher *f,
                                               const struct upstream_notification *n,
                                               upstream_done_fn *done, void *ctx)
 {
-    return upstream_subs_notify(f->upstreams, n, done, ctx);
+    return upstream_late_notify(f, n, done, ctx);
 }

@@ -60,13 +60,14 @@ struct fetcher {
     int catch_up;
     size_t max_body;
     int64_t timeout_ms;
-    int parsing_max;          /* of n_parsing */
-    struct job_list to_load;  /* started; their rows are not requested yet */
-    struct job_list parked;   /* answered, but the workers are busy; nothing new is started */
-    struct map wishes;        /* of other nodes (fetcher/wishes.h) */
-    struct slot_set gained;   /* what is due in these slots has not been read yet */
-    bool has_changes;         /* slots were gained or lost since it was read last */
-    struct loop_timer *watch; /* NULL: alone, or not running */
+    int parsing_max;           /* of n_parsing */
+    struct job_list to_load;   /* started; their rows are not requested yet */
+    struct job_list parked;    /* answered, but the workers are busy; nothing new is started */
+    STAILQ_HEAD(, late) lates; /* calls of hubs (fetcher/upstream_late.h) */
+    struct map wishes;         /* of other nodes (fetcher/wishes.h) */
+    struct slot_set gained;    /* what is due in these slots has not been read yet */
+    bool has_changes;          /* slots were gained or lost since it was read last */
+    struct loop_timer *watch;  /* NULL: alone, or not running */
     struct outage outage;
     struct loop_timer *timer;
     int64_t timer_at_ms;

@@ -178,6 +178,7 @@ static void on_slots(void *ctx)
     mem_free(c);
     f->has_changes = true;
     own_read_changes(f);
+    upstream_subs_read(f->upstreams, NULL, NULL);
     fetch_loop_owners_changed(f);
 }
 

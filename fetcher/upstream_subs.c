@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "fetcher/job.h"
@@ -16,6 +17,7 @@
 #include "model/paths.h"
 
 #define VERIFY_WAIT_S 600 /* for so long a hub may take to verify a request that it accepted */
+#define ASKED_WAIT_S 2    /* for the database to say whether another node has been verified */
 #define SLEEP_MAX_S 60    /* wall time may be set while we sleep */
 #define SAVE_RETRY_MS 500
 
@@ -26,6 +28,8 @@ struct upstream_subs {
     struct upstream_table table;
     int64_t timeout_ms;
     bool is_kicked;
+    struct read_wait *waits; /* those who wait until the rows have been read */
+    bool is_reading, wants_read;
 
     struct http_client *client; /* NULL: not running. Loop, under the lock */
     struct loop_timer *timer;   /* loop */
@@ -98,7 +102,8 @@ static void answered_locked(struct upstream_subs *s, struct upstream_sub *sub, b
         if (sub->row.state == UPSTREAM_ACTIVE && sub->row.lease_end_at < until)
             until = sub->row.lease_end_at;
         upstream_sub_set_next(&s->table, sub, until);
-        upstream_sub_save(&s->table, sub, NULL, NULL);
+        if (s->table.owns == NULL) /* else another node may have stored the verification already */
+            upstream_sub_save(&s->table, sub, NULL, NULL);
     }
 }
 
@@ -122,7 +127,16 @@ static void step_locked(struct upstream_subs *s, struct upstream_sub *sub)
 {
     bool was_waiting = sub->is_waiting;
 
-    sub->is_waiting = false;
+    if (!upstream_table_owns(&s->table, sub->row.feed_id)) {
+        time_heap_remove(&s->table.heap, &sub->node);
+        return;
+    }
+    if (was_waiting && s->table.owns != NULL && !sub->is_asked) {
+        sub->is_asked = s->wants_read = true;
+        upstream_sub_set_next(&s->table, sub, clock_now_s() + ASKED_WAIT_S);
+        return;
+    }
+    sub->is_waiting = sub->is_asked = false;
     if (upstream_sub_is_over(sub)) {
         upstream_sub_drop(&s->table, sub);
         return;
@@ -175,6 +189,7 @@ static void on_turn(void *ctx)
     struct upstream_subs *s = ctx;
     struct time_node *first;
     struct host_turn *turn;
+    bool wants_read;
 
     pthread_mutex_lock(&s->lock);
     s->is_kicked = true; /* changes below need no further wake-up */
@@ -187,7 +202,11 @@ static void on_turn(void *ctx)
         arm_locked(s);
     }
     s->table.needs_turn = s->is_kicked = false;
+    wants_read = s->wants_read;
+    s->wants_read = false;
     pthread_mutex_unlock(&s->lock);
+    if (wants_read)
+        upstream_subs_read(s, NULL, NULL);
 }
 
 /* ---- what comes in ---- */
@@ -213,6 +232,9 @@ void upstream_subs_notice(struct upstream_subs *s, const struct commit_notice *n
         const struct feed_notice *feed = &notice->feeds[i];
         struct upstream_sub *sub = upstream_table_of_feed(&s->table, feed->feed_id);
 
+        if (sub != NULL && feed->merged_into != 0 &&
+            !upstream_table_owns(&s->table, feed->merged_into))
+            continue;
         if (sub != NULL && feed->merged_into != 0)
             upstream_sub_move(&s->table, sub, feed->merged_into);
         else if (sub != NULL)
@@ -363,19 +385,92 @@ enum rc upstream_subs_load(struct upstream_subs *s, struct reader *r, struct err
     enum rc rc = reader_upstreams(r, &a, &rows, &n, err);
 
     pthread_mutex_lock(&s->lock);
-    for (size_t i = 0; rc == RC_OK && i < n; i++) {
-        struct upstream_sub *sub = upstream_table_add(&s->table, &rows[i]);
-
-        if (upstream_sub_is_over(sub) && sub->row.state == UPSTREAM_ACTIVE)
-            upstream_sub_set_next(&s->table, sub, sub->row.lease_end_at);
-        else if (!sub->row.is_current && sub->row.state != UPSTREAM_ENDING)
-            upstream_sub_drop(&s->table, sub); /* the storer had no room to delete it before */
-        else
-            upstream_sub_set_next(&s->table, sub, sub->row.next_at);
-    }
-    upstream_table_find_standins(&s->table);
+    if (rc == RC_OK)
+        upstream_table_take(&s->table, rows, n);
     unlock(s);
     return rc;
+}
+
+void upstream_subs_share(struct upstream_subs *s, upstream_owns_fn *owns, void *ctx)
+{
+    s->table.owns = owns;
+    s->table.owns_ctx = ctx;
+}
+
+/* ---- reading the rows anew ---- */
+
+struct read_wait {
+    upstream_read_fn *done;
+    void *ctx;
+    struct read_wait *next;
+};
+
+static void tell_read(struct read_wait *list, bool is_read)
+{
+    struct read_wait *w;
+
+    while ((w = list) != NULL) {
+        list = w->next;
+        if (w->done != NULL)
+            w->done(w->ctx, is_read);
+        mem_free(w);
+    }
+}
+
+/* Nobody reads for those who wait. */
+static struct read_wait *take_waits_failed(struct upstream_subs *s)
+{
+    struct read_wait *list;
+
+    pthread_mutex_lock(&s->lock);
+    list = s->waits;
+    s->waits = NULL;
+    s->is_reading = false;
+    pthread_mutex_unlock(&s->lock);
+    return list;
+}
+
+static struct read_wait *take_waits(struct upstream_subs *s)
+{
+    struct read_wait *list;
+
+    pthread_mutex_lock(&s->lock);
+    list = s->waits;
+    s->waits = NULL;
+    s->is_reading = list != NULL;
+    pthread_mutex_unlock(&s->lock);
+    return list;
+}
+
+/* On a reader's thread. Those who ask during one reading wait for another, which follows. */
+static void read_rows(void *ctx, struct reader *r)
+{
+    struct upstream_subs *s = ctx;
+    struct read_wait *list;
+
+    while ((list = take_waits(s)) != NULL) {
+        struct err err = ERR_INIT;
+        enum rc rc = upstream_subs_load(s, r, &err);
+
+        if (rc != RC_OK)
+            log_warn("fetcher", "upstreams_unread", "error=%s", log_quote(str_from(err.text)));
+        tell_read(list, rc == RC_OK);
+    }
+}
+
+void upstream_subs_read(struct upstream_subs *s, upstream_read_fn *done, void *ctx)
+{
+    struct read_wait *w = NEW(struct read_wait);
+    bool begins;
+
+    pthread_mutex_lock(&s->lock);
+    *w = (struct read_wait){done, ctx, s->waits};
+    s->waits = w;
+    begins = !s->is_reading;
+    s->is_reading = true;
+    pthread_mutex_unlock(&s->lock);
+    if (begins && store_read(s->table.store, read_rows, s) != RC_OK)
+        tell_read(take_waits_failed(s), false);
 }
 
 void upstream_subs_local(struct upstream_subs *s, struct str url)

@@ -30,6 +30,15 @@ struct upstream_subs *upstream_subs_new(struct store *store, struct loop *loop,
                                         const struct upstream_subs_cfg *cfg);
 void upstream_subs_free(struct upstream_subs **sp);
 
+/* Several nodes share the rows: this one does what is to be done for the feeds that `owns` names.
+ * Call it before upstream_subs_load(). Then upstream_subs_read() reads the rows anew, because other
+ * nodes may have changed them; `done` (may be NULL) is called once, perhaps on another thread.
+ * False: they could not be read. Any thread. */
+typedef bool upstream_owns_fn(void *ctx, int64_t feed_id);
+void upstream_subs_share(struct upstream_subs *s, upstream_owns_fn *owns, void *ctx);
+typedef void upstream_read_fn(void *ctx, bool is_read);
+void upstream_subs_read(struct upstream_subs *s, upstream_read_fn *done, void *ctx);
+
 /* Load the rows from the database. Call it before upstream_subs_run(). */
 enum rc upstream_subs_load(struct upstream_subs *s, struct reader *r, struct err *err) NODISCARD;
 

@@ -132,6 +132,72 @@ void upstream_sub_drop(struct upstream_table *t, struct upstream_sub *sub)
     sub_free(sub);
 }
 
+/* ---- several nodes ---- */
+
+bool upstream_table_owns(const struct upstream_table *t, int64_t feed_id)
+{
+    return t->owns == NULL || t->owns(t->owns_ctx, feed_id);
+}
+
+/* Remove the row here, and not from the database. */
+static void forget(struct upstream_table *t, struct upstream_sub *sub)
+{
+    if (upstream_table_of_feed(t, sub->row.feed_id) == sub)
+        map_del(&t->by_feed, id_key(&sub->row.feed_id));
+    host_turns_leave(&t->turns, &sub->turn);
+    time_heap_remove(&t->heap, &sub->node);
+    map_del(&t->by_token, sub->row.token);
+    sub_free(sub);
+}
+
+static void forget_foreign(struct upstream_table *t)
+{
+    struct upstream_sub **list =
+        mem_alloc((map_count(&t->by_token) + 1) * sizeof(struct upstream_sub *));
+    void *it = NULL, *value;
+    struct str key;
+    size_t n = 0;
+
+    while (map_next(&t->by_token, &it, &key, &value))
+        list[n++] = value;
+    for (size_t i = 0; i < n; i++)
+        if (!list[i]->is_unsaved && !list[i]->is_calling &&
+            (list[i]->is_foreign || !upstream_table_owns(t, list[i]->row.feed_id)))
+            forget(t, list[i]);
+    mem_free(list);
+}
+
+/* When is something to be done for a row that was read? */
+static void plan(struct upstream_table *t, struct upstream_sub *sub)
+{
+    sub->is_foreign = !upstream_table_owns(t, sub->row.feed_id);
+    if (sub->is_foreign)
+        return;
+    if (upstream_sub_is_over(sub) && sub->row.state == UPSTREAM_ACTIVE)
+        upstream_sub_set_next(t, sub, sub->row.lease_end_at);
+    else if (!sub->row.is_current && sub->row.state != UPSTREAM_ENDING)
+        upstream_sub_drop(t, sub); /* the storer had no room to delete it before */
+    else
+        upstream_sub_set_next(t, sub, sub->row.next_at);
+}
+
+void upstream_table_take(struct upstream_table *t, const struct upstream *rows, size_t n)
+{
+    forget_foreign(t);
+    for (size_t i = 0; i < n; i++) {
+        struct upstream_sub *sub = map_get(&t->by_token, rows[i].token);
+
+        if (sub == NULL && !(rows[i].is_current && upstream_table_of_feed(t, rows[i].feed_id)))
+            plan(t, upstream_table_add(t, &rows[i]));
+        else if (sub != NULL && (sub->is_waiting || sub->is_calling) &&
+                 rows[i].state == UPSTREAM_ACTIVE && sub->row.state != UPSTREAM_ENDING &&
+                 rows[i].lease_end_at > clock_now_s() &&
+                 rows[i].lease_end_at != sub->row.lease_end_at)
+            upstream_sub_verified(t, sub, rows[i].lease_end_at - clock_now_s());
+    }
+    upstream_table_find_standins(t);
+}
+
 struct upstream_sub *upstream_table_of_feed(struct upstream_table *t, int64_t feed_id)
 {
     return map_get(&t->by_feed, id_key(&feed_id));
@@ -264,7 +330,7 @@ void upstream_sub_check(struct upstream_table *t, struct upstream_sub *sub)
     struct str base = base_of(t, &sub->row);
     struct feed_brief feed;
 
-    if (!sub->row.is_current)
+    if (!sub->row.is_current || !upstream_table_owns(t, sub->row.feed_id))
         return;
     if (!wanted && !store_brief(t->store, sub->row.feed_id, &feed))
         end(t, sub, false);

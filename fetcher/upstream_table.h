@@ -26,6 +26,8 @@ struct upstream_sub {
     bool is_calling;
     bool is_waiting;   /* the hub has accepted the request but not verified it yet */
     bool is_confirmed; /* the hub has verified it while the call was in flight */
+    bool is_foreign;   /* another node does what is to be done */
+    bool is_asked;     /* the database was asked whether another node has taken the verification */
     bool is_unsaved;   /* must be saved again, because the storer had no room */
 
     struct str standin; /* of a hub: token of the cloud that is heard until the hub has verified it;
@@ -36,6 +38,8 @@ struct upstream_sub {
 
 struct upstream_table {
     struct store *store;
+    bool (*owns)(void *ctx, int64_t feed_id); /* NULL: all feeds are ours */
+    void *owns_ctx;
     struct map by_token; /* struct upstream_sub */
     struct map by_feed;  /* those that are current, by feed id */
     struct time_heap heap;
@@ -51,6 +55,13 @@ void upstream_table_release(struct upstream_table *t);
 
 /* Add a row. It gets a token and a secret, unless it has them. It is not saved. */
 struct upstream_sub *upstream_table_add(struct upstream_table *t, const struct upstream *row);
+
+/* Is its feed ours, so that this node does what is to be done? */
+bool upstream_table_owns(const struct upstream_table *t, int64_t feed_id);
+
+/* These are all rows of the database now. What this node does itself is newer here than there, but
+ * for verifications, which any node may have taken. */
+void upstream_table_take(struct upstream_table *t, const struct upstream *rows, size_t n);
 
 /* The current row of a feed, or NULL. */
 struct upstream_sub *upstream_table_of_feed(struct upstream_table *t, int64_t feed_id);

@@ -1,0 +1,151 @@
+/* fetcher/upstream_late.c - see upstream_late.h. */
+#include "fetcher/upstream_late.h"
+
+#include "base/mem.h"
+#include "fetcher/delivery.h"
+
+/* The node that has made a subscription may ask the hub before others can see the row. */
+#define TRIES 4
+
+struct late {
+    STAILQ_ENTRY(late) link;
+    int n_tries;
+    struct fetcher *f;
+    struct arena arena;
+    enum { VERIFY, DELIVER, NOTIFY } kind;
+    struct upstream_verification v;
+    struct upstream_delivery d;
+    struct upstream_notification n;
+    upstream_done_fn *done;
+    void *ctx;
+};
+
+static enum upstream_verdict handle(struct late *l)
+{
+    switch (l->kind) {
+    case VERIFY:
+        return upstream_subs_verify(l->f->upstreams, &l->v, l->done, l->ctx);
+    case DELIVER:
+        return delivery_take(l->f, &l->d, l->done, l->ctx);
+    case NOTIFY:
+        return upstream_subs_notify(l->f->upstreams, &l->n, l->done, l->ctx);
+    }
+    return VERDICT_UNKNOWN;
+}
+
+static bool is_no(enum upstream_verdict verdict)
+{
+    return verdict == VERDICT_UNKNOWN || verdict == VERDICT_ENDED;
+}
+
+static void end(struct late *l, enum upstream_verdict verdict)
+{
+    if (verdict != VERDICT_PENDING)
+        l->done(l->ctx, verdict);
+    arena_release(&l->arena);
+    mem_free(l);
+}
+
+/* Loop. It is tried again a little later. */
+static void on_no(void *ctx)
+{
+    struct late *l = ctx;
+
+    if (l->f->stopping)
+        end(l, VERDICT_BUSY);
+    else
+        STAILQ_INSERT_TAIL(&l->f->lates, l, link);
+}
+
+static void on_read(void *ctx, bool is_read)
+{
+    struct late *l = ctx;
+    enum upstream_verdict verdict = is_read ? handle(l) : VERDICT_BUSY;
+
+    if (is_no(verdict) && ++l->n_tries < TRIES)
+        loop_post(l->f->loop, on_no, l);
+    else
+        end(l, verdict);
+}
+
+void upstream_late_again(struct fetcher *f)
+{
+    struct late *l;
+
+    while ((l = STAILQ_FIRST(&f->lates)) != NULL) {
+        STAILQ_REMOVE_HEAD(&f->lates, link);
+        if (f->stopping)
+            end(l, VERDICT_BUSY);
+        else
+            upstream_subs_read(f->upstreams, on_read, l);
+    }
+}
+
+static struct late *late_new(struct fetcher *f, upstream_done_fn *done, void *ctx)
+{
+    struct late *l = NEW(struct late);
+
+    l->f = f;
+    l->done = done;
+    l->ctx = ctx;
+    return l;
+}
+
+static struct str keep(struct late *l, struct str s)
+{
+    return str_is_null(s) ? STR_NULL : str_dup(&l->arena, s);
+}
+
+static enum upstream_verdict later(struct late *l)
+{
+    upstream_subs_read(l->f->upstreams, on_read, l);
+    return VERDICT_PENDING;
+}
+
+enum upstream_verdict upstream_late_verify(struct fetcher *f, const struct upstream_verification *v,
+                                           upstream_done_fn *done, void *ctx)
+{
+    struct late *l;
+
+    if (f->is_alone)
+        return upstream_subs_verify(f->upstreams, v, done, ctx);
+    l = late_new(f, done, ctx); /* always: it depends on what was asked of the hub last */
+    l->kind = VERIFY;
+    l->v = (struct upstream_verification){keep(l, v->token), keep(l, v->mode), keep(l, v->topic),
+                                          keep(l, v->lease), keep(l, v->reason)};
+    return later(l);
+}
+
+enum upstream_verdict upstream_late_deliver(struct fetcher *f, const struct upstream_delivery *d,
+                                            upstream_done_fn *done, void *ctx)
+{
+    enum upstream_verdict verdict = delivery_take(f, d, done, ctx);
+    struct late *l;
+
+    if (f->is_alone || !is_no(verdict))
+        return verdict;
+    l = late_new(f, done, ctx);
+    l->kind = DELIVER;
+    l->d = (struct upstream_delivery){.token = keep(l, d->token),
+                                      .signature = keep(l, d->signature),
+                                      .content_type = keep(l, d->content_type),
+                                      .content_coding = keep(l, d->content_coding),
+                                      .content_language = keep(l, d->content_language),
+                                      .content_location = keep(l, d->content_location),
+                                      .body = keep(l, d->body)};
+    return later(l);
+}
+
+enum upstream_verdict upstream_late_notify(struct fetcher *f, const struct upstream_notification *n,
+                                           upstream_done_fn *done, void *ctx)
+{
+    enum upstream_verdict verdict = upstream_subs_notify(f->upstreams, n, done, ctx);
+    struct late *l;
+
+    if (f->is_alone || !is_no(verdict))
+        return verdict;
+    l = late_new(f, done, ctx);
+    l->kind = NOTIFY;
+    l->n = (struct upstream_notification){keep(l, n->token), keep(l, n->url), n->is_challenge};
+    return later(l);
+}
