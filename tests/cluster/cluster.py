@@ -208,9 +208,9 @@ class Run(chaos.Run):
                     self.record.wrong.append("%s of %s: %d" % (path, node.name, answer.status))
                 return
             if not path.startswith("/simple/recent"):
-                seen = hashlib.sha256(answer.body + (answer.header("ETag") or "").encode()).hexdigest()
-                self.record.pages.append([time.monotonic(), node.name, path, seen])
-                self.record.texts[seen] = "%r\n%s" % (answer.headers, answer.body.decode())
+                seen = hashlib.sha256(answer.body).hexdigest()
+                self.record.pages.append([time.monotonic(), node.name, path, seen, answer.header("ETag")])
+                self.record.texts[seen] = answer.body.decode()
             answer.headers = dict(answer.headers)
             link = Document(path, answer).link("prev-archive")
             parts = urllib.parse.urlsplit(link or "")
@@ -254,7 +254,24 @@ class Run(chaos.Run):
         self.world.is_calm, self.record.options["calm_at"] = True, time.monotonic()
         wait_for(lambda: self.ask(self.front, "DELETE", "/sub?id=%d" % self.quiet_sub)[0] in (204, 404), what="DELETE /sub",
                  daemon=self.front)
+        self.await_stored()
         super().settle()
+
+    def await_stored(self):
+        """Each feed was fetched and stored since nothing happens to it any more. What a node could not store it fetches
+        again later, and until then it is at rest."""
+        self.world.heal()
+        urls, since = {f.url for f in self.world.feeds}, time.time() + 1
+
+        def left():
+            feeds = self.front.get("/sub?type=json&all=1").json["feeds"]
+            late = [f["url"] for f in feeds if f["url"] in urls and not (
+                f["last_success"] and chaos.check.seconds(f["last_success"]) >= int(since))]
+            for url in late:
+                self.ask(self.front, "GET", "/ping?url=" + quote(url))
+            time.sleep(0.2)
+            return late
+        wait_for(lambda: not left(), what="a fetch of all feeds", daemon=self.front)
 
     def read_end(self):
         """What all of them say, once nothing moves any more."""

@@ -36,17 +36,19 @@ class Proxy:
         return self.server.sockets[0].getsockname()[1]
 
     async def _serve(self, reader, writer):
-        port, there = None if self.is_cut else self.target(), None
+        port, there, pumps = None if self.is_cut else self.target(), None, []
         try:
             if port is not None:
                 there_reader, there = await asyncio.open_connection("127.0.0.1", port)
                 self.writers |= {writer, there}
-                await asyncio.wait([asyncio.ensure_future(self._pump(reader, there, "up")),
-                                    asyncio.ensure_future(self._pump(there_reader, writer, "down"))],
-                                   return_when=asyncio.FIRST_COMPLETED)
+                pumps = [asyncio.ensure_future(self._pump(reader, there, "up")),
+                         asyncio.ensure_future(self._pump(there_reader, writer, "down"))]
+                await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         except OSError:
             pass
         finally:
+            for pump in pumps:
+                pump.cancel()
             for one in (writer, there):
                 if one:
                     self._end(one)

@@ -10,18 +10,16 @@ from cluster.cluster import Record, Run
 from .env.case import slow
 from .env.postgres import programs
 
-NODES = 1       # that may work on a database
-
 
 class Short(unittest.TestCase):
     """A run of some seconds."""
     maxDiff = None
 
     @slow
-    def test_nodes_and_the_database_fail(self):                             # NODE-01 NODE-03 NODE-06 NODE-08 NODE-09
+    def test_nodes_and_the_database_fail(self):         # NODE-01 NODE-02 NODE-03 NODE-04 NODE-05 NODE-06 NODE-08 NODE-09
         if not programs():
             self.skipTest("PostgreSQL is not installed")
-        options = argparse.Namespace(seconds=8, seed=7, nodes=NODES, kinds=["fail_over_lossy", "kill", "cut_long"], subs=6, feeds=6,
+        options = argparse.Namespace(seconds=8, seed=7, nodes=3, kinds=["fail_over_lossy", "kill", "cut_long"], subs=6, feeds=6,
                                      pace=8, acts=4, consumers="webhook,webhook,events", lease=2, log_level="warn")
         run = Run(options, say=lambda text: None)
         found = run.whole()
@@ -60,7 +58,7 @@ class Story:
                   {"what": "ended", "key": "sub 2", "t": 5, "end": 5.1},
                   {"what": "ping", "key": self.FEED, "t": 6, "end": 6.1}]
         r.tables["keys"] = ["sub 1"]
-        r.pages = [[n, "ab"[n % 2], "/simple/x/%d" % (n // 2), "digest %d" % (n // 2)] for n in range(8)]
+        r.pages = [[n, "ab"[n % 2], "/simple/x/%d" % (n // 2), "digest %d" % (n // 2), '"tag"'] for n in range(8)]
 
     def call(self, n, **more):
         call = {"t": n, "end": n + 0.5, "how": "acked", "status": 204, "prev": cursor(n - 1), "last": cursor(n),
@@ -220,6 +218,9 @@ class Checker(unittest.TestCase):
         self.found("another fetch of it is under way")
         self.s.fault("freeze", 4, 9.5, "b")
         self.assertEqual([], self.s.faults())
+        self.r.faults = []
+        self.s.fault("fail_over_lossy", 8, 8.5, None, lossy=True)
+        self.assertFalse(any("another fetch" in fault for fault in self.s.faults()))
 
     def test_too_many_at_a_host(self):                                                          # NODE-04
         for n in range(3):
@@ -255,7 +256,13 @@ class Checker(unittest.TestCase):
 
     def test_a_page_differs(self):                                                              # NODE-03
         self.r.pages[5][3] = "another"
-        self.found("/simple/x/2 of node b")
+        self.found("the body of /simple/x/2 of node b")
+
+    def test_a_tag_differs(self):                                                               # NODE-03
+        self.r.pages[5][4] = '"another"'
+        self.assertEqual([], self.s.faults())
+        self.r.options["calm_at"] = 3
+        self.found("the entity tag of /simple/x/2 of node b")
 
     def test_orphans_and_sessions(self):                                                        # NODE-06
         self.r.tables["orphans"]["entries without a feed"] = 2
