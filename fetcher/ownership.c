@@ -176,6 +176,8 @@ static void on_slots(void *ctx)
         if (slot_set_has(&c->gained, i))
             slot_set_add(&f->gained, i);
     mem_free(c);
+    if (f->stopping) /* the store may be closed */
+        return;
     f->has_changes = true;
     own_read_changes(f);
     upstream_subs_read(f->upstreams, NULL, NULL);
