@@ -15,7 +15,7 @@ def rss(*ids):
             % "".join(ENTRY % (i, i) for i in ids))
 
 
-class SeveralNodes(Case):
+class Nodes(Case):
     engine = "sqlite"   # the database is named here
 
     def nodes(self, n=2, *args):
@@ -44,6 +44,8 @@ class SeveralNodes(Case):
         self.assertEqual(1, len(fetched))
         return fetched[0], [d for d in nodes if d is not fetched[0]]
 
+
+class Together(Nodes):
     def test_a_reader_of_an_unknown_feed_is_served_at_any_node(self):  # NODE-02 NODE-04 NODE-07
         nodes, origin = self.nodes(), self.origin()
         for i in range(4):
@@ -95,6 +97,33 @@ class SeveralNodes(Case):
             self.assertGreater(min(b - a for a, b in zip(at[1:], at[2:])), 1, at)     # each by one node
             self.assertEqual(1, o.open_most.get("/%d" % i, 1))
 
+    def test_calls_of_hubs_are_taken_by_any_node(self):  # NODE-02
+        """All callbacks lead to one node, whose feeds only some of them are."""
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        hub, base, db = Hub(), "http://127.0.0.1:%d" % port, own_database()
+        self.addCleanup(hub.close)
+        nodes = [self.daemon("--node", "n%d" % i, "--node-lease", "3s", "--base-url", base, db=db,
+                             **({"port": port} if i == 0 else {})) for i in range(2)]
+        self.divided(nodes)
+        for i in range(4):
+            origin = self.origin()
+            url = origin.set("/f", atom("one", hub=hub.url(), self_=origin.url("/f")), Content_Type="application/atom+xml")
+            nodes[i % 2].subscribe(url)
+            self.wait(lambda: (nodes[0].record(url) or {}).get("hub_state") == "active", what="the hub", daemon=nodes[0])
+            asked, = [a for a in hub.subscribers() if a.topic == url]
+            self.assertTrue(asked.callback.startswith(base))
+            n = len(origin.seen("/f"))
+            self.assertIn(hub.deliver(asked, atom("one", "two", hub=hub.url(), self_=url))[0], (200, 202, 204))
+            for d in nodes:
+                self.wait(lambda: self.titles(d, url) == ["one", "two"], what="the delivery", daemon=d)
+            self.assertEqual(n, len(origin.seen("/f")))
+        self.assertEqual({("subscribe", 200, True)}, set(hub.verified))
+        self.assertNotIn(0, [d.counter("fetch_total") for d in nodes])
+
+
+class Gone(Nodes):
     def test_the_work_of_a_node_that_goes_is_done_elsewhere(self):  # NODE-06
         for how in ("kill", "stop"):
             nodes, origin = self.nodes(), self.origin()
@@ -131,31 +160,6 @@ class SeveralNodes(Case):
         self.assertEqual(["one", "two"], self.titles(owner, url))
         rows = owner.get("/log?url=" + quote(url)).json["revisions"]
         self.assertEqual(["one", "two"], [r["entry"]["title"] for r in rows])
-
-    def test_calls_of_hubs_are_taken_by_any_node(self):  # NODE-02
-        """All callbacks lead to one node, whose feeds only some of them are."""
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
-        hub, base, db = Hub(), "http://127.0.0.1:%d" % port, own_database()
-        self.addCleanup(hub.close)
-        nodes = [self.daemon("--node", "n%d" % i, "--node-lease", "3s", "--base-url", base, db=db,
-                             **({"port": port} if i == 0 else {})) for i in range(2)]
-        self.divided(nodes)
-        for i in range(4):
-            origin = self.origin()
-            url = origin.set("/f", atom("one", hub=hub.url(), self_=origin.url("/f")), Content_Type="application/atom+xml")
-            nodes[i % 2].subscribe(url)
-            self.wait(lambda: (nodes[0].record(url) or {}).get("hub_state") == "active", what="the hub", daemon=nodes[0])
-            asked, = [a for a in hub.subscribers() if a.topic == url]
-            self.assertTrue(asked.callback.startswith(base))
-            n = len(origin.seen("/f"))
-            self.assertIn(hub.deliver(asked, atom("one", "two", hub=hub.url(), self_=url))[0], (200, 202, 204))
-            for d in nodes:
-                self.wait(lambda: self.titles(d, url) == ["one", "two"], what="the delivery", daemon=d)
-            self.assertEqual(n, len(origin.seen("/f")))
-        self.assertEqual({("subscribe", 200, True)}, set(hub.verified))
-        self.assertNotIn(0, [d.counter("fetch_total") for d in nodes])
 
     def test_a_drained_node_fetches_nothing_and_answers(self):  # NODE-11
         nodes, origin = self.nodes(), self.origin()
