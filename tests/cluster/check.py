@@ -210,7 +210,11 @@ class Trail:
 
 
 def topic_faults(record, key):
-    """WebSub, by the checker of one node: any fault is a kill to it. A frozen node may finish a call."""
+    """WebSub, by the checker of one node: any fault is a kill to it. A frozen node may finish a call. A document has the
+    newest versions, so when some were lost nobody can tell what it should have."""
+    if lossy(record):
+        return []
+    record.kills = [[f["t"], f["until"] + after_s(record)] for f in record.faults]
     whole = chaos_check.Topic(record, [], key).run()
     is_frozen = any(f["kind"] == "freeze" for f in record.faults)
     return [f for f in whole if not (is_frozen and "under way" in f)]
@@ -287,11 +291,12 @@ class Fetches:
                 self.fault(f, "%.3f s after another fetch at %s", f["t"] - before["t"], f["host"])
 
     def check_cooling(self, fetches):
+        """A new owner does not know yet what its predecessor was asked for; a daemon that starts does not either."""
         for asked in fetches:
             if not asked["cool_s"] or near(self.record, asked["end"]):
                 continue
             for f in fetches:
-                if asked["end"] + 0.3 < f["t"] < asked["end"] + asked["cool_s"] - CLOCK_S and \
+                if asked["end"] + 0.3 < f["t"] < asked["end"] + asked["cool_s"] - CLOCK_S and f["node"] == asked["node"] and \
                         not self.is_excepted((f["host"], "cool"), f):
                     self.fault(f, "%s had asked for %d s of rest at %.3f", f["host"], asked["cool_s"], asked["end"])
 
