@@ -278,7 +278,9 @@ enum rc pg_reader_new(const char *address, const struct pg_link_cfg *cfg, struct
 
 static enum rc open_reader(const char *address, struct db **out, struct err *err)
 {
-    const struct pg_link_cfg cfg = {.connect_ms = CONNECT_MS, .answer_ms = ANSWER_MS};
+    /* Of the servers in the address, a standby may lack what was acknowledged. */
+    const struct pg_link_cfg cfg = {
+        .for_writing = true, .connect_ms = CONNECT_MS, .answer_ms = ANSWER_MS};
     struct db *db = NULL;
     enum rc rc = pg_reader_new(address, &cfg, &db, err);
 

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "storage/engine.h"
 #include "storage/pg/link_priv.h"
 
 #define HIDDEN "pa:ss/w@rd é%" /* the password, as tests/integration/env/postgres.py has it */
@@ -643,6 +644,24 @@ static void test_link__the_server_that_takes_writes_is_found(void **state UNUSED
     link_end(&super);
 }
 
+/* A standby that comes first in the address lacks what the server after it has acknowledged.
+ * NODE-09 */
+static void test_link__readers_leave_a_standby_alone(void **state UNUSED)
+{
+    struct server_link super = connected(SUPER);
+    struct err err = ERR_INIT;
+    struct db *db = NULL;
+
+    script_ok(super.l, "ALTER DATABASE feedmill SET default_transaction_read_only = on");
+    assert_int_equal(RC_AGAIN, engine_postgresql.open_reader(getenv(PLAIN), &db, &err));
+    assert_non_null(strstr(err.text, "read-only"));
+    script_ok(super.l, "SET default_transaction_read_only = off;"
+                       "ALTER DATABASE feedmill RESET default_transaction_read_only");
+    assert_int_equal(RC_OK, engine_postgresql.open_reader(getenv(PLAIN), &db, &err));
+    db->reads->close(&db);
+    link_end(&super);
+}
+
 static void expect_hidden(const char *uri, const char *word)
 {
     struct server_link s = link_to(uri, 0);
@@ -722,6 +741,7 @@ int main(void)
         T(a_stop_ends_an_attempt_to_connect),
         T(a_server_that_does_not_answer_is_lost),
         T(the_server_that_takes_writes_is_found),
+        T(readers_leave_a_standby_alone),
         T(the_password_is_in_no_message),
         T(a_database_in_another_encoding_is_refused),
     };
