@@ -31,6 +31,13 @@ void turns_lost(struct turns *ts, const struct slot_set *lost)
         if (m->test == NULL && slot_set_has(lost, m->endpoint->slot))
             turns_leave(ts, m);
     }
+    it = NULL;
+    while (map_next(&ts->roster.endpoints, &it, &key, &value)) {
+        struct endpoint *e = value;
+
+        if (slot_set_has(lost, e->slot)) /* the rows of its subscriptions say how long it rests */
+            turns_let_go(ts, e);
+    }
 }
 
 void turns_forget_left(struct turns *ts)

@@ -133,7 +133,7 @@ static void check_drained(struct turns *ts)
 
 static void hold_free(struct hold *hold)
 {
-    if (hold->timer != NULL)
+    if (hold != NULL && hold->timer != NULL)
         loop_timer_cancel(&hold->timer);
     mem_free(hold);
 }
@@ -158,10 +158,12 @@ static void on_hold_over(void *ctx)
 
 void turns_hold(struct turns *ts, struct endpoint *e, int64_t ms)
 {
-    struct hold *hold = NEW(struct hold);
+    struct hold *hold;
 
-    if (e->hold != NULL)
-        hold_free(e->hold);
+    if (!owned_has(&ts->owned, e->slot))
+        return;
+    hold_free(e->hold);
+    hold = NEW(struct hold);
     *hold = (struct hold){ts, e, loop_timer_start(ts->loop, ms, on_hold_over, hold)};
     holds_set(ts->holds, str_from(e->url), (clock_now_us() + ms * 1000 + 999999) / 1000000);
     log_debug("notifier", "held", "endpoint=%s ms=%" PRId64, log_quote(str_from(e->url)), ms);
@@ -782,8 +784,7 @@ void turns_stop(struct turns *ts)
     while (map_next(&ts->roster.endpoints, &it, &key, &value)) {
         struct endpoint *e = value;
 
-        if (e->hold != NULL)
-            hold_free(e->hold);
+        hold_free(e->hold);
         e->hold = NULL;
     }
     it = NULL;

@@ -72,7 +72,8 @@ void turns_event(struct turns *ts, struct member *m, enum attempt_event event);
 void turns_run(struct turns *ts);
 
 /* The endpoint wants no call for so long (up to a day), whatever the subscription; only tests go
- * on. turns_let_go() ends that, and may free the endpoint if it has no members. */
+ * on. Nothing happens if it is another node's, whose holds nobody would end here. turns_let_go()
+ * ends that, and may free the endpoint if it has no members. */
 void turns_hold(struct turns *ts, struct endpoint *e, int64_t ms);
 void turns_let_go(struct turns *ts, struct endpoint *e);
 
@@ -80,7 +81,8 @@ void turns_let_go(struct turns *ts, struct endpoint *e);
 struct member *turns_add(struct turns *ts, int64_t id, struct str endpoint, bool is_failing);
 
 /* The endpoint is another node's now: start nothing, and forget the member when nothing of it is
- * under way. turns_lost(): that is so for these slots. turns_forget_left() does it, as far as it is
+ * under way. turns_lost(): that is so for these slots, and holds there end: their next owner may
+ * end them, and what is left of them is in the rows. turns_forget_left() does it, as far as it is
  * time; turns_run() comes to it, too. */
 void turns_leave(struct turns *ts, struct member *m);
 void turns_lost(struct turns *ts, const struct slot_set *lost);
