@@ -75,14 +75,15 @@ bool membership_is_gap(const struct membership *m, int64_t last_ms, int64_t now_
 bool membership_changes(const struct membership *m, struct member_told *told, int64_t now_ms,
                         struct slot_set *gained, struct slot_set *lost)
 {
-    bool has_changed = false;
+    bool has_changed = false, has_lapsed = told->n_lapses != m->n_lapses;
 
     *gained = *lost = (struct slot_set){{0}};
+    told->n_lapses = m->n_lapses;
     for (unsigned i = 0; i < SLOTS; i++) {
         const struct member_slot *s = membership_slot(m, i, now_ms);
         int64_t fence = s == NULL ? 0 : s->fence;
 
-        if (fence == told->fences[i])
+        if (fence == told->fences[i] && (fence == 0 || !has_lapsed))
             continue;
         if (told->fences[i] != 0)
             slot_set_add(lost, i);
@@ -206,6 +207,8 @@ enum member_news membership_told(struct membership *m, const struct beat_answer 
         membership_drop(m);
         return MEMBER_GONE;
     }
+    if (!membership_is_trusted(m, now_ms)) /* it ended while the beat was under way */
+        m->n_lapses++;
     m->sent_ms = a->sent_ms;
     news = m->is_draining ? MEMBER_AS_BEFORE : reason_to_drain(m, a, name, schema_version);
     m->is_draining = m->is_draining || news != MEMBER_AS_BEFORE;

@@ -31,6 +31,7 @@ struct membership {
     bool has_failed;  /* that one was not answered */
     bool is_draining; /* we are to give back all slots. Only a new membership ends that */
     size_t n_take;    /* free slots that we want */
+    int64_t n_lapses; /* so often a beat was answered after the trust had ended */
     struct member_slot slots[SLOTS];
 };
 
@@ -61,11 +62,13 @@ bool membership_is_gap(const struct membership *m, int64_t last_ms, int64_t now_
 /* What others were told last: the fences of the slots in which work may begin; 0: it may not. */
 struct member_told {
     int64_t fences[SLOTS];
+    int64_t n_lapses; /* of the membership at that time */
 };
 
 /* Compare `told` with what is so now, and bring it up to date. *gained: the slots in which work may
  * begin that could not before; *lost: those in which it may no longer. A slot is in both when
- * another node has had it meanwhile. Returns false when nothing has changed. */
+ * another node has had it meanwhile, or when the lease was not trusted for a while. Returns false
+ * when nothing has changed. */
 bool membership_changes(const struct membership *m, struct member_told *told, int64_t now_ms,
                         struct slot_set *gained, struct slot_set *lost);
 

@@ -71,7 +71,7 @@ unsigned nodes_slot(struct str authority);
 
 /* What this node may begin has changed. `gained`: slots in which work may begin and could not
  * before; `lost`: those in which it may no longer, also because the lease has ended. A slot that is
- * in both was another node's meanwhile, so take the losses first. When this is called,
+ * in both was another node's meanwhile, or nobody's, so take the losses first. When this is called,
  * nodes_owns() may know of a later change; that is told next. */
 typedef void nodes_change_fn(void *ctx, const struct slot_set *gained, const struct slot_set *lost);
 

@@ -117,7 +117,7 @@ static void test_membership__knows_what_has_changed(void **state UNUSED)
     struct node_row me = {.id = 1, .name = STR("a")};
     struct beat_answer a = answer_of(&me, 1, 1, 20000);
     struct membership m = alone();
-    struct member_told told = {{0}};
+    struct member_told told = {.n_lapses = 0};
     struct slot_set gained, lost;
 
     assert_true(membership_changes(&m, &told, 0, &gained, &lost));
@@ -137,6 +137,27 @@ static void test_membership__knows_what_has_changed(void **state UNUSED)
     assert_true(slot_set_has(&lost, 3) && slot_set_has(&lost, 200) && slot_set_has(&gained, 200));
     assert_int_equal(2, slot_set_count(&lost));
     assert_int_equal(1, slot_set_count(&gained));
+}
+
+/* NODE-04, NODE-06: the lease ends while a beat is under way, which is answered in the end. Nobody
+ * could be told meanwhile, and what was refused then must be found again. */
+static void test_membership__tells_of_a_lapse_during_a_beat(void **state UNUSED)
+{
+    struct node_row me = {.id = 1, .name = STR("a")};
+    struct beat_answer quick = answer_of(&me, 1, 1, 5000), slow = answer_of(&me, 1, 1, 10000);
+    struct membership m = alone();
+    struct member_told told = {.n_lapses = 0};
+    struct slot_set gained, lost;
+
+    membership_changes(&m, &told, 0, &gained, &lost);
+    membership_told(&m, &quick, STR("a"), SCHEMA, 9999);
+    assert_false(membership_changes(&m, &told, 9999, &gained, &lost));
+    slow.slots[7].owner = 2;
+    membership_told(&m, &slow, STR("a"), SCHEMA, 15000);
+    assert_true(membership_changes(&m, &told, 15000, &gained, &lost));
+    assert_int_equal(SLOTS, slot_set_count(&lost));
+    assert_int_equal(SLOTS - 1, slot_set_count(&gained));
+    assert_false(membership_changes(&m, &told, 15000, &gained, &lost));
 }
 
 /* NODE-06 */
@@ -383,6 +404,7 @@ int main(void)
         cmocka_unit_test(test_membership__a_loop_that_slept_distrusts_itself),
         cmocka_unit_test(test_membership__gives_back_what_is_at_rest),
         cmocka_unit_test(test_membership__knows_what_has_changed),
+        cmocka_unit_test(test_membership__tells_of_a_lapse_during_a_beat),
         cmocka_unit_test(test_membership__whose_row_is_gone_has_nothing),
         cmocka_unit_test(test_membership__a_drain_outlives_the_row),
         cmocka_unit_test(test_membership__gives_way_to_its_successor),
