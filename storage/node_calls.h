@@ -33,7 +33,8 @@ struct node_calls {
     void (*stop)(struct node_link *l);
 
     /* Make a row. *sent_ms: the monotonic time just before that. RC_CONFLICT: a node that is alive
-     * differs in what must be equal; *err names the option. */
+     * differs in what must be equal, or it has joined with our name since we joined before; *err
+     * names the option. */
     enum rc (*join)(struct node_link *l, const struct node_facts *facts, int64_t *id,
                     int64_t *sent_ms, struct err *err);
 

@@ -23,6 +23,7 @@ struct pg_nodes {
     struct pg_params params; /* of the next statement */
     char *name;              /* ours, after the first attempt to join */
     bool has_name;           /* the session has the lock of our name */
+    int64_t id;              /* of our last row with this name; 0: this process has had none */
 };
 
 /* A process before us that had our name may have been killed just now: the server notices soon. */
@@ -107,7 +108,10 @@ static enum rc commit(struct pg_nodes *n, struct err *err)
  *
  * A node that was killed and is started again would have to wait until the lease of its predecessor
  * has ended. But the session of the predecessor has had a lock. If it is free, that process is
- * gone, and what it had is free at once. */
+ * gone, and what it had is free at once.
+ *
+ * A process that was frozen has kept the lock, and may wake up after a successor of its name has
+ * joined without it. It has no predecessor then, and joins again when the successor has ended. */
 
 /* Try to get the lock. *is_new: nobody alive has had this name. */
 static enum rc try_name(struct pg_nodes *n, struct str name, bool *is_new, struct err *err)
@@ -132,7 +136,10 @@ static enum rc take_name(struct pg_nodes *n, struct str name, struct err *err)
     bool is_new = false;
     enum rc rc;
 
-    n->has_name = n->has_name && str_eqz(name, n->name);
+    if (n->name == NULL || !str_eqz(name, n->name)) {
+        n->has_name = false;
+        n->id = 0;
+    }
     mem_free(n->name);
     n->name = mem_strndup(name.ptr, name.len);
     rc = n->has_name ? RC_OK : try_name(n, name, &is_new, err);
@@ -147,7 +154,7 @@ static enum rc take_name(struct pg_nodes *n, struct str name, struct err *err)
 /* What a process before us of the same name has had is nobody's. */
 static void queue_inherit(struct pg_nodes *n, struct str name)
 {
-    if (!n->has_name)
+    if (!n->has_name || n->id != 0)
         return;
     pg_put_text(&n->params, name);
     ask(n, PG_SQL_slots_inherit, NULL);
@@ -201,6 +208,7 @@ static void queue_join(struct pg_nodes *n, const struct node_facts *f, struct pg
     pg_put_text(&n->params, f->program);
     pg_put_int(&n->params, f->lease_ms * 1000);
     pg_put_bool(&n->params, f->is_draining);
+    pg_put_int(&n->params, n->id == 0 ? INT64_MAX : n->id);
     ask(n, PG_SQL_node_join, row);
     put_equals(n, f);
     ask(n, PG_SQL_node_differing, differs);
@@ -225,9 +233,11 @@ static enum rc join(struct node_link *l, const struct node_facts *f, int64_t *id
         return rc;
     if (row.n == 0 && differs.n > 0)
         return say_difference(&differs, f, err);
+    if (row.n == 0 && n->id != 0)
+        return err_set(err, RC_CONFLICT, "a newer node has the name \"%s\" (--node)", n->name);
     if (row.n == 0)
         return err_set(err, RC_AGAIN, "a node has just left");
-    *id = pg_get_int(&row, 0, 0);
+    *id = n->id = pg_get_int(&row, 0, 0);
     *sent_ms = sent;
     return RC_OK;
 }

@@ -337,6 +337,37 @@ static void test_pg_nodes__inherit_from_the_dead(void **state UNUSED)
     teardown(&f);
 }
 
+/* NODE-06: a node that was frozen wakes up after another has been started with its name. It has
+ * the lock of the name still, but takes nothing from the one that lives. */
+static void test_pg_nodes__leave_the_name_to_a_successor(void **state UNUSED)
+{
+    struct fixture f = setup();
+    struct err err = ERR_INIT;
+    int64_t id, sent;
+
+    join(&f, &f.nodes[0]);
+    settle(&f, A);
+    f.nodes[1].facts.name = STR("a");
+    join(&f, &f.nodes[1]);
+    beat(&f, &f.nodes[1]);
+    pass_ms(&f, LEASE / 2 + 1000);
+    beat(&f, &f.nodes[1]);
+    pass_ms(&f, LEASE / 2 + 1000);
+    settle(&f, B);
+    assert_int_equal(SLOTS, n_slots(&f, 1));
+    beat(&f, &f.nodes[0]);
+    assert_int_equal(MEMBER_GONE, f.nodes[0].news);
+    assert_int_equal(RC_CONFLICT,
+                     pg_node_calls.join(f.nodes[0].link, &f.nodes[0].facts, &id, &sent, &err));
+    assert_string_equal("a newer node has the name \"a\" (--node)", err.text);
+    settle(&f, B);
+    assert_int_equal(SLOTS, n_slots(&f, 1));
+    assert_int_equal(SLOTS, n_owned(&f, 1));
+    assert_int_equal(RC_OK, pg_node_calls.leave(f.nodes[1].link, f.nodes[1].m.id, &err));
+    join(&f, &f.nodes[0]);
+    teardown(&f);
+}
+
 /* NODE-12 */
 static void refuses(struct fixture *f, const struct node_facts *facts, const char *words)
 {
@@ -606,6 +637,7 @@ int main(void)
         T(one_is_drained),
         T(one_starts_again),
         T(inherit_from_the_dead),
+        T(leave_the_name_to_a_successor),
         T(must_agree),
         T(the_database_was_away),
         T(beat_at_the_same_time),
