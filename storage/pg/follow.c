@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "storage/pg/forks.h"
 #include "storage/pg/reader.h"
+#include "storage/pg/stalled.h"
 
 #define CONNECT_MS 3000
 #define ANSWER_MS 3000 /* a server that does not answer for so long is not within reach */
@@ -32,6 +33,8 @@ static enum rc await(struct db *db, int64_t ms, struct err *err)
     struct pg_reader *r = pg_reader_of(db);
     char ours[24];
 
+    if (pg_is_connected(r->link))
+        pg_stalled_end(r->link, r->storer);
     if (!pg_is_connected(r->link))
         return pg_reconnect(r->link, err);
     snprintf(ours, sizeof ours, "%" PRId64, r->node);
@@ -78,6 +81,7 @@ enum rc pg_follow_open(struct db *writer, struct db **out, struct err *err)
     if (rc != RC_OK)
         return rc;
     db->follows = &pg_follows;
+    pg_reader_of(db)->storer = pg_reader_link(writer); /* which lives longer */
     pg_reader_of(db)->node = pg_reader_of(writer)->node;
     pg_reader_of(db)->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     ASSERT(pg_reader_of(db)->wake_fd >= 0);

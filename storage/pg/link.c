@@ -87,6 +87,11 @@ int64_t pg_travelling_ms(const struct pg_link *l)
     return trip_at_ms == 0 ? 0 : clock_mono_ms() - trip_at_ms;
 }
 
+int pg_session(const struct pg_link *l)
+{
+    return l->session;
+}
+
 const char *pg_shown(const struct pg_link *l)
 {
     return pg_uri_shown(l->cfg.uri);
@@ -155,6 +160,7 @@ void pg_drop(struct pg_link *l)
 {
     if (l->conn != NULL && l->lost_at_ms == 0)
         l->lost_at_ms = clock_mono_ms();
+    l->session = 0;
     PQfinish(l->conn);
     l->conn = NULL;
     memset(l->slots, 0, sizeof l->slots);
@@ -376,6 +382,7 @@ static enum rc settle_in(struct pg_link *l, struct err *err)
         return rc;
     }
     l->n_failures = 0;
+    l->session = PQbackendPID(l->conn);
     l->lost_at_ms = 0;
     return RC_OK;
 }

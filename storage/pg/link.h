@@ -66,6 +66,9 @@ int64_t pg_away_ms(const struct pg_link *l);
 /* For how long a trip has been under way; 0: there is none. Any thread. */
 int64_t pg_travelling_ms(const struct pg_link *l);
 
+/* The server's number of the session; 0: there is none. Any thread. */
+int pg_session(const struct pg_link *l);
+
 /* Where it connects to, without secrets. Any thread. Lives as long as the link. */
 const char *pg_shown(const struct pg_link *l);
 

@@ -27,6 +27,7 @@ struct pg_link {
     int n_failures;             /* attempts to connect, in a row */
     _Atomic int64_t lost_at_ms; /* monotonic; 0: there is a connection */
     _Atomic int64_t trip_at_ms; /* when the trip began; 0: none is under way */
+    _Atomic int session;        /* the server's number of it; 0: there is none */
     int64_t n_trips;
     enum pg_fault fault;
     struct err trouble; /* of the trip: the first failure, in words */

@@ -25,6 +25,7 @@ struct pg_reader {
     struct pg_storing *storing; /* NULL: this is not the storer's */
     int64_t node;               /* whose notices are our own; 0: nobody's */
     int wake_fd; /* eventfd of the one that follows other nodes; -1: this is not it */
+    const struct pg_link *storer; /* of the same: the storer's; NULL: this is not it */
     struct pg_uri *uri;
     struct pg_link *link;
     struct pg_params params;    /* of the next statement */

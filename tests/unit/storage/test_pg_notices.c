@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "storage/engine.h"
 #include "storage/pg/forks.h"
+#include "storage/pg/link_priv.h"
 
 /* ---- two nodes ------------------------------------------------------------------------------- */
 
@@ -355,6 +356,54 @@ static void test_pg_notices__connections_are_lost(void **state UNUSED)
     pair_close(&p);
 }
 
+/* A session in which a node stores, whose node stops while it sends a commit: it has the lock of the
+ * log, and the server waits for the rest. */
+static struct server_link stalled_session(struct pg_link *sql)
+{
+    struct server_link s = connected(PLAIN);
+
+    script_ok(s.l, "DO $$ BEGIN PERFORM pg_advisory_lock(1181050213, 12345); END $$");
+    pg_queue_begin(s.l);
+    pg_queue(s.l, "UPDATE log SET last_notice = last_notice", NULL, "", NULL);
+    while (PQflush(s.l->conn) > 0)
+        usleep(1000);
+    wait_for(sql, "SELECT count(*) FROM pg_stat_activity WHERE state = 'active'"
+                  " AND wait_event = 'ClientRead' AND query LIKE 'UPDATE log SET%'");
+    return s;
+}
+
+static void start_write(struct node *n, struct answer *a)
+{
+    struct entry_change c = change(&n->f, "one", "one", 1);
+    struct poll_outcome o = outcome(1, &c, 1);
+
+    *a = answer_init(1);
+    assert_int_equal(RC_OK, store_poll_outcome(n->f.store, &o, 0, on_answer, a));
+}
+
+/* NODE-09: it does not stop the others, and is the only one whose session is ended. */
+static void test_pg_notices__a_stalled_node_lets_go(void **state UNUSED)
+{
+    static const char sql_sessions[] =
+        "SELECT sum(l.pid)::bigint FROM pg_locks l WHERE l.locktype = 'advisory'"
+        " AND l.classid = 1181050213";
+    struct pair p = pair_with(1);
+    int64_t sessions = number_of(p.sql.l, sql_sessions);
+    struct server_link stalled = stalled_session(p.sql.l);
+    struct answer a, b;
+
+    start_write(p.a, &a);
+    start_write(p.b, &b);
+    answer_wait(&a);
+    answer_wait(&b);
+    assert_int_equal(RC_OK, a.rc);
+    assert_int_equal(RC_OK, b.rc);
+    assert_int_equal(sessions, number_of(p.sql.l, sql_sessions));
+    assert_int_equal(RC_AGAIN, pg_run(stalled.l, NULL));
+    link_end(&stalled);
+    pair_close(&p);
+}
+
 /* It was away for so long that the notices are gone. */
 static void test_pg_notices__reads_all_anew(void **state UNUSED)
 {
@@ -466,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_pg_notices__is_woken),
         cmocka_unit_test(test_pg_notices__looks_anyway),
         cmocka_unit_test(test_pg_notices__connections_are_lost),
+        cmocka_unit_test(test_pg_notices__a_stalled_node_lets_go),
         cmocka_unit_test(test_pg_notices__reads_all_anew),
         cmocka_unit_test(test_pg_notices__old_ones_are_deleted),
         cmocka_unit_test(test_pg_notices__another_server_takes_over),
