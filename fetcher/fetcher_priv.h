@@ -67,6 +67,7 @@ struct fetcher {
     struct map wishes;         /* of other nodes (fetcher/wishes.h) */
     struct slot_set gained;    /* what is due in these slots has not been read yet */
     bool has_changes;          /* slots were gained or lost since it was read last */
+    bool has_hub_changes;      /* the same for the rows of hubs */
     struct loop_timer *watch;  /* NULL: alone, or not running */
     struct outage outage;
     struct loop_timer *timer;

@@ -150,10 +150,35 @@ static void read_change(void *ctx, struct reader *r)
     loop_post(f->loop, on_unread, c);
 }
 
+/* Loop. The loop's watch tries again. */
+static void on_hubs_unread(void *ctx)
+{
+    struct fetcher *f = ctx;
+
+    f->has_hub_changes = true;
+}
+
+static void on_hubs_read(void *ctx, bool is_read)
+{
+    struct fetcher *f = ctx;
+
+    if (!is_read)
+        loop_post(f->loop, on_hubs_unread, f);
+}
+
+static void read_hubs(struct fetcher *f)
+{
+    if (!f->has_hub_changes || f->stopping)
+        return;
+    f->has_hub_changes = false;
+    upstream_subs_read(f->upstreams, on_hubs_read, f);
+}
+
 void own_read_changes(struct fetcher *f)
 {
     struct change *c;
 
+    read_hubs(f);
     if (!f->has_changes || f->stopping)
         return;
     c = NEW(struct change);
@@ -178,9 +203,9 @@ static void on_slots(void *ctx)
     mem_free(c);
     if (f->stopping) /* the store may be closed */
         return;
-    f->has_changes = true;
+    f->has_changes = f->has_hub_changes = true;
+    upstream_subs_forget_others(f->upstreams); /* reading may fail: the database may be away */
     own_read_changes(f);
-    upstream_subs_read(f->upstreams, NULL, NULL);
     fetch_loop_owners_changed(f);
 }
 

@@ -23,7 +23,8 @@ bool own_may_go_on(const struct fetcher *f, const struct job *job);
 /* Hear of changes from now on. Call it before the node has joined. */
 void own_listen(struct fetcher *f);
 
-/* Read what is due in slots that were gained, if it has not been read yet. Loop. */
+/* Read what is due in slots that were gained, and the rows of hubs, if they have not been read yet.
+ * Loop. */
 void own_read_changes(struct fetcher *f);
 
 /* Note the due time of a feed, if it is ours. Any thread. */

@@ -473,6 +473,13 @@ void upstream_subs_read(struct upstream_subs *s, upstream_read_fn *done, void *c
         tell_read(take_waits_failed(s), false);
 }
 
+void upstream_subs_forget_others(struct upstream_subs *s)
+{
+    pthread_mutex_lock(&s->lock);
+    upstream_table_forget_others(&s->table);
+    unlock(s);
+}
+
 void upstream_subs_local(struct upstream_subs *s, struct str url)
 {
     pthread_mutex_lock(&s->lock);

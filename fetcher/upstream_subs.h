@@ -39,6 +39,10 @@ void upstream_subs_share(struct upstream_subs *s, upstream_owns_fn *owns, void *
 typedef void upstream_read_fn(void *ctx, bool is_read);
 void upstream_subs_read(struct upstream_subs *s, upstream_read_fn *done, void *ctx);
 
+/* Slots were lost: forget the rows of feeds that are not ours any more, without reading. Another
+ * node changes them from now on. Any thread. */
+void upstream_subs_forget_others(struct upstream_subs *s);
+
 /* Load the rows from the database. Call it before upstream_subs_run(). */
 enum rc upstream_subs_load(struct upstream_subs *s, struct reader *r, struct err *err) NODISCARD;
 

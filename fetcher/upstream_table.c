@@ -150,7 +150,7 @@ static void forget(struct upstream_table *t, struct upstream_sub *sub)
     sub_free(sub);
 }
 
-static void forget_foreign(struct upstream_table *t)
+void upstream_table_forget_others(struct upstream_table *t)
 {
     struct upstream_sub **list =
         mem_alloc((map_count(&t->by_token) + 1) * sizeof(struct upstream_sub *));
@@ -181,9 +181,15 @@ static void plan(struct upstream_table *t, struct upstream_sub *sub)
         upstream_sub_set_next(t, sub, sub->row.next_at);
 }
 
+/* It fell due while its feed was not ours, and was put aside then. */
+static bool is_put_aside(const struct upstream_sub *sub)
+{
+    return !sub->is_foreign && !sub->is_calling && sub->node.index == 0 && sub->turn.host == NULL;
+}
+
 void upstream_table_take(struct upstream_table *t, const struct upstream *rows, size_t n)
 {
-    forget_foreign(t);
+    upstream_table_forget_others(t);
     for (size_t i = 0; i < n; i++) {
         struct upstream_sub *sub = map_get(&t->by_token, rows[i].token);
 
@@ -194,6 +200,8 @@ void upstream_table_take(struct upstream_table *t, const struct upstream *rows, 
                  rows[i].lease_end_at > clock_now_s() &&
                  rows[i].lease_end_at != sub->row.lease_end_at)
             upstream_sub_verified(t, sub, rows[i].lease_end_at - clock_now_s());
+        else if (sub != NULL && is_put_aside(sub) && upstream_table_owns(t, sub->row.feed_id))
+            upstream_sub_set_next(t, sub, sub->row.next_at);
     }
     upstream_table_find_standins(t);
 }

@@ -63,6 +63,10 @@ bool upstream_table_owns(const struct upstream_table *t, int64_t feed_id);
  * for verifications, which any node may have taken. */
 void upstream_table_take(struct upstream_table *t, const struct upstream *rows, size_t n);
 
+/* Forget the rows that others act on, here and not in the database. Those with a call in flight,
+ * and those that are not saved yet, stay. */
+void upstream_table_forget_others(struct upstream_table *t);
+
 /* The current row of a feed, or NULL. */
 struct upstream_sub *upstream_table_of_feed(struct upstream_table *t, int64_t feed_id);
 
