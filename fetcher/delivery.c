@@ -171,16 +171,30 @@ static enum upstream_verdict decode(struct job *job)
     return rc == RC_LIMIT ? VERDICT_TOO_LARGE : VERDICT_UNDECODED;
 }
 
-static enum upstream_verdict verdict_of(enum rc rc)
+/* The feed is gone. If it was merged, and another node moves the hub's row to the other feed, the
+ * row that we know is the old one: the hub is to come again, and finds the new one. */
+static void end_gone(struct job *job)
 {
-    return rc == RC_OK ? VERDICT_TAKEN : rc == RC_NOT_FOUND ? VERDICT_ENDED : VERDICT_BUSY;
+    struct fetcher *f = state_of(job)->f;
+
+    if (!f->is_alone)
+        upstream_subs_read(f->upstreams, NULL, NULL);
+    end(job, f->is_alone ? VERDICT_ENDED : VERDICT_BUSY);
+}
+
+static void end_rc(struct job *job, enum rc rc)
+{
+    if (rc == RC_NOT_FOUND)
+        end_gone(job);
+    else
+        end(job, rc == RC_OK ? VERDICT_TAKEN : VERDICT_BUSY);
 }
 
 /* The storer's thread. */
 static void on_pinged(void *ctx, enum rc rc, const struct store_result *res UNUSED,
                       const struct err *err UNUSED)
 {
-    end(ctx, verdict_of(rc));
+    end_rc(ctx, rc);
 }
 
 /* The delivery cannot be used, but it shows that there is something new: have the feed fetched. */
@@ -202,7 +216,7 @@ static void stored(struct job *job, enum rc rc, const struct store_result *res,
     }
     if (rc == RC_OK)
         stats_inc(STAT_upstream_deliveries_total);
-    end(job, verdict_of(rc));
+    end_rc(job, rc);
 }
 
 /* What became of a delivery. */
@@ -276,7 +290,7 @@ static void run(struct reading *r)
     enum rc rc = job_read_feed(job, r->w->store, r->w->reader, job->arena, NULL);
 
     if (rc != RC_OK) {
-        end(job, verdict_of(rc));
+        end_rc(job, rc);
         return;
     }
     job->feed = job->loaded.row;

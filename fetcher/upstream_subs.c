@@ -115,7 +115,9 @@ static void on_answer(void *ctx, const struct upstream_request *req, enum rc rc,
     pthread_mutex_lock(&s->lock);
     host_turns_done(&s->table.turns, req->hub.url, rc == RC_OK);
     sub = map_get(&s->table.by_token, req->token);
-    if (sub != NULL && rc != RC_CLOSED)
+    if (sub != NULL && sub->is_foreign)
+        upstream_sub_forget(&s->table, sub);
+    else if (sub != NULL && rc != RC_CLOSED)
         answered_locked(s, sub, req->ends, why);
     s->table.needs_turn = true;
     unlock(s);
@@ -216,6 +218,8 @@ void upstream_subs_found(struct upstream_subs *s, int64_t feed_id,
 {
     struct upstream_sub *sub;
 
+    if (!upstream_table_owns(&s->table, feed_id)) /* a feed of ours was merged into it */
+        return;
     pthread_mutex_lock(&s->lock);
     if (links->read)
         upstream_table_take_links(&s->table, feed_id, links);
@@ -232,11 +236,8 @@ void upstream_subs_notice(struct upstream_subs *s, const struct commit_notice *n
         const struct feed_notice *feed = &notice->feeds[i];
         struct upstream_sub *sub = upstream_table_of_feed(&s->table, feed->feed_id);
 
-        if (sub != NULL && feed->merged_into != 0 &&
-            !upstream_table_owns(&s->table, feed->merged_into))
-            continue;
         if (sub != NULL && feed->merged_into != 0)
-            upstream_sub_move(&s->table, sub, feed->merged_into);
+            upstream_sub_merged(&s->table, sub, feed->merged_into);
         else if (sub != NULL)
             upstream_sub_check(&s->table, sub);
     }

@@ -139,9 +139,9 @@ bool upstream_table_owns(const struct upstream_table *t, int64_t feed_id)
     return t->owns == NULL || t->owns(t->owns_ctx, feed_id);
 }
 
-/* Remove the row here, and not from the database. */
-static void forget(struct upstream_table *t, struct upstream_sub *sub)
+void upstream_sub_forget(struct upstream_table *t, struct upstream_sub *sub)
 {
+    t->n_unsaved -= sub->is_unsaved;
     if (upstream_table_of_feed(t, sub->row.feed_id) == sub)
         map_del(&t->by_feed, id_key(&sub->row.feed_id));
     host_turns_leave(&t->turns, &sub->turn);
@@ -163,7 +163,7 @@ void upstream_table_forget_others(struct upstream_table *t)
     for (size_t i = 0; i < n; i++)
         if (!list[i]->is_unsaved && !list[i]->is_calling &&
             (list[i]->is_foreign || !upstream_table_owns(t, list[i]->row.feed_id)))
-            forget(t, list[i]);
+            upstream_sub_forget(t, list[i]);
     mem_free(list);
 }
 
@@ -559,11 +559,23 @@ void upstream_table_take_links(struct upstream_table *t, int64_t feed_id,
     upstream_sub_save(t, new, NULL, NULL);
 }
 
-/* The feed was merged into another one. */
-void upstream_sub_move(struct upstream_table *t, struct upstream_sub *sub, int64_t to)
+/* The row of another node is ours from now on. */
+static void adopt(struct upstream_table *t, struct upstream_sub *sub)
+{
+    if (!sub->is_foreign)
+        return;
+    sub->is_foreign = false;
+    if (sub->row.is_current)
+        upstream_sub_set_next(t, sub, sub->row.next_at);
+    else
+        plan(t, sub);
+}
+
+static void move(struct upstream_table *t, struct upstream_sub *sub, int64_t to)
 {
     struct upstream_sub *cloud = standin_of(t, sub);
 
+    adopt(t, sub);
     if (upstream_table_of_feed(t, to) != NULL) {
         end(t, sub, false);
         return;
@@ -575,7 +587,33 @@ void upstream_sub_move(struct upstream_table *t, struct upstream_sub *sub, int64
     if (cloud == NULL)
         return;
     cloud->row.feed_id = to; /* what it tells is news of that feed now */
+    adopt(t, cloud);
     upstream_sub_save(t, cloud, NULL, NULL);
+}
+
+/* Forget it once its call is over. Until then it is not the row of any feed. */
+static void leave(struct upstream_table *t, struct upstream_sub *sub)
+{
+    if (!sub->is_calling) {
+        upstream_sub_forget(t, sub);
+        return;
+    }
+    if (upstream_table_of_feed(t, sub->row.feed_id) == sub)
+        map_del(&t->by_feed, id_key(&sub->row.feed_id));
+    sub->is_foreign = true;
+}
+
+void upstream_sub_merged(struct upstream_table *t, struct upstream_sub *sub, int64_t to)
+{
+    struct upstream_sub *cloud = standin_of(t, sub);
+
+    if (upstream_table_owns(t, to)) {
+        move(t, sub, to);
+        return;
+    }
+    if (cloud != NULL)
+        leave(t, cloud);
+    leave(t, sub);
 }
 
 /* ---- life ---- */

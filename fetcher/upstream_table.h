@@ -86,6 +86,9 @@ void upstream_table_save_again(struct upstream_table *t);
 /* Forget a row, here and in the database, and free it. */
 void upstream_sub_drop(struct upstream_table *t, struct upstream_sub *sub);
 
+/* Forget a row here, but not in the database, and free it. */
+void upstream_sub_forget(struct upstream_table *t, struct upstream_sub *sub);
+
 /* After the start: tell hubs that have not verified us which clouds stand in for them. */
 void upstream_table_find_standins(struct upstream_table *t);
 
@@ -106,5 +109,6 @@ void upstream_sub_ended(struct upstream_table *t, struct upstream_sub *sub);
 void upstream_table_take_links(struct upstream_table *t, int64_t feed_id,
                                const struct upstream_links *links);
 
-/* The feed became part of the feed `to`. A cloud that stands in for the hub moves with it. */
-void upstream_sub_move(struct upstream_table *t, struct upstream_sub *sub, int64_t to);
+/* The feed became part of the feed `to`. A cloud that stands in for the hub moves with it. If `to`
+ * is not ours, its node moves the row, and it is forgotten here; it may be freed. */
+void upstream_sub_merged(struct upstream_table *t, struct upstream_sub *sub, int64_t to);

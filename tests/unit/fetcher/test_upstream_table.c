@@ -1,6 +1,7 @@
 /* tests/unit/fetcher/test_upstream_table.c - rows of upstream hubs, and which node acts on them. */
 #include "tests/unit/cmocka_all.h"
 
+#include "fetcher/upstream_subs.h"
 #include "fetcher/upstream_table.h"
 
 #define OURS 7
@@ -66,11 +67,47 @@ static void test_table__what_was_lost_is_forgotten(void **state UNUSED)
     upstream_table_release(&t);
 }
 
+/* NODE-06: the node of the feed that stays moves the row; here nobody acts on it any more. */
+static void test_table__a_merge_into_the_feed_of_another_node(void **state UNUSED)
+{
+    struct upstream_table t = {.owns = owns, .turns = {.max = 1, .max_host = 1}};
+    struct upstream rows[] = {row(OURS, "a"), row(9, "b")};
+
+    is_ours = true;
+    upstream_table_take(&t, rows, 2);
+    upstream_sub_merged(&t, upstream_table_of_feed(&t, OURS), 8);
+    upstream_sub_merged(&t, upstream_table_of_feed(&t, 9), 8); /* not even one that was foreign */
+    assert_int_equal(0, map_count(&t.by_token));
+    assert_false(is_planned(&t));
+    upstream_table_take(&t, rows, 1);
+    upstream_table_of_feed(&t, OURS)->is_calling = true;
+    upstream_sub_merged(&t, upstream_table_of_feed(&t, OURS), 8);
+    assert_null(upstream_table_of_feed(&t, OURS));
+    upstream_table_release(&t);
+}
+
+/* NODE-04: a fetch that ended in the feed of another node takes up no hub for it. There is no store
+ * here that could keep a row. */
+static void test_table__a_hub_that_another_node_takes_up(void **state UNUSED)
+{
+    struct upstream_subs_cfg cfg = {.base_url = STR("http://me"), .unused_s = 1, .timeout_ms = 1};
+    struct upstream_subs *s = upstream_subs_new(NULL, NULL, &cfg);
+    struct upstream_hub hub = {STR("http://hub/"), HUB_WEBSUB, STR_NULL};
+    struct upstream_links links = {.read = true, .n = 1, .topic = STR("http://t/")};
+
+    links.hubs[0] = hub;
+    upstream_subs_share(s, owns, NULL);
+    upstream_subs_found(s, 8, &links);
+    upstream_subs_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table__what_was_put_aside_is_planned_again),
         cmocka_unit_test(test_table__what_was_lost_is_forgotten),
+        cmocka_unit_test(test_table__a_merge_into_the_feed_of_another_node),
+        cmocka_unit_test(test_table__a_hub_that_another_node_takes_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
