@@ -50,6 +50,8 @@ struct nodes {
     pthread_cond_t wake, ended;
     bool is_stopping, has_ended;
     struct membership m;
+    nodes_followed_fn *followed; /* NULL: not known */
+    void *followed_ctx;
     unsigned n_running[SLOTS];
     struct seen *seen; /* NULL: nothing yet */
     struct drain_order *orders;
@@ -179,6 +181,8 @@ static void beat(struct nodes *n)
 
     pthread_mutex_lock(&n->lock);
     membership_ask(&n->m, clock_steady_ms(), n->n_running, &b);
+    if (n->followed != NULL)
+        b.notice = n->followed(n->followed_ctx);
     pthread_mutex_unlock(&n->lock);
     if (b.id == 0)
         rc = join(n, &err);
@@ -306,6 +310,14 @@ void nodes_listen(struct nodes *n, nodes_change_fn *fn, void *ctx)
 {
     ASSERT(!n->is_started && n->n_listeners < LISTENERS_MAX);
     n->listeners[n->n_listeners++] = (struct listener){fn, ctx};
+}
+
+void nodes_set_followed(struct nodes *n, nodes_followed_fn *fn, void *ctx)
+{
+    pthread_mutex_lock(&n->lock);
+    n->followed = fn;
+    n->followed_ctx = ctx;
+    pthread_mutex_unlock(&n->lock);
 }
 
 unsigned nodes_slot(struct str authority)

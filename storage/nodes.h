@@ -112,6 +112,13 @@ void nodes_drain(struct nodes *n, struct str name, nodes_done_fn *done, void *ct
 /* `calls` NULL: the database takes one daemon only. `address` is that of the database. */
 struct nodes *nodes_new(const struct node_calls *calls, const char *address);
 
+/* Returns the last notice that this node has followed. Any thread; quick. */
+typedef int64_t nodes_followed_fn(void *ctx);
+
+/* Our beats tell the others how far we follow the commits. NULL: not any more, so `ctx` may go;
+ * until the first call and after that, beats say that all is followed. Any thread. */
+void nodes_set_followed(struct nodes *n, nodes_followed_fn *fn, void *ctx);
+
 /* Leave, so that others have our slots at once, and free; nothing may run in them any more. Waits
  * for a database that is away for 2 s. NULL is allowed. */
 void nodes_free(struct nodes **np);

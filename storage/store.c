@@ -142,6 +142,11 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
         pages_forget(s->pages);
 }
 
+static int64_t followed(void *ctx)
+{
+    return tail_applied(ctx);
+}
+
 enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *err)
 {
     AUTO(mem_autofree) char *address = mem_strndup(cfg->path.ptr, cfg->path.len);
@@ -177,6 +182,8 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
         rc = start_readers(s, cfg->n_readers, err);
     if (rc == RC_OK)
         rc = storer_start(s->storer, err);
+    if (rc == RC_OK)
+        nodes_set_followed(s->nodes, followed, storer_tail(s->storer));
     if (rc == RC_OK && s->engine->open_follower != NULL)
         rc = follower_start(s->engine, storer_db(s->storer), storer_tail(s->storer), &s->follower,
                             err);
@@ -207,6 +214,8 @@ void store_close(struct store **sp)
     for (int i = 0; i < s->n_threads; i++)
         pthread_join(s->threads[i], NULL);
     follower_free(&s->follower);
+    if (s->nodes != NULL)
+        nodes_set_followed(s->nodes, NULL, NULL); /* the tail goes with the storer */
     storer_free(&s->storer); /* all other connections are closed now */
     nodes_free(&s->nodes);   /* all is stored that ran in our slots */
     queue_free(&s->reads);

@@ -470,7 +470,15 @@ static void test_pg_nodes__beat_at_the_same_time(void **state UNUSED)
 struct heard {
     bool owned[SLOTS]; /* on the thread of the nodes */
     atomic_int n;
+    int64_t followed; /* what the node says of that in its beats */
 };
+
+static int64_t followed(void *ctx)
+{
+    const struct heard *h = ctx;
+
+    return h->followed;
+}
 
 static void on_change(void *ctx, const struct slot_set *gained, const struct slot_set *lost)
 {
@@ -503,6 +511,8 @@ static struct nodes *started(const char *name, struct heard *heard)
 
     if (heard != NULL)
         nodes_listen(n, on_change, heard);
+    if (heard != NULL)
+        nodes_set_followed(n, followed, heard);
     if (nodes_join(n, &cfg, &err) != RC_OK)
         fail_msg("%s", err.text);
     return n;
@@ -625,6 +635,28 @@ static void test_pg_nodes__tell_what_has_changed(void **state UNUSED)
     teardown(&f);
 }
 
+/* NODE-11: how far each node follows the others. */
+static void test_pg_nodes__show_who_is_behind(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena arena = ARENA_INIT;
+    struct fixture f = setup();
+    struct heard heard = {.followed = number_of(f.db.l, "SELECT last_notice FROM log")};
+    struct nodes_status status;
+    struct node_shown *shown;
+    struct nodes *n;
+
+    script_ok(f.db.l, "UPDATE log SET last_notice = last_notice + 7");
+    n = started("a", &heard);
+    nodes_status(n, &status);
+    assert_int_equal(7, status.behind);
+    assert_int_equal(1, nodes_list(n, &arena, &shown));
+    assert_int_equal(7, shown[0].behind);
+    nodes_set_followed(n, NULL, NULL);
+    nodes_free(&n);
+    script_ok(f.db.l, "UPDATE log SET last_notice = last_notice - 7");
+    teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -644,6 +676,7 @@ int main(void)
         T(own_nothing_before),
         T(beat_by_themselves),
         T(tell_what_has_changed),
+        T(show_who_is_behind),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
