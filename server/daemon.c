@@ -245,6 +245,21 @@ static void on_slots(void *ctx, const struct slot_set *gained, const struct slot
         component_set_active(d->component, slot_set_has(gained, slot));
 }
 
+/* Returns which endpoints this node serves. Those in the slots of a node that serves other ones
+ * would get nothing. */
+static struct str node_roles(struct daemon *d)
+{
+    AUTO(buf_release) struct buf text = BUF_INIT(BUF_ANY);
+
+    if (!d->o->hub)
+        buf_puts(&text, "--hub=no ");
+    if (!d->o->cloud)
+        buf_puts(&text, "--cloud=no ");
+    if (d->component != NULL)
+        buf_printf(&text, "--xmpp-component=%.*s", STR_ARG(component_name(d->component)));
+    return str_dup(&d->arena, str_trim(buf_view(&text)));
+}
+
 /* Become one of the nodes of the database. */
 static enum rc join_nodes(struct daemon *d, struct err *err)
 {
@@ -253,6 +268,7 @@ static enum rc join_nodes(struct daemon *d, struct err *err)
         .program = STR(FEEDMILL_VERSION),
         .base_url = d->o->base_url,
         .archive_size = d->o->archive_size,
+        .roles = node_roles(d),
         .lease_ms = d->o->node_lease,
     };
 

@@ -13,8 +13,9 @@
 /* What a node says of itself. */
 struct node_facts {
     struct str name, address, program;
-    struct str base_url; /* all nodes must agree on this and the next one */
+    struct str base_url; /* all nodes must agree on this and the next two; without a space */
     int64_t archive_size;
+    struct str roles; /* as in nodes_cfg */
     int64_t lease_ms;
     bool is_draining; /* it was to drain before it lost its row */
 };

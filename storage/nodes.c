@@ -335,6 +335,7 @@ enum rc nodes_join(struct nodes *n, const struct nodes_cfg *cfg, struct err *err
                                    .program = str_dup(&n->arena, cfg->program),
                                    .base_url = str_dup(&n->arena, cfg->base_url),
                                    .archive_size = cfg->archive_size,
+                                   .roles = str_dup(&n->arena, cfg->roles),
                                    .lease_ms = cfg->lease_ms};
     membership_init(&n->m, cfg->lease_ms);
     if (n->calls == NULL)

@@ -25,8 +25,10 @@ struct nodes_cfg {
     struct str name;     /* unique among the nodes that are alive */
     struct str address;  /* "http://host:port" */
     struct str program;  /* its version */
-    struct str base_url; /* all nodes must agree on this and the next one */
+    struct str base_url; /* all nodes must agree on this and the next two */
     int64_t archive_size;
+    struct str roles; /* options that say what endpoints are served, where they are not the default,
+                         with a space between two: "--hub=no --cloud=no" */
     int64_t lease_ms; /* 1000..600000 */
 };
 

@@ -164,9 +164,15 @@ static void queue_inherit(struct pg_nodes *n, struct str name)
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
+/* The column base_url has the roles, too, if there are any: "URL --hub=no". */
 static void put_equals(struct pg_nodes *n, const struct node_facts *f)
 {
-    pg_put_text(&n->params, f->base_url.len > 0 ? f->base_url : STR("")); /* never NULL */
+    AUTO(buf_release) struct buf text = BUF_INIT(BUF_ANY);
+
+    buf_str(&text, f->base_url);
+    if (f->roles.len > 0)
+        buf_printf(&text, " %.*s", STR_ARG(f->roles));
+    pg_put_text(&n->params, text.len > 0 ? buf_view(&text) : STR("")); /* never NULL */
     pg_put_int(&n->params, f->archive_size);
     pg_put_int(&n->params, SCHEMA_VERSION);
 }
@@ -175,7 +181,8 @@ static void put_equals(struct pg_nodes *n, const struct node_facts *f)
 static enum rc say_difference(const struct pg_answer *a, const struct node_facts *f,
                               struct err *err)
 {
-    struct str name = pg_get_bytes(a, 0, 0), base_url = pg_get_bytes(a, 0, 1);
+    struct str name = pg_get_bytes(a, 0, 0), roles = pg_get_bytes(a, 0, 1);
+    struct str base_url = str_split(&roles, ' ');
     int64_t archive_size = pg_get_int(a, 0, 2);
 
     if (!str_eq(base_url, f->base_url))
@@ -189,6 +196,12 @@ static enum rc say_difference(const struct pg_answer *a, const struct node_facts
                        " at the node \"%.*s\" of the same database; it must be the same at all "
                        "nodes",
                        f->archive_size, archive_size, STR_ARG(name));
+    if (!str_eq(roles, f->roles))
+        return err_set(err, RC_CONFLICT,
+                       "--hub, --cloud and --xmpp-component must be the same at all nodes of a "
+                       "database; of these, \"%.*s\" is set here, and \"%.*s\" at the node "
+                       "\"%.*s\"",
+                       STR_ARG(f->roles), STR_ARG(roles), STR_ARG(name));
     return err_set(err, RC_CONFLICT,
                    "this program writes version %d of the schema, and the node \"%.*s\" of the "
                    "same database (--db) version %" PRId64 "; all nodes need the same program",

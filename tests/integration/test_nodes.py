@@ -84,9 +84,11 @@ class Nodes(Case):
         d = self.node(server)
         d.stop()
         server.psql(OTHER)
-        for option, value in (("--base-url", "http://x.example/"), ("--archive-size", "7")):
+        for option, value in (("--base-url", "http://x.example/"), ("--archive-size", "7"), ("--hub", "no"),
+                              ("--cloud", "no")):
             began = time.monotonic()
-            done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--db", server.uri(), option, value],
+            done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--db", server.uri(),
+                                   "%s=%s" % (option, value)],
                                   capture_output=True, text=True, timeout=60 * PATIENCE)
             self.assertEqual(1, done.returncode)
             self.assertLess(time.monotonic() - began, 10 * PATIENCE)

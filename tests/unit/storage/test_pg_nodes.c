@@ -392,6 +392,13 @@ static void test_pg_nodes__must_agree(void **state UNUSED)
     other = facts_of("b");
     other.archive_size = 20;
     refuses(&f, &other, "--archive-size is 20 here, and 50 at the node \"a\"");
+    other = facts_of("b");
+    other.roles = STR("--hub=no --xmpp-component=feeds.example");
+    refuses(&f, &other,
+            "\"--hub=no --xmpp-component=feeds.example\" is set here, and \"\" at the node \"a\"");
+    script_ok(f.db.l, "UPDATE nodes SET base_url = base_url || ' --cloud=no'");
+    refuses(&f, &other, "is set here, and \"--cloud=no\" at the node \"a\"");
+    script_ok(f.db.l, "UPDATE nodes SET base_url = 'http://feeds.example/'");
     script_ok(f.db.l, "UPDATE nodes SET schema_version = schema_version + 1");
     refuses(&f, &f.nodes[1].facts, "of the schema, and the node \"a\"");
     pass_ms(&f, LEASE);
