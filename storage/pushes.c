@@ -105,10 +105,23 @@ static enum rc load_found(struct reader *r, const struct subscription *sub, stru
 
 /* ---- what comes next ------------------------------------------------------------------------- */
 
-/* Ask for what these feeds have next (indexes in sub->feeds), but for those of which it is known.
- */
+/* What a position passes over is never delivered, so nothing may be delivered before all that comes
+ * earlier. A snapshot may have commits of which the directory does not know yet; then it does not
+ * say which of the feeds have news, either. So what is in the log after `last`, which the directory
+ * knew before it was asked for feeds, waits for its notice. */
+static void leave_out_later(struct push_lead *lead, int64_t last)
+{
+    if (lead->first > last)
+        lead->first = 0;
+    if (lead->event.seq > last)
+        lead->event = (struct feed_event){.seq = 0};
+}
+
+/* Ask for what these feeds have next up to `last` (indexes in sub->feeds), but for those of which
+ * it is known. */
 static enum rc read_leads(struct reader *r, const struct subscription *sub, const size_t *feeds,
-                          size_t n, struct arena *a, struct push_lead *leads, struct err *err)
+                          size_t n, int64_t last, struct arena *a, struct push_lead *leads,
+                          struct err *err)
 {
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
     int64_t *ids = ARENA_ARRAY(&scratch, int64_t, n + 1);
@@ -131,6 +144,7 @@ static enum rc read_leads(struct reader *r, const struct subscription *sub, cons
         rc = r->db->reads->push_leads(r->db, ids, n_asked, sub, r->is_held ? &r->held : a, asked,
                                       err);
     for (size_t i = 0; i < n_asked && rc == RC_OK; i++) {
+        leave_out_later(&asked[i], last);
         leads[places[i]] = asked[i];
         remember(r, sub, ids[i], &asked[i]);
     }
@@ -145,13 +159,13 @@ static int64_t seq_of_lead(const struct push_lead *lead)
     return lead->first;
 }
 
-/* Find the feed of the subscription that comes next, as its index in sub->feeds, and its seq; 0:
- * there is none. Most feeds have no news; for them a look at the directory is enough. *stale: since
- * the subscription was read, one of its feeds has become part of another feed, which now has what
- * is to be delivered. */
-static enum rc next_feed(struct reader *r, const struct subscription *sub, struct arena *a,
-                         size_t *feed, int64_t *first, struct push_lead *lead, bool *stale,
-                         struct err *err)
+/* Find the feed of the subscription that comes next, as its index in sub->feeds, and its seq, which
+ * is at most `last`; 0: there is none. Most feeds have no news; for them a look at the directory is
+ * enough. *stale: since the subscription was read, one of its feeds has become part of another
+ * feed, which now has what is to be delivered. */
+static enum rc next_feed(struct reader *r, const struct subscription *sub, int64_t last,
+                         struct arena *a, size_t *feed, int64_t *first, struct push_lead *lead,
+                         bool *stale, struct err *err)
 {
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
     size_t *with_news = ARENA_ARRAY(&scratch, size_t, sub->n_feeds + 1), n;
@@ -164,7 +178,7 @@ static enum rc next_feed(struct reader *r, const struct subscription *sub, struc
     if (*stale)
         return RC_OK;
     leads = ARENA_ARRAY(&scratch, struct push_lead, n + 1);
-    rc = read_leads(r, sub, with_news, n, a, leads, err);
+    rc = read_leads(r, sub, with_news, n, last, a, leads, err);
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         int64_t seq = seq_of_lead(&leads[i]);
 
@@ -233,7 +247,7 @@ static enum rc next_news(struct reader *r, const struct subscription *sub, int64
     int64_t first;
     size_t feed = 0;
     bool stale;
-    enum rc rc = next_feed(r, sub, a, &feed, &first, &lead, &stale, err);
+    enum rc rc = next_feed(r, sub, last, a, &feed, &first, &lead, &stale, err);
 
     if (rc != RC_OK)
         return rc;
@@ -272,9 +286,9 @@ enum rc reader_is_drained(struct reader *r, const struct subscription *sub, int6
                           bool *out, struct err *err)
 {
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    int64_t last = directory_last_seq(r->store->dir), first = 0;
     struct subscription then = *sub;
     struct push_lead lead;
-    int64_t first = 0;
     size_t feed;
     bool stale;
     enum rc rc = r->db->reads->snapshot(r->db, err);
@@ -282,7 +296,7 @@ enum rc reader_is_drained(struct reader *r, const struct subscription *sub, int6
     if (rc != RC_OK)
         return rc;
     then.position = position;
-    rc = next_feed(r, &then, &scratch, &feed, &first, &lead, &stale, err);
+    rc = next_feed(r, &then, last, &scratch, &feed, &first, &lead, &stale, err);
     r->db->reads->snapshot_end(r->db);
     *out = first == 0;
     return rc;
@@ -326,7 +340,7 @@ static enum rc load_documents(struct reader *r, const int64_t *seqs, size_t n, s
     return RC_OK;
 }
 
-static enum rc load_run(struct reader *r, const struct subscription *sub, size_t max,
+static enum rc load_run(struct reader *r, const struct subscription *sub, int64_t last, size_t max,
                         size_t max_bytes, const size_t *feeds, size_t n_feeds, struct arena *a,
                         struct push_run *out, struct err *err)
 {
@@ -343,6 +357,10 @@ static enum rc load_run(struct reader *r, const struct subscription *sub, size_t
                                     &n_events, err);
     if (rc != RC_OK)
         return rc;
+    while (n_seqs > 0 && seqs[n_seqs - 1] > last) /* as leave_out_later() */
+        n_seqs--;
+    while (n_events > 0 && events[n_events - 1].seq > last)
+        n_events--;
     while (n + k < max && (n < n_seqs || k < n_events))
         if (k == n_events || (n < n_seqs && seqs[n] < events[k].seq))
             n++;
@@ -390,7 +408,7 @@ enum rc reader_push_run(struct reader *r, const struct subscription *sub, size_t
     stale =
         !directory_with_news(r->store->dir, sub->feeds, sub->n_feeds, sub->position, with_news, &n);
     if (!stale)
-        rc = load_run(r, sub, max, max_bytes, with_news, n, a, out, err);
+        rc = load_run(r, sub, last, max, max_bytes, with_news, n, a, out, err);
     if (!stale && out->n + out->n_events == 0 && last > sub->position)
         out->skip_to = last;
     r->db->reads->snapshot_end(r->db);
@@ -404,7 +422,7 @@ static enum rc read_lag(struct reader *r, const struct subscription *sub, const 
     struct push_lead *leads = ARENA_ARRAY(a, struct push_lead, n + 1), *first = NULL;
     int64_t *ids = ARENA_ARRAY(a, int64_t, n + 1);
     struct db *db = r->db;
-    enum rc rc = read_leads(r, sub, feeds, n, a, leads, err);
+    enum rc rc = read_leads(r, sub, feeds, n, INT64_MAX, a, leads, err);
 
     if (rc != RC_OK)
         return rc;

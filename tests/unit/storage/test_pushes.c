@@ -1,5 +1,8 @@
 /* tests/unit/storage/test_pushes.c - what became of deliveries: the chain, the delivery log, dead
  * letters, events of feeds, lag. */
+#include <inttypes.h>
+#include <sqlite3.h>
+
 #include "fixture.h"
 #include "storage/pushes.h"
 #include "tests/unit/cmocka_all.h"
@@ -124,6 +127,65 @@ static void test_pushes__chain(void **state)
     o.chain.seq = o.position = 0;
     WRITE(a, store_push_outcomes(f->store, &o, 1, on_answer, &a));
     assert_int_equal(12, sub_at(f, id)->chain.seq);
+}
+
+/* Add revisions as copies of the last one, of which the directory learns nothing: commits of other
+ * nodes, before they were followed. */
+static void commit_elsewhere(struct fixture *f, const char *sql)
+{
+    sqlite3 *sq;
+
+    assert_int_equal(SQLITE_OK, sqlite3_open_v2(f->path, &sq, SQLITE_OPEN_READWRITE, NULL));
+    assert_int_equal(SQLITE_OK,
+                     sqlite3_exec(sq,
+                                  "CREATE TEMP TABLE t AS SELECT * FROM revisions WHERE seq ="
+                                  " (SELECT min(seq) FROM revisions)",
+                                  NULL, NULL, NULL));
+    if (sqlite3_exec(sq, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(sq));
+    sqlite3_close(sq);
+}
+
+/* DELIV-01: nothing is delivered before all that comes earlier, and the directory alone says which
+ * feeds have news. */
+static void test_pushes__what_is_not_announced_waits(void **state)
+{
+    struct fixture *f = *state;
+    struct feed_ref refs[] = {{.url = STR("http://a.example/f")},
+                              {.url = STR("http://b.example/f")}};
+    struct sub_request req = {.endpoint = STR("http://sink.example/"),
+                              .sink = STR("xmlrpc"),
+                              .events = SUB_NEW,
+                              .feeds = refs,
+                              .n_feeds = 2,
+                              .level = LEVEL_KEEP};
+    struct entry_change entry = change(f, "u", "one", 1);
+    struct push_run run;
+    int64_t first, second, last;
+    struct answer a;
+
+    ONLY_ON_SQLITE();
+    WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
+    first = sub_at(f, 1)->feeds[0].feed_id;
+    second = sub_at(f, 1)->feeds[1].feed_id;
+    succeed(f, 1);
+    store_changes(f, first, &entry, 1);
+    assert_string_equal("e", told(f, 1));
+    entry = change(f, "u", "two", 2); /* this is not wanted, so the feed has no news for it */
+    store_changes(f, first, &entry, 1);
+    last = store_last_seq(f->store);
+    commit_elsewhere(f, arena_printf(&f->arena,
+                                     "UPDATE t SET seq = %" PRId64 ", feed_id = %" PRId64
+                                     ", batch = %" PRId64 "; INSERT INTO revisions SELECT * FROM t;"
+                                     "UPDATE t SET seq = %" PRId64 ", feed_id = %" PRId64
+                                     ", batch = %" PRId64 "; INSERT INTO revisions SELECT * FROM t",
+                                     last + 2, second, last + 2, last + 5, first, last + 5));
+    assert_int_equal(0, next_of(f, 1).n);
+    assert_int_equal(last, next_of(f, 1).skip_to);
+    assert_int_equal(RC_OK,
+                     reader_push_run(f->reader, sub_at(f, 1), 100, 1000000, &f->arena, &run, NULL));
+    assert_int_equal(0, run.n);
+    assert_int_equal(last, run.skip_to);
 }
 
 /* DELIV-06 VIEW-18 */
@@ -788,6 +850,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(test_pushes__##name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
         T(chain),
+        T(what_is_not_announced_waits),
         T(changes),
         T(delivery_log),
         T(dead_letters),
