@@ -28,6 +28,8 @@ struct peer {
     size_t body_left; /* bytes of the request's body that are still to come */
     size_t out_at;    /* bytes of the answer that were sent */
     bool answering;
+    bool is_ending; /* the other side has closed */
+    bool has_all;   /* nothing more can be read before the next event */
 };
 
 static struct buf answer = BUF_INIT(BUF_ANY);
@@ -77,8 +79,10 @@ static bool serve(struct peer *p)
     for (;;) {
         while (p->answering) {
             n = send(p->fd, answer.ptr + p->out_at, answer.len - p->out_at, MSG_NOSIGNAL);
-            if (n < 0 && errno == EAGAIN)
+            if (n < 0 && errno == EAGAIN) {
+                watch(EPOLL_CTL_MOD, p->fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, p);
                 return true;
+            }
             if (n < 0)
                 return false;
             p->out_at += (size_t)n;
@@ -89,11 +93,15 @@ static bool serve(struct peer *p)
             p->out_at = 0;
             continue;
         }
+        if (p->has_all)
+            return true;
         n = recv(p->fd, room, sizeof room, 0);
         if (n < 0 && errno == EAGAIN)
             return true;
         if (n <= 0)
             return false;
+        /* epoll(7), "Questions and answers", 9 */
+        p->has_all = (size_t)n < sizeof room && !p->is_ending;
         buf_append(&p->in, room, (size_t)n);
     }
 }
@@ -118,7 +126,7 @@ static void accept_all(int listener)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         p->fd = fd;
         p->in = (struct buf)BUF_INIT(BUF_ANY);
-        watch(EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLOUT | EPOLLET, p);
+        watch(EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLRDHUP | EPOLLET, p);
     }
 }
 
@@ -171,8 +179,12 @@ int main(int argc, char **argv)
                 accept_all(listener);
             else if ((void *)p == (void *)&poller)
                 return 0;
-            else if (!serve(p))
-                peer_close(p);
+            else {
+                p->is_ending = (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+                p->has_all = false;
+                if (!serve(p))
+                    peer_close(p);
+            }
         }
     }
 }

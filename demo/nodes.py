@@ -244,7 +244,8 @@ def main():
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: stopped.set())
-    folder = tempfile.mkdtemp(prefix="feedmill-demo-")
+    # the user of PostgreSQL cannot reach a folder of root's own
+    folder = tempfile.mkdtemp(prefix="feedmill-demo-", dir="/tmp" if os.geteuid() == 0 else None)
     with contextlib.ExitStack() as ends:
         ends.callback(print, "stopped", flush=True)
         ends.callback(shutil.rmtree, folder, ignore_errors=True)
