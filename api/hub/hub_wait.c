@@ -2,8 +2,10 @@
 #include "api/hub/hub_wait.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #include "api/http/ticket.h"
+#include "api/hub/hub_early.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -24,6 +26,7 @@ struct hub_wait {
 struct hub_waiters {
     pthread_mutex_t lock;
     struct map by_intent; /* id -> struct hub_wait */
+    struct hub_early early;
     struct hub_pending *pending;
 };
 
@@ -68,16 +71,23 @@ static void on_over(struct request *req, void *work)
 
 void hub_waiters_notice(struct hub_waiters *all, const struct commit_notice *notice)
 {
+    if (notice->is_anew) { /* perhaps of another server, which gives these ids again */
+        pthread_mutex_lock(&all->lock);
+        memset(&all->early, 0, sizeof all->early);
+        pthread_mutex_unlock(&all->lock);
+    }
     for (size_t i = 0; i < notice->n_settled; i++) {
         struct str key = key_of(&notice->settled[i].intent_id);
         struct hub_wait *w;
 
-        hub_pending_settled(all->pending, notice->settled[i].intent_id);
         pthread_mutex_lock(&all->lock);
         w = map_get(&all->by_intent, key);
         if (w != NULL)
             map_del(&all->by_intent, key);
+        else if (notice->is_foreign)
+            hub_early_note(&all->early, &notice->settled[i]);
         pthread_mutex_unlock(&all->lock);
+        hub_pending_settled(all->pending, notice->settled[i].intent_id);
         if (w == NULL)
             continue;
         w->result.settled = notice->settled[i];
@@ -85,23 +95,36 @@ void hub_waiters_notice(struct hub_waiters *all, const struct commit_notice *not
     }
 }
 
-/* Runs on the storer's thread. Nothing is settled before this returns. */
+/* The intent is on disk. Returns true when the request waits until it is settled. Another node may
+ * have settled it already: then no notice will come any more. */
+static bool waits_for(struct hub_wait *w, int64_t intent_id)
+{
+    struct hub_waiters *all = w->waiters;
+    bool is_settled, waits;
+
+    hub_pending_keep(all->pending, &w->counted, intent_id);
+    pthread_mutex_lock(&all->lock);
+    is_settled = hub_early_take(&all->early, intent_id, &w->result.settled);
+    waits = w->is_sync && !is_settled;
+    if (waits)
+        map_put(&all->by_intent, key_of(&intent_id), w);
+    pthread_mutex_unlock(&all->lock);
+    if (is_settled)
+        hub_pending_settled(all->pending, intent_id);
+    return waits;
+}
+
+/* Runs on the storer's thread. */
 static void on_stored(void *ctx, enum rc rc, const struct store_result *res,
                       const struct err *err UNUSED)
 {
     struct hub_wait *w = ctx;
 
     w->result.rc = rc;
-    if (rc == RC_OK)
-        hub_pending_keep(w->waiters->pending, &w->counted, res->id);
-    else
-        hub_pending_drop(w->waiters->pending, &w->counted);
-    if (rc == RC_OK && w->is_sync) {
-        pthread_mutex_lock(&w->waiters->lock);
-        map_put(&w->waiters->by_intent, key_of(&res->id), w);
-        pthread_mutex_unlock(&w->waiters->lock);
+    if (rc == RC_OK && waits_for(w, res->id))
         return;
-    }
+    if (rc != RC_OK)
+        hub_pending_drop(w->waiters->pending, &w->counted);
     ticket_post(&w->ticket, on_over, w);
 }
 
