@@ -271,6 +271,7 @@ void check_fill(struct arena *a, struct job *job, const struct feed *fresh,
         .status = job->resp.status,
         .raw_html = job->feed->raw_html,
         .n_pings = job->feed->n_pings,
+        .began_at = job->started_at,
         .after_check_at = job->seen_check_at,
     };
     job->seen_check_at = now;

@@ -109,6 +109,15 @@ static enum rc end_subs(struct txn *t, struct op *op, int64_t feed_id, bool with
     return rc == RC_OK ? apply_load(t, op, feed_id, with_head, out) : rc;
 }
 
+/* Has another node stored a later request since? What it stores while our request is under way can
+ * be older than that: it was frozen, or its database was away. Its clock is not compared with ours
+ * if nothing was stored. */
+static bool is_overtaken(const struct feed_check *c, int64_t last_check_at)
+{
+    return c->after_check_at != 0 && last_check_at > c->after_check_at &&
+           last_check_at > c->began_at;
+}
+
 enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bool with_head,
                     struct checked *out)
 {
@@ -122,7 +131,7 @@ enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bo
     rc = apply_load(t, op, c->feed_id, with_head, &out->row);
     if (rc != RC_OK)
         return rc;
-    out->is_void = c->after_check_at != 0 && out->row.feed.last_check_at > c->after_check_at;
+    out->is_void = is_overtaken(c, out->row.feed.last_check_at);
     if (out->is_void) {
         op->result.id = c->feed_id;
         op->result.is_overtaken = true;

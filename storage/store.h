@@ -415,9 +415,10 @@ struct feed_check {
     bool raw_html;        /* the setting with which the document was read */
     int64_t n_pings; /* the feed's count of pings when the request began; after a later ping the
                         feed stays due */
-    int64_t
-        after_check_at; /* last_check_at when the request began, or TIME_UNKNOWN: if another node
-                           has stored a later request since, the outcome is void; 0: not said */
+    int64_t began_at; /* the start of the request, Unix seconds; 0: not said */
+    /* last_check_at at that time, or TIME_UNKNOWN: if another node has since stored a request that
+     * ended after ours began, the outcome is void; 0: not said */
+    int64_t after_check_at;
 };
 
 /* The result of a request for the feed's own document. */

@@ -554,6 +554,27 @@ static void test_feeds__a_fetch_that_another_has_overtaken(void **state)
     assert_int_equal(1700000200, feed_of(f, id)->last_check_at);
 }
 
+/* NODE-06: a node that was frozen stores its outcome while another one fetches the feed. */
+static void test_feeds__a_stale_outcome_during_a_fetch(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    struct entry_change late = change(f, "late", "late", 100), now = change(f, "now", "now", 200);
+    struct poll_outcome o = outcome(id, &now, 1), stale = outcome(id, &late, 1);
+
+    o.check.after_check_at = stale.check.after_check_at = TIME_UNKNOWN;
+    stale.check.began_at = 1700000100;
+    stale.check.checked_at = 1700000105;
+    o.check.began_at = 1700000120;
+    o.check.checked_at = 1700000121;
+    assert_int_equal(1, send_outcome(f, &stale).res.n_new);
+    assert_int_equal(1, send_outcome(f, &o).res.n_new);
+    assert_int_equal(1700000121, feed_of(f, id)->last_check_at);
+    stale.check.checked_at = 1700000130;
+    assert_true(send_outcome(f, &stale).res.is_overtaken);
+    assert_int_equal(1700000121, feed_of(f, id)->last_check_at);
+}
+
 /* A ping of a feed that becomes part of another one is the other's. */
 static void test_feeds__pings_survive_a_merge(void **state)
 {
@@ -668,6 +689,7 @@ int main(void)
         T(pings_stay_until_served),
         T(pings_survive_a_merge),
         T(a_fetch_that_another_has_overtaken),
+        T(a_stale_outcome_during_a_fetch),
         T(touch),
         T(due),
         T(due_after_a_wrong_clock),
