@@ -1,8 +1,9 @@
 /* storage/pg/link.c - connects, waits, stops; what a failure says.
  *
  * libpq looks names up in the thread that connects, which may take half a minute when no name
- * server answers. So a thread of its own makes each attempt, and is left behind when the link is
- * stopped meanwhile: it ends by itself, and closes what it has opened. */
+ * server answers. So a thread of its own makes each attempt. One that is late is asked again by the
+ * next call. When the link is stopped or freed meanwhile it is left behind: it ends by itself, and
+ * closes what it has opened. */
 #include "storage/pg/link_priv.h"
 
 #include <poll.h>
@@ -22,7 +23,7 @@
 #define PAUSE_MAX_MS 5000
 
 /* One attempt to connect. It belongs to both threads, and the last one frees it. */
-struct attempt {
+struct pg_attempt {
     pthread_mutex_t lock;
     int done_fd; /* eventfd */
     char **keywords, **values;
@@ -39,20 +40,6 @@ struct pg_link *pg_link_new(const struct pg_link_cfg *cfg)
     l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     ASSERT(l->stop_fd >= 0);
     return l;
-}
-
-void pg_link_free(struct pg_link **lp)
-{
-    struct pg_link *l = *lp;
-
-    if (l == NULL)
-        return;
-    pg_drop(l);
-    pg_new_trip(l);
-    close(l->stop_fd);
-    mem_free(l->items);
-    mem_free(l);
-    *lp = NULL;
 }
 
 static void signal_fd(int fd)
@@ -254,9 +241,9 @@ static void free_list(char **list)
     mem_free(list);
 }
 
-static struct attempt *attempt_new(struct pg_link *l)
+static struct pg_attempt *attempt_new(struct pg_link *l)
 {
-    struct attempt *a = NEW(struct attempt);
+    struct pg_attempt *a = NEW(struct pg_attempt);
     const char *const *keywords, *const *values;
 
     pg_uri_parameters(l->cfg.uri, l->cfg.for_writing, &keywords, &values);
@@ -268,7 +255,7 @@ static struct attempt *attempt_new(struct pg_link *l)
     return a;
 }
 
-static void attempt_free(struct attempt *a)
+static void attempt_free(struct pg_attempt *a)
 {
     pthread_mutex_destroy(&a->lock);
     close(a->done_fd);
@@ -279,7 +266,7 @@ static void attempt_free(struct attempt *a)
 
 static void *attempt_run(void *arg)
 {
-    struct attempt *a = arg;
+    struct pg_attempt *a = arg;
     PGconn *conn =
         PQconnectdbParams((const char *const *)a->keywords, (const char *const *)a->values, 0);
     bool is_left;
@@ -297,7 +284,7 @@ static void *attempt_run(void *arg)
     return NULL;
 }
 
-static void attempt_start(struct attempt *a)
+static void attempt_start(struct pg_attempt *a)
 {
     pthread_t thread;
     sigset_t all, before;
@@ -310,7 +297,7 @@ static void attempt_start(struct attempt *a)
 }
 
 /* Take the connection, or leave the attempt to itself: NULL. */
-static PGconn *attempt_end(struct attempt *a, bool leave)
+static PGconn *attempt_end(struct pg_attempt *a, bool leave)
 {
     PGconn *conn;
     bool is_done;
@@ -328,6 +315,63 @@ static PGconn *attempt_end(struct attempt *a, bool leave)
         return NULL;
     }
     return conn;
+}
+
+static bool attempt_is_done(struct pg_attempt *a)
+{
+    bool is_done;
+
+    pthread_mutex_lock(&a->lock);
+    is_done = a->is_done;
+    pthread_mutex_unlock(&a->lock);
+    return is_done;
+}
+
+static void leave(struct pg_link *l)
+{
+    if (l->late != NULL)
+        (void)attempt_end(l->late, true);
+    l->late = NULL;
+}
+
+void pg_link_free(struct pg_link **lp)
+{
+    struct pg_link *l = *lp;
+
+    if (l == NULL)
+        return;
+    pg_drop(l);
+    pg_new_trip(l);
+    leave(l);
+    close(l->stop_fd);
+    mem_free(l->items);
+    mem_free(l);
+    *lp = NULL;
+}
+
+/* Has the attempt ended without a connection, or has the server closed that meanwhile? */
+static bool attempt_is_vain(struct pg_attempt *a)
+{
+    struct pollfd fd = {.events = POLLRDHUP};
+
+    if (!attempt_is_done(a))
+        return false;
+    fd.fd = PQsocket(a->conn);
+    return PQstatus(a->conn) != CONNECTION_OK || poll(&fd, 1, 0) > 0;
+}
+
+/* The attempt that was late the last time, or a new one. */
+static struct pg_attempt *attempt_of(struct pg_link *l)
+{
+    struct pg_attempt *a;
+
+    if (l->late != NULL && attempt_is_vain(l->late))
+        leave(l);
+    if (l->late != NULL)
+        return l->late;
+    a = attempt_new(l);
+    attempt_start(a);
+    return a;
 }
 
 /* A commit that did not wait for its standby says so by a warning (src/backend/replication/
@@ -389,16 +433,16 @@ static enum rc settle_in(struct pg_link *l, struct err *err)
 
 enum rc pg_connect(struct pg_link *l, struct err *err)
 {
-    struct attempt *a = attempt_new(l);
+    struct pg_attempt *a = attempt_of(l);
     enum pg_wait waited;
 
     pg_drop(l);
     pg_new_trip(l);
     l->n_failures++;
-    attempt_start(a);
     waited = pg_wait(l, a->done_fd, POLLIN,
                      l->cfg.connect_ms == 0 ? INT64_MAX : clock_mono_ms() + l->cfg.connect_ms);
-    l->conn = attempt_end(a, waited != PG_READY);
+    l->late = waited == PG_LATE ? a : NULL;
+    l->conn = waited == PG_LATE ? NULL : attempt_end(a, waited == PG_STOPPED);
     if (waited == PG_STOPPED) {
         pg_fail(l, PG_FAULT_STOPPED, NULL);
     } else if (waited == PG_LATE) {

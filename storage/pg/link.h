@@ -37,7 +37,7 @@ struct pg_link_cfg {
     enum rc (*on_connect)(struct pg_link *l, struct err *err);
     void *ctx;          /* pg_ctx(), for on_connect */
     bool for_writing;   /* only a server that takes writes will do */
-    int64_t connect_ms; /* an attempt to connect that takes longer has failed; 0: no limit */
+    int64_t connect_ms; /* for how long pg_connect() waits; 0: as long as it takes */
     int64_t answer_ms;  /* a trip is lost when nothing comes for so long; 0: no limit */
 };
 
@@ -49,7 +49,9 @@ void pg_link_free(struct pg_link **lp);
 void pg_link_stop(struct pg_link *l);
 
 /* Connect, once; a link that is connected is connected anew. Waits at most for cfg.connect_ms, and
- * as long as the address allows (5 s for each host).
+ * as long as the address allows (5 s for each host). An attempt that takes longer than cfg.connect_ms
+ * goes on, and the next call waits for the same one: so the second host is reached when the first
+ * does not answer.
  * RC_UNSUPPORTED: the server is older than PostgreSQL 15, or its database is not in UTF-8. */
 enum rc pg_connect(struct pg_link *l, struct err *err) NODISCARD;
 

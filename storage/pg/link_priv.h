@@ -20,9 +20,12 @@ struct pg_item {              /* what one answer in the trip belongs to */
     PGresult *result;
 };
 
+struct pg_attempt;
+
 struct pg_link {
     struct pg_link_cfg cfg;
     PGconn *conn;               /* NULL: there is no connection */
+    struct pg_attempt *late;    /* an attempt to connect that goes on; NULL: there is none */
     int stop_fd;                /* eventfd, readable since pg_link_stop() */
     int n_failures;             /* attempts to connect, in a row */
     _Atomic int64_t lost_at_ms; /* monotonic; 0: there is a connection */

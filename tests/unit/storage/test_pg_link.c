@@ -644,6 +644,47 @@ static void test_link__the_server_that_takes_writes_is_found(void **state UNUSED
     link_end(&super);
 }
 
+/* The first host is switched off, and an attempt takes longer than a reader waits. NODE-09 */
+static void test_link__the_host_after_a_silent_one_is_reached(void **state UNUSED)
+{
+    const char *uri = getenv(PLAIN), *at = strrchr(uri, '@') + 1, *name = strrchr(uri, '/');
+    struct server_link s;
+    char both[512];
+    int port, fd = silent_port(&port);
+
+    snprintf(both, sizeof both, "%.*s127.0.0.1:%d,%.*s%s?connect_timeout=2", (int)(at - uri), uri,
+             port, (int)(name - at), at, name);
+    s = link_to(both, 0);
+    s.l->cfg.connect_ms = 200;
+    while (pg_connect(s.l, NULL) != RC_OK) /* without an end: the test has a deadline */
+        assert_int_equal(PG_FAULT_LOST, pg_fault(s.l));
+    assert_int_equal(1, number_of(s.l, "SELECT 1::bigint"));
+    s.l->cfg.connect_ms = 1; /* what is late when the link ends is left behind */
+    assert_int_equal(RC_AGAIN, pg_connect(s.l, NULL));
+    link_end(&s);
+    close(fd);
+}
+
+/* A connection that came late, and was lost before somebody asked for it, is left alone. */
+static void test_link__a_late_connection_may_be_lost(void **state UNUSED)
+{
+    static const char sql[] = "SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity"
+                              " WHERE usename = 'mill'";
+    struct server_link super = connected(SUPER), s = link_to(getenv(PLAIN), 0);
+
+    s.l->cfg.connect_ms = 1;
+    while (pg_connect(s.l, NULL) == RC_OK) /* until one is late */
+        ;
+    while (number_of(super.l, sql) == 0) /* there it is */
+        ;
+    s.l->cfg.connect_ms = 0;
+    while (pg_connect(s.l, NULL) != RC_OK)
+        ;
+    assert_int_equal(1, number_of(s.l, "SELECT 1::bigint"));
+    link_end(&s);
+    link_end(&super);
+}
+
 /* A standby that comes first in the address lacks what the server after it has acknowledged.
  * NODE-09 */
 static void test_link__readers_leave_a_standby_alone(void **state UNUSED)
@@ -742,6 +783,8 @@ int main(void)
         T(a_server_that_does_not_answer_is_lost),
         T(the_server_that_takes_writes_is_found),
         T(readers_leave_a_standby_alone),
+        T(the_host_after_a_silent_one_is_reached),
+        T(a_late_connection_may_be_lost),
         T(the_password_is_in_no_message),
         T(a_database_in_another_encoding_is_refused),
     };
