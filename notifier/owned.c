@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "net/url.h"
 
-#define AGAIN_MS 200 /* pause when a slot is no longer ours, and we have not been told yet */
+#define AGAIN_MS 200 /* pause when a slot is not yet ours, or no longer and we were not told */
 
 void owned_init(struct owned *o, struct nodes *nodes, struct str xmpp)
 {
@@ -19,7 +19,13 @@ void owned_change(struct owned *o, const struct slot_set *gained, const struct s
     for (size_t i = 0; i < ARRAY_LEN(o->slots.words); i++) {
         o->slots.words[i] &= ~lost->words[i];
         o->slots.words[i] |= gained->words[i];
+        o->unread.words[i] |= gained->words[i];
     }
+}
+
+void owned_read(struct owned *o)
+{
+    o->unread = (struct slot_set){.words = {0}};
 }
 
 /* The name by which an endpoint has its slot. */
@@ -46,6 +52,8 @@ bool permit_get(const struct owned *o, struct str url, struct permit *p, int64_t
     p->is_held = false;
     if (!o->is_shared)
         return true;
+    if (slot_set_has(&o->unread, owned_slot(o, url)))
+        return false;
     p->is_held = nodes_begin(o->nodes, name_of(o, &a, url), &p->claim);
     if (!p->is_held)
         return false;

@@ -15,13 +15,17 @@ struct owned {
     int64_t lapse_ms;    /* so long a call of an owner that was lost may still run */
     bool is_shared;      /* there may be others */
     struct slot_set slots;
+    struct slot_set unread; /* of these, those whose subscriptions are not all read yet */
 };
 
 /* `nodes` NULL: everything is ours. Else nothing is, before owned_change(). Both are borrowed. */
 void owned_init(struct owned *o, struct nodes *nodes, struct str xmpp);
 
-/* Take a change, the losses first. */
+/* Take a change, the losses first. There is no permission in a slot that was gained before
+ * owned_read(): all subscriptions were read since. Any of them may have a pause that holds for its
+ * endpoint. */
 void owned_change(struct owned *o, const struct slot_set *gained, const struct slot_set *lost);
+void owned_read(struct owned *o);
 
 /* The slot of the endpoint, or callback, with this URL. */
 unsigned owned_slot(const struct owned *o, struct str url);
@@ -39,7 +43,7 @@ struct permit {
 };
 
 /* Get one. False: not now; *wait_ms says when to ask again: the slot is no longer ours, which we
- * shall be told, or its last owner was lost and may still have a call there. */
+ * shall be told, or it is not read yet, or its last owner was lost and may still have a call there. */
 bool permit_get(const struct owned *o, struct str url, struct permit *p, int64_t *wait_ms);
 
 /* May the call go on? False: cut it off. True without a permit, as of tests. */

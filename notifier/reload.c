@@ -210,6 +210,7 @@ static void on_read(void *ctx)
         l->all = true;
         l->after = read->subs[PART - 1].id;
     } else if (read->all) {
+        owned_read(&ts->owned);
         log_info("notifier", "started", "subscriptions=%zu endpoints=%zu",
                  map_count(&ts->roster.members), map_count(&ts->roster.endpoints));
     }

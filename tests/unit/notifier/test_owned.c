@@ -65,12 +65,34 @@ static void test_owned__changes(void **state UNUSED)
     assert_true(owned_has(&o, 200));
 }
 
+/* NODE-05: what an endpoint asked for may be in any of its subscriptions, so nothing is called
+ * before all were read */
+static void test_owned__unread(void **state UNUSED)
+{
+    struct slot_set gained = {.words = {0}}, lost = {.words = {0}};
+    struct nodes *nodes = nodes_new(NULL, "");
+    struct owned o;
+    struct permit p;
+    int64_t wait_ms;
+
+    owned_init(&o, nodes, STR_NULL);
+    slot_set_add(&gained, owned_slot(&o, STR("http://a.example/")));
+    owned_change(&o, &gained, &lost);
+    assert_false(permit_get(&o, STR("http://a.example/"), &p, &wait_ms));
+    assert_true(wait_ms > 0);
+    owned_read(&o);
+    assert_true(permit_get(&o, STR("http://a.example/"), &p, &wait_ms));
+    permit_end(&o, &p);
+    nodes_free(&nodes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_owned__one_node),
         cmocka_unit_test(test_owned__slots),
         cmocka_unit_test(test_owned__changes),
+        cmocka_unit_test(test_owned__unread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
