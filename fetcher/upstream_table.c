@@ -187,6 +187,30 @@ static bool is_put_aside(const struct upstream_sub *sub)
     return !sub->is_foreign && !sub->is_calling && sub->node.index == 0 && sub->turn.host == NULL;
 }
 
+/* Has another node stored what the hub told it, while we wait for that? It denied what we asked, or
+ * confirmed the end. A failure of our own has a next time that is over, because we have asked since
+ * then; and a row of ours is not idle before it is ended. */
+static bool was_told_elsewhere(const struct upstream_sub *sub, const struct upstream *row)
+{
+    if (!sub->is_waiting)
+        return false;
+    return sub->row.state == UPSTREAM_ENDING
+               ? row->state == UPSTREAM_IDLE
+               : row->state == UPSTREAM_FAILED && row->next_at > clock_now_s();
+}
+
+/* It is stored already, so it is not saved. */
+static void take_over(struct upstream_table *t, struct upstream_sub *sub,
+                      const struct upstream *row)
+{
+    sub->is_waiting = sub->is_asked = false;
+    sub->row.state = row->state;
+    sub->row.lease_end_at = row->lease_end_at;
+    sub->row.n_errors = row->n_errors;
+    snprintf(sub->error, sizeof sub->error, "%.*s", STR_ARG(row->error));
+    upstream_sub_set_next(t, sub, row->next_at);
+}
+
 void upstream_table_take(struct upstream_table *t, const struct upstream *rows, size_t n)
 {
     upstream_table_forget_others(t);
@@ -200,6 +224,8 @@ void upstream_table_take(struct upstream_table *t, const struct upstream *rows, 
                  rows[i].lease_end_at > clock_now_s() &&
                  rows[i].lease_end_at != sub->row.lease_end_at)
             upstream_sub_verified(t, sub, rows[i].lease_end_at - clock_now_s());
+        else if (sub != NULL && was_told_elsewhere(sub, &rows[i]))
+            take_over(t, sub, &rows[i]);
         else if (sub != NULL && is_put_aside(sub) && upstream_table_owns(t, sub->row.feed_id))
             upstream_sub_set_next(t, sub, sub->row.next_at);
     }

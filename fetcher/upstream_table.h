@@ -60,7 +60,7 @@ struct upstream_sub *upstream_table_add(struct upstream_table *t, const struct u
 bool upstream_table_owns(const struct upstream_table *t, int64_t feed_id);
 
 /* These are all rows of the database now. What this node does itself is newer here than there, but
- * for verifications, which any node may have taken. */
+ * for what hubs say, which any node may have heard. */
 void upstream_table_take(struct upstream_table *t, const struct upstream *rows, size_t n);
 
 /* Forget the rows that others act on, here and not in the database. Those with a call in flight,

@@ -67,6 +67,42 @@ static void test_table__what_was_lost_is_forgotten(void **state UNUSED)
     upstream_table_release(&t);
 }
 
+/* NODE-02: what the hub told another node holds for the one that asked, and is not asked again. */
+static void test_table__a_denial_or_an_end_that_another_node_was_told(void **state UNUSED)
+{
+    static const struct {
+        enum upstream_state ours, stored;
+        int64_t stored_next, next;
+        enum upstream_state then;
+    } rows[] = {
+        {UPSTREAM_ASKING, UPSTREAM_FAILED, 4000000000, 4000000000, UPSTREAM_FAILED},
+        {UPSTREAM_FAILED, UPSTREAM_FAILED, 1000, 2000, UPSTREAM_FAILED}, /* our own, of before */
+        {UPSTREAM_ENDING, UPSTREAM_IDLE, TIME_UNKNOWN, TIME_UNKNOWN, UPSTREAM_IDLE},
+        {UPSTREAM_ENDING, UPSTREAM_ENDING, 1000, 2000, UPSTREAM_ENDING},
+    };
+
+    is_ours = true;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct upstream_table t = {.owns = owns, .turns = {.max = 1, .max_host = 1}};
+        struct upstream r = row(OURS, "a");
+        struct upstream_sub *sub;
+
+        r.state = rows[i].ours;
+        r.next_at = 2000;
+        upstream_table_take(&t, &r, 1);
+        sub = upstream_table_of_feed(&t, OURS);
+        sub->is_waiting = true;
+        r.state = rows[i].stored;
+        r.next_at = rows[i].stored_next;
+        r.error = STR("the hub denied it");
+        upstream_table_take(&t, &r, 1);
+        assert_int_equal(rows[i].then, sub->row.state);
+        assert_int_equal(rows[i].next, sub->row.next_at);
+        assert_int_equal(rows[i].next == 2000, sub->is_waiting);
+        upstream_table_release(&t);
+    }
+}
+
 /* NODE-06: the node of the feed that stays moves the row; here nobody acts on it any more. */
 static void test_table__a_merge_into_the_feed_of_another_node(void **state UNUSED)
 {
@@ -106,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table__what_was_put_aside_is_planned_again),
         cmocka_unit_test(test_table__what_was_lost_is_forgotten),
+        cmocka_unit_test(test_table__a_denial_or_an_end_that_another_node_was_told),
         cmocka_unit_test(test_table__a_merge_into_the_feed_of_another_node),
         cmocka_unit_test(test_table__a_hub_that_another_node_takes_up),
     };
