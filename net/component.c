@@ -27,6 +27,7 @@
 #define IDLE_MS 40                         /* otherwise */
 #define ACTIVE_MS 500                      /* so long after a message the next one is expected */
 #define UNCONNECTED_MS 3000                /* so long a message waits for a connection */
+#define RESTING_MS 500                     /* ... and so long, if none is wanted */
 #define PING_PREFIX "fmping-"
 #define ACK_PREFIX "fmack-"
 #define ID_MAX 1024 /* bytes of a request's id, which its answer repeats */
@@ -406,13 +407,13 @@ static bool is_cancelled(const struct component *c, const struct outgoing *o)
 static void pick_ended_locked(struct component *c, struct outgoing_list *list, bool is_queue,
                               struct outgoing_list *cancelled, struct outgoing_list *late)
 {
-    int64_t now = clock_mono_ms();
+    int64_t now = clock_mono_ms(), patience_ms = c->is_resting ? RESTING_MS : UNCONNECTED_MS;
     struct outgoing *o, *next;
 
     for (o = TAILQ_FIRST(list); o != NULL; o = next) {
         bool gone = is_cancelled(c, o) || (is_queue && !o->is_message && c->link.conn == NULL);
         bool over = o->is_message && (now >= o->deadline_ms ||
-                                      (!c->link.is_open && now - o->queued_ms >= UNCONNECTED_MS));
+                                      (!c->link.is_open && now - o->queued_ms >= patience_ms));
 
         next = TAILQ_NEXT(o, link);
         if (!gone && !over)
@@ -430,14 +431,18 @@ static void end_some(struct component *c)
     struct outgoing_list cancelled = TAILQ_HEAD_INITIALIZER(cancelled);
     struct outgoing_list late = TAILQ_HEAD_INITIALIZER(late);
     struct outgoing_list unsent = TAILQ_HEAD_INITIALIZER(unsent);
+    bool is_resting;
 
     pthread_mutex_lock(&c->lock);
+    is_resting = c->is_resting;
     pick_ended_locked(c, &c->queued, true, &cancelled, &unsent);
     pick_ended_locked(c, &c->sent, false, &cancelled, &late);
     c->n_cancelled = 0;
     pthread_mutex_unlock(&c->lock);
     finish_all(&cancelled, RC_CLOSED, "it was cancelled");
-    finish_all(&unsent, RC_TIMEOUT, "there is no connection to the XMPP server");
+    finish_all(&unsent, RC_TIMEOUT,
+               is_resting ? "another node has the connection to the XMPP server"
+                          : "there is no connection to the XMPP server");
     finish_all(&late, RC_TIMEOUT, "the server of the receiver gives no sign of life");
 }
 

@@ -95,7 +95,7 @@ void component_answer(struct component *c, struct str xml);
 
 /* Queue a message, a complete stanza with this id, for somebody at `host`, which is valid in an
  * attribute. If there is no connection it waits for one, but not for long, as a later try is better
- * than a queue that holds up others.
+ * than a queue that holds up others; if none is wanted, for half a second.
  * Returns its number, for component_cancel(); 0: the queue is full or the component has stopped,
  * and `done` will not run. `done` runs once, on the component's thread; it may run before this
  * function has returned. */

@@ -33,7 +33,7 @@ struct fixture {
     size_t n_requests;
     struct {
         enum rc rc;
-        char condition[64];
+        char condition[64], err[64];
     } results[64];
     size_t n_results;
 };
@@ -126,6 +126,7 @@ static void on_done(void *ctx, const struct component_result *res)
 
     pthread_mutex_lock(&f->lock);
     f->results[f->n_results].rc = res->rc;
+    snprintf(f->results[f->n_results].err, 64, "%s", res->err == NULL ? "" : res->err);
     snprintf(f->results[f->n_results++].condition, 64, "%.*s", STR_ARG(res->condition));
     pthread_cond_broadcast(&f->news);
     pthread_mutex_unlock(&f->lock);
@@ -431,6 +432,7 @@ static void test_component__rests(void **state)
     deliver(f, "m2", PATIENCE_MS); /* nobody can take it here */
     wait_for(f, &f->n_results, 2);
     assert_int_equal(f->results[1].rc, RC_TIMEOUT);
+    assert_string_equal(f->results[1].err, "another node has the connection to the XMPP server");
     assert_int_equal(0, poll(&p, 1, 0));
     component_set_active(f->c, true);
     accept_it(f, true);
