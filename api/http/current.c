@@ -92,10 +92,15 @@ void current_handle(struct request *req, request_handler_fn *handle)
     handle(req);
 }
 
-bool current_again(struct request *req, const struct problem *p)
+bool current_once(struct request *req)
 {
-    if (req->again == NULL || (p->kind != PROBLEM_NOT_FOUND && p->kind != PROBLEM_BAD_POSITION))
+    if (req->again == NULL)
         return false;
     catch_up(req, req->again);
     return true;
+}
+
+bool current_again(struct request *req, const struct problem *p)
+{
+    return (p->kind == PROBLEM_NOT_FOUND || p->kind == PROBLEM_BAD_POSITION) && current_once(req);
 }

@@ -9,6 +9,10 @@
 /* Handle the request; first catch up if it has a cursor of this log that is after its end. */
 void current_handle(struct request *req, request_handler_fn *handle);
 
+/* The request needs what this node does not have yet. True: another node may have stored it, so the
+ * request is handled again later. */
+bool current_once(struct request *req);
+
 /* The request is about to be answered with this problem. True: it is not, because another node may
  * know better; the request is handled again later. */
 bool current_again(struct request *req, const struct problem *p);

@@ -7,6 +7,7 @@
  */
 #include "api/views/gather.h"
 
+#include "api/http/current.h"
 #include "api/http/reply.h"
 #include "api/http/ticket.h"
 #include "base/mem.h"
@@ -169,8 +170,8 @@ static void await(struct gather *g, struct wait *w, int64_t feed_id)
     g->api->ports.await_feed(g->api->ports.ctx, feed_id, on_fetched, w);
 }
 
-/* The wait has come back to the loop, with the feed that was added. */
-static void on_added_home(struct request *req, void *work)
+/* The wait has come back to the loop, with a feed that this node knows. */
+static void on_known_home(struct request *req, void *work)
 {
     struct wait *w = work;
     struct gather *g = w->g;
@@ -184,6 +185,30 @@ static void on_added_home(struct request *req, void *work)
     }
     await(g, w, w->feed_id);
     pump(g);
+}
+
+/* Perhaps on another thread. */
+static void on_current(void *ctx, enum rc rc)
+{
+    struct wait *w = ctx;
+
+    w->rc = rc;
+    ticket_post(&w->ticket, on_known_home, w);
+}
+
+/* The wait has come back to the loop, with the feed that was added. Another node may have added it
+ * a moment ago, and this one does not know it yet. */
+static void on_added_home(struct request *req, void *work)
+{
+    struct wait *w = work;
+    struct store *s = w->g->api->store;
+    struct feed_brief brief;
+
+    if (w->rc == RC_OK && !w->g->over && !store_is_current(s) &&
+        !store_brief(s, w->feed_id, &brief))
+        store_catch_up(s, on_current, w);
+    else
+        on_known_home(req, w);
 }
 
 /* Runs on the storer's thread. */
@@ -279,6 +304,8 @@ void gather_start(struct request *req, struct gathered *items, size_t n, gather_
         done(req, items, n, ctx);
         return;
     }
+    if (current_once(req)) /* another node may have them, or have fetched them just now */
+        return;
     if (n_known < n && request_is_foreign(req)) {
         request_refuse_foreign(req, "make this server fetch an unknown feed");
         return;
