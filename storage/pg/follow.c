@@ -85,7 +85,7 @@ enum rc pg_follow_open(struct db *writer, struct db **out, struct err *err)
     pg_reader_of(db)->node = pg_reader_of(writer)->node;
     pg_reader_of(db)->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     ASSERT(pg_reader_of(db)->wake_fd >= 0);
-    rc = pg_connect(pg_reader_link(db), err);
+    rc = pg_connect_first(pg_reader_link(db), err);
     if (rc != RC_OK)
         db->reads->close(&db);
     else

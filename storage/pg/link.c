@@ -19,6 +19,7 @@
 #include "storage/pg/uri.h"
 
 #define VERSION_MIN 150000
+#define FIRST_MS 12000
 #define PAUSE_MIN_MS 100
 #define PAUSE_MAX_MS 5000
 
@@ -431,7 +432,8 @@ static enum rc settle_in(struct pg_link *l, struct err *err)
     return RC_OK;
 }
 
-enum rc pg_connect(struct pg_link *l, struct err *err)
+/* `ms`: for how long to wait; 0: as long as it takes. */
+static enum rc connect_within(struct pg_link *l, int64_t ms, struct err *err)
 {
     struct pg_attempt *a = attempt_of(l);
     enum pg_wait waited;
@@ -439,8 +441,7 @@ enum rc pg_connect(struct pg_link *l, struct err *err)
     pg_drop(l);
     pg_new_trip(l);
     l->n_failures++;
-    waited = pg_wait(l, a->done_fd, POLLIN,
-                     l->cfg.connect_ms == 0 ? INT64_MAX : clock_mono_ms() + l->cfg.connect_ms);
+    waited = pg_wait(l, a->done_fd, POLLIN, ms == 0 ? INT64_MAX : clock_mono_ms() + ms);
     l->late = waited == PG_LATE ? a : NULL;
     l->conn = waited == PG_LATE ? NULL : attempt_end(a, waited == PG_STOPPED);
     if (waited == PG_STOPPED) {
@@ -454,6 +455,16 @@ enum rc pg_connect(struct pg_link *l, struct err *err)
         return settle_in(l, err);
     }
     return pg_tell(l, err);
+}
+
+enum rc pg_connect(struct pg_link *l, struct err *err)
+{
+    return connect_within(l, l->cfg.connect_ms, err);
+}
+
+enum rc pg_connect_first(struct pg_link *l, struct err *err)
+{
+    return connect_within(l, FIRST_MS, err);
 }
 
 int64_t pg_pause_ms(int n_failures, uint32_t chance)

@@ -55,7 +55,11 @@ void pg_link_stop(struct pg_link *l);
  * RC_UNSUPPORTED: the server is older than PostgreSQL 15, or its database is not in UTF-8. */
 enum rc pg_connect(struct pg_link *l, struct err *err) NODISCARD;
 
-/* The same after a pause that grows with each failure in a row: 0.1 s, doubled up to 5 s, and of
+/* The same for a link that is opened: cfg.connect_ms does not count, but 12 s, which is enough for
+ * two hosts that do not answer. */
+enum rc pg_connect_first(struct pg_link *l, struct err *err) NODISCARD;
+
+/* As pg_connect(), after a pause that grows with each failure in a row: 0.1 s, doubled up to 5 s, and of
  * that a half to the whole by chance. */
 enum rc pg_reconnect(struct pg_link *l, struct err *err) NODISCARD;
 int64_t pg_pause_ms(int n_failures, uint32_t chance); /* pure */

@@ -285,7 +285,7 @@ static enum rc open_reader(const char *address, struct db **out, struct err *err
     enum rc rc = pg_reader_new(address, &cfg, &db, err);
 
     if (rc == RC_OK)
-        rc = pg_connect(pg_reader_link(db), err);
+        rc = pg_connect_first(pg_reader_link(db), err);
     if (rc != RC_OK && db != NULL)
         close_reader(&db);
     else

@@ -644,16 +644,24 @@ static void test_link__the_server_that_takes_writes_is_found(void **state UNUSED
     link_end(&super);
 }
 
-/* The first host is switched off, and an attempt takes longer than a reader waits. NODE-09 */
-static void test_link__the_host_after_a_silent_one_is_reached(void **state UNUSED)
+/* The server's address with a host before it that is switched off. Returns what stands for it. */
+static int after_silent_host(int timeout_s, char *out, size_t size)
 {
     const char *uri = getenv(PLAIN), *at = strrchr(uri, '@') + 1, *name = strrchr(uri, '/');
-    struct server_link s;
-    char both[512];
     int port, fd = silent_port(&port);
 
-    snprintf(both, sizeof both, "%.*s127.0.0.1:%d,%.*s%s?connect_timeout=2", (int)(at - uri), uri,
-             port, (int)(name - at), at, name);
+    snprintf(out, size, "%.*s127.0.0.1:%d,%.*s%s?connect_timeout=%d", (int)(at - uri), uri, port,
+             (int)(name - at), at, name, timeout_s);
+    return fd;
+}
+
+/* An attempt takes longer than a reader waits. NODE-09 */
+static void test_link__the_host_after_a_silent_one_is_reached(void **state UNUSED)
+{
+    struct server_link s;
+    char both[512];
+    int fd = after_silent_host(2, both, sizeof both);
+
     s = link_to(both, 0);
     s.l->cfg.connect_ms = 200;
     while (pg_connect(s.l, NULL) != RC_OK) /* without an end: the test has a deadline */
@@ -662,6 +670,20 @@ static void test_link__the_host_after_a_silent_one_is_reached(void **state UNUSE
     s.l->cfg.connect_ms = 1; /* what is late when the link ends is left behind */
     assert_int_equal(RC_AGAIN, pg_connect(s.l, NULL));
     link_end(&s);
+    close(fd);
+}
+
+/* A daemon that is started then gets its readers. NODE-09 */
+static void test_link__a_reader_is_opened_after_a_silent_host(void **state UNUSED)
+{
+    struct err err = ERR_INIT;
+    struct db *db = NULL;
+    char both[512];
+    int fd = after_silent_host(3, both, sizeof both); /* longer than a request waits */
+
+    if (engine_postgresql.open_reader(both, &db, &err) != RC_OK)
+        fail_msg("%s", err.text);
+    db->reads->close(&db);
     close(fd);
 }
 
@@ -784,6 +806,7 @@ int main(void)
         T(the_server_that_takes_writes_is_found),
         T(readers_leave_a_standby_alone),
         T(the_host_after_a_silent_one_is_reached),
+        T(a_reader_is_opened_after_a_silent_host),
         T(a_late_connection_may_be_lost),
         T(the_password_is_in_no_message),
         T(a_database_in_another_encoding_is_refused),
