@@ -43,7 +43,8 @@ struct permit {
 };
 
 /* Get one. False: not now; *wait_ms says when to ask again: the slot is no longer ours, which we
- * shall be told, or it is not read yet, or its last owner was lost and may still have a call there. */
+ * shall be told, or it is not read yet, or its last owner was lost and may still have a call there.
+ */
 bool permit_get(const struct owned *o, struct str url, struct permit *p, int64_t *wait_ms);
 
 /* May the call go on? False: cut it off. True without a permit, as of tests. */

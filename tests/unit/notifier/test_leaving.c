@@ -17,7 +17,7 @@ struct fixture {
     struct notifier_cfg cfg;
     struct loop *loop;
     struct turns turns;
-    struct slot_set slot, other_slot; /* of the two endpoints */
+    struct slot_set slot, other_slot;                     /* of the two endpoints */
     bool is_held, is_other_held, is_shown, is_held_again; /* what was seen on the loop */
 };
 
