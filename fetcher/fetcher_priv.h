@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/queue.h"
+#include "fetcher/due_slots.h"
 #include "fetcher/fetcher.h"
 #include "fetcher/job.h"
 #include "fetcher/monitor.h"
@@ -65,8 +66,7 @@ struct fetcher {
     struct job_list parked;    /* answered, but the workers are busy; nothing new is started */
     STAILQ_HEAD(, late) lates; /* calls of hubs (fetcher/upstream_late.h) */
     struct map wishes;         /* of other nodes (fetcher/wishes.h) */
-    struct slot_set gained;    /* what is due in these slots has not been read yet */
-    bool has_changes;          /* slots were gained or lost since it was read last */
+    struct due_slots due;      /* of what was gained and lost */
     bool has_hub_changes;      /* the same for the rows of hubs */
     struct loop_timer *watch;  /* NULL: alone, or not running */
     struct outage outage;

@@ -89,18 +89,18 @@ static bool is_in(const struct fetcher *f, const struct slot_set *slots, int64_t
 
 static void on_due(void *ctx, int64_t feed_id, int64_t next_fetch_at, enum fetch_reason reason)
 {
-    struct change *c = ctx;
+    struct fetcher *f = ctx;
 
-    if (is_in(c->f, &c->gained, feed_id))
-        own_due(c->f, feed_id, next_fetch_at, reason);
+    if (is_in(f, &f->due.reading, feed_id))
+        own_due(f, feed_id, next_fetch_at, reason);
 }
 
 static void on_content(void *ctx, int64_t feed_id)
 {
-    struct change *c = ctx;
+    struct fetcher *f = ctx;
 
-    if (is_in(c->f, &c->gained, feed_id))
-        own_content_due(c->f, feed_id);
+    if (is_in(f, &f->due.reading, feed_id))
+        own_content_due(f, feed_id);
 }
 
 /* Forget the feeds that are not ours. */
@@ -115,39 +115,39 @@ static void forget_others(const struct fetcher *f, struct sweeper *s)
             sweeper_put(s, ids[i], TIME_UNKNOWN);
 }
 
-/* It could not be read: try again soon. Loop. */
+/* Loop. */
+static void on_read(void *ctx)
+{
+    struct fetcher *f = ctx;
+
+    due_slots_end(&f->due, true);
+    own_read_changes(f); /* what has come meanwhile */
+}
+
+/* It could not be read: the loop's watch tries again. Loop. */
 static void on_unread(void *ctx)
 {
-    struct change *c = ctx;
-    struct fetcher *f = c->f;
+    struct fetcher *f = ctx;
 
-    for (unsigned i = 0; i < SLOTS; i++)
-        if (slot_set_has(&c->gained, i))
-            slot_set_add(&f->gained, i);
-    f->has_changes = true;
-    mem_free(c);
+    due_slots_end(&f->due, false);
 }
 
 /* On a reader's thread. */
 static void read_change(void *ctx, struct reader *r)
 {
-    struct change *c = ctx;
-    struct fetcher *f = c->f;
+    struct fetcher *f = ctx;
     struct err err = ERR_INIT;
     enum rc rc = RC_OK;
 
     forget_others(f, f->sweeper);
     forget_others(f, f->contents);
-    if (slot_set_count(&c->gained) > 0)
-        rc = reader_due(r, on_due, c, &err);
-    if (rc == RC_OK && slot_set_count(&c->gained) > 0)
-        rc = reader_content_feeds(r, on_content, c, &err);
-    if (rc == RC_OK) {
-        mem_free(c);
-        return;
-    }
-    log_warn("fetcher", "due_unread", "error=%s effect=again", log_quote(str_from(err.text)));
-    loop_post(f->loop, on_unread, c);
+    if (slot_set_count(&f->due.reading) > 0)
+        rc = reader_due(r, on_due, f, &err);
+    if (rc == RC_OK && slot_set_count(&f->due.reading) > 0)
+        rc = reader_content_feeds(r, on_content, f, &err);
+    if (rc != RC_OK)
+        log_warn("fetcher", "due_unread", "error=%s effect=again", log_quote(str_from(err.text)));
+    loop_post(f->loop, rc == RC_OK ? on_read : on_unread, f);
 }
 
 /* Loop. The loop's watch tries again. */
@@ -176,19 +176,9 @@ static void read_hubs(struct fetcher *f)
 
 void own_read_changes(struct fetcher *f)
 {
-    struct change *c;
-
     read_hubs(f);
-    if (!f->has_changes || f->stopping)
-        return;
-    c = NEW(struct change);
-    *c = (struct change){f, f->gained};
-    if (store_read(f->store, read_change, c) != RC_OK) {
-        mem_free(c); /* the loop's watch tries again */
-        return;
-    }
-    f->has_changes = false;
-    f->gained = (struct slot_set){{0}};
+    if (!f->stopping && due_slots_begin(&f->due) && store_read(f->store, read_change, f) != RC_OK)
+        due_slots_end(&f->due, false); /* the loop's watch tries again */
 }
 
 /* Loop. */
@@ -197,13 +187,11 @@ static void on_slots(void *ctx)
     struct change *c = ctx;
     struct fetcher *f = c->f;
 
-    for (unsigned i = 0; i < SLOTS; i++)
-        if (slot_set_has(&c->gained, i))
-            slot_set_add(&f->gained, i);
+    due_slots_add(&f->due, &c->gained);
     mem_free(c);
     if (f->stopping) /* the store may be closed */
         return;
-    f->has_changes = f->has_hub_changes = true;
+    f->has_hub_changes = true;
     upstream_subs_forget_others(f->upstreams); /* reading may fail: the database may be away */
     own_read_changes(f);
     fetch_loop_owners_changed(f);
