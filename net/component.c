@@ -66,7 +66,8 @@ struct component {
     uint64_t *cancelled; /* numbers */
     size_t n_cancelled, cap_cancelled;
     bool is_stopping, is_stopped;
-    bool is_resting; /* no connection is wanted */
+    bool is_resting;    /* no connection is wanted */
+    int64_t rest_by_ms; /* ... and the one that there is ends by then (monotonic) */
     int64_t stop_at_ms;
     long n_owed; /* requests that were handed up and not answered */
 
@@ -483,14 +484,16 @@ static void wait_for_try(struct component *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* No connection is wanted, and the one that there is has nothing under way. */
+/* No connection is wanted, and the one that there is has nothing under way; or there is always
+ * something, as many ask, and the next owner has waited long enough. */
 static bool may_rest(struct component *c)
 {
     bool may;
 
     pthread_mutex_lock(&c->lock);
     may = c->is_resting && !c->is_stopping &&
-          (!c->link.is_open || (TAILQ_EMPTY(&c->queued) && TAILQ_EMPTY(&c->sent)));
+          (!c->link.is_open || clock_mono_ms() >= c->rest_by_ms ||
+           (TAILQ_EMPTY(&c->queued) && TAILQ_EMPTY(&c->sent)));
     pthread_mutex_unlock(&c->lock);
     return may;
 }
@@ -562,6 +565,7 @@ void component_set_active(struct component *c, bool active)
 {
     pthread_mutex_lock(&c->lock);
     c->is_resting = !active;
+    c->rest_by_ms = clock_mono_ms() + c->cfg.silence_ms;
     pthread_cond_broadcast(&c->news);
     pthread_mutex_unlock(&c->lock);
 }

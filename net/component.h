@@ -74,8 +74,9 @@ struct component *component_new(const struct component_cfg *cfg);
 /* Start the thread. */
 void component_start(struct component *c, component_request_fn *on_request, void *ctx);
 
-/* False: make no connection; end the one that there is when all that was sent is confirmed. Only
- * one of several nodes can be the component of a name. True (as at first): connect. */
+/* False: make no connection; end the one that there is when all that was sent is confirmed, or
+ * after silence_ms. Only one of several nodes can be the component of a name. True (as at first):
+ * connect. */
 void component_set_active(struct component *c, bool active);
 
 /* Hand up no more requests. Send what is queued and wait for its confirmation, at most `ms`. Then
