@@ -33,8 +33,9 @@ struct nodes_cfg {
 };
 
 /* Become a node, take the slots that are free, and begin to beat. Before that, nothing is ours, but
- * with a database that takes one daemon only, everything. Call it once. RC_CONFLICT: a node that is alive differs in what must be
- * equal; *err names the option. RC_IO: the database is not within reach. */
+ * with a database that takes one daemon only, everything. Call it once. RC_CONFLICT: a node that is
+ * alive differs in what must be equal; *err names the option. RC_IO: the database is not within
+ * reach. */
 enum rc nodes_join(struct nodes *n, const struct nodes_cfg *cfg, struct err *err) NODISCARD;
 
 /* ---- is this mine? --------------------------------------------------------------------------- */
