@@ -21,8 +21,8 @@ struct owned {
 /* `nodes` NULL: everything is ours. Else nothing is, before owned_change(). Both are borrowed. */
 void owned_init(struct owned *o, struct nodes *nodes, struct str xmpp);
 
-/* Take a change, the losses first. There is no permission in a slot that was gained before
- * owned_read(): all subscriptions were read since. Any of them may have a pause that holds for its
+/* Take a change, the losses first. A slot that was gained gives no permission until owned_read()
+ * says that all subscriptions have been read since: any of them may have a pause that holds for its
  * endpoint. */
 void owned_change(struct owned *o, const struct slot_set *gained, const struct slot_set *lost);
 void owned_read(struct owned *o);
@@ -42,9 +42,9 @@ struct permit {
     struct node_claim claim;
 };
 
-/* Get one. False: not now; *wait_ms says when to ask again: the slot is no longer ours, which we
- * shall be told, or it is not read yet, or its last owner was lost and may still have a call there.
- */
+/* Get one. False: not now; *wait_ms says when to ask again. Then the slot is no longer ours, and we
+ * have not been told yet; or its subscriptions have not been read yet; or its last owner was lost,
+ * and may still have a call there. */
 bool permit_get(const struct owned *o, struct str url, struct permit *p, int64_t *wait_ms);
 
 /* May the call go on? False: cut it off. True without a permit, as of tests. */

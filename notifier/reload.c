@@ -147,7 +147,7 @@ static void remove_ended(struct turns *ts, const struct reload_read *read)
     }
 }
 
-/* Has another node to call the endpoint? Then there is no member, or not for long. */
+/* Is the endpoint called by another node? Then it has no member here, or soon will not. */
 static bool is_elsewhere(struct turns *ts, const struct subscription *sub)
 {
     struct member *m = roster_find(&ts->roster, sub->id);

@@ -120,7 +120,7 @@ struct member *roster_next(struct roster *r);
 /* Returns an endpoint whose call must be cut because others wait (lanes_look()), or NULL. */
 struct endpoint *roster_look(struct roster *r, int64_t mono_ms);
 
-/* Returns the busy endpoint after `after`, or the first one. NULL: there is no other. */
+/* Returns the busy endpoint after `after`, or the first one. NULL: that was the last. */
 struct endpoint *roster_busy(const struct roster *r, const struct endpoint *after);
 
 /* Hold the endpoint: its members have no turns, until it is set to NULL again. Then the endpoint

@@ -2,8 +2,8 @@
  * was told so.
  *
  * The connection of the storer may break after its commit. Until it knows that the commit took
- * place, another node may verify the intent, and the notice of that finds nobody who waits. Only
- * the last HUB_EARLY_MAX are kept. Pure; the caller has a lock.
+ * place, another node may verify the intent, and its notice comes before anybody here waits for
+ * it. Only the last HUB_EARLY_MAX are kept. Pure; the caller has a lock.
  */
 #pragma once
 
