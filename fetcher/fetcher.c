@@ -6,6 +6,7 @@
  * other feeds are due again at the next start. */
 #include "fetcher/fetcher.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/assert.h"
@@ -71,21 +72,46 @@ struct wished_msg {
     int64_t feed_id;
 };
 
+/* Has the fetch that is wished ended before the wish came? One wishes for a feed that is not
+ * fetched as far as one knows, so it has if the feed is fetched. *rc: how it ended. */
+static bool is_wish_late(struct fetcher *f, int64_t feed_id, enum rc *rc)
+{
+    const struct slot *slot = work_queue_find(f->queue, feed_id);
+    bool is_idle = slot == NULL || slot->state == SLOT_IDLE;
+    const struct fetch_result *failure = NULL;
+    struct feed_brief brief;
+
+    if (slot != NULL && is_idle)
+        failure = waiting_failure(slot, clock_mono_ms());
+    if (failure != NULL)
+        *rc = failure->rc;
+    else if (store_brief(f->store, feed_id, &brief) && brief.fetched && (is_idle || !brief.partial))
+        *rc = RC_OK;
+    else
+        return false;
+    return true;
+}
+
+static void take_wish(struct fetcher *f, int64_t feed_id)
+{
+    struct slot *slot;
+    enum rc rc;
+
+    if (!is_wish_late(f, feed_id, &rc)) {
+        slot = work_queue_want(f->queue, feed_id, REASON_READER, clock_mono_ms());
+        waiting_of(slot)->is_wished = true;
+    } else if (store_answer_wish(f->store, feed_id, rc) != RC_OK) {
+        log_debug("fetcher", "wish_unanswered", "feed=%" PRId64 " effect=asked_again", feed_id);
+    }
+}
+
 static void on_wished(void *ctx)
 {
     struct wished_msg *msg = ctx;
     struct fetcher *f = msg->f;
-    struct slot *slot = work_queue_find(f->queue, msg->feed_id);
-    const struct fetch_result *failure = NULL;
 
-    if (slot != NULL && slot->state == SLOT_IDLE)
-        failure = waiting_failure(slot, clock_mono_ms());
-    if (!f->stopping && own_feed(f, msg->feed_id)) {
-        if (failure == NULL)
-            slot = work_queue_want(f->queue, msg->feed_id, REASON_READER, clock_mono_ms());
-        if (failure == NULL || store_answer_wish(f->store, msg->feed_id, failure->rc) != RC_OK)
-            waiting_of(slot)->is_wished = failure == NULL;
-    }
+    if (!f->stopping && own_feed(f, msg->feed_id))
+        take_wish(f, msg->feed_id);
     mem_free(msg);
     fetch_loop_pump(f);
 }

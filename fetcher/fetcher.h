@@ -55,8 +55,9 @@ void fetcher_stop(struct fetcher *f, int64_t ms);
 void fetcher_free(struct fetcher **fp);
 
 /* Ask for a fetch, and learn when it has been committed. It may be a fetch that starts now or one
- * that is in flight. `done` runs once, on a thread of the fetcher or of the storer. It must be
- * quick, and should only post a message to another thread. */
+ * that is in flight; of a feed that another node fetches it may be one that has ended. `done` runs
+ * once, on a thread of the fetcher or of the storer. It must be quick, and should only post a
+ * message to another thread. */
 void fetcher_await(struct fetcher *f, int64_t feed_id, enum fetch_reason reason,
                    fetch_done_fn *done, void *ctx);
 

@@ -2,9 +2,9 @@
  * host of the feed is that node's.
  *
  * The wish is a notice (store_wish()), which the other node sees as it follows the commits. When
- * its fetch has ended it answers with a notice, too. A wish may get lost while a host changes its
- * owner, so it is repeated. If the host becomes ours, the fetch is ours. All calls are made on the
- * loop, unless a function says otherwise. */
+ * its fetch has ended it answers with a notice, too: at once, if the feed was fetched before. A
+ * wish may get lost while a host changes its owner, so it is repeated. If the host becomes ours,
+ * the fetch is ours. All calls are made on the loop, unless a function says otherwise. */
 #pragma once
 
 #include "fetcher/fetcher_priv.h"

@@ -8,6 +8,7 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "net/http_client.h"
+#include "storage/nodes.h"
 
 #define WAIT_MS 60000 /* what has not come by then does not come */
 
@@ -90,6 +91,21 @@ void rest_ms(int64_t ms)
 
 /* ---- the world ----------------------------------------------------------------------------- */
 
+/* It owns all slots then. */
+static void join(struct world *w)
+{
+    struct nodes_cfg cfg = {.name = STR("own"),
+                            .address = STR("http://h:1"),
+                            .program = STR("1.0"),
+                            .base_url = STR(""),
+                            .roles = STR(""),
+                            .lease_ms = 600000};
+    struct err err = ERR_INIT;
+
+    if (nodes_join(store_nodes(w->store), &cfg, &err) != RC_OK)
+        fail_msg("%s", err.text);
+}
+
 void open_world(struct world *w)
 {
     char path[128];
@@ -102,12 +118,15 @@ void open_world(struct world *w)
     struct err err = ERR_INIT;
 
     snprintf(path, sizeof path, "%s/feeds.db", w->dir);
-    store.path = str_from(path);
+    store.path = str_from(w->address != NULL ? w->address : path);
+    store.is_shared = w->address != NULL;
     if (store_open(&store, &w->store, &err) != RC_OK)
         fail_msg("%s", err.text);
     w->cfg.store = w->store;
     w->cfg.guard = w->guard;
     w->fetcher = fetcher_new(&w->cfg);
+    if (w->address != NULL)
+        join(w);
     if (fetcher_start(w->fetcher, &err) != RC_OK)
         fail_msg("%s", err.text);
 }
@@ -121,6 +140,11 @@ void close_world(struct world *w, int64_t ms)
 
 int world_setup(void **state)
 {
+    return world_setup_at(state, NULL);
+}
+
+int world_setup_at(void **state, const char *address)
+{
     static const struct str loopback = {"127.0.0.0/8", 11};
     struct world *w = calloc(1, sizeof *w);
 
@@ -129,6 +153,7 @@ int world_setup(void **state)
     assert_non_null(mkdtemp(w->dir));
     assert_int_equal(guard_new(&loopback, 1, &w->guard, NULL), RC_OK);
     w->origin = origin_new(NULL, NULL, false);
+    w->address = address;
     w->store_queue_len = 1024;
     w->cfg = (struct fetcher_cfg){
         .user_agent = "Feedmill/1 (+http://feedmill.example/",

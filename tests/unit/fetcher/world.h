@@ -21,6 +21,7 @@
 
 struct world {
     char dir[64];
+    const char *address; /* of a PostgreSQL, on which it is the node "own"; NULL: a file in `dir` */
     struct store *store;
     struct guard *guard;
     struct fetcher *fetcher;
@@ -58,6 +59,7 @@ void rest_ms(int64_t ms);
 void open_world(struct world *w);
 void close_world(struct world *w, int64_t ms);
 int world_setup(void **state);
+int world_setup_at(void **state, const char *address); /* of the database; NULL: a file */
 int world_teardown(void **state);
 int64_t subscribe(struct world *w, const char *url, const char *credential, int level,
                   int64_t period_s);

@@ -1,0 +1,139 @@
+/* tests/unit/fetcher/test_fetcher_nodes.c - the fetcher of a node that owns all hosts, on a real
+ * PostgreSQL, and another node, which is a store without a fetcher. */
+#include "world.h"
+
+#define POSTGRES "FEEDMILL_POSTGRES" /* the address of a database that all tests share */
+
+struct other {
+    struct store *store;
+    pthread_mutex_t lock; /* guards the rest */
+    pthread_cond_t come;
+    int64_t feed_id; /* of the last answer to a wish */
+    enum rc rc;
+    int n_answers;
+};
+
+struct nodes_world {
+    struct world *own;
+    struct other other;
+};
+
+static void on_notice(void *ctx, const struct commit_notice *notice)
+{
+    struct other *o = ctx;
+
+    pthread_mutex_lock(&o->lock);
+    for (size_t i = 0; i < notice->n_feeds; i++)
+        if (notice->feeds[i].is_answered) {
+            o->feed_id = notice->feeds[i].feed_id;
+            o->rc = notice->feeds[i].answer;
+            o->n_answers++;
+        }
+    pthread_cond_broadcast(&o->come);
+    pthread_mutex_unlock(&o->lock);
+}
+
+/* Wish for a fetch at the other node; returns the owner's answer. */
+static enum rc wish(struct other *o, int64_t feed_id)
+{
+    int before;
+    enum rc rc;
+
+    pthread_mutex_lock(&o->lock);
+    before = o->n_answers;
+    pthread_mutex_unlock(&o->lock);
+    assert_int_equal(RC_OK, store_wish(o->store, feed_id));
+    pthread_mutex_lock(&o->lock);
+    while (o->n_answers == before)
+        pthread_cond_wait(&o->come, &o->lock);
+    assert_int_equal(feed_id, o->feed_id);
+    rc = o->rc;
+    pthread_mutex_unlock(&o->lock);
+    return rc;
+}
+
+static void open_other(struct other *o)
+{
+    struct store_cfg cfg = {.path = str_from(getenv(POSTGRES)),
+                            .n_readers = 1,
+                            .queue_len = 100,
+                            .batch_ops = 64,
+                            .batch_ms = 5,
+                            .cache_bytes = 1 << 20,
+                            .is_shared = true,
+                            .levels = {{86400, 1800, 300}}};
+    struct err err = ERR_INIT;
+
+    pthread_mutex_init(&o->lock, NULL);
+    pthread_cond_init(&o->come, NULL);
+    if (store_open(&cfg, &o->store, &err) != RC_OK)
+        fail_msg("%s", err.text);
+    store_listen(o->store, on_notice, o);
+}
+
+static int setup(void **state)
+{
+    struct nodes_world *w = calloc(1, sizeof *w);
+    void *own;
+
+    world_setup_at(&own, getenv(POSTGRES));
+    w->own = own;
+    open_other(&w->other);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct nodes_world *w = *state;
+    void *own = w->own;
+
+    store_close(&w->other.store);
+    pthread_mutex_destroy(&w->other.lock);
+    pthread_cond_destroy(&w->other.come);
+    free(w);
+    return world_teardown(&own);
+}
+
+/* NODE-04, NODE-07: a reader's node did not know yet that the feed is fetched, and its wish comes
+ * when the fetch is over. */
+static void test_fetcher_nodes__a_late_wish_needs_no_fetch(void **state)
+{
+    struct nodes_world *w = *state;
+    int64_t id;
+
+    serve(w->own, "/f", NULL, RSS(ITEM("a", "A")));
+    id = subscribe(w->own, origin_url(w->own->origin, "/f"), "", 2, 0);
+    assert_int_equal(RC_OK, fetch(w->own, id));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(RC_OK, wish(&w->other, id));
+    assert_int_equal(1, origin_count(w->own->origin, "/f"));
+}
+
+/* NODE-07: a feed that could not be fetched is fetched for a wish. */
+static void test_fetcher_nodes__a_wish_is_fetched(void **state)
+{
+    struct nodes_world *w = *state;
+    int64_t id = subscribe(w->own, origin_url(w->own->origin, "/fails"), "", 2, 0);
+    int n;
+
+    assert_int_equal(RC_PEER, fetch(w->own, id));
+    serve(w->own, "/fails", NULL, RSS(ITEM("a", "A")));
+    n = origin_count(w->own->origin, "/fails");
+    while (wish(&w->other, id) != RC_OK) /* the failure is told for a second */
+        rest_ms(50);
+    assert_int_equal(n + 1, origin_count(w->own->origin, "/fails"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_fetcher_nodes__##name, setup, teardown)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_late_wish_needs_no_fetch),
+        TEST(a_wish_is_fetched),
+    };
+
+    world_init(argc > 1 ? argv[1] : NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
