@@ -8,6 +8,7 @@ import traceback
 
 ESTABLISHED = 1     # TCP_INFO: the peer has not closed its side
 LAST_RECEIVED = 52  # TCP_INFO: where the milliseconds stand since something was received
+TICK_MS = 10        # the kernel counts them by its ticks, so there may be so many too many
 
 
 class Ask:
@@ -32,11 +33,11 @@ class Ask:
             return False
 
     def age_s(self):
-        """So long ago the last of it came. On a machine that is too busy it lies with the kernel for a while."""
+        """So long ago, at least, the last of it came. On a machine that is too busy it lies with the kernel for a while."""
         try:
             sock = self.writer.get_extra_info("socket")
             info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, LAST_RECEIVED + 4)
-            return int.from_bytes(info[LAST_RECEIVED:], sys.byteorder) / 1000
+            return max(0, int.from_bytes(info[LAST_RECEIVED:], sys.byteorder) - TICK_MS) / 1000
         except OSError:
             return 0.0
 

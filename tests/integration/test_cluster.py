@@ -2,8 +2,11 @@
 happen, planted into a record: the checker must find each."""
 import argparse
 import copy
+import sys
 import unittest
+from unittest import mock
 
+from chaos.server import LAST_RECEIVED, TICK_MS, Ask
 from cluster import check
 from cluster.cluster import Record, Run
 
@@ -28,6 +31,18 @@ class Short(unittest.TestCase):
         self.assertGreater(figures["revisions"], 30, figures)
         self.assertGreater(figures["calls"], 10, figures)
         self.assertGreater(sum(figures["faults"].values()), 0, figures)
+
+
+class Origin(unittest.TestCase):
+    """What is noted as the time of a request."""
+
+    def test_no_request_is_noted_before_it_came(self):                                          # NODE-04
+        """The kernel says 4 ms of what has just come, when a tick ends in between."""
+        for ms, age_s in ((4, 0), (TICK_MS + 500, 0.5)):
+            socket = mock.Mock()
+            socket.getsockopt.return_value = bytes(LAST_RECEIVED) + ms.to_bytes(4, sys.byteorder)
+            ask = Ask("GET", "/feeds/f0", {}, None, mock.Mock(get_extra_info=lambda _, s=socket: s))
+            self.assertEqual(age_s, ask.age_s())
 
 
 def cursor(n):
