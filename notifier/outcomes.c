@@ -220,10 +220,15 @@ void outcome_of_call(const struct notifier_cfg *cfg, const struct push_job *job,
     }
 }
 
+int outcome_halved(int n)
+{
+    return n < HALVED_MAX ? n + 1 : HALVED_MAX;
+}
+
 int outcome_halvings(const struct outcome *o, int n)
 {
     if (o->write.failed)
-        return n < HALVED_MAX ? n + 1 : HALVED_MAX;
+        return outcome_halved(n);
     return n > 0 && o->write.n_entries > 0 ? n - 1 : n;
 }
 

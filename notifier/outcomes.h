@@ -45,6 +45,10 @@ void outcome_of_call(const struct notifier_cfg *cfg, const struct push_job *job,
 #define HALVED_MAX 10
 int outcome_halvings(const struct outcome *o, int n);
 
+/* Returns the same after a delivery that was read and then not tried, because its broker has a
+ * pause. So what is read for a broker that is away for long becomes one message. */
+int outcome_halved(int n);
+
 /* There was no call: nothing is to be delivered up to job->position. */
 void outcome_of_skip(const struct push_job *job, struct outcome *out);
 

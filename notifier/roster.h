@@ -57,7 +57,7 @@ struct member {
     bool has_news;            /* news came since the turn began */
     bool is_leaving;          /* its slot was lost: it goes when nothing of it is under way */
     bool is_asked;            /* somebody resumed it: its next call does not wait for its carrier */
-    uint8_t n_halved;         /* outcome_halvings() of the outcomes so far */
+    uint8_t n_halved;         /* outcome_halvings() of the outcomes so far, outcome_halved() */
     struct push_test *test;   /* not NULL: it stands for this test, not for a subscription; its id
                                  is below 0. It goes before the others of its endpoint, but
                                  of two turns one is for them */

@@ -20,13 +20,6 @@
 #define GATHER_MS 10    /* so long an outcome waits for others while endpoints wait ... */
 #define FAILED_MS 50    /* ... and so long that of a failure */
 
-/* An endpoint is left alone for a while, because it has said so. */
-struct hold {
-    struct turns *ts;
-    struct endpoint *endpoint;
-    struct loop_timer *timer; /* NULL: it has fired */
-};
-
 /* A turn, from its start to the end of the call. */
 struct turn {
     struct turns *ts;
@@ -127,47 +120,6 @@ static void check_drained(struct turns *ts)
     ts->is_drained = true;
     pthread_mutex_unlock(&ts->lock);
     pthread_cond_signal(&ts->drained);
-}
-
-/* ---- holds --------------------------------------------------------------------------------- */
-
-static void hold_free(struct hold *hold)
-{
-    if (hold != NULL && hold->timer != NULL)
-        loop_timer_cancel(&hold->timer);
-    mem_free(hold);
-}
-
-void turns_let_go(struct turns *ts, struct endpoint *e)
-{
-    if (e->hold == NULL)
-        return;
-    hold_free(e->hold);
-    holds_set(ts->holds, str_from(e->url), TIME_UNKNOWN);
-    roster_hold(&ts->roster, e, NULL);
-    turns_run(ts);
-}
-
-static void on_hold_over(void *ctx)
-{
-    struct hold *hold = ctx;
-
-    hold->timer = NULL;
-    turns_let_go(hold->ts, hold->endpoint);
-}
-
-void turns_hold(struct turns *ts, struct endpoint *e, int64_t ms)
-{
-    struct hold *hold;
-
-    if (!owned_has(&ts->owned, e->slot))
-        return;
-    hold_free(e->hold);
-    hold = NEW(struct hold);
-    *hold = (struct hold){ts, e, loop_timer_start(ts->loop, ms, on_hold_over, hold)};
-    holds_set(ts->holds, str_from(e->url), (clock_now_us() + ms * 1000 + 999999) / 1000000);
-    log_debug("notifier", "held", "endpoint=%s ms=%" PRId64, log_quote(str_from(e->url)), ms);
-    roster_hold(&ts->roster, e, hold);
 }
 
 /* ---- outcomes ------------------------------------------------------------------------------- */
@@ -360,6 +312,16 @@ static void end_test(struct turn *t, struct member *m, const struct carrier_answ
     turns_remove(ts, m);
 }
 
+/* The call has no outcome: try again after a pause. */
+static void try_later(struct turns *ts, struct member *m, const struct carrier_answer *given)
+{
+    int64_t pause_ms = given->is_untried ? given->pause_ms : TROUBLE_MS;
+
+    if (given->is_untried)
+        m->n_halved = (uint8_t)outcome_halved(m->n_halved);
+    postpone(ts, m, given->is_untried && m->is_asked ? 0 : pause_ms);
+}
+
 static void on_answer(void *ctx, const struct carrier_answer *given)
 {
     struct turn *t = ctx;
@@ -369,7 +331,6 @@ static void on_answer(void *ctx, const struct carrier_answer *given)
     enum lanes_end end = t->is_cut && given->rc == RC_CLOSED ? LANES_CUT
                          : given->is_untried || t->is_lost   ? LANES_UNCALLED
                                                              : LANES_FAILED;
-    int64_t pause_ms = given->is_untried ? given->pause_ms : TROUBLE_MS;
     struct outcome outcome;
     struct ack *ack = NULL;
 
@@ -393,7 +354,7 @@ static void on_answer(void *ctx, const struct carrier_answer *given)
     if (ack != NULL)
         settle(ts, m, ack);
     else if (m != NULL)
-        postpone(ts, m, given->is_untried && m->is_asked ? 0 : pause_ms);
+        try_later(ts, m, given);
     if (ts->stopped)
         return;
     check_drained(ts);
@@ -452,6 +413,7 @@ static void call_start(struct turns *ts, struct turn *t)
 
     ts->n_calling++;
     stats_inc(STAT_push_total);
+    stats_add(STAT_push_drawn_total, (int64_t)job->n_entries);
     stats_set(STAT_push_running, (int64_t)ts->n_calling);
     t->mono_started = clock_mono_ms();
     if (ts->look == NULL) {
@@ -781,13 +743,7 @@ void turns_stop(struct turns *ts)
         stats_add(STAT_work_pending, -1);
     }
     acks_stop(&ts->acks);
-    while (map_next(&ts->roster.endpoints, &it, &key, &value)) {
-        struct endpoint *e = value;
-
-        hold_free(e->hold);
-        e->hold = NULL;
-    }
-    it = NULL;
+    turns_forget_holds(ts);
     while (map_next(&ts->roster.members, &it, &key, &value)) {
         struct member *m = value;
 

@@ -77,6 +77,9 @@ void turns_run(struct turns *ts);
 void turns_hold(struct turns *ts, struct endpoint *e, int64_t ms);
 void turns_let_go(struct turns *ts, struct endpoint *e);
 
+/* The loop ends: free what is kept of the holds. */
+void turns_forget_holds(struct turns *ts);
+
 /* Add the member of a subscription, or test, whose endpoint this is. */
 struct member *turns_add(struct turns *ts, int64_t id, struct str endpoint, bool is_failing);
 

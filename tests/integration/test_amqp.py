@@ -428,6 +428,30 @@ class Stop(Amqp):
                 self.stops(scheme, silent.getsockname()[1])
 
 
+class Away(Amqp):
+    """Without a broker: what deliveries cost that it cannot get."""
+    @classmethod
+    def setUpClass(cls):
+        pass
+
+    def test_less_and_less_is_read(self):                                # AMQP-04 DELIV-07
+        """Most subscriptions are not tried after each pause, because the first ones have found that the broker is
+        still away. For each of them half as much is read the next time, too."""
+        SUBS = 100
+        with socket.create_server(("127.0.0.1", 0)) as gone:
+            port = gone.getsockname()[1]
+        self.started()
+        for k in range(SUBS):
+            self.assertEqual(201, self.post("amqp://127.0.0.1:%d/?exchange=own&key=k%d" % (port, k), batch=64).status)
+        self.fetched(self.u)
+        self.publish(*("new %d" % k for k in range(64)), "old")
+        self.d.wait_metric("push_total", 5 * SUBS)
+        drawn = self.d.counter("push_drawn_total")
+        self.assertGreater(self.d.counter("push_total"), 1.2 * self.d.counter("push_failed_total"))  # some were not tried
+        # 64, 32, 16 and so on of each, then one at a time; of one that was called less often, no more
+        self.assertLessEqual(drawn, 127 * SUBS + max(self.d.counter("push_total") - 7 * SUBS, 0))
+
+
 class Guard(Amqp):
     """Without a broker: no form of a private address leads there."""
     @classmethod

@@ -136,6 +136,8 @@ static void test_outcomes__runs_shrink_and_grow(void **state UNUSED)
         assert_int_equal(i, n = outcome_halvings(&good, n));
     assert_int_equal(0, outcome_halvings(&good, n));
     assert_int_equal(4, outcome_halvings(&bad, outcome_halvings(&good, 4)));
+    assert_int_equal(5, outcome_halved(4));
+    assert_int_equal(HALVED_MAX, outcome_halved(HALVED_MAX));
     bad.write.n_entries = 2; /* some were taken before it failed */
     assert_int_equal(4, outcome_halvings(&bad, 3));
 }
