@@ -156,6 +156,7 @@ struct revision {
     int64_t seq;
     int64_t first_seq; /* seq of the entry's first revision */
     int64_t last_seq;  /* seq of the entry's newest revision; equal to seq for the current state */
+    int64_t prev_seq;  /* seq of the entry's revision before this one; 0: it is the first */
     bool gone;         /* the entry's newest revision is a deletion */
     int64_t at_us;     /* event time T, strictly increasing over the log */
     int64_t feed_id;

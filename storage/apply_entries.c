@@ -322,7 +322,9 @@ void apply_revision(struct txn *t, struct feed_row *row, struct held_entry *e,
 {
     struct directory_key key = {.feed_id = row->feed.id, .old_seq = e->row.seq};
     bool is_new = e->row.seq == 0, was_there = !is_new && !e->row.deleted;
+    struct revision linked = *r;
 
+    linked.prev_seq = e->row.seq;
     e->row.seq = r->seq;
     e->row.sort_at = r->sort_at;
     e->row.deleted = r->kind == REV_DELETED;
@@ -331,7 +333,7 @@ void apply_revision(struct txn *t, struct feed_row *row, struct held_entry *e,
         e->row.first_seq = r->seq;
         e->row.iri_hash = iri_hash(e->row.uid);
     }
-    rows_append(&t->rows, e, r);
+    rows_append(&t->rows, e, &linked);
     if (!e->row.deleted)
         key.key = (struct merge_key){e->row.sort_at, e->row.seq, e->row.iri_hash};
     txn_key(t, &key);

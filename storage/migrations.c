@@ -13,6 +13,12 @@ static const char schema_sql[] = {
 #include "storage/schema.inc"
     0};
 
+/* Only rows that have one before them are written. */
+#define LINK_REVISIONS                                                                             \
+    "UPDATE revisions SET prev_seq = p.prev FROM (SELECT seq AS at, lag(seq, 1)"                   \
+    " OVER (PARTITION BY entry_id ORDER BY seq) AS prev FROM revisions) AS p"                      \
+    " WHERE p.at = revisions.seq AND p.prev IS NOT NULL;"
+
 /* A new file has version 0. The row from 0 makes the newest schema in one step, by schema.sql; in
  * PostgreSQL storage/pg/schema.c does that. The other rows lead from one version to the next. */
 const struct migration migrations[] = {
@@ -193,6 +199,9 @@ const struct migration migrations[] = {
      "UPDATE feeds SET n_subscriptions ="
      " (SELECT count(*) FROM sub_feeds s WHERE s.feed_id = feeds.id);",
      NULL},
+    {16, 17, /* revisions know the one before them */
+     "ALTER TABLE revisions ADD COLUMN prev_seq INTEGER NOT NULL DEFAULT 0;" LINK_REVISIONS,
+     "ALTER TABLE revisions ADD COLUMN prev_seq bigint NOT NULL DEFAULT 0;" LINK_REVISIONS},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

@@ -53,7 +53,8 @@
     X(EVENT_TIME, at_us, at_us)                                                                    \
     X(INT, sort_at, sort_at)                                                                       \
     X(TIME, published_at, published_at)                                                            \
-    X(TIME, updated_at, updated_at)
+    X(TIME, updated_at, updated_at)                                                                \
+    X(SEQ, prev_seq, prev_seq)
 #define REVISION_TEXTS(X)                                                                          \
     X(TEXT, title, title)                                                                          \
     X(TEXT, link, link)                                                                            \

@@ -90,7 +90,7 @@ enum rc revisions_load(struct db *db, int64_t seq, bool with_overlay, struct are
                    "SELECT r.seq, e.first_seq, r.at_us, r.feed_id, r.batch, r.kind, r.initial,"
                    " e.uid, r.sort_at, r.published_at, r.updated_at, r.title, r.link, r.summary,"
                    " r.author, coalesce(o.doc, r.doc), coalesce(o.ext, r.ext), e.seq, e.deleted,"
-                   " e.id_url"
+                   " e.id_url, r.prev_seq"
                    " FROM revisions r JOIN entries e ON e.id = r.entry_id"
                    " LEFT JOIN overlays o ON o.seq = r.seq AND ?2 WHERE r.seq = ?1",
                    "ii", seq, (int64_t)with_overlay);
@@ -121,6 +121,7 @@ enum rc revisions_load(struct db *db, int64_t seq, bool with_overlay, struct are
     out->last_seq = col_int(st, 17);
     out->gone = col_int(st, 18) != 0;
     out->id_url = col_str(st, 19, a);
+    out->prev_seq = col_int(st, 20);
     stmt_end(st);
     return RC_OK;
 }

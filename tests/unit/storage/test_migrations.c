@@ -192,6 +192,24 @@ static void test_migrations__new_columns_are_filled(void **state UNUSED)
     }
 }
 
+/* A revision knows the one before it, whatever came in between. */
+static void test_migrations__revisions_are_linked(void **state UNUSED)
+{
+    remove_files();
+    make_old(path, 16, &arena);
+    run_sql(path, "INSERT INTO feeds (id, url, version) VALUES (1, 'http://a/', 1);"
+                  "INSERT INTO revisions (seq, entry_id, feed_id, batch, kind, initial, at_us,"
+                  " sort_at, doc, ext) SELECT seq, entry, 1, seq, 0, 0, seq, 0, '{}', '' FROM"
+                  " (SELECT column1 AS seq, column2 AS entry FROM"
+                  " (VALUES (3, 7), (4, 8), (9, 7), (10, 9), (12, 8), (20, 7)))");
+    must_open();
+    assert_string_equal("3 0\n4 0\n9 3\n10 0\n12 4\n20 9\n",
+                        str_z(&arena, text_of_sql(path,
+                                                  "SELECT seq || ' ' || prev_seq FROM revisions"
+                                                  " ORDER BY seq",
+                                                  &arena)));
+}
+
 static void test_migrations__a_newer_schema_is_left_alone(void **state UNUSED)
 {
     struct err err = ERR_INIT;
@@ -340,9 +358,13 @@ static void test_migrations__a_full_disk_leaves_the_old_one(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(every_schema_becomes_the_newest), T(new_columns_are_filled),
-        T(a_newer_schema_is_left_alone),    T(a_kill_leaves_one_version),
-        T(a_kill_at_the_first_start),       T(a_full_disk_leaves_the_old_one),
+        T(every_schema_becomes_the_newest),
+        T(new_columns_are_filled),
+        T(revisions_are_linked),
+        T(a_newer_schema_is_left_alone),
+        T(a_kill_leaves_one_version),
+        T(a_kill_at_the_first_start),
+        T(a_full_disk_leaves_the_old_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,8 +153,10 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 16 one of schema 15, and so on down to 10. */
-#define FROM_16_TO_15 "ALTER TABLE feeds DROP COLUMN n_subscriptions;"
+/* What makes a file of schema 17 one of schema 16, and so on down to 10. */
+#define FROM_17_TO_16 "ALTER TABLE revisions DROP COLUMN prev_seq;"
+
+#define FROM_16_TO_15 FROM_17_TO_16 "ALTER TABLE feeds DROP COLUMN n_subscriptions;"
 
 #define FROM_15_TO_14                                                                              \
     FROM_16_TO_15                                                                                  \

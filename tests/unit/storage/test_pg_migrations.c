@@ -128,7 +128,10 @@ static void make_old_tables(struct pg_link *l, int version)
                      "INSERT INTO feeds (url, version) VALUES ('http://a/', 1), ('http://b/', 2);"
                      "INSERT INTO heads (feed_id, head, ext) VALUES (1, '{}', '');"
                      "INSERT INTO aliases (url, credential, feed_id)"
-                     " VALUES ('http://c/', '', 2)",
+                     " VALUES ('http://c/', '', 2);"
+                     "INSERT INTO revisions (seq, entry_id, feed_id, batch, kind, initial, at_us,"
+                     " sort_at, body) VALUES (1, 1, 1, 1, 0, 0, 1, 0, 1),"
+                     " (2, 2, 1, 1, 0, 0, 2, 0, 2), (3, 1, 1, 1, 1, 0, 3, 0, 3)",
                      version));
 }
 
@@ -165,6 +168,8 @@ static void test_pg_migrations__every_schema_becomes_the_newest(void **state UNU
         assert_string_equal(str_z(&arena, fresh), str_z(&arena, shape(s.l)));
         assert_int_equal(SCHEMA_VERSION, number_of(s.l, "SELECT schema_version FROM log"));
         assert_int_equal(2, number_of(s.l, "SELECT count(*) FROM feeds JOIN log ON last_seq = 3"));
+        assert_int_equal(1, number_of(s.l, "SELECT sum(prev_seq * seq)::bigint / 3 FROM revisions"
+                                           " HAVING count(*) = 3"));
     }
     link_end(&s);
 }

@@ -786,6 +786,11 @@ static void make_selects(sqlite3 *sq, const char *table, const char *from, const
     buf_printf(pg, " COLLATE \"C\" AS line FROM %s ORDER BY line", from);
 }
 
+/* Revisions that do not know the one before them. */
+static const char sql_unlinked[] =
+    "SELECT count(*) FROM (SELECT prev_seq, lag(seq) OVER (PARTITION BY entry_id ORDER BY seq)"
+    " AS want FROM revisions) AS x WHERE prev_seq <> coalesce(want, 0)";
+
 /* `texts`: has the statement, which a link knows by its address, as long as the link lives. */
 static void same_table(sqlite3 *sq, struct pg_link *l, struct arena *texts, const char *table,
                        const char *from, const char *but)
@@ -839,6 +844,7 @@ static void same_tables(sqlite3 *sq)
     same_table(sq, l, &texts, "entries", "entries", " id ");
     same_table(sq, l, &texts, "entry_keys", "entry_keys", "");
     same_table(sq, l, &texts, "revisions", "revisions r JOIN bodies b ON b.id = r.body", " at_us ");
+    assert_int_equal(0, number_of(l, sql_unlinked));
     same_table(sq, l, &texts, "overlays", "overlays", "");
     same_table(sq, l, &texts, "contents", "contents", "");
     same_table(sq, l, &texts, "heads", "heads", "");
@@ -1379,6 +1385,7 @@ static void test_write__numbers_are_in_the_order_of_commits(void **state UNUSED)
                                        " ON b.id = r.body WHERE b.id IS NULL"));
     assert_int_equal(0, number_of(s.l, "SELECT count(*) FROM revisions r JOIN revisions b"
                                        " ON b.seq = r.batch WHERE b.feed_id <> r.feed_id"));
+    assert_int_equal(0, number_of(s.l, sql_unlinked));
     assert_int_equal(0, number_of(s.l, "SELECT count(*) FROM feeds f WHERE n_entries <> (SELECT"
                                        " count(*) FROM entries e WHERE e.feed_id = f.id)"));
     link_end(&s);
