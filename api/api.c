@@ -14,6 +14,7 @@
 #include "api/views/draw_items.h"
 #include "api/views/event_streams.h"
 #include "api/views/log_wait.h"
+#include "api/views/recall.h"
 #include "api/xmpp/xmpp.h"
 #include "base/mem.h"
 #include "model/paths.h"
@@ -26,6 +27,7 @@ enum route_flags {
     BELOW = 1,      /* paths below it, too */
     OPEN = 2,       /* needs no token */
     URLENCODED = 4, /* parameters come from an urlencoded body, too */
+    RECALLED = 8,   /* it may be known from before (views/recall.h) */
 };
 
 static const struct route {
@@ -117,6 +119,7 @@ struct api *api_new(const struct api_cfg *cfg)
     atomic_init(&a->conf, conf_new(cfg));
     atomic_init(&a->n_waits, 0);
     a->documents = documents_new();
+    a->recall = recall_new();
     a->lists = opml_lists_new();
     a->list_thread = list_thread_new();
     a->waiters = log_waiters_new();
@@ -159,6 +162,7 @@ void api_free(struct api **ap)
     if (a == NULL)
         return;
     documents_free(&a->documents);
+    recall_free(&a->recall);
     list_thread_free(&a->list_thread);
     opml_lists_free(&a->lists);
     log_waiters_free(&a->waiters);
@@ -301,7 +305,11 @@ void api_handle(void *ctx, struct http_request *http)
     req->ask.origin = ask_origin(arena, req->ask.cfg, http_request_host(http));
     route = find_route(path, method);
     if (route != NULL) {
-        if (admit(req, route, &p) && read_params(req, route, &p))
+        if (!admit(req, route, &p))
+            reply_problem(req, &p);
+        else if ((route->flags & RECALLED) != 0 && recall_serve(req))
+            return;
+        else if (read_params(req, route, &p))
             current_handle(req, route->handle);
         else
             reply_problem(req, &p);

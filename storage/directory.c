@@ -6,6 +6,7 @@
 #include "storage/directory.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -44,6 +45,8 @@ struct directory {
     struct map meanings;     /* URL -> chain of struct meaning */
     int64_t last_seq;
     int64_t edition; /* the last one that was given out */
+    atomic_llong names; /* grows when a URL means other feeds than before, or a feed has been fetched
+                           for the first time; written with the lock held */
 };
 
 struct directory *directory_new(void)
@@ -119,6 +122,7 @@ static void add_meaning(struct directory *d, struct str url, int64_t feed_id, en
 
     *p = (struct meaning){.next = map_get(&d->meanings, url), .feed_id = feed_id, .role = role};
     map_put(&d->meanings, url, p);
+    atomic_fetch_add(&d->names, 1);
 }
 
 static void drop_meaning(struct directory *d, struct str url, int64_t feed_id, enum role role)
@@ -131,6 +135,7 @@ static void drop_meaning(struct directory *d, struct str url, int64_t feed_id, e
     gone = *at;
     *at = gone->next;
     mem_free(gone);
+    atomic_fetch_add(&d->names, 1);
     if (head == NULL)
         map_del(&d->meanings, url);
     else
@@ -184,6 +189,14 @@ static void set_links(struct directory *d, struct dir_feed *f, const struct dire
 
 /* ---- the storer ------------------------------------------------------------------------------ */
 
+static void set_brief(struct directory *d, struct dir_feed *f, const struct feed_brief *brief)
+{
+    if (f->brief.fetched != brief->fetched)
+        atomic_fetch_add(&d->names, 1);
+    f->brief = *brief;
+    f->brief.edition = ++d->edition;
+}
+
 void directory_put(struct directory *d, const struct directory_feed *in)
 {
     struct dir_feed *f = feed_at(d, in->brief.id);
@@ -202,8 +215,7 @@ void directory_put(struct directory *d, const struct directory_feed *in)
         if (in->access_key.len > 0)
             f->access_key = mem_strndup(in->access_key.ptr, in->access_key.len);
     }
-    f->brief = in->brief;
-    f->brief.edition = ++d->edition;
+    set_brief(d, f, &in->brief);
     f->last_seq = in->last_seq;
     f->event_seq = in->event_seq;
     set_links(d, f, in);
@@ -233,8 +245,7 @@ void directory_renew(struct directory *d, const struct directory_feed *in)
     struct str *aliases;
 
     ASSERT(f != NULL);
-    f->brief = in->brief;
-    f->brief.edition = ++d->edition;
+    set_brief(d, f, &in->brief);
     if (in->last_seq != 0)
         f->last_seq = in->last_seq;
     if (in->event_seq != 0)
@@ -358,6 +369,7 @@ void directory_replace(struct directory *d, struct directory *fresh)
     d->meanings = fresh->meanings;
     d->cap = fresh->cap;
     d->last_seq = fresh->last_seq;
+    atomic_fetch_add(&d->names, 1);
     directory_unlock(d);
     fresh->feeds = feeds; /* the old ones are freed with it, while nobody has to wait for that */
     fresh->meanings = meanings;
@@ -441,6 +453,11 @@ int64_t directory_newest_edition(struct directory *d)
     edition = d->edition;
     pthread_rwlock_unlock(&d->lock);
     return edition;
+}
+
+int64_t directory_names(struct directory *d)
+{
+    return atomic_load(&d->names);
 }
 
 struct str directory_url(struct directory *d, int64_t feed_id, struct arena *a)

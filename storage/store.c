@@ -294,6 +294,11 @@ size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size
     return directory_find_any(s->dir, url, ids, max);
 }
 
+int64_t store_names(struct store *s)
+{
+    return directory_names(s->dir);
+}
+
 int64_t store_version(struct store *s, const int64_t *ids, size_t n)
 {
     return directory_version(s->dir, ids, n);

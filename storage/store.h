@@ -161,6 +161,10 @@ struct str store_feed_url(struct store *s, int64_t feed_id, struct arena *a);
  * or as their site. Writes at most `max` ids; returns how many there are. */
 size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size_t max);
 
+/* A number that changes whenever store_find_feed() might find another feed than before, or find one
+ * fetched that was not. Read it before looking feeds up, to know later whether they still hold. */
+int64_t store_names(struct store *s);
+
 /* The highest version among these feeds: the version of any view of them. */
 int64_t store_version(struct store *s, const int64_t *ids, size_t n);
 

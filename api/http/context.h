@@ -21,6 +21,7 @@ struct api {
     struct store *store;
     struct api_ports ports;
     struct documents *documents;     /* views/documents.c */
+    struct recall *recall;           /* views/recall.c */
     struct opml_lists *lists;        /* lists/opml_list.c */
     struct list_thread *list_thread; /* lists/list_thread.c */
     struct log_waiters *waiters;     /* log.c */

@@ -236,13 +236,18 @@ void document_name(struct ask *ask, struct document_spec *spec)
     spec->key = key_at(ask, spec, version_of(ask, spec));
 }
 
+void document_tag(struct ask *ask, struct document_spec *spec, struct reply *r)
+{
+    int64_t version = version_of(ask, spec);
+
+    spec->key = key_at(ask, spec, version);
+    r->etag = spec->view.form == FORM_NEWEST ? tag_of(ask, spec, version)
+                                             : reply_etag(ask->arena, spec->key);
+}
+
 bool document_unmodified(struct request *req, struct document_spec *spec, struct reply *r)
 {
-    int64_t version = version_of(&req->ask, spec);
-
-    spec->key = key_at(&req->ask, spec, version);
-    r->etag = spec->view.form == FORM_NEWEST ? tag_of(&req->ask, spec, version)
-                                             : reply_etag(req->ask.arena, spec->key);
+    document_tag(&req->ask, spec, r);
     return reply_unmodified(req, r);
 }
 

@@ -13,8 +13,11 @@
 /* Name the document (spec->key) at the present version of its feeds. */
 void document_name(struct ask *ask, struct document_spec *spec);
 
+/* The same, and set r->etag. */
+void document_tag(struct ask *ask, struct document_spec *spec, struct reply *r);
+
 /* The seq up to which the client already has this document, according to one of our entity tags in
- * If-None-Match; 0: there is no such tag. FORM_NEWEST only, after document_unmodified(). */
+ * If-None-Match; 0: there is no such tag. FORM_NEWEST only, after document_tag(). */
 int64_t document_base(struct request *req, const struct document_spec *spec);
 
 /* Name the document and set r->etag. If If-None-Match has that tag, answer 304 and return true: the

@@ -8,6 +8,7 @@
 #include "api/views/documents.h"
 #include "api/views/gather.h"
 #include "api/views/query.h"
+#include "api/views/recall.h"
 #include "api/views/selflink.h"
 #include "base/digest.h"
 #include "base/limits.h"
@@ -179,11 +180,22 @@ void pull_describe(struct ask *ask, void *own, const struct gathered *items, siz
         out->id = pull_merged_id(ask->arena, q->id_seed);
 }
 
+/* Does the answer depend on nothing but the request, the settings, and the feeds that it names? */
+static bool can_be_recalled(const struct pull *q, const struct gathered *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!items[i].ready)
+            return false;
+    return q->link_is_feed;
+}
+
 static void on_gathered(struct request *req, struct gathered *items, size_t n, void *ctx)
 {
     struct pull *q = ctx;
     struct document_spec spec;
     struct reply *r = ARENA_NEW(req->ask.arena, struct reply);
+    struct str fields;
+    int64_t version;
 
     pull_describe(&req->ask, q, items, n, &spec);
     if (spec.view.n_feeds == 0 && n > 0) {
@@ -197,10 +209,20 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     *r = (struct reply)REPLY_INIT;
     r->cache = is_private(&req->ask, q) ? FRESH_PRIVATE : FRESH;
     r->varies_encoding = true;
-    if (document_unmodified(req, &spec, r))
+    /* before the tag: if it changes in between, what is remembered is never used */
+    version = store_version(req->ask.api->store, spec.view.feed_ids, spec.view.n_feeds);
+    document_tag(&req->ask, &spec, r);
+    fields = query_link_field(&req->ask, spec.self, q->link_is_feed,
+                              alternates(req->ask.arena, q, spec.self));
+    if (can_be_recalled(q, items, n))
+        recall_keep(req, &(struct recall_facts){.spec = &spec,
+                                                .reply = r,
+                                                .fields = fields,
+                                                .names = q->names,
+                                                .version = version});
+    if (reply_unmodified(req, r))
         return;
-    r->fields = query_link_field(&req->ask, spec.self, q->link_is_feed,
-                                 alternates(req->ask.arena, q, spec.self));
+    r->fields = fields;
     take_delta(req, &spec, r);
     document_reply(req, &spec, r);
 }
@@ -211,5 +233,6 @@ void pull_serve(struct request *req, struct pull *q, const struct wanted_url *ur
 
     for (size_t i = 0; i < n; i++)
         items[i].want = urls[i];
+    q->names = store_names(req->ask.api->store);
     gather_start(req, items, n, on_gathered, q);
 }

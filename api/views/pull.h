@@ -18,6 +18,7 @@ struct pull {
     const struct wanted_url *link_urls;
     size_t n_link_urls;
     bool link_is_feed; /* link_urls are the feeds themselves */
+    int64_t names;     /* store_names() before the feeds were looked up */
 };
 
 /* Read the parameters type (or Accept), len and skip. */

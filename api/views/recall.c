@@ -1,0 +1,214 @@
+/* api/views/recall.c - shards, each with a map and a list in order of use. What is remembered is
+ * never changed: a request that is answered anew replaces it. */
+#include "api/views/recall.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include "base/digest.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "storage/store.h"
+
+#define N_SHARDS 16
+#define SHARD_BYTES ((size_t)1024 * 1024)
+#define ITEM_OVERHEAD 256 /* entry of the map, blocks of the allocator */
+
+struct recalled {
+    TAILQ_ENTRY(recalled) recent;
+    atomic_int refs;
+    size_t size;
+    struct str request; /* the key of the map */
+    /* it is valid as long as these are the present ones */
+    const struct api_cfg *cfg;
+    int64_t names, version;
+    const int64_t *feed_ids;
+    size_t n_feeds;
+    /* the answer */
+    struct str document; /* its name in the cache */
+    struct str etag, fields;
+    const char *cache;
+    enum feed_format format;
+    bool negotiated;
+    struct arena arena; /* of all texts */
+};
+
+struct shard {
+    pthread_mutex_t lock;                       /* guards the rest */
+    struct map items;                           /* request -> struct recalled */
+    TAILQ_HEAD(recalled_list, recalled) recent; /* the most recently used one first */
+    size_t bytes;
+};
+
+struct recall {
+    struct shard shards[N_SHARDS];
+};
+
+static void release(struct recalled *it)
+{
+    if (atomic_fetch_sub(&it->refs, 1) > 1)
+        return;
+    arena_release(&it->arena);
+    mem_free(it);
+}
+
+/* The shard's lock is held. */
+static void drop(struct shard *s, struct recalled *it)
+{
+    map_del(&s->items, it->request);
+    TAILQ_REMOVE(&s->recent, it, recent);
+    s->bytes -= it->size;
+    release(it);
+}
+
+struct recall *recall_new(void)
+{
+    struct recall *all = NEW(struct recall);
+
+    for (int i = 0; i < N_SHARDS; i++) {
+        pthread_mutex_init(&all->shards[i].lock, NULL);
+        TAILQ_INIT(&all->shards[i].recent);
+    }
+    return all;
+}
+
+void recall_free(struct recall **rp)
+{
+    struct recalled *it;
+
+    if (*rp == NULL)
+        return;
+    for (int i = 0; i < N_SHARDS; i++) {
+        struct shard *s = &(*rp)->shards[i];
+
+        while ((it = TAILQ_FIRST(&s->recent)) != NULL)
+            drop(s, it);
+        map_release(&s->items, NULL);
+        pthread_mutex_destroy(&s->lock);
+    }
+    mem_free(*rp);
+    *rp = NULL;
+}
+
+/* All of the request on which its meaning depends. A field cannot have a line end. */
+static struct str bytes_of(struct request *req)
+{
+    return str_printf(req->ask.arena, "%.*s\n%.*s\n%.*s", STR_ARG(req->ask.target),
+                      STR_ARG(req->ask.origin), STR_ARG(req->ask.accept));
+}
+
+/* A client that asks for a delta gets an answer that depends on what it has. */
+static bool is_plain(struct request *req)
+{
+    return str_is_null(http_request_field(req->http, "a-im"));
+}
+
+static struct shard *shard_of(struct recall *all, struct str bytes)
+{
+    /* the high bits, because the shard's map uses the low ones */
+    return &all->shards[(digest_seeded64(bytes.ptr, bytes.len) >> 48) % N_SHARDS];
+}
+
+/* Returns what is remembered of the request, with a reference; NULL: nothing. */
+static struct recalled *find(struct recall *all, struct str bytes)
+{
+    struct shard *s = shard_of(all, bytes);
+    struct recalled *it;
+
+    pthread_mutex_lock(&s->lock);
+    it = map_get(&s->items, bytes);
+    if (it != NULL) {
+        atomic_fetch_add(&it->refs, 1);
+        TAILQ_REMOVE(&s->recent, it, recent);
+        TAILQ_INSERT_HEAD(&s->recent, it, recent);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return it;
+}
+
+static bool is_valid(struct request *req, const struct recalled *it)
+{
+    struct store *s = req->ask.api->store;
+
+    return it->cfg == req->ask.cfg && it->names == store_names(s) &&
+           it->version == store_version(s, it->feed_ids, it->n_feeds);
+}
+
+static bool answer(struct request *req, const struct recalled *it)
+{
+    struct document_spec spec = {.view.format = it->format, .key = it->document};
+    struct reply r = REPLY_INIT;
+
+    r.cache = it->cache;
+    r.varies_encoding = true;
+    r.etag = it->etag;
+    req->ask.negotiated = it->negotiated;
+    store_touch(req->ask.api->store, it->feed_ids, it->n_feeds);
+    if (reply_unmodified(req, &r))
+        return true;
+    r.fields = it->fields;
+    return document_from_cache(req, &spec, &r);
+}
+
+bool recall_serve(struct request *req)
+{
+    struct recalled *it = is_plain(req) ? find(req->ask.api->recall, bytes_of(req)) : NULL;
+    bool done;
+
+    if (it == NULL)
+        return false;
+    done = is_valid(req, it) && answer(req, it);
+    if (done)
+        stats_inc(STAT_recalled_total);
+    release(it);
+    return done;
+}
+
+static struct recalled *recalled_new(struct request *req, struct str bytes,
+                                     const struct recall_facts *facts)
+{
+    struct recalled *it = NEW(struct recalled);
+    const struct document_spec *spec = facts->spec;
+    size_t ids_len = spec->view.n_feeds * sizeof *spec->view.feed_ids;
+    struct arena *a = &it->arena;
+
+    it->refs = 1;
+    it->cfg = req->ask.cfg;
+    it->names = facts->names;
+    it->version = facts->version;
+    it->request = str_dup(a, bytes);
+    it->feed_ids = (const int64_t *)(const void *)arena_copy(a, spec->view.feed_ids, ids_len);
+    it->n_feeds = spec->view.n_feeds;
+    it->document = str_dup(a, spec->key);
+    it->etag = str_dup(a, facts->reply->etag);
+    it->fields = str_dup(a, facts->fields);
+    it->cache = facts->reply->cache;
+    it->format = spec->view.format;
+    it->negotiated = req->ask.negotiated;
+    it->size = sizeof *it + ITEM_OVERHEAD + 2 * bytes.len + ids_len + it->document.len +
+               it->etag.len + it->fields.len;
+    return it;
+}
+
+void recall_keep(struct request *req, const struct recall_facts *facts)
+{
+    struct str bytes = bytes_of(req);
+    struct shard *s = shard_of(req->ask.api->recall, bytes);
+    struct recalled *it, *old;
+
+    if (!is_plain(req))
+        return;
+    it = recalled_new(req, bytes, facts);
+    pthread_mutex_lock(&s->lock);
+    old = map_get(&s->items, bytes);
+    if (old != NULL)
+        drop(s, old);
+    map_put(&s->items, it->request, it);
+    TAILQ_INSERT_HEAD(&s->recent, it, recent);
+    s->bytes += it->size;
+    while (s->bytes > SHARD_BYTES)
+        drop(s, TAILQ_LAST(&s->recent, recalled_list));
+    pthread_mutex_unlock(&s->lock);
+}
