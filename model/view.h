@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/str.h"
 #include "model/format.h"
 
 enum view_order {
@@ -35,9 +36,11 @@ struct view {
     const int64_t *ids;                                                                            \
     size_t n;
 #define NUMBER(type, name) type name;
+#define TEXT(name) struct str name;
 #include "model/view_fields.def"
 #undef IDS
 #undef NUMBER
+#undef TEXT
 };
 
 /* The current items of streams: by creation or by change, from old to new or back. */

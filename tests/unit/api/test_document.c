@@ -51,9 +51,13 @@ static void test_document__the_name_holds_each_field_of_the_view(void **state UN
     DIFFERS(s_.view.ids = other_ids, #ids);                                                        \
     DIFFERS(s_.view.n = 1, #n);
 #define NUMBER(type, name) DIFFERS(s_.view.name = (type)(s_.view.name + 1), "view." #name);
+#define TEXT(name)                                                                                 \
+    DIFFERS(s_.view.name = STR("x"), "view." #name);                                               \
+    DIFFERS(s_.view.name = STR(""), "view." #name);
 #include "model/view_fields.def"
 #undef IDS
 #undef NUMBER
+#undef TEXT
 }
 
 static void test_document__the_name_holds_each_field_of_the_cursors(void **state UNUSED)
@@ -102,10 +106,15 @@ static void test_document__a_copy_stands_alone(void **state UNUSED)
 #define VIEW(name)
 #define CURSOR(name) s.name.id = s.name.token = s.name.given = str_of(text, 4);
 #include "api/views/document_fields.def"
-#undef NUMBER
 #undef TEXT
 #undef VIEW
 #undef CURSOR
+#define IDS(ids, n)
+#define TEXT(name) s.view.name = str_of(text, 4);
+#include "model/view_fields.def"
+#undef IDS
+#undef NUMBER
+#undef TEXT
     before = key(&s);
     document_copy(&arena, &s, &copy);
     assert_true(str_eq(before, key(&copy)));
