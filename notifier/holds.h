@@ -1,6 +1,7 @@
 /* notifier/holds.h - until when endpoints want no call: for those who show subscriptions.
  *
- * The notify loop writes it, and any thread reads it. What follows from a hold is done by holding.c.
+ * The notify loop writes it, and any thread reads it. What follows from a hold is done by
+ * holding.c.
  */
 #pragma once
 

@@ -11,6 +11,7 @@ import collections
 BEGAN = "where it began"
 SLACK_S = 5.0       # a call may be under way so long when an action is answered
 STALL_AROUND_S = 3.0    # a call so near to a stall may have been too late for the daemon
+TICK_S = 0.02       # when a call came is known so exactly
 LATE_S = 30.0       # who never fails has everything within this time
 SANITIZED_KIB = 1 << 30     # a sanitizer reserves more addresses than this; then memory is not judged
 GROWTH_KIB = 64 * 1024      # more than this in the last two thirds of the life of the last daemon is a leak
@@ -94,10 +95,25 @@ class Items:
         return "%s (%s)" % (self.rows[i]["cursor"], self.rows[i].get("title") or self.rows[i]["kind"])
 
 
+def in_order(trail):
+    """The trail in the order in which things were begun. On a machine that is too busy, a call that the daemon has given
+    up may be read only after its repeat, which came by another connection. It was no success, and it was before."""
+    done = []
+    for thing in trail:
+        after = next((i for i, other in enumerate(done) if other.get("came", 0) > thing["came"] + TICK_S), None) \
+            if thing.get("left") else None
+        if after is not None:
+            at = done[after]["t"]
+            done.insert(after, {**thing, "t": at, "end": at, "how": "failed"})
+        else:
+            done.append(thing)
+    return done
+
+
 def steps_of(record, kind, trail):
     """Calls, actions and kills of a subscription in the order of time."""
     steps = []
-    for thing in trail:
+    for thing in in_order(trail):
         what = "act" if "act" in thing else "call"
         steps.append(Step(thing["t"], len(steps), what, thing))
         if thing["end"] is not None:
@@ -371,6 +387,7 @@ class ByCursor(Trail):
         self.refused = {}       # item -> the calls in which it was refused alone
         self.dead = {}          # item -> "in", "out" or "maybe": does the list of dead letters have it?
         self.dead_at = {}       # item -> when that was decided
+        self.dropped_at = {}    # item -> when somebody dropped it
         self.wanted = set()     # items that may come as dead letters again
         self.unsure = set()     # id() of calls whose refusal a kill may have undone
         self.ids, self.entries_of = {}, {}
@@ -414,6 +431,7 @@ class ByCursor(Trail):
                 if is_in != "out":
                     sure = act["status"] == 200 and self.dead_at[i] < act["t"] - SLACK_S
                     self.dead[i] = "out" if sure else "maybe"
+                    self.dropped_at[i] = at
         if act["act"] in self.SETS_POSITION and act["status"] == 200:
             self.refused.clear()
 
@@ -452,7 +470,8 @@ class ByCursor(Trail):
         return None
 
     def check_letter(self, at, call, i):
-        if self.dead.get(i) == "out" and self.dead_at[i] < at - SLACK_S:
+        came = min(call.get("came", at), at)        # it may have been on its way when it was dropped
+        if self.dead.get(i) == "out" and max(self.dead_at[i], self.dropped_at.get(i, 0)) < came - SLACK_S:
             self.fault(at, "again after its acknowledgement: the dead letter %s", self.items.name(i))
         if not any(s.mark == BEGAN or call["prev"] == s.mark for s in self.states):
             self.fault(at, "the chain is broken at a dead letter: prev_cursor is %s, acknowledged was %s",

@@ -551,6 +551,39 @@ class Checker(unittest.TestCase):
         self.s.record.stalls = [[0.2, 0.7]]                 # the first answer may have come too late
         self.assertEqual([], self.s.faults())
 
+    def test_a_call_that_is_read_after_its_repeat(self):                                  # DELIV-01
+        """It lay with the kernel, on another connection, until the daemon had given it up and called again."""
+        calls = (1, 5, "acked"), (6, 10, "acked"), (6, 10, "failed"), (11, 20, "acked")
+        trail = self.webhook(*calls)
+        for call in trail:
+            call["came"] = call["t"]
+        trail[2]["prev"] = cursor(5)
+        trail[2]["came"] = 0.7                              # the repeat came at 1
+        self.found("again after its acknowledgement: %s" % cursor(6))
+        trail[2]["left"] = True
+        self.assertEqual([], self.s.faults())
+        trail[1]["how"] = "unclear"
+        self.assertEqual([], self.s.faults())
+        trail[2]["came"] = trail[2]["t"]                    # it came after the other one
+        trail[1]["how"] = "acked"
+        self.found("again after its acknowledgement: %s" % cursor(6))
+
+    def test_a_dead_letter_on_its_way_when_it_is_dropped(self):                           # DELIV-05 DELIV-06
+        trail = self.refused()
+        self.s.now += 10
+        self.s.act(self.key, "retry-dead")
+        self.s.act(self.key, "drop-dead")
+        for since, text in ((0, None), (10, "again after its acknowledgement: the dead letter")):
+            self.s.now += since
+            self.s.calls(self.key, (3, 3, "acked"))
+            trail[-1]["last"] = trail[-1]["prev"]
+            trail[-1]["came"] = trail[-1]["t"]
+            if text:
+                self.found(text)
+            else:
+                self.assertEqual([], self.s.faults())
+            del trail[-1]
+
     def test_a_change_of_size_before_a_kill(self):                                        # DELIV-11
         key = self.s.sub(1, "webhook", batch=2)
         self.s.calls(key, (1, 2, "failed"))

@@ -42,7 +42,8 @@ class Endpoint:
         body = await ask.body()
         came = time.monotonic() - ask.age_s()
         one = {"t": time.monotonic(), "came": came, "mood": mood, "end": None, "how": None}
-        if self.open and self.open.is_there():
+        one["left"] = not ask.is_there()            # it had waited here for longer than the peer did
+        if self.open and self.open.is_there() and not one["left"]:
             one["overlap"] = True
         key, said = self.read(ask, body)
         one.update(said)
@@ -50,7 +51,8 @@ class Endpoint:
             ask.answer(*self.ok[:2], **self.ok[2])
             return True
         self.run.record.trails[key].append(one)
-        self.open = ask
+        if not one["left"]:
+            self.open = ask
         refusal = self.refuses(key, one)
         if refusal and mood not in ENDS:
             how, status = ("refused" if ask.answer(refusal, b"because") else "failed"), refusal
