@@ -1,0 +1,239 @@
+/* Words are cut and folded so that both sides of a search agree; terms hold all that can be asked.
+ */
+#include "../cmocka_all.h"
+
+#include "base/buf.h"
+#include "base/compiler.h"
+#include "feed/words/terms.h"
+
+static struct arena arena;
+
+/* The words with a space between them; joined characters have a `+` in front. */
+static const char *cut(struct str text)
+{
+    struct words w = words_cut(&arena, text, 1 << 20);
+    struct str out = STR("");
+
+    for (size_t i = 0; i < w.n; i++)
+        out = str_printf(&arena, "%.*s%s%s%.*s", STR_ARG(out), i == 0 ? "" : " ",
+                         w.list[i].is_joined ? "+" : "", STR_ARG(w.list[i].text));
+    return str_z(&arena, out);
+}
+
+static const char *cutz(const char *text)
+{
+    return cut(str_from(text));
+}
+
+/* VIEW-02 */
+static void test_words__case_and_diacritics_are_folded(void **state UNUSED)
+{
+    assert_string_equal(cutz("Café CAFE\xCC\x81 naïve"), "cafe cafe naive");
+    assert_string_equal(cutz("STRASSE Straße"), "strasse strasse");
+    assert_string_equal(cutz("Ёлка Ѝ Άνθρωπος ς"), "елка и ανθρωποσ σ");
+    assert_string_equal(cutz("מַיִם مُحَمَّد"), "מים محمد");
+    assert_string_equal(cutz("ﬁx Ａｂｃ 𝐁old"), "fix abc bold");
+}
+
+static void test_words__marks_of_other_scripts_stay(void **state UNUSED)
+{
+    assert_string_equal(cutz("हिन्दी தமிழ்"), "हिन्दी தமிழ்");
+    assert_string_equal(cutz("한국어 \xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB"), "한국어 한");
+}
+
+static void test_words__what_is_no_letter_or_digit_divides(void **state UNUSED)
+{
+    assert_string_equal(cutz("don’t l'homme 3.14 foo_bar ex-wife C++"),
+                        "don t l homme 3 14 foo bar ex wife c");
+    assert_string_equal(cutz(""), "");
+    assert_string_equal(cutz("\xCC\x81 ... !"), "");
+    assert_string_equal(cutz("soft\xC2\xADhyphen"), "softhyphen");
+    assert_string_equal(cutz("so😀so"), "so 😀 so");
+}
+
+/* VIEW-13 */
+static void test_words__scripts_without_spaces_are_cut_into_characters(void **state UNUSED)
+{
+    assert_string_equal(cutz("東京都、カナ"), "東 +京 +都 カ +ナ");
+    assert_string_equal(cutz("ｶﾞﾗｽ ガラス"), "ガ +ラ +ス ガ +ラ +ス");
+    assert_string_equal(cutz("iPhone東京2020"), "iphone 東 +京 2020");
+    assert_string_equal(cutz("ไทย ລາວ"), "ไ +ท +ย ລ +າ +ວ");
+    assert_string_equal(cutz("ខ្មែ မြ"), "ខ +្ +ម +ែ မ +ြ");
+}
+
+static void test_words__bytes_that_are_not_utf8_divide(void **state UNUSED)
+{
+    assert_string_equal(cut(STR("a\xFF"
+                                "b\xC3")),
+                        "a b");
+    assert_string_equal(cut(STR("x\xED\xA0\x80y\xC0\xAFz\xF4\x90\x80\x80")), "x y z");
+    assert_string_equal(cut(STR("a\0b")), "a b");
+}
+
+/* a word in the index can be asked for as it is */
+static void test_words__a_word_is_cut_into_itself(void **state UNUSED)
+{
+    for (uint32_t c = 1; c < 0x110000; c++) {
+        struct arena_mark mark = arena_mark(&arena);
+        struct buf b = BUF_INIT(16);
+        struct words w;
+
+        buf_putc(&b, 'a');
+        buf_putc(&b, ' ');
+        buf_utf8(&b, c);
+        w = words_cut(&arena, buf_view(&b), 16);
+        for (size_t i = 0; i < w.n; i++) {
+            struct words again = words_cut(&arena, w.list[i].text, 256);
+
+            if (again.n != 1 || !str_eq(again.list[0].text, w.list[i].text) ||
+                again.list[0].is_single != w.list[i].is_single)
+                fail_msg("U+%04X gives \"%.*s\", which is cut otherwise", (unsigned)c,
+                         STR_ARG(w.list[i].text));
+            for (size_t k = 0; k < w.list[i].text.len; k++) {
+                unsigned char ch = (unsigned char)w.list[i].text.ptr[k];
+
+                assert_true(ch >= 0x80 || (ch >= 'a' && ch <= 'z') || (ch >= '0' && ch <= '9'));
+            }
+        }
+        buf_release(&b);
+        arena_rewind(&arena, mark);
+    }
+}
+
+static void test_words__lengths_are_bounded(void **state UNUSED)
+{
+    char text[10000];
+    struct words w;
+
+    memset(text, 'X', sizeof text);
+    w = words_cut(&arena, str_of(text, sizeof text), sizeof text);
+    assert_int_equal(w.n, 1);
+    assert_int_equal(w.list[0].text.len, WORD_MAX);
+    for (size_t i = 0; i + 1 < sizeof text; i += 2)
+        memcpy(text + i, "\xC3\xA9", 2);
+    w = words_cut(&arena, str_of(text, sizeof text), sizeof text);
+    assert_int_equal(w.n, 1);
+    assert_true(w.list[0].text.len <= WORD_MAX);
+    assert_string_equal(cut(str_of("one two three", 13)), "one two three");
+    w = words_cut(&arena, STR("one two three"), 7);
+    assert_int_equal(w.n, 2);
+    w = words_cut(&arena, STR("a 東"), 3); /* within a character */
+    assert_int_equal(w.n, 1);
+}
+
+static void test_words__values_are_compared_without_case(void **state UNUSED)
+{
+    assert_true(str_eqz(words_fold_value(&arena, STR("  John \n Q.  Smith ")), "john q. smith"));
+    assert_true(
+        str_eq(words_fold_value(&arena, STR("ÉCOLE")), words_fold_value(&arena, STR("e\xCC\x81"
+                                                                                    "cole"))));
+    assert_false(
+        str_eq(words_fold_value(&arena, STR("école")), words_fold_value(&arena, STR("ecole"))));
+    assert_true(str_eqz(words_fold_value(&arena, STR("\xFF")), "\xFF"));
+}
+
+/* ---------------------------------------------------------------- terms */
+
+static struct str_list terms(const char *doc, const char *link)
+{
+    struct revision rev = {
+        .kind = REV_NEW, .doc = str_from(doc), .link = str_from(link), .ext = STR("")};
+
+    return terms_of_revision(&arena, &rev);
+}
+
+static bool has(struct str_list list, struct str term)
+{
+    for (size_t i = 0; i < list.n; i++)
+        if (str_eq(list.list[i], term))
+            return true;
+    return false;
+}
+
+static const char *const whole =
+    "{\"title\":\"A Title &amp; more\",\"summary\":\"<p>Some<br>summary</p>\","
+    "\"content\":[{\"type\":\"text/html\",\"value\":\"<b>東京</b>tower <i title='hidden'>x</i>\"},"
+    "{\"type\":\"text/plain\",\"value\":\"plain <b> text\"},"
+    "{\"type\":\"image/png\",\"value\":\"binary\"}],"
+    "\"authors\":[{\"name\":\"Ann Äther\"},{\"email\":\"bob@example.org\"}],"
+    "\"tags\":[{\"term\":\"News\",\"label\":\"All the news\"}],\"language\":\"de-CH-1996\","
+    "\"links\":[{\"rel\":\"enclosure\",\"type\":\"audio/mpeg\",\"href\":\"http://x/a\"}],"
+    "\"media_content\":[{\"medium\":\"video\",\"url\":\"http://x/v\"},{\"url\":\"http://x/"
+    "p.JPG?x\"}]}";
+
+static void test_terms__hold_all_that_can_be_asked(void **state UNUSED)
+{
+    struct str_list t = terms(whole, "http://www.example.org/a?utm_source=x&id=1#top");
+    static const char *const words[] = {"a",  "title", "more", "some", "summary", "東京",
+                                        "京", "tower", "x",    "b",    "plain",   "text"};
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (!has(t, str_from(words[i])))
+            fail_msg("no term %s", words[i]);
+    assert_true(has(t, term_of_author(&arena, STR("ANN ÄTHER"))));
+    assert_true(has(t, term_of_author(&arena, STR("bob@example.org"))));
+    assert_true(has(t, term_of_author_word(&arena, STR("ather"))));
+    assert_false(has(t, term_no_author));
+    assert_true(has(t, term_of_category(&arena, STR("news"))));
+    assert_true(has(t, term_of_category(&arena, STR("all the news"))));
+    assert_true(has(t, term_of_lang(&arena, STR("DE"))));
+    assert_true(has(t, term_of_lang(&arena, STR("de-ch"))));
+    assert_false(has(t, term_of_lang(&arena, STR("de-c"))));
+    assert_false(has(t, term_no_lang));
+    for (size_t i = 0; i < ENTRY_HAS_KINDS; i++)
+        assert_true(has(t, term_of_has(&arena, i)));
+    assert_true(has(t, term_of_link(&arena, STR("https://example.org/a?id=1&fbclid=2"))));
+    assert_false(has(t, term_of_link(&arena, STR("https://example.org/a?id=2"))));
+    assert_true(has(t, term_of_title(&arena, (struct entry_text){STR("a title: more"), true})));
+}
+
+static void test_terms__hold_no_more(void **state UNUSED)
+{
+    static const char *const others[] = {"hidden", "br",   "amp", "binary",
+                                         "ann",    "news", "東",  "audio"};
+    struct str_list t = terms(whole, NULL);
+
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        if (has(t, str_from(others[i])))
+            fail_msg("a term %s", others[i]);
+    for (size_t i = 1; i < t.n; i++)
+        assert_true(str_cmp(t.list[i - 1], t.list[i]) < 0);
+    for (size_t i = 0; i < t.n; i++)
+        assert_in_range(t.list[i].len, 1, TERM_MAX);
+}
+
+static void test_terms__of_entries_that_say_little(void **state UNUSED)
+{
+    struct str_list t = terms("{}", NULL);
+    struct revision deleted = {.kind = REV_DELETED, .doc = STR("")};
+
+    assert_int_equal(t.n, 2);
+    assert_true(has(t, term_no_author) && has(t, term_no_lang));
+    assert_int_equal(terms("{ not json", "").n, 2);
+    assert_int_equal(terms_of_revision(&arena, &deleted).n, 0);
+}
+
+static int release(void **state UNUSED)
+{
+    arena_release(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words__case_and_diacritics_are_folded),
+        cmocka_unit_test(test_words__marks_of_other_scripts_stay),
+        cmocka_unit_test(test_words__what_is_no_letter_or_digit_divides),
+        cmocka_unit_test(test_words__scripts_without_spaces_are_cut_into_characters),
+        cmocka_unit_test(test_words__bytes_that_are_not_utf8_divide),
+        cmocka_unit_test(test_words__a_word_is_cut_into_itself),
+        cmocka_unit_test(test_words__lengths_are_bounded),
+        cmocka_unit_test(test_words__values_are_compared_without_case),
+        cmocka_unit_test(test_terms__hold_all_that_can_be_asked),
+        cmocka_unit_test(test_terms__hold_no_more),
+        cmocka_unit_test(test_terms__of_entries_that_say_little),
+    };
+
+    return cmocka_run_group_tests_name("words", tests, NULL, release);
+}
