@@ -97,7 +97,7 @@ class Items:
 
 def in_order(trail):
     """The trail in the order in which things were begun. On a machine that is too busy, a call that the daemon has given
-    up may be read only after its repeat, which came by another connection. It was no success, and it was before."""
+    up may be read only after its repeat, which came by another connection. It had failed before that one began."""
     done = []
     for thing in trail:
         after = next((i for i, other in enumerate(done) if other.get("came", 0) > thing["came"] + TICK_S), None) \
@@ -458,7 +458,8 @@ class ByCursor(Trail):
         if len(call["rows"]) != 1 or call["prev"] != call["last"]:
             return None
         row, found = call["rows"][0], self.indexes_quietly(call)
-        if found and any(self.fits(s, call, found[0], found[0] + 1) for s in self.states | self.stale):
+        if found and self.items.rows[found[0]]["kind"] == row["kind"] and \
+                any(self.fits(s, call, found[0], found[0] + 1) for s in self.states | self.stale):
             return None
         if row["kind"] != "feed":
             return found[0] if found and found[0] in self.wanted else None

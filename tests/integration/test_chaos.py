@@ -401,6 +401,30 @@ class Checker(unittest.TestCase):
         trail[2]["rows"][0]["state"] = "broken"
         self.found("is broken after broken")
 
+    def test_a_dead_event_of_a_feed_after_a_replay(self):                                 # DELIV-03 DELIV-05 DELIV-06
+        """Where the chain is, an entry stands that is due once more; but what comes is the event."""
+        key = self.s.sub(1, "webhook", events=["new", "feed"], refuses=True)
+        trail = self.s.calls(key, (1, 9, "acked"), (10, 10, "refused"), (11, 15, "acked"))
+        event = {"kind": "feed", "cursor": cursor(10), "feed": Story.FEED, "state": "gap"}
+        trail[1]["rows"] = [event]
+        del self.s.record.log[9]
+        self.s.act(key, "replay", seq=14)
+        self.s.act(key, "retry-dead")
+        self.s.now += 10
+        trail.append({"t": self.s.now, "end": self.s.now + 0.5, "how": "acked", "rows": [{**event, "cursor": cursor(15)}],
+                      "prev": cursor(15), "last": cursor(15), "id": "letter", "status": 200})
+        self.s.now += 1
+        rows = [dict(trail[2]["rows"][-1])]
+        trail.append({"t": self.s.now, "end": self.s.now + 0.5, "how": "acked", "rows": rows, "prev": cursor(15),
+                      "last": cursor(15), "id": "again", "status": 200})
+        self.s.now += 1
+        rows = [{k: r[k] for k in rows[0]} for r in self.s.record.log[14:]]
+        trail.append({"t": self.s.now, "end": self.s.now + 0.5, "how": "acked", "rows": rows, "prev": cursor(15),
+                      "last": cursor(20), "id": "rest", "status": 200})
+        self.assertEqual([], self.s.faults())
+        trail[-3]["rows"][0]["state"] = "moved"             # no such event was refused
+        self.found("is 'feed', and 'new' in the log")
+
     def test_messages_of_a_server(self):                                                  # DELIV-01 DELIV-10
         key = self.s.sub(1, "xmpp")
         trail = self.s.calls(key, (1, 5, "acked"), (6, 10, "acked"), (11, 15, "acked"), (16, 20, "acked"))
