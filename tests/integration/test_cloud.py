@@ -1,9 +1,7 @@
 """rssCloud: registrations at our cloud (CLOUD-01..06, 08), the cloud of our RSS (RSS-13), and our
 registrations at the clouds of publishers (CLOUD-07)."""
 import datetime
-import os
 import socket
-import sqlite3
 import threading
 import time
 import urllib.parse
@@ -467,6 +465,7 @@ class OfPublishers(Case):
         show("b", "old")
         self.assertEqual(200, self.c.notify(r)[0])
         self.wait(lambda: hub.subscribers(), what="the hub", daemon=d)
+        self.wait(lambda: d.record(self.u)["hub_protocol"] == "websub", what="its row", daemon=d)  # may be stored later
         return d, r, hub, show
 
     def test_a_hub_that_is_named_later(self):
@@ -542,12 +541,9 @@ class OfPublishers(Case):
         is told that this time has come.)"""
         d, first = self.following()
         d.stop()
-        with sqlite3.connect(os.path.join(d.folder, "feeds.db")) as db:
-            due, ends = db.execute("SELECT next_at, lease_end_at FROM upstreams").fetchone()
-            self.assertEqual((30000, True), (ends - due, abs(ends - time.time() - 90000) < HUNG * PATIENCE))
-            db.execute("UPDATE upstreams SET next_at = ?, lease_end_at = ?",
-                       (int(time.time()), int(time.time()) + 30000))
-        db.close()
+        (due, ends), = d.sql("SELECT next_at, lease_end_at FROM upstreams")
+        self.assertEqual((30000, True), (int(ends) - int(due), abs(int(ends) - time.time() - 90000) < HUNG * PATIENCE))
+        d.sql("UPDATE upstreams SET next_at = %d, lease_end_at = %d" % (time.time(), time.time() + 30000))
         d.start()
         second = self.registered(2, daemon=d)
         self.assertEqual(first.handler, second.handler)

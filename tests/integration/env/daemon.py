@@ -1,11 +1,13 @@
 """Runs the real binary in a folder of its own, on a port that the system chooses."""
 import atexit
+import contextlib
 import http.client
 import json
 import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import threading
@@ -219,6 +221,15 @@ class Daemon:
         in turn, and this is one more subscription to a known feed, and its end."""
         answer = self.call("DELETE", "/sub?id=%d" % self.subscribe(url))
         assert answer.status == 204, (answer.status, answer.body)
+
+    def sql(self, statement):
+        """Carries out a statement on its database, which a daemon with a file may not have open. Returns the rows, the
+        columns of each as texts."""
+        if self.db.startswith("postgresql:"):
+            rows = servers[0].psql(statement, database=self.db.rsplit("/", 1)[1])
+            return [line.split("|") for line in rows.split("\n") if line]
+        with contextlib.closing(sqlite3.connect(self.db)) as db, db:
+            return [["" if value is None else str(value) for value in row] for row in db.execute(statement)]
 
     def counter(self, name):
         for line in self.get("/metrics").body.decode().splitlines():
