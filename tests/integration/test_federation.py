@@ -1,7 +1,6 @@
 """One Feedmill takes from another what that has: its whole archive, edits and deletions, across restarts
 of either."""
 import random
-import sqlite3
 
 from .env.case import Case
 from .env.daemon import quote
@@ -70,10 +69,8 @@ class Federation(Case):
         cursor = self.d.get("/smart/?url=%s&order=-modified&max=1" % quote(self.p.url)).json["last_cursor"]
         self.wait(lambda: self.far.record(url)["cursor"] == cursor, what="the end", daemon=self.far)
         # each item was stored once, and nothing that did not change
-        with sqlite3.connect("file:%s/feeds.db?mode=ro" % self.far.folder, uri=True) as db:
-            self.assertEqual([], db.execute(
-                "SELECT entry_id FROM revisions WHERE kind = 0 GROUP BY entry_id HAVING count(*) > 1"
-            ).fetchall())
+        self.assertEqual([], self.far.sql(
+            "SELECT entry_id FROM revisions WHERE kind = 0 GROUP BY entry_id HAVING count(*) > 1"))
         self.assertEqual(url, self.far.record(url)["url"])
 
     def test_a_mirror_has_the_order_of_the_original(self):                  # SMARTC-12

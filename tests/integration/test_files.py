@@ -18,6 +18,8 @@ LEAF = 13      # first byte of a page that holds rows of a table
 
 
 class Files(Case):
+    engine = "sqlite"   # these are about the file; the tables of PostgreSQL are its own care
+
     def database(self, daemon, ending=""):
         return os.path.join(daemon.folder, "feeds.db" + ending)
 

@@ -1,6 +1,5 @@
 """Smart Feeds of others, followed by cursor: each item once, in order, across whatever breaks: SMARTC-*."""
 import random
-import sqlite3
 import threading
 
 from .env.case import Case
@@ -38,9 +37,10 @@ class Followed(Case):
         d.wait_idle()       # the last ping may have asked for one more poll
 
     def log(self, d):
-        """The log of the daemon: (kind, initial, title) of each revision."""
-        with sqlite3.connect("file:%s/feeds.db?mode=ro" % d.folder, uri=True) as db:
-            return db.execute("SELECT kind, initial, title FROM revisions ORDER BY seq").fetchall()
+        """The log of the daemon: (kind, initial, title) of each revision. In PostgreSQL the title stands in another table."""
+        texts = "revisions JOIN bodies ON bodies.id = revisions.body" if self.engine == "pg" else "revisions"
+        rows = d.sql("SELECT kind, initial, title FROM %s ORDER BY seq" % texts)
+        return [(int(kind), int(initial), title) for kind, initial, title in rows]
 
     def check_log(self, d, n_items):
         """Nothing was stored twice: one new revision an item, and no change that changes nothing."""

@@ -17,7 +17,7 @@ class Raw(Case):
     def setUpClass(cls):
         from .env.daemon import Daemon
         from .env.origin import Origin
-        cls.o, cls.d = Origin(), Daemon("--allow-host", "t")
+        cls.o, cls.d = Origin(), Daemon("--allow-host", "t", db=cls.new_database())
         cls.addClassCleanup(cls.o.close)
         cls.addClassCleanup(cls.d.close)
         cls.u = cls.o.set("/f.xml", rss(*["entry %d" % n for n in range(50)]))

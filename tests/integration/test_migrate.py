@@ -9,6 +9,8 @@ from .env.postgres import Postgres
 
 
 class Migrate(Case):
+    engine = "sqlite"   # the log begins in a file
+
     def run_it(self, *args, code=0):
         done = subprocess.run([BINARY, "migrate"] + list(args), capture_output=True, text=True, timeout=120 * PATIENCE)
         if "built without it" in done.stderr:

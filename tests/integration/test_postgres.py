@@ -4,7 +4,7 @@ import concurrent.futures
 import subprocess
 import time
 
-from . import test_crash, test_delivery, test_hub, test_rest
+from . import test_catchup, test_crash, test_delivery, test_hub, test_rest
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE
 from .env.postgres import PASSWORD, Postgres
@@ -77,6 +77,14 @@ class OneNode(Case):
 
 
 class Crash(test_crash.Crash):
+    engine = "pg"
+
+
+class Acknowledged(test_crash.Acknowledged):
+    engine = "pg"
+
+
+class CaughtUp(test_catchup.Crash):
     engine = "pg"
 
 

@@ -13,10 +13,13 @@ class Case(unittest.TestCase):
     maxDiff = 4000
     engine = os.environ.get("FEEDMILL_TEST_ENGINE", "sqlite")     # or "pg"
 
+    @classmethod
+    def new_database(cls):
+        """What a daemon of this class works on: None: a file of its own."""
+        return own_database() if cls.engine == "pg" else None
+
     def daemon(self, *args, db=None, **kw):
-        if db is None and self.engine == "pg":
-            db = own_database()
-        daemon = Daemon(*args, db=db, **kw)
+        daemon = Daemon(*args, db=db or self.new_database(), **kw)
         self.addCleanup(daemon.close)
         return daemon
 
