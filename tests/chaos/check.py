@@ -96,8 +96,8 @@ class Items:
 
 
 def in_order(trail):
-    """The trail in the order in which things were begun. On a machine that is too busy, a call that the daemon has given
-    up may be read only after its repeat, which came by another connection. It had failed before that one began."""
+    """The trail in the order in which things were begun. On a machine that is too busy, a call that the daemon has
+    given up may be read only after its repeat, which came by another connection. It had failed before that one."""
     done = []
     for thing in trail:
         after = next((i for i, other in enumerate(done) if other.get("came", 0) > thing["came"] + TICK_S), None) \
@@ -261,7 +261,8 @@ class Trail:
         if not fitting and not stale:
             self.unfit(at, call, a, b)
             fitting = {State(a, call.get("prev"), None, self.n_acts)}
-        fitting = {s._replace(tried=(b, False)) for s in fitting}
+        is_old = call.get("left") and at <= self.batch_until       # it may be of the time before the size was changed
+        fitting = {s._replace(tried=None if is_old else (b, False)) for s in fitting}
         if fitting and not stale and not self.is_dead:
             self.set_states(at, self.with_open_act(fitting))
         self.under_way[id(call)] = (a, b, fitting, stale)

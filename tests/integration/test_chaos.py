@@ -592,6 +592,17 @@ class Checker(unittest.TestCase):
         trail[1]["how"] = "acked"
         self.found("again after its acknowledgement: %s" % cursor(6))
 
+    def test_a_call_that_is_read_after_a_change_of_size(self):                            # DELIV-01 DELIV-11
+        trail = self.webhook((1, 5, "acked"), (6, 7, "failed"))
+        self.s.act(self.key, "batch", batch=1)
+        self.s.calls(self.key, (6, 7, "failed"))
+        trail[-1]["end"] = self.s.now + 0.7                 # its answer waits until the next call is there
+        trail[-1]["came"] = trail[1]["t"] + 0.5
+        self.s.calls(self.key, *((n, n, "acked") for n in range(6, 21)))
+        self.found("another delivery than the one that was tried")
+        trail[3]["left"] = True
+        self.assertEqual([], self.s.faults())
+
     def test_a_dead_letter_on_its_way_when_it_is_dropped(self):                           # DELIV-05 DELIV-06
         trail = self.refused()
         self.s.now += 10
