@@ -84,9 +84,9 @@ void problem_of_err(struct problem *p, struct arena *a, enum rc rc, const struct
         break;
     case RC_UNAVAILABLE:
         problem_set(p, a, PROBLEM_UNAVAILABLE,
-                    "A file of the database was deleted or replaced while the server was running. "
-                    "Nothing is stored until its operator has restarted it; what is stored can "
-                    "still be read.");
+                    "The database has no room, or one of its files was deleted or replaced: the "
+                    "server's log says which. Nothing is stored until its operator has looked "
+                    "after it; what is stored can still be read.");
         p->retry_after_s = 60;
         break;
     case RC_INPUT:

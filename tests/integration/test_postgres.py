@@ -6,7 +6,8 @@ import time
 
 from . import test_catchup, test_crash, test_delivery, test_hub, test_rest
 from .env.case import Case
-from .env.daemon import BINARY, PATIENCE
+from .env.daemon import BINARY, PATIENCE, quote
+from .env.origin import rss
 from .env.postgres import PASSWORD, Postgres
 
 ANSWER_S = 5    # every request is answered within this time
@@ -66,6 +67,20 @@ class OneNode(Case):
         self.server.thaw()
         self.wait(lambda: d.get("/readyz").status == 200, what="/readyz to recover", daemon=d)
         self.wait(lambda: d.get("/log").status == 200, what="/log to recover", daemon=d)
+
+    def test_a_database_without_room(self):     # NODE-08
+        """What PostgreSQL says when its disk is full, at the rows of a subscription."""
+        d = self.node()
+        feed = "url=" + quote(self.origin().set("/f.xml", rss(("one", "Mon, 01 Jun 2020 10:00:00 GMT", ""))))
+        self.server.psql("CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE disk_full; END $$;"
+                         "CREATE TRIGGER no_room BEFORE INSERT ON subscriptions EXECUTE FUNCTION no_room()")
+        fields = {"Content-Type": "application/x-www-form-urlencoded"}
+        answer = d.call("POST", "/sub", feed, fields)
+        self.assert_problem(answer, 503, "unavailable")
+        self.assertEqual("60", answer.header("Retry-After"))
+        self.assertEqual(200, d.get("/log").status)
+        self.server.psql("DROP TRIGGER no_room ON subscriptions")
+        self.assertEqual(201, d.call("POST", "/sub", feed, fields).status)
 
     def test_a_start_without_a_database(self):
         self.assertIn("pg_amcheck", self.refused(self.server.uri(), "--check-db"))
