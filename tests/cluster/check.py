@@ -1,5 +1,18 @@
-"""Compares what outsiders saw of several nodes with what was promised (NODE-02 to NODE-09). It knows nothing of how the
-nodes do it.
+"""Compares what outsiders saw of several nodes with what was promised. It knows nothing of how the nodes do it.
+
+Which check proves what:
+    NODE-01  all of this goes on on PostgreSQL; the integration tests do by hand (HACKING.md)
+    NODE-02  look(), look_list(), change() of cluster.py, ack_faults()
+    NODE-03  Looks, log_faults(), reader_faults(), page_faults(), cursor_faults()
+    NODE-04  Fetches
+    NODE-05  Trail, topic_faults(), Looks.check_positions()
+    NODE-06  Trail, Fetches.check_rest(), Trail.check_late(), table_faults()
+    NODE-07  reader_faults(), wake_faults()
+    NODE-08  ack_faults(), answer_faults(), away_faults(); cluster.py waits for /readyz after each fault
+    NODE-09  Looks, log_faults(), shown_faults()
+    NODE-10  moved_faults()
+    NODE-11  node_faults(); drain() of faults.py waits for the end of a drain
+    NODE-12  misfit_faults()
 
 What happened to the nodes and the database is in `record.faults`: {kind, node, t, until}. `lossy` ones lose what
 was acknowledged from `t` on. Near a fault some promises are weaker, and each check says which."""
@@ -8,6 +21,12 @@ import collections
 from chaos import check as chaos_check
 from chaos.check import seq_of
 
+FREEZES = ("freeze", "held_commit", "held_transfer")     # after these a node goes on with what it had begun
+BEATS_S, ANSWER_S = 30.0, 5.0   # NODE-06: work goes on within; NODE-08: a request is answered within
+WAKE_S = 0.3        # NODE-07: half of the long polls end within this. The second look of a node takes 0.5 s
+REFUSES_S = 10.0    # NODE-12
+BUSY = 4            # processes that want to run, for each core: then nobody can tell who is late
+SLOTS = 256
 AFTER_S = 2.0       # beyond a lease and a push, so long the consequences of a fault may be seen
 SLOW_S = 1.5        # a transfer that takes so long need not count against the limit of its host any more
 CLOCK_S = 0.05      # of what is measured here
@@ -39,6 +58,27 @@ def near(record, t, kinds=None):
     return [f for f in record.faults if f["t"] - before <= t <= f["until"] + after and (not kinds or f["kind"] in kinds)]
 
 
+def quantiles(values, which):
+    ordered = sorted(values)
+    return [ordered[min(len(ordered) - 1, int(q * len(ordered)))] for q in which] if ordered else []
+
+
+def is_busy(record, since, until):
+    """Has the machine had too much to do at this time?"""
+    there = [share for t, share in record.load if since - 1 <= t <= until + 1]
+    return bool(there) and sum(there) / len(there) > BUSY
+
+
+def broken_s(record, since, until):
+    """So long something was broken between these times."""
+    ends = sorted((max(f["t"], since), min(f["until"], until)) for f in record.faults)
+    total = 0.0
+    for begin, end in ends:
+        total += max(0.0, end - max(begin, since))
+        since = max(since, end)
+    return total
+
+
 # ---- (a) the log ----
 class Looks:
     """What one reader saw by SQL: each look is a snapshot."""
@@ -46,6 +86,7 @@ class Looks:
     def __init__(self, record, name):
         self.record, self.name = record, name
         self.known, self.top, self.at_us, self.last_seq, self.found = {}, None, 0, 0, []
+        self.positions = {}     # of subscriptions
 
     def fault(self, look, text, *args):
         self.found.append("%s at %.3f: %s" % (self.name, look["t"], text % args))
@@ -53,6 +94,7 @@ class Looks:
     def run(self):
         for look in self.record.sql[self.name]:
             self.check_end(look)
+            self.check_positions(look)
             for row in look["rows"]:
                 self.check_row(look, row)
         return self.found
@@ -65,6 +107,14 @@ class Looks:
                 not any(f["t"] <= look["t"] for f in lossy(self.record)):
             self.fault(look, "the log went back from %d to %d", self.last_seq, look["last_seq"])
         self.last_seq = max(self.last_seq, look["last_seq"])
+
+    def check_positions(self, look):
+        """They never go back, but with a server that is lost."""
+        for sub, position in look.get("positions", {}).items():
+            before, at = self.positions.get(sub, (0, 0))
+            if position < before and not any(f["until"] >= at - CLOCK_S and f["t"] <= look["t"] for f in lossy(self.record)):
+                self.fault(look, "the position of subscription %s went back from %d to %d", sub, before, position)
+            self.positions[sub] = position, look["t"]
 
     def check_row(self, look, row):
         seq, at_us = row[:2]
@@ -143,13 +193,31 @@ class Trail:
                 self.check_rows(call)
                 self.take(call)
         self.check_end()
+        if self.sub.get("witness"):
+            self.check_late()
         return self.found
+
+    def check_late(self):
+        """It never fails, so what is late was with the nodes. Other endpoints of its host may hold it up for one call."""
+        seen = {}
+        for look in self.record.sql["primary"]:
+            for row in look["rows"]:
+                seen.setdefault(row[0], look["t"])
+        came = {}
+        for call in self.record.trails.get(self.key, ()):
+            for row in call.get("rows", ()):
+                came.setdefault(row["cursor"], call["t"])
+        for row in self.rows[self.began[1]:]:
+            since, until = seen.get(row["seq"]), came.get(row["cursor"])
+            if since and until and not is_busy(self.record, since, until) and until - since > BEATS_S * self.record.options["patience"] + broken_s(self.record, since, until):
+                self.found.append("%s %s at %.3f: %s came %.1f s after it was in the log"
+                                  % (self.sub["kind"], self.key, until, row["cursor"], until - since))
 
     def check_overlap(self, call):
         """A node that was frozen may finish one call."""
         if not call.get("overlap"):
             return
-        freeze = next((f for f in near(self.record, call["t"], ("freeze",))), None)
+        freeze = next((f for f in near(self.record, call["t"], FREEZES)), None)
         if freeze is None or self.spent[freeze["t"]]:
             self.fault(call, "a call while another one to the same endpoint is under way")
         else:
@@ -216,7 +284,7 @@ def topic_faults(record, key):
         return []
     record.kills = [[f["t"], f["until"] + after_s(record)] for f in record.faults]
     whole = chaos_check.Topic(record, [], key).run()
-    is_frozen = any(f["kind"] == "freeze" for f in record.faults)
+    is_frozen = any(f["kind"] in FREEZES for f in record.faults)
     return [f for f in whole if not (is_frozen and "under way" in f)]
 
 
@@ -233,7 +301,10 @@ class Fetches:
 
     def run(self):
         for feed in {f["feed"] for f in self.record.fetches}:
-            self.check_feed([f for f in self.record.fetches if f["feed"] == feed])
+            its = [f for f in self.record.fetches if f["feed"] == feed]
+            self.check_feed(its)
+            if its[0]["is_quiet"]:
+                self.check_rest(its)
         for host in {f["host"] for f in self.record.fetches}:
             there = [f for f in self.record.fetches if f["host"] == host]
             self.check_limit(there)
@@ -251,7 +322,7 @@ class Fetches:
                 self.exceptions[what, lost["t"]] += 1
                 return True
         for freeze in self.record.faults:
-            if freeze["kind"] != "freeze":
+            if freeze["kind"] not in FREEZES:
                 continue
             for f in fetches:
                 if f["node"] == freeze["node"] and f["t"] <= freeze["until"] + 1 and f["end"] >= freeze["t"] and \
@@ -267,6 +338,13 @@ class Fetches:
                 self.fault(f, "another fetch of it is under way, since %.3f by %s", last["t"], last["node"])
             if last is None or f["end"] > last["end"]:
                 last = f
+
+    def check_rest(self, fetches):
+        """Nobody pings it, and it is fetched again all the time, by its old owner or by the next one."""
+        times = sorted(f["t"] for f in fetches if f["t"] < self.record.options["calm_at"]) + [self.record.options["calm_at"]]
+        for since, until in zip(times, times[1:]):
+            if not is_busy(self.record, since, until) and until - since > BEATS_S * self.record.options["patience"] + broken_s(self.record, since, until):
+                self.found.append("%s at %.3f: for %.1f s nobody fetched it" % (fetches[0]["feed"], until, until - since))
 
     def check_limit(self, fetches):
         most = self.record.options["per_host"]
@@ -287,7 +365,7 @@ class Fetches:
             known.add(f["feed"])
         for before, f in zip(later, later[1:]):
             if f["t"] - before["t"] < self.record.options["gap_s"] - HASTE_S and f["node"] == before["node"] and \
-                    not self.is_excepted((f["host"], "gap"), before, f):
+                    not is_busy(self.record, before["t"], f["t"]) and not self.is_excepted((f["host"], "gap"), before, f):
                 self.fault(f, "%.3f s after another fetch at %s", f["t"] - before["t"], f["host"])
 
     def check_cooling(self, fetches):
@@ -297,17 +375,19 @@ class Fetches:
                 continue
             for f in fetches:
                 if asked["end"] + 0.3 < f["t"] < asked["end"] + asked["cool_s"] - CLOCK_S and f["node"] == asked["node"] and \
-                        not self.is_excepted((f["host"], "cool"), f):
+                        not is_busy(self.record, asked["end"], f["t"]) and not self.is_excepted((f["host"], "cool"), f):
                     self.fault(f, "%s had asked for %d s of rest at %.3f", f["host"], asked["cool_s"], asked["end"])
 
 
 # ---- (d) what was acknowledged ----
 def ack_faults(record):
     """record.acks: {what, t, end, key}. What is about the same key is in order."""
-    last, found = {}, []
+    last, changed, found = {}, {}, []
     for ack in record.acks:
         if ack["what"] == "ping":
             found += ping_faults(record, ack)
+        elif ack["what"] in ("changed", "maybe"):
+            changed[ack["key"]] = None if ack["what"] == "maybe" or is_lost_time(record, ack["end"]) else ack
         elif not is_lost_time(record, ack["end"]):
             last[ack["key"]] = ack
         elif ack["key"] in last:
@@ -318,7 +398,9 @@ def ack_faults(record):
             found.append("acknowledged at %.3f and not in the database at the end: %s" % (ack["end"], key))
         if ack["what"] == "ended" and key in there:
             found.append("ended at %.3f and in the database at the end: %s" % (ack["end"], key))
-    return found
+    folders = record.tables.get("folders", {})
+    return found + ["changed at %.3f, and not so at the end: %s" % (ack["end"], key) for key, ack in changed.items()
+                    if ack and key in folders and folders[key] != [[ack["folder"]]]]
 
 
 def ping_faults(record, ack):
@@ -353,10 +435,111 @@ def table_faults(record):
     return found + ["a session was left in a transaction: %s" % s for s in record.tables["sessions"]]
 
 
+# ---- what clients were answered ----
+def cursor_faults(record):
+    """record.cursors: a cursor of one node is taken by another as its own. A server that is lost takes its end along."""
+    found = []
+    for t, status, given, got, first in record.cursors:
+        if any(f["t"] <= t <= f["until"] + after_s(record) for f in lossy(record)):
+            continue
+        if status not in (0, 200, 503):
+            found.append("the cursor %s of another node was answered with %d at %.3f" % (given, status, t))
+        elif status == 200 and (seq_of(got) < seq_of(given) or (first and seq_of(first) <= seq_of(given))):
+            found.append("the cursor %s of another node was taken for an earlier one at %.3f: %s, and then %s"
+                         % (given, t, first, got))
+    return found
+
+
+def answer_faults(record):
+    """record.answers: in time, whatever the database does. A node that has stopped answers later."""
+    found = []
+    for t, end, what, status, again in record.answers:
+        has_stopped = any(f["kind"] in FREEZES and f["t"] <= end and f["until"] >= t for f in record.faults)
+        if status and end - t > ANSWER_S * record.options["patience"] and not has_stopped and \
+                not is_busy(record, t, end):
+            found.append("%s at %.3f was answered after %.1f s" % (what, t, end - t))
+        if status == 503 and again is None and what != "GET /readyz":
+            found.append("%s at %.3f: 503 without Retry-After" % (what, t))
+    return found
+
+
+def away_faults(record):
+    """record.away: a node that has no database says so."""
+    return ["%s of node %s, which was cut off, was %d at %.3f" % (what, node, status, t)
+            for t, node, what, status in record.away if status not in (0, 503)]
+
+
+def wakes_s(record):
+    """How long after its commit a row ended the long polls that waited for it, while nothing was broken."""
+    at = {row[0]: row[1] / 1e6 - record.options["wall_s"] for row in record.rows}
+    return [end - at[seq] for t, end, seq in record.wakes
+            if seq in at and t + CLOCK_S < at[seq] and not near(record, t) and not near(record, end)]
+
+
+def wake_faults(record):
+    found = [] if is_busy(record, 0, float("inf")) else wakes_s(record)
+    middle = quantiles(found, (0.5,))
+    if len(found) >= 20 and middle[0] > WAKE_S * record.options["patience"]:
+        return ["half of %d long polls ended more than %.3f s after the commit" % (len(found), middle[0])]
+    return []
+
+
+# ---- the end ----
+def shown_faults(record):
+    """record.shown: what feeds show at the end is in the log, even what was lost in between."""
+    newest = {}
+    for row in record.log:
+        newest[row["feed"], row["uid"]] = row
+    return ["%s shows %s as %r at the end, and the log has %r" % (feed, uid, title, row and (row["kind"], row["title"]))
+            for feed, entries in record.shown.items() for uid, title in entries.items()
+            for row in [newest.get((feed, uid))] if not row or row["kind"] == "deleted" or row["title"] != title]
+
+
+def node_faults(record):
+    """record.tables["nodes"]: by the node that was asked, [name, slots, behind] of all."""
+    found, there = [], record.tables.get("nodes", {})
+    for asked, nodes in there.items():
+        if sorted(n[0] for n in nodes) != sorted(there):
+            found.append("/nodes of %s has %s at the end" % (asked, [n[0] for n in nodes]))
+        elif sum(n[1] for n in nodes) != SLOTS or any(n[2] for n in nodes):
+            found.append("/nodes of %s at the end: %s" % (asked, nodes))
+    return found
+
+
+def moved_faults(record):
+    """record.moved: a file that was made of the database shows the same."""
+    moved, found = record.moved, []
+    if not moved:
+        return []
+    if any(moved["check"]):
+        return ["feedmill migrate: %s %s" % (moved["check"], moved["said"])]
+    if moved["log"] != next(iter(record.logs.values())):
+        found.append("/log of the file to which all was moved differs")
+    if sorted(moved["keys"]) != sorted(record.tables["keys"]):
+        found.append("the file to which all was moved has other subscriptions")
+    last = {page[2]: page[3] for page in record.pages if page[0] >= record.options["calm_at"]}
+    return found + ["%s of the file to which all was moved differs" % path for path, seen in moved["pages"].items()
+                    if last.get(path) != seen]
+
+
+def misfit_faults(record):
+    """record.misfits: nodes that differ from the others."""
+    found = []
+    for m in record.misfits:
+        if "cannot connect" in m["said"] and near(record, m["t"], {f["kind"] for f in record.faults} - {"misfit"}):
+            continue            # it did not come so far
+        if not m["status"] or m["took_s"] > REFUSES_S * record.options["patience"] or m["option"] not in m["said"]:
+            found.append("a node with another %s ended with %s after %.1f s at %.3f: %s"
+                         % (m["option"], m["status"], m["took_s"], m["t"], m["said"]))
+    return found
+
+
 def faults(record):
     """All faults, as texts."""
     found = list(record.wrong) + log_faults(record) + Fetches(record).run() + ack_faults(record)
-    found += page_faults(record) + table_faults(record)
+    for more in (page_faults, table_faults, cursor_faults, answer_faults, away_faults, wake_faults, shown_faults, node_faults,
+                 moved_faults, misfit_faults):
+        found += more(record)
     for key, sub in record.subs.items():
         if "got" in sub:
             found += reader_faults(record, key)

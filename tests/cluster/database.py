@@ -9,7 +9,9 @@ import time
 
 from integration.env.daemon import wait_for
 from integration.env.postgres import DATABASE, USER, Postgres, environment, run_as
-from integration.env.servers import free_port, server_folder
+from integration.env.servers import free_port
+
+from . import disk
 
 SETTINGS = {"wal_keep_size": "128MB", "wal_retrieve_retry_interval": "200ms", "hot_standby_feedback": "on",
             "max_connections": 120}
@@ -28,12 +30,27 @@ def kill_all(server):
     server.process.wait(60)
 
 
-class Standby(Postgres):
+class Primary(Postgres):
+    """Its files are on a disk of its own, where that is possible."""
+    make_folder, remove_folder = staticmethod(disk.folder), staticmethod(disk.remove)
+
+
+    def answers(self, seconds=3):
+        """Does it take sessions, now or soon? It starts its processes anew when one of them has failed."""
+        until = time.monotonic() + seconds
+        while self.process.poll() is None and time.monotonic() < until:
+            if self._is_ready():
+                return True
+            time.sleep(0.1)
+        return False
+
+
+class Standby(Primary):
     """A copy of another server that follows it."""
 
     def __init__(self, primary):
         self.bin, self.port = primary.bin, free_port()
-        self.folder = server_folder("postgres", in_memory=True)
+        self.folder = self.make_folder("postgres", in_memory=True)
         self.data = os.path.join(self.folder, "data")
         self.user, self.process, self.n_databases = run_as(), None, 0
         self.env = environment(self.folder)
@@ -78,8 +95,9 @@ class Session:
     def close(self):
         self.process.kill()
         self.process.wait(10)
-        self.process.stdin.close()
-        self.process.stdout.close()
+        for stream in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):      # a statement is in it that nobody reads
+                stream.close()
 
 
 class Pair:
@@ -87,7 +105,7 @@ class Pair:
 
     def __init__(self, is_sync=True):
         self.is_sync, self.standby, self.lock = is_sync, None, threading.Lock()
-        self.primary = Postgres(**SETTINGS)
+        self.primary = Primary(**SETTINGS)
         try:
             self.rebuild()
         except BaseException:
@@ -117,6 +135,17 @@ class Pair:
         kill_all(self.primary)
         time.sleep(0.2)
         self.primary.start()
+
+    def fill_disk(self, left):
+        """The primary's disk has room for so many bytes more."""
+        disk.fill(self.primary.folder, left)
+
+    def free_disk(self):
+        """There is room again. The server may have ended meanwhile."""
+        disk.free(self.primary.folder)
+        if not self.primary.answers():
+            kill_all(self.primary)
+            self.primary.start()
 
     def lag(self):
         """From now on nothing comes to the standby, and nobody waits for it."""

@@ -2,9 +2,12 @@
 What it notes in the record says since when and until when something was broken, and at which node."""
 import contextlib
 import http.client
+import threading
 import time
 
 from integration.env.daemon import PATIENCE, wait_for
+
+from . import clock, crowd, disk, hold
 
 DOWN = (OSError, http.client.HTTPException, ValueError, KeyError)
 
@@ -72,6 +75,8 @@ def cut_for(run, dice, kind, seconds):
     with noted(run, kind, node):
         node.proxy.cut()
         time.sleep(seconds)
+        if kind == "cut_long":
+            run.look_away(node, run.quiet_sub)
         node.proxy.mend()
 
 
@@ -126,6 +131,133 @@ def fail_over_lossy(run, dice):
     run.pair.rebuild()
 
 
+def wrong_clock(run, dice):
+    """The wall clock of a node jumps by up to hours, or drifts, and is then right again. The node may be killed meanwhile, so
+    that others read the times that it has stored."""
+    node = dice.choice(run.nodes)
+    with noted(run, "wrong_clock", node):
+        ahead_s, drifts = dice.choice((-1, 1)) * dice.choice((60, 3600, 5 * 3600)), dice.random() < 0.3
+        if drifts:
+            ahead_s = dice.choice((-1, 1)) * dice.uniform(2, 8)
+        for n in range(steps := 5 if drifts else 1):
+            node.clock.set(ahead_s * (n + 1) / steps)
+            time.sleep(clock.LOOKS_S)
+        time.sleep(dice.uniform(0.5, 2) * run.lease_s)
+        if dice.random() < 0.3:
+            node.kill()
+            node.start()
+        node.clock.set()
+        time.sleep(clock.LOOKS_S)
+
+
+def full_disk(run, dice):
+    """The disk of the database has little room, or none."""
+    with noted(run, "full_disk"):
+        run.pair.fill_disk(dice.choice((0, 1 << 16, 1 << 20)))
+        time.sleep(dice.uniform(0.5, 2) * run.lease_s)
+        run.pair.free_disk()
+
+
+def slow(run, dice):
+    """A node is connected to the database by a line that is long and narrow."""
+    node = dice.choice(run.nodes)
+    with noted(run, "slow", node):
+        node.proxy.delay_s, node.proxy.bytes_per_s = dice.choice((0, 0.2, 0.4)), dice.choice((20000, 100000))
+        time.sleep(dice.uniform(1, 3) * run.lease_s)
+        node.proxy.mend()
+
+
+def crowded(run, dice):
+    """The database takes no connection more, and nodes lose some of theirs."""
+    with noted(run, "crowded"):
+        taken = crowd.take_all(run.pair.primary)
+        for _ in range(dice.choice((1, 3, 8))):
+            run.pair.end_session(dice)
+            taken += crowd.take_all(run.pair.primary)
+        time.sleep(dice.uniform(0, 2) * run.lease_s)
+        crowd.close(taken)
+
+
+def hanging_clients(run, dice):
+    """Clients that say nothing, or half of something, or do not read what they asked for."""
+    with noted(run, "hanging_clients"):
+        hung = crowd.hang([node.port for node in run.nodes], dice, dice.choice((10, 100)))
+        time.sleep(dice.uniform(1, 2) * run.lease_s)
+        crowd.close(hung)
+
+
+POINTS = ((b"UPDATE log SET last_seq", "before"), (b"UPDATE log SET last_seq", "after"), (b"COMMIT", "before"),
+          (b"COMMIT", "after"))
+
+
+def held_commit(run, dice):
+    """A node stops before it locks the log, under that lock, before its commit, or before it hears of that. It goes on after
+    three leases, perhaps without its connections, or is killed."""
+    node, stopped = dice.choice(run.nodes), threading.Event()
+
+    def stop():
+        node.freeze()
+        stopped.set()
+    with noted(run, "held_commit", node):
+        node.proxy.hold(*dice.choice(POINTS), stop)
+        stopped.wait(3 * run.lease_s)
+        node.proxy.unhold()
+        go_on(run, dice, node)
+
+
+def held_transfer(run, dice):
+    """A node stops after it saw that it may make a request, and before it sends that."""
+    node = dice.choice(run.nodes)
+    with noted(run, "held_transfer", node):
+        node.hold.arm(dice.choice("GP"))
+        until = time.monotonic() + 3 * run.lease_s
+        while not node.hold.has_stopped() and time.monotonic() < until:
+            time.sleep(0.01)
+        node.hold.disarm()
+        go_on(run, dice, node)
+
+
+def go_on(run, dice, node):
+    """After a stop at a point, which may never have been reached."""
+    time.sleep(0.05)            # a signal takes a moment
+    run.record.faults[-1]["stopped"] = node.is_stopped()
+    if node.is_stopped():
+        node.is_up = False
+        time.sleep(dice.choice((0.5, 1.2, 3)) * run.lease_s)
+    how = dice.choice(("mend", "cut", "kill"))
+    if how == "cut":
+        node.proxy.cut()
+    if how == "kill":
+        node.kill()
+    node.proxy.mend()
+    if how == "kill":
+        node.start()
+    else:
+        node.thaw()
+
+
+def misfit(run, dice):
+    """Somebody starts a node that differs in what must be equal."""
+    option, value = dice.choice((("--archive-size", "7"), ("--base-url", "http://elsewhere.example/")))
+    with noted(run, "misfit"):
+        status, took_s, said = dice.choice(run.nodes).misfit(option, value)
+        run.record.misfits.append({"t": time.monotonic(), "option": option, "status": status, "took_s": took_s, "said": said[-2000:]})
+
+
 KINDS = {f.__name__: f for f in (kill, leave, drain, freeze, cut, cut_long, silence, delay, terminate, crash, fail_over,
-                                 fail_over_lossy)}
+                                 fail_over_lossy, wrong_clock, full_disk, slow, crowded, hanging_clients, held_commit,
+                                 held_transfer, misfit)}
+NEEDS = {"wrong_clock": clock.missing, "full_disk": disk.missing, "held_transfer": hold.missing}    # why it cannot be done here
 READY_S = 30 * PATIENCE
+
+
+def possible(kinds, say):
+    """Those of these kinds that this machine can do; it says which it cannot, and why."""
+    able = []
+    for kind in kinds:
+        why = NEEDS[kind]() if kind in NEEDS else None
+        if why:
+            say("without %s: %s" % (kind, why))
+        else:
+            able.append(kind)
+    return able

@@ -2,6 +2,8 @@
 import asyncio
 import threading
 
+from .wire import Statements
+
 
 class Loop:
     """The thread of the proxies."""
@@ -21,11 +23,13 @@ class Loop:
 
 
 class Proxy:
-    """`target`: a function that returns the port to which a new connection goes; None: it is refused."""
+    """`target`: a function that returns the port to which a new connection goes; None: it is refused. `delay_s` and
+    `bytes_per_s` (0: any number) hold for each connection and each way. `is_tapped`: what is sent is read, for hold()."""
 
-    def __init__(self, loop, target):
-        self.loop, self.target = loop, target
-        self.is_cut, self.delay_s, self.writers = False, 0.0, set()
+    def __init__(self, loop, target, is_tapped=False):
+        self.loop, self.target, self.is_tapped = loop, target, is_tapped
+        self.is_cut, self.delay_s, self.bytes_per_s, self.writers = False, 0.0, 0, set()
+        self.wanted, self.on_held, self.taps = None, None, set()
         self.port = loop.run(self._open())
 
     async def _open(self):
@@ -62,15 +66,56 @@ class Proxy:
             writer.close()
 
     async def _pump(self, reader, writer, way):
+        tap = Statements() if self.is_tapped and way == "up" else None
+        if tap:
+            self._listen(tap)
         try:
             while some := await reader.read(65536):
-                if self.delay_s:
-                    await asyncio.sleep(self.delay_s)
-                await self.gates[way].wait()
-                writer.write(some)
-                await writer.drain()
+                at = tap.feed(some) if tap else None
+                if at is not None:
+                    await self._send(writer, some[:at], way)
+                    self._reached()
+                    some = some[at:]
+                await self._send(writer, some, way)
         except OSError:
             pass
+        finally:
+            self.taps.discard(tap)
+
+    async def _send(self, writer, some, way):
+        wait_s = self.delay_s + (len(some) / self.bytes_per_s if self.bytes_per_s else 0)
+        if wait_s:
+            await asyncio.sleep(wait_s)
+        await self.gates[way].wait()
+        writer.write(some)
+        await writer.drain()
+
+    # ---- points in a transaction ----
+    def _listen(self, tap):
+        self.taps.add(tap)
+        if self.wanted:
+            tap.find(*self.wanted)
+
+    def _reached(self):
+        if self.wanted:
+            self.wanted = None
+            self.gates["up"].clear()
+            self.on_held()
+
+    def hold(self, beginning, where, on_held):
+        """At the next statement that begins so, nothing goes up any more until mend(), and on_held() is called on the
+        thread of the proxies. `where`: "before" it is sent, or "after"."""
+        async def do():
+            self.wanted, self.on_held = (beginning, where), on_held
+            for tap in self.taps:
+                tap.find(beginning, where)
+        self.loop.run(do())
+
+    def unhold(self):
+        """The point is not looked for any more. What is held stays so."""
+        async def do():
+            self.wanted = None
+        self.loop.run(do())
 
     # ---- faults ----
     def cut(self):
@@ -90,7 +135,7 @@ class Proxy:
 
     def mend(self):
         async def do():
-            self.is_cut, self.delay_s = False, 0.0
+            self.is_cut, self.delay_s, self.bytes_per_s, self.wanted = False, 0.0, 0, None
             for gate in self.gates.values():
                 gate.set()
         self.loop.run(do())

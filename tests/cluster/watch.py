@@ -1,4 +1,5 @@
-"""Who looks on: readers of the log by SQL, at the primary and at the standby."""
+"""Who looks on: readers of the log by SQL, at the primary and at the standby; and how busy the machine is."""
+import os
 import threading
 import time
 
@@ -9,7 +10,8 @@ LOOK = """SELECT json_build_object('last_seq', l.last_seq, 'newest',
  greatest((SELECT coalesce(max(seq), 0) FROM revisions), (SELECT coalesce(max(seq), 0) FROM feed_events)), 'rows',
  (SELECT coalesce(json_agg(json_build_array(seq, at_us, feed_id, entry_id) ORDER BY seq), '[]') FROM (
  SELECT seq, at_us, feed_id, entry_id FROM revisions WHERE seq > %d UNION ALL
- SELECT seq, at_us, feed_id, 0 FROM feed_events WHERE seq > %d) r)) FROM log l"""
+ SELECT seq, at_us, feed_id, 0 FROM feed_events WHERE seq > %d) r), 'positions',
+ (SELECT coalesce(json_object_agg(id, position), '{}') FROM subscriptions WHERE endpoint IS NOT NULL)) FROM log l"""
 
 
 class Watcher(threading.Thread):
@@ -19,6 +21,7 @@ class Watcher(threading.Thread):
         super().__init__(daemon=True)
         self.pair, self.name, self.looks, self.stopped = pair, name, looks, threading.Event()
         self.seen, self.known = 0, {}       # newest number; rows of the last look
+        self.places = {}                    # positions of subscriptions, in the last look
         self.start()
 
     def run(self):
@@ -45,5 +48,22 @@ class Watcher(threading.Thread):
             self.seen = max(self.seen, look["rows"][-1][0])
         known, self.known = self.known, {row[0]: row for row in look["rows"]}
         look["rows"] = [row for row in look["rows"] if known.get(row[0]) != row]
-        if look["rows"] or not self.looks or look["last_seq"] != self.looks[-1]["last_seq"]:
+        places, self.places = self.places, look["positions"]
+        look["positions"] = {n: at for n, at in look["positions"].items() if places.get(n) != at}
+        if look["rows"] or look["positions"] or not self.looks or look["last_seq"] != self.looks[-1]["last_seq"]:
             self.looks.append(look)
+
+
+class Load(threading.Thread):
+    """How many processes want to run, for each core."""
+
+    def __init__(self, samples):
+        super().__init__(daemon=True)
+        self.samples, self.stopped = samples, threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.stopped.wait(0.5):
+            with open("/proc/loadavg", encoding="ascii") as load:
+                runnable = int(load.read().split()[3].partition("/")[0])
+            self.samples.append([time.monotonic(), runnable / os.cpu_count()])

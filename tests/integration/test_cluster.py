@@ -1,4 +1,4 @@
-"""NODE-02 to NODE-09: nodes on one PostgreSQL with a standby, faults by dice (tests/cluster). A short run, and what must not
+"""NODE-02 to NODE-12: nodes on one PostgreSQL with a standby, faults by dice (tests/cluster). A short run, and what must not
 happen, planted into a record: the checker must find each."""
 import argparse
 import copy
@@ -9,6 +9,7 @@ from unittest import mock
 from chaos.server import LAST_RECEIVED, TICK_MS, Ask
 from cluster import check
 from cluster.cluster import Record, Run
+from cluster.wire import Statements
 
 from .env.case import slow
 from .env.postgres import programs
@@ -55,7 +56,7 @@ class Story:
 
     def __init__(self):
         self.record = r = Record(lease_s=2, push_timeout_s=1.5, per_host=2, gap_s=0.8, patience=1, window_s=2, wall_s=0,
-                                 refusals=1, calm_at=1000)
+                                 refusals=1, calm_at=40)
         r.log = [{"seq": n, "cursor": cursor(n), "at": "1970-01-01T00:00:%02dZ" % n, "kind": "new", "uid": "u%d" % n,
                   "feed": self.FEED, "title": "t%d" % n} for n in range(1, 21)]
         r.rows = [[n, 1000000 + n, 1, n] for n in range(1, 21)]
@@ -73,6 +74,15 @@ class Story:
                   {"what": "ended", "key": "sub 2", "t": 5, "end": 5.1},
                   {"what": "ping", "key": self.FEED, "t": 6, "end": 6.1}]
         r.tables["keys"] = ["sub 1"]
+        r.tables["nodes"] = {name: [["a", 128, 0], ["b", 128, 0]] for name in "ab"}
+        r.tables["folders"] = {"sub 1": []}
+        r.cursors = [[8, 200, cursor(8), cursor(9), cursor(9)], [9, 503, cursor(9), None, None]]
+        r.answers = [[8, 8.1, "GET /sub", 200, None], [9, 9.1, "GET /sub", 503, "1"], [9, 30, "GET /sub", 0, None]]
+        r.away = [[8, "a", "/readyz", 503], [8, "a", "/sub?id", 0]]
+        r.wakes = [[0.5, 1 + 0.01, n % 20 + 1] for n in range(40)]
+        r.shown = {self.FEED: {"u20": "t20"}}
+        r.moved = {"check": [0, 0], "said": ["", ""], "log": r.logs["a"], "keys": ["sub 1"], "pages": {}}
+        r.misfits = [{"t": 8, "option": "--base-url", "status": 2, "took_s": 0.1, "said": "another --base-url"}]
         r.pages = [[n, "ab"[n % 2], "/simple/x/%d" % (n // 2), "digest %d" % (n // 2), '"tag"'] for n in range(8)]
 
     def call(self, n, **more):
@@ -101,6 +111,7 @@ class Story:
             row["cursor"] = cursor(row["seq"])
         r.rows = [[n, 1000000 + n, 1, n] for n in [row["seq"] for row in r.log]]
         r.logs = {"a": [row["cursor"] for row in r.log]}
+        r.moved["log"] = r.logs["a"]
         late = [{"t": n - 80, "last_seq": n, "newest": n, "rows": [[n, 1000000 + n, 1, n]]} for n in range(100, 110)]
         for name in r.sql:
             r.sql[name] = r.sql[name][:12] + copy.deepcopy(late)
@@ -113,6 +124,28 @@ class Story:
 
     def faults(self):
         return check.faults(copy.deepcopy(self.record))
+
+
+class Statement(unittest.TestCase):
+    """What a proxy reads of what a node sends to the database."""
+
+    def test_a_node_stops_at_a_statement(self):                                                 # NODE-06
+        start = (8).to_bytes(4, "big") + (80877103).to_bytes(4, "big") + (9).to_bytes(4, "big") + (196608).to_bytes(4, "big") + b"\0"
+
+        def message(kind, body):
+            return kind + (len(body) + 4).to_bytes(4, "big") + body
+        parse, bind = message(b"P", b"s1\0COMMIT\0\0\0"), message(b"B", b"\0s1\0\0\0\0\0\0\0")
+        other, execute = message(b"B", b"\0s2\0\0\0\0\0\0\0"), message(b"E", b"\0\0\0\0\0")
+        for where, at in (("before", len(other + execute)), ("after", len(other + execute + bind + execute))):
+            for cut in range(1, len(other + execute + bind + execute)):     # in two pieces, however it is cut
+                statements = Statements()
+                self.assertIsNone(statements.feed(start + parse + bind + execute))
+                statements.find(b"COMM", where)
+                sent = other + execute + bind + execute
+                first, second = statements.feed(sent[:cut]), statements.feed(sent[cut:])
+                found = first if first is not None else cut + second
+                self.assertIn(found, range(at, max(at, cut) + 1) if where == "before" else (at,))
+                self.assertIsNone(statements.feed(bind + execute))
 
 
 class Checker(unittest.TestCase):
@@ -178,6 +211,22 @@ class Checker(unittest.TestCase):
         got.insert(8, got[7])
         self.found("log /log/1: again")
 
+    def test_a_position_goes_back(self):                                                        # NODE-05
+        for n, look in enumerate(self.r.sql["primary"]):
+            look["positions"] = {"1": n}
+        self.assertEqual([], self.s.faults())
+        self.r.sql["primary"][9]["positions"] = {"1": 7}
+        self.found("the position of subscription 1 went back from 8 to 7")
+        self.s.fault("fail_over_lossy", 9.5, 9.9, None, lossy=True)
+        self.assertFalse(any("position" in f for f in self.s.faults()))
+
+    def test_a_cursor_of_another_node(self):                                                    # NODE-03
+        for seen, text in (([8, 200, cursor(8), cursor(7), None], "was taken for an earlier one"),
+                           ([8, 200, cursor(8), cursor(9), cursor(8)], "was taken for an earlier one"),
+                           ([8, 410, cursor(8), None, None], "was answered with 410")):
+            self.r.cursors[0] = seen
+            self.found(text)
+
     # ---- subscriptions ----
     def test_a_lost_delivery(self):                                                             # NODE-05
         del self.trail[9]
@@ -225,6 +274,19 @@ class Checker(unittest.TestCase):
         self.trail[10]["overlap"] = True
         self.found("another one to the same endpoint is under way")
 
+    def test_a_late_delivery(self):                                                             # NODE-06
+        self.r.subs[1]["witness"] = True
+        self.assertEqual([], self.s.faults())
+        self.trail[-1].update(t=51, end=51.1)
+        self.found("%s came 31.0 s after it was in the log" % cursor(20))
+        self.s.fault("crash", 30, 32)
+        self.assertEqual([], self.s.faults())
+
+    def test_a_transfer_of_a_held_node(self):                                                   # NODE-06
+        self.trail[9]["overlap"] = True
+        self.s.fault("held_transfer", 4, 10)
+        self.assertEqual([], self.s.faults())
+
     # ---- fetches ----
     def test_two_fetches_of_a_feed(self):                                                       # NODE-04
         self.r.fetches[9]["node"], self.r.fetches[9]["end"] = "b", 10.1
@@ -254,6 +316,41 @@ class Checker(unittest.TestCase):
         self.s.fault("kill", 9.1, 10)
         self.assertEqual([], self.s.faults())
 
+    def test_nobody_fetches(self):                                                              # NODE-06
+        self.r.options["calm_at"] = 49
+        self.assertEqual([], self.s.faults())
+        self.r.options["calm_at"] = 52
+        self.found("for 33.0 s nobody fetched it")
+        self.s.fault("wrong_clock", 30, 34)
+        self.assertEqual([], self.s.faults())
+
+    # ---- what clients were answered ----
+    def test_an_answer_is_late(self):                                                           # NODE-08
+        self.r.answers[0][1] = 14
+        self.found("GET /sub at 8.000 was answered after 6.0 s")
+        self.s.fault("hanging_clients", 7, 15, None)
+        self.found("GET /sub at 8.000 was answered after 6.0 s")
+        self.r.load = [[10, 5], [12, 4]]        # the machine is too busy to tell
+        self.assertEqual([], self.s.faults())
+        self.r.load[0][1] = 2
+        self.found("GET /sub at 8.000 was answered after 6.0 s")
+        self.s.fault("freeze", 7, 13)
+        self.assertFalse(any("answered after" in f for f in self.s.faults()))
+
+    def test_nobody_says_when_to_come_again(self):                                              # NODE-08
+        self.r.answers[1][4] = None
+        self.found("GET /sub at 9.000: 503 without Retry-After")
+
+    def test_a_node_without_a_database(self):                                                   # NODE-08
+        self.r.away += [[8, "a", "/sub?id", 404], [8, "b", "/readyz", 200]]
+        self.found("/sub?id of node a, which was cut off, was 404")
+        self.found("/readyz of node b, which was cut off, was 200")
+
+    def test_readers_wake_late(self):                                                           # NODE-07
+        for wake in self.r.wakes:
+            wake[1] += 1 + wake[2]
+        self.found("half of 40 long polls ended more than")
+
     # ---- what was acknowledged, and the end ----
     def test_a_subscription_is_missing(self):                                                   # NODE-08
         self.r.tables["keys"] = []
@@ -278,6 +375,50 @@ class Checker(unittest.TestCase):
         self.assertEqual([], self.s.faults())
         self.r.options["calm_at"] = 3
         self.found("the entity tag of /simple/x/2 of node b")
+
+    def test_a_change_is_forgotten(self):                                                       # NODE-02
+        self.r.acks.append({"what": "changed", "key": "sub 1", "t": 7, "end": 7.1, "folder": "x1"})
+        self.found("changed at 7.100, and not so at the end: sub 1")
+        self.r.tables["folders"]["sub 1"] = [["x1"]]
+        self.assertEqual([], self.s.faults())
+        self.r.acks.append({"what": "changed", "key": "sub 1", "t": 8, "end": 8.1, "folder": "x2"})
+        self.found("changed at 8.100")
+        self.r.acks.append({"what": "maybe", "key": "sub 1", "t": 9, "end": 9.1})
+        self.assertEqual([], self.s.faults())
+
+    def test_what_was_lost_does_not_come_again(self):                                           # NODE-09
+        self.r.shown[self.s.FEED]["u21"] = "t21"
+        self.found("shows u21 as 't21' at the end, and the log has None")
+        self.r.shown[self.s.FEED] = {"u20": "another"}
+        self.found("shows u20 as 'another' at the end")
+
+    def test_a_log_that_is_moved(self):                                                         # NODE-10
+        self.r.options["calm_at"] = 3
+        self.r.moved["pages"] = {"/simple/x/2": "digest 2"}
+        self.assertEqual([], self.s.faults())
+        self.r.moved["pages"] = {"/simple/x/2": "another"}
+        self.found("/simple/x/2 of the file to which all was moved differs")
+        self.r.moved["keys"] = []
+        self.found("the file to which all was moved has other subscriptions")
+        self.r.moved["log"] = self.r.moved["log"][1:]
+        self.found("/log of the file to which all was moved differs")
+        self.r.moved["check"] = [0, 1]
+        self.found("feedmill migrate: [0, 1]")
+
+    def test_a_node_is_not_shown(self):                                                         # NODE-11
+        self.r.tables["nodes"]["a"] = [["a", 256, 0]]
+        self.found("/nodes of a has ['a'] at the end")
+        self.r.tables["nodes"]["a"] = [["a", 128, 0], ["b", 127, 0]]
+        self.found("/nodes of a at the end")
+
+    def test_a_node_that_differs(self):                                                         # NODE-12
+        for wrong in ({"status": 0}, {"status": None}, {"took_s": 11}, {"said": "I do not like it"}):
+            with mock.patch.dict(self.r.misfits[0], wrong):
+                self.found("a node with another --base-url ended with")
+        self.r.misfits[0]["said"] = "cannot connect to the database"
+        self.found("a node with another --base-url ended with")
+        self.s.fault("crash", 8, 9)
+        self.assertEqual([], self.s.faults())
 
     def test_orphans_and_sessions(self):                                                        # NODE-06
         self.r.tables["orphans"]["entries without a feed"] = 2

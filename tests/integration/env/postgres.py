@@ -45,13 +45,14 @@ def environment(folder):
 class Postgres:
     """The role USER, which has no rights but on DATABASE, its own, with PASSWORD over TCP. Over the socket
     everybody is believed. `in_memory`: its files are, where there is room. `settings`: lines of postgresql.conf."""
+    make_folder, remove_folder = staticmethod(server_folder), staticmethod(lambda path: shutil.rmtree(path, ignore_errors=True))
 
     def __init__(self, in_memory=True, **settings):
         self.bin = programs()
         if not self.bin:
             raise unittest.SkipTest("PostgreSQL %d or later is not installed" % VERSION_MIN)
         self.port = free_port()
-        self.folder = server_folder("postgres", in_memory)
+        self.folder = self.make_folder("postgres", in_memory)
         self.data = os.path.join(self.folder, "data")
         self.user, self.process, self.n_databases = {}, None, 0
         self.env = environment(self.folder)
@@ -126,7 +127,7 @@ class Postgres:
     def close(self):
         if self.process and self.process.poll() is None:
             self.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.remove_folder(self.folder)
 
     def psql(self, sql, database=DATABASE, user="postgres"):
         """What the statement gives, columns by "|"."""
