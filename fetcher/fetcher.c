@@ -261,6 +261,8 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
     }
     wishes_notice(f, notice);
     upstream_subs_notice(f->upstreams, notice);
+    if (notice->is_anew)
+        own_read_anew(f);
 }
 
 /* ---- documents that are not stored --------------------------------------------------------- */

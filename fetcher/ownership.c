@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "fetcher/fetch_loop.h"
+#include "fetcher/wishes.h"
 #include "net/url.h"
 
 /* "host:port" of the feed; empty: it is gone. */
@@ -197,10 +198,8 @@ static void on_slots(void *ctx)
     fetch_loop_owners_changed(f);
 }
 
-/* On the thread of the nodes. What was lost is found by asking for each feed. */
-static void on_change(void *ctx, const struct slot_set *gained, const struct slot_set *lost UNUSED)
+static void take_change(struct fetcher *f, const struct slot_set *gained)
 {
-    struct fetcher *f = ctx;
     struct change *c;
 
     if (!atomic_load(&f->reads_due)) /* the start reads all that is ours then */
@@ -208,6 +207,28 @@ static void on_change(void *ctx, const struct slot_set *gained, const struct slo
     c = NEW(struct change);
     *c = (struct change){f, *gained};
     loop_post(f->loop, on_slots, c);
+}
+
+/* On the thread of the nodes. What was lost is found by asking for each feed. */
+static void on_change(void *ctx, const struct slot_set *gained, const struct slot_set *lost UNUSED)
+{
+    take_change(ctx, gained);
+}
+
+/* Loop. The answers to wishes may be among what was missed. */
+static void on_missed(void *ctx)
+{
+    wishes_again(ctx);
+}
+
+void own_read_anew(struct fetcher *f)
+{
+    struct slot_set all = {{0}};
+
+    for (unsigned i = 0; i < SLOTS; i++)
+        slot_set_add(&all, i);
+    take_change(f, &all);
+    loop_post(f->loop, on_missed, f);
 }
 
 void own_listen(struct fetcher *f)

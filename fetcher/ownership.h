@@ -27,6 +27,10 @@ void own_listen(struct fetcher *f);
  * Loop. */
 void own_read_changes(struct fetcher *f);
 
+/* All was read anew (struct commit_notice): pings, answers to wishes and what hubs have said to
+ * other nodes may have been missed, so read all of it. Any thread. */
+void own_read_anew(struct fetcher *f);
+
 /* Note the due time of a feed, if it is ours. Any thread. */
 void own_due(struct fetcher *f, int64_t feed_id, int64_t next_fetch_at, enum fetch_reason reason);
 void own_content_due(struct fetcher *f, int64_t feed_id);

@@ -128,6 +128,18 @@ void wishes_look(struct fetcher *f)
     mem_free(list);
 }
 
+void wishes_again(struct fetcher *f)
+{
+    size_t n;
+    struct wish **list = all(f, &n);
+
+    for (size_t i = 0; i < n && !f->stopping; i++)
+        ask(f, list[i], clock_mono_ms());
+    mem_free(list);
+    if (!f->stopping)
+        wishes_look(f);
+}
+
 void wishes_stop(struct fetcher *f)
 {
     size_t n;

@@ -19,6 +19,9 @@ void wishes_take(struct fetcher *f, struct slot *slot);
 /* Repeat wishes, give up old ones, and fetch what is ours now. */
 void wishes_look(struct fetcher *f);
 
+/* Repeat all wishes at once: their answers may have been missed. */
+void wishes_again(struct fetcher *f);
+
 /* Tell all who wait that we are shutting down. */
 void wishes_stop(struct fetcher *f);
 

@@ -585,6 +585,18 @@ static bool is_of_feed(const struct event_stream *s, int64_t feed_id)
     return names(s->question, feed_id);
 }
 
+/* Does it name a feed that is gone? */
+static bool is_of_gone(const struct event_stream *s, int64_t feed_id UNUSED)
+{
+    const struct question *q = s->question;
+    struct feed_brief feed;
+
+    for (size_t i = 0; i < q->n; i++)
+        if (!store_brief(s->home->events->store, q->ids[i], &feed))
+            return true;
+    return false;
+}
+
 static void end_all(void *ctx)
 {
     end_streams(ctx, is_any, 0);
@@ -619,9 +631,27 @@ static void tell_merger(struct events *e, int64_t feed_id)
     pthread_mutex_unlock(&e->lock);
 }
 
+static void on_anew(void *ctx)
+{
+    end_streams(ctx, is_of_gone, 0);
+}
+
+/* All was read anew, and nothing says which feeds were taken over meanwhile. */
+static void tell_anew(struct events *e)
+{
+    struct event_loop *el;
+
+    pthread_mutex_lock(&e->lock);
+    LIST_FOREACH (el, &e->loops, link)
+        loop_post(el->loop, on_anew, el);
+    pthread_mutex_unlock(&e->lock);
+}
+
 void events_notice(struct events *e, const struct commit_notice *notice)
 {
     event_log_notice(e->log);
+    if (notice->is_anew)
+        tell_anew(e);
     for (size_t i = 0; i < notice->n_feeds; i++)
         if (notice->feeds[i].merged_into != 0)
             tell_merger(e, notice->feeds[i].feed_id);

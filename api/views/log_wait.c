@@ -167,19 +167,23 @@ static bool concerns(const struct log_wait *w, int64_t feed_id)
     return lo < w->n && w->ids[lo] == feed_id;
 }
 
+/* Is there a new revision for this wait, as far as the notice says? */
+static bool is_for(const struct log_wait *w, const struct commit_notice *notice)
+{
+    for (size_t i = 0; i < notice->n_feeds; i++)
+        if (notice->feeds[i].first_seq != 0 && (w->all || concerns(w, notice->feeds[i].feed_id)))
+            return true;
+    return notice->is_anew; /* it names no revisions: whoever was woken in vain waits again */
+}
+
 void log_waiters_notice(struct log_waiters *waits, const struct commit_notice *notice)
 {
     struct log_wait *w, *next;
 
     pthread_mutex_lock(&waits->lock);
     for (w = TAILQ_FIRST(&waits->list); w != NULL; w = next) {
-        bool hit = false;
-
         next = TAILQ_NEXT(w, link);
-        for (size_t i = 0; i < notice->n_feeds && !hit; i++)
-            hit = notice->feeds[i].first_seq != 0 &&
-                  (w->all || concerns(w, notice->feeds[i].feed_id));
-        if (hit && unlink_locked(w))
+        if (is_for(w, notice) && unlink_locked(w))
             ticket_post(&w->ticket, on_woken, w);
     }
     pthread_mutex_unlock(&waits->lock);

@@ -25,7 +25,7 @@ void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all,
  * begin to wait later are woken soon. */
 void log_waiters_end(struct log_waiters *w);
 
-/* Wake the requests that wait for a feed in this notice. */
+/* Wake the requests that wait for a feed in this notice; all, when everything was read anew. */
 void log_waiters_notice(struct log_waiters *w, const struct commit_notice *notice);
 
 /* Returns the number of waiting requests. */

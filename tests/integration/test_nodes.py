@@ -1,10 +1,15 @@
 """Daemons that are nodes of a PostgreSQL: names, slots, drains, what they must agree on, a database that is away."""
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE, quote
+from .env.events import EventReader
+from .env.origin import rss
 from .env.postgres import Postgres
+
+REASON_PING = 2     # of a feed that was not fetched since (enum fetch_reason)
 
 OTHER = ("INSERT INTO nodes (name, address, program, base_url, archive_size, schema_version, started_us, beat_us,"
          " until_us, notice) SELECT 'other', 'http://b:1', '1', '', 50, schema_version, t, t, t + 3600000000, 0"
@@ -14,6 +19,12 @@ COMMIT = ("INSERT INTO feeds (id, url, credential, next_reason, version, id_url)
           " FROM log; UPDATE log SET last_seq = last_seq + 1, last_at_us = last_at_us + 1, last_notice = last_notice + 1;"
           " INSERT INTO notices SELECT last_notice, 999, last_notice, 0, last_seq, last_at_us, version, '{{{id}}}', '{{1}}',"
           " '{{0}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', false FROM log")
+# commits whose notices are gone
+MISSED = "BEGIN; %s; UPDATE log SET last_notice = last_notice + 1; SELECT pg_notify('feedmill', ''); COMMIT"
+# a revision like the last one
+AGAIN = ("UPDATE log SET last_seq = last_seq + 1, last_at_us = last_at_us + 1;"
+         " INSERT INTO revisions SELECT (jsonb_populate_record(r, jsonb_build_object('seq', l.last_seq, 'at_us',"
+         " l.last_at_us))).* FROM revisions r, log l ORDER BY r.seq DESC LIMIT 1")
 
 
 class Nodes(Case):
@@ -159,3 +170,39 @@ class Nodes(Case):
         self.wait(lambda: d.get(path).status == 503, what="503", daemon=d)
         server.start()
         self.wait(lambda: d.get(path).status == 404, what="404", daemon=d)
+
+    def test_who_waits_hears_of_what_was_missed(self):  # NODE-07
+        """A node that reads all anew wakes long polls and streams, although no notice names their feeds."""
+        server = self.server()
+        d = self.node(server)
+        url = self.origin().set("/f", rss("one"))
+        self.assertEqual(200, d.feed(url).status)
+        for more in ("", "&url=" + quote(url)):
+            since = d.get("/log?since=end").json["cursor"]
+            with ThreadPoolExecutor() as pool:
+                poll = pool.submit(d.get, "/log?timeout=100&since=" + since + more)
+                self.wait(lambda: d.counter("log_waiters"), what="the poll to wait", daemon=d)
+                server.psql(MISSED % AGAIN)
+                self.assertEqual(1, len(poll.result(timeout=20 * PATIENCE).json["revisions"]))
+        other = "http://127.0.0.1:1/gone"
+        server.psql(COMMIT.format(id=700, url=other))
+        stays, ends = (EventReader(d, "?since=end&url=" + quote(u)) for u in (url, other))
+        for reader in (stays, ends):
+            self.addCleanup(reader.close)
+            reader.begin()
+        server.psql(MISSED % ("DELETE FROM feeds WHERE id = 700;" + AGAIN))
+        until = time.monotonic() + 10 * PATIENCE
+        while ends.read():
+            self.assertLess(time.monotonic(), until)    # it would go on with comments
+        self.assertEqual(1, len(stays.until(1)))
+
+    def test_a_ping_that_was_missed_is_found(self):  # NODE-07
+        server, origin = self.server(), self.origin()
+        d = self.node(server, "--node", "a")
+        self.slots(d, 256)
+        url = origin.set("/f", rss("one"))
+        d.subscribe(url)
+        self.wait(lambda: origin.seen("/f"), what="the first fetch", daemon=d)
+        self.wait(lambda: d.feed(url).json["entries"], what="its entry", daemon=d)
+        server.psql(MISSED % "UPDATE feeds SET next_reason = %d" % REASON_PING)
+        self.wait(lambda: len(origin.seen("/f")) == 2, what="the fetch", daemon=d)
