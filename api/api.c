@@ -127,7 +127,7 @@ struct api *api_new(const struct api_cfg *cfg)
     a->pings = ping_log_new();
     a->buckets = buckets_new();
     a->hub_calls = buckets_new();
-    a->hub = hub_waiters_new();
+    a->hub = hub_waiters_new(cfg->store);
     if (cfg->component != NULL)
         a->xmpp = xmpp_service_new(a, cfg->component);
     store_listen(a->store, on_commit, a);

@@ -731,7 +731,7 @@ enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **ou
                          struct err *err) NODISCARD;
 
 /* The intents with an id above `after_id`, in order of their ids, at most `max`. They have secrets,
- * so only the notifier may call this. Arena. */
+ * which only the notifier may use. Arena. */
 enum rc reader_hub_intents(struct reader *r, int64_t after_id, size_t max, struct arena *a,
                            struct hub_intent **out, size_t *n_out, struct err *err) NODISCARD;
 

@@ -84,7 +84,10 @@ static void on_end(struct request *req, const struct hub_end *end, void *ctx)
 {
     const struct cloud_registration *c = ctx;
 
-    if (end->rc != RC_OK)
+    if (end->rc == RC_AGAIN)
+        finish(req, 503, false,
+               STR("It is not known what came of this request. Try again in 10 seconds."));
+    else if (end->rc != RC_OK)
         finish(req, 503, false, STR("Too many requests are waiting. Try again in 10 seconds."));
     else if (end->settled.confirmed)
         finish(req, 200, true,

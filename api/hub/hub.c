@@ -175,7 +175,9 @@ static void on_end(struct request *req, const struct hub_end *end, void *ctx)
 {
     const struct hub_change *change = ctx;
 
-    if (end->rc != RC_OK)
+    if (end->rc == RC_AGAIN)
+        put_off(req, 503, "It is not known what came of this request.");
+    else if (end->rc != RC_OK)
         answer_full(req);
     else if (!change->intent.waits)
         answer(req, 202, STR("Accepted; the callback will be asked to confirm it."));

@@ -3,6 +3,7 @@
 #include "api/hub/hub_pending.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #include "api/http/buckets.h"
 #include "base/arena.h"
@@ -145,4 +146,18 @@ void hub_pending_settled(struct hub_pending *o, int64_t intent_id)
     pthread_mutex_unlock(&o->lock);
     if (p != NULL)
         request_free(p);
+}
+
+size_t hub_pending_ids(struct hub_pending *o, struct arena *a, int64_t **out)
+{
+    void *it = NULL, *value;
+    struct str key;
+    size_t n = 0;
+
+    pthread_mutex_lock(&o->lock);
+    *out = ARENA_ARRAY(a, int64_t, map_count(&o->by_intent) + 1);
+    while (map_next(&o->by_intent, &it, &key, &value))
+        memcpy(&(*out)[n++], key.ptr, sizeof **out);
+    pthread_mutex_unlock(&o->lock);
+    return n;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "base/arena.h"
 #include "base/str.h"
 
 #define HUB_PENDING_CLIENT 2000 /* requests from one address (IPv6: from one /64) */
@@ -41,3 +42,6 @@ void hub_pending_drop(struct hub_pending *o, struct hub_request **request);
 
 /* The intent is settled: count its request no longer. Does nothing if the intent has none. */
 void hub_pending_settled(struct hub_pending *o, int64_t intent_id);
+
+/* The intents of the requests that are counted, in no order. Arena. */
+size_t hub_pending_ids(struct hub_pending *o, struct arena *a, int64_t **out);

@@ -6,6 +6,7 @@
 
 #include "api/http/ticket.h"
 #include "api/hub/hub_early.h"
+#include "api/hub/hub_look.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -16,6 +17,7 @@
 struct hub_wait {
     struct hub_waiters *waiters;
     struct hub_request *counted; /* held until the storer has answered */
+    int64_t n_anew;              /* that of the waiters when it began */
     struct ticket ticket;
     bool is_sync;
     hub_end_fn *end;
@@ -24,10 +26,13 @@ struct hub_wait {
 };
 
 struct hub_waiters {
-    pthread_mutex_t lock;
+    struct store *store;
+    struct hub_pending *pending;
+    pthread_mutex_t lock; /* guards the rest */
     struct map by_intent; /* id -> struct hub_wait */
     struct hub_early early;
-    struct hub_pending *pending;
+    int64_t n_anew; /* how often the node had to read all anew */
+    bool wants_look, is_looking;
 };
 
 static struct str key_of(const int64_t *id)
@@ -35,10 +40,11 @@ static struct str key_of(const int64_t *id)
     return str_of((const char *)id, sizeof *id);
 }
 
-struct hub_waiters *hub_waiters_new(void)
+struct hub_waiters *hub_waiters_new(struct store *s)
 {
     struct hub_waiters *w = NEW(struct hub_waiters);
 
+    w->store = s;
     pthread_mutex_init(&w->lock, NULL);
     w->pending = hub_pending_new();
     return w;
@@ -69,31 +75,85 @@ static void on_over(struct request *req, void *work)
     mem_free(w);
 }
 
+/* The intent is settled. Nobody here may wait for it yet: then it is noted if `is_early`. */
+static void settle(struct hub_waiters *all, enum rc rc, const struct hub_settled *settled,
+                   bool is_early)
+{
+    struct str key = key_of(&settled->intent_id);
+    struct hub_wait *w;
+
+    pthread_mutex_lock(&all->lock);
+    w = map_get(&all->by_intent, key);
+    if (w != NULL)
+        map_del(&all->by_intent, key);
+    else if (is_early)
+        hub_early_note(&all->early, settled);
+    pthread_mutex_unlock(&all->lock);
+    hub_pending_settled(all->pending, settled->intent_id);
+    if (w == NULL)
+        return;
+    w->result = (struct hub_end){.rc = rc, .settled = *settled};
+    ticket_post(&w->ticket, on_over, w);
+}
+
+/* ---- what was settled without a notice ------------------------------------------------------- */
+
+static void on_looked(void *ctx, enum rc rc, const int64_t *gone, size_t n)
+{
+    struct hub_waiters *all = ctx;
+
+    for (size_t i = 0; i < n; i++)
+        settle(all, RC_AGAIN, &(struct hub_settled){.intent_id = gone[i]}, false);
+    pthread_mutex_lock(&all->lock);
+    all->is_looking = false;
+    all->wants_look |= rc != RC_OK;
+    pthread_mutex_unlock(&all->lock);
+}
+
+/* If it fails, the next commit or the next request makes it anew. */
+static void look_if_wanted(struct hub_waiters *all)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    int64_t *ids;
+    size_t n;
+    bool begins;
+
+    pthread_mutex_lock(&all->lock);
+    begins = all->wants_look && !all->is_looking;
+    if (begins) {
+        all->wants_look = false;
+        all->is_looking = true;
+    }
+    pthread_mutex_unlock(&all->lock);
+    if (!begins)
+        return;
+    n = hub_pending_ids(all->pending, &a, &ids);
+    if (n > 0)
+        hub_look_start(all->store, ids, n, on_looked, all);
+    else
+        on_looked(all, RC_OK, NULL, 0);
+}
+
+/* All was read anew, perhaps from another server, which gives these ids again. */
+static void forget_early(struct hub_waiters *all)
+{
+    pthread_mutex_lock(&all->lock);
+    memset(&all->early, 0, sizeof all->early);
+    all->n_anew++;
+    all->wants_look = true;
+    pthread_mutex_unlock(&all->lock);
+}
+
 void hub_waiters_notice(struct hub_waiters *all, const struct commit_notice *notice)
 {
-    if (notice->is_anew) { /* perhaps of another server, which gives these ids again */
-        pthread_mutex_lock(&all->lock);
-        memset(&all->early, 0, sizeof all->early);
-        pthread_mutex_unlock(&all->lock);
-    }
-    for (size_t i = 0; i < notice->n_settled; i++) {
-        struct str key = key_of(&notice->settled[i].intent_id);
-        struct hub_wait *w;
-
-        pthread_mutex_lock(&all->lock);
-        w = map_get(&all->by_intent, key);
-        if (w != NULL)
-            map_del(&all->by_intent, key);
-        else if (notice->is_foreign)
-            hub_early_note(&all->early, &notice->settled[i]);
-        pthread_mutex_unlock(&all->lock);
-        hub_pending_settled(all->pending, notice->settled[i].intent_id);
-        if (w == NULL)
-            continue;
-        w->result.settled = notice->settled[i];
-        ticket_post(&w->ticket, on_over, w);
-    }
+    if (notice->is_anew)
+        forget_early(all);
+    for (size_t i = 0; i < notice->n_settled; i++)
+        settle(all, RC_OK, &notice->settled[i], notice->is_foreign);
+    look_if_wanted(all);
 }
+
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 /* The intent is on disk. Returns true when the request waits until it is settled. Another node may
  * have settled it already: then no notice will come any more. */
@@ -104,6 +164,7 @@ static bool waits_for(struct hub_wait *w, int64_t intent_id)
 
     hub_pending_keep(all->pending, &w->counted, intent_id);
     pthread_mutex_lock(&all->lock);
+    all->wants_look |= w->n_anew != all->n_anew; /* it may have been settled before that */
     is_settled = hub_early_take(&all->early, intent_id, &w->result.settled);
     waits = w->is_sync && !is_settled;
     if (waits)
@@ -119,13 +180,14 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res,
                       const struct err *err UNUSED)
 {
     struct hub_wait *w = ctx;
+    struct hub_waiters *all = w->waiters;
 
     w->result.rc = rc;
-    if (rc == RC_OK && waits_for(w, res->id))
-        return;
     if (rc != RC_OK)
-        hub_pending_drop(w->waiters->pending, &w->counted);
-    ticket_post(&w->ticket, on_over, w);
+        hub_pending_drop(all->pending, &w->counted);
+    if (rc != RC_OK || !waits_for(w, res->id))
+        ticket_post(&w->ticket, on_over, w);
+    look_if_wanted(all);
 }
 
 const struct hub_full *hub_wait_start(struct request *req, const struct hub_intent *in,
@@ -142,6 +204,9 @@ const struct hub_full *hub_wait_start(struct request *req, const struct hub_inte
     w = NEW(struct hub_wait);
     w->waiters = all;
     w->counted = counted;
+    pthread_mutex_lock(&all->lock);
+    w->n_anew = all->n_anew;
+    pthread_mutex_unlock(&all->lock);
     w->ticket = ticket_take(req, in->waits ? SYNC_MS : STORE_MS);
     w->is_sync = in->waits;
     w->end = end;

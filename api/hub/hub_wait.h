@@ -8,7 +8,7 @@
 #include "storage/store.h"
 
 struct hub_waiters;
-struct hub_waiters *hub_waiters_new(void);
+struct hub_waiters *hub_waiters_new(struct store *s);
 
 /* Free it. Call it after the last commit. */
 void hub_waiters_free(struct hub_waiters **wp);
@@ -18,7 +18,8 @@ void hub_waiters_notice(struct hub_waiters *w, const struct commit_notice *notic
 
 /* What came of a request. */
 struct hub_end {
-    enum rc rc;                 /* RC_OK: it is stored; RC_FULL: there is no room */
+    enum rc rc;                 /* RC_OK: it is stored; RC_FULL: there is no room; RC_AGAIN: it is
+                                   over, but what came of it is not known here */
     struct hub_settled settled; /* if the intent waits: what came of its verification */
 };
 

@@ -1,8 +1,9 @@
 """Several nodes on one log: requests at our hub, which come to any node, and are verified by one."""
 import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
 
-from .env.daemon import quote
-from .env.nodes import NodesCase
+from .env.daemon import PATIENCE, quote
+from .env.nodes import MISSED, NodesCase
 from .env.origin import rss
 from .env.subscriber import Subscriber
 
@@ -57,3 +58,25 @@ class NodeHub(NodesCase):
             s.confirm = None
         self.wait(lambda: len(a.get("/sub?type=json").json["subscriptions"]) == N_CALLBACKS,
                   what="the subscriptions", daemon=a)
+
+    def test_requests_that_were_settled_unheard_are_over(self):  # NODE-06
+        """The node reads all anew, and finds that what it waits for is not stored any more."""
+        server, s = self.server(), self.subscriber()
+        d = self.daemon("--db", server.uri(), "--push-timeout", "10m")
+        url = self.origin().set("/f.xml", rss("old"))
+        self.assertEqual(200, d.feed(url).status)
+        s.delay = 600
+        form = urllib.parse.urlencode({"hub.mode": "subscribe", "hub.callback": s.url,
+                                       "hub.topic": d.base + "/feed?type=atom&url=" + quote(url)})
+        with ThreadPoolExecutor() as pool:
+            sync = pool.submit(d.call, "POST", "/hub", form + "&hub.verify=sync", FORM)
+            self.wait(lambda: server.psql("SELECT count(*) FROM hub_intents") == "1", what="the request", daemon=d)
+            server.psql(MISSED % "DELETE FROM hub_intents")
+            answer = sync.result(timeout=20 * PATIENCE)
+        self.assertEqual(503, answer.status, answer.body)
+        self.assertTrue(answer.header("Retry-After"))
+        self.assertIn(b"not known", answer.body)
+        answers = [d.call("POST", "/hub", form, FORM).status for _ in range(17)]
+        self.assertEqual([202] * 16 + [429], answers)
+        server.psql(MISSED % "DELETE FROM hub_intents")     # they are counted no longer
+        self.wait(lambda: d.call("POST", "/hub", form, FORM).status == 202, what="room", daemon=d)

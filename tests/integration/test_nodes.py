@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE, quote
 from .env.events import EventReader
+from .env.nodes import MISSED
 from .env.origin import rss
 from .env.postgres import Postgres
 
@@ -19,8 +20,6 @@ COMMIT = ("INSERT INTO feeds (id, url, credential, next_reason, version, id_url)
           " FROM log; UPDATE log SET last_seq = last_seq + 1, last_at_us = last_at_us + 1, last_notice = last_notice + 1;"
           " INSERT INTO notices SELECT last_notice, 999, last_notice, 0, last_seq, last_at_us, version, '{{{id}}}', '{{1}}',"
           " '{{0}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', false FROM log")
-# commits whose notices are gone
-MISSED = "BEGIN; %s; UPDATE log SET last_notice = last_notice + 1; SELECT pg_notify('feedmill', ''); COMMIT"
 # a revision like the last one
 AGAIN = ("UPDATE log SET last_seq = last_seq + 1, last_at_us = last_at_us + 1;"
          " INSERT INTO revisions SELECT (jsonb_populate_record(r, jsonb_build_object('seq', l.last_seq, 'at_us',"

@@ -4,6 +4,9 @@ import unittest
 from .case import Case
 from .postgres import Postgres
 
+# commits whose notices are gone
+MISSED = "BEGIN; %s; UPDATE log SET last_notice = last_notice + 1; SELECT pg_notify('feedmill', ''); COMMIT"
+
 
 class NodesCase(Case):
     engine = "sqlite"   # a test that names no server means a file
