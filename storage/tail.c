@@ -14,11 +14,12 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "model/view.h"
 #include "storage/brief.h"
 
 #define LISTENERS_MAX 8
 #define LOAD_AT_ONCE 2048 /* feeds that are read together at the start */
-#define FOLLOW_MAX 4096   /* notices that are followed; of more, all is read anew */
+#define FOLLOW_MAX 4096   /* notices that are held in memory */
 #define FOLLOW_KEYS 1024  /* feeds whose keys are read with them; those of others are forgotten */
 #define SUBS_AT_ONCE 256  /* subscriptions of which the ids are read together */
 
@@ -31,6 +32,11 @@ struct tail {
     size_t n_listeners;
     pthread_mutex_t turn;    /* guards the rest, and the order of what is published */
     struct log_place place;  /* what was published last */
+    int64_t told; /* the last notice of which the listeners know; after an error lower than the
+                     place, and then all must be read anew */
+    struct {
+        int64_t after, upto;
+    } untold;                /* notices that were never told, because all was read anew */
     _Atomic int64_t applied; /* place.last_notice, for everybody */
     _Atomic int64_t known;   /* of which the directory may know; raised before it changes */
     _Atomic int64_t fork;    /* place.fork, for everybody */
@@ -74,6 +80,11 @@ static void set_place(struct tail *t, const struct log_place *place)
     t->place = *place;
     t->known = place->last_notice;
     t->applied = place->last_notice;
+}
+
+static void set_told(struct tail *t)
+{
+    t->told = t->place.last_notice;
 }
 
 void tail_listen(struct tail *t, store_notice_fn *fn, void *ctx)
@@ -152,6 +163,7 @@ enum rc tail_load(struct tail *t, struct db *db, int64_t last_seq, struct err *e
         rc = load_all(t->dir, db, place.last_seq, err);
     db->reads->snapshot_end(db);
     set_place(t, &place);
+    set_told(t);
     t->fork = place.fork;
     return rc;
 }
@@ -345,23 +357,60 @@ void tail_take(struct tail *t, struct db *db, const struct tail_news *news)
 
 /* ---- following other nodes ------------------------------------------------------------------- */
 
-/* What is read of notices, and of the feeds that they name. */
+/* Ids. The first n_sorted are ascending, each once. */
+struct id_list {
+    int64_t *ids;
+    size_t n, cap, n_sorted;
+};
+
+/* What is read of notices, and of the feeds that they name. However many notices there are, only
+ * some are held at once. If there are more, each is read twice in one snapshot: to learn what is to
+ * be published, and to tell of it. A node that is far behind would otherwise have to read all
+ * anew, and be as far behind after it. */
 struct following {
     struct arena arena;
     struct log_place place;
+    struct arena part; /* of the next two */
     struct log_notice *notices;
     size_t n_notices;
-    int64_t *ids; /* ascending, each once */
-    size_t n_ids;
-    struct directory_feed *feeds; /* of ids; brief.id 0: the feed is gone */
-    bool *has_keys;               /* the same */
+    bool is_one_part;     /* they are all that there are */
+    struct id_list named; /* the feeds, ascending, each once */
+    struct id_list keyed; /* those whose keys have changed, the same */
+    struct directory_feed *feeds; /* of the named ones; brief.id 0: the feed is gone */
     struct key_run *runs;         /* the same; NULL: the keys are forgotten */
 };
 
 static void following_release(struct following *f)
 {
     mem_free(f->runs);
+    mem_free(f->named.ids);
+    mem_free(f->keyed.ids);
+    arena_release(&f->part);
     arena_release(&f->arena);
+}
+
+static void add_id(struct id_list *l, int64_t id)
+{
+    l->ids = mem_grow(l->ids, &l->cap, l->n + 1, sizeof *l->ids);
+    l->ids[l->n++] = id;
+}
+
+static void add_ids(struct id_list *l, const int64_t *ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        add_id(l, ids[i]);
+}
+
+static void sort_ids(struct id_list *l)
+{
+    l->n = l->n_sorted = view_ids_sort(l->ids, l->n);
+}
+
+/* A feed may be in all notices. */
+static void bound_ids(struct id_list *l)
+{
+    if (l->n > 2 * l->n_sorted + FOLLOW_MAX)
+        sort_ids(l);
 }
 
 static int by_number(const void *x, const void *y)
@@ -371,68 +420,94 @@ static int by_number(const void *x, const void *y)
     return *a < *b ? -1 : *a > *b;
 }
 
-static void collect_ids(struct following *f, const int64_t *more, size_t n_more)
+static const int64_t *find_id(const struct id_list *l, int64_t id)
 {
-    size_t n = n_more;
-
-    for (size_t i = 0; i < f->n_notices; i++)
-        n += f->notices[i].n_feeds;
-    f->ids = ARENA_ARRAY(&f->arena, int64_t, n + 1);
-    n = 0;
-    for (size_t i = 0; i < n_more; i++)
-        f->ids[n++] = more[i];
-    for (size_t i = 0; i < f->n_notices; i++)
-        for (size_t k = 0; k < f->notices[i].n_feeds; k++)
-            f->ids[n++] = f->notices[i].feeds[k].feed_id;
-    if (n > 1)
-        qsort(f->ids, n, sizeof *f->ids, by_number);
-    for (size_t i = 0; i < n; i++)
-        if (f->n_ids == 0 || f->ids[f->n_ids - 1] != f->ids[i])
-            f->ids[f->n_ids++] = f->ids[i];
+    return l->n == 0 ? NULL : bsearch(&id, l->ids, l->n, sizeof *l->ids, by_number);
 }
 
 static size_t index_of(const struct following *f, int64_t id)
 {
-    const int64_t *at = bsearch(&id, f->ids, f->n_ids, sizeof *f->ids, by_number);
+    return (size_t)(find_id(&f->named, id) - f->named.ids);
+}
 
-    return (size_t)(at - f->ids);
+/* Read the next notices. */
+static enum rc read_part(struct following *f, struct db *db, int64_t after, struct err *err)
+{
+    arena_release(&f->part);
+    return db->reads->notices(db, after, FOLLOW_MAX, &f->part, &f->place, &f->notices,
+                              &f->n_notices, err);
+}
+
+static void collect(struct following *f)
+{
+    for (size_t i = 0; i < f->n_notices; i++)
+        for (size_t k = 0; k < f->notices[i].n_feeds; k++) {
+            add_id(&f->named, f->notices[i].feeds[k].feed_id);
+            if (f->notices[i].has_keys[k])
+                add_id(&f->keyed, f->notices[i].feeds[k].feed_id);
+        }
+    bound_ids(&f->named);
+    bound_ids(&f->keyed);
+}
+
+/* Read which feeds have changed since the last time. *is_broken: notices are missing, or the log is
+ * another one than before. */
+static enum rc read_notices(struct tail *t, struct following *f, struct db *db, bool *is_broken,
+                            struct err *err)
+{
+    int64_t left;
+    enum rc rc = read_part(f, db, t->place.last_notice, err);
+
+    if (rc != RC_OK)
+        return rc;
+    left = f->place.last_notice - t->place.last_notice;
+    stats_set(STAT_tail_behind, left);
+    *is_broken = f->place.timeline != t->place.timeline || t->told != t->place.last_notice;
+    f->is_one_part = left == (int64_t)f->n_notices;
+    while (rc == RC_OK && !*is_broken) {
+        collect(f);
+        left -= (int64_t)f->n_notices;
+        if (left == 0)
+            break;
+        *is_broken = f->n_notices < FOLLOW_MAX || left < 0;
+        if (!*is_broken)
+            rc = read_part(f, db, f->notices[f->n_notices - 1].n, err);
+    }
+    return rc;
 }
 
 static enum rc read_named(struct following *f, struct db *db, struct err *err)
 {
-    struct arena *a = &f->arena;
-    enum rc rc;
+    const struct id_list *l = &f->named;
+    enum rc rc = RC_OK;
 
-    f->feeds = ARENA_ARRAY(a, struct directory_feed, f->n_ids + 1);
-    f->has_keys = ARENA_ARRAY(a, bool, f->n_ids + 1);
-    if (f->n_ids == 0)
-        return RC_OK;
-    rc = db->reads->briefs_load(db, f->ids, NULL, f->n_ids, a, f->feeds, err);
-    for (size_t i = 0; i < f->n_notices; i++)
-        for (size_t k = 0; k < f->notices[i].n_feeds; k++)
-            if (f->notices[i].has_keys[k])
-                f->has_keys[index_of(f, f->notices[i].feeds[k].feed_id)] = true;
-    if (rc != RC_OK || f->n_ids > FOLLOW_KEYS)
+    f->feeds = ARENA_ARRAY(&f->arena, struct directory_feed, l->n + 1);
+    for (size_t at = 0; at < l->n && rc == RC_OK; at += LOAD_AT_ONCE)
+        rc = db->reads->briefs_load(db, l->ids + at, NULL,
+                                    l->n - at < LOAD_AT_ONCE ? l->n - at : LOAD_AT_ONCE, &f->arena,
+                                    f->feeds + at, err);
+    if (rc != RC_OK || l->n == 0 || l->n > FOLLOW_KEYS)
         return rc;
-    f->runs = mem_zalloc(f->n_ids * sizeof *f->runs);
-    return db->reads->briefs_keys(db, f->ids, f->n_ids, f->runs, err);
+    f->runs = mem_zalloc(l->n * sizeof *f->runs);
+    return db->reads->briefs_keys(db, l->ids, l->n, f->runs, err);
 }
 
 static void publish_following(struct tail *t, const struct following *f)
 {
     t->known = f->place.last_notice;
     directory_lock(t->dir);
-    for (size_t i = 0; i < f->n_ids; i++) {
+    for (size_t i = 0; i < f->named.n; i++) {
+        int64_t id = f->named.ids[i];
+
         if (f->feeds[i].brief.id == 0) {
-            directory_remove(t->dir, f->ids[i]);
+            directory_remove(t->dir, id);
             continue;
         }
         directory_put(t->dir, &f->feeds[i]);
         if (f->runs != NULL)
-            directory_set_keys(t->dir, f->ids[i], f->runs[i].keys, f->runs[i].n,
-                               f->runs[i].complete);
-        else if (f->has_keys[i])
-            directory_set_keys(t->dir, f->ids[i], NULL, 0, false);
+            directory_set_keys(t->dir, id, f->runs[i].keys, f->runs[i].n, f->runs[i].complete);
+        else if (find_id(&f->keyed, id) != NULL)
+            directory_set_keys(t->dir, id, NULL, 0, false);
     }
     directory_set_last_seq(t->dir, f->place.last_seq);
     directory_unlock(t->dir);
@@ -458,7 +533,7 @@ static void tell_times(struct tail *t, struct following *f, const int64_t *ids, 
     tell(t, &(struct commit_notice){.last_seq = f->place.last_seq, .feeds = feeds, .n_feeds = n});
 }
 
-static void tell_following(struct tail *t, struct following *f)
+static void tell_part(struct tail *t, struct following *f)
 {
     for (size_t i = 0; i < f->n_notices; i++) {
         struct log_notice *n = &f->notices[i];
@@ -468,7 +543,23 @@ static void tell_following(struct tail *t, struct following *f)
         n->told.feeds = n->feeds;
         n->told.n_feeds = n->n_feeds;
         tell(t, &n->told);
+        t->told = n->n;
     }
+}
+
+/* Tell of all notices since the last time, and note that. They have been published. */
+static enum rc tell_following(struct tail *t, struct following *f, struct db *db, struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    if (f->is_one_part)
+        tell_part(t, f);
+    while (rc == RC_OK && t->told < t->place.last_notice) {
+        rc = read_part(f, db, t->told, err);
+        if (rc == RC_OK)
+            tell_part(t, f);
+    }
+    return rc;
 }
 
 /* ---- reading all anew ------------------------------------------------------------------------ */
@@ -547,6 +638,9 @@ static enum rc read_anew(struct tail *t, struct following *f, struct db *db, str
         directory_replace(t->dir, fresh);
         set_place(t, &f->place);
         tell(t, notice);
+        t->untold.after = t->told;
+        t->untold.upto = f->place.last_notice;
+        set_told(t);
     }
     directory_free(&fresh);
     return rc;
@@ -554,41 +648,41 @@ static enum rc read_anew(struct tail *t, struct following *f, struct db *db, str
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* Are notices missing, or is the log another one than before? */
-static bool is_broken(const struct tail *t, const struct following *f)
+/* Publish what is in the notices, and the present state of some more feeds, and tell of it. */
+static enum rc take_following(struct tail *t, struct following *f, struct db *db,
+                              const int64_t *more, size_t n_more, struct err *err)
 {
-    return f->place.timeline != t->place.timeline ||
-           f->place.last_notice - t->place.last_notice != (int64_t)f->n_notices;
+    enum rc rc;
+
+    add_ids(&f->named, more, n_more);
+    sort_ids(&f->named);
+    sort_ids(&f->keyed);
+    rc = read_named(f, db, err);
+    if (rc != RC_OK)
+        return rc;
+    publish_following(t, f);
+    rc = tell_following(t, f, db, err);
+    tell_times(t, f, more, n_more);
+    return rc;
 }
 
 /* Publish what was committed since the last time, and the present state of some more feeds. */
 static enum rc follow(struct tail *t, struct db *db, const int64_t *more, size_t n_more,
                       struct err *err)
 {
-    AUTO(following_release) struct following f = {.arena = ARENA_INIT};
-    bool is_anew = false;
+    AUTO(following_release) struct following f = {.arena = ARENA_INIT, .part = ARENA_INIT};
+    bool is_broken = false;
     enum rc rc = db->reads->snapshot(db, err);
 
     if (rc != RC_OK)
         return rc;
-    rc = db->reads->notices(db, t->place.last_notice, FOLLOW_MAX, &f.arena, &f.place, &f.notices,
-                            &f.n_notices, err);
-    if (rc == RC_OK) {
-        stats_set(STAT_tail_behind, f.place.last_notice - t->place.last_notice);
-        is_anew = is_broken(t, &f);
-        collect_ids(&f, more, n_more);
-        rc = is_anew ? read_anew(t, &f, db, err) : read_named(&f, db, err);
-    }
+    rc = read_notices(t, &f, db, &is_broken, err);
+    if (rc == RC_OK)
+        rc = is_broken ? read_anew(t, &f, db, err) : take_following(t, &f, db, more, n_more, err);
     db->reads->snapshot_end(db);
-    if (rc != RC_OK)
-        return rc;
-    if (!is_anew) {
-        publish_following(t, &f);
-        tell_following(t, &f);
-        tell_times(t, &f, more, n_more);
-    }
-    stats_set(STAT_tail_behind, 0);
-    return RC_OK;
+    if (rc == RC_OK)
+        stats_set(STAT_tail_behind, 0);
+    return rc;
 }
 
 enum rc tail_follow(struct tail *t, struct db *db, struct err *err)
@@ -605,6 +699,8 @@ enum rc tail_follow(struct tail *t, struct db *db, struct err *err)
  * of the feeds was published again since its row was read. */
 static bool is_next(const struct tail *t, const struct txn *txn)
 {
+    if (t->told != t->place.last_notice)
+        return false;
     if (txn->notice != 0)
         return txn->notice == t->place.last_notice + 1;
     for (size_t i = 0; i < txn->n_feeds; i++)
@@ -641,7 +737,24 @@ static enum rc take_turn(struct tail *t, struct txn *txn, struct tail_news *news
     t->known = place.last_notice;
     tail_take(t, txn->db, news);
     set_place(t, &place);
+    set_told(t);
     return RC_OK;
+}
+
+/* Other nodes announce what they have committed; what we have, nobody does. So tell of it if it is
+ * among what was never told. */
+static enum rc tell_untold(struct tail *t, struct txn *txn, struct err *err)
+{
+    struct tail_news news = TAIL_NEWS_INIT;
+    enum rc rc = RC_OK;
+
+    if (txn->notice > t->untold.after && txn->notice <= t->untold.upto) {
+        rc = tail_read(txn, &news, err);
+        if (rc == RC_OK)
+            tell(t, &news.notice);
+    }
+    tail_news_release(&news);
+    return rc;
 }
 
 static enum rc follow_with(struct tail *t, struct txn *txn, struct err *err)
@@ -653,6 +766,8 @@ static enum rc follow_with(struct tail *t, struct txn *txn, struct err *err)
     for (size_t i = 0; i < txn->n_feeds; i++)
         ids[i] = txn->feeds[i].id;
     rc = follow(t, txn->db, ids, txn->n_feeds, err);
+    if (rc == RC_OK)
+        rc = tell_untold(t, txn, err);
     directory_lock(t->dir);
     for (size_t i = 0; i < txn->n_edited; i++)
         directory_edited(t->dir, txn->edited[i]);

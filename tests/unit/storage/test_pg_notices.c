@@ -23,8 +23,12 @@ struct node {
     pthread_mutex_t lock; /* guards the rest */
     struct seen seen[SEEN_MAX];
     size_t n_seen;
-    size_t n_new, n_tried, n_subs, n_pinged;
+    size_t n_new, n_tried, n_subs, n_pinged, n_told, n_anew, n_own;
+    struct pg_link *sql; /* not NULL: the next notice costs all nodes their connections */
 };
+
+static const char sql_end_all[] = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                                  " WHERE usename = 'mill'";
 
 static void on_notice(void *ctx, const struct commit_notice *notice)
 {
@@ -38,8 +42,14 @@ static void on_notice(void *ctx, const struct commit_notice *notice)
             s.first_seq = f->first_seq;
         n->n_new += f->is_new;
         n->n_pinged += f->is_pinged;
+        n->n_own += !notice->is_foreign && f->first_seq != 0;
     }
+    if (n->sql != NULL)
+        assert_true(number_of(n->sql, sql_end_all) > 0);
+    n->sql = NULL;
     pthread_mutex_lock(&n->lock);
+    n->n_told++;
+    n->n_anew += notice->is_anew;
     if (n->n_seen < SEEN_MAX)
         n->seen[n->n_seen++] = s;
     n->n_tried += notice->n_tried_subs;
@@ -332,9 +342,6 @@ static void test_pg_notices__looks_anyway(void **state UNUSED)
     pair_close(&p);
 }
 
-static const char sql_end_all[] = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-                                  " WHERE usename = 'mill'";
-
 static void test_pg_notices__connections_are_lost(void **state UNUSED)
 {
     struct pair p = pair_with(1);
@@ -423,7 +430,69 @@ static void test_pg_notices__reads_all_anew(void **state UNUSED)
     pair_close(&p);
 }
 
-/* NODE-09: no number is given twice, and no id either. */
+/* Nobody is woken for these notices of pings. */
+static void make_notices(struct pair *p, int n_feeds, int n)
+{
+    AUTO(buf_release) struct buf sql = BUF_INIT(BUF_ANY);
+
+    buf_printf(&sql,
+               "BEGIN; INSERT INTO notices SELECT l.last_notice + i, 98, i,"
+               " (extract(epoch FROM now()) * 1000000)::bigint, l.last_seq, l.last_at_us,"
+               " l.version, ARRAY[1 + i %% %d], '{2}', '{0}', '{}', '{}', '{}', '{}',"
+               " '{}', '{}', false FROM log l, generate_series(1, %d) AS i;"
+               " UPDATE log SET last_notice = last_notice + %d; COMMIT%c",
+               n_feeds, n, n, 0);
+    script_ok(p->sql.l, sql.ptr);
+}
+
+/* NODE-02: however far it is behind, it follows as long as the notices are there: reading all anew
+ * may take so long that it would be as far behind after it. */
+static void test_pg_notices__far_behind(void **state UNUSED)
+{
+    struct pair p = pair_with(3);
+    size_t before = p.b->n_told;
+
+    make_notices(&p, 3, 10007);
+    catch_up(p.b);
+    assert_int_equal(10007, p.b->n_pinged);
+    assert_int_equal(before + 10007, p.b->n_told);
+    assert_int_equal(0, p.b->n_anew);
+    add_entry(p.b, 2, "one"); /* on it goes */
+    assert_int_equal(1, p.b->n_own);
+    catch_up(p.a);
+    assert_int_equal(10007, p.a->n_pinged);
+    assert_same(&p, 3);
+    pair_close(&p);
+}
+
+/* It has told half of it when it loses its connection: what is left is told as for all anew. */
+static void test_pg_notices__lost_while_far_behind(void **state UNUSED)
+{
+    struct pair p = pair_with(3);
+
+    make_notices(&p, 3, 10007);
+    p.b->sql = p.sql.l;
+    catch_up(p.b);
+    assert_int_equal(1, p.b->n_anew);
+    assert_int_equal(4096, p.b->n_pinged);
+    add_entry(p.b, 2, "one");
+    assert_int_equal(1, p.b->n_anew);
+    pair_close(&p);
+}
+
+/* The notice before that of the node's own commit is gone. What the node has committed is told as
+ * such all the same: nobody else announces it. */
+static void test_pg_notices__own_commit_among_the_missed(void **state UNUSED)
+{
+    struct pair p = pair_with(1);
+
+    script_ok(p.sql.l, "UPDATE log SET last_notice = last_notice + 5");
+    add_entry(p.b, 1, "one");
+    assert_int_equal(1, p.b->n_own);
+    assert_int_equal(1, p.b->n_anew);
+    pair_close(&p);
+}
+
 /* Old notices go by some thousand, however many there are; those of the last hour stay. */
 static void test_pg_notices__old_ones_are_deleted(void **state UNUSED)
 {
@@ -450,6 +519,7 @@ static void test_pg_notices__old_ones_are_deleted(void **state UNUSED)
     link_end(&p.sql);
 }
 
+/* NODE-09: no number is given twice, and no id either. */
 static void test_pg_notices__another_server_takes_over(void **state UNUSED)
 {
     struct pair p = pair_with(1);
@@ -517,6 +587,9 @@ int main(void)
         cmocka_unit_test(test_pg_notices__connections_are_lost),
         cmocka_unit_test(test_pg_notices__a_stalled_node_lets_go),
         cmocka_unit_test(test_pg_notices__reads_all_anew),
+        cmocka_unit_test(test_pg_notices__far_behind),
+        cmocka_unit_test(test_pg_notices__lost_while_far_behind),
+        cmocka_unit_test(test_pg_notices__own_commit_among_the_missed),
         cmocka_unit_test(test_pg_notices__old_ones_are_deleted),
         cmocka_unit_test(test_pg_notices__another_server_takes_over),
         cmocka_unit_test(test_pg_notices__pages_after_a_fork),
