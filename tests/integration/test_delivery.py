@@ -34,8 +34,11 @@ class Delivery(Case):
         self.o.set("/f.xml", rss(*titles))
         self.d.ping(self.u)
 
+    def get(self, path):
+        return self.d.get(path).json
+
     def shown(self):
-        return self.d.get("/sub?type=json&id=%d" % self.sub).json["subscriptions"][0]
+        return self.get("/sub?type=json&id=%d" % self.sub)["subscriptions"][0]
 
     def act(self, action, **params):
         path = "/sub?" + urllib.parse.urlencode({"id": self.sub, "action": action, **params})
@@ -48,7 +51,7 @@ class Delivery(Case):
         return self.d.call("PATCH", "/sub?id=%d" % self.sub, text, fields)
 
     def log(self, query=""):
-        return self.d.get("/sub/log?id=%d%s" % (self.sub, query)).json["deliveries"]
+        return self.get("/sub/log?id=%d%s" % (self.sub, query))["deliveries"]
 
 
 class Wishes(Delivery):
@@ -424,6 +427,15 @@ class Webhooks(Delivery):
 class Clock(Delivery):
     """Pauses by the clock of tests."""
     ARGS = ()
+
+    def get(self, path):
+        """A request that is being answered while the clock jumps is late by then, and gets 503."""
+        answer = self.d.get(path)
+        while answer.status == 503:
+            self.assertIn("in time", answer.json["detail"])
+            answer = self.d.get(path)
+        self.assertEqual(200, answer.status, answer.body)
+        return answer.json
 
     def ahead(self, seconds):
         self.seconds += seconds
