@@ -14,6 +14,7 @@
 #define CONNECT_MS 3000
 #define ANSWER_MS 3000 /* a server that does not answer for so long is not within reach */
 #define KEPT_US INT64_C(3600000000)
+#define LAST_KEPT_US (7 * 24 * KEPT_US) /* the last one of each node: it may look for it */
 #define PRUNE_MOST 4096
 
 static const char sql_listen[] = "LISTEN feedmill";
@@ -49,6 +50,7 @@ static enum rc prune(struct db *db, bool *more, struct err *err)
 
     pg_put_int(&r->params, KEPT_US);
     pg_put_int(&r->params, PRUNE_MOST);
+    pg_put_int(&r->params, LAST_KEPT_US);
     pg_ask(r, PG_SQL_notices_prune, &gone);
     rc = pg_hear(r, err);
     *more = rc == RC_OK && gone.n_changed == PRUNE_MOST;

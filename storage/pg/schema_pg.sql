@@ -36,7 +36,7 @@ CREATE TABLE log (
 ) WITH (fillfactor = 50);
 
 -- What each commit means for others: all nodes, the one that wrote it too, follow these rows in order. They are kept
--- for an hour.
+-- for an hour, the last one of each node for a week.
 CREATE TABLE notices (
     n            bigint PRIMARY KEY,   -- from log.last_notice
     node         bigint NOT NULL,      -- that committed: nodes.id
