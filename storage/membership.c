@@ -177,6 +177,27 @@ static void take_slot(struct member_slot *s, const struct slot_state *is, enum s
     s->step = step;
 }
 
+/* Has a server just taken over that may lack the last moves of slots? Then the owner that its table
+ * names may not be the one that has worked there last, and that one trusts its lease still: since
+ * the server before has stopped, for two thirds of a lease at most. A clock that was set back makes
+ * no wait. */
+static bool is_after_fork(const struct membership *m, const struct beat_answer *a)
+{
+    int64_t age_us = a->now_us - a->forked_us;
+
+    return a->forked_us != 0 && age_us >= 0 && age_us < m->lease_ms * 1000;
+}
+
+/* Own nothing, and take nothing. In the table the slots are ours still, so nobody else takes them. */
+static enum member_news lose_slots(struct membership *m)
+{
+    bool had_any = membership_n_slots(m) > 0;
+
+    m->n_take = 0;
+    memset(m->slots, 0, sizeof m->slots);
+    return had_any ? MEMBER_WAITS : MEMBER_AS_BEFORE;
+}
+
 /* The table says what is ours; what a lost answer would have said is seen there, too. */
 static void take_slots(struct membership *m, const struct beat_answer *a, int64_t now_ms)
 {
@@ -212,7 +233,10 @@ enum member_news membership_told(struct membership *m, const struct beat_answer 
     m->sent_ms = a->sent_ms;
     news = m->is_draining ? MEMBER_AS_BEFORE : reason_to_drain(m, a, name, schema_version);
     m->is_draining = m->is_draining || news != MEMBER_AS_BEFORE;
-    take_slots(m, a, now_ms);
+    if (!is_after_fork(m, a))
+        take_slots(m, a, now_ms);
+    else if (lose_slots(m) == MEMBER_WAITS && news == MEMBER_AS_BEFORE)
+        news = MEMBER_WAITS;
     return news;
 }
 

@@ -99,6 +99,8 @@ struct beat_answer {
     int64_t sent_ms; /* monotonic: just before it was sent */
     bool is_gone;    /* our row is gone, or its lease had ended; then all else is not known */
     int64_t now_us;  /* the database's clock */
+    int64_t forked_us; /* the same, when a server took over last that may lack the last commits; 0:
+                          that has never happened */
     int64_t schema_version; /* of the database */
     int64_t last_notice;
     struct node_row *nodes; /* arena */
@@ -119,6 +121,7 @@ enum member_news {
     MEMBER_DRAINS,   /* somebody has ordered it */
     MEMBER_REPLACED, /* a newer node has our name */
     MEMBER_OUTDATED, /* a newer program has changed the schema */
+    MEMBER_WAITS,    /* another server has taken over: it has lost its slots for now */
 };
 
 /* Take the answer. `name`: ours; `schema_version`: that we know. */

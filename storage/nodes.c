@@ -94,6 +94,12 @@ static void say(const struct nodes *n, enum member_news news)
                   "node=%s error=\"another node has this name (--node)\" effect=works_on_nothing",
                   name);
         break;
+    case MEMBER_WAITS:
+        log_warn("storage", "slots_dropped",
+                 "node=%s error=\"another server has taken over, and may lack the last moves of "
+                 "slots\" effect=waits_for_one_lease",
+                 name);
+        break;
     case MEMBER_OUTDATED:
         log_error("storage", "node_outdated",
                   "node=%s error=\"a newer Feedmill has changed the schema\" "

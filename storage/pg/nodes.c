@@ -332,6 +332,7 @@ static enum rc beat(struct node_link *l, const struct beat *b, struct arena *a,
     out->now_us = pg_get_int(&answers.own, 0, 0);
     out->schema_version = pg_get_int(&answers.own, 0, 1);
     out->last_notice = pg_get_int(&answers.own, 0, 2);
+    out->forked_us = pg_get_int(&answers.own, 0, 3);
     read_nodes(&answers.nodes, a, out);
     read_slots(&answers.slots, out);
     return RC_OK;

@@ -173,6 +173,40 @@ static void test_membership__whose_row_is_gone_has_nothing(void **state UNUSED)
     assert_null(membership_slot(&m, 3, 30000));
 }
 
+/* NODE-05, NODE-09: a server that took over may lack the last moves of slots, so its table may name
+ * an owner that another node has followed. For one lease nobody works anywhere. */
+static void test_membership__owns_nothing_after_a_fork(void **state UNUSED)
+{
+    struct node_row me = {.id = 1, .name = STR("a")};
+    struct beat_answer a = answer_of(&me, 1, 1, 5000);
+    struct membership m = alone();
+    struct beat b;
+
+    a.forked_us = 1000000000;
+    for (int64_t ms = 0; ms < LEASE; ms += 4999) {
+        a.sent_ms = 5000 + ms;
+        a.now_us = a.forked_us + ms * 1000;
+        if (ms > 5000)
+            a.slots[7].owner = 0; /* not even what is free */
+        assert_int_equal(ms == 0 ? MEMBER_WAITS : MEMBER_AS_BEFORE,
+                         membership_told(&m, &a, STR("a"), SCHEMA, a.sent_ms));
+        assert_int_equal(0, membership_n_slots(&m));
+        assert_null(membership_slot(&m, 3, a.sent_ms));
+        assert_false(membership_may_go_on(&m, 3, 1, a.sent_ms));
+        membership_ask(&m, a.sent_ms, idle, &b);
+        assert_int_equal(0, b.n_take + b.n_give);
+    }
+    a.sent_ms = 5000 + LEASE;
+    a.now_us = a.forked_us + (int64_t)LEASE * 1000;
+    assert_int_equal(MEMBER_AS_BEFORE, membership_told(&m, &a, STR("a"), SCHEMA, a.sent_ms));
+    assert_int_equal(SLOTS - 1, membership_n_slots(&m));
+    membership_ask(&m, a.sent_ms, idle, &b);
+    assert_int_equal(1, b.n_take);
+    a.now_us = a.forked_us - 1; /* the clock was set back */
+    assert_int_equal(MEMBER_AS_BEFORE, membership_told(&m, &a, STR("a"), SCHEMA, a.sent_ms));
+    assert_int_equal(SLOTS - 1, membership_n_slots(&m));
+}
+
 /* NODE-11: the order holds until the node is started anew, also when it loses its row. */
 static void test_membership__a_drain_outlives_the_row(void **state UNUSED)
 {
@@ -406,6 +440,7 @@ int main(void)
         cmocka_unit_test(test_membership__knows_what_has_changed),
         cmocka_unit_test(test_membership__tells_of_a_lapse_during_a_beat),
         cmocka_unit_test(test_membership__whose_row_is_gone_has_nothing),
+        cmocka_unit_test(test_membership__owns_nothing_after_a_fork),
         cmocka_unit_test(test_membership__a_drain_outlives_the_row),
         cmocka_unit_test(test_membership__gives_way_to_its_successor),
         cmocka_unit_test(test_membership__no_slot_has_two_owners),

@@ -61,7 +61,8 @@ static struct fixture setup(void)
     struct fixture f = {.db = connected(PLAIN)};
 
     assert_int_equal(RC_OK, pg_schema_ready(f.db.l, NULL));
-    script_ok(f.db.l, "UPDATE slots SET owner = NULL, fence = 0, given = 0; DELETE FROM nodes");
+    script_ok(f.db.l, "UPDATE slots SET owner = NULL, fence = 0, given = 0; DELETE FROM nodes;"
+                      " DELETE FROM forks");
     for (size_t i = 0; i < NODES; i++) {
         open_link(&f.nodes[i]);
         f.nodes[i].facts = facts_of(names[i]);
@@ -85,6 +86,7 @@ static void pass_ms(struct fixture *f, int64_t ms)
     f->ahead += ms;
     pg_put_int(&p, ms * 1000);
     pg_queue(f->db.l, "UPDATE nodes SET until_us = until_us - $1", &p, "", NULL);
+    pg_queue(f->db.l, "UPDATE forks SET at_us = at_us - $1", &p, "", NULL);
     run_ok(f->db.l);
 }
 
@@ -664,6 +666,39 @@ static void test_pg_nodes__show_who_is_behind(void **state UNUSED)
     teardown(&f);
 }
 
+/* NODE-05, NODE-09: B has taken over from A, and the server that takes over does not know that: its
+ * table says that all is A's. B trusts its lease for a while, also without a beat. */
+static void test_pg_nodes__lost_moves(void **state UNUSED)
+{
+    struct fixture f = setup();
+
+    join(&f, &f.nodes[0]);
+    settle(&f, A);
+    join(&f, &f.nodes[1]);
+    settle(&f, A | B);
+    assert_int_equal(SLOTS / 2, n_slots(&f, 1));
+    script_ok(f.db.l, "INSERT INTO forks VALUES (7, (extract(epoch FROM clock_timestamp()) * 1000000)"
+                      "::bigint, 0, 0, 0, 0);"
+                      "UPDATE slots SET owner = (SELECT min(id) FROM nodes)");
+    memset(f.slots, 0, sizeof f.slots); /* fences are lost, too */
+    beat(&f, &f.nodes[0]);
+    assert_int_equal(MEMBER_WAITS, f.nodes[0].news);
+    check(&f); /* B works, and A does not */
+    for (int i = 0; i < 3; i++) {
+        pass_ms(&f, LEASE / 4);
+        beat(&f, &f.nodes[0]);
+        check(&f);
+        assert_int_equal(0, n_slots(&f, 0));
+    }
+    beat(&f, &f.nodes[1]);
+    assert_int_equal(0, n_slots(&f, 1));
+    pass_ms(&f, LEASE / 4);
+    settle(&f, A | B);
+    assert_int_equal(SLOTS / 2, n_slots(&f, 0));
+    assert_int_equal(SLOTS / 2, n_slots(&f, 1));
+    teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -684,6 +719,7 @@ int main(void)
         T(beat_by_themselves),
         T(tell_what_has_changed),
         T(show_who_is_behind),
+        T(lost_moves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
