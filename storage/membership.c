@@ -188,7 +188,8 @@ static bool is_after_fork(const struct membership *m, const struct beat_answer *
     return a->forked_us != 0 && age_us >= 0 && age_us < m->lease_ms * 1000;
 }
 
-/* Own nothing, and take nothing. In the table the slots are ours still, so nobody else takes them. */
+/* Own nothing, and take nothing. In the table the slots are ours still, so nobody else takes them.
+ */
 static enum member_news lose_slots(struct membership *m)
 {
     bool had_any = membership_n_slots(m) > 0;

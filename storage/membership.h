@@ -96,9 +96,9 @@ struct node_row {
 };
 
 struct beat_answer {
-    int64_t sent_ms; /* monotonic: just before it was sent */
-    bool is_gone;    /* our row is gone, or its lease had ended; then all else is not known */
-    int64_t now_us;  /* the database's clock */
+    int64_t sent_ms;   /* monotonic: just before it was sent */
+    bool is_gone;      /* our row is gone, or its lease had ended; then all else is not known */
+    int64_t now_us;    /* the database's clock */
     int64_t forked_us; /* the same, when a server took over last that may lack the last commits; 0:
                           that has never happened */
     int64_t schema_version; /* of the database */

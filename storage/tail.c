@@ -30,8 +30,8 @@ struct tail {
         void *ctx;
     } listeners[LISTENERS_MAX];
     size_t n_listeners;
-    pthread_mutex_t turn;    /* guards the rest, and the order of what is published */
-    struct log_place place;  /* what was published last */
+    pthread_mutex_t turn;   /* guards the rest, and the order of what is published */
+    struct log_place place; /* what was published last */
     int64_t told; /* the last notice of which the listeners know; after an error lower than the
                      place, and then all must be read anew */
     struct {
@@ -373,9 +373,9 @@ struct following {
     struct arena part; /* of the next two */
     struct log_notice *notices;
     size_t n_notices;
-    bool is_one_part;     /* they are all that there are */
-    struct id_list named; /* the feeds, ascending, each once */
-    struct id_list keyed; /* those whose keys have changed, the same */
+    bool is_one_part;             /* they are all that there are */
+    struct id_list named;         /* the feeds, ascending, each once */
+    struct id_list keyed;         /* those whose keys have changed, the same */
     struct directory_feed *feeds; /* of the named ones; brief.id 0: the feed is gone */
     struct key_run *runs;         /* the same; NULL: the keys are forgotten */
 };

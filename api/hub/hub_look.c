@@ -1,7 +1,7 @@
 /* api/hub/hub_look.c - see hub_look.h.
  *
- * An intent goes in the transaction that settles it, and the notice of that comes a little later. So
- * when one is not found, the node first follows all commits. */
+ * An intent goes in the transaction that settles it, and the notice of that comes a little later.
+ * So when one is not found, the node first follows all commits. */
 #include "api/hub/hub_look.h"
 
 #include "base/mem.h"

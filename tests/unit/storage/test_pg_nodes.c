@@ -677,9 +677,10 @@ static void test_pg_nodes__lost_moves(void **state UNUSED)
     join(&f, &f.nodes[1]);
     settle(&f, A | B);
     assert_int_equal(SLOTS / 2, n_slots(&f, 1));
-    script_ok(f.db.l, "INSERT INTO forks VALUES (7, (extract(epoch FROM clock_timestamp()) * 1000000)"
-                      "::bigint, 0, 0, 0, 0);"
-                      "UPDATE slots SET owner = (SELECT min(id) FROM nodes)");
+    script_ok(f.db.l,
+              "INSERT INTO forks VALUES (7, (extract(epoch FROM clock_timestamp()) * 1000000)"
+              "::bigint, 0, 0, 0, 0);"
+              "UPDATE slots SET owner = (SELECT min(id) FROM nodes)");
     memset(f.slots, 0, sizeof f.slots); /* fences are lost, too */
     beat(&f, &f.nodes[0]);
     assert_int_equal(MEMBER_WAITS, f.nodes[0].news);

@@ -363,8 +363,8 @@ static void test_pg_notices__connections_are_lost(void **state UNUSED)
     pair_close(&p);
 }
 
-/* A session in which a node stores, whose node stops while it sends a commit: it has the lock of the
- * log, and the server waits for the rest. */
+/* A session in which a node stores, whose node stops while it sends a commit: it has the lock of
+ * the log, and the server waits for the rest. */
 static struct server_link stalled_session(struct pg_link *sql)
 {
     struct server_link s = connected(PLAIN);
@@ -510,10 +510,11 @@ static void test_pg_notices__old_ones_are_deleted(void **state UNUSED)
                        " FROM now()) * 1000000 ELSE n END, 0, 0, 0, '{}', '{}', '{}', '{}', '{}',"
                        " '{}', '{}', '{}', '{}', false FROM generate_series(1, 5007) AS n");
     /* nodes that were cut off when they committed: for two hours, and for eight days */
-    script_ok(p.sql.l, "INSERT INTO notices SELECT 6000 + i, 10 + i / 2, i, (extract(epoch FROM now()"
-                       " - CASE WHEN i < 4 THEN interval '2 hours' ELSE interval '8 days' END)"
-                       " * 1000000)::bigint, 0, 0, 0, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',"
-                       " '{}', false FROM generate_series(2, 5) AS i");
+    script_ok(p.sql.l,
+              "INSERT INTO notices SELECT 6000 + i, 10 + i / 2, i, (extract(epoch FROM now()"
+              " - CASE WHEN i < 4 THEN interval '2 hours' ELSE interval '8 days' END)"
+              " * 1000000)::bigint, 0, 0, 0, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',"
+              " '{}', false FROM generate_series(2, 5) AS i");
     assert_int_equal(RC_OK, follower->follows->prune(follower, &more, NULL));
     assert_true(more);
     assert_int_equal(5011 - 4096, number_of(p.sql.l, "SELECT count(*) FROM notices"));
