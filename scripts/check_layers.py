@@ -38,6 +38,7 @@ ROOMS = {
         "identity": {"text", "identity"},
         "lists": {"text", "read", "lists"},
         "words": {"text", "identity", "words"},
+        "filter": {"text", "words", "filter"},
     },
 }
 ROOM_DOORS = {("storage/migrate.c", "storage/pg/migrate.h")}

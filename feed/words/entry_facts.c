@@ -213,6 +213,7 @@ void head_facts_read(struct arena *a, struct str head, struct entry_facts *out)
     *out = (struct entry_facts){.has = 0};
     if (head.len == 0 || json_read(a, head, &obj, NULL) != RC_OK)
         return;
+    obj = value_getz(obj, "feed");
     read_authors(a, obj, &out->authors);
     read_langs(a, obj, &out->langs);
 }

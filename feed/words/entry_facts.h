@@ -52,7 +52,8 @@ struct entry_facts {
  * An unreadable doc is as an empty one. Arena. */
 void entry_facts_read(struct arena *a, const struct revision *rev, struct entry_facts *out);
 
-/* The authors and languages of a feed's head (JSON), in the same way; nothing else is filled in. */
+/* The authors and languages of a feed (struct feed, `head`), in the same way; nothing else is
+ * filled in. */
 void head_facts_read(struct arena *a, struct str head, struct entry_facts *out);
 
 /* A text without markup and references, of at most *room bytes, which are then fewer. Arena. */
