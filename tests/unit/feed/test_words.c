@@ -35,6 +35,29 @@ static void test_words__case_and_diacritics_are_folded(void **state UNUSED)
     assert_string_equal(cutz("ﬁx Ａｂｃ 𝐁old"), "fix abc bold");
 }
 
+/* Words of common letters are folded without the library. An Armenian letter at the end needs it
+ * for the whole word: the result must be the same. */
+static void test_words__common_letters_are_folded_as_all_others(void **state UNUSED)
+{
+    for (uint32_t c = 0x80; c < 0x3000; c++) {
+        struct arena_mark mark = arena_mark(&arena);
+        struct buf b = BUF_INIT(32);
+        struct words quick, slow;
+
+        buf_putc(&b, 'X');
+        buf_utf8(&b, c);
+        quick = words_cut(&arena, str_dup(&arena, buf_view(&b)), 32);
+        buf_puts(&b, "\xD5\xB1");
+        slow = words_cut(&arena, buf_view(&b), 32);
+        if (quick.n == 1 && slow.n == 1 &&
+            !str_eq(slow.list[0].text, str_concat(&arena, quick.list[0].text, STR("\xD5\xB1"))))
+            fail_msg("U+%04X: %.*s, %.*s", (unsigned)c, STR_ARG(quick.list[0].text),
+                     STR_ARG(slow.list[0].text));
+        buf_release(&b);
+        arena_rewind(&arena, mark);
+    }
+}
+
 static void test_words__marks_of_other_scripts_stay(void **state UNUSED)
 {
     assert_string_equal(cutz("हिन्दी தமிழ்"), "हिन्दी தமிழ்");
@@ -223,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words__case_and_diacritics_are_folded),
+        cmocka_unit_test(test_words__common_letters_are_folded_as_all_others),
         cmocka_unit_test(test_words__marks_of_other_scripts_stay),
         cmocka_unit_test(test_words__what_is_no_letter_or_digit_divides),
         cmocka_unit_test(test_words__scripts_without_spaces_are_cut_into_characters),
