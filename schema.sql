@@ -253,6 +253,8 @@ CREATE TABLE subscriptions (
     n_refusals          INTEGER NOT NULL DEFAULT 0, -- so many times
     part_max            INTEGER NOT NULL DEFAULT 0, -- after a refusal: most entries in a delivery; 0: as usual
     part_until          INTEGER NOT NULL DEFAULT 0, -- seq: until the position is here
+    owner               INTEGER NOT NULL DEFAULT 0, -- who made it: tokens.id; 0: an anonymous caller;
+                                                    -- -1: the token of --token
     last_error          TEXT
 ) STRICT;
 
@@ -352,5 +354,19 @@ CREATE TABLE hub_intents (
     feeds        TEXT NOT NULL,    -- of the topic, or of all topics (rssCloud): "feed_id url", a line each
     protocol     INTEGER NOT NULL DEFAULT 0,
     procedure    TEXT,
-    at_caller    INTEGER NOT NULL DEFAULT 0 -- rssCloud: 1: no domain was named
+    at_caller    INTEGER NOT NULL DEFAULT 0, -- rssCloud: 1: no domain was named
+    owner        INTEGER NOT NULL DEFAULT 0, -- who asks, as in subscriptions
+    by_admin     INTEGER NOT NULL DEFAULT 0  -- 1: who may change the subscriptions of others, too
+) STRICT;
+
+-- Who may ask for what. The token itself is told once and stored nowhere.
+CREATE TABLE tokens (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: subscriptions name it
+    name       TEXT NOT NULL,
+    role       INTEGER NOT NULL,           -- enum access_role
+    rate       INTEGER NOT NULL DEFAULT 0, -- requests a minute; 0: no bound
+    expires_at INTEGER,                    -- NULL: never
+    created_at INTEGER NOT NULL,
+    used_at    INTEGER,                    -- last use, to a minute or so; NULL: never
+    digest     TEXT NOT NULL               -- SHA-256 of the token, 64 hex digits
 ) STRICT;

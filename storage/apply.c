@@ -35,6 +35,9 @@ static apply_fn *const appliers[OP_COUNT_] = {
     [OP_HUB_REQUEST] = apply_hub_request,
     [OP_HUB_SETTLE] = apply_hub_settle,
     [OP_HUB_SWEEP] = apply_hub_sweep,
+    [OP_TOKEN_ADD] = apply_token_add,
+    [OP_TOKEN_USED] = apply_token_used,
+    [OP_TOKEN_DROP] = apply_token_drop,
 };
 
 bool op_brings_news(const struct op *op)

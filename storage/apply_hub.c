@@ -62,6 +62,7 @@ static int64_t make_sub(struct txn *t, const struct hub_intent *in)
     sub->row.position = t->last_seq;
     sub->row.chain = (struct log_mark){t->last_seq, t->last_at_us};
     sub->row.created_at = clock_now_s();
+    sub->row.owner = in->owner;
     sub->credential = in->credential;
     for (size_t i = 0; i < in->n_feeds; i++)
         take_feed(t, sub, i, &in->feeds[i]);
@@ -76,6 +77,22 @@ static void revive_sub(struct txn *t, const struct hub_intent *in, int64_t id)
     rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS | SUB_WRITES_TERMS);
     apply_sub_active(&sub->row);
     sub->credential = in->credential;
+}
+
+/* May the one who asks change what there is already? Who wants the same for the same callback is
+ * not enough. */
+static bool may_change(struct txn *t, const struct hub_intent *in)
+{
+    struct hub_intent part;
+    size_t i = 0;
+
+    while (!in->by_admin && hub_intent_part(in, &i, &part)) {
+        int64_t sub_id = rows_find_lease(&t->rows, &part);
+
+        if (sub_id != 0 && rows_sub(&t->rows, sub_id)->row.owner != in->owner)
+            return false;
+    }
+    return true;
 }
 
 static enum rc confirm(struct txn *t, struct op *op, const struct hub_intent *in)
@@ -137,6 +154,10 @@ enum rc apply_hub_settle(struct txn *t, struct op *op)
                        settled.intent_id);
     in = held->row;
     rows_drop_intent(&t->rows, held);
+    if (settled.confirmed && in.mode != HUB_DENIED && !may_change(t, &in)) {
+        settled.confirmed = false;
+        settled.rc = RC_CONFLICT;
+    }
     if (settled.confirmed && in.mode != HUB_DENIED)
         while (rc == RC_OK && hub_intent_part(&in, &i, &part))
             rc = confirm(t, op, &part);
@@ -176,7 +197,8 @@ static void renew(struct txn *t, struct op *op, const struct held_sub *sub,
                             .verify_token = lease->row.verify_token,
                             .legacy = lease->row.legacy,
                             .renews = lease->row.renews,
-                            .lease_s = lease->row.lease_s};
+                            .lease_s = lease->row.lease_s,
+                            .owner = sub->row.owner};
 
     in.feeds = feeds_of(sub, &op->arena, &in.n_feeds);
     rows_new_intent(&t->rows, &in);

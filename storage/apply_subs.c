@@ -142,6 +142,7 @@ enum rc apply_subscribe(struct txn *t, struct op *op)
     sub->row.events = req->events == 0 ? SUB_EVENTS_DEFAULT : req->events;
     sub->row.batch = req->batch;
     sub->row.created_at = clock_now_s();
+    sub->row.owner = req->owner;
     sub->credential = req->endpoint_credential;
     sub->settings = req->sink_settings;
     set_start(t, req, &sub->row);

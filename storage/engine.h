@@ -249,6 +249,10 @@ struct reads {
                          struct err *err);
     enum rc (*upstreams)(struct db *db, struct arena *a, struct upstream **out, size_t *n_out,
                          struct err *err);
+
+    /* As reader_tokens(). */
+    enum rc (*tokens)(struct db *db, struct arena *a, struct token **out, size_t *n_out,
+                      struct err *err);
 };
 
 /* ---- writing ---------------------------------------------------------------------------------

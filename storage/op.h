@@ -29,6 +29,9 @@ enum op_kind {
     OP_HUB_REQUEST,
     OP_HUB_SETTLE,
     OP_HUB_SWEEP,
+    OP_TOKEN_ADD,
+    OP_TOKEN_USED,
+    OP_TOKEN_DROP,
     OP_COUNT_
 };
 
@@ -71,6 +74,7 @@ struct op {
         struct upstream upstream; /* OP_UPSTREAM_DROP: its token */
         struct hub_intent hub_request;
         struct hub_settled hub_settle;
+        struct token token; /* OP_TOKEN_USED: id and used_at; OP_TOKEN_DROP: its id */
     } as;
     enum rc rc;
     struct err err;
@@ -123,3 +127,8 @@ enum rc apply_dead_drop(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_hub_request(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_hub_settle(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_hub_sweep(struct txn *t, struct op *op) NODISCARD;
+
+/* Tokens of callers (apply_tokens.c). */
+enum rc apply_token_add(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_token_used(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_token_drop(struct txn *t, struct op *op) NODISCARD;

@@ -428,6 +428,12 @@ void reader_shrink(struct reader *r)
     r->db->reads->shrink(r->db);
 }
 
+enum rc reader_tokens(struct reader *r, struct arena *a, struct token **out, size_t *n_out,
+                      struct err *err)
+{
+    return r->db->reads->tokens(r->db, a, out, n_out, err);
+}
+
 enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **out, size_t *n_out,
                          struct err *err)
 {

@@ -9,6 +9,7 @@
 #include "storage/rows_past.h"
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
+#include "storage/rows_tokens.h"
 #include "storage/rows_upstreams.h"
 #include "storage/tables.h"
 
@@ -75,6 +76,7 @@ static const struct {
     [ROW_HUB_NAME] = {sizeof(struct held_hub_name), NULL},
     [ROW_WEBSUBS] = {sizeof(struct held_websubs), NULL},
     [ROW_MATCH] = {sizeof(struct held_match), NULL},
+    [ROW_TOKEN] = {sizeof(struct held_token), NULL},
 };
 
 void rows_forget(struct rows *r)

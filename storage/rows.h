@@ -36,12 +36,13 @@ enum row_kind {
     ROW_PLACE,    /* by credential and URL; this and the next are in storage/rows_places.h */
     ROW_NAMES,    /* by the id of a feed */
     ROW_TIME,     /* struct held_time, by seq */
+    ROW_TOKEN,    /* struct held_token, by id (storage/rows_tokens.h) */
     ROW_KINDS
 };
 
 /* The kinds of rows whose ids are drawn when a transaction loads, because an answer or another row
  * needs them before they are stored. */
-enum new_row { NEW_FEED, NEW_SUB, NEW_INTENT, NEW_ROWS };
+enum new_row { NEW_FEED, NEW_SUB, NEW_INTENT, NEW_TOKEN, NEW_ROWS };
 
 /* Ids for new rows. */
 struct row_ids {

@@ -23,6 +23,7 @@
 #include "base/blob.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "model/access.h"
 #include "model/feed.h"
 #include "model/hub.h"
 #include "model/levels.h"
@@ -255,6 +256,7 @@ struct sub_request {
     int level;        /* 0..2, LEVEL_EXACT, or LEVEL_KEEP */
     int64_t period_s; /* for LEVEL_EXACT */
     enum sanitize_setting sanitize;
+    int64_t owner;    /* who makes it: the id of a token, or OWNER_... (model/access.h) */
     bool from_given;  /* from=... was given: push older revisions, too; else the position is the end
                          of the log */
     int64_t from_seq; /* push the revisions after this seq */
@@ -560,6 +562,16 @@ enum rc store_hub_settle(struct store *s, struct hub_settled settled, store_done
  * when to call it again (Unix seconds); TIME_UNKNOWN: not before there is a new lease. */
 enum rc store_hub_sweep(struct store *s, store_done_fn *done, void *ctx) NODISCARD;
 
+/* Make a token of a caller; its id and used_at are not read. result.id: its id. */
+enum rc store_token_add(struct store *s, const struct token *token, store_done_fn *done,
+                        void *ctx) NODISCARD;
+
+/* It was used at this time. RC_NOT_FOUND: it was deleted. */
+enum rc store_token_used(struct store *s, int64_t id, int64_t used_at) NODISCARD;
+
+/* Delete it. What was made with it stays. RC_NOT_FOUND: there is no such token. */
+enum rc store_token_drop(struct store *s, int64_t id, store_done_fn *done, void *ctx) NODISCARD;
+
 /* ---- reads ------------------------------------------------------------------------------- */
 
 /* Run fn(ctx, reader) on a reader thread; the reader is valid during the call. RC_FULL: too many
@@ -725,6 +737,10 @@ bool reader_allow_replica(struct reader *r, bool may);
 
 /* Give back the memory of the reader's cache, after much was read that is not read again soon. */
 void reader_shrink(struct reader *r);
+
+/* All tokens of callers, in order of their ids. Arena. */
+enum rc reader_tokens(struct reader *r, struct arena *a, struct token **out, size_t *n_out,
+                      struct err *err) NODISCARD;
 
 /* All our subscriptions at upstream hubs and clouds. Tokens and secrets are SECRET. Arena. */
 enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **out, size_t *n_out,

@@ -220,7 +220,8 @@
 #define SUB_SAVED(X) SUB_TERMS(X) SUB_PROGRESS(X)
 #define SUB_FIXED(X)                                                                               \
     X(INT, id, id)                                                                                 \
-    X(INT, created_at, created_at)
+    X(INT, created_at, created_at)                                                                 \
+    X(INT, owner, owner)
 
 /* What of a subscription only the storer and the notifier may know: struct held_sub, struct
  * push_sub. */
@@ -279,7 +280,9 @@
     X(INT, lease_s, lease_s)                                                                       \
     X(INT, protocol, protocol)                                                                     \
     X(TEXT, procedure, procedure)                                                                  \
-    X(INT, at_caller, at_caller)
+    X(INT, at_caller, at_caller)                                                                   \
+    X(INT, owner, owner)                                                                           \
+    X(INT, by_admin, by_admin)
 
 /* Table hub_leases, struct hub_lease. Beside them: callback. */
 #define HUB_LEASE(X)                                                                               \
@@ -319,3 +322,14 @@
     X(TEXT, error, error)                                                                          \
     X(INT, protocol, protocol)                                                                     \
     X(TEXT, procedure, procedure)
+
+/* Table tokens, struct token. */
+#define TOKEN(X)                                                                                   \
+    X(INT, id, id)                                                                                 \
+    X(EMPTY, name, name)                                                                           \
+    X(INT, role, role)                                                                             \
+    X(INT, rate, rate)                                                                             \
+    X(TIME, expires_at, expires_at)                                                                \
+    X(INT, created_at, created_at)                                                                 \
+    X(TIME, used_at, used_at)                                                                      \
+    X(EMPTY, digest, digest)

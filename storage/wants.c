@@ -12,7 +12,7 @@ void wants_reset(struct wants *w)
 {
     w->n_feeds = w->n_pasts = w->n_ids = w->n_keys = w->n_matches = 0;
     w->n_names = w->n_times = w->n_intents = w->n_websubs = w->n_hub_names = 0;
-    w->n_tokens = 0;
+    w->n_tokens = w->n_callers = 0;
     w->counts_intents = w->hub_due = false;
     memset(w->n_new, 0, sizeof w->n_new);
     w->entries.n = w->archives.n = w->graves.n = w->places.n = w->subs.n = 0;
@@ -29,6 +29,7 @@ void wants_release(struct wants *w)
     mem_free(w->times);
     mem_free(w->intents);
     mem_free(w->tokens);
+    mem_free(w->callers);
     mem_free(w->websubs);
     mem_free(w->hub_names);
     mem_free(w->entries.at);
@@ -281,6 +282,14 @@ void op_wants(const struct op *op, struct wants *w)
     case OP_HUB_SWEEP:
         w->hub_due = true;
         w->n_new[NEW_INTENT]++;
+        break;
+    case OP_TOKEN_ADD:
+        w->n_new[NEW_TOKEN]++;
+        break;
+    case OP_TOKEN_USED:
+    case OP_TOKEN_DROP:
+        w->callers = mem_grow(w->callers, &w->cap_callers, w->n_callers + 1, sizeof *w->callers);
+        w->callers[w->n_callers++] = op->as.token.id;
         break;
     default:
         break;

@@ -88,10 +88,12 @@ struct wants {
     size_t n_matches, cap_matches;
     size_t n_names, cap_names, n_times, cap_times;
     int64_t *intents;   /* with these ids */
+    int64_t *callers;   /* tokens of callers, with these ids */
     struct str *tokens; /* of upstream subscriptions */
     int64_t *websubs;   /* the subscriptions of WebSub that have these feeds */
     struct want_hub_name *hub_names;
     bool counts_intents, hub_due; /* as in struct rows */
+    size_t n_callers, cap_callers;
     size_t n_tokens, cap_tokens, n_intents, cap_intents, n_websubs, cap_websubs, n_hub_names,
         cap_hub_names;
 };

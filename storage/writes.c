@@ -436,3 +436,30 @@ enum rc store_hub_sweep(struct store *s, store_done_fn *done, void *ctx)
 {
     return hand_over(s, op_new(OP_HUB_SWEEP, done, ctx));
 }
+
+enum rc store_token_add(struct store *s, const struct token *token, store_done_fn *done, void *ctx)
+{
+    struct op *op = op_new(OP_TOKEN_ADD, done, ctx);
+
+    op->as.token = *token;
+    op->as.token.name = keep(op, token->name);
+    op->as.token.digest = keep(op, token->digest);
+    op->as.token.used_at = TIME_UNKNOWN;
+    return hand_over(s, op);
+}
+
+enum rc store_token_used(struct store *s, int64_t id, int64_t used_at)
+{
+    struct op *op = op_new(OP_TOKEN_USED, NULL, NULL);
+
+    op->as.token = (struct token){.id = id, .used_at = used_at};
+    return hand_over(s, op);
+}
+
+enum rc store_token_drop(struct store *s, int64_t id, store_done_fn *done, void *ctx)
+{
+    struct op *op = op_new(OP_TOKEN_DROP, done, ctx);
+
+    op->as.token = (struct token){.id = id};
+    return hand_over(s, op);
+}

@@ -7,6 +7,7 @@
 #include "storage/rows_hub.h"
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
+#include "storage/rows_tokens.h"
 #include "storage/rows_upstreams.h"
 
 static void add(struct collected *c, enum pg_save kind, const void *row)
@@ -331,6 +332,18 @@ static void collect_hub(struct collected *c, struct arena *a, const struct rows 
             add(c, SAVE_LEASES, leases->touched[i]);
 }
 
+static void collect_tokens(struct collected *c, const struct shelf *s)
+{
+    for (size_t i = 0; i < s->n_touched; i++) {
+        const struct held_token *token = (const struct held_token *)s->touched[i];
+
+        if (token->held.exists)
+            add(c, SAVE_TOKENS, &token->row);
+        else if (token->held.is_stored)
+            add(c, SAVE_TOKENS_GONE, &token->row);
+    }
+}
+
 void collect_rows(struct pg_ids *ids, struct collected *c, struct arena *a, struct rows *r)
 {
     const struct shelf *entries = &r->shelves[ROW_ENTRY], *feeds = &r->shelves[ROW_FEED];
@@ -355,4 +368,5 @@ void collect_rows(struct pg_ids *ids, struct collected *c, struct arena *a, stru
     collect_dead(c, &r->shelves[ROW_DEAD]);
     collect_notes(c, a, &r->shelves[ROW_NOTE]);
     collect_hub(c, a, r);
+    collect_tokens(c, &r->shelves[ROW_TOKEN]);
 }

@@ -119,6 +119,8 @@ static const char *const sql_new_ids[NEW_ROWS] = {
                 " FROM generate_series(1, $1) AS n",
     [NEW_INTENT] = "SELECT nextval(pg_get_serial_sequence('hub_intents', 'id'))"
                    " FROM generate_series(1, $1) AS n",
+    [NEW_TOKEN] = "SELECT nextval(pg_get_serial_sequence('tokens', 'id'))"
+                  " FROM generate_series(1, $1) AS n",
 };
 
 static bool needs_new_ids(const struct pg_ids *all, const struct wants *wants)

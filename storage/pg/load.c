@@ -5,6 +5,7 @@
 #include "storage/rows_past.h"
 #include "storage/rows_hub.h"
 #include "storage/rows_subs.h"
+#include "storage/rows_tokens.h"
 #include "storage/rows_upstreams.h"
 
 #define PG_ROW struct feed_row
@@ -104,6 +105,14 @@ static void plan_tokens(struct pg_load *load, const struct wants *w, struct rows
             load->tokens[load->n_tokens++] = w->tokens[i];
 }
 
+static void plan_callers(struct pg_load *load, const struct wants *w, struct rows *r)
+{
+    load->callers = ARENA_ARRAY(&r->arena, int64_t, w->n_callers + 1);
+    for (size_t i = 0; i < w->n_callers; i++)
+        if (rows_token(r, w->callers[i]) == NULL)
+            load->callers[load->n_callers++] = w->callers[i];
+}
+
 bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
 {
     struct arena *a = &r->arena;
@@ -140,8 +149,9 @@ bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
     plan_rows(&load->graves, ROW_GRAVE, &w->graves, r);
     plan_subs(load, w, r);
     plan_tokens(load, w, r);
+    plan_callers(load, w, r);
     load->places = w->places;
-    return load->n_tokens + load->n_intents + load->n_websubs + load->n_hub_names + load->n_leased +
+    return load->n_callers + load->n_tokens + load->n_intents + load->n_websubs + load->n_hub_names + load->n_leased +
                load->counts_intents + (load->due_at != 0) + load->n_feeds + load->n_heads +
                load->n_pasts + load->n_counts + load->n_n_graves + load->n_subs + load->n_listed +
                load->n_deads + load->n_whole + load->n_matches + load->n_names + load->n_times +
@@ -187,6 +197,7 @@ void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
     pg_queue_subs(load, l, p);
     pg_queue_places(load, l, p);
     pg_queue_hub(load, l, p);
+    pg_queue_callers(load, l, p);
 }
 
 /* ---- what has come --------------------------------------------------------------------------- */
@@ -241,5 +252,6 @@ enum rc pg_load_take(const struct pg_load *load, struct rows *r, struct err *err
     pg_take_subs(load, r);
     pg_take_places(load, r);
     pg_take_hub(load, r);
+    pg_take_callers(load, r);
     return RC_OK;
 }

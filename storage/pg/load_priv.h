@@ -42,3 +42,7 @@ void pg_take_places(const struct pg_load *load, struct rows *r);
 /* Requests at our hub, leases, and our own subscriptions at hubs. */
 void pg_queue_hub(struct pg_load *load, struct pg_link *l, struct pg_params *p);
 void pg_take_hub(const struct pg_load *load, struct rows *r);
+
+/* Tokens of callers. */
+void pg_queue_callers(struct pg_load *load, struct pg_link *l, struct pg_params *p);
+void pg_take_callers(const struct pg_load *load, struct rows *r);

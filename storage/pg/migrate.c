@@ -50,10 +50,12 @@ static const struct table {
     {"feed_events", "seq"},
     {"hub_leases", "sub_id"},
     {"hub_intents", "id"},
+    {"tokens", "id"},
 };
 
 /* Tables whose ids are never given out again. */
-static const char *const counted[] = {"feeds", "subscriptions", "dead_letters", "hub_intents"};
+static const char *const counted[] = {"feeds", "subscriptions", "dead_letters", "hub_intents",
+                                      "tokens"};
 
 static const char *const body_columns[] = {"title", "link", "summary", "author", "doc", "ext"};
 

@@ -254,6 +254,7 @@ static const struct reads pg_reads = {
     .hub_intents_after = pg_hub_intents_after,
     .hub_lease = pg_hub_lease,
     .upstreams = pg_upstreams,
+    .tokens = pg_tokens,
 };
 
 enum rc pg_reader_new(const char *address, const struct pg_link_cfg *cfg, struct db **out,

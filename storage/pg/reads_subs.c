@@ -414,3 +414,25 @@ enum rc pg_upstreams(struct db *db, struct arena *a, struct upstream **out, size
     mem_free(list);
     return rc;
 }
+
+enum rc pg_tokens(struct db *db, struct arena *a, struct token **out, size_t *n_out,
+                  struct err *err)
+{
+#define PG_ROW struct token
+    static const struct pg_column columns[] = {TOKEN(PG_COLUMN)};
+#undef PG_ROW
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    enum rc rc;
+
+    pg_put_int(&r->params, TOKENS_MAX);
+    pg_ask(r, PG_SQL_tokens, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_ARRAY(a, struct token, rows.n + 1);
+    *n_out = rows.n;
+    for (size_t i = 0; i < rows.n; i++)
+        pg_get_columns(&rows, i, 0, PG_COLUMNS(columns), a, &(*out)[i]);
+    return RC_OK;
+}

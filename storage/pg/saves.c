@@ -146,6 +146,10 @@ static const struct pg_column hub_lease_columns[] = {HUB_LEASE(LEASE_OF_ROW)
                                                          PG_COLUMN(EMPTY, callback, callback)};
 #undef PG_ROW
 
+#define PG_ROW struct token
+static const struct pg_column token_columns[] = {TOKEN(PG_COLUMN)};
+#undef PG_ROW
+
 /* ---- statements ------------------------------------------------------------------------------ */
 
 enum how {
@@ -206,6 +210,8 @@ static const struct save {
     /* without the id */
     [SAVE_UNNAMED_INTENTS] = {"hub_intents", ADD, intent_columns + 1, ARRAY_LEN(intent_columns) - 1,
                               0, NULL},
+    [SAVE_TOKENS_GONE] = {"tokens", DROP, token_columns, 1, 1, NULL},
+    [SAVE_TOKENS] = {"tokens", PUT, PG_COLUMNS(token_columns), 1, NULL},
     [SAVE_COUNTS] = {"feeds", SET, PG_COLUMNS(count_columns), 1, NULL},
     [SAVE_SUB_FEEDS_GONE] = {"sub_feeds", DROP, sub_feed_columns, 2, 2, NULL},
     [SAVE_SUB_FEEDS] = {"sub_feeds", SET, PG_COLUMNS(sub_feed_columns), 2, NULL},

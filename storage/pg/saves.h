@@ -5,6 +5,7 @@
  * storage/pg/writer.c. The statements are made of the lists of storage/tables.h. */
 #pragma once
 
+#include "model/access.h"
 #include "model/hub.h"
 #include "storage/pg/link.h"
 #include "storage/pushes.h"
@@ -42,6 +43,8 @@ enum pg_save {
     SAVE_INTENTS_GONE,
     SAVE_INTENTS,
     SAVE_UNNAMED_INTENTS, /* which get their ids here */
+    SAVE_TOKENS_GONE,
+    SAVE_TOKENS,
     SAVE_COUNTS,
     SAVE_SUB_FEEDS_GONE,
     SAVE_SUB_FEEDS,

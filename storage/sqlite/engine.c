@@ -14,6 +14,7 @@
 #include "storage/sqlite/pushes.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
+#include "storage/sqlite/tokens.h"
 #include "storage/sqlite/upstreams.h"
 #include "storage/sqlite/views.h"
 #include "storage/sqlite/writer.h"
@@ -224,6 +225,7 @@ const struct reads sqlite_reads = {
     .hub_intents_after = hub_intents_after,
     .hub_lease = hub_lease_load,
     .upstreams = upstreams_all,
+    .tokens = tokens_all,
 };
 
 const struct engine engine_sqlite = {

@@ -9,6 +9,7 @@
 #include "storage/sqlite/held_subs.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/stmt.h"
+#include "storage/sqlite/tokens.h"
 #include "storage/sqlite/upstreams.h"
 #include "storage/sqlite/contents.h"
 #include "storage/sqlite/entries.h"
@@ -154,7 +155,8 @@ static enum rc load_upstream(struct db *db, struct rows *r, struct str token, st
 /* This transaction is the only one: all ids after the last one are free. */
 static enum rc load_ids(struct db *db, struct rows *r, const struct wants *w, struct err *err)
 {
-    static const char *const tables[NEW_ROWS] = {"feeds", "subscriptions", "hub_intents"};
+    static const char *const tables[NEW_ROWS] = {"feeds", "subscriptions", "hub_intents",
+                                                 "tokens"};
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < NEW_ROWS && rc == RC_OK; i++) {
@@ -185,6 +187,8 @@ enum rc held_load(struct db *db, struct rows *r, const struct wants *w, struct e
         rc = load_time(db, r, w->times[i], err);
     for (size_t i = 0; i < w->n_tokens && rc == RC_OK; i++)
         rc = load_upstream(db, r, w->tokens[i], err);
+    for (size_t i = 0; i < w->n_callers && rc == RC_OK; i++)
+        rc = held_token_load(db, r, w->callers[i], err);
     if (rc == RC_OK)
         rc = held_past_load(db, r, w, err);
     if (rc == RC_OK)
@@ -295,7 +299,7 @@ static enum rc write_kinds(struct db *db, struct rows *r, struct err *err)
         [ROW_NOTE] = held_note_write,         [ROW_SUB] = held_sub_write,
         [ROW_SUB_FEED] = held_sub_feed_write, [ROW_DEAD] = held_dead_write,
         [ROW_INTENT] = held_intent_write,     [ROW_LEASE] = held_lease_write,
-        [ROW_UPSTREAM] = held_upstream_write};
+        [ROW_UPSTREAM] = held_upstream_write, [ROW_TOKEN] = held_token_write};
     enum rc rc = RC_OK;
 
     for (size_t k = 0; k < ROW_KINDS; k++)

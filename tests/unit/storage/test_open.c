@@ -153,8 +153,12 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 17 one of schema 16, and so on down to 10. */
-#define FROM_17_TO_16 "ALTER TABLE revisions DROP COLUMN prev_seq;"
+/* What makes a file of schema 18 one of schema 17, and so on down to 10. */
+#define FROM_18_TO_17                                                                              \
+    "ALTER TABLE subscriptions DROP COLUMN owner; ALTER TABLE hub_intents DROP COLUMN owner;"      \
+    "ALTER TABLE hub_intents DROP COLUMN by_admin; DROP TABLE tokens;"
+
+#define FROM_17_TO_16 FROM_18_TO_17 "ALTER TABLE revisions DROP COLUMN prev_seq;"
 
 #define FROM_16_TO_15 FROM_17_TO_16 "ALTER TABLE feeds DROP COLUMN n_subscriptions;"
 
