@@ -6,6 +6,7 @@
 #include "api/http/current.h"
 #include "api/http/handlers.h"
 #include "api/http/reply.h"
+#include "api/http/token_book.h"
 #include "api/hub/hub_wait.h"
 #include "api/lists/list_thread.h"
 #include "api/lists/opml_list.h"
@@ -16,6 +17,7 @@
 #include "api/views/log_wait.h"
 #include "api/views/recall.h"
 #include "api/xmpp/xmpp.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "model/paths.h"
 #include "net/http_fields.h"
@@ -25,18 +27,21 @@
 
 enum route_flags {
     BELOW = 1,      /* paths below it, too */
-    OPEN = 2,       /* needs no token */
-    URLENCODED = 4, /* parameters come from an urlencoded body, too */
-    RECALLED = 8,   /* it may be known from before (views/recall.h) */
+    URLENCODED = 2, /* parameters come from an urlencoded body, too */
+    RECALLED = 4,   /* it may be known from before (views/recall.h) */
+    ALONE = 8,      /* if there are no tokens, also for anonymous callers who may subscribe: so
+                       commands of an operator work at once on a machine of his own */
 };
 
 static const struct route {
     const char *path, *method;
+    enum access_role role;
     void (*handle)(struct request *req);
     unsigned flags;
     const char *help;
 } routes[] = {
-#define ROUTE(path, method, handler, flags, help) {path, method, handler, flags, help},
+#define ROUTE(path, method, role, handler, flags, help)                                            \
+    {path, method, ROLE_##role, handler, flags, help},
 #include "api/routes.def"
 #include "model/media_types.h"
 #undef ROUTE
@@ -92,6 +97,7 @@ static struct api_conf *conf_new(const struct api_cfg *cfg)
     conf->cfg.base_url = given(a, cfg->base_url);
     conf->cfg.cors_origin = given(a, cfg->cors_origin);
     conf->cfg.token = given(a, cfg->token);
+    conf->cfg.anonymous = given(a, cfg->anonymous);
     conf->cfg.demo_dir = given(a, cfg->demo_dir);
     conf->cfg.xmpp_allow = copied(a, cfg->xmpp_allow, cfg->n_xmpp_allow);
     conf->cfg.allow_hosts = own_hosts(a, cfg, &conf->cfg.n_allow_hosts);
@@ -113,6 +119,11 @@ struct api *api_new(const struct api_cfg *cfg)
     struct api *a = NEW(struct api);
 
     a->store = cfg->store;
+    a->tokens = token_book_new(a->store);
+    if (a->tokens == NULL) {
+        mem_free(a);
+        return NULL;
+    }
     a->ports = cfg->ports;
     pthread_mutex_init(&a->reload_lock, NULL);
     pthread_mutex_init(&a->stop_lock, NULL);
@@ -123,15 +134,22 @@ struct api *api_new(const struct api_cfg *cfg)
     a->lists = opml_lists_new();
     a->list_thread = list_thread_new();
     a->waiters = log_waiters_new();
-    a->events = events_new(cfg->store, cfg->event_beat_ms);
+    a->events = events_new(cfg->store, a->tokens, cfg->event_beat_ms);
     a->pings = ping_log_new();
     a->buckets = buckets_new();
+    a->rates = buckets_new();
+    a->first_fetches = buckets_new();
     a->hub_calls = buckets_new();
     a->hub = hub_waiters_new(cfg->store);
     if (cfg->component != NULL)
         a->xmpp = xmpp_service_new(a, cfg->component);
     store_listen(a->store, on_commit, a);
     return a;
+}
+
+bool api_has_tokens(const struct api *a)
+{
+    return !token_book_is_empty(a->tokens);
 }
 
 void api_reload(struct api *a, const struct api_cfg *cfg)
@@ -151,6 +169,7 @@ void api_stop(struct api *a)
     pthread_mutex_unlock(&a->stop_lock);
     log_waiters_end(a->waiters);
     events_stop(a->events);
+    token_book_stop(a->tokens);
     list_thread_stop(a->list_thread);
 }
 
@@ -167,8 +186,11 @@ void api_free(struct api **ap)
     opml_lists_free(&a->lists);
     log_waiters_free(&a->waiters);
     events_free(&a->events);
+    token_book_free(&a->tokens);
     ping_log_free(&a->pings);
     buckets_free(&a->buckets);
+    buckets_free(&a->rates);
+    buckets_free(&a->first_fetches);
     buckets_free(&a->hub_calls);
     hub_waiters_free(&a->hub);
     xmpp_service_free(&a->xmpp);
@@ -234,39 +256,137 @@ static void reply_options(struct request *req, struct str allow)
     http_reply(req->http, 204, buf_view(&fields), NULL);
 }
 
-/* Returns true when this caller may make this request. Otherwise *p says why not. */
-static bool admit(struct request *req, const struct route *route, struct problem *p)
+/* Take the token out of the request: from its Authorization field, or out of the URL of a GET. From
+ * now on nothing that is made of the URL has it. */
+static void take_token(struct request *req)
 {
-    struct str origin = http_request_field(req->http, "origin");
+    struct str method = http_request_method(req->http), key = STR_NULL;
 
-    if ((route->flags & OPEN) != 0)
+    req->token = auth_token(req->ask.arena, http_request_field(req->http, "authorization"));
+    if (str_eqz(method, "GET") || str_eqz(method, "HEAD"))
+        req->ask.target = auth_without_key(req->ask.arena, req->ask.target, &key);
+    req->has_key = !str_is_null(key);
+    if (str_is_null(req->token))
+        req->token = key;
+}
+
+static bool refuse_stranger(struct request *req, struct problem *p, const char *why)
+{
+    problem_set(p, req->ask.arena, PROBLEM_UNAUTHORIZED, "%s", why);
+    p->fields = STR("WWW-Authenticate: Basic realm=\"feedmill\", charset=\"UTF-8\"\r\n"
+                    "WWW-Authenticate: Bearer realm=\"feedmill\"\r\n");
+    return false;
+}
+
+/* Who does not show a token is known by its address. */
+static bool take_anonymous(struct request *req, struct problem *p)
+{
+    struct caller *c = &req->ask.caller;
+    bool is_alone;
+
+    *c = (struct caller){.role = ask_anonymous(&req->ask, &is_alone), .owner = OWNER_ANONYMOUS};
+    c->is_alone = is_alone;
+    c->source = buckets_source(http_request_peer(req->http));
+    if (c->role == ROLE_NONE)
+        return refuse_stranger(req, p,
+                               "This server requires a token: as `Authorization: Bearer TOKEN`, as "
+                               "the password of Basic authentication, or as the parameter `key` of "
+                               "a GET.");
+    if (auth_host_is_ours(http_request_host(req->http), req->ask.cfg->allow_hosts,
+                          req->ask.cfg->n_allow_hosts))
         return true;
-    if (str_is_null(req->ask.cfg->token) &&
-        !auth_host_is_ours(http_request_host(req->http), req->ask.cfg->allow_hosts,
-                           req->ask.cfg->n_allow_hosts)) {
-        problem_set(
-            p, req->ask.arena, PROBLEM_MISDIRECTED,
-            "Without a token this server answers only to IP addresses, localhost, and the names "
-            "given by the options --base-url and --allow-host.");
-        p->value = http_request_host(req->http);
-        return false;
+    problem_set(p, req->ask.arena, PROBLEM_MISDIRECTED,
+                "Without a token this server answers only to IP addresses, localhost, and the "
+                "names given by the options --base-url and --allow-host.");
+    p->value = http_request_host(req->http);
+    return false;
+}
+
+/* Is there a token with which this one could be compared? A server without any ignores what clients
+ * send, unless it looks like one that was deleted. */
+static bool has_tokens(const struct request *req)
+{
+    return !str_is_null(req->ask.cfg->token) || str_starts(req->token, STR(TOKEN_PREFIX)) ||
+           !token_book_is_empty(req->ask.api->tokens);
+}
+
+static void handle(struct request *req);
+
+/* Decide who asks. False: *p says why it is not known, or (*waits) the request is handled again when
+ * other nodes were asked. */
+static bool identify(struct request *req, struct problem *p, bool *waits)
+{
+    struct caller *c = &req->ask.caller;
+    struct token_book *book = req->ask.api->tokens;
+
+    if (str_is_null(req->token) || !has_tokens(req))
+        return take_anonymous(req, p);
+    if (!str_is_null(req->ask.cfg->token) && auth_same(req->token, req->ask.cfg->token)) {
+        *c = (struct caller){.role = ROLE_ADMIN, .owner = OWNER_OPTION, .source = STR("option")};
+        return true;
     }
-    if (!str_is_null(req->ask.cfg->token) &&
-        !auth_has_token(req->ask.arena, http_request_field(req->http, "authorization"),
-                        req->ask.cfg->token)) {
-        problem_set(p, req->ask.arena, PROBLEM_UNAUTHORIZED,
-                    "This server requires a token: as `Authorization: Bearer TOKEN`, or as the "
-                    "password of Basic authentication.");
-        p->fields = STR("WWW-Authenticate: Basic realm=\"feedmill\", charset=\"UTF-8\"\r\n"
-                        "WWW-Authenticate: Bearer realm=\"feedmill\"\r\n");
-        return false;
+    if (token_book_find(book, req->token, c)) {
+        c->source = str_printf(req->ask.arena, "token %lld", (long long)c->owner);
+        return true;
     }
+    *waits = !req->has_looked && token_book_look(book, req, handle);
+    req->has_looked = true;
+    return refuse_stranger(req, p, "This token is not known here: it is wrong, was deleted, or has "
+                                   "expired.");
+}
+
+static bool has_role(const struct caller *c, const struct route *route)
+{
+    return c->role >= route->role ||
+           ((route->flags & ALONE) != 0 && c->is_alone && c->role >= ROLE_SUBSCRIBE);
+}
+
+/* Is the request within the rate of its caller? */
+static bool is_in_rate(struct request *req, struct problem *p)
+{
+    const struct caller *c = &req->ask.caller;
+
+    if (c->rate == 0)
+        return true;
+    req->has_rate = true;
+    if (buckets_spend(req->ask.api->rates, c->source, c->rate, c->rate, clock_mono_ms(),
+                      &req->rate_left))
+        return true;
+    problem_set(p, req->ask.arena, PROBLEM_TOO_MANY,
+                "This token may make %lld requests a minute. Try again in %lld seconds.",
+                (long long)c->rate, (long long)req->rate_left.next_s);
+    p->retry_after_s = (int)req->rate_left.next_s;
+    return false;
+}
+
+/* Returns true when this caller may make this request. Otherwise *p says why not, or *waits. */
+static bool admit(struct request *req, struct problem *p, bool *waits)
+{
+    const struct route *route = req->route;
+
+    if (route->role == ROLE_NONE)
+        return true;
+    if (!identify(req, p, waits) || !is_in_rate(req, p))
+        return false;
+    if (!has_role(&req->ask.caller, route))
+        return problem_role(p, req->ask.arena, route->role, req->ask.caller.role);
     if (strcmp(route->method, "GET") != 0 &&
-        !auth_origin_may_write(origin, http_request_host(req->http), req->ask.cfg->base_url,
+        !auth_origin_may_write(http_request_field(req->http, "origin"),
+                               http_request_host(req->http), req->ask.cfg->base_url,
                                req->ask.cfg->cors_origin))
         return problem_set(p, req->ask.arena, PROBLEM_FORBIDDEN,
                            "A page of another origin may not change anything here.");
     return true;
+}
+
+/* The query without the token. */
+static struct str query_of(const struct request *req)
+{
+    ssize_t at = str_chr(req->ask.target, '?');
+
+    if (!req->has_key)
+        return http_request_query(req->http);
+    return at < 0 ? STR_NULL : str_slice(req->ask.target, (size_t)at + 1, req->ask.target.len);
 }
 
 static bool read_params(struct request *req, const struct route *route, struct problem *p)
@@ -274,7 +394,7 @@ static bool read_params(struct request *req, const struct route *route, struct p
     struct str type = http_request_field(req->http, "content-type");
     struct str body = http_request_body(req->http);
 
-    if (!params_add(&req->ask.params, req->ask.arena, http_request_query(req->http), p))
+    if (!params_add(&req->ask.params, req->ask.arena, query_of(req), p))
         return false;
     if ((route->flags & URLENCODED) == 0 || body.len == 0)
         return true;
@@ -287,13 +407,29 @@ static bool read_params(struct request *req, const struct route *route, struct p
     return params_add(&req->ask.params, req->ask.arena, str_trim(body), p);
 }
 
+static void handle(struct request *req)
+{
+    bool waits = false;
+    struct problem p;
+
+    if (!admit(req, &p, &waits)) {
+        if (!waits)
+            reply_problem(req, &p);
+    } else if ((req->route->flags & RECALLED) != 0 && recall_serve(req)) {
+        return;
+    } else if (read_params(req, req->route, &p)) {
+        current_handle(req, req->route->handle);
+    } else {
+        reply_problem(req, &p);
+    }
+}
+
 void api_handle(void *ctx, struct http_request *http)
 {
     struct api *a = ctx;
     struct arena *arena = http_request_arena(http);
     struct request *req = ARENA_NEW(arena, struct request);
     struct str path = http_request_path(http), method = http_request_method(http), allow;
-    const struct route *route;
     struct problem p;
 
     req->http = http;
@@ -303,16 +439,10 @@ void api_handle(void *ctx, struct http_request *http)
                             .target = http_request_target(http),
                             .accept = http_request_field(http, "accept")};
     req->ask.origin = ask_origin(arena, req->ask.cfg, http_request_host(http));
-    route = find_route(path, method);
-    if (route != NULL) {
-        if (!admit(req, route, &p))
-            reply_problem(req, &p);
-        else if ((route->flags & RECALLED) != 0 && recall_serve(req))
-            return;
-        else if (read_params(req, route, &p))
-            current_handle(req, route->handle);
-        else
-            reply_problem(req, &p);
+    take_token(req);
+    req->route = find_route(path, method);
+    if (req->route != NULL) {
+        handle(req);
         return;
     }
     allow = allowed_methods(arena, path);

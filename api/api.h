@@ -14,8 +14,11 @@
 struct api;
 
 /* Make the API. Call it before the first write to the store, because it listens to commits. The
- * configuration is copied. */
+ * configuration is copied. NULL: the tokens of callers cannot be read; the log says why. */
 struct api *api_new(const struct api_cfg *cfg);
+
+/* Does the database have tokens of callers? Any thread. */
+bool api_has_tokens(const struct api *a);
 
 /* Stop waiting for news: waiting requests are answered with nothing new. Lists that wait to be
  * parsed are still parsed, but no more are accepted. Any thread. */

@@ -32,6 +32,9 @@ const struct cli_command cli_commands[] = {
     {"archive", "--out DIR [--base URL] URL...",
      "write the documents of /simple as files for any web server; run it again to add new ones",
      "feedmill archive --out public planet.debian.org", cli_archive},
+    {"token", "add --name TEXT --role ROLE [FLAG]... | ls | rm ID",
+     "make a token for callers and print it, list tokens, or delete one",
+     "feedmill token add --db feeds.db --name laptop --role admin", cli_token},
     {"nodes", "[drain NAME]",
      "list the daemons that work on this log, or have one give its work to the others until it is "
      "started anew",

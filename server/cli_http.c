@@ -67,7 +67,8 @@ static struct str problem_of(struct arena *a, const struct cli_answer *answer, b
 
     if (answer->status == 401)
         return has_token ? STR("the daemon does not accept this token; --token or FEEDMILL_TOKEN "
-                               "must have the token with which it was started")
+                               "must have one that \"feedmill token ls\" lists, or the one with "
+                               "which it was started")
                          : STR("the daemon requires a token; set it by --token TEXT or "
                                "FEEDMILL_TOKEN");
     if (json_read(a, answer->body, &v, NULL) == RC_OK)

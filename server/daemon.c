@@ -190,6 +190,7 @@ static struct api_cfg api_config(struct daemon *d, const struct options *o)
         .ports = {d, port_await_feed, port_get_document, port_ping, port_upstream_verify,
                   port_upstream_deliver, port_upstream_notify, port_test_push, port_push_held},
         .event_beat_ms = 15000,
+        .is_exposed = options_is_exposed(d->started->listen),
         .component = d->component,
     };
 
@@ -395,6 +396,10 @@ static enum rc start(struct daemon *d, struct err *err)
     d->notifier = notifier_new(&notifier_cfg);
     d->announcer = announcer_new(&announcer_cfg);
     d->api = api_new(&api_cfg);
+    if (d->api == NULL)
+        return err_set(err, RC_IO, "the tokens in the database cannot be read");
+    if ((rc = options_check_exposed(o, o->listen, api_has_tokens(d->api), err)) != RC_OK)
+        return rc;
     if ((rc = http_server_new(&http_cfg, api_handle, d->api, &d->http, err)) != RC_OK)
         return rc;
     tell_local_url(d);
@@ -471,6 +476,7 @@ static void reload_options(struct daemon *d, daemon_reload_fn *reload, struct op
     const char *fixed;
 
     if (reload(&o, &err) != RC_OK || options_check(o, d->started->listen, &err) != RC_OK ||
+        options_check_exposed(o, d->started->listen, api_has_tokens(d->api), &err) != RC_OK ||
         set_log_level(o->log_level, &err) != RC_OK) {
         log_error("server", "reload_refused", "error=%s", log_quote(str_from(err.text)));
         options_free(&o);

@@ -2,25 +2,52 @@
 #include "server/option_checks.h"
 
 #include "base/ascii.h"
+#include "model/access.h"
 #include "net/hostport.h"
 #include "net/url.h"
 
-/* Is it an address to listen on? If other machines can reach it, there must be a token. */
-static enum rc check_listen(struct str listen, struct str token, struct err *err)
+/* Is it an address to listen on? */
+static enum rc check_listen(struct str listen, struct err *err)
 {
     struct hostport hp;
 
-    if (!hostport_parse_listen(listen, &hp) || hp.port < 0)
-        return err_set(err, RC_INPUT,
-                       "option listen: \"%.*s\" is not an address to listen on; write HOST:PORT or "
-                       "[IPV6]:PORT, as in 127.0.0.1:8080 or [::1]:8080",
-                       STR_ARG(listen));
-    if (!str_is_null(token) || hostport_is_loopback(&hp))
+    if (hostport_parse_listen(listen, &hp) && hp.port >= 0)
         return RC_OK;
     return err_set(err, RC_INPUT,
-                   "option listen: %.*s can be reached from other machines; set --token (or "
-                   "FEEDMILL_TOKEN), or listen on 127.0.0.1",
+                   "option listen: \"%.*s\" is not an address to listen on; write HOST:PORT or "
+                   "[IPV6]:PORT, as in 127.0.0.1:8080 or [::1]:8080",
                    STR_ARG(listen));
+}
+
+bool options_is_exposed(struct str listen)
+{
+    struct hostport hp;
+
+    return hostport_parse_listen(listen, &hp) && !hostport_is_loopback(&hp);
+}
+
+enum rc options_check_exposed(const struct options *o, struct str listen, bool has_tokens,
+                              struct err *err)
+{
+    if (!options_is_exposed(listen) || has_tokens || o->token.len > 0 || o->anonymous.len > 0)
+        return RC_OK;
+    return err_set(err, RC_INPUT,
+                   "option listen: %.*s can be reached from other machines; make a token (feedmill "
+                   "token add --db ...), set --token (or FEEDMILL_TOKEN), say what may be done "
+                   "without one (--anonymous), or listen on 127.0.0.1",
+                   STR_ARG(listen));
+}
+
+/* Is it a role that callers without a token may have? */
+static enum rc check_anonymous(struct str role, struct err *err)
+{
+    enum access_role read;
+
+    if (role.len == 0 || (role_read(role, &read) && read != ROLE_ADMIN))
+        return RC_OK;
+    return err_set(err, RC_INPUT,
+                   "option anonymous: \"%.*s\" is not none, read or subscribe",
+                   STR_ARG(role));
 }
 
 static bool has_one_of(struct str s, const char *marks)
@@ -143,7 +170,8 @@ enum rc options_check(const struct options *o, struct str listen, struct err *er
                 STR_ARG(name));
     }
     if ((rc = check_xmpp(o, err)) != RC_OK || (rc = check_base_url(o->base_url, err)) != RC_OK ||
-        (rc = check_cors_origin(o->cors_origin, err)) != RC_OK)
+        (rc = check_cors_origin(o->cors_origin, err)) != RC_OK ||
+        (rc = check_anonymous(o->anonymous, err)) != RC_OK)
         return rc;
-    return check_listen(listen, o->token, err);
+    return check_listen(listen, err);
 }

@@ -10,5 +10,13 @@
  * RC_INPUT: *err names the option, what is wrong with it, and what would be right. */
 enum rc options_check(const struct options *o, struct str listen, struct err *err) NODISCARD;
 
+/* Can other machines reach this address? */
+bool options_is_exposed(struct str listen);
+
+/* If other machines can reach the address, somebody must have said who may ask. `has_tokens`: the
+ * database has some. RC_INPUT: as above. */
+enum rc options_check_exposed(const struct options *o, struct str listen, bool has_tokens,
+                              struct err *err) NODISCARD;
+
 /* Read --xmpp-server. False: it is not HOST:PORT. */
 bool options_xmpp_server(const struct options *o, struct hostport *out);

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "api/http/caller.h"
 #include "api/http/context.h"
 #include "api/http/params.h"
 
@@ -19,9 +20,17 @@ struct ask {
     struct str accept;    /* the Accept field (RFC 9110 section 12.5.1); null: any type */
     struct str origin;    /* of links to ourselves: "http://host:port", no slash at the end */
     struct params params; /* those of the query; for a request also those of an urlencoded body */
+    struct caller caller; /* who asks; nobody, if it is a topic or a delivery */
     bool negotiated;      /* set when `accept` was used: the answer varies with it */
 };
 
 /* Returns the origin of links for a request with this Host field: the configured one, or else that
  * of the field. In the arena. */
 struct str ask_origin(struct arena *a, const struct api_cfg *cfg, struct str host);
+
+/* Returns the role of callers without a token. *is_alone: there are no tokens, so nobody else has
+ * anything here. */
+enum access_role ask_anonymous(const struct ask *ask, bool *is_alone);
+
+/* Must a caller have shown a token to get what it asks for? Then no cache may share the answer. */
+bool ask_is_private(const struct ask *ask);

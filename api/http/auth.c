@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/buf.h"
 #include "base/digest.h"
 #include "net/hostport.h"
+#include "net/url.h"
 
-/* Compares digests, so that the time does not tell the length either. */
-static bool same_secret(struct str x, struct str y)
+/* Digests are compared, so that the time does not tell the length either. */
+bool auth_same(struct str x, struct str y)
 {
     unsigned char a[DIGEST_SHA256_LEN], b[DIGEST_SHA256_LEN];
 
@@ -17,25 +19,51 @@ static bool same_secret(struct str x, struct str y)
     return digest_same(a, b, sizeof(a));
 }
 
-bool auth_has_token(struct arena *a, struct str authorization, struct str token)
+struct str auth_token(struct arena *a, struct str authorization)
 {
     struct str rest = str_trim(authorization), scheme, user_password;
     ssize_t colon;
 
     if (rest.len == 0)
-        return false;
+        return STR_NULL;
     scheme = str_split(&rest, ' ');
     if (str_is_null(rest))
-        return false;
+        return STR_NULL;
     rest = str_trim(rest);
     if (str_ieqz(scheme, "bearer"))
-        return same_secret(rest, token);
+        return rest;
     if (!str_ieqz(scheme, "basic"))
-        return false;
+        return STR_NULL;
     user_password = base64_read(a, rest);
     colon = str_chr(user_password, ':');
-    return colon >= 0 &&
-           same_secret(str_slice(user_password, (size_t)colon + 1, user_password.len), token);
+    return colon < 0 ? STR_NULL
+                     : str_slice(user_password, (size_t)colon + 1, user_password.len);
+}
+
+struct str auth_without_key(struct arena *a, struct str target, struct str *key)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    ssize_t at = str_chr(target, '?');
+    struct str rest = at < 0 ? STR_NULL : str_slice(target, (size_t)at + 1, target.len);
+    char sep = '?';
+
+    *key = STR_NULL;
+    if (at < 0 || (str_find(rest, STR("key")) < 0 && str_chr(rest, '%') < 0))
+        return target;
+    buf_str(&out, str_slice(target, 0, (size_t)at));
+    while (!str_is_null(rest)) {
+        struct str one = str_split(&rest, '&'), value = one;
+        struct str name = str_split(&value, '=');
+
+        if (str_eqz(url_decode(a, name, true), "key")) {
+            *key = str_is_null(value) ? STR("") : url_decode(a, value, true);
+            continue;
+        }
+        buf_putc(&out, sep);
+        buf_str(&out, one);
+        sep = '&';
+    }
+    return str_dup(a, buf_view(&out));
 }
 
 bool auth_host_is_ours(struct str field, const struct str *names, size_t n)

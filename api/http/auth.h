@@ -6,9 +6,16 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-/* Returns true when an Authorization field (null: none) has the token, as Bearer or as the password
- * of Basic. The time that this takes does not tell where they differ. */
-bool auth_has_token(struct arena *a, struct str authorization, struct str token);
+/* The token in an Authorization field (null: none): that of Bearer, or the password of Basic. Null:
+ * there is none. SECRET. Arena. */
+struct str auth_token(struct arena *a, struct str authorization);
+
+/* Are the two the same? The time that this takes does not tell where they differ. */
+bool auth_same(struct str x, struct str y);
+
+/* Take the parameter `key`, a token, out of the query of a target. *key gets its decoded value, or
+ * null. Returns the target without it, in the arena. */
+struct str auth_without_key(struct arena *a, struct str target, struct str *key);
 
 /* Returns true when a foreign page in a browser cannot cause a request with this Host field (null
  * or empty: there is none). This is so for an IP address, localhost, or one of `names`, in any

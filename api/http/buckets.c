@@ -1,4 +1,4 @@
-/* api/http/buckets.c - see buckets.h. A map from address to bucket. Full buckets are forgotten when
+/* api/http/buckets.c - see buckets.h. A map from source to bucket. Full buckets are forgotten when
  * room is needed. */
 #include "api/http/buckets.h"
 
@@ -12,9 +12,12 @@
 #define SOURCES_MAX 4096
 #define SWEEP_MS 1000 /* a sweep checks all sources, so it is not made for every new source */
 
+#define UNITS 60000 /* of a token: as many as milliseconds of a minute */
+
 struct bucket {
-    int64_t milli; /* thousandths of a token */
-    int64_t at_ms; /* the time for which this is right */
+    int64_t units;
+    int64_t at_ms;             /* the time for which this is right */
+    int64_t per_minute, burst; /* as the last caller said */
 };
 
 struct buckets {
@@ -59,22 +62,27 @@ struct str buckets_source(const struct sockaddr *sa)
     return STR("local");
 }
 
-static void refill(struct bucket *k, int rate, int burst, int64_t now)
+static int64_t full_of(const struct bucket *k)
 {
-    int64_t full = (int64_t)burst * 1000, passed = now - k->at_ms;
-
-    if (passed > 0) {
-        if (passed >= full / rate + 1)
-            k->milli = full;
-        else
-            k->milli += passed * rate;
-        k->at_ms = now;
-    }
-    if (k->milli > full)
-        k->milli = full;
+    return k->burst * UNITS;
 }
 
-static void forget_full_locked(struct buckets *b, int rate, int burst, int64_t now)
+static void refill(struct bucket *k, int64_t now)
+{
+    int64_t full = full_of(k), passed = now - k->at_ms;
+
+    if (passed > 0) {
+        if (passed >= full / k->per_minute + 1)
+            k->units = full;
+        else
+            k->units += passed * k->per_minute;
+        k->at_ms = now;
+    }
+    if (k->units > full)
+        k->units = full;
+}
+
+static void forget_full_locked(struct buckets *b, int64_t now)
 {
     struct str key;
     void *it = NULL, *value;
@@ -82,16 +90,15 @@ static void forget_full_locked(struct buckets *b, int rate, int burst, int64_t n
     while (map_next(&b->sources, &it, &key, &value)) {
         struct bucket *k = value;
 
-        refill(k, rate, burst, now);
-        if (k->milli == (int64_t)burst * 1000) {
+        refill(k, now);
+        if (k->units == full_of(k)) {
             map_del(&b->sources, key);
             mem_free(k);
         }
     }
 }
 
-static struct bucket *bucket_locked(struct buckets *b, struct str key, int rate, int burst,
-                                    int64_t now)
+static struct bucket *bucket_locked(struct buckets *b, struct str key, int64_t burst, int64_t now)
 {
     struct bucket *k = map_get(&b->sources, key);
 
@@ -99,34 +106,64 @@ static struct bucket *bucket_locked(struct buckets *b, struct str key, int rate,
         return k;
     if (map_count(&b->sources) >= SOURCES_MAX &&
         (b->swept_ms < 0 || now - b->swept_ms >= SWEEP_MS)) {
-        forget_full_locked(b, rate, burst, now);
+        forget_full_locked(b, now);
         b->swept_ms = now;
     }
     if (map_count(&b->sources) >= SOURCES_MAX)
         return &b->others;
     k = NEW(struct bucket);
-    k->milli = (int64_t)burst * 1000;
+    k->units = burst * UNITS;
     k->at_ms = now;
     map_put(&b->sources, key, k);
     return k;
 }
 
-bool buckets_take(struct buckets *b, const struct sockaddr *source, int rate, int burst,
-                  int64_t mono_ms)
+/* Seconds until the bucket has so many units. */
+static int64_t until(const struct bucket *k, int64_t units)
+{
+    int64_t missing = units - k->units;
+
+    return missing <= 0 ? 0 : (missing + k->per_minute * 1000 - 1) / (k->per_minute * 1000);
+}
+
+bool buckets_spend(struct buckets *b, struct str source, int64_t per_minute, int64_t burst,
+                   int64_t mono_ms, struct bucket_left *left)
 {
     struct bucket *k;
     bool ok;
 
-    if (rate <= 0)
-        return true;
-    if (burst < 1)
-        burst = 1;
     pthread_mutex_lock(&b->lock);
-    k = bucket_locked(b, buckets_source(source), rate, burst, mono_ms);
-    refill(k, rate, burst, mono_ms);
-    ok = k->milli >= 1000;
+    k = bucket_locked(b, source, burst, mono_ms);
+    k->per_minute = per_minute;
+    k->burst = burst;
+    refill(k, mono_ms);
+    ok = k->units >= UNITS;
     if (ok)
-        k->milli -= 1000;
+        k->units -= UNITS;
+    if (left != NULL)
+        *left = (struct bucket_left){.n = k->units / UNITS,
+                                     .full_s = until(k, full_of(k)),
+                                     .next_s = until(k, UNITS)};
     pthread_mutex_unlock(&b->lock);
     return ok;
+}
+
+void buckets_give_back(struct buckets *b, struct str source)
+{
+    struct bucket *k;
+
+    pthread_mutex_lock(&b->lock);
+    k = map_get(&b->sources, source);
+    if (k != NULL)
+        k->units += UNITS;
+    pthread_mutex_unlock(&b->lock);
+}
+
+bool buckets_take(struct buckets *b, const struct sockaddr *source, int rate, int burst,
+                  int64_t mono_ms)
+{
+    if (rate <= 0)
+        return true;
+    return buckets_spend(b, buckets_source(source), (int64_t)rate * 60, burst < 1 ? 1 : burst,
+                         mono_ms, NULL);
 }

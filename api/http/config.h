@@ -41,7 +41,10 @@ struct api_cfg {
     const struct str *allow_hosts; /* other names of this server, for requests without a token */
     size_t n_allow_hosts;
     struct str cors_origin; /* Access-Control-Allow-Origin; null: none */
-    struct str token;       /* when set, requests need it (Bearer, or Basic password). SECRET */
+    struct str token;       /* of an admin, beside those in the database. SECRET */
+    struct str anonymous;   /* the role of callers without a token: none, read or subscribe; null:
+                               subscribe, if there are no tokens and the server is not exposed */
+    bool is_exposed;        /* other machines can reach it */
     const struct str *xmpp_allow; /* JIDs and domains that may ask by XMPP; none: all, or with a
                                      token nobody */
     size_t n_xmpp_allow;
@@ -51,6 +54,7 @@ struct api_cfg {
     int64_t fetch_wait_ms;       /* how long a first request may wait for publishers */
     struct levels levels;
     int ping_rate, ping_burst; /* pings of one source address: per second, and at once */
+    int64_t unknown_rate;      /* first fetches a minute for all callers together; 0: no bound */
     int64_t list_ttl_s;        /* how long an OPML list is kept */
     size_t archive_size;       /* entries of an archive document */
     int64_t push_entries;      /* entries in one delivery, unless the subscription says otherwise */

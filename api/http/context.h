@@ -28,7 +28,10 @@ struct api {
     struct events *events;           /* views/event_streams.c */
     struct ping_log *pings;          /* ping_log.c */
     struct buckets *buckets;         /* buckets.c: pings */
+    struct buckets *rates;           /* requests of tokens */
+    struct buckets *first_fetches;   /* first_fetches.c */
     struct buckets *hub_calls;       /* calls at /websub and /notify */
+    struct token_book *tokens;       /* token_book.c */
     struct xmpp_service *xmpp;       /* xmpp/xmpp_request.c; NULL: none */
     struct hub_waiters *hub;         /* hub_wait.c */
     atomic_long n_waits;             /* fetches that requests wait for */

@@ -68,6 +68,17 @@ bool problem_parameter(struct problem *p, struct arena *a, const char *parameter
     return false;
 }
 
+bool problem_role(struct problem *p, struct arena *a, enum access_role needed,
+                  enum access_role has)
+{
+    problem_set(p, a, PROBLEM_ROLE,
+                "This needs the role `%s`, and the caller has the role `%s`. A token gives a role "
+                "(POST /tokens, feedmill token add).",
+                role_name(needed), role_name(has));
+    p->role = role_name(needed);
+    return false;
+}
+
 void problem_of_err(struct problem *p, struct arena *a, enum rc rc, const struct err *err)
 {
     const char *text = err != NULL && err->text[0] != '\0' ? err->text : rc_meaning(rc);
@@ -140,6 +151,7 @@ void problem_write(struct buf *out, const struct problem *p)
         }
         buf_putc(out, ']');
     }
+    put_member(out, "role", str_from(p->role));
     put_member(out, "upstream", p->upstream);
     if (p->upstream_status != 0)
         buf_printf(out, ",\"upstream-status\":%d", p->upstream_status);

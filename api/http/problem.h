@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "model/access.h"
 
 enum problem_kind {
 #define PROBLEM(kind, name, status, title) PROBLEM_##kind,
@@ -25,6 +26,7 @@ struct problem {
     struct str parameter; /* null: no parameter is wrong; so for the next two */
     struct str value;
     const char *allowed; /* alternatives, separated by '|' */
+    const char *role;    /* that is needed; NULL */
     struct str upstream; /* public URL of the publisher; null */
     int upstream_status; /* its HTTP status; 0: it gave none */
     int retry_after_s;   /* > 0: field Retry-After */
@@ -40,6 +42,10 @@ bool problem_set(struct problem *p, struct arena *a, enum problem_kind kind, con
  * added to the sentence, unless the sentence has it already. */
 bool problem_parameter(struct problem *p, struct arena *a, const char *parameter, struct str value,
                        const char *allowed, const char *fmt, ...) PRINTF_LIKE(6, 7);
+
+/* Set *p to: this role is needed, and the caller has that one. */
+bool problem_role(struct problem *p, struct arena *a, enum access_role needed,
+                  enum access_role has);
 
 /* Set *p to what an error of storage or of a port means to the caller. Causes inside the server are
  * not told, because they may name files; the caller of this function must log them. */

@@ -67,6 +67,19 @@ static void put_field(struct buf *out, const char *name, const char *value)
     buf_puts(out, "\r\n");
 }
 
+/* The fields of all answers: what the caller's rate leaves; and a URL with a token must not go to
+ * other sites. */
+static void put_common(struct buf *out, const struct request *req)
+{
+    if (req->has_rate)
+        buf_printf(out,
+                   "RateLimit-Limit: %lld\r\nRateLimit-Remaining: %lld\r\nRateLimit-Reset: %lld\r\n",
+                   (long long)req->ask.caller.rate, (long long)req->rate_left.n,
+                   (long long)req->rate_left.full_s);
+    if (req->has_key)
+        buf_puts(out, "Referrer-Policy: no-referrer\r\n");
+}
+
 /* The fields that 200 and 304 have in common (RFC 9110 §15.4.5). */
 static void put_fields(struct buf *out, struct request *req, const struct reply *r,
                        const char *suffix)
@@ -93,6 +106,7 @@ static void put_fields(struct buf *out, struct request *req, const struct reply 
     if (!str_is_null(req->ask.cfg->cors_origin) && is_reading(req))
         buf_printf(out, "Access-Control-Allow-Origin: %.*s\r\n",
                    STR_ARG(req->ask.cfg->cors_origin));
+    put_common(out, req);
     buf_str(out, r->fields);
 }
 
@@ -192,6 +206,7 @@ void reply_problem(struct request *req, const struct problem *p)
     if (!str_is_null(req->ask.cfg->cors_origin) && is_reading(req))
         buf_printf(&fields, "Access-Control-Allow-Origin: %.*s\r\n",
                    STR_ARG(req->ask.cfg->cors_origin));
+    put_common(&fields, req);
     buf_str(&fields, p->fields);
     log_debug("api", "problem", "status=%d problem=%s detail=%s", problem_status(p),
               problem_name(p->kind), log_quote(p->detail));

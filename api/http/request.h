@@ -6,6 +6,7 @@
 #pragma once
 
 #include "api/http/ask.h"
+#include "api/http/buckets.h"
 #include "net/http_server.h"
 
 struct request;
@@ -14,6 +15,12 @@ typedef void request_handler_fn(struct request *req);
 struct request {
     struct ask ask;
     struct http_request *http;
+    const struct route *route; /* api/api.c */
+    struct str token;          /* that it has shown; null: none. SECRET */
+    bool has_looked;           /* other nodes were asked for the token */
+    bool has_key;              /* it stood in the URL */
+    bool has_rate;             /* the caller has a rate: what is left of it is told */
+    struct bucket_left rate_left;
     uint64_t serial;  /* 0: not held */
     int64_t until_ms; /* monotonic; held for an answer of the store until then; 0: it is not */
     /* called on the loop when the client has left; NULL: nothing to do */

@@ -12,6 +12,8 @@ struct task *task_new(struct request *req, task_work_fn *work, task_done_fn *don
 
     t->api = req->ask.api;
     t->cfg = req->ask.cfg;
+    t->caller = req->ask.caller;
+    t->caller.source = str_dup(&t->arena, t->caller.source);
     t->work = work;
     t->done = done;
     t->ticket = ticket_take(req, TASK_MS);

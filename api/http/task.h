@@ -21,6 +21,7 @@ struct task {
     struct arena arena; /* freed together with the task */
     struct api *api;
     const struct api_cfg *cfg;
+    struct caller caller; /* its source is in the arena */
     task_work_fn *work;
     task_done_fn *done;
     void *data;                      /* the resource's own, in `arena` */

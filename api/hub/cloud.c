@@ -6,6 +6,7 @@
  * at the body; only "try again later" has another one. */
 #include "api/hub/cloud.h"
 
+#include "api/http/auth.h"
 #include "api/http/handlers.h"
 #include "api/http/reply.h"
 #include "api/hub/cloud_asked.h"
@@ -60,6 +61,9 @@ static struct str why_not(struct arena *a, const struct hub_intent *in, const st
 {
     struct str handler = in->callback;
 
+    if (s->rc == RC_CONFLICT)
+        return str_printf(a, "Somebody else has registered %.*s, with another token.",
+                          STR_ARG(handler));
     if (s->rc == RC_DENIED)
         return str_printf(a, "Handlers at the address of %.*s are not called from here.",
                           STR_ARG(handler));
@@ -155,7 +159,7 @@ static struct str read_topic(struct request *req, struct str url, const struct s
                              size_t n_origins, struct query *out)
 {
     struct arena *a = req->ask.arena;
-    struct str origin, target;
+    struct str origin, target, key = STR_NULL;
     struct wanted_url *one = ARENA_NEW(a, struct wanted_url);
     struct problem p;
 
@@ -163,6 +167,10 @@ static struct str read_topic(struct request *req, struct str url, const struct s
         if ((unsigned char)url.ptr[i] < ' ' || url.ptr[i] == 127)
             return STR("A URL must not have control characters.");
     target = topic_target(a, url, origins, n_origins, &origin);
+    if (!str_is_null(target))
+        auth_without_key(a, target, &key);
+    if (!str_is_null(key))
+        return STR("A URL with a token cannot be registered, because notifications name it.");
     if (!str_is_null(target) && !topic_read(req, origin, target, out, &p))
         return p.detail;
     if (!str_is_null(target))
@@ -189,6 +197,8 @@ static void start(struct request *req)
         return;
     }
     c->intent.mode = HUB_SUBSCRIBE;
+    c->intent.owner = req->ask.caller.owner;
+    c->intent.by_admin = req->ask.caller.role == ROLE_ADMIN;
     c->intent.topic = c->asked.urls[0]; /* the one that the test names */
     c->intent.secret = c->intent.verify_token = STR_NULL;
     c->intent.reason = STR("");

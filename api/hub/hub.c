@@ -3,6 +3,7 @@
  * A request is checked, its topic is read, and its feeds are fetched if they are not known. Then it
  * is stored as an intent, and answered with 202. The notifier asks the callback. With
  * hub.verify=sync the answer comes after that; a commit notice tells the result. */
+#include "api/http/auth.h"
 #include "api/http/buckets.h"
 #include "api/http/handlers.h"
 #include "api/http/reply.h"
@@ -160,6 +161,8 @@ static void publish(struct request *req, const struct str *origins, size_t n_ori
 
 static struct str why_not(struct arena *a, const struct hub_settled *s)
 {
+    if (s->rc == RC_CONFLICT)
+        return STR("Somebody else has this subscription, with another token.");
     if (s->rc == RC_DENIED)
         return STR("The callback is at an address that is not called from here.");
     if (s->rc == RC_LIMIT)
@@ -259,7 +262,7 @@ static bool read_callback(struct request *req, struct hub_change *change)
 static bool read_topic(struct request *req, struct hub_change *change, const struct str *origins,
                        size_t n_origins)
 {
-    struct str origin, target;
+    struct str origin, target, key;
     struct problem p;
 
     if (!params_optional(&req->ask.params, req->ask.arena, "hub.topic", &change->intent.topic,
@@ -273,6 +276,11 @@ static bool read_topic(struct request *req, struct hub_change *change, const str
         refuse(req,
                "hub.topic must be a URL of this server, percent-encoded, without a fragment: the "
                "rel=self link of one of its documents. This hub delivers nothing else.");
+        return false;
+    }
+    auth_without_key(req->ask.arena, target, &key);
+    if (!str_is_null(key)) { /* the topic is stored, and sent to the callback */
+        refuse(req, "hub.topic has a token (key); use the document's rel=self link, which has none.");
         return false;
     }
     if (!topic_read(req, origin, target, &change->topic, &p)) {
@@ -363,7 +371,11 @@ static void subscribe(struct request *req, enum hub_mode mode, const struct str 
     struct hub_change *change = ARENA_NEW(req->ask.arena, struct hub_change);
     struct gathered *items;
 
-    *change = (struct hub_change){.intent = {.mode = mode, .reason = STR_NULL}};
+    *change = (struct hub_change){
+        .intent = {.mode = mode,
+                   .reason = STR_NULL,
+                   .owner = req->ask.caller.owner,
+                   .by_admin = req->ask.caller.role == ROLE_ADMIN}};
     if (!read_callback(req, change) || !read_topic(req, change, origins, n_origins) ||
         !read_verify(req, change) || !read_secret(req, change) ||
         (mode == HUB_SUBSCRIBE && !read_lease(req, change)))

@@ -6,6 +6,8 @@
  * -> it is kept, and each waiting request gets a copy of its URLs. */
 #include "api/lists/opml_list.h"
 
+#include "api/http/first_fetches.h"
+#include "api/http/reply.h"
 #include "api/http/ticket.h"
 #include "api/lists/list_thread.h"
 #include "api/lists/list_tree.h"
@@ -324,6 +326,29 @@ static void start_fetch(struct request *req, struct str key, const struct wanted
                                      on_document, f);
 }
 
+/* May the caller have a list fetched that is not known? Otherwise the request is answered. */
+static bool may_fetch(struct request *req)
+{
+    struct problem p;
+    int64_t wait_s;
+
+    if (req->ask.caller.role < ROLE_SUBSCRIBE) {
+        problem_role(&p, req->ask.arena, ROLE_SUBSCRIBE, req->ask.caller.role);
+        p.detail = str_concat(req->ask.arena, STR("The list is not known here. "), p.detail);
+        reply_problem(req, &p);
+        return false;
+    }
+    if (!request_is_foreign(req)) {
+        if (first_fetches_take(&req->ask, &wait_s))
+            return true;
+        first_fetches_problem(&p, req->ask.arena, wait_s);
+        reply_problem(req, &p);
+        return false;
+    }
+    request_refuse_foreign(req, "make this server fetch an unknown list");
+    return false;
+}
+
 void opml_list_get(struct request *req, const struct wanted_url *url, opml_list_fn *done, void *ctx)
 {
     struct opml_lists *lists = req->ask.api->lists;
@@ -331,14 +356,14 @@ void opml_list_get(struct request *req, const struct wanted_url *url, opml_list_
         str_printf(req->ask.arena, "%.*s\n%.*s", STR_ARG(url->url), STR_ARG(url->credential));
     int64_t now = clock_mono_ms();
     struct parsed_list *parsed = NULL;
-    bool start = false;
+    bool start = false, is_unknown;
     struct cached_list *slot;
 
     pthread_mutex_lock(&lists->lock);
     slot = map_get(&lists->slots, key);
-    if ((slot == NULL || (slot->parsed == NULL && !slot->fetching)) && request_is_foreign(req)) {
+    is_unknown = slot == NULL || (slot->parsed == NULL && !slot->fetching);
+    if (is_unknown && !may_fetch(req)) {
         pthread_mutex_unlock(&lists->lock);
-        request_refuse_foreign(req, "make this server fetch an unknown list");
         return;
     }
     if (slot == NULL) {

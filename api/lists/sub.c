@@ -294,7 +294,7 @@ static bool read_known(struct task *t, struct reader *r, struct subscribing *s)
         return problem_parameter(&s->change.problem, &t->arena, "known", known, NULL,
                                  "The parameter `known` is for subscriptions without an endpoint.");
     s->skips_known = true;
-    rc = sub_known_read(r, &t->arena, &s->listed, &t->err);
+    rc = sub_known_read(r, &t->caller, &t->arena, &s->listed, &t->err);
     if (rc != RC_OK)
         problem_of_err(&s->change.problem, &t->arena, rc, &t->err);
     return rc == RC_OK;
@@ -387,12 +387,29 @@ static enum task_step work_post(struct task *t, struct reader *r)
         return sub_act(t, r, &c->params);
     if (!sub_position_read(t, r, &c->params, "from", &given, &seq, &c->problem))
         return fail(t);
+    s->req.owner = t->caller.owner;
     s->req.from_given = given;
     s->req.from_seq = seq;
     return read_subscription(t, r, opml);
 }
 
-static enum task_step work_delete(struct task *t, struct reader *r UNUSED)
+/* Is the subscription there, and does it belong to the caller? */
+static bool find_own(struct task *t, struct reader *r, struct change *c)
+{
+    struct subscription *sub;
+    enum rc rc = reader_sub(r, c->id, &t->arena, &sub, &t->err);
+
+    if (rc == RC_OK && caller_has(&t->caller, sub->owner))
+        return true;
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        problem_of_err(&c->problem, &t->arena, rc, &t->err);
+    else
+        problem_set(&c->problem, &t->arena, PROBLEM_NOT_FOUND, "There is no subscription %lld.",
+                    (long long)c->id);
+    return false;
+}
+
+static enum task_step work_delete(struct task *t, struct reader *r)
 {
     struct change *c = change_of(t);
     struct arena *a = &t->arena;
@@ -402,7 +419,7 @@ static enum task_step work_delete(struct task *t, struct reader *r UNUSED)
     bool opml;
 
     if (!read_body(t, c, &opml) || !params_id(&c->params, a, true, &c->id, &c->problem) ||
-        !params_urls(&c->params, a, false, &urls, &n, &c->problem))
+        !params_urls(&c->params, a, false, &urls, &n, &c->problem) || !find_own(t, r, c))
         return fail(t);
     names = ARENA_ARRAY(a, struct str, 2 * n + 1);
     for (size_t i = 0; i < n; i++) { /* each URL as it was subscribed, or in its canonical form */

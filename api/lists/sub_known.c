@@ -16,7 +16,13 @@ static int by_feed(const void *x, const void *y)
     return p->sub_id < q->sub_id ? -1 : p->sub_id > q->sub_id;
 }
 
-enum rc sub_known_read(struct reader *r, struct arena *a, struct sub_known *out, struct err *err)
+static bool counts(const struct caller *caller, const struct subscription *sub)
+{
+    return str_is_null(sub->endpoint) && caller_has(caller, sub->owner);
+}
+
+enum rc sub_known_read(struct reader *r, const struct caller *caller, struct arena *a,
+                       struct sub_known *out, struct err *err)
 {
     struct subscription *subs;
     size_t n_subs, cap = 0, n = 0;
@@ -25,10 +31,10 @@ enum rc sub_known_read(struct reader *r, struct arena *a, struct sub_known *out,
     if (rc != RC_OK)
         return rc;
     for (size_t i = 0; i < n_subs; i++)
-        cap += str_is_null(subs[i].endpoint) ? subs[i].n_feeds : 0;
+        cap += counts(caller, &subs[i]) ? subs[i].n_feeds : 0;
     out->feeds = ARENA_ARRAY(a, struct known_feed, cap + 1);
     for (size_t i = 0; i < n_subs; i++)
-        for (size_t k = 0; str_is_null(subs[i].endpoint) && k < subs[i].n_feeds; k++)
+        for (size_t k = 0; counts(caller, &subs[i]) && k < subs[i].n_feeds; k++)
             out->feeds[n++] = (struct known_feed){subs[i].feeds[k].feed_id, subs[i].id, STR_NULL};
     qsort(out->feeds, n, sizeof *out->feeds, by_feed);
     out->n = 0;

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "api/http/caller.h"
 #include "base/buf.h"
 #include "storage/store.h"
 
@@ -17,9 +18,9 @@ struct sub_known {
     size_t n;
 };
 
-/* Read all feeds of subscriptions without an endpoint, ordered by id. Reader threads. */
-enum rc sub_known_read(struct reader *r, struct arena *a, struct sub_known *out,
-                       struct err *err) NODISCARD;
+/* Read all feeds of the caller's subscriptions without an endpoint, ordered by id. Reader threads. */
+enum rc sub_known_read(struct reader *r, const struct caller *caller, struct arena *a,
+                       struct sub_known *out, struct err *err) NODISCARD;
 
 /* Split `refs`: *known gets the feeds that are in `all`, and *rest gets the others. A feed is found
  * by its URL, by an older URL of it, or by the web page that led to it. Any thread. */

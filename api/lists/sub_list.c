@@ -11,6 +11,7 @@
 #include "feed/lists/opml.h"
 #include "feed/text/json.h"
 #include "model/media_types.h"
+#include "model/view.h"
 
 #define LIST_MAX ((size_t)512 * 1024 * 1024)
 
@@ -145,6 +146,34 @@ static enum rc read_feeds_of(struct reader *r, struct task *t, struct sub_listin
     return reader_feeds(r, ids, sub->n_feeds, &t->arena, &l->feeds, &l->n_feeds, &t->err);
 }
 
+/* Leave out the subscriptions of others. Returns whether the caller may see feeds of them, too. */
+static bool keep_own(const struct caller *caller, struct sub_listing *l)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n_subs; i++)
+        if (caller_has(caller, l->subs[i].owner))
+            l->subs[n++] = l->subs[i];
+    l->n_subs = n;
+    return caller->role == ROLE_ADMIN || caller->is_alone;
+}
+
+/* The feeds of the subscriptions that are left, in order of their ids. */
+static enum rc read_own_feeds(struct reader *r, struct task *t, struct sub_listing *l)
+{
+    size_t n = 0, n_ids = 0;
+    int64_t *ids;
+
+    for (size_t i = 0; i < l->n_subs; i++)
+        n += l->subs[i].n_feeds;
+    ids = ARENA_ARRAY(&t->arena, int64_t, n + 1);
+    for (size_t i = 0; i < l->n_subs; i++)
+        for (size_t k = 0; k < l->subs[i].n_feeds; k++)
+            ids[n_ids++] = l->subs[i].feeds[k].feed_id;
+    return reader_feeds(r, ids, view_ids_sort(ids, n_ids), &t->arena, &l->feeds, &l->n_feeds,
+                        &t->err);
+}
+
 static enum task_step work(struct task *t, struct reader *r)
 {
     struct sub_listing *l = t->data;
@@ -153,6 +182,9 @@ static enum task_step work(struct task *t, struct reader *r)
     if (l->id != 0) {
         t->rc = reader_sub(r, l->id, a, &l->subs, &t->err);
         l->n_subs = t->rc == RC_OK;
+        keep_own(&t->caller, l);
+        if (t->rc == RC_OK && l->n_subs == 0)
+            t->rc = RC_NOT_FOUND;
         if (t->rc == RC_NOT_FOUND)
             t->rc =
                 err_set(&t->err, RC_NOT_FOUND, "There is no subscription %lld.", (long long)l->id);
@@ -160,7 +192,9 @@ static enum task_step work(struct task *t, struct reader *r)
             t->rc = read_feeds_of(r, t, l);
     } else {
         t->rc = reader_subs(r, NULL, 0, a, &l->subs, &l->n_subs, &t->err);
-        if (t->rc == RC_OK)
+        if (t->rc == RC_OK && !keep_own(&t->caller, l))
+            t->rc = read_own_feeds(r, t, l);
+        else if (t->rc == RC_OK)
             t->rc = reader_feeds(r, NULL, 0, a, &l->feeds, &l->n_feeds, &t->err);
     }
     if (t->rc != RC_OK)

@@ -23,7 +23,8 @@ struct sub_shown {
 /* For the task's `dispose`. */
 void sub_shown_dispose(struct task *t);
 
-/* Read the subscription that the request names, with its feeds. False: the problem was set. */
+/* Read the subscription that the request names, with its feeds. One of another caller is as if it
+ * were not there. False: the problem was set. */
 bool sub_shown_read(struct task *t, struct reader *r, struct subscription **out) NODISCARD;
 
 /* End the task; its problem has been set. */

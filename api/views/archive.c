@@ -46,7 +46,7 @@ static void no_page(struct request *req)
 
 static void set_freshness(struct request *req, struct paged *g, const char *all, const char *own)
 {
-    g->reply.cache = str_is_null(req->ask.cfg->token) && !g->secret ? all : own;
+    g->reply.cache = !ask_is_private(&req->ask) && !g->secret ? all : own;
     g->reply.private_cache = own;
 }
 

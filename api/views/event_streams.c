@@ -14,6 +14,7 @@
 
 #include "api/http/reply.h"
 #include "api/http/ticket.h"
+#include "api/http/token_book.h"
 #include "api/views/cursor_find.h"
 #include "api/views/event_log.h"
 #include "api/views/log_rows.h"
@@ -48,6 +49,7 @@ struct event_stream {
     struct reading *reading; /* it waits for this; NULL: for nothing */
     int64_t position;        /* it was given everything up to here */
     int64_t beat_mono_ms;    /* its next comment */
+    int64_t owner;           /* of the token that opened it; <= 0: it was no token of the database */
 };
 TAILQ_HEAD(stream_list, event_stream);
 LIST_HEAD(reading_streams, event_stream);
@@ -82,6 +84,7 @@ LIST_HEAD(event_loop_list, event_loop);
 
 struct events {
     struct store *store;
+    struct token_book *tokens;
     struct event_log *log;
     int64_t beat_ms;
     struct blob *comment;
@@ -309,6 +312,10 @@ static void on_beat(void *ctx)
         s->beat_mono_ms = now + el->events->beat_ms;
         TAILQ_REMOVE(&el->streams, s, link);
         TAILQ_INSERT_TAIL(&el->streams, s, link);
+        if (s->owner > 0 && !token_book_has(el->events->tokens, s->owner)) {
+            end_stream(s);
+            continue;
+        }
         if (http_stream_unsent(s->http) > 0)
             continue; /* what waits there does the same service */
         blob_ref(comment);
@@ -497,6 +504,7 @@ static void open_stream(struct request *req, const struct opening *o)
     s->home = el;
     s->question = question_take(el, &o->query);
     s->position = o->seq;
+    s->owner = req->ask.caller.owner;
     s->beat_mono_ms = clock_mono_ms() + e->beat_ms;
     s->http = reply(req, s);
     ASSERT(s->http != NULL); /* it is a GET, and its client is there */
@@ -562,11 +570,12 @@ void events_start(struct request *req, const struct log_query *query)
 
 /* ---- all loops ---- */
 
-struct events *events_new(struct store *s, int64_t beat_ms)
+struct events *events_new(struct store *s, struct token_book *tokens, int64_t beat_ms)
 {
     struct events *e = NEW(struct events);
 
     e->store = s;
+    e->tokens = tokens;
     e->beat_ms = beat_ms;
     e->comment = blob_copy(STR(":\n\n"));
     pthread_mutex_init(&e->lock, NULL);

@@ -10,8 +10,10 @@
 #include "api/views/log_query.h"
 
 struct events;
-/* `beat_ms`: how often each stream gets a comment. */
-struct events *events_new(struct store *s, int64_t beat_ms);
+struct token_book;
+/* `beat_ms`: how often each stream gets a comment. A stream whose token is not known any more ends
+ * then. `tokens` is borrowed. */
+struct events *events_new(struct store *s, struct token_book *tokens, int64_t beat_ms);
 /* After a commit. Any thread; quick. */
 void events_notice(struct events *e, const struct commit_notice *notice);
 /* The server is stopping: end all streams. One that is asked for later ends at once. Before the

@@ -8,6 +8,7 @@
 #include "api/views/gather.h"
 
 #include "api/http/current.h"
+#include "api/http/first_fetches.h"
 #include "api/http/reply.h"
 #include "api/http/ticket.h"
 #include "base/mem.h"
@@ -232,6 +233,20 @@ static void on_retry(void *ctx)
     pump(g);
 }
 
+bool gather_let(const struct ask *ask, struct gathered *item, bool known)
+{
+    struct feed_brief brief;
+
+    if (item->is_let)
+        return true;
+    /* a first fetch that has not ended was let by somebody else; of a feed that somebody has
+     * subscribed the fetches do not depend on readers */
+    item->is_let = (known && store_brief(ask->api->store, item->id, &brief) &&
+                    (brief.last_check_at == TIME_UNKNOWN || brief.n_subscriptions > 0)) ||
+                   first_fetches_take(ask, &item->wait_s);
+    return item->is_let;
+}
+
 /* Start adding or awaiting item `i`. RC_FULL: try again later. */
 static enum rc start_item(struct gather *g, size_t i)
 {
@@ -243,6 +258,11 @@ static enum rc start_item(struct gather *g, size_t i)
     known = gather_find(g->api, item);
     if (item->ready)
         return RC_OK;
+    if (!gather_let(&g->ticket.request->ask, item, known)) {
+        item->failed = true;
+        item->rc = RC_FULL;
+        return RC_OK;
+    }
     w = NEW(struct wait);
     w->ticket = g->ticket;
     w->g = g;
@@ -290,6 +310,16 @@ static void pump(struct gather *g)
         gather_end(g);
 }
 
+bool gather_knows(const struct ask *ask, struct gathered *item)
+{
+    struct feed_brief brief;
+
+    if (!gather_find(ask->api, item))
+        return false;
+    return item->ready || ask->caller.role >= ROLE_SUBSCRIBE ||
+           (store_brief(ask->api->store, item->id, &brief) && brief.n_subscriptions > 0);
+}
+
 void gather_start(struct request *req, struct gathered *items, size_t n, gather_done_fn *done,
                   void *ctx)
 {
@@ -297,7 +327,7 @@ void gather_start(struct request *req, struct gathered *items, size_t n, gather_
     struct gather *g;
 
     for (size_t i = 0; i < n; i++) {
-        n_known += gather_find(req->ask.api, &items[i]) ? 1 : 0;
+        n_known += gather_knows(&req->ask, &items[i]) ? 1 : 0;
         n_ready += items[i].ready ? 1 : 0;
     }
     if (n_ready == n) {
@@ -306,6 +336,14 @@ void gather_start(struct request *req, struct gathered *items, size_t n, gather_
     }
     if (current_once(req)) /* another node may have them, or have fetched them just now */
         return;
+    if (req->ask.caller.role < ROLE_SUBSCRIBE && n_known < n) {
+        struct problem p;
+
+        problem_role(&p, req->ask.arena, ROLE_SUBSCRIBE, req->ask.caller.role);
+        p.detail = str_concat(req->ask.arena, STR("A feed is not known here. "), p.detail);
+        reply_problem(req, &p);
+        return;
+    }
     if (n_known < n && request_is_foreign(req)) {
         request_refuse_foreign(req, "make this server fetch an unknown feed");
         return;
@@ -380,6 +418,11 @@ void gather_problem(struct request *req, const struct gathered *items, size_t n,
     const struct gathered *shown = &items[0];
     bool same = true;
 
+    for (size_t i = 0; i < n; i++)
+        if (items[i].wait_s > 0) {
+            first_fetches_problem(p, req->ask.arena, items[i].wait_s);
+            return;
+        }
     for (size_t i = 1; i < n; i++) {
         same = same && items[i].rc == shown->rc;
         if (shown->rc == RC_TIMEOUT && items[i].rc != RC_TIMEOUT)

@@ -16,6 +16,9 @@ struct gathered {
     bool failed; /* the fetch failed; the next three members say why */
     enum rc rc;
     int status; /* HTTP status from the publisher; 0: none came */
+    bool is_let;    /* it may be fetched for the first time */
+    int64_t wait_s; /* failed because too many such feeds were asked for: when to ask again; 0: not
+                       so */
     struct str text;
 };
 
@@ -33,7 +36,16 @@ void gather_start(struct request *req, struct gathered *items, size_t n, gather_
 /* Look up the feed of an item without waiting. False: the feed is not known. Any thread. */
 bool gather_find(struct api *api, struct gathered *item);
 
-/* Set *p to the problem that explains why no item is ready: 504 when all timed out, 422 when no URL
+/* The same. To a caller who may only read known feeds, a URL that somebody once asked for is not a
+ * feed that is known: it was fetched, or is subscribed. Any thread. */
+bool gather_knows(const struct ask *ask, struct gathered *item);
+
+/* May the feed of an item that is not ready be fetched for the caller now? `known`: the feed is
+ * known. False: item->wait_s is set. Any thread. */
+bool gather_let(const struct ask *ask, struct gathered *item, bool known);
+
+/* Set *p to the problem that explains why no item is ready: 429 when
+ * too many unknown feeds were asked for, 504 when all timed out, 422 when no URL
  * leads to a feed, 403 when the guard forbids all addresses, otherwise 502. */
 void gather_problem(struct request *req, const struct gathered *items, size_t n, struct problem *p);
 

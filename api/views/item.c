@@ -114,7 +114,7 @@ static void on_item(struct task *t, struct request *req)
     struct problem p;
 
     if (t->rc == RC_OK && !item->gone) {
-        bool is_private = item->is_private || !str_is_null(req->ask.cfg->token);
+        bool is_private = item->is_private || ask_is_private(&req->ask);
         struct str etag = reply_etag(req->ask.arena, buf_view(&item->out));
         size_t len;
         char *bytes = buf_detach(&item->out, &len);

@@ -82,7 +82,7 @@ static struct str alternates(struct arena *a, const struct pull *q, struct str s
 
 static bool is_private(struct ask *ask, const struct pull *q)
 {
-    if (!str_is_null(ask->cfg->token))
+    if (ask_is_private(ask))
         return true;
     for (size_t i = 0; i < q->n_link_urls; i++)
         if (!str_is_null(q->link_urls[i].credential))

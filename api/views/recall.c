@@ -95,8 +95,9 @@ void recall_free(struct recall **rp)
 /* All of the request on which its meaning depends. A field cannot have a line end. */
 static struct str bytes_of(struct request *req)
 {
-    return str_printf(req->ask.arena, "%.*s\n%.*s\n%.*s", STR_ARG(req->ask.target),
-                      STR_ARG(req->ask.origin), STR_ARG(req->ask.accept));
+    return str_printf(req->ask.arena, "%.*s\n%.*s\n%.*s\n%d", STR_ARG(req->ask.target),
+                      STR_ARG(req->ask.origin), STR_ARG(req->ask.accept),
+                      ask_is_private(&req->ask));
 }
 
 /* A client that asks for a delta gets an answer that depends on what it has. */

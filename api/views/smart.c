@@ -255,7 +255,7 @@ static struct str typed_self(struct ask *ask, const struct smart *s)
 static void on_gathered(struct request *req, struct gathered *items, size_t n, void *ctx)
 {
     struct smart *s = ctx;
-    bool secret = !str_is_null(req->ask.cfg->token);
+    bool secret = ask_is_private(&req->ask);
     bool waits = s->until_ms != 0;
     struct document_spec spec;
     struct str links;

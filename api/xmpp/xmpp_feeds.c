@@ -107,13 +107,21 @@ static void start(struct xmpp_gathering *g, struct gathered *item)
     struct api *api = g->req->ask.api;
     struct feed_ref ref = {
         .url = item->want.url, .credential = item->want.credential, .shown_url = item->want.shown};
-    struct awaited *w = NEW(struct awaited);
+    bool known = gather_find(api, item);
+    struct awaited *w;
     enum rc rc;
 
+    if (item->ready)
+        return;
+    if (!gather_let(&g->req->ask, item, known)) {
+        fail(item, RC_FULL);
+        return;
+    }
+    w = NEW(struct awaited);
     *w = (struct awaited){g, item};
     atomic_fetch_add(&g->n_left, 1);
     atomic_fetch_add(&api->n_waits, 1);
-    if (gather_find(api, item)) {
+    if (known) {
         await(w);
         return;
     }
@@ -149,12 +157,17 @@ void xmpp_feeds_find(struct xmpp_request *req, const struct query *q, xmpp_feeds
 {
     struct gathered *items = ARENA_ARRAY(req->ask.arena, struct gathered, q->n_urls + 1);
     struct xmpp_gathering *g;
-    size_t n_open = 0;
+    size_t n_open = 0, n_unknown = 0;
 
     for (size_t i = 0; i < q->n_urls; i++) {
         items[i].want = q->urls[i];
-        gather_find(req->ask.api, &items[i]);
+        n_unknown += !gather_knows(&req->ask, &items[i]);
         n_open += !items[i].ready;
+    }
+    if (n_unknown > 0 && req->ask.caller.role < ROLE_SUBSCRIBE) {
+        xmpp_refuse(req, XMPP_FORBIDDEN, NULL,
+                    STR("A feed is not known here, and your address may only read known ones."));
+        return;
     }
     if (n_open == 0) {
         done(req, items, q->n_urls, ctx);

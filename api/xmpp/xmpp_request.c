@@ -200,16 +200,17 @@ static bool is_named(struct str name, struct str bare)
     return str_ieq(name, bare) || str_ieq(name, str_slice(bare, (size_t)(at + 1), bare.len));
 }
 
-/* May this one ask? HTTP asks for a token; here the server vouches for the sender, so the names of
- * --xmpp-allow take its place. */
-static bool may_ask(const struct xmpp_request *req)
+/* Decide what this one may do. HTTP asks for a token; here the server vouches for the sender, so the
+ * names of --xmpp-allow take its place. Without such names everybody is an anonymous caller. */
+static enum access_role role_of(const struct xmpp_request *req)
 {
     const struct api_cfg *cfg = req->ask.cfg;
+    bool is_alone;
 
     for (size_t i = 0; i < cfg->n_xmpp_allow; i++)
         if (is_named(cfg->xmpp_allow[i], req->bare))
-            return true;
-    return cfg->n_xmpp_allow == 0 && str_is_null(cfg->token);
+            return ROLE_SUBSCRIBE;
+    return cfg->n_xmpp_allow == 0 ? ask_anonymous(&req->ask, &is_alone) : ROLE_NONE;
 }
 
 /* ---- what is asked --------------------------------------------------------------------------- */
@@ -221,15 +222,16 @@ static void pong(struct xmpp_request *req)
 
 static const struct {
     const char *ns, *name, *child; /* child: of the payload; NULL: there is nothing to look for */
-    bool is_set, is_open;          /* is_open: for everybody */
+    bool is_set;
+    enum access_role role; /* that the sender needs; ROLE_NONE: it is for everybody */
     void (*handle)(struct xmpp_request *req);
 } kinds[] = {
-    {NS_PING, "ping", NULL, false, true, pong},
-    {NS_DISCO_INFO, "query", NULL, false, true, xmpp_disco_info},
-    {NS_DISCO_ITEMS, "query", NULL, false, true, xmpp_disco_items},
-    {NS_PUBSUB, "pubsub", "items", false, false, xmpp_items},
-    {NS_PUBSUB, "pubsub", "subscribe", true, false, xmpp_subscribe},
-    {NS_PUBSUB, "pubsub", "unsubscribe", true, true, xmpp_unsubscribe},
+    {NS_PING, "ping", NULL, false, ROLE_NONE, pong},
+    {NS_DISCO_INFO, "query", NULL, false, ROLE_NONE, xmpp_disco_info},
+    {NS_DISCO_ITEMS, "query", NULL, false, ROLE_NONE, xmpp_disco_items},
+    {NS_PUBSUB, "pubsub", "items", false, ROLE_READ, xmpp_items},
+    {NS_PUBSUB, "pubsub", "subscribe", true, ROLE_SUBSCRIBE, xmpp_subscribe},
+    {NS_PUBSUB, "pubsub", "unsubscribe", true, ROLE_NONE, xmpp_unsubscribe},
 };
 
 static void dispatch(struct xmpp_request *req)
@@ -241,7 +243,9 @@ static void dispatch(struct xmpp_request *req)
             !str_eqz(payload->ns, kinds[i].ns) || req->in->is_set != kinds[i].is_set ||
             (kinds[i].child != NULL && stanza_child(payload, kinds[i].child, NS_PUBSUB) == NULL))
             continue;
-        if (kinds[i].is_open || may_ask(req))
+        req->ask.caller = (struct caller){
+            .role = role_of(req), .owner = OWNER_ANONYMOUS, .source = req->bare};
+        if (req->ask.caller.role >= kinds[i].role)
             kinds[i].handle(req);
         else
             xmpp_refuse(req, XMPP_FORBIDDEN, NULL,

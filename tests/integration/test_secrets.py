@@ -255,3 +255,28 @@ class Secrets(Case):
         os.kill(self.d.process.pid, 1)  # settings are read again, and said
         self.d.wait_log("reload")
         self.none_in("".join(self.shown + self.d.log))
+
+    def test_of_tokens_that_were_made(self):                      # ACC-03
+        chief = {"Authorization": "Bearer chief"}
+        self.d = self.daemon("--log-level", "debug", "--token", "chief")
+        u = self.origin().set("/f.xml", rss("one"))
+        token = self.d.call("POST", "/tokens?name=x&role=admin", headers=chief).json["token"]
+        self.secrets += [token, token[3:], base64.b64encode((":" + token).encode()).decode()]
+        topic = urllib.parse.quote(self.d.base + "/feed?type=atom&url=%s&key=%s" % (u, token), safe="")
+        paths = ("/", "/sub?type=json", "/metrics", "/feed?url=x", "/sub/log?id=1", "/nothing", "/tokens", "/nodes",
+                 "/feed?type=atom&url=" + u, "/smart?url=" + u, "/archive/recent?url=" + u, "/log?url=" + u, "/log?since=x",
+                 "/item?x=1", "/tokens?id=1")
+        for path in paths:
+            self.say(self.d.get(path, Authorization="Bearer " + token))
+            for key in ("key=", "%6bEy=".lower()):
+                with_key = path + ("&" if "?" in path else "?") + key + token
+                self.say(self.d.get(with_key))
+                self.say(self.d.get(with_key + "x"))
+                self.say(self.d.call("POST", with_key))
+        self.say(self.d.call("POST", "/hub", "hub.mode=subscribe&hub.callback=%s&hub.topic=%s" % (u, topic),
+                             dict(FORM, **chief)))
+        self.say(self.d.call("POST", "/pleaseNotify", "port=1&path=/&protocol=http-post&url1=" + topic,
+                             dict(FORM, **chief)))
+        for args in (["token", "ls", "--server", self.d.base, "--token", token], ["sub", "--token", token]):
+            self.command(*args)
+        self.none_in("".join(self.shown + self.d.log))

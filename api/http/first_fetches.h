@@ -1,0 +1,12 @@
+/* api/http/first_fetches.h - bounds how many feeds that were never fetched callers may have fetched,
+ * so that this server is not a fetcher for hire (--unknown-rate). Any thread. */
+#pragma once
+
+#include "api/http/ask.h"
+
+/* May one more unknown document be fetched for the caller now? A caller has a tenth of what all
+ * have together; the role admin has no bound. False: *wait_s says when to ask again. */
+bool first_fetches_take(const struct ask *ask, int64_t *wait_s);
+
+/* Set *p to: too many unknown feeds were asked for. */
+void first_fetches_problem(struct problem *p, struct arena *a, int64_t wait_s);

@@ -1,0 +1,342 @@
+/* api/http/token_book.c - see token_book.h. */
+#include "api/http/token_book.h"
+
+#include <pthread.h>
+
+#include "api/http/reply.h"
+#include "api/http/ticket.h"
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+#define READ_EVERY_MS 1000
+#define NOTE_EVERY_S 60 /* the last use is written so often */
+#define LOOK_MS 4500    /* a request is answered within 5 s */
+
+struct known_token {
+    int64_t id, rate, expires_at, used_at;
+    enum access_role role;
+    unsigned char digest[DIGEST_SHA256_LEN];
+};
+
+/* A request that waits for the next reading. */
+struct look {
+    struct ticket ticket;
+    request_handler_fn *handle;
+    enum rc rc;
+    struct look *next;
+};
+
+struct token_book {
+    struct store *store;
+    pthread_mutex_t lock; /* guards the rest */
+    pthread_cond_t woken;
+    struct map by_digest; /* of struct known_token */
+    uint64_t n_begun, n_taken; /* readings; the newest one that was taken */
+    struct look *looks;
+    bool stops;
+    bool has_thread;
+    pthread_t thread;
+};
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool read_digest(struct str hex, unsigned char out[DIGEST_SHA256_LEN])
+{
+    if (hex.len != 2 * DIGEST_SHA256_LEN)
+        return false;
+    for (size_t i = 0; i < DIGEST_SHA256_LEN; i++) {
+        int high = hex_digit(hex.ptr[2 * i]), low = hex_digit(hex.ptr[2 * i + 1]);
+
+        if (high < 0 || low < 0)
+            return false;
+        out[i] = (unsigned char)(high << 4 | low);
+    }
+    return true;
+}
+
+static struct str digest_key(const unsigned char digest[DIGEST_SHA256_LEN])
+{
+    return str_of((const char *)digest, DIGEST_SHA256_LEN);
+}
+
+/* A use that is not on disk yet is not forgotten. */
+static void take_locked(struct token_book *b, const struct token *rows, size_t n)
+{
+    struct map fresh = MAP_INIT;
+
+    for (size_t i = 0; i < n; i++) {
+        struct known_token *t = NEW(struct known_token);
+        const struct known_token *old;
+
+        *t = (struct known_token){.id = rows[i].id,
+                                  .rate = rows[i].rate,
+                                  .expires_at = rows[i].expires_at,
+                                  .used_at = rows[i].used_at,
+                                  .role = rows[i].role};
+        if (!read_digest(rows[i].digest, t->digest)) {
+            mem_free(t);
+            continue;
+        }
+        old = map_get(&b->by_digest, digest_key(t->digest));
+        if (old != NULL && old->used_at > t->used_at)
+            t->used_at = old->used_at;
+        mem_free(map_put(&fresh, digest_key(t->digest), t));
+    }
+    map_release(&b->by_digest, mem_free);
+    b->by_digest = fresh;
+}
+
+enum rc token_book_read(struct token_book *b, struct reader *r, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct token *rows;
+    uint64_t no;
+    size_t n;
+    enum rc rc;
+
+    pthread_mutex_lock(&b->lock);
+    no = ++b->n_begun;
+    pthread_mutex_unlock(&b->lock);
+    rc = reader_tokens(r, &a, &rows, &n, err);
+    if (rc != RC_OK)
+        return rc;
+    pthread_mutex_lock(&b->lock);
+    if (no > b->n_taken) { /* else one that began later was faster */
+        b->n_taken = no;
+        take_locked(b, rows, n);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return RC_OK;
+}
+
+/* ---- other nodes ----------------------------------------------------------------------------- */
+
+static void on_home(struct request *req, void *work)
+{
+    struct look *l = work;
+    struct problem p;
+
+    if (req != NULL && l->rc == RC_OK) {
+        req->serial = 0; /* the handler may hold it, for a time of its own */
+        l->handle(req);
+    } else if (req != NULL) {
+        problem_of_err(&p, req->ask.arena, l->rc, NULL);
+        reply_problem(req, &p);
+    }
+    mem_free(l);
+}
+
+static void post_all(struct look *l, enum rc rc)
+{
+    while (l != NULL) {
+        struct look *next = l->next;
+
+        l->rc = rc;
+        ticket_post(&l->ticket, on_home, l);
+        l = next;
+    }
+}
+
+/* Wait until a second has passed or somebody looks for a token. Returns those who do; *stops: the
+ * store is closing. */
+static struct look *wait_for_looks(struct token_book *b, bool *stops)
+{
+    struct timespec until = clock_mono_after_ms(READ_EVERY_MS);
+    struct look *looks;
+
+    pthread_mutex_lock(&b->lock);
+    while (!b->stops && b->looks == NULL &&
+           pthread_cond_timedwait(&b->woken, &b->lock, &until) == 0)
+        ;
+    looks = b->looks;
+    b->looks = NULL;
+    *stops = b->stops;
+    pthread_mutex_unlock(&b->lock);
+    return looks;
+}
+
+static void *follow(void *arg)
+{
+    struct token_book *b = arg;
+    struct reader *r = reader_open(b->store);
+    bool stops = false;
+
+    thread_set_name("tokens");
+    while (!stops) {
+        struct look *looks = wait_for_looks(b, &stops);
+        struct err err = ERR_INIT;
+        enum rc rc = r == NULL ? RC_AGAIN : token_book_read(b, r, &err);
+
+        if (rc != RC_OK)
+            log_debug("api", "tokens_not_read", "error=%s", log_quote(str_from(err.text)));
+        post_all(looks, rc);
+        if (r == NULL)
+            r = reader_open(b->store);
+    }
+    reader_close(&r);
+    return NULL;
+}
+
+bool token_book_look(struct token_book *b, struct request *req, request_handler_fn *handle)
+{
+    struct look *l;
+    bool can;
+
+    pthread_mutex_lock(&b->lock);
+    can = b->has_thread && !b->stops;
+    pthread_mutex_unlock(&b->lock);
+    if (!can)
+        return false;
+    l = NEW(struct look);
+    *l = (struct look){.ticket = ticket_take(req, LOOK_MS), .handle = handle};
+    pthread_mutex_lock(&b->lock);
+    l->next = b->looks;
+    b->looks = l;
+    pthread_mutex_unlock(&b->lock);
+    pthread_cond_signal(&b->woken);
+    return true;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static bool read_first(struct token_book *b)
+{
+    struct reader *r = reader_open(b->store);
+    struct err err = ERR_INIT;
+    enum rc rc = r == NULL ? RC_IO : token_book_read(b, r, &err);
+
+    if (r != NULL && rc != RC_OK)
+        log_error("api", "tokens_not_read", "error=%s", log_quote(str_from(err.text)));
+    reader_close(&r);
+    return rc == RC_OK;
+}
+
+struct token_book *token_book_new(struct store *s)
+{
+    struct token_book *b = NEW(struct token_book);
+    pthread_condattr_t attr;
+
+    b->store = s;
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&b->woken, &attr);
+    pthread_condattr_destroy(&attr);
+    if (!read_first(b))
+        token_book_free(&b);
+    else if (store_is_shared(s))
+        b->has_thread = pthread_create(&b->thread, NULL, follow, b) == 0;
+    return b;
+}
+
+void token_book_stop(struct token_book *b)
+{
+    bool first;
+
+    pthread_mutex_lock(&b->lock);
+    first = b->has_thread && !b->stops;
+    b->stops = true;
+    pthread_mutex_unlock(&b->lock);
+    pthread_cond_signal(&b->woken);
+    if (first)
+        pthread_join(b->thread, NULL);
+}
+
+void token_book_free(struct token_book **bp)
+{
+    struct token_book *b = *bp;
+
+    if (b == NULL)
+        return;
+    token_book_stop(b);
+    while (b->looks != NULL) { /* they came while the thread ended; their requests are over */
+        struct look *next = b->looks->next;
+
+        mem_free(b->looks);
+        b->looks = next;
+    }
+    map_release(&b->by_digest, mem_free);
+    pthread_cond_destroy(&b->woken);
+    pthread_mutex_destroy(&b->lock);
+    mem_free(b);
+    *bp = NULL;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static bool is_over(const struct known_token *t, int64_t now)
+{
+    return t->expires_at != TIME_UNKNOWN && t->expires_at <= now;
+}
+
+/* The map finds by a seeded hash of the digest; that the token is the one is compared in constant
+ * time. */
+static struct known_token *find_locked(struct token_book *b, struct str token, int64_t now)
+{
+    unsigned char digest[DIGEST_SHA256_LEN];
+    struct known_token *t;
+
+    digest_sha256(token, digest);
+    t = map_get(&b->by_digest, digest_key(digest));
+    return t != NULL && digest_same(t->digest, digest, sizeof digest) && !is_over(t, now) ? t
+                                                                                         : NULL;
+}
+
+bool token_book_find(struct token_book *b, struct str token, struct caller *out)
+{
+    int64_t now = clock_now_s(), note_id = 0;
+    const struct known_token *found;
+    struct known_token *t;
+    enum rc rc;
+
+    pthread_mutex_lock(&b->lock);
+    found = t = find_locked(b, token, now);
+    if (found != NULL)
+        *out = (struct caller){.role = t->role, .owner = t->id, .rate = t->rate};
+    if (t != NULL && (t->used_at == TIME_UNKNOWN || now - t->used_at >= NOTE_EVERY_S)) {
+        t->used_at = now;
+        note_id = t->id;
+    }
+    pthread_mutex_unlock(&b->lock);
+    if (note_id != 0) {
+        rc = store_token_used(b->store, note_id, now);
+        (void)rc; /* the next use after a minute says it again */
+    }
+    return found != NULL;
+}
+
+bool token_book_has(struct token_book *b, int64_t id)
+{
+    int64_t now = clock_now_s();
+    void *it = NULL, *value;
+    struct str key;
+    bool has = false;
+
+    pthread_mutex_lock(&b->lock);
+    while (!has && map_next(&b->by_digest, &it, &key, &value)) {
+        const struct known_token *t = value;
+
+        has = t->id == id && !is_over(t, now);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return has;
+}
+
+bool token_book_is_empty(struct token_book *b)
+{
+    bool is_empty;
+
+    pthread_mutex_lock(&b->lock);
+    is_empty = map_count(&b->by_digest) == 0;
+    pthread_mutex_unlock(&b->lock);
+    return is_empty;
+}

@@ -1,0 +1,276 @@
+/* server/cli_tokens.c - "feedmill token": makes, lists and deletes the tokens of callers; in a
+ * database without a daemon, or by asking the daemon. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#include "api/http/token_terms.h"
+#include "base/clock.h"
+#include "model/media_types.h"
+#include "model/paths.h"
+#include "net/url.h"
+#include "server/cli.h"
+#include "storage/store.h"
+
+#define WAIT_MS 60000
+
+struct asked {
+    const char *command;
+    struct str db, name, role, rate, expires;
+    struct cli_server srv;
+    struct arena arena;
+};
+
+/* ---- in a database --------------------------------------------------------------------------- */
+
+/* What a write came to; the storer's thread tells. */
+struct result {
+    pthread_mutex_t lock;
+    pthread_cond_t come;
+    bool done;
+    enum rc rc;
+    struct err err;
+};
+
+#define RESULT_INIT                                                                                \
+    {                                                                                              \
+        .lock = PTHREAD_MUTEX_INITIALIZER, .come = PTHREAD_COND_INITIALIZER, .err = ERR_INIT       \
+    }
+
+static void on_stored(void *ctx, enum rc rc, const struct store_result *res UNUSED,
+                      const struct err *err)
+{
+    struct result *r = ctx;
+
+    pthread_mutex_lock(&r->lock);
+    r->done = true;
+    r->rc = rc;
+    if (rc != RC_OK && err != NULL)
+        r->err = *err;
+    pthread_cond_signal(&r->come);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* Wait for the write, if it was `handed` over. */
+static int await(const struct asked *q, struct result *r, enum rc handed)
+{
+    if (handed != RC_OK)
+        return cli_fail(q->command, "%s", rc_meaning(handed));
+    pthread_mutex_lock(&r->lock);
+    while (!r->done)
+        pthread_cond_wait(&r->come, &r->lock);
+    pthread_mutex_unlock(&r->lock);
+    if (r->rc == RC_OK)
+        return CLI_OK;
+    return cli_fail(q->command, "%s", r->err.text[0] != '\0' ? r->err.text : rc_meaning(r->rc));
+}
+
+static int open_store(const struct asked *q, struct store **out)
+{
+    struct store_cfg cfg = {.path = q->db,
+                            .n_readers = 1,
+                            .queue_len = 16,
+                            .batch_ops = 1,
+                            .batch_ms = 1,
+                            .is_shared = true,
+                            .levels = {{86400, 1800, 300}}};
+    struct err err = ERR_INIT;
+
+    if (store_open(&cfg, out, &err) == RC_OK)
+        return CLI_OK;
+    return cli_fail(q->command, "%s (without --db the running daemon is asked)", err.text);
+}
+
+static int add_to(struct asked *q, struct store *s, struct token *t)
+{
+    struct result r = RESULT_INIT;
+    struct str secret = token_make(&q->arena, t);
+    int code = await(q, &r, store_token_add(s, t, on_stored, &r));
+
+    if (code == CLI_OK)
+        printf("%.*s\n", STR_ARG(secret));
+    return code;
+}
+
+static int remove_from(const struct asked *q, struct store *s, int64_t id)
+{
+    struct result r = RESULT_INIT;
+
+    return await(q, &r, store_token_drop(s, id, on_stored, &r));
+}
+
+/* ---- what is shown --------------------------------------------------------------------------- */
+
+static void print_head(void)
+{
+    printf("%-5s %-9s %-8s %-20s %-20s  %s\n", "id", "role", "rate", "expires", "used", "name");
+}
+
+static void print_token(int64_t id, struct str role, int64_t rate, struct str expires,
+                        struct str used, struct str name)
+{
+    char text[24] = "-";
+
+    if (rate > 0)
+        snprintf(text, sizeof text, "%" PRId64, rate);
+    printf("%-5" PRId64 " %-9.*s %-8s %-20.*s %-20.*s  ", id, STR_ARG(role), text,
+           STR_ARG(expires.len > 0 ? expires : STR("-")), STR_ARG(used.len > 0 ? used : STR("-")));
+    cli_print_plain(name);
+    putchar('\n');
+}
+
+static struct str time_text(struct arena *a, int64_t at)
+{
+    char text[CLOCK_TEXT];
+
+    if (at == TIME_UNKNOWN)
+        return STR_NULL;
+    clock_rfc3339(at, text);
+    return str_dup(a, str_from(text));
+}
+
+static int list_of(struct asked *q, struct store *s)
+{
+    struct reader *r = reader_open(s);
+    struct arena *a = &q->arena;
+    struct err err = ERR_INIT;
+    struct token *t;
+    size_t n;
+
+    if (r == NULL || reader_tokens(r, a, &t, &n, &err) != RC_OK) {
+        reader_close(&r);
+        return cli_fail(q->command, "the tokens cannot be read: %s", err.text);
+    }
+    print_head();
+    for (size_t i = 0; i < n; i++)
+        print_token(t[i].id, str_from(role_name(t[i].role)), t[i].rate,
+                    time_text(a, t[i].expires_at), time_text(a, t[i].used_at), t[i].name);
+    reader_close(&r);
+    return CLI_OK;
+}
+
+/* ---- by the daemon --------------------------------------------------------------------------- */
+
+static int ask_list(struct asked *q)
+{
+    struct value *v = cli_call_json(q->command, &q->srv, &q->arena, "GET", STR(PATH_TOKENS),
+                                    STR_NULL, STR_NULL, WAIT_MS);
+    const struct value *list;
+
+    if (v == NULL)
+        return CLI_FAILED;
+    list = value_getz(v, "tokens");
+    print_head();
+    for (size_t i = 0; i < value_len(list); i++) {
+        const struct value *t = value_at(list, i);
+
+        print_token(value_get_int(t, STR("id"), 0), value_get_textz(t, "role"),
+                    value_get_int(t, STR("rate"), 0), value_get_textz(t, "expires"),
+                    value_get_textz(t, "used"), value_get_textz(t, "name"));
+    }
+    return CLI_OK;
+}
+
+/* "&name=value"; empty when there is no value. */
+static struct str field(struct arena *a, const char *name, struct str value)
+{
+    return str_is_null(value)
+               ? STR("")
+               : str_printf(a, "&%s=%.*s", name, STR_ARG(url_encode(a, value)));
+}
+
+static int ask_add(struct asked *q)
+{
+    struct arena *a = &q->arena;
+    struct str form = str_concat(
+        a, str_concat(a, field(a, "name", q->name), field(a, "role", q->role)),
+        str_concat(a, field(a, "rate", q->rate), field(a, "expires", q->expires)));
+    struct value *v = cli_call_json(q->command, &q->srv, a, "POST", STR(PATH_TOKENS),
+                                    STR(MEDIA_URLENCODED), form, WAIT_MS);
+
+    if (v == NULL)
+        return CLI_FAILED;
+    printf("%.*s\n", STR_ARG(value_get_textz(v, "token")));
+    return CLI_OK;
+}
+
+static int ask_remove(struct asked *q, int64_t id)
+{
+    struct str path = str_printf(&q->arena, PATH_TOKENS "?id=%" PRId64, id);
+    struct cli_answer answer;
+
+    return cli_call(q->command, &q->srv, &q->arena, "DELETE", path, STR_NULL, STR_NULL, WAIT_MS,
+                    &answer)
+               ? CLI_OK
+               : CLI_FAILED;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+enum what { ADD, LIST, REMOVE };
+
+static int in_database(struct asked *q, enum what what, struct token *t, int64_t id)
+{
+    struct store *s = NULL;
+    int code = open_store(q, &s);
+
+    if (code == CLI_OK)
+        code = what == ADD ? add_to(q, s, t) : what == LIST ? list_of(q, s) : remove_from(q, s, id);
+    store_close(&s);
+    return code;
+}
+
+static int run(struct asked *q, enum what what, int64_t id)
+{
+    struct err err = ERR_INIT;
+    const char *wrong;
+    struct token t;
+
+    if (what == ADD && token_terms_read(q->name, q->role, q->rate, q->expires, &t, &wrong, &err) !=
+                           RC_OK)
+        return cli_misuse(q->command, "--%s: %s", wrong, err.text);
+    if (!str_is_null(q->db))
+        return in_database(q, what, &t, id);
+    return what == ADD ? ask_add(q) : what == LIST ? ask_list(q) : ask_remove(q, id);
+}
+
+int cli_token(int argc, char **argv)
+{
+    struct asked q = {.command = argv[0]};
+    const struct cli_flag flags[] = {
+        {.name = "--db",
+         .arg = "FILE",
+         .help = "A database that no daemon uses, or one in PostgreSQL; without it the daemon is "
+                 "asked.",
+         .value = &q.db},
+        {.name = "--name", .arg = "TEXT", .help = "add: what the list calls it.", .value = &q.name},
+        {.name = "--role",
+         .arg = "ROLE",
+         .help = "add: read, subscribe or admin.",
+         .value = &q.role},
+        {.name = "--rate",
+         .arg = "N",
+         .help = "add: so many requests a minute; without it there is no bound.",
+         .value = &q.rate},
+        {.name = "--expires",
+         .arg = "TIME",
+         .help = "add: when it ends, as 2030-01-31T12:00:00Z; without it it does not.",
+         .value = &q.expires},
+        CLI_SERVER_FLAGS(q.srv)};
+    int code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags));
+    int64_t id = 0;
+
+    if (code >= 0)
+        return code;
+    if (argc == 2 && strcmp(argv[1], "add") == 0)
+        code = run(&q, ADD, 0);
+    else if (argc == 2 && strcmp(argv[1], "ls") == 0)
+        code = run(&q, LIST, 0);
+    else if (argc == 3 && strcmp(argv[1], "rm") == 0 && str_to_i64(str_from(argv[2]), &id) &&
+             id > 0)
+        code = run(&q, REMOVE, id);
+    else
+        code = cli_usage(argv[0]);
+    arena_release(&q.arena);
+    return code;
+}
