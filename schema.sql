@@ -125,6 +125,15 @@ CREATE TABLE upstreams (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX upstreams_feed ON upstreams (feed_id) WHERE is_current = 1;
 
+-- Hosts that asked for a rest (429, 503), for who fetches from them after a restart, or at another node. Times are Unix
+-- microseconds, in PostgreSQL by the clock of the database.
+CREATE TABLE hosts (
+    host      TEXT PRIMARY KEY,  -- authority, at most 300 bytes
+    cool_us   INTEGER NOT NULL,  -- nothing that can wait is asked before
+    gentle_us INTEGER NOT NULL   -- requests have a gap before; then the row is of no use
+) STRICT;
+CREATE INDEX hosts_gentle ON hosts (gentle_us);
+
 -- An entry is (feed, uid). The row says which revision is the current one.
 CREATE TABLE entries (
     id        INTEGER PRIMARY KEY,

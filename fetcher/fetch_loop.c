@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "fetcher/ownership.h"
+#include "fetcher/rests.h"
 #include "fetcher/source.h"
 #include "fetcher/upstream_late.h"
 #include "fetcher/waiting.h"
@@ -231,6 +232,16 @@ static int64_t cool_ms(const struct response *resp)
     return 1000 * (resp->retry_after_s < COOL_S_MAX ? resp->retry_after_s : COOL_S_MAX);
 }
 
+/* What is kept of it is stored before the outcome of the job, so before the host can become another
+ * node's. */
+static void rest_host(struct fetcher *f, struct slot *slot, int64_t ms, int64_t now_ms)
+{
+    struct host_rest rest;
+
+    if (work_queue_cool(f->queue, slot, ms, now_ms, &rest))
+        rests_keep(f, &rest);
+}
+
 static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
 {
     struct job *job = ctx;
@@ -241,9 +252,16 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     stats_add(STAT_fetch_running, -1);
     work_queue_leave_host(f->queue, slot, now_ms);
     waiting_of(slot)->asking = NULL;
-    if (rc == RC_CLOSED || !own_may_go_on(f, job)) {
+    if (rc == RC_CLOSED) {
         arena_free(&job->answer_arena);
         job->answer_arena = answer->arena;
+        run_job(f, job, f->stopping ? fail_closed(job) : cut(job));
+        return;
+    }
+    job_take_answer(job, rc, answer, err);
+    if (job->resp.kind == RESPONSE_LIMITED)
+        rest_host(f, slot, cool_ms(&job->resp), now_ms);
+    if (!own_may_go_on(f, job)) {
         run_job(f, job, f->stopping ? fail_closed(job) : cut(job));
         return;
     }
@@ -251,9 +269,6 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     if (rc == RC_OK && answer->status == 304)
         stats_inc(STAT_fetch_304_total);
     note_line(f, job, rc, answer->status);
-    job_take_answer(job, rc, answer, err);
-    if (job->resp.kind == RESPONSE_LIMITED)
-        work_queue_cool(f->queue, slot, cool_ms(&job->resp), now_ms);
     run_job(f, job, STEP_ANSWERED);
     fetch_loop_pump(f);
 }
@@ -566,6 +581,7 @@ void fetch_loop_pump(struct fetcher *f)
 
     f->retry_at_ms = INT64_MAX;
     unpark(f);
+    rests_again(f);
     if (!f->stopping) {
         work_queue_tick(f->queue, clock_mono_ms());
         while (STAILQ_EMPTY(&f->parked) &&

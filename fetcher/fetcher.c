@@ -20,6 +20,7 @@
 #include "fetcher/fetcher_priv.h"
 #include "fetcher/ownership.h"
 #include "fetcher/parse_worker.h"
+#include "fetcher/rests.h"
 #include "fetcher/upstream_late.h"
 #include "fetcher/waiting.h"
 #include "fetcher/wishes.h"
@@ -433,6 +434,7 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
     STAILQ_INIT(&f->to_load);
     STAILQ_INIT(&f->parked);
     STAILQ_INIT(&f->lates);
+    STAILQ_INIT(&f->unkept_rests);
     f->retry_at_ms = INT64_MAX;
     pthread_mutex_init(&f->idle_lock, NULL);
     pthread_condattr_init(&attr);
@@ -508,16 +510,20 @@ static void set_monitor(struct fetcher *f, const struct fetcher_cfg *cfg)
         monitor_reload(f->monitor, &m);
 }
 
-/* Open the readers of the workers. Use the first of them to read what is due. */
+/* Open the readers of the workers. Use the first of them to read which hosts rest, and then what is
+ * due. */
 static enum rc read_due(struct fetcher *f, struct worker *workers, int n, struct err *err)
 {
+    enum rc rc;
+
     for (int i = 0; i < n; i++) {
         workers[i].f = f;
         workers[i].reader = reader_open(f->store);
         if (workers[i].reader == NULL)
             return err_set(err, RC_IO, "the database cannot be opened for another reader");
     }
-    return reader_due(workers[0].reader, on_loaded, f, err);
+    rc = rests_load(f, workers[0].reader, err);
+    return rc == RC_OK ? reader_due(workers[0].reader, on_loaded, f, err) : rc;
 }
 
 static void run_on_loop(void *ctx)
@@ -618,6 +624,7 @@ void fetcher_free(struct fetcher **fp)
     upstream_subs_free(&f->upstreams);
     sweeper_free(&f->sweeper);
     sweeper_free(&f->contents);
+    rests_release(f);
     work_queue_free(&f->queue);
     queue_free(&f->parse);
     pthread_mutex_destroy(&f->idle_lock);

@@ -68,7 +68,10 @@ struct fetcher {
     struct map wishes;         /* of other nodes (fetcher/wishes.h) */
     struct due_slots due;      /* of what was gained and lost */
     bool has_hub_changes;      /* the same for the rows of hubs */
-    struct loop_timer *watch;  /* NULL: alone, or not running */
+    STAILQ_HEAD(, unkept_rest) unkept_rests; /* rests of hosts (fetcher/rests.h) */
+    bool rests_changed;                      /* they are to be read */
+    bool rests_reading;
+    struct loop_timer *watch; /* NULL: alone, or not running */
     struct outage outage;
     struct loop_timer *timer;
     int64_t timer_at_ms;

@@ -134,12 +134,28 @@ void host_end(struct host *h, int64_t started_ms)
             (size_t)(h->n_running - i) * sizeof *h->starts_ms);
 }
 
-void host_cool(struct host *h, int64_t wait_ms, int64_t now_ms)
+bool host_cool(struct host *h, int64_t wait_ms, int64_t now_ms)
 {
     if (wait_ms > COOL_MAX_MS)
         wait_ms = COOL_MAX_MS;
     if (now_ms + wait_ms <= h->cool_until_ms)
-        return;
+        return false;
     h->cool_until_ms = now_ms + wait_ms;
     h->gentle_until_ms = h->cool_until_ms + GENTLE_MS;
+    return true;
+}
+
+/* No time is later than it could be, whatever has happened to the clock. */
+static void reach(int64_t *until_ms, int64_t left_ms, int64_t max_ms, int64_t now_ms)
+{
+    int64_t at = now_ms + (left_ms < max_ms ? left_ms : max_ms);
+
+    if (left_ms > 0 && *until_ms < at)
+        *until_ms = at;
+}
+
+void host_rest(struct host *h, const struct host_rest *rest, int64_t now_ms)
+{
+    reach(&h->cool_until_ms, rest->cool_ms, COOL_MAX_MS, now_ms);
+    reach(&h->gentle_until_ms, rest->gentle_ms, COOL_MAX_MS + GENTLE_MS, now_ms);
 }

@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "fetcher/time_heap.h"
+#include "model/feed.h"
 
 enum work_class { WORK_READER, WORK_PING, WORK_SWEEP, WORK_CONTENT, WORK_CLASSES };
 
@@ -73,5 +74,8 @@ void host_start(const struct hosts *hs, struct host *h, enum work_class cls, int
 void host_end(struct host *h, int64_t started_ms);
 
 /* The host asked us to wait for `wait_ms` (429, 503, Retry-After). Sweeps wait so long, and then
- * start one by one. */
-void host_cool(struct host *h, int64_t wait_ms, int64_t now_ms);
+ * start one by one. Returns false if it rests for so long already. */
+bool host_cool(struct host *h, int64_t wait_ms, int64_t now_ms);
+
+/* The host has asked for this before. Times count from now. */
+void host_rest(struct host *h, const struct host_rest *rest, int64_t now_ms);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "fetcher/fetch_loop.h"
+#include "fetcher/rests.h"
 #include "fetcher/wishes.h"
 #include "net/url.h"
 
@@ -187,11 +188,14 @@ static void on_slots(void *ctx)
 {
     struct change *c = ctx;
     struct fetcher *f = c->f;
+    bool gains = slot_set_count(&c->gained) > 0;
 
     due_slots_add(&f->due, &c->gained);
     mem_free(c);
     if (f->stopping) /* the store may be closed */
         return;
+    if (gains)
+        rests_changed(f); /* before what is due is read */
     f->has_hub_changes = true;
     upstream_subs_forget_others(f->upstreams); /* reading may fail: the database may be away */
     own_read_changes(f);

@@ -26,6 +26,7 @@ struct work_queue {
     size_t n_queued, n_running;
     size_t n_between; /* how many of n_running are SLOT_BETWEEN */
     int64_t prune_at_ms;
+    bool holds; /* sweeps and contents, until it is known which hosts rest */
 };
 
 static struct str id_key(const int64_t *feed_id)
@@ -312,10 +313,11 @@ static struct slot *first_startable(struct work_queue *q, int cls)
 
 struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
 {
+    int n_classes = q->holds ? WORK_SWEEP : WORK_CLASSES;
     struct slot *s = NULL;
 
     work_queue_tick(q, now_ms);
-    for (int cls = 0; cls < WORK_CLASSES && s == NULL; cls++)
+    for (int cls = 0; cls < n_classes && s == NULL; cls++)
         s = first_startable(q, cls);
     if (s == NULL)
         return NULL;
@@ -398,12 +400,30 @@ void work_queue_end(struct work_queue *q, struct slot *s, int64_t now_ms)
         time_heap_put(&q->slot_times, &s->timer, now_ms + q->cfg.remember_ms);
 }
 
-void work_queue_cool(struct work_queue *q, struct slot *s, int64_t wait_ms, int64_t now_ms)
+bool work_queue_cool(struct work_queue *q, struct slot *s, int64_t wait_ms, int64_t now_ms,
+                     struct host_rest *out)
 {
-    if (s->host == NULL)
-        return;
-    host_cool(s->host, wait_ms, now_ms);
+    if (s->host == NULL || !host_cool(s->host, wait_ms, now_ms))
+        return false;
     place_host(q, s->host, now_ms);
+    *out = (struct host_rest){.host = str_from(s->host->key),
+                              .cool_ms = s->host->cool_until_ms - now_ms,
+                              .gentle_ms = s->host->gentle_until_ms - now_ms};
+    return true;
+}
+
+void work_queue_rest(struct work_queue *q, const struct host_rest *rest, int64_t now_ms)
+{
+    struct host *h = hosts_hold(&q->hosts, rest->host);
+
+    host_rest(h, rest, now_ms);
+    place_host(q, h, now_ms);
+    hosts_drop(&h);
+}
+
+void work_queue_hold(struct work_queue *q, bool holds)
+{
+    q->holds = holds;
 }
 
 struct slot *work_queue_next(struct work_queue *q, void **it)

@@ -115,8 +115,17 @@ void work_queue_go_on(struct work_queue *q, struct slot *slot, struct str author
  */
 void work_queue_end(struct work_queue *q, struct slot *slot, int64_t now_ms);
 
-/* The slot's host asked us to wait for `wait_ms`. */
-void work_queue_cool(struct work_queue *q, struct slot *slot, int64_t wait_ms, int64_t now_ms);
+/* The slot's host asked us to wait for `wait_ms`. Returns false if it rests for so long already;
+ * else *out is what others should know. Its name is borrowed from the slot. */
+bool work_queue_cool(struct work_queue *q, struct slot *slot, int64_t wait_ms, int64_t now_ms,
+                     struct host_rest *out);
+
+/* A host has asked for this before. */
+void work_queue_rest(struct work_queue *q, const struct host_rest *rest, int64_t now_ms);
+
+/* While it is not known which hosts rest: work_queue_take() returns no slot that would have to wait
+ * for a host that does. */
+void work_queue_hold(struct work_queue *q, bool holds);
 
 /* Return the next of all slots, in no particular order. Start with *it = NULL. The caller may drop
  * the slot that was returned last. */

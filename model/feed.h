@@ -298,6 +298,14 @@ struct subscription {
     size_t n_feeds;
 };
 
+/* A host asked us to wait. Times count from now. */
+struct host_rest {
+    struct str host;   /* "host:port"; of more than HOST_REST_LEN bytes it is not kept */
+    int64_t cool_ms;   /* nothing that can wait is asked before */
+    int64_t gentle_ms; /* requests have a gap before; not less than the other one */
+};
+#define HOST_REST_LEN 300
+
 /* "new", "failing", ... ; "reader", "ping", ... ; "new", "changed", "deleted"; "active", ... */
 const char *feed_state_name(enum feed_state s);
 const char *fetch_reason_name(enum fetch_reason r);

@@ -225,6 +225,13 @@ enum rc apply_wish(struct txn *t, struct op *op)
     return RC_OK;
 }
 
+enum rc apply_host_rest(struct txn *t, struct op *op)
+{
+    rows_rest_host(&t->rows, op->as.rest.host, op->as.rest.cool_until_ms,
+                   op->as.rest.gentle_until_ms);
+    return RC_OK;
+}
+
 /* ---- upstream hubs --------------------------------------------------------------------------- */
 
 /* If the feed is polled less because of a hub, give it its own pace again, unless there still is a

@@ -180,6 +180,10 @@ struct reads {
     enum rc (*briefs_ids)(struct db *db, int64_t after, size_t max, int64_t *out, size_t *n_out,
                           struct err *err);
 
+    /* As reader_host_rests(). */
+    enum rc (*host_rests)(struct db *db, struct arena *a, struct host_rest **out, size_t *n_out,
+                          struct err *err);
+
     /* ---- subscriptions ---- */
 
     /* As reader_subs() and reader_subs_after(). Arena. */
@@ -339,8 +343,8 @@ struct follows {
      * called. What was committed while there was no connection is told by nobody. */
     enum rc (*wait)(struct db *db, int64_t ms, struct err *err);
 
-    /* Delete notices that are so old that nobody waits for them, at most a few thousand. *more:
-     * there may be others. */
+    /* Delete notices that are so old that nobody waits for them, and rests of hosts that are over,
+     * at most a few thousand. *more: there may be others. */
     enum rc (*prune)(struct db *db, bool *more, struct err *err);
 
     /* End wait() now; end it, and all else that the connection waits for, for good. Any thread. */

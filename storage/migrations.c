@@ -216,6 +216,11 @@ const struct migration migrations[] = {
      " name text COLLATE \"C\" NOT NULL, role bigint NOT NULL, rate bigint NOT NULL DEFAULT 0,"
      " expires_at bigint, created_at bigint NOT NULL, used_at bigint,"
      " digest text COLLATE \"C\" NOT NULL);"},
+    {18, 19, /* hosts that asked for a rest; in PostgreSQL the table was there, and empty */
+     "CREATE TABLE hosts ( host TEXT PRIMARY KEY, cool_us INTEGER NOT NULL,"
+     " gentle_us INTEGER NOT NULL ) STRICT;"
+     "CREATE INDEX hosts_gentle ON hosts (gentle_us);",
+     "CREATE INDEX hosts_gentle ON hosts (gentle_us);"},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

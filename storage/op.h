@@ -24,6 +24,7 @@ enum op_kind {
     OP_TOUCH,
     OP_PING,
     OP_WISH,
+    OP_HOST_REST,
     OP_UPSTREAM_PUT,
     OP_UPSTREAM_DROP,
     OP_HUB_REQUEST,
@@ -71,6 +72,10 @@ struct op {
             bool is_answer;
             enum rc rc; /* is_answer: how the fetch ended */
         } wish;
+        struct {
+            struct str host;
+            int64_t cool_until_ms, gentle_until_ms; /* monotonic */
+        } rest;
         struct upstream upstream; /* OP_UPSTREAM_DROP: its token */
         struct hub_intent hub_request;
         struct hub_settled hub_settle;
@@ -105,11 +110,12 @@ enum rc apply_archive(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_delivery(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_content(struct txn *t, struct op *op) NODISCARD;
 
-/* Feeds and upstream hubs (apply_feeds.c). */
+/* Feeds, hosts and upstream hubs (apply_feeds.c). */
 enum rc apply_add_feed(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_touch(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_ping(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_wish(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_host_rest(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_upstream_put(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_upstream_drop(struct txn *t, struct op *op) NODISCARD;
 

@@ -77,6 +77,7 @@ static const struct {
     [ROW_WEBSUBS] = {sizeof(struct held_websubs), NULL},
     [ROW_MATCH] = {sizeof(struct held_match), NULL},
     [ROW_TOKEN] = {sizeof(struct held_token), NULL},
+    [ROW_HOST] = {sizeof(struct held_host), NULL},
 };
 
 void rows_forget(struct rows *r)
@@ -336,6 +337,20 @@ void rows_list_upstream(struct rows *r, const struct held_upstream *u)
     r->upstreams =
         mem_grow(r->upstreams, &r->cap_upstreams, r->n_upstreams + 1, sizeof *r->upstreams);
     r->upstreams[r->n_upstreams++] = *u;
+}
+
+void rows_rest_host(struct rows *r, struct str host, int64_t cool_until_ms, int64_t gentle_until_ms)
+{
+    struct held_host *h = rows_find(r, ROW_HOST, 0, host);
+
+    if (h == NULL)
+        h = rows_add(r, ROW_HOST, 0, host);
+    rows_touch(r, ROW_HOST, h);
+    h->name = host;
+    if (h->cool_until_ms < cool_until_ms)
+        h->cool_until_ms = cool_until_ms;
+    if (h->gentle_until_ms < gentle_until_ms)
+        h->gentle_until_ms = gentle_until_ms;
 }
 
 bool rows_is_dirty(const struct rows *r)

@@ -37,6 +37,7 @@ enum row_kind {
     ROW_NAMES,    /* by the id of a feed */
     ROW_TIME,     /* struct held_time, by seq */
     ROW_TOKEN,    /* struct held_token, by id (storage/rows_tokens.h) */
+    ROW_HOST,     /* struct held_host, by name */
     ROW_KINDS
 };
 
@@ -99,6 +100,13 @@ struct held_revision {
 struct held_head {
     int64_t since_seq;
     const struct feed *feed;
+};
+
+/* A host that rests: milliseconds of the monotonic clock. It is not loaded. */
+struct held_host {
+    struct held held;
+    struct str name;
+    int64_t cool_until_ms, gentle_until_ms;
 };
 
 /* Something about a feed's upstream hub: it delivered at `delivered_at`, or announced something at
@@ -210,6 +218,11 @@ void rows_add_event(struct rows *r, const struct feed_event *event);
  * the database to find that. */
 void rows_add_upstream(struct rows *r, const struct held_upstream *u);
 void rows_list_upstream(struct rows *r, const struct held_upstream *u);
+
+/* A host rests. What was said of it before stays if it is later. The name must live as long as the
+ * transaction. */
+void rows_rest_host(struct rows *r, struct str host, int64_t cool_until_ms,
+                    int64_t gentle_until_ms);
 
 /* Is anything to be written? After it was written, the engine calls rows_written(). */
 bool rows_is_dirty(const struct rows *r);

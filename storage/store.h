@@ -419,8 +419,8 @@ struct feed_check {
     enum fetch_reason next_reason;
     int trust_was, trust; /* of the feed's upstream hub, before and after (struct upstream) */
     bool raw_html;        /* the setting with which the document was read */
-    int64_t n_pings; /* the feed's count of pings when the request began; after a later ping the
-                        feed stays due */
+    int64_t n_pings;  /* the feed's count of pings when the request began; after a later ping the
+                         feed stays due */
     int64_t began_at; /* the start of the request, Unix seconds; 0: not said */
     /* last_check_at at that time, or TIME_UNKNOWN: if another node has since stored a request that
      * ended after ours began, the outcome is void; 0: not said */
@@ -538,6 +538,10 @@ enum rc store_announced(struct store *s, int64_t feed_id, store_done_fn *done, v
  * change nothing. */
 enum rc store_wish(struct store *s, int64_t feed_id) NODISCARD;
 enum rc store_answer_wish(struct store *s, int64_t feed_id, enum rc rc) NODISCARD;
+
+/* Keep it for who fetches from that host after a restart, or at another node. A rest that is longer
+ * already stays. It is forgotten when it is over. The name is copied. */
+enum rc store_host_rest(struct store *s, const struct host_rest *rest) NODISCARD;
 
 /* Store our subscription at an upstream hub or cloud, under its token. `trust` and `delivered_at`
  * are not stored: the storer keeps its own. store_upstream_drop() deletes the one with this token.
@@ -741,6 +745,10 @@ void reader_shrink(struct reader *r);
 /* All tokens of callers, in order of their ids. Arena. */
 enum rc reader_tokens(struct reader *r, struct arena *a, struct token **out, size_t *n_out,
                       struct err *err) NODISCARD;
+
+/* The hosts whose rest is not over. Arena. */
+enum rc reader_host_rests(struct reader *r, struct arena *a, struct host_rest **out, size_t *n_out,
+                          struct err *err) NODISCARD;
 
 /* All our subscriptions at upstream hubs and clouds. Tokens and secrets are SECRET. Arena. */
 enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **out, size_t *n_out,

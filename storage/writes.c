@@ -377,6 +377,20 @@ enum rc store_answer_wish(struct store *s, int64_t feed_id, enum rc rc)
     return hand_over(s, op);
 }
 
+enum rc store_host_rest(struct store *s, const struct host_rest *rest)
+{
+    int64_t now_ms = clock_mono_ms();
+    struct op *op;
+
+    if (rest->host.len > HOST_REST_LEN)
+        return RC_OK;
+    op = op_new(OP_HOST_REST, NULL, NULL);
+    op->as.rest.host = str_dup(&op->arena, rest->host);
+    op->as.rest.cool_until_ms = now_ms + rest->cool_ms;
+    op->as.rest.gentle_until_ms = now_ms + rest->gentle_ms;
+    return hand_over(s, op);
+}
+
 enum rc store_upstream_put(struct store *s, const struct upstream *u, store_done_fn *done,
                            void *ctx)
 {

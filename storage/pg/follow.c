@@ -45,15 +45,17 @@ static enum rc await(struct db *db, int64_t ms, struct err *err)
 static enum rc prune(struct db *db, bool *more, struct err *err)
 {
     struct pg_reader *r = pg_reader_of(db);
-    struct pg_answer gone;
+    struct pg_answer gone, over;
     enum rc rc;
 
     pg_put_int(&r->params, KEPT_US);
     pg_put_int(&r->params, PRUNE_MOST);
     pg_put_int(&r->params, LAST_KEPT_US);
     pg_ask(r, PG_SQL_notices_prune, &gone);
+    pg_put_int(&r->params, PRUNE_MOST);
+    pg_ask(r, PG_SQL_hosts_prune, &over);
     rc = pg_hear(r, err);
-    *more = rc == RC_OK && gone.n_changed == PRUNE_MOST;
+    *more = rc == RC_OK && (gone.n_changed == PRUNE_MOST || over.n_changed == PRUNE_MOST);
     return rc;
 }
 

@@ -51,6 +51,7 @@ static const struct table {
     {"hub_leases", "sub_id"},
     {"hub_intents", "id"},
     {"tokens", "id"},
+    {"hosts", "host"},
 };
 
 /* Tables whose ids are never given out again. */

@@ -253,6 +253,7 @@ static const struct reads pg_reads = {
     .dead_counts = pg_dead_counts,
     .hub_intents_after = pg_hub_intents_after,
     .hub_lease = pg_hub_lease,
+    .host_rests = pg_host_rests,
     .upstreams = pg_upstreams,
     .tokens = pg_tokens,
 };

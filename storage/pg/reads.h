@@ -85,12 +85,14 @@ enum rc pg_dead_of(struct db *db, int64_t sub_id, size_t max, struct arena *a,
                    struct dead_letter **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_dead_wanted(struct db *db, int64_t sub_id, struct arena *a, struct dead_letter **out,
                        size_t *n_out, struct err *err) NODISCARD;
-enum rc pg_dead_counts(struct db *db, int64_t first, int64_t last, struct arena *a, struct dead_count **out,
-                       size_t *n_out, struct err *err) NODISCARD;
+enum rc pg_dead_counts(struct db *db, int64_t first, int64_t last, struct arena *a,
+                       struct dead_count **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_hub_intents_after(struct db *db, int64_t id, size_t max, struct arena *a,
                              struct hub_intent **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_hub_lease(struct db *db, int64_t sub_id, struct arena *a, struct hub_lease *out,
                      struct err *err) NODISCARD;
+enum rc pg_host_rests(struct db *db, struct arena *a, struct host_rest **out, size_t *n_out,
+                      struct err *err) NODISCARD;
 enum rc pg_upstreams(struct db *db, struct arena *a, struct upstream **out, size_t *n_out,
                      struct err *err) NODISCARD;
 enum rc pg_tokens(struct db *db, struct arena *a, struct token **out, size_t *n_out,

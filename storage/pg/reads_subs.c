@@ -1,4 +1,5 @@
-/* storage/pg/reads_subs.c - subscriptions, their deliveries and dead letters, and hubs. */
+/* storage/pg/reads_subs.c - subscriptions, their deliveries and dead letters, hubs, and hosts that
+ * rest. */
 #include "storage/pg/reader.h"
 #include "storage/pg/reads.h"
 
@@ -355,6 +356,26 @@ enum rc pg_hub_lease(struct db *db, int64_t sub_id, struct arena *a, struct hub_
         return err_set(err, RC_NOT_FOUND, "subscription %" PRId64 " has no lease", sub_id);
     *out = (struct hub_lease){.sub_id = sub_id};
     pg_get_columns(&row, 0, 0, PG_COLUMNS(columns), a, out);
+    return RC_OK;
+}
+
+enum rc pg_host_rests(struct db *db, struct arena *a, struct host_rest **out, size_t *n_out,
+                      struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    enum rc rc;
+
+    pg_ask(r, PG_SQL_host_rests, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *n_out = rows.n;
+    *out = ARENA_ARRAY(a, struct host_rest, rows.n + 1);
+    for (size_t i = 0; i < rows.n; i++)
+        (*out)[i] = (struct host_rest){.host = pg_get_str(&rows, i, 0, a),
+                                       .cool_ms = pg_get_int(&rows, i, 1),
+                                       .gentle_ms = pg_get_int(&rows, i, 2)};
     return RC_OK;
 }
 

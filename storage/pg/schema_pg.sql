@@ -9,7 +9,7 @@
 -- A row of an index holds 2704 bytes, a URL may have 16 KiB, and a uid any length.
 --@ long feeds.url feeds.credential feeds.page_url aliases.url aliases.credential
 --@ long entries.uid archives.url graves.uid sub_feeds.url hub_leases.callback hub_leases.topic
---@ short upstreams.token
+--@ short upstreams.token hosts.host
 -- Keys of which several nodes may make the same row. Those of entries, archives and graves need no such index:
 -- a transaction that changes anything of a feed has locked the feed's row.
 --@ unique feeds aliases hub_leases
@@ -90,13 +90,6 @@ CREATE TABLE slots (
     given bigint NOT NULL DEFAULT 0                        -- the fence with which its last owner gave it back
 ) WITH (fillfactor = 50);
 INSERT INTO slots (slot) SELECT n FROM generate_series(0, 255) AS n;
-
--- Hosts that asked for rest, for the next owner of their slot.
-CREATE TABLE hosts (
-    host      text COLLATE "C" PRIMARY KEY, -- authority, at most 300 bytes
-    cool_us   bigint NOT NULL, -- no request before
-    gentle_us bigint NOT NULL  -- one request at a time before
-);
 
 -- Where numbers were left out because a standby took over that may lack what was acknowledged.
 CREATE TABLE forks (

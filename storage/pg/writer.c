@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "storage/pg/collect.h"
 #include "storage/pg/load.h"
@@ -51,6 +52,16 @@ static const char sql_find_mark[] =
 
 /* Whose notice it is, so that the node itself need not look. */
 static const char sql_notify[] = "SELECT pg_notify('feedmill', $1::text)::text";
+
+/* Names, and what is left of each rest, in milliseconds. In one order, so that nodes do not wait
+ * for each other in a circle. */
+static const char sql_rest[] =
+    "INSERT INTO hosts (host, cool_us, gentle_us) SELECT host, " CLOCK_US
+    " + cool * 1000, " CLOCK_US
+    " + gentle * 1000 FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS t (host, cool, gentle)"
+    " ORDER BY host COLLATE \"C\" ON CONFLICT (host) DO UPDATE SET"
+    " cool_us = greatest(hosts.cool_us, excluded.cool_us),"
+    " gentle_us = greatest(hosts.gentle_us, excluded.gentle_us)";
 
 /* As FEED_EVENTS_KEPT (storage/records.h). */
 static const char sql_bound_events[] =
@@ -148,6 +159,27 @@ static void queue_numbers(struct pg_writer *w, const struct txn *t, struct pg_an
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         pg_put_int(&w->params, numbers[i] - NUMBERS_HERE);
     pg_queue(w->l, sql_number, &w->params, "iiii", out);
+}
+
+static void queue_rests(struct pg_writer *w, const struct shelf *s)
+{
+    struct pg_param *names, *cool, *gentle;
+    int64_t now_ms = clock_mono_ms();
+
+    if (s->n_touched == 0)
+        return;
+    pg_params_reset(&w->params);
+    names = pg_put_array(&w->params, PG_TEXT);
+    cool = pg_put_array(&w->params, PG_INT);
+    gentle = pg_put_array(&w->params, PG_INT);
+    for (size_t i = 0; i < s->n_touched; i++) {
+        const struct held_host *h = (const struct held_host *)s->touched[i];
+
+        pg_add_text(&w->params, names, h->name);
+        pg_add_int(cool, h->cool_until_ms - now_ms);
+        pg_add_int(gentle, h->gentle_until_ms - now_ms);
+    }
+    pg_queue(w->l, sql_rest, &w->params, "", NULL);
 }
 
 static void queue_bound(struct pg_writer *w, const struct rows *r)
@@ -279,6 +311,7 @@ static void queue_all(struct pg_writer *w, struct txn *t, struct pg_answer *numb
     collect_rows(&w->ids, &c, &t->rows.arena, &t->rows);
     begin(w);
     queue_saves(w, t, &c, 0, SAVE_NUMBERED);
+    queue_rests(w, &t->rows.shelves[ROW_HOST]);
     if (has_notice)
         queue_numbers(w, t, number);
     queue_saves(w, t, &c, SAVE_NUMBERED, SAVE_KINDS);
@@ -302,6 +335,7 @@ void pg_writer_queue_rows(struct pg_writer *w, struct txn *t)
     collect_rows(&w->ids, &c, &t->rows.arena, &t->rows);
     begin(w);
     queue_saves(w, t, &c, 0, SAVE_KINDS);
+    queue_rests(w, &t->rows.shelves[ROW_HOST]);
     collected_release(&c);
     pg_ids_keep(&w->ids, &t->rows);
     rows_written(&t->rows);

@@ -11,6 +11,7 @@
 #include "storage/sqlite/feed_events.h"
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/hub.h"
+#include "storage/sqlite/hosts.h"
 #include "storage/sqlite/pushes.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
@@ -224,6 +225,7 @@ const struct reads sqlite_reads = {
     .dead_counts = dead_counts,
     .hub_intents_after = hub_intents_after,
     .hub_lease = hub_lease_load,
+    .host_rests = hosts_resting,
     .upstreams = upstreams_all,
     .tokens = tokens_all,
 };

@@ -7,6 +7,7 @@
 #include "storage/sqlite/held_past.h"
 #include "storage/sqlite/held_places.h"
 #include "storage/sqlite/held_subs.h"
+#include "storage/sqlite/hosts.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/stmt.h"
 #include "storage/sqlite/tokens.h"
@@ -299,7 +300,8 @@ static enum rc write_kinds(struct db *db, struct rows *r, struct err *err)
         [ROW_NOTE] = held_note_write,         [ROW_SUB] = held_sub_write,
         [ROW_SUB_FEED] = held_sub_feed_write, [ROW_DEAD] = held_dead_write,
         [ROW_INTENT] = held_intent_write,     [ROW_LEASE] = held_lease_write,
-        [ROW_UPSTREAM] = held_upstream_write, [ROW_TOKEN] = held_token_write};
+        [ROW_UPSTREAM] = held_upstream_write, [ROW_TOKEN] = held_token_write,
+        [ROW_HOST] = held_host_write};
     enum rc rc = RC_OK;
 
     for (size_t k = 0; k < ROW_KINDS; k++)

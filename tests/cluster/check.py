@@ -369,12 +369,12 @@ class Fetches:
                 self.fault(f, "%.3f s after another fetch at %s", f["t"] - before["t"], f["host"])
 
     def check_cooling(self, fetches):
-        """A new owner does not know yet what its predecessor was asked for; a daemon that starts does not either."""
+        """Of the next owner, too, and of a daemon that starts."""
         for asked in fetches:
             if not asked["cool_s"] or near(self.record, asked["end"]):
                 continue
             for f in fetches:
-                if asked["end"] + 0.3 < f["t"] < asked["end"] + asked["cool_s"] - CLOCK_S and f["node"] == asked["node"] and \
+                if asked["end"] + 0.3 < f["t"] < asked["end"] + asked["cool_s"] - CLOCK_S and \
                         not is_busy(self.record, asked["end"], f["t"]) and not self.is_excepted((f["host"], "cool"), f):
                     self.fault(f, "%s had asked for %d s of rest at %.3f", f["host"], asked["cool_s"], asked["end"])
 

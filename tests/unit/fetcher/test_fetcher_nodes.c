@@ -2,6 +2,10 @@
  * PostgreSQL, and another node, which is a store without a fetcher. */
 #include "world.h"
 
+#include "base/clock.h"
+#include "net/url.h"
+#include "storage/nodes.h"
+
 #define POSTGRES "FEEDMILL_POSTGRES" /* the address of a database that all tests share */
 
 struct other {
@@ -125,6 +129,50 @@ static void test_fetcher_nodes__a_wish_is_fetched(void **state)
     assert_int_equal(n + 1, origin_count(w->own->origin, "/fails"));
 }
 
+static void join(struct other *o)
+{
+    struct nodes_cfg cfg = {.name = STR("other"),
+                            .address = STR("http://h:2"),
+                            .program = STR("1.0"),
+                            .base_url = STR(""),
+                            .roles = STR(""),
+                            .lease_ms = 600000}; /* it gives nothing back before it leaves */
+
+    assert_int_equal(RC_OK, nodes_join(store_nodes(o->store), &cfg, NULL));
+}
+
+/* NODE-04, SCHED-14: a host that has asked for a rest gets it from its next owner, too. */
+static void test_fetcher_nodes__a_rest_holds_for_the_next_owner(void **state)
+{
+    struct nodes_world *w = *state;
+    struct host_rest rest = {.cool_ms = 3600000, .gentle_ms = 3700000};
+    struct url_parts parts;
+    int64_t id;
+    int n;
+
+    serve(w->own, "/rests", NULL, RSS(ITEM("a", "A")));
+    serve(w->own, "/exact", NULL, RSS(ITEM("c", "C")));
+    id = subscribe(w->own, origin_url(w->own->origin, "/rests"), "", 2, 0);
+    assert_int_equal(RC_OK, fetch(w->own, id));
+    subscribe(w->own, origin_url(w->own->origin, "/exact"), "", LEVEL_EXACT, 1);
+    close_world(w->own, 0);
+    join(&w->other);
+    w->own->lease_ms = 3000;
+    open_world(w->own); /* owns nothing */
+    assert_int_equal(
+        RC_OK,
+        url_parse(&w->own->arena, str_from(origin_url(w->own->origin, "/rests")), &parts, NULL));
+    rest.host = url_authority(&w->own->arena, parts.url);
+    assert_true(nodes_owns(store_nodes(w->other.store), rest.host, NULL));
+    assert_int_equal(RC_OK, store_host_rest(w->other.store, &rest));
+    clock_set_ahead_us(INT64_C(1000) * 1000000); /* it is due */
+    n = origin_count(w->own->origin, "/exact");
+    store_close(&w->other.store);
+    wait_count(w->own, "/exact", n + 3); /* this one does not wait for the host */
+    assert_int_equal(1, origin_count(w->own->origin, "/rests"));
+    clock_set_ahead_us(0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_fetcher_nodes__##name, setup, teardown)
 
 int main(int argc, char **argv)
@@ -132,6 +180,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(a_late_wish_needs_no_fetch),
         TEST(a_wish_is_fetched),
+        TEST(a_rest_holds_for_the_next_owner),
     };
 
     world_init(argc > 1 ? argv[1] : NULL);

@@ -252,6 +252,31 @@ static void test_fetcher_times__retry_after(void **state)
     wait_count(w, "/g", 2);
 }
 
+/* SCHED-14: what a host asked for holds after a restart, too. */
+static void test_fetcher_times__a_rest_survives_a_restart(void **state)
+{
+    struct world *w = *state;
+    int64_t id;
+
+    serve(w, "/b", NULL, RSS(ITEM("b", "B")));
+    serve(w, "/c", NULL, RSS(ITEM("c", "C")));
+    origin_set(w->origin, "/a",
+               &(struct origin_page){.status = 429, .fields = "Retry-After: 3600\r\n"});
+    id = subscribe(w, origin_url(w->origin, "/b"), NULL, 2, 0);
+    assert_int_equal(RC_OK, fetch(w, id));
+    id = subscribe(w, origin_url(w->origin, "/a"), NULL, 2, 0);
+    assert_int_equal(RC_PEER, fetch(w, id));
+    close_world(w, 0);
+    clock_set_ahead_us(INT64_C(1000) * 1000000); /* /b is due */
+    open_world(w);
+    subscribe(w, origin_url(w->origin, "/c"), NULL, LEVEL_EXACT, 1); /* does not wait */
+    wait_count(w, "/c", 3);
+    assert_int_equal(1, origin_count(w->origin, "/b"));
+    clock_set_ahead_us(INT64_C(4000) * 1000000);
+    wait_count(w, "/b", 2);
+    clock_set_ahead_us(0);
+}
+
 /* SCHED-08, PING-07: a change of a ping server's log is one request. */
 static void test_fetcher_times__monitor_passes_each_change_once(void **state)
 {
@@ -452,6 +477,7 @@ int main(int argc UNUSED, char **argv)
         TEST(full_queues_lose_nothing),
         TEST(the_impatient_are_told_what_is_stored),
         TEST(retry_after),
+        TEST(a_rest_survives_a_restart),
         TEST(monitor_passes_each_change_once),
         TEST(start_without_descriptors),
         TEST(stop_tells_those_who_wait),

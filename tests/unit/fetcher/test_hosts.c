@@ -93,6 +93,31 @@ static void test_hosts__cooling_spreads_what_follows(void **state UNUSED)
     hosts_release(&hs);
 }
 
+/* SCHED-14: what a host asked for before is as if it asked now; a clock that went back makes no
+ * rest longer than one can be. */
+static void test_hosts__a_rest_from_before(void **state UNUSED)
+{
+    struct hosts hs;
+    struct host *h;
+
+    hosts_init(&hs, 8, 0, 0);
+    h = hosts_hold(&hs, STR("a:80"));
+    host_rest(h, &(struct host_rest){.cool_ms = -5000, .gentle_ms = 4000}, 1000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1000), 1000);
+    host_start(&hs, h, WORK_SWEEP, 1000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1000), 2000); /* it is still gentle */
+    host_end(h, 1000);
+    host_rest(h, &(struct host_rest){.cool_ms = 30000, .gentle_ms = 40000}, 2000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 2000), 32000);
+    host_rest(h, &(struct host_rest){.cool_ms = 1000, .gentle_ms = 2000}, 3000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 3000), 32000);
+    host_rest(h, &(struct host_rest){.cool_ms = INT64_C(1) << 40, .gentle_ms = INT64_C(1) << 40},
+              4000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 4000), 4000 + 6 * 3600 * 1000);
+    hosts_drop(&h);
+    hosts_release(&hs);
+}
+
 /* PMHC-09: contents of metadata records have the host for themselves, and are apart from each
  * other. */
 static void test_hosts__contents_come_one_by_one(void **state UNUSED)
@@ -146,6 +171,7 @@ int main(void)
         cmocka_unit_test(test_hosts__gap_is_for_sweeps),
         cmocka_unit_test(test_hosts__cooling_spreads_what_follows),
         cmocka_unit_test(test_hosts__contents_come_one_by_one),
+        cmocka_unit_test(test_hosts__a_rest_from_before),
         cmocka_unit_test(test_hosts__pruned_when_idle),
     };
 

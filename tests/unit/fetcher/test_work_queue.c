@@ -207,10 +207,11 @@ static void test_work_queue__gap_and_turns(void **state UNUSED)
 static void test_work_queue__one_that_insists(void **state UNUSED)
 {
     struct work_queue *q = make_queue(100, 10, 0);
+    struct host_rest rest;
 
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 1);
-    work_queue_cool(q, work_queue_find(q, 1), 20000, 5000);
+    assert_true(work_queue_cool(q, work_queue_find(q, 1), 20000, 5000, &rest));
     end(q, 1, 5001);
     hosts[2] = (struct feed_host){STR("a:80"), true};
     work_queue_want(q, 2, REASON_PERIOD, 5002);
@@ -225,17 +226,42 @@ static void test_work_queue__one_that_insists(void **state UNUSED)
 static void test_work_queue__cooled_host(void **state UNUSED)
 {
     struct work_queue *q = make_queue(100, 10, 0);
+    struct host_rest rest;
 
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 1);
     want(q, 2, "a:80", REASON_PERIOD, 5000);
-    work_queue_cool(q, work_queue_find(q, 1), 20000, 5000);
+    assert_true(work_queue_cool(q, work_queue_find(q, 1), 20000, 5000, &rest));
+    assert_true(str_eqz(rest.host, "a:80"));
+    assert_int_equal(20000, rest.cool_ms);
+    assert_true(rest.gentle_ms > rest.cool_ms);
+    assert_false(work_queue_cool(q, work_queue_find(q, 1), 19000, 5000, &rest));
     want(q, 3, "b:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 3);
     assert_int_equal(take_id(q, 24999), 0);
     want(q, 4, "a:80", REASON_READER, 24999);
     assert_int_equal(take_id(q, 24999), 4);
     assert_int_equal(take_id(q, 26000), 2);
+    work_queue_free(&q);
+}
+
+/* SCHED-14, NODE-04: a host rests that asked another owner, or us before a restart. */
+static void test_work_queue__a_rest_that_is_known_from_before(void **state UNUSED)
+{
+    struct work_queue *q = make_queue(100, 10, 0);
+    const struct host_rest rest = {STR("a:80"), 20000, 30000};
+
+    work_queue_hold(q, true);
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    want(q, 2, "b:80", REASON_PERIOD, 5000);
+    want(q, 3, "b:80", REASON_READER, 5000);
+    assert_int_equal(take_id(q, 5000), 3);
+    assert_int_equal(take_id(q, 5000), 0); /* it is not known who rests */
+    work_queue_rest(q, &rest, 5000);
+    work_queue_hold(q, false);
+    assert_int_equal(take_id(q, 5000), 2);
+    assert_int_equal(take_id(q, 24999), 0);
+    assert_int_equal(take_id(q, 25000), 1);
     work_queue_free(&q);
 }
 
@@ -368,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_work_queue__gap_and_turns),
         cmocka_unit_test(test_work_queue__one_that_insists),
         cmocka_unit_test(test_work_queue__cooled_host),
+        cmocka_unit_test(test_work_queue__a_rest_that_is_known_from_before),
         cmocka_unit_test(test_work_queue__going_on_to_another_host),
         cmocka_unit_test(test_work_queue__forgets),
         cmocka_unit_test(test_work_queue__hosts_are_asked_for),

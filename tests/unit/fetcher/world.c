@@ -99,7 +99,7 @@ static void join(struct world *w)
                             .program = STR("1.0"),
                             .base_url = STR(""),
                             .roles = STR(""),
-                            .lease_ms = 600000};
+                            .lease_ms = w->lease_ms};
     struct err err = ERR_INIT;
 
     if (nodes_join(store_nodes(w->store), &cfg, &err) != RC_OK)
@@ -154,6 +154,7 @@ int world_setup_at(void **state, const char *address)
     assert_int_equal(guard_new(&loopback, 1, &w->guard, NULL), RC_OK);
     w->origin = origin_new(NULL, NULL, false);
     w->address = address;
+    w->lease_ms = 600000;
     w->store_queue_len = 1024;
     w->cfg = (struct fetcher_cfg){
         .user_agent = "Feedmill/1 (+http://feedmill.example/",

@@ -22,6 +22,7 @@
 struct world {
     char dir[64];
     const char *address; /* of a PostgreSQL, on which it is the node "own"; NULL: a file in `dir` */
+    int64_t lease_ms;    /* of that node */
     struct store *store;
     struct guard *guard;
     struct fetcher *fetcher;

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(ROOT, "storage", "pg"))
 import make_schema  # noqa: E402
 
 TYPES = {"INTEGER": "bigint", "TEXT": "text", "BLOB": "bytea"}
-BESIDE = {"log", "notices", "unnoticed", "nodes", "slots", "hosts", "forks"}  # the tables that SQLite has no use for
+BESIDE = {"log", "notices", "unnoticed", "nodes", "slots", "forks"}  # the tables that SQLite has no use for
 BODY = {"title", "link", "summary", "author", "doc", "ext"}      # columns of revisions that are in bodies
 LONG = "http://a.example/" + "".join(hashlib.sha512(b"%d" % n).hexdigest() for n in range(125))  # 16 KB of chance
 

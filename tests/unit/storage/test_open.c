@@ -153,8 +153,11 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 18 one of schema 17, and so on down to 10. */
+/* What makes a file of schema 19 one of schema 18, and so on down to 10. */
+#define FROM_19_TO_18 "DROP TABLE hosts;"
+
 #define FROM_18_TO_17                                                                              \
+    FROM_19_TO_18                                                                                  \
     "ALTER TABLE subscriptions DROP COLUMN owner; ALTER TABLE hub_intents DROP COLUMN owner;"      \
     "ALTER TABLE hub_intents DROP COLUMN by_admin; DROP TABLE tokens;"
 

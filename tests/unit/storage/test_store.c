@@ -624,6 +624,46 @@ static void test_store__counts_between(void **state)
     assert_int_equal(3, n);
 }
 
+/* The hosts that rest, once so many do. */
+static struct host_rest *rests(struct fixture *f, size_t wanted)
+{
+    struct host_rest *list;
+    size_t n;
+
+    do
+        assert_int_equal(RC_OK, reader_host_rests(f->reader, &f->arena, &list, &n, NULL));
+    while (n != wanted);
+    return list;
+}
+
+/* SCHED-14, NODE-04: a rest outlives the daemon. A shorter one changes nothing, and one that is
+ * over is forgotten. */
+static void test_store__rests_of_hosts(void **state)
+{
+    struct fixture *f = *state;
+    const struct host_rest long_one = {STR("a:80"), 100000, 200000};
+    const struct host_rest shorter = {STR("a:80"), 50000, 60000};
+    const struct host_rest over = {STR("b:80"), 1, 50};
+    struct host_rest *list, nameless = {STR_NULL, 1000, 2000};
+
+    nameless.host = str_printf(&f->arena, "%0*d", HOST_REST_LEN + 1, 0); /* no host has this name */
+    assert_int_equal(RC_OK, store_host_rest(f->store, &long_one));
+    assert_int_equal(RC_OK, store_host_rest(f->store, &shorter));
+    assert_int_equal(RC_OK, store_host_rest(f->store, &over));
+    assert_int_equal(RC_OK, store_host_rest(f->store, &nameless));
+    add_feed(f, "http://a.example/", ""); /* they are stored before it */
+    assert_int_equal(RC_OK, store_host_rest(f->store, &shorter));
+    add_feed(f, "http://b.example/", "");
+    for (int i = 0; i < 2; i++) {
+        list = rests(f, 1);
+        assert_true(str_eqz(list[0].host, "a:80"));
+        assert_in_range(list[0].cool_ms, 61000, 100000);
+        assert_in_range(list[0].gentle_ms, 161000, 200000);
+        fixture_close(f);
+        fixture_open(f);
+    }
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(test_store__##name, fixture_setup, fixture_teardown)
@@ -651,6 +691,7 @@ int main(void)
         T(outcome_fields),
         T(head_change_is_visible),
         T(unknown_feed),
+        T(rests_of_hosts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
