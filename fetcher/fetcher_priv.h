@@ -51,6 +51,7 @@ struct fetcher {
     atomic_llong n_made;             /* feeds added since the start */
     atomic_bool reads_due;           /* what is due is read, or was; from now on changes count */
     atomic_int n_wishes;             /* as in `wishes` */
+    atomic_int n_lates;              /* calls of hubs that wait (fetcher/upstream_late.h) */
 
     /* the fetch loop's own */
     struct http_client *client;

@@ -3,9 +3,13 @@
 
 #include "base/mem.h"
 #include "fetcher/delivery.h"
+#include "fetcher/upstream_table.h"
 
 /* The node that has made a subscription may ask the hub before others can see the row. */
 #define TRIES 4
+
+/* So many calls may wait; others are to come later. Anybody may call with a token of his fancy. */
+#define LATE_MOST 256
 
 struct late {
     STAILQ_ENTRY(late) link;
@@ -42,6 +46,7 @@ static void end(struct late *l, enum upstream_verdict verdict)
 {
     if (verdict != VERDICT_PENDING)
         l->done(l->ctx, verdict);
+    atomic_fetch_sub(&l->f->n_lates, 1);
     arena_release(&l->arena);
     mem_free(l);
 }
@@ -68,6 +73,17 @@ static void on_read(void *ctx, bool is_read)
         end(l, verdict);
 }
 
+static struct str token_of(const struct late *l)
+{
+    return l->kind == VERIFY ? l->v.token : l->kind == DELIVER ? l->d.token : l->n.token;
+}
+
+/* Read the row again, then handle the call. */
+static void ask(struct late *l)
+{
+    upstream_subs_read_one(l->f->upstreams, token_of(l), on_read, l);
+}
+
 void upstream_late_again(struct fetcher *f)
 {
     struct late *l;
@@ -77,14 +93,20 @@ void upstream_late_again(struct fetcher *f)
         if (f->stopping)
             end(l, VERDICT_BUSY);
         else
-            upstream_subs_read(f->upstreams, on_read, l);
+            ask(l);
     }
 }
 
+/* NULL: too many calls wait. */
 static struct late *late_new(struct fetcher *f, upstream_done_fn *done, void *ctx)
 {
-    struct late *l = NEW(struct late);
+    struct late *l;
 
+    if (atomic_fetch_add(&f->n_lates, 1) >= LATE_MOST) {
+        atomic_fetch_sub(&f->n_lates, 1);
+        return NULL;
+    }
+    l = NEW(struct late);
     l->f = f;
     l->done = done;
     l->ctx = ctx;
@@ -98,7 +120,7 @@ static struct str keep(struct late *l, struct str s)
 
 static enum upstream_verdict later(struct late *l)
 {
-    upstream_subs_read(l->f->upstreams, on_read, l);
+    ask(l);
     return VERDICT_PENDING;
 }
 
@@ -109,7 +131,11 @@ enum upstream_verdict upstream_late_verify(struct fetcher *f, const struct upstr
 
     if (f->is_alone)
         return upstream_subs_verify(f->upstreams, v, done, ctx);
+    if (!upstream_token_is_possible(v->token))
+        return VERDICT_UNKNOWN;
     l = late_new(f, done, ctx); /* always: it depends on what was asked of the hub last */
+    if (l == NULL)
+        return VERDICT_BUSY;
     l->kind = VERIFY;
     l->v = (struct upstream_verification){keep(l, v->token), keep(l, v->mode), keep(l, v->topic),
                                           keep(l, v->lease), keep(l, v->reason)};
@@ -122,9 +148,11 @@ enum upstream_verdict upstream_late_deliver(struct fetcher *f, const struct upst
     enum upstream_verdict verdict = delivery_take(f, d, done, ctx);
     struct late *l;
 
-    if (f->is_alone || !is_no(verdict))
+    if (f->is_alone || !is_no(verdict) || !upstream_token_is_possible(d->token))
         return verdict;
     l = late_new(f, done, ctx);
+    if (l == NULL)
+        return VERDICT_BUSY;
     l->kind = DELIVER;
     l->d = (struct upstream_delivery){.token = keep(l, d->token),
                                       .signature = keep(l, d->signature),
@@ -142,9 +170,11 @@ enum upstream_verdict upstream_late_notify(struct fetcher *f, const struct upstr
     enum upstream_verdict verdict = upstream_subs_notify(f->upstreams, n, done, ctx);
     struct late *l;
 
-    if (f->is_alone || !is_no(verdict))
+    if (f->is_alone || !is_no(verdict) || !upstream_token_is_possible(n->token))
         return verdict;
     l = late_new(f, done, ctx);
+    if (l == NULL)
+        return VERDICT_BUSY;
     l->kind = NOTIFY;
     l->n = (struct upstream_notification){keep(l, n->token), keep(l, n->url), n->is_challenge};
     return later(l);

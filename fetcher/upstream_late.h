@@ -1,6 +1,7 @@
 /* fetcher/upstream_late.h - calls of hubs and clouds that come to a node which may not know the
- * subscription, because another node has made or changed it. The rows are read from the database
- * first, then the call is handled. If there is one node, calls are handled at once. Any thread. */
+ * subscription, because another node has made or changed it. Its row is read from the database
+ * first, then the call is handled. A call with a token that nobody knows costs a few such looks,
+ * and only so many wait at a time. If there is one node, calls are handled at once. Any thread. */
 #pragma once
 
 #include "fetcher/fetcher_priv.h"

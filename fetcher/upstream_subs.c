@@ -401,6 +401,7 @@ void upstream_subs_share(struct upstream_subs *s, upstream_owns_fn *owns, void *
 /* ---- reading the rows anew ---- */
 
 struct read_wait {
+    struct str token; /* of the row that is wanted; null: all rows */
     upstream_read_fn *done;
     void *ctx;
     struct read_wait *next;
@@ -443,6 +444,40 @@ static struct read_wait *take_waits(struct upstream_subs *s)
     return list;
 }
 
+/* The tokens that are wanted. 0: all rows are. */
+static size_t tokens_of(const struct read_wait *list, struct arena *a, struct str **out)
+{
+    size_t n = 0;
+
+    for (const struct read_wait *w = list; w != NULL; w = w->next, n++)
+        if (str_is_null(w->token))
+            return 0;
+    *out = ARENA_ARRAY(a, struct str, n);
+    n = 0;
+    for (const struct read_wait *w = list; w != NULL; w = w->next)
+        (*out)[n++] = w->token;
+    return n;
+}
+
+static enum rc load_some(struct upstream_subs *s, struct reader *r, const struct read_wait *list,
+                         struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str *tokens;
+    struct upstream *rows;
+    size_t n, n_tokens = tokens_of(list, &a, &tokens);
+    enum rc rc;
+
+    if (n_tokens == 0)
+        return upstream_subs_load(s, r, err);
+    rc = reader_upstreams_of(r, tokens, n_tokens, &a, &rows, &n, err);
+    pthread_mutex_lock(&s->lock);
+    if (rc == RC_OK)
+        upstream_table_take_some(&s->table, tokens, n_tokens, rows, n);
+    unlock(s);
+    return rc;
+}
+
 /* On a reader's thread. Those who ask during one reading wait for another, which follows. */
 static void read_rows(void *ctx, struct reader *r)
 {
@@ -451,7 +486,7 @@ static void read_rows(void *ctx, struct reader *r)
 
     while ((list = take_waits(s)) != NULL) {
         struct err err = ERR_INIT;
-        enum rc rc = upstream_subs_load(s, r, &err);
+        enum rc rc = load_some(s, r, list, &err);
 
         if (rc != RC_OK)
             log_warn("fetcher", "upstreams_unread", "error=%s", log_quote(str_from(err.text)));
@@ -459,19 +494,30 @@ static void read_rows(void *ctx, struct reader *r)
     }
 }
 
-void upstream_subs_read(struct upstream_subs *s, upstream_read_fn *done, void *ctx)
+static void ask_rows(struct upstream_subs *s, struct str token, upstream_read_fn *done, void *ctx)
 {
     struct read_wait *w = NEW(struct read_wait);
     bool begins;
 
     pthread_mutex_lock(&s->lock);
-    *w = (struct read_wait){done, ctx, s->waits};
+    *w = (struct read_wait){token, done, ctx, s->waits};
     s->waits = w;
     begins = !s->is_reading;
     s->is_reading = true;
     pthread_mutex_unlock(&s->lock);
     if (begins && store_read(s->table.store, read_rows, s) != RC_OK)
         tell_read(take_waits_failed(s), false);
+}
+
+void upstream_subs_read(struct upstream_subs *s, upstream_read_fn *done, void *ctx)
+{
+    ask_rows(s, STR_NULL, done, ctx);
+}
+
+void upstream_subs_read_one(struct upstream_subs *s, struct str token, upstream_read_fn *done,
+                            void *ctx)
+{
+    ask_rows(s, token, done, ctx);
 }
 
 void upstream_subs_forget_others(struct upstream_subs *s)

@@ -39,6 +39,11 @@ void upstream_subs_share(struct upstream_subs *s, upstream_owns_fn *owns, void *
 typedef void upstream_read_fn(void *ctx, bool is_read);
 void upstream_subs_read(struct upstream_subs *s, upstream_read_fn *done, void *ctx);
 
+/* The same for the row with this token only, which is found by its key. Many that are asked for at
+ * once are read together. The token must live until `done`. */
+void upstream_subs_read_one(struct upstream_subs *s, struct str token, upstream_read_fn *done,
+                            void *ctx);
+
 /* Slots were lost: forget the rows of feeds that are not ours any more, without reading. Another
  * node changes them from now on. Any thread. */
 void upstream_subs_forget_others(struct upstream_subs *s);

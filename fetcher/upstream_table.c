@@ -31,6 +31,16 @@ static struct str id_key(const int64_t *id)
     return str_of((const char *)id, sizeof *id);
 }
 
+bool upstream_token_is_possible(struct str token)
+{
+    if (token.len != 2 * TOKEN_BYTES)
+        return false;
+    for (size_t i = 0; i < token.len; i++)
+        if (strchr("0123456789abcdef", token.ptr[i]) == NULL || token.ptr[i] == '\0')
+            return false;
+    return true;
+}
+
 static struct str random_hex(struct arena *a, size_t n)
 {
     unsigned char bytes[SECRET_BYTES];
@@ -150,6 +160,14 @@ void upstream_sub_forget(struct upstream_table *t, struct upstream_sub *sub)
     sub_free(sub);
 }
 
+/* Forget a row (NULL: none) if others act on it and nothing of ours depends on it. */
+static void forget_other(struct upstream_table *t, struct upstream_sub *sub)
+{
+    if (sub != NULL && !sub->is_unsaved && !sub->is_calling &&
+        (sub->is_foreign || !upstream_table_owns(t, sub->row.feed_id)))
+        upstream_sub_forget(t, sub);
+}
+
 void upstream_table_forget_others(struct upstream_table *t)
 {
     struct upstream_sub **list =
@@ -161,9 +179,7 @@ void upstream_table_forget_others(struct upstream_table *t)
     while (map_next(&t->by_token, &it, &key, &value))
         list[n++] = value;
     for (size_t i = 0; i < n; i++)
-        if (!list[i]->is_unsaved && !list[i]->is_calling &&
-            (list[i]->is_foreign || !upstream_table_owns(t, list[i]->row.feed_id)))
-            upstream_sub_forget(t, list[i]);
+        forget_other(t, list[i]);
     mem_free(list);
 }
 
@@ -211,23 +227,39 @@ static void take_over(struct upstream_table *t, struct upstream_sub *sub,
     upstream_sub_set_next(t, sub, row->next_at);
 }
 
+static void take_row(struct upstream_table *t, const struct upstream *row)
+{
+    struct upstream_sub *sub = map_get(&t->by_token, row->token);
+
+    if (sub == NULL && !(row->is_current && upstream_table_of_feed(t, row->feed_id)))
+        plan(t, upstream_table_add(t, row));
+    else if (sub != NULL && (sub->is_waiting || sub->is_calling) && row->state == UPSTREAM_ACTIVE &&
+             sub->row.state != UPSTREAM_ENDING && row->lease_end_at > clock_now_s() &&
+             row->lease_end_at != sub->row.lease_end_at)
+        upstream_sub_verified(t, sub, row->lease_end_at - clock_now_s());
+    else if (sub != NULL && was_told_elsewhere(sub, row))
+        take_over(t, sub, row);
+    else if (sub != NULL && is_put_aside(sub) && upstream_table_owns(t, sub->row.feed_id))
+        upstream_sub_set_next(t, sub, sub->row.next_at);
+}
+
 void upstream_table_take(struct upstream_table *t, const struct upstream *rows, size_t n)
 {
     upstream_table_forget_others(t);
-    for (size_t i = 0; i < n; i++) {
-        struct upstream_sub *sub = map_get(&t->by_token, rows[i].token);
+    for (size_t i = 0; i < n; i++)
+        take_row(t, &rows[i]);
+    upstream_table_find_standins(t);
+}
 
-        if (sub == NULL && !(rows[i].is_current && upstream_table_of_feed(t, rows[i].feed_id)))
-            plan(t, upstream_table_add(t, &rows[i]));
-        else if (sub != NULL && (sub->is_waiting || sub->is_calling) &&
-                 rows[i].state == UPSTREAM_ACTIVE && sub->row.state != UPSTREAM_ENDING &&
-                 rows[i].lease_end_at > clock_now_s() &&
-                 rows[i].lease_end_at != sub->row.lease_end_at)
-            upstream_sub_verified(t, sub, rows[i].lease_end_at - clock_now_s());
-        else if (sub != NULL && was_told_elsewhere(sub, &rows[i]))
-            take_over(t, sub, &rows[i]);
-        else if (sub != NULL && is_put_aside(sub) && upstream_table_owns(t, sub->row.feed_id))
-            upstream_sub_set_next(t, sub, sub->row.next_at);
+void upstream_table_take_some(struct upstream_table *t, const struct str *tokens, size_t n_tokens,
+                              const struct upstream *rows, size_t n)
+{
+    for (size_t i = 0; i < n_tokens; i++)
+        forget_other(t, map_get(&t->by_token, tokens[i]));
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].is_current) /* another row of the feed was, and it may be another node's */
+            forget_other(t, upstream_table_of_feed(t, rows[i].feed_id));
+        take_row(t, &rows[i]);
     }
     upstream_table_find_standins(t);
 }

@@ -53,6 +53,9 @@ struct upstream_table {
 
 void upstream_table_release(struct upstream_table *t);
 
+/* Could it be a token of ours? Pure. */
+bool upstream_token_is_possible(struct str token);
+
 /* Add a row. It gets a token and a secret, unless it has them. It is not saved. */
 struct upstream_sub *upstream_table_add(struct upstream_table *t, const struct upstream *row);
 
@@ -62,6 +65,10 @@ bool upstream_table_owns(const struct upstream_table *t, int64_t feed_id);
 /* These are all rows of the database now. What this node does itself is newer here than there, but
  * for what hubs say, which any node may have heard. */
 void upstream_table_take(struct upstream_table *t, const struct upstream *rows, size_t n);
+
+/* The same for the rows with these tokens: `rows` are those of them that exist. */
+void upstream_table_take_some(struct upstream_table *t, const struct str *tokens, size_t n_tokens,
+                              const struct upstream *rows, size_t n);
 
 /* Forget the rows that others act on, here and not in the database. Those with a call in flight,
  * and those that are not saved yet, stay. */

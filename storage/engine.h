@@ -246,13 +246,15 @@ struct reads {
 
     /* ---- hubs ---- */
 
-    /* As reader_hub_intents(), reader_hub_lease() and reader_upstreams(). */
+    /* As reader_hub_intents(), reader_hub_lease(), reader_upstreams() and reader_upstreams_of(). */
     enum rc (*hub_intents_after)(struct db *db, int64_t id, size_t max, struct arena *a,
                                  struct hub_intent **out, size_t *n_out, struct err *err);
     enum rc (*hub_lease)(struct db *db, int64_t sub_id, struct arena *a, struct hub_lease *out,
                          struct err *err);
     enum rc (*upstreams)(struct db *db, struct arena *a, struct upstream **out, size_t *n_out,
                          struct err *err);
+    enum rc (*upstreams_of)(struct db *db, const struct str *tokens, size_t n_tokens,
+                            struct arena *a, struct upstream **out, size_t *n_out, struct err *err);
 
     /* As reader_tokens(). */
     enum rc (*tokens)(struct db *db, struct arena *a, struct token **out, size_t *n_out,

@@ -446,6 +446,12 @@ enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **ou
     return r->db->reads->upstreams(r->db, a, out, n_out, err);
 }
 
+enum rc reader_upstreams_of(struct reader *r, const struct str *tokens, size_t n_tokens,
+                            struct arena *a, struct upstream **out, size_t *n_out, struct err *err)
+{
+    return r->db->reads->upstreams_of(r->db, tokens, n_tokens, a, out, n_out, err);
+}
+
 enum rc reader_hub_intents(struct reader *r, int64_t after_id, size_t max, struct arena *a,
                            struct hub_intent **out, size_t *n_out, struct err *err)
 {

@@ -754,6 +754,12 @@ enum rc reader_host_rests(struct reader *r, struct arena *a, struct host_rest **
 enum rc reader_upstreams(struct reader *r, struct arena *a, struct upstream **out, size_t *n_out,
                          struct err *err) NODISCARD;
 
+/* Those of them with these tokens, in no particular order; what does not exist is left out. Found
+ * by their key. Arena. */
+enum rc reader_upstreams_of(struct reader *r, const struct str *tokens, size_t n_tokens,
+                            struct arena *a, struct upstream **out, size_t *n_out,
+                            struct err *err) NODISCARD;
+
 /* The intents with an id above `after_id`, in order of their ids, at most `max`. They have secrets,
  * which only the notifier may use. Arena. */
 enum rc reader_hub_intents(struct reader *r, int64_t after_id, size_t max, struct arena *a,

@@ -255,6 +255,7 @@ static const struct reads pg_reads = {
     .hub_lease = pg_hub_lease,
     .host_rests = pg_host_rests,
     .upstreams = pg_upstreams,
+    .upstreams_of = pg_upstreams_of,
     .tokens = pg_tokens,
 };
 

@@ -93,6 +93,8 @@ enum rc pg_hub_lease(struct db *db, int64_t sub_id, struct arena *a, struct hub_
                      struct err *err) NODISCARD;
 enum rc pg_host_rests(struct db *db, struct arena *a, struct host_rest **out, size_t *n_out,
                       struct err *err) NODISCARD;
+enum rc pg_upstreams_of(struct db *db, const struct str *tokens, size_t n_tokens, struct arena *a,
+                        struct upstream **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_upstreams(struct db *db, struct arena *a, struct upstream **out, size_t *n_out,
                      struct err *err) NODISCARD;
 enum rc pg_tokens(struct db *db, struct arena *a, struct token **out, size_t *n_out,

@@ -379,14 +379,45 @@ enum rc pg_host_rests(struct db *db, struct arena *a, struct host_rest **out, si
     return RC_OK;
 }
 
+/* Append the rows of an answer to a list, in which there is room. */
+static void take_upstreams(const struct pg_answer *rows, struct arena *a, struct upstream *list,
+                           size_t *n)
+{
+#define PG_ROW struct upstream
+    static const struct pg_column columns[] = {UPSTREAM(PG_COLUMN)};
+#undef PG_ROW
+
+    for (size_t i = 0; i < rows->n; i++) {
+        list[*n] = (struct upstream){.token = STR_NULL};
+        pg_get_columns(rows, i, 0, PG_COLUMNS(columns), a, &list[(*n)++]);
+    }
+}
+
+enum rc pg_upstreams_of(struct db *db, const struct str *tokens, size_t n_tokens, struct arena *a,
+                        struct upstream **out, size_t *n_out, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_param *array = pg_put_array(&r->params, PG_TEXT);
+    struct pg_answer rows;
+    enum rc rc;
+
+    for (size_t i = 0; i < n_tokens; i++)
+        pg_add_text(&r->params, array, tokens[i]);
+    pg_ask(r, PG_SQL_upstreams_of, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_ARRAY(a, struct upstream, rows.n + 1);
+    *n_out = 0;
+    take_upstreams(&rows, a, *out, n_out);
+    return RC_OK;
+}
+
 /* Append to a list those after the last one of it. *got: how many. */
 static enum rc read_upstreams(struct pg_reader *r, size_t max, struct arena *a,
                               struct upstream **list, size_t *n, size_t *cap, size_t *got,
                               struct err *err)
 {
-#define PG_ROW struct upstream
-    static const struct pg_column columns[] = {UPSTREAM(PG_COLUMN)};
-#undef PG_ROW
     struct pg_answer rows;
     enum rc rc;
 
@@ -398,10 +429,7 @@ static enum rc read_upstreams(struct pg_reader *r, size_t max, struct arena *a,
     if (rc != RC_OK)
         return rc;
     *list = mem_grow(*list, cap, *n + rows.n, sizeof **list);
-    for (size_t i = 0; i < rows.n; i++) {
-        (*list)[*n] = (struct upstream){.token = STR_NULL};
-        pg_get_columns(&rows, i, 0, PG_COLUMNS(columns), a, &(*list)[(*n)++]);
-    }
+    take_upstreams(&rows, a, *list, n);
     return RC_OK;
 }
 

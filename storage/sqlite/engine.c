@@ -227,6 +227,7 @@ const struct reads sqlite_reads = {
     .hub_lease = hub_lease_load,
     .host_rests = hosts_resting,
     .upstreams = upstreams_all,
+    .upstreams_of = upstreams_of,
     .tokens = tokens_all,
 };
 

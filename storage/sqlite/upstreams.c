@@ -58,6 +58,24 @@ enum rc upstreams_load(struct db *db, struct str token, struct arena *a, struct 
     return RC_OK;
 }
 
+enum rc upstreams_of(struct db *db, const struct str *tokens, size_t n_tokens, struct arena *a,
+                     struct upstream **out, size_t *n_out, struct err *err)
+{
+    struct upstream *list = ARENA_ARRAY(a, struct upstream, n_tokens + 1);
+    enum rc rc = RC_OK;
+    bool found;
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_tokens && rc == RC_OK; i++) {
+        list[n] = (struct upstream){.token = STR_NULL};
+        rc = upstreams_load(db, tokens[i], a, &list[n], &found, err);
+        n += rc == RC_OK && found;
+    }
+    *out = list;
+    *n_out = n;
+    return rc;
+}
+
 enum rc upstreams_drop(struct db *db, struct str token, struct err *err)
 {
     return stmt_run(db, err, "DELETE FROM upstreams WHERE token = ?1", "s", token);

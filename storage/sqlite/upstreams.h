@@ -20,6 +20,8 @@ enum rc upstreams_set_trust(struct db *db, const struct upstream *u, struct err 
 /* The one with this token; *found false: there is none. Arena. */
 enum rc upstreams_load(struct db *db, struct str token, struct arena *a, struct upstream *out,
                        bool *found, struct err *err) NODISCARD;
+enum rc upstreams_of(struct db *db, const struct str *tokens, size_t n_tokens, struct arena *a,
+                     struct upstream **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc upstreams_drop(struct db *db, struct str token, struct err *err) NODISCARD;
 
 /* The feed's upstream hub has delivered something at `now`. */

@@ -137,11 +137,51 @@ static void test_table__a_hub_that_another_node_takes_up(void **state UNUSED)
     upstream_subs_free(&s);
 }
 
+/* NODE-02: one row is read for the call of a hub; what is known of the others stays. */
+static void test_table__one_row_is_read(void **state UNUSED)
+{
+    struct upstream_table t = {.owns = owns, .turns = {.max = 1, .max_host = 1}};
+    struct upstream rows[] = {row(OURS, "a"), row(8, "b"), row(9, "c")}, later = row(8, "d");
+    const struct str tokens[] = {STR("b"), STR("d"), STR("none")};
+
+    is_ours = true;
+    upstream_table_take(&t, rows, 3);
+    rows[1].state = UPSTREAM_ENDING; /* another node has asked anew */
+    rows[1].is_current = false;
+    upstream_table_take_some(&t, &tokens[1], 1, &later, 1);
+    assert_ptr_equal(upstream_table_of_feed(&t, 8), map_get(&t.by_token, STR("d")));
+    assert_non_null(map_get(&t.by_token, STR("a")));
+    assert_non_null(map_get(&t.by_token, STR("c")));
+    upstream_table_take_some(&t, tokens, 3, &rows[1], 1); /* and "d" is gone */
+    assert_int_equal(UPSTREAM_ENDING,
+                     ((struct upstream_sub *)map_get(&t.by_token, STR("b")))->row.state);
+    assert_null(map_get(&t.by_token, STR("d")));
+    assert_null(upstream_table_of_feed(&t, 8));
+    assert_int_equal(1000, time_heap_first(&t.heap)->at); /* ours is planned as before */
+    upstream_table_take_some(&t, tokens, 3, NULL, 0);
+    assert_int_equal(2, map_count(&t.by_token));
+    upstream_table_release(&t);
+}
+
+/* Nobody is asked about what cannot be a token of ours. */
+static void test_table__tokens(void **state UNUSED)
+{
+    assert_true(upstream_token_is_possible(STR("0123456789abcdef0123456789abcdef01234567")));
+    assert_false(upstream_token_is_possible(STR("0123456789abcdef0123456789abcdef0123456")));
+    assert_false(upstream_token_is_possible(STR("0123456789abcdef0123456789abcdef0123456g")));
+    assert_false(upstream_token_is_possible(STR("0123456789abcdef0123456789abcdef0123456A")));
+    assert_false(
+        upstream_token_is_possible(str_of("0123456789abcdef0123456789abcdef0123456\0", 40)));
+    assert_false(upstream_token_is_possible(STR("")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table__what_was_put_aside_is_planned_again),
         cmocka_unit_test(test_table__what_was_lost_is_forgotten),
+        cmocka_unit_test(test_table__one_row_is_read),
+        cmocka_unit_test(test_table__tokens),
         cmocka_unit_test(test_table__a_denial_or_an_end_that_another_node_was_told),
         cmocka_unit_test(test_table__a_merge_into_the_feed_of_another_node),
         cmocka_unit_test(test_table__a_hub_that_another_node_takes_up),

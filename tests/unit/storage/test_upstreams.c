@@ -293,12 +293,36 @@ static void test_upstreams__a_hub_that_is_left_gives_the_pace_back(void **state)
     assert_int_equal(o.check.checked_at + 1800, brief.next_fetch_at);
 }
 
+/* NODE-02: a call of a hub is looked up by its token, however many rows there are. */
+static void test_upstreams__by_token(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    const struct str tokens[] = {STR("none"), STR("t2"), STR(""), STR("t1")};
+    struct upstream first = upstream(id, "t1", UPSTREAM_ENDING), *rows;
+    struct upstream second = upstream(id, "t2", UPSTREAM_ACTIVE);
+    size_t n;
+
+    first.is_current = false;
+    put(f, &first);
+    put(f, &second);
+    assert_int_equal(RC_OK, reader_upstreams_of(f->reader, tokens, 3, &f->arena, &rows, &n, NULL));
+    assert_int_equal(1, n);
+    assert_true(str_eqz(rows->token, "t2") && rows->is_current && rows->feed_id == id);
+    assert_true(str_eqz(rows->secret, "s") && rows->lease_end_at == second.lease_end_at);
+    assert_int_equal(RC_OK, reader_upstreams_of(f->reader, tokens, 4, &f->arena, &rows, &n, NULL));
+    assert_int_equal(2, n);
+    assert_int_equal(RC_OK, reader_upstreams_of(f->reader, tokens, 1, &f->arena, &rows, &n, NULL));
+    assert_int_equal(0, n);
+}
+
 int main(void)
 {
 #define T(name)                                                                                    \
     cmocka_unit_test_setup_teardown(test_upstreams__##name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {T(survive_a_restart),
                                        T(one_is_current),
+                                       T(by_token),
                                        T(in_one_transaction),
                                        T(a_drop_is_an_edit),
                                        T(delivery),
