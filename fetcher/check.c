@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "feed/text/json.h"
+#include "feed/text/utf8.h"
 #include "fetcher/work_queue.h"
 #include "net/url.h"
 
@@ -61,11 +62,11 @@ static struct str head_json(struct arena *a, const struct job *job, const struct
     buf_printf(&buf, ",\"status\":%d", job->resp.status);
     if (!str_is_null(job->resp.etag)) {
         buf_puts(&buf, ",\"etag\":");
-        json_write_text(&buf, job->resp.etag);
+        json_write_text(&buf, utf8_of(a, job->resp.etag));
     }
     if (!str_is_null(job->resp.last_modified)) {
         buf_puts(&buf, ",\"modified\":");
-        json_write_text(&buf, job->resp.last_modified);
+        json_write_text(&buf, utf8_of(a, job->resp.last_modified));
     }
     buf_puts(&buf, "}");
     return buf_ok(&buf) ? str_dup(a, buf_view(&buf)) : STR_NULL;

@@ -33,7 +33,7 @@ static struct str id_key(const int64_t *id)
 
 bool upstream_token_is_possible(struct str token)
 {
-    if (token.len != 2 * TOKEN_BYTES)
+    if (token.len != 2 * CALLBACK_TOKEN_BYTES)
         return false;
     for (size_t i = 0; i < token.len; i++)
         if (strchr("0123456789abcdef", token.ptr[i]) == NULL || token.ptr[i] == '\0')

@@ -230,6 +230,7 @@ int64_t rows_draw_free(struct rows *r, enum new_row kind)
 #define FRESH_INT(member)
 #define FRESH_TEXT(member)
 #define FRESH_EMPTY(member)
+#define FRESH_OCTETS(member)
 #define FRESH_HASH(member)
 #define FRESH_VERSION(member)
 

@@ -8,6 +8,7 @@
  *   TIME        int64_t; TIME_UNKNOWN is NULL
  *   TEXT        struct str; null is NULL
  *   EMPTY       struct str; null is ''
+ *   OCTETS      struct str of any bytes, as another program sent them; null is NULL
  *   DIGEST      unsigned char[16]
  *   HASH        the same in struct feed_row; NULL when feed.has_body_hash is false
  *   SEQ         int64_t: a number of the log
@@ -81,8 +82,8 @@
 #define FEED_SAVED(X)                                                                              \
     X(TEXT, site_url, feed.site_url)                                                               \
     X(TEXT, title, feed.title)                                                                     \
-    X(TEXT, etag, feed.etag)                                                                       \
-    X(TEXT, last_modified, feed.last_modified)                                                     \
+    X(OCTETS, etag, feed.etag)                                                                     \
+    X(OCTETS, last_modified, feed.last_modified)                                                   \
     X(HASH, body_hash, feed.body_hash)                                                             \
     X(INT, fetched, fetched)                                                                       \
     X(INT, state, feed.state)                                                                      \

@@ -1,9 +1,9 @@
 /* api/views/shapes.c - the members of a feed and of a subscription, in their order. */
 #include "api/views/shapes.h"
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "feed/text/json.h"
+#include "feed/text/utf8.h"
 #include "model/hub.h"
 #include "model/sinks.h"
 
@@ -16,23 +16,6 @@ struct value *shape_time(struct arena *a, int64_t at)
         return value_null(a);
     clock_rfc3339(at, text);
     return value_text(a, str_dup(a, str_from(text)));
-}
-
-/* Returns `s` with U+FFFD for bytes that are not UTF-8. */
-static struct str utf8_of(struct arena *a, struct str s)
-{
-    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
-    size_t n = str_utf8_valid(s);
-
-    if (n == s.len)
-        return s;
-    for (; s.len > 0; n = str_utf8_valid(s)) {
-        buf_str(&out, str_slice(s, 0, n));
-        if (n < s.len)
-            buf_utf8(&out, 0xFFFD);
-        s = str_slice(s, n + 1, s.len);
-    }
-    return str_dup(a, buf_view(&out));
 }
 
 struct value *shape_text(struct arena *a, struct str s)

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "storage/pg/octets.h"
 #include "storage/records.h"
 
 static const struct {
@@ -15,6 +16,7 @@ static const struct {
     [PG_COLUMN_TIME] = {PG_INT, "bigint", NULL},
     [PG_COLUMN_TEXT] = {PG_TEXT, "text", NULL},
     [PG_COLUMN_EMPTY] = {PG_TEXT, "text", NULL},
+    [PG_COLUMN_OCTETS] = {PG_TEXT, "text", NULL},
     [PG_COLUMN_DIGEST] = {PG_BYTES, "bytea", NULL},
     [PG_COLUMN_HASH] = {PG_BYTES, "bytea", NULL},
     [PG_COLUMN_SEQ] = {PG_INT, "bigint", "seq"},
@@ -61,6 +63,7 @@ static void set_digest(char *at, struct str s)
 static void get_value(const struct pg_answer *a, size_t row, int i, const struct pg_column *c,
                       struct arena *arena, void *to)
 {
+    AUTO(buf_release) struct buf octets = BUF_INIT(BUF_ANY);
     char *at = (char *)to + c->offset;
     struct str s;
 
@@ -69,6 +72,10 @@ static void get_value(const struct pg_answer *a, size_t row, int i, const struct
     case PG_COLUMN_EMPTY:
         s = pg_get_bytes(a, row, i);
         s = s.len == 0 && c->kind == PG_COLUMN_EMPTY ? STR_NULL : str_dup(arena, s);
+        memcpy(at, &s, sizeof s);
+        break;
+    case PG_COLUMN_OCTETS:
+        s = str_dup(arena, pg_octets_of_text(pg_get_bytes(a, row, i), &octets));
         memcpy(at, &s, sizeof s);
         break;
     case PG_COLUMN_HASH:
@@ -133,6 +140,7 @@ static int64_t int_of(const struct pg_column *c, const char *at)
 static void add_value(struct pg_params *p, struct pg_param *array, const struct pg_column *c,
                       const void *row)
 {
+    AUTO(buf_release) struct buf octets = BUF_INIT(BUF_ANY);
     const char *at = (const char *)row + c->offset;
     unsigned char packed[MARKS_BYTES];
     struct str s;
@@ -142,6 +150,10 @@ static void add_value(struct pg_params *p, struct pg_param *array, const struct 
     case PG_COLUMN_EMPTY:
         memcpy(&s, at, sizeof s);
         pg_add_text(p, array, str_is_null(s) && c->kind == PG_COLUMN_EMPTY ? STR("") : s);
+        break;
+    case PG_COLUMN_OCTETS:
+        memcpy(&s, at, sizeof s);
+        pg_add_text(p, array, pg_text_of_octets(s, &octets));
         break;
     case PG_COLUMN_HASH:
         if (!((const struct feed_row *)row)->feed.has_body_hash)

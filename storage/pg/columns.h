@@ -27,6 +27,7 @@ enum pg_column_kind {
     PG_COLUMN_TIME,
     PG_COLUMN_TEXT,
     PG_COLUMN_EMPTY,
+    PG_COLUMN_OCTETS,
     PG_COLUMN_DIGEST,
     PG_COLUMN_HASH,
     PG_COLUMN_SEQ,
@@ -72,6 +73,7 @@ struct pg_column {
 #define PG_LETTER_TIME "i"
 #define PG_LETTER_TEXT "s"
 #define PG_LETTER_EMPTY "s"
+#define PG_LETTER_OCTETS "s"
 #define PG_LETTER_DIGEST "b"
 #define PG_LETTER_HASH "b"
 #define PG_LETTER_SEQ "i"

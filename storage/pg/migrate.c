@@ -15,9 +15,12 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "storage/pg/answer.h"
+#include "storage/pg/columns.h"
 #include "storage/pg/link.h"
+#include "storage/pg/octets.h"
 #include "storage/pg/schema.h"
 #include "storage/pg/uri.h"
+#include "storage/records.h"
 #include "storage/sqlite/db.h"
 #include "storage/sqlite/file.h"
 
@@ -64,6 +67,7 @@ struct column {
     const char *name;
     char letter; /* of storage/pg/kinds.def: i, s, b */
     bool is_body;
+    bool is_octets; /* text that need not be UTF-8 */
 };
 
 struct cell {
@@ -113,6 +117,20 @@ static bool is_body_column(const struct table *t, const char *name)
     return false;
 }
 
+static bool is_octets_column(const struct table *t, const char *name)
+{
+#define PG_ROW struct feed_row
+    static const struct pg_column feeds[] = {FEED_SAVED(PG_COLUMN)};
+#undef PG_ROW
+
+    if (strcmp(t->name, "feeds") != 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(feeds); i++)
+        if (strcmp(feeds[i].name, name) == 0)
+            return feeds[i].kind == PG_COLUMN_OCTETS;
+    return false;
+}
+
 static enum rc take_table(struct mover *m, const struct table *t, struct err *err)
 {
     sqlite3_stmt *st = NULL;
@@ -132,6 +150,7 @@ static enum rc take_table(struct mover *m, const struct table *t, struct err *er
             c->name = arena_printf(&m->arena, "%s", (const char *)sqlite3_column_text(st, 0));
             c->letter = strcmp(type, "INTEGER") == 0 ? 'i' : strcmp(type, "TEXT") == 0 ? 's' : 'b';
             c->is_body = is_body_column(t, c->name);
+            c->is_octets = is_octets_column(t, c->name);
         }
     sqlite3_finalize(st);
     if (m->n_columns == 0)
@@ -220,7 +239,15 @@ static enum rc each_of_file(struct mover *m, row_fn *fn, struct err *err)
     return rc;
 }
 
-static void pg_cells(const struct mover *m, const struct pg_answer *a, size_t row,
+static struct str octets_of(struct mover *m, struct str text)
+{
+    AUTO(buf_release) struct buf octets = BUF_INIT(BUF_ANY);
+    struct str s = pg_octets_of_text(text, &octets);
+
+    return s.ptr == text.ptr ? s : str_dup(&m->arena, s);
+}
+
+static void pg_cells(struct mover *m, const struct pg_answer *a, size_t row,
                      struct cell *cells)
 {
     for (size_t i = 0; i < m->n_columns; i++) {
@@ -229,6 +256,8 @@ static void pg_cells(const struct mover *m, const struct pg_answer *a, size_t ro
             cells[i].n = pg_get_int(a, row, (int)i);
         else
             cells[i].s = pg_get_bytes(a, row, (int)i);
+        if (m->columns[i].is_octets)
+            cells[i].s = octets_of(m, cells[i].s);
     }
 }
 
@@ -335,6 +364,8 @@ static enum rc flush_rows(struct mover *m, struct err *err)
 
 static enum rc row_into_pg(struct mover *m, const struct cell *cells, struct err *err)
 {
+    AUTO(buf_release) struct buf octets = BUF_INIT(BUF_ANY);
+
     for (size_t i = 0; i < m->n_columns; i++) {
         struct pg_param *array = m->arrays[i];
 
@@ -342,6 +373,8 @@ static enum rc row_into_pg(struct mover *m, const struct cell *cells, struct err
             pg_add_null(array);
         else if (m->columns[i].letter == 'i')
             pg_add_int(array, cells[i].n);
+        else if (m->columns[i].is_octets)
+            pg_add_text(&m->params, array, pg_text_of_octets(cells[i].s, &octets));
         else if (m->columns[i].letter == 's')
             pg_add_text(&m->params, array, cells[i].s);
         else

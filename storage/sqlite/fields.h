@@ -28,6 +28,7 @@
 #define FIELD_LETTER_TIME "t"
 #define FIELD_LETTER_TEXT "s"
 #define FIELD_LETTER_EMPTY "e"
+#define FIELD_LETTER_OCTETS "s"
 #define FIELD_LETTER_DIGEST "h"
 #define FIELD_BIND(kind, column, member) FIELD_BIND_##kind(row->member),
 #define FIELD_BIND_SECRET(kind, column, member) FIELD_BIND_##kind(secret->member),
@@ -38,6 +39,7 @@
 #define FIELD_BIND_TIME(member) (member)
 #define FIELD_BIND_TEXT(member) (member)
 #define FIELD_BIND_EMPTY(member) (member)
+#define FIELD_BIND_OCTETS(member) (member)
 #define FIELD_BIND_DIGEST(member) (member)
 
 /* Reads column `i` of statement `st`, and counts on; strings go into arena `a`. */
@@ -50,6 +52,7 @@
 #define FIELD_READ_TIME(member) (member) = col_time(st, i++)
 #define FIELD_READ_TEXT(member) (member) = col_str(st, i++, a)
 #define FIELD_READ_EMPTY(member) (member) = col_null_if_empty(col_str(st, i++, a))
+#define FIELD_READ_OCTETS(member) (member) = col_str(st, i++, a)
 #define FIELD_READ_DIGEST(member) col_hash(st, i++, (member))
 
 static inline struct str col_null_if_empty(struct str s)

@@ -11,6 +11,8 @@
     X(INT, id, feed.id)                                                                            \
     X(TEXT, title, feed.title)                                                                     \
     X(EMPTY, credential, feed.credential)                                                          \
+    X(OCTETS, etag, feed.etag)                                                                     \
+    X(OCTETS, last_modified, feed.last_modified)                                                   \
     X(HASH, body_hash, feed.body_hash)                                                             \
     X(TIME, next_fetch_at, feed.next_fetch_at)                                                     \
     X(INT, level, feed.level)                                                                      \
@@ -36,6 +38,8 @@ static void test_columns__what_is_written_is_read(void **state UNUSED)
     struct feed_row one = {.feed = {.id = -7,
                                     .title = STR(""),
                                     .credential = STR("a:b"),
+                                    .etag = STR("\xff\0\xc3\""),
+                                    .last_modified = STR("\x01\xc3\xa4"),
                                     .has_body_hash = true,
                                     .body_hash = "fifteen letters",
                                     .next_fetch_at = TIME_UNKNOWN,
@@ -44,7 +48,8 @@ static void test_columns__what_is_written_is_read(void **state UNUSED)
                                     .state = FEED_GONE,
                                     .version = INT64_C(1) << 40},
                            .fetched = true};
-    struct feed_row two = {.feed = {.title = STR_NULL, .credential = STR_NULL, .next_fetch_at = 5}};
+    struct feed_row two = {.feed = {.title = STR_NULL, .credential = STR_NULL, .next_fetch_at = 5,
+                                    .last_modified = STR("\xc3\xa4 as it is")}};
     const void *rows[] = {&one, &two};
     struct feed_row read = {.feed = {.id = 99}};
     struct pg_answer a;
@@ -62,6 +67,8 @@ static void test_columns__what_is_written_is_read(void **state UNUSED)
     assert_int_equal(-7, read.feed.id);
     assert_true(str_eqz(read.feed.title, "") && !str_is_null(read.feed.title));
     assert_true(str_eqz(read.feed.credential, "a:b"));
+    assert_true(str_eq(read.feed.etag, STR("\xff\0\xc3\"")));
+    assert_true(str_eq(read.feed.last_modified, STR("\x01\xc3\xa4")));
     assert_true(read.feed.has_body_hash);
     assert_memory_equal("fifteen letters", read.feed.body_hash, 16);
     assert_true(read.feed.next_fetch_at == TIME_UNKNOWN);
@@ -74,6 +81,9 @@ static void test_columns__what_is_written_is_read(void **state UNUSED)
     pg_get_columns(&a, 1, 0, PG_COLUMNS(odd), &arena, &read);
     assert_true(str_is_null(read.feed.title));
     assert_true(str_is_null(read.feed.credential)); /* '' in the table */
+    assert_true(str_is_null(read.feed.etag));
+    assert_true(str_eq(read.feed.last_modified, STR("\xc3\xa4 as it is")));
+    assert_true(str_eq(pg_get_bytes(&a, 1, 4), STR("\xc3\xa4 as it is")));
     assert_false(read.feed.has_body_hash);
     assert_int_equal(0, read.feed.body_hash[0]);
     assert_int_equal(5, read.feed.next_fetch_at);

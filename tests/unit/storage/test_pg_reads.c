@@ -50,6 +50,7 @@ static void show_digest(struct buf *b, const char *name, const unsigned char *p)
 #define SHOW_VERSION SHOW_INT
 #define SHOW_TEXT(name, member) show_text(b, name, member)
 #define SHOW_EMPTY SHOW_TEXT
+#define SHOW_OCTETS SHOW_TEXT
 #define SHOW_DIGEST(name, member) show_digest(b, name, member)
 #define SHOW_HASH SHOW_DIGEST
 

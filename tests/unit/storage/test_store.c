@@ -454,6 +454,25 @@ static void test_store__survives_restart(void **state)
     assert_true(add_feed(f, "http://b.example/", NULL) > id);
 }
 
+/* A publisher gets its own bytes back, whatever they are. */
+static void test_store__validators_of_any_bytes(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/f", NULL);
+    struct poll_outcome o = outcome(id, NULL, 0);
+    struct feed *feed;
+    struct answer a;
+    size_t n;
+
+    o.check.etag = STR("\"\xff\xc3\"");
+    o.check.last_modified = STR("\x01\xe4");
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
+    assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &feed, &n, NULL));
+    assert_int_equal(1, n);
+    assert_true(str_eqz(feed->etag, "\"\xff\xc3\""));
+    assert_true(str_eqz(feed->last_modified, "\x01\xe4"));
+}
+
 static void test_store__outcome_fields(void **state)
 {
     struct fixture *f = *state;
@@ -689,6 +708,7 @@ int main(void)
         T(memory_agrees_with_index),
         T(survives_restart),
         T(outcome_fields),
+        T(validators_of_any_bytes),
         T(head_change_is_visible),
         T(unknown_feed),
         T(rests_of_hosts),
