@@ -485,6 +485,25 @@ static struct op random_hub_op(struct arena *a)
     return (struct op){.kind = OP_HUB_REQUEST, .as.hub_request = in};
 }
 
+/* Tokens of callers are few, so that one is used and deleted that there is; some are not there. */
+static struct op random_token_op(void)
+{
+    struct token t = {.id = 1 + chance(6),
+                      .name = STR("caller"),
+                      .role = ROLE_READ,
+                      .rate = chance(2) * 60,
+                      .expires_at = chance(2) == 0 ? TIME_UNKNOWN : 5000,
+                      .created_at = 1000,
+                      .used_at = TIME_UNKNOWN,
+                      .digest = STR("00")};
+    int64_t kind = chance(3);
+
+    if (kind == 0)
+        return (struct op){.kind = OP_TOKEN_ADD, .as.token = t};
+    t.used_at = 2000 + chance(100);
+    return (struct op){.kind = kind == 1 ? OP_TOKEN_USED : OP_TOKEN_DROP, .as.token = t};
+}
+
 /* One of two of a feed, by its token; also of a feed that is gone. */
 static struct op random_upstream_op(struct arena *a)
 {
@@ -562,6 +581,8 @@ static struct op random_op(struct arena *a, int64_t now)
         return random_hub_op(a);
     if (chance(8) == 0)
         return random_upstream_op(a);
+    if (with_new && chance(16) == 0)
+        return random_token_op();
     if (with_new && chance(16) == 0)
         return (struct op){.kind = OP_ADD_FEED, .as.add = random_ref(a)};
     if (chance(4) == 0)
@@ -860,6 +881,7 @@ static void same_tables(sqlite3 *sq)
     same_table(sq, l, &texts, "hub_leases", "hub_leases", "");
     same_table(sq, l, &texts, "dead_letters", "dead_letters", " id ");
     same_table(sq, l, &texts, "deliveries", "deliveries", "");
+    same_table(sq, l, &texts, "tokens", "tokens", "");
     same_table(sq, l, &texts, "feeds", "feeds", " version access_key ");
     assert_int_equal(number_of(l, "SELECT count(*) FROM revisions"),
                      number_of(l, "SELECT count(*) FROM bodies"));
