@@ -1,4 +1,4 @@
-/* model/access.h - roles and tokens: who may ask for what. */
+/* model/access.h - roles and tokens: which caller may ask for what. */
 #pragma once
 
 #include <stdbool.h>

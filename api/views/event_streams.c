@@ -49,7 +49,7 @@ struct event_stream {
     struct reading *reading; /* it waits for this; NULL: for nothing */
     int64_t position;        /* it was given everything up to here */
     int64_t beat_mono_ms;    /* its next comment */
-    int64_t owner;           /* of the token that opened it; <= 0: it was no token of the database */
+    int64_t owner;           /* of the token that opened it; <= 0: the database has no such token */
 };
 TAILQ_HEAD(stream_list, event_stream);
 LIST_HEAD(reading_streams, event_stream);
