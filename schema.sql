@@ -365,7 +365,7 @@ CREATE TABLE hub_intents (
     procedure    TEXT,
     at_caller    INTEGER NOT NULL DEFAULT 0, -- rssCloud: 1: no domain was named
     owner        INTEGER NOT NULL DEFAULT 0, -- who asks, as in subscriptions
-    by_admin     INTEGER NOT NULL DEFAULT 0  -- 1: who may change the subscriptions of others, too
+    by_admin     INTEGER NOT NULL DEFAULT 0  -- 1: the caller may change the subscriptions of others, too
 ) STRICT;
 
 -- Who may ask for what. The token itself is told once and stored nowhere.
