@@ -236,6 +236,20 @@ CREATE TABLE overlays (
     ext TEXT NOT NULL
 ) STRICT;
 
+-- The words of revisions, for filters. The row of a revision has its own terms and those of all earlier revisions of
+-- its entry; its rowid is the seq. It only finds candidates: what matches is judged by the revision itself. A row
+-- cannot be deleted, so one may be left of a revision that is gone.
+CREATE VIRTUAL TABLE terms USING fts5(
+    words, content='', detail=none, columnsize=0, tokenize='ascii'
+);
+
+-- How far `terms` is filled. No row: it is empty.
+CREATE TABLE indexed (
+    one INTEGER PRIMARY KEY, -- 1
+    seq INTEGER NOT NULL,    -- it has all revisions up to this one
+    n   INTEGER NOT NULL     -- so many rows were added
+) STRICT;
+
 -- Who is told, and how far. A push is the range between `position` and the end of the log.
 CREATE TABLE subscriptions (
     id                  INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: endpoints hold it

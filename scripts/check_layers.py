@@ -13,6 +13,7 @@ MAY = {
     "net": {"base", "model", "net"},
     "feed": {"base", "model", "feed"},
     "storage": {"base", "model", "storage"},
+    "search": {"base", "model", "feed", "search"},
     "fetcher": {"base", "model", "net", "feed", "fetcher"},
     "notifier": {"base", "model", "net", "feed", "notifier"},
     "api": {"base", "model", "net", "feed", "api"},
@@ -42,8 +43,8 @@ ROOMS = {
     },
 }
 ROOM_DOORS = {("storage/migrate.c", "storage/pg/migrate.h")}
-USES_STORE = {"fetcher", "notifier", "api"}
-STORE_DOORS = {"storage/store.h", "storage/pushes.h", "storage/nodes.h"}
+USES_STORE = {"fetcher", "notifier", "api", "search"}
+STORE_DOORS = {"storage/store.h", "storage/pushes.h", "storage/nodes.h", "storage/filtered.h", "storage/index.h"}
 # third-party header -> where it may be included
 HOME = {
     "sqlite3.h": r"storage/", "libpq-fe.h": r"storage/pg/", "libmemcached/": r"storage/", "curl/curl.h": r"net/",

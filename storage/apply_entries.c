@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/map.h"
 #include "storage/apply_parts.h"
+#include "storage/iri.h"
 #include "storage/rows_past.h"
 #include "storage/twins.h"
 #include "storage/wants.h"
@@ -28,32 +29,6 @@ struct pending {
     enum revision_kind kind;
     unsigned char doc_hash[16];
 };
-
-/* The hash of a uid that is an absolute IRI: a scheme, a colon, some more text, without blanks and
- * quotes. Entries of two feeds with the same absolute IRI are the same entry; other ids are unique
- * only within their feed. 0: it is not an absolute IRI. */
-static int64_t iri_hash(struct str uid)
-{
-    unsigned char hash[16];
-    int64_t n;
-    ssize_t colon = str_chr(uid, ':');
-
-    if (colon < 2 || (size_t)colon + 1 == uid.len)
-        return 0;
-    for (size_t i = 0; i < uid.len; i++) {
-        unsigned char c = (unsigned char)uid.ptr[i];
-        bool letter = (c | 32) >= 'a' && (c | 32) <= 'z';
-        bool in_scheme =
-            letter || (i > 0 && ((c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.'));
-
-        if (c <= ' ' || c == '"' || c == '<' || c == '>' || (i < (size_t)colon && !in_scheme))
-            return 0;
-    }
-    digest_content(uid, hash);
-    memcpy(&n, hash, sizeof n);
-    n &= INT64_MAX;
-    return n == 0 ? 1 : n;
-}
 
 /* Set the date by which views are ordered. An entry without a date gets the time when it came in; a
  * later version gets the time when that version came in, so the entry moves to the front. An entry
@@ -331,7 +306,7 @@ void apply_revision(struct txn *t, struct feed_row *row, struct held_entry *e,
     if (is_new) {
         row->feed.n_items++;
         e->row.first_seq = r->seq;
-        e->row.iri_hash = iri_hash(e->row.uid);
+        e->row.iri_hash = iri_of_uid(e->row.uid);
     }
     rows_append(&t->rows, e, &linked);
     if (!e->row.deleted)

@@ -13,7 +13,9 @@
  */
 #pragma once
 
+#include "model/filter.h"
 #include "storage/directory.h"
+#include "storage/index.h"
 #include "storage/pushes.h"
 #include "storage/records.h"
 
@@ -44,6 +46,15 @@ struct log_notice {
     bool *has_keys;            /* of each feed: its keys have changed */
     size_t n_feeds;
     struct commit_notice told; /* all but the feeds */
+};
+
+/* Where a revision belongs. */
+struct revision_key {
+    int64_t seq, feed_id;
+    enum revision_kind kind;
+    int64_t sort_at;
+    int64_t first_seq, last_seq; /* of its entry */
+    bool gone;                   /* the entry's newest revision is a deletion */
 };
 
 /* What a feed has next for a subscription. */
@@ -104,6 +115,29 @@ struct reads {
      * array seqs of that length. v->len and v->skip do not count. */
     enum rc (*view_keys)(struct db *db, const struct view *v, size_t max, struct arena *scratch,
                          int64_t *seqs, size_t *n_out, struct err *err);
+
+    /* ---- the index of words (storage/index.h) ---- */
+
+    /* How far it is filled. */
+    enum rc (*index_place)(struct db *db, struct index_place *out, struct err *err);
+
+    /* How many revisions there are; it looks at all. NULL: the index loses the rows of revisions
+     * that are gone. */
+    enum rc (*count_revisions)(struct db *db, int64_t *out, struct err *err);
+
+    /* Revisions between two numbers, both exclusive, whose terms meet the condition: in any order,
+     * at most `max`, into the array seqs of that length. Some of them may be gone. */
+    enum rc (*terms_find)(struct db *db, const struct term_query *q, int64_t after, int64_t before,
+                          size_t max, struct arena *scratch, int64_t *seqs, size_t *n_out,
+                          struct err *err);
+
+    /* Which of these revisions meet it: out[n]. */
+    enum rc (*terms_among)(struct db *db, const struct term_query *q, const int64_t *seqs, size_t n,
+                           struct arena *scratch, bool *out, struct err *err);
+
+    /* What is known of these revisions without their texts: out[n]; seq 0: it is gone. */
+    enum rc (*revision_keys)(struct db *db, const int64_t *seqs, size_t n, struct revision_key *out,
+                             struct err *err);
 
     /* ---- entries ---- */
 
@@ -311,6 +345,10 @@ struct writes {
      * False: the wait was stopped; operations that were not stored have failed. */
     bool (*run)(struct db *db, struct txn *t, struct op **ops, size_t n,
                 const struct group_calls *calls);
+
+    /* Add rows to the index of words, in a transaction of its own. RC_CONFLICT: it is at another
+     * place. RC_AGAIN, RC_UNAVAILABLE: the database is not within reach, and is not waited for. */
+    enum rc (*index)(struct db *db, const struct index_group *g, struct err *err);
 
     /* There was nothing to write for some seconds. */
     void (*rest)(struct db *db);

@@ -94,7 +94,7 @@ bool merge_runs(const struct merge_run *runs, size_t n_runs, const struct merge_
     while (n_heap > 0 && taken < wanted) {
         struct head *top = &heap[0];
 
-        if (iri_set_add(&seen, top->key.iri)) {
+        if (range->keeps_doubles || iri_set_add(&seen, top->key.iri)) {
             if (taken >= range->skip)
                 out[taken - range->skip] = top->key.seq;
             taken++;

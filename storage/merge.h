@@ -29,6 +29,7 @@ struct merge_run {
 struct merge_range {
     int64_t after_seq, before_seq; /* both exclusive */
     size_t skip, len;
+    bool keeps_doubles; /* entries with the same iri all appear */
 };
 
 /* True when `a` comes before `b`. */

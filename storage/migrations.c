@@ -221,6 +221,14 @@ const struct migration migrations[] = {
      " gentle_us INTEGER NOT NULL ) STRICT;"
      "CREATE INDEX hosts_gentle ON hosts (gentle_us);",
      "CREATE INDEX hosts_gentle ON hosts (gentle_us);"},
+    {19, 20, /* search/ fills the index afterwards */
+     "CREATE VIRTUAL TABLE terms USING fts5(words, content='', detail=none, columnsize=0,"
+     " tokenize='ascii');"
+     "CREATE TABLE indexed (one INTEGER PRIMARY KEY, seq INTEGER NOT NULL, n INTEGER NOT NULL)"
+     " STRICT;",
+     "CREATE TABLE indexed (one bigint PRIMARY KEY, seq bigint NOT NULL, n bigint NOT NULL);"
+     "CREATE TABLE terms (seq bigint PRIMARY KEY, terms tsvector NOT NULL);"
+     "CREATE INDEX terms_words ON terms USING gin (terms);"},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "storage/index.h"
 #include "storage/pushes.h"
 #include "storage/txn.h"
 
@@ -33,6 +34,7 @@ enum op_kind {
     OP_TOKEN_ADD,
     OP_TOKEN_USED,
     OP_TOKEN_DROP,
+    OP_INDEX, /* carried out alone, by writes->index() */
     OP_COUNT_
 };
 
@@ -80,6 +82,7 @@ struct op {
         struct hub_intent hub_request;
         struct hub_settled hub_settle;
         struct token token; /* OP_TOKEN_USED: id and used_at; OP_TOKEN_DROP: its id */
+        struct index_group index;
     } as;
     enum rc rc;
     struct err err;

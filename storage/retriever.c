@@ -49,7 +49,8 @@ static enum rc newest_by_index(struct reader *r, const struct view *v, struct ar
 static enum rc newest_keys(struct reader *r, const struct view *v, struct arena *scratch,
                            int64_t *out, size_t *n_out, struct err *err)
 {
-    struct merge_range range = {v->after_seq, v->before_seq, v->skip, v->len};
+    struct merge_range range = {
+        .after_seq = v->after_seq, .before_seq = v->before_seq, .skip = v->skip, .len = v->len};
     struct view of = *v;
     int64_t *ids;
 

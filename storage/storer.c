@@ -116,6 +116,27 @@ static void run_batch(struct storer *s, struct op **ops, size_t n)
         log_warn("storage", "storer_stopped", "queued=%zu effect=writes_lost", queue_len(s->queue));
 }
 
+/* Words are never in a transaction with entries: those would wait for them. Leaves the other
+ * operations in ops, in their order; returns how many those are. */
+static size_t part(struct op **ops, size_t n, struct op **words, size_t *n_words)
+{
+    size_t kept = 0;
+
+    *n_words = 0;
+    for (size_t i = 0; i < n; i++)
+        if (ops[i]->kind == OP_INDEX)
+            words[(*n_words)++] = ops[i];
+        else
+            ops[kept++] = ops[i];
+    return kept;
+}
+
+static void run_words(struct storer *s, struct op *op)
+{
+    op->rc = s->db->writes->index(s->db, &op->as.index, &op->err);
+    answer(s, &op, 1);
+}
+
 /* ---- the thread ------------------------------------------------------------------------------ */
 
 /* Take the operations of the next batch from the queue. 0: none came for QUIET_MS, or the queue is
@@ -142,15 +163,20 @@ static void *storer_main(void *arg)
 {
     struct storer *s = arg;
     void **ops = mem_alloc((size_t)s->batch_ops * sizeof *ops);
-    size_t n;
+    struct op **words = mem_alloc((size_t)s->batch_ops * sizeof *words);
+    size_t n, n_words;
 
     thread_set_name("storer");
     for (;;) {
         n = gather(s, ops);
         stats_set(STAT_store_queued, (int64_t)queue_len(s->queue));
         if (n > 0) {
+            n = part((struct op **)ops, n, words, &n_words);
             s->had_company = n > 1;
-            run_batch(s, (struct op **)ops, n);
+            if (n > 0)
+                run_batch(s, (struct op **)ops, n);
+            for (size_t i = 0; i < n_words; i++)
+                run_words(s, words[i]);
         } else if (queue_is_closed(s->queue) && queue_len(s->queue) == 0) {
             break;
         } else {
@@ -158,6 +184,7 @@ static void *storer_main(void *arg)
         }
     }
     mem_free(ops);
+    mem_free(words);
     pthread_mutex_lock(&s->lock);
     s->has_ended = true;
     pthread_cond_signal(&s->end);
@@ -283,6 +310,11 @@ enum rc storer_health(struct storer *s, struct err *err)
 const char *storer_address(const struct storer *s)
 {
     return s->db->writes->address(s->db);
+}
+
+bool storer_is_busy(struct storer *s)
+{
+    return queue_len(s->queue) > 0;
 }
 
 enum rc storer_push(struct storer *s, struct op *op, int64_t wait_ms)

@@ -38,6 +38,9 @@ enum rc storer_start(struct storer *s, struct err *err) NODISCARD;
  * operation still belongs to the caller. Any thread may call it; only worker threads may wait. */
 enum rc storer_push(struct storer *s, struct op *op, int64_t wait_ms) NODISCARD;
 
+/* Do operations wait? Any thread. */
+bool storer_is_busy(struct storer *s);
+
 /* As store_health(). Any thread. */
 enum rc storer_health(struct storer *s, struct err *err) NODISCARD;
 

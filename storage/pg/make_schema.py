@@ -23,6 +23,7 @@ COLUMN = re.compile(r"(\w+) +([A-Z]+)((?: PRIMARY KEY)?(?: AUTOINCREMENT)?)((?: 
                     r"( REFERENCES \w+ \(\w+\)(?: ON DELETE CASCADE)?)?")
 TABLE = re.compile(r"CREATE TABLE (\w+) \((.*)\) STRICT(?:, WITHOUT ROWID)?", re.S)
 INDEX = re.compile(r"CREATE (UNIQUE )?INDEX (\w+) ON (\w+) \(([\w, ]+)\)( WHERE [\w =]+(?: IS NOT NULL)?)?", re.S)
+VIRTUAL = re.compile(r"CREATE VIRTUAL TABLE (\w+) USING .*", re.S)
 KEY = re.compile(r"(PRIMARY KEY|UNIQUE) \(([\w, ]+)\)")
 
 
@@ -133,7 +134,7 @@ class Table:
 def make(schema, schema_pg):
     rules, tables, out = Rules(schema_pg), {}, []
     for one in statements(schema):
-        table, index = TABLE.fullmatch(one), INDEX.fullmatch(one)
+        table, index, virtual = TABLE.fullmatch(one), INDEX.fullmatch(one), VIRTUAL.fullmatch(one)
         if table:
             name = table.group(1)
             if name in rules.replaced:
@@ -141,6 +142,8 @@ def make(schema, schema_pg):
                 continue
             tables[name] = Table(name, table.group(2), rules)
             out += tables[name].make()
+        elif virtual and virtual.group(1) in rules.replaced:
+            rules.used.add(virtual.group(1))
         elif index:
             unique, name, of, columns, where = index.groups()
             out += tables[of].index(unique, name, columns.split(", "), where)

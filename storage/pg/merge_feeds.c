@@ -103,6 +103,8 @@ static const char *const sql_drop_same[] = {
     " AND b.id = r.body",
     "DELETE FROM overlays o USING revisions r WHERE r.feed_id = $2 AND r.entry_id = ANY($1)"
     " AND o.seq = r.seq",
+    "DELETE FROM terms t USING revisions r WHERE r.feed_id = $2 AND r.entry_id = ANY($1)"
+    " AND t.seq = r.seq",
     "DELETE FROM revisions WHERE feed_id = $2 AND entry_id = ANY($1)",
     "DELETE FROM entry_keys WHERE feed_id = $2 AND entry_id = ANY($1)",
     "DELETE FROM contents WHERE entry_id = ANY($1)",

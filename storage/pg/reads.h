@@ -21,6 +21,14 @@ enum rc pg_newest_keys(struct db *db, const struct view *v, size_t max, struct a
                        int64_t *seqs, int64_t *iris, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_view_keys(struct db *db, const struct view *v, size_t max, struct arena *scratch,
                      int64_t *seqs, size_t *n_out, struct err *err) NODISCARD;
+enum rc pg_index_place(struct db *db, struct index_place *out, struct err *err) NODISCARD;
+enum rc pg_terms_find(struct db *db, const struct term_query *q, int64_t after, int64_t before,
+                      size_t max, struct arena *scratch, int64_t *seqs, size_t *n_out,
+                      struct err *err) NODISCARD;
+enum rc pg_terms_among(struct db *db, const struct term_query *q, const int64_t *seqs, size_t n,
+                       struct arena *scratch, bool *out, struct err *err) NODISCARD;
+enum rc pg_revision_keys(struct db *db, const int64_t *seqs, size_t n, struct revision_key *out,
+                         struct err *err) NODISCARD;
 enum rc pg_entries_of_uids(struct db *db, const int64_t *feed_ids, size_t n_feeds,
                            const struct str *uids, size_t n_uids, struct arena *a,
                            struct uid_match **out, size_t *n_out, struct err *err) NODISCARD;

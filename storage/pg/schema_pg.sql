@@ -6,6 +6,9 @@
 -- log has these facts as columns.
 --@ replaced meta
 
+-- A table of words with rows that can be deleted.
+--@ replaced terms
+
 -- A row of an index holds 2704 bytes, a URL may have 16 KiB, and a uid any length.
 --@ long feeds.url feeds.credential feeds.page_url aliases.url aliases.credential
 --@ long entries.uid archives.url graves.uid sub_feeds.url hub_leases.callback hub_leases.topic
@@ -104,6 +107,13 @@ CREATE TABLE forks (
 -- Ids of entries and bodies: a node draws blocks of a thousand ahead. Block n begins with 1000 * n.
 CREATE SEQUENCE entry_blocks;
 CREATE SEQUENCE body_blocks;
+
+-- The words of revisions, as in SQLite.
+CREATE TABLE terms (
+    seq   bigint PRIMARY KEY,
+    terms tsvector NOT NULL
+);
+CREATE INDEX terms_words ON terms USING gin (terms);
 
 -- Partition n has the ids from 10,000,000 * n. The writer makes the next one before it is needed.
 CREATE TABLE bodies_0 PARTITION OF bodies FOR VALUES FROM (0) TO (10000000);

@@ -210,6 +210,61 @@ static bool run(struct db *db, struct txn *t, struct op **ops, size_t n,
     return false;
 }
 
+/* ---- the index of words ---------------------------------------------------------------------- */
+
+/* One statement is a transaction of its own. $1 the place before, $2 the place after. */
+static const char sql_index[] =
+    "WITH moved AS (INSERT INTO indexed (one, seq, n) SELECT 1, $2, $3"
+    " WHERE $1 = 0 OR EXISTS (SELECT FROM indexed) ON CONFLICT (one) DO UPDATE"
+    " SET seq = excluded.seq, n = indexed.n + excluded.n WHERE indexed.seq = $1 RETURNING 1),"
+    " added AS (INSERT INTO terms (seq, terms) SELECT w.seq,"
+    " array_to_tsvector(string_to_array(w.terms, ' '))"
+    " FROM unnest($4::bigint[], $5::text[]) AS w (seq, terms)"
+    " WHERE EXISTS (SELECT FROM moved) ON CONFLICT (seq) DO NOTHING)"
+    " SELECT count(*) FROM moved";
+static const char sql_index_anew[] = "DELETE FROM indexed";
+static const char sql_terms_anew[] = "DELETE FROM terms";
+
+static void queue_index(struct pg_link *l, struct pg_params *p, const struct index_group *g,
+                        struct pg_answer *moved)
+{
+    struct pg_param *seqs, *terms;
+
+    pg_put_int(p, g->from);
+    pg_put_int(p, g->to);
+    pg_put_int(p, (int64_t)g->n);
+    seqs = pg_put_array(p, PG_INT);
+    terms = pg_put_array(p, PG_TEXT);
+    for (size_t i = 0; i < g->n; i++) {
+        pg_add_int(seqs, g->rows[i].seq);
+        pg_add_text(p, terms, g->rows[i].terms);
+    }
+    pg_queue(l, sql_index, p, "i", moved);
+}
+
+static enum rc index_words(struct db *db, const struct index_group *g, struct err *err)
+{
+    AUTO(pg_params_release) struct pg_params p = {.n = 0};
+    struct pg_link *l = pg_reader_link(db);
+    struct pg_answer moved = {.n = 0};
+    enum rc rc;
+
+    if (!pg_is_connected(l))
+        return err_set(err, RC_AGAIN, "the database %s is not within reach", pg_shown(l));
+    if (g->anew) {
+        pg_queue(l, sql_terms_anew, NULL, "", NULL);
+        pg_queue(l, sql_index_anew, NULL, "", NULL);
+    } else {
+        queue_index(l, &p, g, &moved);
+    }
+    pg_set_answer_ms(l, NEWS_MS);
+    rc = pg_run(l, err);
+    pg_set_answer_ms(l, 0);
+    if (rc == RC_OK && !g->anew && pg_get_int(&moved, 0, 0) == 0)
+        rc = err_set(err, RC_CONFLICT, "the index of words is not at %lld", (long long)g->from);
+    return rc;
+}
+
 /* ---- the rest of the table ------------------------------------------------------------------- */
 
 static const char *address(const struct db *db)
@@ -271,6 +326,7 @@ static const struct writes pg_writes = {
     .address = address,
     .facts = facts,
     .run = run,
+    .index = index_words,
     .rest = rest,
     .health = health,
     .stop = stop,

@@ -15,6 +15,7 @@
 #include "storage/sqlite/pushes.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
+#include "storage/sqlite/terms.h"
 #include "storage/sqlite/tokens.h"
 #include "storage/sqlite/upstreams.h"
 #include "storage/sqlite/views.h"
@@ -61,6 +62,18 @@ static enum rc read_view(struct db *db, const struct view *v, size_t max, struct
                          int64_t *seqs, size_t *n_out, struct err *err)
 {
     IN_SNAPSHOT(view_keys(db, v, max, scratch, seqs, n_out, err));
+}
+
+static enum rc find_among(struct db *db, const struct term_query *q, const int64_t *seqs, size_t n,
+                          struct arena *scratch, bool *out, struct err *err)
+{
+    IN_SNAPSHOT(terms_among(db, q, seqs, n, scratch, out, err));
+}
+
+static enum rc find_keys(struct db *db, const int64_t *seqs, size_t n, struct revision_key *out,
+                         struct err *err)
+{
+    IN_SNAPSHOT(revision_keys(db, seqs, n, out, err));
 }
 
 /* ---- entries --------------------------------------------------------------------------------- */
@@ -193,6 +206,11 @@ const struct reads sqlite_reads = {
     .revisions_at = find_time,
     .newest_keys = newest_keys_of,
     .view_keys = read_view,
+    .index_place = terms_place,
+    .count_revisions = revisions_count,
+    .terms_find = terms_find,
+    .terms_among = find_among,
+    .revision_keys = find_keys,
     .entries_of_uids = find_uids,
     .entries_known = find_known,
     .entries_since = count_since,

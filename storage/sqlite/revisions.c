@@ -14,6 +14,13 @@ enum rc revisions_append(struct db *db, const struct revision *row, int64_t entr
                     REVISION(FIELD_LETTER) "i", REVISION(FIELD_BIND) entry_id);
 }
 
+enum rc revisions_count(struct db *db, int64_t *out, struct err *err)
+{
+    return stmt_number(
+        db, stmt_start(db, err, "SELECT count(*) FROM revisions INDEXED BY revisions_feed", ""),
+        out, err);
+}
+
 enum rc overlays_put(struct db *db, int64_t seq, struct str doc, struct str ext, struct err *err)
 {
     return stmt_run(db, err,

@@ -8,6 +8,9 @@
 #include "storage/sqlite/db.h"
 
 /* Append r to the log; r->uid and r->first_seq are the entry's. */
+/* How many there are. */
+enum rc revisions_count(struct db *db, int64_t *out, struct err *err) NODISCARD;
+
 enum rc revisions_append(struct db *db, const struct revision *r, int64_t entry_id,
                          struct err *err) NODISCARD;
 

@@ -14,6 +14,7 @@
 #include "storage/sqlite/file.h"
 #include "storage/sqlite/held_rows.h"
 #include "storage/sqlite/merge_feeds.h"
+#include "storage/sqlite/terms.h"
 #include "storage/wants.h"
 
 /* When a file of the database is lost, the write-ahead log must be emptied. Wait so long for
@@ -343,6 +344,25 @@ static enum rc facts(struct db *db, struct arena *a, struct log_facts *out, stru
     return rc;
 }
 
+static enum rc index_words(struct db *db, const struct index_group *g, struct err *err)
+{
+    enum rc rc = db_begin(db, err);
+
+    if (rc == RC_OK)
+        rc = terms_add(db, g, err);
+    if (rc == RC_OK)
+        rc = check_files(writer_of(db), err);
+    if (rc == RC_OK)
+        rc = db_commit(db, err);
+    if (rc == RC_OK)
+        writer_of(db)->has_unmoved_pages = true;
+    else
+        db_rollback(db);
+    mind_files(db);
+    bound_log(db);
+    return rc;
+}
+
 /* Nothing here waits for long. */
 static void stop(struct db *db UNUSED)
 {
@@ -357,6 +377,7 @@ static const struct writes sqlite_writes = {
     .address = address,
     .facts = facts,
     .run = run,
+    .index = index_words,
     .rest = rest,
     .health = health,
     .stop = stop,

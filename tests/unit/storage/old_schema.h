@@ -81,12 +81,14 @@ static inline void make_old(const char *path, int version, struct arena *a)
                                version));
 }
 
-/* The tables of the file, a line each, referred ones first: the order in which they were made. */
+/* The tables of the file, a line each, referred ones first: the order in which they were made.
+ * Those of the index are filled by the engine. */
 static inline struct str tables_of(const char *path, struct arena *a)
 {
     return text_of_sql(path,
                        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE"
-                       " 'sqlite%' AND name NOT LIKE 'old%' ORDER BY rowid",
+                       " 'sqlite%' AND name NOT LIKE 'old%' AND name NOT LIKE 'terms%'"
+                       " ORDER BY rowid",
                        a);
 }
 

@@ -153,8 +153,10 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 19 one of schema 18, and so on down to 10. */
-#define FROM_19_TO_18 "DROP TABLE hosts;"
+/* What makes a file of schema 20 one of schema 19, and so on down to 10. */
+#define FROM_20_TO_19 "DROP TABLE terms; DROP TABLE indexed;"
+
+#define FROM_19_TO_18 FROM_20_TO_19 "DROP TABLE hosts;"
 
 #define FROM_18_TO_17                                                                              \
     FROM_19_TO_18                                                                                  \

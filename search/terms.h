@@ -1,0 +1,7 @@
+/* search/terms.h - the terms of feed/words/ as the index of words takes them. Pure. */
+#pragma once
+
+#include "search/rows.h"
+
+/* See search_terms_fn. */
+void search_terms(const struct revision *rev, struct arena *scratch, struct buf *out);

@@ -1,0 +1,518 @@
+/* storage/filtered.c - see filtered.h.
+ *
+ * There are two lists to begin with: the candidates that the index gives, and the keys of the view
+ * in its order. Which is shorter is not known before. So both are read to a bound that grows: when
+ * the list of candidates ends before the bound, those that belong to the view are put into its
+ * order, and judged; else the keys of the view up to the bound are, those of them that the index
+ * does not rule out. No more is read than a small multiple of the shorter list. */
+#include "storage/filtered.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "storage/iri.h"
+#include "storage/store_priv.h"
+
+#define ROWS_MAX (1 << 20) /* skip and len, as in storage/retriever.c */
+#define BOUND_FIRST 256    /* of both lists */
+#define BOUND_FACTOR 4
+#define BATCH_MAX 64 /* rows that are read and judged together */
+#define CHAIN_MAX 64 /* earlier revisions of an entry that are judged */
+
+/* What one call is about, and what it has found. */
+struct hunt {
+    struct reader *r;
+    struct db *db;
+    struct view view; /* with its feeds named, ascending, or all of them */
+    const struct filtered_ask *ask;
+    int64_t indexed;      /* the index knows revisions up to this one */
+    struct arena *arena;  /* of the caller */
+    struct arena scratch; /* for the whole call */
+    struct arena batch;   /* for one batch */
+    struct filtered_row *rows;
+    size_t n, cap, n_skipped;
+    struct map shown;  /* uids that entries of several feeds may share */
+    struct map heads;  /* struct str, by the id of the feed */
+    struct map judged; /* seqs; a round begins where the one before began */
+    bool is_done;      /* nothing more is wanted, or can follow */
+};
+
+static struct str key_of(const int64_t *n)
+{
+    return str_of((const char *)n, sizeof *n);
+}
+
+static bool is_log(const struct view *v)
+{
+    return v->order == VIEW_LOG || v->order == VIEW_LOG_DESC;
+}
+
+/* ---- one revision ---------------------------------------------------------------------------- */
+
+/* Hold the heads of the feeds of these rows. */
+static enum rc load_heads(struct hunt *h, const struct revision *rows, size_t n, struct err *err)
+{
+    int64_t *ids = ARENA_ARRAY(&h->batch, int64_t, n + 1);
+    struct feed *feeds;
+    size_t n_ids = 0, n_feeds;
+    enum rc rc;
+
+    for (size_t i = 0; i < n; i++)
+        if (map_get(&h->heads, key_of(&rows[i].feed_id)) == NULL) {
+            map_put(&h->heads, key_of(&rows[i].feed_id), ARENA_NEW(&h->scratch, struct str));
+            ids[n_ids++] = rows[i].feed_id;
+        }
+    if (n_ids == 0)
+        return RC_OK;
+    rc = h->db->reads->feeds_by_id(h->db, ids, n_ids, &h->scratch, &feeds, &n_feeds, err);
+    for (size_t i = 0; rc == RC_OK && i < n_feeds; i++)
+        *(struct str *)map_get(&h->heads, key_of(&feeds[i].id)) = feeds[i].head;
+    return rc;
+}
+
+/* When the entries of these rows came in, microseconds. */
+static enum rc load_received(struct hunt *h, const struct revision *rows, size_t n, int64_t *at_us,
+                             struct err *err)
+{
+    int64_t *seqs = ARENA_ARRAY(&h->batch, int64_t, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        seqs[i] = rows[i].first_seq;
+    return h->db->reads->revisions_times(h->db, seqs, n, at_us, err);
+}
+
+/* Which of these rows match: out[n]. */
+static enum rc judge(struct hunt *h, const struct revision *rows, size_t n, bool *out,
+                     struct err *err)
+{
+    const struct filter *f = h->ask->filter;
+    int64_t *received = ARENA_ARRAY(&h->batch, int64_t, n + 1);
+    enum rc rc = f->needs_head ? load_heads(h, rows, n, err) : RC_OK;
+
+    if (rc == RC_OK && h->ask->date == FILTER_BY_RECEIVED)
+        rc = load_received(h, rows, n, received, err);
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        const struct str *head = map_get(&h->heads, key_of(&rows[i].feed_id));
+        struct arena_mark mark = arena_mark(&h->batch);
+        int64_t date = h->ask->date == FILTER_BY_ENTRY      ? rows[i].sort_at
+                       : h->ask->date == FILTER_BY_RECEIVED ? received[i] / 1000000
+                                                            : rows[i].at_us / 1000000;
+
+        out[i] = rows[i].kind != REV_DELETED &&
+                 filter_matches(f, &rows[i], head == NULL ? STR_NULL : *head, date, &h->batch);
+        arena_rewind(&h->batch, mark);
+    }
+    return rc;
+}
+
+/* ---- what has left --------------------------------------------------------------------------- */
+
+/* Which of these rows, that do not match, told something before: out[n]. In a log the revision
+ * before counts, in a view of current revisions any earlier one. */
+static enum rc judge_before(struct hunt *h, const struct revision *rows, size_t n, bool *out,
+                            struct err *err)
+{
+    int64_t *prev = ARENA_ARRAY(&h->batch, int64_t, n + 1);
+    int depth = is_log(&h->view) ? 1 : CHAIN_MAX;
+
+    for (size_t i = 0; i < n; i++) {
+        prev[i] = rows[i].prev_seq;
+        out[i] = false;
+    }
+    for (; depth > 0; depth--) {
+        int64_t *seqs = ARENA_ARRAY(&h->batch, int64_t, n + 1);
+        bool *match = ARENA_ARRAY(&h->batch, bool, n + 1);
+        struct revision *found;
+        size_t n_seqs = 0, n_found, k = 0;
+        enum rc rc;
+
+        for (size_t i = 0; i < n; i++)
+            if (prev[i] != 0 && !out[i])
+                seqs[n_seqs++] = prev[i];
+        if (n_seqs == 0)
+            return RC_OK;
+        rc = h->db->reads->revisions_by_seq(h->db, seqs, n_seqs, false, &h->batch, &found, &n_found,
+                                            err);
+        if (rc == RC_OK)
+            rc = judge(h, found, n_found, match, err);
+        if (rc != RC_OK)
+            return rc;
+        for (size_t i = 0; i < n; i++) {
+            if (prev[i] == 0 || out[i])
+                continue;
+            if (k < n_found && found[k].seq == prev[i]) {
+                out[i] = match[k];
+                prev[i] = found[k++].prev_seq;
+            } else {
+                prev[i] = 0;
+            }
+        }
+    }
+    for (size_t i = 0; i < n && !is_log(&h->view); i++)
+        out[i] |= prev[i] != 0;
+    return RC_OK;
+}
+
+/* The same for those of the batch that do not match, if the view shows such rows. */
+static enum rc find_left(struct hunt *h, const struct revision *rows, size_t n, const bool *match,
+                         bool *left, struct err *err)
+{
+    struct revision *others = ARENA_ARRAY(&h->batch, struct revision, n + 1);
+    bool *were = ARENA_ARRAY(&h->batch, bool, n + 1);
+    size_t n_others = 0;
+    enum rc rc;
+
+    if (h->view.order == VIEW_NEWEST || !h->view.with_deleted)
+        return RC_OK;
+    for (size_t i = 0; i < n; i++)
+        if (!match[i])
+            others[n_others++] = rows[i];
+    rc = judge_before(h, others, n_others, were, err);
+    for (size_t i = 0, k = 0; i < n && rc == RC_OK; i++)
+        if (!match[i])
+            left[i] = were[k++];
+    return rc;
+}
+
+/* ---- a batch --------------------------------------------------------------------------------- */
+
+static struct revision copy_row(struct arena *a, const struct revision *row)
+{
+    struct revision copy = *row;
+    struct str *const texts[] = {&copy.uid,     &copy.id_url, &copy.title, &copy.link,
+                                 &copy.summary, &copy.author, &copy.doc,   &copy.ext};
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (!str_is_null(*texts[i]))
+            *texts[i] = str_dup(a, *texts[i]);
+    return copy;
+}
+
+/* Does the view show another entry with the same id already? */
+static bool is_double(struct hunt *h, const struct revision *row)
+{
+    if (h->view.order != VIEW_NEWEST || h->ask->keeps_doubles || iri_of_uid(row->uid) == 0)
+        return false;
+    return map_put(&h->shown, row->uid, h) != NULL;
+}
+
+static void add_row(struct hunt *h, const struct revision *row, bool has_left)
+{
+    if (h->n == h->cap) {
+        struct filtered_row *more = ARENA_ARRAY(h->arena, struct filtered_row, 2 * h->cap + 16);
+
+        if (h->n > 0)
+            memcpy(more, h->rows, h->n * sizeof *more);
+        h->rows = more;
+        h->cap = 2 * h->cap + 16;
+    }
+    h->rows[h->n++] = (struct filtered_row){copy_row(h->arena, row), has_left};
+    h->is_done |= h->n == h->view.len;
+}
+
+static void show(struct hunt *h, const struct revision *row, bool has_left)
+{
+    if (is_double(h, row))
+        return;
+    if (h->n_skipped < h->view.skip)
+        h->n_skipped++;
+    else
+        add_row(h, row, has_left);
+}
+
+/* Nothing after this row can match: the view is ordered by the date that the filter bounds. */
+static bool is_last(const struct hunt *h, const struct revision *row)
+{
+    return h->view.order == VIEW_NEWEST && h->ask->date == FILTER_BY_ENTRY &&
+           row->sort_at < h->ask->filter->after_at;
+}
+
+static enum rc take_batch(struct hunt *h, const int64_t *seqs, size_t n, struct err *err)
+{
+    bool *match = ARENA_ARRAY(&h->batch, bool, n + 1), *left = ARENA_ARRAY(&h->batch, bool, n + 1);
+    struct revision *rows;
+    size_t n_rows;
+    enum rc rc = h->db->reads->revisions_by_seq(h->db, seqs, n, !is_log(&h->view), &h->batch, &rows,
+                                                &n_rows, err);
+
+    if (rc == RC_OK)
+        rc = judge(h, rows, n_rows, match, err);
+    if (rc == RC_OK)
+        rc = find_left(h, rows, n_rows, match, left, err);
+    for (size_t i = 0; i < n_rows && rc == RC_OK && !h->is_done; i++) {
+        h->is_done = is_last(h, &rows[i]);
+        if (match[i] || left[i])
+            show(h, &rows[i], left[i] && rows[i].kind != REV_DELETED);
+    }
+    arena_release(&h->batch);
+    return rc;
+}
+
+/* Judge these revisions, which are in the order of the view, until there are enough. */
+static enum rc take(struct hunt *h, const int64_t *seqs, size_t n, struct err *err)
+{
+    size_t batch = 8;
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < n && rc == RC_OK && !h->is_done; i += batch) {
+        batch = i > 0 && 2 * batch <= BATCH_MAX ? 2 * batch : batch;
+        rc = take_batch(h, seqs + i, n - i < batch ? n - i : batch, err);
+    }
+    return rc;
+}
+
+/* ---- by the keys of the view ----------------------------------------------------------------- */
+
+/* The first `max` keys of the view in its order. */
+static enum rc first_keys(struct hunt *h, size_t max, int64_t *seqs, size_t *n, struct err *err)
+{
+    const struct view *v = &h->view;
+    struct merge_range range = {
+        .after_seq = v->after_seq, .before_seq = v->before_seq, .len = max, .keeps_doubles = true};
+    int64_t *iris;
+
+    if (v->order != VIEW_NEWEST)
+        return h->db->reads->view_keys(h->db, v, max, &h->batch, seqs, n, err);
+    if (directory_merge(h->r->store->dir, v->feed_ids, v->n_feeds, &range, &h->batch, seqs, n))
+        return RC_OK;
+    iris = ARENA_ARRAY(&h->batch, int64_t, max + 1);
+    return h->db->reads->newest_keys(h->db, v, max, &h->batch, seqs, iris, n, err);
+}
+
+/* Leave out those that the index rules out, and those that were judged. */
+static enum rc thin_out(struct hunt *h, int64_t *seqs, size_t *n, struct err *err)
+{
+    int64_t *known = ARENA_ARRAY(&h->batch, int64_t, *n + 1);
+    bool *meets = ARENA_ARRAY(&h->batch, bool, *n + 1);
+    size_t n_new = 0, n_known = 0, kept = 0, k = 0;
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < *n; i++)
+        if (map_put(&h->judged, key_of(&seqs[i]), h) == NULL)
+            seqs[n_new++] = seqs[i];
+    for (size_t i = 0; i < n_new && h->ask->filter->terms != NULL; i++)
+        if (seqs[i] <= h->indexed)
+            known[n_known++] = seqs[i];
+    if (n_known > 0)
+        rc = h->db->reads->terms_among(h->db, h->ask->filter->terms, known, n_known, &h->batch,
+                                       meets, err);
+    for (size_t i = 0; i < n_new && rc == RC_OK; i++)
+        if (k == n_known || seqs[i] != known[k] || meets[k++])
+            seqs[kept++] = seqs[i];
+    *n = kept;
+    return rc;
+}
+
+static enum rc walk(struct hunt *h, size_t bound, struct err *err)
+{
+    int64_t *seqs = ARENA_ARRAY(&h->scratch, int64_t, bound + 1);
+    size_t n = 0, n_keys;
+    enum rc rc = first_keys(h, bound, seqs, &n, err);
+
+    n_keys = n;
+    if (rc == RC_OK)
+        rc = thin_out(h, seqs, &n, err);
+    arena_release(&h->batch);
+    if (rc == RC_OK)
+        rc = take(h, seqs, n, err);
+    h->is_done |= n_keys < bound;
+    return rc;
+}
+
+/* ---- by candidates --------------------------------------------------------------------------- */
+
+/* The number by which the view is limited and, but for the newest entries, ordered. */
+static int64_t place_of(const struct view *v, const struct revision_key *k)
+{
+    return order_is_by_creation(v->order) ? k->first_seq : k->seq;
+}
+
+static int by_number(const void *x, const void *y)
+{
+    const int64_t *a = x, *b = y;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Does the view have this revision? */
+static bool has_key(const struct view *v, const struct revision_key *k)
+{
+    int64_t place = place_of(v, k);
+
+    if (k->seq == 0 || place <= v->after_seq || place >= v->before_seq)
+        return false;
+    if (!v->all_feeds &&
+        bsearch(&k->feed_id, v->feed_ids, v->n_feeds, sizeof k->feed_id, by_number) == NULL)
+        return false;
+    if (is_log(v))
+        return v->with_deleted || k->kind != REV_DELETED;
+    return k->seq == k->last_seq && (!k->gone || (v->with_deleted && v->order != VIEW_NEWEST));
+}
+
+static int newest_first(const void *x, const void *y)
+{
+    const struct revision_key *a = x, *b = y;
+
+    if (a->sort_at != b->sort_at)
+        return a->sort_at > b->sort_at ? -1 : 1;
+    return a->seq > b->seq ? -1 : a->seq < b->seq;
+}
+
+static int by_first(const void *x, const void *y)
+{
+    const struct revision_key *a = x, *b = y;
+
+    return a->first_seq < b->first_seq ? -1 : a->first_seq > b->first_seq;
+}
+
+static int by_seq(const void *x, const void *y)
+{
+    const struct revision_key *a = x, *b = y;
+
+    return a->seq < b->seq ? -1 : a->seq > b->seq;
+}
+
+static void sort_keys(const struct view *v, struct revision_key *keys, size_t n)
+{
+    if (n < 2)
+        return;
+    qsort(keys, n, sizeof *keys,
+          v->order == VIEW_NEWEST          ? newest_first
+          : order_is_by_creation(v->order) ? by_first
+                                           : by_seq);
+    if (v->order != VIEW_LOG_DESC && !order_descends(v->order))
+        return;
+    for (size_t i = 0; i < n / 2; i++) {
+        struct revision_key swap = keys[i];
+
+        keys[i] = keys[n - 1 - i];
+        keys[n - 1 - i] = swap;
+    }
+}
+
+/* All revisions that may match, as long as there are fewer than `bound`: those of the index, and
+ * those of the view's feeds that the index does not know yet. */
+static enum rc find_candidates(struct hunt *h, size_t bound, int64_t *seqs, size_t *n,
+                               struct err *err)
+{
+    const struct view *v = &h->view;
+    bool by_place = !order_is_by_creation(v->order);
+    int64_t after = by_place ? v->after_seq : 0, before = by_place ? v->before_seq : INT64_MAX;
+    int64_t known = before <= h->indexed ? before : h->indexed + 1;
+    struct view rest = *v;
+    size_t n_rest = 0;
+    enum rc rc = h->db->reads->terms_find(h->db, h->ask->filter->terms, after, known, bound,
+                                          &h->batch, seqs, n, err);
+
+    if (rc != RC_OK || *n == bound)
+        return rc;
+    rest.order = VIEW_LOG;
+    rest.after_seq = after > h->indexed ? after : h->indexed;
+    rest.before_seq = before;
+    rest.with_deleted = true;
+    rc = h->db->reads->view_keys(h->db, &rest, bound - *n, &h->batch, seqs + *n, &n_rest, err);
+    *n += n_rest;
+    return rc;
+}
+
+/* *is_whole: there were fewer candidates than `bound`, and all of them were looked at. */
+static enum rc intersect(struct hunt *h, size_t bound, bool *is_whole, struct err *err)
+{
+    int64_t *seqs = ARENA_ARRAY(&h->scratch, int64_t, bound + 1);
+    struct revision_key *keys;
+    size_t n, kept = 0;
+    enum rc rc = find_candidates(h, bound, seqs, &n, err);
+
+    *is_whole = rc == RC_OK && n < bound;
+    if (!*is_whole)
+        return rc;
+    keys = ARENA_ARRAY(&h->scratch, struct revision_key, n + 1);
+    rc = h->db->reads->revision_keys(h->db, seqs, n, keys, err);
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        if (has_key(&h->view, &keys[i]) && map_get(&h->judged, key_of(&keys[i].seq)) == NULL)
+            keys[kept++] = keys[i];
+    sort_keys(&h->view, keys, kept);
+    for (size_t i = 0; i < kept; i++)
+        seqs[i] = keys[i].seq;
+    arena_release(&h->batch);
+    if (rc == RC_OK)
+        rc = take(h, seqs, kept, err);
+    h->is_done = true;
+    return rc;
+}
+
+/* ---- the call -------------------------------------------------------------------------------- */
+
+static enum rc run(struct hunt *h, struct err *err)
+{
+    struct index_place place;
+    enum rc rc = h->db->reads->index_place(h->db, &place, err);
+
+    h->indexed = place.seq;
+    for (size_t bound = BOUND_FIRST; rc == RC_OK && !h->is_done; bound *= BOUND_FACTOR) {
+        bool is_whole = false;
+
+        if (h->ask->filter->terms != NULL)
+            rc = intersect(h, bound, &is_whole, err);
+        if (rc == RC_OK && !is_whole)
+            rc = walk(h, bound, err);
+    }
+    return rc;
+}
+
+/* Name the feeds, ascending, and end the view where the log ends. */
+static void fix_view(struct hunt *h)
+{
+    struct view *v = &h->view;
+    int64_t end = reader_end(h->r), *ids;
+
+    if (v->order != VIEW_NEWEST) { /* that one has no cursors */
+        v->before_seq = v->before_seq < end ? v->before_seq : end;
+    } else if (v->all_feeds) {
+        v->n_feeds = directory_ids(h->r->store->dir, &h->scratch, &ids);
+        v->feed_ids = ids;
+        v->all_feeds = false;
+    }
+    if (v->all_feeds)
+        return;
+    ids = ARENA_ARRAY(&h->scratch, int64_t, v->n_feeds + 1);
+    for (size_t i = 0; i < v->n_feeds; i++)
+        ids[i] = v->feed_ids[i];
+    v->n_feeds = view_ids_sort(ids, v->n_feeds);
+    v->feed_ids = ids;
+}
+
+static void release(struct hunt *h)
+{
+    map_release(&h->shown, NULL);
+    map_release(&h->heads, NULL);
+    map_release(&h->judged, NULL);
+    arena_release(&h->batch);
+    arena_release(&h->scratch);
+}
+
+enum rc reader_filtered(struct reader *r, const struct view *v, const struct filtered_ask *ask,
+                        struct arena *a, struct filtered_row **out, size_t *n_out, struct err *err)
+{
+    struct hunt h = {
+        .r = r, .db = r->db, .view = *v, .ask = ask, .arena = a, .is_done = v->len == 0};
+    enum rc rc;
+
+    if (v->len > ROWS_MAX || v->skip > ROWS_MAX)
+        return err_set(err, RC_LIMIT, "%zu rows after the first %zu: at most %d are possible",
+                       v->len, v->skip, ROWS_MAX);
+    rc = r->db->reads->snapshot(r->db, err);
+    if (rc != RC_OK)
+        return rc;
+    fix_view(&h);
+    rc = run(&h, err);
+    r->db->reads->snapshot_end(r->db);
+    *out = h.rows;
+    *n_out = h.n;
+    release(&h);
+    return rc;
+}

@@ -1,0 +1,120 @@
+/* storage/sqlite/terms.c - see terms.h. */
+#include "storage/sqlite/terms.h"
+
+#include "storage/sqlite/stmt.h"
+#include "storage/term_text.h"
+
+static const struct term_syntax syntax = {"\"", "*", " AND ", " OR "};
+
+enum rc terms_place(struct db *db, struct index_place *out, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err, "SELECT seq, n FROM indexed WHERE one = 1", "");
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got < 0)
+        return RC_IO;
+    *out = (struct index_place){.seq = 0};
+    if (got == 0)
+        return RC_OK;
+    *out = (struct index_place){col_int(st, 0), col_int(st, 1)};
+    stmt_end(st);
+    return RC_OK;
+}
+
+static struct str text_of(struct arena *a, const struct term_query *q)
+{
+    AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
+
+    term_text(&b, &syntax, q);
+    return str_dup(a, buf_view(&b));
+}
+
+enum rc terms_find(struct db *db, const struct term_query *q, int64_t after, int64_t before,
+                   size_t max, struct arena *scratch, int64_t *seqs, size_t *n_out, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT rowid FROM terms WHERE terms MATCH ?1 AND rowid > ?2"
+                                  " AND rowid < ?3 LIMIT ?4",
+                                  "siii", text_of(scratch, q), after, before, (int64_t)max);
+    size_t n = 0;
+    int got = -1;
+
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0)
+        seqs[n++] = col_int(st, 0);
+    *n_out = n;
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+enum rc terms_among(struct db *db, const struct term_query *q, const int64_t *seqs, size_t n,
+                    struct arena *scratch, bool *out, struct err *err)
+{
+    struct str text = text_of(scratch, q);
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        rc = stmt_any(db,
+                      stmt_start(db, err, "SELECT 1 FROM terms WHERE terms MATCH ?1 AND rowid = ?2",
+                                 "si", text, seqs[i]),
+                      &out[i], err);
+    return rc;
+}
+
+enum rc revision_keys(struct db *db, const int64_t *seqs, size_t n, struct revision_key *out,
+                      struct err *err)
+{
+    static const char sql[] = "SELECT r.feed_id, r.kind, r.sort_at, e.first_seq, e.seq, e.deleted"
+                              " FROM revisions r JOIN entries e ON e.id = r.entry_id"
+                              " WHERE r.seq = ?1";
+
+    for (size_t i = 0; i < n; i++) {
+        sqlite3_stmt *st = stmt_start(db, err, sql, "i", seqs[i]);
+        int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+        if (got < 0)
+            return RC_IO;
+        out[i] = (struct revision_key){.seq = 0};
+        if (got == 0)
+            continue;
+        out[i] = (struct revision_key){.seq = seqs[i],
+                                       .feed_id = col_int(st, 0),
+                                       .kind = (enum revision_kind)col_int(st, 1),
+                                       .sort_at = col_int(st, 2),
+                                       .first_seq = col_int(st, 3),
+                                       .last_seq = col_int(st, 4),
+                                       .gone = col_int(st, 5) != 0};
+        stmt_end(st);
+    }
+    return RC_OK;
+}
+
+static enum rc move_place(struct db *db, const struct index_group *g, struct err *err)
+{
+    enum rc rc = stmt_run(db, err,
+                          "INSERT INTO indexed (one, seq, n) SELECT 1, ?2, ?3"
+                          " WHERE ?1 = 0 OR EXISTS (SELECT 1 FROM indexed)"
+                          " ON CONFLICT (one) DO UPDATE SET seq = excluded.seq,"
+                          " n = indexed.n + excluded.n WHERE indexed.seq = ?1",
+                          "iii", g->from, g->to, (int64_t)g->n);
+
+    if (rc == RC_OK && stmt_changes(db) == 0)
+        rc = err_set(err, RC_CONFLICT, "the index of words is not at %lld", (long long)g->from);
+    return rc;
+}
+
+/* Of rows that are gone only their terms could be taken out, and these are not known any more. */
+static enum rc begin_anew(struct db *db, struct err *err)
+{
+    enum rc rc = stmt_run(db, err, "INSERT INTO terms (terms) VALUES ('delete-all')", "");
+
+    return rc == RC_OK ? stmt_run(db, err, "DELETE FROM indexed", "") : rc;
+}
+
+enum rc terms_add(struct db *db, const struct index_group *g, struct err *err)
+{
+    enum rc rc = g->anew ? begin_anew(db, err) : move_place(db, g, err);
+
+    for (size_t i = 0; i < g->n && rc == RC_OK; i++)
+        rc = stmt_run(db, err, "INSERT INTO terms (rowid, words) VALUES (?1, ?2)", "ie",
+                      g->rows[i].seq, g->rows[i].terms);
+    return rc;
+}

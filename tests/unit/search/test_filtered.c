@@ -1,0 +1,374 @@
+/* tests/unit/search/test_filtered.c - filtered views are what the judge says of all rows. */
+#include "words.h"
+
+#include "model/view.h"
+#include "storage/iri.h"
+
+#define FEEDS 3
+#define ALL_ROWS 4000
+
+static const char *const vocabulary[] = {"red", "reddish", "blue", "green", "odd", "rare"};
+
+/* A number below n that depends on *seed only. */
+static unsigned draw(uint32_t *seed, unsigned n)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (*seed >> 8) % n;
+}
+
+static const char *random_title(struct fixture *f, uint32_t *seed)
+{
+    const char *a = vocabulary[draw(seed, 5)];
+
+    if (draw(seed, 25) == 0)
+        a = "rare";
+    return arena_printf(&f->arena, "%s %s", a, vocabulary[draw(seed, 5)]);
+}
+
+static void random_changes(struct fixture *f, const int64_t *feeds, uint32_t *seed)
+{
+    struct entry_change list[4];
+    size_t n = 1 + draw(seed, 4);
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned no = draw(seed, 10);
+        const char *uid = arena_printf(&f->arena, no < 5 ? "urn:%u" : "own%u", no);
+
+        list[i] = change(f, uid, random_title(f, seed),
+                         draw(seed, 5) == 0 ? TIME_UNKNOWN : 1000 + draw(seed, 60));
+        if (draw(seed, 7) == 0) {
+            list[i].kind = REV_DELETED;
+            list[i].doc = STR("");
+            list[i].published_at = TIME_UNKNOWN;
+        }
+    }
+    store_changes(f, feeds[draw(seed, FEEDS)], list, n);
+}
+
+static void random_filter(struct word_filter *w, uint32_t *seed)
+{
+    static const int kinds[] = {ALL_WORDS, ANY_WORD, WITHOUT_WORD, WORD_BEGINS};
+    int how = kinds[draw(seed, 4)];
+
+    word_filter_init(w, how,
+                     draw(seed, 4) == 0   ? "rare"
+                     : how == WORD_BEGINS ? "red"
+                                          : vocabulary[draw(seed, 5)],
+                     vocabulary[draw(seed, 5)]);
+    if (draw(seed, 4) == 0)
+        w->filter.after_at = 1000 + draw(seed, 60);
+    if (draw(seed, 4) == 0)
+        w->filter.before_at = 1000 + draw(seed, 60);
+}
+
+/* ---- the same without an index ----------------------------------------------------------------
+ */
+
+struct line {
+    int64_t seq;
+    bool has_left;
+};
+
+/* The whole log of these feeds. */
+static struct revision *whole_log(struct fixture *f, const struct view *v, size_t *n)
+{
+    struct view all = view_of(VIEW_LOG, v->feed_ids, v->n_feeds);
+    struct revision *rows;
+
+    all.with_deleted = true;
+    all.len = ALL_ROWS;
+    assert_int_equal(RC_OK, reader_rows(f->reader, &all, &f->arena, &rows, n, NULL));
+    assert_true(*n < ALL_ROWS);
+    return rows;
+}
+
+static bool judged(const struct word_filter *w, const struct revision *row)
+{
+    struct arena none = ARENA_INIT;
+
+    return row->kind != REV_DELETED &&
+           filter_matches(&w->filter, row, STR_NULL, row->sort_at, &none);
+}
+
+/* Did an earlier revision of the entry match, or in a log the one before? */
+static bool told_before(const struct word_filter *w, const struct revision *log, size_t at,
+                        bool only_last)
+{
+    for (size_t i = at; i-- > 0;) {
+        if (log[i].feed_id != log[at].feed_id || !str_eq(log[i].uid, log[at].uid))
+            continue;
+        if (judged(w, &log[i]))
+            return true;
+        if (only_last)
+            return false;
+    }
+    return false;
+}
+
+static int64_t place(const struct view *v, const struct revision *row)
+{
+    return order_is_by_creation(v->order) ? row->first_seq : row->seq;
+}
+
+static bool comes_before(const struct view *v, const struct revision *x, const struct revision *y)
+{
+    if (v->order == VIEW_NEWEST)
+        return x->sort_at != y->sort_at ? x->sort_at > y->sort_at : x->seq > y->seq;
+    if (v->order == VIEW_LOG_DESC || order_descends(v->order))
+        return place(v, x) > place(v, y);
+    return place(v, x) < place(v, y);
+}
+
+/* All lines of the view, before len and skip. */
+static size_t brute_force(struct fixture *f, const struct view *v, const struct word_filter *w,
+                          struct line *out)
+{
+    bool is_log = v->order == VIEW_LOG || v->order == VIEW_LOG_DESC;
+    const struct revision *kept[ALL_ROWS];
+    size_t n_log, n = 0, n_lines = 0;
+    struct revision *log = whole_log(f, v, &n_log);
+
+    for (size_t i = 0; i < n_log; i++) {
+        const struct revision *row = &log[i];
+        bool match = judged(w, row);
+        size_t at = n;
+
+        if (place(v, row) <= v->after_seq || place(v, row) >= v->before_seq ||
+            (!is_log && row->seq != row->last_seq))
+            continue;
+        if (!match &&
+            (!v->with_deleted || v->order == VIEW_NEWEST || !told_before(w, log, i, is_log)))
+            continue;
+        for (; at > 0 && comes_before(v, row, kept[at - 1]); at--)
+            kept[at] = kept[at - 1];
+        kept[at] = row;
+        n++;
+    }
+    for (size_t i = 0; i < n; i++) {
+        bool is_double = false;
+
+        for (size_t k = 0; k < i && v->order == VIEW_NEWEST && iri_of_uid(kept[i]->uid) != 0; k++)
+            is_double |= str_eq(kept[k]->uid, kept[i]->uid);
+        if (!is_double)
+            out[n_lines++] =
+                (struct line){kept[i]->seq, kept[i]->kind != REV_DELETED && !judged(w, kept[i])};
+    }
+    return n_lines;
+}
+
+/* ---- comparing --------------------------------------------------------------------------------
+ */
+
+static void compare(struct fixture *f, const struct view *v, struct word_filter *w)
+{
+    struct filtered_ask ask = {.filter = &w->filter};
+    struct line want[ALL_ROWS];
+    size_t n_want = brute_force(f, v, w, want), n;
+    size_t skip = v->skip < n_want ? v->skip : n_want;
+    struct filtered_row *rows;
+    struct err err = ERR_INIT;
+
+    if (reader_filtered(f->reader, v, &ask, &f->arena, &rows, &n, &err) != RC_OK)
+        fail_msg("%s", err.text);
+    n_want -= skip;
+    n_want = n_want < v->len ? n_want : v->len;
+    if (n != n_want)
+        fail_msg("order %d, filter %d %.*s: %zu rows, not %zu", (int)v->order, (int)w->how,
+                 STR_ARG(w->words[0]), n, n_want);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(want[skip + i].seq, rows[i].rev.seq);
+        assert_int_equal(want[skip + i].has_left, rows[i].has_left);
+    }
+}
+
+static const enum view_order orders[] = {VIEW_NEWEST,      VIEW_LOG,     VIEW_LOG_DESC,
+                                         VIEW_MODIFIED,    VIEW_CREATED, VIEW_MODIFIED_DESC,
+                                         VIEW_CREATED_DESC};
+
+static void compare_all(struct fixture *f, const int64_t *feeds, uint32_t *seed)
+{
+    for (size_t i = 0; i < ARRAY_LEN(orders); i++) {
+        struct view v = view_of(orders[i], feeds, 1 + draw(seed, FEEDS));
+        int64_t last = store_last_seq(f->store);
+        struct word_filter w;
+
+        random_filter(&w, seed);
+        v.with_deleted = draw(seed, 2) == 0;
+        v.len = draw(seed, 3) == 0 ? ALL_ROWS : 1 + draw(seed, 6);
+        if (orders[i] == VIEW_NEWEST)
+            v.skip = draw(seed, 3) == 0 ? draw(seed, 4) : 0;
+        if (draw(seed, 3) == 0)
+            v.after_seq = draw(seed, (unsigned)last + 1);
+        if (draw(seed, 3) == 0)
+            v.before_seq = 1 + draw(seed, (unsigned)last + 1);
+        compare(f, &v, &w);
+    }
+}
+
+static void make_feeds(struct fixture *f, int64_t *feeds)
+{
+    for (int i = 0; i < FEEDS; i++)
+        feeds[i] = add_feed(f, arena_printf(&f->arena, "http://%d.example/", i), NULL);
+}
+
+/* VIEW-02, VIEW-07, VIEW-09: whatever the index has, the view is what the judge says, before len
+ * and skip; and what has left is told. */
+static void test_filtered__is_what_the_judge_says(void **state)
+{
+    struct fixture *f = *state;
+    const char *rounds = getenv("FEEDMILL_ROUNDS");
+    uint32_t seed = 7;
+    int64_t feeds[FEEDS];
+
+    clock_fake_us(INT64_C(5000) * 1000000);
+    make_feeds(f, feeds);
+    for (int i = 0; i < (rounds != NULL ? atoi(rounds) : 40); i++) {
+        for (unsigned k = draw(&seed, 5); k > 0; k--)
+            random_changes(f, feeds, &seed);
+        if (draw(&seed, 3) == 0)
+            index_some(f, title_terms, 1 + draw(&seed, 20));
+        compare_all(f, feeds, &seed);
+        arena_release(&f->arena);
+    }
+    while (index_some(f, title_terms, 7))
+        ;
+    for (int i = 0; i < 20; i++)
+        compare_all(f, feeds, &seed);
+}
+
+/* ---- mirrors -----------------------------------------------------------------------------------
+ */
+
+/* What a client of a filtered stream or log has. */
+struct mirror {
+    enum view_order order;
+    int64_t cursor;
+    int64_t shown[FEEDS][10]; /* the seq of each entry; 0: it is not there */
+};
+
+static int entry_no(struct str uid)
+{
+    return uid.ptr[uid.len - 1] - '0';
+}
+
+static void follow(struct fixture *f, struct mirror *m, const int64_t *feeds,
+                   const struct word_filter *w, size_t len)
+{
+    struct view v = view_of(m->order, feeds, FEEDS);
+    struct filtered_ask ask = {.filter = &w->filter};
+    int64_t end = store_last_seq(f->store);
+    struct filtered_row *rows;
+    size_t n;
+
+    v.after_seq = m->cursor;
+    v.with_deleted = true;
+    v.len = len;
+    assert_int_equal(RC_OK, reader_filtered(f->reader, &v, &ask, &f->arena, &rows, &n, NULL));
+    for (size_t i = 0; i < n; i++) {
+        const struct revision *row = &rows[i].rev;
+        bool is_there = !rows[i].has_left && row->kind != REV_DELETED;
+
+        for (int k = 0; k < FEEDS; k++)
+            if (feeds[k] == row->feed_id)
+                m->shown[k][entry_no(row->uid)] = is_there ? row->seq : 0;
+    }
+    m->cursor = n == len ? rows[n - 1].rev.seq : end;
+}
+
+static void check_mirror(struct fixture *f, const struct mirror *m, const int64_t *feeds,
+                         struct word_filter *w)
+{
+    struct view v = view_of(VIEW_MODIFIED, feeds, FEEDS);
+    struct line want[ALL_ROWS];
+    size_t n_shown = 0, n = brute_force(f, &v, w, want);
+
+    for (int i = 0; i < FEEDS * 10; i++) {
+        int64_t seq = m->shown[i / 10][i % 10];
+        bool is_wanted = seq == 0;
+
+        for (size_t k = 0; k < n; k++)
+            is_wanted |= want[k].seq == seq;
+        assert_true(is_wanted);
+        n_shown += seq != 0;
+    }
+    assert_int_equal(n, n_shown);
+}
+
+/* VIEW-09 */
+static void test_filtered__a_mirror_equals_the_view(void **state)
+{
+    struct fixture *f = *state;
+    struct mirror mirrors[] = {{.order = VIEW_LOG}, {.order = VIEW_MODIFIED}};
+    struct word_filter w;
+    uint32_t seed = 11;
+    int64_t feeds[FEEDS];
+
+    make_feeds(f, feeds);
+    word_filter_init(&w, ANY_WORD, "odd", "rare");
+    for (int i = 0; i < 60; i++) {
+        random_changes(f, feeds, &seed);
+        if (draw(&seed, 4) == 0)
+            index_some(f, title_terms, 1 + draw(&seed, 9));
+        for (size_t k = 0; k < ARRAY_LEN(mirrors); k++)
+            if (draw(&seed, 3) == 0)
+                follow(f, &mirrors[k], feeds, &w, 1 + draw(&seed, 4));
+    }
+    for (size_t k = 0; k < ARRAY_LEN(mirrors); k++) {
+        while (mirrors[k].cursor < store_last_seq(f->store))
+            follow(f, &mirrors[k], feeds, &w, 3);
+        check_mirror(f, &mirrors[k], feeds, &w);
+    }
+}
+
+/* ---- cost -------------------------------------------------------------------------------------
+ */
+
+static void store_many(struct fixture *f, int64_t feed, int n, int every)
+{
+    struct entry_change *list = ARENA_ARRAY(&f->arena, struct entry_change, (size_t)n);
+
+    for (int i = 0; i < n; i++)
+        list[i] = change(f, arena_printf(&f->arena, "own-%d", i),
+                         arena_printf(&f->arena, "%s nr%d", i % every == 0 ? "rare" : "blue", i),
+                         1000 + i);
+    store_changes(f, feed, list, (size_t)n);
+    while (index_some(f, title_terms, 512))
+        ;
+}
+
+/* VIEW-12: what does not match is not looked at, wherever it stands. */
+static void test_filtered__judges_few(void **state)
+{
+    struct fixture *f = *state;
+    struct word_filter w;
+    struct filtered_ask ask = {.filter = &w.filter};
+    struct filtered_row *rows;
+    int64_t feed = add_feed(f, "http://a.example/", NULL);
+    size_t n;
+
+    store_many(f, feed, 3000, 300);
+    for (size_t i = 0; i < ARRAY_LEN(orders); i++) {
+        struct view v = view_of(orders[i], &feed, 1);
+
+        word_filter_init(&w, WORD_BEGINS, "rare", "x");
+        v.len = 5;
+        assert_int_equal(RC_OK, reader_filtered(f->reader, &v, &ask, &f->arena, &rows, &n, NULL));
+        assert_int_equal(5, n);
+        assert_true(w.n_judged <= 16);
+        word_filter_init(&w, WORD_BEGINS, "blue", "x");
+        assert_int_equal(RC_OK, reader_filtered(f->reader, &v, &ask, &f->arena, &rows, &n, NULL));
+        assert_int_equal(5, n);
+        assert_true(w.n_judged <= 16);
+    }
+}
+
+#define T(name)                                                                                    \
+    cmocka_unit_test_setup_teardown(test_filtered__##name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {T(is_what_the_judge_says), T(a_mirror_equals_the_view),
+                                       T(judges_few)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
