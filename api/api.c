@@ -312,8 +312,8 @@ static bool has_tokens(const struct request *req)
 
 static void handle(struct request *req);
 
-/* Decide who asks. False: *p says why it is not known, or (*waits) the request is handled again when
- * other nodes were asked. */
+/* Decide who asks. False: *p says why it is not known, or (*waits) the request is handled again
+ * when other nodes were asked. */
 static bool identify(struct request *req, struct problem *p, bool *waits)
 {
     struct caller *c = &req->ask.caller;
@@ -331,8 +331,9 @@ static bool identify(struct request *req, struct problem *p, bool *waits)
     }
     *waits = !req->has_looked && token_book_look(book, req, handle);
     req->has_looked = true;
-    return refuse_stranger(req, p, "This token is not known here: it is wrong, was deleted, or has "
-                                   "expired.");
+    return refuse_stranger(req, p,
+                           "This token is not known here: it is wrong, was deleted, or has "
+                           "expired.");
 }
 
 static bool has_role(const struct caller *c, const struct route *route)

@@ -20,8 +20,8 @@
 #include "net/hostport.h"
 #include "net/url.h"
 
-#define CALLBACK_TOKEN_BYTES 20  /* 160 random bits */
-#define SECRET_BYTES 32 /* 64 characters; WebSub requires fewer than 200 */
+#define CALLBACK_TOKEN_BYTES 20 /* 160 random bits */
+#define SECRET_BYTES 32         /* 64 characters; WebSub requires fewer than 200 */
 #define DAY_S 86400
 
 /* ---- rows ---- */
@@ -98,7 +98,8 @@ struct upstream_sub *upstream_table_add(struct upstream_table *t, const struct u
     struct arena *a = &sub->arena;
 
     sub->row = *row;
-    sub->row.token = str_is_null(row->token) ? random_hex(a, CALLBACK_TOKEN_BYTES) : str_dup(a, row->token);
+    sub->row.token =
+        str_is_null(row->token) ? random_hex(a, CALLBACK_TOKEN_BYTES) : str_dup(a, row->token);
     sub->row.secret =
         str_is_null(row->secret) ? random_hex(a, SECRET_BYTES) : str_dup(a, row->secret);
     sub->row.base_url = str_dup(a, row->base_url);

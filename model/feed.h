@@ -276,7 +276,7 @@ struct subscription {
     struct log_mark chain; /* where the last delivery ended; first: where it began */
     bool with_initial;     /* from=...: also what was there before */
     int64_t created_at;
-    int64_t owner; /* who made it: the id of a token, or OWNER_... (model/access.h) */
+    int64_t owner;         /* who made it: the id of a token, or OWNER_... (model/access.h) */
     int64_t next_try_at;   /* TIME_UNKNOWN: no failure pending */
     int64_t failing_since; /* TIME_UNKNOWN: not failing */
     int n_failures;        /* in a row */

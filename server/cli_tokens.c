@@ -174,17 +174,16 @@ static int ask_list(struct asked *q)
 /* "&name=value"; empty when there is no value. */
 static struct str field(struct arena *a, const char *name, struct str value)
 {
-    return str_is_null(value)
-               ? STR("")
-               : str_printf(a, "&%s=%.*s", name, STR_ARG(url_encode(a, value)));
+    return str_is_null(value) ? STR("")
+                              : str_printf(a, "&%s=%.*s", name, STR_ARG(url_encode(a, value)));
 }
 
 static int ask_add(struct asked *q)
 {
     struct arena *a = &q->arena;
-    struct str form = str_concat(
-        a, str_concat(a, field(a, "name", q->name), field(a, "role", q->role)),
-        str_concat(a, field(a, "rate", q->rate), field(a, "expires", q->expires)));
+    struct str form =
+        str_concat(a, str_concat(a, field(a, "name", q->name), field(a, "role", q->role)),
+                   str_concat(a, field(a, "rate", q->rate), field(a, "expires", q->expires)));
     struct value *v = cli_call_json(q->command, &q->srv, a, "POST", STR(PATH_TOKENS),
                                     STR(MEDIA_URLENCODED), form, WAIT_MS);
 
@@ -226,8 +225,8 @@ static int run(struct asked *q, enum what what, int64_t id)
     const char *wrong;
     struct token t;
 
-    if (what == ADD && token_terms_read(q->name, q->role, q->rate, q->expires, &t, &wrong, &err) !=
-                           RC_OK)
+    if (what == ADD &&
+        token_terms_read(q->name, q->role, q->rate, q->expires, &t, &wrong, &err) != RC_OK)
         return cli_misuse(q->command, "--%s: %s", wrong, err.text);
     if (!str_is_null(q->db))
         return in_database(q, what, &t, id);

@@ -45,8 +45,7 @@ static enum rc check_anonymous(struct str role, struct err *err)
 
     if (role.len == 0 || (role_read(role, &read) && read != ROLE_ADMIN))
         return RC_OK;
-    return err_set(err, RC_INPUT,
-                   "option anonymous: \"%.*s\" is not none, read or subscribe",
+    return err_set(err, RC_INPUT, "option anonymous: \"%.*s\" is not none, read or subscribe",
                    STR_ARG(role));
 }
 

@@ -44,9 +44,9 @@ struct directory {
     size_t cap;              /* of `feeds` */
     struct map meanings;     /* URL -> chain of struct meaning */
     int64_t last_seq;
-    int64_t edition; /* the last one that was given out */
-    atomic_llong names; /* grows when a URL means other feeds than before, or a feed has been fetched
-                           for the first time; written with the lock held */
+    int64_t edition;    /* the last one that was given out */
+    atomic_llong names; /* grows when a URL means other feeds than before, or a feed has been
+                           fetched for the first time; written with the lock held */
 };
 
 struct directory *directory_new(void)

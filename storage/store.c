@@ -216,8 +216,8 @@ void store_close(struct store **sp)
     follower_free(&s->follower);
     if (s->nodes != NULL)
         nodes_set_followed(s->nodes, NULL, NULL); /* the tail goes with the storer */
-    storer_free(&s->storer); /* all other connections are closed now */
-    nodes_free(&s->nodes);   /* all is stored that ran in our slots */
+    storer_free(&s->storer);                      /* all other connections are closed now */
+    nodes_free(&s->nodes);                        /* all is stored that ran in our slots */
     queue_free(&s->reads);
     cache_free(&s->cache);
     pages_free(&s->pages);

@@ -36,8 +36,7 @@ struct str auth_token(struct arena *a, struct str authorization)
         return STR_NULL;
     user_password = base64_read(a, rest);
     colon = str_chr(user_password, ':');
-    return colon < 0 ? STR_NULL
-                     : str_slice(user_password, (size_t)colon + 1, user_password.len);
+    return colon < 0 ? STR_NULL : str_slice(user_password, (size_t)colon + 1, user_password.len);
 }
 
 struct str auth_without_key(struct arena *a, struct str target, struct str *key)

@@ -141,9 +141,8 @@ bool buckets_spend(struct buckets *b, struct str source, int64_t per_minute, int
     if (ok)
         k->units -= UNITS;
     if (left != NULL)
-        *left = (struct bucket_left){.n = k->units / UNITS,
-                                     .full_s = until(k, full_of(k)),
-                                     .next_s = until(k, UNITS)};
+        *left = (struct bucket_left){
+            .n = k->units / UNITS, .full_s = until(k, full_of(k)), .next_s = until(k, UNITS)};
     pthread_mutex_unlock(&b->lock);
     return ok;
 }

@@ -1,5 +1,5 @@
-/* api/http/buckets.h - a token bucket for each source, as an address or a token. Any thread; its lock is held only
- * briefly.
+/* api/http/buckets.h - a token bucket for each source, as an address or a token. Any thread; its
+ * lock is held only briefly.
  *
  * IPv6 sources are distinguished by their /64. The table is limited: when it is full of sources
  * that have used tokens, all new sources share one bucket. */

@@ -1,5 +1,5 @@
-/* api/http/first_fetches.h - bounds how many feeds that were never fetched callers may have fetched,
- * so that this server is not a fetcher for hire (--unknown-rate). Any thread. */
+/* api/http/first_fetches.h - bounds how many feeds that were never fetched callers may have
+ * fetched, so that this server is not a fetcher for hire (--unknown-rate). Any thread. */
 #pragma once
 
 #include "api/http/ask.h"

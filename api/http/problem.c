@@ -68,8 +68,7 @@ bool problem_parameter(struct problem *p, struct arena *a, const char *parameter
     return false;
 }
 
-bool problem_role(struct problem *p, struct arena *a, enum access_role needed,
-                  enum access_role has)
+bool problem_role(struct problem *p, struct arena *a, enum access_role needed, enum access_role has)
 {
     problem_set(p, a, PROBLEM_ROLE,
                 "This needs the role `%s`, and the caller has the role `%s`. A token gives a role "

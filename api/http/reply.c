@@ -72,10 +72,10 @@ static void put_field(struct buf *out, const char *name, const char *value)
 static void put_common(struct buf *out, const struct request *req)
 {
     if (req->has_rate)
-        buf_printf(out,
-                   "RateLimit-Limit: %lld\r\nRateLimit-Remaining: %lld\r\nRateLimit-Reset: %lld\r\n",
-                   (long long)req->ask.caller.rate, (long long)req->rate_left.n,
-                   (long long)req->rate_left.full_s);
+        buf_printf(
+            out, "RateLimit-Limit: %lld\r\nRateLimit-Remaining: %lld\r\nRateLimit-Reset: %lld\r\n",
+            (long long)req->ask.caller.rate, (long long)req->rate_left.n,
+            (long long)req->rate_left.full_s);
     if (req->has_key)
         buf_puts(out, "Referrer-Policy: no-referrer\r\n");
 }

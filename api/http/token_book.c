@@ -34,7 +34,7 @@ struct token_book {
     struct store *store;
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t woken;
-    struct map by_digest; /* of struct known_token */
+    struct map by_digest;      /* of struct known_token */
     uint64_t n_begun, n_taken; /* readings; the newest one that was taken */
     struct look *looks;
     bool stops;
@@ -288,7 +288,7 @@ static struct known_token *find_locked(struct token_book *b, struct str token, i
     digest_sha256(token, digest);
     t = map_get(&b->by_digest, digest_key(digest));
     return t != NULL && digest_same(t->digest, digest, sizeof digest) && !is_over(t, now) ? t
-                                                                                         : NULL;
+                                                                                          : NULL;
 }
 
 bool token_book_find(struct token_book *b, struct str token, struct caller *out)

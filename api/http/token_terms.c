@@ -17,8 +17,7 @@ static bool is_name(struct str name)
 static bool read_rate(struct str rate, int64_t *out)
 {
     *out = 0;
-    return str_is_null(rate) ||
-           (str_to_i64(rate, out) && *out >= 1 && *out <= TOKEN_RATE_MAX);
+    return str_is_null(rate) || (str_to_i64(rate, out) && *out >= 1 && *out <= TOKEN_RATE_MAX);
 }
 
 /* Only RFC 3339, of all that a date of a feed may be: a year of four digits and a hyphen. */
@@ -44,8 +43,7 @@ enum rc token_terms_read(struct str name, struct str role, struct str rate, stru
                        TOKEN_NAME_MAX);
     *wrong = "role";
     if (!role_read(role, &out->role) || out->role == ROLE_NONE)
-        return err_set(err, RC_INPUT,
-                       "The role of a token must be one of read, subscribe, admin.");
+        return err_set(err, RC_INPUT, "The role of a token must be one of read, subscribe, admin.");
     *wrong = "rate";
     if (!read_rate(rate, &out->rate))
         return err_set(err, RC_INPUT,

@@ -280,7 +280,8 @@ static bool read_topic(struct request *req, struct hub_change *change, const str
     }
     auth_without_key(req->ask.arena, target, &key);
     if (!str_is_null(key)) { /* the topic is stored, and sent to the callback */
-        refuse(req, "hub.topic has a token (key); use the document's rel=self link, which has none.");
+        refuse(req,
+               "hub.topic has a token (key); use the document's rel=self link, which has none.");
         return false;
     }
     if (!topic_read(req, origin, target, &change->topic, &p)) {
@@ -371,11 +372,10 @@ static void subscribe(struct request *req, enum hub_mode mode, const struct str 
     struct hub_change *change = ARENA_NEW(req->ask.arena, struct hub_change);
     struct gathered *items;
 
-    *change = (struct hub_change){
-        .intent = {.mode = mode,
-                   .reason = STR_NULL,
-                   .owner = req->ask.caller.owner,
-                   .by_admin = req->ask.caller.role == ROLE_ADMIN}};
+    *change = (struct hub_change){.intent = {.mode = mode,
+                                             .reason = STR_NULL,
+                                             .owner = req->ask.caller.owner,
+                                             .by_admin = req->ask.caller.role == ROLE_ADMIN}};
     if (!read_callback(req, change) || !read_topic(req, change, origins, n_origins) ||
         !read_verify(req, change) || !read_secret(req, change) ||
         (mode == HUB_SUBSCRIBE && !read_lease(req, change)))

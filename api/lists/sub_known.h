@@ -18,7 +18,8 @@ struct sub_known {
     size_t n;
 };
 
-/* Read all feeds of the caller's subscriptions without an endpoint, ordered by id. Reader threads. */
+/* Read all feeds of the caller's subscriptions without an endpoint, ordered by id. Reader threads.
+ */
 enum rc sub_known_read(struct reader *r, const struct caller *caller, struct arena *a,
                        struct sub_known *out, struct err *err) NODISCARD;
 

@@ -48,7 +48,8 @@ bool sub_shown_read(struct task *t, struct reader *r, struct subscription **out)
     struct sub_shown *s = t->data;
     enum rc rc = reader_sub(r, s->id, &t->arena, out, &t->err);
 
-    if (rc == RC_OK && !caller_has(&t->caller, (*out)->owner)) /* it need not know that there is one */
+    if (rc == RC_OK &&
+        !caller_has(&t->caller, (*out)->owner)) /* it need not know that there is one */
         rc = RC_NOT_FOUND;
     if (rc == RC_NOT_FOUND) {
         problem_set(&s->problem, &t->arena, PROBLEM_NOT_FOUND, "There is no subscription %lld.",

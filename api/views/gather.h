@@ -15,7 +15,7 @@ struct gathered {
     bool ready;  /* a document of the feed is stored */
     bool failed; /* the fetch failed; the next three members say why */
     enum rc rc;
-    int status; /* HTTP status from the publisher; 0: none came */
+    int status;     /* HTTP status from the publisher; 0: none came */
     bool is_let;    /* it may be fetched for the first time */
     int64_t wait_s; /* failed because too many such feeds were asked for: when to ask again; 0: not
                        so */

@@ -200,8 +200,8 @@ static bool is_named(struct str name, struct str bare)
     return str_ieq(name, bare) || str_ieq(name, str_slice(bare, (size_t)(at + 1), bare.len));
 }
 
-/* Decide what this one may do. HTTP asks for a token; here the server vouches for the sender, so the
- * names of --xmpp-allow take its place. Without such names everybody is an anonymous caller. */
+/* Decide what this one may do. HTTP asks for a token; here the server vouches for the sender, so
+ * the names of --xmpp-allow take its place. Without such names everybody is an anonymous caller. */
 static enum access_role role_of(const struct xmpp_request *req)
 {
     const struct api_cfg *cfg = req->ask.cfg;
@@ -243,8 +243,8 @@ static void dispatch(struct xmpp_request *req)
             !str_eqz(payload->ns, kinds[i].ns) || req->in->is_set != kinds[i].is_set ||
             (kinds[i].child != NULL && stanza_child(payload, kinds[i].child, NS_PUBSUB) == NULL))
             continue;
-        req->ask.caller = (struct caller){
-            .role = role_of(req), .owner = OWNER_ANONYMOUS, .source = req->bare};
+        req->ask.caller =
+            (struct caller){.role = role_of(req), .owner = OWNER_ANONYMOUS, .source = req->bare};
         if (req->ask.caller.role >= kinds[i].role)
             kinds[i].handle(req);
         else

@@ -4,5 +4,6 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-/* `s` itself if all of it is valid UTF-8. Otherwise a copy with U+FFFD for each byte that is not. */
+/* `s` itself if all of it is valid UTF-8. Otherwise a copy with U+FFFD for each byte that is not.
+ */
 struct str utf8_of(struct arena *a, struct str s);

@@ -151,12 +151,12 @@ bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
     plan_tokens(load, w, r);
     plan_callers(load, w, r);
     load->places = w->places;
-    return load->n_callers + load->n_tokens + load->n_intents + load->n_websubs + load->n_hub_names + load->n_leased +
-               load->counts_intents + (load->due_at != 0) + load->n_feeds + load->n_heads +
-               load->n_pasts + load->n_counts + load->n_n_graves + load->n_subs + load->n_listed +
-               load->n_deads + load->n_whole + load->n_matches + load->n_names + load->n_times +
-               load->n_ids + load->n_newest + load->n_keys + load->entries.n + load->archives.n +
-               load->graves.n + load->places.n >
+    return load->n_callers + load->n_tokens + load->n_intents + load->n_websubs +
+               load->n_hub_names + load->n_leased + load->counts_intents + (load->due_at != 0) +
+               load->n_feeds + load->n_heads + load->n_pasts + load->n_counts + load->n_n_graves +
+               load->n_subs + load->n_listed + load->n_deads + load->n_whole + load->n_matches +
+               load->n_names + load->n_times + load->n_ids + load->n_newest + load->n_keys +
+               load->entries.n + load->archives.n + load->graves.n + load->places.n >
            0;
 }
 

@@ -22,7 +22,7 @@ struct pg_load {
     const struct want_name *names;
     const int64_t *times, *intents, *websubs;
     int64_t *callers; /* tokens of callers: to be locked and read */
-    int64_t *leased; /* subscriptions whose lease is read */
+    int64_t *leased;  /* subscriptions whose lease is read */
     const struct want_hub_name *hub_names;
     struct str *tokens; /* of upstream subscriptions */
     int64_t due_at;     /* what the sweep of leases finds at this time; 0: it is not asked for */

@@ -8,8 +8,8 @@ static const struct pg_column token_columns[] = {TOKEN(PG_COLUMN)};
 #undef PG_ROW
 
 /* One that another node deletes must not be written again with its last use. */
-static const char sql_tokens[] = "SELECT " TOKEN(
-    PG_WORD) "1::bigint FROM tokens WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+static const char sql_tokens[] =
+    "SELECT " TOKEN(PG_WORD) "1::bigint FROM tokens WHERE id = ANY($1) ORDER BY id FOR UPDATE";
 
 void pg_queue_callers(struct pg_load *load, struct pg_link *l, struct pg_params *p)
 {

@@ -247,8 +247,7 @@ static struct str octets_of(struct mover *m, struct str text)
     return s.ptr == text.ptr ? s : str_dup(&m->arena, s);
 }
 
-static void pg_cells(struct mover *m, const struct pg_answer *a, size_t row,
-                     struct cell *cells)
+static void pg_cells(struct mover *m, const struct pg_answer *a, size_t row, struct cell *cells)
 {
     for (size_t i = 0; i < m->n_columns; i++) {
         cells[i] = (struct cell){.is_null = pg_is_null(a, row, (int)i)};

@@ -8,8 +8,8 @@
 
 static bool is_text(struct str s)
 {
-    return s.len == 0 || (s.ptr[0] != MARK && str_utf8_valid(s) == s.len &&
-                          memchr(s.ptr, '\0', s.len) == NULL);
+    return s.len == 0 ||
+           (s.ptr[0] != MARK && str_utf8_valid(s) == s.len && memchr(s.ptr, '\0', s.len) == NULL);
 }
 
 struct str pg_text_of_octets(struct str bytes, struct buf *buf)
@@ -29,8 +29,8 @@ struct str pg_octets_of_text(struct str text, struct buf *buf)
         return text;
     buf_reset(buf);
     for (size_t i = 1; i + 1 < text.len; i += 2) {
-        unsigned cp = ((unsigned char)text.ptr[i] & 0x1fu) << 6 |
-                      ((unsigned char)text.ptr[i + 1] & 0x3fu);
+        unsigned cp =
+            ((unsigned char)text.ptr[i] & 0x1fu) << 6 | ((unsigned char)text.ptr[i + 1] & 0x3fu);
 
         buf_putc(buf, (char)(cp - FIRST));
     }

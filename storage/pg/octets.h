@@ -10,7 +10,8 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* The text that stands for these bytes: `bytes` itself, or what is then in *buf. Null stays null. */
+/* The text that stands for these bytes: `bytes` itself, or what is then in *buf. Null stays null.
+ */
 struct str pg_text_of_octets(struct str bytes, struct buf *buf);
 
 /* The bytes for which the text stands: `text` itself, or what is then in *buf. */

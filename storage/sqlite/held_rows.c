@@ -156,8 +156,7 @@ static enum rc load_upstream(struct db *db, struct rows *r, struct str token, st
 /* This transaction is the only one: all ids after the last one are free. */
 static enum rc load_ids(struct db *db, struct rows *r, const struct wants *w, struct err *err)
 {
-    static const char *const tables[NEW_ROWS] = {"feeds", "subscriptions", "hub_intents",
-                                                 "tokens"};
+    static const char *const tables[NEW_ROWS] = {"feeds", "subscriptions", "hub_intents", "tokens"};
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < NEW_ROWS && rc == RC_OK; i++) {

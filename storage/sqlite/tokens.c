@@ -15,9 +15,9 @@ static void read_row(sqlite3_stmt *st, struct arena *a, struct token *row)
 enum rc tokens_all(struct db *db, struct arena *a, struct token **out, size_t *n_out,
                    struct err *err)
 {
-    sqlite3_stmt *st = stmt_start(
-        db, err, "SELECT " TOKEN(FIELD_SELECT) "1 FROM tokens ORDER BY id LIMIT ?1", "i",
-        (int64_t)TOKENS_MAX);
+    sqlite3_stmt *st =
+        stmt_start(db, err, "SELECT " TOKEN(FIELD_SELECT) "1 FROM tokens ORDER BY id LIMIT ?1", "i",
+                   (int64_t)TOKENS_MAX);
     int got = -1;
 
     *out = ARENA_ARRAY(a, struct token, TOKENS_MAX);
@@ -35,8 +35,7 @@ enum rc held_token_load(struct db *db, struct rows *r, int64_t id, struct err *e
 
     if (rows_token(r, id) != NULL)
         return RC_OK;
-    st =
-        stmt_start(db, err, "SELECT " TOKEN(FIELD_SELECT) "1 FROM tokens WHERE id = ?1", "i", id);
+    st = stmt_start(db, err, "SELECT " TOKEN(FIELD_SELECT) "1 FROM tokens WHERE id = ?1", "i", id);
     got = st == NULL ? -1 : stmt_next(db, st, err);
     if (got < 0)
         return RC_IO;

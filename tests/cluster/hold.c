@@ -1,6 +1,7 @@
-/* tests/cluster/hold.c - loaded into a node. It stops the process right before a request is sent: what allowed that
- * request was looked at a moment ago, and nothing of it is on its way. FEEDMILL_HOLD names a file of one byte, which the
- * harness sets to 'G' (the next GET) or 'P' (the next POST). The byte is 's' when the process has stopped. */
+/* tests/cluster/hold.c - loaded into a node. It stops the process right before a request is sent:
+ * what allowed that request was looked at a moment ago, and nothing of it is on its way.
+ * FEEDMILL_HOLD names a file of one byte, which the harness sets to 'G' (the next GET) or 'P' (the
+ * next POST). The byte is 's' when the process has stopped. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -28,7 +29,8 @@ __attribute__((constructor)) static void begin(void)
 /* Is it a request of that kind? */
 static int begins(const void *data, size_t len, char kind)
 {
-    return kind == 'G' ? len > 4 && memcmp(data, "GET ", 4) == 0 : len > 5 && memcmp(data, "POST ", 5) == 0;
+    return kind == 'G' ? len > 4 && memcmp(data, "GET ", 4) == 0
+                       : len > 5 && memcmp(data, "POST ", 5) == 0;
 }
 
 ssize_t send(int fd, const void *data, size_t len, int flags)
@@ -37,7 +39,7 @@ ssize_t send(int fd, const void *data, size_t len, int flags)
     char kind = byte == NULL ? 0 : __atomic_load_n(byte, __ATOMIC_ACQUIRE);
 
     if (next == NULL)
-        next = (ssize_t (*)(int, const void *, size_t, int))dlsym(RTLD_NEXT, "send");
+        next = (ssize_t(*)(int, const void *, size_t, int))dlsym(RTLD_NEXT, "send");
     if ((kind == 'G' || kind == 'P') && begins(data, len, kind) &&
         __atomic_compare_exchange_n(byte, &kind, 's', 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         kill(getpid(), SIGSTOP);

@@ -48,7 +48,9 @@ static void test_columns__what_is_written_is_read(void **state UNUSED)
                                     .state = FEED_GONE,
                                     .version = INT64_C(1) << 40},
                            .fetched = true};
-    struct feed_row two = {.feed = {.title = STR_NULL, .credential = STR_NULL, .next_fetch_at = 5,
+    struct feed_row two = {.feed = {.title = STR_NULL,
+                                    .credential = STR_NULL,
+                                    .next_fetch_at = 5,
                                     .last_modified = STR("\xc3\xa4 as it is")}};
     const void *rows[] = {&one, &two};
     struct feed_row read = {.feed = {.id = 99}};

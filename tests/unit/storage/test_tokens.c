@@ -96,8 +96,8 @@ static void test_tokens__owner_of_a_subscription(void **state)
 {
     struct fixture *f = *state;
     struct feed_ref ref = {.url = STR("http://a.example/"), .shown_url = STR("http://a.example/")};
-    struct sub_request req = {.sink = STR("xmlrpc"), .feeds = &ref, .n_feeds = 1,
-                              .level = LEVEL_KEEP, .owner = 42};
+    struct sub_request req = {
+        .sink = STR("xmlrpc"), .feeds = &ref, .n_feeds = 1, .level = LEVEL_KEEP, .owner = 42};
     struct sub_change paused = {.has_state = true, .state = SUB_PAUSED, .level = LEVEL_KEEP};
     struct subscription *sub;
     struct answer a;
@@ -158,7 +158,7 @@ int main(void)
 #define T(name)                                                                                    \
     cmocka_unit_test_setup_teardown(test_tokens__##name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        T(survive_a_restart), T(delete_what_there_is), T(last_use),
+        T(survive_a_restart),       T(delete_what_there_is), T(last_use),
         T(owner_of_a_subscription), T(owner_of_a_lease),
     };
 
