@@ -111,6 +111,14 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res, con
     struct task *t = ctx;
     struct change *c = t->data;
 
+    if (str_is_null(c->secret)) { /* deleted now, or before: no reading is needed to know it */
+        if (rc == RC_OK || rc == RC_NOT_FOUND)
+            token_book_forget(t->api->tokens, c->token.id);
+        if (rc != RC_OK)
+            fail(t, rc, err);
+        task_finish(t);
+        return;
+    }
     if (rc == RC_OK && c->token.id == 0)
         c->token.id = res->id;
     if (rc == RC_OK && (rc = store_read(t->api->store, on_reader, t)) == RC_OK)

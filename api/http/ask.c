@@ -18,10 +18,11 @@ enum access_role ask_anonymous(const struct ask *ask, bool *is_alone)
 {
     enum access_role role;
 
-    *is_alone = str_is_null(ask->cfg->token) && token_book_is_empty(ask->api->tokens);
+    *is_alone = !ask->cfg->is_exposed && str_is_null(ask->cfg->token) &&
+                token_book_is_empty(ask->api->tokens);
     if (role_read(ask->cfg->anonymous, &role))
         return role;
-    return *is_alone && !ask->cfg->is_exposed ? ROLE_SUBSCRIBE : ROLE_NONE;
+    return *is_alone ? ROLE_SUBSCRIBE : ROLE_NONE;
 }
 
 bool ask_is_private(const struct ask *ask)

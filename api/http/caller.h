@@ -11,7 +11,8 @@ struct caller {
     enum access_role role;
     int64_t owner;     /* of what it makes: the id of a token, or OWNER_... */
     int64_t rate;      /* requests a minute; 0: no bound */
-    bool is_alone;     /* it is anonymous, and this server has no tokens at all */
+    bool is_alone;     /* it is anonymous, and this server has no tokens at all, and only callers of
+                          its own machine */
     struct str source; /* the bytes by which its rates are counted */
 };
 

@@ -30,12 +30,20 @@ struct look {
     struct look *next;
 };
 
+/* A token that was deleted. Readings up to this number may still show it. */
+struct forgotten {
+    int64_t id;
+    uint64_t last_reading;
+};
+
 struct token_book {
     struct store *store;
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t woken;
     struct map by_digest;      /* of struct known_token */
     uint64_t n_begun, n_taken; /* readings; the newest one that was taken */
+    struct forgotten *forgotten;
+    size_t n_forgotten, cap_forgotten;
     struct look *looks;
     bool stops;
     bool has_thread;
@@ -68,15 +76,37 @@ static struct str digest_key(const unsigned char digest[DIGEST_SHA256_LEN])
     return str_of((const char *)digest, DIGEST_SHA256_LEN);
 }
 
+static bool is_forgotten(const struct token_book *b, int64_t id)
+{
+    for (size_t i = 0; i < b->n_forgotten; i++)
+        if (b->forgotten[i].id == id)
+            return true;
+    return false;
+}
+
+/* Keep only what readings after this one may show. */
+static void prune_forgotten(struct token_book *b, uint64_t no)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < b->n_forgotten; i++)
+        if (b->forgotten[i].last_reading > no)
+            b->forgotten[kept++] = b->forgotten[i];
+    b->n_forgotten = kept;
+}
+
 /* A use that is not on disk yet is not forgotten. */
 static void take_locked(struct token_book *b, const struct token *rows, size_t n)
 {
     struct map fresh = MAP_INIT;
 
     for (size_t i = 0; i < n; i++) {
-        struct known_token *t = NEW(struct known_token);
         const struct known_token *old;
+        struct known_token *t;
 
+        if (is_forgotten(b, rows[i].id))
+            continue;
+        t = NEW(struct known_token);
         *t = (struct known_token){.id = rows[i].id,
                                   .rate = rows[i].rate,
                                   .expires_at = rows[i].expires_at,
@@ -113,9 +143,28 @@ enum rc token_book_read(struct token_book *b, struct reader *r, struct err *err)
     if (no > b->n_taken) { /* else one that began later was faster */
         b->n_taken = no;
         take_locked(b, rows, n);
+        prune_forgotten(b, no);
     }
     pthread_mutex_unlock(&b->lock);
     return RC_OK;
+}
+
+void token_book_forget(struct token_book *b, int64_t id)
+{
+    void *it = NULL, *value;
+    struct str key;
+
+    pthread_mutex_lock(&b->lock);
+    while (map_next(&b->by_digest, &it, &key, &value)) {
+        if (((const struct known_token *)value)->id != id)
+            continue;
+        mem_free(map_del(&b->by_digest, key));
+        break;
+    }
+    b->forgotten =
+        mem_grow(b->forgotten, &b->cap_forgotten, b->n_forgotten + 1, sizeof *b->forgotten);
+    b->forgotten[b->n_forgotten++] = (struct forgotten){id, b->n_begun};
+    pthread_mutex_unlock(&b->lock);
 }
 
 /* ---- other nodes ----------------------------------------------------------------------------- */
@@ -231,10 +280,15 @@ struct token_book *token_book_new(struct store *s)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&b->woken, &attr);
     pthread_condattr_destroy(&attr);
-    if (!read_first(b))
+    if (!read_first(b)) {
         token_book_free(&b);
-    else if (store_is_shared(s))
-        b->has_thread = pthread_create(&b->thread, NULL, follow, b) == 0;
+        return NULL;
+    }
+    b->has_thread = store_is_shared(s) && pthread_create(&b->thread, NULL, follow, b) == 0;
+    if (store_is_shared(s) && !b->has_thread) {
+        log_error("api", "tokens_not_followed", "error=thread");
+        token_book_free(&b);
+    }
     return b;
 }
 
@@ -265,6 +319,7 @@ void token_book_free(struct token_book **bp)
         b->looks = next;
     }
     map_release(&b->by_digest, mem_free);
+    mem_free(b->forgotten);
     pthread_cond_destroy(&b->woken);
     pthread_mutex_destroy(&b->lock);
     mem_free(b);

@@ -28,6 +28,9 @@ bool token_book_is_empty(struct token_book *b);
 /* Read all tokens anew; it is done when this returns. For reader threads. */
 enum rc token_book_read(struct token_book *b, struct reader *r, struct err *err) NODISCARD;
 
+/* A token was deleted: it counts no more, whatever a reading shows that began before. */
+void token_book_forget(struct token_book *b, int64_t id);
+
 /* Other nodes may know a token that this one does not. Call `handle` for the request when all
  * tokens have been read once more. False: it is known to this node already that there is none. The
  * request's loop. */

@@ -188,8 +188,7 @@ static struct recalled *recalled_new(struct request *req, struct str bytes,
     it->cache = facts->reply->cache;
     it->format = spec->view.format;
     it->negotiated = req->ask.negotiated;
-    it->size = sizeof *it + ITEM_OVERHEAD + 2 * bytes.len + ids_len + it->document.len +
-               it->etag.len + it->fields.len;
+    it->size = sizeof *it + ITEM_OVERHEAD + bytes.len + arena_size(a);
     return it;
 }
 
