@@ -189,7 +189,7 @@ static void start(struct request *req)
     struct cloud_registration *c = req->cloud;
     struct arena *a = req->ask.arena;
     struct query *queries = ARENA_ARRAY(a, struct query, c->asked.n_urls + 1);
-    struct str origins[TOPIC_ORIGINS_MAX], why;
+    struct str origins[TOPIC_ORIGINS_MAX], why, shown, key;
     size_t n_origins = topic_origins(req, origins);
 
     if (!cloud_asked_read(a, &c->asked, http_request_peer(req->http), &c->intent, &why)) {
@@ -211,9 +211,10 @@ static void start(struct request *req)
         c->n_items += queries[i].n_urls;
         if (str_is_null(why) && c->n_items <= FEEDS_MAX)
             continue;
+        shown = auth_without_key(a, c->asked.urls[i], &key);
         refuse(req, str_is_null(why) ? STR("The URLs name too many feeds.")
-                                     : str_printf(a, "%.*s cannot be watched. %.*s",
-                                                  STR_ARG(c->asked.urls[i]), STR_ARG(why)));
+                                     : str_printf(a, "%.*s cannot be watched. %.*s", STR_ARG(shown),
+                                                  STR_ARG(why)));
         return;
     }
     c->items = ARENA_ARRAY(a, struct gathered, c->n_items + 1);

@@ -70,7 +70,7 @@ class NodePush(NodesCase):
         self.b.stop()
         self.publish("second", self.a)
         self.delivered("first", "second")
-        self.assertEqual(set(self.hooks), self.callers("a"))
+        self.wait(lambda: self.callers("a") == set(self.hooks), what="its lines in the log", daemon=self.a)
         self.b.start()
         self.wait(lambda: self.slots(self.b) == {"a": 128, "b": 128}, what="its slots", daemon=self.b)
         self.publish("third", self.a)
