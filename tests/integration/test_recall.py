@@ -19,12 +19,12 @@ class Recall(Case):
 
     def recalled(self, d, target, **headers):
         """The answer, when it has come from memory."""
-        self.assertEqual(200, d.get(target, **headers).status)
-        d.get(target, **headers)           # drawn by now
-        before = d.counter("recalled_total")
-        answer = d.get(target, **headers)
-        self.assertEqual(before + 1, d.counter("recalled_total"))
-        return answer
+        def known():                       # it is drawn first, and a fetch may still end
+            before = d.counter("recalled_total")
+            answer = d.get(target, **headers)
+            self.assertEqual(200, answer.status)
+            return answer if d.counter("recalled_total") == before + 1 else None
+        return self.wait(known, daemon=d)
 
     def titles(self, answer):
         return [e["title"] for e in answer.json["entries"]]
