@@ -51,7 +51,9 @@ struct fetcher {
     atomic_llong n_made;             /* feeds added since the start */
     atomic_bool reads_due;           /* what is due is read, or was; from now on changes count */
     atomic_int n_wishes;             /* as in `wishes` */
-    atomic_int n_lates;              /* calls of hubs that wait (fetcher/upstream_late.h) */
+    atomic_int n_looks;              /* calls of hubs that wait (fetcher/upstream_late.h); ... */
+    atomic_int n_lates;              /* ... of these, for a second look, without a body; ... */
+    atomic_int n_late_bodies;        /* ... deliveries */
 
     /* the fetch loop's own */
     struct http_client *client;

@@ -8,12 +8,16 @@
 /* The node that has made a subscription may ask the hub before others can see the row. */
 #define TRIES 4
 
-/* So many calls may wait; others are to come later. Anybody may call with a token of his fancy. */
+/* So many calls may wait for a second look, and so many deliveries, with their bodies, for any;
+ * others are to come later. Anybody may call with a token of his fancy: what a first look finds
+ * must not wait for those, so it has a bound of its own, which is for memory only. */
 #define LATE_MOST 256
+#define LOOKS_MOST 16384
 
 struct late {
     STAILQ_ENTRY(late) link;
     int n_tries;
+    atomic_int *place; /* it counts among these; NULL: among none yet */
     struct fetcher *f;
     struct arena arena;
     enum { VERIFY, DELIVER, NOTIFY } kind;
@@ -42,11 +46,29 @@ static bool is_no(enum upstream_verdict verdict)
     return verdict == VERDICT_UNKNOWN || verdict == VERDICT_ENDED;
 }
 
+static bool take_place(atomic_int *n, int most)
+{
+    if (atomic_fetch_add(n, 1) < most)
+        return true;
+    atomic_fetch_sub(n, 1);
+    return false;
+}
+
+/* False: too many wait like this. */
+static bool has_place(struct late *l, atomic_int *n)
+{
+    if (l->place == NULL && take_place(n, LATE_MOST))
+        l->place = n;
+    return l->place != NULL;
+}
+
 static void end(struct late *l, enum upstream_verdict verdict)
 {
     if (verdict != VERDICT_PENDING)
         l->done(l->ctx, verdict);
-    atomic_fetch_sub(&l->f->n_lates, 1);
+    if (l->place != NULL)
+        atomic_fetch_sub(l->place, 1);
+    atomic_fetch_sub(&l->f->n_looks, 1);
     arena_release(&l->arena);
     mem_free(l);
 }
@@ -67,9 +89,12 @@ static void on_read(void *ctx, bool is_read)
     struct late *l = ctx;
     enum upstream_verdict verdict = is_read ? handle(l) : VERDICT_BUSY;
 
-    if (is_no(verdict) && ++l->n_tries < TRIES)
-        loop_post(l->f->loop, on_no, l);
-    else
+    if (is_no(verdict) && ++l->n_tries < TRIES) {
+        if (has_place(l, &l->f->n_lates))
+            loop_post(l->f->loop, on_no, l);
+        else
+            end(l, VERDICT_BUSY);
+    } else
         end(l, verdict);
 }
 
@@ -102,10 +127,8 @@ static struct late *late_new(struct fetcher *f, upstream_done_fn *done, void *ct
 {
     struct late *l;
 
-    if (atomic_fetch_add(&f->n_lates, 1) >= LATE_MOST) {
-        atomic_fetch_sub(&f->n_lates, 1);
+    if (!take_place(&f->n_looks, LOOKS_MOST))
         return NULL;
-    }
     l = NEW(struct late);
     l->f = f;
     l->done = done;
@@ -153,6 +176,10 @@ enum upstream_verdict upstream_late_deliver(struct fetcher *f, const struct upst
     l = late_new(f, done, ctx);
     if (l == NULL)
         return VERDICT_BUSY;
+    if (!has_place(l, &f->n_late_bodies)) {
+        end(l, VERDICT_PENDING); /* the caller is told below */
+        return VERDICT_BUSY;
+    }
     l->kind = DELIVER;
     l->d = (struct upstream_delivery){.token = keep(l, d->token),
                                       .signature = keep(l, d->signature),

@@ -262,7 +262,8 @@ void upstream_table_take_some(struct upstream_table *t, const struct str *tokens
             forget_other(t, upstream_table_of_feed(t, rows[i].feed_id));
         take_row(t, &rows[i]);
     }
-    upstream_table_find_standins(t);
+    if (n > 0) /* forged tokens must not make us walk the table */
+        upstream_table_find_standins(t);
 }
 
 struct upstream_sub *upstream_table_of_feed(struct upstream_table *t, int64_t feed_id)
@@ -479,7 +480,7 @@ void upstream_table_find_standins(struct upstream_table *t)
     while (map_next(&t->by_token, &it, &key, &value)) {
         struct upstream_sub *cloud = value, *hub = upstream_table_of_feed(t, cloud->row.feed_id);
 
-        if (upstream_sub_is_over(cloud) && hub != NULL)
+        if (upstream_sub_is_over(cloud) && hub != NULL && !str_eq(hub->standin, cloud->row.token))
             hub->standin = str_dup(&hub->arena, cloud->row.token);
     }
 }

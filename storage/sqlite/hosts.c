@@ -14,7 +14,9 @@ static int64_t wall_us(int64_t mono_ms)
 enum rc held_host_write(struct db *db, struct held *row, struct err *err)
 {
     const struct held_host *h = (const struct held_host *)row;
-    enum rc rc = stmt_run(db, err, "DELETE FROM hosts WHERE gentle_us <= ?1", "i", clock_now_us());
+    int64_t now_us = clock_now_us();
+    enum rc rc = stmt_run(db, err, "DELETE FROM hosts WHERE gentle_us <= ?1 OR gentle_us > ?2",
+                          "ii", now_us, now_us + HOST_REST_MOST_US);
 
     if (rc != RC_OK)
         return rc;
@@ -30,7 +32,9 @@ enum rc hosts_resting(struct db *db, struct arena *a, struct host_rest **out, si
 {
     int64_t now_us = clock_now_us();
     sqlite3_stmt *st = stmt_start(
-        db, err, "SELECT host, cool_us, gentle_us FROM hosts WHERE gentle_us > ?1", "i", now_us);
+        db, err,
+        "SELECT host, cool_us, gentle_us FROM hosts WHERE gentle_us > ?1 AND gentle_us <= ?2", "ii",
+        now_us, now_us + HOST_REST_MOST_US);
     struct host_rest *list = NULL;
     size_t n = 0, cap = 0;
     int got = -1;

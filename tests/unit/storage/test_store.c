@@ -663,12 +663,14 @@ static void test_store__rests_of_hosts(void **state)
     const struct host_rest long_one = {STR("a:80"), 100000, 200000};
     const struct host_rest shorter = {STR("a:80"), 50000, 60000};
     const struct host_rest over = {STR("b:80"), 1, 50};
+    const struct host_rest impossible = {STR("c:80"), INT64_C(1) << 40, INT64_C(1) << 40};
     struct host_rest *list, nameless = {STR_NULL, 1000, 2000};
 
     nameless.host = str_printf(&f->arena, "%0*d", HOST_REST_LEN + 1, 0); /* no host has this name */
     assert_int_equal(RC_OK, store_host_rest(f->store, &long_one));
     assert_int_equal(RC_OK, store_host_rest(f->store, &shorter));
     assert_int_equal(RC_OK, store_host_rest(f->store, &over));
+    assert_int_equal(RC_OK, store_host_rest(f->store, &impossible)); /* by a wrong clock: void */
     assert_int_equal(RC_OK, store_host_rest(f->store, &nameless));
     add_feed(f, "http://a.example/", ""); /* they are stored before it */
     assert_int_equal(RC_OK, store_host_rest(f->store, &shorter));
