@@ -914,13 +914,14 @@ static int add_query(void *ctx, int n UNUSED, char **values, char **names UNUSED
     return 0;
 }
 
-/* Everything in a file, as text. */
+/* Everything in a file, as text, but the index of words, which stays behind. */
 static char *dump_file(const char *path, struct arena *a)
 {
     static const char tables[] =
         "SELECT 'SELECT ''' || m.name || ''', ' || group_concat('quote(' || c.name || ')',"
-        " '||'',''||') || ' FROM ' || m.name || ' ORDER BY 2;' FROM sqlite_schema m,"
-        " pragma_table_info(m.name) c WHERE m.type = 'table' GROUP BY m.name ORDER BY m.name";
+        " '||'',''||') || ' FROM ' || m.name || ' ORDER BY 2;' FROM pragma_table_list m,"
+        " pragma_table_info(m.name) c WHERE m.schema = 'main' AND m.type = 'table'"
+        " AND m.name <> 'sqlite_schema' GROUP BY m.name ORDER BY m.name";
     AUTO(buf_release) struct buf queries = BUF_INIT(BUF_ANY), rows = BUF_INIT(BUF_ANY);
     sqlite3 *sq;
 
