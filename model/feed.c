@@ -31,7 +31,7 @@ const char *upstream_state_name(enum upstream_state s)
 
 const char *revision_kind_name(enum revision_kind k)
 {
-    static const char *const names[] = {"new", "changed", "deleted"};
+    static const char *const names[] = {"new", "changed", "deleted", "left"};
 
     ASSERT((size_t)k < ARRAY_LEN(names));
     return names[k];

@@ -149,7 +149,13 @@ struct feed {
     } hints;
 };
 
-enum revision_kind { REV_NEW = 0, REV_CHANGED = 1, REV_DELETED = 2 };
+/* Stored, but for the last one. */
+enum revision_kind {
+    REV_NEW = 0,
+    REV_CHANGED = 1,
+    REV_DELETED = 2,
+    REV_LEFT = 3, /* what a filtered view tells: the entry matched before, and does not any more */
+};
 
 /* One row of the log, or the current state of an entry. */
 struct revision {
@@ -169,9 +175,15 @@ struct revision {
     int64_t sort_at; /* entry date that orders merges, Unix seconds */
     int64_t published_at, updated_at;        /* TIME_UNKNOWN */
     struct str title, link, summary, author; /* normalized; null when absent */
-    struct str doc;                          /* JSON object of the entry; empty for REV_DELETED */
+    struct str doc; /* JSON object of the entry; empty if it is not there */
     struct str ext;                          /* foreign elements, XML */
 };
+
+/* Does the revision have an entry? Otherwise it tells that there is none any more. */
+static inline bool revision_has_entry(const struct revision *rev)
+{
+    return rev->kind == REV_NEW || rev->kind == REV_CHANGED;
+}
 
 /* Stored. */
 enum sub_state {

@@ -1,8 +1,8 @@
 /* model/view.h - a view: a question to the log.
  *
  * Each request is read into a view. Pulls, archives, streams, long polls and deliveries differ only
- * in the values of their views. Storage uses the feeds, the order and the range (reader_rows()).
- * Form and format say how the rows are written (api/views/).
+ * in the values of their views. Storage uses the feeds, the order, the range and the filter
+ * (reader_rows()). Form and format say how the rows are written (api/views/).
  */
 #pragma once
 
@@ -31,16 +31,18 @@ enum form {
     FORM_COUNT_
 };
 
+struct filter;
+
 struct view {
 #define IDS(ids, n)                                                                                \
     const int64_t *ids;                                                                            \
     size_t n;
 #define NUMBER(type, name) type name;
-#define TEXT(name) struct str name;
+#define FILTER(name) const struct filter *name;
 #include "model/view_fields.def"
 #undef IDS
 #undef NUMBER
-#undef TEXT
+#undef FILTER
 };
 
 /* The current items of streams: by creation or by change, from old to new or back. */

@@ -42,7 +42,7 @@ static struct value *entry_list(struct arena *a, const struct sink_push *push)
     for (size_t i = 0; i < push->n; i++) {
         const struct revision *rev = &push->revisions[i];
 
-        if (rev->kind == REV_DELETED)
+        if (!revision_has_entry(rev))
             continue;
         if (json_read(a, rev->doc, &obj, NULL) != RC_OK || obj->kind != VAL_DICT)
             obj = from_columns(a, rev);

@@ -44,7 +44,7 @@ ROOMS = {
 }
 ROOM_DOORS = {("storage/migrate.c", "storage/pg/migrate.h")}
 USES_STORE = {"fetcher", "notifier", "api", "search"}
-STORE_DOORS = {"storage/store.h", "storage/pushes.h", "storage/nodes.h", "storage/filtered.h", "storage/index.h"}
+STORE_DOORS = {"storage/store.h", "storage/pushes.h", "storage/nodes.h", "storage/index.h"}
 # third-party header -> where it may be included
 HOME = {
     "sqlite3.h": r"storage/", "libpq-fe.h": r"storage/pg/", "libmemcached/": r"storage/", "curl/curl.h": r"net/",

@@ -22,6 +22,8 @@
 #include "net/url.h"
 #include "notifier/announcer.h"
 #include "notifier/notifier.h"
+#include "search/indexer.h"
+#include "search/terms.h"
 #include "server/option_checks.h"
 #include "server/part_options.h"
 #include "server/test_clock.h"
@@ -41,6 +43,7 @@ struct daemon {
     struct fetcher *fetcher;
     struct notifier *notifier;
     struct announcer *announcer;
+    struct indexer *indexer;
     struct api *api;
     struct http_server *http;
     struct test_clock *clock; /* NULL: the clocks are the real ones */
@@ -395,6 +398,7 @@ static enum rc start(struct daemon *d, struct err *err)
     d->fetcher = fetcher_new(&fetcher_cfg);
     d->notifier = notifier_new(&notifier_cfg);
     d->announcer = announcer_new(&announcer_cfg);
+    d->indexer = indexer_new(&(struct indexer_cfg){.store = d->store, .terms = search_terms});
     d->api = api_new(&api_cfg);
     if (d->api == NULL)
         return err_set(err, RC_IO, "the tokens in the database cannot be read");
@@ -404,7 +408,8 @@ static enum rc start(struct daemon *d, struct err *err)
         return rc;
     tell_local_url(d);
     if ((rc = join_nodes(d, err)) != RC_OK || (rc = fetcher_start(d->fetcher, err)) != RC_OK ||
-        (rc = notifier_start(d->notifier, err)) != RC_OK)
+        (rc = notifier_start(d->notifier, err)) != RC_OK ||
+        (rc = indexer_start(d->indexer, err)) != RC_OK)
         return rc;
     announcer_start(d->announcer);
     http_server_start(d->http);
@@ -429,12 +434,14 @@ static void stop(struct daemon *d)
         component_stop(d->component, ms);
     if (d->announcer != NULL)
         announcer_stop(d->announcer);
+    indexer_stop(d->indexer);
     store_close(&d->store);
     http_server_free(&d->http);
     api_free(&d->api);
     fetcher_free(&d->fetcher);
     notifier_free(&d->notifier);
     announcer_free(&d->announcer);
+    indexer_free(&d->indexer);
     component_free(&d->component);
     test_clock_stop(&d->clock);
     guard_free(&d->fetch_guard);

@@ -17,7 +17,6 @@
 #include "storage/iri.h"
 #include "storage/store_priv.h"
 
-#define ROWS_MAX (1 << 20) /* skip and len, as in storage/retriever.c */
 #define BOUND_FIRST 256    /* of both lists */
 #define BOUND_FACTOR 4
 #define BATCH_MAX 64 /* rows that are read and judged together */
@@ -28,12 +27,12 @@ struct hunt {
     struct reader *r;
     struct db *db;
     struct view view; /* with its feeds named, ascending, or all of them */
-    const struct filtered_ask *ask;
+    const struct filter *filter;
     int64_t indexed;      /* the index knows revisions up to this one */
     struct arena *arena;  /* of the caller */
     struct arena scratch; /* for the whole call */
     struct arena batch;   /* for one batch */
-    struct filtered_row *rows;
+    struct revision *rows;
     size_t n, cap, n_skipped;
     struct map shown;  /* uids that entries of several feeds may share */
     struct map heads;  /* struct str, by the id of the feed */
@@ -74,36 +73,19 @@ static enum rc load_heads(struct hunt *h, const struct revision *rows, size_t n,
     return rc;
 }
 
-/* When the entries of these rows came in, microseconds. */
-static enum rc load_received(struct hunt *h, const struct revision *rows, size_t n, int64_t *at_us,
-                             struct err *err)
-{
-    int64_t *seqs = ARENA_ARRAY(&h->batch, int64_t, n + 1);
-
-    for (size_t i = 0; i < n; i++)
-        seqs[i] = rows[i].first_seq;
-    return h->db->reads->revisions_times(h->db, seqs, n, at_us, err);
-}
-
 /* Which of these rows match: out[n]. */
 static enum rc judge(struct hunt *h, const struct revision *rows, size_t n, bool *out,
                      struct err *err)
 {
-    const struct filter *f = h->ask->filter;
-    int64_t *received = ARENA_ARRAY(&h->batch, int64_t, n + 1);
-    enum rc rc = f->needs_head ? load_heads(h, rows, n, err) : RC_OK;
+    enum rc rc = h->filter->needs_head ? load_heads(h, rows, n, err) : RC_OK;
 
-    if (rc == RC_OK && h->ask->date == FILTER_BY_RECEIVED)
-        rc = load_received(h, rows, n, received, err);
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         const struct str *head = map_get(&h->heads, key_of(&rows[i].feed_id));
         struct arena_mark mark = arena_mark(&h->batch);
-        int64_t date = h->ask->date == FILTER_BY_ENTRY      ? rows[i].sort_at
-                       : h->ask->date == FILTER_BY_RECEIVED ? received[i] / 1000000
-                                                            : rows[i].at_us / 1000000;
 
-        out[i] = rows[i].kind != REV_DELETED &&
-                 filter_matches(f, &rows[i], head == NULL ? STR_NULL : *head, date, &h->batch);
+        out[i] = revision_has_entry(&rows[i]) &&
+                 filter_matches(h->filter, &rows[i], head == NULL ? STR_NULL : *head,
+                                rows[i].sort_at, &h->batch);
         arena_rewind(&h->batch, mark);
     }
     return rc;
@@ -180,22 +162,28 @@ static enum rc find_left(struct hunt *h, const struct revision *rows, size_t n, 
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-static struct revision copy_row(struct arena *a, const struct revision *row)
+/* A row of the answer. Of an entry that has left, nothing is told but its id and its dates. */
+static struct revision shown_row(struct arena *a, const struct revision *row, bool has_left)
 {
     struct revision copy = *row;
-    struct str *const texts[] = {&copy.uid,     &copy.id_url, &copy.title, &copy.link,
-                                 &copy.summary, &copy.author, &copy.doc,   &copy.ext};
+    struct str *const ids[] = {&copy.uid, &copy.id_url};
+    struct str *const texts[] = {&copy.title,  &copy.link, &copy.summary,
+                                 &copy.author, &copy.doc,  &copy.ext};
 
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+        if (!str_is_null(*ids[i]))
+            *ids[i] = str_dup(a, *ids[i]);
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        if (!str_is_null(*texts[i]))
-            *texts[i] = str_dup(a, *texts[i]);
+        *texts[i] = has_left || str_is_null(*texts[i]) ? STR_NULL : str_dup(a, *texts[i]);
+    if (has_left)
+        copy.kind = REV_LEFT;
     return copy;
 }
 
 /* Does the view show another entry with the same id already? */
 static bool is_double(struct hunt *h, const struct revision *row)
 {
-    if (h->view.order != VIEW_NEWEST || h->ask->keeps_doubles || iri_of_uid(row->uid) == 0)
+    if (h->view.order != VIEW_NEWEST || iri_of_uid(row->uid) == 0)
         return false;
     return map_put(&h->shown, row->uid, h) != NULL;
 }
@@ -203,14 +191,14 @@ static bool is_double(struct hunt *h, const struct revision *row)
 static void add_row(struct hunt *h, const struct revision *row, bool has_left)
 {
     if (h->n == h->cap) {
-        struct filtered_row *more = ARENA_ARRAY(h->arena, struct filtered_row, 2 * h->cap + 16);
+        struct revision *more = ARENA_ARRAY(h->arena, struct revision, 2 * h->cap + 16);
 
         if (h->n > 0)
             memcpy(more, h->rows, h->n * sizeof *more);
         h->rows = more;
         h->cap = 2 * h->cap + 16;
     }
-    h->rows[h->n++] = (struct filtered_row){copy_row(h->arena, row), has_left};
+    h->rows[h->n++] = shown_row(h->arena, row, has_left);
     h->is_done |= h->n == h->view.len;
 }
 
@@ -227,8 +215,7 @@ static void show(struct hunt *h, const struct revision *row, bool has_left)
 /* Nothing after this row can match: the view is ordered by the date that the filter bounds. */
 static bool is_last(const struct hunt *h, const struct revision *row)
 {
-    return h->view.order == VIEW_NEWEST && h->ask->date == FILTER_BY_ENTRY &&
-           row->sort_at < h->ask->filter->after_at;
+    return h->view.order == VIEW_NEWEST && row->sort_at < h->filter->after_at;
 }
 
 static enum rc take_batch(struct hunt *h, const int64_t *seqs, size_t n, struct err *err)
@@ -246,7 +233,7 @@ static enum rc take_batch(struct hunt *h, const int64_t *seqs, size_t n, struct 
     for (size_t i = 0; i < n_rows && rc == RC_OK && !h->is_done; i++) {
         h->is_done = is_last(h, &rows[i]);
         if (match[i] || left[i])
-            show(h, &rows[i], left[i] && rows[i].kind != REV_DELETED);
+            show(h, &rows[i], left[i] && revision_has_entry(&rows[i]));
     }
     arena_release(&h->batch);
     return rc;
@@ -294,12 +281,12 @@ static enum rc thin_out(struct hunt *h, int64_t *seqs, size_t *n, struct err *er
     for (size_t i = 0; i < *n; i++)
         if (map_put(&h->judged, key_of(&seqs[i]), h) == NULL)
             seqs[n_new++] = seqs[i];
-    for (size_t i = 0; i < n_new && h->ask->filter->terms != NULL; i++)
+    for (size_t i = 0; i < n_new && h->filter->terms != NULL; i++)
         if (seqs[i] <= h->indexed)
             known[n_known++] = seqs[i];
     if (n_known > 0)
-        rc = h->db->reads->terms_among(h->db, h->ask->filter->terms, known, n_known, &h->batch,
-                                       meets, err);
+        rc = h->db->reads->terms_among(h->db, h->filter->terms, known, n_known, &h->batch, meets,
+                                       err);
     for (size_t i = 0; i < n_new && rc == RC_OK; i++)
         if (k == n_known || seqs[i] != known[k] || meets[k++])
             seqs[kept++] = seqs[i];
@@ -405,8 +392,8 @@ static enum rc find_candidates(struct hunt *h, size_t bound, int64_t *seqs, size
     int64_t known = before <= h->indexed ? before : h->indexed + 1;
     struct view rest = *v;
     size_t n_rest = 0;
-    enum rc rc = h->db->reads->terms_find(h->db, h->ask->filter->terms, after, known, bound,
-                                          &h->batch, seqs, n, err);
+    enum rc rc = h->db->reads->terms_find(h->db, h->filter->terms, after, known, bound, &h->batch,
+                                          seqs, n, err);
 
     if (rc != RC_OK || *n == bound)
         return rc;
@@ -456,7 +443,7 @@ static enum rc run(struct hunt *h, struct err *err)
     for (size_t bound = BOUND_FIRST; rc == RC_OK && !h->is_done; bound *= BOUND_FACTOR) {
         bool is_whole = false;
 
-        if (h->ask->filter->terms != NULL)
+        if (h->filter->terms != NULL)
             rc = intersect(h, bound, &is_whole, err);
         if (rc == RC_OK && !is_whole)
             rc = walk(h, bound, err);
@@ -495,22 +482,15 @@ static void release(struct hunt *h)
     arena_release(&h->scratch);
 }
 
-enum rc reader_filtered(struct reader *r, const struct view *v, const struct filtered_ask *ask,
-                        struct arena *a, struct filtered_row **out, size_t *n_out, struct err *err)
+enum rc filtered_rows(struct reader *r, const struct view *v, struct arena *a,
+                      struct revision **out, size_t *n_out, struct err *err)
 {
     struct hunt h = {
-        .r = r, .db = r->db, .view = *v, .ask = ask, .arena = a, .is_done = v->len == 0};
+        .r = r, .db = r->db, .view = *v, .filter = v->filter, .arena = a, .is_done = v->len == 0};
     enum rc rc;
 
-    if (v->len > ROWS_MAX || v->skip > ROWS_MAX)
-        return err_set(err, RC_LIMIT, "%zu rows after the first %zu: at most %d are possible",
-                       v->len, v->skip, ROWS_MAX);
-    rc = r->db->reads->snapshot(r->db, err);
-    if (rc != RC_OK)
-        return rc;
     fix_view(&h);
     rc = run(&h, err);
-    r->db->reads->snapshot_end(r->db);
     *out = h.rows;
     *n_out = h.n;
     release(&h);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "storage/filtered.h"
 #include "storage/store_priv.h"
 
 #define LIMIT_VIEW_ROWS (1 << 20) /* skip and len together; that many keys are sorted */
@@ -103,7 +104,8 @@ enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, str
     rc = r->db->reads->snapshot(r->db, err);
     if (rc != RC_OK)
         return rc;
-    rc = rows_of_view(r, v, a, out, n_out, err);
+    rc = v->filter != NULL ? filtered_rows(r, v, a, out, n_out, err)
+                           : rows_of_view(r, v, a, out, n_out, err);
     r->db->reads->snapshot_end(r->db);
     return rc;
 }
@@ -167,7 +169,7 @@ enum rc reader_without_doubles(struct reader *r, const int64_t *feed_ids, size_t
     for (size_t i = 0; i < *n_rows; i++, at += n_same) {
         for (n_same = 0; at + n_same < n_found && found[at + n_same].of == i; n_same++)
             ;
-        if (rows[i].kind == REV_DELETED || is_news(&rows[i], &found[at], n_same, after_seq))
+        if (!revision_has_entry(&rows[i]) || is_news(&rows[i], &found[at], n_same, after_seq))
             rows[n++] = rows[i];
     }
     *n_rows = n;

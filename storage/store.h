@@ -596,7 +596,14 @@ void reader_close(struct reader **rp);
 /* The rows of a view, in its order. Arena. When several feeds have entries with the same absolute
  * IRI as id, a VIEW_NEWEST has only the newest of these entries. after_seq and before_seq limit the
  * seq by which the view is ordered: in a VIEW_CREATED, the seq of the entry's first revision; in
- * the others, the row's own. RC_LIMIT: more than a million rows must be shown or skipped. */
+ * the others, the row's own. RC_LIMIT: more than a million rows must be shown or skipped.
+ *
+ * With a filter, only what matches is shown, and `len` and `skip` count after it. If the view has
+ * deletions, it also has rows of the kind REV_LEFT, and deletions only of what matched before: in a
+ * VIEW_LOG, if the revision before it matched; in views of current revisions, if any earlier one
+ * did. An entry with very many revisions may be told to have left although it never was there. So
+ * whoever follows such a view has what matches, and nothing else. Fewer rows than `len`: there are
+ * no more up to the end of the view. */
 enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, struct revision **out,
                     size_t *n_out, struct err *err) NODISCARD;
 

@@ -141,6 +141,8 @@ void problem_write(struct buf *out, const struct problem *p)
     put_member(out, "detail", p->detail);
     put_member(out, "parameter", p->parameter);
     put_member(out, "value", p->value);
+    if (p->has_at)
+        buf_printf(out, ",\"at\":%zu", p->at);
     if (p->allowed != NULL) {
         struct str rest = str_from(p->allowed);
 

@@ -25,6 +25,8 @@ struct problem {
     struct str detail;
     struct str parameter; /* null: no parameter is wrong; so for the next two */
     struct str value;
+    bool has_at;         /* `at` is known */
+    size_t at;           /* the character of the value that is wrong, from 0 */
     const char *allowed; /* alternatives, separated by '|' */
     const char *role;    /* that is needed; NULL */
     struct str upstream; /* public URL of the publisher; null */

@@ -1,7 +1,9 @@
 /* api/views/document.c - see document.h. All functions are made from the same lists of members. */
 #include "api/views/document.h"
 
+#include "base/assert.h"
 #include "base/buf.h"
+#include "feed/filter/filter.h"
 
 /* Numbers are written as they are in memory, because a key is only compared and hashed. */
 static void key_number(struct buf *key, int64_t n)
@@ -22,6 +24,20 @@ static void key_ids(struct buf *key, const int64_t *ids, size_t n)
     buf_append(key, (const char *)ids, n * sizeof *ids);
 }
 
+/* A filter is known by its text. */
+static void key_filter(struct buf *key, const struct filter *f)
+{
+    key_text(key, f != NULL ? f->text : STR_NULL);
+}
+
+static const struct filter *copy_filter(struct arena *a, const struct filter *f)
+{
+    const struct filter *copy = f != NULL ? filter_read(a, f->text) : NULL;
+
+    ASSERT((copy != NULL) == (f != NULL));
+    return copy;
+}
+
 static struct str copy_text(struct arena *a, struct str s)
 {
     return str_is_null(s) ? STR_NULL : str_dup(a, s);
@@ -30,6 +46,7 @@ static struct str copy_text(struct arena *a, struct str s)
 #define IDS(ids, n) key_ids(key, s->ids, s->n);
 #define NUMBER(type, name) key_number(key, (int64_t)s->name);
 #define TEXT(name) key_text(key, s->name);
+#define FILTER(name) key_filter(key, s->name);
 #define VIEW(name) key_view(key, &s->name);
 #define CURSOR(name) key_cursor(key, &s->name);
 
@@ -63,12 +80,14 @@ struct str document_key(struct arena *a, struct str log_id, const struct documen
 #undef IDS
 #undef NUMBER
 #undef TEXT
+#undef FILTER
 #undef VIEW
 #undef CURSOR
 #define IDS(ids, n)                                                                                \
     to->ids = (const int64_t *)(const void *)arena_copy(a, from->ids, from->n * sizeof *from->ids);
 #define NUMBER(type, name)
 #define TEXT(name) to->name = copy_text(a, from->name);
+#define FILTER(name) to->name = copy_filter(a, from->name);
 #define VIEW(name) copy_view(a, &from->name, &to->name);
 #define CURSOR(name) copy_cursor(a, &from->name, &to->name);
 

@@ -140,7 +140,7 @@ enum rc draw_revisions(struct store *store, struct reader *r, const struct items
     d.rows = ARENA_ARRAY(&d.arena, struct revision, wanted->n + 1);
     for (size_t i = 0; i < wanted->n; i++) {
         d.rows[i] = wanted->revisions[i];
-        d.rows[i].gone = d.rows[i].kind == REV_DELETED; /* as it was then, not as it is now */
+        d.rows[i].gone = !revision_has_entry(&d.rows[i]); /* as it was then, not as it is now */
     }
     rc = reader_feeds(r, ids, spec.view.n_feeds, &d.arena, &d.feeds, &d.n_feeds, err);
     if (rc == RC_OK)

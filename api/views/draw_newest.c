@@ -4,6 +4,7 @@
 
 #include "api/views/feedset.h"
 #include "api/views/selflink.h"
+#include "base/limits.h"
 
 /* Returns for how many seconds the document is expected to stay the same: the shortest period of
  * its feeds; 0 when no feed has one. The periods of levels are in the spec, so that a cached
@@ -28,8 +29,8 @@ static void add_page_link(struct drawing *d, const char *rel, size_t n)
         d, rel, selflink_set(&d->arena, d->doc.self_url, "page", str_printf(&d->arena, "%zu", n)));
 }
 
-/* Add the links to other pages (RFC 5005 section 3). The number of pages of a merged document is
- * not known without reading it. */
+/* Add the links to other pages (RFC 5005 section 3). The number of pages of a merged or filtered
+ * document is not known without reading it. */
 static enum rc link_pages(struct drawing *d, struct reader *r, bool more, struct err *err)
 {
     const struct document_spec *spec = d->spec;
@@ -37,7 +38,7 @@ static enum rc link_pages(struct drawing *d, struct reader *r, bool more, struct
     int64_t n = 0;
     enum rc rc = RC_OK;
 
-    if (!spec->merged)
+    if (!spec->merged && spec->view.filter == NULL)
         rc = reader_count(r, spec->view.feed_ids, spec->view.n_feeds, false, &n, err);
     add_page_link(d, "first", 1);
     if (n > 0 && spec->view.len > 0)
@@ -105,7 +106,7 @@ static enum rc read_newest_news(struct drawing *d, struct reader *r, const struc
     if (rc != RC_OK)
         return rc;
     for (size_t i = 0; i < d->n_rows; i++)
-        if (!d->rows[i].initial && (!is_xml || d->rows[i].kind != REV_DELETED))
+        if (!d->rows[i].initial && (!is_xml || revision_has_entry(&d->rows[i])))
             d->rows[n++] = d->rows[i];
     if (d->spec->merged)
         rc = reader_without_doubles(r, d->spec->view.feed_ids, d->spec->view.n_feeds,
@@ -120,18 +121,38 @@ static enum rc read_newest_news(struct drawing *d, struct reader *r, const struc
     return rc;
 }
 
-/* A delta cannot tell that an entry was deleted. If one was, the delta is left without entries, and
- * the client gets the whole document instead (on_no_delta() in pull.c). */
-static enum rc keep_delta(struct drawing *d, struct reader *r, struct err *err)
+/* Has an entry gone that a client may have which knows the document up to view.after_seq? If more
+ * has changed than one document shows, it is not looked for, and one may have gone. */
+static enum rc has_gone(struct drawing *d, struct reader *r, bool *out, struct err *err)
 {
     const struct view *v = &d->spec->view;
-    bool was_deleted;
+    struct view changes = drawing_view(d, VIEW_MODIFIED, v->after_seq, INT64_MAX, LIMIT_LEN);
+    struct revision *rows;
+    size_t n;
+    enum rc rc;
+
+    if (v->filter == NULL)
+        return reader_deleted_since(r, v->feed_ids, v->n_feeds, v->after_seq + 1, out, err);
+    rc = reader_rows(r, &changes, &d->arena, &rows, &n, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = n == LIMIT_LEN;
+    for (size_t i = 0; i < n; i++)
+        *out |= !revision_has_entry(&rows[i]);
+    return RC_OK;
+}
+
+/* A delta cannot tell that an entry is not there any more. If one has gone, the delta is left
+ * without entries, and the client gets the whole document instead (on_no_delta() in pull.c). */
+static enum rc keep_delta(struct drawing *d, struct reader *r, struct err *err)
+{
+    bool gone;
     enum rc rc;
 
     if (d->n_rows == 0)
         return RC_OK;
-    rc = reader_deleted_since(r, v->feed_ids, v->n_feeds, v->after_seq + 1, &was_deleted, err);
-    if (rc == RC_OK && was_deleted)
+    rc = has_gone(d, r, &gone, err);
+    if (rc == RC_OK && gone)
         d->n_rows = 0;
     return rc;
 }
@@ -174,7 +195,7 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
         if (d->rows[i].at_us / 1000000 > d->modified_at)
             d->modified_at = d->rows[i].at_us / 1000000;
     doc->self_url = selflink_fill(&d->arena, spec->self, drawing_access_key, d);
-    doc->id = spec->merged ? spec->id : STR_NULL;
+    doc->id = spec->id;
     doc->title = spec->title;
     /* never earlier than a date in the document, even if that is in the future */
     doc->updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;
@@ -189,15 +210,16 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
     for (size_t i = 0; i < d->n_feeds; i++)
         doc->partial |= d->feeds[i].partial;
     /* a feed is complete only if all its entries are shown */
-    doc->complete = !spec->merged && !drawing_is_delivery(d) && d->feeds[0].complete &&
-                    spec->view.skip == 0 && spec->page_no == 0 &&
+    doc->complete = !spec->merged && spec->view.filter == NULL && !drawing_is_delivery(d) &&
+                    d->feeds[0].complete && spec->view.skip == 0 && spec->page_no == 0 &&
                     (int64_t)d->n_rows == d->feeds[0].n_entries;
     if (more && !str_is_null(spec->next))
         doc->next_url = selflink_fill(&d->arena, spec->next, drawing_access_key, d);
     if (spec->page_no > 0)
         return link_pages(d, r, more, err);
     /* a complete document cannot be part of an archived feed (RFC 5005 section 1) */
-    return spec->merged || spec->view.skip > 0 || spec->view.after_seq > 0 || doc->complete
+    return spec->merged || spec->view.filter != NULL || spec->view.skip > 0 ||
+                   spec->view.after_seq > 0 || doc->complete
                ? RC_OK
                : link_archive(d, r, err);
 }

@@ -33,8 +33,10 @@ bool feed_query(struct ask *ask, struct query *out, struct problem *p)
     struct pull *q = ARENA_NEW(ask->arena, struct pull);
     struct wanted_url *url = ARENA_NEW(ask->arena, struct wanted_url);
 
-    return params_url(&ask->params, ask->arena, "url", url, p) && pull_read(ask, q, p) &&
-           query_of(out, q, url, 1);
+    if (!params_url(&ask->params, ask->arena, "url", url, p) || !pull_read(ask, q, p))
+        return false;
+    q->id_seed = str_concat(ask->arena, STR("feed\n"), url->url);
+    return query_of(out, q, url, 1);
 }
 
 void feed_get(struct request *req)

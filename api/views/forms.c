@@ -67,14 +67,14 @@ static void as_event(struct arena *a, const struct revision *row, struct str log
 {
     if (row->seq != row->first_seq)
         form_own_id(a, row, log_id, out);
-    if (row->kind == REV_DELETED)
+    if (!revision_has_entry(row))
         out->kind = OUT_EMPTY;
 }
 
 static void as_archived(struct arena *a UNUSED, const struct revision *row,
                         struct str log_id UNUSED, struct out_entry *out)
 {
-    if (row->kind != REV_DELETED)
+    if (revision_has_entry(row))
         return;
     out->kind = OUT_TOMBSTONE;
     out->at_us = time_of_deletion(row);
@@ -83,14 +83,14 @@ static void as_archived(struct arena *a UNUSED, const struct revision *row,
 static void as_metadata(struct arena *a UNUSED, const struct revision *row,
                         struct str log_id UNUSED, struct out_entry *out)
 {
-    out->kind = row->kind == REV_DELETED ? OUT_EMPTY : OUT_METADATA;
+    out->kind = revision_has_entry(row) ? OUT_METADATA : OUT_EMPTY;
     out->at_us = row->at_us;
 }
 
 static void as_item(struct arena *a UNUSED, const struct revision *row, struct str log_id UNUSED,
                     struct out_entry *out)
 {
-    if (row->gone)
+    if (row->gone || row->kind == REV_LEFT)
         out->kind = OUT_EMPTY;
     out->changed_at = row->at_us / 1000000;
 }
@@ -154,7 +154,7 @@ static int64_t shown_at(const struct revision *row)
 static bool is_older_version(struct arena *a, const struct revision *row,
                              const struct revision *newer)
 {
-    if (row->kind == REV_DELETED || newer->kind == REV_DELETED)
+    if (!revision_has_entry(row) || !revision_has_entry(newer))
         return false;
     if (row->first_seq == newer->first_seq)
         return true;

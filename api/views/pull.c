@@ -28,13 +28,15 @@ bool pull_read(struct ask *ask, struct pull *q, struct problem *p)
     if (!params_format(&ask->params, ask->arena, FORMAT_IS_OFFERED, &format, &q->type_given, p) ||
         !params_count(&ask->params, ask->arena, "len", DEFAULT_LEN, 0, LIMIT_LEN, &len, p) ||
         !params_count(&ask->params, ask->arena, "skip", 0, 0, SKIP_MAX, &skip, p) ||
-        !params_count(&ask->params, ask->arena, "page", 0, 1, SKIP_MAX, &page, p))
+        !params_count(&ask->params, ask->arena, "page", 0, 1, SKIP_MAX, &page, p) ||
+        !filtering_read(ask, &q->what, p))
         return false;
     if (page > 0)
         skip = (page - 1) * len > SKIP_MAX ? SKIP_MAX : (page - 1) * len;
     q->page = (size_t)page;
     q->view = view_of_newest((size_t)len, (size_t)skip);
     q->view.format = format;
+    q->view.filter = q->what.filter;
     if (q->type_given)
         return true;
     ask->negotiated = true;
@@ -176,17 +178,22 @@ void pull_describe(struct ask *ask, void *own, const struct gathered *items, siz
     if (format_has(q->view.format, FORMAT_TELLS_NEXT) && q->view.len > 0)
         out->next = selflink_set(ask->arena, out->self, "skip",
                                  str_printf(ask->arena, "%zu", q->view.skip + q->view.len));
-    if (q->merged)
+    if (q->what.lasting != NULL)
+        out->id =
+            pull_merged_id(ask->arena, str_printf(ask->arena, "%.*s\n\n%.*s", STR_ARG(q->id_seed),
+                                                  STR_ARG(q->what.lasting->text)));
+    else if (q->merged)
         out->id = pull_merged_id(ask->arena, q->id_seed);
 }
 
-/* Does the answer depend on nothing but the request, the settings, and the feeds that it names? */
+/* Does the answer depend on nothing but the request, the settings, and the feeds that it names? (It
+ * does not if an age counts from now.) */
 static bool can_be_recalled(const struct pull *q, const struct gathered *items, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!items[i].ready)
             return false;
-    return q->link_is_feed;
+    return q->link_is_feed && !q->what.has_age;
 }
 
 static void on_gathered(struct request *req, struct gathered *items, size_t n, void *ctx)

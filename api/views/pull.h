@@ -4,15 +4,17 @@
 
 #include "api/http/request.h"
 #include "api/views/documents.h"
+#include "api/views/filtering.h"
 #include "api/views/gather.h"
 #include "feed/write/writer.h"
 
 struct pull {
     struct view view; /* without its feeds */
+    struct filtering what; /* its filter */
     bool type_given;
     size_t page; /* 0: the document has no pages */
     bool merged;
-    struct str id_seed; /* merged: the text from which the document's id is derived */
+    struct str id_seed; /* the text from which the id of a merged or filtered document is derived */
     struct str title;   /* merged */
     /* the `url` parameters as they are in the target, for the self link */
     const struct wanted_url *link_urls;
@@ -21,7 +23,7 @@ struct pull {
     int64_t names;     /* store_names() before the feeds were looked up */
 };
 
-/* Read the parameters type (or Accept), len and skip. */
+/* Read the parameters type (or Accept), len, skip, page, and the filter. */
 bool pull_read(struct ask *ask, struct pull *q, struct problem *p) NODISCARD;
 
 /* Describe the document. `own` is a struct pull; see query.h. */

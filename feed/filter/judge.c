@@ -168,7 +168,7 @@ bool filter_judge(const struct filter *pub, const struct revision *rev, struct s
     const struct own_filter *f = (const struct own_filter *)pub;
     struct judging j = {.a = scratch, .f = f, .head = head};
 
-    if (rev->kind == REV_DELETED || !is_in_time(f, rev, date))
+    if (!revision_has_entry(rev) || !is_in_time(f, rev, date))
         return false;
     if (f->q == NULL && f->authors.n + f->categories.n + f->langs.n == 0 && f->has == 0)
         return true;

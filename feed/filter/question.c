@@ -167,10 +167,10 @@ static const struct question *of_words(struct reading *r, size_t at, enum questi
     q->field = field;
     q->words = words_cut(r->a, text, QUESTION_MAX);
     if (q->words.n == 0)
-        return wrong(r, at, "there is no letter or digit to look for");
+        return wrong(r, at, "There is no letter or digit to look for.");
     r->n_words += q->words.n;
     if (r->n_words > QUESTION_WORDS_MAX)
-        return wrong(r, at, "there are too many words; at most 64 are looked for");
+        return wrong(r, at, "There are too many words; at most 64 are looked for.");
     /* characters without spaces between them are found wherever they are */
     q->is_prefix = is_prefix && !q->words.list[q->words.n - 1].is_single;
     return finish(r->a, q);
@@ -182,7 +182,7 @@ static const struct question *read_phrase(struct reading *r, enum question_field
     ssize_t len = str_chr(str_slice(r->text, from, r->text.len), '"');
 
     if (len < 0)
-        return wrong(r, r->at, "the quotation mark has no partner");
+        return wrong(r, r->at, "The quotation mark has no partner.");
     r->at = from + (size_t)len + 1;
     return of_words(r, from - 1, field, str_slice(r->text, from, from + (size_t)len), false);
 }
@@ -204,11 +204,11 @@ static const struct question *read_word(struct reading *r, enum question_field f
     ssize_t star;
 
     if (word.len == 0)
-        return wrong(r, from, "a word or a phrase is missing");
+        return wrong(r, from, "A word or a phrase is missing.");
     word = str_slice(word, 0, word.len - is_prefix);
     star = str_chr(word, '*');
     if (star >= 0)
-        return wrong(r, from + (size_t)star, "`*` may stand only at the end of a word");
+        return wrong(r, from + (size_t)star, "`*` may stand only at the end of a word.");
     r->at = end;
     return of_words(r, from, field, word, is_prefix);
 }
@@ -236,12 +236,13 @@ static const struct question *read_group(struct reading *r)
     const struct question *q;
 
     if (++r->depth > QUESTION_DEPTH_MAX)
-        return wrong(r, from, "the parentheses are too deep; at most 16 stand within one another");
+        return wrong(r, from,
+                     "The parentheses are too deep; at most 16 may stand within one another.");
     q = read_any(r);
     if (q == NULL)
         return NULL;
     if (here(r) != ')')
-        return wrong(r, from, "the parenthesis is not closed");
+        return wrong(r, from, "The parenthesis is not closed.");
     r->at++;
     r->depth--;
     return q;
@@ -256,7 +257,7 @@ static const struct question *read_one(struct reading *r)
 
     r->at += is_not;
     if (is_not && (r->at == r->text.len || is_space(here(r)) || here(r) == ')'))
-        return wrong(r, from, "what is to be left out must follow the `-`");
+        return wrong(r, from, "What is to be left out must follow the `-`.");
     if (here(r) == '(') {
         q = read_group(r);
     } else {
@@ -297,7 +298,7 @@ static const struct question *read_all(struct reading *r)
     }
     if (parts.n == 0)
         return wrong(r, r->at,
-                     is_or(r) ? "there is nothing before `OR`" : "a word or a phrase is missing");
+                     is_or(r) ? "There is nothing before `OR`." : "A word or a phrase is missing.");
     return joined(r->a, QUESTION_AND, parts.list, parts.n);
 }
 
@@ -325,16 +326,16 @@ bool question_read(struct arena *a, struct str text, const struct question **out
     const struct question *q = NULL;
 
     if (valid < text.len)
-        (void)wrong(&r, valid, "this is not UTF-8");
+        (void)wrong(&r, valid, "It is not UTF-8.");
     else if (text.len > QUESTION_MAX)
-        (void)wrong(&r, QUESTION_MAX, "this is too long; at most 4096 bytes are read");
+        (void)wrong(&r, QUESTION_MAX, "It is too long; at most 4096 bytes are allowed.");
     else
         q = read_any(&r);
     if (q != NULL && r.at < text.len)
-        q = wrong(&r, r.at, "this parenthesis closes nothing");
+        q = wrong(&r, r.at, "This parenthesis closes nothing.");
     /* compatibility forms of a few characters are long */
     if (q != NULL && q->text.len > QUESTION_MAX)
-        q = wrong(&r, text.len, "this is too long; at most 4096 bytes are read");
+        q = wrong(&r, text.len, "It is too long; at most 4096 bytes are allowed.");
     if (q != NULL)
         *out = q;
     return q != NULL;

@@ -166,7 +166,7 @@ struct str_list terms_of_revision(struct arena *a, const struct revision *rev)
     struct entry_facts facts;
     size_t room = ENTRY_TEXT_MAX;
 
-    if (rev->kind == REV_DELETED)
+    if (!revision_has_entry(rev))
         return c.out;
     entry_facts_read(a, rev, &facts);
     put_words(&c, facts.title, &room);

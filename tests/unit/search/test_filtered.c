@@ -161,14 +161,15 @@ static size_t brute_force(struct fixture *f, const struct view *v, const struct 
 
 static void compare(struct fixture *f, const struct view *v, struct word_filter *w)
 {
-    struct filtered_ask ask = {.filter = &w->filter};
     struct line want[ALL_ROWS];
     size_t n_want = brute_force(f, v, w, want), n;
     size_t skip = v->skip < n_want ? v->skip : n_want;
-    struct filtered_row *rows;
+    struct view view = *v;
+    struct revision *rows;
     struct err err = ERR_INIT;
 
-    if (reader_filtered(f->reader, v, &ask, &f->arena, &rows, &n, &err) != RC_OK)
+    view.filter = &w->filter;
+    if (reader_rows(f->reader, &view, &f->arena, &rows, &n, &err) != RC_OK)
         fail_msg("%s", err.text);
     n_want -= skip;
     n_want = n_want < v->len ? n_want : v->len;
@@ -176,8 +177,8 @@ static void compare(struct fixture *f, const struct view *v, struct word_filter 
         fail_msg("order %d, filter %d %.*s: %zu rows, not %zu", (int)v->order, (int)w->how,
                  STR_ARG(w->words[0]), n, n_want);
     for (size_t i = 0; i < n; i++) {
-        assert_int_equal(want[skip + i].seq, rows[i].rev.seq);
-        assert_int_equal(want[skip + i].has_left, rows[i].has_left);
+        assert_int_equal(want[skip + i].seq, rows[i].seq);
+        assert_int_equal(want[skip + i].has_left, rows[i].kind == REV_LEFT);
     }
 }
 
@@ -255,24 +256,24 @@ static void follow(struct fixture *f, struct mirror *m, const int64_t *feeds,
                    const struct word_filter *w, size_t len)
 {
     struct view v = view_of(m->order, feeds, FEEDS);
-    struct filtered_ask ask = {.filter = &w->filter};
     int64_t end = store_last_seq(f->store);
-    struct filtered_row *rows;
+    struct revision *rows;
     size_t n;
 
     v.after_seq = m->cursor;
     v.with_deleted = true;
+    v.filter = &w->filter;
     v.len = len;
-    assert_int_equal(RC_OK, reader_filtered(f->reader, &v, &ask, &f->arena, &rows, &n, NULL));
+    assert_int_equal(RC_OK, reader_rows(f->reader, &v, &f->arena, &rows, &n, NULL));
     for (size_t i = 0; i < n; i++) {
-        const struct revision *row = &rows[i].rev;
-        bool is_there = !rows[i].has_left && row->kind != REV_DELETED;
+        const struct revision *row = &rows[i];
+        bool is_there = revision_has_entry(row);
 
         for (int k = 0; k < FEEDS; k++)
             if (feeds[k] == row->feed_id)
                 m->shown[k][entry_no(row->uid)] = is_there ? row->seq : 0;
     }
-    m->cursor = n == len ? rows[n - 1].rev.seq : end;
+    m->cursor = n == len ? rows[n - 1].seq : end;
 }
 
 static void check_mirror(struct fixture *f, const struct mirror *m, const int64_t *feeds,
@@ -341,8 +342,7 @@ static void test_filtered__judges_few(void **state)
 {
     struct fixture *f = *state;
     struct word_filter w;
-    struct filtered_ask ask = {.filter = &w.filter};
-    struct filtered_row *rows;
+    struct revision *rows;
     int64_t feed = add_feed(f, "http://a.example/", NULL);
     size_t n;
 
@@ -352,11 +352,12 @@ static void test_filtered__judges_few(void **state)
 
         word_filter_init(&w, WORD_BEGINS, "rare", "x");
         v.len = 5;
-        assert_int_equal(RC_OK, reader_filtered(f->reader, &v, &ask, &f->arena, &rows, &n, NULL));
+        v.filter = &w.filter;
+        assert_int_equal(RC_OK, reader_rows(f->reader, &v, &f->arena, &rows, &n, NULL));
         assert_int_equal(5, n);
         assert_true(w.n_judged <= 16);
         word_filter_init(&w, WORD_BEGINS, "blue", "x");
-        assert_int_equal(RC_OK, reader_filtered(f->reader, &v, &ask, &f->arena, &rows, &n, NULL));
+        assert_int_equal(RC_OK, reader_rows(f->reader, &v, &f->arena, &rows, &n, NULL));
         assert_int_equal(5, n);
         assert_true(w.n_judged <= 16);
     }

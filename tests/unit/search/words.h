@@ -2,7 +2,7 @@
 #pragma once
 
 #include "search/rows.h"
-#include "storage/filtered.h"
+#include "model/filter.h"
 #include "tests/unit/storage/fixture.h"
 
 /* Does the text have the word, between spaces? */

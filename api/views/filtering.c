@@ -1,0 +1,62 @@
+/* api/views/filtering.c - see filtering.h. */
+#include "api/views/filtering.h"
+
+#include "base/clock.h"
+#include "feed/filter/filter.h"
+
+/* Get the values of all parameters with this name. One more than is allowed is enough to be told
+ * so. */
+static struct str_list values_of(struct ask *ask, const char *name)
+{
+    struct str_list out = {.n = 0};
+
+    for (size_t i = 0; i < ask->params.n && out.n <= FILTER_VALUES_MAX; i++) {
+        if (!str_eqz(ask->params.items[i].name, name))
+            continue;
+        if (out.list == NULL)
+            out.list = ARENA_ARRAY(ask->arena, struct str, FILTER_VALUES_MAX + 1);
+        out.list[out.n++] = ask->params.items[i].value;
+    }
+    return out;
+}
+
+static bool read_wish(struct ask *ask, struct filter_wish *wish, struct problem *p)
+{
+    wish->author = values_of(ask, "author");
+    wish->category = values_of(ask, "category");
+    wish->lang = values_of(ask, "lang");
+    wish->has = values_of(ask, "has");
+    return params_optional(&ask->params, ask->arena, "q", &wish->q, p) &&
+           params_optional(&ask->params, ask->arena, "after", &wish->after, p) &&
+           params_optional(&ask->params, ask->arena, "before", &wish->before, p);
+}
+
+static bool make(struct ask *ask, const struct filter_wish *wish, int64_t now,
+                 const struct filter **out, struct problem *p)
+{
+    struct filter_fault fault;
+
+    if (filter_make(ask->arena, wish, now, out, &fault))
+        return true;
+    problem_parameter(p, ask->arena, fault.name, fault.value, NULL,
+                      "The parameter `%s` cannot be used: %.*s", fault.name, STR_ARG(fault.why));
+    p->has_at = fault.at >= 0;
+    p->at = fault.at >= 0 ? (size_t)fault.at : 0;
+    return false;
+}
+
+bool filtering_read(struct ask *ask, struct filtering *out, struct problem *p)
+{
+    struct filter_wish wish;
+
+    *out = (struct filtering){.filter = NULL};
+    if (!read_wish(ask, &wish, p) || !make(ask, &wish, TIME_UNKNOWN, &out->lasting, p))
+        return false;
+    out->filter = out->lasting;
+    if (str_is_null(wish.after) && str_is_null(wish.before))
+        return true;
+    if (!make(ask, &wish, clock_now_s(), &out->filter, p))
+        return false;
+    out->has_age = !str_eq(out->filter->text, out->lasting->text);
+    return true;
+}

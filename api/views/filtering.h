@@ -1,0 +1,17 @@
+/* api/views/filtering.h - reads what matters in the feeds of a view: the parameters q, author,
+ * category, lang, has, after and before. All requests that name feeds read it here, so a parameter
+ * means the same in each. */
+#pragma once
+
+#include "api/http/ask.h"
+#include "model/filter.h"
+
+struct filtering {
+    const struct filter *filter; /* ages count from now, and have become times; NULL: all matters */
+    const struct filter *lasting; /* the same, but ages count from the time of each revision. Its
+                                     text stays the same as time passes */
+    bool has_age;
+};
+
+/* Read it. In the ask's arena. */
+bool filtering_read(struct ask *ask, struct filtering *out, struct problem *p) NODISCARD;
